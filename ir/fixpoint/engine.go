@@ -1,0 +1,184 @@
+package fixpoint
+
+import "github.com/schedgen/schedgen/ir"
+
+// Whose multicast of a chunk has happened: nobody's, a rank's (≥ 0), or those
+// of two ranks, after which no rank is left out.
+const (
+	castNobody = -1
+	castAll    = -2
+)
+
+// engine is the state of one run. Slots are queued in the order they become
+// set, which is the order of their rounds.
+type engine struct {
+	s       *ir.Schedule
+	l       *Layout
+	w       *Waiters
+	m       Model
+	slots   []int32
+	rules   []int32
+	missing []int32 // slots that a rule still waits for
+	queue   []int32 // slots that are set
+	head    int     // first slot of the queue whose waiters do not know yet
+	fired   []int32
+	ready   []int32 // repairs whose When holds and that have not fired
+	blocked map[int]bool
+	cast    []int32 // by chunk: whose multicast of it has happened
+	err     error
+}
+
+func newEngine(s *ir.Schedule, l *Layout, w *Waiters, m Model) *engine {
+	e := &engine{s: s, l: l, w: w, m: m,
+		slots:   filled(l.Slots(), -1),
+		rules:   filled(l.Rules(), -1),
+		missing: make([]int32, l.Rules()),
+		cast:    filled(s.Chunks, castNobody),
+	}
+	if len(m.Without) > 0 {
+		e.blocked = make(map[int]bool, len(m.Without))
+	}
+	for _, p := range m.Without {
+		e.blocked[l.Slot(p.Rank, p.Slot)] = true
+	}
+	return e
+}
+
+func filled(n int, v int32) []int32 {
+	a := make([]int32, n)
+	for i := range a {
+		a[i] = v
+	}
+	return a
+}
+
+// start sets what is set from the beginning and fires the rules that wait for
+// nothing.
+func (e *engine) start() {
+	for r := range e.s.Programs {
+		e.set(e.l.Slot(r, ir.Enter), 0)
+	}
+	e.rootHolds()
+	for r := range e.s.Programs {
+		for i := range e.s.Programs[r].Rules {
+			id := e.l.Rule(r, i)
+			e.missing[id] = int32(len(e.s.Programs[r].Rules[i].When))
+			if e.missing[id] == 0 {
+				e.complete(id, 0)
+			}
+		}
+	}
+}
+
+// rootHolds sets the chunks of the root, which it holds from enter on.
+func (e *engine) rootHolds() {
+	root := e.s.Root
+	if enter := e.l.Slot(root, ir.Enter); enter < 0 || e.slots[enter] < 0 {
+		return
+	}
+	for k := range e.s.Chunks {
+		e.set(e.l.Slot(root, ir.Chunk(k)), 0)
+	}
+}
+
+func (e *engine) set(slot int, round int32) {
+	if e.slots[slot] >= 0 || e.blocked[slot] {
+		return
+	}
+	e.slots[slot] = round
+	e.queue = append(e.queue, int32(slot))
+}
+
+// wake tells the rules that wait for the slot that it is set.
+func (e *engine) wake(slot int) {
+	for _, rule := range e.w.Of(slot) {
+		e.missing[rule]--
+		if e.missing[rule] == 0 {
+			e.complete(int(rule), e.slots[slot])
+		}
+	}
+}
+
+// complete deals with a rule that waits for nothing any more.
+func (e *engine) complete(id int, round int32) {
+	rank, i := e.l.RuleOf(id)
+	switch rule := &e.s.Programs[rank].Rules[i]; {
+	case !rule.IsRepair() || e.m.EveryRepair:
+		e.fire(id, rank, rule, round)
+	case e.m.Repairs:
+		e.ready = append(e.ready, int32(id))
+	}
+}
+
+func (e *engine) fire(id, rank int, rule *ir.Rule, round int32) {
+	e.rules[id] = round
+	e.fired = append(e.fired, int32(id))
+	for _, a := range rule.Do {
+		if a.Op == ir.Mcast {
+			e.mcast(rank, a, round+1)
+			continue
+		}
+		to := e.l.Slot(int(a.To), a.Slot)
+		if to < 0 {
+			e.err = noSlot(rank, a)
+			return
+		}
+		e.set(to, round+1)
+	}
+}
+
+func (e *engine) mcast(from int, a ir.Action, round int32) {
+	if a.Slot.Kind() != ir.KindChunk || a.Slot.Index() >= e.s.Chunks {
+		e.err = noSlot(from, a)
+		return
+	}
+	cast := &e.cast[a.Slot.Index()]
+	if e.m.LoseMcast || *cast == castAll || *cast == int32(from) {
+		return
+	}
+	if *cast != castNobody { // only the first sender may be without it
+		e.set(e.l.Slot(int(*cast), a.Slot), round)
+		*cast = castAll
+		return
+	}
+	*cast = int32(from)
+	for r := range e.s.Programs {
+		if r != from {
+			e.set(e.l.Slot(r, a.Slot), round)
+		}
+	}
+}
+
+// repair fires the repairs that are needed in the state at rest, in its last
+// round. It reports whether any fired.
+func (e *engine) repair() bool {
+	needed := e.neededRepairs()
+	last := int32(0)
+	if len(e.queue) > 0 {
+		last = e.slots[e.queue[len(e.queue)-1]]
+	}
+	for _, id := range needed {
+		rank, i := e.l.RuleOf(int(id))
+		e.fire(int(id), rank, &e.s.Programs[rank].Rules[i], last)
+	}
+	return len(needed) > 0
+}
+
+// neededRepairs empties ready and returns those of it whose Unless is not set.
+// The others are no longer of interest: what is set stays set.
+func (e *engine) neededRepairs() []int32 {
+	needed := e.ready[:0]
+	for _, id := range e.ready {
+		rank, i := e.l.RuleOf(int(id))
+		unless := e.l.Slot(rank, e.s.Programs[rank].Rules[i].Unless)
+		if unless < 0 || e.slots[unless] < 0 {
+			needed = append(needed, id)
+		}
+	}
+	e.ready = nil
+	return needed
+}
+
+func (e *engine) result() *Result {
+	return &Result{e.l, e.slots, e.rules, e.fired}
+}
