@@ -1,0 +1,84 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// size is what a program takes, counted before it is written.
+type size struct {
+	rules int
+	slots int // all of When and Done, where slices that overlap count once
+	acts  int
+}
+
+// arena is the memory of one program: three allocations of known size, of
+// which the rules are slices. A program writes its slots first and then the
+// actions of one rule after the other.
+type arena struct {
+	rules []ir.Rule
+	slots []ir.Slot
+	acts  []ir.Action
+	open  int // first action of the rule that is being written
+}
+
+func newArena(z size) arena {
+	return arena{rules: room[ir.Rule](z.rules), slots: room[ir.Slot](z.slots), acts: room[ir.Action](z.acts)}
+}
+
+// room returns an empty slice of capacity n, nil for none.
+func room[T any](n int) []T {
+	if n == 0 {
+		return nil
+	}
+	return make([]T, 0, n)
+}
+
+// wait writes one slot.
+func (a *arena) wait(s ir.Slot) { a.slots = append(a.slots, s) }
+
+// waitChunks writes the slots of n chunks.
+func (a *arena) waitChunks(n int) {
+	for k := range n {
+		a.wait(ir.Chunk(k))
+	}
+}
+
+// waitSignals writes the slots of signals from … to-1.
+func (a *arena) waitSignals(from, to int) {
+	for j := from; j < to; j++ {
+		a.wait(ir.Signal(j))
+	}
+}
+
+// span returns the slots written from lo to before hi.
+func (a *arena) span(lo, hi int) []ir.Slot { return a.slots[lo:hi:hi] }
+
+// put adds an action to the rule that is being written.
+func (a *arena) put(s ir.Slot, to int) { a.acts = append(a.acts, ir.PutTo(s, to)) }
+
+// mcast adds an action to the rule that is being written.
+func (a *arena) mcast(s ir.Slot) { a.acts = append(a.acts, ir.McastOf(s)) }
+
+// rule ends the rule that is being written; one without actions is left out.
+func (a *arena) rule(when []ir.Slot) { a.repair(when, ir.None, 0) }
+
+// repair ends a repair rule.
+func (a *arena) repair(when []ir.Slot, unless ir.Slot, after int) {
+	do := a.acts[a.open:len(a.acts):len(a.acts)]
+	if len(do) == 0 {
+		return
+	}
+	a.rules = append(a.rules, ir.Rule{When: when, Do: do, Unless: unless, After: after})
+	a.open = len(a.acts)
+}
+
+// program returns the finished program.
+func (a *arena) program(n *node, signals int, done []ir.Slot) ir.Program {
+	return ir.Program{Rank: n.rank, Signals: signals, Rules: a.rules, Done: done}
+}
+
+// count returns 1 for true, for sizes.
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,142 @@
+package schedule
+
+import (
+	"math/bits"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// mcastAckTree is the reliable multicast of paper 002, §3: the root multicasts,
+// and acknowledgements climb the binomial tree. A rank acknowledges to its
+// parent once it has every chunk and the acknowledgement of every child, so
+// the ACK of a rank speaks for its whole sub-tree and the root is done only
+// when every rank has the message.
+//
+// Two repairs make up for what the multicast loses (§3.3.4). A rank that has
+// the message and misses the ACK of its child of level j puts the message to
+// it after j+1 base timeouts, since that ACK takes j+1 cycles. A rank that gets
+// the ACK of a child but lacks a chunk asks that child for it at once: the ask
+// is a signal, and the child has a rule that answers it. Children of the root
+// need no such rule.
+//
+// Signals of a rank: the ACKs of its slaves, the ACK of its child of level
+// j = 0, 1, …, then, if its parent may ask, one ask a chunk.
+func mcastAckTree() Algorithm {
+	return Algorithm{
+		Name:       "bcast/mcast-acktree",
+		Collective: Bcast,
+		Paper:      "002 §3",
+		Summary:    "unreliable multicast; cumulative ACKs climb a binomial tree, the root waits for them",
+		Messages:   "F mcasts, P-1 ACKs",
+		Params:     bcastParams(),
+		acked:      true,
+		size:       sizeAckTree,
+		fill:       fillAckTree,
+	}
+}
+
+// asked reports whether the parent of v may ask it for a chunk.
+func asked(v int) bool { return v != 0 && binomialParent(v) != 0 }
+
+func sizeAckTree(n node) size {
+	children, slaves := binomialDegree(n.v, n.hosts), n.slaves()
+	if n.isRoot() {
+		return size{
+			rules: count(n.ranks > 1) + children,
+			slots: 1 + slaves + children,
+			acts:  n.chunks * (count(n.ranks > 1) + slaves + children),
+		}
+	}
+	asks := n.chunks * count(asked(n.v))
+	return size{
+		rules: n.chunks*count(slaves > 0) + 1 + asks + children + n.chunks*children,
+		slots: n.chunks + slaves + children + 2*asks,
+		acts:  n.chunks*slaves + 1 + asks + 2*n.chunks*children,
+	}
+}
+
+func fillAckTree(n node, a arena) ir.Program {
+	if n.isRoot() {
+		return fillAckRoot(&n, a)
+	}
+	children := binomialDegree(n.v, n.hosts)
+	acks := n.slaves() + children
+	asks := n.chunks * count(asked(n.v))
+	a.waitChunks(n.chunks)
+	a.waitSignals(0, acks)
+	for k := range asks {
+		a.wait(ir.Chunk(k))
+		a.wait(ir.Signal(acks + k))
+	}
+	done := a.span(0, n.chunks+acks)
+	if n.slaves() > 0 {
+		a.shareEach(&n)
+	}
+	a.put(n.signal(binomialParent(n.v), bits.TrailingZeros(uint(n.v))), n.master(binomialParent(n.v)))
+	a.rule(done)
+	a.answerAsks(&n, asks, len(done))
+	a.repairChildren(&n, children, done[:n.chunks:n.chunks])
+	a.askChildren(&n, children)
+	return a.program(&n, acks+asks, done)
+}
+
+func fillAckRoot(n *node, a arena) ir.Program {
+	children := binomialDegree(n.v, n.hosts)
+	acks := n.slaves() + children
+	a.wait(ir.Enter)
+	a.waitSignals(0, acks)
+	if n.ranks > 1 {
+		for k := range n.chunks {
+			a.mcast(ir.Chunk(k))
+		}
+		for k := range n.chunks {
+			a.share(n, k)
+		}
+		a.rule(a.span(0, 1))
+	}
+	a.repairChildren(n, children, a.span(0, 1))
+	return a.program(n, acks, a.span(0, 1+acks))
+}
+
+// shareEach puts each chunk to the slaves as it comes; the arena starts with
+// the chunks.
+func (a *arena) shareEach(n *node) {
+	for k := range n.chunks {
+		a.share(n, k)
+		a.rule(a.span(k, k+1))
+	}
+}
+
+// answerAsks puts each chunk to the parent when it asks for it; the pairs of
+// chunk and ask stand in the arena from slot first on.
+func (a *arena) answerAsks(n *node, asks, first int) {
+	for k := range asks {
+		a.put(ir.Chunk(k), n.master(binomialParent(n.v)))
+		a.rule(a.span(first+2*k, first+2*k+2))
+	}
+}
+
+// repairChildren puts all chunks to each child whose ACK is overdue.
+func (a *arena) repairChildren(n *node, children int, held []ir.Slot) {
+	for j := range children {
+		child := n.master(n.v + 1<<j)
+		for k := range n.chunks {
+			a.put(ir.Chunk(k), child)
+		}
+		a.repair(held, n.signal(n.v, j), j+1)
+	}
+}
+
+// askChildren asks each child that has acknowledged for each chunk that is
+// missing here.
+func (a *arena) askChildren(n *node, children int) {
+	for j := range children {
+		child := n.v + 1<<j
+		ack := n.chunks + n.slaves() + j
+		asks := binomialDegree(child, n.hosts)
+		for k := range n.chunks {
+			a.put(n.signal(child, asks+k), n.master(child))
+			a.repair(a.span(ack, ack+1), ir.Chunk(k), 0)
+		}
+	}
+}

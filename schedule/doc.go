@@ -1,0 +1,27 @@
+// Package schedule computes what every rank has to do in a collective
+// operation: broadcasts, barriers and rootless notification.
+//
+// [New] checks the parameters of an algorithm and returns a [Spec];
+// [Spec.Program] is the program of one rank. A rank computes its own program
+// alone, in time and memory in proportion to that program and never to the
+// number of ranks. [Spec.Schedule] is the programs of all ranks, the form
+// that is verified and printed.
+//
+// # Numbering
+//
+// Algorithms are written in virtual ranks: the root is 0 and the others follow
+// it in the order of the ranks, modulo their number. With Params.Hosts the
+// ranks fall into contiguous blocks, one a host; the algorithm then runs among
+// one master of each block, and virtual ranks number the hosts. Without it
+// every rank is its own host.
+//
+// The signals of a rank are numbered so that those of its slaves come first,
+// then those of the algorithm.
+//
+// # Adding an algorithm
+//
+// An algorithm is one file with a function that returns its [Algorithm]: a
+// size function that counts rules, slots and actions, and a fill function that
+// writes them into an arena of exactly that size; one line in [Algorithms]; and
+// one test file that calls the conformance suite.
+package schedule

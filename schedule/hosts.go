@@ -1,0 +1,64 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// The hierarchical combinator (paper 003, §4.1): of the ranks that share a
+// host one is the master, and an algorithm runs among the masters alone. In a
+// barrier slaves check in at their master, whose rules count the check-ins as
+// part of its own arrival (arena.arrive), and are released when the master is
+// done (arena.release). In a broadcast the master puts each chunk to its
+// slaves as it gets it (arena.share).
+
+// release signals of a slave of a barrier: its only one.
+const slaveRelease = 0
+
+// arrive writes the slots that a master waits for before it announces that its
+// host has entered: enter and the check-ins of its slaves.
+func (a *arena) arrive(n *node) {
+	a.wait(ir.Enter)
+	a.waitSignals(0, n.slaves())
+}
+
+// release puts the release signals of the node's slaves.
+func (a *arena) release(n *node) {
+	for i := range n.slaves() {
+		a.put(ir.Signal(slaveRelease), n.slave(i))
+	}
+}
+
+// share puts chunk k to the node's slaves.
+func (a *arena) share(n *node, k int) {
+	for i := range n.slaves() {
+		a.put(ir.Chunk(k), n.slave(i))
+	}
+}
+
+// arrived returns what a master is done with whose slots are all that it ever
+// waits for, enter first: the others, or enter if there are none.
+func (a *arena) arrived() []ir.Slot {
+	return a.span(min(1, len(a.slots)-1), len(a.slots))
+}
+
+func sizeBarrierSlave(node) size { return size{rules: 1, slots: 2, acts: 1} }
+
+func fillBarrierSlave(n node, a arena) ir.Program {
+	a.wait(ir.Enter)
+	a.wait(ir.Signal(slaveRelease))
+	a.put(ir.Signal(n.slaveIndex()), n.master(n.v))
+	a.rule(a.span(0, 1))
+	return a.program(&n, 1, a.span(1, 2))
+}
+
+func sizeBcastSlave(n node, acked bool) size {
+	return size{rules: count(acked), slots: n.chunks, acts: count(acked)}
+}
+
+func fillBcastSlave(n node, a arena, acked bool) ir.Program {
+	a.waitChunks(n.chunks)
+	all := a.span(0, n.chunks)
+	if acked {
+		a.put(ir.Signal(n.slaveIndex()), n.master(n.v))
+		a.rule(all)
+	}
+	return a.program(&n, 0, all)
+}

@@ -1,0 +1,132 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// text spells a program, one rule a line.
+func text(p ir.Program) string {
+	var b strings.Builder
+	for _, r := range p.Rules {
+		fmt.Fprint(&b, words(r.When))
+		if r.IsRepair() {
+			fmt.Fprintf(&b, " unless %v after %d", r.Unless, r.After)
+		}
+		b.WriteString(" ->")
+		for _, act := range r.Do {
+			fmt.Fprintf(&b, " %v:%v", act.Op, act.Slot)
+			if act.Op == ir.Put {
+				fmt.Fprintf(&b, "@%d", act.To)
+			}
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "done %s\n", words(p.Done))
+	return b.String()
+}
+
+func words(slots []ir.Slot) string {
+	names := make([]string, len(slots))
+	for i, s := range slots {
+		names[i] = s.String()
+	}
+	return strings.Join(names, " ")
+}
+
+func TestPrograms(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		p    Params
+		rank int
+		want []string
+	}{
+		{"bcast/chain", Params{Ranks: 3, Root: 2, Chunks: 2}, 2, []string{
+			"enter -> put:c0@0 put:c1@0", "done enter"}},
+		{"bcast/chain", Params{Ranks: 3, Root: 2, Chunks: 2}, 0, []string{
+			"c0 -> put:c0@1", "c1 -> put:c1@1", "done c0 c1"}},
+		{"bcast/chain", Params{Ranks: 3, Root: 2}, 1, []string{"done c0"}},
+		{"bcast/mcast-chain", Params{Ranks: 4, Chunks: 2}, 0, []string{
+			"enter -> mcast:c0 mcast:c1 put:c0@1 put:c1@1", "done enter"}},
+		{"bcast/mcast-acktree", Params{Ranks: 8, Chunks: 2}, 6, []string{
+			"c0 c1 s0 -> put:s1@4", "c0 s1 -> put:c0@4", "c1 s2 -> put:c1@4",
+			"c0 c1 unless s0 after 1 -> put:c0@7 put:c1@7",
+			"s0 unless c0 after 0 -> put:s0@7", "s0 unless c1 after 0 -> put:s1@7",
+			"done c0 c1 s0"}},
+		{"bcast/mcast-acktree", Params{Ranks: 8, Hosts: 2, Root: 1}, 4, []string{
+			"c0 -> put:c0@5 put:c0@6 put:c0@7", "c0 s0 s1 s2 -> put:s3@1", "done c0 s0 s1 s2"}},
+		{"barrier/dissemination", Params{Ranks: 4, Degree: 2}, 0, []string{
+			"enter -> put:s0@1", "enter s0 -> put:s1@2", "done s0 s1"}},
+		{"barrier/dissemination", Params{Ranks: 8, Hosts: 3, Degree: 2}, 3, []string{
+			"enter s0 s1 -> put:s1@6",
+			"enter s0 s1 s2 -> put:s3@0",
+			"enter s0 s1 s2 s3 -> put:s0@4 put:s0@5", "done s0 s1 s2 s3"}},
+	} {
+		t.Run(fmt.Sprintf("%s/%v/rank=%d", c.name, c.p, c.rank), func(t *testing.T) {
+			s, err := New(c.name, c.p)
+			require.NoError(t, err)
+			require.Equal(t, strings.Join(c.want, "\n")+"\n", text(s.Program(c.rank)))
+		})
+	}
+}
+
+// TestArenaIsExact holds the size functions against what is written: no slack,
+// no growth.
+func TestArenaIsExact(t *testing.T) {
+	for _, alg := range Algorithms() {
+		for ranks := 1; ranks <= 33; ranks++ {
+			for _, p := range variants(&alg, ranks) {
+				s, err := New(alg.Name, p)
+				require.NoError(t, err)
+				for rank := range ranks {
+					requireExact(t, s, rank)
+				}
+			}
+		}
+	}
+}
+
+func requireExact(t *testing.T, s *Spec, rank int) {
+	t.Helper()
+	n := s.node(rank)
+	z := s.sizeOf(n)
+	p := s.Program(rank)
+	acts := 0
+	for _, r := range p.Rules {
+		acts += len(r.Do)
+	}
+	require.Equal(t, z.rules, len(p.Rules), "%s %+v rank %d: rules", s.alg.Name, s.params, rank)
+	require.Equal(t, z.rules, cap(p.Rules))
+	require.Equal(t, z.acts, acts, "%s %+v rank %d: actions", s.alg.Name, s.params, rank)
+	require.LessOrEqual(t, testing.AllocsPerRun(1, func() { s.Program(rank) }), 3.0)
+}
+
+// variants returns parameters of every kind that alg takes.
+func variants(alg *Algorithm, ranks int) []Params {
+	out := []Params{{Ranks: ranks}}
+	add := func(param string, values []int, field func(*Params) *int) {
+		if !slices.Contains(alg.Params, param) {
+			return
+		}
+		for _, base := range slices.Clone(out) {
+			for _, v := range values {
+				*field(&base) = v
+				out = append(out, base)
+			}
+		}
+	}
+	add("root", []int{ranks / 2, ranks - 1}, func(p *Params) *int { return &p.Root })
+	add("origin", []int{ranks / 2, ranks - 1}, func(p *Params) *int { return &p.Root })
+	add("chunks", []int{3}, func(p *Params) *int { return &p.Chunks })
+	add("degree", []int{2, 3, 40}, func(p *Params) *int { return &p.Degree })
+	add("fan-in", []int{2, 40}, func(p *Params) *int { return &p.FanIn })
+	add("fan-out", []int{1, 3}, func(p *Params) *int { return &p.FanOut })
+	add("hosts", []int{1, (ranks + 2) / 3, ranks}, func(p *Params) *int { return &p.Hosts })
+	return out
+}

@@ -1,0 +1,55 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// The collectives.
+const (
+	Bcast   = "bcast"
+	Anycast = "anycast"
+	Barrier = "barrier"
+)
+
+// Algorithm describes one algorithm and how to compute its programs.
+type Algorithm struct {
+	Name       string   // full name, such as "bcast/mcast-chain"; what New takes
+	Collective string   // Bcast, Anycast or Barrier
+	Paper      string   // number and section of the paper it comes from, "ours" if none
+	Summary    string   // one line
+	Messages   string   // number of messages of P ranks and F chunks, flat
+	Params     []string // the parameters it takes besides ranks, spelled as on the command line
+
+	acked   bool                // slaves acknowledge the message to their master
+	chunks  func(ranks int) int // default number of chunks; nil: 1
+	size    func(node) size
+	fill    func(node, arena) ir.Program
+	overlay func(ranks int) Overlay // nil unless rootless
+}
+
+// Algorithms returns all algorithms in the order in which they are listed.
+func Algorithms() []Algorithm {
+	return []Algorithm{
+		chain(),
+		mcastChain(),
+		mcastAckTree(),
+		dissemination(),
+	}
+}
+
+// rootName is what the algorithm calls Params.Root.
+func (a *Algorithm) rootName() string {
+	if a.Collective == Anycast {
+		return "origin"
+	}
+	return "root"
+}
+
+// fixed reports whether the algorithm has the parameter but leaves no choice:
+// a rootless message is always one chunk.
+func (a *Algorithm) fixed(param string) bool {
+	return a.Collective == Anycast && param == "chunks"
+}
+
+// The parameters that the algorithms of a collective have in common.
+func bcastParams() []string   { return []string{"root", "chunks", "hosts"} }
+func anycastParams() []string { return []string{"origin"} }
+func naryParams() []string    { return []string{"degree", "hosts"} }

@@ -1,0 +1,130 @@
+package schedule
+
+import (
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Spec is an algorithm with its parameters checked and complete. It is
+// immutable and safe for concurrent use.
+type Spec struct {
+	alg    Algorithm
+	params Params
+	layout layout
+}
+
+// New returns the algorithm called name, such as "bcast/chain", with
+// parameters p. The error is a *NameError or a *ParamError.
+func New(name string, p Params) (*Spec, error) {
+	alg, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(&alg); err != nil {
+		return nil, err
+	}
+	p = p.withDefaults(&alg)
+	return &Spec{alg: alg, params: p, layout: newLayout(p)}, nil
+}
+
+// Algorithm returns the algorithm's description.
+func (s *Spec) Algorithm() Algorithm { return s.alg }
+
+// Params returns the parameters with the defaults filled in.
+func (s *Spec) Params() Params { return s.params }
+
+// Header returns the header of the schedule. Its Params are those that change
+// the algorithm: degree or fan-in and fan-out, and hosts unless flat.
+func (s *Spec) Header() ir.Header {
+	_, short, _ := strings.Cut(s.alg.Name, "/")
+	h := ir.Header{
+		Collective: s.alg.Collective,
+		Algorithm:  short,
+		Ranks:      s.params.Ranks,
+		Root:       s.params.Root,
+		Chunks:     s.params.Chunks,
+	}
+	for _, p := range []ir.Param{
+		{Name: "degree", Value: s.params.Degree},
+		{Name: "fan-in", Value: s.params.FanIn},
+		{Name: "fan-out", Value: s.params.FanOut},
+		{Name: "hosts", Value: s.params.Hosts},
+	} {
+		if p.Value != 0 {
+			h.Params = append(h.Params, p)
+		}
+	}
+	return h
+}
+
+// Program returns what rank has to do, for a rank in 0 … Ranks-1; a rank
+// beyond has nothing to do. It makes at most three allocations and costs time
+// and memory in proportion to the program.
+func (s *Spec) Program(rank int) ir.Program {
+	if rank < 0 || rank >= s.params.Ranks {
+		return ir.Program{Rank: rank}
+	}
+	n := s.node(rank)
+	switch {
+	case n.isMaster():
+		return s.alg.fill(n, newArena(s.alg.size(n)))
+	case s.alg.Collective == Barrier:
+		return fillBarrierSlave(n, newArena(sizeBarrierSlave(n)))
+	default:
+		return fillBcastSlave(n, newArena(sizeBcastSlave(n, s.alg.acked)), s.alg.acked)
+	}
+}
+
+// Schedule returns the programs of all ranks. Its size is what Size says:
+// callers that take parameters from outside ask that first.
+func (s *Spec) Schedule() *ir.Schedule {
+	all := &ir.Schedule{Header: s.Header(), Programs: make([]ir.Program, s.params.Ranks)}
+	for rank := range all.Programs {
+		all.Programs[rank] = s.Program(rank)
+	}
+	return all
+}
+
+// Size returns how many rules and actions the schedule has over all ranks,
+// without building it, in time in proportion to the number of ranks.
+func (s *Spec) Size() (rules, actions int64) {
+	for rank := range s.params.Ranks {
+		z := s.sizeOf(s.node(rank))
+		rules += int64(z.rules)
+		actions += int64(z.acts)
+	}
+	return rules, actions
+}
+
+func (s *Spec) sizeOf(n node) size {
+	switch {
+	case n.isMaster():
+		return s.alg.size(n)
+	case s.alg.Collective == Barrier:
+		return sizeBarrierSlave(n)
+	default:
+		return sizeBcastSlave(n, s.alg.acked)
+	}
+}
+
+// Overlay returns the channels and the forwarding rule of a rootless
+// algorithm, nil for others.
+func (s *Spec) Overlay() Overlay {
+	if s.alg.overlay == nil {
+		return nil
+	}
+	return s.alg.overlay(s.params.Ranks)
+}
+
+func (s *Spec) node(rank int) node {
+	return node{
+		layout: s.layout,
+		rank:   rank,
+		v:      s.layout.virtual(rank),
+		chunks: s.params.Chunks,
+		degree: s.params.Degree,
+		fanIn:  s.params.FanIn,
+		fanOut: s.params.FanOut,
+	}
+}

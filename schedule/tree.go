@@ -1,0 +1,59 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// tree is a broadcast in which every virtual rank gets each chunk from one
+// parent and puts it to its children: one rule a chunk, so that chunks travel
+// one behind the other.
+type tree struct {
+	mcast  bool                      // the root multicasts every chunk as well
+	degree func(v, group int) int    // number of children of v in a group
+	child  func(v, group, i int) int // child i of v, in the order of sending
+}
+
+func (t tree) size(n node) size {
+	fan := t.degree(n.v, n.hosts) + n.slaves()
+	if n.isRoot() {
+		acts := n.chunks * (fan + count(t.mcasts(&n)))
+		return size{rules: count(acts > 0), slots: 1, acts: acts}
+	}
+	return size{rules: n.chunks * count(fan > 0), slots: n.chunks, acts: n.chunks * fan}
+}
+
+// mcasts reports whether there is anybody to multicast to.
+func (t tree) mcasts(n *node) bool { return t.mcast && n.ranks > 1 }
+
+func (t tree) fill(n node, a arena) ir.Program {
+	if n.isRoot() {
+		return t.fillRoot(&n, a)
+	}
+	a.waitChunks(n.chunks)
+	for k := range n.chunks {
+		t.send(&n, &a, k)
+		a.rule(a.span(k, k+1))
+	}
+	return a.program(&n, 0, a.span(0, n.chunks))
+}
+
+// fillRoot multicasts first: that is one send for everybody.
+func (t tree) fillRoot(n *node, a arena) ir.Program {
+	a.wait(ir.Enter)
+	if t.mcasts(n) {
+		for k := range n.chunks {
+			a.mcast(ir.Chunk(k))
+		}
+	}
+	for k := range n.chunks {
+		t.send(n, &a, k)
+	}
+	a.rule(a.span(0, 1))
+	return a.program(n, 0, a.span(0, 1))
+}
+
+// send puts chunk k to the children and the slaves.
+func (t tree) send(n *node, a *arena, k int) {
+	for i := range t.degree(n.v, n.hosts) {
+		a.put(ir.Chunk(k), n.master(t.child(n.v, n.hosts, i)))
+	}
+	a.share(n, k)
+}
