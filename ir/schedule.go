@@ -1,0 +1,99 @@
+package ir
+
+// Header says what a schedule is a schedule of.
+type Header struct {
+	Collective string  // "bcast", "barrier" or "anycast"
+	Algorithm  string  // the name after the slash, such as "mcast-chain"
+	Ranks      int     // number of ranks, ≥ 1
+	Root       int     // root of a broadcast, origin of an anycast; 0 for a barrier
+	Chunks     int     // chunks of the message; 0 for a barrier
+	Params     []Param // the algorithm's parameters, sorted by name
+}
+
+// Name returns the algorithm's full name, "bcast/mcast-chain".
+func (h *Header) Name() string { return h.Collective + "/" + h.Algorithm }
+
+// Param is one named parameter of an algorithm, such as degree=3.
+type Param struct {
+	Name  string // lower-case letters, digits and hyphens
+	Value int
+}
+
+// Schedule is the programs of all ranks: Programs[r].Rank == r for r in
+// 0 … Ranks-1. It is plain data; what an analysis computes lies beside it.
+type Schedule struct {
+	Header
+	Programs []Program
+}
+
+// Program is what one rank does in one operation.
+type Program struct {
+	Rank    int
+	Signals int    // the rank has the signal slots s0 … s<Signals-1>
+	Rules   []Rule // fired in this order where several are ready at once
+	Done    []Slot // the operation returns when these are set
+}
+
+// Rule fires once, when every slot of When is set, and then does Do in order.
+//
+// A rule with Unless set is a repair: while When holds and Unless is not set,
+// it does Do after After times the base timeout (0: at once) and again with
+// growing waits. The slices may be shared between rules and must not be
+// modified.
+type Rule struct {
+	When   []Slot
+	Do     []Action
+	Unless Slot // None: the rule is not a repair
+	After  int  // multiples of the base timeout, ≥ 0; 0 unless a repair
+}
+
+// IsRepair reports whether the rule is a repair rule.
+func (r *Rule) IsRepair() bool { return r.Unless != None }
+
+// Op is what an action does.
+type Op uint8
+
+// The operations.
+const (
+	Put   Op = iota + 1 // reliable transfer of one slot to one rank
+	Mcast               // unreliable transfer of one chunk to all other ranks
+)
+
+// String returns the operation's spelling, "put" or "mcast".
+func (o Op) String() string {
+	switch o {
+	case Put:
+		return "put"
+	case Mcast:
+		return "mcast"
+	}
+	return "op?"
+}
+
+// Action moves one slot. For a Put of a signal, Slot is the signal's number
+// at the destination.
+type Action struct {
+	Op   Op
+	Slot Slot
+	To   int32 // destination rank of a Put, 0 for a Mcast
+}
+
+// PutTo returns the action that puts slot s to rank to.
+func PutTo(s Slot, to int) Action { return Action{Op: Put, Slot: s, To: int32(to)} }
+
+// McastOf returns the action that multicasts chunk slot s.
+func McastOf(s Slot) Action { return Action{Op: Mcast, Slot: s} }
+
+// ChunkBounds returns the half-open byte range [lo, hi) of chunk k of a
+// message of n bytes cut into chunks chunks (paper 004, equation 3, counted
+// from 0). It does not overflow for any n and chunks that fit an int.
+func ChunkBounds(n, chunks, k int) (lo, hi int) {
+	return scale(n, chunks, k), scale(n, chunks, k+1)
+}
+
+// scale returns ⌊k·n/f⌋ without computing k·n: with n = q·f + r it is
+// k·q + ⌊k·r/f⌋, where k·r < f² stays small for every f below MaxIndex.
+func scale(n, f, k int) int {
+	q, r := n/f, n%f
+	return k*q + k*r/f
+}
