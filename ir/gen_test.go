@@ -1,0 +1,92 @@
+package ir
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+)
+
+// randomSchedule draws any schedule that the two forms can spell, sensible or
+// not.
+func randomSchedule() *rapid.Generator[*Schedule] {
+	return rapid.Custom(func(t *rapid.T) *Schedule {
+		s := &Schedule{Header: randomHeader(t)}
+		for rank := range s.Ranks {
+			signals := rapid.IntRange(0, 4).Draw(t, "signals")
+			s.Programs = append(s.Programs, Program{Rank: rank, Signals: signals})
+		}
+		for rank := range s.Programs {
+			p := &s.Programs[rank]
+			for range rapid.IntRange(0, 4).Draw(t, "rules") {
+				if r, ok := randomRule(t, s, rank); ok {
+					p.Rules = append(p.Rules, r)
+				}
+			}
+			p.Done = randomSlots(t, s, rank, 0)
+		}
+		return s
+	})
+}
+
+func randomHeader(t *rapid.T) Header {
+	h := Header{
+		Collective: rapid.SampledFrom(collectives[:]).Draw(t, "collective"),
+		Algorithm:  rapid.StringMatching(`[a-z][a-z0-9-]{0,63}`).Draw(t, "algorithm"),
+		Ranks:      rapid.IntRange(1, 9).Draw(t, "ranks"),
+	}
+	if h.Collective != "barrier" {
+		h.Root = rapid.IntRange(0, h.Ranks-1).Draw(t, "root")
+		h.Chunks = rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, MaxChunks)).Draw(t, "chunks")
+	}
+	name := rapid.StringMatching(`[a-z][a-z0-9-]{0,9}`).Filter(isParam)
+	names := rapid.SliceOfNDistinct(name, 0, MaxParams, rapid.ID[string]).Draw(t, "params")
+	slices.Sort(names)
+	for _, n := range names {
+		h.Params = append(h.Params, Param{Name: n, Value: rapid.IntRange(0, MaxIndex).Draw(t, n)})
+	}
+	return h
+}
+
+// held returns the slots that rank has, Enter among them if enter is set; of
+// many chunks the first and the last.
+func held(s *Schedule, rank int, enter bool) []Slot {
+	var slots []Slot
+	if enter {
+		slots = append(slots, Enter)
+	}
+	if s.Chunks > 0 {
+		slots = append(slots, Chunk(0), Chunk(s.Chunks/2), Chunk(s.Chunks-1))
+	}
+	for j := range s.Programs[rank].Signals {
+		slots = append(slots, Signal(j))
+	}
+	return slots
+}
+
+func randomSlots(t *rapid.T, s *Schedule, rank, least int) []Slot {
+	slots := rapid.SliceOfN(rapid.SampledFrom(held(s, rank, true)), least, 6).Draw(t, "slots")
+	if len(slots) == 0 {
+		return nil
+	}
+	return slots
+}
+
+// randomRule draws a rule; there may be no action to draw.
+func randomRule(t *rapid.T, s *Schedule, rank int) (r Rule, ok bool) {
+	r.When = randomSlots(t, s, rank, 1)
+	if rapid.Bool().Draw(t, "repair") {
+		r.Unless = randomSlots(t, s, rank, 1)[0]
+		r.After = rapid.IntRange(0, MaxAfter).Draw(t, "after")
+	}
+	for range rapid.IntRange(1, 4).Draw(t, "actions") {
+		if s.Chunks > 0 && rapid.Bool().Draw(t, "mcast") {
+			r.Do = append(r.Do, McastOf(Chunk(rapid.IntRange(0, s.Chunks-1).Draw(t, "chunk"))))
+			continue
+		}
+		to := rapid.IntRange(0, s.Ranks-1).Draw(t, "to")
+		if slots := held(s, to, false); len(slots) > 0 {
+			r.Do = append(r.Do, PutTo(rapid.SampledFrom(slots).Draw(t, "slot"), to))
+		}
+	}
+	return r, len(r.Do) > 0
+}

@@ -1,0 +1,256 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxString bounds a string of the document. The longest legal one is a name
+// of MaxName bytes, each of which may be spelled as an escape.
+const maxString = 256
+
+// jsonScanner reads the values of a JSON document whose structure its caller
+// knows, and keeps the path of the value being read. Nothing is buffered but
+// one string.
+type jsonScanner struct {
+	source
+	steps []step
+	text  []byte // the string read last
+}
+
+// step is one element of a path: the name of a member or an index.
+type step struct {
+	name  string
+	index int // where name is empty
+}
+
+func (p *jsonScanner) push(name string, index int) {
+	p.steps = append(p.steps, step{name, index})
+}
+
+func (p *jsonScanner) pop() { p.steps = p.steps[:len(p.steps)-1] }
+
+// where spells the current path: programs[3].rules[1].do[0].to.
+func (p *jsonScanner) where() string {
+	var b strings.Builder
+	for i, s := range p.steps {
+		switch {
+		case s.name == "":
+			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+		case i > 0:
+			b.WriteString("." + s.name)
+		default:
+			b.WriteString(s.name)
+		}
+	}
+	if b.Len() == 0 {
+		return "document"
+	}
+	return b.String()
+}
+
+// here skips white space and returns the place of the next value.
+func (p *jsonScanner) here() mark {
+	for {
+		switch p.peek() {
+		case ' ', '\t', '\r':
+			p.skip()
+		case '\n':
+			p.newline()
+		default:
+			return p.mark()
+		}
+	}
+}
+
+// open consumes the bracket that starts an object or array.
+func (p *jsonScanner) open(bracket int, what string) {
+	m := p.here()
+	if p.peek() != bracket {
+		p.unexpected(m, what, "")
+		return
+	}
+	p.skip()
+}
+
+// more reports whether an object or array goes on after n elements, and
+// consumes the comma or the closing bracket.
+func (p *jsonScanner) more(n int, closing int) bool {
+	m := p.here()
+	switch c := p.peek(); {
+	case c == closing:
+		p.skip()
+		return false
+	case n == 0 && c != eof:
+		return true
+	case n > 0 && c == ',':
+		p.skip()
+		return true
+	}
+	p.unexpected(m, fmt.Sprintf(`"," or %q`, string(rune(closing))), "")
+	return false
+}
+
+// array reads an array; element reads its i-th element.
+func (p *jsonScanner) array(element func(i int)) {
+	p.open('[', "an array")
+	for n := 0; p.ok() && p.more(n, ']'); n++ {
+		p.push("", n)
+		element(n)
+		if !p.ok() {
+			return
+		}
+		p.pop()
+	}
+}
+
+// object reads an object whose members are among names, in any order, each at
+// most once. member reads the value of names[i]. Bit i of required says that
+// names[i] must be there; bit i of the result that it was.
+func (p *jsonScanner) object(names []string, required uint, member func(i int)) (seen uint) {
+	p.open('{', "an object")
+	for n := 0; p.ok() && p.more(n, '}'); n++ {
+		i := p.key(names, seen)
+		if !p.ok() {
+			return seen
+		}
+		seen |= 1 << i
+		p.push(names[i], 0)
+		member(i)
+		if !p.ok() {
+			return seen
+		}
+		p.pop()
+	}
+	p.require(names, required, seen)
+	return seen
+}
+
+// require fails unless all required members have been seen.
+func (p *jsonScanner) require(names []string, required, seen uint) {
+	for i, name := range names {
+		if required&^seen&(1<<i) != 0 {
+			p.failAt(p.mark(), "field %q is missing", name)
+			return
+		}
+	}
+}
+
+// key reads the name of a member and the colon, and returns its index.
+func (p *jsonScanner) key(names []string, seen uint) int {
+	m := p.here()
+	name := p.string("the name of a field")
+	i := slices.Index(names, string(name))
+	switch {
+	case !p.ok():
+	case i < 0:
+		p.failAt(m, "unknown field %s; known are %s", quote(name), strings.Join(names, ", "))
+	case seen&(1<<i) != 0:
+		p.failAt(m, "duplicate field %q", names[i])
+	}
+	p.colon()
+	return i
+}
+
+func (p *jsonScanner) colon() {
+	m := p.here()
+	if p.peek() != ':' {
+		p.unexpected(m, `":"`, "")
+		return
+	}
+	p.skip()
+}
+
+// int reads a whole number lo … hi.
+func (p *jsonScanner) int(lo, hi int) int {
+	m := p.here()
+	if p.peek() == '-' {
+		p.unexpected(m, fmt.Sprintf("a number %d … %d", lo, hi), "")
+		return lo
+	}
+	v := p.number(m, "", lo, hi)
+	if c := p.peek(); c == '.' || c == 'e' || c == 'E' {
+		p.unexpected(m, "a whole number", strconv.Itoa(v))
+	}
+	return v
+}
+
+// string reads a string. The result is valid until the next call.
+func (p *jsonScanner) string(want string) []byte {
+	m := p.here()
+	if p.peek() != '"' {
+		p.unexpected(m, want, "")
+		return nil
+	}
+	p.skip()
+	p.text = p.text[:0]
+	for {
+		at, c := p.mark(), p.peek()
+		switch {
+		case c == '"':
+			p.skip()
+			return p.text
+		case c == '\\':
+			p.skip()
+			p.escape(at)
+		case c < ' ':
+			p.unexpected(at, "the rest of a string", "")
+			return nil
+		default:
+			p.text = append(p.text, byte(c))
+			p.skip()
+		}
+		if len(p.text) > maxString {
+			p.failAt(m, "a string of more than %d bytes: %s", maxString, quote(p.text))
+			return nil
+		}
+	}
+}
+
+// escape reads what follows a backslash. No legal string needs a rune beyond
+// the basic plane, so halves of surrogate pairs stand for nothing.
+func (p *jsonScanner) escape(m mark) {
+	const from, to = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	c := p.peek()
+	if c == 'u' {
+		p.skip()
+		p.text = utf8.AppendRune(p.text, p.hex4(m))
+		return
+	}
+	i := strings.IndexRune(from, rune(c))
+	if i < 0 {
+		p.unexpected(m, "an escape", `\`)
+		return
+	}
+	p.text = append(p.text, to[i])
+	p.skip()
+}
+
+func (p *jsonScanner) hex4(m mark) rune {
+	var digits [4]byte
+	for i := range digits {
+		c := p.peek()
+		if c == eof || !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
+			p.unexpected(m, "four hexadecimal digits", `\u`+string(digits[:i]))
+			return 0
+		}
+		digits[i] = byte(c)
+		p.skip()
+	}
+	v, err := strconv.ParseUint(string(digits[:]), 16, 32)
+	if err != nil {
+		p.failAt(m, "%v", err)
+	}
+	return rune(v)
+}
+
+// quote quotes text for a message and cuts it to maxQuote bytes.
+func quote(text []byte) string {
+	if len(text) > maxQuote {
+		return strconv.Quote(string(text[:maxQuote])) + "…"
+	}
+	return strconv.Quote(string(text))
+}

@@ -1,0 +1,69 @@
+package ir
+
+// Limits of a schedule. The readers and writers refuse what exceeds them, so
+// that whoever holds a schedule may size its tables by the schedule's counts.
+const (
+	MaxRanks   = 1 << 20 // ranks of a schedule
+	MaxChunks  = 1 << 20 // chunks of a message
+	MaxSignals = 1 << 22 // signals of one rank: a flag from every rank and a request for every chunk fit
+	MaxAfter   = 1 << 20 // Rule.After
+	MaxParams  = 16      // parameters of an algorithm
+	MaxName    = 64      // bytes in the name of an algorithm or a parameter
+
+	// MaxSlots bounds the chunks and signals of all ranks together. A file
+	// that only claims its slots, and mentions few of them, cannot make a
+	// reader of the schedule allocate more than tables of this length; one
+	// that mentions each of them once is larger than a gigabyte.
+	MaxSlots = 1 << 28
+)
+
+// collectives are the legal values of Header.Collective.
+var collectives = [...]string{"bcast", "barrier", "anycast"}
+
+func isCollective(name string) bool {
+	for _, c := range collectives {
+		if c == name {
+			return true
+		}
+	}
+	return false
+}
+
+// isName reports whether s can name an algorithm or a parameter: lower-case
+// letters, digits and hyphens, a letter first.
+func isName(s string) bool {
+	if s == "" || len(s) > MaxName || s[0] < 'a' || s[0] > 'z' {
+		return false
+	}
+	for i := range len(s) {
+		if !isNameByte(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNameByte(c byte) bool { return 'a' <= c && c <= 'z' || isDigit(c) || c == '-' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// isParam reports whether s can name a parameter; the words that the header
+// of the text form already uses cannot.
+func isParam(s string) bool {
+	return isName(s) && s != "ranks" && s != "root" && s != "chunks"
+}
+
+// rootRange and chunkRange return the legal values of Root and Chunks.
+func (h *Header) rootRange() (lo, hi int) {
+	if h.Collective == "barrier" {
+		return 0, 0
+	}
+	return 0, h.Ranks - 1
+}
+
+func (h *Header) chunkRange() (lo, hi int) {
+	if h.Collective == "barrier" {
+		return 0, 0
+	}
+	return 1, MaxChunks
+}

@@ -1,0 +1,207 @@
+package ir
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// eof is what peek returns at the end of the input.
+const eof = -1
+
+// maxQuote is how many bytes of the input an error message shows.
+const maxQuote = 24
+
+// source reads its input byte by byte through a small window and knows where
+// it is. It holds the first error: once something has failed the input is at
+// its end, so that a parser runs out without asking after every step.
+type source struct {
+	r         io.Reader
+	store     []byte // storage of the window
+	buf       []byte // the window
+	pos       int    // next byte of the window
+	base      int64  // offset of the window
+	line      int
+	lineStart int64         // offset of the line
+	readErr   error         // why r ended, nil at a clean end
+	path      func() string // place in the document for errors; may be nil
+	err       *ParseError
+}
+
+func newSource(r io.Reader) source {
+	return source{r: r, store: make([]byte, 1<<15), line: 1}
+}
+
+// mark is a place of the input.
+type mark struct {
+	offset, lineStart int64
+	line              int
+}
+
+func (s *source) mark() mark {
+	return mark{offset: s.base + int64(s.pos), lineStart: s.lineStart, line: s.line}
+}
+
+// ok reports that nothing has failed.
+func (s *source) ok() bool { return s.err == nil }
+
+// peek returns the next byte, or eof.
+func (s *source) peek() int {
+	if s.pos < len(s.buf) {
+		return int(s.buf[s.pos])
+	}
+	return s.fill()
+}
+
+// skip consumes the byte that peek returned.
+func (s *source) skip() { s.pos++ }
+
+// newline consumes the line feed that peek returned.
+func (s *source) newline() {
+	s.skip()
+	s.line++
+	s.lineStart = s.base + int64(s.pos)
+}
+
+// fill moves the window and returns its first byte, or eof.
+func (s *source) fill() int {
+	s.base += int64(len(s.buf))
+	s.buf, s.pos = nil, 0
+	for range 100 {
+		if s.r == nil {
+			return eof
+		}
+		n, err := s.r.Read(s.store)
+		if err != nil {
+			s.r = nil
+			if err != io.EOF {
+				s.readErr = err
+			}
+		}
+		if n > 0 {
+			s.buf = s.store[:n]
+			return int(s.buf[0])
+		}
+	}
+	s.r, s.readErr = nil, io.ErrNoProgress
+	return eof
+}
+
+// end fails unless the input is at its end.
+func (s *source) end(after string) {
+	m := s.mark()
+	if s.peek() != eof {
+		s.unexpected(m, "the end of the input after "+after, "")
+	} else if s.readErr != nil {
+		s.failAt(m, "") // failAt puts the reader's error in
+	}
+}
+
+// failAt records a fault at m, unless there is one already, and ends the
+// input.
+func (s *source) failAt(m mark, format string, args ...any) {
+	if s.err != nil {
+		return
+	}
+	s.err = &ParseError{
+		Line: m.line, Col: int(m.offset-m.lineStart) + 1, Offset: m.offset,
+		Msg: fmt.Sprintf(format, args...),
+	}
+	if s.path != nil {
+		s.err.Path = s.path()
+	}
+	if s.readErr != nil {
+		s.err.Msg, s.err.Err = "reading the input: "+s.readErr.Error(), s.readErr
+	}
+	s.base += int64(s.pos)
+	s.r, s.buf, s.pos = nil, nil, 0
+}
+
+// unexpected fails at m, from where the bytes of read were consumed in vain.
+func (s *source) unexpected(m mark, want, read string) {
+	if s.err != nil {
+		return
+	}
+	found, atEnd := s.found(read)
+	s.failAt(m, "expected %s, found %s", want, found)
+	if atEnd && s.err.Err == nil {
+		s.err.Err = io.ErrUnexpectedEOF
+	}
+}
+
+// found describes the input from the bytes of read, already consumed, on. It
+// consumes what it shows.
+func (s *source) found(read string) (text string, atEnd bool) {
+	c := s.peek()
+	if read == "" {
+		switch c {
+		case eof:
+			return "the end of the input", true
+		case '\n':
+			return "the end of the line", false
+		}
+	}
+	shown := []byte(read)
+	for c != eof && c != '\n' && len(shown) < maxQuote && (len(shown) == 0 || !endsWord(c)) {
+		shown = append(shown, byte(c))
+		s.skip()
+		c = s.peek()
+	}
+	text = strconv.Quote(string(shown))
+	if atEnd = c == eof && len(shown) == len(read); atEnd {
+		text += " and the end of the input"
+	}
+	return text, atEnd
+}
+
+func endsWord(c int) bool {
+	switch c {
+	case ' ', '\t', '\r', ',', ':', ']', '}':
+		return true
+	}
+	return false
+}
+
+// number consumes a decimal number in canonical spelling, lo … hi. The fault
+// is at m, what says what the number is of, such as "rank"; it may be empty.
+func (s *source) number(m mark, what string, lo, hi int) int {
+	var run [maxQuote]byte
+	v, n := 0, 0
+	for c := s.peek(); c != eof && isDigit(byte(c)) && n < len(run); c = s.peek() {
+		run[n] = byte(c)
+		n++
+		v = min(v*10+(c-'0'), hi+1)
+		s.skip()
+	}
+	switch {
+	case n == 0:
+		s.unexpected(m, article(what), "")
+	case n > 1 && run[0] == '0':
+		s.failAt(m, "%snumber %s has leading zeros", prefix(what), run[:n])
+	case v < lo || v > hi:
+		s.failAt(m, "%s%s is out of range %d … %d", prefix(what), shorten(run[:n]), lo, hi)
+	}
+	return v
+}
+
+func article(what string) string {
+	if what == "" {
+		return "a number"
+	}
+	return "a number for " + what
+}
+
+func prefix(what string) string {
+	if what == "" {
+		return ""
+	}
+	return what + " "
+}
+
+// shorten marks digits that fill the window of a message as cut off.
+func shorten(digits []byte) string {
+	if len(digits) == maxQuote {
+		return string(digits) + "…"
+	}
+	return string(digits)
+}

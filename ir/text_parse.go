@@ -1,0 +1,260 @@
+package ir
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ParseText reads the canonical text form. It accepts that one spelling and
+// nothing else, save that the last line feed may be missing: no comments, no
+// blank lines, no other spaces. It reads in a stream and holds memory in
+// proportion to what it has read. The error is a [*ParseError] with the line
+// and column of the first fault.
+//
+// What it accepts is in range ([Validate]); whether it is a correct schedule is
+// for package verify to say.
+func ParseText(r io.Reader) (*Schedule, error) {
+	p := textReader{source: newSource(r)}
+	p.header()
+	for rank := 0; p.ok() && rank < p.s.Ranks; rank++ {
+		p.program(rank)
+	}
+	p.end("the last rank")
+	p.checkEnd()
+	if !p.ok() {
+		return nil, p.err
+	}
+	return &p.s, nil
+}
+
+type textReader struct {
+	source
+	s     Schedule
+	lines []mark // where each program starts; the zero mark: it names no number of signals
+
+	slots   arena[Slot]
+	actions arena[Action]
+	rules   arena[Rule]
+	// What is being read, before its length is known.
+	slotBuf   []Slot
+	actionBuf []Action
+	ruleBuf   []Rule
+}
+
+// expect consumes lit.
+func (p *textReader) expect(lit string) {
+	for i := range len(lit) {
+		if p.peek() != int(lit[i]) {
+			m := p.mark()
+			m.offset -= int64(i)
+			p.unexpected(m, fmt.Sprintf("%q", lit), lit[:i])
+			return
+		}
+		p.skip()
+	}
+}
+
+// endLine consumes the end of a line or, at the very end, of the input.
+func (p *textReader) endLine() {
+	switch p.peek() {
+	case '\n':
+		p.newline()
+	case eof:
+	default:
+		p.unexpected(p.mark(), "the end of the line", "")
+	}
+}
+
+// name consumes a run of letters, digits and hyphens.
+func (p *textReader) name(what string) string {
+	m := p.mark()
+	var b strings.Builder
+	for c := p.peek(); c != eof && isNameByte(byte(c)) && b.Len() <= MaxName; c = p.peek() {
+		b.WriteByte(byte(c))
+		p.skip()
+	}
+	if !isName(b.String()) {
+		p.unexpected(m, what, b.String()[:min(b.Len(), maxQuote)])
+	}
+	return b.String()
+}
+
+func (p *textReader) header() {
+	h := &p.s.Header
+	p.expect("schedule ")
+	m := p.mark()
+	if h.Collective = p.name("a collective"); p.ok() && !isCollective(h.Collective) {
+		p.failAt(m, "unknown collective %q; known are %s", h.Collective, strings.Join(collectives[:], ", "))
+	}
+	p.expect("/")
+	h.Algorithm = p.name("the name of an algorithm")
+	p.expect(" ranks=")
+	h.Ranks = p.number(p.mark(), "ranks", 1, MaxRanks)
+	if h.Collective != "barrier" {
+		p.expect(" root=")
+		lo, hi := h.rootRange()
+		h.Root = p.number(p.mark(), "root", lo, hi)
+		p.expect(" chunks=")
+		lo, hi = h.chunkRange()
+		h.Chunks = p.number(p.mark(), "chunks", lo, hi)
+	}
+	for p.peek() == ' ' {
+		p.param()
+	}
+	p.endLine()
+}
+
+func (p *textReader) param() {
+	p.skip()
+	m := p.mark()
+	name := p.name("the name of a parameter")
+	if p.ok() && !isParam(name) {
+		p.failAt(m, "%s= cannot stand here", name)
+	}
+	if last := len(p.s.Params) - 1; last >= 0 && p.s.Params[last].Name >= name {
+		p.failAt(m, "parameter %s after %s: parameters are sorted by name", name, p.s.Params[last].Name)
+	}
+	if len(p.s.Params) == MaxParams {
+		p.failAt(m, "more than %d parameters", MaxParams)
+	}
+	p.expect("=")
+	v := p.number(p.mark(), name, 0, MaxIndex)
+	p.s.Params = append(p.s.Params, Param{Name: name, Value: v})
+}
+
+func (p *textReader) program(rank int) {
+	g := Program{Rank: rank}
+	var named mark
+	p.expect("rank ")
+	m := p.mark()
+	if got := p.number(m, "rank", 0, p.s.Ranks-1); p.ok() && got != rank {
+		p.failAt(m, "expected rank %d, found rank %d", rank, got)
+	}
+	if p.peek() == ' ' {
+		p.expect(" signals=")
+		named = p.mark()
+		g.Signals = p.number(named, "signals", 0, MaxSignals)
+	}
+	p.endLine()
+	p.ruleBuf = p.ruleBuf[:0]
+	for p.expect("  "); p.ok() && p.peek() != 'd'; p.expect("  ") {
+		p.ruleBuf = append(p.ruleBuf, p.rule())
+	}
+	p.expect("done")
+	g.Rules = p.rules.copyOf(p.ruleBuf)
+	g.Done = p.done()
+	p.s.Programs = append(p.s.Programs, g)
+	p.lines = append(p.lines, named)
+}
+
+func (p *textReader) done() []Slot {
+	p.slotBuf = p.slotBuf[:0]
+	for p.peek() == ' ' {
+		p.skip()
+		p.slotBuf = append(p.slotBuf, p.slot())
+	}
+	p.endLine()
+	return p.slots.copyOf(p.slotBuf)
+}
+
+func (p *textReader) rule() Rule {
+	r := Rule{When: p.when()}
+	if p.peek() == 'u' {
+		p.expect("unless ")
+		r.Unless = p.slot()
+		p.expect(" after ")
+		r.After = p.number(p.mark(), "after", 0, MaxAfter)
+		p.expect(" ")
+	}
+	p.expect("->")
+	p.actionBuf = p.actionBuf[:0]
+	for sep := " "; p.ok(); sep = ", " {
+		p.expect(sep)
+		p.actionBuf = append(p.actionBuf, p.action())
+		if p.peek() != ',' {
+			break
+		}
+	}
+	r.Do = p.actions.copyOf(p.actionBuf)
+	p.endLine()
+	return r
+}
+
+func (p *textReader) when() []Slot {
+	p.slotBuf = p.slotBuf[:0]
+	for p.ok() {
+		p.slotBuf = append(p.slotBuf, p.slot())
+		p.expect(" ")
+		if c := p.peek(); c == '-' || c == 'u' {
+			break
+		}
+	}
+	return p.slots.copyOf(p.slotBuf)
+}
+
+func (p *textReader) action() Action {
+	m := p.mark()
+	switch p.peek() {
+	case 'm':
+		p.expect("mcast ")
+		m = p.mark()
+		a := McastOf(p.slot())
+		if p.ok() && a.Slot.Kind() != KindChunk {
+			p.failAt(m, "%s: only a chunk can be multicast", a.Slot)
+		}
+		return a
+	case 'p':
+		p.expect("put ")
+		m = p.mark()
+		s := p.slot()
+		if s == Enter {
+			p.failAt(m, "enter cannot be put")
+		}
+		p.expect(" @")
+		return PutTo(s, p.number(p.mark(), "rank", 0, p.s.Ranks-1))
+	}
+	p.unexpected(m, "an action (put or mcast)", "")
+	return Action{}
+}
+
+// slot consumes a slot in the range that is known so far.
+func (p *textReader) slot() Slot {
+	m := p.mark()
+	switch p.peek() {
+	case 'e':
+		p.expect("enter")
+		return Enter
+	case 'c':
+		p.skip()
+		if p.s.Chunks == 0 {
+			p.failAt(m, "a barrier has no chunks")
+		}
+		return Chunk(p.number(m, "chunk", 0, p.s.Chunks-1))
+	case 's':
+		p.skip()
+		return Signal(p.number(m, "signal", 0, MaxSignals-1))
+	}
+	p.unexpected(m, "a slot (enter, c0 …, s0 …)", "")
+	return None
+}
+
+// checkEnd derives the numbers of signals that the text does not name, and
+// checks what could be known only at the end.
+func (p *textReader) checkEnd() {
+	if !p.ok() {
+		return
+	}
+	for rank, n := range derivedSignals(&p.s) {
+		g := &p.s.Programs[rank]
+		if named := p.lines[rank]; named == (mark{}) {
+			g.Signals = n
+		} else if g.Signals <= n {
+			p.failAt(named, "signals %d where the rules speak of %d: name more than that, or none", g.Signals, n)
+			return
+		}
+	}
+	if f := checkSlots(&p.s); f != nil {
+		p.failAt(mark{line: 1}, "%s: %s", f.path(f.rank), f.msg)
+	}
+}

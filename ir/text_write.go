@@ -1,0 +1,143 @@
+package ir
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// WriteText writes the canonical text form of s: two spaces of indent, one
+// rule a line, parameters sorted by name, every line ended by a line feed.
+// Equal schedules have equal text and [ParseText] gives back an equal
+// schedule. What [Validate] refuses is not written.
+func WriteText(w io.Writer, s *Schedule) error {
+	if err := Validate(s); err != nil {
+		return fmt.Errorf("writing %s as text: %w", s.Name(), err)
+	}
+	out := newPrinter(w)
+	out.textHeader(&s.Header)
+	derived := derivedSignals(s)
+	for r := range s.Programs {
+		out.textProgram(&s.Programs[r], derived[r])
+	}
+	return out.flush(s.Name() + " as text")
+}
+
+// derivedSignals returns, for each rank, the number of signals that the rules
+// speak of: one more than the highest index that the rank waits for or that
+// is put to it. Only where a rank has another number does the text name it.
+func derivedSignals(s *Schedule) []int {
+	n := make([]int, s.Ranks)
+	see := func(rank int, slot Slot) {
+		if slot.Kind() == KindSignal {
+			n[rank] = max(n[rank], slot.Index()+1)
+		}
+	}
+	for rank := range s.Programs {
+		p := &s.Programs[rank]
+		for i := range p.Rules {
+			for _, slot := range p.Rules[i].When {
+				see(rank, slot)
+			}
+			see(rank, p.Rules[i].Unless)
+			for _, a := range p.Rules[i].Do {
+				see(int(a.To), a.Slot)
+			}
+		}
+		for _, slot := range p.Done {
+			see(rank, slot)
+		}
+	}
+	return n
+}
+
+// printer writes the pieces that both forms are made of. Its errors stick in
+// the bufio.Writer and come out of flush.
+type printer struct{ *bufio.Writer }
+
+func newPrinter(w io.Writer) printer { return printer{bufio.NewWriterSize(w, 1<<15)} }
+
+func (p printer) str(s string) { p.WriteString(s) }
+
+func (p printer) num(n int) { p.Write(strconv.AppendInt(p.AvailableBuffer(), int64(n), 10)) }
+
+func (p printer) slot(s Slot) { p.Write(appendSlot(p.AvailableBuffer(), s)) }
+
+func (p printer) flush(what string) error {
+	if err := p.Flush(); err != nil {
+		return fmt.Errorf("writing %s: %w", what, err)
+	}
+	return nil
+}
+
+func (p printer) textHeader(h *Header) {
+	p.str("schedule " + h.Name())
+	p.str(" ranks=")
+	p.num(h.Ranks)
+	if h.Collective != "barrier" {
+		p.str(" root=")
+		p.num(h.Root)
+		p.str(" chunks=")
+		p.num(h.Chunks)
+	}
+	for _, param := range h.Params {
+		p.str(" " + param.Name + "=")
+		p.num(param.Value)
+	}
+	p.str("\n")
+}
+
+func (p printer) textProgram(g *Program, derived int) {
+	p.str("rank ")
+	p.num(g.Rank)
+	if g.Signals != derived {
+		p.str(" signals=")
+		p.num(g.Signals)
+	}
+	p.str("\n")
+	for i := range g.Rules {
+		p.textRule(&g.Rules[i])
+	}
+	p.str("  done")
+	for _, s := range g.Done {
+		p.str(" ")
+		p.slot(s)
+	}
+	p.str("\n")
+}
+
+func (p printer) textRule(r *Rule) {
+	p.str("  ")
+	for _, s := range r.When {
+		p.slot(s)
+		p.str(" ")
+	}
+	if r.IsRepair() {
+		p.str("unless ")
+		p.slot(r.Unless)
+		p.str(" after ")
+		p.num(r.After)
+		p.str(" ")
+	}
+	p.str("-> ")
+	for i, a := range r.Do {
+		if i > 0 {
+			p.str(", ")
+		}
+		p.textAction(a)
+	}
+	p.str("\n")
+}
+
+func (p printer) textAction(a Action) {
+	if a.Op == Mcast {
+		p.str("mcast ")
+		p.slot(a.Slot)
+		return
+	}
+	p.str("put ")
+	p.slot(a.Slot)
+	p.str(" @")
+	p.num(int(a.To))
+}

@@ -1,0 +1,227 @@
+package ir
+
+import "fmt"
+
+// Validate returns an error that names the first place where s is no schedule
+// at all: a count, rank, slot or operation out of range. The readers return no
+// schedule for which it fails and the writers write none. Whether a schedule
+// does what it should is another question (package verify).
+func Validate(s *Schedule) error {
+	if f := check(s); f != nil {
+		return fmt.Errorf("%s: %s", f.path(f.rank), f.msg)
+	}
+	return nil
+}
+
+// fault is the place and the reason why a schedule is none. The indices are
+// -1 where the place is outside of a program, rule or action.
+type fault struct {
+	rank, rule, action int
+	field              string
+	msg                string
+}
+
+// path spells the place in the words of the JSON form; program is the
+// position of the rank's program in the document.
+func (f *fault) path(program int) string {
+	var p []byte
+	if f.rank >= 0 {
+		p = fmt.Appendf(p, "programs[%d].", program)
+	}
+	if f.rule >= 0 {
+		p = fmt.Appendf(p, "rules[%d].", f.rule)
+	}
+	if f.action >= 0 {
+		p = fmt.Appendf(p, "do[%d].", f.action)
+	}
+	return string(append(p, f.field...))
+}
+
+// at returns the fault at the given place.
+func at(rank, rule, action int, field, format string, args ...any) *fault {
+	return &fault{rank, rule, action, field, fmt.Sprintf(format, args...)}
+}
+
+// inRange returns a fault of a field of the header unless lo ≤ v ≤ hi.
+func inRange(field string, v, lo, hi int) *fault {
+	if v < lo || v > hi {
+		return at(-1, -1, -1, field, "%d is out of range %d … %d", v, lo, hi)
+	}
+	return nil
+}
+
+func check(s *Schedule) *fault {
+	if f := checkHeader(&s.Header); f != nil {
+		return f
+	}
+	if len(s.Programs) != s.Ranks {
+		return at(-1, -1, -1, "programs", "%d programs for %d ranks", len(s.Programs), s.Ranks)
+	}
+	if f := checkSlots(s); f != nil {
+		return f
+	}
+	for rank := range s.Programs {
+		if f := checkProgram(s, rank); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func checkHeader(h *Header) *fault {
+	if !isCollective(h.Collective) {
+		return at(-1, -1, -1, "collective", "unknown collective %.*q", MaxName, h.Collective)
+	}
+	if !isName(h.Algorithm) {
+		return at(-1, -1, -1, "algorithm", "%.*q is no name", MaxName, h.Algorithm)
+	}
+	if f := inRange("ranks", h.Ranks, 1, MaxRanks); f != nil {
+		return f
+	}
+	lo, hi := h.rootRange()
+	if f := inRange("root", h.Root, lo, hi); f != nil {
+		return f
+	}
+	lo, hi = h.chunkRange()
+	if f := inRange("chunks", h.Chunks, lo, hi); f != nil {
+		return f
+	}
+	return checkParams(h.Params)
+}
+
+func checkParams(params []Param) *fault {
+	if f := inRange("params", len(params), 0, MaxParams); f != nil {
+		return f
+	}
+	for i, p := range params {
+		if !isParam(p.Name) {
+			return at(-1, -1, -1, "params", "%.*q is no name of a parameter", MaxName, p.Name)
+		}
+		if i > 0 && params[i-1].Name >= p.Name {
+			return at(-1, -1, -1, "params", "%s after %s: not sorted by name", p.Name, params[i-1].Name)
+		}
+		if f := inRange("params."+p.Name, p.Value, 0, MaxIndex); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// checkSlots checks the counts that the slots of the rules are held against.
+func checkSlots(s *Schedule) *fault {
+	total := 0
+	for r := range s.Programs {
+		p := &s.Programs[r]
+		if p.Rank != r {
+			return at(r, -1, -1, "rank", "%d where rank %d belongs", p.Rank, r)
+		}
+		if p.Signals < 0 || p.Signals > MaxSignals {
+			return at(r, -1, -1, "signals", "%d is out of range 0 … %d", p.Signals, MaxSignals)
+		}
+		if total += s.Chunks + p.Signals; total > MaxSlots {
+			return at(r, -1, -1, "signals", "the schedule has more than %d slots up to this rank", MaxSlots)
+		}
+	}
+	return nil
+}
+
+func checkProgram(s *Schedule, rank int) *fault {
+	p := &s.Programs[rank]
+	for i := range p.Rules {
+		if f := checkRule(s, rank, i); f != nil {
+			return f
+		}
+	}
+	for _, slot := range p.Done {
+		if why := slotFault(s, rank, slot); why != "" {
+			return at(rank, -1, -1, "done", "%s", why)
+		}
+	}
+	return nil
+}
+
+func checkRule(s *Schedule, rank, rule int) *fault {
+	r := &s.Programs[rank].Rules[rule]
+	if len(r.When) == 0 {
+		return at(rank, rule, -1, "when", "a rule waits for at least one slot")
+	}
+	for _, slot := range r.When {
+		if why := slotFault(s, rank, slot); why != "" {
+			return at(rank, rule, -1, "when", "%s", why)
+		}
+	}
+	if f := checkRepair(s, rank, rule); f != nil {
+		return f
+	}
+	if len(r.Do) == 0 {
+		return at(rank, rule, -1, "do", "a rule does at least one action")
+	}
+	for i, a := range r.Do {
+		if field, why := actionFault(s, a); why != "" {
+			return at(rank, rule, i, field, "%s", why)
+		}
+	}
+	return nil
+}
+
+func checkRepair(s *Schedule, rank, rule int) *fault {
+	r := &s.Programs[rank].Rules[rule]
+	if !r.IsRepair() {
+		if r.After != 0 {
+			return at(rank, rule, -1, "after", "%d in a rule without unless", r.After)
+		}
+		return nil
+	}
+	if why := slotFault(s, rank, r.Unless); why != "" {
+		return at(rank, rule, -1, "unless", "%s", why)
+	}
+	if r.After < 0 || r.After > MaxAfter {
+		return at(rank, rule, -1, "after", "%d is out of range 0 … %d", r.After, MaxAfter)
+	}
+	return nil
+}
+
+// actionFault returns the field of a and the reason why it is none.
+func actionFault(s *Schedule, a Action) (field, why string) {
+	switch a.Op {
+	case Put:
+		if a.To < 0 || int(a.To) >= s.Ranks {
+			return "to", fmt.Sprintf("%d is out of range 0 … %d", a.To, s.Ranks-1)
+		}
+		if a.Slot.Kind() == KindEnter {
+			return "slot", "enter cannot be put"
+		}
+		return "slot", slotFault(s, int(a.To), a.Slot)
+	case Mcast:
+		if a.Slot.Kind() != KindChunk {
+			return "slot", fmt.Sprintf("%s: only a chunk can be multicast", a.Slot)
+		}
+		if a.To != 0 {
+			return "to", fmt.Sprintf("%d: a multicast names no rank", a.To)
+		}
+		return "slot", slotFault(s, 0, a.Slot)
+	}
+	return "op", fmt.Sprintf("unknown operation %d", a.Op)
+}
+
+// slotFault returns the reason why rank has no slot, or "".
+func slotFault(s *Schedule, rank int, slot Slot) string {
+	switch slot.Kind() {
+	case KindEnter:
+		if slot != Enter {
+			return "enter with an index"
+		}
+		return ""
+	case KindChunk:
+		if slot.Index() < s.Chunks {
+			return ""
+		}
+		return fmt.Sprintf("%s: the message has %d chunks", slot, s.Chunks)
+	case KindSignal:
+		if slot.Index() < s.Programs[rank].Signals {
+			return ""
+		}
+		return fmt.Sprintf("%s: rank %d has %d signals", slot, rank, s.Programs[rank].Signals)
+	}
+	return "no slot"
+}
