@@ -36,8 +36,10 @@ func (a *arena) wait(s ir.Slot) { a.slots = append(a.slots, s) }
 
 // waitChunks writes the slots of n chunks.
 func (a *arena) waitChunks(n int) {
-	for k := range n {
-		a.wait(ir.Chunk(k))
+	from := len(a.slots)
+	a.slots = a.slots[:from+n]
+	for k, slots := 0, a.slots[from:]; k < len(slots); k++ {
+		slots[k] = ir.Chunk(k)
 	}
 }
 
@@ -54,8 +56,31 @@ func (a *arena) span(lo, hi int) []ir.Slot { return a.slots[lo:hi:hi] }
 // put adds an action to the rule that is being written.
 func (a *arena) put(s ir.Slot, to int) { a.acts = append(a.acts, ir.PutTo(s, to)) }
 
-// mcast adds an action to the rule that is being written.
-func (a *arena) mcast(s ir.Slot) { a.acts = append(a.acts, ir.McastOf(s)) }
+// again adds the last n actions once more, for chunk k. Working out who they go
+// to costs more than copying them.
+func (a *arena) again(n, k int) {
+	from := len(a.acts)
+	a.acts = append(a.acts, a.acts[from-n:]...)
+	for i := from; i < len(a.acts); i++ {
+		a.acts[i].Slot = ir.Chunk(k)
+	}
+}
+
+// putChunks adds n actions, which put chunks 0 … n-1 to one rank.
+func (a *arena) putChunks(n, to int) {
+	from := len(a.acts)
+	a.acts = a.acts[:from+n]
+	for k, acts := 0, a.acts[from:]; k < len(acts); k++ {
+		acts[k] = ir.PutTo(ir.Chunk(k), to)
+	}
+}
+
+// mcastChunks adds n actions, which multicast chunks 0 … n-1.
+func (a *arena) mcastChunks(n int) {
+	for k := range n {
+		a.acts = append(a.acts, ir.McastOf(ir.Chunk(k)))
+	}
+}
 
 // rule ends the rule that is being written; one without actions is left out.
 func (a *arena) rule(when []ir.Slot) { a.repair(when, ir.None, 0) }

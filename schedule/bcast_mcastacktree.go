@@ -86,9 +86,7 @@ func fillAckRoot(n *node, a arena) ir.Program {
 	a.wait(ir.Enter)
 	a.waitSignals(0, acks)
 	if n.ranks > 1 {
-		for k := range n.chunks {
-			a.mcast(ir.Chunk(k))
-		}
+		a.mcastChunks(n.chunks)
 		for k := range n.chunks {
 			a.share(n, k)
 		}
@@ -110,8 +108,9 @@ func (a *arena) shareEach(n *node) {
 // answerAsks puts each chunk to the parent when it asks for it; the pairs of
 // chunk and ask stand in the arena from slot first on.
 func (a *arena) answerAsks(n *node, asks, first int) {
+	parent := n.master(binomialParent(n.v))
 	for k := range asks {
-		a.put(ir.Chunk(k), n.master(binomialParent(n.v)))
+		a.put(ir.Chunk(k), parent)
 		a.rule(a.span(first+2*k, first+2*k+2))
 	}
 }
@@ -119,10 +118,7 @@ func (a *arena) answerAsks(n *node, asks, first int) {
 // repairChildren puts all chunks to each child whose ACK is overdue.
 func (a *arena) repairChildren(n *node, children int, held []ir.Slot) {
 	for j := range children {
-		child := n.master(n.v + 1<<j)
-		for k := range n.chunks {
-			a.put(ir.Chunk(k), child)
-		}
+		a.putChunks(n.chunks, n.master(n.v+1<<j))
 		a.repair(held, n.signal(n.v, j), j+1)
 	}
 }
@@ -132,11 +128,12 @@ func (a *arena) repairChildren(n *node, children int, held []ir.Slot) {
 func (a *arena) askChildren(n *node, children int) {
 	for j := range children {
 		child := n.v + 1<<j
+		to, asks := n.master(child), n.slavesOf(child)+binomialDegree(child, n.hosts)
 		ack := n.chunks + n.slaves() + j
-		asks := binomialDegree(child, n.hosts)
+		when := a.span(ack, ack+1)
 		for k := range n.chunks {
-			a.put(n.signal(child, asks+k), n.master(child))
-			a.repair(a.span(ack, ack+1), ir.Chunk(k), 0)
+			a.put(ir.Signal(asks+k), to)
+			a.repair(when, ir.Chunk(k), 0)
 		}
 	}
 }

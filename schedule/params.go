@@ -101,7 +101,7 @@ func (p Params) withDefaults(a *Algorithm) Params {
 	}
 	chunks := 1
 	if a.chunks != nil {
-		chunks = a.chunks(p.Ranks)
+		chunks = a.chunks(group)
 	}
 	fill("chunks", &p.Chunks, chunks)
 	fill("degree", &p.Degree, max(2, smallOr(group, group)))

@@ -19,7 +19,7 @@ type Algorithm struct {
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
 
 	acked   bool                // slaves acknowledge the message to their master
-	chunks  func(ranks int) int // default number of chunks; nil: 1
+	chunks  func(group int) int // default number of chunks; nil: 1
 	size    func(node) size
 	fill    func(node, arena) ir.Program
 	overlay func(ranks int) Overlay // nil unless rootless
@@ -28,9 +28,16 @@ type Algorithm struct {
 // Algorithms returns all algorithms in the order in which they are listed.
 func Algorithms() []Algorithm {
 	return []Algorithm{
+		linear(),
+		binomial(),
 		chain(),
 		mcastChain(),
 		mcastAckTree(),
+		symmetric(),
+		skipRingAlgorithm(),
+		circulant(),
+		hsb(),
+		exchange(),
 		dissemination(),
 	}
 }

@@ -28,8 +28,10 @@ func (t tree) fill(n node, a arena) ir.Program {
 		return t.fillRoot(&n, a)
 	}
 	a.waitChunks(n.chunks)
-	for k := range n.chunks {
-		t.send(&n, &a, k)
+	fan := t.send(&n, &a)
+	a.rule(a.span(0, 1))
+	for k := 1; k < n.chunks; k++ {
+		a.again(fan, k)
 		a.rule(a.span(k, k+1))
 	}
 	return a.program(&n, 0, a.span(0, n.chunks))
@@ -39,21 +41,23 @@ func (t tree) fill(n node, a arena) ir.Program {
 func (t tree) fillRoot(n *node, a arena) ir.Program {
 	a.wait(ir.Enter)
 	if t.mcasts(n) {
-		for k := range n.chunks {
-			a.mcast(ir.Chunk(k))
-		}
+		a.mcastChunks(n.chunks)
 	}
-	for k := range n.chunks {
-		t.send(n, &a, k)
+	fan := t.send(n, &a)
+	for k := 1; k < n.chunks; k++ {
+		a.again(fan, k)
 	}
 	a.rule(a.span(0, 1))
 	return a.program(n, 0, a.span(0, 1))
 }
 
-// send puts chunk k to the children and the slaves.
-func (t tree) send(n *node, a *arena, k int) {
-	for i := range t.degree(n.v, n.hosts) {
-		a.put(ir.Chunk(k), n.master(t.child(n.v, n.hosts, i)))
+// send puts chunk 0 to the children and the slaves and returns how many those
+// are.
+func (t tree) send(n *node, a *arena) int {
+	fan := t.degree(n.v, n.hosts)
+	for i := range fan {
+		a.put(ir.Chunk(0), n.master(t.child(n.v, n.hosts, i)))
 	}
-	a.share(n, k)
+	a.share(n, 0)
+	return fan + n.slaves()
 }

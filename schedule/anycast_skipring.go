@@ -1,0 +1,148 @@
+package schedule
+
+import (
+	"math/bits"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// skipRingAlgorithm is the rootless broadcast on a skip ring (paper 001, §2).
+// Channels and forwarding are those of skipRing; the program of one rank for a
+// given origin puts the only chunk where skipRing.Forward says.
+func skipRingAlgorithm() Algorithm {
+	return Algorithm{
+		Name:       "anycast/skip-ring",
+		Collective: Anycast,
+		Paper:      "001 §2",
+		Summary:    "rootless: any rank at any time, along the channels of a skip ring",
+		Messages:   "P-1 puts a message",
+		Params:     anycastParams(),
+		size:       sizeSkipRing,
+		fill:       fillSkipRing,
+		overlay:    func(ranks int) Overlay { return skipRing{ranks} },
+	}
+}
+
+func sizeSkipRing(n node) size {
+	var buf [maxChannels]int
+	to := skipRing{n.ranks}.projected(buf[:0], n.rank, n.root)
+	return size{rules: count(len(to) > 0), slots: 1, acts: len(to)}
+}
+
+func fillSkipRing(n node, a arena) ir.Program {
+	var buf [maxChannels]int
+	a.wait(ir.Chunk(0))
+	if n.rank == n.root {
+		a.slots[0] = ir.Enter
+	}
+	for _, to := range (skipRing{n.ranks}).projected(buf[:0], n.rank, n.root) {
+		a.put(ir.Chunk(0), to)
+	}
+	a.rule(a.span(0, 1))
+	return a.program(&n, 0, a.span(0, 1))
+}
+
+// skipRing is the overlay of a given number of ranks (paper 001, §2.1). The
+// level of a node is the number of trailing zeros of its number; node 0 has the
+// highest level that another node has (0 in a ring of two, like its neighbour).
+// On each level l up to its own a node links to the next node of level ≥ l,
+// which is 2^l further; the last node of a level links to node 0.
+//
+// Forwarding is the two rules of §2.2:
+//
+//  1. A message from a node of a lower level is new here and goes to all
+//     channels; so does one's own. Any other goes to lower levels only.
+//  2. Nothing is put to a node at or behind the origin, seen in the direction
+//     of the ring from the node that forwards.
+//
+// The rules leave two things open. What happens between nodes of the same
+// level does not matter: only node 0 and one other node share a level and a
+// channel, and rule 2 stops what would come twice. The level of node 0 does:
+// were it lower than the highest, a message that arrives there from the last
+// node would count as old and most of the ring would never get it. With that,
+// the rules as they stand hold for every number of ranks and every origin, in
+// at most 2⌈log2 P⌉-2 hops for P > 2.
+type skipRing struct{ ranks int }
+
+// maxChannels bounds the channels of a node: one a level.
+const maxChannels = 21
+
+// level returns the level of a node.
+func (o skipRing) level(rank int) int {
+	if rank == 0 {
+		return max(0, bits.Len(uint(o.ranks-1))-1)
+	}
+	return bits.TrailingZeros(uint(rank))
+}
+
+// link returns where the channel of the given level leads.
+func (o skipRing) link(rank, level int) int {
+	if to := rank + 1<<level; to < o.ranks {
+		return to
+	}
+	return 0
+}
+
+func (o skipRing) Channels(dst []int, rank int) []int {
+	if o.ranks == 1 {
+		return dst
+	}
+	for l := range o.level(rank) + 1 {
+		to := o.link(rank, l)
+		dst = append(dst, to)
+		if to == 0 {
+			break // so would be the channels of all higher levels
+		}
+	}
+	return dst
+}
+
+func (o skipRing) Forward(dst []int, rank, origin, from int) []int {
+	keep := len(dst)
+	dst = o.Channels(dst, rank)
+	own := o.level(rank)
+	isNew := rank == origin || o.level(from) < own
+	left := o.ahead(rank, origin)
+	for _, to := range dst[keep:] {
+		if o.ahead(rank, to) < left && (isNew || o.level(to) < own) {
+			dst[keep] = to
+			keep++
+		}
+	}
+	return dst[:keep]
+}
+
+// ahead returns how far to lies ahead of rank on the ring, a whole turn for
+// rank itself.
+func (o skipRing) ahead(rank, to int) int {
+	d := to - rank
+	if d <= 0 {
+		d += o.ranks
+	}
+	return d
+}
+
+// projected appends where rank sends a message of origin, whoever sent it here.
+func (o skipRing) projected(dst []int, rank, origin int) []int {
+	return o.Forward(dst, rank, origin, o.sender(rank, origin))
+}
+
+// sender returns the node from which rank gets a message of origin. A new
+// message climbs: from the origin to the next node of a higher level, from
+// there on likewise, at last to node 0. Every node beside that path gets it
+// from the node that has its number without the lowest set bit, the nearest
+// one of a higher level before it.
+func (o skipRing) sender(rank, origin int) int {
+	at := origin
+	for at != 0 && at != rank {
+		next := o.link(at, o.level(at))
+		if next == rank {
+			return at
+		}
+		at = next
+	}
+	if rank == origin {
+		return origin
+	}
+	return rank & (rank - 1)
+}

@@ -1,0 +1,102 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// exchange is the n-ary exchange barrier (paper 003, §4.2, mode 1): in step i
+// groups of n ranks meet whose numbers differ only in digit i to base n. That
+// needs a power of n. Where P is none, the ranks from the largest power on, the
+// extras, check in before at a rank of the core and are released after, two
+// more steps: extra e belongs to rank e modulo the power.
+//
+// Signals of a rank of the core: the check-ins of its extras, then flag
+// i·(n-1) + j-1 of step i from the rank whose digit i is smaller by j modulo n.
+// An extra has one signal, its release.
+func exchange() Algorithm {
+	return Algorithm{
+		Name:       "barrier/exchange",
+		Collective: Barrier,
+		Paper:      "003 §4.2",
+		Summary:    "n-ary exchange: groups of n that differ in one digit meet, log_n P steps",
+		Messages:   "P(n-1)log_n P where P is a power of n",
+		Params:     naryParams(),
+		size:       sizeExchange,
+		fill:       fillExchange,
+	}
+}
+
+// corePower returns the largest power of degree that is at most group, and its
+// exponent.
+func corePower(group, degree int) (power, steps int) {
+	power = 1
+	for power*degree <= group {
+		power *= degree
+		steps++
+	}
+	return power, steps
+}
+
+// extrasOf returns how many extras check in at rank v of the core.
+func extrasOf(v, group, core int) int { return (group - 1 - v) / core }
+
+func sizeExchange(n node) size {
+	core, steps := corePower(n.hosts, n.degree)
+	slaves := n.slaves()
+	if n.v >= core {
+		return size{rules: 1 + count(slaves > 0), slots: 2 + slaves, acts: 1 + slaves}
+	}
+	extras := extrasOf(n.v, n.hosts, core)
+	flags := steps * (n.degree - 1)
+	return size{
+		rules: steps + count(extras+slaves > 0),
+		slots: 1 + slaves + extras + flags,
+		acts:  flags + extras + slaves,
+	}
+}
+
+func fillExchange(n node, a arena) ir.Program {
+	core, steps := corePower(n.hosts, n.degree)
+	if n.v >= core {
+		return fillExtra(&n, a, core)
+	}
+	extras := extrasOf(n.v, n.hosts, core)
+	signals := cap(a.slots) - 1
+	a.arrive(&n)
+	a.waitSignals(n.slaves(), signals)
+	seen := 1 + n.slaves() + extras
+	for step, stride := 0, 1; step < steps; step++ {
+		a.meet(&n, core, step, stride)
+		a.rule(a.span(0, seen))
+		seen += n.degree - 1
+		stride *= n.degree
+	}
+	for e := range extras {
+		extra := n.v + (e+1)*core
+		a.put(n.signal(extra, 0), n.master(extra))
+	}
+	a.release(&n)
+	a.rule(a.span(0, seen))
+	return a.program(&n, signals, a.arrived())
+}
+
+// meet sets the flags of one step at the others of the node's group.
+func (a *arena) meet(n *node, core, step, stride int) {
+	digit := n.v / stride % n.degree
+	for j := 1; j < n.degree; j++ {
+		to := n.v + ((digit+j)%n.degree-digit)*stride
+		flag := extrasOf(to, n.hosts, core) + step*(n.degree-1) + j - 1
+		a.put(n.signal(to, flag), n.master(to))
+	}
+}
+
+func fillExtra(n *node, a arena, core int) ir.Program {
+	a.arrive(n)
+	arrival := a.span(0, len(a.slots))
+	a.wait(n.signal(n.v, 0))
+	released := a.span(len(arrival), len(a.slots))
+	at := n.v % core
+	a.put(n.signal(at, n.v/core-1), n.master(at))
+	a.rule(arrival)
+	a.release(n)
+	a.rule(released)
+	return a.program(n, len(arrival), released)
+}

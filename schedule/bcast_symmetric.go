@@ -1,0 +1,78 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// symmetric is the symmetric asynchronous broadcast (paper 004, §3): with
+// p = P-1 destinations the root puts a different chunk to each of them, and
+// each puts it to the p-1 others. The message crosses the root's link once and
+// every destination's link about once each way, whatever p is.
+//
+// The paper cuts the message into p pieces. With another number of chunks,
+// chunk i belongs to destination i mod p. Destinations serve the others in
+// the order of the ring, each from its own successor on, so that they do not
+// all put to the same one at once.
+func symmetric() Algorithm {
+	return Algorithm{
+		Name:       "bcast/symmetric",
+		Collective: Bcast,
+		Paper:      "004 §3",
+		Summary:    "the root scatters the chunks, every destination puts its own to all the others",
+		Messages:   "F(P-1) puts; F = P-1 by default: (P-1)²",
+		Params:     bcastParams(),
+		chunks:     func(group int) int { return max(1, group-1) },
+		size:       sizeSymmetric,
+		fill:       fillSymmetric,
+	}
+}
+
+func sizeSymmetric(n node) size {
+	dests := n.hosts - 1
+	if n.isRoot() {
+		acts := n.chunks * (count(dests > 0) + n.slaves())
+		return size{rules: count(acts > 0), slots: 1, acts: acts}
+	}
+	own := (n.chunks - n.v + dests) / dests // chunks k with k mod dests = v-1
+	acts := own*(dests-1) + n.chunks*n.slaves()
+	z := size{rules: own * count(dests > 1), slots: n.chunks, acts: acts}
+	if n.slaves() > 0 {
+		z.rules = n.chunks
+	}
+	return z
+}
+
+func fillSymmetric(n node, a arena) ir.Program {
+	dests := n.hosts - 1
+	if n.isRoot() {
+		return fillSymmetricRoot(&n, a, dests)
+	}
+	a.waitChunks(n.chunks)
+	for k := range n.chunks {
+		if k%dests == n.v-1 {
+			a.scatter(&n, k, dests)
+		}
+		a.share(&n, k)
+		a.rule(a.span(k, k+1))
+	}
+	return a.program(&n, 0, a.span(0, n.chunks))
+}
+
+func fillSymmetricRoot(n *node, a arena, dests int) ir.Program {
+	a.wait(ir.Enter)
+	for k := range n.chunks {
+		if dests > 0 {
+			a.put(ir.Chunk(k), n.master(1+k%dests))
+		}
+	}
+	for k := range n.chunks {
+		a.share(n, k)
+	}
+	a.rule(a.span(0, 1))
+	return a.program(n, 0, a.span(0, 1))
+}
+
+// scatter puts chunk k to the other destinations, which are 1 … dests.
+func (a *arena) scatter(n *node, k, dests int) {
+	for i := range dests - 1 {
+		a.put(ir.Chunk(k), n.master(1+(n.v+i)%dests))
+	}
+}

@@ -1,0 +1,83 @@
+package schedule
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const manyRanks = MaxRanks
+
+// local returns the specs whose programs must be cheap at any size: those of
+// all algorithms but bcast/symmetric, where every program is as long as the
+// group is large.
+func local(t testing.TB) []*Spec {
+	var specs []*Spec
+	for _, alg := range Algorithms() {
+		if alg.Name == "bcast/symmetric" {
+			continue
+		}
+		for _, p := range []Params{{Ranks: manyRanks}, {Ranks: manyRanks, Root: 3}, {Ranks: manyRanks, Chunks: 16}, {Ranks: manyRanks, Hosts: manyRanks / 8}} {
+			if p.check(&alg) != nil {
+				continue
+			}
+			s, err := New(alg.Name, p)
+			require.NoError(t, err)
+			specs = append(specs, s)
+		}
+	}
+	return specs
+}
+
+// someRanks are ranks of every kind: the root's, masters with many children,
+// leaves, slaves, the last.
+func (s *Spec) someRanks() []int {
+	ranks := []int{0, 1, 3, 4, manyRanks / 2, manyRanks/2 + 1, manyRanks - 1}
+	if s.alg.Name != "bcast/linear" {
+		return ranks
+	}
+	// The root of bcast/linear puts to everybody.
+	return ranks[4:]
+}
+
+func TestProgramAllocates(t *testing.T) {
+	for _, s := range local(t) {
+		for _, rank := range s.someRanks() {
+			got := testing.AllocsPerRun(5, func() { s.Program(rank) })
+			require.LessOrEqual(t, got, 3.0, "%s rank %d", s.label(), rank)
+		}
+	}
+}
+
+func (s *Spec) label() string {
+	label := fmt.Sprintf("%s/root=%d", s.alg.Name, s.params.Root)
+	for _, p := range s.Header().Params {
+		label += fmt.Sprintf("/%s=%d", p.Name, p.Value)
+	}
+	if s.params.Chunks > 1 {
+		label += fmt.Sprintf("/chunks=%d", s.params.Chunks)
+	}
+	return label
+}
+
+// BenchmarkProgram measures one rank's program at 2^20 ranks. The required
+// figure is 1 µs plus 50 ns a rule; %limit is the share of
+// that which was used.
+func BenchmarkProgram(b *testing.B) {
+	for _, s := range local(b) {
+		for _, rank := range s.someRanks() {
+			b.Run(fmt.Sprintf("%s/rank=%d", s.label(), rank), func(b *testing.B) {
+				rules := len(s.Program(rank).Rules)
+				b.ReportAllocs()
+				for b.Loop() {
+					s.Program(rank)
+				}
+				ns := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+				b.ReportMetric(float64(rules), "rules")
+				b.ReportMetric(ns/float64(max(1, rules)), "ns/rule")
+				b.ReportMetric(100*ns/(1000+50*float64(rules)), "%limit")
+			})
+		}
+	}
+}
