@@ -1,0 +1,185 @@
+package emit
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"gonum.org/v1/gonum/graph/encoding"
+	"gonum.org/v1/gonum/graph/encoding/dot"
+	"gonum.org/v1/gonum/graph/multi"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Inches between rounds and between ranks.
+const (
+	dotRound = 1.1
+	dotRank  = 0.6
+)
+
+// writeDOT prints s as a graph of space and time: a node is a rank at the end
+// of a round, an edge what is sent in a round or, in grey, the time between
+// two events of a rank. The nodes are pinned to a grid and the graph names
+// its layout engine, so any Graphviz program draws the same picture.
+func writeDOT(w io.Writer, s *ir.Schedule) error {
+	t, err := trace(s, false)
+	if err != nil {
+		return err
+	}
+	text, err := dot.MarshalMulti(newDotGraph(t), s.Name(), "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// dotGraph is the graph of a run. Nodes are numbered by round, then rank.
+type dotGraph struct {
+	*multi.DirectedGraph
+	run *run
+}
+
+func newDotGraph(t *run) dotGraph {
+	g := dotGraph{multi.NewDirectedGraph(), t}
+	for rank := range t.Programs {
+		g.point(0, rank)
+	}
+	for _, e := range t.timedEdges() {
+		line := dotLine{Line: g.NewLine(g.point(e.round-1, e.from), g.point(e.round, e.to)).(multi.Line), edge: e.edge}
+		g.SetLine(line)
+	}
+	g.timelines()
+	return g
+}
+
+// timedEdge is an edge and its round.
+type timedEdge struct {
+	edge
+	round int
+}
+
+// timedEdges merges the run's transfers to edges, in their order.
+func (t *run) timedEdges() []timedEdge {
+	var out []timedEdge
+	for i := 0; i < len(t.transfers); {
+		n := i + 1
+		for n < len(t.transfers) && t.transfers[n].round == t.transfers[i].round && t.transfers[n].class == t.transfers[i].class {
+			n++
+		}
+		for _, e := range edges(t.transfers[i:n], len(t.Programs)) {
+			out = append(out, timedEdge{e, t.transfers[i].round})
+		}
+		i = n
+	}
+	return out
+}
+
+// point returns the node of a rank at the end of a round, new if need be.
+func (g dotGraph) point(round, rank int) dotNode {
+	id := int64(round)*int64(len(g.run.Programs)) + int64(rank)
+	if n := g.Node(id); n != nil {
+		return n.(dotNode)
+	}
+	n := dotNode{id: id, round: round, rank: rank, done: g.run.done[rank] == round}
+	g.AddNode(n)
+	return n
+}
+
+// timelines adds the node at which each rank is done and links the nodes of
+// each rank in the order of time.
+func (g dotGraph) timelines() {
+	for rank, done := range g.run.done {
+		if done >= 0 {
+			g.point(done, rank)
+		}
+		last := g.point(0, rank)
+		for round := 1; round <= g.run.rounds; round++ {
+			id := int64(round)*int64(len(g.run.done)) + int64(rank)
+			if g.Node(id) == nil {
+				continue
+			}
+			next := g.point(round, rank)
+			g.SetLine(dotTime{g.NewLine(last, next).(multi.Line)})
+			last = next
+		}
+	}
+}
+
+// DOTAttributers returns the attributes of the graph, its nodes and edges.
+func (g dotGraph) DOTAttributers() (graph, node, edge encoding.Attributer) {
+	label := fmt.Sprintf("%s: %s\n%s; a full dot is where a rank is done", g.run.Name(), headerFacts(&g.run.Header), totals(g.run))
+	if g.run.repairs > 0 {
+		label += "; " + count(g.run.repairs, "rule") + " of repairs not drawn"
+	}
+	if g.run.stuck > 0 {
+		label += "; " + count(g.run.stuck, "rule") + " can never fire"
+	}
+	return dotAttrs{{Key: "layout", Value: "neato"}, {Key: "splines", Value: "line"}, {Key: "outputorder", Value: "edgesfirst"},
+			{Key: "label", Value: label}, {Key: "labelloc", Value: "t"}, {Key: "fontname", Value: "Helvetica"}, {Key: "fontsize", Value: "12"}},
+		dotAttrs{{Key: "shape", Value: "circle"}, {Key: "fontname", Value: "Helvetica"}, {Key: "fontsize", Value: "10"},
+			{Key: "style", Value: "filled"}, {Key: "fillcolor", Value: "white"}, {Key: "fixedsize", Value: "true"}},
+		dotAttrs{{Key: "fontname", Value: "Helvetica"}, {Key: "fontsize", Value: "8"}, {Key: "arrowsize", Value: "0.6"},
+			{Key: "labeldistance", Value: "2"}, {Key: "labelangle", Value: "15"}}
+}
+
+type dotAttrs []encoding.Attribute
+
+// Attributes returns the attributes in the order in which they are printed.
+func (a dotAttrs) Attributes() []encoding.Attribute { return a }
+
+// dotNode is a rank at the end of a round.
+type dotNode struct {
+	id          int64
+	round, rank int
+	done        bool
+}
+
+// ID returns the node's number in the graph.
+func (n dotNode) ID() int64 { return n.id }
+
+// DOTID returns the node's name, such as r3t1 for rank 3 after round 1.
+func (n dotNode) DOTID() string { return fmt.Sprintf("r%dt%d", n.rank, n.round) }
+
+// Attributes places the node; the first of a rank is its name, the others are
+// dots.
+func (n dotNode) Attributes() []encoding.Attribute {
+	pos := fmt.Sprintf("%.2f,%.2f!", float64(n.round)*dotRound, -float64(n.rank)*dotRank)
+	label, width := "", "0.1"
+	if n.round == 0 {
+		label = strconv.Itoa(n.rank)
+		width = fmt.Sprintf("%.2f", 0.15+0.08*float64(max(2, len(label))))
+	}
+	out := []encoding.Attribute{{Key: "pos", Value: pos}, {Key: "label", Value: label}, {Key: "width", Value: width}}
+	if n.done {
+		out = append(out, encoding.Attribute{Key: "fillcolor", Value: "black"}, encoding.Attribute{Key: "fontcolor", Value: "white"})
+	}
+	return out
+}
+
+// dotLine is what one rank sends another in a round.
+type dotLine struct {
+	multi.Line
+	edge edge
+}
+
+// Attributes tells what is sent and how.
+func (l dotLine) Attributes() []encoding.Attribute {
+	color := encoding.Attribute{Key: "color", Value: dotColor[l.edge.class]}
+	slots := slotList(l.edge.slots)
+	if l.edge.class == mcast {
+		return []encoding.Attribute{{Key: "headlabel", Value: slots}, color, {Key: "style", Value: "dashed"}}
+	}
+	return []encoding.Attribute{{Key: "label", Value: slots}, color}
+}
+
+var dotColor = [...]string{mcast: "purple", putChunk: "darkgreen", putSignal: "blue", repair: "orange"}
+
+// dotTime links two events of one rank.
+type dotTime struct{ multi.Line }
+
+// Attributes draws the passing of time in the background.
+func (dotTime) Attributes() []encoding.Attribute {
+	return []encoding.Attribute{{Key: "color", Value: "gray80"}, {Key: "arrowhead", Value: "none"}}
+}

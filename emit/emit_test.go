@@ -1,0 +1,139 @@
+package emit
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// cases are the schedules in testdata, by name.
+func cases(t *testing.T) map[string]*ir.Schedule {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	out := map[string]*ir.Schedule{}
+	for _, file := range files {
+		f, err := os.Open(file)
+		require.NoError(t, err)
+		s, err := ir.ParseText(f)
+		require.NoError(t, err, file)
+		require.NoError(t, f.Close())
+		out[strings.TrimSuffix(filepath.Base(file), ".txt")] = s
+	}
+	return out
+}
+
+// golden compares got with the file, or writes it with SCHEDGEN_UPDATE=1.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if os.Getenv("SCHEDGEN_UPDATE") != "" {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, file)
+}
+
+func written(t *testing.T, write func(*bytes.Buffer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, write(&b))
+	return b.String()
+}
+
+func TestGoldens(t *testing.T) {
+	for name, s := range cases(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, format := range []string{"text", "json", "dot"} {
+				got := written(t, func(b *bytes.Buffer) error { return Write(b, format, s) })
+				golden(t, name+"."+map[string]string{"text": "txt", "json": "json", "dot": "dot"}[format], got)
+			}
+			golden(t, name+".rounds", written(t, func(b *bytes.Buffer) error { return Rounds(b, s, RoundsOptions{}) }))
+			golden(t, name+".lost", written(t, func(b *bytes.Buffer) error { return Rounds(b, s, RoundsOptions{Lost: true}) }))
+			golden(t, name+".explained", written(t, func(b *bytes.Buffer) error {
+				for rank := range s.Programs {
+					if err := Explain(b, s, rank); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+func TestSameScheduleSameBytes(t *testing.T) {
+	for name, s := range cases(t) {
+		for _, f := range Formats() {
+			first := written(t, func(b *bytes.Buffer) error { return Write(b, f.Name, s) })
+			for range 5 {
+				again := written(t, func(b *bytes.Buffer) error { return Write(b, f.Name, s) })
+				require.Equal(t, first, again, "%s as %s", name, f.Name)
+			}
+		}
+	}
+}
+
+func TestGraphvizTakesDOT(t *testing.T) {
+	dot, err := exec.LookPath("dot")
+	if err != nil {
+		t.Skip("Graphviz is not installed")
+	}
+	for name, s := range cases(t) {
+		cmd := exec.Command(dot, "-Tsvg")
+		var stderr bytes.Buffer
+		cmd.Stdin = strings.NewReader(written(t, func(b *bytes.Buffer) error { return Write(b, "dot", s) }))
+		cmd.Stderr = &stderr
+		svg, err := cmd.Output()
+		require.NoError(t, err, "%s: %s", name, stderr.String())
+		require.Empty(t, stderr.String(), name)
+		require.Contains(t, string(svg), "</svg>", name)
+	}
+}
+
+func TestUnknownFormatNamesTheKnownOnes(t *testing.T) {
+	err := Write(&bytes.Buffer{}, "svgz", chain(2))
+	require.ErrorContains(t, err, `"svgz"`)
+	require.ErrorContains(t, err, "text, json, dot")
+}
+
+var errFull = errors.New("full")
+
+// fullDisk takes no byte.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriteErrorsAreReported(t *testing.T) {
+	s := chain(3)
+	for _, f := range Formats() {
+		require.ErrorIs(t, Write(fullDisk{}, f.Name, s), errFull, f.Name)
+	}
+	require.ErrorIs(t, Rounds(fullDisk{}, s, RoundsOptions{}), errFull)
+	require.ErrorIs(t, Explain(fullDisk{}, s, 0), errFull)
+}
+
+func TestExplainRefusesRanksThatAreNot(t *testing.T) {
+	for _, rank := range []int{-1, 3} {
+		require.ErrorContains(t, Explain(&bytes.Buffer{}, chain(3), rank), "0 … 2")
+	}
+}
+
+func TestBrokenScheduleIsAnError(t *testing.T) {
+	s := chain(3)
+	s.Programs[1].Rules[0].Do = []ir.Action{ir.PutTo(ir.Chunk(0), 17)}
+	for _, f := range Formats() {
+		require.Error(t, Write(&bytes.Buffer{}, f.Name, s), f.Name)
+	}
+	require.Error(t, Rounds(&bytes.Buffer{}, s, RoundsOptions{}))
+}

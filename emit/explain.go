@@ -1,0 +1,210 @@
+package emit
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// explainWidth is the line width of [Explain].
+const explainWidth = 80
+
+// Explain tells the program of one rank in plain sentences: what it waits for,
+// from whom that comes, what it then does. The rank must be one of s.
+func Explain(w io.Writer, s *ir.Schedule, rank int) error {
+	if rank < 0 || rank >= len(s.Programs) {
+		return fmt.Errorf("explain %s: rank %d is not in 0 … %d", s.Name(), rank, len(s.Programs)-1)
+	}
+	e := &explainer{s: s, p: &s.Programs[rank], from: senders(s, rank), told: map[ir.Slot]bool{}}
+	if _, err := io.WriteString(w, e.text()); err != nil {
+		return fmt.Errorf("explain %s: %w", s.Name(), err)
+	}
+	return nil
+}
+
+type explainer struct {
+	s    *ir.Schedule
+	p    *ir.Program
+	from map[ir.Slot]source
+	told map[ir.Slot]bool // the slots whose source has been told
+}
+
+// source is the ranks that send a slot to a rank, ascending.
+type source struct {
+	ranks  []int
+	repair bool // all of them only to repair
+}
+
+// senders returns who sends which slot to rank. Repairs count only for slots
+// that come in no other way.
+func senders(s *ir.Schedule, rank int) map[ir.Slot]source {
+	out := map[ir.Slot]source{}
+	for from := range s.Programs {
+		for i := range s.Programs[from].Rules {
+			rule := &s.Programs[from].Rules[i]
+			for _, a := range rule.Do {
+				if a.Op == ir.Put && int(a.To) == rank || a.Op == ir.Mcast && from != rank {
+					out[a.Slot] = out[a.Slot].with(from, rule.IsRepair())
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (s source) with(rank int, repair bool) source {
+	switch {
+	case len(s.ranks) == 0, s.repair && !repair:
+		return source{[]int{rank}, repair}
+	case repair && !s.repair:
+		return s
+	}
+	return source{set(append(s.ranks, rank)), repair}
+}
+
+func (e *explainer) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "rank %d of %s (%s)\n\n", e.p.Rank, e.s.Name(), headerFacts(&e.s.Header))
+	if len(e.p.Rules) == 0 {
+		b.WriteString("  It sends nothing.\n")
+	}
+	for i := range e.p.Rules {
+		b.WriteString(item(strconv.Itoa(i+1)+".", e.rule(&e.p.Rules[i])))
+	}
+	b.WriteString(item("", e.done()))
+	return b.String()
+}
+
+// item sets a sentence as an item of a list, broken at the line width.
+func item(mark, sentence string) string {
+	var b strings.Builder
+	for i, r := range wrap(sentence, explainWidth-6, plain) {
+		if i > 0 {
+			mark = ""
+		}
+		fmt.Fprintf(&b, "  %-3s %s", mark, r.render(false))
+	}
+	return b.String()
+}
+
+func (e *explainer) rule(r *ir.Rule) string {
+	if !r.IsRepair() {
+		return fmt.Sprintf("When %s, it %s.", e.state(r.When), actions(r.Do))
+	}
+	return fmt.Sprintf("Repair: while %s and %s is missing, it %s, %s and again with growing waits.",
+		e.state(r.When), e.slots([]ir.Slot{r.Unless}), actions(r.Do), delay(r.After))
+}
+
+func delay(after int) string {
+	if after == 0 {
+		return "at once"
+	}
+	return fmt.Sprintf("after %d × the base timeout", after)
+}
+
+func (e *explainer) done() string {
+	if len(e.p.Done) == 0 {
+		return "The call returns at once."
+	}
+	return fmt.Sprintf("The call returns when %s.", e.state(e.p.Done))
+}
+
+// state spells a condition: "it has entered and has chunk 0 and signal 1 (from
+// rank 3)".
+func (e *explainer) state(slots []ir.Slot) string {
+	var parts []string
+	if slices.Contains(slots, ir.Enter) {
+		parts = append(parts, "it has entered")
+	}
+	var rest []ir.Slot
+	for _, s := range slots {
+		if s != ir.Enter {
+			rest = append(rest, s)
+		}
+	}
+	if len(rest) > 0 {
+		parts = append(parts, "it has "+e.slots(rest))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// slots spells slots and, when they are first mentioned, who sends them;
+// neighbours that come the same way share a phrase.
+func (e *explainer) slots(slots []ir.Slot) string {
+	var parts []string
+	for i := 0; i < len(slots); {
+		origin := e.origin(slots[i])
+		n := i + 1
+		for n < len(slots) && slots[n].Kind() == slots[i].Kind() && e.origin(slots[n]) == origin {
+			n++
+		}
+		parts = append(parts, slotPhrase(slots[i:n])+origin)
+		i = n
+	}
+	for _, s := range slots {
+		e.told[s] = true
+	}
+	return list(parts)
+}
+
+// origin tells where a slot comes from, such as " (from rank 3)", unless that
+// has been told.
+func (e *explainer) origin(s ir.Slot) string {
+	from := e.from[s]
+	switch {
+	case e.told[s]:
+		return ""
+	case s.Kind() == ir.KindChunk && e.p.Rank == e.s.Root:
+		return " (its own)"
+	case len(from.ranks) == 0:
+		return " (that nobody sends)"
+	case from.repair:
+		return " (only to repair, from " + anyOf(from.ranks) + ")"
+	}
+	return " (from " + anyOf(from.ranks) + ")"
+}
+
+// actions spells what a rule does; neighbours with the same slot or the same
+// destination share a phrase.
+func actions(do []ir.Action) string {
+	var parts []string
+	for i := 0; i < len(do); {
+		n := alikeActions(do[i:])
+		parts = append(parts, actionPhrase(do[i:i+n]))
+		i += n
+	}
+	return list(parts)
+}
+
+// alikeActions returns how many actions at the start of do are multicasts,
+// puts of one slot, or puts of one kind of slot to one rank.
+func alikeActions(do []ir.Action) int {
+	slot, dest := 1, 1
+	for slot < len(do) && do[slot].Op == do[0].Op && do[slot].Slot == do[0].Slot {
+		slot++
+	}
+	for dest < len(do) && do[dest].Op == do[0].Op && do[dest].To == do[0].To && do[dest].Slot.Kind() == do[0].Slot.Kind() {
+		dest++
+	}
+	return max(slot, dest)
+}
+
+func actionPhrase(do []ir.Action) string {
+	var slots []ir.Slot
+	var to []int
+	for _, a := range do {
+		slots, to = append(slots, a.Slot), append(to, int(a.To))
+	}
+	what := slotPhrase(set(slots))
+	switch {
+	case do[0].Op == ir.Mcast:
+		return "multicasts " + what + " to all others"
+	case do[0].Slot.Kind() == ir.KindSignal:
+		return "sets " + what + " of " + rankPhrase(set(to))
+	}
+	return "puts " + what + " to " + rankPhrase(set(to))
+}

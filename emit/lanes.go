@@ -1,0 +1,160 @@
+package emit
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// margin is the column of the first lane; the number of the round stands left
+// of it.
+const margin = 8
+
+// Columns between lanes: what arrows need at least, what is left for labels
+// on the right where arrows are too short to carry theirs, and what is wide
+// enough.
+const (
+	minPitch   = 3
+	rightLabel = 10
+	maxPitch   = 9
+)
+
+// sheet is the lines of a drawing with one lane for each rank.
+type sheet struct {
+	run    *run
+	pitch  int  // columns from lane to lane
+	inline bool // labels stand in the arrows, not at the right
+	width  int
+	rows   []row
+}
+
+// lanes draws the run, or returns the reason why it does not fit.
+func lanes(t *run, o RoundsOptions) ([]row, string) {
+	ranks := len(t.Programs)
+	if margin+(ranks-1)*minPitch+rightLabel > o.Width {
+		return nil, fmt.Sprintf("%s do not fit in %d columns", count(ranks, "rank"), o.Width)
+	}
+	if len(t.transfers) > maxLines*ranks {
+		return nil, fmt.Sprintf("%s are too many to draw", count(len(t.transfers), "transfer"))
+	}
+	rounds := starsByRound(t)
+	sh := newSheet(t, o, longestLabel(rounds))
+	sh.draw(rounds)
+	if len(sh.rows) > maxLines {
+		return nil, fmt.Sprintf("the drawing would have %d lines", len(sh.rows))
+	}
+	return sh.rows, ""
+}
+
+func starsByRound(t *run) [][]star {
+	out := make([][]star, t.rounds)
+	rest := t.transfers
+	for i := range out {
+		n := 0
+		for n < len(rest) && rest[n].round == i+1 {
+			n++
+		}
+		out[i] = stars(rest[:n], len(t.Programs))
+		rest = rest[n:]
+	}
+	return out
+}
+
+func longestLabel(rounds [][]star) int {
+	longest := 0
+	for _, round := range rounds {
+		for _, s := range round {
+			for _, l := range s.leaves {
+				longest = max(longest, len(slotList(l.slots)))
+			}
+		}
+	}
+	return longest
+}
+
+// newSheet chooses the pitch: with labels in the arrows where that fits.
+func newSheet(t *run, o RoundsOptions, label int) *sheet {
+	gaps := max(1, len(t.Programs)-1)
+	sh := &sheet{run: t, width: o.Width}
+	fits := (o.Width - margin - 2) / gaps
+	if need := label + 5; fits >= need {
+		sh.inline, sh.pitch = true, min(fits, max(need, maxPitch))
+		return sh
+	}
+	sh.pitch = max(minPitch, min((o.Width-margin-rightLabel)/gaps, maxPitch))
+	return sh
+}
+
+func (sh *sheet) draw(rounds [][]star) {
+	sh.ranksRow()
+	var packed [][][]star
+	crowded := false
+	for _, round := range rounds {
+		packed = append(packed, pack(round, !sh.inline))
+		crowded = crowded || len(packed[len(packed)-1]) > 1
+	}
+	for i, lines := range packed {
+		if crowded {
+			sh.rows = append(sh.rows, sh.laneRow())
+		}
+		for j, line := range lines {
+			r := sh.line(line)
+			if j == 0 {
+				r.text(0, fmt.Sprintf("%5d", i+1), bold)
+			}
+			sh.rows = append(sh.rows, r)
+		}
+	}
+	sh.rows = append(sh.rows, sh.laneRow())
+	sh.doneRow()
+	sh.rows = append(append(sh.rows, nil), wrap("done: the round after which a rank's call returns", sh.width, dim)...)
+}
+
+func (sh *sheet) lane(rank int) int { return margin + rank*sh.pitch }
+
+// centred writes text over a lane.
+func (sh *sheet) centred(r row, rank int, text string, st style) {
+	r.text(sh.lane(rank)-(len(text)-1)/2, text, st)
+}
+
+func (sh *sheet) ranksRow() {
+	r := newRow(sh.width)
+	r.text(0, "round", dim)
+	for rank := range sh.run.Programs {
+		sh.centred(r, rank, strconv.Itoa(rank), bold)
+	}
+	sh.rows = append(sh.rows, r)
+}
+
+// doneRow tells after which round each rank is done.
+func (sh *sheet) doneRow() {
+	r := newRow(sh.width)
+	r.text(0, " done", dim)
+	for rank, at := range sh.run.done {
+		if at < 0 {
+			sh.centred(r, rank, "-", bad)
+			continue
+		}
+		sh.centred(r, rank, strconv.Itoa(at), plain)
+	}
+	sh.rows = append(sh.rows, r)
+}
+
+func (sh *sheet) laneRow() row {
+	r := newRow(sh.width)
+	for rank := range sh.run.Programs {
+		r[sh.lane(rank)] = cell{'│', dim}
+	}
+	return r
+}
+
+func (sh *sheet) line(stars []star) row {
+	r := sh.laneRow()
+	for i := range stars {
+		sh.arrows(r, &stars[i])
+	}
+	if !sh.inline {
+		at := sh.lane(len(sh.run.Programs)-1) + 3
+		r.text(at, stars[0].label(), classStyle+style(stars[0].class))
+	}
+	return r
+}

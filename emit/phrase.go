@@ -1,0 +1,55 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// count spells a number of things, in English.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// slotPhrase spells slots of one kind: "chunk 0", "signals 1 to 4 and 6".
+func slotPhrase(slots []ir.Slot) string {
+	word := "chunk"
+	switch slots[0].Kind() {
+	case ir.KindEnter, ir.KindNone:
+		return slots[0].String()
+	case ir.KindSignal:
+		word = "signal"
+	}
+	var indices []int
+	for _, s := range slots {
+		indices = append(indices, s.Index())
+	}
+	return numbered(word, set(indices))
+}
+
+func rankPhrase(ranks []int) string { return numbered("rank", ranks) }
+
+func numbered(word string, sorted []int) string {
+	if len(sorted) > 1 {
+		word += "s"
+	}
+	return word + " " + list(intRuns(sorted, " to "))
+}
+
+// anyOf spells ranks of which one is enough.
+func anyOf(ranks []int) string { return "rank " + joined(intRuns(ranks, " to "), " or ") }
+
+// list joins parts in English: "a", "a and b", "a, b and c".
+func list(parts []string) string { return joined(parts, " and ") }
+
+func joined(parts []string, word string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + word + parts[last]
+}

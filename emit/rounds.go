@@ -1,0 +1,164 @@
+package emit
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// RoundsOptions says how [Rounds] draws. The zero value draws for a terminal
+// of 80 columns without colour.
+type RoundsOptions struct {
+	Width int  // columns of the terminal, 0: 80
+	Color bool // use ANSI colour sequences
+	ASCII bool // use no characters beyond ASCII
+	Lost  bool // draw the run in which every multicast is lost and repaired
+}
+
+// maxLines is how long a drawing may be; what is longer is summed up.
+const maxLines = 400
+
+// Rounds draws s for a terminal: ranks across, rounds down, an arrow for every
+// transfer. A schedule that does not fit in the width, or in a few hundred
+// lines, is summed up round by round instead, and the drawing says so.
+func Rounds(w io.Writer, s *ir.Schedule, o RoundsOptions) error {
+	if o.Width <= 0 {
+		o.Width = 80
+	}
+	t, err := trace(s, o.Lost)
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", s.Name(), err)
+	}
+	if _, err := io.WriteString(w, drawing(t, o)); err != nil {
+		return fmt.Errorf("draw %s: %w", s.Name(), err)
+	}
+	return nil
+}
+
+func drawing(t *run, o RoundsOptions) string {
+	rows := title(t, o)
+	body, reason := lanes(t, o)
+	if reason != "" {
+		body = summary(t, o, reason)
+	}
+	rows = append(append(rows, body...), notes(t, o)...)
+	var b strings.Builder
+	for _, r := range rows {
+		b.WriteString(r.render(o.Color))
+	}
+	if o.ASCII {
+		return toASCII.Replace(b.String())
+	}
+	return b.String()
+}
+
+// toASCII maps every character of a drawing to a likeness of one column.
+var toASCII = strings.NewReplacer("│", "|", "├", "|", "┤", "|", "╞", "|", "╡", "|",
+	"─", "-", "═", "=", "╌", ".", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", ",", "→", "->")
+
+// title says what is drawn.
+func title(t *run, o RoundsOptions) []row {
+	name := textRow(t.Name(), bold)
+	facts := headerFacts(&t.Header) + " · " + totals(t)
+	if o.Lost {
+		facts += " · all multicasts lost"
+	}
+	return append([]row{name}, append(wrap(facts, o.Width, plain), nil)...)
+}
+
+// headerFacts spells what the schedule was made for: "8 ranks, root 0, 1 chunk".
+func headerFacts(h *ir.Header) string {
+	parts := []string{count(h.Ranks, "rank")}
+	switch h.Collective {
+	case "bcast":
+		parts = append(parts, fmt.Sprintf("root %d", h.Root), count(h.Chunks, "chunk"))
+	case "anycast":
+		parts = append(parts, fmt.Sprintf("origin %d", h.Root))
+	}
+	for _, p := range h.Params {
+		parts = append(parts, fmt.Sprintf("%s %d", p.Name, p.Value))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// totals spells how much the run moves: "4 rounds, 1 multicast, 7 puts".
+func totals(t *run) string {
+	var multicasts, puts int
+	for _, tr := range t.transfers {
+		if tr.class == mcast {
+			multicasts++
+		} else {
+			puts++
+		}
+	}
+	parts := []string{count(t.rounds, "round")}
+	if multicasts > 0 {
+		parts = append(parts, count(multicasts, "multicast"))
+	}
+	return strings.Join(append(parts, count(puts, "put")), ", ")
+}
+
+// notes explains what the drawing uses and leaves out.
+func notes(t *run, o RoundsOptions) []row {
+	out := wrap(usedSigns(t), o.Width, dim)
+	if t.repairs > 0 {
+		out = append(out, wrap(count(t.repairs, "rule")+" of repairs not needed in this run", o.Width, dim)...)
+	}
+	if t.stuck > 0 {
+		out = append(out, wrap(count(t.stuck, "rule")+" can never fire: see schedgen verify", o.Width, bad)...)
+	}
+	return out
+}
+
+// usedSigns is the legend of the kinds of arrows that occur beside plain puts.
+func usedSigns(t *run) string {
+	var has [repair + 1]bool
+	for _, tr := range t.transfers {
+		has[tr.class] = true
+	}
+	var parts []string
+	switch {
+	case has[mcast] && t.lost:
+		parts = append(parts, "═× multicast, lost")
+	case has[mcast]:
+		parts = append(parts, "═▶ multicast, may be lost")
+	}
+	if has[repair] {
+		parts = append(parts, "╌▶ repair")
+	}
+	if len(parts) > 0 && (has[putChunk] || has[putSignal]) {
+		parts = append(parts, "─▶ put")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func textRow(s string, st style) row {
+	r := newRow(utf8.RuneCountInString(s))
+	r.text(0, s, st)
+	return r
+}
+
+// wrap breaks s at blanks into rows of at most width columns; no row for an
+// empty text. A longer word has a row of its own.
+func wrap(s string, width int, st style) []row {
+	var out []row
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			out = append(out, textRow(line, st))
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	if line != "" {
+		out = append(out, textRow(line, st))
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package emit
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+)
+
+// class tells the transfers apart that the pictures draw differently.
+type class uint8
+
+const (
+	mcast     class = iota // unreliable, to all other ranks
+	putChunk               // reliable, a chunk
+	putSignal              // reliable, a signal
+	repair                 // a put by a repair rule
+)
+
+// everyone is the destination of a multicast.
+const everyone = -1
+
+// transfer is one slot on its way from one rank to another.
+type transfer struct {
+	round int // counted from 1: it leaves and arrives in this round
+	class class
+	from  int
+	to    int // or everyone
+	slot  ir.Slot
+}
+
+// run is what happens when every rule fires as soon as it can.
+type run struct {
+	*ir.Schedule
+	transfers []transfer // by round, class, from, to, slot
+	lost      bool       // no multicast arrives
+	done      []int      // the round after which each rank is done, -1: never
+	rounds    int        // number of rounds in which something moves
+	stuck     int        // rules that can never fire
+	repairs   int        // rules of repairs that are not needed in this run
+}
+
+// trace follows s: as if nothing were lost, or as if all multicasts were lost
+// and repairs made up for it.
+func trace(s *ir.Schedule, lost bool) (*run, error) {
+	fix, err := fixpoint.Run(s, fixpoint.Model{LoseMcast: lost, Repairs: lost})
+	if err != nil {
+		return nil, err
+	}
+	all, err := fixpoint.Run(s, fixpoint.Model{EveryRepair: true})
+	if err != nil {
+		return nil, err
+	}
+	t := &run{Schedule: s, lost: lost, done: make([]int, len(s.Programs))}
+	for rank := range s.Programs {
+		t.addProgram(fix, all, rank)
+		t.done[rank] = doneRound(fix, &s.Programs[rank])
+	}
+	slices.SortStableFunc(t.transfers, compareTransfers)
+	if n := len(t.transfers); n > 0 {
+		t.rounds = t.transfers[n-1].round
+	}
+	return t, nil
+}
+
+func compareTransfers(a, b transfer) int {
+	return cmp.Or(a.round-b.round, cmp.Compare(a.class, b.class), a.from-b.from, a.to-b.to, cmp.Compare(a.slot, b.slot))
+}
+
+// addProgram adds what a rank does in the run fix; all is the run in which
+// every repair is made too, so a rule that it lacks can never fire.
+func (t *run) addProgram(fix, all *fixpoint.Result, rank int) {
+	for i := range t.Programs[rank].Rules {
+		rule := &t.Programs[rank].Rules[i]
+		at := fix.Rule(rank, i)
+		switch {
+		case all.Rule(rank, i) < 0:
+			t.stuck++
+		case at < 0:
+			t.repairs++
+		default:
+			t.addRule(rule, rank, at)
+		}
+	}
+}
+
+func (t *run) addRule(rule *ir.Rule, rank, at int) {
+	for _, a := range rule.Do {
+		tr := transfer{round: at + 1, class: classOf(rule, a), from: rank, to: int(a.To), slot: a.Slot}
+		if a.Op == ir.Mcast {
+			tr.to = everyone
+		}
+		t.transfers = append(t.transfers, tr)
+	}
+}
+
+func classOf(rule *ir.Rule, a ir.Action) class {
+	switch {
+	case a.Op == ir.Mcast:
+		return mcast
+	case rule.IsRepair():
+		return repair
+	case a.Slot.Kind() == ir.KindSignal:
+		return putSignal
+	}
+	return putChunk
+}
+
+// doneRound returns the round after which p's done slots are set, or -1.
+func doneRound(fix *fixpoint.Result, p *ir.Program) int {
+	last := 0
+	for _, slot := range p.Done {
+		at := fix.Slot(p.Rank, slot)
+		if at < 0 {
+			return -1
+		}
+		last = max(last, at)
+	}
+	return last
+}

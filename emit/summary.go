@@ -1,0 +1,160 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// maxSummary is how many lines a summary may have.
+const maxSummary = 60
+
+// tally sums up the transfers of one class in one round.
+type tally struct {
+	class     class
+	count     int
+	slots     []ir.Slot // sorted
+	distances []int     // of a put, to - from modulo the number of ranks; sorted
+	first     transfer
+}
+
+// summary tells in one line for each round and class what moves. Consecutive
+// rounds with the same counts and distances share a line.
+func summary(t *run, o RoundsOptions, reason string) []row {
+	rows := append(wrap(reason+", so each line sums up a round; --rank R tells one rank's part", o.Width, plain), nil)
+	head := newRow(o.Width)
+	head.text(0, "   rounds  transfers  slots       distance", dim)
+	rows = append(rows, head)
+	left := 0
+	for _, g := range runsOfRounds(tallies(t)) {
+		if len(rows) > maxSummary {
+			left += g.last - g.first + 1
+			continue
+		}
+		rows = append(rows, g.rows(o.Width)...)
+	}
+	if left > 0 {
+		rows = append(rows, textRow(fmt.Sprintf("… and %s more", count(left, "round")), dim))
+	}
+	return append(append(rows, nil), doneSummary(t, o.Width)...)
+}
+
+func tallies(t *run) [][]tally {
+	out := make([][]tally, t.rounds)
+	for i, rest := 0, t.transfers; i < len(rest); {
+		n := i + 1
+		for n < len(rest) && rest[n].round == rest[i].round && rest[n].class == rest[i].class {
+			n++
+		}
+		at := &out[rest[i].round-1]
+		*at = append(*at, newTally(rest[i:n], len(t.Programs)))
+		i = n
+	}
+	return out
+}
+
+func newTally(trs []transfer, ranks int) tally {
+	out := tally{class: trs[0].class, count: len(trs), first: trs[0]}
+	for _, tr := range trs {
+		out.slots = append(out.slots, tr.slot)
+		if tr.to != everyone {
+			out.distances = append(out.distances, (tr.to-tr.from+ranks)%ranks)
+		}
+	}
+	out.slots, out.distances = set(out.slots), set(out.distances)
+	return out
+}
+
+// set sorts a list and drops what repeats.
+func set[T ir.Slot | int](list []T) []T {
+	slices.Sort(list)
+	return slices.Clip(slices.Compact(list))
+}
+
+// span is consecutive rounds in which the same happens at other places.
+type span struct {
+	first, last int
+	tallies     []tally // of the first round, with the slots of all
+}
+
+func runsOfRounds(rounds [][]tally) []span {
+	var out []span
+	for i, ts := range rounds {
+		if n := len(out) - 1; n >= 0 && slices.EqualFunc(out[n].tallies, ts, alike) {
+			out[n].last = i + 1
+			for j := range ts {
+				out[n].tallies[j].slots = set(append(out[n].tallies[j].slots, ts[j].slots...))
+			}
+			continue
+		}
+		out = append(out, span{i + 1, i + 1, ts})
+	}
+	return out
+}
+
+func alike(a, b tally) bool {
+	return a.class == b.class && a.count == b.count && slices.Equal(a.distances, b.distances)
+}
+
+func (g *span) rows(width int) []row {
+	var out []row
+	for i, ta := range g.tallies {
+		r := newRow(width)
+		if i == 0 {
+			r.text(0, fmt.Sprintf("%9s", g.name()), bold)
+		}
+		r.text(11, ta.line(), classStyle+style(ta.class))
+		out = append(out, r)
+	}
+	return out
+}
+
+func (g *span) name() string {
+	if g.first == g.last {
+		return fmt.Sprint(g.first)
+	}
+	return fmt.Sprintf("%d-%d", g.first, g.last)
+}
+
+var classWord = [...]string{mcast: "mcast", putChunk: "put", putSignal: "put", repair: "repair"}
+
+func (t *tally) line() string {
+	what := count(t.count, classWord[t.class])
+	if t.class == mcast {
+		return fmt.Sprintf("%-10s %-11s to all      e.g. from %d", what, slotList(t.slots), t.first.from)
+	}
+	return fmt.Sprintf("%-10s %-11s %-11s e.g. %d → %d", what, slotList(t.slots), distanceList(t.distances), t.first.from, t.first.to)
+}
+
+// distanceList spells a few distances, or only how many there are.
+func distanceList(ds []int) string {
+	runs := intRuns(ds, "…")
+	if len(runs) > 3 {
+		return fmt.Sprintf("%d kinds", len(ds))
+	}
+	return "+" + strings.Join(runs, ",")
+}
+
+// doneSummary tells when the first and the last rank are done.
+func doneSummary(t *run, width int) []row {
+	never := 0
+	var at []int
+	for _, d := range t.done {
+		if d < 0 {
+			never++
+		} else {
+			at = append(at, d)
+		}
+	}
+	var parts []string
+	if len(at) > 0 {
+		first, last := slices.Min(at), slices.Max(at)
+		parts = append(parts, fmt.Sprintf("%s done after round %d at the earliest, %d at the latest", count(len(at), "rank"), first, last))
+	}
+	if never > 0 {
+		parts = append(parts, count(never, "rank")+" never done")
+	}
+	return wrap(strings.Join(parts, "; "), width, plain)
+}
