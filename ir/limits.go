@@ -52,18 +52,3 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 func isParam(s string) bool {
 	return isName(s) && s != "ranks" && s != "root" && s != "chunks"
 }
-
-// rootRange and chunkRange return the legal values of Root and Chunks.
-func (h *Header) rootRange() (lo, hi int) {
-	if h.Collective == "barrier" {
-		return 0, 0
-	}
-	return 0, h.Ranks - 1
-}
-
-func (h *Header) chunkRange() (lo, hi int) {
-	if h.Collective == "barrier" {
-		return 0, 0
-	}
-	return 1, MaxChunks
-}

@@ -26,6 +26,7 @@ type source struct {
 	readErr   error         // why r ended, nil at a clean end
 	path      func() string // place in the document for errors; may be nil
 	err       *ParseError
+	run       [maxQuote]byte // the digits read last
 }
 
 func newSource(r io.Reader) source {
@@ -165,10 +166,9 @@ func endsWord(c int) bool {
 // number consumes a decimal number in canonical spelling, lo … hi. The fault
 // is at m, what says what the number is of, such as "rank"; it may be empty.
 func (s *source) number(m mark, what string, lo, hi int) int {
-	var run [maxQuote]byte
 	v, n := 0, 0
-	for c := s.peek(); c != eof && isDigit(byte(c)) && n < len(run); c = s.peek() {
-		run[n] = byte(c)
+	for c := s.peek(); c != eof && isDigit(byte(c)) && n < len(s.run); c = s.peek() {
+		s.run[n] = byte(c)
 		n++
 		v = min(v*10+(c-'0'), hi+1)
 		s.skip()
@@ -176,10 +176,10 @@ func (s *source) number(m mark, what string, lo, hi int) int {
 	switch {
 	case n == 0:
 		s.unexpected(m, article(what), "")
-	case n > 1 && run[0] == '0':
-		s.failAt(m, "%snumber %s has leading zeros", prefix(what), run[:n])
+	case n > 1 && s.run[0] == '0':
+		s.failAt(m, "%s%s has leading zeros", prefix(what), s.run[:n])
 	case v < lo || v > hi:
-		s.failAt(m, "%s%s is out of range %d … %d", prefix(what), shorten(run[:n]), lo, hi)
+		s.failAt(m, "%s%s is out of range %d … %d", prefix(what), shorten(s.run[:n]), lo, hi)
 	}
 	return v
 }

@@ -1,8 +1,10 @@
 package ir
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -43,17 +45,27 @@ type textReader struct {
 }
 
 // expect consumes lit.
-func (p *textReader) expect(lit string) {
+func (p *textReader) expect(lit string) { p.expectAs(lit, "") }
+
+// expectAs consumes lit, which an error calls want if that is not empty.
+func (p *textReader) expectAs(lit, want string) {
 	for i := range len(lit) {
 		if p.peek() != int(lit[i]) {
 			m := p.mark()
 			m.offset -= int64(i)
-			p.unexpected(m, fmt.Sprintf("%q", lit), lit[:i])
+			p.unexpected(m, cmp.Or(want, strconv.Quote(lit)), lit[:i])
 			return
 		}
 		p.skip()
 	}
 }
+
+const (
+	indent       = "  "
+	wantIndented = "two spaces and a rule or done"
+	wantSlot     = "a slot (enter, c0 …, s0 …)"
+	wantMore     = "another slot, unless or ->"
+)
 
 // endLine consumes the end of a line or, at the very end, of the input.
 func (p *textReader) endLine() {
@@ -93,11 +105,9 @@ func (p *textReader) header() {
 	h.Ranks = p.number(p.mark(), "ranks", 1, MaxRanks)
 	if h.Collective != "barrier" {
 		p.expect(" root=")
-		lo, hi := h.rootRange()
-		h.Root = p.number(p.mark(), "root", lo, hi)
+		h.Root = p.number(p.mark(), "root", 0, h.Ranks-1)
 		p.expect(" chunks=")
-		lo, hi = h.chunkRange()
-		h.Chunks = p.number(p.mark(), "chunks", lo, hi)
+		h.Chunks = p.number(p.mark(), "chunks", 1, MaxChunks)
 	}
 	for p.peek() == ' ' {
 		p.param()
@@ -126,6 +136,9 @@ func (p *textReader) param() {
 func (p *textReader) program(rank int) {
 	g := Program{Rank: rank}
 	var named mark
+	if p.peek() != 'r' {
+		p.unexpected(p.mark(), fmt.Sprintf(`"rank %d"`, rank), "")
+	}
 	p.expect("rank ")
 	m := p.mark()
 	if got := p.number(m, "rank", 0, p.s.Ranks-1); p.ok() && got != rank {
@@ -138,7 +151,7 @@ func (p *textReader) program(rank int) {
 	}
 	p.endLine()
 	p.ruleBuf = p.ruleBuf[:0]
-	for p.expect("  "); p.ok() && p.peek() != 'd'; p.expect("  ") {
+	for p.expectAs(indent, wantIndented); p.ok() && p.peek() != 'd'; p.expectAs(indent, wantIndented) {
 		p.ruleBuf = append(p.ruleBuf, p.rule())
 	}
 	p.expect("done")
@@ -152,7 +165,7 @@ func (p *textReader) done() []Slot {
 	p.slotBuf = p.slotBuf[:0]
 	for p.peek() == ' ' {
 		p.skip()
-		p.slotBuf = append(p.slotBuf, p.slot())
+		p.slotBuf = append(p.slotBuf, p.slot(wantSlot))
 	}
 	p.endLine()
 	return p.slots.copyOf(p.slotBuf)
@@ -162,7 +175,7 @@ func (p *textReader) rule() Rule {
 	r := Rule{When: p.when()}
 	if p.peek() == 'u' {
 		p.expect("unless ")
-		r.Unless = p.slot()
+		r.Unless = p.slot(wantSlot)
 		p.expect(" after ")
 		r.After = p.number(p.mark(), "after", 0, MaxAfter)
 		p.expect(" ")
@@ -183,8 +196,8 @@ func (p *textReader) rule() Rule {
 
 func (p *textReader) when() []Slot {
 	p.slotBuf = p.slotBuf[:0]
-	for p.ok() {
-		p.slotBuf = append(p.slotBuf, p.slot())
+	for want := wantSlot; p.ok(); want = wantMore {
+		p.slotBuf = append(p.slotBuf, p.slot(want))
 		p.expect(" ")
 		if c := p.peek(); c == '-' || c == 'u' {
 			break
@@ -199,7 +212,7 @@ func (p *textReader) action() Action {
 	case 'm':
 		p.expect("mcast ")
 		m = p.mark()
-		a := McastOf(p.slot())
+		a := McastOf(p.slot(wantSlot))
 		if p.ok() && a.Slot.Kind() != KindChunk {
 			p.failAt(m, "%s: only a chunk can be multicast", a.Slot)
 		}
@@ -207,7 +220,7 @@ func (p *textReader) action() Action {
 	case 'p':
 		p.expect("put ")
 		m = p.mark()
-		s := p.slot()
+		s := p.slot(wantSlot)
 		if s == Enter {
 			p.failAt(m, "enter cannot be put")
 		}
@@ -219,7 +232,7 @@ func (p *textReader) action() Action {
 }
 
 // slot consumes a slot in the range that is known so far.
-func (p *textReader) slot() Slot {
+func (p *textReader) slot(want string) Slot {
 	m := p.mark()
 	switch p.peek() {
 	case 'e':
@@ -235,7 +248,7 @@ func (p *textReader) slot() Slot {
 		p.skip()
 		return Signal(p.number(m, "signal", 0, MaxSignals-1))
 	}
-	p.unexpected(m, "a slot (enter, c0 …, s0 …)", "")
+	p.unexpected(m, want, "")
 	return None
 }
 

@@ -78,15 +78,27 @@ func checkHeader(h *Header) *fault {
 	if f := inRange("ranks", h.Ranks, 1, MaxRanks); f != nil {
 		return f
 	}
-	lo, hi := h.rootRange()
-	if f := inRange("root", h.Root, lo, hi); f != nil {
-		return f
-	}
-	lo, hi = h.chunkRange()
-	if f := inRange("chunks", h.Chunks, lo, hi); f != nil {
+	if f := checkMessage(h); f != nil {
 		return f
 	}
 	return checkParams(h.Params)
+}
+
+// checkMessage checks what the message is and where it comes from.
+func checkMessage(h *Header) *fault {
+	if h.Collective != "barrier" {
+		if f := inRange("root", h.Root, 0, h.Ranks-1); f != nil {
+			return f
+		}
+		return inRange("chunks", h.Chunks, 1, MaxChunks)
+	}
+	if h.Root != 0 {
+		return at(-1, -1, -1, "root", "%d: a barrier has no root, it is written as 0", h.Root)
+	}
+	if h.Chunks != 0 {
+		return at(-1, -1, -1, "chunks", "%d: a barrier has no chunks", h.Chunks)
+	}
+	return nil
 }
 
 func checkParams(params []Param) *fault {

@@ -1,0 +1,42 @@
+package ir
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func FuzzParseText(f *testing.F) { fuzz(f, forms[0], "*/*.txt") }
+
+func FuzzParseJSON(f *testing.F) { fuzz(f, forms[1], "*/*.json") }
+
+// fuzz holds a reader to this: it does not panic, and what it accepts is valid
+// and comes back equal from both forms. The text form is canonical besides.
+func fuzz(f *testing.F, form form, seeds string) {
+	for _, path := range inputs(f, seeds) {
+		seed, err := os.ReadFile(path)
+		require.NoError(f, err)
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		s, err := form.parse(bytes.NewReader(input))
+		if err != nil {
+			var parseErr *ParseError
+			require.ErrorAs(t, err, &parseErr)
+			require.LessOrEqual(t, parseErr.Offset, int64(len(input)))
+			return
+		}
+		require.NoError(t, Validate(s))
+		if form.name == "text" {
+			printed := form.print(t, s)
+			require.Equal(t, string(bytes.TrimSuffix(printed, []byte("\n"))), string(bytes.TrimSuffix(input, []byte("\n"))))
+		}
+		for _, other := range forms {
+			again, err := other.parse(bytes.NewReader(other.print(t, s)))
+			require.NoError(t, err)
+			require.Equal(t, s, again)
+		}
+	})
+}

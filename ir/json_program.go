@@ -1,0 +1,183 @@
+package ir
+
+import "slices"
+
+var (
+	programFields = []string{"rank", "signals", "rules", "done"}
+	ruleFields    = []string{"when", "unless", "after", "do"}
+	actionFields  = []string{"op", "slot", "to"}
+)
+
+// Bits of the fields, for what is required and what has been seen.
+const (
+	allProgram  = 1<<4 - 1
+	plainRule   = 1<<0 | 1<<3
+	repairRule  = 1<<4 - 1
+	mcastAction = 1<<0 | 1<<1
+	putAction   = 1<<3 - 1
+)
+
+func (p *jsonReader) program(int) {
+	g := Program{}
+	start := p.here()
+	p.signalBound = MaxSignals
+	p.ruleBuf = p.ruleBuf[:0]
+	p.object(programFields, allProgram, func(i int) {
+		switch programFields[i] {
+		case "rank":
+			g.Rank = p.rank()
+		case "signals":
+			g.Signals = p.int(0, MaxSignals)
+			p.signalBound = g.Signals
+		case "rules":
+			p.array(p.rule)
+			g.Rules = p.rules.copyOf(p.ruleBuf)
+		case "done":
+			g.Done = p.slotList()
+		}
+	})
+	p.s.Programs = append(p.s.Programs, g)
+	p.starts = append(p.starts, start)
+	p.ranks = append(p.ranks, int32(g.Rank))
+}
+
+// rank reads the rank of a program and checks that it is the rank's first.
+func (p *jsonReader) rank() int {
+	m := p.here()
+	r := p.int(0, p.rankBound-1)
+	if !p.ok() {
+		return 0
+	}
+	for len(p.seen) <= r/64 {
+		p.seen = append(p.seen, 0)
+	}
+	if p.seen[r/64]&(1<<(r%64)) != 0 {
+		first := slices.Index(p.ranks, int32(r))
+		p.failAt(m, "duplicate program of rank %d, the first is programs[%d]", r, first)
+	}
+	p.seen[r/64] |= 1 << (r % 64)
+	return r
+}
+
+func (p *jsonReader) rule(int) {
+	r := Rule{}
+	seen := p.object(ruleFields, plainRule, func(i int) {
+		switch ruleFields[i] {
+		case "when":
+			r.When = p.atLeastOne(p.slotList())
+		case "unless":
+			r.Unless = p.slot(p.signalBound)
+		case "after":
+			r.After = p.int(0, MaxAfter)
+		case "do":
+			r.Do = p.actionList()
+		}
+	})
+	if seen != plainRule {
+		p.require(ruleFields, repairRule, seen)
+	}
+	p.ruleBuf = append(p.ruleBuf, r)
+}
+
+func (p *jsonReader) atLeastOne(slots []Slot) []Slot {
+	if len(slots) == 0 {
+		p.failAt(p.mark(), "expected at least one slot")
+	}
+	return slots
+}
+
+func (p *jsonReader) slotList() []Slot {
+	p.slotBuf = p.slotBuf[:0]
+	p.array(func(int) { p.slotBuf = append(p.slotBuf, p.slot(p.signalBound)) })
+	return p.slots.copyOf(p.slotBuf)
+}
+
+// slot reads a slot of a rank with the given number of signals.
+func (p *jsonReader) slot(signals int) Slot {
+	m := p.here()
+	text := p.string("a slot as a string")
+	if !p.ok() {
+		return None
+	}
+	s, ok := parseSlot(text)
+	switch {
+	case !ok:
+		p.failAt(m, `%s is no slot ("enter", "c0" …, "s0" …)`, quote(text))
+	case s.Kind() == KindChunk && s.Index() >= p.chunkBound:
+		p.failAt(m, "%s: the message has %d chunks", s, p.chunkBound)
+	case s.Kind() == KindSignal && s.Index() >= signals:
+		p.failAt(m, "%s: the rank has %d signals", s, signals)
+	}
+	return s
+}
+
+// parseSlot returns the slot that text spells canonically.
+func parseSlot(text []byte) (Slot, bool) {
+	if string(text) == "enter" {
+		return Enter, true
+	}
+	if len(text) < 2 || text[0] != 'c' && text[0] != 's' {
+		return None, false
+	}
+	digits, v := text[1:], 0
+	for _, c := range digits {
+		if !isDigit(c) {
+			return None, false
+		}
+		v = min(v*10+int(c-'0'), MaxIndex+1)
+	}
+	if v > MaxIndex || len(digits) > 1 && digits[0] == '0' {
+		return None, false
+	}
+	if text[0] == 'c' {
+		return Chunk(v), true
+	}
+	return Signal(v), true
+}
+
+func (p *jsonReader) actionList() []Action {
+	p.actionBuf = p.actionBuf[:0]
+	p.array(p.action)
+	if len(p.actionBuf) == 0 {
+		p.failAt(p.mark(), "expected at least one action")
+	}
+	return p.actions.copyOf(p.actionBuf)
+}
+
+func (p *jsonReader) action(int) {
+	a, start := Action{}, p.here()
+	seen := p.object(actionFields, mcastAction, func(i int) {
+		switch actionFields[i] {
+		case "op":
+			a.Op = p.op()
+		case "slot":
+			a.Slot = p.slot(MaxSignals)
+		case "to":
+			a.To = int32(p.int(0, p.rankBound-1))
+		}
+	})
+	switch {
+	case a.Op == Put && a.Slot == Enter:
+		p.failAt(start, "enter cannot be put")
+	case a.Op == Put:
+		p.require(actionFields, putAction, seen)
+	case a.Op == Mcast && a.Slot.Kind() != KindChunk:
+		p.failAt(start, "%s: only a chunk can be multicast", a.Slot)
+	case a.Op == Mcast && seen != mcastAction:
+		p.failAt(start, `field "to" in a multicast`)
+	}
+	p.actionBuf = append(p.actionBuf, a)
+}
+
+func (p *jsonReader) op() Op {
+	m := p.here()
+	switch text := p.string("a string"); string(text) {
+	case "put":
+		return Put
+	case "mcast":
+		return Mcast
+	default:
+		p.failAt(m, "unknown operation %s; known are put, mcast", quote(text))
+	}
+	return 0
+}
