@@ -1,0 +1,290 @@
+package golden
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/schedgen/schedgen"
+
+// layers says which packages of the module each of its packages may import.
+// Of several entries that match a package the first holds. A package that no
+// entry matches is an error: a new one says here where it stands.
+//
+// A pattern is a path below the module; "/..." at its end stands for the
+// packages below it too, as for the go command.
+var layers = []struct {
+	pkg    string
+	may    []string
+	reason string
+}{
+	{"ir", nil,
+		"the representation stands below everything: whoever reads a schedule needs nothing else of ours"},
+	{"ir/...", []string{"ir/..."},
+		"what analyses share stands on the representation alone"},
+	{"schedule", []string{"ir/..."},
+		"an algorithm is defined apart from how it is checked, printed and run"},
+	{"verify", []string{"ir/..."},
+		"a proof that used the generator or the runtime would share their mistakes"},
+	{"emit", []string{"ir/..."},
+		"what is printed is what the schedule says, not what its generator meant"},
+	{"runtime/machine/...", []string{"ir"},
+		"the machine is pure: the same one runs on a network, in virtual time and in every order"},
+	{"runtime", []string{"ir/...", "schedule", "runtime/machine/...", "runtime/internal/..."},
+		"transports are given to the runtime, which knows their interface only"},
+	{"runtime/...", []string{"ir", "runtime/..."},
+		"a transport moves slots: what they are for is decided above it"},
+	{"cmd/...", []string{"..."},
+		"the command joins everything"},
+	{"golden/...", []string{"..."},
+		"tests of the whole see everything"},
+	{"examples/...", []string{"ir/...", "schedule", "verify", "emit", "runtime/..."},
+		"an example shows what a program outside of the module can import"},
+	{"bench/...", []string{"..."},
+		"measurements see everything"},
+}
+
+// homes says where packages from outside of the module may be imported, beside
+// tests. Those of the standard library may be imported anywhere unless they
+// are listed; all others must be listed.
+var homes = []struct {
+	imports []string
+	in      []string
+	reason  string
+}{
+	{[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall"},
+		[]string{"runtime/...", "cmd/...", "examples/...", "bench/..."},
+		"ir, schedule, verify and emit are functions of their arguments: the same input gives the same bytes on every machine"},
+	{[]string{"C"}, []string{"runtime/verbs/..."},
+		"the default build is pure Go"},
+	{[]string{"testing/..."}, []string{"runtime/*test"},
+		"a test's tools stay out of what is shipped; a suite that transports of others must pass is exported"},
+	{[]string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal/..."},
+		[]string{"runtime/*test"},
+		"a test's tools stay out of what is shipped; a suite that transports of others must pass is exported"},
+	{[]string{"gonum.org/v1/gonum/..."}, []string{"verify", "emit"},
+		"graphs are for analysis and drawing: what runs or generates a schedule walks it"},
+	{[]string{"github.com/dave/jennifer/..."}, []string{"emit"},
+		"only emit writes Go"},
+	{[]string{"github.com/alecthomas/kong"}, []string{"cmd/..."},
+		"only the command has a command line"},
+	{[]string{"golang.org/x/term", "github.com/schollz/progressbar/v3"}, []string{"cmd/..."},
+		"only the command talks to a person"},
+	{[]string{"github.com/HdrHistogram/hdrhistogram-go"}, []string{"cmd/...", "bench/..."},
+		"the runtime reports events, whoever asked for figures counts them"},
+	{[]string{"golang.org/x/net/..."}, []string{"runtime/mcast/..."},
+		"only multicast needs more of a socket than the standard library gives"},
+	{[]string{"golang.org/x/sys/..."}, []string{"runtime/..."},
+		"system calls are for the transports"},
+}
+
+// impure says which packages, although they stand in the runtime, must do
+// without what it has.
+var impure = []struct {
+	pkg     string
+	imports []string
+	reason  string
+}{
+	{"runtime/machine/...",
+		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "context", "sync/...", "golang.org/x/sys/..."},
+		"the machine takes events in and gives actions out: its clock, its randomness and its locks are its caller's"},
+}
+
+// matches reports whether p is within one of the patterns.
+func matches(patterns []string, p string) bool {
+	for _, pattern := range patterns {
+		if parent, below := strings.CutSuffix(pattern, "..."); below {
+			if strings.HasPrefix(p+"/", parent) {
+				return true
+			}
+		} else if ok, err := path.Match(pattern, p); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// why returns the reason why package pkg, a path below the module, may not
+// import imported, or "".
+func why(pkg, imported string) string {
+	if below, ours := strings.CutPrefix(imported, module+"/"); ours {
+		return whyOurs(pkg, below)
+	}
+	for _, i := range impure {
+		if matches([]string{i.pkg}, pkg) && matches(i.imports, imported) {
+			return i.reason
+		}
+	}
+	for _, h := range homes {
+		if matches(h.imports, imported) {
+			if matches(h.in, pkg) {
+				return ""
+			}
+			return fmt.Sprintf("%s (only in %s)", h.reason, strings.Join(h.in, ", "))
+		}
+	}
+	if host, _, _ := strings.Cut(imported, "/"); strings.Contains(host, ".") {
+		return "a package of others that homes does not list: say there where it may be imported and why"
+	}
+	return ""
+}
+
+func whyOurs(pkg, imported string) string {
+	for _, l := range layers {
+		if matches([]string{l.pkg}, pkg) {
+			if matches(l.may, imported) {
+				return ""
+			}
+			return l.reason
+		}
+	}
+	return "a package that layers does not list: say there what it may import and why"
+}
+
+// imported is one import declaration of a file that is no test.
+type imported struct {
+	pkg  string // path of the package below the module
+	at   string // file and line
+	name string // the name that the declaration gives, if any
+	path string
+}
+
+// importsOf returns all import declarations below root, whatever the build
+// constraints of their files.
+func importsOf(root string) ([]imported, error) {
+	var all []imported
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return skipDir(root, file, d.Name())
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		found, err := importsIn(fset, root, file)
+		all = append(all, found...)
+		return err
+	})
+	return all, err
+}
+
+// skipDir skips the folders that the go command skips.
+func skipDir(root, dir, name string) error {
+	if dir != root && (name == "testdata" || name == "vendor" || name[0] == '.' || name[0] == '_') {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func importsIn(fset *token.FileSet, root, file string) ([]imported, error) {
+	below, err := filepath.Rel(root, file)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := parser.ParseFile(fset, file, nil, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	var found []imported
+	for _, spec := range tree.Imports {
+		unquoted, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", below, err)
+		}
+		i := imported{
+			pkg:  path.Dir(filepath.ToSlash(below)),
+			at:   fmt.Sprintf("%s:%d", filepath.ToSlash(below), fset.Position(spec.Pos()).Line),
+			path: unquoted,
+		}
+		if spec.Name != nil {
+			i.name = spec.Name.Name
+		}
+		found = append(found, i)
+	}
+	return found, nil
+}
+
+func TestImports(t *testing.T) {
+	all, err := importsOf("..")
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	for _, i := range all {
+		if reason := why(i.pkg, i.path); reason != "" {
+			t.Errorf("%s: imports %q\n\t%s", i.at, i.path, reason)
+		}
+	}
+}
+
+// Package runtime shadows the standard one, which so needs another name.
+func TestStandardRuntimeIsNamed(t *testing.T) {
+	all, err := importsOf("..")
+	require.NoError(t, err)
+	for _, i := range all {
+		if i.path == "runtime" && i.name != "goruntime" {
+			t.Errorf("%s: import the standard package runtime as goruntime: ours has the same name", i.at)
+		}
+	}
+}
+
+// The rules themselves, on imports that nobody has written.
+func TestWhy(t *testing.T) {
+	for _, c := range []struct{ pkg, imported, want string }{
+		{"ir", "fmt", ""},
+		{"ir", "strings", ""},
+		{"ir", "os", "functions of their arguments"},
+		{"ir", "os/exec", "functions of their arguments"},
+		{"ir", "math/bits", ""},
+		{"ir", "math/rand/v2", "functions of their arguments"},
+		{"ir", "unsafe", "functions of their arguments"},
+		{"ir", module + "/ir/fixpoint", "stands below everything"},
+		{"ir/fixpoint", module + "/ir", ""},
+		{"ir/fixpoint", module + "/verify", "on the representation alone"},
+		{"schedule", module + "/verify", "apart from how"},
+		{"schedule", "net/netip", "functions of their arguments"},
+		{"verify", module + "/schedule", "share their mistakes"},
+		{"verify", "gonum.org/v1/gonum/graph/topo", ""},
+		{"schedule", "gonum.org/v1/gonum/graph/topo", "only in verify, emit"},
+		{"emit", "github.com/dave/jennifer/jen", ""},
+		{"cmd/schedgen", "github.com/dave/jennifer/jen", "only emit writes Go"},
+		{"emit", "time", "functions of their arguments"},
+		{"runtime", module + "/schedule", ""},
+		{"runtime", module + "/runtime/tcp", "transports are given"},
+		{"runtime", module + "/verify", "transports are given"},
+		{"runtime", "golang.org/x/net/ipv4", "only multicast"},
+		{"runtime/mcast", "golang.org/x/net/ipv4", ""},
+		{"runtime/mcast", module + "/runtime", ""},
+		{"runtime/mcast", module + "/schedule", "moves slots"},
+		{"runtime/tcp", "golang.org/x/sys/unix", ""},
+		{"cmd/schedgen", "golang.org/x/sys/unix", "for the transports"},
+		{"runtime/tcp", "C", "pure Go"},
+		{"runtime/verbs", "C", ""},
+		{"runtime/machine", "time", "events in"},
+		{"runtime/machine", "sync/atomic", "events in"},
+		{"runtime/machine", module + "/runtime", "the machine is pure"},
+		{"runtime/transporttest", "testing", ""},
+		{"runtime/tcp", "testing", "out of what is shipped"},
+		{"runtime", "github.com/alecthomas/kong", "only the command"},
+		{"cmd/schedgen", "github.com/alecthomas/kong", ""},
+		{"cmd/schedgen", "github.com/nobody/knows", "homes does not list"},
+		{"misc", module + "/ir", "layers does not list"},
+	} {
+		got := why(c.pkg, c.imported)
+		if c.want == "" {
+			require.Empty(t, got, "%s imports %s", c.pkg, c.imported)
+		} else {
+			require.Contains(t, got, c.want, "%s imports %s", c.pkg, c.imported)
+		}
+	}
+}
