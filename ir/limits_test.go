@@ -3,7 +3,7 @@ package ir
 import (
 	"bytes"
 	"io"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -52,10 +52,10 @@ func TestHostileInputsAllocateLittle(t *testing.T) {
 		{"claims in text", ParseText, strings.NewReader("schedule bcast/a ranks=1048576 root=0 chunks=1048576\nrank 0 signals=4194304\n  done\n"), "found the end of the input"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
+			var before, after goruntime.MemStats
+			goruntime.ReadMemStats(&before)
 			_, err := c.parse(c.input)
-			runtime.ReadMemStats(&after)
+			goruntime.ReadMemStats(&after)
 			require.ErrorContains(t, err, c.want)
 			require.Less(t, len(err.Error()), 300)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
@@ -83,10 +83,10 @@ func (c *cycle) Read(p []byte) (int, error) {
 func TestMemoryInProportionToInput(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, WriteText(&text, dissemination(1<<12)))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
 	s, err := ParseText(&text)
-	runtime.ReadMemStats(&after)
+	goruntime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Len(t, s.Programs, 1<<12)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*text.Cap()))
