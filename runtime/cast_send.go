@@ -1,0 +1,76 @@
+package runtime
+
+// sender is this rank as an origin: a window of messages that have not been
+// consumed everywhere. A parcel's memory is used again when its message has
+// left the window: then all children have it.
+type sender struct {
+	origin  *origin
+	next    uint64   // number of the next message
+	bytes   uint64   // bytes of all messages so far
+	before  []uint64 // message, modulo the window -> bytes of all messages before it
+	parcels []parcel
+}
+
+func (s *sender) init(o *origin, window int) {
+	s.origin = o
+	s.before = make([]uint64, window)
+	s.parcels = make([]parcel, window)
+}
+
+// hasRoom reports whether another message may be sent.
+func (cs *caster) hasRoom(cfg *Config) bool {
+	s := &cs.own
+	done := s.origin.credited(s.next)
+	if done == s.next {
+		return true
+	}
+	window := uint64(len(s.before))
+	return s.next-done < window && s.bytes-s.before[done%window] < uint64(cfg.CastBytes)
+}
+
+func (cs *caster) publish(c *Comm, msg []byte) {
+	s := &cs.own
+	i := s.next % uint64(len(s.parcels))
+	p := &s.parcels[i]
+	p.data = append(p.data[:0], msg...)
+	s.before[i] = s.bytes
+	s.bytes += uint64(len(msg))
+	seq := s.next
+	s.next++
+	c.totals.CastsPublished++
+	cs.forward(c, s.origin, c.rank, seq, p)
+}
+
+// inbox is a queue of messages for this process. Its length is bounded by the
+// windows of all origins.
+type inbox struct {
+	letters []letter
+	head    int
+}
+
+type letter struct {
+	origin int
+	seq    uint64
+	parcel *parcel
+}
+
+func (q *inbox) len() int { return len(q.letters) - q.head }
+
+func (q *inbox) push(l letter) {
+	if q.head > 0 && len(q.letters) == cap(q.letters) {
+		n := copy(q.letters, q.letters[q.head:])
+		clear(q.letters[n:])
+		q.letters, q.head = q.letters[:n], 0
+	}
+	q.letters = append(q.letters, l)
+}
+
+func (q *inbox) pop() letter {
+	l := q.letters[q.head]
+	q.letters[q.head] = letter{}
+	q.head++
+	if q.head == len(q.letters) {
+		q.letters, q.head = q.letters[:0], 0
+	}
+	return l
+}

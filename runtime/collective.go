@@ -1,0 +1,238 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Bcast sends buf of rank root to all ranks: on return, buf holds the root's
+// bytes at every rank. len(buf) must be the same at all ranks. When the root
+// returns, its buf may be reused; whether all ranks have the message by then
+// depends on the algorithm (bcast/mcast-acktree guarantees it).
+//
+// If ctx ends first, the communicator fails at every rank, since the others
+// cannot complete either; buf is then undefined.
+func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
+	if root < 0 || root >= c.size {
+		return fmt.Errorf("%w: bcast: root %d outside 0 … %d", ErrInput, root, c.size-1)
+	}
+	return c.run(ctx, kindBcast, buf, root)
+}
+
+// Barrier returns when every rank has called it. If ctx ends first, the
+// communicator fails at every rank.
+func (c *Comm) Barrier(ctx context.Context) error {
+	return c.run(ctx, kindBarrier, nil, 0)
+}
+
+// longMessage is from where on a pipeline beats the tree without multicast.
+const longMessage = 64 << 10
+
+func (c *Comm) bcastPlan(n, root int) (*plan, error) {
+	alg := &c.cfg.Bcast
+	if alg.Name == "" {
+		switch {
+		case c.caps.Multicast:
+			alg = &c.multi
+		case n < longMessage:
+			alg = &c.autos[0]
+		default:
+			alg = &c.autos[1]
+		}
+	}
+	return c.plans.get(planKey{algorithm: alg, root: root, chunks: c.chunks(alg, n)})
+}
+
+// chunks returns into how many chunks a message of n bytes is cut: the same
+// at all ranks, since all know n and have agreed on the datagram. The
+// symmetric algorithm has a fragment for every destination (paper 004).
+func (c *Comm) chunks(alg *Algorithm, n int) int {
+	if alg.Params.Chunks > 0 {
+		return alg.Params.Chunks
+	}
+	if alg.Name == "bcast/symmetric" {
+		return 0 // its default
+	}
+	size := c.cfg.Chunk
+	if size == 0 {
+		size = 32 << 10
+		if d := c.caps.Datagram; d > 0 {
+			size = min(size, d)
+		}
+	}
+	return max(1, min((n+size-1)/size, maxChunks))
+}
+
+func (c *Comm) run(ctx context.Context, k kind, buf []byte, root int) error {
+	if !c.collective.TryLock() {
+		return ErrBusy
+	}
+	defer c.collective.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	p, err := c.planFor(k, len(buf), root)
+	if err != nil {
+		return err
+	}
+	c.enter()
+	defer c.leave()
+	o := &c.ops[(c.seq+1)%window]
+	if err := c.await(ctx, (*drained)(o)); err != nil {
+		return c.abandon(ctx, o, p, err)
+	}
+	c.begin(o, k, p, buf, root)
+	if err := c.await(ctx, (*returning)(o)); err != nil {
+		return c.abandon(ctx, o, p, err)
+	}
+	c.end(o)
+	return nil
+}
+
+func (c *Comm) planFor(k kind, n, root int) (*plan, error) {
+	if k == kindBarrier {
+		return c.plans.get(planKey{algorithm: &c.cfg.Barrier})
+	}
+	return c.bcastPlan(n, root)
+}
+
+// drained: an old operation's place may be taken; its last answers are sent.
+type drained op
+
+func (d *drained) met(*Comm) bool { return d.unsent == 0 }
+
+// returning: the operation may return.
+type returning op
+
+func (r *returning) met(*Comm) bool { return (*op)(r).ready() }
+
+// begin enters the next operation: signals that came early count, and the
+// root starts when its policy allows.
+func (c *Comm) begin(o *op, k kind, p *plan, buf []byte, root int) {
+	c.seq++
+	chunks := p.spec.Params().Chunks
+	if k == kindBarrier {
+		chunks = 0
+	}
+	o.begin(c.seq, k, root, p, p.print(len(buf)), buf, chunks)
+	o.moved = c.clock.Now()
+	c.active = o
+	if len(c.gone) > 0 {
+		c.checkGone(o)
+	}
+	c.closeGate(o)
+	c.announce(o)
+	if !o.gate.closed {
+		c.set(o, ir.Enter)
+	}
+	c.replay(o)
+}
+
+// start lets the root's rules go.
+func (c *Comm) start(o *op) {
+	o.gate.closed = false
+	c.set(o, ir.Enter)
+}
+
+// replay sets the signals of o that came before the process did, and keeps
+// those of later operations.
+func (c *Comm) replay(o *op) {
+	kept := c.earlies[:0]
+	for _, e := range c.earlies {
+		switch {
+		case e.seq != o.seq:
+			kept = append(kept, e)
+		case e.print != o.print:
+			c.disagree(o.plan.name, o.seq, e.from)
+		case !o.machine.Valid(e.slot):
+			c.violation(&Header{From: e.from, Seq: e.seq}, "%v does not exist here", e.slot)
+		default:
+			c.set(o, e.slot)
+		}
+	}
+	c.earlies = kept
+}
+
+// set sets a slot of o and does what that triggers.
+func (c *Comm) set(o *op, s ir.Slot) {
+	o.stirred = true
+	for _, rule := range o.machine.Set(s) {
+		if _, repair := o.plan.program.Repair(rule); repair {
+			c.arm(o, rule)
+			continue
+		}
+		c.act(o, o.plan.program.Actions(rule))
+	}
+}
+
+// act queues the frames of actions.
+func (c *Comm) act(o *op, actions []ir.Action) {
+	f := &c.frame
+	for _, a := range actions {
+		f.Header = Header{Kind: FrameSlot, Lane: LaneOps, Epoch: c.cfg.Epoch, Seq: o.seq, Slot: a.Slot, Print: o.print, From: c.rank}
+		f.Body = nil
+		if a.Slot.Kind() == ir.KindChunk {
+			if !o.holds() {
+				continue // a request that came too late for what is kept; others repair
+			}
+			f.Body = o.chunk(a.Slot)
+			f.Len = len(f.Body)
+		}
+		f.Unsent = &o.unsent
+		o.unsent++
+		if a.Op == ir.Mcast {
+			c.tr.Mcast(f)
+		} else {
+			c.tr.Put(int(a.To), f)
+		}
+	}
+}
+
+// end returns from o.
+func (c *Comm) end(o *op) {
+	c.report(o)
+	o.retire(c.cfg.Retain / window)
+	c.active = nil
+	c.complete = o.seq
+	c.totals.Operations++
+	if o.kind == kindBcast {
+		c.totals.McastChunks += uint64(o.byMcast)
+		c.totals.PutChunks += uint64(o.byPut)
+		c.totals.LastMcastChunks, c.totals.LastPutChunks = o.byMcast, o.byPut
+	}
+}
+
+// abandon fails the communicator because an operation could not be completed,
+// and returns an error that says where it stood.
+func (c *Comm) abandon(ctx context.Context, o *op, p *plan, err error) error {
+	e := &OpError{Op: p.name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.seq, Err: err}
+	if c.active == o && !c.closing {
+		e.Missing = o.machine.Missing(nil, maxNamed)
+		if ctx.Err() != nil {
+			e.Waiting = c.waiting(p, e.Missing)
+		}
+	}
+	c.active = nil
+	c.fail(e, true)
+	c.tr.Abandon()
+	o.state, o.buf = opFree, nil
+	return e
+}
+
+// The numbers of slots and ranks an error names, and of ranks that are asked
+// for their programs to find them.
+const (
+	maxNamed    = 8
+	maxSearched = 1 << 14
+)
+
+func (c *Comm) waiting(p *plan, missing []ir.Slot) []int {
+	if c.size > maxSearched || len(missing) == 0 {
+		return nil
+	}
+	return waitingFor(p.spec.Program, c.size, c.rank, missing, maxNamed)
+}

@@ -1,0 +1,188 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Comm is a communicator: one rank's end of a group of ranks that do
+// collective operations together. Every rank must call the same operations in
+// the same order; Publish, Next, Poll and Messages may run beside them, in
+// other goroutines.
+type Comm struct {
+	cfg   Config
+	tr    Transport
+	clock Clock
+	caps  Caps
+	rank  int
+	size  int
+	id    [16]byte
+
+	collective sync.Mutex // held by the goroutine inside Bcast or Barrier
+
+	mu   sync.Mutex // guards all below and the transport's Put, Mcast and Poll
+	cond sync.Cond  // something has moved; see await
+	done chan struct{}
+
+	plans    plans
+	autos    [2]Algorithm // broadcasts without multicast: short, long
+	multi    Algorithm    // broadcast with multicast
+	seq      uint64       // the last operation entered
+	complete uint64       // the last operation returned from
+	active   *op
+	ops      [window]op
+	earlies  []earlySignal
+	frame    Frame // scratch, so that sending does not allocate
+
+	joined    seqSet
+	rootDelay time.Duration
+	gone      map[int]uint64 // rank that has left -> its last operation
+	suspects  map[int]suspect
+	aborts    map[int]*abort
+
+	cast caster
+
+	calls       int // goroutines inside a call
+	sleepers    int // goroutines in cond.Wait
+	parked      bool
+	parkedUntil time.Time // zero: without limit
+	watched     <-chan struct{}
+	unwatch     func() bool
+	idle        Timer
+
+	err     error // why the communicator has failed
+	closing bool
+	stale   uint64
+	totals  Totals
+}
+
+type earlySignal struct {
+	seq   uint64
+	slot  ir.Slot
+	print uint32
+	from  int
+}
+
+// Join makes the communicator of cfg.Transport's ranks. It owns the transport
+// from then on, also if it returns an error.
+func Join(ctx context.Context, cfg Config) (*Comm, error) {
+	if err := cfg.fill(); err != nil {
+		if cfg.Transport != nil {
+			_ = cfg.Transport.Close(0, false, 0) // the first error is the one to tell
+		}
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	c := &Comm{
+		cfg: cfg, tr: cfg.Transport, clock: cfg.Clock, caps: cfg.Transport.Caps(),
+		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), id: cfg.Transport.ID(),
+		done: make(chan struct{}),
+	}
+	c.cond.L = &c.mu
+	c.earlies = make([]earlySignal, 0, 64)
+	c.plans = plans{rank: c.rank, size: c.size}
+	if err := c.prepare(ctx); err != nil {
+		_ = c.tr.Close(0, false, 0)
+		return nil, fmt.Errorf("join: rank %d of %d: %w", c.rank, c.size, err)
+	}
+	c.idle = c.clock.AfterFunc(c.cfg.Idle, c.background)
+	return c, nil
+}
+
+// prepare compiles what every rank will run first and checks the choice of
+// algorithms.
+func (c *Comm) prepare(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.autos = [2]Algorithm{{Name: "bcast/binomial"}, {Name: "bcast/chain"}}
+	c.multi = Algorithm{Name: "bcast/mcast-chain"}
+	if _, err := c.plans.get(planKey{algorithm: &c.cfg.Barrier}); err != nil {
+		return err
+	}
+	if _, err := c.bcastPlan(0, 0); err != nil {
+		return err
+	}
+	return c.cast.init(c)
+}
+
+// Rank returns this process's number, 0 … Size-1.
+func (c *Comm) Rank() int { return c.rank }
+
+// Size returns the number of ranks.
+func (c *Comm) Size() int { return c.size }
+
+// Err returns why the communicator has failed, nil while it works.
+func (c *Comm) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Totals counts what a communicator has done since Join.
+type Totals struct {
+	Operations      uint64 // collective operations completed
+	McastChunks     uint64 // chunks of broadcasts that came by multicast first
+	PutChunks       uint64 // chunks of broadcasts that came by put first: from the chain, the tree or a repair
+	Repairs         uint64 // repair rules carried out
+	Stale           uint64 // frames and datagrams dropped: of past operations, or not fitting
+	CastsPublished  uint64 // rootless messages of this rank
+	CastsDelivered  uint64 // rootless messages handed to this process
+	Transport       Stats
+	RootDelay       time.Duration // the present delay of DelayAdaptive
+	LastMcastChunks int           // McastChunks of the last broadcast alone
+	LastPutChunks   int           // PutChunks of the last broadcast alone
+}
+
+// Totals returns the counters.
+func (c *Comm) Totals() Totals {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.totals
+	t.Stale, t.RootDelay, t.Transport = c.stale, c.rootDelay, c.tr.Stats()
+	return t
+}
+
+// linger is how long Close waits for what is still to be sent.
+const linger = 2 * time.Second
+
+// Close leaves the communicator: frames that are still queued are sent, the
+// peers are told, and the transport is closed. Calls that are running return
+// ErrClosed. Operations that others start later and that need this rank fail
+// there with ErrPeerLeft. Close may be called more than once.
+func (c *Comm) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return nil
+	}
+	c.closing = true
+	healthy := c.err == nil && c.active == nil
+	if c.err == nil {
+		c.err = ErrClosed
+	}
+	close(c.done)
+	c.idle.Stop()
+	for c.calls > 0 || c.parked {
+		c.wakeAll()
+		c.cond.Wait()
+	}
+	if c.unwatch != nil {
+		c.unwatch()
+	}
+	if healthy && c.size > 1 {
+		c.control((c.rank+c.size-1)%c.size, FrameLeave, c.complete, 0, 0)
+	}
+	if err := c.tr.Close(c.complete, healthy, linger); err != nil {
+		return fmt.Errorf("close rank %d: %w", c.rank, err)
+	}
+	return nil
+}
+
+func (c *Comm) wakeAll() {
+	c.cond.Broadcast()
+	c.tr.Wake()
+}

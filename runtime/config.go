@@ -1,0 +1,90 @@
+package runtime
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Algorithm selects how a collective operation is done: the name of an
+// algorithm of package schedule and its parameters. Ranks, Root and Chunks of
+// Params are filled in for each operation, except that Chunks > 0 fixes the
+// number of chunks of every broadcast.
+type Algorithm struct {
+	Name   string
+	Params schedule.Params
+}
+
+// Config says how a communicator works. All ranks must be given the same
+// values; only Transport differs. The zero value of every field but Transport
+// stands for a default.
+type Config struct {
+	Transport Transport // connected to all ranks; the communicator closes it
+
+	Bcast   Algorithm // default: mcast-chain over multicast; without, binomial below 64 KiB and chain from there on
+	Barrier Algorithm // default: barrier/dissemination
+	Anycast Algorithm // default: anycast/skip-ring
+
+	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
+	RootDelay time.Duration // the duration of DelayFixed
+
+	Chunk  int           // bytes of a chunk at most, as far as 1024 chunks suffice; default 32 KiB or one datagram, whichever is less
+	Repair time.Duration // base timeout of repairs; default 20 ms
+	Stall  time.Duration // an operation that has not moved for so long asks its neighbour whether they mean the same; default 250 ms
+	Retain int           // bytes kept, over all past operations, to answer requests after the call has returned; default 8 MiB
+
+	CastWindow int // rootless messages of one origin under way; default 64
+	CastBytes  int // bytes of one origin's rootless messages under way before Publish waits; default 256 KiB
+	MaxMessage int // bytes of a rootless message at most; default 1 MiB
+
+	Epoch uint32        // version of the membership; default 1
+	Spin  int           // polls that find nothing before the caller is parked; default 8, < 0: none
+	Idle  time.Duration // how long after a call the background takes over; default 200 µs
+	Clock Clock         // default SystemClock
+}
+
+// The fixed limits of a communicator.
+const (
+	window    = 8    // operations remembered: the running one, early ones, and past ones that may be asked
+	ahead     = 3    // operations a peer may be ahead with its signals
+	maxEarly  = 1024 // signals of later operations remembered
+	maxChunks = 1024 // chunks of a message unless Config fixes them
+	maxPlans  = 64   // compiled programs kept
+)
+
+func (cfg *Config) fill() error {
+	if cfg.Transport == nil {
+		return fmt.Errorf("%w: Config.Transport is nil", ErrInput)
+	}
+	for name, v := range map[string]int64{
+		"RootDelay": int64(cfg.RootDelay), "Chunk": int64(cfg.Chunk), "Repair": int64(cfg.Repair), "Stall": int64(cfg.Stall),
+		"CastWindow": int64(cfg.CastWindow), "CastBytes": int64(cfg.CastBytes), "MaxMessage": int64(cfg.MaxMessage), "Idle": int64(cfg.Idle),
+	} {
+		if v < 0 {
+			return fmt.Errorf("%w: Config.%s is negative: %d", ErrInput, name, v)
+		}
+	}
+	orElse(&cfg.Barrier.Name, "barrier/dissemination")
+	orElse(&cfg.Anycast.Name, "anycast/skip-ring")
+	orElse(&cfg.Repair, 20*time.Millisecond)
+	orElse(&cfg.Stall, 250*time.Millisecond)
+	orElse(&cfg.Retain, 8<<20)
+	orElse(&cfg.CastWindow, 64)
+	orElse(&cfg.CastBytes, 256<<10)
+	orElse(&cfg.MaxMessage, 1<<20)
+	orElse(&cfg.Epoch, 1)
+	orElse(&cfg.Spin, 8)
+	orElse(&cfg.Idle, 200*time.Microsecond)
+	if cfg.Clock == nil {
+		cfg.Clock = SystemClock{}
+	}
+	return cfg.Delay.valid()
+}
+
+func orElse[T comparable](v *T, other T) {
+	var zero T
+	if *v == zero {
+		*v = other
+	}
+}

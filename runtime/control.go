@@ -1,0 +1,155 @@
+package runtime
+
+import (
+	"fmt"
+	"time"
+)
+
+// control queues a frame without a body on the lane that is never held.
+func (c *Comm) control(to int, k FrameKind, seq uint64, print, arg uint32) {
+	f := &c.frame
+	*f = Frame{Header: Header{
+		Kind: k, Lane: LaneControl, Epoch: c.cfg.Epoch, Seq: seq, Print: print, Arg: arg, From: c.rank,
+	}}
+	c.tr.Put(to, f)
+}
+
+// controlBody decides about the body of a frame on LaneControl: only rootless
+// messages and the reason of an abort have one.
+func (c *Comm) controlBody(h *Header) ([]byte, Verdict) {
+	switch h.Kind {
+	case FrameCast:
+		return c.cast.body(c, h)
+	case FrameAbort:
+		return c.abortBody(h)
+	}
+	if h.Len != 0 || h.Kind == FrameSlot {
+		c.violation(h, "control frame of kind %d with %d bytes", h.Kind, h.Len)
+		return nil, Drop
+	}
+	return nil, Accept
+}
+
+func (c *Comm) controlArrived(h *Header, body []byte) {
+	switch h.Kind {
+	case FrameCast:
+		c.cast.arrived(c, h)
+	case FrameCredit:
+		c.cast.credited(c, h)
+	case FrameAbort:
+		c.aborted(h, body)
+	case FrameJoined:
+		c.peerJoined(h)
+	case FrameLate:
+		if h.Print != 0 {
+			c.rootDelay = adapt(c.rootDelay, h.Arg != 0)
+		}
+	case FrameProbe:
+		c.probed(h)
+	case FrameLeave:
+		(*sink)(c).Left(h.From, h.Seq)
+	}
+}
+
+// peerJoined opens the gate of DelayRandomPeer.
+func (c *Comm) peerJoined(h *Header) {
+	c.joined.add(h.Seq)
+	if o := c.active; o != nil && o.seq == h.Seq && o.gate.closed && o.gate.peer == h.From && c.agrees(o, h) {
+		c.start(o)
+	}
+}
+
+// probed compares a neighbour's operation with what this rank runs, or ran,
+// under the same number.
+func (c *Comm) probed(h *Header) {
+	if o := c.lookup(h.Seq); o != nil {
+		c.agrees(o, h)
+	}
+}
+
+// fail makes err the communicator's end. If tell is set, the reason goes to
+// all ranks, down a binomial tree with this rank as its root: some may not
+// wait for anything that fails by itself.
+func (c *Comm) fail(err error, tell bool) {
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	c.wakeAll()
+	if tell && !c.closing {
+		c.sendAbort(c.rank, c.rank, clip(err.Error()))
+	}
+}
+
+func clip(s string) []byte { return []byte(s[:min(len(s), MaxControl)]) }
+
+// sendAbort passes an abort of origin on to the children of this rank in
+// origin's binomial tree.
+func (c *Comm) sendAbort(origin, rank int, reason []byte) {
+	v := (rank - origin + c.size) % c.size
+	for bit := 1; bit < c.size && v&bit == 0; bit <<= 1 {
+		if v+bit >= c.size {
+			break
+		}
+		f := &c.frame
+		*f = Frame{Header: Header{
+			Kind: FrameAbort, Lane: LaneControl, Epoch: c.cfg.Epoch, Seq: c.seq, Arg: uint32(origin), Len: len(reason), From: c.rank,
+		}, Body: reason}
+		c.tr.Put((rank+bit)%c.size, f)
+	}
+}
+
+func (c *Comm) abortBody(h *Header) ([]byte, Verdict) {
+	if h.Len > MaxControl || int(h.Arg) >= c.size {
+		c.violation(h, "abort of rank %d with %d bytes", h.Arg, h.Len)
+		return nil, Drop
+	}
+	if c.aborts == nil {
+		c.aborts = make(map[int]*abort)
+	}
+	a := c.aborts[h.From]
+	if a == nil {
+		a = &abort{}
+		c.aborts[h.From] = a
+	}
+	return a.text[:h.Len], Accept
+}
+
+// abort is the place of an incoming abort's reason, one for each sender.
+type abort struct {
+	text [MaxControl]byte
+	seen map[uint32]bool // origins whose aborts have been passed on
+}
+
+func (c *Comm) aborted(h *Header, reason []byte) {
+	a := c.aborts[h.From]
+	if a.seen[h.Arg] || int(h.Arg) == c.rank {
+		return
+	}
+	if a.seen == nil {
+		a.seen = make(map[uint32]bool)
+	}
+	a.seen[h.Arg] = true
+	c.fail(&RankError{Rank: int(h.Arg), Err: fmt.Errorf("%w: %s", ErrAborted, reason)}, false)
+	c.sendAbort(int(h.Arg), c.rank, append([]byte(nil), reason...))
+}
+
+// probeDue returns when the next stall probe of o is due.
+func (c *Comm) probeDue(o *op) time.Time {
+	return o.moved.Add(c.cfg.Stall << min(o.probes, 4))
+}
+
+// probe asks the neighbour whether it runs the same operation, when o has not
+// moved for long. If ranks disagree, some pair of neighbours does, so that
+// what would be a hang becomes an error; and a neighbour that is dead is found.
+func (c *Comm) probe(o *op, now time.Time) {
+	if o.stirred {
+		o.stirred, o.moved, o.probes = false, now, 0
+	}
+	if c.size == 1 || now.Before(c.probeDue(o)) {
+		return
+	}
+	o.probes++
+	o.moved = now
+	c.control((c.rank+1)%c.size, FrameProbe, o.seq, o.print, 0)
+}

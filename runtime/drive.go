@@ -1,0 +1,188 @@
+package runtime
+
+import (
+	"context"
+	goruntime "runtime"
+	"time"
+)
+
+// A condition is what a call waits for. It is an interface over long-lived
+// values, not a closure, so that waiting does not allocate.
+type condition interface {
+	met(c *Comm) bool
+}
+
+// enter and leave bracket every call: while one runs, its goroutine drives the
+// communicator; when none does, the background takes over after a while.
+func (c *Comm) enter() {
+	c.calls++
+	if c.calls == 1 {
+		c.idle.Stop()
+	}
+}
+
+func (c *Comm) leave() {
+	c.calls--
+	if c.closing {
+		c.cond.Broadcast()
+		return
+	}
+	if c.sleepers > 0 {
+		c.cond.Broadcast()
+	}
+	if c.calls == 0 {
+		c.idle.Reset(c.cfg.Idle)
+	}
+}
+
+// background forwards, answers and acknowledges while the process computes.
+func (c *Comm) background() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.await(context.Background(), duties{}) // a failure is told to the next call
+	c.cond.Broadcast()
+}
+
+// duties is what the background waits for: that someone else drives. A failed
+// communicator still passes on why.
+type duties struct{}
+
+func (duties) met(c *Comm) bool { return c.calls > 0 || c.closing }
+
+// await drives the communicator until w is met, ctx ends or the communicator
+// fails. Many goroutines may be in it: each polls when it can do no better, and
+// of those that find nothing one is parked in the transport and the others
+// sleep until it wakes them. c.mu is held, but not while parked.
+func (c *Comm) await(ctx context.Context, w condition) error {
+	_, serving := w.(duties)
+	for idle := 0; ; {
+		if w.met(c) {
+			return nil
+		}
+		if c.err != nil && !serving {
+			return c.err
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if c.poll() {
+			idle = 0
+			continue
+		}
+		if idle++; idle <= c.cfg.Spin && !serving {
+			c.mu.Unlock()
+			goruntime.Gosched()
+			c.mu.Lock()
+			continue
+		}
+		c.park(ctx)
+	}
+}
+
+// poll moves frames and runs what is due, and reports whether anything moved.
+func (c *Comm) poll() bool {
+	moved := c.tr.Poll((*sink)(c))
+	if c.timed() {
+		moved = c.tick(c.clock.Now()) || moved
+	}
+	if moved && c.sleepers > 0 {
+		c.cond.Broadcast()
+	}
+	return moved
+}
+
+// park waits until the transport has something, a timer is due or ctx ends.
+func (c *Comm) park(ctx context.Context) {
+	c.watch(ctx)
+	due, limited := c.nextDue()
+	if c.parked {
+		if limited && (c.parkedUntil.IsZero() || due.Before(c.parkedUntil)) {
+			c.tr.Wake() // so that somebody parks with the earlier limit
+		}
+		c.sleepers++
+		c.cond.Wait()
+		c.sleepers--
+		return
+	}
+	d := time.Duration(-1)
+	c.parkedUntil = time.Time{}
+	if limited {
+		c.parkedUntil = due
+		d = max(0, due.Sub(c.clock.Now()))
+	}
+	c.parked = true
+	c.mu.Unlock()
+	c.tr.Wait(d)
+	c.mu.Lock()
+	c.parked = false
+	if c.sleepers > 0 {
+		c.cond.Broadcast()
+	}
+}
+
+// watch has the end of ctx wake whoever is parked. The registration is kept
+// for the next call under the same context, so that calls need not allocate.
+func (c *Comm) watch(ctx context.Context) {
+	done := ctx.Done()
+	if done == nil || done == c.watched {
+		return
+	}
+	if c.unwatch != nil {
+		c.unwatch()
+	}
+	c.watched = done
+	c.unwatch = context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.wakeAll()
+	})
+}
+
+// timed reports whether anything waits for a time.
+func (c *Comm) timed() bool {
+	o := c.active
+	return len(c.suspects) > 0 || o != nil && (o.armed > 0 || o.gate.closed || c.size > 1)
+}
+
+// nextDue returns when tick has something to do next, false if never.
+func (c *Comm) nextDue() (due time.Time, limited bool) {
+	sooner := func(t time.Time) {
+		if !limited || t.Before(due) {
+			due, limited = t, true
+		}
+	}
+	for _, s := range c.suspects {
+		sooner(s.until)
+	}
+	o := c.active
+	if o == nil || c.err != nil {
+		return due, limited
+	}
+	if o.gate.closed && o.gate.peer < 0 {
+		sooner(o.gate.until)
+	}
+	for i := range o.repairs {
+		if r := &o.repairs[i]; r.armed {
+			sooner(r.due)
+		}
+	}
+	if c.size > 1 {
+		sooner(c.probeDue(o))
+	}
+	return due, limited
+}
+
+// tick does what is due at now and reports whether that was anything.
+func (c *Comm) tick(now time.Time) bool {
+	c.checkSuspects(now)
+	o := c.active
+	if o == nil || c.err != nil {
+		return false
+	}
+	gated := o.gate.closed
+	c.openGate(o, now)
+	did := gated && !o.gate.closed
+	did = c.repair(o, now) || did
+	c.probe(o, now)
+	return did
+}

@@ -1,0 +1,234 @@
+// Package machine executes one rank's program: slots become set, rules count
+// down, actions come out.
+//
+// The machine is pure: it knows no time, does no I/O, starts no goroutine and
+// allocates nothing once it has met its largest plan. The same machine
+// therefore runs on a real network, on a simulated one and in a test that
+// tries every order of events.
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Plan is one rank's program compiled for a [Machine]: flat arrays that are
+// never written again, so that any number of machines may share a plan.
+type Plan struct {
+	chunks  int
+	signals int
+	holds   bool // the rank holds all chunks from enter on: it is the root
+
+	waitersAt []int32 // slot -> its first place in waiters; one longer than the slots
+	waiters   []int32 // rules that wait for a slot
+	need      []int32 // rule -> number of slots it waits for
+	actionsAt []int32 // rule -> its first place in actions; one longer than the rules
+	actions   []ir.Action
+	unless    []int32 // rule -> slot, or -1 if the rule is not a repair
+	after     []int32 // rule -> multiples of the base timeout
+	done      []bool  // slot -> the operation waits for it
+	doneCount int
+	optional  []bool // rule -> it may stay unfired: a repair, or waits for a request
+	keeps     bool   // some optional rule sends a chunk
+}
+
+// Compile turns the program of one rank of a schedule with header h into a
+// plan. It refuses slots and destinations out of range, and repairs that may
+// still be wanted when the operation is done: the caller's buffer is gone then.
+func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
+	if err := inRange(h, p); err != nil {
+		return nil, fmt.Errorf("compile %s, rank %d: %w", h.Name(), p.Rank, err)
+	}
+	pl := &Plan{
+		chunks:  h.Chunks,
+		signals: p.Signals,
+		holds:   h.Collective != "barrier" && p.Rank == h.Root,
+	}
+	pl.compileDone(p.Done)
+	pl.compileWaits(p.Rules)
+	pl.compileActions(p.Rules)
+	return pl, nil
+}
+
+func inRange(h *ir.Header, p *ir.Program) error {
+	if p.Rank < 0 || p.Rank >= h.Ranks {
+		return fmt.Errorf("rank outside 0 … %d", h.Ranks-1)
+	}
+	slot := func(s ir.Slot) error {
+		switch {
+		case s == ir.Enter,
+			s.Kind() == ir.KindChunk && s.Index() < h.Chunks,
+			s.Kind() == ir.KindSignal && s.Index() < p.Signals:
+			return nil
+		}
+		return fmt.Errorf("slot %v out of range", s)
+	}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		for _, s := range r.When {
+			if err := slot(s); err != nil {
+				return fmt.Errorf("rule %d waits: %w", i, err)
+			}
+		}
+		if r.IsRepair() {
+			if err := slot(r.Unless); err != nil {
+				return fmt.Errorf("rule %d, unless: %w", i, err)
+			}
+			if !slices.Contains(p.Done, r.Unless) {
+				return fmt.Errorf("rule %d: done does not wait for %v, which ends the repair", i, r.Unless)
+			}
+		}
+		for _, a := range r.Do {
+			if err := actionInRange(h, a); err != nil {
+				return fmt.Errorf("rule %d: %w", i, err)
+			}
+		}
+	}
+	for _, s := range p.Done {
+		if err := slot(s); err != nil {
+			return fmt.Errorf("done: %w", err)
+		}
+	}
+	return nil
+}
+
+func actionInRange(h *ir.Header, a ir.Action) error {
+	chunk := a.Slot.Kind() == ir.KindChunk && a.Slot.Index() < h.Chunks
+	switch {
+	case a.Op == ir.Mcast && chunk:
+		return nil
+	case a.Op == ir.Put && a.To >= 0 && int(a.To) < h.Ranks && (chunk || a.Slot.Kind() == ir.KindSignal):
+		return nil
+	}
+	return fmt.Errorf("action %v %v @%d out of range", a.Op, a.Slot, a.To)
+}
+
+// slots are numbered enter, chunks, signals.
+func (pl *Plan) slots() int { return 1 + pl.chunks + pl.signals }
+
+func (pl *Plan) index(s ir.Slot) int {
+	switch s.Kind() {
+	case ir.KindChunk:
+		if s.Index() < pl.chunks {
+			return 1 + s.Index()
+		}
+	case ir.KindSignal:
+		if s.Index() < pl.signals {
+			return 1 + pl.chunks + s.Index()
+		}
+	case ir.KindEnter:
+		return 0
+	}
+	return -1
+}
+
+func (pl *Plan) slot(i int) ir.Slot {
+	switch {
+	case i == 0:
+		return ir.Enter
+	case i <= pl.chunks:
+		return ir.Chunk(i - 1)
+	}
+	return ir.Signal(i - 1 - pl.chunks)
+}
+
+func (pl *Plan) compileDone(done []ir.Slot) {
+	pl.done = make([]bool, pl.slots())
+	for _, s := range done {
+		if i := pl.index(s); !pl.done[i] {
+			pl.done[i] = true
+			pl.doneCount++
+		}
+	}
+}
+
+// compileWaits lays out, for every slot, the rules that wait for it, in the
+// order of the program: counted first, then filled.
+func (pl *Plan) compileWaits(rules []ir.Rule) {
+	pl.need = make([]int32, len(rules))
+	pl.optional = make([]bool, len(rules))
+	pl.waitersAt = make([]int32, pl.slots()+1)
+	last := make([]int32, pl.slots()) // 1 + the last rule seen to wait for a slot
+	each := func(visit func(rule, slot int)) {
+		clear(last)
+		for r := range rules {
+			for _, s := range rules[r].When {
+				if i := pl.index(s); last[i] != int32(r)+1 {
+					last[i] = int32(r) + 1
+					visit(r, i)
+				}
+			}
+		}
+	}
+	each(func(r, i int) {
+		pl.need[r]++
+		pl.waitersAt[i+1]++
+		// A signal that the operation does not wait for is a request, which
+		// only a repair elsewhere makes: its answer may never be wanted.
+		if i > pl.chunks && !pl.done[i] {
+			pl.optional[r] = true
+		}
+	})
+	for i := range pl.slots() {
+		pl.waitersAt[i+1] += pl.waitersAt[i]
+	}
+	pl.waiters = make([]int32, pl.waitersAt[pl.slots()])
+	next := append([]int32(nil), pl.waitersAt...)
+	each(func(r, i int) {
+		pl.waiters[next[i]] = int32(r)
+		next[i]++
+	})
+}
+
+func (pl *Plan) compileActions(rules []ir.Rule) {
+	n := 0
+	for r := range rules {
+		n += len(rules[r].Do)
+	}
+	pl.actions = make([]ir.Action, 0, n)
+	pl.actionsAt = make([]int32, len(rules)+1)
+	pl.unless = make([]int32, len(rules))
+	pl.after = make([]int32, len(rules))
+	for r := range rules {
+		rule := &rules[r]
+		pl.actions = append(pl.actions, rule.Do...)
+		pl.actionsAt[r+1] = int32(len(pl.actions))
+		pl.after[r] = int32(rule.After)
+		pl.unless[r] = -1
+		if rule.IsRepair() {
+			pl.unless[r] = int32(pl.index(rule.Unless))
+			pl.optional[r] = true
+			continue
+		}
+		pl.keeps = pl.keeps || pl.optional[r] && sendsChunk(rule.Do)
+	}
+}
+
+func sendsChunk(actions []ir.Action) bool {
+	for _, a := range actions {
+		if a.Slot.Kind() == ir.KindChunk {
+			return true
+		}
+	}
+	return false
+}
+
+// Rules returns the number of rules; rules are numbered as in the program.
+func (pl *Plan) Rules() int { return len(pl.need) }
+
+// Actions returns what rule does, in order. The caller must not modify it.
+func (pl *Plan) Actions(rule int32) []ir.Action {
+	return pl.actions[pl.actionsAt[rule]:pl.actionsAt[rule+1]]
+}
+
+// Repair reports whether rule is a repair, and after how many base timeouts
+// it is due.
+func (pl *Plan) Repair(rule int32) (after int, ok bool) {
+	return int(pl.after[rule]), pl.unless[rule] >= 0
+}
+
+// Keeps reports whether the rank may be asked for chunks after its operation
+// is done, so that the message must outlive the call.
+func (pl *Plan) Keeps() bool { return pl.keeps }

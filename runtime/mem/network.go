@@ -1,0 +1,96 @@
+package mem
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// New returns the transports of size ranks on one network.
+func New(size int, o Options) ([]*Transport, error) {
+	if size < 1 {
+		return nil, fmt.Errorf("mem: %d ranks, want at least 1", size)
+	}
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	var id [16]byte
+	random := rand.New(rand.NewPCG(o.Seed, 0x1d))
+	binary.LittleEndian.PutUint64(id[:8], random.Uint64())
+	binary.LittleEndian.PutUint64(id[8:], random.Uint64())
+	ts := make([]*Transport, size)
+	for r := range ts {
+		ts[r] = newTransport(r, id, &o, ts)
+	}
+	return ts, nil
+}
+
+// Transports returns New's transports as the interface that runtime takes.
+func Transports(ts []*Transport) []runtime.Transport {
+	out := make([]runtime.Transport, len(ts))
+	for i, t := range ts {
+		out[i] = t
+	}
+	return out
+}
+
+// inbox is what has been sent to one rank. Senders and the receiver share it.
+type inbox struct {
+	mu     sync.Mutex
+	lanes  []lane      // by sender and lane; empty until used
+	ready  []int       // lanes that are not empty, in the order they became so
+	grams  ring[entry] // datagrams
+	notes  []note      // ranks that have closed
+	closed bool        // nothing is taken any more
+}
+
+// lane is one lane of one sender to this rank.
+type lane struct {
+	entries ring[entry]
+	bytes   int
+	waiting bool // the sender has more and wants to be woken
+}
+
+type note struct {
+	rank int
+	seq  uint64
+	bye  bool
+}
+
+// entry is a frame or a datagram under way.
+type entry struct {
+	header runtime.Header
+	offset int // of a datagram in its chunk
+	body   []byte
+	ready  int64 // when it has arrived, in nanoseconds of the clock
+}
+
+// ring is a queue whose places are used again, with the memory they hold.
+type ring[T any] struct {
+	items []T
+	head  int
+	n     int
+}
+
+// grow returns a place at the end of the queue.
+func (r *ring[T]) grow() *T {
+	if r.n == len(r.items) {
+		bigger := make([]T, max(4, 2*r.n))
+		for i := range r.n {
+			bigger[i] = r.items[(r.head+i)%r.n]
+		}
+		r.items, r.head = bigger, 0
+	}
+	r.n++
+	return r.at(r.n - 1)
+}
+
+func (r *ring[T]) at(i int) *T { return &r.items[(r.head+i)%len(r.items)] }
+
+func (r *ring[T]) drop() {
+	r.head = (r.head + 1) % len(r.items)
+	r.n--
+}

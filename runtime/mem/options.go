@@ -1,0 +1,62 @@
+// Package mem is the transport between ranks that are goroutines of one
+// process: for tests, for programs that want ranks without a network, and,
+// since its faults are seeded and its clock is given, for simulations.
+package mem
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Options say how the simulated network behaves. The zero value is a network
+// that loses and delays nothing.
+type Options struct {
+	Seed uint64 // of the network's faults and of the communicator's ID
+
+	// Faults of multicast datagrams, each a probability from 0 to 1,
+	// independent for each receiver.
+	Loss      float64
+	Duplicate float64
+	Reorder   float64 // to be overtaken by the next datagram
+
+	// Delay is the longest time a frame or datagram is under way; each takes
+	// a uniformly random time up to it. Puts of one lane stay in order.
+	Delay time.Duration
+
+	Datagram    int  // payload bytes of a datagram; default 8 KiB
+	NoMulticast bool // Mcast loses everything
+	Link        int  // frames a lane between two ranks holds before the sender keeps the rest; default 64
+	LinkBytes   int  // bytes a lane holds beyond its first frame; default 1 MiB
+	Queue       int  // datagrams a receiver holds before it loses more; default 256
+
+	Clock runtime.Clock // default runtime.SystemClock
+}
+
+func (o *Options) fill() error {
+	for name, p := range map[string]float64{"Loss": o.Loss, "Duplicate": o.Duplicate, "Reorder": o.Reorder} {
+		if !(p >= 0 && p <= 1) {
+			return fmt.Errorf("mem: Options.%s is %v, want a probability from 0 to 1", name, p)
+		}
+	}
+	for name, n := range map[string]int{"Datagram": o.Datagram, "Link": o.Link, "LinkBytes": o.LinkBytes, "Queue": o.Queue, "Delay": int(o.Delay)} {
+		if n < 0 {
+			return fmt.Errorf("mem: Options.%s is negative: %d", name, n)
+		}
+	}
+	orElse(&o.Datagram, 8<<10)
+	orElse(&o.Link, 64)
+	orElse(&o.LinkBytes, 1<<20)
+	orElse(&o.Queue, 256)
+	if o.Clock == nil {
+		o.Clock = runtime.SystemClock{}
+	}
+	return nil
+}
+
+func orElse(v *int, other int) {
+	if *v == 0 {
+		*v = other
+	}
+}

@@ -1,0 +1,159 @@
+package mem
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Poll implements [runtime.Transport].
+func (t *Transport) Poll(s runtime.Sink) bool {
+	moved := t.flush()
+	now := t.mark()
+	moved = t.pollLanes(s, now) || moved
+	moved = t.pollGrams(s, now) || moved
+	moved = t.pollNotes(s) || moved
+	// The sink's answers are sent now, not at the next Poll: the caller may
+	// have nothing else to wait for.
+	return t.flush() || moved
+}
+
+// mark notes the time up to which this Poll takes what has arrived.
+func (t *Transport) mark() int64 {
+	if t.o.Delay == 0 {
+		return 0
+	}
+	t.in.mu.Lock()
+	defer t.in.mu.Unlock()
+	t.polled = t.o.Clock.Now().UnixNano()
+	return t.polled
+}
+
+// pollLanes takes what has arrived, one frame of each lane in turn, until
+// every lane is empty, held or still under way.
+func (t *Transport) pollLanes(s runtime.Sink, now int64) bool {
+	moved := false
+	for turn := 0; ; {
+		t.in.mu.Lock()
+		if turn >= len(t.in.ready) {
+			t.in.mu.Unlock()
+			return moved
+		}
+		i := t.in.ready[turn]
+		e := t.in.lanes[i].entries.at(0)
+		if e.ready > now {
+			t.in.mu.Unlock()
+			turn++
+			continue
+		}
+		// Only this rank removes entries, so the place stays valid; but a
+		// sender may grow the ring, so the entry is taken out meanwhile.
+		t.cur, *e = *e, t.cur
+		t.in.mu.Unlock()
+		verdict := t.offer(s)
+		t.in.mu.Lock()
+		e = t.in.lanes[i].entries.at(0)
+		*e, t.cur = t.cur, *e
+		if verdict != runtime.Hold {
+			t.take(i, len(e.body))
+			moved = true
+		} else {
+			turn++
+		}
+		t.in.mu.Unlock()
+	}
+}
+
+// offer shows t.cur to the sink.
+func (t *Transport) offer(s runtime.Sink) runtime.Verdict {
+	e := &t.cur
+	dst, verdict := s.Body(&e.header)
+	if verdict == runtime.Accept {
+		copy(dst, e.body)
+		t.stats.GotFrames++
+		t.stats.GotBytes += uint64(len(e.body))
+		s.Arrived(&e.header, dst)
+	}
+	return verdict
+}
+
+// take removes the first entry of lane i; t.in.mu is held.
+func (t *Transport) take(i, bytes int) {
+	l := &t.in.lanes[i]
+	l.bytes -= bytes
+	l.entries.drop()
+	if l.entries.n == 0 {
+		at := slices.Index(t.in.ready, i)
+		t.in.ready = slices.Delete(t.in.ready, at, at+1)
+	}
+	if l.waiting {
+		l.waiting = false
+		t.all[i/int(runtime.Lanes)].Wake()
+	}
+}
+
+// pollGrams offers the datagrams that have arrived, held ones first. The sink
+// may hold as many as the receiver's queue is long.
+func (t *Transport) pollGrams(s runtime.Sink, now int64) bool {
+	moved := false
+	t.held = slices.DeleteFunc(t.held, func(e entry) bool {
+		gone := s.Fragment(&e.header, e.offset, e.body) != runtime.Hold
+		moved = moved || gone
+		return gone
+	})
+	for skipped := 0; ; {
+		t.in.mu.Lock()
+		if skipped >= t.in.grams.n {
+			t.in.mu.Unlock()
+			return moved
+		}
+		e := t.in.grams.at(skipped)
+		if e.ready > now {
+			skipped++
+			t.in.mu.Unlock()
+			continue
+		}
+		first := t.in.grams.at(0)
+		*e, *first = *first, *e
+		t.cur, *first = *first, t.cur
+		t.in.grams.drop()
+		t.in.mu.Unlock()
+		t.gram(s)
+		moved = true
+	}
+}
+
+func (t *Transport) gram(s runtime.Sink) {
+	e := &t.cur
+	t.stats.GotDatagrams++
+	if s.Fragment(&e.header, e.offset, e.body) != runtime.Hold {
+		return
+	}
+	if len(t.held) >= t.o.Queue {
+		t.stats.Early++
+		return
+	}
+	kept := *e
+	kept.body = slices.Clone(e.body)
+	t.held = append(t.held, kept)
+}
+
+// errCrashed is how a rank ends that closes without goodbye.
+var errCrashed = errors.New("its end of the network was closed without goodbye")
+
+func (t *Transport) pollNotes(s runtime.Sink) bool {
+	t.in.mu.Lock()
+	notes := t.in.notes
+	t.in.notes = nil
+	t.in.mu.Unlock()
+	for _, n := range notes {
+		t.left[n.rank] = true
+		if n.bye {
+			s.Left(n.rank, n.seq)
+		} else {
+			s.Lost(n.rank, errCrashed)
+		}
+	}
+	return len(notes) > 0
+}

@@ -1,0 +1,158 @@
+package mem
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+func index(rank int, l runtime.Lane) int { return rank*int(runtime.Lanes) + int(l) }
+
+// Put implements [runtime.Transport].
+func (t *Transport) Put(to int, f *runtime.Frame) {
+	i := index(to, f.Lane)
+	if t.closed || t.left[to] {
+		sent(f)
+		return
+	}
+	q := &t.out[i]
+	if q.n == 0 {
+		t.pending = append(t.pending, i)
+	}
+	*q.grow() = *f
+}
+
+func sent(f *runtime.Frame) {
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+	*f = runtime.Frame{}
+}
+
+// flush moves queued frames into the lanes of their receivers and reports
+// whether any moved.
+func (t *Transport) flush() bool {
+	moved := false
+	kept := t.pending[:0]
+	for _, i := range t.pending {
+		if t.flushLane(i) {
+			moved = true
+		}
+		if t.out[i].n > 0 {
+			kept = append(kept, i)
+		}
+	}
+	t.pending = kept
+	return moved
+}
+
+func (t *Transport) flushLane(i int) bool {
+	q := &t.out[i]
+	peer := t.all[i/int(runtime.Lanes)]
+	l := &peer.in.lanes[index(t.rank, runtime.Lane(i%int(runtime.Lanes)))]
+	before := q.n
+	peer.in.mu.Lock()
+	for q.n > 0 && (peer.in.closed || l.entries.n == 0 || l.entries.n < t.o.Link && l.bytes < t.o.LinkBytes) {
+		f := q.at(0)
+		if !peer.in.closed {
+			t.deliver(peer, l, f)
+		}
+		sent(f)
+		q.drop()
+	}
+	l.waiting = q.n > 0
+	peer.in.mu.Unlock()
+	if q.n == before {
+		return false
+	}
+	peer.Wake()
+	return true
+}
+
+func (t *Transport) deliver(peer *Transport, l *lane, f *runtime.Frame) {
+	if l.entries.n == 0 {
+		peer.in.ready = append(peer.in.ready, index(t.rank, f.Lane))
+	}
+	ready := t.arrival()
+	if l.entries.n > 0 {
+		ready = max(ready, l.entries.at(l.entries.n-1).ready)
+	}
+	e := l.entries.grow()
+	e.header, e.ready = f.Header, ready
+	e.header.From = t.rank
+	e.body = append(e.body[:0], f.Body...)
+	l.bytes += len(f.Body)
+	t.stats.PutFrames++
+	t.stats.PutBytes += uint64(len(f.Body))
+}
+
+// Mcast implements [runtime.Transport]. It sends at once: what a receiver has
+// no room for is lost.
+func (t *Transport) Mcast(f *runtime.Frame) {
+	if !t.o.NoMulticast && !t.closed {
+		for offset := 0; ; offset += t.o.Datagram {
+			payload := f.Body[offset:min(offset+t.o.Datagram, len(f.Body))]
+			t.stats.McastFrames++
+			t.stats.McastBytes += uint64(len(payload))
+			for _, peer := range t.all {
+				if peer != t {
+					t.throw(peer, &f.Header, offset, payload)
+				}
+			}
+			if offset+t.o.Datagram >= len(f.Body) {
+				break
+			}
+		}
+	}
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}
+
+// throw sends one datagram to one receiver, with the network's faults. They
+// are drawn from the sender's source, so that a run can be repeated.
+func (t *Transport) throw(peer *Transport, h *runtime.Header, offset int, payload []byte) {
+	copies := 1
+	if t.random.Float64() < t.o.Loss {
+		copies = 0
+	} else if t.random.Float64() < t.o.Duplicate {
+		copies = 2
+	}
+	overtaken := t.random.Float64() < t.o.Reorder
+	peer.in.mu.Lock()
+	defer peer.in.mu.Unlock()
+	if peer.in.closed {
+		return
+	}
+	if copies == 0 {
+		t.stats.Injected++
+	}
+	for range copies {
+		if peer.in.grams.n >= t.o.Queue {
+			t.stats.Early++
+			continue
+		}
+		e := peer.in.grams.grow()
+		e.header, e.offset, e.ready = *h, offset, t.arrival()
+		e.header.From = t.rank
+		e.body = append(e.body[:0], payload...)
+		if n := peer.in.grams.n; overtaken && n > 1 {
+			last, before := peer.in.grams.at(n-1), peer.in.grams.at(n-2)
+			*last, *before = *before, *last
+		}
+		peer.Wake()
+	}
+}
+
+// Abandon implements [runtime.Transport].
+func (t *Transport) Abandon() {
+	t.pending = slices.DeleteFunc(t.pending, func(i int) bool {
+		if runtime.Lane(i%int(runtime.Lanes)) != runtime.LaneOps {
+			return false
+		}
+		for q := &t.out[i]; q.n > 0; q.drop() {
+			sent(q.at(0))
+		}
+		return true
+	})
+}

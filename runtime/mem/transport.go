@@ -1,0 +1,144 @@
+package mem
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Transport is one rank's end of the network.
+type Transport struct {
+	rank    int
+	id      [16]byte
+	o       *Options
+	all     []*Transport
+	in      inbox
+	signal  chan struct{}
+	random  *rand.Rand
+	out     []ring[runtime.Frame] // by receiver and lane: frames that the lane had no room for
+	pending []int                 // indices of out that are not empty
+	left    []bool                // ranks that have closed
+	held    []entry               // datagrams the sink wants to see again
+	cur     entry                 // scratch: what the sink is looking at
+	polled  int64                 // the time up to which Poll has taken what arrived; guarded by in.mu
+	stats   runtime.Stats
+	closed  bool
+}
+
+var _ runtime.Transport = (*Transport)(nil)
+
+func newTransport(rank int, id [16]byte, o *Options, all []*Transport) *Transport {
+	t := &Transport{
+		rank: rank, id: id, o: o, all: all,
+		signal: make(chan struct{}, 1),
+		random: rand.New(rand.NewPCG(o.Seed, uint64(rank)+1)),
+		out:    make([]ring[runtime.Frame], len(all)*int(runtime.Lanes)),
+		left:   make([]bool, len(all)),
+	}
+	t.in.lanes = make([]lane, len(all)*int(runtime.Lanes))
+	return t
+}
+
+// Rank implements [runtime.Transport].
+func (t *Transport) Rank() int { return t.rank }
+
+// Size implements [runtime.Transport].
+func (t *Transport) Size() int { return len(t.all) }
+
+// ID implements [runtime.Transport].
+func (t *Transport) ID() [16]byte { return t.id }
+
+// Caps implements [runtime.Transport].
+func (t *Transport) Caps() runtime.Caps {
+	if t.o.NoMulticast {
+		return runtime.Caps{}
+	}
+	return runtime.Caps{Multicast: true, Datagram: t.o.Datagram}
+}
+
+// Stats implements [runtime.Transport].
+func (t *Transport) Stats() runtime.Stats { return t.stats }
+
+// Wake implements [runtime.Transport].
+func (t *Transport) Wake() {
+	select {
+	case t.signal <- struct{}{}:
+	default:
+	}
+}
+
+// Wait implements [runtime.Transport].
+func (t *Transport) Wait(d time.Duration) {
+	if next, ok := t.nextArrival(); ok && (d < 0 || next < d) {
+		d = next
+	}
+	if d == 0 {
+		return
+	}
+	if d > 0 {
+		timer := t.o.Clock.AfterFunc(d, t.Wake)
+		defer timer.Stop()
+	}
+	<-t.signal
+}
+
+// nextArrival returns how long the first frame that is under way still takes.
+func (t *Transport) nextArrival() (d time.Duration, ok bool) {
+	if t.o.Delay == 0 {
+		return 0, false
+	}
+	t.in.mu.Lock()
+	defer t.in.mu.Unlock()
+	now := t.o.Clock.Now().UnixNano()
+	// What had arrived at the last Poll and is still there is held: a change
+	// at this rank releases it, and that comes with a Poll.
+	sooner := func(e *entry) {
+		left := max(time.Duration(e.ready-now), 0)
+		if e.ready > t.polled && (!ok || left < d) {
+			d, ok = left, true
+		}
+	}
+	for _, i := range t.in.ready {
+		sooner(t.in.lanes[i].entries.at(0))
+	}
+	for i := range t.in.grams.n {
+		sooner(t.in.grams.at(i))
+	}
+	return d, ok
+}
+
+// arrival draws when something sent now arrives.
+func (t *Transport) arrival() int64 {
+	if t.o.Delay == 0 {
+		return 0
+	}
+	return t.o.Clock.Now().Add(time.Duration(t.random.Int64N(int64(t.o.Delay) + 1))).UnixNano()
+}
+
+// Close implements [runtime.Transport].
+func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+	if t.closed {
+		return nil
+	}
+	deadline := t.o.Clock.Now().Add(linger)
+	for bye && len(t.pending) > 0 && t.o.Clock.Now().Before(deadline) {
+		if !t.flush() {
+			t.Wait(deadline.Sub(t.o.Clock.Now()))
+		}
+	}
+	t.closed = true
+	t.in.mu.Lock()
+	t.in.closed = true
+	t.in.mu.Unlock()
+	for r, peer := range t.all {
+		if r == t.rank {
+			continue
+		}
+		peer.in.mu.Lock()
+		peer.in.notes = append(peer.in.notes, note{rank: t.rank, seq: seq, bye: bye})
+		peer.in.mu.Unlock()
+		peer.Wake()
+	}
+	return nil
+}
