@@ -7,6 +7,28 @@
 // deliver in any order and the same slots end up set. That makes proofs over
 // every interleaving a single fixpoint (package verify).
 //
-// The package also reads and writes the two exchange forms, the canonical text
-// form and the JSON form schedgen/1. It imports nothing of the other packages.
+// # Exchange forms
+//
+// The package reads and writes two forms of the same content. The JSON form,
+// schedgen/1, is for other programs ([WriteJSON], [ParseJSON]). The text form is
+// for people, diffs and goldens ([WriteText], [ParseText]); it has exactly one
+// spelling per schedule:
+//
+//	text    = header { program } .
+//	header  = "schedule " NAME "/" NAME " ranks=" N [ " root=" N " chunks=" N ] { " " NAME "=" N } "\n" .
+//	program = "rank " N [ " signals=" N ] "\n" { "  " rule "\n" } "  done" { " " slot } "\n" .
+//	rule    = slot " " { slot " " } [ "unless " slot " after " N " " ] "-> " action { ", " action } .
+//	action  = "put " slot " @" N | "mcast " slot .
+//	slot    = "enter" | "c" N | "s" N .
+//
+// A barrier has no root and no chunks. Parameters are sorted by name, programs
+// by rank. A rank's signals are named only where they are more than its rules,
+// and the puts to it, speak of. N is decimal without leading zeros; a NAME is
+// lower-case letters, digits and hyphens, a letter first.
+//
+// The readers refuse what is no schedule: bad syntax, counts, ranks and slots
+// out of range. A schedule that does the wrong thing, such as a barrier that
+// releases early, is read like any other.
+//
+// The package imports nothing of the other packages.
 package ir

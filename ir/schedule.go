@@ -4,9 +4,9 @@ package ir
 type Header struct {
 	Collective string  // "bcast", "barrier" or "anycast"
 	Algorithm  string  // the name after the slash, such as "mcast-chain"
-	Ranks      int     // number of ranks, ≥ 1
+	Ranks      int     // number of ranks, 1 … MaxRanks
 	Root       int     // root of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks     int     // chunks of the message; 0 for a barrier
+	Chunks     int     // chunks of the message, 1 … MaxChunks; 0 for a barrier
 	Params     []Param // the algorithm's parameters, sorted by name
 }
 
@@ -15,12 +15,13 @@ func (h *Header) Name() string { return h.Collective + "/" + h.Algorithm }
 
 // Param is one named parameter of an algorithm, such as degree=3.
 type Param struct {
-	Name  string // lower-case letters, digits and hyphens
-	Value int
+	Name  string // lower-case letters, digits and hyphens; not ranks, root or chunks
+	Value int    // 0 … MaxIndex
 }
 
 // Schedule is the programs of all ranks: Programs[r].Rank == r for r in
-// 0 … Ranks-1. It is plain data; what an analysis computes lies beside it.
+// 0 … Ranks-1. It is plain data; what an analysis computes lies beside it. In
+// all of it an empty list is nil, so that equal schedules are deeply equal.
 type Schedule struct {
 	Header
 	Programs []Program
@@ -86,13 +87,14 @@ func McastOf(s Slot) Action { return Action{Op: Mcast, Slot: s} }
 
 // ChunkBounds returns the half-open byte range [lo, hi) of chunk k of a
 // message of n bytes cut into chunks chunks (paper 004, equation 3, counted
-// from 0). It does not overflow for any n and chunks that fit an int.
+// from 0): n ≥ 0, 1 ≤ chunks ≤ MaxChunks, 0 ≤ k < chunks. It does not overflow
+// for any n that fits an int.
 func ChunkBounds(n, chunks, k int) (lo, hi int) {
 	return scale(n, chunks, k), scale(n, chunks, k+1)
 }
 
 // scale returns ⌊k·n/f⌋ without computing k·n: with n = q·f + r it is
-// k·q + ⌊k·r/f⌋, where k·r < f² stays small for every f below MaxIndex.
+// k·q + ⌊k·r/f⌋, where k·q ≤ n and k·r < f² fit an int.
 func scale(n, f, k int) int {
 	q, r := n/f, n%f
 	return k*q + k*r/f
