@@ -1,0 +1,166 @@
+package schedule
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// The conformance suite: what every algorithm must pass. Every check of
+// package verify holds for every number of ranks up to smallRanks with every
+// root and parameters of every kind, and for samples up to largeRanks. The
+// test of an algorithm is one call of conform.
+const (
+	smallRanks  = 64
+	largeRanks  = 1024
+	mostActions = 20_000 // of a sample: keeps the quadratic ones short
+)
+
+func conform(t *testing.T, name string) {
+	alg, err := find(name)
+	require.NoError(t, err)
+	t.Run("small", func(t *testing.T) {
+		for ranks := 1; ranks <= smallRanks; ranks++ {
+			for _, p := range grid(&alg, ranks) {
+				s, err := New(name, p)
+				require.NoError(t, err, "%s %+v", name, p)
+				prove(t, s)
+			}
+		}
+	})
+	t.Run("samples", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			s, err := New(name, sample(t, &alg))
+			require.NoError(t, err)
+			if _, actions := s.Size(); actions <= mostActions {
+				prove(t, s)
+			}
+		})
+	})
+}
+
+// prove runs all checks on a schedule.
+func prove(t require.TestingT, s *Spec) {
+	report, err := verify.Run(s.Schedule())
+	require.NoError(t, err)
+	require.NoError(t, report.Err(), "%s %+v", s.alg.Name, s.params)
+	applied := 0
+	for _, r := range report.Results {
+		applied += count(r.Applies)
+	}
+	require.Greater(t, applied, 3, "%s %+v: hardly any check applies", s.alg.Name, s.params)
+}
+
+// grid returns the parameters for one number of ranks: every root, and every
+// kind of value of the others in turn, each root with a few of them.
+func grid(alg *Algorithm, ranks int) []Params {
+	var out []Params
+	if alg.Collective == Barrier {
+		return barrierGrid(alg, ranks)
+	}
+	for root := range ranks {
+		p := Params{Ranks: ranks, Root: root}
+		out = append(out, p)
+		if alg.Collective == Bcast {
+			chunks := []int{1, 2, 3, 5, ranks, ranks + 2}
+			hosts := []int{1, 2, (ranks + 2) / 3, max(1, ranks-1), ranks}
+			p.Chunks = chunks[(ranks+root)%len(chunks)]
+			out = append(out, p)
+			p.Hosts = min(ranks, hosts[(ranks+root)%len(hosts)])
+			out = append(out, p)
+			p.Chunks = 0
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// barrierGrid crosses hosts with the fans or degrees.
+func barrierGrid(alg *Algorithm, ranks int) []Params {
+	var out []Params
+	fans := []int{0, 1, 2, 3, 5, max(1, ranks-1), ranks + 4}
+	degrees := []int{0, 2, 3, 4, 6, max(2, ranks), ranks + 3}
+	for _, hosts := range []int{0, 1, min(2, ranks), (ranks + 2) / 3, ranks} {
+		for i := range fans {
+			p := Params{Ranks: ranks, Hosts: hosts}
+			if alg.Name != "barrier/hsb" {
+				p.Degree = degrees[i]
+				out = append(out, p)
+				continue
+			}
+			for _, j := range []int{i, (i + ranks) % len(fans)} {
+				p.FanIn, p.FanOut = fans[i], fans[j]
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// sample draws parameters of any kind, larger than grid's.
+func sample(t *rapid.T, alg *Algorithm) Params {
+	ranks := rapid.IntRange(smallRanks+1, largeRanks).Draw(t, "ranks")
+	draw := func(name string, values *rapid.Generator[int]) int {
+		if !slices.Contains(alg.Params, name) {
+			return 0
+		}
+		return values.Draw(t, name)
+	}
+	fans := rapid.SampledFrom([]int{0, 2, 3, 7, 40})
+	return Params{
+		Ranks:  ranks,
+		Root:   draw(alg.rootName(), rapid.IntRange(0, ranks-1)),
+		Chunks: draw("chunks", rapid.IntRange(0, 6)),
+		Hosts:  draw("hosts", rapid.OneOf(rapid.Just(0), rapid.IntRange(1, ranks))),
+		Degree: draw("degree", fans),
+		FanIn:  draw("fan-in", fans),
+		FanOut: draw("fan-out", fans),
+	}
+}
+
+// TestEveryMessageIsNeeded gives the suite teeth: without any one of the
+// messages that a rank sends when nothing is lost, no schedule is proved.
+func TestEveryMessageIsNeeded(t *testing.T) {
+	for _, alg := range Algorithms() {
+		for _, p := range grid(&alg, 9)[:6] {
+			s, err := New(alg.Name, p)
+			require.NoError(t, err)
+			for rank := range p.Ranks {
+				withoutEach(t, s, rank)
+			}
+		}
+	}
+}
+
+// withoutEach leaves out one put of a rank after the other.
+func withoutEach(t *testing.T, s *Spec, rank int) {
+	t.Helper()
+	rules := s.Program(rank).Rules
+	for i, rule := range rules {
+		if rule.IsRepair() || isAnswer(rule) {
+			continue
+		}
+		for k, act := range rule.Do {
+			if act.Op != ir.Put {
+				continue
+			}
+			broken := s.Schedule()
+			do := &broken.Programs[rank].Rules[i].Do
+			*do = slices.Delete(slices.Clone(rule.Do), k, k+1)
+			report, err := verify.Run(broken)
+			require.NoError(t, err)
+			require.Error(t, report.Err(), "%s %+v rank %d without %v", s.alg.Name, s.params, rank, act)
+		}
+	}
+}
+
+// isAnswer reports whether a rule answers a request for a chunk, which may
+// never come.
+func isAnswer(r ir.Rule) bool {
+	return len(r.When) == 2 && r.When[0].Kind() == ir.KindChunk && r.When[1].Kind() == ir.KindSignal && r.Do[0].Slot == r.When[0]
+}

@@ -1,0 +1,84 @@
+package schedule
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Schedules of a million ranks are too large to verify in a test, but what one
+// rank does can be held against the programs of those it deals with.
+
+// TestLargeSignals checks that a signal that a rank sets is one that its
+// destination has and waits for.
+func TestLargeSignals(t *testing.T) {
+	for _, name := range []string{"bcast/mcast-acktree", "barrier/hsb", "barrier/exchange", "barrier/dissemination"} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				s, rank := largeSpec(t, name)
+				for _, rule := range s.Program(rank).Rules {
+					for _, act := range rule.Do {
+						requireAwaited(t, s.Program(int(act.To)), act)
+					}
+				}
+			})
+		})
+	}
+}
+
+// largeSpec draws an algorithm's parameters beyond what can be verified, with
+// hosts of at most a few dozen ranks, and one rank.
+func largeSpec(t *rapid.T, name string) (s *Spec, rank int) {
+	ranks := rapid.IntRange(largeRanks, MaxRanks).Draw(t, "ranks")
+	p := Params{Ranks: ranks, Hosts: rapid.SampledFrom([]int{0, ranks, ranks - 1, ranks/3 + 1, ranks / 29}).Draw(t, "hosts")}
+	fan := rapid.SampledFrom([]int{0, 2, 3, 17})
+	switch name {
+	case "bcast/mcast-acktree":
+		p.Root = rapid.IntRange(0, ranks-1).Draw(t, "root")
+		p.Chunks = rapid.IntRange(1, 3).Draw(t, "chunks")
+	case "barrier/hsb":
+		p.FanIn, p.FanOut = fan.Draw(t, "in"), fan.Draw(t, "out")
+	default:
+		p.Degree = fan.Draw(t, "degree")
+	}
+	s, err := New(name, p)
+	require.NoError(t, err)
+	return s, rapid.IntRange(0, ranks-1).Draw(t, "rank")
+}
+
+func requireAwaited(t *rapid.T, to ir.Program, act ir.Action) {
+	if act.Slot.Kind() != ir.KindSignal {
+		return
+	}
+	require.Less(t, act.Slot.Index(), to.Signals, "%v has no such signal", act)
+	awaited := slices.Contains(to.Done, act.Slot)
+	for _, rule := range to.Rules {
+		awaited = awaited || slices.Contains(rule.When, act.Slot)
+	}
+	require.True(t, awaited, "nobody waits for %v of rank %d", act.Slot, to.Rank)
+}
+
+// TestLargeRootless walks from a rank back to the origin, each step confirmed
+// by the program of the rank that it leads to, and counts the hops.
+func TestLargeRootless(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(3, MaxRanks).Draw(t, "ranks")
+		origin := rapid.IntRange(0, ranks-1).Draw(t, "origin")
+		s, err := New("anycast/skip-ring", Params{Ranks: ranks, Root: origin})
+		require.NoError(t, err)
+		at := rapid.IntRange(0, ranks-1).Draw(t, "rank")
+		hops := 0
+		for at != origin {
+			from := skipRing{ranks}.sender(at, origin)
+			require.Contains(t, targets(s.Program(from)), at)
+			at = from
+			hops++
+			require.LessOrEqual(t, hops, 2*bits.Len(uint(ranks-1))-2)
+		}
+	})
+}
