@@ -1,0 +1,174 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// example is one schedule that stands as a golden, in some formats, under
+// testdata/<algorithm>/<stem>.<extension>.
+type example struct {
+	algorithm string
+	params    schedule.Params
+	formats   []string
+}
+
+// extensions of the formats' files.
+var extensions = map[string]string{"text": "txt", "json": "json", "dot": "dot"}
+
+// examples lists all of them: every algorithm at sizes that are a power of
+// two, one more and neither, with every kind of parameter, flat and on hosts.
+func examples() []example {
+	var all []example
+	for _, alg := range schedule.Algorithms() {
+		for _, ranks := range []int{1, 2, 5, 8, 9} {
+			formats := []string{"text"}
+			if ranks == 5 {
+				formats = []string{"text", "json", "dot"}
+			}
+			all = append(all, example{alg.Name, schedule.Params{Ranks: ranks}, formats})
+		}
+		for _, p := range particular(&alg) {
+			all = append(all, example{alg.Name, p, []string{"text"}})
+		}
+	}
+	return all
+}
+
+// particular returns parameters beside the defaults.
+func particular(alg *schedule.Algorithm) []schedule.Params {
+	switch {
+	case alg.Collective == schedule.Bcast:
+		return []schedule.Params{
+			{Ranks: 8, Root: 3, Chunks: 2},
+			{Ranks: 9, Root: 8, Chunks: 3},
+			{Ranks: 8, Root: 4, Hosts: 3},
+			{Ranks: 9, Root: 1, Chunks: 2, Hosts: 2},
+			{Ranks: 5, Hosts: 1},
+		}
+	case alg.Collective == schedule.Anycast:
+		return []schedule.Params{{Ranks: 8, Root: 2}, {Ranks: 8, Root: 7}, {Ranks: 9, Root: 5}, {Ranks: 12, Root: 9}}
+	case slices.Contains(alg.Params, "degree"):
+		return []schedule.Params{
+			{Ranks: 8, Degree: 2},
+			{Ranks: 9, Degree: 3},
+			{Ranks: 11, Degree: 3},
+			{Ranks: 5, Degree: 7},
+			{Ranks: 9, Degree: 2, Hosts: 4},
+			{Ranks: 5, Hosts: 1},
+		}
+	default:
+		return []schedule.Params{
+			{Ranks: 7, FanIn: 3, FanOut: 3},
+			{Ranks: 9, FanIn: 2, FanOut: 4},
+			{Ranks: 5, FanIn: 1, FanOut: 8},
+			{Ranks: 9, FanIn: 2, FanOut: 2, Hosts: 4},
+			{Ranks: 5, Hosts: 1},
+		}
+	}
+}
+
+// path is where the golden of one format stands.
+func (e example) path(format string) string {
+	stem := fmt.Sprintf("p%d", e.params.Ranks)
+	for _, part := range []struct {
+		name  string
+		value int
+	}{
+		{"root", e.params.Root}, {"chunks", e.params.Chunks}, {"degree", e.params.Degree},
+		{"in", e.params.FanIn}, {"out", e.params.FanOut}, {"hosts", e.params.Hosts},
+	} {
+		if part.value != 0 {
+			stem += fmt.Sprintf("-%s%d", part.name, part.value)
+		}
+	}
+	return filepath.Join("testdata", filepath.FromSlash(e.algorithm), stem+"."+extensions[format])
+}
+
+// TestSchedules holds every example against its goldens. A schedule that does
+// not verify is neither compared nor recorded.
+func TestSchedules(t *testing.T) {
+	for _, e := range examples() {
+		t.Run(e.path("text"), func(t *testing.T) {
+			spec, err := schedule.New(e.algorithm, e.params)
+			require.NoError(t, err)
+			s := spec.Schedule()
+			report, err := verify.Run(s)
+			require.NoError(t, err)
+			require.NoError(t, report.Err())
+			for _, format := range e.formats {
+				var out bytes.Buffer
+				require.NoError(t, emit.Write(&out, format, s))
+				compare(t, e.path(format), out.Bytes())
+			}
+			requireReadsBack(t, e, s)
+		})
+	}
+}
+
+// requireReadsBack reads the goldens that have a reader.
+func requireReadsBack(t *testing.T, e example, want *ir.Schedule) {
+	t.Helper()
+	for _, format := range e.formats {
+		data, err := os.ReadFile(e.path(format))
+		require.NoError(t, err)
+		var got *ir.Schedule
+		switch format {
+		case "text":
+			got, err = ir.ParseText(bytes.NewReader(data))
+		case "json":
+			got, err = ir.ParseJSON(bytes.NewReader(data))
+		default:
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, want, got, e.path(format))
+	}
+}
+
+// compare holds got against the golden at path, or records it with
+// SCHEDGEN_UPDATE=1.
+func compare(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if os.Getenv("SCHEDGEN_UPDATE") != "" {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "no golden; SCHEDGEN_UPDATE=1 records it")
+	require.Equal(t, string(want), string(got), path)
+}
+
+// TestNoStrayGoldens finds files that no example stands for any more.
+func TestNoStrayGoldens(t *testing.T) {
+	known := make(map[string]bool)
+	for _, e := range examples() {
+		for _, format := range e.formats {
+			require.False(t, known[e.path(format)], "two examples at %s", e.path(format))
+			known[e.path(format)] = true
+		}
+	}
+	for _, collective := range []string{schedule.Bcast, schedule.Anycast, schedule.Barrier} {
+		err := filepath.WalkDir(filepath.Join("testdata", collective), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), ".") {
+				require.True(t, known[path], "no example for %s", path)
+			}
+			return err
+		})
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,96 @@
+package schedule
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/verify"
+)
+
+// costSizes are the numbers of ranks of the cost goldens: small, around powers
+// of two and three, large.
+var costSizes = []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 27, 28, 31, 32, 33, 36, 37, 64, 65, 81, 128, 256}
+
+// costCase is a column of parameters of a cost golden, used where it is legal.
+var costCases = []Params{
+	{},
+	{Chunks: 4},
+	{Root: 1},
+	{Degree: 2},
+	{Degree: 3},
+	{FanIn: 2, FanOut: 2},
+	{FanIn: 3, FanOut: 8},
+	{Hosts: 4},
+	{Hosts: 4, Chunks: 4},
+}
+
+// TestCost holds the cost of every algorithm against testdata/cost, one file an
+// algorithm, one line a schedule. SCHEDGEN_UPDATE=1 records.
+func TestCost(t *testing.T) {
+	for _, alg := range Algorithms() {
+		t.Run(alg.Name, func(t *testing.T) {
+			path := filepath.Join("testdata", "cost", filepath.FromSlash(alg.Name)+".txt")
+			got := costTable(t, &alg)
+			if os.Getenv("SCHEDGEN_UPDATE") != "" {
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, got, 0o644))
+				return
+			}
+			want, err := os.ReadFile(path)
+			require.NoError(t, err, "no golden; SCHEDGEN_UPDATE=1 records it")
+			require.Equal(t, string(want), string(got))
+		})
+	}
+}
+
+func costTable(t *testing.T, alg *Algorithm) []byte {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ranks\tparams\trounds\tputs\tmcasts\tsignals\tmessages\tbytes\tout\tin")
+	for _, c := range costCases {
+		for _, c.Ranks = range costSizes {
+			if c.check(alg) == nil {
+				costLine(t, w, alg, c)
+			}
+		}
+	}
+	require.NoError(t, w.Flush())
+	return out.Bytes()
+}
+
+func costLine(t *testing.T, w *tabwriter.Writer, alg *Algorithm, p Params) {
+	t.Helper()
+	s, err := New(alg.Name, p)
+	require.NoError(t, err)
+	c, err := verify.CostOf(s.Schedule())
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%.4g\t%d\t%d\n", p.Ranks, given(p),
+		c.Rounds, c.Puts, c.Mcasts, c.Signals, c.Messages, c.Bytes, c.MaxOut, c.MaxIn)
+	require.NoError(t, err)
+}
+
+// given spells the parameters that are not left to their defaults.
+func given(p Params) string {
+	out := ""
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"root", p.Root}, {"chunks", p.Chunks}, {"degree", p.Degree},
+		{"fan-in", p.FanIn}, {"fan-out", p.FanOut}, {"hosts", p.Hosts},
+	} {
+		if f.value != 0 {
+			out += fmt.Sprintf(",%s=%d", f.name, f.value)
+		}
+	}
+	if out == "" {
+		return "-"
+	}
+	return out[1:]
+}
