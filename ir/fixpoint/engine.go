@@ -21,6 +21,7 @@ type engine struct {
 	missing []int32 // slots that a rule still waits for
 	queue   []int32 // slots that are set
 	head    int     // first slot of the queue whose waiters do not know yet
+	causes  []int32
 	fired   []int32
 	ready   []int32 // repairs whose When holds and that have not fired
 	blocked map[int]bool
@@ -31,6 +32,7 @@ type engine struct {
 func newEngine(s *ir.Schedule, l *Layout, w *Waiters, m Model) *engine {
 	e := &engine{s: s, l: l, w: w, m: m,
 		slots:   filled(l.Slots(), -1),
+		causes:  filled(l.Slots(), -1),
 		rules:   filled(l.Rules(), -1),
 		missing: make([]int32, l.Rules()),
 		cast:    filled(s.Chunks, castNobody),
@@ -56,7 +58,7 @@ func filled(n int, v int32) []int32 {
 // nothing.
 func (e *engine) start() {
 	for r := range e.s.Programs {
-		e.set(e.l.Slot(r, ir.Enter), 0)
+		e.set(e.l.Slot(r, ir.Enter), -1, 0)
 	}
 	e.rootHolds()
 	for r := range e.s.Programs {
@@ -77,15 +79,15 @@ func (e *engine) rootHolds() {
 		return
 	}
 	for k := range e.s.Chunks {
-		e.set(e.l.Slot(root, ir.Chunk(k)), 0)
+		e.set(e.l.Slot(root, ir.Chunk(k)), -1, 0)
 	}
 }
 
-func (e *engine) set(slot int, round int32) {
+func (e *engine) set(slot, cause int, round int32) {
 	if e.slots[slot] >= 0 || e.blocked[slot] {
 		return
 	}
-	e.slots[slot] = round
+	e.slots[slot], e.causes[slot] = round, int32(cause)
 	e.queue = append(e.queue, int32(slot))
 }
 
@@ -115,7 +117,7 @@ func (e *engine) fire(id, rank int, rule *ir.Rule, round int32) {
 	e.fired = append(e.fired, int32(id))
 	for _, a := range rule.Do {
 		if a.Op == ir.Mcast {
-			e.mcast(rank, a, round+1)
+			e.mcast(id, rank, a, round+1)
 			continue
 		}
 		to := e.l.Slot(int(a.To), a.Slot)
@@ -123,11 +125,11 @@ func (e *engine) fire(id, rank int, rule *ir.Rule, round int32) {
 			e.err = noSlot(rank, a)
 			return
 		}
-		e.set(to, round+1)
+		e.set(to, id, round+1)
 	}
 }
 
-func (e *engine) mcast(from int, a ir.Action, round int32) {
+func (e *engine) mcast(cause, from int, a ir.Action, round int32) {
 	if a.Slot.Kind() != ir.KindChunk || a.Slot.Index() >= e.s.Chunks {
 		e.err = noSlot(from, a)
 		return
@@ -137,14 +139,14 @@ func (e *engine) mcast(from int, a ir.Action, round int32) {
 		return
 	}
 	if *cast != castNobody { // only the first sender may be without it
-		e.set(e.l.Slot(int(*cast), a.Slot), round)
+		e.set(e.l.Slot(int(*cast), a.Slot), cause, round)
 		*cast = castAll
 		return
 	}
 	*cast = int32(from)
 	for r := range e.s.Programs {
 		if r != from {
-			e.set(e.l.Slot(r, a.Slot), round)
+			e.set(e.l.Slot(r, a.Slot), cause, round)
 		}
 	}
 }
@@ -180,5 +182,5 @@ func (e *engine) neededRepairs() []int32 {
 }
 
 func (e *engine) result() *Result {
-	return &Result{e.l, e.slots, e.rules, e.fired}
+	return &Result{e.l, e.slots, e.rules, e.causes, e.fired}
 }

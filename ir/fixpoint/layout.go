@@ -8,8 +8,8 @@ import (
 )
 
 // MaxSlots bounds how many slots, and how many rules, a schedule may have in
-// all to be analysed: 2^28.
-const MaxSlots = 1 << 28
+// all to be analysed: what [ir.Validate] lets pass, and enter of every rank.
+const MaxSlots = ir.MaxSlots + ir.MaxRanks
 
 // Place is one slot of one rank.
 type Place struct {

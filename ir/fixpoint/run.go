@@ -27,6 +27,7 @@ type Result struct {
 	layout *Layout
 	slots  []int32 // round by slot number, -1: never set
 	rules  []int32 // round by rule number, -1: never fires
+	causes []int32 // by slot number: the rule that set it first, -1: none
 	fired  []int32 // rule numbers in the order they fire
 }
 
@@ -87,6 +88,10 @@ func (r *Result) Slots() []int32 { return r.slots }
 
 // Rules returns the round of every rule by its number. Not to be modified.
 func (r *Result) Rules() []int32 { return r.rules }
+
+// Cause returns the number of the rule that first sets the slot of the given
+// number, -1 if the slot is never set or is set from the beginning.
+func (r *Result) Cause(slot int) int { return int(r.causes[slot]) }
 
 // Fired returns the numbers of the rules that fire, each after all rules that
 // first set what it waits for. Not to be modified.

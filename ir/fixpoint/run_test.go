@@ -52,6 +52,8 @@ func TestChainTakesOneRoundPerHop(t *testing.T) {
 	require.Equal(t, -1, res.Slot(1, ir.Signal(7)))
 	require.Equal(t, -1, res.Slot(9, c0))
 	require.Equal(t, []int32{0, 1}, res.Fired())
+	require.Equal(t, 1, res.Cause(res.Layout().Slot(2, c0)))
+	require.Equal(t, -1, res.Cause(res.Layout().Slot(0, c0)))
 }
 
 func TestMulticastReachesAllOthersUnlessLost(t *testing.T) {

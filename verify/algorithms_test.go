@@ -1,0 +1,62 @@
+package verify_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// generate returns the schedule of an algorithm, nil where the parameters do
+// not fit it.
+func generate(t testing.TB, name string, p schedule.Params) *ir.Schedule {
+	t.Helper()
+	spec, err := schedule.New(name, p)
+	var bad *schedule.ParamError
+	if err != nil {
+		require.ErrorAs(t, err, &bad)
+		return nil
+	}
+	return spec.Schedule()
+}
+
+func proved(t testing.TB, s *ir.Schedule, label string) *verify.Report {
+	t.Helper()
+	report, err := verify.Run(s)
+	require.NoError(t, err)
+	require.NoError(t, report.Err(), label)
+	return report
+}
+
+func TestEveryAlgorithmIsProved(t *testing.T) {
+	for _, alg := range schedule.Algorithms() {
+		t.Run(alg.Name, func(t *testing.T) {
+			for ranks := 1; ranks <= 33; ranks++ {
+				for _, p := range variants(ranks) {
+					if s := generate(t, alg.Name, p); s != nil {
+						proved(t, s, fmt.Sprintf("%s %+v", alg.Name, p))
+					}
+				}
+			}
+		})
+	}
+}
+
+// variants are parameters of every kind for so many ranks. Those an algorithm
+// does not take are refused or left alone by it.
+func variants(ranks int) []schedule.Params {
+	last, third := ranks-1, ranks/3
+	return []schedule.Params{
+		{Ranks: ranks},
+		{Ranks: ranks, Root: last, Chunks: 3},
+		{Ranks: ranks, Root: third, Hosts: 1 + third},
+		{Ranks: ranks, Degree: 2},
+		{Ranks: ranks, Degree: 3},
+		{Ranks: ranks, FanIn: 2, FanOut: 3},
+		{Ranks: ranks, FanIn: 3, FanOut: 1, Hosts: 1 + third},
+	}
+}

@@ -1,0 +1,43 @@
+package verify
+
+import "github.com/schedgen/schedgen/ir"
+
+// barrier keeps for every slot the set of ranks that must have entered before
+// it is set. Rules are taken literally: one that announces its rank's arrival
+// has to wait for enter.
+var barrier = Check{
+	Name:    "barrier",
+	Summary: "no rank leaves before every rank has entered",
+	applies: isBarrier,
+	prove:   proveBarrier,
+}
+
+func proveBarrier(sub *subject) (string, error) {
+	return "", eachWindow(sub, enterMarks(sub), 0, sub.s.Ranks, maxRuns, func(a *must) error {
+		for rank := range sub.s.Programs {
+			if late := a.firstIgnored(rank); late >= 0 {
+				return refuteBarrier(sub, rank, late)
+			}
+		}
+		return nil
+	})
+}
+
+// firstIgnored returns a rank of the window, other than rank, that need not have
+// entered when rank leaves, -1 if there is none.
+func (a *must) firstIgnored(rank int) int {
+	set := a.needed(rank, a.sub.s.Programs[rank].Done)
+	late := set.firstMissing(a.window.lo, a.window.hi)
+	if int(late) == rank { // it has entered if it leaves
+		late = set.firstMissing(late+1, a.window.hi)
+	}
+	if late >= a.window.hi {
+		return -1
+	}
+	return int(late)
+}
+
+func refuteBarrier(sub *subject, rank, late int) error {
+	return sub.failWithout([]int{rank, late}, rank, sub.s.Programs[rank].Done, place(late, ir.Enter),
+		"rank %d may leave before rank %d enters", rank, late)
+}

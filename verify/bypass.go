@@ -1,0 +1,101 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+)
+
+// Bounds of what is printed of a counterexample.
+const (
+	maxSpelled = 4 // slots in a list
+	maxHops    = 4 // steps of a chain before it is cut, and the last one
+)
+
+// failWithout returns the failure that the given slots of rank can all be set
+// although need is not, with how that comes about.
+func (sub *subject) failWithout(ranks []int, rank int, given []ir.Slot, need Place, format string, args ...any) error {
+	res, err := sub.without(need)
+	if err != nil {
+		return err
+	}
+	return fail(ranks, []Place{need}, sub.chain(res, rank, sub.latest(res, rank, given)),
+		"%s: %s", fmt.Sprintf(format, args...), sub.tellGiven(res, rank, given))
+}
+
+// latest returns the slot of rank that is set last, ir.None if slots is empty.
+func (sub *subject) latest(res *fixpoint.Result, rank int, slots []ir.Slot) ir.Slot {
+	last, round := ir.None, -1
+	for _, s := range slots {
+		if at := res.Slot(rank, s); at > round {
+			last, round = s, at
+		}
+	}
+	return last
+}
+
+// chain returns why slot s of rank is set: who sets it, after which slot of its
+// own was set last, and so on back to a slot that is set from the beginning.
+func (sub *subject) chain(res *fixpoint.Result, rank int, s ir.Slot) []Step {
+	var steps []Step
+	for {
+		id := sub.layout.Slot(rank, s)
+		if id < 0 || res.Slots()[id] < 0 || res.Cause(id) < 0 {
+			return steps
+		}
+		from, i := sub.layout.RuleOf(res.Cause(id))
+		steps = append(steps, Step{place(rank, s), from})
+		rank, s = from, sub.latest(res, from, sub.s.Programs[from].Rules[i].When)
+	}
+}
+
+// tellGiven says in words why the given slots of rank are set.
+func (sub *subject) tellGiven(res *fixpoint.Result, rank int, given []ir.Slot) string {
+	var told []string
+	for _, s := range given {
+		if steps := sub.chain(res, rank, s); len(steps) > 0 {
+			told = append(told, tellChain(steps))
+		}
+	}
+	switch n := len(told) - maxSpelled; {
+	case len(told) == 0 && len(given) > 0:
+		return "it waits only for " + spell(given)
+	case len(told) == 0:
+		return "it waits for nothing"
+	case n > 0:
+		told = append(told[:maxSpelled], fmt.Sprintf("%d more", n))
+	}
+	return "it waits only for " + strings.Join(told, ", ")
+}
+
+// tellChain writes "s2 from rank 4 after s1 from rank 2 after s0 from rank 1".
+func tellChain(steps []Step) string {
+	var told []string
+	for i, st := range steps {
+		switch {
+		case i < maxHops || i == len(steps)-1:
+			told = append(told, fmt.Sprintf("%v from rank %d", st.Slot, st.From))
+		case i == maxHops:
+			told = append(told, fmt.Sprintf("%d more", len(steps)-1-maxHops))
+		}
+	}
+	return strings.Join(told, " after ")
+}
+
+// spell lists slots: "s0, s1 and 3 more".
+func spell(slots []ir.Slot) string {
+	var b strings.Builder
+	for i, s := range slots {
+		if i == maxSpelled {
+			fmt.Fprintf(&b, " and %d more", len(slots)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(s.String())
+	}
+	return b.String()
+}

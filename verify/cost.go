@@ -1,0 +1,156 @@
+package verify
+
+import (
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Cost is what a schedule costs if nothing is lost: repairs, requests and the
+// answers to them are not in it.
+type Cost struct {
+	Rounds   int     // on the critical path: the round in which the last done slot is set
+	Puts     int     // puts of chunks
+	Mcasts   int     // multicasts, each counted once however many ranks it reaches
+	Signals  int     // puts of signals
+	Messages int     // all of these
+	Bytes    float64 // handed to the network, in messages of n bytes: n times this, a multicast once
+	MaxOut   int     // most ranks that one rank puts to
+	MaxIn    int     // most ranks that put to one rank
+}
+
+// RankCost is the part of one rank.
+type RankCost struct {
+	Sent     int     // puts and multicasts
+	Received int     // puts, and multicasts of others
+	Out, In  int     // ranks that it puts to, that put to it
+	BytesOut float64 // in messages of n bytes
+	BytesIn  float64 // in messages of n bytes, every copy counted
+}
+
+// CostOf returns the cost of s. It fails if s names ranks or slots that do not
+// exist.
+func CostOf(s *ir.Schedule) (Cost, error) {
+	sub, err := newSubject(s)
+	if err != nil {
+		return Cost{}, named("cost", err)
+	}
+	return costOf(sub, nil), nil
+}
+
+// CostByRank returns the cost of s and each rank's part of it.
+func CostByRank(s *ir.Schedule) (Cost, []RankCost, error) {
+	sub, err := newSubject(s)
+	if err != nil {
+		return Cost{}, nil, named("cost", err)
+	}
+	ranks := make([]RankCost, s.Ranks)
+	return costOf(sub, ranks), ranks, nil
+}
+
+// costOf fills ranks unless it is nil.
+func costOf(sub *subject, ranks []RankCost) Cost {
+	if ranks == nil {
+		ranks = make([]RankCost, sub.s.Ranks)
+	}
+	c := Cost{Rounds: rounds(sub)}
+	own := make([]tally, sub.s.Ranks)
+	for _, id := range sub.calm.Fired() {
+		rank, i := sub.layout.RuleOf(int(id))
+		for _, a := range sub.s.Programs[rank].Rules[i].Do {
+			c.count(a)
+			own[rank].send(a)
+			if a.Op == ir.Put {
+				own[a.To].receive(a)
+			}
+		}
+	}
+	c.Messages = c.Puts + c.Mcasts + c.Signals
+	c.Bytes = ofMessage(sub.s, c.Puts+c.Mcasts)
+	for r, t := range own {
+		ranks[r] = t.cost(sub.s, c.Mcasts)
+	}
+	countPeers(sub, ranks)
+	for _, r := range ranks {
+		c.MaxOut, c.MaxIn = max(c.MaxOut, r.Out), max(c.MaxIn, r.In)
+	}
+	return c
+}
+
+func rounds(sub *subject) int {
+	last := 0
+	for rank := range sub.s.Programs {
+		for _, s := range sub.s.Programs[rank].Done {
+			last = max(last, sub.calm.Slot(rank, s))
+		}
+	}
+	return last
+}
+
+func (c *Cost) count(a ir.Action) {
+	switch {
+	case a.Op == ir.Mcast:
+		c.Mcasts++
+	case a.Slot.Kind() == ir.KindChunk:
+		c.Puts++
+	default:
+		c.Signals++
+	}
+}
+
+// tally counts what one rank sends and is put.
+type tally struct{ sent, mcasts, chunksOut, received, chunksIn int }
+
+func (t *tally) send(a ir.Action) {
+	t.sent++
+	if a.Op == ir.Mcast {
+		t.mcasts++
+	}
+	if a.Slot.Kind() == ir.KindChunk {
+		t.chunksOut++
+	}
+}
+
+func (t *tally) receive(a ir.Action) {
+	t.received++
+	if a.Slot.Kind() == ir.KindChunk {
+		t.chunksIn++
+	}
+}
+
+// cost returns what the rank has to do with, given the multicasts of all ranks.
+func (t *tally) cost(s *ir.Schedule, mcasts int) RankCost {
+	others := mcasts - t.mcasts
+	return RankCost{
+		Sent:     t.sent,
+		Received: t.received + others,
+		BytesOut: ofMessage(s, t.chunksOut),
+		BytesIn:  ofMessage(s, t.chunksIn+others),
+	}
+}
+
+// ofMessage returns which part of the message so many chunks are.
+func ofMessage(s *ir.Schedule, chunks int) float64 {
+	if s.Chunks == 0 {
+		return 0
+	}
+	return float64(chunks) / float64(s.Chunks)
+}
+
+// countPeers counts every pair of ranks with a put between them once. Rules that
+// fire are looked at rank by rank, so that one stamp per destination suffices.
+func countPeers(sub *subject, ranks []RankCost) {
+	seen := make([]int32, sub.s.Ranks)
+	for rank := range sub.s.Programs {
+		for i := range sub.s.Programs[rank].Rules {
+			if sub.calm.Rule(rank, i) < 0 {
+				continue
+			}
+			for _, a := range sub.s.Programs[rank].Rules[i].Do {
+				if a.Op == ir.Put && seen[a.To] != int32(rank+1) {
+					seen[a.To] = int32(rank + 1)
+					ranks[rank].Out++
+					ranks[a.To].In++
+				}
+			}
+		}
+	}
+}

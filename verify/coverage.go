@@ -1,0 +1,62 @@
+package verify
+
+import (
+	"github.com/schedgen/schedgen/ir"
+)
+
+// coverage is complete over all subsets of lost multicasts although it looks at
+// one of them. What ends up set can only grow with what arrives: a rule that
+// fires with fewer slots set fires with more. So the slots that end up set when
+// every multicast is lost end up set whatever is lost; conversely the loss of
+// everything is itself a pattern that must be survived. Repairs are not
+// monotone by themselves, since an arrival can call them off; wellformed has
+// shown that what calls a repair off implies what it would have done.
+var coverage = Check{
+	Name:    "coverage",
+	Summary: "every rank gets every chunk whichever multicasts are lost, and returns only when it has them",
+	applies: moves,
+	prove:   proveCoverage,
+}
+
+func proveCoverage(sub *subject) (string, error) {
+	for rank := range sub.s.Programs {
+		for k := range sub.s.Chunks {
+			if p := place(rank, ir.Chunk(k)); sub.worst.Slot(rank, p.Slot) < 0 {
+				return "", refuteCoverage(sub, p)
+			}
+		}
+	}
+	return "", provePatience(sub)
+}
+
+func refuteCoverage(sub *subject, p Place) error {
+	path, cycle := sub.stuck().explain(p)
+	lost := ""
+	if sub.calm.Slot(p.Rank, p.Slot) >= 0 {
+		lost = " if all multicasts are lost"
+	}
+	return fail(ranksOf(path), []Place{p}, path, "rank %d never gets %v%s: %s", p.Rank, p.Slot, lost, sub.tellStuck(path, cycle))
+}
+
+// provePatience checks that done of every rank but the root, which has them
+// anyway, means that all chunks are there.
+func provePatience(sub *subject) error {
+	var open []claim
+	seen := newStamps(sub)
+	for rank := range sub.s.Programs {
+		if rank == sub.s.Root {
+			continue
+		}
+		done := sub.s.Programs[rank].Done
+		seen.mark(rank, done)
+		for k := range sub.s.Chunks {
+			if !seen.has(rank, ir.Chunk(k)) {
+				open = append(open, claim{rank: rank, given: done, need: place(rank, ir.Chunk(k))})
+			}
+		}
+	}
+	return prove(sub, open, func(c claim) error {
+		return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
+			"rank %d may return before it has %v", c.rank, c.need.Slot)
+	})
+}

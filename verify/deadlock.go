@@ -1,0 +1,23 @@
+package verify
+
+// deadlock looks at the world in which every multicast is lost and repairs are
+// made as needed: less never ends up set than there (see coverage).
+var deadlock = Check{
+	Name:    "deadlock",
+	Summary: "every rank returns: no rank waits for ever",
+	applies: always,
+	prove:   proveDeadlock,
+}
+
+func proveDeadlock(sub *subject) (string, error) {
+	for rank := range sub.s.Programs {
+		for _, s := range sub.s.Programs[rank].Done {
+			if sub.worst.Slot(rank, s) < 0 {
+				path, cycle := sub.stuck().explain(place(rank, s))
+				return "", fail(append([]int{rank}, ranksOf(path)...), []Place{place(rank, s)}, path,
+					"rank %d never returns, as its %v is never set: %s", rank, s, sub.tellStuck(path, cycle))
+			}
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,153 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/graph"
+	"gonum.org/v1/gonum/graph/iterator"
+	"gonum.org/v1/gonum/graph/path"
+	"gonum.org/v1/gonum/graph/simple"
+	"gonum.org/v1/gonum/graph/topo"
+)
+
+// waitGraph is a part of the wait-for graph whose nodes are slot numbers. Its
+// edges come in order, so that the same schedule gives the same counterexample.
+type waitGraph struct{ *simple.DirectedGraph }
+
+// From returns the nodes that the node waits for in ascending order.
+func (g waitGraph) From(id int64) graph.Nodes {
+	return iterator.NewOrderedNodes(sorted(graph.NodesOf(g.DirectedGraph.From(id))))
+}
+
+func sorted(nodes []graph.Node) []graph.Node {
+	slices.SortFunc(nodes, func(a, b graph.Node) int { return cmp.Compare(a.ID(), b.ID()) })
+	return nodes
+}
+
+// graph returns the part of the wait-for graph that is reached from a slot. The
+// slots are stuck: there may be many, but only on the way to a failure.
+func (st *stuck) graph(from int64) waitGraph {
+	g := simple.NewDirectedGraph()
+	g.AddNode(simple.Node(from))
+	for todo := []int64{from}; len(todo) > 0; {
+		slot := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, on := range st.of(slot) {
+			if int64(on) == slot { // a put to oneself, which wellformed refuses
+				continue
+			}
+			if g.Node(int64(on)) == nil {
+				todo = append(todo, int64(on))
+			}
+			g.SetEdge(simple.Edge{F: simple.Node(slot), T: simple.Node(on)})
+		}
+	}
+	return waitGraph{g}
+}
+
+// explain returns why p is never set: the nearest cycle in which it waits, or
+// what it waits for does; or else the shortest way to a slot that no put would
+// set.
+func (st *stuck) explain(p Place) (steps []Step, cycle bool) {
+	id := int64(st.sub.layout.Slot(p.Rank, p.Slot))
+	g := st.graph(id)
+	nearest := path.DijkstraFrom(g.Node(id), g)
+	if cyclic := inCycles(g); len(cyclic) > 0 {
+		return st.steps(cycleThrough(g, closest(nearest, cyclic))), true
+	}
+	way, _ := nearest.To(closest(nearest, ends(g)).ID())
+	return st.steps(way), false
+}
+
+// inCycles returns the nodes that lie on cycles.
+func inCycles(g waitGraph) []graph.Node {
+	var nodes []graph.Node
+	for _, scc := range topo.TarjanSCC(g) {
+		if len(scc) > 1 {
+			nodes = append(nodes, scc...)
+		}
+	}
+	return nodes
+}
+
+// ends returns the nodes that wait for nothing; a graph without cycles has one.
+func ends(g waitGraph) []graph.Node {
+	var nodes []graph.Node
+	for _, n := range graph.NodesOf(g.Nodes()) {
+		if g.From(n.ID()).Len() == 0 {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// closest returns the node with the shortest way to it, the one with the
+// smallest number among several.
+func closest(from path.Shortest, nodes []graph.Node) graph.Node {
+	return slices.MinFunc(nodes, func(a, b graph.Node) int {
+		return cmp.Or(cmp.Compare(from.WeightTo(a.ID()), from.WeightTo(b.ID())), cmp.Compare(a.ID(), b.ID()))
+	})
+}
+
+// cycleThrough returns a shortest cycle through node, which lies on one; the
+// node comes first and last.
+func cycleThrough(g waitGraph, node graph.Node) []graph.Node {
+	var shortest []graph.Node
+	for _, next := range graph.NodesOf(g.From(node.ID())) {
+		back, _ := path.DijkstraFrom(next, g).To(node.ID())
+		if len(back) > 0 && (shortest == nil || len(back) < len(shortest)) {
+			shortest = back
+		}
+	}
+	return append([]graph.Node{node}, shortest...)
+}
+
+func (st *stuck) steps(nodes []graph.Node) []Step {
+	steps := make([]Step, len(nodes))
+	for i, n := range nodes {
+		steps[i] = Step{st.sub.layout.PlaceOf(int(n.ID())), -1}
+		if i > 0 {
+			steps[i-1].From = steps[i].Rank
+		}
+	}
+	return steps
+}
+
+// tellStuck says in words what [stuck.explain] found.
+func (sub *subject) tellStuck(steps []Step, cycle bool) string {
+	var told []string
+	for i, st := range steps {
+		switch {
+		case i < maxHops || i == len(steps)-1:
+			told = append(told, st.Place.String())
+		case i == maxHops:
+			told = append(told, fmt.Sprintf("%d more", len(steps)-1-maxHops))
+		}
+	}
+	text := strings.Join(told, " waits for ")
+	end := steps[len(steps)-1].Place
+	switch {
+	case cycle:
+		return text + ", a cycle"
+	case sub.calm.Slot(end.Rank, end.Slot) >= 0:
+		return text + ", which only a multicast brings"
+	default:
+		return text + ", which nobody puts"
+	}
+}
+
+// ranksOf returns the ranks of a path, each once, in order.
+func ranksOf(steps []Step) []int {
+	var ranks []int
+	seen := make(map[int]bool)
+	for _, st := range steps {
+		if !seen[st.Rank] {
+			seen[st.Rank] = true
+			ranks = append(ranks, st.Rank)
+		}
+	}
+	return ranks
+}

@@ -1,0 +1,39 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+)
+
+// Place is one slot of one rank.
+type Place = fixpoint.Place
+
+// Step is one link of a counterexample: a slot and the rank that sets it, or
+// would have to; From is -1 where nobody does.
+type Step struct {
+	Place
+	From int
+}
+
+// Failure is the error of a check that does not hold. It holds the
+// counterexample; its text is one line.
+type Failure struct {
+	Check  string  // the check that does not hold
+	Text   string  // the counterexample in words
+	Ranks  []int   // the ranks concerned, the one that goes wrong first
+	Places []Place // the slots concerned
+	Path   []Step  // how it comes about, each step because of the next; a cycle where waiting goes round
+}
+
+// Error returns the check's name and the counterexample in one line.
+func (f *Failure) Error() string { return f.Check + ": " + f.Text }
+
+// fail returns a failure that concerns the given ranks; the check's name is
+// filled in by [Run].
+func fail(ranks []int, places []Place, path []Step, format string, args ...any) *Failure {
+	return &Failure{Text: fmt.Sprintf(format, args...), Ranks: ranks, Places: places, Path: path}
+}
+
+func place(rank int, s ir.Slot) Place { return Place{Rank: rank, Slot: s} }

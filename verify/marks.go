@@ -1,0 +1,50 @@
+package verify
+
+import "github.com/schedgen/schedgen/ir"
+
+// marks numbers the slots that a must-analysis keeps track of.
+type marks struct {
+	of    []int32 // by slot number: the mark, -1: none
+	slots []int32 // by mark: the slot number
+}
+
+func noMarks(sub *subject) *marks {
+	m := &marks{of: make([]int32, sub.layout.Slots())}
+	for i := range m.of {
+		m.of[i] = -1
+	}
+	return m
+}
+
+// number gives marks to the wanted slots in the order of their numbers, by
+// rank: what a rank knows of its neighbours is then a few runs of marks.
+func (m *marks) number(wanted []bool) *marks {
+	for id, w := range wanted {
+		if w {
+			m.of[id] = int32(len(m.slots))
+			m.slots = append(m.slots, int32(id))
+		}
+	}
+	return m
+}
+
+// enterMarks marks enter of every rank: the mark of a rank is its number.
+func enterMarks(sub *subject) *marks {
+	wanted := make([]bool, sub.layout.Slots())
+	for r := range sub.s.Programs {
+		wanted[sub.layout.Slot(r, ir.Enter)] = true
+	}
+	return noMarks(sub).number(wanted)
+}
+
+// chunkMarks marks every chunk of every rank but the root, which holds them
+// all without being told.
+func chunkMarks(sub *subject) *marks {
+	wanted := make([]bool, sub.layout.Slots())
+	for r := range sub.s.Programs {
+		for k := range sub.s.Chunks {
+			wanted[sub.layout.Slot(r, ir.Chunk(k))] = r != sub.s.Root
+		}
+	}
+	return noMarks(sub).number(wanted)
+}

@@ -1,0 +1,206 @@
+package verify
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// maxRuns bounds the memory that the sets of one must-analysis take: 2^26 runs
+// of 8 bytes.
+const maxRuns = 1 << 26
+
+// errIrregular says that the sets do not fit even where only one mark counts.
+var errIrregular = errors.New("the schedule is too large and irregular to be decided in memory")
+
+// must holds, for every slot and rule, which of the marked slots have to be
+// set before it, whatever is lost and in whatever order the rest arrives.
+//
+// A rule needs what any slot of its When needs (AND, union); a slot needs what
+// all rules that can set it need (OR, intersection), and itself. That is the
+// greatest solution of these equations over all that can happen at all,
+// found by starting from "everything" and visiting each rule in the order in
+// which rules can fire, again only where a later writer of a slot made a set
+// smaller. With one writer per slot that is a single pass.
+//
+// Repairs count as writers whatever their Unless says, so an answer errs, if at
+// all, towards needing less.
+type must struct {
+	sub     *subject
+	marks   *marks
+	window  run     // the marks that count
+	entered bool    // a rank acts only once it has entered
+	sets    []runs  // the distinct sets; the first is empty
+	slots   []int32 // by slot number: its set, -1: not reached
+	rules   []int32 // by rule number: its set, -1: not reached
+	again   []int32 // rules to visit once more
+	total   int     // runs in all sets
+	limit   int     // of total
+	buf     [2]runs
+}
+
+// eachWindow computes the must-analysis for the marks in lo … hi-1 and hands it
+// to check; where the sets would take too much memory it does so for one half
+// of the marks after the other.
+func eachWindow(sub *subject, m *marks, lo, hi, limit int, check func(*must) error) error {
+	a := newMust(sub, m, run{int32(lo), int32(hi)}, false)
+	a.limit = limit
+	if a.solve() {
+		return check(a)
+	}
+	if hi-lo <= 1 {
+		return errIrregular
+	}
+	mid := (lo + hi) / 2
+	if err := eachWindow(sub, m, lo, mid, limit, check); err != nil {
+		return err
+	}
+	return eachWindow(sub, m, mid, hi, limit, check)
+}
+
+func newMust(sub *subject, m *marks, window run, entered bool) *must {
+	a := &must{sub: sub, marks: m, window: window, entered: entered, sets: []runs{nil}, limit: maxRuns,
+		slots: make([]int32, sub.layout.Slots()), rules: make([]int32, sub.layout.Rules())}
+	for i := range a.slots {
+		a.slots[i] = -1
+	}
+	for i := range a.rules {
+		a.rules[i] = -1
+	}
+	return a
+}
+
+// solve reports false if the sets grow beyond the limit.
+func (a *must) solve() bool {
+	for id, round := range a.sub.may.Slots() {
+		if round >= 0 && a.sub.may.Cause(id) < 0 {
+			a.slots[id] = a.with(0, id)
+		}
+	}
+	for _, rule := range a.sub.may.Fired() {
+		if a.visit(int(rule)); a.total > a.limit {
+			return false
+		}
+	}
+	for len(a.again) > 0 {
+		last := len(a.again) - 1
+		rule := a.again[last]
+		a.again = a.again[:last]
+		if a.visit(int(rule)); a.total > a.limit {
+			return false
+		}
+	}
+	return true
+}
+
+// visit recomputes what a rule needs and tells the slots that it sets.
+func (a *must) visit(id int) {
+	rank, i := a.sub.layout.RuleOf(id)
+	r := &a.sub.s.Programs[rank].Rules[i]
+	set := a.of(rank, r.When)
+	if a.entered {
+		set = a.merge(set, a.slots[a.sub.layout.Slot(rank, ir.Enter)])
+	}
+	if old := a.rules[id]; old >= 0 && slices.Equal(a.sets[old], a.sets[set]) {
+		return
+	}
+	a.rules[id] = set
+	for _, act := range r.Do {
+		if act.Op == ir.Put {
+			a.arrive(a.sub.layout.Slot(int(act.To), act.Slot), set)
+			continue
+		}
+		for to := range a.sub.s.Programs {
+			if to != rank {
+				a.arrive(a.sub.layout.Slot(to, act.Slot), set)
+			}
+		}
+	}
+}
+
+// arrive takes in that a rule that needs set can set the slot. Rules that have
+// been visited with more than that are to be visited again.
+func (a *must) arrive(slot int, set int32) {
+	old := a.slots[slot]
+	if old >= 0 && a.sub.may.Cause(slot) < 0 {
+		return // set from the beginning
+	}
+	set = a.with(set, slot)
+	if old < 0 {
+		a.slots[slot] = set
+		return
+	}
+	if set == old || a.sets[set].includes(a.sets[old]) {
+		return
+	}
+	a.slots[slot] = a.add(intersection(a.buf[0][:0], a.sets[old], a.sets[set]))
+	for _, rule := range a.sub.waiters.Of(slot) {
+		if a.rules[rule] >= 0 {
+			a.again = append(a.again, rule)
+		}
+	}
+}
+
+// of returns the union of the sets of slots of rank.
+func (a *must) of(rank int, slots []ir.Slot) int32 {
+	acc, id, next := runs(nil), int32(0), 0
+	for _, s := range slots {
+		other := a.slots[a.sub.layout.Slot(rank, s)]
+		if other < 0 || other == id || acc.includes(a.sets[other]) {
+			continue
+		}
+		if a.sets[other].includes(acc) {
+			acc, id = a.sets[other], other
+			continue
+		}
+		a.buf[next] = union(a.buf[next][:0], acc, a.sets[other])
+		acc, id, next = a.buf[next], -1, 1-next
+	}
+	if id >= 0 {
+		return id
+	}
+	return a.add(acc)
+}
+
+// merge returns the union of two sets.
+func (a *must) merge(x, y int32) int32 {
+	if y < 0 || x == y || a.sets[x].includes(a.sets[y]) {
+		return x
+	}
+	return a.add(union(a.buf[0][:0], a.sets[x], a.sets[y]))
+}
+
+// with returns the set that has the slot's mark in addition.
+func (a *must) with(set int32, slot int) int32 {
+	mark := a.marks.of[slot]
+	if mark < a.window.lo || mark >= a.window.hi || a.sets[set].has(mark) {
+		return set
+	}
+	return a.add(union(a.buf[0][:0], a.sets[set], runs{{mark, mark + 1}}))
+}
+
+func (a *must) add(s runs) int32 {
+	a.total += len(s) + 4 // a set itself weighs as much as a few runs
+	a.sets = append(a.sets, slices.Clone(s))
+	return int32(len(a.sets) - 1)
+}
+
+// reached reports whether slots of rank can all be set.
+func (a *must) reached(rank int, slots []ir.Slot) bool {
+	for _, s := range slots {
+		if a.slots[a.sub.layout.Slot(rank, s)] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// needed returns which of the window's marks must be set once all the given
+// slots of rank are. Where the slots cannot all be set at all, every mark.
+func (a *must) needed(rank int, slots []ir.Slot) runs {
+	if !a.reached(rank, slots) {
+		return runs{a.window}
+	}
+	return a.sets[a.of(rank, slots)]
+}

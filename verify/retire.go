@@ -1,0 +1,46 @@
+package verify
+
+import (
+	"github.com/schedgen/schedgen/ir"
+)
+
+// retire is what the runtime relies on when it lets go of an operation: a rank
+// that has returned has nothing left to do but repairs. Rules that wait for a
+// request, a signal that only repairs write, are part of a repair.
+var retire = Check{
+	Name:    "retire",
+	Summary: "once a rank's done slots are set, every rule of it that is not part of a repair has fired",
+	applies: always,
+	prove:   proveRetire,
+}
+
+func proveRetire(sub *subject) (string, error) {
+	var open []claim
+	seen := newStamps(sub)
+	for rank := range sub.s.Programs {
+		p := &sub.s.Programs[rank]
+		seen.mark(rank, p.Done)
+		for i := range p.Rules {
+			if r := &p.Rules[i]; !r.IsRepair() && !sub.awaitsRequest(rank, r) {
+				open = sub.retireClaims(open, seen, rank, r)
+			}
+		}
+	}
+	return "", prove(sub, open, func(c claim) error {
+		return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
+			"rank %d may return while a rule of it still waits for %v", c.rank, c.need.Slot)
+	})
+}
+
+// retireClaims claims what a rule waits for and is not in done. enter is set if
+// the rank returns, and so are the chunks of the root.
+func (sub *subject) retireClaims(open []claim, done *stamps, rank int, r *ir.Rule) []claim {
+	for _, w := range r.When {
+		given := w == ir.Enter || rank == sub.s.Root && w.Kind() == ir.KindChunk || done.has(rank, w)
+		if !given {
+			open = append(open, claim{rank: rank, given: sub.s.Programs[rank].Done, need: place(rank, w)})
+			done.add(rank, w)
+		}
+	}
+	return open
+}

@@ -1,0 +1,123 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+)
+
+// subject is a schedule whose ranks and slots are in range, with what several
+// checks want to know about it.
+type subject struct {
+	s       *ir.Schedule
+	layout  *fixpoint.Layout
+	waiters *fixpoint.Waiters
+
+	// What ends up set in three worlds. They are the same where there are no
+	// multicasts and no repairs.
+	calm  *fixpoint.Result // nothing lost, no repairs
+	worst *fixpoint.Result // every multicast lost, repairs as needed
+	may   *fixpoint.Result // nothing lost, and every repair that could be made is made
+
+	repairs bool   // there are repair rules
+	mcasts  bool   // there are multicasts
+	request []bool // by slot number: a signal that only repairs write
+}
+
+func newSubject(s *ir.Schedule) (*subject, error) {
+	if err := ir.Validate(s); err != nil {
+		return nil, fail(nil, nil, nil, "%v", err)
+	}
+	l, err := fixpoint.NewLayout(s)
+	if err != nil {
+		return nil, err
+	}
+	w, err := fixpoint.NewWaiters(s, l)
+	if err != nil {
+		return nil, err
+	}
+	sub := &subject{s: s, layout: l, waiters: w}
+	sub.findRequests()
+	return sub, sub.runWorlds()
+}
+
+func (sub *subject) runWorlds() (err error) {
+	if sub.calm, err = sub.world(fixpoint.Model{}); err != nil {
+		return err
+	}
+	sub.worst, sub.may = sub.calm, sub.calm
+	if sub.repairs {
+		if sub.may, err = sub.world(fixpoint.Model{EveryRepair: true}); err != nil {
+			return err
+		}
+	}
+	if sub.repairs || sub.mcasts {
+		sub.worst, err = sub.world(fixpoint.Model{LoseMcast: true, Repairs: true})
+	}
+	return err
+}
+
+func (sub *subject) world(m fixpoint.Model) (*fixpoint.Result, error) {
+	res, err := fixpoint.RunWith(sub.s, sub.layout, sub.waiters, m)
+	if err != nil {
+		return nil, fmt.Errorf("running the schedule: %w", err)
+	}
+	return res, nil
+}
+
+// without returns all that can happen if the given slot is never set.
+func (sub *subject) without(p Place) (*fixpoint.Result, error) {
+	return sub.world(fixpoint.Model{EveryRepair: true, Without: []Place{p}})
+}
+
+// findRequests marks the signals that repairs write and no plain rule does.
+func (sub *subject) findRequests() {
+	plain := make([]bool, sub.layout.Slots())
+	sub.request = make([]bool, sub.layout.Slots())
+	sub.eachRule(func(rank int, r *ir.Rule) {
+		sub.repairs = sub.repairs || r.IsRepair()
+		for _, a := range r.Do {
+			sub.mcasts = sub.mcasts || a.Op == ir.Mcast
+			if a.Slot.Kind() == ir.KindSignal {
+				id := sub.layout.Slot(int(a.To), a.Slot)
+				plain[id] = plain[id] || !r.IsRepair()
+				sub.request[id] = !plain[id]
+			}
+		}
+	})
+}
+
+// awaitsRequest reports whether the rule is part of a repair: it waits for a
+// signal that only repairs write, so it may never fire.
+func (sub *subject) awaitsRequest(rank int, r *ir.Rule) bool {
+	if !sub.repairs {
+		return false
+	}
+	for _, w := range r.When {
+		if sub.request[sub.layout.Slot(rank, w)] {
+			return true
+		}
+	}
+	return false
+}
+
+// eachRule calls f with every rule and its rank, in order.
+func (sub *subject) eachRule(f func(rank int, r *ir.Rule)) {
+	for rank := range sub.s.Programs {
+		rules := sub.s.Programs[rank].Rules
+		for i := range rules {
+			f(rank, &rules[i])
+		}
+	}
+}
+
+// contains reports whether s is among slots.
+func contains(slots []ir.Slot, s ir.Slot) bool {
+	for _, x := range slots {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

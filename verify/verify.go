@@ -1,0 +1,136 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Check is one property of schedules.
+type Check struct {
+	Name    string
+	Summary string // the property in one line
+	applies func(*ir.Schedule) bool
+	prove   func(*subject) (note string, err error)
+}
+
+// Checks returns all checks in the order in which they are run.
+func Checks() []Check {
+	return []Check{wellformed, coverage, barrier, deadlock, once, reuse, acked, retire}
+}
+
+// Report is what [Run] found out about a schedule.
+type Report struct {
+	Header  ir.Header
+	Results []Result
+	Cost    Cost // zero if the schedule is not well-formed
+}
+
+// Result is the outcome of one check.
+type Result struct {
+	Check   string
+	Applies bool   // the check says something about this schedule and was run
+	Note    string // what is worth knowing beside yes or no, or why it was not run
+	Err     error  // nil: proved; a *[Failure] that holds the counterexample; or why it could not be decided
+}
+
+// Err returns nil if everything that applies holds, otherwise the failures.
+func (r *Report) Err() error {
+	var errs []error
+	for _, res := range r.Results {
+		errs = append(errs, res.Err)
+	}
+	return errors.Join(errs...)
+}
+
+// Run checks s: the named checks, or all that apply. A schedule that is not
+// well-formed is not examined further. The error is about names: one that no
+// check has. Whatever s is, Run does not panic.
+func Run(s *ir.Schedule, names ...string) (*Report, error) {
+	checks, err := selected(names)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Header: s.Header}
+	sub, formErr := examine(s)
+	for _, c := range checks {
+		report.Results = append(report.Results, c.run(sub, s, formErr))
+	}
+	if formErr == nil {
+		report.Cost = costOf(sub, nil)
+	}
+	return report, nil
+}
+
+// examine prepares s for the checks; the error is that of wellformed.
+func examine(s *ir.Schedule) (*subject, error) {
+	sub, err := newSubject(s)
+	if err == nil {
+		_, err = proveWellformed(sub)
+	}
+	return sub, named(wellformed.Name, err)
+}
+
+// run runs one check, given the outcome of wellformed.
+func (c *Check) run(sub *subject, s *ir.Schedule, formErr error) Result {
+	res := Result{Check: c.Name}
+	switch {
+	case c.Name == wellformed.Name:
+		res.Applies, res.Err = true, formErr
+	case !c.applies(s):
+		res.Note = "does not apply to " + s.Name()
+	case formErr != nil:
+		res.Note = "not run: the schedule is not well-formed"
+	default:
+		res.Applies = true
+		note, err := c.prove(sub)
+		res.Note, res.Err = note, named(c.Name, err)
+	}
+	return res
+}
+
+// named puts the name of the check into its failure.
+func named(check string, err error) error {
+	var f *Failure
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		f.Check = check
+		return f
+	default:
+		return fmt.Errorf("%s: %w", check, err)
+	}
+}
+
+func selected(names []string) ([]Check, error) {
+	all := Checks()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var known []string
+	wanted := make(map[string]bool)
+	for _, c := range all {
+		known = append(known, c.Name)
+		wanted[c.Name] = false
+	}
+	for _, n := range names {
+		if _, ok := wanted[n]; !ok {
+			return nil, fmt.Errorf("verify: unknown check %q; there are %s", n, strings.Join(known, ", "))
+		}
+		wanted[n] = true
+	}
+	var checks []Check
+	for _, c := range all {
+		if wanted[c.Name] {
+			checks = append(checks, c)
+		}
+	}
+	return checks, nil
+}
+
+func always(*ir.Schedule) bool      { return true }
+func moves(s *ir.Schedule) bool     { return s.Collective != "barrier" }
+func isBarrier(s *ir.Schedule) bool { return s.Collective == "barrier" }
