@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes.
+const (
+	exitGood        = 0
+	exitNo          = 1 // the answer is no: not verified, data wrong
+	exitBad         = 2 // bad input: flags, names, files
+	exitInterrupted = 130
+)
+
+// cli is the command line: one verb a line, each in a file of its own.
+type cli struct {
+	Version versionFlag `help:"Print the version and exit."`
+
+	List   listCmd   `cmd:"" help:"List the algorithms, their parameters and message counts."`
+	Show   showCmd   `cmd:"" help:"Draw a schedule's rounds in the terminal."`
+	Emit   emitCmd   `cmd:"" help:"Print a schedule as text, JSON or a picture."`
+	Verify verifyCmd `cmd:"" help:"Prove that schedules do what they should."`
+	Cost   costCmd   `cmd:"" help:"Count rounds, messages and bytes of a schedule."`
+}
+
+const description = `Schedules of collective operations: generate them, look at them, prove them.
+
+ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a schedule that
+"schedgen emit" printed as text or json, or - for standard input.
+
+Exit code: 0 good, 1 the answer is no, 2 bad input, 130 interrupted.`
+
+// run runs the command line args and returns the exit code. It touches nothing
+// of the process but what it is given.
+func run(ctx context.Context, args []string, std stdio) int {
+	err := parseAndRun(ctx, args, std)
+	switch {
+	case err == nil:
+		return exitGood
+	case ctx.Err() != nil:
+		fmt.Fprintln(std.Err, "schedgen: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprintln(std.Err, "schedgen:", err)
+	var no *noError
+	if errors.As(err, &no) {
+		return exitNo
+	}
+	return exitBad
+}
+
+func parseAndRun(ctx context.Context, args []string, std stdio) error {
+	served := false // --help or --version has done all there is to do
+	parser, err := kong.New(new(cli),
+		kong.Name("schedgen"),
+		kong.Description(description),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.Writers(std.Out, std.Err),
+		kong.Exit(func(int) { served = true }),
+		kong.Vars{
+			"formats": strings.Join(formatNames(), ", "),
+			"checks":  strings.Join(checkNames(), ", "),
+		},
+	)
+	if err != nil {
+		return fmt.Errorf("command line: %w", err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	switch {
+	case served:
+		return nil
+	case err != nil:
+		return usageError(err)
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return parsed.Run(std)
+}
+
+// usageError adds where to find help to an error of the parser.
+func usageError(err error) error {
+	verb := ""
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Command() != "" {
+		if path := parse.Context.Selected(); path != nil {
+			verb = " " + path.Name
+		}
+	}
+	return fmt.Errorf("%w (see schedgen%s --help)", err, verb)
+}
+
+// noError says that the input was good and the answer is no.
+type noError struct{ msg string }
+
+func (e *noError) Error() string { return e.msg }

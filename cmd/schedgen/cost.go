@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// costCmd is the verb cost.
+type costCmd struct {
+	sourceArgs
+	PerRank bool `help:"Also print a table with a line for each rank."`
+	JSON    bool `name:"json" help:"Print an object."`
+}
+
+// Help is the long help text.
+func (costCmd) Help() string {
+	return `Counts what happens if nothing is lost. Bytes are multiples of n, the length of the message;
+rounds are those until the last rank is done, if every transfer takes one.
+
+Example: schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
+}
+
+// Run prints the cost of a schedule.
+func (c *costCmd) Run(ctx context.Context, std stdio) error {
+	s, err := c.load(ctx, std)
+	if err != nil {
+		return err
+	}
+	count := func() (*costs, error) {
+		total, ranks, err := verify.CostByRank(s)
+		return &costs{&s.Header, total, ranks}, err
+	}
+	all, err := await(ctx, count)
+	if err != nil {
+		return err
+	}
+	out := ctxWriter{ctx, std.Out}
+	if c.JSON {
+		return writeJSON(out, all.object(c.PerRank), "")
+	}
+	if err := all.print(out); err != nil || !c.PerRank {
+		return err
+	}
+	return all.printRanks(out)
+}
+
+// costs are the cost of a schedule and its parts by rank.
+type costs struct {
+	header *ir.Header
+	total  verify.Cost
+	ranks  []verify.RankCost
+}
+
+func (c *costs) print(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `%s
+  rounds       %d
+  messages     %s
+  bytes        %s
+  out-degree   %d at most
+  in-degree    %d at most
+`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn)
+	return err
+}
+
+// messages spells the number of messages and of which kinds they are.
+func (c *costs) messages() string {
+	var kinds []string
+	for _, k := range []struct {
+		n    int
+		name string
+	}{
+		{c.total.Mcasts, "multicast"}, {c.total.Puts, "of chunks"}, {c.total.Signals, "of signals"},
+	} {
+		if k.n > 0 {
+			kinds = append(kinds, fmt.Sprintf("%d %s", k.n, k.name))
+		}
+	}
+	if len(kinds) == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%s)", c.total.Messages, strings.Join(kinds, ", "))
+}
+
+// multiple spells a multiple of the message's length n.
+func multiple(f float64) string {
+	if f == 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(f, 'g', 6, 64) + " n"
+}
+
+func (c *costs) printRanks(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\nrank\tsent\treceived\tbytes out\tbytes in\tout-degree\tin-degree\t")
+	for r, c := range c.ranks {
+		fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%d\t%d\t\n", r, c.Sent, c.Received, multiple(c.BytesOut), multiple(c.BytesIn), c.Out, c.In)
+	}
+	return t.Flush()
+}
+
+// costObject is the cost for machines.
+type costObject struct {
+	Schedule string         `json:"schedule"`
+	Ranks    int            `json:"ranks"`
+	Root     int            `json:"root"`
+	Chunks   int            `json:"chunks"`
+	Params   map[string]int `json:"params"`
+	Rounds   int            `json:"rounds"`
+	Messages int            `json:"messages"`
+	Mcasts   int            `json:"mcasts"`
+	Puts     int            `json:"puts"`
+	Signals  int            `json:"signals"`
+	Bytes    float64        `json:"bytes"` // multiples of the message's length
+	MaxOut   int            `json:"max_out"`
+	MaxIn    int            `json:"max_in"`
+	PerRank  []rankObject   `json:"per_rank,omitempty"`
+}
+
+type rankObject struct {
+	Rank     int     `json:"rank"`
+	Sent     int     `json:"sent"`
+	Received int     `json:"received"`
+	BytesOut float64 `json:"bytes_out"`
+	BytesIn  float64 `json:"bytes_in"`
+	Out      int     `json:"out"`
+	In       int     `json:"in"`
+}
+
+func (c *costs) object(perRank bool) costObject {
+	h, t := c.header, &c.total
+	o := costObject{
+		Schedule: h.Name(), Ranks: h.Ranks, Root: h.Root, Chunks: h.Chunks, Params: paramObject(h),
+		Rounds: t.Rounds, Messages: t.Messages, Mcasts: t.Mcasts, Puts: t.Puts, Signals: t.Signals,
+		Bytes: t.Bytes, MaxOut: t.MaxOut, MaxIn: t.MaxIn,
+	}
+	if !perRank {
+		return o
+	}
+	for r, c := range c.ranks {
+		o.PerRank = append(o.PerRank, rankObject{r, c.Sent, c.Received, c.BytesOut, c.BytesIn, c.Out, c.In})
+	}
+	return o
+}

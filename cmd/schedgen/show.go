@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/schedgen/schedgen/emit"
+)
+
+// showCmd is the verb show.
+type showCmd struct {
+	sourceArgs
+	Rank  *int `placeholder:"R" help:"Tell the program of rank R in sentences."`
+	Lost  bool `help:"Draw the run in which every multicast is lost and repaired."`
+	Width int  `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
+	ASCII bool `name:"ascii" help:"Use no characters beyond ASCII."`
+}
+
+// Help is the long help text.
+func (showCmd) Help() string {
+	return `Ranks stand side by side, rounds one below the other; a rule fires as soon as what it
+waits for is there, and every transfer takes one round. What does not fit is summed up.
+
+  ●── c0 ─▶│        rank on the left puts c0 to rank on the right
+  ●───▶├───▶│       it sends to both others
+  ●───●───▶│        both others send to it
+  ═▶ multicast      ╌▶ repair
+
+Colour is used only on a terminal, and not if NO_COLOR is set.
+
+Example: schedgen show barrier/dissemination -p 8 --degree 2`
+}
+
+// Run draws the schedule or tells one rank's program.
+func (c *showCmd) Run(ctx context.Context, std stdio) error {
+	s, err := c.load(ctx, std)
+	if err != nil {
+		return err
+	}
+	out := ctxWriter{ctx, std.Out}
+	if c.Rank == nil {
+		width := c.Width
+		if width <= 0 {
+			width = std.width()
+		}
+		return emit.Rounds(out, s, emit.RoundsOptions{Width: width, Color: std.color(), ASCII: c.ASCII, Lost: c.Lost})
+	}
+	if *c.Rank < 0 || *c.Rank >= s.Ranks {
+		return fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, s.Ranks-1)
+	}
+	return emit.Explain(out, s, *c.Rank)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// maxSize is the largest number of rules and actions that are built: about
+// four gigabytes.
+const maxSize = 1 << 25
+
+// sourceArgs name a schedule: an algorithm and its parameters, or a file.
+type sourceArgs struct {
+	Source string     `arg:"" name:"algorithm|file" help:"Name of an algorithm, or a file with a schedule (- for standard input)."`
+	Ranks  *rankRange `short:"p" placeholder:"P" help:"Number of ranks; needed with an algorithm."`
+	paramFlags
+}
+
+// load returns the one schedule that the arguments name.
+func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) {
+	if a.isFile() {
+		return a.read(ctx, std)
+	}
+	p, err := a.params(a.Source)
+	if err != nil {
+		return nil, err
+	}
+	if a.Ranks == nil {
+		return nil, fmt.Errorf("--ranks: needed for %s, such as -p 8", a.Source)
+	}
+	if p.Ranks, err = a.Ranks.one(); err != nil {
+		return nil, err
+	}
+	spec, err := newSpec(a.Source, p)
+	if err != nil {
+		return nil, err
+	}
+	return await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
+}
+
+// newSpec returns the algorithm with its parameters checked, its size too.
+func newSpec(name string, p schedule.Params) (*schedule.Spec, error) {
+	spec, err := schedule.New(name, p)
+	if err != nil {
+		return nil, flagError(err)
+	}
+	rules, actions := spec.Size()
+	full := spec.Params()
+	if slots := int64(full.Ranks) * int64(full.Chunks); max(rules, actions, slots/2) > maxSize {
+		return nil, fmt.Errorf("--ranks=%d: %s with %d chunks has %d rules and %d transfers, more than %d are not built",
+			full.Ranks, name, full.Chunks, rules, actions, maxSize)
+	}
+	return spec, nil
+}
+
+// isFile reports whether the source is a file: it has no algorithm's name and
+// it exists or is called like one.
+func (a *sourceArgs) isFile() bool {
+	named := func(alg schedule.Algorithm) bool { return alg.Name == a.Source }
+	if slices.ContainsFunc(schedule.Algorithms(), named) {
+		return false
+	}
+	switch filepath.Ext(a.Source) {
+	case ".json", ".txt":
+		return true
+	}
+	if a.Source == "-" {
+		return true
+	}
+	info, err := os.Stat(a.Source)
+	return err == nil && !info.IsDir()
+}
+
+// read reads the schedule of a file, which has its parameters in it.
+func (a *sourceArgs) read(ctx context.Context, std stdio) (*ir.Schedule, error) {
+	if a.Ranks != nil {
+		return nil, fmt.Errorf("--ranks: %s has its own", a.Source)
+	}
+	if flags := a.list(); len(flags) > 0 {
+		return nil, fmt.Errorf("--%s: %s has its own parameters", flags[0].name, a.Source)
+	}
+	if a.Source == "-" {
+		return await(ctx, func() (*ir.Schedule, error) { return parse(std.In, "standard input") })
+	}
+	f, err := os.Open(a.Source)
+	if err != nil {
+		return nil, err
+	}
+	return await(ctx, func() (*ir.Schedule, error) {
+		defer f.Close() // read only: nothing to lose
+		return parse(f, a.Source)
+	})
+}
+
+// parse reads a schedule in the form that its first byte tells.
+func parse(r io.Reader, name string) (*ir.Schedule, error) {
+	buf := bufio.NewReader(r)
+	read := ir.ParseText
+	if looksLikeJSON(buf) {
+		read = ir.ParseJSON
+	}
+	s, err := read(buf)
+	var at *ir.ParseError
+	if errors.As(err, &at) {
+		return nil, fmt.Errorf("%s:%d:%d: %s", name, at.Line, at.Col, reason(at))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// reason is what the error says beside the line.
+func reason(e *ir.ParseError) string {
+	if e.Path != "" {
+		return e.Path + ": " + e.Msg
+	}
+	return e.Msg
+}
+
+func looksLikeJSON(r *bufio.Reader) bool {
+	const blanks = 64 // before the first brace
+	head, err := r.Peek(1)
+	for n := 2; err == nil && n <= blanks && isBlank(head[len(head)-1]); n++ {
+		head, err = r.Peek(n)
+	}
+	return len(head) > 0 && (head[len(head)-1] == '{' || head[len(head)-1] == '[')
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// verifyCmd is the verb verify.
+type verifyCmd struct {
+	sourceArgs
+	AllRoots bool     `help:"Prove every root or origin."`
+	Check    []string `placeholder:"NAME" help:"Run only these checks (${checks})."`
+	JSON     bool     `name:"json" help:"Print one object per schedule and line."`
+}
+
+// Help is the long help text.
+func (verifyCmd) Help() string {
+	var b strings.Builder
+	b.WriteString("With a range, -p 1..64, every number of ranks is proved. Checks:\n\n")
+	for _, c := range verify.Checks() {
+		fmt.Fprintf(&b, "  %-11s %s\n", c.Name, c.Summary)
+	}
+	b.WriteString("\nWhat fails is shown with a counterexample, and the exit code is 1.\n\n")
+	b.WriteString("Example: schedgen verify barrier/dissemination -p 1..64 --degree 2")
+	return b.String()
+}
+
+func checkNames() []string {
+	var names []string
+	for _, c := range verify.Checks() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Run proves what the arguments name and prints the outcome.
+func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
+	for _, name := range c.Check {
+		if err := oneOf("check", name, checkNames()); err != nil {
+			return err
+		}
+	}
+	jobs, err := c.jobs(ctx, std)
+	if err != nil {
+		return err
+	}
+	out := c.printer(std, jobs.len())
+	bar := newProgress(std, jobs.len())
+	failed := 0
+	for job := range jobs.all() {
+		report, err := await(ctx, func() (*verify.Report, error) { return c.prove(job) })
+		bar.clear()
+		if err != nil {
+			return err
+		}
+		if report.Err() != nil {
+			failed++
+		}
+		if err := out.report(report); err != nil {
+			return err
+		}
+		bar.advance()
+	}
+	bar.clear()
+	return c.finish(out, failed, jobs.len())
+}
+
+func (c *verifyCmd) prove(build func() (*ir.Schedule, error)) (*verify.Report, error) {
+	s, err := build()
+	if err != nil {
+		return nil, err
+	}
+	return verify.Run(s, c.Check...)
+}
+
+func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {
+	if err := out.close(failed, total); err != nil {
+		return err
+	}
+	switch {
+	case failed == 0:
+		return nil
+	case total == 1:
+		return &noError{"not verified"}
+	}
+	return &noError{fmt.Sprintf("%d of %d schedules not verified", failed, total)}
+}
+
+// jobs returns the schedules to be proved.
+func (c *verifyCmd) jobs(ctx context.Context, std stdio) (*jobs, error) {
+	if c.isFile() {
+		if c.AllRoots {
+			return nil, fmt.Errorf("--all-roots: %s has its own root", c.Source)
+		}
+		s, err := c.read(ctx, std)
+		return &jobs{file: s}, err
+	}
+	p, err := c.params(c.Source)
+	if err != nil {
+		return nil, err
+	}
+	if c.Ranks == nil {
+		return nil, fmt.Errorf("--ranks: needed for %s, such as -p 8 or -p 1..64", c.Source)
+	}
+	j := &jobs{name: c.Source, params: p, ranks: *c.Ranks}
+	if j.allRoots, err = c.everyRoot(); err != nil {
+		return nil, err
+	}
+	return j, j.check()
+}
+
+// everyRoot reports whether all roots are to be proved: on demand, and for a
+// rootless algorithm unless one is given.
+func (c *verifyCmd) everyRoot() (bool, error) {
+	alg, err := algorithm(c.Source)
+	rooted := c.Root != nil || c.Origin != nil
+	switch {
+	case err != nil:
+		return false, err
+	case c.AllRoots && rooted:
+		return false, errors.New("--all-roots: not with --root or --origin")
+	case c.AllRoots && !takes(&alg, "root"):
+		return false, fmt.Errorf("--all-roots: %s has no root", c.Source)
+	}
+	return c.AllRoots || alg.Collective == schedule.Anycast && !rooted, nil
+}
