@@ -33,14 +33,13 @@ func lanes(t *run, o RoundsOptions) ([]row, string) {
 	if margin+(ranks-1)*minPitch+rightLabel > o.Width {
 		return nil, fmt.Sprintf("%s do not fit in %d columns", count(ranks, "rank"), o.Width)
 	}
-	if len(t.transfers) > maxLines*ranks {
-		return nil, fmt.Sprintf("%s are too many to draw", count(len(t.transfers), "transfer"))
+	if t.rounds > maxLines || len(t.transfers) > maxTransfers {
+		return nil, fmt.Sprintf("%s in %s are too many to draw", count(len(t.transfers), "transfer"), count(t.rounds, "round"))
 	}
 	rounds := starsByRound(t)
 	sh := newSheet(t, o, longestLabel(rounds))
-	sh.draw(rounds)
-	if len(sh.rows) > maxLines {
-		return nil, fmt.Sprintf("the drawing would have %d lines", len(sh.rows))
+	if !sh.draw(rounds) {
+		return nil, fmt.Sprintf("a drawing would have more than %d lines", maxLines)
 	}
 	return sh.rows, ""
 }
@@ -77,36 +76,51 @@ func newSheet(t *run, o RoundsOptions, label int) *sheet {
 	sh := &sheet{run: t, width: o.Width}
 	fits := (o.Width - margin - 2) / gaps
 	if need := label + 5; fits >= need {
-		sh.inline, sh.pitch = true, min(fits, max(need, maxPitch))
+		sh.inline, sh.pitch = true, min(fits, max(need+1, maxPitch))
 		return sh
 	}
 	sh.pitch = max(minPitch, min((o.Width-margin-rightLabel)/gaps, maxPitch))
 	return sh
 }
 
-func (sh *sheet) draw(rounds [][]star) {
+// draw draws the rounds. It gives up and returns false where they take more
+// than maxLines.
+func (sh *sheet) draw(rounds [][]star) bool {
+	packed, crowded := sh.pack(rounds)
 	sh.ranksRow()
-	var packed [][][]star
-	crowded := false
-	for _, round := range rounds {
-		packed = append(packed, pack(round, !sh.inline))
-		crowded = crowded || len(packed[len(packed)-1]) > 1
-	}
 	for i, lines := range packed {
 		if crowded {
 			sh.rows = append(sh.rows, sh.laneRow())
 		}
-		for j, line := range lines {
-			r := sh.line(line)
-			if j == 0 {
-				r.text(0, fmt.Sprintf("%5d", i+1), bold)
-			}
-			sh.rows = append(sh.rows, r)
+		sh.round(i+1, lines)
+		if len(sh.rows) > maxLines {
+			return false
 		}
 	}
 	sh.rows = append(sh.rows, sh.laneRow())
 	sh.doneRow()
 	sh.rows = append(append(sh.rows, nil), wrap("done: the round after which a rank's call returns", sh.width, dim)...)
+	return true
+}
+
+// pack packs every round; crowded says that one takes more than a line.
+func (sh *sheet) pack(rounds [][]star) (packed [][][]star, crowded bool) {
+	for _, round := range rounds {
+		lines := pack(round, !sh.inline)
+		packed = append(packed, lines)
+		crowded = crowded || len(lines) > 1
+	}
+	return packed, crowded
+}
+
+func (sh *sheet) round(number int, lines [][]star) {
+	for i, line := range lines {
+		r := sh.line(line)
+		if i == 0 {
+			r.text(0, fmt.Sprintf("%5d", number), bold)
+		}
+		sh.rows = append(sh.rows, r)
+	}
 }
 
 func (sh *sheet) lane(rank int) int { return margin + rank*sh.pitch }

@@ -18,8 +18,12 @@ type RoundsOptions struct {
 	Lost  bool // draw the run in which every multicast is lost and repaired
 }
 
-// maxLines is how long a drawing may be; what is longer is summed up.
-const maxLines = 400
+// What is beyond these is summed up: the lines of a drawing, and the transfers
+// that it is made from.
+const (
+	maxLines     = 400
+	maxTransfers = 1 << 20
+)
 
 // Rounds draws s for a terminal: ranks across, rounds down, an arrow for every
 // transfer. A schedule that does not fit in the width, or in a few hundred
@@ -57,7 +61,7 @@ func drawing(t *run, o RoundsOptions) string {
 
 // toASCII maps every character of a drawing to a likeness of one column.
 var toASCII = strings.NewReplacer("│", "|", "├", "|", "┤", "|", "╞", "|", "╡", "|",
-	"─", "-", "═", "=", "╌", ".", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", ",", "→", "->")
+	"─", "-", "═", "=", "╌", ".", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", "-", "→", "->")
 
 // title says what is drawn.
 func title(t *run, o RoundsOptions) []row {

@@ -40,6 +40,40 @@ func TestWhatDoesNotFitIsSummedUp(t *testing.T) {
 	require.Contains(t, drawn(t, chain(100), RoundsOptions{Width: 400}), "●")
 }
 
+// pingPong returns a barrier in which two ranks of three take turns.
+func pingPong(rounds int) *ir.Schedule {
+	s := &ir.Schedule{Header: ir.Header{Collective: "barrier", Algorithm: "ping-pong", Ranks: 3}}
+	s.Programs = []ir.Program{{Rank: 0, Signals: rounds}, {Rank: 1, Signals: rounds}, {Rank: 2}}
+	when := ir.Enter
+	for i := range rounds {
+		p := &s.Programs[i%2]
+		p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{when}, Do: []ir.Action{ir.PutTo(ir.Signal(i), (i+1)%2)}})
+		when = ir.Signal(i)
+	}
+	return s
+}
+
+func TestWhatIsTooLongIsSummedUp(t *testing.T) {
+	require.Contains(t, drawn(t, pingPong(maxLines/2), RoundsOptions{}), "●")
+	got := drawn(t, pingPong(maxLines+1), RoundsOptions{})
+	require.NotContains(t, got, "●")
+	require.Contains(t, got, "too many to draw")
+	require.Contains(t, got, "  2  1 put      s1          +2 ")
+	require.Contains(t, got, "… and 344 rounds more")
+	require.Less(t, strings.Count(got, "\n"), maxSummary+10)
+}
+
+// TestManyTransfersOnFewLines draws thousands of chunks as one arrow.
+func TestManyTransfersOnFewLines(t *testing.T) {
+	s := chain(2)
+	s.Chunks = 10 * maxLines
+	s.Programs[0].Rules[0].Do = nil
+	for k := range s.Chunks {
+		s.Programs[0].Rules[0].Do = append(s.Programs[0].Rules[0].Do, ir.PutTo(ir.Chunk(k), 1))
+	}
+	require.Contains(t, drawn(t, s, RoundsOptions{}), " c0-3999 ")
+}
+
 func TestLinesKeepToTheWidth(t *testing.T) {
 	for _, ranks := range []int{1, 2, 8, 16, 21, 22, 23, 300} {
 		for _, width := range []int{40, 80, 132} {

@@ -10,8 +10,8 @@ import (
 // showCmd is the verb show.
 type showCmd struct {
 	sourceArgs
-	Rank  *int `placeholder:"R" help:"Tell the program of rank R in sentences."`
-	Lost  bool `help:"Draw the run in which every multicast is lost and repaired."`
+	Rank  *int `xor:"what" placeholder:"R" help:"Tell the program of rank R in sentences."`
+	Lost  bool `xor:"what" help:"Draw the run in which every multicast is lost and repaired."`
 	Width int  `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
 	ASCII bool `name:"ascii" help:"Use no characters beyond ASCII."`
 }

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// invoke runs a command line in this process.
+func invoke(ctx context.Context, in io.Reader, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(ctx, args, stdio{In: in, Out: &out, Err: &err, Getenv: func(string) string { return "" }})
+	return code, out.String(), err.String()
+}
+
+func TestInterruptWhileReading(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, w := io.Pipe() // nobody ever writes
+	defer w.Close()
+	read := make(chan struct{})
+	go func() {
+		<-read
+		cancel()
+	}()
+	tell := sync.OnceFunc(func() { close(read) })
+	code, stdout, stderr := invoke(ctx, signalling{in, tell}, "verify", "-")
+	require.Equal(t, exitInterrupted, code)
+	require.Empty(t, stdout)
+	require.Equal(t, "schedgen: interrupted\n", stderr)
+}
+
+// signalling is a reader that tells when it is first read.
+type signalling struct {
+	io.Reader
+	tell func()
+}
+
+func (s signalling) Read(p []byte) (int, error) {
+	s.tell()
+	return s.Reader.Read(p)
+}
+
+func TestInterruptWhilePrinting(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var stderr bytes.Buffer
+	out := writeFunc(func(p []byte) (int, error) { cancel(); return len(p), nil })
+	code := run(ctx, []string{"verify", "bcast/chain", "-p", "1..100000"},
+		stdio{Out: out, Err: &stderr, Getenv: os.Getenv})
+	require.Equal(t, exitInterrupted, code)
+	require.Equal(t, "schedgen: interrupted\n", stderr.String())
+}
+
+type writeFunc func([]byte) (int, error)
+
+func (f writeFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	full := writeFunc(func([]byte) (int, error) { return 0, errors.New("disk full") })
+	for _, args := range [][]string{
+		{"list"}, {"list", "--json"}, {"show", "bcast/chain", "-p", "4"}, {"show", "bcast/chain", "-p", "4", "--rank", "1"},
+		{"emit", "bcast/chain", "-p", "4"}, {"emit", "bcast/chain", "-p", "4", "-f", "dot"},
+		{"verify", "bcast/chain", "-p", "4"}, {"verify", "bcast/chain", "-p", "1..4"}, {"verify", "bcast/chain", "-p", "4", "--json"},
+		{"cost", "bcast/chain", "-p", "4"}, {"cost", "bcast/chain", "-p", "4", "--json"}, {"cost", "bcast/chain", "-p", "4", "--per-rank"},
+	} {
+		var stderr bytes.Buffer
+		code := run(t.Context(), args, stdio{Out: full, Err: &stderr, Getenv: os.Getenv})
+		require.Equal(t, exitBad, code, args)
+		require.Contains(t, stderr.String(), "disk full", args)
+	}
+}
+
+// TestEmittedFilesVerify takes every algorithm through both forms and back.
+func TestEmittedFilesVerify(t *testing.T) {
+	for _, a := range schedule.Algorithms() {
+		for _, format := range []string{"text", "json"} {
+			file := filepath.Join(t.TempDir(), "schedule") // the form is told by the first byte
+			code, _, stderr := invoke(t.Context(), nil, "emit", a.Name, "-p", "7", "--format", format, "-o", file)
+			require.Zero(t, code, stderr)
+			code, stdout, stderr := invoke(t.Context(), nil, "verify", file)
+			require.Zero(t, code, "%s: %s%s", a.Name, stdout, stderr)
+			require.Contains(t, stdout, "\nverified\n")
+			require.Contains(t, stdout, a.Name+" ranks=7 ")
+		}
+	}
+}
+
+// TestEveryParameterHasAFlag sets each parameter that an algorithm takes.
+func TestEveryParameterHasAFlag(t *testing.T) {
+	for _, a := range schedule.Algorithms() {
+		args := []string{"emit", a.Name, "-p", "9", "--format", "json"}
+		for _, p := range a.Params {
+			args = append(args, "--"+p, "3")
+		}
+		code, stdout, stderr := invoke(t.Context(), nil, args...)
+		require.Zero(t, code, "%s: %s", a.Name, stderr)
+		for _, p := range a.Params {
+			require.Contains(t, stdout, `"`+strings.Replace(p, "origin", "root", 1)+`":3`, a.Name)
+		}
+	}
+}
+
+func TestFailedWriteLeavesTheOldFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "out")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o640))
+	cause := errors.New("no more")
+	err := writeFile(file, func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Repeat("new", 10_000))
+		return errors.Join(err, cause)
+	})
+	require.ErrorIs(t, err, cause)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	old, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(old))
+}
+
+func TestReplacedFileKeepsItsMode(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
+	require.NoError(t, os.Chmod(file, 0o604))
+	require.NoError(t, writeFile(file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t)) }))
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o604), info.Mode())
+}
+
+func tiny(t *testing.T) *ir.Schedule {
+	t.Helper()
+	spec, err := schedule.New("bcast/chain", schedule.Params{Ranks: 2})
+	require.NoError(t, err)
+	return spec.Schedule()
+}
+
+// TestColorOnlyOnTerminals: a regular file is none, nor is a buffer.
+func TestColorOnlyOnTerminals(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer f.Close()
+	require.False(t, stdio{Out: f, Getenv: os.Getenv}.color())
+	require.False(t, stdio{Out: &bytes.Buffer{}, Getenv: os.Getenv}.color())
+	require.Equal(t, defaultWidth, stdio{Out: f, Getenv: os.Getenv}.width())
+}
+
+func TestVersionLine(t *testing.T) {
+	info := &debug.BuildInfo{
+		GoVersion: "go1.26.8",
+		Main:      debug.Module{Version: "v1.2.3"},
+		Settings:  []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}},
+	}
+	require.Equal(t, "schedgen v1.2.3 abc (modified) go1.26.8", versionLine(info))
+	require.Equal(t, "schedgen (unknown) ", versionLine(&debug.BuildInfo{}))
+}
+
+func TestRangeOfRanks(t *testing.T) {
+	for text, want := range map[string]rankRange{"8": {8, 8}, "1..64": {1, 64}, "7..7": {7, 7}} {
+		var got rankRange
+		require.NoError(t, got.UnmarshalText([]byte(text)), text)
+		require.Equal(t, want, got)
+	}
+	for _, text := range []string{"", "..", "1..", "..4", "0", "-1", "0..4", "4..1", "1...4", "1..2..3", "1-4", "x", "99999999999999999999"} {
+		require.Error(t, new(rankRange).UnmarshalText([]byte(text)), text)
+	}
+}
+
+func TestJobsCountWhatTheyYield(t *testing.T) {
+	for _, j := range []*jobs{
+		{file: tiny(t)},
+		{name: "bcast/chain", ranks: rankRange{3, 3}},
+		{name: "bcast/chain", ranks: rankRange{2, 9}},
+		{name: "bcast/chain", ranks: rankRange{2, 9}, allRoots: true},
+		{name: "anycast/circulant", ranks: rankRange{1, 1}, allRoots: true},
+	} {
+		n := 0
+		seen := map[[2]int]bool{}
+		for build := range j.all() {
+			s, err := build()
+			require.NoError(t, err)
+			require.False(t, seen[[2]int{s.Ranks, s.Root}])
+			seen[[2]int{s.Ranks, s.Root}] = true
+			n++
+		}
+		require.Equal(t, n, j.len())
+	}
+}
