@@ -67,7 +67,7 @@ func grid(alg *Algorithm, ranks int) []Params {
 		p := Params{Ranks: ranks, Root: root}
 		out = append(out, p)
 		if alg.Collective == Bcast {
-			chunks := []int{1, 2, 3, 5, ranks, ranks + 2}
+			chunks := []int{1, 2, 3, 5, min(ranks, 9), min(ranks+2, 11)}
 			hosts := []int{1, 2, (ranks + 2) / 3, max(1, ranks-1), ranks}
 			p.Chunks = chunks[(ranks+root)%len(chunks)]
 			out = append(out, p)
