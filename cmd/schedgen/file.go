@@ -51,7 +51,11 @@ func createBeside(name string) (*os.File, error) {
 	mode := os.FileMode(0o666)
 	old, statErr := os.Stat(name)
 	f, err := os.OpenFile(fmt.Sprintf("%s.%016x.tmp", name, rand.Uint64()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil || statErr != nil {
+	var cause *os.PathError
+	switch {
+	case errors.As(err, &cause):
+		return nil, fmt.Errorf("%s: %w", name, cause.Err) // not the name of the new file
+	case err != nil || statErr != nil:
 		return f, err
 	}
 	if err := f.Chmod(old.Mode().Perm()); err != nil {

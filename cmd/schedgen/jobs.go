@@ -18,15 +18,15 @@ type jobs struct {
 	allRoots bool
 }
 
-// check returns the error of the first schedule that cannot be built. Sizes
-// grow with the number of ranks, so that of the last one speaks for all.
+// check returns the error of a schedule that cannot be built. Ranks bound roots
+// and hosts, and sizes grow with them, so the ends of the range speak for all.
 func (j *jobs) check() error {
 	p := j.params
-	for p.Ranks = j.ranks.lo; p.Ranks < j.ranks.hi; p.Ranks++ {
-		if _, err := schedule.New(j.name, p); err != nil {
-			return flagError(err)
-		}
+	p.Ranks = j.ranks.lo
+	if _, err := newSpec(j.name, p); err != nil {
+		return err
 	}
+	p.Ranks = j.ranks.hi
 	_, err := newSpec(j.name, p)
 	return err
 }

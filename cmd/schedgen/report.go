@@ -46,8 +46,8 @@ func paramWords(h *ir.Header) []string {
 	return out
 }
 
-// outcome is the word for a check's result.
-func outcome(r *verify.Result) string {
+// checkWord is the word for a check's result.
+func checkWord(r *verify.Result) string {
 	switch {
 	case !r.Applies:
 		return "n.a."
@@ -82,7 +82,7 @@ func (p *checkPrinter) report(r *verify.Report) error {
 // checkLines is a line with the outcome and, if need be, one with the
 // counterexample.
 func checkLines(r *verify.Result) string {
-	line := strings.TrimRight(fmt.Sprintf("  %-11s %-4s  %s", r.Check, outcome(r), r.Note), " ") + "\n"
+	line := strings.TrimRight(fmt.Sprintf("  %-11s %-4s  %s", r.Check, checkWord(r), r.Note), " ") + "\n"
 	if r.Err != nil {
 		line += "      " + counterexample(r.Err) + "\n"
 	}
@@ -179,7 +179,7 @@ func (p *objectPrinter) report(r *verify.Report) error {
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		check := checkObject{Check: res.Check, Result: outcome(res), Note: res.Note}
+		check := checkObject{Check: res.Check, Result: checkWord(res), Note: res.Note}
 		if res.Err != nil {
 			check.Counterexample = counterexample(res.Err)
 		}

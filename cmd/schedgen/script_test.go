@@ -22,7 +22,11 @@ func TestMain(m *testing.M) {
 // output.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:           filepath.Join("testdata", "script"),
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second a process under the race detector
+			return nil
+		},
 		UpdateScripts: os.Getenv("SCHEDGEN_UPDATE") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
