@@ -18,7 +18,9 @@ var errIrregular = errors.New("the schedule is too large and irregular to be dec
 // set before it, whatever is lost and in whatever order the rest arrives.
 //
 // A rule needs what any slot of its When needs (AND, union); a slot needs what
-// all rules that can set it need (OR, intersection), and itself. That is the
+// all rules that can set it need (OR, intersection), and itself. In a broadcast
+// a rank acts only once it has entered, since its buffer is where chunks come
+// from and go; the rules of a barrier are taken literally. That is the
 // greatest solution of these equations over all that can happen at all,
 // found by starting from "everything" and visiting each rule in the order in
 // which rules can fire, again only where a later writer of a slot made a set
@@ -27,24 +29,23 @@ var errIrregular = errors.New("the schedule is too large and irregular to be dec
 // Repairs count as writers whatever their Unless says, so an answer errs, if at
 // all, towards needing less.
 type must struct {
-	sub     *subject
-	marks   *marks
-	window  run     // the marks that count
-	entered bool    // a rank acts only once it has entered
-	sets    []runs  // the distinct sets; the first is empty
-	slots   []int32 // by slot number: its set, -1: not reached
-	rules   []int32 // by rule number: its set, -1: not reached
-	again   []int32 // rules to visit once more
-	total   int     // runs in all sets
-	limit   int     // of total
-	buf     [2]runs
+	sub    *subject
+	marks  *marks
+	window run     // the marks that count
+	sets   []runs  // the distinct sets; the first is empty
+	slots  []int32 // by slot number: its set, -1: not reached
+	rules  []int32 // by rule number: its set, -1: not reached
+	again  []int32 // rules to visit once more
+	total  int     // runs in all sets
+	limit  int     // of total
+	buf    [2]runs
 }
 
 // eachWindow computes the must-analysis for the marks in lo … hi-1 and hands it
 // to check; where the sets would take too much memory it does so for one half
 // of the marks after the other.
 func eachWindow(sub *subject, m *marks, lo, hi, limit int, check func(*must) error) error {
-	a := newMust(sub, m, run{int32(lo), int32(hi)}, false)
+	a := newMust(sub, m, run{int32(lo), int32(hi)})
 	a.limit = limit
 	if a.solve() {
 		return check(a)
@@ -59,8 +60,8 @@ func eachWindow(sub *subject, m *marks, lo, hi, limit int, check func(*must) err
 	return eachWindow(sub, m, mid, hi, limit, check)
 }
 
-func newMust(sub *subject, m *marks, window run, entered bool) *must {
-	a := &must{sub: sub, marks: m, window: window, entered: entered, sets: []runs{nil}, limit: maxRuns,
+func newMust(sub *subject, m *marks, window run) *must {
+	a := &must{sub: sub, marks: m, window: window, sets: []runs{nil}, limit: maxRuns,
 		slots: make([]int32, sub.layout.Slots()), rules: make([]int32, sub.layout.Rules())}
 	for i := range a.slots {
 		a.slots[i] = -1
@@ -73,11 +74,7 @@ func newMust(sub *subject, m *marks, window run, entered bool) *must {
 
 // solve reports false if the sets grow beyond the limit.
 func (a *must) solve() bool {
-	for id, round := range a.sub.may.Slots() {
-		if round >= 0 && a.sub.may.Cause(id) < 0 {
-			a.slots[id] = a.with(0, id)
-		}
-	}
+	a.begin()
 	for _, rule := range a.sub.may.Fired() {
 		if a.visit(int(rule)); a.total > a.limit {
 			return false
@@ -94,12 +91,29 @@ func (a *must) solve() bool {
 	return true
 }
 
+// begin gives their sets to the slots that are set from the beginning: enter of
+// every rank, and with that of the root its chunks.
+func (a *must) begin() {
+	for rank := range a.sub.s.Programs {
+		enter := a.sub.layout.Slot(rank, ir.Enter)
+		a.slots[enter] = a.with(0, enter)
+	}
+	root, set := a.sub.s.Root, a.slots[a.sub.layout.Slot(a.sub.s.Root, ir.Enter)]
+	for k := range a.sub.s.Chunks {
+		set = a.with(set, a.sub.layout.Slot(root, ir.Chunk(k)))
+	}
+	for k := range a.sub.s.Chunks {
+		a.slots[a.sub.layout.Slot(root, ir.Chunk(k))] = set
+	}
+	a.slots[a.sub.layout.Slot(root, ir.Enter)] = set
+}
+
 // visit recomputes what a rule needs and tells the slots that it sets.
 func (a *must) visit(id int) {
 	rank, i := a.sub.layout.RuleOf(id)
 	r := &a.sub.s.Programs[rank].Rules[i]
 	set := a.of(rank, r.When)
-	if a.entered {
+	if moves(a.sub.s) {
 		set = a.merge(set, a.slots[a.sub.layout.Slot(rank, ir.Enter)])
 	}
 	if old := a.rules[id]; old >= 0 && slices.Equal(a.sets[old], a.sets[set]) {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
@@ -20,8 +21,8 @@ import (
 //
 // A flag at the receiver has no flow control (paper 003, section 4.2): an
 // unbounded run-ahead over it is a fault. Chunks go through a transport that
-// holds the sender back. In a broadcast a rank acts only once it has entered,
-// since its buffer is where chunks go; in a barrier rules are taken literally.
+// holds the sender back. Where a chunk has several writers the bound may come out
+// larger than it is, since only what all of them need is counted.
 var reuse = Check{
 	Name:    "reuse",
 	Summary: "back to back, no flag of an operation is set before that of an earlier one is consumed; the run-ahead bound",
@@ -39,24 +40,36 @@ type runAhead struct {
 }
 
 func proveReuse(sub *subject) (string, error) {
-	a := newMust(sub, enterMarks(sub), run{0, int32(sub.s.Ranks)}, moves(sub.s))
-	if !a.solve() {
+	ahead, err := aheadOf(sub)
+	if errors.Is(err, errIrregular) {
 		return reuseOfBarrier(sub)
+	}
+	if err != nil {
+		return "", err
+	}
+	return ahead.note(), nil
+}
+
+// aheadOf looks at everything that rules set if no repair is made.
+func aheadOf(sub *subject) (*runAhead, error) {
+	a := newMust(sub, enterMarks(sub), run{0, int32(sub.s.Ranks)})
+	if !a.solve() {
+		return nil, errIrregular
 	}
 	known, ok := newUnionTree(knownAtReturn(a), maxRuns)
 	if !ok {
-		return reuseOfBarrier(sub)
+		return nil, errIrregular
 	}
 	ahead := &runAhead{sub: sub, must: a, known: known}
 	for _, id := range sub.may.Fired() {
 		rank, i := sub.layout.RuleOf(int(id))
 		if r := &sub.s.Programs[rank].Rules[i]; !r.IsRepair() && !sub.awaitsRequest(rank, r) {
 			if err := ahead.rule(rank, r, a.sets[a.rules[id]]); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 	}
-	return ahead.note(), nil
+	return ahead, nil
 }
 
 // reuseOfBarrier decides where the sets do not fit in memory: after a barrier

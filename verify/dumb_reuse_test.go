@@ -1,0 +1,196 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// moment is a place in one of several operations run back to back.
+type moment struct {
+	Place
+	op int
+}
+
+// backToBack returns what can be set in so many operations if one moment never
+// comes. A rank enters the next operation once it has returned from the last.
+func backToBack(s *ir.Schedule, ops int, never moment) (set map[moment]bool, fired func(rank int, r *ir.Rule, op int) bool) {
+	set = map[moment]bool{}
+	all := func(rank int, slots []ir.Slot, op int) bool {
+		for _, slot := range slots {
+			if !set[moment{place(rank, slot), op}] {
+				return false
+			}
+		}
+		return true
+	}
+	fired = func(rank int, r *ir.Rule, op int) bool {
+		entered := s.Collective == "barrier" || set[moment{place(rank, ir.Enter), op}]
+		return entered && all(rank, r.When, op)
+	}
+	for before := -1; len(set) > before; {
+		before = len(set)
+		add := func(m moment) {
+			if m != never {
+				set[m] = true
+			}
+		}
+		for op := range ops {
+			for rank, p := range s.Programs {
+				enter := moment{place(rank, ir.Enter), op}
+				if op == 0 || set[moment{enter.Place, op - 1}] && all(rank, p.Done, op-1) {
+					add(enter)
+				}
+				for k := 0; k < s.Chunks && rank == s.Root && set[enter]; k++ {
+					add(moment{place(rank, ir.Chunk(k)), op})
+				}
+				for i := range p.Rules {
+					if !fired(rank, &p.Rules[i], op) {
+						continue
+					}
+					for _, send := range sends(s, rank, &p.Rules[i]) {
+						add(moment{send, op})
+					}
+				}
+			}
+		}
+	}
+	return set, fired
+}
+
+// sends returns every place that a rule sets.
+func sends(s *ir.Schedule, rank int, r *ir.Rule) []Place {
+	var places []Place
+	for _, a := range r.Do {
+		for to := range s.Programs {
+			if a.Op == ir.Put && int(a.To) == to || a.Op == ir.Mcast && to != rank {
+				places = append(places, place(to, a.Slot))
+			}
+		}
+	}
+	return places
+}
+
+// dumbLead returns the largest number of operations that any plain rule can be
+// ahead of a rank that it sets a chunk, or a signal, of. Bounded leads are below
+// the number of ranks.
+func dumbLead(s *ir.Schedule) (chunks, signals int) {
+	last := s.Ranks
+	request := newDumb(s).request
+	for b := range s.Programs {
+		for j := last + 1; j >= 0; j-- {
+			_, fired := backToBack(s, last+1, moment{place(b, ir.Enter), j})
+			for a, p := range s.Programs {
+				for i := range p.Rules {
+					r := &p.Rules[i]
+					if r.IsRepair() || awaits(a, r, request) || !fired(a, r, last) {
+						continue
+					}
+					for _, to := range sends(s, a, r) {
+						switch {
+						case to.Rank != b:
+						case to.Slot.Kind() == ir.KindChunk:
+							chunks = max(chunks, last-(j-1))
+						default:
+							signals = max(signals, last-(j-1))
+						}
+					}
+				}
+			}
+		}
+	}
+	return chunks, signals
+}
+
+func awaits(rank int, r *ir.Rule, request map[Place]bool) bool {
+	for _, w := range r.When {
+		if request[place(rank, w)] {
+			return true
+		}
+	}
+	return false
+}
+
+// compareReuse holds the run-ahead of both against each other. Where chunks have
+// several writers the clever one may say more than there is.
+func compareReuse(t *testing.T, s *ir.Schedule, label string) (bound int, refuted bool) {
+	sub, err := newSubject(s)
+	require.NoError(t, err)
+	if _, err := proveWellformed(sub); err != nil {
+		return 0, false
+	}
+	if _, err := proveDeadlock(sub); err != nil {
+		return 0, false
+	}
+	chunks, signals := dumbLead(s)
+	ahead, err := aheadOf(sub)
+	exact := !sub.mcasts && !sub.repairs
+	label = fmt.Sprintf("%s: chunks %d, signals %d ahead; clever: %+v %v\n%s", label, chunks, signals, ahead, err, text(t, s))
+	if signals >= s.Ranks || exact && err != nil {
+		requireCounterexample(t, err, label)
+		require.GreaterOrEqual(t, signals, s.Ranks, label)
+		return 0, true
+	}
+	if err != nil {
+		return 0, true
+	}
+	if chunks >= s.Ranks {
+		require.NotNil(t, ahead.flow, label)
+		return 0, false
+	}
+	require.GreaterOrEqual(t, ahead.bound, max(chunks, signals), label)
+	if exact {
+		require.Nil(t, ahead.flow, label)
+		require.Equal(t, ahead.bound, max(chunks, signals), label)
+	}
+	return ahead.bound, false
+}
+
+func TestRunAheadAgreesWithUnrolling(t *testing.T) {
+	good := tiny(t)
+	for _, s := range good {
+		_, refuted := compareReuse(t, s, s.Name())
+		require.False(t, refuted)
+	}
+	refuted, bounds := 0, map[int]int{}
+	for seed := range uint64(10000) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		s, changes := mutate(withReplies(good[rnd.IntN(len(good))], rnd), rnd)
+		if ir.Validate(s) != nil || s.Ranks > 4 {
+			continue
+		}
+		bound, no := compareReuse(t, s, fmt.Sprintf("seed %d: %s", seed, strings.Join(changes, ", ")))
+		if no {
+			refuted++
+		} else {
+			bounds[bound]++
+		}
+	}
+	t.Logf("%d refuted; others by bound: %v", refuted, bounds)
+	require.Greater(t, refuted, 100)
+	for b := range 3 {
+		require.NotZero(t, bounds[b], "run-ahead of %d", b)
+	}
+}
+
+// withReplies returns s with some signals more, each from a rank that has
+// entered to one that awaits it before it returns: knowledge of every kind.
+func withReplies(s *ir.Schedule, rnd *rand.Rand) *ir.Schedule {
+	s = clone(s)
+	for range rnd.IntN(4) {
+		a, b := rnd.IntN(s.Ranks), rnd.IntN(s.Ranks)
+		if a == b {
+			continue
+		}
+		to, from := &s.Programs[b], &s.Programs[a]
+		from.Rules = append(from.Rules, ir.Rule{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(ir.Signal(to.Signals), b)}})
+		to.Done = append(to.Done, ir.Signal(to.Signals))
+		to.Signals++
+	}
+	return s
+}

@@ -1,0 +1,363 @@
+package verify
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// The dumb checker runs a tiny schedule in every order of entering, arriving
+// and losing patience, for every subset of lost multicasts, and looks at every
+// state. It shares nothing with the clever one and knows no theory: no
+// fixpoint, no sets, no monotony.
+
+// maxDumbBits bounds the states: one bit per place and per repair.
+const maxDumbBits = 18
+
+// dumb is a schedule as bit masks. A state is the bits of the places that are
+// set and of the repairs that have been made.
+type dumb struct {
+	s       *ir.Schedule
+	bit     map[Place]int
+	rules   []dumbRule
+	casts   []dumbSend // every single delivery of a multicast
+	enter   []uint64   // by rank: what its entering sets
+	done    []uint64   // by rank: enter and its done slots
+	chunks  []uint64   // by rank: all its chunks
+	request map[Place]bool
+}
+
+type dumbRule struct {
+	*ir.Rule
+	rank   int
+	when   uint64
+	unless uint64
+	made   uint64     // the bit of a repair
+	puts   []dumbSend // to be delivered for certain
+	casts  []int      // indices of deliveries that may be lost
+}
+
+type dumbSend struct{ bit uint64 }
+
+// dumbVerdict says which properties were seen not to hold.
+type dumbVerdict map[string]bool
+
+func newDumb(s *ir.Schedule) *dumb {
+	d := &dumb{s: s, bit: map[Place]int{}, request: map[Place]bool{}}
+	for r, p := range s.Programs {
+		d.bit[place(r, ir.Enter)] = len(d.bit)
+		for k := range s.Chunks {
+			d.bit[place(r, ir.Chunk(k))] = len(d.bit)
+		}
+		for j := range p.Signals {
+			d.bit[place(r, ir.Signal(j))] = len(d.bit)
+		}
+	}
+	for r, p := range s.Programs {
+		chunks := uint64(0)
+		for k := range s.Chunks {
+			chunks |= d.mask(r, ir.Chunk(k))
+		}
+		enter := d.mask(r, ir.Enter)
+		d.chunks = append(d.chunks, chunks)
+		d.done = append(d.done, enter|d.mask(r, p.Done...))
+		if r == s.Root {
+			enter |= chunks
+		}
+		d.enter = append(d.enter, enter)
+		for i := range p.Rules {
+			d.rules = append(d.rules, d.rule(r, &p.Rules[i]))
+		}
+	}
+	d.findRequests()
+	return d
+}
+
+func (d *dumb) mask(rank int, slots ...ir.Slot) uint64 {
+	m := uint64(0)
+	for _, s := range slots {
+		m |= 1 << d.bit[place(rank, s)]
+	}
+	return m
+}
+
+func (d *dumb) rule(rank int, r *ir.Rule) dumbRule {
+	dr := dumbRule{Rule: r, rank: rank, when: d.mask(rank, r.When...)}
+	if d.s.Collective != "barrier" { // where buffers are, ranks act once they have entered
+		dr.when |= d.mask(rank, ir.Enter)
+	}
+	if r.IsRepair() {
+		dr.unless = d.mask(rank, r.Unless)
+		dr.made = 1 << (len(d.bit) + d.repairs())
+	}
+	for _, a := range r.Do {
+		if a.Op == ir.Put {
+			dr.puts = append(dr.puts, dumbSend{d.mask(int(a.To), a.Slot)})
+			continue
+		}
+		for to := range d.s.Programs {
+			if to != rank {
+				dr.casts = append(dr.casts, len(d.casts))
+				d.casts = append(d.casts, dumbSend{d.mask(to, a.Slot)})
+			}
+		}
+	}
+	return dr
+}
+
+func (d *dumb) repairs() int {
+	n := 0
+	for _, r := range d.rules {
+		if r.IsRepair() {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *dumb) findRequests() {
+	plain := map[Place]bool{}
+	for _, r := range d.rules {
+		for _, a := range r.Do {
+			if a.Slot.Kind() == ir.KindSignal {
+				p := place(int(a.To), a.Slot)
+				d.request[p] = true
+				plain[p] = plain[p] || !r.IsRepair()
+			}
+		}
+	}
+	maps.DeleteFunc(d.request, func(p Place, _ bool) bool { return plain[p] })
+}
+
+// fits reports whether the schedule is tiny enough.
+func (d *dumb) fits() bool { return len(d.bit)+d.repairs() <= maxDumbBits && len(d.casts) <= 6 }
+
+// explore visits every state under every subset of lost deliveries.
+func (d *dumb) explore() dumbVerdict {
+	bad := dumbVerdict{}
+	d.static(bad)
+	fired := make([]bool, len(d.rules)) // some state has the rule's when
+	open := make([]bool, len(d.rules))  // and its unless not set
+	for lost := range 1 << len(d.casts) {
+		seen := make([]uint64, 1+(1<<(len(d.bit)+d.repairs()))/64)
+		todo := []uint64{0}
+		for len(todo) > 0 {
+			state := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if seen[state/64]>>(state%64)&1 == 1 {
+				continue
+			}
+			seen[state/64] |= 1 << (state % 64)
+			d.look(state, bad, fired, open)
+			next := d.next(state, lost)
+			if len(next) == 0 {
+				d.lookAtEnd(state, bad)
+			}
+			todo = append(todo, next...)
+		}
+	}
+	for i, r := range d.rules {
+		if r.IsRepair() && fired[i] && !open[i] {
+			bad["wellformed"], bad["repairs"] = true, true
+		}
+	}
+	return bad
+}
+
+// next returns the states that one event leads to: a rank enters, something
+// arrives, a repair is made.
+func (d *dumb) next(state uint64, lost int) []uint64 {
+	var next []uint64
+	for _, e := range d.enter {
+		if state&e != e {
+			next = append(next, state|e)
+		}
+	}
+	for _, r := range d.rules {
+		if state&r.when != r.when {
+			continue
+		}
+		if r.IsRepair() && state&r.made == 0 {
+			if state&r.unless == 0 {
+				next = append(next, state|r.made)
+			}
+			continue
+		}
+		for _, p := range r.puts {
+			if state&p.bit == 0 {
+				next = append(next, state|p.bit)
+			}
+		}
+		for _, c := range r.casts {
+			if lost>>c&1 == 0 && state&d.casts[c].bit == 0 {
+				next = append(next, state|d.casts[c].bit)
+			}
+		}
+	}
+	return next
+}
+
+// look notes what must never be the case.
+func (d *dumb) look(state uint64, bad dumbVerdict, fired, open []bool) {
+	everywhere, entered := uint64(0), uint64(0)
+	for r := range d.s.Programs {
+		everywhere |= d.chunks[r]
+		entered |= d.mask(r, ir.Enter)
+	}
+	for r, done := range d.done {
+		if state&done != done {
+			continue
+		}
+		bad.note("barrier", state&entered != entered)
+		bad.note("coverage", state&d.chunks[r] != d.chunks[r])
+		bad.note("acked", r == d.s.Root && state&everywhere != everywhere)
+	}
+	for i, r := range d.rules {
+		if state&r.when != r.when {
+			returned := state&d.done[r.rank] == d.done[r.rank]
+			bad.note("retire", returned && !r.IsRepair() && !d.awaitsRequest(&r))
+			continue
+		}
+		fired[i] = true
+		open[i] = open[i] || state&r.unless == 0
+		bad.note("wellformed", !d.holds(&r, state))
+	}
+	for _, r := range d.rules {
+		if r.IsRepair() && state&r.unless != 0 && d.stillNeeded(&r, state) {
+			bad["wellformed"], bad["repairs"] = true, true
+		}
+	}
+}
+
+func (v dumbVerdict) note(check string, bad bool) { v[check] = v[check] || bad }
+
+// lookAtEnd notes what must be the case when nothing can happen any more.
+func (d *dumb) lookAtEnd(state uint64, bad dumbVerdict) {
+	for r := range d.s.Programs {
+		bad.note("coverage", state&d.chunks[r] != d.chunks[r])
+		bad.note("deadlock", state&d.done[r] != d.done[r])
+	}
+}
+
+func (d *dumb) awaitsRequest(r *dumbRule) bool {
+	return slices.ContainsFunc(r.When, func(s ir.Slot) bool { return d.request[place(r.rank, s)] })
+}
+
+// holds reports whether the rank has every chunk that the rule puts.
+func (d *dumb) holds(r *dumbRule, state uint64) bool {
+	for _, a := range r.Do {
+		if a.Slot.Kind() == ir.KindChunk && state&d.mask(r.rank, a.Slot) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// stillNeeded reports whether something is missing that the repair would bring:
+// what it puts, or what the answers to its request put.
+func (d *dumb) stillNeeded(r *dumbRule, state uint64) bool {
+	for _, a := range r.Do {
+		for to := range d.s.Programs {
+			hit := a.Op == ir.Put && int(a.To) == to || a.Op == ir.Mcast && to != r.rank
+			if !hit {
+				continue
+			}
+			need := d.mask(to, a.Slot)
+			if answers, ok := d.answers(r.rank, place(to, a.Slot)); ok {
+				need = answers
+			}
+			if state&need != need {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answers returns what the rules that wait for p put, if all of that is chunks
+// for the asker and p is a request that nobody returns upon.
+func (d *dumb) answers(asker int, p Place) (uint64, bool) {
+	if !d.request[p] || slices.Contains(d.s.Programs[p.Rank].Done, p.Slot) {
+		return 0, false
+	}
+	all := uint64(0)
+	for _, r := range d.rules {
+		if r.rank != p.Rank || !slices.Contains(r.When, p.Slot) {
+			continue
+		}
+		for _, a := range r.Do {
+			if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || int(a.To) != asker {
+				return 0, false
+			}
+			all |= d.mask(asker, a.Slot)
+		}
+	}
+	return all, true
+}
+
+// static counts what can be counted without running anything, and once.
+func (d *dumb) static(bad dumbVerdict) {
+	writers, plainPuts := map[Place]map[int]bool{}, map[Place]int{}
+	awaited := map[Place]bool{}
+	for r, p := range d.s.Programs {
+		for _, s := range p.Done {
+			awaited[place(r, s)] = true
+		}
+		for _, rule := range p.Rules {
+			for _, s := range append(slices.Clone(rule.When), rule.Unless) {
+				awaited[place(r, s)] = true
+			}
+			for _, a := range rule.Do {
+				to := place(int(a.To), a.Slot)
+				if writers[to] == nil {
+					writers[to] = map[int]bool{}
+				}
+				writers[to][r] = true
+				if !rule.IsRepair() {
+					plainPuts[to]++
+				}
+				bad.note("wellformed", a.Op == ir.Put && to.Rank == r)
+			}
+		}
+	}
+	for p := range d.bit {
+		if p.Slot.Kind() == ir.KindSignal {
+			bad.note("wellformed", len(writers[p]) != 1 || plainPuts[p] > 1 || !awaited[p])
+		}
+	}
+	d.countCopies(bad)
+}
+
+// countCopies lets everything arrive, without repairs, and counts.
+func (d *dumb) countCopies(bad dumbVerdict) {
+	state, before := uint64(0), uint64(1)
+	for _, e := range d.enter {
+		state |= e
+	}
+	copies := map[uint64]int{}
+	for state != before {
+		before = state
+		clear(copies)
+		for _, r := range d.rules {
+			if r.IsRepair() || state&r.when != r.when {
+				continue
+			}
+			for _, c := range r.casts {
+				state |= d.casts[c].bit
+			}
+			for _, p := range r.puts {
+				state |= p.bit
+				if !d.awaitsRequest(&r) {
+					copies[p.bit]++
+				}
+			}
+		}
+	}
+	for r := range d.s.Programs {
+		for k := range d.s.Chunks {
+			n := copies[d.mask(r, ir.Chunk(k))]
+			bad.note("once", n > 1 || r == d.s.Root && n > 0 || r != d.s.Root && n == 0 && len(d.casts) == 0)
+		}
+	}
+}

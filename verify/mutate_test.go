@@ -1,0 +1,192 @@
+package verify
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// mutation changes a schedule at a random place; it may leave it as it is.
+type mutation struct {
+	name  string
+	apply func(*mutant)
+}
+
+// mutant is a copy of a schedule to be changed.
+type mutant struct {
+	*ir.Schedule
+	rnd *rand.Rand
+}
+
+func mutations() []mutation {
+	return []mutation{
+		{"drop a when slot", func(m *mutant) { m.inRule(func(r *ir.Rule) { r.When = m.drop(r.When) }) }},
+		{"drop enter", func(m *mutant) {
+			m.inRule(func(r *ir.Rule) {
+				r.When = slices.DeleteFunc(r.When, func(s ir.Slot) bool { return s == ir.Enter })
+			})
+		}},
+		{"replace a when slot", func(m *mutant) { m.inRule(func(r *ir.Rule) { m.replace(r.When, m.rank(r)) }) }},
+		{"add a when slot", func(m *mutant) { m.inRule(func(r *ir.Rule) { r.When = append(r.When, m.slot(m.rank(r))) }) }},
+		{"drop an action", func(m *mutant) {
+			m.inRule(func(r *ir.Rule) { i := m.rnd.IntN(len(r.Do)); r.Do = slices.Delete(r.Do, i, i+1) })
+		}},
+		{"retarget a put", func(m *mutant) { m.inAction(func(a *ir.Action) { a.To = int32(m.rnd.IntN(m.Ranks)) }) }},
+		{"swap a put's slot", func(m *mutant) { m.inAction(func(a *ir.Action) { a.Slot = m.slot(int(a.To)) }) }},
+		{"duplicate a put", func(m *mutant) {
+			a := ir.Action{}
+			m.inAction(func(b *ir.Action) { a = *b })
+			if a.Op != 0 {
+				m.inRule(func(r *ir.Rule) { r.Do = append(r.Do, a) })
+			}
+		}},
+		{"exchange two puts", (*mutant).exchange},
+		{"move a put to another rule", (*mutant).move},
+		{"put instead of multicast, or the other way", func(m *mutant) { m.inAction(m.otherOp) }},
+		{"drop a done slot", func(m *mutant) { p := m.program(); p.Done = m.drop(p.Done) }},
+		{"replace a done slot", func(m *mutant) { p := m.program(); m.replace(p.Done, p.Rank) }},
+		{"change unless", func(m *mutant) { m.inRepair(func(r *ir.Rule) { r.Unless = m.slot(m.rank(r)) }) }},
+		{"make a repair plain", func(m *mutant) { m.inRepair(func(r *ir.Rule) { r.Unless, r.After = ir.None, 0 }) }},
+		{"make a plain rule a repair", func(m *mutant) { m.inRule(func(r *ir.Rule) { r.Unless = m.slot(m.rank(r)) }) }},
+		{"drop a rule", func(m *mutant) {
+			if p := m.program(); len(p.Rules) > 0 {
+				i := m.rnd.IntN(len(p.Rules))
+				p.Rules = slices.Delete(p.Rules, i, i+1)
+			}
+		}},
+	}
+}
+
+// mutate returns a changed copy of s and what was done to it.
+func mutate(s *ir.Schedule, rnd *rand.Rand) (*ir.Schedule, []string) {
+	m := &mutant{clone(s), rnd}
+	var names []string
+	all := mutations()
+	for range 1 + rnd.IntN(3)*rnd.IntN(2) {
+		mut := all[rnd.IntN(len(all))]
+		mut.apply(m)
+		m.tidy()
+		names = append(names, mut.name)
+	}
+	return m.Schedule, names
+}
+
+func clone(s *ir.Schedule) *ir.Schedule {
+	c := *s
+	c.Programs = slices.Clone(s.Programs)
+	for r := range c.Programs {
+		p := &c.Programs[r]
+		p.Done, p.Rules = slices.Clone(p.Done), slices.Clone(p.Rules)
+		for i := range p.Rules {
+			p.Rules[i].When = slices.Clone(p.Rules[i].When)
+			p.Rules[i].Do = slices.Clone(p.Rules[i].Do)
+		}
+	}
+	return &c
+}
+
+// tidy takes out rules that wait for nothing or do nothing: no schedule has any.
+func (m *mutant) tidy() {
+	for r := range m.Programs {
+		m.Programs[r].Rules = slices.DeleteFunc(m.Programs[r].Rules, func(r ir.Rule) bool {
+			return len(r.When) == 0 || len(r.Do) == 0
+		})
+	}
+}
+
+func (m *mutant) program() *ir.Program { return &m.Programs[m.rnd.IntN(m.Ranks)] }
+
+// rules returns the rules that pass.
+func (m *mutant) rules(pass func(*ir.Rule) bool) []*ir.Rule {
+	var rules []*ir.Rule
+	for r := range m.Programs {
+		for i := range m.Programs[r].Rules {
+			if rule := &m.Programs[r].Rules[i]; pass(rule) {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
+}
+
+func (m *mutant) inSome(rules []*ir.Rule, f func(*ir.Rule)) {
+	if len(rules) > 0 {
+		f(rules[m.rnd.IntN(len(rules))])
+	}
+}
+
+func (m *mutant) inRule(f func(*ir.Rule)) {
+	m.inSome(m.rules(func(*ir.Rule) bool { return true }), f)
+}
+
+func (m *mutant) inRepair(f func(*ir.Rule)) { m.inSome(m.rules((*ir.Rule).IsRepair), f) }
+
+func (m *mutant) inAction(f func(*ir.Action)) {
+	m.inRule(func(r *ir.Rule) { f(&r.Do[m.rnd.IntN(len(r.Do))]) })
+}
+
+// rank returns the rank that has the rule.
+func (m *mutant) rank(r *ir.Rule) int {
+	for rank := range m.Programs {
+		for i := range m.Programs[rank].Rules {
+			if r == &m.Programs[rank].Rules[i] {
+				return rank
+			}
+		}
+	}
+	return -1
+}
+
+// slot returns any slot of rank.
+func (m *mutant) slot(rank int) ir.Slot {
+	i := m.rnd.IntN(1 + m.Chunks + m.Programs[rank].Signals)
+	switch {
+	case i == 0:
+		return ir.Enter
+	case i <= m.Chunks:
+		return ir.Chunk(i - 1)
+	}
+	return ir.Signal(i - 1 - m.Chunks)
+}
+
+func (m *mutant) drop(slots []ir.Slot) []ir.Slot {
+	if len(slots) == 0 {
+		return slots
+	}
+	i := m.rnd.IntN(len(slots))
+	return slices.Delete(slots, i, i+1)
+}
+
+func (m *mutant) replace(slots []ir.Slot, rank int) {
+	if len(slots) > 0 {
+		slots[m.rnd.IntN(len(slots))] = m.slot(rank)
+	}
+}
+
+// exchange swaps two actions, so that every slot keeps its number of writers.
+func (m *mutant) exchange() {
+	m.inAction(func(a *ir.Action) {
+		m.inAction(func(b *ir.Action) { *a, *b = *b, *a })
+	})
+}
+
+// move takes an action out of a rule and appends it to one of the same rank.
+func (m *mutant) move() {
+	m.inRule(func(from *ir.Rule) {
+		p := &m.Programs[m.rank(from)]
+		to := &p.Rules[m.rnd.IntN(len(p.Rules))]
+		i := m.rnd.IntN(len(from.Do))
+		a := from.Do[i]
+		from.Do = slices.Delete(from.Do, i, i+1)
+		to.Do = append(to.Do, a)
+	})
+}
+
+func (m *mutant) otherOp(a *ir.Action) {
+	if a.Op == ir.Mcast {
+		*a = ir.PutTo(a.Slot, m.rnd.IntN(m.Ranks))
+	} else {
+		*a = ir.McastOf(a.Slot)
+	}
+}

@@ -1,0 +1,140 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// tiny returns good schedules small enough for the dumb checker.
+func tiny(t testing.TB) []*ir.Schedule {
+	var all []*ir.Schedule
+	for _, alg := range schedule.Algorithms() {
+		for ranks := 1; ranks <= 6; ranks++ {
+			for _, p := range []schedule.Params{
+				{Ranks: ranks}, {Ranks: ranks, Degree: 2}, {Ranks: ranks, FanIn: 2, FanOut: 1}, {Ranks: ranks, Root: ranks / 2, Chunks: 2},
+				{Ranks: ranks, Hosts: 1 + ranks/3}, {Ranks: ranks, Root: ranks - 1, Chunks: 1, Hosts: 2},
+			} {
+				spec, err := schedule.New(alg.Name, p)
+				if err != nil {
+					continue
+				}
+				if s := spec.Schedule(); newDumb(s).fits() {
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// clever returns what the checks say, each on its own; what follows wellformed
+// only if repairs are sound, without which no fixpoint speaks for them.
+func clever(t testing.TB, s *ir.Schedule) (bad map[string]error, sound bool) {
+	bad = map[string]error{}
+	sub, err := newSubject(s)
+	require.NoError(t, err)
+	_, bad["wellformed"] = proveWellformed(sub)
+	if repairsStop(sub) != nil {
+		return bad, false
+	}
+	for _, c := range Checks() {
+		if c.Name != "wellformed" && c.Name != "reuse" && c.applies(s) {
+			_, bad[c.Name] = c.prove(sub)
+		}
+	}
+	return bad, true
+}
+
+// compare holds both checkers against each other and returns what the clever
+// one has refuted.
+func compare(t testing.TB, s *ir.Schedule, label string) []string {
+	bad, sound := clever(t, s)
+	dumb := newDumb(s).explore()
+	require.Equal(t, !sound, dumb["repairs"], "repairs: %s\nclever: %v\n%s", label, bad["wellformed"], text(t, s))
+	var refuted []string
+	for _, c := range Checks() {
+		err, ran := bad[c.Name]
+		if !ran {
+			continue
+		}
+		require.Equal(t, err != nil, dumb[c.Name], "%s: %s\nclever: %v\n%s", c.Name, label, err, text(t, s))
+		if err != nil {
+			requireCounterexample(t, err, label)
+			refuted = append(refuted, c.Name)
+		}
+	}
+	return refuted
+}
+
+func requireCounterexample(t testing.TB, err error, label string) {
+	var f *Failure
+	require.ErrorAs(t, err, &f, label)
+	require.NotEmpty(t, f.Text, label)
+	require.NotContains(t, f.Text, "\n", label)
+	require.NotContains(t, f.Text, "%!", label)
+	require.NotEmpty(t, f.Ranks, label)
+	require.NotEmpty(t, f.Places, label)
+}
+
+func text(t testing.TB, s *ir.Schedule) string {
+	var b strings.Builder
+	require.NoError(t, ir.WriteText(&b, s))
+	return b.String()
+}
+
+func TestBothCheckersAcceptGoodSchedules(t *testing.T) {
+	for _, s := range tiny(t) {
+		require.Empty(t, compare(t, s, s.Name()), "%s\n%s", s.Name(), text(t, s))
+	}
+}
+
+// byName groups schedules by algorithm.
+func byName(all []*ir.Schedule) (names []string, groups map[string][]*ir.Schedule) {
+	groups = map[string][]*ir.Schedule{}
+	for _, s := range all {
+		if groups[s.Name()] == nil {
+			names = append(names, s.Name())
+		}
+		groups[s.Name()] = append(groups[s.Name()], s)
+	}
+	return names, groups
+}
+
+func TestBothCheckersAgreeOnMutants(t *testing.T) {
+	const mutants = 8000
+	names, groups := byName(tiny(t))
+	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree") // the one with repairs
+	killed, by, total := 0, map[string]int{}, 0
+	for seed := range uint64(mutants) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		group := groups[names[rnd.IntN(len(names))]]
+		good := group[rnd.IntN(len(group))]
+		s, changes := mutate(good, rnd)
+		if reflect.DeepEqual(s, good) || ir.Validate(s) != nil || !newDumb(s).fits() {
+			by["unchanged, no schedule or too large"]++
+			continue
+		}
+		total++
+		refuted := compare(t, s, fmt.Sprintf("seed %d: %s", seed, strings.Join(changes, ", ")))
+		if len(refuted) > 0 {
+			killed++
+		}
+		for _, c := range refuted {
+			by[c]++
+		}
+	}
+	t.Logf("%d of %d mutants killed; refuted by: %v", killed, total, by)
+	require.Greater(t, total, mutants*6/10)
+	require.Greater(t, killed, total*7/10)
+	for _, c := range []string{"wellformed", "coverage", "barrier", "deadlock", "once", "acked", "retire"} {
+		require.Greater(t, by[c], total/200, "mutants refuted by %s", c)
+	}
+}
