@@ -33,7 +33,7 @@ func refuteCoverage(sub *subject, p Place) error {
 	path, cycle := sub.stuck().explain(p)
 	lost := ""
 	if sub.calm.Slot(p.Rank, p.Slot) >= 0 {
-		lost = " if all multicasts are lost"
+		lost = ", if all multicasts are lost"
 	}
 	return fail(ranksOf(path), []Place{p}, path, "rank %d never gets %v%s: %s", p.Rank, p.Slot, lost, sub.tellStuck(path, cycle))
 }

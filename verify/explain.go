@@ -127,15 +127,18 @@ func (sub *subject) tellStuck(steps []Step, cycle bool) string {
 			told = append(told, fmt.Sprintf("%d more", len(steps)-1-maxHops))
 		}
 	}
-	text := strings.Join(told, " waits for ")
 	end := steps[len(steps)-1].Place
-	switch {
+	switch text := strings.Join(told, " waits for "); {
 	case cycle:
 		return text + ", a cycle"
-	case sub.calm.Slot(end.Rank, end.Slot) >= 0:
-		return text + ", which only a multicast brings"
-	default:
+	case sub.calm.Slot(end.Rank, end.Slot) < 0 && len(steps) == 1:
+		return "nobody puts it"
+	case sub.calm.Slot(end.Rank, end.Slot) < 0:
 		return text + ", which nobody puts"
+	case len(steps) == 1:
+		return "no put brings it"
+	default:
+		return text + ", which no put brings"
 	}
 }
 

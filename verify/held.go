@@ -25,7 +25,7 @@ func allHeld(sub *subject) error {
 	})
 	return prove(sub, open, func(c claim) error {
 		return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
-			"rank %d may put %v before it has it", c.rank, c.need.Slot)
+			"rank %d may put %v without having it", c.rank, c.need.Slot)
 	})
 }
 
