@@ -41,6 +41,8 @@ var layers = []struct {
 		"the machine is pure: the same one runs on a network, in virtual time and in every order"},
 	{"runtime", []string{"ir/...", "schedule", "runtime/machine/...", "runtime/internal/..."},
 		"transports are given to the runtime, which knows their interface only"},
+	{"runtime/transporttest", []string{"ir", "schedule", "runtime/..."},
+		"the suite runs every algorithm over a transport"},
 	{"runtime/...", []string{"ir", "runtime/..."},
 		"a transport moves slots: what they are for is decided above it"},
 	{"cmd/...", []string{"..."},

@@ -39,7 +39,6 @@ func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 		return c.castError("publish", err)
 	}
 	c.cast.publish(c, msg)
-	c.poll()
 	return nil
 }
 
@@ -231,7 +230,7 @@ func (cs *caster) forward(c *Comm, o *origin, rank int, seq uint64, p *parcel) {
 			Body: p.data, Unsent: &p.unsent,
 		}
 		p.unsent++
-		c.tr.Put(child, f)
+		c.put(child, f)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // depends on the algorithm (bcast/mcast-acktree guarantees it).
 //
 // If ctx ends first, the communicator fails at every rank, since the others
-// cannot complete either; buf is then undefined.
+// cannot complete either; buf is then undefined. If ctx has ended before, Bcast
+// does nothing but return an error.
 func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
 	if root < 0 || root >= c.size {
 		return fmt.Errorf("%w: bcast: root %d outside 0 … %d", ErrInput, root, c.size-1)
@@ -78,6 +79,9 @@ func (c *Comm) run(ctx context.Context, k kind, buf []byte, root int) error {
 	p, err := c.planFor(k, len(buf), root)
 	if err != nil {
 		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return &OpError{Op: p.name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.seq + 1, Err: context.Cause(ctx)}
 	}
 	c.enter()
 	defer c.leave()
@@ -185,9 +189,10 @@ func (c *Comm) act(o *op, actions []ir.Action) {
 		f.Unsent = &o.unsent
 		o.unsent++
 		if a.Op == ir.Mcast {
+			c.queued = true
 			c.tr.Mcast(f)
 		} else {
-			c.tr.Put(int(a.To), f)
+			c.put(int(a.To), f)
 		}
 	}
 }

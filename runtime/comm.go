@@ -37,6 +37,7 @@ type Comm struct {
 	ops      [window]op
 	earlies  []earlySignal
 	frame    Frame // scratch, so that sending does not allocate
+	queued   bool  // frames have been queued since the last Poll
 
 	joined    seqSet
 	rootDelay time.Duration

@@ -11,6 +11,12 @@ func (c *Comm) control(to int, k FrameKind, seq uint64, print, arg uint32) {
 	*f = Frame{Header: Header{
 		Kind: k, Lane: LaneControl, Epoch: c.cfg.Epoch, Seq: seq, Print: print, Arg: arg, From: c.rank,
 	}}
+	c.put(to, f)
+}
+
+// put queues f, which the next poll sends.
+func (c *Comm) put(to int, f *Frame) {
+	c.queued = true
 	c.tr.Put(to, f)
 }
 

@@ -23,12 +23,14 @@ func (c *Comm) enter() {
 
 func (c *Comm) leave() {
 	c.calls--
-	if c.closing {
-		c.cond.Broadcast()
-		return
+	if c.queued && !c.closing {
+		c.poll()
 	}
-	if c.sleepers > 0 {
+	if c.sleepers > 0 || c.closing {
 		c.cond.Broadcast()
+	}
+	if c.closing {
+		return
 	}
 	if c.calls == 0 {
 		c.idle.Reset(c.cfg.Idle)
@@ -79,12 +81,15 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 	}
 }
 
-// poll moves frames and runs what is due, and reports whether anything moved.
+// poll moves frames and runs what is due, and reports whether anything moved
+// or is queued now that the next poll can send.
 func (c *Comm) poll() bool {
+	c.queued = false
 	moved := c.tr.Poll((*sink)(c))
 	if c.timed() {
-		moved = c.tick(c.clock.Now()) || moved
+		c.tick(c.clock.Now())
 	}
+	moved = moved || c.queued
 	if moved && c.sleepers > 0 {
 		c.cond.Broadcast()
 	}
@@ -172,17 +177,14 @@ func (c *Comm) nextDue() (due time.Time, limited bool) {
 	return due, limited
 }
 
-// tick does what is due at now and reports whether that was anything.
-func (c *Comm) tick(now time.Time) bool {
+// tick does what is due at now.
+func (c *Comm) tick(now time.Time) {
 	c.checkSuspects(now)
 	o := c.active
 	if o == nil || c.err != nil {
-		return false
+		return
 	}
-	gated := o.gate.closed
 	c.openGate(o, now)
-	did := gated && !o.gate.closed
-	did = c.repair(o, now) || did
+	c.repair(o, now)
 	c.probe(o, now)
-	return did
 }

@@ -27,10 +27,8 @@ func (c *Comm) arm(o *op, rule int32) {
 	o.armed++
 }
 
-// repair carries out the repairs of o that are due and still wanted, and
-// reports whether there were any.
-func (c *Comm) repair(o *op, now time.Time) bool {
-	did := false
+// repair carries out the repairs of o that are due and still wanted.
+func (c *Comm) repair(o *op, now time.Time) {
 	for i := 0; i < len(o.repairs) && o.armed > 0; i++ {
 		r := &o.repairs[i]
 		if !r.armed {
@@ -49,10 +47,8 @@ func (c *Comm) repair(o *op, now time.Time) bool {
 		if o.unsent == 0 {
 			c.act(o, o.plan.program.Actions(r.rule))
 			c.totals.Repairs++
-			did = true
 		}
 		r.wait = min(2*r.wait, maxBackoff*c.cfg.Repair)
 		r.due = now.Add(r.wait)
 	}
-	return did
 }

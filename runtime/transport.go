@@ -159,4 +159,5 @@ type Stats struct {
 	Early                   uint64 // datagrams dropped: held ones beyond the transport's bound
 	Injected                uint64 // datagrams dropped by injected loss
 	Unsendable              uint64 // datagrams that the system refused to send
+	Rejected                uint64 // connections closed because they did not open as a rank of this communicator would
 }

@@ -1,0 +1,32 @@
+package mem_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/transporttest"
+)
+
+func TestComm(t *testing.T) {
+	networks := map[string]mem.Options{
+		"perfect":     {},
+		"lossy":       {Seed: 1, Loss: 0.3, Duplicate: 0.1, Reorder: 0.2},
+		"all lost":    {Seed: 2, Loss: 1},
+		"slow":        {Seed: 3, Loss: 0.1, Delay: 200 * time.Microsecond},
+		"narrow":      {Seed: 4, Link: 1, LinkBytes: 1, Queue: 1, Datagram: 100},
+		"no datagram": {Seed: 5, NoMulticast: true},
+	}
+	for name, o := range networks {
+		t.Run(name, func(t *testing.T) {
+			transporttest.Comm(t, func(t testing.TB, size int) []runtime.Transport {
+				ts, err := mem.New(size, o)
+				require.NoError(t, err)
+				return mem.Transports(ts)
+			})
+		})
+	}
+}

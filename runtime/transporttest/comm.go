@@ -1,0 +1,93 @@
+package transporttest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Make returns the transports of size ranks that are connected to each other.
+type Make func(t testing.TB, size int) []runtime.Transport
+
+// Comm tests communicators over transports that make returns: every collective
+// operation and every way in which one can fail.
+func Comm(t *testing.T, make Make) {
+	t.Run("Bcast", func(t *testing.T) { testBcast(t, make) })
+	t.Run("BackToBack", func(t *testing.T) { testBackToBack(t, make) })
+	t.Run("Large", func(t *testing.T) { testLarge(t, make) })
+	t.Run("Delay", func(t *testing.T) { testDelay(t, make) })
+	t.Run("Barrier", func(t *testing.T) { testBarrier(t, make) })
+	t.Run("Anycast", func(t *testing.T) { testAnycast(t, make) })
+	t.Run("Mixed", func(t *testing.T) { testMixed(t, make) })
+	t.Run("Window", func(t *testing.T) { testWindow(t, make) })
+	t.Run("Mismatch", func(t *testing.T) { testMismatch(t, make) })
+	t.Run("Cancel", func(t *testing.T) { testCancel(t, make) })
+	t.Run("Crash", func(t *testing.T) { testCrash(t, make) })
+	t.Run("Leave", func(t *testing.T) { testLeave(t, make) })
+	t.Run("Refused", func(t *testing.T) { testRefused(t, make) })
+	t.Run("Close", func(t *testing.T) { testClose(t, make) })
+}
+
+// patience bounds every wait of the suite, on machines however slow.
+const patience = 60 * time.Second
+
+// join makes a communicator of size ranks; the test checks that nothing of it
+// is left in the end.
+func join(t testing.TB, make Make, size int, cfg runtime.Config) []*runtime.Comm {
+	return joinEach(t, make, size, func(int) runtime.Config { return cfg })
+}
+
+// joinEach is join with a configuration for each rank.
+func joinEach(t testing.TB, make Make, size int, cfg func(rank int) runtime.Config) []*runtime.Comm {
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	comms := []*runtime.Comm{}
+	for rank, tr := range make(t, size) {
+		c := cfg(rank)
+		c.Transport = tr
+		comm, err := runtime.Join(t.Context(), c)
+		require.NoError(t, err)
+		comms = append(comms, comm)
+	}
+	t.Cleanup(func() { closeAll(t, comms) })
+	return comms
+}
+
+func closeAll(t testing.TB, comms []*runtime.Comm) {
+	var wg sync.WaitGroup
+	for _, c := range comms {
+		wg.Go(func() {
+			if err := c.Close(); err != nil {
+				t.Errorf("close rank %d: %v", c.Rank(), err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// each runs f at all ranks at the same time and returns their errors.
+func each(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *runtime.Comm) error) []error {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	errs := make([]error, len(comms))
+	var wg sync.WaitGroup
+	for i, c := range comms {
+		wg.Go(func() { errs[i] = f(ctx, c) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// all is each for work that must succeed everywhere.
+func all(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *runtime.Comm) error) {
+	t.Helper()
+	for rank, err := range each(t, comms, f) {
+		require.NoError(t, err, "rank %d", rank)
+	}
+}

@@ -1,0 +1,137 @@
+package transporttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// content returns the n bytes of operation i: all ranks can make them.
+func content(i uint64, n int) []byte {
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], i)
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8(seed).Read(b) // never fails
+	return b
+}
+
+// bcast broadcasts content i and compares every byte at every rank. buf is
+// filled with what the message is not before.
+func bcast(ctx context.Context, c *runtime.Comm, i uint64, buf []byte, root int) error {
+	want := content(i, len(buf))
+	for k := range buf {
+		buf[k] = ^want[k]
+	}
+	if c.Rank() == root {
+		copy(buf, want)
+	}
+	if err := c.Bcast(ctx, buf, root); err != nil {
+		return err
+	}
+	if !bytes.Equal(buf, want) {
+		return fmt.Errorf("rank %d: wrong bytes in broadcast %d of %d bytes from rank %d", c.Rank(), i, len(buf), root)
+	}
+	return nil
+}
+
+func broadcasts(yield func(name string) bool) {
+	for _, a := range schedule.Algorithms() {
+		if a.Collective == "bcast" && !yield(a.Name) {
+			return
+		}
+	}
+}
+
+var sizes = []int{0, 1, 7, 1000, 4099, 20000, 100000}
+
+func testBcast(t *testing.T, make Make) {
+	for name := range broadcasts {
+		for _, ranks := range []int{1, 2, 3, 5, 8} {
+			for _, hosts := range []int{0, (ranks + 1) / 2} {
+				t.Run(fmt.Sprintf("%s/ranks=%d,hosts=%d", name, ranks, hosts), func(t *testing.T) {
+					comms := join(t, make, ranks, runtime.Config{
+						Bcast: runtime.Algorithm{Name: name, Params: schedule.Params{Hosts: hosts}},
+						Chunk: 3000, Repair: 2 * time.Millisecond,
+					})
+					all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return bcastSizes(ctx, c) })
+				})
+			}
+		}
+	}
+}
+
+// bcastSizes broadcasts every size from every root, without anything between
+// the operations.
+func bcastSizes(ctx context.Context, c *runtime.Comm) error {
+	buf := buffer(sizes[len(sizes)-1])
+	for i, n := range sizes {
+		for root := range c.Size() {
+			if err := bcast(ctx, c, uint64(i*c.Size()+root), buf[:n], root); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// testBackToBack has one rank after the other come late, held by a rank that
+// is far ahead, while the root goes on: nothing may be overwritten.
+func testBackToBack(t *testing.T, make Make) {
+	const ranks, rounds = 5, 200
+	for name := range broadcasts {
+		t.Run(name, func(t *testing.T) {
+			comms := join(t, make, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Chunk: 400, Repair: 2 * time.Millisecond})
+			random := rand.New(rand.NewPCG(1, 2))
+			busy := [ranks]int{}
+			for r := range busy {
+				busy[r] = random.IntN(4) * 20000
+			}
+			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+				buf := [1500]byte{}
+				for i := range uint64(rounds) {
+					content(i, busy[(c.Rank()+int(i/20))%ranks]) // work: this rank is late
+					if err := bcast(ctx, c, i, buf[:i*7%1500], int(i/50)%ranks); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func testLarge(t *testing.T, make Make) {
+	const n = 48<<20 + 13
+	comms := join(t, make, 3, runtime.Config{})
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		return bcast(ctx, c, 1, buffer(n), 1)
+	})
+}
+
+func testDelay(t *testing.T, make Make) {
+	for _, policy := range []runtime.DelayPolicy{runtime.DelayNone, runtime.DelayFixed, runtime.DelayAdaptive, runtime.DelayRandomPeer} {
+		for _, name := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
+			t.Run(fmt.Sprintf("%v/%s", policy, name), func(t *testing.T) {
+				comms := join(t, make, 5, runtime.Config{
+					Bcast: runtime.Algorithm{Name: name}, Delay: policy, RootDelay: 50 * time.Microsecond, Chunk: 500, Repair: 2 * time.Millisecond,
+				})
+				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+					buf := [2000]byte{}
+					for i := range uint64(100) {
+						if err := bcast(ctx, c, i, buf[:], int(i)%c.Size()); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package transporttest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/stretchr/testify/require"
+)
+
+// testAnycast has all ranks publish at the same time.
+func testAnycast(t *testing.T, make Make) {
+	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
+		for _, ranks := range []int{1, 2, 3, 6, 8, 9} {
+			for _, window := range []int{1, 3, 64} {
+				t.Run(fmt.Sprintf("%s/ranks=%d,window=%d", name, ranks, window), func(t *testing.T) {
+					comms := join(t, make, ranks, runtime.Config{
+						Anycast: runtime.Algorithm{Name: name}, CastWindow: window, CastBytes: 4000, MaxMessage: 9000,
+					})
+					all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return castAll(ctx, c, 60) })
+				})
+			}
+		}
+	}
+}
+
+// castAll publishes and receives until every message of every other rank has
+// come, once, whole and in its origin's order.
+func castAll(ctx context.Context, c *runtime.Comm, messages int) error {
+	err := together(ctx,
+		func(ctx context.Context) error { return publish(ctx, c, messages) },
+		func(ctx context.Context) error { return receive(ctx, c, messages*(c.Size()-1)) })
+	if err != nil {
+		return err
+	}
+	return c.Barrier(ctx)
+}
+
+func receive(ctx context.Context, c *runtime.Comm, messages int) error {
+	next := make([]uint64, c.Size())
+	for range messages {
+		m, err := c.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if m.Seq != next[m.Origin] || !bytes.Equal(m.Data, letter(m.Origin, m.Seq)) {
+			return fmt.Errorf("rank %d: message %d of rank %d came with wrong number or bytes, want number %d", c.Rank(), m.Seq, m.Origin, next[m.Origin])
+		}
+		next[m.Origin]++
+	}
+	return nil
+}
+
+func letter(origin int, seq uint64) []byte {
+	i := uint64(origin)<<32 | seq
+	return content(i, int(i*2654435761%9000))
+}
+
+// testMixed runs collective operations beside rootless messages.
+func testMixed(t *testing.T, make Make) {
+	comms := join(t, make, 6, runtime.Config{CastWindow: 4, Chunk: 2000})
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		err := together(ctx,
+			func(ctx context.Context) error { return publish(ctx, c, 40) },
+			func(ctx context.Context) error { return receive(ctx, c, 40*(c.Size()-1)) },
+			func(ctx context.Context) error { return collectives(ctx, c, 40) })
+		if err != nil {
+			return err
+		}
+		return c.Barrier(ctx)
+	})
+}
+
+func publish(ctx context.Context, c *runtime.Comm, messages int) error {
+	for i := range messages {
+		if err := c.Publish(ctx, letter(c.Rank(), uint64(i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func collectives(ctx context.Context, c *runtime.Comm, rounds int) error {
+	buf := make([]byte, 10000)
+	for i := range rounds {
+		if err := bcast(ctx, c, uint64(i), buf, i%c.Size()); err != nil {
+			return err
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// testWindow: a rank that takes no messages stops a publisher, not the
+// communicator, and memory stays bounded.
+func testWindow(t *testing.T, make Make) {
+	comms := join(t, make, 3, runtime.Config{CastWindow: 5})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sent := 0
+	for ; sent < 5; sent++ {
+		require.NoError(t, comms[0].Publish(ctx, []byte("x")))
+	}
+	blocked := result()
+	go func() { blocked <- comms[0].Publish(ctx, []byte("x")) }()
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+	cancel()
+	err := <-blocked
+	require.ErrorIs(t, err, context.Canceled)
+	var op *runtime.OpError
+	require.ErrorAs(t, err, &op)
+	require.Equal(t, "publish", op.Op)
+	require.NoError(t, comms[0].Err(), "a publish that was given up harms nobody")
+	for range sent {
+		for _, c := range comms[1:] {
+			_, err := c.Next(t.Context())
+			require.NoError(t, err)
+		}
+	}
+	_, ok, err := comms[1].Poll()
+	require.NoError(t, err)
+	require.False(t, ok, "the message given up was not sent")
+	err = comms[0].Publish(t.Context(), buffer(2<<20))
+	require.True(t, errors.Is(err, runtime.ErrTooLarge), "%v", err)
+}
+
+// The parameter make hides the builtin in the tests.
+func buffer(n int) []byte   { return make([]byte, n) }
+func result() chan error    { return make(chan error, 1) }
+func signal() chan struct{} { return make(chan struct{}) }
+
+// together runs functions at the same time; the first error ends the context
+// of the others and is returned.
+func together(ctx context.Context, fs ...func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	errs := make(chan error, len(fs))
+	for _, f := range fs {
+		go func() { errs <- f(ctx) }()
+	}
+	var first error
+	for range fs {
+		if err := <-errs; err != nil && first == nil {
+			first = err
+			cancel(err)
+		}
+	}
+	return first
+}

@@ -1,0 +1,182 @@
+package transporttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// testMismatch: ranks that call different things all get an error that says
+// so, and none hangs, also where no frame of the operation would tell.
+func testMismatch(t *testing.T, make Make) {
+	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
+	from := func(n, root int) func(ctx context.Context, c *runtime.Comm) error {
+		return func(ctx context.Context, c *runtime.Comm) error { return c.Bcast(ctx, buffer(n), root) }
+	}
+	cases := map[string][2]func(ctx context.Context, c *runtime.Comm) error{
+		"collective":    {barrier, from(100, 0)},
+		"root":          {from(100, 0), from(100, 1)},
+		"root, waiting": {from(100, 1), from(100, 0)}, // each waits for the other
+		"size":          {from(100, 0), from(101, 0)},
+		"size, zero":    {from(0, 0), from(100000, 0)},
+	}
+	for name, calls := range cases {
+		for _, ranks := range []int{2, 5} {
+			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+				comms := join(t, make, ranks, runtime.Config{Stall: 20 * time.Millisecond})
+				errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+					if err := calls[min(1, c.Rank())](ctx, c); err != nil {
+						return err
+					}
+					for { // whoever got away with it learns it from the others
+						if err := c.Barrier(ctx); err != nil {
+							return err
+						}
+					}
+				})
+				requireFailed(t, errs, runtime.ErrMismatch)
+			})
+		}
+	}
+	t.Run("algorithm", func(t *testing.T) {
+		comms := joinEach(t, make, 3, func(rank int) runtime.Config {
+			return runtime.Config{
+				Stall:   20 * time.Millisecond,
+				Barrier: runtime.Algorithm{Name: "barrier/dissemination", Params: schedule.Params{Degree: 2 + rank%2}},
+			}
+		})
+		requireFailed(t, each(t, comms, barrier), runtime.ErrMismatch)
+	})
+}
+
+// requireFailed checks that all ranks failed, some by target itself and the
+// others because those told them.
+func requireFailed(t *testing.T, errs []error, target error) {
+	t.Helper()
+	direct := 0
+	for rank, err := range errs {
+		require.Error(t, err, "rank %d", rank)
+		require.NotErrorIs(t, err, context.DeadlineExceeded, "rank %d hung", rank)
+		if errors.Is(err, target) {
+			direct++
+			continue
+		}
+		require.ErrorIs(t, err, runtime.ErrAborted, "rank %d", rank)
+		require.ErrorContains(t, err, target.Error(), "rank %d", rank)
+	}
+	require.Positive(t, direct)
+}
+
+// testCancel: a call that is given up names whom it waited for and fails the
+// communicator at all ranks.
+func testCancel(t *testing.T, make Make) {
+	comms := join(t, make, 4, runtime.Config{})
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err := comms[1].Bcast(ctx, buffer(10), 0)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	var op *runtime.OpError
+	require.ErrorAs(t, err, &op)
+	require.Equal(t, uint64(2), op.Seq)
+	require.Equal(t, []int{0}, op.Waiting)
+	require.NotEmpty(t, op.Missing)
+	for _, c := range []int{0, 2, 3} {
+		err := comms[c].Barrier(t.Context())
+		require.ErrorIs(t, err, runtime.ErrAborted, "rank %d", c)
+		require.ErrorContains(t, err, "rank 1", "rank %d", c)
+	}
+	require.ErrorIs(t, comms[1].Barrier(t.Context()), context.DeadlineExceeded, "a failed communicator stays failed")
+}
+
+// testCrash: a rank that is gone without goodbye fails all others.
+func testCrash(t *testing.T, make Make) {
+	for _, ranks := range []int{2, 3, 6} {
+		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
+			comms := join(t, func(t testing.TB, size int) []runtime.Transport {
+				ts := make(t, size)
+				ts[size-1] = mortal{ts[size-1]}
+				return ts
+			}, ranks, runtime.Config{Stall: 20 * time.Millisecond})
+			all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+			require.NoError(t, comms[ranks-1].Close())
+			errs := each(t, comms[:ranks-1], func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+			requireFailed(t, errs, runtime.ErrPeerLost)
+		})
+	}
+}
+
+// mortal is a transport that ends without a word.
+type mortal struct{ runtime.Transport }
+
+func (m mortal) Put(to int, f *runtime.Frame) {
+	if f.Kind != runtime.FrameLeave {
+		m.Transport.Put(to, f)
+	}
+}
+
+func (m mortal) Close(uint64, bool, time.Duration) error { return m.Transport.Close(0, false, 0) }
+
+// testLeave: a rank that closes is missed only by operations that start later.
+func testLeave(t *testing.T, make Make) {
+	comms := join(t, make, 5, runtime.Config{Stall: 20 * time.Millisecond})
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		buf := buffer(5000)
+		for i := range uint64(20) {
+			if err := bcast(ctx, c, i, buf, 0); err != nil {
+				return err
+			}
+		}
+		if c.Rank() == 0 || c.Rank() == 3 {
+			return c.Close()
+		}
+		return nil
+	})
+	errs := each(t, []*runtime.Comm{comms[1], comms[2], comms[4]}, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+	requireFailed(t, errs, runtime.ErrPeerLeft)
+	require.ErrorIs(t, comms[0].Barrier(t.Context()), runtime.ErrClosed)
+}
+
+// testClose: Close ends calls that run, and may be called twice.
+func testClose(t *testing.T, make Make) {
+	comms := join(t, make, 3, runtime.Config{})
+	errs := result()
+	go func() {
+		_, err := comms[0].Next(context.Background())
+		errs <- err
+	}()
+	ended := signal()
+	go func() {
+		defer close(ended)
+		for range comms[1].Messages() {
+			t.Error("nobody has published")
+		}
+	}()
+	require.NoError(t, comms[0].Close())
+	require.ErrorIs(t, <-errs, runtime.ErrClosed)
+	require.NoError(t, comms[0].Close())
+	require.ErrorIs(t, comms[0].Publish(t.Context(), nil), runtime.ErrClosed)
+	require.ErrorIs(t, comms[0].Err(), runtime.ErrClosed)
+	require.NoError(t, comms[1].Close())
+	<-ended
+	require.ErrorIs(t, comms[1].Err(), runtime.ErrClosed)
+}
+
+// testRefused: a call under a context that has ended, or with arguments that
+// cannot be, does nothing.
+func testRefused(t *testing.T, make Make) {
+	comms := join(t, make, 2, runtime.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, comms[0].Barrier(ctx), context.Canceled)
+	require.ErrorIs(t, comms[0].Bcast(t.Context(), nil, 2), runtime.ErrInput)
+	require.ErrorIs(t, comms[0].Bcast(t.Context(), nil, -1), runtime.ErrInput)
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+}
