@@ -139,7 +139,7 @@ func (c *Comm) report(o *op) {
 		return
 	}
 	var missed uint32
-	if 2*o.byMcast < o.chunks {
+	if !o.heard {
 		missed = 1
 	}
 	c.control(o.root, FrameLate, o.seq, o.print, missed)

@@ -93,6 +93,9 @@ func (c *Comm) poll() bool {
 	if moved && c.sleepers > 0 {
 		c.cond.Broadcast()
 	}
+	if moved && c.parked {
+		c.tr.Wake() // what the parked goroutine waits for may have been taken from under it
+	}
 	return moved
 }
 

@@ -152,6 +152,7 @@ func (s *sink) Fragment(h *Header, offset int, payload []byte) Verdict {
 }
 
 func (c *Comm) fragment(o *op, h *Header, offset int, payload []byte) {
+	o.heard = true
 	if o.machine.Has(h.Slot) {
 		return
 	}
