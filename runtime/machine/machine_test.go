@@ -1,0 +1,218 @@
+package machine_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Whatever order events come in, the machines end where the fixpoint says.
+func TestEveryOrderReachesTheFixpoint(t *testing.T) {
+	algorithms := schedule.Algorithms()
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.SampledFrom(algorithms).Draw(t, "algorithm")
+		p := schedule.Params{Ranks: rapid.IntRange(1, 20).Draw(t, "ranks")}
+		if a.Collective != "barrier" {
+			p.Root = rapid.IntRange(0, p.Ranks-1).Draw(t, "root")
+		}
+		if a.Collective == "bcast" {
+			p.Chunks = rapid.IntRange(1, 5).Draw(t, "chunks")
+		}
+		spec, err := schedule.New(a.Name, p)
+		require.NoError(t, err)
+		s := spec.Schedule()
+		lost := rapid.Bool().Draw(t, "multicasts lost")
+		seed := rapid.Uint64().Draw(t, "seed")
+		want, err := fixpoint.Run(s, fixpoint.Model{LoseMcast: lost, Repairs: true})
+		require.NoError(t, err)
+		net := network{machines: startRapid(t, s), lost: lost, random: rand.New(rand.NewPCG(seed, 0))}
+		net.run()
+		for r := range net.machines {
+			m := &net.machines[r]
+			require.True(t, m.Done(), "rank %d", r)
+			require.True(t, m.Retired(), "rank %d", r)
+			require.Empty(t, m.Missing(nil, 10))
+			for k := range s.Chunks {
+				require.Equal(t, want.Slot(r, ir.Chunk(k)) >= 0, m.Has(ir.Chunk(k)), "rank %d, c%d", r, k)
+			}
+		}
+	})
+}
+
+func startRapid(t *rapid.T, s *ir.Schedule) []machine.Machine {
+	machines := make([]machine.Machine, s.Ranks)
+	for r := range machines {
+		plan, err := machine.Compile(&s.Header, &s.Programs[r])
+		require.NoError(t, err)
+		machines[r].Reset(plan)
+	}
+	return machines
+}
+
+// network delivers in a random order: events under way, and repairs that are
+// still wanted, at any time.
+type network struct {
+	machines []machine.Machine
+	lost     bool
+	random   *rand.Rand
+	under    []arrival
+	armed    []armed
+}
+
+type arrival struct {
+	rank int
+	slot ir.Slot
+}
+
+type armed struct {
+	rank int
+	rule int32
+}
+
+func (n *network) run() {
+	for r := range n.machines {
+		n.under = append(n.under, arrival{r, ir.Enter})
+	}
+	for len(n.under)+len(n.armed) > 0 {
+		i := n.random.IntN(len(n.under) + len(n.armed))
+		if i < len(n.under) {
+			e := n.under[i]
+			n.under[i] = n.under[len(n.under)-1]
+			n.under = n.under[:len(n.under)-1]
+			n.deliver(e)
+			continue
+		}
+		i -= len(n.under)
+		a := n.armed[i]
+		n.armed[i] = n.armed[len(n.armed)-1]
+		n.armed = n.armed[:len(n.armed)-1]
+		if m := &n.machines[a.rank]; m.Pending(a.rule) {
+			n.send(a.rank, m.Plan().Actions(a.rule))
+		}
+	}
+}
+
+func (n *network) deliver(e arrival) {
+	m := &n.machines[e.rank]
+	for _, rule := range m.Set(e.slot) {
+		if _, repair := m.Plan().Repair(rule); repair {
+			n.armed = append(n.armed, armed{e.rank, rule})
+			continue
+		}
+		n.send(e.rank, m.Plan().Actions(rule))
+	}
+}
+
+func (n *network) send(from int, actions []ir.Action) {
+	for _, a := range actions {
+		if a.Op == ir.Put {
+			n.under = append(n.under, arrival{int(a.To), a.Slot})
+			continue
+		}
+		for r := range n.machines {
+			if r != from && !n.lost {
+				n.under = append(n.under, arrival{r, a.Slot})
+			}
+		}
+	}
+}
+
+func TestCompileRefusesWhatIsOutOfRange(t *testing.T) {
+	h := ir.Header{Collective: "bcast", Algorithm: "x", Ranks: 2, Chunks: 1}
+	good := ir.Rule{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(ir.Chunk(0), 1)}}
+	bad := map[string]ir.Program{
+		"rank outside":           {Rank: 2},
+		"rule 0 waits: slot c1":  {Rules: []ir.Rule{{When: []ir.Slot{ir.Chunk(1)}, Do: good.Do}}},
+		"rule 0 waits: slot s0":  {Rules: []ir.Rule{{When: []ir.Slot{ir.Signal(0)}, Do: good.Do}}},
+		"rule 0: action put c0":  {Rules: []ir.Rule{{When: good.When, Do: []ir.Action{ir.PutTo(ir.Chunk(0), 2)}}}},
+		"rule 0: action mcast":   {Rules: []ir.Rule{{When: good.When, Do: []ir.Action{ir.McastOf(ir.Signal(0))}}}},
+		"rule 0, unless: slot s": {Rules: []ir.Rule{{When: good.When, Do: good.Do, Unless: ir.Signal(3)}}},
+		"done: slot s7":          {Done: []ir.Slot{ir.Signal(7)}},
+		"done does not wait":     {Signals: 1, Rules: []ir.Rule{{When: good.When, Do: good.Do, Unless: ir.Signal(0)}}},
+	}
+	for want, p := range bad {
+		_, err := machine.Compile(&h, &p)
+		require.ErrorContains(t, err, want)
+	}
+	p := ir.Program{Rules: []ir.Rule{good}, Done: []ir.Slot{ir.Enter}}
+	plan, err := machine.Compile(&h, &p)
+	require.NoError(t, err)
+	var m machine.Machine
+	m.Reset(plan)
+	require.False(t, m.Valid(ir.Signal(0)))
+	require.False(t, m.Valid(ir.None))
+	require.Nil(t, m.Set(ir.Signal(0)), "a slot that does not exist changes nothing")
+	require.False(t, m.Has(ir.Signal(0)))
+}
+
+// A machine that has met its largest plan allocates nothing.
+func TestWarmMachineDoesNotAllocate(t *testing.T) {
+	large, small := compile(t, "bcast/mcast-acktree", 64, 32, 8), compile(t, "barrier/dissemination", 64, 5, 0)
+	var m machine.Machine
+	m.Reset(large)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		for _, plan := range []*machine.Plan{small, large} {
+			m.Reset(plan)
+			m.Set(ir.Enter)
+			for i := range 8 {
+				m.Set(ir.Chunk(i))
+				m.Set(ir.Signal(i))
+			}
+		}
+	}))
+}
+
+func compile(t testing.TB, name string, ranks, rank, chunks int) *machine.Plan {
+	spec, err := schedule.New(name, schedule.Params{Ranks: ranks, Chunks: chunks})
+	require.NoError(t, err)
+	h, p := spec.Header(), spec.Program(rank)
+	plan, err := machine.Compile(&h, &p)
+	require.NoError(t, err)
+	return plan
+}
+
+// BenchmarkArrival is the time from an arrival to the put that it triggers, in
+// a rank of a pipeline.
+func BenchmarkArrival(b *testing.B) {
+	const chunks = 1024
+	plan := compile(b, "bcast/mcast-chain", 64, 5, chunks)
+	var m machine.Machine
+	puts := 0
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if i%chunks == 0 {
+			b.StopTimer()
+			m.Reset(plan)
+			m.Set(ir.Enter)
+			b.StartTimer()
+		}
+		for _, rule := range m.Set(ir.Chunk(i % chunks)) {
+			puts += len(plan.Actions(rule))
+		}
+	}
+	require.Positive(b, puts)
+}
+
+// BenchmarkBarrier is all that one rank's machine does in a barrier, the reset
+// included.
+func BenchmarkBarrier(b *testing.B) {
+	plan := compile(b, "barrier/dissemination", 64, 5, 0)
+	signals := 0
+	var m machine.Machine
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Reset(plan)
+		m.Set(ir.Enter)
+		for signals = 0; !m.Done(); signals++ {
+			m.Set(ir.Signal(signals))
+		}
+	}
+	b.ReportMetric(float64(signals), "arrivals/op")
+}
