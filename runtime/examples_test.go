@@ -1,0 +1,76 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"sync"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// ranks runs f as every rank of a communicator in memory.
+func ranks(size int, cfg runtime.Config, f func(ctx context.Context, c *runtime.Comm) error) {
+	transports, err := mem.New(size, mem.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for _, tr := range transports {
+		wg.Go(func() {
+			ctx := context.Background()
+			cfg := cfg
+			cfg.Transport = tr
+			comm, err := runtime.Join(ctx, cfg)
+			if err != nil {
+				log.Fatal(err)
+			}
+			if err := f(ctx, comm); err != nil {
+				log.Fatal(err)
+			}
+			if err := comm.Close(); err != nil {
+				log.Fatal(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func ExampleComm_Bcast() {
+	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}}
+	ranks(4, cfg, func(ctx context.Context, c *runtime.Comm) error {
+		buf := make([]byte, 5)
+		if c.Rank() == 2 {
+			copy(buf, "hello")
+		}
+		if err := c.Bcast(ctx, buf, 2); err != nil {
+			return err
+		}
+		if c.Rank() == 0 {
+			fmt.Printf("rank 0 has %q\n", buf)
+		}
+		return nil
+	})
+	// Output: rank 0 has "hello"
+}
+
+func ExampleComm_Publish() {
+	ranks(3, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
+		if c.Rank() == 1 { // any rank, at any time
+			if err := c.Publish(ctx, []byte("the state has changed")); err != nil {
+				return err
+			}
+		} else {
+			msg, err := c.Next(ctx)
+			if err != nil {
+				return err
+			}
+			if c.Rank() == 2 {
+				fmt.Printf("rank %d says: %s\n", msg.Origin, msg.Data)
+			}
+		}
+		return c.Barrier(ctx) // nobody leaves before all have it
+	})
+	// Output: rank 1 says: the state has changed
+}
