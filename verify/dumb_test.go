@@ -26,6 +26,9 @@ type dumb struct {
 	done    []uint64   // by rank: enter and its done slots
 	chunks  []uint64   // by rank: all its chunks
 	request map[Place]bool
+
+	left  map[[2]int]bool // seen: a rank returned, another had not entered
+	unset uint64          // seen: the root returned, these were not set
 }
 
 type dumbRule struct {
@@ -44,7 +47,7 @@ type dumbSend struct{ bit uint64 }
 type dumbVerdict map[string]bool
 
 func newDumb(s *ir.Schedule) *dumb {
-	d := &dumb{s: s, bit: map[Place]int{}, request: map[Place]bool{}}
+	d := &dumb{s: s, bit: map[Place]int{}, request: map[Place]bool{}, left: map[[2]int]bool{}}
 	for r, p := range s.Programs {
 		d.bit[place(r, ir.Enter)] = len(d.bit)
 		for k := range s.Chunks {
@@ -209,7 +212,13 @@ func (d *dumb) look(state uint64, bad dumbVerdict, fired, open []bool) {
 		if state&done != done {
 			continue
 		}
-		bad.note("barrier", state&entered != entered)
+		if state&entered != entered {
+			bad["barrier"] = true
+			d.noteLeft(r, state)
+		}
+		if r == d.s.Root {
+			d.unset |= ^state
+		}
 		bad.note("coverage", state&d.chunks[r] != d.chunks[r])
 		bad.note("acked", r == d.s.Root && state&everywhere != everywhere)
 	}
@@ -226,6 +235,14 @@ func (d *dumb) look(state uint64, bad dumbVerdict, fired, open []bool) {
 	for _, r := range d.rules {
 		if r.IsRepair() && state&r.unless != 0 && d.stillNeeded(&r, state) {
 			bad["wellformed"], bad["repairs"] = true, true
+		}
+	}
+}
+
+func (d *dumb) noteLeft(leaver int, state uint64) {
+	for late := range d.s.Programs {
+		if state&d.mask(late, ir.Enter) == 0 {
+			d.left[[2]int{leaver, late}] = true
 		}
 	}
 }

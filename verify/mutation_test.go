@@ -57,7 +57,8 @@ func clever(t testing.TB, s *ir.Schedule) (bad map[string]error, sound bool) {
 // one has refuted.
 func compare(t testing.TB, s *ir.Schedule, label string) []string {
 	bad, sound := clever(t, s)
-	dumb := newDumb(s).explore()
+	d := newDumb(s)
+	dumb := d.explore()
 	require.Equal(t, !sound, dumb["repairs"], "repairs: %s\nclever: %v\n%s", label, bad["wellformed"], text(t, s))
 	var refuted []string
 	for _, c := range Checks() {
@@ -68,6 +69,7 @@ func compare(t testing.TB, s *ir.Schedule, label string) []string {
 		require.Equal(t, err != nil, dumb[c.Name], "%s: %s\nclever: %v\n%s", c.Name, label, err, text(t, s))
 		if err != nil {
 			requireCounterexample(t, err, label)
+			requireSeen(t, d, c.Name, err, label)
 			refuted = append(refuted, c.Name)
 		}
 	}
@@ -82,6 +84,18 @@ func requireCounterexample(t testing.TB, err error, label string) {
 	require.NotContains(t, f.Text, "%!", label)
 	require.NotEmpty(t, f.Ranks, label)
 	require.NotEmpty(t, f.Places, label)
+}
+
+// requireSeen holds that the counterexample is among those that were seen.
+func requireSeen(t testing.TB, d *dumb, check string, err error, label string) {
+	var f *Failure
+	require.ErrorAs(t, err, &f, label)
+	switch check {
+	case "barrier":
+		require.True(t, d.left[[2]int{f.Ranks[0], f.Ranks[1]}], "%s: %v", label, f)
+	case "acked":
+		require.NotZero(t, d.unset&d.mask(f.Places[0].Rank, f.Places[0].Slot), "%s: %v", label, f)
+	}
 }
 
 func text(t testing.TB, s *ir.Schedule) string {

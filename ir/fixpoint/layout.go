@@ -8,8 +8,9 @@ import (
 )
 
 // MaxSlots bounds how many slots, and how many rules, a schedule may have in
-// all to be analysed: what [ir.Validate] lets pass, and enter of every rank.
-const MaxSlots = ir.MaxSlots + ir.MaxRanks
+// all to be analysed. An analysis keeps some ten numbers of four bytes for
+// each, also for slots that a schedule claims and never mentions.
+const MaxSlots = 1 << 26
 
 // Place is one slot of one rank.
 type Place struct {

@@ -1,0 +1,97 @@
+package verify
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+const universe = 24
+
+// asRuns returns the set of the bits of mask.
+func asRuns(mask uint32) runs {
+	var s runs
+	for x := range int32(universe) {
+		if mask>>x&1 == 1 {
+			s = s.push(run{x, x + 1})
+		}
+	}
+	return s
+}
+
+func drawMask(t *rapid.T, name string) uint32 {
+	return rapid.Uint32Range(0, 1<<universe-1).Draw(t, name)
+}
+
+func TestRunsAreSets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawMask(t, "a"), drawMask(t, "b")
+		ra, rb := asRuns(a), asRuns(b)
+		require.Equal(t, asRuns(a|b), union(nil, ra, rb))
+		require.Equal(t, asRuns(a&b), intersection(nil, ra, rb))
+		require.Equal(t, a&b == b, ra.includes(rb))
+		lo := rapid.Int32Range(0, universe).Draw(t, "lo")
+		hi := rapid.Int32Range(lo, universe).Draw(t, "hi")
+		want := hi
+		for x := hi - 1; x >= lo; x-- {
+			require.Equal(t, a>>x&1 == 1, ra.has(x))
+			if a>>x&1 == 0 {
+				want = x
+			}
+		}
+		require.Equal(t, want, ra.firstMissing(lo, hi))
+	})
+}
+
+func TestUnionTree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		masks := rapid.SliceOfN(rapid.Uint32Range(0, 1<<universe-1), 1, universe).Draw(t, "sets")
+		which := drawMask(t, "which") & (1<<len(masks) - 1)
+		var sets []runs
+		want := uint32(0)
+		for i, m := range masks {
+			sets = append(sets, asRuns(m))
+			if which>>i&1 == 1 {
+				want |= m
+			}
+		}
+		tree, ok := newUnionTree(sets, maxRuns)
+		require.True(t, ok)
+		require.Equal(t, asRuns(want), tree.union(asRuns(which)))
+	})
+}
+
+func TestUnionTreeKeepsToItsLimit(t *testing.T) {
+	_, ok := newUnionTree([]runs{asRuns(0b010101), asRuns(0b101010 << 8)}, 3)
+	require.False(t, ok)
+}
+
+// TestWindowsSeeEveryMark lets the sets outgrow a small limit: every mark must
+// still be looked at exactly once, with the same answer.
+func TestWindowsSeeEveryMark(t *testing.T) {
+	spec, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: 40, Degree: 2})
+	require.NoError(t, err)
+	sub, err := newSubject(spec.Schedule())
+	require.NoError(t, err)
+	whole := newMust(sub, enterMarks(sub), run{0, 40})
+	require.True(t, whole.solve())
+	limit := whole.total - 1
+	windows, next := 0, int32(0)
+	require.NoError(t, eachWindow(sub, enterMarks(sub), 0, 40, limit, func(a *must) error {
+		require.Equal(t, next, a.window.lo)
+		windows, next = windows+1, a.window.hi
+		for rank := range sub.s.Programs {
+			require.Equal(t, -1, a.firstIgnored(rank))
+		}
+		return nil
+	}))
+	require.Equal(t, int32(40), next)
+	require.Greater(t, windows, 1)
+	err = eachWindow(sub, enterMarks(sub), 0, 40, 1, func(*must) error { return nil })
+	require.ErrorIs(t, err, errIrregular)
+	require.False(t, errors.As(err, new(*Failure)))
+}
