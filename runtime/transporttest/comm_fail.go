@@ -127,6 +127,9 @@ func (m mortal) Close(uint64, bool, time.Duration) error { return m.Transport.Cl
 // testLeave: a rank that closes is missed only by operations that start later.
 func testLeave(t *testing.T, make Make) {
 	comms := join(t, make, 5, runtime.Config{Stall: 20 * time.Millisecond})
+	// A rank that has never been heard of and is gone counts as lost: make
+	// all known to each other.
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		buf := buffer(5000)
 		for i := range uint64(20) {

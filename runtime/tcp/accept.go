@@ -1,0 +1,129 @@
+package tcp
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+const (
+	spareStrangers = 64                     // connections beyond the peers' that may be silent at once
+	acceptPause    = 100 * time.Millisecond // after the system has run out of something
+	maxAccepts     = 64                     // in one Poll
+)
+
+// acceptor is the listening descriptor.
+type acceptor struct {
+	fd     int
+	token  int32
+	pause  *time.Timer
+	resume atomic.Bool
+}
+
+func (a *acceptor) ready(t *Transport, _ runtime.Sink, _, _ bool) (moved bool) {
+	for range maxAccepts {
+		fd, err := acceptFD(a.fd)
+		switch {
+		case err == nil:
+			moved = t.welcome(fd) || moved
+		case err == unix.EAGAIN:
+			return moved
+		case err != unix.EINTR && err != unix.ECONNABORTED:
+			a.rest(t)
+			return moved
+		}
+	}
+	return moved
+}
+
+// rest stops listening for a while: the system is out of descriptors or
+// memory, and the connections that wait can wait where they are.
+func (a *acceptor) rest(t *Transport) {
+	t.unwatch(a.fd, a.token)
+	a.token = -1
+	a.pause = time.AfterFunc(acceptPause, func() {
+		a.resume.Store(true)
+		t.Wake()
+	})
+}
+
+// wake listens again after a rest.
+func (a *acceptor) wake(t *Transport) {
+	a.resume.Store(false)
+	var err error
+	if a.token, err = t.watch(a.fd, a, true, false); err != nil {
+		a.token = -1
+		a.pause.Reset(acceptPause)
+	}
+}
+
+// welcome takes a connection in that has not yet said whose it is. There are
+// only so many of them: the one that has been silent longest makes room.
+func (t *Transport) welcome(fd int) bool {
+	if unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) != nil {
+		closeFD(fd) // it is reset already
+		return false
+	}
+	c := &inbound{fd: fd, token: -1, buf: make([]byte, recordLen)}
+	var err error
+	if c.token, err = t.watch(fd, c, true, false); err != nil {
+		t.reject(c)
+		return false
+	}
+	if len(t.guests) >= t.size*int(runtime.Lanes)+spareStrangers {
+		t.reject(t.guests[0])
+	}
+	t.guests = append(t.guests, c)
+	return true
+}
+
+// reject closes a connection that does not belong here.
+func (t *Transport) reject(c *inbound) {
+	t.forget(c)
+	t.closeIn(c)
+	t.stats.Rejected++
+}
+
+func (t *Transport) forget(c *inbound) {
+	if i := slices.Index(t.guests, c); i >= 0 {
+		t.guests = slices.Delete(t.guests, i, i+1)
+	}
+}
+
+// meet reads the greeting of a new connection.
+func (t *Transport) meet(c *inbound, s runtime.Sink) bool {
+	n, err := read(c.fd, c.buf[c.w:])
+	if err != nil {
+		if !again(err) {
+			t.reject(c)
+		}
+		return false
+	}
+	if c.w += n; c.w < recordLen {
+		return true
+	}
+	g, ok := decodeGreeting(c.buf, t.id, t.size)
+	if !ok || !t.introduce(c, &g) {
+		t.reject(c)
+		return true
+	}
+	t.receive(c, s)
+	return true
+}
+
+// introduce gives the connection to its peer, if that has no such one yet.
+func (t *Transport) introduce(c *inbound, g *greeting) bool {
+	p := &t.peers[g.rank]
+	if g.rank == t.rank || p.state == peerGone || p.in[g.lane] != nil || p.ended&(1<<g.lane) != 0 {
+		return false
+	}
+	t.forget(c)
+	c.p, c.lane = p, g.lane
+	c.buf, c.r, c.w = make([]byte, bufferSize), 0, 0
+	p.in[g.lane] = c
+	return true
+}

@@ -1,0 +1,181 @@
+package tcp
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// ackPause is how often Close looks whether the peers' systems have everything.
+const ackPause = time.Millisecond
+
+// Close ends the communicator for this rank; see [runtime.Transport]. It fails
+// if frames could not be sent in time; their receivers see a loss then.
+func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+	if t.closed {
+		return nil
+	}
+	if !bye {
+		for rank := range t.peers {
+			t.dropHard(&t.peers[rank])
+		}
+		t.release()
+		return nil
+	}
+	err := t.part(seq, time.Now().Add(linger))
+	t.release()
+	return err
+}
+
+// part leaves in good order, as far as that is possible until deadline.
+func (t *Transport) part(seq uint64, deadline time.Time) error {
+	t.eachOut(func(o *outbound) {
+		o.q.pushRecord(goodbye(seq, o.p.opened()))
+		t.mark(o)
+	})
+	t.work(deadline, 0, func(o *outbound) bool { return o.q.n == 0 })
+	late := t.giveUp()
+	t.eachIn(func(c *inbound) { t.partBack(c, seq) })
+	t.eachOut(func(o *outbound) { unix.Shutdown(o.fd, unix.SHUT_WR) })
+	t.work(deadline, ackPause, func(o *outbound) bool { return unacked(o.fd) == 0 })
+	if len(late) > 0 {
+		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", rankList(late))
+	}
+	return nil
+}
+
+// work keeps sending, and throws away what arrives so that closing does not
+// reset connections, until all outbound connections are finished. It looks
+// again at least every pause, if that is not 0.
+func (t *Transport) work(deadline time.Time, pause time.Duration, finished func(*outbound) bool) {
+	for {
+		t.Poll(nobody{})
+		all := true
+		t.eachOut(func(o *outbound) { all = all && finished(o) })
+		rest := time.Until(deadline)
+		if all || rest <= 0 {
+			return
+		}
+		if pause > 0 {
+			rest = min(rest, pause)
+		}
+		t.Wait(rest)
+	}
+}
+
+// giveUp closes the connections with peers that have not been sent everything,
+// so that they see a loss, and returns these peers.
+func (t *Transport) giveUp() (late []int) {
+	for rank := range t.peers {
+		p := &t.peers[rank]
+		for _, o := range p.out {
+			if o != nil && o.q.n > 0 {
+				late = append(late, rank)
+				t.dropHard(p)
+				break
+			}
+		}
+	}
+	return late
+}
+
+// partBack says goodbye to who sends, in the direction that is otherwise not
+// used: the buffer there is empty, so this takes one write. If it fails the
+// peer has gone by itself.
+func (t *Transport) partBack(c *inbound, seq uint64) {
+	lanes := uint32(0)
+	if c.p != nil {
+		lanes = c.p.opened()
+	}
+	r := goodbye(seq, lanes)
+	unix.Write(c.fd, r[:])
+	unix.Shutdown(c.fd, unix.SHUT_WR)
+}
+
+// opened returns the lanes to p that this rank has opened, as bits.
+func (p *peer) opened() (lanes uint32) {
+	for lane, o := range p.out {
+		if o != nil {
+			lanes |= 1 << lane
+		}
+	}
+	return lanes
+}
+
+func (t *Transport) eachOut(f func(*outbound)) {
+	for rank := range t.peers {
+		for _, o := range t.peers[rank].out {
+			if o != nil {
+				f(o)
+			}
+		}
+	}
+}
+
+func (t *Transport) eachIn(f func(*inbound)) {
+	for rank := range t.peers {
+		for _, c := range t.peers[rank].in {
+			if c != nil {
+				f(c)
+			}
+		}
+	}
+	for _, c := range t.guests {
+		f(c)
+	}
+}
+
+// dropHard gives up all connections with p so that it notices.
+func (t *Transport) dropHard(p *peer) {
+	for lane := range p.out {
+		if o := p.out[lane]; o != nil {
+			hasten(o.fd)
+		}
+		if c := p.in[lane]; c != nil {
+			hasten(c.fd)
+		}
+	}
+	t.drop(p)
+}
+
+// hasten has the closing of fd reset the connection.
+func hasten(fd int) {
+	if fd >= 0 {
+		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	}
+}
+
+// release gives back all that the transport has taken.
+func (t *Transport) release() {
+	t.closed = true
+	t.cancel()
+	t.dialing.Wait()
+	for _, d := range t.takeDialed() {
+		closeFD(d.fd)
+	}
+	if t.listener.pause != nil {
+		t.listener.pause.Stop()
+	}
+	t.unwatch(t.listener.fd, t.listener.token)
+	closeFD(t.listener.fd)
+	for _, c := range t.guests {
+		t.closeIn(c)
+	}
+	for rank := range t.peers {
+		t.drop(&t.peers[rank])
+	}
+	t.pending.Store(false)
+	t.poller.Close()
+}
+
+// nobody is the sink of a transport that is being closed.
+type nobody struct{}
+
+func (nobody) Body(*runtime.Header) ([]byte, runtime.Verdict)        { return nil, runtime.Drop }
+func (nobody) Arrived(*runtime.Header, []byte)                       {}
+func (nobody) Fragment(*runtime.Header, int, []byte) runtime.Verdict { return runtime.Drop }
+func (nobody) Left(int, uint64)                                      {}
+func (nobody) Lost(int, error)                                       {}

@@ -1,0 +1,275 @@
+package tcp
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+const (
+	bufferSize  = 1 << 14
+	scratchSize = 1 << 16
+	// directSize is the rest of a body from which on it is read straight
+	// into its place instead of together with what follows it.
+	directSize = bufferSize / 2
+	// maxReads bounds the reads of one connection in one Poll, so that all
+	// get their turn.
+	maxReads = 16
+)
+
+// inbound is a connection that a peer has opened.
+type inbound struct {
+	p     *peer // nil until it has said who it is
+	lane  runtime.Lane
+	fd    int
+	token int32 // -1 while it is held back and not watched
+	dead  bool
+	held  bool
+
+	buf  []byte // buf[r:w] has been read and not been used
+	r, w int
+
+	head     runtime.Header
+	body     bool // head is valid, and its body is awaited
+	got      int  // bytes of the body that are in their place
+	dropping bool // the sink does not want the rest
+}
+
+// outcome says why a connection makes no further progress for now.
+type outcome uint8
+
+const (
+	needMore outcome = iota // everything that was read has been used
+	heldBack                // the sink does not want it yet
+	over                    // the connection is closed
+)
+
+func (c *inbound) ready(t *Transport, s runtime.Sink, read, _ bool) bool {
+	switch {
+	case !read:
+		return false
+	case c.p == nil:
+		return t.meet(c, s)
+	case c.held:
+		t.unwatch(c.fd, c.token) // so that nothing spins until the sink takes it
+		c.token = -1
+		return false
+	}
+	return t.receive(c, s)
+}
+
+// offerHeld asks the sink again about what it has held back.
+func (t *Transport) offerHeld(s runtime.Sink) (moved bool) {
+	held := t.held
+	t.held = t.held[:0]
+	for _, c := range held {
+		if !c.dead {
+			c.held = false
+			moved = t.receive(c, s) || moved
+		}
+	}
+	return moved
+}
+
+// receive uses what has been read and reads more, as long as there is more.
+func (t *Transport) receive(c *inbound, s runtime.Sink) (moved bool) {
+	for range maxReads {
+		before := c.w - c.r
+		out := t.use(c, s)
+		moved = moved || c.dead || c.w-c.r < before
+		if out == heldBack {
+			t.hold(c)
+		}
+		if out != needMore || !t.rearm(c, s) {
+			return moved
+		}
+		n, full, out := t.fill(c, s)
+		moved = moved || n > 0
+		if out == heldBack {
+			t.hold(c)
+		}
+		if out != needMore {
+			return moved
+		}
+		if !full {
+			break
+		}
+	}
+	if !c.dead && t.use(c, s) == heldBack {
+		t.hold(c)
+	}
+	return moved
+}
+
+func (t *Transport) hold(c *inbound) {
+	c.held = true
+	t.held = append(t.held, c)
+}
+
+// rearm watches a connection again that is no longer held back.
+func (t *Transport) rearm(c *inbound, s runtime.Sink) bool {
+	if c.token >= 0 {
+		return true
+	}
+	var err error
+	if c.token, err = t.watch(c.fd, c, true, false); err != nil {
+		t.failIn(c, s, err)
+		return false
+	}
+	return true
+}
+
+// use hands out what is in the buffer.
+func (t *Transport) use(c *inbound, s runtime.Sink) outcome {
+	for {
+		if !c.body {
+			if c.w-c.r < recordLen {
+				return needMore
+			}
+			if out := t.useHeader(c, s); out != needMore {
+				return out
+			}
+		}
+		dst, ok := t.place(c, s)
+		if !ok {
+			return heldOrOver(c)
+		}
+		k := min(c.w-c.r, c.head.Len-c.got)
+		if !c.dropping {
+			copy(dst[c.got:], c.buf[c.r:c.r+k])
+		}
+		c.r += k
+		if t.landed(c, s, dst, k); c.body {
+			return needMore
+		}
+	}
+}
+
+func heldOrOver(c *inbound) outcome {
+	if c.dead {
+		return over
+	}
+	return heldBack
+}
+
+// useHeader takes the next record out of the buffer.
+func (t *Transport) useHeader(c *inbound, s runtime.Sink) outcome {
+	if err := decodeHeader(c.buf[c.r:c.w], &c.head); err != nil {
+		t.failIn(c, s, err)
+		return over
+	}
+	c.r += recordLen
+	if c.head.Kind == kindGoodbye {
+		t.farewell(c, s)
+		return over
+	}
+	c.head.Lane, c.head.From = c.lane, c.p.rank
+	c.body, c.got, c.dropping = true, 0, false
+	return needMore
+}
+
+// farewell ends a connection on which the peer has said goodbye.
+func (t *Transport) farewell(c *inbound, s runtime.Sink) {
+	p := c.p
+	p.ended |= 1 << c.lane
+	t.heard(p, c.head.Seq, c.head.Arg)
+	t.closeIn(c)
+	t.settle(p, s)
+}
+
+// place asks the sink where the body goes; it reports false if it is to be
+// left, or if the connection had to be given up.
+func (t *Transport) place(c *inbound, s runtime.Sink) (dst []byte, ok bool) {
+	if c.dropping {
+		return nil, true
+	}
+	dst, v := s.Body(&c.head)
+	switch {
+	case v == runtime.Hold:
+		return nil, false
+	case v == runtime.Drop:
+		c.dropping = true
+		return nil, true
+	case len(dst) != c.head.Len:
+		t.failIn(c, s, fmt.Errorf("a place of %d bytes for a body of %d", len(dst), c.head.Len))
+		return nil, false
+	}
+	return dst, true
+}
+
+// landed counts n further bytes of the body.
+func (t *Transport) landed(c *inbound, s runtime.Sink, dst []byte, n int) {
+	c.got += n
+	if c.got < c.head.Len {
+		return
+	}
+	c.body = false
+	t.stats.GotFrames++
+	t.stats.GotBytes += uint64(c.head.Len)
+	if !c.dropping {
+		s.Arrived(&c.head, dst)
+	}
+}
+
+// fill reads once. full says that there may be more.
+func (t *Transport) fill(c *inbound, s runtime.Sink) (n int, full bool, out outcome) {
+	rest := c.head.Len - c.got
+	if !c.body || rest < directSize || c.r < c.w {
+		return t.fillBuffer(c, s)
+	}
+	dst, ok := t.place(c, s)
+	if !ok {
+		return 0, false, heldOrOver(c)
+	}
+	into := t.scratch[:min(rest, len(t.scratch))]
+	if !c.dropping {
+		into = dst[c.got:]
+	}
+	n, err := read(c.fd, into)
+	if err != nil {
+		return 0, false, t.stop(c, s, err)
+	}
+	t.landed(c, s, dst, n)
+	return n, n == len(into), needMore
+}
+
+func (t *Transport) fillBuffer(c *inbound, s runtime.Sink) (n int, full bool, out outcome) {
+	if c.r > 0 {
+		c.w = copy(c.buf, c.buf[c.r:c.w])
+		c.r = 0
+	}
+	n, err := read(c.fd, c.buf[c.w:])
+	if err != nil {
+		return 0, false, t.stop(c, s, err)
+	}
+	c.w += n
+	return n, c.w == len(c.buf), needMore
+}
+
+// stop handles a read that has brought nothing.
+func (t *Transport) stop(c *inbound, s runtime.Sink, err error) outcome {
+	if again(err) {
+		return needMore
+	}
+	t.failIn(c, s, err)
+	return over
+}
+
+// failIn gives up the peer of a connection that is broken or talks nonsense.
+func (t *Transport) failIn(c *inbound, s runtime.Sink, err error) {
+	t.lose(c.p, s, fmt.Errorf("tcp: receive from rank %d: %w", c.p.rank, err))
+	t.closeIn(c) // also where the peer has been given up before
+}
+
+func (t *Transport) closeIn(c *inbound) {
+	if c.dead {
+		return
+	}
+	if c.p != nil {
+		c.p.in[c.lane] = nil
+	}
+	c.dead = true
+	t.unwatch(c.fd, c.token)
+	closeFD(c.fd)
+	c.fd, c.token = -1, -1
+}

@@ -1,0 +1,125 @@
+package tcp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// longAgo as a deadline ends a blocked read or write at once.
+var longAgo = time.Unix(1, 0)
+
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
+	dialLimit  = 3 * time.Second
+)
+
+// reach connects to the coordinator, which may not be up yet: it tries again,
+// with growing pauses, until ctx ends.
+func reach(ctx context.Context, addr string) (net.Conn, error) {
+	var lastErr error
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		conn, err := dialOther(ctx, addr, dialLimit)
+		if err == nil {
+			return conn, nil
+		}
+		if ctx.Err() == nil || lastErr == nil {
+			lastErr = err // later ones only say that ctx has ended
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("reach the coordinator at %s: %w (%w)", addr, context.Cause(ctx), lastErr)
+		}
+	}
+}
+
+// dialOther refuses connections to itself: while nobody listens at a local
+// port out of the range from which the system takes the ports of outgoing
+// connections, a dial can be given that port and meet itself.
+func dialOther(ctx context.Context, addr string, limit time.Duration) (net.Conn, error) {
+	d := net.Dialer{Timeout: limit}
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if conn.LocalAddr().String() == conn.RemoteAddr().String() {
+		conn.Close()
+		return nil, errors.New("nobody listens there")
+	}
+	return conn, nil
+}
+
+// attend says hello on conn, waits for the table, prepares, and waits until
+// all have.
+func attend(ctx context.Context, cfg *Config, conn net.Conn, addr string) (*table, error) {
+	tab, err := attendTable(cfg, conn, addr)
+	if err == nil {
+		err = attendGo(cfg, conn, tab)
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("wait for the other ranks: %w", context.Cause(ctx))
+	}
+	return tab, err
+}
+
+func attendTable(cfg *Config, conn net.Conn, addr string) (*table, error) {
+	h := hello{rank: cfg.Rank, size: cfg.Size, addr: addr, blob: cfg.Blob}
+	if _, err := conn.Write(appendHello(nil, &h)); err != nil {
+		return nil, fmt.Errorf("say hello to the coordinator: %w", err)
+	}
+	r := bufio.NewReader(conn)
+	if err := readVerdict(r); err != nil {
+		return nil, err
+	}
+	tab, err := readTable(r, cfg.Size)
+	if err != nil {
+		return nil, fmt.Errorf("read the coordinator's table: %w", err)
+	}
+	if r.Buffered() != 0 {
+		return nil, fmt.Errorf("the coordinator's table is followed by %d bytes", r.Buffered())
+	}
+	tab.addrs[0], err = fillHost(tab.addrs[0], conn.RemoteAddr())
+	if err != nil {
+		return nil, fmt.Errorf("address of rank 0: %w", err)
+	}
+	return tab, nil
+}
+
+// attendGo reports whether this rank could prepare itself, and hears whether
+// all could.
+func attendGo(cfg *Config, conn net.Conn, tab *table) error {
+	own := prepare(cfg, tab)
+	if _, err := conn.Write(appendStatus(nil, reason(own))); err != nil && own == nil {
+		return fmt.Errorf("tell the coordinator: %w", err)
+	}
+	if own != nil {
+		drain(conn)
+		return own
+	}
+	return readVerdict(conn)
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func readVerdict(r interface{ Read([]byte) (int, error) }) error {
+	why, err := readStatus(r)
+	if err != nil {
+		return fmt.Errorf("the coordinator hung up: %w", err)
+	}
+	if why != "" {
+		return fmt.Errorf("the coordinator says: %s", why)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package tcp
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// outbound is a connection that this rank has opened. The peer writes on it
+// only to say goodbye.
+type outbound struct {
+	p     *peer
+	lane  runtime.Lane
+	fd    int   // -1 until connected, and again when closed
+	token int32 // -1 likewise
+	dead  bool
+
+	q       ring
+	sent    int  // bytes of the first entry that the system has taken
+	dirty   bool // in Transport.dirty
+	blocked bool // the system's buffer is full; watched for writing
+
+	back  record // what the peer has written
+	nback int
+}
+
+// Put queues f for rank to; see [runtime.Transport]. Frames for ranks that
+// have left or are lost are dropped.
+func (t *Transport) Put(to int, f *runtime.Frame) {
+	if to < 0 || to >= t.size || to == t.rank || f.Lane >= runtime.Lanes || t.closed {
+		discard(f)
+		return
+	}
+	p := &t.peers[to]
+	if p.state != peerUp || p.refusal != nil || p.cut && f.Lane == runtime.LaneOps {
+		discard(f)
+		return
+	}
+	if len(f.Body) > MaxBody {
+		discard(f)
+		t.loseLater(p, fmt.Errorf("tcp: put to rank %d: %d bytes in a frame, at most %d fit", to, len(f.Body), MaxBody))
+		return
+	}
+	o := p.out[f.Lane]
+	if o == nil {
+		o = t.open(p, f.Lane)
+	}
+	o.q.pushFrame(f)
+	t.mark(o)
+}
+
+// open begins to connect to p; what is put meanwhile waits behind the greeting.
+func (t *Transport) open(p *peer, lane runtime.Lane) *outbound {
+	o := &outbound{p: p, lane: lane, fd: -1, token: -1}
+	p.out[lane] = o
+	o.q.pushRecord(encodeGreeting(&greeting{id: t.id, rank: t.rank, size: t.size, lane: lane}))
+	t.dial(o)
+	return o
+}
+
+// mark notes that o has something to write.
+func (t *Transport) mark(o *outbound) {
+	if o.dirty || o.blocked || o.fd < 0 {
+		return
+	}
+	o.dirty = true
+	t.dirty = append(t.dirty, o)
+	if len(t.dirty) == 1 {
+		t.pending.Store(true)
+	}
+}
+
+// flushAll writes what has been marked; the sink may put more meanwhile.
+func (t *Transport) flushAll(s runtime.Sink) (moved bool) {
+	if len(t.dirty) == 0 {
+		return false
+	}
+	for i := 0; i < len(t.dirty); i++ {
+		o := t.dirty[i]
+		o.dirty = false
+		moved = t.flush(o, s) || moved
+	}
+	t.dirty = t.dirty[:0]
+	t.pending.Store(len(t.failures) > 0)
+	return moved
+}
+
+// flush writes frames until all are with the system or its buffer is full.
+func (t *Transport) flush(o *outbound, s runtime.Sink) (moved bool) {
+	for o.q.n > 0 && !o.dead {
+		o.gather(&t.iov)
+		n, err := t.iov.write(o.fd)
+		full := n < t.iov.bytes
+		t.iov.reset()
+		if err != nil && !again(err) {
+			t.failOut(o, s, err)
+			return moved
+		}
+		t.advance(o, n)
+		moved = moved || n > 0
+		if full {
+			t.block(o, s, true)
+			return moved
+		}
+	}
+	if o.blocked && !o.dead {
+		t.block(o, s, false)
+	}
+	return moved
+}
+
+// gather collects the pieces that are to be written next.
+func (o *outbound) gather(v *vector) {
+	skip := o.sent
+	for i := 0; i < o.q.n && !v.full(); i++ {
+		e := o.q.at(i)
+		if skip < recordLen {
+			v.add(e.head[skip:])
+			skip = recordLen
+		}
+		v.add(e.body[skip-recordLen:])
+		skip = 0
+	}
+}
+
+// advance takes n written bytes off the queue.
+func (t *Transport) advance(o *outbound, n int) {
+	for n > 0 {
+		e := o.q.at(0)
+		rest := e.len() - o.sent
+		if n < rest {
+			o.sent += n
+			return
+		}
+		n -= rest
+		o.sent = 0
+		if isFrame(&e.head) {
+			t.stats.PutFrames++
+			t.stats.PutBytes += uint64(len(e.body))
+		}
+		o.q.pop()
+	}
+}
+
+// block starts or ends waiting for room in the system's buffer.
+func (t *Transport) block(o *outbound, s runtime.Sink, full bool) {
+	if o.blocked == full {
+		return
+	}
+	o.blocked = full
+	if err := t.poller.Modify(o.fd, o.token, true, full); err != nil {
+		t.lose(o.p, s, fmt.Errorf("tcp: send to rank %d: %w", o.p.rank, err))
+	}
+}
+
+// failOut handles a connection that cannot be written. The peer may have said
+// goodbye on it before it closed.
+func (t *Transport) failOut(o *outbound, s runtime.Sink, cause error) {
+	t.readBack(o, s)
+	if !o.dead {
+		t.lose(o.p, s, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause))
+	}
+}
+
+func (o *outbound) ready(t *Transport, s runtime.Sink, read, write bool) (moved bool) {
+	if read {
+		t.readBack(o, s)
+	}
+	if write && !o.dead {
+		moved = t.flush(o, s)
+	}
+	return moved
+}
+
+// readBack reads the direction that carries nothing but a goodbye.
+func (t *Transport) readBack(o *outbound, s runtime.Sink) {
+	n, err := read(o.fd, o.back[o.nback:])
+	o.nback += n
+	if err == nil && o.nback == recordLen {
+		t.tellBack(o, s)
+	} else if err != nil && !again(err) {
+		t.lose(o.p, s, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
+	}
+}
+
+func (t *Transport) tellBack(o *outbound, s runtime.Sink) {
+	var h runtime.Header
+	err := decodeHeader(o.back[:], &h)
+	if err == nil && h.Kind != kindGoodbye {
+		err = fmt.Errorf("%w: only a goodbye may come in this direction", errNoFrame)
+	}
+	if err != nil {
+		t.lose(o.p, s, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
+		return
+	}
+	t.heard(o.p, h.Seq, h.Arg)
+	t.settle(o.p, s)
+}
+
+// closeOut gives o up with all that is queued.
+func (t *Transport) closeOut(o *outbound) {
+	o.p.out[o.lane] = nil
+	o.dead = true
+	o.q.clear()
+	if o.fd >= 0 {
+		t.unwatch(o.fd, o.token)
+		closeFD(o.fd)
+	}
+	o.fd, o.token = -1, -1
+}

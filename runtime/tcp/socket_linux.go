@@ -1,0 +1,65 @@
+package tcp
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// acceptFD accepts one connection without blocking.
+func acceptFD(fd int) (int, error) {
+	conn, _, err := unix.Accept4(fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+	return conn, err
+}
+
+// unacked returns how many bytes the peer's system has not yet confirmed.
+func unacked(fd int) int {
+	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+	if err != nil {
+		return 0 // no connection any more
+	}
+	return n
+}
+
+// vector gathers pieces of memory for one write.
+type vector struct {
+	iov   []unix.Iovec
+	bytes int
+}
+
+// maxVector is the largest number of pieces of one write; Linux allows 1,024.
+const maxVector = 256
+
+// maxWrite bounds the bytes of one write, in pieces begun: Linux writes at
+// most 2 GiB at once, and no socket buffer takes nearly as much.
+const maxWrite = 1 << 26
+
+func (v *vector) full() bool { return len(v.iov)+2 > maxVector || v.bytes >= maxWrite }
+
+func (v *vector) add(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	p := unix.Iovec{Base: &b[0]}
+	p.SetLen(len(b))
+	v.iov = append(v.iov, p)
+	v.bytes += len(b)
+}
+
+// reset forgets the pieces, and does not keep them from being collected.
+func (v *vector) reset() {
+	clear(v.iov)
+	v.iov, v.bytes = v.iov[:0], 0
+}
+
+// write writes the pieces with one system call. unix.Writev would allocate.
+func (v *vector) write(fd int) (int, error) {
+	if len(v.iov) == 0 {
+		return 0, nil
+	}
+	n, _, errno := unix.Syscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(&v.iov[0])), uintptr(len(v.iov)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}

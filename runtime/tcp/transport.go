@@ -1,0 +1,173 @@
+// Package tcp is the transport over TCP. A rank connects to another when it
+// first puts something there; each connection carries one lane in one
+// direction and stays open. The goroutine that is inside a call reads and
+// writes all of them itself, without blocking: there is no goroutine, no copy
+// and no allocation per frame.
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/internal/netpoll"
+)
+
+// Transport is one rank's end of a communicator. Its methods follow the rules
+// of [runtime.Transport].
+type Transport struct {
+	rank, size  int
+	id          [16]byte
+	blobs       [][]byte
+	dialTimeout time.Duration
+
+	poller  *netpoll.Poller
+	sources []source // by token; nil where free
+	free    []int32  // tokens to be used again
+	events  [netpoll.MaxBatch]netpoll.Event
+
+	listener acceptor
+	guests   []*inbound // connections that have not said which rank they come from
+	peers    []peer
+	dirty    []*outbound // have frames that have not been offered to the system
+	pending  atomic.Bool // dirty is not empty; for Wait, which has no lock
+	held     []*inbound
+	failures []failure // found outside Poll, to be told by the next
+	refusing []*peer   // refuse connections, but may have left in good order
+	iov      vector
+	scratch  []byte // where dropped bodies go
+
+	dialing sync.WaitGroup
+	ctx     context.Context // ends the dials
+	cancel  context.CancelFunc
+	mu      sync.Mutex // guards dialed
+	dialed  []dialed
+	fresh   atomic.Bool // dialed is not empty
+
+	found  foundEvents
+	closed bool
+	stats  runtime.Stats
+}
+
+var _ runtime.Transport = (*Transport)(nil)
+
+// source is a descriptor in the poller. ready does what can be done now and
+// reports whether anything was sent or received.
+type source interface {
+	ready(t *Transport, s runtime.Sink, read, write bool) bool
+}
+
+// newTransport takes listenFD over.
+func newTransport(cfg *Config, tab *table, listenFD int) (*Transport, error) {
+	p, err := netpoll.New()
+	if err != nil {
+		closeFD(listenFD)
+		return nil, err
+	}
+	t := &Transport{
+		rank: cfg.Rank, size: cfg.Size, id: tab.id, blobs: tab.blobs, dialTimeout: cfg.DialTimeout,
+		poller: p, peers: make([]peer, cfg.Size), scratch: make([]byte, scratchSize),
+		listener: acceptor{fd: listenFD, token: -1},
+	}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	for rank := range t.peers {
+		t.peers[rank].rank, t.peers[rank].addr = rank, tab.addrs[rank]
+	}
+	if listenFD >= 0 {
+		if t.listener.token, err = t.watch(listenFD, &t.listener, true, false); err != nil {
+			t.release()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// Rank returns this process's place in the communicator.
+func (t *Transport) Rank() int { return t.rank }
+
+// Size returns the number of ranks.
+func (t *Transport) Size() int { return t.size }
+
+// ID returns the communicator's identity, drawn by rank 0.
+func (t *Transport) ID() [16]byte { return t.id }
+
+// Blobs returns what the ranks have published in Config.Blob, by rank.
+func (t *Transport) Blobs() [][]byte { return t.blobs }
+
+// Caps says that there is no multicast.
+func (t *Transport) Caps() runtime.Caps { return runtime.Caps{} }
+
+// Stats returns the counters; it is called under the same lock as Poll.
+func (t *Transport) Stats() runtime.Stats { return t.stats }
+
+// Wake ends the running Wait, or else the next one.
+func (t *Transport) Wake() { t.poller.Wake() }
+
+// Mcast loses every copy.
+func (t *Transport) Mcast(f *runtime.Frame) { discard(f) }
+
+func discard(f *runtime.Frame) {
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}
+
+// watch puts a descriptor into the poller.
+func (t *Transport) watch(fd int, s source, read, write bool) (token int32, err error) {
+	if n := len(t.free); n > 0 {
+		token, t.free = t.free[n-1], t.free[:n-1]
+	} else {
+		token = int32(len(t.sources))
+		t.sources = append(t.sources, nil)
+	}
+	if err := t.poller.Add(fd, token, read, write); err != nil {
+		t.free = append(t.free, token)
+		return -1, err
+	}
+	t.sources[token] = s
+	return token, nil
+}
+
+// unwatch takes it out again. Its token may be used again at once: an event
+// that is still on its way then causes one vain read.
+func (t *Transport) unwatch(fd int, token int32) error {
+	if token < 0 {
+		return nil
+	}
+	t.sources[token] = nil
+	t.free = append(t.free, token)
+	return t.poller.Remove(fd)
+}
+
+// Watch lets a transport that is built on this one share its poller: ready is
+// called by Poll when fd can be read or written, and Wait ends then. Close
+// does not close fd, but stops watching it.
+func (t *Transport) Watch(fd int, read, write bool, ready func(read, write bool)) (*Watched, error) {
+	w := &Watched{t: t, fd: fd, call: ready}
+	var err error
+	if w.token, err = t.watch(fd, w, read, write); err != nil {
+		return nil, fmt.Errorf("tcp: watch: %w", err)
+	}
+	return w, nil
+}
+
+// Watched is a descriptor that Watch has added.
+type Watched struct {
+	t     *Transport
+	fd    int
+	token int32
+	call  func(read, write bool)
+}
+
+// Modify changes what the descriptor is watched for.
+func (w *Watched) Modify(read, write bool) error {
+	return w.t.poller.Modify(w.fd, w.token, read, write)
+}
+
+func (w *Watched) ready(_ *Transport, _ runtime.Sink, read, write bool) bool {
+	w.call(read, write)
+	return false
+}

@@ -1,0 +1,160 @@
+package transporttest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Frames tests what a transport does with single frames, as
+// [runtime.Transport] and [runtime.Sink] promise it.
+func Frames(t *testing.T, make Make) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, Make)
+	}{
+		{"Order", testOrder},
+		{"Large", testLargeBody},
+		{"Empty", testEmptyBody},
+		{"Hold", testHold},
+		{"HeldSender", testHeldSender},
+		{"Drop", testDrop},
+		{"DropWithinBody", testDropWithinBody},
+		{"Unsent", testUnsent},
+		{"Abandon", testAbandon},
+		{"NoAllocation", testNoAllocation},
+		{"Wake", testWake},
+		{"WaitTime", testWaitTime},
+		{"WaitArrival", testWaitArrival},
+		{"HeldWait", testHeldWait},
+		{"Mcast", testMcast},
+		{"McastHold", testMcastHold},
+		{"McastNoAllocation", testMcastNoAllocation},
+		{"Left", testLeft},
+		{"Lost", testLost},
+		{"CloseQueued", testCloseQueued},
+		{"CloseAll", testCloseAll},
+		{"Gone", testGone},
+		{"Alone", testAlone},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, make) })
+	}
+}
+
+// net is a set of connected transports, each with a sink, that one goroutine
+// drives.
+type net struct {
+	t     testing.TB
+	ranks []runtime.Transport
+	sinks []*sink
+}
+
+// connect makes a net; the test checks that nothing of it is left in the end.
+func connect(t testing.TB, make Make, size int) *net {
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	n := &net{t: t, ranks: make(t, size)}
+	require.Len(t, n.ranks, size)
+	for rank, tr := range n.ranks {
+		require.Equal(t, rank, tr.Rank())
+		require.Equal(t, size, tr.Size())
+		require.Equal(t, n.ranks[0].ID(), tr.ID())
+		require.Equal(t, n.ranks[0].Caps(), tr.Caps())
+		n.sinks = append(n.sinks, newSink())
+	}
+	t.Cleanup(func() {
+		for _, tr := range n.ranks {
+			tr.Close(0, false, 0)
+		}
+	})
+	return n
+}
+
+// poll polls every rank once.
+func (n *net) poll() (moved bool) {
+	for rank, tr := range n.ranks {
+		moved = tr.Poll(n.sinks[rank]) || moved
+	}
+	return moved
+}
+
+// until polls all ranks until cond holds, and fails the test if that takes
+// too long.
+func (n *net) until(cond func() bool, what string) {
+	n.t.Helper()
+	for end := time.Now().Add(patience); !cond(); {
+		if !n.poll() {
+			n.ranks[0].Wait(time.Millisecond)
+		}
+		if time.Now().After(end) {
+			n.t.Fatalf("after %v not yet: %s", patience, what)
+		}
+	}
+}
+
+// settle polls until nothing has moved for a few rounds.
+func (n *net) settle() {
+	for quiet := 0; quiet < 20; quiet++ {
+		if n.poll() {
+			quiet = 0
+		}
+		n.ranks[0].Wait(time.Millisecond)
+	}
+}
+
+// put queues a frame at rank from.
+func (n *net) put(from, to int, f *runtime.Frame) { n.ranks[from].Put(to, f) }
+
+// greet makes every rank exchange a frame with every other on every lane.
+func (n *net) greet() {
+	size := len(n.ranks)
+	for from := range size {
+		for to := range size {
+			if from != to {
+				n.put(from, to, control(0, nil))
+				n.put(from, to, slot(0, nil))
+			}
+		}
+	}
+	n.until(func() bool { return n.count() == size*(size-1)*2 }, "all ranks have greeted each other")
+	for _, s := range n.sinks {
+		s.got = nil
+	}
+}
+
+// count returns the number of frames that have arrived anywhere.
+func (n *net) count() (frames int) {
+	for _, s := range n.sinks {
+		frames += len(s.got)
+	}
+	return frames
+}
+
+// slot returns a frame on LaneOps with a body, which goes to a place of its own.
+func slot(seq uint64, body []byte) *runtime.Frame {
+	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Lane: runtime.LaneOps, Seq: seq, Len: len(body)}, Body: body}
+}
+
+// control returns a frame on LaneControl.
+func control(seq uint64, body []byte) *runtime.Frame {
+	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameCast, Lane: runtime.LaneControl, Seq: seq, Len: len(body)}, Body: body}
+}
+
+// pattern returns n bytes that depend on seed and on their place.
+func pattern(seed, n int) []byte {
+	b := make([]byte, n)
+	x := uint64(seed)*0x9E3779B97F4A7C15 + 1
+	for i := range b {
+		if i%8 == 0 {
+			x ^= x << 13
+			x ^= x >> 7
+			x ^= x << 17
+		}
+		b[i] = byte(x >> (i % 8 * 8))
+	}
+	return b
+}

@@ -1,0 +1,134 @@
+package transporttest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// testLeft checks that a goodbye takes nothing back that was sent before it.
+func testLeft(t *testing.T, make Make) {
+	n := connect(t, make, 3)
+	n.greet()
+	n.sinks[0].holdFrom(0)
+	n.put(2, 0, slot(1, pattern(1, 100)))
+	n.put(2, 1, control(2, pattern(2, 100)))
+	n.poll()
+	require.NoError(t, n.ranks[2].Close(41, true, patience))
+	n.until(func() bool { return len(n.sinks[1].left) == 1 }, "rank 1 knows")
+	require.Equal(t, uint64(41), n.sinks[1].left[2])
+	require.Len(t, n.sinks[1].got, 1)
+	n.settle()
+	require.Empty(t, n.sinks[0].got)
+	n.sinks[0].holdFrom(2)
+	n.until(func() bool { return len(n.sinks[0].left) == 1 && n.count() == 2 }, "rank 0 knows")
+	require.Equal(t, pattern(1, 100), n.sinks[0].got[0].body)
+	n.noneLost()
+}
+
+func (n *net) noneLost() {
+	n.t.Helper()
+	for _, s := range n.sinks {
+		require.Empty(n.t, s.lost)
+		require.Empty(n.t, s.twice)
+	}
+}
+
+func testLost(t *testing.T, make Make) {
+	n := connect(t, make, 3)
+	n.greet()
+	require.NoError(t, n.ranks[1].Close(3, false, 0))
+	n.until(func() bool { return len(n.sinks[0].lost) == 1 && len(n.sinks[2].lost) == 1 }, "both have noticed")
+	n.settle()
+	for _, rank := range []int{0, 2} {
+		require.Error(t, n.sinks[rank].lost[1])
+		require.Empty(t, n.sinks[rank].left)
+		require.Empty(t, n.sinks[rank].twice)
+	}
+}
+
+// testCloseQueued closes with frames queued while the receiver is slow.
+func testCloseQueued(t *testing.T, make Make) {
+	const frames = 40
+	n := connect(t, make, 2)
+	unsent := frames
+	for i := range frames {
+		f := slot(uint64(i), pattern(i, 1<<20))
+		f.Unsent = &unsent
+		n.put(0, 1, f)
+	}
+	done := signal()
+	var err error
+	go func() { defer close(done); err = n.ranks[0].Close(9, true, patience) }()
+	s := n.sinks[1]
+	within(t, func() {
+		for len(s.left) == 0 && len(s.lost) == 0 {
+			if !n.ranks[1].Poll(s) {
+				n.ranks[1].Wait(10 * time.Millisecond)
+			}
+		}
+		<-done
+	})
+	require.NoError(t, err)
+	require.Zero(t, unsent)
+	require.Len(t, s.got, frames)
+	require.Equal(t, uint64(9), s.left[0])
+	for i, got := range s.got {
+		require.True(t, string(got.body) == string(pattern(i, 1<<20)))
+	}
+}
+
+// testCloseAll has all ranks leave at the same time.
+func testCloseAll(t *testing.T, make Make) {
+	n := connect(t, make, 4)
+	n.greet()
+	for from := range 4 {
+		n.put(from, (from+1)%4, control(1, pattern(from, 1000)))
+	}
+	var wg sync.WaitGroup
+	for _, tr := range n.ranks {
+		wg.Go(func() {
+			if err := tr.Close(1, true, patience); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	within(t, wg.Wait)
+	for _, tr := range n.ranks {
+		require.NoError(t, tr.Close(1, true, 0), "closing twice")
+	}
+}
+
+// testGone checks that frames to a rank that has left or is lost are dropped.
+func testGone(t *testing.T, make Make) {
+	for _, bye := range []bool{true, false} {
+		n := connect(t, make, 2)
+		n.greet()
+		require.NoError(t, n.ranks[1].Close(1, bye, patience))
+		s := n.sinks[0]
+		n.until(func() bool { return len(s.left)+len(s.lost) == 1 }, "the end is noticed")
+		unsent := 2
+		for _, f := range []*runtime.Frame{slot(2, pattern(1, 10)), control(3, nil)} {
+			f.Unsent = &unsent
+			n.put(0, 1, f)
+		}
+		n.until(func() bool { return unsent == 0 }, "frames are dropped")
+		n.settle()
+		require.Empty(t, s.twice)
+	}
+}
+
+func testAlone(t *testing.T, make Make) {
+	n := connect(t, make, 1)
+	require.False(t, n.poll())
+	unsent := 1
+	f := slot(1, []byte("to nobody"))
+	f.Unsent = &unsent
+	n.ranks[0].Mcast(f)
+	n.until(func() bool { return unsent == 0 }, "the multicast is sent")
+	require.NoError(t, n.ranks[0].Close(1, true, patience))
+}

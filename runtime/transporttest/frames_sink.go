@@ -1,0 +1,101 @@
+package transporttest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// sink records what arrives. What it answers can be changed by a test.
+type sink struct {
+	verdict  func(h *runtime.Header) runtime.Verdict
+	fragment func(h *runtime.Header, offset int, payload []byte) runtime.Verdict
+	place    func(h *runtime.Header) []byte // nil: a new slice for each frame
+
+	open  map[place][]byte // places of bodies under way
+	got   []received
+	left  map[int]uint64
+	lost  map[int]error
+	twice []string // what was told more than once
+}
+
+// place identifies a frame under way: a lane carries one at a time.
+type place struct {
+	from int
+	lane runtime.Lane
+}
+
+type received struct {
+	runtime.Header
+	body []byte
+}
+
+func newSink() *sink {
+	return &sink{
+		verdict:  func(*runtime.Header) runtime.Verdict { return runtime.Accept },
+		fragment: func(*runtime.Header, int, []byte) runtime.Verdict { return runtime.Drop },
+		open:     map[place][]byte{}, left: map[int]uint64{}, lost: map[int]error{},
+	}
+}
+
+func (s *sink) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
+	v := s.verdict(h)
+	if v != runtime.Accept {
+		return nil, v
+	}
+	if s.place != nil {
+		return s.place(h), v
+	}
+	key := place{h.From, h.Lane}
+	if s.open[key] == nil {
+		s.open[key] = make([]byte, h.Len)
+	}
+	return s.open[key], v
+}
+
+func (s *sink) Arrived(h *runtime.Header, body []byte) {
+	key := place{h.From, h.Lane}
+	if s.place == nil && !same(s.open[key], body) {
+		s.twice = append(s.twice, fmt.Sprintf("%+v arrived in a place that was not given", *h))
+	}
+	delete(s.open, key)
+	s.got = append(s.got, received{*h, body})
+}
+
+// same reports whether a and b are the same memory.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) && bytes.Equal(a, b)
+}
+
+func (s *sink) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+	return s.fragment(h, offset, payload)
+}
+
+func (s *sink) Left(rank int, seq uint64) {
+	s.once(rank)
+	s.left[rank] = seq
+}
+
+func (s *sink) Lost(rank int, err error) {
+	s.once(rank)
+	s.lost[rank] = err
+}
+
+func (s *sink) once(rank int) {
+	_, left := s.left[rank]
+	_, lost := s.lost[rank]
+	if left || lost {
+		s.twice = append(s.twice, fmt.Sprintf("the end of rank %d was told twice", rank))
+	}
+}
+
+// from returns what arrived from a rank on a lane, in order.
+func (s *sink) from(rank int, lane runtime.Lane) (list []received) {
+	for _, r := range s.got {
+		if r.From == rank && r.Lane == lane {
+			list = append(list, r)
+		}
+	}
+	return list
+}
