@@ -101,7 +101,7 @@ func (c *Comm) poll() bool {
 
 // park waits until the transport has something, a timer is due or ctx ends.
 func (c *Comm) park(ctx context.Context) {
-	c.watch(ctx)
+	defer c.watch(ctx)()
 	due, limited := c.nextDue()
 	if c.parked {
 		if limited && (c.parkedUntil.IsZero() || due.Before(c.parkedUntil)) {
@@ -128,23 +128,31 @@ func (c *Comm) park(ctx context.Context) {
 	}
 }
 
-// watch has the end of ctx wake whoever is parked. The registration is kept
-// for the next call under the same context, so that calls need not allocate.
-func (c *Comm) watch(ctx context.Context) {
+// watch has the end of ctx wake whoever is parked, until stop is called. A call
+// that is alone leaves its registration for the next one under the same
+// context, so that calls need not allocate; the others have their own.
+func (c *Comm) watch(ctx context.Context) (stop func()) {
 	done := ctx.Done()
 	if done == nil || done == c.watched {
-		return
+		return nothing
+	}
+	wake := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.wakeAll()
+	}
+	if c.calls > 1 {
+		unwatch := context.AfterFunc(ctx, wake)
+		return func() { unwatch() }
 	}
 	if c.unwatch != nil {
 		c.unwatch()
 	}
-	c.watched = done
-	c.unwatch = context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.wakeAll()
-	})
+	c.watched, c.unwatch = done, context.AfterFunc(ctx, wake)
+	return nothing
 }
+
+func nothing() {}
 
 // timed reports whether anything waits for a time.
 func (c *Comm) timed() bool {
