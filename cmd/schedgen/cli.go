@@ -26,6 +26,7 @@ type cli struct {
 	Emit   emitCmd   `cmd:"" help:"Print a schedule as text, JSON or a picture."`
 	Verify verifyCmd `cmd:"" help:"Prove that schedules do what they should."`
 	Cost   costCmd   `cmd:"" help:"Count rounds, messages and bytes of a schedule."`
+	Run    runCmd    `cmd:"" help:"Start local ranks and run a collective operation for real."`
 }
 
 const description = `Schedules of collective operations: generate them, look at them, prove them.
@@ -86,14 +87,12 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 
 // usageError adds where to find help to an error of the parser.
 func usageError(err error) error {
-	verb := ""
+	command := "schedgen"
 	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Command() != "" {
-		if path := parse.Context.Selected(); path != nil {
-			verb = " " + path.Name
-		}
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		command = parse.Context.Selected().FullPath()
 	}
-	return fmt.Errorf("%w (see schedgen%s --help)", err, verb)
+	return fmt.Errorf("%w (see %s --help)", err, command)
 }
 
 // noError says that the input was good and the answer is no.

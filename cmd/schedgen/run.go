@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// runCmd is the verb run, with a verb for each collective.
+type runCmd struct {
+	Bcast   runBcastCmd   `cmd:"" help:"Broadcast a file, or bytes made up, and check what arrives."`
+	Barrier runBarrierCmd `cmd:"" help:"Go through barriers and check that none is left too soon."`
+	Anycast runAnycastCmd `cmd:"" help:"Have every rank publish messages and check what the others receive."`
+	Rank    rankCmd       `cmd:"" hidden:""`
+}
+
+// runFlags are the flags of all runs.
+type runFlags struct {
+	Ranks     *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
+	Algorithm string     `placeholder:"NAME" help:"Algorithm, see schedgen list."`
+
+	Transport   string        `placeholder:"NAME" help:"mem: goroutines of one process; tcp; mcast: UDP multicast and TCP. Default mcast if that works here, else tcp."`
+	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1."`
+	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
+	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
+	Interface   string        `placeholder:"NAME" help:"Network interface of the multicasts, default the loopback interface."`
+	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
+	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
+	JSON        bool          `name:"json" help:"Print one object."`
+	Verbose     bool          `short:"v" help:"Tell the ranks' processes on standard error."`
+}
+
+// maxRunRanks is how many local ranks make sense.
+const maxRunRanks = 256
+
+func (f *runFlags) ranks() (int, error) {
+	if f.Ranks == nil {
+		return 0, errors.New("--ranks: needed, such as -p 8")
+	}
+	p, err := f.Ranks.one()
+	if err == nil && p > maxRunRanks {
+		err = fmt.Errorf("--ranks=%d: at most %d run on one machine", p, maxRunRanks)
+	}
+	return p, err
+}
+
+// common returns the job's part that all ranks of all runs share.
+func (f *runFlags) common(verb string) (job, error) {
+	j := job{Verb: verb, Algorithm: f.Algorithm, Seed: f.Seed, Delay: "none", Timeout: f.Timeout}
+	if f.Timeout <= 0 {
+		return j, fmt.Errorf("--timeout=%v: must be more than 0", f.Timeout)
+	}
+	return j, nil
+}
+
+// params checks the algorithm's name and flags.
+func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params, error) {
+	alg, err := algorithm(f.Algorithm)
+	if err != nil {
+		return schedule.Params{}, err
+	}
+	if alg.Collective != collective {
+		return schedule.Params{}, fmt.Errorf("--algorithm=%s: must be one of %s/…", f.Algorithm, collective)
+	}
+	p, err := flags.params(f.Algorithm)
+	if err != nil {
+		return p, err
+	}
+	p.Ranks, err = f.ranks()
+	return p, err
+}
+
+// session is one run, from the proof to the table.
+type session struct {
+	flags *runFlags
+	std   stdio
+	job   job      // of all ranks; what differs is filled in at the start
+	proof *proof   // of the schedule, or of all of an anycast
+	input *input   // of a broadcast
+	names []string // of the ranks' output files; nil: none
+	limit int      // steps of the progress bar
+	files inherited
+	wrap  func(runtime.Transport) runtime.Transport // tests: lies between ranks over mem and their network
+}
+
+// finish proves the schedules, runs them and prints the outcome.
+func (s *session) finish(ctx context.Context, specs []*schedule.Spec) error {
+	var err error
+	s.job.Params = specs[0].Params()
+	defer s.files.close()
+	if err := s.inherit(ctx); err != nil {
+		return err
+	}
+	if s.proof, err = proveSpecs(ctx, specs); err != nil {
+		return s.refuted(err)
+	}
+	if !s.flags.JSON {
+		fmt.Fprintln(s.std.Out, s.proof)
+	}
+	t := newTally(&s.job, newRunProgress(s.std, s.job.Verb, s.limit))
+	if err := s.execute(ctx, t); err != nil {
+		return err
+	}
+	return s.print(t)
+}
+
+// execute starts the ranks and follows them to their ends.
+func (s *session) execute(ctx context.Context, t *tally) error {
+	defer t.bar.clear()
+	c, err := s.start(ctx)
+	if err != nil {
+		return err
+	}
+	return oversee(ctx, c, t, s.job.Timeout, s.log)
+}
+
+func (s *session) log(format string, args ...any) {
+	if s.flags.Verbose {
+		fmt.Fprintf(s.std.Err, format+"\n", args...)
+	}
+}
+
+// jobs returns the ranks' jobs.
+func (s *session) jobs() []*job {
+	jobs := make([]*job, s.job.Params.Ranks)
+	for rank := range jobs {
+		j := s.job
+		j.Rank = rank
+		if s.names != nil {
+			j.Output = s.names[rank]
+		}
+		jobs[rank] = &j
+	}
+	return jobs
+}
+
+func (s *session) start(ctx context.Context) (*crew, error) {
+	if s.job.Link.Transport == overMem {
+		return goroutines(ctx, s.jobs(), s.input, s.wrap)
+	}
+	defer s.files.close()
+	return processes(s.jobs(), s.files, s.std.Err, s.log)
+}
+
+// inherit opens what the ranks' processes inherit. The coordinator's port is
+// held from here on.
+func (s *session) inherit(ctx context.Context) (err error) {
+	l := &s.job.Link
+	if l.Transport == overMem {
+		return nil
+	}
+	if s.input != nil {
+		s.files.input = s.input.file
+	}
+	if s.files.listener, l.Coordinator, err = listen(ctx, l.Coordinator); err != nil {
+		return err
+	}
+	s.log("coordinator at %s", l.Coordinator)
+	if s.job.Verb == "barrier" {
+		s.files.counters, err = counterFile(s.job.Params.Ranks)
+	}
+	return err
+}
+
+// close closes what only the children need once they run; the input is the
+// session's own. It may be called again.
+func (i *inherited) close() {
+	for _, f := range []**os.File{&i.listener, &i.counters} {
+		if *f != nil {
+			_ = (*f).Close() // nothing was written through it
+			*f = nil
+		}
+	}
+}

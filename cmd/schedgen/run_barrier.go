@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// runBarrierCmd is the verb run barrier.
+type runBarrierCmd struct {
+	Iterations *int `placeholder:"N" help:"Barriers, default 1000; one more warms up."`
+	Degree     *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
+	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb, default P-1 up to 16 ranks, 6 above."`
+	FanOut     *int `placeholder:"N" help:"Fan of its release tree, likewise."`
+	Hosts      *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
+	runFlags
+}
+
+// Help is the long help text.
+func (runBarrierCmd) Help() string {
+	return `The schedule is proved first. Then local processes are started, one a rank, which go through
+barrier after barrier. Each counts itself in, in memory that all share, before it enters a
+barrier, and looks at all counters when it has left it; the exit code is 1 if it was let go
+before all had entered.
+
+Default algorithm: barrier/dissemination.
+
+Example: schedgen run barrier -p 8 --algorithm barrier/hsb --fan-in 3 --fan-out 3`
+}
+
+const defaultBarriers = 1000
+
+// Run goes through barriers.
+func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
+	if c.Algorithm == "" {
+		c.Algorithm = "barrier/dissemination"
+	}
+	s := &session{flags: &c.runFlags, std: std}
+	if s.job, err = c.common("barrier"); err != nil {
+		return err
+	}
+	if s.job.Iterations, err = iterations(c.Iterations, defaultBarriers); err != nil {
+		return err
+	}
+	s.limit = s.job.Iterations
+	p, err := c.params(schedule.Barrier, paramFlags{Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut, Hosts: c.Hosts})
+	if err != nil {
+		return err
+	}
+	spec, err := newSpec(c.Algorithm, p)
+	if err != nil {
+		return err
+	}
+	if s.job.Link, err = c.quietLink(ctx, std); err != nil {
+		return err
+	}
+	return s.finish(ctx, []*schedule.Spec{spec})
+}
+
+// quietLink is the link of a run without multicasts: nothing can be lost.
+func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
+	if f.Loss != nil {
+		return link{}, errors.New("--loss: only multicasts are lost, and only run bcast has them")
+	}
+	l, _, err := f.link(ctx, std)
+	return l, err
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// runBcastCmd is the verb run bcast.
+type runBcastCmd struct {
+	Input      string    `placeholder:"FILE" help:"File to broadcast."`
+	Size       *byteSize `placeholder:"N" help:"Broadcast N bytes made up in place of a file; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Output     string    `placeholder:"DIR" help:"Write what each rank has received to files in DIR."`
+	Iterations *int      `placeholder:"N" help:"Broadcasts that are timed, default as many as make 256 MiB, at most 100; one more warms up."`
+	Root       *int      `placeholder:"R" help:"Rank that has the file, default 0."`
+	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size."`
+	Hosts      *int      `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
+
+	Delay     string         `default:"none" placeholder:"POLICY" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
+	RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed, default 100us."`
+	runFlags
+}
+
+// Help is the long help text.
+func (runBcastCmd) Help() string {
+	return `The schedule is proved first. Then local processes are started, one a rank, and one of them
+broadcasts the message to the others; before every broadcast all ranks meet at a barrier.
+SHA-256 is checked at every rank after every broadcast; the exit code is 1 if a byte differs.
+
+Times are from a rank's call to its return. Throughput is the message's size by the median,
+over the broadcasts, of the time of the slowest rank.
+
+Default algorithm: bcast/mcast-chain; over tcp bcast/binomial below 64 KiB, else bcast/chain.
+
+Example: schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
+}
+
+// Run broadcasts.
+func (c *runBcastCmd) Run(ctx context.Context, std stdio) (err error) {
+	s := &session{flags: &c.runFlags, std: std}
+	spec, err := c.prepare(ctx, s)
+	defer func() { err = errors.Join(err, s.input.close()) }()
+	if err != nil {
+		return err
+	}
+	return s.finish(ctx, []*schedule.Spec{spec})
+}
+
+// prepare turns the flags into a session's job and its schedule.
+func (c *runBcastCmd) prepare(ctx context.Context, s *session) (spec *schedule.Spec, err error) {
+	if s.job, err = c.common("bcast"); err != nil {
+		return nil, err
+	}
+	if err := c.policy(&s.job); err != nil {
+		return nil, err
+	}
+	if s.input, err = c.message(); err != nil {
+		return nil, err
+	}
+	s.job.Size = s.input.size
+	if s.job.Iterations, err = iterations(c.Iterations, defaultIterations(s.job.Size)); err != nil {
+		return nil, err
+	}
+	s.limit = s.job.Iterations
+	if spec, err = c.spec(ctx, s); err != nil {
+		return nil, err
+	}
+	if s.names, err = c.outputs(spec.Params().Ranks); err != nil {
+		return nil, err
+	}
+	s.job.Sum, err = await(ctx, s.input.sum)
+	return spec, err
+}
+
+// policy puts the root-delay policy into the job.
+func (c *runBcastCmd) policy(j *job) error {
+	delay, err := runtime.ParseDelay(c.Delay)
+	if err != nil {
+		return fmt.Errorf("--delay=%s: must be one of none, fixed, adaptive, random-peer", c.Delay)
+	}
+	j.Delay = c.Delay
+	switch {
+	case c.RootDelay != nil && delay != runtime.DelayFixed:
+		return errors.New("--root-delay: only with --delay fixed")
+	case c.RootDelay != nil && *c.RootDelay < 0:
+		return fmt.Errorf("--root-delay=%v: must not be negative", *c.RootDelay)
+	case c.RootDelay != nil:
+		j.RootDelay = *c.RootDelay
+	case delay == runtime.DelayFixed:
+		j.RootDelay = 100 * time.Microsecond
+	}
+	return nil
+}
+
+// maxMessage is the largest message; every rank holds one.
+const maxMessage = 64 << 30
+
+func (c *runBcastCmd) message() (*input, error) {
+	var in *input
+	var err error
+	switch {
+	case (c.Size == nil) == (c.Input == ""):
+		return nil, errors.New("--input and --size: give one of them")
+	case c.Input != "":
+		if in, err = openInput(c.Input); err != nil {
+			return nil, err
+		}
+	default:
+		in = &input{name: "made-up bytes", size: int64(*c.Size), seed: c.Seed}
+	}
+	if in.size > maxMessage {
+		return nil, errors.Join(fmt.Errorf("a message of %v: at most %v", byteSize(in.size), byteSize(maxMessage)), in.close())
+	}
+	return in, nil
+}
+
+// iterations returns the flag's value or its default.
+func iterations(flag *int, other int) (int, error) {
+	if flag == nil {
+		return other, nil
+	}
+	if *flag < 1 {
+		return 0, fmt.Errorf("--iterations=%d: must be at least 1", *flag)
+	}
+	return *flag, nil
+}
+
+func defaultIterations(size int64) int { return int(min(max(256<<20/max(size, 1), 1), 100)) }
+
+// spec chooses what is run: the link, the algorithm and the chunks.
+func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, error) {
+	if _, err := c.ranks(); err != nil {
+		return nil, err
+	}
+	l, datagram, err := c.link(ctx, s.std)
+	if err != nil {
+		return nil, err
+	}
+	if s.job.Link = l; l.Transport == overTCP && c.Delay != "none" {
+		return nil, errors.New("--delay: tcp has no multicast that could be delayed")
+	}
+	if c.Algorithm == "" {
+		c.Algorithm = defaultBcast(l.Transport, s.job.Size)
+	}
+	s.job.Algorithm = c.Algorithm
+	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
+	if err != nil {
+		return nil, err
+	}
+	if p.Chunks == 0 && c.Algorithm != "bcast/symmetric" {
+		p.Chunks = chunkCount(s.job.Size, datagram)
+	}
+	return newSpec(c.Algorithm, p)
+}
+
+func defaultBcast(transport string, size int64) string {
+	const long = 64 << 10 // from here on a pipeline beats a tree
+	switch {
+	case transport != overTCP:
+		return "bcast/mcast-chain"
+	case size < long:
+		return "bcast/binomial"
+	}
+	return "bcast/chain"
+}
+
+// chunkCount cuts a message into chunks of a datagram, of 32 KiB at most; a
+// long one into larger chunks, so that its schedule stays small.
+func chunkCount(size int64, datagram int) int {
+	const chunk, most = 32 << 10, 1024
+	if datagram == 0 || datagram > chunk {
+		datagram = chunk
+	}
+	return int(max(1, min((size+int64(datagram)-1)/int64(datagram), most)))
+}
+
+// outputs makes sure that the ranks can write to the output directory and
+// returns the names of their files; nil if there are to be none.
+func (c *runBcastCmd) outputs(ranks int) ([]string, error) {
+	if c.Output == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(c.Output, 0o777); err != nil {
+		return nil, fmt.Errorf("--output: %w", err)
+	}
+	probe, err := os.CreateTemp(c.Output, ".schedgen-*")
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--output: %w", err)
+	}
+	base := "message"
+	if c.Input != "" {
+		base = filepath.Base(c.Input)
+	}
+	names := make([]string, ranks)
+	for rank := range names {
+		names[rank] = filepath.Join(c.Output, fmt.Sprintf("%s.rank%d", base, rank))
+	}
+	return names, nil
+}

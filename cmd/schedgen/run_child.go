@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+)
+
+// rankCmd is the hidden verb that a rank's process runs.
+type rankCmd struct{}
+
+// Run reads the job and does it. The error of the work is reported to the
+// parent; the process itself then ends well.
+func (rankCmd) Run(ctx context.Context, std stdio) error {
+	dec := json.NewDecoder(std.In)
+	j := new(job)
+	if err := dec.Decode(j); err != nil {
+		return fmt.Errorf("this verb is for schedgen's own use: no job on standard input: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		_, _ = io.Copy(io.Discard, io.MultiReader(dec.Buffered(), std.In)) // until the parent lets go
+		cancel(errCalledOff)
+	}()
+	enc := json.NewEncoder(os.NewFile(uintptr(j.ReportFD), "reports"))
+	send := func(r report) error { return enc.Encode(r) }
+	res, err := j.resources()
+	if err != nil {
+		return send(report{Failed: newFailure(j.Rank, err)})
+	}
+	return work(ctx, j, res, send)
+}
+
+// resources opens what the process has inherited.
+func (j *job) resources() (res resources, err error) {
+	res.open = openTransport
+	res.input = &input{name: "made-up bytes", size: j.Size, seed: j.Seed}
+	if j.InputFD > 0 {
+		res.input.file, res.input.name = os.NewFile(uintptr(j.InputFD), "input"), "the file"
+	}
+	if j.CountersFD > 0 {
+		res.counters, err = mapCounters(os.NewFile(uintptr(j.CountersFD), "counters"), j.Params.Ranks)
+	}
+	return res, err
+}
+
+// listener returns the coordinator's socket, if this rank has it.
+func (j *job) listener() (net.Listener, error) {
+	if j.ListenerFD == 0 {
+		return nil, nil
+	}
+	f := os.NewFile(uintptr(j.ListenerFD), "coordinator")
+	l, err := net.FileListener(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("the coordinator's socket: %w", err)
+	}
+	return l, nil
+}

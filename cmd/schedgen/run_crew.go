@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// crew are the ranks of a run, in processes or goroutines.
+type crew struct {
+	size   int
+	events chan event
+	stop   func() // tells all ranks to give up
+	kill   func() // ends those that do not
+}
+
+// event is a report of a rank, or its end.
+type event struct {
+	rank   int
+	report report
+	ended  bool
+	err    error // of an end: how the process died
+}
+
+// goroutines starts ranks in this process, over a network in memory. wrap, if
+// not nil, is laid around each rank's transport.
+func goroutines(ctx context.Context, jobs []*job, in *input, wrap func(runtime.Transport) runtime.Transport) (*crew, error) {
+	l := jobs[0].Link
+	net, err := mem.New(len(jobs), mem.Options{Seed: l.Seed, Loss: l.Loss, Datagram: memDatagram})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := func() { cancel(errCalledOff) }
+	c := &crew{size: len(jobs), events: make(chan event), stop: stop, kill: stop}
+	shared := make(counters, len(jobs))
+	for rank, j := range jobs {
+		tr := runtime.Transport(net[rank])
+		if wrap != nil {
+			tr = wrap(tr)
+		}
+		res := resources{input: in, counters: shared, open: func(context.Context, *job) (runtime.Transport, error) { return tr, nil }}
+		go func() {
+			err := work(ctx, j, res, func(r report) error {
+				c.events <- event{rank: rank, report: r}
+				return nil
+			})
+			c.events <- event{rank: rank, ended: true, err: err}
+		}()
+	}
+	return c, nil
+}
+
+// memDatagram is the payload of a datagram between goroutines.
+const memDatagram = 32 << 10
+
+// grace is how long ranks have to end once they should.
+const grace = 3 * time.Second
+
+// overseer follows a crew until all ranks have ended.
+type overseer struct {
+	crew     *crew
+	tally    *tally
+	log      func(format string, args ...any)
+	alive    map[int]bool
+	finished map[int]bool // has told its outcome or its failure
+	killed   bool
+	failures []*failure
+}
+
+// oversee returns when all ranks have ended: nil if all have done their work.
+// The end of ctx ends them, and so does the failure of one or the limit.
+func oversee(ctx context.Context, c *crew, t *tally, limit time.Duration, log func(string, ...any)) error {
+	o := &overseer{crew: c, tally: t, log: log, alive: map[int]bool{}, finished: map[int]bool{}}
+	for rank := range c.size {
+		o.alive[rank] = true
+	}
+	timer := time.NewTimer(limit + grace)
+	defer timer.Stop()
+	for stage, canceled := 0, ctx.Done(); len(o.alive) > 0; {
+		select {
+		case e := <-c.events:
+			if o.take(e); stage == 0 && len(o.failures) > 0 {
+				stage = 1 // the others should notice by themselves
+				timer.Reset(grace)
+			}
+			continue
+		case <-canceled:
+			canceled = nil
+		case <-timer.C:
+		}
+		if stage = max(stage, 1) + 1; stage == 2 {
+			c.stop()
+		} else if !o.abandon() {
+			break
+		}
+		timer.Reset(grace)
+	}
+	return o.end(ctx)
+}
+
+// take notes what a rank tells.
+func (o *overseer) take(e event) {
+	switch r := &e.report; {
+	case e.ended:
+		o.ended(e)
+	case r.Failed != nil:
+		o.finished[e.rank] = true
+		o.failures = append(o.failures, r.Failed)
+	case r.Done != nil:
+		o.finished[e.rank] = true
+		o.tally.finish(e.rank, r.Done)
+	case r.Joined:
+		if o.tally.join() {
+			o.log("%d ranks connected", o.crew.size)
+		}
+	default:
+		o.tally.add(e.rank, r)
+	}
+}
+
+func (o *overseer) ended(e event) {
+	delete(o.alive, e.rank)
+	if o.finished[e.rank] {
+		return
+	}
+	text := "its process ended without a word"
+	switch {
+	case o.killed:
+		text = "did not answer and was killed"
+	case e.err != nil:
+		text = "its process died: " + e.err.Error()
+	}
+	o.failures = append(o.failures, &failure{Rank: e.rank, Cause: causeDied, Text: text})
+}
+
+// abandon kills what is still alive; the second time there is nothing left to
+// be done, and it returns false.
+func (o *overseer) abandon() bool {
+	if o.killed {
+		return false
+	}
+	o.killed = true
+	o.crew.kill()
+	return true
+}
+
+func (o *overseer) end(ctx context.Context) error {
+	for rank := range o.alive {
+		o.failures = append(o.failures, &failure{Rank: rank, Cause: causeDied, Text: "cannot be ended"})
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return rootCause(o.failures)
+}

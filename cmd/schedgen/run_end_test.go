@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// execute runs this command in a process of its own, as a user does.
+func execute(t *testing.T, args string) (code int, out, said string) {
+	t.Helper()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe, strings.Fields(args)...)
+	cmd.Args[0] = "schedgen" // the test binary goes by this name
+	var outs, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &outs, &errs
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	require.NoError(t, ctx.Err(), "%s hangs", args)
+	return cmd.ProcessState.ExitCode(), outs.String(), errs.String()
+}
+
+// object runs a command line that must succeed and returns what --json prints.
+func object(t *testing.T, args string) (o runObject) {
+	t.Helper()
+	code, out, said := execute(t, args+" --json")
+	require.Zero(t, code, said)
+	require.NoError(t, json.Unmarshal([]byte(out), &o))
+	require.True(t, o.Good)
+	return o
+}
+
+func names(collective string) (out []string) {
+	for _, a := range schedule.Algorithms() {
+		if a.Collective == collective {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
+var transports = []string{overMem, overTCP}
+
+// Every broadcast algorithm over every transport, with a number of ranks that
+// is no power of two and another root than 0.
+func TestBroadcasts(t *testing.T) {
+	for _, transport := range transports {
+		for _, alg := range names(schedule.Bcast) {
+			args := fmt.Sprintf("run bcast -p 5 --size 100kB --root 3 --iterations 3 --algorithm %s --transport %s", alg, transport)
+			o := object(t, args)
+			require.Len(t, o.Ranks, 5)
+			require.Len(t, o.SHA256, 64)
+			checkOrigins(t, &o, args)
+		}
+	}
+}
+
+// checkOrigins requires that every chunk of every iteration came in one of
+// the ways that there are.
+func checkOrigins(t *testing.T, o *runObject, args string) {
+	t.Helper()
+	var most uint64
+	for _, r := range o.Ranks {
+		most = max(most, r.Mcast+r.Put)
+		require.True(t, !strings.Contains(args, "over tcp") || r.Mcast == 0, args)
+	}
+	require.NotZero(t, most, args)
+	for _, r := range o.Ranks {
+		if r.Rank != 3 {
+			require.Equal(t, most, r.Mcast+r.Put, "%s: rank %d", args, r.Rank)
+		} else {
+			require.Zero(t, r.Mcast+r.Put, "%s: the root receives nothing", args)
+		}
+	}
+}
+
+// Without any multicast arriving, everything comes by the chain or repairs.
+func TestLoss(t *testing.T) {
+	for _, transport := range transports {
+		if transport == overTCP {
+			continue
+		}
+		for _, alg := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
+			for _, loss := range []string{"0", "0.5", "1"} {
+				args := fmt.Sprintf("run bcast -p 4 --size 100kB --root 3 --iterations 3 --algorithm %s --transport %s --loss %s", alg, transport, loss)
+				o := object(t, args)
+				checkOrigins(t, &o, args)
+				for _, r := range o.Ranks {
+					require.True(t, loss != "1" || r.Mcast == 0, args)
+				}
+			}
+		}
+	}
+}
+
+func TestDelays(t *testing.T) {
+	for _, delay := range []string{"fixed", "fixed --root-delay 1us", "adaptive", "random-peer"} {
+		for _, transport := range transports {
+			if transport != overTCP {
+				object(t, "run bcast -p 3 --size 10kB --iterations 5 --transport "+transport+" --delay "+delay)
+			}
+		}
+	}
+}
+
+func TestBarriers(t *testing.T) {
+	for _, transport := range transports {
+		for _, alg := range names(schedule.Barrier) {
+			o := object(t, fmt.Sprintf("run barrier -p 6 --iterations 50 --algorithm %s --transport %s", alg, transport))
+			require.Len(t, o.Ranks, 6)
+			require.Positive(t, o.Slowest.Median)
+		}
+	}
+}
+
+func TestAnycasts(t *testing.T) {
+	for _, transport := range transports {
+		for _, alg := range names(schedule.Anycast) {
+			for _, size := range []string{"0", "1KiB"} {
+				o := object(t, fmt.Sprintf("run anycast -p 5 --messages 50 --size %s --algorithm %s --transport %s", size, alg, transport))
+				for _, r := range o.Ranks {
+					require.Equal(t, 4*50, r.Received)
+				}
+			}
+		}
+	}
+}
+
+// What every rank writes is the file.
+func TestFileArrives(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.bin")
+	data := bytes.Repeat([]byte("all bytes count\n"), 12345)
+	require.NoError(t, os.WriteFile(in, data, 0o666))
+	for i, transport := range transports {
+		to := filepath.Join(dir, fmt.Sprint("out", i))
+		object(t, fmt.Sprintf("run bcast -p 3 --input %s --output %s --iterations 1 --transport %s", in, to, transport))
+		for rank := range 3 {
+			got, err := os.ReadFile(filepath.Join(to, fmt.Sprintf("in.bin.rank%d", rank)))
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(data, got), "%s: rank %d", transport, rank)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, transport := range transports {
+		for _, args := range []string{"-p 1 --size 5", "-p 2 --size 0", "-p 2 --size 1", "-p 3 --size 3 --chunks 7", "-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB"} {
+			object(t, "run bcast --transport "+transport+" "+args)
+		}
+	}
+	object(t, "run barrier -p 1 --iterations 3 --transport tcp")
+	object(t, "run barrier -p 7 --iterations 3 --hosts 3 --transport tcp")
+	object(t, "run anycast -p 1 --messages 3 --transport tcp")
+	object(t, "run anycast -p 2 --messages 0 --transport tcp")
+	object(t, "run anycast -p 3 --messages 2 --size 2MiB --transport tcp")
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// cause tells how near a rank's failure is to what went wrong first.
+type cause int
+
+const (
+	causeDied    cause = iota // the process ended without a word
+	causeOwn                  // something went wrong at this rank
+	causePeer                 // another rank is gone
+	causeAborted              // another rank, or the parent, has called everything off
+)
+
+// failure is why a rank has not gone through its work.
+type failure struct {
+	Rank  int
+	Cause cause
+	Text  string
+	Bad   bool // the input is to blame, not the run
+}
+
+func (f *failure) String() string { return fmt.Sprintf("rank %d: %s", f.Rank, f.Text) }
+
+// inputError marks an error that is the input's fault: exit code 2, not 1.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
+// errCalledOff is why a rank stops that its parent has left or told to stop.
+var errCalledOff = errors.New("called off")
+
+func newFailure(rank int, err error) *failure {
+	var input inputError
+	f := &failure{Rank: rank, Cause: causeOwn, Text: err.Error(), Bad: errors.As(err, &input)}
+	switch {
+	case errors.Is(err, runtime.ErrAborted), errors.Is(err, errCalledOff), errors.Is(err, context.Canceled):
+		f.Cause = causeAborted
+	case errors.Is(err, runtime.ErrPeerLost), errors.Is(err, runtime.ErrPeerLeft):
+		f.Cause = causePeer
+	}
+	return f
+}
+
+// maxTold is how many failures are told in full.
+const maxTold = 3
+
+// rootCause makes one error of the failures of a run: those nearest to what
+// went wrong are told, the others counted.
+func rootCause(all []*failure) error {
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b *failure) int {
+		if a.Cause != b.Cause {
+			return int(a.Cause - b.Cause)
+		}
+		return a.Rank - b.Rank
+	})
+	told := 1
+	for told < min(len(all), maxTold) && all[told].Cause == all[0].Cause {
+		told++
+	}
+	var lines []string
+	for _, f := range all[:told] {
+		lines = append(lines, f.String())
+	}
+	if rest := len(all) - told; rest > 0 {
+		lines = append(lines, fmt.Sprintf("%s gave up with it", count(rest, "other rank")))
+	}
+	text := strings.Join(lines, "\n")
+	if all[0].Bad {
+		return errors.New(text)
+	}
+	return &noError{text}
+}
+
+// count spells a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

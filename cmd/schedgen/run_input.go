@@ -1,0 +1,88 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+)
+
+// input is the message of a broadcast: a file's content, or bytes made up
+// from a seed.
+type input struct {
+	file *os.File // nil: made up
+	name string
+	size int64
+	seed uint64
+}
+
+// openInput opens the file that is broadcast.
+func openInput(name string) (*input, error) {
+	info, err := os.Stat(name) // before opening: a pipe would block
+	if err != nil {
+		return nil, fmt.Errorf("--input: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("--input: %s is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--input: %w", err)
+	}
+	return &input{file: f, name: name, size: info.Size()}, nil
+}
+
+func (in *input) close() error {
+	if in == nil || in.file == nil {
+		return nil
+	}
+	return in.file.Close()
+}
+
+// reader reads the message from its beginning, and one byte more if the file
+// has grown.
+func (in *input) reader() io.Reader {
+	if in.file != nil {
+		return io.NewSectionReader(in.file, 0, in.size+1)
+	}
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], in.seed)
+	return io.LimitReader(rand.NewChaCha8(seed), in.size)
+}
+
+// sum returns the message's SHA-256 in hex, without holding all of it.
+func (in *input) sum() (string, error) {
+	h := sha256.New()
+	n, err := io.Copy(h, in.reader())
+	if err != nil {
+		return "", fmt.Errorf("--input: %w", err)
+	}
+	if n != in.size {
+		return "", in.changed()
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// load reads the message into buf, which has its size, and makes sure that it
+// is the one that sum was taken of.
+func (in *input) load(buf []byte, sum string) error {
+	r := in.reader()
+	if _, err := io.ReadFull(r, buf); err != nil && !errors.Is(err, io.EOF) {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return in.changed()
+		}
+		return inputError{fmt.Errorf("--input: %w", err)}
+	}
+	if n, _ := io.ReadFull(r, make([]byte, 1)); n != 0 || hexSum(buf) != sum {
+		return in.changed()
+	}
+	return nil
+}
+
+func (in *input) changed() error {
+	return inputError{fmt.Errorf("--input: %s changed while it was read", in.name)}
+}

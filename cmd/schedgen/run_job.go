@@ -1,0 +1,73 @@
+package main
+
+import (
+	"time"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// job is all that a rank is told. For ranks that are processes it goes to the
+// standard input of each as JSON, and Rank, Output and the descriptors differ.
+type job struct {
+	Verb       string // bcast, barrier or anycast
+	Rank       int
+	Algorithm  string
+	Params     schedule.Params // with the number of ranks, the root and the chunks filled in
+	Size       int64           // bytes of a message
+	Iterations int             // of bcast and barrier
+	Messages   int             // of anycast, from each rank
+	Seed       uint64          // of bytes made up
+	Sum        string          // bcast: SHA-256 of the message, in hex
+	Output     string          // bcast: file for what this rank has received; empty: none
+	Delay      string          // root-delay policy
+	RootDelay  time.Duration
+	Timeout    time.Duration
+	Link       link
+
+	ReportFD   int // where reports go
+	InputFD    int // the file at the root; 0: made-up bytes
+	CountersFD int // shared memory of a barrier
+	ListenerFD int // the coordinator's socket at rank 0
+}
+
+// link is how the ranks reach each other.
+type link struct {
+	Transport   string // mem, tcp or mcast
+	Coordinator string // host:port
+	Interface   string // of multicasts
+	IPv6        bool
+	Loss        float64 // of multicast datagrams, at each receiver
+	Seed        uint64  // of the losses
+}
+
+// report is what a rank tells its parent: one of the fields in each line.
+type report struct {
+	Joined  bool     `json:",omitempty"` // connected to all ranks
+	Samples []int64  `json:",omitempty"` // latencies of the next iterations, in nanoseconds
+	Steps   int      `json:",omitempty"` // anycast: messages received since the last report
+	Done    *outcome `json:",omitempty"` // the rank has gone through all its work
+	Failed  *failure `json:",omitempty"` // it has not
+}
+
+// findings counts things that are wrong, and tells the first.
+type findings struct {
+	Count int
+	First string `json:",omitempty"`
+}
+
+func (f *findings) add(text string) {
+	if f.Count == 0 {
+		f.First = text
+	}
+	f.Count++
+}
+
+// outcome is a rank's part of the result.
+type outcome struct {
+	Wrong       findings      // bytes, messages or barriers that are not what they should be
+	McastChunks uint64        // bcast: chunks that came by multicast
+	PutChunks   uint64        // bcast: chunks that came by the chain, the tree or a repair
+	Repairs     uint64        // repair rules carried out
+	Received    int           // anycast: messages
+	Elapsed     time.Duration // anycast: from the first to the last message
+}

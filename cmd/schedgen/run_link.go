@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+// link chooses how the ranks reach each other and says so, unless the flag
+// did. datagram is the payload of a multicast datagram, 0 without multicast.
+func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, err error) {
+	l = link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, IPv6: f.IPv6, Seed: f.Seed}
+	if f.Loss != nil {
+		l.Loss = *f.Loss
+	}
+	if l.Coordinator == "" {
+		l.Coordinator = loopback(f.IPv6)
+	}
+	if err := f.fits(); err != nil {
+		return l, 0, err
+	}
+	if l.Transport == overMem {
+		return l, memDatagram, nil
+	}
+	if l.Transport == overTCP {
+		return l, 0, nil
+	}
+	if l.Interface, err = interfaceName(l.Interface); err != nil {
+		return l, 0, err
+	}
+	datagram, err = await(ctx, func() (int, error) { return tryMulticast(ctx, l) })
+	switch {
+	case err == nil && f.Transport == "":
+		l.Transport = overMcast
+		fmt.Fprintf(std.Err, "transport: mcast on %s\n", l.Interface)
+	case err != nil && (ctx.Err() != nil || f.mustMulticast()):
+		return l, 0, err
+	case err != nil:
+		l.Transport = overTCP
+		fmt.Fprintf(std.Err, "transport: tcp, since %v\n", err)
+	}
+	return l, datagram, nil
+}
+
+func loopback(v6 bool) string {
+	if v6 {
+		return "[::1]:0"
+	}
+	return "127.0.0.1:0"
+}
+
+// mustMulticast reports whether flags ask for what only multicast can do.
+func (f *runFlags) mustMulticast() bool {
+	return f.Transport == overMcast || f.Interface != "" || f.Loss != nil
+}
+
+// fits checks the flags of the link, and that they go together.
+func (f *runFlags) fits() error {
+	if f.Transport != "" {
+		if err := oneOf("transport", f.Transport, []string{overMem, overTCP, overMcast}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.Loss != nil && !(*f.Loss >= 0 && *f.Loss <= 1):
+		return fmt.Errorf("--loss=%v: must be a probability, 0 to 1", *f.Loss)
+	case f.Loss != nil && f.Transport == overTCP:
+		return errors.New("--loss: tcp loses nothing")
+	case f.Interface != "" && (f.Transport == overTCP || f.Transport == overMem):
+		return fmt.Errorf("--interface: %s multicasts on none", f.Transport)
+	case f.Coordinator != "" && f.Transport == overMem:
+		return errors.New("--coordinator: ranks over mem need none")
+	case f.IPv6 && f.Transport == overMem:
+		return errors.New("--ipv6: ranks over mem have no addresses")
+	}
+	return nil
+}
+
+// interfaceName checks that the interface exists; the default is the loopback
+// interface.
+func interfaceName(name string) (string, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return "", fmt.Errorf("--interface: %w", err)
+	}
+	var names []string
+	for _, i := range all {
+		if i.Name == name || name == "" && i.Flags&net.FlagLoopback != 0 {
+			return i.Name, nil
+		}
+		names = append(names, i.Name)
+	}
+	if name == "" {
+		return "", errors.New("--interface: needed, there is no loopback interface")
+	}
+	return "", fmt.Errorf("--interface=%s: there is none of that name, only %s", name, strings.Join(names, ", "))
+}
+
+// listen opens the coordinator's socket, so that the port is held from here
+// on, and returns it with its address.
+func listen(ctx context.Context, address string) (*os.File, string, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, address, fmt.Errorf("--coordinator=%s: %w", address, err)
+	}
+	defer l.Close() // the file keeps the socket open
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		return nil, address, fmt.Errorf("--coordinator=%s: %w", address, err)
+	}
+	return f, l.Addr().String(), nil
+}
+
+// tryMulticast sends a multicast to this process.
+func tryMulticast(context.Context, link) (int, error) {
+	return 0, errors.New("multicast is not there")
+}

@@ -1,0 +1,75 @@
+package main
+
+// runObject is the outcome of a run for machines. Times are in seconds.
+type runObject struct {
+	Run        string       `json:"run"`
+	Proved     *proof       `json:"proved"`
+	Transport  string       `json:"transport"`
+	Interface  string       `json:"interface,omitempty"`
+	Loss       float64      `json:"loss,omitempty"`
+	Size       int64        `json:"size"`
+	Iterations int          `json:"iterations,omitempty"`
+	Messages   int          `json:"messages,omitempty"`
+	SHA256     string       `json:"sha256,omitempty"`
+	Good       bool         `json:"good"`
+	Ranks      []rankResult `json:"ranks"`
+	Slowest    *timeObject  `json:"slowest,omitempty"`
+	Skew       *skewObject  `json:"skew,omitempty"`
+}
+
+type rankResult struct {
+	Rank     int         `json:"rank"`
+	Times    *timeObject `json:"times,omitempty"`
+	Mcast    uint64      `json:"mcast_chunks"`
+	Put      uint64      `json:"put_chunks"`
+	Repairs  uint64      `json:"repairs"`
+	Received int         `json:"received,omitempty"`
+	Elapsed  float64     `json:"elapsed,omitempty"`
+	Wrong    int         `json:"wrong"`
+	First    string      `json:"first_wrong,omitempty"`
+}
+
+type timeObject struct {
+	Median float64 `json:"median"`
+	P99    float64 `json:"p99"`
+}
+
+type skewObject struct {
+	Median       float64 `json:"median"`
+	FirstRank    int     `json:"first_rank"`
+	FirstPercent float64 `json:"first_percent"`
+	LastRank     int     `json:"last_rank"`
+	LastPercent  float64 `json:"last_percent"`
+}
+
+func (s *session) object(t *tally) error {
+	j := &s.job
+	o := runObject{
+		Run: j.Verb, Proved: s.proof, Transport: j.Link.Transport, Interface: j.Link.Interface, Loss: j.Link.Loss,
+		Size: j.Size, Iterations: j.Iterations, Messages: j.Messages, SHA256: j.Sum, Good: len(t.wrong()) == 0,
+	}
+	timed := j.Verb != "anycast"
+	if timed {
+		o.Slowest = &timeObject{quantile(t.slowest, 50).Seconds(), quantile(t.slowest, 99).Seconds()}
+	}
+	if j.Verb == "bcast" {
+		k := t.skew()
+		o.Skew = &skewObject{k.Median.Seconds(), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent}
+	}
+	for rank := range t.ranks {
+		o.Ranks = append(o.Ranks, newRankResult(rank, &t.ranks[rank], timed))
+	}
+	return writeJSON(s.std.Out, o, "")
+}
+
+func newRankResult(rank int, r *rankTally, timed bool) rankResult {
+	o := r.outcome
+	out := rankResult{
+		Rank: rank, Mcast: o.McastChunks, Put: o.PutChunks, Repairs: o.Repairs, Received: o.Received,
+		Elapsed: o.Elapsed.Seconds(), Wrong: o.Wrong.Count, First: o.Wrong.First,
+	}
+	if timed {
+		out.Times = &timeObject{quantile(r.times, 50).Seconds(), quantile(r.times, 99).Seconds()}
+	}
+	return out
+}

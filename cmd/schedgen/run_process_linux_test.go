@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// program is this command in a process of its own, in the middle of a run
+// that would take for ever.
+type program struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	ranks  []int // their processes
+	pidfds []int
+	errs   *bufio.Reader
+	out    bytes.Buffer
+}
+
+// patience is how long anything may take before a test gives up.
+const patience = 30 * time.Second
+
+// launch starts the command line and returns when all ranks are connected.
+func launch(t *testing.T, args string) *program {
+	t.Helper()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	p := &program{t: t, cmd: exec.CommandContext(ctx, exe, strings.Fields(args)...)}
+	p.cmd.Args[0] = "schedgen" // the test binary goes by this name
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.Stdout = &p.out
+	stderr, err := p.cmd.StderrPipe()
+	require.NoError(t, err)
+	p.errs = bufio.NewReader(stderr)
+	require.NoError(t, p.cmd.Start())
+	p.connect()
+	return p
+}
+
+var startLine = regexp.MustCompile(`^rank \d+ is process (\d+)\n`)
+
+// connect reads what -v tells.
+func (p *program) connect() {
+	for {
+		line, err := p.errs.ReadString('\n')
+		require.NoError(p.t, err, "ended too soon")
+		if m := startLine.FindStringSubmatch(line); m != nil {
+			pid, err := strconv.Atoi(m[1])
+			require.NoError(p.t, err)
+			fd, err := unix.PidfdOpen(pid, 0)
+			require.NoError(p.t, err)
+			p.t.Cleanup(func() { _ = unix.Close(fd) })
+			p.ranks, p.pidfds = append(p.ranks, pid), append(p.pidfds, fd)
+		}
+		if strings.HasSuffix(line, " ranks connected\n") {
+			return
+		}
+	}
+}
+
+// end waits until the command has ended and returns its exit code, -1 if it
+// was killed, and what it said.
+func (p *program) end() (code int, said string) {
+	rest, err := io.ReadAll(p.errs)
+	require.NoError(p.t, err)
+	_ = p.cmd.Wait() // the exit code says it
+	return p.cmd.ProcessState.ExitCode(), string(rest)
+}
+
+// gone requires that no rank's process is left.
+func (p *program) gone(within time.Duration) {
+	for i, fd := range p.pidfds {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(within.Milliseconds()))
+		require.NoError(p.t, err)
+		require.Equal(p.t, 1, n, "rank %d, process %d, is still there", i, p.ranks[i])
+	}
+}
+
+const endless = "run barrier -p 4 --transport tcp -v --iterations 1000000000"
+
+func TestKilledRank(t *testing.T) {
+	for _, victim := range []int{0, 2} {
+		p := launch(t, endless)
+		require.NoError(t, syscall.Kill(p.ranks[victim], syscall.SIGKILL))
+		code, said := p.end()
+		p.gone(0)
+		require.Equal(t, exitNo, code)
+		require.Equal(t, fmt.Sprintf("schedgen: rank %d: its process died: signal: killed\n3 other ranks gave up with it\n", victim), said)
+	}
+}
+
+func TestKilledRankOfBroadcast(t *testing.T) {
+	p := launch(t, "run bcast -p 4 --transport tcp -v --size 4MiB --iterations 1000000000")
+	require.NoError(t, syscall.Kill(p.ranks[1], syscall.SIGKILL))
+	code, said := p.end()
+	p.gone(0)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, said, "schedgen: rank 1: its process died: signal: killed\n")
+}
+
+func TestKilledRankOfAnycast(t *testing.T) {
+	p := launch(t, "run anycast -p 4 --transport tcp -v --messages 1000000000")
+	require.NoError(t, syscall.Kill(p.ranks[3], syscall.SIGKILL))
+	code, said := p.end()
+	p.gone(0)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, said, "schedgen: rank 3: its process died: signal: killed\n")
+}
+
+func TestInterrupt(t *testing.T) {
+	for name, interrupt := range map[string]func(pid int) error{
+		"SIGINT":       func(pid int) error { return syscall.Kill(pid, syscall.SIGINT) },
+		"SIGTERM":      func(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) },
+		"whole group":  func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) },
+		"SIGINT twice": func(pid int) error { _ = syscall.Kill(pid, syscall.SIGINT); return syscall.Kill(pid, syscall.SIGINT) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := launch(t, endless)
+			require.NoError(t, interrupt(p.cmd.Process.Pid))
+			code, said := p.end()
+			p.gone(patience)
+			if name == "SIGINT twice" && code == -1 {
+				return // the second ends it at once
+			}
+			require.Equal(t, exitInterrupted, code)
+			require.Equal(t, "schedgen: interrupted\n", said)
+			require.NotContains(t, p.out.String(), "median")
+		})
+	}
+}
+
+// The ranks do not outlive their parent, however it ends.
+func TestKilledParent(t *testing.T) {
+	p := launch(t, endless)
+	require.NoError(t, p.cmd.Process.Kill())
+	code, _ := p.end()
+	require.Equal(t, -1, code)
+	p.gone(patience)
+}
+
+// A rank that does not answer is ended and named.
+func TestStoppedRank(t *testing.T) {
+	p := launch(t, endless+" --timeout 500ms")
+	require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
+	code, said := p.end()
+	p.gone(0)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, said, "schedgen: rank 2: did not answer and was killed\n")
+}
+
+// The end of the standard input stands for the parent's.
+func TestRankWithoutParent(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(ctx, exe, "run", "rank")
+	cmd.Args[0] = "schedgen"
+	cmd.Stdin = strings.NewReader(`{"Verb":"barrier","Rank":1,"Algorithm":"barrier/hsb","Params":{"Ranks":2},"Delay":"none",
+		"Timeout":1000000000000,"Link":{"Transport":"tcp","Coordinator":"127.0.0.1:1"},"ReportFD":3}`)
+	cmd.ExtraFiles = []*os.File{w}
+	require.NoError(t, cmd.Run())
+	require.NoError(t, w.Close())
+	said, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Contains(t, string(said), `"Failed":{"Rank":1,"Cause":3,`)
+	require.Contains(t, string(said), "called off")
+}

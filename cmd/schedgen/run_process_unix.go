@@ -1,0 +1,12 @@
+//go:build unix && !linux
+
+package main
+
+import "syscall"
+
+// childAttributes puts a rank into a process group of its own, so that a
+// Ctrl-C reaches it through its parent only. That the parent has died shows
+// in the end of the standard input.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

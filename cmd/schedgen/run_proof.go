@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// proof says what has been proved before a run.
+type proof struct {
+	Schedule string   `json:"schedule"` // header line; the root may be a range
+	Checks   []string `json:"checks"`
+}
+
+// String is the proof in one line.
+func (p *proof) String() string {
+	return fmt.Sprintf("proved: %s: %s", p.Schedule, strings.Join(p.Checks, ", "))
+}
+
+// refutation is the counterexample to a schedule.
+type refutation struct{ report *verify.Report }
+
+func (r *refutation) Error() string { return "not verified" }
+
+// proveSpecs proves all schedules that a run uses: one, or one for each
+// origin.
+func proveSpecs(ctx context.Context, specs []*schedule.Spec) (*proof, error) {
+	var p *proof
+	for _, spec := range specs {
+		var err error
+		if p, err = await(ctx, func() (*proof, error) { return prove(spec.Schedule()) }); err != nil {
+			return nil, err
+		}
+	}
+	if last := len(specs) - 1; last > 0 {
+		one, all := fmt.Sprintf("root=%d", last), fmt.Sprintf("root=0..%d", last)
+		p.Schedule = strings.Replace(p.Schedule, one, all, 1)
+	}
+	return p, nil
+}
+
+func prove(s *ir.Schedule) (*proof, error) {
+	report, err := verify.Run(s)
+	if err != nil {
+		return nil, err
+	}
+	if report.Err() != nil {
+		return nil, &refutation{report}
+	}
+	p := &proof{Schedule: headerLine(&report.Header)}
+	for i := range report.Results {
+		if report.Results[i].Applies {
+			p.Checks = append(p.Checks, report.Results[i].Check)
+		}
+	}
+	return p, nil
+}
+
+// refuted prints the counterexample, if err holds one.
+func (s *session) refuted(err error) error {
+	var r *refutation
+	if !errors.As(err, &r) {
+		return err
+	}
+	printer := reportPrinter(&checkPrinter{s.std.Out})
+	if s.flags.JSON {
+		printer = &objectPrinter{s.std.Out}
+	}
+	if err := printer.report(r.report); err != nil {
+		return err
+	}
+	return &noError{r.Error()}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// worker is one rank at work, in a process of its own or in a goroutine.
+type worker struct {
+	job   *job
+	comm  *runtime.Comm
+	send  func(report) error // tells the parent
+	res   resources
+	batch batch
+}
+
+// resources are what a rank is handed beside its job.
+type resources struct {
+	input    *input   // bcast: the message, at the root
+	counters counters // barrier
+	open     func(context.Context, *job) (runtime.Transport, error)
+}
+
+// work does the job from joining to leaving and reports how it ended. The
+// error is that of reporting.
+func work(ctx context.Context, j *job, res resources, send func(report) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, fmt.Errorf("not finished after --timeout=%v", j.Timeout))
+	defer cancel()
+	w := &worker{job: j, res: res, send: send}
+	w.batch = batch{send: send, flushed: time.Now()}
+	out, err := w.join(ctx)
+	if err != nil {
+		return send(report{Failed: newFailure(j.Rank, err)})
+	}
+	return send(report{Done: out})
+}
+
+func (w *worker) join(ctx context.Context) (out *outcome, err error) {
+	cfg, err := w.job.config()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Transport, err = w.res.open(ctx, w.job); err != nil {
+		return nil, causeOf(ctx, err)
+	}
+	if w.comm, err = runtime.Join(ctx, cfg); err != nil {
+		return nil, causeOf(ctx, err)
+	}
+	defer func() { err = errors.Join(err, w.comm.Close()) }()
+	if err := w.send(report{Joined: true}); err != nil {
+		return nil, err
+	}
+	out = new(outcome)
+	if err := w.run(ctx, out); err != nil {
+		return nil, err
+	}
+	out.Repairs = w.comm.Totals().Repairs
+	return out, w.batch.flush()
+}
+
+// causeOf puts why ctx has ended into an error that only says that it has.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
+func (w *worker) run(ctx context.Context, out *outcome) error {
+	switch w.job.Verb {
+	case "bcast":
+		return w.bcast(ctx, out)
+	case "barrier":
+		return w.barrier(ctx, out)
+	case "anycast":
+		return w.anycast(ctx, out)
+	}
+	return fmt.Errorf("no work %q", w.job.Verb)
+}
+
+// config is the communicator's configuration, without its transport.
+func (j *job) config() (runtime.Config, error) {
+	var cfg runtime.Config
+	delay, err := runtime.ParseDelay(j.Delay)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Delay, cfg.RootDelay = delay, j.RootDelay
+	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
+	switch j.Verb {
+	case "bcast":
+		cfg.Bcast = alg
+	case "barrier":
+		cfg.Barrier = alg
+	case "anycast":
+		cfg.Anycast = alg
+		cfg.MaxMessage = max(int(j.Size), 1)
+	}
+	return cfg, nil
+}
+
+// batch collects latencies, so that telling them does not disturb every
+// iteration.
+type batch struct {
+	send    func(report) error
+	samples []int64
+	flushed time.Time
+}
+
+// A batch is told when it is long or old.
+const (
+	batchLen = 8192
+	batchAge = 250 * time.Millisecond
+)
+
+func (b *batch) add(d time.Duration, now time.Time) error {
+	b.samples = append(b.samples, int64(d))
+	if len(b.samples) < batchLen && now.Sub(b.flushed) < batchAge {
+		return nil
+	}
+	b.flushed = now
+	return b.flush()
+}
+
+func (b *batch) flush() error {
+	if len(b.samples) == 0 {
+		return nil
+	}
+	err := b.send(report{Samples: b.samples})
+	b.samples = nil // an in-process parent keeps them
+	return err
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// anycast publishes the rank's messages while it receives those of all
+// others. All ranks begin together and meet again at the end; whatever comes
+// after all messages have come is one too many.
+func (w *worker) anycast(ctx context.Context, out *outcome) error {
+	if err := w.comm.Barrier(ctx); err != nil {
+		return err
+	}
+	in := newReceiver(w.job)
+	start := time.Now()
+	if err := w.exchange(ctx, in); err != nil {
+		return err
+	}
+	out.Elapsed, out.Received = time.Since(start), in.received
+	if err := w.comm.Barrier(ctx); err != nil {
+		return err
+	}
+	err := w.drain(in)
+	out.Wrong = in.wrong
+	return err
+}
+
+// exchange publishes and receives at the same time; if one fails, so does the
+// other.
+func (w *worker) exchange(ctx context.Context, in *receiver) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	published := make(chan error, 1)
+	go func() {
+		err := w.publish(ctx)
+		if err != nil {
+			cancel(err)
+		}
+		published <- err
+	}()
+	err := w.receive(ctx, in)
+	if err != nil {
+		cancel(err)
+		<-published
+		return err
+	}
+	return <-published
+}
+
+func (w *worker) publish(ctx context.Context) error {
+	p := newPayload(w.job)
+	for n := range w.job.Messages {
+		if err := w.comm.Publish(ctx, p.make(w.job.Rank, n)); err != nil {
+			return fmt.Errorf("message %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func (w *worker) receive(ctx context.Context, in *receiver) error {
+	told, toldAt := 0, time.Now()
+	for in.left() > 0 {
+		msg, err := w.comm.Next(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", in.missing(), err)
+		}
+		in.take(msg)
+		if now := time.Now(); now.Sub(toldAt) > batchAge {
+			if err := w.send(report{Steps: in.received - told}); err != nil {
+				return err
+			}
+			told, toldAt = in.received, now
+		}
+	}
+	return w.send(report{Steps: in.received - told})
+}
+
+// drain takes what should not be there any more.
+func (w *worker) drain(in *receiver) error {
+	for {
+		msg, ok, err := w.comm.Poll()
+		if err != nil || !ok {
+			return err
+		}
+		in.take(msg)
+	}
+}
+
+// receiver checks that every message of every other rank comes exactly once,
+// unchanged and in its origin's order.
+type receiver struct {
+	rank     int
+	next     []int // by origin: the number of the message expected
+	received int
+	messages int // of each origin
+	payload  *payload
+	wrong    findings
+}
+
+func newReceiver(j *job) *receiver {
+	return &receiver{rank: j.Rank, next: make([]int, j.Params.Ranks), messages: j.Messages, payload: newPayload(j)}
+}
+
+// left returns how many messages are still to come.
+func (in *receiver) left() int { return in.messages*(len(in.next)-1) - in.received }
+
+func (in *receiver) take(msg runtime.Message) {
+	in.received++
+	if msg.Origin < 0 || msg.Origin >= len(in.next) || msg.Origin == in.rank {
+		in.wrong.add(fmt.Sprintf("a message of origin %d", msg.Origin))
+		return
+	}
+	want := in.next[msg.Origin]
+	in.next[msg.Origin]++
+	switch {
+	case want >= in.messages:
+		in.wrong.add(fmt.Sprintf("more than %d messages of origin %d", in.messages, msg.Origin))
+	case msg.Seq != uint64(want):
+		in.wrong.add(fmt.Sprintf("message %d of origin %d in place of %d", msg.Seq, msg.Origin, want))
+	case !bytes.Equal(msg.Data, in.payload.make(msg.Origin, want)):
+		in.wrong.add(fmt.Sprintf("message %d of origin %d is not what was published", want, msg.Origin))
+	}
+}
+
+// missing tells what has not come.
+func (in *receiver) missing() string {
+	least := -1
+	for origin, n := range in.next {
+		if origin != in.rank && (least < 0 || n < in.next[least]) {
+			least = origin
+		}
+	}
+	return fmt.Sprintf("received %d messages, %d to come, most of origin %d: next is %d", in.received, in.left(), least, in.next[least])
+}
+
+// payload makes messages up: their bytes follow from the seed, the origin and
+// the number.
+type payload struct {
+	seed   uint64
+	random *rand.ChaCha8
+	buf    []byte
+}
+
+func newPayload(j *job) *payload {
+	return &payload{seed: j.Seed, random: rand.NewChaCha8([32]byte{}), buf: make([]byte, j.Size)}
+}
+
+// make returns message n of origin; it is valid until the next call.
+func (p *payload) make(origin, n int) []byte {
+	var seed [32]byte
+	key := binary.LittleEndian.AppendUint64(seed[:0], p.seed)
+	key = binary.LittleEndian.AppendUint64(key, uint64(origin))
+	binary.LittleEndian.AppendUint64(key, uint64(n))
+	p.random.Seed(seed)
+	_, _ = p.random.Read(p.buf) // never fails
+	return slices.Clip(p.buf)
+}

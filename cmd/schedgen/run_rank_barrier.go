@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// barrier goes through barrier after barrier, back to back. Before each the
+// rank counts itself in, in memory that all ranks share; after it, every rank
+// must be counted in.
+func (w *worker) barrier(ctx context.Context, out *outcome) error {
+	if err := w.comm.Barrier(ctx); err != nil { // warm-up: opens the connections
+		return err
+	}
+	for i := uint64(1); i <= uint64(w.job.Iterations); i++ {
+		w.res.counters.enter(w.job.Rank, i)
+		start := time.Now()
+		if err := w.comm.Barrier(ctx); err != nil {
+			return err
+		}
+		end := time.Now()
+		w.res.counters.check(&out.Wrong, w.job.Rank, i)
+		if err := w.batch.add(end.Sub(start), end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counters is shared memory: how many barriers each rank has entered.
+type counters []counter
+
+// check adds a finding for every rank that has not entered barrier i, which
+// rank has just left.
+func (c counters) check(wrong *findings, rank int, i uint64) {
+	for other := range c {
+		if entered := c[other].n.Load(); entered < i {
+			wrong.add(fmt.Sprintf("rank %d left barrier %d before rank %d had entered it (it had entered %d)", rank, i, other, entered))
+		}
+	}
+}
+
+func (c counters) enter(rank int, i uint64) { c[rank].n.Store(i) }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+)
+
+// bcast broadcasts the message once to warm up and then in every iteration.
+// All ranks meet at a barrier before each, so that what is timed is the
+// broadcast alone; making the buffer unlike the message before and taking its
+// SHA-256 after it are outside the time.
+func (w *worker) bcast(ctx context.Context, out *outcome) error {
+	buf := make([]byte, w.job.Size)
+	root := w.job.Params.Root
+	if w.job.Rank == root {
+		if err := w.res.input.load(buf, w.job.Sum); err != nil {
+			return err
+		}
+	}
+	for i := -1; i < w.job.Iterations; i++ {
+		if w.job.Rank != root {
+			spoil(buf, i)
+		}
+		if err := w.comm.Barrier(ctx); err != nil {
+			return err
+		}
+		start := time.Now()
+		if err := w.comm.Bcast(ctx, buf, root); err != nil {
+			return err
+		}
+		end := time.Now()
+		checkBytes(&out.Wrong, buf, w.job.Sum, i)
+		if i < 0 {
+			continue
+		}
+		t := w.comm.Totals()
+		out.McastChunks += uint64(t.LastMcastChunks)
+		out.PutChunks += uint64(t.LastPutChunks)
+		if err := w.batch.add(end.Sub(start), end); err != nil {
+			return err
+		}
+	}
+	if err := w.comm.Barrier(ctx); err != nil {
+		return err
+	}
+	return saveOutput(w.job.Output, buf)
+}
+
+// spoil fills buf with a byte that changes with the iteration, so that what
+// is not received cannot look received, not even if the message is one byte
+// over and over.
+func spoil(buf []byte, iteration int) {
+	if len(buf) == 0 {
+		return
+	}
+	buf[0] = 0xa5 + byte(iteration)
+	for n := 1; n < len(buf); n *= 2 {
+		copy(buf[n:], buf[:n])
+	}
+}
+
+// checkBytes holds buf against the sum of the message. Iteration -1 is the
+// warm-up.
+func checkBytes(wrong *findings, buf []byte, sum string, iteration int) {
+	if got := hexSum(buf); got != sum {
+		wrong.add(fmt.Sprintf("iteration %d: SHA-256 is %s, not that of the message, %s", iteration+1, got, sum))
+	}
+}
+
+func hexSum(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func saveOutput(name string, buf []byte) error {
+	if name == "" {
+		return nil
+	}
+	err := writeFile(name, func(w io.Writer) error {
+		_, err := w.Write(buf)
+		return err
+	})
+	if err != nil {
+		return inputError{err}
+	}
+	return nil
+}
