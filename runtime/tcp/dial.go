@@ -75,7 +75,7 @@ func (t *Transport) unreached(p *peer, s runtime.Sink, err error) {
 	if p.refusal == nil {
 		t.refusing = append(t.refusing, p)
 	}
-	p.refusal = err
+	p.refusal = fmt.Errorf("%w: %w", runtime.ErrUnreachable, err)
 	for _, o := range p.out {
 		if o != nil {
 			t.closeOut(o)

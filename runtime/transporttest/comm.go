@@ -30,6 +30,7 @@ func Comm(t *testing.T, make Make) {
 	t.Run("Cancel", func(t *testing.T) { testCancel(t, make) })
 	t.Run("Crash", func(t *testing.T) { testCrash(t, make) })
 	t.Run("Leave", func(t *testing.T) { testLeave(t, make) })
+	t.Run("Farewell", func(t *testing.T) { testFarewell(t, make) })
 	t.Run("Refused", func(t *testing.T) { testRefused(t, make) })
 	t.Run("Close", func(t *testing.T) { testClose(t, make) })
 }

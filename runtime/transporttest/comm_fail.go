@@ -147,6 +147,27 @@ func testLeave(t *testing.T, make Make) {
 	require.ErrorIs(t, comms[0].Barrier(t.Context()), runtime.ErrClosed)
 }
 
+// testFarewell: a rank may close as soon as its last operation returns, also
+// where others still put to it what it has by multicast, on connections that
+// they have yet to open.
+func testFarewell(t *testing.T, make Make) {
+	for name := range broadcasts {
+		for _, hosts := range []int{0, 2} {
+			t.Run(fmt.Sprintf("%s/hosts=%d", name, hosts), func(t *testing.T) {
+				comms := join(t, make, 6, runtime.Config{
+					Bcast: runtime.Algorithm{Name: name, Params: schedule.Params{Hosts: hosts}}, Repair: 2 * time.Millisecond,
+				})
+				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+					if err := bcast(ctx, c, 1, buffer(3000), 2); err != nil {
+						return err
+					}
+					return c.Close()
+				})
+			})
+		}
+	}
+}
+
 // testClose: Close ends calls that run, and may be called twice.
 func testClose(t *testing.T, make Make) {
 	comms := join(t, make, 3, runtime.Config{})
