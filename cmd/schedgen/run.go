@@ -100,7 +100,9 @@ func (s *session) finish(ctx context.Context, specs []*schedule.Spec) error {
 		return s.refuted(err)
 	}
 	if !s.flags.JSON {
-		fmt.Fprintln(s.std.Out, s.proof)
+		if _, err := fmt.Fprintln(s.std.Out, s.proof); err != nil {
+			return err
+		}
 	}
 	t := newTally(&s.job, newRunProgress(s.std, s.job.Verb, s.limit))
 	if err := s.execute(ctx, t); err != nil {

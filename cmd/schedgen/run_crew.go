@@ -57,7 +57,7 @@ func goroutines(ctx context.Context, jobs []*job, in *input, wrap func(runtime.T
 const memDatagram = 32 << 10
 
 // grace is how long ranks have to end once they should.
-const grace = 3 * time.Second
+const grace = 3 * time.Second // more than a rank takes to say goodbye
 
 // overseer follows a crew until all ranks have ended.
 type overseer struct {

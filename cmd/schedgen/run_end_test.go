@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -171,4 +172,24 @@ func TestSizes(t *testing.T) {
 	object(t, "run anycast -p 1 --messages 3 --transport tcp")
 	object(t, "run anycast -p 2 --messages 0 --transport tcp")
 	object(t, "run anycast -p 3 --messages 2 --size 2MiB --transport tcp")
+}
+
+func TestPortInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	code, out, said := execute(t, "run bcast -p 2 --size 1 --transport tcp --coordinator "+l.Addr().String())
+	require.Equal(t, exitBad, code)
+	require.Contains(t, said, fmt.Sprintf("schedgen: --coordinator=%v: ", l.Addr()))
+	require.Contains(t, said, "address already in use")
+	require.Empty(t, out)
+}
+
+// What a rank cannot write is told with its rank, and is the input's fault.
+func TestRankThatCannotWrite(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "message.rank1"), 0o777))
+	code, _, said := execute(t, "run bcast -p 3 --size 1 --iterations 1 --transport tcp --output "+dir)
+	require.Equal(t, exitBad, code)
+	require.Contains(t, said, "schedgen: rank 1: --output: ")
 }
