@@ -67,6 +67,10 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	return t.flushAll(s) || moved
 }
 
+// Flush sends what is queued, as Poll does, and receives nothing: for a
+// transport that is built on this one and whose own arrivals cause puts.
+func (t *Transport) Flush(s runtime.Sink) bool { return !t.closed && t.flushAll(s) }
+
 // serve lets every descriptor that is ready do its work.
 func (t *Transport) serve(s runtime.Sink) (moved bool) {
 	n := 0

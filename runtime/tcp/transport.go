@@ -142,16 +142,11 @@ func (t *Transport) unwatch(fd int, token int32) error {
 	return t.poller.Remove(fd)
 }
 
-// Watch lets a transport that is built on this one share its poller: ready is
-// called by Poll when fd can be read or written, and Wait ends then. Close
-// does not close fd, but stops watching it.
-func (t *Transport) Watch(fd int, read, write bool, ready func(read, write bool)) (*Watched, error) {
-	w := &Watched{t: t, fd: fd, call: ready}
-	var err error
-	if w.token, err = t.watch(fd, w, read, write); err != nil {
-		return nil, fmt.Errorf("tcp: watch: %w", err)
-	}
-	return w, nil
+// Watch lets a transport that is built on this one share its poller: Poll
+// calls ready when fd can be read or written, and Wait ends then. It is watched
+// for nothing at first. Close does not close fd.
+func (t *Transport) Watch(fd int, ready func(read, write bool)) *Watched {
+	return &Watched{t: t, fd: fd, token: -1, call: ready}
 }
 
 // Watched is a descriptor that Watch has added.
@@ -162,9 +157,24 @@ type Watched struct {
 	call  func(read, write bool)
 }
 
-// Modify changes what the descriptor is watched for.
-func (w *Watched) Modify(read, write bool) error {
-	return w.t.poller.Modify(w.fd, w.token, read, write)
+// Modify changes what the descriptor is watched for; with neither it is not
+// watched at all, not even for errors.
+func (w *Watched) Modify(read, write bool) (err error) {
+	switch {
+	case !read && !write:
+		if w.token >= 0 {
+			err = w.t.unwatch(w.fd, w.token)
+			w.token = -1
+		}
+	case w.token >= 0:
+		err = w.t.poller.Modify(w.fd, w.token, read, write)
+	default:
+		w.token, err = w.t.watch(w.fd, w, read, write)
+	}
+	if err != nil {
+		return fmt.Errorf("tcp: watch: %w", err)
+	}
+	return nil
 }
 
 func (w *Watched) ready(_ *Transport, _ runtime.Sink, read, write bool) bool {

@@ -1,0 +1,147 @@
+package mcast
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+// Join builds the communicator as [tcp.Join] does. The group is chosen at
+// random by rank 0. Join returns when all ranks have joined the group and have
+// seen that multicast works on their interface.
+func Join(ctx context.Context, cfg Config) (*Transport, error) {
+	if cfg.TCP.Listener != nil {
+		defer cfg.TCP.Listener.Close()
+	}
+	t, err := join(ctx, &cfg)
+	if err != nil {
+		return nil, fmt.Errorf("mcast: rank %d of %d joins: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
+	}
+	return t, nil
+}
+
+func join(ctx context.Context, cfg *Config) (*Transport, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	t, own, err := open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := cfg.TCP
+	c.Blob, c.Prepare = own.encode(), t.prepare
+	if t.puts, err = tcp.Join(ctx, c); err == nil {
+		err = t.watch()
+	}
+	if err != nil {
+		t.release()
+		return nil, err
+	}
+	return t, nil
+}
+
+// open does what can be done before the other ranks are known.
+func open(cfg *Config) (*Transport, *card, error) {
+	coordinator, err := coordinatorOf(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := choosePlace(cfg, coordinator)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := &card{family: at.family}
+	mtu := cfg.MTU
+	if mtu == 0 {
+		mtu = at.ifi.MTU
+	}
+	if own.payload, err = payloadFor(mtu, at.family); err != nil {
+		return nil, nil, fmt.Errorf("interface %s: %w", at.ifi.Name, err)
+	}
+	if cfg.TCP.Rank == 0 {
+		if own.group, err = drawGroup(randomOf(cfg), at.family); err != nil {
+			return nil, nil, err
+		}
+	}
+	t := newTransport(cfg, at)
+	t.send, own.sender, err = openSender(at, max(1, cfg.Hops))
+	return t, own, err
+}
+
+func newTransport(cfg *Config, at *place) *Transport {
+	return &Transport{
+		rank: cfg.TCP.Rank, size: cfg.TCP.Size, place: at, send: -1, receive: -1, loss: cfg.Loss,
+		random: mathrand.New(mathrand.NewPCG(cfg.Seed, uint64(cfg.TCP.Rank))),
+	}
+}
+
+func randomOf(cfg *Config) interface{ Read([]byte) (int, error) } {
+	if cfg.TCP.Rand != nil {
+		return cfg.TCP.Rand
+	}
+	return rand.Reader
+}
+
+// coordinatorOf returns the address from which the interface can be told.
+func coordinatorOf(cfg *Config) (string, error) {
+	addr := cfg.TCP.Coordinator
+	if addr == "" && cfg.TCP.Listener != nil {
+		addr = cfg.TCP.Listener.Addr().String()
+	}
+	if cfg.Interface != "" || cfg.TCP.Bind != "" {
+		return addr, nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("coordinator: %w", err)
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		return "", errors.New("rank 0 waits at all its addresses: name the interface to multicast on")
+	}
+	return addr, nil
+}
+
+// prepare is called when all ranks have arrived.
+func (t *Transport) prepare(m tcp.Members) error {
+	d, err := gather(m.Blobs)
+	if err != nil {
+		return err
+	}
+	t.id, t.senders, t.payload, t.group = m.ID, d.senders, d.payload, d.group
+	if t.receive, err = openReceiver(t.place, d.group); err != nil {
+		return err
+	}
+	if err := unix.Connect(t.send, sockaddr(d.group, t.place.ifi)); err != nil {
+		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.place.ifi.Name, hint(t.place), os.NewSyscallError("connect", err))
+	}
+	return selfTest(t.send, t.receive, t.place, &t.id, t.rank)
+}
+
+// watch makes the buffers and lets the puts' poller watch the sockets.
+func (t *Transport) watch() error {
+	size := min(maxBurst, max(minBatch, batchBytes/(t.payload+headerLen)))
+	t.out, t.in = newOutBatch(size, t.payload), newInBatch(size, t.payload+headerLen)
+	t.sendWatch = t.puts.Watch(t.send, func(_, _ bool) { t.block(false) })
+	t.receiveWatch = t.puts.Watch(t.receive, func(_, _ bool) { t.readable = true })
+	if err := t.receiveWatch.Modify(true, false); err != nil {
+		return errors.Join(err, t.puts.Close(0, false, 0))
+	}
+	return nil
+}
+
+// encodeProbe returns a datagram that says nothing.
+func encodeProbe(id *[16]byte, rank int) []byte {
+	var b [headerLen]byte
+	encodePart(&b, id, &runtime.Header{Kind: kindProbe}, rank, 0, 0, nil)
+	return b[:]
+}

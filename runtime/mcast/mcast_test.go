@@ -1,0 +1,70 @@
+package mcast_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/transporttest"
+)
+
+const patience = 60 * time.Second
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestFrames(t *testing.T) { transporttest.Frames(t, connect(mcast.Config{Family: 4})) }
+
+func TestComm(t *testing.T) { transporttest.Comm(t, connect(mcast.Config{Family: 4})) }
+
+// TestCommLossy drops many datagrams, and cuts chunks into small ones.
+func TestCommLossy(t *testing.T) {
+	transporttest.Comm(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
+}
+
+// connect returns a maker of transports on loopback, configured like base.
+func connect(base mcast.Config) transporttest.Make {
+	return func(t testing.TB, size int) []runtime.Transport {
+		var list []runtime.Transport
+		for _, tr := range joinAll(t, size, base) {
+			list = append(list, tr)
+		}
+		return list
+	}
+}
+
+func joinAll(t testing.TB, size int, base mcast.Config) []*mcast.Transport {
+	trs, errs := tryJoin(t, size, base, func(int, *mcast.Config) {})
+	for rank, err := range errs {
+		require.NoError(t, err, "rank %d", rank)
+	}
+	return trs
+}
+
+// tryJoin joins size ranks, each with a configuration that edit may change.
+func tryJoin(t testing.TB, size int, base mcast.Config, edit func(int, *mcast.Config)) ([]*mcast.Transport, []error) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	trs, errs := make([]*mcast.Transport, size), make([]error, size)
+	var wg sync.WaitGroup
+	for rank := range size {
+		cfg := base
+		cfg.TCP = tcp.Config{Rank: rank, Size: size, Coordinator: l.Addr().String()}
+		if rank == 0 {
+			cfg.TCP.Listener = l
+		}
+		edit(rank, &cfg)
+		wg.Go(func() { trs[rank], errs[rank] = mcast.Join(ctx, cfg) })
+	}
+	wg.Wait()
+	return trs, errs
+}

@@ -1,0 +1,85 @@
+package mcast
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// offer shows the sink again what it has held back.
+func (t *Transport) offer(s runtime.Sink) bool {
+	if len(t.stash.heads) == 0 {
+		return false
+	}
+	moved := t.stash.offer(s)
+	if t.full && !t.stash.full() {
+		t.full = false
+		t.listen(true)
+	}
+	return moved
+}
+
+// listen watches the socket, or stops so that nothing spins while it is not
+// read.
+func (t *Transport) listen(on bool) {
+	if t.receiveWatch.Modify(on, false) != nil {
+		t.readable = on // as if it always were
+	}
+}
+
+// read takes a burst of datagrams from the socket.
+func (t *Transport) read(s runtime.Sink) (moved bool) {
+	for burst := 0; burst < maxBurst && !t.full; {
+		n, err := t.in.receive(t.receive)
+		if err != nil && err != unix.EINTR {
+			t.readable = false // an error other than EAGAIN is gone once it has been told
+			return moved
+		}
+		for i := range n {
+			t.take(s, i)
+		}
+		burst += n
+		moved = moved || n > 0
+		if n < t.in.size() && err == nil && t.in.size() > 1 {
+			t.readable = false
+			return moved
+		}
+	}
+	return moved
+}
+
+// take sorts one datagram.
+func (t *Transport) take(s runtime.Sink, i int) {
+	b, whole := t.in.datagram(i)
+	p := &t.current
+	switch f := decodePart(b, &t.id, t.size, t.payload, p); {
+	case f == foreign:
+		t.stats.Foreign++
+	case f == torn || !whole:
+		t.stats.Torn++
+	case t.in.from(i) != t.senders[p.From]:
+		t.stats.Forged++
+	case p.From == t.rank || p.Kind == kindProbe:
+		// Our own, or another rank's test of its interface.
+	case t.loss > 0 && t.random.Float64() < t.loss:
+		t.stats.Injected++
+	default:
+		t.deliver(s, p, b[headerLen:])
+	}
+}
+
+func (t *Transport) deliver(s runtime.Sink, p *part, payload []byte) {
+	t.stats.GotDatagrams++
+	if s.Fragment(&p.Header, p.offset, payload) != runtime.Hold {
+		return
+	}
+	if t.full {
+		t.stats.Early++ // read in one batch with the one that has filled the stash
+		return
+	}
+	t.stash.add(p, payload)
+	if t.stash.full() {
+		t.full = true
+		t.listen(false)
+	}
+}

@@ -1,0 +1,31 @@
+package mcast
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// shareAddress lets all ranks on a host receive at one address; each gets a
+// copy of every datagram.
+func shareAddress(fd int) error {
+	return os.NewSyscallError("setsockopt SO_REUSEADDR", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1))
+}
+
+// setReceiveBuffer asks for more than users are allowed first; what the system
+// grants in the end will do.
+func setReceiveBuffer(fd int) {
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bufferBytes) != nil {
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bufferBytes)
+	}
+}
+
+// onlyOwnGroups keeps away what other processes' joins on other interfaces
+// bring to the host. It may fail: datagrams of others are dropped anyway.
+func onlyOwnGroups(fd, family int) {
+	if family == 4 {
+		unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_ALL, 0)
+	} else {
+		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_ALL, 0)
+	}
+}

@@ -1,0 +1,156 @@
+// Package mcast is the transport that multicasts chunks as UDP datagrams, over
+// IPv4 or IPv6, and puts over TCP. Datagrams are unreliable: any rank may miss
+// any of them. What does not belong to the communicator, or is not what its
+// sender has sent, is counted and dropped.
+package mcast
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+const (
+	maxBurst   = 64      // datagrams sent, and received, in one Poll
+	batchBytes = 1 << 20 // of a batch of datagrams, unless it has fewer than minBatch
+	minBatch   = 8
+)
+
+// Transport is one rank's end of a communicator. Its methods follow the rules
+// of [runtime.Transport].
+type Transport struct {
+	puts    *tcp.Transport
+	rank    int
+	size    int
+	id      [16]byte
+	payload int              // agreed bytes of a datagram
+	senders []netip.AddrPort // by rank
+	group   netip.AddrPort
+	place   *place
+
+	send      int // descriptor
+	sendWatch *tcp.Watched
+	blocked   bool // the system's buffer is full; watched for writing
+	queue     castQueue
+	out       *outBatch
+
+	receive      int // descriptor
+	receiveWatch *tcp.Watched
+	readable     bool
+	full         bool // the stash is; the socket is not watched
+	in           *inBatch
+	current      part // the datagram under inspection
+	stash        stash
+	loss         float64
+	random       *rand.Rand
+
+	busy   atomic.Bool // there is more to do without waiting
+	closed bool
+	stats  runtime.Stats
+}
+
+var _ runtime.Transport = (*Transport)(nil)
+
+// Rank returns this process's place in the communicator.
+func (t *Transport) Rank() int { return t.rank }
+
+// Size returns the number of ranks.
+func (t *Transport) Size() int { return t.size }
+
+// ID returns the communicator's identity, drawn by rank 0.
+func (t *Transport) ID() [16]byte { return t.id }
+
+// Group returns where the communicator's datagrams go.
+func (t *Transport) Group() netip.AddrPort { return t.group }
+
+// Interface returns the name of the interface that is multicast on.
+func (t *Transport) Interface() string { return t.place.ifi.Name }
+
+// Caps says how much of a chunk fits into a datagram.
+func (t *Transport) Caps() runtime.Caps {
+	return runtime.Caps{Multicast: true, Datagram: t.payload}
+}
+
+// Put queues f for rank to, over TCP.
+func (t *Transport) Put(to int, f *runtime.Frame) { t.puts.Put(to, f) }
+
+// Wake ends the running Wait, or else the next one.
+func (t *Transport) Wake() { t.puts.Wake() }
+
+// Wait parks until Poll may find something to do; see [runtime.Transport].
+func (t *Transport) Wait(d time.Duration) {
+	if !t.busy.Load() {
+		t.puts.Wait(d)
+	}
+}
+
+// Stats returns the counters; it is called under the same lock as Poll.
+func (t *Transport) Stats() runtime.Stats {
+	s := t.puts.Stats()
+	s.McastFrames, s.McastBytes = t.stats.McastFrames, t.stats.McastBytes
+	s.GotDatagrams, s.Foreign, s.Torn, s.Forged = t.stats.GotDatagrams, t.stats.Foreign, t.stats.Torn, t.stats.Forged
+	s.Early, s.Injected, s.Unsendable = t.stats.Early, t.stats.Injected, t.stats.Unsendable
+	return s
+}
+
+// Poll sends and receives what is possible now; see [runtime.Transport]. A
+// burst of datagrams is bounded, so that puts are served in between.
+func (t *Transport) Poll(s runtime.Sink) bool {
+	if t.closed {
+		return false
+	}
+	moved := t.cast()
+	moved = t.puts.Poll(s) || moved
+	moved = t.offer(s) || moved
+	if t.readable && !t.full {
+		moved = t.read(s) || moved
+	}
+	moved = t.cast() || moved
+	moved = t.puts.Flush(s) || moved
+	t.busy.Store(!t.queue.empty() && !t.blocked || t.readable && !t.full)
+	return moved
+}
+
+// Abandon forgets what is queued of operations; see [runtime.Transport].
+func (t *Transport) Abandon() {
+	t.queue.clear()
+	t.puts.Abandon()
+}
+
+// Close ends the communicator for this rank; see [runtime.Transport].
+func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+	if t.closed {
+		return nil
+	}
+	for bye && t.cast() { // what the system does not take now is lost
+	}
+	t.queue.clear()
+	// While the puts are sent, nobody reads datagrams any more.
+	t.readable = false
+	err := errors.Join(t.sendWatch.Modify(false, false), t.receiveWatch.Modify(false, false))
+	err = errors.Join(err, t.puts.Close(seq, bye, linger))
+	t.release()
+	return err
+}
+
+// release closes the sockets; the system leaves the group with the last.
+func (t *Transport) release() {
+	t.closed = true
+	t.busy.Store(false)
+	closeFD(t.send)
+	closeFD(t.receive)
+	t.send, t.receive = -1, -1
+}
+
+func closeFD(fd int) {
+	if fd >= 0 {
+		unix.Close(fd) // nothing can be done, and nothing is lost, if it fails
+	}
+}
