@@ -32,6 +32,7 @@ type must struct {
 	sub    *subject
 	marks  *marks
 	window run     // the marks that count
+	seeds  []runs  // by rank, if not nil: what its entering needs, instead of its mark
 	sets   []runs  // the distinct sets; the first is empty
 	slots  []int32 // by slot number: its set, -1: not reached
 	rules  []int32 // by rule number: its set, -1: not reached
@@ -45,23 +46,33 @@ type must struct {
 // to check; where the sets would take too much memory it does so for one half
 // of the marks after the other.
 func eachWindow(sub *subject, m *marks, lo, hi, limit int, check func(*must) error) error {
-	a := newMust(sub, m, run{int32(lo), int32(hi)})
-	a.limit = limit
-	if a.solve() {
-		return check(a)
-	}
-	if hi-lo <= 1 {
-		return errIrregular
-	}
-	mid := (lo + hi) / 2
-	if err := eachWindow(sub, m, lo, mid, limit, check); err != nil {
-		return err
-	}
-	return eachWindow(sub, m, mid, hi, limit, check)
+	return halving(run{int32(lo), int32(hi)}, func(window run) (fits bool, err error) {
+		a := newMust(sub, m, window, limit)
+		if !a.solve() {
+			return false, nil
+		}
+		return true, check(a)
+	})
 }
 
-func newMust(sub *subject, m *marks, window run) *must {
-	a := &must{sub: sub, marks: m, window: window, sets: []runs{nil}, limit: maxRuns,
+// halving does something to a window, or to its halves where it does not fit.
+func halving(window run, do func(run) (fits bool, err error)) error {
+	fits, err := do(window)
+	if fits || err != nil {
+		return err
+	}
+	if window.hi-window.lo <= 1 {
+		return errIrregular
+	}
+	mid := (window.lo + window.hi) / 2
+	if err := halving(run{window.lo, mid}, do); err != nil {
+		return err
+	}
+	return halving(run{mid, window.hi}, do)
+}
+
+func newMust(sub *subject, m *marks, window run, limit int) *must {
+	a := &must{sub: sub, marks: m, window: window, sets: []runs{nil}, limit: limit,
 		slots: make([]int32, sub.layout.Slots()), rules: make([]int32, sub.layout.Rules())}
 	for i := range a.slots {
 		a.slots[i] = -1
@@ -96,6 +107,10 @@ func (a *must) solve() bool {
 func (a *must) begin() {
 	for rank := range a.sub.s.Programs {
 		enter := a.sub.layout.Slot(rank, ir.Enter)
+		if a.seeds != nil {
+			a.slots[enter] = a.add(a.seeds[rank])
+			continue
+		}
 		a.slots[enter] = a.with(0, enter)
 	}
 	root, set := a.sub.s.Root, a.slots[a.sub.layout.Slot(a.sub.s.Root, ir.Enter)]

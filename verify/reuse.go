@@ -1,8 +1,9 @@
 package verify
 
 import (
-	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -13,16 +14,15 @@ import (
 // such d, and d+1 generations of the slot keep them apart.
 //
 // Rank a, acting in operation m, knows that certain ranks have entered m: those
-// that what it waits for needs (must-analysis). A rank that has entered m has
-// returned from m-1, so what its done needs has entered m-1; and so on. The
-// run-ahead of a over b is thus the distance from what a's rule needs to b in
-// the graph with an edge from c to every rank that must have entered before c
-// returns, and unbounded where there is no way.
+// that what it waits for needs (must-analysis). Each of them has returned from
+// m-1, so what its done needs has entered m-1: with that in place of the rank
+// itself, the same analysis says who has entered m-1, and so on. The run-ahead
+// of a over b is the first d for which b must have entered m-d, and unbounded if
+// going back further makes no difference any more.
 //
 // A flag at the receiver has no flow control (paper 003, section 4.2): an
 // unbounded run-ahead over it is a fault. Chunks go through a transport that
-// holds the sender back. Where a chunk has several writers the bound may come out
-// larger than it is, since only what all of them need is counted.
+// holds the sender back.
 var reuse = Check{
 	Name:    "reuse",
 	Summary: "back to back, no flag of an operation is set before that of an earlier one is consumed; the run-ahead bound",
@@ -30,141 +30,124 @@ var reuse = Check{
 	prove:   proveReuse,
 }
 
-// runAhead is the state of the check.
+// maxAhead is the largest run-ahead that counts as bounded: nobody keeps more
+// generations of a flag apart.
+const maxAhead = 64
+
+// runAhead is the outcome of the check.
 type runAhead struct {
-	sub   *subject
-	must  *must
-	known *unionTree // by rank c: the ranks that must have entered before c returns
-	bound int        // largest run-ahead that is bounded
-	flow  *[2]int    // a rank that may run ahead of another one with chunks
+	bound int     // largest run-ahead that is bounded
+	flow  *[2]int // a rank that may run ahead of another one with chunks
 }
 
 func proveReuse(sub *subject) (string, error) {
-	ahead, err := aheadOf(sub)
-	if errors.Is(err, errIrregular) {
-		return reuseOfBarrier(sub)
-	}
+	ahead, err := aheadOf(sub, maxRuns)
 	if err != nil {
 		return "", err
 	}
-	return ahead.note(), nil
+	if ahead.flow != nil {
+		return fmt.Sprintf("needs flow control: rank %d may run ahead of rank %d", ahead.flow[0], ahead.flow[1]), nil
+	}
+	return fmt.Sprintf("a rank may run ahead of another by at most %d", ahead.bound), nil
 }
 
-// aheadOf looks at everything that rules set if no repair is made.
-func aheadOf(sub *subject) (*runAhead, error) {
-	a := newMust(sub, enterMarks(sub), run{0, int32(sub.s.Ranks)})
-	if !a.solve() {
-		return nil, errIrregular
-	}
-	known, ok := newUnionTree(knownAtReturn(a), maxRuns)
-	if !ok {
-		return nil, errIrregular
-	}
-	ahead := &runAhead{sub: sub, must: a, known: known}
-	for _, id := range sub.may.Fired() {
-		rank, i := sub.layout.RuleOf(int(id))
-		if r := &sub.s.Programs[rank].Rules[i]; !r.IsRepair() && !sub.awaitsRequest(rank, r) {
-			if err := ahead.rule(rank, r, a.sets[a.rules[id]]); err != nil {
-				return nil, err
-			}
+// aheadOf looks at everything that plain rules set; what is part of a repair
+// does not matter once everybody has returned.
+func aheadOf(sub *subject, limit int) (runAhead, error) {
+	ahead := runAhead{}
+	m := enterMarks(sub)
+	err := halving(run{0, int32(sub.s.Ranks)}, func(window run) (bool, error) {
+		return ahead.look(sub, m, window, limit)
+	})
+	return ahead, err
+}
+
+// look finds how far ranks may run ahead of those in the window.
+func (ra *runAhead) look(sub *subject, m *marks, window run, limit int) (fits bool, err error) {
+	var seeds []runs
+	for back, before := 0, math.MaxInt; ; back++ {
+		a := newMust(sub, m, window, limit)
+		a.seeds = seeds
+		if !a.solve() {
+			return false, nil
 		}
-	}
-	return ahead, nil
-}
-
-// reuseOfBarrier decides where the sets do not fit in memory: after a barrier
-// every rank knows of every other.
-func reuseOfBarrier(sub *subject) (string, error) {
-	if isBarrier(sub.s) {
-		if _, err := proveBarrier(sub); err == nil {
-			return (&runAhead{bound: 1}).note(), nil
+		free := 0
+		a.eachFree(func(int, ir.Action, int) { free++ })
+		if free < before {
+			ra.bound, before = max(ra.bound, back), free
 		}
+		next := a.enteredBefore()
+		if free == 0 || back == maxAhead || slices.EqualFunc(seeds, next, slices.Equal) {
+			return true, ra.judge(a)
+		}
+		seeds = next
 	}
-	return "", errIrregular
 }
 
-func (ra *runAhead) note() string {
-	note := fmt.Sprintf("a rank may run ahead of another by at most %d", ra.bound)
-	if ra.flow != nil {
-		note = fmt.Sprintf("needs flow control: rank %d may run ahead of rank %d", ra.flow[0], ra.flow[1])
-	}
-	return note
-}
-
-// knownAtReturn returns, by rank, which ranks must have entered before it
-// returns, itself included.
-func knownAtReturn(a *must) []runs {
-	known := make([]runs, a.sub.s.Ranks)
-	for rank := range known {
-		self := runs{{int32(rank), int32(rank) + 1}}
+// enteredBefore returns, by rank, which ranks of the window must have entered
+// one operation earlier than a says once the rank has entered.
+func (a *must) enteredBefore() []runs {
+	before := make([]runs, a.sub.s.Ranks)
+	for rank := range before {
 		set := a.needed(rank, a.sub.s.Programs[rank].Done)
+		self := a.sets[a.slots[a.sub.layout.Slot(rank, ir.Enter)]]
 		if !set.includes(self) {
 			set = union(nil, set, self)
 		}
-		known[rank] = set
+		before[rank] = set
 	}
-	return known
+	return before
 }
 
-// rule takes in what a rule of rank sets once the ranks in need have entered.
-func (ra *runAhead) rule(rank int, r *ir.Rule, need runs) error {
-	reach := []runs{need}
-	for _, a := range r.Do {
-		if a.Op == ir.Mcast {
-			reach = ra.mcast(rank, reach)
+// eachFree calls f with every transfer of a plain rule to a rank of the window
+// that need not have entered, of a multicast with the first such rank.
+func (a *must) eachFree(f func(from int, act ir.Action, to int)) {
+	for _, id := range a.sub.may.Fired() {
+		from, i := a.sub.layout.RuleOf(int(id))
+		r := &a.sub.s.Programs[from].Rules[i]
+		if r.IsRepair() || a.sub.awaitsRequest(from, r) {
 			continue
 		}
-		var d int
-		d, reach = ra.distance(reach, run{a.To, a.To + 1})
-		switch {
-		case d >= 0:
-			ra.bound = max(ra.bound, d)
-		case a.Slot.Kind() == ir.KindSignal:
-			p := place(int(a.To), a.Slot)
-			return fail([]int{p.Rank, rank}, []Place{p}, []Step{{p, rank}},
+		for _, act := range r.Do {
+			if to := a.firstFree(from, act, a.sets[a.rules[id]]); to >= 0 {
+				f(from, act, to)
+			}
+		}
+	}
+}
+
+// firstFree returns the first rank of the window that the action reaches and
+// that is not among those that have entered, -1 if there is none.
+func (a *must) firstFree(from int, act ir.Action, entered runs) int {
+	lo, hi := a.window.lo, a.window.hi
+	if act.Op == ir.Put {
+		lo, hi = max(lo, act.To), min(hi, act.To+1)
+	}
+	if lo >= hi {
+		return -1
+	}
+	to := entered.firstMissing(lo, hi)
+	if int(to) == from {
+		to = entered.firstMissing(to+1, hi)
+	}
+	if to >= hi {
+		return -1
+	}
+	return int(to)
+}
+
+// judge looks at what is free however far one goes back: a signal is a fault, a
+// chunk needs flow control.
+func (ra *runAhead) judge(a *must) (err error) {
+	a.eachFree(func(from int, act ir.Action, to int) {
+		switch p := place(to, act.Slot); {
+		case act.Slot.Kind() == ir.KindChunk && ra.flow == nil:
+			ra.flow = &[2]int{from, to}
+		case act.Slot.Kind() == ir.KindSignal && err == nil:
+			err = fail([]int{to, from}, []Place{p}, []Step{{p, from}},
 				"%v may be set again before it is consumed: rank %d sets it and may be any number of operations ahead, as nothing it waits for means that rank %d has entered",
-				p, rank, p.Rank)
-		default:
-			ra.flow = firstOf(ra.flow, rank, int(a.To))
+				p, from, to)
 		}
-	}
-	return nil
-}
-
-// mcast takes in a multicast to the ranks on both sides of the sender.
-func (ra *runAhead) mcast(rank int, reach []runs) []runs {
-	for _, others := range []run{{0, int32(rank)}, {int32(rank) + 1, int32(ra.sub.s.Ranks)}} {
-		var d int
-		if d, reach = ra.distance(reach, others); d >= 0 {
-			ra.bound = max(ra.bound, d)
-			continue
-		}
-		ra.flow = firstOf(ra.flow, rank, int(reach[len(reach)-1].firstMissing(others.lo, others.hi)))
-	}
-	return reach
-}
-
-func firstOf(have *[2]int, a, b int) *[2]int {
-	if have != nil {
-		return have
-	}
-	return &[2]int{a, b}
-}
-
-// distance returns how many steps lead from reach[0] to all of the ranks in to,
-// -1 if none do. reach[d] holds what d steps reach and is extended as needed.
-func (ra *runAhead) distance(reach []runs, to run) (int, []runs) {
-	for d := 0; ; d++ {
-		if reach[d].firstMissing(to.lo, to.hi) >= to.hi {
-			return d, reach
-		}
-		if d+1 < len(reach) {
-			continue
-		}
-		next := ra.known.union(reach[d])
-		if reach[d].includes(next) {
-			return -1, reach
-		}
-		reach = append(reach, next)
-	}
+	})
+	return err
 }

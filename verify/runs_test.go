@@ -47,29 +47,6 @@ func TestRunsAreSets(t *testing.T) {
 	})
 }
 
-func TestUnionTree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		masks := rapid.SliceOfN(rapid.Uint32Range(0, 1<<universe-1), 1, universe).Draw(t, "sets")
-		which := drawMask(t, "which") & (1<<len(masks) - 1)
-		var sets []runs
-		want := uint32(0)
-		for i, m := range masks {
-			sets = append(sets, asRuns(m))
-			if which>>i&1 == 1 {
-				want |= m
-			}
-		}
-		tree, ok := newUnionTree(sets, maxRuns)
-		require.True(t, ok)
-		require.Equal(t, asRuns(want), tree.union(asRuns(which)))
-	})
-}
-
-func TestUnionTreeKeepsToItsLimit(t *testing.T) {
-	_, ok := newUnionTree([]runs{asRuns(0b010101), asRuns(0b101010 << 8)}, 3)
-	require.False(t, ok)
-}
-
 // TestWindowsSeeEveryMark lets the sets outgrow a small limit: every mark must
 // still be looked at exactly once, with the same answer.
 func TestWindowsSeeEveryMark(t *testing.T) {
@@ -77,7 +54,7 @@ func TestWindowsSeeEveryMark(t *testing.T) {
 	require.NoError(t, err)
 	sub, err := newSubject(spec.Schedule())
 	require.NoError(t, err)
-	whole := newMust(sub, enterMarks(sub), run{0, 40})
+	whole := newMust(sub, enterMarks(sub), run{0, 40}, maxRuns)
 	require.True(t, whole.solve())
 	limit := whole.total - 1
 	windows, next := 0, int32(0)
