@@ -1,0 +1,127 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const readme = "../README.md"
+
+var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+// build compiles a command of the module.
+func build(t *testing.T, pkg string) string {
+	bin := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	out, err := exec.Command("go", "build", "-o", bin, "../"+pkg).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return bin
+}
+
+// TestReadmeShowsWhatHappens holds every block of the README that begins with
+// "$ schedgen" against what the command prints, and the Go program against
+// examples/hello. With SCHEDGEN_UPDATE=1 the blocks are written anew.
+func TestReadmeShowsWhatHappens(t *testing.T) {
+	bin := build(t, "cmd/schedgen")
+	text, err := os.ReadFile(readme)
+	require.NoError(t, err)
+	hello, err := os.ReadFile("../examples/hello/main.go")
+	require.NoError(t, err)
+	blocks := 0
+	got := fence.ReplaceAllStringFunc(string(text), func(block string) string {
+		m := fence.FindStringSubmatch(block)
+		first, _, _ := strings.Cut(m[2], "\n")
+		args, isCommand := strings.CutPrefix(first, "$ schedgen ")
+		switch {
+		case m[1] == "go":
+			blocks++
+			return "```go\n" + string(hello) + "```"
+		case isCommand:
+			blocks++
+			return "```\n" + first + "\n" + output(t, bin, strings.Fields(args)) + "```"
+		}
+		return block
+	})
+	require.GreaterOrEqual(t, blocks, 4)
+	if os.Getenv("SCHEDGEN_UPDATE") == "1" {
+		require.NoError(t, os.WriteFile(readme, []byte(got), 0o644))
+		return
+	}
+	require.Equal(t, got, string(text))
+}
+
+// output is what a person sees of a command, both streams.
+func output(t *testing.T, bin string, args []string) string {
+	cmd := exec.Command(bin, args...)
+	cmd.Dir = ".."
+	out, err := cmd.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil {
+		require.ErrorAs(t, err, &exit)
+		require.Equal(t, 1, exit.ExitCode(), "%s", out)
+	}
+	return string(out)
+}
+
+// TestReadmeCommandsWork runs every command that the README tells people to
+// type, but the one that runs this test.
+func TestReadmeCommandsWork(t *testing.T) {
+	bin := build(t, "cmd/schedgen")
+	text, err := os.ReadFile(readme)
+	require.NoError(t, err)
+	ran := 0
+	for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
+		if m[1] != "sh" {
+			continue
+		}
+		for line := range strings.Lines(m[2]) {
+			line = strings.TrimSpace(line)
+			if line == "go test ./..." {
+				continue
+			}
+			args, ours := strings.CutPrefix(line, "go run ./cmd/schedgen ")
+			require.True(t, ours, "do not know how to try %q", line)
+			t.Run(args, func(t *testing.T) {
+				args = strings.ReplaceAll(args, "/tmp/schedgen-ranks", t.TempDir())
+				cmd := exec.Command(bin, strings.Fields(args)...)
+				cmd.Dir = ".."
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				require.NotEmpty(t, out)
+			})
+			ran++
+		}
+	}
+	require.GreaterOrEqual(t, ran, 8)
+}
+
+// TestExampleHello starts the example once for each rank, as a launcher would.
+func TestExampleHello(t *testing.T) {
+	const ranks = 3
+	bin := build(t, "examples/hello")
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free now
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	outs := make([]bytes.Buffer, ranks)
+	errs := make([]error, ranks)
+	var wg sync.WaitGroup
+	for r := range ranks {
+		cmd := exec.Command(bin, l.Addr().String())
+		cmd.Env = append(os.Environ(), fmt.Sprint("SCHEDGEN_RANK=", r), fmt.Sprint("SCHEDGEN_SIZE=", ranks))
+		cmd.Stdout, cmd.Stderr = &outs[r], &outs[r]
+		wg.Go(func() { errs[r] = cmd.Run() })
+	}
+	wg.Wait()
+	for r := range ranks {
+		require.NoError(t, errs[r], "rank %d: %s", r, outs[r].String())
+		require.Contains(t, outs[r].String(), fmt.Sprintf("rank %d of %d has \"hello from rank 0", r, ranks))
+	}
+}
