@@ -52,6 +52,7 @@ func variants(ranks int) []schedule.Params {
 	last, third := ranks-1, ranks/3
 	return []schedule.Params{
 		{Ranks: ranks},
+		{Ranks: ranks, Root: third},
 		{Ranks: ranks, Root: last, Chunks: 3},
 		{Ranks: ranks, Root: third, Hosts: 1 + third},
 		{Ranks: ranks, Degree: 2},

@@ -25,8 +25,14 @@ func prove(sub *subject, claims []claim, refute func(claim) error) error {
 	}
 	m := noMarks(sub).number(wanted)
 	return eachWindow(sub, m, 0, len(m.slots), maxRuns, func(a *must) error {
-		for _, c := range claims {
-			if !a.agrees(c) {
+		var set runs
+		var reached bool
+		for i, c := range claims {
+			if i == 0 || !c.sameGiven(claims[i-1]) {
+				set, reached = a.needed(c.rank, c.given), a.reached(c.rank, c.given)
+			}
+			mark := m.of[sub.layout.Slot(c.need.Rank, c.need.Slot)]
+			if inside := a.window.lo <= mark && mark < a.window.hi; inside && reached && set.has(mark) == c.not {
 				return refute(c)
 			}
 		}
@@ -34,20 +40,7 @@ func prove(sub *subject, claims []claim, refute func(claim) error) error {
 	})
 }
 
-func (a *must) agrees(c claim) bool {
-	mark := a.marks.of[a.sub.layout.Slot(c.need.Rank, c.need.Slot)]
-	if mark < a.window.lo || mark >= a.window.hi || !a.reached(c.rank, c.given) {
-		return true
-	}
-	return a.anyNeeds(c.rank, c.given, mark) != c.not
-}
-
-// anyNeeds reports whether one of the slots of rank needs the mark.
-func (a *must) anyNeeds(rank int, slots []ir.Slot, mark int32) bool {
-	for _, s := range slots {
-		if a.sets[a.slots[a.sub.layout.Slot(rank, s)]].has(mark) {
-			return true
-		}
-	}
-	return false
+// sameGiven reports whether both claims are about the very same slots.
+func (c *claim) sameGiven(d claim) bool {
+	return c.rank == d.rank && len(c.given) == len(d.given) && len(c.given) > 0 && &c.given[0] == &d.given[0]
 }

@@ -72,3 +72,22 @@ func TestWindowsSeeEveryMark(t *testing.T) {
 	require.ErrorIs(t, err, errIrregular)
 	require.False(t, errors.As(err, new(*Failure)))
 }
+
+// TestRunAheadInWindows finds the same bound where the sets do not fit at once.
+func TestRunAheadInWindows(t *testing.T) {
+	for name, want := range map[string]runAhead{
+		"barrier/dissemination": {bound: 1},
+		"bcast/mcast-acktree":   {bound: 1},
+		"bcast/chain":           {flow: &[2]int{0, 1}},
+	} {
+		spec, err := schedule.New(name, schedule.Params{Ranks: 40})
+		require.NoError(t, err)
+		sub, err := newSubject(spec.Schedule())
+		require.NoError(t, err)
+		for _, limit := range []int{maxRuns, 500, 300} {
+			got, err := aheadOf(sub, limit)
+			require.NoError(t, err, "%s, limit %d", name, limit)
+			require.Equal(t, want, got, "%s, limit %d", name, limit)
+		}
+	}
+}
