@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
@@ -107,8 +108,13 @@ func testBackToBack(t *testing.T, make Make) {
 	}
 }
 
+// testLarge broadcasts a message much larger than any buffer on the way; with
+// SCHEDGEN_HEAVY=1 one of 1 GiB, for which machines need 6 GiB and half a minute.
 func testLarge(t *testing.T, make Make) {
-	const n = 48<<20 + 13
+	n := 48<<20 + 13
+	if os.Getenv("SCHEDGEN_HEAVY") == "1" {
+		n = 1<<30 + 13
+	}
 	comms := join(t, make, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		return bcast(ctx, c, 1, buffer(n), 1)
