@@ -186,7 +186,7 @@ func hint(at *place) string {
 	loopback := at.ifi.Flags&net.FlagLoopback != 0
 	switch {
 	case loopback && at.family == 6:
-		return " (a route is missing: ip -6 route add ff00::/8 dev " + at.ifi.Name + " table local)"
+		return " (a route is missing: ip -6 route add local ff00::/8 dev " + at.ifi.Name + ")"
 	case loopback:
 		return " (a route is missing: ip route add 224.0.0.0/4 dev " + at.ifi.Name + ")"
 	case at.ifi.Flags&net.FlagMulticast == 0:

@@ -15,9 +15,9 @@ type bin struct {
 }
 
 func (b *bin) Body(h *runtime.Header) ([]byte, runtime.Verdict) { return b.buf[:h.Len], runtime.Accept }
-func (b *bin) Arrived(*runtime.Header, []byte)                   { b.frames++ }
-func (b *bin) Left(int, uint64)                                  {}
-func (b *bin) Lost(int, error)                                   {}
+func (b *bin) Arrived(*runtime.Header, []byte)                  { b.frames++ }
+func (b *bin) Left(int, uint64)                                 {}
+func (b *bin) Lost(int, error)                                  {}
 func (b *bin) Fragment(*runtime.Header, int, []byte) runtime.Verdict {
 	return runtime.Drop
 }

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,10 @@ import (
 )
 
 const (
-	helloTime    = 5 * time.Second // a connection that has not said hello by then is a stranger's
-	farewellTime = time.Second     // bounds the telling of reasons when all is lost
-	spareGuests  = 16              // connections beyond the ranks' that are heard at once
+	helloTime    = 5 * time.Second        // a connection that has not said hello by then is a stranger's
+	farewellTime = time.Second            // bounds the telling of reasons when all is lost
+	graceTime    = 200 * time.Millisecond // those who come when all is lost are told why for so long
+	spareGuests  = 16                     // connections beyond the ranks' that are heard at once
 )
 
 // coordinator is rank 0 while the communicator is built.
@@ -28,6 +30,8 @@ type coordinator struct {
 	arrivals chan arrival
 	reports  chan report
 	done     chan struct{} // closed when nobody listens to the channels any more
+	why      string        // the outcome, "" if it is good; valid when done is closed
+	over     context.Context
 	guests   chan struct{} // a token per connection that is being heard
 	wg       sync.WaitGroup
 }
@@ -46,21 +50,28 @@ type report struct {
 }
 
 // coordinate waits for all ranks at ln, fills tab, and returns when all are
-// prepared. An error has been told to all ranks that have arrived.
+// prepared. An error is told to all ranks that have arrived.
 func coordinate(ctx context.Context, cfg *Config, ln net.Listener, tab *table) error {
+	over, end := context.WithCancel(context.Background())
 	c := &coordinator{
 		cfg: cfg, tab: tab, members: make([]net.Conn, cfg.Size), missing: cfg.Size - 1,
-		arrivals: make(chan arrival), reports: make(chan report),
-		done: make(chan struct{}), guests: make(chan struct{}, cfg.Size+spareGuests),
+		arrivals: make(chan arrival), reports: make(chan report), done: make(chan struct{}),
+		over: over, guests: make(chan struct{}, cfg.Size+spareGuests),
 	}
 	c.wg.Go(func() { c.accept(ln) })
 	err := c.gather(ctx)
-	ln.Close()
 	if err == nil {
 		err = c.conclude(ctx)
 	}
+	c.why = reason(err)
 	close(c.done)
-	c.dismiss(reason(err))
+	c.dismiss()
+	if err != nil {
+		time.AfterFunc(graceTime, end)
+		<-over.Done()
+	}
+	end()
+	ln.Close()
 	c.wg.Wait()
 	return err
 }
@@ -69,7 +80,7 @@ func (c *coordinator) accept(ln net.Listener) {
 	for {
 		select {
 		case c.guests <- struct{}{}:
-		case <-c.done:
+		case <-c.over.Done():
 			return
 		}
 		conn, err := ln.Accept()
@@ -98,15 +109,25 @@ func (c *coordinator) deliver(a arrival) bool {
 func (c *coordinator) hear(conn net.Conn) {
 	conn.SetDeadline(time.Now().Add(helloTime))
 	r := bufio.NewReader(io.LimitReader(conn, helloLimit))
+	stop := context.AfterFunc(c.over, func() { conn.SetDeadline(longAgo) })
 	h, err := readHello(r)
-	conn.SetDeadline(time.Time{})
-	if !c.deliver(arrival{conn, h, err}) {
+	if stop() {
+		conn.SetDeadline(time.Time{})
+	}
+	switch {
+	case c.deliver(arrival{conn, h, err}):
+		if err == nil {
+			c.listen(h.rank, r)
+		}
+	case err == nil:
+		farewell(conn, cmp.Or(c.why, "all ranks have arrived without this one"))
+	default:
 		conn.Close()
-		return
 	}
-	if err != nil {
-		return
-	}
+}
+
+// listen waits for the report of a member.
+func (c *coordinator) listen(rank int, r io.Reader) {
 	why, err := readStatus(r)
 	if err == nil && why != "" {
 		err = errors.New(why)
@@ -114,7 +135,7 @@ func (c *coordinator) hear(conn net.Conn) {
 		err = fmt.Errorf("it hung up: %w", err)
 	}
 	select {
-	case c.reports <- report{h.rank, err}:
+	case c.reports <- report{rank, err}:
 	case <-c.done:
 	}
 }
@@ -225,10 +246,9 @@ func (c *coordinator) each(f func(net.Conn)) {
 	}
 }
 
-// dismiss tells every member that has arrived the outcome, "" if it is good,
-// and hangs up.
-func (c *coordinator) dismiss(why string) {
-	c.each(func(conn net.Conn) { c.wg.Go(func() { farewell(conn, why) }) })
+// dismiss tells every member that has arrived the outcome, and hangs up.
+func (c *coordinator) dismiss() {
+	c.each(func(conn net.Conn) { c.wg.Go(func() { farewell(conn, c.why) }) })
 }
 
 // farewell sends a last status. It reads what is left, so that closing does

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 )
@@ -59,9 +60,10 @@ func dialOther(ctx context.Context, addr string, limit time.Duration) (net.Conn,
 // attend says hello on conn, waits for the table, prepares, and waits until
 // all have.
 func attend(ctx context.Context, cfg *Config, conn net.Conn, addr string) (*table, error) {
-	tab, err := attendTable(cfg, conn, addr)
+	r := bufio.NewReader(conn)
+	tab, err := attendTable(cfg, conn, r, addr)
 	if err == nil {
-		err = attendGo(cfg, conn, tab)
+		err = attendGo(cfg, conn, r, tab)
 	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("wait for the other ranks: %w", context.Cause(ctx))
@@ -69,21 +71,17 @@ func attend(ctx context.Context, cfg *Config, conn net.Conn, addr string) (*tabl
 	return tab, err
 }
 
-func attendTable(cfg *Config, conn net.Conn, addr string) (*table, error) {
+func attendTable(cfg *Config, conn net.Conn, r io.Reader, addr string) (*table, error) {
 	h := hello{rank: cfg.Rank, size: cfg.Size, addr: addr, blob: cfg.Blob}
 	if _, err := conn.Write(appendHello(nil, &h)); err != nil {
 		return nil, fmt.Errorf("say hello to the coordinator: %w", err)
 	}
-	r := bufio.NewReader(conn)
 	if err := readVerdict(r); err != nil {
 		return nil, err
 	}
 	tab, err := readTable(r, cfg.Size)
 	if err != nil {
 		return nil, fmt.Errorf("read the coordinator's table: %w", err)
-	}
-	if r.Buffered() != 0 {
-		return nil, fmt.Errorf("the coordinator's table is followed by %d bytes", r.Buffered())
 	}
 	tab.addrs[0], err = fillHost(tab.addrs[0], conn.RemoteAddr())
 	if err != nil {
@@ -94,7 +92,7 @@ func attendTable(cfg *Config, conn net.Conn, addr string) (*table, error) {
 
 // attendGo reports whether this rank could prepare itself, and hears whether
 // all could.
-func attendGo(cfg *Config, conn net.Conn, tab *table) error {
+func attendGo(cfg *Config, conn net.Conn, r io.Reader, tab *table) error {
 	own := prepare(cfg, tab)
 	if _, err := conn.Write(appendStatus(nil, reason(own))); err != nil && own == nil {
 		return fmt.Errorf("tell the coordinator: %w", err)
@@ -103,7 +101,7 @@ func attendGo(cfg *Config, conn net.Conn, tab *table) error {
 		drain(conn)
 		return own
 	}
-	return readVerdict(conn)
+	return readVerdict(r)
 }
 
 func reason(err error) string {
@@ -113,7 +111,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func readVerdict(r interface{ Read([]byte) (int, error) }) error {
+func readVerdict(r io.Reader) error {
 	why, err := readStatus(r)
 	if err != nil {
 		return fmt.Errorf("the coordinator hung up: %w", err)
