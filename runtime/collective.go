@@ -216,6 +216,7 @@ func (c *Comm) end(o *op) {
 func (c *Comm) abandon(ctx context.Context, o *op, p *plan, err error) error {
 	e := &OpError{Op: p.name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.seq, Err: err}
 	if c.active == o && !c.closing {
+		e.Fired, e.Rules = o.machine.Progress()
 		e.Missing = o.machine.Missing(nil, maxNamed)
 		if ctx.Err() != nil {
 			e.Waiting = c.waiting(p, e.Missing)

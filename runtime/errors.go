@@ -54,6 +54,8 @@ type OpError struct {
 	Rank    int       // the rank that reports
 	Epoch   uint32    // version of the membership
 	Seq     uint64    // operation number, from 1; 0 for rootless messages
+	Fired   int       // how far it came: rules of this rank's program that have fired,
+	Rules   int       // of so many that had to
 	Missing []ir.Slot // slots the operation still waited for, the first few
 	Waiting []int     // ranks that were to set them, the first few
 	Err     error     // why
@@ -65,6 +67,9 @@ func (e *OpError) Error() string {
 	fmt.Fprintf(&b, "%s: rank %d, epoch %d", e.Op, e.Rank, e.Epoch)
 	if e.Seq > 0 {
 		fmt.Fprintf(&b, ", operation %d", e.Seq)
+	}
+	if e.Rules > 0 {
+		fmt.Fprintf(&b, ", %d of %d rules fired", e.Fired, e.Rules)
 	}
 	if len(e.Missing) > 0 {
 		fmt.Fprintf(&b, ", waiting for %s", list(e.Missing))

@@ -4,11 +4,10 @@ import "time"
 
 // repair is an armed repair rule of the running operation.
 type repair struct {
-	rule   int32
-	armed  bool
-	due    time.Time
-	wait   time.Duration
-	unsent int // frames of its last round that have not been handed over
+	rule  int32
+	armed bool
+	due   time.Time
+	wait  time.Duration
 }
 
 // maxBackoff bounds the growing waits of a repair, in base timeouts.

@@ -105,6 +105,17 @@ func (m *Machine) Done() bool { return m.doneLeft == 0 }
 // answers to requests.
 func (m *Machine) Retired() bool { return m.mustLeft == 0 }
 
+// Progress returns how many of the rules that must fire have fired, and how
+// many there are.
+func (m *Machine) Progress() (fired, of int) {
+	for _, optional := range m.plan.optional {
+		if !optional {
+			of++
+		}
+	}
+	return of - m.mustLeft, of
+}
+
 // Missing appends the done slots that are not set yet to dst, at most max.
 func (m *Machine) Missing(dst []ir.Slot, max int) []ir.Slot {
 	for i, done := range m.plan.done {

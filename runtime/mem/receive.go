@@ -96,12 +96,7 @@ func (t *Transport) take(i, bytes int) {
 // pollGrams offers the datagrams that have arrived, held ones first. The sink
 // may hold as many as the receiver's queue is long.
 func (t *Transport) pollGrams(s runtime.Sink, now int64) bool {
-	moved := false
-	t.held = slices.DeleteFunc(t.held, func(e entry) bool {
-		gone := s.Fragment(&e.header, e.offset, e.body) != runtime.Hold
-		moved = moved || gone
-		return gone
-	})
+	moved := t.offerHeld(s)
 	for skipped := 0; ; {
 		t.in.mu.Lock()
 		if skipped >= t.in.grams.n {
@@ -124,19 +119,35 @@ func (t *Transport) pollGrams(s runtime.Sink, now int64) bool {
 	}
 }
 
+// offerHeld offers what was held once more; what is held again goes to the end.
+func (t *Transport) offerHeld(s runtime.Sink) bool {
+	moved := false
+	for range t.held.n {
+		e := t.held.at(0)
+		t.cur, *e = *e, t.cur
+		t.held.drop()
+		if s.Fragment(&t.cur.header, t.cur.offset, t.cur.body) == runtime.Hold {
+			e := t.held.grow()
+			*e, t.cur = t.cur, *e
+		} else {
+			moved = true
+		}
+	}
+	return moved
+}
+
 func (t *Transport) gram(s runtime.Sink) {
 	e := &t.cur
 	t.stats.GotDatagrams++
 	if s.Fragment(&e.header, e.offset, e.body) != runtime.Hold {
 		return
 	}
-	if len(t.held) >= t.o.Queue {
+	if t.held.n >= t.o.Queue {
 		t.stats.Early++
 		return
 	}
-	kept := *e
-	kept.body = slices.Clone(e.body)
-	t.held = append(t.held, kept)
+	kept := t.held.grow()
+	*kept, *e = *e, *kept
 }
 
 // errCrashed is how a rank ends that closes without goodbye.

@@ -19,7 +19,8 @@ type Transport struct {
 	out     []ring[runtime.Frame] // by receiver and lane: frames that the lane had no room for
 	pending []int                 // indices of out that are not empty
 	left    []bool                // ranks that have closed
-	held    []entry               // datagrams the sink wants to see again
+	held    ring[entry]           // datagrams the sink wants to see again
+	timer   runtime.Timer         // ends Wait; nil before the first that needs it
 	cur     entry                 // scratch: what the sink is looking at
 	polled  int64                 // the time up to which Poll has taken what arrived; guarded by in.mu
 	stats   runtime.Stats
@@ -77,10 +78,19 @@ func (t *Transport) Wait(d time.Duration) {
 		return
 	}
 	if d > 0 {
-		timer := t.o.Clock.AfterFunc(d, t.Wake)
-		defer timer.Stop()
+		t.alarm(d)
+		defer t.timer.Stop()
 	}
 	<-t.signal
+}
+
+// alarm has Wait end after d. One timer serves all Waits: there is one at a time.
+func (t *Transport) alarm(d time.Duration) {
+	if t.timer == nil {
+		t.timer = t.o.Clock.AfterFunc(d, t.Wake)
+		return
+	}
+	t.timer.Reset(d)
 }
 
 // nextArrival returns how long the first frame that is under way still takes.

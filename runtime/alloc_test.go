@@ -1,0 +1,45 @@
+package runtime_test
+
+import (
+	"context"
+	goruntime "runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// A warm communicator allocates nothing for an operation.
+func TestWarmOperationsDoNotAllocate(t *testing.T) {
+	const rounds = 2000
+	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	run := func(rounds int) error {
+		return each(comms, func(c *runtime.Comm) error {
+			buf := make([]byte, 2048)
+			for i := range rounds {
+				if err := c.Bcast(ctx, buf, i%4); err != nil {
+					return err
+				}
+				if err := c.Barrier(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, run(500))
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
+	require.NoError(t, run(rounds))
+	goruntime.ReadMemStats(&after)
+	// The runs themselves and the garbage collector allocate a little.
+	perOperation := float64(after.Mallocs-before.Mallocs) / (2 * rounds * 4)
+	require.Less(t, perOperation, 0.05)
+	for _, c := range comms {
+		require.NoError(t, c.Close())
+	}
+}

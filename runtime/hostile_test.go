@@ -1,0 +1,167 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// hostile joins one rank of two; the test is the other, with the bare
+// transport in its hands.
+func hostile(t testing.TB, cfg runtime.Config) (*runtime.Comm, *mem.Transport) {
+	ts, err := mem.New(2, mem.Options{})
+	require.NoError(t, err)
+	cfg.Transport = ts[0]
+	c, err := runtime.Join(context.Background(), cfg)
+	require.NoError(t, err)
+	return c, ts[1]
+}
+
+// quiet is a sink that takes nothing in.
+type quiet struct{}
+
+func (quiet) Body(*runtime.Header) ([]byte, runtime.Verdict)            { return nil, runtime.Drop }
+func (quiet) Arrived(*runtime.Header, []byte)                           {}
+func (quiet) Fragment(*runtime.Header, int, []byte) (v runtime.Verdict) { return runtime.Drop }
+func (quiet) Left(int, uint64)                                          {}
+func (quiet) Lost(int, error)                                           {}
+
+// spy is a sink that notes the fingerprint of what comes.
+type spy struct {
+	quiet
+	print uint32
+}
+
+func (s *spy) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
+	s.print = h.Print
+	return nil, runtime.Drop
+}
+
+// A peer that sends what no correct peer sends fails the operation with an
+// error that names it and what it did.
+func TestHostilePeers(t *testing.T) {
+	slot := func(s ir.Slot, n int) runtime.Header {
+		return runtime.Header{Kind: runtime.FrameSlot, Lane: runtime.LaneOps, Seq: 1, Slot: s, Len: n}
+	}
+	control := func(k runtime.FrameKind, arg uint32, seq uint64, n int) runtime.Header {
+		return runtime.Header{Kind: k, Lane: runtime.LaneControl, Seq: seq, Arg: arg, Len: n}
+	}
+	frames := map[string]struct {
+		h    runtime.Header
+		want string
+	}{
+		"a signal that does not exist":   {slot(ir.Signal(7), 0), "s7 with 0 bytes does not exist here"},
+		"a signal with bytes":            {slot(ir.Signal(0), 3), "s0 with 3 bytes"},
+		"a chunk in a barrier":           {slot(ir.Chunk(0), 0), "c0 does not exist"},
+		"no slot":                        {slot(ir.None, 0), "none does not exist"},
+		"enter":                          {slot(ir.Enter, 0), "enter does not exist"},
+		"a slot on the other lane":       {control(runtime.FrameSlot, 0, 1, 0), "control frame of kind 1"},
+		"control with bytes":             {control(runtime.FrameProbe, 0, 1, 5), "with 5 bytes"},
+		"control on the other lane":      {runtime.Header{Kind: runtime.FrameProbe, Lane: runtime.LaneOps, Seq: 1}, "on the lane of operations"},
+		"a message of nobody":            {control(runtime.FrameCast, 9, 0, 1), "origin 9"},
+		"a message of this rank":         {control(runtime.FrameCast, 0, 0, 1), "origin 0"},
+		"a message out of order":         {control(runtime.FrameCast, 1, 4, 1), "message 4 of origin 1 instead of 0"},
+		"a message too long":             {control(runtime.FrameCast, 1, 0, 2000), "with 2000 bytes"},
+		"credit for what was never sent": {control(runtime.FrameCredit, 0, 4, 0), "credit for 4 messages"},
+		"credit for nobody":              {control(runtime.FrameCredit, 7, 0, 0), "credit for origin 7"},
+		"an abort that is too long":      {control(runtime.FrameAbort, 1, 0, runtime.MaxControl+1), "abort of rank 1"},
+		"an abort of nobody":             {control(runtime.FrameAbort, 5, 0, 3), "abort of rank 5"},
+	}
+	for name, f := range frames {
+		t.Run(name, func(t *testing.T) {
+			c, peer := hostile(t, runtime.Config{MaxMessage: 1000})
+			errs := make(chan error, 1)
+			go func() { errs <- c.Barrier(context.Background()) }()
+			prints := prints(t, c, peer)
+			f.h.Epoch, f.h.Print = 1, prints[f.h.Kind]
+			peer.Put(0, &runtime.Frame{Header: f.h, Body: make([]byte, f.h.Len)})
+			peer.Poll(quiet{})
+			err := <-errs
+			require.ErrorIs(t, err, runtime.ErrProtocol)
+			require.ErrorContains(t, err, "rank 1")
+			require.ErrorContains(t, err, f.want)
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// prints learns the fingerprints that c uses by looking at what it sends.
+func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[runtime.FrameKind]uint32 {
+	out := map[runtime.FrameKind]uint32{}
+	var s spy
+	for s.print == 0 {
+		peer.Wait(-1)
+		peer.Poll(&s)
+	}
+	out[runtime.FrameSlot] = s.print
+	require.NoError(t, c.Publish(t.Context(), []byte("x")))
+	for s.print == out[runtime.FrameSlot] {
+		peer.Wait(-1)
+		peer.Poll(&s)
+	}
+	out[runtime.FrameCast], out[runtime.FrameCredit] = s.print, s.print
+	return out
+}
+
+// Frames of another epoch, and datagrams that do not fit, are counted and
+// change nothing.
+func TestStaleFramesAreCounted(t *testing.T) {
+	c, peer := hostile(t, runtime.Config{})
+	errs := make(chan error, 1)
+	go func() { errs <- c.Bcast(context.Background(), make([]byte, 100), 1) }()
+	other := runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Epoch: 2, Seq: 1, Slot: ir.Chunk(0), Len: 7}, Body: make([]byte, 7)}
+	peer.Put(0, &other)
+	peer.Poll(quiet{})
+	for i := range 50 {
+		f := runtime.Frame{Header: runtime.Header{
+			Kind: runtime.FrameSlot, Epoch: uint32(i % 2), Seq: uint64(i % 4 * 100), Slot: ir.Slot(i * 0x11111111), Print: uint32(i), Len: i,
+		}, Body: make([]byte, i)}
+		peer.Mcast(&f)
+	}
+	for c.Totals().Stale < 30 {
+		time.Sleep(time.Millisecond) // polls what cannot be waited for
+	}
+	require.NoError(t, c.Err())
+	require.NoError(t, c.Close())
+	require.Error(t, <-errs)
+}
+
+// FuzzFrames throws frames at a communicator: it may fail, never panic or hang.
+func FuzzFrames(f *testing.F) {
+	f.Add(uint8(1), uint8(0), uint64(1), uint32(0x80000000), uint32(0), uint32(1), []byte("body"), true)
+	f.Add(uint8(6), uint8(1), uint64(0), uint32(0), uint32(1), uint32(0), []byte("message"), false)
+	f.Add(uint8(5), uint8(1), uint64(0), uint32(0), uint32(1), uint32(0), []byte("reason"), false)
+	f.Fuzz(func(t *testing.T, kind, lane uint8, seq uint64, slot, arg, print uint32, body []byte, multicast bool) {
+		c, peer := hostile(t, runtime.Config{})
+		frame := runtime.Frame{Header: runtime.Header{
+			Kind: runtime.FrameKind(kind), Lane: runtime.Lane(lane % uint8(runtime.Lanes)), Epoch: 1, Seq: seq,
+			Slot: ir.Slot(slot), Arg: arg, Print: print, Len: len(body),
+		}, Body: body}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		errs := make(chan error, 1)
+		go func() { errs <- c.Bcast(ctx, make([]byte, 10), 1) }()
+		if multicast {
+			peer.Mcast(&frame)
+		} else {
+			peer.Put(0, &frame)
+		}
+		peer.Poll(quiet{})
+		require.Error(t, <-errs)
+		require.NoError(t, c.Close())
+	})
+}
+
+func ExampleOpError() {
+	err := &runtime.OpError{Op: "barrier/hsb", Rank: 2, Epoch: 1, Seq: 40, Fired: 1, Rules: 2,
+		Missing: []ir.Slot{ir.Signal(3)}, Waiting: []int{0}, Err: context.DeadlineExceeded}
+	fmt.Println(err)
+	// Output: barrier/hsb: rank 2, epoch 1, operation 40, 1 of 2 rules fired, waiting for s3 from rank 0: context deadline exceeded
+}
