@@ -74,21 +74,20 @@ func chooseInterface(cfg *Config, coordinator string) (*net.Interface, error) {
 // ownAddr returns the address at which this rank is reached: the one it binds
 // to, or the one from which it reaches the coordinator.
 func ownAddr(bind, coordinator string) (netip.Addr, error) {
-	target := coordinator
 	if bind != "" {
-		target = net.JoinHostPort(bind, "9")
+		a, err := net.ResolveUDPAddr("udp", net.JoinHostPort(bind, "0"))
+		if err != nil {
+			return netip.Addr{}, err
+		}
+		return a.AddrPort().Addr().Unmap(), nil
 	}
 	// Connecting a datagram socket sends nothing; it asks the routing table.
-	conn, err := net.Dial("udp", target)
+	conn, err := net.Dial("udp", coordinator)
 	if err != nil {
 		return netip.Addr{}, err
 	}
 	defer conn.Close()
-	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
-	if err != nil {
-		return netip.Addr{}, err
-	}
-	return local.Addr().Unmap(), nil
+	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
 }
 
 // holder returns the interface that has addr; all loopback addresses belong

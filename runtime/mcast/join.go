@@ -25,18 +25,15 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	}
 	t, err := join(ctx, &cfg)
 	if err != nil {
-		return nil, fmt.Errorf("mcast: rank %d of %d joins: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
+		return nil, fmt.Errorf("mcast: %w", err)
 	}
 	return t, nil
 }
 
 func join(ctx context.Context, cfg *Config) (*Transport, error) {
-	if err := cfg.check(); err != nil {
-		return nil, err
-	}
 	t, own, err := open(cfg)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("rank %d of %d joins: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
 	}
 	c := cfg.TCP
 	c.Blob, c.Prepare = own.encode(), t.prepare
@@ -52,6 +49,9 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 
 // open does what can be done before the other ranks are known.
 func open(cfg *Config) (*Transport, *card, error) {
+	if err := cfg.check(); err != nil {
+		return nil, nil, err
+	}
 	coordinator, err := coordinatorOf(cfg)
 	if err != nil {
 		return nil, nil, err

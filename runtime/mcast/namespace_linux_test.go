@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
 )
 
@@ -25,7 +26,8 @@ link add va type veth peer name vb
 link set va up
 link set vb up
 address add 10.77.0.1/24 dev va
-address add fd77::1/64 dev va nodad`
+address add fd77::1/64 dev va nodad
+link add vc type veth peer name vd`
 
 // TestNamespace runs itself again in a namespace, and there tests what the
 // machine's own network may not have.
@@ -47,6 +49,18 @@ func TestNamespace(t *testing.T) {
 	}
 	t.Run("Comm", func(t *testing.T) { transporttest.Comm(t, connect(mcast.Config{Interface: "lo", Family: 6})) })
 	t.Run("Datagrams", testSmallestDatagram)
+	t.Run("Unusable", testUnusableInterfaces)
+}
+
+func testUnusableInterfaces(t *testing.T) {
+	for want, cfg := range map[string]mcast.Config{
+		"interface vc is down":            {Interface: "vc"},
+		"interface vb has no IPv4 addres": {Interface: "vb", Family: 4},
+	} {
+		cfg.TCP = tcp.Config{Size: 1, Coordinator: "127.0.0.1:1"}
+		_, err := mcast.Join(t.Context(), cfg)
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // testSmallestDatagram checks that the smallest interface decides for all.

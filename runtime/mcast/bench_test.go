@@ -1,0 +1,62 @@
+package mcast_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mcast"
+)
+
+// meter is a sink that counts the bytes of fragments.
+type meter struct{ datagrams, bytes int }
+
+func (m *meter) Body(*runtime.Header) ([]byte, runtime.Verdict) { return nil, runtime.Drop }
+func (m *meter) Arrived(*runtime.Header, []byte)                {}
+func (m *meter) Left(int, uint64)                               {}
+func (m *meter) Lost(int, error)                                {}
+func (m *meter) Fragment(_ *runtime.Header, _ int, payload []byte) runtime.Verdict {
+	m.datagrams++
+	m.bytes += len(payload)
+	return runtime.Accept
+}
+
+// BenchmarkMcast multicasts a chunk to so many receivers and lets each take
+// it, all in one goroutine: what the system calls and the checks cost.
+func BenchmarkMcast(b *testing.B) {
+	for _, receivers := range []int{1, 7} {
+		for _, n := range []int{2, 2 << 10, 64 << 10, 512 << 10} {
+			b.Run("receivers="+strconv.Itoa(receivers)+"/"+strconv.Itoa(n), func(b *testing.B) {
+				benchMcast(b, joinAll(b, receivers+1, mcast.Config{}), n)
+			})
+		}
+	}
+}
+
+func benchMcast(b *testing.B, ts []*mcast.Transport, n int) {
+	b.ReportAllocs()
+	b.SetBytes(int64(n))
+	meters := make([]meter, len(ts))
+	f := &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Len: n}, Body: make([]byte, n)}
+	datagrams := max(1, (n+ts[0].Caps().Datagram-1)/ts[0].Caps().Datagram)
+	lost := 0
+	for b.Loop() {
+		ts[0].Mcast(f)
+		ts[0].Poll(&meters[0])
+		for i, tr := range ts[1:] {
+			m := &meters[i+1]
+			want := m.datagrams + datagrams
+			for idle := 0; m.datagrams < want && idle < 1000; idle++ {
+				tr.Poll(m)
+			}
+			if m.datagrams < want {
+				lost++
+				m.datagrams = want
+			}
+		}
+	}
+	b.ReportMetric(float64(lost)/float64(b.N), "lost/op")
+	for _, tr := range ts {
+		tr.Close(0, false, 0)
+	}
+}
