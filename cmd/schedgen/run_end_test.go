@@ -18,6 +18,10 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
+// quickExit keeps processes under the race detector, ranks' too, from sleeping
+// for a second when they exit.
+const quickExit = "GORACE=atexit_sleep_ms=0"
+
 // execute runs this command in a process of its own, as a user does.
 func execute(t *testing.T, args string) (code int, out, said string) {
 	t.Helper()
@@ -27,6 +31,7 @@ func execute(t *testing.T, args string) (code int, out, said string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, strings.Fields(args)...)
 	cmd.Args[0] = "schedgen" // the test binary goes by this name
+	cmd.Env = append(os.Environ(), quickExit)
 	var outs, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &outs, &errs
 	err = cmd.Run()
@@ -57,12 +62,22 @@ func names(collective string) (out []string) {
 	return out
 }
 
-var transports = []string{overMem, overTCP}
+// transports returns what works on this machine.
+func transports(t *testing.T) []string {
+	lo, err := interfaceName("")
+	require.NoError(t, err)
+	l := link{Transport: overMcast, Coordinator: loopback(false), Interface: lo}
+	if _, err := l.tryMulticast(t.Context()); err != nil {
+		t.Logf("without multicast: %v", err)
+		return []string{overMem, overTCP}
+	}
+	return []string{overMem, overTCP, overMcast}
+}
 
 // Every broadcast algorithm over every transport, with a number of ranks that
 // is no power of two and another root than 0.
 func TestBroadcasts(t *testing.T) {
-	for _, transport := range transports {
+	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Bcast) {
 			args := fmt.Sprintf("run bcast -p 5 --size 100kB --root 3 --iterations 3 --algorithm %s --transport %s", alg, transport)
 			o := object(t, args)
@@ -80,7 +95,7 @@ func checkOrigins(t *testing.T, o *runObject, args string) {
 	var most uint64
 	for _, r := range o.Ranks {
 		most = max(most, r.Mcast+r.Put)
-		require.True(t, !strings.Contains(args, "over tcp") || r.Mcast == 0, args)
+		require.True(t, !strings.Contains(args, "--transport tcp") || r.Mcast == 0, args)
 	}
 	require.NotZero(t, most, args)
 	for _, r := range o.Ranks {
@@ -94,7 +109,7 @@ func checkOrigins(t *testing.T, o *runObject, args string) {
 
 // Without any multicast arriving, everything comes by the chain or repairs.
 func TestLoss(t *testing.T) {
-	for _, transport := range transports {
+	for _, transport := range transports(t) {
 		if transport == overTCP {
 			continue
 		}
@@ -113,7 +128,7 @@ func TestLoss(t *testing.T) {
 
 func TestDelays(t *testing.T) {
 	for _, delay := range []string{"fixed", "fixed --root-delay 1us", "adaptive", "random-peer"} {
-		for _, transport := range transports {
+		for _, transport := range transports(t) {
 			if transport != overTCP {
 				object(t, "run bcast -p 3 --size 10kB --iterations 5 --transport "+transport+" --delay "+delay)
 			}
@@ -122,7 +137,7 @@ func TestDelays(t *testing.T) {
 }
 
 func TestBarriers(t *testing.T) {
-	for _, transport := range transports {
+	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Barrier) {
 			o := object(t, fmt.Sprintf("run barrier -p 6 --iterations 50 --algorithm %s --transport %s", alg, transport))
 			require.Len(t, o.Ranks, 6)
@@ -132,7 +147,7 @@ func TestBarriers(t *testing.T) {
 }
 
 func TestAnycasts(t *testing.T) {
-	for _, transport := range transports {
+	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Anycast) {
 			for _, size := range []string{"0", "1KiB"} {
 				o := object(t, fmt.Sprintf("run anycast -p 5 --messages 50 --size %s --algorithm %s --transport %s", size, alg, transport))
@@ -150,7 +165,7 @@ func TestFileArrives(t *testing.T) {
 	in := filepath.Join(dir, "in.bin")
 	data := bytes.Repeat([]byte("all bytes count\n"), 12345)
 	require.NoError(t, os.WriteFile(in, data, 0o666))
-	for i, transport := range transports {
+	for i, transport := range transports(t) {
 		to := filepath.Join(dir, fmt.Sprint("out", i))
 		object(t, fmt.Sprintf("run bcast -p 3 --input %s --output %s --iterations 1 --transport %s", in, to, transport))
 		for rank := range 3 {
@@ -162,7 +177,7 @@ func TestFileArrives(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for _, transport := range transports {
+	for _, transport := range transports(t) {
 		for _, args := range []string{"-p 1 --size 5", "-p 2 --size 0", "-p 2 --size 1", "-p 3 --size 3 --chunks 7", "-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB"} {
 			object(t, "run bcast --transport "+transport+" "+args)
 		}
@@ -172,6 +187,16 @@ func TestSizes(t *testing.T) {
 	object(t, "run anycast -p 1 --messages 3 --transport tcp")
 	object(t, "run anycast -p 2 --messages 0 --transport tcp")
 	object(t, "run anycast -p 3 --messages 2 --size 2MiB --transport tcp")
+}
+
+func TestIPv6(t *testing.T) {
+	l, err := net.Listen("tcp", loopback(true))
+	if err != nil {
+		t.Skipf("no IPv6: %v", err)
+	}
+	require.NoError(t, l.Close())
+	object(t, "run bcast -p 3 --size 100kB --iterations 2 --ipv6")
+	object(t, "run barrier -p 3 --iterations 2 --ipv6 --transport tcp")
 }
 
 func TestPortInUse(t *testing.T) {

@@ -31,13 +31,13 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 	if l.Interface, err = interfaceName(l.Interface); err != nil {
 		return l, 0, err
 	}
-	datagram, err = await(ctx, func() (int, error) { return tryMulticast(ctx, l) })
+	datagram, err = await(ctx, func() (int, error) { return l.tryMulticast(ctx) })
 	switch {
 	case err == nil && f.Transport == "":
 		l.Transport = overMcast
 		fmt.Fprintf(std.Err, "transport: mcast on %s\n", l.Interface)
 	case err != nil && (ctx.Err() != nil || f.mustMulticast()):
-		return l, 0, err
+		return l, 0, fmt.Errorf("no multicast on interface %s: %w", l.Interface, err)
 	case err != nil:
 		l.Transport = overTCP
 		fmt.Fprintf(std.Err, "transport: tcp, since %v\n", err)
@@ -113,9 +113,4 @@ func listen(ctx context.Context, address string) (*os.File, string, error) {
 		return nil, address, fmt.Errorf("--coordinator=%s: %w", address, err)
 	}
 	return f, l.Addr().String(), nil
-}
-
-// tryMulticast sends a multicast to this process.
-func tryMulticast(context.Context, link) (int, error) {
-	return 0, errors.New("multicast is not there")
 }

@@ -42,6 +42,7 @@ func launch(t *testing.T, args string) *program {
 	t.Cleanup(cancel)
 	p := &program{t: t, cmd: exec.CommandContext(ctx, exe, strings.Fields(args)...)}
 	p.cmd.Args[0] = "schedgen" // the test binary goes by this name
+	p.cmd.Env = append(os.Environ(), quickExit)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Stdout = &p.out
 	stderr, err := p.cmd.StderrPipe()
@@ -105,12 +106,17 @@ func TestKilledRank(t *testing.T) {
 }
 
 func TestKilledRankOfBroadcast(t *testing.T) {
-	p := launch(t, "run bcast -p 4 --transport tcp -v --size 4MiB --iterations 1000000000")
-	require.NoError(t, syscall.Kill(p.ranks[1], syscall.SIGKILL))
-	code, said := p.end()
-	p.gone(0)
-	require.Equal(t, exitNo, code)
-	require.Contains(t, said, "schedgen: rank 1: its process died: signal: killed\n")
+	for _, transport := range transports(t) {
+		if transport == overMem {
+			continue
+		}
+		p := launch(t, "run bcast -p 4 -v --size 4MiB --iterations 1000000000 --transport "+transport)
+		require.NoError(t, syscall.Kill(p.ranks[1], syscall.SIGKILL))
+		code, said := p.end()
+		p.gone(0)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, said, "schedgen: rank 1: its process died: signal: killed\n")
+	}
 }
 
 func TestKilledRankOfAnycast(t *testing.T) {

@@ -44,11 +44,8 @@ func (w *worker) join(ctx context.Context) (out *outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Transport, err = w.res.open(ctx, w.job); err != nil {
-		return nil, causeOf(ctx, err)
-	}
-	if w.comm, err = runtime.Join(ctx, cfg); err != nil {
-		return nil, causeOf(ctx, err)
+	if err := w.connect(ctx, cfg); err != nil {
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.comm.Close()) }()
 	if err := w.send(report{Joined: true}); err != nil {
@@ -62,9 +59,22 @@ func (w *worker) join(ctx context.Context) (out *outcome, err error) {
 	return out, w.batch.flush()
 }
 
+// meeting is how long ranks of one machine may take to find each other.
+const meeting = time.Minute
+
+func (w *worker) connect(ctx context.Context, cfg runtime.Config) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, meeting, fmt.Errorf("the ranks have not met within %v", meeting))
+	defer cancel()
+	if cfg.Transport, err = w.res.open(ctx, w.job); err != nil {
+		return causeOf(ctx, err)
+	}
+	w.comm, err = runtime.Join(ctx, cfg)
+	return causeOf(ctx, err)
+}
+
 // causeOf puts why ctx has ended into an error that only says that it has.
 func causeOf(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
 	return err

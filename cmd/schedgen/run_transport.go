@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
@@ -25,8 +26,29 @@ func openTransport(ctx context.Context, j *job) (runtime.Transport, error) {
 	switch j.Link.Transport {
 	case overTCP:
 		return opened(tcp.Join(ctx, cfg))
+	case overMcast:
+		return opened(mcast.Join(ctx, j.Link.mcast(cfg)))
 	}
 	return nil, fmt.Errorf("no transport %q", j.Link.Transport)
+}
+
+// mcast adds to the transport for puts where to multicast.
+func (l *link) mcast(puts tcp.Config) mcast.Config {
+	family := 4
+	if l.IPv6 {
+		family = 6
+	}
+	return mcast.Config{TCP: puts, Interface: l.Interface, Family: family, Loss: l.Loss, Seed: l.Seed}
+}
+
+// tryMulticast has one rank alone multicast to itself, and returns the bytes
+// of a message that fit into a datagram.
+func (l *link) tryMulticast(ctx context.Context) (datagram int, err error) {
+	t, err := mcast.Join(ctx, l.mcast(tcp.Config{Size: 1}))
+	if err != nil {
+		return 0, err
+	}
+	return t.Caps().Datagram, t.Close(0, true, 0)
 }
 
 // opened makes sure that an error does not come with a transport that is not
