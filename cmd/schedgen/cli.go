@@ -29,7 +29,7 @@ type cli struct {
 	Run    runCmd    `cmd:"" help:"Start local ranks and run a collective operation for real."`
 }
 
-const description = `Schedules of collective operations: generate them, look at them, prove them.
+const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
 
 ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a schedule that
 "schedgen emit" printed as text or json, or - for standard input.

@@ -12,11 +12,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/schedule"
 )
+
+// patience is how long anything may take before a test gives up.
+const patience = 30 * time.Second
 
 // quickExit keeps processes under the race detector, ranks' too, from sleeping
 // for a second when they exit.

@@ -30,11 +30,16 @@ type program struct {
 	out    bytes.Buffer
 }
 
-// patience is how long anything may take before a test gives up.
-const patience = 30 * time.Second
-
 // launch starts the command line and returns when all ranks are connected.
 func launch(t *testing.T, args string) *program {
+	t.Helper()
+	p := begin(t, args)
+	p.read(" ranks connected\n")
+	return p
+}
+
+// begin starts the command line.
+func begin(t *testing.T, args string) *program {
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
@@ -49,16 +54,17 @@ func launch(t *testing.T, args string) *program {
 	require.NoError(t, err)
 	p.errs = bufio.NewReader(stderr)
 	require.NoError(t, p.cmd.Start())
-	p.connect()
 	return p
 }
 
 var startLine = regexp.MustCompile(`^rank \d+ is process (\d+)\n`)
 
-// connect reads what -v tells.
-func (p *program) connect() {
-	for {
-		line, err := p.errs.ReadString('\n')
+// read reads what -v tells, up to a line that has a certain end.
+func (p *program) read(end string) {
+	p.t.Helper()
+	for line := ""; !strings.HasSuffix(line, end); {
+		var err error
+		line, err = p.errs.ReadString('\n')
 		require.NoError(p.t, err, "ended too soon")
 		if m := startLine.FindStringSubmatch(line); m != nil {
 			pid, err := strconv.Atoi(m[1])
@@ -67,9 +73,6 @@ func (p *program) connect() {
 			require.NoError(p.t, err)
 			p.t.Cleanup(func() { _ = unix.Close(fd) })
 			p.ranks, p.pidfds = append(p.ranks, pid), append(p.pidfds, fd)
-		}
-		if strings.HasSuffix(line, " ranks connected\n") {
-			return
 		}
 	}
 }
@@ -102,6 +105,21 @@ func TestKilledRank(t *testing.T) {
 		p.gone(0)
 		require.Equal(t, exitNo, code)
 		require.Equal(t, fmt.Sprintf("schedgen: rank %d: its process died: signal: killed\n3 other ranks gave up with it\n", victim), said)
+	}
+}
+
+// A rank that dies before all have met: its neighbours may still be starting.
+func TestKilledRankBeforeTheyMeet(t *testing.T) {
+	for victim := range 3 {
+		p := begin(t, endless)
+		p.read("\n") // the coordinator
+		for range victim + 1 {
+			p.read("\n")
+		}
+		require.NoError(t, syscall.Kill(p.ranks[victim], syscall.SIGKILL))
+		code, said := p.end()
+		require.Equal(t, exitNo, code)
+		require.Contains(t, said, fmt.Sprintf("schedgen: rank %d: its process died: signal: killed\n", victim))
 	}
 }
 
