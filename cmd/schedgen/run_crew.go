@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -77,7 +78,7 @@ func oversee(ctx context.Context, c *crew, t *tally, limit time.Duration, log fu
 	for rank := range c.size {
 		o.alive[rank] = true
 	}
-	timer := time.NewTimer(limit + grace)
+	timer := time.NewTimer(min(limit, math.MaxInt64-grace) + grace)
 	defer timer.Stop()
 	for stage, canceled := 0, ctx.Done(); len(o.alive) > 0; {
 		select {
@@ -121,19 +122,20 @@ func (o *overseer) take(e event) {
 	}
 }
 
+// ended notes the end of a rank. One that has told its outcome must still end
+// well, unless it was made to.
 func (o *overseer) ended(e event) {
 	delete(o.alive, e.rank)
-	if o.finished[e.rank] {
-		return
-	}
-	text := "its process ended without a word"
+	f := &failure{Rank: e.rank, Cause: causeDied, Text: "its process ended without a word"}
 	switch {
+	case o.finished[e.rank] && (o.killed || e.err == nil):
+		return
 	case o.killed:
-		text = "did not answer and was killed"
+		f.Cause, f.Text = causeMute, "did not answer and was killed"
 	case e.err != nil:
-		text = "its process died: " + e.err.Error()
+		f.Text = "its process died: " + e.err.Error()
 	}
-	o.failures = append(o.failures, &failure{Rank: e.rank, Cause: causeDied, Text: text})
+	o.failures = append(o.failures, f)
 }
 
 // abandon kills what is still alive; the second time there is nothing left to
@@ -149,7 +151,7 @@ func (o *overseer) abandon() bool {
 
 func (o *overseer) end(ctx context.Context) error {
 	for rank := range o.alive {
-		o.failures = append(o.failures, &failure{Rank: rank, Cause: causeDied, Text: "cannot be ended"})
+		o.failures = append(o.failures, &failure{Rank: rank, Cause: causeMute, Text: "cannot be ended"})
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -16,6 +16,8 @@ type cause int
 const (
 	causeDied    cause = iota // the process ended without a word
 	causeOwn                  // something went wrong at this rank
+	causeMute                 // the rank did not stop when told to
+	causeLate                 // the time was over
 	causePeer                 // another rank is gone
 	causeAborted              // another rank, or the parent, has called everything off
 )
@@ -35,17 +37,25 @@ type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
 
+// lateError says that the time is over.
+type lateError struct{ text string }
+
+func (e *lateError) Error() string { return e.text }
+
 // errCalledOff is why a rank stops that its parent has left or told to stop.
 var errCalledOff = errors.New("called off")
 
 func newFailure(rank int, err error) *failure {
 	var input inputError
+	var late *lateError
 	f := &failure{Rank: rank, Cause: causeOwn, Text: err.Error(), Bad: errors.As(err, &input)}
 	switch {
 	case errors.Is(err, runtime.ErrAborted), errors.Is(err, errCalledOff), errors.Is(err, context.Canceled):
 		f.Cause = causeAborted
 	case errors.Is(err, runtime.ErrPeerLost), errors.Is(err, runtime.ErrPeerLeft):
 		f.Cause = causePeer
+	case errors.As(err, &late):
+		f.Cause = causeLate
 	}
 	return f
 }

@@ -28,7 +28,7 @@ type resources struct {
 // work does the job from joining to leaving and reports how it ended. The
 // error is that of reporting.
 func work(ctx context.Context, j *job, res resources, send func(report) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, fmt.Errorf("not finished after --timeout=%v", j.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, j.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", j.Timeout)})
 	defer cancel()
 	w := &worker{job: j, res: res, send: send}
 	w.batch = batch{send: send, flushed: time.Now()}
@@ -63,7 +63,7 @@ func (w *worker) join(ctx context.Context) (out *outcome, err error) {
 const meeting = time.Minute
 
 func (w *worker) connect(ctx context.Context, cfg runtime.Config) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, meeting, fmt.Errorf("the ranks have not met within %v", meeting))
+	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &lateError{fmt.Sprintf("the ranks have not met within %v", meeting)})
 	defer cancel()
 	if cfg.Transport, err = w.res.open(ctx, w.job); err != nil {
 		return causeOf(ctx, err)

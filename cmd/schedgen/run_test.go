@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -54,7 +55,8 @@ func TestSpell(t *testing.T) {
 }
 
 // A rank whose process died comes first, then those with an error of their
-// own, then those that miss another rank; those that were called off last.
+// own, those that do not answer, those whose time is over, and those that miss
+// another rank; those that were called off last.
 func TestRootCause(t *testing.T) {
 	aborted := newFailure(0, &runtime.RankError{Rank: 3, Err: runtime.ErrAborted})
 	lost := newFailure(1, &runtime.RankError{Rank: 3, Err: runtime.ErrPeerLost})
@@ -67,6 +69,12 @@ func TestRootCause(t *testing.T) {
 	require.Equal(t, "rank 3: killed\n3 other ranks gave up with it", err.Error())
 	require.Equal(t, "rank 2: short write\n2 other ranks gave up with it", rootCause([]*failure{lost, aborted, own}).Error())
 	require.Contains(t, rootCause([]*failure{aborted, lost}).Error(), "rank 1: ")
+
+	late := newFailure(4, fmt.Errorf("barrier: %w", &lateError{"not finished"}))
+	mute := &failure{Rank: 5, Cause: causeMute, Text: "killed"}
+	require.Contains(t, rootCause([]*failure{late, mute, aborted}).Error(), "rank 5: killed\n2 other")
+	require.Contains(t, rootCause([]*failure{late, mute, own}).Error(), "rank 2: short write\n2 other")
+	require.Contains(t, rootCause([]*failure{aborted, lost, late}).Error(), "rank 4: barrier: not finished\n2 other")
 
 	bad := newFailure(5, inputError{os.ErrNotExist})
 	require.False(t, errors.As(rootCause([]*failure{bad, aborted}), &no), "bad input is not an answer")
