@@ -16,7 +16,6 @@ type collector struct {
 	chunks map[uint64][]byte // by Seq
 	seen   map[uint64]int    // bytes
 	heads  map[uint64]runtime.Header
-	held   int
 }
 
 func newCollector(t testing.TB, s *sink) *collector {
