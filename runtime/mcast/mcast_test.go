@@ -18,6 +18,10 @@ import (
 
 const patience = 60 * time.Second
 
+// inNamespace is set in the environment of a test that runs in a network
+// namespace of its own.
+const inNamespace = "SCHEDGEN_TEST_NAMESPACE"
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFrames(t *testing.T) { transporttest.Frames(t, connect(mcast.Config{Family: 4})) }

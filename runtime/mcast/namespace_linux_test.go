@@ -14,10 +14,6 @@ import (
 	"github.com/schedgen/schedgen/runtime/transporttest"
 )
 
-// inNamespace is set in the environment of a test that runs in a network
-// namespace of its own.
-const inNamespace = "SCHEDGEN_TEST_NAMESPACE"
-
 // network is what that namespace is made of. Multicast in IPv6 on a loopback
 // interface needs a route that machines do not have by themselves.
 const network = `link set lo up
