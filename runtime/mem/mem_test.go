@@ -30,3 +30,11 @@ func TestComm(t *testing.T) {
 		})
 	}
 }
+
+func TestFrames(t *testing.T) {
+	transporttest.Frames(t, func(t testing.TB, size int) []runtime.Transport {
+		ts, err := mem.New(size, mem.Options{Queue: 1 << 16})
+		require.NoError(t, err)
+		return mem.Transports(ts)
+	})
+}

@@ -20,6 +20,7 @@ type Make func(t testing.TB, size int) []runtime.Transport
 func Comm(t *testing.T, make Make) {
 	t.Run("Bcast", func(t *testing.T) { testBcast(t, make) })
 	t.Run("BackToBack", func(t *testing.T) { testBackToBack(t, make) })
+	t.Run("Held", func(t *testing.T) { testHeld(t, make) })
 	t.Run("Large", func(t *testing.T) { testLarge(t, make) })
 	t.Run("Delay", func(t *testing.T) { testDelay(t, make) })
 	t.Run("Barrier", func(t *testing.T) { testBarrier(t, make) })

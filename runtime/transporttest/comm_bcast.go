@@ -108,6 +108,53 @@ func testBackToBack(t *testing.T, make Make) {
 	}
 }
 
+// testHeld: a root that is far ahead is held back. What it has sent waits in
+// buffers of fixed size, and arrives whole when the others come.
+func testHeld(t *testing.T, make Make) {
+	const n, rounds = 256 << 10, 300
+	for _, name := range []string{"bcast/chain", "bcast/mcast-chain"} {
+		t.Run(name, func(t *testing.T) {
+			comms := join(t, make, 2, runtime.Config{Bcast: runtime.Algorithm{Name: name}})
+			enter := signal()
+			go func() {
+				defer close(enter)
+				if count := settled(comms[0]); count >= rounds {
+					t.Errorf("the root completed all %d broadcasts while nobody took them", count)
+				}
+			}()
+			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+				if c.Rank() == 1 {
+					<-enter
+				}
+				buf := buffer(n)
+				for i := range uint64(rounds) {
+					if err := bcast(ctx, c, i, buf, 0); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// settled waits until c completes no more operations and returns how many it
+// has completed.
+func settled(c *runtime.Comm) uint64 {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	count, same := uint64(0), 0
+	for range tick.C {
+		now := c.Totals().Operations
+		if now != count || now == 0 {
+			count, same = now, 0
+		} else if same++; same == 5 {
+			break
+		}
+	}
+	return count
+}
+
 // testLarge broadcasts a message much larger than any buffer on the way; with
 // SCHEDGEN_HEAVY=1 one of 1 GiB, for which machines need 6 GiB and half a minute.
 func testLarge(t *testing.T, make Make) {
