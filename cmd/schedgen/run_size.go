@@ -19,7 +19,7 @@ var units = map[string]int64{
 
 // UnmarshalText reads "0", "100B", "64KiB" or "2MB".
 func (s *byteSize) UnmarshalText(text []byte) error {
-	number := strings.TrimRight(string(text), "BKMGiBk")
+	number := strings.TrimRight(string(text), "BKMGik")
 	unit, known := units[string(text)[len(number):]]
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || !known || n < 0 {
