@@ -27,6 +27,7 @@ type cli struct {
 	Verify verifyCmd `cmd:"" help:"Prove that schedules do what they should."`
 	Cost   costCmd   `cmd:"" help:"Count rounds, messages and bytes of a schedule."`
 	Run    runCmd    `cmd:"" help:"Start local ranks and run a collective operation for real."`
+	Bench  benchCmd  `cmd:"" help:"Time an operation with all algorithms among local ranks."`
 }
 
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.

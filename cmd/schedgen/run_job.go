@@ -9,7 +9,8 @@ import (
 // job is all that a rank is told. For ranks that are processes it goes to the
 // standard input of each as JSON, and Rank, Output and the descriptors differ.
 type job struct {
-	Verb       string // bcast, barrier or anycast
+	Verb       string // bcast, barrier, anycast or bench
+	Operation  string // bench: what is timed
 	Rank       int
 	Algorithm  string
 	Params     schedule.Params // with the number of ranks, the root and the chunks filled in

@@ -88,6 +88,8 @@ func (w *worker) run(ctx context.Context, out *outcome) error {
 		return w.barrier(ctx, out)
 	case "anycast":
 		return w.anycast(ctx, out)
+	case "bench":
+		return w.bench(ctx, out)
 	}
 	return fmt.Errorf("no work %q", w.job.Verb)
 }
@@ -109,6 +111,8 @@ func (j *job) config() (runtime.Config, error) {
 	case "anycast":
 		cfg.Anycast = alg
 		cfg.MaxMessage = max(int(j.Size), 1)
+	case "bench":
+		j.benchConfig(&cfg)
 	}
 	return cfg, nil
 }

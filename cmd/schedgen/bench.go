@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// benchCmd is the verb bench.
+type benchCmd struct {
+	Operation  string    `arg:"" enum:"barrier,bcast,bcast_ack,bcast_barrier" help:"barrier, bcast, bcast_ack or bcast_barrier."`
+	Size       *byteSize `placeholder:"N" help:"Bytes of a broadcast, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Iterations int       `default:"2000" placeholder:"N" help:"Operations that are timed, default 2000; a tenth as many, at least 10, warm up."`
+	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
+	Degree     *int      `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
+	FanIn      *int      `placeholder:"N" help:"Fan of the gather tree of barrier/hsb, default P-1 up to 16 ranks, 6 above."`
+	FanOut     *int      `placeholder:"N" help:"Fan of its release tree, likewise."`
+	runFlags
+}
+
+// The operations of bench.
+const (
+	opBarrier      = "barrier"
+	opBcast        = "bcast"
+	opBcastAck     = "bcast_ack"
+	opBcastBarrier = "bcast_barrier"
+)
+
+// replies is the barrier by which ranks reply to the root of a broadcast: its
+// root, rank 0, returns as soon as all others have checked in.
+const replies = "barrier/hsb"
+
+// Help is the long help text.
+func (benchCmd) Help() string {
+	return `Times one operation with all algorithms of its collective, or with the one that is named.
+Ranks are processes of this machine. Before every operation all ranks meet at a barrier that is
+not timed; each rank then takes the time from its call to its return, and the longest time of
+a rank is that operation's. Nothing is reported before the last operation is over.
+
+barrier        a barrier
+bcast          a broadcast from rank 0
+bcast_ack      a broadcast from rank 0 to which every other rank replies once it has the message;
+               timed at rank 0, until it has all replies. bcast/mcast-acktree replies by itself;
+               after the others the ranks check in at the root of a barrier/hsb.
+bcast_barrier  a broadcast from rank 0, then a barrier
+
+--transport auto takes shared memory if that is there, else mcast if that works, else tcp.
+Algorithms that multicast are left out where there is no multicast, unless they are named.
+
+With --json one object a line: op, algorithm, ranks, bytes, transport, iterations, and mean_max_us,
+median_max_us, p99_max_us over the iterations.
+
+Example: schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast`
+}
+
+// maxBenchIterations bounds the array of times that each rank keeps.
+const maxBenchIterations = 1 << 20
+
+// Run measures algorithm by algorithm.
+func (c *benchCmd) Run(ctx context.Context, std stdio) error {
+	base, err := c.job(ctx, std)
+	if err != nil {
+		return err
+	}
+	jobs, err := c.plan(&base)
+	if err != nil {
+		return err
+	}
+	out := benchOutput{std: std, json: c.JSON}
+	// Ranks tell their times at the end only: a step of the bar is an
+	// algorithm, so that drawing disturbs no measurement.
+	bar := newRunProgress(std, c.Operation, len(jobs)*c.Iterations)
+	for i := range jobs {
+		t, err := c.measure(ctx, std, &jobs[i], bar)
+		if err == nil {
+			err = out.add(&jobs[i], t)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", jobs[i].Algorithm, err), out.flush())
+		}
+	}
+	return out.flush()
+}
+
+// job checks the flags and returns what the jobs of all algorithms share.
+func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
+	j, err := c.common("bench")
+	if err != nil {
+		return j, err
+	}
+	j.Operation, j.Iterations, j.Size = c.Operation, c.Iterations, 2
+	if c.Size != nil {
+		j.Size = int64(*c.Size)
+	}
+	switch {
+	case c.Iterations < 1 || c.Iterations > maxBenchIterations:
+		err = fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxBenchIterations)
+	case c.Operation == opBarrier && c.Size != nil:
+		err = errors.New("--size: a barrier has no message")
+	case j.Size > min(maxMessage, math.MaxInt):
+		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(maxMessage))
+	}
+	if err != nil {
+		return j, err
+	}
+	if c.Operation == opBarrier {
+		j.Size = 0
+	}
+	j.Link, err = c.benchLink(ctx, std)
+	return j, err
+}
+
+// benchLink is the link of run, but auto is a name too.
+func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
+	if c.Transport == "auto" {
+		c.Transport = ""
+	}
+	if c.Operation == opBarrier {
+		return c.quietLink(ctx, std)
+	}
+	l, _, err := c.link(ctx, std)
+	return l, err
+}
+
+// measure runs one algorithm.
+func (c *benchCmd) measure(ctx context.Context, std stdio, j *job, bar runProgress) (*tally, error) {
+	s := &session{flags: &c.runFlags, std: std, job: *j}
+	defer s.files.close()
+	if err := s.inherit(ctx); err != nil {
+		return nil, err
+	}
+	t := newTally(&s.job, bar)
+	if err := s.execute(ctx, t); err != nil {
+		return nil, err
+	}
+	if wrong := t.wrong(); len(wrong) > 0 {
+		return nil, &noError{fmt.Sprintf("wrong data at %s; rank %d: %s",
+			count(len(wrong), "rank"), wrong[0], t.ranks[wrong[0]].outcome.Wrong.First)}
+	}
+	return t, nil
+}
+
+// collective is what the algorithms are of that are measured.
+func (c *benchCmd) collective() string {
+	if c.Operation == opBarrier {
+		return schedule.Barrier
+	}
+	return schedule.Bcast
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// plan returns a job for every algorithm that is measured. base is what they
+// share.
+func (c *benchCmd) plan(base *job) ([]job, error) {
+	flags := paramFlags{Chunks: c.Chunks, Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut}
+	names := []string{c.Algorithm}
+	if c.Algorithm == "" {
+		if len(flags.list()) > 0 {
+			return nil, errors.New("--" + flags.list()[0].name + ": only with --algorithm")
+		}
+		names = candidates(c.collective(), base.Link.Transport)
+	}
+	var jobs []job
+	for _, name := range names {
+		c.Algorithm = name
+		p, err := c.params(c.collective(), flags)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := newSpec(name, p); err != nil {
+			return nil, err
+		}
+		j := *base
+		j.Algorithm, j.Params = name, p
+		jobs = append(jobs, j)
+	}
+	return jobs, nil
+}
+
+// candidates returns the algorithms of a collective that make sense over a
+// transport: without multicast those that use it mend the loss of everything.
+func candidates(collective, transport string) []string {
+	var names []string
+	for _, a := range schedule.Algorithms() {
+		if a.Collective == collective && (transport != overTCP || !multicasts(a.Name)) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+func multicasts(algorithm string) bool { return strings.HasPrefix(algorithm, "bcast/mcast-") }
+
+// repliesItself reports whether a broadcast returns at its root only when all
+// ranks have replied.
+func repliesItself(algorithm string) bool { return algorithm == "bcast/mcast-acktree" }
+
+// benchConfig puts the algorithms of a measurement into cfg. The number of
+// chunks is the runtime's choice unless a flag fixes it.
+func (j *job) benchConfig(cfg *runtime.Config) {
+	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
+	switch j.Operation {
+	case opBarrier:
+		cfg.Barrier = alg
+	case opBcastAck:
+		cfg.Bcast, cfg.Barrier.Name = alg, replies
+	default:
+		cfg.Bcast = alg
+	}
+}

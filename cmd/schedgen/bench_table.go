@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"text/tabwriter"
+)
+
+// benchObject is what --json prints of an algorithm. Times are in microseconds,
+// over iterations, of the maximum over ranks.
+type benchObject struct {
+	Op         string  `json:"op"`
+	Algorithm  string  `json:"algorithm"`
+	Ranks      int     `json:"ranks"`
+	Bytes      int64   `json:"bytes"`
+	Transport  string  `json:"transport"`
+	Iterations int     `json:"iterations"`
+	Mean       float64 `json:"mean_max_us"`
+	Median     float64 `json:"median_max_us"`
+	P99        float64 `json:"p99_max_us"`
+}
+
+// benchOutput prints results: objects as they come, the table at the end.
+type benchOutput struct {
+	std   stdio
+	json  bool
+	table *tabwriter.Writer // nil until the first result
+}
+
+// add takes the result of one algorithm.
+func (o *benchOutput) add(j *job, t *tally) error {
+	if o.json {
+		micro := func(q float64) float64 { return float64(t.slowest.ValueAtQuantile(q)) / 1e3 }
+		return writeJSON(o.std.Out, benchObject{
+			Op: j.Operation, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Transport: j.Link.Transport,
+			Iterations: j.Iterations, Mean: math.Round(t.slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99),
+		}, "")
+	}
+	if o.table == nil {
+		o.start(j)
+	}
+	fmt.Fprintf(o.table, "%s\t", j.Algorithm)
+	for _, ns := range []float64{
+		t.slowest.Mean(), float64(t.slowest.Min()), float64(quantile(t.slowest, 50)), float64(quantile(t.slowest, 90)),
+		float64(quantile(t.slowest, 99)), float64(t.slowest.Max()),
+	} {
+		fmt.Fprintf(o.table, "%s\t", digits(ns/1e3))
+	}
+	fmt.Fprintln(o.table)
+	return nil
+}
+
+// start prints what is measured and the columns' names.
+func (o *benchOutput) start(j *job) {
+	of := ""
+	if j.Operation != opBarrier {
+		of = fmt.Sprintf(" of %v", byteSize(j.Size))
+	}
+	fmt.Fprintf(o.std.Out, "%s%s, %s over %s, %s; µs, of the slowest rank\n",
+		j.Operation, of, count(j.Params.Ranks, "rank"), j.Link.Transport, count(j.Iterations, "iteration"))
+	o.table = tabwriter.NewWriter(o.std.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(o.table, "algorithm\tmean\tmin\tmedian\tp90\tp99\tmax\t")
+}
+
+// flush prints the table.
+func (o *benchOutput) flush() error {
+	if o.table == nil {
+		return nil
+	}
+	return o.table.Flush()
+}
