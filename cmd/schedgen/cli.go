@@ -21,13 +21,14 @@ const (
 type cli struct {
 	Version versionFlag `help:"Print the version and exit."`
 
-	List   listCmd   `cmd:"" help:"List the algorithms, their parameters and message counts."`
-	Show   showCmd   `cmd:"" help:"Draw a schedule's rounds in the terminal."`
-	Emit   emitCmd   `cmd:"" help:"Print a schedule as text, JSON or a picture."`
-	Verify verifyCmd `cmd:"" help:"Prove that schedules do what they should."`
-	Cost   costCmd   `cmd:"" help:"Count rounds, messages and bytes of a schedule."`
-	Run    runCmd    `cmd:"" help:"Start local ranks and run a collective operation for real."`
-	Bench  benchCmd  `cmd:"" help:"Time an operation with all algorithms among local ranks."`
+	List   listCmd    `cmd:"" help:"List the algorithms, their parameters and message counts."`
+	Show   showCmd    `cmd:"" help:"Draw a schedule's rounds in the terminal."`
+	Emit   emitCmd    `cmd:"" help:"Print a schedule as text, JSON or a picture."`
+	Verify verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
+	Cost   costCmd    `cmd:"" help:"Count rounds, messages and bytes of a schedule."`
+	Run    runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
+	Rank   oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
+	Bench  benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
 }
 
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.

@@ -23,6 +23,8 @@ type job struct {
 	Delay      string          // root-delay policy
 	RootDelay  time.Duration
 	Timeout    time.Duration
+	Replies    bool // bcast: time until all ranks have said that they have the message, too
+	Acked      bool // bcast: the root's call ends no sooner than that
 	Link       link
 
 	ReportFD   int // where reports go
@@ -69,6 +71,7 @@ type outcome struct {
 	McastChunks uint64        // bcast: chunks that came by multicast
 	PutChunks   uint64        // bcast: chunks that came by the chain, the tree or a repair
 	Repairs     uint64        // repair rules carried out
+	Replied     []int64       `json:",omitempty"` // bcast, at the root: by iteration, nanoseconds until all ranks have replied
 	Received    int           // anycast: messages
 	Elapsed     time.Duration // anycast: from the first to the last message
 }

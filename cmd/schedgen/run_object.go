@@ -15,6 +15,7 @@ type runObject struct {
 	Ranks      []rankResult `json:"ranks"`
 	Slowest    *timeObject  `json:"slowest,omitempty"`
 	Skew       *skewObject  `json:"skew,omitempty"`
+	Replied    *timeObject  `json:"replied,omitempty"`
 }
 
 type rankResult struct {
@@ -55,6 +56,7 @@ func (s *session) object(t *tally) error {
 	if j.Verb == "bcast" {
 		k := t.skew()
 		o.Skew = &skewObject{k.Median.Seconds(), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent}
+		o.Replied = s.replied(t)
 	}
 	for rank := range t.ranks {
 		o.Ranks = append(o.Ranks, newRankResult(rank, &t.ranks[rank], timed))

@@ -33,6 +33,9 @@ func (w *worker) bcast(ctx context.Context, out *outcome) error {
 			return err
 		}
 		end := time.Now()
+		if err := w.replies(ctx, start, end, i, out); err != nil {
+			return err
+		}
 		checkBytes(&out.Wrong, buf, w.job.Sum, i)
 		if i < 0 {
 			continue
@@ -48,6 +51,25 @@ func (w *worker) bcast(ctx context.Context, out *outcome) error {
 		return err
 	}
 	return saveOutput(w.job.Output, buf)
+}
+
+// replies notes at the root how long it took from its call until every rank
+// has said that it has the message. Algorithms without acknowledgements of
+// their own are followed by a barrier.
+func (w *worker) replies(ctx context.Context, start, end time.Time, iteration int, out *outcome) error {
+	if !w.job.Replies {
+		return nil
+	}
+	if !w.job.Acked {
+		if err := w.comm.Barrier(ctx); err != nil {
+			return err
+		}
+		end = time.Now()
+	}
+	if iteration >= 0 && w.job.Rank == w.job.Params.Root {
+		out.Replied = append(out.Replied, int64(end.Sub(start)))
+	}
+	return nil
 }
 
 // spoil fills buf with a byte that changes with the iteration, so that what

@@ -95,6 +95,9 @@ func (s *session) bcastSummary(w io.Writer, t *tally) {
 	slowest := quantile(t.slowest, 50)
 	fmt.Fprintf(w, "throughput: %s to every rank, the last having all after %s (median)\n",
 		rate(float64(s.job.Size)/slowest.Seconds()), spell(slowest))
+	if r := s.replied(t); r != nil {
+		fmt.Fprintf(w, "all replied: %s after the root's call (median), p99 %s\n", spellSeconds(r.Median), spellSeconds(r.P99))
+	}
 }
 
 func (s *session) barrierRows(w io.Writer, t *tally) {
@@ -142,6 +145,8 @@ func spell(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d ns", d.Nanoseconds())
 }
+
+func spellSeconds(s float64) string { return spell(time.Duration(s * float64(time.Second))) }
 
 // rate prints bytes a second with three digits.
 func rate(bytes float64) string {

@@ -1,0 +1,104 @@
+//go:build linux
+
+// Command netns runs a command on hosts that it makes up: network namespaces
+// behind one bridge, each with a link of a chosen rate and, if asked, loss. It
+// needs root (or a system that lets users make namespaces), ip, tc and, for
+// losses, nft.
+//
+//	go build -o /tmp/schedgen ./cmd/schedgen
+//	go run ./bench/netns --hosts 15 --rate 100mbit --loss 0.01 -- \
+//	    /tmp/schedgen rank bcast --coordinator 10.77.0.1:7777 --transport mcast --interface eth0 --size 512KiB --algorithm bcast/mcast-acktree
+//
+// Host i, from 0, has the address 10.77.0.i+1 on eth0; the command finds i and
+// the number of hosts in SCHEDGEN_RANK and SCHEDGEN_SIZE. Both ends of each
+// link are shaped with tbf and have their offloads off; frames are lost in the
+// bridge, for each receiver by itself, those of TCP too. Everything lives in
+// unnamed namespaces that end with the processes, however those end.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+// options are the flags.
+type options struct {
+	hosts   int
+	rate    string // of tbf; empty: not shaped
+	queue   string // bytes that tbf holds
+	burst   string
+	loss    float64
+	rtoMin  int // microseconds; 0: the system's
+	command []string
+}
+
+func parse(args []string) (*options, error) {
+	o := new(options)
+	f := flag.NewFlagSet("netns", flag.ContinueOnError)
+	f.IntVar(&o.hosts, "hosts", 4, "number of hosts, 1 to 250")
+	f.StringVar(&o.rate, "rate", "100mbit", "rate of each link's ends, as for tc; empty: not shaped")
+	f.StringVar(&o.queue, "queue", "128kb", "bytes that wait at a link's end, as for tc; what comes beyond that is lost")
+	f.StringVar(&o.burst, "burst", "8kb", "bytes that a link takes at once, as for tc")
+	f.Float64Var(&o.loss, "loss", 0, "probability with which the bridge drops a frame to a host")
+	f.IntVar(&o.rtoMin, "rto-min", 0, "smallest retransmission timeout of TCP in microseconds; 0: the system's, 200000")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	o.command = f.Args()
+	switch {
+	case o.hosts < 1 || o.hosts > 250:
+		return nil, fmt.Errorf("--hosts=%d: must be in 1..250", o.hosts)
+	case !(o.loss >= 0 && o.loss <= 1):
+		return nil, fmt.Errorf("--loss=%v: must be a probability, 0 to 1", o.loss)
+	case len(o.command) == 0:
+		return nil, errors.New("a command is needed, behind --")
+	}
+	return o, nil
+}
+
+// The program runs in three stages: started by the user, in the bridge's
+// namespace, in each host's.
+const stageVar = "SCHEDGEN_NETNS_STAGE"
+
+func main() {
+	var err error
+	switch os.Getenv(stageVar) {
+	case "":
+		err = outside(os.Args[1:])
+	case "bridge":
+		err = bridge(os.Args[1:])
+	case "host":
+		err = host(os.Args[1:])
+	}
+	if err == nil {
+		return
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+		os.Exit(exit.ExitCode()) // it has said why
+	}
+	fmt.Fprintln(os.Stderr, "netns:", err)
+	os.Exit(2)
+}
+
+// outside starts the program again in a network namespace of its own.
+func outside(args []string) error {
+	if _, err := parse(args); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := stage(ctx, "bridge", args, nil)
+	if os.Getuid() != 0 {
+		root := func(id int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{HostID: id, Size: 1}} }
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings = root(os.Getuid()), root(os.Getgid())
+	}
+	return cmd.Run()
+}

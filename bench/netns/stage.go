@@ -1,0 +1,202 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// grace is how long commands have to end once they should.
+const grace = 3 * time.Second
+
+// stage is this program again in a network namespace of its own; it dies with
+// the thread that starts it.
+func stage(ctx context.Context, name string, args, env []string) *exec.Cmd {
+	goruntime.LockOSThread() // for as long as the process lives
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	cmd.Env = append(append(os.Environ(), env...), stageVar+"="+name)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	// A group of its own: an interrupt from the terminal comes by way of ctx.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	return cmd
+}
+
+// bridge makes the network, runs the command on every host and waits for all.
+func bridge(args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := o.run(bridgeCommands(o)); err != nil {
+		return err
+	}
+	hosts := make([]*hostProcess, o.hosts)
+	defer func() { // only an error leaves any
+		cancel()
+		for _, h := range hosts {
+			h.wait()
+		}
+	}()
+	for i := range hosts {
+		if hosts[i], err = o.startHost(ctx, i, args); err != nil {
+			return err
+		}
+	}
+	for i, h := range hosts { // all links work before any command starts
+		if err := h.ready(); err != nil {
+			return fmt.Errorf("host %d: %w", i, err)
+		}
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, len(hosts))
+	for i, h := range hosts {
+		h.release()
+		wg.Go(func() {
+			if errs[i] = h.wait(); errs[i] != nil {
+				cancel() // the others cannot go on
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// hostProcess is a host: a process in a namespace of its own.
+type hostProcess struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser // a line tells it to go on
+	out   *bufio.Reader  // its lines tell how far it is
+	once  sync.Once
+	ended error
+}
+
+// startHost starts host i and gives it its end of a link.
+func (o *options) startHost(ctx context.Context, i int, args []string) (*hostProcess, error) {
+	h := &hostProcess{cmd: stage(ctx, "host", args, []string{
+		fmt.Sprintf("SCHEDGEN_RANK=%d", i), fmt.Sprintf("SCHEDGEN_SIZE=%d", o.hosts),
+	})}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer write.Close() // the host has its own
+	h.cmd.ExtraFiles = []*os.File{write}
+	h.out = bufio.NewReader(read)
+	if h.in, err = h.cmd.StdinPipe(); err == nil {
+		err = h.cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start host %d: %w", i, err), read.Close())
+	}
+	if err := o.run(linkCommands(o, i, h.cmd.Process.Pid)); err != nil {
+		return h, err
+	}
+	if err := offloadsOff(portName(i)); err != nil {
+		return h, err
+	}
+	h.release()
+	return h, nil
+}
+
+// release lets the host go on.
+func (h *hostProcess) release() {
+	_, _ = h.in.Write([]byte("\n")) // one that is dead already is heard of by wait
+}
+
+// ready waits until the host's end of the link is set up.
+func (h *hostProcess) ready() error {
+	if _, err := h.out.ReadString('\n'); err != nil {
+		return errors.Join(errors.New("its link could not be set up"), h.wait())
+	}
+	return nil
+}
+
+func (h *hostProcess) wait() error {
+	if h == nil {
+		return nil
+	}
+	h.once.Do(func() { h.ended = h.cmd.Wait() })
+	return h.ended
+}
+
+// host sets its end of the link up and becomes the command.
+func host(args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	var rank int
+	if _, err := fmt.Sscan(os.Getenv("SCHEDGEN_RANK"), &rank); err != nil {
+		return fmt.Errorf("SCHEDGEN_RANK: %w", err)
+	}
+	// Byte by byte: what is behind the lines is the command's.
+	line := make([]byte, 1)
+	if _, err := io.ReadFull(os.Stdin, line); err != nil {
+		return fmt.Errorf("wait for the link: %w", err)
+	}
+	if err := o.run(hostCommands(o, rank)); err != nil {
+		return err
+	}
+	if err := offloadsOff("eth0"); err != nil {
+		return err
+	}
+	if o.rtoMin > 0 {
+		value := fmt.Appendf(nil, "%d\n", o.rtoMin)
+		if err := os.WriteFile("/proc/sys/net/ipv4/tcp_rto_min_us", value, 0); err != nil {
+			return fmt.Errorf("--rto-min: %w", err)
+		}
+	}
+	report := os.NewFile(3, "reports")
+	if _, err := report.WriteString("ready\n"); err != nil {
+		return err
+	}
+	if err := report.Close(); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(os.Stdin, line); err != nil {
+		return fmt.Errorf("wait for the other hosts: %w", err)
+	}
+	path, err := exec.LookPath(o.command[0])
+	if err != nil {
+		return err
+	}
+	env := os.Environ()
+	for i, v := range env {
+		if strings.HasPrefix(v, stageVar+"=") {
+			env[i] = stageVar + "="
+		}
+	}
+	return syscall.Exec(path, o.command, env)
+}
+
+// run runs commands one after the other; a text behind < is their input.
+func (o *options) run(commands []string) error {
+	for _, c := range commands {
+		line, input, _ := strings.Cut(c, "<")
+		words := strings.Fields(line)
+		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Stdin = strings.NewReader(input)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", line, err, out)
+		}
+	}
+	return nil
+}

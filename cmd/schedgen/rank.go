@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// oneRankCmd is the verb rank: one rank of a run that others start by hand, on
+// other hosts or in other network namespaces.
+type oneRankCmd struct {
+	Bcast rankBcastCmd `cmd:"" help:"Take part in broadcasts as one rank."`
+}
+
+// rankBcastCmd is the verb rank bcast.
+type rankBcastCmd struct {
+	Rank *int `placeholder:"R" help:"This rank, default from the launcher's variables (SCHEDGEN_RANK, PMI_RANK and so on)."`
+	runBcastCmd
+}
+
+// Help is the long help text.
+func (rankBcastCmd) Help() string {
+	return `Runs one rank of a broadcast that is started once on every host, with the same flags. --rank
+and -p may come from the launcher's variables. The ranks meet at --coordinator, an address of
+rank 0's; rank 0 prints the outcome of all of them.
+
+Beside the times of the calls it prints the time from the root's call until all ranks have
+said that they have the message: by the algorithm's own acknowledgements, else by a barrier.
+
+Example: schedgen rank bcast -p 15 --rank 3 --coordinator 10.77.0.1:7777 --transport mcast --interface eth0 --size 512KiB`
+}
+
+// Run takes part.
+func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
+	s := &session{flags: &c.runFlags, std: std}
+	rank, err := c.place(std.Getenv)
+	if err != nil {
+		return err
+	}
+	spec, err := c.prepare(ctx, s)
+	defer func() { err = errors.Join(err, s.input.close()) }()
+	if err != nil {
+		return err
+	}
+	s.job.Rank, s.job.Params = rank, spec.Params()
+	s.job.Replies, s.job.Acked = true, repliesItself(s.job.Algorithm)
+	if s.names != nil {
+		s.job.Output = s.names[rank]
+	}
+	if rank == 0 {
+		if s.proof, err = proveSpecs(ctx, []*schedule.Spec{spec}); err != nil {
+			return s.refuted(err)
+		}
+	}
+	return s.takePart(ctx)
+}
+
+// place completes the flags from the launcher's variables and returns the rank.
+func (c *rankBcastCmd) place(getenv func(string) string) (int, error) {
+	switch {
+	case c.Coordinator == "":
+		return 0, errors.New("--coordinator: needed, such as 10.77.0.1:7777, an address of rank 0's")
+	case c.Transport == overMem:
+		return 0, errors.New("--transport=mem: is for ranks of one process")
+	}
+	if c.Rank == nil || c.Ranks == nil {
+		place, err := runtime.FindPlace(getenv)
+		if err != nil {
+			return 0, fmt.Errorf("--rank and -p: %w", err)
+		}
+		if c.Rank == nil {
+			c.Rank = &place.Rank
+		}
+		if c.Ranks == nil {
+			c.Ranks = new(rankRange)
+			if err := c.Ranks.UnmarshalText(fmt.Append(nil, place.Size)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	p, err := c.ranks()
+	if err == nil && (*c.Rank < 0 || *c.Rank >= p) {
+		err = fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, p-1)
+	}
+	return *c.Rank, err
+}

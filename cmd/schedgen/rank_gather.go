@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// account is what a rank tells rank 0 in the end, over the communicator that
+// it has measured.
+type account struct {
+	Rank    int
+	Samples []int64
+	Outcome *outcome
+}
+
+// takePart does this rank's work; rank 0 prints what all have found.
+func (s *session) takePart(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.job.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", s.job.Timeout)})
+	defer cancel()
+	res := resources{input: s.input, open: openTransport}
+	mine := &account{Rank: s.job.Rank}
+	w := &worker{job: &s.job, res: res}
+	w.send = func(r report) error {
+		mine.Samples = append(mine.Samples, r.Samples...)
+		return nil
+	}
+	w.batch = batch{send: w.send, flushed: time.Now()}
+	all, err := w.account(ctx, mine)
+	if err != nil {
+		if ctx.Err() == nil || errors.As(err, new(inputError)) {
+			return &noError{newFailure(s.job.Rank, err).String()}
+		}
+		return causeOf(ctx, err)
+	}
+	if s.job.Rank != 0 {
+		return nil
+	}
+	t := newTally(&s.job, runProgress{})
+	for _, a := range all {
+		t.add(a.Rank, &report{Samples: a.Samples})
+		t.finish(a.Rank, a.Outcome)
+	}
+	return s.print(t)
+}
+
+// account joins, works, and gathers the accounts of all at rank 0.
+func (w *worker) account(ctx context.Context, mine *account) (all []*account, err error) {
+	cfg, err := w.job.config()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.connect(ctx, cfg); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.comm.Close()) }()
+	mine.Outcome = new(outcome)
+	if err := w.run(ctx, mine.Outcome); err != nil {
+		return nil, err
+	}
+	mine.Outcome.Repairs = w.comm.Totals().Repairs
+	if err := w.batch.flush(); err != nil {
+		return nil, err
+	}
+	if all, err = w.gather(ctx, mine); err != nil {
+		return nil, err
+	}
+	return all, w.comm.Barrier(ctx)
+}
+
+// gather has every rank but 0 publish its account.
+func (w *worker) gather(ctx context.Context, mine *account) ([]*account, error) {
+	if w.job.Rank != 0 {
+		text, err := json.Marshal(mine)
+		if err != nil {
+			return nil, err
+		}
+		return nil, w.comm.Publish(ctx, text)
+	}
+	all := []*account{mine}
+	for len(all) < w.job.Params.Ranks {
+		msg, err := w.comm.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a := new(account)
+		if err := json.Unmarshal(msg.Data, a); err != nil || a.Rank != msg.Origin || a.Outcome == nil {
+			return nil, fmt.Errorf("rank %d: its account cannot be read: %v", msg.Origin, err)
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// replied returns the times until all ranks had replied, nil if they were not
+// taken.
+func (s *session) replied(t *tally) *timeObject {
+	if !s.job.Replies {
+		return nil
+	}
+	h := newTimes()
+	for _, ns := range t.ranks[s.job.Params.Root].outcome.Replied {
+		record(h, ns)
+	}
+	return &timeObject{quantile(h, 50).Seconds(), quantile(h, 99).Seconds()}
+}
