@@ -3,10 +3,12 @@ package runtime
 import (
 	"context"
 	"fmt"
+	goruntime "runtime"
 	"sync"
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
 // Comm is a communicator: one rank's end of a group of ranks that do
@@ -21,6 +23,8 @@ type Comm struct {
 	rank  int
 	size  int
 	id    [16]byte
+
+	crowded bool // more ranks than cores on this host
 
 	collective sync.Mutex // held by the goroutine inside Bcast or Barrier
 
@@ -37,18 +41,24 @@ type Comm struct {
 	ops      [window]op
 	earlies  []earlySignal
 	frame    Frame // scratch, so that sending does not allocate
-	queued   bool  // frames have been queued since the last Poll
+	polls    uint
+	queued   bool // frames have been queued since the last Poll
 
 	joined    seqSet
 	rootDelay time.Duration
 	gone      map[int]uint64 // rank that has left -> its last operation
 	suspects  map[int]suspect
 	aborts    map[int]*abort
+	wants     map[int]*[MaxControl]byte // rank -> place of its request
+	runs      []byte                    // scratch of a request
 
 	cast caster
 
-	calls       int // goroutines inside a call
-	sleepers    int // goroutines in cond.Wait
+	calls       int           // goroutines inside a call
+	entered     uint64        // calls so far
+	looked      uint64        // entered, when the background last looked
+	quiet       time.Duration // until it looks again
+	sleepers    int           // goroutines in cond.Wait
 	parked      bool
 	parkedUntil time.Time // zero: without limit
 	watched     <-chan struct{}
@@ -82,6 +92,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), id: cfg.Transport.ID(),
 		done: make(chan struct{}),
 	}
+	c.crowded = c.caps.Local > goruntime.NumCPU()
 	c.cond.L = &c.mu
 	c.earlies = make([]earlySignal, 0, 64)
 	c.plans = plans{rank: c.rank, size: c.size}
@@ -89,7 +100,11 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		_ = c.tr.Close(0, false, 0)
 		return nil, fmt.Errorf("join: rank %d of %d: %w", c.rank, c.size, err)
 	}
-	c.idle = c.clock.AfterFunc(c.cfg.Idle, c.background)
+	yield.Open()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.quiet = c.cfg.Idle
+	c.idle = c.clock.AfterFunc(c.quiet, c.background)
 	return c, nil
 }
 
@@ -161,6 +176,7 @@ func (c *Comm) Close() error {
 		return nil
 	}
 	c.closing = true
+	yield.Close()
 	healthy := c.err == nil && c.active == nil
 	if c.err == nil {
 		c.err = ErrClosed

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	goruntime "runtime"
 	"time"
 
 	"github.com/schedgen/schedgen/schedule"
@@ -39,8 +40,8 @@ type Config struct {
 	MaxMessage int // bytes of a rootless message at most; default 1 MiB
 
 	Epoch uint32        // version of the membership; default 1
-	Spin  int           // polls that find nothing before the caller is parked; default 8, < 0: none
-	Idle  time.Duration // how long after a call the background takes over; default 200 µs
+	Spin  int           // polls that find nothing before the caller is parked, < 0: none; default: some tens to hundreds of microseconds' worth
+	Idle  time.Duration // how long after a call the background takes over, or up to ten times as long after many calls; default 200 µs
 	Clock Clock         // default SystemClock
 }
 
@@ -74,12 +75,23 @@ func (cfg *Config) fill() error {
 	orElse(&cfg.CastBytes, 256<<10)
 	orElse(&cfg.MaxMessage, 1<<20)
 	orElse(&cfg.Epoch, 1)
-	orElse(&cfg.Spin, 8)
+	orElse(&cfg.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))
 	orElse(&cfg.Idle, 200*time.Microsecond)
 	if cfg.Clock == nil {
 		cfg.Clock = SystemClock{}
 	}
 	return cfg.Delay.valid()
+}
+
+// spin returns how many polls in vain are worth it. With more ranks than cores,
+// each poll in vain hands the core over: that is cheaper than to sleep and be
+// woken, since a core that falls idle takes long to wake up, but it must end if
+// the others have long work to do.
+func spin(caps Caps, cores int) int {
+	if caps.Local > 0 && caps.Local <= cores {
+		return 500
+	}
+	return 200
 }
 
 func orElse[T comparable](v *T, other T) {

@@ -2,8 +2,9 @@ package runtime
 
 import (
 	"context"
-	goruntime "runtime"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
 // A condition is what a call waits for. It is an interface over long-lived
@@ -16,9 +17,7 @@ type condition interface {
 // communicator; when none does, the background takes over after a while.
 func (c *Comm) enter() {
 	c.calls++
-	if c.calls == 1 {
-		c.idle.Stop()
-	}
+	c.entered++
 }
 
 func (c *Comm) leave() {
@@ -29,20 +28,30 @@ func (c *Comm) leave() {
 	if c.sleepers > 0 || c.closing {
 		c.cond.Broadcast()
 	}
-	if c.closing {
-		return
-	}
-	if c.calls == 0 {
-		c.idle.Reset(c.cfg.Idle)
-	}
 }
 
-// background forwards, answers and acknowledges while the process computes.
+// maxQuiet is how many times Config.Idle the background may look away from a
+// communicator that was busy at its last look.
+const maxQuiet = 10
+
+// background looks whether calls have been made since its last look. If not,
+// it drives until the next one: it forwards, answers and acknowledges while the
+// process computes. A timer set again by every call would take over sooner,
+// but costs more than a short operation.
 func (c *Comm) background() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = c.await(context.Background(), duties{}) // a failure is told to the next call
-	c.cond.Broadcast()
+	if c.calls > 0 || c.entered != c.looked {
+		c.quiet = min(2*c.quiet, maxQuiet*c.cfg.Idle)
+	} else {
+		_ = c.await(context.Background(), duties{}) // a failure is told to the next call
+		c.cond.Broadcast()
+		c.quiet = c.cfg.Idle
+	}
+	c.looked = c.entered
+	if !c.closing {
+		c.idle.Reset(c.quiet)
+	}
 }
 
 // duties is what the background waits for: that someone else drives. A failed
@@ -71,9 +80,11 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 			idle = 0
 			continue
 		}
-		if idle++; idle <= c.cfg.Spin && !serving {
+		if idle++; idle <= c.spins() && !serving {
 			c.mu.Unlock()
-			goruntime.Gosched()
+			if c.crowded || idle%8 == 0 || yield.Shared() {
+				yield.Rank()
+			}
 			c.mu.Lock()
 			continue
 		}
@@ -81,12 +92,28 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 	}
 }
 
+// sharedSpins is how many polls in vain are worth it among goroutines: handing
+// over to one that is ready costs less than a poll.
+const sharedSpins = 8
+
+func (c *Comm) spins() int {
+	if yield.Shared() {
+		return min(c.cfg.Spin, sharedSpins)
+	}
+	return c.cfg.Spin
+}
+
+// probePolls is after how many polls at the latest a stalled operation is
+// noticed, besides before every parking: reading the clock costs as much as
+// the rest of a poll that finds nothing.
+const probePolls = 64
+
 // poll moves frames and runs what is due, and reports whether anything moved
 // or is queued now that the next poll can send.
 func (c *Comm) poll() bool {
 	c.queued = false
 	moved := c.tr.Poll((*sink)(c))
-	if c.timed() {
+	if c.polls++; c.timed() || c.polls%probePolls == 0 {
 		c.tick(c.clock.Now())
 	}
 	moved = moved || c.queued
@@ -101,6 +128,11 @@ func (c *Comm) poll() bool {
 
 // park waits until the transport has something, a timer is due or ctx ends.
 func (c *Comm) park(ctx context.Context) {
+	if c.queued = false; c.active != nil {
+		if c.tick(c.clock.Now()); c.queued {
+			return // what the tick has queued is sent first
+		}
+	}
 	defer c.watch(ctx)()
 	due, limited := c.nextDue()
 	if c.parked {
@@ -154,10 +186,10 @@ func (c *Comm) watch(ctx context.Context) (stop func()) {
 
 func nothing() {}
 
-// timed reports whether anything waits for a time.
+// timed reports whether anything waits for a time that is to be met closely.
 func (c *Comm) timed() bool {
 	o := c.active
-	return len(c.suspects) > 0 || o != nil && (o.armed > 0 || o.gate.closed || c.size > 1)
+	return len(c.suspects) > 0 || o != nil && (o.armed > 0 || o.gate.closed)
 }
 
 // nextDue returns when tick has something to do next, false if never.

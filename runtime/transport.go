@@ -59,6 +59,7 @@ type Transport interface {
 type Caps struct {
 	Multicast bool // Mcast reaches other ranks
 	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
+	Local     int  // ranks on this host, this one included; 0: unknown
 }
 
 // Lane separates frames that may be held back by the receiver from those that
@@ -85,6 +86,7 @@ const (
 	FrameCast                        // a rootless message; Seq counts those of its origin
 	FrameCredit                      // rootless messages of an origin below Seq are consumed in the sender's subtree
 	FrameLeave                       // the sender closes after operation Seq
+	FrameWant                        // the sender asks for chunks of Seq: Body is runs, first and number, u32 each; none: it has all
 	frameKinds
 )
 

@@ -75,7 +75,9 @@ func (t *Transport) Interface() string { return t.place.ifi.Name }
 
 // Caps says how much of a chunk fits into a datagram.
 func (t *Transport) Caps() runtime.Caps {
-	return runtime.Caps{Multicast: true, Datagram: t.payload}
+	caps := t.puts.Caps()
+	caps.Multicast, caps.Datagram = true, t.payload
+	return caps
 }
 
 // Put queues f for rank to, over TCP.

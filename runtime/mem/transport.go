@@ -53,9 +53,9 @@ func (t *Transport) ID() [16]byte { return t.id }
 // Caps implements [runtime.Transport].
 func (t *Transport) Caps() runtime.Caps {
 	if t.o.NoMulticast {
-		return runtime.Caps{}
+		return runtime.Caps{Local: len(t.all)}
 	}
-	return runtime.Caps{Multicast: true, Datagram: t.o.Datagram}
+	return runtime.Caps{Multicast: true, Datagram: t.o.Datagram, Local: len(t.all)}
 }
 
 // Stats implements [runtime.Transport].

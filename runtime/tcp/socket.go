@@ -57,7 +57,7 @@ var errEnded = errors.New("it closed the connection without a goodbye")
 
 // read is unix.Read with the end of the stream as an error.
 func read(fd int, b []byte) (int, error) {
-	n, err := unix.Read(fd, b)
+	n, err := readFD(fd, b)
 	if err != nil {
 		return 0, err
 	}

@@ -60,3 +60,5 @@ func (v *vector) write(fd int) (int, error) {
 	}
 	return n + max(m, 0), err
 }
+
+func readFD(fd int, b []byte) (int, error) { return unix.Read(fd, b) }

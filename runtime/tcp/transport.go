@@ -8,6 +8,7 @@ package tcp
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ import (
 // of [runtime.Transport].
 type Transport struct {
 	rank, size  int
+	local       int // ranks on this host
 	id          [16]byte
 	blobs       [][]byte
 	dialTimeout time.Duration
@@ -76,6 +78,7 @@ func newTransport(cfg *Config, tab *table, listenFD int) (*Transport, error) {
 	for rank := range t.peers {
 		t.peers[rank].rank, t.peers[rank].addr = rank, tab.addrs[rank]
 	}
+	t.local = sameHost(tab.addrs, cfg.Rank)
 	if listenFD >= 0 {
 		if t.listener.token, err = t.watch(listenFD, &t.listener, true, false); err != nil {
 			t.release()
@@ -83,6 +86,18 @@ func newTransport(cfg *Config, tab *table, listenFD int) (*Transport, error) {
 		}
 	}
 	return t, nil
+}
+
+// sameHost returns how many ranks listen at the address of rank, itself
+// included.
+func sameHost(addrs []string, rank int) (n int) {
+	own, _, _ := net.SplitHostPort(addrs[rank])
+	for _, addr := range addrs {
+		if host, _, _ := net.SplitHostPort(addr); host == own {
+			n++
+		}
+	}
+	return n
 }
 
 // Rank returns this process's place in the communicator.
@@ -98,7 +113,7 @@ func (t *Transport) ID() [16]byte { return t.id }
 func (t *Transport) Blobs() [][]byte { return t.blobs }
 
 // Caps says that there is no multicast.
-func (t *Transport) Caps() runtime.Caps { return runtime.Caps{} }
+func (t *Transport) Caps() runtime.Caps { return runtime.Caps{Local: t.local} }
 
 // Stats returns the counters; it is called under the same lock as Poll.
 func (t *Transport) Stats() runtime.Stats { return t.stats }

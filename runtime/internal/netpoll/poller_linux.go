@@ -16,6 +16,7 @@ type Poller struct {
 	waker
 	epfd   int
 	wakefd int
+	places int32 // GOMAXPROCS
 	closed atomic.Bool
 	inside sync.RWMutex // held for reading inside Wait, so that Close can wait for that
 }
@@ -31,7 +32,7 @@ func New() (*Poller, error) {
 		unix.Close(epfd)
 		return nil, fmt.Errorf("netpoll: create event descriptor: %w", err)
 	}
-	p := &Poller{epfd: epfd, wakefd: wakefd}
+	p := &Poller{epfd: epfd, wakefd: wakefd, places: places()}
 	if err := p.Add(wakefd, wakeToken, true, false); err != nil {
 		p.closeFiles()
 		return nil, err
@@ -72,7 +73,7 @@ func (p *Poller) control(op, fd int, token int32, read, write bool) error {
 // Poll fills dst with what is ready now, at most MaxBatch events, and returns
 // their number. It does not take a wake-up.
 func (p *Poller) Poll(dst []Event) (int, error) {
-	n, _, err := p.collect(dst, 0)
+	n, _, err := p.look(dst, 0)
 	return n, err
 }
 
@@ -88,7 +89,10 @@ func (p *Poller) Wait(dst []Event, d time.Duration) (int, error) {
 	if !p.enter() {
 		return p.Poll(dst)
 	}
-	n, woken, err := p.collect(dst, millis(d))
+	n, woken, err := p.nap(dst, d)
+	if n == 0 && !woken && err == nil {
+		n, woken, err = p.collect(dst, millis(d))
+	}
 	if woken {
 		p.drain()
 	}
@@ -112,7 +116,13 @@ func (p *Poller) collect(dst []Event, msec int) (n int, woken bool, err error) {
 		}
 		return 0, false, fmt.Errorf("netpoll: wait: %w", err)
 	}
-	for i := range raw[:got] {
+	n, woken = sort(dst, raw[:got])
+	return n, woken, nil
+}
+
+// sort takes the wake-up out of what the system has reported.
+func sort(dst []Event, raw []unix.EpollEvent) (n int, woken bool) {
+	for i := range raw {
 		if raw[i].Fd == wakeToken {
 			woken = true
 			continue
@@ -120,7 +130,7 @@ func (p *Poller) collect(dst []Event, msec int) (n int, woken bool, err error) {
 		dst[n] = event(&raw[i])
 		n++
 	}
-	return n, woken, nil
+	return n, woken
 }
 
 func event(raw *unix.EpollEvent) Event {

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package yield
+
+import goruntime "runtime"
+
+func process() { goruntime.Gosched() }
