@@ -24,7 +24,7 @@ type Config struct {
 	Transport Transport // connected to all ranks; the communicator closes it
 
 	Bcast   Algorithm // default: mcast-chain over multicast; without, binomial below 64 KiB and chain from there on
-	Barrier Algorithm // default: barrier/dissemination
+	Barrier Algorithm // default: barrier/hsb, which has the fewest messages
 	Anycast Algorithm // default: anycast/skip-ring
 
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
@@ -66,7 +66,7 @@ func (cfg *Config) fill() error {
 			return fmt.Errorf("%w: Config.%s is negative: %d", ErrInput, name, v)
 		}
 	}
-	orElse(&cfg.Barrier.Name, "barrier/dissemination")
+	orElse(&cfg.Barrier.Name, "barrier/hsb")
 	orElse(&cfg.Anycast.Name, "anycast/skip-ring")
 	orElse(&cfg.Repair, 20*time.Millisecond)
 	orElse(&cfg.Stall, 250*time.Millisecond)

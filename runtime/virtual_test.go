@@ -222,7 +222,8 @@ func TestUnreachableRankIsLostAfterAWhile(t *testing.T) {
 		}
 		return tr
 	}
-	virtual(t, 2, mem.Options{}, runtime.Config{}, unreachable, func(comms []*runtime.Comm) {
+	cfg := runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/dissemination"}} // rank 0 sends first
+	virtual(t, 2, mem.Options{}, cfg, unreachable, func(comms []*runtime.Comm) {
 		start := time.Now()
 		err := comms[0].Barrier(context.Background())
 		require.ErrorIs(t, err, runtime.ErrPeerLost)

@@ -24,7 +24,7 @@ barrier after barrier. Each counts itself in, in memory that all share, before i
 barrier, and looks at all counters when it has left it; the exit code is 1 if it was let go
 before all had entered.
 
-Default algorithm: barrier/dissemination.
+Default algorithm: barrier/hsb.
 
 Example: schedgen run barrier -p 8 --algorithm barrier/hsb --fan-in 3 --fan-out 3`
 }
@@ -34,7 +34,7 @@ const defaultBarriers = 1000
 // Run goes through barriers.
 func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
 	if c.Algorithm == "" {
-		c.Algorithm = "barrier/dissemination"
+		c.Algorithm = "barrier/hsb"
 	}
 	s := &session{flags: &c.runFlags, std: std}
 	if s.job, err = c.common("barrier"); err != nil {
