@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// built is what is run: our command and, for each peer that is there, its
+// launcher (else empty) and its micro-benchmark.
+type built struct {
+	dir                      string
+	schedgen                 string
+	openMPI, microOpenMPI    string
+	mpich, microMPICH, yield string
+}
+
+// packages are the peers, and what compiles our programs for them.
+var packages = []string{"gcc", "libc6-dev", "openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev"}
+
+// install installs the peers from the distribution.
+func install(ctx context.Context, stderr io.Writer) error {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return fmt.Errorf("--install knows apt-get only; install %s yourself: %w", strings.Join(packages, " "), err)
+	}
+	if err := execute(ctx, stderr, "apt-get", "update", "-q"); err != nil {
+		return err
+	}
+	return execute(ctx, stderr, "apt-get", append([]string{"install", "-y", "-q", "--no-install-recommends"}, packages...)...)
+}
+
+func execute(ctx context.Context, output io.Writer, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+	}
+	return nil
+}
+
+// build compiles our command, and our micro-benchmark for each peer that is
+// installed. A peer that is not is left out.
+func build(ctx context.Context, stderr io.Writer) (_ *built, err error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := new(built)
+	if b.dir, err = os.MkdirTemp("", "schedgen-compare-"); err != nil {
+		return nil, fmt.Errorf("build: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			b.remove()
+		}
+	}()
+	b.schedgen = filepath.Join(b.dir, "schedgen")
+	if err := execute(ctx, stderr, "go", "build", "-C", root, "-o", b.schedgen, "./cmd/schedgen"); err != nil {
+		return nil, err
+	}
+	return b, b.peers(ctx, filepath.Join(root, "bench", "mpi"), stderr)
+}
+
+func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end
+
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMOD: %w", err)
+	}
+	mod := strings.TrimSpace(string(out))
+	if filepath.Base(mod) != "go.mod" {
+		return "", errors.New("run this within the module: go run ./bench/compare")
+	}
+	return filepath.Dir(mod), nil
+}
+
+// peers compiles what the peers run.
+func (b *built) peers(ctx context.Context, source string, stderr io.Writer) error {
+	micro := filepath.Join(source, "micro.c")
+	for _, p := range []struct {
+		name          string
+		launcher, exe *string
+	}{{"openmpi", &b.openMPI, &b.microOpenMPI}, {"mpich", &b.mpich, &b.microMPICH}} {
+		compiler, err := exec.LookPath("mpicc." + p.name)
+		launcher, err2 := exec.LookPath("mpirun." + p.name)
+		if err := errors.Join(err, err2); err != nil {
+			fmt.Fprintf(stderr, "without %s (--install installs it): %v\n", p.name, err)
+			continue
+		}
+		*p.launcher, *p.exe = launcher, filepath.Join(b.dir, "micro."+p.name)
+		// The compiler takes MPI_STATUSES_IGNORE for an array that is too short.
+		if err := execute(ctx, stderr, compiler, "-std=c11", "-O2", "-Wno-stringop-overflow", "-o", *p.exe, micro); err != nil {
+			return err
+		}
+	}
+	if b.mpich == "" {
+		return nil
+	}
+	b.yield = filepath.Join(b.dir, "yield.so")
+	return execute(ctx, stderr, "mpicc.mpich", "-O2", "-shared", "-fPIC", "-o", b.yield, filepath.Join(source, "yield.c"), "-ldl")
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The sides of a comparison.
+const (
+	ours = "ours"
+	peer = "peer"
+	raw  = "limit" // what the system gives, without any library
+)
+
+// contender is one way to do the operation of a cell.
+type contender struct {
+	side  string
+	name  string
+	args  []string // program and arguments, but for iterations
+	env   []string // beside the process's own
+	tail  func(iterations int, limit time.Duration) []string
+	parse func(line string) (timing, bool)
+}
+
+// command returns the arguments of one measurement.
+func (c *contender) command(iterations int, limit time.Duration) []string {
+	return append(slices.Clone(c.args), c.tail(iterations, limit)...)
+}
+
+// contenders returns all that are measured in a cell: algorithms of ours, and
+// the peers that are installed.
+func (b *built) contenders(c cell) []contender {
+	out := b.ourContenders(c)
+	if b.openMPI != "" {
+		out = append(out, b.openMPIs(c)...)
+	}
+	if b.mpich != "" {
+		out = append(out, b.mpichs(c)...)
+	}
+	return out
+}
+
+// choice is one of our algorithms with flags.
+type choice struct {
+	algorithm string
+	flags     []string
+}
+
+// barriers are the algorithms as they are, and with trees and steps of two,
+// since the defaults are flat up to 16 ranks.
+var barriers = []choice{
+	{"barrier/hsb", nil}, {"barrier/exchange", nil}, {"barrier/dissemination", nil},
+	{"barrier/hsb", []string{"--fan-in", "2", "--fan-out", "2"}},
+	{"barrier/exchange", []string{"--degree", "2"}},
+	{"barrier/dissemination", []string{"--degree", "2"}},
+}
+
+var broadcasts = []choice{
+	{"bcast/linear", nil}, {"bcast/binomial", nil}, {"bcast/chain", nil}, {"bcast/symmetric", nil},
+	{"bcast/mcast-chain", nil}, {"bcast/mcast-acktree", nil},
+}
+
+func (b *built) ourContenders(c cell) []contender {
+	choices, transports := broadcasts, []string{"tcp", "mcast"}
+	if c.op == opBarrier {
+		choices, transports = barriers, []string{"tcp"}
+	}
+	if c.wire == wireShm {
+		transports = []string{"shm"}
+	}
+	var out []contender
+	for _, transport := range transports {
+		for _, choice := range choices {
+			if transport == "tcp" && strings.HasPrefix(choice.algorithm, "bcast/mcast-") || b.same(c, choice) {
+				continue
+			}
+			out = append(out, b.our(c, transport, choice))
+		}
+	}
+	return out
+}
+
+// same reports whether flags change nothing: everything is flat with two
+// ranks.
+func (b *built) same(c cell, choice choice) bool { return c.ranks == 2 && len(choice.flags) > 0 }
+
+func (b *built) our(c cell, transport string, choice choice) contender {
+	args := []string{b.schedgen, "bench", c.op, "-p", strconv.Itoa(c.ranks), "--transport", transport, "--algorithm", choice.algorithm, "--json"}
+	if c.op != opBarrier {
+		args = append(args, "--size", strconv.Itoa(c.bytes)+"B")
+	}
+	name := transport + " " + choice.algorithm
+	if len(choice.flags) > 0 {
+		name += " " + strings.ReplaceAll(strings.Join(choice.flags, " "), "--", "")
+	}
+	return contender{
+		side: ours, name: name, args: append(args, choice.flags...), parse: parseOurs,
+		tail: func(n int, limit time.Duration) []string {
+			return []string{"--iterations", strconv.Itoa(n), "--timeout", limit.String()}
+		},
+	}
+}
+
+// pipelineFrom is the size from which Open MPI's pipeline, in segments of
+// 16 KiB, differs from a chain.
+const pipelineFrom = 32 << 10
+
+func (b *built) openMPIs(c cell) []contender {
+	args := []string{b.openMPI, "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1"}
+	if c.wire == wireTCP {
+		args = append(args, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo")
+	} else {
+		args = append(args, "--mca", "btl", "vader,self")
+	}
+	plain := b.mpi("openmpi", c, args, b.microOpenMPI)
+	plain.env = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
+	if c.bytes < pipelineFrom {
+		return []contender{plain}
+	}
+	chosen := append(slices.Clone(args), "--mca", "coll_tuned_use_dynamic_rules", "1",
+		"--mca", "coll_tuned_bcast_algorithm", "3", "--mca", "coll_tuned_bcast_algorithm_segmentsize", "16384")
+	pipeline := b.mpi("openmpi pipeline", c, chosen, b.microOpenMPI)
+	pipeline.env = plain.env
+	return []contender{plain, pipeline}
+}
+
+// mpichs is MPICH as it is where every rank has a core, and always with the
+// shim that yields.
+func (b *built) mpichs(c cell) []contender {
+	var env []string
+	if c.wire == wireTCP {
+		env = []string{"UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo", "MPIR_CVAR_NOLOCAL=1"}
+	}
+	var out []contender
+	if c.ranks <= goruntime.NumCPU() {
+		out = append(out, b.mpi("mpich", c, []string{b.mpich}, b.microMPICH))
+	}
+	out = append(out, b.mpi("mpich yield", c, []string{b.mpich, "-genv", "LD_PRELOAD", b.yield}, b.microMPICH))
+	for i := range out {
+		out[i].env = env
+	}
+	return out
+}
+
+func (b *built) mpi(name string, c cell, launch []string, micro string) contender {
+	return contender{
+		side: peer, name: name, parse: parsePeer,
+		args: append(slices.Clone(launch), "-np", strconv.Itoa(c.ranks), micro, c.op, strconv.Itoa(c.bytes)),
+		tail: func(n int, limit time.Duration) []string {
+			return []string{strconv.Itoa(n), strconv.Itoa(warmups(n)), fmt.Sprintf("%.0f", limit.Seconds())}
+		},
+	}
+}

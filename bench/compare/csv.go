@@ -1,0 +1,145 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// columns of the CSV. Times are in microseconds, over iterations, of the
+// maximum over ranks; mean_us, median_us and p99_us are medians over runs, and
+// the last three columns hold those of every run.
+var columns = []string{
+	"wire", "op", "ranks", "bytes", "side", "contender", "status", "iterations", "runs",
+	"mean_us", "min_mean_us", "max_mean_us", "median_us", "p99_us", "means_us", "medians_us", "p99s_us",
+}
+
+func (r *results) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(columns); err != nil {
+		return err
+	}
+	for i := range r.rows {
+		if err := out.Write(r.rows[i].record()); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func (r *row) record() []string {
+	least, most := math.NaN(), math.NaN()
+	if len(r.runs) > 0 {
+		least, most = slices.Min(r.means()), slices.Max(r.means())
+	}
+	return []string{
+		r.wire, r.op, strconv.Itoa(r.ranks), strconv.Itoa(r.bytes), r.side, r.contender, r.status,
+		strconv.Itoa(r.iterations), strconv.Itoa(len(r.runs)),
+		micro(r.mean()), micro(least), micro(most), micro(r.middle()), micro(median(r.p99s())),
+		micros(r.means()), micros(r.medians()), micros(r.p99s()),
+	}
+}
+
+func micro(x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'f', 3, 64)
+}
+
+func micros(values []float64) string {
+	var out []string
+	for _, x := range values {
+		out = append(out, micro(x))
+	}
+	return strings.Join(out, ";")
+}
+
+// readCSV reads what writeCSV has written.
+func readCSV(name string) (*results, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	r, err := parseCSV(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+func parseCSV(in io.Reader) (*results, error) {
+	reader := csv.NewReader(in)
+	reader.FieldsPerRecord = len(columns)
+	head, err := reader.Read()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(head, columns) {
+		return nil, errors.New("line 1: these are not the columns of a comparison")
+	}
+	r := new(results)
+	for {
+		record, err := reader.Read()
+		if err == io.EOF {
+			return r, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		row, err := parseRow(record)
+		if err != nil {
+			line, _ := reader.FieldPos(0)
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		r.rows = append(r.rows, row)
+	}
+}
+
+func parseRow(f []string) (row, error) {
+	r := row{cell: cell{wire: f[0], op: f[1]}, side: f[4], contender: f[5], status: f[6]}
+	var errs [6]error
+	r.ranks, errs[0] = strconv.Atoi(f[2])
+	r.bytes, errs[1] = strconv.Atoi(f[3])
+	r.iterations, errs[2] = strconv.Atoi(f[7])
+	var lists [3][]float64
+	for i := range lists {
+		lists[i], errs[3+i] = parseMicros(f[14+i])
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return r, err
+	}
+	if len(lists[0]) != len(lists[1]) || len(lists[0]) != len(lists[2]) {
+		return r, errors.New("the runs differ in number")
+	}
+	for i := range lists[0] {
+		r.runs = append(r.runs, timing{lists[0][i], lists[1][i], lists[2][i]})
+	}
+	return r, nil
+}
+
+func parseMicros(text string) ([]float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var out []float64
+	for part := range strings.SplitSeq(text, ";") {
+		x, err := strconv.ParseFloat(part, 64)
+		if err == nil && !(x > 0 && x < math.MaxFloat64) {
+			err = fmt.Errorf("%q is no time", part)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}

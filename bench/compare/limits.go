@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// The raw limits are what the system gives without any library, between
+// processes, in Go: sockets that block in Go's poller.
+
+// childVerb is the hidden first argument of this program's children.
+const childVerb = "limit-child"
+
+// limit is one of them.
+type limit struct {
+	name    string
+	bytes   int
+	ranks   int
+	repeats int
+	measure func(context.Context, *limit) ([]float64, error) // microseconds
+}
+
+func limits(quick bool) []limit {
+	out := []limit{
+		{"TCP, 1 byte there and back", 1, 2, 2000, exchangeTCP},
+		{"TCP, 16 MiB there and 1 byte back", 16 << 20, 2, 20, exchangeTCP},
+	}
+	for _, p := range []int{2, 8, 32} {
+		if !quick || p < 32 {
+			out = append(out, limit{fmt.Sprintf("multicast of 2 B until the last of %d has it", p-1), 2, p, 500, multicast})
+		}
+	}
+	return out
+}
+
+// limitTime bounds the measurement of one limit.
+const limitTime = 20 * time.Second
+
+func measureLimits(ctx context.Context, o *options, stderr io.Writer) []row {
+	var rows []row
+	for _, l := range limits(o.quick) {
+		r := row{cell: cell{wire: wireTCP, op: "limit", ranks: l.ranks, bytes: l.bytes}, side: raw, contender: l.name, iterations: l.repeats}
+		for range o.rounds {
+			if ctx.Err() != nil {
+				return rows
+			}
+			times, err := once(ctx, &l)
+			if err != nil {
+				r.note(err)
+				break
+			}
+			r.runs = append(r.runs, summarize(times))
+		}
+		fmt.Fprintf(stderr, "%s: %s µs %s\n", l.name, digits(r.mean()), r.status)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func once(ctx context.Context, l *limit) ([]float64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limitTime, fmt.Errorf("not finished after %v", limitTime))
+	defer cancel()
+	times, err := l.measure(ctx, l)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return times, err
+}
+
+func summarize(times []float64) timing {
+	sorted := slices.Sorted(slices.Values(times))
+	sum := 0.0
+	for _, t := range sorted {
+		sum += t
+	}
+	return timing{sum / float64(len(sorted)), sorted[(len(sorted)-1)/2], sorted[(len(sorted)-1)*99/100]}
+}
+
+// child is this program again, as another rank.
+type child struct {
+	cmd *exec.Cmd
+	out io.ReadCloser
+}
+
+func startChild(ctx context.Context, args ...string) (*child, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: exec.CommandContext(ctx, exe, append([]string{childVerb}, args...)...)}
+	c.cmd.Stderr = os.Stderr
+	if c.out, err = c.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return c, c.cmd.Start()
+}
+
+// end ends it; what it has measured has been told.
+func (c *child) end() error {
+	_ = c.cmd.Process.Kill() // it may have ended
+	var exit *exec.ExitError
+	if err := c.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	return nil
+}
+
+func limitChild(args []string, stdout io.Writer) error {
+	if len(args) == 3 {
+		n, err := strconv.Atoi(args[2])
+		switch {
+		case err != nil || n < 1:
+			return fmt.Errorf("%q is no number of bytes", args[2])
+		case args[0] == "tcp":
+			return serveTCP(args[1], n)
+		case args[0] == "multicast":
+			return receiveMulticast(args[1], n, stdout)
+		}
+	}
+	return errors.New("this verb is for compare's own use")
+}
+
+// exchangeTCP sends the bytes and waits for one back, over again.
+func exchangeTCP(ctx context.Context, l *limit) (_ []float64, err error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
+	c, err := startChild(ctx, "tcp", listener.Addr().String(), strconv.Itoa(l.bytes))
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	defer func() { err = errors.Join(err, c.end()) }()
+	conn, err := listener.Accept()
+	if err := errors.Join(err, listener.Close()); err != nil {
+		return nil, err
+	}
+	defer conn.Close() // what counts has come through it
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	return exchange(conn, l)
+}
+
+func exchange(conn net.Conn, l *limit) ([]float64, error) {
+	buf, times := make([]byte, l.bytes), []float64(nil)
+	for i := -l.repeats / 10; i < l.repeats; i++ {
+		start := time.Now()
+		if _, err := conn.Write(buf); err != nil {
+			return nil, err
+		}
+		if _, err := io.ReadFull(conn, buf[:1]); err != nil {
+			return nil, err
+		}
+		if i >= 0 {
+			times = append(times, float64(time.Since(start))/1e3)
+		}
+	}
+	return times, nil
+}
+
+func serveTCP(address string, bytes int) error {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // the parent has ended it
+	buf := make([]byte, bytes)
+	for {
+		if _, err := io.ReadFull(conn, buf); err != nil {
+			return nil // the parent has all it wants
+		}
+		if _, err := conn.Write(buf[:1]); err != nil {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Command compare measures schedgen beside Open MPI and MPICH: the same
+// operation, size, number of ranks and definition of a time, in one run, one
+// after the other and over again.
+//
+//	go run ./bench/compare --install               install the peers first (Debian, Ubuntu)
+//	go run ./bench/compare --quick                 a few minutes
+//	go run ./bench/compare --wire tcp --op barrier,bcast_ack -p 8 --size 2,65536
+//	go run ./bench/compare --quick --against bench/results/quick.csv
+//
+// It writes NAME.csv, NAME.md and NAME.svg to bench/results, or to --output.
+// The exit code is 1 only with --against, if a ratio got worse by more than
+// noise; 2 if nothing could be measured.
+//
+// There is no plotting library: the one picture is a hundred lines, and a
+// library's fonts and formats would be dependencies of the whole module.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == childVerb {
+		if err := limitChild(os.Args[2:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "compare: child:", err)
+			os.Exit(2)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the whole command; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := compare(ctx, args, stdout, stderr)
+	var worse *worseError
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &worse):
+		fmt.Fprintln(stderr, "compare:", err)
+		return 1
+	}
+	fmt.Fprintln(stderr, "compare:", err)
+	return 2
+}
+
+func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parseOptions(args, stderr)
+	if err != nil {
+		return err
+	}
+	var stored *results
+	if o.against != "" {
+		if stored, err = readCSV(o.against); err != nil {
+			return err
+		}
+	}
+	measured, err := obtain(ctx, o, stderr)
+	if err != nil {
+		return err
+	}
+	if err := writeAll(o, measured, stdout); err != nil {
+		return err
+	}
+	if stored == nil {
+		return nil
+	}
+	return against(stdout, stored, measured)
+}
+
+// obtain measures, or reads what has been measured.
+func obtain(ctx context.Context, o *options, stderr io.Writer) (*results, error) {
+	if o.measured != "" {
+		return readCSV(o.measured)
+	}
+	if o.install {
+		if err := install(ctx, stderr); err != nil {
+			return nil, err
+		}
+	}
+	b, err := build(ctx, stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer b.remove()
+	r := &results{about: b.about(ctx, o)}
+	if err := measureCells(ctx, o, b, r, stderr); err != nil {
+		return nil, err
+	}
+	if o.limits {
+		r.rows = append(r.rows, measureLimits(ctx, o, stderr)...)
+	}
+	return r, ctx.Err()
+}

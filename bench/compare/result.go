@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// results are all rows, with what they are about.
+type results struct {
+	about []string // lines for people
+	rows  []row
+}
+
+// row is a contender in a cell.
+type row struct {
+	cell
+	side       string
+	contender  string
+	iterations int    // of each run
+	status     string // empty: good
+	runs       []timing
+}
+
+func (r *row) note(err error) { r.status = strings.Join(strings.Fields(err.Error()), " ") }
+
+// mean is the median over runs of the mean over iterations, in microseconds;
+// NaN without a run.
+func (r *row) mean() float64 { return median(r.means()) }
+
+// middle is the median over runs of the median over iterations.
+func (r *row) middle() float64 { return median(r.medians()) }
+
+func (r *row) means() []float64   { return pick(r.runs, func(t timing) float64 { return t.mean }) }
+func (r *row) medians() []float64 { return pick(r.runs, func(t timing) float64 { return t.median }) }
+func (r *row) p99s() []float64    { return pick(r.runs, func(t timing) float64 { return t.p99 }) }
+
+func pick(runs []timing, of func(timing) float64) []float64 {
+	var out []float64
+	for _, t := range runs {
+		out = append(out, of(t))
+	}
+	return out
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	half := len(sorted) / 2
+	return (sorted[half] + sorted[len(sorted)-1-half]) / 2
+}
+
+func compareFloats(a, b float64) int { return cmp.Compare(a, b) }
+
+// verdict is the comparison in a cell: our best against the best peer, by
+// their means.
+type verdict struct {
+	cell
+	ours, peer *row    // nil: nobody
+	ratio      float64 // of the means; NaN if one is missing
+	lo, hi     float64 // of the ratios of the means, round by round
+	medians    float64 // ratio of the medians over iterations
+}
+
+// judge compares within one cell.
+func judge(c cell, rows []row) verdict {
+	v := verdict{cell: c, ratio: math.NaN(), lo: math.NaN(), hi: math.NaN(), medians: math.NaN()}
+	v.ours, v.peer = best(rows, ours), best(rows, peer)
+	if v.ours == nil || v.peer == nil {
+		return v
+	}
+	v.ratio = v.ours.mean() / v.peer.mean()
+	v.medians = v.ours.middle() / v.peer.middle()
+	var each []float64
+	for i := range min(len(v.ours.runs), len(v.peer.runs)) {
+		each = append(each, v.ours.runs[i].mean/v.peer.runs[i].mean)
+	}
+	v.lo, v.hi = slices.Min(each), slices.Max(each)
+	return v
+}
+
+// best returns the row of a side with the smallest mean, among those with the
+// most runs: one run less is one chance less to be slow.
+func best(rows []row, side string) *row {
+	var out *row
+	for i := range rows {
+		r := &rows[i]
+		if r.side != side || len(r.runs) == 0 {
+			continue
+		}
+		if out == nil || len(r.runs) > len(out.runs) || len(r.runs) == len(out.runs) && r.mean() < out.mean() {
+			out = r
+		}
+	}
+	return out
+}
+
+// verdicts judges all cells, in the order of their rows.
+func (r *results) verdicts() []verdict {
+	byCell := map[cell][]row{}
+	var order []cell
+	for _, row := range r.rows {
+		if row.side == raw {
+			continue
+		}
+		if byCell[row.cell] == nil {
+			order = append(order, row.cell)
+		}
+		byCell[row.cell] = append(byCell[row.cell], row)
+	}
+	var out []verdict
+	for _, c := range order {
+		out = append(out, judge(c, byCell[c]))
+	}
+	return out
+}
+
+// summary is a cell's outcome in a line.
+func summary(c cell, rows []row) string {
+	v := judge(c, rows)
+	switch {
+	case v.ours == nil && v.peer == nil:
+		return "nobody: " + firstStatus(rows, ours)
+	case v.ours == nil:
+		return "ours: " + firstStatus(rows, ours)
+	case v.peer == nil:
+		return fmt.Sprintf("ours %s µs (%s), no peer", digits(v.ours.mean()), v.ours.contender)
+	}
+	return fmt.Sprintf("ours %s µs (%s), peer %s µs (%s), ratio %.2f",
+		digits(v.ours.mean()), v.ours.contender, digits(v.peer.mean()), v.peer.contender, v.ratio)
+}
+
+func firstStatus(rows []row, side string) string {
+	for i := range rows {
+		if rows[i].side == side && rows[i].status != "" {
+			return rows[i].status
+		}
+	}
+	return "nothing was tried"
+}
+
+// digits prints three of them.
+func digits(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}

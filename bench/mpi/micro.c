@@ -1,0 +1,166 @@
+/*
+ * One collective operation of an MPI library, timed the way "schedgen bench"
+ * times ours:
+ *
+ *     micro OPERATION BYTES ITERATIONS WARMUPS LIMIT
+ *
+ * Before every operation all ranks meet at a barrier that is not timed. Each
+ * rank keeps the time from its call to its return in an array; the longest
+ * time of a rank is that iteration's. For bcast_ack every other rank replies
+ * with one byte once it has the message, and the time is that of the root,
+ * until it has all replies.
+ *
+ * Rank 0 prints one line: "micro MEAN MEDIAN P99", in microseconds. After LIMIT
+ * seconds every rank ends itself, whatever its launcher does.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOT = 0, REPLY = 7 };
+enum operation { BARRIER, BCAST, BCAST_ACK, BCAST_BARRIER };
+static const char *const names[] = {"barrier", "bcast", "bcast_ack", "bcast_barrier"};
+
+static int rank, ranks;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "micro: rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void *allocate(size_t n)
+{
+    void *p = calloc(n ? n : 1, 1);
+    if (!p)
+        fail("no memory");
+    return p;
+}
+
+static enum operation parse_operation(const char *name)
+{
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (!strcmp(name, names[i]))
+            return (enum operation)i;
+    fail("no such operation");
+    return BARRIER;
+}
+
+/* The root posts its receives before it is timed: that is in a peer's favour. */
+static void post_replies(char *replies, MPI_Request *requests)
+{
+    for (int r = 1; r < ranks; r++)
+        MPI_Irecv(&replies[r], 1, MPI_CHAR, r, REPLY, MPI_COMM_WORLD, &requests[r - 1]);
+}
+
+static void reply(MPI_Request *requests)
+{
+    char yes = 1;
+    if (rank == ROOT)
+        MPI_Waitall(ranks - 1, requests, MPI_STATUSES_IGNORE);
+    else
+        MPI_Send(&yes, 1, MPI_CHAR, ROOT, REPLY, MPI_COMM_WORLD);
+}
+
+static void operate(enum operation op, char *buf, int bytes, MPI_Request *requests)
+{
+    if (op == BARRIER) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Bcast(buf, bytes, MPI_CHAR, ROOT, MPI_COMM_WORLD);
+    if (op == BCAST_ACK)
+        reply(requests);
+    else if (op == BCAST_BARRIER)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Marks make a message unlike the one before, at both ends. */
+static void mark(char *buf, int bytes, int iteration)
+{
+    if (bytes > 0)
+        buf[0] = buf[bytes - 1] = (char)iteration;
+}
+
+static void check_mark(const char *buf, int bytes, int iteration)
+{
+    if (bytes > 0 && (buf[0] != (char)iteration || buf[bytes - 1] != (char)iteration))
+        fail("the message is not that of this iteration");
+}
+
+static void measure(enum operation op, int bytes, int iterations, int warmups, double *times)
+{
+    char *buf = allocate((size_t)bytes), *replies = allocate((size_t)ranks);
+    MPI_Request *requests = allocate((size_t)ranks * sizeof *requests);
+    for (int i = -warmups; i < iterations; i++) {
+        if (rank == ROOT) {
+            mark(buf, bytes, i);
+            if (op == BCAST_ACK)
+                post_replies(replies, requests);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = MPI_Wtime();
+        operate(op, buf, bytes, requests);
+        double end = MPI_Wtime();
+        check_mark(buf, bytes, i);
+        if (i >= 0 && (op != BCAST_ACK || rank == ROOT))
+            times[i] = end - start;
+    }
+    free(requests);
+    free(replies);
+    free(buf);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print(double *longest, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += longest[i];
+    qsort(longest, (size_t)n, sizeof *longest, ascending);
+    printf("micro %.3f %.3f %.3f\n", 1e6 * sum / n, 1e6 * longest[(n - 1) / 2], 1e6 * longest[(n - 1) * 99L / 100]);
+    fflush(stdout);
+}
+
+/* Some versions of UCX hang in MPI_Finalize over TCP now and then: leave
+ * without it where the launcher allows that. */
+static void leave(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+#ifdef OPEN_MPI
+    MPI_Finalize();
+#else
+    fflush(NULL);
+    _exit(0);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 6)
+        fail("usage: micro OPERATION BYTES ITERATIONS WARMUPS LIMIT");
+    enum operation op = parse_operation(argv[1]);
+    int bytes = atoi(argv[2]), iterations = atoi(argv[3]), warmups = atoi(argv[4]), limit = atoi(argv[5]);
+    if (bytes < 0 || iterations < 1 || warmups < 0 || limit < 1)
+        fail("a number is out of range");
+    alarm((unsigned)limit);
+    double *times = allocate((size_t)iterations * sizeof *times);
+    double *longest = allocate((size_t)iterations * sizeof *longest);
+    measure(op, bytes, iterations, warmups, times);
+    MPI_Reduce(times, longest, iterations, MPI_DOUBLE, MPI_MAX, ROOT, MPI_COMM_WORLD);
+    if (rank == ROOT)
+        print(longest, iterations);
+    leave();
+    return 0;
+}
