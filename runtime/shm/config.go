@@ -1,0 +1,91 @@
+// Package shm is the transport between the processes of one host, over memory
+// that they share. A put is one copy into a ring at the receiver and one copy
+// out of it, straight to where it belongs; a multicast is copied in once and
+// read by all from there. Nothing but parking and waking enters the system.
+//
+// It works on Linux; elsewhere [Join] says that it does not.
+//
+// # What is shared
+//
+// The segment has an area for each rank (layout.go). In it are
+//
+//   - the rank's state and process, which the others watch;
+//   - its bell: a bit for each peer that has something for it, and the word it
+//     parks on, together in one cache line;
+//   - two rings for each peer that sends to it, one a lane: of cells, which are
+//     cache lines that hold a frame's header and a short body, and of bytes;
+//   - what it multicasts: a ring of cells and bytes, and the others' places
+//     in it.
+//
+// So flags live at the rank that waits for them, each on a cache line of its
+// own, and a signal is one line written there (Bierbaum, Wassen, Lankes,
+// Bemmerl: SCI Collectives, sections 4.1 and 4.2).
+//
+// # Memory ordering
+//
+// Shared words are read and written by package sync/atomic only, whose
+// operations are sequentially consistent, also between processes. All else in
+// the segment (bodies, headers) is written before an atomic store that says so
+// and read after the load that has seen it. Where two ranks each write one word
+// and then read the other's (ring the bell, then see who is parked; park, then
+// look at the bell), sequential consistency makes at least one of them see the
+// other.
+//
+// # Trust
+//
+// No position is taken from the segment: each side counts its own. Lengths and
+// kinds are copied out once and checked. A peer, or anything else, that writes
+// nonsense makes the communicator fail, not the process. Only who runs under
+// the same user can map the segment.
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+)
+
+// Config says how a rank finds the others.
+type Config struct {
+	Rank, Size int
+
+	// File is a segment made by [Create] for Size ranks, such as a parent
+	// process hands down to its children. Join does not close it.
+	File *os.File
+	// Name, where there is no File, is what the ranks of one communicator
+	// have in common on this host and others have not. Rank 0 makes a file of
+	// that name, which is gone as soon as all ranks have come.
+	Name string
+	// Dir is where that file is made; empty means /dev/shm.
+	Dir string
+}
+
+// MaxSize is the largest number of ranks.
+const MaxSize = 256
+
+// MaxBody is the largest body, in bytes, that a frame can carry.
+const MaxBody = math.MaxInt32
+
+const maxName = 200
+
+// fill checks c and puts the defaults in.
+func (c *Config) fill() error {
+	switch {
+	case c.Size < 1 || c.Size > MaxSize:
+		return fmt.Errorf("size %d is not in 1 … %d", c.Size, MaxSize)
+	case c.Rank < 0 || c.Rank >= c.Size:
+		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
+	case c.File != nil && (c.Name != "" || c.Dir != ""):
+		return errors.New("a file and a name: only one can be")
+	case c.File == nil && c.Name == "":
+		return errors.New("neither a file nor a name")
+	case strings.ContainsAny(c.Name, "/\x00") || len(c.Name) > maxName:
+		return fmt.Errorf("name %q: at most %d bytes without a slash", c.Name, maxName)
+	}
+	if c.Dir == "" {
+		c.Dir = "/dev/shm"
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+//go:build linux
+
+package shm
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// lineSize is a cache line, in bytes: what ranks share in one they share
+// needlessly.
+const lineSize = 64
+
+// pageSize is the room of the segment's header.
+const pageSize = 4096
+
+// header opens the segment. It does not change once the segment can be found.
+type header struct {
+	magic   uint64
+	version uint32
+	size    uint32
+	bytes   uint64
+	id      [16]byte
+	pid     uint32 // creator
+	_       uint32
+	start   uint64 // when the creator was started, in the system's ticks since boot
+}
+
+const (
+	segmentMagic   = 0x5C4ED6E25348_4D01
+	segmentVersion = 1
+)
+
+// rankLine tells how a rank is.
+type rankLine struct {
+	state uint32
+	pid   uint32
+	start uint64 // of the process, as in header
+	seq   uint64 // last operation, from stateLeft on
+	_     [lineSize - 24]byte
+}
+
+// The states of a rank.
+const (
+	stateAbsent = iota
+	stateClaimed
+	stateJoined
+	stateLeft    // in good order
+	stateCrashed // closed without goodbye
+)
+
+// bellLine is where a rank is rung.
+type bellLine struct {
+	bits   [MaxSize / 64]uint64 // by peer
+	parked uint32               // 1: in the system, waiting on this word
+	_      [lineSize - MaxSize/8 - 4]byte
+}
+
+// laneLine belongs to one lane from one rank to another.
+type laneLine struct {
+	taken   uint64 // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
+	waiting uint32 // sender: ring me when there is room
+	late    uint32 // sender: closed before everything was sent
+	_       [lineSize - 16]byte
+}
+
+// castLine belongs to a rank that multicasts.
+type castLine struct {
+	floor   uint64 // cells below this one are, or will be, overwritten
+	tail    uint64 // cells written
+	waiting uint32 // ring me when a cell has been read
+	_       [lineSize - 20]byte
+}
+
+// placeLine is where a rank stands in another's multicasts: cells read << 1,
+// | 1 while it reads the next one in place.
+type placeLine struct {
+	place uint64
+	_     [lineSize - 8]byte
+}
+
+// cell announces a frame, a piece of its body or a datagram. The stamp is
+// written last: the cell's number, from 1, modulo 2^32.
+type cell struct {
+	stamp uint32
+	content
+}
+
+type content struct {
+	flags  uint8
+	kind   runtime.FrameKind
+	inline uint8 // bytes in short
+	_      uint8
+	seq    [2]uint32 // low, high
+	epoch  uint32
+	slot   ir.Slot
+	arg    uint32
+	print  uint32
+	length uint32 // of the whole body or chunk
+	piece  uint32 // bytes of it in the ring of bytes with this cell
+	short  [shortBody]byte
+}
+
+// shortBody is the longest body, in bytes, that needs no ring of bytes.
+const shortBody = 24
+
+// Everything keeps to its lines.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(cell{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(rankLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(bellLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(laneLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(castLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(placeLine{})-lineSize]
+)
+
+// The flags of a cell.
+const (
+	flagFirst = 1 << iota // of a frame: the header counts
+	flagCut               // the frame under way will not be finished
+)
+
+// lane is the shape of one lane's rings.
+type lane struct{ cells, bytes int } // powers of two
+
+// layout is where everything lies in a segment of size ranks. The segment has
+// at most 64 MiB up to 32 ranks:
+//
+//	ring of bytes of LaneOps      32 MiB/P², 4 … 64 KiB, for each ordered pair
+//	ring of bytes of LaneControl  a quarter of that
+//	rings of cells                64 cells of 64 bytes for each lane, 16 above 64 ranks
+//	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
+type layout struct {
+	size  int
+	lanes [runtime.Lanes]lane
+	cast  lane
+	gram  int // payload bytes of a datagram
+
+	laneAt  [runtime.Lanes]int // in the part of a pair
+	pair    int                // bytes for one sender
+	pairsAt int                // in the area of a rank
+	castAt  int
+	area    int // bytes of a rank
+	total   int
+}
+
+func newLayout(size int) *layout {
+	l := &layout{size: size}
+	ops := clamp(32<<20/(size*size), 4<<10, 64<<10)
+	cells := 64
+	if size > 64 {
+		cells = 16
+	}
+	l.lanes[runtime.LaneOps] = lane{cells, ops}
+	l.lanes[runtime.LaneControl] = lane{cells, ops / 4}
+	l.cast = lane{64, clamp(8<<20/size, 64<<10, 1<<20)}
+	l.gram = min(64<<10, l.cast.bytes/4)
+	for i, n := range l.lanes {
+		l.laneAt[i] = l.pair
+		l.pair += lineSize + n.cells*lineSize + n.bytes
+	}
+	l.pairsAt = 2 * lineSize
+	l.castAt = l.pairsAt + size*l.pair
+	l.area = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
+	l.total = (pageSize + size*l.area + pageSize - 1) &^ (pageSize - 1)
+	return l
+}
+
+// clamp returns the largest power of two that is at most n, within bounds that
+// are powers of two themselves.
+func clamp(n, low, high int) int {
+	return min(max(1<<(bits.Len(uint(max(n, 1)))-1), low), high)
+}
+
+// lines returns how many cache lines n bytes take.
+func lines(n int) uint32 { return uint32((n + lineSize - 1) / lineSize) }
+
+// segment is one mapping of the shared memory.
+type segment struct {
+	*layout
+	mem []byte
+}
+
+// at returns what lies offset bytes into the segment.
+func at[T any](s segment, offset int) *T {
+	return (*T)(unsafe.Pointer(&s.mem[offset : offset+int(unsafe.Sizeof(*new(T)))][0]))
+}
+
+func (s segment) header() *header { return at[header](s, 0) }
+
+func (s segment) rankAt(rank int) int { return pageSize + rank*s.area }
+
+func (s segment) rank(rank int) *rankLine { return at[rankLine](s, s.rankAt(rank)) }
+
+func (s segment) bell(rank int) *bellLine { return at[bellLine](s, s.rankAt(rank)+lineSize) }
+
+// rings are the two rings of a lane or of a rank's multicasts.
+type rings struct {
+	cells []cell
+	bytes []byte
+}
+
+func (s segment) rings(offset int, l lane) rings {
+	bytesAt := offset + l.cells*lineSize
+	return rings{
+		cells: unsafe.Slice(at[cell](s, offset), l.cells),
+		bytes: s.mem[bytesAt : bytesAt+l.bytes : bytesAt+l.bytes],
+	}
+}
+
+func (r *rings) cell(n uint64) *cell { return &r.cells[n&uint64(len(r.cells)-1)] }
+
+// lines returns the length of the ring of bytes.
+func (r *rings) lines() uint32 { return uint32(len(r.bytes) / lineSize) }
+
+// copyIn copies b to line number n.
+func (r *rings) copyIn(n uint32, b []byte) {
+	at := int(n&(r.lines()-1)) * lineSize
+	k := copy(r.bytes[at:], b)
+	copy(r.bytes, b[k:])
+}
+
+// copyOut fills b from line number n on.
+func (r *rings) copyOut(b []byte, n uint32) {
+	at := int(n&(r.lines()-1)) * lineSize
+	k := copy(b, r.bytes[at:])
+	copy(b[k:], r.bytes)
+}
+
+// lane returns one lane from rank from to rank to.
+func (s segment) lane(from, to int, l runtime.Lane) (*laneLine, rings) {
+	offset := s.rankAt(to) + s.pairsAt + from*s.pair + s.laneAt[l]
+	return at[laneLine](s, offset), s.rings(offset+lineSize, s.lanes[l])
+}
+
+// casts returns what rank multicasts.
+func (s segment) casts(rank int) (*castLine, rings) {
+	offset := s.rankAt(rank) + s.castAt
+	return at[castLine](s, offset), s.rings(offset+lineSize+s.size*lineSize, s.cast)
+}
+
+// place returns where rank reader stands in the multicasts of rank.
+func (s segment) place(rank, reader int) *placeLine {
+	return at[placeLine](s, s.rankAt(rank)+s.castAt+lineSize+reader*lineSize)
+}
+
+func (c *cell) stamped() uint32 { return atomic.LoadUint32(&c.stamp) }
+
+// publish makes the cell number n visible, with all that was written before.
+func (c *cell) publish(n uint64) { atomic.StoreUint32(&c.stamp, uint32(n+1)) }

@@ -1,0 +1,173 @@
+//go:build linux
+
+package shm
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// outbound is the sending end of one lane to one rank.
+type outbound struct {
+	line   *laneLine
+	rings  rings
+	cells  uint64 // written
+	lines  uint32 // of bytes, written
+	taken  uint32 // cells and lines of bytes that were read when this rank looked last
+	freed  uint32
+	queue  queue
+	offset int  // bytes of the first queued frame that are written
+	cut    bool // the frame that was begun is to be called off
+}
+
+// Put implements [runtime.Transport]. It writes at once if there is room.
+func (t *Transport) Put(to int, f *runtime.Frame) {
+	if to < 0 || to >= t.size || to == t.rank || f.Lane >= runtime.Lanes || t.closed || t.peers[to].gone {
+		discard(f)
+		return
+	}
+	p := &t.peers[to]
+	if len(f.Body) > MaxBody {
+		discard(f)
+		t.loseLater(p, fmt.Errorf("put %d bytes in a frame, at most %d fit", len(f.Body), MaxBody))
+		return
+	}
+	p.out[f.Lane].queue.push(f)
+	t.flush(p)
+}
+
+// idle reports whether everything is written.
+func (o *outbound) idle() bool { return o.queue.n == 0 && !o.cut }
+
+// flush writes what is queued for p, as far as there is room, and reports
+// whether anything was written.
+func (t *Transport) flush(p *peer) bool {
+	moved := false
+	for lane := range p.out {
+		if o := &p.out[lane]; !o.idle() {
+			moved = t.flushLane(p, o) || moved
+		}
+	}
+	return moved
+}
+
+func (t *Transport) flushLane(p *peer, o *outbound) bool {
+	wrote := false
+	for !o.idle() {
+		n, ok := o.room()
+		if !ok {
+			// Only now look at the line that the receiver writes.
+			if err := o.refresh(); err != nil {
+				t.loseLater(p, err)
+				break
+			}
+			n, ok = o.room()
+		}
+		if !ok {
+			if o.await() {
+				break
+			}
+			continue
+		}
+		wrote = true
+		o.write(n, &t.stats)
+		t.ring(p.rank)
+	}
+	return wrote
+}
+
+// refresh looks how far the receiver has read.
+func (o *outbound) refresh() error {
+	both := atomic.LoadUint64(&o.line.taken)
+	taken, freed := uint32(both>>32), uint32(both)
+	if uint32(o.cells)-taken > uint32(o.cells)-o.taken || o.lines-freed > o.lines-o.freed {
+		return fmt.Errorf("%w: it has read %d cells and %d lines of %d and %d", errBroken, taken, freed, uint32(o.cells), o.lines)
+	}
+	o.taken, o.freed = taken, freed
+	return nil
+}
+
+// room returns how many bytes of the first frame can be written now; ok is
+// false if it is better to wait.
+func (o *outbound) room() (n int, ok bool) {
+	if uint32(o.cells)-o.taken == uint32(len(o.rings.cells)) {
+		return 0, false
+	}
+	if o.cut {
+		return 0, true
+	}
+	rest := len(o.queue.first().Body) - o.offset
+	if o.offset == 0 && rest <= shortBody {
+		return rest, true
+	}
+	piece := min(rest, len(o.rings.bytes)/4)
+	free := int(o.rings.lines()-(o.lines-o.freed)) * lineSize
+	return piece, free >= piece
+}
+
+// await asks the receiver to ring when it has read something. It returns false
+// if it has by now.
+func (o *outbound) await() bool {
+	atomic.StoreUint32(&o.line.waiting, 1)
+	both := atomic.LoadUint64(&o.line.taken)
+	return uint32(both>>32) == o.taken && uint32(both) == o.freed
+}
+
+// write writes n bytes of the first frame, or that it is called off.
+func (o *outbound) write(n int, stats *runtime.Stats) {
+	c := o.rings.cell(o.cells)
+	if o.cut {
+		o.cut = false
+		c.content = content{flags: flagCut}
+		c.publish(o.cells)
+		o.cells++
+		return
+	}
+	f := o.queue.first()
+	c.encode(&f.Header, len(f.Body))
+	c.flags, c.inline, c.piece = 0, 0, 0
+	if o.offset == 0 {
+		c.flags = flagFirst
+	}
+	if len(f.Body) <= shortBody {
+		c.inline = uint8(copy(c.short[:], f.Body))
+	} else {
+		c.piece = uint32(n)
+		o.rings.copyIn(o.lines, f.Body[o.offset:o.offset+n])
+		o.lines += lines(n)
+	}
+	c.publish(o.cells)
+	o.cells++
+	o.offset += n
+	if o.offset == len(f.Body) {
+		stats.PutFrames++
+		stats.PutBytes += uint64(o.offset)
+		o.queue.pop()
+		o.offset = 0
+	}
+}
+
+// abandon forgets what is queued.
+func (o *outbound) abandon() {
+	if o.offset > 0 {
+		o.cut = true
+	}
+	o.offset = 0
+	o.queue.clear()
+}
+
+// Abandon implements [runtime.Transport].
+func (t *Transport) Abandon() {
+	for rank := range t.peers {
+		p := &t.peers[rank]
+		if p.rank == t.rank || p.gone {
+			continue
+		}
+		p.out[runtime.LaneOps].abandon()
+		t.flush(p)
+	}
+	t.mine.abandon()
+	t.blocked.Store(false)
+}

@@ -1,0 +1,167 @@
+//go:build linux
+
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// peer is what this rank has to do with another.
+type peer struct {
+	rank   int
+	pid    uint32
+	start  uint64 // of the process
+	bell   *bellLine
+	line   *rankLine
+	in     [runtime.Lanes]inbound
+	out    [runtime.Lanes]outbound
+	cast   reader
+	failed error // why the peer is lost, which the next Poll tells
+	dead   bool  // its process has ended
+	gone   bool  // it has left or is lost
+}
+
+// How a rank may be lost.
+var (
+	errClosed = errors.New("it closed its end without a goodbye")
+	errDied   = errors.New("its process has ended without a goodbye")
+	errLate   = errors.New("it closed its end before everything was sent")
+)
+
+// loseLater has the next Poll tell that p is lost.
+func (t *Transport) loseLater(p *peer, err error) {
+	if p.failed == nil {
+		p.failed = err
+		t.again(p.rank)
+	}
+}
+
+// lose tells s that p is lost.
+func (t *Transport) lose(p *peer, err error, s runtime.Sink) {
+	if !p.gone {
+		t.forget(p)
+		s.Lost(p.rank, fmt.Errorf("shm: %w", err))
+	}
+}
+
+// forget drops what is queued for p, and what it sends from now on.
+func (t *Transport) forget(p *peer) {
+	p.gone = true
+	for lane := range p.out {
+		p.out[lane].cut = false
+		p.out[lane].offset = 0
+		p.out[lane].queue.clear()
+	}
+}
+
+// end tells s how p has ended, if it has. state is what p's state was before
+// its lanes were read: all that it sent before it ended has been seen.
+func (t *Transport) end(p *peer, state uint32, s runtime.Sink) {
+	switch {
+	case p.gone:
+	case p.failed != nil:
+		t.lose(p, p.failed, s)
+	case state == stateLeft:
+		t.farewell(p, s)
+	case p.dead:
+		t.lose(p, errDied, s)
+	case state != stateJoined:
+		t.lose(p, errClosed, s)
+	}
+}
+
+// farewell tells s that p has left when all it sent has been taken.
+func (t *Transport) farewell(p *peer, s runtime.Sink) {
+	for lane := range p.in {
+		l := &p.in[lane]
+		switch {
+		case l.waits():
+			return // for another Poll
+		case l.open || atomic.LoadUint32(&l.line.late) != 0:
+			t.lose(p, errLate, s)
+			return
+		}
+	}
+	t.forget(p)
+	s.Left(p.rank, atomic.LoadUint64(&p.line.seq))
+}
+
+// watch opens a descriptor that tells when a process ends; -1 if it is this
+// process or cannot be watched so.
+func watch(pid uint32) int {
+	if int(pid) == os.Getpid() {
+		return -1
+	}
+	fd, err := unix.PidfdOpen(int(pid), 0)
+	if err != nil {
+		return -1 // alive looks in another way
+	}
+	return fd
+}
+
+// check looks whether the peers' processes live, at most every so often.
+func (t *Transport) check() {
+	now := time.Now()
+	if now.Sub(t.checked) < checkEvery/2 {
+		return
+	}
+	t.checked = now
+	if _, err := unix.Poll(t.watched, 0); err != nil {
+		return // interrupted: there is a next time
+	}
+	for rank := range t.peers {
+		p, w := &t.peers[rank], &t.watched[rank]
+		if p.gone || p.dead || int(p.pid) == os.Getpid() {
+			continue
+		}
+		if w.Fd >= 0 && w.Revents != 0 || w.Fd < 0 && !alive(p.pid, p.start) {
+			p.dead = true
+			t.again(rank)
+		}
+	}
+}
+
+// alive reports whether the process that was started at start still lives; a
+// process that cannot be looked at is taken to live.
+func alive(pid uint32, start uint64) bool {
+	now, err := started(int(pid))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return false
+	}
+	return err != nil || now == start
+}
+
+// errZombie is what started returns for a process that has ended.
+var errZombie = fmt.Errorf("it has ended: %w", os.ErrNotExist)
+
+// started returns when a process was started, in the system's ticks since boot.
+func started(pid int) (uint64, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	// The name, in parentheses, may hold anything; the state is behind it.
+	_, rest, _ := strings.Cut(string(text[max(0, strings.LastIndexByte(string(text), ')')):]), ")")
+	fields := strings.Fields(rest)
+	if len(fields) < 20 {
+		return 0, fmt.Errorf("look at process %d: its status is %q", pid, text)
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return 0, fmt.Errorf("look at process %d: %w", pid, errZombie)
+	}
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return start, nil
+}

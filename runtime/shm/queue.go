@@ -1,0 +1,48 @@
+//go:build linux
+
+package shm
+
+import "github.com/schedgen/schedgen/runtime"
+
+// queue holds frames that there was no room for. It reuses its memory, grows
+// with the frames that its user has queued at once and never shrinks.
+type queue struct {
+	frames []runtime.Frame // length is a power of two
+	head   int
+	n      int
+}
+
+func (q *queue) first() *runtime.Frame { return &q.frames[q.head] }
+
+func (q *queue) push(f *runtime.Frame) {
+	if q.n == len(q.frames) {
+		bigger := make([]runtime.Frame, max(8, 2*q.n))
+		for i := range q.n {
+			bigger[i] = q.frames[(q.head+i)&(q.n-1)]
+		}
+		q.frames, q.head = bigger, 0
+	}
+	q.frames[(q.head+q.n)&(len(q.frames)-1)] = *f
+	q.n++
+}
+
+// pop gives the first frame's body back to whoever queued it.
+func (q *queue) pop() {
+	f := q.first()
+	discard(f)
+	*f = runtime.Frame{}
+	q.head = (q.head + 1) & (len(q.frames) - 1)
+	q.n--
+}
+
+func (q *queue) clear() {
+	for q.n > 0 {
+		q.pop()
+	}
+}
+
+func discard(f *runtime.Frame) {
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}

@@ -1,0 +1,60 @@
+//go:build linux
+
+package shm_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/transporttest"
+)
+
+const patience = 60 * time.Second
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestFrames(t *testing.T) { transporttest.Frames(t, connect) }
+
+func TestComm(t *testing.T) { transporttest.Comm(t, connect) }
+
+func connect(t testing.TB, size int) []runtime.Transport {
+	var list []runtime.Transport
+	for _, tr := range joinAll(t, size) {
+		list = append(list, tr)
+	}
+	return list
+}
+
+// joinAll joins size ranks of this process over a segment without a name.
+func joinAll(t testing.TB, size int) []*shm.Transport {
+	f, err := shm.Create(size)
+	require.NoError(t, err)
+	defer f.Close()
+	trs, errs := tryJoin(t, size, func(_ int, c *shm.Config) { c.File = f })
+	for rank, err := range errs {
+		require.NoError(t, err, "rank %d", rank)
+	}
+	return trs
+}
+
+// tryJoin joins size ranks, each with a configuration that edit completes.
+func tryJoin(t testing.TB, size int, edit func(int, *shm.Config)) ([]*shm.Transport, []error) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	trs, errs := make([]*shm.Transport, size), make([]error, size)
+	var wg sync.WaitGroup
+	for rank := range size {
+		cfg := shm.Config{Rank: rank, Size: size}
+		edit(rank, &cfg)
+		wg.Go(func() { trs[rank], errs[rank] = shm.Join(ctx, cfg) })
+	}
+	wg.Wait()
+	return trs, errs
+}

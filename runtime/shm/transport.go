@@ -1,0 +1,241 @@
+//go:build linux
+
+package shm
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Transport is one rank's end of a communicator. Its methods follow the rules
+// of [runtime.Transport].
+type Transport struct {
+	segment
+	rank    int
+	id      [16]byte
+	bell    *bellLine
+	words   int // of the bell
+	peers   []peer
+	mine    caster
+	held    [MaxSize / 64]uint64 // peers of which something is held
+	idle    int                  // polls that found nothing
+	checked time.Time
+	watched []unix.PollFd // by rank: the peers' processes
+	stats   runtime.Stats
+	closed  bool
+
+	woken   atomic.Bool
+	lapsed  atomic.Bool  // nobody has ended the last Wait
+	blocked atomic.Bool  // a multicast waits for slow readers
+	shut    atomic.Bool  // closed, for Wait and Wake
+	life    sync.RWMutex // held by who uses the bell without the communicator's lock
+}
+
+var _ runtime.Transport = (*Transport)(nil)
+
+// newTransport takes the segment over, of which all ranks have joined.
+func newTransport(s segment, rank int) *Transport {
+	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, peers: make([]peer, s.size)}
+	t.checked = time.Now()
+	t.mine.line, t.mine.rings = s.casts(rank)
+	t.mine.late = make([]bool, s.size)
+	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
+	for r := range t.peers {
+		t.peers[r].init(s, r, rank)
+		t.mine.places = append(t.mine.places, &s.place(rank, r).place)
+		fd := -1
+		if r != rank {
+			fd = watch(t.peers[r].pid)
+		}
+		t.watched = append(t.watched, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
+	return t
+}
+
+func (p *peer) init(s segment, rank, own int) {
+	p.rank, p.line, p.bell = rank, s.rank(rank), s.bell(rank)
+	p.pid, p.start = atomic.LoadUint32(&p.line.pid), atomic.LoadUint64(&p.line.start)
+	for lane := range runtime.Lanes {
+		in, out := &p.in[lane], &p.out[lane]
+		in.line, in.rings = s.lane(rank, own, lane)
+		out.line, out.rings = s.lane(own, rank, lane)
+		in.head.Lane, in.head.From = lane, rank
+	}
+	p.cast.line, p.cast.rings = s.casts(rank)
+	p.cast.place = &s.place(rank, own).place
+}
+
+// Rank returns this process's place in the communicator.
+func (t *Transport) Rank() int { return t.rank }
+
+// Size returns the number of ranks.
+func (t *Transport) Size() int { return t.size }
+
+// ID returns the communicator's identity, drawn by who made the segment.
+func (t *Transport) ID() [16]byte { return t.id }
+
+// Caps says that there is multicast.
+func (t *Transport) Caps() runtime.Caps {
+	return runtime.Caps{Multicast: true, Datagram: t.gram, Local: t.size}
+}
+
+// Stats returns the counters; it is called under the same lock as Poll.
+func (t *Transport) Stats() runtime.Stats { return t.stats }
+
+// idlePolls is after how many polls in vain the clock is read, for check.
+const idlePolls = 1 << 12
+
+// Poll implements [runtime.Transport].
+func (t *Transport) Poll(s runtime.Sink) bool {
+	if t.closed {
+		return false
+	}
+	moved := t.mine.queue.n > 0 && t.cast()
+	for i := range t.words {
+		set := t.held[i]
+		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
+			set |= atomic.SwapUint64(&t.bell.bits[i], 0)
+		}
+		moved = set != 0 && t.serve(i, set, s) || moved
+	}
+	if moved {
+		t.idle = 0
+	} else if t.idle++; t.idle >= idlePolls || t.lapsed.Swap(false) {
+		t.idle = 0
+		t.check()
+	}
+	return moved
+}
+
+// serve looks at the peers whose bits of word i are set.
+func (t *Transport) serve(i int, set uint64, s runtime.Sink) bool {
+	moved := false
+	for ; set != 0; set &= set - 1 {
+		rank := i*64 + bits.TrailingZeros64(set)
+		if rank >= t.size || rank == t.rank || t.peers[rank].gone {
+			continue
+		}
+		moved = t.visit(&t.peers[rank], s) || moved
+	}
+	return moved
+}
+
+// visit moves what there is between p and this rank.
+func (t *Transport) visit(p *peer, s runtime.Sink) bool {
+	state := atomic.LoadUint32(&p.line.state)
+	moved := t.flush(p)
+	for lane := range p.in {
+		moved = t.read(p, &p.in[lane], s) || moved
+	}
+	moved = !p.gone && t.hear(p, s) || moved
+	t.end(p, state, s)
+	bit := uint64(1) << (p.rank % 64)
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held) {
+		t.held[p.rank/64] |= bit
+	} else {
+		t.held[p.rank/64] &^= bit
+	}
+	return moved
+}
+
+// Close implements [runtime.Transport].
+func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+	if t.closed {
+		return nil
+	}
+	state, late := uint32(stateCrashed), []int(nil)
+	if bye {
+		state = stateLeft
+		t.drain(time.Now().Add(linger))
+		late = t.giveUp()
+	}
+	t.closed = true
+	own := t.segment.rank(t.rank)
+	atomic.StoreUint64(&own.seq, seq)
+	atomic.StoreUint32(&own.state, state)
+	for rank := range t.peers {
+		if rank != t.rank {
+			t.ring(rank)
+			t.forget(&t.peers[rank])
+		}
+	}
+	t.mine.abandon()
+	err := t.release()
+	if len(late) > 0 {
+		return fmt.Errorf("shm: close: not everything could be sent to ranks %v in time", late)
+	}
+	return err
+}
+
+// drain sends what is queued, and throws away what comes so that two ranks
+// that close do not wait for each other.
+func (t *Transport) drain(deadline time.Time) {
+	for t.queued() {
+		rest := time.Until(deadline)
+		if rest <= 0 {
+			return
+		}
+		if !t.Poll(nobody{}) {
+			t.Wait(rest)
+		}
+	}
+}
+
+func (t *Transport) queued() bool {
+	for rank := range t.peers {
+		for lane := range t.peers[rank].out {
+			if !t.peers[rank].out[lane].idle() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// giveUp marks the lanes on which something is missing and returns the ranks
+// they lead to.
+func (t *Transport) giveUp() (late []int) {
+	for rank := range t.peers {
+		found := false
+		for lane := range t.peers[rank].out {
+			if o := &t.peers[rank].out[lane]; !o.idle() {
+				atomic.StoreUint32(&o.line.late, 1)
+				found = true
+			}
+		}
+		if found {
+			late = append(late, rank)
+		}
+	}
+	return late
+}
+
+// release gives back all that the transport has taken, when nobody parks any more.
+func (t *Transport) release() error {
+	t.shut.Store(true)
+	unpark(t.bell)
+	t.life.Lock()
+	defer t.life.Unlock()
+	for _, w := range t.watched {
+		if w.Fd >= 0 {
+			unix.Close(int(w.Fd))
+		}
+	}
+	return t.unmap()
+}
+
+// nobody is the sink of a transport that is being closed.
+type nobody struct{}
+
+func (nobody) Body(*runtime.Header) ([]byte, runtime.Verdict)        { return nil, runtime.Drop }
+func (nobody) Arrived(*runtime.Header, []byte)                       {}
+func (nobody) Fragment(*runtime.Header, int, []byte) runtime.Verdict { return runtime.Drop }
+func (nobody) Left(int, uint64)                                      {}
+func (nobody) Lost(int, error)                                       {}
