@@ -116,13 +116,23 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 // benchLink is the link of run, but auto is a name too.
 func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
 	if c.Transport == "auto" {
-		c.Transport = ""
+		c.Transport = c.auto()
 	}
 	if c.Operation == opBarrier {
 		return c.quietLink(ctx, std)
 	}
 	l, _, err := c.link(ctx, std)
 	return l, err
+}
+
+// auto returns the transport shm if that is there and no flag asks for what it
+// has not, else "".
+func (f *runFlags) auto() string {
+	shared := runFlags{Transport: overShm, Loss: f.Loss, IPv6: f.IPv6, Interface: f.Interface, Coordinator: f.Coordinator}
+	if shared.fits() == nil && canShare() {
+		return overShm
+	}
+	return ""
 }
 
 // measure runs one algorithm.

@@ -65,6 +65,8 @@ func (c *rankBcastCmd) place(getenv func(string) string) (int, error) {
 		return 0, errors.New("--coordinator: needed, such as 10.77.0.1:7777, an address of rank 0's")
 	case c.Transport == overMem:
 		return 0, errors.New("--transport=mem: is for ranks of one process")
+	case c.Transport == overShm:
+		return 0, errors.New("--transport=shm: is for ranks that one process starts")
 	}
 	if c.Rank == nil || c.Ranks == nil {
 		place, err := runtime.FindPlace(getenv)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -24,7 +25,7 @@ type runFlags struct {
 	Ranks     *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
 	Algorithm string     `placeholder:"NAME" help:"Algorithm, see schedgen list."`
 
-	Transport   string        `placeholder:"NAME" help:"mem: goroutines of one process; tcp; mcast: UDP multicast and TCP. Default mcast if that works here, else tcp."`
+	Transport   string        `placeholder:"NAME" help:"mem: goroutines of one process; tcp; mcast: UDP multicast and TCP; shm: shared memory. Default mcast if that works here, else tcp."`
 	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1."`
 	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
 	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
@@ -159,20 +160,36 @@ func (s *session) inherit(ctx context.Context) (err error) {
 	if s.input != nil {
 		s.files.input = s.input.file
 	}
-	if s.files.listener, l.Coordinator, err = listen(ctx, l.Coordinator); err != nil {
+	if err := s.meet(ctx); err != nil {
 		return err
 	}
-	s.log("coordinator at %s", l.Coordinator)
 	if s.job.Verb == "barrier" {
 		s.files.counters, err = counterFile(s.job.Params.Ranks)
 	}
 	return err
 }
 
+// meet makes where the ranks meet: the coordinator's socket, or memory that
+// they share.
+func (s *session) meet(ctx context.Context) (err error) {
+	l := &s.job.Link
+	if l.Transport == overShm {
+		if s.files.segment, err = shm.Create(s.job.Params.Ranks); err != nil {
+			return fmt.Errorf("--transport=shm: %w", err)
+		}
+		return nil
+	}
+	if s.files.listener, l.Coordinator, err = listen(ctx, l.Coordinator); err != nil {
+		return err
+	}
+	s.log("coordinator at %s", l.Coordinator)
+	return nil
+}
+
 // close closes what only the children need once they run; the input is the
 // session's own. It may be called again.
 func (i *inherited) close() {
-	for _, f := range []**os.File{&i.listener, &i.counters} {
+	for _, f := range []**os.File{&i.listener, &i.counters, &i.segment} {
 		if *f != nil {
 			_ = (*f).Close() // nothing was written through it
 			*f = nil

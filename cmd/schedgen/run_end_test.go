@@ -70,12 +70,16 @@ func names(collective string) (out []string) {
 func transports(t *testing.T) []string {
 	lo, err := interfaceName("")
 	require.NoError(t, err)
+	all := []string{overMem, overTCP}
+	if canShare() {
+		all = append(all, overShm)
+	}
 	l := link{Transport: overMcast, Coordinator: loopback(false), Interface: lo}
 	if _, err := l.tryMulticast(t.Context()); err != nil {
 		t.Logf("without multicast: %v", err)
-		return []string{overMem, overTCP}
+		return all
 	}
-	return []string{overMem, overTCP, overMcast}
+	return append(all, overMcast)
 }
 
 // Every broadcast algorithm over every transport, with a number of ranks that
@@ -114,7 +118,7 @@ func checkOrigins(t *testing.T, o *runObject, args string) {
 // Without any multicast arriving, everything comes by the chain or repairs.
 func TestLoss(t *testing.T) {
 	for _, transport := range transports(t) {
-		if transport == overTCP {
+		if transport == overTCP || transport == overShm {
 			continue
 		}
 		for _, alg := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {

@@ -31,11 +31,12 @@ type job struct {
 	InputFD    int // the file at the root; 0: made-up bytes
 	CountersFD int // shared memory of a barrier
 	ListenerFD int // the coordinator's socket at rank 0
+	SegmentFD  int // shared memory of the transport shm
 }
 
 // link is how the ranks reach each other.
 type link struct {
-	Transport   string // mem, tcp or mcast
+	Transport   string // mem, tcp, mcast or shm
 	Coordinator string // host:port
 	Interface   string // of multicasts
 	IPv6        bool

@@ -28,6 +28,9 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 	if l.Transport == overTCP {
 		return l, 0, nil
 	}
+	if l.Transport == overShm {
+		return l, sharedDatagram, nil
+	}
 	if l.Interface, err = interfaceName(l.Interface); err != nil {
 		return l, 0, err
 	}
@@ -60,7 +63,7 @@ func (f *runFlags) mustMulticast() bool {
 // fits checks the flags of the link, and that they go together.
 func (f *runFlags) fits() error {
 	if f.Transport != "" {
-		if err := oneOf("transport", f.Transport, []string{overMem, overTCP, overMcast}); err != nil {
+		if err := oneOf("transport", f.Transport, []string{overMem, overTCP, overMcast, overShm}); err != nil {
 			return err
 		}
 	}
@@ -69,15 +72,20 @@ func (f *runFlags) fits() error {
 		return fmt.Errorf("--loss=%v: must be a probability, 0 to 1", *f.Loss)
 	case f.Loss != nil && f.Transport == overTCP:
 		return errors.New("--loss: tcp loses nothing")
-	case f.Interface != "" && (f.Transport == overTCP || f.Transport == overMem):
+	case f.Loss != nil && f.Transport == overShm:
+		return errors.New("--loss: shm cannot be made to lose")
+	case f.Interface != "" && f.Transport != "" && f.Transport != overMcast:
 		return fmt.Errorf("--interface: %s multicasts on none", f.Transport)
-	case f.Coordinator != "" && f.Transport == overMem:
-		return errors.New("--coordinator: ranks over mem need none")
-	case f.IPv6 && f.Transport == overMem:
-		return errors.New("--ipv6: ranks over mem have no addresses")
+	case f.Coordinator != "" && f.memory():
+		return fmt.Errorf("--coordinator: ranks over %s need none", f.Transport)
+	case f.IPv6 && f.memory():
+		return fmt.Errorf("--ipv6: ranks over %s have no addresses", f.Transport)
 	}
 	return nil
 }
+
+// memory reports whether the ranks are to reach each other through memory.
+func (f *runFlags) memory() bool { return f.Transport == overMem || f.Transport == overShm }
 
 // interfaceName checks that the interface exists; the default is the loopback
 // interface.

@@ -28,6 +28,7 @@ type inherited struct {
 	listener *os.File // rank 0
 	input    *os.File // root
 	counters *os.File // all
+	segment  *os.File // all
 }
 
 // processes starts ranks as processes.
@@ -118,6 +119,7 @@ func handOut(cmd *exec.Cmd, j job, reports *os.File, files inherited) *job {
 		give(files.input, &j.InputFD)
 	}
 	give(files.counters, &j.CountersFD)
+	give(files.segment, &j.SegmentFD)
 	return &j
 }
 

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
@@ -14,10 +17,14 @@ const (
 	overMem   = "mem"
 	overTCP   = "tcp"
 	overMcast = "mcast"
+	overShm   = "shm"
 )
 
 // openTransport connects a rank that is a process with the others.
 func openTransport(ctx context.Context, j *job) (runtime.Transport, error) {
+	if j.Link.Transport == overShm {
+		return j.openShared(ctx)
+	}
 	l, err := j.listener()
 	if err != nil {
 		return nil, err
@@ -31,6 +38,29 @@ func openTransport(ctx context.Context, j *job) (runtime.Transport, error) {
 	}
 	return nil, fmt.Errorf("no transport %q", j.Link.Transport)
 }
+
+// openShared joins the ranks that have inherited the same memory.
+func (j *job) openShared(ctx context.Context) (t runtime.Transport, err error) {
+	f := os.NewFile(uintptr(j.SegmentFD), "segment")
+	if f == nil {
+		return nil, errors.New("no shared memory was inherited")
+	}
+	t, err = opened(shm.Join(ctx, shm.Config{Rank: j.Rank, Size: j.Params.Ranks, File: f}))
+	if e := f.Close(); e != nil && err == nil { // it is mapped
+		return nil, errors.Join(e, t.Close(0, false, 0))
+	}
+	return t, err
+}
+
+// canShare reports whether processes of this machine can share memory.
+func canShare() bool {
+	f, err := shm.Create(1)
+	return err == nil && f.Close() == nil
+}
+
+// sharedDatagram is the payload of a multicast datagram in shared memory, as
+// far as chunks have use for it.
+const sharedDatagram = 32 << 10
 
 // mcast adds to the transport for puts where to multicast.
 func (l *link) mcast(puts tcp.Config) mcast.Config {
