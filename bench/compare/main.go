@@ -7,9 +7,10 @@
 //	go run ./bench/compare --wire tcp --op barrier,bcast_ack -p 8 --size 2,65536
 //	go run ./bench/compare --quick --against bench/results/quick.csv
 //
-// It writes NAME.csv, NAME.md and NAME.svg to bench/results, or to --output.
-// The exit code is 1 only with --against, if a ratio got worse by more than
-// noise; 2 if nothing could be measured.
+// It writes NAME.csv, NAME.md and NAME.svg to bench/results, or to --output; with
+// --against only to --output, so that what is stored stays. The exit code is 1
+// only with --against, if a ratio got worse by more than noise; 2 if nothing
+// could be measured.
 //
 // There is no plotting library: the one picture is a hundred lines, and a
 // library's fonts and formats would be dependencies of the whole module.
@@ -66,19 +67,18 @@ func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		}
 	}
 	measured, err := obtain(ctx, o, stderr)
-	if err != nil {
+	if measured == nil {
 		return err
 	}
-	if err := writeAll(o, measured, stdout); err != nil {
+	// What has been measured is written, also if there was no time for the rest.
+	if err := errors.Join(err, writeAll(o, measured, stdout)); err != nil || stored == nil {
 		return err
-	}
-	if stored == nil {
-		return nil
 	}
 	return against(stdout, stored, measured)
 }
 
-// obtain measures, or reads what has been measured.
+// obtain measures, or reads what has been measured. Results may come with an
+// error: those up to it.
 func obtain(ctx context.Context, o *options, stderr io.Writer) (*results, error) {
 	if o.measured != "" {
 		return readCSV(o.measured)
@@ -95,7 +95,7 @@ func obtain(ctx context.Context, o *options, stderr io.Writer) (*results, error)
 	defer b.remove()
 	r := &results{about: b.about(ctx, o)}
 	if err := measureCells(ctx, o, b, r, stderr); err != nil {
-		return nil, err
+		return r, err
 	}
 	if o.limits {
 		r.rows = append(r.rows, measureLimits(ctx, o, stderr)...)

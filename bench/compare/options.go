@@ -76,7 +76,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.Var(ranks, "p", "only these numbers of ranks")
 	f.Var(sizes, "size", "only these sizes, in bytes")
 	f.IntVar(&o.rounds, "rounds", 5, "measurements of each contender")
-	f.IntVar(&o.keep, "keep", 2, "after the first round only the best `N` of our algorithms stay; 0: all")
+	f.IntVar(&o.keep, "keep", 3, "after the first round only the best `N` of our algorithms stay; 0: all")
 	f.DurationVar(&o.limit, "limit", 20*time.Second, "time of one measurement at most")
 	f.DurationVar(&o.budget, "budget", 2*time.Minute, "time of one cell, after which no further measurement starts")
 	f.StringVar(&o.output, "output", "bench/results", "`directory` for the results; empty: none")
@@ -92,7 +92,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 		narrow(given, "p", ranks, "2", "4", "8")
 		narrow(given, "size", sizes, "2", "65536", "524288")
 	}
-	o.finish()
+	o.finish(given["output"])
 	o.cells = cells(wires.values, ops.values, ranks.numbers(), sizes.numbers())
 	return o, o.check(f.Args())
 }
@@ -104,15 +104,15 @@ func narrow(given map[string]bool, name string, l *list, values ...string) {
 	}
 }
 
-func (o *options) finish() {
+func (o *options) finish(outputGiven bool) {
 	if o.name == "" {
 		o.name = "full"
 		if o.quick {
 			o.name = "quick"
 		}
 	}
-	if o.measured != "" {
-		o.output = "" // they are written already
+	if !outputGiven && (o.against != "" || o.measured != "") {
+		o.output = "" // what is stored stays
 	}
 }
 

@@ -17,7 +17,7 @@ func measureCells(ctx context.Context, o *options, b *built, r *results, stderr 
 		fmt.Fprintf(stderr, "%4d of %d  %s  %v", i+1, len(o.cells), time.Since(start).Round(time.Second), c)
 		rows := measureCell(ctx, o, c, b.contenders(c))
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return ctx.Err() // this cell is not whole
 		}
 		r.rows = append(r.rows, rows...)
 		fmt.Fprintf(stderr, "  %s\n", summary(c, rows))
