@@ -164,6 +164,9 @@ func (c *Comm) replay(o *op) {
 // set sets a slot of o and does what that triggers.
 func (c *Comm) set(o *op, s ir.Slot) {
 	o.stirred = true
+	if len(o.gaps.owed) > 0 && s.Kind() == ir.KindChunk && !o.machine.Has(s) {
+		defer c.settle(o, s.Index())
+	}
 	for _, rule := range o.machine.Set(s) {
 		if _, repair := o.plan.program.Repair(rule); repair {
 			c.arm(o, rule)
@@ -195,6 +198,7 @@ func (c *Comm) act(o *op, actions []ir.Action) {
 			c.put(int(a.To), f)
 		}
 	}
+	c.stressEnd(o, actions)
 }
 
 // end returns from o.

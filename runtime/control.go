@@ -21,13 +21,15 @@ func (c *Comm) put(to int, f *Frame) {
 }
 
 // controlBody decides about the body of a frame on LaneControl: only rootless
-// messages and the reason of an abort have one.
+// messages, requests and the reason of an abort have one.
 func (c *Comm) controlBody(h *Header) ([]byte, Verdict) {
 	switch h.Kind {
 	case FrameCast:
 		return c.cast.body(c, h)
 	case FrameAbort:
 		return c.abortBody(h)
+	case FrameWant:
+		return c.wantBody(h)
 	}
 	if h.Len != 0 || h.Kind == FrameSlot {
 		c.violation(h, "control frame of kind %d with %d bytes", h.Kind, h.Len)
@@ -52,6 +54,8 @@ func (c *Comm) controlArrived(h *Header, body []byte) {
 		}
 	case FrameProbe:
 		c.probed(h)
+	case FrameWant:
+		c.wanted(h, body)
 	case FrameLeave:
 		(*sink)(c).Left(h.From, h.Seq)
 	}

@@ -41,6 +41,7 @@ type op struct {
 	repairs []repair // armed or not, one for every repair rule that ever was armed
 	armed   int      // how many are armed
 	frags   fragments
+	gaps    gaps
 	heard   bool      // a datagram of the operation has come, in time or not
 	byMcast int       // chunks that came by multicast first
 	byPut   int       // chunks that came by put first
@@ -58,6 +59,7 @@ func (o *op) begin(seq uint64, k kind, root int, p *plan, print uint32, buf []by
 	o.repairs, o.armed = o.repairs[:0], 0
 	o.byMcast, o.byPut, o.probes, o.heard = 0, 0, 0, false
 	o.frags.reset()
+	o.gaps.reset()
 }
 
 // chunk returns the place of chunk slot s in the message; nil if the message

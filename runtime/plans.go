@@ -18,7 +18,9 @@ type plan struct {
 	program *machine.Plan
 	base    uint64 // fingerprint of all but the message's length
 
-	multicasts bool // the root multicasts
+	multicasts bool  // the root multicasts
+	acked      bool  // some ranks ask for what the multicast does not bring them
+	peers      []int // whom this rank asks for chunks that the multicast has not brought; nil: nobody
 }
 
 type planKey struct {
@@ -65,10 +67,15 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan{
+	made := &plan{
 		key: key, spec: spec, name: h.Name(), program: program, base: baseprint(&h),
 		multicasts: multicasts(spec.Program(key.root)),
-	}, nil
+	}
+	if made.multicasts {
+		made.peers = askWhom(&p, key.root)
+		made.acked = tracksReplies(spec.Program(key.root))
+	}
+	return made, nil
 }
 
 func multicasts(p ir.Program) bool {

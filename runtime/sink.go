@@ -153,6 +153,7 @@ func (s *sink) Fragment(h *Header, offset int, payload []byte) Verdict {
 
 func (c *Comm) fragment(o *op, h *Header, offset int, payload []byte) {
 	o.heard = true
+	c.hear(o, h.Slot.Index())
 	if o.machine.Has(h.Slot) {
 		return
 	}
