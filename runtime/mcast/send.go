@@ -71,6 +71,7 @@ func (t *Transport) drop(f *runtime.Frame) {
 // cast sends a burst of what is queued. It reports whether anything has gone,
 // be it lost.
 func (t *Transport) cast() (moved bool) {
+	t.overrun = false
 	for burst := 0; burst < maxBurst && !t.queue.empty(); {
 		t.gather()
 		n, err := t.out.send(t.send)
@@ -81,6 +82,9 @@ func (t *Transport) cast() (moved bool) {
 		case err == nil, err == unix.EINTR:
 		case err == unix.EAGAIN:
 			t.block(true)
+			return moved
+		case err == unix.ENOBUFS:
+			t.overrun = true
 			return moved
 		default:
 			// A chunk with a hole is of no use: the rest of it is not sent.

@@ -29,3 +29,14 @@ func onlyOwnGroups(fd, family int) {
 		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_ALL, 0)
 	}
 }
+
+// tellOverruns has a send fail with ENOBUFS when the interface's queue is full
+// and drops the datagram: it is full of others' frames, and the socket's own
+// buffer does not show it. Without, the datagrams are lost.
+func tellOverruns(fd, family int) {
+	if family == 4 {
+		unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVERR, 1)
+	} else {
+		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1)
+	}
+}
