@@ -68,6 +68,7 @@ func (t *Transport) welcome(fd int) bool {
 		closeFD(fd) // it is reset already
 		return false
 	}
+	hurry(fd)
 	c := &inbound{fd: fd, token: -1, buf: make([]byte, recordLen)}
 	var err error
 	if c.token, err = t.watch(fd, c, true, false); err != nil {

@@ -41,6 +41,7 @@ func takeConn(c net.Conn) (int, error) {
 		closeFD(fd)
 		return -1, os.NewSyscallError("setsockopt TCP_NODELAY", err)
 	}
+	hurry(fd)
 	return fd, nil
 }
 
