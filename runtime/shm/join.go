@@ -107,12 +107,9 @@ func (s segment) gather(ctx context.Context) error {
 	defer p.stop()
 	for rank := 0; rank < s.size; {
 		l := s.rank(rank)
-		switch state := atomic.LoadUint32(&l.state); {
-		case state == stateJoined || state == stateLeft:
+		if state := atomic.LoadUint32(&l.state); state == stateJoined || state == stateLeft {
 			rank++
 			continue
-		case state >= stateCrashed:
-			return fmt.Errorf("rank %d has given up", rank)
 		}
 		if err := p.wait(ctx); err != nil {
 			return fmt.Errorf("rank %d has not come: %w", rank, err)
@@ -124,12 +121,15 @@ func (s segment) gather(ctx context.Context) error {
 	return nil
 }
 
-// living fails if one that has come has died.
+// living fails if one that has come has given up or died.
 func (s segment) living() error {
 	for rank := range s.size {
 		l := s.rank(rank)
-		pid := atomic.LoadUint32(&l.pid)
-		if atomic.LoadUint32(&l.state) == stateJoined && int(pid) != os.Getpid() && !alive(pid, atomic.LoadUint64(&l.start)) {
+		pid, state := atomic.LoadUint32(&l.pid), atomic.LoadUint32(&l.state)
+		if state >= stateCrashed {
+			return fmt.Errorf("rank %d has given up", rank)
+		}
+		if state == stateJoined && int(pid) != os.Getpid() && !alive(pid, atomic.LoadUint64(&l.start)) {
 			return fmt.Errorf("rank %d: %w", rank, errDied)
 		}
 	}

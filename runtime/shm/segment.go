@@ -191,12 +191,9 @@ func find(cfg *Config) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := readHeader(f)
-	if err == nil && !alive(h.pid, h.start) {
-		err = fmt.Errorf("%s: %w", cfg.path(), errEarlier)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	// Segments get their names when they are complete: what is short is none.
+	if h, err := readHeader(f); err != nil || !alive(h.pid, h.start) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", cfg.path(), errEarlier), err, f.Close())
 	}
 	return f, nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
@@ -17,8 +16,6 @@ import (
 )
 
 const patience = 60 * time.Second
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFrames(t *testing.T) { transporttest.Frames(t, connect) }
 
@@ -37,11 +34,7 @@ func joinAll(t testing.TB, size int) []*shm.Transport {
 	f, err := shm.Create(size)
 	require.NoError(t, err)
 	defer f.Close()
-	trs, errs := tryJoin(t, size, func(_ int, c *shm.Config) { c.File = f })
-	for rank, err := range errs {
-		require.NoError(t, err, "rank %d", rank)
-	}
-	return trs
+	return joinFile(t, f, size)
 }
 
 // tryJoin joins size ranks, each with a configuration that edit completes.

@@ -1,0 +1,113 @@
+//go:build linux
+
+package shm_test
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"testing"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/shm"
+)
+
+// place is a sink that reads everything to the same place.
+type place struct {
+	body     []byte
+	arrived  int
+	received uint64
+}
+
+func (s *place) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
+	return s.body[:h.Len], runtime.Accept
+}
+func (s *place) Arrived(*runtime.Header, []byte) { s.arrived++ }
+func (s *place) Fragment(_ *runtime.Header, _ int, payload []byte) runtime.Verdict {
+	copy(s.body, payload)
+	s.received += uint64(len(payload))
+	return runtime.Accept
+}
+func (*place) Left(int, uint64) {}
+func (*place) Lost(int, error)  {}
+
+func signalFrame(n int) *runtime.Frame {
+	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Slot: ir.Signal(0), Len: n}, Body: make([]byte, n)}
+}
+
+// BenchmarkRoundTrip is a put there and one back, each rank on a thread that
+// does nothing but poll.
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, n := range []int{0, 64, 4096, 65536} {
+		b.Run(fmt.Sprintf("%dB", n), func(b *testing.B) {
+			trs := joinAll(b, 2)
+			defer closeAll(b, trs)
+			b.ReportAllocs()
+			done := make(chan struct{})
+			go func() { defer close(done); bounce(trs[1], b.N, n, false) }()
+			b.ResetTimer()
+			bounce(trs[0], b.N, n, true)
+			<-done
+		})
+	}
+}
+
+func bounce(tr *shm.Transport, rounds, n int, first bool) {
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	s, f := &place{body: make([]byte, n)}, signalFrame(n)
+	for want := 1; want <= rounds; want++ {
+		if first {
+			tr.Put(1-tr.Rank(), f)
+		}
+		for s.arrived < want {
+			tr.Poll(s)
+		}
+		if !first {
+			tr.Put(1-tr.Rank(), f)
+		}
+	}
+}
+
+// BenchmarkStream is puts in one direction.
+func BenchmarkStream(b *testing.B) {
+	for _, n := range []int{0, 4096, 65536, 1 << 20} {
+		b.Run(fmt.Sprintf("%dB", n), func(b *testing.B) {
+			trs := joinAll(b, 2)
+			defer closeAll(b, trs)
+			b.ReportAllocs()
+			b.SetBytes(int64(n))
+			s, f, unsent := &place{body: make([]byte, n)}, signalFrame(n), 0
+			f.Unsent = &unsent
+			b.ResetTimer()
+			for sent := 0; s.arrived < b.N; {
+				if sent < b.N && unsent < 4 {
+					unsent++
+					sent++
+					trs[0].Put(1, f)
+				}
+				trs[0].Poll(s)
+				trs[1].Poll(s)
+			}
+		})
+	}
+}
+
+// BenchmarkMcast is datagrams to three others, each of which copies them.
+func BenchmarkMcast(b *testing.B) {
+	for _, n := range []int{2, 4096, 32768} {
+		b.Run(fmt.Sprintf("%dB", n), func(b *testing.B) {
+			trs := joinAll(b, 4)
+			defer closeAll(b, trs)
+			b.ReportAllocs()
+			b.SetBytes(int64(n))
+			s, f := &place{body: make([]byte, n)}, signalFrame(n)
+			for b.Loop() {
+				trs[0].Mcast(f)
+				for _, tr := range trs {
+					tr.Poll(s)
+				}
+			}
+		})
+	}
+}

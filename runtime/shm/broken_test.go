@@ -1,0 +1,131 @@
+//go:build linux
+
+package shm_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/shm"
+)
+
+// taker takes everything, and holds lengths and lanes to what is promised.
+type taker struct {
+	t     testing.TB
+	frame int
+	ended [3]int
+}
+
+func (s *taker) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
+	if !h.Kind.Valid() || h.Len < 0 || h.Len > shm.MaxBody || h.Lane >= runtime.Lanes {
+		s.t.Errorf("a frame that cannot be: %+v", *h)
+	}
+	if h.Len > 1<<20 {
+		return nil, runtime.Drop
+	}
+	return make([]byte, h.Len), runtime.Accept
+}
+
+func (s *taker) Arrived(*runtime.Header, []byte) { s.frame++ }
+
+func (s *taker) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+	sum := byte(0)
+	for _, b := range payload { // all of it must be there
+		sum += b
+	}
+	if offset < 0 || offset+len(payload) > h.Len {
+		s.t.Errorf("%d bytes at %d of %+v, sum %d", len(payload), offset, *h, sum)
+	}
+	return runtime.Verdict(h.Seq % 3)
+}
+
+func (s *taker) Left(rank int, _ uint64)  { s.ended[rank]++ }
+func (s *taker) Lost(rank int, err error) { s.ended[rank]++; require.Error(s.t, err) }
+
+// Whatever is written over the segment, nobody reads or writes outside of it,
+// and every rank ends once at most.
+func TestScribbled(t *testing.T) {
+	ended := 0
+	for seed := range uint64(25) {
+		ended += scribble(t, seed)
+	}
+	require.Positive(t, ended, "nonsense was never noticed")
+}
+
+func scribble(t *testing.T, seed uint64) (ended int) {
+	f, err := shm.Create(3)
+	require.NoError(t, err)
+	defer f.Close()
+	info, err := f.Stat()
+	require.NoError(t, err)
+	mem, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	require.NoError(t, err)
+	defer unix.Munmap(mem)
+	trs := joinFile(t, f, 3)
+	random := rand.New(rand.NewPCG(seed, 1))
+	sinks := []*taker{{t: t}, {t: t}, {t: t}}
+	for range 200 {
+		spoil(random, mem)
+		for rank, tr := range trs {
+			send(random, tr)
+			tr.Poll(sinks[rank])
+		}
+	}
+	for rank, tr := range trs {
+		for _, n := range sinks[rank].ended {
+			require.LessOrEqual(t, n, 1)
+			ended += n
+		}
+		_ = tr.Close(1, true, 0) // not all of it can be sent
+	}
+	return ended
+}
+
+// spoil writes over what has been written: there is where ranks look.
+func spoil(random *rand.Rand, mem []byte) {
+	for range 20 {
+		line := mem[random.IntN(len(mem)/64)*64:][:64]
+		for try := 0; try < 2000 && len(line) == 64; try++ {
+			used := false
+			for _, b := range line[:16] {
+				used = used || b != 0
+			}
+			if used {
+				break
+			}
+			line = mem[random.IntN(len(mem)/64)*64:][:64]
+		}
+		at := random.IntN(60)
+		switch random.IntN(3) {
+		case 0:
+			line[at] = byte(random.Uint32())
+		case 1:
+			copy(line[at:], []byte{0xff, 0xff, 0xff, 0xff})
+		case 2:
+			line[at] ^= 1 << random.IntN(8)
+		}
+	}
+}
+
+func send(random *rand.Rand, tr *shm.Transport) {
+	body := make([]byte, random.IntN(3)*random.IntN(40_000))
+	f := &runtime.Frame{Header: runtime.Header{
+		Kind: runtime.FrameSlot, Lane: runtime.Lane(random.IntN(int(runtime.Lanes))), Slot: ir.Chunk(1), Seq: random.Uint64(), Len: len(body),
+	}, Body: body}
+	tr.Put(random.IntN(3), f)
+	tr.Mcast(f)
+}
+
+func joinFile(t testing.TB, f *os.File, size int) []*shm.Transport {
+	trs, errs := tryJoin(t, size, func(_ int, c *shm.Config) { c.File = f })
+	for rank, err := range errs {
+		require.NoError(t, err, "rank %d", rank)
+	}
+	return trs
+}

@@ -1,0 +1,117 @@
+//go:build linux
+
+package shm_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/shm"
+)
+
+// grams is a sink that looks at datagrams only.
+type grams struct {
+	fragment func(h *runtime.Header, offset int, payload []byte) runtime.Verdict
+	lost     []error
+}
+
+func (*grams) Body(*runtime.Header) ([]byte, runtime.Verdict) { return nil, runtime.Drop }
+func (*grams) Arrived(*runtime.Header, []byte)                {}
+func (g *grams) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+	return g.fragment(h, offset, payload)
+}
+func (*grams) Left(int, uint64)      {}
+func (g *grams) Lost(_ int, e error) { g.lost = append(g.lost, e) }
+
+func chunk(seq uint64, body []byte, unsent *int) *runtime.Frame {
+	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Seq: seq, Len: len(body)}, Body: body, Unsent: unsent}
+}
+
+// A sender does not wait for ever for a reader, but never writes where it
+// reads just now.
+func TestSlowReader(t *testing.T) {
+	trs := joinAll(t, 3)
+	defer closeAll(t, trs)
+	sender, slow, other := trs[0], trs[1], trs[2]
+	const last = 200
+	body := func(seq uint64) []byte { return bytes.Repeat([]byte{byte(seq)}, 30_000) }
+	got := map[uint64]bool{}
+	reader := &grams{fragment: func(h *runtime.Header, _ int, payload []byte) runtime.Verdict {
+		got[h.Seq] = true
+		require.True(t, bytes.Equal(body(h.Seq), payload), "what others read is changed")
+		return runtime.Drop
+	}}
+	unsent := 0
+	flood := func(from, to uint64) {
+		for seq := from; seq < to; seq++ {
+			unsent++
+			sender.Mcast(chunk(seq, body(seq), &unsent))
+			other.Poll(reader)
+		}
+	}
+	first := true
+	lazy := &grams{fragment: func(h *runtime.Header, _ int, payload []byte) runtime.Verdict {
+		if first {
+			first = false
+			flood(1, last)
+			for end := time.Now().Add(patience); unsent > 0; {
+				require.True(t, time.Now().Before(end), "the sender waits for a reader")
+				if !sender.Poll(&grams{}) && !other.Poll(reader) {
+					sender.Wait(time.Millisecond)
+				}
+			}
+		}
+		require.True(t, bytes.Equal(body(h.Seq), payload), "what is read is overwritten")
+		return runtime.Drop
+	}}
+	flood(0, 1)
+	slow.Poll(lazy)
+	require.Positive(t, sender.Stats().Unsendable, "there is no way around the reader")
+	require.Greater(t, len(got), 10, "who keeps up gets what there is room for")
+
+	// Where nobody reads, it overwrites; the slow one goes on with what comes then.
+	lazy.fragment = reader.fragment
+	slow.Poll(lazy)
+	flood(last, 2*last)
+	until(t, sender, &unsent)
+	slow.Poll(lazy)
+	require.Positive(t, slow.Stats().Early)
+	flood(2*last, 2*last+1)
+	clear(got)
+	slow.Poll(lazy)
+	require.True(t, got[2*last])
+}
+
+// until polls tr until everything is sent.
+func until(t testing.TB, tr *shm.Transport, unsent *int) {
+	for end := time.Now().Add(patience); *unsent > 0; {
+		require.True(t, time.Now().Before(end), "the sender waits for readers")
+		if !tr.Poll(&grams{}) {
+			tr.Wait(time.Millisecond)
+		}
+	}
+}
+
+// A sender waits a while for readers that are on their way.
+func TestPaced(t *testing.T) {
+	trs := joinAll(t, 2)
+	defer closeAll(t, trs)
+	const chunks = 300
+	unsent, got := chunks, 0
+	body := bytes.Repeat([]byte("x"), 30_000)
+	for seq := range uint64(chunks) {
+		trs[0].Mcast(chunk(seq, body, &unsent))
+	}
+	require.Positive(t, unsent, "more than fits was not queued")
+	sink := &grams{fragment: func(*runtime.Header, int, []byte) runtime.Verdict { got++; return runtime.Drop }}
+	for end := time.Now().Add(patience); unsent > 0 || got+int(trs[1].Stats().Early) < chunks; {
+		require.True(t, time.Now().Before(end))
+		trs[0].Poll(sink)
+		trs[1].Poll(sink)
+	}
+	require.Greater(t, got, chunks/2, "readers that are on their way are overtaken")
+}

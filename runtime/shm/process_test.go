@@ -1,0 +1,240 @@
+//go:build linux
+
+package shm_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/shm"
+)
+
+// The test's own program is the ranks that are processes.
+const roleVariable = "SCHEDGEN_SHM_TEST"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := beRank(strings.Fields(role)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child is a rank in a process of its own.
+type child struct {
+	t    testing.TB
+	name string
+	size int
+	file *os.File
+	cmd  *exec.Cmd
+	out  *bufio.Reader
+}
+
+func start(t testing.TB, role string, rank int, edit func(*child)) *child {
+	c := &child{t: t, size: 2, name: "-"}
+	edit(c)
+	c.cmd = exec.Command(os.Args[0])
+	c.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d %s", roleVariable, role, rank, c.size, c.name))
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if role == "small" {
+		c.cmd.SysProcAttr.Unshareflags = unix.CLONE_NEWNS
+	}
+	if c.file != nil {
+		c.cmd.ExtraFiles = []*os.File{c.file}
+	}
+	c.cmd.Stderr = os.Stderr
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	c.out = bufio.NewReader(out)
+	require.NoError(t, c.cmd.Start())
+	t.Cleanup(c.kill)
+	return c
+}
+
+// line returns the next line, which must begin with want.
+func (c *child) line(want string) string {
+	c.t.Helper()
+	text, err := c.out.ReadString('\n')
+	require.NoError(c.t, err)
+	require.True(c.t, strings.HasPrefix(text, want), "%q", text)
+	return text
+}
+
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill() // it may have ended
+	_ = c.cmd.Wait()         // it was killed
+}
+
+func (c *child) end() {
+	c.t.Helper()
+	require.NoError(c.t, c.cmd.Wait())
+}
+
+// beRank is a child's side.
+func beRank(role []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rank, _ := strconv.Atoi(role[1])
+	size, _ := strconv.Atoi(role[2])
+	cfg := shm.Config{Rank: rank, Size: size}
+	if cfg.Name = role[3]; cfg.Name == "-" {
+		cfg.Name, cfg.File = "", os.NewFile(3, "segment")
+	}
+	switch role[0] {
+	case "absent":
+		return beFirst(ctx, cfg)
+	case "join":
+		fmt.Println("joining")
+	case "small":
+		return beSmall(ctx)
+	}
+	tr, err := shm.Join(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	fmt.Println("joined")
+	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
+	if err != nil {
+		return err
+	}
+	return errors.Join(beComm(ctx, comm, role[0]), comm.Close())
+}
+
+// beFirst makes a segment by name and waits for ranks that do not come.
+func beFirst(ctx context.Context, cfg shm.Config) error {
+	go func() {
+		for range time.Tick(time.Millisecond) {
+			if _, err := os.Stat("/dev/shm/schedgen-" + cfg.Name); err == nil {
+				fmt.Println("made")
+				return
+			}
+		}
+	}()
+	_, err := shm.Join(ctx, cfg)
+	return err
+}
+
+// beSmall joins over a file system that has no room.
+func beSmall(ctx context.Context) error {
+	err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	if err == nil {
+		err = unix.Mount("none", "/dev/shm", "tmpfs", 0, "size=64k")
+	}
+	if err == nil {
+		_, err = shm.Join(ctx, shm.Config{Rank: 0, Size: 2, Name: "small"})
+	}
+	fmt.Println(err)
+	return nil
+}
+
+func beComm(ctx context.Context, c *runtime.Comm, role string) error {
+	buf := make([]byte, 300_000)
+	for i := 0; role == "endless" || i < 300; i++ {
+		if err := step(ctx, c, i, buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step is one broadcast, checked, and one barrier.
+func step(ctx context.Context, c *runtime.Comm, i int, buf []byte) error {
+	n, root := i*1009%len(buf), i%c.Size()
+	for k := range buf[:n] {
+		buf[k] = 0
+		if c.Rank() == root {
+			buf[k] = byte(i + k)
+		}
+	}
+	if err := c.Bcast(ctx, buf[:n], root); err != nil {
+		return err
+	}
+	for k, b := range buf[:n] {
+		if b != byte(i+k) {
+			return fmt.Errorf("rank %d: broadcast %d: byte %d is %d, want %d", c.Rank(), i, k, b, byte(i+k))
+		}
+	}
+	return c.Barrier(ctx)
+}
+
+// Ranks that are processes, and one that is the test.
+func TestProcesses(t *testing.T) {
+	for _, name := range []string{"", named(t)} {
+		var children []*child
+		cfg := shm.Config{Rank: 0, Size: 4, Name: name}
+		if name == "" {
+			f, err := shm.Create(4)
+			require.NoError(t, err)
+			defer f.Close()
+			cfg.File = f
+		}
+		for rank := 1; rank < 4; rank++ {
+			children = append(children, start(t, "work", rank, func(c *child) {
+				c.size, c.file = 4, cfg.File
+				if name != "" {
+					c.name = name
+				}
+			}))
+		}
+		comm := joinComm(t, cfg)
+		require.NoError(t, beComm(t.Context(), comm, "work"))
+		require.NoError(t, comm.Close())
+		for _, c := range children {
+			c.line("joined")
+			c.end()
+		}
+	}
+	empty(t, "/dev/shm", named(t))
+}
+
+func joinComm(t testing.TB, cfg shm.Config) *runtime.Comm {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tr, err := shm.Join(ctx, cfg)
+	require.NoError(t, err)
+	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
+	require.NoError(t, err)
+	return comm
+}
+
+// A rank that is killed in the middle of its work is found.
+func TestKilled(t *testing.T) {
+	f, err := shm.Create(3)
+	require.NoError(t, err)
+	defer f.Close()
+	var children []*child
+	for rank := 1; rank < 3; rank++ {
+		children = append(children, start(t, "endless", rank, func(c *child) { c.size, c.file = 3, f }))
+	}
+	comm := joinComm(t, shm.Config{Rank: 0, Size: 3, File: f})
+	buf := make([]byte, 300_000)
+	for i := 0; err == nil; i++ {
+		if i == 50 {
+			children[1].kill()
+		}
+		err = step(t.Context(), comm, i, buf)
+	}
+	// Found by itself, or told by rank 1.
+	require.True(t, errors.Is(err, runtime.ErrPeerLost) || errors.Is(err, runtime.ErrAborted), "%v", err)
+	require.ErrorContains(t, err, "rank 2: rank lost: shm: its process has ended without a goodbye")
+	require.NoError(t, comm.Close())
+	children[0].line("joined")
+	require.Contains(t, children[0].line(""), "rank 2: ")
+}
