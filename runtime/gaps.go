@@ -165,19 +165,7 @@ func (c *Comm) checkGaps(o *op, r *repair, now time.Time) {
 // want asks rank to for the chunks of [lo, hi) that are missing, and reports
 // whether there were any.
 func (c *Comm) want(o *op, lo, hi, to int) bool {
-	runs := c.runs[:0]
-	for k := lo; k < hi && len(runs) < 8*maxWanted; {
-		if o.machine.Has(ir.Chunk(k)) {
-			k++
-			continue
-		}
-		first := k
-		for k < hi && !o.machine.Has(ir.Chunk(k)) {
-			k++
-		}
-		runs = binary.BigEndian.AppendUint32(runs, uint32(first))
-		runs = binary.BigEndian.AppendUint32(runs, uint32(k-first))
-	}
+	runs := missingRuns(c.runs[:0], lo, hi, func(k int) bool { return o.machine.Has(ir.Chunk(k)) })
 	c.runs = runs
 	if len(runs) == 0 {
 		return false
@@ -187,6 +175,26 @@ func (c *Comm) want(o *op, lo, hi, to int) bool {
 	return true
 }
 
+// missingRuns appends to dst the runs of chunks of [lo, hi) that a rank does
+// not have, as the body of a request: first and number of each, no more than
+// fit.
+func missingRuns(dst []byte, lo, hi int, has func(int) bool) []byte {
+	for k := lo; k < hi && len(dst) < 8*maxWanted; {
+		first := k
+		for k < hi && !has(k) {
+			k++
+		}
+		if k == first {
+			k++
+			continue
+		}
+		dst = binary.BigEndian.AppendUint32(dst, uint32(first))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(k-first))
+	}
+	return dst
+}
+
+// send queues a control frame about o.
 func (c *Comm) send(to int, k FrameKind, o *op, body []byte) {
 	f := &c.frame
 	*f = Frame{Header: Header{
