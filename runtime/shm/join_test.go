@@ -126,32 +126,6 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// A rank whose process dies while the others join.
-func TestDiedEarly(t *testing.T) {
-	f, err := shm.Create(3)
-	require.NoError(t, err)
-	defer f.Close()
-	p := start(t, "join", 1, func(c *child) { c.size, c.file = 3, f })
-	joined := make(chan error, 1)
-	go func() {
-		_, err := shm.Join(t.Context(), shm.Config{Rank: 0, Size: 3, File: f})
-		joined <- err
-	}()
-	p.line("joining")
-	p.kill()
-	select {
-	case err = <-joined:
-		t.Fatalf("rank 2 has not come: %v", err)
-	default:
-	}
-	// Whether it had come or not, nobody waits for ever.
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = shm.Join(ctx, shm.Config{Rank: 2, Size: 3, File: f})
-	require.Error(t, err)
-	require.Error(t, <-joined)
-}
-
 func TestBadConfig(t *testing.T) {
 	f, err := shm.Create(2)
 	require.NoError(t, err)

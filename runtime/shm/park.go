@@ -3,12 +3,13 @@
 package shm
 
 import (
-	goruntime "runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
 // yields is how often Wait hands the core over before it parks: with more
@@ -39,7 +40,7 @@ func (t *Transport) Wait(d time.Duration) {
 		if t.due() {
 			return
 		}
-		yield()
+		yield.Rank()
 	}
 	t.park(t.limit(d))
 }
@@ -89,12 +90,6 @@ func unpark(b *bellLine) {
 	if atomic.LoadUint32(&b.parked) == 1 && atomic.CompareAndSwapUint32(&b.parked, 1, 0) {
 		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.parked)), futexWake, 1, 0, 0, 0) // it cannot fail
 	}
-}
-
-// yield lets other goroutines and processes have the core.
-func yield() {
-	goruntime.Gosched()
-	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // it cannot fail
 }
 
 // ring tells rank to that there is something from this rank.

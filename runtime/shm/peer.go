@@ -96,15 +96,19 @@ func (t *Transport) farewell(p *peer, s runtime.Sink) {
 	s.Left(p.rank, atomic.LoadUint64(&p.line.seq))
 }
 
-// watch opens a descriptor that tells when a process ends; -1 if it is this
+// watch opens a descriptor that tells when p's process ends; -1 if it is this
 // process or cannot be watched so.
-func watch(pid uint32) int {
-	if int(pid) == os.Getpid() {
+func (p *peer) watch() int {
+	if int(p.pid) == os.Getpid() {
 		return -1
 	}
-	fd, err := unix.PidfdOpen(int(pid), 0)
+	fd, err := unix.PidfdOpen(int(p.pid), 0)
 	if err != nil {
-		return -1 // alive looks in another way
+		return -1 // check looks in another way
+	}
+	if !alive(p.pid, p.start) { // its number may be another's by now
+		unix.Close(fd)
+		return -1
 	}
 	return fd
 }

@@ -100,8 +100,6 @@ func beRank(role []string) error {
 	switch role[0] {
 	case "absent":
 		return beFirst(ctx, cfg)
-	case "join":
-		fmt.Println("joining")
 	case "small":
 		return beSmall(ctx)
 	}

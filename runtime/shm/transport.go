@@ -52,7 +52,7 @@ func newTransport(s segment, rank int) *Transport {
 		t.mine.places = append(t.mine.places, &s.place(rank, r).place)
 		fd := -1
 		if r != rank {
-			fd = watch(t.peers[r].pid)
+			fd = t.peers[r].watch()
 		}
 		t.watched = append(t.watched, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
