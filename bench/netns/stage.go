@@ -43,14 +43,14 @@ func bridge(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	if err := o.run(bridgeCommands(o)); err != nil {
 		return err
 	}
 	hosts := make([]*hostProcess, o.hosts)
 	defer func() { // only an error leaves any
-		cancel()
+		cancel(nil)
 		for _, h := range hosts {
 			h.wait()
 		}
@@ -66,17 +66,16 @@ func bridge(args []string) error {
 		}
 	}
 	var wg sync.WaitGroup
-	errs := make([]error, len(hosts))
-	for i, h := range hosts {
+	for _, h := range hosts {
 		h.release()
 		wg.Go(func() {
-			if errs[i] = h.wait(); errs[i] != nil {
-				cancel() // the others cannot go on
+			if err := h.wait(); err != nil {
+				cancel(err) // the others cannot go on
 			}
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return context.Cause(ctx) // what went wrong first
 }
 
 // hostProcess is a host: a process in a namespace of its own.

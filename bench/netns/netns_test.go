@@ -1,0 +1,124 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// programs builds what the tests run, and skips them where there can be no
+// namespaces.
+func programs(t *testing.T) (netns, schedgen string) {
+	if testing.Short() {
+		t.Skip("it builds programs and networks")
+	}
+	for _, tool := range []string{"ip", "tc", "nft"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	dir := t.TempDir()
+	netns, schedgen = filepath.Join(dir, "netns"), filepath.Join(dir, "schedgen")
+	for out, pkg := range map[string]string{netns: ".", schedgen: "../../cmd/schedgen"} {
+		text, err := exec.Command("go", "build", "-o", out, pkg).CombinedOutput()
+		require.NoError(t, err, "%s", text)
+	}
+	if text, err := exec.Command(netns, "--hosts", "1", "--", "true").CombinedOutput(); err != nil {
+		t.Skipf("no network namespaces for this user: %v: %s", err, text)
+	}
+	return netns, schedgen
+}
+
+// All bytes arrive over links without limits, slow ones, and slow ones that
+// lose.
+func TestBroadcastsOverShapedAndLossyLinks(t *testing.T) {
+	netns, schedgen := programs(t)
+	const acked, chain, symmetric = "bcast/mcast-acktree", "bcast/mcast-chain", "bcast/symmetric"
+	for _, c := range []struct{ name, link, algorithm string }{
+		{"unshaped", "--rate=", acked},
+		{"unshaped", "--rate=", chain},
+		{"shaped", "--rate 50mbit", acked},
+		{"shaped", "--rate 50mbit", symmetric},
+		{"shaped and lossy", "--rate 50mbit --loss 0.02", acked},
+		{"shaped and lossy", "--rate 50mbit --loss 0.02", chain},
+	} {
+		t.Run(c.name+"/"+c.algorithm, func(t *testing.T) {
+			args := append(strings.Fields("--hosts 5 "+c.link), "--", schedgen, "rank", "bcast",
+				"--coordinator", "10.77.0.1:7777", "--transport", "mcast", "--interface", "eth0", "--timeout", "60s",
+				"--algorithm", c.algorithm, "--size", "100KiB", "--iterations", "3", "--json")
+			var out, errs bytes.Buffer
+			cmd := exec.Command(netns, args...)
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			require.NoError(t, cmd.Run(), "%s%s", &out, &errs)
+			checkOutcome(t, out.Bytes(), c.algorithm == acked)
+		})
+	}
+}
+
+func checkOutcome(t *testing.T, text []byte, onlyMulticast bool) {
+	var o struct {
+		Good  bool
+		Ranks []struct {
+			Wrong       int
+			McastChunks int `json:"mcast_chunks"`
+		}
+		Replied struct{ Median float64 }
+	}
+	require.NoError(t, json.Unmarshal(text, &o), "%s", text)
+	require.True(t, o.Good)
+	require.Len(t, o.Ranks, 5)
+	for rank, r := range o.Ranks {
+		require.Zero(t, r.Wrong, "rank %d", rank)
+		if onlyMulticast && rank > 0 {
+			require.Positive(t, r.McastChunks, "rank %d", rank)
+		}
+	}
+	require.Positive(t, o.Replied.Median)
+}
+
+// The exit code is the command's, and one that fails ends the others.
+func TestFailureEndsAll(t *testing.T) {
+	netns, _ := programs(t)
+	cmd := exec.Command(netns, "--hosts", "3", "--", "sh", "-c", "if [ $SCHEDGEN_RANK = 1 ]; then exit 7; fi; exec sleep 1000")
+	err := cmd.Run()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 7, exit.ExitCode())
+}
+
+// Whatever ends the program ends its commands: nobody holds their standard
+// output any more.
+func TestNothingIsLeft(t *testing.T) {
+	netns, _ := programs(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		cmd := exec.Command(netns, "--hosts", "2", "--rate", "", "--", "sh", "-c", "echo up; exec sleep 1000")
+		read, write, err := os.Pipe()
+		require.NoError(t, err)
+		cmd.Stdout = write
+		require.NoError(t, cmd.Start())
+		require.NoError(t, write.Close())
+		lines := bufio.NewReader(read)
+		for range 2 {
+			line, err := lines.ReadString('\n')
+			require.NoError(t, err)
+			require.Equal(t, "up\n", line)
+		}
+		require.NoError(t, cmd.Process.Signal(sig))
+		require.Error(t, cmd.Wait())
+		require.NoError(t, read.SetReadDeadline(time.Now().Add(time.Minute))) // bounds a failure
+		_, err = lines.ReadByte()
+		require.ErrorContains(t, err, "EOF", "%v", sig)
+		require.NoError(t, read.Close())
+	}
+}
