@@ -125,7 +125,8 @@ func (s segment) gather(ctx context.Context) error {
 func (s segment) living() error {
 	for rank := range s.size {
 		l := s.rank(rank)
-		pid, state := atomic.LoadUint32(&l.pid), atomic.LoadUint32(&l.state)
+		state := atomic.LoadUint32(&l.state) // first: it is written last
+		pid := atomic.LoadUint32(&l.pid)
 		if state >= stateCrashed {
 			return fmt.Errorf("rank %d has given up", rank)
 		}
