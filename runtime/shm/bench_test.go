@@ -7,6 +7,8 @@ import (
 	goruntime "runtime"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
@@ -17,6 +19,7 @@ type place struct {
 	body     []byte
 	arrived  int
 	received uint64
+	left     bool
 }
 
 func (s *place) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
@@ -28,8 +31,8 @@ func (s *place) Fragment(_ *runtime.Header, _ int, payload []byte) runtime.Verdi
 	s.received += uint64(len(payload))
 	return runtime.Accept
 }
-func (*place) Left(int, uint64) {}
-func (*place) Lost(int, error)  {}
+func (s *place) Left(int, uint64) { s.left = true }
+func (s *place) Lost(int, error)  { s.left = true }
 
 func signalFrame(n int) *runtime.Frame {
 	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Slot: ir.Signal(0), Len: n}, Body: make([]byte, n)}
@@ -50,6 +53,35 @@ func BenchmarkRoundTrip(b *testing.B) {
 			<-done
 		})
 	}
+}
+
+// BenchmarkProcesses is the same between two processes.
+func BenchmarkProcesses(b *testing.B) {
+	f, err := shm.Create(2)
+	require.NoError(b, err)
+	defer f.Close()
+	c := start(b, "echo", 1, func(c *child) { c.file = f })
+	tr, err := shm.Join(b.Context(), shm.Config{Size: 2, File: f})
+	require.NoError(b, err)
+	c.line("joined")
+	b.ReportAllocs()
+	b.ResetTimer()
+	bounce(tr, b.N, 0, true)
+	b.StopTimer()
+	require.NoError(b, tr.Close(0, true, patience))
+	c.end()
+}
+
+// echo answers every frame until the other has left.
+func echo(tr *shm.Transport) error {
+	s, f := &place{body: make([]byte, 1<<20)}, signalFrame(0)
+	for answered := 0; !s.left; {
+		tr.Poll(s)
+		for ; answered < s.arrived; answered++ {
+			tr.Put(0, f)
+		}
+	}
+	return tr.Close(0, true, patience)
 }
 
 func bounce(tr *shm.Transport, rounds, n int, first bool) {

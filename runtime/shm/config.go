@@ -36,7 +36,9 @@
 // No position is taken from the segment: each side counts its own. Lengths and
 // kinds are copied out once and checked. A peer, or anything else, that writes
 // nonsense makes the communicator fail, not the process. Only who runs under
-// the same user can map the segment.
+// the same user can map the segment. A rank whose process ends without a
+// goodbye is noticed, for which the ranks must see each other's processes:
+// containers need one process namespace.
 package shm
 
 import (

@@ -108,6 +108,9 @@ func beRank(role []string) error {
 		return err
 	}
 	fmt.Println("joined")
+	if role[0] == "echo" {
+		return echo(tr)
+	}
 	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
 	if err != nil {
 		return err
