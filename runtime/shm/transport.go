@@ -107,8 +107,9 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	}
 	if moved {
 		t.idle = 0
-	} else if t.idle++; t.idle >= idlePolls || t.lapsed.Swap(false) {
+	} else if t.idle++; t.idle >= idlePolls || t.lapsed.Load() {
 		t.idle = 0
+		t.lapsed.Store(false)
 		t.check()
 	}
 	return moved
