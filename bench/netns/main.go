@@ -34,7 +34,8 @@ type options struct {
 	queue   string // bytes that tbf holds
 	burst   string
 	loss    float64
-	rtoMin  int // microseconds; 0: the system's
+	rtoMin  int    // microseconds; 0: the system's
+	control string // TCP's congestion control; empty: the system's
 	command []string
 }
 
@@ -47,6 +48,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.burst, "burst", "8kb", "bytes that a link takes at once, as for tc")
 	f.Float64Var(&o.loss, "loss", 0, "probability with which the bridge drops a frame to a host")
 	f.IntVar(&o.rtoMin, "rto-min", 0, "smallest retransmission timeout of TCP in microseconds; 0: the system's, 200000")
+	f.StringVar(&o.control, "congestion", "", "TCP's congestion control, such as reno; empty: the system's")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}

@@ -157,11 +157,8 @@ func host(args []string) error {
 	if err := offloadsOff("eth0"); err != nil {
 		return err
 	}
-	if o.rtoMin > 0 {
-		value := fmt.Appendf(nil, "%d\n", o.rtoMin)
-		if err := os.WriteFile("/proc/sys/net/ipv4/tcp_rto_min_us", value, 0); err != nil {
-			return fmt.Errorf("--rto-min: %w", err)
-		}
+	if err := o.tune(); err != nil {
+		return err
 	}
 	report := os.NewFile(3, "reports")
 	if _, err := report.WriteString("ready\n"); err != nil {
@@ -184,6 +181,22 @@ func host(args []string) error {
 		}
 	}
 	return syscall.Exec(path, o.command, env)
+}
+
+// tune sets what the namespace's TCP is to do otherwise than the system's.
+func (o *options) tune() error {
+	const dir = "/proc/sys/net/ipv4/"
+	if o.rtoMin > 0 {
+		if err := os.WriteFile(dir+"tcp_rto_min_us", fmt.Append(nil, o.rtoMin), 0); err != nil {
+			return fmt.Errorf("--rto-min: %w", err)
+		}
+	}
+	if o.control != "" {
+		if err := os.WriteFile(dir+"tcp_congestion_control", []byte(o.control), 0); err != nil {
+			return fmt.Errorf("--congestion: %w", err)
+		}
+	}
+	return nil
 }
 
 // run runs commands one after the other; a text behind < is their input.
