@@ -180,7 +180,21 @@ func host(args []string) error {
 			env[i] = stageVar + "="
 		}
 	}
+	if err := dieWithParent(); err != nil {
+		return err
+	}
 	return syscall.Exec(path, o.command, env)
+}
+
+// dieWithParent has the command that this thread becomes killed when the
+// program ends. The signal that stage has asked for is that of the process's
+// first thread, and the one that becomes the command may be another.
+func dieWithParent() error {
+	goruntime.LockOSThread()
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0); errno != 0 {
+		return fmt.Errorf("have the command end with this program: %w", errno)
+	}
+	return nil
 }
 
 // tune sets what the namespace's TCP is to do otherwise than the system's.
