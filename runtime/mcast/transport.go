@@ -97,10 +97,16 @@ func (t *Transport) Wait(d time.Duration) {
 	if t.busy.Load() {
 		return
 	}
-	if t.pausing.Load() && (d < 0 || d > overrunPause) {
-		d = overrunPause
+	t.puts.Wait(pause(d, t.pausing.Load()))
+}
+
+// pause returns how long to wait at most: d, or less if the interface's queue
+// has to drain before what is left can be sent. d < 0 is without limit.
+func pause(d time.Duration, overrun bool) time.Duration {
+	if overrun && (d < 0 || d > overrunPause) {
+		return overrunPause
 	}
-	t.puts.Wait(d)
+	return d
 }
 
 // Stats returns the counters; it is called under the same lock as Poll.
