@@ -50,6 +50,7 @@ func TestBroadcastsOverShapedAndLossyLinks(t *testing.T) {
 		{"unshaped", "--rate=", chain},
 		{"shaped", "--rate 50mbit", acked},
 		{"shaped", "--rate 50mbit", symmetric},
+		{"short queue", "--rate 50mbit --queue 16kb", acked},
 		{"shaped and lossy", "--rate 50mbit --loss 0.02", acked},
 		{"shaped and lossy", "--rate 50mbit --loss 0.02", chain},
 	} {
