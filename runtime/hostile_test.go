@@ -73,6 +73,8 @@ func TestHostilePeers(t *testing.T) {
 		"credit for what was never sent": {control(runtime.FrameCredit, 0, 4, 0), "credit for 4 messages"},
 		"credit for nobody":              {control(runtime.FrameCredit, 7, 0, 0), "credit for origin 7"},
 		"an abort that is too long":      {control(runtime.FrameAbort, 1, 0, runtime.MaxControl+1), "abort of rank 1"},
+		"a request that is too long":     {control(runtime.FrameWant, 0, 1, runtime.MaxControl+8), "request of 1032 bytes"},
+		"a request cut short":            {control(runtime.FrameWant, 0, 1, 7), "request of 7 bytes"},
 		"an abort of nobody":             {control(runtime.FrameAbort, 5, 0, 3), "abort of rank 5"},
 	}
 	for name, f := range frames {
