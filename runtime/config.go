@@ -24,7 +24,7 @@ type Config struct {
 	Transport Transport // connected to all ranks; the communicator closes it
 
 	Bcast   Algorithm // default: mcast-chain over multicast; without, binomial below 64 KiB and chain from there on
-	Barrier Algorithm // default: barrier/hsb, which has the fewest messages
+	Barrier Algorithm // default: barrier/hsb, which has the fewest messages; of two ranks barrier/dissemination, which has as many and one hop less
 	Anycast Algorithm // default: anycast/skip-ring
 
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
@@ -65,6 +65,9 @@ func (cfg *Config) fill() error {
 		if v < 0 {
 			return fmt.Errorf("%w: Config.%s is negative: %d", ErrInput, name, v)
 		}
+	}
+	if cfg.Transport.Size() == 2 {
+		orElse(&cfg.Barrier.Name, "barrier/dissemination")
 	}
 	orElse(&cfg.Barrier.Name, "barrier/hsb")
 	orElse(&cfg.Anycast.Name, "anycast/skip-ring")
