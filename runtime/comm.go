@@ -30,7 +30,6 @@ type Comm struct {
 
 	mu   sync.Mutex // guards all below and the transport's Put, Mcast and Poll
 	cond sync.Cond  // something has moved; see await
-	done chan struct{}
 
 	plans    plans
 	autos    [2]Algorithm // broadcasts without multicast: short, long
@@ -90,7 +89,6 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	c := &Comm{
 		cfg: cfg, tr: cfg.Transport, clock: cfg.Clock, caps: cfg.Transport.Caps(),
 		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), id: cfg.Transport.ID(),
-		done: make(chan struct{}),
 	}
 	c.crowded = c.caps.Local > goruntime.NumCPU()
 	c.cond.L = &c.mu
@@ -181,7 +179,6 @@ func (c *Comm) Close() error {
 	if c.err == nil {
 		c.err = ErrClosed
 	}
-	close(c.done)
 	c.idle.Stop()
 	for c.calls > 0 || c.parked {
 		c.wakeAll()

@@ -105,7 +105,7 @@ func (c *Comm) sendAbort(origin, rank int, reason []byte) {
 		*f = Frame{Header: Header{
 			Kind: FrameAbort, Lane: LaneControl, Epoch: c.cfg.Epoch, Seq: c.seq, Arg: uint32(origin), Len: len(reason), From: c.rank,
 		}, Body: reason}
-		c.tr.Put((rank+bit)%c.size, f)
+		c.put((rank+bit)%c.size, f)
 	}
 }
 

@@ -67,13 +67,13 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	root := spec.Program(key.root)
 	made := &plan{
-		key: key, spec: spec, name: h.Name(), program: program, base: baseprint(&h),
-		multicasts: multicasts(spec.Program(key.root)),
+		key: key, spec: spec, name: h.Name(), program: program, base: baseprint(&h), multicasts: multicasts(root),
 	}
 	if made.multicasts {
 		made.peers = askWhom(&p, key.root)
-		made.acked = tracksReplies(spec.Program(key.root))
+		made.acked = tracksReplies(root)
 	}
 	return made, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,4 +40,22 @@ func TestEachCallEndsWithItsContext(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The reason of a failure leaves with the call that fails, not when the
+// background looks next: no time passes until the others know it.
+func TestFailureIsToldAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		comms := group(t, 3, mem.Options{}, runtime.Config{})
+		ctx, cancel := context.WithTimeout(context.Background(), 3500*time.Microsecond)
+		defer cancel()
+		require.ErrorIs(t, comms[0].Barrier(ctx), context.DeadlineExceeded)
+		synctest.Wait()
+		for _, c := range comms[1:] {
+			require.ErrorIs(t, c.Err(), runtime.ErrAborted)
+		}
+		for _, c := range comms {
+			require.NoError(t, c.Close())
+		}
+	})
 }
