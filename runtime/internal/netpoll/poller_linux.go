@@ -99,14 +99,6 @@ func (p *Poller) Wait(dst []Event, d time.Duration) (int, error) {
 	return n, err
 }
 
-// millis rounds up, so that a short wait is not a spin.
-func millis(d time.Duration) int {
-	if d < 0 {
-		return -1
-	}
-	return int(min((d+time.Millisecond-1)/time.Millisecond, 1<<30))
-}
-
 func (p *Poller) collect(dst []Event, msec int) (n int, woken bool, err error) {
 	var raw [MaxBatch]unix.EpollEvent
 	got, err := unix.EpollWait(p.epfd, raw[:min(len(dst), MaxBatch)], msec)
@@ -146,13 +138,6 @@ func (p *Poller) drain() {
 	var b [8]byte
 	unix.Read(p.wakefd, b[:]) // EAGAIN if another waiter was faster: as good
 	p.taken()
-}
-
-// Wake ends a running Wait or, if there is none, the next one.
-func (p *Poller) Wake() {
-	if p.wake() {
-		p.kick()
-	}
 }
 
 func (p *Poller) kick() {

@@ -131,14 +131,6 @@ func (p *Poller) Wait(dst []Event, d time.Duration) (int, error) {
 	return n, err
 }
 
-// millis rounds up, so that a short wait is not a spin.
-func millis(d time.Duration) int {
-	if d < 0 {
-		return -1
-	}
-	return int(min((d+time.Millisecond-1)/time.Millisecond, 1<<30))
-}
-
 // snapshot copies the list, with the wake pipe first.
 func (p *Poller) snapshot() ([]unix.PollFd, []int32, error) {
 	p.mu.Lock()
@@ -180,13 +172,6 @@ func (p *Poller) drain() {
 	var b [64]byte
 	unix.Read(p.rd, b[:]) // EAGAIN if another waiter was faster: as good
 	p.taken()
-}
-
-// Wake ends a running Wait or, if there is none, the next one.
-func (p *Poller) Wake() {
-	if p.wake() {
-		p.kick()
-	}
 }
 
 func (p *Poller) kick() {
