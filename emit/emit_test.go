@@ -54,9 +54,8 @@ func written(t *testing.T, write func(*bytes.Buffer) error) string {
 func TestGoldens(t *testing.T) {
 	for name, s := range cases(t) {
 		t.Run(name, func(t *testing.T) {
-			for _, format := range []string{"text", "json", "dot"} {
-				got := written(t, func(b *bytes.Buffer) error { return Write(b, format, s) })
-				golden(t, name+"."+map[string]string{"text": "txt", "json": "json", "dot": "dot"}[format], got)
+			for _, f := range Formats() {
+				golden(t, name+"."+f.Extension, written(t, func(b *bytes.Buffer) error { return Write(b, f.Name, s, Options{}) }))
 			}
 			golden(t, name+".rounds", written(t, func(b *bytes.Buffer) error { return Rounds(b, s, RoundsOptions{}) }))
 			golden(t, name+".lost", written(t, func(b *bytes.Buffer) error { return Rounds(b, s, RoundsOptions{Lost: true}) }))
@@ -75,9 +74,9 @@ func TestGoldens(t *testing.T) {
 func TestSameScheduleSameBytes(t *testing.T) {
 	for name, s := range cases(t) {
 		for _, f := range Formats() {
-			first := written(t, func(b *bytes.Buffer) error { return Write(b, f.Name, s) })
+			first := written(t, func(b *bytes.Buffer) error { return Write(b, f.Name, s, Options{}) })
 			for range 5 {
-				again := written(t, func(b *bytes.Buffer) error { return Write(b, f.Name, s) })
+				again := written(t, func(b *bytes.Buffer) error { return Write(b, f.Name, s, Options{}) })
 				require.Equal(t, first, again, "%s as %s", name, f.Name)
 			}
 		}
@@ -92,7 +91,7 @@ func TestGraphvizTakesDOT(t *testing.T) {
 	for name, s := range cases(t) {
 		cmd := exec.Command(dot, "-Tsvg")
 		var stderr bytes.Buffer
-		cmd.Stdin = strings.NewReader(written(t, func(b *bytes.Buffer) error { return Write(b, "dot", s) }))
+		cmd.Stdin = strings.NewReader(written(t, func(b *bytes.Buffer) error { return Write(b, "dot", s, Options{}) }))
 		cmd.Stderr = &stderr
 		svg, err := cmd.Output()
 		require.NoError(t, err, "%s: %s", name, stderr.String())
@@ -102,7 +101,7 @@ func TestGraphvizTakesDOT(t *testing.T) {
 }
 
 func TestUnknownFormatNamesTheKnownOnes(t *testing.T) {
-	err := Write(&bytes.Buffer{}, "svgz", chain(2))
+	err := Write(&bytes.Buffer{}, "svgz", chain(2), Options{})
 	require.ErrorContains(t, err, `"svgz"`)
 	require.ErrorContains(t, err, "text, json, dot")
 }
@@ -117,7 +116,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 func TestWriteErrorsAreReported(t *testing.T) {
 	s := chain(3)
 	for _, f := range Formats() {
-		require.ErrorIs(t, Write(fullDisk{}, f.Name, s), errFull, f.Name)
+		require.ErrorIs(t, Write(fullDisk{}, f.Name, s, Options{}), errFull, f.Name)
 	}
 	require.ErrorIs(t, Rounds(fullDisk{}, s, RoundsOptions{}), errFull)
 	require.ErrorIs(t, Explain(fullDisk{}, s, 0), errFull)
@@ -133,7 +132,7 @@ func TestBrokenScheduleIsAnError(t *testing.T) {
 	s := chain(3)
 	s.Programs[1].Rules[0].Do = []ir.Action{ir.PutTo(ir.Chunk(0), 17)}
 	for _, f := range Formats() {
-		require.Error(t, Write(&bytes.Buffer{}, f.Name, s), f.Name)
+		require.Error(t, Write(&bytes.Buffer{}, f.Name, s, Options{}), f.Name)
 	}
 	require.Error(t, Rounds(&bytes.Buffer{}, s, RoundsOptions{}))
 }

@@ -10,28 +10,41 @@ import (
 
 // Format is one form in which a schedule can be printed.
 type Format struct {
-	Name    string                              // as in --format
-	Summary string                              // one line, for help texts
-	Write   func(io.Writer, *ir.Schedule) error // prints the schedule
+	Name      string // as in --format
+	Extension string // of files that hold it, without the dot
+	Summary   string // one line, for help texts
+	Write     func(io.Writer, *ir.Schedule, Options) error
+}
+
+// Options are what some formats need besides the schedule. The zero value is
+// good for all formats.
+type Options struct {
+	// Command is the command line that prints this, for a header; empty: none.
+	Command string
 }
 
 // Formats returns all formats, the default one first.
 func Formats() []Format {
 	return []Format{
-		{"text", "canonical text form, parses back to the same schedule", ir.WriteText},
-		{"json", "JSON form schedgen/1, for other programs", ir.WriteJSON},
-		{"dot", "picture for Graphviz: ranks down, rounds across", writeDOT},
+		{"text", "txt", "canonical text form, parses back to the same schedule", fixed(ir.WriteText)},
+		{"json", "json", "JSON form schedgen/1, for other programs", fixed(ir.WriteJSON)},
+		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
 	}
+}
+
+// fixed is the writer of a format without options.
+func fixed(write func(io.Writer, *ir.Schedule) error) func(io.Writer, *ir.Schedule, Options) error {
+	return func(w io.Writer, s *ir.Schedule, _ Options) error { return write(w, s) }
 }
 
 // Write prints s to w in the named format. An unknown format is an error that
 // lists the known ones.
-func Write(w io.Writer, format string, s *ir.Schedule) error {
+func Write(w io.Writer, format string, s *ir.Schedule, o Options) error {
 	for _, f := range Formats() {
 		if f.Name != format {
 			continue
 		}
-		if err := f.Write(w, s); err != nil {
+		if err := f.Write(w, s, o); err != nil {
 			return fmt.Errorf("emit %s as %s: %w", s.Name(), format, err)
 		}
 		return nil

@@ -26,18 +26,26 @@ type example struct {
 	formats   []string
 }
 
-// extensions of the formats' files.
-var extensions = map[string]string{"text": "txt", "json": "json", "dot": "dot"}
+// allFormats returns the names of all formats, and their files' extensions.
+func allFormats() (names []string, extensions map[string]string) {
+	extensions = make(map[string]string)
+	for _, f := range emit.Formats() {
+		names = append(names, f.Name)
+		extensions[f.Name] = f.Extension
+	}
+	return names, extensions
+}
 
 // examples lists all of them: every algorithm at sizes that are a power of
 // two, one more and neither, with every kind of parameter, flat and on hosts.
 func examples() []example {
 	var all []example
+	everything, _ := allFormats()
 	for _, alg := range schedule.Algorithms() {
 		for _, ranks := range []int{1, 2, 5, 8, 9} {
 			formats := []string{"text"}
 			if ranks == 5 {
-				formats = []string{"text", "json", "dot"}
+				formats = everything
 			}
 			all = append(all, example{alg.Name, schedule.Params{Ranks: ranks}, formats})
 		}
@@ -95,6 +103,7 @@ func (e example) path(format string) string {
 			stem += fmt.Sprintf("-%s%d", part.name, part.value)
 		}
 	}
+	_, extensions := allFormats()
 	return filepath.Join("testdata", filepath.FromSlash(e.algorithm), stem+"."+extensions[format])
 }
 
@@ -111,7 +120,7 @@ func TestSchedules(t *testing.T) {
 			require.NoError(t, report.Err())
 			for _, format := range e.formats {
 				var out bytes.Buffer
-				require.NoError(t, emit.Write(&out, format, s))
+				require.NoError(t, emit.Write(&out, format, s, emit.Options{}))
 				compare(t, e.path(format), out.Bytes())
 			}
 			requireReadsBack(t, e, s)

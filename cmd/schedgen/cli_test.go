@@ -134,7 +134,7 @@ func TestReplacedFileKeepsItsMode(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
 	require.NoError(t, os.Chmod(file, 0o604))
-	require.NoError(t, writeFile(file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t)) }))
+	require.NoError(t, writeFile(file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t), emit.Options{}) }))
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o604), info.Mode())

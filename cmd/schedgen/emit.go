@@ -38,13 +38,13 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	if c.Output == "" || c.Output == "-" {
-		return printAs(ctx, std.Out, c.Format, s)
+		return c.print(ctx, std.Out, s)
 	}
-	return writeFile(c.Output, func(w io.Writer) error { return printAs(ctx, w, c.Format, s) })
+	return writeFile(c.Output, func(w io.Writer) error { return c.print(ctx, w, s) })
 }
 
-func printAs(ctx context.Context, w io.Writer, format string, s *ir.Schedule) error {
-	return emit.Write(ctxWriter{ctx, w}, format, s)
+func (c *emitCmd) print(ctx context.Context, w io.Writer, s *ir.Schedule) error {
+	return emit.Write(ctxWriter{ctx, w}, c.Format, s, emit.Options{})
 }
 
 func formatNames() []string {
