@@ -5,6 +5,7 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
@@ -24,7 +25,8 @@ type Comm struct {
 	size  int
 	id    [16]byte
 
-	crowded bool // more ranks than cores on this host
+	crowded bool        // more ranks than cores on this host
+	alone   yield.Alone // waits if not
 
 	collective sync.Mutex // held by the goroutine inside Bcast or Barrier
 
@@ -53,8 +55,8 @@ type Comm struct {
 
 	cast caster
 
-	calls       int           // goroutines inside a call
-	entered     uint64        // calls so far
+	calls       atomic.Int32  // goroutines inside a call; set under the lock, as the next
+	entered     atomic.Uint64 // calls so far
 	looked      uint64        // entered, when the background last looked
 	quiet       time.Duration // until it looks again
 	sleepers    int           // goroutines in cond.Wait
@@ -91,6 +93,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), id: cfg.Transport.ID(),
 	}
 	c.crowded = c.caps.Local > goruntime.NumCPU()
+	c.alone.Patience = 2 + 4*(c.rank%goruntime.NumCPU())
 	c.cond.L = &c.mu
 	c.earlies = make([]earlySignal, 0, 64)
 	c.plans = plans{rank: c.rank, size: c.size}
@@ -180,7 +183,7 @@ func (c *Comm) Close() error {
 		c.err = ErrClosed
 	}
 	c.idle.Stop()
-	for c.calls > 0 || c.parked {
+	for c.calls.Load() > 0 || c.parked {
 		c.wakeAll()
 		c.cond.Wait()
 	}

@@ -16,12 +16,12 @@ type condition interface {
 // enter and leave bracket every call: while one runs, its goroutine drives the
 // communicator; when none does, the background takes over after a while.
 func (c *Comm) enter() {
-	c.calls++
-	c.entered++
+	c.calls.Add(1)
+	c.entered.Add(1)
 }
 
 func (c *Comm) leave() {
-	c.calls--
+	c.calls.Add(-1)
 	if c.queued && !c.closing {
 		c.poll()
 	}
@@ -38,17 +38,20 @@ const maxQuiet = 10
 // it drives until the next one: it forwards, answers and acknowledges while the
 // process computes. A timer set again by every call would take over sooner,
 // but costs more than a short operation.
+//
+// It looks without the lock: to wait for one that a busy call only gives up for
+// moments takes long, and hinders the call.
 func (c *Comm) background() {
+	if entered := c.entered.Load(); c.calls.Load() > 0 || entered != c.looked {
+		c.looked, c.quiet = entered, min(2*c.quiet, maxQuiet*c.cfg.Idle)
+		c.idle.Reset(c.quiet)
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.calls > 0 || c.entered != c.looked {
-		c.quiet = min(2*c.quiet, maxQuiet*c.cfg.Idle)
-	} else {
-		_ = c.await(context.Background(), duties{}) // a failure is told to the next call
-		c.cond.Broadcast()
-		c.quiet = c.cfg.Idle
-	}
-	c.looked = c.entered
+	_ = c.await(context.Background(), duties{}) // a failure is told to the next call
+	c.cond.Broadcast()
+	c.looked, c.quiet = c.entered.Load(), c.cfg.Idle
 	if !c.closing {
 		c.idle.Reset(c.quiet)
 	}
@@ -58,7 +61,7 @@ func (c *Comm) background() {
 // communicator still passes on why.
 type duties struct{}
 
-func (duties) met(c *Comm) bool { return c.calls > 0 || c.closing }
+func (duties) met(c *Comm) bool { return c.calls.Load() > 0 || c.closing }
 
 // await drives the communicator until w is met, ctx ends or the communicator
 // fails. Many goroutines may be in it: each polls when it can do no better, and
@@ -81,14 +84,28 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 			continue
 		}
 		if idle++; idle <= c.spins() && !serving {
-			c.mu.Unlock()
-			if c.crowded || idle%8 == 0 || yield.Shared() {
-				yield.Rank()
-			}
-			c.mu.Lock()
+			c.handOver(idle)
 			continue
 		}
 		c.park(ctx)
+	}
+}
+
+// ownPolls is after how many polls in vain a rank with a core of its own lets
+// go of the lock, and of the core.
+const ownPolls = 8
+
+// handOver lets others run after the poll number idle that has found nothing.
+func (c *Comm) handOver(idle int) {
+	switch {
+	case c.crowded || yield.Shared():
+		c.mu.Unlock()
+		yield.Rank()
+		c.mu.Lock()
+	case idle == ownPolls:
+		c.alone.Begin()
+	case idle%ownPolls == 0:
+		c.alone.Wait(&c.mu)
 	}
 }
 
@@ -173,7 +190,7 @@ func (c *Comm) watch(ctx context.Context) (stop func()) {
 		defer c.mu.Unlock()
 		c.wakeAll()
 	}
-	if c.calls > 1 {
+	if c.calls.Load() > 1 {
 		unwatch := context.AfterFunc(ctx, wake)
 		return func() { unwatch() }
 	}

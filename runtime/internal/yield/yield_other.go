@@ -5,3 +5,5 @@ package yield
 import goruntime "runtime"
 
 func process() { goruntime.Gosched() }
+
+func move() {} // where threads cannot be told where to run
