@@ -98,6 +98,9 @@ func (c *Comm) run(ctx context.Context, k kind, buf []byte, root int) error {
 }
 
 func (c *Comm) planFor(k kind, n, root int) (*plan, error) {
+	if p, err := c.used.plan(k, root); p != nil || err != nil {
+		return p, err
+	}
 	if k == kindBarrier {
 		return c.plans.get(planKey{algorithm: &c.cfg.Barrier})
 	}
@@ -118,11 +121,7 @@ func (r *returning) met(*Comm) bool { return (*op)(r).ready() }
 // root starts when its policy allows.
 func (c *Comm) begin(o *op, k kind, p *plan, buf []byte, root int) {
 	c.seq++
-	chunks := p.spec.Params().Chunks
-	if k == kindBarrier {
-		chunks = 0
-	}
-	o.begin(c.seq, k, root, p, p.print(len(buf)), buf, chunks)
+	o.begin(c.seq, k, root, p, p.print(len(buf)), buf)
 	o.moved = c.clock.Now()
 	c.active = o
 	if len(c.gone) > 0 {
@@ -167,12 +166,12 @@ func (c *Comm) set(o *op, s ir.Slot) {
 	if len(o.gaps.owed) > 0 && s.Kind() == ir.KindChunk && !o.machine.Has(s) {
 		defer c.settle(o, s.Index())
 	}
-	for _, rule := range o.machine.Set(s) {
-		if _, repair := o.plan.program.Repair(rule); repair {
-			c.arm(o, rule)
-			continue
-		}
-		c.act(o, o.plan.program.Actions(rule))
+	do, arm := o.machine.Set(s)
+	if len(do) > 0 {
+		c.act(o, do)
+	}
+	for _, repair := range arm {
+		c.arm(o, repair)
 	}
 }
 
@@ -244,5 +243,5 @@ func (c *Comm) waiting(p *plan, missing []ir.Slot) []int {
 	if c.size > maxSearched || len(missing) == 0 {
 		return nil
 	}
-	return waitingFor(p.spec.Program, c.size, c.rank, missing, maxNamed)
+	return waitingFor(p.programs, c.size, c.rank, missing, maxNamed)
 }

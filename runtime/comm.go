@@ -34,6 +34,7 @@ type Comm struct {
 	cond sync.Cond  // something has moved; see await
 
 	plans    plans
+	used     used         // schedules that take the place of what Config says
 	autos    [2]Algorithm // broadcasts without multicast: short, long
 	multi    Algorithm    // broadcast with multicast
 	seq      uint64       // the last operation entered

@@ -31,7 +31,8 @@ type op struct {
 	root    int
 	print   uint32
 	plan    *plan
-	machine machine.Machine
+	machine machine.Engine  // runs the operation
+	own     machine.Machine // does so unless the plan has engines of its own
 	chunks  int
 	n       int    // bytes of the message
 	buf     []byte // the message: the caller's while active, keep afterwards, nil if it is gone
@@ -51,11 +52,11 @@ type op struct {
 }
 
 // begin makes o operation seq under p on buf.
-func (o *op) begin(seq uint64, k kind, root int, p *plan, print uint32, buf []byte, chunks int) {
+func (o *op) begin(seq uint64, k kind, root int, p *plan, print uint32, buf []byte) {
 	o.seq, o.kind, o.root, o.plan, o.print = seq, k, root, p, print
 	o.state = opActive
-	o.buf, o.n, o.chunks = buf, len(buf), chunks
-	o.machine.Reset(p.program)
+	o.buf, o.n, o.chunks = buf, len(buf), p.chunks
+	o.machine = p.engine(o)
 	o.repairs, o.armed = o.repairs[:0], 0
 	o.byMcast, o.byPut, o.probes, o.heard = 0, 0, 0, false
 	o.frags.reset()

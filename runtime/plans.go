@@ -12,11 +12,14 @@ import (
 
 // plan is a schedule as one rank runs it.
 type plan struct {
-	key     planKey
-	spec    *schedule.Spec
-	name    string
-	program *machine.Plan
-	base    uint64 // fingerprint of all but the message's length
+	key      planKey
+	name     string
+	chunks   int // of a message; 0 for a barrier
+	program  machine.Program
+	programs func(rank int) ir.Program // what the ranks send and wait for, for error messages
+	base     uint64                    // fingerprint of all but the message's length
+
+	engines [window]machine.Engine // of a program that is no machine's, one for each place of an operation
 
 	multicasts bool  // the root multicasts
 	acked      bool  // some ranks ask for what the multicast does not bring them
@@ -67,15 +70,39 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := spec.Program(key.root)
+	made := newPlan(&h, program, spec.Program)
+	made.key = key
+	return made, nil
+}
+
+// newPlan returns the plan of a rank's program of a schedule with header h.
+// programs are those of all ranks; their rules need not say what they wait for.
+func newPlan(h *ir.Header, program machine.Program, programs func(rank int) ir.Program) *plan {
+	p, root := program.Outline(), programs(h.Root)
 	made := &plan{
-		key: key, spec: spec, name: h.Name(), program: program, base: baseprint(&h), multicasts: multicasts(root),
+		name: h.Name(), chunks: h.Chunks, program: program, programs: programs, base: baseprint(h),
+		multicasts: multicasts(root),
 	}
 	if made.multicasts {
-		made.peers = askWhom(&p, key.root)
+		made.peers = askWhom(&p, h.Root)
 		made.acked = tracksReplies(root)
 	}
-	return made, nil
+	return made
+}
+
+// engine returns the engine for o, with nothing set.
+func (p *plan) engine(o *op) machine.Engine {
+	if interpreted, ok := p.program.(*machine.Plan); ok {
+		o.own.Reset(interpreted)
+		return &o.own
+	}
+	e := &p.engines[o.seq%window]
+	if *e == nil {
+		*e = p.program.Engine()
+	} else {
+		(*e).Clear()
+	}
+	return *e
 }
 
 func multicasts(p ir.Program) bool {

@@ -8,7 +8,8 @@ type Machine struct {
 	plan     *Plan
 	set      []bool
 	left     []int32 // rule -> slots it still waits for
-	fired    []int32 // scratch that Set returns
+	fired    []int32 // scratch of Set
+	joined   joiner
 	doneLeft int
 	mustLeft int // rules that must fire and have not
 }
@@ -52,43 +53,78 @@ func (m *Machine) Has(s ir.Slot) bool {
 	return i >= 0 && m.set[i]
 }
 
-// Set sets slot s and returns the rules whose last slot that was, repairs
-// among them: their actions are due now, those of repairs as long as [Machine.Pending]
-// says so. A slot that is set already, or that the rank does not have,
-// changes nothing. The result is valid until the next call.
-func (m *Machine) Set(s ir.Slot) []int32 {
-	m.fired = m.fired[:0]
+// Clear implements [Engine].
+func (m *Machine) Clear() { m.Reset(m.plan) }
+
+// Set implements [Engine]; repairs have the numbers of their rules.
+func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 	i := m.plan.index(s)
 	if i < 0 || m.set[i] {
-		return nil
+		return nil, nil
 	}
-	m.mark(i)
+	fired := m.mark(m.fired[:0], i)
 	if i == 0 && m.plan.holds {
 		for k := 1; k <= m.plan.chunks; k++ {
-			m.mark(k)
+			if !m.set[k] {
+				fired = m.mark(fired, k)
+			}
 		}
 	}
-	return m.fired
+	switch {
+	case len(fired) == 0:
+		return nil, nil
+	case len(fired) == 1 && m.plan.unless[fired[0]] < 0:
+		return m.plan.Actions(fired[0]), nil
+	}
+	return m.several(fired)
 }
 
-func (m *Machine) mark(i int) {
-	if m.set[i] {
-		return
-	}
+// mark sets slot i, which is not set, and appends the rules that fire.
+func (m *Machine) mark(fired []int32, i int) []int32 {
+	pl := m.plan
 	m.set[i] = true
-	if m.plan.done[i] {
+	if pl.done[i] {
 		m.doneLeft--
 	}
-	for _, r := range m.plan.waiters[m.plan.waitersAt[i]:m.plan.waitersAt[i+1]] {
+	for _, r := range pl.waiters[pl.waitersAt[i]:pl.waitersAt[i+1]] {
 		m.left[r]--
 		if m.left[r] != 0 {
 			continue
 		}
-		m.fired = append(m.fired, r)
-		if !m.plan.optional[r] {
+		fired = append(fired, r)
+		if !pl.optional[r] {
 			m.mustLeft--
 		}
 	}
+	return fired
+}
+
+// several returns what the fired rules do; the repairs among them move up.
+func (m *Machine) several(fired []int32) (do []ir.Action, arm []int32) {
+	arm = fired[:0]
+	for _, r := range fired {
+		switch more := m.plan.Actions(r); {
+		case m.plan.unless[r] >= 0:
+			arm = append(arm, r)
+		case len(do) == 0:
+			do = more
+		default:
+			do = m.joined.join(do, more)
+		}
+	}
+	return do, arm
+}
+
+// joiner is scratch for the actions of several rules.
+type joiner []ir.Action
+
+// join returns do, which may be the last result, followed by more.
+func (j *joiner) join(do, more []ir.Action) []ir.Action {
+	if len(*j) == 0 || len(do) == 0 || &do[0] != &(*j)[0] {
+		*j = append((*j)[:0], do...)
+	}
+	*j = append(*j, more...)
+	return *j
 }
 
 // Pending reports whether repair rule is still wanted: what it waits for is

@@ -101,12 +101,10 @@ func (n *network) run() {
 
 func (n *network) deliver(e arrival) {
 	m := &n.machines[e.rank]
-	for _, rule := range m.Set(e.slot) {
-		if _, repair := m.Plan().Repair(rule); repair {
-			n.armed = append(n.armed, armed{e.rank, rule})
-			continue
-		}
-		n.send(e.rank, m.Plan().Actions(rule))
+	do, arm := m.Set(e.slot)
+	n.send(e.rank, do)
+	for _, repair := range arm {
+		n.armed = append(n.armed, armed{e.rank, repair})
 	}
 }
 
@@ -148,7 +146,9 @@ func TestCompileRefusesWhatIsOutOfRange(t *testing.T) {
 	m.Reset(plan)
 	require.False(t, m.Valid(ir.Signal(0)))
 	require.False(t, m.Valid(ir.None))
-	require.Nil(t, m.Set(ir.Signal(0)), "a slot that does not exist changes nothing")
+	do, arm := m.Set(ir.Signal(0))
+	require.Empty(t, do, "a slot that does not exist changes nothing")
+	require.Empty(t, arm)
 	require.False(t, m.Has(ir.Signal(0)))
 }
 
@@ -193,9 +193,8 @@ func BenchmarkArrival(b *testing.B) {
 			m.Set(ir.Enter)
 			b.StartTimer()
 		}
-		for _, rule := range m.Set(ir.Chunk(i % chunks)) {
-			puts += len(plan.Actions(rule))
-		}
+		do, _ := m.Set(ir.Chunk(i % chunks))
+		puts += len(do)
 	}
 	require.Positive(b, puts)
 }

@@ -17,6 +17,7 @@ import (
 // Plan is one rank's program compiled for a [Machine]: flat arrays that are
 // never written again, so that any number of machines may share a plan.
 type Plan struct {
+	rank    int
 	chunks  int
 	signals int
 	holds   bool // the rank holds all chunks from enter on: it is the root
@@ -42,6 +43,7 @@ func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 		return nil, fmt.Errorf("compile %s, rank %d: %w", h.Name(), p.Rank, err)
 	}
 	pl := &Plan{
+		rank:    p.Rank,
 		chunks:  h.Chunks,
 		signals: p.Signals,
 		holds:   h.Collective != "barrier" && p.Rank == h.Root,
@@ -108,15 +110,18 @@ func actionInRange(h *ir.Header, a ir.Action) error {
 // slots are numbered enter, chunks, signals.
 func (pl *Plan) slots() int { return 1 + pl.chunks + pl.signals }
 
-func (pl *Plan) index(s ir.Slot) int {
+func (pl *Plan) index(s ir.Slot) int { return slotIndex(s, pl.chunks, pl.signals) }
+
+// slotIndex numbers the slots of a rank, -1 for others.
+func slotIndex(s ir.Slot, chunks, signals int) int {
 	switch s.Kind() {
 	case ir.KindChunk:
-		if s.Index() < pl.chunks {
+		if s.Index() < chunks {
 			return 1 + s.Index()
 		}
 	case ir.KindSignal:
-		if s.Index() < pl.signals {
-			return 1 + pl.chunks + s.Index()
+		if s.Index() < signals {
+			return 1 + chunks + s.Index()
 		}
 	case ir.KindEnter:
 		return 0
@@ -213,6 +218,31 @@ func sendsChunk(actions []ir.Action) bool {
 		}
 	}
 	return false
+}
+
+// Engine implements [Program]: a new machine that is reset to the plan.
+func (pl *Plan) Engine() Engine {
+	m := new(Machine)
+	m.Reset(pl)
+	return m
+}
+
+// Outline implements [Program].
+func (pl *Plan) Outline() ir.Program {
+	p := ir.Program{Rank: pl.rank, Signals: pl.signals}
+	for r := range int32(pl.Rules()) {
+		rule := ir.Rule{Do: pl.Actions(r)}
+		if after, repair := pl.Repair(r); repair {
+			rule.Unless, rule.After = pl.slot(int(pl.unless[r])), after
+		}
+		p.Rules = append(p.Rules, rule)
+	}
+	for i, done := range pl.done {
+		if done {
+			p.Done = append(p.Done, pl.slot(i))
+		}
+	}
+	return p
 }
 
 // Rules returns the number of rules; rules are numbered as in the program.

@@ -89,21 +89,12 @@ func event(t *testing.T, line string) (rank int, slot ir.Slot) {
 
 func answer(b *strings.Builder, m *machine.Machine, slot ir.Slot) {
 	done, retired := m.Done(), m.Retired()
-	for _, rule := range m.Set(slot) {
-		after, repair := m.Plan().Repair(rule)
-		if repair && !m.Pending(rule) {
-			continue
-		}
-		for _, a := range m.Plan().Actions(rule) {
-			b.WriteString("  ")
-			if repair {
-				fmt.Fprintf(b, "repair, after %d: ", after)
-			}
-			fmt.Fprintf(b, "%v %v", a.Op, a.Slot)
-			if a.Op == ir.Put {
-				fmt.Fprintf(b, " @%d", a.To)
-			}
-			b.WriteString("\n")
+	do, arm := m.Set(slot)
+	list(b, "", do)
+	for _, rule := range arm {
+		if m.Pending(rule) {
+			after, _ := m.Plan().Repair(rule)
+			list(b, fmt.Sprintf("repair, after %d: ", after), m.Plan().Actions(rule))
 		}
 	}
 	if m.Done() && !done {
@@ -111,5 +102,15 @@ func answer(b *strings.Builder, m *machine.Machine, slot ir.Slot) {
 	}
 	if m.Retired() && !retired {
 		b.WriteString("  retired\n")
+	}
+}
+
+func list(b *strings.Builder, head string, actions []ir.Action) {
+	for _, a := range actions {
+		fmt.Fprintf(b, "  %s%v %v", head, a.Op, a.Slot)
+		if a.Op == ir.Put {
+			fmt.Fprintf(b, " @%d", a.To)
+		}
+		b.WriteString("\n")
 	}
 }

@@ -1,0 +1,112 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/machine"
+)
+
+// Use makes s what this communicator runs: a broadcast's or an anycast's
+// schedule for all broadcasts from its root, a barrier's for all barriers. It
+// is generated code (schedgen emit --format go), or a schedule of any other
+// origin by [machine.Of]. Every rank must call it with the same schedule,
+// between the same operations.
+//
+// A schedule is for one number of ranks, one root and one number of chunks:
+// messages of whatever length are cut into as many chunks as it has, and
+// Config.Chunk does not count. If ranks or chunks are not those of the
+// communicator and its Config, the error wraps ErrInput and nothing changes.
+// Once there is a schedule for one root, a broadcast from a root without one
+// is an error. A later schedule for the same root takes the place of the
+// earlier one.
+func (c *Comm) Use(s *machine.Schedule) error {
+	if !c.collective.TryLock() {
+		return ErrBusy
+	}
+	defer c.collective.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	if err := c.usable(s); err != nil {
+		return fmt.Errorf("%w: use: %w", ErrInput, err)
+	}
+	program, err := s.Program(c.rank)
+	if err != nil {
+		return fmt.Errorf("%w: use: %w", ErrInput, err)
+	}
+	if _, err := s.Program(s.Header.Root); err != nil {
+		return fmt.Errorf("%w: use: %w", ErrInput, err)
+	}
+	p := newPlan(&s.Header, program, outlines(s))
+	p.base ^= s.Digest
+	c.used.add(p, &s.Header)
+	return nil
+}
+
+func (c *Comm) usable(s *machine.Schedule) error {
+	if s == nil || s.Program == nil {
+		return errors.New("no schedule")
+	}
+	h := &s.Header
+	switch fixed := c.cfg.Bcast.Params.Chunks; {
+	case h.Ranks != c.size:
+		return fmt.Errorf("%s is for %d ranks, the communicator has %d", h.Name(), h.Ranks, c.size)
+	case h.Root < 0 || h.Root >= h.Ranks:
+		return fmt.Errorf("%s: root %d outside 0 … %d", h.Name(), h.Root, h.Ranks-1)
+	case h.Collective == "barrier":
+		return nil
+	case h.Chunks < 1:
+		return fmt.Errorf("%s cuts the message into %d chunks", h.Name(), h.Chunks)
+	case fixed > 0 && fixed != h.Chunks:
+		return fmt.Errorf("%s cuts the message into %d chunks, Config.Bcast into %d", h.Name(), h.Chunks, fixed)
+	}
+	return nil
+}
+
+// outlines returns what the ranks of s send and wait for; a rank whose program
+// cannot be had sends nothing.
+func outlines(s *machine.Schedule) func(rank int) ir.Program {
+	return func(rank int) ir.Program {
+		p, err := s.Program(rank)
+		if err != nil {
+			return ir.Program{Rank: rank}
+		}
+		return p.Outline()
+	}
+}
+
+// used are the plans of the schedules that were given.
+type used struct {
+	barrier *plan
+	bcasts  map[int]*plan // by root
+}
+
+func (u *used) add(p *plan, h *ir.Header) {
+	if h.Collective == "barrier" {
+		u.barrier = p
+		return
+	}
+	if u.bcasts == nil {
+		u.bcasts = make(map[int]*plan)
+	}
+	u.bcasts[h.Root] = p
+}
+
+// plan returns the plan that was given for an operation, nil if none was given
+// for operations of its kind.
+func (u *used) plan(k kind, root int) (*plan, error) {
+	if k == kindBarrier {
+		return u.barrier, nil
+	}
+	if p := u.bcasts[root]; p != nil || len(u.bcasts) == 0 {
+		return p, nil
+	}
+	roots := slices.Sorted(maps.Keys(u.bcasts))
+	return nil, fmt.Errorf("%w: bcast: no schedule for root %d: Use was given those for %v", ErrInput, root, roots[:min(len(roots), maxNamed)])
+}
