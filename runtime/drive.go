@@ -128,8 +128,8 @@ const probePolls = 64
 // poll moves frames and runs what is due, and reports whether anything moved
 // or is queued now that the next poll can send.
 func (c *Comm) poll() bool {
-	c.queued = false
 	moved := c.tr.Poll((*sink)(c))
+	c.queued = false // what arrivals have queued is sent, too
 	if c.polls++; c.timed() || c.polls%probePolls == 0 {
 		c.tick(c.clock.Now())
 	}

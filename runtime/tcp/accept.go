@@ -126,5 +126,8 @@ func (t *Transport) introduce(c *inbound, g *greeting) bool {
 	c.p, c.lane = p, g.lane
 	c.buf, c.r, c.w = make([]byte, bufferSize), 0, 0
 	p.in[g.lane] = c
+	if p.near {
+		relax(c.fd)
+	}
 	return true
 }

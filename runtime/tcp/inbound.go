@@ -33,6 +33,8 @@ type inbound struct {
 	body     bool // head is valid, and its body is awaited
 	got      int  // bytes of the body that are in their place
 	dropping bool // the sink does not want the rest
+
+	frames uint // that have been read
 }
 
 // outcome says why a connection makes no further progress for now.
@@ -204,6 +206,9 @@ func (t *Transport) landed(c *inbound, s runtime.Sink, dst []byte, n int) {
 		return
 	}
 	c.body = false
+	if c.frames++; c.frames%relaxEvery == 0 && c.p.near {
+		relax(c.fd)
+	}
 	t.stats.GotFrames++
 	t.stats.GotBytes += uint64(c.head.Len)
 	if !c.dropping {

@@ -6,6 +6,7 @@ import "github.com/schedgen/schedgen/runtime"
 type peer struct {
 	rank  int
 	addr  string
+	near  bool // on this host
 	state peerState
 	// refusal says that p does not accept connections any more: its process,
 	// or its transport, has ended.

@@ -65,3 +65,8 @@ func readFD(fd int, b []byte) (int, error) { return unix.Read(fd, b) }
 
 // hurry: these systems take their time to resend what is lost.
 func hurry(int) {}
+
+// relax: these systems confirm as they will.
+const relaxEvery = 1 << 30
+
+func relax(int) {}

@@ -76,9 +76,12 @@ func newTransport(cfg *Config, tab *table, listenFD int) (*Transport, error) {
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	for rank := range t.peers {
-		t.peers[rank].rank, t.peers[rank].addr = rank, tab.addrs[rank]
+		p := &t.peers[rank]
+		p.rank, p.addr, p.near = rank, tab.addrs[rank], sameHost(tab.addrs[rank], tab.addrs[cfg.Rank])
+		if p.near {
+			t.local++
+		}
 	}
-	t.local = sameHost(tab.addrs, cfg.Rank)
 	if listenFD >= 0 {
 		if t.listener.token, err = t.watch(listenFD, &t.listener, true, false); err != nil {
 			t.release()
@@ -88,16 +91,11 @@ func newTransport(cfg *Config, tab *table, listenFD int) (*Transport, error) {
 	return t, nil
 }
 
-// sameHost returns how many ranks listen at the address of rank, itself
-// included.
-func sameHost(addrs []string, rank int) (n int) {
-	own, _, _ := net.SplitHostPort(addrs[rank])
-	for _, addr := range addrs {
-		if host, _, _ := net.SplitHostPort(addr); host == own {
-			n++
-		}
-	}
-	return n
+// sameHost reports whether two listeners are on one host.
+func sameHost(a, b string) bool {
+	one, _, _ := net.SplitHostPort(a)
+	other, _, _ := net.SplitHostPort(b)
+	return one == other
 }
 
 // Rank returns this process's place in the communicator.
