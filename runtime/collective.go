@@ -194,6 +194,7 @@ func (c *Comm) act(o *op, actions []ir.Action) {
 			c.queued = true
 			c.tr.Mcast(f)
 		} else {
+			c.double(int(a.To))
 			c.put(int(a.To), f)
 		}
 	}

@@ -50,9 +50,9 @@ type Comm struct {
 	rootDelay time.Duration
 	gone      map[int]uint64 // rank that has left -> its last operation
 	suspects  map[int]suspect
-	aborts    map[int]*abort
-	wants     map[int]*[MaxControl]byte // rank -> place of its request
-	runs      []byte                    // scratch of a request
+	places    map[int]*incoming // by sender
+	asks      asks
+	lossyTill uint64 // operations up to this one expect losses
 
 	cast caster
 
@@ -146,6 +146,7 @@ type Totals struct {
 	McastChunks     uint64 // chunks of broadcasts that came by multicast first
 	PutChunks       uint64 // chunks of broadcasts that came by put first: from the chain, the tree or a repair
 	Repairs         uint64 // repair rules carried out
+	Doubled         uint64 // signals sent as datagrams too
 	Stale           uint64 // frames and datagrams dropped: of past operations, or not fitting
 	CastsPublished  uint64 // rootless messages of this rank
 	CastsDelivered  uint64 // rootless messages handed to this process

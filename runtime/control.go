@@ -109,37 +109,38 @@ func (c *Comm) sendAbort(origin, rank int, reason []byte) {
 	}
 }
 
+// incoming is the place of what comes from a rank on LaneControl, where one
+// frame follows the other.
+type incoming struct {
+	body [MaxControl]byte
+	seen map[uint32]bool // origins whose aborts have been passed on
+}
+
+// place returns where a body of h goes.
+func (c *Comm) place(h *Header) []byte {
+	if c.places == nil {
+		c.places = make(map[int]*incoming)
+	}
+	if c.places[h.From] == nil {
+		c.places[h.From] = &incoming{seen: make(map[uint32]bool)}
+	}
+	return c.places[h.From].body[:h.Len]
+}
+
 func (c *Comm) abortBody(h *Header) ([]byte, Verdict) {
 	if h.Len > MaxControl || int(h.Arg) >= c.size {
 		c.violation(h, "abort of rank %d with %d bytes", h.Arg, h.Len)
 		return nil, Drop
 	}
-	if c.aborts == nil {
-		c.aborts = make(map[int]*abort)
-	}
-	a := c.aborts[h.From]
-	if a == nil {
-		a = &abort{}
-		c.aborts[h.From] = a
-	}
-	return a.text[:h.Len], Accept
-}
-
-// abort is the place of an incoming abort's reason, one for each sender.
-type abort struct {
-	text [MaxControl]byte
-	seen map[uint32]bool // origins whose aborts have been passed on
+	return c.place(h), Accept
 }
 
 func (c *Comm) aborted(h *Header, reason []byte) {
-	a := c.aborts[h.From]
-	if a.seen[h.Arg] || int(h.Arg) == c.rank {
+	seen := c.places[h.From].seen
+	if seen[h.Arg] || int(h.Arg) == c.rank {
 		return
 	}
-	if a.seen == nil {
-		a.seen = make(map[uint32]bool)
-	}
-	a.seen[h.Arg] = true
+	seen[h.Arg] = true
 	c.fail(&RankError{Rank: int(h.Arg), Err: fmt.Errorf("%w: %s", ErrAborted, reason)}, false)
 	c.sendAbort(int(h.Arg), c.rank, append([]byte(nil), reason...))
 }

@@ -25,22 +25,24 @@ type gaps struct {
 	asked int       // chunks below have been asked for if they were missing
 	reach int       // how far beyond top the next request goes when the multicast falls silent
 	tries int       // requests since something last came
-	owed  []debt
-}
 
-// debt is chunks that a rank has asked for and that are missing here as well.
-type debt struct {
-	rank   int
-	chunks []uint64
+	quiet time.Time // when silence is a reason to ask
+	again time.Time // when what was asked for by mark is asked for again; zero: nothing was
+	mark  int       // chunks below had been asked for one wait ago
+	turns int       // requests made again since a new gap was seen
+	timed int       // the chunk, plus one, whose answer is timed; 0: none
+	since time.Time // when it was asked for
+
+	owed []debt
 }
 
 // The bounds of requests.
 const (
-	maxDebtors = 16             // ranks that chunks are owed to; others ask again
 	maxWanted  = MaxControl / 8 // runs of chunks in a request; the rest is asked for later
 	reorder    = 2              // chunks that may overtake another before it is taken for lost
 	firstReach = 32             // chunks asked for beyond those known of at first, then twice as many each time
 	maxReach   = 1 << 20
+	eagerTurns = 4 // requests made again before the wait for an answer grows
 	stress     = 2 // times that the last chunk is multicast again
 	// Fewer chunks are repaired as fast by the schedule.
 	stressedFrom = 8
@@ -78,6 +80,26 @@ func askWhom(p *ir.Program, root int) (peers []int) {
 	return []int{parent}
 }
 
+// firstAsked returns whom this rank asks first, while the root multicasts.
+func (c *Comm) firstAsked(o *op) int {
+	if first := o.plan.peers[0]; first != o.root {
+		return first
+	}
+	return bystander(c.rank, o.root, c.size)
+}
+
+// bystander returns a rank near rank that is neither it nor the root, if there
+// is one, and preferably not the next: of two ranks that ask each other for
+// what both have lost, both have to ask again.
+func bystander(rank, root, size int) int {
+	for _, d := range [...]int{2, 1, 3} {
+		if other := (rank + d) % size; other != rank && other != root {
+			return other
+		}
+	}
+	return root
+}
+
 // tracksReplies reports whether the root of program p waits for signals: then
 // the others acknowledge, and ask.
 func tracksReplies(p ir.Program) bool {
@@ -102,9 +124,9 @@ func (c *Comm) hear(o *op, k int) {
 	}
 	g.armed, g.reach = true, firstReach
 	wait := max(c.cfg.Repair/2, 1)
-	now := c.clock.Now()
-	g.first = now
-	o.repairs = append(o.repairs, repair{rule: gapRule, armed: true, due: now.Add(wait), wait: wait})
+	g.first = c.clock.Now()
+	g.quiet = g.first.Add(wait)
+	o.repairs = append(o.repairs, repair{rule: gapRule, armed: true, due: g.quiet, wait: wait})
 	o.armed++
 }
 
@@ -130,49 +152,83 @@ func (c *Comm) stressEnd(o *op, actions []ir.Action) {
 // whole reports whether all chunks have come.
 func (o *op) whole() bool { return o.byMcast+o.byPut >= o.chunks }
 
-// checkGaps asks for what the multicast has passed over, at once, and for
-// all else that is missing when it has been silent for a while.
+// checkGaps asks for what the multicast has passed over, at once, again for
+// what that has not brought, and for all that is missing when the multicast
+// has been silent for a while.
 func (c *Comm) checkGaps(o *op, r *repair, now time.Time) {
 	g := &o.gaps
 	if g.fresh {
 		g.fresh, g.last, g.tries, g.reach = false, now, 0, firstReach
 	}
 	if lost := g.top - reorder; lost > g.asked && !o.whole() {
-		if c.want(o, g.asked, lost, o.plan.peers[0]) {
-			r.due = now.Add(r.wait)
-		}
-		g.asked = lost
+		c.askPassed(o, lost, r.wait, now)
 	}
-	if now.Before(r.due) {
+	if !g.again.IsZero() && !now.Before(g.again) {
+		c.askAgain(o, now)
+	}
+	if !now.Before(g.quiet) {
+		g.quiet = now.Add(r.wait << min(g.tries, 4))
+		c.askInSilence(o, now)
+	}
+	if r.due = g.quiet; !g.again.IsZero() && g.again.Before(r.due) {
+		r.due = g.again
+	}
+}
+
+// askPassed asks for the chunks below lost that have not been asked for.
+func (c *Comm) askPassed(o *op, lost int, wait time.Duration, now time.Time) {
+	g := &o.gaps
+	first, any := c.want(o, g.asked, lost, c.firstAsked(o), true)
+	g.asked = lost
+	if !any {
 		return
 	}
-	r.due = now.Add(r.wait << min(g.tries, 4))
+	c.noteLoss()
+	g.quiet, g.turns = now.Add(wait), 0
+	if g.timed == 0 {
+		g.timed, g.since = first+1, now
+	}
+	if g.again.IsZero() || lost >= o.chunks {
+		g.mark, g.again = lost, now.Add(c.asks.patience(c.cfg.Repair))
+	}
+}
+
+// askAgain asks for what an earlier request has not brought: the datagram or
+// the answer is lost, or the rank that was asked misses it too. The root has
+// everything, and is at leisure once it has multicast all.
+func (c *Comm) askAgain(o *op, now time.Time) {
+	g := &o.gaps
+	if g.again = (time.Time{}); o.whole() {
+		return
+	}
+	to := o.plan.peers[len(o.plan.peers)-1]
+	if g.top >= o.chunks {
+		to = o.root
+	}
+	if _, any := c.want(o, 0, g.mark, to, true); any {
+		g.timed = 0 // its answer would be to either request
+		g.turns++
+	}
+	g.mark = g.asked
+	g.again = now.Add(c.asks.patience(c.cfg.Repair) << min(max(0, g.turns-eagerTurns), 4))
+}
+
+// askInSilence is the last resort, and goes by puts.
+func (c *Comm) askInSilence(o *op, now time.Time) {
+	g := &o.gaps
 	parent := o.plan.peers[len(o.plan.peers)-1]
 	switch {
 	case o.whole():
 		g.tries++
-		c.send(parent, FrameWant, o, nil)
+		c.tellWhole(o, parent)
 	case g.top >= o.chunks:
-		c.want(o, 0, o.chunks, parent)
+		c.want(o, 0, o.chunks, parent, false)
 		g.tries++
 	case now.Sub(g.last) >= c.cfg.Repair:
-		c.want(o, 0, min(o.chunks, g.top+1+g.reach), parent)
+		c.want(o, 0, min(o.chunks, g.top+1+g.reach), parent, false)
 		g.tries++
 		g.reach = min(2*g.reach, maxReach)
 	}
-}
-
-// want asks rank to for the chunks of [lo, hi) that are missing, and reports
-// whether there were any.
-func (c *Comm) want(o *op, lo, hi, to int) bool {
-	runs := missingRuns(c.runs[:0], lo, hi, func(k int) bool { return o.machine.Has(ir.Chunk(k)) })
-	c.runs = runs
-	if len(runs) == 0 {
-		return false
-	}
-	// The frame refers to its body until it has left.
-	c.send(to, FrameWant, o, append([]byte(nil), runs...))
-	return true
 }
 
 // missingRuns appends to dst the runs of chunks of [lo, hi) that a rank does
@@ -192,104 +248,4 @@ func missingRuns(dst []byte, lo, hi int, has func(int) bool) []byte {
 		dst = binary.BigEndian.AppendUint32(dst, uint32(k-first))
 	}
 	return dst
-}
-
-// send queues a control frame about o.
-func (c *Comm) send(to int, k FrameKind, o *op, body []byte) {
-	f := &c.frame
-	*f = Frame{Header: Header{
-		Kind: k, Lane: LaneControl, Epoch: c.cfg.Epoch, Seq: o.seq, Print: o.print, Len: len(body), From: c.rank,
-	}, Body: body}
-	c.put(to, f)
-}
-
-// wantBody is the place of a request, one for each sender.
-func (c *Comm) wantBody(h *Header) ([]byte, Verdict) {
-	if h.Len > MaxControl || h.Len%8 != 0 {
-		c.violation(h, "request of %d bytes", h.Len)
-		return nil, Drop
-	}
-	if c.wants == nil {
-		c.wants = make(map[int]*[MaxControl]byte)
-	}
-	if c.wants[h.From] == nil {
-		c.wants[h.From] = new([MaxControl]byte)
-	}
-	return c.wants[h.From][:h.Len], Accept
-}
-
-// wanted answers a request. It also tells that the sender is at work: what
-// the schedule would put to it, it asks for by itself. A request for nothing
-// says that it has all.
-func (c *Comm) wanted(h *Header, runs []byte) {
-	o := c.lookup(h.Seq)
-	if o == nil || h.Seq > c.seq {
-		c.stale++
-		return
-	}
-	if !c.agrees(o, h) {
-		return
-	}
-	c.spare(o, h.From, len(runs) == 0)
-	for ; len(runs) > 0; runs = runs[8:] {
-		first, n := int64(binary.BigEndian.Uint32(runs)), int64(binary.BigEndian.Uint32(runs[4:]))
-		if first+n > int64(o.chunks) {
-			c.violation(h, "request for chunks %d … %d of %d", first, first+n-1, o.chunks)
-			return
-		}
-		for k := first; k < first+n; k++ {
-			c.give(o, int(k), h.From)
-		}
-	}
-}
-
-// spare puts the repairs of rank off, or ends them if it has all chunks.
-func (c *Comm) spare(o *op, rank int, whole bool) {
-	now := c.clock.Now()
-	for i := range o.repairs {
-		r := &o.repairs[i]
-		if !r.armed || r.rule == gapRule || !c.repairs(o, r, rank) {
-			continue
-		}
-		if r.due = now.Add(r.wait); whole {
-			r.armed = false
-			o.armed--
-		}
-	}
-}
-
-// repairs reports whether r puts chunks to rank.
-func (c *Comm) repairs(o *op, r *repair, rank int) bool {
-	actions := o.plan.program.Actions(r.rule)
-	return carries(actions) && int(actions[0].To) == rank
-}
-
-// give puts chunk k to rank, now or when it is here.
-func (c *Comm) give(o *op, k, rank int) {
-	if o.state != opActive || o.machine.Has(ir.Chunk(k)) {
-		c.act(o, []ir.Action{{Op: ir.Put, Slot: ir.Chunk(k), To: int32(rank)}})
-		return
-	}
-	for i := range o.gaps.owed {
-		if d := &o.gaps.owed[i]; d.rank == rank {
-			d.chunks[k/64] |= 1 << (k % 64)
-			return
-		}
-	}
-	if len(o.gaps.owed) < maxDebtors {
-		d := debt{rank, make([]uint64, (o.chunks+63)/64)}
-		d.chunks[k/64] |= 1 << (k % 64)
-		o.gaps.owed = append(o.gaps.owed, d)
-	}
-}
-
-// settle puts chunk k, which has come, to those that it is owed to.
-func (c *Comm) settle(o *op, k int) {
-	for i := range o.gaps.owed {
-		d := &o.gaps.owed[i]
-		if bit := uint64(1) << (k % 64); d.chunks[k/64]&bit != 0 {
-			d.chunks[k/64] &^= bit
-			c.give(o, k, d.rank)
-		}
-	}
 }

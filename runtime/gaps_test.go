@@ -26,6 +26,14 @@ func TestAskWhom(t *testing.T) {
 	}
 }
 
+func TestBystander(t *testing.T) {
+	for _, c := range []struct{ rank, root, size, want int }{
+		{1, 0, 8, 3}, {1, 0, 2, 0}, {1, 0, 3, 2}, {2, 0, 3, 1}, {6, 0, 8, 7}, {0, 1, 2, 1},
+	} {
+		require.Equal(t, c.want, bystander(c.rank, c.root, c.size), "%+v", c)
+	}
+}
+
 func TestMissingRuns(t *testing.T) {
 	for _, c := range []struct {
 		have   string // x: here

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 )
@@ -25,7 +26,7 @@ type holedSink struct {
 }
 
 func (s holedSink) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
-	if s.lost(h.Slot.Index()) {
+	if h.Slot.Kind() == ir.KindChunk && h.Arg == 0 && s.lost(h.Slot.Index()) {
 		return runtime.Drop
 	}
 	return s.Sink.Fragment(h, offset, payload)
@@ -34,17 +35,20 @@ func (s holedSink) Fragment(h *runtime.Header, offset int, payload []byte) runti
 // broadcastHoles broadcasts 40 chunks among 8 ranks, which lose what lost says,
 // and returns when all had returned.
 func broadcastHoles(t *testing.T, lost func(rank, chunk int) bool) (took time.Duration, comms []*runtime.Comm) {
+	return broadcastOver(t, mem.Options{Datagram: 100}, func(rank int, tr runtime.Transport) runtime.Transport {
+		return holed{tr, func(k int) bool { return lost(rank, k) }}
+	})
+}
+
+func broadcastOver(t *testing.T, o mem.Options, wrap func(int, runtime.Transport) runtime.Transport) (took time.Duration, comms []*runtime.Comm) {
 	const chunks = 40
 	cfg := ackTree
 	cfg.Bcast.Params.Chunks = chunks
-	wrap := func(rank int, tr runtime.Transport) runtime.Transport {
-		return holed{tr, func(k int) bool { return lost(rank, k) }}
-	}
 	message := make([]byte, 40*100)
 	for i := range message {
 		message[i] = byte(i * 7)
 	}
-	virtual(t, 8, mem.Options{Datagram: 100}, cfg, wrap, func(all []*runtime.Comm) {
+	virtual(t, 8, o, cfg, wrap, func(all []*runtime.Comm) {
 		comms = all
 		start := time.Now()
 		require.NoError(t, each(all, func(c *runtime.Comm) error {
@@ -84,4 +88,94 @@ func TestChunkThatAllHaveLost(t *testing.T) {
 	for _, c := range comms[1:] {
 		require.Equal(t, 1, c.Totals().LastPutChunks)
 	}
+}
+
+// unanswered loses the first answer that a rank gets, or its first n.
+type unanswered struct {
+	runtime.Transport
+	n *int
+}
+
+func (u unanswered) Poll(s runtime.Sink) bool { return u.Transport.Poll(unansweredSink{s, u.n}) }
+
+type unansweredSink struct {
+	runtime.Sink
+	n *int
+}
+
+func (s unansweredSink) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+	if h.Kind == runtime.FrameSlot && h.Arg != 0 && *s.n > 0 {
+		*s.n--
+		return runtime.Drop
+	}
+	return s.Sink.Fragment(h, offset, payload)
+}
+
+// An answer that is lost is asked for again after a quarter of the timeout, as
+// long as it is not known how long answers take, and by put in the end.
+func TestLostAnswerIsAskedForAgain(t *testing.T) {
+	for answers, want := range map[int]time.Duration{0: 0, 1: base / 4, 1000: base / 2} {
+		took, comms := broadcastOver(t, mem.Options{Datagram: 100}, func(rank int, tr runtime.Transport) runtime.Transport {
+			n := answers
+			return unanswered{holed{tr, func(k int) bool { return rank == 5 && k == 20 }}, &n}
+		})
+		require.Equal(t, want, took, "%d answers lost", answers)
+		require.Equal(t, 1, comms[5].Totals().LastPutChunks)
+	}
+}
+
+// Of two ranks that ask each other for what both have lost, each asks another
+// one in the end.
+func TestChunkThatTheAskedHasLost(t *testing.T) {
+	took, comms := broadcastHoles(t, func(rank, k int) bool { return (rank == 2 || rank == 3) && k == 20 })
+	require.Equal(t, base/4, took)
+	require.Equal(t, 1, comms[2].Totals().LastPutChunks)
+	require.Equal(t, 1, comms[3].Totals().LastPutChunks)
+}
+
+// While ranks see losses, their signals go as datagrams too, which come though
+// puts are held up.
+func TestSignalsAreDoubledWhileLossesAreSeen(t *testing.T) {
+	const resend = 12 * time.Millisecond
+	for _, losing := range []bool{false, true} {
+		o := mem.Options{Datagram: 100, Resent: 1, ResendAfter: resend}
+		took, comms := broadcastOver(t, o, func(rank int, tr runtime.Transport) runtime.Transport {
+			return holed{tr, func(k int) bool { return losing && k == rank+10 }}
+		})
+		want, doubled := 3*resend, uint64(0) // the height of the tree
+		if losing {
+			want, doubled = 0, 1
+		}
+		require.Equal(t, want, took)
+		for _, c := range comms[1:] {
+			require.Equal(t, doubled, c.Totals().Doubled)
+		}
+	}
+}
+
+// Broadcasts over a network that loses datagrams and holds puts up.
+func TestBroadcastsOverLosingNetwork(t *testing.T) {
+	cfg := ackTree
+	cfg.Bcast.Params.Chunks = 40
+	o := mem.Options{Datagram: 100, Loss: 0.05, Resent: 0.05, ResendAfter: 12 * time.Millisecond, Duplicate: 0.05, Reorder: 0.05, Seed: 7}
+	virtual(t, 8, o, cfg, nil, func(comms []*runtime.Comm) {
+		const rounds = 30
+		start := time.Now()
+		for i := range rounds {
+			require.NoError(t, each(comms, func(c *runtime.Comm) error {
+				buf := make([]byte, 40*100)
+				if c.Rank() == i%8 {
+					for j := range buf {
+						buf[j] = byte(i + j)
+					}
+				}
+				err := c.Bcast(context.Background(), buf, i%8)
+				for j := range buf {
+					require.Equal(t, byte(i+j), buf[j])
+				}
+				return err
+			}))
+		}
+		require.Less(t, time.Since(start), rounds*base/2, "losses cost no timeouts")
+	})
 }

@@ -136,6 +136,47 @@ func TestStaleFramesAreCounted(t *testing.T) {
 	require.Error(t, <-errs)
 }
 
+// Datagrams to one rank that do not fit are counted and change nothing; one
+// that fits does what a put would do.
+func TestStrayDatagrams(t *testing.T) {
+	c, peer := hostile(t, runtime.Config{})
+	errs := make(chan error, 1)
+	go func() { errs <- c.Barrier(context.Background()) }()
+	var s spy
+	for s.print == 0 {
+		peer.Wait(-1)
+		peer.Poll(&s)
+	}
+	send := func(k runtime.FrameKind, seq uint64, slot ir.Slot, arg, print uint32, body int) {
+		peer.Datagram(0, &runtime.Frame{Header: runtime.Header{
+			Kind: k, Epoch: 1, Seq: seq, Slot: slot, Arg: arg, Print: print, Len: body,
+		}, Body: make([]byte, body)})
+	}
+	const slot, want = runtime.FrameSlot, runtime.FrameWant
+	send(slot, 1, ir.Signal(7), 0, s.print, 0)        // does not exist
+	send(slot, 1, ir.Signal(0), 0, s.print, 4)        // has no bytes
+	send(slot, 1, ir.Signal(0), 0, s.print+2, 0)      // another operation
+	send(slot, 0, ir.Signal(0), 0, s.print, 0)        // a past one
+	send(slot, 99, ir.Signal(0), 0, s.print, 0)       // one far ahead
+	send(slot, 1, ir.Chunk(0), 1, s.print, 4)         // a barrier has none
+	send(slot, 1, ir.None, 1, s.print, 0)             // no slot
+	send(slot, 1, ir.Enter, 1, s.print, 0)            // no slot of others'
+	send(want, 1, ir.None, 0, s.print, 7)             // cut short
+	send(want, 1, ir.None, 0, s.print, 8)             // fits: no chunks from 0 on
+	send(want, 1, ir.None, 0, s.print, 9000)          // longer than a datagram
+	send(runtime.FrameAbort, 1, 0, 0, s.print, 0)     // nothing for a datagram
+	send(runtime.FrameKind(200), 1, 0, 0, s.print, 0) // nothing at all
+	for c.Totals().Stale < 13 {
+		time.Sleep(time.Millisecond) // polls what cannot be waited for
+	}
+	require.NoError(t, c.Err())
+	require.Empty(t, errs)
+	send(slot, 1, ir.Signal(0), 0, s.print, 0)
+	send(slot, 1, ir.Signal(0), 0, s.print, 0) // again
+	require.NoError(t, <-errs)
+	require.NoError(t, c.Close())
+}
+
 // FuzzFrames throws frames at a communicator: it may fail, never panic or hang.
 func FuzzFrames(f *testing.F) {
 	f.Add(uint8(1), uint8(0), uint64(1), uint32(0x80000000), uint32(0), uint32(1), []byte("body"), true)
@@ -153,6 +194,7 @@ func FuzzFrames(f *testing.F) {
 		go func() { errs <- c.Bcast(ctx, make([]byte, 10), 1) }()
 		if multicast {
 			peer.Mcast(&frame)
+			peer.Datagram(0, &frame)
 		} else {
 			peer.Put(0, &frame)
 		}

@@ -142,34 +142,64 @@ func (s *sink) Fragment(h *Header, offset int, payload []byte) Verdict {
 		return Hold
 	}
 	o := c.lookup(h.Seq)
-	if o == nil || o.state != opActive || h.Print != o.print || h.From != o.root ||
-		h.Slot.Kind() != ir.KindChunk || !o.machine.Valid(h.Slot) {
+	if o == nil || h.Print != o.print || !c.datagram(o, h, offset, payload) {
 		c.stale++
 		return Drop
 	}
-	c.fragment(o, h, offset, payload)
 	return Accept
 }
 
-func (c *Comm) fragment(o *op, h *Header, offset int, payload []byte) {
-	o.heard = true
-	c.hear(o, h.Slot.Index())
-	if o.machine.Has(h.Slot) {
-		return
+// isAnswer is the Arg of a chunk that answers a request; the others are
+// multicast by the root.
+const isAnswer = 1
+
+// datagram takes a datagram of o, and reports whether it is one.
+func (c *Comm) datagram(o *op, h *Header, offset int, payload []byte) bool {
+	switch {
+	case h.Kind == FrameWant:
+		return c.wantedLoosely(o, h, payload)
+	case h.Kind != FrameSlot || !o.machine.Valid(h.Slot):
+		return false
+	case h.Slot.Kind() == ir.KindSignal && h.Len == 0:
+		c.set(o, h.Slot)
+		return true
+	case h.Slot.Kind() != ir.KindChunk || o.state != opActive || h.From != o.root && h.Arg != isAnswer:
+		return false
 	}
+	return c.fragment(o, h, offset, payload)
+}
+
+func (c *Comm) fragment(o *op, h *Header, offset int, payload []byte) bool {
 	if len(o.frags.first) == 0 {
 		o.frags.layout(o.n, o.chunks, c.caps.Datagram)
 	}
 	place, k := o.chunk(h.Slot), h.Slot.Index()
 	if len(place) != h.Len || !o.frags.fits(len(place), offset, len(payload)) {
-		c.stale++
-		return
+		return false
+	}
+	if h.Arg != isAnswer {
+		o.heard = true
+		c.hear(o, k)
+	}
+	if o.machine.Has(h.Slot) {
+		return true
 	}
 	copy(place[offset:], payload)
 	if o.frags.add(k, offset) && o.frags.complete(k) {
-		o.byMcast++
-		c.set(o, h.Slot)
+		c.arrived(o, h, k)
 	}
+	return true
+}
+
+// arrived sets chunk k, which datagrams have brought, the last of which is h.
+func (c *Comm) arrived(o *op, h *Header, k int) {
+	if h.Arg == isAnswer {
+		o.byPut++
+		c.answered(o, k)
+	} else {
+		o.byMcast++
+	}
+	c.set(o, h.Slot)
 }
 
 // Left implements [Sink].

@@ -30,6 +30,10 @@ type Transport interface {
 	// transport without multicast decrements *f.Unsent and does nothing:
 	// every copy is lost.
 	Mcast(f *Frame)
+	// Datagram queues the unreliable transfer of f to rank to, beside or
+	// instead of a put. It reaches [Sink.Fragment] there. A transport without
+	// datagrams does as Mcast does.
+	Datagram(to int, f *Frame)
 	// Poll sends what is queued, as far as that goes without blocking, and
 	// hands what has arrived to s. It reports whether anything was sent or
 	// received. Held frames are offered to s again at each Poll.
@@ -58,6 +62,7 @@ type Transport interface {
 // Caps is what a transport can do.
 type Caps struct {
 	Multicast bool // Mcast reaches other ranks
+	Direct    bool // Datagram reaches one rank
 	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
 	Local     int  // ranks on this host, this one included; 0: unknown
 }
@@ -104,7 +109,7 @@ type Header struct {
 	Epoch uint32  // version of the membership
 	Seq   uint64  // operation number; message number for FrameCast and FrameCredit
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal
-	Arg   uint32  // FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
+	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks
 	Len   int     // bytes of the body
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
@@ -137,8 +142,8 @@ type Sink interface {
 	// Arrived says that a frame's body is complete in the place last
 	// returned by Body. It is not called for dropped frames.
 	Arrived(h *Header, body []byte)
-	// Fragment offers one datagram of a multicast chunk: payload is what
-	// belongs at offset in the chunk, whose whole length is h.Len. The
+	// Fragment offers one datagram of a frame, multicast or not: payload is
+	// what belongs at offset in the body, whose whole length is h.Len. The
 	// payload is only valid during the call. Hold asks the transport to keep
 	// this datagram, within its bounds, and to offer it again.
 	Fragment(h *Header, offset int, payload []byte) Verdict
@@ -153,7 +158,8 @@ type Sink interface {
 type Stats struct {
 	PutFrames, PutBytes     uint64 // sent
 	GotFrames, GotBytes     uint64 // received by put
-	McastFrames, McastBytes uint64 // datagrams sent
+	McastFrames, McastBytes uint64 // datagrams multicast
+	DatagramFrames          uint64 // datagrams sent to one rank
 	GotDatagrams            uint64 // datagrams received and offered to the sink
 	Foreign                 uint64 // datagrams dropped: of another communicator, or no frame at all
 	Torn                    uint64 // datagrams dropped: cut short, or with lengths that do not fit

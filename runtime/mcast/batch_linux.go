@@ -47,10 +47,38 @@ func newOutBatch(size, _ int) *outBatch {
 
 func (b *outBatch) full() bool { return b.n == len(b.msgs) }
 
-// add appends a datagram and returns its head, to be filled in.
-func (b *outBatch) add(payload []byte) *[headerLen]byte {
+// address is where a datagram goes that is not sent to the group, as the
+// system takes it.
+type address struct {
+	raw unix.RawSockaddrInet6 // in IPv4 its beginning is a RawSockaddrInet4
+	len uint32
+}
+
+func newAddress(a netip.AddrPort, zone int) address {
+	var to address
+	port := (*[2]byte)(unsafe.Pointer(&to.raw.Port))
+	binary.BigEndian.PutUint16(port[:], a.Port())
+	if a.Addr().Is4() {
+		to.raw.Family, to.len = unix.AF_INET, unix.SizeofSockaddrInet4
+		(*unix.RawSockaddrInet4)(unsafe.Pointer(&to.raw)).Addr = a.Addr().As4()
+		return to
+	}
+	to.raw.Family, to.len = unix.AF_INET6, unix.SizeofSockaddrInet6
+	to.raw.Addr = a.Addr().As16()
+	if a.Addr().IsLinkLocalUnicast() {
+		to.raw.Scope_id = uint32(zone)
+	}
+	return to
+}
+
+// add appends a datagram and returns its head, to be filled in. It goes to to,
+// or where the socket is connected to.
+func (b *outBatch) add(to *address, payload []byte) *[headerLen]byte {
 	i := b.n
 	b.n++
+	if to != nil { // it always is, or never
+		b.msgs[i].hdr.Name, b.msgs[i].hdr.Namelen = (*byte)(unsafe.Pointer(&to.raw)), to.len
+	}
 	b.msgs[i].hdr.SetIovlen(1)
 	if len(payload) > 0 {
 		b.iov[i][1].Base = &payload[0]
@@ -60,7 +88,7 @@ func (b *outBatch) add(payload []byte) *[headerLen]byte {
 	return &b.heads[i]
 }
 
-// send sends from the connected socket fd and returns how many datagrams have
+// send sends from socket fd and returns how many datagrams have
 // gone; an error is about the one behind them. The batch is empty then.
 func (b *outBatch) send(fd int) (int, error) {
 	n, err := mmsg(unix.SYS_SENDMMSG, fd, b.msgs[:b.n])

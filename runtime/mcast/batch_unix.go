@@ -3,6 +3,7 @@
 package mcast
 
 import (
+	"net"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -11,6 +12,7 @@ import (
 // outBatch is one datagram on its way out: there are no batches here.
 type outBatch struct {
 	n    int
+	to   *address
 	head [headerLen]byte
 	body []byte
 	buf  []byte
@@ -20,18 +22,31 @@ func newOutBatch(_, bytes int) *outBatch { return &outBatch{buf: make([]byte, 0,
 
 func (b *outBatch) full() bool { return b.n == 1 }
 
-// add appends a datagram and returns its head, to be filled in.
-func (b *outBatch) add(payload []byte) *[headerLen]byte {
-	b.n, b.body = 1, payload
+// address is where a datagram goes that is not sent to the group.
+type address struct{ to unix.Sockaddr }
+
+func newAddress(a netip.AddrPort, zone int) address {
+	return address{sockaddr(a, &net.Interface{Index: zone})}
+}
+
+// add appends a datagram and returns its head, to be filled in. It goes to to,
+// or where the socket is connected to.
+func (b *outBatch) add(to *address, payload []byte) *[headerLen]byte {
+	b.n, b.to, b.body = 1, to, payload
 	return &b.head
 }
 
-// send sends from the connected socket fd and returns how many datagrams have
-// gone; an error is about the one behind them. The batch is empty then.
-func (b *outBatch) send(fd int) (int, error) {
+// send sends from socket fd and returns how many datagrams have gone; an error
+// is about the one behind them. The batch is empty then.
+func (b *outBatch) send(fd int) (n int, err error) {
 	b.buf = append(append(b.buf[:0], b.head[:]...), b.body...)
+	if b.to != nil {
+		err = unix.Sendto(fd, b.buf, 0, b.to.to)
+	} else {
+		_, err = unix.Write(fd, b.buf)
+	}
 	b.n, b.body = 0, nil
-	if _, err := unix.Write(fd, b.buf); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	return 1, nil

@@ -11,18 +11,19 @@ import (
 type card struct {
 	family  int
 	payload int            // bytes that its interface allows in a datagram
-	sender  netip.AddrPort // where its datagrams come from
+	sender  netip.AddrPort // where its multicasts come from
+	direct  netip.AddrPort // where datagrams to it go, and its own to one rank come from
 	group   netip.AddrPort // rank 0's: where all go
 }
 
 const (
-	cardVersion = 1
-	cardLen     = 2 + 4 + 2*18
+	cardVersion = 2
+	cardLen     = 2 + 4 + 3*18
 )
 
 func (c *card) encode() []byte {
 	b := binary.BigEndian.AppendUint32([]byte{cardVersion, byte(c.family)}, uint32(c.payload))
-	for _, a := range []netip.AddrPort{c.sender, c.group} {
+	for _, a := range []netip.AddrPort{c.sender, c.direct, c.group} {
 		ip := a.Addr().As16()
 		b = binary.BigEndian.AppendUint16(append(b, ip[:]...), a.Port())
 	}
@@ -34,7 +35,7 @@ func decodeCard(b []byte) (card, error) {
 		return card{}, fmt.Errorf("it does not multicast, or not as this version does (%d bytes)", len(b))
 	}
 	c := card{family: int(b[1]), payload: int(binary.BigEndian.Uint32(b[2:]))}
-	for i, a := range []*netip.AddrPort{&c.sender, &c.group} {
+	for i, a := range []*netip.AddrPort{&c.sender, &c.direct, &c.group} {
 		f := b[6+18*i:]
 		ip := netip.AddrFrom16([16]byte(f)).Unmap()
 		*a = netip.AddrPortFrom(ip, binary.BigEndian.Uint16(f[16:]))
@@ -48,6 +49,7 @@ func decodeCard(b []byte) (card, error) {
 // deck is the cards of all ranks, checked against each other.
 type deck struct {
 	senders []netip.AddrPort // by rank
+	directs []netip.AddrPort // by rank
 	payload int              // the smallest
 	group   netip.AddrPort
 }
@@ -71,7 +73,7 @@ func gather(blobs [][]byte) (*deck, error) {
 				rank, c.sender.Addr(), d.senders[0].Addr())
 		}
 		d.payload = min(d.payload, c.payload)
-		d.senders = append(d.senders, c.sender)
+		d.senders, d.directs = append(d.senders, c.sender), append(d.directs, c.direct)
 	}
 	if !d.group.Addr().IsMulticast() {
 		return nil, fmt.Errorf("rank 0 has chosen the group %v, which is none", d.group)

@@ -124,8 +124,8 @@ func sealed(b []byte, id [16]byte) []byte {
 
 func TestCardRoundTrip(t *testing.T) {
 	for _, c := range []card{
-		{4, 1372, netip.MustParseAddrPort("10.1.2.3:4"), netip.MustParseAddrPort("239.1.2.3:17000")},
-		{6, 65000, netip.MustParseAddrPort("[fd00::1]:4"), netip.MustParseAddrPort("[ff15::9]:17000")},
+		{4, 1372, netip.MustParseAddrPort("10.1.2.3:4"), netip.MustParseAddrPort("10.1.2.3:5"), netip.MustParseAddrPort("239.1.2.3:17000")},
+		{6, 65000, netip.MustParseAddrPort("[fd00::1]:4"), netip.MustParseAddrPort("[fd00::1]:5"), netip.MustParseAddrPort("[ff15::9]:17000")},
 	} {
 		got, err := decodeCard(c.encode())
 		require.NoError(t, err)
@@ -136,8 +136,8 @@ func TestCardRoundTrip(t *testing.T) {
 func TestCardsThatDoNotFit(t *testing.T) {
 	base := func() []card {
 		return []card{
-			{4, 1000, netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("239.0.0.9:17000")},
-			{4, 900, netip.MustParseAddrPort("10.0.0.2:1"), netip.AddrPortFrom(netip.IPv4Unspecified(), 0)},
+			{4, 1000, netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.1:2"), netip.MustParseAddrPort("239.0.0.9:17000")},
+			{4, 900, netip.MustParseAddrPort("10.0.0.2:1"), netip.MustParseAddrPort("10.0.0.2:2"), netip.AddrPortFrom(netip.IPv4Unspecified(), 0)},
 		}
 	}
 	try := func(edit func([]card)) (*deck, error) {

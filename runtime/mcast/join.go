@@ -74,13 +74,18 @@ func open(cfg *Config) (*Transport, *card, error) {
 		}
 	}
 	t := newTransport(cfg, at)
-	t.send, own.sender, err = openSender(at, max(1, cfg.Hops))
+	if t.group.fd, own.sender, err = openSender(at, max(1, cfg.Hops)); err != nil {
+		return t, own, err
+	}
+	t.direct.fd, own.direct, err = openDirect(at, max(1, cfg.Hops))
+	t.own.fd = t.direct.fd
 	return t, own, err
 }
 
 func newTransport(cfg *Config, at *place) *Transport {
 	return &Transport{
-		rank: cfg.TCP.Rank, size: cfg.TCP.Size, place: at, send: -1, receive: -1, loss: cfg.Loss,
+		rank: cfg.TCP.Rank, size: cfg.TCP.Size, place: at, loss: cfg.Loss,
+		group: outlet{fd: -1}, direct: outlet{fd: -1}, all: inlet{fd: -1}, own: inlet{fd: -1},
 		random: mathrand.New(mathrand.NewPCG(cfg.Seed, uint64(cfg.TCP.Rank))),
 	}
 }
@@ -117,23 +122,35 @@ func (t *Transport) prepare(m tcp.Members) error {
 	if err != nil {
 		return err
 	}
-	t.id, t.senders, t.payload, t.group = m.ID, d.senders, d.payload, d.group
-	if t.receive, err = openReceiver(t.place, d.group); err != nil {
+	t.id, t.payload, t.target = m.ID, d.payload, d.group
+	t.all.sources, t.own.sources = d.senders, d.directs
+	for _, a := range d.directs {
+		t.names = append(t.names, newAddress(a, t.place.ifi.Index))
+	}
+	if t.all.fd, err = openReceiver(t.place, d.group); err != nil {
 		return err
 	}
-	if err := unix.Connect(t.send, sockaddr(d.group, t.place.ifi)); err != nil {
+	if err := unix.Connect(t.group.fd, sockaddr(d.group, t.place.ifi)); err != nil {
 		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.place.ifi.Name, hint(t.place), os.NewSyscallError("connect", err))
 	}
-	return selfTest(t.send, t.receive, t.place, &t.id, t.rank)
+	return selfTest(t.group.fd, t.all.fd, t.place, &t.id, t.rank)
 }
 
 // watch makes the buffers and lets the puts' poller watch the sockets.
 func (t *Transport) watch() error {
 	size := min(maxBurst, max(minBatch, batchBytes/(t.payload+headerLen)))
-	t.out, t.in = newOutBatch(size, t.payload), newInBatch(size, t.payload+headerLen)
-	t.sendWatch = t.puts.Watch(t.send, func(_, _ bool) { t.block(false) })
-	t.receiveWatch = t.puts.Watch(t.receive, func(_, _ bool) { t.readable = true })
-	if err := t.receiveWatch.Modify(true, false); err != nil {
+	t.group.batch, t.in = newOutBatch(size, t.payload), newInBatch(size, t.payload+headerLen)
+	t.direct.batch = newOutBatch(minBatch, t.payload)
+	t.group.watch = t.puts.Watch(t.group.fd, func(_, _ bool) { t.block(&t.group, false) })
+	t.receiveWatch = t.puts.Watch(t.all.fd, func(_, _ bool) { t.all.readable = true })
+	t.direct.reading = true
+	t.direct.watch = t.puts.Watch(t.direct.fd, func(read, write bool) {
+		t.own.readable = t.own.readable || read
+		if write {
+			t.block(&t.direct, false)
+		}
+	})
+	if err := errors.Join(t.receiveWatch.Modify(true, false), t.direct.watch.Modify(true, false)); err != nil {
 		return errors.Join(err, t.puts.Close(0, false, 0))
 	}
 	return nil

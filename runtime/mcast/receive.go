@@ -1,10 +1,19 @@
 package mcast
 
 import (
+	"net/netip"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime"
 )
+
+// inlet is a socket that datagrams come in by.
+type inlet struct {
+	fd       int
+	readable bool
+	sources  []netip.AddrPort // by rank: where its datagrams come from
+}
 
 // offer shows the sink again what it has held back.
 func (t *Transport) offer(s runtime.Sink) bool {
@@ -19,29 +28,43 @@ func (t *Transport) offer(s runtime.Sink) bool {
 	return moved
 }
 
-// listen watches the socket, or stops so that nothing spins while it is not
+// listen watches the sockets, or stops so that nothing spins while they are not
 // read.
 func (t *Transport) listen(on bool) {
 	if t.receiveWatch.Modify(on, false) != nil {
-		t.readable = on // as if it always were
+		t.all.readable = on // as if it always were
+	}
+	t.direct.reading = on
+	if t.direct.watch.Modify(on, t.direct.blocked) != nil {
+		t.own.readable = on
 	}
 }
 
-// read takes a burst of datagrams from the socket.
-func (t *Transport) read(s runtime.Sink) (moved bool) {
+// readAll takes bursts of datagrams from the sockets.
+func (t *Transport) readAll(s runtime.Sink) (moved bool) {
+	for _, in := range [...]*inlet{&t.own, &t.all} {
+		if in.readable && !t.full {
+			moved = t.read(s, in) || moved
+		}
+	}
+	return moved
+}
+
+// read takes a burst of datagrams from one socket.
+func (t *Transport) read(s runtime.Sink, in *inlet) (moved bool) {
 	for burst := 0; burst < maxBurst && !t.full; {
-		n, err := t.in.receive(t.receive)
+		n, err := t.in.receive(in.fd)
 		if err != nil && err != unix.EINTR {
-			t.readable = false // an error other than EAGAIN is gone once it has been told
+			in.readable = false // an error other than EAGAIN is gone once it has been told
 			return moved
 		}
 		for i := range n {
-			t.take(s, i)
+			t.take(s, in, i)
 		}
 		burst += n
 		moved = moved || n > 0
 		if n < t.in.size() && err == nil && t.in.size() > 1 {
-			t.readable = false
+			in.readable = false
 			return moved
 		}
 	}
@@ -49,7 +72,7 @@ func (t *Transport) read(s runtime.Sink) (moved bool) {
 }
 
 // take sorts one datagram.
-func (t *Transport) take(s runtime.Sink, i int) {
+func (t *Transport) take(s runtime.Sink, in *inlet, i int) {
 	b, whole := t.in.datagram(i)
 	p := &t.current
 	switch f := decodePart(b, &t.id, t.size, t.payload, p); {
@@ -57,7 +80,7 @@ func (t *Transport) take(s runtime.Sink, i int) {
 		t.stats.Foreign++
 	case f == torn || !whole:
 		t.stats.Torn++
-	case t.in.from(i) != t.senders[p.From]:
+	case t.in.from(i) != in.sources[p.From]:
 		t.stats.Forged++
 	case p.From == t.rank || p.Kind == kindProbe:
 		// Our own, or another rank's test of its interface.

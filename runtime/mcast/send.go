@@ -4,17 +4,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// chunk is one that waits to be multicast.
+// chunk is a frame that waits to be sent as datagrams.
 type chunk struct {
 	head   runtime.Header
+	to     int // rank; of what is multicast -1
 	body   []byte
 	unsent *int
 	sent   int // bytes that are with the system
 }
 
-// castQueue is chunks in the order of their Mcast.
+// castQueue is chunks in the order in which they were queued.
 type castQueue struct {
 	list []chunk
 	head int
@@ -22,8 +24,8 @@ type castQueue struct {
 
 func (q *castQueue) empty() bool { return q.head == len(q.list) }
 
-func (q *castQueue) push(f *runtime.Frame) {
-	q.list = append(q.list, chunk{head: f.Header, body: f.Body, unsent: f.Unsent})
+func (q *castQueue) push(to int, f *runtime.Frame) {
+	q.list = append(q.list, chunk{head: f.Header, to: to, body: f.Body, unsent: f.Unsent})
 }
 
 // pop gives the first chunk's body back.
@@ -45,65 +47,81 @@ func (q *castQueue) clear() {
 	}
 }
 
+// outlet is a socket that sends datagrams, and what waits to be sent from it.
+type outlet struct {
+	fd      int
+	watch   *tcp.Watched
+	reading bool // watched for reading
+	blocked bool // the system's buffer is full; watched for writing
+	overrun bool // the interface's queue is full; tried again after a pause
+	queue   castQueue
+	batch   *outBatch
+}
+
+// ready reports whether more can be sent without waiting.
+func (o *outlet) ready() bool { return !o.queue.empty() && !o.blocked && !o.overrun }
+
 // Mcast queues the unreliable transfer of f to all other ranks. Chunks beyond
 // 2 GiB are lost.
-func (t *Transport) Mcast(f *runtime.Frame) {
-	t.queue.push(f)
-	if t.closed || t.size == 1 || len(f.Body) > maxChunk {
-		t.drop(f)
+func (t *Transport) Mcast(f *runtime.Frame) { t.enqueue(&t.group, -1, f) }
+
+// Datagram queues the unreliable transfer of f to rank to.
+func (t *Transport) Datagram(to int, f *runtime.Frame) { t.enqueue(&t.direct, to, f) }
+
+func (t *Transport) enqueue(o *outlet, to int, f *runtime.Frame) {
+	if t.closed || t.size == 1 || len(f.Body) > maxChunk || to >= t.size {
+		if f.Unsent != nil {
+			*f.Unsent--
+		}
 		return
 	}
+	o.queue.push(to, f)
 	if !t.busy.Load() {
 		t.busy.Store(true)
 	}
 }
 
-// drop takes back what has just been pushed.
-func (t *Transport) drop(f *runtime.Frame) {
-	last := len(t.queue.list) - 1
-	t.queue.list[last] = chunk{}
-	t.queue.list = t.queue.list[:last]
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
-}
-
 // cast sends a burst of what is queued. It reports whether anything has gone,
 // be it lost.
-func (t *Transport) cast() (moved bool) {
-	t.overrun = false
-	for burst := 0; burst < maxBurst && !t.queue.empty(); {
-		t.gather()
-		n, err := t.out.send(t.send)
-		t.advance(n)
+func (t *Transport) cast() bool {
+	moved := t.flush(&t.direct)
+	return t.flush(&t.group) || moved
+}
+
+func (t *Transport) flush(o *outlet) (moved bool) {
+	o.overrun = false
+	for burst := 0; burst < maxBurst && !o.queue.empty(); {
+		t.gather(o)
+		n, err := o.batch.send(o.fd)
+		t.advance(o, n)
 		burst += n
 		moved = moved || n > 0
 		switch {
 		case err == nil, err == unix.EINTR:
 		case err == unix.EAGAIN:
-			t.block(true)
+			t.block(o, true)
 			return moved
 		case err == unix.ENOBUFS:
-			t.overrun = true
+			o.overrun = true
 			return moved
 		default:
 			// A chunk with a hole is of no use: the rest of it is not sent.
 			t.stats.Unsendable++
-			t.queue.pop()
+			o.queue.pop()
 			moved = true
 		}
 	}
-	t.block(false)
+	t.block(o, false)
 	return moved
 }
 
 // gather fills the batch with what is to be sent next.
-func (t *Transport) gather() {
-	for i := t.queue.head; i < len(t.queue.list) && !t.out.full(); i++ {
-		c := &t.queue.list[i]
-		for offset := c.sent; !t.out.full(); {
+func (t *Transport) gather(o *outlet) {
+	for i := o.queue.head; i < len(o.queue.list) && !o.batch.full(); i++ {
+		c := &o.queue.list[i]
+		for offset := c.sent; !o.batch.full(); {
 			payload := c.body[offset:min(offset+t.payload, len(c.body))]
-			encodePart(t.out.add(payload), &t.id, &c.head, t.rank, len(c.body), offset, payload)
+			encodePart(o.batch.add(t.name(c.to), payload), &t.id, &c.head, t.rank, len(c.body), offset, payload)
 			if offset += len(payload); offset == len(c.body) {
 				break
 			}
@@ -111,30 +129,42 @@ func (t *Transport) gather() {
 	}
 }
 
+// name returns where datagrams to a rank go; nil to the group.
+func (t *Transport) name(to int) *address {
+	if to < 0 {
+		return nil
+	}
+	return &t.names[to]
+}
+
 // advance takes n datagrams off the queue.
-func (t *Transport) advance(n int) {
+func (t *Transport) advance(o *outlet, n int) {
 	for range n {
-		c := &t.queue.list[t.queue.head]
+		c := &o.queue.list[o.queue.head]
 		bytes := min(t.payload, len(c.body)-c.sent)
 		c.sent += bytes
-		t.stats.McastFrames++
-		t.stats.McastBytes += uint64(bytes)
+		if c.to < 0 {
+			t.stats.McastFrames++
+			t.stats.McastBytes += uint64(bytes)
+		} else {
+			t.stats.DatagramFrames++
+		}
 		if c.sent == len(c.body) {
-			t.queue.pop()
+			o.queue.pop()
 		}
 	}
 }
 
 // block starts or ends waiting for room in the system's buffer. If that cannot
 // be waited for, what is queued is lost.
-func (t *Transport) block(full bool) {
-	if t.blocked == full {
+func (t *Transport) block(o *outlet, full bool) {
+	if o.blocked == full {
 		return
 	}
-	t.blocked = full
-	if t.sendWatch.Modify(false, full) != nil {
-		t.blocked = false
-		t.stats.Unsendable += uint64(len(t.queue.list) - t.queue.head)
-		t.queue.clear()
+	o.blocked = full
+	if o.watch.Modify(o.reading, full) != nil {
+		o.blocked = false
+		t.stats.Unsendable += uint64(len(o.queue.list) - o.queue.head)
+		o.queue.clear()
 	}
 }

@@ -24,12 +24,35 @@ const bufferBytes = 8 << 20
 // 10 Gbit/s busy for the 50 µs until the process has been woken up.
 const sendBytes = 32 << 10
 
-// sender and receiver are the two sockets of a rank: it sends from one of its
-// own, whose address tells the others that a datagram is really its.
+// A rank has three sockets. It multicasts from one of its own, whose address
+// tells the others that a datagram is really its; it receives what is multicast
+// by another; and what goes to one rank alone leaves and comes by the third.
 
-// openSender opens the socket that sends from at.addr, at a port of the
+// openSender opens the socket that multicasts from at.addr, at a port of the
 // system's choice.
 func openSender(at *place, hops int) (fd int, from netip.AddrPort, err error) {
+	return openOwn(at, func(fd int) error {
+		tellOverruns(fd, at.family)
+		return setSender(fd, at, hops)
+	})
+}
+
+// openDirect opens the socket for datagrams to one rank. It is not told of
+// overruns, nor of ranks that have gone: they would have to be read.
+func openDirect(at *place, hops int) (fd int, from netip.AddrPort, err error) {
+	return openOwn(at, func(fd int) error {
+		setReceiveBuffer(fd)
+		return options(fd, func(c net.PacketConn) error {
+			if at.family == 4 {
+				return ipv4.NewPacketConn(c).SetTTL(hops)
+			}
+			return ipv6.NewPacketConn(c).SetHopLimit(hops)
+		})
+	})
+}
+
+// openOwn opens a socket at at.addr that set prepares for sending.
+func openOwn(at *place, set func(fd int) error) (fd int, from netip.AddrPort, err error) {
 	fd, err = openSocket(at.family)
 	if err != nil {
 		return -1, from, err
@@ -44,8 +67,7 @@ func openSender(at *place, hops int) (fd int, from netip.AddrPort, err error) {
 		}
 		from = addrPort(sa)
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBytes) // the system's own will do
-		tellOverruns(fd, at.family)
-		return setSender(fd, at, hops)
+		return set(fd)
 	}()
 	if err != nil {
 		unix.Close(fd)

@@ -87,7 +87,7 @@ func outsider(t *testing.T, group netip.AddrPort) int {
 func TestStrangersInTheGroup(t *testing.T) {
 	trs := joined(t, 2, Config{})
 	tr, s := trs[0], &tally{}
-	fd := outsider(t, tr.group)
+	fd := outsider(t, tr.target)
 	id, other := tr.id, tr.id
 	other[15]++
 	h := runtime.Header{Kind: runtime.FrameSlot, Seq: 1}
@@ -121,6 +121,26 @@ func TestStrangersInTheGroup(t *testing.T) {
 	trs[1].Mcast(&runtime.Frame{Header: h, Body: []byte("hello")})
 	until(t, tr, s, func() bool { trs[1].Poll(s); return s.fragments == 1 })
 	require.Equal(t, uint64(1), tr.Stats().GotDatagrams)
+}
+
+// TestStrangersAtTheDoor sends to the socket for datagrams to one rank: only
+// the sockets of the same kind are heard there.
+func TestStrangersAtTheDoor(t *testing.T) {
+	trs := joined(t, 2, Config{})
+	tr, s := trs[0], &tally{}
+	h := runtime.Header{Kind: runtime.FrameSlot, Seq: 1}
+	good := datagram(tr.id, h, 1, 5, 0, []byte("hello"))
+	door := tr.own.sources[0]
+	for _, from := range []netip.AddrPort{door, tr.target} {
+		fd := outsider(t, from)
+		before := tr.Stats().Forged
+		sendRaw(t, fd, good)
+		until(t, tr, s, func() bool { return tr.Stats().Forged == before+1 })
+	}
+	trs[1].Datagram(0, &runtime.Frame{Header: h, Body: []byte("hello")})
+	until(t, tr, s, func() bool { trs[1].Poll(s); return s.fragments == 1 })
+	require.Equal(t, uint64(1), tr.Stats().GotDatagrams)
+	require.Equal(t, uint64(1), trs[1].Stats().DatagramFrames)
 }
 
 // TestLossIsReproducible loses the same datagrams in every run of a seed, and
@@ -180,8 +200,8 @@ func TestFullStash(t *testing.T) {
 // TestUnsendable multicasts from a socket that the system refuses to send from.
 func TestUnsendable(t *testing.T) {
 	tr := joined(t, 2, Config{})[1]
-	good := tr.send
-	tr.send = tr.receive // not connected: the system wants a destination
+	good := tr.group.fd
+	tr.group.fd = tr.all.fd // not connected: the system wants a destination
 	unsent := 2
 	for range 2 {
 		tr.Mcast(&runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}, Body: make([]byte, 200_000), Unsent: &unsent})
@@ -190,7 +210,7 @@ func TestUnsendable(t *testing.T) {
 	require.Zero(t, unsent)
 	require.Equal(t, uint64(2), tr.Stats().Unsendable)
 	require.Zero(t, tr.Stats().McastFrames)
-	tr.send = good
+	tr.group.fd = good
 }
 
 func TestNobodyToSendTo(t *testing.T) {

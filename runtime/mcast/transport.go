@@ -34,22 +34,18 @@ type Transport struct {
 	rank    int
 	size    int
 	id      [16]byte
-	payload int              // agreed bytes of a datagram
-	senders []netip.AddrPort // by rank
-	group   netip.AddrPort
+	payload int            // agreed bytes of a datagram
+	target  netip.AddrPort // the group
+	names   []address      // of the ranks' own sockets
 	place   *place
 
-	send      int // descriptor
-	sendWatch *tcp.Watched
-	blocked   bool // the system's buffer is full; watched for writing
-	overrun   bool // the interface's queue is full; tried again after a pause
-	queue     castQueue
-	out       *outBatch
+	group  outlet // what is multicast
+	direct outlet // what is sent to one rank
 
-	receive      int // descriptor
+	all          inlet // what is multicast
+	own          inlet // what is sent to this rank, to the socket of direct
 	receiveWatch *tcp.Watched
-	readable     bool
-	full         bool // the stash is; the socket is not watched
+	full         bool // the stash is; the sockets are not watched
 	in           *inBatch
 	current      part // the datagram under inspection
 	stash        stash
@@ -74,7 +70,7 @@ func (t *Transport) Size() int { return t.size }
 func (t *Transport) ID() [16]byte { return t.id }
 
 // Group returns where the communicator's datagrams go.
-func (t *Transport) Group() netip.AddrPort { return t.group }
+func (t *Transport) Group() netip.AddrPort { return t.target }
 
 // Interface returns the name of the interface that is multicast on.
 func (t *Transport) Interface() string { return t.place.ifi.Name }
@@ -82,7 +78,7 @@ func (t *Transport) Interface() string { return t.place.ifi.Name }
 // Caps says how much of a chunk fits into a datagram.
 func (t *Transport) Caps() runtime.Caps {
 	caps := t.puts.Caps()
-	caps.Multicast, caps.Datagram = true, t.payload
+	caps.Multicast, caps.Direct, caps.Datagram = true, true, t.payload
 	return caps
 }
 
@@ -112,7 +108,7 @@ func pause(d time.Duration, overrun bool) time.Duration {
 // Stats returns the counters; it is called under the same lock as Poll.
 func (t *Transport) Stats() runtime.Stats {
 	s := t.puts.Stats()
-	s.McastFrames, s.McastBytes = t.stats.McastFrames, t.stats.McastBytes
+	s.McastFrames, s.McastBytes, s.DatagramFrames = t.stats.McastFrames, t.stats.McastBytes, t.stats.DatagramFrames
 	s.GotDatagrams, s.Foreign, s.Torn, s.Forged = t.stats.GotDatagrams, t.stats.Foreign, t.stats.Torn, t.stats.Forged
 	s.Early, s.Injected, s.Unsendable = t.stats.Early, t.stats.Injected, t.stats.Unsendable
 	return s
@@ -127,19 +123,18 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	moved := t.cast()
 	moved = t.puts.Poll(s) || moved
 	moved = t.offer(s) || moved
-	if t.readable && !t.full {
-		moved = t.read(s) || moved
-	}
+	moved = t.readAll(s) || moved
 	moved = t.cast() || moved
 	moved = t.puts.Flush(s) || moved
-	t.busy.Store(!t.queue.empty() && !t.blocked && !t.overrun || t.readable && !t.full)
-	t.pausing.Store(t.overrun)
+	t.busy.Store(t.group.ready() || t.direct.ready() || (t.all.readable || t.own.readable) && !t.full)
+	t.pausing.Store(t.group.overrun || t.direct.overrun)
 	return moved
 }
 
 // Abandon forgets what is queued of operations; see [runtime.Transport].
 func (t *Transport) Abandon() {
-	t.queue.clear()
+	t.group.queue.clear()
+	t.direct.queue.clear()
 	t.puts.Abandon()
 }
 
@@ -150,10 +145,11 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	}
 	for bye && t.cast() { // what the system does not take now is lost
 	}
-	t.queue.clear()
+	t.group.queue.clear()
+	t.direct.queue.clear()
 	// While the puts are sent, nobody reads datagrams any more.
-	t.readable = false
-	err := errors.Join(t.sendWatch.Modify(false, false), t.receiveWatch.Modify(false, false))
+	t.all.readable, t.own.readable = false, false
+	err := errors.Join(t.group.watch.Modify(false, false), t.direct.watch.Modify(false, false), t.receiveWatch.Modify(false, false))
 	err = errors.Join(err, t.puts.Close(seq, bye, linger))
 	t.release()
 	return err
@@ -163,9 +159,10 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 func (t *Transport) release() {
 	t.closed = true
 	t.busy.Store(false)
-	closeFD(t.send)
-	closeFD(t.receive)
-	t.send, t.receive = -1, -1
+	closeFD(t.group.fd)
+	closeFD(t.direct.fd)
+	closeFD(t.all.fd)
+	t.group.fd, t.direct.fd, t.all.fd, t.own.fd = -1, -1, -1, -1
 }
 
 func closeFD(fd int) {

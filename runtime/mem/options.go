@@ -25,6 +25,11 @@ type Options struct {
 	// a uniformly random time up to it. Puts of one lane stay in order.
 	Delay time.Duration
 
+	// Resent is the probability with which a put frame is lost and sent again,
+	// which takes ResendAfter.
+	Resent      float64
+	ResendAfter time.Duration
+
 	Datagram    int  // payload bytes of a datagram; default 8 KiB
 	NoMulticast bool // Mcast loses everything
 	Link        int  // frames a lane between two ranks holds before the sender keeps the rest; default 64
@@ -35,12 +40,12 @@ type Options struct {
 }
 
 func (o *Options) fill() error {
-	for name, p := range map[string]float64{"Loss": o.Loss, "Duplicate": o.Duplicate, "Reorder": o.Reorder} {
+	for name, p := range map[string]float64{"Loss": o.Loss, "Duplicate": o.Duplicate, "Reorder": o.Reorder, "Resent": o.Resent} {
 		if !(p >= 0 && p <= 1) {
 			return fmt.Errorf("mem: Options.%s is %v, want a probability from 0 to 1", name, p)
 		}
 	}
-	for name, n := range map[string]int{"Datagram": o.Datagram, "Link": o.Link, "LinkBytes": o.LinkBytes, "Queue": o.Queue, "Delay": int(o.Delay)} {
+	for name, n := range map[string]int{"Datagram": o.Datagram, "Link": o.Link, "LinkBytes": o.LinkBytes, "Queue": o.Queue, "Delay": int(o.Delay), "ResendAfter": int(o.ResendAfter)} {
 		if n < 0 {
 			return fmt.Errorf("mem: Options.%s is negative: %d", name, n)
 		}
@@ -54,6 +59,9 @@ func (o *Options) fill() error {
 	}
 	return nil
 }
+
+// slow reports whether anything is under way for a while.
+func (o *Options) slow() bool { return o.Delay > 0 || o.Resent > 0 }
 
 func orElse(v *int, other int) {
 	if *v == 0 {

@@ -21,7 +21,7 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 
 // mark notes the time up to which this Poll takes what has arrived.
 func (t *Transport) mark() int64 {
-	if t.o.Delay == 0 {
+	if !t.o.slow() {
 		return 0
 	}
 	t.in.mu.Lock()

@@ -73,7 +73,7 @@ func (t *Transport) deliver(peer *Transport, l *lane, f *runtime.Frame) {
 	if l.entries.n == 0 {
 		peer.in.ready = append(peer.in.ready, index(t.rank, f.Lane))
 	}
-	ready := t.arrival()
+	ready := t.putArrival()
 	if l.entries.n > 0 {
 		ready = max(ready, l.entries.at(l.entries.n-1).ready)
 	}
@@ -89,19 +89,33 @@ func (t *Transport) deliver(peer *Transport, l *lane, f *runtime.Frame) {
 // Mcast implements [runtime.Transport]. It sends at once: what a receiver has
 // no room for is lost.
 func (t *Transport) Mcast(f *runtime.Frame) {
-	if !t.o.NoMulticast && !t.closed {
-		for offset := 0; ; offset += t.o.Datagram {
-			payload := f.Body[offset:min(offset+t.o.Datagram, len(f.Body))]
-			t.stats.McastFrames++
-			t.stats.McastBytes += uint64(len(payload))
-			for _, peer := range t.all {
-				if peer != t {
-					t.throw(peer, &f.Header, offset, payload)
-				}
+	t.cut(f, func(offset int, payload []byte) {
+		t.stats.McastFrames++
+		t.stats.McastBytes += uint64(len(payload))
+		for _, peer := range t.all {
+			if peer != t {
+				t.throw(peer, &f.Header, offset, payload)
 			}
-			if offset+t.o.Datagram >= len(f.Body) {
-				break
-			}
+		}
+	})
+}
+
+// Datagram implements [runtime.Transport], as Mcast does.
+func (t *Transport) Datagram(to int, f *runtime.Frame) {
+	t.cut(f, func(offset int, payload []byte) {
+		t.stats.DatagramFrames++
+		t.throw(t.all[to], &f.Header, offset, payload)
+	})
+}
+
+// cut cuts f into datagrams, unless they would all be lost.
+func (t *Transport) cut(f *runtime.Frame, send func(offset int, payload []byte)) {
+	f.Len = len(f.Body)
+	for offset := 0; !t.o.NoMulticast && !t.closed; {
+		end := min(offset+t.o.Datagram, len(f.Body))
+		send(offset, f.Body[offset:end])
+		if offset = end; offset == len(f.Body) {
+			break
 		}
 	}
 	if f.Unsent != nil {

@@ -55,7 +55,7 @@ func (t *Transport) Caps() runtime.Caps {
 	if t.o.NoMulticast {
 		return runtime.Caps{Local: len(t.all)}
 	}
-	return runtime.Caps{Multicast: true, Datagram: t.o.Datagram, Local: len(t.all)}
+	return runtime.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Local: len(t.all)}
 }
 
 // Stats implements [runtime.Transport].
@@ -95,7 +95,7 @@ func (t *Transport) alarm(d time.Duration) {
 
 // nextArrival returns how long the first frame that is under way still takes.
 func (t *Transport) nextArrival() (d time.Duration, ok bool) {
-	if t.o.Delay == 0 {
+	if !t.o.slow() {
 		return 0, false
 	}
 	t.in.mu.Lock()
@@ -120,10 +120,18 @@ func (t *Transport) nextArrival() (d time.Duration, ok bool) {
 
 // arrival draws when something sent now arrives.
 func (t *Transport) arrival() int64 {
-	if t.o.Delay == 0 {
+	if !t.o.slow() {
 		return 0
 	}
 	return t.o.Clock.Now().Add(time.Duration(t.random.Int64N(int64(t.o.Delay) + 1))).UnixNano()
+}
+
+// putArrival is arrival for a put, which may have to be sent again.
+func (t *Transport) putArrival() int64 {
+	if t.o.Resent > 0 && t.random.Float64() < t.o.Resent {
+		return t.arrival() + int64(t.o.ResendAfter)
+	}
+	return t.arrival()
 }
 
 // Close implements [runtime.Transport].

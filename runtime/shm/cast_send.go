@@ -47,6 +47,10 @@ func (t *Transport) Mcast(f *runtime.Frame) {
 	t.cast()
 }
 
+// Datagram implements [runtime.Transport]. Puts are not lost in shared memory:
+// there is nothing to be had from it.
+func (t *Transport) Datagram(_ int, f *runtime.Frame) { discard(f) }
+
 // cast writes what is queued as far as the readers have come, and reports
 // whether anything was written.
 func (t *Transport) cast() bool {

@@ -122,6 +122,9 @@ func (t *Transport) Wake() { t.poller.Wake() }
 // Mcast loses every copy.
 func (t *Transport) Mcast(f *runtime.Frame) { discard(f) }
 
+// Datagram loses every copy.
+func (t *Transport) Datagram(_ int, f *runtime.Frame) { discard(f) }
+
 func discard(f *runtime.Frame) {
 	if f.Unsent != nil {
 		*f.Unsent--

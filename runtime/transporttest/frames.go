@@ -34,6 +34,8 @@ func Frames(t *testing.T, make Make) {
 		{"Mcast", testMcast},
 		{"McastHold", testMcastHold},
 		{"McastNoAllocation", testMcastNoAllocation},
+		{"Datagram", testDatagram},
+		{"DatagramNoAllocation", testDatagramNoAllocation},
 		{"Left", testLeft},
 		{"Lost", testLost},
 		{"CloseQueued", testCloseQueued},

@@ -147,3 +147,72 @@ func testMcastNoAllocation(t *testing.T, make Make) {
 	require.Zero(t, unsent)
 	require.Positive(t, frames)
 }
+
+// testDatagram sends to one rank until every length has arrived there once, and
+// nothing elsewhere.
+func testDatagram(t *testing.T, make Make) {
+	n := connect(t, make, 3)
+	unsent := 1
+	if !n.ranks[0].Caps().Direct {
+		f := slot(1, []byte("lost"))
+		f.Unsent = &unsent
+		n.ranks[0].Datagram(1, f)
+		require.Zero(t, unsent)
+		return
+	}
+	got := []*collector{}
+	for _, s := range n.sinks {
+		got = append(got, newCollector(t, s))
+	}
+	size := n.ranks[0].Caps().Datagram
+	for i, length := range []int{0, 1, size, 2*size + 17} {
+		body, seq := pattern(i, length), uint64(i)*1000
+		for try := seq; got[2].heads[try].Kind == 0 || got[2].seen[try] < length; try++ {
+			require.Less(t, try, seq+1000, "no body of %d bytes has arrived whole", length)
+			unsent, seq = 1, try
+			f := slot(try, body)
+			f.Kind, f.Arg, f.Unsent = runtime.FrameWant, 9, &unsent
+			n.ranks[1].Datagram(2, f)
+			n.until(func() bool { return unsent == 0 }, "it is sent")
+			n.settle()
+			if got[2].seen[try] == length && got[2].heads[try].Kind != 0 {
+				want := f.Header
+				want.From, want.Lane = 1, got[2].heads[try].Lane
+				require.Equal(t, want, got[2].heads[try])
+				require.True(t, bytes.Equal(body, got[2].chunks[try]))
+				break
+			}
+		}
+	}
+	require.Empty(t, got[0].chunks)
+	require.Empty(t, got[1].chunks)
+	require.Positive(t, n.ranks[1].Stats().DatagramFrames)
+	require.Zero(t, n.ranks[1].Stats().McastFrames)
+}
+
+func testDatagramNoAllocation(t *testing.T, make Make) {
+	n := connect(t, make, 2)
+	if !n.ranks[0].Caps().Direct {
+		t.Skip("no datagrams to one rank")
+	}
+	frames, unsent := 0, 0
+	n.sinks[1].fragment = func(*runtime.Header, int, []byte) runtime.Verdict {
+		frames++
+		return runtime.Accept
+	}
+	f := slot(1, pattern(1, 3*n.ranks[0].Caps().Datagram))
+	f.Unsent = &unsent
+	round := func() {
+		unsent = 1
+		n.ranks[0].Datagram(1, f)
+		for range 20 {
+			n.poll()
+		}
+	}
+	for range 20 {
+		round()
+	}
+	require.Zero(t, testing.AllocsPerRun(50, round))
+	require.Zero(t, unsent)
+	require.Positive(t, frames)
+}
