@@ -70,9 +70,16 @@ func (c *Comm) run(ctx context.Context, k kind, buf []byte, root int) error {
 	if !c.collective.TryLock() {
 		return ErrBusy
 	}
-	defer c.collective.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	err := c.operate(ctx, k, buf, root)
+	c.mu.Unlock()
+	c.collective.Unlock()
+	return err
+}
+
+// operate does the next operation. No defer here or in run: that costs as much
+// as the rest where memory is shared.
+func (c *Comm) operate(ctx context.Context, k kind, buf []byte, root int) error {
 	if c.err != nil {
 		return c.err
 	}
@@ -84,7 +91,13 @@ func (c *Comm) run(ctx context.Context, k kind, buf []byte, root int) error {
 		return &OpError{Op: p.name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.seq + 1, Err: context.Cause(ctx)}
 	}
 	c.enter()
-	defer c.leave()
+	err = c.perform(ctx, k, p, buf, root)
+	c.leave()
+	return err
+}
+
+// perform does it under p.
+func (c *Comm) perform(ctx context.Context, k kind, p *plan, buf []byte, root int) error {
 	o := &c.ops[(c.seq+1)%window]
 	if err := c.await(ctx, (*drained)(o)); err != nil {
 		return c.abandon(ctx, o, p, err)
@@ -122,7 +135,7 @@ func (r *returning) met(*Comm) bool { return (*op)(r).ready() }
 func (c *Comm) begin(o *op, k kind, p *plan, buf []byte, root int) {
 	c.seq++
 	o.begin(c.seq, k, root, p, p.print(len(buf)), buf)
-	o.moved = c.clock.Now()
+	o.stirred = true // moved is written only if the operation takes long
 	c.active = o
 	if len(c.gone) > 0 {
 		c.checkGone(o)

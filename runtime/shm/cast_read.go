@@ -52,6 +52,9 @@ func (t *Transport) hear(p *peer, s runtime.Sink) bool {
 	return true
 }
 
+// waits reports whether the next cell is there, or a later one in its place.
+func (r *reader) waits() bool { return int32(r.rings.cell(r.cells).stamped()-uint32(r.cells)) > 0 }
+
 // written reports whether there is a cell to be read.
 func (r *reader) written(t *Transport) bool {
 	if r.rings.cell(r.cells).stamped() == uint32(r.cells+1) && atomic.LoadUint64(&r.line.floor) <= r.cells {

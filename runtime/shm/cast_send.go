@@ -79,7 +79,7 @@ func (t *Transport) cast() bool {
 	if wrote {
 		for rank := range t.peers {
 			if rank != t.rank && !t.peers[rank].gone {
-				t.ring(rank)
+				t.announce(rank)
 			}
 		}
 	}

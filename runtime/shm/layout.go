@@ -56,9 +56,16 @@ const (
 // bellLine is where a rank is rung.
 type bellLine struct {
 	bits   [MaxSize / 64]uint64 // by peer
-	parked uint32               // 1: in the system, waiting on this word
+	parked uint32               // one of the three below
 	_      [lineSize - MaxSize/8 - 4]byte
 }
+
+// What a rank does that is rung. Who waits looks at the bell alone.
+const (
+	polling = iota
+	parked  // in the system, waiting on this word
+	waiting // or about to
+)
 
 // laneLine belongs to one lane from one rank to another.
 type laneLine struct {

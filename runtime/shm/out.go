@@ -34,7 +34,15 @@ func (t *Transport) Put(to int, f *runtime.Frame) {
 		t.loseLater(p, fmt.Errorf("put %d bytes in a frame, at most %d fit", len(f.Body), MaxBody))
 		return
 	}
-	p.out[f.Lane].queue.push(f)
+	o := &p.out[f.Lane]
+	if n, ok := o.room(f); ok && o.idle() && n == len(f.Body) { // not even queued
+		o.write(f, n, &t.stats)
+		o.offset = 0
+		discard(f)
+		t.announce(p.rank)
+		return
+	}
+	o.queue.push(f)
 	t.flush(p)
 }
 
@@ -56,14 +64,14 @@ func (t *Transport) flush(p *peer) bool {
 func (t *Transport) flushLane(p *peer, o *outbound) bool {
 	wrote := false
 	for !o.idle() {
-		n, ok := o.room()
+		n, ok := o.next()
 		if !ok {
 			// Only now look at the line that the receiver writes.
 			if err := o.refresh(); err != nil {
 				t.loseLater(p, err)
 				break
 			}
-			n, ok = o.room()
+			n, ok = o.next()
 		}
 		if !ok {
 			if o.await() {
@@ -72,8 +80,13 @@ func (t *Transport) flushLane(p *peer, o *outbound) bool {
 			continue
 		}
 		wrote = true
-		o.write(n, &t.stats)
-		t.ring(p.rank)
+		if o.cut {
+			o.callOff()
+		} else if o.write(o.queue.first(), n, &t.stats) {
+			o.queue.pop()
+			o.offset = 0
+		}
+		t.announce(p.rank)
 	}
 	return wrote
 }
@@ -89,16 +102,24 @@ func (o *outbound) refresh() error {
 	return nil
 }
 
-// room returns how many bytes of the first frame can be written now; ok is
-// false if it is better to wait.
-func (o *outbound) room() (n int, ok bool) {
-	if uint32(o.cells)-o.taken == uint32(len(o.rings.cells)) {
+// next returns how many bytes of what is next can be written now; ok is false
+// if it is better to wait.
+func (o *outbound) next() (n int, ok bool) {
+	if o.cut {
+		return 0, o.free()
+	}
+	return o.room(o.queue.first())
+}
+
+// free reports whether there is a cell to be written.
+func (o *outbound) free() bool { return uint32(o.cells)-o.taken != uint32(len(o.rings.cells)) }
+
+// room is next for f.
+func (o *outbound) room(f *runtime.Frame) (n int, ok bool) {
+	if !o.free() {
 		return 0, false
 	}
-	if o.cut {
-		return 0, true
-	}
-	rest := len(o.queue.first().Body) - o.offset
+	rest := len(f.Body) - o.offset
 	if o.offset == 0 && rest <= shortBody {
 		return rest, true
 	}
@@ -115,17 +136,18 @@ func (o *outbound) await() bool {
 	return uint32(both>>32) == o.taken && uint32(both) == o.freed
 }
 
-// write writes n bytes of the first frame, or that it is called off.
-func (o *outbound) write(n int, stats *runtime.Stats) {
+// callOff writes that the frame under way is called off.
+func (o *outbound) callOff() {
+	o.cut = false
 	c := o.rings.cell(o.cells)
-	if o.cut {
-		o.cut = false
-		c.content = content{flags: flagCut}
-		c.publish(o.cells)
-		o.cells++
-		return
-	}
-	f := o.queue.first()
+	c.content = content{flags: flagCut}
+	c.publish(o.cells)
+	o.cells++
+}
+
+// write writes the next n bytes of f and reports whether they were the last.
+func (o *outbound) write(f *runtime.Frame, n int, stats *runtime.Stats) (last bool) {
+	c := o.rings.cell(o.cells)
 	c.encode(&f.Header, len(f.Body))
 	c.flags, c.inline, c.piece = 0, 0, 0
 	if o.offset == 0 {
@@ -141,12 +163,12 @@ func (o *outbound) write(n int, stats *runtime.Stats) {
 	c.publish(o.cells)
 	o.cells++
 	o.offset += n
-	if o.offset == len(f.Body) {
-		stats.PutFrames++
-		stats.PutBytes += uint64(o.offset)
-		o.queue.pop()
-		o.offset = 0
+	if o.offset < len(f.Body) {
+		return false
 	}
+	stats.PutFrames++
+	stats.PutBytes += uint64(o.offset)
+	return true
 }
 
 // abandon forgets what is queued.

@@ -3,6 +3,7 @@
 package shm
 
 import (
+	goruntime "runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -12,9 +13,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
-// yields is how often Wait hands the core over before it parks: with more
-// ranks than cores that is cheaper than to park and to be woken.
-const yields = 20
+// How often Wait hands the core over before it parks: with more ranks than
+// cores that is cheaper than to park and to be woken; with as many cores there
+// is nobody who could need this one.
+const (
+	yieldsCrowded = 20
+	yieldsAlone   = 200
+)
+
+func yields(ranks int) int {
+	if ranks > goruntime.NumCPU() {
+		return yieldsCrowded
+	}
+	return yieldsAlone
+}
 
 // checkEvery bounds how long Wait parks: then Poll looks whether the peers
 // still live.
@@ -33,10 +45,10 @@ const (
 func (t *Transport) Wait(d time.Duration) {
 	t.life.RLock()
 	defer t.life.RUnlock()
-	if t.shut.Load() || d == 0 {
-		return
+	if t.shut.Load() || d == 0 || t.watches && atomic.CompareAndSwapUint32(&t.bell.parked, polling, waiting) {
+		return // in the last case there may be what was not rung: one more Poll
 	}
-	for range yields {
+	for range t.yields {
 		if t.due() {
 			return
 		}
@@ -74,25 +86,54 @@ func (t *Transport) limit(d time.Duration) time.Duration {
 // the bell looks at the announcement after that.
 func (t *Transport) park(d time.Duration) {
 	word := &t.bell.parked
-	atomic.StoreUint32(word, 1)
+	atomic.StoreUint32(word, parked)
 	if !t.due() {
 		limit := unix.NsecToTimespec(d.Nanoseconds())
 		// Woken, interrupted, too late or for nothing: all the same to the caller.
-		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, 1, uintptr(unsafe.Pointer(&limit)), 0, 0)
-		t.lapsed.Store(atomic.LoadUint32(word) == 1)
+		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, parked, uintptr(unsafe.Pointer(&limit)), 0, 0)
+		t.lapsed.Store(atomic.LoadUint32(word) == parked)
 		t.woken.Store(false)
 	}
-	atomic.StoreUint32(word, 0)
+	atomic.StoreUint32(word, waiting)
 }
 
 // unpark wakes who is parked at b.
 func unpark(b *bellLine) {
-	if atomic.LoadUint32(&b.parked) == 1 && atomic.CompareAndSwapUint32(&b.parked, 1, 0) {
+	if atomic.LoadUint32(&b.parked) == parked && atomic.CompareAndSwapUint32(&b.parked, parked, waiting) {
 		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.parked)), futexWake, 1, 0, 0, 0) // it cannot fail
 	}
 }
 
-// ring tells rank to that there is something from this rank.
+// announce tells rank to that there is something in a ring from this rank, if
+// it does not look there by itself.
+func (t *Transport) announce(to int) {
+	if !t.watches || atomic.LoadUint32(&t.peers[to].bell.parked) != polling {
+		t.ring(to)
+	}
+}
+
+// maxWatched is the largest number of ranks that look at all rings in every
+// Poll, which costs them less than the bell costs both sides.
+const maxWatched = 8
+
+// look returns the bits of the peers that have something in a ring.
+func (t *Transport) look() (set uint64) {
+	for rank := range t.peers {
+		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits()) {
+			set |= 1 << rank
+		}
+	}
+	return set
+}
+
+// hush has others leave the bell alone again once this rank polls with success.
+func (t *Transport) hush() {
+	if t.watches && atomic.LoadUint32(&t.bell.parked) == waiting {
+		atomic.CompareAndSwapUint32(&t.bell.parked, waiting, polling)
+	}
+}
+
+// ring has rank to look at what there is from this rank.
 func (t *Transport) ring(to int) {
 	b := t.peers[to].bell
 	word, bit := &b.bits[t.rank/64], uint64(1)<<(t.rank%64)

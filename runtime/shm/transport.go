@@ -21,7 +21,9 @@ type Transport struct {
 	rank    int
 	id      [16]byte
 	bell    *bellLine
-	words   int // of the bell
+	words   int  // of the bell
+	watches bool // Poll looks at all rings; the bell is for who does not poll
+	yields  int  // in Wait
 	peers   []peer
 	mine    caster
 	held    [MaxSize / 64]uint64 // peers of which something is held
@@ -42,7 +44,7 @@ var _ runtime.Transport = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int) *Transport {
-	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, peers: make([]peer, s.size)}
+	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), peers: make([]peer, s.size)}
 	t.checked = time.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.mine.late = make([]bool, s.size)
@@ -100,6 +102,9 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	moved := t.mine.queue.n > 0 && t.cast()
 	for i := range t.words {
 		set := t.held[i]
+		if t.watches {
+			set |= t.look()
+		}
 		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
 			set |= atomic.SwapUint64(&t.bell.bits[i], 0)
 		}
@@ -107,6 +112,7 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	}
 	if moved {
 		t.idle = 0
+		t.hush()
 	} else if t.idle++; t.idle >= idlePolls || t.lapsed.Load() {
 		t.idle = 0
 		t.lapsed.Store(false)
