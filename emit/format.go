@@ -21,6 +21,9 @@ type Format struct {
 type Options struct {
 	// Command is the command line that prints this, for a header; empty: none.
 	Command string
+	// Package is the name of a Go package; empty: the algorithm's name and the
+	// number of ranks.
+	Package string
 }
 
 // Formats returns all formats, the default one first.
@@ -29,6 +32,7 @@ func Formats() []Format {
 		{"text", "txt", "canonical text form, parses back to the same schedule", fixed(ir.WriteText)},
 		{"json", "json", "JSON form schedgen/1, for other programs", fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
+		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", writeGo},
 	}
 }
 

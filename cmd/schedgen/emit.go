@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/schedgen/schedgen/emit"
@@ -13,8 +14,9 @@ import (
 // emitCmd is the verb emit.
 type emitCmd struct {
 	sourceArgs
-	Format string `short:"f" default:"text" placeholder:"FORMAT" help:"One of ${formats}; default text."`
-	Output string `short:"o" placeholder:"FILE" help:"Write to FILE, which appears whole or not at all."`
+	Format  string `short:"f" default:"text" placeholder:"FORMAT" help:"One of ${formats}; default text."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write to FILE, which appears whole or not at all."`
+	Package string `placeholder:"NAME" help:"Name of the package, format go; default: the algorithm's name and the number of ranks."`
 }
 
 // Help is the long help text.
@@ -25,12 +27,16 @@ func (emitCmd) Help() string {
 		fmt.Fprintf(&b, "  %-6s %s\n", f.Name, f.Summary)
 	}
 	b.WriteString("\nExample: schedgen emit bcast/mcast-acktree -p 8 -f dot | dot -Tsvg -o tree.svg")
+	b.WriteString("\n\nIn a program, with the package that it writes: //go:generate schedgen emit bcast/mcast-chain -p 8 -f go --package bcast8 -o bcast8/bcast8.go")
 	return b.String()
 }
 
 // Run prints the schedule to the standard output or a file.
 func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 	if err := oneOf("format", c.Format, formatNames()); err != nil {
+		return err
+	}
+	if err := c.checkPackage(); err != nil {
 		return err
 	}
 	s, err := c.load(ctx, std)
@@ -44,7 +50,40 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 }
 
 func (c *emitCmd) print(ctx context.Context, w io.Writer, s *ir.Schedule) error {
-	return emit.Write(ctxWriter{ctx, w}, c.Format, s, emit.Options{})
+	return emit.Write(ctxWriter{ctx, w}, c.Format, s, emit.Options{Command: c.command(), Package: c.Package})
+}
+
+func (c *emitCmd) checkPackage() error {
+	switch {
+	case c.Package == "":
+		return nil
+	case c.Format != "go":
+		return fmt.Errorf("--package: only format go is a package")
+	}
+	if err := emit.CheckPackage(c.Package); err != nil {
+		return fmt.Errorf("--package=%s: %w", c.Package, err)
+	}
+	return nil
+}
+
+// command returns the command line that emits the same: the same text
+// whatever the order of the flags and wherever the files are.
+func (c *emitCmd) command() string {
+	words := []string{"schedgen emit", c.Source}
+	if c.isFile() {
+		words[1] = filepath.Base(c.Source)
+	}
+	if c.Ranks != nil {
+		words = append(words, fmt.Sprintf("-p %d", c.Ranks.lo))
+	}
+	for _, flag := range c.list() {
+		words = append(words, fmt.Sprintf("--%s %d", flag.name, flag.value))
+	}
+	words = append(words, "--format "+c.Format)
+	if c.Package != "" {
+		words = append(words, "--package "+c.Package)
+	}
+	return strings.Join(words, " ")
 }
 
 func formatNames() []string {

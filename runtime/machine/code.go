@@ -10,12 +10,12 @@ type Code struct {
 	Rank    int
 	Chunks  int
 	Signals int
-	Done    []ir.Slot     // without duplicates, in the order of slots
 	Need    []int32       // counter -> its value in the beginning
 	Must    int           // rules that must fire
 	Keep    bool          // the rank may be asked for chunks after the call
 	New     func() Engine // a new engine for this code
 
+	done    []ir.Slot   // without duplicates, in the order of slots
 	do      []ir.Action // the actions of all rules, then those of repairs
 	plain   int         // how many of them are not of repairs
 	repairs []codeRepair
@@ -26,6 +26,10 @@ type codeRepair struct {
 	after  int
 	lo, hi int // its actions in do
 }
+
+// Wait adds a slot to those that the operation waits for: enter first, then
+// chunks, then signals, each once.
+func (c *Code) Wait(s ir.Slot) { c.done = append(c.done, s) }
 
 // Put adds a put of slot s to rank to.
 func (c *Code) Put(s ir.Slot, to int) { c.do = append(c.do, ir.PutTo(s, to)) }
@@ -62,7 +66,7 @@ func (c *Code) Actions(repair int32) []ir.Action {
 
 // Outline implements [Program].
 func (c *Code) Outline() ir.Program {
-	p := ir.Program{Rank: c.Rank, Signals: c.Signals, Done: c.Done}
+	p := ir.Program{Rank: c.Rank, Signals: c.Signals, Done: c.done}
 	plain := c.do
 	if len(c.repairs) > 0 {
 		plain = c.do[:c.plain]
@@ -116,7 +120,7 @@ func (b *Base) Clear() {
 	clear(b.Bits)
 	copy(b.Left, b.code.Need)
 	clear(b.due)
-	b.DoneLeft = len(b.code.Done)
+	b.DoneLeft = len(b.code.done)
 	b.MustLeft = b.code.Must
 }
 
@@ -182,7 +186,7 @@ func (b *Base) Progress() (fired, of int) { return b.code.Must - b.MustLeft, b.c
 
 // Missing implements [Engine].
 func (b *Base) Missing(dst []ir.Slot, max int) []ir.Slot {
-	for _, s := range b.code.Done {
+	for _, s := range b.code.done {
 		if max == 0 {
 			break
 		}

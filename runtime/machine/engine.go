@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"hash/fnv"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -57,7 +56,8 @@ type Program interface {
 // Schedule is a schedule that is ready to be executed by all its ranks.
 type Schedule struct {
 	Header ir.Header
-	// Digest tells schedules with the same header apart; see [Digest].
+	// Digest tells schedules with the same header apart, so that ranks that do
+	// not run the same are found out; see [ir.Digest].
 	Digest uint64
 	// Program returns the program of rank, 0 … Header.Ranks-1.
 	Program func(rank int) (Program, error)
@@ -65,9 +65,9 @@ type Schedule struct {
 
 // Of returns s for machines to interpret.
 func Of(s *ir.Schedule) (*Schedule, error) {
-	digest, err := Digest(s)
+	digest, err := ir.Digest(s)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.Name(), err)
 	}
 	return &Schedule{Header: s.Header, Digest: digest, Program: func(rank int) (Program, error) {
 		if rank < 0 || rank >= len(s.Programs) {
@@ -75,15 +75,4 @@ func Of(s *ir.Schedule) (*Schedule, error) {
 		}
 		return Compile(&s.Header, &s.Programs[rank])
 	}}, nil
-}
-
-// Digest returns the 64-bit FNV-1a hash of the canonical text of s. Generated
-// code holds the digest of the schedule that it was made from, so that ranks
-// that run something else are found out.
-func Digest(s *ir.Schedule) (uint64, error) {
-	h := fnv.New64a()
-	if err := ir.WriteText(h, s); err != nil {
-		return 0, fmt.Errorf("digest of %s: %w", s.Name(), err)
-	}
-	return h.Sum64(), nil
 }
