@@ -26,6 +26,7 @@ type Comm struct {
 	id    [16]byte
 
 	crowded bool        // more ranks than cores on this host
+	crowd   yield.Crowd // waits if so
 	alone   yield.Alone // waits if not
 
 	collective sync.Mutex // held by the goroutine inside Bcast or Barrier
@@ -94,6 +95,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), id: cfg.Transport.ID(),
 	}
 	c.crowded = c.caps.Local > goruntime.NumCPU()
+	c.crowd.Index = c.rank
 	c.alone.Patience = 2 + 4*(c.rank%goruntime.NumCPU())
 	c.cond.L = &c.mu
 	c.earlies = make([]earlySignal, 0, 64)

@@ -41,7 +41,7 @@ type Config struct {
 
 	Epoch uint32        // version of the membership; default 1
 	Spin  int           // polls that find nothing before the caller is parked, < 0: none; default: some tens to hundreds of microseconds' worth
-	Idle  time.Duration // how long after a call the background takes over, or up to ten times as long after many calls; default 200 µs
+	Idle  time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs
 	Clock Clock         // default SystemClock
 }
 

@@ -31,8 +31,9 @@ func (c *Comm) leave() {
 }
 
 // maxQuiet is how many times Config.Idle the background may look away from a
-// communicator that was busy at its last look.
-const maxQuiet = 10
+// communicator that was busy at its last looks. Each look wakes a thread, on a
+// core that a rank is busy on.
+const maxQuiet = 50
 
 // background looks whether calls have been made since its last look. If not,
 // it drives until the next one: it forwards, answers and acknowledges while the
@@ -99,6 +100,9 @@ const ownPolls = 8
 func (c *Comm) handOver(idle int) {
 	switch {
 	case c.crowded || yield.Shared():
+		if c.crowded {
+			c.crowd.Look()
+		}
 		c.mu.Unlock()
 		yield.Rank()
 		c.mu.Lock()

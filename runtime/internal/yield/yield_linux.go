@@ -9,23 +9,64 @@ import (
 func process() { unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 // move has the system put the calling thread on another of the cores that it
-// may run on. When it returns, the thread may run on all of them again: a
-// thread that is busy stays where it is.
+// may run on.
 func move() {
-	// By its number: the goroutine may go on on another thread in between.
-	thread, _, _ := unix.RawSyscall(unix.SYS_GETTID, 0, 0, 0)
-	var core uint32
-	var all unix.CPUSet
-	if _, _, err := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&core)), 0, 0); err != 0 {
-		return
-	}
-	if affinity(unix.SYS_SCHED_GETAFFINITY, thread, &all) != 0 || all.Count() < 2 {
+	core, all, ok := where()
+	if !ok {
 		return
 	}
 	others := all
-	others.Clear(int(core))
-	if affinity(unix.SYS_SCHED_SETAFFINITY, thread, &others) == 0 {
-		affinity(unix.SYS_SCHED_SETAFFINITY, thread, &all) // as it was a moment ago
+	others.Clear(core)
+	visit(&others, &all)
+}
+
+// settle has the system put the calling thread on one of the cores that it may
+// run on, the same for the same number, and reports whether it was elsewhere.
+func settle(number int) bool {
+	core, all, ok := where()
+	if !ok {
+		return false
+	}
+	home := nth(&all, number%all.Count())
+	if home == core {
+		return false
+	}
+	var own unix.CPUSet
+	own.Set(home)
+	visit(&own, &all)
+	return true
+}
+
+// where returns the core that the thread runs on and all that it may run on,
+// false if there is no choice.
+func where() (core int, all unix.CPUSet, ok bool) {
+	var at uint32
+	if _, _, err := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&at)), 0, 0); err != 0 {
+		return 0, all, false
+	}
+	err := affinity(unix.SYS_SCHED_GETAFFINITY, 0, &all)
+	return int(at), all, err == 0 && all.Count() > 1
+}
+
+// visit moves the calling thread to one of the cores of there. When it returns,
+// the thread may run on all of them again: one that is busy stays where it is.
+func visit(there, all *unix.CPUSet) {
+	// By its number: the goroutine may go on on another thread in between.
+	thread, _, _ := unix.RawSyscall(unix.SYS_GETTID, 0, 0, 0)
+	if affinity(unix.SYS_SCHED_SETAFFINITY, thread, there) == 0 {
+		affinity(unix.SYS_SCHED_SETAFFINITY, thread, all) // as it was a moment ago
+	}
+}
+
+// nth returns the core number n of all, from 0.
+func nth(all *unix.CPUSet, n int) int {
+	for core := 0; ; core++ {
+		if all.IsSet(core) {
+			if n == 0 {
+				return core
+			}
+			n--
+		}
 	}
 }
 

@@ -6,4 +6,8 @@ import goruntime "runtime"
 
 func process() { goruntime.Gosched() }
 
-func move() {} // where threads cannot be told where to run
+// Where threads cannot be told where to run:
+
+func move() {}
+
+func settle(int) bool { return false }

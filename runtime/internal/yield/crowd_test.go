@@ -1,0 +1,29 @@
+package yield
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCrowdLooksSeldomWhereItDoesNotHelp(t *testing.T) {
+	var c Crowd
+	c.next(true)
+	require.Equal(t, lookSoon, c.left)
+	for range 20 {
+		c.next(true)
+	}
+	require.Equal(t, lookSeldom, c.left)
+	for range 20 {
+		c.next(false)
+	}
+	require.Equal(t, lookSoon, c.left)
+}
+
+func TestCrowdLooksAtFirstAndThenNowAndThen(t *testing.T) {
+	var c Crowd
+	c.Look()
+	require.Equal(t, lookSoon, c.left)
+	c.Look()
+	require.Equal(t, lookSoon-1, c.left)
+}
