@@ -65,6 +65,7 @@ type Caps struct {
 	Direct    bool // Datagram reaches one rank
 	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
 	Local     int  // ranks on this host, this one included; 0: unknown
+	Hosts     int  // hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or unknown
 }
 
 // Lane separates frames that may be held back by the receiver from those that

@@ -1,7 +1,6 @@
 package mcast
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,7 +16,8 @@ const maxChunk = math.MaxInt32
 // Config says how a rank finds the others, as for package tcp, and where it
 // multicasts.
 type Config struct {
-	// TCP is the transport for puts. Its Blob and Prepare must be empty.
+	// TCP is the transport for puts. Its Blob may be a little shorter, by the
+	// card of this transport; its Prepare is called when this one is prepared.
 	TCP tcp.Config
 
 	// Interface names the interface to multicast on; empty means the loopback
@@ -40,8 +40,8 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
-	case c.TCP.Blob != nil || c.TCP.Prepare != nil:
-		return errors.New("TCP.Blob and TCP.Prepare are not free")
+	case len(c.TCP.Blob) > tcp.MaxBlob-cardLen:
+		return fmt.Errorf("TCP.Blob has %d bytes, at most %d are allowed", len(c.TCP.Blob), tcp.MaxBlob-cardLen)
 	case c.Family != 0 && c.Family != 4 && c.Family != 6:
 		return fmt.Errorf("family %d is neither 4 nor 6", c.Family)
 	case c.MTU < 0 || c.MTU > 1<<16:

@@ -35,9 +35,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d joins: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
 	}
-	c := cfg.TCP
-	c.Blob, c.Prepare = own.encode(), t.prepare
-	if t.puts, err = tcp.Join(ctx, c); err == nil {
+	if t.puts, err = tcp.Join(ctx, t.publish(cfg.TCP, own)); err == nil {
 		err = t.watch()
 	}
 	if err != nil {

@@ -62,6 +62,11 @@ type Config struct {
 	Name string
 	// Dir is where that file is made; empty means /dev/shm.
 	Dir string
+
+	// Kick wakes a rank that waits elsewhere, between [Transport.Away] and
+	// [Transport.Back]. It is called by Put, Mcast, Poll and Close, and need
+	// not be given where no rank does that.
+	Kick func(rank int)
 }
 
 // MaxSize is the largest number of ranks.

@@ -38,7 +38,9 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		atomic.StoreUint32(&s.rank(cfg.Rank).state, stateCrashed)
 		return nil, errors.Join(err, s.unmap())
 	}
-	return newTransport(s, cfg.Rank), nil
+	t := newTransport(s, cfg.Rank)
+	t.kick = cfg.Kick
+	return t, nil
 }
 
 // enter maps the segment and takes this rank's place in it.

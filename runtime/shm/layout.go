@@ -56,7 +56,7 @@ const (
 // bellLine is where a rank is rung.
 type bellLine struct {
 	bits   [MaxSize / 64]uint64 // by peer
-	parked uint32               // one of the three below
+	parked uint32               // one of those below
 	_      [lineSize - MaxSize/8 - 4]byte
 }
 
@@ -65,6 +65,7 @@ const (
 	polling = iota
 	parked  // in the system, waiting on this word
 	waiting // or about to
+	away    // waiting for what Config.Kick brings
 )
 
 // laneLine belongs to one lane from one rank to another.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime"
 )
@@ -27,3 +28,18 @@ func Join(_ context.Context, cfg Config) (*Transport, error) {
 
 // Create fails: this system is not Linux.
 func Create(int) (*os.File, error) { return nil, errSystem }
+
+// Reserve fails: this system is not Linux.
+func Reserve() (*os.File, error) { return nil, errSystem }
+
+// Complete fails: this system is not Linux.
+func Complete(*os.File, int) error { return errSystem }
+
+// Completed fails: this system is not Linux.
+func Completed(*os.File) (bool, error) { return false, errSystem }
+
+// Away is never called: there is no Transport on this system.
+func (*Transport) Away(time.Duration) (limit time.Duration, ok bool) { return 0, false }
+
+// Back is never called.
+func (*Transport) Back() {}

@@ -141,6 +141,9 @@ func (t *Transport) ring(to int) {
 		atomic.OrUint64(word, bit)
 	}
 	unpark(b)
+	if atomic.LoadUint32(&b.parked) == away && atomic.CompareAndSwapUint32(&b.parked, away, waiting) && t.kick != nil {
+		t.kick(to)
+	}
 }
 
 // again has the next Poll look at what peer has.

@@ -20,23 +20,53 @@ import (
 // nothing is left of it. It takes as much memory as it is long: at most 64 MiB
 // up to 32 ranks.
 func Create(size int) (*os.File, error) {
-	if size < 1 || size > MaxSize {
-		return nil, fmt.Errorf("shm: create a segment: size %d is not in 1 … %d", size, MaxSize)
+	f, err := Reserve()
+	if err != nil {
+		return nil, err
 	}
+	if err := Complete(f, size); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Reserve makes a file that [Complete] turns into a segment, for who does not
+// know yet how many ranks there are.
+func Reserve() (*os.File, error) {
 	fd, err := unix.MemfdCreate("schedgen", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return nil, fmt.Errorf("shm: create a segment: %w", err)
 	}
-	f := os.NewFile(uintptr(fd), "schedgen-segment")
-	err = fill(f, newLayout(size))
+	return os.NewFile(uintptr(fd), "schedgen-segment"), nil
+}
+
+// sealed is what a segment's file has when it is complete: no rank can make the
+// others' accesses fail.
+const sealed = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW
+
+// Complete makes a reserved file a segment for size ranks.
+func Complete(f *os.File, size int) error {
+	if size < 1 || size > MaxSize {
+		return fmt.Errorf("shm: create a segment: size %d is not in 1 … %d", size, MaxSize)
+	}
+	err := fill(f, newLayout(size))
 	if err == nil {
-		// So that no rank can make the others' accesses fail.
-		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW)
+		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, sealed)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("shm: create a segment: %w", errors.Join(err, f.Close()))
+		return fmt.Errorf("shm: create a segment: %w", err)
 	}
-	return f, nil
+	return nil
+}
+
+// Completed reports whether a reserved file, which another process may hold,
+// has become a segment.
+func Completed(f *os.File) (bool, error) {
+	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
+	if err != nil {
+		return false, fmt.Errorf("shm: look at a segment: %w", err)
+	}
+	return seals&sealed == sealed, nil
 }
 
 // fill gives f its length, with memory behind all of it so that no access can

@@ -21,7 +21,8 @@ type Transport struct {
 	rank    int
 	id      [16]byte
 	bell    *bellLine
-	words   int  // of the bell
+	words   int // of the bell
+	kick    func(rank int)
 	watches bool // Poll looks at all rings; the bell is for who does not poll
 	yields  int  // in Wait
 	peers   []peer

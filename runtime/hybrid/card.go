@@ -1,0 +1,94 @@
+package hybrid
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/shm"
+)
+
+// card is what a rank tells the others of itself.
+type card struct {
+	host    [16]byte // its identity
+	pid     uint32
+	segment uint32 // descriptor of memory that may become the host's segment
+	bell    uint32 // descriptor of the pipe that wakes this rank
+	cannot  string // why it cannot share memory; empty: it can
+}
+
+const (
+	cardVersion = 1
+	cardLen     = 1 + 16 + 3*4
+	maxReason   = 200
+)
+
+func (c *card) encode() []byte {
+	b := append([]byte{cardVersion}, c.host[:]...)
+	for _, v := range []uint32{c.pid, c.segment, c.bell} {
+		b = binary.BigEndian.AppendUint32(b, v)
+	}
+	return append(b, c.cannot[:min(len(c.cannot), maxReason)]...)
+}
+
+func decodeCard(b []byte) (c card, err error) {
+	if len(b) < cardLen || len(b) > cardLen+maxReason || b[0] != cardVersion {
+		return c, fmt.Errorf("it does not join hosts, or not as this version does (%d bytes)", len(b))
+	}
+	copy(c.host[:], b[1:])
+	for i, v := range []*uint32{&c.pid, &c.segment, &c.bell} {
+		*v = binary.BigEndian.Uint32(b[17+4*i:])
+	}
+	c.cannot = string(b[cardLen:])
+	return c, nil
+}
+
+// place is where this rank stands among the others.
+type place struct {
+	ranks  []int  // that share memory with it, itself included, in order
+	local  []int  // by rank: its number among these, or -1
+	hosts  int    // as in [runtime.Caps]
+	reason string // why ranks of this host share no memory; empty: they do, or there is one only
+}
+
+// locate finds the place of rank among the cards of all.
+func locate(cards []card, rank int) *place {
+	p := &place{local: make([]int, len(cards))}
+	hosts := make([][16]byte, len(cards))
+	for r := range cards {
+		hosts[r], p.local[r] = cards[r].host, -1
+		if cards[r].host != cards[rank].host {
+			continue
+		}
+		p.local[r] = len(p.ranks)
+		p.ranks = append(p.ranks, r)
+		if cards[r].cannot != "" && p.reason == "" {
+			p.reason = fmt.Sprintf("rank %d: %s", r, cards[r].cannot)
+		}
+	}
+	p.hosts = runtime.Blocks(hosts)
+	if len(p.ranks) > shm.MaxSize {
+		p.reason = fmt.Sprintf("%d ranks on a host, at most %d share memory", len(p.ranks), shm.MaxSize)
+	}
+	if len(p.ranks) < 2 {
+		p.reason = ""
+	}
+	if len(p.ranks) < 2 || p.reason != "" {
+		p.ranks = nil
+		for r := range p.local {
+			p.local[r] = -1
+		}
+	}
+	return p
+}
+
+func decodeCards(blobs [][]byte) ([]card, error) {
+	cards := make([]card, len(blobs))
+	for rank, b := range blobs {
+		var err error
+		if cards[rank], err = decodeCard(b); err != nil {
+			return nil, fmt.Errorf("rank %d: %w", rank, err)
+		}
+	}
+	return cards, nil
+}

@@ -1,0 +1,161 @@
+package hybrid_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/hybrid"
+	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/transporttest"
+)
+
+const patience = 60 * time.Second
+
+// hosts put ranks on hosts.
+type hosts func(rank, size int) int
+
+func oneHost(int, int) int        { return 0 }
+func twoEach(rank, _ int) int     { return rank / 2 }
+func takingTurns(rank, _ int) int { return rank % 2 }
+func oneEach(rank, _ int) int     { return rank }
+func threeEach(rank, _ int) int   { return rank / 3 }
+
+func TestFrames(t *testing.T) {
+	for name, host := range map[string]hosts{"one host": oneHost, "one each": oneEach, "two each": twoEach, "taking turns": takingTurns} {
+		t.Run(name, func(t *testing.T) { transporttest.Frames(t, connector(host, false)) })
+	}
+	t.Run("multicast", func(t *testing.T) { transporttest.Frames(t, connector(twoEach, true)) })
+}
+
+func TestComm(t *testing.T) { transporttest.Comm(t, connector(threeEach, false)) }
+
+func TestCommMulticast(t *testing.T) { transporttest.Comm(t, connector(takingTurns, true)) }
+
+// connector makes the transports of ranks on such hosts.
+func connector(host hosts, multicast bool) transporttest.Make {
+	return func(t testing.TB, size int) []runtime.Transport {
+		var list []runtime.Transport
+		for _, tr := range joinAll(t, size, func(rank int, c *hybrid.Config) {
+			c.Host = fmt.Sprintf("%s host %d", t.Name(), host(rank, size))
+			if multicast {
+				c.Mcast = &mcast.Config{Interface: "lo"}
+			}
+		}) {
+			list = append(list, tr)
+		}
+		return list
+	}
+}
+
+func joinAll(t testing.TB, size int, edit func(int, *hybrid.Config)) []*hybrid.Transport {
+	trs, errs := tryJoin(t, size, edit)
+	for rank, err := range errs {
+		require.NoError(t, err, "rank %d", rank)
+	}
+	return trs
+}
+
+func tryJoin(t testing.TB, size int, edit func(int, *hybrid.Config)) ([]*hybrid.Transport, []error) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	trs, errs := make([]*hybrid.Transport, size), make([]error, size)
+	var wg sync.WaitGroup
+	for rank := range size {
+		cfg := hybrid.Config{TCP: tcp.Config{Rank: rank, Size: size, Coordinator: l.Addr().String()}}
+		if rank == 0 {
+			cfg.TCP.Listener = l
+		}
+		edit(rank, &cfg)
+		wg.Go(func() { trs[rank], errs[rank] = hybrid.Join(ctx, cfg) })
+	}
+	wg.Wait()
+	return trs, errs
+}
+
+func closeAll(trs []*hybrid.Transport) {
+	for _, tr := range trs {
+		tr.Close(0, false, 0)
+	}
+}
+
+func TestCaps(t *testing.T) {
+	for _, test := range []struct {
+		hosts string // of the ranks
+		want  int    // Caps.Hosts
+	}{{"a", 1}, {"aa", 1}, {"ab", 2}, {"aabb", 2}, {"aaabb", 2}, {"aabbb", 0}, {"abab", 0}, {"aabbc", 3}, {"abba", 0}} {
+		t.Run(test.hosts, func(t *testing.T) {
+			trs := joinAll(t, len(test.hosts), func(rank int, c *hybrid.Config) { c.Host = test.hosts[rank : rank+1] })
+			defer closeAll(trs)
+			for _, tr := range trs {
+				require.Equal(t, test.want, tr.Caps().Hosts)
+				require.Empty(t, tr.Reason())
+			}
+			require.Equal(t, test.want == 1 && len(test.hosts) > 1, trs[0].Caps().Multicast)
+		})
+	}
+}
+
+// Who tells no host is on the one it runs on, with its neighbours.
+func TestHostOfTheSystem(t *testing.T) {
+	trs := joinAll(t, 3, func(int, *hybrid.Config) {})
+	defer closeAll(trs)
+	for _, tr := range trs {
+		require.Equal(t, 1, tr.Caps().Hosts)
+		require.Equal(t, 3, tr.Caps().Local)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for name, edit := range map[string]func(*hybrid.Config){
+		"TCP.Blob":    func(c *hybrid.Config) { c.TCP.Blob = []byte{1} },
+		"TCP.Prepare": func(c *hybrid.Config) { c.TCP.Prepare = func(tcp.Members) error { return nil } },
+		"Host":        func(c *hybrid.Config) { c.Host = string(make([]byte, 201)) },
+		"rank 7":      func(c *hybrid.Config) { c.TCP.Rank = 7 },
+		"loss":        func(c *hybrid.Config) { c.Mcast = &mcast.Config{Loss: 2} },
+	} {
+		_, errs := tryJoin(t, 1, func(_ int, c *hybrid.Config) { edit(c) })
+		require.ErrorContains(t, errs[0], name)
+	}
+}
+
+// Ranks that do not mean the same are told so.
+func TestMixedTransports(t *testing.T) {
+	_, errs := tryJoin(t, 2, func(rank int, c *hybrid.Config) {
+		if rank == 1 {
+			c.Mcast = &mcast.Config{Interface: "lo"}
+		}
+	})
+	for _, err := range errs {
+		require.ErrorContains(t, err, "rank")
+	}
+}
+
+// A join that ends early leaves no descriptors.
+func TestGivenUp(t *testing.T) {
+	before := descriptors(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, err = hybrid.Join(ctx, hybrid.Config{TCP: tcp.Config{Size: 2, Coordinator: l.Addr().String(), Listener: l}})
+	require.ErrorContains(t, err, "rank 1")
+	closeAll(joinAll(t, 4, func(rank int, c *hybrid.Config) { c.Host = "ab"[rank/2 : rank/2+1] }))
+	require.LessOrEqual(t, descriptors(t), before+4, "the system's poller may keep some")
+}
+
+func descriptors(t testing.TB) int {
+	list, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(list)
+}

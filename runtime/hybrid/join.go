@@ -1,0 +1,132 @@
+package hybrid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+// attachTime bounds how long the ranks of a host, which all have come, take to
+// share memory: one that fails does not keep the others for longer.
+const attachTime = 10 * time.Second
+
+var errAttach = errors.New("a rank of this host has not attached to its memory")
+
+// Join builds the communicator as [tcp.Join] does. It returns when all ranks
+// have come and those of every host share memory. Where a host's ranks cannot,
+// they use the network, and [Transport.Reason] says why.
+func Join(ctx context.Context, cfg Config) (*Transport, error) {
+	if cfg.TCP.Listener != nil {
+		defer cfg.TCP.Listener.Close()
+	}
+	t, err := join(ctx, &cfg)
+	if err != nil {
+		return nil, fmt.Errorf("hybrid: %w", err)
+	}
+	return t, nil
+}
+
+func join(ctx context.Context, cfg *Config) (*Transport, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, self: newSelf(cfg.Host)}
+	t.sink.t = t
+	c := cfg.TCP
+	c.Blob = t.self.encode()
+	c.Prepare = func(m tcp.Members) error { return t.prepare(ctx, m) }
+	err := t.connect(ctx, cfg, c)
+	if err == nil {
+		err = t.settle()
+	}
+	if err = errors.Join(err, t.self.forget()); err != nil {
+		return nil, errors.Join(err, t.Close(0, false, 0))
+	}
+	return t, nil
+}
+
+// network is a transport between hosts.
+type network interface {
+	runtime.Transport
+	Watch(fd int, ready func(read, write bool)) *tcp.Watched
+}
+
+// connect joins all ranks over the network.
+func (t *Transport) connect(ctx context.Context, cfg *Config, puts tcp.Config) error {
+	if cfg.Mcast == nil {
+		net, err := tcp.Join(ctx, puts)
+		if err == nil {
+			t.net = net
+		}
+		return err
+	}
+	m := *cfg.Mcast
+	m.TCP = puts
+	net, err := mcast.Join(ctx, m)
+	if err == nil {
+		t.net = net
+	}
+	return err
+}
+
+// prepare is called when all ranks have arrived.
+func (t *Transport) prepare(ctx context.Context, m tcp.Members) error {
+	cards, err := decodeCards(m.Blobs)
+	if err != nil {
+		return err
+	}
+	t.id, t.place = m.ID, locate(cards, t.rank)
+	if t.place.ranks == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, attachTime, errAttach)
+	defer cancel()
+	for _, r := range t.place.ranks {
+		fd, err := openBell(&cards[r])
+		if err != nil {
+			return err
+		}
+		t.bells = append(t.bells, fd)
+	}
+	return t.attach(ctx, &cards[t.place.ranks[0]])
+}
+
+// attach shares the memory of the host's lowest rank.
+func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
+	own, size := t.place.local[t.rank], len(t.place.ranks)
+	f := t.self.memory
+	if own == 0 {
+		err = shm.Complete(f, size)
+	} else if f, err = openSegment(ctx, lowest); err == nil {
+		defer func() { err = errors.Join(err, f.Close()) }()
+	}
+	if err != nil {
+		return err
+	}
+	near, err := shm.Join(ctx, shm.Config{Rank: own, Size: size, File: f, Kick: t.kick})
+	if err == nil {
+		t.near = near
+	}
+	return err
+}
+
+// settle chooses how to wait. Where all share memory there is no more use for
+// the network.
+func (t *Transport) settle() error {
+	switch {
+	case t.near == nil:
+		return nil
+	case len(t.place.ranks) == t.size:
+		err := t.net.Close(0, true, 0)
+		t.net = nil
+		return err
+	}
+	t.watch = t.net.Watch(t.self.bell[0], func(bool, bool) { t.self.drain() })
+	return t.watch.Modify(true, false)
+}

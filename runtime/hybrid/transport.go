@@ -1,0 +1,209 @@
+package hybrid
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+// Transport is one rank's end of a communicator. Its methods follow the rules
+// of [runtime.Transport].
+type Transport struct {
+	rank, size int
+	id         [16]byte
+	place      *place
+	self       *self
+	bells      []int // by number on this host: pipes that wake its ranks
+
+	near  *shm.Transport // to the ranks of this host; nil: none
+	net   network        // to the others; nil: there are none
+	watch *tcp.Watched   // of the own pipe
+	sink  sink
+
+	closed bool
+	shut   atomic.Bool // closed, for Wait and Wake
+}
+
+var _ runtime.Transport = (*Transport)(nil)
+
+// Rank returns this process's place in the communicator.
+func (t *Transport) Rank() int { return t.rank }
+
+// Size returns the number of ranks.
+func (t *Transport) Size() int { return t.size }
+
+// ID returns the communicator's identity, drawn by rank 0.
+func (t *Transport) ID() [16]byte { return t.id }
+
+// Reason says why ranks of this host use the network among each other; it is
+// empty if they share memory or there is but one.
+func (t *Transport) Reason() string { return t.place.reason }
+
+// Caps are those of the network, or of the memory if all ranks share it.
+func (t *Transport) Caps() runtime.Caps {
+	if t.net == nil {
+		caps := t.near.Caps()
+		caps.Hosts = 1
+		return caps
+	}
+	caps := t.net.Caps()
+	caps.Local = max(caps.Local, len(t.place.ranks))
+	caps.Hosts = t.place.hosts
+	return caps
+}
+
+// isNear reports whether a rank shares memory with this one.
+func (t *Transport) isNear(rank int) bool {
+	return rank >= 0 && rank < t.size && t.place.local[rank] >= 0
+}
+
+// Put queues f for rank to, in memory or for the network.
+func (t *Transport) Put(to int, f *runtime.Frame) {
+	switch {
+	case t.isNear(to):
+		t.near.Put(t.place.local[to], f)
+	case t.net != nil:
+		t.net.Put(to, f)
+	default:
+		discard(f)
+	}
+}
+
+// Mcast queues f for all others, over the network if any of them is there.
+func (t *Transport) Mcast(f *runtime.Frame) {
+	if t.net == nil {
+		t.near.Mcast(f)
+		return
+	}
+	t.net.Mcast(f)
+}
+
+// Datagram queues f for rank to over the network: what is put in memory is not
+// lost, so there is nothing to be had from it among ranks of one host.
+func (t *Transport) Datagram(to int, f *runtime.Frame) {
+	if t.net == nil {
+		discard(f)
+		return
+	}
+	t.net.Datagram(to, f)
+}
+
+func discard(f *runtime.Frame) {
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}
+
+// Poll sends and receives what is possible now, first in memory.
+func (t *Transport) Poll(s runtime.Sink) bool {
+	if t.closed {
+		return false
+	}
+	moved := false
+	if t.near != nil {
+		t.sink.to = s
+		moved = t.near.Poll(&t.sink)
+	}
+	if t.net == nil {
+		return moved
+	}
+	return t.net.Poll(s) || moved
+}
+
+// Wait parks until Poll may find something to do; see [runtime.Transport].
+func (t *Transport) Wait(d time.Duration) {
+	switch {
+	case t.shut.Load():
+	case t.near == nil:
+		t.net.Wait(d)
+	case t.net == nil:
+		t.near.Wait(d)
+	default:
+		if limit, ok := t.near.Away(d); ok {
+			t.net.Wait(limit)
+			t.near.Back()
+		}
+	}
+}
+
+// Wake ends the running Wait, or else the next one.
+func (t *Transport) Wake() {
+	if t.net == nil {
+		t.near.Wake()
+		return
+	}
+	t.net.Wake()
+}
+
+// kick wakes a rank of this host, by its number there. The pipe of one that
+// has died is broken, and a full one wakes as well.
+func (t *Transport) kick(local int) { _, _ = unix.Write(t.bells[local], one[:]) }
+
+var one = [1]byte{1}
+
+// Abandon forgets what is queued of operations; see [runtime.Transport].
+func (t *Transport) Abandon() {
+	if t.near != nil {
+		t.near.Abandon()
+	}
+	if t.net != nil {
+		t.net.Abandon()
+	}
+}
+
+// Stats returns the counters of both; it is called under the same lock as Poll.
+func (t *Transport) Stats() runtime.Stats {
+	var all runtime.Stats
+	if t.near != nil {
+		all = t.near.Stats()
+	}
+	if t.net != nil {
+		all = sum(all, t.net.Stats())
+	}
+	return all
+}
+
+// sum adds what memory counts to what the network does; the rest it alone has.
+func sum(near, net runtime.Stats) runtime.Stats {
+	net.PutFrames += near.PutFrames
+	net.PutBytes += near.PutBytes
+	net.GotFrames += near.GotFrames
+	net.GotBytes += near.GotBytes
+	net.Torn += near.Torn
+	return net
+}
+
+// Close ends the communicator for this rank; see [runtime.Transport]. Both
+// ways are given the same time.
+func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	t.shut.Store(true)
+	end := time.Now().Add(linger)
+	var errs [4]error
+	if t.near != nil {
+		if t.net != nil {
+			t.net.Wake() // memory is unmapped when nobody is Away any more
+		}
+		errs[0] = t.near.Close(seq, bye, linger)
+	}
+	if t.watch != nil {
+		errs[1] = t.watch.Modify(false, false)
+	}
+	if t.net != nil {
+		errs[2] = t.net.Close(seq, bye, max(0, time.Until(end)))
+	}
+	for _, fd := range t.bells {
+		closeFD(fd)
+	}
+	errs[3] = t.self.close()
+	return errors.Join(errs[:]...)
+}
