@@ -21,6 +21,10 @@ type Format struct {
 type Options struct {
 	// Command is the command line that prints this, for a header; empty: none.
 	Command string
+
+	Size int  // goal: bytes of the message; ≥ 0
+	Lost Loss // goal: which multicasts are lost
+
 	// Package is the name of a Go package; empty: the algorithm's name and the
 	// number of ranks.
 	Package string
@@ -33,6 +37,7 @@ func Formats() []Format {
 		{"json", "json", "JSON form schedgen/1, for other programs", fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", writeGo},
+		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", writeGOAL},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 // emitCmd is the verb emit.
 type emitCmd struct {
 	sourceArgs
+	emitModel
 	Format  string `short:"f" default:"text" placeholder:"FORMAT" help:"One of ${formats}; default text."`
 	Output  string `short:"o" placeholder:"FILE" help:"Write to FILE, which appears whole or not at all."`
 	Package string `placeholder:"NAME" help:"Name of the package, format go; default: the algorithm's name and the number of ranks."`
@@ -39,6 +40,9 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.checkPackage(); err != nil {
 		return err
 	}
+	if err := c.checkModel(c.Format); err != nil {
+		return err
+	}
 	s, err := c.load(ctx, std)
 	if err != nil {
 		return err
@@ -50,7 +54,7 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 }
 
 func (c *emitCmd) print(ctx context.Context, w io.Writer, s *ir.Schedule) error {
-	return emit.Write(ctxWriter{ctx, w}, c.Format, s, emit.Options{Command: c.command(), Package: c.Package})
+	return emit.Write(ctxWriter{ctx, w}, c.Format, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
 }
 
 func (c *emitCmd) checkPackage() error {
@@ -83,6 +87,7 @@ func (c *emitCmd) command() string {
 	if c.Package != "" {
 		words = append(words, "--package "+c.Package)
 	}
+	words = append(words, c.modelWords()...)
 	return strings.Join(words, " ")
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -70,7 +69,7 @@ func (a *sourceArgs) isFile() bool {
 		return false
 	}
 	switch filepath.Ext(a.Source) {
-	case ".json", ".txt":
+	case ".json", ".txt", ".goal", ".xml":
 		return true
 	}
 	if a.Source == "-" {
@@ -104,17 +103,16 @@ func (a *sourceArgs) read(ctx context.Context, std stdio) (*ir.Schedule, error) 
 // parse reads a schedule in the form that its first byte tells.
 func parse(r io.Reader, name string) (*ir.Schedule, error) {
 	buf := bufio.NewReader(r)
+	if form := sniff(name, buf); form != nil {
+		return nil, fmt.Errorf("%s: this is %s, which only schedgen verify reads", name, form.name)
+	}
 	read := ir.ParseText
 	if looksLikeJSON(buf) {
 		read = ir.ParseJSON
 	}
 	s, err := read(buf)
-	var at *ir.ParseError
-	if errors.As(err, &at) {
-		return nil, fmt.Errorf("%s:%d:%d: %s", name, at.Line, at.Col, reason(at))
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, placed(name, err)
 	}
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 // verifyCmd is the verb verify.
 type verifyCmd struct {
 	sourceArgs
+	As       string   `placeholder:"WHAT" help:"What the file of another program is to be: barrier or bcast, from --root."`
 	AllRoots bool     `help:"Prove every root or origin."`
 	Check    []string `placeholder:"NAME" help:"Run only these checks (${checks})."`
 	JSON     bool     `name:"json" help:"Print one object per schedule and line."`
@@ -27,6 +28,7 @@ func (verifyCmd) Help() string {
 		fmt.Fprintf(&b, "  %-11s %s\n", c.Name, hanging(c.Summary, 14, helpWidth))
 	}
 	b.WriteString("\nWhat fails is shown with a counterexample, and the exit code is 1.\n\n")
+	b.WriteString("Files of other programs, GOAL text and MSCCL XML, are proved as what --as says.\n\n")
 	b.WriteString("Example: schedgen verify barrier/dissemination -p 1..64 --degree 2")
 	return b.String()
 }
@@ -68,6 +70,15 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 		if err := oneOf("check", name, checkNames()); err != nil {
 			return err
 		}
+	}
+	form, in, err := c.foreign(&std)
+	switch {
+	case err != nil:
+		return err
+	case form != nil:
+		return c.verifyForeign(ctx, std, form, in)
+	case c.As != "":
+		return fmt.Errorf("--as: %s says what it is; only GOAL and MSCCL XML do not", c.Source)
 	}
 	jobs, err := c.jobs(ctx, std)
 	if err != nil {

@@ -135,6 +135,10 @@ func (e *engine) mcast(cause, from int, a ir.Action, round int32) {
 		return
 	}
 	cast := &e.cast[a.Slot.Index()]
+	if e.m.Lost != nil && !e.m.LoseMcast {
+		e.mcastSome(cause, from, a.Slot, round)
+		return
+	}
 	if e.m.LoseMcast || *cast == castAll || *cast == int32(from) {
 		return
 	}
@@ -147,6 +151,15 @@ func (e *engine) mcast(cause, from int, a ir.Action, round int32) {
 	for r := range e.s.Programs {
 		if r != from {
 			e.set(e.l.Slot(r, a.Slot), cause, round)
+		}
+	}
+}
+
+// mcastSome delivers a multicast to the ranks that do not lose it.
+func (e *engine) mcastSome(cause, from int, chunk ir.Slot, round int32) {
+	for r := range e.s.Programs {
+		if r != from && !e.m.Lost(from, r, chunk.Index()) {
+			e.set(e.l.Slot(r, chunk), cause, round)
 		}
 	}
 }

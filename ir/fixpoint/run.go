@@ -11,6 +11,9 @@ import (
 type Model struct {
 	LoseMcast bool // every multicast is lost at every rank
 
+	// Lost, unless nil, says which rank loses whose multicast of a chunk.
+	Lost func(from, to, chunk int) bool
+
 	// Repairs lets a repair rule fire when its When holds and its Unless is
 	// not set once everything else has come to rest.
 	Repairs bool

@@ -60,6 +60,8 @@ func TestMulticastReachesAllOthersUnlessLost(t *testing.T) {
 	s := bcast([]ir.Rule{rule(when(ir.Enter), ir.McastOf(c0))}, nil, nil)
 	require.Equal(t, []int{0, 1, 1}, slotRounds(t, s, fixpoint.Model{}, c0))
 	require.Equal(t, []int{0, -1, -1}, slotRounds(t, s, fixpoint.Model{LoseMcast: true}, c0))
+	lost := func(_, to, _ int) bool { return to == 1 }
+	require.Equal(t, []int{0, -1, 1}, slotRounds(t, s, fixpoint.Model{Lost: lost}, c0))
 }
 
 func TestSecondMulticastReachesTheFirstSender(t *testing.T) {
@@ -136,7 +138,7 @@ func naivePass(s *ir.Schedule, m fixpoint.Model, set map[fixpoint.Place]bool, re
 			}
 			for _, a := range rule.Do {
 				for to := range s.Programs {
-					hit := a.Op == ir.Put && int(a.To) == to || a.Op == ir.Mcast && to != r && !m.LoseMcast
+					hit := a.Op == ir.Put && int(a.To) == to || a.Op == ir.Mcast && to != r && !m.LoseMcast && (m.Lost == nil || !m.Lost(r, to, a.Slot.Index()))
 					if ready && hit {
 						add[fixpoint.Place{Rank: to, Slot: a.Slot}] = true
 					}
@@ -175,7 +177,10 @@ func randomSchedule(rnd *rand.Rand) *ir.Schedule {
 func TestAgreesWithNaiveIteration(t *testing.T) {
 	for seed := range uint64(3000) {
 		s := randomSchedule(rand.New(rand.NewPCG(seed, 0)))
-		for _, m := range []fixpoint.Model{{}, {LoseMcast: true}, {Repairs: true}, {LoseMcast: true, Repairs: true}} {
+		lost := func(from, to, _ int) bool { return (uint64(from+2*to)+seed)%3 == 0 }
+		for _, m := range []fixpoint.Model{
+			{}, {LoseMcast: true}, {Repairs: true}, {LoseMcast: true, Repairs: true}, {Lost: lost}, {Lost: lost, Repairs: true},
+		} {
 			res, err := fixpoint.Run(s, m)
 			require.NoError(t, err)
 			want := naive(s, m)

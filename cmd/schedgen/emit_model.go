@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/schedgen/schedgen/emit"
+)
+
+// emitModel is what a format that shows one run has to know: how long the
+// message is and what gets lost.
+type emitModel struct {
+	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message; default 64KiB."`
+	Lost *lossFlag `placeholder:"LOSS" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
+}
+
+// checkModel checks the flags against the format.
+func (m *emitModel) checkModel(format string) error {
+	const most = 1 << 46
+	switch {
+	case format != "goal" && m.Size != nil:
+		return fmt.Errorf("--size: the format %s has no use for it", format)
+	case format != "goal" && m.Lost != nil:
+		return fmt.Errorf("--lost: the format %s has no use for it", format)
+	case m.Size != nil && *m.Size > most:
+		return fmt.Errorf("--size=%d: at most %d", int64(*m.Size), int64(most))
+	}
+	return nil
+}
+
+// model adds the model to the options.
+func (m *emitModel) model(o emit.Options) emit.Options {
+	o.Size = 64 << 10
+	if m.Size != nil {
+		o.Size = int(*m.Size)
+	}
+	if m.Lost != nil {
+		o.Lost = emit.Loss(*m.Lost)
+	}
+	return o
+}
+
+// modelWords spells the flags that were given.
+func (m *emitModel) modelWords() []string {
+	var words []string
+	if m.Size != nil {
+		words = append(words, fmt.Sprintf("--size %d", int64(*m.Size)))
+	}
+	if m.Lost != nil {
+		words = append(words, "--lost "+emit.Loss(*m.Lost).String())
+	}
+	return words
+}
+
+// lossFlag is a loss as the command line spells it.
+type lossFlag emit.Loss
+
+// UnmarshalText reads none, all or SEED:RATE.
+func (l *lossFlag) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "none":
+		*l = lossFlag{}
+		return nil
+	case "all":
+		*l = lossFlag{Rate: 1}
+		return nil
+	}
+	seed, rate, _ := strings.Cut(string(text), ":")
+	n, err := strconv.ParseUint(seed, 10, 64)
+	r, rateErr := strconv.ParseFloat(rate, 64)
+	if err != nil || rateErr != nil || !(r >= 0 && r <= 1) {
+		return fmt.Errorf("%q is no loss: must be none, all or SEED:RATE with a rate of 0 … 1, such as 1:0.3", text)
+	}
+	*l = lossFlag{Seed: n, Rate: r}
+	return nil
+}

@@ -1,0 +1,136 @@
+package dag
+
+import "strings"
+
+// Order returns the numbers of all operations, each after all that must end
+// before it can. Where operations wait for each other in a cycle that is a
+// [*Fault].
+func Order(g *Graph, x Index, mates []int) ([]int, error) {
+	o := newOrder(g, x, mates)
+	for head := 0; head < len(o.done); head++ {
+		o.eachNext(o.done[head], func(id int) {
+			if o.missing[id]--; o.missing[id] == 0 {
+				o.done = append(o.done, id)
+			}
+		})
+	}
+	if len(o.done) < x.Len() {
+		return nil, o.cycle()
+	}
+	return o.done, nil
+}
+
+type order struct {
+	g       *Graph
+	x       Index
+	mates   []int
+	missing []int32 // how many operations each still waits for
+	start   []int32 // by number: where its local successors begin in next
+	next    []int32
+	done    []int
+}
+
+func newOrder(g *Graph, x Index, mates []int) *order {
+	o := &order{g: g, x: x, mates: mates, missing: make([]int32, x.Len()), start: make([]int32, x.Len()+2)}
+	edges := 0
+	o.each(func(id, rank int, op *Op) {
+		o.missing[id] = int32(len(op.After))
+		if op.Kind == Recv {
+			o.missing[id]++
+		}
+		for _, a := range op.After {
+			o.start[x.Of(rank, int(a))+2]++
+			edges++
+		}
+	})
+	for i := 1; i < len(o.start); i++ {
+		o.start[i] += o.start[i-1]
+	}
+	o.next = make([]int32, edges)
+	o.each(func(id, rank int, op *Op) {
+		for _, a := range op.After {
+			at := &o.start[x.Of(rank, int(a))+1]
+			o.next[*at] = int32(id)
+			*at++
+		}
+		if o.missing[id] == 0 {
+			o.done = append(o.done, id)
+		}
+	})
+	return o
+}
+
+func (o *order) each(f func(id, rank int, op *Op)) {
+	id := 0
+	for rank := range o.g.Ranks {
+		for i := range o.g.Ranks[rank] {
+			f(id, rank, &o.g.Ranks[rank][i])
+			id++
+		}
+	}
+}
+
+// eachNext calls f with the operations that wait for id.
+func (o *order) eachNext(id int, f func(int)) {
+	for _, n := range o.next[o.start[id]:o.start[id+1]] {
+		f(int(n))
+	}
+	ref := o.x.Ref(id)
+	if o.g.Ranks[ref.Rank][ref.I].Kind == Send {
+		f(o.mates[id])
+	}
+}
+
+// cycle walks from an operation that cannot end to one that it waits for, until
+// it has come round.
+func (o *order) cycle() *Fault {
+	at := 0
+	for o.missing[at] == 0 {
+		at++
+	}
+	seen := make(map[int]int) // by number: place on the way
+	var way []int
+	for {
+		if first, round := seen[at]; round {
+			return o.tellCycle(way[first:])
+		}
+		seen[at] = len(way)
+		way = append(way, at)
+		at = o.stuckBefore(at)
+	}
+}
+
+// stuckBefore returns an operation that cannot end and that id waits for.
+func (o *order) stuckBefore(id int) int {
+	ref := o.x.Ref(id)
+	op := &o.g.Ranks[ref.Rank][ref.I]
+	for _, a := range op.After {
+		if before := o.x.Of(ref.Rank, int(a)); o.missing[before] > 0 {
+			return before
+		}
+	}
+	return o.mates[id]
+}
+
+// maxTold is how many operations of a cycle are printed.
+const maxTold = 12
+
+func (o *order) tellCycle(cycle []int) *Fault {
+	var ranks []int
+	var told []string
+	seen := make(map[int]bool)
+	for i, id := range append(cycle, cycle[0]) {
+		ref := o.x.Ref(id)
+		if !seen[ref.Rank] {
+			seen[ref.Rank] = true
+			ranks = append(ranks, ref.Rank)
+		}
+		switch {
+		case i < maxTold || i == len(cycle):
+			told = append(told, o.g.Tell(ref))
+		case i == maxTold:
+			told = append(told, "…")
+		}
+	}
+	return faultf(ranks, "%s, a cycle", strings.Join(told, " waits for "))
+}
