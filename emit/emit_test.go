@@ -15,7 +15,7 @@ import (
 )
 
 // cases are the schedules in testdata, by name.
-func cases(t *testing.T) map[string]*ir.Schedule {
+func cases(t testing.TB) map[string]*ir.Schedule {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)

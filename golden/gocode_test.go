@@ -20,11 +20,72 @@ import (
 // program, which plays it against the machine that interprets the schedule, in
 // random orders and with losses.
 func TestGeneratedCode(t *testing.T) {
-	schedules := generatedExamples(t)
 	dir := goDir(t)
+	schedules := generatedExamples(t)
+	names := make([]string, len(schedules))
+	for i := range names {
+		names[i] = fmt.Sprintf("twin%d", i)
+	}
+	writeTwins(t, dir, names, schedules)
+	copyTo(t, dir, "main.go")
+	out, err := exec.CommandContext(t.Context(), "go", "run", "./"+dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, fmt.Sprintf("%d twins\n", len(schedules)), string(out))
+}
+
+// TestGeneratedCodeCommunicates runs the suite of communicators with generated
+// code: all broadcasts and barriers of few ranks.
+func TestGeneratedCodeCommunicates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a hundred packages")
+	}
+	dir := goDir(t)
+	var names []string
+	var schedules []*ir.Schedule
+	for _, alg := range schedule.Algorithms() {
+		for _, p := range communicating(&alg) {
+			spec, err := schedule.New(alg.Name, p)
+			require.NoError(t, err)
+			name := strings.NewReplacer("/", "_", "-", "_").Replace(alg.Name)
+			names = append(names, fmt.Sprintf("%s__%d_%d", name, p.Ranks, p.Root))
+			schedules = append(schedules, spec.Schedule())
+		}
+	}
+	writeTwins(t, dir, names, schedules)
+	copyTo(t, dir, "main.go")
+	copyTo(t, dir, "comm_test.go")
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-timeout", "5m", "./"+dir,
+		"-run", "TestFind|/(Bcast|BackToBack|Delay|Barrier|Mixed|Mismatch|Cancel|Leave|Close)",
+		"-skip", "/(Bcast|Barrier)/.*/.*/(ranks=8|.*(hosts|fans|degree)=[1-9])").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// communicating are the parameters of what the suite of communicators calls.
+func communicating(alg *schedule.Algorithm) []schedule.Params {
+	var all []schedule.Params
+	for _, ranks := range []int{1, 2, 3, 4, 5, 6, 9} {
+		switch {
+		case alg.Collective == schedule.Barrier:
+			all = append(all, schedule.Params{Ranks: ranks})
+		case alg.Collective == schedule.Bcast && ranks <= 5 && (ranks != 4 || alg.Name == "bcast/binomial"):
+			for root := range ranks {
+				p := schedule.Params{Ranks: ranks, Root: root, Chunks: 3}
+				if alg.Name == "bcast/symmetric" {
+					p.Chunks = 0
+				}
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// writeTwins writes the generated code of schedules, their text and a list of
+// them that is the variable twins.
+func writeTwins(t *testing.T, dir string, names []string, schedules []*ir.Schedule) {
 	var imports, list strings.Builder
 	for i, s := range schedules {
-		name := fmt.Sprintf("twin%d", i)
+		name := names[i]
 		writeTo(t, filepath.Join(dir, name, name+".go"), func(b *bytes.Buffer) error {
 			return emit.Write(b, "go", s, emit.Options{Package: name})
 		})
@@ -36,12 +97,12 @@ func TestGeneratedCode(t *testing.T) {
 		_, err := fmt.Fprintf(b, "package main\n\nimport (\n%s)\n\nvar twins = []twin{\n%s}\n", &imports, &list)
 		return err
 	})
-	program, err := os.ReadFile("testdata/gocode/main.go")
+}
+
+func copyTo(t *testing.T, dir, file string) {
+	program, err := os.ReadFile(filepath.Join("testdata", "gocode", file))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), program, 0o644))
-	out, err := exec.CommandContext(t.Context(), "go", "run", "./"+dir).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, fmt.Sprintf("%d twins\n", len(schedules)), string(out))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, file), program, 0o644))
 }
 
 // goDir makes a directory in the module, which the go command and git pass
@@ -70,7 +131,7 @@ func generatedExamples(t *testing.T) []*ir.Schedule {
 		all = append(all, spec.Schedule())
 	}
 	for _, alg := range schedule.Algorithms() {
-		for _, ranks := range []int{1, 5, 17} {
+		for _, ranks := range []int{1, 5, 24} {
 			add(alg.Name, schedule.Params{Ranks: ranks})
 		}
 		for _, p := range particular(&alg) {

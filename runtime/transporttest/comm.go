@@ -55,6 +55,7 @@ func joinEach(t testing.TB, make Make, size int, cfg func(rank int) runtime.Conf
 		c.Transport = tr
 		comm, err := runtime.Join(t.Context(), c)
 		require.NoError(t, err)
+		use(t, comm, c)
 		comms = append(comms, comm)
 	}
 	t.Cleanup(func() { closeAll(t, comms) })

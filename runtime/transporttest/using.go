@@ -1,0 +1,39 @@
+package transporttest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/machine"
+)
+
+// Using returns transports like make's with which the communicators of
+// [Comm] use the schedules that find returns for their configuration: so the
+// suite tests generated code too.
+func Using(make Make, find func(cfg runtime.Config) []*machine.Schedule) Make {
+	return func(t testing.TB, size int) []runtime.Transport {
+		list := make(t, size)
+		for i, tr := range list {
+			list[i] = using{tr, find}
+		}
+		return list
+	}
+}
+
+type using struct {
+	runtime.Transport
+	find func(cfg runtime.Config) []*machine.Schedule
+}
+
+// use gives c the schedules that its transport comes with.
+func use(t testing.TB, c *runtime.Comm, cfg runtime.Config) {
+	u, ok := cfg.Transport.(using)
+	if !ok {
+		return
+	}
+	for _, s := range u.find(cfg) {
+		require.NoError(t, c.Use(s))
+	}
+}

@@ -1,0 +1,128 @@
+package runtime_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// parsed reads a schedule for machines to interpret.
+func parsed(t testing.TB, text string) *machine.Schedule {
+	s, err := ir.ParseText(strings.NewReader(text))
+	require.NoError(t, err)
+	of, err := machine.Of(s)
+	require.NoError(t, err)
+	return of
+}
+
+func known(t testing.TB, name string, p schedule.Params) *machine.Schedule {
+	spec, err := schedule.New(name, p)
+	require.NoError(t, err)
+	of, err := machine.Of(spec.Schedule())
+	require.NoError(t, err)
+	return of
+}
+
+func closed(t testing.TB, comms []*runtime.Comm) {
+	t.Cleanup(func() {
+		for _, c := range comms {
+			require.NoError(t, c.Close())
+		}
+	})
+}
+
+// star is no algorithm of ours: the two ranks ask for the second chunk.
+const star = `schedule bcast/star ranks=3 root=1 chunks=2
+rank 0
+  c0 -> put s0 @1
+  done c0 c1
+rank 1
+  enter -> put c0 @0, put c0 @2
+  s0 -> put c1 @0
+  s1 -> put c1 @2
+  done enter s0 s1
+rank 2
+  c0 -> put s1 @1
+  done c0 c1
+`
+
+func TestUseRunsScheduleOfAFile(t *testing.T) {
+	comms := group(t, 3, mem.Options{Loss: 1}, runtime.Config{Chunk: 10})
+	closed(t, comms)
+	barrier := known(t, "barrier/exchange", schedule.Params{Ranks: 3})
+	chain := known(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 70})
+	require.NoError(t, each(comms, func(c *runtime.Comm) error {
+		for _, s := range []*machine.Schedule{parsed(t, star), barrier, chain} {
+			if err := c.Use(s); err != nil {
+				return err
+			}
+		}
+		for i := range 41 {
+			buf := make([]byte, 1000*i)
+			if c.Rank() == i%2 {
+				copy(buf, bytes.Repeat([]byte{byte(i)}, len(buf)))
+			}
+			if err := c.Bcast(t.Context(), buf, i%2); err != nil {
+				return err
+			}
+			if n := bytes.Count(buf, []byte{byte(i)}); n != len(buf) {
+				return fmt.Errorf("%d of %d bytes in broadcast %d", n, len(buf), i)
+			}
+			if err := c.Barrier(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	require.Equal(t, 70, comms[2].Totals().LastPutChunks, "the schedule's chunks count, not those of Config")
+}
+
+func TestUseRefusesWhatDoesNotFit(t *testing.T) {
+	comms := group(t, 3, mem.Options{}, runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/chain", Params: schedule.Params{Chunks: 2}}})
+	closed(t, comms)
+	c := comms[0]
+	broken := parsed(t, star)
+	broken.Program = parsed(t, strings.Replace(star, "  done enter s0 s1", "  enter unless s1 after 1 -> put c1 @2\n  done enter s0", 1)).Program
+	for want, s := range map[string]*machine.Schedule{
+		"no schedule":                                         nil,
+		"is for 4 ranks, the communicator has 3":              known(t, "barrier/hsb", schedule.Params{Ranks: 4}),
+		"cuts the message into 5 chunks, Config.Bcast into 2": known(t, "bcast/chain", schedule.Params{Ranks: 3, Chunks: 5}),
+		"done does not wait for s1":                           broken,
+	} {
+		err := c.Use(s)
+		require.ErrorIs(t, err, runtime.ErrInput, want)
+		require.ErrorContains(t, err, want)
+	}
+	require.NoError(t, c.Use(parsed(t, star)))
+	err := c.Bcast(t.Context(), nil, 2)
+	require.ErrorIs(t, err, runtime.ErrInput)
+	require.ErrorContains(t, err, "no schedule for root 2: Use was given those for [1]")
+}
+
+// Ranks that use schedules with the same header that are not the same find out.
+func TestUseOfDifferentSchedulesIsFoundOut(t *testing.T) {
+	comms := group(t, 3, mem.Options{}, runtime.Config{Stall: 20 * time.Millisecond})
+	closed(t, comms)
+	other := parsed(t, strings.Replace(star, "put c0 @0, put c0 @2", "put c0 @2, put c0 @0", 1))
+	err := each(comms, func(c *runtime.Comm) error {
+		s := parsed(t, star)
+		if c.Rank() == 1 {
+			s = other
+		}
+		if err := c.Use(s); err != nil {
+			return err
+		}
+		return c.Bcast(t.Context(), make([]byte, 100), 1)
+	})
+	require.ErrorIs(t, err, runtime.ErrMismatch)
+}
