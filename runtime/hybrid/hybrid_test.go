@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	goruntime "runtime"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 const patience = 60 * time.Second
@@ -158,4 +160,33 @@ func descriptors(t testing.TB) int {
 	list, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(list)
+}
+
+// A warm barrier allocates nothing, in memory or over the network.
+func TestBarrierDoesNotAllocate(t *testing.T) {
+	trs := joinAll(t, 4, func(rank int, c *hybrid.Config) { c.Host = "ab"[rank/2 : rank/2+1] })
+	const warm, rounds = 300, 1000
+	var wg sync.WaitGroup
+	var before, after goruntime.MemStats
+	for _, tr := range trs {
+		c, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Barrier: runtime.Algorithm{Name: "barrier/hsb", Params: schedule.Params{Hosts: 2}}})
+		require.NoError(t, err)
+		defer c.Close()
+		wg.Go(func() {
+			for i := range warm + rounds {
+				if i == warm && c.Rank() == 0 {
+					goruntime.ReadMemStats(&before)
+				}
+				if err := c.Barrier(t.Context()); err != nil {
+					t.Errorf("rank %d: %v", c.Rank(), err)
+					return
+				}
+			}
+			if c.Rank() == 0 {
+				goruntime.ReadMemStats(&after)
+			}
+		})
+	}
+	wg.Wait()
+	require.Less(t, after.Mallocs-before.Mallocs, uint64(rounds/4), "allocations of %d barriers", rounds)
 }

@@ -1,0 +1,86 @@
+package hybrid
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/shm"
+)
+
+func TestCardsComeBack(t *testing.T) {
+	for _, c := range []card{
+		{},
+		{host: [16]byte{1, 15: 2}, pid: 1 << 31, segment: 7, bell: 9},
+		{cannot: "there is no memory"},
+	} {
+		got, err := decodeCard(c.encode())
+		require.NoError(t, err)
+		require.Equal(t, c, got)
+	}
+	long := card{cannot: strings.Repeat("x", 300)}
+	got, err := decodeCard(long.encode())
+	require.NoError(t, err)
+	require.Len(t, got.cannot, maxReason)
+}
+
+func FuzzDecodeCard(f *testing.F) {
+	f.Add((&card{pid: 1, cannot: "?"}).encode())
+	f.Add([]byte{cardVersion})
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if c, err := decodeCard(b); err == nil {
+			require.Equal(t, b, c.encode())
+		}
+	})
+}
+
+// on returns cards of ranks on hosts that are named by letters; ranks on
+// capitals cannot share memory.
+func on(hosts string) []card {
+	cards := make([]card, len(hosts))
+	for i, h := range strings.ToLower(hosts) {
+		cards[i].host[0] = byte(h)
+		if byte(h) != hosts[i] {
+			cards[i].cannot = "no memory"
+		}
+	}
+	return cards
+}
+
+func TestLocate(t *testing.T) {
+	for _, test := range []struct {
+		hosts  string
+		rank   int
+		ranks  []int
+		reason string
+	}{
+		{"a", 0, nil, ""},
+		{"ab", 1, nil, ""},
+		{"aabb", 1, []int{0, 1}, ""},
+		{"aabb", 2, []int{2, 3}, ""},
+		{"abab", 3, []int{1, 3}, ""},
+		{"aAbb", 0, nil, "rank 1: no memory"}, // one that cannot keeps its host from it
+		{"aAbb", 1, nil, "rank 1: no memory"},
+		{"aAbb", 3, []int{2, 3}, ""},
+		{"AB", 0, nil, ""}, // it had nobody to share with
+	} {
+		p := locate(on(test.hosts), test.rank)
+		require.Equal(t, test.ranks, p.ranks, test)
+		require.Equal(t, test.reason, p.reason, test)
+		for local, r := range p.ranks {
+			require.Equal(t, local, p.local[r])
+		}
+	}
+	require.Nil(t, locate(on(strings.Repeat("a", shm.MaxSize+1)), 0).ranks)
+	require.Len(t, locate(on(strings.Repeat("a", shm.MaxSize)), 0).ranks, shm.MaxSize)
+}
+
+// Ranks that cannot share memory fall back to the network, all of a host.
+func TestCannotShare(t *testing.T) {
+	s := newSelf("")
+	require.Empty(t, s.cannot)
+	require.NoError(t, s.close())
+	require.Negative(t, s.bell[0])
+}
