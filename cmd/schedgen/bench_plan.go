@@ -17,7 +17,7 @@ func (c *benchCmd) plan(base *job) ([]job, error) {
 		if len(flags.list()) > 0 {
 			return nil, errors.New("--" + flags.list()[0].name + ": only with --algorithm")
 		}
-		names = candidates(c.collective(), base.Link.Transport)
+		names = candidates(c.collective(), base.Link.multicasts())
 	}
 	var jobs []job
 	for _, name := range names {
@@ -38,10 +38,10 @@ func (c *benchCmd) plan(base *job) ([]job, error) {
 
 // candidates returns the algorithms of a collective that make sense over a
 // transport: without multicast those that use it mend the loss of everything.
-func candidates(collective, transport string) []string {
+func candidates(collective string, multicast bool) []string {
 	var names []string
 	for _, a := range schedule.Algorithms() {
-		if a.Collective == collective && (transport != overTCP || !multicasts(a.Name)) {
+		if a.Collective == collective && (multicast || !multicasts(a.Name)) {
 			names = append(names, a.Name)
 		}
 	}

@@ -32,7 +32,7 @@ func TestMarks(t *testing.T) {
 // An algorithm is taken to reply by itself if, and only if, that is proved of
 // it.
 func TestRepliesItself(t *testing.T) {
-	for _, name := range candidates(schedule.Bcast, overMcast) {
+	for _, name := range candidates(schedule.Bcast, true) {
 		spec, err := newSpec(name, schedule.Params{Ranks: 5})
 		require.NoError(t, err)
 		report, err := verify.Run(spec.Schedule())
@@ -47,9 +47,9 @@ func TestRepliesItself(t *testing.T) {
 }
 
 func TestCandidates(t *testing.T) {
-	require.Contains(t, candidates(schedule.Bcast, overMcast), "bcast/mcast-acktree")
-	require.NotContains(t, candidates(schedule.Bcast, overTCP), "bcast/mcast-acktree")
-	require.Contains(t, candidates(schedule.Barrier, overTCP), "barrier/hsb")
+	require.Contains(t, candidates(schedule.Bcast, true), "bcast/mcast-acktree")
+	require.NotContains(t, candidates(schedule.Bcast, false), "bcast/mcast-acktree")
+	require.Contains(t, candidates(schedule.Barrier, false), "barrier/hsb")
 }
 
 // Waiting for replies is the root's business: its time alone counts.

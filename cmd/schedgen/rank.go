@@ -66,7 +66,9 @@ func (c *rankBcastCmd) place(getenv func(string) string) (int, error) {
 	case c.Transport == overMem:
 		return 0, errors.New("--transport=mem: is for ranks of one process")
 	case c.Transport == overShm:
-		return 0, errors.New("--transport=shm: is for ranks that one process starts")
+		return 0, errors.New("--transport=shm: is for ranks that one process starts; hybrid finds those of one host")
+	case c.Netns != nil:
+		return 0, errors.New("--netns: is for run, which makes hosts up and starts all ranks")
 	}
 	if c.Rank == nil || c.Ranks == nil {
 		place, err := runtime.FindPlace(getenv)

@@ -25,11 +25,12 @@ type runFlags struct {
 	Ranks     *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
 	Algorithm string     `placeholder:"NAME" help:"Algorithm, see schedgen list."`
 
-	Transport   string        `placeholder:"NAME" help:"mem: goroutines of one process; tcp; mcast: UDP multicast and TCP; shm: shared memory. Default mcast if that works here, else tcp."`
+	Transport   string        `placeholder:"NAME" help:"mem: goroutines of one process; tcp; mcast: UDP multicast and TCP; shm: shared memory; hybrid: shared memory within a host and TCP between hosts, with multicast if there is an --interface; auto: hybrid, with multicast if that works here. Default mcast if that works here, else tcp."`
 	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1."`
 	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
 	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
 	Interface   string        `placeholder:"NAME" help:"Network interface of the multicasts, default the loopback interface."`
+	Netns       *int          `placeholder:"H" help:"Make H hosts up, network namespaces behind a bridge, and put the ranks there in even blocks; default transport hybrid. Linux; needs root, ip and nsenter."`
 	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
 	JSON        bool          `name:"json" help:"Print one object."`
@@ -147,7 +148,7 @@ func (s *session) start(ctx context.Context) (*crew, error) {
 		return goroutines(ctx, s.jobs(), s.input, s.wrap)
 	}
 	defer s.files.close()
-	return processes(s.jobs(), s.files, s.std.Err, s.log)
+	return processes(s.jobs(), s.flags.madeUp(), s.files, s.std.Err, s.log)
 }
 
 // inherit opens what the ranks' processes inherit. The coordinator's port is
@@ -178,6 +179,9 @@ func (s *session) meet(ctx context.Context) (err error) {
 			return fmt.Errorf("--transport=shm: %w", err)
 		}
 		return nil
+	}
+	if s.flags.madeUp() > 0 {
+		return nil // on the first host
 	}
 	if s.files.listener, l.Coordinator, err = listen(ctx, l.Coordinator); err != nil {
 		return err

@@ -64,5 +64,8 @@ func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
 		return link{}, errors.New("--loss: only multicasts are lost, and only run bcast has them")
 	}
 	l, _, err := f.link(ctx, std)
+	if l.Transport == overHybrid {
+		l.Interface = ""
+	}
 	return l, err
 }

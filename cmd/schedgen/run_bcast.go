@@ -142,11 +142,11 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	if err != nil {
 		return nil, err
 	}
-	if s.job.Link = l; l.Transport == overTCP && c.Delay != "none" {
-		return nil, errors.New("--delay: tcp has no multicast that could be delayed")
+	if s.job.Link = l; !l.multicasts() && c.Delay != "none" {
+		return nil, fmt.Errorf("--delay: %s has no multicast that could be delayed", l.Transport)
 	}
 	if c.Algorithm == "" {
-		c.Algorithm = defaultBcast(l.Transport, s.job.Size)
+		c.Algorithm = defaultBcast(l.multicasts(), s.job.Size)
 	}
 	s.job.Algorithm = c.Algorithm
 	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
@@ -159,10 +159,10 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	return newSpec(c.Algorithm, p)
 }
 
-func defaultBcast(transport string, size int64) string {
+func defaultBcast(multicast bool, size int64) string {
 	const long = 64 << 10 // from here on a pipeline beats a tree
 	switch {
-	case transport != overTCP:
+	case multicast:
 		return "bcast/mcast-chain"
 	case size < long:
 		return "bcast/binomial"

@@ -36,12 +36,17 @@ type job struct {
 
 // link is how the ranks reach each other.
 type link struct {
-	Transport   string // mem, tcp, mcast or shm
+	Transport   string // mem, tcp, mcast, shm or hybrid
 	Coordinator string // host:port
-	Interface   string // of multicasts
+	Interface   string // of multicasts; over hybrid empty: there are none
 	IPv6        bool
 	Loss        float64 // of multicast datagrams, at each receiver
 	Seed        uint64  // of the losses
+}
+
+// multicasts reports whether there is multicast.
+func (l *link) multicasts() bool {
+	return l.Transport != overTCP && (l.Transport != overHybrid || l.Interface != "")
 }
 
 // report is what a rank tells its parent: one of the fields in each line.

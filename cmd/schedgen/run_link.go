@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -22,13 +23,15 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 	if err := f.fits(); err != nil {
 		return l, 0, err
 	}
-	if l.Transport == overMem {
+	if f.madeUp() > 0 {
+		return f.madeUpLink(l)
+	}
+	switch {
+	case l.Transport == overMem:
 		return l, memDatagram, nil
-	}
-	if l.Transport == overTCP {
+	case l.Transport == overTCP, l.Transport == overHybrid && !f.mustMulticast():
 		return l, 0, nil
-	}
-	if l.Transport == overShm {
+	case l.Transport == overShm:
 		return l, sharedDatagram, nil
 	}
 	if l.Interface, err = interfaceName(l.Interface); err != nil {
@@ -36,11 +39,17 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 	}
 	datagram, err = await(ctx, func() (int, error) { return l.tryMulticast(ctx) })
 	switch {
+	case err == nil && f.Transport == overAuto:
+		l.Transport = overHybrid
+		fmt.Fprintf(std.Err, "transport: hybrid, multicasts on %s\n", l.Interface)
 	case err == nil && f.Transport == "":
 		l.Transport = overMcast
 		fmt.Fprintf(std.Err, "transport: mcast on %s\n", l.Interface)
 	case err != nil && (ctx.Err() != nil || f.mustMulticast()):
 		return l, 0, fmt.Errorf("no multicast on interface %s: %w", l.Interface, err)
+	case err != nil && f.Transport == overAuto:
+		l.Transport, l.Interface = overHybrid, ""
+		fmt.Fprintf(std.Err, "transport: hybrid without multicast, since %v\n", err)
 	case err != nil:
 		l.Transport = overTCP
 		fmt.Fprintf(std.Err, "transport: tcp, since %v\n", err)
@@ -63,7 +72,7 @@ func (f *runFlags) mustMulticast() bool {
 // fits checks the flags of the link, and that they go together.
 func (f *runFlags) fits() error {
 	if f.Transport != "" {
-		if err := oneOf("transport", f.Transport, []string{overMem, overTCP, overMcast, overShm}); err != nil {
+		if err := oneOf("transport", f.Transport, []string{overMem, overTCP, overMcast, overShm, overHybrid, overAuto}); err != nil {
 			return err
 		}
 	}
@@ -74,14 +83,14 @@ func (f *runFlags) fits() error {
 		return errors.New("--loss: tcp loses nothing")
 	case f.Loss != nil && f.Transport == overShm:
 		return errors.New("--loss: shm cannot be made to lose")
-	case f.Interface != "" && f.Transport != "" && f.Transport != overMcast:
+	case f.Interface != "" && slices.Contains([]string{overMem, overTCP, overShm}, f.Transport):
 		return fmt.Errorf("--interface: %s multicasts on none", f.Transport)
 	case f.Coordinator != "" && f.memory():
 		return fmt.Errorf("--coordinator: ranks over %s need none", f.Transport)
 	case f.IPv6 && f.memory():
 		return fmt.Errorf("--ipv6: ranks over %s have no addresses", f.Transport)
 	}
-	return nil
+	return f.fitsMadeUp()
 }
 
 // memory reports whether the ranks are to reach each other through memory.

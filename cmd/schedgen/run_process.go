@@ -31,8 +31,9 @@ type inherited struct {
 	segment  *os.File // all
 }
 
-// processes starts ranks as processes.
-func processes(jobs []*job, files inherited, stderr io.Writer, log func(string, ...any)) (*crew, error) {
+// processes starts ranks as processes; with hosts > 0 on so many hosts that are
+// made up.
+func processes(jobs []*job, hosts int, files inherited, stderr io.Writer, log func(string, ...any)) (*crew, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("start the ranks: %w", err)
@@ -43,11 +44,19 @@ func processes(jobs []*job, files inherited, stderr io.Writer, log func(string, 
 		// The system ties a child that is to die with its parent to the thread
 		// that started it: keep that one.
 		goruntime.LockOSThread()
-		defer goruntime.UnlockOSThread()
+		var net *network
 		var err error
-		all, err = startAll(exe, jobs, files, &prefixer{w: stderr}, log)
+		if hosts > 0 {
+			net, err = newNetwork(len(jobs), hosts) // the thread ends with the goroutine then
+		} else {
+			defer goruntime.UnlockOSThread()
+		}
+		if err == nil {
+			all, err = startAll(exe, jobs, net, files, &prefixer{w: stderr}, log)
+		}
 		ready <- err
 		<-ended
+		_ = net.close() // only looked at
 	}()
 	if err := <-ready; err != nil {
 		close(ended)
@@ -56,10 +65,14 @@ func processes(jobs []*job, files inherited, stderr io.Writer, log func(string, 
 	return follow(all, ended), nil
 }
 
-func startAll(exe string, jobs []*job, files inherited, stderr *prefixer, log func(string, ...any)) ([]*process, error) {
+func startAll(exe string, jobs []*job, net *network, files inherited, stderr *prefixer, log func(string, ...any)) ([]*process, error) {
 	var all []*process
 	for _, j := range jobs {
-		p, err := start(exe, j, files, stderr)
+		var p *process
+		err := net.enter(j.Rank)
+		if err == nil {
+			p, err = start(exe, j, files, stderr)
+		}
 		if err != nil {
 			for _, p := range all {
 				err = errors.Join(err, p.cmd.Process.Kill())

@@ -60,7 +60,7 @@ func (s *session) table(t *tally) error {
 func (s *session) title() string {
 	l := &s.job.Link
 	words := []string{s.job.Algorithm, "over", l.Transport}
-	if l.Transport == overMcast {
+	if l.Transport == overMcast || l.Transport == overHybrid && l.multicasts() {
 		words = append(words, "on", l.Interface)
 	}
 	if l.IPv6 {

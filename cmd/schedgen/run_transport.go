@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -14,10 +15,12 @@ import (
 
 // The transports of run.
 const (
-	overMem   = "mem"
-	overTCP   = "tcp"
-	overMcast = "mcast"
-	overShm   = "shm"
+	overMem    = "mem"
+	overTCP    = "tcp"
+	overMcast  = "mcast"
+	overShm    = "shm"
+	overHybrid = "hybrid"
+	overAuto   = "auto"
 )
 
 // openTransport connects a rank that is a process with the others.
@@ -35,6 +38,8 @@ func openTransport(ctx context.Context, j *job) (runtime.Transport, error) {
 		return opened(tcp.Join(ctx, cfg))
 	case overMcast:
 		return opened(mcast.Join(ctx, j.Link.mcast(cfg)))
+	case overHybrid:
+		return opened(j.openHybrid(ctx, cfg))
 	}
 	return nil, fmt.Errorf("no transport %q", j.Link.Transport)
 }
@@ -48,6 +53,20 @@ func (j *job) openShared(ctx context.Context) (t runtime.Transport, err error) {
 	t, err = opened(shm.Join(ctx, shm.Config{Rank: j.Rank, Size: j.Params.Ranks, File: f}))
 	if e := f.Close(); e != nil && err == nil { // it is mapped
 		return nil, errors.Join(e, t.Close(0, false, 0))
+	}
+	return t, err
+}
+
+// openHybrid says so where ranks of this host cannot share memory.
+func (j *job) openHybrid(ctx context.Context, puts tcp.Config) (*hybrid.Transport, error) {
+	cfg := hybrid.Config{TCP: puts}
+	if j.Link.multicasts() {
+		m := j.Link.mcast(tcp.Config{})
+		cfg.Mcast = &m
+	}
+	t, err := hybrid.Join(ctx, cfg)
+	if err == nil && t.Reason() != "" {
+		fmt.Fprintf(os.Stderr, "no shared memory on this host: %s\n", t.Reason())
 	}
 	return t, err
 }

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mayMakeHosts skips the test where no hosts can be made up.
+func mayMakeHosts(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root makes network namespaces")
+	}
+	for _, tool := range []string{"ip", "nsenter"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	if text, err := exec.Command("unshare", "--net", "ip", "link", "add", "br0", "type", "bridge").CombinedOutput(); err != nil {
+		t.Skipf("no bridges in network namespaces here: %v: %s", err, text)
+	}
+}
+
+func TestRunsOnHostsMadeUp(t *testing.T) {
+	mayMakeHosts(t)
+	for args, title := range map[string]string{
+		"run barrier -p 8 --hosts 4 --netns 4 --iterations 50":                            "barrier/hsb over hybrid: 50 barriers",
+		"run barrier -p 5 --netns 2 --transport tcp --iterations 50":                      "barrier/hsb over tcp: 50 barriers",
+		"run bcast -p 6 --netns 3 --size 100KiB --iterations 5":                           "bcast/mcast-chain over hybrid on eth0: 100 KiB",
+		"run bcast -p 6 --hosts 3 --netns 3 --size 1MB --iterations 2 --transport hybrid": "bcast/chain over hybrid: ",
+		"run bcast -p 4 --netns 2 --size 10KiB --iterations 5 --loss 0.1":                 "bcast/mcast-chain over hybrid on eth0: 10 KiB",
+		"run anycast -p 4 --netns 2 --messages 50":                                        "anycast/skip-ring over hybrid",
+	} {
+		t.Run(args, func(t *testing.T) {
+			p := begin(t, args)
+			code, said := p.end()
+			require.Zero(t, code, said)
+			require.Contains(t, p.out.String(), title)
+		})
+	}
+}
+
+// A rank that only others of its host are connected to is missed at once.
+func TestKilledRankOnHostMadeUp(t *testing.T) {
+	mayMakeHosts(t)
+	p := launch(t, "run barrier -p 8 --hosts 4 --netns 4 -v --iterations 1000000000")
+	require.NoError(t, syscall.Kill(p.ranks[5], syscall.SIGKILL))
+	code, said := p.end()
+	p.gone(0)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, said, "schedgen: rank 5: its process died: signal: killed\n")
+}
