@@ -1,0 +1,32 @@
+package emit
+
+// look is how the pictures that have colours draw one kind of thing. Kinds
+// differ in more than colour: in width, dashes and heads too.
+type look struct {
+	id    string  // short, fit for a CSS class: "mcast"
+	name  string  // in a legend: "multicast, may be lost"
+	light string  // colour on a light background, #rrggbb
+	dark  string  // colour on a dark background
+	width float64 // of the stroke, pixels
+	dash  string  // as SVG's stroke-dasharray; empty: solid
+	open  bool    // the arrow's head is a chevron, not a filled triangle
+}
+
+// looks are the looks of transfers by their class. The colours keep apart under
+// the usual colour blindnesses and have a contrast of at least 4.5 with their
+// background.
+var looks = [...]look{
+	mcast:     {id: "mcast", name: "multicast, may be lost", light: "#b84300", dark: "#ff9d5c", width: 2.6},
+	putChunk:  {id: "put", name: "put of a chunk", light: "#0062a8", dark: "#6cb8ff", width: 1.6},
+	putSignal: {id: "signal", name: "put of a signal", light: "#007058", dark: "#4fd3ae", width: 1.4, dash: "6 3", open: true},
+	repair:    {id: "repair", name: "repair, only if lost", light: "#8a4a86", dark: "#d79bd3", width: 1.4, dash: "1.5 3.5", open: true},
+}
+
+// What pictures are drawn on and with, beside transfers.
+var (
+	paper = look{id: "paper", light: "#ffffff", dark: "#0f141a"}
+	ink   = look{id: "ink", light: "#1c2128", dark: "#e6eaef"}
+	faint = look{id: "faint", light: "#59636e", dark: "#9aa4af"} // notes, waiting
+	hair  = look{id: "hair", light: "#d4d9df", dark: "#333b45"}  // grids
+	alarm = look{id: "alarm", light: "#b3122a", dark: "#ff8b94"} // what never happens
+)
