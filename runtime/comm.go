@@ -119,6 +119,9 @@ func (c *Comm) prepare(ctx context.Context) error {
 		return err
 	}
 	c.autos = [2]Algorithm{{Name: "bcast/binomial"}, {Name: "bcast/chain"}}
+	for i := range c.autos {
+		c.autos[i].Params.Hosts = hostsAbove(c.tr)
+	}
 	c.multi = Algorithm{Name: "bcast/mcast-chain"}
 	if _, err := c.plans.get(planKey{algorithm: &c.cfg.Barrier}); err != nil {
 		return err

@@ -23,6 +23,9 @@ type Algorithm struct {
 type Config struct {
 	Transport Transport // connected to all ranks; the communicator closes it
 
+	// Defaults without multicast, and that of Barrier, run between the masters
+	// of hosts and below them within each host, if the transport knows hosts with
+	// several ranks in the blocks that this takes; see Caps.Hosts.
 	Bcast   Algorithm // default: mcast-chain over multicast; without, binomial below 64 KiB and chain from there on
 	Barrier Algorithm // default: barrier/hsb, which has the fewest messages; of two ranks barrier/dissemination, which has as many and one hop less
 	Anycast Algorithm // default: anycast/skip-ring
@@ -68,6 +71,9 @@ func (cfg *Config) fill() error {
 	}
 	if cfg.Transport.Size() == 2 {
 		orElse(&cfg.Barrier.Name, "barrier/dissemination")
+	}
+	if cfg.Barrier.Name == "" {
+		orElse(&cfg.Barrier.Params.Hosts, hostsAbove(cfg.Transport))
 	}
 	orElse(&cfg.Barrier.Name, "barrier/hsb")
 	orElse(&cfg.Anycast.Name, "anycast/skip-ring")

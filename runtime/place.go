@@ -95,3 +95,12 @@ func Blocks[T comparable](host []T) int {
 	}
 	return hosts
 }
+
+// hostsAbove returns the hosts for which algorithms run between masters; 0 if
+// there is nothing to be had from that: one host, or one rank on each.
+func hostsAbove(t Transport) int {
+	if hosts := t.Caps().Hosts; hosts > 1 && hosts < t.Size() {
+		return hosts
+	}
+	return 0
+}
