@@ -90,20 +90,7 @@ func (g *goWriter) table(name string, ro *role) {
 }
 
 func (g *goWriter) constructor(i int, name string, ro *role) {
-	fields := jen.Dict{
-		jen.Id("Rank"):    jen.Id("rank"),
-		jen.Id("Chunks"):  jen.Id("Chunks"),
-		jen.Id("Signals"): jen.Lit(ro.signals),
-		jen.Id("Must"):    jen.Lit(ro.must),
-		jen.Id("Keep"):    jen.Lit(ro.keeps),
-	}
-	if len(ro.need) > 0 {
-		fields[jen.Id("Need")] = jen.Index().Int32().ValuesFunc(func(v *jen.Group) {
-			for _, n := range ro.need {
-				v.Lit(n)
-			}
-		})
-	}
+	fields := g.fields(ro)
 	params := []jen.Code{jen.Id("rank")}
 	if len(ro.table.seen) > 0 {
 		params = append(params, jen.Id("row"))
@@ -123,6 +110,30 @@ func (g *goWriter) constructor(i int, name string, ro *role) {
 		)
 		b.Return(jen.Id("c"))
 	})
+}
+
+// fields are those of a role's code that are not nothing.
+func (g *goWriter) fields(ro *role) jen.Dict {
+	fields := jen.Dict{jen.Id("Rank"): jen.Id("rank")}
+	for name, n := range map[string]int{"Signals": ro.signals, "Must": ro.must} {
+		if n > 0 {
+			fields[jen.Id(name)] = jen.Lit(n)
+		}
+	}
+	if g.s.Chunks > 0 {
+		fields[jen.Id("Chunks")] = jen.Id("Chunks")
+	}
+	if ro.keeps {
+		fields[jen.Id("Keep")] = jen.True()
+	}
+	if len(ro.need) > 0 {
+		fields[jen.Id("Need")] = jen.Index().Int32().ValuesFunc(func(v *jen.Group) {
+			for _, n := range ro.need {
+				v.Lit(n)
+			}
+		})
+	}
+	return fields
 }
 
 // waits writes the done slots: runs of them as loops.

@@ -54,11 +54,9 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	c.Wait(ir.Enter)
 	c.Mcast(ir.Chunk(0))
@@ -100,11 +98,9 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    2,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   2,
+		Rank:   rank,
 	}
 	c.Wait(ir.Chunk(0))
 	c.Wait(ir.Chunk(1))
@@ -142,11 +138,8 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    0,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Rank:   rank,
 	}
 	c.Wait(ir.Chunk(0))
 	c.Wait(ir.Chunk(1))

@@ -61,8 +61,6 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 4,
@@ -110,8 +108,6 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
 		Must:    2,
 		Rank:    rank,
 		Signals: 1,
@@ -154,8 +150,6 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 1,

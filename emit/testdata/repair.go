@@ -60,11 +60,9 @@ var role0Table = [...][1]int32{
 
 func newRole0(rank, row int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	t := &role0Table[row]
 	c.Wait(ir.Chunk(0))
@@ -102,7 +100,6 @@ type role1 struct {
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
 		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 2,

@@ -54,8 +54,6 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 1,
@@ -100,8 +98,6 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 1,
@@ -140,9 +136,6 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    0,
 		Rank:    rank,
 		Signals: 1,
 	}

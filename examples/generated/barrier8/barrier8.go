@@ -51,8 +51,6 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
 		Must:    3,
 		Rank:    rank,
 		Signals: 3,

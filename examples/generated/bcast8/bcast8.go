@@ -54,11 +54,9 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	c.Wait(ir.Enter)
 	for j := range 64 {
@@ -102,11 +100,9 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    64,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   64,
+		Rank:   rank,
 	}
 	for k := range 64 {
 		c.Wait(ir.Chunk(k))
@@ -146,11 +142,8 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    0,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Rank:   rank,
 	}
 	for k := range 64 {
 		c.Wait(ir.Chunk(k))

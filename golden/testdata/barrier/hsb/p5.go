@@ -59,8 +59,6 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 4,
@@ -109,8 +107,6 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 1,

@@ -54,11 +54,9 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	c.Wait(ir.Enter)
 	c.Put(ir.Chunk(0), 1)
@@ -97,11 +95,9 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	c.Wait(ir.Chunk(0))
 	c.Put(ir.Chunk(0), rank+1)
@@ -137,11 +133,8 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    0,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Rank:   rank,
 	}
 	c.Wait(ir.Chunk(0))
 	c.New = func() machine.Engine {

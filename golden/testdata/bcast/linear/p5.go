@@ -52,11 +52,9 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	c.Wait(ir.Enter)
 	for j := range 4 {
@@ -97,11 +95,8 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    0,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Rank:   rank,
 	}
 	c.Wait(ir.Chunk(0))
 	c.New = func() machine.Engine {

@@ -59,7 +59,6 @@ type role0 struct {
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
 		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 3,
@@ -125,11 +124,9 @@ var role1Table = [...][1]int32{
 
 func newRole1(rank, row int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	t := &role1Table[row]
 	c.Wait(ir.Chunk(0))
@@ -167,7 +164,6 @@ type role2 struct {
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
 		Chunks:  Chunks,
-		Keep:    false,
 		Must:    1,
 		Rank:    rank,
 		Signals: 1,

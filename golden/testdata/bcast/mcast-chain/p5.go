@@ -54,11 +54,9 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	c.Wait(ir.Enter)
 	c.Mcast(ir.Chunk(0))
@@ -98,11 +96,9 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	c.Wait(ir.Chunk(0))
 	c.Put(ir.Chunk(0), rank+1)
@@ -138,11 +134,8 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    0,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Rank:   rank,
 	}
 	c.Wait(ir.Chunk(0))
 	c.New = func() machine.Engine {

@@ -58,11 +58,9 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	c.Wait(ir.Enter)
 	for j := range 4 {
@@ -103,11 +101,9 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	for k := range 4 {
 		c.Wait(ir.Chunk(k))
@@ -152,11 +148,9 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	for k := range 4 {
 		c.Wait(ir.Chunk(k))
@@ -203,11 +197,9 @@ type role3 struct {
 
 func newRole3(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	for k := range 4 {
 		c.Wait(ir.Chunk(k))
@@ -254,11 +246,9 @@ type role4 struct {
 
 func newRole4(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    false,
-		Must:    1,
-		Rank:    rank,
-		Signals: 0,
+		Chunks: Chunks,
+		Must:   1,
+		Rank:   rank,
 	}
 	for k := range 4 {
 		c.Wait(ir.Chunk(k))
