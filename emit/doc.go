@@ -1,6 +1,6 @@
 // Package emit prints schedules: the text and JSON exchange forms, a picture
-// for Graphviz, a drawing of the rounds for a terminal and a rank's program in
-// plain sentences.
+// for Graphviz, a Go package that runs them, a drawing of the rounds for a
+// terminal and a rank's program in plain sentences.
 //
 // The machine-readable forms are in one registry, see [Formats]; each format
 // is one file and one line there. Output is a function of the schedule alone:

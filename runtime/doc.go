@@ -9,6 +9,9 @@
 // memory (runtime/mem), TCP (runtime/tcp) or UDP multicast with TCP for what
 // must be reliable (runtime/mcast).
 //
+// Config chooses among the algorithms of package schedule; [Comm.Use] takes
+// schedules of any origin, read from a file or compiled to Go.
+//
 // The goroutine inside a call drives everything itself, without handing over
 // to another; while no call runs, a background goroutine forwards, answers
 // and acknowledges.
