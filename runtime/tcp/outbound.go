@@ -19,6 +19,9 @@ type outbound struct {
 	sent    int  // bytes of the first entry that the system has taken
 	dirty   bool // in Transport.dirty
 	blocked bool // the system's buffer is full; watched for writing
+	turn    bool // waits in Transport.turns
+	sharing bool // has bytes that Transport.turns counts
+	flying  int  // how many
 
 	back  record // what the peer has written
 	nback int
@@ -60,7 +63,7 @@ func (t *Transport) open(p *peer, lane runtime.Lane) *outbound {
 
 // mark notes that o has something to write.
 func (t *Transport) mark(o *outbound) {
-	if o.dirty || o.blocked || o.fd < 0 {
+	if o.dirty || o.blocked || o.turn || o.fd < 0 {
 		return
 	}
 	o.dirty = true
@@ -72,8 +75,11 @@ func (t *Transport) mark(o *outbound) {
 
 // flushAll writes what has been marked; the sink may put more meanwhile.
 func (t *Transport) flushAll(s runtime.Sink) (moved bool) {
+	if len(t.turns.queue) > 0 {
+		moved = t.serveTurns(s)
+	}
 	if len(t.dirty) == 0 {
-		return false
+		return moved
 	}
 	for i := 0; i < len(t.dirty); i++ {
 		o := t.dirty[i]
@@ -87,8 +93,13 @@ func (t *Transport) flushAll(s runtime.Sink) (moved bool) {
 
 // flush writes frames until all are with the system or its buffer is full.
 func (t *Transport) flush(o *outbound, s runtime.Sink) (moved bool) {
-	for o.q.n > 0 && !o.dead {
-		o.gather(&t.iov)
+	for o.q.n > 0 && !o.dead && !o.turn {
+		room := t.turns.room(o)
+		if room == 0 {
+			t.turns.await(o)
+			break
+		}
+		o.gather(&t.iov, room)
 		n, err := t.iov.write(o.fd)
 		full := n < t.iov.bytes
 		t.iov.reset()
@@ -97,6 +108,7 @@ func (t *Transport) flush(o *outbound, s runtime.Sink) (moved bool) {
 			return moved
 		}
 		t.advance(o, n)
+		t.turns.wrote(o, n)
 		moved = moved || n > 0
 		if full {
 			t.block(o, s, true)
@@ -109,16 +121,18 @@ func (t *Transport) flush(o *outbound, s runtime.Sink) (moved bool) {
 	return moved
 }
 
-// gather collects the pieces that are to be written next.
-func (o *outbound) gather(v *vector) {
+// gather collects the pieces that are to be written next, about room bytes
+// at most.
+func (o *outbound) gather(v *vector, room int) {
 	skip := o.sent
-	for i := 0; i < o.q.n && !v.full(); i++ {
+	for i := 0; i < o.q.n && !v.full() && v.bytes < room; i++ {
 		e := o.q.at(i)
 		if skip < recordLen {
 			v.add(e.head[skip:])
 			skip = recordLen
 		}
-		v.add(e.body[skip-recordLen:])
+		rest := e.body[skip-recordLen:]
+		v.add(rest[:min(len(rest), max(room-v.bytes, 0))])
 		skip = 0
 	}
 }

@@ -37,7 +37,7 @@ func (t *Transport) Wait(d time.Duration) {
 		return
 	}
 	var ev [netpoll.MaxBatch]netpoll.Event
-	if n, err := t.poller.Wait(ev[:], d); err == nil && n > 0 { // an error shows in Poll as well
+	if n, err := t.poller.Wait(ev[:], t.turns.turnWait(d)); err == nil && n > 0 { // an error shows in Poll as well
 		t.found.put(ev[:n])
 	}
 }

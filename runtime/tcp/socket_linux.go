@@ -21,6 +21,16 @@ func unacked(fd int) int {
 	return n
 }
 
+// inFlight returns how many of the bytes that were sent the peer's system has
+// not yet confirmed; those that wait to be sent are not among them.
+func inFlight(fd int) int {
+	unsent, err := unix.IoctlGetInt(fd, unix.SIOCOUTQNSD)
+	if err != nil {
+		return 0 // no connection any more
+	}
+	return max(0, unacked(fd)-unsent)
+}
+
 // vector gathers pieces of memory for one write.
 type vector struct {
 	iov   []unix.Iovec

@@ -22,6 +22,12 @@ func acceptFD(fd int) (int, error) {
 // there is no common way to ask.
 func unacked(int) int { return 0 }
 
+// inFlight returns how many bytes are on their way; likewise.
+func inFlight(int) int { return 0 }
+
+// maxWrite bounds the bytes of one write, in pieces begun.
+const maxWrite = 1 << 26
+
 // vector gathers pieces of memory for one write: here, by copying.
 type vector struct {
 	buf   []byte

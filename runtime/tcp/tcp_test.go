@@ -21,6 +21,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFrames(t *testing.T) { transporttest.Frames(t, connect) }
 
+// Ranks on one host, which take each other for hosts of their own.
+func TestFramesBetweenHosts(t *testing.T) { transporttest.Frames(t, connectFar) }
+
+func connectFar(t testing.TB, size int) []runtime.Transport {
+	list := connect(t, size)
+	for _, tr := range list {
+		tr.(*tcp.Transport).Estrange()
+	}
+	return list
+}
+
 func connect(t testing.TB, size int) []runtime.Transport {
 	var list []runtime.Transport
 	for _, tr := range joinAll(t, size) {

@@ -40,6 +40,7 @@ type Transport struct {
 	failures []failure // found outside Poll, to be told by the next
 	refusing []*peer   // refuse connections, but may have left in good order
 	iov      vector
+	turns    turns
 	scratch  []byte // where dropped bodies go
 
 	dialing sync.WaitGroup
@@ -71,7 +72,7 @@ func newTransport(cfg *Config, tab *table, listenFD int) (*Transport, error) {
 	}
 	t := &Transport{
 		rank: cfg.Rank, size: cfg.Size, id: tab.id, blobs: tab.blobs, dialTimeout: cfg.DialTimeout,
-		poller: p, peers: make([]peer, cfg.Size), scratch: make([]byte, scratchSize),
+		poller: p, turns: turns{ask: inFlight}, peers: make([]peer, cfg.Size), scratch: make([]byte, scratchSize),
 		listener: acceptor{fd: listenFD, token: -1},
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
