@@ -60,21 +60,21 @@ func cells(wires, ops []string, ranks, sizes []int) []cell {
 	return out
 }
 
-// iterations says how often the operation is done in one measurement: so often
-// that a measurement takes in the order of a second, start included.
+// iterations says how often the operation is done in one measurement: as often
+// as a second in all allows, at least where there is little to be moved. A few
+// milliseconds would show processes that are only starting.
 func (c cell) iterations(quick bool) int {
-	n := 1000
+	n := 8000 / c.ranks
 	switch {
 	case c.bytes >= 256<<10:
-		n = 150
+		n = 1200 / max(c.ranks, 8)
 	case c.bytes >= 32<<10:
-		n = 400
+		n = 3200 / max(c.ranks, 8)
+	case c.wire == wireShm:
+		n *= 20
 	}
 	if quick {
 		n /= 2
-	}
-	if c.ranks > 8 {
-		n = n * 8 / c.ranks
 	}
 	return max(n, 20)
 }

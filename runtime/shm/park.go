@@ -116,6 +116,20 @@ func (t *Transport) announce(to int) {
 // Poll, which costs them less than the bell costs both sides.
 const maxWatched = 8
 
+// glances is how often a Poll looks before it says that there is nothing: to
+// hand the core over for what comes at any moment costs much more.
+const glances = 8
+
+// stare returns the first that look finds.
+func (t *Transport) stare() uint64 {
+	for range glances {
+		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
+			return set
+		}
+	}
+	return 0
+}
+
 // look returns the bits of the peers that have something in a ring.
 func (t *Transport) look() (set uint64) {
 	for rank := range t.peers {

@@ -104,7 +104,7 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	for i := range t.words {
 		set := t.held[i]
 		if t.watches {
-			set |= t.look()
+			set |= t.stare()
 		}
 		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
 			set |= atomic.SwapUint64(&t.bell.bits[i], 0)

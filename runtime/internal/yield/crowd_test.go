@@ -2,6 +2,7 @@ package yield
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -26,4 +27,13 @@ func TestCrowdLooksAtFirstAndThenNowAndThen(t *testing.T) {
 	require.Equal(t, lookSoon, c.left)
 	c.Look()
 	require.Equal(t, lookSoon-1, c.left)
+}
+
+func TestCrowdLeavesALoadedMachineToTheSystem(t *testing.T) {
+	c := Crowd{every: lookSoon}
+	now := time.Now()
+	require.False(t, c.among(now), "nothing is known yet")
+	now = now.Add(lookSoon * slowYield / 2)
+	require.True(t, c.among(now))
+	require.False(t, c.among(now.Add(lookSoon*slowYield)))
 }
