@@ -1,0 +1,78 @@
+//go:build linux
+
+package hybrid
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+// Who is away gets one byte into its pipe; who polls gets none.
+func TestOnlyWhoIsAwayIsWritten(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	trs := make([]*Transport, 3)
+	var wg sync.WaitGroup
+	for rank := range trs {
+		cfg := Config{TCP: tcp.Config{Rank: rank, Size: 3, Coordinator: l.Addr().String()}, Host: "aab"[rank : rank+1]}
+		if rank == 0 {
+			cfg.TCP.Listener = l
+		}
+		wg.Go(func() {
+			var err error
+			if trs[rank], err = Join(t.Context(), cfg); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	require.False(t, t.Failed())
+	for _, tr := range trs {
+		defer tr.Close(0, false, 0)
+	}
+	put := func() {
+		trs[0].Put(1, &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Lane: runtime.LaneOps}})
+	}
+	written := func() int {
+		n, err := unix.Read(trs[1].self.bell[0], trs[1].self.buf[:])
+		if err != nil {
+			require.ErrorIs(t, err, unix.EAGAIN)
+		}
+		return max(n, 0)
+	}
+	put()
+	require.Zero(t, written())
+	near := trs[1].near
+	away := false
+	for range 3 { // there is what was put, and what was not rung
+		near.Poll(&drops)
+		if _, away = near.Away(-1); away {
+			break
+		}
+	}
+	require.True(t, away)
+	put()
+	put()
+	require.Equal(t, 1, written())
+	near.Back()
+}
+
+var drops ignore
+
+// ignore is a sink that drops everything.
+type ignore struct{}
+
+func (*ignore) Body(*runtime.Header) ([]byte, runtime.Verdict) { return nil, runtime.Drop }
+func (*ignore) Arrived(*runtime.Header, []byte)                {}
+func (*ignore) Fragment(*runtime.Header, int, []byte) runtime.Verdict {
+	return runtime.Drop
+}
+func (*ignore) Left(int, uint64) {}
+func (*ignore) Lost(int, error)  {}
