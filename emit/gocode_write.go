@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -170,7 +171,8 @@ func (g *goWriter) step(b *jen.Group, st step) {
 		g.repeated(b, st, outer{})
 		return
 	}
-	b.For(jen.Id("k").Op(":=").Range().Lit(st.times)).BlockFunc(func(b *jen.Group) {
+	moves := slices.ContainsFunc(st.outers, func(o outer) bool { return o != outer{} })
+	b.Add(times("k", st.times, moves)).BlockFunc(func(b *jen.Group) {
 		for i, inner := range st.body {
 			g.repeated(b, inner, st.outers[i])
 		}
@@ -183,8 +185,16 @@ func (g *goWriter) repeated(b *jen.Group, st step, o outer) {
 		b.Add(g.call(st, term{o.dslot, "k"}, term{o.dto, "k"}))
 		return
 	}
-	b.For(jen.Id("j").Op(":=").Range().Lit(st.times)).Block(
+	b.Add(times("j", st.times, st.dslot != 0 || st.dto != 0)).Block(
 		g.call(st, term{o.dslot, "k"}, term{o.dto, "k"}, term{st.dslot, "j"}, term{st.dto, "j"}))
+}
+
+// times writes the head of a loop, with a variable if the body needs it.
+func times(name string, n int, needed bool) *jen.Statement {
+	if !needed {
+		return jen.For(jen.Range().Lit(n))
+	}
+	return jen.For(jen.Id(name).Op(":=").Range().Lit(n))
 }
 
 // call writes one call; terms are for slot and rank in turn.

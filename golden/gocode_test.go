@@ -3,9 +3,11 @@ package golden
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +143,10 @@ func generatedExamples(t *testing.T) []*ir.Schedule {
 			add(alg.Name, schedule.Params{Ranks: 6, Root: 2, Chunks: 70})
 		}
 	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 25 {
+		all = append(all, arbitrary(t, random))
+	}
 	files, err := filepath.Glob("testdata/gocode/*.txt")
 	require.NoError(t, err)
 	more, err := filepath.Glob("../emit/testdata/*.txt")
@@ -154,4 +160,71 @@ func generatedExamples(t *testing.T) []*ir.Schedule {
 		all = append(all, s)
 	}
 	return all
+}
+
+// arbitrary returns a schedule of rules that nobody has thought of: few and
+// many slots, several words of them, waits of every width, repairs.
+func arbitrary(t *testing.T, random *rand.Rand) *ir.Schedule {
+	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "arbitrary", Ranks: 2 + random.IntN(4), Chunks: 1 + random.IntN(3)}}
+	if random.IntN(3) == 0 {
+		s.Chunks += 62 + random.IntN(20)
+	}
+	s.Root = random.IntN(s.Ranks)
+	for r := range s.Ranks {
+		s.Programs = append(s.Programs, ir.Program{Rank: r, Signals: random.IntN(5) + random.IntN(2)*60})
+	}
+	for r := range s.Programs {
+		arbitraryRules(s, &s.Programs[r], random)
+	}
+	var b bytes.Buffer
+	require.NoError(t, ir.WriteText(&b, s))
+	parsed, err := ir.ParseText(&b) // in canonical form
+	require.NoError(t, err)
+	return parsed
+}
+
+func arbitraryRules(s *ir.Schedule, p *ir.Program, random *rand.Rand) {
+	slot := func() ir.Slot {
+		switch i := random.IntN(5); {
+		case i < 2 && p.Signals > 0:
+			return ir.Signal(random.IntN(p.Signals))
+		case i < 4:
+			return ir.Chunk(random.IntN(s.Chunks))
+		}
+		return ir.Enter
+	}
+	some := func(most int) (list []ir.Slot) {
+		for range 1 + random.IntN(most) {
+			if next := slot(); !slices.Contains(list, next) {
+				list = append(list, next)
+			}
+		}
+		return list
+	}
+	p.Done = some(6)
+	for range random.IntN(12) {
+		rule := ir.Rule{When: some(5)}
+		if random.IntN(4) == 0 {
+			rule.Unless, rule.After = p.Done[random.IntN(len(p.Done))], random.IntN(4)
+		}
+		for range 1 + random.IntN(3) {
+			rule.Do = append(rule.Do, arbitraryAction(s, p.Rank, random))
+		}
+		p.Rules = append(p.Rules, rule)
+		for same := random.IntN(4); same == 0 && len(p.Rules) < 20; same = random.IntN(2) {
+			p.Rules = append(p.Rules, ir.Rule{When: rule.When, Do: []ir.Action{arbitraryAction(s, p.Rank, random)}})
+		}
+	}
+}
+
+func arbitraryAction(s *ir.Schedule, from int, random *rand.Rand) ir.Action {
+	chunk := ir.Chunk(random.IntN(s.Chunks))
+	if random.IntN(4) == 0 {
+		return ir.McastOf(chunk)
+	}
+	to := (from + 1 + random.IntN(s.Ranks-1)) % s.Ranks
+	if n := s.Programs[to].Signals; n > 0 && random.IntN(2) == 0 {
+		return ir.PutTo(ir.Signal(random.IntN(n)), to)
+	}
+	return ir.PutTo(chunk, to)
 }
