@@ -28,6 +28,9 @@ type Options struct {
 	// Package is the name of a Go package; empty: the algorithm's name and the
 	// number of ranks.
 	Package string
+
+	Others   []*ir.Schedule // html: the schedule for other roots, which the page lets choose
+	Failures []Failure      // html: why the schedule does not verify
 }
 
 // Formats returns all formats, the default one first.
@@ -38,6 +41,7 @@ func Formats() []Format {
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", writeGo},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", writeGOAL},
+		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", writeHTML},
 	}
 }
 

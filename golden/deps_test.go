@@ -73,6 +73,8 @@ var homes = []struct {
 	{[]string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal/..."},
 		[]string{"runtime/*test"},
 		"a test's tools stay out of what is shipped; a suite that transports of others must pass is exported"},
+	{[]string{"github.com/chromedp/..."}, nil,
+		"only tests drive a browser"},
 	{[]string{"gonum.org/v1/gonum/..."}, []string{"verify", "emit"},
 		"graphs are for analysis and drawing: what runs or generates a schedule walks it"},
 	{[]string{"github.com/dave/jennifer/..."}, []string{"emit"},

@@ -22,7 +22,7 @@ func (sub *subject) failWithout(ranks []int, rank int, given []ir.Slot, need Pla
 		return err
 	}
 	return fail(ranks, []Place{need}, sub.chain(res, rank, sub.latest(res, rank, given)),
-		"%s: %s", fmt.Sprintf(format, args...), sub.tellGiven(res, rank, given))
+		"%s: %s", fmt.Sprintf(format, args...), sub.tellGiven(res, rank, given)).in(allBut(need))
 }
 
 // latest returns the slot of rank that is set last, ir.None if slots is empty.

@@ -35,7 +35,7 @@ func refuteCoverage(sub *subject, p Place) error {
 	if sub.calm.Slot(p.Rank, p.Slot) >= 0 {
 		lost = ", if all multicasts are lost"
 	}
-	return fail(ranksOf(path), []Place{p}, path, "rank %d never gets %v%s: %s", p.Rank, p.Slot, lost, sub.tellStuck(path, cycle))
+	return fail(ranksOf(path), []Place{p}, path, "rank %d never gets %v%s: %s", p.Rank, p.Slot, lost, sub.tellStuck(path, cycle)).in(worstWorld)
 }
 
 // provePatience checks that done of every rank but the root, which has them

@@ -25,10 +25,20 @@ type Failure struct {
 	Ranks  []int   // the ranks concerned, the one that goes wrong first
 	Places []Place // the slots concerned
 	Path   []Step  // how it comes about, each step because of the next; a cycle where waiting goes round
+
+	// World is the run that shows it: what is lost in it, which repairs are
+	// made and which slot is never set.
+	World fixpoint.Model
 }
 
 // Error returns the check's name and the counterexample in one line.
 func (f *Failure) Error() string { return f.Check + ": " + f.Text }
+
+// in returns the failure with the run that shows it.
+func (f *Failure) in(world fixpoint.Model) *Failure {
+	f.World = world
+	return f
+}
 
 // fail returns a failure that concerns the given ranks; the check's name is
 // filled in by [Run].

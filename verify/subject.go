@@ -53,7 +53,7 @@ func (sub *subject) runWorlds() (err error) {
 		}
 	}
 	if sub.repairs || sub.mcasts {
-		sub.worst, err = sub.world(fixpoint.Model{LoseMcast: true, Repairs: true})
+		sub.worst, err = sub.world(worstWorld)
 	}
 	return err
 }
@@ -66,9 +66,17 @@ func (sub *subject) world(m fixpoint.Model) (*fixpoint.Result, error) {
 	return res, nil
 }
 
+// worstWorld is the world in which least happens.
+var worstWorld = fixpoint.Model{LoseMcast: true, Repairs: true}
+
 // without returns all that can happen if the given slot is never set.
 func (sub *subject) without(p Place) (*fixpoint.Result, error) {
-	return sub.world(fixpoint.Model{EveryRepair: true, Without: []Place{p}})
+	return sub.world(allBut(p))
+}
+
+// allBut is the world in which everything happens that can without p.
+func allBut(p Place) fixpoint.Model {
+	return fixpoint.Model{EveryRepair: true, Without: []Place{p}}
 }
 
 // findRequests marks the signals that repairs write and no plain rule does.

@@ -54,7 +54,11 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 }
 
 func (c *emitCmd) print(ctx context.Context, w io.Writer, s *ir.Schedule) error {
-	return emit.Write(ctxWriter{ctx, w}, c.Format, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
+	o, err := c.explained(ctx, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
+	if err != nil {
+		return err
+	}
+	return emit.Write(ctxWriter{ctx, w}, c.Format, s, o)
 }
 
 func (c *emitCmd) checkPackage() error {

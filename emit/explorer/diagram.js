@@ -1,0 +1,174 @@
+// The picture: a lane for every rank, rounds from left to right. It is built
+// anew for every run; a step in time only changes classes.
+
+const most = {ranks: 64, legs: 2500}; // beyond, rounds are summed up and chunks left out
+const gutter = 74, headroom = 30;
+
+function svg(name, attrs = {}, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attrs)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+function kindStyle(kind) { return ['', '-width', '-dash'].map(part => `--kind${part}: var(--${kind}${part})`).join('; '); }
+
+// layout says where everything is: lanes by rank, rounds by column. Transfers
+// of one round that would cover each other start at different places of it.
+function layout(view, width) {
+  const g = {view, pitch: pitchOf(view.p.ranks), tracks: [], x: [gutter]};
+  for (let round = 1; round <= view.last; round++) g.tracks.push(tracksOf(view, round));
+  if (view.ghosts.length) g.tracks.push(new Map(view.ghosts.map((s, i) => [s.key, i])));
+  const least = g.tracks.map(t => 56 + 12 * Math.min(Math.max(t.size - 1, 0), 12));
+  const spare = Math.max(0, width - gutter - 24 - least.reduce((a, b) => a + b, 0));
+  const extra = g.tracks.length ? Math.min(spare / g.tracks.length, 190) : 0;
+  for (const w of least) g.x.push(g.x[g.x.length - 1] + w + extra);
+  g.width = Math.max(g.x[g.x.length - 1] + 24, 200);
+  g.height = headroom + view.p.ranks * g.pitch + 6;
+  return g;
+}
+
+function pitchOf(ranks) { return ranks <= 8 ? 50 : ranks <= 16 ? 32 : ranks <= 32 ? 22 : 16; }
+
+function laneY(g, rank) { return headroom + (rank + 0.5) * g.pitch; }
+
+function trackOf(l) { return l.kind === 'signal' || (l.kind === 'repair' && l.name[0] === 's') ? l.kind : `${l.kind} ${l.name}`; }
+
+function tracksOf(view, round) {
+  const keys = view.drawn.filter(l => l.arrive === round).map(trackOf);
+  return new Map([...new Set(keys)].map((key, i) => [key, i]));
+}
+
+function ends(g, column, key, from, to) {
+  const tracks = g.tracks[column], n = tracks.size, i = tracks.get(key) || 0;
+  const a = g.x[column], b = g.x[column + 1], room = Math.min((b - a) * 0.5, 12 * (n - 1));
+  const at = n > 1 ? room * i / (n - 1) : 0;
+  return {x1: a + 4 + at, y1: laneY(g, from), x2: b - 5 - room + at, y2: laneY(g, to)};
+}
+
+function draw(root, view, width) {
+  const g = view.p.ranks > most.ranks ? drawSums(root, view, width) : drawLanes(root, view, width);
+  root.setAttribute('width', g.width);
+  root.setAttribute('height', g.height);
+  root.setAttribute('viewBox', `0 0 ${g.width} ${g.height}`);
+  return g;
+}
+
+function drawLanes(root, view, width) {
+  const g = layout(view, width);
+  const lanes = view.returns.map((at, rank) => lane(g, rank, at));
+  root.replaceChildren(...lanes, axis(g), ...view.drawn.map(l => legNode(g, l)), ...view.ghosts.map(s => ghostNode(g, s)), ...dots(g));
+  return g;
+}
+
+function lane(g, rank, back) {
+  const y = laneY(g, rank), right = g.width - 8, s = g.view.p.schedule;
+  const node = svg('g', {class: 'lane', 'data-rank': rank, 'data-returns': back});
+  node.append(
+    svg('rect', {class: 'band', x: 0, y: y - g.pitch / 2, width: g.width, height: g.pitch}),
+    svg('line', {class: 'wire', x1: gutter - 6, x2: right, y1: y, y2: y}),
+    svg('text', {class: 'name', x: 8, y: y + 4}, String(rank)));
+  if (back >= 0) node.append(svg('line', {class: 'home', x1: g.x[Math.min(back, g.x.length - 1)], x2: right, y1: y, y2: y}));
+  if (rank === s.root && s.collective !== 'barrier') {
+    node.append(svg('text', {class: 'tag', x: 30, y: y + 4}, s.collective === 'anycast' ? 'origin' : 'root'));
+  }
+  return node;
+}
+
+function axis(g) {
+  const node = svg('g', {class: 'axis'});
+  if (g.view.ghosts.length) {
+    const a = g.x[g.x.length - 2], b = g.x[g.x.length - 1];
+    node.append(svg('rect', {class: 'never', x: a + 10, y: headroom - 4, width: b - a + 6, height: g.height - headroom}),
+      svg('text', {x: (a + b) / 2 + 12, y: 16}, 'never'));
+  }
+  for (let round = 0; round <= g.view.last; round++) {
+    node.append(svg('line', {x1: g.x[round], x2: g.x[round], y1: headroom - 4, y2: g.height - 4}),
+      svg('text', {x: g.x[round], y: 16}, String(round)));
+  }
+  node.append(svg('line', {class: 'now', y1: headroom - 8, y2: g.height - 2}));
+  return node;
+}
+
+function legNode(g, l) {
+  const at = ends(g, l.arrive - 1, trackOf(l), l.from, l.to);
+  const label = `${l.kind === 'mcast' ? 'multicast of ' : ''}${l.name} from rank ${l.from} to rank ${l.to}, round ${l.arrive}`;
+  const node = svg('g', {
+    class: `leg ${l.kind}${l.lost ? ' lost' : ''}${l.first || l.lost ? '' : ' again'}`, style: kindStyle(l.kind),
+    'data-kind': l.kind, 'data-from': l.from, 'data-to': l.to, 'data-slot': l.name, 'data-arrive': l.arrive,
+  }, svg('title', {}, label + (l.lost ? ', lost' : l.first ? '' : ', not the first copy')));
+  if (l.kind === 'mcast') {
+    for (const [key, value] of [['role', 'button'], ['tabindex', -1], ['aria-pressed', l.lost], ['aria-label', `Lose the ${label}`], ['data-key', l.key]]) node.setAttribute(key, value);
+  }
+  node.append(...strokes(at, l.lost, isOpen(l.kind)));
+  if (g.pitch >= 30 && g.view.drawn.length <= 120 && !l.lost) node.append(tag(at, l.name));
+  return node;
+}
+
+function strokes(at, lost, open) {
+  const {x1, y1, x2, y2} = at, length = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const ux = (x2 - x1) / length, uy = (y2 - y1) / length, part = lost ? 0.72 : 1;
+  const ex = x1 + (x2 - x1) * part, ey = y1 + (y2 - y1) * part;
+  const short = lost || open ? 0 : 6, wing = side => `${ex - 9 * ux - 4 * side * uy} ${ey - 9 * uy + 4 * side * ux}`;
+  const head = lost ? `M${ex - 5} ${ey - 5}l10 10m0 -10l-10 10` : `M${wing(1)}L${ex} ${ey}L${wing(-1)}${open ? '' : 'Z'}`;
+  return [
+    svg('line', {class: 'shaft', x1, y1, x2: ex - short * ux, y2: ey - short * uy}),
+    svg('path', {class: lost ? 'cross' : open ? 'head open' : 'head', d: head}),
+    svg('line', {class: 'hit', x1, y1, x2, y2}),
+  ];
+}
+
+// tag writes what an arrow carries near its head, where arrows are apart.
+function tag(at, name) {
+  const part = 0.74;
+  return svg('text', {class: 'label', x: at.x1 + (at.x2 - at.x1) * part, y: at.y1 + (at.y2 - at.y1) * part + 4}, name);
+}
+
+// ghostNode draws a step of a counterexample that does not happen.
+function ghostNode(g, s) {
+  const from = s.from < 0 ? s.rank : s.from;
+  const at = ends(g, g.tracks.length - 1, s.key, from, s.rank);
+  const shift = 14;
+  const node = svg('g', {class: 'leg ghost path', 'data-step': s.index}, svg('title', {}, s.text));
+  node.append(...strokes({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.from < 0), tag({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.slot));
+  return node;
+}
+
+// dots marks when slots are set: one dot for each rank and round.
+function dots(g) {
+  const by = new Map(), e = g.view.run;
+  e.slots.forEach((round, slot) => {
+    const rank = g.view.p.rankOf[slot], key = `${round} ${rank}`;
+    if (round < 0) return;
+    if (!by.has(key)) by.set(key, {round, rank, names: []});
+    by.get(key).names.push(g.view.p.names[slot]);
+  });
+  return [...by.values()].map(d => svg('circle', {
+    class: 'dot', cx: g.x[d.round], cy: laneY(g, d.rank), r: Math.min(4, g.pitch / 5),
+    'data-rank': d.rank, 'data-round': d.round, 'data-slots': d.names.join(' '),
+  }, svg('title', {}, `rank ${d.rank}, round ${d.round}: ${few(d.names, 12)}`)));
+}
+
+// drawSums stands for lanes where there are too many: bars for each round.
+function drawSums(root, view, width) {
+  const kinds = Object.keys(verbs), high = 26, full = Math.max(200, width - 260);
+  const tally = (round, kind) => view.legs.filter(l => l.arrive === round && l.kind === kind && !l.lost).length;
+  const sums = [];
+  for (let round = 1; round <= view.last; round++) sums.push(kinds.map(kind => tally(round, kind)));
+  const largest = Math.max(1, ...sums.map(s => s.reduce((a, b) => a + b, 0)));
+  root.replaceChildren(...sums.map((sum, i) => bar(sum, kinds, i, high, full / largest)));
+  return {width: full + 250, height: Math.max(1, sums.length) * high + 8, x: []};
+}
+
+function bar(sum, kinds, i, high, scale) {
+  const node = svg('g', {class: 'sums', 'data-arrive': i + 1}), y = 6 + i * high;
+  let x = 74;
+  node.append(svg('text', {x: 8, y: y + 14}, `round ${i + 1}`));
+  sum.forEach((n, k) => {
+    if (!n) return;
+    node.append(svg('rect', {x, y, width: n * scale, height: 18, style: kindStyle(kinds[k])}));
+    x += n * scale;
+  });
+  node.append(svg('text', {x: x + 8, y: y + 14}, sum.map((n, k) => n ? `${n} ${kinds[k]}` : '').filter(Boolean).join(', ')));
+  return node;
+}

@@ -1,0 +1,351 @@
+// The page: what is shown, and what buttons and keys do to it.
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const $ = id => document.getElementById(id);
+const state = {which: 0, lost: new Set(), round: 0, rank: 0, timer: 0, critical: false, failure: -1, step: -1, follow: false};
+let view;
+
+// world is what goes wrong in the run that is shown: the losses chosen here,
+// and what the counterexample assumes.
+function world(p) {
+  const f = data.failures[state.failure];
+  return {
+    lost: (from, to, name) => state.lost.has(legKey(from, to, name)),
+    every: Boolean(f && f.every),
+    without: new Set(f ? f.without.map(w => slotOf(p, w.rank, w.slot)) : []),
+  };
+}
+
+// look computes the run that is to be shown, and its picture's parts.
+function look() {
+  const p = number(data.schedules[state.which]), run = solve(p, world(p)), all = legs(run);
+  view = {p, run, legs: all, returns: returns(run), critical: critical(run)};
+  view.last = all.reduce((last, l) => Math.max(last, l.arrive), 0);
+  view.drawn = drawable(p, all);
+  view.steps = steps();
+  view.ghosts = view.steps.filter(s => view.run.slots[s.id] < 0).map((s, i) => ({...s, key: `ghost ${i}`, text: tellStep(view, s)}));
+}
+
+// drawable leaves out the later chunks where there are too many arrows.
+function drawable(p, all) {
+  if (p.ranks > most.ranks || all.length <= most.legs) return all;
+  let chunks = p.chunks;
+  const within = l => l.name[0] !== 'c' || Number(l.name.slice(1)) < chunks;
+  while (chunks > 1 && all.filter(within).length > most.legs) chunks = Math.floor(chunks / 2);
+  return all.filter(within).slice(0, most.legs);
+}
+
+// steps is the path of the counterexample, causes first; where verify gives
+// none it is what puts the slots in question.
+function steps() {
+  const f = data.failures[state.failure];
+  if (!f) return [];
+  let path = f.path;
+  const first = path[0], last = path[path.length - 1];
+  if (path.length > 1 && first.rank === last.rank && first.slot === last.slot) path = path.slice(0, -1); // a cycle
+  if (!path.length) {
+    path = f.places.flatMap(at => {
+      const into = view.legs.filter(l => l.to === at.rank && l.name === at.slot);
+      return into.length ? into.map(l => ({...at, from: l.from})) : [{...at, from: -1}];
+    });
+  }
+  const known = path.map(s => ({...s, id: slotOf(view.p, s.rank, s.slot)}));
+  if (known.every(s => view.run.slots[s.id] >= 0)) known.reverse();
+  return known.map((s, index) => ({...s, index}));
+}
+
+function refresh() {
+  const focus = document.activeElement && document.activeElement.getAttribute('data-key');
+  look();
+  state.round = Math.min(state.round, view.last);
+  $('scrub').max = view.last;
+  const g = draw($('diagram'), view, $('scroll').clientWidth - 16);
+  view.x = g.x;
+  for (const node of casts()) node.onclick = () => toggle(node.getAttribute('data-key'));
+  for (const node of $('diagram').querySelectorAll('.lane')) node.onclick = () => pick(Number(node.getAttribute('data-rank')), true);
+  rove(focus);
+  header();
+  failure();
+  paint();
+}
+
+function casts() { return [...$('diagram').querySelectorAll('[data-key]')]; }
+
+// rove lets one multicast be in the order of the tab key, the others by M.
+function rove(key) {
+  const all = casts(), at = all.find(n => n.getAttribute('data-key') === key);
+  for (const n of all) n.setAttribute('tabindex', -1);
+  if (all.length) (at || all[0]).setAttribute('tabindex', 0);
+  if (at) at.focus();
+}
+
+function header() {
+  const s = view.p.schedule, hidden = view.legs.length - view.drawn.length;
+  $('name').textContent = `${s.collective}/${s.algorithm}`;
+  $('facts').textContent = tellHeader(s);
+  $('totals').textContent = tellTotals(view);
+  $('losses').hidden = !view.legs.some(l => l.kind === 'mcast');
+  $('limits').hidden = hidden === 0 && view.p.ranks <= most.ranks;
+  $('limits').textContent = view.p.ranks > most.ranks
+    ? `More than ${most.ranks} ranks have no lanes: the rounds are summed up. What one rank does stands under Rank.`
+    : `${view.drawn.length} of ${view.legs.length} transfers are drawn: the others carry later chunks.`;
+  legend();
+}
+
+function legend() {
+  const used = data.kinds.filter(kind => view.legs.some(l => l.kind === kind.id));
+  const items = used.map(kind => [kind.id, kind.name]);
+  if (view.legs.some(l => l.lost)) items.push(['lost', 'lost']);
+  $('legend').replaceChildren(...items.map(([kind, word]) => item(sample(kind), word)), item(homeSample(), 'rank may return'));
+}
+
+function sample(kind) {
+  const box = svg('svg', {width: 38, height: 12, 'aria-hidden': true});
+  const leg = svg('g', {class: `leg ${kind}`, style: kindStyle(kind === 'lost' ? 'mcast' : kind)});
+  leg.append(...strokes({x1: 1, y1: 6, x2: 37, y2: 6}, kind === 'lost', isOpen(kind)));
+  box.append(leg);
+  return box;
+}
+
+function homeSample() {
+  return svg('svg', {width: 38, height: 12, 'aria-hidden': true},
+    svg('g', {class: 'lane back'}, svg('line', {class: 'home', x1: 1, x2: 37, y1: 6, y2: 6})));
+}
+
+function item(...children) {
+  const li = document.createElement('li');
+  li.append(...children);
+  return li;
+}
+
+// isOpen tells whether arrows of a kind have heads that are not filled.
+function isOpen(kind) { return data.kinds.some(k => k.id === kind && k.open); }
+
+// paint shows the round: what has happened, what happens now, what will.
+function paint() {
+  const {round} = state;
+  $('round').textContent = `${round} of ${view.last}`;
+  $('scrub').value = round;
+  $('scrub').setAttribute('aria-valuetext', `round ${round} of ${view.last}`);
+  $('first').disabled = $('back').disabled = round === 0;
+  $('step').disabled = $('end').disabled = round === view.last;
+  view.drawn.forEach((l, i) => paintLeg($('diagram').querySelectorAll('.leg:not(.ghost)')[i], l));
+  paintTimes();
+  paintSteps();
+  const now = $('diagram').querySelector('.now');
+  if (now) now.setAttribute('x1', view.x[round]), now.setAttribute('x2', view.x[round]);
+  tellPicked();
+}
+
+function paintLeg(node, l) {
+  if (!node) return;
+  const {round} = state, on = view.steps.findIndex(s => s.id === l.slot && s.from === l.from);
+  const emphasis = state.critical ? view.critical.has(l.slot) && l.first : l.from === state.rank || l.to === state.rank;
+  node.classList.toggle('future', l.arrive > round);
+  node.classList.toggle('now', l.arrive === round);
+  node.classList.toggle('own', emphasis);
+  node.classList.toggle('path', on >= 0);
+  node.classList.toggle('at', on >= 0 && on === state.step);
+}
+
+function paintTimes() {
+  $('diagram').classList.toggle('focus', state.critical || state.follow);
+  for (const d of $('diagram').querySelectorAll('.dot')) d.classList.toggle('future', Number(d.dataset.round) > state.round);
+  for (const s of $('diagram').querySelectorAll('.sums')) s.classList.toggle('future', Number(s.dataset.arrive) > state.round);
+  for (const lane of $('diagram').querySelectorAll('.lane')) {
+    const back = Number(lane.dataset.returns);
+    lane.classList.toggle('back', back >= 0 && back <= state.round);
+    lane.classList.toggle('picked', Number(lane.dataset.rank) === state.rank);
+  }
+}
+
+// tellPicked fills the panel of the rank that is picked.
+function tellPicked() {
+  const {rank, round} = state, e = view.run, p = view.p, waits = pending(view, rank, round);
+  const has = e.queue.filter(slot => p.rankOf[slot] === rank && e.slots[slot] <= round);
+  $('rank').value = rank;
+  $('doing').textContent = tellRank(view, rank, round);
+  fill($('waits'), waits.map(s => entry(p.names[s], tellSources(view, s))), 'nothing');
+  fill($('has'), has.map(s => entry(p.names[s], tellHow(view, s))), 'nothing yet');
+  const own = p.rules.flatMap((rule, id) => rule.rank === rank ? [id] : []);
+  fill($('rules'), own.map(id => {
+    const told = tellRule(view, id, round), li = entry(p.rules[id].text, told.text);
+    li.className = told.state;
+    return li;
+  }), 'none');
+}
+
+function fill(ul, items, none) {
+  const most = 60;
+  const rest = items.length > most ? [item(`… ${items.length - most} more`)] : [];
+  ul.replaceChildren(...(items.length ? items.slice(0, most) : [item(none)]), ...rest);
+}
+
+function entry(name, text) {
+  const code = document.createElement('code'), small = document.createElement('small');
+  code.textContent = name;
+  small.textContent = text;
+  return item(code, small);
+}
+
+function say(text) { $('say').textContent = text; }
+
+function go(round) {
+  state.round = Math.max(0, Math.min(view.last, round));
+  if (state.round === view.last) pause();
+  paint();
+  say(tellRound(view, state.round));
+}
+
+function play() {
+  if (state.round === view.last) go(0);
+  state.timer = setInterval(() => go(state.round + 1), Number($('speed').value));
+  $('play').textContent = '❚❚ Pause';
+}
+
+function pause() {
+  clearInterval(state.timer);
+  state.timer = 0;
+  $('play').textContent = '▶ Play';
+}
+
+function toggle(key) {
+  const lose = !state.lost.delete(key);
+  if (lose) state.lost.add(key);
+  refresh();
+  const l = view.legs.find(x => x.key === key && x.kind === 'mcast');
+  if (l) say(lose ? tellLoss(view, l) : `The multicast of ${l.name} from rank ${l.from} to rank ${l.to} arrives.`);
+}
+
+function loseAll(lose) {
+  state.lost.clear();
+  // What is lost can change what is sent: repeat until all that is sent is lost.
+  for (let before = -1; lose && state.lost.size > before;) {
+    before = state.lost.size;
+    for (const l of view.legs) if (l.kind === 'mcast') state.lost.add(l.key);
+    look();
+  }
+  refresh();
+  say(lose ? `All multicasts are lost. ${tellTotals(view)}.` : 'Every multicast arrives.');
+}
+
+function pick(rank, follow) {
+  state.follow = follow && !(state.follow && state.rank === rank);
+  state.rank = rank;
+  paint();
+  say(tellRank(view, rank, state.round));
+}
+
+function refute(index) {
+  state.failure = index;
+  state.step = -1;
+  const f = data.failures[index];
+  look();
+  if (f) loseAll(f.allLost); else refresh();
+  go(view.last);
+  if (f) say(`${f.check}: ${f.text}`);
+}
+
+// failure fills the banner with the counterexample.
+function failure() {
+  const f = data.failures[state.failure];
+  $('refuted').hidden = data.failures.length === 0;
+  $('why').textContent = f ? f.text : '';
+  $('path').replaceChildren(...view.steps.map(s => {
+    const button = document.createElement('button');
+    button.textContent = tellStep(view, s);
+    button.onclick = () => toStep(s.index);
+    return item(button);
+  }));
+}
+
+function toStep(index) {
+  if (!view.steps.length) return;
+  state.step = (index + view.steps.length) % view.steps.length;
+  const s = view.steps[state.step], at = view.run.slots[s.id];
+  go(at < 0 ? view.last : at);
+  say(`Step ${state.step + 1} of ${view.steps.length}: ${tellStep(view, s)}.`);
+}
+
+function paintSteps() {
+  [...$('path').querySelectorAll('button')].forEach((b, i) => i === state.step ? b.setAttribute('aria-current', 'step') : b.removeAttribute('aria-current'));
+  for (const n of $('diagram').querySelectorAll('.ghost')) n.classList.toggle('at', Number(n.dataset.step) === state.step);
+}
+
+function nextCast(by) {
+  const all = casts();
+  if (!all.length) return say('There is no multicast.');
+  const at = all.indexOf(document.activeElement);
+  rove(all[at < 0 ? (by > 0 ? 0 : all.length - 1) : (at + by + all.length) % all.length].getAttribute('data-key'));
+}
+
+function loseFocused() {
+  const key = document.activeElement.getAttribute('data-key');
+  if (key) toggle(key); else say('Focus a multicast first: M.');
+}
+
+function help() {
+  $('help').hidden = !$('help').hidden;
+  $('helpkey').setAttribute('aria-expanded', !$('help').hidden);
+}
+
+const keys = {
+  ' ': () => state.timer ? pause() : play(), ArrowLeft: () => go(state.round - 1), ArrowRight: () => go(state.round + 1),
+  Home: () => go(0), End: () => go(view.last), m: e => nextCast(e.shiftKey ? -1 : 1), l: loseFocused, Enter: loseFocused,
+  a: () => loseAll(true), n: () => loseAll(false), c: () => $('critical').click(), '?': help, p: e => toStep(state.step + (e.shiftKey ? -1 : 1)),
+  r: e => pick((state.rank + (e.shiftKey ? view.p.ranks - 1 : 1)) % view.p.ranks, true),
+};
+
+// onKey leaves to a control the keys that it uses itself.
+function onKey(event) {
+  const own = {BUTTON: [' ', 'Enter'], SELECT: null, INPUT: [' ', 'ArrowLeft', 'ArrowRight', 'Home', 'End']}[event.target.tagName];
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const outside = key === 'Enter' && !event.target.hasAttribute('data-key');
+  if (event.ctrlKey || event.altKey || event.metaKey || !keys[key] || outside || own === null || (own && own.includes(key))) return;
+  event.preventDefault();
+  keys[key](event);
+}
+
+function options(select, list) {
+  select.replaceChildren(...list.map(([value, text]) => new Option(text, value)));
+}
+
+function start() {
+  const s = data.schedules[0], word = s.collective === 'anycast' ? 'Origin' : 'Root';
+  options($('root'), data.schedules.map((x, i) => [i, x.root]));
+  options($('rank'), [...Array(s.ranks).keys()].map(r => [r, r]));
+  options($('failure'), [...data.failures.map((f, i) => [i, f.check]), [-1, 'as if nothing were wrong']]);
+  $('rootword').textContent = word;
+  $('rooted').hidden = data.schedules.length < 2;
+  $('root').value = state.which = data.start;
+  $('command').textContent = data.command;
+  wire();
+  refresh();
+  if (data.failures.length) refute(0); else say(`${tellRound(view, 0)} Press play, or ? for keys.`);
+}
+
+function wire() {
+  const click = {first: keys.Home, back: keys.ArrowLeft, play: keys[' '], step: keys.ArrowRight, end: keys.End, loseall: keys.a, restore: keys.n, helpkey: help};
+  for (const [id, act] of Object.entries(click)) $(id).onclick = act;
+  $('scrub').oninput = () => go(Number($('scrub').value));
+  $('speed').onchange = () => { if (state.timer) pause(), play(); };
+  $('root').onchange = () => changeRoot(Number($('root').value));
+  $('rank').onchange = () => pick(Number($('rank').value), true);
+  $('failure').onchange = () => refute(Number($('failure').value));
+  $('critical').onchange = () => { state.critical = $('critical').checked; paint(); };
+  document.addEventListener('keydown', onKey);
+  let width = 0;
+  new ResizeObserver(([box]) => { if (Math.abs(box.contentRect.width - width) > 1) width = box.contentRect.width, refresh(); }).observe($('scroll'));
+}
+
+function changeRoot(which) {
+  pause();
+  state.which = which;
+  state.lost.clear();
+  state.round = 0;
+  refresh();
+  const s = view.p.schedule;
+  say(`${s.collective === 'anycast' ? 'Origin' : 'Root'} ${s.root}. ${tellRound(view, 0)}`);
+}
+
+start();

@@ -1,0 +1,170 @@
+// The least fixpoint of a schedule: which slots end up set and in which round,
+// which rules fire. It is the one of package ir/fixpoint, and tests hold the
+// two against each other.
+
+// number gives every slot and every rule of a schedule its number over all
+// ranks: of each rank enter, its chunks and its signals, in this order.
+function number(schedule) {
+  const p = {schedule, ranks: schedule.ranks, chunks: schedule.chunks, base: [0], names: [], rankOf: [], rules: []};
+  for (const program of byRank(schedule.programs)) {
+    const names = ['enter'];
+    for (let k = 0; k < schedule.chunks; k++) names.push('c' + k);
+    for (let j = 0; j < program.signals; j++) names.push('s' + j);
+    for (const name of names) p.names.push(name), p.rankOf.push(program.rank);
+    p.base.push(p.names.length);
+  }
+  for (const program of byRank(schedule.programs)) {
+    program.rules.forEach((rule, i) => p.rules.push(numbered(p, program.rank, rule, i)));
+  }
+  p.done = byRank(schedule.programs).map(g => g.done.map(name => slotOf(p, g.rank, name)));
+  link(p);
+  return p;
+}
+
+function byRank(programs) { return [...programs].sort((a, b) => a.rank - b.rank); }
+
+function slotOf(p, rank, name) {
+  if (name === 'enter') return p.base[rank];
+  const index = Number(name.slice(1));
+  return p.base[rank] + 1 + (name[0] === 'c' ? index : p.chunks + index);
+}
+
+function numbered(p, rank, rule, index) {
+  return {
+    rank, index, text: spellRule(rule), repair: rule.unless !== undefined,
+    when: rule.when.map(name => slotOf(p, rank, name)),
+    unless: rule.unless === undefined ? -1 : slotOf(p, rank, rule.unless),
+    acts: rule.do.map(a => ({op: a.op, name: a.slot, to: a.to})),
+  };
+}
+
+function spellRule(rule) {
+  const unless = rule.unless === undefined ? '' : ` unless ${rule.unless} after ${rule.after}`;
+  const acts = rule.do.map(a => a.op === 'mcast' ? 'mcast ' + a.slot : `put ${a.slot} @${a.to}`);
+  return `${rule.when.join(' ')}${unless} → ${acts.join(', ')}`;
+}
+
+// link lists for every slot the rules that wait for it and those that set it.
+function link(p) {
+  p.waiters = p.names.map(() => []);
+  p.writers = p.names.map(() => []);
+  p.rules.forEach((rule, id) => {
+    for (const slot of rule.when) p.waiters[slot].push(id);
+    for (const act of rule.acts) {
+      for (const to of receivers(p, rule, act)) p.writers[slotOf(p, to, act.name)].push({id, op: act.op});
+    }
+  });
+}
+
+function receivers(p, rule, act) {
+  if (act.op === 'put') return [act.to];
+  return [...Array(p.ranks).keys()].filter(r => r !== rule.rank);
+}
+
+function legKey(from, to, name) { return `${from}:${to}:${name}`; }
+
+// A world is what may go wrong: lost(from, to, chunk) says which multicasts do
+// not arrive; repairs happen as needed or, with every, as soon as they can;
+// the slots of the set without stay unset.
+function solve(p, world) {
+  const e = {
+    p, world, slots: p.names.map(() => -1), causes: p.names.map(() => -1), rules: p.rules.map(() => -1),
+    missing: p.rules.map(r => r.when.length), queue: [], fired: [], ready: [],
+  };
+  for (let r = 0; r < p.ranks; r++) setSlot(e, p.base[r], -1, 0);
+  const root = p.schedule.root;
+  if (e.slots[p.base[root]] === 0) {
+    for (let k = 0; k < p.chunks; k++) setSlot(e, p.base[root] + 1 + k, -1, 0);
+  }
+  let head = 0;
+  do {
+    for (; head < e.queue.length; head++) wake(e, e.queue[head]);
+  } while (repairs(e));
+  return e;
+}
+
+function setSlot(e, slot, cause, round) {
+  if (e.slots[slot] >= 0 || e.world.without.has(slot)) return;
+  e.slots[slot] = round;
+  e.causes[slot] = cause;
+  e.queue.push(slot);
+}
+
+function wake(e, slot) {
+  for (const id of e.p.waiters[slot]) {
+    if (--e.missing[id] > 0) continue;
+    if (!e.p.rules[id].repair || e.world.every) fire(e, id, e.slots[slot]);
+    else e.ready.push(id);
+  }
+}
+
+function fire(e, id, round) {
+  const rule = e.p.rules[id];
+  e.rules[id] = round;
+  e.fired.push(id);
+  for (const act of rule.acts) {
+    for (const to of receivers(e.p, rule, act)) {
+      if (act.op === 'put' || !e.world.lost(rule.rank, to, act.name)) setSlot(e, slotOf(e.p, to, act.name), id, round + 1);
+    }
+  }
+}
+
+// repairs fires, once all is at rest, the repairs that nothing has called off.
+function repairs(e) {
+  const needed = e.ready.filter(id => e.slots[e.p.rules[id].unless] < 0);
+  const last = e.queue.length ? e.slots[e.queue[e.queue.length - 1]] : 0;
+  e.ready = [];
+  for (const id of needed) fire(e, id, last);
+  return needed.length > 0;
+}
+
+// legs lists every transfer of a run, a multicast once for each receiver.
+function legs(e) {
+  const out = [];
+  for (const id of e.fired) {
+    const rule = e.p.rules[id];
+    for (const act of rule.acts) {
+      for (const to of receivers(e.p, rule, act)) out.push(leg(e, id, rule, act, to));
+    }
+  }
+  return out;
+}
+
+function leg(e, id, rule, act, to) {
+  const slot = slotOf(e.p, to, act.name), arrive = e.rules[id] + 1;
+  const lost = act.op === 'mcast' && e.world.lost(rule.rank, to, act.name);
+  return {
+    id, slot, name: act.name, from: rule.rank, to, arrive, kind: kindOf(rule, act),
+    lost: lost || e.world.without.has(slot), first: e.causes[slot] === id && !lost, key: legKey(rule.rank, to, act.name),
+  };
+}
+
+function kindOf(rule, act) {
+  if (act.op === 'mcast') return 'mcast';
+  if (rule.repair) return 'repair';
+  return act.name[0] === 's' ? 'signal' : 'put';
+}
+
+// returns lists the round after which each rank is done, -1: never.
+function returns(e) {
+  return e.p.done.map(done => {
+    const rounds = done.map(slot => e.slots[slot]);
+    return rounds.includes(-1) ? -1 : Math.max(0, ...rounds);
+  });
+}
+
+// critical walks from the last return back to the beginning and returns the
+// slots on the way.
+function critical(e) {
+  const way = new Set();
+  let slot = latest(e, e.p.done.flat());
+  while (slot >= 0 && e.slots[slot] > 0 && e.causes[slot] >= 0) {
+    way.add(slot);
+    slot = latest(e, e.p.rules[e.causes[slot]].when);
+  }
+  return way;
+}
+
+function latest(e, slots) {
+  return slots.reduce((best, s) => best < 0 || e.slots[s] > e.slots[best] ? s : best, -1);
+}

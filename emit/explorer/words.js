@@ -1,0 +1,135 @@
+// What happens, in words.
+
+function count(n, thing) { return n === 1 ? `1 ${thing}` : `${n} ${thing}s`; }
+
+function list(parts, word = 'and') {
+  if (parts.length < 2) return parts.join('');
+  return `${parts.slice(0, -1).join(', ')} ${word} ${parts[parts.length - 1]}`;
+}
+
+// spans writes numbers in ascending order, with runs: "0 to 3 and 7".
+function spans(numbers) {
+  const runs = [];
+  for (const n of [...new Set(numbers)].sort((a, b) => a - b)) {
+    const last = runs[runs.length - 1];
+    if (last && last[1] === n - 1) last[1] = n;
+    else runs.push([n, n]);
+  }
+  return list(runs.map(([a, b]) => a === b ? `${a}` : b === a + 1 ? `${a}, ${b}` : `${a} to ${b}`));
+}
+
+function ranksNamed(numbers) {
+  return (new Set(numbers).size === 1 ? 'rank ' : 'ranks ') + spans(numbers);
+}
+
+const verbs = {mcast: 'multicasts', put: 'puts', signal: 'signals', repair: 'repairs'};
+
+// tellRound says what arrives in a round and what is lost.
+function tellRound(view, round) {
+  if (round === 0) return `All ${count(view.p.ranks, 'rank')} enter.`.replace('All 1 rank enter', 'The one rank enters');
+  const now = view.legs.filter(l => l.arrive === round);
+  const parts = Object.keys(verbs).map(kind => tellKind(now.filter(l => l.kind === kind && !l.lost), kind)).filter(Boolean);
+  const lost = now.filter(l => l.lost);
+  if (lost.length) parts.push(`lost: ${few(lost.map(l => `${l.name} to ${l.to}`))}`);
+  const back = view.returns.flatMap((at, rank) => at === round ? [rank] : []);
+  if (back.length) parts.push(`${ranksNamed(back)} may return`);
+  return `Round ${round}: ${parts.join('; ') || 'nothing'}.`;
+}
+
+function tellKind(now, kind) {
+  const by = new Map();
+  for (const l of now) {
+    const key = `${l.from} ${l.name}`;
+    by.set(key, {...l, to: [...(by.has(key) ? by.get(key).to : []), l.to]});
+  }
+  return few([...by.values()].map(l => `${l.from} ${verbs[kind]} ${l.name} to ${spans(l.to)}`));
+}
+
+function few(parts, most = 4) {
+  return parts.length <= most ? parts.join(', ') : `${parts.slice(0, most).join(', ')} and ${parts.length - most} more`;
+}
+
+// tellSources says who may set a slot.
+function tellSources(view, slot) {
+  const rules = view.p.rules, by = {mcast: [], put: [], repair: []};
+  for (const w of view.p.writers[slot]) {
+    by[w.op === 'mcast' ? 'mcast' : rules[w.id].repair ? 'repair' : 'put'].push(rules[w.id].rank);
+  }
+  const parts = [];
+  if (by.mcast.length) parts.push(`the multicast of ${ranksNamed(by.mcast)}`);
+  if (by.put.length) parts.push(`a put from ${ranksNamed(by.put)}`);
+  if (by.repair.length) parts.push(`a repair by ${ranksNamed(by.repair)}`);
+  return list(parts, 'or') || 'nobody: no rank puts it';
+}
+
+// tellHow says how a slot came to be set.
+function tellHow(view, slot) {
+  const cause = view.run.causes[slot];
+  if (cause < 0) return 'from the beginning';
+  const l = view.legs.find(x => x.id === cause && x.slot === slot);
+  const how = {mcast: 'multicast', put: 'put', signal: 'signal', repair: 'repair'}[l.kind];
+  return `${how} from rank ${l.from}, round ${l.arrive}`;
+}
+
+// tellRule says what has become of a rule by the given round.
+function tellRule(view, id, round) {
+  const rule = view.p.rules[id], e = view.run, at = e.rules[id];
+  if (at >= 0 && at <= round) return {state: 'fired', text: `fired in round ${at}`};
+  if (rule.repair && e.slots[rule.unless] >= 0 && e.slots[rule.unless] <= round) {
+    return {state: 'off', text: `called off by ${view.p.names[rule.unless]}`};
+  }
+  const lacks = rule.when.filter(s => e.slots[s] < 0 || e.slots[s] > round).map(s => view.p.names[s]);
+  if (lacks.length) return {state: 'waits', text: `waits for ${few(lacks, 6)}`};
+  return {state: 'ready', text: 'time-out running'};
+}
+
+// tellRank says in a sentence what a rank is doing in a round.
+function tellRank(view, rank, round) {
+  const at = view.returns[rank];
+  if (at >= 0 && at <= round) {
+    const open = view.p.rules.some((r, id) => r.rank === rank && !r.repair && view.run.rules[id] > round);
+    return `Rank ${rank} may return since round ${at}${open ? '; rules of it still wait' : ''}.`;
+  }
+  const waits = pending(view, rank, round);
+  const end = at < 0 ? 'It never returns in this run.' : `It returns in round ${at}.`;
+  return `Rank ${rank} waits for ${few(waits.map(s => view.p.names[s]), 6)}. ${end}`;
+}
+
+function pending(view, rank, round) {
+  return view.p.done[rank].filter(s => view.run.slots[s] < 0 || view.run.slots[s] > round);
+}
+
+// tellLoss says what a lost leg is made up by.
+function tellLoss(view, l) {
+  const at = view.run.slots[l.slot];
+  const head = `The multicast of ${l.name} from rank ${l.from} to rank ${l.to} is lost`;
+  return at < 0 ? `${head}; nothing brings it.` : `${head}; ${l.name} comes by ${tellHow(view, l.slot)}.`;
+}
+
+// tellStep says one step of a counterexample.
+function tellStep(view, step) {
+  const at = view.run.slots[step.id], what = `${step.slot} of rank ${step.rank}`;
+  if (at >= 0 && step.from >= 0) return `round ${at}: rank ${step.from} sets ${what}`;
+  if (at >= 0) return `${what} is set`;
+  return step.from >= 0 ? `${what} waits for rank ${step.from}` : `${what}: nobody sets it`;
+}
+
+// tellTotals sums a run up in a line.
+function tellTotals(view) {
+  const of = kind => view.legs.filter(l => l.kind === kind);
+  const multicasts = new Set(of('mcast').map(l => `${l.from}:${l.name}`)).size;
+  const parts = [count(view.last, 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
+    count(of('signal').length, 'signal'), count(of('repair').length, 'repair')];
+  const lost = view.legs.filter(l => l.lost).length;
+  return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '');
+}
+
+// tellHeader says what the schedule was made for.
+function tellHeader(s) {
+  const parts = [count(s.ranks, 'rank')];
+  if (s.collective === 'bcast') parts.push(`root ${s.root}`);
+  if (s.collective === 'anycast') parts.push(`origin ${s.root}`);
+  if (s.chunks) parts.push(count(s.chunks, 'chunk'));
+  for (const [name, value] of Object.entries(s.params)) parts.push(`${name} ${value}`);
+  return parts.join(' · ');
+}

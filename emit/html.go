@@ -1,0 +1,177 @@
+package emit
+
+import (
+	"bytes"
+	_ "embed" // the parts of the page
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+)
+
+// Failure is a check that does not hold for a schedule, with how that comes
+// about.
+type Failure struct {
+	Check  string           // the check's name
+	Text   string           // the counterexample in words
+	Places []fixpoint.Place // the slots concerned
+	Path   []Step           // how it comes about, each step because of the next
+	World  fixpoint.Model   // the run that shows it; Lost is not looked at
+}
+
+// Step is one link of a counterexample: a slot and the rank that sets it, or
+// would have to; From is -1 where nobody does.
+type Step struct {
+	fixpoint.Place
+	From int
+}
+
+// The parts of the page. The script's parts are here in the order in which
+// they use each other.
+var (
+	//go:embed explorer/explorer.html
+	explorerHTML string
+	//go:embed explorer/explorer.css
+	explorerCSS string
+	//go:embed explorer/fixpoint.js
+	fixpointJS string
+	//go:embed explorer/words.js
+	wordsJS string
+	//go:embed explorer/diagram.js
+	diagramJS string
+	//go:embed explorer/explorer.js
+	explorerJS string
+)
+
+// writeHTML prints one self-contained page that plays s, and that lets the
+// reader lose multicasts, change the root among s and o.Others and follow the
+// counterexamples of o.Failures. The page loads nothing.
+func writeHTML(w io.Writer, s *ir.Schedule, o Options) error {
+	if _, err := trace(s, false); err != nil {
+		return err
+	}
+	data, err := explorerData(s, o)
+	if err != nil {
+		return err
+	}
+	page := strings.NewReplacer(
+		"{{title}}", html.EscapeString(s.Name()+", "+headerFacts(&s.Header)),
+		"{{style}}", explorerPalette()+explorerCSS,
+		"{{data}}", data,
+		"{{script}}", fixpointJS+wordsJS+diagramJS+explorerJS,
+	)
+	_, err = page.WriteString(w, explorerHTML)
+	return err
+}
+
+// explorerData spells what the page shows as JSON without any "<", so that
+// nothing in it can end the element that it stands in.
+func explorerData(s *ir.Schedule, o Options) (string, error) {
+	all := byRoot(s, o.Others)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\"start\":%d,\n\"schedules\":[\n", slices.Index(all, s))
+	for i, one := range all {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		if err := ir.WriteJSON(&b, one); err != nil {
+			return "", err
+		}
+	}
+	failures := make([]pageFailure, 0, len(o.Failures))
+	for i := range o.Failures {
+		failures = append(failures, newPageFailure(&o.Failures[i]))
+	}
+	rest, err := json.Marshal(struct {
+		Kinds    []pageKind    `json:"kinds"`
+		Failures []pageFailure `json:"failures"`
+		Command  string        `json:"command"`
+	}{pageKinds(), failures, o.Command})
+	if err != nil {
+		return "", err
+	}
+	b.WriteString("],\n" + string(rest[1:]))
+	return strings.ReplaceAll(b.String(), "<", `\u003c`), nil
+}
+
+// byRoot returns s and the others in the order of their roots, one for each.
+func byRoot(s *ir.Schedule, others []*ir.Schedule) []*ir.Schedule {
+	all := []*ir.Schedule{s}
+	for _, o := range others {
+		if o.Root != s.Root {
+			all = append(all, o)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *ir.Schedule) int { return a.Root - b.Root })
+	return all
+}
+
+// pageFailure is a failure as the page's script reads it.
+type pageFailure struct {
+	Check   string     `json:"check"`
+	Text    string     `json:"text"`
+	Places  []pageStep `json:"places"`
+	Path    []pageStep `json:"path"`
+	Without []pageStep `json:"without"`
+	AllLost bool       `json:"allLost"`
+	Every   bool       `json:"every"`
+}
+
+type pageStep struct {
+	Rank int    `json:"rank"`
+	Slot string `json:"slot"`
+	From int    `json:"from"`
+}
+
+func newPageFailure(f *Failure) pageFailure {
+	out := pageFailure{
+		Check: f.Check, Text: f.Text, AllLost: f.World.LoseMcast, Every: f.World.EveryRepair,
+		Places: pagePlaces(f.Places), Without: pagePlaces(f.World.Without), Path: []pageStep{},
+	}
+	for _, st := range f.Path {
+		out.Path = append(out.Path, pageStep{st.Rank, st.Slot.String(), st.From})
+	}
+	return out
+}
+
+func pagePlaces(places []fixpoint.Place) []pageStep {
+	out := []pageStep{}
+	for _, p := range places {
+		out = append(out, pageStep{p.Rank, p.Slot.String(), -1})
+	}
+	return out
+}
+
+// explorerPalette is how each kind of arrow looks, as style variables.
+func explorerPalette() string {
+	var light, dark strings.Builder
+	for _, l := range looks {
+		fmt.Fprintf(&light, "  --%s: %s; --%s-width: %gpx;", l.id, l.light, l.id, l.width)
+		if l.dash != "" {
+			fmt.Fprintf(&light, " --%s-dash: %s;", l.id, l.dash)
+		}
+		light.WriteByte('\n')
+		fmt.Fprintf(&dark, " --%s: %s;", l.id, l.dark)
+	}
+	return ":root {\n" + light.String() + "}\n@media (prefers-color-scheme: dark) { :root {" + dark.String() + " } }\n"
+}
+
+// pageKind is a kind of arrow as the page's script reads it.
+type pageKind struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Open bool   `json:"open"`
+}
+
+func pageKinds() []pageKind {
+	var out []pageKind
+	for _, l := range looks {
+		out = append(out, pageKind{l.id, l.name, l.open})
+	}
+	return out
+}

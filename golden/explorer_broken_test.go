@@ -1,0 +1,54 @@
+package golden
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// counterexamples opens what the command writes for schedules that do not
+// verify: the page tells why and leads through it.
+func counterexamples(b *browser) {
+	bin := build(b.T, "cmd/schedgen")
+	for _, c := range []struct {
+		file  string
+		steps []string // what the path says, causes first
+		ghost int      // steps that never happen
+	}{
+		{"early-release", []string{"round 1: rank 1 sets s0 of rank 0", "round 2: rank 0 sets s0 of rank 1"}, 0},
+		{"wait-cycle", []string{
+			"s0 of rank 0 waits for rank 3", "s0 of rank 3 waits for rank 2", "s0 of rank 2 waits for rank 1", "s0 of rank 1 waits for rank 0"}, 4},
+		{"lost-with-the-multicast", []string{"c0 of rank 0: nobody sets it"}, 1},
+		{"twice", []string{"round 2: rank 1 sets c0 of rank 3", "round 2: rank 2 sets c0 of rank 3"}, 0},
+	} {
+		b.openFile(bin, c.file)
+		want, err := os.ReadFile(filepath.Join("testdata", "broken", c.file+".want"))
+		require.NoError(b, err)
+		first, _, _ := strings.Cut(string(want), "\n")
+		require.False(b, ask[bool](b, "document.querySelector('#refuted').hidden"))
+		require.Equal(b, first, b.text("#failure option")+": "+b.text("#why"))
+		require.Equal(b, c.steps, ask[[]string](b, "[...document.querySelectorAll('#path button')].map(x => x.textContent)"), c.file)
+		require.Equal(b, c.ghost, ask[int](b, "document.querySelectorAll('.ghost').length"), c.file)
+		require.Positive(b, ask[int](b, "document.querySelectorAll('.leg.path').length"), c.file)
+		b.do(chromedp.Click("#path li:last-child button"))
+		require.Contains(b, b.text("#say"), c.steps[len(c.steps)-1])
+		b.keys("p")
+		require.Contains(b, b.text("#say"), c.steps[0])
+	}
+}
+
+// openFile loads the page that the command writes for a broken schedule.
+func (b *browser) openFile(bin, name string) {
+	b.Helper()
+	page := filepath.Join(b.TempDir(), "page.html")
+	cmd := exec.Command(bin, "emit", filepath.Join("testdata", "broken", name+".txt"), "--format", "html", "-o", page)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.NoError(b, cmd.Run(), "%s", &stderr)
+	b.do(chromedp.Navigate("file://" + page))
+}

@@ -1,0 +1,398 @@
+package golden
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// browser is a headless Chromium with one tab.
+type browser struct {
+	*testing.T
+	ctx    context.Context
+	mu     sync.Mutex
+	faults []string // what the console has complained about
+}
+
+// openBrowser starts Chromium, or skips the test where there is none. Whatever
+// is on the page, it ends within the time given here.
+func openBrowser(t *testing.T) *browser {
+	var bin string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil && bin == "" {
+			bin = path
+		}
+	}
+	if bin == "" {
+		t.Skip("Chromium is not installed")
+	}
+	flags := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 800))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, flags...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &browser{T: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, b.listen)
+	b.do()
+	return b
+}
+
+func (b *browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		b.faults = append(b.faults, e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		b.faults = append(b.faults, fmt.Sprint(e.Type))
+	}
+}
+
+func (b *browser) do(actions ...chromedp.Action) {
+	b.Helper()
+	require.NoError(b, chromedp.Run(b.ctx, actions...))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b, b.faults, "errors on the page")
+}
+
+// open loads the page of a schedule from a file.
+func (b *browser) open(s *ir.Schedule, o emit.Options) {
+	b.Helper()
+	file := filepath.Join(b.TempDir(), "page.html")
+	f, err := os.Create(file)
+	require.NoError(b, err)
+	require.NoError(b, emit.Write(f, "html", s, o))
+	require.NoError(b, f.Close())
+	b.do(chromedp.Navigate("file://" + file))
+}
+
+// ask evaluates an expression on the page.
+func ask[T any](b *browser, format string, args ...any) T {
+	b.Helper()
+	var out T
+	b.do(chromedp.Evaluate(fmt.Sprintf(format, args...), &out))
+	return out
+}
+
+func (b *browser) text(selector string) string {
+	b.Helper()
+	return ask[string](b, "document.querySelector(%q).textContent", selector)
+}
+
+// clickLeg clicks a point of a multicast's arrow with the mouse: the first of
+// some that nothing lies on.
+func (b *browser) clickLeg(key string) {
+	b.Helper()
+	at := ask[[]float64](b, `(() => {
+		const leg = document.querySelector('[data-key="%s"]'), line = leg.querySelector('.hit');
+		for (let part = 0.95; part > 0; part -= 0.05) {
+			const p = line.getPointAtLength(line.getTotalLength() * part).matrixTransform(line.getScreenCTM());
+			if (leg.contains(document.elementFromPoint(p.x, p.y))) return [p.x, p.y];
+		}
+		return [];
+	})()`, key)
+	require.Len(b, at, 2, "no point of %s can be clicked", key)
+	b.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// keys types keys to whatever has the focus.
+func (b *browser) keys(keys ...string) {
+	b.Helper()
+	b.do(chromedp.KeyEvent(strings.Join(keys, "")))
+}
+
+// dots returns the round of every slot that is set, as the picture shows it.
+func (b *browser) dots() map[fixpoint.Place]int {
+	b.Helper()
+	type dot struct {
+		Rank, Round int
+		Slots       string
+	}
+	out := map[fixpoint.Place]int{}
+	for _, d := range ask[[]dot](b, `[...document.querySelectorAll('.dot')].map(d =>
+		({rank: Number(d.dataset.rank), round: Number(d.dataset.round), slots: d.dataset.slots}))`) {
+		for _, name := range strings.Fields(d.Slots) {
+			out[fixpoint.Place{Rank: d.Rank, Slot: slotNamed(name)}] = d.Round
+		}
+	}
+	return out
+}
+
+func slotNamed(name string) ir.Slot {
+	var n int
+	if _, err := fmt.Sscanf(name[1:], "%d", &n); err != nil {
+		return ir.Enter
+	}
+	if name[0] == 'c' {
+		return ir.Chunk(n)
+	}
+	return ir.Signal(n)
+}
+
+// leg is a multicast of a chunk to one rank.
+type leg struct{ from, to, chunk int }
+
+func (l leg) key() string { return fmt.Sprintf("%d:%d:c%d", l.from, l.to, l.chunk) }
+
+// legsOf lists the multicasts of a schedule by receiver.
+func legsOf(s *ir.Schedule) []leg {
+	var out []leg
+	for from := range s.Programs {
+		for _, rule := range s.Programs[from].Rules {
+			for _, a := range rule.Do {
+				for to := range s.Programs {
+					if a.Op == ir.Mcast && to != from {
+						out = append(out, leg{from, to, a.Slot.Index()})
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// solved is the run of s under losses, with repairs.
+func solved(t *testing.T, s *ir.Schedule, lost map[leg]bool) *fixpoint.Result {
+	t.Helper()
+	res, err := fixpoint.Run(s, fixpoint.Model{Repairs: true, Lost: func(from, to, chunk int) bool { return lost[leg{from, to, chunk}] }})
+	require.NoError(t, err)
+	return res
+}
+
+// requireShown holds the picture against the fixpoint.
+func (b *browser) requireShown(s *ir.Schedule, lost map[leg]bool) {
+	b.Helper()
+	want := map[fixpoint.Place]int{}
+	res := solved(b.T, s, lost)
+	for id, round := range res.Slots() {
+		if round >= 0 {
+			want[res.Layout().PlaceOf(id)] = int(round)
+		}
+	}
+	require.Equal(b, want, b.dots())
+}
+
+func made(t *testing.T, name string, p schedule.Params) *ir.Schedule {
+	t.Helper()
+	spec, err := schedule.New(name, p)
+	require.NoError(t, err)
+	return spec.Schedule()
+}
+
+// withRoots returns the options of a page that has all roots.
+func withRoots(t *testing.T, name string, p schedule.Params) emit.Options {
+	t.Helper()
+	var o emit.Options
+	for p.Root = range p.Ranks {
+		o.Others = append(o.Others, made(t, name, p))
+	}
+	return o
+}
+
+// TestExplorer drives the page as a person would, by mouse and by keys.
+func TestExplorer(t *testing.T) {
+	b := openBrowser(t)
+	run := func(name string, test func(*browser)) {
+		t.Run(name, func(t *testing.T) {
+			sub := &browser{T: t, ctx: b.ctx}
+			chromedp.ListenTarget(b.ctx, sub.listen)
+			test(sub)
+		})
+	}
+	run("same fixpoint", sameFixpoint)
+	run("mouse", byMouse)
+	run("keyboard", byKeyboard)
+	run("root", changeOfRoot)
+	run("sizes", manySizes)
+	run("counterexamples", counterexamples)
+}
+
+// solution is what the page's own fixpoint finds.
+type solution struct{ Slots, Causes, Rules []int32 }
+
+// sameFixpoint holds the page's fixpoint against package fixpoint's: all
+// algorithms, random losses.
+func sameFixpoint(b *browser) {
+	rnd := rand.New(rand.NewPCG(4, 5))
+	for _, alg := range schedule.Algorithms() {
+		for _, p := range []schedule.Params{{Ranks: 1}, {Ranks: 5}, {Ranks: 9}, {Ranks: 8, Hosts: 3}} {
+			if p.Hosts > 0 && !slices.Contains(alg.Params, "hosts") {
+				continue
+			}
+			s := made(b.T, alg.Name, p)
+			b.open(s, emit.Options{})
+			for range 6 {
+				lost := someOf(rnd, legsOf(s))
+				got := ask[solution](b, `(() => { const lost = new Set(%s);
+					return solve(view.p, {lost: (f, t, c) => lost.has(legKey(f, t, c)), every: false, without: new Set()}); })()`, keysOf(lost))
+				want := solved(b.T, s, lost)
+				require.Equal(b, want.Slots(), got.Slots, "%s %+v", alg.Name, p)
+				require.Equal(b, want.Rules(), got.Rules, "%s %+v", alg.Name, p)
+				for id, cause := range got.Causes {
+					require.Equal(b, want.Cause(id), int(cause), "%s %+v: %v", alg.Name, p, want.Layout().PlaceOf(id))
+				}
+			}
+			b.requireShown(s, nil)
+		}
+	}
+}
+
+func someOf(rnd *rand.Rand, all []leg) map[leg]bool {
+	lost, rate := map[leg]bool{}, rnd.Float64()
+	for _, l := range all {
+		if rnd.Float64() < rate {
+			lost[l] = true
+		}
+	}
+	return lost
+}
+
+// keysOf spells legs as an array of the page's names for them.
+func keysOf(legs map[leg]bool) string {
+	keys := []string{}
+	for l := range maps.Keys(legs) {
+		keys = append(keys, l.key())
+	}
+	text, _ := json.Marshal(keys) // strings always have a spelling
+	return string(text)
+}
+
+func byMouse(b *browser) {
+	p := schedule.Params{Ranks: 8}
+	s := made(b.T, "bcast/mcast-acktree", p)
+	b.open(s, withRoots(b.T, "bcast/mcast-acktree", p))
+	require.Equal(b, "bcast/mcast-acktree", b.text("#name"))
+	b.do(chromedp.Click("#step"))
+	require.Contains(b, b.text("#say"), "Round 1: 0 multicasts c0 to 1 to 7")
+
+	lost := map[leg]bool{}
+	for _, to := range []int{3, 6} {
+		l := leg{0, to, 0}
+		lost[l] = true
+		b.clickLeg(l.key())
+		require.Regexp(b, fmt.Sprintf("to rank %d is lost; c0 comes by .* from rank", to), b.text("#say"))
+		b.requireShown(s, lost)
+	}
+	require.Equal(b, 2, ask[int](b, "document.querySelectorAll('#diagram .lost').length"))
+	b.clickLeg("0:3:c0")
+	delete(lost, leg{0, 3, 0})
+	b.requireShown(s, lost)
+
+	b.do(chromedp.Click("#loseall"))
+	for _, l := range legsOf(s) {
+		lost[l] = true
+	}
+	b.requireShown(s, lost)
+	require.Positive(b, ask[int](b, "document.querySelectorAll('#diagram .repair').length"))
+	b.do(chromedp.Click("#restore"))
+	b.requireShown(s, nil)
+
+	b.do(chromedp.SetValue("#speed", "150"), chromedp.Click("#first"), chromedp.Click("#play"), chromedp.Poll("state.round === view.last && !state.timer", nil))
+	require.Empty(b, ask[[]string](b, "[...document.querySelectorAll('.leg.future')].map(n => n.textContent)"))
+	b.do(chromedp.Click("#back"), chromedp.MouseClickXY(30, 0))
+	b.do(chromedp.Click(`.lane[data-rank="5"] .name`, chromedp.ByQuery))
+	require.Contains(b, b.text("#doing"), "Rank 5")
+	require.Positive(b, ask[int](b, "document.querySelectorAll('#diagram.focus .leg.own').length"))
+}
+
+func byKeyboard(b *browser) {
+	s := made(b.T, "bcast/mcast-chain", schedule.Params{Ranks: 5, Chunks: 2})
+	b.open(s, emit.Options{})
+	b.keys(kb.ArrowRight, kb.ArrowRight)
+	require.Equal(b, "2 of 2", b.text("#round"))
+	b.keys(kb.ArrowLeft)
+	require.Equal(b, "1 of 2", b.text("#round"))
+
+	b.keys("m", "m", "l")
+	key := ask[string](b, "document.activeElement.getAttribute('data-key')")
+	require.NotEmpty(b, key, "the multicast keeps the focus")
+	require.Equal(b, "true", ask[string](b, "document.activeElement.getAttribute('aria-pressed')"))
+	require.Contains(b, b.text("#say"), "is lost")
+	b.requireShown(s, map[leg]bool{legNamed(key): true})
+	b.keys(kb.Enter)
+	b.requireShown(s, nil)
+
+	b.keys("a")
+	require.Contains(b, b.text("#say"), "All multicasts are lost")
+	b.keys("n", "r", "r")
+	require.Contains(b, b.text("#doing"), "Rank 2")
+	b.keys("?")
+	require.False(b, ask[bool](b, "document.querySelector('#help').hidden"))
+	b.keys(kb.Home, " ")
+	require.Contains(b, b.text("#play"), "Pause")
+	b.keys(" ", kb.End)
+	require.Equal(b, "2 of 2", b.text("#round"))
+	b.requireTabOrder()
+}
+
+// requireTabOrder goes through the page by the tab key alone.
+func (b *browser) requireTabOrder() {
+	b.Helper()
+	b.do(chromedp.Evaluate("document.activeElement.blur()", nil))
+	seen := map[string]bool{}
+	for range 25 {
+		b.keys(kb.Tab)
+		seen[ask[string](b, "document.activeElement.id || document.activeElement.getAttribute('data-key') || ''")] = true
+	}
+	for _, id := range []string{"first", "back", "play", "scrub", "speed", "loseall", "restore", "critical", "helpkey", "rank"} {
+		require.True(b, seen[id], "the tab key does not come to %s: %v", id, seen)
+	}
+}
+
+func legNamed(key string) leg {
+	var l leg
+	_, _ = fmt.Sscanf(key, "%d:%d:c%d", &l.from, &l.to, &l.chunk) // what it cannot read is another leg
+	return l
+}
+
+func changeOfRoot(b *browser) {
+	for _, name := range []string{"bcast/mcast-acktree", "anycast/skip-ring", "bcast/chain"} {
+		p := schedule.Params{Ranks: 7, Root: 2}
+		b.open(made(b.T, name, p), withRoots(b.T, name, p))
+		require.Equal(b, "2", ask[string](b, "document.querySelector('#root').selectedOptions[0].textContent"))
+		b.do(chromedp.SetValue("#root", "5"), chromedp.Evaluate("document.querySelector('#root').onchange()", nil))
+		p.Root = 5
+		b.requireShown(made(b.T, name, p), nil)
+	}
+	b.open(made(b.T, "barrier/hsb", schedule.Params{Ranks: 7}), emit.Options{})
+	require.True(b, ask[bool](b, "document.querySelector('#rooted').hidden && document.querySelector('#losses').hidden"))
+}
+
+// manySizes opens pages of one rank up to more than have lanes.
+func manySizes(b *browser) {
+	for _, ranks := range []int{1, 2, 33, 64} {
+		s := made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: ranks, Chunks: 2})
+		b.open(s, emit.Options{})
+		b.requireShown(s, nil)
+		require.True(b, ask[bool](b, "document.querySelector('#limits').hidden"))
+	}
+	b.open(made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: 65}), emit.Options{})
+	require.Contains(b, b.text("#limits"), "summed up")
+	b.open(made(b.T, "bcast/chain", schedule.Params{Ranks: 33, Chunks: 256}), emit.Options{})
+	require.Contains(b, b.text("#limits"), "are drawn")
+	require.LessOrEqual(b, ask[int](b, "document.querySelectorAll('#diagram .leg').length"), 2500)
+}
