@@ -85,6 +85,13 @@ func TestUseRunsScheduleOfAFile(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, 70, comms[2].Totals().LastPutChunks, "the schedule's chunks count, not those of Config")
+	require.NoError(t, each(comms, func(c *runtime.Comm) error {
+		if err := c.Use(known(t, "anycast/skip-ring", schedule.Params{Ranks: 3, Root: 2})); err != nil {
+			return err
+		}
+		return c.Bcast(t.Context(), make([]byte, 100), 2)
+	}))
+	require.Equal(t, 1, comms[0].Totals().LastPutChunks, "an anycast's schedule broadcasts from its origin")
 }
 
 func TestUseRefusesWhatDoesNotFit(t *testing.T) {
