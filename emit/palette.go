@@ -28,5 +28,6 @@ var (
 	ink   = look{id: "ink", light: "#1c2128", dark: "#e6eaef"}
 	faint = look{id: "faint", light: "#59636e", dark: "#9aa4af"} // notes, waiting
 	hair  = look{id: "hair", light: "#d4d9df", dark: "#333b45"}  // grids
+	lane  = look{id: "lane", light: "#a3adb8", dark: "#626d79"}  // a rank at work, behind its arrows
 	alarm = look{id: "alarm", light: "#b3122a", dark: "#ff8b94"} // what never happens
 )

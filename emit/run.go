@@ -34,6 +34,7 @@ type transfer struct {
 type run struct {
 	*ir.Schedule
 	transfers []transfer // by round, class, from, to, slot
+	spare     []transfer // of the rules that repairs counts; round 1 those of repairs, round 2 answers to them
 	lost      bool       // no multicast arrives
 	done      []int      // the round after which each rank is done, -1: never
 	rounds    int        // number of rounds in which something moves
@@ -79,6 +80,7 @@ func (t *run) addProgram(fix, all *fixpoint.Result, rank int) {
 			t.stuck++
 		case at < 0:
 			t.repairs++
+			t.addSpare(rule, rank)
 		default:
 			t.addRule(rule, rank, at)
 		}
@@ -92,6 +94,18 @@ func (t *run) addRule(rule *ir.Rule, rank, at int) {
 			tr.to = everyone
 		}
 		t.transfers = append(t.transfers, tr)
+	}
+}
+
+func (t *run) addSpare(rule *ir.Rule, rank int) {
+	round := 2
+	if rule.IsRepair() {
+		round = 1
+	}
+	for _, a := range rule.Do {
+		if a.Op == ir.Put {
+			t.spare = append(t.spare, transfer{round, repair, rank, int(a.To), a.Slot})
+		}
 	}
 }
 

@@ -1,0 +1,219 @@
+package emit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Pixels of arrows.
+const (
+	headLength = 7
+	headHalf   = 3.4
+	dotRadius  = 2.6
+	doneSize   = 7
+)
+
+// Of the width that a trunk has, trunkPlace is the part before it; trunkGap
+// pixels after its arrows stay free if another follows.
+const (
+	trunkPlace = 0.25
+	trunkGap   = 2
+)
+
+// grid draws the rounds' borders and numbers, and what the bands carry.
+func (c *canvas) grid(p *plan) {
+	c.text("n", svgMargin, p.top-34, "round")
+	bottom := p.lane(len(p.run.Programs)-1) + p.pitch/2
+	var lines strings.Builder
+	for _, col := range p.columns {
+		fmt.Fprintf(&lines, "M%s %sV%s", num(col.x), num(p.top-46), num(bottom))
+		c.text("b m", col.x+col.width/2, p.top-34, col.title)
+		for _, b := range col.bands {
+			c.text("s m "+looks[b.class].id, b.x+b.width/2, p.top-19, b.label)
+		}
+	}
+	fmt.Fprintf(&lines, "M%s %sV%s", num(p.right()), num(p.top-46), num(bottom))
+	c.path("hair", lines.String())
+}
+
+// lanes draws what each rank does in each round: it sends, waits or is done.
+func (c *canvas) lanes(p *plan) {
+	var hair, waits, active strings.Builder
+	sends := p.run.sendRounds()
+	for rank := range p.run.Programs {
+		y := p.lane(rank)
+		c.text("e", p.left()-12, y+4, strconv.Itoa(rank))
+		fmt.Fprintf(&hair, "M%s %sH%s", num(p.left()-6), num(y), num(p.right()))
+		for round := 1; round <= p.run.rounds; round++ {
+			line := fmt.Sprintf("M%s %sH%s", num(p.after(round-1)), num(y), num(p.after(round)))
+			switch done := p.run.done[rank]; {
+			case sends[rank][round]:
+				active.WriteString(line)
+			case done < 0 || done >= round:
+				waits.WriteString(line)
+			}
+		}
+	}
+	c.path("hair", hair.String())
+	c.path("wait", waits.String())
+	c.path("active", active.String())
+}
+
+// sendRounds tells for every rank in which rounds it sends.
+func (t *run) sendRounds() []map[int]bool {
+	out := make([]map[int]bool, len(t.Programs))
+	for i := range out {
+		out[i] = map[int]bool{}
+	}
+	for _, tr := range t.transfers {
+		out[tr.from][tr.round] = true
+	}
+	return out
+}
+
+// doneMarks draws where calls return, and marks those that never do.
+func (c *canvas) doneMarks(p *plan) {
+	var done, never strings.Builder
+	for rank, round := range p.run.done {
+		if round < 0 {
+			cross(&never, p.right()+8, p.lane(rank))
+			continue
+		}
+		square(&done, p.after(round), p.lane(rank))
+	}
+	c.path("done", done.String())
+	c.path("alarm", never.String())
+}
+
+func square(b *strings.Builder, x, y float64) {
+	fmt.Fprintf(b, "M%s %sh%dv%dh-%dz", num(x-doneSize/2.0), num(y-doneSize/2.0), doneSize, doneSize, doneSize)
+}
+
+func cross(b *strings.Builder, x, y float64) {
+	fmt.Fprintf(b, "M%s %sl7 7m0 -7l-7 7", num(x-3.5), num(y-3.5))
+}
+
+func (c *canvas) band(p *plan, b *band) {
+	if b.trunks == nil {
+		for i := range b.stars {
+			c.fan(p, b, &b.stars[i])
+		}
+		return
+	}
+	for i, trunk := range b.trunks {
+		share := (b.width - 2*bandPad) / float64(len(b.trunks))
+		x := b.x + bandPad + share*(float64(i)+trunkPlace)
+		for j := range trunk {
+			c.trunk(p, b, &trunk[j], x, share*(1-trunkPlace)-trunkGap)
+		}
+	}
+}
+
+// pen collects the arrows of a star: shafts, heads and dots.
+type pen struct {
+	class               class
+	shafts, heads, dots strings.Builder
+}
+
+// head draws a head whose tip is at x, y for a shaft that comes along the unit
+// vector dx, dy.
+func (n *pen) head(x, y, dx, dy float64) {
+	bx, by := x-dx*headLength, y-dy*headLength
+	ox, oy := -dy*headHalf, dx*headHalf
+	fmt.Fprintf(&n.heads, "M%s %sL%s %sL%s %s", num(bx+ox), num(by+oy), num(x), num(y), num(bx-ox), num(by-oy))
+	if !looks[n.class].open {
+		n.heads.WriteByte('z')
+	}
+}
+
+func (n *pen) dot(x, y float64) {
+	fmt.Fprintf(&n.dots, "M%s %sa%[3]s %[3]s 0 1 0 %[4]s 0a%[3]s %[3]s 0 1 0 -%[4]s 0z", num(x-dotRadius), num(y), num(dotRadius), num(2*dotRadius))
+}
+
+// lay puts what the pen has drawn onto the canvas.
+func (n *pen) lay(c *canvas) {
+	l := looks[n.class]
+	class := l.id
+	if n.class == repair {
+		class += " likely"
+	}
+	c.path(class, n.shafts.String())
+	if l.open {
+		c.path(class+" dash0", n.heads.String())
+	} else {
+		c.path(l.id+" full dash0 nib", n.heads.String())
+	}
+	c.path(l.id+" full dash0 nib", n.dots.String())
+}
+
+// fan draws a star as straight arrows through the band.
+func (c *canvas) fan(p *plan, b *band, s *star) {
+	n := pen{class: b.class}
+	x1, x2 := b.x+bandPad, b.x+b.width-bandPad
+	for _, l := range s.leaves {
+		from, to := s.hub, l.rank
+		if !s.out {
+			from, to = to, from
+		}
+		y1, y2 := p.lane(from), p.lane(to)
+		length := math.Hypot(x2-x1, y2-y1)
+		dx, dy := (x2-x1)/length, (y2-y1)/length
+		fmt.Fprintf(&n.shafts, "M%s %sL%s %s", num(x1), num(y1), num(x2-dx*3), num(y2-dy*3))
+		n.head(x2, y2, dx, dy)
+		n.dot(x1, y1)
+	}
+	n.lay(c)
+	if b.detail != noDetail {
+		c.fanLabels(p, b, s, x1, x2)
+	}
+}
+
+// fanLabels writes what straight arrows carry, near the end that they do not
+// share.
+func (c *canvas) fanLabels(p *plan, b *band, s *star, x1, x2 float64) {
+	for _, l := range s.leaves {
+		at := 0.3
+		if s.out {
+			at = 0.62
+		}
+		x := x1 + at*(x2-x1)
+		hub, leaf := p.lane(s.hub), p.lane(l.rank)
+		y := leaf + 0.34*(hub-leaf)
+		c.text("s m "+looks[b.class].id, x, y+3, slotList(l.slots))
+	}
+}
+
+// trunk draws a star as a line across the lanes at x with an arrow of length
+// reach for each leaf.
+func (c *canvas) trunk(p *plan, b *band, s *star, x, reach float64) {
+	n := pen{class: b.class}
+	lo, hi := s.span()
+	fmt.Fprintf(&n.shafts, "M%s %sV%s", num(x), num(p.lane(lo)), num(p.lane(hi)))
+	for _, l := range s.leaves {
+		if s.out {
+			n.arrival(x, p.lane(l.rank), reach)
+		} else {
+			n.dot(x, p.lane(l.rank))
+		}
+		if b.detail == leafDetail {
+			c.text("s "+looks[b.class].id, x+4, p.lane(l.rank)-5, slotList(l.slots))
+		}
+	}
+	if s.out {
+		n.dot(x, p.lane(s.hub))
+	} else {
+		n.arrival(x, p.lane(s.hub), reach)
+	}
+	n.lay(c)
+	if b.detail == starDetail {
+		c.text("s m "+looks[b.class].id, x, p.lane(lo)-7, s.label())
+	}
+}
+
+// arrival draws the arrow from a trunk along a lane.
+func (n *pen) arrival(x, y, reach float64) {
+	fmt.Fprintf(&n.shafts, "M%s %sh%s", num(x), num(y), num(reach-3))
+	n.head(x+reach, y, 1, 0)
+}

@@ -1,0 +1,83 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// legendRow is the height of a line of the legend, sampleWidth that of a
+// sample in it.
+const (
+	legendRow   = 22
+	sampleWidth = 28
+)
+
+// key is an entry of the legend: a name, and how its sample is drawn from x on
+// at height y.
+type key struct {
+	name   string
+	sample func(c *canvas, x, y float64)
+}
+
+// legend explains the kinds of lines that occur, below top. It returns the
+// height of the picture.
+func (c *canvas) legend(t *run, p *plan, top float64) float64 {
+	x, y := float64(svgMargin), top+8
+	for _, k := range legendKeys(t, p) {
+		width := sampleWidth + 6 + textWidth(k.name, textSize) + 8
+		if x > svgMargin && x+width > c.width {
+			x, y = svgMargin, y+legendRow
+		}
+		k.sample(c, x, y)
+		c.text("n", x+sampleWidth+6, y+4, k.name)
+		x += width
+	}
+	return y + svgMargin
+}
+
+func legendKeys(t *run, p *plan) []key {
+	var out []key
+	for _, cl := range usedClasses(p) {
+		out = append(out, key{looks[cl].name, func(c *canvas, x, y float64) { c.sampleArrow(cl, x, y) }})
+	}
+	out = append(out,
+		lineKey("active", "sends"), lineKey("wait", "waits"),
+		key{"call returns", func(c *canvas, x, y float64) { c.mark("done", square, x, y) }})
+	if slices.Contains(t.done, -1) {
+		out = append(out, key{"never returns", func(c *canvas, x, y float64) { c.mark("alarm", cross, x, y) }})
+	}
+	return out
+}
+
+// usedClasses returns the classes that are drawn, in their order.
+func usedClasses(p *plan) []class {
+	var out []class
+	for _, col := range p.columns {
+		for _, b := range col.bands {
+			out = append(out, b.class)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func lineKey(class, name string) key {
+	return key{name, func(c *canvas, x, y float64) {
+		c.path(class, fmt.Sprintf("M%s %sh%d", num(x), num(y), sampleWidth))
+	}}
+}
+
+func (c *canvas) mark(class string, draw func(*strings.Builder, float64, float64), x, y float64) {
+	var b strings.Builder
+	draw(&b, x+sampleWidth-8, y)
+	c.path(class, b.String())
+}
+
+func (c *canvas) sampleArrow(cl class, x, y float64) {
+	n := pen{class: cl}
+	n.dot(x+dotRadius, y)
+	fmt.Fprintf(&n.shafts, "M%s %sh%d", num(x+dotRadius), num(y), sampleWidth-6)
+	n.head(x+sampleWidth, y, 1, 0)
+	n.lay(c)
+}

@@ -1,0 +1,291 @@
+package emit
+
+import (
+	"math"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Pixels of the layout.
+const (
+	bandHeader  = 52 // above the first lane: number of the round, what moves
+	bandPad     = 7  // beside what a band shows
+	trunkPitch  = 17
+	minBand     = 42
+	rankColumn  = 42  // for the ranks' numbers
+	repairSpace = 14  // before columns of repairs
+	maxStretch  = 110 // how much wider a band may be than it must
+)
+
+// Of a round and class, transfers are drawn as straight arrows where that
+// stays readable: no rank has more than maxFan, there are at most maxPerRank
+// for each rank that takes part, and fans of wideFan or more do not reach over
+// all ranks more than maxSpans times together. Else they hang on trunks.
+const (
+	maxFan     = 6
+	maxPerRank = 2
+	wideFan    = 4
+	maxSpans   = 2
+)
+
+// plan is where things stand in a picture with a lane for each rank.
+type plan struct {
+	run     *run
+	pitch   float64 // from lane to lane
+	top     float64 // of the first lane
+	columns []column
+}
+
+// column is a round, or the repairs at the end.
+type column struct {
+	title    string
+	x, width float64
+	bands    []band
+}
+
+// band is what one class moves in a round.
+type band struct {
+	class    class
+	x, width float64
+	stars    []star
+	trunks   [][]star // packed; nil: straight arrows
+	label    string   // what all of them carry
+	detail   detail
+}
+
+// detail says where labels stand beside that of the band.
+type detail uint8
+
+const (
+	noDetail   detail = iota
+	starDetail        // at every star
+	leafDetail        // at every leaf
+)
+
+func (p *plan) lane(rank int) float64 { return p.top + float64(rank)*p.pitch }
+
+// left is the start of the first round.
+func (p *plan) left() float64 { return svgMargin + rankColumn }
+
+func (p *plan) right() float64 {
+	if n := len(p.columns); n > 0 {
+		return p.columns[n-1].x + p.columns[n-1].width
+	}
+	return p.left() + minBand
+}
+
+// after is the end of a round, the start of the first for 0.
+func (p *plan) after(round int) float64 {
+	if round == 0 {
+		return p.left()
+	}
+	return p.columns[round-1].x + p.columns[round-1].width
+}
+
+func newPlan(t *run) *plan {
+	p := &plan{run: t, pitch: lanePitch(len(t.Programs))}
+	x := p.left()
+	for i, stars := range starsByRound(t) {
+		col := p.column(x, stars)
+		col.title = num(float64(i + 1))
+		p.columns = append(p.columns, col)
+		x += col.width
+	}
+	p.stretch(minSVGWidth - svgMargin - repairSpace)
+	for i, title := range []string{"if lost", "answers"} {
+		if rs := repairStars(t, i+1); len(rs) > 0 {
+			col := p.column(p.right()+repairSpace, rs)
+			col.title = title
+			col.widen(textWidth(title, textSize) + 12)
+			p.columns = append(p.columns, col)
+		}
+	}
+	return p
+}
+
+// widen makes a column of one band at least so wide.
+func (c *column) widen(width float64) {
+	if c.width < width {
+		c.width, c.bands[0].width = width, width
+	}
+}
+
+// stretch makes the columns wider, within reason, so that they reach x.
+func (p *plan) stretch(x float64) {
+	bands := 0
+	for _, col := range p.columns {
+		bands += len(col.bands)
+	}
+	extra := math.Floor(min(maxStretch, (x-p.right())/float64(max(1, bands))))
+	if extra <= 0 {
+		return
+	}
+	moved := 0.0
+	for i := range p.columns {
+		col := &p.columns[i]
+		col.x += moved
+		for j := range col.bands {
+			col.bands[j].x += moved
+			col.bands[j].width += extra
+			col.width += extra
+			moved += extra
+		}
+	}
+}
+
+func lanePitch(ranks int) float64 {
+	switch {
+	case ranks <= 10:
+		return 30
+	case ranks <= 20:
+		return 24
+	}
+	return 20
+}
+
+// column lays the bands of a round side by side.
+func (p *plan) column(x float64, all []star) column {
+	col := column{x: x}
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].class == all[0].class {
+			n++
+		}
+		b := p.band(all[:n])
+		b.x = x + col.width
+		col.bands = append(col.bands, b)
+		col.width += b.width
+		all = all[n:]
+	}
+	return col
+}
+
+func (p *plan) band(stars []star) band {
+	b := band{class: stars[0].class, stars: stars}
+	if b.class != repair {
+		b.label = bandLabel(stars)
+	}
+	if !p.straight(stars) {
+		b.trunks = packTrunks(stars)
+	}
+	b.detail = b.chooseDetail()
+	b.width = max(minBand, p.need(&b), textWidth(b.label, smallSize)+12)
+	return b
+}
+
+// need is the width that the arrows of a band take.
+func (p *plan) need(b *band) float64 {
+	if b.trunks == nil {
+		return 2*bandPad + min(26+2*float64(longestSpan(b.stars)), 80)
+	}
+	return 2*bandPad + float64(len(b.trunks))*b.pitch()
+}
+
+// pitch is the distance of trunks, which have their labels between them.
+func (b *band) pitch() float64 {
+	widest := 0.0
+	for _, s := range b.stars {
+		switch b.detail {
+		case starDetail:
+			widest = max(widest, textWidth(s.label(), smallSize)+3)
+		case leafDetail:
+			for _, l := range s.leaves {
+				widest = max(widest, textWidth(slotList(l.slots), smallSize)+8)
+			}
+		}
+	}
+	return max(trunkPitch, widest)
+}
+
+func longestSpan(stars []star) int {
+	longest := 0
+	for _, s := range stars {
+		lo, hi := s.span()
+		longest = max(longest, hi-lo)
+	}
+	return longest
+}
+
+func (p *plan) straight(stars []star) bool {
+	if stars[0].class == repair {
+		return true
+	}
+	edges, spans, widest := 0, 0, 0
+	ends := map[int]bool{}
+	for _, s := range stars {
+		lo, hi := s.span()
+		edges, spans, widest = edges+len(s.leaves), spans+hi-lo, max(widest, len(s.leaves))
+		ends[s.hub] = true
+		for _, l := range s.leaves {
+			ends[l.rank] = true
+		}
+	}
+	if widest >= wideFan && spans > maxSpans*len(p.run.Programs) {
+		return false
+	}
+	return stars[0].class != mcast && widest <= maxFan && edges <= maxPerRank*len(ends)
+}
+
+// packTrunks puts stars that do not overlap below each other.
+func packTrunks(stars []star) [][]star {
+	var out [][]star
+next:
+	for _, s := range stars {
+		lo, _ := s.span()
+		for i := range out {
+			if _, hi := out[i][len(out[i])-1].span(); hi < lo {
+				out[i] = append(out[i], s)
+				continue next
+			}
+		}
+		out = append(out, []star{s})
+	}
+	return out
+}
+
+// chooseDetail labels what differs, unless that is too much.
+func (b *band) chooseDetail() detail {
+	if b.class == repair {
+		return noDetail
+	}
+	same, uniform, widest := true, true, 0
+	for i := range b.stars {
+		same = same && b.stars[i].label() == b.stars[0].label()
+		uniform = uniform && b.stars[i].uniform()
+		widest = max(widest, len(b.stars[i].leaves))
+	}
+	switch {
+	case uniform && same:
+		return noDetail
+	case b.trunks == nil && (len(b.stars) > 1 || widest >= wideFan), b.trunks != nil && !uniform && len(b.trunks) > 2:
+		return noDetail
+	case b.trunks != nil && uniform:
+		return starDetail
+	}
+	return leafDetail
+}
+
+func bandLabel(stars []star) string {
+	var all []ir.Slot
+	for _, s := range stars {
+		for _, l := range s.leaves {
+			all = append(all, l.slots...)
+		}
+	}
+	return slotList(set(all))
+}
+
+// repairStars is what may be moved in a round of repairs: single arrows, one
+// for each pair of ranks.
+func repairStars(t *run, round int) []star {
+	type pair struct{ from, to int }
+	seen := map[pair]bool{}
+	var out []star
+	for _, tr := range t.spare {
+		if at := (pair{tr.from, tr.to}); tr.round == round && !seen[at] {
+			seen[at] = true
+			out = append(out, star{class: repair, hub: tr.from, out: true, leaves: []leaf{{tr.to, []ir.Slot{tr.slot}}}})
+		}
+	}
+	return out
+}
