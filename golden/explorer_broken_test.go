@@ -9,6 +9,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // counterexamples opens what the command writes for schedules that do not
@@ -40,6 +43,12 @@ func counterexamples(b *browser) {
 		b.keys("p")
 		require.Contains(b, b.text("#say"), c.steps[0])
 	}
+	b.openFile(bin, "early-release")
+	require.NotContains(b, b.dots(), fixpoint.Place{Rank: 3, Slot: ir.Enter}, "the rank that is not waited for stays away")
+	b.openFile(bin, "lost-with-the-multicast")
+	require.Equal(b, 3, ask[int](b, "document.querySelectorAll('#diagram .lost').length"), "all multicasts are lost")
+	b.do(chromedp.Click("#restore"))
+	require.Zero(b, ask[int](b, "document.querySelectorAll('.ghost').length"))
 }
 
 // openFile loads the page that the command writes for a broken schedule.

@@ -287,7 +287,7 @@ func byMouse(b *browser) {
 	b.open(s, withRoots(b.T, "bcast/mcast-acktree", p))
 	require.Equal(b, "bcast/mcast-acktree", b.text("#name"))
 	b.do(chromedp.Click("#step"))
-	require.Contains(b, b.text("#say"), "Round 1: 0 multicasts c0 to 1 to 7")
+	require.Contains(b, b.text("#say"), "Round 1: rank 0 multicasts c0 to 1–7")
 
 	lost := map[leg]bool{}
 	for _, to := range []int{3, 6} {

@@ -21,7 +21,7 @@ function layout(view, width) {
   if (view.ghosts.length) g.tracks.push(new Map(view.ghosts.map((s, i) => [s.key, i])));
   const least = g.tracks.map(t => 56 + 12 * Math.min(Math.max(t.size - 1, 0), 12));
   const spare = Math.max(0, width - gutter - 24 - least.reduce((a, b) => a + b, 0));
-  const extra = g.tracks.length ? Math.min(spare / g.tracks.length, 190) : 0;
+  const extra = g.tracks.length ? Math.min(spare / g.tracks.length, 380) : 0;
   for (const w of least) g.x.push(g.x[g.x.length - 1] + w + extra);
   g.width = Math.max(g.x[g.x.length - 1] + 24, 200);
   g.height = headroom + view.p.ranks * g.pitch + 6;
@@ -57,6 +57,7 @@ function draw(root, view, width) {
 function drawLanes(root, view, width) {
   const g = layout(view, width);
   const lanes = view.returns.map((at, rank) => lane(g, rank, at));
+  g.labels = labels(g);
   root.replaceChildren(...lanes, axis(g), ...view.drawn.map(l => legNode(g, l)), ...view.ghosts.map(s => ghostNode(g, s)), ...dots(g));
   return g;
 }
@@ -72,6 +73,7 @@ function lane(g, rank, back) {
   if (rank === s.root && s.collective !== 'barrier') {
     node.append(svg('text', {class: 'tag', x: 30, y: y + 4}, s.collective === 'anycast' ? 'origin' : 'root'));
   }
+  if (g.view.run.slots[g.view.p.base[rank]] < 0) node.append(svg('text', {class: 'tag absent', x: 30, y: y + 4}, 'absent'));
   return node;
 }
 
@@ -101,7 +103,8 @@ function legNode(g, l) {
     for (const [key, value] of [['role', 'button'], ['tabindex', -1], ['aria-pressed', l.lost], ['aria-label', `Lose the ${label}`], ['data-key', l.key]]) node.setAttribute(key, value);
   }
   node.append(...strokes(at, l.lost, isOpen(l.kind)));
-  if (g.pitch >= 30 && g.view.drawn.length <= 120 && !l.lost) node.append(tag(at, l.name));
+  const carried = g.labels.get(l);
+  if (carried) node.append(tag(at, carried, l.kind === 'mcast' ? 0.74 : 0.58));
   return node;
 }
 
@@ -118,9 +121,23 @@ function strokes(at, lost, open) {
   ];
 }
 
-// tag writes what an arrow carries near its head, where arrows are apart.
-function tag(at, name) {
-  const part = 0.74;
+// labels says which arrows tell what they carry, where there is room: of those
+// side by side the middle one speaks for all.
+function labels(g) {
+  const groups = new Map();
+  if (g.pitch < 30 || g.view.drawn.length > 160) return groups;
+  for (const l of g.view.drawn.filter(x => !x.lost)) {
+    const key = `${l.arrive} ${l.kind} ${l.from} ${l.to} ${l.name[0]}`;
+    groups.set(key, [...(groups.get(key) || []), l]);
+  }
+  return new Map([...groups.values()].map(all => {
+    const indices = all.map(l => Number(l.name.slice(1)));
+    return [all[Math.floor(all.length / 2)], all[0].name[0] + spans(indices)];
+  }));
+}
+
+// tag writes what an arrow carries at a part of its length.
+function tag(at, name, part) {
   return svg('text', {class: 'label', x: at.x1 + (at.x2 - at.x1) * part, y: at.y1 + (at.y2 - at.y1) * part + 4}, name);
 }
 
@@ -130,7 +147,7 @@ function ghostNode(g, s) {
   const at = ends(g, g.tracks.length - 1, s.key, from, s.rank);
   const shift = 14;
   const node = svg('g', {class: 'leg ghost path', 'data-step': s.index}, svg('title', {}, s.text));
-  node.append(...strokes({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.from < 0), tag({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.slot));
+  node.append(...strokes({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.from < 0), tag({...at, x1: at.x1 + shift, x2: at.x2 + shift}, s.slot, 0.74));
   return node;
 }
 

@@ -7,7 +7,7 @@ function list(parts, word = 'and') {
   return `${parts.slice(0, -1).join(', ')} ${word} ${parts[parts.length - 1]}`;
 }
 
-// spans writes numbers in ascending order, with runs: "0 to 3 and 7".
+// spans writes numbers in ascending order, with runs: "0–3 and 7".
 function spans(numbers) {
   const runs = [];
   for (const n of [...new Set(numbers)].sort((a, b) => a - b)) {
@@ -15,14 +15,15 @@ function spans(numbers) {
     if (last && last[1] === n - 1) last[1] = n;
     else runs.push([n, n]);
   }
-  return list(runs.map(([a, b]) => a === b ? `${a}` : b === a + 1 ? `${a}, ${b}` : `${a} to ${b}`));
+  const told = runs.map(([a, b]) => a === b ? `${a}` : `${a}–${b}`);
+  return told.length > 9 ? few(told, 8) : list(told);
 }
 
 function ranksNamed(numbers) {
   return (new Set(numbers).size === 1 ? 'rank ' : 'ranks ') + spans(numbers);
 }
 
-const verbs = {mcast: 'multicasts', put: 'puts', signal: 'signals', repair: 'repairs'};
+const verbs = {mcast: 'multicasts', put: 'puts', signal: 'sends', repair: 'repairs by'};
 
 // tellRound says what arrives in a round and what is lost.
 function tellRound(view, round) {
@@ -42,7 +43,7 @@ function tellKind(now, kind) {
     const key = `${l.from} ${l.name}`;
     by.set(key, {...l, to: [...(by.has(key) ? by.get(key).to : []), l.to]});
   }
-  return few([...by.values()].map(l => `${l.from} ${verbs[kind]} ${l.name} to ${spans(l.to)}`));
+  return few([...by.values()].map(l => `rank ${l.from} ${verbs[kind]} ${l.name} to ${spans(l.to)}`));
 }
 
 function few(parts, most = 4) {

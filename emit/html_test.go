@@ -1,0 +1,84 @@
+package emit
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+)
+
+func page(t *testing.T, s *ir.Schedule, o Options) string {
+	t.Helper()
+	return written(t, func(b *bytes.Buffer) error { return Write(b, "html", s, o) })
+}
+
+var pageData = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
+
+// dataOf returns what the page's script reads.
+func dataOf(t *testing.T, page string) (out struct {
+	Start     int
+	Schedules []json.RawMessage
+	Failures  []pageFailure
+	Command   string
+}) {
+	t.Helper()
+	m := pageData.FindStringSubmatch(page)
+	require.Len(t, m, 2)
+	require.NoError(t, json.Unmarshal([]byte(m[1]), &out))
+	return out
+}
+
+func TestPageLoadsNothing(t *testing.T) {
+	text := page(t, chain(3), Options{})
+	require.Contains(t, text, "default-src 'none'")
+	for _, foreign := range []string{"src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "{{"} {
+		require.NotContains(t, text, foreign)
+	}
+	rest := strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")
+	require.NotContains(t, rest, "://")
+}
+
+func TestNothingEndsThePagesDataEarly(t *testing.T) {
+	hostile := "</script><script>alert(1)</script><!-- & \u2028"
+	text := page(t, chain(2), Options{Command: hostile, Failures: []Failure{{Check: hostile, Text: hostile}}})
+	require.NotContains(t, text, "alert(1)</script>")
+	data := dataOf(t, text)
+	require.Equal(t, hostile, data.Command)
+	require.Equal(t, hostile, data.Failures[0].Text)
+}
+
+func TestPageHoldsOneScheduleForEachRoot(t *testing.T) {
+	root := func(r int) *ir.Schedule {
+		s := chain(3)
+		s.Root = r
+		return s
+	}
+	data := dataOf(t, page(t, root(1), Options{Others: []*ir.Schedule{root(2), root(1), root(0)}}))
+	require.Len(t, data.Schedules, 3)
+	require.Equal(t, 1, data.Start)
+	for i, raw := range data.Schedules {
+		got, err := ir.ParseJSON(bytes.NewReader(raw))
+		require.NoError(t, err)
+		require.Equal(t, root(i), got)
+	}
+}
+
+func TestPageTellsFailures(t *testing.T) {
+	place := fixpoint.Place{Rank: 2, Slot: ir.Enter}
+	failure := Failure{
+		Check: "barrier", Text: "rank 1 may leave", Places: []fixpoint.Place{place},
+		Path:  []Step{{fixpoint.Place{Rank: 1, Slot: ir.Signal(0)}, 0}},
+		World: fixpoint.Model{EveryRepair: true, Without: []fixpoint.Place{place}},
+	}
+	got := dataOf(t, page(t, chain(3), Options{Failures: []Failure{failure}})).Failures
+	enter := []pageStep{{2, "enter", -1}}
+	require.Equal(t, []pageFailure{{
+		Check: "barrier", Text: "rank 1 may leave", Places: enter, Path: []pageStep{{1, "s0", 0}}, Without: enter, Every: true,
+	}}, got)
+}
