@@ -13,7 +13,10 @@ type Format struct {
 	Name      string // as in --format
 	Extension string // of files that hold it, without the dot
 	Summary   string // one line, for help texts
-	Write     func(io.Writer, *ir.Schedule, Options) error
+
+	// Write prints a schedule. The error is an [*Unfit] if the format cannot
+	// express it.
+	Write func(io.Writer, *ir.Schedule, Options) error
 }
 
 // Options are what some formats need besides the schedule. The zero value is
@@ -39,10 +42,10 @@ func Formats() []Format {
 		{"text", "txt", "canonical text form, parses back to the same schedule", fixed(ir.WriteText)},
 		{"json", "json", "JSON form schedgen/1, for other programs", fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
-		{"svg", "svg", "space-time diagram: a lane for each rank, rounds to the right", fixed(writeSVG)},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", writeGo},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", writeHTML},
+		{"msccl", "xml", "XML for MSCCL: broadcasts of puts alone", writeMSCCL},
 	}
 }
 

@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/ir/goal"
+	"github.com/schedgen/schedgen/ir/msccl"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -21,6 +23,7 @@ import (
 // readers are those of other programs' files, by extension.
 var readers = map[string]func(io.Reader) (*dag.Graph, error){
 	".goal": goal.Parse,
+	".xml":  msccl.Parse,
 }
 
 // foreignFiles returns the schedules of others below testdata/foreign.
@@ -109,4 +112,31 @@ func TestGOALComesBack(t *testing.T) {
 			require.NoError(t, report.Err(), "%s %v", e.path("text"), lost)
 		}
 	}
+}
+
+// Every broadcast of puts alone, printed for MSCCL, is proved again: there the
+// chunks are followed from cell to cell.
+func TestMSCCLComesBack(t *testing.T) {
+	came := 0
+	for _, e := range examples() {
+		spec, err := schedule.New(e.algorithm, e.params)
+		require.NoError(t, err)
+		s := spec.Schedule()
+		var out bytes.Buffer
+		err = emit.Write(&out, "msccl", s, emit.Options{})
+		if unfit := new(emit.Unfit); errors.As(err, &unfit) {
+			continue
+		}
+		require.NoError(t, err)
+		g, err := msccl.Parse(&out)
+		require.NoError(t, err, e.path("text"))
+		report, err := verify.RunForeign(g, verify.Claim{Collective: "bcast", Root: s.Root})
+		require.NoError(t, err)
+		require.NoError(t, report.Err(), e.path("text"))
+		for _, res := range report.Results {
+			require.Empty(t, res.Note, "the root has its message too")
+		}
+		came++
+	}
+	require.Greater(t, came, 40)
 }

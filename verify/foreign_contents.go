@@ -10,7 +10,6 @@ import (
 const (
 	cellEmpty = int32(-1) // nothing yet
 	cellMixed = int32(-2) // the result of a computation
-	cellOther = int32(-3) // the input of a rank that is not the root
 )
 
 func spellCell(v int32) string {
@@ -19,8 +18,6 @@ func spellCell(v int32) string {
 		return "nothing"
 	case cellMixed:
 		return "the result of a reduction"
-	case cellOther:
-		return "another rank's data"
 	}
 	return fmt.Sprintf("chunk %d", v)
 }
@@ -123,11 +120,8 @@ func mixed(n int) []int32 {
 // initial returns what a cell holds at first.
 func (c *contents) initial(rank, cell int) int32 {
 	in := c.Cells.Input[rank]
-	switch {
-	case cell < in.From || cell >= in.From+in.Len:
+	if rank != c.Root || cell < in.From || cell >= in.From+in.Len {
 		return cellEmpty
-	case rank != c.Root:
-		return cellOther
 	}
 	return int32(cell - in.From)
 }

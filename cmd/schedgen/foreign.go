@@ -14,6 +14,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/ir/goal"
+	"github.com/schedgen/schedgen/ir/msccl"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -28,6 +29,7 @@ type foreignForm struct {
 func foreignForms() []foreignForm {
 	return []foreignForm{
 		{"GOAL", ".goal", []string{"num_ranks", "//", "/*"}, goal.Parse},
+		{"MSCCL XML", ".xml", []string{"<"}, msccl.Parse},
 	}
 }
 

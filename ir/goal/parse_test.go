@@ -1,0 +1,104 @@
+package goal_test
+
+import (
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/dag"
+	"github.com/schedgen/schedgen/ir/goal"
+)
+
+const everything = `/* two
+   lines */ num_ranks 2 // and one
+rank 0 {
+  a: send 10b to 1 tag 3 cpu 0 nic 1
+  calc 5 cpu 2
+  send 0b to 1
+
+  b: recv 7b from 1 /* behind */
+  b requires a
+}
+rank 1
+{
+  x: recv 10b from 0 tag 3
+  y: recv 0b from 0
+  z: send 7b to 0
+  z irequires x
+  z requires y }
+`
+
+func TestParse(t *testing.T) {
+	g, err := goal.Parse(strings.NewReader(everything))
+	require.NoError(t, err)
+	require.Equal(t, [][]dag.Op{
+		{
+			{Kind: dag.Send, Peer: 1, Tag: 3, Size: 10, Name: "a", Line: 4},
+			{Line: 5},
+			{Kind: dag.Send, Peer: 1, Line: 6},
+			{Kind: dag.Recv, Peer: 1, Size: 7, Name: "b", Line: 8, After: []int32{0}},
+		},
+		{
+			{Kind: dag.Recv, Peer: 0, Tag: 3, Size: 10, Name: "x", Line: 13, After: []int32{3}},
+			{Kind: dag.Recv, Peer: 0, Name: "y", Line: 14},
+			{Kind: dag.Send, Peer: 0, Size: 7, Name: "z", Line: 15, After: []int32{1, 3}},
+			{Name: "x", Line: 13}, // the start of x
+		},
+	}, g.Ranks)
+}
+
+// A start of what starts with another one waits for that one's start.
+func TestStartsInAChain(t *testing.T) {
+	g, err := goal.Parse(strings.NewReader("num_ranks 1\nrank 0 {\n a: calc 1\n b: calc 1\n c: calc 1\n d: calc 1\n" +
+		" a irequires b\n b irequires c\n c requires d\n d irequires d\n}\n"))
+	require.NoError(t, err)
+	x := dag.NewIndex(g)
+	mates, err := dag.Match(g, x)
+	require.NoError(t, err)
+	_, err = dag.Order(g, x, mates)
+	require.ErrorContains(t, err, "d (line 6) waits for", "it cannot start before it starts")
+}
+
+func TestEveryPrefixIsRefused(t *testing.T) {
+	trimmed := strings.TrimRight(everything, "\n")
+	for n := range len(trimmed) {
+		_, err := goal.Parse(strings.NewReader(trimmed[:n]))
+		var at *ir.ParseError
+		require.ErrorAs(t, err, &at, "%q", trimmed[:n])
+	}
+}
+
+func TestReaderErrorsAreTold(t *testing.T) {
+	_, err := goal.Parse(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(everything))))
+	require.ErrorIs(t, err, iotest.ErrTimeout)
+}
+
+func TestLongWordsAreRefused(t *testing.T) {
+	_, err := goal.Parse(strings.NewReader("num_ranks 1\nrank 0 {\n" + strings.Repeat("a", 100) + ": calc 1\n}\n"))
+	require.ErrorContains(t, err, "line 3, column 1: aaaaaaaaaaaaaaaa… is longer than 64 bytes")
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(everything)
+	f.Add("num_ranks 1\nrank 0 {\na: calc 1\na irequires a\n}")
+	f.Add("num_ranks 1048576\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		g, err := goal.Parse(strings.NewReader(text))
+		if err != nil {
+			var at *ir.ParseError
+			require.ErrorAs(t, err, &at)
+			return
+		}
+		for _, ops := range g.Ranks {
+			for _, op := range ops {
+				require.True(t, op.Kind == dag.Local || op.Peer >= 0 && op.Peer < len(g.Ranks))
+				for _, a := range op.After {
+					require.True(t, a >= 0 && int(a) < len(ops))
+				}
+			}
+		}
+	})
+}
