@@ -394,5 +394,5 @@ func manySizes(b *browser) {
 	require.Contains(b, b.text("#limits"), "summed up")
 	b.open(made(b.T, "bcast/chain", schedule.Params{Ranks: 33, Chunks: 256}), emit.Options{})
 	require.Contains(b, b.text("#limits"), "are drawn")
-	require.LessOrEqual(b, ask[int](b, "document.querySelectorAll('#diagram .leg').length"), 2500)
+	require.LessOrEqual(b, ask[int](b, "document.querySelectorAll('#diagram .leg').length"), 1200)
 }

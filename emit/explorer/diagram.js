@@ -1,7 +1,7 @@
 // The picture: a lane for every rank, rounds from left to right. It is built
 // anew for every run; a step in time only changes classes.
 
-const most = {ranks: 64, legs: 2500}; // beyond, rounds are summed up and chunks left out
+const most = {ranks: 64, legs: 1200}; // beyond, rounds are summed up and chunks left out
 const gutter = 74, headroom = 30;
 
 function svg(name, attrs = {}, ...children) {
@@ -41,7 +41,7 @@ function tracksOf(view, round) {
 
 function ends(g, column, key, from, to) {
   const tracks = g.tracks[column], n = tracks.size, i = tracks.get(key) || 0;
-  const a = g.x[column], b = g.x[column + 1], room = Math.min((b - a) * 0.5, 12 * (n - 1));
+  const a = g.x[column], b = g.x[column + 1], room = Math.min((b - a) * 0.35, 12 * (n - 1));
   const at = n > 1 ? room * i / (n - 1) : 0;
   return {x1: a + 4 + at, y1: laneY(g, from), x2: b - 5 - room + at, y2: laneY(g, to)};
 }
@@ -104,7 +104,7 @@ function legNode(g, l) {
   }
   node.append(...strokes(at, l.lost, isOpen(l.kind)));
   const carried = g.labels.get(l);
-  if (carried) node.append(tag(at, carried, l.kind === 'mcast' ? 0.74 : 0.58));
+  if (carried) node.append(tag(at, carried, l.kind === 'mcast' ? 0.8 : 0.5));
   return node;
 }
 

@@ -129,7 +129,7 @@ function paint() {
   $('scrub').setAttribute('aria-valuetext', `round ${round} of ${view.last}`);
   $('first').disabled = $('back').disabled = round === 0;
   $('step').disabled = $('end').disabled = round === view.last;
-  view.drawn.forEach((l, i) => paintLeg($('diagram').querySelectorAll('.leg:not(.ghost)')[i], l));
+  $('diagram').querySelectorAll('.leg:not(.ghost)').forEach((node, i) => paintLeg(node, view.drawn[i]));
   paintTimes();
   paintSteps();
   const now = $('diagram').querySelector('.now');
@@ -138,7 +138,6 @@ function paint() {
 }
 
 function paintLeg(node, l) {
-  if (!node) return;
   const {round} = state, on = view.steps.findIndex(s => s.id === l.slot && s.from === l.from);
   const emphasis = state.critical ? view.critical.has(l.slot) && l.first : l.from === state.rank || l.to === state.rank;
   node.classList.toggle('future', l.arrive > round);

@@ -145,11 +145,12 @@ function kindOf(rule, act) {
   return act.name[0] === 's' ? 'signal' : 'put';
 }
 
-// returns lists the round after which each rank is done, -1: never.
+// returns lists the round after which each rank is done, -1: never, as for one
+// that does not enter.
 function returns(e) {
-  return e.p.done.map(done => {
-    const rounds = done.map(slot => e.slots[slot]);
-    return rounds.includes(-1) ? -1 : Math.max(0, ...rounds);
+  return e.p.done.map((done, rank) => {
+    const rounds = [e.p.base[rank], ...done].map(slot => e.slots[slot]);
+    return rounds.includes(-1) ? -1 : Math.max(...rounds);
   });
 }
 

@@ -91,6 +91,7 @@ function tellRank(view, rank, round) {
     const open = view.p.rules.some((r, id) => r.rank === rank && !r.repair && view.run.rules[id] > round);
     return `Rank ${rank} may return since round ${at}${open ? '; rules of it still wait' : ''}.`;
   }
+  if (view.run.slots[view.p.base[rank]] < 0) return `Rank ${rank} stays away in this run: it does not enter.`;
   const waits = pending(view, rank, round);
   const end = at < 0 ? 'It never returns in this run.' : `It returns in round ${at}.`;
   return `Rank ${rank} waits for ${few(waits.map(s => view.p.names[s]), 6)}. ${end}`;
