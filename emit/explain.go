@@ -70,7 +70,7 @@ func (e *explainer) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rank %d of %s (%s)\n\n", e.p.Rank, e.s.Name(), headerFacts(&e.s.Header))
 	if len(e.p.Rules) == 0 {
-		b.WriteString("  It sends nothing.\n")
+		b.WriteString(item("", "It sends nothing."))
 	}
 	for i := range e.p.Rules {
 		b.WriteString(item(strconv.Itoa(i+1)+".", e.rule(&e.p.Rules[i])))
@@ -95,20 +95,26 @@ func (e *explainer) rule(r *ir.Rule) string {
 	if !r.IsRepair() {
 		return fmt.Sprintf("When %s, it %s.", e.state(r.When), actions(r.Do))
 	}
-	return fmt.Sprintf("Repair: while %s and %s is missing, it %s, %s and again with growing waits.",
+	return fmt.Sprintf("Repair: while %s and %s is missing, it %s, %s, and again with growing waits.",
 		e.state(r.When), e.slots([]ir.Slot{r.Unless}), actions(r.Do), delay(r.After))
 }
 
 func delay(after int) string {
-	if after == 0 {
+	switch after {
+	case 0:
 		return "at once"
+	case 1:
+		return "after the base timeout"
 	}
 	return fmt.Sprintf("after %d × the base timeout", after)
 }
 
 func (e *explainer) done() string {
-	if len(e.p.Done) == 0 {
+	switch {
+	case len(e.p.Done) == 0, slices.Equal(e.p.Done, []ir.Slot{ir.Enter}) && len(e.p.Rules) == 0:
 		return "The call returns at once."
+	case slices.Equal(e.p.Done, []ir.Slot{ir.Enter}):
+		return "The call returns as soon as what it sends at first is on its way."
 	}
 	return fmt.Sprintf("The call returns when %s.", e.state(e.p.Done))
 }
@@ -120,6 +126,10 @@ func (e *explainer) state(slots []ir.Slot) string {
 	if slices.Contains(slots, ir.Enter) {
 		parts = append(parts, "it has entered")
 	}
+	has := "it has "
+	if len(parts) > 0 {
+		has = "has "
+	}
 	var rest []ir.Slot
 	for _, s := range slots {
 		if s != ir.Enter {
@@ -127,7 +137,7 @@ func (e *explainer) state(slots []ir.Slot) string {
 		}
 	}
 	if len(rest) > 0 {
-		parts = append(parts, "it has "+e.slots(rest))
+		parts = append(parts, has+e.slots(rest))
 	}
 	return strings.Join(parts, " and ")
 }
@@ -169,12 +179,17 @@ func (e *explainer) origin(s ir.Slot) string {
 }
 
 // actions spells what a rule does; neighbours with the same slot or the same
-// destination share a phrase.
+// destination share a phrase, and those with the same verb name it once.
 func actions(do []ir.Action) string {
 	var parts []string
+	last := ""
 	for i := 0; i < len(do); {
 		n := alikeActions(do[i:])
-		parts = append(parts, actionPhrase(do[i:i+n]))
+		verb, what := actionPhrase(do[i : i+n])
+		if verb != last {
+			what = verb + " " + what
+		}
+		parts, last = append(parts, what), verb
 		i += n
 	}
 	return list(parts)
@@ -193,18 +208,19 @@ func alikeActions(do []ir.Action) int {
 	return max(slot, dest)
 }
 
-func actionPhrase(do []ir.Action) string {
+// actionPhrase spells alike actions as a verb and what follows it.
+func actionPhrase(do []ir.Action) (verb, what string) {
 	var slots []ir.Slot
 	var to []int
 	for _, a := range do {
 		slots, to = append(slots, a.Slot), append(to, int(a.To))
 	}
-	what := slotPhrase(set(slots))
+	what = slotPhrase(set(slots))
 	switch {
 	case do[0].Op == ir.Mcast:
-		return "multicasts " + what + " to all others"
+		return "multicasts", what + " to all others"
 	case do[0].Slot.Kind() == ir.KindSignal:
-		return "sets " + what + " of " + rankPhrase(set(to))
+		return "sets", what + " of " + rankPhrase(set(to))
 	}
-	return "puts " + what + " to " + rankPhrase(set(to))
+	return "puts", what + " to " + rankPhrase(set(to))
 }

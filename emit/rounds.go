@@ -109,7 +109,7 @@ func totals(t *run) string {
 func notes(t *run, o RoundsOptions) []row {
 	out := wrap(usedSigns(t), o.Width, dim)
 	if t.repairs > 0 {
-		out = append(out, wrap(count(t.repairs, "rule")+" of repairs not needed in this run", o.Width, dim)...)
+		out = append(out, wrap(count(t.repairs, "repair rule")+" not needed in this run", o.Width, dim)...)
 	}
 	if t.stuck > 0 {
 		out = append(out, wrap(count(t.stuck, "rule")+" can never fire: see schedgen verify", o.Width, bad)...)

@@ -83,7 +83,7 @@ func describe(t *run) string {
 		text += fmt.Sprintf(" Calls that never return: %d.", never)
 	}
 	if t.repairs > 0 {
-		text += fmt.Sprintf(" Only if something is lost: %s of repairs, dotted.", count(t.repairs, "rule"))
+		text += fmt.Sprintf(" Only if something is lost: %s, dotted.", count(t.repairs, "repair rule"))
 	}
 	return text
 }
