@@ -1,0 +1,156 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
+)
+
+const (
+	guide    = "../docs/algorithms.md"
+	pictures = "../docs/pictures"
+)
+
+// pictured is the example that the picture of an algorithm shows: eight ranks,
+// with parameters that show the shape where the defaults would be one step.
+func pictured(algorithm string) (schedule.Params, string) {
+	p, flags := schedule.Params{Ranks: 8}, "-p 8"
+	switch algorithm {
+	case "anycast/skip-ring", "anycast/circulant": // from an origin where they differ
+		p.Root = 3
+		flags += " --origin 3"
+	case "barrier/hsb":
+		p.FanIn, p.FanOut = 2, 3
+		flags += " --fan-in 2 --fan-out 3"
+	case "barrier/exchange", "barrier/dissemination":
+		p.Degree = 2
+		flags += " --degree 2"
+	}
+	return p, flags
+}
+
+// computed returns a schedule that has been proved, and its report.
+func computed(t *testing.T, algorithm string, p schedule.Params) (*ir.Schedule, *verify.Report) {
+	t.Helper()
+	spec, err := schedule.New(algorithm, p)
+	require.NoError(t, err)
+	s := spec.Schedule()
+	report, err := verify.Run(s)
+	require.NoError(t, err)
+	require.NoError(t, report.Err())
+	return s, report
+}
+
+func pictureName(algorithm string) string {
+	return strings.ReplaceAll(algorithm, "/", "-") + ".svg"
+}
+
+// TestPictures holds the pictures of the documentation against what is drawn
+// now, and finds those that nothing stands for.
+func TestPictures(t *testing.T) {
+	known := map[string]bool{}
+	for _, alg := range schedule.Algorithms() {
+		p, _ := pictured(alg.Name)
+		s, _ := computed(t, alg.Name, p)
+		var svg bytes.Buffer
+		require.NoError(t, emit.Write(&svg, "svg", s, emit.Options{}))
+		compare(t, filepath.Join(pictures, pictureName(alg.Name)), svg.Bytes())
+		known[pictureName(alg.Name)] = true
+	}
+	files, err := os.ReadDir(pictures)
+	require.NoError(t, err)
+	for _, f := range files {
+		require.True(t, known[f.Name()], "no algorithm has the picture %s", f.Name())
+	}
+}
+
+var facts = regexp.MustCompile(`(?s)<!-- facts (\S+) -->\n(.*?)<!-- end -->`)
+
+// TestGuideTellsFacts holds what the guide to the algorithms says of costs,
+// proofs and commands against the program; with SCHEDGEN_UPDATE=1 it is
+// written anew. Every algorithm has its place.
+func TestGuideTellsFacts(t *testing.T) {
+	text, err := os.ReadFile(guide)
+	require.NoError(t, err)
+	var told []string
+	got := facts.ReplaceAllStringFunc(string(text), func(block string) string {
+		name := facts.FindStringSubmatch(block)[1]
+		told = append(told, name)
+		return "<!-- facts " + name + " -->\n" + factsOf(t, name) + "<!-- end -->"
+	})
+	var all []string
+	for _, alg := range schedule.Algorithms() {
+		all = append(all, alg.Name)
+	}
+	require.Equal(t, all, told)
+	compare(t, guide, []byte(got))
+}
+
+func factsOf(t *testing.T, name string) string {
+	t.Helper()
+	alg := algorithmOf(t, name)
+	p, flags := pictured(name)
+	_, report := computed(t, name, p)
+	var b strings.Builder
+	fmt.Fprintf(&b, "![Space-time diagram of %s](%s)\n\n", name, path.Join("pictures", pictureName(name)))
+	fmt.Fprintf(&b, "Parameters: `%s`. Messages: %s. By default:\n\n", strings.Join(alg.Params, "`, `"), alg.Messages)
+	b.WriteString("| ranks | rounds | messages | multicasts | puts of chunks | signals | most from a rank | most to a rank |\n|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	for _, ranks := range []int{2, 8, 9, 16, 64} {
+		_, r := computed(t, name, schedule.Params{Ranks: ranks})
+		c := r.Cost
+		fmt.Fprintf(&b, "| %d | %d | %d | %d | %d | %d | %d | %d |\n", ranks, c.Rounds, c.Messages, c.Mcasts, c.Puts, c.Signals, c.MaxOut, c.MaxIn)
+	}
+	fmt.Fprintf(&b, "\nProved: %s.\n\n", proved(report))
+	for _, verb := range []string{"show %s %s", "verify %s %s", "emit %s %s --format svg"} {
+		fmt.Fprintf(&b, "    schedgen "+verb+"\n", name, flags)
+	}
+	return b.String() + "\n"
+}
+
+func algorithmOf(t *testing.T, name string) schedule.Algorithm {
+	t.Helper()
+	for _, alg := range schedule.Algorithms() {
+		if alg.Name == name {
+			return alg
+		}
+	}
+	require.Fail(t, "no algorithm "+name)
+	return schedule.Algorithm{}
+}
+
+// proved lists the checks that apply, with what they note.
+func proved(r *verify.Report) string {
+	var out []string
+	for _, res := range r.Results {
+		if !res.Applies {
+			continue
+		}
+		item := "`" + res.Check + "`"
+		if res.Note != "" {
+			item += " (" + res.Note + ")"
+		}
+		out = append(out, item)
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestReadmeShowsEveryPicture holds that none is missing in the gallery.
+func TestReadmeShowsEveryPicture(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	require.NoError(t, err)
+	for _, alg := range schedule.Algorithms() {
+		require.Contains(t, string(text), path.Join("docs/pictures", pictureName(alg.Name)))
+	}
+}
