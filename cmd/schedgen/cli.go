@@ -34,7 +34,8 @@ type cli struct {
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
 
 ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a schedule that
-"schedgen emit" printed as text or json, or - for standard input.
+"schedgen emit" printed as text or json, or - for standard input. verify reads GOAL and
+MSCCL XML too.
 
 Exit code: 0 good, 1 the answer is no, 2 bad input, 130 interrupted.`
 

@@ -12,8 +12,8 @@ import (
 // Bounds of what is read.
 const (
 	maxSteps  = 1 << 22 // of all GPUs
-	maxMoved  = 1 << 24 // chunks that all steps move
-	maxChunks = ir.MaxChunks
+	maxMoved  = 1 << 22 // chunks that all steps move
+	maxChunks = 1 << 16 // of a buffer; the runtimes take far fewer
 	maxBlocks = 1 << 20 // of a GPU, and its channels
 )
 
