@@ -91,16 +91,33 @@ func TestReadmeCommandsWork(t *testing.T) {
 			require.True(t, ours, "do not know how to try %q", line)
 			t.Run(args, func(t *testing.T) {
 				args = strings.ReplaceAll(args, "/tmp/schedgen-ranks", t.TempDir())
+				args, file := elsewhere(t, args)
 				cmd := exec.Command(bin, strings.Fields(args)...)
 				cmd.Dir = ".."
 				out, err := cmd.CombinedOutput()
 				require.NoError(t, err, "%s", out)
+				if file != "" {
+					out, err = os.ReadFile(file)
+					require.NoError(t, err)
+				}
 				require.NotEmpty(t, out)
 			})
 			ran++
 		}
 	}
 	require.GreaterOrEqual(t, ran, 8)
+}
+
+// elsewhere lets a command write the file of its -o, if it has one, to a
+// directory of the test; it returns the file's path, or "".
+func elsewhere(t *testing.T, args string) (changed, file string) {
+	before, name, has := strings.Cut(args, " -o ")
+	if !has {
+		return args, ""
+	}
+	name, rest, _ := strings.Cut(name, " ")
+	file = filepath.Join(t.TempDir(), filepath.Base(name))
+	return strings.TrimSpace(before + " -o " + file + " " + rest), file
 }
 
 // TestExampleHello starts the example once for each rank, as a launcher would.
