@@ -163,3 +163,24 @@ func TestLossIsAsOftenAsItSays(t *testing.T) {
 	require.Equal(t, []string{"none", "all", "5:0.25"},
 		[]string{Loss{Seed: 5}.String(), Loss{Rate: 1}.String(), Loss{Seed: 5, Rate: 0.25}.String()})
 }
+
+// A rule need not wait for the chunk that it puts, if what it waits for means
+// that the chunk is there; in GOAL the send requires it.
+func TestGOALSendsWhatHasCome(t *testing.T) {
+	s, err := ir.ParseText(strings.NewReader(`schedule bcast/test ranks=3 root=0 chunks=1
+rank 0
+  enter -> put c0 @1
+  s0 -> put s0 @1
+  done s0
+rank 1
+  c0 -> put s0 @0
+  s0 -> put c0 @2
+  done c0 s0
+rank 2
+  done c0
+`))
+	require.NoError(t, err)
+	text := written(t, func(b *bytes.Buffer) error { return Write(b, "goal", s, Options{}) })
+	requireGOAL(t, text, 3)
+	require.Contains(t, text, "c0_to_2: send 1b to 2 tag 0\nc0_to_2 requires s0_from_0\nc0_to_2 requires c0_from_0\n")
+}

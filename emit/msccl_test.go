@@ -72,3 +72,27 @@ func TestMSCCLSaysWhatItCannotExpress(t *testing.T) {
 		require.Contains(t, unfit.Reason, reason)
 	}
 }
+
+// What leaves on one connection has come on two: no block can do both.
+func TestMSCCLDoesNotFuseTwoSources(t *testing.T) {
+	text, err := mscclOf(t, `schedule bcast/test ranks=4 root=0 chunks=2
+rank 0
+  enter -> put c0 @1, put c0 @2, put c1 @2
+  done enter
+rank 1
+  c0 -> put c0 @3
+  c1 -> put c1 @3
+  done c0 c1
+rank 2
+  c1 -> put c1 @1
+  done c0 c1
+rank 3
+  done c0 c1
+`)
+	require.NoError(t, err)
+	require.Contains(t, text, `  <tb id="1" send="3" recv="-1" chan="0">
+   <step s="0" type="s" srcbuf="o" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="0" deps="0" hasdep="0"/>
+   <step s="1" type="s" srcbuf="o" srcoff="1" dstbuf="o" dstoff="1" cnt="1" depid="2" deps="0" hasdep="0"/>
+  </tb>
+`)
+}
