@@ -137,6 +137,7 @@ func (c *Comm) begin(o *op, k kind, p *plan, buf []byte, root int) {
 	o.begin(c.seq, k, root, p, p.print(len(buf)), buf)
 	o.stirred = true // moved is written only if the operation takes long
 	c.active = o
+	c.openFlow(o)
 	if len(c.gone) > 0 {
 		c.checkGone(o)
 	}
@@ -190,33 +191,48 @@ func (c *Comm) set(o *op, s ir.Slot) {
 
 // act queues the frames of actions.
 func (c *Comm) act(o *op, actions []ir.Action) {
-	f := &c.frame
 	for _, a := range actions {
-		f.Header = Header{Kind: FrameSlot, Lane: LaneOps, Epoch: c.cfg.Epoch, Seq: o.seq, Slot: a.Slot, Print: o.print, From: c.rank}
-		f.Body = nil
-		if a.Slot.Kind() == ir.KindChunk {
-			if !o.holds() {
-				continue // a request that came too late for what is kept; others repair
-			}
-			f.Body = o.chunk(a.Slot)
-			f.Len = len(f.Body)
-		}
-		f.Unsent = &o.unsent
-		o.unsent++
-		if a.Op == ir.Mcast {
-			c.queued = true
-			c.tr.Mcast(f)
-		} else {
+		switch {
+		case a.Slot.Kind() == ir.KindChunk && !o.holds():
+			// A request that came too late for what is kept; others repair.
+		case a.Op == ir.Put:
+			f := c.fill(o, a.Slot)
+			o.unsent++
 			c.double(int(a.To))
 			c.put(int(a.To), f)
+		case !o.hold(a.Slot):
+			c.mcast(o, a.Slot)
 		}
 	}
-	c.stressEnd(o, actions)
+}
+
+// fill makes the communicator's frame one that carries slot s of o.
+func (c *Comm) fill(o *op, s ir.Slot) *Frame {
+	f := &c.frame
+	f.Header = Header{Kind: FrameSlot, Lane: LaneOps, Epoch: c.cfg.Epoch, Seq: o.seq, Slot: s, Print: o.print, From: c.rank}
+	f.Body = nil
+	if s.Kind() == ir.KindChunk {
+		f.Body = o.chunk(s)
+		f.Len = len(f.Body)
+	}
+	f.Unsent = &o.unsent
+	return f
+}
+
+// mcast queues the multicast of a chunk, the last one of some more than once.
+func (c *Comm) mcast(o *op, s ir.Slot) {
+	f := c.fill(o, s)
+	for range 1 + o.stress(s) {
+		c.queued = true
+		o.unsent++
+		c.tr.Mcast(f)
+	}
 }
 
 // end returns from o.
 func (c *Comm) end(o *op) {
 	c.report(o)
+	c.take(o, o.chunks) // what still comes by multicast is nothing to wait for
 	o.retire(c.cfg.Retain / window)
 	c.active = nil
 	c.complete = o.seq
@@ -242,6 +258,7 @@ func (c *Comm) abandon(ctx context.Context, o *op, p *plan, err error) error {
 	c.active = nil
 	c.fail(e, true)
 	c.tr.Abandon()
+	o.drop()
 	o.state, o.buf = opFree, nil
 	return e
 }

@@ -55,7 +55,8 @@ type Comm struct {
 	asks      asks
 	lossyTill uint64 // operations up to this one expect losses
 
-	cast caster
+	cast    caster
+	reports [maxLevels]taken // how far multicasts have come elsewhere, by distance
 
 	calls       atomic.Int32  // goroutines inside a call; set under the lock, as the next
 	entered     atomic.Uint64 // calls so far

@@ -56,6 +56,8 @@ func (c *Comm) controlArrived(h *Header, body []byte) {
 		c.probed(h)
 	case FrameWant:
 		c.wanted(h, body)
+	case FrameTaken:
+		c.told(h)
 	case FrameLeave:
 		(*sink)(c).Left(h.From, h.Seq)
 	}

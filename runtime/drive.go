@@ -210,7 +210,7 @@ func nothing() {}
 // timed reports whether anything waits for a time that is to be met closely.
 func (c *Comm) timed() bool {
 	o := c.active
-	return len(c.suspects) > 0 || o != nil && (o.armed > 0 || o.gate.closed)
+	return len(c.suspects) > 0 || o != nil && (o.armed > 0 || o.gate.closed || o.flow.on)
 }
 
 // nextDue returns when tick has something to do next, false if never.
@@ -229,6 +229,9 @@ func (c *Comm) nextDue() (due time.Time, limited bool) {
 	}
 	if o.gate.closed && o.gate.peer < 0 {
 		sooner(o.gate.until)
+	}
+	if _, due, waits := c.patience(o); waits {
+		sooner(due)
 	}
 	for i := range o.repairs {
 		if r := &o.repairs[i]; r.armed {
@@ -249,6 +252,7 @@ func (c *Comm) tick(now time.Time) {
 		return
 	}
 	c.openGate(o, now)
+	c.unblock(o, now)
 	c.repair(o, now)
 	c.probe(o, now)
 }

@@ -43,7 +43,7 @@ const (
 	firstReach = 32             // chunks asked for beyond those known of at first, then twice as many each time
 	maxReach   = 1 << 20
 	eagerTurns = 4 // requests made again before the wait for an answer grows
-	stress     = 2 // times that the last chunk is multicast again
+	stressed   = 2 // times that the last chunk is multicast again
 	// Fewer chunks are repaired as fast by the schedule.
 	stressedFrom = 8
 	gapRule      = -1 // stands for a rule in the entry of an operation's gaps
@@ -130,23 +130,14 @@ func (c *Comm) hear(o *op, k int) {
 	o.armed++
 }
 
-// stressEnd multicasts the last chunk of a message again: a rank that has it
-// knows what it misses of the rest, and one that has lost the end would have
+// stress is how often the multicast of chunk s is repeated: a rank that has the
+// last one knows what it misses of the rest, and one that has lost it would have
 // to wait for a silence.
-func (c *Comm) stressEnd(o *op, actions []ir.Action) {
-	if o.chunks < stressedFrom || len(actions) == 0 || !o.plan.acked {
-		return
+func (o *op) stress(s ir.Slot) int {
+	if o.chunks < stressedFrom || s.Index() != o.chunks-1 || !o.plan.acked {
+		return 0
 	}
-	last := actions[len(actions)-1]
-	if last.Op != ir.Mcast || last.Slot.Index() != o.chunks-1 {
-		return
-	}
-	for range stress {
-		c.queued = true
-		o.unsent++
-		c.frame.Unsent = &o.unsent // the rest is as it was for the last
-		c.tr.Mcast(&c.frame)
-	}
+	return stressed
 }
 
 // whole reports whether all chunks have come.

@@ -43,6 +43,7 @@ type op struct {
 	armed   int      // how many are armed
 	frags   fragments
 	gaps    gaps
+	flow    flow
 	heard   bool      // a datagram of the operation has come, in time or not
 	byMcast int       // chunks that came by multicast first
 	byPut   int       // chunks that came by put first

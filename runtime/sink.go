@@ -180,6 +180,7 @@ func (c *Comm) fragment(o *op, h *Header, offset int, payload []byte) bool {
 	if h.Arg != isAnswer {
 		o.heard = true
 		c.hear(o, k)
+		c.take(o, k+count(offset+len(payload) == len(place)))
 	}
 	if o.machine.Has(h.Slot) {
 		return true

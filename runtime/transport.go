@@ -64,6 +64,7 @@ type Caps struct {
 	Multicast bool // Mcast reaches other ranks
 	Direct    bool // Datagram reaches one rank
 	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
+	Window    int  // bytes of multicasts that every rank can take in without being polled, agreed by all; 0: nothing overruns
 	Local     int  // ranks on this host, this one included; 0: unknown
 	Hosts     int  // hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or unknown
 }
@@ -93,6 +94,7 @@ const (
 	FrameCredit                      // rootless messages of an origin below Seq are consumed in the sender's subtree
 	FrameLeave                       // the sender closes after operation Seq
 	FrameWant                        // the sender asks for chunks of Seq: Body is runs, first and number, u32 each; none: it has all
+	FrameTaken                       // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
 	frameKinds
 )
 

@@ -3,6 +3,7 @@ package mcast
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
 )
 
@@ -11,6 +12,7 @@ import (
 type card struct {
 	family  int
 	payload int            // bytes that its interface allows in a datagram
+	room    int            // bytes that the buffer of what it receives has for datagrams
 	sender  netip.AddrPort // where its multicasts come from
 	direct  netip.AddrPort // where datagrams to it go, and its own to one rank come from
 	group   netip.AddrPort // rank 0's: where all go
@@ -18,11 +20,12 @@ type card struct {
 
 const (
 	cardVersion = 2
-	cardLen     = 2 + 4 + 3*18
+	cardLen     = 2 + 4 + 4 + 3*18
 )
 
 func (c *card) encode() []byte {
 	b := binary.BigEndian.AppendUint32([]byte{cardVersion, byte(c.family)}, uint32(c.payload))
+	b = binary.BigEndian.AppendUint32(b, uint32(c.room))
 	for _, a := range []netip.AddrPort{c.sender, c.direct, c.group} {
 		ip := a.Addr().As16()
 		b = binary.BigEndian.AppendUint16(append(b, ip[:]...), a.Port())
@@ -34,9 +37,9 @@ func decodeCard(b []byte) (card, error) {
 	if len(b) != cardLen || b[0] != cardVersion || b[1] != 4 && b[1] != 6 {
 		return card{}, fmt.Errorf("it does not multicast, or not as this version does (%d bytes)", len(b))
 	}
-	c := card{family: int(b[1]), payload: int(binary.BigEndian.Uint32(b[2:]))}
+	c := card{family: int(b[1]), payload: int(binary.BigEndian.Uint32(b[2:])), room: int(binary.BigEndian.Uint32(b[6:]))}
 	for i, a := range []*netip.AddrPort{&c.sender, &c.direct, &c.group} {
-		f := b[6+18*i:]
+		f := b[10+18*i:]
 		ip := netip.AddrFrom16([16]byte(f)).Unmap()
 		*a = netip.AddrPortFrom(ip, binary.BigEndian.Uint16(f[16:]))
 	}
@@ -51,11 +54,12 @@ type deck struct {
 	senders []netip.AddrPort // by rank
 	directs []netip.AddrPort // by rank
 	payload int              // the smallest
+	room    int              // likewise
 	group   netip.AddrPort
 }
 
 func gather(blobs [][]byte) (*deck, error) {
-	d := &deck{payload: maxIPv4}
+	d := &deck{payload: maxIPv4, room: math.MaxInt32}
 	family := 0
 	for rank, b := range blobs {
 		c, err := decodeCard(b)
@@ -72,7 +76,7 @@ func gather(blobs [][]byte) (*deck, error) {
 			return nil, fmt.Errorf("rank %d multicasts from %v, rank 0 from %v: only one is a loopback interface",
 				rank, c.sender.Addr(), d.senders[0].Addr())
 		}
-		d.payload = min(d.payload, c.payload)
+		d.payload, d.room = min(d.payload, c.payload), min(d.room, c.room)
 		d.senders, d.directs = append(d.senders, c.sender), append(d.directs, c.direct)
 	}
 	if !d.group.Addr().IsMulticast() {

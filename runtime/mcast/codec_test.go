@@ -124,8 +124,8 @@ func sealed(b []byte, id [16]byte) []byte {
 
 func TestCardRoundTrip(t *testing.T) {
 	for _, c := range []card{
-		{4, 1372, netip.MustParseAddrPort("10.1.2.3:4"), netip.MustParseAddrPort("10.1.2.3:5"), netip.MustParseAddrPort("239.1.2.3:17000")},
-		{6, 65000, netip.MustParseAddrPort("[fd00::1]:4"), netip.MustParseAddrPort("[fd00::1]:5"), netip.MustParseAddrPort("[ff15::9]:17000")},
+		{4, 1372, 1 << 20, netip.MustParseAddrPort("10.1.2.3:4"), netip.MustParseAddrPort("10.1.2.3:5"), netip.MustParseAddrPort("239.1.2.3:17000")},
+		{6, 65000, 1 << 20, netip.MustParseAddrPort("[fd00::1]:4"), netip.MustParseAddrPort("[fd00::1]:5"), netip.MustParseAddrPort("[ff15::9]:17000")},
 	} {
 		got, err := decodeCard(c.encode())
 		require.NoError(t, err)
@@ -136,8 +136,8 @@ func TestCardRoundTrip(t *testing.T) {
 func TestCardsThatDoNotFit(t *testing.T) {
 	base := func() []card {
 		return []card{
-			{4, 1000, netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.1:2"), netip.MustParseAddrPort("239.0.0.9:17000")},
-			{4, 900, netip.MustParseAddrPort("10.0.0.2:1"), netip.MustParseAddrPort("10.0.0.2:2"), netip.AddrPortFrom(netip.IPv4Unspecified(), 0)},
+			{4, 1000, 1 << 20, netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.1:2"), netip.MustParseAddrPort("239.0.0.9:17000")},
+			{4, 900, 1 << 20, netip.MustParseAddrPort("10.0.0.2:1"), netip.MustParseAddrPort("10.0.0.2:2"), netip.AddrPortFrom(netip.IPv4Unspecified(), 0)},
 		}
 	}
 	try := func(edit func([]card)) (*deck, error) {
@@ -148,6 +148,7 @@ func TestCardsThatDoNotFit(t *testing.T) {
 	d, err := try(func([]card) {})
 	require.NoError(t, err)
 	require.Equal(t, 900, d.payload)
+	require.Equal(t, 1<<20, d.room)
 	require.Equal(t, "239.0.0.9:17000", d.group.String())
 	for want, edit := range map[string]func([]card){
 		"rank 1 multicasts in IPv6, rank 0 in IPv4": func(c []card) { c[1].family = 6 },

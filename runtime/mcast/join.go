@@ -66,6 +66,9 @@ func open(cfg *Config) (*Transport, *card, error) {
 	if own.payload, err = payloadFor(mtu, at.family); err != nil {
 		return nil, nil, fmt.Errorf("interface %s: %w", at.ifi.Name, err)
 	}
+	if own.room, err = receiveRoom(at.family); err != nil {
+		return nil, nil, err
+	}
 	if cfg.TCP.Rank == 0 {
 		if own.group, err = drawGroup(randomOf(cfg), at.family); err != nil {
 			return nil, nil, err
@@ -120,7 +123,7 @@ func (t *Transport) prepare(m tcp.Members) error {
 	if err != nil {
 		return err
 	}
-	t.id, t.payload, t.target = m.ID, d.payload, d.group
+	t.id, t.payload, t.room, t.target = m.ID, d.payload, d.room, d.group
 	t.all.sources, t.own.sources = d.senders, d.directs
 	for _, a := range d.directs {
 		t.names = append(t.names, newAddress(a, t.place.ifi.Index))

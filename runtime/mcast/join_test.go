@@ -44,7 +44,10 @@ func TestInterfaceIsFound(t *testing.T) {
 		require.Equal(t, trs[0].Group(), tr.Group())
 		require.True(t, tr.Group().Addr().Is4())
 		require.Equal(t, byte(239), tr.Group().Addr().As4()[0])
-		require.Equal(t, runtime.Caps{Multicast: true, Direct: true, Datagram: 65507 - 64, Local: len(trs)}, tr.Caps())
+		caps := tr.Caps()
+		require.GreaterOrEqual(t, caps.Window, 64<<10)
+		caps.Window = 0
+		require.Equal(t, runtime.Caps{Multicast: true, Direct: true, Datagram: 65507 - 64, Local: len(trs)}, caps)
 		require.NoError(t, tr.Close(0, true, 0))
 	}
 }

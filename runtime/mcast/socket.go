@@ -119,6 +119,22 @@ func openReceiver(at *place, group netip.AddrPort) (fd int, err error) {
 	return fd, nil
 }
 
+// receiveRoom returns how many bytes of datagrams the system grants a receiver's
+// buffer.
+func receiveRoom(family int) (int, error) {
+	fd, err := openSocket(family)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	setReceiveBuffer(fd)
+	n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	if err != nil {
+		return 0, os.NewSyscallError("getsockopt SO_RCVBUF", err)
+	}
+	return n / bookkeeping, nil
+}
+
 func openSocket(family int) (int, error) {
 	domain := unix.AF_INET
 	if family == 6 {

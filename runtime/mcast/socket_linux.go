@@ -12,6 +12,10 @@ func shareAddress(fd int) error {
 	return os.NewSyscallError("setsockopt SO_REUSEADDR", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1))
 }
 
+// bookkeeping is what share of a buffer's size datagrams have at least: the
+// system counts what it keeps beside them, too.
+const bookkeeping = 2
+
 // setReceiveBuffer asks for more than users are allowed first; what the system
 // grants in the end will do.
 func setReceiveBuffer(fd int) {

@@ -17,6 +17,9 @@ func shareAddress(fd int) error {
 	return os.NewSyscallError("setsockopt SO_REUSEPORT", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
 }
 
+// bookkeeping is what share of a buffer's size datagrams have at least.
+const bookkeeping = 2
+
 // setReceiveBuffer takes what it can get: systems refuse more than they allow.
 func setReceiveBuffer(fd int) {
 	for n := bufferBytes; n > 1<<16; n /= 2 {

@@ -35,6 +35,7 @@ type Transport struct {
 	size    int
 	id      [16]byte
 	payload int            // agreed bytes of a datagram
+	room    int            // of datagrams that a receiver's buffer has at least
 	target  netip.AddrPort // the group
 	names   []address      // of the ranks' own sockets
 	place   *place
@@ -78,7 +79,7 @@ func (t *Transport) Interface() string { return t.place.ifi.Name }
 // Caps says how much of a chunk fits into a datagram.
 func (t *Transport) Caps() runtime.Caps {
 	caps := t.puts.Caps()
-	caps.Multicast, caps.Direct, caps.Datagram = true, true, t.payload
+	caps.Multicast, caps.Direct, caps.Datagram, caps.Window = true, true, t.payload, t.room
 	return caps
 }
 

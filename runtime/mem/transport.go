@@ -55,7 +55,7 @@ func (t *Transport) Caps() runtime.Caps {
 	if t.o.NoMulticast {
 		return runtime.Caps{Local: len(t.all)}
 	}
-	return runtime.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Local: len(t.all)}
+	return runtime.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Window: t.o.Queue * t.o.Datagram, Local: len(t.all)}
 }
 
 // Stats implements [runtime.Transport].

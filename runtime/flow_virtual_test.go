@@ -1,0 +1,85 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// narrow has receivers that hold 16 datagrams, a fiftieth of the message.
+var narrow = mem.Options{Datagram: 100, Queue: 16}
+
+// broadcastLong broadcasts 800 chunks of a datagram each from rank 3, each rank
+// entering after its delay, and returns when each returned.
+func broadcastLong(t *testing.T, comms []*runtime.Comm, enter map[int]time.Duration) []time.Duration {
+	message := bytes.Repeat([]byte("0123456789"), 8000)
+	start := time.Now()
+	out := make([]time.Duration, len(comms))
+	require.NoError(t, each(comms, func(c *runtime.Comm) error {
+		time.Sleep(enter[c.Rank()]) // virtual: the process comes late
+		buf := make([]byte, len(message))
+		if c.Rank() == 3 {
+			copy(buf, message)
+		}
+		err := c.Bcast(context.Background(), buf, 3)
+		require.True(t, bytes.Equal(message, buf), "rank %d", c.Rank())
+		out[c.Rank()] = time.Since(start)
+		return err
+	}))
+	return out
+}
+
+func longChunks() runtime.Config {
+	cfg := ackTree
+	cfg.Bcast.Params.Chunks = 800
+	return cfg
+}
+
+// A multicast longer than the receivers' buffers loses nothing: all ranks have
+// every chunk by it, and no time passes.
+func TestLongMulticastDoesNotOverrun(t *testing.T) {
+	for _, size := range []int{4, 8, 13} {
+		virtual(t, size, narrow, longChunks(), nil, func(comms []*runtime.Comm) {
+			for range 3 {
+				for _, took := range broadcastLong(t, comms, nil) {
+					require.Less(t, took, base/2)
+				}
+			}
+			for rank, c := range comms {
+				if rank != 3 {
+					require.Equal(t, 800, c.Totals().LastMcastChunks, "rank %d of %d", rank, size)
+					require.Zero(t, c.Totals().LastPutChunks)
+				}
+			}
+		})
+	}
+}
+
+// A rank that is late holds the multicast up for the base timeout, not longer;
+// it has the message by repair.
+func TestLateRankDoesNotHoldTheMulticast(t *testing.T) {
+	virtual(t, 8, narrow, longChunks(), nil, func(comms []*runtime.Comm) {
+		out := broadcastLong(t, comms, map[int]time.Duration{6: time.Second})
+		for _, rank := range []int{4, 7} { // leaves, of which nobody is behind rank 6
+			require.Less(t, out[rank], 10*base, "rank %d", rank)
+		}
+		require.GreaterOrEqual(t, out[3], time.Second, "the root knows of all")
+		require.Less(t, out[6], time.Second+10*base)
+	})
+}
+
+// Reports that come before a rank has entered are kept.
+func TestEarlyReportsCount(t *testing.T) {
+	virtual(t, 8, narrow, longChunks(), nil, func(comms []*runtime.Comm) {
+		out := broadcastLong(t, comms, map[int]time.Duration{7: base / 4}) // parent of three in the tree of rank 3
+		for rank, took := range out {
+			require.Less(t, took, base, "rank %d", rank)
+		}
+	})
+}
