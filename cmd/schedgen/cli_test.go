@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,27 @@ func TestInterruptWhileReading(t *testing.T) {
 	require.Equal(t, exitInterrupted, code)
 	require.Empty(t, stdout)
 	require.Equal(t, "schedgen: interrupted\n", stderr)
+}
+
+// As "schedgen verify <(schedgen emit …)" of a shell: what has been read to
+// find the form can't be read again.
+func TestNamedPipeIsReadOnce(t *testing.T) {
+	for _, format := range []string{"json", "text", "goal"} {
+		pipe := filepath.Join(t.TempDir(), "pipe")
+		require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+		code, schedule, stderr := invoke(t.Context(), nil, "emit", "bcast/chain", "-p", "20", "--format", format)
+		require.Zero(t, code, stderr)
+		wrote := make(chan error, 1)
+		go func() { wrote <- os.WriteFile(pipe, []byte(schedule), 0) }()
+		args := []string{"verify", pipe}
+		if format == "goal" {
+			args = append(args, "--as", "bcast")
+		}
+		code, stdout, stderr := invoke(t.Context(), nil, args...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, "verified\n")
+		require.NoError(t, <-wrote)
+	}
 }
 
 // signalling is a reader that tells when it is first read.

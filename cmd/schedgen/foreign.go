@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -48,40 +47,31 @@ func sniff(name string, r *bufio.Reader) *foreignForm {
 	return nil
 }
 
-// foreign returns the form of the file to verify, and its text; nil: the
-// source is none, and what has been looked at can be read again from std.
-func (c *verifyCmd) foreign(std *stdio) (*foreignForm, io.ReadCloser, error) {
-	if !c.isFile() {
-		return nil, nil, nil
-	}
-	if c.Source == "-" {
-		in := bufio.NewReader(std.In)
-		std.In = in
-		return sniff("", in), io.NopCloser(in), nil
-	}
-	file, err := os.Open(c.Source)
+// looked is a file to verify whose first bytes have been looked at.
+type looked struct {
+	form *foreignForm // nil: one of ours
+	in   *bufio.Reader
+	file io.Closer
+}
+
+// look opens what is to be verified and finds its form.
+func (c *verifyCmd) look(std stdio) (looked, error) {
+	file, err := c.open(std)
 	if err != nil {
-		return nil, nil, err
+		return looked{}, err
 	}
 	in := bufio.NewReader(file)
-	if form := sniff(c.Source, in); form != nil {
-		return form, struct {
-			io.Reader
-			io.Closer
-		}{in, file}, nil
-	}
-	return nil, nil, file.Close()
+	return looked{form: sniff(c.Source, in), in: in, file: file}, nil
 }
 
 // verifyForeign proves a file of another program.
-func (c *verifyCmd) verifyForeign(ctx context.Context, std stdio, form *foreignForm, in io.ReadCloser) error {
-	defer in.Close() // read only: nothing to lose
-	claim, err := c.claim(form)
+func (c *verifyCmd) verifyForeign(ctx context.Context, std stdio, l looked) error {
+	claim, err := c.claim(l.form)
 	if err != nil {
 		return err
 	}
 	report, err := await(ctx, func() (*verify.Report, error) {
-		g, err := form.read(in)
+		g, err := l.form.read(l.in)
 		if err != nil {
 			return nil, placed(c.Source, err)
 		}

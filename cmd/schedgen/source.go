@@ -27,7 +27,12 @@ type sourceArgs struct {
 // load returns the one schedule that the arguments name.
 func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) {
 	if a.isFile() {
-		return a.read(ctx, std)
+		in, err := await(ctx, func() (io.ReadCloser, error) { return a.open(std) })
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close() // read only: nothing to lose
+		return a.read(ctx, in)
 	}
 	p, err := a.params(a.Source)
 	if err != nil {
@@ -79,25 +84,27 @@ func (a *sourceArgs) isFile() bool {
 	return err == nil && !info.IsDir()
 }
 
+// open opens the file that the source names. A pipe may make it wait.
+func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
+	if a.Source == "-" {
+		return io.NopCloser(std.In), nil
+	}
+	return os.Open(a.Source)
+}
+
 // read reads the schedule of a file, which has its parameters in it.
-func (a *sourceArgs) read(ctx context.Context, std stdio) (*ir.Schedule, error) {
+func (a *sourceArgs) read(ctx context.Context, in io.Reader) (*ir.Schedule, error) {
+	name := a.Source
+	if name == "-" {
+		name = "standard input"
+	}
 	if a.Ranks != nil {
 		return nil, fmt.Errorf("--ranks: %s has its own", a.Source)
 	}
 	if flags := a.list(); len(flags) > 0 {
 		return nil, fmt.Errorf("--%s: %s has its own parameters", flags[0].name, a.Source)
 	}
-	if a.Source == "-" {
-		return await(ctx, func() (*ir.Schedule, error) { return parse(std.In, "standard input") })
-	}
-	f, err := os.Open(a.Source)
-	if err != nil {
-		return nil, err
-	}
-	return await(ctx, func() (*ir.Schedule, error) {
-		defer f.Close() // read only: nothing to lose
-		return parse(f, a.Source)
-	})
+	return await(ctx, func() (*ir.Schedule, error) { return parse(in, name) })
 }
 
 // parse reads a schedule in the form that its first byte tells.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
@@ -71,16 +72,21 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 			return err
 		}
 	}
-	form, in, err := c.foreign(&std)
-	switch {
-	case err != nil:
-		return err
-	case form != nil:
-		return c.verifyForeign(ctx, std, form, in)
-	case c.As != "":
+	var l looked
+	if c.isFile() {
+		var err error
+		if l, err = await(ctx, func() (looked, error) { return c.look(std) }); err != nil {
+			return err
+		}
+		defer l.file.Close() // read only: nothing to lose
+		if l.form != nil {
+			return c.verifyForeign(ctx, std, l)
+		}
+	}
+	if c.As != "" {
 		return fmt.Errorf("--as: %s says what it is; only GOAL and MSCCL XML do not", c.Source)
 	}
-	jobs, err := c.jobs(ctx, std)
+	jobs, err := c.jobs(ctx, l.in)
 	if err != nil {
 		return err
 	}
@@ -127,12 +133,12 @@ func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {
 }
 
 // jobs returns the schedules to be proved.
-func (c *verifyCmd) jobs(ctx context.Context, std stdio) (*jobs, error) {
+func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 	if c.isFile() {
 		if c.AllRoots {
 			return nil, fmt.Errorf("--all-roots: %s has its own root", c.Source)
 		}
-		s, err := c.read(ctx, std)
+		s, err := c.read(ctx, file)
 		return &jobs{file: s}, err
 	}
 	p, err := c.params(c.Source)
