@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // Bcast sends buf of rank root to all ranks: on return, buf holds the root's
@@ -47,13 +48,14 @@ func (c *Comm) bcastPlan(n, root int) (*plan, error) {
 }
 
 // chunks returns into how many chunks a message of n bytes is cut: the same
-// at all ranks, since all know n and have agreed on the datagram. The
-// symmetric algorithm has a fragment for every destination (paper 004).
+// at all ranks, since all know n and have agreed on the datagram. Some
+// algorithms cut by the number of ranks: the symmetric one has a fragment for
+// every destination (paper 004).
 func (c *Comm) chunks(alg *Algorithm, n int) int {
 	if alg.Params.Chunks > 0 {
 		return alg.Params.Chunks
 	}
-	if alg.Name == "bcast/symmetric" {
+	if c.cuts && alg == &c.cfg.Bcast {
 		return 0 // its default
 	}
 	size := c.cfg.Chunk
@@ -64,6 +66,15 @@ func (c *Comm) chunks(alg *Algorithm, n int) int {
 		}
 	}
 	return max(1, min((n+size-1)/size, maxChunks))
+}
+
+func cutsItself(name string) bool {
+	for _, a := range schedule.Algorithms() {
+		if a.Name == name {
+			return a.CutsItself()
+		}
+	}
+	return false
 }
 
 func (c *Comm) run(ctx context.Context, k kind, buf []byte, root int) error {

@@ -38,6 +38,7 @@ type Comm struct {
 	used     used         // schedules that take the place of what Config says
 	autos    [2]Algorithm // broadcasts without multicast: short, long
 	multi    Algorithm    // broadcast with multicast
+	cuts     bool         // Config.Bcast has a number of chunks of its own
 	seq      uint64       // the last operation entered
 	complete uint64       // the last operation returned from
 	active   *op
@@ -124,6 +125,7 @@ func (c *Comm) prepare(ctx context.Context) error {
 		c.autos[i].Params.Hosts = hostsAbove(c.tr)
 	}
 	c.multi = Algorithm{Name: "bcast/mcast-chain"}
+	c.cuts = cutsItself(c.cfg.Bcast.Name)
 	if _, err := c.plans.get(planKey{algorithm: &c.cfg.Barrier}); err != nil {
 		return err
 	}

@@ -42,6 +42,10 @@ func Algorithms() []Algorithm {
 	}
 }
 
+// CutsItself reports whether the default number of chunks is the algorithm's
+// own, a function of the number of ranks, whatever the message's size.
+func (a *Algorithm) CutsItself() bool { return a.chunks != nil }
+
 // rootName is what the algorithm calls Params.Root.
 func (a *Algorithm) rootName() string {
 	if a.Collective == Anycast {

@@ -149,11 +149,15 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		c.Algorithm = defaultBcast(l.multicasts(), s.job.Size)
 	}
 	s.job.Algorithm = c.Algorithm
+	alg, err := algorithm(c.Algorithm)
+	if err != nil {
+		return nil, err
+	}
 	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
 	if err != nil {
 		return nil, err
 	}
-	if p.Chunks == 0 && c.Algorithm != "bcast/symmetric" {
+	if p.Chunks == 0 && !alg.CutsItself() {
 		p.Chunks = chunkCount(s.job.Size, datagram)
 	}
 	return newSpec(c.Algorithm, p)
