@@ -71,6 +71,7 @@ type Comm struct {
 	idle        Timer
 
 	err     error // why the communicator has failed
+	dead    int   // 1 + the rank whose loss that was; 0: none
 	closing bool
 	stale   uint64
 	totals  Totals

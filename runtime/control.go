@@ -81,7 +81,8 @@ func (c *Comm) probed(h *Header) {
 
 // fail makes err the communicator's end. If tell is set, the reason goes to
 // all ranks, down a binomial tree with this rank as its root: some may not
-// wait for anything that fails by itself.
+// wait for anything that fails by itself. Whom it misses, because a rank on
+// the way is dead, learns it from the neighbour that it probes (see tellWhy).
 func (c *Comm) fail(err error, tell bool) {
 	if c.err != nil {
 		return
@@ -95,19 +96,34 @@ func (c *Comm) fail(err error, tell bool) {
 
 func clip(s string) []byte { return []byte(s[:min(len(s), MaxControl)]) }
 
-// sendAbort passes an abort of origin on to the children of this rank in
-// origin's binomial tree.
+// sendAbort passes an abort of origin on to the children of rank in origin's
+// binomial tree, and to those of a child that is known to be dead.
 func (c *Comm) sendAbort(origin, rank int, reason []byte) {
 	v := (rank - origin + c.size) % c.size
-	for bit := 1; bit < c.size && v&bit == 0; bit <<= 1 {
-		if v+bit >= c.size {
-			break
+	for bit := 1; bit < c.size-v && v&bit == 0; bit <<= 1 {
+		child := (rank + bit) % c.size
+		if c.dead == child+1 {
+			c.sendAbort(origin, child, reason)
+		} else {
+			c.putAbort(child, origin, reason)
 		}
-		f := &c.frame
-		*f = Frame{Header: Header{
-			Kind: FrameAbort, Lane: LaneControl, Epoch: c.cfg.Epoch, Seq: c.seq, Arg: uint32(origin), Len: len(reason), From: c.rank,
-		}, Body: reason}
-		c.put((rank+bit)%c.size, f)
+	}
+}
+
+func (c *Comm) putAbort(to, origin int, reason []byte) {
+	f := &c.frame
+	*f = Frame{Header: Header{
+		Kind: FrameAbort, Lane: LaneControl, Epoch: c.cfg.Epoch, Seq: c.seq, Arg: uint32(origin), Len: len(reason), From: c.rank,
+	}, Body: reason}
+	c.put(to, f)
+}
+
+// tellWhy answers, once, a rank that still waits in a communicator that has
+// failed here.
+func (c *Comm) tellWhy(rank int) {
+	if in := c.incoming(rank); !in.told {
+		in.told = true
+		c.putAbort(rank, c.rank, clip(c.err.Error()))
 	}
 }
 
@@ -116,18 +132,21 @@ func (c *Comm) sendAbort(origin, rank int, reason []byte) {
 type incoming struct {
 	body [MaxControl]byte
 	seen map[uint32]bool // origins whose aborts have been passed on
+	told bool            // why the communicator has failed
 }
 
-// place returns where a body of h goes.
-func (c *Comm) place(h *Header) []byte {
+func (c *Comm) incoming(from int) *incoming {
 	if c.places == nil {
 		c.places = make(map[int]*incoming)
 	}
-	if c.places[h.From] == nil {
-		c.places[h.From] = &incoming{seen: make(map[uint32]bool)}
+	if c.places[from] == nil {
+		c.places[from] = &incoming{seen: make(map[uint32]bool)}
 	}
-	return c.places[h.From].body[:h.Len]
+	return c.places[from]
 }
+
+// place returns where a body of h goes.
+func (c *Comm) place(h *Header) []byte { return c.incoming(h.From).body[:h.Len] }
 
 func (c *Comm) abortBody(h *Header) ([]byte, Verdict) {
 	if h.Len > MaxControl || int(h.Arg) >= c.size {

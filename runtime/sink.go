@@ -26,6 +26,9 @@ func (c *Comm) lookup(seq uint64) *op {
 func (s *sink) Body(h *Header) ([]byte, Verdict) {
 	c := (*Comm)(s)
 	if h.Epoch != c.cfg.Epoch || c.err != nil && h.Kind != FrameAbort {
+		if h.Epoch == c.cfg.Epoch && h.Kind == FrameProbe {
+			c.tellWhy(h.From)
+		}
 		c.stale++
 		return nil, Drop
 	}
@@ -259,6 +262,7 @@ type suspect struct {
 }
 
 func (c *Comm) lost(rank int, err error) {
+	c.dead = rank + 1
 	c.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: %w", ErrPeerLost, err)}, true)
 }
 
