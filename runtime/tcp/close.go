@@ -31,7 +31,12 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 }
 
 // part leaves in good order, as far as that is possible until deadline.
+//
+// Goodbyes name the lanes on which more is to come, so they wait until all
+// connections are there: a peer that has read them closes its own.
 func (t *Transport) part(seq uint64, deadline time.Time) error {
+	t.parting = true
+	t.work(deadline, 0, func(o *outbound) bool { return o.fd >= 0 })
 	t.eachOut(func(o *outbound) {
 		o.q.pushRecord(goodbye(seq, o.p.opened()))
 		t.mark(o)
@@ -95,10 +100,10 @@ func (t *Transport) partBack(c *inbound, seq uint64) {
 	unix.Shutdown(c.fd, unix.SHUT_WR)
 }
 
-// opened returns the lanes to p that this rank has opened, as bits.
+// opened returns the lanes to p that are connected, as bits.
 func (p *peer) opened() (lanes uint32) {
 	for lane, o := range p.out {
-		if o != nil {
+		if o != nil && o.fd >= 0 {
 			lanes |= 1 << lane
 		}
 	}

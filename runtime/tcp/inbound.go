@@ -261,7 +261,14 @@ func (t *Transport) stop(c *inbound, s runtime.Sink, err error) outcome {
 }
 
 // failIn gives up the peer of a connection that is broken or talks nonsense.
+//
+// While this rank leaves, its peers close what they have opened as soon as they
+// know, and still have to be sent what is left.
 func (t *Transport) failIn(c *inbound, s runtime.Sink, err error) {
+	if t.parting {
+		t.closeIn(c)
+		return
+	}
 	t.lose(c.p, s, fmt.Errorf("tcp: receive from rank %d: %w", c.p.rank, err))
 	t.closeIn(c) // also where the peer has been given up before
 }

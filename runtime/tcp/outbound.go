@@ -56,9 +56,13 @@ func (t *Transport) Put(to int, f *runtime.Frame) {
 func (t *Transport) open(p *peer, lane runtime.Lane) *outbound {
 	o := &outbound{p: p, lane: lane, fd: -1, token: -1}
 	p.out[lane] = o
-	o.q.pushRecord(encodeGreeting(&greeting{id: t.id, rank: t.rank, size: t.size, lane: lane}))
+	o.q.pushRecord(t.greeting(lane))
 	t.dial(o)
 	return o
+}
+
+func (t *Transport) greeting(lane runtime.Lane) record {
+	return encodeGreeting(&greeting{id: t.id, rank: t.rank, size: t.size, lane: lane})
 }
 
 // mark notes that o has something to write.
@@ -192,6 +196,8 @@ func (t *Transport) readBack(o *outbound, s runtime.Sink) {
 	o.nback += n
 	if err == nil && o.nback == recordLen {
 		t.tellBack(o, s)
+	} else if t.parting && err != nil && !again(err) && o.q.n == 0 {
+		t.closeOut(o) // the peer has read the goodbye; the other lane may have more
 	} else if err != nil && !again(err) {
 		t.lose(o.p, s, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
 	}

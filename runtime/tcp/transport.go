@@ -50,9 +50,10 @@ type Transport struct {
 	dialed  []dialed
 	fresh   atomic.Bool // dialed is not empty
 
-	found  foundEvents
-	closed bool
-	stats  runtime.Stats
+	found   foundEvents
+	parting bool // leaves in good order: see part
+	closed  bool
+	stats   runtime.Stats
 }
 
 var _ runtime.Transport = (*Transport)(nil)
