@@ -8,9 +8,10 @@ import "github.com/schedgen/schedgen/ir"
 // every destination's link about once each way, whatever p is.
 //
 // The paper cuts the message into p pieces. With another number of chunks,
-// chunk i belongs to destination i mod p. Destinations serve the others in
-// the order of the ring, each from its own successor on, so that they do not
-// all put to the same one at once.
+// chunk i belongs to destination i mod p. Destinations serve the others
+// backwards along the ring, each from its own predecessor on: the root serves
+// them forwards, so that each begins a put later than the one before, and in
+// any other order those that are under way would meet at the same ranks.
 func symmetric() Algorithm {
 	return Algorithm{
 		Name:       "bcast/symmetric",
@@ -73,6 +74,6 @@ func fillSymmetricRoot(n *node, a arena, dests int) ir.Program {
 // scatter puts chunk k to the other destinations, which are 1 … dests.
 func (a *arena) scatter(n *node, k, dests int) {
 	for i := range dests - 1 {
-		a.put(ir.Chunk(k), n.master(1+(n.v+i)%dests))
+		a.put(ir.Chunk(k), n.master(1+(n.v-2-i+dests)%dests))
 	}
 }

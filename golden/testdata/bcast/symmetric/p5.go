@@ -20,7 +20,7 @@ const (
 // Schedule returns bcast/symmetric for 5 ranks, root 0 and 4 chunks.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x7ef89a0e959afc9f,
+		Digest: 0xba84a6e804d63457,
 		Header: ir.Header{
 			Algorithm:  "symmetric",
 			Chunks:     Chunks,
@@ -109,7 +109,7 @@ func newRole1(rank int) *machine.Code {
 		c.Wait(ir.Chunk(k))
 	}
 	for j := range 3 {
-		c.Put(ir.Chunk(0), j+2)
+		c.Put(ir.Chunk(0), -j+4)
 	}
 	c.New = func() machine.Engine {
 		return &role1{machine.NewBase(c)}
@@ -155,9 +155,9 @@ func newRole2(rank int) *machine.Code {
 	for k := range 4 {
 		c.Wait(ir.Chunk(k))
 	}
-	c.Put(ir.Chunk(1), 3)
-	c.Put(ir.Chunk(1), 4)
 	c.Put(ir.Chunk(1), 1)
+	c.Put(ir.Chunk(1), 4)
+	c.Put(ir.Chunk(1), 3)
 	c.New = func() machine.Engine {
 		return &role2{machine.NewBase(c)}
 	}
@@ -204,9 +204,9 @@ func newRole3(rank int) *machine.Code {
 	for k := range 4 {
 		c.Wait(ir.Chunk(k))
 	}
-	c.Put(ir.Chunk(2), 4)
-	c.Put(ir.Chunk(2), 1)
 	c.Put(ir.Chunk(2), 2)
+	c.Put(ir.Chunk(2), 1)
+	c.Put(ir.Chunk(2), 4)
 	c.New = func() machine.Engine {
 		return &role3{machine.NewBase(c)}
 	}
@@ -254,7 +254,7 @@ func newRole4(rank int) *machine.Code {
 		c.Wait(ir.Chunk(k))
 	}
 	for j := range 3 {
-		c.Put(ir.Chunk(3), j+1)
+		c.Put(ir.Chunk(3), -j+3)
 	}
 	c.New = func() machine.Engine {
 		return &role4{machine.NewBase(c)}
