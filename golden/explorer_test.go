@@ -47,13 +47,13 @@ func openBrowser(t *testing.T) *browser {
 		t.Skip("Chromium is not installed")
 	}
 	flags := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 800))
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		chromedp.Flag("disable-quic", true), chromedp.WindowSize(1280, 800))
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, flags...)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
+	ctx, _ = chromedp.NewContext(ctx)
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // waits until the browser has ended; if it had to be killed, the test has failed before
 	b := &browser{T: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.listen)
 	b.do()
