@@ -58,7 +58,7 @@ func ratioTable(b *bytes.Buffer, all []verdict) {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
-	fmt.Fprint(b, "Ratios:\n\n| |")
+	fmt.Fprint(b, "Ratios; in bold with the goal where that is missed:\n\n| |")
 	for _, p := range ranks {
 		fmt.Fprintf(b, " P=%d |", p)
 	}
@@ -73,11 +73,18 @@ func ratioTable(b *bytes.Buffer, all []verdict) {
 			if at < 0 || math.IsNaN(all[at].ratio) {
 				fmt.Fprint(b, " - |")
 			} else {
-				fmt.Fprintf(b, " %.2f |", all[at].ratio)
+				fmt.Fprintf(b, " %s |", marked(&all[at]))
 			}
 		}
 		fmt.Fprintln(b)
 	}
+}
+
+func marked(v *verdict) string {
+	if v.missed() {
+		return fmt.Sprintf("**%.2f** > %.1f", v.ratio, goal(v.cell))
+	}
+	return fmt.Sprintf("%.2f", v.ratio)
 }
 
 // what is the operation with its size.

@@ -110,7 +110,7 @@ func TestMarkdown(t *testing.T) {
 	require.NoError(t, sample().writeMarkdown(&b, "test"))
 	for _, want := range []string{
 		"- 4 cores\n",
-		"| | P=4 | P=8 |\n|---|---|---|\n| bcast 2 B | 0.50 | 1.10 |\n",
+		"| | P=4 | P=8 |\n|---|---|---|\n| bcast 2 B | 0.50 | **1.10** > 0.5 |\n",
 		"| bcast 2 B | 4 | 20.0 | 10.0–30.0 | mcast bcast/mcast-acktree | 40.0 | 40.0–50.0 | openmpi | 0.50 | 0.20–0.75 | 0.50 |\n",
 		"| barrier | 8 | - | - | - | 2.00 | 1.00–3.00 | openmpi | - | -–- | - |\n",
 		"- not, finished \"yet\": 1 times, first shm barrier P=8, shm barrier/hsb, after 0 good runs\n",

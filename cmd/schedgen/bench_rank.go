@@ -28,6 +28,10 @@ func (w *worker) bench(ctx context.Context, out *outcome) error {
 			times[i] = int64(took)
 		}
 	}
+	// Whoever is done reports, which the last operation of others must not wait for.
+	if err := w.comm.Barrier(ctx); err != nil {
+		return err
+	}
 	return w.send(report{Samples: times})
 }
 

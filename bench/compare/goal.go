@@ -1,0 +1,23 @@
+package main
+
+// goal returns what the ratio of a cell is meant to be at most, 0 if there is
+// no goal.
+func goal(c cell) float64 {
+	switch {
+	case c.wire == wireShm:
+		return 1
+	case c.op == opBcastBarrier:
+		return 0 // of the network: the two others say it all
+	case c.ranks < 8:
+		return 1
+	case c.bytes <= 2<<10:
+		return 0.5
+	}
+	return 0.7
+}
+
+// missed reports whether the median over rounds misses the goal.
+func (v *verdict) missed() bool {
+	g := goal(v.cell)
+	return g > 0 && v.ratio > g+0.005 // as it is printed
+}
