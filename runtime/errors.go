@@ -32,8 +32,9 @@ var (
 	// ErrPeerLeft: a rank has closed its communicator while others go on.
 	ErrPeerLeft = errors.New("rank has left")
 	// ErrUnreachable is wrapped by what a transport tells [Sink.Lost] if a
-	// connection could not be opened: the rank may be dead or may have left
-	// in good order, which its goodbye, perhaps still on its way, will tell.
+	// connection could not be opened, or was never taken: the rank may be dead
+	// or may have left in good order, which its goodbye, perhaps still on its
+	// way, will tell.
 	ErrUnreachable = errors.New("cannot connect")
 )
 

@@ -85,6 +85,7 @@ func (t *Transport) welcome(fd int) bool {
 // reject closes a connection that does not belong here.
 func (t *Transport) reject(c *inbound) {
 	t.forget(c)
+	hasten(c.fd)
 	t.closeIn(c)
 	t.stats.Rejected++
 }
@@ -128,6 +129,9 @@ func (t *Transport) introduce(c *inbound, g *greeting) bool {
 	p.in[g.lane] = c
 	if p.near {
 		relax(c.fd)
+	}
+	if t.parted {
+		t.partBack(c)
 	}
 	return true
 }

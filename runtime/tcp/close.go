@@ -43,9 +43,10 @@ func (t *Transport) part(seq uint64, deadline time.Time) error {
 	})
 	t.work(deadline, 0, func(o *outbound) bool { return o.q.n == 0 })
 	late := t.giveUp()
-	t.eachIn(func(c *inbound) { t.partBack(c, seq) })
+	t.tellSenders(seq)
 	t.eachOut(func(o *outbound) { unix.Shutdown(o.fd, unix.SHUT_WR) })
 	t.work(deadline, ackPause, func(o *outbound) bool { return unacked(o.fd) == 0 })
+	t.Poll(nobody{}) // who has connected meanwhile
 	if len(late) > 0 {
 		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", rankList(late))
 	}
@@ -87,15 +88,24 @@ func (t *Transport) giveUp() (late []int) {
 	return late
 }
 
+// tellSenders says goodbye to those who have connected, and from now on to
+// those who do so too late; see introduce.
+func (t *Transport) tellSenders(seq uint64) {
+	t.parted, t.last = true, seq
+	for rank := range t.peers {
+		for _, c := range t.peers[rank].in {
+			if c != nil {
+				t.partBack(c)
+			}
+		}
+	}
+}
+
 // partBack says goodbye to who sends, in the direction that is otherwise not
 // used: the buffer there is empty, so this takes one write. If it fails the
 // peer has gone by itself.
-func (t *Transport) partBack(c *inbound, seq uint64) {
-	lanes := uint32(0)
-	if c.p != nil {
-		lanes = c.p.opened()
-	}
-	r := goodbye(seq, lanes)
+func (t *Transport) partBack(c *inbound) {
+	r := goodbye(t.last, c.p.opened())
 	unix.Write(c.fd, r[:])
 	unix.Shutdown(c.fd, unix.SHUT_WR)
 }
@@ -120,27 +130,12 @@ func (t *Transport) eachOut(f func(*outbound)) {
 	}
 }
 
-func (t *Transport) eachIn(f func(*inbound)) {
-	for rank := range t.peers {
-		for _, c := range t.peers[rank].in {
-			if c != nil {
-				f(c)
-			}
-		}
-	}
-	for _, c := range t.guests {
-		f(c)
-	}
-}
-
-// dropHard gives up all connections with p so that it notices.
+// dropHard gives up all connections with p so that it notices: those from p
+// just end, as those of a process do.
 func (t *Transport) dropHard(p *peer) {
-	for lane := range p.out {
-		if o := p.out[lane]; o != nil {
+	for _, o := range p.out {
+		if o != nil {
 			hasten(o.fd)
-		}
-		if c := p.in[lane]; c != nil {
-			hasten(c.fd)
 		}
 	}
 	t.drop(p)
@@ -167,6 +162,7 @@ func (t *Transport) release() {
 	t.unwatch(t.listener.fd, t.listener.token)
 	closeFD(t.listener.fd)
 	for _, c := range t.guests {
+		hasten(c.fd) // a reset says that the connection was never taken: see untaken
 		t.closeIn(c)
 	}
 	for rank := range t.peers {

@@ -54,3 +54,39 @@ func TestCloseWhileConnecting(t *testing.T) {
 	require.NoError(t, <-closed)
 	require.NoError(t, b.Close(1, true, 0))
 }
+
+// A rank that connects to one that is just leaving learns that it has left,
+// whether its connection is still taken or not.
+func TestConnectingToWhoLeaves(t *testing.T) {
+	slot := &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}}
+	for name, taken := range map[string]bool{"taken": true, "not taken": false} {
+		t.Run(name, func(t *testing.T) {
+			trs := joinAll(t, 2)
+			a, b := trs[0], trs[1]
+			var j journal
+			b.Part(7)
+			a.Put(1, slot)
+			for end := time.Now().Add(patience); !a.Connected(1, runtime.LaneOps); a.Wait(time.Millisecond) {
+				require.True(t, time.Now().Before(end))
+				a.Poll(&j)
+			}
+			if !taken {
+				require.NoError(t, b.Close(0, false, 0))
+			}
+			for end := time.Now().Add(patience); j.left == 0 && j.lost == nil; a.Wait(time.Millisecond) {
+				require.True(t, time.Now().Before(end))
+				if taken {
+					b.Serve()
+				}
+				a.Poll(&j)
+			}
+			if taken {
+				require.NoError(t, j.lost)
+				require.NoError(t, b.Close(0, false, 0))
+			} else {
+				require.ErrorIs(t, j.lost, runtime.ErrUnreachable)
+			}
+			require.NoError(t, a.Close(0, false, 0))
+		})
+	}
+}

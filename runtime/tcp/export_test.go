@@ -17,3 +17,18 @@ func (t *Transport) SlowDial(to int, lane runtime.Lane) (connect func()) {
 	o.p.out[lane] = o
 	return func() { t.dial(o) }
 }
+
+// Part does what Close does first: say goodbye to who has connected.
+func (t *Transport) Part(seq uint64) {
+	t.parting = true
+	t.tellSenders(seq)
+}
+
+// Serve does what Close does while it waits.
+func (t *Transport) Serve() { t.Poll(nobody{}) }
+
+// Connected reports whether frames to a rank can be written.
+func (t *Transport) Connected(to int, lane runtime.Lane) bool {
+	o := t.peers[to].out[lane]
+	return o != nil && o.fd >= 0
+}

@@ -1,7 +1,10 @@
 package tcp
 
 import (
+	"errors"
 	"fmt"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime"
 )
@@ -176,8 +179,19 @@ func (t *Transport) block(o *outbound, s runtime.Sink, full bool) {
 func (t *Transport) failOut(o *outbound, s runtime.Sink, cause error) {
 	t.readBack(o, s)
 	if !o.dead {
-		t.lose(o.p, s, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause))
+		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause)))
 	}
+}
+
+// untaken adds that p may have left in good order: where a connection is reset
+// and none leads back, p's system may have opened it for a p that has closed
+// without ever seeing it.
+func untaken(p *peer, err error) error {
+	reset := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
+	if reset && p.in == [runtime.Lanes]*inbound{} {
+		return fmt.Errorf("%w: %w", runtime.ErrUnreachable, err)
+	}
+	return err
 }
 
 func (o *outbound) ready(t *Transport, s runtime.Sink, read, write bool) (moved bool) {
@@ -199,7 +213,7 @@ func (t *Transport) readBack(o *outbound, s runtime.Sink) {
 	} else if t.parting && err != nil && !again(err) && o.q.n == 0 {
 		t.closeOut(o) // the peer has read the goodbye; the other lane may have more
 	} else if err != nil && !again(err) {
-		t.lose(o.p, s, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
+		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err)))
 	}
 }
 

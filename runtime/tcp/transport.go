@@ -51,7 +51,9 @@ type Transport struct {
 	fresh   atomic.Bool // dialed is not empty
 
 	found   foundEvents
-	parting bool // leaves in good order: see part
+	parting bool   // leaves in good order: see part
+	parted  bool   // has told those who send to it
+	last    uint64 // the operation that it takes part in last
 	closed  bool
 	stats   runtime.Stats
 }
