@@ -1,6 +1,7 @@
 package tcp_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -59,8 +60,9 @@ func TestCloseWhileConnecting(t *testing.T) {
 // whether its connection is still taken or not.
 func TestConnectingToWhoLeaves(t *testing.T) {
 	slot := &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}}
-	for name, taken := range map[string]bool{"taken": true, "not taken": false} {
+	for _, name := range []string{"taken", "not taken", "not taken, and written to"} {
 		t.Run(name, func(t *testing.T) {
+			taken := name == "taken"
 			trs := joinAll(t, 2)
 			a, b := trs[0], trs[1]
 			var j journal
@@ -72,6 +74,9 @@ func TestConnectingToWhoLeaves(t *testing.T) {
 			}
 			if !taken {
 				require.NoError(t, b.Close(0, false, 0))
+			}
+			if strings.HasSuffix(name, "written to") {
+				a.Put(1, slot)
 			}
 			for end := time.Now().Add(patience); j.left == 0 && j.lost == nil; a.Wait(time.Millisecond) {
 				require.True(t, time.Now().Before(end))

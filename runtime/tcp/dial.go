@@ -64,11 +64,11 @@ func (t *Transport) adopt(s runtime.Sink) {
 	}
 }
 
-// unreached handles a failed dial. A rank that refuses has closed, and if it
-// has done so in good order, its goodbye is here already, though perhaps not
-// read: then it is not lost.
+// unreached handles a failed dial. A rank that refuses, or that resets the
+// attempt, has closed, and if it has done so in good order, its goodbye is here
+// already, though perhaps not read: then it is not lost.
 func (t *Transport) unreached(p *peer, s runtime.Sink, err error) {
-	if !errors.Is(err, unix.ECONNREFUSED) {
+	if !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, unix.ECONNRESET) {
 		t.lose(p, s, err)
 		return
 	}

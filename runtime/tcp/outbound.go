@@ -177,7 +177,7 @@ func (t *Transport) block(o *outbound, s runtime.Sink, full bool) {
 // failOut handles a connection that cannot be written. The peer may have said
 // goodbye on it before it closed.
 func (t *Transport) failOut(o *outbound, s runtime.Sink, cause error) {
-	t.readBack(o, s)
+	_ = t.hear(o, s) // the system tells why a connection has failed once, and did so to the write
 	if !o.dead {
 		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause)))
 	}
@@ -206,15 +206,27 @@ func (o *outbound) ready(t *Transport, s runtime.Sink, read, write bool) (moved 
 
 // readBack reads the direction that carries nothing but a goodbye.
 func (t *Transport) readBack(o *outbound, s runtime.Sink) {
-	n, err := read(o.fd, o.back[o.nback:])
-	o.nback += n
-	if err == nil && o.nback == recordLen {
-		t.tellBack(o, s)
-	} else if t.parting && err != nil && !again(err) && o.q.n == 0 {
+	err := t.hear(o, s)
+	switch {
+	case err == nil:
+	case t.parting && o.q.n == 0:
 		t.closeOut(o) // the peer has read the goodbye; the other lane may have more
-	} else if err != nil && !again(err) {
+	default:
 		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err)))
 	}
+}
+
+// hear takes what the peer has written; it fails if no more can come.
+func (t *Transport) hear(o *outbound, s runtime.Sink) error {
+	n, err := read(o.fd, o.back[o.nback:])
+	if o.nback += n; o.nback == recordLen {
+		t.tellBack(o, s)
+		return nil
+	}
+	if err != nil && !again(err) {
+		return err
+	}
+	return nil
 }
 
 func (t *Transport) tellBack(o *outbound, s runtime.Sink) {

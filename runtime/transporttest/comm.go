@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -90,7 +91,10 @@ func each(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *ru
 // all is each for work that must succeed everywhere.
 func all(t testing.TB, comms []*runtime.Comm, f func(ctx context.Context, c *runtime.Comm) error) {
 	t.Helper()
-	for rank, err := range each(t, comms, f) {
-		require.NoError(t, err, "rank %d", rank)
+	for i, err := range each(t, comms, f) {
+		assert.NoError(t, err, "rank %d", comms[i].Rank()) // of several, the first need not be the cause
+	}
+	if t.Failed() {
+		t.FailNow()
 	}
 }
