@@ -29,6 +29,9 @@ type using struct {
 
 // use gives c the schedules that its transport comes with.
 func use(t testing.TB, c *runtime.Comm, cfg runtime.Config) {
+	if m, ok := cfg.Transport.(mortal); ok {
+		cfg.Transport = m.Transport
+	}
 	u, ok := cfg.Transport.(using)
 	if !ok {
 		return
