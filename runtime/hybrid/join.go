@@ -12,9 +12,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// attachTime bounds how long the ranks of a host, which all have come, take to
-// share memory: one that fails does not keep the others for longer.
-const attachTime = 10 * time.Second
+// attachTime and, for each rank of the host, attachEach bound how long its
+// ranks, which all have come, take to share memory: one that fails does not keep
+// the others for longer.
+const (
+	attachTime = 10 * time.Second
+	attachEach = 100 * time.Millisecond
+)
 
 var errAttach = errors.New("a rank of this host has not attached to its memory")
 
@@ -85,7 +89,8 @@ func (t *Transport) prepare(ctx context.Context, m tcp.Members) error {
 	if t.place.ranks == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, attachTime, errAttach)
+	patience := attachTime + time.Duration(len(t.place.ranks))*attachEach
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errAttach)
 	defer cancel()
 	for _, r := range t.place.ranks {
 		fd, err := openBell(&cards[r])

@@ -107,6 +107,7 @@ func seek(ctx context.Context, cfg *Config) (segment, error) {
 func (s segment) gather(ctx context.Context) error {
 	var p pause
 	defer p.stop()
+	looks := 0
 	for rank := 0; rank < s.size; {
 		l := s.rank(rank)
 		if state := atomic.LoadUint32(&l.state); state == stateJoined || state == stateLeft {
@@ -116,25 +117,28 @@ func (s segment) gather(ctx context.Context) error {
 		if err := p.wait(ctx); err != nil {
 			return fmt.Errorf("rank %d has not come: %w", rank, err)
 		}
-		if err := s.living(); err != nil {
+		if err := s.living(looks % s.size); err != nil {
 			return err
 		}
+		looks++
 	}
 	return nil
 }
 
-// living fails if one that has come has given up or died.
-func (s segment) living() error {
+// living fails if one that has come has given up, or if suspect has died: to
+// ask the system about all, each time and at every rank, would keep hundreds of
+// ranks from ever coming.
+func (s segment) living(suspect int) error {
 	for rank := range s.size {
-		l := s.rank(rank)
-		state := atomic.LoadUint32(&l.state) // first: it is written last
-		pid := atomic.LoadUint32(&l.pid)
-		if state >= stateCrashed {
+		if atomic.LoadUint32(&s.rank(rank).state) >= stateCrashed {
 			return fmt.Errorf("rank %d has given up", rank)
 		}
-		if state == stateJoined && int(pid) != os.Getpid() && !alive(pid, atomic.LoadUint64(&l.start)) {
-			return fmt.Errorf("rank %d: %w", rank, errDied)
-		}
+	}
+	l := s.rank(suspect)
+	state := atomic.LoadUint32(&l.state) // first: it is written last
+	pid := atomic.LoadUint32(&l.pid)
+	if state == stateJoined && int(pid) != os.Getpid() && !alive(pid, atomic.LoadUint64(&l.start)) {
+		return fmt.Errorf("rank %d: %w", suspect, errDied)
 	}
 	return nil
 }
