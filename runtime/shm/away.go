@@ -16,11 +16,11 @@ func (t *Transport) Away(d time.Duration) (limit time.Duration, ok bool) {
 	word := &t.bell.parked
 	if !t.shut.Load() && !(t.watches && atomic.CompareAndSwapUint32(word, polling, waiting)) {
 		// In the second case there may be what was not rung: one more Poll.
-		atomic.StoreUint32(word, away)
+		store32(word, away)
 		if !t.due() {
 			return t.limit(d), true
 		}
-		atomic.StoreUint32(word, waiting)
+		store32(word, waiting)
 	}
 	t.life.RUnlock()
 	return 0, false
@@ -30,6 +30,6 @@ func (t *Transport) Away(d time.Duration) (limit time.Duration, ok bool) {
 func (t *Transport) Back() {
 	word := &t.bell.parked
 	t.lapsed.Store(atomic.LoadUint32(word) == away)
-	atomic.StoreUint32(word, waiting)
+	store32(word, waiting)
 	t.life.RUnlock()
 }

@@ -26,14 +26,14 @@ func (t *Transport) hear(p *peer, s runtime.Sink) bool {
 	start := r.cells
 	r.held = false
 	for n := 0; n < turn && r.written(t); n++ {
-		atomic.StoreUint64(r.place, r.cells<<1|1)
+		store64(r.place, r.cells<<1|1)
 		if atomic.LoadUint64(&r.line.floor) > r.cells {
-			atomic.StoreUint64(r.place, r.cells<<1)
+			store64(r.place, r.cells<<1)
 			continue // which lapped sees to
 		}
 		r.now = r.rings.cell(r.cells).content
 		if t.offer(p, s) == runtime.Hold {
-			atomic.StoreUint64(r.place, r.cells<<1)
+			store64(r.place, r.cells<<1)
 			r.held = true
 			break
 		}
@@ -46,7 +46,7 @@ func (t *Transport) hear(p *peer, s runtime.Sink) bool {
 		t.again(p.rank)
 	}
 	if atomic.LoadUint32(&r.line.waiting) != 0 {
-		atomic.StoreUint32(&r.line.waiting, 0)
+		store32(&r.line.waiting, 0)
 		t.ring(p.rank)
 	}
 	return true
@@ -80,7 +80,7 @@ func (r *reader) lapped(t *Transport) bool {
 
 func (r *reader) advance(cells uint64) {
 	r.cells, r.shown = cells, false
-	atomic.StoreUint64(r.place, cells<<1)
+	store64(r.place, cells<<1)
 }
 
 // offer shows a datagram to s: the cell that was copied and a payload that was

@@ -147,7 +147,7 @@ func (t *Transport) wait(floor uint64) bool {
 		m.since = now
 	}
 	if now.Sub(m.since) < grace {
-		atomic.StoreUint32(&m.line.waiting, 1)
+		store32(&m.line.waiting, 1)
 		return !t.raise(floor)
 	}
 	for rank, place := range m.places {
@@ -179,7 +179,7 @@ func (t *Transport) overtake(floor uint64) bool {
 
 func (t *Transport) setFloor(floor uint64) {
 	t.mine.floor = floor
-	atomic.StoreUint64(&t.mine.line.floor, floor)
+	store64(&t.mine.line.floor, floor)
 }
 
 // writeGram writes the next n bytes of the first frame as a datagram.
@@ -188,7 +188,7 @@ func (t *Transport) writeGram(n int, line uint64) {
 	f := m.queue.first()
 	payload := f.Body[m.offset : m.offset+n]
 	c := m.rings.cell(m.cells)
-	atomic.StoreUint32(&c.stamp, 0)
+	store32(&c.stamp, 0)
 	c.encode(&f.Header, len(f.Body))
 	c.setGram(m.offset, uint32(line%uint64(m.rings.lines())))
 	c.flags, c.inline, c.piece = flagFirst, 0, 0
@@ -203,7 +203,7 @@ func (t *Transport) writeGram(n int, line uint64) {
 	m.lines = line
 	c.publish(m.cells)
 	m.cells++
-	atomic.StoreUint64(&m.line.tail, m.cells)
+	store64(&m.line.tail, m.cells)
 	t.stats.McastFrames++
 	t.stats.McastBytes += uint64(n)
 }

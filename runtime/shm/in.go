@@ -57,9 +57,9 @@ func (t *Transport) read(p *peer, l *inbound, s runtime.Sink) bool {
 
 // release tells the sender what has been read.
 func (l *inbound) release(t *Transport, p *peer) {
-	atomic.StoreUint64(&l.line.taken, l.cells<<32|uint64(l.lines))
+	store64(&l.line.taken, l.cells<<32|uint64(l.lines))
 	if atomic.LoadUint32(&l.line.waiting) != 0 {
-		atomic.StoreUint32(&l.line.waiting, 0)
+		store32(&l.line.waiting, 0)
 		t.ring(p.rank)
 	}
 }

@@ -259,4 +259,4 @@ func (s segment) place(rank, reader int) *placeLine {
 func (c *cell) stamped() uint32 { return atomic.LoadUint32(&c.stamp) }
 
 // publish makes the cell number n visible, with all that was written before.
-func (c *cell) publish(n uint64) { atomic.StoreUint32(&c.stamp, uint32(n+1)) }
+func (c *cell) publish(n uint64) { store32(&c.stamp, uint32(n+1)) }

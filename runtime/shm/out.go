@@ -131,7 +131,7 @@ func (o *outbound) room(f *runtime.Frame) (n int, ok bool) {
 // await asks the receiver to ring when it has read something. It returns false
 // if it has by now.
 func (o *outbound) await() bool {
-	atomic.StoreUint32(&o.line.waiting, 1)
+	store32(&o.line.waiting, 1)
 	both := atomic.LoadUint64(&o.line.taken)
 	return uint32(both>>32) == o.taken && uint32(both) == o.freed
 }

@@ -86,7 +86,7 @@ func (t *Transport) limit(d time.Duration) time.Duration {
 // the bell looks at the announcement after that.
 func (t *Transport) park(d time.Duration) {
 	word := &t.bell.parked
-	atomic.StoreUint32(word, parked)
+	store32(word, parked)
 	if !t.due() {
 		limit := unix.NsecToTimespec(d.Nanoseconds())
 		// Woken, interrupted, too late or for nothing: all the same to the caller.
@@ -94,7 +94,7 @@ func (t *Transport) park(d time.Duration) {
 		t.lapsed.Store(atomic.LoadUint32(word) == parked)
 		t.woken.Store(false)
 	}
-	atomic.StoreUint32(word, waiting)
+	store32(word, waiting)
 }
 
 // unpark wakes who is parked at b.
@@ -168,7 +168,7 @@ func (t *Transport) Wake() {
 	t.life.RLock()
 	defer t.life.RUnlock()
 	if !t.shut.Load() {
-		t.woken.Store(true)
+		t.woken.Swap(true)
 		unpark(t.bell)
 	}
 }

@@ -166,8 +166,8 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	}
 	t.closed = true
 	own := t.segment.rank(t.rank)
-	atomic.StoreUint64(&own.seq, seq)
-	atomic.StoreUint32(&own.state, state)
+	store64(&own.seq, seq)
+	store32(&own.state, state)
 	for rank := range t.peers {
 		if rank != t.rank {
 			t.ring(rank)
@@ -214,7 +214,7 @@ func (t *Transport) giveUp() (late []int) {
 		found := false
 		for lane := range t.peers[rank].out {
 			if o := &t.peers[rank].out[lane]; !o.idle() {
-				atomic.StoreUint32(&o.line.late, 1)
+				store32(&o.line.late, 1)
 				found = true
 			}
 		}

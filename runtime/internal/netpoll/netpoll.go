@@ -48,4 +48,4 @@ func (w *waker) enter() bool {
 func (w *waker) leave() { w.waiting.Add(-1) }
 
 // taken is called after the kick has been read.
-func (w *waker) taken() { w.pending.Store(false) }
+func (w *waker) taken() { w.pending.Swap(false) }
