@@ -107,8 +107,7 @@ func seek(ctx context.Context, cfg *Config) (segment, error) {
 func (s segment) gather(ctx context.Context) error {
 	var p pause
 	defer p.stop()
-	looks := 0
-	for rank := 0; rank < s.size; {
+	for rank, looks := 0, 0; rank < s.size; {
 		l := s.rank(rank)
 		if state := atomic.LoadUint32(&l.state); state == stateJoined || state == stateLeft {
 			rank++

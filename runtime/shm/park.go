@@ -168,7 +168,7 @@ func (t *Transport) Wake() {
 	t.life.RLock()
 	defer t.life.RUnlock()
 	if !t.shut.Load() {
-		t.woken.Swap(true)
+		t.woken.Swap(true) // as store32 does
 		unpark(t.bell)
 	}
 }

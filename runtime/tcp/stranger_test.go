@@ -35,14 +35,15 @@ func pair(t *testing.T) (a, b *Transport) {
 // log is a sink that counts.
 type log struct {
 	nobody
-	frames int
-	lost   error
+	frames, left int
+	lost         error
 }
 
 func (l *log) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
 	return make([]byte, h.Len&0xFFFF), runtime.Accept // short places for lengths that no test means
 }
 func (l *log) Arrived(*runtime.Header, []byte) { l.frames++ }
+func (l *log) Left(int, uint64)                { l.left++ }
 func (l *log) Lost(_ int, err error)           { l.lost = err }
 
 // until polls tr until cond holds.
