@@ -18,7 +18,7 @@ type Algorithm struct {
 	Messages   string   // number of messages of P ranks and F chunks, flat
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
 
-	acked   bool                // slaves acknowledge the message to their master
+	acked   bool                // the root returns only when every rank has the message; slaves acknowledge it to their master
 	chunks  func(group int) int // default number of chunks; nil: 1
 	size    func(node) size
 	fill    func(node, arena) ir.Program
@@ -45,6 +45,10 @@ func Algorithms() []Algorithm {
 // CutsItself reports whether the default number of chunks is the algorithm's
 // own, a function of the number of ranks, whatever the message's size.
 func (a *Algorithm) CutsItself() bool { return a.chunks != nil }
+
+// Acknowledged reports whether the root returns only when every rank has the
+// message.
+func (a *Algorithm) Acknowledged() bool { return a.acked }
 
 // rootName is what the algorithm calls Params.Root.
 func (a *Algorithm) rootName() string {

@@ -1,28 +1,13 @@
 package verify
 
-import (
-	"github.com/schedgen/schedgen/ir"
-)
-
-// acked applies where the root waits for something before it returns: what it
-// waits for is then an acknowledgement.
+// acked is about what a sender may conclude from a return: the message is where
+// it should be, and its memory may be used for another one (paper 002, section
+// 3.3.2).
 var acked = Check{
 	Name:    "acked",
 	Summary: "where the root waits for acknowledgements, it returns only when every rank has every chunk",
-	applies: isAcked,
+	scope:   acknowledged,
 	prove:   proveAcked,
-}
-
-func isAcked(s *ir.Schedule) bool {
-	if !moves(s) || s.Root < 0 || s.Root >= len(s.Programs) {
-		return false
-	}
-	for _, slot := range s.Programs[s.Root].Done {
-		if slot.Kind() == ir.KindSignal {
-			return true
-		}
-	}
-	return false
 }
 
 func proveAcked(sub *subject) (string, error) {

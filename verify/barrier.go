@@ -8,7 +8,7 @@ import "github.com/schedgen/schedgen/ir"
 var barrier = Check{
 	Name:    "barrier",
 	Summary: "no rank leaves before every rank has entered",
-	applies: isBarrier,
+	scope:   everyBarrier,
 	prove:   proveBarrier,
 }
 

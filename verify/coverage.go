@@ -14,7 +14,7 @@ import (
 var coverage = Check{
 	Name:    "coverage",
 	Summary: "every rank gets every chunk whichever multicasts are lost, and returns only when it has them",
-	applies: moves,
+	scope:   everyMessage,
 	prove:   proveCoverage,
 }
 

@@ -77,15 +77,19 @@ func sends(s *ir.Schedule, rank int, r *ir.Rule) []Place {
 }
 
 // dumbLead returns the largest number of operations that any plain rule can be
-// ahead of a rank that it sets a chunk, or a signal, of. Bounded leads are below
-// the number of ranks.
-func dumbLead(s *ir.Schedule) (chunks, signals int) {
+// ahead of a rank that it sets a chunk, or a signal, of, and that a rank can enter
+// ahead of another. Bounded leads of rules are below the number of ranks, those of
+// ranks at most that number.
+func dumbLead(s *ir.Schedule) (chunks, signals, enters int) {
 	last := s.Ranks
 	request := newDumb(s).request
 	for b := range s.Programs {
 		for j := last + 1; j >= 0; j-- {
-			_, fired := backToBack(s, last+1, moment{place(b, ir.Enter), j})
+			set, fired := backToBack(s, last+1, moment{place(b, ir.Enter), j})
 			for a, p := range s.Programs {
+				if a != b && set[moment{place(a, ir.Enter), last}] {
+					enters = max(enters, last-(j-1))
+				}
 				for i := range p.Rules {
 					r := &p.Rules[i]
 					if r.IsRepair() || awaits(a, r, request) || !fired(a, r, last) {
@@ -104,7 +108,7 @@ func dumbLead(s *ir.Schedule) (chunks, signals int) {
 			}
 		}
 	}
-	return chunks, signals
+	return chunks, signals, enters
 }
 
 func awaits(rank int, r *ir.Rule, request map[Place]bool) bool {
@@ -126,21 +130,24 @@ func compareReuse(t *testing.T, s *ir.Schedule, label string) (bound int, refute
 	if _, err := proveDeadlock(sub); err != nil {
 		return 0, false
 	}
-	chunks, signals := dumbLead(s)
+	chunks, signals, enters := dumbLead(s)
 	ahead, err := aheadOf(sub, maxRuns)
-	label = fmt.Sprintf("%s: chunks %d, signals %d ahead; clever: %+v %v\n%s", label, chunks, signals, ahead, err, text(t, s))
+	label = fmt.Sprintf("%s: chunks %d, signals %d, ranks %d ahead; clever: %+v %v\n%s", label, chunks, signals, enters, ahead, err, text(t, s))
 	if signals >= s.Ranks {
 		requireCounterexample(t, err, label)
 		return 0, true
 	}
 	require.NoError(t, err, label)
-	if chunks >= s.Ranks {
-		require.NotNil(t, ahead.flow, label)
+	require.Equal(t, enters > s.Ranks, ahead.apart != nil, label)
+	if ahead.apart == nil {
+		require.Equal(t, enters, ahead.enters, label)
+	}
+	require.Equal(t, chunks >= s.Ranks, ahead.flow != nil, label)
+	if ahead.flow != nil {
 		return 0, false
 	}
-	require.Nil(t, ahead.flow, label)
-	require.Equal(t, max(chunks, signals), ahead.bound, label)
-	return ahead.bound, false
+	require.Equal(t, max(chunks, signals), ahead.writes, label)
+	return ahead.writes, false
 }
 
 func TestRunAheadAgreesWithUnrolling(t *testing.T) {

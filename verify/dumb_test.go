@@ -327,6 +327,8 @@ func (d *dumb) static(bad dumbVerdict) {
 			}
 			for _, a := range rule.Do {
 				to := place(int(a.To), a.Slot)
+				signal := a.Slot.Kind() == ir.KindSignal
+				bad.note("wellformed", rule.IsRepair() && signal && repeated(rule.Do, a))
 				if writers[to] == nil {
 					writers[to] = map[int]bool{}
 				}
@@ -344,6 +346,41 @@ func (d *dumb) static(bad dumbVerdict) {
 		}
 	}
 	d.countCopies(bad)
+	d.countRepairs(bad)
+}
+
+// repeated reports whether an action stands more than once in a list.
+func repeated(do []ir.Action, a ir.Action) bool {
+	n := 0
+	for _, b := range do {
+		if a == b {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// countRepairs counts what each repair puts, and what each request has put.
+func (d *dumb) countRepairs(bad dumbVerdict) {
+	asked := map[Place][]ir.Action{}
+	for _, r := range d.rules {
+		for _, a := range r.Do {
+			if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
+				continue
+			}
+			bad.note("once", r.IsRepair() && repeated(r.Do, a))
+			for _, w := range r.When {
+				if p := place(r.rank, w); d.request[p] {
+					asked[p] = append(asked[p], a)
+				}
+			}
+		}
+	}
+	for _, puts := range asked {
+		for _, a := range puts {
+			bad.note("once", repeated(puts, a))
+		}
+	}
 }
 
 // countCopies lets everything arrive, without repairs, and counts.
@@ -365,9 +402,7 @@ func (d *dumb) countCopies(bad dumbVerdict) {
 			}
 			for _, p := range r.puts {
 				state |= p.bit
-				if !d.awaitsRequest(&r) {
-					copies[p.bit]++
-				}
+				copies[p.bit]++
 			}
 		}
 	}

@@ -41,10 +41,20 @@ func mutations() []mutation {
 				m.inRule(func(r *ir.Rule) { r.Do = append(r.Do, a) })
 			}
 		}},
+		{"double an action", func(m *mutant) {
+			m.inSome(m.repairsOrAll(), func(r *ir.Rule) { i := m.rnd.IntN(len(r.Do)); r.Do = slices.Insert(r.Do, i, r.Do[i]) })
+		}},
 		{"exchange two puts", (*mutant).exchange},
 		{"move a put to another rule", (*mutant).move},
 		{"put instead of multicast, or the other way", func(m *mutant) { m.inAction(m.otherOp) }},
 		{"drop a done slot", func(m *mutant) { p := m.program(); p.Done = m.drop(p.Done) }},
+		{"drop all signals of done", func(m *mutant) {
+			p := m.program()
+			if m.rnd.IntN(2) == 0 {
+				p = &m.Programs[m.Root]
+			}
+			p.Done = slices.DeleteFunc(p.Done, func(s ir.Slot) bool { return s.Kind() == ir.KindSignal })
+		}},
 		{"replace a done slot", func(m *mutant) { p := m.program(); m.replace(p.Done, p.Rank) }},
 		{"change unless", func(m *mutant) { m.inRepair(func(r *ir.Rule) { r.Unless = m.slot(m.rank(r)) }) }},
 		{"make a repair plain", func(m *mutant) { m.inRepair(func(r *ir.Rule) { r.Unless, r.After = ir.None, 0 }) }},
@@ -108,6 +118,15 @@ func (m *mutant) rules(pass func(*ir.Rule) bool) []*ir.Rule {
 		}
 	}
 	return rules
+}
+
+// repairsOrAll returns, as chance has it, the repairs, if there are any, or all
+// rules.
+func (m *mutant) repairsOrAll() []*ir.Rule {
+	if repairs := m.rules((*ir.Rule).IsRepair); len(repairs) > 0 && m.rnd.IntN(2) == 0 {
+		return repairs
+	}
+	return m.rules(func(*ir.Rule) bool { return true })
 }
 
 func (m *mutant) inSome(rules []*ir.Rule, f func(*ir.Rule)) {

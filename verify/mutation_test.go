@@ -46,11 +46,16 @@ func clever(t testing.TB, s *ir.Schedule) (bad map[string]error, sound bool) {
 		return bad, false
 	}
 	for _, c := range Checks() {
-		if c.Name != "wellformed" && c.Name != "reuse" && c.applies(s) {
+		if c.Name != "wellformed" && c.Name != "reuse" && applies(c, s) {
 			_, bad[c.Name] = c.prove(sub)
 		}
 	}
 	return bad, true
+}
+
+func applies(c Check, s *ir.Schedule) bool {
+	_, ok := c.scope.of(s)
+	return ok
 }
 
 // compare holds both checkers against each other and returns what the clever
@@ -151,4 +156,57 @@ func TestBothCheckersAgreeOnMutants(t *testing.T) {
 	for _, c := range []string{"wellformed", "coverage", "barrier", "deadlock", "once", "acked", "retire"} {
 		require.Greater(t, by[c], total/200, "mutants refuted by %s", c)
 	}
+}
+
+// TestMutantsKeepTheirChecks holds that no change of rules or of done makes a
+// check say that it does not apply: what a schedule lacks is never a reason.
+func TestMutantsKeepTheirChecks(t *testing.T) {
+	good := tiny(t)
+	for seed := range uint64(20000) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		s := good[rnd.IntN(len(good))]
+		mutated, changes := mutate(s, rnd)
+		for _, c := range Checks() {
+			why, now := c.scope.of(mutated)
+			require.Equal(t, applies(c, s), now, "seed %d: %s of %s after %s: %s", seed, c.Name, s.Name(), strings.Join(changes, ", "), why)
+		}
+	}
+}
+
+// TestForgottenAcksAreFound leaves out of the root's done every subset of its
+// signals, under the algorithm's name and under one that promises nothing.
+func TestForgottenAcksAreFound(t *testing.T) {
+	for ranks := 2; ranks <= 17; ranks++ {
+		spec, err := schedule.New("bcast/mcast-acktree", schedule.Params{Ranks: ranks})
+		require.NoError(t, err)
+		for _, name := range []string{"mcast-acktree", "of-mine"} {
+			s := clone(spec.Schedule())
+			s.Algorithm = name
+			acks := s.Programs[0].Signals
+			for kept := range 1<<acks - 1 {
+				done := []ir.Slot{ir.Enter}
+				for j := range acks {
+					if kept>>j&1 == 1 {
+						done = append(done, ir.Signal(j))
+					}
+				}
+				s.Programs[0].Done = done
+				report, err := Run(s, "acked")
+				require.NoError(t, err)
+				require.ErrorContains(t, report.Err(), "acked: root 0 may return before rank", "%d ranks, done %v", ranks, done)
+			}
+		}
+	}
+}
+
+// TestPromisesAreThoseOfTheAlgorithms holds what this package says of algorithms
+// by name against their registry.
+func TestPromisesAreThoseOfTheAlgorithms(t *testing.T) {
+	got := map[string]bool{}
+	for _, alg := range schedule.Algorithms() {
+		if alg.Acknowledged() {
+			got[alg.Name] = true
+		}
+	}
+	require.Equal(t, promised, got)
 }

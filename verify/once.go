@@ -1,21 +1,27 @@
 package verify
 
 import (
+	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 )
 
-// once counts what is put if nothing is lost, when no repair is made. Answers
-// to requests are part of a repair.
+// once counts what is put if nothing is lost, when no repair is made. A repair,
+// and what answers a request, brings a copy that is meant to be another one, but
+// not two of them.
 var once = Check{
 	Name:    "once",
-	Summary: "no rank gets a chunk twice by put, and exactly once where nothing is multicast",
-	applies: moves,
+	Summary: "no rank gets a chunk twice by put, also not by one repair or answer, and exactly once where nothing is multicast",
+	scope:   everyMessage,
 	prove:   proveOnce,
 }
 
 func proveOnce(sub *subject) (string, error) {
 	first := make([]int32, sub.layout.Slots()) // by slot number: 1 + the rank that puts it
-	if err := countPuts(sub, first); err != nil || sub.mcasts {
+	if err := countPuts(sub, first); err != nil {
+		return "", err
+	}
+	if err := countRepairs(sub); err != nil || sub.mcasts {
 		return "", err
 	}
 	for rank := range sub.s.Programs {
@@ -32,11 +38,7 @@ func proveOnce(sub *subject) (string, error) {
 func countPuts(sub *subject, first []int32) error {
 	for _, id := range sub.calm.Fired() {
 		rank, i := sub.layout.RuleOf(int(id))
-		r := &sub.s.Programs[rank].Rules[i]
-		if sub.awaitsRequest(rank, r) {
-			continue
-		}
-		for _, a := range r.Do {
+		for _, a := range sub.s.Programs[rank].Rules[i].Do {
 			if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
 				if err := countPut(sub, first, rank, place(int(a.To), a.Slot)); err != nil {
 					return err
@@ -59,5 +61,50 @@ func countPut(sub *subject, first []int32, from int, p Place) error {
 		return fail([]int{p.Rank, was, from}, []Place{p}, nil, "rank %d gets %v twice: from rank %d and from rank %d", p.Rank, p.Slot, was, from)
 	}
 	first[id] = int32(from + 1)
+	return nil
+}
+
+// countRepairs looks at each repair, and at all that answers one request.
+func countRepairs(sub *subject) error {
+	seen := newStamps(sub)
+	var err error
+	sub.eachRule(func(rank int, r *ir.Rule) {
+		if err == nil && r.IsRepair() {
+			seen.mark(rank, nil)
+			err = seen.countCopies(rank, r, "in one repair")
+		}
+	})
+	for id := 0; id < len(sub.request) && err == nil; id++ {
+		if sub.request[id] {
+			seen.mark(0, nil)
+			err = seen.countAnswers(id)
+		}
+	}
+	return err
+}
+
+// countAnswers counts the copies that the request of the given number brings.
+func (st *stamps) countAnswers(request int) error {
+	for _, id := range st.sub.waiters.Of(request) {
+		rank, i := st.sub.layout.RuleOf(int(id))
+		err := st.countCopies(rank, &st.sub.s.Programs[rank].Rules[i], fmt.Sprintf("when %v asks for it", st.sub.layout.PlaceOf(request)))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countCopies puts the chunks that r puts into the set.
+func (st *stamps) countCopies(rank int, r *ir.Rule, when string) error {
+	for _, a := range r.Do {
+		if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
+			continue
+		}
+		if to := int(a.To); st.has(to, a.Slot) {
+			return fail([]int{to, rank}, []Place{place(to, a.Slot)}, nil, "rank %d puts %v to rank %d twice %s", rank, a.Slot, to, when)
+		}
+		st.add(int(a.To), a.Slot)
+	}
 	return nil
 }

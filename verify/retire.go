@@ -10,7 +10,7 @@ import (
 var retire = Check{
 	Name:    "retire",
 	Summary: "once a rank's done slots are set, every rule of it that is not part of a repair has fired",
-	applies: always,
+	scope:   everySchedule,
 	prove:   proveRetire,
 }
 

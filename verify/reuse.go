@@ -20,13 +20,20 @@ import (
 // of a over b is the first d for which b must have entered m-d, and unbounded if
 // going back further makes no difference any more.
 //
+// Two bounds come of it. The first is about what is written: how many generations
+// of a slot must be kept apart. The second is about calls: a rank that has entered
+// operation m, whether it writes to the other or not, knows what the calls that it
+// has returned from mean. It can be larger: of the leaves of an acknowledged
+// broadcast one may have entered two operations more than another, to which it
+// writes nothing.
+//
 // A flag at the receiver has no flow control (paper 003, section 4.2): an
 // unbounded run-ahead over it is a fault. Chunks go through a transport that
 // holds the sender back.
 var reuse = Check{
 	Name:    "reuse",
-	Summary: "back to back, no flag of an operation is set before that of an earlier one is consumed; the run-ahead bound",
-	applies: always,
+	Summary: "back to back, no flag of an operation is set before that of an earlier one is consumed; how far ranks may be apart",
+	scope:   everySchedule,
 	prove:   proveReuse,
 }
 
@@ -36,8 +43,10 @@ const maxAhead = 64
 
 // runAhead is the outcome of the check.
 type runAhead struct {
-	bound int     // largest run-ahead that is bounded
-	flow  *[2]int // a rank that may run ahead of another one with chunks
+	writes int     // most operations that a write is ahead of its receiver, where that is bounded
+	enters int     // most operations that a rank enters ahead of another, where that is bounded
+	flow   *[2]int // a rank that may write chunks any number of operations ahead of another one
+	apart  *[2]int // a rank that may enter any number of operations ahead of another one
 }
 
 func proveReuse(sub *subject) (string, error) {
@@ -45,11 +54,16 @@ func proveReuse(sub *subject) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if ahead.flow != nil {
+	switch {
+	case ahead.flow != nil:
 		return fmt.Sprintf("needs flow control: rank %d may run ahead of rank %d", ahead.flow[0], ahead.flow[1]), nil
+	case ahead.apart != nil:
+		return fmt.Sprintf("at most %s ahead when writing; rank %d enters any number ahead of rank %d", operations(ahead.writes), ahead.apart[0], ahead.apart[1]), nil
 	}
-	return fmt.Sprintf("a rank may run ahead of another by at most %d", ahead.bound), nil
+	return fmt.Sprintf("at most %s ahead when writing, %d when entering", operations(ahead.writes), ahead.enters), nil
 }
+
+func operations(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "operation", "operations")) }
 
 // aheadOf looks at everything that plain rules set; what is part of a repair
 // does not matter once everybody has returned.
@@ -65,23 +79,56 @@ func aheadOf(sub *subject, limit int) (runAhead, error) {
 // look finds how far ranks may run ahead of those in the window.
 func (ra *runAhead) look(sub *subject, m *marks, window run, limit int) (fits bool, err error) {
 	var seeds []runs
-	for back, before := 0, math.MaxInt; ; back++ {
+	free, apart := math.MaxInt, math.MaxInt
+	for back := 0; ; back++ {
 		a := newMust(sub, m, window, limit)
 		a.seeds = seeds
 		if !a.solve() {
 			return false, nil
 		}
-		free := 0
-		a.eachFree(func(int, ir.Action, int) { free++ })
-		if free < before {
-			ra.bound, before = max(ra.bound, back), free
-		}
+		ra.writes = fewer(&free, a.countFree(), back, ra.writes)
+		ra.enters = fewer(&apart, a.countApart(), back, ra.enters)
 		next := a.enteredBefore()
-		if free == 0 || back == maxAhead || slices.EqualFunc(seeds, next, slices.Equal) {
+		if free == 0 && apart == 0 || back == maxAhead || slices.EqualFunc(seeds, next, slices.Equal) {
 			return true, ra.judge(a)
 		}
 		seeds = next
 	}
+}
+
+// fewer takes in that n cases are left that going back so many operations does
+// not bound, and returns the bound of those that it does.
+func fewer(left *int, n, back, bound int) int {
+	if n < *left {
+		*left, bound = n, max(bound, back)
+	}
+	return bound
+}
+
+// countFree counts the transfers to ranks that need not have entered.
+func (a *must) countFree() int {
+	n := 0
+	a.eachFree(func(int, ir.Action, int) { n++ })
+	return n
+}
+
+// countApart counts the pairs of a rank that has entered and one of the window
+// that need not have.
+func (a *must) countApart() int {
+	n := 0
+	for rank := range a.sub.s.Programs {
+		n += a.entered(rank).missing(a.window)
+	}
+	return n
+}
+
+// entered returns which ranks of the window must have entered, as many
+// operations back as the seeds say, once the rank has entered.
+func (a *must) entered(rank int) runs {
+	if a.seeds != nil {
+		return a.seeds[rank]
+	}
+	return a.sets[a.slots[a.sub.layout.Slot(rank, ir.Enter)]]
 }
 
 // enteredBefore returns, by rank, which ranks of the window must have entered
@@ -137,8 +184,14 @@ func (a *must) firstFree(from int, act ir.Action, entered runs) int {
 }
 
 // judge looks at what is free however far one goes back: a signal is a fault, a
-// chunk needs flow control.
+// chunk needs flow control. Ranks that nothing keeps together may do as they like
+// if neither writes to the other.
 func (ra *runAhead) judge(a *must) (err error) {
+	for rank := 0; rank < a.sub.s.Ranks && ra.apart == nil; rank++ {
+		if behind := a.entered(rank).firstMissing(a.window.lo, a.window.hi); behind < a.window.hi {
+			ra.apart = &[2]int{rank, int(behind)}
+		}
+	}
 	a.eachFree(func(from int, act ir.Action, to int) {
 		switch p := place(to, act.Slot); {
 		case act.Slot.Kind() == ir.KindChunk && ra.flow == nil:

@@ -30,6 +30,15 @@ func (a runs) firstMissing(lo, hi int32) int32 {
 	return min(lo, hi)
 }
 
+// missing counts the numbers of w that are not in a.
+func (a runs) missing(w run) int {
+	n := int(w.hi - w.lo)
+	for _, r := range a[a.find(w.lo):] {
+		n -= int(max(0, min(r.hi, w.hi)-max(r.lo, w.lo)))
+	}
+	return n
+}
+
 func (a runs) has(x int32) bool { return a.firstMissing(x, x+1) > x }
 
 // includes reports whether every number in b is in a.

@@ -73,12 +73,12 @@ func TestWindowsSeeEveryMark(t *testing.T) {
 	require.False(t, errors.As(err, new(*Failure)))
 }
 
-// TestRunAheadInWindows finds the same bound where the sets do not fit at once.
+// TestRunAheadInWindows finds the same bounds where the sets do not fit at once.
 func TestRunAheadInWindows(t *testing.T) {
 	for name, want := range map[string]runAhead{
-		"barrier/dissemination": {bound: 1},
-		"bcast/mcast-acktree":   {bound: 1},
-		"bcast/chain":           {flow: &[2]int{0, 1}},
+		"barrier/dissemination": {writes: 1, enters: 1},
+		"bcast/mcast-acktree":   {writes: 1, enters: 2},
+		"bcast/chain":           {enters: 1, flow: &[2]int{0, 1}, apart: &[2]int{0, 1}},
 	} {
 		spec, err := schedule.New(name, schedule.Params{Ranks: 40})
 		require.NoError(t, err)

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -14,8 +16,8 @@ import (
 //     not wait for it in done, and the rules of d that wait for it do nothing
 //     but put chunks to a. Each of these chunks must be set at a whenever u is.
 //
-//   - u must not have to be set before the repair's own when is: such a repair
-//     could never be made.
+//   - u must not have to be set before the repair's own when is and its rank acts:
+//     such a repair could never be made.
 //
 // This is what lets one fixpoint speak for repairs too. In the end every repair
 // whose When holds was made or called off, and if it was called off, what it
@@ -37,7 +39,7 @@ func repairsStop(sub *subject) error {
 
 func (sub *subject) repairClaims(claims []claim, rank int, r *ir.Rule) []claim {
 	unless := []ir.Slot{r.Unless}
-	claims = append(claims, claim{rank: rank, given: r.When, need: place(rank, r.Unless), not: true})
+	claims = append(claims, claim{rank: rank, given: sub.actsOn(r), need: place(rank, r.Unless), not: true})
 	for _, a := range r.Do {
 		if a.Op == ir.Mcast {
 			for to := range sub.s.Programs {
@@ -57,6 +59,14 @@ func (sub *subject) repairClaims(claims []claim, rank int, r *ir.Rule) []claim {
 		claims = append(claims, claim{rank: rank, given: unless, need: p})
 	}
 	return claims
+}
+
+// actsOn returns what is set when the rule acts: in a broadcast also enter.
+func (sub *subject) actsOn(r *ir.Rule) []ir.Slot {
+	if !moves(sub.s) || contains(r.When, ir.Enter) {
+		return r.When
+	}
+	return append(slices.Clone(r.When), ir.Enter)
 }
 
 // answers returns the chunks that the rules waiting for p put to the asker, if

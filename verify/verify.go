@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,9 +13,12 @@ import (
 type Check struct {
 	Name    string
 	Summary string // the property in one line
-	applies func(*ir.Schedule) bool
+	scope   scope
 	prove   func(*subject) (note string, err error)
 }
+
+// Scope says in words which schedules the check applies to.
+func (c *Check) Scope() string { return c.scope.text }
 
 // Checks returns all checks in the order in which they are run.
 func Checks() []Check {
@@ -32,7 +36,7 @@ type Report struct {
 type Result struct {
 	Check   string
 	Applies bool   // the check says something about this schedule and was run
-	Note    string // what is worth knowing beside yes or no, or why it was not run
+	Note    string // what is worth knowing beside yes or no: why it applies, or why not
 	Err     error  // nil: proved; a *[Failure] that holds the counterexample; or why it could not be decided
 }
 
@@ -46,8 +50,9 @@ func (r *Report) Err() error {
 }
 
 // Run checks s: the named checks, or all that apply. A schedule that is not
-// well-formed is not examined further. The error is about names: one that no
-// check has. Whatever s is, Run does not panic.
+// well-formed is not examined further, and wellformed is then among the results
+// whatever was named. The error is about names: one that no check has. Whatever
+// s is, Run does not panic.
 func Run(s *ir.Schedule, names ...string) (*Report, error) {
 	checks, err := selected(names)
 	if err != nil {
@@ -55,6 +60,9 @@ func Run(s *ir.Schedule, names ...string) (*Report, error) {
 	}
 	report := &Report{Header: s.Header}
 	sub, formErr := examine(s)
+	if formErr != nil && checks[0].Name != wellformed.Name {
+		checks = append([]Check{wellformed}, checks...)
+	}
 	for _, c := range checks {
 		report.Results = append(report.Results, c.run(sub, s, formErr))
 	}
@@ -76,17 +84,18 @@ func examine(s *ir.Schedule) (*subject, error) {
 // run runs one check, given the outcome of wellformed.
 func (c *Check) run(sub *subject, s *ir.Schedule, formErr error) Result {
 	res := Result{Check: c.Name}
+	why, applies := c.scope.of(s)
 	switch {
 	case c.Name == wellformed.Name:
 		res.Applies, res.Err = true, formErr
-	case !c.applies(s):
-		res.Note = "does not apply to " + s.Name()
+	case !applies:
+		res.Note = why
 	case formErr != nil:
 		res.Note = "not run: the schedule is not well-formed"
 	default:
 		res.Applies = true
 		note, err := c.prove(sub)
-		res.Note, res.Err = note, named(c.Name, err)
+		res.Note, res.Err = cmp.Or(note, why), named(c.Name, err)
 	}
 	return res
 }
@@ -130,7 +139,3 @@ func selected(names []string) ([]Check, error) {
 	}
 	return checks, nil
 }
-
-func always(*ir.Schedule) bool      { return true }
-func moves(s *ir.Schedule) bool     { return s.Collective != "barrier" }
-func isBarrier(s *ir.Schedule) bool { return s.Collective == "barrier" }

@@ -45,7 +45,7 @@ func TestOnlyNamedChecksAreRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []verify.Result{
 		{Check: "coverage", Applies: true},
-		{Check: "barrier", Note: "does not apply to bcast/chain"},
+		{Check: "barrier", Note: "bcast/chain is no barrier"},
 		{Check: "once", Applies: true},
 	}, report.Results)
 }

@@ -7,7 +7,7 @@ import (
 var wellformed = Check{
 	Name:    "wellformed",
 	Summary: "slots, ranks and operations exist; a signal has one writer and is waited for; nothing is put that is not held; repairs stop when they may",
-	applies: always,
+	scope:   everySchedule,
 	prove:   proveWellformed,
 }
 
@@ -39,18 +39,20 @@ func noneToItself(sub *subject) error {
 type writers struct {
 	rank  []int32 // the rank that puts the signal, -1: nobody
 	plain []bool  // one of its plain rules does
+	again *stamps // those that the repair under way puts
 }
 
 // oneWriter checks that every signal is put by one rank, and by one action of
 // its plain rules: a flag that is set twice may be set again after the operation
-// that it belongs to. Repairs of the same rank may put it again.
+// that it belongs to. Repairs of the same rank may put it again, each once.
 func oneWriter(sub *subject) error {
-	w := writers{make([]int32, sub.layout.Slots()), make([]bool, sub.layout.Slots())}
+	w := writers{make([]int32, sub.layout.Slots()), make([]bool, sub.layout.Slots()), newStamps(sub)}
 	for i := range w.rank {
 		w.rank[i] = -1
 	}
 	var err error
 	sub.eachRule(func(rank int, r *ir.Rule) {
+		w.again.mark(rank, nil)
 		for _, a := range r.Do {
 			if err == nil && a.Slot.Kind() == ir.KindSignal {
 				err = w.put(sub, rank, r, a)
@@ -69,9 +71,12 @@ func (w *writers) put(sub *subject, rank int, r *ir.Rule, a ir.Action) error {
 	switch was := int(w.rank[id]); {
 	case was >= 0 && was != rank:
 		return fail([]int{p.Rank, was, rank}, []Place{p}, nil, "%v has two writers, rank %d and rank %d", p, was, rank)
+	case r.IsRepair() && w.again.has(p.Rank, p.Slot):
+		return fail([]int{p.Rank, rank}, []Place{p}, nil, "rank %d puts %v twice in one repair", rank, p)
 	case w.plain[id] && !r.IsRepair():
 		return fail([]int{p.Rank, rank}, []Place{p}, nil, "rank %d puts %v twice", rank, p)
 	}
+	w.again.add(p.Rank, p.Slot)
 	w.rank[id] = int32(rank)
 	w.plain[id] = w.plain[id] || !r.IsRepair()
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
@@ -92,7 +93,7 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	}
 	out := c.printer(std, jobs.len())
 	bar := newProgress(std, jobs.len())
-	failed := 0
+	failed, applied := 0, false
 	for job := range jobs.all() {
 		report, err := await(ctx, func() (*verify.Report, error) { return c.prove(job) })
 		bar.clear()
@@ -102,13 +103,22 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 		if report.Err() != nil {
 			failed++
 		}
+		applied = applied || anyApplies(report)
 		if err := out.report(report); err != nil {
 			return err
 		}
 		bar.advance()
 	}
 	bar.clear()
+	if !applied {
+		return fmt.Errorf("--check=%s: does not apply to %s: nothing is proved", strings.Join(c.Check, ","), c.Source)
+	}
 	return c.finish(out, failed, jobs.len())
+}
+
+// anyApplies reports whether a report says anything about its schedule.
+func anyApplies(r *verify.Report) bool {
+	return slices.ContainsFunc(r.Results, func(res verify.Result) bool { return res.Applies })
 }
 
 func (c *verifyCmd) prove(build func() (*ir.Schedule, error)) (*verify.Report, error) {

@@ -1,0 +1,109 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// What a check applies to is decided by what a schedule is to be: its
+// collective, its algorithm, the rules that show a purpose. It is never decided
+// by whether the schedule has what the check looks for: one that forgot it
+// would pass.
+
+// scope says what a check applies to.
+type scope struct {
+	text string // in words, for people
+	// of reports whether the check applies to a schedule. why gives the reason
+	// where it is worth knowing, and always where the check does not apply. The
+	// schedule may be anything; it has not been validated.
+	of func(*ir.Schedule) (why string, ok bool)
+}
+
+var everySchedule = scope{"every schedule", func(*ir.Schedule) (string, bool) { return "", true }}
+
+var everyMessage = scope{"broadcasts and rootless messages", func(s *ir.Schedule) (string, bool) {
+	if !moves(s) {
+		return "a barrier moves no chunks", false
+	}
+	return "", true
+}}
+
+var everyBarrier = scope{"barriers", func(s *ir.Schedule) (string, bool) {
+	if moves(s) {
+		return fmt.Sprintf("%s is no barrier", s.Name()), false
+	}
+	return "", true
+}}
+
+func moves(s *ir.Schedule) bool { return s.Collective != "barrier" }
+
+// promised are the algorithms whose root returns only when every rank has the
+// message (paper 002, section 3).
+var promised = map[string]bool{"bcast/mcast-acktree": true}
+
+// acknowledged applies where the algorithm promises acknowledgements or rules
+// show that the schedule is built upon them. The done slots of the root, of
+// which the check is about, have no say.
+var acknowledged = scope{
+	"mcast-acktree; where a repair waits for a signal; where no rule of the root waits for one of its signals",
+	func(s *ir.Schedule) (string, bool) {
+		if !moves(s) {
+			return everyMessage.of(s)
+		}
+		if promised[s.Name()] {
+			return s.Name() + " promises it", true
+		}
+		if rank, slot := repairOnSignal(s); slot != ir.None {
+			return fmt.Sprintf("a repair of rank %d waits for %v", rank, slot), true
+		}
+		if slot := freeSignal(s); slot != ir.None {
+			return fmt.Sprintf("%v of the root can only be for its return", slot), true
+		}
+		return "nothing promises or repairs by acknowledgements", false
+	},
+}
+
+// repairOnSignal returns a signal that a repair waits for: one that calls it
+// off, or one that calls for it.
+func repairOnSignal(s *ir.Schedule) (rank int, slot ir.Slot) {
+	for rank := range s.Programs {
+		rules := s.Programs[rank].Rules
+		for i := range rules {
+			if !rules[i].IsRepair() {
+				continue
+			}
+			if rules[i].Unless.Kind() == ir.KindSignal {
+				return rank, rules[i].Unless
+			}
+			for _, w := range rules[i].When {
+				if w.Kind() == ir.KindSignal {
+					return rank, w
+				}
+			}
+		}
+	}
+	return -1, ir.None
+}
+
+// freeSignal returns a signal of the root that none of its rules waits for, or
+// is called off by. It is not there to make the root do something.
+func freeSignal(s *ir.Schedule) ir.Slot {
+	if s.Root < 0 || s.Root >= len(s.Programs) {
+		return ir.None
+	}
+	p := &s.Programs[s.Root]
+	used := make(map[ir.Slot]bool)
+	for i := range p.Rules {
+		used[p.Rules[i].Unless] = true
+		for _, w := range p.Rules[i].When {
+			used[w] = true
+		}
+	}
+	for j := range min(p.Signals, ir.MaxSignals) {
+		if slot := ir.Signal(j); !used[slot] {
+			return slot
+		}
+	}
+	return ir.None
+}
