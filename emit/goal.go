@@ -69,6 +69,11 @@ func newGoal(s *ir.Schedule, o Options) (*goal, error) {
 		rank, i := g.layout.RuleOf(int(id))
 		g.fire(rank, &s.Programs[rank].Rules[i])
 	}
+	for rank := range g.lines {
+		if len(g.lines[rank]) == 0 {
+			g.add(rank, "idle", "calc 0", nil) // the simulator does not survive a rank without operations
+		}
+	}
 	return g, nil
 }
 
