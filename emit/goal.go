@@ -160,6 +160,15 @@ func (g *goal) bytes(slot ir.Slot) int {
 	return max(hi-lo, 1)
 }
 
+// length returns that of all chunks together, as they are sent.
+func (g *goal) length() int {
+	sum := 0
+	for k := range g.s.Chunks {
+		sum += g.bytes(ir.Chunk(k))
+	}
+	return sum
+}
+
 func (g *goal) tag(slot ir.Slot) int {
 	if slot.Kind() == ir.KindChunk {
 		return slot.Index()
@@ -186,6 +195,9 @@ func (g *goal) header(w io.Writer, o Options) {
 	fmt.Fprintln(w)
 	if o.Command != "" {
 		fmt.Fprintf(w, "// made by: %s\n", o.Command)
+	}
+	if g.s.Chunks > 0 {
+		fmt.Fprintf(w, "// message: %db\n", g.length())
 	}
 	for _, line := range goalNotes {
 		fmt.Fprintln(w, "// "+line)
