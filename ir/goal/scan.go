@@ -157,16 +157,25 @@ func (s *scanner) lineComment() {
 	s.skip()
 	s.word = s.word[:0]
 	for c := s.peek(); c != 0 && c != '\n'; c = s.peek() {
-		if s.remarks && len(s.word) <= maxWord {
+		if len(s.word) <= maxWord {
 			s.word = append(s.word, c)
 		}
 		s.skip()
 	}
-	digits, ok := strings.CutPrefix(strings.TrimSpace(string(s.word)), "message: ")
-	digits, bytes := strings.CutSuffix(digits, "b")
-	if n, err := strconv.Atoi(digits); ok && bytes && err == nil && n > 0 && n <= maxBytes && s.message == 0 {
-		s.message = n
+	if s.remarks && s.message == 0 && len(s.word) <= maxWord {
+		s.message = messageIn(string(s.word))
 	}
+}
+
+// messageIn returns the length of the message that a comment tells, or 0.
+func messageIn(comment string) int {
+	rest, tells := strings.CutPrefix(strings.TrimSpace(comment), "message: ")
+	digits, bytes := strings.CutSuffix(rest, "b")
+	n, err := strconv.Atoi(digits)
+	if !tells || !bytes || err != nil || n < 0 || n > maxBytes {
+		return 0
+	}
+	return n
 }
 
 // run consumes the longest run of bytes that belong.
