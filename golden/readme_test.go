@@ -139,6 +139,6 @@ func TestExampleHello(t *testing.T) {
 	wg.Wait()
 	for r := range ranks {
 		require.NoError(t, errs[r], "rank %d: %s", r, outs[r].String())
-		require.Contains(t, outs[r].String(), fmt.Sprintf("rank %d of %d has \"hello from rank 0", r, ranks))
+		require.Equal(t, fmt.Sprintf("rank %d of %d has \"hello from rank 0\"\n", r, ranks), outs[r].String())
 	}
 }

@@ -16,10 +16,11 @@ import (
 // verifyCmd is the verb verify.
 type verifyCmd struct {
 	sourceArgs
-	As       string   `placeholder:"WHAT" help:"What the file of another program is to be: barrier or bcast, from --root."`
-	AllRoots bool     `help:"Prove every root or origin."`
-	Check    []string `placeholder:"NAME" help:"Run only these checks (${checks})."`
-	JSON     bool     `name:"json" help:"Print one object per schedule and line."`
+	As       string    `placeholder:"WHAT" help:"What the file of another program is to be: barrier or bcast, from --root."`
+	Size     *byteSize `placeholder:"SIZE" help:"Length of the message that a GOAL file broadcasts, such as 64KiB; default: what a comment in it says, or else as much as any one rank can get."`
+	AllRoots bool      `help:"Prove every root or origin."`
+	Check    []string  `placeholder:"NAME" help:"Run only these checks (${checks})."`
+	JSON     bool      `name:"json" help:"Print one object per schedule and line."`
 }
 
 // Help is the long help text.
@@ -84,8 +85,11 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 			return c.verifyForeign(ctx, std, l)
 		}
 	}
-	if c.As != "" {
+	switch {
+	case c.As != "":
 		return fmt.Errorf("--as: %s says what it is; only GOAL and MSCCL XML do not", c.Source)
+	case c.Size != nil:
+		return fmt.Errorf("--size: %s is not GOAL", c.Source)
 	}
 	jobs, err := c.jobs(ctx, l.in)
 	if err != nil {
