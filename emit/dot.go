@@ -95,7 +95,7 @@ func (g dotGraph) timelines() {
 			g.point(done, rank)
 		}
 		last := g.point(0, rank)
-		for round := 1; round <= g.run.rounds; round++ {
+		for round := 1; round <= g.run.last; round++ {
 			id := int64(round)*int64(len(g.run.done)) + int64(rank)
 			if g.Node(id) == nil {
 				continue
@@ -109,7 +109,7 @@ func (g dotGraph) timelines() {
 
 // DOTAttributers returns the attributes of the graph, its nodes and edges.
 func (g dotGraph) DOTAttributers() (graph, node, edge encoding.Attributer) {
-	label := fmt.Sprintf("%s: %s\n%s; a full dot is where a rank is done", g.run.Name(), headerFacts(&g.run.Header), totals(g.run))
+	label := fmt.Sprintf("%s: %s\n%s; a full dot is where a call returns", g.run.Name(), headerFacts(&g.run.Header), totals(g.run))
 	if g.run.repairs > 0 {
 		label += "; " + count(g.run.repairs, "rule") + " of repairs not drawn"
 	}

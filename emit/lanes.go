@@ -33,8 +33,8 @@ func lanes(t *run, o RoundsOptions) ([]row, string) {
 	if margin+(ranks-1)*minPitch+rightLabel > o.Width {
 		return nil, fmt.Sprintf("%s do not fit in %d columns", count(ranks, "rank"), o.Width)
 	}
-	if t.rounds > maxLines || len(t.transfers) > maxTransfers {
-		return nil, fmt.Sprintf("%s in %s are too many to draw", count(len(t.transfers), "transfer"), count(t.rounds, "round"))
+	if t.last > maxLines || len(t.transfers) > maxTransfers {
+		return nil, fmt.Sprintf("%s in %s are too many to draw", count(len(t.transfers), "transfer"), count(t.last, "round"))
 	}
 	rounds := starsByRound(t)
 	sh := newSheet(t, o, longestLabel(rounds))
@@ -45,7 +45,7 @@ func lanes(t *run, o RoundsOptions) ([]row, string) {
 }
 
 func starsByRound(t *run) [][]star {
-	out := make([][]star, t.rounds)
+	out := make([][]star, t.last)
 	rest := t.transfers
 	for i := range out {
 		n := 0
@@ -98,8 +98,8 @@ func (sh *sheet) draw(rounds [][]star) bool {
 		}
 	}
 	sh.rows = append(sh.rows, sh.laneRow())
-	sh.doneRow()
-	sh.rows = append(append(sh.rows, nil), wrap("done: the round after which a rank's call returns", sh.width, dim)...)
+	sh.returnRow()
+	sh.rows = append(append(sh.rows, nil), wrap("return: the round after which a rank's call returns", sh.width, dim)...)
 	return true
 }
 
@@ -139,10 +139,10 @@ func (sh *sheet) ranksRow() {
 	sh.rows = append(sh.rows, r)
 }
 
-// doneRow tells after which round each rank is done.
-func (sh *sheet) doneRow() {
+// returnRow tells after which round each call returns.
+func (sh *sheet) returnRow() {
 	r := newRow(sh.width)
-	r.text(0, " done", dim)
+	r.text(0, "return", dim)
 	for rank, at := range sh.run.done {
 		if at < 0 {
 			sh.centred(r, rank, "-", bad)

@@ -15,6 +15,14 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// verb spells a verb after n things: "returns" after one, "return" after more.
+func verb(n int, stem string) string {
+	if n == 1 {
+		return stem + "s"
+	}
+	return stem
+}
+
 // slotPhrase spells slots of one kind: "chunk 0", "signals 1 to 4 and 6".
 func slotPhrase(slots []ir.Slot) string {
 	word := "chunk"

@@ -88,7 +88,8 @@ func headerFacts(h *ir.Header) string {
 	return strings.Join(parts, ", ")
 }
 
-// totals spells how much the run moves: "4 rounds, 1 multicast, 7 puts".
+// totals spells how long the run takes and how much it moves: "4 rounds, 1
+// multicast, 7 puts", and how many calls never return.
 func totals(t *run) string {
 	var multicasts, puts int
 	for _, tr := range t.transfers {
@@ -102,7 +103,11 @@ func totals(t *run) string {
 	if multicasts > 0 {
 		parts = append(parts, count(multicasts, "multicast"))
 	}
-	return strings.Join(append(parts, count(puts, "put")), ", ")
+	parts = append(parts, count(puts, "put"))
+	if never := t.neverReturns(); never > 0 {
+		parts = append(parts, count(never, "call")+" that never "+verb(never, "return"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // notes explains what the drawing uses and leaves out.

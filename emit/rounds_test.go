@@ -164,7 +164,7 @@ func readBack(text string, ranks int) map[link]bool {
 			lanes = laneColumns(line, ranks)
 			continue
 		}
-		if strings.HasPrefix(line, " done") {
+		if strings.HasPrefix(line, "return") {
 			break
 		}
 		readLine(cells, lanes, got)

@@ -36,8 +36,9 @@ type run struct {
 	transfers []transfer // by round, class, from, to, slot
 	spare     []transfer // of the rules that repairs counts; round 1 those of repairs, round 2 answers to them
 	lost      bool       // no multicast arrives
-	done      []int      // the round after which each rank is done, -1: never
-	rounds    int        // number of rounds in which something moves
+	done      []int      // the round after which each rank's call returns, -1: never
+	rounds    int        // after which the last call has returned
+	last      int        // the last round in which something moves
 	stuck     int        // rules that can never fire
 	repairs   int        // rules of repairs that are not needed in this run
 }
@@ -53,14 +54,13 @@ func trace(s *ir.Schedule, lost bool) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &run{Schedule: s, lost: lost, done: make([]int, len(s.Programs))}
+	t := &run{Schedule: s, lost: lost, done: fix.Returns(), rounds: fix.Rounds()}
 	for rank := range s.Programs {
 		t.addProgram(fix, all, rank)
-		t.done[rank] = doneRound(fix, &s.Programs[rank])
 	}
 	slices.SortStableFunc(t.transfers, compareTransfers)
 	if n := len(t.transfers); n > 0 {
-		t.rounds = t.transfers[n-1].round
+		t.last = t.transfers[n-1].round
 	}
 	return t, nil
 }
@@ -121,15 +121,13 @@ func classOf(rule *ir.Rule, a ir.Action) class {
 	return putChunk
 }
 
-// doneRound returns the round after which p's done slots are set, or -1.
-func doneRound(fix *fixpoint.Result, p *ir.Program) int {
-	last := 0
-	for _, slot := range p.Done {
-		at := fix.Slot(p.Rank, slot)
+// neverReturns counts the ranks whose call never returns.
+func (t *run) neverReturns() int {
+	n := 0
+	for _, at := range t.done {
 		if at < 0 {
-			return -1
+			n++
 		}
-		last = max(last, at)
 	}
-	return last
+	return n
 }

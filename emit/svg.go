@@ -33,7 +33,7 @@ func picture(t *run) string {
 	}
 	p := newPlan(t)
 	if p.right() > maxSVGWidth {
-		return summaryPicture(t, fmt.Sprintf("%s are too many to draw", count(t.rounds, "round")))
+		return summaryPicture(t, fmt.Sprintf("%s are too many to draw", count(t.last, "round")))
 	}
 	c := newCanvas(t, max(p.right()+svgMargin, minSVGWidth))
 	p.top = c.header() + bandHeader
@@ -67,18 +67,12 @@ func tooLarge(t *run) string {
 
 // describe tells the picture in words, for those who do not see it.
 func describe(t *run) string {
-	last, never := 0, 0
-	for _, d := range t.done {
-		last = max(last, d)
-		if d < 0 {
-			never++
-		}
-	}
+	never := t.neverReturns()
 	text := fmt.Sprintf("Space-time diagram of %s: %s; %s.", t.Name(), headerFacts(&t.Header), totals(t))
 	if never == len(t.done) {
 		return text + " No call ever returns."
 	}
-	text += fmt.Sprintf(" The last call returns after round %d.", last)
+	text += fmt.Sprintf(" The last call returns after round %d.", t.rounds)
 	if never > 0 {
 		text += fmt.Sprintf(" Calls that never return: %d.", never)
 	}

@@ -46,7 +46,7 @@ func (c *canvas) lanes(p *plan) {
 		y := p.lane(rank)
 		c.text("e", p.left()-12, y+4, strconv.Itoa(rank))
 		fmt.Fprintf(&hair, "M%s %sH%s", num(p.left()-6), num(y), num(p.right()))
-		for round := 1; round <= p.run.rounds; round++ {
+		for round := 1; round <= p.run.last; round++ {
 			line := fmt.Sprintf("M%s %sH%s", num(p.after(round-1)), num(y), num(p.after(round)))
 			switch done := p.run.done[rank]; {
 			case sends[rank][round]:

@@ -36,7 +36,7 @@ func summaryPicture(t *run, reason string) string {
 		y += summaryRow
 		c.text("n", svgMargin, y, "… and "+count(left, "more round"))
 	}
-	for _, r := range doneSummary(t, 90) {
+	for _, r := range returnSummary(t, 90) {
 		y += summaryRow
 		c.text("n", svgMargin, y+8, strings.TrimSpace(r.render(false)))
 	}

@@ -232,7 +232,10 @@ func TestExplorer(t *testing.T) {
 }
 
 // solution is what the page's own fixpoint finds.
-type solution struct{ Slots, Causes, Rules []int32 }
+type solution struct {
+	Slots, Causes, Rules []int32
+	Returns              []int
+}
 
 // sameFixpoint holds the page's fixpoint against package fixpoint's: all
 // algorithms, random losses.
@@ -248,15 +251,18 @@ func sameFixpoint(b *browser) {
 			for range 6 {
 				lost := someOf(rnd, legsOf(s))
 				got := ask[solution](b, `(() => { const lost = new Set(%s);
-					return solve(view.p, {lost: (f, t, c) => lost.has(legKey(f, t, c)), every: false, without: new Set()}); })()`, keysOf(lost))
+					const e = solve(view.p, {lost: (f, t, c) => lost.has(legKey(f, t, c)), every: false, without: new Set()});
+					return {...e, returns: returns(e)}; })()`, keysOf(lost))
 				want := solved(b.T, s, lost)
 				require.Equal(b, want.Slots(), got.Slots, "%s %+v", alg.Name, p)
 				require.Equal(b, want.Rules(), got.Rules, "%s %+v", alg.Name, p)
+				require.Equal(b, want.Returns(), got.Returns, "%s %+v", alg.Name, p)
 				for id, cause := range got.Causes {
 					require.Equal(b, want.Cause(id), int(cause), "%s %+v: %v", alg.Name, p, want.Layout().PlaceOf(id))
 				}
 			}
 			b.requireShown(s, nil)
+			require.Regexp(b, fmt.Sprintf("^%d rounds?($| )", solved(b.T, s, nil).Rounds()), b.text("#totals"))
 		}
 	}
 }

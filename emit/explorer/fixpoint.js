@@ -145,13 +145,28 @@ function kindOf(rule, act) {
   return act.name[0] === 's' ? 'signal' : 'put';
 }
 
-// returns lists the round after which each rank is done, -1: never, as for one
-// that does not enter.
+// onRequest tells for each rule whether it has fired as a repair or because of
+// one: it waits for a signal that such a rule has sent.
+function onRequest(e) {
+  const out = e.p.rules.map(() => false), asked = s => e.p.names[s][0] === 's' && out[e.causes[s]];
+  for (const id of e.fired) out[id] = e.p.rules[id].repair || e.p.rules[id].when.some(asked);
+  return out;
+}
+
+// returns lists the round after which each call returns: the done slots are
+// set and what the rank sends, but for repairs and answers to requests, has
+// been handed over. -1: never, as for a rank that does not enter.
 function returns(e) {
-  return e.p.done.map((done, rank) => {
+  const out = e.p.done.map((done, rank) => {
     const rounds = [e.p.base[rank], ...done].map(slot => e.slots[slot]);
     return rounds.includes(-1) ? -1 : Math.max(...rounds);
   });
+  const asked = onRequest(e);
+  for (const id of e.fired) {
+    const {rank, acts} = e.p.rules[id];
+    if (out[rank] >= 0 && acts.length && !asked[id]) out[rank] = Math.max(out[rank], e.rules[id] + 1);
+  }
+  return out;
 }
 
 // critical walks from the last return back to the beginning and returns the

@@ -120,7 +120,7 @@ function tellStep(view, step) {
 function tellTotals(view) {
   const of = kind => view.legs.filter(l => l.kind === kind);
   const multicasts = new Set(of('mcast').map(l => `${l.from}:${l.name}`)).size;
-  const parts = [count(view.last, 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
+  const parts = [count(Math.max(0, ...view.returns), 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
     count(of('signal').length, 'signal'), count(of('repair').length, 'repair')];
   const lost = view.legs.filter(l => l.lost).length;
   return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '');
