@@ -28,6 +28,10 @@ func shaft(c class) rune {
 		return '═'
 	case repair:
 		return '╌'
+	case request:
+		return '┄'
+	case answer:
+		return '┈'
 	}
 	return '─'
 }

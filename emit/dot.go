@@ -110,8 +110,8 @@ func (g dotGraph) timelines() {
 // DOTAttributers returns the attributes of the graph, its nodes and edges.
 func (g dotGraph) DOTAttributers() (graph, node, edge encoding.Attributer) {
 	label := fmt.Sprintf("%s: %s\n%s; a full dot is where a call returns", g.run.Name(), headerFacts(&g.run.Header), totals(g.run))
-	if g.run.repairs > 0 {
-		label += "; " + count(g.run.repairs, "rule") + " of repairs not drawn"
+	if idle := g.run.notNeeded(); idle != "" {
+		label += "; not drawn: " + idle
 	}
 	if g.run.stuck > 0 {
 		label += "; " + count(g.run.stuck, "rule") + " can never fire"
@@ -174,7 +174,7 @@ func (l dotLine) Attributes() []encoding.Attribute {
 	return []encoding.Attribute{{Key: "label", Value: slots}, color}
 }
 
-var dotColor = [...]string{mcast: "purple", putChunk: "darkgreen", putSignal: "blue", repair: "orange"}
+var dotColor = [...]string{mcast: "purple", putChunk: "darkgreen", putSignal: "blue", repair: "orange", request: "goldenrod", answer: "deeppink"}
 
 // dotTime links two events of one rank.
 type dotTime struct{ multi.Line }

@@ -102,8 +102,12 @@ func (e *explainer) rule(r *ir.Rule) string {
 	if !r.IsRepair() {
 		return fmt.Sprintf("When %s, it %s.", e.state(r.When), actions(r.Do))
 	}
-	return fmt.Sprintf("Repair: while %s and %s is missing, it %s, %s, and again with growing waits.",
-		e.state(r.When), e.slots([]ir.Slot{r.Unless}), actions(r.Do), delay(r.After))
+	kind := "Repair"
+	if len(r.Do) > 0 && classOf(r, r.Do[0], false) == request {
+		kind = "Request"
+	}
+	return fmt.Sprintf("%s: while %s and %s is missing, it %s, %s, and again with growing waits.",
+		kind, e.state(r.When), e.slots([]ir.Slot{r.Unless}), actions(r.Do), delay(r.After))
 }
 
 func delay(after int) string {
@@ -200,6 +204,8 @@ func (e *explainer) origin(s ir.Slot) string {
 		return " (its own)"
 	case len(from.ranks) == 0:
 		return " (that nobody sends)"
+	case from.repair && s.Kind() == ir.KindSignal:
+		return " (a request, from " + anyOf(from.ranks) + ")"
 	case from.repair:
 		return " (only to repair, from " + anyOf(from.ranks) + ")"
 	}

@@ -61,7 +61,7 @@ func drawing(t *run, o RoundsOptions) string {
 
 // toASCII maps every character of a drawing to a likeness of one column.
 var toASCII = strings.NewReplacer("│", "|", "├", "|", "┤", "|", "╞", "|", "╡", "|",
-	"─", "-", "═", "=", "╌", ".", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", "-", "→", "->")
+	"─", "-", "═", "=", "╌", ".", "┄", ":", "┈", "'", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", "-", "→", "->")
 
 // title says what is drawn.
 func title(t *run, o RoundsOptions) []row {
@@ -113,8 +113,8 @@ func totals(t *run) string {
 // notes explains what the drawing uses and leaves out.
 func notes(t *run, o RoundsOptions) []row {
 	out := wrap(usedSigns(t), o.Width, dim)
-	if t.repairs > 0 {
-		out = append(out, wrap(count(t.repairs, "repair rule")+" not needed in this run", o.Width, dim)...)
+	if idle := t.notNeeded(); idle != "" {
+		out = append(out, wrap("not needed in this run: "+idle, o.Width, dim)...)
 	}
 	if t.stuck > 0 {
 		out = append(out, wrap(count(t.stuck, "rule")+" can never fire: see schedgen verify", o.Width, bad)...)
@@ -124,7 +124,7 @@ func notes(t *run, o RoundsOptions) []row {
 
 // usedSigns is the legend of the kinds of arrows that occur beside plain puts.
 func usedSigns(t *run) string {
-	var has [repair + 1]bool
+	var has [answer + 1]bool
 	for _, tr := range t.transfers {
 		has[tr.class] = true
 	}
@@ -135,8 +135,10 @@ func usedSigns(t *run) string {
 	case has[mcast]:
 		parts = append(parts, "═▶ multicast, may be lost")
 	}
-	if has[repair] {
-		parts = append(parts, "╌▶ repair")
+	for _, c := range []class{repair, request, answer} {
+		if has[c] {
+			parts = append(parts, string(shaft(c))+"▶ "+classWord[c])
+		}
 	}
 	if len(parts) > 0 && (has[putChunk] || has[putSignal]) {
 		parts = append(parts, "─▶ put")

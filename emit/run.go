@@ -15,7 +15,9 @@ const (
 	mcast     class = iota // unreliable, to all other ranks
 	putChunk               // reliable, a chunk
 	putSignal              // reliable, a signal
-	repair                 // a put by a repair rule
+	repair                 // a chunk, put by a repair rule
+	request                // a signal that asks for chunks, put by a repair rule
+	answer                 // what a request is answered with
 )
 
 // everyone is the destination of a multicast.
@@ -30,17 +32,23 @@ type transfer struct {
 	slot  ir.Slot
 }
 
+// spare is a transfer that only happens if something is lost; it has no round.
+type spare struct {
+	transfer
+	after int // of a repair or request: multiples of the base timeout
+}
+
 // run is what happens when every rule fires as soon as it can.
 type run struct {
 	*ir.Schedule
-	transfers []transfer // by round, class, from, to, slot
-	spare     []transfer // of the rules that repairs counts; round 1 those of repairs, round 2 answers to them
-	lost      bool       // no multicast arrives
-	done      []int      // the round after which each rank's call returns, -1: never
-	rounds    int        // after which the last call has returned
-	last      int        // the last round in which something moves
-	stuck     int        // rules that can never fire
-	repairs   int        // rules of repairs that are not needed in this run
+	transfers []transfer      // by round, class, from, to, slot
+	spare     []spare         // of the rules that idle counts
+	lost      bool            // no multicast arrives
+	done      []int           // the round after which each rank's call returns, -1: never
+	rounds    int             // after which the last call has returned
+	last      int             // the last round in which something moves
+	stuck     int             // rules that can never fire
+	idle      [answer + 1]int // by class: rules of repairs that are not needed in this run
 }
 
 // trace follows s: as if nothing were lost, or as if all multicasts were lost
@@ -54,9 +62,10 @@ func trace(s *ir.Schedule, lost bool) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	onRequest := all.OnRequest()
 	t := &run{Schedule: s, lost: lost, done: fix.Returns(), rounds: fix.Rounds()}
 	for rank := range s.Programs {
-		t.addProgram(fix, all, rank)
+		t.addProgram(fix, all, onRequest, rank)
 	}
 	slices.SortStableFunc(t.transfers, compareTransfers)
 	if n := len(t.transfers); n > 0 {
@@ -70,49 +79,57 @@ func compareTransfers(a, b transfer) int {
 }
 
 // addProgram adds what a rank does in the run fix; all is the run in which
-// every repair is made too, so a rule that it lacks can never fire.
-func (t *run) addProgram(fix, all *fixpoint.Result, rank int) {
+// every repair is made too, so a rule that it lacks can never fire, and
+// onRequest says which of its rules are part of a repair.
+func (t *run) addProgram(fix, all *fixpoint.Result, onRequest []bool, rank int) {
 	for i := range t.Programs[rank].Rules {
 		rule := &t.Programs[rank].Rules[i]
 		at := fix.Rule(rank, i)
+		answers := !rule.IsRepair() && onRequest[fix.Layout().Rule(rank, i)]
 		switch {
 		case all.Rule(rank, i) < 0:
 			t.stuck++
 		case at < 0:
-			t.repairs++
-			t.addSpare(rule, rank)
+			t.addSpare(rule, rank, answers)
 		default:
-			t.addRule(rule, rank, at)
+			t.addRule(rule, rank, at, answers)
 		}
 	}
 }
 
-func (t *run) addRule(rule *ir.Rule, rank, at int) {
+func (t *run) addRule(rule *ir.Rule, rank, at int, answers bool) {
 	for _, a := range rule.Do {
-		tr := transfer{round: at + 1, class: classOf(rule, a), from: rank, to: int(a.To), slot: a.Slot}
-		if a.Op == ir.Mcast {
-			tr.to = everyone
-		}
-		t.transfers = append(t.transfers, tr)
+		t.transfers = append(t.transfers, newTransfer(rule, a, rank, at+1, answers))
 	}
 }
 
-func (t *run) addSpare(rule *ir.Rule, rank int) {
-	round := 2
-	if rule.IsRepair() {
-		round = 1
+func (t *run) addSpare(rule *ir.Rule, rank int, answers bool) {
+	if len(rule.Do) > 0 {
+		t.idle[classOf(rule, rule.Do[0], answers)]++
 	}
 	for _, a := range rule.Do {
 		if a.Op == ir.Put {
-			t.spare = append(t.spare, transfer{round, repair, rank, int(a.To), a.Slot})
+			t.spare = append(t.spare, spare{newTransfer(rule, a, rank, 0, answers), rule.After})
 		}
 	}
 }
 
-func classOf(rule *ir.Rule, a ir.Action) class {
+func newTransfer(rule *ir.Rule, a ir.Action, rank, round int, answers bool) transfer {
+	to := int(a.To)
+	if a.Op == ir.Mcast {
+		to = everyone
+	}
+	return transfer{round: round, class: classOf(rule, a, answers), from: rank, to: to, slot: a.Slot}
+}
+
+func classOf(rule *ir.Rule, a ir.Action, answers bool) class {
 	switch {
 	case a.Op == ir.Mcast:
 		return mcast
+	case answers:
+		return answer
+	case rule.IsRepair() && a.Slot.Kind() == ir.KindSignal:
+		return request
 	case rule.IsRepair():
 		return repair
 	case a.Slot.Kind() == ir.KindSignal:
@@ -130,4 +147,16 @@ func (t *run) neverReturns() int {
 		}
 	}
 	return n
+}
+
+// notNeeded spells what this run does without because nothing that it would
+// make up for is lost: "7 repairs, 4 requests, 4 answers". Each is a rule.
+func (t *run) notNeeded() string {
+	var parts []string
+	for c, n := range t.idle {
+		if n > 0 {
+			parts = append(parts, count(n, classWord[c]))
+		}
+	}
+	return list(parts)
 }

@@ -118,7 +118,7 @@ func (g *span) name() string {
 	return fmt.Sprintf("%d-%d", g.first, g.last)
 }
 
-var classWord = [...]string{mcast: "mcast", putChunk: "put", putSignal: "put", repair: "repair"}
+var classWord = [...]string{mcast: "mcast", putChunk: "put", putSignal: "put", repair: "repair", request: "request", answer: "answer"}
 
 func (t *tally) line() string {
 	what := count(t.count, classWord[t.class])

@@ -76,8 +76,8 @@ func describe(t *run) string {
 	if never > 0 {
 		text += fmt.Sprintf(" Calls that never return: %d.", never)
 	}
-	if t.repairs > 0 {
-		text += fmt.Sprintf(" Only if something is lost: %s, dotted.", count(t.repairs, "repair rule"))
+	if idle := t.notNeeded(); idle != "" {
+		text += " Only if something is lost: " + idle + "."
 	}
 	return text
 }

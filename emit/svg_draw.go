@@ -31,7 +31,9 @@ func (c *canvas) grid(p *plan) {
 		fmt.Fprintf(&lines, "M%s %sV%s", num(col.x), num(p.top-46), num(bottom))
 		c.text("b m", col.x+col.width/2, p.top-34, col.title)
 		for _, b := range col.bands {
-			c.text("s m "+looks[b.class].id, b.x+b.width/2, p.top-19, b.label)
+			if b.label != "" {
+				c.text("s m "+looks[b.class].id, b.x+b.width/2, p.top-19, b.label)
+			}
 		}
 	}
 	fmt.Fprintf(&lines, "M%s %sV%s", num(p.right()), num(p.top-46), num(bottom))
@@ -136,7 +138,7 @@ func (n *pen) dot(x, y float64) {
 func (n *pen) lay(c *canvas) {
 	l := looks[n.class]
 	class := l.id
-	if n.class == repair {
+	if n.class.onlyIfLost() {
 		class += " likely"
 	}
 	c.path(class, n.shafts.String())

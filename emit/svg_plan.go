@@ -8,13 +8,12 @@ import (
 
 // Pixels of the layout.
 const (
-	bandHeader  = 52 // above the first lane: number of the round, what moves
-	bandPad     = 7  // beside what a band shows
-	trunkPitch  = 17
-	minBand     = 42
-	rankColumn  = 42  // for the ranks' numbers
-	repairSpace = 14  // before columns of repairs
-	maxStretch  = 110 // how much wider a band may be than it must
+	bandHeader = 52 // above the first lane: number of the round, what moves
+	bandPad    = 7  // beside what a band shows
+	trunkPitch = 17
+	minBand    = 42
+	rankColumn = 42  // for the ranks' numbers
+	maxStretch = 110 // how much wider a band may be than it must
 )
 
 // Of a round and class, transfers are drawn as straight arrows where that
@@ -36,7 +35,7 @@ type plan struct {
 	columns []column
 }
 
-// column is a round, or the repairs at the end.
+// column is a round, or at the end what is only sent if something is lost.
 type column struct {
 	title    string
 	x, width float64
@@ -91,23 +90,9 @@ func newPlan(t *run) *plan {
 		p.columns = append(p.columns, col)
 		x += col.width
 	}
-	p.stretch(minSVGWidth - svgMargin - repairSpace)
-	for i, title := range []string{"if lost", "answers"} {
-		if rs := repairStars(t, i+1); len(rs) > 0 {
-			col := p.column(p.right()+repairSpace, rs)
-			col.title = title
-			col.widen(textWidth(title, textSize) + 12)
-			p.columns = append(p.columns, col)
-		}
-	}
+	p.stretch(minSVGWidth - svgMargin - spareSpace)
+	p.addSpare()
 	return p
-}
-
-// widen makes a column of one band at least so wide.
-func (c *column) widen(width float64) {
-	if c.width < width {
-		c.width, c.bands[0].width = width, width
-	}
 }
 
 // stretch makes the columns wider, within reason, so that they reach x.
@@ -162,7 +147,7 @@ func (p *plan) column(x float64, all []star) column {
 
 func (p *plan) band(stars []star) band {
 	b := band{class: stars[0].class, stars: stars}
-	if b.class != repair {
+	if !b.class.onlyIfLost() {
 		b.label = bandLabel(stars)
 	}
 	if !p.straight(stars) {
@@ -207,7 +192,7 @@ func longestSpan(stars []star) int {
 }
 
 func (p *plan) straight(stars []star) bool {
-	if stars[0].class == repair {
+	if stars[0].class.onlyIfLost() {
 		return true
 	}
 	edges, spans, widest := 0, 0, 0
@@ -245,7 +230,7 @@ next:
 
 // chooseDetail labels what differs, unless that is too much.
 func (b *band) chooseDetail() detail {
-	if b.class == repair {
+	if b.class.onlyIfLost() {
 		return noDetail
 	}
 	same, uniform, widest := true, true, 0
@@ -273,19 +258,4 @@ func bandLabel(stars []star) string {
 		}
 	}
 	return slotList(set(all))
-}
-
-// repairStars is what may be moved in a round of repairs: single arrows, one
-// for each pair of ranks.
-func repairStars(t *run, round int) []star {
-	type pair struct{ from, to int }
-	seen := map[pair]bool{}
-	var out []star
-	for _, tr := range t.spare {
-		if at := (pair{tr.from, tr.to}); tr.round == round && !seen[at] {
-			seen[at] = true
-			out = append(out, star{class: repair, hub: tr.from, out: true, leaves: []leaf{{tr.to, []ir.Slot{tr.slot}}}})
-		}
-	}
-	return out
 }

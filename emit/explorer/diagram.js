@@ -32,7 +32,7 @@ function pitchOf(ranks) { return ranks <= 8 ? 50 : ranks <= 16 ? 32 : ranks <= 3
 
 function laneY(g, rank) { return headroom + (rank + 0.5) * g.pitch; }
 
-function trackOf(l) { return l.kind === 'signal' || (l.kind === 'repair' && l.name[0] === 's') ? l.kind : `${l.kind} ${l.name}`; }
+function trackOf(l) { return l.name[0] === 's' ? l.kind : `${l.kind} ${l.name}`; }
 
 function tracksOf(view, round) {
   const keys = view.drawn.filter(l => l.arrive === round).map(trackOf);

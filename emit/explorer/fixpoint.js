@@ -80,6 +80,7 @@ function solve(p, world) {
   do {
     for (; head < e.queue.length; head++) wake(e, e.queue[head]);
   } while (repairs(e));
+  e.asked = onRequest(e);
   return e;
 }
 
@@ -134,14 +135,15 @@ function leg(e, id, rule, act, to) {
   const slot = slotOf(e.p, to, act.name), arrive = e.rules[id] + 1;
   const lost = act.op === 'mcast' && e.world.lost(rule.rank, to, act.name);
   return {
-    id, slot, name: act.name, from: rule.rank, to, arrive, kind: kindOf(rule, act),
+    id, slot, name: act.name, from: rule.rank, to, arrive, kind: kindOf(rule, act, e.asked[id]),
     lost: lost || e.world.without.has(slot), first: e.causes[slot] === id && !lost, key: legKey(rule.rank, to, act.name),
   };
 }
 
-function kindOf(rule, act) {
+function kindOf(rule, act, asked) {
   if (act.op === 'mcast') return 'mcast';
-  if (rule.repair) return 'repair';
+  if (rule.repair) return act.name[0] === 's' ? 'request' : 'repair';
+  if (asked) return 'answer';
   return act.name[0] === 's' ? 'signal' : 'put';
 }
 
@@ -161,10 +163,9 @@ function returns(e) {
     const rounds = [e.p.base[rank], ...done].map(slot => e.slots[slot]);
     return rounds.includes(-1) ? -1 : Math.max(...rounds);
   });
-  const asked = onRequest(e);
   for (const id of e.fired) {
     const {rank, acts} = e.p.rules[id];
-    if (out[rank] >= 0 && acts.length && !asked[id]) out[rank] = Math.max(out[rank], e.rules[id] + 1);
+    if (out[rank] >= 0 && acts.length && !e.asked[id]) out[rank] = Math.max(out[rank], e.rules[id] + 1);
   }
   return out;
 }

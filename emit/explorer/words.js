@@ -23,7 +23,7 @@ function ranksNamed(numbers) {
   return (new Set(numbers).size === 1 ? 'rank ' : 'ranks ') + spans(numbers);
 }
 
-const verbs = {mcast: 'multicasts', put: 'puts', signal: 'sends', repair: 'repairs by'};
+const verbs = {mcast: 'multicasts', put: 'puts', signal: 'sends', repair: 'repairs by', request: 'asks by', answer: 'answers by'};
 
 // tellRound says what arrives in a round and what is lost.
 function tellRound(view, round) {
@@ -52,14 +52,14 @@ function few(parts, most = 4) {
 
 // tellSources says who may set a slot.
 function tellSources(view, slot) {
-  const rules = view.p.rules, by = {mcast: [], put: [], repair: []};
+  const rules = view.p.rules, by = {mcast: [], put: [], repair: []}, asks = view.p.names[slot][0] === 's';
   for (const w of view.p.writers[slot]) {
     by[w.op === 'mcast' ? 'mcast' : rules[w.id].repair ? 'repair' : 'put'].push(rules[w.id].rank);
   }
   const parts = [];
   if (by.mcast.length) parts.push(`the multicast of ${ranksNamed(by.mcast)}`);
   if (by.put.length) parts.push(`a put from ${ranksNamed(by.put)}`);
-  if (by.repair.length) parts.push(`a repair by ${ranksNamed(by.repair)}`);
+  if (by.repair.length) parts.push(`a ${asks ? 'request' : 'repair'} by ${ranksNamed(by.repair)}`);
   return list(parts, 'or') || 'nobody: no rank puts it';
 }
 
@@ -68,7 +68,7 @@ function tellHow(view, slot) {
   const cause = view.run.causes[slot];
   if (cause < 0) return 'from the beginning';
   const l = view.legs.find(x => x.id === cause && x.slot === slot);
-  const how = {mcast: 'multicast', put: 'put', signal: 'signal', repair: 'repair'}[l.kind];
+  const how = {mcast: 'multicast', put: 'put', signal: 'signal', repair: 'repair', request: 'request', answer: 'answer'}[l.kind];
   return `${how} from rank ${l.from}, round ${l.arrive}`;
 }
 
@@ -121,7 +121,7 @@ function tellTotals(view) {
   const of = kind => view.legs.filter(l => l.kind === kind);
   const multicasts = new Set(of('mcast').map(l => `${l.from}:${l.name}`)).size;
   const parts = [count(Math.max(0, ...view.returns), 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
-    count(of('signal').length, 'signal'), count(of('repair').length, 'repair')];
+    count(of('signal').length, 'signal'), count(of('repair').length, 'repair'), count(of('request').length, 'request'), count(of('answer').length, 'answer')];
   const lost = view.legs.filter(l => l.lost).length;
   return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '');
 }
