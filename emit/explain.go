@@ -103,7 +103,7 @@ func (e *explainer) rule(r *ir.Rule) string {
 		return fmt.Sprintf("When %s, it %s.", e.state(r.When), actions(r.Do))
 	}
 	kind := "Repair"
-	if len(r.Do) > 0 && classOf(r, r.Do[0], false) == request {
+	if len(r.Do) > 0 && ruleClass(r, r.Do[0]) == request {
 		kind = "Request"
 	}
 	return fmt.Sprintf("%s: while %s and %s is missing, it %s, %s, and again with growing waits.",

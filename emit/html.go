@@ -52,6 +52,9 @@ var (
 // reader lose multicasts, change the root among s and o.Others and follow the
 // counterexamples of o.Failures. The page loads nothing.
 func writeHTML(w io.Writer, s *ir.Schedule, o Options) error {
+	if err := o.Extract.check(s.Ranks); err != nil {
+		return err
+	}
 	if _, err := trace(s, false); err != nil {
 		return err
 	}

@@ -23,13 +23,17 @@ const (
 // everyone is the destination of a multicast.
 const everyone = -1
 
-// transfer is one slot on its way from one rank to another.
+// transfer is one slot on its way from one lane to another.
 type transfer struct {
-	round int // counted from 1: it leaves and arrives in this round
+	round int // column, counted from 1: it leaves and arrives in this one
 	class class
 	from  int
 	to    int // or everyone
 	slot  ir.Slot
+}
+
+func compareTransfers(a, b transfer) int {
+	return cmp.Or(a.round-b.round, cmp.Compare(a.class, b.class), a.from-b.from, a.to-b.to, cmp.Compare(a.slot, b.slot))
 }
 
 // spare is a transfer that only happens if something is lost; it has no round.
@@ -41,14 +45,17 @@ type spare struct {
 // run is what happens when every rule fires as soon as it can.
 type run struct {
 	*ir.Schedule
-	transfers []transfer      // by round, class, from, to, slot
-	spare     []spare         // of the rules that idle counts
-	lost      bool            // no multicast arrives
-	done      []int           // the round after which each rank's call returns, -1: never
-	rounds    int             // after which the last call has returned
-	last      int             // the last round in which something moves
-	stuck     int             // rules that can never fire
-	idle      [answer + 1]int // by class: rules of repairs that are not needed in this run
+	fix       *fixpoint.Result
+	all       *fixpoint.Result // every repair is made too: a rule that it lacks can never fire
+	onRequest []bool           // by rule: part of a repair
+	lost      bool             // no multicast arrives
+
+	returns          []int           // the round after which each rank's call returns, -1: never
+	rounds           int             // after which the last call has returned
+	last             int             // the last round in which something moves
+	stuck            int             // rules that can never fire
+	idle             [answer + 1]int // by class: rules of repairs that are not needed in this run
+	multicasts, puts int
 }
 
 // trace follows s: as if nothing were lost, or as if all multicasts were lost
@@ -62,72 +69,55 @@ func trace(s *ir.Schedule, lost bool) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	onRequest := all.OnRequest()
-	t := &run{Schedule: s, lost: lost, done: fix.Returns(), rounds: fix.Rounds()}
+	t := &run{Schedule: s, fix: fix, all: all, onRequest: all.OnRequest(), lost: lost, returns: fix.Returns(), rounds: fix.Rounds()}
 	for rank := range s.Programs {
-		t.addProgram(fix, all, onRequest, rank)
-	}
-	slices.SortStableFunc(t.transfers, compareTransfers)
-	if n := len(t.transfers); n > 0 {
-		t.last = t.transfers[n-1].round
+		t.count(rank)
 	}
 	return t, nil
 }
 
-func compareTransfers(a, b transfer) int {
-	return cmp.Or(a.round-b.round, cmp.Compare(a.class, b.class), a.from-b.from, a.to-b.to, cmp.Compare(a.slot, b.slot))
-}
-
-// addProgram adds what a rank does in the run fix; all is the run in which
-// every repair is made too, so a rule that it lacks can never fire, and
-// onRequest says which of its rules are part of a repair.
-func (t *run) addProgram(fix, all *fixpoint.Result, onRequest []bool, rank int) {
+// count counts what a rank does in the run and what it does not.
+func (t *run) count(rank int) {
 	for i := range t.Programs[rank].Rules {
 		rule := &t.Programs[rank].Rules[i]
-		at := fix.Rule(rank, i)
-		answers := !rule.IsRepair() && onRequest[fix.Layout().Rule(rank, i)]
+		at := t.fix.Rule(rank, i)
 		switch {
-		case all.Rule(rank, i) < 0:
+		case t.all.Rule(rank, i) < 0:
 			t.stuck++
+		case len(rule.Do) == 0:
 		case at < 0:
-			t.addSpare(rule, rank, answers)
+			t.idle[t.classOf(rank, i, rule.Do[0])]++
 		default:
-			t.addRule(rule, rank, at, answers)
+			t.last = max(t.last, at+1)
+			t.countActions(rule)
 		}
 	}
 }
 
-func (t *run) addRule(rule *ir.Rule, rank, at int, answers bool) {
+func (t *run) countActions(rule *ir.Rule) {
 	for _, a := range rule.Do {
-		t.transfers = append(t.transfers, newTransfer(rule, a, rank, at+1, answers))
-	}
-}
-
-func (t *run) addSpare(rule *ir.Rule, rank int, answers bool) {
-	if len(rule.Do) > 0 {
-		t.idle[classOf(rule, rule.Do[0], answers)]++
-	}
-	for _, a := range rule.Do {
-		if a.Op == ir.Put {
-			t.spare = append(t.spare, spare{newTransfer(rule, a, rank, 0, answers), rule.After})
+		if a.Op == ir.Mcast {
+			t.multicasts++
+		} else {
+			t.puts++
 		}
 	}
 }
 
-func newTransfer(rule *ir.Rule, a ir.Action, rank, round int, answers bool) transfer {
-	to := int(a.To)
-	if a.Op == ir.Mcast {
-		to = everyone
+// classOf returns the class of an action of the i-th rule of a rank.
+func (t *run) classOf(rank, i int, a ir.Action) class {
+	rule := &t.Programs[rank].Rules[i]
+	if a.Op != ir.Mcast && !rule.IsRepair() && t.onRequest[t.fix.Layout().Rule(rank, i)] {
+		return answer
 	}
-	return transfer{round: round, class: classOf(rule, a, answers), from: rank, to: to, slot: a.Slot}
+	return ruleClass(rule, a)
 }
 
-func classOf(rule *ir.Rule, a ir.Action, answers bool) class {
+// ruleClass is the class of an action of a rule that is no answer.
+func ruleClass(rule *ir.Rule, a ir.Action) class {
 	switch {
 	case a.Op == ir.Mcast:
 		return mcast
-	case answers:
-		return answer
 	case rule.IsRepair() && a.Slot.Kind() == ir.KindSignal:
 		return request
 	case rule.IsRepair():
@@ -141,7 +131,7 @@ func classOf(rule *ir.Rule, a ir.Action, answers bool) class {
 // neverReturns counts the ranks whose call never returns.
 func (t *run) neverReturns() int {
 	n := 0
-	for _, at := range t.done {
+	for _, at := range t.returns {
 		if at < 0 {
 			n++
 		}
@@ -159,4 +149,52 @@ func (t *run) notNeeded() string {
 		}
 	}
 	return list(parts)
+}
+
+// moves calls f with all that moves in the run, a multicast once, by rank and
+// rule: the transfer between ranks, its round that of the run.
+func (t *run) moves(f func(transfer)) {
+	for rank := range t.Programs {
+		for i := range t.Programs[rank].Rules {
+			at := t.fix.Rule(rank, i)
+			if at < 0 || t.all.Rule(rank, i) < 0 {
+				continue
+			}
+			for _, a := range t.Programs[rank].Rules[i].Do {
+				f(transfer{at + 1, t.classOf(rank, i, a), rank, destination(a), a.Slot})
+			}
+		}
+	}
+}
+
+// mayMove calls f with what only moves if something is lost.
+func (t *run) mayMove(f func(spare)) {
+	for rank := range t.Programs {
+		for i := range t.Programs[rank].Rules {
+			if t.fix.Rule(rank, i) >= 0 || t.all.Rule(rank, i) < 0 {
+				continue
+			}
+			rule := &t.Programs[rank].Rules[i]
+			for _, a := range rule.Do {
+				if a.Op == ir.Put {
+					f(spare{transfer{0, t.classOf(rank, i, a), rank, int(a.To), a.Slot}, rule.After})
+				}
+			}
+		}
+	}
+}
+
+func destination(a ir.Action) int {
+	if a.Op == ir.Mcast {
+		return everyone
+	}
+	return int(a.To)
+}
+
+// transfers returns all that moves in the run, sorted.
+func (t *run) transfers() []transfer {
+	var out []transfer
+	t.moves(func(tr transfer) { out = append(out, tr) })
+	slices.SortStableFunc(out, compareTransfers)
+	return out
 }

@@ -23,7 +23,11 @@ type tally struct {
 // summary tells in one line for each round and class what moves. Consecutive
 // rounds with the same counts and distances share a line.
 func summary(t *run, o RoundsOptions, reason string) []row {
-	rows := append(wrap(reason+", so each line sums up a round; --rank R tells one rank's part", o.Width, plain), nil)
+	what := "Each line sums up a round; --rank R tells one rank's part"
+	if reason != "" {
+		what = reason + ", so e" + what[1:]
+	}
+	rows := append(wrap(what, o.Width, plain), nil)
 	head := newRow(o.Width)
 	head.text(0, "   rounds  transfers  slots       distance", dim)
 	rows = append(rows, head)
@@ -43,7 +47,7 @@ func summary(t *run, o RoundsOptions, reason string) []row {
 
 func tallies(t *run) [][]tally {
 	out := make([][]tally, t.last)
-	for i, rest := 0, t.transfers; i < len(rest); {
+	for i, rest := 0, t.transfers(); i < len(rest); {
 		n := i + 1
 		for n < len(rest) && rest[n].round == rest[i].round && rest[n].class == rest[i].class {
 			n++
@@ -140,13 +144,13 @@ func distanceList(ds []int) string {
 // returnSummary tells when the first and the last call returns.
 func returnSummary(t *run, width int) []row {
 	first, never := t.rounds, t.neverReturns()
-	for _, at := range t.done {
+	for _, at := range t.returns {
 		if at >= 0 {
 			first = min(first, at)
 		}
 	}
 	var parts []string
-	switch n := len(t.done) - never; {
+	switch n := len(t.returns) - never; {
 	case n > 0 && first == t.rounds:
 		parts = append(parts, fmt.Sprintf("%s %s after round %d", count(n, "call"), verb(n, "return"), t.rounds))
 	case n > 0:

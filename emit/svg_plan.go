@@ -2,6 +2,7 @@ package emit
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -12,6 +13,7 @@ const (
 	bandPad    = 7  // beside what a band shows
 	trunkPitch = 17
 	minBand    = 42
+	gapWidth   = 22  // for rounds that are left out
 	rankColumn = 42  // for the ranks' numbers
 	maxStretch = 110 // how much wider a band may be than it must
 )
@@ -19,7 +21,8 @@ const (
 // Of a round and class, transfers are drawn as straight arrows where that
 // stays readable: no rank has more than maxFan, there are at most maxPerRank
 // for each rank that takes part, and fans of wideFan or more do not reach over
-// all ranks more than maxSpans times together. Else they hang on trunks.
+// all ranks more than maxSpans times together, or all share a rank. Else they
+// hang on trunks.
 const (
 	maxFan     = 6
 	maxPerRank = 2
@@ -29,7 +32,7 @@ const (
 
 // plan is where things stand in a picture with a lane for each rank.
 type plan struct {
-	run     *run
+	scene   *scene
 	pitch   float64 // from lane to lane
 	top     float64 // of the first lane
 	columns []column
@@ -39,6 +42,7 @@ type plan struct {
 type column struct {
 	title    string
 	x, width float64
+	gap      float64 // before it, for rounds that are left out
 	bands    []band
 }
 
@@ -81,14 +85,18 @@ func (p *plan) after(round int) float64 {
 	return p.columns[round-1].x + p.columns[round-1].width
 }
 
-func newPlan(t *run) *plan {
-	p := &plan{run: t, pitch: lanePitch(len(t.Programs))}
+func newPlan(sc *scene) *plan {
+	p := &plan{scene: sc, pitch: lanePitch(len(sc.ranks))}
 	x := p.left()
-	for i, stars := range starsByRound(t) {
-		col := p.column(x, stars)
-		col.title = num(float64(i + 1))
+	for i, stars := range sc.stars() {
+		gap := 0.0
+		if sc.gap(i + 1) {
+			gap = gapWidth
+		}
+		col := p.column(x+gap, stars)
+		col.gap, col.title = gap, strconv.Itoa(sc.numbers[i])
 		p.columns = append(p.columns, col)
-		x += col.width
+		x += gap + col.width
 	}
 	p.stretch(minSVGWidth - svgMargin - spareSpace)
 	p.addSpare()
@@ -142,6 +150,7 @@ func (p *plan) column(x float64, all []star) column {
 		col.width += b.width
 		all = all[n:]
 	}
+	col.width = max(col.width, minBand)
 	return col
 }
 
@@ -205,7 +214,7 @@ func (p *plan) straight(stars []star) bool {
 			ends[l.rank] = true
 		}
 	}
-	if widest >= wideFan && spans > maxSpans*len(p.run.Programs) {
+	if widest >= wideFan && (p.scene.hub || spans > maxSpans*len(p.scene.ranks)) {
 		return false
 	}
 	return stars[0].class != mcast && widest <= maxFan && edges <= maxPerRank*len(ends)

@@ -22,7 +22,7 @@ func (c class) onlyIfLost() bool { return c >= repair }
 // by how long they wait, requests, and the answers to these.
 func (p *plan) addSpare() {
 	var lost, answers column
-	for _, group := range spareGroups(p.run.spare) {
+	for _, group := range spareGroups(p.scene.spare) {
 		to := &lost
 		if group[0].class == answer {
 			to = &answers
