@@ -31,7 +31,7 @@ function slotOf(p, rank, name) {
 
 function numbered(p, rank, rule, index) {
   return {
-    rank, index, text: spellRule(rule), repair: rule.unless !== undefined,
+    rank, index, text: spellRule(rule), repair: rule.unless !== undefined, after: rule.after || 0,
     when: rule.when.map(name => slotOf(p, rank, name)),
     unless: rule.unless === undefined ? -1 : slotOf(p, rank, rule.unless),
     acts: rule.do.map(a => ({op: a.op, name: a.slot, to: a.to})),
@@ -119,14 +119,19 @@ function repairs(e) {
   return needed.length > 0;
 }
 
-// legs lists every transfer of a run, a multicast once for each receiver.
+// legs lists every transfer of a run, a multicast once for each receiver. The
+// first copy of a slot is the first that its rule sends.
 function legs(e) {
-  const out = [];
+  const out = [], had = new Set();
   for (const id of e.fired) {
     const rule = e.p.rules[id];
     for (const act of rule.acts) {
       for (const to of receivers(e.p, rule, act)) out.push(leg(e, id, rule, act, to));
     }
+  }
+  for (const l of out.filter(x => x.first)) {
+    l.first = !had.has(l.slot);
+    had.add(l.slot);
   }
   return out;
 }
@@ -174,12 +179,21 @@ function returns(e) {
 // slots on the way.
 function critical(e) {
   const way = new Set();
-  let slot = latest(e, e.p.done.flat());
+  let slot = latest(e, lastWaits(e));
   while (slot >= 0 && e.slots[slot] > 0 && e.causes[slot] >= 0) {
     way.add(slot);
     slot = latest(e, e.p.rules[e.causes[slot]].when);
   }
   return way;
+}
+
+// lastWaits lists the slots that the last return waits for: done slots or, if
+// that only has to send, those of the rule by which it sends last.
+function lastWaits(e) {
+  const back = returns(e), last = Math.max(0, ...back), done = e.p.done.flat();
+  if (done.some(s => e.slots[s] === last)) return done;
+  const sent = e.fired.find(id => !e.asked[id] && e.rules[id] + 1 === back[e.p.rules[id].rank] && e.rules[id] + 1 === last);
+  return sent === undefined ? done : e.p.rules[sent].when;
 }
 
 function latest(e, slots) {
