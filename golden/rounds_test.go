@@ -49,7 +49,9 @@ func requireSameRounds(t *testing.T, s *ir.Schedule) {
 	var shown bytes.Buffer
 	require.NoError(t, emit.Rounds(&shown, s, emit.RoundsOptions{Width: 2000}))
 	require.Contains(t, shown.String(), told, "show")
-	require.Equal(t, returns, shownReturns(t, shown.String()), "show")
+	for rank, at := range shownReturns(t, shown.String()) {
+		require.Equal(t, returns[rank], at, "show, rank %d", rank)
+	}
 	svg := emitted(t, "svg", s)
 	require.Contains(t, svg, told, "svg")
 	require.Contains(t, svg, fmt.Sprintf("The last call returns after round %d.", want), "svg")
@@ -66,24 +68,36 @@ func emitted(t *testing.T, format string, s *ir.Schedule) string {
 	return b.String()
 }
 
-// shownReturns reads the row of a drawing that tells when calls return.
-func shownReturns(t *testing.T, shown string) []int {
+// shownReturns reads the rows of a drawing that tell its ranks and when their
+// calls return.
+func shownReturns(t *testing.T, shown string) map[int]int {
 	t.Helper()
+	ranks, rounds := shownRow(t, shown, "round "), shownRow(t, shown, "return ")
+	require.NotEmpty(t, ranks)
+	require.Len(t, rounds, len(ranks))
+	out := map[int]int{}
+	for lane, rank := range ranks {
+		out[rank] = rounds[lane]
+	}
+	return out
+}
+
+// shownRow returns the numbers of the row of a drawing that begins so.
+func shownRow(t *testing.T, shown, name string) []int {
+	t.Helper()
+	var out []int
 	for line := range strings.Lines(shown) {
-		row, ok := strings.CutPrefix(line, "return ")
+		row, ok := strings.CutPrefix(line, name)
 		if !ok {
 			continue
 		}
-		var out []int
 		for _, word := range strings.Fields(row) {
-			at, err := strconv.Atoi(word)
+			n, err := strconv.Atoi(word)
 			require.NoError(t, err)
-			out = append(out, at)
+			out = append(out, n)
 		}
-		return out
 	}
-	require.Fail(t, "no row tells when calls return", shown)
-	return nil
+	return out
 }
 
 var returning = regexp.MustCompile(`after round (\d+ of \d+)\.`)
