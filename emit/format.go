@@ -44,7 +44,7 @@ func Formats() []Format {
 		{"text", "txt", "canonical text form, parses back to the same schedule", fixed(ir.WriteText)},
 		{"json", "json", "JSON form schedgen/1, for other programs", fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
-		{"svg", "svg", "space-time diagram: a lane for each rank, rounds to the right", writeSVG},
+		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", writeSVG},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", writeGo},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", writeHTML},
