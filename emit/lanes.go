@@ -135,6 +135,9 @@ func (sh *sheet) pack(rounds [][]star) (packed [][][]star, crowded bool) {
 }
 
 func (sh *sheet) round(number int, lines [][]star) {
+	if len(lines) == 0 { // calls return, and nothing else is shown
+		lines = [][]star{nil}
+	}
 	for i, line := range lines {
 		r := sh.line(line)
 		if i == 0 {
@@ -198,7 +201,7 @@ func (sh *sheet) line(stars []star) row {
 	for i := range stars {
 		sh.arrows(r, &stars[i])
 	}
-	if !sh.inline {
+	if !sh.inline && len(stars) > 0 {
 		at := sh.lane(len(sh.scene.ranks)-1) + 3
 		r.text(at, stars[0].label(), classStyle+style(stars[0].class))
 	}

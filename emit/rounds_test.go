@@ -63,7 +63,7 @@ func TestWhatIsTooLongIsSummedUp(t *testing.T) {
 	require.NotContains(t, got, "●")
 	require.Contains(t, got, "more than 400 lines")
 	require.Contains(t, got, "  2  1 put      s1          +2 ")
-	require.Contains(t, got, "… and 344 rounds more")
+	require.Contains(t, got, "… and 344 more rounds")
 	require.Less(t, strings.Count(got, "\n"), maxSummary+10)
 }
 

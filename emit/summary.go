@@ -40,7 +40,7 @@ func summary(t *run, o RoundsOptions, reason string) []row {
 		rows = append(rows, g.rows(o.Width)...)
 	}
 	if left > 0 {
-		rows = append(rows, textRow(fmt.Sprintf("… and %s more", count(left, "round")), dim))
+		rows = append(rows, textRow("… and "+count(left, "more round"), dim))
 	}
 	return append(append(rows, nil), returnSummary(t, o.Width)...)
 }

@@ -54,6 +54,9 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 		}
 		return emit.Rounds(out, s, emit.RoundsOptions{Width: width, Color: std.color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract})
 	}
+	if c.Extract != (emit.Extract{}) {
+		return fmt.Errorf("--extract: --rank tells a program and draws nothing")
+	}
 	if *c.Rank < 0 || *c.Rank >= s.Ranks {
 		return fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, s.Ranks-1)
 	}

@@ -104,7 +104,11 @@ function trunkX(at) { return at.x1 + (at.x2 - at.x1) * 0.25; }
 // gather groups things in the order in which their keys come up.
 function gather(things, key) {
   const by = new Map();
-  for (const x of things) by.set(key(x), [...(by.get(key(x)) || []), x]);
+  for (const x of things) {
+    const k = key(x);
+    if (!by.has(k)) by.set(k, []);
+    by.get(k).push(x);
+  }
   return [...by.values()];
 }
 

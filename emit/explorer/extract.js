@@ -3,11 +3,10 @@
 // extract chooses the ranks and what is drawn of a run. With a hub only what
 // that rank sends or gets is drawn, else all between the ranks.
 function extract(view, given, mode) {
-  const {p} = view, whole = {ranks: [], hub: -1, why: ''};
-  const e = {all: whole, path: pathPart(view), part: rankPart(view), extract: given}[mode];
-  const path = e === given && e.ranks.length && view.steps.length ? stepsPart(view) : e;
-  const lanes = path.ranks.length ? path.ranks : [...Array(p.ranks).keys()];
-  return {lanes, at: new Map(lanes.map((rank, lane) => [rank, lane])), hub: path.hub, why: path.why, whole: !path.ranks.length};
+  const all = {ranks: [], hub: -1, why: ''}, opening = () => given.ranks.length && view.steps.length ? stepsPart(view) : given;
+  const part = {all: () => all, path: () => pathPart(view), part: () => rankPart(view), extract: opening}[mode]();
+  const lanes = part.ranks.length ? part.ranks : [...Array(view.p.ranks).keys()];
+  return {lanes, at: new Map(lanes.map((rank, lane) => [rank, lane])), hub: part.hub, why: part.why, whole: !part.ranks.length};
 }
 
 function pathPart(view) {
@@ -18,15 +17,11 @@ function pathPart(view) {
 
 // rankPart is a rank and those it has to do with, some of every round.
 function rankPart(view) {
-  const {picked} = view, groups = new Map();
-  for (const l of view.legs.filter(x => x.from === picked || x.to === picked)) {
-    const key = `${l.arrive} ${l.from === picked}`;
-    groups.set(key, [...(groups.get(key) || []), l.from === picked ? l.to : l.from]);
-  }
-  const peers = new Set([...groups.values()].flat()), ranks = new Set([picked]);
-  const longest = Math.max(0, ...[...groups.values()].map(g => g.length));
-  for (let i = 0; i < longest; i++) {
-    for (const g of groups.values()) if (i < g.length && ranks.size < most.lanes) ranks.add(g[i]);
+  const {picked} = view, own = view.legs.filter(l => l.from === picked || l.to === picked);
+  const groups = gather(own, l => `${l.arrive} ${l.from === picked}`).map(g => g.map(l => l.from === picked ? l.to : l.from));
+  const peers = new Set(groups.flat()), ranks = new Set([picked]), longest = latestOf(groups.map(g => g.length));
+  for (let i = 0; i < longest && ranks.size < most.lanes; i++) {
+    for (const g of groups) if (i < g.length && ranks.size < most.lanes) ranks.add(g[i]);
   }
   const some = ranks.size <= peers.size ? `${ranks.size - 1} of the ${count(peers.size, 'rank')} that` : 'whom';
   return {ranks: ascending(ranks), hub: picked, why: `rank ${picked} and ${some} it sends to or gets from`};

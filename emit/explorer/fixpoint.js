@@ -175,6 +175,9 @@ function returns(e) {
   return out;
 }
 
+// latestOf is the largest of some rounds, 0 if there are none.
+function latestOf(rounds) { return rounds.reduce((last, at) => Math.max(last, at), 0); }
+
 // critical walks from the last return back to the beginning and returns the
 // slots on the way.
 function critical(e) {
@@ -190,7 +193,7 @@ function critical(e) {
 // lastWaits lists the slots that the last return waits for: done slots or, if
 // that only has to send, those of the rule by which it sends last.
 function lastWaits(e) {
-  const back = returns(e), last = Math.max(0, ...back), done = e.p.done.flat();
+  const back = returns(e), last = latestOf(back), done = e.p.done.flat();
   if (done.some(s => e.slots[s] === last)) return done;
   const sent = e.fired.find(id => !e.asked[id] && e.rules[id] + 1 === back[e.p.rules[id].rank] && e.rules[id] + 1 === last);
   return sent === undefined ? done : e.p.rules[sent].when;

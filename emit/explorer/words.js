@@ -42,7 +42,7 @@ function tellRound(view, round) {
 
 // tellEnd says when the calls have returned.
 function tellEnd(view) {
-  const back = view.returns.filter(at => at >= 0), never = view.returns.length - back.length, last = Math.max(0, ...back);
+  const back = view.returns.filter(at => at >= 0), never = view.returns.length - back.length, last = latestOf(back);
   const parts = [];
   if (back.length) parts.push(`${never ? `${count(back.length, 'call')} ${back.length === 1 ? 'has' : 'have'}` : view.p.ranks === 1 ? 'The call has' : 'All calls have'} returned after round ${last}`);
   if (never) parts.push(`${count(never, 'call')} never ${never === 1 ? 'returns' : 'return'}`);
@@ -140,7 +140,7 @@ function tellStep(view, step) {
 function tellTotals(view) {
   const of = kind => view.legs.filter(l => l.kind === kind);
   const multicasts = new Set(of('mcast').map(l => `${l.from}:${l.name}`)).size;
-  const parts = [count(Math.max(0, ...view.returns), 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
+  const parts = [count(latestOf(view.returns), 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
     count(of('signal').length, 'signal'), count(of('repair').length, 'repair'), count(of('request').length, 'request'), count(of('answer').length, 'answer')];
   const lost = view.legs.filter(l => l.lost).length;
   return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '');
