@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/emit"
 )
 
 // The exit codes.
@@ -67,8 +69,9 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(func(int) { served = true }),
 		kong.Vars{
-			"formats": strings.Join(formatNames(), ", "),
-			"checks":  strings.Join(checkNames(), ", "),
+			"formats":  strings.Join(formatNames(), ", "),
+			"extracts": strings.Join(emit.ExtractNames(), ", "),
+			"checks":   strings.Join(checkNames(), ", "),
 		},
 	)
 	if err != nil {

@@ -10,21 +10,30 @@ import (
 // showCmd is the verb show.
 type showCmd struct {
 	sourceArgs
-	Rank  *int `xor:"what" placeholder:"R" help:"Tell the program of rank R in sentences."`
-	Lost  bool `xor:"what" help:"Draw the run in which every multicast is lost and repaired."`
-	Width int  `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
-	ASCII bool `name:"ascii" help:"Use no characters beyond ASCII."`
+	Rank    *int         `xor:"what" placeholder:"R" help:"Tell the program of rank R in sentences."`
+	Lost    bool         `xor:"what" help:"Draw the run in which every multicast is lost and repaired."`
+	Extract emit.Extract `default:"auto" placeholder:"WHICH" help:"Ranks to draw: ${extracts}; default auto."`
+	Width   int          `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
+	ASCII   bool         `name:"ascii" help:"Use no characters beyond ASCII."`
 }
 
 // Help is the long help text.
 func (showCmd) Help() string {
 	return `Ranks stand side by side, rounds one below the other; a rule fires as soon as what it
-waits for is there, and every transfer takes one round. What does not fit is summed up.
+waits for is there, and every transfer takes one round.
 
   ●── c0 ─▶│        rank on the left puts c0 to rank on the right
   ●───▶├───▶│       it sends to both others
   ●───●───▶│        both others send to it
-  ═▶ multicast      ╌▶ repair
+  ═▶ multicast      ╌▶ repair      ┄▶ request      ┈▶ answer to it
+
+Below stands the round after which each call returns: its rank has what it waits for and has
+sent what it is to send.
+
+Of many ranks, or of rounds in which more moves than is readable, an extract is drawn, and
+the drawing says what is left out: path, the ranks that the last return waits for; roles, one
+of each kind of rank; rank=R, rank R and whom it has to do with. sums draws no ranks but adds
+up what moves in each round; all draws all, if they fit.
 
 Colour is used only on a terminal, and not if NO_COLOR is set.
 
@@ -43,7 +52,10 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 		if width <= 0 {
 			width = std.width()
 		}
-		return emit.Rounds(out, s, emit.RoundsOptions{Width: width, Color: std.color(), ASCII: c.ASCII, Lost: c.Lost})
+		return emit.Rounds(out, s, emit.RoundsOptions{Width: width, Color: std.color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract})
+	}
+	if c.Extract != (emit.Extract{}) {
+		return fmt.Errorf("--extract: --rank tells a program and draws nothing")
 	}
 	if *c.Rank < 0 || *c.Rank >= s.Ranks {
 		return fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, s.Ranks-1)
