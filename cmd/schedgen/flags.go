@@ -113,7 +113,7 @@ func flagError(err error) error {
 	case errors.As(err, &param):
 		return fmt.Errorf("--%s=%d: %s", param.Param, param.Value, param.Reason)
 	case errors.As(err, &name) && len(name.Near) > 0:
-		return fmt.Errorf("no algorithm %q; did you mean %s?", name.Name, strings.Join(name.Near, " or "))
+		return fmt.Errorf("no algorithm %q; %s", name.Name, name.Suggestion())
 	case errors.As(err, &name):
 		return fmt.Errorf("%q is neither an algorithm (see schedgen list) nor a file", name.Name)
 	}
