@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -26,11 +27,19 @@ type listed struct {
 	Collective string   `json:"collective"`
 	Params     []string `json:"params"`
 	Paper      string   `json:"paper"`
+	Papers     []paper  `json:"papers"`
 	Messages   string   `json:"messages"`
 	Summary    string   `json:"summary"`
 }
 
-// Run prints all algorithms.
+// paper is what a number in listed.Paper stands for.
+type paper struct {
+	Number  string `json:"number"`
+	Authors string `json:"authors"`
+	Title   string `json:"title"`
+}
+
+// Run prints all algorithms, and below them what the papers' numbers stand for.
 func (c *listCmd) Run(std stdio) error {
 	if c.JSON {
 		return c.printJSON(std)
@@ -40,13 +49,31 @@ func (c *listCmd) Run(std stdio) error {
 	for _, a := range schedule.Algorithms() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.Name, strings.Join(a.Params, " "), a.Paper, a.Messages)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return printPapers(std.Out)
+}
+
+func printPapers(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("\nPAPER\n")
+	for _, p := range schedule.Papers() {
+		fmt.Fprintf(&b, "%s  %s:\n     %s\n", p.Number, p.Authors, hanging(p.Title, 5, helpWidth))
+	}
+	b.WriteString("ours  from no paper\n")
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 func (c *listCmd) printJSON(std stdio) error {
 	var out []listed
 	for _, a := range schedule.Algorithms() {
-		out = append(out, listed{a.Name, a.Collective, a.Params, a.Paper, a.Messages, a.Summary})
+		papers := []paper{} // not null in JSON
+		for _, p := range a.Papers() {
+			papers = append(papers, paper(p))
+		}
+		out = append(out, listed{a.Name, a.Collective, a.Params, a.Paper, papers, a.Messages, a.Summary})
 	}
 	return writeJSON(std.Out, out, "  ")
 }
