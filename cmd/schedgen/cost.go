@@ -24,7 +24,9 @@ func (costCmd) Help() string {
 	return `Counts what happens if nothing is lost. Bytes are multiples of n, the length of the message;
 rounds are those until the last rank is done, if every transfer takes one.
 
-Example: schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
+Example:
+
+  schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
 }
 
 // Run prints the cost of a schedule.

@@ -22,14 +22,19 @@ type emitCmd struct {
 
 // Help is the long help text.
 func (emitCmd) Help() string {
-	var b strings.Builder
-	b.WriteString("Formats:\n\n")
+	var formats [][2]string
 	for _, f := range emit.Formats() {
-		fmt.Fprintf(&b, "  %-6s %s\n", f.Name, f.Summary)
+		formats = append(formats, [2]string{f.Name, f.Summary})
 	}
-	b.WriteString("\nExample: schedgen emit bcast/mcast-acktree -p 8 -f dot | dot -Tsvg -o tree.svg")
-	b.WriteString("\n\nIn a program, with the package that it writes: //go:generate schedgen emit bcast/mcast-chain -p 8 -f go --package bcast8 -o bcast8/bcast8.go")
-	return b.String()
+	return "Formats:\n\n" + table(formats) + `
+Examples:
+
+  schedgen emit bcast/mcast-chain -p 8 --chunks 4
+  schedgen emit bcast/mcast-acktree -p 8 -f dot | dot -Tsvg -o tree.svg
+
+In a program, with the package that it writes:
+
+  //go:generate schedgen emit bcast/chain -p 8 -f go --package b8 -o b8/b8.go`
 }
 
 // Run prints the schedule to the standard output or a file.

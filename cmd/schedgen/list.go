@@ -18,7 +18,9 @@ type listCmd struct {
 func (listCmd) Help() string {
 	return `P is the number of ranks, F the number of chunks.
 
-Example: schedgen list`
+Example:
+
+  schedgen list --json`
 }
 
 // listed is an algorithm as --json prints it.

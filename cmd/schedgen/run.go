@@ -25,7 +25,7 @@ type runFlags struct {
 	Ranks     *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
 	Algorithm string     `placeholder:"NAME" help:"Algorithm, see schedgen list."`
 
-	Transport   string        `placeholder:"NAME" help:"mem: goroutines of one process; tcp; mcast: UDP multicast and TCP; shm: shared memory; hybrid: shared memory within a host and TCP between hosts, with multicast if there is an --interface; auto: hybrid, with multicast if that works here. Default mcast if that works here, else tcp."`
+	Transport   string        `placeholder:"NAME" help:"How ranks reach each other, see above; default mcast if that works here, else tcp."`
 	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1."`
 	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
 	IPv6        bool          `name:"ipv6" help:"Use IPv6."`

@@ -26,7 +26,13 @@ before all had entered.
 
 Default algorithm: barrier/hsb.
 
-Example: schedgen run barrier -p 8 --algorithm barrier/hsb --fan-in 3 --fan-out 3`
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+Example:
+
+  schedgen run barrier -p 8 --algorithm barrier/hsb \
+    --fan-in 3 --fan-out 3`
 }
 
 const defaultBarriers = 1000

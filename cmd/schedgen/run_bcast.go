@@ -38,7 +38,13 @@ over the broadcasts, of the time of the slowest rank.
 
 Default algorithm: bcast/mcast-chain; over tcp bcast/binomial below 64 KiB, else bcast/chain.
 
-Example: schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+Examples:
+
+  schedgen run bcast -p 8 --size 16MiB
+  schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
 }
 
 // Run broadcasts.

@@ -72,7 +72,7 @@ func (f *runFlags) mustMulticast() bool {
 // fits checks the flags of the link, and that they go together.
 func (f *runFlags) fits() error {
 	if f.Transport != "" {
-		if err := oneOf("transport", f.Transport, []string{overMem, overTCP, overMcast, overShm, overHybrid, overAuto}); err != nil {
+		if err := oneOf("transport", f.Transport, heads(transportHelp)); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,10 @@ waits for is there, and every transfer takes one round. What does not fit is sum
 
 Colour is used only on a terminal, and not if NO_COLOR is set.
 
-Example: schedgen show barrier/dissemination -p 8 --degree 2`
+Examples:
+
+  schedgen show barrier/dissemination -p 8 --degree 2
+  schedgen show bcast/mcast-acktree -p 8 --rank 3`
 }
 
 // Run draws the schedule or tells one rank's program.

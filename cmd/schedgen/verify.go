@@ -25,38 +25,21 @@ type verifyCmd struct {
 
 // Help is the long help text.
 func (verifyCmd) Help() string {
-	var b strings.Builder
-	b.WriteString("With a range, -p 1..64, every number of ranks is proved. Checks:\n\n")
+	var checks [][2]string
 	for _, c := range verify.Checks() {
-		fmt.Fprintf(&b, "  %-11s %s\n", c.Name, hanging(c.Summary, 14, helpWidth))
+		checks = append(checks, [2]string{c.Name, c.Summary})
 	}
-	b.WriteString("\nWhat fails is shown with a counterexample, and the exit code is 1.\n\n")
-	b.WriteString("Files of other programs, GOAL text and MSCCL XML, are proved as what --as says.\n\n")
-	b.WriteString("Example: schedgen verify barrier/dissemination -p 1..64 --degree 2")
-	return b.String()
-}
+	return `With a range, -p 1..64, every number of ranks is proved. Checks:
 
-// helpWidth is the width of what the help texts lay out themselves.
-const helpWidth = 76
+` + table(checks) + `
+What fails is shown with a counterexample, and the exit code is 1.
 
-// hanging breaks text into lines that start at column indent.
-func hanging(text string, indent, width int) string {
-	var b strings.Builder
-	at := indent
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case at+1+len(word) > width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			at = indent
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += len(word)
-	}
-	return b.String()
+Files of other programs, GOAL text and MSCCL XML, are proved as what --as says.
+
+Examples:
+
+  schedgen verify barrier/dissemination -p 1..64 --degree 2
+  schedgen verify barrier.goal --as barrier`
 }
 
 func checkNames() []string {
