@@ -78,10 +78,11 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	jobs, err := c.plan(&base)
+	jobs, err := c.plan(&base, std)
 	if err != nil {
 		return err
 	}
+	c.announce(std)
 	out := benchOutput{std: std, json: c.JSON}
 	// Ranks tell their times at the end only: a step of the bar is an
 	// algorithm, so that drawing disturbs no measurement.
@@ -105,14 +106,15 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 		return j, err
 	}
 	j.Operation, j.Iterations, j.Size = c.Operation, c.Iterations, 2
-	if c.Size != nil {
+	switch {
+	case c.Size != nil && c.Operation == opBarrier:
+		std.idle("size", noMessage)
+	case c.Size != nil:
 		j.Size = int64(*c.Size)
 	}
 	switch {
 	case c.Iterations < 1 || c.Iterations > maxBenchIterations:
 		err = fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxBenchIterations)
-	case c.Operation == opBarrier && c.Size != nil:
-		err = errors.New("--size: a barrier has no message")
 	case j.Size > min(maxMessage, math.MaxInt):
 		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(maxMessage))
 	}
@@ -141,8 +143,8 @@ func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
 // auto returns the transport shm if that is there and no flag asks for what it
 // has not, else "".
 func (f *runFlags) auto() string {
-	shared := runFlags{Transport: overShm, Loss: f.Loss, IPv6: f.IPv6, Interface: f.Interface, Coordinator: f.Coordinator}
-	if shared.fits() == nil && canShare() {
+	shared := runFlags{Transport: overShm, Loss: f.Loss, Interface: f.Interface}
+	if f.Coordinator == "" && !f.IPv6 && shared.fits() == nil && canShare() {
 		return overShm
 	}
 	return ""

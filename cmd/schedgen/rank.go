@@ -56,6 +56,7 @@ func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	if s.names != nil {
 		s.job.Output = s.names[rank]
 	}
+	c.announce(std)
 	if rank == 0 {
 		if s.proof, err = proveSpecs(ctx, []*schedule.Spec{spec}); err != nil {
 			return s.refuted(err)

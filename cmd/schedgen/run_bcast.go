@@ -155,11 +155,11 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		c.Algorithm = defaultBcast(l.multicasts(), s.job.Size)
 	}
 	s.job.Algorithm = c.Algorithm
-	alg, err := algorithm(c.Algorithm)
+	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
+	alg, err := algorithm(c.Algorithm)
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
 )
 
 // showCmd is the verb show.
@@ -12,7 +14,7 @@ type showCmd struct {
 	sourceArgs
 	Rank  *int `xor:"what" placeholder:"R" help:"Tell the program of rank R in sentences."`
 	Lost  bool `xor:"what" help:"Draw the run in which every multicast is lost and repaired."`
-	Width int  `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
+	Width *int `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
 	ASCII bool `name:"ascii" help:"Use no characters beyond ASCII."`
 }
 
@@ -42,14 +44,39 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 	}
 	out := ctxWriter{ctx, std.Out}
 	if c.Rank == nil {
-		width := c.Width
-		if width <= 0 {
-			width = std.width()
+		o, err := c.options(s, std)
+		if err != nil {
+			return err
 		}
-		return emit.Rounds(out, s, emit.RoundsOptions{Width: width, Color: std.color(), ASCII: c.ASCII, Lost: c.Lost})
+		return emit.Rounds(out, s, o)
+	}
+	if c.Width != nil {
+		std.idle("width", "nothing is drawn with --rank")
 	}
 	if *c.Rank < 0 || *c.Rank >= s.Ranks {
 		return fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, s.Ranks-1)
 	}
 	return emit.Explain(out, s, *c.Rank)
+}
+
+// options are how the schedule is drawn.
+func (c *showCmd) options(s *ir.Schedule, std stdio) (emit.RoundsOptions, error) {
+	o := emit.RoundsOptions{Width: std.width(), Color: std.color(), ASCII: c.ASCII, Lost: c.Lost}
+	if c.Width != nil {
+		if o.Width = *c.Width; o.Width < 1 {
+			return o, fmt.Errorf("--width=%d: must be at least 1", o.Width)
+		}
+	}
+	if o.Lost && !multicastsIn(s) {
+		std.idle("lost", "nothing is multicast")
+		o.Lost = false
+	}
+	return o, nil
+}
+
+// multicastsIn reports whether any rank multicasts.
+func multicastsIn(s *ir.Schedule) bool {
+	mcast := func(a ir.Action) bool { return a.Op == ir.Mcast }
+	rule := func(r ir.Rule) bool { return slices.ContainsFunc(r.Do, mcast) }
+	return slices.ContainsFunc(s.Programs, func(p ir.Program) bool { return slices.ContainsFunc(p.Rules, rule) })
 }

@@ -33,8 +33,9 @@ func (s stdio) color() bool {
 	return isTerminal(s.Out) && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

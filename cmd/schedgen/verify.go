@@ -74,6 +74,7 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	case c.Size != nil:
 		return fmt.Errorf("--size: %s is not GOAL", c.Source)
 	}
+	c.dropIdle(std)
 	jobs, err := c.jobs(ctx, l.in)
 	if err != nil {
 		return err
@@ -152,6 +153,15 @@ func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 	return j, j.check()
 }
 
+// dropIdle takes away the flags that have nothing to act on in the algorithm.
+func (c *verifyCmd) dropIdle(std stdio) {
+	c.sourceArgs.dropIdle(std)
+	if alg, err := algorithm(c.Source); err == nil && c.AllRoots && !takes(&alg, "root") {
+		std.idle("all-roots", noRoot)
+		c.AllRoots = false
+	}
+}
+
 // everyRoot reports whether all roots are to be proved: on demand, and for a
 // rootless algorithm unless one is given.
 func (c *verifyCmd) everyRoot() (bool, error) {
@@ -162,8 +172,6 @@ func (c *verifyCmd) everyRoot() (bool, error) {
 		return false, err
 	case c.AllRoots && rooted:
 		return false, errors.New("--all-roots: not with --root or --origin")
-	case c.AllRoots && !takes(&alg, "root"):
-		return false, fmt.Errorf("--all-roots: %s has no root", c.Source)
 	}
 	return c.AllRoots || alg.Collective == schedule.Anycast && !rooted, nil
 }
