@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/complete"
 )
 
 // The exit codes.
@@ -30,6 +32,9 @@ type cli struct {
 	Rank   oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
 	Bench  benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
 	Help   helpCmd    `cmd:"" help:"Tell about a verb."`
+
+	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`
+	Complete   completeCmd   `cmd:"" hidden:"" passthrough:""`
 }
 
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
@@ -72,6 +77,7 @@ func newParser(std stdio, exit func(int)) (*kong.Kong, error) {
 			"formats":    strings.Join(formatNames(), ", "),
 			"checks":     strings.Join(checkNames(), ", "),
 			"operations": strings.Join(heads(operations), ","),
+			"shells":     strings.Join(complete.Shells(), ","),
 		},
 	)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 type emitCmd struct {
 	sourceArgs
 	emitModel
-	Format  string `short:"f" default:"text" placeholder:"FORMAT" help:"One of ${formats}; default text."`
-	Output  string `short:"o" placeholder:"FILE" help:"Write to FILE, which appears whole or not at all."`
+	Format  string `short:"f" default:"text" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default text."`
+	Output  string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all."`
 	Package string `placeholder:"NAME" help:"Name of the package, format go; default: the algorithm's name and the number of ranks."`
 }
 

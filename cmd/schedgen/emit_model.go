@@ -12,7 +12,7 @@ import (
 // message is and what gets lost.
 type emitModel struct {
 	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message; default 64KiB."`
-	Lost *lossFlag `placeholder:"LOSS" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
+	Lost *lossFlag `placeholder:"LOSS" complete:"loss" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
 }
 
 // checkModel checks the flags against the format.

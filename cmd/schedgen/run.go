@@ -25,13 +25,13 @@ type runCmd struct {
 // runFlags are the flags of all runs.
 type runFlags struct {
 	Ranks     *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
-	Algorithm string     `placeholder:"NAME" help:"Algorithm, see schedgen list."`
+	Algorithm string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm, see schedgen list."`
 
-	Transport   string        `placeholder:"NAME" help:"How ranks reach each other, see above; default mcast if that works here, else tcp."`
+	Transport   string        `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, see above; default mcast if that works here, else tcp."`
 	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1."`
 	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
 	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
-	Interface   string        `placeholder:"NAME" help:"Network interface of the multicasts, default the loopback interface."`
+	Interface   string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
 	Netns       *int          `placeholder:"H" help:"Make H hosts up, network namespaces behind a bridge, and put the ranks there in even blocks; default transport hybrid. Linux; needs root, ip and nsenter."`
 	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`

@@ -22,7 +22,7 @@ const maxSize = 1 << 25
 
 // sourceArgs name a schedule: an algorithm and its parameters, or a file.
 type sourceArgs struct {
-	Source string     `arg:"" name:"algorithm|file" help:"Name of an algorithm, or a file with a schedule (- for standard input)."`
+	Source string     `arg:"" name:"algorithm|file" complete:"algorithm,file" help:"Name of an algorithm, or a file with a schedule (- for standard input)."`
 	Ranks  *rankRange `short:"p" placeholder:"P" help:"Number of ranks; needed with an algorithm."`
 	paramFlags
 }

@@ -16,10 +16,10 @@ import (
 // verifyCmd is the verb verify.
 type verifyCmd struct {
 	sourceArgs
-	As       string    `placeholder:"WHAT" help:"What the file of another program is to be: barrier or bcast, from --root."`
+	As       string    `placeholder:"WHAT" complete:"claim" help:"What the file of another program is to be: barrier or bcast, from --root."`
 	Size     *byteSize `placeholder:"SIZE" help:"Length of the message that a GOAL file broadcasts, such as 64KiB; default: what a comment in it says, or else as much as any one rank can get."`
 	AllRoots bool      `help:"Prove every root or origin."`
-	Check    []string  `placeholder:"NAME" help:"Run only these checks (${checks})."`
+	Check    []string  `placeholder:"NAME" complete:"check" help:"Run only these checks (${checks})."`
 	JSON     bool      `name:"json" help:"Print one object per schedule and line."`
 }
 
