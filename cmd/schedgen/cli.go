@@ -34,16 +34,18 @@ type cli struct {
 	Help   helpCmd    `cmd:"" help:"Tell about a verb."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`
+	Man        manCmd        `cmd:"" help:"Print the manual page."`
 	Complete   completeCmd   `cmd:"" hidden:"" passthrough:""`
 }
 
+// description is the long help text of the command, without the exit codes.
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
 
 ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a schedule that
 "schedgen emit" printed as text or json, or - for standard input. verify reads GOAL and
-MSCCL XML too.
+MSCCL XML too.`
 
-Exit code: 0 good, 1 the answer is no, 2 bad input, 130 interrupted.`
+const exitCodes = "Exit code: 0 good, 1 the answer is no, 2 bad input, 130 interrupted."
 
 // run runs the command line args and returns the exit code. It touches nothing
 // of the process but what it is given.
@@ -69,7 +71,7 @@ func run(ctx context.Context, args []string, std stdio) int {
 func newParser(std stdio, exit func(int)) (*kong.Kong, error) {
 	parser, err := kong.New(new(cli),
 		kong.Name("schedgen"),
-		kong.Description(description),
+		kong.Description(description+"\n\n"+exitCodes),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),
