@@ -16,7 +16,7 @@ type listCmd struct {
 
 // Help is the long help text.
 func (listCmd) Help() string {
-	return `P is the number of ranks, F the number of chunks.
+	return `P is the number of ranks, F the number of chunks, n the degree.
 
 Example:
 
@@ -54,12 +54,13 @@ func (c *listCmd) Run(std stdio) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return printPapers(std.Out)
+	return printLegend(std.Out)
 }
 
-func printPapers(w io.Writer) error {
+// printLegend says what stands in the table's columns.
+func printLegend(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("\nPAPER\n")
+	b.WriteString("\nMESSAGES\nof P ranks and F chunks; n is the degree\n\nPAPER\n")
 	for _, p := range schedule.Papers() {
 		fmt.Fprintf(&b, "%s  %s:\n     %s\n", p.Number, p.Authors, hanging(p.Title, 5, helpWidth))
 	}

@@ -110,7 +110,7 @@ func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
 		if isTerminal(std.In) {
 			fmt.Fprintln(std.Err, "schedgen: reads a schedule from the terminal, up to Ctrl-D")
 		}
-		return io.NopCloser(std.In), nil
+		return io.NopCloser(&untilEOF{r: std.In}), nil
 	}
 	if form := a.writtenOnly(); form != "" {
 		return nil, fmt.Errorf("%s: format %s is not read back; text and json are", a.Source, form)

@@ -39,6 +39,22 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// untilEOF reads nothing behind the first end: a terminal goes on after Ctrl-D,
+// and a buffer that has seen the end while it looked ahead would ask it again.
+type untilEOF struct {
+	r     io.Reader
+	ended bool
+}
+
+func (u *untilEOF) Read(p []byte) (int, error) {
+	if u.ended {
+		return 0, io.EOF
+	}
+	n, err := u.r.Read(p)
+	u.ended = err == io.EOF
+	return n, err
+}
+
 // await returns what f returns, or the context's error as soon as it is done.
 // In that case f is left behind: the process is about to end.
 func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
