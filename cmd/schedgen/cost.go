@@ -26,7 +26,9 @@ rounds are those after which the last call has returned, if every transfer takes
 returns when its rank has what it waits for and has sent what it is to send; one that never
 returns is not counted.
 
-Example: schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
+Example:
+
+  schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
 }
 
 // Run prints the cost of a schedule.

@@ -14,7 +14,7 @@ type emitModel struct {
 	Extract *emit.Extract `placeholder:"WHICH" help:"With svg and html: ranks to draw: ${extracts}; default auto."`
 
 	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message; default 64KiB."`
-	Lost *lossFlag `placeholder:"LOSS" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
+	Lost *lossFlag `placeholder:"LOSS" complete:"loss" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
 }
 
 // checkModel checks the flags against the format.

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
 )
 
 // showCmd is the verb show.
@@ -13,7 +15,7 @@ type showCmd struct {
 	Rank    *int         `xor:"what" placeholder:"R" help:"Tell the program of rank R in sentences."`
 	Lost    bool         `xor:"what" help:"Draw the run in which every multicast is lost and repaired."`
 	Extract emit.Extract `default:"auto" placeholder:"WHICH" help:"Ranks to draw: ${extracts}; default auto."`
-	Width   int          `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
+	Width   *int         `placeholder:"N" help:"Columns to draw in; default those of the terminal, else 80."`
 	ASCII   bool         `name:"ascii" help:"Use no characters beyond ASCII."`
 }
 
@@ -37,7 +39,10 @@ up what moves in each round; all draws all, if they fit.
 
 Colour is used only on a terminal, and not if NO_COLOR is set.
 
-Example: schedgen show barrier/dissemination -p 8 --degree 2`
+Examples:
+
+  schedgen show barrier/dissemination -p 8 --degree 2
+  schedgen show bcast/mcast-acktree -p 8 --rank 3`
 }
 
 // Run draws the schedule or tells one rank's program.
@@ -48,17 +53,42 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 	}
 	out := ctxWriter{ctx, std.Out}
 	if c.Rank == nil {
-		width := c.Width
-		if width <= 0 {
-			width = std.width()
+		o, err := c.options(s, std)
+		if err != nil {
+			return err
 		}
-		return emit.Rounds(out, s, emit.RoundsOptions{Width: width, Color: std.color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract})
+		return emit.Rounds(out, s, o)
 	}
 	if c.Extract != (emit.Extract{}) {
-		return fmt.Errorf("--extract: --rank tells a program and draws nothing")
+		std.idle("extract", "nothing is drawn with --rank")
+	}
+	if c.Width != nil {
+		std.idle("width", "nothing is drawn with --rank")
 	}
 	if *c.Rank < 0 || *c.Rank >= s.Ranks {
 		return fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, s.Ranks-1)
 	}
 	return emit.Explain(out, s, *c.Rank)
+}
+
+// options are how the schedule is drawn.
+func (c *showCmd) options(s *ir.Schedule, std stdio) (emit.RoundsOptions, error) {
+	o := emit.RoundsOptions{Width: std.width(), Color: std.color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract}
+	if c.Width != nil {
+		if o.Width = *c.Width; o.Width < 1 {
+			return o, fmt.Errorf("--width=%d: must be at least 1", o.Width)
+		}
+	}
+	if o.Lost && !multicastsIn(s) {
+		std.idle("lost", "nothing is multicast")
+		o.Lost = false
+	}
+	return o, nil
+}
+
+// multicastsIn reports whether any rank multicasts.
+func multicastsIn(s *ir.Schedule) bool {
+	mcast := func(a ir.Action) bool { return a.Op == ir.Mcast }
+	rule := func(r ir.Rule) bool { return slices.ContainsFunc(r.Do, mcast) }
+	return slices.ContainsFunc(s.Programs, func(p ir.Program) bool { return slices.ContainsFunc(p.Rules, rule) })
 }
