@@ -4,9 +4,14 @@ import "github.com/schedgen/schedgen/ir"
 
 // exchange is the n-ary exchange barrier (paper 003, §4.2, mode 1): in step i
 // groups of n ranks meet whose numbers differ only in digit i to base n. That
-// needs a power of n. Where P is none, the ranks from the largest power on, the
-// extras, check in before at a rank of the core and are released after, two
-// more steps: extra e belongs to rank e modulo the power.
+// needs a power of n. Where P is none, the ranks from the largest power C on, the
+// extras, check in before at a rank of the core and are released after: extra e
+// belongs to rank e modulo C.
+//
+// Rounds: log_n P where P is a power of n; ⌊log_n P⌋+1 where there are at most C/n
+// extras, since a rank is held up in its last step only by one that differs from it
+// in every digit, and of the ranks 0 … C/n-1 no two do; ⌊log_n P⌋+2 otherwise. The
+// paper allows ⌈log_n P⌉+2.
 //
 // Signals of a rank of the core: the check-ins of its extras, then flag
 // i·(n-1) + j-1 of step i from the rank whose digit i is smaller by j modulo n.
