@@ -50,7 +50,7 @@ func ExampleSpec_Overlay() {
 	// 5 [6]
 	// 6 [7 0]
 	// 7 [0]
-	// from 2 through 4: [5 6 0]
+	// from 2 through 4: [0 6 5]
 }
 
 // Errors name the parameter and its legal range.
