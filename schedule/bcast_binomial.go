@@ -1,8 +1,9 @@
 package schedule
 
-// binomial is the binomial tree broadcast (papers 000, §4.1 and 002, §2.2), the
-// baseline of both: v receives from v without its lowest set bit and puts to v+2^k,
-// the largest k first.
+// binomial is the binomial tree broadcast by distance halving (paper 002, §2.2,
+// figure 1; MPICH's): v receives from v without its lowest set bit and puts to
+// v+2^k, the largest k first. Paper 000 draws the same tree by distance doubling,
+// which is bcast/binomial-doubling.
 //
 // In LogGP the largest sub-tree has the longest way to go and is best served first:
 // 33 µs among 64 ranks, nearest first 55.5. The largest k stands for it where P is
@@ -15,8 +16,8 @@ func binomial() Algorithm {
 	return Algorithm{
 		Name:       "bcast/binomial",
 		Collective: Bcast,
-		Paper:      "000 §4, 002 §2",
-		Summary:    "binomial tree, farthest rank first",
+		Paper:      "002 §2",
+		Summary:    "binomial tree, distance halving: farthest rank first",
 		Messages:   "F(P-1) puts",
 		Params:     bcastParams(),
 		size:       t.size,

@@ -71,6 +71,7 @@ func ExampleAlgorithms() {
 	// Output:
 	// bcast/linear [root chunks hosts]
 	// bcast/binomial [root chunks hosts]
+	// bcast/binomial-doubling [root chunks hosts]
 	// bcast/chain [root chunks hosts]
 	// bcast/mcast-chain [root chunks hosts]
 	// bcast/mcast-acktree [root chunks hosts]
