@@ -19,6 +19,11 @@ import (
 // is a signal, and the child has a rule that answers it. Children of the root
 // need no such rule.
 //
+// A rank acknowledges to one other, so there is little to order: the root
+// multicasts before it puts to its slaves, 1.4 times as fast on average in LogGP as
+// the other way round (doc.go, Order). A repair is a rule for itself, for one child:
+// its time comes by the child's level, the smallest sub-tree first.
+//
 // Signals of a rank: the ACKs of its slaves, the ACK of its child of level
 // j = 0, 1, …, then, if its parent may ask, one ask a chunk.
 func mcastAckTree() Algorithm {

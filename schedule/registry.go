@@ -30,6 +30,7 @@ func Algorithms() []Algorithm {
 	return []Algorithm{
 		linear(),
 		binomial(),
+		binomialDoubling(),
 		chain(),
 		mcastChain(),
 		mcastAckTree(),

@@ -28,7 +28,7 @@ type cli struct {
 	Show   showCmd    `cmd:"" help:"Draw a schedule's rounds in the terminal."`
 	Emit   emitCmd    `cmd:"" help:"Print a schedule as one of ${formats}."`
 	Verify verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
-	Cost   costCmd    `cmd:"" help:"Count rounds, messages and bytes of a schedule."`
+	Cost   costCmd    `cmd:"" help:"Count rounds, messages, bytes and time of a schedule."`
 	Run    runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
 	Rank   oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
 	Bench  benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
