@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ParseJSON reads the JSON form schedgen/1. It is strict: an unknown, missing
+// ParseJSON reads the JSON forms schedgen/1 and schedgen/2. It is strict: an unknown, missing
 // or duplicate field, a value of another type or out of range, a rank without
 // a program or with two and anything after the document are errors. The
 // members of an object and the programs may come in any order. It reads in a
@@ -40,6 +40,8 @@ type jsonReader struct {
 	starts []mark               // where the programs are, in the order of the document
 	ranks  []int32              // the rank of each, in the order of the document
 	seen   []uint64             // bit set of the ranks that have a program
+	known  bool                 // the format has been read
+	newer  string               // a field of schedgen/2 seen before the format, if any
 
 	// Bounds for what is being read: the limits until the document has named
 	// its own numbers.
@@ -48,9 +50,11 @@ type jsonReader struct {
 	slots   arena[Slot]
 	actions arena[Action]
 	rules   arena[Rule]
+	peers   arena[int32]
 	// What is being read, before its length is known.
 	slotBuf   []Slot
 	actionBuf []Action
+	peerBuf   []int32
 	ruleBuf   []Rule
 }
 
@@ -81,9 +85,7 @@ func (p *jsonReader) topField(i int) {
 	h := &p.s.Header
 	switch topFields[i] {
 	case "format":
-		if v := p.string("a string"); p.ok() && string(v) != Format {
-			p.failAt(p.fields[i], "unknown format %s; known is %s", quote(v), Format)
-		}
+		p.format()
 	case "collective":
 		h.Collective = string(p.string("a string"))
 	case "algorithm":
