@@ -19,6 +19,9 @@ import (
 // is a signal, and the child has a rule that answers it. Children of the root
 // need no such rule.
 //
+// What the multicast has not brought is asked for by those who hear of it, which
+// costs a chunk where a repair costs the message; see recovery.go.
+//
 // Signals of a rank: the ACKs of its slaves, the ACK of its child of level
 // j = 0, 1, …, then, if its parent may ask, one ask a chunk.
 func mcastAckTree() Algorithm {
@@ -45,6 +48,7 @@ func sizeAckTree(n node) size {
 			rules: count(n.ranks > 1) + children,
 			slots: 1 + slaves + children,
 			acts:  n.chunks * (count(n.ranks > 1) + slaves + children),
+			peers: peersOfRecovery(&n),
 		}
 	}
 	asks := n.chunks * count(asked(n.v))
@@ -52,6 +56,7 @@ func sizeAckTree(n node) size {
 		rules: n.chunks*count(slaves > 0) + 1 + asks + children + n.chunks*children,
 		slots: n.chunks + slaves + children + 2*asks,
 		acts:  n.chunks*slaves + 1 + asks + 2*n.chunks*children,
+		peers: peersOfRecovery(&n),
 	}
 }
 
@@ -73,6 +78,7 @@ func fillAckTree(n node, a arena) ir.Program {
 		a.shareEach(&n)
 	}
 	a.put(n.signal(binomialParent(n.v), bits.TrailingZeros(uint(n.v))), n.master(binomialParent(n.v)))
+	a.recoverAs(&n, a.last(1))
 	a.rule(done)
 	a.answerAsks(&n, asks, len(done))
 	a.repairChildren(&n, children, done[:n.chunks:n.chunks])
@@ -93,6 +99,7 @@ func fillAckRoot(n *node, a arena) ir.Program {
 		a.rule(a.span(0, 1))
 	}
 	a.repairChildren(n, children, a.span(0, 1))
+	a.recoverAs(n, nil)
 	return a.program(n, acks, a.span(0, 1+acks))
 }
 
