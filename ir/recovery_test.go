@@ -105,7 +105,7 @@ func TestRequests(t *testing.T) {
 		"a signal is put upon it":         {[]Rule{signal(s0)}, nil, nil},
 		"a signal is put upon it as well": {[]Rule{chunk(s0), chunk(s1), signal(s0)}, nil, []int{1}},
 		"multicast upon it":               {[]Rule{{When: []Slot{s0}, Do: []Action{McastOf(Chunk(0))}}}, nil, nil},
-		"only a repair waits for it":      {[]Rule{repair(chunk(s0))}, nil, nil},
+		"only a repair waits for it":      {[]Rule{repair(chunk(s0))}, nil, []int{0}},
 		"a repair waits for it as well":   {[]Rule{chunk(s0), repair(chunk(s0))}, nil, []int{0}},
 		"a repair asks on":                {[]Rule{chunk(s0), repair(signal(s0))}, nil, nil},
 		"a signal that is none":           {[]Rule{chunk(Signal(7))}, nil, nil},

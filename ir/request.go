@@ -2,13 +2,13 @@ package ir
 
 // Requests returns, by signal number, which of p's signals are requests: those
 // by which another rank asks this one for chunks. They are the signals that done
-// does not wait for and upon which rules, at least one of them and no repair,
-// only put chunks. nil stands for none.
+// does not wait for and upon which rules, at least one of them, only put chunks.
+// nil stands for none.
 //
-// A request may never come, since only repairs make one, so a rule that waits
-// for one may never fire. That is the writers' part, which one program does not
-// show: package verify refutes a schedule in which a plain rule makes a
-// request, or a plain rule waits for what only repairs put and it is no request.
+// A rule that waits for a request may never fire, since only repairs make one.
+// That is the writers' part, which one program does not show. So package verify
+// refutes a schedule in which a rule that is no repair waits for a request that
+// such a rule puts, or for another signal that only repairs put.
 //
 // Slots that p does not have are passed over. It takes time in proportion to the
 // program.
@@ -25,7 +25,7 @@ func (p *Program) Requests() []bool {
 		}
 	}
 	for i := range p.Rules {
-		if r := &p.Rules[i]; !r.IsRepair() && r.onlyPutsChunks() {
+		if r := &p.Rules[i]; r.onlyPutsChunks() {
 			each(r.When, true)
 		}
 	}

@@ -126,7 +126,7 @@ func (d *dumb) findRequests() {
 		}
 		answered, more := false, false
 		for _, r := range d.awaiting(p) {
-			answered = answered || !r.IsRepair()
+			answered = true
 			for _, a := range r.Do {
 				more = more || a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk
 			}
@@ -385,7 +385,7 @@ func (d *dumb) countRepairs(bad dumbVerdict) {
 			}
 			bad.note("once", r.IsRepair() && repeated(r.Do, a))
 			for _, w := range r.When {
-				if p := place(r.rank, w); d.request[p] {
+				if p := place(r.rank, w); d.request[p] && !r.IsRepair() {
 					asked[p] = append(asked[p], a)
 				}
 			}

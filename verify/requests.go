@@ -4,10 +4,10 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// requestsAsked checks that each program alone shows which of its signals are
-// requests (ir.Program.Requests): what is one, only repairs put, and what only
-// repairs put and a plain rule waits for is one. So a runtime, which knows one
-// program, takes for part of a repair what the checks do, which know all.
+// requestsAsked checks that each program alone shows which of its plain rules are
+// part of repairs: of the signals that plain rules wait for, those that only
+// repairs put are the requests (ir.Program.Requests). So a runtime, which knows
+// one program, may rely on what the checks, which know all, have proved.
 func requestsAsked(sub *subject) error {
 	plain := make([]int32, sub.layout.Slots()) // by slot number: 1 + a rank of which a plain rule puts it
 	sub.eachRule(func(rank int, r *ir.Rule) {
