@@ -30,8 +30,8 @@
 // and the puts to it, speak of. ask, report and twice are the program's
 // [Recovery]: whom it asks, to whom it reports and who reports to it, and which
 // puts of signals are sent twice. They stand only where the first line says
-// recovery. N is decimal without leading zeros; a NAME is
-// lower-case letters, digits and hyphens, a letter first.
+// recovery. N is decimal without leading zeros; a NAME is lower-case letters,
+// digits and hyphens, a letter first.
 //
 // The readers refuse what is no schedule: bad syntax, counts, ranks and slots
 // out of range. A schedule that does the wrong thing, such as a barrier that

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// ParseJSON reads the JSON forms schedgen/1 and schedgen/2. It is strict: an unknown, missing
-// or duplicate field, a value of another type or out of range, a rank without
-// a program or with two and anything after the document are errors. The
-// members of an object and the programs may come in any order. It reads in a
-// stream and holds memory in proportion to what it has read, whatever counts
-// the document claims. The error is a [*ParseError] with the path, line, column
-// and byte of the first fault; a fault that only the whole document shows is
-// placed at the start of the program or the field it is in.
+// ParseJSON reads the JSON forms schedgen/1 and schedgen/2. It is strict: an
+// unknown, missing or duplicate field, also one of schedgen/2 in a document of
+// schedgen/1, a value of another type or out of range, a rank without a program
+// or with two and anything after the document are errors. The members of an
+// object and the programs may come in any order. It reads in a stream and holds
+// memory in proportion to what it has read, whatever counts the document claims.
+// The error is a [*ParseError] with the path, line, column and byte of the first
+// fault; a fault that only the whole document shows is placed at the start of the
+// program or the field it is in.
 //
 // What it accepts is in range ([Validate]); whether it is a correct schedule is
 // for package verify to say.

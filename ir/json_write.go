@@ -22,8 +22,8 @@ func (h *Header) format() string {
 }
 
 // WriteJSON writes s in the JSON form schedgen/1 or, if s has recovery,
-// schedgen/2, one rule a line. Equal schedules have equal bytes and [ParseJSON] gives back an equal schedule. What
-// [Validate] refuses is not written.
+// schedgen/2, one rule a line. Equal schedules have equal bytes and [ParseJSON]
+// gives back an equal schedule. What [Validate] refuses is not written.
 func WriteJSON(w io.Writer, s *Schedule) error {
 	if err := Validate(s); err != nil {
 		return fmt.Errorf("writing %s as JSON: %w", s.Name(), err)
