@@ -42,7 +42,7 @@ type Options struct {
 func Formats() []Format {
 	return []Format{
 		{"text", "txt", "canonical text form, parses back to the same schedule", fixed(ir.WriteText)},
-		{"json", "json", "JSON form schedgen/1, for other programs", fixed(ir.WriteJSON)},
+		{"json", "json", "JSON form schedgen/1, with recovery schedgen/2, for other programs", fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
 		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", writeSVG},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", writeGo},

@@ -18,7 +18,7 @@ type Algorithm struct {
 	Messages   string   // number of messages of P ranks and F chunks, flat
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
 
-	acked   bool                // the root returns only when every rank has the message; slaves acknowledge it to their master
+	acked   bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and recovery follows the acknowledgements
 	chunks  func(group int) int // default number of chunks; nil: 1
 	size    func(node) size
 	fill    func(node, arena) ir.Program
