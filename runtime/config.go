@@ -50,9 +50,6 @@ type Config struct {
 
 // The fixed limits of a communicator.
 const (
-	window    = 8    // operations remembered: the running one, early ones, and past ones that may be asked
-	ahead     = 3    // operations a peer may be ahead with its signals
-	maxEarly  = 1024 // signals of later operations remembered
 	maxChunks = 1024 // chunks of a message unless Config fixes them
 	maxPlans  = 64   // compiled programs kept
 )
@@ -89,7 +86,7 @@ func (cfg *Config) fill() error {
 	if cfg.Clock == nil {
 		cfg.Clock = SystemClock{}
 	}
-	return cfg.Delay.valid()
+	return validDelay(cfg.Delay)
 }
 
 // spin returns how many polls in vain are worth it. With more ranks than cores,

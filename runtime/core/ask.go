@@ -1,18 +1,18 @@
-package runtime
+package core
 
 import (
 	"encoding/binary"
-	"time"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// asks is a communicator's requests on their way out, and how long those
-// before took to be answered.
+// asks is a core's requests on their way out, and how long those before took to
+// be answered.
 type asks struct {
 	ring [maxAsks]ask
 	next int
-	mean time.Duration // of the time that an answer takes; 0: not known
+	mean Time // of the time that an answer takes; 0: not known
 }
 
 // ask is a request: frames refer to their bodies until they have left.
@@ -29,7 +29,7 @@ const (
 	looseBytes = 32 << 10
 
 	// Too much patience costs time, too little a chunk sent twice.
-	minPatience = time.Millisecond
+	minPatience = Time(1e6)
 )
 
 // looseChunks is looseBytes in chunks of o.
@@ -37,7 +37,7 @@ func (o *op) looseChunks() int { return looseBytes / max(1, (o.n+o.chunks-1)/max
 
 // patience returns how long to wait for an answer; base is the timeout of
 // repairs.
-func (a *asks) patience(base time.Duration) time.Duration {
+func (a *asks) patience(base Time) Time {
 	most := max(base/4, 1)
 	if a.mean == 0 {
 		return most
@@ -46,26 +46,18 @@ func (a *asks) patience(base time.Duration) time.Duration {
 }
 
 // took notes how long an answer has taken.
-func (a *asks) took(d time.Duration) {
+func (a *asks) took(d Time) {
 	if a.mean == 0 {
 		a.mean = d
 	}
 	a.mean = max(a.mean+(d-a.mean)/8, 1)
 }
 
-// answered notes that chunk k of o has come as an answer.
-func (c *Comm) answered(o *op, k int) {
-	if g := &o.gaps; g.timed == k+1 {
-		g.timed = 0
-		c.asks.took(c.clock.Now().Sub(g.since))
-	}
-}
-
 // want asks rank to for the chunks of [lo, hi) that are missing; any reports
 // whether there are some, and first is the first of them. Few are asked for by
 // datagram if loose is set, and are answered so.
-func (c *Comm) want(o *op, lo, hi, to int, loose bool) (first int, any bool) {
-	a := &c.asks.ring[c.asks.next%maxAsks]
+func (rc *recovery) want(o *op, lo, hi, to int, loose bool) (first int, any bool) {
+	a := &rc.asks.ring[rc.asks.next%maxAsks]
 	if a.unsent > 0 {
 		return 0, false
 	}
@@ -73,27 +65,25 @@ func (c *Comm) want(o *op, lo, hi, to int, loose bool) (first int, any bool) {
 	if len(runs) == 0 {
 		return 0, false
 	}
-	c.asks.next++
+	rc.asks.next++
 	a.unsent++
-	c.fillWant(o, runs)
-	c.frame.Unsent = &a.unsent
+	f := rc.fillWant(o, runs)
+	f.Unsent = &a.unsent
 	n, _ := countRuns(runs, o.chunks)
-	if c.queued = true; loose && c.caps.Direct && n <= o.looseChunks() {
-		c.tr.Datagram(to, &c.frame)
+	if rc.queued = true; loose && rc.Caps.Direct && n <= o.looseChunks() {
+		rc.net.Datagram(to, f)
 	} else {
-		c.tr.Put(to, &c.frame)
+		rc.net.Put(to, f)
 	}
 	return int(binary.BigEndian.Uint32(a.body[:])), true
 }
 
 // tellWhole says that nothing is missing here.
-func (c *Comm) tellWhole(o *op, to int) {
-	c.fillWant(o, nil)
-	c.put(to, &c.frame)
-}
+func (rc *recovery) tellWhole(o *op, to int) { rc.put(to, rc.fillWant(o, nil)) }
 
-func (c *Comm) fillWant(o *op, runs []byte) {
-	c.frame = Frame{Header: Header{
-		Kind: FrameWant, Lane: LaneControl, Epoch: c.cfg.Epoch, Seq: o.seq, Print: o.print, Len: len(runs), From: c.rank,
+func (rc *recovery) fillWant(o *op, runs []byte) *wire.Frame {
+	rc.frame = wire.Frame{Header: wire.Header{
+		Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: rc.Epoch, Seq: o.seq, Print: o.print, Len: len(runs), From: rc.Rank,
 	}, Body: runs}
+	return &rc.frame
 }
