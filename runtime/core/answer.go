@@ -18,6 +18,51 @@ type debt struct {
 	chunks []uint64
 }
 
+// service is what has been put to a rank. Puts are reliable: what has been put
+// once is on its way, however long it takes, and is never put again.
+type service struct {
+	rank   int
+	chunks []uint64
+}
+
+// maxServed is how many ranks are kept track of so; others may get a chunk as
+// often as they ask for it.
+const maxServed = 1024
+
+// serviceOf returns what has been put to rank, nil if that is not kept track of.
+func (l *losses) serviceOf(rank, chunks int) *service {
+	for i := range l.served {
+		if l.served[i].rank == rank {
+			return &l.served[i]
+		}
+	}
+	n := len(l.served)
+	switch {
+	case n == maxServed:
+		return nil
+	case n < cap(l.served):
+		l.served = l.served[:n+1]
+	default:
+		l.served = append(l.served, service{})
+	}
+	s := &l.served[n]
+	s.rank = rank
+	s.chunks = cleared(s.chunks, (chunks+63)/64)
+	return s
+}
+
+// once notes that chunk k is put, and reports whether that is for the first
+// time.
+func (s *service) once(k int) bool {
+	if s == nil {
+		return true
+	}
+	bit := uint64(1) << (k % 64)
+	first := s.chunks[k/64]&bit == 0
+	s.chunks[k/64] |= bit
+	return first
+}
+
 // maxDebtors is how many ranks chunks are owed to; others ask again.
 const maxDebtors = 16
 
@@ -78,6 +123,13 @@ func (rc *recovery) give(o *op, k, rank int, loose bool) {
 	case loose:
 		rc.answer(o, ir.Chunk(k), rank)
 	default:
+		rc.putOnce(o, k, rank)
+	}
+}
+
+// putOnce puts chunk k to rank unless that has been done.
+func (rc *recovery) putOnce(o *op, k, rank int) {
+	if o.lost.serviceOf(rank, o.chunks).once(k) {
 		rc.ops.putSlot(o, ir.Chunk(k), rank)
 	}
 }

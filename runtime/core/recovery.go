@@ -29,6 +29,7 @@ type losses struct {
 	repairs repairs
 	gaps    gaps
 	debts   []debt
+	served  []service
 	window  window
 	heard   bool // a datagram of the operation has come, in time or not
 	byMcast int  // chunks that came by multicast first
@@ -38,7 +39,7 @@ type losses struct {
 func (l *losses) reset() {
 	l.repairs.disarm()
 	l.gaps = gaps{}
-	l.debts = l.debts[:0]
+	l.debts, l.served = l.debts[:0], l.served[:0]
 	l.heard, l.byMcast, l.byPut = false, 0, 0
 }
 

@@ -101,11 +101,23 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		r.due = now + r.wait
 		return
 	}
-	rc.ops.act(o, actions)
-	rc.repairs++
+	rc.carryOut(o, actions)
 	r.since = now
 	r.wait = min(2*r.wait, maxBackoff*rc.Repair)
 	r.due = now + r.wait
+}
+
+// carryOut does what a repair says, chunks that have been put to their rank
+// before excepted.
+func (rc *recovery) carryOut(o *op, actions []ir.Action) {
+	rc.repairs++
+	for i, a := range actions {
+		if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
+			rc.putOnce(o, a.Slot.Index(), int(a.To))
+		} else {
+			rc.ops.act(o, actions[i:i+1])
+		}
+	}
 }
 
 // spare puts the repairs of rank off, or ends them if it has all chunks.

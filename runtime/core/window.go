@@ -148,6 +148,9 @@ func (w *window) hold(o *op, s ir.Slot) bool {
 	return true
 }
 
+// leaving reports whether multicasts that are not held back have not left yet.
+func (w *window) leaving(o *op) bool { return w.parent < 0 && o.unsent > len(w.held)-w.first }
+
 // waits reports whether multicasts are held back.
 func (w *window) waits() bool { return w.on && w.first < len(w.held) }
 
@@ -163,7 +166,8 @@ func (rc *recovery) release(o *op) {
 }
 
 // patience returns when the lowest child that everybody waits for is given up,
-// false if nobody waits. Who is further up the tree waits longer, so that only
+// false if nobody waits. While multicasts are still leaving, nobody can have taken
+// them in: a slow link is not a late rank. Who is further up the tree waits longer, so that only
 // the parent of a late rank gives it up, as with the repairs (paper 002, section
 // 3.3.4).
 func (rc *recovery) patience(o *op) (level int, due Time, waits bool) {
@@ -182,7 +186,7 @@ func (rc *recovery) patience(o *op) (level int, due Time, waits bool) {
 // unblock gives late ranks up.
 func (rc *recovery) unblock(o *op, now Time) {
 	for w := &o.lost.window; ; {
-		if w.stirred {
+		if w.stirred || w.leaving(o) {
 			w.stirred, w.moved = false, now
 		}
 		level, due, waits := rc.patience(o)
