@@ -11,11 +11,11 @@ import (
 // adapts to what the network takes, or as datagrams, which nothing holds up
 // when one of them is lost.
 
-// debt is chunks that a rank has asked for and that are missing here as well.
+// debt is what a rank has asked for and is missing here as well.
 type debt struct {
 	rank   int
-	loose  bool // has been asked for by datagrams alone
-	chunks []uint64
+	chunks []uint64 // asked for by put
+	parts  []uint64 // fragments, asked for by datagram; empty: none
 }
 
 // service is what has been put to a rank. Puts are reliable: what has been put
@@ -89,17 +89,21 @@ func (rc *recovery) wanted(h *wire.Header, runs []byte) {
 // wantedLoosely answers a request that came as a datagram, and reports
 // whether it is one.
 func (rc *recovery) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
-	n, ok := countRuns(runs, o.chunks)
-	if !ok || h.Len != len(runs) || n > o.looseChunks() {
+	if o.chunks == 0 || h.Len != len(runs) {
+		return false
+	}
+	rc.layout(o)
+	n, ok := countRuns(runs, o.frags.count())
+	if !ok || n > rc.looseParts() {
 		return false
 	}
 	rc.serve(o, h.From, runs, true)
 	return true
 }
 
-// serve gives rank the chunks that it asks for. It also tells that rank is at
-// work: what the schedule would put to it, it asks for by itself. A request for
-// nothing says that it has all.
+// serve gives rank what it asks for: fragments if loose is set, else chunks. It
+// also tells that rank is at work: what the schedule would put to it, it asks for
+// by itself. A request for nothing says that it has all.
 func (rc *recovery) serve(o *op, rank int, runs []byte, loose bool) {
 	rc.spare(o, rank, len(runs) == 0)
 	if len(runs) > 0 {
@@ -107,24 +111,66 @@ func (rc *recovery) serve(o *op, rank int, runs []byte, loose bool) {
 	}
 	for ; len(runs) > 0; runs = runs[8:] {
 		first, n := int(binary.BigEndian.Uint32(runs)), int(binary.BigEndian.Uint32(runs[4:]))
+		if loose {
+			rc.giveParts(o, first, first+n, rank)
+			continue
+		}
 		for k := first; k < first+n; k++ {
-			rc.give(o, k, rank, loose)
+			rc.give(o, k, rank)
 		}
 	}
 }
 
-// give sends chunk k to rank, now or when it is here.
-func (rc *recovery) give(o *op, k, rank int, loose bool) {
-	switch here := o.state != opActive || o.machine.Has(ir.Chunk(k)); {
-	case !here:
-		rc.owe(o, k, rank, loose)
-	case !o.holds():
-		// The request came too late for what is kept; others repair.
-	case loose:
-		rc.answer(o, ir.Chunk(k), rank)
-	default:
+// give puts chunk k to rank, now or when it is here.
+func (rc *recovery) give(o *op, k, rank int) {
+	switch {
+	case o.state == opActive && !o.machine.Has(ir.Chunk(k)):
+		if d := o.lost.debtTo(rank); d != nil {
+			d.chunks = marked(d.chunks, k, o.chunks)
+		}
+	case o.holds(): // else the request came too late for what is kept; others repair
 		rc.putOnce(o, k, rank)
 	}
+}
+
+// giveParts sends the fragments of [lo, hi) to rank as datagrams, now or when
+// they are here.
+func (rc *recovery) giveParts(o *op, lo, hi, rank int) {
+	for i := lo; i < hi; {
+		k := o.frags.chunkOf(i)
+		if !o.hasPart(k, i) {
+			if d := o.lost.debtTo(rank); d != nil {
+				d.parts = marked(d.parts, i, o.frags.count())
+			}
+			i++
+			continue
+		}
+		first, end := i, min(hi, int(o.frags.first[k+1]))
+		for i++; i < end && o.hasPart(k, i); {
+			i++
+		}
+		rc.answer(o, k, first, i, rank)
+	}
+}
+
+// hasPart reports whether fragment i, of chunk k, is here.
+func (o *op) hasPart(k, i int) bool {
+	return o.state != opActive || o.machine.Has(ir.Chunk(k)) || o.frags.has(i)
+}
+
+// answer sends the fragments of [lo, hi), all of chunk k, to a rank as datagrams.
+func (rc *recovery) answer(o *op, k, lo, hi, rank int) {
+	if !o.holds() {
+		return // the request came too late for what is kept; others repair
+	}
+	f := rc.ops.fill(o, ir.Chunk(k))
+	first := int(o.frags.first[k])
+	f.Arg, f.Offset = isAnswer, (lo-first)*o.frags.size
+	f.Body = f.Body[f.Offset:min((hi-first)*o.frags.size, len(f.Body))]
+	o.unsent++
+	rc.queued = true
+	rc.net.Datagram(rank, f)
+	f.Offset = 0
 }
 
 // putOnce puts chunk k to rank unless that has been done.
@@ -134,49 +180,61 @@ func (rc *recovery) putOnce(o *op, k, rank int) {
 	}
 }
 
-// answer sends a chunk as datagrams to one rank.
-func (rc *recovery) answer(o *op, s ir.Slot, rank int) {
-	f := rc.ops.fill(o, s)
-	f.Arg = isAnswer
-	o.unsent++
-	rc.queued = true
-	rc.net.Datagram(rank, f)
-}
-
-func (rc *recovery) owe(o *op, k, rank int, loose bool) {
-	bit := uint64(1) << (k % 64)
-	for i := range o.lost.debts {
-		if d := &o.lost.debts[i]; d.rank == rank {
-			d.chunks[k/64] |= bit
-			d.loose = d.loose && loose
-			return
+// debtTo returns what is owed to rank, nil if it is one too many.
+func (l *losses) debtTo(rank int) *debt {
+	for i := range l.debts {
+		if l.debts[i].rank == rank {
+			return &l.debts[i]
 		}
 	}
-	if len(o.lost.debts) < maxDebtors {
-		d := o.lost.debtor()
-		d.rank, d.loose = rank, loose
-		d.chunks = cleared(d.chunks, (o.chunks+63)/64)
-		d.chunks[k/64] |= bit
-	}
-}
-
-// debtor returns a new last debt, with the memory of an old one.
-func (l *losses) debtor() *debt {
-	if n := len(l.debts); n < cap(l.debts) {
-		l.debts = l.debts[:n+1]
-	} else {
+	n := len(l.debts)
+	switch {
+	case n == maxDebtors:
+		return nil
+	case n < cap(l.debts):
+		l.debts = l.debts[:n+1] // with the memory of an old one
+	default:
 		l.debts = append(l.debts, debt{})
 	}
-	return &l.debts[len(l.debts)-1]
+	d := &l.debts[n]
+	d.rank, d.chunks, d.parts = rank, d.chunks[:0], d.parts[:0]
+	return d
 }
 
-// settle sends chunk k, which has come, to those that it is owed to.
+// marked returns words, n bits that are zero if it is empty, with bit i set.
+func marked(words []uint64, i, n int) []uint64 {
+	if len(words) == 0 {
+		words = cleared(words, (n+63)/64)
+	}
+	words[i/64] |= 1 << (i % 64)
+	return words
+}
+
+// unmark clears bit i of words, which may be empty, and reports whether it was
+// set.
+func unmark(words []uint64, i int) bool {
+	if len(words) == 0 || words[i/64]>>(i%64)&1 == 0 {
+		return false
+	}
+	words[i/64] &^= 1 << (i % 64)
+	return true
+}
+
+// settle sends chunk k, which has come, to those that it, or parts of it, are
+// owed to.
 func (rc *recovery) settle(o *op, k int) {
-	for i := range o.lost.debts {
-		d := &o.lost.debts[i]
-		if bit := uint64(1) << (k % 64); d.chunks[k/64]&bit != 0 {
-			d.chunks[k/64] &^= bit
-			rc.give(o, k, d.rank, d.loose)
+	for n := range o.lost.debts {
+		d := &o.lost.debts[n]
+		if unmark(d.chunks, k) {
+			rc.give(o, k, d.rank)
+		}
+		if len(d.parts) == 0 {
+			continue
+		}
+		for i := int(o.frags.first[k]); i < int(o.frags.first[k+1]); i++ {
+			if unmark(d.parts, i) {
+				rc.giveParts(o, i, i+1, d.rank)
+			}
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package core
 
-import "github.com/schedgen/schedgen/ir"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // fragments keeps track of the datagrams of an operation's chunks: the
 // process-local status bitmap of paper 000, section 2.1.
@@ -52,6 +56,21 @@ func (f *fragments) add(k, offset int) (last bool) {
 	f.left[k]--
 	return f.left[k] == 0
 }
+
+// chunkOf returns the chunk that fragment i is of.
+func (f *fragments) chunkOf(i int) int {
+	k, found := slices.BinarySearch(f.first, int32(i))
+	if !found {
+		k--
+	}
+	return k
+}
+
+// count returns how many fragments the message has.
+func (f *fragments) count() int { return int(f.first[len(f.first)-1]) }
+
+// has reports whether fragment i has come as a datagram.
+func (f *fragments) has(i int) bool { return f.got[i/64]>>(i%64)&1 == 1 }
 
 // cleared returns n zero words, in the memory of words if they fit.
 func cleared(words []uint64, n int) []uint64 {

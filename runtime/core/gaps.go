@@ -143,7 +143,7 @@ func bystander(rank, root, size int) int {
 // askPassed asks for the chunks below lost that have not been asked for.
 func (rc *recovery) askPassed(o *op, lost int, now Time) {
 	g := &o.lost.gaps
-	first, any := rc.want(o, g.asked, lost, rc.firstAsked(o), true)
+	first, any := rc.wantParts(o, g.asked, lost, rc.firstAsked(o))
 	g.asked = lost
 	if !any {
 		return
@@ -170,7 +170,7 @@ func (rc *recovery) askAgain(o *op, now Time) {
 	if g.top >= o.chunks {
 		to = o.root
 	}
-	if _, any := rc.want(o, 0, g.mark, to, true); any {
+	if _, any := rc.wantParts(o, 0, g.mark, to); any {
 		g.timed = 0 // its answer would be to either request
 		g.turns++
 	}
@@ -187,40 +187,21 @@ func (rc *recovery) askInSilence(o *op, now Time) {
 		g.tries++
 		rc.tellWhole(o, parent)
 	case g.top >= o.chunks:
-		rc.want(o, 0, o.chunks, parent, false)
+		rc.want(o, 0, o.chunks, parent)
 		g.tries++
 	case now-g.last >= rc.Repair:
-		rc.want(o, 0, min(o.chunks, g.top+1+g.reach), parent, false)
+		rc.want(o, 0, min(o.chunks, g.top+1+g.reach), parent)
 		g.tries++
 		g.reach = min(2*g.reach, maxReach)
 	}
 }
 
-// missingRuns appends to dst the runs of chunks of [lo, hi) that a rank does
-// not have, as the body of a request: first and number of each, no more than
-// fit.
-func missingRuns(dst []byte, lo, hi int, has func(int) bool) []byte {
-	for k := lo; k < hi && len(dst) < 8*maxWanted; {
-		first := k
-		for k < hi && !has(k) {
-			k++
-		}
-		if k == first {
-			k++
-			continue
-		}
-		dst = binary.BigEndian.AppendUint32(dst, uint32(first))
-		dst = binary.BigEndian.AppendUint32(dst, uint32(k-first))
-	}
-	return dst
-}
-
-// countRuns returns how many chunks a request is for, and whether a message of
-// chunks has them.
-func countRuns(runs []byte, chunks int) (n int, ok bool) {
+// countRuns returns how many units a request is for, and whether there are that
+// many of them.
+func countRuns(runs []byte, units int) (n int, ok bool) {
 	for ; len(runs) >= 8; runs = runs[8:] {
 		first, length := int64(binary.BigEndian.Uint32(runs)), int64(binary.BigEndian.Uint32(runs[4:]))
-		if first+length > int64(chunks) {
+		if first+length > int64(units) {
 			return 0, false
 		}
 		n += int(length)

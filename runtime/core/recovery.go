@@ -96,9 +96,7 @@ func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) 
 
 // fragment takes a part of a chunk.
 func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) bool {
-	if !o.frags.laidOut() {
-		o.frags.layout(o.n, o.chunks, rc.Caps.Datagram)
-	}
+	rc.layout(o)
 	place, k := o.chunk(h.Slot), h.Slot.Index()
 	if len(place) != h.Len || !o.frags.fits(len(place), offset, len(payload)) {
 		return false
@@ -116,6 +114,13 @@ func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) 
 		rc.complete(o, h, k)
 	}
 	return true
+}
+
+// layout numbers the fragments of o, unless that has been done.
+func (rc *recovery) layout(o *op) {
+	if !o.frags.laidOut() {
+		o.frags.layout(o.n, o.chunks, rc.Caps.Datagram)
+	}
 }
 
 // complete sets chunk k, which datagrams have brought, the last of which is h.

@@ -97,7 +97,7 @@ const (
 	FrameCast                        // a rootless message; Seq counts those of its origin
 	FrameCredit                      // rootless messages of an origin below Seq are consumed in the sender's subtree
 	FrameLeave                       // the sender closes after operation Seq
-	FrameWant                        // the sender asks for chunks of Seq: Body is runs, first and number, u32 each; none: it has all
+	FrameWant                        // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; none: it has all
 	FrameTaken                       // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
 	frameKinds
 )
@@ -122,12 +122,18 @@ type Header struct {
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
 }
 
-// Frame is a header and its body on the way out.
+// Frame is a header and its body on the way out. Of what goes as a datagram to
+// one rank, Body may be a part of a body of Len bytes, from Offset on, a multiple of
+// Caps.Datagram; otherwise Body is all of it.
 type Frame struct {
 	Header
 	Body   []byte
+	Offset int
 	Unsent *int // decremented, if not nil, when Body is no longer referred to
 }
+
+// Whole returns the length of the body that f is of, or a part of.
+func (f *Frame) Whole() int { return max(f.Len, f.Offset+len(f.Body)) }
 
 // Verdict is a sink's answer to a frame.
 type Verdict uint8
