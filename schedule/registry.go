@@ -13,7 +13,7 @@ const (
 type Algorithm struct {
 	Name       string   // full name, such as "bcast/mcast-chain"; what New takes
 	Collective string   // Bcast, Anycast or Barrier
-	Paper      string   // number and section of the paper it comes from, "ours" if none
+	Paper      string   // numbers, as in Papers, and sections of the papers it comes from; "ours" if none
 	Summary    string   // one line
 	Messages   string   // number of messages of P ranks and F chunks, flat
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line

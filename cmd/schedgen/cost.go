@@ -22,9 +22,13 @@ type costCmd struct {
 // Help is the long help text.
 func (costCmd) Help() string {
 	return `Counts what happens if nothing is lost. Bytes are multiples of n, the length of the message;
-rounds are those until the last rank is done, if every transfer takes one.
+rounds are those after which the last call has returned, if every transfer takes one. A call
+returns when its rank has what it waits for and has sent what it is to send; one that never
+returns is not counted.
 
-Example: schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
+Example:
+
+  schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
 }
 
 // Run prints the cost of a schedule.
@@ -76,7 +80,7 @@ func (c *costs) messages() string {
 		n    int
 		name string
 	}{
-		{c.total.Mcasts, "multicast"}, {c.total.Puts, "of chunks"}, {c.total.Signals, "of signals"},
+		{c.total.Mcasts, "by multicast"}, {c.total.Puts, "of chunks"}, {c.total.Signals, "of signals"},
 	} {
 		if k.n > 0 {
 			kinds = append(kinds, fmt.Sprintf("%d %s", k.n, k.name))

@@ -22,7 +22,12 @@ exactly once, unchanged and in its origin's order, else the exit code is 1.
 
 Default algorithm: anycast/skip-ring.
 
-Example: schedgen run anycast -p 8 --messages 1000 --size 1KiB`
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+Example:
+
+  schedgen run anycast -p 8 --messages 1000 --size 1KiB`
 }
 
 // maxCast is the largest rootless message: it is held at every rank on its way.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -14,15 +15,15 @@ import (
 
 // runBcastCmd is the verb run bcast.
 type runBcastCmd struct {
-	Input      string    `placeholder:"FILE" help:"File to broadcast."`
+	Input      string    `placeholder:"FILE" complete:"file" help:"File to broadcast."`
 	Size       *byteSize `placeholder:"N" help:"Broadcast N bytes made up in place of a file; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Output     string    `placeholder:"DIR" help:"Write what each rank has received to files in DIR."`
+	Output     string    `placeholder:"DIR" complete:"directory" help:"Write what each rank has received to files in DIR."`
 	Iterations *int      `placeholder:"N" help:"Broadcasts that are timed, default as many as make 256 MiB, at most 100; one more warms up."`
 	Root       *int      `placeholder:"R" help:"Rank that has the file, default 0."`
 	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size."`
 	Hosts      *int      `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
 
-	Delay     string         `default:"none" placeholder:"POLICY" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
+	Delay     string         `default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 	RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed, default 100us."`
 	runFlags
 }
@@ -38,7 +39,13 @@ over the broadcasts, of the time of the slowest rank.
 
 Default algorithm: bcast/mcast-chain; over tcp bcast/binomial below 64 KiB, else bcast/chain.
 
-Example: schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+Examples:
+
+  schedgen run bcast -p 8 --size 16MiB
+  schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
 }
 
 // Run broadcasts.
@@ -78,11 +85,14 @@ func (c *runBcastCmd) prepare(ctx context.Context, s *session) (spec *schedule.S
 	return spec, err
 }
 
+// delays are the root-delay policies.
+var delays = []string{"none", "fixed", "adaptive", "random-peer"}
+
 // policy puts the root-delay policy into the job.
 func (c *runBcastCmd) policy(j *job) error {
 	delay, err := runtime.ParseDelay(c.Delay)
 	if err != nil {
-		return fmt.Errorf("--delay=%s: must be one of none, fixed, adaptive, random-peer", c.Delay)
+		return fmt.Errorf("--delay=%s: must be one of %s", c.Delay, strings.Join(delays, ", "))
 	}
 	j.Delay = c.Delay
 	switch {
@@ -149,11 +159,11 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		c.Algorithm = defaultBcast(l.multicasts(), s.job.Size)
 	}
 	s.job.Algorithm = c.Algorithm
-	alg, err := algorithm(c.Algorithm)
+	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
+	alg, err := algorithm(c.Algorithm)
 	if err != nil {
 		return nil, err
 	}
