@@ -41,7 +41,11 @@ var layers = []struct {
 		"what is printed is what the schedule says, not what its generator meant"},
 	{"runtime/machine/...", []string{"ir"},
 		"the machine is pure: the same one runs on a network, in virtual time and in every order"},
-	{"runtime", []string{"ir/...", "schedule", "runtime/machine/...", "runtime/internal/..."},
+	{"runtime/wire", []string{"ir"},
+		"what communicator and transport say to each other stands below both"},
+	{"runtime/core", []string{"ir", "runtime/machine", "runtime/wire"},
+		"what a rank decides knows of programs and frames; who chooses the one and carries the other is above it"},
+	{"runtime", []string{"ir/...", "schedule", "runtime/machine/...", "runtime/core", "runtime/wire", "runtime/internal/..."},
 		"transports are given to the runtime, which knows their interface only"},
 	{"runtime/transporttest", []string{"ir", "schedule", "runtime/..."},
 		"the suite runs every algorithm over a transport"},
@@ -103,6 +107,9 @@ var impure = []struct {
 	{"runtime/machine/...",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "context", "sync/...", "golang.org/x/sys/..."},
 		"the machine takes events in and gives actions out: its clock, its randomness and its locks are its caller's"},
+	{"runtime/core",
+		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "context", "sync/...", "golang.org/x/sys/..."},
+		"the core is stepped: the same one runs under a communicator, on a simulated network and through every order of events"},
 }
 
 // matches reports whether p is within one of the patterns.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // Bcast sends buf of rank root to all ranks: on return, buf holds the root's
@@ -20,31 +22,36 @@ func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
 	if root < 0 || root >= c.size {
 		return fmt.Errorf("%w: bcast: root %d outside 0 … %d", ErrInput, root, c.size-1)
 	}
-	return c.run(ctx, kindBcast, buf, root)
+	return c.run(ctx, core.Bcast, buf, root)
 }
 
 // Barrier returns when every rank has called it. If ctx ends first, the
 // communicator fails at every rank.
 func (c *Comm) Barrier(ctx context.Context) error {
-	return c.run(ctx, kindBarrier, nil, 0)
+	return c.run(ctx, core.Barrier, nil, 0)
 }
 
-// longMessage is from where on a pipeline beats the tree without multicast.
-const longMessage = 64 << 10
-
+// bcastPlan returns the plan of a broadcast of n bytes.
 func (c *Comm) bcastPlan(n, root int) (*plan, error) {
-	alg := &c.cfg.Bcast
-	if alg.Name == "" {
-		switch {
-		case c.caps.Multicast:
-			alg = &c.multi
-		case n < longMessage:
-			alg = &c.autos[0]
-		default:
-			alg = &c.autos[1]
-		}
+	alg := c.chosen(schedule.Bcast, c.cfg.Bcast, n)
+	return c.plans.get(planKey{algorithm: alg, root: root, chunks: c.chunks(&alg, n)})
+}
+
+func (c *Comm) barrierPlan() (*plan, error) {
+	return c.plans.get(planKey{algorithm: c.chosen(schedule.Barrier, c.cfg.Barrier, 0)})
+}
+
+// chosen returns the algorithm that Config says, or else the one that package
+// choice says. What Config gives of parameters counts in any case.
+func (c *Comm) chosen(collective string, given Algorithm, n int) Algorithm {
+	if given.Name != "" {
+		return given
 	}
-	return c.plans.get(planKey{algorithm: alg, root: root, chunks: c.chunks(alg, n)})
+	of := choice.Case{Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast, Hosts: hostsAbove(c.caps, c.size)}
+	rule, _ := choice.Of(of) // every collective has one
+	given.Name = rule.Algorithm
+	orElse(&given.Params.Hosts, rule.Params(of).Hosts)
+	return given
 }
 
 // chunks returns into how many chunks a message of n bytes is cut: the same
@@ -55,17 +62,10 @@ func (c *Comm) chunks(alg *Algorithm, n int) int {
 	if alg.Params.Chunks > 0 {
 		return alg.Params.Chunks
 	}
-	if c.cuts && alg == &c.cfg.Bcast {
+	if c.cuts && alg.Name == c.cfg.Bcast.Name {
 		return 0 // its default
 	}
-	size := c.cfg.Chunk
-	if size == 0 {
-		size = 32 << 10
-		if d := c.caps.Datagram; d > 0 {
-			size = min(size, d)
-		}
-	}
-	return max(1, min((n+size-1)/size, maxChunks))
+	return choice.Chunks(n, c.caps.Datagram, c.cfg.Chunk)
 }
 
 func cutsItself(name string) bool {
@@ -77,7 +77,7 @@ func cutsItself(name string) bool {
 	return false
 }
 
-func (c *Comm) run(ctx context.Context, k kind, buf []byte, root int) error {
+func (c *Comm) run(ctx context.Context, k core.Kind, buf []byte, root int) error {
 	if !c.collective.TryLock() {
 		return ErrBusy
 	}
@@ -90,16 +90,16 @@ func (c *Comm) run(ctx context.Context, k kind, buf []byte, root int) error {
 
 // operate does the next operation. No defer here or in run: that costs as much
 // as the rest where memory is shared.
-func (c *Comm) operate(ctx context.Context, k kind, buf []byte, root int) error {
-	if c.err != nil {
-		return c.err
+func (c *Comm) operate(ctx context.Context, k core.Kind, buf []byte, root int) error {
+	if err := c.core.Err(); err != nil {
+		return err
 	}
 	p, err := c.planFor(k, len(buf), root)
 	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return &OpError{Op: p.name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.seq + 1, Err: context.Cause(ctx)}
+		return &OpError{Op: p.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.next(), Err: context.Cause(ctx)}
 	}
 	c.enter()
 	err = c.perform(ctx, k, p, buf, root)
@@ -108,174 +108,59 @@ func (c *Comm) operate(ctx context.Context, k kind, buf []byte, root int) error 
 }
 
 // perform does it under p.
-func (c *Comm) perform(ctx context.Context, k kind, p *plan, buf []byte, root int) error {
-	o := &c.ops[(c.seq+1)%window]
-	if err := c.await(ctx, (*drained)(o)); err != nil {
-		return c.abandon(ctx, o, p, err)
+func (c *Comm) perform(ctx context.Context, k core.Kind, p *plan, buf []byte, root int) error {
+	if err := c.await(ctx, vacant{}); err != nil {
+		return c.abandon(ctx, p, err)
 	}
-	c.begin(o, k, p, buf, root)
-	if err := c.await(ctx, (*returning)(o)); err != nil {
-		return c.abandon(ctx, o, p, err)
+	c.core.Begin(k, root, p.Plan, buf)
+	if err := c.await(ctx, returning{}); err != nil {
+		return c.abandon(ctx, p, err)
 	}
-	c.end(o)
+	c.core.End()
 	return nil
 }
 
-func (c *Comm) planFor(k kind, n, root int) (*plan, error) {
+// next returns the number of the next operation.
+func (c *Comm) next() uint64 {
+	begun, _ := c.core.Seq()
+	return begun + 1
+}
+
+func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
 	if p, err := c.used.plan(k, root); p != nil || err != nil {
 		return p, err
 	}
-	if k == kindBarrier {
-		return c.plans.get(planKey{algorithm: &c.cfg.Barrier})
+	if k == core.Barrier {
+		return c.barrierPlan()
 	}
 	return c.bcastPlan(n, root)
 }
 
-// drained: an old operation's place may be taken; its last answers are sent.
-type drained op
+// vacant: the next operation may begin.
+type vacant struct{}
 
-func (d *drained) met(*Comm) bool { return d.unsent == 0 }
+func (vacant) met(c *Comm) bool { return c.core.Vacant() }
 
 // returning: the operation may return.
-type returning op
+type returning struct{}
 
-func (r *returning) met(*Comm) bool { return (*op)(r).ready() }
-
-// begin enters the next operation: signals that came early count, and the
-// root starts when its policy allows.
-func (c *Comm) begin(o *op, k kind, p *plan, buf []byte, root int) {
-	c.seq++
-	o.begin(c.seq, k, root, p, p.print(len(buf)), buf)
-	o.stirred = true // moved is written only if the operation takes long
-	c.active = o
-	c.openFlow(o)
-	if len(c.gone) > 0 {
-		c.checkGone(o)
-	}
-	c.closeGate(o)
-	c.announce(o)
-	if !o.gate.closed {
-		c.set(o, ir.Enter)
-	}
-	c.replay(o)
-}
-
-// start lets the root's rules go.
-func (c *Comm) start(o *op) {
-	o.gate.closed = false
-	c.set(o, ir.Enter)
-}
-
-// replay sets the signals of o that came before the process did, and keeps
-// those of later operations.
-func (c *Comm) replay(o *op) {
-	kept := c.earlies[:0]
-	for _, e := range c.earlies {
-		switch {
-		case e.seq != o.seq:
-			kept = append(kept, e)
-		case e.print != o.print:
-			c.disagree(o.plan.name, o.seq, e.from)
-		case !o.machine.Valid(e.slot):
-			c.violation(&Header{From: e.from, Seq: e.seq}, "%v does not exist here", e.slot)
-		default:
-			c.set(o, e.slot)
-		}
-	}
-	c.earlies = kept
-}
-
-// set sets a slot of o and does what that triggers.
-func (c *Comm) set(o *op, s ir.Slot) {
-	o.stirred = true
-	if len(o.gaps.owed) > 0 && s.Kind() == ir.KindChunk && !o.machine.Has(s) {
-		defer c.settle(o, s.Index())
-	}
-	do, arm := o.machine.Set(s)
-	if len(do) > 0 {
-		c.act(o, do)
-	}
-	for _, repair := range arm {
-		c.arm(o, repair)
-	}
-}
-
-// act queues the frames of actions.
-func (c *Comm) act(o *op, actions []ir.Action) {
-	for _, a := range actions {
-		switch {
-		case a.Slot.Kind() == ir.KindChunk && !o.holds():
-			// A request that came too late for what is kept; others repair.
-		case a.Op == ir.Put:
-			f := c.fill(o, a.Slot)
-			o.unsent++
-			c.double(int(a.To))
-			c.put(int(a.To), f)
-		case !o.hold(a.Slot):
-			c.mcast(o, a.Slot)
-		}
-	}
-}
-
-// fill makes the communicator's frame one that carries slot s of o.
-func (c *Comm) fill(o *op, s ir.Slot) *Frame {
-	f := &c.frame
-	f.Header = Header{Kind: FrameSlot, Lane: LaneOps, Epoch: c.cfg.Epoch, Seq: o.seq, Slot: s, Print: o.print, From: c.rank}
-	f.Body = nil
-	if s.Kind() == ir.KindChunk {
-		f.Body = o.chunk(s)
-		f.Len = len(f.Body)
-	}
-	f.Unsent = &o.unsent
-	return f
-}
-
-// mcast queues the multicast of a chunk, the last one of some more than once.
-func (c *Comm) mcast(o *op, s ir.Slot) {
-	f := c.fill(o, s)
-	for range 1 + o.stress(s) {
-		c.queued = true
-		o.unsent++
-		c.tr.Mcast(f)
-	}
-}
-
-// end returns from o.
-func (c *Comm) end(o *op) {
-	c.report(o)
-	c.take(o, o.chunks) // what still comes by multicast is nothing to wait for
-	o.retire(c.cfg.Retain / window)
-	c.active = nil
-	c.complete = o.seq
-	c.totals.Operations++
-	if o.kind == kindBcast {
-		c.totals.McastChunks += uint64(o.byMcast)
-		c.totals.PutChunks += uint64(o.byPut)
-		c.totals.LastMcastChunks, c.totals.LastPutChunks = o.byMcast, o.byPut
-	}
-}
+func (returning) met(c *Comm) bool { return c.core.Ready() }
 
 // abandon fails the communicator because an operation could not be completed,
 // and returns an error that says where it stood.
-func (c *Comm) abandon(ctx context.Context, o *op, p *plan, err error) error {
-	e := &OpError{Op: p.name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.seq, Err: err}
-	if c.active == o && !c.closing {
-		e.Fired, e.Rules = o.machine.Progress()
-		e.Missing = o.machine.Missing(nil, maxNamed)
-		if ctx.Err() != nil {
-			e.Waiting = c.waiting(p, e.Missing)
-		}
+func (c *Comm) abandon(ctx context.Context, p *plan, err error) error {
+	e := c.core.Fail(p.Name, err)
+	if ctx.Err() != nil && !c.closing {
+		e.Waiting = c.waiting(p, e.Missing)
 	}
-	c.active = nil
-	c.fail(e, true)
+	c.wakeAll()
 	c.tr.Abandon()
-	o.drop()
-	o.state, o.buf = opFree, nil
+	c.core.Abandon()
 	return e
 }
 
-// The numbers of slots and ranks an error names, and of ranks that are asked
-// for their programs to find them.
+// The number of ranks that an error names, and of those that are asked for their
+// programs to find them.
 const (
 	maxNamed    = 8
 	maxSearched = 1 << 14

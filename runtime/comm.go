@@ -8,8 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/internal/yield"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // Comm is a communicator: one rank's end of a group of ranks that do
@@ -18,12 +20,12 @@ import (
 // other goroutines.
 type Comm struct {
 	cfg   Config
-	tr    Transport
+	tr    wire.Transport
 	clock Clock
-	caps  Caps
+	start time.Time // what the core's time counts from
+	caps  wire.Caps
 	rank  int
 	size  int
-	id    [16]byte
 
 	crowded bool        // more ranks than cores on this host
 	crowd   yield.Crowd // waits if so
@@ -33,55 +35,25 @@ type Comm struct {
 
 	mu   sync.Mutex // guards all below and the transport's Put, Mcast and Poll
 	cond sync.Cond  // something has moved; see await
+	core *core.Core
 
-	plans    plans
-	used     used         // schedules that take the place of what Config says
-	autos    [2]Algorithm // broadcasts without multicast: short, long
-	multi    Algorithm    // broadcast with multicast
-	cuts     bool         // Config.Bcast has a number of chunks of its own
-	seq      uint64       // the last operation entered
-	complete uint64       // the last operation returned from
-	active   *op
-	ops      [window]op
-	earlies  []earlySignal
-	frame    Frame // scratch, so that sending does not allocate
-	polls    uint
-	queued   bool // frames have been queued since the last Poll
+	plans plans
+	used  used // schedules that take the place of what Config says
+	cuts  bool // Config.Bcast has a number of chunks of its own
 
-	joined    seqSet
-	rootDelay time.Duration
-	gone      map[int]uint64 // rank that has left -> its last operation
-	suspects  map[int]suspect
-	places    map[int]*incoming // by sender
-	asks      asks
-	lossyTill uint64 // operations up to this one expect losses
-
-	cast    caster
-	reports [maxLevels]taken // how far multicasts have come elsewhere, by distance
-
+	polls       uint
 	calls       atomic.Int32  // goroutines inside a call; set under the lock, as the next
 	entered     atomic.Uint64 // calls so far
 	looked      uint64        // entered, when the background last looked
 	quiet       time.Duration // until it looks again
 	sleepers    int           // goroutines in cond.Wait
 	parked      bool
-	parkedUntil time.Time // zero: without limit
+	parkedUntil core.Time // 0: without limit
 	watched     <-chan struct{}
 	unwatch     func() bool
 	idle        Timer
-
-	err     error // why the communicator has failed
-	dead    int   // 1 + the rank whose loss that was; 0: none
-	closing bool
-	stale   uint64
-	totals  Totals
-}
-
-type earlySignal struct {
-	seq   uint64
-	slot  ir.Slot
-	print uint32
-	from  int
+	closing     bool
+	noticed     bool // that the core has failed
 }
 
 // Join makes the communicator of cfg.Transport's ranks. It owns the transport
@@ -95,13 +67,12 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	c := &Comm{
 		cfg: cfg, tr: cfg.Transport, clock: cfg.Clock, caps: cfg.Transport.Caps(),
-		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), id: cfg.Transport.ID(),
+		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), start: cfg.Clock.Now(),
 	}
 	c.crowded = c.caps.Local > goruntime.NumCPU()
 	c.crowd.Index = c.rank
 	c.alone.Patience = 2 + 4*(c.rank%goruntime.NumCPU())
 	c.cond.L = &c.mu
-	c.earlies = make([]earlySignal, 0, 64)
 	c.plans = plans{rank: c.rank, size: c.size}
 	if err := c.prepare(ctx); err != nil {
 		_ = c.tr.Close(0, false, 0)
@@ -121,19 +92,24 @@ func (c *Comm) prepare(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.autos = [2]Algorithm{{Name: "bcast/binomial"}, {Name: "bcast/chain"}}
-	for i := range c.autos {
-		c.autos[i].Params.Hosts = hostsAbove(c.tr)
-	}
-	c.multi = Algorithm{Name: "bcast/mcast-chain"}
 	c.cuts = cutsItself(c.cfg.Bcast.Name)
-	if _, err := c.plans.get(planKey{algorithm: &c.cfg.Barrier}); err != nil {
+	if _, err := c.barrierPlan(); err != nil {
 		return err
 	}
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	return c.cast.init(c)
+	overlay, print, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
+	if err != nil {
+		return err
+	}
+	c.core = core.New(core.Config{
+		Rank: c.rank, Size: c.size, ID: c.tr.ID(), Epoch: c.cfg.Epoch, Caps: c.caps,
+		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
+		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Retain: c.cfg.Retain,
+		Overlay: overlay, CastPrint: print, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+	}, c.tr)
+	return nil
 }
 
 // Rank returns this process's number, 0 … Size-1.
@@ -146,7 +122,7 @@ func (c *Comm) Size() int { return c.size }
 func (c *Comm) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err
+	return c.core.Err()
 }
 
 // Totals counts what a communicator has done since Join.
@@ -159,7 +135,7 @@ type Totals struct {
 	Stale           uint64 // frames and datagrams dropped: of past operations, or not fitting
 	CastsPublished  uint64 // rootless messages of this rank
 	CastsDelivered  uint64 // rootless messages handed to this process
-	Transport       Stats
+	Transport       wire.Stats
 	RootDelay       time.Duration // the present delay of DelayAdaptive
 	LastMcastChunks int           // McastChunks of the last broadcast alone
 	LastPutChunks   int           // PutChunks of the last broadcast alone
@@ -169,9 +145,14 @@ type Totals struct {
 func (c *Comm) Totals() Totals {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.totals
-	t.Stale, t.RootDelay, t.Transport = c.stale, c.rootDelay, c.tr.Stats()
-	return t
+	n := c.core.Counters()
+	return Totals{
+		Operations: n.Operations, McastChunks: n.McastChunks, PutChunks: n.PutChunks,
+		LastMcastChunks: n.LastMcastChunks, LastPutChunks: n.LastPutChunks,
+		Repairs: n.Repairs, Doubled: n.Doubled, Stale: n.Stale,
+		CastsPublished: n.Published, CastsDelivered: n.Delivered,
+		RootDelay: time.Duration(n.Delay), Transport: c.tr.Stats(),
+	}
 }
 
 // linger is how long Close waits for what is still to be sent.
@@ -189,10 +170,7 @@ func (c *Comm) Close() error {
 	}
 	c.closing = true
 	yield.Close()
-	healthy := c.err == nil && c.active == nil
-	if c.err == nil {
-		c.err = ErrClosed
-	}
+	healthy := c.core.Close(ErrClosed)
 	c.idle.Stop()
 	for c.calls.Load() > 0 || c.parked {
 		c.wakeAll()
@@ -201,10 +179,11 @@ func (c *Comm) Close() error {
 	if c.unwatch != nil {
 		c.unwatch()
 	}
-	if healthy && c.size > 1 {
-		c.control((c.rank+c.size-1)%c.size, FrameLeave, c.complete, 0, 0)
+	if healthy {
+		c.core.Goodbye()
 	}
-	if err := c.tr.Close(c.complete, healthy, linger); err != nil {
+	_, complete := c.core.Seq()
+	if err := c.tr.Close(complete, healthy, linger); err != nil {
 		return fmt.Errorf("close rank %d: %w", c.rank, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
@@ -22,7 +23,7 @@ func (c *Comm) enter() {
 
 func (c *Comm) leave() {
 	c.calls.Add(-1)
-	if c.queued && !c.closing {
+	if c.core.Sent() && !c.closing {
 		c.poll()
 	}
 	if c.sleepers > 0 || c.closing {
@@ -74,8 +75,8 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 		if w.met(c) {
 			return nil
 		}
-		if c.err != nil && !serving {
-			return c.err
+		if err := c.core.Err(); err != nil && !serving {
+			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -132,12 +133,13 @@ const probePolls = 64
 // poll moves frames and runs what is due, and reports whether anything moved
 // or is queued now that the next poll can send.
 func (c *Comm) poll() bool {
-	moved := c.tr.Poll((*sink)(c))
-	c.queued = false // what arrivals have queued is sent, too
-	if c.polls++; c.timed() || c.polls%probePolls == 0 {
-		c.tick(c.clock.Now())
+	moved := c.tr.Poll(c.core)
+	c.core.Sent() // what arrivals have queued is sent, too
+	if c.polls++; c.core.Timed() || c.polls%probePolls == 0 {
+		c.core.Tick(c.now())
 	}
-	moved = moved || c.queued
+	moved = c.core.Sent() || moved
+	c.notice()
 	if moved && c.sleepers > 0 {
 		c.cond.Broadcast()
 	}
@@ -147,17 +149,29 @@ func (c *Comm) poll() bool {
 	return moved
 }
 
+// notice wakes everybody when the core has failed.
+func (c *Comm) notice() {
+	if !c.noticed && c.core.Err() != nil {
+		c.noticed = true
+		c.wakeAll()
+	}
+}
+
+// now is the time as the core knows it.
+func (c *Comm) now() core.Time { return core.Time(c.clock.Now().Sub(c.start)) + 1 }
+
 // park waits until the transport has something, a timer is due or ctx ends.
 func (c *Comm) park(ctx context.Context) {
-	if c.queued = false; c.active != nil {
-		if c.tick(c.clock.Now()); c.queued {
+	if c.core.Sent(); c.core.Inside() {
+		c.core.Tick(c.now())
+		if c.notice(); c.core.Sent() {
 			return // what the tick has queued is sent first
 		}
 	}
 	defer c.watch(ctx)()
-	due, limited := c.nextDue()
+	due, limited := c.core.Due()
 	if c.parked {
-		if limited && (c.parkedUntil.IsZero() || due.Before(c.parkedUntil)) {
+		if limited && (c.parkedUntil == 0 || due < c.parkedUntil) {
 			c.tr.Wake() // so that somebody parks with the earlier limit
 		}
 		c.sleepers++
@@ -166,10 +180,10 @@ func (c *Comm) park(ctx context.Context) {
 		return
 	}
 	d := time.Duration(-1)
-	c.parkedUntil = time.Time{}
+	c.parkedUntil = 0
 	if limited {
 		c.parkedUntil = due
-		d = max(0, due.Sub(c.clock.Now()))
+		d = time.Duration(max(0, due-c.now()))
 	}
 	c.parked = true
 	c.mu.Unlock()
@@ -206,53 +220,3 @@ func (c *Comm) watch(ctx context.Context) (stop func()) {
 }
 
 func nothing() {}
-
-// timed reports whether anything waits for a time that is to be met closely.
-func (c *Comm) timed() bool {
-	o := c.active
-	return len(c.suspects) > 0 || o != nil && (o.armed > 0 || o.gate.closed || o.flow.on)
-}
-
-// nextDue returns when tick has something to do next, false if never.
-func (c *Comm) nextDue() (due time.Time, limited bool) {
-	sooner := func(t time.Time) {
-		if !limited || t.Before(due) {
-			due, limited = t, true
-		}
-	}
-	for _, s := range c.suspects {
-		sooner(s.until)
-	}
-	o := c.active
-	if o == nil || c.err != nil {
-		return due, limited
-	}
-	if o.gate.closed && o.gate.peer < 0 {
-		sooner(o.gate.until)
-	}
-	if _, due, waits := c.patience(o); waits {
-		sooner(due)
-	}
-	for i := range o.repairs {
-		if r := &o.repairs[i]; r.armed {
-			sooner(r.due)
-		}
-	}
-	if c.size > 1 {
-		sooner(c.probeDue(o))
-	}
-	return due, limited
-}
-
-// tick does what is due at now.
-func (c *Comm) tick(now time.Time) {
-	c.checkSuspects(now)
-	o := c.active
-	if o == nil || c.err != nil {
-		return
-	}
-	c.openGate(o, now)
-	c.unblock(o, now)
-	c.repair(o, now)
-	c.probe(o, now)
-}

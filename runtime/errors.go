@@ -2,11 +2,11 @@ package runtime
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // The conditions that errors of a communicator wrap; test with [errors.Is].
@@ -22,79 +22,28 @@ var (
 	// ErrTooLarge: a rootless message is longer than Config.MaxMessage.
 	ErrTooLarge = errors.New("message too large")
 	// ErrMismatch: ranks have called different operations, roots, sizes or algorithms.
-	ErrMismatch = errors.New("ranks disagree on the operation")
+	ErrMismatch = core.ErrMismatch
 	// ErrProtocol: a peer has sent what no correct peer sends.
-	ErrProtocol = errors.New("protocol violation")
+	ErrProtocol = core.ErrProtocol
 	// ErrAborted: another rank has failed and said so.
-	ErrAborted = errors.New("aborted by another rank")
+	ErrAborted = core.ErrAborted
 	// ErrPeerLost: a rank cannot be reached any more.
-	ErrPeerLost = errors.New("rank lost")
+	ErrPeerLost = core.ErrPeerLost
 	// ErrPeerLeft: a rank has closed its communicator while others go on.
-	ErrPeerLeft = errors.New("rank has left")
-	// ErrUnreachable is wrapped by what a transport tells [Sink.Lost] if a
+	ErrPeerLeft = core.ErrPeerLeft
+	// ErrUnreachable is wrapped by what a transport tells [wire.Sink.Lost] if a
 	// connection could not be opened, or was never taken: the rank may be dead
 	// or may have left in good order, which its goodbye, perhaps still on its
 	// way, will tell.
-	ErrUnreachable = errors.New("cannot connect")
+	ErrUnreachable = wire.ErrUnreachable
 )
 
 // RankError is an error that one rank has caused or detected.
-type RankError struct {
-	Rank int
-	Err  error
-}
+type RankError = core.RankError
 
-func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
-
-// Unwrap returns Err.
-func (e *RankError) Unwrap() error { return e.Err }
-
-// OpError is the failure of one operation.
-type OpError struct {
-	Op      string    // "bcast/mcast-chain", "barrier/hsb", "publish", "next"
-	Rank    int       // the rank that reports
-	Epoch   uint32    // version of the membership
-	Seq     uint64    // operation number, from 1; 0 for rootless messages
-	Fired   int       // how far it came: rules of this rank's program that have fired,
-	Rules   int       // of so many that had to
-	Missing []ir.Slot // slots the operation still waited for, the first few
-	Waiting []int     // ranks that were to set them, the first few
-	Err     error     // why
-}
-
-// Error names the operation, where it stood and why it failed.
-func (e *OpError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: rank %d, epoch %d", e.Op, e.Rank, e.Epoch)
-	if e.Seq > 0 {
-		fmt.Fprintf(&b, ", operation %d", e.Seq)
-	}
-	if e.Rules > 0 {
-		fmt.Fprintf(&b, ", %d of %d rules fired", e.Fired, e.Rules)
-	}
-	if len(e.Missing) > 0 {
-		fmt.Fprintf(&b, ", waiting for %s", list(e.Missing))
-	}
-	if len(e.Waiting) > 0 {
-		fmt.Fprintf(&b, " from rank %s", list(e.Waiting))
-	}
-	fmt.Fprintf(&b, ": %v", e.Err)
-	return b.String()
-}
-
-// Unwrap returns Err.
-func (e *OpError) Unwrap() error { return e.Err }
-
-func list[T any](items []T) string {
-	var b strings.Builder
-	for i, item := range items {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, item)
-	}
-	return b.String()
-}
+// OpError is the failure of one operation: which, how far it came, what it still
+// waited for, and why it ended.
+type OpError = core.OpError
 
 // waitingFor returns the ranks, at most max, whose programs write one of the
 // missing slots at rank. It generates other ranks' programs and is meant for

@@ -1,174 +1,36 @@
 package runtime
 
-import (
-	"time"
+import "github.com/schedgen/schedgen/runtime/wire"
 
-	"github.com/schedgen/schedgen/ir"
+// What transports are made of has a package of its own. TODO
+type (
+	Transport = wire.Transport
+	Caps      = wire.Caps
+	Lane      = wire.Lane
+	FrameKind = wire.FrameKind
+	Header    = wire.Header
+	Frame     = wire.Frame
+	Verdict   = wire.Verdict
+	Sink      = wire.Sink
+	Stats     = wire.Stats
 )
 
-// Transport moves frames between the ranks of one communicator. It is built
-// connected to all of them (see the packages below runtime) and handed to
-// [Join].
-//
-// Put, Mcast and Poll are called by one goroutine at a time, under the
-// communicator's lock; Wait is called without it, so it may run beside them;
-// Wake may be called by anybody at any time. None but Wait blocks.
-type Transport interface {
-	// Rank and Size are this process's place in the communicator.
-	Rank() int
-	Size() int
-	// ID is the communicator's identity: random bytes agreed by all ranks
-	// when the transport was built.
-	ID() [16]byte
-	Caps() Caps
-
-	// Put queues the reliable transfer of f to rank to, in order with all
-	// earlier Puts of the same lane to that rank. f itself is copied; f.Body
-	// is referred to until *f.Unsent has been decremented.
-	Put(to int, f *Frame)
-	// Mcast queues the unreliable transfer of f to all other ranks. A
-	// transport without multicast decrements *f.Unsent and does nothing:
-	// every copy is lost.
-	Mcast(f *Frame)
-	// Datagram queues the unreliable transfer of f to rank to, beside or
-	// instead of a put. It reaches [Sink.Fragment] there. A transport without
-	// datagrams does as Mcast does.
-	Datagram(to int, f *Frame)
-	// Poll sends what is queued, as far as that goes without blocking, and
-	// hands what has arrived to s. It reports whether anything was sent or
-	// received. Held frames are offered to s again at each Poll.
-	Poll(s Sink) bool
-	// Wait parks the caller until Poll may find something to do, until Wake
-	// is called (also if that was before Wait), or until d has passed; d < 0
-	// waits without limit. It may return early.
-	Wait(d time.Duration)
-	// Wake ends the running Wait, or else the next one.
-	Wake()
-
-	// Abandon forgets all frames queued on LaneOps, multicasts included: their
-	// bodies are not referred to any more when it returns, and their Unsent is
-	// decremented. A connection that has sent part of a frame is closed. It is
-	// not called from within Poll.
-	Abandon()
-	// Stats returns the transport's counters since it was built.
-	Stats() Stats
-	// Close says goodbye to the peers, with the number of the last operation
-	// completed, and gives everything back that the transport has taken;
-	// frames still queued are sent first, for at most linger. Peers see
-	// [Sink.Left], or [Sink.Lost] if bye is false.
-	Close(seq uint64, bye bool, linger time.Duration) error
-}
-
-// Caps is what a transport can do.
-type Caps struct {
-	Multicast bool // Mcast reaches other ranks
-	Direct    bool // Datagram reaches one rank
-	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
-	Window    int  // bytes of multicasts that every rank can take in without being polled, agreed by all; 0: nothing overruns
-	Local     int  // ranks on this host, this one included; 0: unknown
-	Hosts     int  // hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or unknown
-}
-
-// Lane separates frames that may be held back by the receiver from those that
-// may not: frames of one lane are in order, those of different lanes are not.
-type Lane uint8
-
-// The lanes.
 const (
-	LaneOps     Lane = iota // slots of collective operations; held until the receiver has come so far
-	LaneControl             // rootless messages, their acknowledgements, and control; never held
-	Lanes                   // number of lanes
+	LaneOps     = wire.LaneOps
+	LaneControl = wire.LaneControl
+	Lanes       = wire.Lanes
+	FrameSlot   = wire.FrameSlot
+	FrameJoined = wire.FrameJoined
+	FrameLate   = wire.FrameLate
+	FrameProbe  = wire.FrameProbe
+	FrameAbort  = wire.FrameAbort
+	FrameCast   = wire.FrameCast
+	FrameCredit = wire.FrameCredit
+	FrameLeave  = wire.FrameLeave
+	FrameWant   = wire.FrameWant
+	FrameTaken  = wire.FrameTaken
+	MaxControl  = wire.MaxControl
+	Accept      = wire.Accept
+	Hold        = wire.Hold
+	Drop        = wire.Drop
 )
-
-// FrameKind tells what a frame carries.
-type FrameKind uint8
-
-// The kinds of frames.
-const (
-	FrameSlot   FrameKind = iota + 1 // a chunk with its bytes, or a signal
-	FrameJoined                      // random-peer root delay: the sender has entered Seq
-	FrameLate                        // adaptive root delay: how the sender met Seq's multicast
-	FrameProbe                       // "I am in Seq with fingerprint Print": sent when nothing moves
-	FrameAbort                       // the communicator has failed; Body says why
-	FrameCast                        // a rootless message; Seq counts those of its origin
-	FrameCredit                      // rootless messages of an origin below Seq are consumed in the sender's subtree
-	FrameLeave                       // the sender closes after operation Seq
-	FrameWant                        // the sender asks for chunks of Seq: Body is runs, first and number, u32 each; none: it has all
-	FrameTaken                       // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
-	frameKinds
-)
-
-// Valid reports whether k is a kind of frame.
-func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
-
-// MaxControl is the largest body, in bytes, of a frame on LaneControl other
-// than FrameCast.
-const MaxControl = 1024
-
-// Header is the head of a frame, with fixed width on every wire.
-type Header struct {
-	Kind  FrameKind
-	Lane  Lane
-	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FrameCast and FrameCredit
-	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal
-	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
-	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks
-	Len   int     // bytes of the body
-	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
-}
-
-// Frame is a header and its body on the way out.
-type Frame struct {
-	Header
-	Body   []byte
-	Unsent *int // decremented, if not nil, when Body is no longer referred to
-}
-
-// Verdict is a sink's answer to a frame.
-type Verdict uint8
-
-// The verdicts.
-const (
-	Accept Verdict = iota // read the body into the place returned
-	Hold                  // not yet: leave it and everything behind it in its lane; ask again at the next Poll
-	Drop                  // read the body and throw it away
-)
-
-// Sink takes what arrives. Its methods are called by Poll only.
-type Sink interface {
-	// Body is asked where the body of a put frame goes, when its header has
-	// been read and again before every further read of it: dst has length
-	// h.Len. Between two calls the answer may turn from Accept to Drop (the
-	// operation has returned and its buffer is the caller's again).
-	Body(h *Header) (dst []byte, v Verdict)
-	// Arrived says that a frame's body is complete in the place last
-	// returned by Body. It is not called for dropped frames.
-	Arrived(h *Header, body []byte)
-	// Fragment offers one datagram of a frame, multicast or not: payload is
-	// what belongs at offset in the body, whose whole length is h.Len. The
-	// payload is only valid during the call. Hold asks the transport to keep
-	// this datagram, within its bounds, and to offer it again.
-	Fragment(h *Header, offset int, payload []byte) Verdict
-	// Left says that rank has closed in good order after operation seq.
-	Left(rank int, seq uint64)
-	// Lost says that rank can no longer be reached, or has broken the
-	// protocol; err says how.
-	Lost(rank int, err error)
-}
-
-// Stats counts what went over a transport.
-type Stats struct {
-	PutFrames, PutBytes     uint64 // sent
-	GotFrames, GotBytes     uint64 // received by put
-	McastFrames, McastBytes uint64 // datagrams multicast
-	DatagramFrames          uint64 // datagrams sent to one rank
-	GotDatagrams            uint64 // datagrams received and offered to the sink
-	Foreign                 uint64 // datagrams dropped: of another communicator, or no frame at all
-	Torn                    uint64 // datagrams dropped: cut short, or with lengths that do not fit
-	Forged                  uint64 // datagrams dropped: sender's address does not belong to its rank
-	Early                   uint64 // datagrams dropped: held ones beyond the transport's bound
-	Injected                uint64 // datagrams dropped by injected loss
-	Unsendable              uint64 // datagrams that the system refused to send
-	Rejected                uint64 // connections closed because they did not open as a rank of this communicator would
-}

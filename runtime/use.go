@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -30,8 +31,8 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	defer c.collective.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return c.err
+	if err := c.core.Err(); err != nil {
+		return err
 	}
 	if err := c.usable(s); err != nil {
 		return fmt.Errorf("%w: use: %w", ErrInput, err)
@@ -43,9 +44,8 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	if _, err := s.Program(s.Header.Root); err != nil {
 		return fmt.Errorf("%w: use: %w", ErrInput, err)
 	}
-	p := newPlan(&s.Header, program, outlines(s))
-	p.base ^= s.Digest
-	c.used.add(p, &s.Header)
+	programs := outlines(s)
+	c.used.add(&plan{core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest), planKey{}, programs, 0}, &s.Header)
 	return nil
 }
 
@@ -100,8 +100,8 @@ func (u *used) add(p *plan, h *ir.Header) {
 
 // plan returns the plan that was given for an operation, nil if none was given
 // for operations of its kind.
-func (u *used) plan(k kind, root int) (*plan, error) {
-	if k == kindBarrier {
+func (u *used) plan(k core.Kind, root int) (*plan, error) {
+	if k == core.Barrier {
 		return u.barrier, nil
 	}
 	if p := u.bcasts[root]; p != nil || len(u.bcasts) == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runCmd is the verb run, with a verb for each collective.
@@ -75,6 +76,22 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 	}
 	p.Ranks, err = f.ranks()
 	return p, err
+}
+
+// choose fills in the algorithm, if none is given, that a communicator would
+// take.
+func (f *runFlags) choose(c choice.Case) error {
+	if f.Algorithm != "" {
+		return nil
+	}
+	var err error
+	if c.Ranks, err = f.ranks(); err != nil {
+		return err
+	}
+	if rule, ok := choice.Of(c); ok {
+		f.Algorithm = rule.Algorithm
+	}
+	return nil
 }
 
 // checkAlgorithm checks that the algorithm is one of the collective.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runAnycastCmd is the verb run anycast.
@@ -35,8 +36,8 @@ const maxCast = 1 << 30
 
 // Run publishes and receives.
 func (c *runAnycastCmd) Run(ctx context.Context, std stdio) (err error) {
-	if c.Algorithm == "" {
-		c.Algorithm = "anycast/skip-ring"
+	if err := c.choose(choice.Case{Collective: schedule.Anycast}); err != nil {
+		return err
 	}
 	s := &session{flags: &c.runFlags, std: std}
 	if s.job, err = c.common("anycast"); err != nil {

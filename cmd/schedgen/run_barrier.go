@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runBarrierCmd is the verb run barrier.
@@ -40,7 +41,7 @@ barrier after barrier. Each counts itself in, in memory that all share, before i
 barrier, and looks at all counters when it has left it; the exit code is 1 if it was let go
 before all had entered.
 
-Default algorithm: barrier/hsb.
+Default algorithm: barrier/hsb; of two ranks barrier/dissemination.
 
 Transports:
 
@@ -55,8 +56,8 @@ const defaultBarriers = 1000
 
 // Run goes through barriers.
 func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
-	if c.Algorithm == "" {
-		c.Algorithm = "barrier/hsb"
+	if err := c.choose(choice.Case{Collective: schedule.Barrier}); err != nil {
+		return err
 	}
 	c.drop(std)
 	s := &session{flags: &c.runFlags, std: std}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runBcastCmd is the verb run bcast.
@@ -155,8 +156,8 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	if s.job.Link = l; !l.multicasts() && c.Delay != "none" {
 		return nil, fmt.Errorf("--delay: %s has no multicast that could be delayed", l.Transport)
 	}
-	if c.Algorithm == "" {
-		c.Algorithm = defaultBcast(l.multicasts(), s.job.Size)
+	if err := c.choose(choice.Case{Collective: schedule.Bcast, Bytes: int(s.job.Size), Multicast: l.multicasts()}); err != nil {
+		return nil, err
 	}
 	s.job.Algorithm = c.Algorithm
 	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
@@ -168,30 +169,9 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		return nil, err
 	}
 	if p.Chunks == 0 && !alg.CutsItself() {
-		p.Chunks = chunkCount(s.job.Size, datagram)
+		p.Chunks = choice.Chunks(int(s.job.Size), datagram, 0)
 	}
 	return newSpec(c.Algorithm, p)
-}
-
-func defaultBcast(multicast bool, size int64) string {
-	const long = 64 << 10 // from here on a pipeline beats a tree
-	switch {
-	case multicast:
-		return "bcast/mcast-chain"
-	case size < long:
-		return "bcast/binomial"
-	}
-	return "bcast/chain"
-}
-
-// chunkCount cuts a message into chunks of a datagram, of 32 KiB at most; a
-// long one into larger chunks, so that its schedule stays small.
-func chunkCount(size int64, datagram int) int {
-	const chunk, most = 32 << 10, 1024
-	if datagram == 0 || datagram > chunk {
-		datagram = chunk
-	}
-	return int(max(1, min((size+int64(datagram)-1)/int64(datagram), most)))
 }
 
 // outputs makes sure that the ranks can write to the output directory and

@@ -12,6 +12,7 @@ type chunk struct {
 	head   runtime.Header
 	to     int // rank; of what is multicast -1
 	body   []byte
+	offset int // of body in what the header is of
 	unsent *int
 	sent   int // bytes that are with the system
 }
@@ -25,7 +26,9 @@ type castQueue struct {
 func (q *castQueue) empty() bool { return q.head == len(q.list) }
 
 func (q *castQueue) push(to int, f *runtime.Frame) {
-	q.list = append(q.list, chunk{head: f.Header, to: to, body: f.Body, unsent: f.Unsent})
+	c := chunk{head: f.Header, to: to, body: f.Body, offset: f.Offset, unsent: f.Unsent}
+	c.head.Len = f.Whole()
+	q.list = append(q.list, c)
 }
 
 // pop gives the first chunk's body back.
@@ -121,7 +124,7 @@ func (t *Transport) gather(o *outlet) {
 		c := &o.queue.list[i]
 		for offset := c.sent; !o.batch.full(); {
 			payload := c.body[offset:min(offset+t.payload, len(c.body))]
-			encodePart(o.batch.add(t.name(c.to), payload), &t.id, &c.head, t.rank, len(c.body), offset, payload)
+			encodePart(o.batch.add(t.name(c.to), payload), &t.id, &c.head, t.rank, c.head.Len, c.offset+offset, payload)
 			if offset += len(payload); offset == len(c.body) {
 				break
 			}

@@ -110,10 +110,10 @@ func (t *Transport) Datagram(to int, f *runtime.Frame) {
 
 // cut cuts f into datagrams, unless they would all be lost.
 func (t *Transport) cut(f *runtime.Frame, send func(offset int, payload []byte)) {
-	f.Len = len(f.Body)
+	f.Len = f.Whole()
 	for offset := 0; !t.o.NoMulticast && !t.closed; {
 		end := min(offset+t.o.Datagram, len(f.Body))
-		send(offset, f.Body[offset:end])
+		send(f.Offset+offset, f.Body[offset:end])
 		if offset = end; offset == len(f.Body) {
 			break
 		}

@@ -1,4 +1,4 @@
-package runtime
+package core
 
 // sender is this rank as an origin: a window of messages that have not been
 // consumed everywhere. A parcel's memory is used again when its message has
@@ -18,18 +18,19 @@ func (s *sender) init(o *origin, window int) {
 }
 
 // hasRoom reports whether another message may be sent.
-func (cs *caster) hasRoom(cfg *Config) bool {
-	s := &cs.own
+func (rl *rootless) hasRoom() bool {
+	s := &rl.own
 	done := s.origin.credited(s.next)
 	if done == s.next {
 		return true
 	}
 	window := uint64(len(s.before))
-	return s.next-done < window && s.bytes-s.before[done%window] < uint64(cfg.CastBytes)
+	return s.next-done < window && s.bytes-s.before[done%window] < uint64(rl.CastBytes)
 }
 
-func (cs *caster) publish(c *Comm, msg []byte) {
-	s := &cs.own
+// publish sends msg, for which there is room.
+func (rl *rootless) publish(msg []byte) {
+	s := &rl.own
 	i := s.next % uint64(len(s.parcels))
 	p := &s.parcels[i]
 	p.data = append(p.data[:0], msg...)
@@ -37,8 +38,8 @@ func (cs *caster) publish(c *Comm, msg []byte) {
 	s.bytes += uint64(len(msg))
 	seq := s.next
 	s.next++
-	c.totals.CastsPublished++
-	cs.forward(c, s.origin, c.rank, seq, p)
+	rl.published++
+	rl.forward(s.origin, rl.Rank, seq, p)
 }
 
 // inbox is a queue of messages for this process. Its length is bounded by the

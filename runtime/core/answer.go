@@ -1,0 +1,268 @@
+package core
+
+import (
+	"encoding/binary"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Answers go the way the request has come: by put, which is reliable and
+// adapts to what the network takes, or as datagrams, which nothing holds up
+// when one of them is lost.
+
+// debt is what a rank has asked for and is missing here as well.
+type debt struct {
+	rank   int
+	chunks []uint64 // asked for by put
+	parts  []uint64 // fragments, asked for by datagram; empty: none
+}
+
+// service is what has been put to a rank. Puts are reliable: what has been put
+// once is on its way, however long it takes, and is never put again.
+type service struct {
+	rank   int
+	chunks []uint64
+}
+
+// maxServed is how many ranks are kept track of so; others may get a chunk as
+// often as they ask for it.
+const maxServed = 1024
+
+// serviceOf returns what has been put to rank, nil if that is not kept track of.
+func (l *losses) serviceOf(rank, chunks int) *service {
+	for i := range l.served {
+		if l.served[i].rank == rank {
+			return &l.served[i]
+		}
+	}
+	n := len(l.served)
+	switch {
+	case n == maxServed:
+		return nil
+	case n < cap(l.served):
+		l.served = l.served[:n+1]
+	default:
+		l.served = append(l.served, service{})
+	}
+	s := &l.served[n]
+	s.rank = rank
+	s.chunks = cleared(s.chunks, (chunks+63)/64)
+	return s
+}
+
+// once notes that chunk k is put, and reports whether that is for the first
+// time.
+func (s *service) once(k int) bool {
+	if s == nil {
+		return true
+	}
+	bit := uint64(1) << (k % 64)
+	first := s.chunks[k/64]&bit == 0
+	s.chunks[k/64] |= bit
+	return first
+}
+
+// maxDebtors is how many ranks chunks are owed to; others ask again.
+const maxDebtors = 16
+
+// owes reports whether chunks are owed to anybody.
+func (l *losses) owes() bool { return len(l.debts) > 0 }
+
+// wanted answers a request that was put.
+func (rc *recovery) wanted(h *wire.Header, runs []byte) {
+	o := rc.ops.lookup(h.Seq)
+	if o == nil {
+		rc.ops.totals.Stale++
+		return
+	}
+	if !rc.ops.agrees(o, h) {
+		return
+	}
+	if _, ok := countRuns(runs, o.chunks); !ok {
+		rc.fate.violation(h, "request for chunks beyond the last of %d", o.chunks)
+		return
+	}
+	rc.serve(o, h.From, runs, false)
+}
+
+// wantedLoosely answers a request that came as a datagram, and reports
+// whether it is one.
+func (rc *recovery) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
+	if o.chunks == 0 || h.Len != len(runs) {
+		return false
+	}
+	rc.layout(o)
+	n, ok := countRuns(runs, o.frags.count())
+	if !ok || n > rc.looseParts() {
+		return false
+	}
+	rc.serve(o, h.From, runs, true)
+	return true
+}
+
+// serve gives rank what it asks for: fragments if loose is set, else chunks. It
+// also tells that rank is at work: what the schedule would put to it, it asks for
+// by itself. A request for nothing says that it has all.
+func (rc *recovery) serve(o *op, rank int, runs []byte, loose bool) {
+	rc.spare(o, rank, len(runs) == 0)
+	if len(runs) > 0 {
+		rc.noteLoss()
+	}
+	for ; len(runs) > 0; runs = runs[8:] {
+		first, n := int(binary.BigEndian.Uint32(runs)), int(binary.BigEndian.Uint32(runs[4:]))
+		if loose {
+			rc.giveParts(o, first, first+n, rank)
+			continue
+		}
+		for k := first; k < first+n; k++ {
+			rc.give(o, k, rank)
+		}
+	}
+}
+
+// give puts chunk k to rank, now or when it is here.
+func (rc *recovery) give(o *op, k, rank int) {
+	switch {
+	case o.state == opActive && !o.machine.Has(ir.Chunk(k)):
+		if d := o.lost.debtTo(rank); d != nil {
+			d.chunks = marked(d.chunks, k, o.chunks)
+		}
+	case o.holds(): // else the request came too late for what is kept; others repair
+		rc.putOnce(o, k, rank)
+	}
+}
+
+// giveParts sends the fragments of [lo, hi) to rank as datagrams, now or when
+// they are here.
+func (rc *recovery) giveParts(o *op, lo, hi, rank int) {
+	for i := lo; i < hi; {
+		k := o.frags.chunkOf(i)
+		if !o.hasPart(k, i) {
+			if d := o.lost.debtTo(rank); d != nil {
+				d.parts = marked(d.parts, i, o.frags.count())
+			}
+			i++
+			continue
+		}
+		first, end := i, min(hi, int(o.frags.first[k+1]))
+		for i++; i < end && o.hasPart(k, i); {
+			i++
+		}
+		rc.answer(o, k, first, i, rank)
+	}
+}
+
+// hasPart reports whether fragment i, of chunk k, is here.
+func (o *op) hasPart(k, i int) bool {
+	return o.state != opActive || o.machine.Has(ir.Chunk(k)) || o.frags.has(i)
+}
+
+// answer sends the fragments of [lo, hi), all of chunk k, to a rank as datagrams.
+func (rc *recovery) answer(o *op, k, lo, hi, rank int) {
+	if !o.holds() {
+		return // the request came too late for what is kept; others repair
+	}
+	f := rc.ops.fill(o, ir.Chunk(k))
+	first := int(o.frags.first[k])
+	f.Arg, f.Offset = isAnswer, (lo-first)*o.frags.size
+	f.Body = f.Body[f.Offset:min((hi-first)*o.frags.size, len(f.Body))]
+	o.unsent++
+	rc.queued = true
+	rc.net.Datagram(rank, f)
+	f.Offset = 0
+}
+
+// putOnce puts chunk k to rank unless that has been done.
+func (rc *recovery) putOnce(o *op, k, rank int) {
+	if o.lost.serviceOf(rank, o.chunks).once(k) {
+		rc.ops.putSlot(o, ir.Chunk(k), rank)
+	}
+}
+
+// debtTo returns what is owed to rank, nil if it is one too many.
+func (l *losses) debtTo(rank int) *debt {
+	for i := range l.debts {
+		if l.debts[i].rank == rank {
+			return &l.debts[i]
+		}
+	}
+	n := len(l.debts)
+	switch {
+	case n == maxDebtors:
+		return nil
+	case n < cap(l.debts):
+		l.debts = l.debts[:n+1] // with the memory of an old one
+	default:
+		l.debts = append(l.debts, debt{})
+	}
+	d := &l.debts[n]
+	d.rank, d.chunks, d.parts = rank, d.chunks[:0], d.parts[:0]
+	return d
+}
+
+// marked returns words, n bits that are zero if it is empty, with bit i set.
+func marked(words []uint64, i, n int) []uint64 {
+	if len(words) == 0 {
+		words = cleared(words, (n+63)/64)
+	}
+	words[i/64] |= 1 << (i % 64)
+	return words
+}
+
+// unmark clears bit i of words, which may be empty, and reports whether it was
+// set.
+func unmark(words []uint64, i int) bool {
+	if len(words) == 0 || words[i/64]>>(i%64)&1 == 0 {
+		return false
+	}
+	words[i/64] &^= 1 << (i % 64)
+	return true
+}
+
+// settle sends chunk k, which has come, to those that it, or parts of it, are
+// owed to.
+func (rc *recovery) settle(o *op, k int) {
+	for n := range o.lost.debts {
+		d := &o.lost.debts[n]
+		if unmark(d.chunks, k) {
+			rc.give(o, k, d.rank)
+		}
+		if len(d.parts) == 0 {
+			continue
+		}
+		for i := int(o.frags.first[k]); i < int(o.frags.first[k+1]); i++ {
+			if unmark(d.parts, i) {
+				rc.giveParts(o, i, i+1, d.rank)
+			}
+		}
+	}
+}
+
+// TCP resends a lost frame, but not before it has noticed, and no later frame
+// tells it of the loss of a signal, which is the last for a while. Signals are
+// small, and slots are set once: while losses are seen, a signal goes as a
+// datagram beside its put, and whichever comes first counts.
+
+// lossMemory is for how many operations a loss makes others be expected.
+const lossMemory = 16
+
+// noteLoss remembers that the network loses frames.
+func (rc *recovery) noteLoss() {
+	if rc.Caps.Direct {
+		rc.lossy = rc.ops.seq + lossMemory
+	}
+}
+
+// double sends the signal of the scratch frame, which is about to be put, as a
+// datagram.
+func (rc *recovery) double(seq uint64, to int) {
+	if seq > rc.lossy || rc.frame.Slot.Kind() != ir.KindSignal {
+		return
+	}
+	unsent := rc.frame.Unsent
+	rc.frame.Unsent = nil // it has no body
+	rc.net.Datagram(to, &rc.frame)
+	rc.frame.Unsent = unsent
+	rc.doubled++
+}

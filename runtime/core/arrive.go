@@ -1,0 +1,128 @@
+package core
+
+import (
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// A frame that has come is looked at here, once, and handed to the part that it
+// concerns.
+
+var _ wire.Sink = (*Core)(nil)
+
+// Body implements [wire.Sink].
+func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	switch {
+	case h.Epoch != c.env.Epoch:
+	case c.fate.err != nil && h.Kind == wire.FrameProbe:
+		c.fate.answer(h.From)
+	case c.fate.err != nil && h.Kind != wire.FrameAbort:
+	case h.Lane == wire.LaneControl:
+		return c.control(h)
+	case h.Kind != wire.FrameSlot:
+		c.fate.violation(h, "frame kind %d on the lane of operations", h.Kind)
+		return nil, wire.Drop
+	default:
+		return c.ops.place(h)
+	}
+	c.ops.totals.Stale++
+	return nil, wire.Drop
+}
+
+// control decides about the body of a frame on LaneControl: only rootless
+// messages, requests and the reason of an abort have one.
+func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
+	switch h.Kind {
+	case wire.FrameCast:
+		return c.casts.place(h)
+	case wire.FrameAbort:
+		if h.Len > wire.MaxControl || int(h.Arg) >= c.env.Size {
+			c.fate.violation(h, "abort of rank %d with %d bytes", h.Arg, h.Len)
+			return nil, wire.Drop
+		}
+		return c.bodies.place(h), wire.Accept
+	case wire.FrameWant:
+		if h.Len > wire.MaxControl || h.Len%8 != 0 {
+			c.fate.violation(h, "request of %d bytes", h.Len)
+			return nil, wire.Drop
+		}
+		return c.bodies.place(h), wire.Accept
+	}
+	if h.Len != 0 || h.Kind == wire.FrameSlot {
+		c.fate.violation(h, "control frame of kind %d with %d bytes", h.Kind, h.Len)
+		return nil, wire.Drop
+	}
+	return nil, wire.Accept
+}
+
+// Arrived implements [wire.Sink].
+func (c *Core) Arrived(h *wire.Header, body []byte) {
+	if h.Lane == wire.LaneOps {
+		c.ops.arrived(h)
+		return
+	}
+	switch h.Kind {
+	case wire.FrameCast:
+		c.casts.arrived(h)
+	case wire.FrameCredit:
+		c.casts.credited(h)
+	case wire.FrameAbort:
+		c.fate.heard(h.Arg, body)
+	case wire.FrameJoined:
+		c.ops.peerJoined(h)
+	case wire.FrameLate:
+		c.ops.peerLate(h)
+	case wire.FrameProbe:
+		c.ops.probed(h)
+	case wire.FrameWant:
+		c.rec.wanted(h, body)
+	case wire.FrameTaken:
+		c.rec.reported(h)
+	case wire.FrameLeave:
+		c.Left(h.From, h.Seq)
+	}
+}
+
+// Fragment implements [wire.Sink]. Datagrams prove nothing: what does not fit is
+// dropped and counted, and never an error.
+func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
+	switch o := c.ops.lookup(h.Seq); {
+	case h.Epoch != c.env.Epoch || c.fate.err != nil || h.Seq > c.ops.seq+Remembered:
+	case h.Seq > c.ops.seq:
+		return wire.Hold
+	case o == nil || h.Print != o.print || !c.rec.datagram(o, h, offset, payload):
+	default:
+		return wire.Accept
+	}
+	c.ops.totals.Stale++
+	return wire.Drop
+}
+
+// Left implements [wire.Sink].
+func (c *Core) Left(rank int, seq uint64) {
+	c.members.leave(rank, seq)
+	c.ops.checkLeft()
+}
+
+// Lost implements [wire.Sink].
+func (c *Core) Lost(rank int, err error) {
+	if c.members.hasLeft(rank) || c.fate.closing {
+		return
+	}
+	if c.members.lose(rank, err) {
+		c.fate.lost(rank, err)
+	}
+}
+
+// bodies are the places of short bodies on LaneControl, where of one sender one
+// frame follows the other.
+type bodies map[int]*[wire.MaxControl]byte
+
+func (b *bodies) place(h *wire.Header) []byte {
+	if *b == nil {
+		*b = make(bodies)
+	}
+	if (*b)[h.From] == nil {
+		(*b)[h.From] = new([wire.MaxControl]byte)
+	}
+	return (*b)[h.From][:h.Len]
+}

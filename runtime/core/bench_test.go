@@ -1,0 +1,75 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// discard takes what a core sends and forgets it.
+type discard struct{ frames int }
+
+func (d *discard) take(f *wire.Frame) {
+	d.frames++
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}
+
+func (d *discard) Put(_ int, f *wire.Frame)      { d.take(f) }
+func (d *discard) Mcast(f *wire.Frame)           { d.take(f) }
+func (d *discard) Datagram(_ int, f *wire.Frame) { d.take(f) }
+
+// planOf returns the plan of a rank under an algorithm.
+func planOf(t testing.TB, name string, p schedule.Params, rank int) *Plan {
+	spec, err := schedule.New(name, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, program := spec.Header(), spec.Program(rank)
+	compiled, err := machine.Compile(&h, &program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewPlan(&h, compiled, spec.Program(p.Root), 0)
+}
+
+// BenchmarkArrivalToPut is what a chunk costs a rank in the middle of a
+// pipeline: from the header of the frame that brings it to the frame that passes
+// it on.
+func BenchmarkArrivalToPut(b *testing.B) {
+	const chunks = 1024
+	net := &discard{}
+	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 8 << 20, CastWindow: 1, Overlay: nowhere{}}, net)
+	plan := planOf(b, "bcast/chain", schedule.Params{Ranks: 3, Chunks: chunks}, 1)
+	buf := make([]byte, chunks*64)
+	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Print: plan.print(len(buf)), Len: 64}
+	b.ReportAllocs()
+	for i := range b.N {
+		k := i % chunks
+		if k == 0 {
+			if i > 0 {
+				c.End()
+			}
+			c.Begin(Bcast, 0, plan, buf)
+		}
+		h.Seq, _ = c.Seq()
+		h.Slot = ir.Chunk(k)
+		place, v := c.Body(&h)
+		if v != wire.Accept {
+			b.Fatal("refused: ", c.Err())
+		}
+		c.Arrived(&h, place)
+	}
+	if net.frames != b.N {
+		b.Fatalf("%d arrivals, %d puts", b.N, net.frames)
+	}
+}
+
+// nowhere is an overlay without channels.
+type nowhere struct{}
+
+func (nowhere) Forward(dst []int, _, _, _ int) []int { return dst }

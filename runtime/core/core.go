@@ -1,0 +1,163 @@
+package core
+
+import (
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Core is one rank's end of a communicator. It is used by one goroutine at a
+// time. As a [wire.Sink] it is told what has come.
+type Core struct {
+	env     env
+	fate    failure
+	members membership
+	ops     operations
+	rec     recovery
+	casts   rootless
+	bodies  bodies
+}
+
+// New returns the core of a rank that sends by net.
+func New(cfg Config, net Net) *Core {
+	c := &Core{env: env{Config: cfg, net: net}}
+	c.link()
+	c.ops.earlies = make([]early, 0, 64)
+	c.casts.init()
+	return c
+}
+
+// link tells the parts of each other.
+func (c *Core) link() {
+	c.fate.env, c.ops.env, c.rec.env, c.casts.env = &c.env, &c.env, &c.env, &c.env
+	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
+	c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.rec, &c.ops
+}
+
+// Err returns why the core has failed, nil while it works.
+func (c *Core) Err() error { return c.fate.err }
+
+// Begin enters the next operation, for which Vacant must hold: buf is the
+// message, and the core's until End or Abandon.
+func (c *Core) Begin(k Kind, root int, p *Plan, buf []byte) { c.ops.begin(k, root, p, buf) }
+
+// Vacant reports whether the next operation may begin. If not it does once
+// answers of an old one have been sent.
+func (c *Core) Vacant() bool { return c.ops.vacant() }
+
+// Inside reports whether an operation has begun and not ended.
+func (c *Core) Inside() bool { return c.ops.inside }
+
+// Ready reports whether the operation that has begun is complete.
+func (c *Core) Ready() bool {
+	o := c.ops.running()
+	return o != nil && o.ready()
+}
+
+// End returns from the operation, which is complete.
+func (c *Core) End() { c.ops.end() }
+
+// Seq returns the number of the last operation that has begun, and that of the
+// last one that has ended; they count from 1.
+func (c *Core) Seq() (begun, ended uint64) { return c.ops.seq, c.ops.complete }
+
+// Fail ends the core because the call name could not be completed, and tells all
+// ranks. The error says where it stood. The operation stays the core's until
+// Abandon.
+func (c *Core) Fail(name string, err error) *OpError {
+	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: c.ops.seq, Err: err}
+	if !c.fate.closing {
+		c.ops.progress(e)
+	}
+	c.ops.inside = false
+	c.fate.fail(e, true)
+	return e
+}
+
+// Abandon forgets the operation that has failed; whoever sends must have
+// forgotten its frames.
+func (c *Core) Abandon() {
+	o := &c.ops.ring[c.ops.seq%Remembered]
+	o.lost.window.drop(o)
+	o.free()
+}
+
+// Close ends the core with err. It reports whether the rank leaves in good
+// order, and then says goodbye to a neighbour.
+func (c *Core) Close(err error) (healthy bool) {
+	c.fate.closing = true
+	healthy = c.fate.err == nil && !c.ops.inside
+	if c.fate.err == nil {
+		c.fate.err = err
+	}
+	return healthy
+}
+
+// Goodbye tells the rank before this one that this one leaves in good order.
+func (c *Core) Goodbye() {
+	if c.env.Size > 1 {
+		c.env.control((c.env.Rank+c.env.Size-1)%c.env.Size, wire.FrameLeave, c.ops.complete, 0, 0)
+	}
+}
+
+// Tick tells the time, which must not go back.
+func (c *Core) Tick(now Time) {
+	for {
+		s, overdue := c.members.overdue(now)
+		if !overdue {
+			break
+		}
+		c.fate.lost(s.rank, s.err)
+	}
+	if c.fate.err == nil {
+		c.ops.tick(now)
+	}
+}
+
+// Timed reports whether something waits for a time that is to be met closely: a
+// tick is due after every step.
+func (c *Core) Timed() bool { return len(c.members.suspects) > 0 || c.ops.timed() }
+
+// Due returns when Tick has something to do next, as of the last Tick; ok is
+// false if it has not.
+func (c *Core) Due() (due Time, ok bool) {
+	if due = c.members.due(); c.fate.err == nil {
+		due = min(due, c.ops.due())
+	}
+	return due, due != never
+}
+
+// Sent reports whether anything has been sent since it was last asked.
+func (c *Core) Sent() bool {
+	sent := c.env.queued
+	c.env.queued = false
+	return sent
+}
+
+// HasRoom reports whether another rootless message may be published.
+func (c *Core) HasRoom() bool { return c.casts.hasRoom() }
+
+// Publish sends msg, of which nothing is referred to afterwards.
+func (c *Core) Publish(msg []byte) { c.casts.publish(msg) }
+
+// Mail returns how many rootless messages wait to be taken.
+func (c *Core) Mail() int { return c.casts.inbox.len() }
+
+// Take returns the oldest of them; there must be one.
+func (c *Core) Take() Message { return c.casts.take() }
+
+// Counters is what a core has done since it was made.
+type Counters struct {
+	Totals
+	Repairs   uint64 // repair rules carried out
+	Doubled   uint64 // signals sent as datagrams too
+	Published uint64 // rootless messages of this rank
+	Delivered uint64 // rootless messages handed to this process
+	Delay     Time   // the present delay of DelayAdaptive
+}
+
+// Counters returns the counters.
+func (c *Core) Counters() Counters {
+	return Counters{
+		Totals: c.ops.totals, Repairs: c.rec.repairs, Doubled: c.rec.doubled,
+		Published: c.casts.published, Delivered: c.casts.delivered, Delay: c.ops.delay,
+	}
+}

@@ -1,0 +1,64 @@
+package core
+
+import (
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Time is a moment or a span in nanoseconds. Moments count from one before the
+// core was made and are greater than 0, which stands for none.
+type Time int64
+
+// never is later than every moment.
+const never = Time(1<<63 - 1)
+
+// Config is what a core is given. All ranks of a communicator are given the
+// same; only Rank differs.
+type Config struct {
+	Rank, Size int
+	ID         [16]byte // random bytes that all ranks agree on
+	Epoch      uint32   // version of the membership
+	Caps       wire.Caps
+
+	Delay     DelayPolicy
+	RootDelay Time // the duration of DelayFixed
+
+	Repair Time // base timeout of repairs
+	Stall  Time // an operation that has not moved for so long is probed
+	Retain int  // bytes kept, over all past operations, to answer requests
+
+	Overlay    Overlay // the trees of rootless messages
+	CastPrint  uint32  // fingerprint of what ranks agree on for them
+	CastWindow int     // rootless messages of one origin under way
+	CastBytes  int     // bytes of them before another one has to wait
+	MaxMessage int     // bytes of one at most
+}
+
+// Net is the way out: what a core sends. It must not call the core.
+type Net interface {
+	Put(to int, f *wire.Frame)
+	Mcast(f *wire.Frame)
+	Datagram(to int, f *wire.Frame)
+}
+
+// env is what the parts of a core have in common.
+type env struct {
+	Config
+	net    Net
+	queued bool       // something has been sent since that was last asked
+	frame  wire.Frame // scratch, so that sending does not allocate
+}
+
+// put sends f to a rank.
+func (e *env) put(to int, f *wire.Frame) {
+	e.queued = true
+	e.net.Put(to, f)
+}
+
+// control sends a frame without a body on the lane that is never held.
+func (e *env) control(to int, k wire.FrameKind, seq uint64, print, arg uint32) {
+	f := &e.frame
+	*f = wire.Frame{Header: wire.Header{
+		Kind: k, Lane: wire.LaneControl, Epoch: e.Epoch, Seq: seq, Print: print, Arg: arg, From: e.Rank,
+	}}
+	e.put(to, f)
+}

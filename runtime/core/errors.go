@@ -1,0 +1,76 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Why a core has failed; see package runtime.
+var (
+	ErrMismatch = errors.New("ranks disagree on the operation")
+	ErrProtocol = errors.New("protocol violation")
+	ErrAborted  = errors.New("aborted by another rank")
+	ErrPeerLost = errors.New("rank lost")
+	ErrPeerLeft = errors.New("rank has left")
+)
+
+// RankError is an error that one rank has caused or detected.
+type RankError struct {
+	Rank int
+	Err  error
+}
+
+func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
+
+// Unwrap returns Err.
+func (e *RankError) Unwrap() error { return e.Err }
+
+// OpError is the failure of one operation.
+type OpError struct {
+	Op      string    // "bcast/mcast-chain", "barrier/hsb", "publish", "next"
+	Rank    int       // the rank that reports
+	Epoch   uint32    // version of the membership
+	Seq     uint64    // operation number, from 1; 0 for rootless messages
+	Fired   int       // how far it came: rules of this rank's program that have fired,
+	Rules   int       // of so many that had to
+	Missing []ir.Slot // slots the operation still waited for, the first few
+	Waiting []int     // ranks that were to set them, the first few
+	Err     error     // why
+}
+
+// Error names the operation, where it stood and why it failed.
+func (e *OpError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: rank %d, epoch %d", e.Op, e.Rank, e.Epoch)
+	if e.Seq > 0 {
+		fmt.Fprintf(&b, ", operation %d", e.Seq)
+	}
+	if e.Rules > 0 {
+		fmt.Fprintf(&b, ", %d of %d rules fired", e.Fired, e.Rules)
+	}
+	if len(e.Missing) > 0 {
+		fmt.Fprintf(&b, ", waiting for %s", list(e.Missing))
+	}
+	if len(e.Waiting) > 0 {
+		fmt.Fprintf(&b, " from rank %s", list(e.Waiting))
+	}
+	fmt.Fprintf(&b, ": %v", e.Err)
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *OpError) Unwrap() error { return e.Err }
+
+func list[T any](items []T) string {
+	var b strings.Builder
+	for i, item := range items {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, item)
+	}
+	return b.String()
+}

@@ -1,0 +1,83 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// fragments keeps track of the datagrams of an operation's chunks: the
+// process-local status bitmap of paper 000, section 2.1.
+type fragments struct {
+	size  int      // bytes of a full fragment
+	first []int32  // chunk -> its first bit; one longer than the chunks; empty until a datagram has come
+	got   []uint64 // fragment -> it has arrived
+	left  []int32  // chunk -> fragments still to come
+}
+
+func (f *fragments) reset() { f.first = f.first[:0] }
+
+// laidOut reports whether layout has been called since reset.
+func (f *fragments) laidOut() bool { return len(f.first) > 0 }
+
+// layout prepares for a message of n bytes in datagrams of size bytes.
+func (f *fragments) layout(n, chunks, size int) {
+	f.size = size
+	f.first = append(f.first[:0], 0)
+	f.left = f.left[:0]
+	total := int32(0)
+	for k := range chunks {
+		lo, hi := ir.ChunkBounds(n, chunks, k)
+		pieces := int32(max(1, (hi-lo+size-1)/size))
+		total += pieces
+		f.left = append(f.left, pieces)
+		f.first = append(f.first, total)
+	}
+	f.got = cleared(f.got, (int(total)+63)/64)
+}
+
+// fits reports whether a payload of length bytes at offset is a whole
+// fragment of a chunk of n bytes.
+func (f *fragments) fits(n, offset, length int) bool {
+	if offset < 0 || offset > n || offset%f.size != 0 {
+		return false
+	}
+	return length == min(f.size, n-offset) && (length > 0 || n == 0)
+}
+
+// add marks the fragment of chunk k at offset. last reports whether the chunk
+// is complete with it.
+func (f *fragments) add(k, offset int) (last bool) {
+	bit := int(f.first[k]) + offset/f.size
+	if f.got[bit/64]&(1<<(bit%64)) != 0 {
+		return false
+	}
+	f.got[bit/64] |= 1 << (bit % 64)
+	f.left[k]--
+	return f.left[k] == 0
+}
+
+// chunkOf returns the chunk that fragment i is of.
+func (f *fragments) chunkOf(i int) int {
+	k, found := slices.BinarySearch(f.first, int32(i))
+	if !found {
+		k--
+	}
+	return k
+}
+
+// count returns how many fragments the message has.
+func (f *fragments) count() int { return int(f.first[len(f.first)-1]) }
+
+// has reports whether fragment i has come as a datagram.
+func (f *fragments) has(i int) bool { return f.got[i/64]>>(i%64)&1 == 1 }
+
+// cleared returns n zero words, in the memory of words if they fit.
+func cleared(words []uint64, n int) []uint64 {
+	if cap(words) < n {
+		return make([]uint64, n)
+	}
+	words = words[:n]
+	clear(words)
+	return words
+}

@@ -1,0 +1,101 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// DelayPolicy decides when the root of a broadcast by multicast starts: a
+// multicast that meets nobody listening is lost (paper 000, section 2.1). The
+// policy gates the root's rules and is no part of the schedule.
+type DelayPolicy uint8
+
+// The root-delay policies.
+const (
+	// DelayNone: the root starts at once.
+	DelayNone DelayPolicy = iota
+	// DelayFixed: the root waits for a fixed time.
+	DelayFixed
+	// DelayAdaptive: one rank per operation, drawn by a shared seed, tells the
+	// root whether it was too late for the multicast; the root waits longer
+	// after each "too late" and less after each "in time".
+	DelayAdaptive
+	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed
+	// for each operation, has entered.
+	DelayRandomPeer
+)
+
+var delayNames = [...]string{"none", "fixed", "adaptive", "random-peer"}
+
+// DelayNames returns the names of the policies.
+func DelayNames() []string { return delayNames[:] }
+
+// String returns the policy's name: none, fixed, adaptive or random-peer.
+func (d DelayPolicy) String() string {
+	if int(d) < len(delayNames) {
+		return delayNames[d]
+	}
+	return fmt.Sprintf("DelayPolicy(%d)", d)
+}
+
+// The adaptive delay grows by half after a miss and shrinks by a sixteenth
+// after a hit, so that it settles where about one in seven operations misses.
+const (
+	adaptiveStart = Time(10e3)
+	adaptiveMax   = Time(20e6)
+)
+
+func adapt(delay Time, missed bool) Time {
+	if missed {
+		return min(max(delay+delay/2, adaptiveStart), adaptiveMax)
+	}
+	return delay - delay/16
+}
+
+// drawPeer returns the non-root rank drawn for operation seq: the same at all
+// ranks, since id is. It needs size ≥ 2.
+func drawPeer(id [16]byte, seq uint64, root, size int) int {
+	x := binary.LittleEndian.Uint64(id[:8]) + seq*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // splitmix64
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	x ^= x >> 31
+	peer := int(x % uint64(size-1))
+	if peer >= root {
+		peer++
+	}
+	return peer
+}
+
+// gate is what the root of an operation waits for before it starts.
+type gate struct {
+	closed bool
+	peer   int  // DelayRandomPeer: the rank to enter; else -1
+	wait   Time // the other policies: how long, from the next tick on
+	until  Time // when to start; 0: not stamped yet
+}
+
+// tick reports whether the gate opens now.
+func (g *gate) tick(now Time) bool {
+	if !g.closed || g.peer >= 0 {
+		return false
+	}
+	if g.until == 0 {
+		g.until = now + g.wait
+	}
+	return now >= g.until
+}
+
+// due returns when the gate opens, never if time does not open it.
+func (g *gate) due() Time {
+	if !g.closed || g.peer >= 0 {
+		return never
+	}
+	return g.until
+}
+
+// seqSet remembers the newest few operation numbers told by peers; an older
+// one that it has forgotten no longer matters.
+type seqSet [Remembered]uint64
+
+func (s *seqSet) add(seq uint64)      { s[seq%Remembered] = max(s[seq%Remembered], seq) }
+func (s *seqSet) has(seq uint64) bool { return s[seq%Remembered] == seq }

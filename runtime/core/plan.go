@@ -1,0 +1,121 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/machine"
+)
+
+// Plan is a schedule as one rank runs it. The operations of one core alone use
+// it.
+type Plan struct {
+	Name   string
+	Chunks int // of a message; 0 for a barrier
+
+	program    machine.Program
+	base       uint64                     // fingerprint of all but the message's length
+	multicasts bool                       // the root multicasts
+	acked      bool                       // some ranks ask for what the multicast does not bring them
+	peers      []int                      // whom this rank asks for chunks that the multicast has not brought; nil: nobody
+	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each place of an operation
+}
+
+// NewPlan returns the plan of a rank's program of a schedule with header h. root
+// is what the root sends and waits for. digest tells schedules with the same
+// header apart; it is 0 for those that the header says all of.
+func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint64) *Plan {
+	p := program.Outline()
+	made := &Plan{
+		Name: h.Name(), Chunks: h.Chunks, program: program, base: baseprint(h) ^ digest, multicasts: multicasts(root),
+	}
+	if made.multicasts {
+		made.peers = askWhom(&p, h.Root)
+		made.acked = tracksReplies(root)
+	}
+	return made
+}
+
+// engine returns the engine for o, with nothing set.
+func (p *Plan) engine(o *op) machine.Engine {
+	if interpreted, ok := p.program.(*machine.Plan); ok {
+		o.own.Reset(interpreted)
+		return &o.own
+	}
+	e := &p.engines[o.seq%Remembered]
+	if *e == nil {
+		*e = p.program.Engine()
+	} else {
+		(*e).Clear()
+	}
+	return *e
+}
+
+func multicasts(p ir.Program) bool {
+	for i := range p.Rules {
+		for _, a := range p.Rules[i].Do {
+			if a.Op == ir.Mcast {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// baseprint hashes what all ranks must agree on before the message's length.
+func baseprint(h *ir.Header) uint64 {
+	f := fnv.New64a()
+	fmt.Fprintf(f, "%s ranks=%d root=%d chunks=%d %v", h.Name(), h.Ranks, h.Root, h.Chunks, h.Params)
+	return f.Sum64()
+}
+
+// print is the fingerprint of an operation on n bytes; it is never 0.
+func (p *Plan) print(n int) uint32 {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(n))
+	h := p.base
+	for _, x := range b {
+		h = (h ^ uint64(x)) * 1099511628211 // FNV-1a
+	}
+	return uint32(h>>32) | 1
+}
+
+// askWhom returns the ranks that this one asks for chunks, in turn: the one
+// that it acknowledges to, which stays in the operation until then. A child of
+// the root spares the root, whose link is busy with the multicast, and first
+// asks the child that the schedule would have it ask.
+func askWhom(p *ir.Program, root int) (peers []int) {
+	parent, child := -1, -1
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		for _, a := range r.Do {
+			switch {
+			case a.Op != ir.Put || a.Slot.Kind() != ir.KindSignal:
+			case !r.IsRepair() && parent < 0:
+				parent = int(a.To)
+			case r.IsRepair() && r.Unless.Kind() == ir.KindChunk && child < 0:
+				child = int(a.To)
+			}
+		}
+	}
+	switch {
+	case parent < 0:
+		return nil
+	case parent == root && child >= 0:
+		return []int{child, parent}
+	}
+	return []int{parent}
+}
+
+// tracksReplies reports whether the root of program p waits for signals: then
+// the others acknowledge, and ask.
+func tracksReplies(p ir.Program) bool {
+	for _, s := range p.Done {
+		if s.Kind() == ir.KindSignal {
+			return true
+		}
+	}
+	return false
+}

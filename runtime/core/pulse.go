@@ -1,0 +1,29 @@
+package core
+
+// pulse is when an operation last moved. One that has not for long asks its
+// neighbour whether it runs the same: if ranks disagree, some pair of neighbours
+// does, so that what would be a hang becomes an error; and a neighbour that is
+// dead is found.
+type pulse struct {
+	stirred bool // a slot has been set since moved was written
+	moved   Time // when a slot was last set, or the last probe sent
+	probes  int  // probes sent without a slot set since
+}
+
+// maxProbeShift bounds the growing waits between probes.
+const maxProbeShift = 4
+
+func (p *pulse) due(stall Time) Time { return p.moved + stall<<min(p.probes, maxProbeShift) }
+
+// tick reports whether a probe is due.
+func (p *pulse) tick(now, stall Time) bool {
+	if p.stirred {
+		p.stirred, p.moved, p.probes = false, now, 0
+	}
+	if now < p.due(stall) {
+		return false
+	}
+	p.probes++
+	p.moved = now
+	return true
+}

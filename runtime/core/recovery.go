@@ -1,0 +1,142 @@
+package core
+
+import (
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// recovery makes up for what multicasts lose, and keeps long ones from being
+// lost. Repairs of a schedule put the whole message: all that a schedule knows
+// is that an acknowledgement is overdue. Ranks know more. One that hears a
+// multicast sees which of its chunks have not come, and asks a rank that has
+// them; that rank sends just those, and does without the schedule's repair for
+// as long as it is asked. So the loss of a chunk costs a chunk. A rank that
+// hears nothing says nothing, and is repaired as the schedule says.
+type recovery struct {
+	*env
+	fate *failure
+	ops  *operations
+
+	asks    asks
+	reports [maxLevels]report // how far multicasts have come elsewhere, by distance
+	lossy   uint64            // operations up to this one expect losses
+	repairs uint64            // repairs carried out
+	doubled uint64            // signals sent as datagrams too
+}
+
+// losses is what recovery knows of one operation.
+type losses struct {
+	repairs repairs
+	gaps    gaps
+	debts   []debt
+	served  []service
+	window  window
+	heard   bool // a datagram of the operation has come, in time or not
+	byMcast int  // chunks that came by multicast first
+	byPut   int  // chunks that came by put first
+}
+
+func (l *losses) reset() {
+	l.repairs.disarm()
+	l.gaps = gaps{}
+	l.debts, l.served = l.debts[:0], l.served[:0]
+	l.heard, l.byMcast, l.byPut = false, 0, 0
+}
+
+// whole reports whether all chunks of o have come.
+func (l *losses) whole(o *op) bool { return l.byMcast+l.byPut >= o.chunks }
+
+// open prepares for operation o.
+func (rc *recovery) open(o *op) { rc.openWindow(o) }
+
+// end is told that o returns: what still comes by multicast is nothing to wait
+// for.
+func (rc *recovery) end(o *op) { rc.take(o, o.chunks) }
+
+// tick does what time makes due for o.
+func (rc *recovery) tick(o *op, now Time) {
+	rc.unblock(o, now)
+	rc.repair(o, now)
+	rc.checkGaps(o, now)
+}
+
+// due returns when tick has something to do next.
+func (rc *recovery) due(o *op) Time {
+	due := min(o.lost.repairs.due(), o.lost.gaps.due())
+	if _, until, waits := rc.patience(o); waits {
+		due = min(due, until)
+	}
+	return due
+}
+
+// timed reports whether o waits for times that are to be met closely.
+func (rc *recovery) timed(o *op) bool {
+	return o.lost.repairs.armed > 0 || o.lost.gaps.armed || o.lost.window.on
+}
+
+// isAnswer is the Arg of a chunk that answers a request; the others are
+// multicast by the root.
+const isAnswer = 1
+
+// datagram takes a datagram of o, and reports whether it is one.
+func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) bool {
+	switch {
+	case h.Kind == wire.FrameWant:
+		return rc.wantedLoosely(o, h, payload)
+	case h.Kind != wire.FrameSlot || !o.machine.Valid(h.Slot):
+		return false
+	case h.Slot.Kind() == ir.KindSignal && h.Len == 0:
+		rc.ops.set(o, h.Slot)
+		return true
+	case h.Slot.Kind() != ir.KindChunk || o.state != opActive || h.From != o.root && h.Arg != isAnswer:
+		return false
+	}
+	return rc.fragment(o, h, offset, payload)
+}
+
+// fragment takes a part of a chunk.
+func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) bool {
+	rc.layout(o)
+	place, k := o.chunk(h.Slot), h.Slot.Index()
+	if len(place) != h.Len || !o.frags.fits(len(place), offset, len(payload)) {
+		return false
+	}
+	if h.Arg != isAnswer {
+		o.lost.heard = true
+		rc.hear(o, k)
+		rc.take(o, k+count(offset+len(payload) == len(place)))
+	}
+	if o.machine.Has(h.Slot) {
+		return true
+	}
+	copy(place[offset:], payload)
+	if o.frags.add(k, offset) {
+		rc.complete(o, h, k)
+	}
+	return true
+}
+
+// layout numbers the fragments of o, unless that has been done.
+func (rc *recovery) layout(o *op) {
+	if !o.frags.laidOut() {
+		o.frags.layout(o.n, o.chunks, rc.Caps.Datagram)
+	}
+}
+
+// complete sets chunk k, which datagrams have brought, the last of which is h.
+func (rc *recovery) complete(o *op, h *wire.Header, k int) {
+	if h.Arg == isAnswer {
+		o.lost.byPut++
+		o.lost.gaps.answered(k)
+	} else {
+		o.lost.byMcast++
+	}
+	rc.ops.set(o, h.Slot)
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,198 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Overlay says where rootless messages go; see package schedule.
+type Overlay interface {
+	// Forward appends to dst where rank sends a message of origin that it has
+	// received from rank from; rank == origin == from for its own message.
+	Forward(dst []int, rank, origin, from int) []int
+}
+
+// Message is a rootless message: Data is the receiver's own.
+type Message struct {
+	Origin int    // the rank that published it
+	Seq    uint64 // its number among the origin's messages, from 0
+	Data   []byte
+}
+
+// rootless is the messages that any rank publishes at any time (paper 001). A
+// message of an origin goes down its tree in the overlay; how far it has been
+// consumed comes back up the tree cumulatively, as acknowledgements do in paper
+// 002. An origin has a bounded number of messages and bytes under way, so that
+// every rank can always take what comes: the overlay's channels form cycles, and
+// holding messages back in them could block for ever.
+type rootless struct {
+	*env
+	fate *failure
+
+	origins  []*origin // made when first heard of
+	incoming []*parcel // sender -> the message it is in the middle of
+	inbox    inbox
+	own      sender
+
+	published uint64
+	delivered uint64
+}
+
+// origin is what this rank knows of the messages of one rank.
+type origin struct {
+	from     int   // the parent in its tree; -1 before the first message
+	children []int // where its messages go from here
+	credit   []uint64
+	next     uint64 // the message expected next
+	consumed uint64 // messages below were taken by this process
+	step     uint64 // consumed, as far as it has been told
+	bytes    int    // consumed since step was told
+	waiting  int    // bytes in the inbox
+	told     uint64 // credit passed to the parent
+}
+
+// parcel is a message on its way through this rank.
+type parcel struct {
+	data   []byte
+	unsent int // children it has not been handed over to
+}
+
+func (rl *rootless) init() {
+	rl.origins = make([]*origin, rl.Size)
+	rl.incoming = make([]*parcel, rl.Size)
+	rl.own.init(rl.origin(rl.Rank), rl.CastWindow)
+}
+
+// origin returns the state of rank's messages.
+func (rl *rootless) origin(rank int) *origin {
+	o := rl.origins[rank]
+	if o == nil {
+		o = &origin{from: -1}
+		if rank == rl.Rank {
+			o.children = rl.Overlay.Forward(nil, rank, rank, rank)
+			o.credit = make([]uint64, len(o.children))
+		}
+		rl.origins[rank] = o
+	}
+	return o
+}
+
+// credited returns how many messages have been consumed in the whole subtree.
+func (o *origin) credited(self uint64) uint64 {
+	for _, n := range o.credit {
+		self = min(self, n)
+	}
+	return self
+}
+
+// place decides where the body of a message goes.
+func (rl *rootless) place(h *wire.Header) ([]byte, wire.Verdict) {
+	if p := rl.incoming[h.From]; p != nil {
+		return p.data, wire.Accept // asked again in the middle of the message
+	}
+	if h.Print != rl.CastPrint {
+		rl.fate.disagree("publish", h.Seq, h.From)
+		return nil, wire.Drop
+	}
+	if int(h.Arg) >= rl.Size || int(h.Arg) == rl.Rank || h.Len > rl.MaxMessage {
+		rl.fate.violation(h, "message of origin %d with %d bytes", h.Arg, h.Len)
+		return nil, wire.Drop
+	}
+	o := rl.origin(int(h.Arg))
+	switch {
+	case o.from >= 0 && o.from != h.From:
+		rl.fate.violation(h, "message of origin %d, which comes by rank %d", h.Arg, o.from)
+	case h.Seq != o.next:
+		rl.fate.violation(h, "message %d of origin %d instead of %d", h.Seq, h.Arg, o.next)
+	case o.next-o.consumed >= uint64(rl.CastWindow) || o.waiting >= rl.CastBytes+rl.MaxMessage:
+		rl.fate.violation(h, "origin %d sends more than its window", h.Arg)
+	default:
+		p := &parcel{data: make([]byte, h.Len)}
+		rl.incoming[h.From] = p
+		return p.data, wire.Accept
+	}
+	return nil, wire.Drop
+}
+
+// arrived takes a message whose body is in its place.
+func (rl *rootless) arrived(h *wire.Header) {
+	p := rl.incoming[h.From]
+	rl.incoming[h.From] = nil
+	o := rl.origin(int(h.Arg))
+	if o.from < 0 {
+		o.from = h.From
+		o.children = rl.Overlay.Forward(nil, rl.Rank, int(h.Arg), h.From)
+		o.credit = make([]uint64, len(o.children))
+	}
+	o.next++
+	o.waiting += len(p.data)
+	rl.forward(o, int(h.Arg), h.Seq, p)
+	rl.inbox.push(letter{origin: int(h.Arg), seq: h.Seq, parcel: p})
+}
+
+// forward sends p to the children in origin's tree.
+func (rl *rootless) forward(o *origin, rank int, seq uint64, p *parcel) {
+	f := &rl.frame
+	for _, child := range o.children {
+		*f = wire.Frame{
+			Header: wire.Header{
+				Kind: wire.FrameCast, Lane: wire.LaneControl, Epoch: rl.Epoch, Seq: seq, Arg: uint32(rank),
+				Print: rl.CastPrint, Len: len(p.data), From: rl.Rank,
+			},
+			Body: p.data, Unsent: &p.unsent,
+		}
+		p.unsent++
+		rl.put(child, f)
+	}
+}
+
+// take hands the oldest message to the process. The bytes become its own:
+// without a copy if they have been passed on already.
+func (rl *rootless) take() Message {
+	l := rl.inbox.pop()
+	data := l.parcel.data
+	if l.parcel.unsent > 0 {
+		data = append(make([]byte, 0, len(data)), data...)
+	}
+	o := rl.origins[l.origin]
+	o.consumed++
+	o.bytes += len(data)
+	o.waiting -= len(data)
+	rl.delivered++
+	if o.consumed-o.step >= uint64(max(1, rl.CastWindow/4)) || o.bytes >= rl.CastBytes/4 {
+		o.step, o.bytes = o.consumed, 0
+		rl.tell(o, l.origin)
+	}
+	return Message{Origin: l.origin, Seq: l.seq, Data: data}
+}
+
+// tell passes credit on to the parent if there is more than it knows of.
+func (rl *rootless) tell(o *origin, rank int) {
+	if n := o.credited(o.step); n > o.told && o.from >= 0 && rl.fate.err == nil {
+		o.told = n
+		rl.control(o.from, wire.FrameCredit, n, rl.CastPrint, uint32(rank))
+	}
+}
+
+// credited takes a child's credit.
+func (rl *rootless) credited(h *wire.Header) {
+	if int(h.Arg) >= rl.Size || h.Print != rl.CastPrint {
+		rl.fate.violation(h, "credit for origin %d", h.Arg)
+		return
+	}
+	o := rl.origin(int(h.Arg))
+	i := slices.Index(o.children, h.From)
+	limit := o.next
+	if int(h.Arg) == rl.Rank {
+		limit = rl.own.next
+	}
+	if i < 0 || h.Seq > limit {
+		rl.fate.violation(h, "credit for %d messages of origin %d", h.Seq, h.Arg)
+		return
+	}
+	o.credit[i] = max(o.credit[i], h.Seq)
+	if int(h.Arg) != rl.Rank {
+		rl.tell(o, int(h.Arg))
+	}
+}

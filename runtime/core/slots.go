@@ -1,0 +1,152 @@
+package core
+
+import (
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Slots: from a frame that has come to what the rules put.
+
+// place decides where the body of a slot's frame goes.
+func (ops *operations) place(h *wire.Header) ([]byte, wire.Verdict) {
+	if h.Seq > ops.seq {
+		return ops.placeEarly(h)
+	}
+	o := ops.lookup(h.Seq)
+	if o == nil {
+		ops.totals.Stale++
+		return nil, wire.Drop
+	}
+	if !ops.agrees(o, h) {
+		return nil, wire.Drop
+	}
+	if h.Slot.Kind() == ir.KindSignal {
+		if h.Len != 0 || !o.machine.Valid(h.Slot) {
+			ops.fate.violation(h, "%v with %d bytes does not exist here", h.Slot, h.Len)
+			return nil, wire.Drop
+		}
+		return nil, wire.Accept
+	}
+	return ops.placeChunk(o, h)
+}
+
+// placeEarly takes signals of the next few operations; anything else waits with
+// its sender until the local process has come so far.
+func (ops *operations) placeEarly(h *wire.Header) ([]byte, wire.Verdict) {
+	if h.Slot.Kind() != ir.KindSignal || h.Len != 0 || h.Seq > ops.seq+ahead || len(ops.earlies) == maxEarly {
+		return nil, wire.Hold
+	}
+	return nil, wire.Accept
+}
+
+func (ops *operations) placeChunk(o *op, h *wire.Header) ([]byte, wire.Verdict) {
+	if h.Slot.Kind() != ir.KindChunk || !o.machine.Valid(h.Slot) {
+		ops.fate.violation(h, "slot %v does not exist here", h.Slot)
+		return nil, wire.Drop
+	}
+	if o.state != opActive || o.machine.Has(h.Slot) {
+		return nil, wire.Drop
+	}
+	place := o.chunk(h.Slot)
+	if len(place) != h.Len {
+		ops.fate.violation(h, "%v has %d bytes, want %d", h.Slot, h.Len, len(place))
+		return nil, wire.Drop
+	}
+	return place, wire.Accept
+}
+
+// arrived takes a slot whose body is in its place.
+func (ops *operations) arrived(h *wire.Header) {
+	if h.Seq > ops.seq {
+		ops.earlies = append(ops.earlies, early{seq: h.Seq, slot: h.Slot, print: h.Print, from: h.From})
+		return
+	}
+	o := ops.lookup(h.Seq)
+	if o == nil {
+		ops.totals.Stale++
+		return
+	}
+	if h.Slot.Kind() == ir.KindChunk && !o.machine.Has(h.Slot) {
+		o.lost.byPut++
+	}
+	ops.set(o, h.Slot)
+}
+
+// replay sets the signals of o that came before the process did, and keeps
+// those of later operations.
+func (ops *operations) replay(o *op) {
+	kept := ops.earlies[:0]
+	for _, e := range ops.earlies {
+		switch {
+		case e.seq != o.seq:
+			kept = append(kept, e)
+		case e.print != o.print:
+			ops.fate.disagree(o.plan.Name, o.seq, e.from)
+		case !o.machine.Valid(e.slot):
+			ops.fate.violation(&wire.Header{From: e.from, Seq: e.seq}, "%v does not exist here", e.slot)
+		default:
+			ops.set(o, e.slot)
+		}
+	}
+	ops.earlies = kept
+}
+
+// set sets a slot of o and does what that triggers.
+func (ops *operations) set(o *op, s ir.Slot) {
+	o.pulse.stirred = true
+	owed := o.lost.owes() && s.Kind() == ir.KindChunk && !o.machine.Has(s)
+	do, arm := o.machine.Set(s)
+	if len(do) > 0 {
+		ops.act(o, do)
+	}
+	for _, repair := range arm {
+		o.lost.repairs.arm(repair)
+	}
+	if owed {
+		ops.rec.settle(o, s.Index())
+	}
+}
+
+// act sends the frames of actions.
+func (ops *operations) act(o *op, actions []ir.Action) {
+	for _, a := range actions {
+		switch {
+		case a.Slot.Kind() == ir.KindChunk && !o.holds():
+			// A request that came too late for what is kept; others repair.
+		case a.Op == ir.Put:
+			ops.putSlot(o, a.Slot, int(a.To))
+		case !o.lost.window.hold(o, a.Slot):
+			ops.mcast(o, a.Slot)
+		}
+	}
+}
+
+func (ops *operations) putSlot(o *op, s ir.Slot, to int) {
+	f := ops.fill(o, s)
+	o.unsent++
+	ops.rec.double(ops.seq, to)
+	ops.put(to, f)
+}
+
+// fill makes the scratch frame one that carries slot s of o.
+func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
+	f := &ops.frame
+	f.Header = wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: ops.Epoch, Seq: o.seq, Slot: s, Print: o.print, From: ops.Rank}
+	f.Body = nil
+	if s.Kind() == ir.KindChunk {
+		f.Body = o.chunk(s)
+		f.Len = len(f.Body)
+	}
+	f.Unsent = &o.unsent
+	return f
+}
+
+// mcast sends the multicast of a chunk, the last one of some more than once.
+func (ops *operations) mcast(o *op, s ir.Slot) {
+	f := ops.fill(o, s)
+	for range 1 + o.lost.repeats(o, s) {
+		ops.queued = true
+		o.unsent++
+		ops.net.Mcast(f)
+	}
+}

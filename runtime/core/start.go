@@ -1,0 +1,83 @@
+package core
+
+import (
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// When the root of an operation starts; see [DelayPolicy].
+
+// delayed reports whether the policy applies: only a multicast can be too early.
+func (ops *operations) delayed(o *op) bool {
+	return ops.Delay != DelayNone && ops.Size > 1 && o.kind == Bcast && o.plan.multicasts && ops.Caps.Multicast
+}
+
+// drawn returns the rank that is drawn for o.
+func (ops *operations) drawn(o *op) int { return drawPeer(ops.ID, o.seq, o.root, ops.Size) }
+
+// closeGate sets what the root of o has to wait for.
+func (ops *operations) closeGate(o *op) {
+	o.gate = gate{peer: -1}
+	if !ops.delayed(o) || o.root != ops.Rank {
+		return
+	}
+	switch ops.Delay {
+	case DelayRandomPeer:
+		o.gate.peer = ops.drawn(o)
+		o.gate.closed = !ops.joined.has(o.seq)
+	case DelayFixed:
+		o.gate.wait = ops.RootDelay
+	case DelayAdaptive:
+		o.gate.wait = ops.delay
+	}
+	o.gate.closed = o.gate.closed || o.gate.wait > 0
+}
+
+// start lets the root's rules go.
+func (ops *operations) start(o *op) {
+	o.gate.closed = false
+	ops.set(o, ir.Enter)
+}
+
+// peerJoined opens the gate of DelayRandomPeer.
+func (ops *operations) peerJoined(h *wire.Header) {
+	ops.joined.add(h.Seq)
+	o := ops.running()
+	if o != nil && o.seq == h.Seq && o.gate.closed && o.gate.peer == h.From && ops.agrees(o, h) {
+		ops.start(o)
+	}
+}
+
+// announce tells the root that the drawn peer has entered.
+func (ops *operations) announce(o *op) {
+	if ops.Delay == DelayRandomPeer && ops.delayed(o) && o.root != ops.Rank && ops.drawn(o) == ops.Rank {
+		ops.control(o.root, wire.FrameJoined, o.seq, o.print, 0)
+	}
+}
+
+// report tells the root how the drawn peer met the multicast of o.
+func (ops *operations) report(o *op) {
+	if ops.Delay != DelayAdaptive || !ops.delayed(o) || o.root == ops.Rank || ops.drawn(o) != ops.Rank {
+		return
+	}
+	var missed uint32
+	if !o.lost.heard {
+		missed = 1
+	}
+	ops.control(o.root, wire.FrameLate, o.seq, o.print, missed)
+}
+
+// peerLate takes such a report.
+func (ops *operations) peerLate(h *wire.Header) {
+	if h.Print != 0 {
+		ops.delay = adapt(ops.delay, h.Arg != 0)
+	}
+}
+
+// probed compares a neighbour's operation with what this rank runs, or ran,
+// under the same number.
+func (ops *operations) probed(h *wire.Header) {
+	if o := ops.lookup(h.Seq); o != nil {
+		ops.agrees(o, h)
+	}
+}
