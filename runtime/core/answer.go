@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -241,8 +242,9 @@ func (rc *recovery) settle(o *op, k int) {
 
 // TCP resends a lost frame, but not before it has noticed, and no later frame
 // tells it of the loss of a signal, which is the last for a while. Signals are
-// small, and slots are set once: while losses are seen, a signal goes as a
-// datagram beside its put, and whichever comes first counts.
+// small, and slots are set once: while losses are seen, signals go as datagrams
+// beside their puts, and whichever comes first counts. A schedule with recovery says
+// which; of others all do.
 
 // lossMemory is for how many operations a loss makes others be expected.
 const lossMemory = 16
@@ -254,10 +256,14 @@ func (rc *recovery) noteLoss() {
 	}
 }
 
-// double sends the signal of the scratch frame, which is about to be put, as a
-// datagram.
-func (rc *recovery) double(seq uint64, to int) {
-	if seq > rc.lossy || rc.frame.Slot.Kind() != ir.KindSignal {
+// double sends the slot of the scratch frame, which is about to be put for o, as
+// a datagram if it is a signal that is to go twice.
+func (rc *recovery) double(o *op, to int) {
+	slot := rc.frame.Slot
+	if rc.ops.seq > rc.lossy || slot.Kind() != ir.KindSignal {
+		return
+	}
+	if p := o.plan; p.recovers && !slices.Contains(p.recovery.Twice, ir.PutTo(slot, to)) {
 		return
 	}
 	unsent := rc.frame.Unsent

@@ -69,7 +69,7 @@ func (rc *recovery) hear(o *op, k int) {
 	if k == o.chunks-1 {
 		g.top = o.chunks + reorder // the last one tells that all have been sent
 	}
-	if !g.armed && len(o.plan.peers) > 0 && !o.lost.whole(o) {
+	if !g.armed && len(o.plan.recovery.Ask) > 0 && !o.lost.whole(o) {
 		g.armed, g.reach = true, firstReach
 	}
 }
@@ -78,7 +78,7 @@ func (rc *recovery) hear(o *op, k int) {
 // last one knows what it misses of the rest, and one that has lost it would have
 // to wait for a silence.
 func (l *losses) repeats(o *op, s ir.Slot) int {
-	if o.chunks < stressedFrom || s.Index() != o.chunks-1 || !o.plan.acked {
+	if o.chunks < stressedFrom || s.Index() != o.chunks-1 || !o.plan.recovers {
 		return 0
 	}
 	return stressed
@@ -120,30 +120,22 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 	}
 }
 
-// firstAsked returns whom this rank asks first, while the root multicasts.
-func (rc *recovery) firstAsked(o *op) int {
-	if first := o.plan.peers[0]; first != o.root {
-		return first
+// asked returns whom the schedule says to ask at the given turn, from 0; the last
+// one stays. While the multicast goes on the root is spared, whose link that keeps
+// busy, if there is anybody else.
+func (o *op) asked(turn int) int {
+	ask := o.plan.recovery.Ask
+	i := min(turn, len(ask)-1)
+	if i > 0 && int(ask[i]) == o.root && o.lost.gaps.top < o.chunks {
+		i--
 	}
-	return bystander(rc.Rank, o.root, rc.Size)
-}
-
-// bystander returns a rank near rank that is neither it nor the root, if there
-// is one, and preferably not the next: of two ranks that ask each other for
-// what both have lost, both have to ask again.
-func bystander(rank, root, size int) int {
-	for _, d := range [...]int{2, 1, 3} {
-		if other := (rank + d) % size; other != rank && other != root {
-			return other
-		}
-	}
-	return root
+	return int(ask[i])
 }
 
 // askPassed asks for the chunks below lost that have not been asked for.
 func (rc *recovery) askPassed(o *op, lost int, now Time) {
 	g := &o.lost.gaps
-	first, any := rc.wantParts(o, g.asked, lost, rc.firstAsked(o))
+	first, any := rc.wantParts(o, g.asked, lost, o.asked(0))
 	g.asked = lost
 	if !any {
 		return
@@ -159,18 +151,13 @@ func (rc *recovery) askPassed(o *op, lost int, now Time) {
 }
 
 // askAgain asks for what an earlier request has not brought: the datagram or
-// the answer is lost, or the rank that was asked misses it too. The root has
-// everything, and is at leisure once it has multicast all.
+// the answer is lost, or the rank that was asked misses it too.
 func (rc *recovery) askAgain(o *op, now Time) {
 	g := &o.lost.gaps
 	if g.again = 0; o.lost.whole(o) {
 		return
 	}
-	to := o.plan.peers[len(o.plan.peers)-1]
-	if g.top >= o.chunks {
-		to = o.root
-	}
-	if _, any := rc.wantParts(o, 0, g.mark, to); any {
+	if _, any := rc.wantParts(o, 0, g.mark, o.asked(1+g.turns)); any {
 		g.timed = 0 // its answer would be to either request
 		g.turns++
 	}
@@ -181,16 +168,17 @@ func (rc *recovery) askAgain(o *op, now Time) {
 // askInSilence is the last resort, and goes by puts.
 func (rc *recovery) askInSilence(o *op, now Time) {
 	g := &o.lost.gaps
-	parent := o.plan.peers[len(o.plan.peers)-1]
 	switch {
 	case o.lost.whole(o):
+		if o.plan.recovery.Reports {
+			rc.tellWhole(o, int(o.plan.recovery.ReportTo))
+		}
 		g.tries++
-		rc.tellWhole(o, parent)
 	case g.top >= o.chunks:
-		rc.want(o, 0, o.chunks, parent)
+		rc.want(o, 0, o.chunks, o.asked(g.tries))
 		g.tries++
 	case now-g.last >= rc.Repair:
-		rc.want(o, 0, min(o.chunks, g.top+1+g.reach), parent)
+		rc.want(o, 0, min(o.chunks, g.top+1+g.reach), o.asked(g.tries))
 		g.tries++
 		g.reach = min(2*g.reach, maxReach)
 	}

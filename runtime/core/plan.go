@@ -18,8 +18,8 @@ type Plan struct {
 	program    machine.Program
 	base       uint64                     // fingerprint of all but the message's length
 	multicasts bool                       // the root multicasts
-	acked      bool                       // some ranks ask for what the multicast does not bring them
-	peers      []int                      // whom this rank asks for chunks that the multicast has not brought; nil: nobody
+	recovers   bool                       // the schedule says how to recover from losses
+	recovery   ir.Recovery                // this rank's part in that
 	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each place of an operation
 }
 
@@ -27,15 +27,10 @@ type Plan struct {
 // is what the root sends and waits for. digest tells schedules with the same
 // header apart; it is 0 for those that the header says all of.
 func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint64) *Plan {
-	p := program.Outline()
-	made := &Plan{
-		Name: h.Name(), Chunks: h.Chunks, program: program, base: baseprint(h) ^ digest, multicasts: multicasts(root),
+	return &Plan{
+		Name: h.Name(), Chunks: h.Chunks, program: program, base: baseprint(h) ^ digest,
+		multicasts: multicasts(root), recovers: h.Recovers, recovery: program.Recovery(),
 	}
-	if made.multicasts {
-		made.peers = askWhom(&p, h.Root)
-		made.acked = tracksReplies(root)
-	}
-	return made
 }
 
 // engine returns the engine for o, with nothing set.
@@ -80,42 +75,4 @@ func (p *Plan) print(n int) uint32 {
 		h = (h ^ uint64(x)) * 1099511628211 // FNV-1a
 	}
 	return uint32(h>>32) | 1
-}
-
-// askWhom returns the ranks that this one asks for chunks, in turn: the one
-// that it acknowledges to, which stays in the operation until then. A child of
-// the root spares the root, whose link is busy with the multicast, and first
-// asks the child that the schedule would have it ask.
-func askWhom(p *ir.Program, root int) (peers []int) {
-	parent, child := -1, -1
-	for i := range p.Rules {
-		r := &p.Rules[i]
-		for _, a := range r.Do {
-			switch {
-			case a.Op != ir.Put || a.Slot.Kind() != ir.KindSignal:
-			case !r.IsRepair() && parent < 0:
-				parent = int(a.To)
-			case r.IsRepair() && r.Unless.Kind() == ir.KindChunk && child < 0:
-				child = int(a.To)
-			}
-		}
-	}
-	switch {
-	case parent < 0:
-		return nil
-	case parent == root && child >= 0:
-		return []int{child, parent}
-	}
-	return []int{parent}
-}
-
-// tracksReplies reports whether the root of program p waits for signals: then
-// the others acknowledge, and ask.
-func tracksReplies(p ir.Program) bool {
-	for _, s := range p.Done {
-		if s.Kind() == ir.KindSignal {
-			return true
-		}
-	}
-	return false
 }

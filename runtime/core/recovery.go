@@ -18,10 +18,10 @@ type recovery struct {
 	ops  *operations
 
 	asks    asks
-	reports [maxLevels]report // how far multicasts have come elsewhere, by distance
-	lossy   uint64            // operations up to this one expect losses
-	repairs uint64            // repairs carried out
-	doubled uint64            // signals sent as datagrams too
+	reports map[int]report // the last of each rank that reports to this one
+	lossy   uint64         // operations up to this one expect losses
+	repairs uint64         // repairs carried out
+	doubled uint64         // signals sent as datagrams too
 }
 
 // losses is what recovery knows of one operation.
@@ -63,8 +63,8 @@ func (rc *recovery) tick(o *op, now Time) {
 // due returns when tick has something to do next.
 func (rc *recovery) due(o *op) Time {
 	due := min(o.lost.repairs.due(), o.lost.gaps.due())
-	if _, until, waits := rc.patience(o); waits {
-		due = min(due, until)
+	if child := o.lost.window.late(); child != nil {
+		due = min(due, rc.patience(&o.lost.window))
 	}
 	return due
 }

@@ -124,7 +124,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 func (ops *operations) putSlot(o *op, s ir.Slot, to int) {
 	f := ops.fill(o, s)
 	o.unsent++
-	ops.rec.double(ops.seq, to)
+	ops.rec.double(o, to)
 	ops.put(to, f)
 }
 

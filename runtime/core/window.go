@@ -1,18 +1,15 @@
 package core
 
 import (
-	"math/bits"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // A multicast that is longer than the buffers of its receivers would overrun
-// them where no link holds it back. So where ranks ask for what they miss, the
-// root lets at most Caps.Window bytes go beyond what all ranks have taken in.
-// That climbs the binomial tree of the acknowledgements (paper 002, section
-// 3.2) as they do: each rank tells its parent how far its whole subtree has
-// come, every quarter of a window. Where puts bring everything anyway
+// them where no link holds it back. So where the schedule says who reports to
+// whom, the root lets at most Caps.Window bytes go beyond what all ranks have
+// taken in: each rank tells how far all that report to it, and itself, have come,
+// every quarter of a window. Where puts bring everything anyway
 // (bcast/mcast-chain) losses cost nothing and waiting would.
 //
 // A rank whose call returns needs no more: it counts as if all had come. The
@@ -22,24 +19,26 @@ type window struct {
 	on       bool
 	size     int // chunks
 	step     int // chunks between two reports
-	parent   int // rank; -1 at the root
-	levels   int // children are the ranks at distance 2^j, j < levels, as far as there are any
+	parent   int // whom this rank reports to; -1 at the root
 	own      int // the multicast has come to this chunk
-	subtrees [maxLevels]int
+	children []child
 	progress int // the least of all: told to the parent, or allowed for by the root
 
 	held    []ir.Slot // root: multicasts that wait, in order
 	first   int       // the first of them that still does
-	given   uint32    // levels of children that are not waited for, being late
 	stirred bool      // progress has been made since moved was written
 	moved   Time      // when that was
 }
 
-// maxLevels is the height of a binomial tree of ir.MaxRanks.
-const maxLevels = 20
+// child is a rank that reports to this one.
+type child struct {
+	rank  int
+	chunk int  // the multicast has come to this chunk there, and at all that report to it
+	given bool // it is late and not waited for
+}
 
-// report is the last one from the rank at distance 2^j, kept because it may
-// come before this rank has entered the operation.
+// report is how far a multicast has come at a rank. It may be told before this
+// one has entered the operation.
 type report struct {
 	seq   uint64
 	print uint32
@@ -48,8 +47,8 @@ type report struct {
 
 // openWindow prepares the window of o, if it needs one.
 func (rc *recovery) openWindow(o *op) {
-	w := &o.lost.window
-	if w.on = rc.Caps.Window > 0 && o.plan.acked && rc.Size > 1; !w.on {
+	w, r := &o.lost.window, &o.plan.recovery
+	if w.on = rc.Caps.Window > 0 && (r.Reports || len(r.ReportFrom) > 0); !w.on {
 		return
 	}
 	w.size = max(1, rc.Caps.Window/footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram))
@@ -57,25 +56,18 @@ func (rc *recovery) openWindow(o *op) {
 		return
 	}
 	w.step = max(1, w.size/4)
-	w.own, w.progress, w.given, w.stirred = 0, 0, 0, true
+	w.own, w.progress, w.stirred = 0, 0, true
 	w.held, w.first = w.held[:0], 0
-	v := (rc.Rank - o.root + rc.Size) % rc.Size
-	w.parent = -1
-	below := rc.Size
-	if v > 0 {
-		below = v & -v
-		w.parent = (rc.Rank - below + rc.Size) % rc.Size
-	} else {
-		w.own = o.chunks
+	if w.parent = int(r.ReportTo); !r.Reports {
+		w.parent, w.own = -1, o.chunks
 	}
-	w.levels = 0
-	for bit := 1; bit < below && v+bit < rc.Size; bit <<= 1 {
-		r := &rc.reports[w.levels]
-		w.subtrees[w.levels] = 0
-		if r.seq == o.seq && r.print == o.print {
-			w.subtrees[w.levels] = min(r.chunk, o.chunks)
+	w.children = w.children[:0]
+	for _, rank := range r.ReportFrom {
+		c := child{rank: int(rank)}
+		if told := rc.reports[c.rank]; told.seq == o.seq && told.print == o.print {
+			c.chunk = min(told.chunk, o.chunks)
 		}
-		w.levels++
+		w.children = append(w.children, c)
 	}
 }
 
@@ -92,36 +84,48 @@ func (rc *recovery) take(o *op, chunk int) {
 	}
 }
 
-// reported takes a report of a child.
+// reported takes a report.
 func (rc *recovery) reported(h *wire.Header) {
-	distance := (h.From - rc.Rank + rc.Size) % rc.Size
-	if distance == 0 || distance&(distance-1) != 0 {
-		rc.fate.violation(h, "it reports to a rank that is not its parent")
-		return
+	if rc.reports == nil {
+		rc.reports = make(map[int]report)
 	}
-	level := bits.TrailingZeros(uint(distance))
-	if h.Seq >= rc.reports[level].seq {
-		rc.reports[level] = report{seq: h.Seq, print: h.Print, chunk: int(h.Arg)}
+	if h.Seq >= rc.reports[h.From].seq {
+		rc.reports[h.From] = report{seq: h.Seq, print: h.Print, chunk: int(h.Arg)}
 	}
 	o := rc.ops.lookup(h.Seq)
-	if o == nil || !o.lost.window.on || level >= o.lost.window.levels || !rc.ops.agrees(o, h) {
+	if o == nil || !rc.ops.agrees(o, h) || !o.lost.window.on {
 		return // early or late; openWindow looks at the early ones
 	}
 	w := &o.lost.window
-	w.subtrees[level] = max(w.subtrees[level], min(int(h.Arg), o.chunks))
-	if w.subtrees[level] >= w.progress {
-		w.given &^= 1 << level
+	c := w.child(h.From)
+	if c == nil {
+		rc.fate.violation(h, "it reports to a rank that does not expect it")
+		return
+	}
+	c.chunk = max(c.chunk, min(int(h.Arg), o.chunks))
+	if c.chunk >= w.progress {
+		c.given = false
 	}
 	rc.advance(o)
+}
+
+// child returns what is known of a rank that reports, nil if it does not.
+func (w *window) child(rank int) *child {
+	for i := range w.children {
+		if w.children[i].rank == rank {
+			return &w.children[i]
+		}
+	}
+	return nil
 }
 
 // advance tells the parent of progress, or lets more of the multicast go.
 func (rc *recovery) advance(o *op) {
 	w := &o.lost.window
 	least := w.own
-	for level, n := range w.subtrees[:w.levels] {
-		if w.given&(1<<level) == 0 {
-			least = min(least, n)
+	for _, c := range w.children {
+		if !c.given {
+			least = min(least, c.chunk)
 		}
 	}
 	if least < w.progress+w.step && (least < o.chunks || least == w.progress) {
@@ -165,22 +169,29 @@ func (rc *recovery) release(o *op) {
 	}
 }
 
-// patience returns when the lowest child that everybody waits for is given up,
-// false if nobody waits. While multicasts are still leaving, nobody can have taken
-// them in: a slow link is not a late rank. Who is further up the tree waits longer, so that only
-// the parent of a late rank gives it up, as with the repairs (paper 002, section
-// 3.3.4).
-func (rc *recovery) patience(o *op) (level int, due Time, waits bool) {
-	w := &o.lost.window
+// late returns a child that everybody waits for, nil if nobody waits.
+func (w *window) late() *child {
 	if !w.on || w.parent < 0 && !w.waits() {
-		return 0, due, false
+		return nil
 	}
-	for level, n := range w.subtrees[:w.levels] {
-		if w.given&(1<<level) == 0 && n < w.progress+w.step && n+w.step <= w.own {
-			return level, w.moved + Time(level+1)*rc.Repair/4, true
+	for i := range w.children {
+		if c := &w.children[i]; !c.given && c.chunk < w.progress+w.step && c.chunk+w.step <= w.own {
+			return c
 		}
 	}
-	return 0, due, false
+	return nil
+}
+
+// maxPatience bounds how long a late child is waited for, in quarters of the
+// base timeout.
+const maxPatience = 32
+
+// patience returns when a late child is given up. Who has more children, and so
+// stands further up the tree, waits longer, so that only the parent of a late rank
+// gives it up, as with the repairs (paper 002, section 3.3.4). While multicasts are
+// still leaving, nobody can have taken them in: a slow link is not a late rank.
+func (rc *recovery) patience(w *window) Time {
+	return w.moved + Time(min(1+len(w.children), maxPatience))*rc.Repair/4
 }
 
 // unblock gives late ranks up.
@@ -189,11 +200,11 @@ func (rc *recovery) unblock(o *op, now Time) {
 		if w.stirred || w.leaving(o) {
 			w.stirred, w.moved = false, now
 		}
-		level, due, waits := rc.patience(o)
-		if !waits || now < due {
+		c := w.late()
+		if c == nil || now < rc.patience(w) {
 			return
 		}
-		w.given |= 1 << level
+		c.given = true
 		rc.advance(o)
 	}
 }
