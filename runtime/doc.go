@@ -2,12 +2,14 @@
 // messages among the ranks of a communicator.
 //
 // A schedule (package schedule) has decided everything; the runtime counts
-// down and puts. It has three parts. The machine (package runtime/machine)
-// holds the slots and rules of one operation and is pure. [Comm] is the shell
-// around it: membership, operation numbers, deadlines, repairs and errors; its
-// clock and its transport are given to it. A [Transport] moves frames: over
-// memory (runtime/mem), TCP (runtime/tcp) or UDP multicast with TCP for what
-// must be reliable (runtime/mcast).
+// down and puts. The machine (package runtime/machine) holds the slots and rules
+// of one operation. The core (package runtime/core) is all that one rank decides:
+// operation numbers, deadlines, repairs, membership and errors. Both are pure.
+// [Comm] drives a core: it has the lock, the contexts and the waiting; its clock
+// and its transport are given to it. A transport moves frames (package
+// runtime/wire): over memory (runtime/mem), shared memory (runtime/shm), TCP
+// (runtime/tcp) or UDP multicast with TCP for what must be reliable
+// (runtime/mcast).
 //
 // Config chooses among the algorithms of package schedule; [Comm.Use] takes
 // schedules of any origin, read from a file or compiled to Go.
