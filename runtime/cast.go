@@ -55,8 +55,8 @@ func (c *Comm) Next(ctx context.Context) (Message, error) {
 	return c.core.Take(), nil
 }
 
-// Poll returns a rootless message if there is one, without waiting; ok tells.
-func (c *Comm) Poll() (msg Message, ok bool, err error) {
+// TryNext returns a rootless message if there is one, without waiting; ok tells.
+func (c *Comm) TryNext() (msg Message, ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.core.Err() == nil {
@@ -68,13 +68,17 @@ func (c *Comm) Poll() (msg Message, ok bool, err error) {
 	return Message{}, false, c.core.Err()
 }
 
-// Messages returns the rootless messages as they come, until the communicator
-// is closed or fails; Err tells which.
-func (c *Comm) Messages() iter.Seq[Message] {
-	return func(yield func(Message) bool) {
+// Messages returns the rootless messages as they come, in a loop such as
+//
+//	for msg, err := range comm.Messages(ctx) { … }
+//
+// until ctx ends or the communicator is closed or fails: that is the error of the
+// last turn, which has no message.
+func (c *Comm) Messages(ctx context.Context) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
 		for {
-			msg, err := c.Next(context.Background())
-			if err != nil || !yield(msg) {
+			msg, err := c.Next(ctx)
+			if !yield(msg, err) || err != nil {
 				return
 			}
 		}

@@ -23,7 +23,7 @@
 //	err = comm.Bcast(ctx, buf, 0)
 //	err = comm.Barrier(ctx)
 //	err = comm.Publish(ctx, msg)
-//	for msg := range comm.Messages() { … }
+//	for msg, err := range comm.Messages(ctx) { … }
 //	err = comm.Close()
 //
 // # Flow control

@@ -86,7 +86,7 @@ func (w *worker) receive(ctx context.Context, in *receiver) error {
 // drain takes what should not be there any more.
 func (w *worker) drain(in *receiver) error {
 	for {
-		msg, ok, err := w.comm.Poll()
+		msg, ok, err := w.comm.TryNext()
 		if err != nil || !ok {
 			return err
 		}

@@ -122,7 +122,7 @@ func testWindow(t *testing.T, make Make) {
 			require.NoError(t, err)
 		}
 	}
-	_, ok, err := comms[1].Poll()
+	_, ok, err := comms[1].TryNext()
 	require.NoError(t, err)
 	require.False(t, ok, "the message given up was not sent")
 	err = comms[0].Publish(t.Context(), buffer(2<<20))

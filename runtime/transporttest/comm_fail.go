@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -179,9 +180,12 @@ func testClose(t *testing.T, make Make) {
 	ended := signal()
 	go func() {
 		defer close(ended)
-		for range comms[1].Messages() {
-			t.Error("nobody has published")
+		turns := 0
+		for _, err := range comms[1].Messages(context.Background()) {
+			turns++
+			assert.ErrorIs(t, err, runtime.ErrClosed, "nobody has published")
 		}
+		assert.Equal(t, 1, turns, "the error ends it")
 	}()
 	require.NoError(t, comms[0].Close())
 	require.ErrorIs(t, <-errs, runtime.ErrClosed)
