@@ -202,19 +202,53 @@ func (c *Comm) set(o *op, s ir.Slot) {
 
 // act queues the frames of actions.
 func (c *Comm) act(o *op, actions []ir.Action) {
-	for _, a := range actions {
-		switch {
+	for len(actions) > 0 {
+		n := 1
+		switch a := actions[0]; {
 		case a.Slot.Kind() == ir.KindChunk && !o.holds():
 			// A request that came too late for what is kept; others repair.
 		case a.Op == ir.Put:
-			f := c.fill(o, a.Slot)
-			o.unsent++
-			c.double(int(a.To))
-			c.put(int(a.To), f)
+			n = c.putSlot(o, actions)
 		case !o.hold(a.Slot):
 			c.mcast(o, a.Slot)
 		}
+		actions = actions[n:]
 	}
+}
+
+// putSlot puts the slot of the first action, together with those behind it that
+// put the same signal if the transport can do that, and returns how many it has
+// done.
+func (c *Comm) putSlot(o *op, actions []ir.Action) int {
+	f, n := c.fill(o, actions[0].Slot), 1
+	if c.group != nil {
+		n = alike(actions)
+	}
+	o.unsent += n
+	for _, a := range actions[:n] {
+		c.double(int(a.To))
+	}
+	if n == 1 {
+		c.put(int(actions[0].To), f)
+		return 1
+	}
+	c.ranks = c.ranks[:0]
+	for _, a := range actions[:n] {
+		c.ranks = append(c.ranks, int(a.To))
+	}
+	c.queued = true
+	c.group.PutAll(c.ranks, f)
+	return n
+}
+
+// alike returns how many actions, from the first on, put the same signal: such
+// as a master's release of its slaves.
+func alike(actions []ir.Action) int {
+	n := 1
+	for n < len(actions) && actions[n].Op == ir.Put && actions[n].Slot == actions[0].Slot && actions[0].Slot.Kind() == ir.KindSignal {
+		n++
+	}
+	return n
 }
 
 // fill makes the communicator's frame one that carries slot s of o.

@@ -19,6 +19,7 @@ import (
 type Comm struct {
 	cfg   Config
 	tr    Transport
+	group GroupPutter // tr, if it is one; else nil
 	clock Clock
 	caps  Caps
 	rank  int
@@ -45,6 +46,7 @@ type Comm struct {
 	ops      [window]op
 	earlies  []earlySignal
 	frame    Frame // scratch, so that sending does not allocate
+	ranks    []int // likewise
 	polls    uint
 	queued   bool // frames have been queued since the last Poll
 
@@ -97,6 +99,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		cfg: cfg, tr: cfg.Transport, clock: cfg.Clock, caps: cfg.Transport.Caps(),
 		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), id: cfg.Transport.ID(),
 	}
+	c.group, _ = c.tr.(GroupPutter)
 	c.crowded = c.caps.Local > goruntime.NumCPU()
 	c.crowd.Index = c.rank
 	c.alone.Patience = 2 + 4*(c.rank%goruntime.NumCPU())

@@ -25,12 +25,13 @@ type Transport struct {
 	net   network        // to the others; nil: there are none
 	watch *tcp.Watched   // of the own pipe
 	sink  sink
+	group []int // scratch of PutAll
 
 	closed bool
 	shut   atomic.Bool // closed, for Wait and Wake
 }
 
-var _ runtime.Transport = (*Transport)(nil)
+var _ runtime.GroupPutter = (*Transport)(nil)
 
 // Rank returns this process's place in the communicator.
 func (t *Transport) Rank() int { return t.rank }
@@ -72,6 +73,22 @@ func (t *Transport) Put(to int, f *runtime.Frame) {
 		t.net.Put(to, f)
 	default:
 		discard(f)
+	}
+}
+
+// PutAll puts f at once to those of ranks that share memory with this one, and
+// to each of the others.
+func (t *Transport) PutAll(ranks []int, f *runtime.Frame) {
+	t.group = t.group[:0]
+	for _, rank := range ranks {
+		if t.isNear(rank) {
+			t.group = append(t.group, t.place.local[rank])
+		} else {
+			t.Put(rank, f)
+		}
+	}
+	if len(t.group) > 0 {
+		t.near.PutAll(t.group, f)
 	}
 }
 

@@ -45,7 +45,7 @@ const (
 func (t *Transport) Wait(d time.Duration) {
 	t.life.RLock()
 	defer t.life.RUnlock()
-	if t.shut.Load() || d == 0 || t.watches && atomic.CompareAndSwapUint32(&t.bell.parked, polling, waiting) {
+	if t.shut.Load() || d == 0 || atomic.CompareAndSwapUint32(&t.bell.parked, polling, waiting) {
 		return // in the last case there may be what was not rung: one more Poll
 	}
 	for range t.yields {
@@ -120,10 +120,10 @@ const maxWatched = 8
 // hand the core over for what comes at any moment costs much more.
 const glances = 8
 
-// stare returns the first that look finds.
+// stare returns the first that look finds, or a notice.
 func (t *Transport) stare() uint64 {
 	for range glances {
-		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
+		if set := t.look() | t.noticed(0); set != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
 			return set
 		}
 	}
@@ -142,7 +142,7 @@ func (t *Transport) look() (set uint64) {
 
 // hush has others leave the bell alone again once this rank polls with success.
 func (t *Transport) hush() {
-	if t.watches && atomic.LoadUint32(&t.bell.parked) == waiting {
+	if (t.watches || len(t.heeded) > 0) && atomic.LoadUint32(&t.bell.parked) == waiting {
 		atomic.CompareAndSwapUint32(&t.bell.parked, waiting, polling)
 	}
 }

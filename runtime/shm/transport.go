@@ -27,6 +27,8 @@ type Transport struct {
 	yields  int  // in Wait
 	peers   []peer
 	mine    caster
+	post    poster
+	heeded  []*peer              // whose notices every Poll looks for
 	held    [MaxSize / 64]uint64 // peers of which something is held
 	idle    int                  // polls that found nothing
 	checked time.Time
@@ -41,13 +43,15 @@ type Transport struct {
 	life    sync.RWMutex // held by who uses the bell without the communicator's lock
 }
 
-var _ runtime.Transport = (*Transport)(nil)
+var _ runtime.GroupPutter = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int) *Transport {
 	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), peers: make([]peer, s.size)}
 	t.checked = time.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
+	t.post.cells = s.notices(rank)
+	t.heeded = make([]*peer, 0, maxHeeded)
 	t.mine.late = make([]bool, s.size)
 	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
 	for r := range t.peers {
@@ -72,7 +76,10 @@ func (p *peer) init(s segment, rank, own int) {
 		in.head.Lane, in.head.From = lane, rank
 	}
 	p.cast.line, p.cast.rings = s.casts(rank)
-	p.cast.place = &s.place(rank, own).place
+	place := s.place(rank, own)
+	p.cast.place = &place.place
+	p.heard = listener{cells: s.notices(rank), place: place}
+	p.place = s.place(own, rank)
 }
 
 // Rank returns this process's place in the communicator.
@@ -105,6 +112,8 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 		set := t.held[i]
 		if t.watches {
 			set |= t.stare()
+		} else {
+			set |= t.noticed(i)
 		}
 		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
 			set |= atomic.SwapUint64(&t.bell.bits[i], 0)
@@ -143,9 +152,10 @@ func (t *Transport) visit(p *peer, s runtime.Sink) bool {
 		moved = t.read(p, &p.in[lane], s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
+	moved = !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.heard.held) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit
