@@ -164,7 +164,7 @@ func descriptors(t testing.TB) int {
 
 // A warm barrier allocates nothing, in memory or over the network.
 func TestBarrierDoesNotAllocate(t *testing.T) {
-	trs := joinAll(t, 4, func(rank int, c *hybrid.Config) { c.Host = "ab"[rank/2 : rank/2+1] })
+	trs := joinAll(t, 6, func(rank int, c *hybrid.Config) { c.Host = "ab"[rank/3 : rank/3+1] })
 	const warm, rounds = 300, 1000
 	var wg sync.WaitGroup
 	var before, after goruntime.MemStats

@@ -119,6 +119,7 @@ func send(random *rand.Rand, tr *shm.Transport) {
 		Kind: runtime.FrameSlot, Lane: runtime.Lane(random.IntN(int(runtime.Lanes))), Slot: ir.Chunk(1), Seq: random.Uint64(), Len: len(body),
 	}, Body: body}
 	tr.Put(random.IntN(3), f)
+	tr.PutAll([]int{0, 1, 2}, &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Slot: ir.Signal(1), Seq: random.Uint64()}})
 	tr.Mcast(f)
 }
 
