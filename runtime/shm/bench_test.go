@@ -143,3 +143,36 @@ func BenchmarkMcast(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRelease is a signal to all others, by one notice and by a put to
+// each, and what they do to read it.
+func BenchmarkRelease(b *testing.B) {
+	for _, ranks := range []int{3, 8, 9, 32} {
+		trs := joinAll(b, ranks)
+		s, f := &place{}, signalFrame(0)
+		var others []int
+		for rank := 1; rank < ranks; rank++ {
+			others = append(others, rank)
+		}
+		release := func(b *testing.B, put func()) {
+			b.ReportAllocs()
+			for b.Loop() {
+				put()
+				for _, tr := range trs[1:] {
+					tr.Poll(s)
+				}
+			}
+		}
+		b.Run(fmt.Sprintf("notice/ranks=%d", ranks), func(b *testing.B) {
+			release(b, func() { trs[0].PutAll(others, f) })
+		})
+		b.Run(fmt.Sprintf("puts/ranks=%d", ranks), func(b *testing.B) {
+			release(b, func() {
+				for _, to := range others {
+					trs[0].Put(to, f)
+				}
+			})
+		})
+		closeAll(b, trs)
+	}
+}
