@@ -152,7 +152,9 @@ func (t *Transport) visit(p *peer, s runtime.Sink) bool {
 		moved = t.read(p, &p.in[lane], s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
-	moved = !p.gone && t.heed(p, s) || moved
+	if p.heard.waits() {
+		moved = t.heed(p, s) || moved
+	}
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
 	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.heard.held) {
