@@ -208,7 +208,17 @@ func (c *Comm) act(o *op, actions []ir.Action) {
 		case a.Slot.Kind() == ir.KindChunk && !o.holds():
 			// A request that came too late for what is kept; others repair.
 		case a.Op == ir.Put:
-			n = c.putSlot(o, actions)
+			if len(actions) > 1 {
+				n = c.alike(actions)
+			}
+			if n > 1 {
+				c.putAll(o, actions[:n])
+				break
+			}
+			f := c.fill(o, a.Slot)
+			o.unsent++
+			c.double(int(a.To))
+			c.put(int(a.To), f)
 		case !o.hold(a.Slot):
 			c.mcast(o, a.Slot)
 		}
@@ -216,39 +226,30 @@ func (c *Comm) act(o *op, actions []ir.Action) {
 	}
 }
 
-// putSlot puts the slot of the first action, together with those behind it that
-// put the same signal if the transport can do that, and returns how many it has
-// done.
-func (c *Comm) putSlot(o *op, actions []ir.Action) int {
-	f, n := c.fill(o, actions[0].Slot), 1
-	if c.group != nil {
-		n = alike(actions)
-	}
-	o.unsent += n
-	for _, a := range actions[:n] {
-		c.double(int(a.To))
-	}
-	if n == 1 {
-		c.put(int(actions[0].To), f)
+// alike returns how many of actions, from the first on, put the same signal, as
+// a master's release of its slaves does, to be put at once if the transport can.
+func (c *Comm) alike(actions []ir.Action) int {
+	s, n := actions[0].Slot, 1
+	if c.group == nil || s.Kind() != ir.KindSignal {
 		return 1
 	}
+	for n < len(actions) && actions[n].Op == ir.Put && actions[n].Slot == s {
+		n++
+	}
+	return n
+}
+
+// putAll puts the signal of actions to all its ranks.
+func (c *Comm) putAll(o *op, actions []ir.Action) {
+	f := c.fill(o, actions[0].Slot)
+	o.unsent += len(actions)
 	c.ranks = c.ranks[:0]
-	for _, a := range actions[:n] {
+	for _, a := range actions {
+		c.double(int(a.To))
 		c.ranks = append(c.ranks, int(a.To))
 	}
 	c.queued = true
 	c.group.PutAll(c.ranks, f)
-	return n
-}
-
-// alike returns how many actions, from the first on, put the same signal: such
-// as a master's release of its slaves.
-func alike(actions []ir.Action) int {
-	n := 1
-	for n < len(actions) && actions[n].Op == ir.Put && actions[n].Slot == actions[0].Slot && actions[0].Slot.Kind() == ir.KindSignal {
-		n++
-	}
-	return n
 }
 
 // fill makes the communicator's frame one that carries slot s of o.
