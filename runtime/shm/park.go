@@ -120,10 +120,11 @@ const maxWatched = 8
 // hand the core over for what comes at any moment costs much more.
 const glances = 8
 
-// stare returns the first that look finds, or a notice.
+// stare returns the first that look finds, nothing if there is a bit in the bell
+// or a notice.
 func (t *Transport) stare() uint64 {
 	for range glances {
-		if set := t.look() | t.noticed(0); set != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
+		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0])|t.noticed(0) != 0 {
 			return set
 		}
 	}

@@ -109,16 +109,15 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	}
 	moved := t.mine.queue.n > 0 && t.cast()
 	for i := range t.words {
-		set := t.held[i]
+		seen, rung := uint64(0), t.held[i]
 		if t.watches {
-			set |= t.stare()
-		} else {
-			set |= t.noticed(i)
+			seen = t.stare()
 		}
 		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
-			set |= atomic.SwapUint64(&t.bell.bits[i], 0)
+			rung |= atomic.SwapUint64(&t.bell.bits[i], 0)
 		}
-		moved = set != 0 && t.serve(i, set, s) || moved
+		rung |= t.noticed(i)
+		moved = seen|rung != 0 && t.serve(i, seen|rung, rung, s) || moved
 	}
 	if moved {
 		t.idle = 0
@@ -131,29 +130,32 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	return moved
 }
 
-// serve looks at the peers whose bits of word i are set.
-func (t *Transport) serve(i int, set uint64, s runtime.Sink) bool {
+// serve looks at the peers whose bits of word i are set; those that are rung may
+// have written a notice.
+func (t *Transport) serve(i int, set, rung uint64, s runtime.Sink) bool {
 	moved := false
 	for ; set != 0; set &= set - 1 {
 		rank := i*64 + bits.TrailingZeros64(set)
 		if rank >= t.size || rank == t.rank || t.peers[rank].gone {
 			continue
 		}
-		moved = t.visit(&t.peers[rank], s) || moved
+		moved = t.visit(&t.peers[rank], rung&(1<<(rank%64)) != 0, s) || moved
 	}
 	return moved
 }
 
-// visit moves what there is between p and this rank.
-func (t *Transport) visit(p *peer, s runtime.Sink) bool {
+// visit moves what there is between p and this rank. It looks for notices only
+// if p may have written some: the line would be one more to come from another
+// cache for everything that arrives.
+func (t *Transport) visit(p *peer, rung bool, s runtime.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
 	moved := t.flush(p)
 	for lane := range p.in {
 		moved = t.read(p, &p.in[lane], s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
-	if p.heard.waits() {
-		moved = t.heed(p, s) || moved
+	if rung || state != stateJoined {
+		moved = !p.gone && t.heed(p, s) || moved
 	}
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
