@@ -207,14 +207,9 @@ func (c *Comm) act(o *op, actions []ir.Action) {
 		switch a := actions[0]; {
 		case a.Slot.Kind() == ir.KindChunk && !o.holds():
 			// A request that came too late for what is kept; others repair.
+		case c.group != nil && repeats(actions):
+			n = c.putAll(o, actions)
 		case a.Op == ir.Put:
-			if len(actions) > 1 {
-				n = c.alike(actions)
-			}
-			if n > 1 {
-				c.putAll(o, actions[:n])
-				break
-			}
 			f := c.fill(o, a.Slot)
 			o.unsent++
 			c.double(int(a.To))
@@ -226,30 +221,28 @@ func (c *Comm) act(o *op, actions []ir.Action) {
 	}
 }
 
-// alike returns how many of actions, from the first on, put the same signal, as
-// a master's release of its slaves does, to be put at once if the transport can.
-func (c *Comm) alike(actions []ir.Action) int {
-	s, n := actions[0].Slot, 1
-	if c.group == nil || s.Kind() != ir.KindSignal {
-		return 1
-	}
-	for n < len(actions) && actions[n].Op == ir.Put && actions[n].Slot == s {
-		n++
-	}
-	return n
+// repeats reports whether the first two of actions put the same signal, as a
+// master's release of its slaves does. Signals are only ever put.
+func repeats(actions []ir.Action) bool {
+	return len(actions) > 1 && actions[1].Slot == actions[0].Slot && actions[0].Slot.Kind() == ir.KindSignal
 }
 
-// putAll puts the signal of actions to all its ranks.
-func (c *Comm) putAll(o *op, actions []ir.Action) {
+// putAll puts the signal of the first of actions, and of those behind it that
+// put the same one, at once; it returns how many there are.
+func (c *Comm) putAll(o *op, actions []ir.Action) int {
 	f := c.fill(o, actions[0].Slot)
-	o.unsent += len(actions)
 	c.ranks = c.ranks[:0]
 	for _, a := range actions {
+		if a.Slot != f.Slot {
+			break
+		}
 		c.double(int(a.To))
 		c.ranks = append(c.ranks, int(a.To))
 	}
+	o.unsent += len(c.ranks)
 	c.queued = true
 	c.group.PutAll(c.ranks, f)
+	return len(c.ranks)
 }
 
 // fill makes the communicator's frame one that carries slot s of o.

@@ -26,13 +26,13 @@ type peer struct {
 	in      [runtime.Lanes]inbound
 	out     [runtime.Lanes]outbound
 	cast    reader
+	failed  error // why the peer is lost, which the next Poll tells
+	dead    bool  // its process has ended
+	gone    bool  // it has left or is lost
 	heard   listener
 	place   *placeLine // the peer's, in what this rank writes
 	told    uint64     // the cell behind the last notice for it
 	listens bool       // as in place, once it does
-	failed  error      // why the peer is lost, which the next Poll tells
-	dead    bool       // its process has ended
-	gone    bool       // it has left or is lost
 }
 
 // How a rank may be lost.

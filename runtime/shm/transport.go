@@ -145,21 +145,20 @@ func (t *Transport) serve(i int, set, rung uint64, s runtime.Sink) bool {
 }
 
 // visit moves what there is between p and this rank. It looks for notices only
-// if p may have written some: the line would be one more to come from another
-// cache for everything that arrives.
+// if p may have written some: that would be more lines to touch for everything
+// that arrives.
 func (t *Transport) visit(p *peer, rung bool, s runtime.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
+	rung = rung || state != stateJoined
 	moved := t.flush(p)
 	for lane := range p.in {
 		moved = t.read(p, &p.in[lane], s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
-	if rung || state != stateJoined {
-		moved = !p.gone && t.heed(p, s) || moved
-	}
+	moved = rung && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.heard.held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || rung && p.heard.held) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit
