@@ -120,15 +120,17 @@ const maxWatched = 8
 // hand the core over for what comes at any moment costs much more.
 const glances = 8
 
-// stare returns the first that look finds, nothing if there is a bit in the bell
-// or a notice.
-func (t *Transport) stare() uint64 {
+// stare returns the first that look finds, or the first notices.
+func (t *Transport) stare() (set, notices uint64) {
 	for range glances {
-		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0])|t.noticed(0) != 0 {
-			return set
+		if set = t.look(); len(t.heeded) > 0 {
+			notices = t.noticed(0)
+		}
+		if set|notices != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
+			break
 		}
 	}
-	return 0
+	return set, notices
 }
 
 // look returns the bits of the peers that have something in a ring.

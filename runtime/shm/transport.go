@@ -109,15 +109,18 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	}
 	moved := t.mine.queue.n > 0 && t.cast()
 	for i := range t.words {
-		seen, rung := uint64(0), t.held[i]
+		set, rung := uint64(0), uint64(0)
 		if t.watches {
-			seen = t.stare()
+			set, rung = t.stare()
+		} else {
+			rung = t.noticed(i)
 		}
+		rung |= t.held[i]
 		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
 			rung |= atomic.SwapUint64(&t.bell.bits[i], 0)
 		}
-		rung |= t.noticed(i)
-		moved = seen|rung != 0 && t.serve(i, seen|rung, rung, s) || moved
+		set |= rung
+		moved = set != 0 && t.serve(i, set, rung, s) || moved
 	}
 	if moved {
 		t.idle = 0
