@@ -13,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Whoever is dead can't pass on that another is: those that it would have told
@@ -23,7 +24,7 @@ func TestDeathIsLearntByAll(t *testing.T) {
 		dead := rapid.SliceOfNDistinct(rapid.IntRange(0, size-1), 1, min(3, size-1), rapid.ID).Draw(rt, "dead")
 		name := rapid.SampledFrom([]string{"barrier/hsb", "barrier/dissemination", "barrier/exchange"}).Draw(rt, "barrier")
 		cfg := runtime.Config{Barrier: runtime.Algorithm{Name: name}}
-		wrap := func(rank int, tr runtime.Transport) runtime.Transport {
+		wrap := func(rank int, tr wire.Transport) wire.Transport {
 			if slices.Contains(dead, rank) {
 				return tomb{tr}
 			}
@@ -50,7 +51,7 @@ func TestDeathIsLearntByAll(t *testing.T) {
 // Who finds a rank dead tells those whom the dead would have told, at once.
 func TestDeathIsToldAroundTheDead(t *testing.T) {
 	for _, dead := range []int{1, 2, 4, 10} {
-		wrap := func(rank int, tr runtime.Transport) runtime.Transport {
+		wrap := func(rank int, tr wire.Transport) wire.Transport {
 			switch rank {
 			case dead:
 				return tomb{tr}
@@ -74,31 +75,31 @@ func TestDeathIsToldAroundTheDead(t *testing.T) {
 }
 
 // tomb is the transport of a rank that has died.
-type tomb struct{ runtime.Transport }
+type tomb struct{ wire.Transport }
 
-func (tomb) Put(_ int, f *runtime.Frame) {
+func (tomb) Put(_ int, f *wire.Frame) {
 	if f.Unsent != nil {
 		*f.Unsent--
 	}
 }
 
-func (tomb) Poll(runtime.Sink) bool { return false }
+func (tomb) Poll(wire.Sink) bool { return false }
 
 // mourner finds a rank dead when it puts something there.
 type mourner struct {
-	runtime.Transport
+	wire.Transport
 	dead  []int
 	found []int
 }
 
-func (m *mourner) Put(to int, f *runtime.Frame) {
+func (m *mourner) Put(to int, f *wire.Frame) {
 	if slices.Contains(m.dead, to) {
 		m.found = append(m.found, to)
 	}
 	m.Transport.Put(to, f)
 }
 
-func (m *mourner) Poll(s runtime.Sink) bool {
+func (m *mourner) Poll(s wire.Sink) bool {
 	found := m.found
 	m.found = nil
 	for _, rank := range found {

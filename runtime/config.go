@@ -5,6 +5,7 @@ import (
 	goruntime "runtime"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -21,12 +22,12 @@ type Algorithm struct {
 // values; only Transport differs. The zero value of every field but Transport
 // stands for a default.
 type Config struct {
-	Transport Transport // connected to all ranks; the communicator closes it
+	Transport wire.Transport // connected to all ranks; the communicator closes it
 
 	// Without a Name, the algorithm is what package schedule/choice says. Most
 	// defaults run between the masters of hosts and below them within each host, if
 	// the transport knows hosts with several ranks in the blocks that this takes; see
-	// Caps.Hosts.
+	// wire.Caps.
 	Bcast   Algorithm
 	Barrier Algorithm
 	Anycast Algorithm
@@ -85,7 +86,7 @@ func (cfg *Config) fill() error {
 // each poll in vain hands the core over: that is cheaper than to sleep and be
 // woken, since a core that falls idle takes long to wake up, but it must end if
 // the others have long work to do.
-func spin(caps Caps, cores int) int {
+func spin(caps wire.Caps, cores int) int {
 	if caps.Local > 0 && caps.Local <= cores {
 		return 500
 	}

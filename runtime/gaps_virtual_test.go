@@ -11,24 +11,25 @@ import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // holed loses the multicasts of some chunks.
 type holed struct {
-	runtime.Transport
+	wire.Transport
 	lost func(chunk int) bool
 }
 
-func (h holed) Poll(s runtime.Sink) bool { return h.Transport.Poll(holedSink{s, h.lost}) }
+func (h holed) Poll(s wire.Sink) bool { return h.Transport.Poll(holedSink{s, h.lost}) }
 
 type holedSink struct {
-	runtime.Sink
+	wire.Sink
 	lost func(chunk int) bool
 }
 
-func (s holedSink) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+func (s holedSink) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	if h.Slot.Kind() == ir.KindChunk && h.Arg == 0 && s.lost(h.Slot.Index()) {
-		return runtime.Drop
+		return wire.Drop
 	}
 	return s.Sink.Fragment(h, offset, payload)
 }
@@ -36,12 +37,12 @@ func (s holedSink) Fragment(h *runtime.Header, offset int, payload []byte) runti
 // broadcastHoles broadcasts 40 chunks among 8 ranks, which lose what lost says,
 // and returns when all had returned.
 func broadcastHoles(t *testing.T, lost func(rank, chunk int) bool) (took time.Duration, comms []*runtime.Comm) {
-	return broadcastOver(t, mem.Options{Datagram: 100}, func(rank int, tr runtime.Transport) runtime.Transport {
+	return broadcastOver(t, mem.Options{Datagram: 100}, func(rank int, tr wire.Transport) wire.Transport {
 		return holed{tr, func(k int) bool { return lost(rank, k) }}
 	})
 }
 
-func broadcastOver(t *testing.T, o mem.Options, wrap func(int, runtime.Transport) runtime.Transport) (took time.Duration, comms []*runtime.Comm) {
+func broadcastOver(t *testing.T, o mem.Options, wrap func(int, wire.Transport) wire.Transport) (took time.Duration, comms []*runtime.Comm) {
 	const chunks = 40
 	cfg := ackTree
 	cfg.Bcast.Params.Chunks = chunks
@@ -93,21 +94,21 @@ func TestChunkThatAllHaveLost(t *testing.T) {
 
 // unanswered loses the first answer that a rank gets, or its first n.
 type unanswered struct {
-	runtime.Transport
+	wire.Transport
 	n *int
 }
 
-func (u unanswered) Poll(s runtime.Sink) bool { return u.Transport.Poll(unansweredSink{s, u.n}) }
+func (u unanswered) Poll(s wire.Sink) bool { return u.Transport.Poll(unansweredSink{s, u.n}) }
 
 type unansweredSink struct {
-	runtime.Sink
+	wire.Sink
 	n *int
 }
 
-func (s unansweredSink) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
-	if h.Kind == runtime.FrameSlot && h.Arg != 0 && *s.n > 0 {
+func (s unansweredSink) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
+	if h.Kind == wire.FrameSlot && h.Arg != 0 && *s.n > 0 {
 		*s.n--
-		return runtime.Drop
+		return wire.Drop
 	}
 	return s.Sink.Fragment(h, offset, payload)
 }
@@ -116,7 +117,7 @@ func (s unansweredSink) Fragment(h *runtime.Header, offset int, payload []byte) 
 // long as it is not known how long answers take, and by put in the end.
 func TestLostAnswerIsAskedForAgain(t *testing.T) {
 	for answers, want := range map[int]time.Duration{0: 0, 1: base / 4, 1000: base / 2} {
-		took, comms := broadcastOver(t, mem.Options{Datagram: 100}, func(rank int, tr runtime.Transport) runtime.Transport {
+		took, comms := broadcastOver(t, mem.Options{Datagram: 100}, func(rank int, tr wire.Transport) wire.Transport {
 			n := answers
 			return unanswered{holed{tr, func(k int) bool { return rank == 5 && k == 20 }}, &n}
 		})
@@ -146,7 +147,7 @@ func TestSignalsAreDoubledWhileLossesAreSeen(t *testing.T) {
 	const resend = 12 * time.Millisecond
 	for _, losing := range []bool{false, true} {
 		o := mem.Options{Datagram: 100, Resent: 1, ResendAfter: resend}
-		took, comms := broadcastOver(t, o, func(rank int, tr runtime.Transport) runtime.Transport {
+		took, comms := broadcastOver(t, o, func(rank int, tr wire.Transport) wire.Transport {
 			return holed{tr, func(k int) bool { return losing && k == rank+10 }}
 		})
 		if !losing {

@@ -11,6 +11,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // hostile joins one rank of two; the test is the other, with the bare
@@ -28,11 +29,11 @@ func hostile(t testing.TB, cfg runtime.Config) (*runtime.Comm, *mem.Transport) {
 // quiet is a sink that takes nothing in.
 type quiet struct{}
 
-func (quiet) Body(*runtime.Header) ([]byte, runtime.Verdict)            { return nil, runtime.Drop }
-func (quiet) Arrived(*runtime.Header, []byte)                           {}
-func (quiet) Fragment(*runtime.Header, int, []byte) (v runtime.Verdict) { return runtime.Drop }
-func (quiet) Left(int, uint64)                                          {}
-func (quiet) Lost(int, error)                                           {}
+func (quiet) Body(*wire.Header) ([]byte, wire.Verdict)            { return nil, wire.Drop }
+func (quiet) Arrived(*wire.Header, []byte)                        {}
+func (quiet) Fragment(*wire.Header, int, []byte) (v wire.Verdict) { return wire.Drop }
+func (quiet) Left(int, uint64)                                    {}
+func (quiet) Lost(int, error)                                     {}
 
 // spy is a sink that notes the fingerprint of what comes.
 type spy struct {
@@ -40,22 +41,22 @@ type spy struct {
 	print uint32
 }
 
-func (s *spy) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
+func (s *spy) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	s.print = h.Print
-	return nil, runtime.Drop
+	return nil, wire.Drop
 }
 
 // A peer that sends what no correct peer sends fails the operation with an
 // error that names it and what it did.
 func TestHostilePeers(t *testing.T) {
-	slot := func(s ir.Slot, n int) runtime.Header {
-		return runtime.Header{Kind: runtime.FrameSlot, Lane: runtime.LaneOps, Seq: 1, Slot: s, Len: n}
+	slot := func(s ir.Slot, n int) wire.Header {
+		return wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Seq: 1, Slot: s, Len: n}
 	}
-	control := func(k runtime.FrameKind, arg uint32, seq uint64, n int) runtime.Header {
-		return runtime.Header{Kind: k, Lane: runtime.LaneControl, Seq: seq, Arg: arg, Len: n}
+	control := func(k wire.FrameKind, arg uint32, seq uint64, n int) wire.Header {
+		return wire.Header{Kind: k, Lane: wire.LaneControl, Seq: seq, Arg: arg, Len: n}
 	}
 	frames := map[string]struct {
-		h    runtime.Header
+		h    wire.Header
 		want string
 	}{
 		"a signal that does not exist":   {slot(ir.Signal(7), 0), "s7 with 0 bytes does not exist here"},
@@ -63,19 +64,19 @@ func TestHostilePeers(t *testing.T) {
 		"a chunk in a barrier":           {slot(ir.Chunk(0), 0), "c0 does not exist"},
 		"no slot":                        {slot(ir.None, 0), "none does not exist"},
 		"enter":                          {slot(ir.Enter, 0), "enter does not exist"},
-		"a slot on the other lane":       {control(runtime.FrameSlot, 0, 1, 0), "control frame of kind 1"},
-		"control with bytes":             {control(runtime.FrameProbe, 0, 1, 5), "with 5 bytes"},
-		"control on the other lane":      {runtime.Header{Kind: runtime.FrameProbe, Lane: runtime.LaneOps, Seq: 1}, "on the lane of operations"},
-		"a message of nobody":            {control(runtime.FrameCast, 9, 0, 1), "origin 9"},
-		"a message of this rank":         {control(runtime.FrameCast, 0, 0, 1), "origin 0"},
-		"a message out of order":         {control(runtime.FrameCast, 1, 4, 1), "message 4 of origin 1 instead of 0"},
-		"a message too long":             {control(runtime.FrameCast, 1, 0, 2000), "with 2000 bytes"},
-		"credit for what was never sent": {control(runtime.FrameCredit, 0, 4, 0), "credit for 4 messages"},
-		"credit for nobody":              {control(runtime.FrameCredit, 7, 0, 0), "credit for origin 7"},
-		"an abort that is too long":      {control(runtime.FrameAbort, 1, 0, runtime.MaxControl+1), "abort of rank 1"},
-		"a request that is too long":     {control(runtime.FrameWant, 0, 1, runtime.MaxControl+8), "request of 1032 bytes"},
-		"a request cut short":            {control(runtime.FrameWant, 0, 1, 7), "request of 7 bytes"},
-		"an abort of nobody":             {control(runtime.FrameAbort, 5, 0, 3), "abort of rank 5"},
+		"a slot on the other lane":       {control(wire.FrameSlot, 0, 1, 0), "control frame of kind 1"},
+		"control with bytes":             {control(wire.FrameProbe, 0, 1, 5), "with 5 bytes"},
+		"control on the other lane":      {wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneOps, Seq: 1}, "on the lane of operations"},
+		"a message of nobody":            {control(wire.FrameCast, 9, 0, 1), "origin 9"},
+		"a message of this rank":         {control(wire.FrameCast, 0, 0, 1), "origin 0"},
+		"a message out of order":         {control(wire.FrameCast, 1, 4, 1), "message 4 of origin 1 instead of 0"},
+		"a message too long":             {control(wire.FrameCast, 1, 0, 2000), "with 2000 bytes"},
+		"credit for what was never sent": {control(wire.FrameCredit, 0, 4, 0), "credit for 4 messages"},
+		"credit for nobody":              {control(wire.FrameCredit, 7, 0, 0), "credit for origin 7"},
+		"an abort that is too long":      {control(wire.FrameAbort, 1, 0, wire.MaxControl+1), "abort of rank 1"},
+		"a request that is too long":     {control(wire.FrameWant, 0, 1, wire.MaxControl+8), "request of 1032 bytes"},
+		"a request cut short":            {control(wire.FrameWant, 0, 1, 7), "request of 7 bytes"},
+		"an abort of nobody":             {control(wire.FrameAbort, 5, 0, 3), "abort of rank 5"},
 	}
 	for name, f := range frames {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestHostilePeers(t *testing.T) {
 			go func() { errs <- c.Barrier(context.Background()) }()
 			prints := prints(t, c, peer)
 			f.h.Epoch, f.h.Print = 1, prints[f.h.Kind]
-			peer.Put(0, &runtime.Frame{Header: f.h, Body: make([]byte, f.h.Len)})
+			peer.Put(0, &wire.Frame{Header: f.h, Body: make([]byte, f.h.Len)})
 			peer.Poll(quiet{})
 			err := <-errs
 			require.ErrorIs(t, err, runtime.ErrProtocol)
@@ -96,20 +97,20 @@ func TestHostilePeers(t *testing.T) {
 }
 
 // prints learns the fingerprints that c uses by looking at what it sends.
-func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[runtime.FrameKind]uint32 {
-	out := map[runtime.FrameKind]uint32{}
+func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[wire.FrameKind]uint32 {
+	out := map[wire.FrameKind]uint32{}
 	var s spy
 	for s.print == 0 {
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	out[runtime.FrameSlot] = s.print
+	out[wire.FrameSlot] = s.print
 	require.NoError(t, c.Publish(t.Context(), []byte("x")))
-	for s.print == out[runtime.FrameSlot] {
+	for s.print == out[wire.FrameSlot] {
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	out[runtime.FrameCast], out[runtime.FrameCredit] = s.print, s.print
+	out[wire.FrameCast], out[wire.FrameCredit] = s.print, s.print
 	return out
 }
 
@@ -119,12 +120,12 @@ func TestStaleFramesAreCounted(t *testing.T) {
 	c, peer := hostile(t, runtime.Config{})
 	errs := make(chan error, 1)
 	go func() { errs <- c.Bcast(context.Background(), make([]byte, 100), 1) }()
-	other := runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Epoch: 2, Seq: 1, Slot: ir.Chunk(0), Len: 7}, Body: make([]byte, 7)}
+	other := wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Epoch: 2, Seq: 1, Slot: ir.Chunk(0), Len: 7}, Body: make([]byte, 7)}
 	peer.Put(0, &other)
 	peer.Poll(quiet{})
 	for i := range 50 {
-		f := runtime.Frame{Header: runtime.Header{
-			Kind: runtime.FrameSlot, Epoch: uint32(i % 2), Seq: uint64(i % 4 * 100), Slot: ir.Slot(i * 0x11111111), Print: uint32(i), Len: i,
+		f := wire.Frame{Header: wire.Header{
+			Kind: wire.FrameSlot, Epoch: uint32(i % 2), Seq: uint64(i % 4 * 100), Slot: ir.Slot(i * 0x11111111), Print: uint32(i), Len: i,
 		}, Body: make([]byte, i)}
 		peer.Mcast(&f)
 	}
@@ -147,25 +148,25 @@ func TestStrayDatagrams(t *testing.T) {
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	send := func(k runtime.FrameKind, seq uint64, slot ir.Slot, arg, print uint32, body int) {
-		peer.Datagram(0, &runtime.Frame{Header: runtime.Header{
+	send := func(k wire.FrameKind, seq uint64, slot ir.Slot, arg, print uint32, body int) {
+		peer.Datagram(0, &wire.Frame{Header: wire.Header{
 			Kind: k, Epoch: 1, Seq: seq, Slot: slot, Arg: arg, Print: print, Len: body,
 		}, Body: make([]byte, body)})
 	}
-	const slot, want = runtime.FrameSlot, runtime.FrameWant
-	send(slot, 1, ir.Signal(7), 0, s.print, 0)        // does not exist
-	send(slot, 1, ir.Signal(0), 0, s.print, 4)        // has no bytes
-	send(slot, 1, ir.Signal(0), 0, s.print+2, 0)      // another operation
-	send(slot, 0, ir.Signal(0), 0, s.print, 0)        // a past one
-	send(slot, 99, ir.Signal(0), 0, s.print, 0)       // one far ahead
-	send(slot, 1, ir.Chunk(0), 1, s.print, 4)         // a barrier has none
-	send(slot, 1, ir.None, 1, s.print, 0)             // no slot
-	send(slot, 1, ir.Enter, 1, s.print, 0)            // no slot of others'
-	send(want, 1, ir.None, 0, s.print, 7)             // cut short
-	send(want, 1, ir.None, 0, s.print, 8)             // fits: no chunks from 0 on
-	send(want, 1, ir.None, 0, s.print, 9000)          // longer than a datagram
-	send(runtime.FrameAbort, 1, 0, 0, s.print, 0)     // nothing for a datagram
-	send(runtime.FrameKind(200), 1, 0, 0, s.print, 0) // nothing at all
+	const slot, want = wire.FrameSlot, wire.FrameWant
+	send(slot, 1, ir.Signal(7), 0, s.print, 0)     // does not exist
+	send(slot, 1, ir.Signal(0), 0, s.print, 4)     // has no bytes
+	send(slot, 1, ir.Signal(0), 0, s.print+2, 0)   // another operation
+	send(slot, 0, ir.Signal(0), 0, s.print, 0)     // a past one
+	send(slot, 99, ir.Signal(0), 0, s.print, 0)    // one far ahead
+	send(slot, 1, ir.Chunk(0), 1, s.print, 4)      // a barrier has none
+	send(slot, 1, ir.None, 1, s.print, 0)          // no slot
+	send(slot, 1, ir.Enter, 1, s.print, 0)         // no slot of others'
+	send(want, 1, ir.None, 0, s.print, 7)          // cut short
+	send(want, 1, ir.None, 0, s.print, 8)          // fits: no chunks from 0 on
+	send(want, 1, ir.None, 0, s.print, 9000)       // longer than a datagram
+	send(wire.FrameAbort, 1, 0, 0, s.print, 0)     // nothing for a datagram
+	send(wire.FrameKind(200), 1, 0, 0, s.print, 0) // nothing at all
 	for c.Totals().Stale < 13 {
 		time.Sleep(time.Millisecond) // polls what cannot be waited for
 	}
@@ -184,8 +185,8 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint8(5), uint8(1), uint64(0), uint32(0), uint32(1), uint32(0), []byte("reason"), false)
 	f.Fuzz(func(t *testing.T, kind, lane uint8, seq uint64, slot, arg, print uint32, body []byte, multicast bool) {
 		c, peer := hostile(t, runtime.Config{})
-		frame := runtime.Frame{Header: runtime.Header{
-			Kind: runtime.FrameKind(kind), Lane: runtime.Lane(lane % uint8(runtime.Lanes)), Epoch: 1, Seq: seq,
+		frame := wire.Frame{Header: wire.Header{
+			Kind: wire.FrameKind(kind), Lane: wire.Lane(lane % uint8(wire.Lanes)), Epoch: 1, Seq: seq,
 			Slot: ir.Slot(slot), Arg: arg, Print: print, Len: len(body),
 		}, Body: body}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

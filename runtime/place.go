@@ -3,6 +3,8 @@ package runtime
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Place is a process's position among the processes that were started with it.
@@ -98,7 +100,7 @@ func Blocks[T comparable](host []T) int {
 
 // hostsAbove returns the hosts for which algorithms run between masters; 0 if
 // there is nothing to be had from that: one host, or one rank on each.
-func hostsAbove(caps Caps, size int) int {
+func hostsAbove(caps wire.Caps, size int) int {
 	if caps.Hosts > 1 && caps.Hosts < size {
 		return caps.Hosts
 	}

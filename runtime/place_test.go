@@ -8,6 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -70,15 +71,15 @@ func TestBlocksAreThoseOfSchedules(t *testing.T) {
 
 // placed is a transport that knows hosts, and notes where it puts.
 type placed struct {
-	runtime.Transport
+	wire.Transport
 	hosts int
 	to    map[int]bool
 }
 
-func (p *placed) Caps() runtime.Caps { return runtime.Caps{Hosts: p.hosts} }
+func (p *placed) Caps() wire.Caps { return wire.Caps{Hosts: p.hosts} }
 
-func (p *placed) Put(to int, f *runtime.Frame) {
-	if f.Kind == runtime.FrameSlot {
+func (p *placed) Put(to int, f *wire.Frame) {
+	if f.Kind == wire.FrameSlot {
 		p.to[to] = true
 	}
 	p.Transport.Put(to, f)

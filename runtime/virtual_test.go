@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // These tests run in virtual time: what a communicator waits for takes exactly
@@ -22,7 +23,7 @@ const (
 
 // virtual joins ranks in a bubble, with transports changed by wrap, and closes
 // them in the end.
-func virtual(t *testing.T, size int, o mem.Options, cfg runtime.Config, wrap func(rank int, tr runtime.Transport) runtime.Transport, f func(comms []*runtime.Comm)) {
+func virtual(t *testing.T, size int, o mem.Options, cfg runtime.Config, wrap func(rank int, tr wire.Transport) wire.Transport, f func(comms []*runtime.Comm)) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, err := mem.New(size, o)
 		require.NoError(t, err)
@@ -90,16 +91,16 @@ func TestRepairTimeoutsGrowWithTheLevel(t *testing.T) {
 }
 
 // deaf loses all multicasts at one rank.
-type deaf struct{ runtime.Transport }
+type deaf struct{ wire.Transport }
 
-func (d deaf) Poll(s runtime.Sink) bool { return d.Transport.Poll(deafSink{s}) }
+func (d deaf) Poll(s wire.Sink) bool { return d.Transport.Poll(deafSink{s}) }
 
-type deafSink struct{ runtime.Sink }
+type deafSink struct{ wire.Sink }
 
-func (deafSink) Fragment(*runtime.Header, int, []byte) runtime.Verdict { return runtime.Drop }
+func (deafSink) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
 
-func deafAt(ranks ...int) func(int, runtime.Transport) runtime.Transport {
-	return func(rank int, tr runtime.Transport) runtime.Transport {
+func deafAt(ranks ...int) func(int, wire.Transport) wire.Transport {
+	return func(rank int, tr wire.Transport) wire.Transport {
 		for _, r := range ranks {
 			if r == rank {
 				return deaf{tr}
@@ -217,7 +218,7 @@ func TestStallAsksTheNeighbour(t *testing.T) {
 
 // A rank that nobody can connect to is given a while to be heard of.
 func TestUnreachableRankIsLostAfterAWhile(t *testing.T) {
-	unreachable := func(rank int, tr runtime.Transport) runtime.Transport {
+	unreachable := func(rank int, tr wire.Transport) wire.Transport {
 		if rank == 0 {
 			return &partitioned{Transport: tr}
 		}
@@ -234,21 +235,21 @@ func TestUnreachableRankIsLostAfterAWhile(t *testing.T) {
 
 // partitioned is a transport that cannot connect to anybody.
 type partitioned struct {
-	runtime.Transport
+	wire.Transport
 	tried bool
 }
 
-func (p *partitioned) Put(to int, f *runtime.Frame) {
+func (p *partitioned) Put(to int, f *wire.Frame) {
 	p.tried = true
 	if f.Unsent != nil {
 		*f.Unsent--
 	}
 }
 
-func (p *partitioned) Poll(s runtime.Sink) bool {
+func (p *partitioned) Poll(s wire.Sink) bool {
 	if p.tried {
 		p.tried = false
-		s.Lost(1, runtime.ErrUnreachable)
+		s.Lost(1, wire.ErrUnreachable)
 	}
 	return p.Transport.Poll(s)
 }

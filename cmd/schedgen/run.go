@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/choice"
 )
@@ -120,7 +120,7 @@ type session struct {
 	names []string // of the ranks' output files; nil: none
 	limit int      // steps of the progress bar
 	files inherited
-	wrap  func(runtime.Transport) runtime.Transport // tests: lies between ranks over mem and their network
+	wrap  func(wire.Transport) wire.Transport // tests: lies between ranks over mem and their network
 }
 
 // finish proves the schedules, runs them and prints the outcome.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // crew are the ranks of a run, in processes or goroutines.
@@ -27,7 +27,7 @@ type event struct {
 
 // goroutines starts ranks in this process, over a network in memory. wrap, if
 // not nil, is laid around each rank's transport.
-func goroutines(ctx context.Context, jobs []*job, in *input, wrap func(runtime.Transport) runtime.Transport) (*crew, error) {
+func goroutines(ctx context.Context, jobs []*job, in *input, wrap func(wire.Transport) wire.Transport) (*crew, error) {
 	l := jobs[0].Link
 	net, err := mem.New(len(jobs), mem.Options{Seed: l.Seed, Loss: l.Loss, Datagram: memDatagram})
 	if err != nil {
@@ -38,11 +38,11 @@ func goroutines(ctx context.Context, jobs []*job, in *input, wrap func(runtime.T
 	c := &crew{size: len(jobs), events: make(chan event), stop: stop, kill: stop}
 	shared := make(counters, len(jobs))
 	for rank, j := range jobs {
-		tr := runtime.Transport(net[rank])
+		tr := wire.Transport(net[rank])
 		if wrap != nil {
 			tr = wrap(tr)
 		}
-		res := resources{input: in, counters: shared, open: func(context.Context, *job) (runtime.Transport, error) { return tr, nil }}
+		res := resources{input: in, counters: shared, open: func(context.Context, *job) (wire.Transport, error) { return tr, nil }}
 		go func() {
 			err := work(ctx, j, res, func(r report) error {
 				c.events <- event{rank: rank, report: r}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // worker is one rank at work, in a process of its own or in a goroutine.
@@ -22,7 +23,7 @@ type worker struct {
 type resources struct {
 	input    *input   // bcast: the message, at the root
 	counters counters // barrier
-	open     func(context.Context, *job) (runtime.Transport, error)
+	open     func(context.Context, *job) (wire.Transport, error)
 }
 
 // work does the job from joining to leaving and reports how it ended. The

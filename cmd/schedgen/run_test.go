@@ -16,6 +16,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -192,18 +193,18 @@ func TestRefutedScheduleIsNotRun(t *testing.T) {
 
 // flip changes one byte of one frame that a rank receives.
 type flip struct {
-	runtime.Transport
+	wire.Transport
 	done *bool
 }
 
-func (f *flip) Poll(s runtime.Sink) bool { return f.Transport.Poll(&flipSink{s, f.done}) }
+func (f *flip) Poll(s wire.Sink) bool { return f.Transport.Poll(&flipSink{s, f.done}) }
 
 type flipSink struct {
-	runtime.Sink
+	wire.Sink
 	done *bool
 }
 
-func (s *flipSink) Arrived(h *runtime.Header, body []byte) {
+func (s *flipSink) Arrived(h *wire.Header, body []byte) {
 	if len(body) > 0 && !*s.done {
 		*s.done = true
 		body[len(body)/2] ^= 1
@@ -222,7 +223,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 		s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard}}
 		spec, err := cmd.prepare(t.Context(), s)
 		require.NoError(t, err)
-		s.wrap = func(tr runtime.Transport) runtime.Transport {
+		s.wrap = func(tr wire.Transport) wire.Transport {
 			if tr.Rank() != 2 {
 				return tr
 			}

@@ -7,11 +7,11 @@ import (
 	"os"
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // The transports of run.
@@ -52,7 +52,7 @@ func transportTable(auto string, names ...string) string {
 }
 
 // openTransport connects a rank that is a process with the others.
-func openTransport(ctx context.Context, j *job) (runtime.Transport, error) {
+func openTransport(ctx context.Context, j *job) (wire.Transport, error) {
 	if j.Link.Transport == overShm {
 		return j.openShared(ctx)
 	}
@@ -73,7 +73,7 @@ func openTransport(ctx context.Context, j *job) (runtime.Transport, error) {
 }
 
 // openShared joins the ranks that have inherited the same memory.
-func (j *job) openShared(ctx context.Context) (t runtime.Transport, err error) {
+func (j *job) openShared(ctx context.Context) (t wire.Transport, err error) {
 	f := os.NewFile(uintptr(j.SegmentFD), "segment")
 	if f == nil {
 		return nil, errors.New("no shared memory was inherited")
@@ -130,7 +130,7 @@ func (l *link) tryMulticast(ctx context.Context) (datagram int, err error) {
 
 // opened makes sure that an error does not come with a transport that is not
 // nil but holds a nil pointer.
-func opened[T runtime.Transport](t T, err error) (runtime.Transport, error) {
+func opened[T wire.Transport](t T, err error) (wire.Transport, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/schedgen/schedgen/examples/generated/bcast8"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 //go:generate go run ../../cmd/schedgen emit bcast/mcast-chain -p 8 --chunks 64 --format go --package bcast8 -o bcast8/bcast8.go
@@ -47,7 +48,7 @@ func broadcast(ctx context.Context, text string, o mem.Options) ([]string, error
 }
 
 // run is one rank.
-func run(ctx context.Context, tr runtime.Transport, text string) (string, error) {
+func run(ctx context.Context, tr wire.Transport, text string) (string, error) {
 	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
 	if err != nil {
 		return "", err

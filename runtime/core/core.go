@@ -19,6 +19,7 @@ type Core struct {
 // New returns the core of a rank that sends by net.
 func New(cfg Config, net Net) *Core {
 	c := &Core{env: env{Config: cfg, net: net}}
+	c.env.group, _ = net.(GroupNet)
 	c.link()
 	c.ops.earlies = make([]early, 0, 64)
 	c.casts.init()

@@ -109,16 +109,43 @@ func (ops *operations) set(o *op, s ir.Slot) {
 
 // act sends the frames of actions.
 func (ops *operations) act(o *op, actions []ir.Action) {
-	for _, a := range actions {
-		switch {
+	for n := 1; len(actions) > 0; actions = actions[n:] {
+		n = 1
+		switch a := actions[0]; {
 		case a.Slot.Kind() == ir.KindChunk && !o.holds():
 			// A request that came too late for what is kept; others repair.
+		case ops.group != nil && repeats(actions):
+			n = ops.putAll(o, actions)
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))
 		case !o.lost.window.hold(o, a.Slot):
 			ops.mcast(o, a.Slot)
 		}
 	}
+}
+
+// repeats reports whether the first two of actions put the same signal, as a
+// master's release of its slaves does. Signals are only ever put.
+func repeats(actions []ir.Action) bool {
+	return len(actions) > 1 && actions[1].Slot == actions[0].Slot && actions[0].Slot.Kind() == ir.KindSignal
+}
+
+// putAll puts the signal of the first of actions, and of those behind it that
+// put the same one, at once; it returns how many there are.
+func (ops *operations) putAll(o *op, actions []ir.Action) int {
+	f := ops.fill(o, actions[0].Slot)
+	ops.ranks = ops.ranks[:0]
+	for _, a := range actions {
+		if a.Slot != f.Slot {
+			break
+		}
+		ops.rec.double(o, int(a.To))
+		ops.ranks = append(ops.ranks, int(a.To))
+	}
+	o.unsent += len(ops.ranks)
+	ops.queued = true
+	ops.group.PutAll(ops.ranks, f)
+	return len(ops.ranks)
 }
 
 func (ops *operations) putSlot(o *op, s ir.Slot, to int) {

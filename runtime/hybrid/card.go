@@ -47,7 +47,7 @@ func decodeCard(b []byte) (c card, err error) {
 type place struct {
 	ranks  []int  // that share memory with it, itself included, in order
 	local  []int  // by rank: its number among these, or -1
-	hosts  int    // as in [runtime.Caps]
+	hosts  int    // as in [wire.Caps]
 	reason string // why ranks of this host share no memory; empty: they do, or there is one only
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -44,8 +45,8 @@ func TestCommMulticast(t *testing.T) { transporttest.Comm(t, connector(takingTur
 
 // connector makes the transports of ranks on such hosts.
 func connector(host hosts, multicast bool) transporttest.Make {
-	return func(t testing.TB, size int) []runtime.Transport {
-		var list []runtime.Transport
+	return func(t testing.TB, size int) []wire.Transport {
+		var list []wire.Transport
 		for _, tr := range joinAll(t, size, func(rank int, c *hybrid.Config) {
 			c.Host = fmt.Sprintf("%s host %d", t.Name(), host(rank, size))
 			if multicast {
@@ -164,7 +165,7 @@ func descriptors(t testing.TB) int {
 
 // A warm barrier allocates nothing, in memory or over the network.
 func TestBarrierDoesNotAllocate(t *testing.T) {
-	trs := joinAll(t, 4, func(rank int, c *hybrid.Config) { c.Host = "ab"[rank/2 : rank/2+1] })
+	trs := joinAll(t, 6, func(rank int, c *hybrid.Config) { c.Host = "ab"[rank/3 : rank/3+1] })
 	const warm, rounds = 300, 1000
 	var wg sync.WaitGroup
 	var before, after goruntime.MemStats

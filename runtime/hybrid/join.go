@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // attachTime and, for each rank of the host, attachEach bound how long its
@@ -57,7 +57,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 
 // network is a transport between hosts.
 type network interface {
-	runtime.Transport
+	wire.Transport
 	Watch(fd int, ready func(read, write bool)) *tcp.Watched
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Who is away gets one byte into its pipe; who polls gets none.
@@ -38,7 +38,7 @@ func TestOnlyWhoIsAwayIsWritten(t *testing.T) {
 		defer tr.Close(0, false, 0)
 	}
 	put := func() {
-		trs[0].Put(1, &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Lane: runtime.LaneOps}})
+		trs[0].Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps}})
 	}
 	written := func() int {
 		n, err := unix.Read(trs[1].self.bell[0], trs[1].self.buf[:])
@@ -69,10 +69,10 @@ var drops ignore
 // ignore is a sink that drops everything.
 type ignore struct{}
 
-func (*ignore) Body(*runtime.Header) ([]byte, runtime.Verdict) { return nil, runtime.Drop }
-func (*ignore) Arrived(*runtime.Header, []byte)                {}
-func (*ignore) Fragment(*runtime.Header, int, []byte) runtime.Verdict {
-	return runtime.Drop
+func (*ignore) Body(*wire.Header) ([]byte, wire.Verdict) { return nil, wire.Drop }
+func (*ignore) Arrived(*wire.Header, []byte)             {}
+func (*ignore) Fragment(*wire.Header, int, []byte) wire.Verdict {
+	return wire.Drop
 }
 func (*ignore) Left(int, uint64) {}
 func (*ignore) Lost(int, error)  {}

@@ -64,10 +64,10 @@ func beRank(role string) error {
 	}
 }
 
-// The death of a rank is noticed by all, on its host and elsewhere, and nothing
-// is left of the memory.
+// The death of a rank, a master or not, is noticed by all, on its host and
+// elsewhere, and nothing is left of the memory.
 func TestKilledRank(t *testing.T) {
-	for _, victim := range []int{0, 1, 3} {
+	for _, victim := range []int{0, 1, 3, 5} {
 		t.Run(fmt.Sprint(victim), func(t *testing.T) { killOne(t, victim) })
 	}
 }
@@ -78,10 +78,10 @@ func killOne(t *testing.T, victim int) {
 	port := freePort(t)
 	before, err := filepath.Glob("/dev/shm/*")
 	require.NoError(t, err)
-	ranks, outs := make([]*exec.Cmd, 4), make([]*bufio.Reader, 4)
+	ranks, outs := make([]*exec.Cmd, 6), make([]*bufio.Reader, 6)
 	for rank := range ranks {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s host%d", roleVariable, rank, len(ranks), port, rank/2))
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s host%d", roleVariable, rank, len(ranks), port, rank/3))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)

@@ -1,27 +1,27 @@
 package hybrid
 
-import "github.com/schedgen/schedgen/runtime"
+import "github.com/schedgen/schedgen/runtime/wire"
 
 // sink tells the communicator's sink what comes through memory, whose ranks
 // have numbers of their own.
 type sink struct {
 	t    *Transport
-	to   runtime.Sink
-	head runtime.Header
+	to   wire.Sink
+	head wire.Header
 }
 
-func (s *sink) rename(h *runtime.Header) *runtime.Header {
+func (s *sink) rename(h *wire.Header) *wire.Header {
 	s.head = *h
 	s.head.From = s.t.place.ranks[h.From]
 	return &s.head
 }
 
-// Body implements [runtime.Sink], as do the others.
-func (s *sink) Body(h *runtime.Header) ([]byte, runtime.Verdict) { return s.to.Body(s.rename(h)) }
+// Body implements [wire.Sink], as do the others.
+func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) { return s.to.Body(s.rename(h)) }
 
-func (s *sink) Arrived(h *runtime.Header, body []byte) { s.to.Arrived(s.rename(h), body) }
+func (s *sink) Arrived(h *wire.Header, body []byte) { s.to.Arrived(s.rename(h), body) }
 
-func (s *sink) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+func (s *sink) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	return s.to.Fragment(s.rename(h), offset, payload)
 }
 

@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Transport is one rank's end of a communicator. Its methods follow the rules
-// of [runtime.Transport].
+// of [wire.Transport].
 type Transport struct {
 	rank, size int
 	id         [16]byte
@@ -25,12 +25,13 @@ type Transport struct {
 	net   network        // to the others; nil: there are none
 	watch *tcp.Watched   // of the own pipe
 	sink  sink
+	group []int // scratch of PutAll
 
 	closed bool
 	shut   atomic.Bool // closed, for Wait and Wake
 }
 
-var _ runtime.Transport = (*Transport)(nil)
+var _ wire.GroupPutter = (*Transport)(nil)
 
 // Rank returns this process's place in the communicator.
 func (t *Transport) Rank() int { return t.rank }
@@ -46,7 +47,7 @@ func (t *Transport) ID() [16]byte { return t.id }
 func (t *Transport) Reason() string { return t.place.reason }
 
 // Caps are those of the network, or of the memory if all ranks share it.
-func (t *Transport) Caps() runtime.Caps {
+func (t *Transport) Caps() wire.Caps {
 	if t.net == nil {
 		caps := t.near.Caps()
 		caps.Hosts = 1
@@ -64,7 +65,7 @@ func (t *Transport) isNear(rank int) bool {
 }
 
 // Put queues f for rank to, in memory or for the network.
-func (t *Transport) Put(to int, f *runtime.Frame) {
+func (t *Transport) Put(to int, f *wire.Frame) {
 	switch {
 	case t.isNear(to):
 		t.near.Put(t.place.local[to], f)
@@ -75,8 +76,24 @@ func (t *Transport) Put(to int, f *runtime.Frame) {
 	}
 }
 
+// PutAll puts f at once to those of ranks that share memory with this one, and
+// to each of the others.
+func (t *Transport) PutAll(ranks []int, f *wire.Frame) {
+	t.group = t.group[:0]
+	for _, rank := range ranks {
+		if t.isNear(rank) {
+			t.group = append(t.group, t.place.local[rank])
+		} else {
+			t.Put(rank, f)
+		}
+	}
+	if len(t.group) > 0 {
+		t.near.PutAll(t.group, f)
+	}
+}
+
 // Mcast queues f for all others, over the network if any of them is there.
-func (t *Transport) Mcast(f *runtime.Frame) {
+func (t *Transport) Mcast(f *wire.Frame) {
 	if t.net == nil {
 		t.near.Mcast(f)
 		return
@@ -86,7 +103,7 @@ func (t *Transport) Mcast(f *runtime.Frame) {
 
 // Datagram queues f for rank to over the network: what is put in memory is not
 // lost, so there is nothing to be had from it among ranks of one host.
-func (t *Transport) Datagram(to int, f *runtime.Frame) {
+func (t *Transport) Datagram(to int, f *wire.Frame) {
 	if t.net == nil {
 		discard(f)
 		return
@@ -94,14 +111,14 @@ func (t *Transport) Datagram(to int, f *runtime.Frame) {
 	t.net.Datagram(to, f)
 }
 
-func discard(f *runtime.Frame) {
+func discard(f *wire.Frame) {
 	if f.Unsent != nil {
 		*f.Unsent--
 	}
 }
 
 // Poll sends and receives what is possible now, first in memory.
-func (t *Transport) Poll(s runtime.Sink) bool {
+func (t *Transport) Poll(s wire.Sink) bool {
 	if t.closed {
 		return false
 	}
@@ -116,7 +133,7 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	return t.net.Poll(s) || moved
 }
 
-// Wait parks until Poll may find something to do; see [runtime.Transport].
+// Wait parks until Poll may find something to do; see [wire.Transport].
 func (t *Transport) Wait(d time.Duration) {
 	switch {
 	case t.shut.Load():
@@ -147,7 +164,7 @@ func (t *Transport) kick(local int) { _, _ = unix.Write(t.bells[local], one[:]) 
 
 var one = [1]byte{1}
 
-// Abandon forgets what is queued of operations; see [runtime.Transport].
+// Abandon forgets what is queued of operations; see [wire.Transport].
 func (t *Transport) Abandon() {
 	if t.near != nil {
 		t.near.Abandon()
@@ -158,8 +175,8 @@ func (t *Transport) Abandon() {
 }
 
 // Stats returns the counters of both; it is called under the same lock as Poll.
-func (t *Transport) Stats() runtime.Stats {
-	var all runtime.Stats
+func (t *Transport) Stats() wire.Stats {
+	var all wire.Stats
 	if t.near != nil {
 		all = t.near.Stats()
 	}
@@ -170,7 +187,7 @@ func (t *Transport) Stats() runtime.Stats {
 }
 
 // sum adds what memory counts to what the network does; the rest it alone has.
-func sum(near, net runtime.Stats) runtime.Stats {
+func sum(near, net wire.Stats) wire.Stats {
 	net.PutFrames += near.PutFrames
 	net.PutBytes += near.PutBytes
 	net.GotFrames += near.GotFrames
@@ -179,7 +196,7 @@ func sum(near, net runtime.Stats) runtime.Stats {
 	return net
 }
 
-// Close ends the communicator for this rank; see [runtime.Transport]. Both
+// Close ends the communicator for this rank; see [wire.Transport]. Both
 // ways are given the same time.
 func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	if t.closed {

@@ -4,21 +4,21 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // meter is a sink that counts the bytes of fragments.
 type meter struct{ datagrams, bytes int }
 
-func (m *meter) Body(*runtime.Header) ([]byte, runtime.Verdict) { return nil, runtime.Drop }
-func (m *meter) Arrived(*runtime.Header, []byte)                {}
-func (m *meter) Left(int, uint64)                               {}
-func (m *meter) Lost(int, error)                                {}
-func (m *meter) Fragment(_ *runtime.Header, _ int, payload []byte) runtime.Verdict {
+func (m *meter) Body(*wire.Header) ([]byte, wire.Verdict) { return nil, wire.Drop }
+func (m *meter) Arrived(*wire.Header, []byte)             {}
+func (m *meter) Left(int, uint64)                         {}
+func (m *meter) Lost(int, error)                          {}
+func (m *meter) Fragment(_ *wire.Header, _ int, payload []byte) wire.Verdict {
 	m.datagrams++
 	m.bytes += len(payload)
-	return runtime.Accept
+	return wire.Accept
 }
 
 // BenchmarkMcast multicasts a chunk to so many receivers and lets each take
@@ -37,7 +37,7 @@ func benchMcast(b *testing.B, ts []*mcast.Transport, n int) {
 	b.ReportAllocs()
 	b.SetBytes(int64(n))
 	meters := make([]meter, len(ts))
-	f := &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Len: n}, Body: make([]byte, n)}
+	f := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Len: n}, Body: make([]byte, n)}
 	datagrams := max(1, (n+ts[0].Caps().Datagram-1)/ts[0].Caps().Datagram)
 	lost := 0
 	for b.Loop() {

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // headerLen is the width of a datagram's head. Integers are big-endian:
@@ -26,7 +26,7 @@ const (
 
 	// kindProbe is a datagram that a rank sends to itself, to see whether
 	// multicast works.
-	kindProbe = runtime.FrameKind(0xFE)
+	kindProbe = wire.FrameKind(0xFE)
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -42,12 +42,12 @@ const (
 
 // part is the head of a datagram.
 type part struct {
-	runtime.Header      // Len is the chunk's, From is what the datagram claims
+	wire.Header         // Len is the chunk's, From is what the datagram claims
 	offset, payload int // bytes
 }
 
 // encodePart writes the head of a datagram; payload is what will follow it.
-func encodePart(b *[headerLen]byte, id *[16]byte, h *runtime.Header, from, chunk, offset int, payload []byte) {
+func encodePart(b *[headerLen]byte, id *[16]byte, h *wire.Header, from, chunk, offset int, payload []byte) {
 	binary.BigEndian.PutUint32(b[0:], magic)
 	copy(b[8:24], id[:])
 	binary.BigEndian.PutUint32(b[24:], uint32(from))
@@ -78,7 +78,7 @@ func decodePart(b []byte, id *[16]byte, size, limit int, p *part) fault {
 	if binary.BigEndian.Uint32(b[4:]) != crc32.Checksum(b[8:], castagnoli) {
 		return torn
 	}
-	p.Kind, p.Lane = runtime.FrameKind(b[62]), runtime.LaneOps
+	p.Kind, p.Lane = wire.FrameKind(b[62]), wire.LaneOps
 	p.Epoch = binary.BigEndian.Uint32(b[28:])
 	p.Seq = binary.BigEndian.Uint64(b[32:])
 	p.Slot = ir.Slot(binary.BigEndian.Uint32(b[40:]))

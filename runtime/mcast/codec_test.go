@@ -11,11 +11,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // datagram encodes one whole datagram.
-func datagram(id [16]byte, h runtime.Header, from, chunk, offset int, payload []byte) []byte {
+func datagram(id [16]byte, h wire.Header, from, chunk, offset int, payload []byte) []byte {
 	var b [headerLen]byte
 	encodePart(&b, &id, &h, from, chunk, offset, payload)
 	return append(b[:], payload...)
@@ -37,8 +37,8 @@ func TestPartRoundTrip(t *testing.T) {
 			offset = rapid.IntRange(0, (chunk-1)/limit).Draw(t, "part") * limit
 		}
 		payload := rapid.SliceOfN(rapid.Byte(), min(limit, chunk-offset), min(limit, chunk-offset)).Draw(t, "payload")
-		h := runtime.Header{
-			Kind: runtime.FrameSlot, Epoch: rapid.Uint32().Draw(t, "epoch"), Seq: rapid.Uint64().Draw(t, "seq"),
+		h := wire.Header{
+			Kind: wire.FrameSlot, Epoch: rapid.Uint32().Draw(t, "epoch"), Seq: rapid.Uint64().Draw(t, "seq"),
 			Slot: ir.Slot(rapid.Uint32().Draw(t, "slot")), Arg: rapid.Uint32().Draw(t, "arg"), Print: rapid.Uint32().Draw(t, "print"),
 		}
 		b := datagram(id, h, 3, chunk, offset, payload)
@@ -56,7 +56,7 @@ func TestPartRoundTrip(t *testing.T) {
 func TestPartRefusals(t *testing.T) {
 	id := [16]byte{1, 2, 3}
 	good := func() []byte {
-		return datagram(id, runtime.Header{Kind: runtime.FrameSlot}, 1, 250, 100, make([]byte, 100))
+		return datagram(id, wire.Header{Kind: wire.FrameSlot}, 1, 250, 100, make([]byte, 100))
 	}
 	put := func(at int, v uint32) []byte {
 		b := good()
@@ -93,7 +93,7 @@ func TestPartRefusals(t *testing.T) {
 
 func FuzzPart(f *testing.F) {
 	id := [16]byte{7}
-	f.Add(datagram(id, runtime.Header{Kind: runtime.FrameSlot, Seq: 1}, 0, 5, 0, []byte("hello")))
+	f.Add(datagram(id, wire.Header{Kind: wire.FrameSlot, Seq: 1}, 0, 5, 0, []byte("hello")))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, b := range [][]byte{b, sealed(b, id)} {

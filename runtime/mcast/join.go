@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Join builds the communicator as [tcp.Join] does. The group is chosen at
@@ -160,6 +160,6 @@ func (t *Transport) watch() error {
 // encodeProbe returns a datagram that says nothing.
 func encodeProbe(id *[16]byte, rank int) []byte {
 	var b [headerLen]byte
-	encodePart(&b, id, &runtime.Header{Kind: kindProbe}, rank, 0, 0, nil)
+	encodePart(&b, id, &wire.Header{Kind: kindProbe}, rank, 0, 0, nil)
 	return b[:]
 }

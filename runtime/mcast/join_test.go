@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 func TestJoinRefusesBadConfigs(t *testing.T) {
@@ -47,7 +47,7 @@ func TestInterfaceIsFound(t *testing.T) {
 		caps := tr.Caps()
 		require.GreaterOrEqual(t, caps.Window, 64<<10)
 		caps.Window = 0
-		require.Equal(t, runtime.Caps{Multicast: true, Direct: true, Datagram: 65507 - 64, Local: len(trs)}, caps)
+		require.Equal(t, wire.Caps{Multicast: true, Direct: true, Datagram: 65507 - 64, Local: len(trs)}, caps)
 		require.NoError(t, tr.Close(0, true, 0))
 	}
 }

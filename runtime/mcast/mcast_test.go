@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const patience = 60 * time.Second
@@ -35,8 +35,8 @@ func TestCommLossy(t *testing.T) {
 
 // connect returns a maker of transports on loopback, configured like base.
 func connect(base mcast.Config) transporttest.Make {
-	return func(t testing.TB, size int) []runtime.Transport {
-		var list []runtime.Transport
+	return func(t testing.TB, size int) []wire.Transport {
+		var list []wire.Transport
 		for _, tr := range joinAll(t, size, base) {
 			list = append(list, tr)
 		}

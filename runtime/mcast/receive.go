@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // inlet is a socket that datagrams come in by.
@@ -16,7 +16,7 @@ type inlet struct {
 }
 
 // offer shows the sink again what it has held back.
-func (t *Transport) offer(s runtime.Sink) bool {
+func (t *Transport) offer(s wire.Sink) bool {
 	if len(t.stash.heads) == 0 {
 		return false
 	}
@@ -41,7 +41,7 @@ func (t *Transport) listen(on bool) {
 }
 
 // readAll takes bursts of datagrams from the sockets.
-func (t *Transport) readAll(s runtime.Sink) (moved bool) {
+func (t *Transport) readAll(s wire.Sink) (moved bool) {
 	for _, in := range [...]*inlet{&t.own, &t.all} {
 		if in.readable && !t.full {
 			moved = t.read(s, in) || moved
@@ -51,7 +51,7 @@ func (t *Transport) readAll(s runtime.Sink) (moved bool) {
 }
 
 // read takes a burst of datagrams from one socket.
-func (t *Transport) read(s runtime.Sink, in *inlet) (moved bool) {
+func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
 	for burst := 0; burst < maxBurst && !t.full; {
 		n, err := t.in.receive(in.fd)
 		if err != nil && err != unix.EINTR {
@@ -72,7 +72,7 @@ func (t *Transport) read(s runtime.Sink, in *inlet) (moved bool) {
 }
 
 // take sorts one datagram.
-func (t *Transport) take(s runtime.Sink, in *inlet, i int) {
+func (t *Transport) take(s wire.Sink, in *inlet, i int) {
 	b, whole := t.in.datagram(i)
 	p := &t.current
 	switch f := decodePart(b, &t.id, t.size, t.payload, p); {
@@ -91,9 +91,9 @@ func (t *Transport) take(s runtime.Sink, in *inlet, i int) {
 	}
 }
 
-func (t *Transport) deliver(s runtime.Sink, p *part, payload []byte) {
+func (t *Transport) deliver(s wire.Sink, p *part, payload []byte) {
 	t.stats.GotDatagrams++
-	if s.Fragment(&p.Header, p.offset, payload) != runtime.Hold {
+	if s.Fragment(&p.Header, p.offset, payload) != wire.Hold {
 		return
 	}
 	if t.full {

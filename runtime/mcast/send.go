@@ -3,13 +3,13 @@ package mcast
 import (
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // chunk is a frame that waits to be sent as datagrams.
 type chunk struct {
-	head   runtime.Header
+	head   wire.Header
 	to     int // rank; of what is multicast -1
 	body   []byte
 	offset int // of body in what the header is of
@@ -25,7 +25,7 @@ type castQueue struct {
 
 func (q *castQueue) empty() bool { return q.head == len(q.list) }
 
-func (q *castQueue) push(to int, f *runtime.Frame) {
+func (q *castQueue) push(to int, f *wire.Frame) {
 	c := chunk{head: f.Header, to: to, body: f.Body, offset: f.Offset, unsent: f.Unsent}
 	c.head.Len = f.Whole()
 	q.list = append(q.list, c)
@@ -66,12 +66,12 @@ func (o *outlet) ready() bool { return !o.queue.empty() && !o.blocked && !o.over
 
 // Mcast queues the unreliable transfer of f to all other ranks. Chunks beyond
 // 2 GiB are lost.
-func (t *Transport) Mcast(f *runtime.Frame) { t.enqueue(&t.group, -1, f) }
+func (t *Transport) Mcast(f *wire.Frame) { t.enqueue(&t.group, -1, f) }
 
 // Datagram queues the unreliable transfer of f to rank to.
-func (t *Transport) Datagram(to int, f *runtime.Frame) { t.enqueue(&t.direct, to, f) }
+func (t *Transport) Datagram(to int, f *wire.Frame) { t.enqueue(&t.direct, to, f) }
 
-func (t *Transport) enqueue(o *outlet, to int, f *runtime.Frame) {
+func (t *Transport) enqueue(o *outlet, to int, f *wire.Frame) {
 	if t.closed || t.size == 1 || len(f.Body) > maxChunk || to >= t.size {
 		if f.Unsent != nil {
 			*f.Unsent--

@@ -1,6 +1,6 @@
 package mcast
 
-import "github.com/schedgen/schedgen/runtime"
+import "github.com/schedgen/schedgen/runtime/wire"
 
 const (
 	stashBytes  = 1 << 20
@@ -37,12 +37,12 @@ func (k *stash) add(p *part, payload []byte) {
 
 // offer asks the sink again about all, and closes the gaps that those leave
 // which it takes. It reports whether there were any.
-func (k *stash) offer(s runtime.Sink) bool {
+func (k *stash) offer(s wire.Sink) bool {
 	n, end := 0, 0
 	for i := range k.heads {
 		h := &k.heads[i]
 		payload := k.bytes[h.at : h.at+h.payload]
-		if s.Fragment(&h.Header, h.offset, payload) != runtime.Hold {
+		if s.Fragment(&h.Header, h.offset, payload) != wire.Hold {
 			continue
 		}
 		copy(k.bytes[end:], payload)

@@ -5,28 +5,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // picky takes the operations it is told to.
 type picky struct {
-	runtime.Sink
+	wire.Sink
 	take func(seq uint64) bool
 	got  []string
 }
 
-func (p *picky) Fragment(h *runtime.Header, _ int, payload []byte) runtime.Verdict {
+func (p *picky) Fragment(h *wire.Header, _ int, payload []byte) wire.Verdict {
 	if !p.take(h.Seq) {
-		return runtime.Hold
+		return wire.Hold
 	}
 	p.got = append(p.got, string(payload))
-	return runtime.Accept
+	return wire.Accept
 }
 
 func TestStashKeepsOrderAndClosesGaps(t *testing.T) {
 	var k stash
 	add := func(seq uint64, payload string) {
-		k.add(&part{Header: runtime.Header{Seq: seq}, payload: len(payload)}, []byte(payload))
+		k.add(&part{Header: wire.Header{Seq: seq}, payload: len(payload)}, []byte(payload))
 	}
 	for i, payload := range []string{"zero", "", "two is longer", "three", "four"} {
 		add(uint64(i), payload)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const patience = 60 * time.Second
@@ -49,20 +49,20 @@ type tally struct {
 	seqs      []uint64
 }
 
-func (c *tally) Body(*runtime.Header) ([]byte, runtime.Verdict) { return nil, runtime.Drop }
-func (c *tally) Arrived(*runtime.Header, []byte)                {}
-func (c *tally) Left(int, uint64)                               {}
-func (c *tally) Lost(int, error)                                {}
-func (c *tally) Fragment(h *runtime.Header, _ int, _ []byte) runtime.Verdict {
+func (c *tally) Body(*wire.Header) ([]byte, wire.Verdict) { return nil, wire.Drop }
+func (c *tally) Arrived(*wire.Header, []byte)             {}
+func (c *tally) Left(int, uint64)                         {}
+func (c *tally) Lost(int, error)                          {}
+func (c *tally) Fragment(h *wire.Header, _ int, _ []byte) wire.Verdict {
 	if c.hold {
-		return runtime.Hold
+		return wire.Hold
 	}
 	c.fragments++
 	c.seqs = append(c.seqs, h.Seq)
-	return runtime.Accept
+	return wire.Accept
 }
 
-func until(t *testing.T, tr *Transport, s runtime.Sink, cond func() bool) {
+func until(t *testing.T, tr *Transport, s wire.Sink, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !cond(); {
 		if !tr.Poll(s) {
@@ -90,12 +90,12 @@ func TestStrangersInTheGroup(t *testing.T) {
 	fd := outsider(t, tr.target)
 	id, other := tr.id, tr.id
 	other[15]++
-	h := runtime.Header{Kind: runtime.FrameSlot, Seq: 1}
+	h := wire.Header{Kind: wire.FrameSlot, Seq: 1}
 	good := datagram(id, h, 1, 5, 0, []byte("hello"))
-	type count func(runtime.Stats) uint64
-	foreign := func(s runtime.Stats) uint64 { return s.Foreign }
-	torn := func(s runtime.Stats) uint64 { return s.Torn }
-	forged := func(s runtime.Stats) uint64 { return s.Forged }
+	type count func(wire.Stats) uint64
+	foreign := func(s wire.Stats) uint64 { return s.Foreign }
+	torn := func(s wire.Stats) uint64 { return s.Torn }
+	forged := func(s wire.Stats) uint64 { return s.Forged }
 	for _, c := range []struct {
 		name string
 		b    []byte
@@ -118,7 +118,7 @@ func TestStrangersInTheGroup(t *testing.T) {
 		until(t, tr, s, func() bool { return c.n(tr.Stats()) == before+1 })
 		require.Zero(t, s.fragments, c.name)
 	}
-	trs[1].Mcast(&runtime.Frame{Header: h, Body: []byte("hello")})
+	trs[1].Mcast(&wire.Frame{Header: h, Body: []byte("hello")})
 	until(t, tr, s, func() bool { trs[1].Poll(s); return s.fragments == 1 })
 	require.Equal(t, uint64(1), tr.Stats().GotDatagrams)
 }
@@ -128,7 +128,7 @@ func TestStrangersInTheGroup(t *testing.T) {
 func TestStrangersAtTheDoor(t *testing.T) {
 	trs := joined(t, 2, Config{})
 	tr, s := trs[0], &tally{}
-	h := runtime.Header{Kind: runtime.FrameSlot, Seq: 1}
+	h := wire.Header{Kind: wire.FrameSlot, Seq: 1}
 	good := datagram(tr.id, h, 1, 5, 0, []byte("hello"))
 	door := tr.own.sources[0]
 	for _, from := range []netip.AddrPort{door, tr.target} {
@@ -137,7 +137,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 		sendRaw(t, fd, good)
 		until(t, tr, s, func() bool { return tr.Stats().Forged == before+1 })
 	}
-	trs[1].Datagram(0, &runtime.Frame{Header: h, Body: []byte("hello")})
+	trs[1].Datagram(0, &wire.Frame{Header: h, Body: []byte("hello")})
 	until(t, tr, s, func() bool { trs[1].Poll(s); return s.fragments == 1 })
 	require.Equal(t, uint64(1), tr.Stats().GotDatagrams)
 	require.Equal(t, uint64(1), trs[1].Stats().DatagramFrames)
@@ -151,7 +151,7 @@ func TestLossIsReproducible(t *testing.T) {
 		const n = 200
 		for seq := range uint64(n) {
 			unsent := 1
-			trs[2].Mcast(&runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Seq: seq}, Unsent: &unsent})
+			trs[2].Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: seq}, Unsent: &unsent})
 			until(t, trs[2], &tally{}, func() bool { return unsent == 0 })
 		}
 		for rank := range 2 {
@@ -177,7 +177,7 @@ func TestFullStash(t *testing.T) {
 	body := make([]byte, 1000)
 	for sent := 0; !tr.full; sent++ {
 		require.Less(t, sent, 100_000)
-		trs[1].Mcast(&runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Seq: uint64(sent)}, Body: body})
+		trs[1].Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: uint64(sent)}, Body: body})
 		trs[1].Poll(&tally{})
 		tr.Poll(s)
 	}
@@ -192,7 +192,7 @@ func TestFullStash(t *testing.T) {
 	s.hold = false
 	until(t, tr, s, func() bool { return s.fragments >= kept && !tr.full })
 	require.IsIncreasing(t, s.seqs)
-	trs[1].Mcast(&runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Seq: 1 << 40}})
+	trs[1].Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: 1 << 40}})
 	trs[1].Poll(&tally{})
 	until(t, tr, s, func() bool { return s.seqs[len(s.seqs)-1] == 1<<40 })
 }
@@ -204,7 +204,7 @@ func TestUnsendable(t *testing.T) {
 	tr.group.fd = tr.all.fd // not connected: the system wants a destination
 	unsent := 2
 	for range 2 {
-		tr.Mcast(&runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}, Body: make([]byte, 200_000), Unsent: &unsent})
+		tr.Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Body: make([]byte, 200_000), Unsent: &unsent})
 	}
 	tr.Poll(&tally{})
 	require.Zero(t, unsent)
@@ -216,7 +216,7 @@ func TestUnsendable(t *testing.T) {
 func TestNobodyToSendTo(t *testing.T) {
 	tr := joined(t, 1, Config{})[0]
 	unsent := 1
-	tr.Mcast(&runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}, Body: []byte("x"), Unsent: &unsent})
+	tr.Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Body: []byte("x"), Unsent: &unsent})
 	require.Zero(t, unsent)
 	require.Zero(t, tr.Stats().McastFrames)
 }

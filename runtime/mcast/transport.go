@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 // Transport is one rank's end of a communicator. Its methods follow the rules
-// of [runtime.Transport].
+// of [wire.Transport].
 type Transport struct {
 	puts    *tcp.Transport
 	rank    int
@@ -56,10 +56,10 @@ type Transport struct {
 	busy    atomic.Bool // there is more to do without waiting
 	pausing atomic.Bool // there is more to send after a pause
 	closed  bool
-	stats   runtime.Stats
+	stats   wire.Stats
 }
 
-var _ runtime.Transport = (*Transport)(nil)
+var _ wire.Transport = (*Transport)(nil)
 
 // Rank returns this process's place in the communicator.
 func (t *Transport) Rank() int { return t.rank }
@@ -77,19 +77,19 @@ func (t *Transport) Group() netip.AddrPort { return t.target }
 func (t *Transport) Interface() string { return t.place.ifi.Name }
 
 // Caps says how much of a chunk fits into a datagram.
-func (t *Transport) Caps() runtime.Caps {
+func (t *Transport) Caps() wire.Caps {
 	caps := t.puts.Caps()
 	caps.Multicast, caps.Direct, caps.Datagram, caps.Window = true, true, t.payload, t.room
 	return caps
 }
 
 // Put queues f for rank to, over TCP.
-func (t *Transport) Put(to int, f *runtime.Frame) { t.puts.Put(to, f) }
+func (t *Transport) Put(to int, f *wire.Frame) { t.puts.Put(to, f) }
 
 // Wake ends the running Wait, or else the next one.
 func (t *Transport) Wake() { t.puts.Wake() }
 
-// Wait parks until Poll may find something to do; see [runtime.Transport].
+// Wait parks until Poll may find something to do; see [wire.Transport].
 func (t *Transport) Wait(d time.Duration) {
 	if t.busy.Load() {
 		return
@@ -107,7 +107,7 @@ func pause(d time.Duration, overrun bool) time.Duration {
 }
 
 // Stats returns the counters; it is called under the same lock as Poll.
-func (t *Transport) Stats() runtime.Stats {
+func (t *Transport) Stats() wire.Stats {
 	s := t.puts.Stats()
 	s.McastFrames, s.McastBytes, s.DatagramFrames = t.stats.McastFrames, t.stats.McastBytes, t.stats.DatagramFrames
 	s.GotDatagrams, s.Foreign, s.Torn, s.Forged = t.stats.GotDatagrams, t.stats.Foreign, t.stats.Torn, t.stats.Forged
@@ -115,9 +115,9 @@ func (t *Transport) Stats() runtime.Stats {
 	return s
 }
 
-// Poll sends and receives what is possible now; see [runtime.Transport]. A
+// Poll sends and receives what is possible now; see [wire.Transport]. A
 // burst of datagrams is bounded, so that puts are served in between.
-func (t *Transport) Poll(s runtime.Sink) bool {
+func (t *Transport) Poll(s wire.Sink) bool {
 	if t.closed {
 		return false
 	}
@@ -132,14 +132,14 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	return moved
 }
 
-// Abandon forgets what is queued of operations; see [runtime.Transport].
+// Abandon forgets what is queued of operations; see [wire.Transport].
 func (t *Transport) Abandon() {
 	t.group.queue.clear()
 	t.direct.queue.clear()
 	t.puts.Abandon()
 }
 
-// Close ends the communicator for this rank; see [runtime.Transport].
+// Close ends the communicator for this rank; see [wire.Transport].
 func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/transporttest"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 func TestComm(t *testing.T) {
@@ -22,7 +22,7 @@ func TestComm(t *testing.T) {
 	}
 	for name, o := range networks {
 		t.Run(name, func(t *testing.T) {
-			transporttest.Comm(t, func(t testing.TB, size int) []runtime.Transport {
+			transporttest.Comm(t, func(t testing.TB, size int) []wire.Transport {
 				ts, err := mem.New(size, o)
 				require.NoError(t, err)
 				return mem.Transports(ts)
@@ -32,7 +32,7 @@ func TestComm(t *testing.T) {
 }
 
 func TestFrames(t *testing.T) {
-	transporttest.Frames(t, func(t testing.TB, size int) []runtime.Transport {
+	transporttest.Frames(t, func(t testing.TB, size int) []wire.Transport {
 		ts, err := mem.New(size, mem.Options{Queue: 1 << 16})
 		require.NoError(t, err)
 		return mem.Transports(ts)

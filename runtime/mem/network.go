@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // New returns the transports of size ranks on one network.
@@ -29,8 +29,8 @@ func New(size int, o Options) ([]*Transport, error) {
 }
 
 // Transports returns New's transports as the interface that runtime takes.
-func Transports(ts []*Transport) []runtime.Transport {
-	out := make([]runtime.Transport, len(ts))
+func Transports(ts []*Transport) []wire.Transport {
+	out := make([]wire.Transport, len(ts))
 	for i, t := range ts {
 		out[i] = t
 	}
@@ -62,7 +62,7 @@ type note struct {
 
 // entry is a frame or a datagram under way.
 type entry struct {
-	header runtime.Header
+	header wire.Header
 	offset int // of a datagram in its chunk
 	body   []byte
 	ready  int64 // when it has arrived, in nanoseconds of the clock

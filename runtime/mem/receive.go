@@ -4,11 +4,11 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Poll implements [runtime.Transport].
-func (t *Transport) Poll(s runtime.Sink) bool {
+// Poll implements [wire.Transport].
+func (t *Transport) Poll(s wire.Sink) bool {
 	moved := t.flush()
 	now := t.mark()
 	moved = t.pollLanes(s, now) || moved
@@ -32,7 +32,7 @@ func (t *Transport) mark() int64 {
 
 // pollLanes takes what has arrived, one frame of each lane in turn, until
 // every lane is empty, held or still under way.
-func (t *Transport) pollLanes(s runtime.Sink, now int64) bool {
+func (t *Transport) pollLanes(s wire.Sink, now int64) bool {
 	moved := false
 	for turn := 0; ; {
 		t.in.mu.Lock()
@@ -55,7 +55,7 @@ func (t *Transport) pollLanes(s runtime.Sink, now int64) bool {
 		t.in.mu.Lock()
 		e = t.in.lanes[i].entries.at(0)
 		*e, t.cur = t.cur, *e
-		if verdict != runtime.Hold {
+		if verdict != wire.Hold {
 			t.take(i, len(e.body))
 			moved = true
 		} else {
@@ -66,10 +66,10 @@ func (t *Transport) pollLanes(s runtime.Sink, now int64) bool {
 }
 
 // offer shows t.cur to the sink.
-func (t *Transport) offer(s runtime.Sink) runtime.Verdict {
+func (t *Transport) offer(s wire.Sink) wire.Verdict {
 	e := &t.cur
 	dst, verdict := s.Body(&e.header)
-	if verdict == runtime.Accept {
+	if verdict == wire.Accept {
 		copy(dst, e.body)
 		t.stats.GotFrames++
 		t.stats.GotBytes += uint64(len(e.body))
@@ -89,13 +89,13 @@ func (t *Transport) take(i, bytes int) {
 	}
 	if l.waiting {
 		l.waiting = false
-		t.all[i/int(runtime.Lanes)].Wake()
+		t.all[i/int(wire.Lanes)].Wake()
 	}
 }
 
 // pollGrams offers the datagrams that have arrived, held ones first. The sink
 // may hold as many as the receiver's queue is long.
-func (t *Transport) pollGrams(s runtime.Sink, now int64) bool {
+func (t *Transport) pollGrams(s wire.Sink, now int64) bool {
 	moved := t.offerHeld(s)
 	for skipped := 0; ; {
 		t.in.mu.Lock()
@@ -120,13 +120,13 @@ func (t *Transport) pollGrams(s runtime.Sink, now int64) bool {
 }
 
 // offerHeld offers what was held once more; what is held again goes to the end.
-func (t *Transport) offerHeld(s runtime.Sink) bool {
+func (t *Transport) offerHeld(s wire.Sink) bool {
 	moved := false
 	for range t.held.n {
 		e := t.held.at(0)
 		t.cur, *e = *e, t.cur
 		t.held.drop()
-		if s.Fragment(&t.cur.header, t.cur.offset, t.cur.body) == runtime.Hold {
+		if s.Fragment(&t.cur.header, t.cur.offset, t.cur.body) == wire.Hold {
 			e := t.held.grow()
 			*e, t.cur = t.cur, *e
 		} else {
@@ -136,10 +136,10 @@ func (t *Transport) offerHeld(s runtime.Sink) bool {
 	return moved
 }
 
-func (t *Transport) gram(s runtime.Sink) {
+func (t *Transport) gram(s wire.Sink) {
 	e := &t.cur
 	t.stats.GotDatagrams++
-	if s.Fragment(&e.header, e.offset, e.body) != runtime.Hold {
+	if s.Fragment(&e.header, e.offset, e.body) != wire.Hold {
 		return
 	}
 	if t.held.n >= t.o.Queue {
@@ -153,7 +153,7 @@ func (t *Transport) gram(s runtime.Sink) {
 // errCrashed is how a rank ends that closes without goodbye.
 var errCrashed = errors.New("its end of the network was closed without goodbye")
 
-func (t *Transport) pollNotes(s runtime.Sink) bool {
+func (t *Transport) pollNotes(s wire.Sink) bool {
 	t.in.mu.Lock()
 	notes := t.in.notes
 	t.in.notes = nil

@@ -3,13 +3,13 @@ package mem
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-func index(rank int, l runtime.Lane) int { return rank*int(runtime.Lanes) + int(l) }
+func index(rank int, l wire.Lane) int { return rank*int(wire.Lanes) + int(l) }
 
-// Put implements [runtime.Transport].
-func (t *Transport) Put(to int, f *runtime.Frame) {
+// Put implements [wire.Transport].
+func (t *Transport) Put(to int, f *wire.Frame) {
 	i := index(to, f.Lane)
 	if t.closed || t.left[to] {
 		sent(f)
@@ -22,11 +22,11 @@ func (t *Transport) Put(to int, f *runtime.Frame) {
 	*q.grow() = *f
 }
 
-func sent(f *runtime.Frame) {
+func sent(f *wire.Frame) {
 	if f.Unsent != nil {
 		*f.Unsent--
 	}
-	*f = runtime.Frame{}
+	*f = wire.Frame{}
 }
 
 // flush moves queued frames into the lanes of their receivers and reports
@@ -48,8 +48,8 @@ func (t *Transport) flush() bool {
 
 func (t *Transport) flushLane(i int) bool {
 	q := &t.out[i]
-	peer := t.all[i/int(runtime.Lanes)]
-	l := &peer.in.lanes[index(t.rank, runtime.Lane(i%int(runtime.Lanes)))]
+	peer := t.all[i/int(wire.Lanes)]
+	l := &peer.in.lanes[index(t.rank, wire.Lane(i%int(wire.Lanes)))]
 	before := q.n
 	peer.in.mu.Lock()
 	for q.n > 0 && (peer.in.closed || l.entries.n == 0 || l.entries.n < t.o.Link && l.bytes < t.o.LinkBytes) {
@@ -69,7 +69,7 @@ func (t *Transport) flushLane(i int) bool {
 	return true
 }
 
-func (t *Transport) deliver(peer *Transport, l *lane, f *runtime.Frame) {
+func (t *Transport) deliver(peer *Transport, l *lane, f *wire.Frame) {
 	if l.entries.n == 0 {
 		peer.in.ready = append(peer.in.ready, index(t.rank, f.Lane))
 	}
@@ -86,9 +86,9 @@ func (t *Transport) deliver(peer *Transport, l *lane, f *runtime.Frame) {
 	t.stats.PutBytes += uint64(len(f.Body))
 }
 
-// Mcast implements [runtime.Transport]. It sends at once: what a receiver has
+// Mcast implements [wire.Transport]. It sends at once: what a receiver has
 // no room for is lost.
-func (t *Transport) Mcast(f *runtime.Frame) {
+func (t *Transport) Mcast(f *wire.Frame) {
 	t.cut(f, func(offset int, payload []byte) {
 		t.stats.McastFrames++
 		t.stats.McastBytes += uint64(len(payload))
@@ -100,8 +100,8 @@ func (t *Transport) Mcast(f *runtime.Frame) {
 	})
 }
 
-// Datagram implements [runtime.Transport], as Mcast does.
-func (t *Transport) Datagram(to int, f *runtime.Frame) {
+// Datagram implements [wire.Transport], as Mcast does.
+func (t *Transport) Datagram(to int, f *wire.Frame) {
 	t.cut(f, func(offset int, payload []byte) {
 		t.stats.DatagramFrames++
 		t.throw(t.all[to], &f.Header, offset, payload)
@@ -109,7 +109,7 @@ func (t *Transport) Datagram(to int, f *runtime.Frame) {
 }
 
 // cut cuts f into datagrams, unless they would all be lost.
-func (t *Transport) cut(f *runtime.Frame, send func(offset int, payload []byte)) {
+func (t *Transport) cut(f *wire.Frame, send func(offset int, payload []byte)) {
 	f.Len = f.Whole()
 	for offset := 0; !t.o.NoMulticast && !t.closed; {
 		end := min(offset+t.o.Datagram, len(f.Body))
@@ -125,7 +125,7 @@ func (t *Transport) cut(f *runtime.Frame, send func(offset int, payload []byte))
 
 // throw sends one datagram to one receiver, with the network's faults. They
 // are drawn from the sender's source, so that a run can be repeated.
-func (t *Transport) throw(peer *Transport, h *runtime.Header, offset int, payload []byte) {
+func (t *Transport) throw(peer *Transport, h *wire.Header, offset int, payload []byte) {
 	copies := 1
 	if t.random.Float64() < t.o.Loss {
 		copies = 0
@@ -158,10 +158,10 @@ func (t *Transport) throw(peer *Transport, h *runtime.Header, offset int, payloa
 	}
 }
 
-// Abandon implements [runtime.Transport].
+// Abandon implements [wire.Transport].
 func (t *Transport) Abandon() {
 	t.pending = slices.DeleteFunc(t.pending, func(i int) bool {
-		if runtime.Lane(i%int(runtime.Lanes)) != runtime.LaneOps {
+		if wire.Lane(i%int(wire.Lanes)) != wire.LaneOps {
 			return false
 		}
 		for q := &t.out[i]; q.n > 0; q.drop() {

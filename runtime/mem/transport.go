@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Transport is one rank's end of the network.
@@ -16,52 +17,52 @@ type Transport struct {
 	in      inbox
 	signal  chan struct{}
 	random  *rand.Rand
-	out     []ring[runtime.Frame] // by receiver and lane: frames that the lane had no room for
-	pending []int                 // indices of out that are not empty
-	left    []bool                // ranks that have closed
-	held    ring[entry]           // datagrams the sink wants to see again
-	timer   runtime.Timer         // ends Wait; nil before the first that needs it
-	cur     entry                 // scratch: what the sink is looking at
-	polled  int64                 // the time up to which Poll has taken what arrived; guarded by in.mu
-	stats   runtime.Stats
+	out     []ring[wire.Frame] // by receiver and lane: frames that the lane had no room for
+	pending []int              // indices of out that are not empty
+	left    []bool             // ranks that have closed
+	held    ring[entry]        // datagrams the sink wants to see again
+	timer   runtime.Timer      // ends Wait; nil before the first that needs it
+	cur     entry              // scratch: what the sink is looking at
+	polled  int64              // the time up to which Poll has taken what arrived; guarded by in.mu
+	stats   wire.Stats
 	closed  bool
 }
 
-var _ runtime.Transport = (*Transport)(nil)
+var _ wire.Transport = (*Transport)(nil)
 
 func newTransport(rank int, id [16]byte, o *Options, all []*Transport) *Transport {
 	t := &Transport{
 		rank: rank, id: id, o: o, all: all,
 		signal: make(chan struct{}, 1),
 		random: rand.New(rand.NewPCG(o.Seed, uint64(rank)+1)),
-		out:    make([]ring[runtime.Frame], len(all)*int(runtime.Lanes)),
+		out:    make([]ring[wire.Frame], len(all)*int(wire.Lanes)),
 		left:   make([]bool, len(all)),
 	}
-	t.in.lanes = make([]lane, len(all)*int(runtime.Lanes))
+	t.in.lanes = make([]lane, len(all)*int(wire.Lanes))
 	return t
 }
 
-// Rank implements [runtime.Transport].
+// Rank implements [wire.Transport].
 func (t *Transport) Rank() int { return t.rank }
 
-// Size implements [runtime.Transport].
+// Size implements [wire.Transport].
 func (t *Transport) Size() int { return len(t.all) }
 
-// ID implements [runtime.Transport].
+// ID implements [wire.Transport].
 func (t *Transport) ID() [16]byte { return t.id }
 
-// Caps implements [runtime.Transport].
-func (t *Transport) Caps() runtime.Caps {
+// Caps implements [wire.Transport].
+func (t *Transport) Caps() wire.Caps {
 	if t.o.NoMulticast {
-		return runtime.Caps{Local: len(t.all)}
+		return wire.Caps{Local: len(t.all)}
 	}
-	return runtime.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Window: t.o.Queue * t.o.Datagram, Local: len(t.all)}
+	return wire.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Window: t.o.Queue * t.o.Datagram, Local: len(t.all)}
 }
 
-// Stats implements [runtime.Transport].
-func (t *Transport) Stats() runtime.Stats { return t.stats }
+// Stats implements [wire.Transport].
+func (t *Transport) Stats() wire.Stats { return t.stats }
 
-// Wake implements [runtime.Transport].
+// Wake implements [wire.Transport].
 func (t *Transport) Wake() {
 	select {
 	case t.signal <- struct{}{}:
@@ -69,7 +70,7 @@ func (t *Transport) Wake() {
 	}
 }
 
-// Wait implements [runtime.Transport].
+// Wait implements [wire.Transport].
 func (t *Transport) Wait(d time.Duration) {
 	if next, ok := t.nextArrival(); ok && (d < 0 || next < d) {
 		d = next
@@ -134,7 +135,7 @@ func (t *Transport) putArrival() int64 {
 	return t.arrival()
 }
 
-// Close implements [runtime.Transport].
+// Close implements [wire.Transport].
 func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil

@@ -14,7 +14,7 @@ import (
 func (t *Transport) Away(d time.Duration) (limit time.Duration, ok bool) {
 	t.life.RLock()
 	word := &t.bell.parked
-	if !t.shut.Load() && !(t.watches && atomic.CompareAndSwapUint32(word, polling, waiting)) {
+	if !t.shut.Load() && !atomic.CompareAndSwapUint32(word, polling, waiting) {
 		// In the second case there may be what was not rung: one more Poll.
 		store32(word, away)
 		if !t.due() {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // place is a sink that reads everything to the same place.
@@ -22,20 +22,20 @@ type place struct {
 	left     bool
 }
 
-func (s *place) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
-	return s.body[:h.Len], runtime.Accept
+func (s *place) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	return s.body[:h.Len], wire.Accept
 }
-func (s *place) Arrived(*runtime.Header, []byte) { s.arrived++ }
-func (s *place) Fragment(_ *runtime.Header, _ int, payload []byte) runtime.Verdict {
+func (s *place) Arrived(*wire.Header, []byte) { s.arrived++ }
+func (s *place) Fragment(_ *wire.Header, _ int, payload []byte) wire.Verdict {
 	copy(s.body, payload)
 	s.received += uint64(len(payload))
-	return runtime.Accept
+	return wire.Accept
 }
 func (s *place) Left(int, uint64) { s.left = true }
 func (s *place) Lost(int, error)  { s.left = true }
 
-func signalFrame(n int) *runtime.Frame {
-	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Slot: ir.Signal(0), Len: n}, Body: make([]byte, n)}
+func signalFrame(n int) *wire.Frame {
+	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(0), Len: n}, Body: make([]byte, n)}
 }
 
 // BenchmarkRoundTrip is a put there and one back, each rank on a thread that
@@ -141,5 +141,38 @@ func BenchmarkMcast(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkRelease is a signal to all others, by one notice and by a put to
+// each, and what they do to read it.
+func BenchmarkRelease(b *testing.B) {
+	for _, ranks := range []int{3, 8, 9, 32} {
+		trs := joinAll(b, ranks)
+		s, f := &place{}, signalFrame(0)
+		var others []int
+		for rank := 1; rank < ranks; rank++ {
+			others = append(others, rank)
+		}
+		release := func(b *testing.B, put func()) {
+			b.ReportAllocs()
+			for b.Loop() {
+				put()
+				for _, tr := range trs[1:] {
+					tr.Poll(s)
+				}
+			}
+		}
+		b.Run(fmt.Sprintf("notice/ranks=%d", ranks), func(b *testing.B) {
+			release(b, func() { trs[0].PutAll(others, f) })
+		})
+		b.Run(fmt.Sprintf("puts/ranks=%d", ranks), func(b *testing.B) {
+			release(b, func() {
+				for _, to := range others {
+					trs[0].Put(to, f)
+				}
+			})
+		})
+		closeAll(b, trs)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // taker takes everything, and holds lengths and lanes to what is promised.
@@ -22,19 +22,19 @@ type taker struct {
 	ended [3]int
 }
 
-func (s *taker) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
-	if !h.Kind.Valid() || h.Len < 0 || h.Len > shm.MaxBody || h.Lane >= runtime.Lanes {
+func (s *taker) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	if !h.Kind.Valid() || h.Len < 0 || h.Len > shm.MaxBody || h.Lane >= wire.Lanes {
 		s.t.Errorf("a frame that cannot be: %+v", *h)
 	}
 	if h.Len > 1<<20 {
-		return nil, runtime.Drop
+		return nil, wire.Drop
 	}
-	return make([]byte, h.Len), runtime.Accept
+	return make([]byte, h.Len), wire.Accept
 }
 
-func (s *taker) Arrived(*runtime.Header, []byte) { s.frame++ }
+func (s *taker) Arrived(*wire.Header, []byte) { s.frame++ }
 
-func (s *taker) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+func (s *taker) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	sum := byte(0)
 	for _, b := range payload { // all of it must be there
 		sum += b
@@ -42,7 +42,7 @@ func (s *taker) Fragment(h *runtime.Header, offset int, payload []byte) runtime.
 	if offset < 0 || offset+len(payload) > h.Len {
 		s.t.Errorf("%d bytes at %d of %+v, sum %d", len(payload), offset, *h, sum)
 	}
-	return runtime.Verdict(h.Seq % 3)
+	return wire.Verdict(h.Seq % 3)
 }
 
 func (s *taker) Left(rank int, _ uint64)  { s.ended[rank]++ }
@@ -115,10 +115,11 @@ func spoil(random *rand.Rand, mem []byte) {
 
 func send(random *rand.Rand, tr *shm.Transport) {
 	body := make([]byte, random.IntN(3)*random.IntN(40_000))
-	f := &runtime.Frame{Header: runtime.Header{
-		Kind: runtime.FrameSlot, Lane: runtime.Lane(random.IntN(int(runtime.Lanes))), Slot: ir.Chunk(1), Seq: random.Uint64(), Len: len(body),
+	f := &wire.Frame{Header: wire.Header{
+		Kind: wire.FrameSlot, Lane: wire.Lane(random.IntN(int(wire.Lanes))), Slot: ir.Chunk(1), Seq: random.Uint64(), Len: len(body),
 	}, Body: body}
 	tr.Put(random.IntN(3), f)
+	tr.PutAll([]int{0, 1, 2}, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(1), Seq: random.Uint64()}})
 	tr.Mcast(f)
 }
 

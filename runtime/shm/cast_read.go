@@ -5,7 +5,7 @@ package shm
 import (
 	"sync/atomic"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // reader is the receiving end of one rank's multicasts.
@@ -15,13 +15,13 @@ type reader struct {
 	place *uint64
 	cells uint64  // read
 	now   content // the cell being looked at
-	head  runtime.Header
+	head  wire.Header
 	held  bool // the sink has said not yet
 	shown bool // it was counted when it was offered for the first time
 }
 
 // hear hands to s what p has multicast and reports whether anything was read.
-func (t *Transport) hear(p *peer, s runtime.Sink) bool {
+func (t *Transport) hear(p *peer, s wire.Sink) bool {
 	r := &p.cast
 	start := r.cells
 	r.held = false
@@ -32,7 +32,7 @@ func (t *Transport) hear(p *peer, s runtime.Sink) bool {
 			continue // which lapped sees to
 		}
 		r.now = r.rings.cell(r.cells).content
-		if t.offer(p, s) == runtime.Hold {
+		if t.offer(p, s) == wire.Hold {
 			store64(r.place, r.cells<<1)
 			r.held = true
 			break
@@ -85,18 +85,18 @@ func (r *reader) advance(cells uint64) {
 
 // offer shows a datagram to s: the cell that was copied and a payload that was
 // not. Who writes to that against the rules spoils it, no more.
-func (t *Transport) offer(p *peer, s runtime.Sink) runtime.Verdict {
+func (t *Transport) offer(p *peer, s wire.Sink) wire.Verdict {
 	r := &p.cast
 	c := &r.now
 	h := &r.head
-	h.Lane, h.From = runtime.LaneOps, p.rank
+	h.Lane, h.From = wire.LaneOps, p.rank
 	offset, line := c.gram()
 	n := int64(c.inline) + int64(c.piece)
 	start := int64(line) * lineSize
 	if c.decode(h) != nil || int(c.inline) > shortBody-gramHead || c.inline > 0 && c.piece > 0 ||
 		n > int64(t.gram) || start+int64(c.piece) > int64(len(r.rings.bytes)) || int64(offset)+n > int64(h.Len) {
 		t.stats.Torn++
-		return runtime.Drop
+		return wire.Drop
 	}
 	payload := r.rings.bytes[start : start+int64(c.piece)]
 	if c.inline > 0 {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // grace is how long a multicast waits for readers that are behind before it
@@ -37,8 +37,8 @@ type caster struct {
 	since   time.Time // when the slowest began to be waited for; zero: it is not
 }
 
-// Mcast implements [runtime.Transport]. It writes at once if there is room.
-func (t *Transport) Mcast(f *runtime.Frame) {
+// Mcast implements [wire.Transport]. It writes at once if there is room.
+func (t *Transport) Mcast(f *wire.Frame) {
 	if t.closed || t.size == 1 || len(f.Body) > MaxBody {
 		discard(f)
 		return
@@ -47,9 +47,9 @@ func (t *Transport) Mcast(f *runtime.Frame) {
 	t.cast()
 }
 
-// Datagram implements [runtime.Transport]. Puts are not lost in shared memory:
+// Datagram implements [wire.Transport]. Puts are not lost in shared memory:
 // there is nothing to be had from it.
-func (t *Transport) Datagram(_ int, f *runtime.Frame) { discard(f) }
+func (t *Transport) Datagram(_ int, f *wire.Frame) { discard(f) }
 
 // cast writes what is queued as far as the readers have come, and reports
 // whether anything was written.

@@ -7,14 +7,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // errBroken is what a peer is lost with whose part of the segment makes no sense.
 var errBroken = errors.New("the shared memory does not hold what a rank would write")
 
 // encode fills c but for what says where the body is.
-func (c *content) encode(h *runtime.Header, length int) {
+func (c *content) encode(h *wire.Header, length int) {
 	c.kind = h.Kind
 	c.seq = [2]uint32{uint32(h.Seq), uint32(h.Seq >> 32)}
 	c.epoch, c.slot, c.arg, c.print = h.Epoch, h.Slot, h.Arg, h.Print
@@ -22,7 +22,7 @@ func (c *content) encode(h *runtime.Header, length int) {
 }
 
 // decode fills h, except Lane and From, which the place tells.
-func (c *content) decode(h *runtime.Header) error {
+func (c *content) decode(h *wire.Header) error {
 	if !c.kind.Valid() {
 		return fmt.Errorf("%w: unknown kind %d", errBroken, c.kind)
 	}
@@ -36,11 +36,11 @@ func (c *content) decode(h *runtime.Header) error {
 	return nil
 }
 
-func bodyLimit(k runtime.FrameKind) int {
-	if k == runtime.FrameSlot || k == runtime.FrameCast {
+func bodyLimit(k wire.FrameKind) int {
+	if k == wire.FrameSlot || k == wire.FrameCast {
 		return MaxBody
 	}
-	return runtime.MaxControl
+	return wire.MaxControl
 }
 
 // A datagram's cell says in its short body where the payload belongs in the

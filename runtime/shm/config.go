@@ -15,11 +15,17 @@
 //   - two rings for each peer that sends to it, one a lane: of cells, which are
 //     cache lines that hold a frame's header and a short body, and of bytes;
 //   - what it multicasts: a ring of cells and bytes, and the others' places
-//     in it.
+//     in it;
+//   - its notices: a ring of cache lines, each a signal to several ranks.
 //
 // So flags live at the rank that waits for them, each on a cache line of its
 // own, and a signal is one line written there (Bierbaum, Wassen, Lankes,
-// Bemmerl: SCI Collectives, sections 4.1 and 4.2).
+// Bemmerl: SCI Collectives, sections 4.1 and 4.2). A signal that goes to several
+// ranks at once, as a master's release of its slaves does, is one line at the
+// sender that all of them read (section 4.1): a Poll looks there by itself for
+// the notices of who has sent some before, and is rung only while its rank waits.
+// Unlike multicasts notices are not lost: while a reader has not read the oldest
+// one, each rank gets a put of its own.
 //
 // # Memory ordering
 //
@@ -33,8 +39,9 @@
 //
 // # Trust
 //
-// No position is taken from the segment: each side counts its own. Lengths and
-// kinds are copied out once and checked. A peer, or anything else, that writes
+// Each side counts its own positions; a number that is taken from the segment
+// only ever chooses among the cells of a ring. Lengths and kinds are copied out
+// once and checked. A peer, or anything else, that writes
 // nonsense makes the communicator fail, not the process. Only who runs under
 // the same user can map the segment. A rank whose process ends without a
 // goodbye is noticed, for which the ranks must see each other's processes:

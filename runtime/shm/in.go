@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // inbound is the receiving end of one lane from one rank.
@@ -15,7 +15,7 @@ type inbound struct {
 	rings rings
 	cells uint64 // read
 	lines uint32 // of bytes, read
-	head  runtime.Header
+	head  wire.Header
 	done  int  // bytes of the body that are read
 	open  bool // head is that of a frame that is not finished
 	drop  bool // the rest of it is of no use to the sink
@@ -28,7 +28,7 @@ const turn = 64
 
 // read hands to s what has come on lane l and reports whether anything was
 // read.
-func (t *Transport) read(p *peer, l *inbound, s runtime.Sink) bool {
+func (t *Transport) read(p *peer, l *inbound, s wire.Sink) bool {
 	start := l.cells
 	l.held = false
 	for range turn {
@@ -65,7 +65,7 @@ func (l *inbound) release(t *Transport, p *peer) {
 }
 
 // take reads the next cell; false means that the sink holds it back.
-func (t *Transport) take(l *inbound, s runtime.Sink) (bool, error) {
+func (t *Transport) take(l *inbound, s wire.Sink) (bool, error) {
 	c := l.rings.cell(l.cells).content
 	if err := l.begin(&c); err != nil {
 		return false, err
@@ -76,11 +76,11 @@ func (t *Transport) take(l *inbound, s runtime.Sink) (bool, error) {
 	}
 	var dst []byte
 	if !l.drop {
-		var v runtime.Verdict
-		if dst, v = s.Body(&l.head); v == runtime.Hold {
+		var v wire.Verdict
+		if dst, v = s.Body(&l.head); v == wire.Hold {
 			return false, nil
 		}
-		l.drop = v == runtime.Drop || len(dst) != l.head.Len
+		l.drop = v == wire.Drop || len(dst) != l.head.Len
 	}
 	l.copyBody(dst, &c)
 	l.cells++

@@ -9,26 +9,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // grams is a sink that looks at datagrams only.
 type grams struct {
-	fragment func(h *runtime.Header, offset int, payload []byte) runtime.Verdict
+	fragment func(h *wire.Header, offset int, payload []byte) wire.Verdict
 	lost     []error
 }
 
-func (*grams) Body(*runtime.Header) ([]byte, runtime.Verdict) { return nil, runtime.Drop }
-func (*grams) Arrived(*runtime.Header, []byte)                {}
-func (g *grams) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+func (*grams) Body(*wire.Header) ([]byte, wire.Verdict) { return nil, wire.Drop }
+func (*grams) Arrived(*wire.Header, []byte)             {}
+func (g *grams) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	return g.fragment(h, offset, payload)
 }
 func (*grams) Left(int, uint64)      {}
 func (g *grams) Lost(_ int, e error) { g.lost = append(g.lost, e) }
 
-func chunk(seq uint64, body []byte, unsent *int) *runtime.Frame {
-	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Seq: seq, Len: len(body)}, Body: body, Unsent: unsent}
+func chunk(seq uint64, body []byte, unsent *int) *wire.Frame {
+	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: seq, Len: len(body)}, Body: body, Unsent: unsent}
 }
 
 // A sender does not wait for ever for a reader, but never writes where it
@@ -40,10 +40,10 @@ func TestSlowReader(t *testing.T) {
 	const last = 200
 	body := func(seq uint64) []byte { return bytes.Repeat([]byte{byte(seq)}, 30_000) }
 	got := map[uint64]bool{}
-	reader := &grams{fragment: func(h *runtime.Header, _ int, payload []byte) runtime.Verdict {
+	reader := &grams{fragment: func(h *wire.Header, _ int, payload []byte) wire.Verdict {
 		got[h.Seq] = true
 		require.True(t, bytes.Equal(body(h.Seq), payload), "what others read is changed")
-		return runtime.Drop
+		return wire.Drop
 	}}
 	unsent := 0
 	flood := func(from, to uint64) {
@@ -54,7 +54,7 @@ func TestSlowReader(t *testing.T) {
 		}
 	}
 	first := true
-	lazy := &grams{fragment: func(h *runtime.Header, _ int, payload []byte) runtime.Verdict {
+	lazy := &grams{fragment: func(h *wire.Header, _ int, payload []byte) wire.Verdict {
 		if first {
 			first = false
 			flood(1, last)
@@ -66,7 +66,7 @@ func TestSlowReader(t *testing.T) {
 			}
 		}
 		require.True(t, bytes.Equal(body(h.Seq), payload), "what is read is overwritten")
-		return runtime.Drop
+		return wire.Drop
 	}}
 	flood(0, 1)
 	slow.Poll(lazy)
@@ -107,7 +107,7 @@ func TestPaced(t *testing.T) {
 		trs[0].Mcast(chunk(seq, body, &unsent))
 	}
 	require.Positive(t, unsent, "more than fits was not queued")
-	sink := &grams{fragment: func(*runtime.Header, int, []byte) runtime.Verdict { got++; return runtime.Drop }}
+	sink := &grams{fragment: func(*wire.Header, int, []byte) wire.Verdict { got++; return wire.Drop }}
 	for end := time.Now().Add(patience); unsent > 0 || got+int(trs[1].Stats().Early) < chunks; {
 		require.True(t, time.Now().Before(end))
 		trs[0].Poll(sink)

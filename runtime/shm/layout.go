@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // lineSize is a cache line, in bytes: what ranks share in one they share
@@ -32,7 +32,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 1
+	segmentVersion = 2
 )
 
 // rankLine tells how a rank is.
@@ -84,11 +84,14 @@ type castLine struct {
 	_       [lineSize - 20]byte
 }
 
-// placeLine is where a rank stands in another's multicasts: cells read << 1,
-// | 1 while it reads the next one in place.
+// placeLine is where a rank stands in what another writes once for several:
+// in its multicasts, cells read << 1, | 1 while it reads the next one in place;
+// in its notices, the number of the cell behind the last one that it has read.
 type placeLine struct {
-	place uint64
-	_     [lineSize - 8]byte
+	place   uint64
+	notices uint64
+	listens uint32 // every Poll looks for notices, without being rung
+	_       [lineSize - 20]byte
 }
 
 // cell announces a frame, a piece of its body or a datagram. The stamp is
@@ -100,7 +103,7 @@ type cell struct {
 
 type content struct {
 	flags  uint8
-	kind   runtime.FrameKind
+	kind   wire.FrameKind
 	inline uint8 // bytes in short
 	_      uint8
 	seq    [2]uint32 // low, high
@@ -119,12 +122,31 @@ const shortBody = 24
 // Everything keeps to its lines.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(cell{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(noticeCell{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(rankLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(bellLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(laneLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(castLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(placeLine{})-lineSize]
 )
+
+// noticeCell is a signal, written once for all ranks that it is for. Its stamp
+// is written last: its number, from 1. While it is being written it has that of
+// the one before, and only ranks look at it whom the earlier one in its place was
+// not for.
+type noticeCell struct {
+	stamp uint64
+	seq   uint64
+	epoch uint32
+	slot  ir.Slot
+	arg   uint32
+	print uint32
+	ranks [MaxSize / 64]uint64 // bits of those that it is for
+}
+
+// noticeCells is how many notices of a rank there can be at a time, a power of
+// two. A barrier needs two: its ranks run ahead of each other by one at most.
+const noticeCells = 16
 
 // The flags of a cell.
 const (
@@ -142,16 +164,18 @@ type lane struct{ cells, bytes int } // powers of two
 //	ring of bytes of LaneControl  a quarter of that
 //	rings of cells                64 cells of 64 bytes for each lane, 16 above 64 ranks
 //	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
+//	notices of a rank             16 cells
 type layout struct {
 	size  int
-	lanes [runtime.Lanes]lane
+	lanes [wire.Lanes]lane
 	cast  lane
 	gram  int // payload bytes of a datagram
 
-	laneAt  [runtime.Lanes]int // in the part of a pair
-	pair    int                // bytes for one sender
-	pairsAt int                // in the area of a rank
+	laneAt  [wire.Lanes]int // in the part of a pair
+	pair    int             // bytes for one sender
+	pairsAt int             // in the area of a rank
 	castAt  int
+	notesAt int
 	area    int // bytes of a rank
 	total   int
 }
@@ -163,8 +187,8 @@ func newLayout(size int) *layout {
 	if size > 64 {
 		cells = 16
 	}
-	l.lanes[runtime.LaneOps] = lane{cells, ops}
-	l.lanes[runtime.LaneControl] = lane{cells, ops / 4}
+	l.lanes[wire.LaneOps] = lane{cells, ops}
+	l.lanes[wire.LaneControl] = lane{cells, ops / 4}
 	l.cast = lane{64, clamp(8<<20/size, 64<<10, 1<<20)}
 	l.gram = min(64<<10, l.cast.bytes/4)
 	for i, n := range l.lanes {
@@ -173,7 +197,8 @@ func newLayout(size int) *layout {
 	}
 	l.pairsAt = 2 * lineSize
 	l.castAt = l.pairsAt + size*l.pair
-	l.area = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
+	l.notesAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
+	l.area = l.notesAt + noticeCells*lineSize
 	l.total = (pageSize + size*l.area + pageSize - 1) &^ (pageSize - 1)
 	return l
 }
@@ -240,7 +265,7 @@ func (r *rings) copyOut(b []byte, n uint32) {
 }
 
 // lane returns one lane from rank from to rank to.
-func (s segment) lane(from, to int, l runtime.Lane) (*laneLine, rings) {
+func (s segment) lane(from, to int, l wire.Lane) (*laneLine, rings) {
 	offset := s.rankAt(to) + s.pairsAt + from*s.pair + s.laneAt[l]
 	return at[laneLine](s, offset), s.rings(offset+lineSize, s.lanes[l])
 }
@@ -251,7 +276,12 @@ func (s segment) casts(rank int) (*castLine, rings) {
 	return at[castLine](s, offset), s.rings(offset+lineSize+s.size*lineSize, s.cast)
 }
 
-// place returns where rank reader stands in the multicasts of rank.
+// notices returns the notices of rank.
+func (s segment) notices(rank int) *[noticeCells]noticeCell {
+	return at[[noticeCells]noticeCell](s, s.rankAt(rank)+s.notesAt)
+}
+
+// place returns where rank reader stands in the multicasts and notices of rank.
 func (s segment) place(rank, reader int) *placeLine {
 	return at[placeLine](s, s.rankAt(rank)+s.castAt+lineSize+reader*lineSize)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 func TestLayout(t *testing.T) {
@@ -52,7 +52,7 @@ func TestPlaces(t *testing.T) {
 			takeRings(r)
 			for from := range size {
 				take(unsafe.Pointer(s.place(to, from)), lineSize)
-				for lane := range runtime.Lanes {
+				for lane := range wire.Lanes {
 					line, r := s.lane(from, to, lane)
 					take(unsafe.Pointer(line), lineSize)
 					takeRings(r)

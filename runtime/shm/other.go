@@ -9,14 +9,14 @@ import (
 	"os"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // errSystem is what this system lacks.
 var errSystem = fmt.Errorf("shm: shared memory between ranks needs Linux: %w", errors.ErrUnsupported)
 
 // Transport does not exist on this system.
-type Transport struct{ runtime.Transport }
+type Transport struct{ wire.Transport }
 
 // Join fails: this system is not Linux.
 func Join(_ context.Context, cfg Config) (*Transport, error) {
@@ -40,6 +40,9 @@ func Completed(*os.File) (bool, error) { return false, errSystem }
 
 // Away is never called: there is no Transport on this system.
 func (*Transport) Away(time.Duration) (limit time.Duration, ok bool) { return 0, false }
+
+// PutAll is never called.
+func (*Transport) PutAll([]int, *wire.Frame) {}
 
 // Back is never called.
 func (*Transport) Back() {}

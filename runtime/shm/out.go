@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // outbound is the sending end of one lane to one rank.
@@ -22,9 +22,9 @@ type outbound struct {
 	cut    bool // the frame that was begun is to be called off
 }
 
-// Put implements [runtime.Transport]. It writes at once if there is room.
-func (t *Transport) Put(to int, f *runtime.Frame) {
-	if to < 0 || to >= t.size || to == t.rank || f.Lane >= runtime.Lanes || t.closed || t.peers[to].gone {
+// Put implements [wire.Transport]. It writes at once if there is room.
+func (t *Transport) Put(to int, f *wire.Frame) {
+	if to < 0 || to >= t.size || to == t.rank || f.Lane >= wire.Lanes || t.closed || t.peers[to].gone {
 		discard(f)
 		return
 	}
@@ -115,7 +115,7 @@ func (o *outbound) next() (n int, ok bool) {
 func (o *outbound) free() bool { return uint32(o.cells)-o.taken != uint32(len(o.rings.cells)) }
 
 // room is next for f.
-func (o *outbound) room(f *runtime.Frame) (n int, ok bool) {
+func (o *outbound) room(f *wire.Frame) (n int, ok bool) {
 	if !o.free() {
 		return 0, false
 	}
@@ -146,7 +146,7 @@ func (o *outbound) callOff() {
 }
 
 // write writes the next n bytes of f and reports whether they were the last.
-func (o *outbound) write(f *runtime.Frame, n int, stats *runtime.Stats) (last bool) {
+func (o *outbound) write(f *wire.Frame, n int, stats *wire.Stats) (last bool) {
 	c := o.rings.cell(o.cells)
 	c.encode(&f.Header, len(f.Body))
 	c.flags, c.inline, c.piece = 0, 0, 0
@@ -180,14 +180,14 @@ func (o *outbound) abandon() {
 	o.queue.clear()
 }
 
-// Abandon implements [runtime.Transport].
+// Abandon implements [wire.Transport].
 func (t *Transport) Abandon() {
 	for rank := range t.peers {
 		p := &t.peers[rank]
 		if p.rank == t.rank || p.gone {
 			continue
 		}
-		p.out[runtime.LaneOps].abandon()
+		p.out[wire.LaneOps].abandon()
 		t.flush(p)
 	}
 	t.mine.abandon()

@@ -41,11 +41,11 @@ const (
 	futexWake = 1
 )
 
-// Wait implements [runtime.Transport].
+// Wait implements [wire.Transport].
 func (t *Transport) Wait(d time.Duration) {
 	t.life.RLock()
 	defer t.life.RUnlock()
-	if t.shut.Load() || d == 0 || t.watches && atomic.CompareAndSwapUint32(&t.bell.parked, polling, waiting) {
+	if t.shut.Load() || d == 0 || atomic.CompareAndSwapUint32(&t.bell.parked, polling, waiting) {
 		return // in the last case there may be what was not rung: one more Poll
 	}
 	for range t.yields {
@@ -120,14 +120,17 @@ const maxWatched = 8
 // hand the core over for what comes at any moment costs much more.
 const glances = 8
 
-// stare returns the first that look finds.
-func (t *Transport) stare() uint64 {
+// stare returns the first that look finds, or the first notices.
+func (t *Transport) stare() (set, notices uint64) {
 	for range glances {
-		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
-			return set
+		if set = t.look(); len(t.heeded) > 0 {
+			notices = t.noticed(0)
+		}
+		if set|notices != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
+			break
 		}
 	}
-	return 0
+	return set, notices
 }
 
 // look returns the bits of the peers that have something in a ring.
@@ -142,7 +145,7 @@ func (t *Transport) look() (set uint64) {
 
 // hush has others leave the bell alone again once this rank polls with success.
 func (t *Transport) hush() {
-	if t.watches && atomic.LoadUint32(&t.bell.parked) == waiting {
+	if (t.watches || len(t.heeded) > 0) && atomic.LoadUint32(&t.bell.parked) == waiting {
 		atomic.CompareAndSwapUint32(&t.bell.parked, waiting, polling)
 	}
 }
@@ -163,7 +166,7 @@ func (t *Transport) ring(to int) {
 // again has the next Poll look at what peer has.
 func (t *Transport) again(peer int) { atomic.OrUint64(&t.bell.bits[peer/64], 1<<(peer%64)) }
 
-// Wake implements [runtime.Transport].
+// Wake implements [wire.Transport].
 func (t *Transport) Wake() {
 	t.life.RLock()
 	defer t.life.RUnlock()

@@ -13,22 +13,26 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // peer is what this rank has to do with another.
 type peer struct {
-	rank   int
-	pid    uint32
-	start  uint64 // of the process
-	bell   *bellLine
-	line   *rankLine
-	in     [runtime.Lanes]inbound
-	out    [runtime.Lanes]outbound
-	cast   reader
-	failed error // why the peer is lost, which the next Poll tells
-	dead   bool  // its process has ended
-	gone   bool  // it has left or is lost
+	rank    int
+	pid     uint32
+	start   uint64 // of the process
+	bell    *bellLine
+	line    *rankLine
+	in      [wire.Lanes]inbound
+	out     [wire.Lanes]outbound
+	cast    reader
+	failed  error // why the peer is lost, which the next Poll tells
+	dead    bool  // its process has ended
+	gone    bool  // it has left or is lost
+	heard   listener
+	place   *placeLine // the peer's, in what this rank writes
+	told    uint64     // the cell behind the last notice for it
+	listens bool       // as in place, once it does
 }
 
 // How a rank may be lost.
@@ -47,7 +51,7 @@ func (t *Transport) loseLater(p *peer, err error) {
 }
 
 // lose tells s that p is lost.
-func (t *Transport) lose(p *peer, err error, s runtime.Sink) {
+func (t *Transport) lose(p *peer, err error, s wire.Sink) {
 	if !p.gone {
 		t.forget(p)
 		s.Lost(p.rank, fmt.Errorf("shm: %w", err))
@@ -66,7 +70,7 @@ func (t *Transport) forget(p *peer) {
 
 // end tells s how p has ended, if it has. state is what p's state was before
 // its lanes were read: all that it sent before it ended has been seen.
-func (t *Transport) end(p *peer, state uint32, s runtime.Sink) {
+func (t *Transport) end(p *peer, state uint32, s wire.Sink) {
 	switch {
 	case p.gone:
 	case p.failed != nil:
@@ -81,7 +85,10 @@ func (t *Transport) end(p *peer, state uint32, s runtime.Sink) {
 }
 
 // farewell tells s that p has left when all it sent has been taken.
-func (t *Transport) farewell(p *peer, s runtime.Sink) {
+func (t *Transport) farewell(p *peer, s wire.Sink) {
+	if p.heard.waits() {
+		return // for another Poll
+	}
 	for lane := range p.in {
 		l := &p.in[lane]
 		switch {

@@ -220,27 +220,42 @@ func joinComm(t testing.TB, cfg shm.Config) *runtime.Comm {
 	return comm
 }
 
-// A rank that is killed in the middle of its work is found.
+// A rank that is killed in the middle of its work is found: the master of the
+// barriers, or one that it releases.
 func TestKilled(t *testing.T) {
-	f, err := shm.Create(3)
+	for _, victim := range []int{0, 3} {
+		t.Run(fmt.Sprint("rank ", victim), func(t *testing.T) { killOne(t, victim) })
+	}
+}
+
+// killOne has rank 1 be the test itself.
+func killOne(t *testing.T, victim int) {
+	f, err := shm.Create(4)
 	require.NoError(t, err)
 	defer f.Close()
-	var children []*child
-	for rank := 1; rank < 3; rank++ {
-		children = append(children, start(t, "endless", rank, func(c *child) { c.size, c.file = 3, f }))
+	children := map[int]*child{}
+	for _, rank := range []int{0, 2, 3} {
+		children[rank] = start(t, "endless", rank, func(c *child) { c.size, c.file = 4, f })
 	}
-	comm := joinComm(t, shm.Config{Rank: 0, Size: 3, File: f})
+	comm := joinComm(t, shm.Config{Rank: 1, Size: 4, File: f})
 	buf := make([]byte, 300_000)
 	for i := 0; err == nil; i++ {
 		if i == 50 {
-			children[1].kill()
+			children[victim].kill()
 		}
 		err = step(t.Context(), comm, i, buf)
 	}
-	// Found by itself, or told by rank 1.
+	// Found by itself, or told by another, or by another's end.
 	require.True(t, errors.Is(err, runtime.ErrPeerLost) || errors.Is(err, runtime.ErrAborted), "%v", err)
-	require.ErrorContains(t, err, "rank 2: rank lost: shm: its process has ended without a goodbye")
 	require.NoError(t, comm.Close())
-	children[0].line("joined")
-	require.Contains(t, children[0].line(""), "rank 2: ")
+	said := err.Error()
+	for rank, c := range children {
+		if rank != victim {
+			c.line("joined")
+			text := c.line("")
+			require.Contains(t, text, "rank lost")
+			said += text
+		}
+	}
+	require.Contains(t, said, fmt.Sprintf("rank %d: rank lost: shm: its process has ended without a goodbye", victim))
 }

@@ -2,21 +2,21 @@
 
 package shm
 
-import "github.com/schedgen/schedgen/runtime"
+import "github.com/schedgen/schedgen/runtime/wire"
 
 // queue holds frames that there was no room for. It reuses its memory, grows
 // with the frames that its user has queued at once and never shrinks.
 type queue struct {
-	frames []runtime.Frame // length is a power of two
+	frames []wire.Frame // length is a power of two
 	head   int
 	n      int
 }
 
-func (q *queue) first() *runtime.Frame { return &q.frames[q.head] }
+func (q *queue) first() *wire.Frame { return &q.frames[q.head] }
 
-func (q *queue) push(f *runtime.Frame) {
+func (q *queue) push(f *wire.Frame) {
 	if q.n == len(q.frames) {
-		bigger := make([]runtime.Frame, max(8, 2*q.n))
+		bigger := make([]wire.Frame, max(8, 2*q.n))
 		for i := range q.n {
 			bigger[i] = q.frames[(q.head+i)&(q.n-1)]
 		}
@@ -30,7 +30,7 @@ func (q *queue) push(f *runtime.Frame) {
 func (q *queue) pop() {
 	f := q.first()
 	discard(f)
-	*f = runtime.Frame{}
+	*f = wire.Frame{}
 	q.head = (q.head + 1) & (len(q.frames) - 1)
 	q.n--
 }
@@ -41,7 +41,7 @@ func (q *queue) clear() {
 	}
 }
 
-func discard(f *runtime.Frame) {
+func discard(f *wire.Frame) {
 	if f.Unsent != nil {
 		*f.Unsent--
 	}

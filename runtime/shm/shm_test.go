@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/transporttest"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const patience = 60 * time.Second
@@ -21,8 +21,8 @@ func TestFrames(t *testing.T) { transporttest.Frames(t, connect) }
 
 func TestComm(t *testing.T) { transporttest.Comm(t, connect) }
 
-func connect(t testing.TB, size int) []runtime.Transport {
-	var list []runtime.Transport
+func connect(t testing.TB, size int) []wire.Transport {
+	var list []wire.Transport
 	for _, tr := range joinAll(t, size) {
 		list = append(list, tr)
 	}

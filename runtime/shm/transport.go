@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Transport is one rank's end of a communicator. Its methods follow the rules
-// of [runtime.Transport].
+// of [wire.Transport].
 type Transport struct {
 	segment
 	rank    int
@@ -27,11 +27,13 @@ type Transport struct {
 	yields  int  // in Wait
 	peers   []peer
 	mine    caster
+	post    poster
+	heeded  []*peer              // whose notices every Poll looks for
 	held    [MaxSize / 64]uint64 // peers of which something is held
 	idle    int                  // polls that found nothing
 	checked time.Time
 	watched []unix.PollFd // by rank: the peers' processes
-	stats   runtime.Stats
+	stats   wire.Stats
 	closed  bool
 
 	woken   atomic.Bool
@@ -41,13 +43,15 @@ type Transport struct {
 	life    sync.RWMutex // held by who uses the bell without the communicator's lock
 }
 
-var _ runtime.Transport = (*Transport)(nil)
+var _ wire.GroupPutter = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int) *Transport {
 	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), peers: make([]peer, s.size)}
 	t.checked = time.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
+	t.post.cells = s.notices(rank)
+	t.heeded = make([]*peer, 0, maxHeeded)
 	t.mine.late = make([]bool, s.size)
 	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
 	for r := range t.peers {
@@ -65,14 +69,17 @@ func newTransport(s segment, rank int) *Transport {
 func (p *peer) init(s segment, rank, own int) {
 	p.rank, p.line, p.bell = rank, s.rank(rank), s.bell(rank)
 	p.pid, p.start = atomic.LoadUint32(&p.line.pid), atomic.LoadUint64(&p.line.start)
-	for lane := range runtime.Lanes {
+	for lane := range wire.Lanes {
 		in, out := &p.in[lane], &p.out[lane]
 		in.line, in.rings = s.lane(rank, own, lane)
 		out.line, out.rings = s.lane(own, rank, lane)
 		in.head.Lane, in.head.From = lane, rank
 	}
 	p.cast.line, p.cast.rings = s.casts(rank)
-	p.cast.place = &s.place(rank, own).place
+	place := s.place(rank, own)
+	p.cast.place = &place.place
+	p.heard = listener{cells: s.notices(rank), place: place}
+	p.place = s.place(own, rank)
 }
 
 // Rank returns this process's place in the communicator.
@@ -85,31 +92,35 @@ func (t *Transport) Size() int { return t.size }
 func (t *Transport) ID() [16]byte { return t.id }
 
 // Caps says that there is multicast.
-func (t *Transport) Caps() runtime.Caps {
-	return runtime.Caps{Multicast: true, Datagram: t.gram, Local: t.size}
+func (t *Transport) Caps() wire.Caps {
+	return wire.Caps{Multicast: true, Datagram: t.gram, Local: t.size}
 }
 
 // Stats returns the counters; it is called under the same lock as Poll.
-func (t *Transport) Stats() runtime.Stats { return t.stats }
+func (t *Transport) Stats() wire.Stats { return t.stats }
 
 // idlePolls is after how many polls in vain the clock is read, for check.
 const idlePolls = 1 << 12
 
-// Poll implements [runtime.Transport].
-func (t *Transport) Poll(s runtime.Sink) bool {
+// Poll implements [wire.Transport].
+func (t *Transport) Poll(s wire.Sink) bool {
 	if t.closed {
 		return false
 	}
 	moved := t.mine.queue.n > 0 && t.cast()
 	for i := range t.words {
-		set := t.held[i]
+		set, rung := uint64(0), uint64(0)
 		if t.watches {
-			set |= t.stare()
+			set, rung = t.stare()
+		} else {
+			rung = t.noticed(i)
 		}
+		rung |= t.held[i]
 		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
-			set |= atomic.SwapUint64(&t.bell.bits[i], 0)
+			rung |= atomic.SwapUint64(&t.bell.bits[i], 0)
 		}
-		moved = set != 0 && t.serve(i, set, s) || moved
+		set |= rung
+		moved = set != 0 && t.serve(i, set, rung, s) || moved
 	}
 	if moved {
 		t.idle = 0
@@ -122,30 +133,35 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	return moved
 }
 
-// serve looks at the peers whose bits of word i are set.
-func (t *Transport) serve(i int, set uint64, s runtime.Sink) bool {
+// serve looks at the peers whose bits of word i are set; those that are rung may
+// have written a notice.
+func (t *Transport) serve(i int, set, rung uint64, s wire.Sink) bool {
 	moved := false
 	for ; set != 0; set &= set - 1 {
 		rank := i*64 + bits.TrailingZeros64(set)
 		if rank >= t.size || rank == t.rank || t.peers[rank].gone {
 			continue
 		}
-		moved = t.visit(&t.peers[rank], s) || moved
+		moved = t.visit(&t.peers[rank], rung&(1<<(rank%64)) != 0, s) || moved
 	}
 	return moved
 }
 
-// visit moves what there is between p and this rank.
-func (t *Transport) visit(p *peer, s runtime.Sink) bool {
+// visit moves what there is between p and this rank. It looks for notices only
+// if p may have written some: that would be more lines to touch for everything
+// that arrives.
+func (t *Transport) visit(p *peer, rung bool, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
+	rung = rung || state != stateJoined
 	moved := t.flush(p)
 	for lane := range p.in {
 		moved = t.read(p, &p.in[lane], s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
+	moved = rung && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || rung && p.heard.held) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit
@@ -153,7 +169,7 @@ func (t *Transport) visit(p *peer, s runtime.Sink) bool {
 	return moved
 }
 
-// Close implements [runtime.Transport].
+// Close implements [wire.Transport].
 func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
@@ -242,8 +258,8 @@ func (t *Transport) release() error {
 // nobody is the sink of a transport that is being closed.
 type nobody struct{}
 
-func (nobody) Body(*runtime.Header) ([]byte, runtime.Verdict)        { return nil, runtime.Drop }
-func (nobody) Arrived(*runtime.Header, []byte)                       {}
-func (nobody) Fragment(*runtime.Header, int, []byte) runtime.Verdict { return runtime.Drop }
-func (nobody) Left(int, uint64)                                      {}
-func (nobody) Lost(int, error)                                       {}
+func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
+func (nobody) Arrived(*wire.Header, []byte)                    {}
+func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
+func (nobody) Left(int, uint64)                                {}
+func (nobody) Lost(int, error)                                 {}

@@ -1,13 +1,13 @@
 package tcp
 
-import "github.com/schedgen/schedgen/runtime"
+import "github.com/schedgen/schedgen/runtime/wire"
 
-// Abandon forgets what is queued of operations; see [runtime.Transport]. To a
+// Abandon forgets what is queued of operations; see [wire.Transport]. To a
 // peer whose connection had to be cut within a frame, frames of operations are
 // dropped from then on.
 func (t *Transport) Abandon() {
 	for rank := range t.peers {
-		if o := t.peers[rank].out[runtime.LaneOps]; o != nil {
+		if o := t.peers[rank].out[wire.LaneOps]; o != nil {
 			t.abandon(o)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const (
@@ -24,7 +24,7 @@ type acceptor struct {
 	resume atomic.Bool
 }
 
-func (a *acceptor) ready(t *Transport, _ runtime.Sink, _, _ bool) (moved bool) {
+func (a *acceptor) ready(t *Transport, _ wire.Sink, _, _ bool) (moved bool) {
 	for range maxAccepts {
 		fd, err := acceptFD(a.fd)
 		switch {
@@ -75,7 +75,7 @@ func (t *Transport) welcome(fd int) bool {
 		t.reject(c)
 		return false
 	}
-	if len(t.guests) >= t.size*int(runtime.Lanes)+spareStrangers {
+	if len(t.guests) >= t.size*int(wire.Lanes)+spareStrangers {
 		t.reject(t.guests[0])
 	}
 	t.guests = append(t.guests, c)
@@ -97,7 +97,7 @@ func (t *Transport) forget(c *inbound) {
 }
 
 // meet reads the greeting of a new connection.
-func (t *Transport) meet(c *inbound, s runtime.Sink) bool {
+func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 	n, err := read(c.fd, c.buf[c.w:])
 	if err != nil {
 		if !again(err) {

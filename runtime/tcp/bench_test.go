@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // bin is a sink that takes everything into one place.
@@ -14,16 +14,16 @@ type bin struct {
 	frames int
 }
 
-func (b *bin) Body(h *runtime.Header) ([]byte, runtime.Verdict) { return b.buf[:h.Len], runtime.Accept }
-func (b *bin) Arrived(*runtime.Header, []byte)                  { b.frames++ }
-func (b *bin) Left(int, uint64)                                 {}
-func (b *bin) Lost(int, error)                                  {}
-func (b *bin) Fragment(*runtime.Header, int, []byte) runtime.Verdict {
-	return runtime.Drop
+func (b *bin) Body(h *wire.Header) ([]byte, wire.Verdict) { return b.buf[:h.Len], wire.Accept }
+func (b *bin) Arrived(*wire.Header, []byte)               { b.frames++ }
+func (b *bin) Left(int, uint64)                           {}
+func (b *bin) Lost(int, error)                            {}
+func (b *bin) Fragment(*wire.Header, int, []byte) wire.Verdict {
+	return wire.Drop
 }
 
-func frameOf(n int) *runtime.Frame {
-	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Len: n}, Body: make([]byte, n)}
+func frameOf(n int) *wire.Frame {
+	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Len: n}, Body: make([]byte, n)}
 }
 
 func benchSizes(b *testing.B, f func(b *testing.B, n int)) {
@@ -57,19 +57,19 @@ func BenchmarkRoundTrip(b *testing.B) {
 	})
 }
 
-func closeAll(ts []runtime.Transport) {
+func closeAll(ts []wire.Transport) {
 	for _, tr := range ts {
 		tr.Close(0, false, 0)
 	}
 }
 
 // BenchmarkParked plays ping-pong between two goroutines that park in Wait.
-func BenchmarkParked(b *testing.B) { benchPlay(b, func(tr runtime.Transport) { tr.Wait(-1) }) }
+func BenchmarkParked(b *testing.B) { benchPlay(b, func(tr wire.Transport) { tr.Wait(-1) }) }
 
 // BenchmarkYielding plays it between two goroutines that yield instead.
-func BenchmarkYielding(b *testing.B) { benchPlay(b, func(runtime.Transport) { goruntime.Gosched() }) }
+func BenchmarkYielding(b *testing.B) { benchPlay(b, func(wire.Transport) { goruntime.Gosched() }) }
 
-func benchPlay(b *testing.B, idle func(runtime.Transport)) {
+func benchPlay(b *testing.B, idle func(wire.Transport)) {
 	benchSizes(b, func(b *testing.B, n int) {
 		ts := connect(b, 2)
 		defer closeAll(ts)
@@ -95,7 +95,7 @@ func benchPlay(b *testing.B, idle func(runtime.Transport)) {
 	})
 }
 
-func answer(tr runtime.Transport, n int, idle func(runtime.Transport), stop chan struct{}) {
+func answer(tr wire.Transport, n int, idle func(wire.Transport), stop chan struct{}) {
 	s, f := &bin{buf: make([]byte, n)}, frameOf(n)
 	for answered := 0; ; {
 		for ; answered < s.frames; answered++ {

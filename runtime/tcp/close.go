@@ -6,13 +6,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // ackPause is how often Close looks whether the peers' systems have everything.
 const ackPause = time.Millisecond
 
-// Close ends the communicator for this rank; see [runtime.Transport]. It fails
+// Close ends the communicator for this rank; see [wire.Transport]. It fails
 // if frames could not be sent in time; their receivers see a loss then.
 func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	if t.closed {
@@ -175,8 +175,8 @@ func (t *Transport) release() {
 // nobody is the sink of a transport that is being closed.
 type nobody struct{}
 
-func (nobody) Body(*runtime.Header) ([]byte, runtime.Verdict)        { return nil, runtime.Drop }
-func (nobody) Arrived(*runtime.Header, []byte)                       {}
-func (nobody) Fragment(*runtime.Header, int, []byte) runtime.Verdict { return runtime.Drop }
-func (nobody) Left(int, uint64)                                      {}
-func (nobody) Lost(int, error)                                       {}
+func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
+func (nobody) Arrived(*wire.Header, []byte)                    {}
+func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
+func (nobody) Left(int, uint64)                                {}
+func (nobody) Lost(int, error)                                 {}

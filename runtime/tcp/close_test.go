@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // A rank may close while it still connects for what it has put last: its
@@ -15,16 +15,16 @@ import (
 func TestCloseWhileConnecting(t *testing.T) {
 	a, b := pair(t)
 	s := &log{}
-	put := func(lane runtime.Lane, kind runtime.FrameKind) {
-		a.Put(1, &runtime.Frame{Header: runtime.Header{Kind: kind, Lane: lane}})
+	put := func(lane wire.Lane, kind wire.FrameKind) {
+		a.Put(1, &wire.Frame{Header: wire.Header{Kind: kind, Lane: lane}})
 	}
-	put(runtime.LaneOps, runtime.FrameSlot)
+	put(wire.LaneOps, wire.FrameSlot)
 	until(t, b, s, func() bool { a.Poll(nobody{}); return s.frames == 1 })
 
-	slow := &outbound{p: &a.peers[1], lane: runtime.LaneControl, fd: -1, token: -1}
+	slow := &outbound{p: &a.peers[1], lane: wire.LaneControl, fd: -1, token: -1}
 	slow.q.pushRecord(a.greeting(slow.lane))
 	slow.p.out[slow.lane] = slow
-	put(runtime.LaneControl, runtime.FrameLeave)
+	put(wire.LaneControl, wire.FrameLeave)
 	closed := make(chan error, 1)
 	go func() { closed <- a.Close(1, true, patience) }()
 	for end := time.Now().Add(20 * time.Millisecond); s.left == 0 && time.Now().Before(end); b.Wait(time.Millisecond) {
@@ -41,7 +41,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 // A rank that connects to one that is just leaving learns that it has left,
 // whether its connection is still taken or not.
 func TestConnectingToWhoLeaves(t *testing.T) {
-	slot := &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}}
+	slot := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}}
 	for _, name := range []string{"taken", "not taken", "not taken, and written to"} {
 		t.Run(name, func(t *testing.T) {
 			taken := name == "taken"
@@ -50,7 +50,7 @@ func TestConnectingToWhoLeaves(t *testing.T) {
 			b.parting = true
 			b.tellSenders(7)
 			a.Put(1, slot)
-			until(t, a, s, func() bool { return a.peers[1].out[runtime.LaneOps].fd >= 0 })
+			until(t, a, s, func() bool { return a.peers[1].out[wire.LaneOps].fd >= 0 })
 			if !taken {
 				require.NoError(t, b.Close(0, false, 0))
 			}
@@ -61,7 +61,7 @@ func TestConnectingToWhoLeaves(t *testing.T) {
 			if taken {
 				require.NoError(t, s.lost)
 			} else {
-				require.ErrorIs(t, s.lost, runtime.ErrUnreachable)
+				require.ErrorIs(t, s.lost, wire.ErrUnreachable)
 			}
 		})
 	}

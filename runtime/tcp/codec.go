@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // recordLen is the width of everything that is sent on a data connection
@@ -29,12 +29,12 @@ const (
 	greetingMagic = 0x5CED6E01
 	wireVersion   = 1
 
-	kindGoodbye = runtime.FrameKind(0xFF)
+	kindGoodbye = wire.FrameKind(0xFF)
 )
 
 var errNoFrame = errors.New("not a frame")
 
-func encodeHeader(r *record, h *runtime.Header) {
+func encodeHeader(r *record, h *wire.Header) {
 	binary.BigEndian.PutUint16(r[0:], frameMagic)
 	r[2], r[3] = byte(h.Kind), 0
 	binary.BigEndian.PutUint32(r[4:], h.Epoch)
@@ -46,11 +46,11 @@ func encodeHeader(r *record, h *runtime.Header) {
 }
 
 // decodeHeader fills h, except Lane and From, which the connection knows.
-func decodeHeader(r []byte, h *runtime.Header) error {
+func decodeHeader(r []byte, h *wire.Header) error {
 	if binary.BigEndian.Uint16(r[0:]) != frameMagic || r[3] != 0 {
 		return fmt.Errorf("%w: it begins with %x", errNoFrame, r[:4])
 	}
-	h.Kind = runtime.FrameKind(r[2])
+	h.Kind = wire.FrameKind(r[2])
 	h.Epoch = binary.BigEndian.Uint32(r[4:])
 	h.Seq = binary.BigEndian.Uint64(r[8:])
 	h.Slot = ir.Slot(binary.BigEndian.Uint32(r[16:]))
@@ -67,23 +67,23 @@ func decodeHeader(r []byte, h *runtime.Header) error {
 	return nil
 }
 
-func bodyLimit(k runtime.FrameKind) int {
+func bodyLimit(k wire.FrameKind) int {
 	switch k {
-	case runtime.FrameSlot, runtime.FrameCast:
+	case wire.FrameSlot, wire.FrameCast:
 		return MaxBody
 	case kindGoodbye:
 		return 0
 	}
-	return runtime.MaxControl
+	return wire.MaxControl
 }
 
 // isFrame tells an encoded frame header from the other records.
 func isFrame(r *record) bool {
-	return binary.BigEndian.Uint16(r[0:]) == frameMagic && runtime.FrameKind(r[2]) != kindGoodbye
+	return binary.BigEndian.Uint16(r[0:]) == frameMagic && wire.FrameKind(r[2]) != kindGoodbye
 }
 
 func goodbye(seq uint64, lanes uint32) (r record) {
-	encodeHeader(&r, &runtime.Header{Kind: kindGoodbye, Seq: seq, Arg: lanes})
+	encodeHeader(&r, &wire.Header{Kind: kindGoodbye, Seq: seq, Arg: lanes})
 	return r
 }
 
@@ -91,7 +91,7 @@ func goodbye(seq uint64, lanes uint32) (r record) {
 type greeting struct {
 	id         [16]byte
 	rank, size int
-	lane       runtime.Lane
+	lane       wire.Lane
 }
 
 func encodeGreeting(g *greeting) (r record) {
@@ -108,10 +108,10 @@ func decodeGreeting(r []byte, id [16]byte, size int) (g greeting, ok bool) {
 	if binary.BigEndian.Uint32(r[0:]) != greetingMagic || r[4] != wireVersion || r[6] != 0 || r[7] != 0 {
 		return g, false
 	}
-	g.lane = runtime.Lane(r[5])
+	g.lane = wire.Lane(r[5])
 	copy(g.id[:], r[8:24])
 	rank, n := binary.BigEndian.Uint32(r[24:]), binary.BigEndian.Uint32(r[28:])
-	if g.id != id || int64(n) != int64(size) || rank >= n || g.lane >= runtime.Lanes {
+	if g.id != id || int64(n) != int64(size) || rank >= n || g.lane >= wire.Lanes {
 		return g, false
 	}
 	g.rank, g.size = int(rank), int(n)

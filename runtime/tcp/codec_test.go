@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-func drawHeader(t *rapid.T) runtime.Header {
-	h := runtime.Header{
-		Kind:  rapid.SampledFrom([]runtime.FrameKind{runtime.FrameSlot, runtime.FrameCast, runtime.FrameProbe, kindGoodbye}).Draw(t, "kind"),
+func drawHeader(t *rapid.T) wire.Header {
+	h := wire.Header{
+		Kind:  rapid.SampledFrom([]wire.FrameKind{wire.FrameSlot, wire.FrameCast, wire.FrameProbe, kindGoodbye}).Draw(t, "kind"),
 		Epoch: rapid.Uint32().Draw(t, "epoch"),
 		Seq:   rapid.Uint64().Draw(t, "seq"),
 		Slot:  ir.Slot(rapid.Uint32().Draw(t, "slot")),
@@ -32,7 +32,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 		want := drawHeader(t)
 		var r record
 		encodeHeader(&r, &want)
-		var got runtime.Header
+		var got wire.Header
 		require.NoError(t, decodeHeader(r[:], &got))
 		require.Equal(t, want, got)
 		require.Equal(t, want.Kind != kindGoodbye, isFrame(&r))
@@ -40,23 +40,23 @@ func TestHeaderRoundTrip(t *testing.T) {
 }
 
 func TestHeaderRefusals(t *testing.T) {
-	edit := func(h runtime.Header, f func(*record)) []byte {
+	edit := func(h wire.Header, f func(*record)) []byte {
 		var r record
 		encodeHeader(&r, &h)
 		f(&r)
 		return r[:]
 	}
-	slot := runtime.Header{Kind: runtime.FrameSlot}
+	slot := wire.Header{Kind: wire.FrameSlot}
 	for name, b := range map[string][]byte{
 		"magic":        edit(slot, func(r *record) { r[0]++ }),
 		"reserved":     edit(slot, func(r *record) { r[3] = 1 }),
 		"no kind":      edit(slot, func(r *record) { r[2] = 0 }),
 		"unknown kind": edit(slot, func(r *record) { r[2] = 0xFD }),
 		"body":         edit(slot, func(r *record) { r[28] = 0x80 }),
-		"control body": edit(runtime.Header{Kind: runtime.FrameAbort, Len: runtime.MaxControl + 1}, func(*record) {}),
-		"goodbye body": edit(runtime.Header{Kind: kindGoodbye, Len: 1}, func(*record) {}),
+		"control body": edit(wire.Header{Kind: wire.FrameAbort, Len: wire.MaxControl + 1}, func(*record) {}),
+		"goodbye body": edit(wire.Header{Kind: kindGoodbye, Len: 1}, func(*record) {}),
 	} {
-		var h runtime.Header
+		var h wire.Header
 		require.ErrorIs(t, decodeHeader(b, &h), errNoFrame, name)
 	}
 }
@@ -65,7 +65,7 @@ func TestGreetingRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := greeting{size: rapid.IntRange(1, ir.MaxRanks).Draw(t, "size")}
 		want.rank = rapid.IntRange(0, want.size-1).Draw(t, "rank")
-		want.lane = runtime.Lane(rapid.IntRange(0, int(runtime.Lanes)-1).Draw(t, "lane"))
+		want.lane = wire.Lane(rapid.IntRange(0, int(wire.Lanes)-1).Draw(t, "lane"))
 		copy(want.id[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
 		r := encodeGreeting(&want)
 		require.False(t, isFrame(&r))
@@ -81,7 +81,7 @@ func TestGreetingRoundTrip(t *testing.T) {
 
 func FuzzHeader(f *testing.F) {
 	var r record
-	encodeHeader(&r, &runtime.Header{Kind: runtime.FrameSlot, Seq: 7, Len: 99})
+	encodeHeader(&r, &wire.Header{Kind: wire.FrameSlot, Seq: 7, Len: 99})
 	f.Add(r[:])
 	g := goodbye(3, 2)
 	f.Add(g[:])
@@ -89,7 +89,7 @@ func FuzzHeader(f *testing.F) {
 		if len(b) < recordLen {
 			return
 		}
-		var h runtime.Header
+		var h wire.Header
 		if decodeHeader(b, &h) != nil {
 			return
 		}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // dialed is the outcome of connecting.
@@ -45,7 +45,7 @@ func (t *Transport) takeDialed() []dialed {
 }
 
 // adopt takes new connections into service.
-func (t *Transport) adopt(s runtime.Sink) {
+func (t *Transport) adopt(s wire.Sink) {
 	for _, d := range t.takeDialed() {
 		if d.o.dead {
 			closeFD(d.fd)
@@ -67,7 +67,7 @@ func (t *Transport) adopt(s runtime.Sink) {
 // unreached handles a failed dial. A rank that refuses, or that resets the
 // attempt, has closed, and if it has done so in good order, its goodbye is here
 // already, though perhaps not read: then it is not lost.
-func (t *Transport) unreached(p *peer, s runtime.Sink, err error) {
+func (t *Transport) unreached(p *peer, s wire.Sink, err error) {
 	if !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, unix.ECONNRESET) {
 		t.lose(p, s, err)
 		return
@@ -75,7 +75,7 @@ func (t *Transport) unreached(p *peer, s runtime.Sink, err error) {
 	if p.refusal == nil {
 		t.refusing = append(t.refusing, p)
 	}
-	p.refusal = fmt.Errorf("%w: %w", runtime.ErrUnreachable, err)
+	p.refusal = fmt.Errorf("%w: %w", wire.ErrUnreachable, err)
 	for _, o := range p.out {
 		if o != nil {
 			t.closeOut(o)
@@ -85,13 +85,13 @@ func (t *Transport) unreached(p *peer, s runtime.Sink, err error) {
 
 // judge loses those that refuse connections, unless they have opened
 // connections themselves: these will tell how they have ended.
-func (t *Transport) judge(s runtime.Sink) {
+func (t *Transport) judge(s wire.Sink) {
 	t.listener.ready(t, s, true, false)
 	for _, c := range slices.Clone(t.guests) {
 		t.meet(c, s)
 	}
 	t.refusing = slices.DeleteFunc(t.refusing, func(p *peer) bool {
-		if p.state == peerUp && p.in == [runtime.Lanes]*inbound{} {
+		if p.state == peerUp && p.in == [wire.Lanes]*inbound{} {
 			t.lose(p, s, p.refusal)
 		}
 		return p.state != peerUp

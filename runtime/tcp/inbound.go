@@ -3,7 +3,7 @@ package tcp
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // inbound is a connection that a peer has opened.
 type inbound struct {
 	p     *peer // nil until it has said who it is
-	lane  runtime.Lane
+	lane  wire.Lane
 	fd    int
 	token int32 // -1 while it is held back and not watched
 	dead  bool
@@ -29,7 +29,7 @@ type inbound struct {
 	buf  []byte // buf[r:w] has been read and not been used
 	r, w int
 
-	head     runtime.Header
+	head     wire.Header
 	body     bool // head is valid, and its body is awaited
 	got      int  // bytes of the body that are in their place
 	dropping bool // the sink does not want the rest
@@ -46,7 +46,7 @@ const (
 	over                    // the connection is closed
 )
 
-func (c *inbound) ready(t *Transport, s runtime.Sink, read, _ bool) bool {
+func (c *inbound) ready(t *Transport, s wire.Sink, read, _ bool) bool {
 	switch {
 	case !read:
 		return false
@@ -61,7 +61,7 @@ func (c *inbound) ready(t *Transport, s runtime.Sink, read, _ bool) bool {
 }
 
 // offerHeld asks the sink again about what it has held back.
-func (t *Transport) offerHeld(s runtime.Sink) (moved bool) {
+func (t *Transport) offerHeld(s wire.Sink) (moved bool) {
 	held := t.held
 	t.held = t.held[:0]
 	for _, c := range held {
@@ -74,7 +74,7 @@ func (t *Transport) offerHeld(s runtime.Sink) (moved bool) {
 }
 
 // receive uses what has been read and reads more, as long as there is more.
-func (t *Transport) receive(c *inbound, s runtime.Sink) (moved bool) {
+func (t *Transport) receive(c *inbound, s wire.Sink) (moved bool) {
 	for range maxReads {
 		before := c.w - c.r
 		out := t.use(c, s)
@@ -109,7 +109,7 @@ func (t *Transport) hold(c *inbound) {
 }
 
 // rearm watches a connection again that is no longer held back.
-func (t *Transport) rearm(c *inbound, s runtime.Sink) bool {
+func (t *Transport) rearm(c *inbound, s wire.Sink) bool {
 	if c.token >= 0 {
 		return true
 	}
@@ -122,7 +122,7 @@ func (t *Transport) rearm(c *inbound, s runtime.Sink) bool {
 }
 
 // use hands out what is in the buffer.
-func (t *Transport) use(c *inbound, s runtime.Sink) outcome {
+func (t *Transport) use(c *inbound, s wire.Sink) outcome {
 	for {
 		if !c.body {
 			if c.w-c.r < recordLen {
@@ -155,7 +155,7 @@ func heldOrOver(c *inbound) outcome {
 }
 
 // useHeader takes the next record out of the buffer.
-func (t *Transport) useHeader(c *inbound, s runtime.Sink) outcome {
+func (t *Transport) useHeader(c *inbound, s wire.Sink) outcome {
 	if err := decodeHeader(c.buf[c.r:c.w], &c.head); err != nil {
 		t.failIn(c, s, err)
 		return over
@@ -171,7 +171,7 @@ func (t *Transport) useHeader(c *inbound, s runtime.Sink) outcome {
 }
 
 // farewell ends a connection on which the peer has said goodbye.
-func (t *Transport) farewell(c *inbound, s runtime.Sink) {
+func (t *Transport) farewell(c *inbound, s wire.Sink) {
 	p := c.p
 	p.ended |= 1 << c.lane
 	t.heard(p, c.head.Seq, c.head.Arg)
@@ -181,15 +181,15 @@ func (t *Transport) farewell(c *inbound, s runtime.Sink) {
 
 // place asks the sink where the body goes; it reports false if it is to be
 // left, or if the connection had to be given up.
-func (t *Transport) place(c *inbound, s runtime.Sink) (dst []byte, ok bool) {
+func (t *Transport) place(c *inbound, s wire.Sink) (dst []byte, ok bool) {
 	if c.dropping {
 		return nil, true
 	}
 	dst, v := s.Body(&c.head)
 	switch {
-	case v == runtime.Hold:
+	case v == wire.Hold:
 		return nil, false
-	case v == runtime.Drop:
+	case v == wire.Drop:
 		c.dropping = true
 		return nil, true
 	case len(dst) != c.head.Len:
@@ -200,7 +200,7 @@ func (t *Transport) place(c *inbound, s runtime.Sink) (dst []byte, ok bool) {
 }
 
 // landed counts n further bytes of the body.
-func (t *Transport) landed(c *inbound, s runtime.Sink, dst []byte, n int) {
+func (t *Transport) landed(c *inbound, s wire.Sink, dst []byte, n int) {
 	c.got += n
 	if c.got < c.head.Len {
 		return
@@ -217,7 +217,7 @@ func (t *Transport) landed(c *inbound, s runtime.Sink, dst []byte, n int) {
 }
 
 // fill reads once. full says that there may be more.
-func (t *Transport) fill(c *inbound, s runtime.Sink) (n int, full bool, out outcome) {
+func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome) {
 	rest := c.head.Len - c.got
 	if !c.body || rest < directSize || c.r < c.w {
 		return t.fillBuffer(c, s)
@@ -238,7 +238,7 @@ func (t *Transport) fill(c *inbound, s runtime.Sink) (n int, full bool, out outc
 	return n, n == len(into), needMore
 }
 
-func (t *Transport) fillBuffer(c *inbound, s runtime.Sink) (n int, full bool, out outcome) {
+func (t *Transport) fillBuffer(c *inbound, s wire.Sink) (n int, full bool, out outcome) {
 	if c.r > 0 {
 		c.w = copy(c.buf, c.buf[c.r:c.w])
 		c.r = 0
@@ -252,7 +252,7 @@ func (t *Transport) fillBuffer(c *inbound, s runtime.Sink) (n int, full bool, ou
 }
 
 // stop handles a read that has brought nothing.
-func (t *Transport) stop(c *inbound, s runtime.Sink, err error) outcome {
+func (t *Transport) stop(c *inbound, s wire.Sink, err error) outcome {
 	if again(err) {
 		return needMore
 	}
@@ -264,7 +264,7 @@ func (t *Transport) stop(c *inbound, s runtime.Sink, err error) outcome {
 //
 // While this rank leaves, its peers close what they have opened as soon as they
 // know, and still have to be sent what is left.
-func (t *Transport) failIn(c *inbound, s runtime.Sink, err error) {
+func (t *Transport) failIn(c *inbound, s wire.Sink, err error) {
 	if t.parting {
 		t.closeIn(c)
 		return

@@ -6,14 +6,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // outbound is a connection that this rank has opened. The peer writes on it
 // only to say goodbye.
 type outbound struct {
 	p     *peer
-	lane  runtime.Lane
+	lane  wire.Lane
 	fd    int   // -1 until connected, and again when closed
 	token int32 // -1 likewise
 	dead  bool
@@ -30,15 +30,15 @@ type outbound struct {
 	nback int
 }
 
-// Put queues f for rank to; see [runtime.Transport]. Frames for ranks that
+// Put queues f for rank to; see [wire.Transport]. Frames for ranks that
 // have left or are lost are dropped.
-func (t *Transport) Put(to int, f *runtime.Frame) {
-	if to < 0 || to >= t.size || to == t.rank || f.Lane >= runtime.Lanes || t.closed {
+func (t *Transport) Put(to int, f *wire.Frame) {
+	if to < 0 || to >= t.size || to == t.rank || f.Lane >= wire.Lanes || t.closed {
 		discard(f)
 		return
 	}
 	p := &t.peers[to]
-	if p.state != peerUp || p.refusal != nil || p.cut && f.Lane == runtime.LaneOps {
+	if p.state != peerUp || p.refusal != nil || p.cut && f.Lane == wire.LaneOps {
 		discard(f)
 		return
 	}
@@ -56,7 +56,7 @@ func (t *Transport) Put(to int, f *runtime.Frame) {
 }
 
 // open begins to connect to p; what is put meanwhile waits behind the greeting.
-func (t *Transport) open(p *peer, lane runtime.Lane) *outbound {
+func (t *Transport) open(p *peer, lane wire.Lane) *outbound {
 	o := &outbound{p: p, lane: lane, fd: -1, token: -1}
 	p.out[lane] = o
 	o.q.pushRecord(t.greeting(lane))
@@ -64,7 +64,7 @@ func (t *Transport) open(p *peer, lane runtime.Lane) *outbound {
 	return o
 }
 
-func (t *Transport) greeting(lane runtime.Lane) record {
+func (t *Transport) greeting(lane wire.Lane) record {
 	return encodeGreeting(&greeting{id: t.id, rank: t.rank, size: t.size, lane: lane})
 }
 
@@ -81,7 +81,7 @@ func (t *Transport) mark(o *outbound) {
 }
 
 // flushAll writes what has been marked; the sink may put more meanwhile.
-func (t *Transport) flushAll(s runtime.Sink) (moved bool) {
+func (t *Transport) flushAll(s wire.Sink) (moved bool) {
 	if len(t.turns.queue) > 0 {
 		moved = t.serveTurns(s)
 	}
@@ -99,7 +99,7 @@ func (t *Transport) flushAll(s runtime.Sink) (moved bool) {
 }
 
 // flush writes frames until all are with the system or its buffer is full.
-func (t *Transport) flush(o *outbound, s runtime.Sink) (moved bool) {
+func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 	for o.q.n > 0 && !o.dead && !o.turn {
 		room := t.turns.room(o)
 		if room == 0 {
@@ -164,7 +164,7 @@ func (t *Transport) advance(o *outbound, n int) {
 }
 
 // block starts or ends waiting for room in the system's buffer.
-func (t *Transport) block(o *outbound, s runtime.Sink, full bool) {
+func (t *Transport) block(o *outbound, s wire.Sink, full bool) {
 	if o.blocked == full {
 		return
 	}
@@ -176,7 +176,7 @@ func (t *Transport) block(o *outbound, s runtime.Sink, full bool) {
 
 // failOut handles a connection that cannot be written. The peer may have said
 // goodbye on it before it closed.
-func (t *Transport) failOut(o *outbound, s runtime.Sink, cause error) {
+func (t *Transport) failOut(o *outbound, s wire.Sink, cause error) {
 	_ = t.hear(o, s) // the system tells why a connection has failed once, and did so to the write
 	if !o.dead {
 		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause)))
@@ -188,13 +188,13 @@ func (t *Transport) failOut(o *outbound, s runtime.Sink, cause error) {
 // without ever seeing it.
 func untaken(p *peer, err error) error {
 	reset := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
-	if reset && p.in == [runtime.Lanes]*inbound{} {
-		return fmt.Errorf("%w: %w", runtime.ErrUnreachable, err)
+	if reset && p.in == [wire.Lanes]*inbound{} {
+		return fmt.Errorf("%w: %w", wire.ErrUnreachable, err)
 	}
 	return err
 }
 
-func (o *outbound) ready(t *Transport, s runtime.Sink, read, write bool) (moved bool) {
+func (o *outbound) ready(t *Transport, s wire.Sink, read, write bool) (moved bool) {
 	if read {
 		t.readBack(o, s)
 	}
@@ -205,7 +205,7 @@ func (o *outbound) ready(t *Transport, s runtime.Sink, read, write bool) (moved 
 }
 
 // readBack reads the direction that carries nothing but a goodbye.
-func (t *Transport) readBack(o *outbound, s runtime.Sink) {
+func (t *Transport) readBack(o *outbound, s wire.Sink) {
 	err := t.hear(o, s)
 	switch {
 	case err == nil:
@@ -217,7 +217,7 @@ func (t *Transport) readBack(o *outbound, s runtime.Sink) {
 }
 
 // hear takes what the peer has written; it fails if no more can come.
-func (t *Transport) hear(o *outbound, s runtime.Sink) error {
+func (t *Transport) hear(o *outbound, s wire.Sink) error {
 	n, err := read(o.fd, o.back[o.nback:])
 	if o.nback += n; o.nback == recordLen {
 		t.tellBack(o, s)
@@ -229,8 +229,8 @@ func (t *Transport) hear(o *outbound, s runtime.Sink) error {
 	return nil
 }
 
-func (t *Transport) tellBack(o *outbound, s runtime.Sink) {
-	var h runtime.Header
+func (t *Transport) tellBack(o *outbound, s wire.Sink) {
+	var h wire.Header
 	err := decodeHeader(o.back[:], &h)
 	if err == nil && h.Kind != kindGoodbye {
 		err = fmt.Errorf("%w: only a goodbye may come in this direction", errNoFrame)

@@ -1,6 +1,6 @@
 package tcp
 
-import "github.com/schedgen/schedgen/runtime"
+import "github.com/schedgen/schedgen/runtime/wire"
 
 // peer is what this rank knows of another.
 type peer struct {
@@ -11,8 +11,8 @@ type peer struct {
 	// refusal says that p does not accept connections any more: its process,
 	// or its transport, has ended.
 	refusal error
-	out     [runtime.Lanes]*outbound
-	in      [runtime.Lanes]*inbound
+	out     [wire.Lanes]*outbound
+	in      [wire.Lanes]*inbound
 
 	cut bool // an operation was abandoned within a frame: LaneOps is closed
 
@@ -36,7 +36,7 @@ type failure struct {
 }
 
 // lose tells the sink, once, that p cannot be reached.
-func (t *Transport) lose(p *peer, s runtime.Sink, err error) {
+func (t *Transport) lose(p *peer, s wire.Sink, err error) {
 	if p.state == peerGone {
 		return
 	}
@@ -58,8 +58,8 @@ func (t *Transport) heard(p *peer, seq uint64, lanes uint32) {
 }
 
 // settle tells the sink that p has left when nothing it sent before is unread.
-func (t *Transport) settle(p *peer, s runtime.Sink) {
-	if p.state != peerLeaving || p.ended&p.lanes != p.lanes || p.in != [runtime.Lanes]*inbound{} {
+func (t *Transport) settle(p *peer, s wire.Sink) {
+	if p.state != peerLeaving || p.ended&p.lanes != p.lanes || p.in != [wire.Lanes]*inbound{} {
 		return
 	}
 	seq := p.seq

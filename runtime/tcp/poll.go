@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/internal/netpoll"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // foundEvents are those that the last Wait has ended with: Poll serves them
@@ -31,7 +31,7 @@ func (f *foundEvents) take(ev []netpoll.Event) int {
 	return copy(ev, f.ev[:f.n.Swap(0)])
 }
 
-// Wait parks until Poll may find something to do; see [runtime.Transport].
+// Wait parks until Poll may find something to do; see [wire.Transport].
 func (t *Transport) Wait(d time.Duration) {
 	if t.pending.Load() || t.fresh.Load() || t.listener.resume.Load() {
 		return
@@ -42,8 +42,8 @@ func (t *Transport) Wait(d time.Duration) {
 	}
 }
 
-// Poll sends and receives what is possible now; see [runtime.Transport].
-func (t *Transport) Poll(s runtime.Sink) bool {
+// Poll sends and receives what is possible now; see [wire.Transport].
+func (t *Transport) Poll(s wire.Sink) bool {
 	if t.closed {
 		return false
 	}
@@ -69,10 +69,10 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 
 // Flush sends what is queued, as Poll does, and receives nothing: for a
 // transport that is built on this one and whose own arrivals cause puts.
-func (t *Transport) Flush(s runtime.Sink) bool { return !t.closed && t.flushAll(s) }
+func (t *Transport) Flush(s wire.Sink) bool { return !t.closed && t.flushAll(s) }
 
 // serve lets every descriptor that is ready do its work.
-func (t *Transport) serve(s runtime.Sink) (moved bool) {
+func (t *Transport) serve(s wire.Sink) (moved bool) {
 	n := 0
 	if t.found.n.Load() > 0 {
 		n = t.found.take(t.events[:])
@@ -91,7 +91,7 @@ func (t *Transport) serve(s runtime.Sink) (moved bool) {
 	return moved
 }
 
-func (t *Transport) loseAll(s runtime.Sink, err error) {
+func (t *Transport) loseAll(s wire.Sink, err error) {
 	for rank := range t.peers {
 		if rank != t.rank {
 			t.lose(&t.peers[rank], s, fmt.Errorf("tcp: %w", err))
@@ -105,7 +105,7 @@ func (t *Transport) loseLater(p *peer, err error) {
 	t.pending.Store(true)
 }
 
-func (t *Transport) tellFailures(s runtime.Sink) {
+func (t *Transport) tellFailures(s wire.Sink) {
 	list := t.failures
 	t.failures = nil
 	for _, f := range list {

@@ -1,6 +1,6 @@
 package tcp
 
-import "github.com/schedgen/schedgen/runtime"
+import "github.com/schedgen/schedgen/runtime/wire"
 
 // entry is one frame that waits to be written: a cache line on 64-bit machines.
 type entry struct {
@@ -61,7 +61,7 @@ func (q *ring) clear() {
 
 func (q *ring) pushRecord(r record) { q.push().head = r }
 
-func (q *ring) pushFrame(f *runtime.Frame) {
+func (q *ring) pushFrame(f *wire.Frame) {
 	e := q.push()
 	h := f.Header
 	h.Len = len(f.Body)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const patience = 60 * time.Second
@@ -39,15 +39,15 @@ type log struct {
 	lost         error
 }
 
-func (l *log) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
-	return make([]byte, h.Len&0xFFFF), runtime.Accept // short places for lengths that no test means
+func (l *log) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	return make([]byte, h.Len&0xFFFF), wire.Accept // short places for lengths that no test means
 }
-func (l *log) Arrived(*runtime.Header, []byte) { l.frames++ }
-func (l *log) Left(int, uint64)                { l.left++ }
-func (l *log) Lost(_ int, err error)           { l.lost = err }
+func (l *log) Arrived(*wire.Header, []byte) { l.frames++ }
+func (l *log) Left(int, uint64)             { l.left++ }
+func (l *log) Lost(_ int, err error)        { l.lost = err }
 
 // until polls tr until cond holds.
-func until(t *testing.T, tr *Transport, s runtime.Sink, cond func() bool) {
+func until(t *testing.T, tr *Transport, s wire.Sink, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !cond(); {
 		if !tr.Poll(s) {
@@ -85,7 +85,7 @@ func TestStrangersAreRejected(t *testing.T) {
 		"size":       greets(greeting{id: id, rank: 1, size: 3}),
 		"rank":       greets(greeting{id: id, rank: 2, size: 2}),
 		"itself":     greets(greeting{id: id, rank: 0, size: 2}),
-		"lane":       greets(greeting{id: id, rank: 1, size: 2, lane: runtime.Lanes}),
+		"lane":       greets(greeting{id: id, rank: 1, size: 2, lane: wire.Lanes}),
 		"frame":      make([]byte, recordLen),
 		"incomplete": greets(greeting{id: id, rank: 1, size: 2})[:recordLen-1],
 		"nothing":    nil,
@@ -104,7 +104,7 @@ func TestStrangersAreRejected(t *testing.T) {
 // requireWorks puts a frame from b to a.
 func requireWorks(t *testing.T, a, b *Transport) {
 	s := &log{}
-	b.Put(0, &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}, Body: []byte("well")})
+	b.Put(0, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Body: []byte("well")})
 	until(t, a, s, func() bool { b.Poll(nobody{}); return s.frames == 1 })
 	require.NoError(t, s.lost)
 }
@@ -121,7 +121,7 @@ func TestSecondConnection(t *testing.T) {
 
 func TestSilentStrangersMakeRoom(t *testing.T) {
 	a, b := pair(t)
-	const most = 2*int(runtime.Lanes) + spareStrangers
+	const most = 2*int(wire.Lanes) + spareStrangers
 	for range most + 20 {
 		knock(t, a)
 	}
@@ -131,20 +131,20 @@ func TestSilentStrangersMakeRoom(t *testing.T) {
 }
 
 func TestNonsenseLosesTheRank(t *testing.T) {
-	header := func(h runtime.Header) []byte {
+	header := func(h wire.Header) []byte {
 		var r record
 		encodeHeader(&r, &h)
 		return r[:]
 	}
 	for want, say := range map[string][]byte{
 		"it begins with 4745":      []byte("GET / HTTP/1.0\r\nHost: schedgen\r\n\r\n"),
-		"2147483648 bytes":         header(runtime.Header{Kind: runtime.FrameSlot, Len: 1 << 31}),
-		"1025 bytes":               header(runtime.Header{Kind: runtime.FrameProbe, Len: runtime.MaxControl + 1}),
-		"unknown kind":             header(runtime.Header{Kind: 99}),
+		"2147483648 bytes":         header(wire.Header{Kind: wire.FrameSlot, Len: 1 << 31}),
+		"1025 bytes":               header(wire.Header{Kind: wire.FrameProbe, Len: wire.MaxControl + 1}),
+		"unknown kind":             header(wire.Header{Kind: 99}),
 		"without a goodbye":        nil,
-		"a place of 0 bytes":       header(runtime.Header{Kind: runtime.FrameSlot, Len: 1 << 30}),
-		"closed the connection":    header(runtime.Header{Kind: runtime.FrameSlot, Len: 5000}),
-		"connection without a goo": header(runtime.Header{Kind: runtime.FrameSlot, Len: 50})[:7],
+		"a place of 0 bytes":       header(wire.Header{Kind: wire.FrameSlot, Len: 1 << 30}),
+		"closed the connection":    header(wire.Header{Kind: wire.FrameSlot, Len: 5000}),
+		"connection without a goo": header(wire.Header{Kind: wire.FrameSlot, Len: 50})[:7],
 	} {
 		a, _ := pair(t)
 		s := &log{}
@@ -167,7 +167,7 @@ func TestNonsenseInReturn(t *testing.T) {
 	for want, say := range map[string]string{"not a frame": "this is nothing that a rank would say", "without a goodbye": "short"} {
 		a, _ := pair(t)
 		a.peers[1].addr = l.Addr().String()
-		a.Put(1, &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}})
+		a.Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}})
 		c, err := l.Accept()
 		require.NoError(t, err)
 		_, err = c.Write([]byte(say))
@@ -184,7 +184,7 @@ func TestRefusedDialLosesTheRank(t *testing.T) {
 	a, b := pair(t)
 	require.NoError(t, b.Close(0, true, 0))
 	unsent := 1
-	a.Put(1, &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}, Unsent: &unsent})
+	a.Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Unsent: &unsent})
 	s := &log{}
 	until(t, a, s, func() bool { return s.lost != nil })
 	require.ErrorContains(t, s.lost, "connect to rank 1")
@@ -199,7 +199,7 @@ func TestFrameTooLarge(t *testing.T) {
 	defer unix.Munmap(body)
 	a, _ := pair(t)
 	unsent, s := 1, &log{}
-	a.Put(1, &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}, Body: body, Unsent: &unsent})
+	a.Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Body: body, Unsent: &unsent})
 	require.Zero(t, unsent)
 	a.Wait(-1) // must not wait: there is news
 	a.Poll(s)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const patience = 60 * time.Second
@@ -24,7 +24,7 @@ func TestFrames(t *testing.T) { transporttest.Frames(t, connect) }
 // Ranks on one host, which take each other for hosts of their own.
 func TestFramesBetweenHosts(t *testing.T) { transporttest.Frames(t, connectFar) }
 
-func connectFar(t testing.TB, size int) []runtime.Transport {
+func connectFar(t testing.TB, size int) []wire.Transport {
 	list := connect(t, size)
 	for _, tr := range list {
 		tr.(*tcp.Transport).Estrange()
@@ -32,8 +32,8 @@ func connectFar(t testing.TB, size int) []runtime.Transport {
 	return list
 }
 
-func connect(t testing.TB, size int) []runtime.Transport {
-	var list []runtime.Transport
+func connect(t testing.TB, size int) []wire.Transport {
+	var list []wire.Transport
 	for _, tr := range joinAll(t, size) {
 		list = append(list, tr)
 	}

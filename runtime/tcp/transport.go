@@ -13,12 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/internal/netpoll"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Transport is one rank's end of a communicator. Its methods follow the rules
-// of [runtime.Transport].
+// of [wire.Transport].
 type Transport struct {
 	rank, size  int
 	local       int // ranks on this host
@@ -55,15 +55,15 @@ type Transport struct {
 	parted  bool   // has told those who send to it
 	last    uint64 // the operation that it takes part in last
 	closed  bool
-	stats   runtime.Stats
+	stats   wire.Stats
 }
 
-var _ runtime.Transport = (*Transport)(nil)
+var _ wire.Transport = (*Transport)(nil)
 
 // source is a descriptor in the poller. ready does what can be done now and
 // reports whether anything was sent or received.
 type source interface {
-	ready(t *Transport, s runtime.Sink, read, write bool) bool
+	ready(t *Transport, s wire.Sink, read, write bool) bool
 }
 
 // newTransport takes listenFD over.
@@ -115,21 +115,21 @@ func (t *Transport) ID() [16]byte { return t.id }
 func (t *Transport) Blobs() [][]byte { return t.blobs }
 
 // Caps says that there is no multicast.
-func (t *Transport) Caps() runtime.Caps { return runtime.Caps{Local: t.local} }
+func (t *Transport) Caps() wire.Caps { return wire.Caps{Local: t.local} }
 
 // Stats returns the counters; it is called under the same lock as Poll.
-func (t *Transport) Stats() runtime.Stats { return t.stats }
+func (t *Transport) Stats() wire.Stats { return t.stats }
 
 // Wake ends the running Wait, or else the next one.
 func (t *Transport) Wake() { t.poller.Wake() }
 
 // Mcast loses every copy.
-func (t *Transport) Mcast(f *runtime.Frame) { discard(f) }
+func (t *Transport) Mcast(f *wire.Frame) { discard(f) }
 
 // Datagram loses every copy.
-func (t *Transport) Datagram(_ int, f *runtime.Frame) { discard(f) }
+func (t *Transport) Datagram(_ int, f *wire.Frame) { discard(f) }
 
-func discard(f *runtime.Frame) {
+func discard(f *wire.Frame) {
 	if f.Unsent != nil {
 		*f.Unsent--
 	}
@@ -197,7 +197,7 @@ func (w *Watched) Modify(read, write bool) (err error) {
 	return nil
 }
 
-func (w *Watched) ready(_ *Transport, _ runtime.Sink, read, write bool) bool {
+func (w *Watched) ready(_ *Transport, _ wire.Sink, read, write bool) bool {
 	w.call(read, write)
 	return false
 }

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Puts to several hosts share this host's link, and each of the system's
@@ -116,7 +116,7 @@ func (u *turns) await(o *outbound) {
 }
 
 // serveTurns writes to those whose turn has come.
-func (t *Transport) serveTurns(s runtime.Sink) (moved bool) {
+func (t *Transport) serveTurns(s wire.Sink) (moved bool) {
 	u := &t.turns
 	u.look()
 	for len(u.queue) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // stage is a transport with connections to other hosts. What has been written
@@ -39,7 +39,7 @@ func newStage(t *testing.T, peers int) *stage {
 
 // put queues a frame that takes bytes on the wire.
 func (s *stage) put(rank, bytes int) {
-	f := runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot}, Body: make([]byte, bytes-recordLen)}
+	f := wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Body: make([]byte, bytes-recordLen)}
 	s.outs[rank].q.pushFrame(&f)
 	s.mark(s.outs[rank])
 }

@@ -11,10 +11,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Make returns the transports of size ranks that are connected to each other.
-type Make func(t testing.TB, size int) []runtime.Transport
+type Make func(t testing.TB, size int) []wire.Transport
 
 // Comm tests communicators over transports that make returns: every collective
 // operation and every way in which one can fail.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -101,7 +102,7 @@ func testCancel(t *testing.T, make Make) {
 func testCrash(t *testing.T, make Make) {
 	for _, ranks := range []int{2, 3, 6} {
 		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
-			comms := join(t, func(t testing.TB, size int) []runtime.Transport {
+			comms := join(t, func(t testing.TB, size int) []wire.Transport {
 				ts := make(t, size)
 				ts[size-1] = mortal{ts[size-1]}
 				return ts
@@ -115,10 +116,10 @@ func testCrash(t *testing.T, make Make) {
 }
 
 // mortal is a transport that ends without a word.
-type mortal struct{ runtime.Transport }
+type mortal struct{ wire.Transport }
 
-func (m mortal) Put(to int, f *runtime.Frame) {
-	if f.Kind != runtime.FrameLeave {
+func (m mortal) Put(to int, f *wire.Frame) {
+	if f.Kind != wire.FrameLeave {
 		m.Transport.Put(to, f)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Frames tests what a transport does with single frames, as
-// [runtime.Transport] and [runtime.Sink] promise it.
+// [wire.Transport] and [wire.Sink] promise it.
 func Frames(t *testing.T, make Make) {
 	for _, test := range []struct {
 		name string
@@ -27,6 +27,11 @@ func Frames(t *testing.T, make Make) {
 		{"Unsent", testUnsent},
 		{"Abandon", testAbandon},
 		{"NoAllocation", testNoAllocation},
+		{"PutAll", testPutAll},
+		{"PutAllHold", testPutAllHold},
+		{"PutAllNoAllocation", testPutAllNoAllocation},
+		{"PutAllWait", testPutAllWait},
+		{"PutAllEnd", testPutAllEnd},
 		{"Wake", testWake},
 		{"WaitTime", testWaitTime},
 		{"WaitArrival", testWaitArrival},
@@ -51,7 +56,7 @@ func Frames(t *testing.T, make Make) {
 // drives.
 type net struct {
 	t     testing.TB
-	ranks []runtime.Transport
+	ranks []wire.Transport
 	sinks []*sink
 }
 
@@ -109,7 +114,7 @@ func (n *net) settle() {
 }
 
 // put queues a frame at rank from.
-func (n *net) put(from, to int, f *runtime.Frame) { n.ranks[from].Put(to, f) }
+func (n *net) put(from, to int, f *wire.Frame) { n.ranks[from].Put(to, f) }
 
 // greet makes every rank exchange a frame with every other on every lane.
 func (n *net) greet() {
@@ -137,13 +142,13 @@ func (n *net) count() (frames int) {
 }
 
 // slot returns a frame on LaneOps with a body, which goes to a place of its own.
-func slot(seq uint64, body []byte) *runtime.Frame {
-	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameSlot, Lane: runtime.LaneOps, Seq: seq, Len: len(body)}, Body: body}
+func slot(seq uint64, body []byte) *wire.Frame {
+	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Seq: seq, Len: len(body)}, Body: body}
 }
 
 // control returns a frame on LaneControl.
-func control(seq uint64, body []byte) *runtime.Frame {
-	return &runtime.Frame{Header: runtime.Header{Kind: runtime.FrameCast, Lane: runtime.LaneControl, Seq: seq, Len: len(body)}, Body: body}
+func control(seq uint64, body []byte) *wire.Frame {
+	return &wire.Frame{Header: wire.Header{Kind: wire.FrameCast, Lane: wire.LaneControl, Seq: seq, Len: len(body)}, Body: body}
 }
 
 // pattern returns n bytes that depend on seed and on their place.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // testLeft checks that a goodbye takes nothing back that was sent before it.
@@ -112,7 +112,7 @@ func testGone(t *testing.T, make Make) {
 		s := n.sinks[0]
 		n.until(func() bool { return len(s.left)+len(s.lost) == 1 }, "the end is noticed")
 		unsent := 2
-		for _, f := range []*runtime.Frame{slot(2, pattern(1, 10)), control(3, nil)} {
+		for _, f := range []*wire.Frame{slot(2, pattern(1, 10)), control(3, nil)} {
 			f.Unsent = &unsent
 			n.put(0, 1, f)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // collector puts the fragments of chunks together.
@@ -15,27 +15,27 @@ type collector struct {
 	t      testing.TB
 	chunks map[uint64][]byte // by Seq
 	seen   map[uint64]int    // bytes
-	heads  map[uint64]runtime.Header
+	heads  map[uint64]wire.Header
 }
 
 func newCollector(t testing.TB, s *sink) *collector {
-	c := &collector{t: t, chunks: map[uint64][]byte{}, seen: map[uint64]int{}, heads: map[uint64]runtime.Header{}}
+	c := &collector{t: t, chunks: map[uint64][]byte{}, seen: map[uint64]int{}, heads: map[uint64]wire.Header{}}
 	s.fragment = c.take
 	return c
 }
 
-func (c *collector) take(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+func (c *collector) take(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	if c.chunks[h.Seq] == nil {
 		c.chunks[h.Seq] = make([]byte, h.Len)
 		c.heads[h.Seq] = *h
 	}
 	if h.Len != len(c.chunks[h.Seq]) || offset < 0 || offset+len(payload) > h.Len {
 		c.t.Errorf("%d bytes at %d of a chunk of %d", len(payload), offset, h.Len)
-		return runtime.Drop
+		return wire.Drop
 	}
 	copy(c.chunks[h.Seq][offset:], payload)
 	c.seen[h.Seq] += len(payload)
-	return runtime.Accept
+	return wire.Accept
 }
 
 func multicastOnly(t *testing.T, n *net) {
@@ -100,10 +100,10 @@ func testMcastHold(t *testing.T, make Make) {
 	n := connect(t, make, 2)
 	multicastOnly(t, n)
 	c, held, open := newCollector(t, n.sinks[1]), 0, false
-	n.sinks[1].fragment = func(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+	n.sinks[1].fragment = func(h *wire.Header, offset int, payload []byte) wire.Verdict {
 		if !open {
 			held++
-			return runtime.Hold
+			return wire.Hold
 		}
 		return c.take(h, offset, payload)
 	}
@@ -126,9 +126,9 @@ func testMcastNoAllocation(t *testing.T, make Make) {
 	n := connect(t, make, 2)
 	multicastOnly(t, n)
 	frames := 0
-	n.sinks[1].fragment = func(*runtime.Header, int, []byte) runtime.Verdict {
+	n.sinks[1].fragment = func(*wire.Header, int, []byte) wire.Verdict {
 		frames++
-		return runtime.Accept
+		return wire.Accept
 	}
 	unsent := 0
 	f := slot(1, pattern(1, 3*n.ranks[0].Caps().Datagram))
@@ -171,7 +171,7 @@ func testDatagram(t *testing.T, make Make) {
 			require.Less(t, try, seq+1000, "no body of %d bytes has arrived whole", length)
 			unsent, seq = 1, try
 			f := slot(try, body)
-			f.Kind, f.Arg, f.Unsent = runtime.FrameWant, 9, &unsent
+			f.Kind, f.Arg, f.Unsent = wire.FrameWant, 9, &unsent
 			n.ranks[1].Datagram(2, f)
 			n.until(func() bool { return unsent == 0 }, "it is sent")
 			n.settle()
@@ -196,9 +196,9 @@ func testDatagramNoAllocation(t *testing.T, make Make) {
 		t.Skip("no datagrams to one rank")
 	}
 	frames, unsent := 0, 0
-	n.sinks[1].fragment = func(*runtime.Header, int, []byte) runtime.Verdict {
+	n.sinks[1].fragment = func(*wire.Header, int, []byte) wire.Verdict {
 		frames++
-		return runtime.Accept
+		return wire.Accept
 	}
 	f := slot(1, pattern(1, 3*n.ranks[0].Caps().Datagram))
 	f.Unsent = &unsent

@@ -6,17 +6,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // frame returns the i-th of a series of frames that differ in everything.
-func frame(from, to, i int, lane runtime.Lane) *runtime.Frame {
-	f := &runtime.Frame{Header: runtime.Header{
-		Kind: runtime.FrameSlot, Lane: lane, Epoch: uint32(from), Seq: 1<<40 + uint64(i),
+func frame(from, to, i int, lane wire.Lane) *wire.Frame {
+	f := &wire.Frame{Header: wire.Header{
+		Kind: wire.FrameSlot, Lane: lane, Epoch: uint32(from), Seq: 1<<40 + uint64(i),
 		Slot: ir.Chunk(i), Arg: uint32(to), Print: 0xFFFFFFFF - uint32(i),
 	}}
-	if lane == runtime.LaneControl {
-		f.Kind = runtime.FrameCast
+	if lane == wire.LaneControl {
+		f.Kind = wire.FrameCast
 	}
 	f.Body = pattern(i+1000*from, i*i*7%40000)
 	f.Len = len(f.Body)
@@ -30,8 +30,8 @@ func testOrder(t *testing.T, make Make) {
 		for from := range size {
 			for to := range size {
 				if from != to {
-					n.put(from, to, frame(from, to, i, runtime.LaneOps))
-					n.put(from, to, frame(from, to, i, runtime.LaneControl))
+					n.put(from, to, frame(from, to, i, wire.LaneOps))
+					n.put(from, to, frame(from, to, i, wire.LaneControl))
 				}
 			}
 		}
@@ -48,7 +48,7 @@ func testOrder(t *testing.T, make Make) {
 }
 
 func checkOrder(t *testing.T, s *sink, from, to, frames int) {
-	for lane := range runtime.Lanes {
+	for lane := range wire.Lanes {
 		list := s.from(from, lane)
 		require.Len(t, list, frames)
 		for i, got := range list {
@@ -93,11 +93,11 @@ func testEmptyBody(t *testing.T, make Make) {
 
 // holdFrom makes s hold back operations from number seq on.
 func (s *sink) holdFrom(seq uint64) {
-	s.verdict = func(h *runtime.Header) runtime.Verdict {
-		if h.Lane == runtime.LaneOps && h.Seq >= seq {
-			return runtime.Hold
+	s.verdict = func(h *wire.Header) wire.Verdict {
+		if h.Lane == wire.LaneOps && h.Seq >= seq {
+			return wire.Hold
 		}
-		return runtime.Accept
+		return wire.Accept
 	}
 }
 
@@ -112,8 +112,8 @@ func testHold(t *testing.T, make Make) {
 	}
 	n.until(func() bool { return len(s.got) == 1+5+5 }, "what is not held has arrived")
 	n.settle()
-	require.Len(t, s.from(0, runtime.LaneOps), 1)
-	require.Len(t, s.from(1, runtime.LaneOps), 5)
+	require.Len(t, s.from(0, wire.LaneOps), 1)
+	require.Len(t, s.from(1, wire.LaneOps), 5)
 
 	s.holdFrom(3)
 	n.until(func() bool { return len(s.got) == 13 }, "two more have arrived")
@@ -121,7 +121,7 @@ func testHold(t *testing.T, make Make) {
 	require.Len(t, s.got, 13)
 	s.holdFrom(1 << 60)
 	n.until(func() bool { return len(s.got) == 15 }, "all have arrived")
-	for i, got := range s.from(0, runtime.LaneOps) {
+	for i, got := range s.from(0, wire.LaneOps) {
 		require.Equal(t, uint64(i), got.Seq)
 		require.Equal(t, pattern(i, 100), got.body)
 	}
@@ -154,11 +154,11 @@ func testHeldSender(t *testing.T, make Make) {
 func testDrop(t *testing.T, make Make) {
 	n := connect(t, make, 2)
 	s := n.sinks[1]
-	s.verdict = func(h *runtime.Header) runtime.Verdict {
+	s.verdict = func(h *wire.Header) wire.Verdict {
 		if h.Seq%2 == 1 {
-			return runtime.Drop
+			return wire.Drop
 		}
-		return runtime.Accept
+		return wire.Accept
 	}
 	unsent := 10
 	for i := range 10 {
@@ -178,19 +178,19 @@ func testDropWithinBody(t *testing.T, make Make) {
 	n := connect(t, make, 2)
 	s := n.sinks[1]
 	asked, dst, kept := 0, []byte(nil), []byte(nil)
-	s.verdict = func(h *runtime.Header) runtime.Verdict {
+	s.verdict = func(h *wire.Header) wire.Verdict {
 		if h.Seq != 1 {
-			return runtime.Accept
+			return wire.Accept
 		}
 		if asked++; asked == 2 {
-			dst = s.open[place{0, runtime.LaneOps}]
+			dst = s.open[place{0, wire.LaneOps}]
 			kept = append(kept, dst...)
-			delete(s.open, place{0, runtime.LaneOps})
+			delete(s.open, place{0, wire.LaneOps})
 		}
 		if asked >= 2 {
-			return runtime.Drop
+			return wire.Drop
 		}
-		return runtime.Accept
+		return wire.Accept
 	}
 	n.put(0, 1, slot(1, pattern(1, 32<<20)))
 	n.put(0, 1, slot(2, pattern(2, 1000)))
@@ -243,7 +243,7 @@ func testAbandon(t *testing.T, make Make) {
 	n.ranks[0].Abandon()
 	require.Zero(t, unsent)
 	n.put(0, 1, control(7, []byte("still here")))
-	arrived := func() bool { return len(n.sinks[1].from(0, runtime.LaneControl)) == 1 || len(n.sinks[1].lost) == 1 }
+	arrived := func() bool { return len(n.sinks[1].from(0, wire.LaneControl)) == 1 || len(n.sinks[1].lost) == 1 }
 	n.until(arrived, "the other lane works, or the peer has noticed a cut connection")
 }
 
@@ -253,7 +253,7 @@ func testNoAllocation(t *testing.T, make Make) {
 	into, back := pattern(1, 1000), pattern(2, 1000)
 	for rank, buf := range [][]byte{into, back} {
 		s := n.sinks[rank]
-		s.place = func(*runtime.Header) []byte { return buf }
+		s.place = func(*wire.Header) []byte { return buf }
 	}
 	ping, pong := slot(1, pattern(3, 1000)), slot(2, pattern(4, 1000))
 	var spare [16]received // so that recording does not allocate

@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // sink records what arrives. What it answers can be changed by a test.
 type sink struct {
-	verdict  func(h *runtime.Header) runtime.Verdict
-	fragment func(h *runtime.Header, offset int, payload []byte) runtime.Verdict
-	place    func(h *runtime.Header) []byte // nil: a new slice for each frame
+	verdict  func(h *wire.Header) wire.Verdict
+	fragment func(h *wire.Header, offset int, payload []byte) wire.Verdict
+	place    func(h *wire.Header) []byte // nil: a new slice for each frame
 
 	open  map[place][]byte // places of bodies under way
 	got   []received
@@ -23,25 +23,25 @@ type sink struct {
 // place identifies a frame under way: a lane carries one at a time.
 type place struct {
 	from int
-	lane runtime.Lane
+	lane wire.Lane
 }
 
 type received struct {
-	runtime.Header
+	wire.Header
 	body []byte
 }
 
 func newSink() *sink {
 	return &sink{
-		verdict:  func(*runtime.Header) runtime.Verdict { return runtime.Accept },
-		fragment: func(*runtime.Header, int, []byte) runtime.Verdict { return runtime.Drop },
+		verdict:  func(*wire.Header) wire.Verdict { return wire.Accept },
+		fragment: func(*wire.Header, int, []byte) wire.Verdict { return wire.Drop },
 		open:     map[place][]byte{}, left: map[int]uint64{}, lost: map[int]error{},
 	}
 }
 
-func (s *sink) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
+func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	v := s.verdict(h)
-	if v != runtime.Accept {
+	if v != wire.Accept {
 		return nil, v
 	}
 	if s.place != nil {
@@ -54,7 +54,7 @@ func (s *sink) Body(h *runtime.Header) ([]byte, runtime.Verdict) {
 	return s.open[key], v
 }
 
-func (s *sink) Arrived(h *runtime.Header, body []byte) {
+func (s *sink) Arrived(h *wire.Header, body []byte) {
 	key := place{h.From, h.Lane}
 	if s.place == nil && !same(s.open[key], body) {
 		s.twice = append(s.twice, fmt.Sprintf("%+v arrived in a place that was not given", *h))
@@ -68,7 +68,7 @@ func same(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) && bytes.Equal(a, b)
 }
 
-func (s *sink) Fragment(h *runtime.Header, offset int, payload []byte) runtime.Verdict {
+func (s *sink) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	return s.fragment(h, offset, payload)
 }
 
@@ -91,7 +91,7 @@ func (s *sink) once(rank int) {
 }
 
 // from returns what arrived from a rank on a lane, in order.
-func (s *sink) from(rank int, lane runtime.Lane) (list []received) {
+func (s *sink) from(rank int, lane wire.Lane) (list []received) {
 	for _, r := range s.got {
 		if r.From == rank && r.Lane == lane {
 			list = append(list, r)

@@ -7,13 +7,14 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Using returns transports like make's with which the communicators of
 // [Comm] use the schedules that find returns for their configuration: so the
 // suite tests generated code too.
 func Using(make Make, find func(cfg runtime.Config) []*machine.Schedule) Make {
-	return func(t testing.TB, size int) []runtime.Transport {
+	return func(t testing.TB, size int) []wire.Transport {
 		list := make(t, size)
 		for i, tr := range list {
 			list[i] = using{tr, find}
@@ -23,7 +24,7 @@ func Using(make Make, find func(cfg runtime.Config) []*machine.Schedule) Make {
 }
 
 type using struct {
-	runtime.Transport
+	wire.Transport
 	find func(cfg runtime.Config) []*machine.Schedule
 }
 

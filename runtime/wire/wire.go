@@ -63,6 +63,16 @@ type Transport interface {
 	Close(seq uint64, bye bool, linger time.Duration) error
 }
 
+// GroupPutter is a transport over memory that several ranks read: what is put to
+// all of them is written once (paper 003, section 4.1).
+type GroupPutter interface {
+	Transport
+	// PutAll does for f, a FrameSlot on LaneOps without a body, as Put to each of
+	// ranks does, which must differ, but keeps no order with other frames.
+	// *f.Unsent is decremented once for each.
+	PutAll(ranks []int, f *Frame)
+}
+
 // Caps is what a transport can do.
 type Caps struct {
 	Multicast bool // Mcast reaches other ranks

@@ -15,11 +15,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // The suite of communicators, run by generated code.
 func TestCommMem(t *testing.T) {
-	transporttest.Comm(t, transporttest.Using(func(t testing.TB, size int) []runtime.Transport {
+	transporttest.Comm(t, transporttest.Using(func(t testing.TB, size int) []wire.Transport {
 		ts, err := mem.New(size, mem.Options{Seed: 1, Loss: 0.3, Duplicate: 0.1, Reorder: 0.2})
 		require.NoError(t, err)
 		return mem.Transports(ts)
@@ -53,12 +54,12 @@ func fits(name string, a runtime.Algorithm) bool {
 	return p.Degree+p.FanIn+p.FanOut+p.Hosts == 0 && strings.HasPrefix(name, strings.NewReplacer("/", "_", "-", "_").Replace(a.Name)+"__")
 }
 
-func connect(t testing.TB, size int) []runtime.Transport {
+func connect(t testing.TB, size int) []wire.Transport {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	list, errs := make([]runtime.Transport, size), make([]error, size)
+	list, errs := make([]wire.Transport, size), make([]error, size)
 	var wg sync.WaitGroup
 	for rank := range size {
 		cfg := tcp.Config{Rank: rank, Size: size, Coordinator: l.Addr().String()}

@@ -1,0 +1,68 @@
+package runtime_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// grouping is a transport that notes what it is given for several ranks at once.
+type grouping struct {
+	wire.Transport
+	groups []string
+}
+
+func (g *grouping) PutAll(ranks []int, f *wire.Frame) {
+	g.groups = append(g.groups, fmt.Sprint(f.Slot, ranks))
+	for _, to := range ranks {
+		g.Put(to, f)
+	}
+}
+
+// Runs of puts of one signal go to the transport as one, and nothing else does.
+func TestSignalsToSeveralRanks(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		p     schedule.Params
+		ranks int
+		want  map[int][]string // rank -> what it puts to several at once, in a barrier
+	}{
+		{"barrier/hsb", schedule.Params{}, 2, nil},
+		{"barrier/hsb", schedule.Params{}, 4, map[int][]string{0: {"s0 [1 2 3]"}}},
+		{"barrier/hsb", schedule.Params{Hosts: 1}, 6, map[int][]string{0: {"s0 [1 2 3 4 5]"}}},
+		{"barrier/hsb", schedule.Params{FanIn: 2, FanOut: 2}, 7, map[int][]string{0: {"s2 [1 2]"}, 1: {"s0 [3 4]"}, 2: {"s0 [5 6]"}}},
+		{"barrier/hsb", schedule.Params{FanIn: 2, FanOut: 2}, 6, map[int][]string{1: {"s0 [3 4]"}}}, // ranks 1 and 2 have other numbers of children
+		{"barrier/dissemination", schedule.Params{}, 6, nil},
+		{"barrier/dissemination", schedule.Params{Hosts: 2}, 8, map[int][]string{0: {"s0 [1 2 3]"}, 4: {"s0 [5 6 7]"}}},
+		{"barrier/exchange", schedule.Params{Hosts: 3}, 9, map[int][]string{0: {"s0 [1 2]"}, 3: {"s0 [4 5]"}, 6: {"s0 [7 8]"}}},
+	} {
+		t.Run(fmt.Sprintf("%s,ranks=%d,%+v", test.name, test.ranks, test.p), func(t *testing.T) {
+			trs, err := mem.New(test.ranks, mem.Options{})
+			require.NoError(t, err)
+			groups, comms := make([]*grouping, test.ranks), make([]*runtime.Comm, test.ranks)
+			for rank, tr := range trs {
+				groups[rank] = &grouping{Transport: tr}
+				comms[rank], err = runtime.Join(t.Context(), runtime.Config{
+					Transport: groups[rank], Barrier: runtime.Algorithm{Name: test.name, Params: test.p}, Bcast: runtime.Algorithm{Name: "bcast/linear"},
+				})
+				require.NoError(t, err)
+				defer comms[rank].Close()
+			}
+			require.NoError(t, each(comms, func(c *runtime.Comm) error {
+				if err := c.Barrier(t.Context()); err != nil {
+					return err
+				}
+				return c.Bcast(t.Context(), make([]byte, 10), 0) // chunks go one by one
+			}))
+			for rank, g := range groups {
+				require.Equal(t, test.want[rank], g.groups, "rank %d", rank)
+			}
+		})
+	}
+}

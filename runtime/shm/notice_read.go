@@ -1,0 +1,118 @@
+//go:build linux
+
+package shm
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// listener is the receiving end of one rank's notices.
+type listener struct {
+	cells  *[noticeCells]noticeCell
+	place  *placeLine // of this rank
+	next   uint64     // the cell to look at
+	head   wire.Header
+	held   bool // the sink has said not yet
+	heeded bool // it is in Transport.heeded
+}
+
+// maxHeeded is how many ranks' notices Poll looks for without being rung: of
+// those that were heard first, such as this rank's master. The others ring.
+const maxHeeded = 4
+
+// heed hands to s the notices of p and reports whether there were any.
+func (t *Transport) heed(p *peer, s wire.Sink) (moved bool) {
+	l := &p.heard
+	l.held = false
+	for n := 0; !p.gone && l.waits(); n++ {
+		if n == turn {
+			t.again(p.rank)
+			break
+		}
+		own, err := l.look(t.rank)
+		if err != nil {
+			t.lose(p, err, s)
+		} else if own {
+			if l.held = !t.notice(p, s); l.held {
+				break
+			}
+			moved = true
+		}
+	}
+	return moved
+}
+
+func (l *listener) cell() *noticeCell { return &l.cells[l.next%noticeCells] }
+
+// waits reports whether the next notice is there, or a later one in its place.
+func (l *listener) waits() bool { return atomic.LoadUint64(&l.cell().stamp) > l.next }
+
+// look reports whether the next notice is for rank; one that is not is passed
+// over, and so are those that are overwritten: they were not, either.
+func (l *listener) look(rank int) (own bool, err error) {
+	c := l.cell()
+	stamp := atomic.LoadUint64(&c.stamp)
+	switch ahead := stamp - l.next; {
+	case ahead == 1:
+		own = atomic.LoadUint64(&c.ranks[rank/64])&(1<<(rank%64)) != 0
+		if atomic.LoadUint64(&c.stamp) != stamp {
+			return false, nil // and so own is of a later one
+		}
+		if !own {
+			l.next++
+		}
+		return own, nil
+	case ahead%noticeCells > 1:
+		return false, fmt.Errorf("%w: the stamp %d where notice %d belongs", errBroken, stamp, l.next+1)
+	default: // of the last notice, or of the one before, which is all there was before it
+		l.next += ahead - ahead%noticeCells - noticeCells + 1
+		return false, nil
+	}
+}
+
+// notice hands to s the next notice of p, which is for this rank and therefore
+// stays until this rank says that it is read; false means that s holds it back.
+func (t *Transport) notice(p *peer, s wire.Sink) bool {
+	l := &p.heard
+	c := l.cell()
+	l.head = wire.Header{
+		Kind: wire.FrameSlot, Lane: wire.LaneOps, From: p.rank,
+		Seq: c.seq, Epoch: c.epoch, Slot: c.slot, Arg: c.arg, Print: c.print,
+	}
+	dst, v := s.Body(&l.head)
+	if v == wire.Hold {
+		return false
+	}
+	l.next++
+	store64(&l.place.notices, l.next)
+	if v == wire.Accept && len(dst) == 0 {
+		t.stats.GotFrames++
+		s.Arrived(&l.head, dst)
+	}
+	t.listen(p)
+	return true
+}
+
+// listen has every Poll look for notices of p, and p told of it: either p rings,
+// or it has seen this and the next Poll finds what it writes.
+func (t *Transport) listen(p *peer) {
+	if !p.heard.heeded && len(t.heeded) < maxHeeded {
+		p.heard.heeded = true
+		t.heeded = append(t.heeded, p)
+		store32(&p.heard.place.listens, 1)
+	}
+}
+
+// noticed returns the bits, of word i, of the peers that have a notice for which
+// they need not ring.
+func (t *Transport) noticed(i int) (set uint64) {
+	for _, p := range t.heeded {
+		if p.rank/64 == i && p.heard.waits() {
+			set |= 1 << (p.rank % 64)
+		}
+	}
+	return set
+}
