@@ -66,7 +66,8 @@ func (p *process) run() {
 			p.work = 0
 			continue
 		}
-		if !p.park() {
+		// A tick may have ended a call without sending anything.
+		if !p.advance() && !p.park() && !p.advance() {
 			return
 		}
 	}
