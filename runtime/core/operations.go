@@ -125,7 +125,19 @@ func (ops *operations) tick(now Time) {
 	}
 	ops.rec.tick(o, now)
 	if ops.Size > 1 && o.pulse.tick(now, ops.Stall) {
-		ops.control((ops.Rank+1)%ops.Size, wire.FrameProbe, o.seq, o.print, 0)
+		ops.probe(o)
+	}
+}
+
+// probe asks the nearest rank after this one that has not left. Who has left does
+// not answer, and could not be told from a rank that is dead, but for the goodbye
+// that it has said to all that may ask it.
+func (ops *operations) probe(o *op) {
+	for distance := 1; distance < ops.Size; distance = farther(distance) {
+		if to := (ops.Rank + distance) % ops.Size; !ops.members.hasLeft(to) {
+			ops.control(to, wire.FrameProbe, o.seq, o.print, 0)
+			return
+		}
 	}
 }
 

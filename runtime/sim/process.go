@@ -131,7 +131,7 @@ func (p *process) queueCast(to int, f *wire.Frame) {
 		o.sent()
 		return
 	}
-	o.frame.Len = len(f.Body)
+	o.frame.Len = f.Whole()
 	p.castQueue.push(o)
 	p.castTo.push(to)
 	if p.castQueue.n > maxQueued {
@@ -201,7 +201,7 @@ func (p *process) roomToSend(h *host, size int) bool {
 func (p *process) throw(o *outgoing, to, n, size int) {
 	w := p.w
 	pkt := w.packets.get(&o.frame.Header, o.frame.Body[o.done:o.done+n])
-	pkt.from, pkt.to, pkt.size, pkt.offset = p.rank, to, size, o.done
+	pkt.from, pkt.to, pkt.size, pkt.offset = p.rank, to, size, o.frame.Offset+o.done
 	pkt.head.From = p.rank
 	w.launch(pkt)
 	up := &w.hosts[w.hostOf[p.rank]].up
