@@ -45,6 +45,8 @@ var layers = []struct {
 		"what a rank decides knows of programs and frames; who chooses the one and carries the other is above it"},
 	{"runtime", []string{"ir/...", "schedule", "runtime/machine/...", "runtime/core", "runtime/wire", "runtime/internal/..."},
 		"transports are given to the runtime, which knows their interface only"},
+	{"runtime/sim", []string{"ir", "schedule", "runtime/machine", "runtime/wire", "runtime/core"},
+		"the simulator is a driver of cores, beside the communicator and without it"},
 	{"runtime/transporttest", []string{"ir", "schedule", "runtime/..."},
 		"the suite runs every algorithm over a transport"},
 	{"runtime/...", []string{"ir", "runtime/..."},
@@ -108,6 +110,9 @@ var impure = []struct {
 	{"runtime/core",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "context", "sync/...", "golang.org/x/sys/..."},
 		"the core is stepped: the same one runs under a communicator, on a simulated network and through every order of events"},
+	{"runtime/sim",
+		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "context", "sync/...", "golang.org/x/sys/..."},
+		"a run depends on its scenario alone: its time and its chance are its own, and it is one goroutine"},
 }
 
 // matches reports whether p is within one of the patterns.
@@ -290,6 +295,9 @@ func TestWhy(t *testing.T) {
 		{"runtime/machine", "time", "events in"},
 		{"runtime/machine", "sync/atomic", "events in"},
 		{"runtime/machine", module + "/runtime", "the machine is pure"},
+		{"runtime/sim", "time", "on its scenario alone"},
+		{"runtime/sim", module + "/schedule", ""},
+		{"runtime/sim", module + "/runtime", "beside the communicator"},
 		{"runtime/transporttest", "testing", ""},
 		{"runtime/tcp", "testing", "out of what is shipped"},
 		{"runtime", "github.com/alecthomas/kong", "only the command"},

@@ -100,7 +100,7 @@ func (s *Scenario) drawBcast(r *random) {
 		o.Bytes = r.below(64 << 10)
 	}
 	if s.Ranks > 1 && r.chance(200) {
-		o.Params.Hosts = 1 + r.below(s.Ranks)
+		o.Hosts = 1 + r.below(s.Ranks)
 	}
 	s.Script = append(s.Script, o)
 }
@@ -108,12 +108,12 @@ func (s *Scenario) drawBcast(r *random) {
 func (s *Scenario) drawBarrier(r *random) {
 	o := Op{Kind: OpBarrier, Algorithm: pick(r, algorithms(schedule.Barrier)...)}
 	if o.Algorithm == "barrier/hsb" {
-		o.Params.FanIn, o.Params.FanOut = r.below(4), r.below(4)
+		o.FanIn, o.FanOut = r.below(4), r.below(4)
 	} else if r.chance(500) {
-		o.Params.Degree = 2 + r.below(3)
+		o.Degree = 2 + r.below(3)
 	}
 	if r.chance(200) {
-		o.Params.Hosts = 1 + r.below(s.Ranks)
+		o.Hosts = 1 + r.below(s.Ranks)
 	}
 	s.Script = append(s.Script, o)
 }

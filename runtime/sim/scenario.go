@@ -80,13 +80,17 @@ const (
 
 // Op is one step.
 type Op struct {
-	Kind      OpKind          `json:"kind"`
-	Algorithm string          `json:"algorithm,omitempty"`
-	Params    schedule.Params `json:"params,omitzero"` // Ranks, Root and Chunks are filled in
-	Root      int             `json:"root,omitempty"`
-	Bytes     int             `json:"bytes,omitempty"`
-	Count     int             `json:"count,omitempty"`
-	Time      Time            `json:"time,omitempty"`
+	Kind      OpKind `json:"kind"`
+	Algorithm string `json:"algorithm,omitempty"`
+	Root      int    `json:"root,omitempty"`
+	Chunks    int    `json:"chunks,omitempty"` // default: as runtime.Comm cuts
+	Degree    int    `json:"degree,omitempty"`
+	FanIn     int    `json:"fan_in,omitempty"`
+	FanOut    int    `json:"fan_out,omitempty"`
+	Hosts     int    `json:"hosts,omitempty"` // that the schedule knows of
+	Bytes     int    `json:"bytes,omitempty"`
+	Count     int    `json:"count,omitempty"`
+	Time      Time   `json:"time,omitempty"`
 }
 
 // FaultKind is what goes wrong.
@@ -226,11 +230,10 @@ func (s *Scenario) checkFault(f *Fault) error {
 
 // spec returns the schedule of a collective step.
 func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
-	params := o.Params
-	params.Ranks, params.Root = s.Ranks, 0
+	params := schedule.Params{Ranks: s.Ranks, Degree: o.Degree, FanIn: o.FanIn, FanOut: o.FanOut, Hosts: o.Hosts}
 	if o.Kind == OpBcast {
-		params.Root = o.Root
-		if params.Chunks == 0 {
+		params.Root, params.Chunks = o.Root, o.Chunks
+		if o.Chunks == 0 {
 			params.Chunks = s.chunks(o)
 		}
 	}
