@@ -76,7 +76,7 @@ func (w *world) forward(p *packet, from, to int) {
 // lose is the end of a datagram on its way to a host, and a delay for a packet
 // of a lane.
 func (w *world) lose(p *packet, to int) {
-	w.note(noteLost, to, &p.head, p.num)
+	w.note(noteLost, p.from, &p.head, to)
 	if p.lane == nil {
 		w.packets.put(p)
 		return

@@ -32,7 +32,7 @@ const (
 
 var noteNames = [...]string{
 	"puts to", "multicasts", "sends a datagram to", "takes from", "drops from", "loses on the way to host",
-	"has no room for", "enters step", "returns from step", "fails in step", "publishes", "takes message of",
+	"has no room for a datagram", "enters step", "returns from step", "fails in step", "publishes message", "takes a message of",
 	"closes", "has ended", "dies", "hears the goodbye of", "loses",
 }
 
@@ -54,9 +54,16 @@ func (w *world) note(what noteKind, rank int, h *wire.Header, n int) {
 		t.digest = mix(t.digest ^ uint64(h.Arg)<<32 ^ uint64(h.Len)<<8 ^ uint64(h.From))
 	}
 	if t.out != nil && t.err == nil {
-		_, t.err = fmt.Fprintf(t.out, "%14.6f ms  rank %d %s %d%s\n", float64(w.now)/1e6, rank, noteNames[what], n, spell(h))
+		object := ""
+		if !lone[what] {
+			object = fmt.Sprintf(" %d", n)
+		}
+		_, t.err = fmt.Fprintf(t.out, "%14.6f ms  rank %d %s%s%s\n", float64(w.now)/1e6, rank, noteNames[what], object, spell(h))
 	}
 }
+
+// lone are the kinds without an object.
+var lone = [...]bool{noteMcast: true, noteOverrun: true, noteClose: true, noteEnd: true, noteCrash: true, notePeerLost: false}
 
 var frameNames = [...]string{"?", "slot", "joined", "late", "probe", "abort", "cast", "credit", "leave", "want", "taken"}
 
