@@ -63,7 +63,7 @@ func (w *world) note(what noteKind, rank int, h *wire.Header, n int) {
 }
 
 // lone are the kinds without an object.
-var lone = [...]bool{noteMcast: true, noteOverrun: true, noteClose: true, noteEnd: true, noteCrash: true, notePeerLost: false}
+var lone = [len(noteNames)]bool{noteMcast: true, noteOverrun: true, noteClose: true, noteEnd: true, noteCrash: true}
 
 var frameNames = [...]string{"?", "slot", "joined", "late", "probe", "abort", "cast", "credit", "leave", "want", "taken"}
 
