@@ -35,6 +35,7 @@ func (p *process) hear(peer int, n noticeKind) {
 	switch {
 	case n == peerEnded && other.healthy && !other.late[p.rank]:
 		p.leaving = append(p.leaving, peer)
+		p.dropTo(peer)
 	case n == peerEnded:
 		p.lost = append(p.lost, loss{peer, errEnded})
 	case n == peerRefused:
@@ -91,12 +92,19 @@ func (p *process) unreadFrom(peer int) bool {
 // forget ends the lanes between p and a peer that has ended.
 func (p *process) forget(peer int) {
 	p.gone[peer] = true
+	p.dropTo(peer)
+	for k := range wire.Lanes {
+		if l := p.w.procs[peer].out[index(p.rank, k)]; l != nil {
+			l.clear()
+		}
+	}
+}
+
+// dropTo forgets what is queued for a peer that takes nothing any more.
+func (p *process) dropTo(peer int) {
 	for k := range wire.Lanes {
 		if l := p.out[index(peer, k)]; l != nil {
 			l.drop()
-		}
-		if l := p.w.procs[peer].out[index(p.rank, k)]; l != nil {
-			l.clear()
 		}
 	}
 }
@@ -128,6 +136,10 @@ func (p *process) close() {
 	p.core.Goodbye()
 	p.sealed = true
 	p.state = closing
+	for _, l := range p.ready { // what comes is read and thrown away from now on
+		l.clear()
+		l.reopen(p.w)
+	}
 	for p.cast() {
 	}
 	p.castQueue = ring[outgoing]{}
