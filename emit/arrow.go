@@ -28,6 +28,10 @@ func shaft(c class) rune {
 		return '═'
 	case repair:
 		return '╌'
+	case request:
+		return '┄'
+	case answer:
+		return '┈'
 	}
 	return '─'
 }
@@ -43,7 +47,7 @@ func (sh *sheet) leafEnd(r row, s *star, rank int, through bool) {
 		return
 	}
 	sh.head(r, x, right, st)
-	if s.class == mcast && sh.run.lost {
+	if s.class == mcast && sh.scene.run.lost {
 		sh.loss(r, x, right, st)
 	}
 	if through {

@@ -63,13 +63,14 @@ type timedEdge struct {
 // timedEdges merges the run's transfers to edges, in their order.
 func (t *run) timedEdges() []timedEdge {
 	var out []timedEdge
-	for i := 0; i < len(t.transfers); {
+	all := t.transfers()
+	for i := 0; i < len(all); {
 		n := i + 1
-		for n < len(t.transfers) && t.transfers[n].round == t.transfers[i].round && t.transfers[n].class == t.transfers[i].class {
+		for n < len(all) && all[n].round == all[i].round && all[n].class == all[i].class {
 			n++
 		}
-		for _, e := range edges(t.transfers[i:n], len(t.Programs)) {
-			out = append(out, timedEdge{e, t.transfers[i].round})
+		for _, e := range edges(all[i:n], len(t.Programs)) {
+			out = append(out, timedEdge{e, all[i].round})
 		}
 		i = n
 	}
@@ -82,7 +83,7 @@ func (g dotGraph) point(round, rank int) dotNode {
 	if n := g.Node(id); n != nil {
 		return n.(dotNode)
 	}
-	n := dotNode{id: id, round: round, rank: rank, done: g.run.done[rank] == round}
+	n := dotNode{id: id, round: round, rank: rank, done: g.run.returns[rank] == round}
 	g.AddNode(n)
 	return n
 }
@@ -90,13 +91,13 @@ func (g dotGraph) point(round, rank int) dotNode {
 // timelines adds the node at which each rank is done and links the nodes of
 // each rank in the order of time.
 func (g dotGraph) timelines() {
-	for rank, done := range g.run.done {
+	for rank, done := range g.run.returns {
 		if done >= 0 {
 			g.point(done, rank)
 		}
 		last := g.point(0, rank)
-		for round := 1; round <= g.run.rounds; round++ {
-			id := int64(round)*int64(len(g.run.done)) + int64(rank)
+		for round := 1; round <= g.run.last; round++ {
+			id := int64(round)*int64(len(g.run.returns)) + int64(rank)
 			if g.Node(id) == nil {
 				continue
 			}
@@ -109,9 +110,9 @@ func (g dotGraph) timelines() {
 
 // DOTAttributers returns the attributes of the graph, its nodes and edges.
 func (g dotGraph) DOTAttributers() (graph, node, edge encoding.Attributer) {
-	label := fmt.Sprintf("%s: %s\n%s; a full dot is where a rank is done", g.run.Name(), headerFacts(&g.run.Header), totals(g.run))
-	if g.run.repairs > 0 {
-		label += "; " + count(g.run.repairs, "rule") + " of repairs not drawn"
+	label := fmt.Sprintf("%s: %s\n%s; a full dot is where a call returns", g.run.Name(), headerFacts(&g.run.Header), totals(g.run))
+	if idle := g.run.notNeeded(); idle != "" {
+		label += "; not drawn: " + idle
 	}
 	if g.run.stuck > 0 {
 		label += "; " + count(g.run.stuck, "rule") + " can never fire"
@@ -174,7 +175,7 @@ func (l dotLine) Attributes() []encoding.Attribute {
 	return []encoding.Attribute{{Key: "label", Value: slots}, color}
 }
 
-var dotColor = [...]string{mcast: "purple", putChunk: "darkgreen", putSignal: "blue", repair: "orange"}
+var dotColor = [...]string{mcast: "purple", putChunk: "darkgreen", putSignal: "blue", repair: "orange", request: "goldenrod", answer: "deeppink"}
 
 // dotTime links two events of one rank.
 type dotTime struct{ multi.Line }

@@ -8,18 +8,24 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // explainWidth is the line width of [Explain].
 const explainWidth = 80
 
 // Explain tells the program of one rank in plain sentences: what it waits for,
-// from whom that comes, what it then does. The rank must be one of s.
+// from whom that comes, what it then does and when its call returns. The rank
+// must be one of s, and s must name no ranks or slots that do not exist.
 func Explain(w io.Writer, s *ir.Schedule, rank int) error {
 	if rank < 0 || rank >= len(s.Programs) {
 		return fmt.Errorf("explain %s: rank %d is not in 0 … %d", s.Name(), rank, len(s.Programs)-1)
 	}
-	e := &explainer{s: s, p: &s.Programs[rank], from: senders(s, rank), told: map[ir.Slot]bool{}}
+	calm, err := fixpoint.Run(s, fixpoint.Model{})
+	if err != nil {
+		return fmt.Errorf("explain %s: %w", s.Name(), err)
+	}
+	e := &explainer{s: s, p: &s.Programs[rank], calm: calm, from: senders(s, rank), told: map[ir.Slot]bool{}}
 	if _, err := io.WriteString(w, e.text()); err != nil {
 		return fmt.Errorf("explain %s: %w", s.Name(), err)
 	}
@@ -29,6 +35,7 @@ func Explain(w io.Writer, s *ir.Schedule, rank int) error {
 type explainer struct {
 	s    *ir.Schedule
 	p    *ir.Program
+	calm *fixpoint.Result // nothing is lost
 	from map[ir.Slot]source
 	told map[ir.Slot]bool // the slots whose source has been told
 }
@@ -95,8 +102,12 @@ func (e *explainer) rule(r *ir.Rule) string {
 	if !r.IsRepair() {
 		return fmt.Sprintf("When %s, it %s.", e.state(r.When), actions(r.Do))
 	}
-	return fmt.Sprintf("Repair: while %s and %s is missing, it %s, %s, and again with growing waits.",
-		e.state(r.When), e.slots([]ir.Slot{r.Unless}), actions(r.Do), delay(r.After))
+	kind := "Repair"
+	if len(r.Do) > 0 && ruleClass(r, r.Do[0]) == request {
+		kind = "Request"
+	}
+	return fmt.Sprintf("%s: while %s and %s is missing, it %s, %s, and again with growing waits.",
+		kind, e.state(r.When), e.slots([]ir.Slot{r.Unless}), actions(r.Do), delay(r.After))
 }
 
 func delay(after int) string {
@@ -109,14 +120,35 @@ func delay(after int) string {
 	return fmt.Sprintf("after %d × the base timeout", after)
 }
 
+// done tells what the call waits for and, for the run in which nothing is lost,
+// when it returns.
 func (e *explainer) done() string {
-	switch {
-	case len(e.p.Done) == 0, slices.Equal(e.p.Done, []ir.Slot{ir.Enter}) && len(e.p.Rules) == 0:
+	at := e.calm.Returns()[e.p.Rank]
+	if at == 0 {
 		return "The call returns at once."
-	case slices.Equal(e.p.Done, []ir.Slot{ir.Enter}):
-		return "The call returns as soon as what it sends at first is on its way."
 	}
-	return fmt.Sprintf("The call returns when %s.", e.state(e.p.Done))
+	var waits []string
+	if len(e.p.Done) > 0 && !slices.Equal(e.p.Done, []ir.Slot{ir.Enter}) {
+		waits = append(waits, e.state(e.p.Done))
+	}
+	if e.sends() {
+		waits = append(waits, "what it sends is on its way")
+	}
+	text := fmt.Sprintf("The call returns when %s", strings.Join(waits, " and "))
+	if at < 0 {
+		return text + ". If nothing is lost, that is never so."
+	}
+	return fmt.Sprintf("%s: if nothing is lost, after round %d of %d.", text, at, e.calm.Rounds())
+}
+
+// sends reports whether the rank sends anything if nothing is lost.
+func (e *explainer) sends() bool {
+	for i := range e.p.Rules {
+		if e.calm.Rule(e.p.Rank, i) >= 0 && len(e.p.Rules[i].Do) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // state spells a condition: "it has entered and has chunk 0 and signal 1 (from
@@ -172,6 +204,8 @@ func (e *explainer) origin(s ir.Slot) string {
 		return " (its own)"
 	case len(from.ranks) == 0:
 		return " (that nobody sends)"
+	case from.repair && s.Kind() == ir.KindSignal:
+		return " (a request, from " + anyOf(from.ranks) + ")"
 	case from.repair:
 		return " (only to repair, from " + anyOf(from.ranks) + ")"
 	}

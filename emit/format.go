@@ -25,6 +25,8 @@ type Options struct {
 	// Command is the command line that prints this, for a header; empty: none.
 	Command string
 
+	Extract Extract // svg, html: which ranks the picture shows, html: beyond 64 at first
+
 	Size int  // goal: bytes of the message; ≥ 0
 	Lost Loss // goal: which multicasts are lost
 
@@ -40,9 +42,9 @@ type Options struct {
 func Formats() []Format {
 	return []Format{
 		{"text", "txt", "canonical text form, parses back to the same schedule", fixed(ir.WriteText)},
-		{"json", "json", "JSON form schedgen/1, for other programs", fixed(ir.WriteJSON)},
+		{"json", "json", "JSON form schedgen/1, with recovery schedgen/2, for other programs", fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
-		{"svg", "svg", "space-time diagram: a lane for each rank, rounds to the right", fixed(writeSVG)},
+		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", writeSVG},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", writeGo},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", writeHTML},

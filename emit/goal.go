@@ -69,6 +69,11 @@ func newGoal(s *ir.Schedule, o Options) (*goal, error) {
 		rank, i := g.layout.RuleOf(int(id))
 		g.fire(rank, &s.Programs[rank].Rules[i])
 	}
+	for rank := range g.lines {
+		if len(g.lines[rank]) == 0 {
+			g.add(rank, "idle", "calc 0", nil) // the simulator does not survive a rank without operations
+		}
+	}
 	return g, nil
 }
 
@@ -155,6 +160,15 @@ func (g *goal) bytes(slot ir.Slot) int {
 	return max(hi-lo, 1)
 }
 
+// length returns that of all chunks together, as they are sent.
+func (g *goal) length() int {
+	sum := 0
+	for k := range g.s.Chunks {
+		sum += g.bytes(ir.Chunk(k))
+	}
+	return sum
+}
+
 func (g *goal) tag(slot ir.Slot) int {
 	if slot.Kind() == ir.KindChunk {
 		return slot.Index()
@@ -181,6 +195,9 @@ func (g *goal) header(w io.Writer, o Options) {
 	fmt.Fprintln(w)
 	if o.Command != "" {
 		fmt.Fprintf(w, "// made by: %s\n", o.Command)
+	}
+	if g.s.Chunks > 0 {
+		fmt.Fprintf(w, "// message: %db\n", g.length())
 	}
 	for _, line := range goalNotes {
 		fmt.Fprintln(w, "// "+line)

@@ -33,7 +33,7 @@ func requireGOAL(t *testing.T, text string, ranks int) int {
 	require.Equal(t, fmt.Sprintf("num_ranks %d", ranks), lines[0])
 	ends := map[string]int{} // from, to, tag and bytes: sends less receives
 	rank, messages := -1, 0
-	var labels map[string]bool
+	var labels map[string]bool // of the rank being read
 	define := func(label string) {
 		require.False(t, labels[label], "rank %d: %s twice", rank, label)
 		labels[label] = true
@@ -44,6 +44,7 @@ func requireGOAL(t *testing.T, text string, ranks int) int {
 		case line == fmt.Sprintf("rank %d {", rank+1) && labels == nil:
 			rank, labels = rank+1, map[string]bool{}
 		case line == "}" && labels != nil:
+			require.NotEmpty(t, labels, "rank %d has no operations", rank)
 			labels = nil
 		case goalSend.MatchString(line):
 			m := goalSend.FindStringSubmatch(line)
@@ -77,6 +78,20 @@ func TestGOALIsWhatItsReaderTakes(t *testing.T) {
 		for _, o := range []Options{{}, {Size: 1000, Command: "schedgen emit x"}, {Size: 3, Lost: Loss{Rate: 1}}, {Size: 64, Lost: Loss{Seed: 7, Rate: 0.5}}} {
 			requireGOAL(t, written(t, func(b *bytes.Buffer) error { return Write(b, "goal", s, o) }), s.Ranks)
 		}
+	}
+}
+
+// A rank that neither sends nor receives has an operation all the same.
+func TestGOALHasNoEmptyRank(t *testing.T) {
+	for _, text := range []string{
+		"schedule bcast/test ranks=1 root=0 chunks=1\nrank 0\n  done enter\n",
+		"schedule anycast/test ranks=3 root=1 chunks=1\nrank 0\n  done enter\nrank 1\n  enter -> put c0 @2\n  done enter\nrank 2\n  done c0\n",
+	} {
+		s, err := ir.ParseText(strings.NewReader(text))
+		require.NoError(t, err)
+		out := written(t, func(b *bytes.Buffer) error { return Write(b, "goal", s, Options{}) })
+		requireGOAL(t, out, s.Ranks)
+		require.Contains(t, out, "rank 0 {\nidle: calc 0\n}\n")
 	}
 }
 

@@ -122,6 +122,9 @@ func (g *goWriter) schedule(digest uint64) {
 		jen.Id("Root"):       jen.Id("Root"),
 		jen.Id("Chunks"):     jen.Id("Chunks"),
 	}
+	if g.s.Recovers {
+		header[jen.Id("Recovers")] = jen.True()
+	}
 	var params []jen.Code
 	for _, p := range g.s.Params {
 		params = append(params, jen.Values(jen.Dict{jen.Id("Name"): jen.Lit(p.Name), jen.Id("Value"): jen.Lit(p.Value)}))

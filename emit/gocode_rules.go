@@ -14,9 +14,10 @@ type goCode struct {
 	signals int
 	holds   bool // enter sets all chunks: the rank is the root
 	done    []bool
-	need    []int // counter -> slots that its rules wait for
-	must    int   // rules that must fire
-	keeps   bool  // an answer to a request holds a chunk
+	request []bool // signal -> it may never come, see ir.Program.Requests
+	need    []int  // counter -> slots that its rules wait for
+	must    int    // rules that must fire
+	keeps   bool   // an answer to a request holds a chunk
 	enter   effect
 	chunk   []stretch
 	signal  []stretch
@@ -148,6 +149,7 @@ func takeApart(s *ir.Schedule, r int) *goCode {
 		signals: p.Signals,
 		holds:   s.Collective != "barrier" && r == s.Root,
 		done:    make([]bool, 1+s.Chunks+p.Signals),
+		request: p.Requests(),
 	}
 	for _, slot := range p.Done {
 		c.done[bit(s, slot)] = true
@@ -201,17 +203,14 @@ func (c *goCode) gather(s *ir.Schedule, p *ir.Program, repairs bool, at int) ([]
 // groupOf returns a group of one rule, with its part of what is summed up.
 func (c *goCode) groupOf(s *ir.Schedule, rule *ir.Rule) group {
 	g := group{doN: len(rule.Do)}
-	request := false
 	for _, slot := range rule.When {
-		b := bit(s, slot)
-		g.when = append(g.when, b)
-		request = request || b > s.Chunks && !c.done[b]
+		g.when = append(g.when, bit(s, slot))
 	}
 	slices.Sort(g.when)
 	g.when = slices.Compact(g.when)
 	switch {
 	case rule.IsRepair():
-	case !request:
+	case !rule.AwaitsAny(c.request):
 		g.must = 1
 		c.must++
 	default:

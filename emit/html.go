@@ -42,6 +42,8 @@ var (
 	fixpointJS string
 	//go:embed explorer/words.js
 	wordsJS string
+	//go:embed explorer/extract.js
+	extractJS string
 	//go:embed explorer/diagram.js
 	diagramJS string
 	//go:embed explorer/explorer.js
@@ -52,7 +54,7 @@ var (
 // reader lose multicasts, change the root among s and o.Others and follow the
 // counterexamples of o.Failures. The page loads nothing.
 func writeHTML(w io.Writer, s *ir.Schedule, o Options) error {
-	if _, err := trace(s, false); err != nil {
+	if err := o.Extract.check(s.Ranks); err != nil {
 		return err
 	}
 	data, err := explorerData(s, o)
@@ -63,7 +65,7 @@ func writeHTML(w io.Writer, s *ir.Schedule, o Options) error {
 		"{{title}}", html.EscapeString(s.Name()+", "+headerFacts(&s.Header)),
 		"{{style}}", explorerPalette()+explorerCSS,
 		"{{data}}", data,
-		"{{script}}", fixpointJS+wordsJS+diagramJS+explorerJS,
+		"{{script}}", fixpointJS+wordsJS+extractJS+diagramJS+explorerJS,
 	)
 	_, err = page.WriteString(w, explorerHTML)
 	return err
@@ -87,11 +89,16 @@ func explorerData(s *ir.Schedule, o Options) (string, error) {
 	for i := range o.Failures {
 		failures = append(failures, newPageFailure(&o.Failures[i]))
 	}
+	extracts, err := pageExtracts(all, o.Extract)
+	if err != nil {
+		return "", err
+	}
 	rest, err := json.Marshal(struct {
 		Kinds    []pageKind    `json:"kinds"`
+		Extracts []pageExtract `json:"extracts"`
 		Failures []pageFailure `json:"failures"`
 		Command  string        `json:"command"`
-	}{pageKinds(), failures, o.Command})
+	}{pageKinds(), extracts, failures, o.Command})
 	if err != nil {
 		return "", err
 	}

@@ -82,3 +82,33 @@ func TestPageTellsFailures(t *testing.T) {
 		Check: "barrier", Text: "rank 1 may leave", Places: enter, Path: []pageStep{{1, "s0", 0}}, Without: enter, Every: true,
 	}}, got)
 }
+
+func TestPagesAreBounded(t *testing.T) {
+	many := chain(2)
+	many.Chunks = maxPageArrows + 1
+	many.Programs[0].Rules[0].Do = nil
+	for k := range many.Chunks {
+		many.Programs[0].Rules[0].Do = append(many.Programs[0].Rules[0].Do, ir.PutTo(ir.Chunk(k), 1))
+	}
+	for reason, try := range map[string]struct {
+		s *ir.Schedule
+		x Extract
+	}{
+		"262,145 arrows are more than a browser takes": {many, Extract{}},
+		"129 ranks are too many for a lane each":       {chain(maxSVGRanks + 1), Extract{kind: everybody}},
+		"it shows no sums":                             {chain(3), Extract{kind: sums}},
+	} {
+		unfit := new(Unfit)
+		err := Write(&bytes.Buffer{}, "html", try.s, Options{Extract: try.x})
+		require.ErrorAs(t, err, &unfit, reason)
+		require.ErrorContains(t, err, reason)
+	}
+}
+
+func TestPageSaysWhichRanksItShows(t *testing.T) {
+	text := page(t, chain(100), Options{})
+	require.Contains(t, text, `"extracts":[{"ranks":[0,1,98,99],"hub":-1,"why":"one of each role`)
+	text = page(t, chain(100), Options{Extract: Extract{onePart, 7}})
+	require.Contains(t, text, `"extracts":[{"ranks":[6,7,8],"hub":7,"why":"rank 7 and whom`)
+	require.Contains(t, page(t, chain(9), Options{}), `"extracts":[{"ranks":[],"hub":-1,"why":""}]`)
+}

@@ -20,39 +20,57 @@ const (
 
 // sheet is the lines of a drawing with one lane for each rank.
 type sheet struct {
-	run    *run
+	scene  *scene
 	pitch  int  // columns from lane to lane
 	inline bool // labels stand in the arrows, not at the right
 	width  int
 	rows   []row
 }
 
-// lanes draws the run, or returns the reason why it does not fit.
-func lanes(t *run, o RoundsOptions) ([]row, string) {
-	ranks := len(t.Programs)
-	if margin+(ranks-1)*minPitch+rightLabel > o.Width {
-		return nil, fmt.Sprintf("%s do not fit in %d columns", count(ranks, "rank"), o.Width)
+// lanes draws what o asks for of the run, or returns the reason why it does
+// not fit.
+func lanes(t *run, o RoundsOptions) (*sheet, string) {
+	most := mostLanes(t, o.Width)
+	if most < min(len(t.Programs), 3) || o.Extract.kind == everybody && most < len(t.Programs) {
+		return nil, fmt.Sprintf("%s do not fit in %d columns", count(len(t.Programs), "rank"), o.Width)
 	}
-	if t.rounds > maxLines || len(t.transfers) > maxTransfers {
-		return nil, fmt.Sprintf("%s in %s are too many to draw", count(len(t.transfers), "transfer"), count(t.rounds, "round"))
+	rounds := terminalRounds
+	if o.Extract.kind == everybody {
+		rounds = maxLines
 	}
-	rounds := starsByRound(t)
-	sh := newSheet(t, o, longestLabel(rounds))
-	if !sh.draw(rounds) {
+	sc := t.scene(t.pick(o.Extract, min(most, wholeRanks)), rounds)
+	if len(sc.transfers) > maxTransfers {
+		return nil, fmt.Sprintf("%s are too many to draw", count(len(sc.transfers), "transfer"))
+	}
+	byRound := sc.stars()
+	sh := newSheet(sc, o, longestLabel(byRound))
+	if !sh.draw(byRound) {
 		return nil, fmt.Sprintf("a drawing would have more than %d lines", maxLines)
 	}
-	return sh.rows, ""
+	return sh, ""
 }
 
-func starsByRound(t *run) [][]star {
-	out := make([][]star, t.rounds)
-	rest := t.transfers
+// mostLanes returns how many lanes fit in a width.
+func mostLanes(t *run, width int) int {
+	return max(0, width-margin-rightLabel)/leastPitch(t) + 1
+}
+
+// leastPitch is how far lanes are apart at least, so that the numbers of ranks
+// and rounds stand beside each other.
+func leastPitch(t *run) int {
+	return max(minPitch, 1+len(strconv.Itoa(max(len(t.Programs)-1, t.rounds))))
+}
+
+// stars groups what is shown, by column.
+func (sc *scene) stars() [][]star {
+	out := make([][]star, len(sc.numbers))
+	rest := sc.transfers
 	for i := range out {
 		n := 0
 		for n < len(rest) && rest[n].round == i+1 {
 			n++
 		}
-		out[i] = stars(rest[:n], len(t.Programs))
+		out[i] = stars(rest[:n], len(sc.ranks))
 		rest = rest[n:]
 	}
 	return out
@@ -71,15 +89,15 @@ func longestLabel(rounds [][]star) int {
 }
 
 // newSheet chooses the pitch: with labels in the arrows where that fits.
-func newSheet(t *run, o RoundsOptions, label int) *sheet {
-	gaps := max(1, len(t.Programs)-1)
-	sh := &sheet{run: t, width: o.Width}
-	fits := (o.Width - margin - 2) / gaps
-	if need := label + 5; fits >= need {
+func newSheet(sc *scene, o RoundsOptions, label int) *sheet {
+	gaps := max(1, len(sc.ranks)-1)
+	sh := &sheet{scene: sc, width: o.Width}
+	fits := (o.Width - margin - max(2, leastPitch(sc.run)/2+1)) / gaps
+	if need := label + 5; fits >= max(need, leastPitch(sc.run)) {
 		sh.inline, sh.pitch = true, min(fits, max(need+1, maxPitch))
 		return sh
 	}
-	sh.pitch = max(minPitch, min((o.Width-margin-rightLabel)/gaps, maxPitch))
+	sh.pitch = max(leastPitch(sc.run), min((o.Width-margin-rightLabel)/gaps, maxPitch))
 	return sh
 }
 
@@ -92,14 +110,17 @@ func (sh *sheet) draw(rounds [][]star) bool {
 		if crowded {
 			sh.rows = append(sh.rows, sh.laneRow())
 		}
-		sh.round(i+1, lines)
+		if sh.scene.gap(i + 1) {
+			sh.rows = append(sh.rows, sh.gapRow())
+		}
+		sh.round(sh.scene.numbers[i], lines)
 		if len(sh.rows) > maxLines {
 			return false
 		}
 	}
 	sh.rows = append(sh.rows, sh.laneRow())
-	sh.doneRow()
-	sh.rows = append(append(sh.rows, nil), wrap("done: the round after which a rank's call returns", sh.width, dim)...)
+	sh.returnRow()
+	sh.rows = append(append(sh.rows, nil), wrap("return: the round after which a rank's call returns", sh.width, dim)...)
 	return true
 }
 
@@ -114,6 +135,9 @@ func (sh *sheet) pack(rounds [][]star) (packed [][][]star, crowded bool) {
 }
 
 func (sh *sheet) round(number int, lines [][]star) {
+	if len(lines) == 0 { // calls return, and nothing else is shown
+		lines = [][]star{nil}
+	}
 	for i, line := range lines {
 		r := sh.line(line)
 		if i == 0 {
@@ -123,40 +147,51 @@ func (sh *sheet) round(number int, lines [][]star) {
 	}
 }
 
-func (sh *sheet) lane(rank int) int { return margin + rank*sh.pitch }
+func (sh *sheet) lane(i int) int { return margin + i*sh.pitch }
 
 // centred writes text over a lane.
-func (sh *sheet) centred(r row, rank int, text string, st style) {
-	r.text(sh.lane(rank)-(len(text)-1)/2, text, st)
+func (sh *sheet) centred(r row, lane int, text string, st style) {
+	r.text(sh.lane(lane)-(len(text)-1)/2, text, st)
 }
 
 func (sh *sheet) ranksRow() {
 	r := newRow(sh.width)
 	r.text(0, "round", dim)
-	for rank := range sh.run.Programs {
-		sh.centred(r, rank, strconv.Itoa(rank), bold)
+	for lane, rank := range sh.scene.ranks {
+		sh.centred(r, lane, strconv.Itoa(rank), bold)
 	}
 	sh.rows = append(sh.rows, r)
 }
 
-// doneRow tells after which round each rank is done.
-func (sh *sheet) doneRow() {
+// returnRow tells after which round each call returns.
+func (sh *sheet) returnRow() {
 	r := newRow(sh.width)
-	r.text(0, " done", dim)
-	for rank, at := range sh.run.done {
+	r.text(0, "return", dim)
+	for lane, rank := range sh.scene.ranks {
+		at := sh.scene.run.returns[rank]
 		if at < 0 {
-			sh.centred(r, rank, "-", bad)
+			sh.centred(r, lane, "-", bad)
 			continue
 		}
-		sh.centred(r, rank, strconv.Itoa(at), plain)
+		sh.centred(r, lane, strconv.Itoa(at), plain)
 	}
 	sh.rows = append(sh.rows, r)
 }
 
 func (sh *sheet) laneRow() row {
 	r := newRow(sh.width)
-	for rank := range sh.run.Programs {
-		r[sh.lane(rank)] = cell{'│', dim}
+	for lane := range sh.scene.ranks {
+		r[sh.lane(lane)] = cell{'│', dim}
+	}
+	return r
+}
+
+// gapRow stands for rounds that are left out.
+func (sh *sheet) gapRow() row {
+	r := newRow(sh.width)
+	r.text(4, "…", dim)
+	for lane := range sh.scene.ranks {
+		r[sh.lane(lane)] = cell{'…', dim}
 	}
 	return r
 }
@@ -166,8 +201,8 @@ func (sh *sheet) line(stars []star) row {
 	for i := range stars {
 		sh.arrows(r, &stars[i])
 	}
-	if !sh.inline {
-		at := sh.lane(len(sh.run.Programs)-1) + 3
+	if !sh.inline && len(stars) > 0 {
+		at := sh.lane(len(sh.scene.ranks)-1) + 3
 		r.text(at, stars[0].label(), classStyle+style(stars[0].class))
 	}
 	return r

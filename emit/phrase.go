@@ -1,7 +1,7 @@
 package emit
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
@@ -12,7 +12,25 @@ func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return number(n) + " " + thing + "s"
+}
+
+// number spells a number of things, its thousands set apart: 1,024. Numbers
+// that name something, such as a rank, are spelt without.
+func number(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// verb spells a verb after n things: "returns" after one, "return" after more.
+func verb(n int, stem string) string {
+	if n == 1 {
+		return stem + "s"
+	}
+	return stem
 }
 
 // slotPhrase spells slots of one kind: "chunk 0", "signals 1 to 4 and 6".

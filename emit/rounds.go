@@ -16,23 +16,30 @@ type RoundsOptions struct {
 	Color bool // use ANSI colour sequences
 	ASCII bool // use no characters beyond ASCII
 	Lost  bool // draw the run in which every multicast is lost and repaired
+
+	Extract Extract // which ranks to draw
 }
 
 // What is beyond these is summed up: the lines of a drawing, and the transfers
 // that it is made from.
 const (
-	maxLines     = 400
-	maxTransfers = 1 << 20
+	maxLines       = 400
+	maxTransfers   = 1 << 20
+	terminalRounds = 100 // of an extract
 )
 
 // Rounds draws s for a terminal: ranks across, rounds down, an arrow for every
-// transfer. A schedule that does not fit in the width, or in a few hundred
-// lines, is summed up round by round instead, and the drawing says so.
+// transfer. Of a schedule that does not fit in the width or would not be
+// readable an extract is drawn, and of one that would take more than a few
+// hundred lines all the same the rounds are summed up; the drawing says so.
 func Rounds(w io.Writer, s *ir.Schedule, o RoundsOptions) error {
 	if o.Width <= 0 {
 		o.Width = 80
 	}
 	t, err := trace(s, o.Lost)
+	if err == nil {
+		err = o.Extract.check(s.Ranks)
+	}
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", s.Name(), err)
 	}
@@ -43,12 +50,7 @@ func Rounds(w io.Writer, s *ir.Schedule, o RoundsOptions) error {
 }
 
 func drawing(t *run, o RoundsOptions) string {
-	rows := title(t, o)
-	body, reason := lanes(t, o)
-	if reason != "" {
-		body = summary(t, o, reason)
-	}
-	rows = append(append(rows, body...), notes(t, o)...)
+	rows := append(append(title(t, o), body(t, o)...), notes(t, o)...)
 	var b strings.Builder
 	for _, r := range rows {
 		b.WriteString(r.render(o.Color))
@@ -59,9 +61,25 @@ func drawing(t *run, o RoundsOptions) string {
 	return b.String()
 }
 
+// body draws lanes or, if asked to or where they do not fit, sums rounds up.
+func body(t *run, o RoundsOptions) []row {
+	if o.Extract.kind == sums {
+		return summary(t, o, "")
+	}
+	sh, reason := lanes(t, o)
+	if reason != "" {
+		return summary(t, o, reason)
+	}
+	rows := wrap(sh.scene.note, o.Width, plain)
+	if len(rows) > 0 {
+		rows = append(rows, nil)
+	}
+	return append(append(rows, sh.rows...), wrap(usedSigns(sh.scene), o.Width, dim)...)
+}
+
 // toASCII maps every character of a drawing to a likeness of one column.
 var toASCII = strings.NewReplacer("│", "|", "├", "|", "┤", "|", "╞", "|", "╡", "|",
-	"─", "-", "═", "=", "╌", ".", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", "-", "→", "->")
+	"─", "-", "═", "=", "╌", ".", "┄", ":", "┈", "'", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", "-", "→", "->")
 
 // title says what is drawn.
 func title(t *run, o RoundsOptions) []row {
@@ -88,28 +106,25 @@ func headerFacts(h *ir.Header) string {
 	return strings.Join(parts, ", ")
 }
 
-// totals spells how much the run moves: "4 rounds, 1 multicast, 7 puts".
+// totals spells how long the run takes and how much it moves: "4 rounds, 1
+// multicast, 7 puts", and how many calls never return.
 func totals(t *run) string {
-	var multicasts, puts int
-	for _, tr := range t.transfers {
-		if tr.class == mcast {
-			multicasts++
-		} else {
-			puts++
-		}
-	}
 	parts := []string{count(t.rounds, "round")}
-	if multicasts > 0 {
-		parts = append(parts, count(multicasts, "multicast"))
+	if t.multicasts > 0 {
+		parts = append(parts, count(t.multicasts, "multicast"))
 	}
-	return strings.Join(append(parts, count(puts, "put")), ", ")
+	parts = append(parts, count(t.puts, "put"))
+	if never := t.neverReturns(); never > 0 {
+		parts = append(parts, count(never, "call")+" that never "+verb(never, "return"))
+	}
+	return strings.Join(parts, ", ")
 }
 
-// notes explains what the drawing uses and leaves out.
+// notes tells what the run does without.
 func notes(t *run, o RoundsOptions) []row {
-	out := wrap(usedSigns(t), o.Width, dim)
-	if t.repairs > 0 {
-		out = append(out, wrap(count(t.repairs, "repair rule")+" not needed in this run", o.Width, dim)...)
+	var out []row
+	if idle := t.notNeeded(); idle != "" {
+		out = append(out, wrap("not needed in this run: "+idle, o.Width, dim)...)
 	}
 	if t.stuck > 0 {
 		out = append(out, wrap(count(t.stuck, "rule")+" can never fire: see schedgen verify", o.Width, bad)...)
@@ -118,20 +133,22 @@ func notes(t *run, o RoundsOptions) []row {
 }
 
 // usedSigns is the legend of the kinds of arrows that occur beside plain puts.
-func usedSigns(t *run) string {
-	var has [repair + 1]bool
-	for _, tr := range t.transfers {
+func usedSigns(sc *scene) string {
+	var has [answer + 1]bool
+	for _, tr := range sc.transfers {
 		has[tr.class] = true
 	}
 	var parts []string
 	switch {
-	case has[mcast] && t.lost:
+	case has[mcast] && sc.run.lost:
 		parts = append(parts, "═× multicast, lost")
 	case has[mcast]:
 		parts = append(parts, "═▶ multicast, may be lost")
 	}
-	if has[repair] {
-		parts = append(parts, "╌▶ repair")
+	for _, c := range []class{repair, request, answer} {
+		if has[c] {
+			parts = append(parts, string(shaft(c))+"▶ "+classWord[c])
+		}
 	}
 	if len(parts) > 0 && (has[putChunk] || has[putSignal]) {
 		parts = append(parts, "─▶ put")

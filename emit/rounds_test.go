@@ -33,11 +33,14 @@ func drawn(t require.TestingT, s *ir.Schedule, o RoundsOptions) string {
 }
 
 func TestWhatDoesNotFitIsSummedUp(t *testing.T) {
-	got := drawn(t, chain(100), RoundsOptions{})
+	all := Extract{kind: everybody}
+	got := drawn(t, chain(100), RoundsOptions{Extract: all})
 	require.Contains(t, got, "100 ranks do not fit in 80 columns")
 	require.Contains(t, got, "1-99  1 put")
 	require.NotContains(t, got, "●")
-	require.Contains(t, drawn(t, chain(100), RoundsOptions{Width: 400}), "●")
+	require.Contains(t, drawn(t, chain(100), RoundsOptions{Width: 500, Extract: all}), "●")
+	narrow := strings.Fields(drawn(t, chain(100), RoundsOptions{Width: 20}))
+	require.Contains(t, strings.Join(narrow, " "), "100 ranks do not fit in 20 columns")
 }
 
 // pingPong returns a barrier in which two ranks of three take turns.
@@ -54,12 +57,13 @@ func pingPong(rounds int) *ir.Schedule {
 }
 
 func TestWhatIsTooLongIsSummedUp(t *testing.T) {
-	require.Contains(t, drawn(t, pingPong(maxLines/2), RoundsOptions{}), "●")
-	got := drawn(t, pingPong(maxLines+1), RoundsOptions{})
+	all := Extract{kind: everybody}
+	require.Contains(t, drawn(t, pingPong(maxLines/2), RoundsOptions{Extract: all}), "●")
+	got := drawn(t, pingPong(maxLines+1), RoundsOptions{Extract: all})
 	require.NotContains(t, got, "●")
-	require.Contains(t, got, "too many to draw")
+	require.Contains(t, got, "more than 400 lines")
 	require.Contains(t, got, "  2  1 put      s1          +2 ")
-	require.Contains(t, got, "… and 344 rounds more")
+	require.Contains(t, got, "… and 344 more rounds")
 	require.Less(t, strings.Count(got, "\n"), maxSummary+10)
 }
 
@@ -164,7 +168,7 @@ func readBack(text string, ranks int) map[link]bool {
 			lanes = laneColumns(line, ranks)
 			continue
 		}
-		if strings.HasPrefix(line, " done") {
+		if strings.HasPrefix(line, "return") {
 			break
 		}
 		readLine(cells, lanes, got)

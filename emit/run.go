@@ -15,31 +15,47 @@ const (
 	mcast     class = iota // unreliable, to all other ranks
 	putChunk               // reliable, a chunk
 	putSignal              // reliable, a signal
-	repair                 // a put by a repair rule
+	repair                 // a chunk, put by a repair rule
+	request                // a signal that asks for chunks, put by a repair rule
+	answer                 // what a request is answered with
 )
 
 // everyone is the destination of a multicast.
 const everyone = -1
 
-// transfer is one slot on its way from one rank to another.
+// transfer is one slot on its way from one lane to another.
 type transfer struct {
-	round int // counted from 1: it leaves and arrives in this round
+	round int // column, counted from 1: it leaves and arrives in this one
 	class class
 	from  int
 	to    int // or everyone
 	slot  ir.Slot
 }
 
+func compareTransfers(a, b transfer) int {
+	return cmp.Or(a.round-b.round, cmp.Compare(a.class, b.class), a.from-b.from, a.to-b.to, cmp.Compare(a.slot, b.slot))
+}
+
+// spare is a transfer that only happens if something is lost; it has no round.
+type spare struct {
+	transfer
+	after int // of a repair or request: multiples of the base timeout
+}
+
 // run is what happens when every rule fires as soon as it can.
 type run struct {
 	*ir.Schedule
-	transfers []transfer // by round, class, from, to, slot
-	spare     []transfer // of the rules that repairs counts; round 1 those of repairs, round 2 answers to them
-	lost      bool       // no multicast arrives
-	done      []int      // the round after which each rank is done, -1: never
-	rounds    int        // number of rounds in which something moves
-	stuck     int        // rules that can never fire
-	repairs   int        // rules of repairs that are not needed in this run
+	fix       *fixpoint.Result
+	all       *fixpoint.Result // every repair is made too: a rule that it lacks can never fire
+	onRequest []bool           // by rule: part of a repair
+	lost      bool             // no multicast arrives
+
+	returns          []int           // the round after which each rank's call returns, -1: never
+	rounds           int             // after which the last call has returned
+	last             int             // the last round in which something moves
+	stuck            int             // rules that can never fire
+	idle             [answer + 1]int // by class: rules of repairs that are not needed in this run
+	multicasts, puts int
 }
 
 // trace follows s: as if nothing were lost, or as if all multicasts were lost
@@ -53,66 +69,57 @@ func trace(s *ir.Schedule, lost bool) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &run{Schedule: s, lost: lost, done: make([]int, len(s.Programs))}
+	t := &run{Schedule: s, fix: fix, all: all, onRequest: all.OnRequest(), lost: lost, returns: fix.Returns(), rounds: fix.Rounds()}
 	for rank := range s.Programs {
-		t.addProgram(fix, all, rank)
-		t.done[rank] = doneRound(fix, &s.Programs[rank])
-	}
-	slices.SortStableFunc(t.transfers, compareTransfers)
-	if n := len(t.transfers); n > 0 {
-		t.rounds = t.transfers[n-1].round
+		t.count(rank)
 	}
 	return t, nil
 }
 
-func compareTransfers(a, b transfer) int {
-	return cmp.Or(a.round-b.round, cmp.Compare(a.class, b.class), a.from-b.from, a.to-b.to, cmp.Compare(a.slot, b.slot))
-}
-
-// addProgram adds what a rank does in the run fix; all is the run in which
-// every repair is made too, so a rule that it lacks can never fire.
-func (t *run) addProgram(fix, all *fixpoint.Result, rank int) {
+// count counts what a rank does in the run and what it does not.
+func (t *run) count(rank int) {
 	for i := range t.Programs[rank].Rules {
 		rule := &t.Programs[rank].Rules[i]
-		at := fix.Rule(rank, i)
+		at := t.fix.Rule(rank, i)
 		switch {
-		case all.Rule(rank, i) < 0:
+		case t.all.Rule(rank, i) < 0:
 			t.stuck++
+		case len(rule.Do) == 0:
 		case at < 0:
-			t.repairs++
-			t.addSpare(rule, rank)
+			t.idle[t.classOf(rank, i, rule.Do[0])]++
 		default:
-			t.addRule(rule, rank, at)
+			t.last = max(t.last, at+1)
+			t.countActions(rule)
 		}
 	}
 }
 
-func (t *run) addRule(rule *ir.Rule, rank, at int) {
+func (t *run) countActions(rule *ir.Rule) {
 	for _, a := range rule.Do {
-		tr := transfer{round: at + 1, class: classOf(rule, a), from: rank, to: int(a.To), slot: a.Slot}
 		if a.Op == ir.Mcast {
-			tr.to = everyone
-		}
-		t.transfers = append(t.transfers, tr)
-	}
-}
-
-func (t *run) addSpare(rule *ir.Rule, rank int) {
-	round := 2
-	if rule.IsRepair() {
-		round = 1
-	}
-	for _, a := range rule.Do {
-		if a.Op == ir.Put {
-			t.spare = append(t.spare, transfer{round, repair, rank, int(a.To), a.Slot})
+			t.multicasts++
+		} else {
+			t.puts++
 		}
 	}
 }
 
-func classOf(rule *ir.Rule, a ir.Action) class {
+// classOf returns the class of an action of the i-th rule of a rank.
+func (t *run) classOf(rank, i int, a ir.Action) class {
+	rule := &t.Programs[rank].Rules[i]
+	if a.Op != ir.Mcast && !rule.IsRepair() && t.onRequest[t.fix.Layout().Rule(rank, i)] {
+		return answer
+	}
+	return ruleClass(rule, a)
+}
+
+// ruleClass is the class of an action of a rule that is no answer.
+func ruleClass(rule *ir.Rule, a ir.Action) class {
 	switch {
 	case a.Op == ir.Mcast:
 		return mcast
+	case rule.IsRepair() && a.Slot.Kind() == ir.KindSignal:
+		return request
 	case rule.IsRepair():
 		return repair
 	case a.Slot.Kind() == ir.KindSignal:
@@ -121,15 +128,73 @@ func classOf(rule *ir.Rule, a ir.Action) class {
 	return putChunk
 }
 
-// doneRound returns the round after which p's done slots are set, or -1.
-func doneRound(fix *fixpoint.Result, p *ir.Program) int {
-	last := 0
-	for _, slot := range p.Done {
-		at := fix.Slot(p.Rank, slot)
+// neverReturns counts the ranks whose call never returns.
+func (t *run) neverReturns() int {
+	n := 0
+	for _, at := range t.returns {
 		if at < 0 {
-			return -1
+			n++
 		}
-		last = max(last, at)
 	}
-	return last
+	return n
+}
+
+// notNeeded spells what this run does without because nothing that it would
+// make up for is lost: "7 repairs, 4 requests, 4 answers". Each is a rule.
+func (t *run) notNeeded() string {
+	var parts []string
+	for c, n := range t.idle {
+		if n > 0 {
+			parts = append(parts, count(n, classWord[c]))
+		}
+	}
+	return list(parts)
+}
+
+// moves calls f with all that moves in the run, a multicast once, by rank and
+// rule: the transfer between ranks, its round that of the run.
+func (t *run) moves(f func(transfer)) {
+	for rank := range t.Programs {
+		for i := range t.Programs[rank].Rules {
+			at := t.fix.Rule(rank, i)
+			if at < 0 || t.all.Rule(rank, i) < 0 {
+				continue
+			}
+			for _, a := range t.Programs[rank].Rules[i].Do {
+				f(transfer{at + 1, t.classOf(rank, i, a), rank, destination(a), a.Slot})
+			}
+		}
+	}
+}
+
+// mayMove calls f with what only moves if something is lost.
+func (t *run) mayMove(f func(spare)) {
+	for rank := range t.Programs {
+		for i := range t.Programs[rank].Rules {
+			if t.fix.Rule(rank, i) >= 0 || t.all.Rule(rank, i) < 0 {
+				continue
+			}
+			rule := &t.Programs[rank].Rules[i]
+			for _, a := range rule.Do {
+				if a.Op == ir.Put {
+					f(spare{transfer{0, t.classOf(rank, i, a), rank, int(a.To), a.Slot}, rule.After})
+				}
+			}
+		}
+	}
+}
+
+func destination(a ir.Action) int {
+	if a.Op == ir.Mcast {
+		return everyone
+	}
+	return int(a.To)
+}
+
+// transfers returns all that moves in the run, sorted.
+func (t *run) transfers() []transfer {
+	var out []transfer
+	t.moves(func(tr transfer) { out = append(out, tr) })
+	slices.SortStableFunc(out, compareTransfers)
+	return out
 }

@@ -23,6 +23,8 @@ var sgr = [...]string{
 	classStyle + style(putChunk):  "32",
 	classStyle + style(putSignal): "36",
 	classStyle + style(repair):    "33",
+	classStyle + style(request):   "34",
+	classStyle + style(answer):    "31",
 }
 
 // cell is one column of a line.

@@ -23,7 +23,11 @@ type tally struct {
 // summary tells in one line for each round and class what moves. Consecutive
 // rounds with the same counts and distances share a line.
 func summary(t *run, o RoundsOptions, reason string) []row {
-	rows := append(wrap(reason+", so each line sums up a round; --rank R tells one rank's part", o.Width, plain), nil)
+	what := "Each line sums up a round; --rank R tells one rank's part"
+	if reason != "" {
+		what = reason + ", so e" + what[1:]
+	}
+	rows := append(wrap(what, o.Width, plain), nil)
 	head := newRow(o.Width)
 	head.text(0, "   rounds  transfers  slots       distance", dim)
 	rows = append(rows, head)
@@ -36,14 +40,14 @@ func summary(t *run, o RoundsOptions, reason string) []row {
 		rows = append(rows, g.rows(o.Width)...)
 	}
 	if left > 0 {
-		rows = append(rows, textRow(fmt.Sprintf("… and %s more", count(left, "round")), dim))
+		rows = append(rows, textRow("… and "+count(left, "more round"), dim))
 	}
-	return append(append(rows, nil), doneSummary(t, o.Width)...)
+	return append(append(rows, nil), returnSummary(t, o.Width)...)
 }
 
 func tallies(t *run) [][]tally {
-	out := make([][]tally, t.rounds)
-	for i, rest := 0, t.transfers; i < len(rest); {
+	out := make([][]tally, t.last)
+	for i, rest := 0, t.transfers(); i < len(rest); {
 		n := i + 1
 		for n < len(rest) && rest[n].round == rest[i].round && rest[n].class == rest[i].class {
 			n++
@@ -118,7 +122,7 @@ func (g *span) name() string {
 	return fmt.Sprintf("%d-%d", g.first, g.last)
 }
 
-var classWord = [...]string{mcast: "mcast", putChunk: "put", putSignal: "put", repair: "repair"}
+var classWord = [...]string{mcast: "mcast", putChunk: "put", putSignal: "put", repair: "repair", request: "request", answer: "answer"}
 
 func (t *tally) line() string {
 	what := count(t.count, classWord[t.class])
@@ -137,24 +141,23 @@ func distanceList(ds []int) string {
 	return "+" + strings.Join(runs, ",")
 }
 
-// doneSummary tells when the first and the last rank are done.
-func doneSummary(t *run, width int) []row {
-	never := 0
-	var at []int
-	for _, d := range t.done {
-		if d < 0 {
-			never++
-		} else {
-			at = append(at, d)
+// returnSummary tells when the first and the last call returns.
+func returnSummary(t *run, width int) []row {
+	first, never := t.rounds, t.neverReturns()
+	for _, at := range t.returns {
+		if at >= 0 {
+			first = min(first, at)
 		}
 	}
 	var parts []string
-	if len(at) > 0 {
-		first, last := slices.Min(at), slices.Max(at)
-		parts = append(parts, fmt.Sprintf("%s done after round %d at the earliest, %d at the latest", count(len(at), "rank"), first, last))
+	switch n := len(t.returns) - never; {
+	case n > 0 && first == t.rounds:
+		parts = append(parts, fmt.Sprintf("%s %s after round %d", count(n, "call"), verb(n, "return"), t.rounds))
+	case n > 0:
+		parts = append(parts, fmt.Sprintf("%s return: the first after round %d, the last after round %d", count(n, "call"), first, t.rounds))
 	}
 	if never > 0 {
-		parts = append(parts, count(never, "rank")+" never done")
+		parts = append(parts, fmt.Sprintf("%s never %s", count(never, "call"), verb(never, "return")))
 	}
 	return wrap(strings.Join(parts, "; "), width, plain)
 }

@@ -3,39 +3,61 @@ package emit
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/schedgen/schedgen/ir"
 )
 
-// A picture with more than these has no lane for each rank but sums rounds up.
+// A picture of all ranks with more than these sums rounds up.
 const (
-	maxSVGRanks = 64
-	maxSVGWidth = 4000 // pixels
+	maxSVGRanks = 128
+	maxSVGWidth = 8000 // pixels
 	maxSVGEdges = 8192
 )
 
 // writeSVG prints s as a space-time diagram: a lane for each rank, time to the
-// right in rounds, as if nothing were lost. One that does not fit is summed up
-// round by round, and the picture says so. It needs neither scripts nor fonts
-// and follows the reader's choice of a light or dark background.
-func writeSVG(w io.Writer, s *ir.Schedule) error {
+// right in rounds, as if nothing were lost. Of one that would not be readable
+// it shows an extract, and the picture says what is left out. It needs neither
+// scripts nor fonts and follows the reader's choice of a light or dark
+// background.
+func writeSVG(w io.Writer, s *ir.Schedule, o Options) error {
+	if err := o.Extract.check(s.Ranks); err != nil {
+		return err
+	}
 	t, err := trace(s, false)
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, picture(t))
+	_, err = io.WriteString(w, picture(t, o.Extract))
 	return err
 }
 
-func picture(t *run) string {
-	if reason := tooLarge(t); reason != "" {
-		return summaryPicture(t, reason)
+func picture(t *run, x Extract) string {
+	if x.kind == sums {
+		return summaryPicture(t, "")
 	}
-	p := newPlan(t)
-	if p.right() > maxSVGWidth {
-		return summaryPicture(t, fmt.Sprintf("%s are too many to draw", count(t.rounds, "round")))
+	if x.kind == everybody && len(t.Programs) > maxSVGRanks {
+		return summaryPicture(t, fmt.Sprintf("%s are too many for a lane each", count(len(t.Programs), "rank")))
 	}
-	c := newCanvas(t, max(p.right()+svgMargin, minSVGWidth))
+	rounds := wholeRounds
+	if x.kind == everybody {
+		rounds = t.last
+	}
+	sc := t.scene(t.pick(x, wholeRanks), rounds)
+	p := newPlan(sc)
+	switch n := p.edges(); {
+	case n > maxSVGEdges:
+		return summaryPicture(t, fmt.Sprintf("%s are too many to draw", count(n, "arrow")))
+	case p.right() > maxSVGWidth:
+		return summaryPicture(t, fmt.Sprintf("%s are too many to draw", count(t.last, "round")))
+	}
+	return lanesPicture(p)
+}
+
+// lanesPicture is the picture of a run with a lane for each rank of the plan.
+func lanesPicture(p *plan) string {
+	c := newCanvas(p.scene.run, max(p.right()+svgMargin, minSVGWidth))
+	c.note = p.scene.note
 	p.top = c.header() + bandHeader
 	c.grid(p)
 	c.lanes(p)
@@ -45,45 +67,35 @@ func picture(t *run) string {
 		}
 	}
 	c.doneMarks(p)
-	return c.finish(c.legend(t, p, p.lane(len(t.Programs)-1)+p.pitch))
+	return c.finish(c.legend(p, p.lane(len(p.scene.ranks)-1)+p.pitch))
 }
 
-// tooLarge returns why the run cannot have a lane for each rank, or "".
-func tooLarge(t *run) string {
-	if n := len(t.Programs); n > maxSVGRanks {
-		return fmt.Sprintf("%s are too many for a lane each", count(n, "rank"))
-	}
-	drawn := 0
-	for _, round := range starsByRound(t) {
-		for _, s := range round {
-			drawn += len(s.leaves)
+// edges counts the arrows that are drawn.
+func (p *plan) edges() int {
+	n := 0
+	for _, col := range p.columns {
+		for _, b := range col.bands {
+			for _, s := range b.stars {
+				n += len(s.leaves)
+			}
 		}
 	}
-	if drawn > maxSVGEdges {
-		return fmt.Sprintf("%d arrows are too many to draw", drawn)
-	}
-	return ""
+	return n
 }
 
 // describe tells the picture in words, for those who do not see it.
-func describe(t *run) string {
-	last, never := 0, 0
-	for _, d := range t.done {
-		last = max(last, d)
-		if d < 0 {
-			never++
-		}
-	}
+func describe(t *run, note string) string {
+	never := t.neverReturns()
 	text := fmt.Sprintf("Space-time diagram of %s: %s; %s.", t.Name(), headerFacts(&t.Header), totals(t))
-	if never == len(t.done) {
-		return text + " No call ever returns."
+	if never == len(t.returns) {
+		return strings.TrimSpace(text + " No call ever returns. " + note)
 	}
-	text += fmt.Sprintf(" The last call returns after round %d.", last)
+	text += fmt.Sprintf(" The last call returns after round %d.", t.rounds)
 	if never > 0 {
 		text += fmt.Sprintf(" Calls that never return: %d.", never)
 	}
-	if t.repairs > 0 {
-		text += fmt.Sprintf(" Only if something is lost: %s, dotted.", count(t.repairs, "repair rule"))
+	if idle := t.notNeeded(); idle != "" {
+		text += " Only if something is lost: " + idle + "."
 	}
-	return text
+	return strings.TrimSpace(text + " " + note)
 }

@@ -20,6 +20,7 @@ const (
 // canvas collects the elements of a picture that grows downwards.
 type canvas struct {
 	run   *run
+	note  string // what an extract shows and leaves out
 	width float64
 	body  strings.Builder
 }
@@ -66,6 +67,10 @@ func (c *canvas) header() float64 {
 		y += 17
 		c.text("n", svgMargin, y, line)
 	}
+	for _, line := range c.wrapped(c.note) {
+		y += 17
+		c.text("n", svgMargin, y, line)
+	}
 	return y + 12
 }
 
@@ -85,7 +90,7 @@ func (c *canvas) finish(height float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s\" width=\"%s\" height=\"%s\" role=\"img\" aria-labelledby=\"title desc\">\n",
 		size, num(c.width), num(height))
-	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n", escaped(c.run.Name()), escaped(describe(c.run)))
+	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n", escaped(c.run.Name()), escaped(describe(c.run, c.note)))
 	b.WriteString("<style>\n" + stylesheet() + "</style>\n")
 	fmt.Fprintf(&b, "<rect class=\"paper\" width=\"%s\" height=\"%s\" rx=\"6\"/>\n", num(c.width), num(height))
 	b.WriteString(c.body.String())

@@ -25,13 +25,19 @@ const (
 // grid draws the rounds' borders and numbers, and what the bands carry.
 func (c *canvas) grid(p *plan) {
 	c.text("n", svgMargin, p.top-34, "round")
-	bottom := p.lane(len(p.run.Programs)-1) + p.pitch/2
+	bottom := p.lane(len(p.scene.ranks)-1) + p.pitch/2
 	var lines strings.Builder
 	for _, col := range p.columns {
 		fmt.Fprintf(&lines, "M%s %sV%s", num(col.x), num(p.top-46), num(bottom))
+		if col.gap > 0 {
+			fmt.Fprintf(&lines, "M%s %sV%s", num(col.x-col.gap), num(p.top-46), num(bottom))
+			c.text("n m", col.x-col.gap/2, p.top-34, "…")
+		}
 		c.text("b m", col.x+col.width/2, p.top-34, col.title)
 		for _, b := range col.bands {
-			c.text("s m "+looks[b.class].id, b.x+b.width/2, p.top-19, b.label)
+			if b.label != "" {
+				c.text("s m "+looks[b.class].id, b.x+b.width/2, p.top-19, b.label)
+			}
 		}
 	}
 	fmt.Fprintf(&lines, "M%s %sV%s", num(p.right()), num(p.top-46), num(bottom))
@@ -41,17 +47,17 @@ func (c *canvas) grid(p *plan) {
 // lanes draws what each rank does in each round: it sends, waits or is done.
 func (c *canvas) lanes(p *plan) {
 	var hair, waits, active strings.Builder
-	sends := p.run.sendRounds()
-	for rank := range p.run.Programs {
-		y := p.lane(rank)
+	for i, rank := range p.scene.ranks {
+		y := p.lane(i)
 		c.text("e", p.left()-12, y+4, strconv.Itoa(rank))
 		fmt.Fprintf(&hair, "M%s %sH%s", num(p.left()-6), num(y), num(p.right()))
-		for round := 1; round <= p.run.rounds; round++ {
-			line := fmt.Sprintf("M%s %sH%s", num(p.after(round-1)), num(y), num(p.after(round)))
-			switch done := p.run.done[rank]; {
-			case sends[rank][round]:
+		for column := range p.scene.numbers {
+			col := &p.columns[column]
+			line := fmt.Sprintf("M%s %sH%s", num(col.x), num(y), num(col.x+col.width))
+			switch done := p.scene.done[i]; {
+			case p.scene.sends[i][column+1]:
 				active.WriteString(line)
-			case done < 0 || done >= round:
+			case done < 0 || done > column:
 				waits.WriteString(line)
 			}
 		}
@@ -61,27 +67,15 @@ func (c *canvas) lanes(p *plan) {
 	c.path("active", active.String())
 }
 
-// sendRounds tells for every rank in which rounds it sends.
-func (t *run) sendRounds() []map[int]bool {
-	out := make([]map[int]bool, len(t.Programs))
-	for i := range out {
-		out[i] = map[int]bool{}
-	}
-	for _, tr := range t.transfers {
-		out[tr.from][tr.round] = true
-	}
-	return out
-}
-
 // doneMarks draws where calls return, and marks those that never do.
 func (c *canvas) doneMarks(p *plan) {
 	var done, never strings.Builder
-	for rank, round := range p.run.done {
-		if round < 0 {
-			cross(&never, p.right()+8, p.lane(rank))
+	for i, column := range p.scene.done {
+		if column < 0 {
+			cross(&never, p.right()+8, p.lane(i))
 			continue
 		}
-		square(&done, p.after(round), p.lane(rank))
+		square(&done, p.after(column), p.lane(i))
 	}
 	c.path("done", done.String())
 	c.path("alarm", never.String())
@@ -136,7 +130,7 @@ func (n *pen) dot(x, y float64) {
 func (n *pen) lay(c *canvas) {
 	l := looks[n.class]
 	class := l.id
-	if n.class == repair {
+	if n.class.onlyIfLost() {
 		class += " likely"
 	}
 	c.path(class, n.shafts.String())

@@ -22,9 +22,9 @@ type key struct {
 
 // legend explains the kinds of lines that occur, below top. It returns the
 // height of the picture.
-func (c *canvas) legend(t *run, p *plan, top float64) float64 {
+func (c *canvas) legend(p *plan, top float64) float64 {
 	x, y := float64(svgMargin), top+8
-	for _, k := range legendKeys(t, p) {
+	for _, k := range legendKeys(p) {
 		width := sampleWidth + 6 + textWidth(k.name, textSize) + 8
 		if x > svgMargin && x+width > c.width {
 			x, y = svgMargin, y+legendRow
@@ -36,7 +36,7 @@ func (c *canvas) legend(t *run, p *plan, top float64) float64 {
 	return y + svgMargin
 }
 
-func legendKeys(t *run, p *plan) []key {
+func legendKeys(p *plan) []key {
 	var out []key
 	for _, cl := range usedClasses(p) {
 		out = append(out, key{looks[cl].name, func(c *canvas, x, y float64) { c.sampleArrow(cl, x, y) }})
@@ -44,7 +44,7 @@ func legendKeys(t *run, p *plan) []key {
 	out = append(out,
 		lineKey("active", "sends"), lineKey("wait", "waits"),
 		key{"call returns", func(c *canvas, x, y float64) { c.mark("done", square, x, y) }})
-	if slices.Contains(t.done, -1) {
+	if slices.Contains(p.scene.done, -1) {
 		out = append(out, key{"never returns", func(c *canvas, x, y float64) { c.mark("alarm", cross, x, y) }})
 	}
 	return out

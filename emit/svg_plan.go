@@ -2,25 +2,27 @@ package emit
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/schedgen/schedgen/ir"
 )
 
 // Pixels of the layout.
 const (
-	bandHeader  = 52 // above the first lane: number of the round, what moves
-	bandPad     = 7  // beside what a band shows
-	trunkPitch  = 17
-	minBand     = 42
-	rankColumn  = 42  // for the ranks' numbers
-	repairSpace = 14  // before columns of repairs
-	maxStretch  = 110 // how much wider a band may be than it must
+	bandHeader = 52 // above the first lane: number of the round, what moves
+	bandPad    = 7  // beside what a band shows
+	trunkPitch = 17
+	minBand    = 42
+	gapWidth   = 22  // for rounds that are left out
+	rankColumn = 42  // for the ranks' numbers
+	maxStretch = 110 // how much wider a band may be than it must
 )
 
 // Of a round and class, transfers are drawn as straight arrows where that
 // stays readable: no rank has more than maxFan, there are at most maxPerRank
 // for each rank that takes part, and fans of wideFan or more do not reach over
-// all ranks more than maxSpans times together. Else they hang on trunks.
+// all ranks more than maxSpans times together, or all share a rank. Else they
+// hang on trunks.
 const (
 	maxFan     = 6
 	maxPerRank = 2
@@ -30,16 +32,17 @@ const (
 
 // plan is where things stand in a picture with a lane for each rank.
 type plan struct {
-	run     *run
+	scene   *scene
 	pitch   float64 // from lane to lane
 	top     float64 // of the first lane
 	columns []column
 }
 
-// column is a round, or the repairs at the end.
+// column is a round, or at the end what is only sent if something is lost.
 type column struct {
 	title    string
 	x, width float64
+	gap      float64 // before it, for rounds that are left out
 	bands    []band
 }
 
@@ -82,32 +85,22 @@ func (p *plan) after(round int) float64 {
 	return p.columns[round-1].x + p.columns[round-1].width
 }
 
-func newPlan(t *run) *plan {
-	p := &plan{run: t, pitch: lanePitch(len(t.Programs))}
+func newPlan(sc *scene) *plan {
+	p := &plan{scene: sc, pitch: lanePitch(len(sc.ranks))}
 	x := p.left()
-	for i, stars := range starsByRound(t) {
-		col := p.column(x, stars)
-		col.title = num(float64(i + 1))
-		p.columns = append(p.columns, col)
-		x += col.width
-	}
-	p.stretch(minSVGWidth - svgMargin - repairSpace)
-	for i, title := range []string{"if lost", "answers"} {
-		if rs := repairStars(t, i+1); len(rs) > 0 {
-			col := p.column(p.right()+repairSpace, rs)
-			col.title = title
-			col.widen(textWidth(title, textSize) + 12)
-			p.columns = append(p.columns, col)
+	for i, stars := range sc.stars() {
+		gap := 0.0
+		if sc.gap(i + 1) {
+			gap = gapWidth
 		}
+		col := p.column(x+gap, stars)
+		col.gap, col.title = gap, strconv.Itoa(sc.numbers[i])
+		p.columns = append(p.columns, col)
+		x += gap + col.width
 	}
+	p.stretch(minSVGWidth - svgMargin - spareSpace)
+	p.addSpare()
 	return p
-}
-
-// widen makes a column of one band at least so wide.
-func (c *column) widen(width float64) {
-	if c.width < width {
-		c.width, c.bands[0].width = width, width
-	}
 }
 
 // stretch makes the columns wider, within reason, so that they reach x.
@@ -157,12 +150,13 @@ func (p *plan) column(x float64, all []star) column {
 		col.width += b.width
 		all = all[n:]
 	}
+	col.width = max(col.width, minBand)
 	return col
 }
 
 func (p *plan) band(stars []star) band {
 	b := band{class: stars[0].class, stars: stars}
-	if b.class != repair {
+	if !b.class.onlyIfLost() {
 		b.label = bandLabel(stars)
 	}
 	if !p.straight(stars) {
@@ -207,7 +201,7 @@ func longestSpan(stars []star) int {
 }
 
 func (p *plan) straight(stars []star) bool {
-	if stars[0].class == repair {
+	if stars[0].class.onlyIfLost() {
 		return true
 	}
 	edges, spans, widest := 0, 0, 0
@@ -220,7 +214,7 @@ func (p *plan) straight(stars []star) bool {
 			ends[l.rank] = true
 		}
 	}
-	if widest >= wideFan && spans > maxSpans*len(p.run.Programs) {
+	if widest >= wideFan && (p.scene.hub || spans > maxSpans*len(p.scene.ranks)) {
 		return false
 	}
 	return stars[0].class != mcast && widest <= maxFan && edges <= maxPerRank*len(ends)
@@ -245,7 +239,7 @@ next:
 
 // chooseDetail labels what differs, unless that is too much.
 func (b *band) chooseDetail() detail {
-	if b.class == repair {
+	if b.class.onlyIfLost() {
 		return noDetail
 	}
 	same, uniform, widest := true, true, 0
@@ -273,19 +267,4 @@ func bandLabel(stars []star) string {
 		}
 	}
 	return slotList(set(all))
-}
-
-// repairStars is what may be moved in a round of repairs: single arrows, one
-// for each pair of ranks.
-func repairStars(t *run, round int) []star {
-	type pair struct{ from, to int }
-	seen := map[pair]bool{}
-	var out []star
-	for _, tr := range t.spare {
-		if at := (pair{tr.from, tr.to}); tr.round == round && !seen[at] {
-			seen[at] = true
-			out = append(out, star{class: repair, hub: tr.from, out: true, leaves: []leaf{{tr.to, []ir.Slot{tr.slot}}}})
-		}
-	}
-	return out
 }

@@ -17,7 +17,11 @@ const (
 func summaryPicture(t *run, reason string) string {
 	c := newCanvas(t, svgMargin+barColumn+barLength+60+svgMargin)
 	y := c.header()
-	for _, line := range c.wrapped(reason + ", so bars count the transfers of each round") {
+	what := "Bars count the transfers of each round"
+	if reason != "" {
+		what = reason + ", so b" + what[1:]
+	}
+	for _, line := range c.wrapped(what) {
 		c.text("n", svgMargin, y+6, line)
 		y += summaryRow
 	}
@@ -36,7 +40,7 @@ func summaryPicture(t *run, reason string) string {
 		y += summaryRow
 		c.text("n", svgMargin, y, "… and "+count(left, "more round"))
 	}
-	for _, r := range doneSummary(t, 90) {
+	for _, r := range returnSummary(t, 90) {
 		y += summaryRow
 		c.text("n", svgMargin, y+8, strings.TrimSpace(r.render(false)))
 	}
@@ -65,7 +69,7 @@ func (c *canvas) spanBars(g *span, y float64, most int) float64 {
 		c.text(looks[ta.class].id, svgMargin+95, y+4, ta.what())
 		length := max(2, float64(ta.count)/float64(most)*barLength)
 		c.path(looks[ta.class].id+" full dash0", fmt.Sprintf("M%s %sh%sv8h-%sz", num(svgMargin+barColumn), num(y-4), num(length), num(length)))
-		c.text("n", svgMargin+barColumn+length+8, y+4, fmt.Sprint(ta.count))
+		c.text("n", svgMargin+barColumn+length+8, y+4, number(ta.count))
 	}
 	return y
 }

@@ -35,6 +35,7 @@ func counterexamples(b *browser) {
 		first, _, _ := strings.Cut(string(want), "\n")
 		require.False(b, ask[bool](b, "document.querySelector('#refuted').hidden"))
 		require.Equal(b, first, b.text("#failure option")+": "+b.text("#why"))
+		require.NotContains(b, b.text("#say"), b.text("#why"), "the counterexample is told once")
 		require.Equal(b, c.steps, ask[[]string](b, "[...document.querySelectorAll('#path button')].map(x => x.textContent)"), c.file)
 		require.Equal(b, c.ghost, ask[int](b, "document.querySelectorAll('.ghost').length"), c.file)
 		require.Positive(b, ask[int](b, "document.querySelectorAll('.leg.path').length"), c.file)

@@ -228,11 +228,17 @@ func TestExplorer(t *testing.T) {
 	run("keyboard", byKeyboard)
 	run("root", changeOfRoot)
 	run("sizes", manySizes)
+	run("extracts", manyRanks)
+	run("lanes", chosenLanes)
+	run("words", sayings)
 	run("counterexamples", counterexamples)
 }
 
 // solution is what the page's own fixpoint finds.
-type solution struct{ Slots, Causes, Rules []int32 }
+type solution struct {
+	Slots, Causes, Rules []int32
+	Returns              []int
+}
 
 // sameFixpoint holds the page's fixpoint against package fixpoint's: all
 // algorithms, random losses.
@@ -248,15 +254,18 @@ func sameFixpoint(b *browser) {
 			for range 6 {
 				lost := someOf(rnd, legsOf(s))
 				got := ask[solution](b, `(() => { const lost = new Set(%s);
-					return solve(view.p, {lost: (f, t, c) => lost.has(legKey(f, t, c)), every: false, without: new Set()}); })()`, keysOf(lost))
+					const e = solve(view.p, {lost: (f, t, c) => lost.has(legKey(f, t, c)), every: false, without: new Set()});
+					return {...e, returns: returns(e)}; })()`, keysOf(lost))
 				want := solved(b.T, s, lost)
 				require.Equal(b, want.Slots(), got.Slots, "%s %+v", alg.Name, p)
 				require.Equal(b, want.Rules(), got.Rules, "%s %+v", alg.Name, p)
+				require.Equal(b, want.Returns(), got.Returns, "%s %+v", alg.Name, p)
 				for id, cause := range got.Causes {
 					require.Equal(b, want.Cause(id), int(cause), "%s %+v: %v", alg.Name, p, want.Layout().PlaceOf(id))
 				}
 			}
 			b.requireShown(s, nil)
+			require.Regexp(b, fmt.Sprintf("^%d rounds?($| )", solved(b.T, s, nil).Rounds()), b.text("#totals"))
 		}
 	}
 }
@@ -286,8 +295,12 @@ func byMouse(b *browser) {
 	s := made(b.T, "bcast/mcast-acktree", p)
 	b.open(s, withRoots(b.T, "bcast/mcast-acktree", p))
 	require.Equal(b, "bcast/mcast-acktree", b.text("#name"))
-	b.do(chromedp.Click("#step"))
+	require.Equal(b, "4 of 4", b.text("#round"), "the page opens with the end of the run")
+	require.Contains(b, b.text("#say"), "All calls have returned after round 4.")
+	require.Zero(b, ask[int](b, "document.querySelectorAll('.future').length"))
+	b.do(chromedp.Click("#first"), chromedp.Click("#step"))
 	require.Contains(b, b.text("#say"), "Round 1: rank 0 multicasts c0 to 1–7")
+	b.requireComb(8)
 
 	lost := map[leg]bool{}
 	for _, to := range []int{3, 6} {
@@ -298,6 +311,7 @@ func byMouse(b *browser) {
 		b.requireShown(s, lost)
 	}
 	require.Equal(b, 2, ask[int](b, "document.querySelectorAll('#diagram .lost').length"))
+	b.requireCrossesAtArrival(2)
 	b.clickLeg("0:3:c0")
 	delete(lost, leg{0, 3, 0})
 	b.requireShown(s, lost)
@@ -315,14 +329,15 @@ func byMouse(b *browser) {
 	require.Empty(b, ask[[]string](b, "[...document.querySelectorAll('.leg.future')].map(n => n.textContent)"))
 	b.do(chromedp.Click("#back"), chromedp.MouseClickXY(30, 0))
 	b.do(chromedp.Click(`.lane[data-rank="5"] .name`, chromedp.ByQuery))
-	require.Contains(b, b.text("#doing"), "Rank 5")
+	require.Contains(b, b.text("#doing"), "rank 5")
 	require.Positive(b, ask[int](b, "document.querySelectorAll('#diagram.focus .leg.own').length"))
 }
 
 func byKeyboard(b *browser) {
 	s := made(b.T, "bcast/mcast-chain", schedule.Params{Ranks: 5, Chunks: 2})
 	b.open(s, emit.Options{})
-	b.keys(kb.ArrowRight, kb.ArrowRight)
+	require.Equal(b, "2 of 2", b.text("#round"))
+	b.keys(kb.Home, kb.ArrowRight, kb.ArrowRight)
 	require.Equal(b, "2 of 2", b.text("#round"))
 	b.keys(kb.ArrowLeft)
 	require.Equal(b, "1 of 2", b.text("#round"))
@@ -380,19 +395,4 @@ func changeOfRoot(b *browser) {
 	}
 	b.open(made(b.T, "barrier/hsb", schedule.Params{Ranks: 7}), emit.Options{})
 	require.True(b, ask[bool](b, "document.querySelector('#rooted').hidden && document.querySelector('#losses').hidden"))
-}
-
-// manySizes opens pages of one rank up to more than have lanes.
-func manySizes(b *browser) {
-	for _, ranks := range []int{1, 2, 33, 64} {
-		s := made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: ranks, Chunks: 2})
-		b.open(s, emit.Options{})
-		b.requireShown(s, nil)
-		require.True(b, ask[bool](b, "document.querySelector('#limits').hidden"))
-	}
-	b.open(made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: 65}), emit.Options{})
-	require.Contains(b, b.text("#limits"), "summed up")
-	b.open(made(b.T, "bcast/chain", schedule.Params{Ranks: 33, Chunks: 256}), emit.Options{})
-	require.Contains(b, b.text("#limits"), "are drawn")
-	require.LessOrEqual(b, ask[int](b, "document.querySelectorAll('#diagram .leg').length"), 1200)
 }

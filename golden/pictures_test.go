@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/loggp"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -98,6 +100,18 @@ func TestGuideTellsFacts(t *testing.T) {
 	compare(t, guide, []byte(got))
 }
 
+// makespan spells the time of a schedule in the LogGP model in µs. That of a
+// barrier does not depend on bytes and stands once.
+func makespan(t *testing.T, s *ir.Schedule, bytes int) string {
+	t.Helper()
+	if s.Chunks == 0 && bytes > 1 {
+		return ""
+	}
+	r, err := loggp.Run(s, loggp.Defaults(), bytes)
+	require.NoError(t, err)
+	return strconv.FormatFloat(float64(r.Makespan)/1000, 'f', -1, 64)
+}
+
 func factsOf(t *testing.T, name string) string {
 	t.Helper()
 	alg := algorithmOf(t, name)
@@ -106,11 +120,12 @@ func factsOf(t *testing.T, name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "![Space-time diagram of %s](%s)\n\n", name, path.Join("pictures", pictureName(name)))
 	fmt.Fprintf(&b, "Parameters: `%s`. Messages: %s. By default:\n\n", strings.Join(alg.Params, "`, `"), alg.Messages)
-	b.WriteString("| ranks | rounds | messages | multicasts | puts of chunks | signals | most from a rank | most to a rank |\n|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| ranks | rounds | messages | multicasts | puts of chunks | signals | most from a rank | most to a rank | µs, 1 B | µs, 64 KiB |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, ranks := range []int{2, 8, 9, 16, 64} {
-		_, r := computed(t, name, schedule.Params{Ranks: ranks})
+		s, r := computed(t, name, schedule.Params{Ranks: ranks})
 		c := r.Cost
-		fmt.Fprintf(&b, "| %d | %d | %d | %d | %d | %d | %d | %d |\n", ranks, c.Rounds, c.Messages, c.Mcasts, c.Puts, c.Signals, c.MaxOut, c.MaxIn)
+		fmt.Fprintf(&b, "| %d | %d | %d | %d | %d | %d | %d | %d | %s | %s |\n", ranks,
+			c.Rounds, c.Messages, c.Mcasts, c.Puts, c.Signals, c.MaxOut, c.MaxIn, makespan(t, s, 1), makespan(t, s, 64<<10))
 	}
 	fmt.Fprintf(&b, "\nProved: %s.\n\n", proved(report))
 	for _, verb := range []string{"show %s %s", "verify %s %s", "emit %s %s --format svg"} {

@@ -27,36 +27,41 @@ func build(t *testing.T, pkg string) string {
 	return bin
 }
 
-// TestReadmeShowsWhatHappens holds every block of the README that begins with
-// "$ schedgen" against what the command prints, and the Go program against
-// examples/hello. With SCHEDGEN_UPDATE=1 the blocks are written anew.
+// TestReadmeShowsWhatHappens holds every block of the README and of docs that
+// begins with "$ schedgen" against what the command prints, and the Go program of
+// the README against examples/hello. With SCHEDGEN_UPDATE=1 the blocks are written
+// anew.
 func TestReadmeShowsWhatHappens(t *testing.T) {
 	bin := build(t, "cmd/schedgen")
-	text, err := os.ReadFile(readme)
-	require.NoError(t, err)
 	hello, err := os.ReadFile("../examples/hello/main.go")
 	require.NoError(t, err)
+	files, err := filepath.Glob("../docs/*.md")
+	require.NoError(t, err)
 	blocks := 0
-	got := fence.ReplaceAllStringFunc(string(text), func(block string) string {
-		m := fence.FindStringSubmatch(block)
-		first, _, _ := strings.Cut(m[2], "\n")
-		args, isCommand := strings.CutPrefix(first, "$ schedgen ")
-		switch {
-		case m[1] == "go":
-			blocks++
-			return "```go\n" + string(hello) + "```"
-		case isCommand:
-			blocks++
-			return "```\n" + first + "\n" + output(t, bin, strings.Fields(args)) + "```"
+	for _, file := range append(files, readme) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		got := fence.ReplaceAllStringFunc(string(text), func(block string) string {
+			m := fence.FindStringSubmatch(block)
+			first, _, _ := strings.Cut(m[2], "\n")
+			args, isCommand := strings.CutPrefix(first, "$ schedgen ")
+			switch {
+			case m[1] == "go" && file == readme:
+				blocks++
+				return "```go\n" + string(hello) + "```"
+			case isCommand:
+				blocks++
+				return "```\n" + first + "\n" + output(t, bin, strings.Fields(args)) + "```"
+			}
+			return block
+		})
+		if os.Getenv("SCHEDGEN_UPDATE") == "1" {
+			require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+			continue
 		}
-		return block
-	})
-	require.GreaterOrEqual(t, blocks, 4)
-	if os.Getenv("SCHEDGEN_UPDATE") == "1" {
-		require.NoError(t, os.WriteFile(readme, []byte(got), 0o644))
-		return
+		require.Equal(t, got, string(text), file)
 	}
-	require.Equal(t, got, string(text))
+	require.GreaterOrEqual(t, blocks, 5)
 }
 
 // output is what a person sees of a command, both streams.
@@ -139,6 +144,6 @@ func TestExampleHello(t *testing.T) {
 	wg.Wait()
 	for r := range ranks {
 		require.NoError(t, errs[r], "rank %d: %s", r, outs[r].String())
-		require.Contains(t, outs[r].String(), fmt.Sprintf("rank %d of %d has \"hello from rank 0", r, ranks))
+		require.Equal(t, fmt.Sprintf("rank %d of %d has \"hello from rank 0\"\n", r, ranks), outs[r].String())
 	}
 }

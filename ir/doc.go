@@ -9,22 +9,29 @@
 //
 // # Exchange forms
 //
-// The package reads and writes two forms of the same content. The JSON form,
-// schedgen/1, is for other programs ([WriteJSON], [ParseJSON]). The text form is
-// for people, diffs and goldens ([WriteText], [ParseText]); it has exactly one
-// spelling per schedule:
+// The package reads and writes two forms of the same content. The JSON form is
+// for other programs ([WriteJSON], [ParseJSON]). The text form is for people,
+// diffs and goldens ([WriteText], [ParseText]); it has exactly one spelling per
+// schedule:
 //
 //	text    = header { program } .
-//	header  = "schedule " NAME "/" NAME " ranks=" N [ " root=" N " chunks=" N ] { " " NAME "=" N } "\n" .
-//	program = "rank " N [ " signals=" N ] "\n" { "  " rule "\n" } "  done" { " " slot } "\n" .
+//	header  = "schedule " NAME "/" NAME " ranks=" N [ " root=" N " chunks=" N [ " recovery" ] ] { " " NAME "=" N } "\n" .
+//	program = "rank " N [ " signals=" N ] "\n" { "  " rule "\n" } "  done" { " " slot } "\n" [ ask ] [ report ] [ twice ] .
 //	rule    = slot " " { slot " " } [ "unless " slot " after " N " " ] "-> " action { ", " action } .
-//	action  = "put " slot " @" N | "mcast " slot .
+//	action  = "put " place | "mcast " slot .
+//	place   = slot " @" N .
 //	slot    = "enter" | "c" N | "s" N .
+//	ask     = "  ask" { " " N } "\n" .
+//	report  = "  report" [ " " N ] [ " from" { " " N } ] "\n" .
+//	twice   = "  twice " place { ", " place } "\n" .
 //
 // A barrier has no root and no chunks. Parameters are sorted by name, programs
 // by rank. A rank's signals are named only where they are more than its rules,
-// and the puts to it, speak of. N is decimal without leading zeros; a NAME is
-// lower-case letters, digits and hyphens, a letter first.
+// and the puts to it, speak of. ask, report and twice are the program's
+// [Recovery]: whom it asks, to whom it reports and who reports to it, and which
+// puts of signals are sent twice. They stand only where the first line says
+// recovery. N is decimal without leading zeros; a NAME is lower-case letters,
+// digits and hyphens, a letter first.
 //
 // The readers refuse what is no schedule: bad syntax, counts, ranks and slots
 // out of range. A schedule that does the wrong thing, such as a barrier that

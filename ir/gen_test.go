@@ -23,6 +23,9 @@ func randomSchedule() *rapid.Generator[*Schedule] {
 				}
 			}
 			p.Done = randomSlots(t, s, rank, 0)
+			if s.Recovers {
+				p.Recovery = randomRecovery(t, s, rank)
+			}
 		}
 		return s
 	})
@@ -36,6 +39,7 @@ func randomHeader(t *rapid.T) Header {
 	}
 	if h.Collective != "barrier" {
 		h.Root = rapid.IntRange(0, h.Ranks-1).Draw(t, "root")
+		h.Recovers = rapid.Bool().Draw(t, "recovers")
 		h.Chunks = rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, MaxChunks)).Draw(t, "chunks")
 	}
 	name := rapid.StringMatching(`[a-z][a-z0-9-]{0,9}`).Filter(isParam)
@@ -89,4 +93,31 @@ func randomRule(t *rapid.T, s *Schedule, rank int) (r Rule, ok bool) {
 		}
 	}
 	return r, len(r.Do) > 0
+}
+
+func randomRecovery(t *rapid.T, s *Schedule, rank int) (r Recovery) {
+	var others []int32
+	for other := range int32(s.Ranks) {
+		if int(other) != rank {
+			others = append(others, other)
+		}
+	}
+	if len(others) == 0 {
+		return r
+	}
+	ranks := rapid.SliceOfNDistinct(rapid.SampledFrom(others), 0, min(len(others), MaxAsk), rapid.ID[int32])
+	r.Ask = append(r.Ask, ranks.Draw(t, "ask")...)
+	if rapid.Bool().Draw(t, "reports") {
+		r.Reports, r.ReportTo = true, rapid.SampledFrom(others).Draw(t, "report to")
+	}
+	r.ReportFrom = append(r.ReportFrom, ranks.Draw(t, "report from")...)
+	slices.Sort(r.ReportFrom)
+	for _, to := range others {
+		for j := range s.Programs[to].Signals {
+			if rapid.Bool().Draw(t, "twice") {
+				r.Twice = append(r.Twice, PutTo(Signal(j), int(to)))
+			}
+		}
+	}
+	return r
 }

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// ParseJSON reads the JSON form schedgen/1. It is strict: an unknown, missing
-// or duplicate field, a value of another type or out of range, a rank without
-// a program or with two and anything after the document are errors. The
-// members of an object and the programs may come in any order. It reads in a
-// stream and holds memory in proportion to what it has read, whatever counts
-// the document claims. The error is a [*ParseError] with the path, line, column
-// and byte of the first fault; a fault that only the whole document shows is
-// placed at the start of the program or the field it is in.
+// ParseJSON reads the JSON forms schedgen/1 and schedgen/2. It is strict: an
+// unknown, missing or duplicate field, also one of schedgen/2 in a document of
+// schedgen/1, a value of another type or out of range, a rank without a program
+// or with two and anything after the document are errors. The members of an
+// object and the programs may come in any order. It reads in a stream and holds
+// memory in proportion to what it has read, whatever counts the document claims.
+// The error is a [*ParseError] with the path, line, column and byte of the first
+// fault; a fault that only the whole document shows is placed at the start of the
+// program or the field it is in.
 //
 // What it accepts is in range ([Validate]); whether it is a correct schedule is
 // for package verify to say.
@@ -40,6 +41,8 @@ type jsonReader struct {
 	starts []mark               // where the programs are, in the order of the document
 	ranks  []int32              // the rank of each, in the order of the document
 	seen   []uint64             // bit set of the ranks that have a program
+	known  bool                 // the format has been read
+	newer  string               // a field of schedgen/2 seen before the format, if any
 
 	// Bounds for what is being read: the limits until the document has named
 	// its own numbers.
@@ -48,9 +51,11 @@ type jsonReader struct {
 	slots   arena[Slot]
 	actions arena[Action]
 	rules   arena[Rule]
+	peers   arena[int32]
 	// What is being read, before its length is known.
 	slotBuf   []Slot
 	actionBuf []Action
+	peerBuf   []int32
 	ruleBuf   []Rule
 }
 
@@ -81,9 +86,7 @@ func (p *jsonReader) topField(i int) {
 	h := &p.s.Header
 	switch topFields[i] {
 	case "format":
-		if v := p.string("a string"); p.ok() && string(v) != Format {
-			p.failAt(p.fields[i], "unknown format %s; known is %s", quote(v), Format)
-		}
+		p.format()
 	case "collective":
 		h.Collective = string(p.string("a string"))
 	case "algorithm":

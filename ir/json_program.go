@@ -3,9 +3,10 @@ package ir
 import "slices"
 
 var (
-	programFields = []string{"rank", "signals", "rules", "done"}
+	programFields = []string{"rank", "signals", "rules", "done", "ask", "report", "twice"}
 	ruleFields    = []string{"when", "unless", "after", "do"}
 	actionFields  = []string{"op", "slot", "to"}
+	reportFields  = []string{"to", "from"}
 )
 
 // Bits of the fields, for what is required and what has been seen.
@@ -34,6 +35,8 @@ func (p *jsonReader) program(int) {
 			g.Rules = p.rules.copyOf(p.ruleBuf)
 		case "done":
 			g.Done = p.slotList()
+		default:
+			p.recovery(&g, programFields[i])
 		}
 	})
 	p.s.Programs = append(p.s.Programs, g)
@@ -70,7 +73,9 @@ func (p *jsonReader) rule(int) {
 		case "after":
 			r.After = p.int(0, MaxAfter)
 		case "do":
-			r.Do = p.actionList()
+			if r.Do = p.actionList(); r.Do == nil {
+				p.failAt(p.mark(), "expected at least one action")
+			}
 		}
 	})
 	if seen != plainRule {
@@ -138,9 +143,6 @@ func parseSlot(text []byte) (Slot, bool) {
 func (p *jsonReader) actionList() []Action {
 	p.actionBuf = p.actionBuf[:0]
 	p.array(p.action)
-	if len(p.actionBuf) == 0 {
-		p.failAt(p.mark(), "expected at least one action")
-	}
 	return p.actions.copyOf(p.actionBuf)
 }
 
@@ -153,7 +155,7 @@ func (p *jsonReader) action(int) {
 		case "slot":
 			a.Slot = p.slot(MaxSignals)
 		case "to":
-			a.To = int32(p.int(0, p.rankBound-1))
+			a.To = p.peer()
 		}
 	})
 	switch {

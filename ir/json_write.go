@@ -5,12 +5,25 @@ import (
 	"io"
 )
 
-// Format names the JSON form that WriteJSON writes and ParseJSON reads.
-const Format = "schedgen/1"
+// The JSON forms that WriteJSON writes and ParseJSON reads. A schedule is
+// written in the one or the other by its Header alone, so whoever reads only
+// the first gets every schedule that has no recovery.
+const (
+	Format         = "schedgen/1"
+	FormatRecovery = "schedgen/2" // with recovery
+)
 
-// WriteJSON writes s in the JSON form schedgen/1, one rule a line. Equal
-// schedules have equal bytes and [ParseJSON] gives back an equal schedule. What
-// [Validate] refuses is not written.
+// format returns the name of the form for a schedule with header h.
+func (h *Header) format() string {
+	if h.Recovers {
+		return FormatRecovery
+	}
+	return Format
+}
+
+// WriteJSON writes s in the JSON form schedgen/1 or, if s has recovery,
+// schedgen/2, one rule a line. Equal schedules have equal bytes and [ParseJSON]
+// gives back an equal schedule. What [Validate] refuses is not written.
 func WriteJSON(w io.Writer, s *Schedule) error {
 	if err := Validate(s); err != nil {
 		return fmt.Errorf("writing %s as JSON: %w", s.Name(), err)
@@ -32,7 +45,7 @@ func WriteJSON(w io.Writer, s *Schedule) error {
 // jsonHeader writes the members before the programs. The names need no
 // escapes: Validate has let only letters, digits and hyphens through.
 func (p printer) jsonHeader(h *Header) {
-	p.str(`{"format":"` + Format + `","collective":"` + h.Collective + `","algorithm":"` + h.Algorithm + `",`)
+	p.str(`{"format":"` + h.format() + `","collective":"` + h.Collective + `","algorithm":"` + h.Algorithm + `",`)
 	p.member("ranks", h.Ranks)
 	p.str(",")
 	p.member("root", h.Root)
@@ -71,6 +84,7 @@ func (p printer) jsonProgram(g *Program) {
 	}
 	p.str(`],"done":`)
 	p.jsonSlots(g.Done)
+	p.jsonRecovery(&g.Recovery)
 	p.str("}")
 }
 
@@ -83,14 +97,20 @@ func (p printer) jsonRule(r *Rule) {
 		p.str(`",`)
 		p.member("after", r.After)
 	}
-	p.str(`,"do":[`)
-	for i, a := range r.Do {
+	p.str(`,"do":`)
+	p.jsonActions(r.Do)
+	p.str("}")
+}
+
+func (p printer) jsonActions(actions []Action) {
+	p.str("[")
+	for i, a := range actions {
 		if i > 0 {
 			p.str(",")
 		}
 		p.jsonAction(a)
 	}
-	p.str("]}")
+	p.str("]")
 }
 
 func (p printer) jsonSlots(slots []Slot) {

@@ -9,6 +9,7 @@ const (
 	MaxAfter   = 1 << 20 // Rule.After
 	MaxParams  = 16      // parameters of an algorithm
 	MaxName    = 64      // bytes in the name of an algorithm or a parameter
+	MaxAsk     = 16      // ranks that a rank asks, one after the other: more delay the last, who is certain to have a chunk
 
 	// MaxSlots bounds the chunks and signals of all ranks together. A file
 	// that only claims its slots, and mentions few of them, cannot make a

@@ -30,6 +30,8 @@ const hundredMB = 100 << 20
 // refused without memory for what it claims.
 func TestHostileInputsAllocateLittle(t *testing.T) {
 	const start = `{"format":"schedgen/1","collective":"bcast","algorithm":"a",`
+	const program = `{"format":"schedgen/2","collective":"bcast","algorithm":"a","ranks":2,"root":0,"chunks":1,"params":{},"programs":[{"rank":0,"signals":0,"rules":[],"done":[],`
+	const recovering = "schedule bcast/a ranks=2 root=0 chunks=1 recovery\nrank 0\n  done enter\n"
 	const header = start + `"ranks":1048576,"root":0,"chunks":1048576,"params":{},`
 	for _, c := range []struct {
 		name  string
@@ -45,6 +47,11 @@ func TestHostileInputsAllocateLittle(t *testing.T) {
 		{"arrays", ParseJSON, repeat(``, '[', hundredMB, ``), "expected an object"},
 		{"claims", ParseJSON, strings.NewReader(header + `"programs":[]}`), "no program for rank 0, 1, 2, 3, 4, …; 0 programs"},
 		{"last rank", ParseJSON, strings.NewReader(header + `"programs":[{"rank":1048575,"signals":4194304,"rules":[],"done":[]}]}`), "no program for rank 0, 1"},
+		{"asked", ParseJSON, io.MultiReader(strings.NewReader(program+`"ask":[1`), repeated(",1")), "ask[16]: more than 16 ranks"},
+		{"reporters", ParseJSON, io.MultiReader(strings.NewReader(program+`"report":{"from":[1`), repeated(",1")), "report.from[2]: more than 2 ranks"},
+		{"asked in text", ParseText, io.MultiReader(strings.NewReader(recovering+"  ask"), repeated(" 1")), "rank 0 asks rank 1 twice"},
+		{"reporters in text", ParseText, io.MultiReader(strings.NewReader(recovering+"  report from"), repeated(" 1")), "rank 1 after rank 1"},
+		{"sent twice in text", ParseText, io.MultiReader(strings.NewReader(recovering+"  twice s0 @1"), repeated(", s0 @1")), "s0 @1 after s0 @1"},
 		{"line", ParseText, repeat("", 'a', hundredMB, "\n"), `expected "schedule "`},
 		{"name in text", ParseText, repeat("schedule bcast/", 'a', hundredMB, "\n"), "expected the name of an algorithm"},
 		{"number in text", ParseText, repeat("schedule bcast/a ranks=", '0', hundredMB, "\n"), "has leading zeros"},

@@ -7,6 +7,7 @@ type Header struct {
 	Ranks      int     // number of ranks, 1 … MaxRanks
 	Root       int     // root of a broadcast, origin of an anycast; 0 for a barrier
 	Chunks     int     // chunks of the message, 1 … MaxChunks; 0 for a barrier
+	Recovers   bool    // the programs say who recovers what from whom; never of a barrier
 	Params     []Param // the algorithm's parameters, sorted by name
 }
 
@@ -33,6 +34,7 @@ type Program struct {
 	Signals int    // the rank has the signal slots s0 … s<Signals-1>
 	Rules   []Rule // fired in this order where several are ready at once
 	Done    []Slot // the operation returns when these are set
+	Recovery
 }
 
 // Rule fires once, when every slot of When is set, and then does Do in order.

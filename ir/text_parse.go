@@ -38,9 +38,11 @@ type textReader struct {
 	slots   arena[Slot]
 	actions arena[Action]
 	rules   arena[Rule]
+	ranks   arena[int32]
 	// What is being read, before its length is known.
 	slotBuf   []Slot
 	actionBuf []Action
+	rankBuf   []int32
 	ruleBuf   []Rule
 }
 
@@ -115,10 +117,16 @@ func (p *textReader) header() {
 	p.endLine()
 }
 
+// param consumes a parameter, or before the first the word that says that the
+// schedule has recovery.
 func (p *textReader) param() {
 	p.skip()
 	m := p.mark()
 	name := p.name("the name of a parameter")
+	if name == recoveryWord && p.peek() != '=' {
+		p.recovers(m)
+		return
+	}
 	if p.ok() && !isParam(name) {
 		p.failAt(m, "%s= cannot stand here", name)
 	}
@@ -157,6 +165,7 @@ func (p *textReader) program(rank int) {
 	p.expect("done")
 	g.Rules = p.rules.copyOf(p.ruleBuf)
 	g.Done = p.done()
+	p.recovery(&g)
 	p.s.Programs = append(p.s.Programs, g)
 	p.lines = append(p.lines, named)
 }
@@ -219,16 +228,21 @@ func (p *textReader) action() Action {
 		return a
 	case 'p':
 		p.expect("put ")
-		m = p.mark()
-		s := p.slot(wantSlot)
-		if s == Enter {
-			p.failAt(m, "enter cannot be put")
-		}
-		p.expect(" @")
-		return PutTo(s, p.number(p.mark(), "rank", 0, p.s.Ranks-1))
+		return p.place()
 	}
 	p.unexpected(m, "an action (put or mcast)", "")
 	return Action{}
+}
+
+// place consumes what is put and where to.
+func (p *textReader) place() Action {
+	m := p.mark()
+	s := p.slot(wantSlot)
+	if s == Enter {
+		p.failAt(m, "enter cannot be put")
+	}
+	p.expect(" @")
+	return PutTo(s, p.number(p.mark(), "rank", 0, p.s.Ranks-1))
 }
 
 // slot consumes a slot in the range that is known so far.

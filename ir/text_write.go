@@ -48,6 +48,9 @@ func derivedSignals(s *Schedule) []int {
 		for _, slot := range p.Done {
 			see(rank, slot)
 		}
+		for _, a := range p.Twice {
+			see(int(a.To), a.Slot)
+		}
 	}
 	return n
 }
@@ -81,6 +84,9 @@ func (p printer) textHeader(h *Header) {
 		p.str(" chunks=")
 		p.num(h.Chunks)
 	}
+	if h.Recovers {
+		p.str(" " + recoveryWord)
+	}
 	for _, param := range h.Params {
 		p.str(" " + param.Name + "=")
 		p.num(param.Value)
@@ -105,6 +111,7 @@ func (p printer) textProgram(g *Program, derived int) {
 		p.slot(s)
 	}
 	p.str("\n")
+	p.textRecovery(&g.Recovery)
 }
 
 func (p printer) textRule(r *Rule) {
@@ -137,6 +144,11 @@ func (p printer) textAction(a Action) {
 		return
 	}
 	p.str("put ")
+	p.textPlace(a)
+}
+
+// textPlace writes what is put and where to.
+func (p printer) textPlace(a Action) {
 	p.slot(a.Slot)
 	p.str(" @")
 	p.num(int(a.To))

@@ -86,6 +86,9 @@ func checkHeader(h *Header) *fault {
 
 // checkMessage checks what the message is and where it comes from.
 func checkMessage(h *Header) *fault {
+	if h.Collective == "barrier" && h.Recovers {
+		return at(-1, -1, -1, "format", "a barrier has no recovery: it multicasts nothing")
+	}
 	if h.Collective != "barrier" {
 		if f := inRange("root", h.Root, 0, h.Ranks-1); f != nil {
 			return f
@@ -147,6 +150,19 @@ func checkProgram(s *Schedule, rank int) *fault {
 	for _, slot := range p.Done {
 		if why := slotFault(s, rank, slot); why != "" {
 			return at(rank, -1, -1, "done", "%s", why)
+		}
+	}
+	return checkRecovery(s, rank)
+}
+
+func checkRecovery(s *Schedule, rank int) *fault {
+	p := &s.Programs[rank]
+	if field, why := recoveryFault(&s.Header, p); why != "" {
+		return at(rank, -1, -1, field, "%s", why)
+	}
+	for i, a := range p.Twice {
+		if why := slotFault(s, int(a.To), a.Slot); why != "" {
+			return at(rank, -1, -1, fmt.Sprintf("twice[%d]", i), "%s", why)
 		}
 	}
 	return nil

@@ -99,18 +99,18 @@ func (mail) met(c *Comm) bool { return c.core.Mail() > 0 }
 
 // overlay returns the trees of rootless messages, and a fingerprint of what
 // ranks have to agree on for them.
-func (cfg *Config) overlay(size int) (schedule.Overlay, uint32, error) {
-	params := cfg.Anycast.Params
+func (cfg *Config) overlay(alg Algorithm, size int) (schedule.Overlay, uint32, error) {
+	params := alg.Params
 	params.Ranks, params.Root, params.Chunks = size, 0, 0
-	spec, err := schedule.New(cfg.Anycast.Name, params)
+	spec, err := schedule.New(alg.Name, params)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	overlay := spec.Overlay()
 	if overlay == nil {
-		return nil, 0, fmt.Errorf("%w: %s is not rootless", ErrInput, cfg.Anycast.Name)
+		return nil, 0, fmt.Errorf("%w: %s is not rootless", ErrInput, alg.Name)
 	}
 	f := fnv.New32a()
-	fmt.Fprintf(f, "%s %d %d %d %d", cfg.Anycast.Name, size, cfg.CastWindow, cfg.CastBytes, cfg.MaxMessage)
+	fmt.Fprintf(f, "%s %d %d %d %d", alg.Name, size, cfg.CastWindow, cfg.CastBytes, cfg.MaxMessage)
 	return overlay, f.Sum32() | 1, nil
 }

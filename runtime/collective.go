@@ -7,6 +7,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // Bcast sends buf of rank root to all ranks: on return, buf holds the root's
@@ -30,22 +31,27 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	return c.run(ctx, core.Barrier, nil, 0)
 }
 
-// longMessage is from where on a pipeline beats the tree without multicast.
-const longMessage = 64 << 10
-
+// bcastPlan returns the plan of a broadcast of n bytes.
 func (c *Comm) bcastPlan(n, root int) (*plan, error) {
-	alg := &c.cfg.Bcast
-	if alg.Name == "" {
-		switch {
-		case c.caps.Multicast:
-			alg = &c.multi
-		case n < longMessage:
-			alg = &c.autos[0]
-		default:
-			alg = &c.autos[1]
-		}
+	alg := c.chosen(schedule.Bcast, c.cfg.Bcast, n)
+	return c.plans.get(planKey{algorithm: alg, root: root, chunks: c.chunks(&alg, n)})
+}
+
+func (c *Comm) barrierPlan() (*plan, error) {
+	return c.plans.get(planKey{algorithm: c.chosen(schedule.Barrier, c.cfg.Barrier, 0)})
+}
+
+// chosen returns the algorithm that Config says, or else the one that package
+// choice says. What Config gives of parameters counts in any case.
+func (c *Comm) chosen(collective string, given Algorithm, n int) Algorithm {
+	if given.Name != "" {
+		return given
 	}
-	return c.plans.get(planKey{algorithm: alg, root: root, chunks: c.chunks(alg, n)})
+	of := choice.Case{Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast, Hosts: hostsAbove(c.caps, c.size)}
+	rule, _ := choice.Of(of) // every collective has one
+	given.Name = rule.Algorithm
+	orElse(&given.Params.Hosts, rule.Params(of).Hosts)
+	return given
 }
 
 // chunks returns into how many chunks a message of n bytes is cut: the same
@@ -56,17 +62,10 @@ func (c *Comm) chunks(alg *Algorithm, n int) int {
 	if alg.Params.Chunks > 0 {
 		return alg.Params.Chunks
 	}
-	if c.cuts && alg == &c.cfg.Bcast {
+	if c.cuts && alg.Name == c.cfg.Bcast.Name {
 		return 0 // its default
 	}
-	size := c.cfg.Chunk
-	if size == 0 {
-		size = 32 << 10
-		if d := c.caps.Datagram; d > 0 {
-			size = min(size, d)
-		}
-	}
-	return max(1, min((n+size-1)/size, maxChunks))
+	return choice.Chunks(n, c.caps.Datagram, c.cfg.Chunk)
 }
 
 func cutsItself(name string) bool {
@@ -132,7 +131,7 @@ func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
 		return p, err
 	}
 	if k == core.Barrier {
-		return c.plans.get(planKey{algorithm: &c.cfg.Barrier})
+		return c.barrierPlan()
 	}
 	return c.bcastPlan(n, root)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // Comm is a communicator: one rank's end of a group of ranks that do
@@ -37,10 +38,8 @@ type Comm struct {
 	core *core.Core
 
 	plans plans
-	used  used         // schedules that take the place of what Config says
-	autos [2]Algorithm // broadcasts without multicast: short, long
-	multi Algorithm    // broadcast with multicast
-	cuts  bool         // Config.Bcast has a number of chunks of its own
+	used  used // schedules that take the place of what Config says
+	cuts  bool // Config.Bcast has a number of chunks of its own
 
 	polls       uint
 	calls       atomic.Int32  // goroutines inside a call; set under the lock, as the next
@@ -93,19 +92,14 @@ func (c *Comm) prepare(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.autos = [2]Algorithm{{Name: "bcast/binomial"}, {Name: "bcast/chain"}}
-	for i := range c.autos {
-		c.autos[i].Params.Hosts = hostsAbove(c.tr)
-	}
-	c.multi = Algorithm{Name: "bcast/mcast-chain"}
 	c.cuts = cutsItself(c.cfg.Bcast.Name)
-	if _, err := c.plans.get(planKey{algorithm: &c.cfg.Barrier}); err != nil {
+	if _, err := c.barrierPlan(); err != nil {
 		return err
 	}
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	overlay, print, err := c.cfg.overlay(c.size)
+	overlay, print, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
 	if err != nil {
 		return err
 	}

@@ -23,12 +23,13 @@ type Algorithm struct {
 type Config struct {
 	Transport Transport // connected to all ranks; the communicator closes it
 
-	// Defaults without multicast, and that of Barrier, run between the masters
-	// of hosts and below them within each host, if the transport knows hosts with
-	// several ranks in the blocks that this takes; see Caps.Hosts.
-	Bcast   Algorithm // default: mcast-chain over multicast; without, binomial below 64 KiB and chain from there on
-	Barrier Algorithm // default: barrier/hsb, which has the fewest messages; of two ranks barrier/dissemination, which has as many and one hop less
-	Anycast Algorithm // default: anycast/skip-ring
+	// Without a Name, the algorithm is what package schedule/choice says. Most
+	// defaults run between the masters of hosts and below them within each host, if
+	// the transport knows hosts with several ranks in the blocks that this takes; see
+	// Caps.Hosts.
+	Bcast   Algorithm
+	Barrier Algorithm
+	Anycast Algorithm
 
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed
@@ -50,8 +51,7 @@ type Config struct {
 
 // The fixed limits of a communicator.
 const (
-	maxChunks = 1024 // chunks of a message unless Config fixes them
-	maxPlans  = 64   // compiled programs kept
+	maxPlans = 1 << 22 // rules and actions of the compiled programs that are kept
 )
 
 func (cfg *Config) fill() error {
@@ -66,14 +66,6 @@ func (cfg *Config) fill() error {
 			return fmt.Errorf("%w: Config.%s is negative: %d", ErrInput, name, v)
 		}
 	}
-	if cfg.Transport.Size() == 2 {
-		orElse(&cfg.Barrier.Name, "barrier/dissemination")
-	}
-	if cfg.Barrier.Name == "" {
-		orElse(&cfg.Barrier.Params.Hosts, hostsAbove(cfg.Transport))
-	}
-	orElse(&cfg.Barrier.Name, "barrier/hsb")
-	orElse(&cfg.Anycast.Name, "anycast/skip-ring")
 	orElse(&cfg.Repair, 20*time.Millisecond)
 	orElse(&cfg.Stall, 250*time.Millisecond)
 	orElse(&cfg.Retain, 8<<20)

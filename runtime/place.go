@@ -98,9 +98,9 @@ func Blocks[T comparable](host []T) int {
 
 // hostsAbove returns the hosts for which algorithms run between masters; 0 if
 // there is nothing to be had from that: one host, or one rank on each.
-func hostsAbove(t Transport) int {
-	if hosts := t.Caps().Hosts; hosts > 1 && hosts < t.Size() {
-		return hosts
+func hostsAbove(caps Caps, size int) int {
+	if caps.Hosts > 1 && caps.Hosts < size {
+		return caps.Hosts
 	}
 	return 0
 }

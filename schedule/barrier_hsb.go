@@ -7,6 +7,11 @@ import "github.com/schedgen/schedgen/ir"
 // tree of fan f_out. Both trees are shaped like a heap: the children of i are
 // i·f+1 … i·f+f.
 //
+// A heap is filled from the left, so the child of the lowest number has the largest
+// sub-tree and is released first: in LogGP backwards is never shorter, and up to
+// 21 % longer. Slaves, which release nobody, come after the children (doc.go,
+// Order).
+//
 // Signals of a rank: the arrivals of its children in the gather tree in the
 // order of their ranks, then its release.
 func hsb() Algorithm {

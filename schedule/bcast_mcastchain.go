@@ -5,6 +5,10 @@ package schedule
 // multicast loses. A rule that forwards a chunk does not care which of the two
 // brought it, so every rank that the multicast reached is a new root of the
 // chain.
+//
+// The root multicasts all chunks before it puts any: multicasts last take 1.3 times
+// as long on average in LogGP, chunk by chunk as long. What it puts is needed where
+// the multicast is lost, so it goes as in bcast/chain (doc.go, Order).
 func mcastChain() Algorithm {
 	t := tree{mcast: true, degree: chainDegree, child: chainChild}
 	return Algorithm{

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"text/tabwriter"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/loggp"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -31,7 +34,8 @@ var costCases = []Params{
 }
 
 // TestCost holds the cost of every algorithm against testdata/cost, one file an
-// algorithm, one line a schedule. SCHEDGEN_UPDATE=1 records.
+// algorithm, one line a schedule, with the makespans in µs of 1 byte and of 64 KiB in
+// the LogGP model with the parameters of LogGOPSim. SCHEDGEN_UPDATE=1 records.
 func TestCost(t *testing.T) {
 	for _, alg := range Algorithms() {
 		t.Run(alg.Name, func(t *testing.T) {
@@ -52,7 +56,7 @@ func TestCost(t *testing.T) {
 func costTable(t *testing.T, alg *Algorithm) []byte {
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ranks\tparams\trounds\tputs\tmcasts\tsignals\tmessages\tbytes\tout\tin")
+	fmt.Fprintln(w, "ranks\tparams\trounds\tputs\tmcasts\tsignals\tmessages\tbytes\tout\tin\t1 B\t64 KiB")
 	for _, c := range costCases {
 		for _, c.Ranks = range costSizes {
 			if c.check(alg) == nil {
@@ -68,12 +72,25 @@ func costLine(t *testing.T, w *tabwriter.Writer, alg *Algorithm, p Params) {
 	t.Helper()
 	s, err := New(alg.Name, p)
 	require.NoError(t, err)
-	c, err := verify.CostOf(s.Schedule())
+	all := s.Schedule()
+	c, err := verify.CostOf(all)
 	require.NoError(t, err)
-	_, err = fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%.4g\t%d\t%d\n", p.Ranks, given(p),
-		c.Rounds, c.Puts, c.Mcasts, c.Signals, c.Messages, c.Bytes, c.MaxOut, c.MaxIn)
+	_, err = fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%.4g\t%d\t%d\t%s\t%s\n", p.Ranks, given(p),
+		c.Rounds, c.Puts, c.Mcasts, c.Signals, c.Messages, c.Bytes, c.MaxOut, c.MaxIn,
+		micros(makespan(t, all, 1)), longMessage(t, all))
 	require.NoError(t, err)
 }
+
+// longMessage returns the makespan of 64 KiB; a barrier moves no bytes.
+func longMessage(t *testing.T, s *ir.Schedule) string {
+	t.Helper()
+	if s.Chunks == 0 {
+		return "-"
+	}
+	return micros(makespan(t, s, 64<<10))
+}
+
+func micros(t loggp.Time) string { return strconv.FormatFloat(float64(t)/1000, 'f', -1, 64) }
 
 // given spells the parameters that are not left to their defaults.
 func given(p Params) string {

@@ -50,7 +50,7 @@ func ExampleSpec_Overlay() {
 	// 5 [6]
 	// 6 [7 0]
 	// 7 [0]
-	// from 2 through 4: [5 6 0]
+	// from 2 through 4: [0 6 5]
 }
 
 // Errors name the parameter and its legal range.
@@ -71,6 +71,7 @@ func ExampleAlgorithms() {
 	// Output:
 	// bcast/linear [root chunks hosts]
 	// bcast/binomial [root chunks hosts]
+	// bcast/binomial-doubling [root chunks hosts]
 	// bcast/chain [root chunks hosts]
 	// bcast/mcast-chain [root chunks hosts]
 	// bcast/mcast-acktree [root chunks hosts]

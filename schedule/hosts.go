@@ -50,7 +50,10 @@ func fillBarrierSlave(n node, a arena) ir.Program {
 }
 
 func sizeBcastSlave(n node, acked bool) size {
-	return size{rules: count(acked), slots: n.chunks, acts: count(acked)}
+	if !acked {
+		return size{slots: n.chunks}
+	}
+	return size{rules: 1, slots: n.chunks, acts: 1, peers: peersOfRecovery(&n)}
 }
 
 func fillBcastSlave(n node, a arena, acked bool) ir.Program {
@@ -58,6 +61,7 @@ func fillBcastSlave(n node, a arena, acked bool) ir.Program {
 	all := a.span(0, n.chunks)
 	if acked {
 		a.put(ir.Signal(n.slaveIndex()), n.master(n.v))
+		a.recoverAs(&n, a.last(1))
 		a.rule(all)
 	}
 	return a.program(&n, 0, all)

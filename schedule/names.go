@@ -17,7 +17,7 @@ type NameError struct {
 func (e *NameError) Error() string {
 	msg := "schedule: no algorithm " + quote(e.Name)
 	if len(e.Near) > 0 {
-		msg += "; did you mean " + strings.Join(e.Near, " or ") + "?"
+		msg += "; " + e.Suggestion()
 	}
 	return msg
 }
@@ -38,20 +38,54 @@ func find(name string) (Algorithm, error) {
 	if i >= 0 {
 		return all[i], nil
 	}
-	err := &NameError{Name: name}
-	for _, a := range all {
-		if near(name, a.Name) {
-			err.Near = append(err.Near, a.Name)
-		}
-	}
-	return Algorithm{}, err
+	return Algorithm{}, &NameError{Name: name, Near: nearNames(name, all)}
 }
 
-// near reports whether full may have been meant by name: the part behind the
-// slash alone, or either with few typing errors.
-func near(name, full string) bool {
-	_, short, _ := strings.Cut(full, "/")
-	return typos(name, short) <= min(maxTypos, len(short)/3) || typos(name, full) <= maxTypos
+// Suggestion asks whether one of the near names was meant; it is "" if there
+// are none.
+func (e *NameError) Suggestion() string {
+	switch len(e.Near) {
+	case 0:
+		return ""
+	case 1, 2:
+		return "did you mean " + strings.Join(e.Near, " or ") + "?"
+	}
+	return "did you mean one of " + strings.Join(e.Near, ", ") + "?"
+}
+
+// nearNames returns the algorithms that may have been meant by name, in letters
+// of any case: those with what stands behind its slash, else those of which it
+// is a part, such as the collective, else those that few typing errors make of it.
+func nearNames(name string, all []Algorithm) []string {
+	name = strings.ToLower(name)
+	for _, near := range []func(name, full string) bool{sameShort, isPart, mistyped} {
+		var names []string
+		for _, a := range all {
+			if near(name, a.Name) {
+				names = append(names, a.Name)
+			}
+		}
+		if len(names) > 0 {
+			return names
+		}
+	}
+	return nil
+}
+
+// short returns what stands behind the slash, all of name if it has none.
+func short(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+func sameShort(name, full string) bool { return short(name) == short(full) }
+
+func isPart(name, full string) bool {
+	const least = 3 // letters
+	return len(name) >= least && strings.Contains(full, name)
+}
+
+// mistyped reports whether few typing errors make name of full or of its part
+// behind the slash.
+func mistyped(name, full string) bool {
+	return typos(name, short(full)) <= min(maxTypos, len(short(full))/3) || typos(name, full) <= maxTypos
 }
 
 // typos returns the edit distance of a and b, or a larger number than maxTypos

@@ -146,9 +146,11 @@ func TestBroadcastFigures(t *testing.T) {
 		for _, chunks := range []int{1, 4} {
 			p := Params{Ranks: ranks, Chunks: chunks, Root: ranks / 2}
 			puts := chunks * (ranks - 1)
-			tree := tallyOf(t, "bcast/binomial", p)
-			require.Equal(t, puts, tree.puts)
-			require.LessOrEqual(t, tree.rounds, bits.Len(uint(ranks-1)))
+			for _, name := range []string{"bcast/binomial", "bcast/binomial-doubling"} {
+				tree := tallyOf(t, name, p)
+				require.Equal(t, puts, tree.puts)
+				require.LessOrEqual(t, tree.rounds, bits.Len(uint(ranks-1)))
+			}
 			require.Equal(t, tally{puts: puts, rounds: ranks - 1}, tallyOf(t, "bcast/chain", p))
 			require.Equal(t, tally{puts: puts, rounds: 1}, tallyOf(t, "bcast/linear", p))
 			require.Equal(t, tally{puts: puts, mcasts: chunks, rounds: 1}, tallyOf(t, "bcast/mcast-chain", p))

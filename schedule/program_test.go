@@ -29,6 +29,13 @@ func text(p ir.Program) string {
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "done %s\n", words(p.Done))
+	if !p.Recovery.IsNone() {
+		fmt.Fprintf(&b, "ask %v report %v %d from %v twice", p.Ask, p.Reports, p.ReportTo, p.ReportFrom)
+		for _, act := range p.Twice {
+			fmt.Fprintf(&b, " %v@%d", act.Slot, act.To)
+		}
+		b.WriteString("\n")
+	}
 	return b.String()
 }
 
@@ -58,9 +65,21 @@ func TestPrograms(t *testing.T) {
 			"c0 c1 s0 -> put:s1@4", "c0 s1 -> put:c0@4", "c1 s2 -> put:c1@4",
 			"c0 c1 unless s0 after 1 -> put:c0@7 put:c1@7",
 			"s0 unless c0 after 0 -> put:s0@7", "s0 unless c1 after 0 -> put:s1@7",
-			"done c0 c1 s0"}},
+			"done c0 c1 s0", "ask [4 0] report true 4 from [7] twice s1@4"}},
 		{"bcast/mcast-acktree", Params{Ranks: 8, Hosts: 2, Root: 1}, 4, []string{
-			"c0 -> put:c0@5 put:c0@6 put:c0@7", "c0 s0 s1 s2 -> put:s3@1", "done c0 s0 s1 s2"}},
+			"c0 -> put:c0@5 put:c0@6 put:c0@7", "c0 s0 s1 s2 -> put:s3@1", "done c0 s0 s1 s2",
+			"ask [1] report true 1 from [5 6 7] twice s3@1"}},
+		{"bcast/mcast-acktree", Params{Ranks: 8, Hosts: 2, Root: 1}, 1, []string{
+			"enter -> mcast:c0 put:c0@0 put:c0@2 put:c0@3", "enter unless s3 after 1 -> put:c0@4", "done enter s0 s1 s2 s3",
+			"ask [] report false 0 from [4] twice"}},
+		{"bcast/mcast-acktree", Params{Ranks: 8, Hosts: 2, Root: 1}, 3, []string{
+			"c0 -> put:s2@1", "done c0", "ask [] report false 0 from [] twice s2@1"}},
+		{"bcast/mcast-acktree", Params{Ranks: 8, Hosts: 2, Root: 1}, 6, []string{
+			"c0 -> put:s1@4", "done c0", "ask [4 1] report true 4 from [] twice s1@4"}},
+		{"bcast/mcast-acktree", Params{Ranks: 7, Root: 5}, 6, []string{
+			"c0 -> put:s0@5", "done c0", "ask [1 5] report true 5 from [] twice s0@5"}},
+		{"bcast/mcast-acktree", Params{Ranks: 2}, 1, []string{
+			"c0 -> put:s0@0", "done c0", "ask [0] report true 0 from [] twice s0@0"}},
 		{"barrier/dissemination", Params{Ranks: 4, Degree: 2}, 0, []string{
 			"enter -> put:s0@1", "enter s0 -> put:s1@2", "done s0 s1"}},
 		{"barrier/dissemination", Params{Ranks: 8, Hosts: 3, Degree: 2}, 3, []string{
@@ -104,6 +123,7 @@ func requireExact(t *testing.T, s *Spec, rank int) {
 	require.Equal(t, z.rules, len(p.Rules), "%s %+v rank %d: rules", s.alg.Name, s.params, rank)
 	require.Equal(t, z.rules, cap(p.Rules))
 	require.Equal(t, z.acts, acts, "%s %+v rank %d: actions", s.alg.Name, s.params, rank)
+	require.Equal(t, z.peers, len(p.Ask)+len(p.ReportFrom), "%s %+v rank %d: ranks of recovery", s.alg.Name, s.params, rank)
 }
 
 // variants returns parameters of every kind that alg takes.

@@ -13,12 +13,12 @@ const (
 type Algorithm struct {
 	Name       string   // full name, such as "bcast/mcast-chain"; what New takes
 	Collective string   // Bcast, Anycast or Barrier
-	Paper      string   // number and section of the paper it comes from, "ours" if none
+	Paper      string   // numbers, as in Papers, and sections of the papers it comes from; "ours" if none
 	Summary    string   // one line
 	Messages   string   // number of messages of P ranks and F chunks, flat
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
 
-	acked   bool                // the root returns only when every rank has the message; slaves acknowledge it to their master
+	acked   bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and recovery follows the acknowledgements
 	chunks  func(group int) int // default number of chunks; nil: 1
 	size    func(node) size
 	fill    func(node, arena) ir.Program
@@ -30,6 +30,7 @@ func Algorithms() []Algorithm {
 	return []Algorithm{
 		linear(),
 		binomial(),
+		binomialDoubling(),
 		chain(),
 		mcastChain(),
 		mcastAckTree(),

@@ -44,6 +44,7 @@ func (s *Spec) Header() ir.Header {
 		Ranks:      s.params.Ranks,
 		Root:       s.params.Root,
 		Chunks:     s.params.Chunks,
+		Recovers:   s.alg.acked,
 	}
 	for _, p := range []ir.Param{
 		{Name: "degree", Value: s.params.Degree},
@@ -59,8 +60,9 @@ func (s *Spec) Header() ir.Header {
 }
 
 // Program returns what rank has to do, for a rank in 0 … Ranks-1; a rank
-// beyond has nothing to do. It makes at most three allocations and costs time
-// and memory in proportion to the program.
+// beyond has nothing to do. It makes at most three allocations, and a fourth where
+// the program's recovery names ranks, and costs time and memory in proportion to
+// the program.
 func (s *Spec) Program(rank int) ir.Program {
 	if rank < 0 || rank >= s.params.Ranks {
 		return ir.Program{Rank: rank}

@@ -7,6 +7,7 @@ import "github.com/schedgen/schedgen/ir"
 // one behind the other.
 type tree struct {
 	mcast  bool                      // the root multicasts every chunk as well
+	late   bool                      // the root serves its slaves when all chunks have gone to its children
 	degree func(v, group int) int    // number of children of v in a group
 	child  func(v, group, i int) int // child i of v, in the order of sending
 }
@@ -28,7 +29,8 @@ func (t tree) fill(n node, a arena) ir.Program {
 		return t.fillRoot(&n, a)
 	}
 	a.waitChunks(n.chunks)
-	fan := t.send(&n, &a)
+	fan := t.send(&n, &a) + n.slaves()
+	a.share(&n, 0)
 	a.rule(a.span(0, 1))
 	for k := 1; k < n.chunks; k++ {
 		a.again(fan, k)
@@ -44,20 +46,25 @@ func (t tree) fillRoot(n *node, a arena) ir.Program {
 		a.mcastChunks(n.chunks)
 	}
 	fan := t.send(n, &a)
+	if !t.late {
+		a.share(n, 0)
+		fan += n.slaves()
+	}
 	for k := 1; k < n.chunks; k++ {
 		a.again(fan, k)
+	}
+	for k := 0; t.late && k < n.chunks; k++ {
+		a.share(n, k)
 	}
 	a.rule(a.span(0, 1))
 	return a.program(n, 0, a.span(0, 1))
 }
 
-// send puts chunk 0 to the children and the slaves and returns how many those
-// are.
+// send puts chunk 0 to the children and returns how many those are.
 func (t tree) send(n *node, a *arena) int {
 	fan := t.degree(n.v, n.hosts)
 	for i := range fan {
 		a.put(ir.Chunk(0), n.master(t.child(n.v, n.hosts, i)))
 	}
-	a.share(n, 0)
-	return fan + n.slaves()
+	return fan
 }

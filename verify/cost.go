@@ -7,7 +7,7 @@ import (
 // Cost is what a schedule costs if nothing is lost: repairs, requests and the
 // answers to them are not in it.
 type Cost struct {
-	Rounds   int     // on the critical path: the round in which the last done slot is set
+	Rounds   int     // after which the last call has returned, see fixpoint.Result.Rounds
 	Puts     int     // puts of chunks
 	Mcasts   int     // multicasts, each counted once however many ranks it reaches
 	Signals  int     // puts of signals
@@ -51,7 +51,7 @@ func costOf(sub *subject, ranks []RankCost) Cost {
 	if ranks == nil {
 		ranks = make([]RankCost, sub.s.Ranks)
 	}
-	c := Cost{Rounds: rounds(sub)}
+	c := Cost{Rounds: sub.calm.Rounds()}
 	own := make([]tally, sub.s.Ranks)
 	for _, id := range sub.calm.Fired() {
 		rank, i := sub.layout.RuleOf(int(id))
@@ -73,16 +73,6 @@ func costOf(sub *subject, ranks []RankCost) Cost {
 		c.MaxOut, c.MaxIn = max(c.MaxOut, r.Out), max(c.MaxIn, r.In)
 	}
 	return c
-}
-
-func rounds(sub *subject) int {
-	last := 0
-	for rank := range sub.s.Programs {
-		for _, s := range sub.s.Programs[rank].Done {
-			last = max(last, sub.calm.Slot(rank, s))
-		}
-	}
-	return last
 }
 
 func (c *Cost) count(a ir.Action) {

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
@@ -119,18 +118,34 @@ func (d *dumb) repairs() int {
 	return n
 }
 
+// findRequests looks at one signal after the other.
 func (d *dumb) findRequests() {
-	plain := map[Place]bool{}
-	for _, r := range d.rules {
-		for _, a := range r.Do {
-			if a.Slot.Kind() == ir.KindSignal {
-				p := place(int(a.To), a.Slot)
-				d.request[p] = true
-				plain[p] = plain[p] || !r.IsRepair()
+	for p := range d.bit {
+		if p.Slot.Kind() != ir.KindSignal || slices.Contains(d.s.Programs[p.Rank].Done, p.Slot) {
+			continue
+		}
+		answered, more := false, false
+		for _, r := range d.awaiting(p) {
+			answered = true
+			for _, a := range r.Do {
+				more = more || a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk
 			}
 		}
+		if answered && !more {
+			d.request[p] = true
+		}
 	}
-	maps.DeleteFunc(d.request, func(p Place, _ bool) bool { return plain[p] })
+}
+
+// awaiting returns the rules that wait for p.
+func (d *dumb) awaiting(p Place) []dumbRule {
+	var rules []dumbRule
+	for _, r := range d.rules {
+		if r.rank == p.Rank && slices.Contains(r.When, p.Slot) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
 }
 
 // fits reports whether the schedule is tiny enough.
@@ -295,16 +310,13 @@ func (d *dumb) stillNeeded(r *dumbRule, state uint64) bool {
 // answers returns what the rules that wait for p put, if all of that is chunks
 // for the asker and p is a request that nobody returns upon.
 func (d *dumb) answers(asker int, p Place) (uint64, bool) {
-	if !d.request[p] || slices.Contains(d.s.Programs[p.Rank].Done, p.Slot) {
+	if !d.request[p] {
 		return 0, false
 	}
 	all := uint64(0)
-	for _, r := range d.rules {
-		if r.rank != p.Rank || !slices.Contains(r.When, p.Slot) {
-			continue
-		}
+	for _, r := range d.awaiting(p) {
 		for _, a := range r.Do {
-			if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || int(a.To) != asker {
+			if int(a.To) != asker {
 				return 0, false
 			}
 			all |= d.mask(asker, a.Slot)
@@ -343,10 +355,13 @@ func (d *dumb) static(bad dumbVerdict) {
 	for p := range d.bit {
 		if p.Slot.Kind() == ir.KindSignal {
 			bad.note("wellformed", len(writers[p]) != 1 || plainPuts[p] > 1 || !awaited[p])
+			byPlain := slices.ContainsFunc(d.awaiting(p), func(r dumbRule) bool { return !r.IsRepair() })
+			bad.note("wellformed", byPlain && d.request[p] != (plainPuts[p] == 0))
 		}
 	}
 	d.countCopies(bad)
 	d.countRepairs(bad)
+	bad["recovery"] = d.s.Recovers && dumbRecovery(d.s)
 }
 
 // repeated reports whether an action stands more than once in a list.
@@ -370,7 +385,7 @@ func (d *dumb) countRepairs(bad dumbVerdict) {
 			}
 			bad.note("once", r.IsRepair() && repeated(r.Do, a))
 			for _, w := range r.When {
-				if p := place(r.rank, w); d.request[p] {
+				if p := place(r.rank, w); d.request[p] && !r.IsRepair() {
 					asked[p] = append(asked[p], a)
 				}
 			}

@@ -177,7 +177,7 @@ func (c *contents) judge() (string, error) {
 			spellRanks(missed), plural(len(missed), "gets", "get"), c.Root, why)
 	}
 	if told := c.lacks(c.Root, c.Cells.Result[c.Root]); told != "" {
-		return "good in place only: the root does not copy its message into its own output", nil
+		return "", fail([]int{c.Root}, nil, nil, "rank %d, the root, does not copy its message into its own output, which is not its input: %s", c.Root, told)
 	}
 	return "", nil
 }

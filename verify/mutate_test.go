@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -68,11 +69,47 @@ func mutations() []mutation {
 	}
 }
 
+// recoveryMutations change what a schedule with recovery has besides rules.
+func recoveryMutations() []mutation {
+	return []mutation{
+		{"drop an asked rank", func(m *mutant) { m.inProgram(func(p *ir.Program) { m.dropRank(&p.Ask) }) }},
+		{"ask nobody", func(m *mutant) { m.inProgram(func(p *ir.Program) { p.Ask = nil }) }},
+		{"replace an asked rank", func(m *mutant) { m.inProgram(func(p *ir.Program) { m.replaceRank(p.Ask, p.Rank) }) }},
+		{"ask another rank in the end", func(m *mutant) {
+			m.inProgram(func(p *ir.Program) { p.Ask = append(p.Ask, m.other(p.Rank)) })
+		}},
+		{"ask in reverse", func(m *mutant) { m.inProgram(func(p *ir.Program) { slices.Reverse(p.Ask) }) }},
+		{"drop a report", func(m *mutant) { m.inProgram(func(p *ir.Program) { p.Reports, p.ReportTo = false, 0 }) }},
+		{"retarget a report", func(m *mutant) { m.inProgram(m.retargetReport) }},
+		{"retarget a report at both ends", func(m *mutant) {
+			m.inProgram(func(p *ir.Program) {
+				m.retargetReport(p)
+				for r := range m.Programs {
+					q := &m.Programs[r]
+					q.ReportFrom = slices.DeleteFunc(q.ReportFrom, func(from int32) bool { return int(from) == p.Rank })
+				}
+				to := &m.Programs[p.ReportTo]
+				to.ReportFrom = append(to.ReportFrom, int32(p.Rank))
+			})
+		}},
+		{"drop a reporter", func(m *mutant) { m.inProgram(func(p *ir.Program) { m.dropRank(&p.ReportFrom) }) }},
+		{"replace a reporter", func(m *mutant) { m.inProgram(func(p *ir.Program) { m.replaceRank(p.ReportFrom, p.Rank) }) }},
+		{"add a reporter", func(m *mutant) {
+			m.inProgram(func(p *ir.Program) { p.ReportFrom = append(p.ReportFrom, m.other(p.Rank)) })
+		}},
+		{"double no signal", func(m *mutant) { m.inProgram(func(p *ir.Program) { p.Twice = nil }) }},
+		{"double another signal", func(m *mutant) { m.inProgram(m.doubleAnother) }},
+	}
+}
+
 // mutate returns a changed copy of s and what was done to it.
 func mutate(s *ir.Schedule, rnd *rand.Rand) (*ir.Schedule, []string) {
 	m := &mutant{clone(s), rnd}
 	var names []string
 	all := mutations()
+	if s.Recovers {
+		all = append(all, recoveryMutations()...)
+	}
 	for range 1 + rnd.IntN(3)*rnd.IntN(2) {
 		mut := all[rnd.IntN(len(all))]
 		mut.apply(m)
@@ -88,6 +125,7 @@ func clone(s *ir.Schedule) *ir.Schedule {
 	for r := range c.Programs {
 		p := &c.Programs[r]
 		p.Done, p.Rules = slices.Clone(p.Done), slices.Clone(p.Rules)
+		p.Ask, p.ReportFrom, p.Twice = slices.Clone(p.Ask), slices.Clone(p.ReportFrom), slices.Clone(p.Twice)
 		for i := range p.Rules {
 			p.Rules[i].When = slices.Clone(p.Rules[i].When)
 			p.Rules[i].Do = slices.Clone(p.Rules[i].Do)
@@ -96,8 +134,10 @@ func clone(s *ir.Schedule) *ir.Schedule {
 	return &c
 }
 
-// tidy takes out rules that wait for nothing or do nothing: no schedule has any.
+// tidy takes out rules that wait for nothing or do nothing, and sorts what is
+// sorted in every schedule.
 func (m *mutant) tidy() {
+	sortRecovery(m.Schedule)
 	for r := range m.Programs {
 		m.Programs[r].Rules = slices.DeleteFunc(m.Programs[r].Rules, func(r ir.Rule) bool {
 			return len(r.When) == 0 || len(r.Do) == 0
@@ -207,5 +247,48 @@ func (m *mutant) otherOp(a *ir.Action) {
 		*a = ir.PutTo(a.Slot, m.rnd.IntN(m.Ranks))
 	} else {
 		*a = ir.McastOf(a.Slot)
+	}
+}
+
+func (m *mutant) inProgram(f func(*ir.Program)) { f(m.program()) }
+
+func (m *mutant) dropRank(ranks *[]int32) {
+	if n := len(*ranks); n > 0 {
+		i := m.rnd.IntN(n)
+		*ranks = slices.Delete(*ranks, i, i+1)
+	}
+}
+
+func (m *mutant) replaceRank(ranks []int32, rank int) {
+	if n := len(ranks); n > 0 {
+		ranks[m.rnd.IntN(n)] = m.other(rank)
+	}
+}
+
+// other returns a rank that is not the given one, if there is any.
+func (m *mutant) other(rank int) int32 {
+	return int32((rank + 1 + m.rnd.IntN(max(1, m.Ranks-1))) % m.Ranks)
+}
+
+func (m *mutant) retargetReport(p *ir.Program) {
+	p.Reports, p.ReportTo = true, m.other(p.Rank)
+}
+
+// doubleAnother has any signal sent twice that some rank has.
+func (m *mutant) doubleAnother(p *ir.Program) {
+	to := m.program()
+	if to.Signals > 0 {
+		p.Twice = append(p.Twice, ir.PutTo(ir.Signal(m.rnd.IntN(to.Signals)), to.Rank))
+	}
+}
+
+// sortRecovery puts what has an order into it and takes out what is there twice.
+func sortRecovery(s *ir.Schedule) {
+	for r := range s.Programs {
+		p := &s.Programs[r]
+		slices.Sort(p.ReportFrom)
+		p.ReportFrom = slices.Compact(p.ReportFrom)
+		slices.SortFunc(p.Twice, func(a, b ir.Action) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Slot, b.Slot)) })
+		p.Twice = slices.Compact(p.Twice)
 	}
 }

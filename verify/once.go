@@ -87,7 +87,11 @@ func countRepairs(sub *subject) error {
 func (st *stamps) countAnswers(request int) error {
 	for _, id := range st.sub.waiters.Of(request) {
 		rank, i := st.sub.layout.RuleOf(int(id))
-		err := st.countCopies(rank, &st.sub.s.Programs[rank].Rules[i], fmt.Sprintf("when %v asks for it", st.sub.layout.PlaceOf(request)))
+		r := &st.sub.s.Programs[rank].Rules[i]
+		if r.IsRepair() {
+			continue // one of those that are looked at by themselves
+		}
+		err := st.countCopies(rank, r, fmt.Sprintf("when %v asks for it", st.sub.layout.PlaceOf(request)))
 		if err != nil {
 			return err
 		}

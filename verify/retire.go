@@ -6,7 +6,7 @@ import (
 
 // retire is what the runtime relies on when it lets go of an operation: a rank
 // that has returned has nothing left to do but repairs. Rules that wait for a
-// request, a signal that only repairs write, are part of a repair.
+// request are part of a repair.
 var retire = Check{
 	Name:    "retire",
 	Summary: "once a rank's done slots are set, every rule of it that is not part of a repair has fired",

@@ -64,6 +64,23 @@ var acknowledged = scope{
 	},
 }
 
+// recovering applies where the header says that the schedule has recovery.
+// Whether any rank has some does not count, nor does the algorithm's name: a
+// schedule that was written as schedgen/1 is one without, and is right without,
+// since rules alone bring every chunk.
+var recovering = scope{
+	"schedules that say they have recovery: `recovery` in the first line, schedgen/2",
+	func(s *ir.Schedule) (string, bool) {
+		switch {
+		case !moves(s):
+			return everyMessage.of(s)
+		case !s.Recovers:
+			return "made without recovery: rules alone repair", false
+		}
+		return "", true
+	},
+}
+
 // repairOnSignal returns a signal that a repair waits for: one that calls it
 // off, or one that calls for it.
 func repairOnSignal(s *ir.Schedule) (rank int, slot ir.Slot) {

@@ -22,7 +22,7 @@ type subject struct {
 
 	repairs bool   // there are repair rules
 	mcasts  bool   // there are multicasts
-	request []bool // by slot number: a signal that only repairs write
+	request []bool // by slot number: see ir.Program.Requests; nil: there are none
 }
 
 func newSubject(s *ir.Schedule) (*subject, error) {
@@ -38,7 +38,7 @@ func newSubject(s *ir.Schedule) (*subject, error) {
 		return nil, err
 	}
 	sub := &subject{s: s, layout: l, waiters: w}
-	sub.findRequests()
+	sub.findKinds()
 	return sub, sub.runWorlds()
 }
 
@@ -79,31 +79,38 @@ func allBut(p Place) fixpoint.Model {
 	return fixpoint.Model{EveryRepair: true, Without: []Place{p}}
 }
 
-// findRequests marks the signals that repairs write and no plain rule does.
-func (sub *subject) findRequests() {
-	plain := make([]bool, sub.layout.Slots())
-	sub.request = make([]bool, sub.layout.Slots())
-	sub.eachRule(func(rank int, r *ir.Rule) {
+// findKinds finds out whether there are repairs and multicasts, and which
+// signals are requests.
+func (sub *subject) findKinds() {
+	sub.eachRule(func(_ int, r *ir.Rule) {
 		sub.repairs = sub.repairs || r.IsRepair()
 		for _, a := range r.Do {
 			sub.mcasts = sub.mcasts || a.Op == ir.Mcast
-			if a.Slot.Kind() == ir.KindSignal {
-				id := sub.layout.Slot(int(a.To), a.Slot)
-				plain[id] = plain[id] || !r.IsRepair()
-				sub.request[id] = !plain[id]
-			}
 		}
 	})
+	for rank := range sub.s.Programs {
+		request := sub.s.Programs[rank].Requests()
+		if request != nil && sub.request == nil {
+			sub.request = make([]bool, sub.layout.Slots())
+		}
+		for j, is := range request {
+			sub.request[sub.layout.Slot(rank, ir.Signal(j))] = is
+		}
+	}
+}
+
+func (sub *subject) isRequest(p Place) bool {
+	return sub.request != nil && sub.request[sub.layout.Slot(p.Rank, p.Slot)]
 }
 
 // awaitsRequest reports whether the rule is part of a repair: it waits for a
-// signal that only repairs write, so it may never fire.
+// request, so it may never fire.
 func (sub *subject) awaitsRequest(rank int, r *ir.Rule) bool {
-	if !sub.repairs {
+	if sub.request == nil {
 		return false
 	}
 	for _, w := range r.When {
-		if sub.request[sub.layout.Slot(rank, w)] {
+		if sub.isRequest(place(rank, w)) {
 			return true
 		}
 	}

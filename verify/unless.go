@@ -12,9 +12,9 @@ import (
 //   - What it puts, slot x at rank d, must be set at d whenever u is set at a.
 //
 //   - Except that a request, which only asks d for chunks, need not have
-//     arrived once a has them. x is a request if only repairs write it, d does
-//     not wait for it in done, and the rules of d that wait for it do nothing
-//     but put chunks to a. Each of these chunks must be set at a whenever u is.
+//     arrived once a has them. x is such a request if it is one of d (see
+//     ir.Program.Requests) and the rules of d that wait for it put chunks to
+//     nobody but a. Each of these chunks must be set at a whenever u is.
 //
 //   - u must not have to be set before the repair's own when is and its rank acts:
 //     such a repair could never be made.
@@ -70,16 +70,15 @@ func (sub *subject) actsOn(r *ir.Rule) []ir.Slot {
 }
 
 // answers returns the chunks that the rules waiting for p put to the asker, if
-// p is a request of it.
+// p is a request that it makes.
 func (sub *subject) answers(asker int, p Place) (chunks []ir.Slot, ok bool) {
-	program := &sub.s.Programs[p.Rank]
-	if !sub.request[sub.layout.Slot(p.Rank, p.Slot)] || contains(program.Done, p.Slot) {
+	if !sub.isRequest(p) {
 		return nil, false
 	}
 	for _, id := range sub.waiters.Of(sub.layout.Slot(p.Rank, p.Slot)) {
 		_, i := sub.layout.RuleOf(int(id))
-		for _, a := range program.Rules[i].Do {
-			if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || int(a.To) != asker {
+		for _, a := range sub.s.Programs[p.Rank].Rules[i].Do {
+			if int(a.To) != asker {
 				return nil, false
 			}
 			chunks = append(chunks, a.Slot)

@@ -22,7 +22,7 @@ func (c *Check) Scope() string { return c.scope.text }
 
 // Checks returns all checks in the order in which they are run.
 func Checks() []Check {
-	return []Check{wellformed, coverage, barrier, deadlock, once, reuse, acked, retire}
+	return []Check{wellformed, coverage, barrier, deadlock, once, reuse, acked, retire, recovery}
 }
 
 // Report is what [Run] found out about a schedule.

@@ -178,7 +178,7 @@ func garbage(rnd *rand.Rand) *ir.Schedule {
 	slot := func() ir.Slot { return ir.Slot(uint32(rnd.IntN(4))<<30 | uint32(rnd.IntN(3))) }
 	s := &ir.Schedule{Header: ir.Header{
 		Collective: []string{"bcast", "barrier", "anycast", "scan"}[rnd.IntN(4)], Algorithm: "x",
-		Ranks: 1 + rnd.IntN(3), Root: wild(2), Chunks: wild(2)}}
+		Ranks: 1 + rnd.IntN(3), Root: wild(2), Chunks: wild(2), Recovers: rnd.IntN(2) == 0}}
 	for r := range wild(s.Ranks) {
 		p := ir.Program{Rank: r, Signals: wild(2)}
 		for range rnd.IntN(4) {
@@ -189,6 +189,10 @@ func garbage(rnd *rand.Rand) *ir.Schedule {
 			p.Rules = append(p.Rules, rule)
 		}
 		p.Done = []ir.Slot{slot(), slot()}[:rnd.IntN(3)]
+		if rnd.IntN(4) == 0 {
+			p.Recovery = ir.Recovery{Ask: []int32{int32(wild(2)), int32(wild(2))}[:rnd.IntN(3)], Reports: rnd.IntN(2) == 0, ReportTo: int32(wild(2)),
+				ReportFrom: []int32{int32(wild(2)), int32(wild(2))}[:rnd.IntN(3)], Twice: []ir.Action{{Op: ir.Op(rnd.IntN(3)), Slot: slot(), To: int32(wild(2))}}[:rnd.IntN(2)]}
+		}
 		s.Programs = append(s.Programs, p)
 	}
 	return s

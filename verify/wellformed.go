@@ -6,7 +6,7 @@ import (
 
 var wellformed = Check{
 	Name:    "wellformed",
-	Summary: "slots, ranks and operations exist; a signal has one writer and is waited for; nothing is put that is not held; repairs stop when they may",
+	Summary: "slots, ranks and operations exist; a signal has one writer and is waited for; nothing is put that is not held; only repairs make requests; repairs stop when they may",
 	scope:   everySchedule,
 	prove:   proveWellformed,
 }
@@ -15,7 +15,7 @@ var wellformed = Check{
 // ranks and operations are in range has been checked before: the subject could
 // not have been made otherwise.
 func proveWellformed(sub *subject) (string, error) {
-	for _, prove := range []func(*subject) error{noneToItself, oneWriter, allAwaited, allHeld, repairsStop} {
+	for _, prove := range []func(*subject) error{noneToItself, oneWriter, allAwaited, allHeld, requestsAsked, repairsStop} {
 		if err := prove(sub); err != nil {
 			return "", err
 		}

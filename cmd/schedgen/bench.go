@@ -11,7 +11,7 @@ import (
 
 // benchCmd is the verb bench.
 type benchCmd struct {
-	Operation  string    `arg:"" enum:"barrier,bcast,bcast_ack,bcast_barrier" help:"barrier, bcast, bcast_ack or bcast_barrier."`
+	Operation  string    `arg:"" enum:"${operations}" help:"What is timed, see above."`
 	Size       *byteSize `placeholder:"N" help:"Bytes of a broadcast, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	Iterations int       `default:"2000" placeholder:"N" help:"Operations that are timed, default 2000; a tenth as many, at least 10, warm up."`
 	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
@@ -40,21 +40,34 @@ Ranks are processes of this machine. Before every operation all ranks meet at a 
 not timed; each rank then takes the time from its call to its return, and the longest time of
 a rank is that operation's. Nothing is reported before the last operation is over.
 
-barrier        a barrier
-bcast          a broadcast from rank 0
-bcast_ack      a broadcast from rank 0 to which every other rank replies once it has the message;
-               timed at rank 0, until it has all replies. bcast/mcast-acktree replies by itself;
-               after the others the ranks check in at the root of a barrier/hsb.
-bcast_barrier  a broadcast from rank 0, then a barrier
+Operations:
 
---transport auto takes shared memory if that is there, else mcast if that works, else tcp.
+` + table(operations) + `
+Transports:
+
+` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
 Algorithms that multicast are left out where there is no multicast, unless they are named.
 
 With --json one object a line: op, algorithm, ranks, bytes, transport, iterations, and mean_max_us,
 median_max_us, p99_max_us over the iterations.
 
-Example: schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast`
+Examples:
+
+  schedgen bench barrier -p 8
+  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast`
 }
+
+// operations are what --help says of each operation.
+var operations = [][2]string{
+	{opBarrier, "a barrier"},
+	{opBcast, "a broadcast from rank 0"},
+	{opBcastAck, "a broadcast from rank 0 to which every other rank replies once it has the message; timed at rank 0, until it " +
+		"has all replies. bcast/mcast-acktree replies by itself; after the others the ranks check in at the root of a barrier/hsb"},
+	{opBcastBarrier, "a broadcast from rank 0, then a barrier"},
+}
+
+// benchAuto is what auto is for bench.
+const benchAuto = "shm if that is there, else mcast if that works, else tcp"
 
 // maxBenchIterations bounds the array of times that each rank keeps.
 const maxBenchIterations = 1 << 20
@@ -65,10 +78,11 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	jobs, err := c.plan(&base)
+	jobs, err := c.plan(&base, std)
 	if err != nil {
 		return err
 	}
+	c.announce(std)
 	out := benchOutput{std: std, json: c.JSON}
 	// Ranks tell their times at the end only: a step of the bar is an
 	// algorithm, so that drawing disturbs no measurement.
@@ -92,14 +106,15 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 		return j, err
 	}
 	j.Operation, j.Iterations, j.Size = c.Operation, c.Iterations, 2
-	if c.Size != nil {
+	switch {
+	case c.Size != nil && c.Operation == opBarrier:
+		std.idle("size", noMessage)
+	case c.Size != nil:
 		j.Size = int64(*c.Size)
 	}
 	switch {
 	case c.Iterations < 1 || c.Iterations > maxBenchIterations:
 		err = fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxBenchIterations)
-	case c.Operation == opBarrier && c.Size != nil:
-		err = errors.New("--size: a barrier has no message")
 	case j.Size > min(maxMessage, math.MaxInt):
 		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(maxMessage))
 	}
@@ -128,8 +143,8 @@ func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
 // auto returns the transport shm if that is there and no flag asks for what it
 // has not, else "".
 func (f *runFlags) auto() string {
-	shared := runFlags{Transport: overShm, Loss: f.Loss, IPv6: f.IPv6, Interface: f.Interface, Coordinator: f.Coordinator}
-	if shared.fits() == nil && canShare() {
+	shared := runFlags{Transport: overShm, Loss: f.Loss, Interface: f.Interface}
+	if f.Coordinator == "" && !f.IPv6 && shared.fits() == nil && canShare() {
 		return overShm
 	}
 	return ""

@@ -10,8 +10,9 @@ import (
 
 // plan returns a job for every algorithm that is measured. base is what they
 // share.
-func (c *benchCmd) plan(base *job) ([]job, error) {
+func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 	flags := paramFlags{Chunks: c.Chunks, Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut}
+	flags.dropIdle(c.collective(), std)
 	names := []string{c.Algorithm}
 	if c.Algorithm == "" {
 		if len(flags.list()) > 0 {

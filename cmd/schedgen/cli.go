@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/complete"
+	"github.com/schedgen/schedgen/emit"
 )
 
 // The exit codes.
@@ -23,22 +26,28 @@ type cli struct {
 
 	List   listCmd    `cmd:"" help:"List the algorithms, their parameters and message counts."`
 	Show   showCmd    `cmd:"" help:"Draw a schedule's rounds in the terminal."`
-	Emit   emitCmd    `cmd:"" help:"Print a schedule as text, JSON or a picture."`
+	Emit   emitCmd    `cmd:"" help:"Print a schedule as one of ${formats}."`
 	Verify verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
-	Cost   costCmd    `cmd:"" help:"Count rounds, messages and bytes of a schedule."`
+	Cost   costCmd    `cmd:"" help:"Count rounds, messages, bytes and time of a schedule."`
 	Run    runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
 	Rank   oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
 	Bench  benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
 	Soak   soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
+	Help   helpCmd    `cmd:"" help:"Tell about a verb."`
+
+	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`
+	Man        manCmd        `cmd:"" help:"Print the manual page."`
+	Complete   completeCmd   `cmd:"" hidden:"" passthrough:""`
 }
 
+// description is the long help text of the command, without the exit codes.
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
 
 ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a schedule that
 "schedgen emit" printed as text or json, or - for standard input. verify reads GOAL and
-MSCCL XML too.
+MSCCL XML too.`
 
-Exit code: 0 good, 1 the answer is no, 2 bad input, 130 interrupted.`
+const exitCodes = "Exit code: 0 good, 1 the answer is no, 2 bad input, 130 interrupted."
 
 // run runs the command line args and returns the exit code. It touches nothing
 // of the process but what it is given.
@@ -59,21 +68,34 @@ func run(ctx context.Context, args []string, std stdio) int {
 	return exitBad
 }
 
-func parseAndRun(ctx context.Context, args []string, std stdio) error {
-	served := false // --help or --version has done all there is to do
+// newParser returns the parser of the command line. exit is called where a flag
+// such as --help has done all there is to do.
+func newParser(std stdio, exit func(int)) (*kong.Kong, error) {
 	parser, err := kong.New(new(cli),
 		kong.Name("schedgen"),
-		kong.Description(description),
+		kong.Description(description+"\n\n"+exitCodes),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Writers(std.Out, std.Err),
-		kong.Exit(func(int) { served = true }),
+		kong.Exit(exit),
 		kong.Vars{
-			"formats": strings.Join(formatNames(), ", "),
-			"checks":  strings.Join(checkNames(), ", "),
+			"formats":    strings.Join(formatNames(), ", "),
+			"extracts":   strings.Join(emit.ExtractNames(), ", "),
+			"checks":     strings.Join(checkNames(), ", "),
+			"operations": strings.Join(heads(operations), ","),
+			"shells":     strings.Join(complete.Shells(), ","),
 		},
 	)
 	if err != nil {
-		return fmt.Errorf("command line: %w", err)
+		return nil, fmt.Errorf("command line: %w", err)
+	}
+	return parser, nil
+}
+
+func parseAndRun(ctx context.Context, args []string, std stdio) error {
+	served := false
+	parser, err := newParser(std, func(int) { served = true })
+	if err != nil {
+		return err
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -87,16 +109,6 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return parsed.Run(std)
-}
-
-// usageError adds where to find help to an error of the parser.
-func usageError(err error) error {
-	command := "schedgen"
-	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
-		command = parse.Context.Selected().FullPath()
-	}
-	return fmt.Errorf("%w (see %s --help)", err, command)
 }
 
 // noError says that the input was good and the answer is no.

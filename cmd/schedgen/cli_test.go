@@ -180,13 +180,30 @@ func TestColorOnlyOnTerminals(t *testing.T) {
 }
 
 func TestVersionLine(t *testing.T) {
-	info := &debug.BuildInfo{
-		GoVersion: "go1.26.8",
-		Main:      debug.Module{Version: "v1.2.3"},
-		Settings:  []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}},
+	vcs := func(modified string) []debug.BuildSetting {
+		return []debug.BuildSetting{
+			{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "44a3140"},
+			{Key: "vcs.time", Value: "2026-11-21T10:46:48Z"}, {Key: "vcs.modified", Value: modified},
+		}
 	}
-	require.Equal(t, "schedgen v1.2.3 abc (modified) go1.26.8", versionLine(info))
-	require.Equal(t, "schedgen (unknown) ", versionLine(&debug.BuildInfo{}))
+	for _, c := range []struct {
+		what, version string
+		settings      []debug.BuildSetting
+		want          string
+	}{
+		{"go install …@v1.2.3", "v1.2.3", nil, "schedgen v1.2.3, go1.26.8"},
+		{"go build at a tag", "v1.2.3", vcs("false"), "schedgen v1.2.3, revision 44a3140, 2026-11-21T10:46:48Z, go1.26.8"},
+		{"go build between tags", "v0.0.0-20261121104648-44a314083b9d+dirty", vcs("true"),
+			"schedgen v0.0.0-20261121104648-44a314083b9d+dirty, revision 44a3140, 2026-11-21T10:46:48Z, modified, go1.26.8"},
+		{"a build that knows its revision alone", "(devel)", vcs("false"), "schedgen revision 44a3140, 2026-11-21T10:46:48Z, go1.26.8"},
+		{"the same without the time", "", vcs("true")[:2], "schedgen revision 44a3140, go1.26.8"},
+		{"go run", "(devel)", nil, "schedgen (devel), go1.26.8"},
+		{"no module", "", nil, "schedgen (devel), go1.26.8"},
+	} {
+		info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: c.version}, Settings: c.settings}
+		require.Equal(t, c.want, versionLine(info), c.what)
+	}
+	require.Equal(t, "schedgen (devel)", versionLine(&debug.BuildInfo{}))
 }
 
 func TestRangeOfRanks(t *testing.T) {

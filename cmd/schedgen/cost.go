@@ -15,6 +15,7 @@ import (
 // costCmd is the verb cost.
 type costCmd struct {
 	sourceArgs
+	loggpArgs
 	PerRank bool `help:"Also print a table with a line for each rank."`
 	JSON    bool `name:"json" help:"Print an object."`
 }
@@ -22,9 +23,17 @@ type costCmd struct {
 // Help is the long help text.
 func (costCmd) Help() string {
 	return `Counts what happens if nothing is lost. Bytes are multiples of n, the length of the message;
-rounds are those until the last rank is done, if every transfer takes one.
+rounds are those after which the last call has returned, if every transfer takes one. A call
+returns when its rank has what it waits for and has sent what it is to send; one that never
+returns is not counted.
 
-Example: schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
+The makespan is when the last call returns in the LogGP model, which --loggp and --size set;
+its parameters are those of the simulator LogGOPSim unless given. A multicast is one send
+there, which every other rank receives.
+
+Example:
+
+  schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
 }
 
 // Run prints the cost of a schedule.
@@ -35,7 +44,11 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 	}
 	count := func() (*costs, error) {
 		total, ranks, err := verify.CostByRank(s)
-		return &costs{&s.Header, total, ranks}, err
+		if err != nil {
+			return nil, err
+		}
+		span, err := c.run(s)
+		return &costs{&s.Header, total, ranks, span}, err
 	}
 	all, err := await(ctx, count)
 	if err != nil {
@@ -56,6 +69,7 @@ type costs struct {
 	header *ir.Header
 	total  verify.Cost
 	ranks  []verify.RankCost
+	span   *makespan
 }
 
 func (c *costs) print(w io.Writer) error {
@@ -65,7 +79,8 @@ func (c *costs) print(w io.Writer) error {
   bytes        %s
   out-degree   %d at most
   in-degree    %d at most
-`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn)
+  makespan     %s
+`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.words(c.header))
 	return err
 }
 
@@ -76,7 +91,7 @@ func (c *costs) messages() string {
 		n    int
 		name string
 	}{
-		{c.total.Mcasts, "multicast"}, {c.total.Puts, "of chunks"}, {c.total.Signals, "of signals"},
+		{c.total.Mcasts, "by multicast"}, {c.total.Puts, "of chunks"}, {c.total.Signals, "of signals"},
 	} {
 		if k.n > 0 {
 			kinds = append(kinds, fmt.Sprintf("%d %s", k.n, k.name))
@@ -98,9 +113,10 @@ func multiple(f float64) string {
 
 func (c *costs) printRanks(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "\nrank\tsent\treceived\tbytes out\tbytes in\tout-degree\tin-degree\t")
-	for r, c := range c.ranks {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%d\t%d\t\n", r, c.Sent, c.Received, multiple(c.BytesOut), multiple(c.BytesIn), c.Out, c.In)
+	fmt.Fprintln(t, "\nrank\tsent\treceived\tbytes out\tbytes in\tout-degree\tin-degree\treturns\t")
+	for r, rank := range c.ranks {
+		fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%d\t%d\t%s\t\n", r, rank.Sent, rank.Received,
+			multiple(rank.BytesOut), multiple(rank.BytesIn), rank.Out, rank.In, micros(c.span.result.Returns[r]))
 	}
 	return t.Flush()
 }
@@ -120,6 +136,8 @@ type costObject struct {
 	Bytes    float64        `json:"bytes"` // multiples of the message's length
 	MaxOut   int            `json:"max_out"`
 	MaxIn    int            `json:"max_in"`
+	Makespan *int64         `json:"makespan_ns"` // null: some rank never returns
+	LogGP    loggpObject    `json:"loggp"`
 	PerRank  []rankObject   `json:"per_rank,omitempty"`
 }
 
@@ -131,6 +149,7 @@ type rankObject struct {
 	BytesIn  float64 `json:"bytes_in"`
 	Out      int     `json:"out"`
 	In       int     `json:"in"`
+	Returns  *int64  `json:"returns_ns"`
 }
 
 func (c *costs) object(perRank bool) costObject {
@@ -139,12 +158,15 @@ func (c *costs) object(perRank bool) costObject {
 		Schedule: h.Name(), Ranks: h.Ranks, Root: h.Root, Chunks: h.Chunks, Params: paramObject(h),
 		Rounds: t.Rounds, Messages: t.Messages, Mcasts: t.Mcasts, Puts: t.Puts, Signals: t.Signals,
 		Bytes: t.Bytes, MaxOut: t.MaxOut, MaxIn: t.MaxIn,
+		Makespan: nanos(c.span.result.Makespan), LogGP: c.span.object(),
 	}
 	if !perRank {
 		return o
 	}
-	for r, c := range c.ranks {
-		o.PerRank = append(o.PerRank, rankObject{r, c.Sent, c.Received, c.BytesOut, c.BytesIn, c.Out, c.In})
+	for r, k := range c.ranks {
+		o.PerRank = append(o.PerRank, rankObject{
+			r, k.Sent, k.Received, k.BytesOut, k.BytesIn, k.Out, k.In, nanos(c.span.result.Returns[r]),
+		})
 	}
 	return o
 }

@@ -15,21 +15,26 @@ import (
 type emitCmd struct {
 	sourceArgs
 	emitModel
-	Format  string `short:"f" default:"text" placeholder:"FORMAT" help:"One of ${formats}; default text."`
-	Output  string `short:"o" placeholder:"FILE" help:"Write to FILE, which appears whole or not at all."`
+	Format  string `short:"f" default:"text" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default text."`
+	Output  string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all."`
 	Package string `placeholder:"NAME" help:"Name of the package, format go; default: the algorithm's name and the number of ranks."`
 }
 
 // Help is the long help text.
 func (emitCmd) Help() string {
-	var b strings.Builder
-	b.WriteString("Formats:\n\n")
+	var formats [][2]string
 	for _, f := range emit.Formats() {
-		fmt.Fprintf(&b, "  %-6s %s\n", f.Name, f.Summary)
+		formats = append(formats, [2]string{f.Name, f.Summary})
 	}
-	b.WriteString("\nExample: schedgen emit bcast/mcast-acktree -p 8 -f dot | dot -Tsvg -o tree.svg")
-	b.WriteString("\n\nIn a program, with the package that it writes: //go:generate schedgen emit bcast/mcast-chain -p 8 -f go --package bcast8 -o bcast8/bcast8.go")
-	return b.String()
+	return "Formats:\n\n" + table(formats) + `
+Examples:
+
+  schedgen emit bcast/mcast-chain -p 8 --chunks 4
+  schedgen emit bcast/mcast-acktree -p 8 -f dot | dot -Tsvg -o tree.svg
+
+In a program, with the package that it writes:
+
+  //go:generate schedgen emit bcast/chain -p 8 -f go --package b8 -o b8/b8.go`
 }
 
 // Run prints the schedule to the standard output or a file.

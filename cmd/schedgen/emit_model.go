@@ -8,17 +8,21 @@ import (
 	"github.com/schedgen/schedgen/emit"
 )
 
-// emitModel is what a format that shows one run has to know: how long the
-// message is and what gets lost.
+// emitModel is what a format that shows one run has to know: which ranks, how
+// long the message is and what gets lost.
 type emitModel struct {
+	Extract *emit.Extract `placeholder:"WHICH" help:"With svg and html: ranks to draw: ${extracts}; default auto."`
+
 	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message; default 64KiB."`
-	Lost *lossFlag `placeholder:"LOSS" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
+	Lost *lossFlag `placeholder:"LOSS" complete:"loss" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
 }
 
 // checkModel checks the flags against the format.
 func (m *emitModel) checkModel(format string) error {
 	const most = 1 << 46
 	switch {
+	case format != "svg" && format != "html" && m.Extract != nil:
+		return fmt.Errorf("--extract: the format %s has no use for it", format)
 	case format != "goal" && m.Size != nil:
 		return fmt.Errorf("--size: the format %s has no use for it", format)
 	case format != "goal" && m.Lost != nil:
@@ -35,6 +39,9 @@ func (m *emitModel) model(o emit.Options) emit.Options {
 	if m.Size != nil {
 		o.Size = int(*m.Size)
 	}
+	if m.Extract != nil {
+		o.Extract = *m.Extract
+	}
 	if m.Lost != nil {
 		o.Lost = emit.Loss(*m.Lost)
 	}
@@ -44,6 +51,9 @@ func (m *emitModel) model(o emit.Options) emit.Options {
 // modelWords spells the flags that were given.
 func (m *emitModel) modelWords() []string {
 	var words []string
+	if m.Extract != nil {
+		words = append(words, "--extract "+m.Extract.String())
+	}
 	if m.Size != nil {
 		words = append(words, fmt.Sprintf("--size %d", int64(*m.Size)))
 	}

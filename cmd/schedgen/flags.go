@@ -14,7 +14,7 @@ import (
 // is a flag that was not given.
 type paramFlags struct {
 	Root   *int `placeholder:"R" help:"Root of a broadcast, default 0."`
-	Origin *int `placeholder:"R" help:"Origin of an anycast, default 0, verify: all; --root is the same."`
+	Origin *int `placeholder:"R" help:"Origin of an anycast, the same as --root; default 0, for verify all."`
 	Chunks *int `placeholder:"F" help:"Chunks that the message is cut into, default 1; bcast/symmetric: P-1."`
 	Degree *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
 	FanIn  *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb, default P-1 up to 16 ranks, 6 above."`
@@ -113,7 +113,7 @@ func flagError(err error) error {
 	case errors.As(err, &param):
 		return fmt.Errorf("--%s=%d: %s", param.Param, param.Value, param.Reason)
 	case errors.As(err, &name) && len(name.Near) > 0:
-		return fmt.Errorf("no algorithm %q; did you mean %s?", name.Name, strings.Join(name.Near, " or "))
+		return fmt.Errorf("no algorithm %q; %s", name.Name, name.Suggestion())
 	case errors.As(err, &name):
 		return fmt.Errorf("%q is neither an algorithm (see schedgen list) nor a file", name.Name)
 	}

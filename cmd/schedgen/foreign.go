@@ -22,13 +22,14 @@ type foreignForm struct {
 	name      string
 	extension string
 	starts    []string // how a file may start, beside white space
+	chunks    bool     // it says what messages carry
 	read      func(io.Reader) (*dag.Graph, error)
 }
 
 func foreignForms() []foreignForm {
 	return []foreignForm{
-		{"GOAL", ".goal", []string{"num_ranks", "//", "/*"}, goal.Parse},
-		{"MSCCL XML", ".xml", []string{"<"}, msccl.Parse},
+		{"GOAL", ".goal", []string{"num_ranks", "//", "/*"}, false, goal.Parse},
+		{"MSCCL XML", ".xml", []string{"<"}, true, msccl.Parse},
 	}
 }
 
@@ -110,6 +111,10 @@ func (c *verifyCmd) claim(form *foreignForm) (verify.Claim, error) {
 	if err := oneOf("as", c.As, []string{"barrier", "bcast"}); err != nil {
 		return claim, err
 	}
+	var err error
+	if claim.Size, err = c.size(form); err != nil {
+		return claim, err
+	}
 	for _, flag := range c.list() {
 		if flag.name != "root" || c.As != "bcast" {
 			return claim, fmt.Errorf("--%s: not with a file of another program as %s", flag.name, c.As)
@@ -117,6 +122,21 @@ func (c *verifyCmd) claim(form *foreignForm) (verify.Claim, error) {
 		claim.Root = flag.value
 	}
 	return claim, nil
+}
+
+// size returns how long the message is to be, 0 if the flag is not given.
+func (c *verifyCmd) size(form *foreignForm) (int, error) {
+	switch {
+	case c.Size == nil:
+		return 0, nil
+	case c.As != "bcast":
+		return 0, fmt.Errorf("--size: a %s has no message", c.As)
+	case form.chunks:
+		return 0, fmt.Errorf("--size: %s is %s, which says what its messages carry", c.Source, form.name)
+	case *c.Size < 1:
+		return 0, fmt.Errorf("--size=%d: must be at least 1", *c.Size)
+	}
+	return int(*c.Size), nil
 }
 
 // placed puts the name of the file before an error of its reader.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -15,9 +16,11 @@ type listCmd struct {
 
 // Help is the long help text.
 func (listCmd) Help() string {
-	return `P is the number of ranks, F the number of chunks.
+	return `P is the number of ranks, F the number of chunks, n the degree.
 
-Example: schedgen list`
+Example:
+
+  schedgen list --json`
 }
 
 // listed is an algorithm as --json prints it.
@@ -26,11 +29,19 @@ type listed struct {
 	Collective string   `json:"collective"`
 	Params     []string `json:"params"`
 	Paper      string   `json:"paper"`
+	Papers     []paper  `json:"papers"`
 	Messages   string   `json:"messages"`
 	Summary    string   `json:"summary"`
 }
 
-// Run prints all algorithms.
+// paper is what a number in listed.Paper stands for.
+type paper struct {
+	Number  string `json:"number"`
+	Authors string `json:"authors"`
+	Title   string `json:"title"`
+}
+
+// Run prints all algorithms, and below them what the papers' numbers stand for.
 func (c *listCmd) Run(std stdio) error {
 	if c.JSON {
 		return c.printJSON(std)
@@ -40,13 +51,32 @@ func (c *listCmd) Run(std stdio) error {
 	for _, a := range schedule.Algorithms() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.Name, strings.Join(a.Params, " "), a.Paper, a.Messages)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return printLegend(std.Out)
+}
+
+// printLegend says what stands in the table's columns.
+func printLegend(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("\nMESSAGES\nof P ranks and F chunks; n is the degree\n\nPAPER\n")
+	for _, p := range schedule.Papers() {
+		fmt.Fprintf(&b, "%s  %s:\n     %s\n", p.Number, p.Authors, hanging(p.Title, 5, helpWidth))
+	}
+	b.WriteString("ours  from no paper\n")
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 func (c *listCmd) printJSON(std stdio) error {
 	var out []listed
 	for _, a := range schedule.Algorithms() {
-		out = append(out, listed{a.Name, a.Collective, a.Params, a.Paper, a.Messages, a.Summary})
+		papers := []paper{} // not null in JSON
+		for _, p := range a.Papers() {
+			papers = append(papers, paper(p))
+		}
+		out = append(out, listed{a.Name, a.Collective, a.Params, a.Paper, papers, a.Messages, a.Summary})
 	}
 	return writeJSON(std.Out, out, "  ")
 }

@@ -30,7 +30,13 @@ rank 0's; rank 0 prints the outcome of all of them.
 Beside the times of the calls it prints the time from the root's call until all ranks have
 said that they have the message: by the algorithm's own acknowledgements, else by a barrier.
 
-Example: schedgen rank bcast -p 15 --rank 3 --coordinator 10.77.0.1:7777 --transport mcast --interface eth0 --size 512KiB`
+Transports:
+
+` + transportTable(runAuto, overTCP, overMcast, overHybrid, overAuto) + `
+Example:
+
+  schedgen rank bcast -p 15 --rank 3 --coordinator 10.77.0.1:7777 \
+    --transport mcast --interface eth0 --size 512KiB`
 }
 
 // Run takes part.
@@ -50,6 +56,7 @@ func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	if s.names != nil {
 		s.job.Output = s.names[rank]
 	}
+	c.announce(std)
 	if rank == 0 {
 		if s.proof, err = proveSpecs(ctx, []*schedule.Spec{spec}); err != nil {
 			return s.refuted(err)

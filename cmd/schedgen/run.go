@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runCmd is the verb run, with a verb for each collective.
@@ -23,18 +26,20 @@ type runCmd struct {
 // runFlags are the flags of all runs.
 type runFlags struct {
 	Ranks     *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
-	Algorithm string     `placeholder:"NAME" help:"Algorithm, see schedgen list."`
+	Algorithm string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm, see schedgen list."`
 
-	Transport   string        `placeholder:"NAME" help:"mem: goroutines of one process; tcp; mcast: UDP multicast and TCP; shm: shared memory; hybrid: shared memory within a host and TCP between hosts, with multicast if there is an --interface; auto: hybrid, with multicast if that works here. Default mcast if that works here, else tcp."`
+	Transport   string        `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, see above; default mcast if that works here, else tcp."`
 	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1."`
 	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
 	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
-	Interface   string        `placeholder:"NAME" help:"Network interface of the multicasts, default the loopback interface."`
+	Interface   string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
 	Netns       *int          `placeholder:"H" help:"Make H hosts up, network namespaces behind a bridge, and put the ranks there in even blocks; default transport hybrid. Linux; needs root, ip and nsenter."`
 	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
 	JSON        bool          `name:"json" help:"Print one object."`
 	Verbose     bool          `short:"v" help:"Tell the ranks' processes on standard error."`
+
+	chosen string // the transport in words, unless a flag names it
 }
 
 // maxRunRanks is how many local ranks make sense.
@@ -62,12 +67,8 @@ func (f *runFlags) common(verb string) (job, error) {
 
 // params checks the algorithm's name and flags.
 func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params, error) {
-	alg, err := algorithm(f.Algorithm)
-	if err != nil {
+	if err := f.checkAlgorithm(collective); err != nil {
 		return schedule.Params{}, err
-	}
-	if alg.Collective != collective {
-		return schedule.Params{}, fmt.Errorf("--algorithm=%s: must be one of %s/…", f.Algorithm, collective)
 	}
 	p, err := flags.params(f.Algorithm)
 	if err != nil {
@@ -75,6 +76,38 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 	}
 	p.Ranks, err = f.ranks()
 	return p, err
+}
+
+// choose fills in the algorithm, if none is given, that a communicator would
+// take.
+func (f *runFlags) choose(c choice.Case) error {
+	if f.Algorithm != "" {
+		return nil
+	}
+	var err error
+	if c.Ranks, err = f.ranks(); err != nil {
+		return err
+	}
+	if rule, ok := choice.Of(c); ok {
+		f.Algorithm = rule.Algorithm
+	}
+	return nil
+}
+
+// checkAlgorithm checks that the algorithm is one of the collective.
+func (f *runFlags) checkAlgorithm(collective string) error {
+	all := candidates(collective, true)
+	if slices.Contains(all, f.Algorithm) {
+		return nil
+	}
+	var name *schedule.NameError
+	if _, err := schedule.New(f.Algorithm, schedule.Params{Ranks: 1}); errors.As(err, &name) {
+		name.Near = slices.DeleteFunc(name.Near, func(near string) bool { return !slices.Contains(all, near) })
+		if len(name.Near) > 0 {
+			return fmt.Errorf("--algorithm: %w", flagError(name))
+		}
+	}
+	return fmt.Errorf("--algorithm=%s: must be one of %s", f.Algorithm, strings.Join(all, ", "))
 }
 
 // session is one run, from the proof to the table.
@@ -93,6 +126,7 @@ type session struct {
 // finish proves the schedules, runs them and prints the outcome.
 func (s *session) finish(ctx context.Context, specs []*schedule.Spec) error {
 	var err error
+	s.flags.announce(s.std)
 	s.job.Params = specs[0].Params()
 	defer s.files.close()
 	if err := s.inherit(ctx); err != nil {

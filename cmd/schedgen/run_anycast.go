@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runAnycastCmd is the verb run anycast.
@@ -22,7 +23,12 @@ exactly once, unchanged and in its origin's order, else the exit code is 1.
 
 Default algorithm: anycast/skip-ring.
 
-Example: schedgen run anycast -p 8 --messages 1000 --size 1KiB`
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+Example:
+
+  schedgen run anycast -p 8 --messages 1000 --size 1KiB`
 }
 
 // maxCast is the largest rootless message: it is held at every rank on its way.
@@ -30,8 +36,8 @@ const maxCast = 1 << 30
 
 // Run publishes and receives.
 func (c *runAnycastCmd) Run(ctx context.Context, std stdio) (err error) {
-	if c.Algorithm == "" {
-		c.Algorithm = "anycast/skip-ring"
+	if err := c.choose(choice.Case{Collective: schedule.Anycast}); err != nil {
+		return err
 	}
 	s := &session{flags: &c.runFlags, std: std}
 	if s.job, err = c.common("anycast"); err != nil {

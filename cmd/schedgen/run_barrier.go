@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runBarrierCmd is the verb run barrier.
@@ -14,7 +15,23 @@ type runBarrierCmd struct {
 	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb, default P-1 up to 16 ranks, 6 above."`
 	FanOut     *int `placeholder:"N" help:"Fan of its release tree, likewise."`
 	Hosts      *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
+	barrierIdle
 	runFlags
+}
+
+// barrierIdle are flags of the other verbs that have nothing to act on here.
+type barrierIdle struct {
+	Size   *byteSize `hidden:""`
+	Root   *int      `hidden:""`
+	Chunks *int      `hidden:""`
+}
+
+func (f *barrierIdle) drop(std stdio) {
+	if f.Size != nil {
+		std.idle("size", noMessage)
+	}
+	flags := paramFlags{Root: f.Root, Chunks: f.Chunks}
+	flags.dropIdle(schedule.Barrier, std)
 }
 
 // Help is the long help text.
@@ -24,18 +41,25 @@ barrier after barrier. Each counts itself in, in memory that all share, before i
 barrier, and looks at all counters when it has left it; the exit code is 1 if it was let go
 before all had entered.
 
-Default algorithm: barrier/hsb.
+Default algorithm: barrier/hsb; of two ranks barrier/dissemination.
 
-Example: schedgen run barrier -p 8 --algorithm barrier/hsb --fan-in 3 --fan-out 3`
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+Example:
+
+  schedgen run barrier -p 8 --algorithm barrier/hsb \
+    --fan-in 3 --fan-out 3`
 }
 
 const defaultBarriers = 1000
 
 // Run goes through barriers.
 func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
-	if c.Algorithm == "" {
-		c.Algorithm = "barrier/hsb"
+	if err := c.choose(choice.Case{Collective: schedule.Barrier}); err != nil {
+		return err
 	}
+	c.drop(std)
 	s := &session{flags: &c.runFlags, std: std}
 	if s.job, err = c.common("barrier"); err != nil {
 		return err
@@ -61,7 +85,7 @@ func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
 // quietLink is the link of a run without multicasts: nothing can be lost.
 func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
 	if f.Loss != nil {
-		return link{}, errors.New("--loss: only multicasts are lost, and only run bcast has them")
+		return link{}, errors.New("--loss: only multicasts are lost, and only broadcasts have them")
 	}
 	l, _, err := f.link(ctx, std)
 	if l.Transport == overHybrid {

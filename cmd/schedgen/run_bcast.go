@@ -6,23 +6,25 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runBcastCmd is the verb run bcast.
 type runBcastCmd struct {
-	Input      string    `placeholder:"FILE" help:"File to broadcast."`
+	Input      string    `placeholder:"FILE" complete:"file" help:"File to broadcast."`
 	Size       *byteSize `placeholder:"N" help:"Broadcast N bytes made up in place of a file; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Output     string    `placeholder:"DIR" help:"Write what each rank has received to files in DIR."`
+	Output     string    `placeholder:"DIR" complete:"directory" help:"Write what each rank has received to files in DIR."`
 	Iterations *int      `placeholder:"N" help:"Broadcasts that are timed, default as many as make 256 MiB, at most 100; one more warms up."`
 	Root       *int      `placeholder:"R" help:"Rank that has the file, default 0."`
 	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size."`
 	Hosts      *int      `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
 
-	Delay     string         `default:"none" placeholder:"POLICY" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
+	Delay     string         `default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 	RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed, default 100us."`
 	runFlags
 }
@@ -38,7 +40,13 @@ over the broadcasts, of the time of the slowest rank.
 
 Default algorithm: bcast/mcast-chain; over tcp bcast/binomial below 64 KiB, else bcast/chain.
 
-Example: schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+Examples:
+
+  schedgen run bcast -p 8 --size 16MiB
+  schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
 }
 
 // Run broadcasts.
@@ -78,11 +86,14 @@ func (c *runBcastCmd) prepare(ctx context.Context, s *session) (spec *schedule.S
 	return spec, err
 }
 
+// delays are the root-delay policies.
+var delays = []string{"none", "fixed", "adaptive", "random-peer"}
+
 // policy puts the root-delay policy into the job.
 func (c *runBcastCmd) policy(j *job) error {
 	delay, err := runtime.ParseDelay(c.Delay)
 	if err != nil {
-		return fmt.Errorf("--delay=%s: must be one of none, fixed, adaptive, random-peer", c.Delay)
+		return fmt.Errorf("--delay=%s: must be one of %s", c.Delay, strings.Join(delays, ", "))
 	}
 	j.Delay = c.Delay
 	switch {
@@ -145,43 +156,22 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	if s.job.Link = l; !l.multicasts() && c.Delay != "none" {
 		return nil, fmt.Errorf("--delay: %s has no multicast that could be delayed", l.Transport)
 	}
-	if c.Algorithm == "" {
-		c.Algorithm = defaultBcast(l.multicasts(), s.job.Size)
-	}
-	s.job.Algorithm = c.Algorithm
-	alg, err := algorithm(c.Algorithm)
-	if err != nil {
+	if err := c.choose(choice.Case{Collective: schedule.Bcast, Bytes: int(s.job.Size), Multicast: l.multicasts()}); err != nil {
 		return nil, err
 	}
+	s.job.Algorithm = c.Algorithm
 	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
 	if err != nil {
 		return nil, err
 	}
+	alg, err := algorithm(c.Algorithm)
+	if err != nil {
+		return nil, err
+	}
 	if p.Chunks == 0 && !alg.CutsItself() {
-		p.Chunks = chunkCount(s.job.Size, datagram)
+		p.Chunks = choice.Chunks(int(s.job.Size), datagram, 0)
 	}
 	return newSpec(c.Algorithm, p)
-}
-
-func defaultBcast(multicast bool, size int64) string {
-	const long = 64 << 10 // from here on a pipeline beats a tree
-	switch {
-	case multicast:
-		return "bcast/mcast-chain"
-	case size < long:
-		return "bcast/binomial"
-	}
-	return "bcast/chain"
-}
-
-// chunkCount cuts a message into chunks of a datagram, of 32 KiB at most; a
-// long one into larger chunks, so that its schedule stays small.
-func chunkCount(size int64, datagram int) int {
-	const chunk, most = 32 << 10, 1024
-	if datagram == 0 || datagram > chunk {
-		datagram = chunk
-	}
-	return int(max(1, min((size+int64(datagram)-1)/int64(datagram), most)))
 }
 
 // outputs makes sure that the ranks can write to the output directory and

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// link chooses how the ranks reach each other and says so, unless the flag
+// link chooses how the ranks reach each other; announce says so, unless the flag
 // did. datagram is the payload of a multicast datagram, 0 without multicast.
 func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, err error) {
+	f.dropIdle(std)
 	l = link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, IPv6: f.IPv6, Seed: f.Seed}
 	if f.Loss != nil {
 		l.Loss = *f.Loss
@@ -41,18 +42,18 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 	switch {
 	case err == nil && f.Transport == overAuto:
 		l.Transport = overHybrid
-		fmt.Fprintf(std.Err, "transport: hybrid, multicasts on %s\n", l.Interface)
+		f.chosen = "hybrid, multicasts on " + l.Interface
 	case err == nil && f.Transport == "":
 		l.Transport = overMcast
-		fmt.Fprintf(std.Err, "transport: mcast on %s\n", l.Interface)
+		f.chosen = "mcast on " + l.Interface
 	case err != nil && (ctx.Err() != nil || f.mustMulticast()):
 		return l, 0, fmt.Errorf("no multicast on interface %s: %w", l.Interface, err)
 	case err != nil && f.Transport == overAuto:
 		l.Transport, l.Interface = overHybrid, ""
-		fmt.Fprintf(std.Err, "transport: hybrid without multicast, since %v\n", err)
+		f.chosen = fmt.Sprintf("hybrid without multicast, since %v", err)
 	case err != nil:
 		l.Transport = overTCP
-		fmt.Fprintf(std.Err, "transport: tcp, since %v\n", err)
+		f.chosen = fmt.Sprintf("tcp, since %v", err)
 	}
 	return l, datagram, nil
 }
@@ -72,7 +73,7 @@ func (f *runFlags) mustMulticast() bool {
 // fits checks the flags of the link, and that they go together.
 func (f *runFlags) fits() error {
 	if f.Transport != "" {
-		if err := oneOf("transport", f.Transport, []string{overMem, overTCP, overMcast, overShm, overHybrid, overAuto}); err != nil {
+		if err := oneOf("transport", f.Transport, heads(transportHelp)); err != nil {
 			return err
 		}
 	}
@@ -85,12 +86,48 @@ func (f *runFlags) fits() error {
 		return errors.New("--loss: shm cannot be made to lose")
 	case f.Interface != "" && slices.Contains([]string{overMem, overTCP, overShm}, f.Transport):
 		return fmt.Errorf("--interface: %s multicasts on none", f.Transport)
-	case f.Coordinator != "" && f.memory():
-		return fmt.Errorf("--coordinator: ranks over %s need none", f.Transport)
-	case f.IPv6 && f.memory():
-		return fmt.Errorf("--ipv6: ranks over %s have no addresses", f.Transport)
 	}
-	return f.fitsMadeUp()
+	if err := f.fitsMadeUp(); err != nil {
+		return err
+	}
+	return f.fitsCoordinator()
+}
+
+func (f *runFlags) fitsCoordinator() error {
+	if f.Coordinator == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(f.Coordinator)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("--coordinator=%s: must be HOST:PORT, such as 10.77.0.1:7777: %w", f.Coordinator, err)
+	}
+	return nil
+}
+
+// dropIdle takes away the flags that have nothing to act on where ranks reach
+// each other through memory.
+func (f *runFlags) dropIdle(std stdio) {
+	if !f.memory() || f.Netns != nil {
+		return
+	}
+	if f.Coordinator != "" {
+		std.idle("coordinator", "ranks over "+f.Transport+" need none")
+		f.Coordinator = ""
+	}
+	if f.IPv6 {
+		std.idle("ipv6", "ranks over "+f.Transport+" have no addresses")
+		f.IPv6 = false
+	}
+}
+
+// announce says which transport was chosen, if no flag did.
+func (f *runFlags) announce(std stdio) {
+	if f.chosen != "" {
+		fmt.Fprintf(std.Err, "transport: %s\n", f.chosen)
+	}
 }
 
 // memory reports whether the ranks are to reach each other through memory.

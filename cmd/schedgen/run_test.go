@@ -37,14 +37,6 @@ func TestByteSize(t *testing.T) {
 	require.Equal(t, "0 B", byteSize(0).String())
 }
 
-func TestChunkCount(t *testing.T) {
-	require.Equal(t, 1, chunkCount(0, 0))
-	require.Equal(t, 1, chunkCount(1, 1000))
-	require.Equal(t, 2, chunkCount(1001, 1000))
-	require.Equal(t, 2, chunkCount(64<<10, 65000), "chunks are not longer than 32 KiB")
-	require.Equal(t, 1024, chunkCount(1<<30, 1000), "a long message is cut into longer chunks")
-}
-
 func TestSpell(t *testing.T) {
 	require.Equal(t, "999 ns", spell(999))
 	require.Equal(t, "1.00 µs", spell(1000))

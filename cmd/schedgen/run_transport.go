@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/hybrid"
@@ -22,6 +23,33 @@ const (
 	overHybrid = "hybrid"
 	overAuto   = "auto"
 )
+
+// transportHelp are the values of --transport and what --help says of them.
+var transportHelp = [][2]string{
+	{overMem, "goroutines of one process"},
+	{overTCP, "TCP"},
+	{overMcast, "UDP multicast, and TCP"},
+	{overShm, "shared memory of one host"},
+	{overHybrid, "shared memory within a host and TCP between hosts, with multicast if there is an --interface"},
+	{overAuto, ""}, // differs
+}
+
+// runAuto is what auto is for run and rank.
+const runAuto = "hybrid, with multicast if that works here"
+
+// transportTable tells of some transports, and what auto is.
+func transportTable(auto string, names ...string) string {
+	var rows [][2]string
+	for _, t := range transportHelp {
+		if t[0] == overAuto {
+			t[1] = auto
+		}
+		if slices.Contains(names, t[0]) {
+			rows = append(rows, t)
+		}
+	}
+	return table(rows)
+}
 
 // openTransport connects a rank that is a process with the others.
 func openTransport(ctx context.Context, j *job) (runtime.Transport, error) {

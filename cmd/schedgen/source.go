@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -19,7 +22,7 @@ const maxSize = 1 << 25
 
 // sourceArgs name a schedule: an algorithm and its parameters, or a file.
 type sourceArgs struct {
-	Source string     `arg:"" name:"algorithm|file" help:"Name of an algorithm, or a file with a schedule (- for standard input)."`
+	Source string     `arg:"" name:"algorithm|file" complete:"algorithm,file" help:"Name of an algorithm, or a file with a schedule (- for standard input)."`
 	Ranks  *rankRange `short:"p" placeholder:"P" help:"Number of ranks; needed with an algorithm."`
 	paramFlags
 }
@@ -34,6 +37,7 @@ func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) 
 		defer in.Close() // read only: nothing to lose
 		return a.read(ctx, in)
 	}
+	a.dropIdle(std)
 	p, err := a.params(a.Source)
 	if err != nil {
 		return nil, err
@@ -49,6 +53,13 @@ func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) 
 		return nil, err
 	}
 	return await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
+}
+
+// dropIdle takes away the flags that have nothing to act on in the algorithm.
+func (a *sourceArgs) dropIdle(std stdio) {
+	if alg, err := algorithm(a.Source); err == nil {
+		a.paramFlags.dropIdle(alg.Collective, std)
+	}
 }
 
 // newSpec returns the algorithm with its parameters checked, its size too.
@@ -80,16 +91,47 @@ func (a *sourceArgs) isFile() bool {
 	if a.Source == "-" {
 		return true
 	}
+	_, err := os.Stat(a.Source)
+	return err == nil && !a.meansAlgorithm()
+}
+
+// meansAlgorithm reports whether a source that is no algorithm was meant to be
+// one although there is a directory of that name, such as bcast.
+func (a *sourceArgs) meansAlgorithm() bool {
 	info, err := os.Stat(a.Source)
-	return err == nil && !info.IsDir()
+	var name *schedule.NameError
+	_, noSuch := schedule.New(a.Source, schedule.Params{Ranks: 1})
+	return err == nil && info.IsDir() && errors.As(noSuch, &name) && len(name.Near) > 0
 }
 
 // open opens the file that the source names. A pipe may make it wait.
 func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
 	if a.Source == "-" {
-		return io.NopCloser(std.In), nil
+		if isTerminal(std.In) {
+			fmt.Fprintln(std.Err, "schedgen: reads a schedule from the terminal, up to Ctrl-D")
+		}
+		return io.NopCloser(&untilEOF{r: std.In}), nil
+	}
+	if form := a.writtenOnly(); form != "" {
+		return nil, fmt.Errorf("%s: format %s is not read back; text and json are", a.Source, form)
+	}
+	info, err := os.Stat(a.Source)
+	if err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory, not a file with a schedule", a.Source)
 	}
 	return os.Open(a.Source)
+}
+
+// writtenOnly returns the format that a file is in by its name, if schedules
+// are written in it but not read; "" otherwise.
+func (a *sourceArgs) writtenOnly() string {
+	extension := strings.TrimPrefix(filepath.Ext(a.Source), ".")
+	for _, f := range emit.Formats() {
+		if f.Extension == extension && !slices.Contains([]string{"text", "json", "goal", "msccl"}, f.Name) {
+			return f.Name
+		}
+	}
+	return ""
 }
 
 // read reads the schedule of a file, which has its parameters in it.

@@ -33,9 +33,26 @@ func (s stdio) color() bool {
 	return isTerminal(s.Out) && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// untilEOF reads nothing behind the first end: a terminal goes on after Ctrl-D,
+// and a buffer that has seen the end while it looked ahead would ask it again.
+type untilEOF struct {
+	r     io.Reader
+	ended bool
+}
+
+func (u *untilEOF) Read(p []byte) (int, error) {
+	if u.ended {
+		return 0, io.EOF
+	}
+	n, err := u.r.Read(p)
+	u.ended = err == io.EOF
+	return n, err
 }
 
 // await returns what f returns, or the context's error as soon as it is done.

@@ -16,46 +16,30 @@ import (
 // verifyCmd is the verb verify.
 type verifyCmd struct {
 	sourceArgs
-	As       string   `placeholder:"WHAT" help:"What the file of another program is to be: barrier or bcast, from --root."`
-	AllRoots bool     `help:"Prove every root or origin."`
-	Check    []string `placeholder:"NAME" help:"Run only these checks (${checks})."`
-	JSON     bool     `name:"json" help:"Print one object per schedule and line."`
+	As       string    `placeholder:"WHAT" complete:"claim" help:"What the file of another program is to be: barrier or bcast, from --root."`
+	Size     *byteSize `placeholder:"SIZE" help:"Length of the message that a GOAL file broadcasts, such as 64KiB; default: what a comment in it says, or else as much as any one rank can get."`
+	AllRoots bool      `help:"Prove every root or origin."`
+	Check    []string  `placeholder:"NAME" complete:"check" help:"Run only these checks (${checks})."`
+	JSON     bool      `name:"json" help:"Print one object per schedule and line."`
 }
 
 // Help is the long help text.
 func (verifyCmd) Help() string {
-	var b strings.Builder
-	b.WriteString("With a range, -p 1..64, every number of ranks is proved. Checks:\n\n")
+	var checks [][2]string
 	for _, c := range verify.Checks() {
-		fmt.Fprintf(&b, "  %-11s %s\n", c.Name, hanging(c.Summary, 14, helpWidth))
+		checks = append(checks, [2]string{c.Name, c.Summary})
 	}
-	b.WriteString("\nWhat fails is shown with a counterexample, and the exit code is 1.\n\n")
-	b.WriteString("Files of other programs, GOAL text and MSCCL XML, are proved as what --as says.\n\n")
-	b.WriteString("Example: schedgen verify barrier/dissemination -p 1..64 --degree 2")
-	return b.String()
-}
+	return `With a range, -p 1..64, every number of ranks is proved. Checks:
 
-// helpWidth is the width of what the help texts lay out themselves.
-const helpWidth = 76
+` + table(checks) + `
+What fails is shown with a counterexample, and the exit code is 1.
 
-// hanging breaks text into lines that start at column indent.
-func hanging(text string, indent, width int) string {
-	var b strings.Builder
-	at := indent
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case at+1+len(word) > width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			at = indent
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += len(word)
-	}
-	return b.String()
+Files of other programs, GOAL text and MSCCL XML, are proved as what --as says.
+
+Examples:
+
+  schedgen verify barrier/dissemination -p 1..64 --degree 2
+  schedgen verify barrier.goal --as barrier`
 }
 
 func checkNames() []string {
@@ -84,9 +68,13 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 			return c.verifyForeign(ctx, std, l)
 		}
 	}
-	if c.As != "" {
+	switch {
+	case c.As != "":
 		return fmt.Errorf("--as: %s says what it is; only GOAL and MSCCL XML do not", c.Source)
+	case c.Size != nil:
+		return fmt.Errorf("--size: %s is not GOAL", c.Source)
 	}
+	c.dropIdle(std)
 	jobs, err := c.jobs(ctx, l.in)
 	if err != nil {
 		return err
@@ -165,6 +153,15 @@ func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 	return j, j.check()
 }
 
+// dropIdle takes away the flags that have nothing to act on in the algorithm.
+func (c *verifyCmd) dropIdle(std stdio) {
+	c.sourceArgs.dropIdle(std)
+	if alg, err := algorithm(c.Source); err == nil && c.AllRoots && !takes(&alg, "root") {
+		std.idle("all-roots", noRoot)
+		c.AllRoots = false
+	}
+}
+
 // everyRoot reports whether all roots are to be proved: on demand, and for a
 // rootless algorithm unless one is given.
 func (c *verifyCmd) everyRoot() (bool, error) {
@@ -175,8 +172,6 @@ func (c *verifyCmd) everyRoot() (bool, error) {
 		return false, err
 	case c.AllRoots && rooted:
 		return false, errors.New("--all-roots: not with --root or --origin")
-	case c.AllRoots && !takes(&alg, "root"):
-		return false, fmt.Errorf("--all-roots: %s has no root", c.Source)
 	}
 	return c.AllRoots || alg.Collective == schedule.Anycast && !rooted, nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -12,11 +14,7 @@ type versionFlag bool
 
 // BeforeReset is called by kong as soon as the flag is met.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	_, err := fmt.Fprintln(app.Stdout, versionLine(info))
+	_, err := fmt.Fprintln(app.Stdout, versionLine(buildInfo()))
 	app.Exit(exitGood)
 	return err
 }
@@ -24,20 +22,44 @@ func (versionFlag) BeforeReset(app *kong.Kong) error {
 // IsBool tells kong that the flag takes no value.
 func (versionFlag) IsBool() bool { return true }
 
+// buildInfo is what the binary knows of its making; empty if it knows nothing.
+func buildInfo() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
+	}
+	return &debug.BuildInfo{}
+}
+
 // versionLine spells what is known of the binary: the module's version, the
 // revision it was built from and the Go version.
 func versionLine(info *debug.BuildInfo) string {
-	version, revision, modified := "(unknown)", "", ""
-	if info.Main.Version != "" {
-		version = info.Main.Version
+	const none = "(devel)" // the go command's word for no version
+	revision := setting(info, "vcs.revision")
+	var parts []string
+	if version := cmp.Or(info.Main.Version, none); version != none || revision == "" {
+		parts = append(parts, version)
 	}
+	if revision != "" {
+		parts = append(parts, "revision "+revision)
+	}
+	if time := setting(info, "vcs.time"); time != "" {
+		parts = append(parts, time)
+	}
+	if setting(info, "vcs.modified") == "true" {
+		parts = append(parts, "modified")
+	}
+	if info.GoVersion != "" {
+		parts = append(parts, info.GoVersion)
+	}
+	return "schedgen " + strings.Join(parts, ", ")
+}
+
+// setting returns a setting of the build, "" if it is not known.
+func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = " " + s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = " (modified)"
+		if s.Key == key {
+			return s.Value
 		}
 	}
-	return "schedgen " + version + revision + modified + " " + info.GoVersion
+	return ""
 }

@@ -1,8 +1,8 @@
-// The picture: a lane for every rank, rounds from left to right. It is built
-// anew for every run; a step in time only changes classes.
+// The picture: a lane for every rank that is shown, rounds from left to right.
+// It is built anew for every run; a step in time only changes classes.
 
-const most = {ranks: 64, legs: 1200}; // beyond, rounds are summed up and chunks left out
-const gutter = 74, headroom = 30;
+const most = {lanes: 32, rounds: 40, legs: 1200}; // of an extract; beyond so many arrows later chunks are left out
+const gutter = 74, headroom = 30, gap = 24;
 
 function svg(name, attrs = {}, ...children) {
   const node = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -15,24 +15,25 @@ function kindStyle(kind) { return ['', '-width', '-dash'].map(part => `--kind${p
 
 // layout says where everything is: lanes by rank, rounds by column. Transfers
 // of one round that would cover each other start at different places of it.
+// Rounds that are left out share a gap.
 function layout(view, width) {
-  const g = {view, pitch: pitchOf(view.p.ranks), tracks: [], x: [gutter]};
-  for (let round = 1; round <= view.last; round++) g.tracks.push(tracksOf(view, round));
+  const g = {view, pitch: pitchOf(view.lanes.length), tracks: [], x: [gutter]};
+  for (let round = 1; round <= view.last; round++) g.tracks.push(view.rounds.has(round) ? tracksOf(view, round) : null);
   if (view.ghosts.length) g.tracks.push(new Map(view.ghosts.map((s, i) => [s.key, i])));
-  const least = g.tracks.map(t => 56 + 12 * Math.min(Math.max(t.size - 1, 0), 12));
-  const spare = Math.max(0, width - gutter - 24 - least.reduce((a, b) => a + b, 0));
-  const extra = g.tracks.length ? Math.min(spare / g.tracks.length, 380) : 0;
-  for (const w of least) g.x.push(g.x[g.x.length - 1] + w + extra);
+  const least = g.tracks.map((t, i) => t ? 56 + 12 * Math.min(Math.max(t.size - 1, 0), 12) : g.tracks[i - 1] === null ? 0 : gap);
+  const spare = Math.max(0, width - gutter - 24 - least.reduce((a, b) => a + b, 0)), shown = g.tracks.filter(t => t).length;
+  const extra = shown ? Math.min(spare / shown, 380) : 0;
+  least.forEach((w, i) => g.x.push(g.x[i] + w + (g.tracks[i] ? extra : 0)));
   g.width = Math.max(g.x[g.x.length - 1] + 24, 200);
-  g.height = headroom + view.p.ranks * g.pitch + 6;
+  g.height = headroom + view.lanes.length * g.pitch + 6;
   return g;
 }
 
 function pitchOf(ranks) { return ranks <= 8 ? 50 : ranks <= 16 ? 32 : ranks <= 32 ? 22 : 16; }
 
-function laneY(g, rank) { return headroom + (rank + 0.5) * g.pitch; }
+function laneY(g, rank) { return headroom + (g.view.at.get(rank) + 0.5) * g.pitch; }
 
-function trackOf(l) { return l.kind === 'signal' || (l.kind === 'repair' && l.name[0] === 's') ? l.kind : `${l.kind} ${l.name}`; }
+function trackOf(l) { return l.name[0] === 's' ? l.kind : `${l.kind} ${l.name}`; }
 
 function tracksOf(view, round) {
   const keys = view.drawn.filter(l => l.arrive === round).map(trackOf);
@@ -47,18 +48,15 @@ function ends(g, column, key, from, to) {
 }
 
 function draw(root, view, width) {
-  const g = view.p.ranks > most.ranks ? drawSums(root, view, width) : drawLanes(root, view, width);
+  const g = layout(view, width);
+  const lanes = view.lanes.map(rank => lane(g, rank, view.returns[rank]));
+  g.labels = labels(g);
+  view.trunks = trunks(g);
+  root.replaceChildren(...lanes, axis(g), ...view.trunks.map(t => t.node), ...view.drawn.map(l => legNode(g, l)),
+    ...view.ghosts.map(s => ghostNode(g, s)), ...dots(g));
   root.setAttribute('width', g.width);
   root.setAttribute('height', g.height);
   root.setAttribute('viewBox', `0 0 ${g.width} ${g.height}`);
-  return g;
-}
-
-function drawLanes(root, view, width) {
-  const g = layout(view, width);
-  const lanes = view.returns.map((at, rank) => lane(g, rank, at));
-  g.labels = labels(g);
-  root.replaceChildren(...lanes, axis(g), ...view.drawn.map(l => legNode(g, l)), ...view.ghosts.map(s => ghostNode(g, s)), ...dots(g));
   return g;
 }
 
@@ -71,9 +69,9 @@ function lane(g, rank, back) {
     svg('text', {class: 'name', x: 8, y: y + 4}, String(rank)));
   if (back >= 0) node.append(svg('line', {class: 'home', x1: g.x[Math.min(back, g.x.length - 1)], x2: right, y1: y, y2: y}));
   if (rank === s.root && s.collective !== 'barrier') {
-    node.append(svg('text', {class: 'tag', x: 30, y: y + 4}, s.collective === 'anycast' ? 'origin' : 'root'));
+    node.append(svg('text', {class: 'tag', x: 16 + 8 * String(rank).length, y: y + 4}, s.collective === 'anycast' ? 'origin' : 'root'));
   }
-  if (g.view.run.slots[g.view.p.base[rank]] < 0) node.append(svg('text', {class: 'tag absent', x: 30, y: y + 4}, 'absent'));
+  if (g.view.run.slots[g.view.p.base[rank]] < 0) node.append(svg('text', {class: 'tag absent', x: 16 + 8 * String(rank).length, y: y + 4}, 'absent'));
   return node;
 }
 
@@ -84,16 +82,57 @@ function axis(g) {
     node.append(svg('rect', {class: 'never', x: a + 10, y: headroom - 4, width: b - a + 6, height: g.height - headroom}),
       svg('text', {x: (a + b) / 2 + 12, y: 16}, 'never'));
   }
-  for (let round = 0; round <= g.view.last; round++) {
-    node.append(svg('line', {x1: g.x[round], x2: g.x[round], y1: headroom - 4, y2: g.height - 4}),
-      svg('text', {x: g.x[round], y: 16}, String(round)));
+  const border = round => svg('line', {x1: g.x[round], x2: g.x[round], y1: headroom - 4, y2: g.height - 4});
+  node.append(border(0), svg('text', {x: g.x[0], y: 16}, '0'));
+  for (const round of g.view.rounds) {
+    if (round > 1 && !g.view.rounds.has(round - 1)) node.append(border(round - 1), svg('text', {x: g.x[round - 1] - gap / 2, y: 16}, '…'));
+    node.append(border(round), svg('text', {x: g.x[round], y: 16}, String(round)));
   }
   node.append(svg('line', {class: 'now', y1: headroom - 8, y2: g.height - 2}));
   return node;
 }
 
-function legNode(g, l) {
+// armOf is where the arrow of a transfer runs. A multicast is a comb: a trunk
+// across the lanes, and for every receiver an arm along its lane.
+function armOf(g, l) {
   const at = ends(g, l.arrive - 1, trackOf(l), l.from, l.to);
+  return l.kind === 'mcast' ? {...at, x1: trunkX(at), y1: at.y2} : at;
+}
+
+function trunkX(at) { return at.x1 + (at.x2 - at.x1) * 0.25; }
+
+// gather groups things in the order in which their keys come up.
+function gather(things, key) {
+  const by = new Map();
+  for (const x of things) {
+    const k = key(x);
+    if (!by.has(k)) by.set(k, []);
+    by.get(k).push(x);
+  }
+  return [...by.values()];
+}
+
+// trunks draws the trunk of each multicast; of those side by side the middle
+// one tells what they carry.
+function trunks(g) {
+  const combs = gather(g.view.drawn.filter(l => l.kind === 'mcast'), l => `${l.arrive} ${l.from} ${l.name}`);
+  return gather(combs, ([l]) => `${l.arrive} ${l.from}`).flatMap(beside => beside.map((legs, i) => {
+    const names = beside.map(([l]) => Number(l.name.slice(1)));
+    return {legs, node: trunk(g, legs, i === Math.floor(beside.length / 2) ? 'c' + spans(names) : '')};
+  }));
+}
+
+function trunk(g, legs, carried) {
+  const [l] = legs, at = ends(g, l.arrive - 1, trackOf(l), l.from, l.to), x = trunkX(at);
+  const ys = legs.map(k => laneY(g, k.to)), low = Math.min(at.y1, ...ys), high = Math.max(at.y1, ...ys);
+  const node = svg('g', {class: 'trunk mcast', style: kindStyle('mcast'), 'data-arrive': l.arrive});
+  node.append(svg('path', {class: 'shaft', d: `M${at.x1} ${at.y1}H${x}M${x} ${low}V${high}`}));
+  if (carried) node.append(svg('text', {class: 'label', x, y: low - 6}, carried));
+  return node;
+}
+
+function legNode(g, l) {
+  const at = armOf(g, l);
   const label = `${l.kind === 'mcast' ? 'multicast of ' : ''}${l.name} from rank ${l.from} to rank ${l.to}, round ${l.arrive}`;
   const node = svg('g', {
     class: `leg ${l.kind}${l.lost ? ' lost' : ''}${l.first || l.lost ? '' : ' again'}`, style: kindStyle(l.kind),
@@ -104,14 +143,13 @@ function legNode(g, l) {
   }
   node.append(...strokes(at, l.lost, isOpen(l.kind)));
   const carried = g.labels.get(l);
-  if (carried) node.append(tag(at, carried, l.kind === 'mcast' ? 0.8 : 0.5));
+  if (carried) node.append(tag(at, carried, 0.5));
   return node;
 }
 
 function strokes(at, lost, open) {
   const {x1, y1, x2, y2} = at, length = Math.hypot(x2 - x1, y2 - y1) || 1;
-  const ux = (x2 - x1) / length, uy = (y2 - y1) / length, part = lost ? 0.72 : 1;
-  const ex = x1 + (x2 - x1) * part, ey = y1 + (y2 - y1) * part;
+  const ux = (x2 - x1) / length, uy = (y2 - y1) / length, ex = lost ? x2 - 5 : x2, ey = y2;
   const short = lost || open ? 0 : 6, wing = side => `${ex - 9 * ux - 4 * side * uy} ${ey - 9 * uy + 4 * side * ux}`;
   const head = lost ? `M${ex - 5} ${ey - 5}l10 10m0 -10l-10 10` : `M${wing(1)}L${ex} ${ey}L${wing(-1)}${open ? '' : 'Z'}`;
   return [
@@ -124,16 +162,10 @@ function strokes(at, lost, open) {
 // labels says which arrows tell what they carry, where there is room: of those
 // side by side the middle one speaks for all.
 function labels(g) {
-  const groups = new Map();
-  if (g.pitch < 30 || g.view.drawn.length > 160) return groups;
-  for (const l of g.view.drawn.filter(x => !x.lost)) {
-    const key = `${l.arrive} ${l.kind} ${l.from} ${l.to} ${l.name[0]}`;
-    groups.set(key, [...(groups.get(key) || []), l]);
-  }
-  return new Map([...groups.values()].map(all => {
-    const indices = all.map(l => Number(l.name.slice(1)));
-    return [all[Math.floor(all.length / 2)], all[0].name[0] + spans(indices)];
-  }));
+  if (g.pitch < 30 || g.view.drawn.length > 160) return new Map();
+  const told = g.view.drawn.filter(l => !l.lost && l.kind !== 'mcast');
+  return new Map(gather(told, l => `${l.arrive} ${l.kind} ${l.from} ${l.to} ${l.name[0]}`).map(all =>
+    [all[Math.floor(all.length / 2)], all[0].name[0] + spans(all.map(l => Number(l.name.slice(1))))]));
 }
 
 // tag writes what an arrow carries at a part of its length.
@@ -156,7 +188,7 @@ function dots(g) {
   const by = new Map(), e = g.view.run;
   e.slots.forEach((round, slot) => {
     const rank = g.view.p.rankOf[slot], key = `${round} ${rank}`;
-    if (round < 0) return;
+    if (round < 0 || !g.view.at.has(rank)) return;
     if (!by.has(key)) by.set(key, {round, rank, names: []});
     by.get(key).names.push(g.view.p.names[slot]);
   });
@@ -164,28 +196,4 @@ function dots(g) {
     class: 'dot', cx: g.x[d.round], cy: laneY(g, d.rank), r: Math.min(4, g.pitch / 5),
     'data-rank': d.rank, 'data-round': d.round, 'data-slots': d.names.join(' '),
   }, svg('title', {}, `rank ${d.rank}, round ${d.round}: ${few(d.names, 12)}`)));
-}
-
-// drawSums stands for lanes where there are too many: bars for each round.
-function drawSums(root, view, width) {
-  const kinds = Object.keys(verbs), high = 26, full = Math.max(200, width - 260);
-  const tally = (round, kind) => view.legs.filter(l => l.arrive === round && l.kind === kind && !l.lost).length;
-  const sums = [];
-  for (let round = 1; round <= view.last; round++) sums.push(kinds.map(kind => tally(round, kind)));
-  const largest = Math.max(1, ...sums.map(s => s.reduce((a, b) => a + b, 0)));
-  root.replaceChildren(...sums.map((sum, i) => bar(sum, kinds, i, high, full / largest)));
-  return {width: full + 250, height: Math.max(1, sums.length) * high + 8, x: []};
-}
-
-function bar(sum, kinds, i, high, scale) {
-  const node = svg('g', {class: 'sums', 'data-arrive': i + 1}), y = 6 + i * high;
-  let x = 74;
-  node.append(svg('text', {x: 8, y: y + 14}, `round ${i + 1}`));
-  sum.forEach((n, k) => {
-    if (!n) return;
-    node.append(svg('rect', {x, y, width: n * scale, height: 18, style: kindStyle(kinds[k])}));
-    x += n * scale;
-  });
-  node.append(svg('text', {x: x + 8, y: y + 14}, sum.map((n, k) => n ? `${n} ${kinds[k]}` : '').filter(Boolean).join(', ')));
-  return node;
 }

@@ -2,7 +2,8 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
-const state = {which: 0, lost: new Set(), round: 0, rank: 0, timer: 0, critical: false, failure: -1, step: -1, follow: false};
+const state = {which: 0, lost: new Set(), round: 0, rank: 0, timer: 0, critical: false, failure: -1, step: -1, follow: false, lanes: 'extract', end: true};
+const maxWhole = 64; // ranks that a page offers to show all of
 let view;
 
 // world is what goes wrong in the run that is shown: the losses chosen here,
@@ -19,20 +20,24 @@ function world(p) {
 // look computes the run that is to be shown, and its picture's parts.
 function look() {
   const p = number(data.schedules[state.which]), run = solve(p, world(p)), all = legs(run);
-  view = {p, run, legs: all, returns: returns(run), critical: critical(run)};
+  view = {p, run, legs: all, returns: returns(run), critical: critical(run), picked: state.rank};
   view.last = all.reduce((last, l) => Math.max(last, l.arrive), 0);
-  view.drawn = drawable(p, all);
   view.steps = steps();
+  Object.assign(view, extract(view, data.extracts[state.which], state.lanes));
+  view.rounds = roundsOf(view);
+  view.drawn = drawable(view);
   view.ghosts = view.steps.filter(s => view.run.slots[s.id] < 0).map((s, i) => ({...s, key: `ghost ${i}`, text: tellStep(view, s)}));
 }
 
-// drawable leaves out the later chunks where there are too many arrows.
-function drawable(p, all) {
-  if (p.ranks > most.ranks || all.length <= most.legs) return all;
-  let chunks = p.chunks;
-  const within = l => l.name[0] !== 'c' || Number(l.name.slice(1)) < chunks;
-  while (chunks > 1 && all.filter(within).length > most.legs) chunks = Math.floor(chunks / 2);
-  return all.filter(within).slice(0, most.legs);
+// drawable is what is drawn: of too many arrows not those of later chunks.
+function drawable(view) {
+  const all = view.legs.filter(l => within(view, l) && view.rounds.has(l.arrive));
+  view.cut = all.length > most.legs;
+  if (!view.cut) return all;
+  let chunks = view.p.chunks;
+  const early = l => l.name[0] !== 'c' || Number(l.name.slice(1)) < chunks;
+  while (chunks > 1 && all.filter(early).length > most.legs) chunks = Math.floor(chunks / 2);
+  return all.filter(early).slice(0, most.legs);
 }
 
 // steps is the path of the counterexample, causes first; where verify gives
@@ -57,7 +62,7 @@ function steps() {
 function refresh() {
   const focus = document.activeElement && document.activeElement.getAttribute('data-key');
   look();
-  state.round = Math.min(state.round, view.last);
+  state.round = state.end ? view.last : Math.min(state.round, view.last);
   $('scrub').max = view.last;
   const g = draw($('diagram'), view, $('scroll').clientWidth - 16);
   view.x = g.x;
@@ -80,15 +85,14 @@ function rove(key) {
 }
 
 function header() {
-  const s = view.p.schedule, hidden = view.legs.length - view.drawn.length;
+  const s = view.p.schedule, left = tellExtract(view);
   $('name').textContent = `${s.collective}/${s.algorithm}`;
   $('facts').textContent = tellHeader(s);
   $('totals').textContent = tellTotals(view);
   $('losses').hidden = !view.legs.some(l => l.kind === 'mcast');
-  $('limits').hidden = hidden === 0 && view.p.ranks <= most.ranks;
-  $('limits').textContent = view.p.ranks > most.ranks
-    ? `More than ${most.ranks} ranks have no lanes: the rounds are summed up. What one rank does stands under Rank.`
-    : `${view.drawn.length} of ${view.legs.length} transfers are drawn: the others carry later chunks.`;
+  $('limits').hidden = !left;
+  $('limits').textContent = left;
+  $('shown').hidden = !data.extracts[state.which].ranks.length;
   legend();
 }
 
@@ -96,7 +100,7 @@ function legend() {
   const used = data.kinds.filter(kind => view.legs.some(l => l.kind === kind.id));
   const items = used.map(kind => [kind.id, kind.name]);
   if (view.legs.some(l => l.lost)) items.push(['lost', 'lost']);
-  $('legend').replaceChildren(...items.map(([kind, word]) => item(sample(kind), word)), item(homeSample(), 'rank may return'));
+  $('legend').replaceChildren(...items.map(([kind, word]) => item(sample(kind), word)), item(homeSample(), 'call has returned'));
 }
 
 function sample(kind) {
@@ -130,6 +134,7 @@ function paint() {
   $('first').disabled = $('back').disabled = round === 0;
   $('step').disabled = $('end').disabled = round === view.last;
   $('diagram').querySelectorAll('.leg:not(.ghost)').forEach((node, i) => paintLeg(node, view.drawn[i]));
+  for (const t of view.trunks) paintTrunk(t);
   paintTimes();
   paintSteps();
   const now = $('diagram').querySelector('.now');
@@ -137,12 +142,19 @@ function paint() {
   tellPicked();
 }
 
+// own tells whether an arrow stands out where some do.
+function own(l) { return state.critical ? view.critical.has(l.slot) && l.first : l.from === state.rank || l.to === state.rank; }
+
+function paintTrunk({legs, node}) {
+  node.classList.toggle('future', legs[0].arrive > state.round);
+  node.classList.toggle('own', legs.some(own));
+}
+
 function paintLeg(node, l) {
   const {round} = state, on = view.steps.findIndex(s => s.id === l.slot && s.from === l.from);
-  const emphasis = state.critical ? view.critical.has(l.slot) && l.first : l.from === state.rank || l.to === state.rank;
   node.classList.toggle('future', l.arrive > round);
   node.classList.toggle('now', l.arrive === round);
-  node.classList.toggle('own', emphasis);
+  node.classList.toggle('own', own(l));
   node.classList.toggle('path', on >= 0);
   node.classList.toggle('at', on >= 0 && on === state.step);
 }
@@ -150,7 +162,6 @@ function paintLeg(node, l) {
 function paintTimes() {
   $('diagram').classList.toggle('focus', state.critical || state.follow);
   for (const d of $('diagram').querySelectorAll('.dot')) d.classList.toggle('future', Number(d.dataset.round) > state.round);
-  for (const s of $('diagram').querySelectorAll('.sums')) s.classList.toggle('future', Number(s.dataset.arrive) > state.round);
   for (const lane of $('diagram').querySelectorAll('.lane')) {
     const back = Number(lane.dataset.returns);
     lane.classList.toggle('back', back >= 0 && back <= state.round);
@@ -191,14 +202,21 @@ function say(text) { $('say').textContent = text; }
 
 function go(round) {
   state.round = Math.max(0, Math.min(view.last, round));
-  if (state.round === view.last) pause();
+  state.end = state.round === view.last; // and stays there if the run changes
+  if (state.end) pause();
   paint();
   say(tellRound(view, state.round));
 }
 
+// step goes to the next or the last round that is shown.
+function step(by) {
+  const rounds = [0, ...view.rounds, view.last];
+  go(by > 0 ? rounds.find(r => r > state.round) ?? view.last : rounds.findLast(r => r < state.round) ?? 0);
+}
+
 function play() {
   if (state.round === view.last) go(0);
-  state.timer = setInterval(() => go(state.round + 1), Number($('speed').value));
+  state.timer = setInterval(() => step(1), Number($('speed').value));
   $('play').textContent = '❚❚ Pause';
 }
 
@@ -231,7 +249,7 @@ function loseAll(lose) {
 function pick(rank, follow) {
   state.follow = follow && !(state.follow && state.rank === rank);
   state.rank = rank;
-  paint();
+  if (state.lanes === 'part') refresh(); else paint();
   say(tellRank(view, rank, state.round));
 }
 
@@ -242,7 +260,7 @@ function refute(index) {
   look();
   if (f) loseAll(f.allLost); else refresh();
   go(view.last);
-  if (f) say(`${f.check}: ${f.text}`);
+  if (f) say(`This is the run that shows it.${view.steps.length ? ' P leads through its steps.' : ''}`);
 }
 
 // failure fills the banner with the counterexample.
@@ -289,7 +307,7 @@ function help() {
 }
 
 const keys = {
-  ' ': () => state.timer ? pause() : play(), ArrowLeft: () => go(state.round - 1), ArrowRight: () => go(state.round + 1),
+  ' ': () => state.timer ? pause() : play(), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
   Home: () => go(0), End: () => go(view.last), m: e => nextCast(e.shiftKey ? -1 : 1), l: loseFocused, Enter: loseFocused,
   a: () => loseAll(true), n: () => loseAll(false), c: () => $('critical').click(), '?': help, p: e => toStep(state.step + (e.shiftKey ? -1 : 1)),
   r: e => pick((state.rank + (e.shiftKey ? view.p.ranks - 1 : 1)) % view.p.ranks, true),
@@ -313,6 +331,7 @@ function start() {
   const s = data.schedules[0], word = s.collective === 'anycast' ? 'Origin' : 'Root';
   options($('root'), data.schedules.map((x, i) => [i, x.root]));
   options($('rank'), [...Array(s.ranks).keys()].map(r => [r, r]));
+  options($('lanes'), [['extract', 'extract'], ['path', 'critical path'], ['part', 'one rank'], ...(s.ranks > maxWhole ? [] : [['all', 'all ranks']])]);
   options($('failure'), [...data.failures.map((f, i) => [i, f.check]), [-1, 'as if nothing were wrong']]);
   $('rootword').textContent = word;
   $('rooted').hidden = data.schedules.length < 2;
@@ -320,7 +339,14 @@ function start() {
   $('command').textContent = data.command;
   wire();
   refresh();
-  if (data.failures.length) refute(0); else say(`${tellRound(view, 0)} Press play, or ? for keys.`);
+  if (data.failures.length) return refute(0);
+  finish();
+}
+
+// finish shows the end of the run, which is where a page opens.
+function finish() {
+  go(view.last);
+  say(`${tellEnd(view)} Press play to see how, or ? for keys.`);
 }
 
 function wire() {
@@ -330,6 +356,7 @@ function wire() {
   $('speed').onchange = () => { if (state.timer) pause(), play(); };
   $('root').onchange = () => changeRoot(Number($('root').value));
   $('rank').onchange = () => pick(Number($('rank').value), true);
+  $('lanes').onchange = () => { state.lanes = $('lanes').value; refresh(); };
   $('failure').onchange = () => refute(Number($('failure').value));
   $('critical').onchange = () => { state.critical = $('critical').checked; paint(); };
   document.addEventListener('keydown', onKey);
@@ -341,10 +368,8 @@ function changeRoot(which) {
   pause();
   state.which = which;
   state.lost.clear();
-  state.round = 0;
   refresh();
-  const s = view.p.schedule;
-  say(`${s.collective === 'anycast' ? 'Origin' : 'Root'} ${s.root}. ${tellRound(view, 0)}`);
+  finish();
 }
 
 start();

@@ -31,7 +31,7 @@ function slotOf(p, rank, name) {
 
 function numbered(p, rank, rule, index) {
   return {
-    rank, index, text: spellRule(rule), repair: rule.unless !== undefined,
+    rank, index, text: spellRule(rule), repair: rule.unless !== undefined, after: rule.after || 0,
     when: rule.when.map(name => slotOf(p, rank, name)),
     unless: rule.unless === undefined ? -1 : slotOf(p, rank, rule.unless),
     acts: rule.do.map(a => ({op: a.op, name: a.slot, to: a.to})),
@@ -80,6 +80,7 @@ function solve(p, world) {
   do {
     for (; head < e.queue.length; head++) wake(e, e.queue[head]);
   } while (repairs(e));
+  e.asked = onRequest(e);
   return e;
 }
 
@@ -118,14 +119,19 @@ function repairs(e) {
   return needed.length > 0;
 }
 
-// legs lists every transfer of a run, a multicast once for each receiver.
+// legs lists every transfer of a run, a multicast once for each receiver. The
+// first copy of a slot is the first that its rule sends.
 function legs(e) {
-  const out = [];
+  const out = [], had = new Set();
   for (const id of e.fired) {
     const rule = e.p.rules[id];
     for (const act of rule.acts) {
       for (const to of receivers(e.p, rule, act)) out.push(leg(e, id, rule, act, to));
     }
+  }
+  for (const l of out.filter(x => x.first)) {
+    l.first = !had.has(l.slot);
+    had.add(l.slot);
   }
   return out;
 }
@@ -134,36 +140,63 @@ function leg(e, id, rule, act, to) {
   const slot = slotOf(e.p, to, act.name), arrive = e.rules[id] + 1;
   const lost = act.op === 'mcast' && e.world.lost(rule.rank, to, act.name);
   return {
-    id, slot, name: act.name, from: rule.rank, to, arrive, kind: kindOf(rule, act),
+    id, slot, name: act.name, from: rule.rank, to, arrive, kind: kindOf(rule, act, e.asked[id]),
     lost: lost || e.world.without.has(slot), first: e.causes[slot] === id && !lost, key: legKey(rule.rank, to, act.name),
   };
 }
 
-function kindOf(rule, act) {
+function kindOf(rule, act, asked) {
   if (act.op === 'mcast') return 'mcast';
-  if (rule.repair) return 'repair';
+  if (rule.repair) return act.name[0] === 's' ? 'request' : 'repair';
+  if (asked) return 'answer';
   return act.name[0] === 's' ? 'signal' : 'put';
 }
 
-// returns lists the round after which each rank is done, -1: never, as for one
-// that does not enter.
+// onRequest tells for each rule whether it has fired as a repair or because of
+// one: it waits for a signal that such a rule has sent.
+function onRequest(e) {
+  const out = e.p.rules.map(() => false), asked = s => e.p.names[s][0] === 's' && out[e.causes[s]];
+  for (const id of e.fired) out[id] = e.p.rules[id].repair || e.p.rules[id].when.some(asked);
+  return out;
+}
+
+// returns lists the round after which each call returns: the done slots are
+// set and what the rank sends, but for repairs and answers to requests, has
+// been handed over. -1: never, as for a rank that does not enter.
 function returns(e) {
-  return e.p.done.map((done, rank) => {
+  const out = e.p.done.map((done, rank) => {
     const rounds = [e.p.base[rank], ...done].map(slot => e.slots[slot]);
     return rounds.includes(-1) ? -1 : Math.max(...rounds);
   });
+  for (const id of e.fired) {
+    const {rank, acts} = e.p.rules[id];
+    if (out[rank] >= 0 && acts.length && !e.asked[id]) out[rank] = Math.max(out[rank], e.rules[id] + 1);
+  }
+  return out;
 }
+
+// latestOf is the largest of some rounds, 0 if there are none.
+function latestOf(rounds) { return rounds.reduce((last, at) => Math.max(last, at), 0); }
 
 // critical walks from the last return back to the beginning and returns the
 // slots on the way.
 function critical(e) {
   const way = new Set();
-  let slot = latest(e, e.p.done.flat());
+  let slot = latest(e, lastWaits(e));
   while (slot >= 0 && e.slots[slot] > 0 && e.causes[slot] >= 0) {
     way.add(slot);
     slot = latest(e, e.p.rules[e.causes[slot]].when);
   }
   return way;
+}
+
+// lastWaits lists the slots that the last return waits for: done slots or, if
+// that only has to send, those of the rule by which it sends last.
+function lastWaits(e) {
+  const back = returns(e), last = latestOf(back), done = e.p.done.flat();
+  if (done.some(s => e.slots[s] === last)) return done;
+  const sent = e.fired.find(id => !e.asked[id] && e.rules[id] + 1 === back[e.p.rules[id].rank] && e.rules[id] + 1 === last);
+  return sent === undefined ? done : e.p.rules[sent].when;
 }
 
 function latest(e, slots) {

@@ -1,6 +1,9 @@
 // What happens, in words.
 
-function count(n, thing) { return n === 1 ? `1 ${thing}` : `${n} ${thing}s`; }
+function count(n, thing) { return n === 1 ? `1 ${thing}` : `${grouped(n)} ${thing}s`; }
+
+// grouped spells a number of things, its thousands set apart.
+function grouped(n) { return n.toLocaleString('en-US'); }
 
 function list(parts, word = 'and') {
   if (parts.length < 2) return parts.join('');
@@ -23,18 +26,27 @@ function ranksNamed(numbers) {
   return (new Set(numbers).size === 1 ? 'rank ' : 'ranks ') + spans(numbers);
 }
 
-const verbs = {mcast: 'multicasts', put: 'puts', signal: 'sends', repair: 'repairs by'};
+const verbs = {mcast: 'multicasts', put: 'puts', signal: 'sends', repair: 'repairs by', request: 'asks by', answer: 'answers by'};
 
 // tellRound says what arrives in a round and what is lost.
 function tellRound(view, round) {
-  if (round === 0) return `All ${count(view.p.ranks, 'rank')} enter.`.replace('All 1 rank enter', 'The one rank enters');
+  if (round === 0) return view.p.ranks === 1 ? 'The one rank enters.' : `All ${count(view.p.ranks, 'rank')} enter.`;
   const now = view.legs.filter(l => l.arrive === round);
   const parts = Object.keys(verbs).map(kind => tellKind(now.filter(l => l.kind === kind && !l.lost), kind)).filter(Boolean);
   const lost = now.filter(l => l.lost);
   if (lost.length) parts.push(`lost: ${few(lost.map(l => `${l.name} to ${l.to}`))}`);
   const back = view.returns.flatMap((at, rank) => at === round ? [rank] : []);
-  if (back.length) parts.push(`${ranksNamed(back)} may return`);
+  if (back.length) parts.push(`${ranksNamed(back)} ${back.length === 1 ? 'returns' : 'return'}`);
   return `Round ${round}: ${parts.join('; ') || 'nothing'}.`;
+}
+
+// tellEnd says when the calls have returned.
+function tellEnd(view) {
+  const back = view.returns.filter(at => at >= 0), never = view.returns.length - back.length, last = latestOf(back);
+  const parts = [];
+  if (back.length) parts.push(`${never ? `${count(back.length, 'call')} ${back.length === 1 ? 'has' : 'have'}` : view.p.ranks === 1 ? 'The call has' : 'All calls have'} returned after round ${last}`);
+  if (never) parts.push(`${count(never, 'call')} never ${never === 1 ? 'returns' : 'return'}`);
+  return `${parts.join('; ')}.`;
 }
 
 function tellKind(now, kind) {
@@ -52,14 +64,14 @@ function few(parts, most = 4) {
 
 // tellSources says who may set a slot.
 function tellSources(view, slot) {
-  const rules = view.p.rules, by = {mcast: [], put: [], repair: []};
+  const rules = view.p.rules, by = {mcast: [], put: [], repair: []}, asks = view.p.names[slot][0] === 's';
   for (const w of view.p.writers[slot]) {
     by[w.op === 'mcast' ? 'mcast' : rules[w.id].repair ? 'repair' : 'put'].push(rules[w.id].rank);
   }
   const parts = [];
   if (by.mcast.length) parts.push(`the multicast of ${ranksNamed(by.mcast)}`);
   if (by.put.length) parts.push(`a put from ${ranksNamed(by.put)}`);
-  if (by.repair.length) parts.push(`a repair by ${ranksNamed(by.repair)}`);
+  if (by.repair.length) parts.push(`a ${asks ? 'request' : 'repair'} by ${ranksNamed(by.repair)}`);
   return list(parts, 'or') || 'nobody: no rank puts it';
 }
 
@@ -67,21 +79,29 @@ function tellSources(view, slot) {
 function tellHow(view, slot) {
   const cause = view.run.causes[slot];
   if (cause < 0) return 'from the beginning';
-  const l = view.legs.find(x => x.id === cause && x.slot === slot);
-  const how = {mcast: 'multicast', put: 'put', signal: 'signal', repair: 'repair'}[l.kind];
+  const l = view.legs.find(x => x.id === cause && x.slot === slot && x.first);
+  const how = {mcast: 'multicast', put: 'put', signal: 'signal', repair: 'repair', request: 'request', answer: 'answer'}[l.kind];
   return `${how} from rank ${l.from}, round ${l.arrive}`;
 }
 
 // tellRule says what has become of a rule by the given round.
 function tellRule(view, id, round) {
   const rule = view.p.rules[id], e = view.run, at = e.rules[id];
-  if (at >= 0 && at <= round) return {state: 'fired', text: `fired in round ${at}`};
+  if (at >= 0 && at <= round) return {state: 'fired', text: tellFired(rule, at)};
   if (rule.repair && e.slots[rule.unless] >= 0 && e.slots[rule.unless] <= round) {
     return {state: 'off', text: `called off by ${view.p.names[rule.unless]}`};
   }
   const lacks = rule.when.filter(s => e.slots[s] < 0 || e.slots[s] > round).map(s => view.p.names[s]);
   if (lacks.length) return {state: 'waits', text: `waits for ${few(lacks, 6)}`};
-  return {state: 'ready', text: 'time-out running'};
+  return {state: 'ready', text: rule.after ? 'time-out running' : 'about to be done'};
+}
+
+// tellFired says when a rule fired. Rounds know no time-outs: repairs are made
+// when nothing else moves any more.
+function tellFired(rule, at) {
+  const when = at === 0 ? 'at the start' : `after round ${at}`;
+  if (!rule.repair) return `fired ${when}`;
+  return `${rule.after ? `${count(rule.after, 'time-out')} over` : 'done'} ${when}, when nothing else moved`;
 }
 
 // tellRank says in a sentence what a rank is doing in a round.
@@ -89,12 +109,12 @@ function tellRank(view, rank, round) {
   const at = view.returns[rank];
   if (at >= 0 && at <= round) {
     const open = view.p.rules.some((r, id) => r.rank === rank && !r.repair && view.run.rules[id] > round);
-    return `Rank ${rank} may return since round ${at}${open ? '; rules of it still wait' : ''}.`;
+    return `The call of rank ${rank} has returned after round ${at}${open ? '; it will answer requests' : ''}.`;
   }
   if (view.run.slots[view.p.base[rank]] < 0) return `Rank ${rank} stays away in this run: it does not enter.`;
-  const waits = pending(view, rank, round);
-  const end = at < 0 ? 'It never returns in this run.' : `It returns in round ${at}.`;
-  return `Rank ${rank} waits for ${few(waits.map(s => view.p.names[s]), 6)}. ${end}`;
+  const waits = pending(view, rank, round).map(s => view.p.names[s]);
+  const end = at < 0 ? 'Its call never returns in this run.' : `Its call returns after round ${at}.`;
+  return `Rank ${rank} ${waits.length ? `waits for ${few(waits, 6)}` : 'still has to send'}. ${end}`;
 }
 
 function pending(view, rank, round) {
@@ -120,8 +140,8 @@ function tellStep(view, step) {
 function tellTotals(view) {
   const of = kind => view.legs.filter(l => l.kind === kind);
   const multicasts = new Set(of('mcast').map(l => `${l.from}:${l.name}`)).size;
-  const parts = [count(view.last, 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
-    count(of('signal').length, 'signal'), count(of('repair').length, 'repair')];
+  const parts = [count(latestOf(view.returns), 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
+    count(of('signal').length, 'signal'), count(of('repair').length, 'repair'), count(of('request').length, 'request'), count(of('answer').length, 'answer')];
   const lost = view.legs.filter(l => l.lost).length;
   return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '');
 }

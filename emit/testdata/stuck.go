@@ -136,6 +136,7 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
+		Must:    1,
 		Rank:    rank,
 		Signals: 1,
 	}
@@ -156,6 +157,7 @@ func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		}
 		m.DoneLeft--
 		if m.Marked(1) {
+			m.MustLeft--
 			do = m.Do[0:1]
 		}
 	case ir.KindSignal:
@@ -164,6 +166,7 @@ func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		if m.Marked(0) {
+			m.MustLeft--
 			do = m.Do[0:1]
 		}
 	}

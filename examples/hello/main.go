@@ -41,9 +41,10 @@ func hello(ctx context.Context, coordinator string) error {
 	}
 	defer comm.Close()
 
-	line := make([]byte, 20) // the same length at every rank
+	const greeting = "hello from rank 0"
+	line := make([]byte, len(greeting)) // every rank gives the same length
 	if comm.Rank() == 0 {
-		copy(line, "hello from rank 0")
+		copy(line, greeting)
 	}
 	if err := comm.Bcast(ctx, line, 0); err != nil {
 		return err

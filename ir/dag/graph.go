@@ -45,9 +45,10 @@ type Span struct{ From, Len int }
 // Graph is the operations of all ranks. Op.After holds indices of the same
 // rank's operations that end before it starts.
 type Graph struct {
-	Ranks [][]Op
-	Cells *Cells // nil: the file does not say what its messages carry
-	Unit  string // of Op.Size, such as "bytes"
+	Ranks   [][]Op
+	Cells   *Cells // nil: the file does not say what its messages carry
+	Unit    string // of Op.Size, such as "bytes"
+	Message int    // Size of what a broadcast broadcasts, as the file says; 0: it does not
 }
 
 // Cells is the memory of every rank: what is in it first, and where the message

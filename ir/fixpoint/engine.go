@@ -195,5 +195,5 @@ func (e *engine) neededRepairs() []int32 {
 }
 
 func (e *engine) result() *Result {
-	return &Result{e.l, e.slots, e.rules, e.causes, e.fired}
+	return &Result{e.s, e.l, e.slots, e.rules, e.causes, e.fired}
 }

@@ -27,11 +27,12 @@ type Model struct {
 
 // Result is the least fixpoint: rounds of slots and rules.
 type Result struct {
-	layout *Layout
-	slots  []int32 // round by slot number, -1: never set
-	rules  []int32 // round by rule number, -1: never fires
-	causes []int32 // by slot number: the rule that set it first, -1: none
-	fired  []int32 // rule numbers in the order they fire
+	schedule *ir.Schedule
+	layout   *Layout
+	slots    []int32 // round by slot number, -1: never set
+	rules    []int32 // round by rule number, -1: never fires
+	causes   []int32 // by slot number: the rule that set it first, -1: none
+	fired    []int32 // rule numbers in the order they fire
 }
 
 // Run computes the least fixpoint of s under m. All ranks enter in round 0.

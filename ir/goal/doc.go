@@ -8,4 +8,7 @@
 //	opt  = ["tag" (INT|"-1")] ["cpu" INT] ["nic" INT] .
 //
 // Labels are of one rank, and defined before they are used.
+//
+// GOAL does not say how long the message of a broadcast is. A comment
+// "// message: 4096b" above num_ranks does, to those who know it.
 package goal

@@ -50,6 +50,7 @@ func (p *parser) emptyLines() {
 func (p *parser) file() {
 	p.emptyLines()
 	p.word("num_ranks")
+	p.graph.Message, p.remarks = p.message, false
 	p.ranks = p.number("the number of ranks", 1, ir.MaxRanks)
 	p.emptyLines()
 	for p.err == nil && p.t.kind != tokenEnd {

@@ -50,6 +50,31 @@ func TestParse(t *testing.T) {
 	}, g.Ranks)
 }
 
+// A comment above num_ranks may say how long the message of a broadcast is.
+func TestParseMessage(t *testing.T) {
+	const rest = "num_ranks 1\nrank 0 {\n}\n"
+	for head, want := range map[string]int{
+		"":                                       0,
+		"// message: 4096b\n":                    4096,
+		"//message: 10b  \r\n":                   10,
+		"// a\n// message: 7b\n// message: 8b\n": 7,
+		"// message: 0b\n":                       0,
+		"// message: -1b\n":                      0,
+		"// message: 4096\n":                     0,
+		"// message: 281474976710657b\n":         0,
+		"// the message: 5b\n":                   0,
+		"/* message: 5b */\n":                    0,
+		"// message: 5b" + strings.Repeat(" ", 100) + "of data\n": 0,
+	} {
+		g, err := goal.Parse(strings.NewReader(head + rest))
+		require.NoError(t, err)
+		require.Equal(t, want, g.Message, "%q", head)
+	}
+	g, err := goal.Parse(strings.NewReader("num_ranks 1\n// message: 5b\nrank 0 {\n// message: 5b\n}\n"))
+	require.NoError(t, err)
+	require.Zero(t, g.Message)
+}
+
 // A start of what starts with another one waits for that one's start.
 func TestStartsInAChain(t *testing.T) {
 	g, err := goal.Parse(strings.NewReader("num_ranks 1\nrank 0 {\n a: calc 1\n b: calc 1\n c: calc 1\n d: calc 1\n" +

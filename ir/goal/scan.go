@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -44,9 +46,13 @@ type scanner struct {
 	line, col int // of the next byte
 	word      []byte
 	err       error
+	remarks   bool // look at what comments say
+	message   int  // bytes of the message, if a comment says that
 }
 
-func newScanner(r io.Reader) *scanner { return &scanner{r: bufio.NewReader(r), line: 1, col: 1} }
+func newScanner(r io.Reader) *scanner {
+	return &scanner{r: bufio.NewReader(r), line: 1, col: 1, remarks: true}
+}
 
 func (s *scanner) failAt(line, col int, format string, args ...any) {
 	if s.err == nil {
@@ -125,9 +131,7 @@ func (s *scanner) comment() {
 	s.skip()
 	switch s.peek() {
 	case '/':
-		for c := s.peek(); c != 0 && c != '\n'; c = s.peek() {
-			s.skip()
-		}
+		s.lineComment()
 	case '*':
 		s.skip()
 		for last := byte(0); ; {
@@ -145,6 +149,33 @@ func (s *scanner) comment() {
 	default:
 		s.failAt(line, col, "%q starts no comment", '/')
 	}
+}
+
+// lineComment skips the rest of a line, and takes from it how long the message
+// is. Of several comments that say so the first counts.
+func (s *scanner) lineComment() {
+	s.skip()
+	s.word = s.word[:0]
+	for c := s.peek(); c != 0 && c != '\n'; c = s.peek() {
+		if len(s.word) <= maxWord {
+			s.word = append(s.word, c)
+		}
+		s.skip()
+	}
+	if s.remarks && s.message == 0 && len(s.word) <= maxWord {
+		s.message = messageIn(string(s.word))
+	}
+}
+
+// messageIn returns the length of the message that a comment tells, or 0.
+func messageIn(comment string) int {
+	rest, tells := strings.CutPrefix(strings.TrimSpace(comment), "message: ")
+	digits, bytes := strings.CutSuffix(rest, "b")
+	n, err := strconv.Atoi(digits)
+	if !tells || !bytes || err != nil || n < 0 || n > maxBytes {
+		return 0
+	}
+	return n
 }
 
 // run consumes the longest run of bytes that belong.

@@ -15,6 +15,10 @@ type Code struct {
 	Keep    bool          // the rank may be asked for chunks after the call
 	New     func() Engine // a new engine for this code
 
+	// Recover is what [Code.Recovery] returns: zero, and then nothing is
+	// recovered but by rules, where the generated code does not state it.
+	Recover ir.Recovery
+
 	done    []ir.Slot   // without duplicates, in the order of slots
 	do      []ir.Action // the actions of all rules, then those of repairs
 	plain   int         // how many of them are not of repairs
@@ -52,6 +56,9 @@ func (c *Code) Engine() Engine { return c.New() }
 
 // Keeps implements [Program].
 func (c *Code) Keeps() bool { return c.Keep }
+
+// Recovery implements [Program].
+func (c *Code) Recovery() ir.Recovery { return c.Recover }
 
 // Repair implements [Program].
 func (c *Code) Repair(n int32) (after int, ok bool) {

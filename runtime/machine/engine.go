@@ -48,8 +48,11 @@ type Program interface {
 	Repair(repair int32) (after int, ok bool)
 	// Actions returns what a repair does, in order. The caller must not modify it.
 	Actions(repair int32) []ir.Action
+	// Recovery returns what the rank does about multicasts that have not
+	// reached it, and for others. The caller must not modify it.
+	Recovery() ir.Recovery
 	// Outline returns what the rank sends, repairs and waits for; which slots
-	// its rules wait for is left out.
+	// its rules wait for, and its recovery, are left out.
 	Outline() ir.Program
 }
 

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -133,6 +134,7 @@ func TestCompileRefusesWhatIsOutOfRange(t *testing.T) {
 		"rule 0: action mcast":   {Rules: []ir.Rule{{When: good.When, Do: []ir.Action{ir.McastOf(ir.Signal(0))}}}},
 		"rule 0, unless: slot s": {Rules: []ir.Rule{{When: good.When, Do: good.Do, Unless: ir.Signal(3)}}},
 		"done: slot s7":          {Done: []ir.Slot{ir.Signal(7)}},
+		"ask: the schedule":      {Recovery: ir.Recovery{Ask: []int32{1}}},
 		"done does not wait":     {Signals: 1, Rules: []ir.Rule{{When: good.When, Do: good.Do, Unless: ir.Signal(0)}}},
 	}
 	for want, p := range bad {
@@ -150,6 +152,45 @@ func TestCompileRefusesWhatIsOutOfRange(t *testing.T) {
 	require.Empty(t, do, "a slot that does not exist changes nothing")
 	require.Empty(t, arm)
 	require.False(t, m.Has(ir.Signal(0)))
+}
+
+// Recovery comes out as it was compiled, and is refused where it is out of
+// range.
+func TestRecoveryIsCarried(t *testing.T) {
+	s, err := ir.ParseText(strings.NewReader("schedule bcast/x ranks=2 root=0 chunks=1 recovery\n" +
+		"rank 0\n  enter -> mcast c0\n  done enter s0\n  report from 1\n" +
+		"rank 1\n  c0 -> put s0 @0\n  done c0\n  ask 0\n  report 0\n  twice s0 @0\n"))
+	require.NoError(t, err)
+	ready, err := machine.Of(s)
+	require.NoError(t, err)
+	for rank := range s.Programs {
+		p, err := ready.Program(rank)
+		require.NoError(t, err)
+		require.Equal(t, s.Programs[rank].Recovery, p.Recovery())
+	}
+	s.Programs[1].Ask[0] = 1
+	_, err = machine.Compile(&s.Header, &s.Programs[1])
+	require.ErrorContains(t, err, "rank 1: ask[0]: rank 1 asks itself")
+	require.Zero(t, (&machine.Code{}).Recovery())
+}
+
+// All rules of a barrier must fire, also those that done does not wait for; in a
+// broadcast with repairs all but those and the answers to requests.
+func TestProgressCountsWhatMustFire(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		ranks, rank, of int
+	}{
+		{"barrier/hsb", 40, 1, 2},
+		{"bcast/mcast-acktree", 8, 6, 1},
+		{"bcast/mcast-acktree", 8, 0, 1},
+		{"bcast/mcast-acktree", 8, 7, 1},
+	} {
+		var m machine.Machine
+		m.Reset(compile(t, c.name, c.ranks, c.rank, 0))
+		_, of := m.Progress()
+		require.Equal(t, c.of, of, "%s rank %d", c.name, c.rank)
+	}
 }
 
 // A machine that has met its largest plan allocates nothing.

@@ -33,23 +33,26 @@ type Plan struct {
 	doneCount int
 	optional  []bool // rule -> it may stay unfired: a repair, or waits for a request
 	keeps     bool   // some optional rule sends a chunk
+	recovery  ir.Recovery
 }
 
 // Compile turns the program of one rank of a schedule with header h into a
-// plan. It refuses slots and destinations out of range, and repairs that may
-// still be wanted when the operation is done: the caller's buffer is gone then.
+// plan. It refuses slots, destinations and recovery out of range, and repairs
+// that may still be wanted when the operation is done: the caller's buffer is
+// gone then. The plan shares the slices of the program's recovery.
 func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 	if err := inRange(h, p); err != nil {
 		return nil, fmt.Errorf("compile %s, rank %d: %w", h.Name(), p.Rank, err)
 	}
 	pl := &Plan{
-		rank:    p.Rank,
-		chunks:  h.Chunks,
-		signals: p.Signals,
-		holds:   h.Collective != "barrier" && p.Rank == h.Root,
+		rank:     p.Rank,
+		chunks:   h.Chunks,
+		signals:  p.Signals,
+		holds:    h.Collective != "barrier" && p.Rank == h.Root,
+		recovery: p.Recovery,
 	}
 	pl.compileDone(p.Done)
-	pl.compileWaits(p.Rules)
+	pl.compileWaits(p)
 	pl.compileActions(p.Rules)
 	return pl, nil
 }
@@ -93,7 +96,7 @@ func inRange(h *ir.Header, p *ir.Program) error {
 			return fmt.Errorf("done: %w", err)
 		}
 	}
-	return nil
+	return ir.ValidateRecovery(h, p)
 }
 
 func actionInRange(h *ir.Header, a ir.Action) error {
@@ -150,8 +153,10 @@ func (pl *Plan) compileDone(done []ir.Slot) {
 }
 
 // compileWaits lays out, for every slot, the rules that wait for it, in the
-// order of the program: counted first, then filled.
-func (pl *Plan) compileWaits(rules []ir.Rule) {
+// order of the program: counted first, then filled. A rule that waits for a
+// request may never fire.
+func (pl *Plan) compileWaits(p *ir.Program) {
+	rules, request := p.Rules, p.Requests()
 	pl.need = make([]int32, len(rules))
 	pl.optional = make([]bool, len(rules))
 	pl.waitersAt = make([]int32, pl.slots()+1)
@@ -170,12 +175,10 @@ func (pl *Plan) compileWaits(rules []ir.Rule) {
 	each(func(r, i int) {
 		pl.need[r]++
 		pl.waitersAt[i+1]++
-		// A signal that the operation does not wait for is a request, which
-		// only a repair elsewhere makes: its answer may never be wanted.
-		if i > pl.chunks && !pl.done[i] {
-			pl.optional[r] = true
-		}
 	})
+	for r := range rules {
+		pl.optional[r] = rules[r].AwaitsAny(request)
+	}
 	for i := range pl.slots() {
 		pl.waitersAt[i+1] += pl.waitersAt[i]
 	}
@@ -262,3 +265,6 @@ func (pl *Plan) Repair(rule int32) (after int, ok bool) {
 // Keeps reports whether the rank may be asked for chunks after its operation
 // is done, so that the message must outlive the call.
 func (pl *Plan) Keeps() bool { return pl.keeps }
+
+// Recovery implements [Program].
+func (pl *Plan) Recovery() ir.Recovery { return pl.recovery }

@@ -20,7 +20,7 @@ const (
 // Schedule returns anycast/circulant for 5 ranks, root 0 and 1 chunk.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x3047832ca8843710,
+		Digest: 0xe9b460bc4971d668,
 		Header: ir.Header{
 			Algorithm:  "circulant",
 			Chunks:     Chunks,
@@ -61,8 +61,8 @@ func newRole0(rank int) *machine.Code {
 		Rank:   rank,
 	}
 	c.Wait(ir.Enter)
-	c.Put(ir.Chunk(0), 4)
 	c.Put(ir.Chunk(0), 2)
+	c.Put(ir.Chunk(0), 4)
 	c.Put(ir.Chunk(0), 1)
 	c.New = func() machine.Engine {
 		return &role0{machine.NewBase(c)}

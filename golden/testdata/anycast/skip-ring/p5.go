@@ -20,7 +20,7 @@ const (
 // Schedule returns anycast/skip-ring for 5 ranks, root 0 and 1 chunk.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x8a314380de7e175f,
+		Digest: 0x042b7d635d3d8ebb,
 		Header: ir.Header{
 			Algorithm:  "skip-ring",
 			Chunks:     Chunks,
@@ -61,9 +61,9 @@ func newRole0(rank int) *machine.Code {
 		Rank:   rank,
 	}
 	c.Wait(ir.Enter)
-	c.Put(ir.Chunk(0), 1)
 	c.Put(ir.Chunk(0), 2)
 	c.Put(ir.Chunk(0), 4)
+	c.Put(ir.Chunk(0), 1)
 	c.New = func() machine.Engine {
 		return &role0{machine.NewBase(c)}
 	}

@@ -20,12 +20,13 @@ const (
 // Schedule returns bcast/mcast-acktree for 5 ranks, root 0 and 1 chunk.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x2e2eb9e66410bd91,
+		Digest: 0xa42927e31c5e13ed,
 		Header: ir.Header{
 			Algorithm:  "mcast-acktree",
 			Chunks:     Chunks,
 			Collective: "bcast",
 			Ranks:      Ranks,
+			Recovers:   true,
 			Root:       Root,
 		},
 		Program: program,

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/complete"
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// completionCmd is the verb completion.
+type completionCmd struct {
+	Shell string `arg:"" enum:"${shells}" help:"One of ${shells}."`
+}
+
+// Help is the long help text.
+func (completionCmd) Help() string {
+	return `The script asks schedgen itself how a line may go on, so it need not be made anew when schedgen
+is. To have it in every shell of yours, once for each:
+
+  schedgen completion bash \
+    > ~/.local/share/bash-completion/completions/schedgen
+  schedgen completion fish > ~/.config/fish/completions/schedgen.fish
+
+For zsh into a directory of $fpath, before compinit is called:
+
+  schedgen completion zsh > ~/.zfunc/_schedgen
+
+In the shell that runs now, bash or zsh: eval "$(schedgen completion bash)".`
+}
+
+// Run prints the script.
+func (c *completionCmd) Run(std stdio) error {
+	script, err := complete.Script(c.Shell)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(std.Out, script)
+	return err
+}
+
+// completeCmd is the hidden verb that the scripts of completion call, with the
+// words behind schedgen up to the cursor. It prints a line for each word that
+// may stand there, with a tab before what it means, and :files or :directories
+// where these may stand there too.
+type completeCmd struct {
+	Words []string `arg:"" optional:""`
+}
+
+// Run prints how the words may go on.
+func (c *completeCmd) Run(app *kong.Kong, std stdio) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	answer := complete.Next(app.Model, words, completions)
+	var b strings.Builder
+	for _, w := range answer.Words {
+		fmt.Fprintf(&b, "%s\t%s\n", w.Text, w.Help)
+	}
+	if answer.Files {
+		b.WriteString(":files\n")
+	}
+	if answer.Directories {
+		b.WriteString(":directories\n")
+	}
+	_, err := io.WriteString(std.Out, b.String())
+	return err
+}
+
+// completions are the values of flags and arguments, by the tag complete.
+var completions = map[string]complete.Source{
+	"algorithm": algorithmWords,
+	"format":    formatWords,
+	"check":     checkWords,
+	"transport": func(complete.Place) []complete.Word { return tableWords(transportHelp) },
+	"delay":     func(complete.Place) []complete.Word { return plainWords(delays...) },
+	"claim":     func(complete.Place) []complete.Word { return plainWords(schedule.Barrier, schedule.Bcast) },
+	"loss":      func(complete.Place) []complete.Word { return plainWords("none", "all") },
+	"interface": interfaceWords,
+	"verb":      verbWords,
+}
+
+func plainWords(texts ...string) []complete.Word {
+	var words []complete.Word
+	for _, text := range texts {
+		words = append(words, complete.Word{Text: text})
+	}
+	return words
+}
+
+func tableWords(rows [][2]string) []complete.Word {
+	var words []complete.Word
+	for _, row := range rows {
+		words = append(words, complete.Word{Text: row[0], Help: row[1]})
+	}
+	return words
+}
+
+// algorithmWords are all algorithms, or those of the collective that the verb
+// or its operation names.
+func algorithmWords(at complete.Place) []complete.Word {
+	collective := at.Verb.Name
+	if collective == "bench" && len(at.Args) > 0 {
+		collective, _, _ = strings.Cut(at.Args[0], "_")
+	}
+	var all, those []complete.Word
+	for _, a := range schedule.Algorithms() {
+		word := complete.Word{Text: a.Name, Help: a.Summary}
+		all = append(all, word)
+		if a.Collective == collective {
+			those = append(those, word)
+		}
+	}
+	if len(those) > 0 {
+		return those
+	}
+	return all
+}
+
+func formatWords(complete.Place) []complete.Word {
+	var words []complete.Word
+	for _, f := range emit.Formats() {
+		words = append(words, complete.Word{Text: f.Name, Help: f.Summary})
+	}
+	return words
+}
+
+func checkWords(complete.Place) []complete.Word {
+	var words []complete.Word
+	for _, c := range verify.Checks() {
+		words = append(words, complete.Word{Text: c.Name, Help: c.Summary})
+	}
+	return words
+}
+
+func interfaceWords(complete.Place) []complete.Word {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil // a shell has nowhere to say it
+	}
+	var words []complete.Word
+	for _, i := range all {
+		words = append(words, complete.Word{Text: i.Name})
+	}
+	return words
+}
+
+// verbWords are the verbs below those that have been named.
+func verbWords(at complete.Place) []complete.Word {
+	node := at.App
+	for _, name := range at.Args {
+		if node = below(node, name); node == nil {
+			return nil
+		}
+	}
+	return complete.Verbs(node)
+}
+
+func below(node *kong.Node, name string) *kong.Node {
+	for _, child := range node.Children {
+		if child.Name == name {
+			return child
+		}
+	}
+	return nil
+}

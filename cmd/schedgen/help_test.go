@@ -1,0 +1,114 @@
+package main
+
+import (
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+)
+
+// parserForTests returns the parser of the command line, whose output goes
+// nowhere.
+func parserForTests(t *testing.T) *kong.Kong {
+	t.Helper()
+	parser, err := newParser(stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	require.NoError(t, err)
+	return parser
+}
+
+// verbs returns all verbs that people may know, as words behind schedgen; the
+// first is none.
+func verbs(t *testing.T) [][]string {
+	t.Helper()
+	all := [][]string{nil}
+	var walk func(*kong.Node, []string)
+	walk = func(n *kong.Node, path []string) {
+		for _, child := range n.Children {
+			if !child.Hidden {
+				words := append(path[:len(path):len(path)], child.Name)
+				all = append(all, words)
+				walk(child, words)
+			}
+		}
+	}
+	walk(parserForTests(t).Model.Node, nil)
+	require.Greater(t, len(all), 10)
+	return all
+}
+
+// TestHelpFitsTheTerminal: no line is longer than the terminal is wide.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		t.Setenv("COLUMNS", strconv.Itoa(width))
+		for _, verb := range verbs(t) {
+			code, help, stderr := invoke(t.Context(), nil, append(verb, "--help")...)
+			require.Zero(t, code, stderr)
+			for line := range strings.Lines(help) {
+				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, "%v: %s", verb, line)
+			}
+		}
+	}
+}
+
+// TestHelpVerb: help VERB says what VERB --help says.
+func TestHelpVerb(t *testing.T) {
+	for _, verb := range verbs(t) {
+		_, want, _ := invoke(t.Context(), nil, append(verb, "--help")...)
+		code, got, stderr := invoke(t.Context(), nil, append([]string{"help"}, verb...)...)
+		require.Zero(t, code, stderr)
+		require.Equal(t, want, got, verb)
+	}
+}
+
+// column is what stands in columns, which only indented text keeps.
+var column = regexp.MustCompile(`(?m)^\S.*\S  +\S`)
+
+// TestHelpIsReflowedWell: what the long texts lay out is indented, so that it
+// is not run together.
+func TestHelpIsReflowedWell(t *testing.T) {
+	require.Regexp(t, column, "bcast    a broadcast\n")
+	_ = kong.Visit(parserForTests(t).Model, func(v kong.Visitable, next kong.Next) error {
+		if node, ok := v.(*kong.Node); ok {
+			require.NotRegexp(t, column, node.Detail, node.FullPath())
+		}
+		return next(nil)
+	})
+}
+
+// TestExamplesOfHelp: every verb that does something has examples, which can
+// be copied and which its parser takes.
+func TestExamplesOfHelp(t *testing.T) {
+	parser := parserForTests(t)
+	for _, node := range parser.Model.Leaves(true) {
+		_, help, _ := invoke(t.Context(), nil, append(strings.Fields(node.FullPath())[1:], "--help")...)
+		examples := examplesIn(help)
+		require.NotEmpty(t, examples, node.FullPath())
+		for _, words := range examples {
+			ctx, err := parser.Parse(words[1:])
+			require.NoError(t, err, words)
+			require.Equal(t, node.FullPath(), ctx.Selected().FullPath(), "%v", words)
+		}
+	}
+}
+
+// examplesIn returns the words of the commands that a help text shows, without
+// what a shell does with their output.
+func examplesIn(help string) [][]string {
+	var out [][]string
+	for line := range strings.Lines(strings.ReplaceAll(help, "\\\n", " ")) {
+		line, indented := strings.CutPrefix(line, "    ")
+		line = strings.TrimPrefix(line, "//go:generate ")
+		if !indented || !strings.HasPrefix(line, "schedgen ") {
+			continue
+		}
+		line, _, _ = strings.Cut(line, " | ")
+		line, _, _ = strings.Cut(line, " > ")
+		out = append(out, strings.Fields(line))
+	}
+	return out
+}

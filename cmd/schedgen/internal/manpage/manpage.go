@@ -1,0 +1,97 @@
+// Package manpage prints a manual page from kong's model of a command and from
+// the texts of its help, so that nothing is written twice.
+package manpage
+
+import (
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Page is what the model does not say.
+type Page struct {
+	Summary string // what the command does, in a line without a full stop
+	Version string // of the command, such as "schedgen v1.2.3"
+
+	Description string // in the form of kong's long help texts, that of Go's doc comments
+	Date        string // year-month-day; empty: not known
+	Sections    []Section
+}
+
+// Section is a section behind the verbs. Its text has the form of
+// the description.
+type Section struct {
+	Title string // in capitals
+	Text  string
+	Rows  []Row // a list of terms behind the text
+}
+
+// Row is a term and what it means.
+type Row struct{ Term, Text string }
+
+// Write prints the manual page, for section 1, in the man macros of roff.
+func Write(w io.Writer, app *kong.Application, p Page) error {
+	var r roff
+	r.macro("TH", prose(strings.ToUpper(app.Name)), "1", p.Date, prose(p.Version), "User Commands")
+	r.macro("SH", "NAME")
+	r.text(prose(app.Name + " - " + p.Summary))
+	r.macro("SH", "SYNOPSIS")
+	r.line(bold(app.Name) + " " + italic("verb") + " [" + italic("arguments") + "] [" + italic("flags") + "]")
+	r.macro("SH", "DESCRIPTION")
+	r.doc(p.Description)
+	r.macro("SH", "OPTIONS")
+	r.line("Every verb takes these too.")
+	r.flags(app.Flags)
+	r.macro("SH", "VERBS")
+	for _, verb := range app.Leaves(true) {
+		r.verb(verb)
+	}
+	for _, s := range p.Sections {
+		r.section(s)
+	}
+	_, err := io.WriteString(w, r.String())
+	return err
+}
+
+func (r *roff) verb(node *kong.Node) {
+	r.macro("SS", prose(node.FullPath()))
+	r.line(bold(node.FullPath()) + prose(strings.TrimPrefix(node.Summary(), node.Path())))
+	r.doc(node.Help)
+	r.doc(node.Detail)
+	for _, arg := range node.Positional {
+		r.term(italic(arg.Name), prose(arg.Help))
+	}
+	r.flags(node.Flags)
+}
+
+func (r *roff) flags(flags []*kong.Flag) {
+	for _, f := range flags {
+		if f.Hidden {
+			continue
+		}
+		term := bold("--" + f.Name)
+		if f.Short != 0 {
+			term = bold("-"+string(f.Short)) + ", " + term
+		}
+		if !f.IsBool() {
+			term += "=" + italic(f.FormatPlaceHolder())
+		}
+		r.term(term, prose(f.Help))
+	}
+}
+
+func (r *roff) section(s Section) {
+	r.macro("SH", prose(s.Title))
+	r.doc(s.Text)
+	for _, row := range s.Rows {
+		r.term(bold(row.Term), prose(row.Text))
+	}
+}
+
+// term is a term and, indented below it, what it means.
+func (r *roff) term(term, text string) {
+	r.macro("TP")
+	r.line(term)
+	r.text(text)
+}

@@ -1,0 +1,138 @@
+package manpage
+
+import (
+	"fmt"
+	"go/doc/comment"
+	"strings"
+)
+
+// roff is a document that grows.
+type roff struct {
+	strings.Builder
+	fresh bool // just behind a title, where no paragraph need be begun
+}
+
+// macro starts a line that is a request.
+func (r *roff) macro(name string, args ...string) {
+	r.WriteString("." + name)
+	for _, arg := range args {
+		fmt.Fprintf(r, ` "%s"`, strings.ReplaceAll(arg, `"`, `\(dq`))
+	}
+	r.WriteByte('\n')
+	r.fresh = name == "SH" || name == "SS"
+}
+
+// paragraph begins one.
+func (r *roff) paragraph() {
+	if !r.fresh {
+		r.macro("PP")
+	}
+}
+
+// line is a line of text whose special characters have been escaped.
+func (r *roff) line(text string) {
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		text = `\&` + text // else a request
+	}
+	r.WriteString(text + "\n")
+	r.fresh = false
+}
+
+// text is running text whose special characters have been escaped, in lines of
+// a length that roff's style asks for.
+func (r *roff) text(text string) {
+	const most = 72 // bytes
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > most {
+			r.line(line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	r.line(line)
+}
+
+// doc prints text in the form of Go's doc comments: what is indented stays as
+// it is.
+func (r *roff) doc(text string) {
+	var parser comment.Parser
+	for _, block := range parser.Parse(text).Content {
+		switch b := block.(type) {
+		case *comment.Code:
+			r.code(b.Text)
+		case *comment.Paragraph:
+			r.paragraph()
+			r.text(prose(flat(b.Text)))
+		case *comment.Heading:
+			r.paragraph()
+			r.line(bold(flat(b.Text)))
+		case *comment.List:
+			r.list(b)
+		}
+	}
+}
+
+func (r *roff) code(text string) {
+	r.paragraph()
+	r.macro("RS", "4")
+	r.macro("nf")
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n")) {
+		r.line(literal(strings.TrimSuffix(line, "\n")))
+	}
+	r.macro("fi")
+	r.macro("RE")
+}
+
+func (r *roff) list(l *comment.List) {
+	for _, item := range l.Items {
+		r.WriteString(".IP \\(bu 2\n")
+		for _, block := range item.Content {
+			if p, ok := block.(*comment.Paragraph); ok {
+				r.text(prose(flat(p.Text)))
+			}
+		}
+	}
+}
+
+// flat is text without its markup, on one line.
+func flat(parts []comment.Text) string {
+	var b strings.Builder
+	for _, part := range parts {
+		switch p := part.(type) {
+		case comment.Plain:
+			b.WriteString(string(p))
+		case comment.Italic:
+			b.WriteString(string(p))
+		case *comment.Link:
+			b.WriteString(flat(p.Text))
+		case *comment.DocLink:
+			b.WriteString(flat(p.Text))
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+func bold(text string) string   { return `\fB` + literal(text) + `\fR` }
+func italic(text string) string { return `\fI` + literal(text) + `\fR` }
+
+// prose escapes text in which quotation marks may become typographic ones.
+func prose(text string) string { return escape(text, strings.NewReplacer(`\`, `\e`, "-", `\-`)) }
+
+// literal escapes text that is to come out letter by letter, to be copied.
+func literal(text string) string {
+	return escape(text, strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`))
+}
+
+// escape escapes what r names, and all that is not ASCII.
+func escape(text string, r *strings.Replacer) string {
+	var b strings.Builder
+	for _, c := range r.Replace(text) {
+		if c < 0x80 {
+			b.WriteRune(c)
+		} else {
+			fmt.Fprintf(&b, `\[u%04X]`, c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/loggp"
+)
+
+// loggpArgs choose the machine and the message of the LogGP model.
+type loggpArgs struct {
+	Size  *byteSize   `placeholder:"SIZE" help:"Bytes of the message that the makespan is for, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	LogGP loggpParams `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the makespan's model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
+}
+
+// run runs s in the model.
+func (a *loggpArgs) run(s *ir.Schedule) (*makespan, error) {
+	m := &makespan{params: loggp.Params(a.LogGP), bytes: 1}
+	switch {
+	case a.Size == nil:
+	case s.Chunks == 0:
+		return nil, fmt.Errorf("--size: %s moves no bytes", s.Name())
+	default:
+		m.bytes = int(*a.Size)
+	}
+	var err error
+	m.result, err = loggp.Run(s, m.params, m.bytes)
+	return m, err
+}
+
+// loggpParams are the parameters as the command line spells them.
+type loggpParams loggp.Params
+
+// UnmarshalText reads "2500,1500,1000,6".
+func (p *loggpParams) UnmarshalText(text []byte) error {
+	fields := []*loggp.Time{&p.L, &p.O, &p.Gap, &p.GPerByte}
+	words := strings.Split(string(text), ",")
+	if len(words) != len(fields) {
+		return fmt.Errorf("%q: must be four numbers L,o,g,G, such as 2500,1500,1000,6", text)
+	}
+	for i, w := range words {
+		n, err := strconv.ParseInt(w, 10, 64)
+		if err != nil || n < 0 {
+			return fmt.Errorf("%q: %q is no whole number of nanoseconds from 0", text, w)
+		}
+		*fields[i] = loggp.Time(n)
+	}
+	return nil
+}
+
+// makespan is what a run in the model has told.
+type makespan struct {
+	params loggp.Params
+	bytes  int
+	result *loggp.Result
+}
+
+// words spells the makespan and what it is for.
+func (m *makespan) words(h *ir.Header) string {
+	of := ""
+	if h.Chunks > 0 {
+		of = fmt.Sprintf(" for %v", byteSize(m.bytes))
+	}
+	return fmt.Sprintf(`%s%s in the LogGP model: latency %s,
+               CPU %s a send and a receive, interface %s a message and %s a further byte`,
+		micros(m.result.Makespan), of, micros(m.params.L), micros(m.params.O), micros(m.params.Gap), micros(m.params.GPerByte))
+}
+
+// micros spells a time of the model, exactly.
+func micros(t loggp.Time) string {
+	if t == loggp.Never {
+		return "never"
+	}
+	if t < 1000 {
+		return fmt.Sprintf("%d ns", t)
+	}
+	return strconv.FormatFloat(float64(t)/1000, 'f', -1, 64) + " µs"
+}
+
+// nanos is a time for machines, null for never.
+func nanos(t loggp.Time) *int64 {
+	if t == loggp.Never {
+		return nil
+	}
+	n := int64(t)
+	return &n
+}
+
+// loggpObject is the model for machines: the message's bytes, nanoseconds, and
+// nanoseconds a byte.
+type loggpObject struct {
+	Bytes int        `json:"bytes"`
+	L     loggp.Time `json:"L"`
+	O     loggp.Time `json:"o"`
+	Gap   loggp.Time `json:"g"`
+	PerB  loggp.Time `json:"G"`
+}
+
+func (m *makespan) object() loggpObject {
+	return loggpObject{m.bytes, m.params.L, m.params.O, m.params.Gap, m.params.GPerByte}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// usageError spells an error of the parser in words of the command line and
+// adds where to find help.
+func usageError(err error) error {
+	var parse *kong.ParseError
+	if !errors.As(err, &parse) || parse.Context == nil {
+		return fmt.Errorf("%w (see schedgen --help)", err)
+	}
+	node := selected(parse.Context)
+	return fmt.Errorf("%s (see %s --help)", respell(err.Error(), node), node.FullPath())
+}
+
+// selected returns the verb that the arguments name, the command itself if
+// they name none.
+func selected(ctx *kong.Context) *kong.Node {
+	if node := ctx.Selected(); node != nil {
+		return node
+	}
+	return ctx.Model.Node
+}
+
+// spellings are errors of the parser, which has no types for them, and what is
+// said in their place.
+var spellings = []struct {
+	pattern *regexp.Regexp
+	text    string
+}{
+	{regexp.MustCompile(`expected \S+ value but got "EOL" \(<EOL>\)`), `a value is missing`},
+	{regexp.MustCompile(`missing value, expecting ".*"`), `a value is missing`},
+	{regexp.MustCompile(`expected \S+ value but got ("-[^"]*") \(.*\); perhaps try (--[a-z0-9-]+)="(.*)"\?`),
+		`$1 looks like a flag; if it is the value, write $2=$3`},
+	{regexp.MustCompile(`expected a valid 64 bit int but got ("[^"]*")`), `$1 is no whole number`},
+	{regexp.MustCompile(`expected a valid 64 bit uint but got ("[^"]*")`), `$1 is no whole number from 0 on`},
+	{regexp.MustCompile(`expected a float but got ("[^"]*") \(\w+\)`), `$1 is no number`},
+	{regexp.MustCompile(`expected duration but got ("[^"]*"): .*`), `$1 is no time: must be a number and a unit, such as 30s or 5m`},
+	{regexp.MustCompile(`^expected "<algorithm\|file>"$`), `the name of an algorithm (see schedgen list) or a file is missing`},
+	{regexp.MustCompile(`^expected "<operation>"$`), `an operation is missing, one of ` + strings.Join(heads(operations), ", ")},
+}
+
+var (
+	unexpected  = regexp.MustCompile(`^unexpected argument ([^,]*)(, (did you mean .*))?$`)
+	unknownFlag = regexp.MustCompile(`^unknown flag (-[^,]*)`)
+)
+
+// respell spells an error of the parser that came up at a verb.
+func respell(text string, at *kong.Node) string {
+	if m := unexpected.FindStringSubmatch(text); m != nil && len(at.Children) > 0 {
+		if m[3] != "" {
+			return fmt.Sprintf("no verb %q; %s", m[1], m[3])
+		}
+		return unknownVerb(at, m[1])
+	}
+	if m := unknownFlag.FindStringSubmatch(text); m != nil && isFlagOfAnother(at, m[1]) {
+		if at.Parent == nil {
+			return m[1] + ": stands behind a verb that takes it"
+		}
+		return m[1] + ": " + at.FullPath() + " does not take it"
+	}
+	for _, s := range spellings {
+		text = s.pattern.ReplaceAllString(text, s.text)
+	}
+	return text
+}
+
+// unknownVerb is the error for a word that is no verb below node.
+func unknownVerb(node *kong.Node, word string) string {
+	var verbs []string
+	for _, child := range node.Children {
+		if !child.Hidden {
+			verbs = append(verbs, child.Name)
+		}
+	}
+	if len(verbs) == 0 {
+		return fmt.Sprintf("%q: %s has no verbs", word, node.FullPath())
+	}
+	return fmt.Sprintf("no verb %q below %s, only %s", word, node.FullPath(), strings.Join(verbs, ", "))
+}
+
+// isFlagOfAnother reports whether a flag, spelled with its hyphens, is one of
+// any verb.
+func isFlagOfAnother(node *kong.Node, flag string) bool {
+	for node.Parent != nil {
+		node = node.Parent
+	}
+	for _, leaf := range node.Leaves(true) {
+		if slices.ContainsFunc(leaf.Flags, func(f *kong.Flag) bool {
+			return flag == "--"+f.Name || flag == "-"+string(f.Short)
+		}) {
+			return true
+		}
+	}
+	return false
+}

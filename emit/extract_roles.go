@@ -1,0 +1,103 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// fewOfRole is how many ranks of a role are shown beside the first, where
+// there is room: its next one and its last.
+const fewOfRole = 2
+
+// pickRoles chooses a rank of each role and, where there is room, the next and
+// the last of it.
+func (t *run) pickRoles(most int) pick {
+	roles := t.roles()
+	shown := make([][]int, min(len(roles), most))
+	room := most - len(shown)
+	for i := range shown {
+		shown[i] = roles[i][:1]
+	}
+	for range fewOfRole {
+		for i := range shown {
+			if next := nextOfRole(roles[i], shown[i]); next >= 0 && room > 0 {
+				shown[i] = append(slices.Clone(shown[i]), next)
+				room--
+			}
+		}
+	}
+	why := "one of each role, and some that are like it"
+	if n := len(roles); n > len(shown) {
+		why = fmt.Sprintf("one of each of %d roles out of %d", len(shown), n)
+	}
+	ranks := slices.Concat(shown...)
+	slices.Sort(ranks)
+	return pick{ranks, -1, why + ": " + tellRoles(roles, shown)}
+}
+
+// nextOfRole returns the rank of a role to be shown after those that are, -1
+// if there is none.
+func nextOfRole(role, shown []int) int {
+	switch n := len(shown); {
+	case n >= len(role):
+		return -1
+	case n == 1:
+		return role[1]
+	}
+	return role[len(role)-1]
+}
+
+// tellRoles spells the ranks shown of each role and how many are alike.
+func tellRoles(roles, shown [][]int) string {
+	var parts []string
+	for i, ranks := range shown {
+		part := list(intRuns(ranks, " to "))
+		if n := len(roles[i]); n > len(ranks) {
+			part += fmt.Sprintf(" (of %s alike)", number(n))
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// roles returns the ranks by what they do, whoever it is with: those whose
+// programs differ only in ranks and in the numbers of slots are of one role.
+func (t *run) roles() [][]int {
+	at := map[string]int{}
+	var out [][]int
+	for rank := range t.Programs {
+		key := roleOf(&t.Programs[rank])
+		if _, ok := at[key]; !ok {
+			at[key] = len(out)
+			out = append(out, nil)
+		}
+		out[at[key]] = append(out[at[key]], rank)
+	}
+	return out
+}
+
+// roleOf spells a program without ranks and numbers of slots.
+func roleOf(p *ir.Program) string {
+	var b []byte
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		b = append(appendKinds(b, r.When), '?')
+		b = strconv.AppendInt(append(b, byte('a'+r.Unless.Kind())), int64(r.After), 10)
+		for _, a := range r.Do {
+			b = append(b, byte('A'+a.Op), byte('a'+a.Slot.Kind()))
+		}
+		b = append(b, ';')
+	}
+	return string(appendKinds(b, p.Done))
+}
+
+func appendKinds(b []byte, slots []ir.Slot) []byte {
+	for _, s := range slots {
+		b = append(b, byte('a'+s.Kind()))
+	}
+	return b
+}

@@ -1,0 +1,129 @@
+package golden
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// requireComb holds that the one multicast is a trunk with an arm along the
+// lane of each of its receivers.
+func (b *browser) requireComb(ranks int) {
+	b.Helper()
+	require.Equal(b, 1, ask[int](b, "document.querySelectorAll('#diagram .trunk').length"))
+	arms := ask[[][]float64](b, `[...document.querySelectorAll('#diagram .leg.mcast')].map(n => {
+		const lane = document.querySelector('.lane[data-rank="' + n.dataset.to + '"] .wire'), s = n.querySelector('.shaft');
+		return [s.getAttribute('y1'), s.getAttribute('y2'), lane.getAttribute('y1')].map(Number);
+	})`)
+	require.Len(b, arms, ranks-1)
+	for _, y := range arms {
+		require.Equal(b, []float64{y[2], y[2], y[2]}, y)
+	}
+}
+
+// requireCrossesAtArrival holds that a cross stands on the lane of the rank
+// that loses, where the copy would have arrived.
+func (b *browser) requireCrossesAtArrival(n int) {
+	b.Helper()
+	off := ask[[][]float64](b, `[...document.querySelectorAll('#diagram .leg.lost')].map(n => {
+		const lane = document.querySelector('.lane[data-rank="' + n.dataset.to + '"] .wire').getAttribute('y1');
+		const box = n.querySelector('.cross').getBBox(), x = view.x[Number(n.dataset.arrive)];
+		return [box.y + box.height / 2 - lane, x - (box.x + box.width / 2)];
+	})`)
+	require.Len(b, off, n)
+	for _, d := range off {
+		require.InDelta(b, 0, d[0], 0.5, "above or below its lane")
+		require.InDelta(b, 0, d[1], 20, "before its arrival")
+	}
+}
+
+// manySizes opens pages of one rank up to as many as are shown.
+func manySizes(b *browser) {
+	for _, ranks := range []int{1, 2, 32} {
+		s := made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: ranks, Chunks: 2})
+		b.open(s, emit.Options{})
+		b.requireShown(s, nil)
+		require.True(b, ask[bool](b, "document.querySelector('#limits').hidden && document.querySelector('#shown').hidden"))
+	}
+	b.open(made(b.T, "bcast/linear", schedule.Params{Ranks: 32, Chunks: 256}), emit.Options{})
+	require.Contains(b, b.text("#limits"), "992 of 7,936 transfers are drawn: the others carry later chunks.")
+	require.LessOrEqual(b, ask[int](b, "document.querySelectorAll('#diagram .leg').length"), 1200)
+}
+
+// manyRanks opens pages of more ranks than are readable: they show an extract
+// and say so.
+func manyRanks(b *browser) {
+	for _, alg := range schedule.Algorithms() {
+		for _, ranks := range []int{100, 4096} {
+			if alg.Name == "bcast/symmetric" && ranks > 100 { // P² puts are too many for a page
+				continue
+			}
+			b.open(made(b.T, alg.Name, schedule.Params{Ranks: ranks}), emit.Options{})
+			name := fmt.Sprint(alg.Name, " ", ranks)
+			lanes := ask[int](b, "document.querySelectorAll('#diagram .lane').length")
+			require.LessOrEqual(b, lanes, 32, name)
+			require.Positive(b, ask[int](b, "document.querySelectorAll('#diagram .leg').length"), name)
+			require.Regexp(b, fmt.Sprintf(`^%d of [0-9,]+ ranks: .* transfers are drawn\.$`, lanes), b.text("#limits"), name)
+			require.LessOrEqual(b, ask[float64](b, "document.querySelector('#diagram').getBBox().width"), 3000.0, name)
+		}
+	}
+}
+
+// chosenLanes lets the page show other ranks than it opens with.
+func chosenLanes(b *browser) {
+	lanes := func() []int {
+		return ask[[]int](b, "[...document.querySelectorAll('#diagram .lane')].map(n => Number(n.dataset.rank))")
+	}
+	choose := func(what string) {
+		b.do(chromedp.SetValue("#lanes", what), chromedp.Evaluate("document.querySelector('#lanes').onchange()", nil))
+	}
+	s := made(b.T, "bcast/binomial", schedule.Params{Ranks: 64})
+	b.open(s, emit.Options{})
+	path := []int{0, 32, 48, 56, 60, 62, 63}
+	require.Equal(b, path, lanes())
+	choose("all")
+	require.Len(b, lanes(), 64)
+	b.requireShown(s, nil)
+	choose("part")
+	require.Equal(b, []int{0, 1, 2, 4, 8, 16, 32}, lanes())
+	b.keys("r")
+	require.Equal(b, []int{0, 1}, lanes(), "rank 1 only gets")
+	choose("path")
+	require.Equal(b, path, lanes())
+
+	b.open(made(b.T, "bcast/chain", schedule.Params{Ranks: 1024}), emit.Options{})
+	b.keys(kb.Home, kb.ArrowRight, kb.ArrowRight, kb.ArrowRight, kb.ArrowRight)
+	require.Equal(b, "1023 of 1023", b.text("#round"), "rounds that are left out are passed over")
+	require.False(b, slices.Contains(ask[[]string](b, "[...document.querySelector('#lanes').options].map(o => o.value)"), "all"))
+}
+
+// sayings reads what the page says of repairs and returns.
+func sayings(b *browser) {
+	b.open(made(b.T, "bcast/mcast-acktree", schedule.Params{Ranks: 8}), emit.Options{})
+	b.keys("a")
+	rules := ask[[]string](b, "[...document.querySelectorAll('#rules li')].map(n => n.textContent)")
+	require.Contains(b, rules, "enter unless s2 after 3 → put c0 @43 time-outs over at the start, when nothing else moved")
+	require.Contains(b, rules, "enter → mcast c0fired at the start")
+	require.Equal(b, "9 of 9", b.text("#round"), "the end stays the end")
+	b.keys("n", kb.Home, kb.ArrowRight, "r")
+	require.Equal(b, "Rank 1 still has to send. Its call returns after round 2.", b.text("#doing"))
+
+	b.open(made(b.T, "bcast/mcast-chain", schedule.Params{Ranks: 4}), emit.Options{})
+	b.clickLeg("0:1:c0")
+	require.Contains(b, b.text("#say"), "to rank 1 is lost; c0 comes by put from rank 0, round 1.")
+
+	s := &ir.Schedule{Header: ir.Header{Collective: "barrier", Algorithm: "test", Ranks: 1000}}
+	for r := range s.Ranks {
+		s.Programs = append(s.Programs, ir.Program{Rank: r, Signals: 1, Done: []ir.Slot{ir.Signal(0)},
+			Rules: []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(ir.Signal(0), r^1)}}}})
+	}
+	b.open(s, emit.Options{})
+	require.Equal(b, "1 round · 1,000 signals", b.text("#totals"))
+}

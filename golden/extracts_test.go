@@ -1,0 +1,69 @@
+package golden
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// TestPicturesOfManyRanks holds that pictures stay readable and small, however
+// many ranks there are, and say what they leave out. The P² puts of
+// bcast/symmetric are tried up to 1,024 ranks.
+func TestPicturesOfManyRanks(t *testing.T) {
+	for _, alg := range schedule.Algorithms() {
+		for _, ranks := range []int{32, 100, 1024, 4096} {
+			if alg.Name == "bcast/symmetric" && ranks > 1024 {
+				continue
+			}
+			t.Run(fmt.Sprint(alg.Name, " ", ranks), func(t *testing.T) {
+				s := made(t, alg.Name, schedule.Params{Ranks: ranks})
+				requireSmallSVG(t, s)
+				requireSmallDrawing(t, s)
+			})
+		}
+	}
+}
+
+func requireSmallSVG(t *testing.T, s *ir.Schedule) {
+	t.Helper()
+	svg := emitted(t, "svg", s)
+	require.Less(t, len(svg), 40_000)
+	var root struct {
+		Width  float64 `xml:"width,attr"`
+		Height float64 `xml:"height,attr"`
+		Desc   string  `xml:"desc"`
+	}
+	require.NoError(t, xml.Unmarshal([]byte(svg), &root))
+	require.LessOrEqual(t, root.Width, 1200.0)
+	require.LessOrEqual(t, root.Height, 900.0)
+	if s.Ranks > 32 {
+		require.Regexp(t, `[0-9]+ of [0-9,]+ ranks: .*the others are left out\.`, root.Desc)
+	}
+	require.NotContains(t, svg, "so bars count")
+}
+
+func requireSmallDrawing(t *testing.T, s *ir.Schedule) {
+	t.Helper()
+	for _, width := range []int{80, 200} {
+		var b bytes.Buffer
+		require.NoError(t, emit.Rounds(&b, s, emit.RoundsOptions{Width: width}))
+		text := b.String()
+		for line := range strings.SplitSeq(text, "\n") {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), width, line)
+		}
+		require.LessOrEqual(t, strings.Count(text, "\n"), 60)
+		require.Contains(t, text, "●")
+		if s.Ranks > 32 {
+			require.Contains(t, strings.Join(strings.Fields(text), " "), "the others are left out.")
+		}
+	}
+}

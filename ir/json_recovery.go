@@ -1,0 +1,95 @@
+package ir
+
+// jsonRecovery writes the members of a program that schedgen/2 adds, those
+// that say something.
+func (p printer) jsonRecovery(r *Recovery) {
+	if len(r.Ask) > 0 {
+		p.str(`,"ask":`)
+		p.jsonRanks(r.Ask)
+	}
+	if r.Reports || len(r.ReportFrom) > 0 {
+		p.jsonReport(r)
+	}
+	if len(r.Twice) > 0 {
+		p.str(`,"twice":`)
+		p.jsonActions(r.Twice)
+	}
+}
+
+func (p printer) jsonReport(r *Recovery) {
+	p.str(`,"report":{`)
+	if r.Reports {
+		p.member("to", int(r.ReportTo))
+	}
+	if r.Reports && len(r.ReportFrom) > 0 {
+		p.str(",")
+	}
+	if len(r.ReportFrom) > 0 {
+		p.str(`"from":`)
+		p.jsonRanks(r.ReportFrom)
+	}
+	p.str("}")
+}
+
+func (p printer) jsonRanks(ranks []int32) {
+	p.str("[")
+	for i, rank := range ranks {
+		if i > 0 {
+			p.str(",")
+		}
+		p.num(int(rank))
+	}
+	p.str("]")
+}
+
+// format reads which form the document has.
+func (p *jsonReader) format() {
+	m := p.here()
+	switch v := p.string("a string"); {
+	case !p.ok():
+	case string(v) == FormatRecovery:
+		p.s.Recovers = true
+	case string(v) != Format:
+		p.failAt(m, "unknown format %s; known are %s, %s", quote(v), Format, FormatRecovery)
+	case p.newer != "":
+		p.failAt(m, "%s has no field %q, but a program has: that is of %s", Format, p.newer, FormatRecovery)
+	}
+	p.known = true
+}
+
+// recovery reads a member of a program that schedgen/2 adds. What is in range
+// is checked when the whole program is known.
+func (p *jsonReader) recovery(g *Program, field string) {
+	if p.newer = field; p.known && !p.s.Recovers {
+		p.failAt(p.here(), "%s has no such field: it is of %s", Format, FormatRecovery)
+	}
+	switch field {
+	case "ask":
+		g.Ask = p.peerList(MaxAsk)
+	case "report":
+		p.object(reportFields, 0, func(i int) {
+			if reportFields[i] == "from" {
+				g.ReportFrom = p.peerList(p.rankBound)
+			} else {
+				g.Reports, g.ReportTo = true, p.peer()
+			}
+		})
+	case "twice":
+		g.Twice = p.actionList()
+	}
+}
+
+// peerList reads ranks, as many as most.
+func (p *jsonReader) peerList(most int) []int32 {
+	p.peerBuf = p.peerBuf[:0]
+	p.array(func(i int) {
+		if i == most {
+			p.failAt(p.here(), "more than %d ranks", most)
+		}
+		p.peerBuf = append(p.peerBuf, p.peer())
+	})
+	return p.peers.copyOf(p.peerBuf)
+}
+
+// peer reads the number of a rank.
+func (p *jsonReader) peer() int32 { return int32(p.int(0, p.rankBound-1)) }

@@ -1,0 +1,333 @@
+package core
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// told is a frame that a part has sent.
+type told struct {
+	to   int
+	kind wire.FrameKind
+	body string
+}
+
+// recorder keeps what is sent.
+type recorder struct{ puts []told }
+
+func (r *recorder) Put(to int, f *wire.Frame) {
+	r.puts = append(r.puts, told{to, f.Kind, string(f.Body)})
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}
+func (r *recorder) Mcast(*wire.Frame)         {}
+func (r *recorder) Datagram(int, *wire.Frame) {}
+
+// A reason reaches every rank but those that are dead, whoever fails and
+// whichever rank is known to be dead.
+func TestFailureReachesAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(2, 40).Draw(t, "size")
+		origin := rapid.IntRange(0, size-1).Draw(t, "origin")
+		dead := rapid.IntRange(-1, size-1).Filter(func(r int) bool { return r != origin }).Draw(t, "dead")
+		parts := make([]failure, size)
+		nets := make([]recorder, size)
+		for r := range parts {
+			parts[r].env = &env{Config: Config{Rank: r, Size: size}, net: &nets[r]}
+			parts[r].dead = dead + 1
+		}
+		parts[origin].fail(errors.New("why"), true)
+		for moved := true; moved; {
+			moved = false
+			for r := range nets {
+				for _, f := range nets[r].puts {
+					require.NotEqual(t, dead, f.to)
+					require.Equal(t, wire.FrameAbort, f.kind)
+					parts[f.to].heard(uint32(origin), []byte(f.body))
+					moved = true
+				}
+				nets[r].puts = nil
+			}
+		}
+		for r := range parts {
+			if r == dead {
+				continue
+			}
+			require.ErrorContains(t, parts[r].err, "why", "rank %d", r)
+			if r != origin {
+				require.ErrorIs(t, parts[r].err, ErrAborted)
+			}
+		}
+	})
+}
+
+func TestFailureTellsOnce(t *testing.T) {
+	net := &recorder{}
+	f := failure{env: &env{Config: Config{Rank: 1, Size: 4}, net: net}}
+	f.fail(errors.New("first"), false)
+	f.fail(errors.New("second"), true)
+	require.EqualError(t, f.err, "first", "the first reason stays")
+	f.answer(3)
+	f.answer(3)
+	require.Equal(t, []told{{3, wire.FrameAbort, "first"}}, net.puts)
+}
+
+func TestMembership(t *testing.T) {
+	var m membership
+	require.Equal(t, never, m.due())
+	require.True(t, m.lose(4, errors.New("reset")), "a connection that breaks is certain")
+
+	unreachable := fmt.Errorf("dial: %w", wire.ErrUnreachable)
+	require.False(t, m.lose(2, unreachable))
+	require.False(t, m.lose(2, unreachable))
+	require.False(t, m.lose(3, unreachable))
+	_, overdue := m.overdue(5)
+	require.False(t, overdue)
+	require.Equal(t, 5+suspicion, m.due())
+
+	m.leave(3, 7)
+	m.leave(3, 9) // the first goodbye counts
+	require.True(t, m.hasLeft(3))
+	d, missing := m.missing(8)
+	require.True(t, missing)
+	require.Equal(t, departure{3, 7}, d)
+	_, missing = m.missing(7)
+	require.False(t, missing)
+
+	s, overdue := m.overdue(5 + suspicion)
+	require.True(t, overdue)
+	require.Equal(t, 2, s.rank, "3 has been heard of")
+	_, overdue = m.overdue(5 + suspicion)
+	require.False(t, overdue)
+}
+
+func TestPulse(t *testing.T) {
+	p := pulse{stirred: true}
+	const stall = 100
+	require.False(t, p.tick(1000, stall), "a slot has been set")
+	require.Equal(t, Time(1100), p.due(stall))
+	require.False(t, p.tick(1099, stall))
+	now := Time(1100)
+	for _, wait := range []Time{200, 400, 800, 1600, 1600} { // then no longer
+		require.True(t, p.tick(now, stall))
+		require.Equal(t, now+wait, p.due(stall))
+		now += wait
+	}
+	p.stirred = true
+	require.False(t, p.tick(now, stall))
+	require.Equal(t, now+stall, p.due(stall))
+}
+
+func TestGate(t *testing.T) {
+	g := gate{closed: true, peer: -1, wait: 50}
+	require.False(t, g.tick(10), "the wait begins with the first tick")
+	require.Equal(t, Time(60), g.due())
+	require.False(t, g.tick(59))
+	require.True(t, g.tick(60))
+	peer := gate{closed: true, peer: 3}
+	require.False(t, peer.tick(1e9))
+	require.Equal(t, never, peer.due())
+	open := gate{peer: -1}
+	require.Equal(t, never, open.due())
+}
+
+// Whatever is drawn is never the root, and every other rank is.
+func TestDrawnPeers(t *testing.T) {
+	for _, size := range []int{2, 3, 7} {
+		for root := range size {
+			seen := map[int]bool{}
+			for seq := range uint64(200) {
+				seen[drawPeer([16]byte{1, 2, 3}, seq, root, size)] = true
+			}
+			require.Len(t, seen, size-1)
+			require.False(t, seen[root])
+		}
+	}
+}
+
+func TestFragments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 300).Draw(t, "bytes")
+		chunks := rapid.IntRange(1, 12).Draw(t, "chunks")
+		size := rapid.IntRange(1, 40).Draw(t, "datagram")
+		var f fragments
+		f.layout(n, chunks, size)
+		for k := range chunks {
+			lo, hi := ir.ChunkBounds(n, chunks, k)
+			pieces := int(f.first[k+1] - f.first[k])
+			require.Equal(t, max(1, (hi-lo+size-1)/size), pieces)
+			for i := range pieces {
+				require.Equal(t, k, f.chunkOf(int(f.first[k])+i))
+				length := min(size, hi-lo-i*size)
+				require.True(t, f.fits(hi-lo, i*size, length))
+				require.Equal(t, size == 1 && i+1 < pieces, f.fits(hi-lo, i*size+1, length))
+				require.False(t, f.fits(hi-lo, i*size, length+1))
+				require.Equal(t, i == pieces-1, f.add(k, i*size), "the last one completes the chunk")
+				require.False(t, f.add(k, i*size), "again")
+				require.True(t, f.has(int(f.first[k])+i))
+			}
+		}
+	})
+}
+
+// A request names what is missing, in runs, as far as it may be long.
+func TestRuns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		missing := rapid.SliceOfN(rapid.Bool(), 0, 400).Draw(t, "missing")
+		most := rapid.IntRange(1, 500).Draw(t, "most")
+		r := runs{most: most}
+		var body []byte
+		var want []int
+		for i, gone := range missing {
+			if gone && !r.full(body) {
+				body = r.add(body, i)
+				want = append(want, i)
+			}
+		}
+		n, ok := countRuns(body, len(missing))
+		require.True(t, ok)
+		require.Equal(t, len(want), n)
+		require.LessOrEqual(t, n, most)
+		require.LessOrEqual(t, len(body), wire.MaxControl)
+		var got []int
+		for ; len(body) > 0; body = body[8:] {
+			first, length := binary.BigEndian.Uint32(body), binary.BigEndian.Uint32(body[4:])
+			for i := range length {
+				got = append(got, int(first+i))
+			}
+		}
+		require.Equal(t, want, got)
+	})
+	_, ok := countRuns([]byte{0, 0, 0, 3, 0, 0, 0, 2}, 4)
+	require.False(t, ok, "beyond the last")
+	_, ok = countRuns(make([]byte, 7), 4)
+	require.False(t, ok, "torn")
+	_, ok = countRuns([]byte{255, 255, 255, 255, 255, 255, 255, 255}, 4)
+	require.False(t, ok, "no sum overflows")
+}
+
+// What is put to a rank once is not put again; what more ranks get than are kept
+// track of is.
+func TestService(t *testing.T) {
+	var l losses
+	for rank := range maxServed {
+		require.True(t, l.serviceOf(rank, 100).once(99))
+	}
+	require.False(t, l.serviceOf(7, 100).once(99))
+	require.True(t, l.serviceOf(7, 100).once(98))
+	require.Nil(t, l.serviceOf(maxServed, 100))
+	require.True(t, l.serviceOf(maxServed, 100).once(3))
+	require.True(t, l.serviceOf(maxServed, 100).once(3))
+	l.reset()
+	require.True(t, l.serviceOf(7, 100).once(99), "another operation")
+}
+
+func TestDebts(t *testing.T) {
+	var l losses
+	for rank := range maxDebtors {
+		d := l.debtTo(rank)
+		d.chunks = marked(d.chunks, 70, 100)
+	}
+	require.Nil(t, l.debtTo(maxDebtors))
+	require.True(t, unmark(l.debtTo(3).chunks, 70))
+	require.False(t, unmark(l.debtTo(3).chunks, 70))
+	require.False(t, unmark(l.debtTo(3).parts, 70))
+	l.reset()
+	require.Empty(t, l.debtTo(3).chunks, "an old debt's memory comes back empty")
+}
+
+func TestPatience(t *testing.T) {
+	const base = Time(20e6)
+	var a asks
+	require.Equal(t, base/4, a.patience(base), "nothing is known")
+	a.took(100e3)
+	require.Equal(t, minPatience, a.patience(base))
+	for range 100 {
+		a.took(2e6)
+	}
+	require.InDelta(t, 4e6, float64(a.patience(base)), 1e5)
+	for range 100 {
+		a.took(1e9)
+	}
+	require.Equal(t, base/4, a.patience(base))
+}
+
+// An adaptive delay settles where about one operation in seven misses.
+func TestAdapt(t *testing.T) {
+	d := Time(0)
+	d = adapt(d, true)
+	require.Equal(t, adaptiveStart, d)
+	for range 100 {
+		d = adapt(d, true)
+	}
+	require.Equal(t, adaptiveMax, d)
+	need, missed := Time(1e6), 0
+	for range 10000 {
+		miss := d < need
+		missed += count(miss)
+		d = adapt(d, miss)
+	}
+	require.InDelta(t, 10000/7, missed, 250)
+}
+
+// Rootless messages come exactly once, in the order of their origin, whatever
+// the order in which lanes deliver, and no origin is ever beyond its window.
+func TestRootless(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 9).Draw(t, "size")
+		name := rapid.SampledFrom([]string{"anycast/skip-ring", "anycast/circulant"}).Draw(t, "overlay")
+		spec, err := schedule.New(name, schedule.Params{Ranks: size})
+		require.NoError(t, err)
+		window := rapid.IntRange(1, 4).Draw(t, "window")
+		lanes := newLanes(size)
+		for r := range size {
+			lanes.cores[r] = New(Config{
+				Rank: r, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Overlay: spec.Overlay(),
+				CastPrint: 1, CastWindow: window, CastBytes: 100, MaxMessage: 50,
+			}, lanes.net(r))
+		}
+		next := make([][]uint64, size)
+		for r := range next {
+			next[r] = make([]uint64, size)
+		}
+		published := make([]uint64, size)
+		const each = 6
+		for steps := 0; ; steps++ {
+			require.Less(t, steps, 100_000, "it does not end")
+			r := rapid.IntRange(0, size-1).Draw(t, "rank")
+			c := lanes.cores[r]
+			if published[r] < each && c.HasRoom() {
+				c.Publish(fmt.Appendf(nil, "%d of %d", published[r], r))
+				published[r]++
+			}
+			lanes.deliver(t, rapid.IntRange(0, 1<<20).Draw(t, "lane"))
+			for c.Mail() > 0 {
+				msg := c.Take()
+				require.Equal(t, next[r][msg.Origin], msg.Seq)
+				require.Equal(t, fmt.Sprintf("%d of %d", msg.Seq, msg.Origin), string(msg.Data))
+				next[r][msg.Origin]++
+			}
+			done := true
+			for r, c := range lanes.cores {
+				require.NoError(t, c.Err())
+				for o := range next[r] {
+					done = done && (o == r || next[r][o] == each)
+				}
+				done = done && published[r] == each
+			}
+			if done {
+				return
+			}
+		}
+	})
+}

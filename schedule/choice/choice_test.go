@@ -1,0 +1,66 @@
+package choice_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
+)
+
+func TestOf(t *testing.T) {
+	for _, c := range []struct {
+		of    choice.Case
+		want  string
+		hosts int
+	}{
+		{choice.Case{Collective: "barrier", Ranks: 1}, "barrier/dissemination", 0},
+		{choice.Case{Collective: "barrier", Ranks: 2}, "barrier/dissemination", 0},
+		{choice.Case{Collective: "barrier", Ranks: 3}, "barrier/hsb", 0},
+		{choice.Case{Collective: "barrier", Ranks: 8, Hosts: 2}, "barrier/hsb", 2},
+		{choice.Case{Collective: "bcast", Ranks: 8, Bytes: 65535}, "bcast/binomial", 0},
+		{choice.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4}, "bcast/chain", 4},
+		{choice.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4, Multicast: true}, "bcast/mcast-chain", 0},
+		{choice.Case{Collective: "anycast", Ranks: 8}, "anycast/skip-ring", 0},
+	} {
+		rule, ok := choice.Of(c.of)
+		require.True(t, ok)
+		require.Equal(t, c.want, rule.Algorithm, "%+v", c.of)
+		require.Equal(t, schedule.Params{Hosts: c.hosts}, rule.Params(c.of), "%+v", c.of)
+		require.NotEmpty(t, rule.Reason)
+	}
+	_, ok := choice.Of(choice.Case{Collective: "scan", Ranks: 8})
+	require.False(t, ok)
+}
+
+// Every case of a known collective has a rule, and its algorithm takes what the
+// rule gives it.
+func TestEveryCaseHasARule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := choice.Case{
+			Collective: rapid.SampledFrom([]string{schedule.Bcast, schedule.Barrier, schedule.Anycast}).Draw(t, "collective"),
+			Ranks:      rapid.IntRange(1, 5000).Draw(t, "ranks"),
+			Bytes:      rapid.IntRange(0, 1<<30).Draw(t, "bytes"),
+			Multicast:  rapid.Bool().Draw(t, "multicast"),
+		}
+		c.Hosts = rapid.IntRange(0, c.Ranks).Draw(t, "hosts")
+		rule, ok := choice.Of(c)
+		require.True(t, ok)
+		p := rule.Params(c)
+		p.Ranks = c.Ranks
+		spec, err := schedule.New(rule.Algorithm, p)
+		require.NoError(t, err)
+		require.Equal(t, c.Collective, spec.Algorithm().Collective)
+	})
+}
+
+func TestChunks(t *testing.T) {
+	for _, c := range []struct{ n, datagram, most, want int }{
+		{0, 0, 0, 1}, {1, 0, 0, 1}, {32 << 10, 0, 0, 1}, {32<<10 + 1, 0, 0, 2}, {1 << 30, 0, 0, 1024},
+		{1452, 1452, 0, 1}, {1453, 1452, 0, 2}, {64 << 10, 60 << 10, 0, 2}, {10, 1452, 3, 4}, {1<<63 - 1, 0, 1 << 62, 2},
+	} {
+		require.Equal(t, c.want, choice.Chunks(c.n, c.datagram, c.most), "%+v", c)
+	}
+}

@@ -1,0 +1,262 @@
+package schedule
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/loggp"
+)
+
+// claim is what an algorithm says of the order of its puts against another.
+type claim int
+
+const (
+	never   claim = iota // the other order is never shorter
+	onMean               // the other order is not shorter on average
+	equal                // the other order is as long
+	fixed                // the order is part of the definition, whatever is shorter
+	unclear              // which is shorter depends on the case
+)
+
+func (c claim) String() string {
+	return [...]string{"never shorter", "not shorter on average", "equal", "by definition", "depends"}[c]
+}
+
+// orders are the comparisons, by algorithm. The algorithms' comments cite them.
+var orders = []struct {
+	algorithm string
+	other     string
+	claim     claim
+	cases     func(*Algorithm) []Params
+	order     ordering // nil: shortest
+}{
+	{"bcast/linear", "rank by rank", never, flatBcasts, rankByRank},
+	{"bcast/linear", "slaves first", onMean, hostBcasts, slavesFirst},
+	{"bcast/linear", "slaves chunk by chunk", onMean, hostBcasts, slavesByChunk},
+	{"bcast/binomial", "nearest first", never, flatBcasts, backwards},
+	{"bcast/binomial", "longest way first", fixed, trees, nil},
+	{"bcast/binomial", "rank by rank", unclear, flatBcasts, rankByRank},
+	{"bcast/binomial", "slaves first", onMean, hostBcasts, slavesFirst},
+	{"bcast/binomial", "slaves chunk by chunk", onMean, hostBcasts, slavesByChunk},
+	{"bcast/binomial-doubling", "farthest first", never, flatBcasts, backwards},
+	{"bcast/binomial-doubling", "longest way first", equal, trees, nil},
+	{"bcast/binomial-doubling", "rank by rank", unclear, flatBcasts, rankByRank},
+	{"bcast/binomial-doubling", "slaves first", onMean, hostBcasts, slavesFirst},
+	{"bcast/binomial-doubling", "slaves chunk by chunk", onMean, hostBcasts, slavesByChunk},
+	{"bcast/chain", "slaves first", never, hostBcasts, slavesFirst},
+	{"bcast/chain", "slaves after all chunks", onMean, hostBcasts, slavesAfterAllChunks},
+	{"bcast/mcast-chain", "multicasts last", onMean, flatBcasts, multicastsLast},
+	{"bcast/mcast-chain", "chunk by chunk", unclear, flatBcasts, chunkByChunk},
+	{"bcast/mcast-chain", "slaves first", unclear, hostBcasts, slavesFirst},
+	{"bcast/mcast-acktree", "multicasts last", onMean, hostBcasts, multicastsLast},
+	{"bcast/mcast-acktree", "chunk by chunk", onMean, hostBcasts, chunkByChunk},
+	{"bcast/symmetric", "forwards", onMean, symmetrics, backwards},
+	{"bcast/symmetric", "by number", onMean, symmetrics, byNumber},
+	{"bcast/symmetric", "slaves first", onMean, hostBcasts, slavesFirst},
+	{"anycast/skip-ring", "nearest first", never, origins, nearestFirst},
+	{"anycast/skip-ring", "farthest first", never, origins, farthestFirst},
+	{"anycast/skip-ring", "longest way first", unclear, origins, nil},
+	{"anycast/circulant", "nearest first", never, origins, nearestFirst},
+	{"anycast/circulant", "farthest first", never, origins, farthestFirst},
+	{"anycast/circulant", "longest way first", equal, origins, nil},
+	{"barrier/hsb", "backwards", never, flatBarriers, backwards},
+	{"barrier/hsb", "slaves first", never, hostBarriers, slavesFirst},
+	{"barrier/exchange", "forwards", onMean, flatBarriers, backwards},
+	{"barrier/exchange", "forwards", unclear, hostBarriers, backwards},
+	{"barrier/exchange", "slaves first", never, hostBarriers, slavesFirst},
+	{"barrier/dissemination", "backwards", equal, flatBarriers, backwards},
+	{"barrier/dissemination", "backwards", unclear, hostBarriers, backwards},
+	{"barrier/dissemination", "by number", never, flatBarriers, byNumber},
+}
+
+// orderRanks are the sizes of groups, most of them no powers of two.
+var orderRanks = []int{2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 21, 24, 27, 31, 32, 33, 37, 48, 63, 64, 65, 100}
+
+func flatBcasts(*Algorithm) []Params {
+	var out []Params
+	for _, ranks := range orderRanks {
+		for _, chunks := range []int{1, 2, 4, 16} {
+			out = append(out, Params{Ranks: ranks, Chunks: chunks})
+		}
+	}
+	return out
+}
+
+func hostBcasts(a *Algorithm) []Params {
+	return onHosts(flatBcasts(a))
+}
+
+// onHosts puts ranks on a few hosts, on many, and on nearly one each.
+func onHosts(flat []Params) []Params {
+	var out []Params
+	for _, p := range flat {
+		for _, hosts := range []int{2, p.Ranks / 3, p.Ranks / 2, p.Ranks - 1} {
+			if p.Hosts = hosts; hosts > 0 {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+func trees(*Algorithm) []Params {
+	var out []Params
+	for ranks := 2; ranks <= 130; ranks++ {
+		out = append(out, Params{Ranks: ranks, Chunks: 1})
+	}
+	return out
+}
+
+func symmetrics(*Algorithm) []Params {
+	var out []Params
+	for ranks := 3; ranks <= 40; ranks++ {
+		out = append(out, Params{Ranks: ranks})
+	}
+	return out
+}
+
+// origins is every origin of small groups and some of larger ones.
+func origins(*Algorithm) []Params {
+	var out []Params
+	for _, ranks := range append([]int{128, 129, 200}, orderRanks...) {
+		for origin := 0; origin < ranks; origin += 1 + ranks/40 {
+			out = append(out, Params{Ranks: ranks, Root: origin})
+		}
+	}
+	return out
+}
+
+func flatBarriers(a *Algorithm) []Params {
+	var out []Params
+	for ranks := 2; ranks <= 130; ranks++ {
+		out = append(out, fans(a, ranks)...)
+	}
+	return out
+}
+
+func hostBarriers(a *Algorithm) []Params {
+	var out []Params
+	for _, ranks := range orderRanks {
+		out = append(out, fans(a, ranks)...)
+	}
+	return onHosts(out)
+}
+
+// fans returns parameters of a barrier with small and large degrees or fans.
+func fans(a *Algorithm, ranks int) []Params {
+	var out []Params
+	for _, fan := range []int{2, 3, 4, 6, 16} {
+		p := Params{Ranks: ranks, Degree: fan}
+		if a.Name == "barrier/hsb" {
+			p = Params{Ranks: ranks, FanIn: 7 - min(fan, 6), FanOut: fan}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// compared is an order beside the one that an algorithm has.
+type compared struct {
+	cases, shorter, longer int
+	sum, least, most       float64 // of the ratios to the algorithm's own
+}
+
+func (c *compared) add(own, other loggp.Time) {
+	ratio := float64(other) / float64(own)
+	if c.cases == 0 {
+		c.least, c.most = ratio, ratio
+	}
+	c.cases++
+	c.shorter += count(other < own)
+	c.longer += count(other > own)
+	c.sum += ratio
+	c.least, c.most = min(c.least, ratio), max(c.most, ratio)
+}
+
+func (c *compared) mean() float64 { return c.sum / float64(c.cases) }
+
+// requireHolds holds what was found against the claim. Means are taken to three
+// digits, which is what is printed.
+func (c *compared) requireHolds(t *testing.T, what claim) {
+	t.Helper()
+	switch what {
+	case never:
+		require.Zero(t, c.shorter)
+		require.Positive(t, c.longer, "nothing depends on the order")
+	case onMean:
+		require.Greater(t, c.mean(), 0.9995)
+	case equal:
+		require.Zero(t, c.shorter+c.longer)
+	case fixed, unclear:
+		require.Positive(t, c.shorter, "the order could claim more")
+	}
+}
+
+// TestOrders runs every algorithm with its own and with other orders of its puts
+// in the LogGP model, with a message of 1 byte and one of 64 KiB, holds its claims
+// and keeps the figures in testdata/orders.txt. SCHEDGEN_UPDATE=1 records.
+func TestOrders(t *testing.T) {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "algorithm\tother order\tclaim\tcases\tshorter\tlonger\tmean\tleast\tmost")
+	for _, o := range orders {
+		var c compared
+		alg, err := find(o.algorithm)
+		require.NoError(t, err)
+		cases := o.cases(&alg)
+		for _, p := range cases {
+			compareOrders(t, &c, o.algorithm, p, o.order)
+		}
+		name := o.other
+		if cases[0].Hosts > 0 {
+			name += ", on hosts"
+		}
+		t.Run(o.algorithm+"/"+name, func(t *testing.T) { c.requireHolds(t, o.claim) })
+		fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%d\t%d\t%.3f\t%.3f\t%.3f\n", o.algorithm, name, o.claim, c.cases, c.shorter, c.longer, c.mean(), c.least, c.most)
+	}
+	require.NoError(t, w.Flush())
+	path := filepath.Join("testdata", "orders.txt")
+	if os.Getenv("SCHEDGEN_UPDATE") != "" {
+		require.NoError(t, os.WriteFile(path, out.Bytes(), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "no golden; SCHEDGEN_UPDATE=1 records it")
+	require.Equal(t, string(want), out.String())
+}
+
+func compareOrders(t *testing.T, c *compared, name string, p Params, o ordering) {
+	t.Helper()
+	spec, err := New(name, p)
+	require.NoError(t, err)
+	s := spec.Schedule()
+	sizes := []int{1, 64 << 10}
+	if s.Chunks == 0 {
+		sizes = sizes[:1]
+	}
+	for _, bytes := range sizes {
+		var other *ir.Schedule
+		if o == nil {
+			other = shortest(s, loggp.Defaults(), bytes)
+		} else {
+			other = reordered(s, p, o)
+		}
+		c.add(makespan(t, s, bytes), makespan(t, other, bytes))
+	}
+}
+
+// makespan returns the time of a schedule with the parameters of LogGOPSim.
+func makespan(t *testing.T, s *ir.Schedule, bytes int) loggp.Time {
+	t.Helper()
+	r, err := loggp.Run(s, loggp.Defaults(), bytes)
+	require.NoError(t, err)
+	require.NotEqual(t, loggp.Never, r.Makespan)
+	return r.Makespan
+}

@@ -1,0 +1,138 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/loggp"
+)
+
+// Other orders of the puts of a rule, for the comparison with the one that an
+// algorithm has chosen. They sort what a rule does, given where and in which
+// schedule.
+
+// ordering rearranges the actions of one rule of a rank.
+type ordering func(p Params, rank int, do []ir.Action)
+
+// reordered returns s with another order.
+func reordered(s *ir.Schedule, p Params, o ordering) *ir.Schedule {
+	t := &ir.Schedule{Header: s.Header, Programs: slices.Clone(s.Programs)}
+	for rank := range t.Programs {
+		rules := slices.Clone(t.Programs[rank].Rules)
+		for i := range rules {
+			rules[i].Do = slices.Clone(rules[i].Do)
+			o(p, rank, rules[i].Do)
+		}
+		t.Programs[rank].Rules = rules
+	}
+	return t
+}
+
+// sortBy makes an ordering of a number that every action gets: lower ones go
+// first, equal ones stay in their order.
+func sortBy(number func(p Params, rank, at int, do []ir.Action) int) ordering {
+	return func(p Params, rank int, do []ir.Action) {
+		numbers := make([]int, len(do))
+		places := make([]int, len(do))
+		for i := range do {
+			numbers[i], places[i] = number(p, rank, i, do), i
+		}
+		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(numbers[a], numbers[b]) })
+		was := slices.Clone(do)
+		for i, from := range places {
+			do[i] = was[from]
+		}
+	}
+}
+
+// far is a number above those of all actions of a rule.
+const far = 1 << 40
+
+// step numbers the chunks and the multicasts before them, in steps of far:
+// within them an ordering may sort. Signals are one step.
+func step(a ir.Action) int {
+	switch {
+	case a.Op == ir.Mcast:
+		return -far
+	case a.Slot.Kind() == ir.KindChunk:
+		return a.Slot.Index() * far
+	}
+	return 0
+}
+
+// within reports whether an action stays on its host.
+func within(p Params, rank int, a ir.Action) bool {
+	return a.Op == ir.Put && p.Hosts > 0 && rank*p.Hosts/p.Ranks == int(a.To)*p.Hosts/p.Ranks
+}
+
+// ahead returns how far behind rank the destination follows on the ring.
+func ahead(p Params, rank int, a ir.Action) int { return (int(a.To) - rank + p.Ranks) % p.Ranks }
+
+var (
+	// backwards turns round what goes to other hosts, chunk by chunk.
+	backwards = sortBy(func(p Params, rank, at int, do []ir.Action) int {
+		if within(p, rank, do[at]) {
+			return step(do[at]) + far/2 + at
+		}
+		return step(do[at]) - at
+	})
+	slavesFirst = sortBy(func(p Params, rank, at int, do []ir.Action) int {
+		return step(do[at]) + count(!within(p, rank, do[at]))
+	})
+	rankByRank = sortBy(func(_ Params, _, at int, do []ir.Action) int {
+		return slices.IndexFunc(do, func(a ir.Action) bool { return a.Op == do[at].Op && a.To == do[at].To })
+	})
+	slavesAfterAllChunks = sortBy(func(p Params, rank, at int, do []ir.Action) int {
+		return count(within(p, rank, do[at]))
+	})
+	slavesByChunk = sortBy(func(_ Params, _, at int, do []ir.Action) int {
+		return step(do[at])
+	})
+	multicastsLast = sortBy(func(_ Params, _, at int, do []ir.Action) int {
+		return count(do[at].Op == ir.Mcast)
+	})
+	chunkByChunk = sortBy(func(_ Params, _, at int, do []ir.Action) int {
+		return max(step(do[at]), do[at].Slot.Index()*far)
+	})
+	nearestFirst = sortBy(func(p Params, rank, at int, do []ir.Action) int {
+		return step(do[at]) + ahead(p, rank, do[at])
+	})
+	byNumber = sortBy(func(p Params, rank, at int, do []ir.Action) int {
+		return step(do[at]) + int(do[at].To)
+	})
+	farthestFirst = sortBy(func(p Params, rank, at int, do []ir.Action) int {
+		return step(do[at]) - ahead(p, rank, do[at])
+	})
+)
+
+// shortest is the order of a broadcast of one chunk down a tree that no other
+// order is shorter than: a rank puts first what has the longest way from there
+// on. (A rank that sends is one machine, what follows a send its delivery time:
+// Jackson's rule for one machine, 1955.)
+func shortest(s *ir.Schedule, model loggp.Params, bytes int) *ir.Schedule {
+	wire := loggp.Time(max(bytes, 1)-1) * model.GPerByte
+	tails := make([]loggp.Time, s.Ranks)
+	var sorted func(rank int) []ir.Action
+	sorted = func(rank int) []ir.Action {
+		var do []ir.Action
+		for _, r := range s.Programs[rank].Rules {
+			do = append(do, r.Do...)
+		}
+		for _, a := range do {
+			sorted(int(a.To))
+		}
+		slices.SortStableFunc(do, func(a, b ir.Action) int { return cmp.Compare(tails[b.To], tails[a.To]) })
+		at := model.O + wire // received
+		tails[rank] = at
+		for _, a := range do {
+			tails[rank] = max(tails[rank], at+model.O, at+model.O+model.L+tails[a.To])
+			at += max(model.O, model.Gap+wire)
+		}
+		return do
+	}
+	sorted(s.Root)
+	return reordered(s, Params{}, func(_ Params, _ int, do []ir.Action) {
+		slices.SortStableFunc(do, func(a, b ir.Action) int { return cmp.Compare(tails[b.To], tails[a.To]) })
+	})
+}

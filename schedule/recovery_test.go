@@ -1,0 +1,69 @@
+package schedule
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// TestLargeRecovery holds the recovery of one rank among up to a million
+// against the programs of those that it deals with.
+func TestLargeRecovery(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, rank := largeSpec(t, "bcast/mcast-acktree")
+		p, root := s.Program(rank), s.params.Root
+		require.NoError(t, ir.ValidateRecovery(new(s.Header()), &p))
+		for _, from := range p.ReportFrom {
+			reporter := s.Program(int(from))
+			require.True(t, reporter.Reports)
+			require.EqualValues(t, rank, reporter.ReportTo)
+		}
+		if p.Reports {
+			require.Contains(t, s.Program(int(p.ReportTo)).ReportFrom, int32(rank))
+			require.EqualValues(t, root, p.Ask[len(p.Ask)-1])
+		} else {
+			require.Empty(t, p.Ask)
+			require.Equal(t, s.layout.home, s.layout.host(rank))
+		}
+		for _, a := range p.Twice {
+			require.True(t, slices.ContainsFunc(p.Rules, func(r ir.Rule) bool { return !r.IsRepair() && slices.Contains(r.Do, a) }))
+		}
+		require.Equal(t, rank != root, len(p.Twice) == 1)
+		requireClimbs(t, s, p)
+	})
+}
+
+// requireClimbs follows reports to the root.
+func requireClimbs(t *rapid.T, s *Spec, p ir.Program) {
+	for hops := 0; p.Reports; hops++ {
+		require.LessOrEqual(t, hops, 1+bits.Len(uint(s.layout.hosts)))
+		p = s.Program(int(p.ReportTo))
+	}
+	require.True(t, s.layout.host(p.Rank) == s.layout.home)
+}
+
+// TestAskedInTurn follows those that are asked first: nobody asks the root where
+// there is another, and whoever comes back to itself has come by every child of
+// the root.
+func TestAskedInTurn(t *testing.T) {
+	for n := 3; n <= 300; n++ {
+		for v := 1; v < n; v++ {
+			seen := map[int]bool{}
+			at := v
+			for ; !seen[at]; at = askFirst(at, n) {
+				seen[at] = true
+				require.NotZero(t, askFirst(at, n), "%d of %d", at, n)
+				require.NotEqual(t, at, askFirst(at, n))
+			}
+			for child := 1; child < n; child *= 2 {
+				require.True(t, seen[child], "from %d of %d", v, n)
+			}
+		}
+	}
+	require.Zero(t, askFirst(1, 2))
+}

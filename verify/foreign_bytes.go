@@ -1,0 +1,264 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir/dag"
+)
+
+// bytesOf counts the bytes of a broadcast whose file says how long messages are
+// and not what they carry. Only the root has the message. A rank can send on
+// no more than what it must have received before, and what passes through a
+// message is no longer than that. So there is a most that each rank can get.
+type bytesOf struct {
+	*foreign
+	holds  []bool  // by operation: its rank has data of the root when it ends
+	size   int64   // of the root's message
+	origin string  // who says so
+	got    []int64 // by rank: the most that it can get
+	stamp  []int32 // by operation: the walk that has seen it
+	todo   []int
+}
+
+func (f *foreign) proveBytes() (string, error) {
+	total := 0
+	for _, ops := range f.Ranks {
+		for i := range ops {
+			if total += ops[i].Size; total > maxFlow {
+				return "", fmt.Errorf("too large: the messages have more than %d %s", int64(maxFlow), f.Unit)
+			}
+		}
+	}
+	b := &bytesOf{foreign: f, holds: f.findHolds(), got: make([]int64, len(f.Ranks)), stamp: make([]int32, f.index.Len())}
+	switch {
+	case f.Size > 0:
+		b.size, b.origin = int64(f.Size), "as claimed"
+	case f.Message > 0:
+		b.size, b.origin = int64(f.Message), "as the file says"
+	}
+	for _, prove := range []func() error{b.proveReached, b.proveSends, b.proveFlows} {
+		if err := prove(); err != nil {
+			return "", err
+		}
+	}
+	if len(f.Ranks) == 1 {
+		return "one rank: it has its message", nil
+	}
+	return fmt.Sprintf("%s; assumed: messages carry what their receivers lack", b.message()), nil
+}
+
+// message spells "a message of 10 bytes, as claimed".
+func (b *bytesOf) message() string {
+	return fmt.Sprintf("a message of %d %s, %s", b.size, b.Unit, b.origin)
+}
+
+// findHolds returns for each operation whether its rank has data of the root
+// when it ends. Messages of no bytes carry none.
+func (f *foreign) findHolds() []bool {
+	holds := make([]bool, f.index.Len())
+	for _, id := range f.order {
+		ref, op := f.op(id)
+		holds[id] = ref.Rank == f.Root || slices.ContainsFunc(op.After, func(a int32) bool {
+			return holds[f.index.Of(ref.Rank, int(a))]
+		}) || op.Kind == dag.Recv && (op.Size > 0 || op.Peer == ref.Rank) && holds[f.mates[id]]
+	}
+	return holds
+}
+
+// carried returns how many bytes of the root's data a receive can bring at
+// most: none, or as many as the message has.
+func (b *bytesOf) carried(id int) int64 {
+	if ref, op := b.op(id); op.Kind == dag.Recv && op.Peer != ref.Rank && b.holds[b.mates[id]] {
+		return int64(op.Size)
+	}
+	return 0
+}
+
+// proveReached finds ranks that get nothing at all.
+func (b *bytesOf) proveReached() error {
+	reached := make([]bool, len(b.Ranks))
+	reached[b.Root] = true
+	for id, h := range b.holds {
+		ref, _ := b.op(id)
+		reached[ref.Rank] = reached[ref.Rank] || h
+	}
+	var missed []int
+	for rank, ok := range reached {
+		if !ok {
+			missed = append(missed, rank)
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	return fail(missed, nil, nil, "%s never %s what rank %d broadcasts: %s",
+		spellRanks(missed), plural(len(missed), "gets", "get"), b.Root, b.tellUnreached(missed[0]))
+}
+
+// tellUnreached says why the rank never gets any data.
+func (b *bytesOf) tellUnreached(rank int) string {
+	for i, op := range b.Ranks[rank] {
+		if op.Kind != dag.Recv || op.Peer == rank {
+			continue
+		}
+		send, _ := b.op(b.mates[b.index.Of(rank, i)])
+		why := "starts before its rank must have any of it"
+		if op.Size == 0 {
+			why = "has no bytes"
+		}
+		return fmt.Sprintf("rank %d only takes what does not derive from it, such as %s, as %s %s", rank, op.Tell(), b.Tell(send), why)
+	}
+	return fmt.Sprintf("rank %d receives nothing", rank)
+}
+
+// proveSends finds sends of more bytes than their rank must have. Those that
+// start before it must have any do not send the message on.
+func (b *bytesOf) proveSends() error {
+	walk := int32(0)
+	steps := 0
+	for _, id := range b.order {
+		ref, op := b.op(id)
+		if op.Kind != dag.Send || op.Peer == ref.Rank || !b.holds[id] {
+			continue
+		}
+		if b.size > 0 && int64(op.Size) > b.size {
+			return fail([]int{ref.Rank}, nil, nil, "%s sends %d %s of %s", b.Tell(ref), op.Size, b.Unit, b.message())
+		}
+		if ref.Rank == b.Root {
+			continue
+		}
+		walk++
+		had, n := b.had(id, walk, int64(op.Size))
+		if steps += n; steps > maxFlowSteps {
+			return dag.ErrTooLarge
+		}
+		if had < int64(op.Size) {
+			return fail([]int{ref.Rank}, nil, nil, "%s sends %d %s on, and its rank need not have more than %d by then", b.Tell(ref), op.Size, b.Unit, had)
+		}
+	}
+	return nil
+}
+
+// had returns how many bytes of the root's data have come to the rank of the
+// operation before it starts, or enough of them, and how long that took to find.
+func (b *bytesOf) had(id int, walk int32, enough int64) (sum int64, steps int) {
+	b.todo = append(b.todo[:0], id)
+	for len(b.todo) > 0 && sum < enough {
+		at := b.todo[len(b.todo)-1]
+		b.todo = b.todo[:len(b.todo)-1]
+		ref, op := b.op(at)
+		if op.Kind == dag.Recv && op.Peer == ref.Rank {
+			b.visit(b.mates[at], walk)
+		}
+		for _, a := range op.After {
+			b.visit(b.index.Of(ref.Rank, int(a)), walk)
+		}
+		steps += 1 + len(op.After)
+		sum += b.carried(at)
+	}
+	return sum, steps
+}
+
+func (b *bytesOf) visit(id int, walk int32) {
+	if b.stamp[id] != walk {
+		b.stamp[id] = walk
+		b.todo = append(b.todo, id)
+	}
+}
+
+// proveFlows finds ranks that can get less than the message. If nobody says how
+// long that is, it is as long as what any one rank can get.
+func (b *bytesOf) proveFlows() error {
+	fl := b.newFlow()
+	for _, rank := range b.ranksAsTheyEnd() {
+		var err error
+		if b.got[rank], err = fl.pull(rank, b.wanted(rank)); err != nil {
+			return err
+		}
+	}
+	if b.size == 0 {
+		b.size = slices.Max(b.got)
+		b.origin = fmt.Sprintf("as much as rank %d can get", slices.Index(b.got, b.size))
+	}
+	var missed []int
+	for rank, got := range b.got {
+		if rank != b.Root && got < b.size {
+			missed = append(missed, rank)
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	why, err := b.tellShort(missed[0])
+	if err != nil {
+		return err
+	}
+	return fail(missed, nil, nil, "%s cannot get all of %s: %s", spellRanks(missed), b.message(), why)
+}
+
+// ranksAsTheyEnd returns the ranks beside the root in an order in which their
+// last operations may end, which mostly puts a rank behind those that it
+// receives from.
+func (b *bytesOf) ranksAsTheyEnd() []int {
+	var ranks []int
+	last := make([]int, len(b.Ranks))
+	for at, id := range b.order {
+		ref, _ := b.op(id)
+		last[ref.Rank] = at
+	}
+	for rank := range b.Ranks {
+		if rank != b.Root {
+			ranks = append(ranks, rank)
+		}
+	}
+	slices.SortStableFunc(ranks, func(x, y int) int { return cmp.Compare(last[x], last[y]) })
+	return ranks
+}
+
+// wanted returns how much need be pulled to the rank: the message, as far as
+// what comes to it is that long.
+func (b *bytesOf) wanted(rank int) int64 {
+	limit := int64(math.MaxInt64)
+	if b.size > 0 {
+		limit = b.size
+	}
+	return min(limit, b.received(rank))
+}
+
+func (b *bytesOf) received(rank int) int64 {
+	sum := int64(0)
+	for i := range b.Ranks[rank] {
+		sum += b.carried(b.index.Of(rank, i))
+	}
+	return sum
+}
+
+// tellShort says why the rank gets less than the message: what it receives is
+// shorter, or there is a narrow place on the way to it.
+func (b *bytesOf) tellShort(rank int) (string, error) {
+	if sum := b.received(rank); sum < b.size {
+		return fmt.Sprintf("rank %d receives %d: %s", rank, sum, b.list(func(id int) bool { return b.index.Ref(id).Rank == rank })), nil
+	}
+	fl := b.newFlow()
+	got, err := fl.pull(rank, b.size)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("rank %d receives %d, but no more than %d of the message can be among them, as all of it comes by %s",
+		rank, b.received(rank), got, b.list(func(id int) bool { return fl.behind(id) && !fl.behind(b.mates[id]) })), nil
+}
+
+// list names the receives of data that are wanted, with their lengths.
+func (b *bytesOf) list(wanted func(id int) bool) string {
+	var words []string
+	for id := range b.holds {
+		if n := b.carried(id); n > 0 && wanted(id) {
+			ref, _ := b.op(id)
+			words = append(words, fmt.Sprintf("%s with %d", b.Tell(ref), n))
+		}
+	}
+	return joined(words, maxNamed)
+}

@@ -1,0 +1,210 @@
+package verify
+
+import (
+	"github.com/schedgen/schedgen/ir/dag"
+)
+
+// Bounds of a flow.
+const (
+	maxFlow      = 1 << 60 // bytes of all messages together, so that no sum overflows
+	unbounded    = 1 << 61 // what a rank keeps from one operation to a later one
+	maxFlowSteps = 1 << 29 // of all searches together
+)
+
+// flow finds how many bytes of the root's message each rank can get at most: by
+// the theorem of maximum flow and minimum cut (Ford, Fulkerson, 1956) as many
+// as the narrowest place between root and rank lets through. Nodes are the
+// operations, and behind them the ends of the ranks; a message is an arc as
+// wide as it is long, and what a rank has before an operation it has after it.
+//
+// What one rank has been found to get stays where it is. The search for the
+// next one goes backwards and takes from whoever it meets first, mostly its
+// neighbour, so that ranks of a pipeline do not all search back to the root.
+type flow struct {
+	start  []int32 // by node: its first arc
+	arcs   []flowArc
+	rank   int32   // number of the first rank's end
+	source [2]int  // the operations of the root, first and behind the last
+	supply []int64 // by rank: what lies at its end
+	steps  int
+
+	// Of the search.
+	pass  int32
+	seen  []int32 // by node: the pass that has it on its path, or in vain
+	begun []int32 // by node: the pass that has tried arcs of it
+	tried []int32 // by node: how many
+	from  []int32 // by node: the arc that is tried first in this pass
+	last  []int32 // by node: the arc over which something left it last
+	path  []int32 // nodes, from the end of the rank backwards
+	over  []int32 // arcs between them
+}
+
+// flowArc leads to the node that has it in its list.
+type flowArc struct {
+	tail int32
+	back int32 // the arc that takes back what this one carries
+	left int64 // what it can carry still
+}
+
+// newFlow returns the network of the graph, with nothing flowing.
+func (f *foreign) newFlow() *flow {
+	ops, ranks := f.index.Len(), len(f.Ranks)
+	fl := &flow{rank: int32(ops), source: [2]int{f.index.Of(f.Root, 0), f.index.Of(f.Root, len(f.Ranks[f.Root]))},
+		start: make([]int32, ops+ranks+1), supply: make([]int64, ranks)}
+	for _, list := range []*[]int32{&fl.seen, &fl.begun, &fl.tried, &fl.from, &fl.last} {
+		*list = make([]int32, ops+ranks)
+	}
+	f.eachArc(fl.rank, func(tail, head int, _ int64) {
+		fl.start[tail+1]++
+		fl.start[head+1]++
+	})
+	for i := 1; i < len(fl.start); i++ {
+		fl.start[i] += fl.start[i-1]
+	}
+	fl.arcs = make([]flowArc, fl.start[ops+ranks])
+	next := append([]int32(nil), fl.start...)
+	f.eachArc(fl.rank, func(tail, head int, width int64) {
+		a, back := next[head], next[tail]
+		next[head]++
+		next[tail]++
+		fl.arcs[a] = flowArc{tail: int32(tail), back: back, left: width}
+		fl.arcs[back] = flowArc{tail: int32(head), back: a}
+	})
+	return fl
+}
+
+// eachArc calls do for every arc of the network but those to the root, which
+// has all there is.
+func (f *foreign) eachArc(end int32, do func(tail, head int, width int64)) {
+	for rank, ops := range f.Ranks {
+		if rank == f.Root {
+			continue
+		}
+		for i := range ops {
+			id, op := f.index.Of(rank, i), &ops[i]
+			switch {
+			case op.Kind == dag.Recv && op.Peer == rank:
+				do(f.mates[id], id, unbounded)
+			case op.Kind == dag.Recv:
+				do(f.mates[id], id, int64(op.Size))
+				do(id, int(end)+rank, unbounded)
+			}
+			for _, a := range op.After {
+				do(f.index.Of(rank, int(a)), id, unbounded)
+			}
+		}
+	}
+}
+
+// pull lets flow to the end of the rank what it can get, up to want.
+func (fl *flow) pull(rank int, want int64) (int64, error) {
+	got := int64(0)
+	for got < want {
+		n, err := fl.search(fl.rank+int32(rank), want-got)
+		if err != nil {
+			return got, err
+		}
+		if n == 0 {
+			break
+		}
+		got += n
+	}
+	fl.supply[rank] += got
+	return got, nil
+}
+
+// search goes once through what leads to the sink, depth first. If nothing
+// flows then, nothing can.
+func (fl *flow) search(sink int32, want int64) (int64, error) {
+	fl.pass++
+	got := int64(0)
+	for fl.restart(sink); len(fl.path) > 0 && got < want; {
+		if fl.steps++; fl.steps > maxFlowSteps {
+			return got, dag.ErrTooLarge
+		}
+		at := fl.path[len(fl.path)-1]
+		a := fl.arc(at)
+		switch {
+		case at != sink && fl.has(at) > 0:
+			got += fl.augment(want - got)
+			fl.restart(sink)
+		case a < 0:
+			fl.retreat()
+		case fl.arcs[a].left > 0 && fl.seen[fl.arcs[a].tail] != fl.pass:
+			fl.enter(fl.arcs[a].tail)
+			fl.over = append(fl.over, a)
+		default:
+			fl.tried[at]++
+		}
+	}
+	return got, nil
+}
+
+// restart begins a path anew. What is on it may be entered again.
+func (fl *flow) restart(sink int32) {
+	for _, at := range fl.path {
+		fl.seen[at] = 0
+	}
+	fl.path, fl.over = fl.path[:0], fl.over[:0]
+	fl.enter(sink)
+}
+
+func (fl *flow) enter(at int32) {
+	fl.seen[at] = fl.pass
+	if fl.begun[at] != fl.pass {
+		fl.begun[at], fl.tried[at], fl.from[at] = fl.pass, 0, fl.last[at]
+	}
+	fl.path = append(fl.path, at)
+}
+
+// retreat leaves a node that leads nowhere.
+func (fl *flow) retreat() {
+	fl.path = fl.path[:len(fl.path)-1]
+	if n := len(fl.path); n > 0 {
+		fl.over = fl.over[:n-1]
+		fl.tried[fl.path[n-1]]++
+	}
+}
+
+// arc returns the arc of the node to be tried next, -1 if all have been.
+func (fl *flow) arc(at int32) int32 {
+	first, n := fl.start[at], fl.start[at+1]-fl.start[at]
+	if fl.tried[at] >= n {
+		return -1
+	}
+	return first + (fl.from[at]+fl.tried[at])%n
+}
+
+// has returns what can be taken at the node.
+func (fl *flow) has(at int32) int64 {
+	switch {
+	case at >= fl.rank:
+		return fl.supply[at-fl.rank]
+	case int(at) >= fl.source[0] && int(at) < fl.source[1]:
+		return unbounded
+	}
+	return 0
+}
+
+// augment lets flow along the path what all of it can carry, up to want.
+func (fl *flow) augment(want int64) int64 {
+	at := fl.path[len(fl.path)-1]
+	n := min(want, fl.has(at))
+	for _, a := range fl.over {
+		n = min(n, fl.arcs[a].left)
+	}
+	for _, a := range fl.over {
+		arc := &fl.arcs[a]
+		arc.left -= n
+		fl.arcs[arc.back].left += n
+		fl.last[arc.tail] = arc.back - fl.start[arc.tail]
+	}
+	if at >= fl.rank {
+		fl.supply[at-fl.rank] -= n
+	}
+	return n
+}
+
+// behind reports whether, after a pull that got less than it wanted, more could
+// flow from the node to the rank if the node had more.
+func (fl *flow) behind(at int) bool { return fl.seen[at] == fl.pass }

@@ -1,0 +1,208 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+)
+
+// recovery is about what ranks do when a multicast has not reached them, beside
+// the rules (see ir.Recovery). Requests and answers may be lost, but only
+// finitely many of them: in the end a rank asks the last of those that it asks,
+// again and again. So that one must have the chunk sooner or later: it is the
+// root, or plain puts bring it whatever is lost, or the last that it asks itself
+// has it sooner or later. A window moves on if every report that somebody waits
+// for is sent.
+var recovery = Check{
+	Name:    "recovery",
+	Summary: "who lacks a chunk of a lost multicast can ask somebody who has or will have it; every report that is waited for is sent, on a way to the root; only puts of signals are sent twice",
+	scope:   recovering,
+	prove:   proveRecovery,
+}
+
+// lostWorld is the world in which only plain puts arrive.
+var lostWorld = fixpoint.Model{LoseMcast: true}
+
+func proveRecovery(sub *subject) (string, error) {
+	lost, err := sub.world(lostWorld)
+	if err != nil {
+		return "", err
+	}
+	for _, prove := range []func(*subject, *fixpoint.Result) error{allAsk, allReport} {
+		if err := prove(sub, lost); err != nil {
+			return "", err
+		}
+	}
+	return "", twiceArePut(sub)
+}
+
+// allAsk checks that asking the last of those that a rank asks, who asks its
+// own last, and so on, ends at a rank that has the chunk.
+func allAsk(sub *subject, lost *fixpoint.Result) error {
+	lastAsked := func(rank int) int {
+		ask := sub.s.Programs[rank].Ask
+		return int(ask[len(ask)-1])
+	}
+	seen := make([]int32, sub.s.Ranks)
+	for k := range sub.s.Chunks {
+		c := ir.Chunk(k)
+		has := func(rank int) bool { return lost.Slot(rank, c) >= 0 }
+		for rank := range sub.s.Programs {
+			if !has(rank) && len(sub.s.Programs[rank].Ask) == 0 {
+				return fail([]int{rank}, []Place{place(rank, c)}, nil,
+					"rank %d has nobody to ask for %v if the multicast is lost", rank, c).in(lostWorld)
+			}
+		}
+		if circle := circleOf(seen, lastAsked, has); circle != nil {
+			return fail(circle, []Place{place(circle[0], c)}, stepsOf(circle, c),
+				"who lacks %v if the multicast is lost asks in a circle in the end: %s", c, tellCircle(circle, "asks")).in(lostWorld)
+		}
+	}
+	return nil
+}
+
+// circleOf returns ranks of which each leads to the next and the last to the
+// first, nil if every way ends. Ranks that are at an end lead nowhere. seen is
+// scratch, as long as there are ranks.
+func circleOf(seen []int32, next func(rank int) int, end func(rank int) bool) []int {
+	clear(seen)
+	for start := range seen {
+		rank := start
+		for !end(rank) && seen[rank] == 0 {
+			seen[rank] = int32(start + 1)
+			rank = next(rank)
+		}
+		if end(rank) || seen[rank] != int32(start+1) {
+			continue
+		}
+		circle := []int{rank}
+		for at := next(rank); at != rank; at = next(at) {
+			circle = append(circle, at)
+		}
+		return circle
+	}
+	return nil
+}
+
+// stepsOf returns how slot is to come round a circle.
+func stepsOf(circle []int, slot ir.Slot) []Step {
+	steps := make([]Step, len(circle))
+	for i, rank := range circle {
+		steps[i] = Step{place(rank, slot), circle[(i+1)%len(circle)]}
+	}
+	return steps
+}
+
+// tellCircle spells a circle: "rank 1 asks rank 2 asks rank 1".
+func tellCircle(circle []int, verb string) string {
+	var told []string
+	for _, rank := range circle[:min(len(circle), maxHops)] {
+		told = append(told, fmt.Sprintf("rank %d", rank))
+	}
+	if more := len(circle) - maxHops; more > 0 {
+		told = append(told, fmt.Sprintf("%d more", more))
+	}
+	told = append(told, fmt.Sprintf("rank %d", circle[0]))
+	return strings.Join(told, " "+verb+" ")
+}
+
+// allReport checks that both ends agree on every report, that reports climb to
+// the root, and that all ranks report that lack a chunk without the multicast.
+func allReport(sub *subject, lost *fixpoint.Result) error {
+	for rank := range sub.s.Programs {
+		if err := agreedReports(sub, rank); err != nil {
+			return err
+		}
+		if err := passedOn(sub, rank, lost); err != nil {
+			return err
+		}
+	}
+	above := func(rank int) int { return int(sub.s.Programs[rank].ReportTo) }
+	top := func(rank int) bool { return !sub.s.Programs[rank].Reports }
+	if circle := circleOf(make([]int32, sub.s.Ranks), above, top); circle != nil {
+		return failReport(circle, "no report of these reaches the root: %s", tellCircle(circle, "reports to"))
+	}
+	return nil
+}
+
+// failReport is a failure about what the first of the ranks tells of the
+// multicast, from its first chunk on.
+func failReport(ranks []int, format string, args ...any) error {
+	return fail(ranks, []Place{place(ranks[0], ir.Chunk(0))}, nil, format, args...)
+}
+
+// agreedReports checks that who reports to rank, or it reports to, says so too.
+func agreedReports(sub *subject, rank int) error {
+	p := &sub.s.Programs[rank]
+	for _, from := range p.ReportFrom {
+		switch q := &sub.s.Programs[from]; {
+		case !q.Reports:
+			return failReport([]int{rank, int(from)}, "rank %d waits for reports of rank %d, which reports to nobody", rank, from)
+		case int(q.ReportTo) != rank:
+			return failReport([]int{rank, int(from)}, "rank %d waits for reports of rank %d, which reports to rank %d", rank, from, q.ReportTo)
+		}
+	}
+	if !p.Reports {
+		return nil
+	}
+	if _, expected := slices.BinarySearch(sub.s.Programs[p.ReportTo].ReportFrom, int32(rank)); !expected {
+		return failReport([]int{rank, int(p.ReportTo)}, "rank %d reports to rank %d, which does not expect it", rank, p.ReportTo)
+	}
+	return nil
+}
+
+// passedOn checks that a rank, if it is not the root, reports where it hears
+// reports or has to hear the multicast.
+func passedOn(sub *subject, rank int, lost *fixpoint.Result) error {
+	switch p := &sub.s.Programs[rank]; {
+	case rank == sub.s.Root && p.Reports:
+		return failReport([]int{rank, int(p.ReportTo)}, "root %d reports to rank %d: all reports are for the root", rank, p.ReportTo)
+	case rank == sub.s.Root || p.Reports:
+		return nil
+	case len(p.ReportFrom) > 0:
+		return failReport([]int{rank, int(p.ReportFrom[0])}, "rank %d reports to nobody what rank %d reports to it", rank, p.ReportFrom[0])
+	}
+	for k := range sub.s.Chunks {
+		if c := ir.Chunk(k); lost.Slot(rank, c) < 0 {
+			return fail([]int{rank}, []Place{place(rank, c)}, nil,
+				"rank %d reports to nobody, but needs the multicast for %v: the root may overrun it", rank, c).in(lostWorld)
+		}
+	}
+	return nil
+}
+
+// twiceArePut checks that what is sent twice is put by a plain rule.
+func twiceArePut(sub *subject) error {
+	puts := newStamps(sub)
+	for rank := range sub.s.Programs {
+		p := &sub.s.Programs[rank]
+		if len(p.Twice) == 0 {
+			continue
+		}
+		puts.mark(rank, nil)
+		for i := range p.Rules {
+			if !p.Rules[i].IsRepair() {
+				puts.addPuts(&p.Rules[i])
+			}
+		}
+		for _, a := range p.Twice {
+			if to := int(a.To); !puts.has(to, a.Slot) {
+				return fail([]int{rank, to}, []Place{place(to, a.Slot)}, nil,
+					"rank %d sends %v of rank %d twice, but none of its plain rules puts it", rank, a.Slot, to)
+			}
+		}
+	}
+	return nil
+}
+
+// addPuts puts what r puts into the set.
+func (st *stamps) addPuts(r *ir.Rule) {
+	for _, a := range r.Do {
+		if a.Op == ir.Put {
+			st.add(int(a.To), a.Slot)
+		}
+	}
+}
