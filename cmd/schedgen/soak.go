@@ -35,7 +35,10 @@ is whole, and everything must end. Every seed is run twice, and must do the same
 
 A seed that fails is shown with the command that repeats it, and made small; the exit code is 1.
 
-Example: schedgen soak --seeds 2000; schedgen soak --seed 7 --trace`
+Examples:
+
+    schedgen soak --seeds 2000
+    schedgen soak --seed 7 --trace`
 }
 
 // maxSoakRanks is how many ranks a drawn run may have: the hosts of a partition

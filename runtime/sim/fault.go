@@ -105,7 +105,7 @@ func (p *process) die(f *Fault) {
 	}
 	w := p.w
 	w.note(noteCrash, p.rank, nil, 0)
-	p.state = crashed
+	p.state, p.healthy = crashed, false
 	p.silent = f.Kind == FaultSilent
 	if p.silent && len(w.hosts[w.hostOf[p.rank]].ranks) == 1 {
 		w.hosts[w.hostOf[p.rank]].dead = true
