@@ -37,8 +37,8 @@ A seed that fails is shown with the command that repeats it, and made small; the
 
 Examples:
 
-    schedgen soak --seeds 2000
-    schedgen soak --seed 7 --trace`
+  schedgen soak --seeds 2000
+  schedgen soak --seed 7 --trace`
 }
 
 // maxSoakRanks is how many ranks a drawn run may have: the hosts of a partition

@@ -102,22 +102,6 @@ func (w *world) arrive(p *packet, to int) {
 	w.packets.put(p)
 }
 
-// receive takes a datagram into the socket's buffer, if it has room.
-func (p *process) receive(pkt *packet) {
-	if !p.alive() || p.state == closing {
-		return
-	}
-	if p.inRoom+pkt.room() > p.w.net.Room {
-		p.overrun++
-		p.w.note(noteOverrun, p.rank, &pkt.head, pkt.offset)
-		return
-	}
-	pkt.refs++
-	p.grams.push(pkt)
-	p.inRoom += pkt.room()
-	p.run()
-}
-
 // mangle returns a datagram of the same sender that no checksum has caught: its
 // fields do not fit together, and its bytes are garbage.
 func (w *world) mangle(p *packet) *packet {
