@@ -22,7 +22,6 @@ type checker struct {
 	violation *Violation
 	entries   []int    // by step: ranks that have entered
 	messages  [][]byte // by step: what is broadcast
-	shared    []byte
 	acked     map[string]bool
 	calls     []Call
 	enters    []Time // by rank: when its present call began
@@ -77,7 +76,7 @@ func (c *checker) returned(p *process, o *Op) {
 func (c *checker) failed(p *process, err error) {
 	c.w.note(noteFailed, p.rank, nil, p.step)
 	c.calls = append(c.calls, Call{p.rank, p.step, c.enters[p.rank], c.w.now, err})
-	if !c.excused && !c.w.sc.crashes() {
+	if !c.excused && !c.w.died() {
 		c.fail("rank %d fails in step %d although nobody has died: %v", p.rank, p.step, err)
 	}
 }

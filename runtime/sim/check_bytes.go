@@ -22,10 +22,12 @@ func (c *checker) bufferFor(p *process, o *Op) []byte {
 	if c.w.sc.Shared {
 		return c.message(p.step)
 	}
-	if cap(p.buf) < o.Bytes {
-		p.buf = make([]byte, o.Bytes)
+	buf := p.old[:0]
+	if cap(buf) < o.Bytes {
+		buf = make([]byte, 0, o.Bytes)
 	}
-	buf := p.buf[:o.Bytes]
+	buf = buf[:o.Bytes]
+	clear(buf)
 	if p.rank == o.Root {
 		copy(buf, c.message(p.step))
 	}
@@ -63,6 +65,7 @@ func (c *checker) scribble(p *process) {
 		for i := range p.buf {
 			p.buf[i] = scribbled
 		}
+		p.old = p.buf
 	}
 }
 
@@ -70,7 +73,7 @@ func (c *checker) checkScribble(p *process) {
 	if c.w.sc.Shared || p.err != nil {
 		return
 	}
-	for i, b := range p.buf {
+	for i, b := range p.old {
 		if b != scribbled {
 			c.fail("rank %d: byte %d of a buffer was written after its broadcast had returned", p.rank, i)
 			return

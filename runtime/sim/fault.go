@@ -87,10 +87,10 @@ func (w *world) beginning(rank int) Time {
 	return at
 }
 
-// crashes reports whether any rank dies.
-func (s *Scenario) crashes() bool {
-	for i := range s.Faults {
-		if k := s.Faults[i].Kind; k == FaultCrash || k == FaultSilent {
+// died reports whether any rank has died.
+func (w *world) died() bool {
+	for _, p := range w.procs {
+		if p.state == crashed {
 			return true
 		}
 	}

@@ -11,7 +11,8 @@ type script struct {
 	step    int // of the scenario's script
 	begun   bool
 	plan    *core.Plan
-	buf     []byte
+	buf     []byte // of the present broadcast
+	old     []byte // of the last one, which must not be written any more
 	left    int      // messages still to publish in this step
 	sent    uint64   // messages published
 	taken   []uint64 // by origin: messages taken

@@ -193,3 +193,29 @@ func TestShrinkFindsWhatMatters(t *testing.T) {
 	require.Empty(t, small.Faults)
 	require.Equal(t, Comm{}, small.Comm)
 }
+
+func TestBuffersThatAreWrittenTooLateAreFound(t *testing.T) {
+	late := tamper{wrap: func(rank int, n core.Net) core.Net {
+		return &scribbler{Net: n, rank: rank}
+	}}
+	sc := scripted(2, Op{Kind: OpBcast, Algorithm: "bcast/chain", Bytes: 100}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+	violated(t, sc, late, "rank 0: byte 0 of a buffer was written after its broadcast had returned")
+}
+
+// scribbler writes into a body that it was given before, when a later frame is
+// put.
+type scribbler struct {
+	core.Net
+	rank int
+	body []byte
+}
+
+func (s *scribbler) Put(to int, f *wire.Frame) {
+	if s.rank == 0 && len(s.body) > 0 && f.Slot.Kind() == ir.KindSignal {
+		s.body[0] = 0
+	}
+	if s.rank == 0 && len(f.Body) > 0 {
+		s.body = f.Body
+	}
+	s.Net.Put(to, f)
+}
