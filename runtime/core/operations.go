@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
@@ -171,6 +172,21 @@ func (ops *operations) checkLeft() {
 		ops.fate.broken(o.plan.Name, o.seq, &RankError{
 			Rank: d.rank, Err: fmt.Errorf("%w: it closed its communicator after operation %d", ErrPeerLeft, d.last),
 		})
+	}
+}
+
+// lostAfterGoodbye is told that a rank is lost that has said goodbye. A goodbye
+// may overtake what the rank has put before, and that is lost now: an operation
+// of this rank that still runs, or is still to begin, may wait for it. A rank
+// that only takes no connections any more has left as it said.
+func (ops *operations) lostAfterGoodbye(rank int, err error) {
+	if errors.Is(err, wire.ErrUnreachable) {
+		return
+	}
+	if d := ops.members.departed(rank); ops.running() != nil && ops.seq <= d.last {
+		ops.fate.lost(rank, err)
+	} else {
+		d.last = min(d.last, ops.complete)
 	}
 }
 
