@@ -25,7 +25,8 @@ type checker struct {
 	acked     map[string]bool
 	calls     []Call
 	enters    []Time // by rank: when its present call began
-	excused   bool   // a process has closed before all it sent could arrive: others may fail
+	hasty     bool   // a process has closed before all it sent could arrive
+	disagreed bool   // a process has called something else than the others
 }
 
 func (c *checker) init(w *world) {
@@ -76,7 +77,7 @@ func (c *checker) returned(p *process, o *Op) {
 func (c *checker) failed(p *process, err error) {
 	c.w.note(noteFailed, p.rank, nil, p.step)
 	c.calls = append(c.calls, Call{p.rank, p.step, c.enters[p.rank], c.w.now, err})
-	if !c.excused && !c.w.died() {
+	if !c.hasty && !c.disagreed && !c.w.died() {
 		c.fail("rank %d fails in step %d although nobody has died: %v", p.rank, p.step, err)
 	}
 }

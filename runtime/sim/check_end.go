@@ -31,7 +31,7 @@ func (p *process) over() bool {
 // calls have no operation whose stall could be noticed; or if all ranks that it
 // may ask have left in good order.
 func (p *process) forgiven() bool {
-	if p.state != calling || !p.w.excused && !p.w.died() {
+	if p.state != calling || !p.w.hasty && !p.w.died() {
 		return false
 	}
 	k := p.w.sc.Script[p.step].Kind

@@ -152,6 +152,9 @@ func (s *Scenario) drawFaults(r *random) {
 		f := Fault{Kind: pick(r, FaultCrash, FaultSilent), Rank: r.below(s.Ranks), From: r.upTo(phase), Amount: r.upTo(50 * Millisecond)}
 		s.Faults = append(s.Faults, f)
 	}
+	if s.Ranks > 1 && r.chance(40) {
+		s.Faults = append(s.Faults, Fault{Kind: FaultMismatch, Rank: r.below(s.Ranks), Amount: Time(r.below(len(s.Script) + 1))})
+	}
 	for i := range s.Faults {
 		s.Calm = max(s.Calm, s.Faults[i].From, s.Faults[i].Until)
 	}

@@ -169,7 +169,7 @@ func (p *process) giveUp() {
 	for _, l := range p.out {
 		if l != nil && !l.idle() {
 			p.late[l.to] = true
-			p.w.excused = true
+			p.w.hasty = true
 		}
 	}
 	p.end()

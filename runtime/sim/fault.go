@@ -87,6 +87,24 @@ func (w *world) beginning(rank int) Time {
 	return at
 }
 
+// twist returns what a rank calls in a step: not always what the others do.
+func (w *world) twist(rank, step int) Op {
+	o := w.sc.Script[step]
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		switch {
+		case f.Kind != FaultMismatch || f.Rank != rank || int(f.Amount) != step:
+		case o.Kind == OpBcast:
+			o.Root = (o.Root + 1) % w.sc.Ranks
+			w.disagreed = true
+		case o.Kind == OpBarrier:
+			o.Algorithm, o.Degree, o.FanIn, o.FanOut = "barrier/dissemination", 2, 0, 0
+			w.disagreed = true
+		}
+	}
+	return o
+}
+
 // died reports whether any rank has died.
 func (w *world) died() bool {
 	for _, p := range w.procs {

@@ -109,6 +109,7 @@ const (
 	FaultLate      FaultKind = "late"      // the process Rank begins at Until
 	FaultCrash     FaultKind = "crash"     // the process Rank dies at From; its connections end after Amount
 	FaultSilent    FaultKind = "silent"    // the host of Rank dies at From: nothing tells of it
+	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root or, of a barrier, another algorithm
 )
 
 // Fault is what goes wrong, from From until Until.

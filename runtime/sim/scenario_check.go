@@ -84,7 +84,7 @@ func (s *Scenario) checkFault(f *Fault) error {
 		return fmt.Errorf("%s: rank, host or time out of range", f.Kind)
 	}
 	switch f.Kind {
-	case FaultLoss, FaultBurst, FaultReorder, FaultDuplicate, FaultCorrupt, FaultSlow, FaultPartition, FaultPause, FaultLate, FaultCrash, FaultSilent:
+	case FaultLoss, FaultBurst, FaultReorder, FaultDuplicate, FaultCorrupt, FaultSlow, FaultPartition, FaultPause, FaultLate, FaultCrash, FaultSilent, FaultMismatch:
 		return nil
 	}
 	return fmt.Errorf("no fault %q", f.Kind)

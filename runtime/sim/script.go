@@ -9,10 +9,11 @@ import (
 // script is where a process is in its script.
 type script struct {
 	step    int // of the scenario's script
+	op      Op  // the present one, as this rank calls it
 	begun   bool
 	plan    *core.Plan
-	buf     []byte // of the present broadcast
-	old     []byte // of the last one, which must not be written any more
+	buf     []byte   // of the present broadcast
+	old     []byte   // of the last one, which must not be written any more
 	left    int      // messages still to publish in this step
 	sent    uint64   // messages published
 	taken   []uint64 // by origin: messages taken
@@ -48,14 +49,14 @@ func (p *process) next() {
 			p.failed(p.core.Err())
 			continue
 		}
-		o := &p.w.sc.Script[p.step]
-		if o.Kind == OpCompute {
-			p.compute(o)
+		p.op = p.w.twist(p.rank, p.step)
+		if p.op.Kind == OpCompute {
+			p.compute(&p.op)
 			return
 		}
 		p.w.entered(p)
 		p.enter()
-		p.start(o)
+		p.start(&p.op)
 		p.run()
 		return
 	}
@@ -90,10 +91,8 @@ func (p *process) advance() bool {
 	if p.state != calling {
 		return false
 	}
-	o := &p.w.sc.Script[p.step]
+	o := &p.op
 	switch {
-	case p.step == len(p.w.sc.Script):
-		return false
 	case p.met(o):
 		p.done(o)
 		return true

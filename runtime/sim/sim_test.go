@@ -79,7 +79,7 @@ func TestDrawReachesEverything(t *testing.T) {
 		want = append(want, algorithms(c)...)
 	}
 	for _, k := range []FaultKind{
-		FaultLoss, FaultBurst, FaultReorder, FaultDuplicate, FaultCorrupt, FaultSlow, FaultPartition, FaultPause, FaultLate, FaultCrash, FaultSilent,
+		FaultLoss, FaultBurst, FaultReorder, FaultDuplicate, FaultCorrupt, FaultSlow, FaultPartition, FaultPause, FaultLate, FaultCrash, FaultSilent, FaultMismatch,
 	} {
 		want = append(want, string(k))
 	}
