@@ -135,8 +135,7 @@ func TestHoldReachesTheSender(t *testing.T) {
 // No more is under way than the window allows, and losses halve it.
 func TestWindowOfALane(t *testing.T) {
 	most, narrow, lost := 0, 8<<10, false
-	var w *world
-	w = pair(t, Net{Up: quick, Down: quick, Flight: 8 << 10}, func(p *packet) bool {
+	w := pair(t, Net{Up: quick, Down: quick, Flight: 8 << 10}, func(p *packet) bool {
 		l := p.lane
 		most, narrow = max(most, l.fly), min(narrow, l.wide)
 		if !lost && p.num == 20 {

@@ -26,9 +26,6 @@ func seeded(seed uint64, purpose ...uint64) random {
 // below returns a number of [0, n); n > 0.
 func (r *random) below(n int) int { return int(r.next() % uint64(n)) }
 
-// between returns a number of [lo, hi].
-func (r *random) between(lo, hi int) int { return lo + r.below(hi-lo+1) }
-
 // upTo returns a time of [0, most].
 func (r *random) upTo(most Time) Time { return Time(r.next() % uint64(most+1)) }
 

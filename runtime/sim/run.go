@@ -106,7 +106,7 @@ func (w *world) build() error {
 			w: w, rank: rank, out: make([]*lane, w.sc.Ranks*int(wire.Lanes)),
 			gone: make([]bool, w.sc.Ranks), late: make([]bool, w.sc.Ranks),
 		}
-		p.taken, p.plans = make([]uint64, w.sc.Ranks), make(map[planKey]*core.Plan)
+		p.taken, p.plans = make([]uint64, w.sc.Ranks), make(map[Op]*core.Plan)
 		var n core.Net = p
 		if w.tamper.wrap != nil {
 			n = w.tamper.wrap(rank, n)

@@ -18,16 +18,10 @@ type script struct {
 	sent    uint64   // messages published
 	taken   []uint64 // by origin: messages taken
 	got     int      // messages taken in all
-	until   Time     // it computes until then
 	err     error    // why its calls have failed
 	ended   bool     // it has come to the end of its script
 	scratch []byte
-	plans   map[planKey]*core.Plan
-}
-
-type planKey struct {
-	algorithm string
-	op        Op
+	plans   map[Op]*core.Plan
 }
 
 // begin is the first thing that a process does.
@@ -65,9 +59,8 @@ func (p *process) next() {
 // compute lets time pass without a call.
 func (p *process) compute(o *Op) {
 	r := seeded(p.w.sc.Seed, 'c', uint64(p.step), uint64(p.rank))
-	p.until = p.w.now + r.upTo(o.Time)
 	p.step++
-	p.w.at(p.until, event{kind: proceed, rank: p.rank})
+	p.w.at(p.w.now+r.upTo(o.Time), event{kind: proceed, rank: p.rank})
 }
 
 // start prepares a call.
@@ -153,9 +146,7 @@ func (p *process) broken(o *Op) {
 		}
 		err = p.core.Fail(name, err)
 		p.abandon()
-		if p.begun {
-			p.core.Abandon()
-		}
+		p.core.Abandon()
 	}
 	p.leave()
 	p.failed(err)
@@ -204,8 +195,7 @@ func (p *process) publish(o *Op) {
 
 // planFor returns the plan of a step, compiled at its first use.
 func (p *process) planFor(o *Op) *core.Plan {
-	key := planKey{algorithm: o.Algorithm, op: *o}
-	if plan := p.plans[key]; plan != nil {
+	if plan := p.plans[*o]; plan != nil {
 		return plan
 	}
 	plan, err := p.compile(o)
@@ -213,7 +203,7 @@ func (p *process) planFor(o *Op) *core.Plan {
 		p.w.fail("step %d: %v", p.step, err) // the scenario has been checked
 		return nil
 	}
-	p.plans[key] = plan
+	p.plans[*o] = plan
 	return plan
 }
 
