@@ -142,7 +142,7 @@ func (p *process) close() {
 	}
 	for p.cast() {
 	}
-	p.castQueue = ring[outgoing]{}
+	p.direct, p.group = outlet{}, outlet{}
 	p.w.at(p.w.now+linger, event{kind: lingered, rank: p.rank})
 	p.part()
 }

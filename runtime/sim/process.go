@@ -27,12 +27,10 @@ type process struct {
 	driver
 
 	// The way out.
-	out       []*lane // by receiver and lane; nil until used
-	waiting   []*lane // with frames that the system has not taken
-	castQueue ring[outgoing]
-	castTo    ring[int]
-	sock      ring[departure] // datagrams in the link's queue
-	sockBytes int
+	out     []*lane // by receiver and lane; nil until used
+	waiting []*lane // with frames that the system has not taken
+	direct  outlet  // datagrams to one rank, which go first
+	group   outlet  // multicasts
 
 	// The way in.
 	ready   []*lane // with something unread, in the order in which they became so

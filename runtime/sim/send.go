@@ -61,26 +61,34 @@ func (p *process) connected(peer int) bool {
 // Mcast implements [core.Net].
 func (p *process) Mcast(f *wire.Frame) {
 	p.sends(noteMcast, -1, f)
-	p.queueCast(-1, f)
+	p.queueCast(&p.group, -1, f)
 }
 
 // Datagram implements [core.Net].
 func (p *process) Datagram(to int, f *wire.Frame) {
 	p.sends(noteDatagram, to, f)
-	p.queueCast(to, f)
+	p.queueCast(&p.direct, to, f)
 }
 
-func (p *process) queueCast(to int, f *wire.Frame) {
+// outlet is a socket for datagrams, and what waits to be sent from it.
+type outlet struct {
+	queue  ring[outgoing]
+	to     ring[int]       // of those
+	inLink ring[departure] // what is in the link's queue
+	bytes  int             // of that
+}
+
+func (p *process) queueCast(out *outlet, to int, f *wire.Frame) {
 	o := outgoing{frame: *f}
 	if !p.w.sc.Net.Multicast || p.w.sc.Ranks == 1 {
 		o.sent()
 		return
 	}
 	o.frame.Len = f.Whole()
-	p.castQueue.push(o)
-	p.castTo.push(to)
-	if p.castQueue.n > maxQueued {
-		p.w.fail("rank %d has %d multicasts and datagrams queued", p.rank, p.castQueue.n)
+	out.queue.push(o)
+	out.to.push(to)
+	if out.queue.n > maxQueued {
+		p.w.fail("rank %d has %d multicasts and datagrams queued", p.rank, out.queue.n)
 	}
 }
 
@@ -98,61 +106,68 @@ const maxBurst = 64
 // overrunPause is how long a sender waits that has found its link's queue full.
 const overrunPause = 500 * Microsecond
 
-// cast sends datagrams as far as the socket's buffer allows, and reports whether
+// cast sends datagrams as far as the sockets' buffers allow, and reports whether
 // any have gone.
 func (p *process) cast() bool {
-	w := p.w
-	h := &w.hosts[w.hostOf[p.rank]]
+	moved := p.castFrom(&p.direct)
+	return p.castFrom(&p.group) || moved
+}
+
+func (p *process) castFrom(out *outlet) bool {
 	sent := 0
-	for ; p.castQueue.n > 0 && sent < maxBurst; sent++ {
-		o := p.castQueue.at(0)
-		n := min(len(o.frame.Body)-o.done, w.net.Datagram)
-		size := n + gramHead
-		if !p.roomToSend(h, size) {
+	for ; out.queue.n > 0 && sent < maxBurst; sent++ {
+		o := out.queue.at(0)
+		n := min(len(o.frame.Body)-o.done, p.w.net.Datagram)
+		if !p.roomToSend(out, n+gramHead) {
 			break
 		}
-		p.throw(o, *p.castTo.at(0), n, size)
+		p.throw(out, o, *out.to.at(0), n)
 		if o.done += n; o.done == len(o.frame.Body) {
 			o.sent()
-			p.castQueue.pop()
-			p.castTo.pop()
+			out.pop()
 		}
 	}
 	p.work += sent
 	return sent > 0
 }
 
+func (out *outlet) pop() {
+	out.queue.pop()
+	out.to.pop()
+}
+
 // roomToSend reports whether a datagram may be sent now; otherwise the process
 // looks again when it may.
-func (p *process) roomToSend(h *host, size int) bool {
-	if len(p.w.hosts) == 1 {
+func (p *process) roomToSend(out *outlet, size int) bool {
+	w := p.w
+	if len(w.hosts) == 1 {
 		return true
 	}
-	for p.sock.n > 0 && p.sock.at(0).at <= p.w.now {
-		p.sockBytes -= p.sock.pop().bytes
+	for out.inLink.n > 0 && out.inLink.at(0).at <= w.now {
+		out.bytes -= out.inLink.pop().bytes
 	}
 	switch {
-	case p.sockBytes > 0 && p.sockBytes+size > p.w.net.SendRoom:
-		p.lookAt(p.sock.at(0).at)
-	case h.up.full(p.w.now, size):
-		p.lookAt(p.w.now + overrunPause)
+	case out.bytes > 0 && out.bytes+size > w.net.SendRoom:
+		p.lookAt(out.inLink.at(0).at)
+	case w.hosts[w.hostOf[p.rank]].up.full(w.now, size):
+		p.lookAt(w.now + overrunPause)
 	default:
 		return true
 	}
 	return false
 }
 
-// throw sends one datagram.
-func (p *process) throw(o *outgoing, to, n, size int) {
+// throw sends one datagram of n bytes.
+func (p *process) throw(out *outlet, o *outgoing, to, n int) {
 	w := p.w
 	pkt := w.packets.get(&o.frame.Header, o.frame.Body[o.done:o.done+n])
-	pkt.from, pkt.to, pkt.size, pkt.offset = p.rank, to, size, o.frame.Offset+o.done
+	pkt.from, pkt.to, pkt.size, pkt.offset = p.rank, to, n+gramHead, o.frame.Offset+o.done
 	pkt.head.From = p.rank
 	w.launch(pkt)
 	up := &w.hosts[w.hostOf[p.rank]].up
 	if up.free > w.now && (to < 0 || w.hostOf[to] != w.hostOf[p.rank]) {
-		p.sock.push(departure{up.free, size})
-		p.sockBytes += size
+		out.inLink.push(departure{up.free, n + gramHead})
+		out.bytes += n + gramHead
 	}
 }
 
@@ -173,10 +188,11 @@ func (p *process) handAll() (moved bool) {
 
 // abandon forgets what is queued of operations; see [wire.Transport].
 func (p *process) abandon() {
-	for p.castQueue.n > 0 {
-		p.castQueue.at(0).sent()
-		p.castQueue.pop()
-		p.castTo.pop()
+	for _, out := range [...]*outlet{&p.direct, &p.group} {
+		for out.queue.n > 0 {
+			out.queue.at(0).sent()
+			out.pop()
+		}
 	}
 	for r := range p.w.procs {
 		l := p.out[index(r, wire.LaneOps)]
