@@ -81,7 +81,7 @@ func (c *soakCmd) Run(ctx context.Context, std stdio) error {
 		}
 		return c.replay(ctx, std, sc, c.Script)
 	}
-	s := soak{cmd: c, bar: newProgress(std, int(min(c.Seeds, 1<<40)), "soaking", progressbar.OptionShowIts())}
+	s := soak{cmd: c, bar: newProgress(std, int(min(c.Seeds, 1<<40)), "soaking", progressbar.OptionShowIts(), progressbar.OptionSetItsString("seeds"))}
 	s.run(ctx)
 	s.bar.clear()
 	if err := ctx.Err(); err != nil {
