@@ -32,6 +32,7 @@ type cli struct {
 	Run    runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
 	Rank   oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
 	Bench  benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
+	Soak   soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
 	Help   helpCmd    `cmd:"" help:"Tell about a verb."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`

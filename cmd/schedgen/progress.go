@@ -6,23 +6,24 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress is a bar on the standard error while many schedules are proved; a
-// nil bar shows nothing.
+// progress is a bar on the standard error while much is done; a nil bar shows
+// nothing.
 type progress struct{ bar *progressbar.ProgressBar }
 
-// newProgress returns a bar of total steps, which shows only on a terminal.
-func newProgress(std stdio, total int) progress {
+// newProgress returns a bar of total steps, which shows only on a terminal, and
+// says what is done.
+func newProgress(std stdio, total int, doing string, more ...progressbar.Option) progress {
 	if total < 2 || !isTerminal(std.Err) {
 		return progress{}
 	}
-	return progress{progressbar.NewOptions(total,
+	return progress{progressbar.NewOptions(total, append([]progressbar.Option{
 		progressbar.OptionSetWriter(std.Err),
-		progressbar.OptionSetDescription("proving"),
+		progressbar.OptionSetDescription(doing),
 		progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetWidth(30),
-	)}
+	}, more...)...)}
 }
 
 // A bar that cannot be drawn is no reason to stop: errors of the terminal are

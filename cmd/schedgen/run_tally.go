@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/schollz/progressbar/v3"
 )
 
 // tally gathers what the ranks report.
@@ -124,17 +123,7 @@ func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
 type runProgress struct{ progress }
 
 func newRunProgress(std stdio, verb string, total int) runProgress {
-	if total < 2 || !isTerminal(std.Err) {
-		return runProgress{}
-	}
-	return runProgress{progress{progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(std.Err),
-		progressbar.OptionSetDescription(verb),
-		progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetWidth(30),
-	)}}
+	return runProgress{newProgress(std, total, verb)}
 }
 
 func (p runProgress) add(n int) {

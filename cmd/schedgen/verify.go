@@ -80,7 +80,7 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	out := c.printer(std, jobs.len())
-	bar := newProgress(std, jobs.len())
+	bar := newProgress(std, jobs.len(), "proving")
 	failed, applied := 0, false
 	for job := range jobs.all() {
 		report, err := await(ctx, func() (*verify.Report, error) { return c.prove(job) })

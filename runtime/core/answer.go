@@ -256,6 +256,9 @@ func (rc *recovery) noteLoss() {
 	}
 }
 
+// expects reports whether others are to be expected to ask for chunks of o.
+func (rc *recovery) expects(o *op) bool { return o.plan.recovers && rc.ops.seq <= rc.lossy }
+
 // double sends the slot of the scratch frame, which is about to be put for o, as
 // a datagram if it is a signal that is to go twice.
 func (rc *recovery) double(o *op, to int) {

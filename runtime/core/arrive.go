@@ -105,10 +105,11 @@ func (c *Core) Left(rank int, seq uint64) {
 
 // Lost implements [wire.Sink].
 func (c *Core) Lost(rank int, err error) {
-	if c.members.hasLeft(rank) || c.fate.closing {
-		return
-	}
-	if c.members.lose(rank, err) {
+	switch {
+	case c.fate.closing:
+	case c.members.hasLeft(rank):
+		c.ops.lostAfterGoodbye(rank, err)
+	case c.members.lose(rank, err):
 		c.fate.lost(rank, err)
 	}
 }

@@ -36,13 +36,14 @@ const (
 func (rc *recovery) looseParts() int { return max(1, looseBytes/max(1, rc.Caps.Datagram)) }
 
 // patience returns how long to wait for an answer; base is the timeout of
-// repairs.
+// repairs. Answers that queue up on a link that the multicast fills take longer and
+// longer: to ask again before they can have come would have them sent twice, and
+// the queue grow.
 func (a *asks) patience(base Time) Time {
-	most := max(base/4, 1)
 	if a.mean == 0 {
-		return most
+		return max(base/4, 1)
 	}
-	return min(max(2*a.mean, minPatience), most)
+	return min(max(2*a.mean, minPatience), maxBackoff*base)
 }
 
 // took notes how long an answer has taken.

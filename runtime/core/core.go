@@ -92,10 +92,11 @@ func (c *Core) Close(err error) (healthy bool) {
 	return healthy
 }
 
-// Goodbye tells the rank before this one that this one leaves in good order.
+// Goodbye tells the ranks that may ask this one how it is that it leaves in good
+// order.
 func (c *Core) Goodbye() {
-	if c.env.Size > 1 {
-		c.env.control((c.env.Rank+c.env.Size-1)%c.env.Size, wire.FrameLeave, c.ops.complete, 0, 0)
+	for distance := 1; distance < c.env.Size; distance = farther(distance) {
+		c.env.control((c.env.Rank+c.env.Size-distance)%c.env.Size, wire.FrameLeave, c.ops.complete, 0, 0)
 	}
 }
 

@@ -48,6 +48,9 @@ func (m *membership) hasLeft(rank int) bool {
 	return left
 }
 
+// departed returns the departure of a rank that has left.
+func (m *membership) departed(rank int) *departure { return &m.left[m.place[rank]] }
+
 // missing returns a rank that has left before operation seq.
 func (m *membership) missing(seq uint64) (departure, bool) {
 	for _, d := range m.left {

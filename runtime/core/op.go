@@ -73,13 +73,13 @@ func (o *op) holds() bool { return o.state == opActive || o.n == 0 || o.buf != n
 // over.
 func (o *op) ready() bool { return o.machine.Done() && o.unsent == 0 && !o.gate.closed }
 
-// retire ends the call. If ranks may still ask for chunks, the message is
-// kept, as far as limit bytes suffice; beyond that the repairs of ranks that
-// are still in the operation have to do.
-func (o *op) retire(limit int) {
+// retire ends the call. If others may still ask for chunks, the message is kept,
+// as far as limit bytes suffice; beyond that the repairs of ranks that are still in
+// the operation have to do.
+func (o *op) retire(asked bool, limit int) {
 	o.state = opReturned
 	o.lost.repairs.disarm()
-	if o.n == 0 || !o.plan.program.Keeps() || o.n > limit {
+	if o.n == 0 || !asked || o.n > limit {
 		o.buf = nil
 		return
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
@@ -95,7 +96,7 @@ func (ops *operations) end() {
 	o := ops.running()
 	ops.report(o)
 	ops.rec.end(o)
-	o.retire(ops.Retain / Remembered)
+	o.retire(o.plan.program.Keeps() || ops.rec.expects(o), ops.Retain/Remembered)
 	ops.inside = false
 	ops.complete = o.seq
 	ops.totals.Operations++
@@ -125,7 +126,19 @@ func (ops *operations) tick(now Time) {
 	}
 	ops.rec.tick(o, now)
 	if ops.Size > 1 && o.pulse.tick(now, ops.Stall) {
-		ops.control((ops.Rank+1)%ops.Size, wire.FrameProbe, o.seq, o.print, 0)
+		ops.probe(o)
+	}
+}
+
+// probe asks the nearest rank after this one that has not left. Who has left does
+// not answer, and could not be told from a rank that is dead, but for the goodbye
+// that it has said to all that may ask it.
+func (ops *operations) probe(o *op) {
+	for distance := 1; distance < ops.Size; distance = farther(distance) {
+		if to := (ops.Rank + distance) % ops.Size; !ops.members.hasLeft(to) {
+			ops.control(to, wire.FrameProbe, o.seq, o.print, 0)
+			return
+		}
 	}
 }
 
@@ -159,6 +172,21 @@ func (ops *operations) checkLeft() {
 		ops.fate.broken(o.plan.Name, o.seq, &RankError{
 			Rank: d.rank, Err: fmt.Errorf("%w: it closed its communicator after operation %d", ErrPeerLeft, d.last),
 		})
+	}
+}
+
+// lostAfterGoodbye is told that a rank is lost that has said goodbye. A goodbye
+// may overtake what the rank has put before, and that is lost now: an operation
+// of this rank that still runs, or is still to begin, may wait for it. A rank
+// that only takes no connections any more has left as it said.
+func (ops *operations) lostAfterGoodbye(rank int, err error) {
+	if errors.Is(err, wire.ErrUnreachable) {
+		return
+	}
+	if d := ops.members.departed(rank); ops.running() != nil && ops.seq <= d.last {
+		ops.fate.lost(rank, err)
+	} else {
+		d.last = min(d.last, ops.complete)
 	}
 }
 

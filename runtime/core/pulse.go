@@ -1,9 +1,9 @@
 package core
 
 // pulse is when an operation last moved. One that has not for long asks its
-// neighbour whether it runs the same: if ranks disagree, some pair of neighbours
-// does, so that what would be a hang becomes an error; and a neighbour that is
-// dead is found.
+// neighbour, the next rank that has not left, whether it runs the same: if ranks
+// disagree, some pair of neighbours does, so that what would be a hang becomes an
+// error; and a neighbour that is dead is found.
 type pulse struct {
 	stirred bool // a slot has been set since moved was written
 	moved   Time // when a slot was last set, or the last probe sent
@@ -26,4 +26,16 @@ func (p *pulse) tick(now, stall Time) bool {
 	p.probes++
 	p.moved = now
 	return true
+}
+
+// near is up to which distance every rank may be asked, and says goodbye; beyond
+// it those at powers of two, so that leaving takes few messages among many ranks.
+const near = 16
+
+// farther returns the next distance of ranks that ask each other.
+func farther(distance int) int {
+	if distance < near {
+		return distance + 1
+	}
+	return 2 * distance
 }

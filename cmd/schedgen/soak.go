@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	goruntime "runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/schedgen/schedgen/runtime/sim"
+)
+
+// soakCmd is the verb soak.
+type soakCmd struct {
+	Seeds  uint64        `default:"1000" help:"How many seeds to run."`
+	From   uint64        `default:"1" placeholder:"SEED" help:"The first of them, default 1."`
+	Ranks  int           `default:"16" help:"Ranks at most; the same seed gives another run if this differs."`
+	Budget time.Duration `help:"Begin no further seed after this time."`
+	Seed   *uint64       `placeholder:"SEED" help:"Run this one seed."`
+	Script string        `placeholder:"FILE" help:"Run the scenario of a JSON file, - for standard input."`
+	Trace  bool          `help:"With --seed or --script: print what happens."`
+	JSON   bool          `name:"json" help:"Print one object."`
+}
+
+// Help is the long help text.
+func (soakCmd) Help() string {
+	return `Runs communicators on a simulated network: links that lose, reorder, duplicate and overflow,
+partitions, processes that pause, come late and die, all drawn from a seed. After a while the network
+is whole, and everything must end. Every seed is run twice, and must do the same both times.
+
+A seed that fails is shown with the command that repeats it, and made small; the exit code is 1.
+
+Examples:
+
+  schedgen soak --seeds 2000
+  schedgen soak --seed 7 --trace`
+}
+
+// maxSoakRanks is how many ranks a drawn run may have: the hosts of a partition
+// are 64 bits.
+const maxSoakRanks = 64
+
+// maxFailing is after how many seeds that fail no further ones begin.
+const maxFailing = 5
+
+func (c *soakCmd) check() error {
+	switch {
+	case c.Ranks < 1 || c.Ranks > maxSoakRanks:
+		return fmt.Errorf("--ranks=%d: must be 1 to %d", c.Ranks, maxSoakRanks)
+	case c.Budget < 0:
+		return fmt.Errorf("--budget=%v: must not be negative", c.Budget)
+	case c.Seed != nil && c.Script != "":
+		return fmt.Errorf("--seed and --script: give one of them")
+	case c.Trace && c.Seed == nil && c.Script == "":
+		return fmt.Errorf("--trace: needs --seed or --script")
+	case c.Trace && c.JSON:
+		return fmt.Errorf("--trace and --json: give one of them")
+	case c.Seeds == 0:
+		return fmt.Errorf("--seeds=0: must be at least 1")
+	}
+	return nil
+}
+
+// Run runs what the flags say and prints the outcome.
+func (c *soakCmd) Run(ctx context.Context, std stdio) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Seed != nil {
+		return c.replay(ctx, std, sim.Draw(*c.Seed, c.Ranks), fmt.Sprintf("seed %d", *c.Seed))
+	}
+	if c.Script != "" {
+		sc, err := c.readScript(std)
+		if err != nil {
+			return err
+		}
+		return c.replay(ctx, std, sc, c.Script)
+	}
+	s := soak{cmd: c, bar: newProgress(std, int(min(c.Seeds, 1<<40)), "soaking", progressbar.OptionShowIts(), progressbar.OptionSetItsString("seeds"))}
+	s.run(ctx)
+	s.bar.clear()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.print(ctx, std)
+}
+
+func (c *soakCmd) readScript(std stdio) (*sim.Scenario, error) {
+	in, err := (&sourceArgs{Source: c.Script}).open(std)
+	if err != nil {
+		return nil, fmt.Errorf("--script: %w", err)
+	}
+	defer in.Close() // read only: nothing to lose
+	sc, err := sim.ReadScenario(in)
+	if err != nil {
+		return nil, fmt.Errorf("--script=%s: %w", c.Script, err)
+	}
+	return sc, nil
+}
+
+// replay runs one scenario.
+func (c *soakCmd) replay(ctx context.Context, std stdio, sc *sim.Scenario, name string) error {
+	out := ctxWriter{ctx, std.Out}
+	if c.Trace {
+		if _, err := sim.Run(sc, out); err != nil {
+			return err
+		}
+	}
+	r, err := await(ctx, func() (*sim.Result, error) { return sim.Check(sc) })
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = writeJSON(out, newScenarioObject(sc, r), "")
+	} else {
+		err = printReplay(out, sc, r, name)
+	}
+	if err != nil {
+		return err
+	}
+	if r.Violation != nil {
+		return &noError{fmt.Sprintf("%s: %v", name, r.Violation)}
+	}
+	return nil
+}
+
+// soak is many seeds, run on all cores.
+type soak struct {
+	cmd    *soakCmd
+	bar    progress
+	next   atomic.Uint64 // seeds taken, counted from the first
+	began  time.Time
+	took   time.Duration
+	mu     sync.Mutex // guards the following, and the bar
+	done   uint64
+	events int
+	fails  []soakFailure
+}
+
+// soakFailure is a seed that fails.
+type soakFailure struct {
+	seed     uint64
+	err      error
+	small    *sim.Scenario
+	smallErr error
+	trials   int
+}
+
+func (s *soak) run(ctx context.Context) {
+	s.began = time.Now()
+	var workers sync.WaitGroup
+	for range goruntime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for s.more(ctx) {
+				if i := s.next.Add(1) - 1; i < s.cmd.Seeds {
+					s.one(s.cmd.From + i)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	s.took = time.Since(s.began)
+	slices.SortFunc(s.fails, func(a, b soakFailure) int { return int(a.seed) - int(b.seed) })
+}
+
+// more reports whether another seed is to begin.
+func (s *soak) more(ctx context.Context) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ctx.Err() == nil && s.next.Load() < s.cmd.Seeds && len(s.fails) < maxFailing &&
+		(s.cmd.Budget == 0 || time.Since(s.began) < s.cmd.Budget)
+}
+
+func (s *soak) one(seed uint64) {
+	sc := sim.Draw(seed, s.cmd.Ranks)
+	r, err := sim.Check(sc)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done++
+	s.bar.advance()
+	if err == nil {
+		s.events += 2 * r.Events
+		err = r.Violation
+	}
+	if err != nil {
+		s.fails = append(s.fails, soakFailure{seed: seed, err: err})
+	}
+}
+
+// maxTrials bounds the shrinking of one seed.
+const maxTrials = 2000
+
+// shrink makes what fails small.
+func (f *soakFailure) shrink(most int) {
+	fails := func(sc *sim.Scenario) bool {
+		r, err := sim.Check(sc)
+		if err == nil && r.Violation != nil {
+			f.smallErr = r.Violation
+		}
+		return err == nil && r.Violation != nil
+	}
+	f.smallErr = f.err
+	f.small, f.trials = sim.Shrink(sim.Draw(f.seed, most), fails, maxTrials)
+}
+
+// print shrinks what fails and prints it all.
+func (s *soak) print(ctx context.Context, std stdio) error {
+	out := ctxWriter{ctx, std.Out}
+	for i := range s.fails {
+		if err := s.printFailure(ctx, out, &s.fails[i]); err != nil {
+			return err
+		}
+	}
+	if s.cmd.JSON {
+		if err := writeJSON(out, s.object(), ""); err != nil {
+			return err
+		}
+	} else if len(s.fails) == 0 {
+		_, err := fmt.Fprintf(out, "%d seeds, from %d on: every promise was kept\n%.1f seeds a second, %.1f million events a second\n",
+			s.done, s.cmd.From, s.rate(), float64(s.events)/1e6/s.took.Seconds())
+		if err != nil {
+			return err
+		}
+	}
+	if len(s.fails) > 0 {
+		return &noError{fmt.Sprintf("%d of %d seeds fail", len(s.fails), s.done)}
+	}
+	return nil
+}
+
+func (s *soak) rate() float64 { return float64(s.done) / s.took.Seconds() }
+
+func (s *soak) printFailure(ctx context.Context, out ctxWriter, f *soakFailure) error {
+	_, err := await(ctx, func() (any, error) { f.shrink(s.cmd.Ranks); return nil, nil })
+	if err != nil || s.cmd.JSON {
+		return err
+	}
+	script, err := json.Marshal(f.small)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, `seed %d: %v
+  again    schedgen soak --ranks %d --seed %d --trace
+  smaller  after %d trials: %v
+           ranks %d, steps %d, faults %d; schedgen soak --trace --script FILE, of which the text is
+%s
+`, f.seed, f.err, s.cmd.Ranks, f.seed, f.trials, f.smallErr, f.small.Ranks, len(f.small.Script), len(f.small.Faults), script)
+	return err
+}

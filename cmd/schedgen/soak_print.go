@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/sim"
+)
+
+// soakObject is the outcome of many seeds for machines.
+type soakObject struct {
+	Seeds     uint64          `json:"seeds"`
+	From      uint64          `json:"from"`
+	Ranks     int             `json:"ranks"`
+	Seconds   float64         `json:"seconds"`
+	PerSecond float64         `json:"per_second"`
+	Events    int             `json:"events"`
+	Failures  []failureObject `json:"failures"`
+}
+
+type failureObject struct {
+	Seed      uint64        `json:"seed"`
+	Violation string        `json:"violation"`
+	Smaller   *sim.Scenario `json:"smaller"`
+	Trials    int           `json:"trials"`
+}
+
+func (s *soak) object() soakObject {
+	o := soakObject{
+		Seeds: s.done, From: s.cmd.From, Ranks: s.cmd.Ranks,
+		Seconds: s.took.Seconds(), PerSecond: s.rate(), Events: s.events, Failures: []failureObject{},
+	}
+	for _, f := range s.fails {
+		o.Failures = append(o.Failures, failureObject{f.seed, f.err.Error(), f.small, f.trials})
+	}
+	return o
+}
+
+// scenarioObject is the outcome of one run for machines; times are in
+// nanoseconds.
+type scenarioObject struct {
+	Scenario  *sim.Scenario   `json:"scenario"`
+	Violation string          `json:"violation,omitempty"`
+	Digest    string          `json:"digest"`
+	Events    int             `json:"events"`
+	End       sim.Time        `json:"end"`
+	Calls     []callObject    `json:"calls"`
+	Up        []sim.LinkCount `json:"up"`
+	Down      []sim.LinkCount `json:"down"`
+}
+
+type callObject struct {
+	Rank   int      `json:"rank"`
+	Step   int      `json:"step"`
+	Enter  sim.Time `json:"enter"`
+	Return sim.Time `json:"return"`
+	Error  string   `json:"error,omitempty"`
+}
+
+func newScenarioObject(sc *sim.Scenario, r *sim.Result) scenarioObject {
+	o := scenarioObject{
+		Scenario: sc, Digest: fmt.Sprintf("%016x", r.Digest), Events: r.Events, End: r.End,
+		Calls: []callObject{}, Up: r.Up, Down: r.Down,
+	}
+	if r.Violation != nil {
+		o.Violation = r.Violation.Error()
+	}
+	for _, c := range r.Calls {
+		call := callObject{Rank: c.Rank, Step: c.Step, Enter: c.Enter, Return: c.Return}
+		if c.Err != nil {
+			call.Error = c.Err.Error()
+		}
+		o.Calls = append(o.Calls, call)
+	}
+	return o
+}
+
+// printReplay says of each step when its first call began and its last ended, and
+// what crossed the links.
+func printReplay(w io.Writer, sc *sim.Scenario, r *sim.Result, name string) error {
+	fmt.Fprintf(w, "%s: %d ranks, %d steps, %d faults; over after %v, digest %016x\n\n",
+		name, sc.Ranks, len(sc.Script), len(sc.Faults), time.Duration(r.End), r.Digest)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "step\tentered from\treturned from\tuntil\tcalls\tfailed\t")
+	for i := range sc.Script {
+		printStep(t, i, &sc.Script[i], r)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	up, down := total(r.Up), total(r.Down)
+	_, err := fmt.Fprintf(w, "\n%d packets and %d bytes left the hosts, %d found a full queue; %d and %d were for hosts, %d found a full queue\n",
+		up.Packets, up.Bytes, up.Dropped, down.Packets, down.Bytes, down.Dropped)
+	return err
+}
+
+func printStep(w io.Writer, i int, o *sim.Op, r *sim.Result) {
+	var calls, failed int
+	var enter, first, last sim.Time
+	for _, c := range r.Calls {
+		switch {
+		case c.Step != i:
+		case c.Err != nil:
+			failed++
+		default:
+			if calls++; calls == 1 {
+				enter, first = c.Enter, c.Return
+			}
+			enter, first, last = min(enter, c.Enter), min(first, c.Return), max(last, c.Return)
+		}
+	}
+	what := string(o.Kind)
+	if o.Algorithm != "" {
+		what = o.Algorithm
+	}
+	fmt.Fprintf(w, "%d %s\t%v\t%v\t%v\t%d\t%d\t\n", i, what, time.Duration(enter), time.Duration(first), time.Duration(last), calls, failed)
+}
+
+func total(links []sim.LinkCount) (sum sim.LinkCount) {
+	for _, l := range links {
+		sum.Packets += l.Packets
+		sum.Bytes += l.Bytes
+		sum.Dropped += l.Dropped
+	}
+	return sum
+}

@@ -1,0 +1,22 @@
+package core
+
+// Held is what a core keeps, each of which is bounded.
+type Held struct {
+	Early   int // signals of operations that this rank has not entered
+	Kept    int // bytes of messages of past operations
+	Debtors int // ranks that are owed chunks, over all operations
+	Mail    int // rootless messages that wait to be taken
+}
+
+// Held returns what the core keeps now.
+func (c *Core) Held() Held {
+	h := Held{Early: len(c.ops.earlies), Mail: c.Mail()}
+	for i := range c.ops.ring {
+		o := &c.ops.ring[i]
+		h.Debtors += len(o.lost.debts)
+		if o.state == opReturned {
+			h.Kept += len(o.buf)
+		}
+	}
+	return h
+}

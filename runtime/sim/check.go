@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// checker holds a run to the promises of a communicator:
+//
+//   - a broadcast leaves the root's bytes at every rank, and writes nothing into
+//     a buffer after its call has returned;
+//   - a barrier is left by nobody before all have entered;
+//   - the root of an acknowledged broadcast returns when all have the message;
+//   - rootless messages come exactly once, in their origin's order, unchanged;
+//   - a call fails only if a rank has died, and then every call ends;
+//   - everything ends within a bound once the network is whole;
+//   - queues and memory are bounded, and nothing is sent by a closed core.
+type checker struct {
+	w         *world
+	violation *Violation
+	entries   []int    // by step: ranks that have entered
+	messages  [][]byte // by step: what is broadcast
+	acked     map[string]bool
+	calls     []Call
+	enters    []Time // by rank: when its present call began
+	hasty     bool   // a process has closed before all it sent could arrive
+	disagreed bool   // a process has called something else than the others
+}
+
+func (c *checker) init(w *world) {
+	c.w = w
+	c.entries = make([]int, len(w.sc.Script))
+	c.messages = make([][]byte, len(w.sc.Script))
+	c.enters = make([]Time, w.sc.Ranks)
+	c.acked = make(map[string]bool)
+	for _, a := range schedule.Algorithms() {
+		c.acked[a.Name] = a.Acknowledged()
+	}
+}
+
+// fail notes the first violation, which ends the run.
+func (c *checker) fail(format string, args ...any) {
+	if c.violation == nil {
+		c.violation = &Violation{c.w.now, fmt.Sprintf(format, args...)}
+	}
+}
+
+// entered notes that a call begins.
+func (c *checker) entered(p *process) {
+	c.entries[p.step]++
+	c.enters[p.rank] = c.w.now
+	c.w.note(noteEnter, p.rank, nil, p.step)
+}
+
+// returned checks a call that has returned without error.
+func (c *checker) returned(p *process, o *Op) {
+	c.w.note(noteReturn, p.rank, nil, p.step)
+	c.calls = append(c.calls, Call{p.rank, p.step, c.enters[p.rank], c.w.now, nil})
+	switch o.Kind {
+	case OpBcast:
+		c.checkBytes(p)
+		if c.acked[o.Algorithm] && p.rank == o.Root {
+			c.checkAll(p)
+		}
+		c.scribble(p)
+	case OpBarrier:
+		if c.entries[p.step] < c.w.sc.Ranks {
+			c.fail("rank %d leaves the barrier of step %d, which only %d of %d ranks have entered", p.rank, p.step, c.entries[p.step], c.w.sc.Ranks)
+		}
+	}
+	c.checkHeld(p)
+}
+
+// failed checks a call that has failed.
+func (c *checker) failed(p *process, err error) {
+	c.w.note(noteFailed, p.rank, nil, p.step)
+	c.calls = append(c.calls, Call{p.rank, p.step, c.enters[p.rank], c.w.now, err})
+	if !c.hasty && !c.disagreed && !c.w.died() {
+		c.fail("rank %d fails in step %d although nobody has died: %v", p.rank, p.step, err)
+	}
+}
+
+// finished checks a process at the end of its script.
+func (c *checker) finished(p *process) {
+	c.checkScribble(p)
+	c.checkHeld(p)
+}
+
+// checkHeld checks that a core keeps no more than it may.
+func (c *checker) checkHeld(p *process) {
+	held, comm := p.core.Held(), &c.w.comm
+	for _, h := range []struct {
+		what      string
+		got, most int
+	}{
+		{"signals of later operations", held.Early, 1024},
+		{"bytes of past messages", held.Kept, comm.Retain},
+		{"ranks that are owed chunks", held.Debtors, 16 * core.Remembered},
+		{"rootless messages", held.Mail, (c.w.sc.Ranks - 1) * comm.CastWindow},
+	} {
+		if h.got > h.most {
+			c.fail("rank %d keeps %d %s, at most %d", p.rank, h.got, h.what, h.most)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package sim
+
+// bound is until when everything has to be over.
+func (w *world) bound() Time {
+	at := w.sc.Calm
+	for i := range w.sc.Faults {
+		at = max(at, w.sc.Faults[i].Until, w.sc.Faults[i].From)
+	}
+	for i := range w.sc.Script {
+		at += w.sc.Script[i].Time
+	}
+	return at + orElse(w.sc.Limit, 600*Second)
+}
+
+// over reports whether all processes have come to their ends.
+func (w *world) over() bool {
+	for _, p := range w.procs {
+		if !p.over() {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *process) over() bool {
+	return p.state == crashed || p.ended && (!p.w.sc.Close || p.state == closed)
+}
+
+// forgiven reports whether a process may wait for ever, a rank having died: for a
+// rootless message, or room for one, that this rank has taken along, since such
+// calls have no operation whose stall could be noticed; or if all ranks that it
+// may ask have left in good order.
+func (p *process) forgiven() bool {
+	if p.state != calling || !p.w.hasty && !p.w.died() {
+		return false
+	}
+	k := p.w.sc.Script[p.step].Kind
+	return k == OpTake || k == OpPublish || p.alone()
+}
+
+// asked is how many ranks after it, in rings of more, a rank may ask what they do;
+// see package core.
+const asked = 16
+
+// alone reports whether a rank of a large group has nobody to ask.
+func (p *process) alone() bool {
+	ranks := p.w.sc.Ranks
+	if ranks <= asked+1 {
+		return false
+	}
+	for d := 1; d <= asked; d++ {
+		if !p.w.procs[(p.rank+d)%ranks].healthy {
+			return false
+		}
+	}
+	return true
+}
+
+// stuck says who has not come to its end.
+func (w *world) stuck(why string) {
+	for _, p := range w.procs {
+		if p.forgiven() {
+			return
+		}
+	}
+	for _, p := range w.procs {
+		if !p.over() {
+			begun, done := p.core.Seq()
+			w.fail("%s: rank %d is in step %d (operation %d begun, %d ended), %s", why, p.rank, p.step, begun, done, p.where())
+			return
+		}
+	}
+	w.fail("%s", why)
+}
+
+// where says where a process stands.
+func (p *process) where() string {
+	switch {
+	case p.state == absent:
+		return "not begun"
+	case p.state == closing:
+		return "closing"
+	case p.state == computing:
+		return "computing"
+	}
+	return "inside a call"
+}

@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Draw makes the scenario of a seed, of at most most ranks. The same seed gives
+// the same scenario; what its ranks do and what goes wrong is drawn so that every
+// call could end well if nobody died.
+func Draw(seed uint64, most int) *Scenario {
+	r := seeded(seed, 'd')
+	s := &Scenario{Seed: seed, Eager: r.chance(400), Close: r.chance(900), Limit: 120 * Second}
+	s.Ranks = 1 + min(r.below(most), r.below(most+4)) // small ones are quicker
+	if r.chance(250) {
+		s.Hosts = 1 + r.below(s.Ranks)
+	}
+	s.Net, s.Comm = drawNet(&r), drawComm(&r)
+	s.drawScript(&r)
+	s.drawFaults(&r)
+	return s
+}
+
+func drawNet(r *random) Net {
+	l := Link{Delay: pick(r, 5*Microsecond, 20*Microsecond, 50*Microsecond, 500*Microsecond, 5*Millisecond)}
+	if r.chance(600) {
+		l.Rate = pick(r, int64(10e6), 100e6, 1e9, 10e9)
+		l.Queue = pick(r, 0, 8<<10, 32<<10, 128<<10, 512<<10)
+	}
+	n := Net{
+		Up: l, Down: l, Multicast: r.chance(850),
+		Datagram: pick(r, 0, 0, 64, 300, 1452), Room: pick(r, 0, 0, 4<<10, 16<<10, 64<<10),
+		Segment: pick(r, 0, 0, 100, 16<<10), Flight: pick(r, 0, 0, 4<<10, 1<<20), Buffer: pick(r, 0, 0, 2<<10, 16<<10),
+		Resend: pick(r, 0, 5*Millisecond, 40*Millisecond),
+	}
+	if l.Queue > 0 {
+		n.Segment = min(orElse(n.Segment, 1448), l.Queue/4)
+		n.Datagram = min(orElse(n.Datagram, datagramBytes), l.Queue/4)
+	}
+	if r.chance(300) {
+		n.Cost = pick(r, 200, Microsecond, 10*Microsecond)
+	}
+	return n
+}
+
+func drawComm(r *random) Comm {
+	c := Comm{
+		Anycast: pick(r, "anycast/skip-ring", "anycast/circulant"),
+		Chunk:   pick(r, 0, 0, 100, 1000, 4000),
+		Repair:  pick(r, 0, 0, 5*Millisecond, 50*Millisecond), Stall: pick(r, 0, 0, 50*Millisecond),
+		Retain:     pick(r, 0, 0, 0, 1<<10),
+		CastWindow: pick(r, 0, 0, 4, 16), CastBytes: pick(r, 0, 0, 4<<10), MaxMessage: 64 << 10,
+	}
+	if r.chance(250) {
+		c.Delay = core.DelayPolicy(r.below(4))
+		c.RootDelay = r.upTo(2 * Millisecond)
+	}
+	return c
+}
+
+// algorithms returns the names of a collective's.
+func algorithms(collective string) (names []string) {
+	for _, a := range schedule.Algorithms() {
+		if a.Collective == collective {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+func (s *Scenario) drawScript(r *random) {
+	for range 1 + r.below(12) {
+		switch r.below(10) {
+		case 0, 1, 2, 3:
+			s.drawBcast(r)
+		case 4, 5:
+			s.drawBarrier(r)
+		case 6:
+			s.Script = append(s.Script, Op{Kind: OpCompute, Time: pick(r, Millisecond, 10*Millisecond, 100*Millisecond)})
+		case 7:
+			s.drawRootless(r)
+		default: // the same again, so that operations follow each other
+			if n := len(s.Script); n > 0 && s.Script[n-1].Kind != OpPublish {
+				s.Script = append(s.Script, s.Script[n-1])
+			}
+		}
+	}
+}
+
+func (s *Scenario) drawBcast(r *random) {
+	o := Op{Kind: OpBcast, Algorithm: pick(r, algorithms(schedule.Bcast)...), Root: r.below(s.Ranks)}
+	switch r.below(4) {
+	case 0:
+		o.Bytes = r.below(64)
+	case 1:
+		o.Bytes = r.below(2 << 10)
+	case 2:
+		o.Bytes = r.below(20 << 10)
+	default:
+		o.Bytes = r.below(64 << 10)
+	}
+	if s.Ranks > 1 && r.chance(200) {
+		o.Hosts = 1 + r.below(s.Ranks)
+	}
+	s.Script = append(s.Script, o)
+}
+
+func (s *Scenario) drawBarrier(r *random) {
+	o := Op{Kind: OpBarrier, Algorithm: pick(r, algorithms(schedule.Barrier)...)}
+	if o.Algorithm == "barrier/hsb" {
+		o.FanIn, o.FanOut = r.below(4), r.below(4)
+	} else if r.chance(500) {
+		o.Degree = 2 + r.below(3)
+	}
+	if r.chance(200) {
+		o.Hosts = 1 + r.below(s.Ranks)
+	}
+	s.Script = append(s.Script, o)
+}
+
+// drawRootless has ranks publish and then take. Where no goroutine takes messages
+// meanwhile, no more are published than windows allow.
+func (s *Scenario) drawRootless(r *random) {
+	c := s.Comm.filled()
+	o := Op{Kind: OpPublish, Root: r.below(s.Ranks+1) - 1, Count: 1 + r.below(3*c.CastWindow), Bytes: r.below(c.CastBytes/2 + 1)}
+	if !s.Eager {
+		o.Count = 1 + r.below(max(1, c.CastWindow/2))
+		o.Bytes = r.below(c.CastBytes/2/o.Count + 1)
+	}
+	o.Bytes = min(o.Bytes, c.MaxMessage)
+	o.Count = min(o.Count, 1+(256<<10)/(o.Bytes+1)/s.Ranks)
+	s.Script = append(s.Script, o, Op{Kind: OpTake})
+}
+
+// drawFaults has things go wrong for a while, and then no more.
+func (s *Scenario) drawFaults(r *random) {
+	if r.chance(100) {
+		return
+	}
+	phase := pick(r, 10*Millisecond, 50*Millisecond, 300*Millisecond, Second)
+	for range r.below(6) {
+		f := Fault{
+			Kind: pick(r, FaultLoss, FaultLoss, FaultBurst, FaultReorder, FaultDuplicate, FaultCorrupt,
+				FaultSlow, FaultPartition, FaultPause, FaultLate),
+			Rank: r.below(s.Ranks), Host: r.below(s.Ranks+1) - 1,
+			From: r.upTo(phase), PerMille: pick(r, 1, 10, 50, 200, 700),
+		}
+		f.Until = f.From + r.upTo(phase)
+		s.Faults = append(s.Faults, s.drawAmount(r, f))
+	}
+	if s.Ranks > 1 && r.chance(200) {
+		f := Fault{Kind: pick(r, FaultCrash, FaultSilent), Rank: r.below(s.Ranks), From: r.upTo(phase), Amount: r.upTo(50 * Millisecond)}
+		s.Faults = append(s.Faults, f)
+	}
+	if s.Ranks > 1 && r.chance(40) {
+		s.Faults = append(s.Faults, Fault{Kind: FaultMismatch, Rank: r.below(s.Ranks), Amount: Time(r.below(len(s.Script) + 1))})
+	}
+	for i := range s.Faults {
+		s.Calm = max(s.Calm, s.Faults[i].From, s.Faults[i].Until)
+	}
+}
+
+// drawAmount fills in what a fault of a kind has beside its time.
+func (s *Scenario) drawAmount(r *random, f Fault) Fault {
+	switch f.Kind {
+	case FaultBurst:
+		f.PerMille = min(f.PerMille, 50)
+		f.Amount = pick(r, Millisecond, 5*Millisecond, 20*Millisecond)
+	case FaultReorder:
+		f.Amount = pick(r, 10*Microsecond, Millisecond, 30*Millisecond)
+	case FaultSlow:
+		f.Amount = Time(pick(r, 2, 10, 50))
+	case FaultPartition:
+		f.Side = r.next()
+		f.Until = min(f.Until, f.From+500*Millisecond) // closing waits no longer than 2 s
+	}
+	return f
+}

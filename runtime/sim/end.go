@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// How a rank learns that another has ended.
+type noticeKind uint8
+
+const (
+	peerEnded   noticeKind = iota // its connections end: in good order or not
+	peerRefused                   // it takes no connections
+	peerSilent                    // it confirms nothing
+)
+
+var (
+	errClosed  = errors.New("closed")
+	errEnded   = errors.New("its connections have ended")
+	errRefused = fmt.Errorf("%w: refused", wire.ErrUnreachable)
+	errSilent  = errors.New("it confirms nothing")
+)
+
+// linger is how long a process that closes waits for what is to be sent.
+const linger = 2 * Second
+
+// hear takes a notice; what has left is told when all that it sent is read.
+func (p *process) hear(peer int, n noticeKind) {
+	if p.gone[peer] || !p.alive() {
+		return
+	}
+	other := p.w.procs[peer]
+	switch {
+	case n == peerEnded && other.healthy && !other.late[p.rank]:
+		p.leaving = append(p.leaving, peer)
+		p.dropTo(peer)
+	case n == peerEnded:
+		p.lost = append(p.lost, loss{peer, errEnded})
+	case n == peerRefused:
+		p.lost = append(p.lost, loss{peer, errRefused})
+	default:
+		p.lost = append(p.lost, loss{peer, errSilent})
+	}
+	p.run()
+}
+
+type loss struct {
+	rank int
+	err  error
+}
+
+// tellEnds tells the core who has left and who is lost.
+func (p *process) tellEnds() (moved bool) {
+	lost := p.lost
+	p.lost = nil
+	for _, l := range lost {
+		if !p.gone[l.rank] {
+			moved = true
+			p.forget(l.rank)
+			p.w.note(notePeerLost, p.rank, nil, l.rank)
+			p.core.Lost(l.rank, l.err)
+		}
+	}
+	kept := p.leaving[:0]
+	for _, peer := range p.leaving {
+		switch {
+		case p.gone[peer]:
+		case p.unreadFrom(peer):
+			kept = append(kept, peer)
+		default:
+			moved = true
+			p.forget(peer)
+			p.w.note(notePeerLeft, p.rank, nil, peer)
+			p.core.Left(peer, p.w.procs[peer].last)
+		}
+	}
+	p.leaving = kept
+	return moved
+}
+
+func (p *process) unreadFrom(peer int) bool {
+	for _, l := range p.w.procs[peer].out {
+		if l != nil && l.to == p.rank && l.in.n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// forget ends the lanes between p and a peer that has ended.
+func (p *process) forget(peer int) {
+	p.gone[peer] = true
+	p.dropTo(peer)
+	for k := range wire.Lanes {
+		if l := p.w.procs[peer].out[index(p.rank, k)]; l != nil {
+			l.clear()
+		}
+	}
+}
+
+// dropTo forgets what is queued for a peer that takes nothing any more.
+func (p *process) dropTo(peer int) {
+	for k := range wire.Lanes {
+		if l := p.out[index(peer, k)]; l != nil {
+			l.drop()
+		}
+	}
+}
+
+// peers returns the ranks that p has connections with.
+func (p *process) peers() (all []int) {
+	for r, other := range p.w.procs {
+		for k := range wire.Lanes {
+			if p.out[index(r, k)] != nil || other.out[index(p.rank, k)] != nil {
+				all = append(all, r)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// close ends the process as runtime.Comm does.
+func (p *process) close() {
+	p.w.note(noteClose, p.rank, nil, 0)
+	p.healthy = p.core.Close(errClosed)
+	_, p.last = p.core.Seq()
+	if !p.healthy {
+		p.sealed = true
+		p.end()
+		p.dropOut()
+		return
+	}
+	p.core.Goodbye()
+	p.sealed = true
+	p.state = closing
+	for _, l := range p.ready { // what comes is read and thrown away from now on
+		l.clear()
+		l.reopen(p.w)
+	}
+	for p.cast() {
+	}
+	p.direct, p.group = outlet{}, outlet{}
+	p.w.at(p.w.now+linger, event{kind: lingered, rank: p.rank})
+	p.part()
+}
+
+// part goes on closing.
+func (p *process) part() {
+	all := true
+	for _, l := range p.out {
+		if l != nil && !l.dead {
+			l.hand(p.w)
+			all = all && l.idle()
+		}
+	}
+	if all {
+		p.end()
+	}
+}
+
+// giveUp ends the wait of close: who has not got everything sees a loss.
+func (p *process) giveUp() {
+	if p.state != closing {
+		return
+	}
+	for _, l := range p.out {
+		if l != nil && !l.idle() {
+			p.late[l.to] = true
+			p.w.hasty = true
+		}
+	}
+	p.end()
+	p.dropOut()
+}
+
+// end closes the connections.
+func (p *process) end() {
+	p.state = closed
+	p.w.note(noteEnd, p.rank, nil, 0)
+	for _, peer := range p.peers() {
+		p.w.at(p.w.now+p.w.tripTo(p.rank, peer), event{kind: notice, rank: peer, arg: p.rank, note: peerEnded})
+	}
+}
+
+func (p *process) dropOut() {
+	for _, l := range p.out {
+		if l != nil {
+			l.drop()
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package sim
+
+// Faults are looked up when a packet passes the switch or a process wakes.
+
+// active returns whether f happens now.
+func (w *world) active(f *Fault) bool { return f.From <= w.now && w.now < f.Until }
+
+// meets reports whether f concerns a host.
+func (f *Fault) meets(host int) bool { return f.Host < 0 || f.Host == host }
+
+// strikes draws whether a fault of a kind meets a packet to a host.
+func (w *world) strikes(k FaultKind, host int) bool {
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		if f.Kind == k && w.active(f) && f.meets(host) && w.random.chance(f.PerMille) {
+			return true
+		}
+	}
+	return false
+}
+
+// lostTo draws whether a packet is lost on its way between hosts.
+func (w *world) lostTo(from, to int) bool {
+	if w.now < w.hosts[to].burst {
+		return true
+	}
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		if !w.active(f) {
+			continue
+		}
+		switch {
+		case f.Kind == FaultPartition && f.Side>>from&1 != f.Side>>to&1:
+			return true
+		case f.Kind == FaultLoss && f.meets(to) && w.random.chance(f.PerMille):
+			return true
+		case f.Kind == FaultBurst && f.meets(to) && w.random.chance(f.PerMille):
+			w.hosts[to].burst = min(w.now+f.Amount, f.Until)
+			return true
+		}
+	}
+	return false
+}
+
+// detour draws how much longer a packet to a host is under way.
+func (w *world) detour(to int) (extra Time) {
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		if f.Kind == FaultReorder && w.active(f) && f.meets(to) && w.random.chance(f.PerMille) {
+			extra += w.random.upTo(f.Amount)
+		}
+	}
+	return extra
+}
+
+// slowness returns how many times longer the links of a host take.
+func (w *world) slowness(host int) int {
+	slow := 1
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		if f.Kind == FaultSlow && w.active(f) && f.meets(host) {
+			slow = max(slow, int(f.Amount))
+		}
+	}
+	return slow
+}
+
+// pausedUntil returns until when a process does nothing, 0 if it may run.
+func (w *world) pausedUntil(rank int) Time {
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		if f.Kind == FaultPause && f.Rank == rank && w.active(f) {
+			return f.Until
+		}
+	}
+	return 0
+}
+
+// beginning returns when a process begins.
+func (w *world) beginning(rank int) Time {
+	at := Time(1)
+	for i := range w.sc.Faults {
+		if f := &w.sc.Faults[i]; f.Kind == FaultLate && f.Rank == rank {
+			at = max(at, f.Until)
+		}
+	}
+	return at
+}
+
+// twist returns what a rank calls in a step: not always what the others do.
+func (w *world) twist(rank, step int) Op {
+	o := w.sc.Script[step]
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		switch {
+		case f.Kind != FaultMismatch || f.Rank != rank || int(f.Amount) != step:
+		case o.Kind == OpBcast:
+			o.Root = (o.Root + 1) % w.sc.Ranks
+			w.disagreed = true
+		case o.Kind == OpBarrier:
+			o.Algorithm, o.Degree, o.FanIn, o.FanOut = "barrier/dissemination", 2, 0, 0
+			w.disagreed = true
+		}
+	}
+	return o
+}
+
+// died reports whether any rank has died.
+func (w *world) died() bool {
+	for _, p := range w.procs {
+		if p.state == crashed {
+			return true
+		}
+	}
+	return false
+}
+
+// die ends a process without goodbye. Its system tells the connected, unless it
+// has died too.
+func (p *process) die(f *Fault) {
+	if !p.alive() {
+		return
+	}
+	w := p.w
+	w.note(noteCrash, p.rank, nil, 0)
+	p.state, p.healthy = crashed, false
+	p.silent = f.Kind == FaultSilent
+	if p.silent && len(w.hosts[w.hostOf[p.rank]].ranks) == 1 {
+		w.hosts[w.hostOf[p.rank]].dead = true
+		return
+	}
+	p.silent = false
+	for _, peer := range p.peers() {
+		w.at(w.now+w.tripTo(p.rank, peer)+f.Amount, event{kind: notice, rank: peer, arg: p.rank, note: peerEnded})
+	}
+	p.dropOut()
+}

@@ -1,0 +1,237 @@
+package sim
+
+import "github.com/schedgen/schedgen/runtime/wire"
+
+// lane carries the puts of one rank to another, in order. Frames wait in queue
+// until the sender's system has room for them, and from there go in segments.
+type lane struct {
+	from, to int
+	kind     wire.Lane
+	opened   bool
+	dead     bool
+
+	queue ring[outgoing]
+	sys   ring[*packet] // segments that have not been sent
+	held  int           // bytes that the sender's system keeps: not sent, or not confirmed
+	fly   int           // of those, under way
+	next  int           // number of the next segment
+	wide  int           // bytes that may be under way: halved by a loss, grown by confirmations
+	heard Time          // when it began to wait for a confirmation
+
+	expect int       // number of the segment that the receiver's system waits for
+	early  []*packet // what has overtaken it, by number
+	in     ring[*packet]
+	unread int // bytes of in
+	listed bool
+
+	cur     wire.Header // the frame that is being read
+	got     int         // bytes of it
+	dropped bool        // it is thrown away
+	shut    bool        // the sender waits for the receiver to read
+}
+
+// outgoing is a frame of which some bytes are with the system.
+type outgoing struct {
+	frame wire.Frame
+	done  int
+}
+
+// sent tells the sender that nothing refers to the frame's body any more.
+func (o *outgoing) sent() {
+	if o.frame.Unsent != nil {
+		*o.frame.Unsent--
+	}
+}
+
+// hand gives the system as much as it has room for, and reports whether that
+// was anything. frames is how many frames were handed over to their ends.
+func (l *lane) hand(w *world) (moved bool, frames int) {
+	for l.opened && l.queue.n > 0 && l.held < w.net.Buffer {
+		moved = true
+		o := l.queue.at(0)
+		n := min(len(o.frame.Body)-o.done, w.net.Segment)
+		p := w.packets.get(&o.frame.Header, o.frame.Body[o.done:o.done+n])
+		p.from, p.to, p.lane, p.num = l.from, l.to, l, l.next
+		p.first, p.load = o.done == 0, n
+		if p.first {
+			p.load += frameHead
+		}
+		p.size = p.load + segmentHead
+		o.done += n
+		p.last = o.done == len(o.frame.Body)
+		l.next++
+		l.held += p.load
+		l.sys.push(p)
+		if p.last {
+			o.sent()
+			l.queue.pop()
+			frames++
+		}
+	}
+	l.transmit(w)
+	return moved, frames
+}
+
+// transmit sends what the windows allow: so much may be under way, and the
+// receiver's system keeps so much.
+func (l *lane) transmit(w *world) {
+	l.shut = false
+	for l.sys.n > 0 && !l.dead {
+		load := (*l.sys.at(0)).load
+		if l.fly > 0 && l.fly+load > l.wide {
+			return
+		}
+		if in := l.fly + l.unread; in > 0 && in+load > w.net.Buffer {
+			l.shut = true
+			return
+		}
+		if l.heard == 0 {
+			l.heard = w.now
+		}
+		l.fly += load
+		w.launch(l.sys.pop())
+	}
+}
+
+// maxTries bounds the doublings of the time until a packet is sent again.
+const maxTries = 4
+
+// retry sends a lost packet again after a while, until the receiver is given
+// up.
+func (w *world) retry(p *packet) {
+	l := p.lane
+	l.wide = max(w.net.Segment, l.wide/2)
+	w.at(w.now+w.net.Resend<<min(p.tries, maxTries), event{kind: resend, pkt: p})
+	p.tries++
+}
+
+// again queues a packet that was lost, before all that come after it.
+func (l *lane) again(w *world, p *packet) {
+	if l.dead {
+		w.packets.put(p)
+		return
+	}
+	if w.now-l.heard >= w.net.GiveUp {
+		l.dead = true
+		w.packets.put(p)
+		w.at(w.now, event{kind: notice, rank: l.from, arg: l.to, note: peerSilent})
+		return
+	}
+	l.fly -= p.load
+	l.sys.push(p)
+	for i := l.sys.n - 1; i > 0 && (*l.sys.at(i)).num < (*l.sys.at(i - 1)).num; i-- {
+		*l.sys.at(i), *l.sys.at(i - 1) = *l.sys.at(i - 1), *l.sys.at(i)
+	}
+	l.transmit(w)
+}
+
+// receive takes a segment into the receiver's system, which confirms it.
+func (l *lane) receive(w *world, p *packet) {
+	w.at(w.now+w.tripTo(l.to, l.from), event{kind: confirm, lane: l, arg: p.load})
+	to := w.procs[l.to]
+	if !to.alive() || to.state == closing || to.gone[l.from] {
+		w.packets.put(p)
+		return
+	}
+	for p.num-l.expect >= len(l.early) {
+		l.early = append(l.early, nil)
+	}
+	l.early[p.num-l.expect] = p
+	n := 0
+	for n < len(l.early) && l.early[n] != nil {
+		l.in.push(l.early[n])
+		l.unread += l.early[n].load
+		n++
+	}
+	l.expect += n
+	l.early = append(l.early[:0], l.early[n:]...)
+	if n > 0 {
+		if !l.listed {
+			l.listed = true
+			to.ready = append(to.ready, l)
+		}
+		to.run()
+	}
+}
+
+// confirmed notes that the receiver's system has so many bytes more.
+func (l *lane) confirmed(w *world, n int) {
+	l.fly -= n
+	l.held -= n
+	l.wide = min(w.net.Flight, l.wide+n*w.net.Segment/l.wide)
+	if l.heard = w.now; l.held == 0 {
+		l.heard = 0
+	}
+	l.transmit(w)
+	p := w.procs[l.from]
+	switch {
+	case p.state == closing:
+		p.part()
+	case l.queue.n > 0:
+		p.run()
+	}
+}
+
+// read hands frames to the sink until one is held or nothing more is here, and
+// reports whether anything moved and how many frames came to their ends.
+func (l *lane) read(w *world, s wire.Sink) (moved bool, frames int) {
+	for l.in.n > 0 {
+		p := *l.in.at(0)
+		if p.first {
+			l.cur, l.got, l.dropped = p.head, 0, false
+			l.cur.From = l.from
+		}
+		dst, v := s.Body(&l.cur)
+		if v == wire.Hold {
+			return moved, frames
+		}
+		moved = true
+		l.in.pop()
+		l.unread -= p.load
+		if l.dropped = l.dropped || v == wire.Drop; !l.dropped {
+			copy(dst[l.got:], p.body)
+		}
+		l.got += len(p.body)
+		if p.last {
+			frames++
+			w.procs[l.to].readFrame(&l.cur, l.dropped)
+			if !l.dropped {
+				s.Arrived(&l.cur, dst)
+			}
+		}
+		w.packets.put(p)
+		l.reopen(w)
+	}
+	return moved, frames
+}
+
+// reopen tells a sender that waits for it that there is room again.
+func (l *lane) reopen(w *world) {
+	if l.shut {
+		l.shut = false
+		w.at(w.now+w.tripTo(l.to, l.from), event{kind: confirm, lane: l})
+	}
+}
+
+// idle reports whether all that was put has come to the receiver's system.
+func (l *lane) idle() bool { return l.dead || l.queue.n == 0 && l.held == 0 }
+
+// drop forgets what is queued at the sender, and takes nothing more.
+func (l *lane) drop() {
+	l.dead = true
+	for l.queue.n > 0 {
+		l.queue.at(0).sent()
+		l.queue.pop()
+	}
+	for l.sys.n > 0 {
+		l.sys.pop()
+	}
+}
+
+// clear forgets what the receiver has not read.
+func (l *lane) clear() {
+	for l.in.n > 0 {
+		l.in.pop()
+	}
+	l.early, l.unread = l.early[:0], 0
+}

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// check refuses what cannot be run.
+func (s *Scenario) check() error {
+	switch {
+	case s.Ranks < 1 || s.Ranks > maxRanks:
+		return fmt.Errorf("%w: %d ranks, want 1 … %d", ErrScenario, s.Ranks, maxRanks)
+	case s.Hosts < 0 || s.Hosts > s.Ranks:
+		return fmt.Errorf("%w: %d hosts for %d ranks", ErrScenario, s.Hosts, s.Ranks)
+	case s.Comm.Delay > core.DelayRandomPeer:
+		return fmt.Errorf("%w: comm: %v", ErrScenario, s.Comm.Delay)
+	case s.Limit < 0 || s.Calm < 0:
+		return fmt.Errorf("%w: calm and limit must not be negative", ErrScenario)
+	}
+	if err := s.checkNumbers(); err != nil {
+		return err
+	}
+	for i := range s.Script {
+		if err := s.checkOp(&s.Script[i]); err != nil {
+			return fmt.Errorf("%w: step %d: %w", ErrScenario, i, err)
+		}
+	}
+	for i := range s.Faults {
+		if err := s.checkFault(&s.Faults[i]); err != nil {
+			return fmt.Errorf("%w: fault %d: %w", ErrScenario, i, err)
+		}
+	}
+	return nil
+}
+
+// checkNumbers refuses negative and absurd numbers of network and communicator.
+func (s *Scenario) checkNumbers() error {
+	n, c := &s.Net, &s.Comm
+	for _, f := range []struct {
+		name string
+		v    int64
+	}{
+		{"net.up.rate", n.Up.Rate}, {"net.up.queue", int64(n.Up.Queue)}, {"net.up.delay", int64(n.Up.Delay)},
+		{"net.down.rate", n.Down.Rate}, {"net.down.queue", int64(n.Down.Queue)}, {"net.down.delay", int64(n.Down.Delay)},
+		{"net.loop", int64(n.Loop)}, {"net.datagram", int64(n.Datagram)}, {"net.room", int64(n.Room)},
+		{"net.send_room", int64(n.SendRoom)}, {"net.segment", int64(n.Segment)}, {"net.flight", int64(n.Flight)},
+		{"net.buffer", int64(n.Buffer)}, {"net.resend", int64(n.Resend)}, {"net.give_up", int64(n.GiveUp)}, {"net.cost", int64(n.Cost)},
+		{"comm.root_delay", int64(c.RootDelay)}, {"comm.chunk", int64(c.Chunk)}, {"comm.repair", int64(c.Repair)},
+		{"comm.stall", int64(c.Stall)}, {"comm.retain", int64(c.Retain)}, {"comm.cast_window", int64(c.CastWindow)},
+		{"comm.cast_bytes", int64(c.CastBytes)}, {"comm.max_message", int64(c.MaxMessage)}, {"comm.idle", int64(c.Idle)},
+	} {
+		if f.v < 0 || f.v > 1<<50 {
+			return fmt.Errorf("%w: %s is %d, want 0 … 2^50", ErrScenario, f.name, f.v)
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) checkOp(o *Op) error {
+	if o.Bytes < 0 || o.Bytes > maxBytes || o.Count < 0 || o.Time < 0 {
+		return fmt.Errorf("%s: bytes, count or time out of range", o.Kind)
+	}
+	switch o.Kind {
+	case OpBcast, OpBarrier:
+		if o.Root < 0 || o.Root >= s.Ranks {
+			return fmt.Errorf("%s: root %d outside 0 … %d", o.Kind, o.Root, s.Ranks-1)
+		}
+		_, err := o.spec(s)
+		return err
+	case OpPublish:
+		if o.Root < -1 || o.Root >= s.Ranks {
+			return fmt.Errorf("publish: root %d outside -1 … %d", o.Root, s.Ranks-1)
+		}
+		return nil
+	case OpTake, OpCompute:
+		return nil
+	}
+	return fmt.Errorf("no step %q", o.Kind)
+}
+
+func (s *Scenario) checkFault(f *Fault) error {
+	if f.Rank < 0 || f.Rank >= s.Ranks || f.Host < -1 || f.Host >= s.Ranks || f.From < 0 || f.Until < 0 || f.Amount < 0 {
+		return fmt.Errorf("%s: rank, host or time out of range", f.Kind)
+	}
+	switch f.Kind {
+	case FaultLoss, FaultBurst, FaultReorder, FaultDuplicate, FaultCorrupt, FaultSlow, FaultPartition, FaultPause, FaultLate, FaultCrash, FaultSilent, FaultMismatch:
+		return nil
+	}
+	return fmt.Errorf("no fault %q", f.Kind)
+}

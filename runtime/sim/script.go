@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/machine"
+)
+
+// script is where a process is in its script.
+type script struct {
+	step    int // of the scenario's script
+	op      Op  // the present one, as this rank calls it
+	begun   bool
+	plan    *core.Plan
+	buf     []byte   // of the present broadcast
+	old     []byte   // of the last one, which must not be written any more
+	left    int      // messages still to publish in this step
+	sent    uint64   // messages published
+	taken   []uint64 // by origin: messages taken
+	got     int      // messages taken in all
+	err     error    // why its calls have failed
+	ended   bool     // it has come to the end of its script
+	scratch []byte
+	plans   map[Op]*core.Plan
+}
+
+// begin is the first thing that a process does.
+func (p *process) begin() {
+	p.state = computing
+	p.quiet = p.w.comm.Idle
+	p.w.at(p.w.now+p.quiet, event{kind: backdrop, rank: p.rank})
+	p.next()
+}
+
+// next begins the step that the process has come to.
+func (p *process) next() {
+	for p.w.violation == nil && p.alive() {
+		if p.step == len(p.w.sc.Script) || p.err != nil {
+			p.finish()
+			return
+		}
+		if p.core.Err() != nil && p.err == nil {
+			p.failed(p.core.Err())
+			continue
+		}
+		p.op = p.w.twist(p.rank, p.step)
+		if p.op.Kind == OpCompute {
+			p.compute(&p.op)
+			return
+		}
+		p.w.entered(p)
+		p.enter()
+		p.start(&p.op)
+		p.run()
+		return
+	}
+}
+
+// compute lets time pass without a call.
+func (p *process) compute(o *Op) {
+	r := seeded(p.w.sc.Seed, 'c', uint64(p.step), uint64(p.rank))
+	p.step++
+	p.w.at(p.w.now+r.upTo(o.Time), event{kind: proceed, rank: p.rank})
+}
+
+// start prepares a call.
+func (p *process) start(o *Op) {
+	p.begun, p.left = false, 0
+	switch o.Kind {
+	case OpBcast, OpBarrier:
+		p.plan = p.planFor(o)
+		p.buf = p.w.bufferFor(p, o)
+	case OpPublish:
+		if o.Root < 0 || o.Root == p.rank {
+			p.left = o.Count
+		}
+	}
+}
+
+// advance does what the present call can do without polling, and reports whether
+// that was anything.
+func (p *process) advance() bool {
+	p.takeMail()
+	if p.state != calling {
+		return false
+	}
+	o := &p.op
+	switch {
+	case p.met(o):
+		p.done(o)
+		return true
+	case p.core.Err() != nil:
+		p.broken(o)
+		return true
+	}
+	return p.goOn(o)
+}
+
+// met reports whether the call is complete.
+func (p *process) met(o *Op) bool {
+	switch o.Kind {
+	case OpPublish:
+		return p.left == 0
+	case OpTake:
+		return p.got >= p.w.expected(p, p.step)
+	}
+	return p.begun && p.core.Ready()
+}
+
+// goOn does the next part of a call.
+func (p *process) goOn(o *Op) bool {
+	switch {
+	case o.Kind == OpPublish && p.core.HasRoom():
+		p.publish(o)
+		return true
+	case (o.Kind == OpBcast || o.Kind == OpBarrier) && !p.begun && p.core.Vacant():
+		p.begun = true
+		k := core.Bcast
+		if o.Kind == OpBarrier {
+			k = core.Barrier
+		}
+		p.core.Begin(k, o.Root, p.plan, p.buf)
+		return true
+	}
+	return false
+}
+
+// done returns from a call.
+func (p *process) done(o *Op) {
+	if p.begun {
+		p.core.End()
+	}
+	p.w.returned(p, o)
+	p.step++
+	p.leave()
+	p.w.at(p.w.now, event{kind: proceed, rank: p.rank})
+}
+
+// broken ends a call that cannot be completed.
+func (p *process) broken(o *Op) {
+	err := p.core.Err()
+	if o.Kind == OpBcast || o.Kind == OpBarrier {
+		name := string(o.Kind)
+		if p.plan != nil {
+			name = p.plan.Name
+		}
+		err = p.core.Fail(name, err)
+		p.abandon()
+		p.core.Abandon()
+	}
+	p.leave()
+	p.failed(err)
+	p.w.at(p.w.now, event{kind: proceed, rank: p.rank})
+}
+
+// failed notes that calls fail from now on.
+func (p *process) failed(err error) {
+	p.err = err
+	p.w.failed(p, err)
+}
+
+// finish is the end of the script.
+func (p *process) finish() {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	p.w.finished(p)
+	if p.w.sc.Close {
+		p.close()
+	}
+}
+
+// takeMail takes messages that have come: all if a goroutine does that, or as
+// many as the present call is for.
+func (p *process) takeMail() {
+	for p.core.Mail() > 0 && (p.w.sc.Eager || p.wantsMail()) {
+		m := p.core.Take()
+		p.got++
+		p.w.took(p, &m)
+	}
+}
+
+func (p *process) wantsMail() bool {
+	return p.state == calling && p.w.sc.Script[p.step].Kind == OpTake && p.got < p.w.expected(p, p.step)
+}
+
+func (p *process) publish(o *Op) {
+	p.scratch = p.w.letter(p.scratch, p.rank, p.sent, o.Bytes)
+	p.core.Publish(p.scratch)
+	p.w.note(notePublish, p.rank, nil, int(p.sent))
+	p.sent++
+	p.left--
+}
+
+// planFor returns the plan of a step, compiled at its first use.
+func (p *process) planFor(o *Op) *core.Plan {
+	if plan := p.plans[*o]; plan != nil {
+		return plan
+	}
+	plan, err := p.compile(o)
+	if err != nil {
+		p.w.fail("step %d: %v", p.step, err) // the scenario has been checked
+		return nil
+	}
+	p.plans[*o] = plan
+	return plan
+}
+
+func (p *process) compile(o *Op) (*core.Plan, error) {
+	h, programs, err := p.w.programs(o)
+	if err != nil {
+		return nil, err
+	}
+	program := programs(p.rank)
+	compiled, err := machine.Compile(&h, &program)
+	if err != nil {
+		return nil, err
+	}
+	return core.NewPlan(&h, compiled, programs(h.Root), 0), nil
+}
+
+// programs returns what the ranks do in a collective step.
+func (w *world) programs(o *Op) (ir.Header, func(rank int) ir.Program, error) {
+	if w.tamper.programs != nil {
+		s := w.tamper.programs(o)
+		return s.Header, func(rank int) ir.Program { return s.Programs[rank] }, nil
+	}
+	spec, err := o.spec(w.sc)
+	if err != nil {
+		return ir.Header{}, nil, err
+	}
+	return spec.Header(), spec.Program, nil
+}

@@ -1,0 +1,209 @@
+package sim
+
+import "github.com/schedgen/schedgen/runtime/wire"
+
+// maxQueued bounds the frames that wait in one lane of a sender: a core that
+// exceeds it sends without regard to what has left.
+const maxQueued = 1 << 14
+
+// Put implements [core.Net].
+func (p *process) Put(to int, f *wire.Frame) {
+	p.sends(notePut, to, f)
+	l := p.laneTo(to, f.Lane)
+	if l.dead || p.gone[to] {
+		(&outgoing{frame: *f}).sent()
+		return
+	}
+	if l.queue.n == 0 {
+		p.waiting = append(p.waiting, l)
+	}
+	l.queue.push(outgoing{frame: *f})
+	if l.queue.n > maxQueued {
+		p.w.fail("rank %d has %d frames queued for rank %d", p.rank, l.queue.n, to)
+	}
+}
+
+// laneTo returns the lane to a rank, and opens it if it is new.
+func (p *process) laneTo(to int, k wire.Lane) *lane {
+	i := index(to, k)
+	if p.out[i] != nil {
+		return p.out[i]
+	}
+	known := p.connected(to)
+	l := &lane{from: p.rank, to: to, kind: k, wide: p.w.net.Flight}
+	p.out[i] = l
+	w, other := p.w, p.w.procs[to]
+	trip := w.tripTo(p.rank, to) + w.tripTo(to, p.rank)
+	switch {
+	case other.state == crashed && other.silent:
+		w.at(w.now+w.net.GiveUp, event{kind: notice, rank: p.rank, arg: to, note: peerSilent})
+	case other.alive():
+		w.at(w.now+trip, event{kind: opened, lane: l})
+	default:
+		l.dead = true
+		if !known {
+			w.at(w.now+trip, event{kind: notice, rank: p.rank, arg: to, note: peerRefused})
+		}
+	}
+	return l
+}
+
+// connected reports whether there is a lane between p and a peer.
+func (p *process) connected(peer int) bool {
+	for k := range wire.Lanes {
+		if p.out[index(peer, k)] != nil || p.w.procs[peer].out[index(p.rank, k)] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Mcast implements [core.Net].
+func (p *process) Mcast(f *wire.Frame) {
+	p.sends(noteMcast, -1, f)
+	p.queueCast(&p.group, -1, f)
+}
+
+// Datagram implements [core.Net].
+func (p *process) Datagram(to int, f *wire.Frame) {
+	p.sends(noteDatagram, to, f)
+	p.queueCast(&p.direct, to, f)
+}
+
+// outlet is a socket for datagrams, and what waits to be sent from it.
+type outlet struct {
+	queue  ring[outgoing]
+	to     ring[int]       // of those
+	inLink ring[departure] // what is in the link's queue
+	bytes  int             // of that
+}
+
+func (p *process) queueCast(out *outlet, to int, f *wire.Frame) {
+	o := outgoing{frame: *f}
+	if !p.w.sc.Net.Multicast || p.w.sc.Ranks == 1 {
+		o.sent()
+		return
+	}
+	o.frame.Len = f.Whole()
+	out.queue.push(o)
+	out.to.push(to)
+	if out.queue.n > maxQueued {
+		p.w.fail("rank %d has %d multicasts and datagrams queued", p.rank, out.queue.n)
+	}
+}
+
+// sends notes a frame, which must be none of a core that has ended.
+func (p *process) sends(what noteKind, to int, f *wire.Frame) {
+	p.w.note(what, p.rank, &f.Header, to)
+	if p.sealed {
+		p.w.fail("rank %d sends frame kind %d of operation %d after it has closed", p.rank, f.Kind, f.Seq)
+	}
+}
+
+// maxBurst is how many datagrams go in one poll, as in runtime/mcast.
+const maxBurst = 64
+
+// overrunPause is how long a sender waits that has found its link's queue full.
+const overrunPause = 500 * Microsecond
+
+// cast sends datagrams as far as the sockets' buffers allow, and reports whether
+// any have gone.
+func (p *process) cast() bool {
+	moved := p.castFrom(&p.direct)
+	return p.castFrom(&p.group) || moved
+}
+
+func (p *process) castFrom(out *outlet) bool {
+	sent := 0
+	for ; out.queue.n > 0 && sent < maxBurst; sent++ {
+		o := out.queue.at(0)
+		n := min(len(o.frame.Body)-o.done, p.w.net.Datagram)
+		if !p.roomToSend(out, n+gramHead) {
+			break
+		}
+		p.throw(out, o, *out.to.at(0), n)
+		if o.done += n; o.done == len(o.frame.Body) {
+			o.sent()
+			out.pop()
+		}
+	}
+	p.work += sent
+	return sent > 0
+}
+
+func (out *outlet) pop() {
+	out.queue.pop()
+	out.to.pop()
+}
+
+// roomToSend reports whether a datagram may be sent now; otherwise the process
+// looks again when it may.
+func (p *process) roomToSend(out *outlet, size int) bool {
+	w := p.w
+	if len(w.hosts) == 1 {
+		return true
+	}
+	for out.inLink.n > 0 && out.inLink.at(0).at <= w.now {
+		out.bytes -= out.inLink.pop().bytes
+	}
+	switch {
+	case out.bytes > 0 && out.bytes+size > w.net.SendRoom:
+		p.lookAt(out.inLink.at(0).at)
+	case w.hosts[w.hostOf[p.rank]].up.full(w.now, size):
+		p.lookAt(w.now + overrunPause)
+	default:
+		return true
+	}
+	return false
+}
+
+// throw sends one datagram of n bytes.
+func (p *process) throw(out *outlet, o *outgoing, to, n int) {
+	w := p.w
+	pkt := w.packets.get(&o.frame.Header, o.frame.Body[o.done:o.done+n])
+	pkt.from, pkt.to, pkt.size, pkt.offset = p.rank, to, n+gramHead, o.frame.Offset+o.done
+	pkt.head.From = p.rank
+	w.launch(pkt)
+	up := &w.hosts[w.hostOf[p.rank]].up
+	if up.free > w.now && (to < 0 || w.hostOf[to] != w.hostOf[p.rank]) {
+		out.inLink.push(departure{up.free, n + gramHead})
+		out.bytes += n + gramHead
+	}
+}
+
+// handAll gives the lanes what their systems take.
+func (p *process) handAll() (moved bool) {
+	kept := p.waiting[:0]
+	for _, l := range p.waiting {
+		m, frames := l.hand(p.w)
+		p.work += frames
+		moved = moved || m
+		if l.queue.n > 0 {
+			kept = append(kept, l)
+		}
+	}
+	p.waiting = kept
+	return moved
+}
+
+// abandon forgets what is queued of operations; see [wire.Transport].
+func (p *process) abandon() {
+	for _, out := range [...]*outlet{&p.direct, &p.group} {
+		for out.queue.n > 0 {
+			out.queue.at(0).sent()
+			out.pop()
+		}
+	}
+	for r := range p.w.procs {
+		l := p.out[index(r, wire.LaneOps)]
+		if l == nil {
+			continue
+		}
+		cut := l.queue.n > 0 && l.queue.at(0).done > 0
+		for l.queue.n > 0 {
+			l.queue.at(0).sent()
+			l.queue.pop()
+		}
+		l.dead = l.dead || cut
+	}
+}

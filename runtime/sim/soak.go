@@ -1,0 +1,25 @@
+package sim
+
+import "errors"
+
+// ErrUnrepeatable is the failure of a scenario whose two runs differ.
+var ErrUnrepeatable = errors.New("two runs of one scenario differ: something depends on more than its seed")
+
+// Check runs a scenario twice. The result is that of the first run; its violation
+// is also that the second run was another.
+func Check(sc *Scenario) (*Result, error) { return check(sc, tamper{}) }
+
+func check(sc *Scenario, t tamper) (*Result, error) {
+	first, err := run(sc, nil, t)
+	if err != nil {
+		return nil, err
+	}
+	second, err := run(sc, nil, t)
+	if err != nil {
+		return nil, err
+	}
+	if first.Violation == nil && (second.Digest != first.Digest || second.Events != first.Events) {
+		first.Violation = ErrUnrepeatable
+	}
+	return first, nil
+}
