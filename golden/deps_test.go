@@ -51,6 +51,8 @@ var layers = []struct {
 		"transports are given to the runtime, which knows their interface only"},
 	{"runtime/sim", []string{"ir", "schedule", "runtime/machine", "runtime/wire", "runtime/core"},
 		"the simulator is a driver of cores, beside the communicator and without it"},
+	{"runtime/explore", []string{"ir", "runtime/core", "runtime/machine", "runtime/wire"},
+		"an exploration steps what a rank decides: neither who drives it nor what carries its frames is in it"},
 	{"runtime/transporttest", []string{"ir", "schedule", "runtime/..."},
 		"the suite runs every algorithm over a transport"},
 	{"runtime/...", []string{"ir", "runtime/..."},
@@ -117,6 +119,9 @@ var impure = []struct {
 	{"runtime/sim",
 		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "context", "sync/...", "golang.org/x/sys/..."},
 		"a run depends on its scenario alone: its time and its chance are its own, and it is one goroutine"},
+	{"runtime/explore",
+		[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall", "io", "bufio", "sync/...", "golang.org/x/sys/..."},
+		"an exploration has no time and no chance: the same options give the same report"},
 }
 
 // matches reports whether p is within one of the patterns.
@@ -307,6 +312,9 @@ func TestWhy(t *testing.T) {
 		{"runtime/sim", "time", "on its scenario alone"},
 		{"runtime/sim", module + "/schedule", ""},
 		{"runtime/sim", module + "/runtime", "beside the communicator"},
+		{"runtime/explore", module + "/runtime/core", ""},
+		{"runtime/explore", module + "/runtime", "neither who drives"},
+		{"runtime/explore", "time", "no time and no chance"},
 		{"runtime/transporttest", "testing", ""},
 		{"runtime/tcp", "testing", "out of what is shipped"},
 		{"runtime", "github.com/alecthomas/kong", "only the command"},

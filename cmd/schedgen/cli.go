@@ -24,16 +24,17 @@ const (
 type cli struct {
 	Version versionFlag `help:"Print the version and exit."`
 
-	List   listCmd    `cmd:"" help:"List the algorithms, their parameters and message counts."`
-	Show   showCmd    `cmd:"" help:"Draw a schedule's rounds in the terminal."`
-	Emit   emitCmd    `cmd:"" help:"Print a schedule as one of ${formats}."`
-	Verify verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
-	Cost   costCmd    `cmd:"" help:"Count rounds, messages, bytes and time of a schedule."`
-	Run    runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
-	Rank   oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
-	Bench  benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
-	Soak   soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
-	Help   helpCmd    `cmd:"" help:"Tell about a verb."`
+	List    listCmd    `cmd:"" help:"List the algorithms, their parameters and message counts."`
+	Show    showCmd    `cmd:"" help:"Draw a schedule's rounds in the terminal."`
+	Emit    emitCmd    `cmd:"" help:"Print a schedule as one of ${formats}."`
+	Verify  verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
+	Cost    costCmd    `cmd:"" help:"Count rounds, messages, bytes and time of a schedule."`
+	Explore exploreCmd `cmd:"" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
+	Run     runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
+	Rank    oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
+	Bench   benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
+	Soak    soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
+	Help    helpCmd    `cmd:"" help:"Tell about a verb."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`
 	Man        manCmd        `cmd:"" help:"Print the manual page."`

@@ -10,7 +10,7 @@ import (
 // asks is a core's requests on their way out, and how long those before took to
 // be answered.
 type asks struct {
-	ring [maxAsks]ask
+	ring []ask // maxAsks, made when the first is
 	next int
 	mean Time // of the time that an answer takes; 0: not known
 }
@@ -93,6 +93,9 @@ func (rc *recovery) want(o *op, lo, hi, to int) (first int, any bool) {
 
 // vacant returns memory for a request, nil if all is under way.
 func (a *asks) vacant() *ask {
+	if a.ring == nil {
+		a.ring = make([]ask, maxAsks)
+	}
 	if slot := &a.ring[a.next%maxAsks]; slot.unsent == 0 {
 		return slot
 	}

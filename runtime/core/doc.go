@@ -21,4 +21,7 @@
 // Time comes in with [Core.Tick] alone. What starts a clock in between, an
 // arrival that arms a repair, say, is stamped at the next tick; whoever drives a
 // core ticks it after each step for which [Core.Timed] holds.
+//
+// For explorations a core can be copied ([Core.Clone]), compared
+// ([Core.AppendState]) and stepped without durations ([Core.Alarms]).
 package core

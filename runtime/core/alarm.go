@@ -1,0 +1,170 @@
+package core
+
+import "slices"
+
+// Time without durations, for an exploration of every order of events. What a
+// core waits for are alarms; which of them is next is not decided by how long
+// they were set to, but by whoever explores: clocks of ranks need not agree,
+// processes are held up between any two steps, and no timeout may be wrong
+// whatever its length. So moments are all alike: those to come lie at later,
+// those past at noon, and it is always noon.
+//
+// That is more than can happen: an alarm set to four base timeouts may ring
+// before one set to one. What it leaves out is what durations change beside
+// the order of alarms: a request's reach beyond 32 chunks (see firstReach).
+
+const (
+	noon  = Time(1 << 60)
+	later = noon + 1<<59
+)
+
+// AlarmKind is what an alarm is for.
+type AlarmKind uint8
+
+// The kinds of alarms.
+const (
+	AlarmGate    AlarmKind = iota // the root's delay is over
+	AlarmWindow                   // a late rank is given up; Index: the rank
+	AlarmRepair                   // a repair is due; Index: its rule
+	AlarmAgain                    // what a request has not brought is asked for again
+	AlarmSilence                  // the multicast has been silent
+	AlarmProbe                    // the neighbour is asked what it runs
+	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
+)
+
+// Alarm is something that a core waits for and time brings.
+type Alarm struct {
+	Kind  AlarmKind
+	Index int
+}
+
+// Alarms appends the alarms that are set to dst, after Settle.
+func (c *Core) Alarms(dst []Alarm) []Alarm {
+	for i := range c.members.suspects {
+		dst = append(dst, Alarm{AlarmSuspect, c.members.suspects[i].rank})
+	}
+	o := c.ops.running()
+	if o == nil || c.fate.err != nil {
+		return dst
+	}
+	if o.gate.closed && o.gate.peer < 0 {
+		dst = append(dst, Alarm{Kind: AlarmGate})
+	}
+	if late := o.lost.window.late(); late != nil {
+		dst = append(dst, Alarm{AlarmWindow, late.rank})
+	}
+	for i := range o.lost.repairs.list {
+		if r := &o.lost.repairs.list[i]; r.armed {
+			dst = append(dst, Alarm{AlarmRepair, int(r.rule)})
+		}
+	}
+	if g := &o.lost.gaps; g.armed {
+		if g.again != 0 {
+			dst = append(dst, Alarm{Kind: AlarmAgain})
+		}
+		dst = append(dst, Alarm{Kind: AlarmSilence})
+	}
+	if c.env.Size > 1 {
+		dst = append(dst, Alarm{Kind: AlarmProbe})
+	}
+	return dst
+}
+
+// Ring has a, one of Alarms, be due, and no other, and ticks. It reports whether
+// Due had told of it, and of nothing before: a driver that looks at the clock only
+// then would have slept otherwise.
+func (c *Core) Ring(a Alarm) (told bool) {
+	if due, ok := c.Due(); ok && due <= noon {
+		return false // an alarm that nobody knows of
+	}
+	o := c.ops.running()
+	switch a.Kind {
+	case AlarmSuspect:
+		for i := range c.members.suspects {
+			if s := &c.members.suspects[i]; s.rank == a.Index {
+				s.until = noon
+			}
+		}
+	case AlarmGate:
+		o.gate.until = noon
+	case AlarmWindow:
+		w := &o.lost.window
+		w.stirred, w.moved = false, 0
+		w.moved = noon - c.rec.patience(w)
+	case AlarmRepair:
+		for i := range o.lost.repairs.list {
+			if r := &o.lost.repairs.list[i]; int(r.rule) == a.Index {
+				r.due = noon
+			}
+		}
+	case AlarmAgain:
+		o.lost.gaps.again = noon
+	case AlarmSilence:
+		o.lost.gaps.quiet, o.lost.gaps.last = noon, noon-c.env.Repair
+	case AlarmProbe:
+		o.pulse = pulse{moved: noon - c.env.Stall}
+	}
+	due, ok := c.Due()
+	c.Tick(noon)
+	c.Settle()
+	return ok && due <= noon
+}
+
+// Settle is called after every other step. It ticks as a driver would and has
+// all moments lie at later or at noon, so that cores which differ in
+// durations alone become the same.
+func (c *Core) Settle() {
+	if c.Timed() {
+		c.Tick(noon)
+	}
+	for i := range c.members.suspects {
+		c.members.suspects[i].until = later
+	}
+	if c.ops.delay > 0 {
+		c.ops.delay = adaptiveStart
+	}
+	for i := range c.ops.ring {
+		c.rec.settleTimes(&c.ops.ring[i])
+	}
+	if a := &c.rec.asks; !slices.ContainsFunc(a.ring, func(a ask) bool { return a.unsent > 0 }) {
+		*a = asks{}
+	} else {
+		a.mean = 0
+	}
+}
+
+func (rc *recovery) settleTimes(o *op) {
+	o.pulse = pulse{stirred: true, moved: noon}
+	if o.gate.until != 0 {
+		o.gate.until = later
+	}
+	o.lost.window.stirred, o.lost.window.moved = true, noon
+	o.lost.repairs.settle(rc.Repair)
+	g := &o.lost.gaps
+	g.timed, g.since, g.came = 0, 0, false
+	if o.state != opFree { // whom to ask is decided by these, up to the last of those to ask: see asked
+		last := max(0, len(o.plan.recovery.Ask)-1)
+		g.tries, g.turns = min(g.tries, last), min(g.turns, max(0, last-1))
+	}
+	if g.first != 0 {
+		g.first, g.last, g.quiet = noon, noon, later
+	}
+	if g.again != 0 {
+		g.again = later
+	}
+	if o.chunks <= firstReach && g.armed {
+		g.reach = firstReach
+	}
+}
+
+// settle forgets repairs that have been called off: they are never armed again
+// in this operation.
+func (rs *repairs) settle(base Time) {
+	rs.list = slices.DeleteFunc(rs.list, func(r repair) bool { return !r.armed })
+	slices.SortFunc(rs.list, func(a, b repair) int { return int(a.rule - b.rule) })
+	for i := range rs.list {
+		if r := &rs.list[i]; !r.fresh {
+			r.due, r.wait, r.since = later, base, noon
+		}
+	}
+}

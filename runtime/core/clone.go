@@ -1,0 +1,94 @@
+package core
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/machine"
+)
+
+// Clone returns a core like c, which goes on independently of it and sends by
+// net. buf holds the message of the operation that c is inside, a copy: the
+// caller's buffer of c stays c's. Engines are copied if they interpret a plan;
+// the operations of a core that is cloned must not run generated code.
+//
+// A frame that has not left refers to its core, not to the clone: c must not
+// be waiting for any.
+func (c *Core) Clone(net Net, buf []byte) *Core {
+	d := &Core{env: c.env, fate: c.fate, ops: c.ops, rec: c.rec}
+	d.env.net, d.env.ranks = net, nil
+	d.env.group, _ = net.(GroupNet)
+	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
+	d.members = membership{left: slices.Clone(c.members.left), place: maps.Clone(c.members.place), suspects: slices.Clone(c.members.suspects)}
+	d.ops.earlies = slices.Clone(c.ops.earlies)
+	for i := range d.ops.ring {
+		d.ops.ring[i].copyFrom(&c.ops.ring[i], buf)
+	}
+	d.rec.asks.ring, d.rec.reports = slices.Clone(c.rec.asks.ring), maps.Clone(c.rec.reports)
+	d.casts.copyFrom(&c.casts)
+	d.link()
+	d.casts.own.origin = d.casts.origins[d.env.Rank]
+	return d
+}
+
+// copyFrom makes o, a plain copy of src, independent of it.
+func (o *op) copyFrom(src *op, buf []byte) {
+	o.keep = nil
+	switch {
+	case src.buf == nil:
+	case src.state == opActive:
+		o.buf = buf
+	default:
+		o.keep = slices.Clone(src.buf)
+		o.buf = o.keep
+	}
+	o.own, o.machine = machine.Machine{}, nil
+	if o.state != opFree {
+		o.own.CopyFrom(&src.own)
+		o.machine = &o.own
+	}
+	o.frags.first, o.frags.got, o.frags.left = slices.Clone(src.frags.first), slices.Clone(src.frags.got), slices.Clone(src.frags.left)
+	o.lost.repairs.list = slices.Clone(src.lost.repairs.list)
+	o.lost.window.held, o.lost.window.children = slices.Clone(src.lost.window.held), slices.Clone(src.lost.window.children)
+	o.lost.debts = slices.Clone(src.lost.debts)
+	for i := range o.lost.debts {
+		d := &o.lost.debts[i]
+		d.chunks, d.parts = slices.Clone(d.chunks), slices.Clone(d.parts)
+	}
+	o.lost.served = slices.Clone(src.lost.served)
+	for i := range o.lost.served {
+		s := &o.lost.served[i]
+		s.chunks = slices.Clone(s.chunks)
+	}
+}
+
+// copyFrom makes rl, a zero value, like src.
+func (rl *rootless) copyFrom(src *rootless) {
+	rl.published, rl.delivered = src.published, src.delivered
+	rl.origins = make([]*origin, len(src.origins))
+	for i, o := range src.origins {
+		if o != nil {
+			n := *o
+			n.children, n.credit = slices.Clone(o.children), slices.Clone(o.credit)
+			rl.origins[i] = &n
+		}
+	}
+	rl.incoming = make([]*parcel, len(src.incoming))
+	for i, p := range src.incoming {
+		if p != nil {
+			rl.incoming[i] = p.clone()
+		}
+	}
+	rl.inbox.letters = slices.Clone(src.inbox.letters[src.inbox.head:])
+	for i := range rl.inbox.letters {
+		l := &rl.inbox.letters[i]
+		l.parcel = l.parcel.clone()
+	}
+	rl.own = sender{next: src.own.next, bytes: src.own.bytes, before: slices.Clone(src.own.before)}
+	rl.own.parcels = make([]parcel, len(src.own.parcels))
+	for i := range src.own.parcels {
+		rl.own.parcels[i] = *src.own.parcels[i].clone()
+	}
+}
+
+func (p *parcel) clone() *parcel { return &parcel{data: slices.Clone(p.data), unsent: p.unsent} }

@@ -1,0 +1,40 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Rank 0 has sent its chunk and left in good order, and rank 1 has died with it:
+// rank 2, which no connection tells, finds that only by asking rank 1.
+func TestProbeGoesPastThoseThatHaveLeft(t *testing.T) {
+	net := &probed{}
+	c := New(Config{Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, net)
+	c.Begin(Bcast, 0, planOf(t, "bcast/chain", schedule.Params{Ranks: 4, Chunks: 1}, 2), make([]byte, 8))
+	probe := Alarm{Kind: AlarmProbe}
+	c.Settle()
+	c.Ring(probe)
+	c.Left(3, 1)
+	c.Ring(probe)
+	c.Left(0, 1)
+	c.Ring(probe)
+	c.Left(1, 1)
+	c.Ring(probe)
+	require.NoError(t, c.Err())
+	require.Equal(t, []int{3, 0, 1}, net.to, "nobody is asked when all have left")
+}
+
+// probed keeps whom a core has put something to.
+type probed struct {
+	discard
+	to []int
+}
+
+func (p *probed) Put(to int, f *wire.Frame) {
+	p.take(f)
+	p.to = append(p.to, to)
+}

@@ -1,0 +1,253 @@
+package core
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/machine"
+)
+
+// AppendState appends what c will do from now on depends on: two cores of one
+// rank, both settled, whose states are the same bytes do the same and send the
+// same from then on. Configuration, counters, durations, memory that is kept for
+// reuse and what is left of operations that are over stay out of it.
+//
+// TestStateHasEveryField lists, for every field of the core's types, whether it
+// is part of it.
+func (c *Core) AppendState(dst []byte) []byte {
+	s := state{dst}
+	s.failure(&c.fate)
+	s.members(&c.members)
+	s.operations(&c.ops)
+	s.casts(&c.casts)
+	return s.b
+}
+
+// state is a state in the making: numbers and what has a length before it, so
+// that it can be read in one way only.
+type state struct{ b []byte }
+
+func (s *state) num(n int)      { s.b = binary.AppendVarint(s.b, int64(n)) }
+func (s *state) u64(n uint64)   { s.b = binary.AppendUvarint(s.b, n) }
+func (s *state) text(t string)  { s.num(len(t)); s.b = append(s.b, t...) }
+func (s *state) bytes(p []byte) { s.num(len(p)); s.b = append(s.b, p...) }
+
+// flags appends up to eight of them in a byte.
+func (s *state) flags(bits ...bool) {
+	var b byte
+	for i, bit := range bits {
+		if bit {
+			b |= 1 << i
+		}
+	}
+	s.b = append(s.b, b)
+}
+
+func (s *state) words(w []uint64) {
+	s.num(len(w))
+	for _, x := range w {
+		s.u64(x)
+	}
+}
+
+func (s *state) failure(f *failure) {
+	s.flags(f.err != nil, f.closing)
+	if f.err != nil {
+		s.text(f.err.Error())
+	}
+	s.num(f.dead)
+	for rank := range f.Size {
+		s.flags(f.told[rank], f.passed[uint32(rank)])
+	}
+}
+
+func (s *state) members(m *membership) {
+	s.num(len(m.left))
+	for _, d := range m.left {
+		s.num(d.rank)
+		s.u64(d.last)
+	}
+	s.num(len(m.suspects))
+	for i := range m.suspects {
+		s.num(m.suspects[i].rank)
+		s.text(m.suspects[i].err.Error())
+	}
+}
+
+func (s *state) operations(ops *operations) {
+	s.u64(ops.seq)
+	s.u64(ops.complete)
+	s.flags(ops.inside, ops.delay > 0)
+	s.num(len(ops.earlies))
+	for _, e := range ops.earlies {
+		s.u64(e.seq)
+		s.num(int(e.slot))
+		s.num(int(e.print))
+		s.num(e.from)
+	}
+	for _, seq := range ops.joined {
+		s.u64(future(seq, ops.seq))
+	}
+	s.recovery(ops.rec)
+	for i := range ops.ring {
+		s.op(ops, &ops.ring[i])
+	}
+}
+
+// future returns seq unless operation seq has begun: what was told of it in
+// advance has been looked at then.
+func future(seq, begun uint64) uint64 {
+	if seq <= begun {
+		return 0
+	}
+	return seq
+}
+
+func (s *state) recovery(rc *recovery) {
+	s.u64(future(rc.lossy, rc.ops.seq-1))
+	for rank := range rc.Size {
+		r := rc.reports[rank]
+		if future(r.seq, rc.ops.seq) == 0 {
+			s.b = append(s.b, 0)
+			continue
+		}
+		s.u64(r.seq)
+		s.num(int(r.print))
+		s.num(r.chunk)
+	}
+	for i := range rc.asks.ring {
+		s.num(rc.asks.ring[i].unsent)
+	}
+	s.num(rc.asks.next)
+}
+
+func (s *state) op(ops *operations, o *op) {
+	if s.b = append(s.b, byte(o.state)); o.state == opFree {
+		return
+	}
+	s.u64(o.seq)
+	s.flags(o.kind == Barrier, o.buf != nil, o.lost.heard && ops.Delay == DelayAdaptive)
+	s.num(o.root)
+	s.num(int(o.print))
+	s.text(o.plan.Name)
+	s.num(o.chunks)
+	s.bytes(o.buf)
+	s.num(o.unsent)
+	s.b = o.machine.(*machine.Machine).AppendState(s.b)
+	s.debts(o.lost.debts)
+	s.served(o.lost.served)
+	s.window(&o.lost.window)
+	if o.state != opActive {
+		return // what follows is of running operations
+	}
+	s.flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0)
+	s.num(o.gate.peer)
+	s.frags(&o.frags)
+	s.repairs(&o.lost.repairs)
+	s.gaps(&o.lost.gaps)
+	s.num(o.lost.byMcast + o.lost.byPut)
+}
+
+func (s *state) frags(f *fragments) {
+	s.flags(f.laidOut())
+	if f.laidOut() {
+		s.words(f.got)
+	}
+}
+
+func (s *state) repairs(rs *repairs) {
+	s.num(rs.armed)
+	for i := range rs.list {
+		if r := &rs.list[i]; r.armed {
+			s.num(int(r.rule))
+			s.flags(r.fresh, r.spared, r.behind)
+		}
+	}
+}
+
+func (s *state) gaps(g *gaps) {
+	s.flags(g.armed, g.fresh, g.first != 0, g.again != 0)
+	s.num(g.top)
+	s.num(g.asked)
+	s.num(g.reach)
+	s.num(g.mark)
+	s.num(g.turns)
+	s.num(g.tries)
+}
+
+// debts leaves out what is settled.
+func (s *state) debts(debts []debt) {
+	for i := range debts {
+		if d := &debts[i]; anyOf(d.chunks) || anyOf(d.parts) {
+			s.num(d.rank + 1)
+			s.set(d.chunks)
+			s.set(d.parts)
+		}
+	}
+	s.num(0)
+}
+
+func (s *state) served(served []service) {
+	for i := range served {
+		s.num(served[i].rank + 1)
+		s.set(served[i].chunks)
+	}
+	s.num(0)
+}
+
+func anyOf(words []uint64) bool {
+	return slices.ContainsFunc(words, func(w uint64) bool { return w != 0 })
+}
+
+// set appends a set of bits, of which an empty one may take any number of words.
+func (s *state) set(words []uint64) {
+	if !anyOf(words) {
+		words = nil
+	}
+	s.words(words)
+}
+
+func (s *state) window(w *window) {
+	if s.flags(w.on); !w.on {
+		return
+	}
+	s.num(w.own)
+	s.num(w.progress)
+	for _, c := range w.children {
+		s.num(c.chunk)
+		s.flags(c.given)
+	}
+	s.num(len(w.held) - w.first)
+	for _, slot := range w.held[w.first:] {
+		s.num(int(slot))
+	}
+}
+
+func (s *state) casts(rl *rootless) {
+	for _, o := range rl.origins {
+		if s.flags(o != nil); o != nil {
+			s.origin(o)
+		}
+	}
+	s.num(rl.inbox.len())
+	for _, l := range rl.inbox.letters[rl.inbox.head:] {
+		s.num(l.origin)
+		s.u64(l.seq)
+		s.bytes(l.parcel.data)
+		s.num(l.parcel.unsent)
+	}
+	s.u64(rl.own.next)
+	s.u64(rl.own.bytes)
+	s.words(rl.own.before)
+}
+
+func (s *state) origin(o *origin) {
+	s.num(o.from)
+	s.words(o.credit)
+	s.u64(o.next)
+	s.u64(o.consumed)
+	s.u64(o.step)
+	s.num(o.bytes)
+	s.num(o.waiting)
+	s.u64(o.told)
+}

@@ -1,0 +1,201 @@
+package core
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// considered says of every field of the core's types what AppendState and Clone
+// make of it:
+//
+//	state    is part of the state (some: as far as it matters)
+//	derived  follows from what is, and from the configuration
+//	time     a moment or a duration, which Settle makes alike
+//	counter  is told to users alone
+//	scratch  has no meaning between two steps
+//	link     leads to another part of the core
+var considered = map[string]string{
+	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state", "Core.rec": "state",
+	"Core.casts": "state", "Core.bodies": "scratch",
+
+	"env.Config": "derived", "env.net": "link", "env.group": "link", "env.ranks": "scratch", "env.queued": "scratch", "env.frame": "scratch",
+
+	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.dead": "state", "failure.closing": "state",
+	"failure.told": "state", "failure.passed": "state",
+
+	"membership.left": "state", "membership.place": "derived", "membership.suspects": "state",
+	"departure.rank": "state", "departure.last": "state",
+	"suspect.rank": "state", "suspect.err": "state", "suspect.until": "time",
+
+	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
+	"operations.seq": "state", "operations.complete": "state", "operations.inside": "state", "operations.ring": "state",
+	"operations.earlies": "state", "operations.joined": "state", "operations.delay": "state", "operations.totals": "counter",
+	"early.seq": "state", "early.slot": "state", "early.print": "state", "early.from": "state",
+
+	"op.seq": "state", "op.state": "state", "op.kind": "state", "op.root": "state", "op.print": "state", "op.plan": "state",
+	"op.machine": "state", "op.own": "state", "op.chunks": "state", "op.n": "derived", "op.buf": "state", "op.keep": "scratch",
+	"op.unsent": "state", "op.gate": "state", "op.pulse": "time", "op.frags": "state", "op.lost": "state",
+
+	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived",
+	"Plan.recovers": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
+
+	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",
+	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",
+
+	"gate.closed": "state", "gate.peer": "state", "gate.wait": "time", "gate.until": "time",
+	"pulse.stirred": "time", "pulse.moved": "time", "pulse.probes": "time",
+	"fragments.size": "derived", "fragments.first": "derived", "fragments.got": "state", "fragments.left": "derived",
+
+	"recovery.env": "link", "recovery.fate": "link", "recovery.ops": "link", "recovery.asks": "state", "recovery.reports": "state",
+	"recovery.lossy": "state", "recovery.repairs": "counter", "recovery.doubled": "counter",
+	"asks.ring": "state", "asks.next": "state", "asks.mean": "time", "ask.body": "scratch", "ask.unsent": "state",
+	"child.rank": "derived", "child.chunk": "state", "child.given": "state",
+	"report.seq": "state", "report.print": "state", "report.chunk": "state",
+
+	"losses.repairs": "state", "losses.gaps": "state", "losses.debts": "state", "losses.served": "state", "losses.window": "state",
+	"losses.heard": "state", "losses.byMcast": "state", "losses.byPut": "state",
+	"repairs.list": "state", "repairs.armed": "state",
+	"repair.rule": "state", "repair.armed": "state", "repair.fresh": "state", "repair.spared": "state", "repair.behind": "state",
+	"repair.due": "time", "repair.wait": "time", "repair.since": "time",
+	"gaps.armed": "state", "gaps.fresh": "state", "gaps.first": "time", "gaps.last": "time", "gaps.top": "state",
+	"gaps.asked": "state", "gaps.reach": "state", "gaps.tries": "state", "gaps.quiet": "time", "gaps.again": "state",
+	"gaps.mark": "state", "gaps.turns": "state", "gaps.timed": "time", "gaps.since": "time", "gaps.came": "time",
+	"debt.rank": "state", "debt.chunks": "state", "debt.parts": "state",
+	"service.rank": "state", "service.chunks": "state",
+	"window.on": "state", "window.size": "derived", "window.step": "derived", "window.parent": "derived", "window.children": "state",
+	"window.own": "state", "window.progress": "state", "window.held": "state", "window.first": "derived",
+	"window.stirred": "time", "window.moved": "time",
+
+	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
+	"rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
+	"origin.from": "state", "origin.children": "derived", "origin.credit": "state", "origin.next": "state",
+	"origin.consumed": "state", "origin.step": "state", "origin.bytes": "state", "origin.waiting": "state", "origin.told": "state",
+	"parcel.data": "state", "parcel.unsent": "state",
+	"inbox.letters": "state", "inbox.head": "derived", "letter.origin": "state", "letter.seq": "state", "letter.parcel": "state",
+	"sender.origin": "link", "sender.next": "state", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
+}
+
+// fieldsOf collects the fields of t and of all types of ours that it holds.
+func fieldsOf(t reflect.Type, into map[string]bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		fieldsOf(t.Elem(), into)
+	case reflect.Map:
+		fieldsOf(t.Key(), into)
+		fieldsOf(t.Elem(), into)
+	case reflect.Struct:
+		// What a core is given, and what it counts for users, is not its state.
+		ours := t.PkgPath() == reflect.TypeFor[Core]().PkgPath() || t == reflect.TypeFor[machine.Machine]()
+		if !ours || slices.Contains([]reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[Totals]()}, t) {
+			return
+		}
+		for i := range t.NumField() {
+			name := t.Name() + "." + t.Field(i).Name
+			if !into[name] {
+				into[name] = true
+				fieldsOf(t.Field(i).Type, into)
+			}
+		}
+	}
+}
+
+// Whoever adds a field to the core decides here what Clone and AppendState make
+// of it.
+func TestStateHasEveryField(t *testing.T) {
+	found := make(map[string]bool)
+	fieldsOf(reflect.TypeFor[Core](), found)
+	for name := range found {
+		require.Contains(t, considered, name, "not considered: see AppendState, Clone and Settle")
+	}
+	for name := range considered {
+		require.Contains(t, found, name, "no such field any more")
+	}
+}
+
+// spy keeps what a core sends, as text.
+type spy struct{ sent []string }
+
+func (s *spy) note(kind string, to int, f *wire.Frame) {
+	s.sent = append(s.sent, kind+string(rune('0'+to))+f.Slot.String()+string(f.Body))
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}
+
+func (s *spy) Put(to int, f *wire.Frame)      { s.note("put", to, f) }
+func (s *spy) Mcast(f *wire.Frame)            { s.note("mcast", 0, f) }
+func (s *spy) Datagram(to int, f *wire.Frame) { s.note("datagram", to, f) }
+
+// A clone has the state of its core, does what that would have done, and leaves
+// it alone.
+func TestCloneIsAlikeAndApart(t *testing.T) {
+	net := &spy{}
+	c := New(Config{
+		Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Window: 4},
+	}, net)
+	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 2)
+	buf := []byte("............")
+	c.Begin(Bcast, 0, plan, buf)
+	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Print: plan.print(12), Len: 4, Slot: ir.Chunk(1)}
+	require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("bbbb")))
+	c.Settle()
+	before := c.AppendState(nil)
+
+	copied, sent := slices.Clone(buf), &spy{}
+	d := c.Clone(sent, copied)
+	require.Equal(t, before, d.AppendState(nil))
+	put := func(c *Core, k int, body string) {
+		h := h
+		h.Slot = ir.Chunk(k)
+		place, v := c.Body(&h)
+		require.Equal(t, wire.Accept, v)
+		copy(place, body)
+		c.Arrived(&h, place)
+	}
+	run := func(c *Core) {
+		put(c, 0, "aaaa")
+		put(c, 2, "cccc")
+		c.Settle()
+		for range 3 {
+			for _, a := range c.Alarms(nil) {
+				require.True(t, c.Ring(a), "%v", a)
+			}
+		}
+	}
+	net.sent = nil
+	run(d)
+	require.Equal(t, before, c.AppendState(nil), "the core has not been touched")
+	require.Equal(t, "....bbbb....", string(buf))
+	require.Equal(t, "aaaabbbbcccc", string(copied))
+	require.Empty(t, net.sent)
+	require.NotEmpty(t, sent.sent)
+	run(c)
+	require.Equal(t, sent.sent, net.sent)
+	require.Equal(t, d.AppendState(nil), c.AppendState(nil))
+}
+
+// What has settled stays: another tick at the same time changes nothing.
+func TestSettledIsSettled(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{},
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Window: 4}}, &spy{})
+	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 0)
+	c.Begin(Bcast, 0, plan, make([]byte, 12))
+	c.Settle()
+	for range 4 {
+		for _, a := range c.Alarms(nil) {
+			require.True(t, c.Ring(a), "%v", a)
+			before := c.AppendState(nil)
+			c.Settle()
+			require.Equal(t, before, c.AppendState(nil), "after %v", a)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// sound explores all of o and finds nothing wrong.
+func sound(t *testing.T, o Options) {
+	_, r := explored(t, o, nil)
+	if r.Violation != nil {
+		t.Fatal(spell(r.Violation))
+	}
+	require.True(t, r.Complete, "%d states", r.States)
+	t.Logf("%d states, %d transitions, %d of single ranks, depth %d", r.States, r.Transitions, r.Local, r.Depth)
+}
+
+// calls makes a call of each algorithm, one after the other.
+func calls(t *testing.T, ranks, chunks int, names ...string) (all []Call) {
+	for _, name := range names {
+		all = append(all, callOf(t, name, ranks, chunks))
+	}
+	return all
+}
+
+// Every algorithm, twice back to back, under any number of losses, a duplicate,
+// and an alarm too early.
+func TestAlgorithms(t *testing.T) {
+	for _, a := range schedule.Algorithms() {
+		t.Run(a.Name, func(t *testing.T) {
+			for ranks := 1; ranks <= 3; ranks++ {
+				o := Options{Ranks: ranks, Calls: calls(t, ranks, 1, a.Name, a.Name), Losses: Unbounded}
+				if ranks < 3 {
+					o.Calls = calls(t, ranks, 2, a.Name, a.Name)
+					o.Early, o.Duplicates = 1, 1
+				}
+				sound(t, o)
+			}
+		})
+	}
+}
+
+// Every algorithm with a death anywhere, with processes that close because of it,
+// and with a call that is given up.
+func TestAlgorithmsWithADeath(t *testing.T) {
+	for _, a := range schedule.Algorithms() {
+		t.Run(a.Name, func(t *testing.T) {
+			for ranks := 2; ranks <= 3; ranks++ {
+				o := Options{Ranks: ranks, Calls: calls(t, ranks, 1, a.Name), Losses: 1, Crash: true}
+				sound(t, o)
+				o.Losses, o.Early, o.Quit = 0, 1, true
+				sound(t, o)
+				o.Crash, o.Cancel = false, true
+				sound(t, o)
+			}
+		})
+	}
+}
+
+// What costs a multicast more than one way: its window, its delay, chunks of
+// several datagrams, and no multicast at all.
+func TestMulticasts(t *testing.T) {
+	for _, name := range []string{"bcast/mcast-acktree", "bcast/mcast-chain"} {
+		for what, o := range map[string]Options{
+			"window":      {Ranks: 2, Calls: calls(t, 2, 3, name, name), Losses: Unbounded, Early: 1, Window: 1},
+			"window of 3": {Ranks: 3, Calls: calls(t, 3, 2, name), Losses: 1, Window: 1},
+			"pieces":      {Ranks: 2, Calls: calls(t, 2, 2, name), Losses: Unbounded, Early: 1, Pieces: 2},
+			"nothing":     {Ranks: 3, Calls: calls(t, 3, 2, name), NoMulticast: true, Early: 1},
+			"fixed":       {Ranks: 2, Calls: calls(t, 2, 2, name, name), Losses: Unbounded, Early: 1, Delay: core.DelayFixed},
+			"adaptive":    {Ranks: 2, Calls: calls(t, 2, 2, name, name), Losses: Unbounded, Early: 1, Delay: core.DelayAdaptive},
+			"random peer": {Ranks: 3, Calls: calls(t, 3, 1, name, name), Losses: 1, Delay: core.DelayRandomPeer},
+			"death":       {Ranks: 3, Calls: calls(t, 3, 1, name), Losses: 1, Delay: core.DelayRandomPeer, Crash: true},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) { sound(t, o) })
+		}
+	}
+}
+
+// Messages of several origins, of which each has one under way.
+func TestMessages(t *testing.T) {
+	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Ranks: 3, Early: 1}
+			for _, origin := range []int{0, 1, 0, 2} {
+				c := callOf(t, name, 3, 0)
+				c.Origin = origin
+				o.Calls = append(o.Calls, c)
+			}
+			sound(t, o)
+		})
+	}
+}
+
+// Calls of different kinds back to back.
+func TestMixtures(t *testing.T) {
+	for _, names := range [][]string{
+		{"bcast/mcast-acktree", "barrier/hsb"},
+		{"barrier/dissemination", "bcast/mcast-chain"},
+		{"bcast/chain", "barrier/dissemination"}, // signals of an operation after the next
+		{"bcast/mcast-acktree", "bcast/mcast-chain"},
+		{"bcast/mcast-acktree", "anycast/skip-ring"},
+		{"anycast/skip-ring", "bcast/binomial", "barrier/hsb"},
+	} {
+		t.Run(names[0]+" "+names[1], func(t *testing.T) {
+			sound(t, Options{Ranks: 3, Calls: calls(t, 3, 1, names...), Losses: 1})
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// ended reports whether all ranks have closed, died or failed.
+func (s *system) ended(w *world) bool {
+	for rank := range w.ranks {
+		if s.local(w, rank).unfinished {
+			return false
+		}
+	}
+	return true
+}
+
+// early reports what must not be about e, which is about to happen, in view of
+// the other ranks: a call that returns too soon.
+func (s *system) early(w *world, e event) (problem string) {
+	if e.kind() != evReturn || s.Odd != nil {
+		return ""
+	}
+	l := s.local(w, e.rank())
+	c := l.script[l.begun-1]
+	for other := range w.ranks {
+		o := s.local(w, other)
+		switch {
+		case other == e.rank() || o.closed || o.done >= l.begun:
+		case c.kind == core.Barrier && !c.isMessage() && o.begun < l.begun:
+			return fmt.Sprintf("rank %d returns from %s before rank %d has entered it", e.rank(), l.callName(l.begun), other)
+		case c.Acked && c.root == e.rank() && !(o.begun == l.begun && o.whole):
+			return fmt.Sprintf("the root, rank %d, returns from %s before rank %d has the message", e.rank(), l.callName(l.begun), other)
+		}
+	}
+	return ""
+}
+
+// sound reports what must not be about the state of rank: an error that nothing
+// gives reason for, or one that does not tell which rank it is about.
+func (s *system) sound(w *world, rank int) (problem string) {
+	l := s.local(w, rank)
+	if l.gone() || l.broken == nil {
+		return ""
+	}
+	text := l.broken.Error()
+	switch {
+	case s.Odd != nil && w.fault == 0:
+		return s.disagreement(rank, text)
+	case w.fault == 0:
+		return fmt.Sprintf("rank %d fails though all ranks are well: %s", rank, text)
+	case strings.Contains(text, core.ErrProtocol.Error()), strings.Contains(text, core.ErrMismatch.Error()):
+		return fmt.Sprintf("rank %d blames a rank that has done nothing wrong: %s", rank, text)
+	case rank == int(w.fault)-1 || s.names(w, text):
+		return ""
+	}
+	return fmt.Sprintf("rank %d fails and does not name rank %d, which is why: %s", rank, w.fault-1, text)
+}
+
+// disagreement reports what must not be about an error of rank, when one rank
+// makes other calls than the others.
+func (s *system) disagreement(rank int, text string) (problem string) {
+	for _, good := range []error{core.ErrMismatch, core.ErrPeerLeft} {
+		if strings.Contains(text, good.Error()) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("rank %d fails and does not say that ranks make different calls: %s", rank, text)
+}
+
+// names reports whether an error names the rank at fault, or one that has closed
+// because of it.
+func (s *system) names(w *world, text string) bool {
+	for rank := range w.ranks {
+		if (rank == int(w.fault)-1 || s.local(w, rank).quit) && strings.Contains(text, fmt.Sprintf("rank %d", rank)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+// Package explore takes the ranks of a small communicator through every order of
+// events: every delivery, loss and duplicate, every alarm, and one death or one
+// call given up anywhere. What it steps is package core as it runs in a real
+// communicator, not a model of it.
+//
+// # What is explored
+//
+// Every rank is a process that makes some calls, one after the other, writes over
+// its buffer when a call has returned, and closes. A state is that of all ranks
+// and of what is under way between them. From each state everything that can
+// happen does, one event at a time:
+//
+//   - a process enters a call, returns from one that is complete, or closes;
+//   - the head of a lane arrives, unless the core has it wait. Lanes lose nothing
+//     and keep their order: one from each rank to each other, twice;
+//   - a datagram arrives, in any order, or is lost, or is doubled. A multicast is
+//     a datagram to each rank, lost by each for itself;
+//   - an alarm of a rank rings;
+//   - a rank hears that another has closed, whatever is still under way from it;
+//   - a rank dies, once. What it has sent may arrive, up to the moment at which its
+//     receiver notices. Only those ranks notice that have put something to it or
+//     have had something put by it: for others no connection breaks. A
+//     put that opens a connection to a dead rank fails as a refused one does, and
+//     so does one to a rank that has closed and whose goodbye is on its way.
+//     If there are rootless messages among the calls, all ranks are connected:
+//     who waits for one has nobody to ask;
+//   - a process gives a call up, once, and closes when a call has failed, if
+//     Options say so. One rank may make other calls than all others.
+//
+// The body of a frame arrives all at once, and a frame has left its rank as soon
+// as it is sent.
+//
+// # Time
+//
+// Durations are left out; see core/alarm.go. Of the alarms that are set any may
+// be the next to ring, whatever it was set to: clocks of ranks need not agree
+// and a process may be held up between two steps. That is more than can happen,
+// and so what holds here holds for every choice of timeouts.
+//
+// An alarm that rings while something is still to arrive or to be called is one
+// that has come too early. Each sends more, so that there would be no end of
+// states: Options.Early bounds how many there are. When nothing else can happen
+// alarms ring freely, in every order.
+//
+// # What is checked
+//
+//   - No call waits for ever. From every state met the network is made to deliver
+//     again: see fair.go.
+//   - No call returns too early: a barrier before all have entered, an acknowledged
+//     broadcast at its root before all have the message, a receiver before it
+//     has every byte. Every piece of every message has bytes of its own.
+//   - No buffer is written to after its call has returned.
+//   - No rank fails while all are well. After a death the error of every rank names
+//     the one that has died, or one that has closed because of it, and calls
+//     nobody's frame a violation. If one rank makes other calls, errors say so.
+//   - A core that waits for an alarm has said so by Due.
+//   - Nothing panics.
+//
+// Calls of generated code are not explored, only those of machines.
+//
+// # How it is bounded
+//
+// States of ranks are few; those of the whole are what they combine to. So states
+// of ranks are interned and what an event does to one is worked out once: a core
+// is cloned and stepped some hundred times for a million states of the whole. Of
+// those a set keeps 128 bits each, and a list how each was met first.
+//
+// One reduction is made unless Options.Full: an arriving slot that changes nothing
+// is taken away before all else. Slots are only set and operations only end, so
+// it would change nothing later either. Nor does a slot that is put again behind
+// itself, as a repair does whose receiver has not come so far: without it there
+// is no end of states. TestReductionLeavesNothingOut compares both searches.
+package explore

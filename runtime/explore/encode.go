@@ -1,0 +1,62 @@
+package explore
+
+import "encoding/binary"
+
+// append appends w as bytes: first the three budgets, then all else.
+func (w *world) append(dst []byte) []byte {
+	dst = append(dst, w.losses, w.doubles, w.early, w.fault)
+	dst = binary.AppendUvarint(dst, w.links)
+	for _, id := range w.ranks {
+		dst = binary.AppendUvarint(dst, uint64(id))
+	}
+	for _, lane := range w.lanes {
+		dst = appendList(dst, lane)
+	}
+	dst = appendList(dst, w.grams)
+	return appendList(dst, w.notes)
+}
+
+// budgets is the length of what append starts with.
+const budgets = 3
+
+func appendList(dst []byte, list []uint32) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	for _, n := range list {
+		dst = binary.AppendUvarint(dst, uint64(n))
+	}
+	return dst
+}
+
+// read makes w what append has written; it returns the rest.
+func (w *world) read(src []byte) []byte {
+	w.losses, w.doubles, w.early, w.fault = src[0], src[1], src[2], src[3]
+	src = src[4:]
+	w.links, src = number(src)
+	for i := range w.ranks {
+		var id uint64
+		id, src = number(src)
+		w.ranks[i] = uint32(id)
+	}
+	for i := range w.lanes {
+		w.lanes[i], src = list(w.lanes[i], src)
+	}
+	w.grams, src = list(w.grams, src)
+	w.notes, src = list(w.notes, src)
+	return src
+}
+
+func number(src []byte) (uint64, []byte) {
+	n, used := binary.Uvarint(src)
+	return n, src[used:]
+}
+
+func list(dst []uint32, src []byte) ([]uint32, []byte) {
+	length, src := number(src)
+	dst = dst[:0]
+	for range length {
+		var n uint64
+		n, src = number(src)
+		dst = append(dst, uint32(n))
+	}
+	return dst, src
+}

@@ -1,0 +1,151 @@
+package explore
+
+import (
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// options returns what can happen in w: what will, if it is not held up for
+// ever, and what need not. If nothing will, alarms do.
+func (s *system) options(w *world, will, may []event) ([]event, []event) {
+	will = s.arrivals(w, will)
+	if !s.Full {
+		if e, some := s.idle(w, will); some {
+			return append(will[:0], e), may
+		}
+	}
+	will = s.processes(w, will)
+	if len(will) == 0 || int(w.early) < s.Early {
+		may = s.rings(w, may)
+	}
+	return will, s.faults(w, may)
+}
+
+// arrivals are the frames, datagrams and news that ranks take.
+func (s *system) arrivals(w *world, will []event) []event {
+	for to := range s.Ranks {
+		if s.local(w, to).gone() {
+			continue
+		}
+		for from := range s.Ranks {
+			for lane := range wire.Lanes {
+				if l := w.lanes[s.lane(from, to, lane)]; len(l) > 0 {
+					will = s.unlessHeld(w, will, newEvent(evPut, to, l[0]))
+				}
+			}
+		}
+	}
+	for i, g := range w.grams {
+		if i == 0 || w.grams[i-1] != g {
+			will = s.unlessHeld(w, will, newEvent(evDatagram, int(g>>24), g&maxOf))
+		}
+	}
+	for i, n := range w.notes {
+		if i == 0 || w.notes[i-1] != n {
+			will = append(will, event(n))
+		}
+	}
+	return will
+}
+
+func (s *system) unlessHeld(w *world, will []event, e event) []event {
+	if s.step(w.ranks[e.rank()], e).held {
+		return will
+	}
+	return append(will, e)
+}
+
+// idle returns an arrival of a slot that changes nothing, if there is one. Slots
+// are only ever set and operations only ever end, so it changes nothing later
+// either: it is as good as never having been sent, and taking it away first
+// leaves out nothing but the moments at which it could have come. Not so a chunk
+// that is multicast twice, and comes during its operation: that a multicast is
+// heard has an effect on whom the rank asks.
+func (s *system) idle(w *world, arrivals []event) (e event, some bool) {
+	for _, e := range arrivals {
+		if k := e.kind(); k != evPut && k != evDatagram {
+			continue
+		}
+		h := &s.messages[e.of()].header
+		if h.Kind != wire.FrameSlot || e.kind() == evDatagram && h.Slot.Kind() == ir.KindChunk && s.local(w, e.rank()).runs(h.Seq) {
+			continue
+		}
+		if s.step(w.ranks[e.rank()], e).idle {
+			return e, true
+		}
+	}
+	return 0, false
+}
+
+// runs reports whether the rank is inside operation seq.
+func (l *local) runs(seq uint64) bool {
+	begun, ended := l.core.Seq()
+	return begun == seq && begun != ended
+}
+
+// processes are what processes do by themselves.
+func (s *system) processes(w *world, will []event) []event {
+	for rank := range s.Ranks {
+		switch l := s.local(w, rank); {
+		case l.canReturn:
+			will = append(will, newEvent(evReturn, rank, 0))
+		case l.canFail:
+			will = append(will, newEvent(evFail, rank, 0))
+		case l.canEnter:
+			will = append(will, newEvent(evEnter, rank, 0))
+		case l.canClose:
+			will = append(will, newEvent(evClose, rank, 0))
+		}
+	}
+	return will
+}
+
+// rings are the alarms that make a difference.
+func (s *system) rings(w *world, may []event) []event {
+	for rank := range s.Ranks {
+		for _, a := range s.local(w, rank).alarms {
+			e := newEvent(evRing, rank, ofAlarm(a))
+			if a.Kind == core.AlarmSuspect && s.newsOf(w, rank, a.Index) || s.step(w.ranks[rank], e).idle {
+				continue
+			}
+			may = append(may, e)
+		}
+	}
+	return may
+}
+
+// newsOf reports whether rank is about to be told what became of other.
+func (s *system) newsOf(w *world, rank, other int) bool {
+	for _, n := range w.notes {
+		if e := event(n); e.rank() == rank && int(e.of()) == other {
+			return true
+		}
+	}
+	return false
+}
+
+// faults are what the network and the machines may do wrong.
+func (s *system) faults(w *world, may []event) []event {
+	for i, g := range w.grams {
+		if i > 0 && w.grams[i-1] == g {
+			continue
+		}
+		if s.Losses == Unbounded || int(w.losses) < s.Losses {
+			may = append(may, newEvent(evLose, int(g>>24), g&maxOf))
+		}
+		if int(w.doubles) < s.Duplicates {
+			may = append(may, newEvent(evDouble, int(g>>24), g&maxOf))
+		}
+	}
+	for rank := range s.Ranks {
+		l := s.local(w, rank)
+		if s.Crash && w.fault == 0 && !l.gone() {
+			may = append(may, newEvent(evCrash, rank, 0))
+		}
+		if s.Cancel && w.fault == 0 && l.canCancel {
+			may = append(may, newEvent(evCancel, rank, 0))
+		}
+	}
+	return may
+}

@@ -1,0 +1,126 @@
+package explore
+
+import "slices"
+
+// continuation runs the system on when the network delivers again: everything
+// that can arrive does, nothing is lost any more, calls return, and alarms ring
+// when nothing else can happen, all of them in turn.
+//
+// It is one way on of many. But each state on each other way has been met by
+// the search too, and from there a continuation ends as well: a run that never
+// ended would have to leave out for ever what could happen at every moment.
+type continuation struct {
+	*search
+	w      world
+	passed [][2]uint64 // states that this run has passed
+	now    map[[2]uint64]bool
+	events []event
+	will   []event
+	bytes  []byte
+}
+
+// check runs on from w, which is state at, and notes a violation if calls do not
+// end. What else goes wrong on the way is left to the search, which comes to it
+// by a shorter way, unless it is stopped before.
+func (c *continuation) check(w *world, at uint32) {
+	c.w.copyFrom(w)
+	c.passed, c.events = c.passed[:0], c.events[:0]
+	clear(c.now)
+	problem, forever := c.run()
+	switch {
+	case forever:
+		c.violated(problem, at, c.events, true)
+		return
+	case problem != "" && c.ahead == nil:
+		events := slices.Clone(c.events)
+		c.ahead = func() { c.violated(problem, at, events, false) }
+	}
+	for _, k := range c.passed {
+		c.good.add(k)
+	}
+}
+
+// run returns what goes wrong, or "", and whether it is that calls do not end.
+func (c *continuation) run() (problem string, forever bool) {
+	for {
+		known, again := c.pass()
+		if known || c.ended(&c.w) {
+			return "", false
+		}
+		if again {
+			return c.waiting(&c.w), true
+		}
+		moved, problem := c.move()
+		if !moved && problem == "" {
+			problem = c.round()
+		}
+		if problem != "" {
+			return problem, false
+		}
+	}
+}
+
+// pass notes the present state. What budgets are left makes no difference from
+// here on.
+func (c *continuation) pass() (known, again bool) {
+	c.bytes = c.w.append(c.bytes[:0])
+	k := c.good.hash(c.bytes[budgets:])
+	if c.good.has(k) {
+		return true, false
+	}
+	if c.now[k] {
+		return false, true
+	}
+	if c.now == nil {
+		c.now = make(map[[2]uint64]bool)
+	}
+	c.now[k] = true
+	c.passed = append(c.passed, k)
+	return false, false
+}
+
+// move has the first thing happen that will.
+func (c *continuation) move() (moved bool, problem string) {
+	c.will = c.processes(&c.w, c.arrivals(&c.w, c.will[:0]))
+	if len(c.will) == 0 {
+		return false, ""
+	}
+	c.events = append(c.events, c.will[0])
+	problem, _ = c.apply(&c.w, c.will[0])
+	return true, problem
+}
+
+// round has every alarm ring once, and after each everything happen that it
+// brings about.
+func (c *continuation) round() (problem string) {
+	for rank := range c.Ranks {
+		for _, a := range c.local(&c.w, rank).alarms {
+			if c.ended(&c.w) {
+				return ""
+			}
+			e := newEvent(evRing, rank, ofAlarm(a))
+			if !c.stillSet(rank, e) || c.step(c.w.ranks[rank], e).idle {
+				continue
+			}
+			c.events = append(c.events, e)
+			if problem, _ := c.apply(&c.w, e); problem != "" {
+				return problem
+			}
+			for moved := true; moved; {
+				if moved, problem = c.move(); problem != "" {
+					return problem
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (c *continuation) stillSet(rank int, e event) bool {
+	for _, a := range c.local(&c.w, rank).alarms {
+		if newEvent(evRing, rank, ofAlarm(a)) == e {
+			return true
+		}
+	}
+	return false
+}

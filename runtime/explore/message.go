@@ -1,0 +1,77 @@
+package explore
+
+import (
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// message is a frame under way, or a datagram that carries a part of one.
+type message struct {
+	header wire.Header
+	loose  bool // a datagram
+	offset int
+	body   string
+}
+
+// everybody is the receiver of a multicast.
+const everybody = 0xff
+
+// send is one message that a step has sent.
+type send struct {
+	to    uint8 // or everybody
+	loose bool  // by datagram
+	msg   uint32
+}
+
+// outbox is the network of one core during one step: it keeps what is sent.
+// Frames leave at once.
+type outbox struct {
+	sys  *system
+	sent []send
+}
+
+// Put implements [core.Net].
+func (b *outbox) Put(to int, f *wire.Frame) {
+	b.keep(uint8(to), false, f, 0, f.Body)
+	left(f)
+}
+
+// Mcast implements [core.Net].
+func (b *outbox) Mcast(f *wire.Frame) { b.cut(everybody, f) }
+
+// Datagram implements [core.Net].
+func (b *outbox) Datagram(to int, f *wire.Frame) { b.cut(uint8(to), f) }
+
+// cut cuts f into datagrams, as a transport does. A request fits into one.
+func (b *outbox) cut(to uint8, f *wire.Frame) {
+	size := pieceBytes
+	if f.Kind != wire.FrameSlot {
+		size = len(f.Body)
+	}
+	for offset := 0; !b.sys.NoMulticast; {
+		end := min(offset+size, len(f.Body))
+		b.keep(to, true, f, f.Offset+offset, f.Body[offset:end])
+		if offset = end; offset == len(f.Body) {
+			break
+		}
+	}
+	left(f)
+}
+
+func (b *outbox) keep(to uint8, loose bool, f *wire.Frame, offset int, body []byte) {
+	h := f.Header
+	h.Len = f.Whole()
+	m, copies := message{h, loose, offset, string(body)}, 1
+	if b.sys.tamper != nil {
+		copies = b.sys.tamper(&m)
+	}
+	for range copies {
+		b.sent = append(b.sent, send{to, loose, b.sys.intern(m)})
+	}
+}
+
+// left notes that a frame has left its rank.
+func left(f *wire.Frame) {
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}

@@ -1,0 +1,269 @@
+package explore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// An event is one thing that happens, in 32 bits: what, at which rank, and of
+// what.
+type event uint32
+
+type eventKind uint8
+
+const (
+	evEnter       eventKind = iota // the process calls
+	evReturn                       // the call returns
+	evFail                         // the call returns an error
+	evClose                        // the process closes its communicator
+	evPut                          // the head of a lane arrives; of: the message
+	evDatagram                     // a datagram arrives; of: the message
+	evLeft                         // the rank hears that another has left; of: which
+	evLost                         // the rank notices that another is dead; of: which
+	evUnreachable                  // a connection to a dead rank fails; of: which
+	evRing                         // an alarm rings; of: kind and index
+	evLose                         // a datagram to the rank is lost; of: the message
+	evDouble                       // a datagram to the rank is doubled; of: the message
+	evCrash                        // the rank dies
+	evCancel                       // the process gives up its call
+)
+
+const (
+	maxOf     = 1<<24 - 1
+	alarmBits = 16
+)
+
+func newEvent(k eventKind, rank int, of uint32) event {
+	return event(uint32(k)<<28 | uint32(rank)<<24 | of)
+}
+
+func (e event) kind() eventKind { return eventKind(e >> 28) }
+func (e event) rank() int       { return int(e >> 24 & 15) }
+func (e event) of() uint32      { return uint32(e & maxOf) }
+
+func ofAlarm(a core.Alarm) uint32 { return uint32(a.Kind)<<alarmBits | uint32(a.Index) }
+
+func (e event) alarm() core.Alarm {
+	return core.Alarm{Kind: core.AlarmKind(e.of() >> alarmBits), Index: int(e.of() & (1<<alarmBits - 1))}
+}
+
+// outcome is what an event does to the rank that it happens at.
+type outcome struct {
+	next    uint32 // the rank's state afterwards
+	held    bool   // nothing has happened: the frame or datagram has to wait
+	idle    bool   // the state is the same and nothing has been sent
+	sent    []send
+	problem string // what must not be
+}
+
+// step returns what e does at its rank in state id. It is worked out once.
+func (s *system) step(id uint32, e event) *outcome {
+	key := uint64(id)<<32 | uint64(e)
+	out := s.outcomes[key]
+	if out == nil {
+		out = s.work(id, e)
+		s.outcomes[key] = out
+	}
+	return out
+}
+
+func (s *system) work(id uint32, e event) *outcome {
+	net := &outbox{sys: s}
+	l := s.locals[id].clone(s, net)
+	out := &outcome{}
+	if out.problem = s.try(l, e, out); out.held {
+		return out
+	}
+	out.next = s.add(l)
+	out.sent = net.sent
+	out.idle = out.next == id && len(out.sent) == 0
+	return out
+}
+
+// try has e happen to l. A panic of the core is a problem like others.
+func (s *system) try(l *local, e event, out *outcome) (problem string) {
+	defer func() {
+		if r := recover(); r != nil {
+			problem = fmt.Sprintf("panic: %v", r)
+		}
+	}()
+	problem = s.happen(l, e, out)
+	if e.kind() != evRing {
+		l.core.Settle()
+	}
+	if problem == "" && !l.inside() && !l.gone() && l.failed == "" && !uniform(l.buf, spent) {
+		problem = fmt.Sprintf("the buffer of rank %d is written to though its call has returned", l.rank)
+	}
+	return problem
+}
+
+func uniform(b []byte, v byte) bool { return bytes.Count(b, []byte{v}) == len(b) }
+
+var (
+	errCrash  = errors.New("it has died")
+	errCancel = errors.New("it has given up")
+)
+
+func (s *system) happen(l *local, e event, out *outcome) (problem string) {
+	switch e.kind() {
+	case evEnter:
+		s.enter(l)
+	case evReturn:
+		return s.leave(l)
+	case evFail:
+		s.fail(l, l.core.Err())
+	case evCancel:
+		s.fail(l, errCancel)
+	case evClose:
+		if l.quit = !l.core.Close(errClosed); !l.quit {
+			l.core.Goodbye()
+		}
+		l.closed = true
+	case evPut:
+		return s.deliver(l, &s.messages[e.of()], out)
+	case evDatagram:
+		m := &s.messages[e.of()]
+		h := m.header
+		out.held = l.core.Fragment(&h, m.offset, []byte(m.body)) == wire.Hold
+	case evLeft:
+		l.core.Left(int(e.of()), operations(s.scripts[e.of()]))
+	case evLost:
+		l.core.Lost(int(e.of()), errCrash)
+	case evUnreachable:
+		l.core.Lost(int(e.of()), fmt.Errorf("%w: refused", wire.ErrUnreachable))
+	case evRing:
+		if !l.core.Ring(e.alarm()) {
+			return fmt.Sprintf("rank %d does not say that it waits for time, though it does", l.rank)
+		}
+	}
+	return ""
+}
+
+var errClosed = errors.New("communicator is closed")
+
+// operations returns how many operations with numbers the calls are.
+func operations(script []*call) (n uint64) {
+	for _, c := range script {
+		if !c.isMessage() {
+			n++
+		}
+	}
+	return n
+}
+
+// enter makes the next call.
+func (s *system) enter(l *local) {
+	c := l.script[l.begun]
+	l.begun++
+	if err := l.core.Err(); err != nil {
+		l.failed = err.Error()
+		return
+	}
+	if c.isMessage() {
+		return
+	}
+	buf := l.buf[:c.bytes]
+	if c.root == l.rank {
+		copy(buf, c.message)
+	} else {
+		copy(buf, bytes.Repeat([]byte{blank}, len(buf)))
+	}
+	l.core.Begin(c.kind, c.root, c.plans[l.rank], buf)
+}
+
+// leave returns from the running call, well, and checks what it has brought.
+func (s *system) leave(l *local) (problem string) {
+	c := l.script[l.begun-1]
+	if c.isMessage() {
+		problem = s.leaveMessage(l, c)
+	} else {
+		l.core.End()
+		if begun, ended := l.core.Seq(); begun != ended {
+			return fmt.Sprintf("rank %d has returned from operation %d and counts %d as ended", l.rank, begun, ended)
+		}
+		if at := mismatch(l.buf[:c.bytes], c.message); at >= 0 {
+			problem = fmt.Sprintf("rank %d returns from %s with wrong data: c%d is % x, not % x",
+				l.rank, l.callName(l.begun), c.chunkAt(at, s.Pieces), window(l.buf[:c.bytes], at), window(c.message, at))
+		}
+	}
+	l.done++
+	copy(l.buf, bytes.Repeat([]byte{spent}, len(l.buf)))
+	return problem
+}
+
+func (s *system) leaveMessage(l *local, c *call) (problem string) {
+	if c.Origin == l.rank {
+		l.core.Publish(c.message)
+		return ""
+	}
+	m := l.core.Take()
+	want := l.message(m.Origin, int(l.taken[m.Origin]))
+	if m.Seq != uint64(l.taken[m.Origin]) || !bytes.Equal(m.Data, want) {
+		return fmt.Sprintf("rank %d takes message %d of rank %d, % x, and not message %d, % x",
+			l.rank, m.Seq, m.Origin, m.Data, l.taken[m.Origin], want)
+	}
+	l.taken[m.Origin]++
+	return ""
+}
+
+// message returns message n, from 0, of an origin, nil if there is none. Between
+// origins there is no order.
+func (l *local) message(origin, n int) []byte {
+	for _, c := range l.script {
+		if c.isMessage() && c.Origin == origin {
+			if n--; n < 0 {
+				return c.message
+			}
+		}
+	}
+	return nil
+}
+
+// mismatch returns where a and b, of one length, differ first; -1: nowhere.
+func mismatch(a, b []byte) int {
+	for i := range a {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// window returns the piece of b that holds byte at.
+func window(b []byte, at int) []byte {
+	at -= at % pieceBytes
+	return b[at:min(at+pieceBytes, len(b))]
+}
+
+func (c *call) chunkAt(at, pieces int) int { return at / (pieces * pieceBytes) }
+
+// fail returns from the running call with err, as a communicator does.
+func (s *system) fail(l *local, err error) {
+	c := l.script[l.begun-1]
+	l.failed = err.Error()
+	if !c.isMessage() {
+		l.failed = l.core.Fail(c.name(), err).Error()
+		l.core.Abandon()
+	}
+}
+
+// deliver offers the head of a lane to l.
+func (s *system) deliver(l *local, m *message, out *outcome) (problem string) {
+	h := m.header
+	place, verdict := l.core.Body(&h)
+	switch verdict {
+	case wire.Hold:
+		out.held = true
+	case wire.Accept:
+		if len(place) != len(m.body) {
+			return fmt.Sprintf("rank %d has a place of %d bytes for a body of %d", l.rank, len(place), len(m.body))
+		}
+		copy(place, m.body)
+		l.core.Arrived(&h, place)
+	}
+	return ""
+}

@@ -1,0 +1,181 @@
+package explore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// tell tells events from the beginning in plain words, one a line.
+func (s *system) tell(events []event) []string {
+	w := s.initial()
+	var lines []string
+	for _, e := range events {
+		line := s.sentence(w, e)
+		if k := e.kind(); k < evLose || k == evCancel {
+			line += s.consequences(w, e)
+		}
+		lines = append(lines, line)
+		if problem, _ := s.apply(w, e); problem != "" {
+			break // the rest has not happened
+		}
+	}
+	return lines
+}
+
+// sentence says what e is, which is about to happen in w.
+func (s *system) sentence(w *world, e event) string {
+	rank, l := e.rank(), s.local(w, e.rank())
+	switch e.kind() {
+	case evEnter:
+		return fmt.Sprintf("rank %d enters %s", rank, l.callName(l.begun+1))
+	case evReturn:
+		return fmt.Sprintf("rank %d returns from %s", rank, l.callName(l.begun))
+	case evFail:
+		return fmt.Sprintf("rank %d returns from %s with an error: %v", rank, l.callName(l.begun), l.broken)
+	case evClose:
+		return fmt.Sprintf("rank %d closes", rank)
+	case evPut, evDatagram:
+		return fmt.Sprintf("%s arrives", s.thing(e))
+	case evLose:
+		return fmt.Sprintf("%s is lost", s.thing(e))
+	case evDouble:
+		return fmt.Sprintf("%s is doubled", s.thing(e))
+	case evLeft:
+		return fmt.Sprintf("rank %d hears that rank %d has closed", rank, e.of())
+	case evLost:
+		return fmt.Sprintf("rank %d notices that rank %d is dead", rank, e.of())
+	case evUnreachable:
+		return fmt.Sprintf("rank %d cannot connect to rank %d", rank, e.of())
+	case evCrash:
+		return fmt.Sprintf("rank %d dies", rank)
+	case evCancel:
+		return fmt.Sprintf("rank %d gives %s up", rank, l.callName(l.begun))
+	}
+	return fmt.Sprintf("timer of rank %d: %s", rank, alarmWords(e.alarm()))
+}
+
+func alarmWords(a core.Alarm) string {
+	switch a.Kind {
+	case core.AlarmGate:
+		return "the root's delay is over"
+	case core.AlarmWindow:
+		return fmt.Sprintf("rank %d is late and given up", a.Index)
+	case core.AlarmRepair:
+		return fmt.Sprintf("the repair of rule %d is due", a.Index)
+	case core.AlarmAgain:
+		return "a request has not been answered"
+	case core.AlarmSilence:
+		return "the multicast is silent"
+	case core.AlarmProbe:
+		return "nothing has moved"
+	}
+	return fmt.Sprintf("rank %d has not been heard of", a.Index)
+}
+
+// thing names the message that e is about.
+func (s *system) thing(e event) string {
+	m := &s.messages[e.of()]
+	how := "datagram "
+	if e.kind() == evPut {
+		how = ""
+	}
+	return fmt.Sprintf("%s%s from %d to %d", how, s.content(m), m.header.From, e.rank())
+}
+
+// content names what a message carries.
+func (s *system) content(m *message) string {
+	h := &m.header
+	operation := ""
+	if len(s.scripts[0]) > 1 {
+		operation = fmt.Sprintf(" of operation %d", h.Seq)
+	}
+	switch h.Kind {
+	case wire.FrameSlot:
+		piece := ""
+		if h.Len > pieceBytes && len(m.body) < h.Len {
+			piece = fmt.Sprintf(", piece %d,", m.offset/pieceBytes)
+		}
+		return h.Slot.String() + piece + operation
+	case wire.FrameWant:
+		unit := "c"
+		if m.loose && s.Pieces > 1 {
+			unit = "piece "
+		}
+		return "request for " + runs(m.body, unit) + operation
+	case wire.FrameCast:
+		return fmt.Sprintf("message %d of rank %d", h.Seq, h.Arg)
+	case wire.FrameCredit:
+		return fmt.Sprintf("credit up to message %d of rank %d", h.Seq, h.Arg)
+	case wire.FrameAbort:
+		return fmt.Sprintf("abort (%s)", m.body)
+	case wire.FrameTaken:
+		return fmt.Sprintf("report up to c%d%s", h.Arg, operation)
+	}
+	return map[wire.FrameKind]string{
+		wire.FrameJoined: "entry", wire.FrameLate: "lateness", wire.FrameProbe: "probe", wire.FrameLeave: "goodbye",
+	}[h.Kind] + operation
+}
+
+// runs spells what a request is for.
+func runs(body, unit string) string {
+	if body == "" {
+		return "nothing"
+	}
+	var units []string
+	for ; len(body) >= 8; body = body[8:] {
+		first, n := binary.BigEndian.Uint32([]byte(body)), binary.BigEndian.Uint32([]byte(body[4:]))
+		for k := first; k < first+n; k++ {
+			units = append(units, unit+strconv.Itoa(int(k)))
+		}
+	}
+	return strings.Join(units, ", ")
+}
+
+// consequences says what a rank sends upon e, which is about to happen in w.
+func (s *system) consequences(w *world, e event) string {
+	out := s.step(w.ranks[e.rank()], e)
+	var parts []string
+	for i := range out.sent {
+		m := &s.messages[out.sent[i].msg]
+		switch {
+		case out.sent[i].to == everybody:
+			parts = append(parts, "multicasts "+s.content(m))
+		case out.sent[i].loose:
+			parts = append(parts, fmt.Sprintf("sends datagram %s to %d", s.content(m), out.sent[i].to))
+		default:
+			parts = append(parts, fmt.Sprintf("puts %s to %d", s.content(m), out.sent[i].to))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; rank %d %s", e.rank(), strings.Join(parts, ", "))
+}
+
+// waiting says which calls do not end.
+func (s *system) waiting(w *world) string {
+	var parts []string
+	for rank := range w.ranks {
+		switch l := s.local(w, rank); {
+		case !l.unfinished:
+		case l.inside():
+			parts = append(parts, fmt.Sprintf("rank %d waits for ever in %s", rank, l.callName(l.begun)))
+		default:
+			parts = append(parts, fmt.Sprintf("rank %d can never enter %s", rank, l.callName(l.begun+1)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// callName is how call n, from 1, is called in stories.
+func (l *local) callName(n int) string {
+	if len(l.script) == 1 {
+		return l.script[n-1].name()
+	}
+	return fmt.Sprintf("call %d (%s)", n, l.script[n-1].name())
+}

@@ -1,0 +1,194 @@
+package explore
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// system is what is explored: the ranks and what they are to do. States of
+// ranks and messages are interned, so that the state of the whole is a short
+// list of numbers, and what a rank does in a state is worked out once.
+type system struct {
+	Options
+	scripts [][]*call // rank -> its calls
+
+	locals   []*local
+	localIDs map[string]uint32
+	messages []message
+	msgIDs   map[message]uint32
+	outcomes map[uint64]*outcome
+	scratch  []byte
+
+	// tamper, if not nil, may change a message that is sent, and returns how many
+	// copies are: tests make networks worse by it.
+	tamper func(*message) int
+}
+
+// call is a call in readiness.
+type call struct {
+	Call
+	kind    core.Kind
+	root    int
+	plans   []*core.Plan // by rank
+	bytes   int          // of the message; 0 for a barrier and for rootless messages
+	message []byte       // what all are to have
+}
+
+func (c *call) isMessage() bool { return c.Schedule == nil }
+
+func (c *call) name() string {
+	if c.isMessage() {
+		return "message"
+	}
+	return c.Schedule.Name()
+}
+
+// What bytes of a process's memory are before a message is received into them,
+// and once a call has returned.
+const (
+	blank = 0xEE
+	spent = 0xDD
+)
+
+// pieceBytes is the payload of a datagram.
+const pieceBytes = 4
+
+// timeouts of cores, in nanoseconds; no length matters.
+const (
+	base  = core.Time(1 << 20)
+	stall = core.Time(1 << 30)
+)
+
+func newSystem(o Options) (*system, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	s := &system{
+		Options: o, localIDs: make(map[string]uint32), msgIDs: make(map[message]uint32), outcomes: make(map[uint64]*outcome),
+	}
+	common, err := s.prepareAll(o.Calls)
+	if err != nil {
+		return nil, err
+	}
+	odd, err := s.prepareAll(o.Odd)
+	if err != nil {
+		return nil, err
+	}
+	for rank := range o.Ranks {
+		s.scripts = append(s.scripts, common)
+		if o.Odd != nil && rank == o.OddRank {
+			s.scripts[rank] = odd
+		}
+	}
+	return s, nil
+}
+
+func (s *system) prepareAll(calls []Call) (script []*call, err error) {
+	for i, c := range calls {
+		ready, err := s.prepare(i, c)
+		if err != nil {
+			return nil, fmt.Errorf("%w: call %d: %w", ErrInput, i+1, err)
+		}
+		script = append(script, ready)
+	}
+	return script, nil
+}
+
+// prepare compiles a call. Every piece of every message has bytes of its own.
+func (s *system) prepare(i int, c Call) (*call, error) {
+	r := &call{Call: c}
+	if r.isMessage() {
+		r.message = []byte{byte(i + 1), byte(c.Origin), 0, 0xA5}
+		return r, nil
+	}
+	h := &c.Schedule.Header
+	r.root = h.Root
+	if h.Collective == "barrier" {
+		r.kind = core.Barrier
+	} else {
+		for k := range h.Chunks {
+			for piece := range s.Pieces {
+				r.message = append(r.message, byte(i+1), byte(k+1), byte(piece), 0xA5)
+			}
+		}
+		r.bytes = len(r.message)
+	}
+	for rank := range c.Schedule.Programs {
+		p, err := machine.Compile(h, &c.Schedule.Programs[rank])
+		if err != nil {
+			return nil, err
+		}
+		r.plans = append(r.plans, core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0))
+	}
+	return r, nil
+}
+
+// newLocal returns a rank before its first call.
+func (s *system) newLocal(rank int) *local {
+	longest := 0
+	for _, c := range s.scripts[rank] {
+		longest = max(longest, c.bytes)
+	}
+	caps := wire.Caps{Local: s.Ranks}
+	if !s.NoMulticast {
+		caps = wire.Caps{Multicast: true, Direct: true, Datagram: pieceBytes, Window: s.Window * s.Pieces * pieceBytes, Local: s.Ranks}
+	}
+	cfg := core.Config{
+		Rank: rank, Size: s.Ranks, Epoch: 1, Caps: caps, Delay: s.Delay, RootDelay: base,
+		Repair: base, Stall: stall, Retain: 1 << 20,
+		Overlay: s.overlay(), CastPrint: 1, CastWindow: s.CastWindow, CastBytes: 1 << 20, MaxMessage: 1 << 10,
+	}
+	return &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, &outbox{sys: s}), buf: bytes.Repeat([]byte{spent}, longest)}
+}
+
+// overlay returns the trees of the rootless messages.
+func (s *system) overlay() core.Overlay {
+	for _, script := range s.scripts {
+		if i := slices.IndexFunc(script, (*call).isMessage); i >= 0 {
+			return script[i].Overlay
+		}
+	}
+	return nowhere{}
+}
+
+// nowhere is an overlay without channels.
+type nowhere struct{}
+
+func (nowhere) Forward(dst []int, _, _, _ int) []int { return dst }
+
+// add interns a state of a rank.
+func (s *system) add(l *local) uint32 {
+	l.look(s)
+	s.scratch = l.key(s.scratch[:0])
+	id, known := s.localIDs[string(s.scratch)]
+	if !known {
+		id = uint32(len(s.locals))
+		if l.gone() {
+			l.core, l.buf = nil, nil
+		}
+		s.locals = append(s.locals, l)
+		s.localIDs[string(s.scratch)] = id
+	}
+	return id
+}
+
+// intern interns a message.
+func (s *system) intern(m message) uint32 {
+	id, known := s.msgIDs[m]
+	if !known {
+		id = uint32(len(s.messages))
+		s.messages = append(s.messages, m)
+		s.msgIDs[m] = id
+	}
+	return id
+}
+
+// hasMessages reports whether there are rootless messages among the calls. Who
+// waits for one asks nobody whether it is still there: all ranks are taken to be
+// connected then.
+func (s *system) hasMessages() bool { return s.overlay() != core.Overlay(nowhere{}) }

@@ -1,0 +1,32 @@
+rank 3 waits for ever in bcast/mcast-acktree
+
+
+and from there on
+rank 0 enters bcast/mcast-acktree; rank 0 multicasts c0
+rank 1 enters bcast/mcast-acktree
+datagram c0 from 0 to 1 arrives; rank 1 puts s0 to 0
+s0 from 1 to 0 arrives
+rank 1 returns from bcast/mcast-acktree
+rank 1 closes; rank 1 puts goodbye to 0, puts goodbye to 3, puts goodbye to 2
+goodbye from 1 to 0 arrives
+goodbye from 1 to 2 arrives
+goodbye from 1 to 3 arrives
+rank 0 hears that rank 1 has closed
+rank 2 hears that rank 1 has closed
+rank 3 hears that rank 1 has closed
+rank 2 enters bcast/mcast-acktree
+datagram c0 from 0 to 2 arrives
+rank 3 enters bcast/mcast-acktree
+datagram c0 from 0 to 3 arrives; rank 3 puts s0 to 2
+s0 from 3 to 2 arrives; rank 2 puts s1 to 0
+s1 from 2 to 0 arrives
+rank 0 returns from bcast/mcast-acktree
+rank 0 closes; rank 0 puts goodbye to 3, puts goodbye to 2, puts goodbye to 1
+goodbye from 0 to 2 arrives
+goodbye from 0 to 3 arrives
+rank 2 hears that rank 0 has closed
+rank 3 hears that rank 0 has closed
+rank 2 returns from bcast/mcast-acktree
+rank 2 closes; rank 2 puts goodbye to 1, puts goodbye to 0, puts goodbye to 3
+goodbye from 2 to 3 arrives
+rank 3 hears that rank 2 has closed

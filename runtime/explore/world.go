@@ -1,0 +1,138 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// world is the state of the whole: ranks, and what is under way.
+type world struct {
+	ranks []uint32   // rank -> its state
+	lanes [][]uint32 // by sender, receiver and lane -> messages in order
+	grams []uint32   // datagrams under way: receiver and message, sorted
+	notes []uint32   // what ranks have not been told: events, sorted
+	links uint64     // pairs of ranks of which one has put something to the other; kept only if ranks may die
+	fault uint8      // 1 + the rank that has died or given up a call
+
+	losses, doubles, early uint8 // so many there have been
+}
+
+func (s *system) initial() *world {
+	w := &world{lanes: make([][]uint32, s.Ranks*s.Ranks*int(wire.Lanes))}
+	for rank := range s.Ranks {
+		w.ranks = append(w.ranks, s.add(s.newLocal(rank)))
+		for other := range rank {
+			if s.hasMessages() {
+				s.connect(w, rank, other)
+			}
+		}
+	}
+	return w
+}
+
+func (s *system) lane(from, to int, l wire.Lane) int {
+	return (from*s.Ranks+to)*int(wire.Lanes) + int(l)
+}
+
+func (s *system) local(w *world, rank int) *local { return s.locals[w.ranks[rank]] }
+
+// link is the bit of a pair of ranks.
+func (s *system) link(a, b int) uint64 { return 1 << (min(a, b)*s.Ranks + max(a, b)) }
+
+func gram(to int, msg uint32) uint32 { return uint32(to)<<24 | msg }
+
+// copyFrom makes w like src.
+func (w *world) copyFrom(src *world) {
+	w.ranks = append(w.ranks[:0], src.ranks...)
+	if w.lanes == nil {
+		w.lanes = make([][]uint32, len(src.lanes))
+	}
+	for i, lane := range src.lanes {
+		w.lanes[i] = append(w.lanes[i][:0], lane...)
+	}
+	w.grams = append(w.grams[:0], src.grams...)
+	w.notes = append(w.notes[:0], src.notes...)
+	w.links, w.fault = src.links, src.fault
+	w.losses, w.doubles, w.early = src.losses, src.doubles, src.early
+}
+
+// apply has e happen in w. It reports what must not be, and done is false if
+// nothing has happened: a frame has to wait.
+func (s *system) apply(w *world, e event) (problem string, done bool) {
+	rank := e.rank()
+	switch e.kind() {
+	case evLose:
+		w.grams = without(w.grams, gram(rank, e.of()))
+		if s.Losses != Unbounded {
+			w.losses++
+		}
+		return "", true
+	case evDouble:
+		w.grams = with(w.grams, gram(rank, e.of()))
+		w.doubles++
+		return "", true
+	case evCrash:
+		s.crash(w, rank)
+		return "", true
+	}
+	out := s.step(w.ranks[rank], e)
+	if out.held {
+		return "", false
+	}
+	if out.problem != "" {
+		return out.problem, true
+	}
+	problem = s.early(w, e)
+	s.consume(w, e)
+	w.ranks[rank] = out.next
+	for i := range out.sent {
+		s.send(w, rank, &out.sent[i])
+	}
+	switch l := s.locals[out.next]; {
+	case e.kind() == evCancel:
+		w.fault = uint8(rank + 1)
+	case l.quit:
+		s.part(w, rank, newEvent(evLost, 0, uint32(rank)))
+	case l.closed:
+		s.part(w, rank, newEvent(evLeft, 0, uint32(rank)))
+	}
+	if problem == "" {
+		problem = s.sound(w, rank)
+	}
+	return problem, true
+}
+
+// consume takes away what e has brought.
+func (s *system) consume(w *world, e event) {
+	switch rank := e.rank(); e.kind() {
+	case evPut:
+		m := &s.messages[e.of()].header
+		lane := &w.lanes[s.lane(m.From, rank, m.Lane)]
+		*lane = slices.Delete(*lane, 0, 1)
+	case evDatagram:
+		w.grams = without(w.grams, gram(rank, e.of()))
+	case evLost, evUnreachable:
+		// What was still under way on these connections is gone with them.
+		for lane := range wire.Lanes {
+			i := s.lane(int(e.of()), rank, lane)
+			w.lanes[i] = w.lanes[i][:0]
+		}
+		w.notes = without(w.notes, uint32(e))
+	case evLeft:
+		w.notes = without(w.notes, uint32(e))
+	}
+}
+
+// with and without insert into a sorted list, and remove one from it.
+func with(list []uint32, n uint32) []uint32 {
+	i, _ := slices.BinarySearch(list, n)
+	return slices.Insert(list, i, n)
+}
+
+func without(list []uint32, n uint32) []uint32 {
+	if i, found := slices.BinarySearch(list, n); found {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
