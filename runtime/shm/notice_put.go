@@ -16,6 +16,14 @@ type poster struct {
 	cells   *[noticeCells]noticeCell
 	written uint64
 	read    uint64 // cells below this one are read by all whom they were for
+	readers []heeder
+}
+
+// heeder is what this rank knows of another that reads its notices.
+type heeder struct {
+	place   *placeLine
+	told    uint64 // the cell behind the last notice for it
+	listens bool   // as in place, once it does
 }
 
 // rankSet has the bit of each rank in it.
@@ -38,7 +46,7 @@ func (t *Transport) PutAll(to []int, f *wire.Frame) {
 	t.post.write(&f.Header, ranks[:t.words])
 	for _, rank := range to {
 		if ranks.has(rank) {
-			t.notify(&t.peers[rank])
+			t.notify(rank)
 			t.stats.PutFrames++
 		}
 		discard(f)
@@ -49,7 +57,7 @@ func (t *Transport) PutAll(to []int, f *wire.Frame) {
 func (t *Transport) addressees(to []int) (ranks rankSet) {
 	for _, rank := range to {
 		if rank >= 0 && rank < t.size && rank != t.rank && !t.peers[rank].gone {
-			t.peers[rank].told = t.post.written + 1
+			t.post.readers[rank].told = t.post.written + 1
 			ranks[rank/64] |= 1 << (rank % 64)
 		}
 	}
@@ -68,15 +76,16 @@ func (m *poster) write(h *wire.Header, ranks []uint64) {
 	store64(&c.stamp, m.written)
 }
 
-// notify rings p unless it polls and looks for this rank's notices by itself. It
-// says so, or that it does not any more, before it looks for the last time; this
-// rank has written the notice before it looks at what p says.
-func (t *Transport) notify(p *peer) {
-	if !p.listens {
-		p.listens = atomic.LoadUint32(&p.place.listens) != 0
+// notify rings a rank unless it polls and looks for this one's notices by itself.
+// It says so, or that it does not any more, before it looks for the last time;
+// this rank has written the notice before it looks at what the other says.
+func (t *Transport) notify(to int) {
+	r := &t.post.readers[to]
+	if !r.listens {
+		r.listens = atomic.LoadUint32(&r.place.listens) != 0
 	}
-	if !p.listens || atomic.LoadUint32(&p.bell.parked) != polling {
-		t.ring(p.rank)
+	if !r.listens || atomic.LoadUint32(&t.peers[to].bell.parked) != polling {
+		t.ring(to)
 	}
 }
 
@@ -88,16 +97,16 @@ func (t *Transport) vacant() bool {
 		return true
 	}
 	read := m.written
-	for rank := range t.peers {
-		p := &t.peers[rank]
-		if p.gone || p.told <= m.read {
+	for rank := range m.readers {
+		r, p := &m.readers[rank], &t.peers[rank]
+		if p.gone || r.told <= m.read {
 			continue
 		}
-		at := atomic.LoadUint64(&p.place.notices)
+		at := atomic.LoadUint64(&r.place.notices)
 		if at > m.written {
 			t.loseLater(p, fmt.Errorf("%w: it has read %d notices of %d", errBroken, at, m.written))
 		}
-		if at < p.told {
+		if at < r.told {
 			read = min(read, at)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 // listener is the receiving end of one rank's notices.
 type listener struct {
+	rank   int
 	cells  *[noticeCells]noticeCell
 	place  *placeLine // of this rank
 	next   uint64     // the cell to look at
@@ -25,7 +26,7 @@ const maxHeeded = 4
 
 // heed hands to s the notices of p and reports whether there were any.
 func (t *Transport) heed(p *peer, s wire.Sink) (moved bool) {
-	l := &p.heard
+	l := &t.heard[p.rank]
 	l.held = false
 	for n := 0; !p.gone && l.waits(); n++ {
 		if n == turn {
@@ -36,7 +37,7 @@ func (t *Transport) heed(p *peer, s wire.Sink) (moved bool) {
 		if err != nil {
 			t.lose(p, err, s)
 		} else if own {
-			if l.held = !t.notice(p, s); l.held {
+			if l.held = !t.notice(l, s); l.held {
 				break
 			}
 			moved = true
@@ -73,13 +74,12 @@ func (l *listener) look(rank int) (own bool, err error) {
 	}
 }
 
-// notice hands to s the next notice of p, which is for this rank and therefore
+// notice hands to s the next notice of l, which is for this rank and therefore
 // stays until this rank says that it is read; false means that s holds it back.
-func (t *Transport) notice(p *peer, s wire.Sink) bool {
-	l := &p.heard
+func (t *Transport) notice(l *listener, s wire.Sink) bool {
 	c := l.cell()
 	l.head = wire.Header{
-		Kind: wire.FrameSlot, Lane: wire.LaneOps, From: p.rank,
+		Kind: wire.FrameSlot, Lane: wire.LaneOps, From: l.rank,
 		Seq: c.seq, Epoch: c.epoch, Slot: c.slot, Arg: c.arg, Print: c.print,
 	}
 	dst, v := s.Body(&l.head)
@@ -92,26 +92,26 @@ func (t *Transport) notice(p *peer, s wire.Sink) bool {
 		t.stats.GotFrames++
 		s.Arrived(&l.head, dst)
 	}
-	t.listen(p)
+	t.listen(l)
 	return true
 }
 
-// listen has every Poll look for notices of p, and p told of it: either p rings,
-// or it has seen this and the next Poll finds what it writes.
-func (t *Transport) listen(p *peer) {
-	if !p.heard.heeded && len(t.heeded) < maxHeeded {
-		p.heard.heeded = true
-		t.heeded = append(t.heeded, p)
-		store32(&p.heard.place.listens, 1)
+// listen has every Poll look for notices of l, and the sender told of it: either
+// it rings, or it has seen this and the next Poll finds what it writes.
+func (t *Transport) listen(l *listener) {
+	if !l.heeded && len(t.heeded) < maxHeeded {
+		l.heeded = true
+		t.heeded = append(t.heeded, l)
+		store32(&l.place.listens, 1)
 	}
 }
 
-// noticed returns the bits, of word i, of the peers that have a notice for which
-// they need not ring.
+// noticed returns the bits, of word i, of the ranks that have written a notice
+// for which they need not ring.
 func (t *Transport) noticed(i int) (set uint64) {
-	for _, p := range t.heeded {
-		if p.rank/64 == i && p.heard.waits() {
-			set |= 1 << (p.rank % 64)
+	for _, l := range t.heeded {
+		if l.rank/64 == i && l.waits() {
+			set |= 1 << (l.rank % 64)
 		}
 	}
 	return set

@@ -109,7 +109,7 @@ func TestHeeded(t *testing.T) {
 			trs[from].PutAll([]int{0, from%(size-1) + 1}, signal(round))
 			trs[0].Poll(logs[0])
 			require.Len(t, logs[0].got[from], int(round)+1)
-			rung := trs[from].peers[0].listens
+			rung := trs[from].post.readers[0].listens
 			require.Equal(t, round > 0 && from <= maxHeeded, rung)
 		}
 	}
@@ -201,7 +201,7 @@ func TestSpoiltStamp(t *testing.T) {
 func TestSpoiltPlace(t *testing.T) {
 	trs, logs, end := group(t, t.Context(), 3)
 	defer end()
-	trs[0].peers[1].place.notices = 1 << 40
+	trs[0].post.readers[1].place.notices = 1 << 40
 	for seq := range uint64(noticeCells + 1) {
 		trs[0].PutAll([]int{1, 2}, signal(seq))
 		trs[2].Poll(logs[2])

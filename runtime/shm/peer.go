@@ -18,21 +18,17 @@ import (
 
 // peer is what this rank has to do with another.
 type peer struct {
-	rank    int
-	pid     uint32
-	start   uint64 // of the process
-	bell    *bellLine
-	line    *rankLine
-	in      [wire.Lanes]inbound
-	out     [wire.Lanes]outbound
-	cast    reader
-	failed  error // why the peer is lost, which the next Poll tells
-	dead    bool  // its process has ended
-	gone    bool  // it has left or is lost
-	heard   listener
-	place   *placeLine // the peer's, in what this rank writes
-	told    uint64     // the cell behind the last notice for it
-	listens bool       // as in place, once it does
+	rank   int
+	pid    uint32
+	start  uint64 // of the process
+	bell   *bellLine
+	line   *rankLine
+	in     [wire.Lanes]inbound
+	out    [wire.Lanes]outbound
+	cast   reader
+	failed error // why the peer is lost, which the next Poll tells
+	dead   bool  // its process has ended
+	gone   bool  // it has left or is lost
 }
 
 // How a rank may be lost.
@@ -86,7 +82,7 @@ func (t *Transport) end(p *peer, state uint32, s wire.Sink) {
 
 // farewell tells s that p has left when all it sent has been taken.
 func (t *Transport) farewell(p *peer, s wire.Sink) {
-	if p.heard.waits() {
+	if t.heard[p.rank].waits() {
 		return // for another Poll
 	}
 	for lane := range p.in {

@@ -28,7 +28,8 @@ type Transport struct {
 	peers   []peer
 	mine    caster
 	post    poster
-	heeded  []*peer              // whose notices every Poll looks for
+	heard   []listener           // by rank
+	heeded  []*listener          // to those whose notices every Poll looks for
 	held    [MaxSize / 64]uint64 // peers of which something is held
 	idle    int                  // polls that found nothing
 	checked time.Time
@@ -50,12 +51,15 @@ func newTransport(s segment, rank int) *Transport {
 	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), peers: make([]peer, s.size)}
 	t.checked = time.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
-	t.post.cells = s.notices(rank)
-	t.heeded = make([]*peer, 0, maxHeeded)
+	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
+	t.heard = make([]listener, s.size)
+	t.heeded = make([]*listener, 0, maxHeeded)
 	t.mine.late = make([]bool, s.size)
 	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
 	for r := range t.peers {
 		t.peers[r].init(s, r, rank)
+		t.heard[r] = listener{rank: r, cells: s.notices(r), place: s.place(r, rank)}
+		t.post.readers[r].place = s.place(rank, r)
 		t.mine.places = append(t.mine.places, &s.place(rank, r).place)
 		fd := -1
 		if r != rank {
@@ -76,10 +80,7 @@ func (p *peer) init(s segment, rank, own int) {
 		in.head.Lane, in.head.From = lane, rank
 	}
 	p.cast.line, p.cast.rings = s.casts(rank)
-	place := s.place(rank, own)
-	p.cast.place = &place.place
-	p.heard = listener{cells: s.notices(rank), place: place}
-	p.place = s.place(own, rank)
+	p.cast.place = &s.place(rank, own).place
 }
 
 // Rank returns this process's place in the communicator.
@@ -161,7 +162,7 @@ func (t *Transport) visit(p *peer, rung bool, s wire.Sink) bool {
 	moved = rung && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || rung && p.heard.held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || rung && t.heard[p.rank].held) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit
