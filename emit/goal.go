@@ -188,7 +188,7 @@ func (g *goal) add(rank int, label, op string, needs []string) {
 
 // header says what the file is.
 func (g *goal) header(w io.Writer, o Options) {
-	fmt.Fprintf(w, "// %s, %d ranks", g.s.Name(), g.s.Ranks)
+	fmt.Fprintf(w, "// %s, %s", g.s.Name(), count(g.s.Ranks, "rank"))
 	if g.s.Chunks > 0 {
 		fmt.Fprintf(w, ", root %d, %d bytes in %s, lost: %v", g.s.Root, o.Size, count(g.s.Chunks, "chunk"), o.Lost)
 	}
