@@ -1,132 +1,111 @@
 package emit
 
-import "github.com/schedgen/schedgen/ir"
+import "slices"
 
-// step is calls that build a rank's list of actions: one call, repeated times
-// times with numbers that grow, or, with a body, a loop over other steps.
-type step struct {
-	fn       callKind
-	kind     ir.Kind
-	slot, to expr
-	after, n int
-	times    int
-	dslot    int // what each time adds to slot
-	dto      int // what each time adds to to
-
-	body   []step
-	outers []outer // of a body's steps: what each time of the loop adds
+// loop is one that a number stands in.
+type loop struct {
+	variable
+	times func(c *goCode) *goNumber
 }
 
-// outer is what a loop adds to a step of its body each time.
-type outer struct{ dslot, dto int }
-
-// The shortest runs that become loops, and the longest body looked for.
-const (
-	minRun  = 3
-	maxBody = 32
-)
-
-// loops makes loops of what repeats.
-func loops(calls []step, mod int) []step {
-	return nests(runs(calls, mod), mod)
-}
-
-// runs makes a step of calls whose numbers grow evenly.
-func runs(calls []step, mod int) []step {
-	var out []step
-	for i := 0; i < len(calls); {
-		n := 1
-		for i+n < len(calls) && calls[i].follows(calls[i+1], calls[i+n], n, mod) {
-			n++
-		}
-		if n < minRun {
-			out = append(out, calls[i])
-			i++
-			continue
-		}
-		st := calls[i]
-		st.times = n
-		st.dslot, st.dto = calls[i].distance(calls[i+1], mod)
-		out = append(out, st)
-		i += n
+// run finds the numbers of run j of family i.
+func (t *fitter) run(i, j int) {
+	of := func(c *goCode) *repeat { return c.families[i].runs[j] }
+	nest := []loop{
+		{varK, func(c *goCode) *goNumber { return &c.families[i].times }},
+		{varJ, func(c *goCode) *goNumber { return &of(c).times }},
 	}
-	return out
+	run := of(t.goCode)
+	if run.again != nil {
+		t.looped("the slots that end its repairs", nest, func(c *goCode) *goNumber { return &of(c).again.unless })
+		t.looped("the times after which its repairs are due", nest, func(c *goCode) *goNumber { return &of(c).again.after })
+	}
+	t.segments(nest, of)
 }
 
-// follows reports whether other is st after n steps of the length from st to
-// next.
-func (st step) follows(next, other step, n, mod int) bool {
-	dslot, dto := st.distance(next, mod)
-	return st.moved(dslot*n, dto*n, mod).same(other)
+// segments finds the numbers of a run's segments.
+func (t *fitter) segments(nest []loop, of func(c *goCode) *repeat) {
+	run := of(t.goCode)
+	run.fitted = nil
+	for m := range run.segments {
+		run.fitted = append(run.fitted, t.segment(nest, func(c *goCode) *segment { return of(c).segments[m] })...)
+	}
 }
 
-// distance returns what to add to the numbers of st to get to next; less than
-// half way round for ranks.
-func (st step) distance(next step, mod int) (dslot, dto int) {
-	dslot, dto = next.slot.base-st.slot.base, next.to.base-st.to.base
-	if st.to.form == modular {
-		if dto = residue(dto, mod); dto > mod/2 {
-			dto -= mod
+// looped finds a number that stands in loops, if need be in a list.
+func (t *fitter) looped(what string, nest []loop, of func(c *goCode) *goNumber) {
+	n := of(t.goCode)
+	value := func(c *goCode, i int, _ *env) int { return of(c).values[i] }
+	if n.expr = t.searched(nest, t.ownBases(), 0, value); n.expr == nil {
+		n.expr = t.listed(what, nest, of)
+	}
+}
+
+// searched finds a formula for a number in loops, nil if there is none. value
+// returns what it is at a rank's pass i, and may add to the environment.
+func (t *fitter) searched(nest []loop, bases []base, wrap int, value func(c *goCode, i int, at *env) int) *expr {
+	c := &sought{bases: bases, wrap: wrap, each: func(visit func(sample) bool) {
+		for k, code := range t.codes {
+			at, i := t.envs[k], 0
+			if !passes(code, nest, &at, func() bool {
+				v := value(code, i, &at)
+				i++
+				return visit(sample{at, v})
+			}) {
+				return
+			}
+		}
+	}}
+	for _, l := range nest {
+		if slices.ContainsFunc(t.codes, func(c *goCode) bool { return l.times(c).at() > 1 }) {
+			c.loops = append(c.loops, l.variable)
 		}
 	}
-	return dslot, dto
-}
-
-func (st step) moved(dslot, dto, mod int) step {
-	st.slot.base += dslot
-	if st.to.base += dto; st.to.form == modular {
-		st.to.base = residue(st.to.base, mod)
+	e := t.find(c)
+	if e == nil {
+		t.failed = append(t.failed, c)
+		return nil
 	}
-	return st
+	return e.put(varTimes, nest[len(nest)-1].times(t.goCode).expr)
 }
 
-func (st step) same(other step) bool {
-	return st.fn == other.fn && st.kind == other.kind && st.slot == other.slot && st.to == other.to &&
-		st.after == other.after && st.n == other.n && st.times == other.times && st.dslot == other.dslot && st.dto == other.dto
-}
-
-// nests makes a loop of steps that come again and again in the same order.
-func nests(steps []step, mod int) []step {
-	var out []step
-	for i := 0; i < len(steps); {
-		body, times := repeated(steps[i:], mod)
-		if times < minRun {
-			out = append(out, steps[i])
-			i++
-			continue
-		}
-		loop := step{times: times, body: steps[i : i+body]}
-		for k := range body {
-			dslot, dto := steps[i+k].distance(steps[i+body+k], mod)
-			loop.outers = append(loop.outers, outer{dslot, dto})
-		}
-		out = append(out, loop)
-		i += body * times
+// passes goes through the loops of a rank until visit returns false, and
+// returns what it last returned.
+func passes(c *goCode, nest []loop, at *env, visit func() bool) bool {
+	if len(nest) == 0 {
+		return visit()
 	}
-	return out
-}
-
-// repeated returns the body with which steps begin that covers the most of
-// them by being repeated, and how often it is.
-func repeated(steps []step, mod int) (body, times int) {
-	body, times = 1, 1
-	for b := 1; b <= min(maxBody, len(steps)/minRun); b++ {
-		n := 1
-		for (n+1)*b <= len(steps) && repeats(steps, b, n, mod) {
-			n++
-		}
-		if n >= minRun && n*b > body*times {
-			body, times = b, n
-		}
-	}
-	return body, times
-}
-
-func repeats(steps []step, b, n, mod int) bool {
-	for k := range b {
-		if !steps[k].follows(steps[b+k], steps[n*b+k], n, mod) {
+	times := nest[0].times(c).at()
+	at.vars[varTimes] = times
+	for i := range times {
+		at.vars[nest[0].variable] = i
+		if !passes(c, nest[1:], at, visit) {
 			return false
 		}
 	}
+	at.vars[nest[0].variable] = 0
 	return true
+}
+
+// listed makes a list for each rank of a number in loops.
+func (t *fitter) listed(what string, nest []loop, of func(c *goCode) *goNumber) *expr {
+	index := lit(0)
+	for _, l := range nest {
+		index = add(mul(index, l.times(t.goCode).expr), variableOf(l.variable))
+	}
+	for _, l := range nest {
+		if l.times(t.goCode).expr.is(1) {
+			index = index.put(l.variable, lit(0))
+		}
+	}
+	var rows [][]int
+	var values []int
+	for _, c := range t.codes {
+		rows = append(rows, of(c).values)
+		values = append(values, of(c).values[0])
+	}
+	if index.is(0) {
+		return t.table.cell(values)
+	}
+	return t.table.list(what, rows, index)
 }

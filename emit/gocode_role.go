@@ -1,71 +1,77 @@
 package emit
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 )
 
-// role is ranks whose code differs at most in where its actions go.
+// role is ranks whose code differs in numbers only: all of them run the same
+// generated code, for which the numbers are formulas of the rank or stand in
+// the role's table.
 type role struct {
-	*goCode
-	ranks []int
-	calls []step // how a rank's list of actions is built
-	table table  // what is no formula of the rank
+	*goCode // with the formulas
+	ranks   []int
+	conds   []condition // of each family
+	words   []int       // of each family that is masked: the word of bits
+	table   table
 }
 
-// table has a row for each rank of a role.
-type table struct {
-	rows [][]int
-	seen map[string]int // column -> its number
-}
-
-// roles sorts the ranks of s by their code. It is linear in the schedule.
-func roles(s *ir.Schedule) []*role {
-	var list []*role
-	known := make(map[string]*role)
-	lists := make(map[*role][][]call)
+// parts sorts the ranks of s by what their code is like without its numbers.
+func parts(s *ir.Schedule, l *layout) []part {
+	of := make(map[string]*part)
+	var order []*part
 	for r := range s.Programs {
-		c := takeApart(s, r)
+		c := takeApart(s, l, r)
 		key := c.key()
-		ro := known[key]
-		if ro == nil {
-			ro = &role{goCode: c}
-			known[key] = ro
-			list = append(list, ro)
+		if of[key] == nil {
+			of[key] = new(part)
+			order = append(order, of[key])
 		}
-		ro.ranks = append(ro.ranks, r)
-		lists[ro] = append(lists[ro], c.calls)
+		of[key].codes = append(of[key].codes, c)
+		of[key].ranks = append(of[key].ranks, r)
 	}
-	for _, ro := range list {
-		ro.build(lists[ro], s.Ranks)
-		ro.goCode.calls = nil
+	var out []part
+	for _, p := range order {
+		out = append(out, p.separated()...)
 	}
-	return list
+	return out
 }
 
-// key spells all of the code but the numbers that may follow the rank.
+// roles makes roles of parts and finds the formulas.
+func roles(f *finder, s *ir.Schedule, parts []part) []*role {
+	var out []*role
+	for _, p := range parts {
+		out = append(out, rolesOf(f, s, p)...)
+	}
+	return out
+}
+
+// key spells the code without its numbers.
 func (c *goCode) key() string {
 	var b keyBuilder
-	b.add(c.signals, c.must, flag(c.holds), flag(c.keeps), len(c.need))
-	b.add(c.need...)
-	for _, done := range c.done {
-		b.add(flag(done))
+	b.add(flag(c.holds), flag(c.keeps))
+	b.spans(c.done)
+	for _, f := range c.families {
+		b.add(flag(f.repair))
+		b.spans(f.when)
+		for _, run := range f.runs {
+			b.add(-1, flag(run.again != nil))
+			if run.again != nil {
+				b.add(int(run.again.kind))
+			}
+			b.segments(run)
+		}
+		b.add(-2)
+	}
+	for _, run := range c.recovery.runs() {
+		b.segments(run)
 	}
 	b.effect(&c.enter)
-	for _, list := range [][]stretch{c.chunk, c.signal} {
-		b.add(len(list))
+	for _, list := range [][]slotClass{c.chunk, c.signal} {
+		b.add(-3)
 		for i := range list {
-			b.add(list[i].lo, list[i].hi)
 			b.effect(&list[i].effect)
-		}
-	}
-	for i := range c.calls {
-		a := &c.calls[i]
-		b.add(int(a.fn), int(a.slot.Kind()), a.after, a.n)
-		if a.fn != callPut || a.slot.Kind() != ir.KindSignal {
-			b.add(a.slot.Index())
 		}
 	}
 	return string(b)
@@ -75,20 +81,27 @@ type keyBuilder []byte
 
 func (b *keyBuilder) add(numbers ...int) {
 	for _, n := range numbers {
-		*b = binary.AppendVarint(*b, int64(n))
+		*b = append(*b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
 	}
 }
 
-func (b *keyBuilder) effect(e *effect) {
-	b.add(flag(e.done), len(e.items))
-	for i := range e.items {
-		it := &e.items[i]
-		b.add(int(it.cond), it.word, it.must, it.doN, it.armN)
-		*b = binary.LittleEndian.AppendUint64(*b, it.mask)
-		for _, l := range []line{it.arg, it.do, it.arm} {
-			b.add(l.base, l.step)
-		}
+func (b *keyBuilder) spans(list []slotSpan) {
+	for i := range list {
+		b.add(int(list[i].kind))
 	}
+	b.add(-4)
+}
+
+func (b *keyBuilder) segments(run *repeat) {
+	for _, s := range run.segments {
+		b.add(int(s.op), int(s.kind), flag(s.nested))
+	}
+	b.add(-6)
+}
+
+func (b *keyBuilder) effect(e *effect) {
+	*b = append(*b, e.key()...)
+	b.add(-5)
 }
 
 func flag(b bool) int {
@@ -98,119 +111,94 @@ func flag(b bool) int {
 	return 0
 }
 
-// build finds the formulas by which all ranks of the role build their lists.
-func (ro *role) build(lists [][]call, ranks int) {
-	ro.table = table{rows: make([][]int, len(lists)), seen: make(map[string]int)}
-	steps := make([]step, len(lists[0]))
-	column := make([]int, len(lists))
-	for i, a := range lists[0] {
-		st := step{fn: a.fn, kind: a.slot.Kind(), after: a.after, n: a.n, times: 1}
-		for k := range lists {
-			column[k] = lists[k][i].slot.Index()
+// part is ranks that can share code.
+type part struct {
+	codes []*goCode
+	ranks []int
+}
+
+// separated parts ranks whose families or classes do not go by the same steps:
+// code of families of several rules is for rules that wait for one slot of
+// each span.
+func (p part) separated() []part {
+	several := make([]bool, len(p.codes[0].families))
+	for _, c := range p.codes {
+		for i, f := range c.families {
+			several[i] = several[i] || f.times.at() > 1
 		}
-		st.slot = ro.formula(column, 0)
-		if a.fn == callPut {
-			for k := range lists {
-				column[k] = lists[k][i].to
+	}
+	var first []goNumber
+	var in, out part
+	for _, c := range p.codes { // what any step would do for has that of another
+		for i, n := range c.steps(several) {
+			if len(first) <= i {
+				first = append(first, n)
+			} else if first[i].free {
+				first[i] = n
 			}
-			st.to = ro.formula(column, ranks)
-		}
-		steps[i] = st
-	}
-	ro.calls = loops(steps, ranks)
-}
-
-// formula returns how the numbers of a column come from the ranks; mod 0 is
-// for numbers that are no ranks.
-func (ro *role) formula(column []int, mod int) expr {
-	for _, e := range []expr{constant(column), affine(ro.ranks, column), wrapped(ro.ranks, column, mod)} {
-		if e.form != looked && e.fits(ro.ranks, column, mod) {
-			return e
 		}
 	}
-	var key keyBuilder
-	key.add(column...)
-	number, ok := ro.table.seen[string(key)]
-	if !ok {
-		number = len(ro.table.seen)
-		ro.table.seen[string(key)] = number
-		for k := range ro.table.rows {
-			ro.table.rows[k] = append(ro.table.rows[k], column[k])
+	for i, c := range p.codes {
+		to := &in
+		if !slices.EqualFunc(first, c.steps(several), func(a, b goNumber) bool { return b.free || a.at() == b.at() }) {
+			to = &out
+		}
+		to.codes, to.ranks = append(to.codes, c), append(to.ranks, p.ranks[i])
+	}
+	if out.codes == nil {
+		return []part{in}
+	}
+	return append([]part{in}, out.separated()...)
+}
+
+// steps are those of a rank's families and classes, and whether families wait
+// for spans of several slots that are of several rules at some rank.
+func (c *goCode) steps(several []bool) []goNumber {
+	var out []goNumber
+	for i, f := range c.families {
+		for j := range f.when {
+			out = append(out, f.step[j], one(flag(several[i] && f.when[j].n.at() > 1)))
 		}
 	}
-	return expr{form: looked, base: number}
-}
-
-// expr is a number as a formula of the rank.
-type expr struct {
-	form form
-	rank int // factor of the rank
-	base int
-}
-
-type form uint8
-
-const (
-	looked  form = iota // column base of the rank's row in the table
-	exact               // rank·r + base
-	modular             // the same modulo the number of ranks
-)
-
-func (e expr) at(r, mod int) int {
-	if n := e.rank*r + e.base; e.form == exact || mod == 0 {
-		return n
-	} else {
-		return n % mod
+	for i := range c.chunk {
+		out = append(out, c.chunk[i].stride)
 	}
+	for i := range c.signal {
+		out = append(out, c.signal[i].stride)
+	}
+	return out
 }
 
-func (e expr) fits(ranks, column []int, mod int) bool {
-	for k, r := range ranks {
-		if e.at(r, mod) != column[k] {
-			return false
+// numbers are those of the code that stand in no loop, in the same order for
+// all codes of a key.
+func (c *goCode) numbers() []*goNumber {
+	list := []*goNumber{&c.signals, &c.must}
+	spans := func(spans []slotSpan) {
+		for i := range spans {
+			list = append(list, &spans[i].first, &spans[i].n)
 		}
 	}
-	return true
-}
-
-func constant(column []int) expr { return expr{form: exact, base: column[0]} }
-
-// affine returns the formula through the first two ranks.
-func affine(ranks, column []int) expr {
-	if len(ranks) < 2 || (column[1]-column[0])%(ranks[1]-ranks[0]) != 0 {
-		return expr{}
-	}
-	factor := (column[1] - column[0]) / (ranks[1] - ranks[0])
-	return expr{form: exact, rank: factor, base: column[0] - factor*ranks[0]}
-}
-
-// wrapped returns the formula modulo the number of ranks through two
-// neighbours; without neighbours that of a rotation.
-func wrapped(ranks, column []int, mod int) expr {
-	if mod == 0 || len(ranks) < 2 {
-		return expr{}
-	}
-	factor := 1
-	for k := range ranks[1:] {
-		if ranks[k+1] == ranks[k]+1 {
-			factor = residue(column[k+1]-column[k], mod)
-			break
+	spans(c.done)
+	for _, f := range c.families {
+		list = append(list, &f.times, &f.must, &f.at, &f.size, &f.arm, &f.arms, &f.counter)
+		spans(f.when)
+		for i := range f.step {
+			list = append(list, &f.step[i])
+		}
+		for _, run := range f.runs {
+			list = append(list, &run.times)
+			if run.again != nil {
+				list = append(list, &run.again.n)
+			}
 		}
 	}
-	return expr{form: modular, rank: factor, base: residue(column[0]-factor*ranks[0], mod)}
-}
-
-func residue(n, mod int) int { return ((n % mod) + mod) % mod }
-
-// contiguous returns the ranks of a role as runs [first, last].
-func contiguous(ranks []int) [][2]int {
-	var runs [][2]int
-	for _, r := range ranks {
-		if n := len(runs); n > 0 && runs[n-1][1] == r-1 {
-			runs[n-1][1] = r
-		} else {
-			runs = append(runs, [2]int{r, r})
+	for _, classes := range [][]slotClass{c.chunk, c.signal} {
+		for i := range classes {
+			list = append(list, &classes[i].stride)
+			if i < len(classes)-1 {
+				list = append(list, &classes[i].lo, &classes[i].hi)
+			}
 		}
 	}
-	return slices.Clip(runs)
+	return list
 }

@@ -3,67 +3,72 @@ package emit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/dave/jennifer/jen"
+	"github.com/schedgen/schedgen/ir"
 )
 
-// setter writes one role's Set.
+// setter writes Set of a role.
 type setter struct {
-	chunks int
-	holds  bool // the actions of several slots are joined
+	*roleWriter
+	n       *spelling
+	comment *commenter
+	joins   bool // actions of several slots are joined
 }
 
-// set writes Set of a role.
-func (g *goWriter) set(name string, ro *role) {
-	st := setter{chunks: g.s.Chunks}
-	cases := []jen.Code{jen.Case(jen.Qual(irPath, "KindEnter")).BlockFunc(func(b *jen.Group) {
-		b.Add(mark(jen.Lit(0)))
-		effects := []effect{ro.enter}
-		if ro.holds {
-			effects = append(effects, effectsOf(ro.chunk)...)
+// set writes Set.
+func (w *roleWriter) set() {
+	w.masks = nil
+	st := &setter{roleWriter: w, n: w.spelling(), comment: w.commenter()}
+	st.n.given = nil
+	st.n.field = func(core *expr) string { return "m." + named(&w.fields, 0, core) }
+	w.p("// Set implements machine.Engine.")
+	w.p("func (m *%s) Set(s ir.Slot) (do []ir.Action, arm []int32) {\nswitch s.Kind() {", w.name)
+	st.enter()
+	if w.s.Chunks > 0 {
+		st.kind("Chunk", "Chunks", lit(1), w.chunk)
+	}
+	if !w.signals.expr.is(0) {
+		st.kind("Signal", st.n.text(w.signals.expr), lit(1+w.s.Chunks), w.signal)
+	}
+	w.p("}\nreturn do, arm\n}\n")
+}
+
+func (st *setter) enter() {
+	st.p("case ir.KindEnter:\nif !m.Mark(0) {\nreturn nil, nil\n}")
+	effects := []effect{st.role.enter}
+	if st.holds {
+		effects = append(effects, effectsOf(st.chunk)...)
+	}
+	st.collects(effects, func() {
+		st.done(st.role.enter.done)
+		st.triggers(&st.role.enter)
+		if st.holds {
+			st.hold()
 		}
-		st.collects(b, effects, func() {
-			st.effect(b, &ro.enter)
-			if ro.holds && g.s.Chunks > 0 {
-				st.hold(b, ro)
-			}
-		})
-	})}
-	if g.s.Chunks > 0 {
-		cases = append(cases, st.kind("KindChunk", 1, "Chunks", ro.chunk))
-	}
-	if ro.signals > 0 {
-		cases = append(cases, st.kind("KindSignal", 1+g.s.Chunks, "", ro.signal))
-	}
-	g.Comment("Set implements machine.Engine.")
-	g.Func().Params(jen.Id("m").Op("*").Id(name)).Id("Set").Params(jen.Id("s").Qual(irPath, "Slot")).
-		Params(jen.Id("do").Index().Qual(irPath, "Action"), jen.Id("arm").Index().Int32()).Block(
-		jen.Switch(jen.Id("s").Dot("Kind").Call()).Block(cases...),
-		jen.Return(jen.Id("do"), jen.Id("arm")),
-	)
-}
-
-// mark returns from Set if bit i is set, and sets it.
-func mark(i jen.Code) jen.Code {
-	return jen.If(jen.Op("!").Id("m").Dot("Mark").Call(i)).Block(jen.Return(jen.Nil(), jen.Nil()))
-}
-
-// kind writes the case of chunks or signals, of which the first is bit first.
-func (st setter) kind(kind string, first int, limit string, list []stretch) jen.Code {
-	last := list[len(list)-1].hi
-	bound := jen.Lit(last)
-	if limit != "" {
-		bound = jen.Id(limit)
-	}
-	return jen.Case(jen.Qual(irPath, kind)).BlockFunc(func(b *jen.Group) {
-		b.Id("i").Op(":=").Id("s").Dot("Index").Call()
-		b.If(jen.Id("i").Op(">=").Add(bound).Op("||").Op("!").Id("m").Dot("Mark").Call(sum(first, term{1, "i"}))).
-			Block(jen.Return(jen.Nil(), jen.Nil()))
-		st.collects(b, effectsOf(list), func() { st.stretches(b, list) })
 	})
 }
 
-func effectsOf(list []stretch) []effect {
+// hold sets all chunks: the rank has them when it enters.
+func (st *setter) hold() {
+	idle := true
+	for _, e := range effectsOf(st.chunk) {
+		idle = idle && !e.done && len(e.triggers) == 0
+	}
+	st.p("for i := range Chunks {")
+	if idle {
+		st.p("m.Mark(i+1)")
+	} else {
+		st.joins = true
+		st.p("if m.Mark(i+1) {")
+		st.classes(st.chunk)
+		st.p("}")
+		st.joins = false
+	}
+	st.p("}")
+}
+
+func effectsOf(list []slotClass) []effect {
 	var effects []effect
 	for i := range list {
 		effects = append(effects, list[i].effect)
@@ -71,148 +76,224 @@ func effectsOf(list []stretch) []effect {
 	return effects
 }
 
-// hold sets all chunks: the rank has them when it enters.
-func (st setter) hold(b *jen.Group, ro *role) {
-	st.holds = true
-	loop := jen.For(jen.Id("i").Op(":=").Range().Id("Chunks"))
-	marks := jen.Id("m").Dot("Mark").Call(sum(1, term{1, "i"}))
-	if idle(ro.chunk) {
-		b.Add(loop.Block(marks))
-	} else {
-		b.Add(loop.Block(jen.If(marks).BlockFunc(func(b *jen.Group) { st.stretches(b, ro.chunk) })))
-	}
-}
-
-// stretches writes what slot i does.
-func (st setter) stretches(b *jen.Group, list []stretch) {
-	if len(list) == 1 {
-		st.effect(b, &list[0].effect)
-		return
-	}
-	if wide := widest(list); len(list) > 2 && wide >= 0 {
-		b.Switch(jen.Id("i")).BlockFunc(func(b *jen.Group) { st.cases(b, list, wide) })
-		return
-	}
-	b.Switch().BlockFunc(func(b *jen.Group) {
-		for i := range list {
-			body := func(b *jen.Group) { st.effect(b, &list[i].effect) }
-			if i == len(list)-1 {
-				b.Default().BlockFunc(body)
-			} else {
-				b.Case(jen.Id("i").Op("<").Lit(list[i].hi)).BlockFunc(body)
-			}
-		}
-	})
-}
-
-// cases writes a case for each stretch but the wide one, which is the default.
-func (st setter) cases(b *jen.Group, list []stretch, wide int) {
-	for i := range list {
-		body := func(b *jen.Group) { st.effect(b, &list[i].effect) }
-		if i == wide {
-			b.Default().BlockFunc(body)
-		} else {
-			b.Case(jen.Lit(list[i].lo)).BlockFunc(body)
-		}
-	}
-}
-
-// widest returns the only stretch of several slots, or the last if there is none;
-// -1 if there are several.
-func widest(list []stretch) int {
-	wide := -1
-	for i := range list {
-		if list[i].hi-list[i].lo == 1 {
-			continue
-		}
-		if wide >= 0 {
-			return -1
-		}
-		wide = i
-	}
-	if wide < 0 {
-		return len(list) - 1
-	}
-	return wide
-}
-
-// effect writes what one slot does.
-func (st setter) effect(b *jen.Group, e *effect) {
-	if e.done {
-		b.Id("m").Dot("DoneLeft").Op("--")
-	}
-	first := !st.holds
-	for i := range e.items {
-		it := &e.items[i]
-		if it.cond == always {
-			it.write(b, first)
-		} else {
-			b.Add(it.test()).BlockFunc(func(b *jen.Group) { it.write(b, first) })
-		}
-		first = first && it.doN == 0
-	}
-}
-
-func arms(e *effect) bool {
-	for i := range e.items {
-		if e.items[i].armN > 0 {
-			return true
-		}
-	}
-	return false
+// kind writes the case of chunks or signals, of which there are so many and
+// the first is bit first.
+func (st *setter) kind(kind, limit string, first *expr, list []slotClass) {
+	st.p("case ir.Kind%s:\ni := s.Index()\nif i >= %s || !m.Mark(%s) {\nreturn nil, nil\n}", kind, limit, st.n.text(add(variableOf(varSlot), first)))
+	st.collects(effectsOf(list), func() { st.classes(list) })
 }
 
 // collects writes body, which has the effects, between what starts and what
 // ends the list of repairs, if any of them arms some.
-func (st setter) collects(b *jen.Group, effects []effect, body func()) {
-	some := slices.ContainsFunc(effects, func(e effect) bool { return arms(&e) })
+func (st *setter) collects(effects []effect, body func()) {
+	some := st.anyRepair(effects...)
 	if some {
-		b.Id("m").Dot("Disarm").Call()
+		st.p("m.Disarm()")
 	}
 	body()
 	if some {
-		b.Id("arm").Op("=").Id("m").Dot("Armed").Call()
+		st.p("arm = m.Armed()")
 	}
 }
 
-// test writes the condition of a trigger.
-func (it *trigger) test() *jen.Statement {
-	m := jen.Id("m")
-	switch it.cond {
-	case partner:
-		return jen.If(m.Dot("Marked").Call(it.arg.sum()))
-	case masked:
-		mask := jen.Id(fmt.Sprintf("%#x", it.mask))
-		return jen.If(m.Dot("Bits").Index(jen.Lit(it.word)).Op("&").Add(mask).Op("==").Add(mask))
+func (st *setter) done(done bool) {
+	if done {
+		st.p("m.DoneLeft--")
 	}
-	return jen.If(jen.Id("m").Dot("Left").Index(it.arg.sum()).Op("--"), m.Dot("Left").Index(it.arg.sum()).Op("==").Lit(0))
 }
 
-// write writes what a trigger does once its condition holds; first: nothing
-// before it has added actions.
-func (it *trigger) write(b *jen.Group, first bool) {
-	switch {
-	case it.must == 1:
-		b.Id("m").Dot("MustLeft").Op("--")
-	case it.must > 1:
-		b.Id("m").Dot("MustLeft").Op("-=").Lit(it.must)
+// classes writes what slot i does.
+func (st *setter) classes(list []slotClass) {
+	common, alike := true, true // all are done, all trigger the same
+	for i := range list {
+		common = common && list[i].done
+		alike = alike && slices.Equal(list[i].triggers, list[0].triggers)
 	}
-	if it.doN > 0 {
-		from, to := it.do, it.do
-		to.base += it.doN
-		slice := jen.Id("m").Dot("Do").Index(from.sum(), to.sum())
-		if first {
-			b.Id("do").Op("=").Add(slice)
-		} else {
-			b.Id("do").Op("=").Id("m").Dot("Join").Call(jen.Id("do"), slice)
+	st.done(common)
+	last := len(list) - 1
+	write := func(c *slotClass) {
+		st.done(c.done && !common)
+		if !alike {
+			st.triggers(&c.effect)
 		}
 	}
-	if it.armN > 0 {
-		to := it.arm
-		to.base += it.armN
-		b.Id("m").Dot("Arm").Call(it.arm.sum(), to.sum())
+	if alike {
+		defer st.triggers(&list[0].effect)
+	}
+	below := lit(0) // classes before have all slots below
+	condition := func(c *slotClass) string {
+		text := st.within(c, below)
+		if c.lo.expr.key() == below.key() && c.stride.expr.is(1) {
+			below = c.hi.expr
+		}
+		return text
+	}
+	rest := st.captured(func() { write(&list[last]) })
+	switch {
+	case last == 0:
+		write(&list[0])
+	case last == 1:
+		first := st.captured(func() { write(&list[0]) })
+		if first != "" || rest != "" {
+			st.p("if %s {\n%s", condition(&list[0]), strings.TrimSpace(first))
+			if rest != "" {
+				st.p("} else {\n%s", strings.TrimSpace(rest))
+			}
+			st.p("}")
+		}
+	case alike && common:
+	default:
+		st.p("switch {")
+		for i := range list[:last] {
+			st.p("case %s:", condition(&list[i]))
+			write(&list[i])
+		}
+		if rest != "" {
+			st.p("default:\n%s", strings.TrimSpace(rest))
+		}
+		st.p("}")
 	}
 }
 
-// sum writes the number for index i.
-func (l line) sum() *jen.Statement { return sum(l.base, term{l.step, "i"}) }
+// within spells the condition that slot i is of a class and not below.
+func (st *setter) within(c *slotClass, below *expr) string {
+	lo, hi := st.n.text(c.lo.expr), ""
+	if !c.whole {
+		hi = st.n.text(c.hi.expr)
+	}
+	switch {
+	case !c.stride.expr.is(1) && c.whole:
+		return fmt.Sprintf("i%%%s == %s", st.n.text(c.stride.expr), lo)
+	case !c.stride.expr.is(1):
+		return fmt.Sprintf("i >= %s && i < %s && (i-%s)%%%s == 0", lo, hi, st.n.spell(c.lo.expr, 5), st.n.text(c.stride.expr))
+	case sub(c.hi.expr, lit(1)).key() == c.lo.expr.key():
+		return "i == " + lo
+	case c.lo.expr.key() == below.key():
+		return "i < " + hi
+	}
+	return fmt.Sprintf("i >= %s && i < %s", lo, hi)
+}
+
+// triggers writes what setting a slot triggers.
+func (st *setter) triggers(e *effect) {
+	first := !st.joins
+	for _, t := range e.triggers {
+		f := st.families[t.family]
+		k := st.which(f, t.span)
+		if k.op == opDiv && len(e.triggers) == 1 {
+			st.p("k := %s", st.n.text(k))
+			k = variableOf(varK)
+			st.n.vars[varK], st.comment.vars[varK], st.comment.depth = "k", "k", 1
+			defer func() { st.comment.depth = 0 }()
+		}
+		st.roleWriter.comment(st.comment.rule(f, k))
+		test := st.test(t, k)
+		if test != "" {
+			st.p("if %s {", test)
+		}
+		st.fire(f, k, first)
+		if test != "" {
+			st.p("}")
+		}
+		first = first && f.repair
+	}
+}
+
+// which returns the number of the rule of f for which the slot is one of a
+// span.
+func (st *setter) which(f *family, span int) *expr {
+	first, i := f.when[span].first.expr, variableOf(varSlot)
+	switch step := f.step[span].expr; {
+	case f.times.expr.is(1):
+		return lit(0)
+	case step.is(-1):
+		return sub(first, i)
+	default:
+		return of2(opDiv, sub(i, first), step)
+	}
+}
+
+// test spells the condition of a trigger, empty if there is none.
+func (st *setter) test(t trigger, k *expr) string {
+	f := st.families[t.family]
+	switch st.conds[t.family] {
+	case always:
+		return ""
+	case partner:
+		other := 1 - t.span
+		return "m.Marked(" + st.n.text(st.bit(&f.when[other], mul(f.step[other].expr, k))) + ")"
+	case masked:
+		name := st.mask(t.family)
+		return fmt.Sprintf("m.Bits[%d]&%s == %s", st.words[t.family], name, name)
+	}
+	counter := st.n.text(add(f.counter.expr, k))
+	return fmt.Sprintf("m.Left[%s]--; m.Left[%s] == 0", counter, counter)
+}
+
+// bit returns the bit of the first slot of a span, moved by so many.
+func (st *setter) bit(s *slotSpan, by *expr) *expr {
+	at := add(s.first.expr, by)
+	switch s.kind {
+	case ir.KindEnter:
+		return lit(0)
+	case ir.KindChunk:
+		return add(at, lit(1))
+	}
+	return add(at, lit(1+st.s.Chunks))
+}
+
+// mask spells the bits of all slots that a family waits for: as a number, or
+// as a field.
+func (st *setter) mask(family int) string {
+	f := st.families[family]
+	sum, same := uint64(0), true
+	var runs [][2]*expr // bits from … up to
+	var slots []string
+	for j := range f.when {
+		s := &f.when[j]
+		lo := sub(st.bit(s, lit(0)), lit(64*st.words[family]))
+		hi := add(lo, s.n.expr)
+		a, isA := lo.constant()
+		b, isB := hi.constant()
+		if same = same && isA && isB; same {
+			sum |= 1<<b - 1<<a
+		}
+		if last := len(runs) - 1; last >= 0 && runs[last][1].key() == lo.key() {
+			runs[last][1] = hi
+		} else {
+			runs = append(runs, [2]*expr{lo, hi})
+		}
+		slots = append(slots, st.comment.span(s, lit(0)))
+	}
+	if same {
+		return fmt.Sprintf("%#x", sum)
+	}
+	n := st.spelling()
+	var parts []string
+	for _, r := range runs {
+		parts = append(parts, n.text(sub(of2(opShl, lit(1), r[1]), of2(opShl, lit(1), r[0]))))
+	}
+	return "m." + st.masked(strings.Join(parts, " | "), strings.Join(slots, " "))
+}
+
+// fire writes what the rules of a family do that wait for the same.
+func (st *setter) fire(f *family, k *expr, first bool) {
+	switch {
+	case f.must.expr.is(1):
+		st.p("m.MustLeft--")
+	case !f.must.expr.is(0):
+		st.p("m.MustLeft -= %s", st.n.text(f.must.expr))
+	}
+	if f.repair {
+		from := add(f.arm.expr, mul(f.arms.expr, k))
+		st.p("m.Arm(%s, %s)", st.n.text(from), st.n.text(add(from, f.arms.expr)))
+		return
+	}
+	from := add(f.at.expr, mul(f.size.expr, k))
+	slice := fmt.Sprintf("m.Do[%s:%s]", st.n.text(from), st.n.text(add(from, f.size.expr)))
+	if first {
+		st.p("do = %s", slice)
+	} else {
+		st.p("do = m.Join(do, %s)", slice)
+	}
+}

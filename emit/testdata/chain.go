@@ -6,28 +6,29 @@ package mcastchain4
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 4
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 2 // of a message; 0 for a barrier
+	Ranks  = 4 // of the communicator
+	Root   = 0 // of the broadcast
+	Chunks = 2 // of the message
 )
 
 // Schedule returns bcast/mcast-chain for 4 ranks, root 0 and 2 chunks.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x77d805343c5bbbbc,
 		Header: ir.Header{
-			Algorithm:  "mcast-chain",
-			Chunks:     Chunks,
 			Collective: "bcast",
+			Algorithm:  "mcast-chain",
 			Ranks:      Ranks,
 			Root:       Root,
+			Chunks:     Chunks,
 		},
+		Digest:  0x77d805343c5bbbbc,
 		Program: program,
 	}
 }
@@ -37,14 +38,13 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
+	switch rank {
+	case Root:
 		return newRole0(rank), nil
-	case rank <= 2:
-		return newRole1(rank), nil
-	default:
+	case 3:
 		return newRole2(rank), nil
 	}
+	return newRole1(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -54,18 +54,20 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done enter
 	c.Wait(ir.Enter)
-	c.Mcast(ir.Chunk(0))
-	c.Mcast(ir.Chunk(1))
-	c.Put(ir.Chunk(0), 1)
-	c.Put(ir.Chunk(1), 1)
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
+	// enter -> mcast c0, mcast c1, put c0 @1, put c1 @1
+	for k := range 2 {
+		c.Mcast(ir.Chunk(k))
 	}
+	for k := range 2 {
+		c.Put(ir.Chunk(k), 1)
+	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -77,6 +79,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter -> mcast c0, mcast c1, put c0 @1, put c1 @1
 		m.MustLeft--
 		do = m.Do[0:4]
 		for i := range Chunks {
@@ -98,17 +101,19 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   2,
-		Rank:   rank,
 	}
-	c.Wait(ir.Chunk(0))
-	c.Wait(ir.Chunk(1))
-	c.Put(ir.Chunk(0), rank+1)
-	c.Put(ir.Chunk(1), rank+1)
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
+	// done c0 c1
+	for k := range 2 {
+		c.Wait(ir.Chunk(k))
 	}
+	// c{k} -> put c{k} @{rank+1}, each k < 2
+	for k := range 2 {
+		c.Put(ir.Chunk(k), rank+1)
+	}
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 
@@ -125,6 +130,7 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// c{i} -> put c{i} @{rank+1}
 		m.MustLeft--
 		do = m.Do[i : i+1]
 	}
@@ -138,14 +144,14 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks: Chunks,
 		Rank:   rank,
+		Chunks: Chunks,
 	}
-	c.Wait(ir.Chunk(0))
-	c.Wait(ir.Chunk(1))
-	c.New = func() machine.Engine {
-		return &role2{machine.NewBase(c)}
+	// done c0 c1
+	for k := range 2 {
+		c.Wait(ir.Chunk(k))
 	}
+	c.New = func() machine.Engine { return &role2{machine.NewBase(c)} }
 	return c
 }
 

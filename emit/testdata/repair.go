@@ -6,28 +6,29 @@ package acked3
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 3
-	Root   = 1 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 1 // of a message; 0 for a barrier
+	Ranks  = 3 // of the communicator
+	Root   = 1 // of the broadcast
+	Chunks = 1 // of the message
 )
 
 // Schedule returns bcast/acked for 3 ranks, root 1 and 1 chunk.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x5934b568cb5f4dee,
 		Header: ir.Header{
-			Algorithm:  "acked",
-			Chunks:     Chunks,
 			Collective: "bcast",
+			Algorithm:  "acked",
 			Ranks:      Ranks,
 			Root:       Root,
+			Chunks:     Chunks,
 		},
+		Digest:  0x5934b568cb5f4dee,
 		Program: program,
 	}
 }
@@ -37,14 +38,11 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
-		return newRole0(rank, rank), nil
-	case rank == 1:
+	switch rank {
+	case Root:
 		return newRole1(rank), nil
-	default:
-		return newRole0(rank, rank-1), nil
 	}
+	return newRole0(rank), nil
 }
 
 // role0 is what ranks 0 and 2 do.
@@ -52,24 +50,18 @@ type role0 struct {
 	machine.Base
 }
 
-// role0Table has a row for each rank of role0, in order.
-var role0Table = [...][1]int32{
-	{0},
-	{1},
-}
-
-func newRole0(rank, row int) *machine.Code {
+func newRole0(rank int) *machine.Code {
+	place := placeOf(rank)
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
-	t := &role0Table[row]
+	// done c0
 	c.Wait(ir.Chunk(0))
-	c.Put(ir.Signal(int(t[0])), 1)
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	// c0 -> put s{2-place} @1
+	c.Put(ir.Signal(2-place), 1)
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -86,6 +78,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// c0 -> put s{2-place} @1
 		m.MustLeft--
 		do = m.Do[0:1]
 	}
@@ -99,21 +92,23 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Must:    1,
 		Rank:    rank,
+		Chunks:  Chunks,
 		Signals: 2,
+		Must:    1,
 	}
-	c.Wait(ir.Signal(0))
-	c.Wait(ir.Signal(1))
+	// done s0 s1
+	for k := range 2 {
+		c.Wait(ir.Signal(k))
+	}
+	// enter -> mcast c0
 	c.Mcast(ir.Chunk(0))
-	c.Put(ir.Chunk(0), 0)
-	c.Again(ir.Signal(0), 1, 1)
-	c.Put(ir.Chunk(0), 2)
-	c.Again(ir.Signal(1), 2, 1)
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
+	// c0 unless s{k} after {k+1} -> put c0 @{2*k}, each k < 2
+	for k := range 2 {
+		c.Put(ir.Chunk(0), 2*k)
+		c.Again(ir.Signal(k), k+1, 1)
 	}
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 
@@ -125,10 +120,12 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.Disarm()
+		// enter -> mcast c0
 		m.MustLeft--
 		do = m.Do[0:1]
 		for i := range Chunks {
 			if m.Mark(i + 1) {
+				// c0 unless s{k} after {k+1} -> put c0 @{2*k}, each k < 2
 				m.Arm(0, 2)
 			}
 		}
@@ -139,6 +136,7 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.Disarm()
+		// c0 unless s{k} after {k+1} -> put c0 @{2*k}, each k < 2
 		m.Arm(0, 2)
 		arm = m.Armed()
 	case ir.KindSignal:
@@ -150,3 +148,6 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 	}
 	return do, arm
 }
+
+// placeOf returns how far rank is behind the root.
+func placeOf(rank int) int { return (rank - Root + Ranks) % Ranks }

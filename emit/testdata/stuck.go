@@ -6,28 +6,25 @@ package cycle3
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 3
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 0 // of a message; 0 for a barrier
+	Ranks = 3 // of the communicator
 )
 
 // Schedule returns barrier/cycle for 3 ranks.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x3d2d69f5f6863a6d,
 		Header: ir.Header{
-			Algorithm:  "cycle",
-			Chunks:     Chunks,
 			Collective: "barrier",
+			Algorithm:  "cycle",
 			Ranks:      Ranks,
-			Root:       Root,
 		},
+		Digest:  0x3d2d69f5f6863a6d,
 		Program: program,
 	}
 }
@@ -37,14 +34,13 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
-		return newRole0(rank), nil
-	case rank == 1:
+	switch rank {
+	case 1:
 		return newRole1(rank), nil
-	default:
+	case 2:
 		return newRole2(rank), nil
 	}
+	return newRole0(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -54,15 +50,15 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Must:    1,
 		Rank:    rank,
 		Signals: 1,
+		Must:    1,
 	}
+	// done s0
 	c.Wait(ir.Signal(0))
+	// enter s0 -> put s0 @1
 	c.Put(ir.Signal(0), 1)
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -73,6 +69,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if !m.Mark(0) {
 			return nil, nil
 		}
+		// enter s0 -> put s0 @1
 		if m.Marked(1) {
 			m.MustLeft--
 			do = m.Do[0:1]
@@ -83,6 +80,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter s0 -> put s0 @1
 		if m.Marked(0) {
 			m.MustLeft--
 			do = m.Do[0:1]
@@ -98,15 +96,15 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Must:    1,
 		Rank:    rank,
 		Signals: 1,
+		Must:    1,
 	}
+	// done s0
 	c.Wait(ir.Signal(0))
+	// s0 -> put s0 @2
 	c.Put(ir.Signal(0), 2)
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 
@@ -123,6 +121,7 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// s0 -> put s0 @2
 		m.MustLeft--
 		do = m.Do[0:1]
 	}
@@ -136,15 +135,15 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Must:    1,
 		Rank:    rank,
 		Signals: 1,
+		Must:    1,
 	}
+	// done enter
 	c.Wait(ir.Enter)
+	// enter s0 -> put s0 @0
 	c.Put(ir.Signal(0), 0)
-	c.New = func() machine.Engine {
-		return &role2{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role2{machine.NewBase(c)} }
 	return c
 }
 
@@ -156,6 +155,7 @@ func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter s0 -> put s0 @0
 		if m.Marked(1) {
 			m.MustLeft--
 			do = m.Do[0:1]
@@ -165,6 +165,7 @@ func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if i >= 1 || !m.Mark(i+1) {
 			return nil, nil
 		}
+		// enter s0 -> put s0 @0
 		if m.Marked(0) {
 			m.MustLeft--
 			do = m.Do[0:1]

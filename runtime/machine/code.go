@@ -15,14 +15,11 @@ type Code struct {
 	Keep    bool          // the rank may be asked for chunks after the call
 	New     func() Engine // a new engine for this code
 
-	// Recover is what [Code.Recovery] returns: zero, and then nothing is
-	// recovered but by rules, where the generated code does not state it.
-	Recover ir.Recovery
-
-	done    []ir.Slot   // without duplicates, in the order of slots
-	do      []ir.Action // the actions of all rules, then those of repairs
-	plain   int         // how many of them are not of repairs
-	repairs []codeRepair
+	done     []ir.Slot   // without duplicates, in the order of slots
+	do       []ir.Action // the actions of all rules, then those of repairs
+	plain    int         // how many of them are not of repairs
+	repairs  []codeRepair
+	recovery ir.Recovery
 }
 
 type codeRepair struct {
@@ -51,6 +48,22 @@ func (c *Code) Again(unless ir.Slot, after, n int) {
 	c.repairs = append(c.repairs, codeRepair{unless, after, len(c.do) - n, len(c.do)})
 }
 
+// Ask adds a rank to those that this one asks for chunks that a multicast has
+// not brought.
+func (c *Code) Ask(rank int) { c.recovery.Ask = append(c.recovery.Ask, int32(rank)) }
+
+// ReportTo has the rank report to another how far a multicast has come.
+func (c *Code) ReportTo(rank int) { c.recovery.Reports, c.recovery.ReportTo = true, int32(rank) }
+
+// ReportFrom adds a rank to those that report to this one.
+func (c *Code) ReportFrom(rank int) {
+	c.recovery.ReportFrom = append(c.recovery.ReportFrom, int32(rank))
+}
+
+// Twice adds a put of signal slot s that is sent a second time while losses are
+// seen.
+func (c *Code) Twice(s ir.Slot, to int) { c.recovery.Twice = append(c.recovery.Twice, ir.PutTo(s, to)) }
+
 // Engine implements [Program].
 func (c *Code) Engine() Engine { return c.New() }
 
@@ -58,7 +71,7 @@ func (c *Code) Engine() Engine { return c.New() }
 func (c *Code) Keeps() bool { return c.Keep }
 
 // Recovery implements [Program].
-func (c *Code) Recovery() ir.Recovery { return c.Recover }
+func (c *Code) Recovery() ir.Recovery { return c.recovery }
 
 // Repair implements [Program].
 func (c *Code) Repair(n int32) (after int, ok bool) {

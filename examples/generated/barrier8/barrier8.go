@@ -6,32 +6,26 @@ package barrier8
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 8
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 0 // of a message; 0 for a barrier
+	Ranks = 8 // of the communicator
 )
 
 // Schedule returns barrier/dissemination for 8 ranks and degree 2.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0xb30f0cb7287ba2ac,
 		Header: ir.Header{
-			Algorithm:  "dissemination",
-			Chunks:     Chunks,
 			Collective: "barrier",
-			Params: []ir.Param{{
-				Name:  "degree",
-				Value: 2,
-			}},
-			Ranks: Ranks,
-			Root:  Root,
+			Algorithm:  "dissemination",
+			Ranks:      Ranks,
+			Params:     []ir.Param{{Name: "degree", Value: 2}},
 		},
+		Digest:  0xb30f0cb7287ba2ac,
 		Program: program,
 	}
 }
@@ -51,19 +45,21 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Must:    3,
 		Rank:    rank,
 		Signals: 3,
+		Must:    3,
 	}
+	// done s0 s1 s2
 	for k := range 3 {
 		c.Wait(ir.Signal(k))
 	}
+	// enter -> put s0 @{(rank+1)%Ranks}
 	c.Put(ir.Signal(0), (rank+1)%Ranks)
+	// enter s0 -> put s1 @{(rank+2)%Ranks}
 	c.Put(ir.Signal(1), (rank+2)%Ranks)
+	// enter s0 s1 -> put s2 @{(rank+4)%Ranks}
 	c.Put(ir.Signal(2), (rank+4)%Ranks)
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -74,12 +70,15 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if !m.Mark(0) {
 			return nil, nil
 		}
+		// enter -> put s0 @{(rank+1)%Ranks}
 		m.MustLeft--
 		do = m.Do[0:1]
+		// enter s0 -> put s1 @{(rank+2)%Ranks}
 		if m.Marked(1) {
 			m.MustLeft--
 			do = m.Join(do, m.Do[1:2])
 		}
+		// enter s0 s1 -> put s2 @{(rank+4)%Ranks}
 		if m.Bits[0]&0x7 == 0x7 {
 			m.MustLeft--
 			do = m.Join(do, m.Do[2:3])
@@ -89,25 +88,25 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if i >= 3 || !m.Mark(i+1) {
 			return nil, nil
 		}
-		switch i {
-		case 0:
-			m.DoneLeft--
+		m.DoneLeft--
+		switch {
+		case i == 0:
+			// enter s0 -> put s1 @{(rank+2)%Ranks}
 			if m.Marked(0) {
 				m.MustLeft--
 				do = m.Do[1:2]
 			}
+			// enter s0 s1 -> put s2 @{(rank+4)%Ranks}
 			if m.Bits[0]&0x7 == 0x7 {
 				m.MustLeft--
 				do = m.Join(do, m.Do[2:3])
 			}
-		case 1:
-			m.DoneLeft--
+		case i == 1:
+			// enter s0 s1 -> put s2 @{(rank+4)%Ranks}
 			if m.Bits[0]&0x7 == 0x7 {
 				m.MustLeft--
 				do = m.Do[2:3]
 			}
-		default:
-			m.DoneLeft--
 		}
 	}
 	return do, arm

@@ -6,28 +6,29 @@ package bcast8
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 8
-	Root   = 0  // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 64 // of a message; 0 for a barrier
+	Ranks  = 8  // of the communicator
+	Root   = 0  // of the broadcast
+	Chunks = 64 // of the message
 )
 
 // Schedule returns bcast/mcast-chain for 8 ranks, root 0 and 64 chunks.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0xc42d36d50a83908f,
 		Header: ir.Header{
-			Algorithm:  "mcast-chain",
-			Chunks:     Chunks,
 			Collective: "bcast",
+			Algorithm:  "mcast-chain",
 			Ranks:      Ranks,
 			Root:       Root,
+			Chunks:     Chunks,
 		},
+		Digest:  0xc42d36d50a83908f,
 		Program: program,
 	}
 }
@@ -37,14 +38,13 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
+	switch rank {
+	case Root:
 		return newRole0(rank), nil
-	case rank <= 6:
-		return newRole1(rank), nil
-	default:
+	case 7:
 		return newRole2(rank), nil
 	}
+	return newRole1(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -54,20 +54,20 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done enter
 	c.Wait(ir.Enter)
-	for j := range 64 {
-		c.Mcast(ir.Chunk(j))
+	// enter -> mcast c{k} for k < 64, put c{k} @1 for k < 64
+	for k := range 64 {
+		c.Mcast(ir.Chunk(k))
 	}
-	for j := range 64 {
-		c.Put(ir.Chunk(j), 1)
+	for k := range 64 {
+		c.Put(ir.Chunk(k), 1)
 	}
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -79,6 +79,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter -> mcast c{k} for k < 64, put c{k} @1 for k < 64
 		m.MustLeft--
 		do = m.Do[0:128]
 		for i := range Chunks {
@@ -100,19 +101,19 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   64,
-		Rank:   rank,
 	}
+	// done c0 … c63
 	for k := range 64 {
 		c.Wait(ir.Chunk(k))
 	}
-	for j := range 64 {
-		c.Put(ir.Chunk(j), rank+1)
+	// c{k} -> put c{k} @{rank+1}, each k < 64
+	for k := range 64 {
+		c.Put(ir.Chunk(k), rank+1)
 	}
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 
@@ -129,6 +130,7 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// c{i} -> put c{i} @{rank+1}
 		m.MustLeft--
 		do = m.Do[i : i+1]
 	}
@@ -142,15 +144,14 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks: Chunks,
 		Rank:   rank,
+		Chunks: Chunks,
 	}
+	// done c0 … c63
 	for k := range 64 {
 		c.Wait(ir.Chunk(k))
 	}
-	c.New = func() machine.Engine {
-		return &role2{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role2{machine.NewBase(c)} }
 	return c
 }
 

@@ -3,19 +3,21 @@ package main
 import (
 	"context"
 	"net"
-	"strings"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // The suite of communicators, run by generated code.
@@ -32,7 +34,7 @@ func TestCommTCP(t *testing.T) {
 }
 
 // find returns the generated code for a configuration: all of it that is for
-// its algorithms, its number of ranks and no hosts.
+// its algorithms and their parameters, whatever the root and the chunks.
 func find(cfg runtime.Config) []*machine.Schedule {
 	if cfg.Bcast.Name == "" {
 		cfg.Bcast.Name = "bcast/binomial"
@@ -42,16 +44,19 @@ func find(cfg runtime.Config) []*machine.Schedule {
 	}
 	var list []*machine.Schedule
 	for _, t := range twins {
-		if t.generated.Header.Ranks == cfg.Transport.Size() && (fits(t.name, cfg.Bcast) || fits(t.name, cfg.Barrier)) {
+		h := &t.generated.Header
+		if h.Ranks == cfg.Transport.Size() && (fits(h, cfg.Bcast) || fits(h, cfg.Barrier)) {
 			list = append(list, t.generated)
 		}
 	}
 	return list
 }
 
-func fits(name string, a runtime.Algorithm) bool {
+func fits(h *ir.Header, a runtime.Algorithm) bool {
 	p := a.Params
-	return p.Degree+p.FanIn+p.FanOut+p.Hosts == 0 && strings.HasPrefix(name, strings.NewReplacer("/", "_", "-", "_").Replace(a.Name)+"__")
+	p.Ranks, p.Root, p.Chunks = h.Ranks, h.Root, h.Chunks
+	spec, err := schedule.New(a.Name, p)
+	return err == nil && reflect.DeepEqual(spec.Header(), *h)
 }
 
 func connect(t testing.TB, size int) []wire.Transport {
@@ -77,13 +82,24 @@ func connect(t testing.TB, size int) []wire.Transport {
 
 // Nothing of the above is worth much if no communicator finds its code.
 func TestFind(t *testing.T) {
-	ts, err := mem.New(3, mem.Options{})
-	require.NoError(t, err)
-	for _, name := range []string{"", "bcast/chain", "bcast/mcast-acktree"} {
-		list := find(runtime.Config{Transport: ts[0], Bcast: runtime.Algorithm{Name: name}})
-		require.Len(t, list, 4, name) // three roots, one barrier
-	}
-	for _, tr := range ts {
-		require.NoError(t, tr.Close(0, false, 0))
+	for _, c := range []struct {
+		ranks          int
+		bcast, barrier runtime.Algorithm
+		want           int // one for each root, and one barrier
+	}{
+		{3, runtime.Algorithm{}, runtime.Algorithm{}, 3 + 1},
+		{3, runtime.Algorithm{Name: "bcast/chain"}, runtime.Algorithm{}, 3 + 1},
+		{5, runtime.Algorithm{Name: "bcast/mcast-acktree"}, runtime.Algorithm{}, 5 + 1},
+		{5, runtime.Algorithm{Name: "bcast/mcast-acktree", Params: schedule.Params{Hosts: 3}}, runtime.Algorithm{}, 5 + 1},
+		{9, runtime.Algorithm{}, runtime.Algorithm{Name: "barrier/exchange", Params: schedule.Params{Degree: 2, Hosts: 3}}, 1},
+		{6, runtime.Algorithm{}, runtime.Algorithm{Params: schedule.Params{FanIn: 2, FanOut: 3}}, 1},
+		{6, runtime.Algorithm{}, runtime.Algorithm{Params: schedule.Params{FanIn: 2, FanOut: 4}}, 0},
+	} {
+		ts, err := mem.New(c.ranks, mem.Options{})
+		require.NoError(t, err)
+		require.Len(t, find(runtime.Config{Transport: ts[0], Bcast: c.bcast, Barrier: c.barrier}), c.want, "%+v", c)
+		for _, tr := range ts {
+			require.NoError(t, tr.Close(0, false, 0))
+		}
 	}
 }

@@ -100,7 +100,7 @@ func summary(p machine.Program) string {
 			plain = append(plain, r.Do...)
 		}
 	}
-	return fmt.Sprint(o.Rank, o.Signals, o.Done, plain, repairs, p.Keeps())
+	return fmt.Sprintf("%v %v %v %v %v %v %+v", o.Rank, o.Signals, o.Done, plain, repairs, p.Keeps(), p.Recovery())
 }
 
 // arrival is a slot under way to a rank.

@@ -6,28 +6,29 @@ package circulant5
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 5
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 1 // of a message; 0 for a barrier
+	Ranks  = 5 // of the communicator
+	Root   = 0 // which the message is from
+	Chunks = 1 // of the message
 )
 
 // Schedule returns anycast/circulant for 5 ranks, root 0 and 1 chunk.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0xe9b460bc4971d668,
 		Header: ir.Header{
-			Algorithm:  "circulant",
-			Chunks:     Chunks,
 			Collective: "anycast",
+			Algorithm:  "circulant",
 			Ranks:      Ranks,
 			Root:       Root,
+			Chunks:     Chunks,
 		},
+		Digest:  0xe9b460bc4971d668,
 		Program: program,
 	}
 }
@@ -37,16 +38,13 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
+	switch rank {
+	case Root:
 		return newRole0(rank), nil
-	case rank == 1:
-		return newRole1(rank), nil
-	case rank == 2:
+	case 2:
 		return newRole2(rank), nil
-	default:
-		return newRole1(rank), nil
 	}
+	return newRole1(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -56,17 +54,17 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done enter
 	c.Wait(ir.Enter)
+	// enter -> put c0 @2, put c0 @4, put c0 @1
 	c.Put(ir.Chunk(0), 2)
 	c.Put(ir.Chunk(0), 4)
 	c.Put(ir.Chunk(0), 1)
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -78,6 +76,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter -> put c0 @2, put c0 @4, put c0 @1
 		m.MustLeft--
 		do = m.Do[0:3]
 		for i := range Chunks {
@@ -99,13 +98,12 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks: Chunks,
 		Rank:   rank,
+		Chunks: Chunks,
 	}
+	// done c0
 	c.Wait(ir.Chunk(0))
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 
@@ -133,15 +131,15 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done c0
 	c.Wait(ir.Chunk(0))
+	// c0 -> put c0 @3
 	c.Put(ir.Chunk(0), 3)
-	c.New = func() machine.Engine {
-		return &role2{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role2{machine.NewBase(c)} }
 	return c
 }
 
@@ -158,6 +156,7 @@ func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// c0 -> put c0 @3
 		m.MustLeft--
 		do = m.Do[0:1]
 	}

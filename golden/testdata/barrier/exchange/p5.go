@@ -6,32 +6,26 @@ package exchange5
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 5
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 0 // of a message; 0 for a barrier
+	Ranks = 5 // of the communicator
 )
 
 // Schedule returns barrier/exchange for 5 ranks and degree 5.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x72cfc8446a644bf3,
 		Header: ir.Header{
-			Algorithm:  "exchange",
-			Chunks:     Chunks,
 			Collective: "barrier",
-			Params: []ir.Param{{
-				Name:  "degree",
-				Value: 5,
-			}},
-			Ranks: Ranks,
-			Root:  Root,
+			Algorithm:  "exchange",
+			Ranks:      Ranks,
+			Params:     []ir.Param{{Name: "degree", Value: 5}},
 		},
+		Digest:  0x72cfc8446a644bf3,
 		Program: program,
 	}
 }
@@ -51,19 +45,19 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Must:    1,
 		Rank:    rank,
 		Signals: 4,
+		Must:    1,
 	}
+	// done s0 s1 s2 s3
 	for k := range 4 {
 		c.Wait(ir.Signal(k))
 	}
-	for j := range 4 {
-		c.Put(ir.Signal(-j+3), (rank+4*j+4)%Ranks)
+	// enter -> put s{3-k} @{(rank-k+Ranks-1)%Ranks} for k < 4
+	for k := range 4 {
+		c.Put(ir.Signal(3-k), (rank-k+Ranks-1)%Ranks)
 	}
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -74,6 +68,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if !m.Mark(0) {
 			return nil, nil
 		}
+		// enter -> put s{3-k} @{(rank-k+Ranks-1)%Ranks} for k < 4
 		m.MustLeft--
 		do = m.Do[0:4]
 	case ir.KindSignal:

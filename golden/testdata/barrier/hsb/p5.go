@@ -6,35 +6,26 @@ package hsb5
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 5
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 0 // of a message; 0 for a barrier
+	Ranks = 5 // of the communicator
 )
 
 // Schedule returns barrier/hsb for 5 ranks, fan-in 4 and fan-out 4.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x80614892325ea758,
 		Header: ir.Header{
-			Algorithm:  "hsb",
-			Chunks:     Chunks,
 			Collective: "barrier",
-			Params: []ir.Param{{
-				Name:  "fan-in",
-				Value: 4,
-			}, {
-				Name:  "fan-out",
-				Value: 4,
-			}},
-			Ranks: Ranks,
-			Root:  Root,
+			Algorithm:  "hsb",
+			Ranks:      Ranks,
+			Params:     []ir.Param{{Name: "fan-in", Value: 4}, {Name: "fan-out", Value: 4}},
 		},
+		Digest:  0x80614892325ea758,
 		Program: program,
 	}
 }
@@ -44,12 +35,11 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return newRole0(rank), nil
-	default:
-		return newRole1(rank), nil
 	}
+	return newRole1(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -59,19 +49,19 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Must:    1,
 		Rank:    rank,
 		Signals: 4,
+		Must:    1,
 	}
+	// done s0 s1 s2 s3
 	for k := range 4 {
 		c.Wait(ir.Signal(k))
 	}
-	for j := range 4 {
-		c.Put(ir.Signal(0), j+1)
+	// enter s0 s1 s2 s3 -> put s0 @{k+1} for k < 4
+	for k := range 4 {
+		c.Put(ir.Signal(0), k+1)
 	}
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -82,6 +72,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if !m.Mark(0) {
 			return nil, nil
 		}
+		// enter s0 s1 s2 s3 -> put s0 @{k+1} for k < 4
 		if m.Bits[0]&0x1f == 0x1f {
 			m.MustLeft--
 			do = m.Do[0:4]
@@ -92,6 +83,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter s0 s1 s2 s3 -> put s0 @{k+1} for k < 4
 		if m.Bits[0]&0x1f == 0x1f {
 			m.MustLeft--
 			do = m.Do[0:4]
@@ -107,15 +99,15 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Must:    1,
 		Rank:    rank,
 		Signals: 1,
+		Must:    1,
 	}
+	// done s0
 	c.Wait(ir.Signal(0))
+	// enter -> put s{rank-1} @0
 	c.Put(ir.Signal(rank-1), 0)
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 
@@ -126,6 +118,7 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if !m.Mark(0) {
 			return nil, nil
 		}
+		// enter -> put s{rank-1} @0
 		m.MustLeft--
 		do = m.Do[0:1]
 	case ir.KindSignal:

@@ -6,28 +6,29 @@ package linear5
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 5
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 1 // of a message; 0 for a barrier
+	Ranks  = 5 // of the communicator
+	Root   = 0 // of the broadcast
+	Chunks = 1 // of the message
 )
 
 // Schedule returns bcast/linear for 5 ranks, root 0 and 1 chunk.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x182ba192bca779ec,
 		Header: ir.Header{
-			Algorithm:  "linear",
-			Chunks:     Chunks,
 			Collective: "bcast",
+			Algorithm:  "linear",
 			Ranks:      Ranks,
 			Root:       Root,
+			Chunks:     Chunks,
 		},
+		Digest:  0x182ba192bca779ec,
 		Program: program,
 	}
 }
@@ -37,12 +38,11 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
+	switch rank {
+	case Root:
 		return newRole0(rank), nil
-	default:
-		return newRole1(rank), nil
 	}
+	return newRole1(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -52,17 +52,17 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done enter
 	c.Wait(ir.Enter)
-	for j := range 4 {
-		c.Put(ir.Chunk(0), j+1)
+	// enter -> put c0 @{k+1} for k < 4
+	for k := range 4 {
+		c.Put(ir.Chunk(0), k+1)
 	}
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -74,6 +74,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter -> put c0 @{k+1} for k < 4
 		m.MustLeft--
 		do = m.Do[0:4]
 		for i := range Chunks {
@@ -95,13 +96,12 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks: Chunks,
 		Rank:   rank,
+		Chunks: Chunks,
 	}
+	// done c0
 	c.Wait(ir.Chunk(0))
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 

@@ -6,29 +6,31 @@ package mcastacktree5
 
 import (
 	"fmt"
+	"math/bits"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 5
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 1 // of a message; 0 for a barrier
+	Ranks  = 5 // of the communicator
+	Root   = 0 // of the broadcast
+	Chunks = 1 // of the message
 )
 
 // Schedule returns bcast/mcast-acktree for 5 ranks, root 0 and 1 chunk.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0xa42927e31c5e13ed,
 		Header: ir.Header{
-			Algorithm:  "mcast-acktree",
-			Chunks:     Chunks,
 			Collective: "bcast",
+			Algorithm:  "mcast-acktree",
 			Ranks:      Ranks,
-			Recovers:   true,
 			Root:       Root,
+			Chunks:     Chunks,
+			Recovers:   true,
 		},
+		Digest:  0xa42927e31c5e13ed,
 		Program: program,
 	}
 }
@@ -38,18 +40,15 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
+	switch rank {
+	case Root:
 		return newRole0(rank), nil
-	case rank == 1:
-		return newRole1(rank, rank-1), nil
-	case rank == 2:
+	case 2:
 		return newRole2(rank), nil
-	case rank == 3:
+	case 3:
 		return newRole3(rank), nil
-	default:
-		return newRole1(rank, rank-3), nil
 	}
+	return newRole1(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -59,25 +58,28 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Must:    1,
 		Rank:    rank,
+		Chunks:  Chunks,
 		Signals: 3,
+		Must:    1,
 	}
+	// done enter s0 s1 s2
 	c.Wait(ir.Enter)
 	for k := range 3 {
 		c.Wait(ir.Signal(k))
 	}
+	// enter -> mcast c0
 	c.Mcast(ir.Chunk(0))
-	c.Put(ir.Chunk(0), 1)
-	c.Again(ir.Signal(0), 1, 1)
-	c.Put(ir.Chunk(0), 2)
-	c.Again(ir.Signal(1), 2, 1)
-	c.Put(ir.Chunk(0), 4)
-	c.Again(ir.Signal(2), 3, 1)
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
+	// enter unless s{k} after {k+1} -> put c0 @{1<<k}, each k < 3
+	for k := range 3 {
+		c.Put(ir.Chunk(0), 1<<k)
+		c.Again(ir.Signal(k), k+1, 1)
 	}
+	// report from 1 2 4
+	for k := range 3 {
+		c.ReportFrom(1 << k)
+	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -90,8 +92,10 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		}
 		m.Disarm()
 		m.DoneLeft--
+		// enter -> mcast c0
 		m.MustLeft--
 		do = m.Do[0:1]
+		// enter unless s{k} after {k+1} -> put c0 @{1<<k}, each k < 3
 		m.Arm(0, 3)
 		for i := range Chunks {
 			m.Mark(i + 1)
@@ -117,24 +121,30 @@ type role1 struct {
 	machine.Base
 }
 
-// role1Table has a row for each rank of role1, in order.
-var role1Table = [...][1]int32{
-	{0},
-	{2},
+// role1Table has numbers of each rank.
+var role1Table = [Ranks][1]uint8{
+	1: {3},
+	4: {1},
 }
 
-func newRole1(rank, row int) *machine.Code {
+func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
-	t := &role1Table[row]
+	// done c0
 	c.Wait(ir.Chunk(0))
-	c.Put(ir.Signal(int(t[0])), 0)
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
-	}
+	// c0 -> put s{bits.TrailingZeros(uint(rank))} @0
+	c.Put(ir.Signal(bits.TrailingZeros(uint(rank))), 0)
+	// ask {int(role1Table[rank][0])} 0
+	c.Ask(int(role1Table[rank][0]))
+	c.Ask(0)
+	// report 0
+	c.ReportTo(0)
+	// twice s{bits.TrailingZeros(uint(rank))} @0
+	c.Twice(ir.Signal(bits.TrailingZeros(uint(rank))), 0)
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 
@@ -151,6 +161,7 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// c0 -> put s{bits.TrailingZeros(uint(rank))} @0
 		m.MustLeft--
 		do = m.Do[0:1]
 	}
@@ -164,21 +175,31 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Must:    1,
 		Rank:    rank,
+		Chunks:  Chunks,
 		Signals: 1,
+		Must:    1,
 	}
+	// done c0 s0
 	c.Wait(ir.Chunk(0))
 	c.Wait(ir.Signal(0))
+	// c0 s0 -> put s1 @0
 	c.Put(ir.Signal(1), 0)
+	// c0 unless s0 after 1 -> put c0 @3
 	c.Put(ir.Chunk(0), 3)
 	c.Again(ir.Signal(0), 1, 1)
+	// s0 unless c0 after 0 -> put s0 @3
 	c.Put(ir.Signal(0), 3)
 	c.Again(ir.Chunk(0), 0, 1)
-	c.New = func() machine.Engine {
-		return &role2{machine.NewBase(c)}
-	}
+	// ask 4 0
+	c.Ask(4)
+	c.Ask(0)
+	// report 0 from 3
+	c.ReportTo(0)
+	c.ReportFrom(3)
+	// twice s1 @0
+	c.Twice(ir.Signal(1), 0)
+	c.New = func() machine.Engine { return &role2{machine.NewBase(c)} }
 	return c
 }
 
@@ -196,10 +217,12 @@ func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		}
 		m.Disarm()
 		m.DoneLeft--
+		// c0 s0 -> put s1 @0
 		if m.Marked(2) {
 			m.MustLeft--
 			do = m.Do[0:1]
 		}
+		// c0 unless s0 after 1 -> put c0 @3
 		m.Arm(0, 1)
 		arm = m.Armed()
 	case ir.KindSignal:
@@ -209,10 +232,12 @@ func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		}
 		m.Disarm()
 		m.DoneLeft--
+		// c0 s0 -> put s1 @0
 		if m.Marked(1) {
 			m.MustLeft--
 			do = m.Do[0:1]
 		}
+		// s0 unless c0 after 0 -> put s0 @3
 		m.Arm(1, 2)
 		arm = m.Armed()
 	}
@@ -226,18 +251,26 @@ type role3 struct {
 
 func newRole3(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks:  Chunks,
-		Keep:    true,
-		Must:    1,
 		Rank:    rank,
+		Chunks:  Chunks,
 		Signals: 1,
+		Must:    1,
+		Keep:    true,
 	}
+	// done c0
 	c.Wait(ir.Chunk(0))
+	// c0 -> put s0 @2
 	c.Put(ir.Signal(0), 2)
+	// c0 s0 -> put c0 @2
 	c.Put(ir.Chunk(0), 2)
-	c.New = func() machine.Engine {
-		return &role3{machine.NewBase(c)}
-	}
+	// ask 2 0
+	c.Ask(2)
+	c.Ask(0)
+	// report 2
+	c.ReportTo(2)
+	// twice s0 @2
+	c.Twice(ir.Signal(0), 2)
+	c.New = func() machine.Engine { return &role3{machine.NewBase(c)} }
 	return c
 }
 
@@ -254,8 +287,10 @@ func (m *role3) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// c0 -> put s0 @2
 		m.MustLeft--
 		do = m.Do[0:1]
+		// c0 s0 -> put c0 @2
 		if m.Marked(2) {
 			do = m.Join(do, m.Do[1:2])
 		}
@@ -264,6 +299,7 @@ func (m *role3) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if i >= 1 || !m.Mark(i+2) {
 			return nil, nil
 		}
+		// c0 s0 -> put c0 @2
 		if m.Marked(1) {
 			do = m.Do[1:2]
 		}

@@ -6,28 +6,29 @@ package mcastchain5
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 5
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 1 // of a message; 0 for a barrier
+	Ranks  = 5 // of the communicator
+	Root   = 0 // of the broadcast
+	Chunks = 1 // of the message
 )
 
 // Schedule returns bcast/mcast-chain for 5 ranks, root 0 and 1 chunk.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0x7b92386357f5d3aa,
 		Header: ir.Header{
-			Algorithm:  "mcast-chain",
-			Chunks:     Chunks,
 			Collective: "bcast",
+			Algorithm:  "mcast-chain",
 			Ranks:      Ranks,
 			Root:       Root,
+			Chunks:     Chunks,
 		},
+		Digest:  0x7b92386357f5d3aa,
 		Program: program,
 	}
 }
@@ -37,14 +38,13 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
+	switch rank {
+	case Root:
 		return newRole0(rank), nil
-	case rank <= 3:
-		return newRole1(rank), nil
-	default:
+	case 4:
 		return newRole2(rank), nil
 	}
+	return newRole1(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -54,16 +54,16 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done enter
 	c.Wait(ir.Enter)
+	// enter -> mcast c0, put c0 @1
 	c.Mcast(ir.Chunk(0))
 	c.Put(ir.Chunk(0), 1)
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -75,6 +75,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter -> mcast c0, put c0 @1
 		m.MustLeft--
 		do = m.Do[0:2]
 		for i := range Chunks {
@@ -96,15 +97,15 @@ type role1 struct {
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done c0
 	c.Wait(ir.Chunk(0))
+	// c0 -> put c0 @{rank+1}
 	c.Put(ir.Chunk(0), rank+1)
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
 
@@ -121,6 +122,7 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// c0 -> put c0 @{rank+1}
 		m.MustLeft--
 		do = m.Do[0:1]
 	}
@@ -134,13 +136,12 @@ type role2 struct {
 
 func newRole2(rank int) *machine.Code {
 	c := &machine.Code{
-		Chunks: Chunks,
 		Rank:   rank,
+		Chunks: Chunks,
 	}
+	// done c0
 	c.Wait(ir.Chunk(0))
-	c.New = func() machine.Engine {
-		return &role2{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role2{machine.NewBase(c)} }
 	return c
 }
 

@@ -6,28 +6,29 @@ package symmetric5
 
 import (
 	"fmt"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // What the schedule is for.
 const (
-	Ranks  = 5
-	Root   = 0 // of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks = 4 // of a message; 0 for a barrier
+	Ranks  = 5 // of the communicator
+	Root   = 0 // of the broadcast
+	Chunks = 4 // of the message
 )
 
 // Schedule returns bcast/symmetric for 5 ranks, root 0 and 4 chunks.
 func Schedule() *machine.Schedule {
 	return &machine.Schedule{
-		Digest: 0xba84a6e804d63457,
 		Header: ir.Header{
-			Algorithm:  "symmetric",
-			Chunks:     Chunks,
 			Collective: "bcast",
+			Algorithm:  "symmetric",
 			Ranks:      Ranks,
 			Root:       Root,
+			Chunks:     Chunks,
 		},
+		Digest:  0xba84a6e804d63457,
 		Program: program,
 	}
 }
@@ -37,18 +38,11 @@ func program(rank int) (machine.Program, error) {
 	if rank < 0 || rank >= Ranks {
 		return nil, fmt.Errorf("no rank %d of %d", rank, Ranks)
 	}
-	switch {
-	case rank == 0:
+	switch rank {
+	case Root:
 		return newRole0(rank), nil
-	case rank == 1:
-		return newRole1(rank), nil
-	case rank == 2:
-		return newRole2(rank), nil
-	case rank == 3:
-		return newRole3(rank), nil
-	default:
-		return newRole4(rank), nil
 	}
+	return newRole1(rank), nil
 }
 
 // role0 is what rank 0 does.
@@ -58,17 +52,17 @@ type role0 struct {
 
 func newRole0(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done enter
 	c.Wait(ir.Enter)
-	for j := range 4 {
-		c.Put(ir.Chunk(j), j+1)
+	// enter -> put c{k} @{k+1} for k < 4
+	for k := range 4 {
+		c.Put(ir.Chunk(k), k+1)
 	}
-	c.New = func() machine.Engine {
-		return &role0{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
 
@@ -80,6 +74,7 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 			return nil, nil
 		}
 		m.DoneLeft--
+		// enter -> put c{k} @{k+1} for k < 4
 		m.MustLeft--
 		do = m.Do[0:4]
 		for i := range Chunks {
@@ -94,26 +89,27 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 	return do, arm
 }
 
-// role1 is what rank 1 does.
+// role1 is what ranks 1 … 4 do.
 type role1 struct {
 	machine.Base
+	rank int
 }
 
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
+		Rank:   rank,
 		Chunks: Chunks,
 		Must:   1,
-		Rank:   rank,
 	}
+	// done c0 c1 c2 c3
 	for k := range 4 {
 		c.Wait(ir.Chunk(k))
 	}
-	for j := range 3 {
-		c.Put(ir.Chunk(0), -j+4)
+	// c{rank-1} -> put c{rank-1} @{(rank-k+2)%(Ranks-1)+1} for k < 3
+	for k := range 3 {
+		c.Put(ir.Chunk(rank-1), (rank-k+2)%(Ranks-1)+1)
 	}
-	c.New = func() machine.Engine {
-		return &role1{machine.NewBase(c)}
-	}
+	c.New = func() machine.Engine { return &role1{Base: machine.NewBase(c), rank: rank} }
 	return c
 }
 
@@ -129,156 +125,9 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		if i >= Chunks || !m.Mark(i+1) {
 			return nil, nil
 		}
-		switch {
-		case i < 1:
-			m.DoneLeft--
-			m.MustLeft--
-			do = m.Do[0:3]
-		default:
-			m.DoneLeft--
-		}
-	}
-	return do, arm
-}
-
-// role2 is what rank 2 does.
-type role2 struct {
-	machine.Base
-}
-
-func newRole2(rank int) *machine.Code {
-	c := &machine.Code{
-		Chunks: Chunks,
-		Must:   1,
-		Rank:   rank,
-	}
-	for k := range 4 {
-		c.Wait(ir.Chunk(k))
-	}
-	c.Put(ir.Chunk(1), 1)
-	c.Put(ir.Chunk(1), 4)
-	c.Put(ir.Chunk(1), 3)
-	c.New = func() machine.Engine {
-		return &role2{machine.NewBase(c)}
-	}
-	return c
-}
-
-// Set implements machine.Engine.
-func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
-	switch s.Kind() {
-	case ir.KindEnter:
-		if !m.Mark(0) {
-			return nil, nil
-		}
-	case ir.KindChunk:
-		i := s.Index()
-		if i >= Chunks || !m.Mark(i+1) {
-			return nil, nil
-		}
-		switch i {
-		case 0:
-			m.DoneLeft--
-		case 1:
-			m.DoneLeft--
-			m.MustLeft--
-			do = m.Do[0:3]
-		default:
-			m.DoneLeft--
-		}
-	}
-	return do, arm
-}
-
-// role3 is what rank 3 does.
-type role3 struct {
-	machine.Base
-}
-
-func newRole3(rank int) *machine.Code {
-	c := &machine.Code{
-		Chunks: Chunks,
-		Must:   1,
-		Rank:   rank,
-	}
-	for k := range 4 {
-		c.Wait(ir.Chunk(k))
-	}
-	c.Put(ir.Chunk(2), 2)
-	c.Put(ir.Chunk(2), 1)
-	c.Put(ir.Chunk(2), 4)
-	c.New = func() machine.Engine {
-		return &role3{machine.NewBase(c)}
-	}
-	return c
-}
-
-// Set implements machine.Engine.
-func (m *role3) Set(s ir.Slot) (do []ir.Action, arm []int32) {
-	switch s.Kind() {
-	case ir.KindEnter:
-		if !m.Mark(0) {
-			return nil, nil
-		}
-	case ir.KindChunk:
-		i := s.Index()
-		if i >= Chunks || !m.Mark(i+1) {
-			return nil, nil
-		}
-		switch i {
-		default:
-			m.DoneLeft--
-		case 2:
-			m.DoneLeft--
-			m.MustLeft--
-			do = m.Do[0:3]
-		case 3:
-			m.DoneLeft--
-		}
-	}
-	return do, arm
-}
-
-// role4 is what rank 4 does.
-type role4 struct {
-	machine.Base
-}
-
-func newRole4(rank int) *machine.Code {
-	c := &machine.Code{
-		Chunks: Chunks,
-		Must:   1,
-		Rank:   rank,
-	}
-	for k := range 4 {
-		c.Wait(ir.Chunk(k))
-	}
-	for j := range 3 {
-		c.Put(ir.Chunk(3), -j+3)
-	}
-	c.New = func() machine.Engine {
-		return &role4{machine.NewBase(c)}
-	}
-	return c
-}
-
-// Set implements machine.Engine.
-func (m *role4) Set(s ir.Slot) (do []ir.Action, arm []int32) {
-	switch s.Kind() {
-	case ir.KindEnter:
-		if !m.Mark(0) {
-			return nil, nil
-		}
-	case ir.KindChunk:
-		i := s.Index()
-		if i >= Chunks || !m.Mark(i+1) {
-			return nil, nil
-		}
-		switch {
-		case i < 3:
-			m.DoneLeft--
-		default:
-			m.DoneLeft--
+		m.DoneLeft--
+		if i == m.rank-1 {
+			// c{rank-1} -> put c{rank-1} @{(rank-k+2)%(Ranks-1)+1} for k < 3
 			m.MustLeft--
 			do = m.Do[0:3]
 		}

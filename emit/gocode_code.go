@@ -1,0 +1,93 @@
+package emit
+
+import "github.com/schedgen/schedgen/ir"
+
+// goCode is the program of one rank as generated code has it: families of
+// rules that differ in numbers only, and what each slot triggers. Ranks whose
+// goCode differs in numbers only are one role, whose goCode has formulas.
+type goCode struct {
+	holds    bool // enter sets all chunks: the rank is the root
+	keeps    bool // an answer to a request holds a chunk
+	signals  goNumber
+	must     goNumber // rules that must fire
+	done     []slotSpan
+	families []*family
+	enter    effect
+	chunk    []slotClass
+	signal   []slotClass
+	recovery recovery
+}
+
+// recovery is what a rank does about multicasts that have not reached it: the
+// ranks it asks, that it reports to and that report to it, as if it put to
+// them, and the puts that it makes twice.
+type recovery struct{ ask, report, from, twice *repeat }
+
+// runs are all of them.
+func (r *recovery) runs() []*repeat { return []*repeat{r.ask, r.report, r.from, r.twice} }
+
+// goNumber is a number of the code: what it is at a rank, and in a role how it
+// comes from the rank.
+type goNumber struct {
+	values []int // at one rank: one, or one for each pass of the loops around it
+	free   bool  // any would do: of what grows by it there is only one
+	expr   *expr
+}
+
+func one(n int) goNumber { return goNumber{values: []int{n}} }
+
+// at returns the value of a number that stands in no loop.
+func (n *goNumber) at() int { return n.values[0] }
+
+// slotSpan is slots of one kind, one after the other.
+type slotSpan struct {
+	kind     ir.Kind
+	first, n goNumber
+}
+
+// family is rules k = 0 … times-1, one after the other, or groups of rules
+// that wait for the same. All of a family do the same but for numbers.
+type family struct {
+	repair  bool
+	times   goNumber
+	when    []slotSpan
+	step    []goNumber // what each k adds to the slots of each span
+	must    goNumber   // rules of each k that must fire
+	at      goNumber   // the actions of rule k are Do[at+k·size : at+(k+1)·size]
+	size    goNumber
+	arm     goNumber // the repairs of k are numbered arm+k·arms … arm+(k+1)·arms-1
+	arms    goNumber
+	counter goNumber // of k: counter+k, if the rules count
+	runs    []*repeat
+}
+
+// repeat is rules j = 0 … times-1 of each k: a repair each, or all actions of
+// rules that are none.
+type repeat struct {
+	times    goNumber
+	segments []*segment
+	again    *again
+
+	fitted []*segment // of a role: with their formulas
+}
+
+// again makes actions a repair.
+type again struct {
+	kind   ir.Kind // of unless
+	unless goNumber
+	after  goNumber
+	n      goNumber // actions
+}
+
+// segment is actions of one kind: a loop, or one in another.
+type segment struct {
+	op           ir.Op
+	kind         ir.Kind
+	outer, inner goNumber
+	nested       bool // outer is not 1
+	slot, to     goNumber
+
+	// Of a role: where puts go, counted as the frame does.
+	frame *frame
+	at    *expr
+}
