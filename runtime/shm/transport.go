@@ -110,13 +110,11 @@ func (t *Transport) Poll(s runtime.Sink) bool {
 	}
 	moved := t.mine.queue.n > 0 && t.cast()
 	for i := range t.words {
-		set, rung := uint64(0), uint64(0)
+		set := uint64(0)
 		if t.watches {
-			set, rung = t.stare()
-		} else {
-			rung = t.noticed(i)
+			set = t.stare()
 		}
-		rung |= t.held[i]
+		rung := t.held[i] | t.noticed(i)
 		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
 			rung |= atomic.SwapUint64(&t.bell.bits[i], 0)
 		}
