@@ -124,13 +124,24 @@ const glances = 8
 // a notice. Who heeds nobody does not ask for notices each time: that alone
 // would make a round trip of a put longer by a twentieth.
 func (t *Transport) stare() (set uint64) {
-	heeds := len(t.heeded) > 0
+	if len(t.heeded) > 0 {
+		return t.stareAtAll()
+	}
 	for range glances {
-		if set = t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 || heeds && t.noticed(0) != 0 {
-			break
+		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
+			return set
 		}
 	}
-	return set
+	return 0
+}
+
+func (t *Transport) stareAtAll() uint64 {
+	for range glances {
+		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0])|t.noticed(0) != 0 {
+			return set
+		}
+	}
+	return 0
 }
 
 // look returns the bits of the peers that have something in a ring.
