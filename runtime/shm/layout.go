@@ -73,7 +73,8 @@ type laneLine struct {
 	taken   uint64 // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
 	waiting uint32 // sender: ring me when there is room
 	late    uint32 // sender: closed before everything was sent
-	_       [lineSize - 16]byte
+	noticed uint32 // sender, on LaneOps: it has rung for a notice
+	_       [lineSize - 20]byte
 }
 
 // castLine belongs to a rank that multicasts.

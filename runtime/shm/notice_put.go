@@ -85,6 +85,7 @@ func (t *Transport) notify(to int) {
 		r.listens = atomic.LoadUint32(&r.place.listens) != 0
 	}
 	if !r.listens || atomic.LoadUint32(&t.peers[to].bell.parked) != polling {
+		store32(&t.peers[to].out[wire.LaneOps].line.noticed, 1)
 		t.ring(to)
 	}
 }

@@ -30,6 +30,7 @@ func (t *Transport) heed(p *peer, s wire.Sink) (moved bool) {
 	l.held = false
 	for n := 0; !p.gone && l.waits(); n++ {
 		if n == turn {
+			store32(&p.in[wire.LaneOps].line.noticed, 1)
 			t.again(p.rank)
 			break
 		}
@@ -44,6 +45,16 @@ func (t *Transport) heed(p *peer, s wire.Sink) (moved bool) {
 		}
 	}
 	return moved
+}
+
+// rung reports whether p has rung for a notice since that was asked last.
+func (p *peer) rung() bool {
+	word := &p.in[wire.LaneOps].line.noticed
+	if atomic.LoadUint32(word) == 0 {
+		return false
+	}
+	store32(word, 0)
+	return true
 }
 
 func (l *listener) cell() *noticeCell { return &l.cells[l.next%noticeCells] }

@@ -110,18 +110,15 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	}
 	moved := t.mine.queue.n > 0 && t.cast()
 	for i := range t.words {
-		set, rung := uint64(0), uint64(0)
+		set := uint64(0)
 		if t.watches {
-			set, rung = t.stare()
-		} else {
-			rung = t.noticed(i)
+			set = t.stare()
 		}
-		rung |= t.held[i]
-		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
-			rung |= atomic.SwapUint64(&t.bell.bits[i], 0)
+		told := t.held[i] | t.noticed(i)
+		if set |= told; atomic.LoadUint64(&t.bell.bits[i]) != 0 {
+			set |= atomic.SwapUint64(&t.bell.bits[i], 0)
 		}
-		set |= rung
-		moved = set != 0 && t.serve(i, set, rung, s) || moved
+		moved = set != 0 && t.serve(i, set, told, s) || moved
 	}
 	if moved {
 		t.idle = 0
@@ -134,35 +131,35 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	return moved
 }
 
-// serve looks at the peers whose bits of word i are set; those that are rung may
+// serve looks at the peers whose bits of word i are set; those that are in told
 // have written a notice.
-func (t *Transport) serve(i int, set, rung uint64, s wire.Sink) bool {
+func (t *Transport) serve(i int, set, told uint64, s wire.Sink) bool {
 	moved := false
 	for ; set != 0; set &= set - 1 {
 		rank := i*64 + bits.TrailingZeros64(set)
 		if rank >= t.size || rank == t.rank || t.peers[rank].gone {
 			continue
 		}
-		moved = t.visit(&t.peers[rank], rung&(1<<(rank%64)) != 0, s) || moved
+		moved = t.visit(&t.peers[rank], told&(1<<(rank%64)) != 0, s) || moved
 	}
 	return moved
 }
 
 // visit moves what there is between p and this rank. It looks for notices only
-// if p may have written some: that would be more lines to touch for everything
-// that arrives.
-func (t *Transport) visit(p *peer, rung bool, s wire.Sink) bool {
+// if p has written some: that would be more lines to touch for everything that
+// arrives.
+func (t *Transport) visit(p *peer, told bool, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
-	rung = rung || state != stateJoined
+	told = told || state != stateJoined || p.rung()
 	moved := t.flush(p)
 	for lane := range p.in {
 		moved = t.read(p, &p.in[lane], s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
-	moved = rung && !p.gone && t.heed(p, s) || moved
+	moved = told && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || rung && t.heard[p.rank].held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || told && t.heard[p.rank].held) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit
