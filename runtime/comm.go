@@ -41,19 +41,34 @@ type Comm struct {
 	used  used // schedules that take the place of what Config says
 	cuts  bool // Config.Bcast has a number of chunks of its own
 
-	polls       uint
-	calls       atomic.Int32  // goroutines inside a call; set under the lock, as the next
-	entered     atomic.Uint64 // calls so far
-	looked      uint64        // entered, when the background last looked
-	quiet       time.Duration // until it looks again
-	sleepers    int           // goroutines in cond.Wait
-	parked      bool
-	parkedUntil core.Time // 0: without limit
-	watched     <-chan struct{}
-	unwatch     func() bool
-	idle        Timer
-	closing     bool
-	noticed     bool // that the core has failed
+	polls   uint
+	calls   atomic.Int32 // goroutines inside a call; set under the lock
+	behind  background
+	parking parking
+	watched watched
+	closing bool
+	noticed bool // that the core has failed
+}
+
+// background is what takes over when no call runs.
+type background struct {
+	entered atomic.Uint64 // calls so far; counted under the lock
+	looked  uint64        // entered, when the background last looked
+	quiet   time.Duration // until it looks again
+	idle    Timer
+}
+
+// parking is who waits, of the goroutines inside calls.
+type parking struct {
+	sleepers int       // in cond.Wait
+	parked   bool      // one is in the transport's Wait
+	until    core.Time // when that ends; 0: without limit
+}
+
+// watched is the context whose end wakes whoever is parked.
+type watched struct {
+	done <-chan struct{}
+	stop func() bool
 }
 
 // Join makes the communicator of cfg.Transport's ranks. It owns the transport
@@ -81,8 +96,8 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	yield.Open()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.quiet = c.cfg.Idle
-	c.idle = c.clock.AfterFunc(c.quiet, c.background)
+	c.behind.quiet = c.cfg.Idle
+	c.behind.idle = c.clock.AfterFunc(c.behind.quiet, c.background)
 	return c, nil
 }
 
@@ -171,13 +186,13 @@ func (c *Comm) Close() error {
 	c.closing = true
 	yield.Close()
 	healthy := c.core.Close(ErrClosed)
-	c.idle.Stop()
-	for c.calls.Load() > 0 || c.parked {
+	c.behind.idle.Stop()
+	for c.calls.Load() > 0 || c.parking.parked {
 		c.wakeAll()
 		c.cond.Wait()
 	}
-	if c.unwatch != nil {
-		c.unwatch()
+	if c.watched.stop != nil {
+		c.watched.stop()
 	}
 	if healthy {
 		c.core.Goodbye()

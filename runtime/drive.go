@@ -18,7 +18,7 @@ type condition interface {
 // communicator; when none does, the background takes over after a while.
 func (c *Comm) enter() {
 	c.calls.Add(1)
-	c.entered.Add(1)
+	c.behind.entered.Add(1)
 }
 
 func (c *Comm) leave() {
@@ -26,7 +26,7 @@ func (c *Comm) leave() {
 	if c.core.Sent() && !c.closing {
 		c.poll()
 	}
-	if c.sleepers > 0 || c.closing {
+	if c.parking.sleepers > 0 || c.closing {
 		c.cond.Broadcast()
 	}
 }
@@ -44,18 +44,18 @@ const maxQuiet = 50
 // It looks without the lock: to wait for one that a busy call only gives up for
 // moments takes long, and hinders the call.
 func (c *Comm) background() {
-	if entered := c.entered.Load(); c.calls.Load() > 0 || entered != c.looked {
-		c.looked, c.quiet = entered, min(2*c.quiet, maxQuiet*c.cfg.Idle)
-		c.idle.Reset(c.quiet)
+	if entered := c.behind.entered.Load(); c.calls.Load() > 0 || entered != c.behind.looked {
+		c.behind.looked, c.behind.quiet = entered, min(2*c.behind.quiet, maxQuiet*c.cfg.Idle)
+		c.behind.idle.Reset(c.behind.quiet)
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = c.await(context.Background(), duties{}) // a failure is told to the next call
 	c.cond.Broadcast()
-	c.looked, c.quiet = c.entered.Load(), c.cfg.Idle
+	c.behind.looked, c.behind.quiet = c.behind.entered.Load(), c.cfg.Idle
 	if !c.closing {
-		c.idle.Reset(c.quiet)
+		c.behind.idle.Reset(c.behind.quiet)
 	}
 }
 
@@ -140,10 +140,10 @@ func (c *Comm) poll() bool {
 	}
 	moved = c.core.Sent() || moved
 	c.notice()
-	if moved && c.sleepers > 0 {
+	if moved && c.parking.sleepers > 0 {
 		c.cond.Broadcast()
 	}
-	if moved && c.parked {
+	if moved && c.parking.parked {
 		c.tr.Wake() // what the parked goroutine waits for may have been taken from under it
 	}
 	return moved
@@ -170,27 +170,27 @@ func (c *Comm) park(ctx context.Context) {
 	}
 	defer c.watch(ctx)()
 	due, limited := c.core.Due()
-	if c.parked {
-		if limited && (c.parkedUntil == 0 || due < c.parkedUntil) {
+	if c.parking.parked {
+		if limited && (c.parking.until == 0 || due < c.parking.until) {
 			c.tr.Wake() // so that somebody parks with the earlier limit
 		}
-		c.sleepers++
+		c.parking.sleepers++
 		c.cond.Wait()
-		c.sleepers--
+		c.parking.sleepers--
 		return
 	}
 	d := time.Duration(-1)
-	c.parkedUntil = 0
+	c.parking.until = 0
 	if limited {
-		c.parkedUntil = due
+		c.parking.until = due
 		d = time.Duration(max(0, due-c.now()))
 	}
-	c.parked = true
+	c.parking.parked = true
 	c.mu.Unlock()
 	c.tr.Wait(d)
 	c.mu.Lock()
-	c.parked = false
-	if c.sleepers > 0 {
+	c.parking.parked = false
+	if c.parking.sleepers > 0 {
 		c.cond.Broadcast()
 	}
 }
@@ -200,7 +200,7 @@ func (c *Comm) park(ctx context.Context) {
 // context, so that calls need not allocate; the others have their own.
 func (c *Comm) watch(ctx context.Context) (stop func()) {
 	done := ctx.Done()
-	if done == nil || done == c.watched {
+	if done == nil || done == c.watched.done {
 		return nothing
 	}
 	wake := func() {
@@ -212,10 +212,10 @@ func (c *Comm) watch(ctx context.Context) (stop func()) {
 		unwatch := context.AfterFunc(ctx, wake)
 		return func() { unwatch() }
 	}
-	if c.unwatch != nil {
-		c.unwatch()
+	if c.watched.stop != nil {
+		c.watched.stop()
 	}
-	c.watched, c.unwatch = done, context.AfterFunc(ctx, wake)
+	c.watched.done, c.watched.stop = done, context.AfterFunc(ctx, wake)
 	return nothing
 }
 
