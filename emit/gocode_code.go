@@ -30,7 +30,7 @@ func (r *recovery) runs() []*repeat { return []*repeat{r.ask, r.report, r.from, 
 // comes from the rank.
 type goNumber struct {
 	values []int // at one rank: one, or one for each pass of the loops around it
-	free   bool  // any would do: of what grows by it there is only one
+	free   bool  // any would do: nothing goes by it at this rank
 	expr   *expr
 }
 

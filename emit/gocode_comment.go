@@ -78,7 +78,7 @@ func (c *commenter) ranks(run *repeat) string {
 	for _, s := range run.fitted {
 		list = append(list, c.segment(s, func(s *segment, at func(*expr) *expr) string {
 			return c.braced(at(s.to.expr.put(varTo, s.at)))
-		}, " ", same))
+		}, " ", unchanged))
 	}
 	return strings.Join(list, " ")
 }
@@ -87,12 +87,12 @@ func (c *commenter) ranks(run *repeat) string {
 func (c *commenter) actions(run *repeat) string {
 	var list []string
 	for _, s := range run.fitted {
-		list = append(list, c.segment(s, c.action, ", ", same))
+		list = append(list, c.segment(s, c.action, ", ", unchanged))
 	}
 	return strings.Join(list, ", ")
 }
 
-func same(e *expr) *expr { return e }
+func unchanged(e *expr) *expr { return e }
 
 // segment spells actions by one: few one by one.
 func (c *commenter) segment(s *segment, one func(*segment, func(*expr) *expr) string, between string, at func(*expr) *expr) string {

@@ -76,38 +76,80 @@ func variableOf(v variable) *expr { return &expr{op: opVar, n: int(v)} }
 
 // of2 returns a o b, simpler where it can be.
 func of2(o op, a, b *expr) *expr {
-	x, aIs := a.constant()
-	y, bIs := b.constant()
-	switch {
-	case aIs && bIs && !(y == 0 && (o == opDiv || o == opMod)):
-		return lit(calculate(o, x, y))
-	case bIs && y == 0 && (o == opAdd || o == opSub || o == opXor || o == opShl || o == opShr),
-		bIs && y == 1 && (o == opMul || o == opDiv):
-		return a
-	case aIs && x == 0 && (o == opAdd || o == opXor), aIs && x == 1 && o == opMul:
-		return b
-	case aIs && x == 0 && o == opMul, bIs && y == 0 && o == opMul:
-		return lit(0)
-	case bIs && y < 0 && o == opAdd:
-		return of2(opSub, a, lit(-y))
-	case bIs && y < 0 && o == opSub:
-		return of2(opAdd, a, lit(-y))
-	case bIs && (o == opAdd || o == opSub) && (a.op == opAdd || a.op == opSub) && a.args[1].op == opLit:
-		return of2(opAdd, a.args[0], lit(signed(a.op, a.args[1].n)+signed(o, y)))
-	case (o == opAdd || o == opSub) && (a.op == opAdd || a.op == opSub) && a.args[1].op == opLit && a.args[0].op != opRanks:
-		return of2(opAdd, of2(o, a.args[0], b), lit(signed(a.op, a.args[1].n)))
-	case bIs && (o == opAdd || o == opSub) && a.op == opSub && a.args[0].op == opLit:
-		return of2(opSub, lit(a.args[0].n+signed(o, y)), a.args[1])
-	case o == opAdd && a.op == opMul && a.args[0].op == opLit && a.args[0].n < 0 && !(bIs && y < 0):
-		return of2(opSub, b, of2(opMul, lit(-a.args[0].n), a.args[1]))
-	case o == opAdd && aIs:
-		return of2(opAdd, b, a)
-	case (o == opAdd || o == opSub) && (b.op == opAdd || b.op == opSub) && b.args[1].op == opLit:
-		return of2(o, of2(o, a, b.args[0]), lit(signed(b.op, b.args[1].n)))
-	case o == opAdd && b.op == opMul && b.args[0].op == opLit && b.args[0].n < 0:
-		return of2(opSub, a, of2(opMul, lit(-b.args[0].n), b.args[1]))
+	if e := folded(o, a, b); e != nil {
+		return e
+	}
+	if o == opAdd || o == opSub {
+		if e := summed(o, a, b); e != nil {
+			return e
+		}
 	}
 	return &expr{op: o, args: []*expr{a, b}}
+}
+
+// folded returns a o b if literals make it a literal or one of the two, nil
+// otherwise.
+func folded(o op, a, b *expr) *expr {
+	switch {
+	case a.op == opLit && b.op == opLit && defined(o, b.n):
+		return lit(calculate(o, a.n, b.n))
+	case b.is(0) && (o == opAdd || o == opSub || o == opXor || o == opShl || o == opShr), b.is(1) && (o == opMul || o == opDiv):
+		return a
+	case a.is(0) && (o == opAdd || o == opXor), a.is(1) && o == opMul:
+		return b
+	case o == opMul && (a.is(0) || b.is(0)):
+		return lit(0)
+	}
+	return nil
+}
+
+// defined reports whether Go has a value for any int o b, and shifts keep small
+// numbers small enough for an int.
+func defined(o op, b int) bool {
+	switch o {
+	case opShl, opShr:
+		return b >= 0 && b < 62
+	case opDiv, opMod:
+		return b != 0
+	}
+	return true
+}
+
+// summed returns the sum or difference of a and b with its literal at the end
+// and no sign where another operator does, nil if it is so already.
+func summed(o op, a, b *expr) *expr {
+	switch {
+	case b.op == opLit && b.n < 0:
+		return of2(opposite(o), a, lit(-b.n))
+	case b.op == opLit && a.ends():
+		return of2(opAdd, a.args[0], lit(signed(a.op, a.args[1].n)+signed(o, b.n)))
+	case b.op == opLit && a.op == opSub && a.args[0].op == opLit:
+		return of2(opSub, lit(a.args[0].n+signed(o, b.n)), a.args[1])
+	case a.ends() && a.args[0].op != opRanks:
+		return of2(opAdd, of2(o, a.args[0], b), lit(signed(a.op, a.args[1].n)))
+	case o == opAdd && a.negative():
+		return of2(opSub, b, of2(opMul, lit(-a.args[0].n), a.args[1]))
+	case o == opAdd && a.op == opLit:
+		return of2(opAdd, b, a)
+	case b.ends():
+		return of2(o, of2(o, a, b.args[0]), lit(signed(b.op, b.args[1].n)))
+	case b.negative():
+		return of2(opposite(o), a, of2(opMul, lit(-b.args[0].n), b.args[1]))
+	}
+	return nil
+}
+
+// ends reports whether e is something plus or minus a literal.
+func (e *expr) ends() bool { return (e.op == opAdd || e.op == opSub) && e.args[1].op == opLit }
+
+// negative reports whether e is a negative literal times something.
+func (e *expr) negative() bool { return e.op == opMul && e.args[0].op == opLit && e.args[0].n < 0 }
+
+func opposite(o op) op {
+	if o == opAdd {
+		return opSub
+	}
+	return opAdd
 }
 
 func signed(o op, n int) int {
@@ -198,12 +240,8 @@ func (e *expr) at(at *env) int {
 		return min(a, b)
 	case opMax:
 		return max(a, b)
-	case opShl, opShr:
-		at.bad = at.bad || b < 0 || b > 62
-	case opDiv, opMod:
-		at.bad = at.bad || b == 0
 	}
-	if at.bad {
+	if at.bad = at.bad || !defined(e.op, b); at.bad {
 		return 0
 	}
 	return calculate(e.op, a, b)

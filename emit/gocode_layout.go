@@ -23,7 +23,9 @@ func layoutOf(s *ir.Schedule) *layout {
 // place returns how far rank is behind the root.
 func (l *layout) place(rank int) int { return residue(rank-l.root, l.ranks) }
 
-func (l *layout) rankAt(place int) int { return residue(place+l.root, l.ranks) }
+// rankAt, master and members are what the functions of generated code are,
+// also for numbers that are no places.
+func (l *layout) rankAt(place int) int { return (place + l.root) % l.ranks }
 
 // host returns how far the host of rank is behind the root's.
 func (l *layout) host(rank int) int {
@@ -37,12 +39,20 @@ func (l *layout) master(host int) int {
 	if host == 0 {
 		return l.root
 	}
-	return l.first(residue(host+l.home(), l.hosts))
+	return l.first(l.hostAt(host))
 }
 
 func (l *layout) members(host int) int {
-	h := residue(host+l.home(), l.hosts)
+	h := l.hostAt(host)
 	return l.first(h+1) - l.first(h)
+}
+
+// hostAt returns the number of the host so far behind the root's.
+func (l *layout) hostAt(host int) int {
+	if l.root == 0 {
+		return host
+	}
+	return (host + l.home()) % l.hosts
 }
 
 // first returns the first rank of the host with number h.

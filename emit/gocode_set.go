@@ -247,21 +247,20 @@ func (st *setter) bit(s *slotSpan, by *expr) *expr {
 func (st *setter) mask(family int) string {
 	f := st.families[family]
 	sum, same := uint64(0), true
-	var runs [][2]*expr // bits from … up to
+	var runs [][2]*expr // bits: the first, how many
 	var slots []string
 	for j := range f.when {
 		s := &f.when[j]
 		lo := sub(st.bit(s, lit(0)), lit(64*st.words[family]))
-		hi := add(lo, s.n.expr)
-		a, isA := lo.constant()
-		b, isB := hi.constant()
-		if same = same && isA && isB; same {
-			sum |= 1<<b - 1<<a
+		first, isFirst := lo.constant()
+		n, isN := s.n.expr.constant()
+		if same = same && isFirst && isN; same {
+			sum |= (1<<n - 1) << first
 		}
-		if last := len(runs) - 1; last >= 0 && runs[last][1].key() == lo.key() {
-			runs[last][1] = hi
+		if last := len(runs) - 1; last >= 0 && add(runs[last][0], runs[last][1]).key() == lo.key() {
+			runs[last][1] = add(runs[last][1], s.n.expr)
 		} else {
-			runs = append(runs, [2]*expr{lo, hi})
+			runs = append(runs, [2]*expr{lo, s.n.expr})
 		}
 		slots = append(slots, st.comment.span(s, lit(0)))
 	}
@@ -271,7 +270,8 @@ func (st *setter) mask(family int) string {
 	n := st.spelling()
 	var parts []string
 	for _, r := range runs {
-		parts = append(parts, n.text(sub(of2(opShl, lit(1), r[1]), of2(opShl, lit(1), r[0]))))
+		ones := sub(of2(opShl, lit(1), r[1]), lit(1))
+		parts = append(parts, n.text(of2(opShl, ones, r[0])))
 	}
 	return "m." + st.masked(strings.Join(parts, " | "), strings.Join(slots, " "))
 }

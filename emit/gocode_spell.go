@@ -28,6 +28,9 @@ func (n *spelling) spell(e *expr, outer int) string {
 	}
 	switch e.op {
 	case opLit:
+		if e.n < 0 && outer > 0 {
+			return "(" + strconv.Itoa(e.n) + ")"
+		}
 		return strconv.Itoa(e.n)
 	case opRanks:
 		return "Ranks"
@@ -89,7 +92,7 @@ func core(e *expr) *expr {
 		switch {
 		case (e.op == opAdd || e.op == opSub) && e.args[1].op == opLit:
 			e = e.args[0]
-		case e.op == opMul && e.args[0].op == opLit:
+		case (e.op == opMul || e.op == opSub) && e.args[0].op == opLit:
 			e = e.args[1]
 		case e.op == opLit || e.op == opRanks || e.op == opChunks:
 			return nil
