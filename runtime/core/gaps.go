@@ -122,11 +122,12 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 
 // asked returns whom the schedule says to ask at the given turn, from 0; the last
 // one stays. While the multicast goes on the root is spared, whose link that keeps
-// busy, if there is anybody else.
+// busy, for a turn: what two ranks that ask each other have both lost is with it
+// alone.
 func (o *op) asked(turn int) int {
 	ask := o.plan.recovery.Ask
 	i := min(turn, len(ask)-1)
-	if i > 0 && int(ask[i]) == o.root && o.lost.gaps.top < o.chunks {
+	if i > 0 && turn <= i && int(ask[i]) == o.root && o.lost.gaps.top < o.chunks {
 		i--
 	}
 	return int(ask[i])
@@ -158,7 +159,10 @@ func (rc *recovery) askAgain(o *op, now Time) {
 		return
 	}
 	if _, any := rc.wantParts(o, 0, g.mark, o.asked(1+g.turns)); any {
-		g.timed = 0 // its answer would be to either request
+		if g.timed > 0 {
+			g.timed = 0                 // its answer would be to either request
+			rc.asks.took(now - g.since) // it takes at least so long
+		}
 		g.turns++
 	}
 	g.mark = g.asked
