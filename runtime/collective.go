@@ -154,7 +154,7 @@ func (c *Comm) abandon(ctx context.Context, p *plan, err error) error {
 		e.Waiting = c.waiting(p, e.Missing)
 	}
 	c.wakeAll()
-	c.tr.Abandon()
+	c.tr.Abandon(0)
 	c.core.Abandon()
 	return e
 }

@@ -165,12 +165,12 @@ func (t *Transport) kick(local int) { _, _ = unix.Write(t.bells[local], one[:]) 
 var one = [1]byte{1}
 
 // Abandon forgets what is queued of operations; see [wire.Transport].
-func (t *Transport) Abandon() {
+func (t *Transport) Abandon(comm uint8) {
 	if t.near != nil {
-		t.near.Abandon()
+		t.near.Abandon(comm)
 	}
 	if t.net != nil {
-		t.net.Abandon()
+		t.net.Abandon(comm)
 	}
 }
 

@@ -133,10 +133,10 @@ func (t *Transport) Poll(s wire.Sink) bool {
 }
 
 // Abandon forgets what is queued of operations; see [wire.Transport].
-func (t *Transport) Abandon() {
+func (t *Transport) Abandon(comm uint8) {
 	t.group.queue.clear()
 	t.direct.queue.clear()
-	t.puts.Abandon()
+	t.puts.Abandon(comm)
 }
 
 // Close ends the communicator for this rank; see [wire.Transport].

@@ -159,7 +159,7 @@ func (t *Transport) throw(peer *Transport, h *wire.Header, offset int, payload [
 }
 
 // Abandon implements [wire.Transport].
-func (t *Transport) Abandon() {
+func (t *Transport) Abandon(uint8) {
 	t.pending = slices.DeleteFunc(t.pending, func(i int) bool {
 		if wire.Lane(i%int(wire.Lanes)) != wire.LaneOps {
 			return false

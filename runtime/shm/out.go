@@ -181,7 +181,7 @@ func (o *outbound) abandon() {
 }
 
 // Abandon implements [wire.Transport].
-func (t *Transport) Abandon() {
+func (t *Transport) Abandon(uint8) {
 	for rank := range t.peers {
 		p := &t.peers[rank]
 		if p.rank == t.rank || p.gone {

@@ -5,7 +5,7 @@ import "github.com/schedgen/schedgen/runtime/wire"
 // Abandon forgets what is queued of operations; see [wire.Transport]. To a
 // peer whose connection had to be cut within a frame, frames of operations are
 // dropped from then on.
-func (t *Transport) Abandon() {
+func (t *Transport) Abandon(uint8) {
 	for rank := range t.peers {
 		if o := t.peers[rank].out[wire.LaneOps]; o != nil {
 			t.abandon(o)

@@ -240,7 +240,7 @@ func testAbandon(t *testing.T, make Make) {
 		n.put(0, 1, f)
 	}
 	n.settle()
-	n.ranks[0].Abandon()
+	n.ranks[0].Abandon(0)
 	require.Zero(t, unsent)
 	n.put(0, 1, control(7, []byte("still here")))
 	arrived := func() bool { return len(n.sinks[1].from(0, wire.LaneControl)) == 1 || len(n.sinks[1].lost) == 1 }

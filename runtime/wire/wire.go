@@ -49,11 +49,11 @@ type Transport interface {
 	// Wake ends the running Wait, or else the next one.
 	Wake()
 
-	// Abandon forgets all frames queued on LaneOps, multicasts included: their
-	// bodies are not referred to any more when it returns, and their Unsent is
-	// decremented. A connection that has sent part of a frame is closed. It is
-	// not called from within Poll.
-	Abandon()
+	// Abandon forgets all frames of communicator comm queued on LaneOps, multicasts
+	// included: their bodies are not referred to any more when it returns, and their
+	// Unsent is decremented. A connection that has sent part of a frame is closed. It
+	// is not called from within Poll.
+	Abandon(comm uint8)
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
 	// Close says goodbye to the peers, with the number of the last operation
@@ -123,6 +123,7 @@ const MaxControl = 1024
 type Header struct {
 	Kind  FrameKind
 	Lane  Lane
+	Comm  uint8   // the communicator, of those that share the transport; 0 is the first
 	Epoch uint32  // version of the membership
 	Seq   uint64  // operation number; message number for FrameCast and FrameCredit
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal
