@@ -170,3 +170,6 @@ func (t *Transport) Abandon(uint8) {
 		return true
 	})
 }
+
+// Forget implements [wire.Transport]: the lanes of all communicators are shared.
+func (t *Transport) Forget(uint8) {}

@@ -51,9 +51,15 @@ type Transport interface {
 
 	// Abandon forgets all frames of communicator comm queued on LaneOps, multicasts
 	// included: their bodies are not referred to any more when it returns, and their
-	// Unsent is decremented. A connection that has sent part of a frame is closed. It
-	// is not called from within Poll.
+	// Unsent is decremented. A frame of which a part is sent does not arrive. Other
+	// communicators are not concerned. It is not called from within Poll.
 	Abandon(comm uint8)
+	// Forget says that communicator comm is closed at this rank: nothing more is
+	// put in it until its number is used again, with a higher Epoch. What is
+	// queued is still sent, and then the transport gives back what it has for
+	// comm alone. Frames of comm that come later are offered to the sink as
+	// before. It is not called from within Poll.
+	Forget(comm uint8)
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
 	// Close says goodbye to the peers, with the number of the last operation
@@ -85,6 +91,7 @@ type Caps struct {
 
 // Lane separates frames that may be held back by the receiver from those that
 // may not: frames of one lane are in order, those of different lanes are not.
+// Each communicator has a LaneOps of its own; LaneControl is shared by all.
 type Lane uint8
 
 // The lanes.
@@ -152,7 +159,7 @@ type Verdict uint8
 // The verdicts.
 const (
 	Accept Verdict = iota // read the body into the place returned
-	Hold                  // not yet: leave it and everything behind it in its lane; ask again at the next Poll
+	Hold                  // not yet: leave it and everything behind it in its lane of its communicator, nothing else; ask again at the next Poll
 	Drop                  // read the body and throw it away
 )
 
