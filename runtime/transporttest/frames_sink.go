@@ -20,9 +20,10 @@ type sink struct {
 	twice []string // what was told more than once
 }
 
-// place identifies a frame under way: a lane carries one at a time.
+// place identifies a frame under way: a lane of a communicator carries one at a time.
 type place struct {
 	from int
+	comm uint8
 	lane wire.Lane
 }
 
@@ -47,7 +48,7 @@ func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	if s.place != nil {
 		return s.place(h), v
 	}
-	key := place{h.From, h.Lane}
+	key := place{h.From, h.Comm, h.Lane}
 	if s.open[key] == nil {
 		s.open[key] = make([]byte, h.Len)
 	}
@@ -55,7 +56,7 @@ func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) {
 }
 
 func (s *sink) Arrived(h *wire.Header, body []byte) {
-	key := place{h.From, h.Lane}
+	key := place{h.From, h.Comm, h.Lane}
 	if s.place == nil && !same(s.open[key], body) {
 		s.twice = append(s.twice, fmt.Sprintf("%+v arrived in a place that was not given", *h))
 	}
