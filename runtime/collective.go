@@ -47,7 +47,7 @@ func (c *Comm) chosen(collective string, given Algorithm, n int) Algorithm {
 	if given.Name != "" {
 		return given
 	}
-	of := choice.Case{Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast, Hosts: hostsAbove(c.caps, c.size)}
+	of := choice.Case{Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread, Hosts: hostsAbove(c.caps, c.size)}
 	rule, _ := choice.Of(of) // every collective has one
 	given.Name = rule.Algorithm
 	orElse(&given.Params.Hosts, rule.Params(of).Hosts)

@@ -16,23 +16,26 @@ import (
 // the same order; Publish, Next, TryNext and Messages may run beside them, in
 // other goroutines.
 type Comm struct {
-	drv    *driver
-	number uint8 // wire.Header.Comm
-	cfg    Config
-	caps   wire.Caps
-	rank   int
-	size   int
+	drv     *driver
+	number  uint8    // wire.Header.Comm
+	members *members // nil: all ranks of the transport, under their own numbers
+	cfg     Config
+	caps    wire.Caps
+	spread  bool // multicasts are worth it
+	rank    int
+	size    int
 
 	collective sync.Mutex // held by the goroutine inside Bcast or Barrier
 
 	// The driver's lock guards all below.
-	core    *core.Core
-	plans   plans
-	used    used // schedules that take the place of what Config says
-	cuts    bool // Config.Bcast has a number of chunks of its own
-	calls   int  // goroutines inside one
-	closing bool
-	noticed bool // that the core has failed
+	core      *core.Core
+	plans     plans
+	exchanges *plan // see exchange
+	used      used  // schedules that take the place of what Config says
+	cuts      bool  // Config.Bcast has a number of chunks of its own
+	calls     int   // goroutines inside one
+	closing   bool
+	noticed   bool // that the core has failed
 }
 
 // Join makes the communicator of cfg.Transport's ranks. It owns the transport
@@ -45,9 +48,12 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		return nil, fmt.Errorf("join: %w", err)
 	}
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), rank: d.tr.Rank(), size: d.tr.Size()}
-	c.plans = plans{rank: c.rank, size: c.size}
-	if err := c.prepare(ctx); err != nil {
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), spread: true, rank: d.tr.Rank(), size: d.tr.Size()}
+	err := ctx.Err()
+	if err == nil {
+		err = c.prepare()
+	}
+	if err != nil {
 		_ = d.tr.Close(0, false, 0)
 		return nil, fmt.Errorf("join: rank %d of %d: %w", c.rank, c.size, err)
 	}
@@ -57,10 +63,8 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
-func (c *Comm) prepare(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (c *Comm) prepare() error {
+	c.plans = plans{rank: c.rank, size: c.size}
 	c.cuts = cutsItself(c.cfg.Bcast.Name)
 	if _, err := c.barrierPlan(); err != nil {
 		return err
@@ -72,12 +76,16 @@ func (c *Comm) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	net := core.Net(c.drv.tr)
+	if c.members != nil {
+		net = c.members.net()
+	}
 	c.core = core.New(core.Config{
 		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Retain: c.cfg.Retain,
 		Overlay: overlay, CastPrint: print, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
-	}, c.drv.tr)
+	}, net)
 	return nil
 }
 
@@ -124,10 +132,10 @@ func (c *Comm) Totals() Totals {
 	}
 }
 
-// Close leaves the communicator: frames that are still queued are sent, the
-// peers are told, and the transport is closed. Calls that are running return
-// ErrClosed. Operations that others start later and that need this rank fail
-// there with ErrPeerLeft. Close may be called more than once.
+// Close leaves the communicator: frames that are still queued are sent, and the
+// peers are told. The last of those that share a transport closes that too. Calls
+// that are running return ErrClosed. Operations that others start later and that need
+// this rank fail there with ErrPeerLeft. Close may be called more than once.
 func (c *Comm) Close() error {
 	d := c.drv
 	d.mu.Lock()
@@ -135,20 +143,27 @@ func (c *Comm) Close() error {
 	if c.closing {
 		return nil
 	}
-	c.closing, d.closing = true, true
-	d.wait.Close()
+	c.closing = true
 	healthy := c.core.Close(ErrClosed)
-	d.behind.idle.Stop()
-	for c.calls > 0 || d.parking.parked {
+	for c.calls > 0 {
 		d.wakeAll()
 		d.cond.Wait()
 	}
-	if healthy {
-		c.core.Goodbye()
+	d.remove(c, healthy)
+	if len(d.active) > 0 {
+		d.poll()
+		return nil
 	}
-	_, complete := c.core.Seq()
-	if err := d.close(complete, healthy); err != nil {
+	if err := d.close(); err != nil {
 		return fmt.Errorf("close rank %d: %w", c.rank, err)
 	}
 	return nil
+}
+
+// desert ends a communicator that could not be made at all ranks, and tells them.
+func (c *Comm) desert(err error) {
+	c.closing = true
+	c.core.Fail("split", err)
+	c.core.Goodbye(false)
+	c.drv.drop(c)
 }

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,10 @@ type driver struct {
 
 	comms  [maxComms]*Comm // by wire.Header.Comm
 	active []*Comm         // those of them that there are
-	stale  uint64          // frames dropped: of communicators that there are not
+	stale  uint64          // frames dropped: of communicators that there are not, or not of members
+
+	numbers  numbers
+	farewell farewell
 
 	polls   uint
 	calls   atomic.Int32 // goroutines inside a call; set under the lock
@@ -63,7 +67,7 @@ type watched struct {
 
 // newDriver returns the driver of cfg's transport, which does nothing before run.
 func newDriver(cfg *Config) *driver {
-	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Idle}
+	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Idle, numbers: numbers{generation: cfg.Epoch}}
 	d.cond.L = &d.mu
 	return d
 }
@@ -87,6 +91,37 @@ func (d *driver) add(c *Comm) {
 	d.active = append(d.active, c)
 }
 
+// drop ends that: what still comes for c is dropped.
+func (d *driver) drop(c *Comm) {
+	d.comms[c.number] = nil
+	d.active = slices.DeleteFunc(d.active, func(other *Comm) bool { return other == c })
+}
+
+// remove ends c, which is closed in good order or not, and has it say so. If none of
+// the transport's communicators has ended in good order the peers are told by the
+// end of their connections.
+func (d *driver) remove(c *Comm, healthy bool) {
+	if c.members == nil {
+		_, d.farewell.seq = c.core.Seq()
+	}
+	d.farewell.bye = d.farewell.bye || healthy
+	if len(d.active) > 1 || d.farewell.bye {
+		c.core.Goodbye(healthy)
+	}
+	d.drop(c)
+}
+
+// free returns the numbers of communicators that there are not. That of the first one
+// is not used again: the transport's goodbye is about it.
+func (d *driver) free() (m mask) {
+	for n := 1; n < maxComms; n++ {
+		if d.comms[n] == nil {
+			m.add(uint8(n))
+		}
+	}
+	return m
+}
+
 // now is the time as the cores know it.
 func (d *driver) now() core.Time { return core.Time(d.clock.Now().Sub(d.start)) + 1 }
 
@@ -95,14 +130,26 @@ func (d *driver) wakeAll() {
 	d.tr.Wake()
 }
 
+// farewell is what the transport tells the peers in the end.
+type farewell struct {
+	seq uint64 // the last operation of the first communicator
+	bye bool   // a communicator has ended in good order; those that have not say so themselves
+}
+
 // linger is how long the transport's Close waits for what is still to be sent.
 const linger = 2 * time.Second
 
-// close ends the driver with its last communicator: seq and bye are told to the
-// peers.
-func (d *driver) close(seq uint64, bye bool) error {
+// close ends the driver, which has no communicator any more.
+func (d *driver) close() error {
+	d.closing = true
+	d.wait.Close()
+	d.behind.idle.Stop()
+	for d.parking.parked {
+		d.wakeAll()
+		d.cond.Wait()
+	}
 	if d.watched.stop != nil {
 		d.watched.stop()
 	}
-	return d.tr.Close(seq, bye, linger)
+	return d.tr.Close(d.farewell.seq, d.farewell.bye, linger)
 }

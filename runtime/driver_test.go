@@ -37,8 +37,8 @@ func still(t testing.TB, tr *sent, cfg Config) *Comm {
 	cfg.Transport = tr
 	require.NoError(t, cfg.fill())
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: tr.Caps(), rank: tr.rank, size: tr.size, plans: plans{rank: tr.rank, size: tr.size}}
-	require.NoError(t, c.prepare(t.Context()))
+	c := &Comm{drv: d, cfg: cfg, caps: tr.Caps(), rank: tr.rank, size: tr.size}
+	require.NoError(t, c.prepare())
 	d.add(c)
 	return c
 }

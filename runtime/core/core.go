@@ -92,11 +92,15 @@ func (c *Core) Close(err error) (healthy bool) {
 	return healthy
 }
 
-// Goodbye tells the ranks that may ask this one how it is that it leaves in good
-// order.
-func (c *Core) Goodbye() {
+// Goodbye tells the ranks that may ask this one how it is that it leaves, in good
+// order or not.
+func (c *Core) Goodbye(healthy bool) {
+	arg := uint32(0)
+	if !healthy {
+		arg = failed
+	}
 	for distance := 1; distance < c.env.Size; distance = farther(distance) {
-		c.env.control((c.env.Rank+c.env.Size-distance)%c.env.Size, wire.FrameLeave, c.ops.complete, 0, 0)
+		c.env.control((c.env.Rank+c.env.Size-distance)%c.env.Size, wire.FrameLeave, c.ops.complete, 0, arg)
 	}
 }
 

@@ -12,6 +12,7 @@ type Kind uint8
 const (
 	Bcast Kind = iota
 	Barrier
+	Exchange // every rank has a chunk, and gets those of all
 )
 
 type opState uint8

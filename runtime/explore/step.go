@@ -120,7 +120,7 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 		s.fail(l, errCancel)
 	case evClose:
 		if l.quit = !l.core.Close(errClosed); !l.quit {
-			l.core.Goodbye()
+			l.core.Goodbye(true)
 		}
 		l.closed = true
 	case evPut:
