@@ -116,15 +116,18 @@ func (c *Comm) perform(ctx context.Context, k core.Kind, p *plan, buf []byte, ro
 	if err := c.await(ctx, returning{}); err != nil {
 		return c.abandon(ctx, p, err)
 	}
-	c.core.End()
+	c.core.End(c.begun())
 	return nil
 }
 
-// next returns the number of the next operation.
-func (c *Comm) next() uint64 {
+// begun returns the number of the last operation.
+func (c *Comm) begun() uint64 {
 	begun, _ := c.core.Seq()
-	return begun + 1
+	return begun
 }
+
+// next returns the number of the next operation.
+func (c *Comm) next() uint64 { return c.begun() + 1 }
 
 func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
 	if p, err := c.used.plan(k, root); p != nil || err != nil {
@@ -144,12 +147,12 @@ func (vacant) met(c *Comm) bool { return c.core.Vacant() }
 // returning: the operation may return.
 type returning struct{}
 
-func (returning) met(c *Comm) bool { return c.core.Ready() }
+func (returning) met(c *Comm) bool { return c.core.Ready(c.begun()) }
 
 // abandon fails the communicator because an operation could not be completed,
 // and returns an error that says where it stood.
 func (c *Comm) abandon(ctx context.Context, p *plan, err error) error {
-	e := c.core.Fail(p.Name, err)
+	e := c.core.Fail(p.Name, c.begun(), err)
 	if ctx.Err() != nil && !c.closing {
 		e.Waiting = c.waiting(p, e.Missing)
 	}

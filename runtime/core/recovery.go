@@ -18,10 +18,10 @@ type recovery struct {
 	ops  *operations
 
 	asks    asks
-	reports map[int]report // the last of each rank that reports to this one
-	lossy   uint64         // operations up to this one expect losses
-	repairs uint64         // repairs carried out
-	doubled uint64         // signals sent as datagrams too
+	reports reports
+	lossy   uint64 // operations up to this one expect losses
+	repairs uint64 // repairs carried out
+	doubled uint64 // signals sent as datagrams too
 }
 
 // losses is what recovery knows of one operation.

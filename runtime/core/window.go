@@ -45,6 +45,30 @@ type report struct {
 	chunk int
 }
 
+// reports are the last of each rank that reports to this one, of each of the few
+// operations that it may have open.
+type reports map[int]*[Remembered]report
+
+func (rs *reports) add(h *wire.Header) {
+	if *rs == nil {
+		*rs = make(reports)
+	}
+	if (*rs)[h.From] == nil {
+		(*rs)[h.From] = new([Remembered]report)
+	}
+	if r := &(*rs)[h.From][h.Seq%Remembered]; h.Seq >= r.seq {
+		*r = report{seq: h.Seq, print: h.Print, chunk: int(h.Arg)}
+	}
+}
+
+// of returns the last report of a rank in the place of operation seq.
+func (rs reports) of(rank int, seq uint64) report {
+	if of := rs[rank]; of != nil {
+		return of[seq%Remembered]
+	}
+	return report{}
+}
+
 // openWindow prepares the window of o, if it needs one.
 func (rc *recovery) openWindow(o *op) {
 	w, r := &o.lost.window, &o.plan.recovery
@@ -64,7 +88,7 @@ func (rc *recovery) openWindow(o *op) {
 	w.children = w.children[:0]
 	for _, rank := range r.ReportFrom {
 		c := child{rank: int(rank)}
-		if told := rc.reports[c.rank]; told.seq == o.seq && told.print == o.print {
+		if told := rc.reports.of(c.rank, o.seq); told.seq == o.seq && told.print == o.print {
 			c.chunk = min(told.chunk, o.chunks)
 		}
 		w.children = append(w.children, c)
@@ -86,12 +110,7 @@ func (rc *recovery) take(o *op, chunk int) {
 
 // reported takes a report.
 func (rc *recovery) reported(h *wire.Header) {
-	if rc.reports == nil {
-		rc.reports = make(map[int]report)
-	}
-	if h.Seq >= rc.reports[h.From].seq {
-		rc.reports[h.From] = report{seq: h.Seq, print: h.Print, chunk: int(h.Arg)}
-	}
+	rc.reports.add(h)
 	o := rc.ops.lookup(h.Seq)
 	if o == nil || !rc.ops.agrees(o, h) || !o.lost.window.on {
 		return // early or late; openWindow looks at the early ones
