@@ -81,9 +81,9 @@ func (c *Comm) run(ctx context.Context, k core.Kind, buf []byte, root int) error
 	if !c.collective.TryLock() {
 		return ErrBusy
 	}
-	c.mu.Lock()
+	c.drv.mu.Lock()
 	err := c.operate(ctx, k, buf, root)
-	c.mu.Unlock()
+	c.drv.mu.Unlock()
 	c.collective.Unlock()
 	return err
 }
@@ -156,8 +156,8 @@ func (c *Comm) abandon(ctx context.Context, p *plan, err error) error {
 	if ctx.Err() != nil && !c.closing {
 		e.Waiting = c.waiting(p, e.Missing)
 	}
-	c.wakeAll()
-	c.tr.Abandon(0)
+	c.drv.wakeAll()
+	c.drv.tr.Abandon(c.number)
 	c.core.Abandon()
 	return e
 }

@@ -9,8 +9,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
 // How often Wait hands the core over before it parks: with more ranks than
@@ -52,7 +50,7 @@ func (t *Transport) Wait(d time.Duration) {
 		if t.due() {
 			return
 		}
-		yield.Rank()
+		t.process.Yield()
 	}
 	t.park(t.limit(d))
 }

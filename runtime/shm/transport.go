@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -25,6 +26,7 @@ type Transport struct {
 	kick    func(rank int)
 	watches bool // Poll looks at all rings; the bell is for who does not poll
 	yields  int  // in Wait
+	process *yield.Process
 	peers   []peer
 	mine    caster
 	post    poster
@@ -48,7 +50,7 @@ var _ wire.GroupPutter = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int) *Transport {
-	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), peers: make([]peer, s.size)}
+	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This(), peers: make([]peer, s.size)}
 	t.checked = time.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
