@@ -23,7 +23,9 @@ type Comm struct {
 	rank   int
 	size   int
 
-	collective sync.Mutex // held by the goroutine inside Bcast or Barrier
+	collective sync.Mutex // held by the goroutine inside Bcast or Barrier, or inside a Start
+
+	blocking Request // of Bcast and Barrier
 
 	// The driver's lock guards all below.
 	core    *core.Core
@@ -31,6 +33,10 @@ type Comm struct {
 	used    used // schedules that take the place of what Config says
 	cuts    bool // Config.Bcast has a number of chunks of its own
 	calls   int  // goroutines inside one
+	started uint64
+	open    []*Request // they have begun
+	queue   queue      // they are to begin
+	guards  guards
 	closing bool
 	noticed bool // that the core has failed
 }
@@ -125,8 +131,9 @@ func (c *Comm) Totals() Totals {
 }
 
 // Close leaves the communicator: frames that are still queued are sent, the
-// peers are told, and the transport is closed. Calls that are running return
-// ErrClosed. Operations that others start later and that need this rank fail
+// peers are told, and the transport is closed. Calls that are running and requests
+// that are open end with ErrClosed; if there are any, the other ranks see this one
+// as lost. Operations that others start later and that need this rank fail
 // there with ErrPeerLeft. Close may be called more than once.
 func (c *Comm) Close() error {
 	d := c.drv
@@ -138,6 +145,8 @@ func (c *Comm) Close() error {
 	c.closing, d.closing = true, true
 	d.wait.Close()
 	healthy := c.core.Close(ErrClosed)
+	c.serve()
+	c.guards.stop()
 	d.behind.idle.Stop()
 	for c.calls > 0 || d.parking.parked {
 		d.wakeAll()
