@@ -310,3 +310,55 @@ func TestAlgorithmsFitWhatIsRemembered(t *testing.T) {
 		}
 	}
 }
+
+// Multicasts of a second operation wait at their root if receivers, who need not
+// have entered it, could be overrun by both together.
+func TestLongMulticastsGoOneAfterTheOther(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		window, chunks int
+		want           []int // multicasts: at the beginnings of both, when the first is acknowledged
+	}{
+		{"both fit", 64, 4, []int{4, 4, 0}},
+		{"both do not", 40, 4, []int{4, 0, 4}},
+		{"neither does", 24, 4, []int{3, 0, 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			net := &mcasts{}
+			core := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{},
+				Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 8, Window: c.window}}, net)
+			plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: c.chunks}, 0)
+			core.Begin(Bcast, 0, plan, make([]byte, 8*c.chunks))
+			require.Equal(t, c.want[0], net.take())
+			core.Begin(Bcast, 0, plan, make([]byte, 8*c.chunks))
+			require.Equal(t, c.want[1], net.take())
+			h := wire.Header{Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: plan.print(8 * c.chunks), From: 1}
+			h.Kind, h.Arg = wire.FrameTaken, uint32(c.chunks)
+			core.Arrived(&h, nil)
+			taken := net.take() // the rest of the first, if it has a window, and the beginning of the second
+			h.Kind, h.Lane, h.Slot = wire.FrameSlot, wire.LaneOps, ir.Signal(0)
+			core.Arrived(&h, nil)
+			require.True(t, core.Ready(1))
+			core.End(1)
+			require.Equal(t, c.want[2], taken+net.take())
+			require.False(t, core.Ready(2))
+			require.NoError(t, core.Err())
+		})
+	}
+}
+
+// mcasts counts multicasts.
+type mcasts struct {
+	discard
+	n int
+}
+
+func (m *mcasts) Mcast(f *wire.Frame) {
+	m.discard.take(f)
+	m.n++
+}
+
+func (m *mcasts) take() (n int) {
+	n, m.n = m.n, 0
+	return n
+}

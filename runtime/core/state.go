@@ -241,7 +241,12 @@ func (s *state) set(words []uint64) {
 }
 
 func (s *state) window(w *window) {
-	if s.flags(w.on); !w.on {
+	s.flags(w.on, w.behind)
+	s.num(len(w.held) - w.first)
+	for _, slot := range w.held[w.first:] {
+		s.num(int(slot))
+	}
+	if !w.on {
 		return
 	}
 	s.num(w.own)
@@ -249,10 +254,6 @@ func (s *state) window(w *window) {
 	for _, c := range w.children {
 		s.num(c.chunk)
 		s.flags(c.given)
-	}
-	s.num(len(w.held) - w.first)
-	for _, slot := range w.held[w.first:] {
-		s.num(int(slot))
 	}
 }
 

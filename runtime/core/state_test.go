@@ -75,6 +75,7 @@ var considered = map[string]string{
 	"service.rank": "state", "service.chunks": "state",
 	"window.on": "state", "window.size": "derived", "window.step": "derived", "window.parent": "derived", "window.children": "state",
 	"window.own": "state", "window.progress": "state", "window.held": "state", "window.first": "derived",
+	"window.bytes": "derived", "window.behind": "state", "recovery.behind": "derived",
 	"window.stirred": "time", "window.moved": "time",
 
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",

@@ -24,6 +24,8 @@ type window struct {
 	children []child
 	progress int // the least of all: told to the parent, or allowed for by the root
 
+	bytes   int       // root: what the multicasts take of a receiver's buffer, until all have taken them in
+	behind  bool      // root: earlier operations fill that buffer: see queue
 	held    []ir.Slot // root: multicasts that wait, in order
 	first   int       // the first of them that still does
 	stirred bool      // progress has been made since moved was written
@@ -72,16 +74,22 @@ func (rs reports) of(rank int, seq uint64) report {
 // openWindow prepares the window of o, if it needs one.
 func (rc *recovery) openWindow(o *op) {
 	w, r := &o.lost.window, &o.plan.recovery
+	w.bytes, w.behind = 0, false
 	if w.on = rc.Caps.Window > 0 && (r.Reports || len(r.ReportFrom) > 0); !w.on {
 		return
 	}
-	w.size = max(1, rc.Caps.Window/footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram))
+	chunk := footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram)
+	w.held, w.first = w.held[:0], 0
+	if !r.Reports {
+		w.bytes = o.chunks * chunk
+		rc.queue(o)
+	}
+	w.size = max(1, rc.Caps.Window/chunk)
 	if w.on = w.size < o.chunks; !w.on {
 		return
 	}
 	w.step = max(1, w.size/4)
 	w.own, w.progress, w.stirred = 0, 0, true
-	w.held, w.first = w.held[:0], 0
 	if w.parent = int(r.ReportTo); !r.Reports {
 		w.parent, w.own = -1, o.chunks
 	}
@@ -154,6 +162,7 @@ func (rc *recovery) advance(o *op) {
 	if w.parent < 0 {
 		if least == o.chunks {
 			w.drop(o) // puts have been faster: all ranks have the message
+			rc.unqueue()
 		}
 		rc.release(o)
 		return
@@ -163,7 +172,7 @@ func (rc *recovery) advance(o *op) {
 
 // hold keeps a multicast of o back, and reports so, if it is beyond the window.
 func (w *window) hold(o *op, s ir.Slot) bool {
-	if !w.on || w.first == len(w.held) && s.Index() < w.progress+w.size {
+	if !w.behind && (!w.on || !w.waits() && w.within(s)) {
 		return false
 	}
 	w.held = append(w.held, s)
@@ -175,12 +184,15 @@ func (w *window) hold(o *op, s ir.Slot) bool {
 func (w *window) leaving(o *op) bool { return w.parent < 0 && o.unsent > len(w.held)-w.first }
 
 // waits reports whether multicasts are held back.
-func (w *window) waits() bool { return w.on && w.first < len(w.held) }
+func (w *window) waits() bool { return w.first < len(w.held) }
+
+// within reports whether the multicast of chunk s overruns nobody.
+func (w *window) within(s ir.Slot) bool { return !w.on || s.Index() < w.progress+w.size }
 
 // release sends what is within the window by now.
 func (rc *recovery) release(o *op) {
 	w := &o.lost.window
-	for w.waits() && w.held[w.first].Index() < w.progress+w.size {
+	for !w.behind && w.waits() && w.within(w.held[w.first]) {
 		s := w.held[w.first]
 		w.first++
 		o.unsent--
@@ -190,7 +202,7 @@ func (rc *recovery) release(o *op) {
 
 // late returns a child that everybody waits for, nil if nobody waits.
 func (w *window) late() *child {
-	if !w.on || w.parent < 0 && !w.waits() {
+	if !w.on || w.behind || w.parent < 0 && !w.waits() {
 		return nil
 	}
 	for i := range w.children {
@@ -234,4 +246,39 @@ func (w *window) drop(o *op) {
 		o.unsent -= len(w.held) - w.first
 	}
 	w.held, w.first, w.on = w.held[:0], 0, false
+	w.bytes = 0
+}
+
+// queue has the multicasts of o, which begins, wait if with them those of earlier
+// open operations would overrun receivers, who may not even have entered it.
+func (rc *recovery) queue(o *op) {
+	if o.lost.window.behind = rc.crowded(o); o.lost.window.behind {
+		rc.behind++
+	}
+}
+
+// crowded reports whether the multicasts of o and those of earlier open operations
+// do not fit into the window together. The first always do: they have a window of
+// their own.
+func (rc *recovery) crowded(o *op) bool {
+	sum, any := o.lost.window.bytes, false
+	for seq := rc.ops.complete + 1; seq < o.seq; seq++ {
+		if p := rc.ops.open(seq); p != nil && p.lost.window.bytes > 0 {
+			sum, any = sum+p.lost.window.bytes, true
+		}
+	}
+	return any && sum > rc.Caps.Window
+}
+
+// unqueue sends the multicasts that wait for earlier operations no longer.
+func (rc *recovery) unqueue() {
+	for seq := rc.ops.complete + 1; rc.behind > 0 && seq <= rc.ops.seq; seq++ {
+		o := rc.ops.open(seq)
+		if o == nil || !o.lost.window.behind || rc.crowded(o) {
+			continue
+		}
+		o.lost.window.behind, o.lost.window.stirred = false, true
+		rc.behind--
+		rc.release(o)
+	}
 }
