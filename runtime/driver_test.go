@@ -70,7 +70,7 @@ func BenchmarkArrivalToPut(b *testing.B) {
 				k := i % chunks
 				if k == 0 {
 					if i > 0 {
-						c.core.End()
+						c.core.End(h.Seq)
 					}
 					c.core.Begin(core.Bcast, 0, plan.Plan, buf)
 				}

@@ -116,16 +116,18 @@ type FrameKind uint8
 
 // The kinds of frames.
 const (
-	FrameSlot   FrameKind = iota + 1 // a chunk with its bytes, or a signal
-	FrameJoined                      // random-peer root delay: the sender has entered Seq
-	FrameLate                        // adaptive root delay: how the sender met Seq's multicast
-	FrameProbe                       // "I am in Seq with fingerprint Print": sent when nothing moves
-	FrameAbort                       // the communicator has failed; Body says why
-	FrameCast                        // a rootless message; Seq counts those of its origin
-	FrameCredit                      // rootless messages of an origin below Seq are consumed in the sender's subtree
-	FrameLeave                       // the sender closes after operation Seq, in good order unless Arg is 1
-	FrameWant                        // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; none: it has all
-	FrameTaken                       // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
+	FrameSlot    FrameKind = iota + 1 // a chunk with its bytes, or a signal
+	FrameJoined                       // random-peer root delay: the sender has entered Seq
+	FrameLate                         // adaptive root delay: how the sender met Seq's multicast
+	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves
+	FrameAbort                        // the communicator has failed; Body says why
+	FrameCast                         // a rootless message; Seq counts those of its origin
+	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
+	FrameLeave                        // the sender closes after operation Seq, in good order unless Arg is 1
+	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; none: it has all
+	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
+	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
+	FrameEntered                      // the sender, who was asked, has entered Seq
 	frameKinds
 )
 
