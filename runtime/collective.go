@@ -13,7 +13,8 @@ import (
 // Bcast sends buf of rank root to all ranks: on return, buf holds the root's
 // bytes at every rank. len(buf) must be the same at all ranks. When the root
 // returns, its buf may be reused; whether all ranks have the message by then
-// depends on the algorithm (bcast/mcast-acktree guarantees it).
+// depends on the algorithm (bcast/mcast-acktree guarantees it). BcastBytes is for
+// messages of which only the root knows the length.
 //
 // If ctx ends first, the communicator fails at every rank, since the others
 // cannot complete either; buf is then undefined. If ctx has ended before, Bcast
@@ -98,16 +99,21 @@ func (c *Comm) operate(ctx context.Context, k core.Kind, buf []byte, root int) e
 	if err != nil {
 		return err
 	}
+	return c.operatePlan(ctx, k, p, buf, root)
+}
+
+// operatePlan does it under p, unless ctx has ended.
+func (c *Comm) operatePlan(ctx context.Context, k core.Kind, p *plan, buf []byte, root int) error {
 	if err := ctx.Err(); err != nil {
 		return &OpError{Op: p.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.next(), Err: context.Cause(ctx)}
 	}
 	c.enter()
-	err = c.perform(ctx, k, p, buf, root)
+	err := c.perform(ctx, k, p, buf, root)
 	c.leave()
 	return err
 }
 
-// perform does it under p.
+// perform does it, and fails the communicator if that cannot be.
 func (c *Comm) perform(ctx context.Context, k core.Kind, p *plan, buf []byte, root int) error {
 	if err := c.await(ctx, vacant{}); err != nil {
 		return c.abandon(ctx, p, err)

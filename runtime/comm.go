@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -21,7 +22,7 @@ import (
 type Comm struct {
 	cfg   Config
 	tr    wire.Transport
-	clock Clock
+	clock clock.Clock
 	start time.Time // what the core's time counts from
 	caps  wire.Caps
 	rank  int
@@ -38,8 +39,9 @@ type Comm struct {
 	core *core.Core
 
 	plans plans
-	used  used // schedules that take the place of what Config says
-	cuts  bool // Config.Bcast has a number of chunks of its own
+	used  used   // schedules that take the place of what Config says
+	cuts  bool   // Config.Bcast has a number of chunks of its own
+	head  []byte // of BcastBytes; guarded by collective
 
 	polls   uint
 	calls   atomic.Int32 // goroutines inside a call; set under the lock
@@ -55,7 +57,7 @@ type background struct {
 	entered atomic.Uint64 // calls so far; counted under the lock
 	looked  uint64        // entered, when the background last looked
 	quiet   time.Duration // until it looks again
-	idle    Timer
+	idle    clock.Timer   // nil: there is no background
 }
 
 // parking is who waits, of the goroutines inside calls.
@@ -72,14 +74,19 @@ type watched struct {
 }
 
 // Join makes the communicator of cfg.Transport's ranks. It owns the transport
-// from then on, also if it returns an error.
+// from then on, also if it returns an error. Nothing of ctx is kept.
 func Join(ctx context.Context, cfg Config) (*Comm, error) {
-	if err := cfg.fill(); err != nil {
+	err := cfg.check()
+	if err == nil && cfg.Transport == nil {
+		err = fmt.Errorf("%w: Config.Transport is nil", ErrInput)
+	}
+	if err != nil {
 		if cfg.Transport != nil {
 			_ = cfg.Transport.Close(0, false, 0) // the first error is the one to tell
 		}
 		return nil, fmt.Errorf("join: %w", err)
 	}
+	cfg.fill()
 	c := &Comm{
 		cfg: cfg, tr: cfg.Transport, clock: cfg.Clock, caps: cfg.Transport.Caps(),
 		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), start: cfg.Clock.Now(),
@@ -96,8 +103,9 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	yield.Open()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.behind.quiet = c.cfg.Idle
-	c.behind.idle = c.clock.AfterFunc(c.behind.quiet, c.background)
+	if c.behind.quiet = c.cfg.Idle; c.cfg.Idle > 0 {
+		c.behind.idle = c.clock.AfterFunc(c.behind.quiet, c.background)
+	}
 	return c, nil
 }
 
@@ -170,13 +178,12 @@ func (c *Comm) Totals() Totals {
 	}
 }
 
-// linger is how long Close waits for what is still to be sent.
-const linger = 2 * time.Second
-
 // Close leaves the communicator: frames that are still queued are sent, the
-// peers are told, and the transport is closed. Calls that are running return
-// ErrClosed. Operations that others start later and that need this rank fail
-// there with ErrPeerLeft. Close may be called more than once.
+// peers are told, and the transport is closed. It waits for its peers' systems to
+// take what is sent, for Config.Linger at most, and for calls that are running,
+// which return ErrClosed; not for the peers' calls. Operations that others start
+// later and that need this rank fail there with ErrPeerLeft. A communicator that
+// has failed does not wait. Close may be called more than once.
 func (c *Comm) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +193,9 @@ func (c *Comm) Close() error {
 	c.closing = true
 	yield.Close()
 	healthy := c.core.Close(ErrClosed)
-	c.behind.idle.Stop()
+	if c.behind.idle != nil {
+		c.behind.idle.Stop()
+	}
 	for c.calls.Load() > 0 || c.parking.parked {
 		c.wakeAll()
 		c.cond.Wait()
@@ -198,7 +207,7 @@ func (c *Comm) Close() error {
 		c.core.Goodbye()
 	}
 	_, complete := c.core.Seq()
-	if err := c.tr.Close(complete, healthy, linger); err != nil {
+	if err := c.tr.Close(complete, healthy, c.cfg.Linger); err != nil {
 		return fmt.Errorf("close rank %d: %w", c.rank, err)
 	}
 	return nil
