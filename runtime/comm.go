@@ -73,12 +73,13 @@ type watched struct {
 	stop func() bool
 }
 
-// Join makes the communicator of cfg.Transport's ranks. It owns the transport
-// from then on, also if it returns an error. Nothing of ctx is kept.
+// Join makes the communicator of cfg.Transport's ranks, or, if that is nil, of
+// the ranks that the launcher's environment says. It owns the transport from then
+// on, also if it returns an error. Nothing of ctx is kept.
 func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	err := cfg.check()
-	if err == nil && cfg.Transport == nil {
-		err = fmt.Errorf("%w: Config.Transport is nil", ErrInput)
+	if err == nil {
+		err = cfg.connect(ctx)
 	}
 	if err != nil {
 		if cfg.Transport != nil {

@@ -28,7 +28,7 @@ type Algorithm struct {
 // error that wraps ErrInput.
 type Config struct {
 	// Transport is connected to all ranks. The communicator closes it, also if
-	// Join fails. There is no default.
+	// Join fails. Default: what the launcher's environment says; see Init.
 	Transport wire.Transport
 
 	// Without a Name, the algorithm is what package schedule/choice says. Most

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
 )
 
@@ -66,7 +65,7 @@ func locate(cards []card, rank int) *place {
 			p.reason = fmt.Sprintf("rank %d: %s", r, cards[r].cannot)
 		}
 	}
-	p.hosts = runtime.Blocks(hosts)
+	p.hosts = blocks(hosts)
 	if len(p.ranks) > shm.MaxSize {
 		p.reason = fmt.Sprintf("%d ranks on a host, at most %d share memory", len(p.ranks), shm.MaxSize)
 	}
