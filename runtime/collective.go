@@ -12,7 +12,8 @@ import (
 // Bcast sends buf of rank root to all ranks: on return, buf holds the root's
 // bytes at every rank. len(buf) must be the same at all ranks. When the root
 // returns, its buf may be reused; whether all ranks have the message by then
-// depends on the algorithm (bcast/mcast-acktree guarantees it).
+// depends on the algorithm (bcast/mcast-acktree guarantees it). BcastBytes is for
+// messages of which only the root knows the length.
 //
 // If ctx ends first, the communicator fails at every rank, since the others
 // cannot complete either; buf is then undefined. If ctx has ended before, Bcast
@@ -103,6 +104,11 @@ func (c *Comm) operate(ctx context.Context, k core.Kind, buf []byte, root int) e
 	if err := c.prepareRequest(r, ctx, k, buf, root); err != nil {
 		return err
 	}
+	return c.call(r)
+}
+
+// call starts r, waits for it, and drives meanwhile.
+func (c *Comm) call(r *Request) error {
 	c.enter()
 	err := c.perform(r)
 	c.leave()

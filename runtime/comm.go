@@ -32,27 +32,34 @@ type Comm struct {
 	// The driver's lock guards all below.
 	core      *core.Core
 	plans     plans
-	exchanges *plan // see exchange
-	used      used  // schedules that take the place of what Config says
-	cuts      bool  // Config.Bcast has a number of chunks of its own
-	calls     int   // goroutines inside one
+	exchanges *plan  // see exchange
+	used      used   // schedules that take the place of what Config says
+	cuts      bool   // Config.Bcast has a number of chunks of its own
+	head      []byte // of BcastBytes; guarded by collective
+	calls     int    // goroutines inside one
 	requests
 	closing bool
 	noticed bool // that the core has failed
 }
 
-// Join makes the communicator of cfg.Transport's ranks. It owns the transport
-// from then on, also if it returns an error.
+// Join makes the communicator of cfg.Transport's ranks, or, if that is nil, of
+// the ranks that the launcher's environment says. It owns the transport from then
+// on, also if it returns an error. Nothing of ctx is kept.
 func Join(ctx context.Context, cfg Config) (*Comm, error) {
-	if err := cfg.fill(); err != nil {
+	err := cfg.check()
+	if err == nil {
+		err = cfg.connect(ctx)
+	}
+	if err != nil {
 		if cfg.Transport != nil {
 			_ = cfg.Transport.Close(0, false, 0) // the first error is the one to tell
 		}
 		return nil, fmt.Errorf("join: %w", err)
 	}
+	cfg.fill()
 	d := newDriver(&cfg)
 	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), spread: true, rank: d.tr.Rank(), size: d.tr.Size()}
-	err := ctx.Err()
+	err = ctx.Err()
 	if err == nil {
 		err = c.prepare()
 	}
@@ -136,10 +143,14 @@ func (c *Comm) Totals() Totals {
 }
 
 // Close leaves the communicator: frames that are still queued are sent, and the
-// peers are told. The last of those that share a transport closes that too. Calls
-// that are running and requests that are open end with ErrClosed; if there are any,
-// the other ranks see this one as lost. Operations that others start later and that
-// need this rank fail there with ErrPeerLeft. Close may be called more than once.
+// peers are told. Calls that are running and requests that are open end with
+// ErrClosed; if there are any, the other ranks see this one as lost. Operations that
+// others start later and that need this rank fail there with ErrPeerLeft.
+//
+// Close does not wait for the peers' calls. The last communicator of those that share
+// a transport closes that too: it waits for the peers' systems to take what is
+// sent, for Config.Linger at most, unless it has failed. Close may be called more
+// than once.
 func (c *Comm) Close() error {
 	d := c.drv
 	d.mu.Lock()

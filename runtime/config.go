@@ -2,9 +2,11 @@ package runtime
 
 import (
 	"fmt"
+	"math"
 	goruntime "runtime"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -19,10 +21,15 @@ type Algorithm struct {
 }
 
 // Config says how a communicator works. All ranks must be given the same
-// values; only Transport differs. The zero value of every field but Transport
-// stands for a default.
+// values; only Transport and Clock differ.
+//
+// The zero value of every field stands for a default. A negative value stands for
+// none, no limit or never, in the fields that say so; in the others it is an
+// error that wraps ErrInput.
 type Config struct {
-	Transport wire.Transport // connected to all ranks; the communicator closes it
+	// Transport is connected to all ranks. The communicator closes it, also if
+	// Join fails. Default: what the launcher's environment says; see Init.
+	Transport wire.Transport
 
 	// Without a Name, the algorithm is what package schedule/choice says. Most
 	// defaults run between the masters of hosts and below them within each host, if
@@ -33,21 +40,23 @@ type Config struct {
 	Anycast Algorithm
 
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
-	RootDelay time.Duration // the duration of DelayFixed
+	RootDelay time.Duration // the duration of DelayFixed; default 0
 
-	Chunk  int           // bytes of a chunk at most, as far as 1024 chunks suffice; default 32 KiB or one datagram, whichever is less
-	Repair time.Duration // base timeout of repairs; default 20 ms
-	Stall  time.Duration // an operation that has not moved for so long asks its neighbour whether they mean the same; default 250 ms
-	Retain int           // bytes kept, over all past operations, to answer requests after the call has returned; default 8 MiB
+	Chunk    int           // bytes of a chunk at most, as far as 1024 chunks suffice; default 32 KiB or one datagram, whichever is less
+	MaxBcast int           // bytes that BcastBytes takes at most; default 1 GiB; negative: no limit
+	Repair   time.Duration // base timeout of repairs; default 20 ms
+	Stall    time.Duration // an operation that has not moved for so long asks its neighbour whether they mean the same; default 250 ms; negative: never, ranks that call different operations may then hang
+	Retain   int           // bytes kept, over all past operations, to answer requests after the call has returned; default 8 MiB; negative: none, who has lost a multicast then waits for a repair
 
 	CastWindow int // rootless messages of one origin under way; default 64
 	CastBytes  int // bytes of one origin's rootless messages under way before Publish waits; default 256 KiB
 	MaxMessage int // bytes of a rootless message at most; default 1 MiB
 
-	Epoch uint32        // version of the membership; default 1
-	Spin  int           // polls that find nothing before the caller is parked, < 0: none; default: some tens to hundreds of microseconds' worth
-	Idle  time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs
-	Clock Clock         // default SystemClock
+	Epoch  uint32        // version of the membership; default 1
+	Spin   int           // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
+	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call
+	Linger time.Duration // how long Close waits at most for what is still to be sent; default 2 s; negative: not at all, what the system has not taken by then is lost
+	Clock  clock.Clock   // default clock.System
 
 	// Stay has the threads of callers stay on the cores where the system has them.
 	// Otherwise a rank that finds, by timing its yields, that it shares a core with
@@ -65,18 +74,40 @@ const (
 	maxPlans = 1 << 22 // rules and actions of the compiled programs that are kept
 )
 
-func (cfg *Config) fill() error {
-	if cfg.Transport == nil {
-		return fmt.Errorf("%w: Config.Transport is nil", ErrInput)
-	}
-	for name, v := range map[string]int64{
-		"RootDelay": int64(cfg.RootDelay), "Chunk": int64(cfg.Chunk), "Repair": int64(cfg.Repair), "Stall": int64(cfg.Stall),
-		"CastWindow": int64(cfg.CastWindow), "CastBytes": int64(cfg.CastBytes), "MaxMessage": int64(cfg.MaxMessage), "Idle": int64(cfg.Idle),
+// check returns the error of the first field that is out of range.
+func (cfg *Config) check() error {
+	for _, f := range [...]struct {
+		name  string
+		value int64
+		none  bool // a negative value has a meaning
+	}{
+		{"RootDelay", int64(cfg.RootDelay), false},
+		{"Chunk", int64(cfg.Chunk), false},
+		{"MaxBcast", int64(cfg.MaxBcast), true},
+		{"Repair", int64(cfg.Repair), false},
+		{"Stall", int64(cfg.Stall), true},
+		{"Retain", int64(cfg.Retain), true},
+		{"CastWindow", int64(cfg.CastWindow), false},
+		{"CastBytes", int64(cfg.CastBytes), false},
+		{"MaxMessage", int64(cfg.MaxMessage), false},
+		{"Spin", int64(cfg.Spin), true},
+		{"Idle", int64(cfg.Idle), true},
+		{"Linger", int64(cfg.Linger), true},
 	} {
-		if v < 0 {
-			return fmt.Errorf("%w: Config.%s is negative: %d", ErrInput, name, v)
+		if f.value < 0 && !f.none {
+			return fmt.Errorf("%w: Config.%s is negative: %d", ErrInput, f.name, f.value)
 		}
 	}
+	if !cfg.Delay.Valid() {
+		return fmt.Errorf("%w: Config.Delay: %v", ErrInput, cfg.Delay)
+	}
+	return nil
+}
+
+// fill puts the defaults in, and for none what does nothing: 0, but for MaxBcast,
+// which is a limit, and Idle, which stays negative.
+func (cfg *Config) fill() {
+	orElse(&cfg.MaxBcast, 1<<30)
 	orElse(&cfg.Repair, 20*time.Millisecond)
 	orElse(&cfg.Stall, 250*time.Millisecond)
 	orElse(&cfg.Retain, 8<<20)
@@ -86,10 +117,14 @@ func (cfg *Config) fill() error {
 	orElse(&cfg.Epoch, 1)
 	orElse(&cfg.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))
 	orElse(&cfg.Idle, 200*time.Microsecond)
+	orElse(&cfg.Linger, 2*time.Second)
 	if cfg.Clock == nil {
-		cfg.Clock = SystemClock{}
+		cfg.Clock = clock.System{}
 	}
-	return validDelay(cfg.Delay)
+	if cfg.MaxBcast < 0 {
+		cfg.MaxBcast = math.MaxInt
+	}
+	cfg.Stall, cfg.Retain, cfg.Spin, cfg.Linger = max(cfg.Stall, 0), max(cfg.Retain, 0), max(cfg.Spin, 0), max(cfg.Linger, 0)
 }
 
 // spin returns how many polls in vain are worth it. With more ranks than cores,

@@ -1,11 +1,6 @@
 package runtime
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/schedgen/schedgen/runtime/core"
-)
+import "github.com/schedgen/schedgen/runtime/core"
 
 // DelayPolicy decides when the root of a broadcast by multicast starts: a
 // multicast that meets nobody listening is lost (paper 000, section 2.1). The
@@ -26,20 +21,3 @@ const (
 	// for each operation, has entered.
 	DelayRandomPeer = core.DelayRandomPeer
 )
-
-// ParseDelay returns the policy of that name: none, fixed, adaptive or
-// random-peer.
-func ParseDelay(name string) (DelayPolicy, error) {
-	names := core.DelayNames()
-	if i := slices.Index(names, name); i >= 0 {
-		return DelayPolicy(i), nil
-	}
-	return 0, fmt.Errorf("%w: no root-delay policy %q (one of %v)", ErrInput, name, names)
-}
-
-func validDelay(d DelayPolicy) error {
-	if int(d) >= len(core.DelayNames()) {
-		return fmt.Errorf("%w: Config.Delay: %v", ErrInput, d)
-	}
-	return nil
-}

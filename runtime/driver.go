@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -16,11 +17,12 @@ import (
 // and waits for them. Goroutines inside calls drive, whichever communicator they
 // have called; while there are none, the background does.
 type driver struct {
-	tr    wire.Transport
-	clock Clock
-	start time.Time // what the cores' time counts from
-	wait  *yield.Waiter
-	pace  time.Duration // Config.Idle
+	tr     wire.Transport
+	clock  clock.Clock
+	start  time.Time // what the cores' time counts from
+	wait   *yield.Waiter
+	pace   time.Duration // Config.Idle
+	linger time.Duration // Config.Linger
 
 	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
 	cond sync.Cond  // something has moved; see await
@@ -49,7 +51,7 @@ type background struct {
 	entered atomic.Uint64 // calls so far; counted under the lock
 	looked  uint64        // entered, when the background last looked
 	quiet   time.Duration // until it looks again
-	idle    Timer
+	idle    clock.Timer   // nil: there is no background
 }
 
 // parking is who waits, of the goroutines inside calls.
@@ -67,7 +69,7 @@ type watched struct {
 
 // newDriver returns the driver of cfg's transport, which does nothing before run.
 func newDriver(cfg *Config) *driver {
-	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Idle, numbers: numbers{generation: cfg.Epoch}}
+	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.cond.L = &d.mu
 	return d
 }
@@ -81,8 +83,9 @@ func (d *driver) run(c *Comm) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.add(c)
-	d.behind.quiet = d.pace
-	d.behind.idle = d.clock.AfterFunc(d.behind.quiet, d.background)
+	if d.behind.quiet = d.pace; d.pace > 0 {
+		d.behind.idle = d.clock.AfterFunc(d.behind.quiet, d.background)
+	}
 }
 
 // add begins to drive one more communicator.
@@ -139,14 +142,13 @@ type farewell struct {
 	bye bool   // a communicator has ended in good order; those that have not say so themselves
 }
 
-// linger is how long the transport's Close waits for what is still to be sent.
-const linger = 2 * time.Second
-
 // close ends the driver, which has no communicator any more.
 func (d *driver) close() error {
 	d.closing = true
 	d.wait.Close()
-	d.behind.idle.Stop()
+	if d.behind.idle != nil {
+		d.behind.idle.Stop()
+	}
 	for d.parking.parked {
 		d.wakeAll()
 		d.cond.Wait()
@@ -154,5 +156,5 @@ func (d *driver) close() error {
 	if d.watched.stop != nil {
 		d.watched.stop()
 	}
-	return d.tr.Close(d.farewell.seq, d.farewell.bye, linger)
+	return d.tr.Close(d.farewell.seq, d.farewell.bye, d.linger)
 }

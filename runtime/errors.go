@@ -6,7 +6,6 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // The conditions that errors of a communicator wrap; test with [errors.Is].
@@ -19,9 +18,10 @@ var (
 	// operation: which of the two comes first is not defined. Operations that are to
 	// overlap are started one after the other.
 	ErrBusy = errors.New("another goroutine is inside a collective call of this communicator")
-	// ErrInput: an argument is out of range.
+	// ErrInput: an argument or a field of Config is out of range.
 	ErrInput = errors.New("invalid argument")
-	// ErrTooLarge: a rootless message is longer than Config.MaxMessage.
+	// ErrTooLarge: a rootless message is longer than Config.MaxMessage, or a
+	// message of BcastBytes longer than Config.MaxBcast.
 	ErrTooLarge = errors.New("message too large")
 	// ErrTooMany: Split or Dup would make more communicators than may share a transport.
 	ErrTooMany = errors.New("too many communicators")
@@ -35,11 +35,6 @@ var (
 	ErrPeerLost = core.ErrPeerLost
 	// ErrPeerLeft: a rank has closed its communicator while others go on.
 	ErrPeerLeft = core.ErrPeerLeft
-	// ErrUnreachable is wrapped by what a transport tells [wire.Sink.Lost] if a
-	// connection could not be opened, or was never taken: the rank may be dead
-	// or may have left in good order, which its goodbye, perhaps still on its
-	// way, will tell.
-	ErrUnreachable = wire.ErrUnreachable
 )
 
 // RankError is an error that one rank has caused or detected.

@@ -55,7 +55,7 @@ func (c *Comm) exchangePlan() (*plan, error) {
 		return nil, err
 	}
 	programs := func(rank int) ir.Program { return exchangeProgram(rank, c.size) }
-	c.exchanges = &plan{core.NewPlan(&h, program, ir.Program{}, 0), planKey{}, programs, 0}
+	c.exchanges = &plan{Plan: core.NewPlan(&h, program, ir.Program{}, 0), programs: programs}
 	return c.exchanges, nil
 }
 

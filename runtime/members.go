@@ -104,7 +104,7 @@ func capsAmong(caps wire.Caps, endpoints, self int, some []int) wire.Caps {
 			caps.Local++
 		}
 	}
-	caps.Hosts = Blocks(caps.Host)
+	caps.Hosts = wire.Blocks(caps.Host)
 	return caps
 }
 

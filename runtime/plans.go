@@ -15,6 +15,7 @@ type plan struct {
 	key      planKey
 	programs func(rank int) ir.Program // what the ranks send and wait for, for error messages
 	weight   int
+	head     *plan // of BcastBytes; nil before the first
 }
 
 // planKey is what a plan is made of.
@@ -83,5 +84,5 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan{core.NewPlan(&h, program, spec.Program(h.Root), 0), key, spec.Program, weigh(&p, h.Chunks)}, nil
+	return &plan{core.NewPlan(&h, program, spec.Program(h.Root), 0), key, spec.Program, weigh(&p, h.Chunks), nil}, nil
 }

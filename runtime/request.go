@@ -147,6 +147,11 @@ func (c *Comm) prepareRequest(r *Request, ctx context.Context, k core.Kind, buf 
 	if err != nil {
 		return err
 	}
+	return c.prepareUnder(r, ctx, k, p, buf, root)
+}
+
+// prepareUnder fills in r to run under p, unless ctx has ended.
+func (c *Comm) prepareUnder(r *Request, ctx context.Context, k core.Kind, p *plan, buf []byte, root int) error {
 	if ctx.Err() != nil {
 		return &OpError{Op: p.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.started + 1, Err: context.Cause(ctx)}
 	}

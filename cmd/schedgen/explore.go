@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/explore"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -113,9 +113,9 @@ func (c *exploreCmd) Run(ctx context.Context, std stdio) error {
 }
 
 func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, error) {
-	delay, err := runtime.ParseDelay(c.Delay)
+	var delay core.DelayPolicy
 	switch {
-	case err != nil:
+	case delay.UnmarshalText([]byte(c.Delay)) != nil:
 		return explore.Options{}, fmt.Errorf("--delay=%s: must be one of none, fixed, adaptive, random-peer", c.Delay)
 	case c.States < 1:
 		return explore.Options{}, fmt.Errorf("--states=%d: must be at least 1", c.States)

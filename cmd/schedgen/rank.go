@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/launch"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -78,7 +78,7 @@ func (c *rankBcastCmd) place(getenv func(string) string) (int, error) {
 		return 0, errors.New("--netns: is for run, which makes hosts up and starts all ranks")
 	}
 	if c.Rank == nil || c.Ranks == nil {
-		place, err := runtime.FindPlace(getenv)
+		place, err := launch.Find(getenv)
 		if err != nil {
 			return 0, fmt.Errorf("--rank and -p: %w", err)
 		}

@@ -58,7 +58,7 @@ func (f *runFlags) ranks() (int, error) {
 
 // common returns the job's part that all ranks of all runs share.
 func (f *runFlags) common(verb string) (job, error) {
-	j := job{Verb: verb, Algorithm: f.Algorithm, Seed: f.Seed, Delay: "none", Timeout: f.Timeout}
+	j := job{Verb: verb, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout}
 	if f.Timeout <= 0 {
 		return j, fmt.Errorf("--timeout=%v: must be more than 0", f.Timeout)
 	}

@@ -91,19 +91,17 @@ var delays = []string{"none", "fixed", "adaptive", "random-peer"}
 
 // policy puts the root-delay policy into the job.
 func (c *runBcastCmd) policy(j *job) error {
-	delay, err := runtime.ParseDelay(c.Delay)
-	if err != nil {
+	if err := j.Delay.UnmarshalText([]byte(c.Delay)); err != nil {
 		return fmt.Errorf("--delay=%s: must be one of %s", c.Delay, strings.Join(delays, ", "))
 	}
-	j.Delay = c.Delay
 	switch {
-	case c.RootDelay != nil && delay != runtime.DelayFixed:
+	case c.RootDelay != nil && j.Delay != runtime.DelayFixed:
 		return errors.New("--root-delay: only with --delay fixed")
 	case c.RootDelay != nil && *c.RootDelay < 0:
 		return fmt.Errorf("--root-delay=%v: must not be negative", *c.RootDelay)
 	case c.RootDelay != nil:
 		j.RootDelay = *c.RootDelay
-	case delay == runtime.DelayFixed:
+	case j.Delay == runtime.DelayFixed:
 		j.RootDelay = 100 * time.Microsecond
 	}
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -20,7 +21,7 @@ type job struct {
 	Seed       uint64          // of bytes made up
 	Sum        string          // bcast: SHA-256 of the message, in hex
 	Output     string          // bcast: file for what this rank has received; empty: none
-	Delay      string          // root-delay policy
+	Delay      runtime.DelayPolicy
 	RootDelay  time.Duration
 	Timeout    time.Duration
 	Replies    bool // bcast: time until all ranks have said that they have the message, too

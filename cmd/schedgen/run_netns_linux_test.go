@@ -46,7 +46,7 @@ func TestRunsOnHostsMadeUp(t *testing.T) {
 // A rank that only others of its host are connected to is missed at once.
 func TestKilledRankOnHostMadeUp(t *testing.T) {
 	mayMakeHosts(t)
-	p := launch(t, "run barrier -p 8 --hosts 4 --netns 4 -v --iterations 1000000000")
+	p := startCommand(t, "run barrier -p 8 --hosts 4 --netns 4 -v --iterations 1000000000")
 	require.NoError(t, syscall.Kill(p.ranks[5], syscall.SIGKILL))
 	code, said := p.end()
 	p.gone(0)

@@ -30,8 +30,8 @@ type program struct {
 	out    bytes.Buffer
 }
 
-// launch starts the command line and returns when all ranks are connected.
-func launch(t *testing.T, args string) *program {
+// startCommand starts the command line and returns when all ranks are connected.
+func startCommand(t *testing.T, args string) *program {
 	t.Helper()
 	p := begin(t, args)
 	p.read(" ranks connected\n")
@@ -99,7 +99,7 @@ const endless = "run barrier -p 4 --transport tcp -v --iterations 1000000000"
 
 func TestKilledRank(t *testing.T) {
 	for _, victim := range []int{0, 2} {
-		p := launch(t, endless)
+		p := startCommand(t, endless)
 		require.NoError(t, syscall.Kill(p.ranks[victim], syscall.SIGKILL))
 		code, said := p.end()
 		p.gone(0)
@@ -128,7 +128,7 @@ func TestKilledRankOfBroadcast(t *testing.T) {
 		if transport == overMem {
 			continue
 		}
-		p := launch(t, "run bcast -p 4 -v --size 4MiB --iterations 1000000000 --transport "+transport)
+		p := startCommand(t, "run bcast -p 4 -v --size 4MiB --iterations 1000000000 --transport "+transport)
 		require.NoError(t, syscall.Kill(p.ranks[1], syscall.SIGKILL))
 		code, said := p.end()
 		p.gone(0)
@@ -138,7 +138,7 @@ func TestKilledRankOfBroadcast(t *testing.T) {
 }
 
 func TestKilledRankOfAnycast(t *testing.T) {
-	p := launch(t, "run anycast -p 4 --transport tcp -v --messages 1000000000")
+	p := startCommand(t, "run anycast -p 4 --transport tcp -v --messages 1000000000")
 	require.NoError(t, syscall.Kill(p.ranks[3], syscall.SIGKILL))
 	code, said := p.end()
 	p.gone(0)
@@ -154,7 +154,7 @@ func TestInterrupt(t *testing.T) {
 		"SIGINT twice": func(pid int) error { _ = syscall.Kill(pid, syscall.SIGINT); return syscall.Kill(pid, syscall.SIGINT) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := launch(t, endless)
+			p := startCommand(t, endless)
 			require.NoError(t, interrupt(p.cmd.Process.Pid))
 			code, said := p.end()
 			p.gone(patience)
@@ -170,7 +170,7 @@ func TestInterrupt(t *testing.T) {
 
 // The ranks do not outlive their parent, however it ends.
 func TestKilledParent(t *testing.T) {
-	p := launch(t, endless)
+	p := startCommand(t, endless)
 	require.NoError(t, p.cmd.Process.Kill())
 	code, _ := p.end()
 	require.Equal(t, -1, code)
@@ -179,7 +179,7 @@ func TestKilledParent(t *testing.T) {
 
 // A rank that does not answer is ended and named.
 func TestStoppedRank(t *testing.T) {
-	p := launch(t, endless+" --timeout 500ms")
+	p := startCommand(t, endless+" --timeout 500ms")
 	require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
 	code, said := p.end()
 	p.gone(0)

@@ -98,11 +98,7 @@ func (w *worker) run(ctx context.Context, out *outcome) error {
 // config is the communicator's configuration, without its transport.
 func (j *job) config() (runtime.Config, error) {
 	var cfg runtime.Config
-	delay, err := runtime.ParseDelay(j.Delay)
-	if err != nil {
-		return cfg, err
-	}
-	cfg.Delay, cfg.RootDelay = delay, j.RootDelay
+	cfg.Delay, cfg.RootDelay = j.Delay, j.RootDelay
 	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
 	switch j.Verb {
 	case "bcast":

@@ -23,7 +23,7 @@ type Config struct {
 	RootDelay Time // the duration of DelayFixed
 
 	Repair Time // base timeout of repairs
-	Stall  Time // an operation that has not moved for so long is probed
+	Stall  Time // an operation that has not moved for so long is probed; 0: none is
 	Retain int  // bytes kept, over all past operations, to answer requests
 
 	Overlay    Overlay // the trees of rootless messages

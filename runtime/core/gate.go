@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // DelayPolicy decides when the root of a broadcast by multicast starts: a
@@ -27,15 +28,28 @@ const (
 
 var delayNames = [...]string{"none", "fixed", "adaptive", "random-peer"}
 
-// DelayNames returns the names of the policies.
-func DelayNames() []string { return delayNames[:] }
-
 // String returns the policy's name: none, fixed, adaptive or random-peer.
 func (d DelayPolicy) String() string {
 	if int(d) < len(delayNames) {
 		return delayNames[d]
 	}
 	return fmt.Sprintf("DelayPolicy(%d)", d)
+}
+
+// Valid reports whether d is one of the policies.
+func (d DelayPolicy) Valid() bool { return int(d) < len(delayNames) }
+
+// MarshalText writes the policy's name.
+func (d DelayPolicy) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads a policy's name, as String writes it.
+func (d *DelayPolicy) UnmarshalText(name []byte) error {
+	i := slices.Index(delayNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("no root-delay policy %q (one of %v)", name, delayNames)
+	}
+	*d = DelayPolicy(i)
+	return nil
 }
 
 // The adaptive delay grows by half after a miss and shrinks by a sixteenth

@@ -33,6 +33,15 @@ func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint
 	}
 }
 
+// Marked returns a plan whose operations are not taken for p's: at all ranks the
+// same mark is added to what they agree on.
+func (p *Plan) Marked(mark uint64) *Plan {
+	q := *p
+	q.base ^= mark
+	q.engines = [Remembered]machine.Engine{} // each is of one operation
+	return &q
+}
+
 // engine returns the engine for o, with nothing set.
 func (p *Plan) engine(o *op) machine.Engine {
 	if interpreted, ok := p.program.(*machine.Plan); ok {

@@ -13,7 +13,13 @@ type pulse struct {
 // maxProbeShift bounds the growing waits between probes.
 const maxProbeShift = 4
 
-func (p *pulse) due(stall Time) Time { return p.moved + stall<<min(p.probes, maxProbeShift) }
+// due returns when the next probe is due; a stall of 0 is never.
+func (p *pulse) due(stall Time) Time {
+	if stall == 0 {
+		return never
+	}
+	return p.moved + stall<<min(p.probes, maxProbeShift)
+}
 
 // tick reports whether a probe is due.
 func (p *pulse) tick(now, stall Time) bool {

@@ -38,3 +38,10 @@ func (p *probed) Put(to int, f *wire.Frame) {
 	p.take(f)
 	p.to = append(p.to, to)
 }
+
+// A stall of 0 is never.
+func TestPulseNever(t *testing.T) {
+	var p pulse
+	require.Equal(t, never, p.due(0))
+	require.False(t, p.tick(never-1, 0))
+}

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // card is what a rank tells the others of itself.
@@ -66,7 +66,7 @@ func locate(cards []card, rank int) *place {
 			p.reason = fmt.Sprintf("rank %d: %s", r, cards[r].cannot)
 		}
 	}
-	p.hosts = runtime.Blocks(hosts)
+	p.hosts = wire.Blocks(hosts)
 	if len(p.ranks) > shm.MaxSize {
 		p.reason = fmt.Sprintf("%d ranks on a host, at most %d share memory", len(p.ranks), shm.MaxSize)
 	}

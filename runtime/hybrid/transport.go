@@ -46,6 +46,9 @@ func (t *Transport) ID() [16]byte { return t.id }
 // empty if they share memory or there is but one.
 func (t *Transport) Reason() string { return t.place.reason }
 
+// Shared reports whether all ranks share memory.
+func (t *Transport) Shared() bool { return t.net == nil }
+
 // Caps are those of the network, or of the memory if all ranks share it.
 func (t *Transport) Caps() wire.Caps {
 	if t.net == nil {

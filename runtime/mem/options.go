@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Options say how the simulated network behaves. The zero value is a network
@@ -36,7 +36,7 @@ type Options struct {
 	LinkBytes   int  // bytes a lane holds beyond its first frame; default 1 MiB
 	Queue       int  // datagrams a receiver holds before it loses more; default 256
 
-	Clock runtime.Clock // default runtime.SystemClock
+	Clock clock.Clock // default clock.System
 }
 
 func (o *Options) fill() error {
@@ -55,7 +55,7 @@ func (o *Options) fill() error {
 	orElse(&o.LinkBytes, 1<<20)
 	orElse(&o.Queue, 256)
 	if o.Clock == nil {
-		o.Clock = runtime.SystemClock{}
+		o.Clock = clock.System{}
 	}
 	return nil
 }

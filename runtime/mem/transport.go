@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -21,7 +21,7 @@ type Transport struct {
 	pending []key                   // those that are not empty
 	left    []bool                  // ranks that have closed
 	held    ring[entry]             // datagrams the sink wants to see again
-	timer   runtime.Timer           // ends Wait; nil before the first that needs it
+	timer   clock.Timer             // ends Wait; nil before the first that needs it
 	cur     entry                   // scratch: what the sink is looking at
 	polled  int64                   // the time up to which Poll has taken what arrived; guarded by in.mu
 	stats   wire.Stats

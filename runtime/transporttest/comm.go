@@ -21,6 +21,7 @@ type Make func(t testing.TB, size int) []wire.Transport
 // operation and every way in which one can fail.
 func Comm(t *testing.T, make Make) {
 	t.Run("Bcast", func(t *testing.T) { testBcast(t, make) })
+	t.Run("Bytes", func(t *testing.T) { testBytes(t, make) })
 	t.Run("BackToBack", func(t *testing.T) { testBackToBack(t, make) })
 	t.Run("Held", func(t *testing.T) { testHeld(t, make) })
 	t.Run("Large", func(t *testing.T) { testLarge(t, make) })

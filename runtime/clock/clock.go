@@ -1,4 +1,6 @@
-package runtime
+// Package clock is where communicators take their time from: the system, or who
+// runs them in a time of their own.
+package clock
 
 import "time"
 
@@ -15,12 +17,12 @@ type Timer interface {
 	Reset(d time.Duration) bool
 }
 
-// SystemClock is the time of package time. Inside a testing/synctest bubble
+// System is the time of package time. Inside a testing/synctest bubble
 // that is the bubble's virtual time.
-type SystemClock struct{}
+type System struct{}
 
 // Now returns the current time.
-func (SystemClock) Now() time.Time { return time.Now() }
+func (System) Now() time.Time { return time.Now() }
 
 // AfterFunc calls f after d.
-func (SystemClock) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
+func (System) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// build returns the program's path.
+func build(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "hello")
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+// want is what size ranks print, sorted.
+func want(size int, line string) (lines []string) {
+	for rank := range size {
+		lines = append(lines, fmt.Sprintf("rank %d of %d has %q", rank, size, line))
+	}
+	return lines
+}
+
+// run runs a command and returns the lines that it prints, sorted.
+func run(t *testing.T, env []string, args ...string) []string {
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%v\n%s", args, stderr.String())
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	slices.Sort(lines)
+	return lines
+}
+
+func TestByHand(t *testing.T) {
+	hello := build(t)
+	require.Equal(t, want(1, "hello world"), run(t, nil, hello, "world"))
+
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
+	require.NoError(t, err)
+	coordinator := "SCHEDGEN_COORDINATOR=" + l.Addr().String()
+	require.NoError(t, l.Close())
+	const size = 3
+	var got [size][]string
+	var wg sync.WaitGroup
+	for rank := range got {
+		wg.Go(func() {
+			env := []string{coordinator, fmt.Sprintf("SCHEDGEN_RANK=%d", rank), fmt.Sprintf("SCHEDGEN_SIZE=%d", size)}
+			got[rank] = run(t, env, hello, strings.Repeat("x", rank)) // each has a line of another length
+		})
+	}
+	wg.Wait()
+	require.Equal(t, want(size, "hello "), slices.Concat(got[:]...))
+}
+
+// The launchers that are installed start it. Debian has them as openmpi-bin and
+// mpich.
+func TestLaunchers(t *testing.T) {
+	root := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
+	for _, launcher := range [][]string{{"mpirun.openmpi", "--oversubscribe"}, {"mpirun.mpich"}} {
+		t.Run(launcher[0], func(t *testing.T) {
+			if _, err := exec.LookPath(launcher[0]); err != nil {
+				t.Skip("not installed")
+			}
+			hello := build(t)
+			for _, transport := range []string{"", "tcp", "mcast", "shm"} {
+				for _, size := range []int{1, 2, 5} {
+					args := slices.Concat(launcher, []string{"-n", fmt.Sprint(size), hello, transport})
+					require.Equal(t, want(size, "hello "+transport), run(t, append(root, "SCHEDGEN_TRANSPORT="+transport), args...))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/hybrid"
+	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// transports are the values of SCHEDGEN_TRANSPORT.
+var transports = []struct {
+	name       string
+	join       func(ctx context.Context, puts tcp.Config, iface string) (wire.Transport, error)
+	multicasts bool
+}{
+	{"auto", overHybrid, true},
+	{"hybrid", overHybrid, true},
+	{"tcp", overTCP, false},
+	{"mcast", overMcast, true},
+	{"shm", overShm, false},
+}
+
+// Connect finds the ranks that a launcher has started with this one and connects
+// them; getenv is [os.Getenv]. A process that no launcher has started is rank 0 of
+// 1. It returns when all ranks have come, or when ctx ends.
+//
+// The default transport, auto, is shared memory among the ranks of a host and TCP
+// between hosts, with multicast between these if SCHEDGEN_INTERFACE is set (package
+// hybrid). shm is the same, and an error where a rank needs the network.
+func Connect(ctx context.Context, getenv func(string) string) (wire.Transport, error) {
+	p, err := Find(getenv)
+	if errors.Is(err, ErrNone) {
+		p = Place{Size: 1, Local: 1, Source: "no launcher", getenv: getenv}
+	} else if err != nil {
+		return nil, err
+	}
+	t, err := connect(ctx, &p)
+	if err != nil {
+		return nil, fmt.Errorf("rank %d of %d: %w", p.Rank, p.Size, err)
+	}
+	return t, nil
+}
+
+func connect(ctx context.Context, p *Place) (wire.Transport, error) {
+	name, iface := p.getenv("SCHEDGEN_TRANSPORT"), p.getenv("SCHEDGEN_INTERFACE")
+	if name == "" {
+		name = "auto"
+	}
+	for _, t := range transports {
+		if t.name != name {
+			continue
+		}
+		if iface != "" && !t.multicasts {
+			return nil, fmt.Errorf("SCHEDGEN_INTERFACE is %q, but %s, which SCHEDGEN_TRANSPORT asks for, does not multicast on it", iface, name)
+		}
+		m, err := p.Meet(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return t.join(ctx, tcp.Config{Rank: p.Rank, Size: p.Size, Coordinator: m.Coordinator, Listener: m.Listener}, iface)
+	}
+	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast or shm", name)
+}
+
+func overHybrid(ctx context.Context, puts tcp.Config, iface string) (wire.Transport, error) {
+	cfg := hybrid.Config{TCP: puts}
+	if iface != "" {
+		cfg.Mcast = &mcast.Config{Interface: iface}
+	}
+	return opened(hybrid.Join(ctx, cfg))
+}
+
+func overTCP(ctx context.Context, puts tcp.Config, _ string) (wire.Transport, error) {
+	return opened(tcp.Join(ctx, puts))
+}
+
+func overMcast(ctx context.Context, puts tcp.Config, iface string) (wire.Transport, error) {
+	return opened(mcast.Join(ctx, mcast.Config{TCP: puts, Interface: iface}))
+}
+
+func overShm(ctx context.Context, puts tcp.Config, _ string) (wire.Transport, error) {
+	t, err := hybrid.Join(ctx, hybrid.Config{TCP: puts})
+	if err != nil || puts.Size == 1 || t.Shared() {
+		return opened(t, err)
+	}
+	err = errors.New("SCHEDGEN_TRANSPORT is shm, but not all ranks share memory")
+	if why := t.Reason(); why != "" {
+		err = fmt.Errorf("%w: %s", err, why)
+	}
+	return nil, errors.Join(err, t.Close(0, false, 0))
+}
+
+// opened makes sure that an error does not come with a transport that is not
+// nil but holds a nil pointer.
+func opened[T wire.Transport](t T, err error) (wire.Transport, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}

@@ -1,0 +1,387 @@
+package launch
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// with returns e and more, with rank and size for <R> and <N>.
+func (e env) with(more env, rank, size int) env {
+	all := maps.Clone(e)
+	maps.Copy(all, more)
+	for k, v := range all {
+		all[k] = strings.NewReplacer("<R>", strconv.Itoa(rank), "<N>", strconv.Itoa(size)).Replace(v)
+	}
+	return all
+}
+
+// outcome is what a rank has got.
+type outcome struct {
+	t   wire.Transport
+	err error
+}
+
+// connectAll connects size ranks, each with e.
+func connectAll(t *testing.T, size int, e func(rank int) env) []outcome {
+	return connectIn(t, t.TempDir(), size, e)
+}
+
+// connectIn does it with a directory for temporary files.
+func connectIn(t *testing.T, dir string, size int, e func(rank int) env) []outcome {
+	t.Setenv("TMPDIR", dir)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got := make([]outcome, size)
+	var wg sync.WaitGroup
+	for rank := range got {
+		wg.Go(func() {
+			got[rank].t, got[rank].err = Connect(ctx, e(rank).get)
+			if got[rank].err != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	return got
+}
+
+// requireConnected requires that every rank is in its place, and closes all.
+func requireConnected(t *testing.T, got []outcome) {
+	t.Helper()
+	for rank, o := range got {
+		require.NoError(t, o.err, "rank %d", rank)
+		require.Equal(t, rank, o.t.Rank())
+		require.Equal(t, len(got), o.t.Size())
+		require.Equal(t, got[0].t.ID(), o.t.ID(), "rank %d", rank)
+	}
+	for _, o := range got {
+		require.NoError(t, o.t.Close(0, false, 0))
+	}
+}
+
+var (
+	openMPI = env{"OMPI_COMM_WORLD_RANK": "<R>", "OMPI_COMM_WORLD_SIZE": "<N>", "OMPI_COMM_WORLD_LOCAL_SIZE": "<N>", "PMIX_NAMESPACE": "77"}
+	torch   = env{"RANK": "<R>", "WORLD_SIZE": "<N>", "LOCAL_WORLD_SIZE": "<N>", "MASTER_ADDR": "node0", "MASTER_PORT": "29500", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+	slurm   = env{"SLURM_PROCID": "<R>", "SLURM_STEP_NUM_TASKS": "<N>", "SLURM_STEP_NUM_NODES": "1", "SLURM_JOB_ID": "8", "SLURM_STEP_ID": "0"}
+	byHand  = env{"SCHEDGEN_RANK": "<R>", "SCHEDGEN_SIZE": "<N>"}
+)
+
+func TestConnect(t *testing.T) {
+	for name, e := range map[string]env{"Open MPI": openMPI, "torchrun": torch, "srun": slurm} {
+		for _, transport := range []string{"", "tcp", "mcast", "hybrid"} {
+			for _, size := range []int{1, 2, 5} {
+				t.Run(fmt.Sprintf("%s/%s/%d", name, transport, size), func(t *testing.T) {
+					requireConnected(t, connectAll(t, size, func(rank int) env {
+						return e.with(env{"SCHEDGEN_TRANSPORT": transport}, rank, size)
+					}))
+				})
+			}
+		}
+	}
+}
+
+// A job may meet again, and what one has left that died does not hinder.
+func TestConnectAgain(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	p, err := Find(slurm.with(nil, 0, 3).get)
+	require.NoError(t, err)
+	path, err := socketOf(p.job("SLURM_JOB_ID", "SLURM_STEP_ID"))
+	require.NoError(t, err)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	l.SetUnlinkOnClose(false)
+	require.NoError(t, l.Close())
+	for range 3 {
+		got := connectIn(t, dir, 3, func(rank int) env { return slurm.with(nil, rank, 3) })
+		requireConnected(t, got)
+	}
+}
+
+func TestConnectByHand(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	require.NoError(t, l.Close())
+	for _, transport := range []string{"", "mcast"} {
+		requireConnected(t, connectAll(t, 3, func(rank int) env {
+			return byHand.with(env{"SCHEDGEN_COORDINATOR": addr, "SCHEDGEN_TRANSPORT": transport}, rank, 3)
+		}))
+	}
+}
+
+// A program that nobody has launched is a rank alone.
+func TestConnectAlone(t *testing.T) {
+	for _, transport := range []string{"", "tcp", "mcast", "shm", "hybrid"} {
+		requireConnected(t, connectAll(t, 1, func(int) env { return env{"SCHEDGEN_TRANSPORT": transport} }))
+	}
+}
+
+func TestConnectRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  env
+		want string
+	}{
+		"by hand, nowhere":      {byHand, "set SCHEDGEN_COORDINATOR"},
+		"Open MPI, two hosts":   {openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "OMPI_COMM_WORLD_LOCAL_SIZE"},
+		"Open MPI, no name":     {openMPI.and("PMIX_NAMESPACE", ""), "PMIX_NAMESPACE"},
+		"MPICH, no manager":     {env{"PMI_RANK": "<R>", "PMI_SIZE": "<N>"}, "PMI_FD"},
+		"MPICH, no descriptor":  {env{"PMI_RANK": "<R>", "PMI_SIZE": "<N>", "PMI_FD": "99999"}, "PMI_FD"},
+		"torchrun, no address":  {torch.and("MASTER_ADDR", ""), "MASTER_ADDR"},
+		"torchrun, no port":     {torch.and("MASTER_PORT", "x").and("LOCAL_WORLD_SIZE", "1").and("TORCHELASTIC_USE_AGENT_STORE", ""), "MASTER_PORT"},
+		"srun, no hosts":        {slurm.and("SLURM_STEP_NUM_NODES", "2"), "SLURM_STEP_NODELIST"},
+		"srun, wrong ports":     {slurm.and("SLURM_STEP_NUM_NODES", "2").and("SLURM_STEP_NODELIST", "a[1-2]").and("SLURM_STEP_RESV_PORTS", "x"), "SLURM_STEP_RESV_PORTS"},
+		"no such transport":     {slurm.and("SCHEDGEN_TRANSPORT", "pigeon"), `SCHEDGEN_TRANSPORT is "pigeon"`},
+		"interface without use": {slurm.and("SCHEDGEN_TRANSPORT", "tcp").and("SCHEDGEN_INTERFACE", "lo"), "SCHEDGEN_INTERFACE"},
+		"contradiction":         {env{"RANK": "0", "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}, "set SCHEDGEN_RANK"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Connect(t.Context(), c.env.with(nil, 0, 2).get)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+// and returns e with one more variable.
+func (e env) and(name, value string) env {
+	all := maps.Clone(e)
+	all[name] = value
+	return all
+}
+
+// Where ranks of several hosts meet, without connecting to it.
+func TestMeetOnSeveralHosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  env
+		want string
+	}{
+		"srun, reserved port": {slurm.and("SLURM_STEP_NUM_NODES", "2").and("SLURM_STEP_NODELIST", "192.0.2.[7-8]").and("SLURM_STEP_RESV_PORTS", "28901-28904"), "192.0.2.7:28901"},
+		"srun": {slurm.and("SLURM_STEP_NUM_NODES", "2").and("SLURM_JOB_NODELIST", "192.0.2.[7-8]"),
+			"192.0.2.7:" + strconv.Itoa(portOf("SLURM_JOB_ID=8 SLURM_STEP_ID=0"))},
+		"torchrun, port free":  {torch.and("LOCAL_WORLD_SIZE", "1").and("TORCHELASTIC_USE_AGENT_STORE", "False").and("MASTER_ADDR", "192.0.2.7").and("MASTER_PORT", "28905"), "192.0.2.7:28905"},
+		"torchrun, port taken": {torch.and("LOCAL_WORLD_SIZE", "1").and("MASTER_ADDR", "192.0.2.7"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var at [2]string
+			for rank := range at {
+				p, err := Find(c.env.with(nil, rank, 2).get)
+				require.NoError(t, err)
+				m, err := p.Meet(t.Context())
+				require.NoError(t, err)
+				at[rank] = m.Coordinator
+				require.Equal(t, rank == 0, m.Listener != nil)
+				if m.Listener != nil {
+					require.NoError(t, m.Listener.Close())
+				}
+			}
+			require.Equal(t, at[0], at[1])
+			require.NotEqual(t, "192.0.2.7:29500", at[0], "torchrun's store listens there")
+			if c.want != "" {
+				require.Equal(t, c.want, at[0])
+			}
+		})
+	}
+	p, err := Find(torch.and("LOCAL_WORLD_SIZE", "1").and("MASTER_ADDR", "localhost").with(nil, 1, 2).get)
+	require.NoError(t, err)
+	_, err = p.Meet(t.Context())
+	require.ErrorContains(t, err, "others cannot reach")
+}
+
+// Strangers at the socket do not hinder, ranks of another size are told of, and
+// who is missing is named.
+func TestMeetLocalStrangers(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	p := Place{Rank: 0, Size: 4}
+	path, err := socketOf("job")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- tellLocal(ctx, &p, path, "127.0.0.1:1") }()
+	says := func(line string) string {
+		addr, err := "", error(nil)
+		require.Eventually(t, func() bool {
+			var conn net.Conn
+			if conn, err = net.Dial("unix", path); err != nil {
+				return false
+			}
+			defer conn.Close()
+			_, err = fmt.Fprint(conn, line)
+			require.NoError(t, err)
+			require.NoError(t, conn.(*net.UnixConn).CloseWrite())
+			addr, _ = bufio.NewReader(conn).ReadString('\n') // a stranger gets none
+			return true
+		}, 10*time.Second, time.Millisecond)
+		return addr
+	}
+	require.Empty(t, says(""))
+	require.Empty(t, says("rank one of 4\n"))
+	require.Empty(t, says(strings.Repeat("x", 1000)))
+	require.Equal(t, "127.0.0.1:1\n", says("rank 2 of 4\n"))
+	cancel()
+	err = <-done
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "ranks 1, 3")
+
+	go func() { done <- tellLocal(t.Context(), &p, path, "127.0.0.1:1") }()
+	require.Empty(t, says("rank 2 of 5\n"))
+	require.ErrorContains(t, <-done, "rank 2 of 5, rank 0 of 4")
+}
+
+// A directory that others can enter is not used.
+func TestSocketDirectory(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	_, err := socketOf("job")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(fmt.Sprintf("%s/schedgen-%d", dir, os.Getuid()), 0o755))
+	_, err = socketOf("job")
+	require.ErrorContains(t, err, "only this user")
+}
+
+// manager is a process manager that speaks PMI-1 with size ranks.
+type manager struct {
+	mu     sync.Mutex
+	values map[string]string
+	inside int
+	all    chan struct{} // closed when all are in the barrier
+	size   int
+}
+
+func (m *manager) serve(conn net.Conn) error {
+	in := bufio.NewScanner(conn)
+	for in.Scan() {
+		answer, err := m.answer(in.Text())
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(conn, answer); err != nil {
+			return err
+		}
+	}
+	return in.Err()
+}
+
+func (m *manager) answer(line string) (string, error) {
+	words := map[string]string{}
+	for word := range strings.FieldsSeq(line) {
+		k, v, _ := strings.Cut(word, "=")
+		words[k] = v
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch words["cmd"] {
+	case "init":
+		return "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0", nil
+	case "get_my_kvsname":
+		return "cmd=my_kvsname kvsname=kvs_1", nil
+	case "put":
+		m.values[words["kvsname"]+words["key"]] = words["value"]
+		return "cmd=put_result rc=0 msg=success", nil
+	case "get":
+		if v := m.values[words["kvsname"]+words["key"]]; v != "" {
+			return "cmd=get_result rc=0 msg=success value=" + v, nil
+		}
+		return "cmd=get_result rc=-1 msg=key_not_found value=unknown", nil
+	case "barrier_in":
+		if m.inside++; m.inside == m.size {
+			close(m.all)
+		}
+		m.mu.Unlock()
+		<-m.all
+		m.mu.Lock()
+		return "cmd=barrier_out", nil
+	case "finalize":
+		return "cmd=finalize_ack", nil
+	}
+	return "", fmt.Errorf("no command %q", line)
+}
+
+// manage starts a manager and returns the descriptors of its ranks.
+func manage(t *testing.T, size int) (fds []int) {
+	m := &manager{values: map[string]string{}, all: make(chan struct{}), size: size}
+	for range size {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		require.NoError(t, err)
+		f := os.NewFile(uintptr(pair[0]), "manager")
+		conn, err := net.FileConn(f)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		done := make(chan error, 1)
+		go func() { done <- m.serve(conn) }()
+		t.Cleanup(func() {
+			require.NoError(t, unix.Close(pair[1]))
+			require.NoError(t, <-done)
+			require.NoError(t, conn.Close())
+		})
+		fds = append(fds, pair[1])
+	}
+	return fds
+}
+
+func TestConnectPMI(t *testing.T) {
+	mpich := env{"PMI_RANK": "<R>", "PMI_SIZE": "<N>", "MPI_LOCALNRANKS": "<N>"}
+	for _, size := range []int{2, 5} {
+		fds := manage(t, size)
+		requireConnected(t, connectAll(t, size, func(rank int) env {
+			return mpich.with(env{"PMI_FD": strconv.Itoa(fds[rank])}, rank, size)
+		}))
+	}
+	// On several hosts rank 0 is known by the name that the manager gives its host.
+	fds := manage(t, 2)
+	var at [2]Meeting
+	var errs [2]error
+	var wg sync.WaitGroup
+	for rank, fd := range fds {
+		wg.Go(func() {
+			e := env{"PMI_RANK": "<R>", "PMI_SIZE": "<N>", "MPI_LOCALNRANKS": "1", "PMI_FD": strconv.Itoa(fd), "MPIR_CVAR_CH3_INTERFACE_HOSTNAME": fmt.Sprintf("192.0.2.%d", 7+rank)}
+			p, err := Find(e.with(nil, rank, 2).get)
+			if err == nil {
+				at[rank], err = p.Meet(t.Context())
+			}
+			errs[rank] = err
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errs[0])
+	require.NoError(t, errs[1])
+	_, port, err := net.SplitHostPort(at[0].Listener.Addr().String())
+	require.NoError(t, err)
+	require.Equal(t, "192.0.2.7:"+port, at[1].Coordinator)
+	require.NoError(t, at[0].Listener.Close())
+}
+
+// A manager that answers nonsense, or goes, is an error that says so.
+func TestPMIErrors(t *testing.T) {
+	for answer, want := range map[string]string{
+		"":                                  "does not answer",
+		"cmd=response_to_init rc=-1\n":      `answers "cmd=response_to_init rc=-1"`,
+		"what?\n":                           `answers "what?"`,
+		strings.Repeat("x", 2*maxAnswer):    "more than",
+		"cmd=response_to_init rc=0\ncmd=\n": "get_my_kvsname",
+	} {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		require.NoError(t, err)
+		_, err = unix.Write(pair[0], []byte(answer))
+		require.NoError(t, err)
+		require.NoError(t, unix.Shutdown(pair[0], unix.SHUT_WR))
+		_, err = Connect(t.Context(), env{"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_FD": strconv.Itoa(pair[1])}.get)
+		require.ErrorContains(t, err, want)
+		for _, fd := range pair {
+			require.NoError(t, unix.Close(fd))
+		}
+	}
+}

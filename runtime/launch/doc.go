@@ -1,0 +1,22 @@
+// Package launch finds out from the environment what the program that has
+// started the ranks of a job knows: rank, size and where the ranks can meet. It
+// knows mpirun of Open MPI and of MPICH, srun, torchrun, and what a person sets.
+//
+//	SCHEDGEN_RANK, SCHEDGEN_SIZE   rank and number of ranks; they win over any launcher's
+//	SCHEDGEN_COORDINATOR           host:port, an address of rank 0's at a port that is free there
+//	SCHEDGEN_TRANSPORT             auto (the default), hybrid, tcp, mcast or shm
+//	SCHEDGEN_INTERFACE             interface to multicast on, such as eth0
+//
+// All ranks must be given the same, but for SCHEDGEN_RANK and the interface's name.
+//
+// Where the ranks meet follows from the launcher, in this order:
+//
+//	SCHEDGEN_COORDINATOR   there
+//	PMI_FD                 rank 0 tells its address through MPICH's process manager (PMI-1), on any number of hosts
+//	all ranks on one host  at a socket in a private directory of the system's for temporary files, named after the job
+//	srun                   at the first host of SLURM_STEP_NODELIST; the port is reserved (SLURM_STEP_RESV_PORTS) or follows from the step's number
+//	torchrun               at MASTER_ADDR; the port is MASTER_PORT, or follows from it where torchrun's own store listens there
+//
+// Open MPI does not say where rank 0 is: on several hosts it needs
+// SCHEDGEN_COORDINATOR, as in mpirun -x SCHEDGEN_COORDINATOR=node0:7777.
+package launch

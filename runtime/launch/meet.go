@@ -1,0 +1,158 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Meeting is where the ranks of a job find each other.
+type Meeting struct {
+	Coordinator string       // host:port
+	Listener    net.Listener // at rank 0; nil: it is to listen at Coordinator
+}
+
+// meeting agrees on a Meeting with the other ranks.
+type meeting func(ctx context.Context, p *Place) (Meeting, error)
+
+// longAgo as a deadline ends a blocked read, write or accept at once.
+var longAgo = time.Unix(1, 0)
+
+// Meet agrees with the other ranks of p's job on where to meet. It may wait for
+// them, until ctx ends. Rank 0's Listener is the caller's to close.
+func (p *Place) Meet(ctx context.Context) (Meeting, error) {
+	if c := p.getenv("SCHEDGEN_COORDINATOR"); c != "" {
+		return Meeting{Coordinator: c}, nil
+	}
+	if p.Size == 1 {
+		return Meeting{Coordinator: "127.0.0.1:0"}, nil // nobody comes; it says which interface to take
+	}
+	m, err := p.launcher.meet(ctx, p)
+	if err != nil {
+		return m, fmt.Errorf("find where the ranks meet (%s): %w", p.Source, err)
+	}
+	return m, nil
+}
+
+// advice ends the errors of those who do not know where rank 0 is.
+const advice = "set SCHEDGEN_COORDINATOR to host:port, an address of rank 0's"
+
+func meetUnknown(context.Context, *Place) (Meeting, error) { return Meeting{}, errors.New(advice) }
+
+// meetOpenMPI knows the job's name, but of hosts only how many ranks are on its
+// own.
+func meetOpenMPI(ctx context.Context, p *Place) (Meeting, error) {
+	if p.together() && p.getenv("PMIX_NAMESPACE") != "" {
+		return meetLocal(ctx, p, p.job("PMIX_NAMESPACE", "PMIX_SERVER_TMPDIR", "OMPI_MCA_ess_base_jobid"))
+	}
+	return Meeting{}, fmt.Errorf("OMPI_COMM_WORLD_LOCAL_SIZE is %q, PMIX_NAMESPACE is %q: only on one host do they tell where; %s (mpirun -x SCHEDGEN_COORDINATOR=…)",
+		p.getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), p.getenv("PMIX_NAMESPACE"), advice)
+}
+
+// meetSlurm takes the first host of the step, where srun starts task 0.
+func meetSlurm(ctx context.Context, p *Place) (Meeting, error) {
+	step := p.job("SLURM_JOB_ID", "SLURM_STEP_ID")
+	if p.together() {
+		return meetLocal(ctx, p, step)
+	}
+	list := p.getenv("SLURM_STEP_NODELIST")
+	if list == "" {
+		list = p.getenv("SLURM_JOB_NODELIST")
+	}
+	host, err := firstHost(list)
+	if err != nil {
+		return Meeting{}, fmt.Errorf("SLURM_STEP_NODELIST or SLURM_JOB_NODELIST: %w; %s", err, advice)
+	}
+	port, err := firstPort(p.getenv("SLURM_STEP_RESV_PORTS"))
+	if err != nil {
+		return Meeting{}, fmt.Errorf("SLURM_STEP_RESV_PORTS: %w", err)
+	}
+	if port == 0 {
+		port = portOf(step)
+	}
+	return meetAt(ctx, p, host, port)
+}
+
+// meetTorch takes what torchrun tells its workers. With its agent's store,
+// MASTER_PORT is taken: the store listens there for as long as the job lives.
+func meetTorch(ctx context.Context, p *Place) (Meeting, error) {
+	job := p.job("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
+	host := p.getenv("MASTER_ADDR")
+	switch {
+	case host == "":
+		return Meeting{}, fmt.Errorf("MASTER_ADDR is empty; %s", advice)
+	case p.together():
+		return meetLocal(ctx, p, job)
+	case p.getenv("TORCHELASTIC_USE_AGENT_STORE") == "True":
+		return meetAt(ctx, p, host, portOf(job))
+	}
+	port, err := strconv.ParseUint(p.getenv("MASTER_PORT"), 10, 16)
+	if err != nil || port == 0 {
+		return Meeting{}, fmt.Errorf("MASTER_PORT is %q, want a port; %s", p.getenv("MASTER_PORT"), advice)
+	}
+	return meetAt(ctx, p, host, int(port))
+}
+
+// Ports that follow from a job's name are below those that systems give to
+// outgoing connections.
+const (
+	lowestPort = 20000
+	ports      = 10000
+)
+
+func portOf(job string) int {
+	f := fnv.New32a()
+	f.Write([]byte(job))
+	return lowestPort + int(f.Sum32()%ports)
+}
+
+// firstPort returns the first port of a list such as 12000-12003; 0 if there is
+// no list.
+func firstPort(list string) (int, error) {
+	if list == "" {
+		return 0, nil
+	}
+	first, _, _ := strings.Cut(list, ",")
+	first, _, _ = strings.Cut(first, "-")
+	port, err := strconv.ParseUint(first, 10, 16)
+	if err != nil || port == 0 {
+		return 0, fmt.Errorf("%q does not begin with a port", list)
+	}
+	return int(port), nil
+}
+
+// meetAt has rank 0 listen on all its addresses, since others may know it by
+// another than it knows itself.
+func meetAt(ctx context.Context, p *Place, host string, port int) (Meeting, error) {
+	text := strconv.Itoa(port)
+	if p.Rank > 0 {
+		return Meeting{Coordinator: net.JoinHostPort(host, text)}, reachable(ctx, host)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", ":"+text)
+	if err != nil {
+		return Meeting{}, fmt.Errorf("wait at %s: %w; %s", net.JoinHostPort(host, text), err, advice)
+	}
+	return Meeting{Coordinator: net.JoinHostPort(host, text), Listener: l}, nil
+}
+
+// reachable refuses a name of another host's, or of one that others have to
+// reach too, which stands for this host alone here: the job would hang. A name
+// that is not known yet may come to be.
+func reachable(ctx context.Context, host string) error {
+	addrs, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil || len(addrs) == 0 {
+		return nil
+	}
+	for _, a := range addrs {
+		if !a.IP.IsLoopback() {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is %s on this host, which others cannot reach; %s", host, addrs[0].IP, advice)
+}

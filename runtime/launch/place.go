@@ -1,0 +1,150 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrNone: nothing in the environment says that a launcher has started this
+// process.
+var ErrNone = errors.New("no launcher's variables in the environment; set SCHEDGEN_RANK and SCHEDGEN_SIZE")
+
+// Place is a process's position among the processes that were started with it.
+type Place struct {
+	Rank, Size int
+	Local      int    // how many of them run on this host; 0: unknown
+	Source     string // what said so: "SCHEDGEN_RANK and SCHEDGEN_SIZE", "PMI_RANK and PMI_SIZE", …
+
+	launcher *launcher
+	getenv   func(string) string
+}
+
+// launcher is the variables of a program that starts the ranks of a job.
+type launcher struct {
+	rank, size string
+	local      string // ranks on this host
+	hosts      string // hosts of the job
+	outer      bool   // others may run below it: what they say counts
+	meet       meeting
+}
+
+// launchers are in the order in which they count.
+var launchers = []launcher{
+	{rank: "SCHEDGEN_RANK", size: "SCHEDGEN_SIZE", meet: meetUnknown},
+	{rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE", local: "OMPI_COMM_WORLD_LOCAL_SIZE", meet: meetOpenMPI},
+	{rank: "PMI_RANK", size: "PMI_SIZE", local: "MPI_LOCALNRANKS", hosts: "SLURM_STEP_NUM_NODES", meet: meetPMI}, // MPICH, Intel MPI, srun --mpi=pmi2
+	{rank: "RANK", size: "WORLD_SIZE", local: "LOCAL_WORLD_SIZE", meet: meetTorch},
+	// The number of tasks is set only inside a step: a batch script is no rank.
+	{rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS", hosts: "SLURM_STEP_NUM_NODES", outer: true, meet: meetSlurm},
+}
+
+// halves are ranks of launchers that do not tell the size.
+var halves = []string{"PMIX_RANK", "JOB_COMPLETION_INDEX"}
+
+// Find reads rank and size from the variables that launchers set; getenv is
+// [os.Getenv]. Explicit settings, SCHEDGEN_RANK and SCHEDGEN_SIZE, win; a
+// launcher that was started by srun on each host wins over it; otherwise launchers
+// that contradict each other are refused, and so is a rank without a size. The
+// error wraps ErrNone if there is no launcher.
+func Find(getenv func(string) string) (Place, error) {
+	p, err := find(getenv)
+	if err != nil {
+		return Place{}, fmt.Errorf("rank and size from the environment: %w", err)
+	}
+	return *p, nil
+}
+
+func find(getenv func(string) string) (found *Place, err error) {
+	for i := range launchers {
+		p, err := launchers[i].place(getenv)
+		switch {
+		case err != nil:
+			return nil, err
+		case p == nil:
+		case i == 0:
+			return p, nil
+		case found == nil:
+			found = p
+		case !p.launcher.outer && (found.Rank != p.Rank || found.Size != p.Size):
+			return nil, fmt.Errorf("%s say rank %d of %d, %s say rank %d of %d; set SCHEDGEN_RANK and SCHEDGEN_SIZE",
+				found.Source, found.Rank, found.Size, p.Source, p.Rank, p.Size)
+		}
+	}
+	if found == nil {
+		return nil, nobody(getenv)
+	}
+	return found, nil
+}
+
+// nobody is the error where no launcher was found; only ErrNone means that the
+// process has been started alone.
+func nobody(getenv func(string) string) error {
+	for _, name := range slices.Concat(halves, []string{"SCHEDGEN_COORDINATOR"}) {
+		if v := getenv(name); v != "" {
+			return fmt.Errorf("%s is %q, but nobody says how many ranks there are; set SCHEDGEN_RANK and SCHEDGEN_SIZE", name, v)
+		}
+	}
+	return ErrNone
+}
+
+// place returns what l says, nil if it has not started this process.
+func (l *launcher) place(getenv func(string) string) (*Place, error) {
+	rank, size := getenv(l.rank), getenv(l.size)
+	switch {
+	case size == "" && (rank == "" || l.outer):
+		return nil, nil
+	case rank == "" || size == "":
+		return nil, fmt.Errorf("%s is %q but %s is %q", l.rank, rank, l.size, size)
+	}
+	p := &Place{Source: l.rank + " and " + l.size, launcher: l, getenv: getenv}
+	var err error
+	if p.Rank, err = number(l.rank, rank); err != nil {
+		return nil, err
+	}
+	if p.Size, err = number(l.size, size); err != nil {
+		return nil, err
+	}
+	if p.Size < 1 || p.Rank < 0 || p.Rank >= p.Size {
+		return nil, fmt.Errorf("%s is %d, %s is %d", l.rank, p.Rank, l.size, p.Size)
+	}
+	p.Local, err = l.localOf(getenv, p.Size)
+	return p, err
+}
+
+// localOf returns how many of size ranks are on this host, 0 if nobody says so.
+func (l *launcher) localOf(getenv func(string) string, size int) (int, error) {
+	if l.local == "" || getenv(l.local) == "" {
+		if l.hosts != "" && getenv(l.hosts) == "1" {
+			return size, nil
+		}
+		return 0, nil
+	}
+	n, err := number(l.local, getenv(l.local))
+	if err == nil && (n < 1 || n > size) {
+		err = fmt.Errorf("%s is %d, %s is %d", l.local, n, l.size, size)
+	}
+	return n, err
+}
+
+func number(name, value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return n, nil
+}
+
+// together reports whether all ranks are on this host.
+func (p *Place) together() bool { return p.Local == p.Size }
+
+// job names the job by the values of variables.
+func (p *Place) job(names ...string) string {
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = name + "=" + p.getenv(name)
+	}
+	return strings.Join(values, " ")
+}

@@ -1,0 +1,111 @@
+package launch
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// env is an environment.
+type env map[string]string
+
+func (e env) get(name string) string { return e[name] }
+
+func TestFind(t *testing.T) {
+	own := Place{Rank: 1, Size: 4, Source: "SCHEDGEN_RANK and SCHEDGEN_SIZE"}
+	good := map[string]struct {
+		env  env
+		want Place
+	}{
+		"own":      {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4"}, own},
+		"own wins": {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4", "PMI_RANK": "0", "PMI_SIZE": "2"}, own},
+		"Open MPI": {env{"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_RANK": "2"},
+			Place{Rank: 2, Size: 4, Local: 2, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
+		"MPICH": {env{"PMI_RANK": "2", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "4"},
+			Place{Rank: 2, Size: 4, Local: 4, Source: "PMI_RANK and PMI_SIZE"}},
+		"srun": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_NODES": "2"},
+			Place{Rank: 7, Size: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
+		"srun, one host": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_STEP_NUM_NODES": "1"},
+			Place{Rank: 7, Size: 8, Local: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
+		"srun --mpi=pmi2": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_STEP_NUM_NODES": "1", "PMI_RANK": "7", "PMI_SIZE": "8"},
+			Place{Rank: 7, Size: 8, Local: 8, Source: "PMI_RANK and PMI_SIZE"}},
+		"mpirun in a batch script": {env{"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "8"},
+			Place{Rank: 3, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
+		"torchrun under srun": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "RANK": "5", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"},
+			Place{Rank: 5, Size: 8, Local: 4, Source: "RANK and WORLD_SIZE"}},
+	}
+	for name, c := range good {
+		t.Run(name, func(t *testing.T) {
+			got, err := Find(c.env.get)
+			require.NoError(t, err)
+			got.launcher, got.getenv = nil, nil
+			require.Equal(t, c.want, got)
+		})
+	}
+	bad := map[string]struct {
+		env  env
+		want string
+	}{
+		"half":          {env{"PMI_RANK": "1"}, `PMI_SIZE is ""`},
+		"half of own":   {env{"SCHEDGEN_SIZE": "1"}, `SCHEDGEN_RANK is ""`},
+		"no number":     {env{"PMI_RANK": "x", "PMI_SIZE": "2"}, "PMI_RANK"},
+		"no size":       {env{"PMI_RANK": "0", "PMI_SIZE": "many"}, "PMI_SIZE"},
+		"outside":       {env{"RANK": "2", "WORLD_SIZE": "2"}, "RANK is 2"},
+		"negative":      {env{"RANK": "-1", "WORLD_SIZE": "2"}, "RANK is -1"},
+		"none":          {env{"RANK": "0", "WORLD_SIZE": "0"}, "WORLD_SIZE is 0"},
+		"more than all": {env{"RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "3"}, "LOCAL_WORLD_SIZE is 3"},
+		"contradicted":  {env{"PMI_RANK": "0", "PMI_SIZE": "2", "RANK": "1", "WORLD_SIZE": "2"}, "PMI_RANK and PMI_SIZE say rank 0 of 2"},
+		"PMIx alone":    {env{"PMIX_RANK": "3"}, `PMIX_RANK is "3", but nobody says how many`},
+		"indexed job":   {env{"JOB_COMPLETION_INDEX": "0"}, "nobody says how many"},
+		"coordinator":   {env{"SCHEDGEN_COORDINATOR": "a:1"}, "nobody says how many"},
+	}
+	for name, c := range bad {
+		t.Run(name, func(t *testing.T) {
+			_, err := Find(c.env.get)
+			require.ErrorContains(t, err, c.want)
+			require.NotErrorIs(t, err, ErrNone)
+		})
+	}
+	for name, e := range map[string]env{"nothing": nil, "a batch script": {"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}} {
+		_, err := Find(e.get)
+		require.ErrorIs(t, err, ErrNone, name)
+	}
+}
+
+func TestFirstHost(t *testing.T) {
+	for list, want := range map[string]string{
+		"node1": "node1", "node1,node2": "node1", "node[01-03,7],login2": "node01", "node[7,01-03]": "node7",
+		"rack[1-2]-n[1-4]": "rack1-n1", "n[12]x,a": "n12x", "a.b.org,c": "a.b.org", "[3-4]": "3", "192.0.2.[7-8]": "192.0.2.7",
+	} {
+		got, err := firstHost(list)
+		require.NoError(t, err, list)
+		require.Equal(t, want, got, list)
+	}
+	for _, list := range []string{"", ",a", "a[1-2", "a]1", "a[]", "a[-2]", "a[x]", "a[1]]", "a[,1]", "a[[1]"} {
+		_, err := firstHost(list)
+		require.Error(t, err, list)
+	}
+}
+
+func FuzzFirstHost(f *testing.F) {
+	for _, list := range []string{"node[01-03,7],login2", "rack[1-2]-n[1-4]", "a[", "]"} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		if host, err := firstHost(list); err == nil && host == "" {
+			t.Fatalf("%q: no host and no error", list)
+		}
+	})
+}
+
+func TestFirstPort(t *testing.T) {
+	for list, want := range map[string]int{"": 0, "12000-12003": 12000, "12001,12005": 12001, "9": 9} {
+		got, err := firstPort(list)
+		require.NoError(t, err, list)
+		require.Equal(t, want, got, list)
+	}
+	for _, list := range []string{"-1", "x", "0", "65536", ","} {
+		_, err := firstPort(list)
+		require.Error(t, err, list)
+	}
+}

@@ -1,0 +1,174 @@
+package launch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// meetPMI has rank 0 tell its address through the process manager: it puts it
+// under a key, all enter a barrier, and the others get it. This is the first
+// version of the interface between MPI processes and their manager (Balaji and
+// others, PMI: A Scalable Parallel Process-Management Interface for Extreme-Scale
+// Systems, EuroMPI 2010), lines of words key=value, that MPICH's Hydra speaks.
+//
+// The conversation is ended afterwards, or the manager would take the end of the
+// process for a crash: a job can meet so once, and what else wants to talk to the
+// manager, such as MPI_Init, comes too late.
+func meetPMI(ctx context.Context, p *Place) (m Meeting, err error) {
+	fd, err := number("PMI_FD", p.getenv("PMI_FD"))
+	if err != nil {
+		return m, fmt.Errorf("%w: without it nobody tells where rank 0 is; %s", err, advice)
+	}
+	c, err := openPMI(ctx, fd)
+	if err != nil {
+		return m, fmt.Errorf("PMI_FD: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, c.close()); err != nil && m.Listener != nil {
+			err = errors.Join(err, m.Listener.Close())
+		}
+	}()
+	name, err := c.open()
+	if err == nil && p.Rank == 0 {
+		m, err = c.publish(ctx, p, name)
+	}
+	if err == nil {
+		_, err = c.ask("barrier_in", "barrier_out", "")
+	}
+	if err == nil && p.Rank > 0 {
+		m, err = c.lookUp(ctx, p, name)
+	}
+	if err == nil {
+		_, err = c.ask("finalize", "finalize_ack", "")
+	}
+	return m, err
+}
+
+// keyOfAddress is what rank 0's address stands under.
+const keyOfAddress = "schedgen-rank-0"
+
+// pmi is a conversation with the process manager.
+type pmi struct {
+	ctx  context.Context
+	conn net.Conn
+	in   *bufio.Reader
+	fd   int
+	stop func() bool
+}
+
+// openPMI leaves fd itself open.
+func openPMI(ctx context.Context, fd int) (*pmi, error) {
+	unix.CloseOnExec(fd)
+	dup, err := unix.Dup(fd)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(dup), "PMI_FD")
+	conn, err := net.FileConn(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(longAgo) })
+	return &pmi{ctx: ctx, conn: conn, in: bufio.NewReader(conn), fd: fd, stop: stop}, nil
+}
+
+// close lets go of the manager. The socket blocks again, as it was found.
+func (c *pmi) close() error {
+	c.stop()
+	return errors.Join(c.conn.Close(), unix.SetNonblock(c.fd, false))
+}
+
+// open begins the conversation and returns the name of the job's keys.
+func (c *pmi) open() (name string, err error) {
+	if _, err := c.ask("init pmi_version=1 pmi_subversion=1", "response_to_init", ""); err != nil {
+		return "", err
+	}
+	return c.ask("get_my_kvsname", "my_kvsname", "kvsname")
+}
+
+// publish is rank 0's part.
+func (c *pmi) publish(ctx context.Context, p *Place, name string) (m Meeting, err error) {
+	host := p.getenv("MPIR_CVAR_CH3_INTERFACE_HOSTNAME") // as the manager knows this host
+	if host == "" {
+		if host, err = os.Hostname(); err != nil {
+			return m, err
+		}
+	}
+	if p.together() {
+		m.Listener, err = listenLoopback(ctx)
+	} else {
+		m, err = meetAt(ctx, p, host, 0)
+	}
+	if err != nil {
+		return m, err
+	}
+	m.Coordinator = m.Listener.Addr().String()
+	if !p.together() {
+		_, port, _ := net.SplitHostPort(m.Coordinator) // a listener's address has one
+		m.Coordinator = net.JoinHostPort(host, port)
+	}
+	_, err = c.ask(fmt.Sprintf("put kvsname=%s key=%s value=%s", name, keyOfAddress, m.Coordinator), "put_result", "")
+	return m, err
+}
+
+// lookUp is the part of the other ranks.
+func (c *pmi) lookUp(ctx context.Context, p *Place, name string) (m Meeting, err error) {
+	m.Coordinator, err = c.ask(fmt.Sprintf("get kvsname=%s key=%s", name, keyOfAddress), "get_result", "value")
+	if err != nil || p.together() {
+		return m, err
+	}
+	host, _, err := net.SplitHostPort(m.Coordinator)
+	if err != nil {
+		return m, err
+	}
+	return m, reachable(ctx, host)
+}
+
+const maxAnswer = 4096
+
+// ask sends a command and returns the value of key in the answer, which must be
+// the one that is expected.
+func (c *pmi) ask(command, answer, key string) (value string, err error) {
+	if _, err = fmt.Fprintf(c.conn, "cmd=%s\n", command); err != nil {
+		return "", fmt.Errorf("ask the process manager to %s: %w", command, because(c.ctx, err))
+	}
+	line, err := readLine(c.in)
+	if err != nil {
+		return "", fmt.Errorf("the process manager does not answer to %s: %w", command, because(c.ctx, err))
+	}
+	got := map[string]string{}
+	for word := range strings.FieldsSeq(line) {
+		k, v, _ := strings.Cut(word, "=")
+		got[k] = v
+	}
+	if rc := got["rc"]; got["cmd"] != answer || rc != "" && rc != "0" || key != "" && got[key] == "" {
+		return "", fmt.Errorf("the process manager answers %q to %s", line, command)
+	}
+	return got[key], nil
+}
+
+func readLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	for len(line) < maxAnswer {
+		b, err := r.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return "", io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return "", err
+		}
+		if b == '\n' {
+			return string(line), nil
+		}
+		line = append(line, b)
+	}
+	return "", fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+}

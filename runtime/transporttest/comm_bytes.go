@@ -1,0 +1,75 @@
+package transporttest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// lengths are those of messages of which only the root knows the length: none,
+// short ones, the last that one operation carries, and long ones.
+var lengths = []int{0, 1, 503, 504, 505, 4099, 100000}
+
+// testBytes broadcasts every length from every root.
+func testBytes(t *testing.T, make Make) {
+	for name := range broadcasts {
+		for _, ranks := range []int{1, 2, 5} {
+			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+				comms := join(t, make, ranks, runtime.Config{
+					Bcast: runtime.Algorithm{Name: name}, Chunk: 3000, Repair: 2 * time.Millisecond,
+				})
+				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+					var buf []byte
+					for i, n := range lengths {
+						for root := range c.Size() {
+							var err error
+							if buf, err = bcastBytes(ctx, c, uint64(i*c.Size()+root), n, buf, root); err != nil {
+								return err
+							}
+						}
+					}
+					return nil
+				})
+			})
+		}
+	}
+	t.Run("TooLarge", func(t *testing.T) { testBytesTooLarge(t, make) })
+}
+
+// bcastBytes broadcasts content i and compares every byte at every rank.
+func bcastBytes(ctx context.Context, c *runtime.Comm, i uint64, n int, buf []byte, root int) ([]byte, error) {
+	want := content(i, n)
+	if c.Rank() == root {
+		buf = bytes.Clone(want)
+	}
+	got, err := c.BcastBytes(ctx, buf, root)
+	if err == nil && !bytes.Equal(got, want) {
+		err = fmt.Errorf("rank %d: wrong bytes in broadcast %d of %d bytes from rank %d", c.Rank(), i, n, root)
+	}
+	return got, err
+}
+
+// testBytesTooLarge: a message beyond the limit is an error at every rank, and
+// the next operation is as good as ever.
+func testBytesTooLarge(t *testing.T, make Make) {
+	const limit = 2000
+	comms := join(t, make, 3, runtime.Config{MaxBcast: limit})
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		if _, err := bcastBytes(ctx, c, 1, limit+1, nil, 1); !errors.Is(err, runtime.ErrTooLarge) {
+			return fmt.Errorf("rank %d: %d bytes with a limit of %d: %v", c.Rank(), limit+1, limit, err)
+		}
+		if _, err := bcastBytes(ctx, c, 2, limit, nil, 1); err != nil {
+			return err
+		}
+		return c.Barrier(ctx)
+	})
+	_, err := comms[0].BcastBytes(t.Context(), nil, 3)
+	require.ErrorIs(t, err, runtime.ErrInput)
+}

@@ -1,0 +1,26 @@
+package wire
+
+// Blocks returns the number of hosts if ranks lie on them as Params.Hosts of
+// package schedule assumes: in contiguous blocks, as even as possible, rank r
+// on host ⌊r·hosts/ranks⌋. It is 0 if they do not. host is by rank; what
+// numbers hosts have does not matter.
+func Blocks[T comparable](host []T) int {
+	hosts := 0
+	for r := range host {
+		if r == 0 || host[r] != host[r-1] {
+			hosts++
+		}
+	}
+	seen := make(map[T]int, hosts)
+	for r, h := range host {
+		block := r * hosts / len(host)
+		if first, known := seen[h]; known && first != block {
+			return 0
+		}
+		seen[h] = block
+	}
+	if len(seen) != hosts {
+		return 0
+	}
+	return hosts
+}
