@@ -1,15 +1,11 @@
 package golden
 
 import (
-	"bytes"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,27 +119,4 @@ func elsewhere(t *testing.T, args string) (changed, file string) {
 	name, rest, _ := strings.Cut(name, " ")
 	file = filepath.Join(t.TempDir(), filepath.Base(name))
 	return strings.TrimSpace(before + " -o " + file + " " + rest), file
-}
-
-// TestExampleHello starts the example once for each rank, as a launcher would.
-func TestExampleHello(t *testing.T) {
-	const ranks = 3
-	bin := build(t, "examples/hello")
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free now
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	outs := make([]bytes.Buffer, ranks)
-	errs := make([]error, ranks)
-	var wg sync.WaitGroup
-	for r := range ranks {
-		cmd := exec.Command(bin, l.Addr().String())
-		cmd.Env = append(os.Environ(), fmt.Sprint("SCHEDGEN_RANK=", r), fmt.Sprint("SCHEDGEN_SIZE=", ranks))
-		cmd.Stdout, cmd.Stderr = &outs[r], &outs[r]
-		wg.Go(func() { errs[r] = cmd.Run() })
-	}
-	wg.Wait()
-	for r := range ranks {
-		require.NoError(t, errs[r], "rank %d: %s", r, outs[r].String())
-		require.Equal(t, fmt.Sprintf("rank %d of %d has \"hello from rank 0\"\n", r, ranks), outs[r].String())
-	}
 }

@@ -21,7 +21,7 @@ type Algorithm struct {
 }
 
 // Config says how a communicator works. All ranks must be given the same
-// values; only Transport and Clock differ.
+// values; Transport, Spin, Idle, Linger and Clock are each rank's own.
 //
 // The zero value of every field stands for a default. A negative value stands for
 // none, no limit or never, in the fields that say so; in the others it is an

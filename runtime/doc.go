@@ -9,7 +9,8 @@
 // waiting; its clock and its transport are given to it. A transport moves frames
 // (package runtime/wire): over memory (runtime/mem), shared memory (runtime/shm),
 // TCP (runtime/tcp) or UDP multicast with TCP for what must be reliable
-// (runtime/mcast).
+// (runtime/mcast). Which of them, and where its ranks meet, the environment says
+// (runtime/launch), or the program.
 //
 // Config chooses among the algorithms of package schedule; [Comm.Use] takes
 // schedules of any origin, read from a file or compiled to Go.
@@ -18,13 +19,18 @@
 // to another; while no call runs, a background goroutine forwards, answers
 // and acknowledges.
 //
-//	tr, err := tcp.Join(ctx, tcp.Config{Rank: rank, Size: size, Coordinator: "node0:7777"})
-//	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
+//	comm, err := runtime.Init(ctx) // as mpirun, srun or torchrun says
 //	err = comm.Bcast(ctx, buf, 0)
+//	msg, err := comm.BcastBytes(ctx, msg, 0) // only rank 0 knows the length
 //	err = comm.Barrier(ctx)
 //	err = comm.Publish(ctx, msg)
 //	for msg, err := range comm.Messages(ctx) { … }
 //	err = comm.Close()
+//
+// [Join] takes a [Config], and in it a transport that the program has made:
+//
+//	tr, err := tcp.Join(ctx, tcp.Config{Rank: rank, Size: size, Coordinator: "node0:7777"})
+//	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
 //
 // # Flow control
 //
@@ -32,6 +38,20 @@
 // entered stay with their senders, signals of the next few excepted; so
 // memory does not grow with how far ranks drift apart, and the caller's buffer
 // is the only receive buffer.
+//
+// # Lifetimes
+//
+// A buffer is the caller's again when the call that it was given to returns, also
+// with an error; what it holds then is undefined if it was to be received into.
+// What a communicator keeps for later requests it has copied (Config.Retain).
+//
+// A call that has waited leaves a registration with its context, so that the
+// next one need not make one: the context keeps the communicator in memory until
+// a call waits under another context, or until [Comm.Close].
+//
+// The communicator owns its transport from the call of Join on. Close waits for
+// what is still to be sent, for Config.Linger at most; a communicator that is
+// never closed keeps its sockets, its memory and a timer.
 //
 // # Errors
 //

@@ -55,6 +55,43 @@ func ExampleComm_Bcast() {
 	// Output: rank 0 has "hello"
 }
 
+func ExampleComm_BcastBytes() {
+	ranks(3, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
+		var msg []byte
+		for i := range 3 {
+			if c.Rank() == 0 {
+				msg = fmt.Append(nil, "line ", i*i*i)
+			}
+			var err error
+			if msg, err = c.BcastBytes(ctx, msg, 0); err != nil { // the next one may take the place of this one
+				return err
+			}
+			if c.Rank() == 2 {
+				fmt.Printf("rank 2 has %q\n", msg)
+			}
+		}
+		return nil
+	})
+	// Output:
+	// rank 2 has "line 0"
+	// rank 2 has "line 1"
+	// rank 2 has "line 8"
+}
+
+func ExampleInit() {
+	ctx := context.Background()
+	comm, err := runtime.Init(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer comm.Close()
+	fmt.Printf("rank %d of %d\n", comm.Rank(), comm.Size()) // nobody has launched this program
+	if err := comm.Barrier(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output: rank 0 of 1
+}
+
 func ExampleComm_Publish() {
 	ranks(3, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
 		if c.Rank() == 1 { // any rank, at any time
