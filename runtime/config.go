@@ -22,7 +22,7 @@ type Algorithm struct {
 // values; only Transport differs. The zero value of every field but Transport
 // stands for a default.
 type Config struct {
-	Transport wire.Transport // connected to all ranks; the communicator closes it
+	Transport wire.Transport // connected to all ranks; closed with the last communicator on it
 
 	// Without a Name, the algorithm is what package schedule/choice says. Most
 	// defaults run between the masters of hosts and below them within each host, if
