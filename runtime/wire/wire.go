@@ -33,8 +33,8 @@ type Transport interface {
 	Caps() Caps
 
 	// Put queues the reliable transfer of f to rank to, in order with all
-	// earlier Puts of the same communicator and lane to that rank. f itself is
-	// copied; f.Body is referred to until *f.Unsent has been decremented.
+	// earlier Puts of the same lane to that rank. f itself is copied; f.Body
+	// is referred to until *f.Unsent has been decremented.
 	Put(to int, f *Frame)
 	// Mcast queues the unreliable transfer of f to all other ranks. A
 	// transport without multicast decrements *f.Unsent and does nothing:
@@ -94,8 +94,8 @@ type Caps struct {
 }
 
 // Lane separates frames that may be held back by the receiver from those that
-// may not: frames of one lane of a communicator are in order, those of different
-// lanes or communicators are not.
+// may not: frames of one lane are in order, those of different lanes are not.
+// Each communicator has a LaneOps of its own; LaneControl is shared by all.
 type Lane uint8
 
 // The lanes.
@@ -163,7 +163,7 @@ type Verdict uint8
 // The verdicts.
 const (
 	Accept Verdict = iota // read the body into the place returned
-	Hold                  // not yet: leave it and everything behind it in its lane of its communicator; ask again at the next Poll
+	Hold                  // not yet: leave it and everything behind it in its lane of its communicator, nothing else; ask again at the next Poll
 	Drop                  // read the body and throw it away
 )
 
