@@ -59,3 +59,18 @@ func BenchmarkBcast(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDup makes a communicator and closes it again.
+func BenchmarkDup(b *testing.B) {
+	for _, size := range []int{2, 8, 32} {
+		b.Run(fmt.Sprintf("ranks=%d", size), func(b *testing.B) {
+			collectives(b, size, runtime.Config{}, func(c *runtime.Comm, _ []byte) error {
+				twin, err := c.Dup(context.Background())
+				if err != nil {
+					return err
+				}
+				return twin.Close()
+			}, 0)
+		})
+	}
+}

@@ -27,8 +27,8 @@ type Algorithm struct {
 // none, no limit or never, in the fields that say so; in the others it is an
 // error that wraps ErrInput.
 type Config struct {
-	// Transport is connected to all ranks. The communicator closes it, also if
-	// Join fails. Default: what the launcher's environment says; see Init.
+	// Transport is connected to all ranks. It is closed with the last communicator on it,
+	// and if Join fails. Default: what the launcher's environment says; see Init.
 	Transport wire.Transport
 
 	// Without a Name, the algorithm is what package schedule/choice says. Most

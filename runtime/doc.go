@@ -25,12 +25,22 @@
 //	err = comm.Barrier(ctx)
 //	err = comm.Publish(ctx, msg)
 //	for msg, err := range comm.Messages(ctx) { … }
+//	half, err := comm.Split(ctx, comm.Rank()%2, comm.Rank())
+//	err = half.Barrier(ctx)
+//	err = half.Close()
 //	err = comm.Close()
 //
 // [Join] takes a [Config], and in it a transport that the program has made:
 //
 //	tr, err := tcp.Join(ctx, tcp.Config{Rank: rank, Size: size, Coordinator: "node0:7777"})
 //	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
+//
+// # Several communicators
+//
+// [Comm.Split] and [Comm.Dup] make communicators that share the transport. They are
+// apart: operations and rootless messages of one do not wait for those of another, and
+// may run at the same time in other goroutines; each fails and is closed by
+// itself, and the transport is closed with the last one.
 //
 // # Flow control
 //

@@ -92,11 +92,20 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 			continue
 		}
 		if idle++; idle <= d.wait.Spins() {
-			d.wait.HandOver(idle, &d.mu)
+			d.wait.HandOver(idle, &d.mu, d.crowded())
 			continue
 		}
 		d.park(ctx)
 	}
+}
+
+// crowded reports whether other goroutines inside calls are awake.
+func (d *driver) crowded() bool {
+	asleep := d.parking.sleepers
+	if d.parking.parked {
+		asleep++
+	}
+	return int(d.calls.Load())-asleep > 1
 }
 
 // probePolls is after how many polls at the latest a stalled operation is

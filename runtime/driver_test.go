@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,7 +44,8 @@ func still(t testing.TB, tr *sent, cfg Config) *Comm {
 
 // BenchmarkArrivalToPut is what a chunk costs a rank in the middle of a
 // pipeline, from the header that the transport has read to the put that it is
-// given: through the driver, and told to the core at once.
+// given: told to the core at once, through the driver, and through the driver to a
+// communicator made by Split.
 func BenchmarkArrivalToPut(b *testing.B) {
 	const chunks = 1024
 	cfg := Config{Bcast: Algorithm{Name: "bcast/chain"}, Chunk: 64}
@@ -55,37 +55,50 @@ func BenchmarkArrivalToPut(b *testing.B) {
 	require.NoError(b, err)
 	root.core.Begin(core.Bcast, 0, plan.Plan, buf)
 	h := root.drv.tr.(*sent).last
-	for _, driven := range []bool{true, false} {
-		b.Run(fmt.Sprint("driver=", driven), func(b *testing.B) {
-			tr := &sent{rank: 1, size: 3}
-			c := still(b, tr, cfg)
-			plan, err := c.bcastPlan(len(buf), 0)
-			require.NoError(b, err)
-			sink := wire.Sink(c.drv)
-			if !driven {
-				sink = c.core
+	first := still(b, &sent{rank: 1, size: 3}, cfg)
+	second, err := first.register([]int{0, 1, 2}, outcome{number: 7, epoch: h.Epoch})
+	require.NoError(b, err)
+	for _, way := range []struct {
+		name string
+		c    *Comm
+		sink wire.Sink
+	}{{"core", first, first.core}, {"driver", first, first.drv}, {"split", second, first.drv}} {
+		b.Run(way.name, func(b *testing.B) {
+			h.Comm = way.c.number
+			if begun, ended := way.c.core.Seq(); begun > ended {
+				way.c.core.End(begun)
 			}
-			b.ReportAllocs()
-			for i := range b.N {
-				k := i % chunks
-				if k == 0 {
-					if i > 0 {
-						c.core.End(h.Seq)
-					}
-					c.core.Begin(core.Bcast, 0, plan.Plan, buf)
-				}
-				h.Seq, _ = c.core.Seq()
-				h.Slot = ir.Chunk(k)
-				place, v := sink.Body(&h)
-				if v != wire.Accept {
-					b.Fatal("refused: ", c.core.Err())
-				}
-				sink.Arrived(&h, place)
-			}
-			if tr.frames != b.N {
-				b.Fatalf("%d arrivals, %d puts", b.N, tr.frames)
-			}
+			pass(b, way.c, way.sink, h, buf)
 		})
+	}
+}
+
+// pass has chunks of buf arrive, b.N in all, of which each is passed on.
+func pass(b *testing.B, c *Comm, sink wire.Sink, h wire.Header, buf []byte) {
+	plan, err := c.bcastPlan(len(buf), 0)
+	require.NoError(b, err)
+	tr := c.drv.tr.(*sent)
+	tr.frames = 0
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		k := i % plan.Chunks
+		if k == 0 {
+			if i > 0 {
+				c.core.End(h.Seq)
+			}
+			c.core.Begin(core.Bcast, 0, plan.Plan, buf)
+		}
+		h.Seq, _ = c.core.Seq()
+		h.Slot = ir.Chunk(k)
+		place, v := sink.Body(&h)
+		if v != wire.Accept {
+			b.Fatal("refused: ", c.core.Err())
+		}
+		sink.Arrived(&h, place)
+	}
+	if tr.frames != b.N {
+		b.Fatalf("%d arrivals, %d puts", b.N, tr.frames)
 	}
 }
 

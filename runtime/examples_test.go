@@ -111,3 +111,22 @@ func ExampleComm_Publish() {
 	})
 	// Output: rank 1 says: the state has changed
 }
+
+func ExampleComm_Split() {
+	ranks(5, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
+		half, err := c.Split(ctx, c.Rank()%2, -c.Rank()) // the highest rank becomes the first
+		if err != nil {
+			return err
+		}
+		defer half.Close()
+		first := []byte{byte(c.Rank())}
+		if err := half.Bcast(ctx, first, 0); err != nil {
+			return err
+		}
+		if c.Rank() == 2 {
+			fmt.Printf("rank 2 is rank %d of %d below rank %d\n", half.Rank(), half.Size(), first[0])
+		}
+		return half.Barrier(ctx)
+	})
+	// Output: rank 2 is rank 1 of 3 below rank 4
+}

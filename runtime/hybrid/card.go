@@ -3,6 +3,7 @@ package hybrid
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -48,6 +49,7 @@ type place struct {
 	ranks  []int  // that share memory with it, itself included, in order
 	local  []int  // by rank: its number among these, or -1
 	hosts  int    // as in [wire.Caps]
+	host   []int  // by rank: its host, by the lowest rank there
 	reason string // why ranks of this host share no memory; empty: they do, or there is one only
 }
 
@@ -57,6 +59,7 @@ func locate(cards []card, rank int) *place {
 	hosts := make([][16]byte, len(cards))
 	for r := range cards {
 		hosts[r], p.local[r] = cards[r].host, -1
+		p.host = append(p.host, slices.Index(hosts, cards[r].host))
 		if cards[r].host != cards[rank].host {
 			continue
 		}

@@ -73,6 +73,7 @@ func TestLocate(t *testing.T) {
 			require.Equal(t, local, p.local[r])
 		}
 	}
+	require.Equal(t, []int{0, 1, 0, 3, 1}, locate(on("abacb"), 2).host)
 	require.Nil(t, locate(on(strings.Repeat("a", shm.MaxSize+1)), 0).ranks)
 	require.Len(t, locate(on(strings.Repeat("a", shm.MaxSize)), 0).ranks, shm.MaxSize)
 }

@@ -58,7 +58,7 @@ func (t *Transport) Caps() wire.Caps {
 	}
 	caps := t.net.Caps()
 	caps.Local = max(caps.Local, len(t.place.ranks))
-	caps.Hosts = t.place.hosts
+	caps.Hosts, caps.Host = t.place.hosts, t.place.host
 	return caps
 }
 

@@ -47,11 +47,18 @@ type inbox struct {
 	closed bool        // nothing is taken any more
 }
 
-// key names a lane of a communicator between this rank and a peer.
+// key names a lane between this rank and a peer.
 type key struct {
 	peer int
-	comm uint8
+	comm uint8 // 0 for LaneControl, which all communicators share
 	lane wire.Lane
+}
+
+func keyOf(peer int, h *wire.Header) key {
+	if h.Lane == wire.LaneOps {
+		return key{peer, h.Comm, h.Lane}
+	}
+	return key{peer: peer, lane: h.Lane}
 }
 
 // lanes has a T for every key. Those of a communicator are made when the first of

@@ -153,18 +153,34 @@ func (t *Transport) gram(s wire.Sink) {
 // errCrashed is how a rank ends that closes without goodbye.
 var errCrashed = errors.New("its end of the network was closed without goodbye")
 
+// pollNotes tells of ranks that have closed: of goodbyes when all has been taken that
+// the rank has put before.
 func (t *Transport) pollNotes(s wire.Sink) bool {
 	t.in.mu.Lock()
 	notes := t.in.notes
 	t.in.notes = nil
-	t.in.mu.Unlock()
 	for _, n := range notes {
-		t.left[n.rank] = true
-		if n.bye {
-			s.Left(n.rank, n.seq)
-		} else {
-			s.Lost(n.rank, errCrashed)
+		if n.bye && t.in.puts(n.rank) {
+			t.in.notes = append(t.in.notes, n)
 		}
 	}
-	return len(notes) > 0
+	kept := t.in.notes
+	t.in.mu.Unlock()
+	for _, n := range notes {
+		switch {
+		case slices.Contains(kept, n):
+			continue
+		case n.bye:
+			s.Left(n.rank, n.seq)
+		default:
+			s.Lost(n.rank, errCrashed)
+		}
+		t.left[n.rank] = true
+	}
+	return len(notes) > len(kept)
+}
+
+// puts reports whether frames of a rank are still to be taken; in.mu is held.
+func (in *inbox) puts(rank int) bool {
+	return slices.ContainsFunc(in.ready, func(k key) bool { return k.peer == rank })
 }

@@ -8,7 +8,7 @@ import (
 
 // Put implements [wire.Transport].
 func (t *Transport) Put(to int, f *wire.Frame) {
-	k := key{to, f.Comm, f.Lane}
+	k := keyOf(to, &f.Header)
 	if t.closed || t.left[to] {
 		sent(f)
 		return
@@ -69,7 +69,7 @@ func (t *Transport) flushLane(k key) bool {
 
 func (t *Transport) deliver(peer *Transport, l *lane, f *wire.Frame) {
 	if l.entries.n == 0 {
-		peer.in.ready = append(peer.in.ready, key{t.rank, f.Comm, f.Lane})
+		peer.in.ready = append(peer.in.ready, keyOf(t.rank, &f.Header))
 	}
 	ready := t.putArrival()
 	if l.entries.n > 0 {

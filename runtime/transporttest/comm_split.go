@@ -34,6 +34,7 @@ func Split(t *testing.T, make Make) {
 		{"Reuse", testReuse},
 		{"TooMany", testTooMany},
 		{"Overlapping", testOverlapping},
+		{"Crossed", testCrossed},
 		{"CloseOrder", testCloseOrder},
 		{"CloseChild", testCloseChild},
 		{"Cancel", testCancelApart},
@@ -333,6 +334,25 @@ func testOverlapping(t *testing.T, make Make) {
 		}
 		return together(ctx, works...)
 	})
+}
+
+// testCrossed: a rank may be inside two Splits that another one calls one after the
+// other, in either order.
+func testCrossed(t *testing.T, make Make) {
+	comms := join(t, make, 3, runtime.Config{})
+	twins := divide(t, comms, constant, identity)
+	split := func(c *runtime.Comm) func(ctx context.Context) error {
+		return func(ctx context.Context) error { return splitAgain(ctx, c, 1) }
+	}
+	for first, orders := range [][2][]*runtime.Comm{{comms, twins}, {twins, comms}} {
+		all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+			one, other := split(orders[0][c.Rank()]), split(orders[1][c.Rank()])
+			if c.Rank() == first {
+				return together(ctx, one, other)
+			}
+			return errors.Join(one(ctx), other(ctx))
+		})
+	}
 }
 
 // splitAgain splits parent time and again, and uses what it gets.

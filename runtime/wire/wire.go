@@ -33,8 +33,8 @@ type Transport interface {
 	Caps() Caps
 
 	// Put queues the reliable transfer of f to rank to, in order with all
-	// earlier Puts of the same communicator and lane to that rank. f itself is
-	// copied; f.Body is referred to until *f.Unsent has been decremented.
+	// earlier Puts of the same lane to that rank. f itself is copied; f.Body
+	// is referred to until *f.Unsent has been decremented.
 	Put(to int, f *Frame)
 	// Mcast queues the unreliable transfer of f to all other ranks. A
 	// transport without multicast decrements *f.Unsent and does nothing:
@@ -69,7 +69,7 @@ type Transport interface {
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
 	// Close says goodbye to the peers, with the number of the last operation
-	// completed, and gives everything back that the transport has taken;
+	// completed of the first communicator, and gives everything back that the transport has taken;
 	// frames still queued are sent first, for at most linger. Peers see
 	// [Sink.Left], or [Sink.Lost] if bye is false.
 	Close(seq uint64, bye bool, linger time.Duration) error
@@ -190,7 +190,8 @@ type Sink interface {
 	// payload is only valid during the call. Hold asks the transport to keep
 	// this datagram, within its bounds, and to offer it again.
 	Fragment(h *Header, offset int, payload []byte) Verdict
-	// Left says that rank has closed in good order after operation seq.
+	// Left says that rank has closed in good order, after operation seq of the first
+	// communicator.
 	Left(rank int, seq uint64)
 	// Lost says that rank can no longer be reached, or has broken the
 	// protocol; err says how.

@@ -1,6 +1,7 @@
 package yield
 
 import (
+	goruntime "runtime"
 	"sync"
 	"time"
 )
@@ -59,8 +60,13 @@ func (w *Waiter) Spins() int {
 
 // HandOver lets others run after the poll number idle, from 1, that has found
 // nothing. It is called with the lock that guards w, and gives it up meanwhile.
-func (w *Waiter) HandOver(idle int, lock sync.Locker) {
+// company says that other goroutines poll for the same rank.
+func (w *Waiter) HandOver(idle int, lock sync.Locker, company bool) {
 	switch {
+	case company:
+		lock.Unlock()
+		goruntime.Gosched()
+		lock.Lock()
 	case w.crowded || w.process.Shared():
 		if w.crowded && !w.stay {
 			w.crowd.Look()

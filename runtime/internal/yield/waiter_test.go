@@ -33,7 +33,7 @@ func TestHandOverHoldsTheLockInTheEnd(t *testing.T) {
 		w := waiter(&p, Options{Ranks: ranks})
 		lock.Lock()
 		for idle := 1; idle <= 3*ownPolls; idle++ {
-			w.HandOver(idle, &lock)
+			w.HandOver(idle, &lock, idle%2 == 0)
 			require.False(t, lock.TryLock())
 		}
 	}
@@ -45,7 +45,7 @@ func TestStayLooksForNoCore(t *testing.T) {
 		var lock sync.Mutex
 		w := waiter(&p, Options{Ranks: 3, Stay: stay})
 		lock.Lock()
-		w.HandOver(1, &lock)
+		w.HandOver(1, &lock, false)
 		require.Equal(t, stay, w.crowd.looked.IsZero())
 	}
 }
@@ -62,5 +62,23 @@ func TestStayBearsAnyCompany(t *testing.T) {
 			a.Wait(&lock)
 		}
 		require.Equal(t, stay, a.moved.IsZero())
+	}
+}
+
+// A goroutine that polls lets another one have the lock that both need, also on one
+// place for Go code.
+func TestHandOverToGoroutines(t *testing.T) {
+	var p Process
+	var lock sync.Mutex
+	w := waiter(&p, Options{Ranks: 2})
+	lock.Lock()
+	done := false
+	go func() {
+		lock.Lock()
+		defer lock.Unlock()
+		done = true
+	}()
+	for idle := 1; !done; idle++ {
+		w.HandOver(idle, &lock, true)
 	}
 }

@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+func TestCapsAmongMembers(t *testing.T) {
+	across := wire.Caps{Multicast: true, Datagram: 1400, Local: 2, Host: []int{7, 7, 9, 9, 4, 4}}
+	for name, test := range map[string]struct {
+		caps      wire.Caps
+		endpoints []int
+		local     int
+		hosts     int
+		spread    bool
+	}{
+		"one host":         {across, []int{2, 3}, 2, 1, false},
+		"a rank a host":    {across, []int{4, 2, 0}, 1, 3, true},
+		"blocks":           {across, []int{2, 3, 0, 1}, 2, 2, true},
+		"no blocks":        {across, []int{2, 0, 3, 1}, 2, 0, true},
+		"a few":            {across, []int{2, 0}, 1, 2, false},
+		"all on this host": {wire.Caps{Local: 6}, []int{2, 4, 5}, 3, 1, true},
+		"unknown":          {wire.Caps{Local: 2}, []int{2, 4, 5}, 0, 0, true},
+		"the same host":    {wire.Caps{Local: 4, Host: []int{1, 1, 1, 1, 1, 2}}, []int{2, 0, 1, 3, 4}, 5, 1, false},
+	} {
+		got := capsAmong(test.caps, 6, 2, test.endpoints)
+		require.Equal(t, test.local, got.Local, name)
+		require.Equal(t, test.hosts, got.Hosts, name)
+		require.Equal(t, test.caps.Datagram, got.Datagram, name)
+		require.Equal(t, test.spread, spreads(test.caps, got, 6, len(test.endpoints)), name)
+	}
+}
+
+// groups is a transport that notes what it is given for several ranks.
+type groups struct {
+	sent
+	ranks [][]int
+	frame wire.Frame
+}
+
+func (g *groups) PutAll(ranks []int, f *wire.Frame) {
+	g.ranks = append(g.ranks, append([]int(nil), ranks...))
+	g.frame = *f
+}
+
+// What a core sends by rank goes to the endpoints of the members, and what comes from
+// those is from their ranks.
+func TestMembersAreTranslated(t *testing.T) {
+	tr := &groups{sent: sent{rank: 4, size: 6}}
+	m := newMembers(tr, 9, []int{2, 4, 5})
+	net := m.net().(*grouped)
+	net.PutAll([]int{0, 2}, &wire.Frame{Header: wire.Header{From: 1}})
+	require.Equal(t, [][]int{{2, 5}}, tr.ranks)
+	require.Equal(t, wire.Header{Comm: 9, From: 4}, tr.frame.Header)
+	net.Put(2, &wire.Frame{Header: wire.Header{From: 1}})
+	require.Equal(t, wire.Header{Comm: 9, From: 4}, tr.last)
+
+	h := &wire.Header{Comm: 9, From: 5, Seq: 3}
+	require.Equal(t, &wire.Header{Comm: 9, From: 2, Seq: 3}, m.shown(h))
+	require.Equal(t, 5, h.From, "the transport's own header stays")
+	require.Nil(t, m.shown(&wire.Header{From: 3}))
+}
+
+// Frames from ranks that are no members, as multicasts are, are dropped.
+func TestFramesOfStrangers(t *testing.T) {
+	first := still(t, &sent{rank: 4, size: 6}, Config{})
+	c, err := first.register([]int{5, 2, 4}, outcome{number: 9, epoch: 7})
+	require.NoError(t, err)
+	require.Equal(t, 2, c.Rank())
+	d := first.drv
+	stranger := &wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneControl, Comm: 9, Epoch: 7, From: 3}
+	_, v := d.Body(stranger)
+	require.Equal(t, wire.Drop, v)
+	require.Equal(t, wire.Drop, d.Fragment(stranger, 0, nil))
+	member := *stranger
+	member.From = 5
+	_, v = d.Body(&member)
+	require.Equal(t, wire.Accept, v)
+	member.Epoch = 6 // of an earlier communicator with this number
+	_, v = d.Body(&member)
+	require.Equal(t, wire.Drop, v)
+	require.Equal(t, uint64(3), c.core.Counters().Stale+d.stale)
+	d.Lost(3, wire.ErrUnreachable)
+	d.Left(0, 0)
+	require.NoError(t, c.core.Err())
+	d.Lost(5, errors.New("a broken line"))
+	require.ErrorIs(t, c.core.Err(), ErrPeerLost)
+	require.ErrorContains(t, c.core.Err(), "rank 0:")
+}
