@@ -22,9 +22,21 @@
 //	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
 //	err = comm.Bcast(ctx, buf, 0)
 //	err = comm.Barrier(ctx)
+//	req, err := comm.StartBcast(ctx, buf, 0) // and req.Wait(ctx), or <-req.Done()
 //	err = comm.Publish(ctx, msg)
 //	for msg, err := range comm.Messages(ctx) { … }
 //	err = comm.Close()
+//
+// # Operations at a time
+//
+// [Comm.StartBcast] and [Comm.StartBarrier] start an operation and return a
+// [Request]; [Comm.Bcast] and [Comm.Barrier] start one and wait for it. All ranks
+// start the same operations in the same order, which is what matches them. They may
+// wait for them in any order, and one rank may wait for each where another starts
+// all. Four run at once; more are queued. The context of the start governs
+// the operation, that of [Request.Wait] the waiting. While no goroutine is inside a
+// call, operations go on in the background, from Config.Idle after the last call
+// on; a goroutine that waits drives them without delay.
 //
 // # Flow control
 //
