@@ -11,7 +11,11 @@ import (
 
 // collectives runs op b.N times at every rank of a warm communicator.
 func collectives(b *testing.B, size int, cfg runtime.Config, op func(c *runtime.Comm, buf []byte) error, n int) {
-	comms := group(b, size, mem.Options{Queue: 4096}, cfg)
+	collectivesOn(b, mem.Options{Queue: 4096}, size, cfg, op, n)
+}
+
+func collectivesOn(b *testing.B, net mem.Options, size int, cfg runtime.Config, op func(c *runtime.Comm, buf []byte) error, n int) {
+	comms := group(b, size, net, cfg)
 	run := func(times int) {
 		err := each(comms, func(c *runtime.Comm) error {
 			buf := make([]byte, n)

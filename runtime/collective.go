@@ -100,7 +100,7 @@ func (c *Comm) run(ctx context.Context, k core.Kind, buf []byte, root int) error
 // run: that costs as much as the rest where memory is shared.
 func (c *Comm) operate(ctx context.Context, k core.Kind, buf []byte, root int) error {
 	r := &c.blocking
-	*r = Request{comm: c}
+	r.ended, r.err = false, nil
 	if err := c.prepareRequest(r, ctx, k, buf, root); err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // Comm is a communicator: one rank's end of a group of ranks that do
-// collective operations together. Every rank must call the same operations in
-// the same order; Publish, Next, TryNext and Messages may run beside them, in
+// collective operations together. Every rank must call or start the same operations
+// in the same order; Publish, Next, TryNext and Messages may run beside them, in
 // other goroutines.
 type Comm struct {
 	drv     *driver

@@ -23,6 +23,7 @@
 //	err = comm.Bcast(ctx, buf, 0)
 //	msg, err := comm.BcastBytes(ctx, msg, 0) // only rank 0 knows the length
 //	err = comm.Barrier(ctx)
+//	req, err := comm.StartBcast(ctx, buf, 0) // and req.Wait(ctx), or <-req.Done()
 //	err = comm.Publish(ctx, msg)
 //	for msg, err := range comm.Messages(ctx) { … }
 //	half, err := comm.Split(ctx, comm.Rank()%2, comm.Rank())
@@ -41,6 +42,17 @@
 // apart: operations and rootless messages of one do not wait for those of another, and
 // may run at the same time in other goroutines; each fails and is closed by
 // itself, and the transport is closed with the last one.
+//
+// # Operations at a time
+//
+// [Comm.StartBcast] and [Comm.StartBarrier] start an operation and return a
+// [Request]; [Comm.Bcast] and [Comm.Barrier] start one and wait for it. All ranks
+// start the same operations in the same order, which is what matches them. They may
+// wait for them in any order, and one rank may wait for each where another starts
+// all. Four run at once; more are queued. The context of the start governs
+// the operation, that of [Request.Wait] the waiting. While no goroutine is inside a
+// call, operations go on in the background, from Config.Idle after the last call
+// on; a goroutine that waits drives them without delay.
 //
 // # Flow control
 //

@@ -92,6 +92,33 @@ func ExampleInit() {
 	// Output: rank 0 of 1
 }
 
+func ExampleComm_StartBcast() {
+	ranks(4, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
+		var parts [4][]byte
+		var requests [4]*runtime.Request
+		for root := range parts { // every rank has a part for all others
+			parts[root] = make([]byte, 6)
+			if root == c.Rank() {
+				copy(parts[root], fmt.Sprint("part ", root))
+			}
+			var err error
+			if requests[root], err = c.StartBcast(ctx, parts[root], root); err != nil {
+				return err
+			}
+		}
+		for _, r := range requests {
+			if err := r.Wait(ctx); err != nil {
+				return err
+			}
+		}
+		if c.Rank() == 3 {
+			fmt.Printf("%s\n", parts)
+		}
+		return nil
+	})
+	// Output: [part 0 part 1 part 2 part 3]
+}
+
 func ExampleComm_Publish() {
 	ranks(3, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
 		if c.Rank() == 1 { // any rank, at any time

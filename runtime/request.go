@@ -163,7 +163,11 @@ func (c *Comm) prepareUnder(r *Request, ctx context.Context, k core.Kind, p *pla
 func (c *Comm) start(r *Request) {
 	c.started++
 	r.seq = c.started
-	c.queue.push(r)
+	if c.queue.first == nil && c.core.Vacant() {
+		c.begin(r)
+	} else {
+		c.queue.push(r)
+	}
 	c.serve()
 }
 
@@ -186,16 +190,19 @@ func (c *Comm) serve() (moved bool) {
 
 // endReady ends the requests that are complete.
 func (c *Comm) endReady() (any bool) {
-	for i := 0; i < len(c.open); {
-		r := c.open[i]
+	kept := c.open[:0]
+	for _, r := range c.open {
 		if !c.core.Ready(r.seq) {
-			i++
+			kept = append(kept, r)
 			continue
 		}
 		c.core.End(r.seq)
-		c.open = slices.Delete(c.open, i, i+1)
 		r.end(nil)
 		any = true
+	}
+	if any {
+		clear(c.open[len(kept):])
+		c.open = kept
 	}
 	return any
 }

@@ -3,8 +3,10 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	goruntime "runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,24 +134,24 @@ func TestStartIsChecked(t *testing.T) {
 	}
 }
 
-// Four broadcasts in flight against one after the other.
+// Four broadcasts in flight against one after the other, where the way takes no
+// time and where it takes some.
 func BenchmarkInFlight(b *testing.B) {
-	for _, alg := range []string{"bcast/binomial", "bcast/mcast-acktree"} {
-		cfg := runtime.Config{Bcast: runtime.Algorithm{Name: alg}}
-		b.Run(alg+"/together", func(b *testing.B) {
-			collectives(b, 8, cfg, func(c *runtime.Comm, buf []byte) error {
-				return overlapped(context.Background(), c, [][]byte{buf[:2048], buf[2048:4096], buf[4096:6144], buf[6144:]})
-			}, inFlight*2048)
-		})
-		b.Run(alg+"/in turn", func(b *testing.B) {
-			collectives(b, 8, cfg, func(c *runtime.Comm, buf []byte) error {
-				for i := range inFlight {
-					if err := c.Bcast(context.Background(), buf[2048*i:2048*(i+1)], 0); err != nil {
-						return err
-					}
-				}
-				return nil
-			}, inFlight*2048)
-		})
+	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}}
+	together := func(c *runtime.Comm, buf []byte) error {
+		return overlapped(context.Background(), c, [][]byte{buf[:2048], buf[2048:4096], buf[4096:6144], buf[6144:]})
+	}
+	inTurn := func(c *runtime.Comm, buf []byte) error {
+		for i := range inFlight {
+			if err := c.Bcast(context.Background(), buf[2048*i:2048*(i+1)], 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, delay := range []time.Duration{0, 200 * time.Microsecond} {
+		net := mem.Options{Queue: 4096, Delay: delay}
+		b.Run(fmt.Sprintf("delay=%v/together", delay), func(b *testing.B) { collectivesOn(b, net, 8, cfg, together, inFlight*2048) })
+		b.Run(fmt.Sprintf("delay=%v/in turn", delay), func(b *testing.B) { collectivesOn(b, net, 8, cfg, inTurn, inFlight*2048) })
 	}
 }

@@ -63,7 +63,11 @@ type waits struct {
 	entered bits        // ranks that have said so
 }
 
-func (w *waits) reset() { w.list, w.asked, w.entered = w.list[:0], w.asked[:0], w.entered[:0] }
+func (w *waits) reset() {
+	if len(w.asked) > 0 {
+		w.list, w.asked, w.entered = w.list[:0], w.asked[:0], w.entered[:0]
+	}
+}
 
 // settledBefore reports whether all operations before o are settled here.
 func (ops *operations) settledBefore(o *op) bool {

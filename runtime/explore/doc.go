@@ -5,8 +5,9 @@
 //
 // # What is explored
 //
-// Every rank is a process that makes some calls, one after the other, writes over
-// its buffer when a call has returned, and closes. A state is that of all ranks
+// Every rank is a process that makes some calls, one after the other or with
+// several open at once (Options.Open), writes over the buffer of a call when that has
+// returned, and closes. A state is that of all ranks
 // and of what is under way between them. From each state everything that can
 // happen does, one event at a time:
 //

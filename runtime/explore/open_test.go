@@ -44,7 +44,7 @@ func TestTwoOpen(t *testing.T) {
 			t.Run(first+" "+second, func(t *testing.T) {
 				for ranks := 2; ranks <= 3; ranks++ {
 					soundAsFar(t, Options{
-						Ranks: ranks, Open: 2, Losses: 1, States: 40_000,
+						Ranks: ranks, Open: 2, Losses: 1, States: 20_000,
 						Calls: []Call{of(t, first, ranks, 0), of(t, second, ranks, ranks-1)},
 					})
 				}
@@ -60,7 +60,7 @@ func TestTwoOpenWithADeath(t *testing.T) {
 		{"barrier/dissemination", "bcast/mcast-acktree"}, {"barrier/hsb", "barrier/hsb"},
 	} {
 		t.Run(names[0]+" "+names[1], func(t *testing.T) {
-			o := Options{Ranks: 3, Open: 2, Losses: 1, Crash: true, States: 150_000}
+			o := Options{Ranks: 3, Open: 2, Losses: 1, Crash: true, States: 60_000}
 			o.Calls = []Call{of(t, names[0], 3, 0), of(t, names[1], 3, 2)}
 			soundAsFar(t, o)
 			o.Losses, o.Quit = 0, true
@@ -87,7 +87,7 @@ func TestTwoOpenMulticasts(t *testing.T) {
 		"messages":    {Ranks: 2, Calls: calls(t, 2, 1, "bcast/chain", "bcast/mcast-acktree", "anycast/skip-ring", "barrier/hsb"), Losses: 1},
 	} {
 		t.Run(what, func(t *testing.T) {
-			o.Open, o.States = 2, 150_000
+			o.Open, o.States = 2, 60_000
 			soundAsFar(t, o)
 		})
 	}
