@@ -80,10 +80,11 @@ func (ops *operations) settledBefore(o *op) bool {
 	return true
 }
 
-// wait has an action of o wait if it must, and reports so.
+// wait has an action of o wait if it must, and reports so. What an operation still
+// puts that has ended answers a request: who has asked has entered it.
 func (ops *operations) wait(o *op, a ir.Action) bool {
 	w := &o.waits
-	if a.Op != ir.Put || ops.taken(a.Slot) || ops.settledBefore(o) || w.entered.has(int(a.To)) {
+	if a.Op != ir.Put || o.state != opActive || ops.taken(a.Slot) || ops.settledBefore(o) || w.entered.has(int(a.To)) {
 		return false
 	}
 	w.list = append(w.list, a)

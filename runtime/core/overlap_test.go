@@ -362,3 +362,22 @@ func (m *mcasts) take() (n int) {
 	n, m.n = m.n, 0
 	return n
 }
+
+// An operation that has ended before an earlier one answers requests at once: who
+// asks has entered it.
+func TestEndedOperationsAnswerAtOnce(t *testing.T) {
+	net := &kinds{}
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
+	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 1}, 3)
+	c.Begin(Bcast, 0, plan, make([]byte, 8))
+	c.Begin(Bcast, 0, plan, make([]byte, 8))
+	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: plan.print(8), Len: 8, Slot: ir.Chunk(0)}
+	require.Equal(t, wire.Accept, c.Fragment(&h, 0, make([]byte, 8)))
+	require.Equal(t, []string{"s0 2"}, net.take())
+	c.End(2)
+	h.Slot, h.Len, h.From = ir.Signal(0), 0, 2
+	c.Arrived(&h, nil)
+	require.Equal(t, []string{"c0 2"}, net.take())
+	require.True(t, c.Vacant())
+	require.Zero(t, c.ops.lookup(2).unsent)
+}
