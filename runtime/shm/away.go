@@ -12,9 +12,9 @@ import (
 // returns false if Poll may find something; else the caller waits, at most for
 // limit, d or less, and calls Back. Away and Back take the place of Wait.
 func (t *Transport) Away(d time.Duration) (limit time.Duration, ok bool) {
-	t.life.RLock()
-	word := &t.bell.parked
-	if !t.shut.Load() && !atomic.CompareAndSwapUint32(word, polling, waiting) {
+	t.park.life.RLock()
+	word := &t.park.bell.parked
+	if !t.park.shut.Load() && !atomic.CompareAndSwapUint32(word, polling, waiting) {
 		// In the second case there may be what was not rung: one more Poll.
 		store32(word, away)
 		if !t.due() {
@@ -22,14 +22,14 @@ func (t *Transport) Away(d time.Duration) (limit time.Duration, ok bool) {
 		}
 		store32(word, waiting)
 	}
-	t.life.RUnlock()
+	t.park.life.RUnlock()
 	return 0, false
 }
 
 // Back ends what Away has begun.
 func (t *Transport) Back() {
-	word := &t.bell.parked
-	t.lapsed.Store(atomic.LoadUint32(word) == away)
+	word := &t.park.bell.parked
+	t.park.lapsed.Store(atomic.LoadUint32(word) == away)
 	store32(word, waiting)
-	t.life.RUnlock()
+	t.park.life.RUnlock()
 }

@@ -39,7 +39,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, errors.Join(err, s.unmap())
 	}
 	t := newTransport(s, cfg.Rank)
-	t.kick = cfg.Kick
+	t.park.kick = cfg.Kick
 	return t, nil
 }
 

@@ -44,7 +44,7 @@ func (t *Transport) PutAll(to []int, f *wire.Frame) {
 		return
 	}
 	ranks := t.addressees(to)
-	t.post.write(&f.Header, ranks[:t.words])
+	t.post.write(&f.Header, ranks[:t.park.words])
 	for _, rank := range to {
 		if ranks.has(rank) {
 			t.notify(rank)

@@ -4,6 +4,7 @@ package shm
 
 import (
 	goruntime "runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -41,34 +42,48 @@ const (
 	futexWake = 1
 )
 
+// park is how a rank waits and is woken.
+type park struct {
+	bell    *bellLine
+	words   int // of the bell
+	kick    func(rank int)
+	watches bool // Poll looks at all rings; the bell is for who does not poll
+	yields  int  // in Wait
+
+	woken  atomic.Bool
+	lapsed atomic.Bool  // nobody has ended the last Wait
+	shut   atomic.Bool  // closed, for Wait and Wake
+	life   sync.RWMutex // held by who uses the bell without the communicator's lock
+}
+
 // Wait implements [wire.Transport].
 func (t *Transport) Wait(d time.Duration) {
-	t.life.RLock()
-	defer t.life.RUnlock()
-	if t.shut.Load() || d == 0 || atomic.CompareAndSwapUint32(&t.bell.parked, polling, waiting) {
+	t.park.life.RLock()
+	defer t.park.life.RUnlock()
+	if t.park.shut.Load() || d == 0 || atomic.CompareAndSwapUint32(&t.park.bell.parked, polling, waiting) {
 		return // in the last case there may be what was not rung: one more Poll
 	}
-	for range t.yields {
+	for range t.park.yields {
 		if t.due() {
 			return
 		}
 		yield.Rank()
 	}
-	t.park(t.limit(d))
+	t.sleep(t.limit(d))
 }
 
 // due reports whether Poll may find something.
 func (t *Transport) due() bool {
-	if t.woken.Load() {
-		t.woken.Store(false)
+	if t.park.woken.Load() {
+		t.park.woken.Store(false)
 		return true
 	}
-	for i := range t.words {
-		if atomic.LoadUint64(&t.bell.bits[i]) != 0 {
+	for i := range t.park.words {
+		if atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
 			return true
 		}
 	}
-	return t.shut.Load()
+	return t.park.shut.Load()
 }
 
 func (t *Transport) limit(d time.Duration) time.Duration {
@@ -82,17 +97,17 @@ func (t *Transport) limit(d time.Duration) time.Duration {
 	return d
 }
 
-// park announces that this rank parks before it looks a last time: who rings
+// sleep announces that this rank parks before it looks a last time: who rings
 // the bell looks at the announcement after that.
-func (t *Transport) park(d time.Duration) {
-	word := &t.bell.parked
+func (t *Transport) sleep(d time.Duration) {
+	word := &t.park.bell.parked
 	store32(word, parked)
 	if !t.due() {
 		limit := unix.NsecToTimespec(d.Nanoseconds())
 		// Woken, interrupted, too late or for nothing: all the same to the caller.
 		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, parked, uintptr(unsafe.Pointer(&limit)), 0, 0)
-		t.lapsed.Store(atomic.LoadUint32(word) == parked)
-		t.woken.Store(false)
+		t.park.lapsed.Store(atomic.LoadUint32(word) == parked)
+		t.park.woken.Store(false)
 	}
 	store32(word, waiting)
 }
@@ -107,7 +122,7 @@ func unpark(b *bellLine) {
 // announce tells rank to that there is something in a ring from this rank, if
 // it does not look there by itself.
 func (t *Transport) announce(to int) {
-	if !t.watches || atomic.LoadUint32(&t.peers[to].bell.parked) != polling {
+	if !t.park.watches || atomic.LoadUint32(&t.peers[to].bell.parked) != polling {
 		t.ring(to)
 	}
 }
@@ -128,7 +143,7 @@ func (t *Transport) stare() (set uint64) {
 		return t.stareAtAll()
 	}
 	for range glances {
-		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0]) != 0 {
+		if set := t.look(); set != 0 || atomic.LoadUint64(&t.park.bell.bits[0]) != 0 {
 			return set
 		}
 	}
@@ -137,7 +152,7 @@ func (t *Transport) stare() (set uint64) {
 
 func (t *Transport) stareAtAll() uint64 {
 	for range glances {
-		if set := t.look(); set != 0 || atomic.LoadUint64(&t.bell.bits[0])|t.noticed(0) != 0 {
+		if set := t.look(); set != 0 || atomic.LoadUint64(&t.park.bell.bits[0])|t.noticed(0) != 0 {
 			return set
 		}
 	}
@@ -156,8 +171,8 @@ func (t *Transport) look() (set uint64) {
 
 // hush has others leave the bell alone again once this rank polls with success.
 func (t *Transport) hush() {
-	if (t.watches || len(t.heeded) > 0) && atomic.LoadUint32(&t.bell.parked) == waiting {
-		atomic.CompareAndSwapUint32(&t.bell.parked, waiting, polling)
+	if (t.park.watches || len(t.heeded) > 0) && atomic.LoadUint32(&t.park.bell.parked) == waiting {
+		atomic.CompareAndSwapUint32(&t.park.bell.parked, waiting, polling)
 	}
 }
 
@@ -169,20 +184,20 @@ func (t *Transport) ring(to int) {
 		atomic.OrUint64(word, bit)
 	}
 	unpark(b)
-	if atomic.LoadUint32(&b.parked) == away && atomic.CompareAndSwapUint32(&b.parked, away, waiting) && t.kick != nil {
-		t.kick(to)
+	if atomic.LoadUint32(&b.parked) == away && atomic.CompareAndSwapUint32(&b.parked, away, waiting) && t.park.kick != nil {
+		t.park.kick(to)
 	}
 }
 
 // again has the next Poll look at what peer has.
-func (t *Transport) again(peer int) { atomic.OrUint64(&t.bell.bits[peer/64], 1<<(peer%64)) }
+func (t *Transport) again(peer int) { atomic.OrUint64(&t.park.bell.bits[peer/64], 1<<(peer%64)) }
 
 // Wake implements [wire.Transport].
 func (t *Transport) Wake() {
-	t.life.RLock()
-	defer t.life.RUnlock()
-	if !t.shut.Load() {
-		t.woken.Swap(true) // as store32 does
-		unpark(t.bell)
+	t.park.life.RLock()
+	defer t.park.life.RUnlock()
+	if !t.park.shut.Load() {
+		t.park.woken.Swap(true) // as store32 does
+		unpark(t.park.bell)
 	}
 }

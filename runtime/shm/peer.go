@@ -32,6 +32,13 @@ type peer struct {
 	gone   bool  // it has left or is lost
 }
 
+// watch looks whether the peers' processes live.
+type watch struct {
+	idle      int // polls that found nothing
+	checked   time.Time
+	processes []unix.PollFd // by rank
+}
+
 // How a rank may be lost.
 var (
 	errClosed = errors.New("it closed its end without a goodbye")
@@ -121,15 +128,15 @@ func (p *peer) watch() int {
 // check looks whether the peers' processes live, at most every so often.
 func (t *Transport) check() {
 	now := time.Now()
-	if now.Sub(t.checked) < checkEvery/2 {
+	if now.Sub(t.watch.checked) < checkEvery/2 {
 		return
 	}
-	t.checked = now
-	if _, err := unix.Poll(t.watched, 0); err != nil {
+	t.watch.checked = now
+	if _, err := unix.Poll(t.watch.processes, 0); err != nil {
 		return // interrupted: there is a next time
 	}
 	for rank := range t.peers {
-		p, w := &t.peers[rank], &t.watched[rank]
+		p, w := &t.peers[rank], &t.watch.processes[rank]
 		if p.gone || p.dead || int(p.pid) == os.Getpid() {
 			continue
 		}

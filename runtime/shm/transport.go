@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,36 +21,26 @@ type Transport struct {
 	annex   annex
 	rank    int
 	id      [16]byte
-	bell    *bellLine
-	words   int // of the bell
-	kick    func(rank int)
-	watches bool // Poll looks at all rings; the bell is for who does not poll
-	yields  int  // in Wait
+	park    park
 	peers   []peer
+	watch   watch
 	mine    caster
+	blocked atomic.Bool // a multicast waits for slow readers
 	post    poster
 	heard   []listener           // by rank
 	heeded  []*listener          // to those whose notices every Poll looks for
 	held    [MaxSize / 64]uint64 // peers of which something is held
-	idle    int                  // polls that found nothing
-	checked time.Time
-	watched []unix.PollFd // by rank: the peers' processes
 	stats   wire.Stats
 	closed  bool
-
-	woken   atomic.Bool
-	lapsed  atomic.Bool  // nobody has ended the last Wait
-	blocked atomic.Bool  // a multicast waits for slow readers
-	shut    atomic.Bool  // closed, for Wait and Wake
-	life    sync.RWMutex // held by who uses the bell without the communicator's lock
 }
 
 var _ wire.GroupPutter = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int) *Transport {
-	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), peers: make([]peer, s.size)}
-	t.checked = time.Now()
+	t := &Transport{segment: s, rank: rank, id: s.header().id, peers: make([]peer, s.size)}
+	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size)}
+	t.watch.checked = time.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
 	t.heard = make([]listener, s.size)
@@ -67,7 +56,7 @@ func newTransport(s segment, rank int) *Transport {
 		if r != rank {
 			fd = t.peers[r].watch()
 		}
-		t.watched = append(t.watched, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		t.watch.processes = append(t.watch.processes, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
 	return t
 }
@@ -111,23 +100,23 @@ func (t *Transport) Poll(s wire.Sink) bool {
 		return false
 	}
 	moved := t.mine.queue.n > 0 && t.cast()
-	for i := range t.words {
+	for i := range t.park.words {
 		set := uint64(0)
-		if t.watches {
+		if t.park.watches {
 			set = t.stare()
 		}
 		told := t.held[i] | t.noticed(i)
-		if set |= told; atomic.LoadUint64(&t.bell.bits[i]) != 0 {
-			set |= atomic.SwapUint64(&t.bell.bits[i], 0)
+		if set |= told; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
+			set |= atomic.SwapUint64(&t.park.bell.bits[i], 0)
 		}
 		moved = set != 0 && t.serve(i, set, told, s) || moved
 	}
 	if moved {
-		t.idle = 0
+		t.watch.idle = 0
 		t.hush()
-	} else if t.idle++; t.idle >= idlePolls || t.lapsed.Load() {
-		t.idle = 0
-		t.lapsed.Store(false)
+	} else if t.watch.idle++; t.watch.idle >= idlePolls || t.park.lapsed.Load() {
+		t.watch.idle = 0
+		t.park.lapsed.Store(false)
 		t.check()
 	}
 	return moved
@@ -247,11 +236,11 @@ func (t *Transport) giveUp() (late []int) {
 
 // release gives back all that the transport has taken, when nobody parks any more.
 func (t *Transport) release() error {
-	t.shut.Store(true)
-	unpark(t.bell)
-	t.life.Lock()
-	defer t.life.Unlock()
-	for _, w := range t.watched {
+	t.park.shut.Store(true)
+	unpark(t.park.bell)
+	t.park.life.Lock()
+	defer t.park.life.Unlock()
+	for _, w := range t.watch.processes {
 		if w.Fd >= 0 {
 			unix.Close(int(w.Fd))
 		}
