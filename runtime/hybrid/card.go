@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/internal/memory"
 )
 
 // card is what a rank tells the others of itself.
@@ -67,8 +67,8 @@ func locate(cards []card, rank int) *place {
 		}
 	}
 	p.hosts = runtime.Blocks(hosts)
-	if len(p.ranks) > shm.MaxSize {
-		p.reason = fmt.Sprintf("%d ranks on a host, at most %d share memory", len(p.ranks), shm.MaxSize)
+	if len(p.ranks) > memory.MaxSize {
+		p.reason = fmt.Sprintf("%d ranks on a host, at most %d share memory", len(p.ranks), memory.MaxSize)
 	}
 	if len(p.ranks) < 2 {
 		p.reason = ""

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/internal/datagram"
+	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
-	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -110,14 +110,14 @@ func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
 	own, size := t.place.local[t.rank], len(t.place.ranks)
 	f := t.self.memory
 	if own == 0 {
-		err = shm.Complete(f, size)
+		err = memory.Complete(f, size)
 	} else if f, err = openSegment(ctx, lowest); err == nil {
 		defer func() { err = errors.Join(err, f.Close()) }()
 	}
 	if err != nil {
 		return err
 	}
-	near, err := shm.Join(ctx, shm.Config{Rank: own, Size: size, File: f, Kick: t.kick})
+	near, err := memory.Join(ctx, memory.Config{Options: memory.Options{Rank: own, Size: size, File: f}, Kick: t.kick})
 	if err == nil {
 		t.near = near
 	}

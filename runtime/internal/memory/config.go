@@ -1,9 +1,7 @@
-// Package shm is the transport between the processes of one host, over memory
-// that they share. A put is one copy into a ring at the receiver and one copy
-// out of it, straight to where it belongs; a multicast is copied in once and
-// read by all from there. Nothing but parking and waking enters the system.
-//
-// It works on Linux; elsewhere [Join] says that it does not.
+// Package memory is what packages shm and hybrid share memory by. A put is one copy
+// into a ring at the receiver and one copy out of it, straight to where it
+// belongs; a multicast is copied in once and read by all from there. Nothing but
+// parking and waking enters the system.
 //
 // # What is shared
 //
@@ -49,7 +47,7 @@
 // the same user can map the segment. A rank whose process ends without a
 // goodbye is noticed, for which the ranks must see each other's processes:
 // containers need one process namespace.
-package shm
+package memory
 
 import (
 	"errors"
@@ -59,20 +57,17 @@ import (
 	"strings"
 )
 
+// Options are those of shm.Config, which says what they mean.
+type Options struct {
+	Rank, Size int
+	File       *os.File
+	Name       string
+	Dir        string
+}
+
 // Config says how a rank finds the others.
 type Config struct {
-	Rank, Size int
-
-	// File is a segment made by [Create] for Size ranks, such as a parent
-	// process hands down to its children. Join does not close it.
-	File *os.File
-	// Name, where there is no File, is what the ranks of one communicator
-	// have in common on this host and others have not. Rank 0 makes a file of
-	// that name, which is gone as soon as all ranks have come.
-	Name string
-	// Dir is where that file is made; empty means /dev/shm.
-	Dir string
-
+	Options
 	// Kick wakes a rank that waits elsewhere, between [Transport.Away] and
 	// [Transport.Back]. It is called by Put, Mcast, Poll and Close, and need
 	// not be given where no rank does that.

@@ -1,6 +1,6 @@
 //go:build linux
 
-package shm
+package memory
 
 import "github.com/schedgen/schedgen/runtime/wire"
 

@@ -1,6 +1,6 @@
 //go:build linux
 
-package shm
+package memory
 
 import (
 	"math/bits"

@@ -1,6 +1,6 @@
 //go:build linux
 
-package shm
+package memory
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func group(t require.TestingT, ctx context.Context, size int) (trs []*Transport,
 	trs, errs := make([]*Transport, size), make([]error, size)
 	var wg sync.WaitGroup
 	for rank := range size {
-		wg.Go(func() { trs[rank], errs[rank] = Join(ctx, Config{Rank: rank, Size: size, File: f}) })
+		wg.Go(func() { trs[rank], errs[rank] = Join(ctx, Config{Options: Options{Rank: rank, Size: size, File: f}}) })
 		logs = append(logs, newLog())
 	}
 	wg.Wait()
