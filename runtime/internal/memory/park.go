@@ -49,6 +49,7 @@ type park struct {
 	kick    func(rank int)
 	watches bool // Poll looks at all rings; the bell is for who does not poll
 	yields  int  // in Wait
+	process *yield.Process
 
 	woken  atomic.Bool
 	lapsed atomic.Bool  // nobody has ended the last Wait
@@ -67,7 +68,7 @@ func (t *Transport) Wait(d time.Duration) {
 		if t.due() {
 			return
 		}
-		yield.Rank()
+		t.park.process.Yield()
 	}
 	t.sleep(t.limit(d))
 }

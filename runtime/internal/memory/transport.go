@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -39,7 +40,7 @@ var _ wire.GroupPutter = (*Transport)(nil)
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int) *Transport {
 	t := &Transport{segment: s, rank: rank, id: s.header().id, peers: make([]peer, s.size)}
-	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size)}
+	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This()}
 	t.watch.checked = time.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
