@@ -27,7 +27,11 @@ type job struct {
 	Replies    bool // bcast: time until all ranks have said that they have the message, too
 	Acked      bool // bcast: the root's call ends no sooner than that
 	Link       link
+	descriptors
+}
 
+// descriptors are those that a process gets from the one that starts it.
+type descriptors struct {
 	ReportFD   int // where reports go
 	InputFD    int // the file at the root; 0: made-up bytes
 	CountersFD int // shared memory of a barrier

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/internal/memory"
 )
 
 func TestCardsComeBack(t *testing.T) {
@@ -74,8 +74,8 @@ func TestLocate(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{0, 1, 0, 3, 1}, locate(on("abacb"), 2).host)
-	require.Nil(t, locate(on(strings.Repeat("a", shm.MaxSize+1)), 0).ranks)
-	require.Len(t, locate(on(strings.Repeat("a", shm.MaxSize)), 0).ranks, shm.MaxSize)
+	require.Nil(t, locate(on(strings.Repeat("a", memory.MaxSize+1)), 0).ranks)
+	require.Len(t, locate(on(strings.Repeat("a", memory.MaxSize)), 0).ranks, memory.MaxSize)
 }
 
 // Ranks that cannot share memory fall back to the network, all of a host.

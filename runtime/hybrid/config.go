@@ -23,7 +23,6 @@
 package hybrid
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/mcast"
@@ -32,7 +31,7 @@ import (
 
 // Config says how a rank finds the others.
 type Config struct {
-	// TCP is how all ranks find each other. Its Blob and Prepare must be empty.
+	// TCP is how all ranks find each other.
 	TCP tcp.Config
 	// Mcast, if not nil, says where to multicast between hosts; its TCP is
 	// ignored. All ranks must have it, or none.
@@ -45,10 +44,7 @@ type Config struct {
 const maxHost = 200
 
 func (c *Config) check() error {
-	switch {
-	case c.TCP.Blob != nil || c.TCP.Prepare != nil:
-		return errors.New("TCP.Blob and TCP.Prepare are not free")
-	case len(c.Host) > maxHost:
+	if len(c.Host) > maxHost {
 		return fmt.Errorf("a Host of %d bytes, at most %d are allowed", len(c.Host), maxHost)
 	}
 	return nil

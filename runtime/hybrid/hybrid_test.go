@@ -128,11 +128,9 @@ func TestHostOfTheSystem(t *testing.T) {
 
 func TestBadConfig(t *testing.T) {
 	for name, edit := range map[string]func(*hybrid.Config){
-		"TCP.Blob":    func(c *hybrid.Config) { c.TCP.Blob = []byte{1} },
-		"TCP.Prepare": func(c *hybrid.Config) { c.TCP.Prepare = func(tcp.Members) error { return nil } },
-		"Host":        func(c *hybrid.Config) { c.Host = string(make([]byte, 201)) },
-		"rank 7":      func(c *hybrid.Config) { c.TCP.Rank = 7 },
-		"loss":        func(c *hybrid.Config) { c.Mcast = &mcast.Config{Loss: 2} },
+		"Host":   func(c *hybrid.Config) { c.Host = string(make([]byte, 201)) },
+		"rank 7": func(c *hybrid.Config) { c.TCP.Rank = 7 },
+		"loss":   func(c *hybrid.Config) { c.Mcast = &mcast.Config{Loss: 2} },
 	} {
 		_, errs := tryJoin(t, 1, func(_ int, c *hybrid.Config) { edit(c) })
 		require.ErrorContains(t, errs[0], name)

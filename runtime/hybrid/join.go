@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/mcast"
-	"github.com/schedgen/schedgen/runtime/shm"
-	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/internal/datagram"
+	"github.com/schedgen/schedgen/runtime/internal/memory"
+	"github.com/schedgen/schedgen/runtime/internal/reactor"
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -42,9 +44,8 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, self: newSelf(cfg.Host)}
 	t.sink.t = t
-	c := cfg.TCP
-	c.Blob = t.self.encode()
-	c.Prepare = func(m tcp.Members) error { return t.prepare(ctx, m) }
+	c := stream.Config{Options: stream.Options(cfg.TCP), Blob: t.self.encode()}
+	c.Prepare = func(m *rendezvous.Meeting) error { return t.prepare(ctx, m) }
 	err := t.connect(ctx, cfg, c)
 	if err == nil {
 		err = t.settle()
@@ -58,21 +59,23 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 // network is a transport between hosts.
 type network interface {
 	wire.Transport
-	Watch(fd int, ready func(read, write bool)) *tcp.Watched
+	Reactor() *reactor.Reactor
 }
 
 // connect joins all ranks over the network.
-func (t *Transport) connect(ctx context.Context, cfg *Config, puts tcp.Config) error {
+func (t *Transport) connect(ctx context.Context, cfg *Config, puts stream.Config) error {
 	if cfg.Mcast == nil {
-		net, err := tcp.Join(ctx, puts)
+		net, err := stream.Join(ctx, puts)
 		if err == nil {
 			t.net = net
 		}
 		return err
 	}
-	m := *cfg.Mcast
-	m.TCP = puts
-	net, err := mcast.Join(ctx, m)
+	m := cfg.Mcast
+	net, err := datagram.Join(ctx, datagram.Config{
+		TCP:       puts,
+		Interface: m.Interface, Family: m.Family, MTU: m.MTU, Hops: m.Hops, Loss: m.Loss, Seed: m.Seed,
+	})
 	if err == nil {
 		t.net = net
 	}
@@ -80,7 +83,7 @@ func (t *Transport) connect(ctx context.Context, cfg *Config, puts tcp.Config) e
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(ctx context.Context, m tcp.Members) error {
+func (t *Transport) prepare(ctx context.Context, m *rendezvous.Meeting) error {
 	cards, err := decodeCards(m.Blobs)
 	if err != nil {
 		return err
@@ -107,14 +110,14 @@ func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
 	own, size := t.place.local[t.rank], len(t.place.ranks)
 	f := t.self.memory
 	if own == 0 {
-		err = shm.Complete(f, size)
+		err = memory.Complete(f, size)
 	} else if f, err = openSegment(ctx, lowest); err == nil {
 		defer func() { err = errors.Join(err, f.Close()) }()
 	}
 	if err != nil {
 		return err
 	}
-	near, err := shm.Join(ctx, shm.Config{Rank: own, Size: size, File: f, Kick: t.kick})
+	near, err := memory.Join(ctx, memory.Config{Options: memory.Options{Rank: own, Size: size, File: f}, Kick: t.kick})
 	if err == nil {
 		t.near = near
 	}
@@ -132,6 +135,6 @@ func (t *Transport) settle() error {
 		t.net = nil
 		return err
 	}
-	t.watch = t.net.Watch(t.self.bell[0], func(bool, bool) { t.self.drain() })
+	t.watch = t.net.Reactor().Descriptor(t.self.bell[0], reactor.Func(func(bool, bool) { t.self.drain() }))
 	return t.watch.Modify(true, false)
 }

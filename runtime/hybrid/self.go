@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/internal/memory"
 )
 
 // self is what this rank has open for the others of its host.
@@ -40,7 +40,7 @@ func (s *self) open(host string) (err error) {
 	}
 	sum := sha256.Sum256([]byte(host))
 	copy(s.host[:], sum[:])
-	if s.memory, err = shm.Reserve(); err != nil {
+	if s.memory, err = memory.Reserve(); err != nil {
 		return err
 	}
 	if s.bell, err = openPipe(); err != nil {
@@ -119,7 +119,7 @@ func openSegment(ctx context.Context, c *card) (*os.File, error) {
 	tick := time.NewTicker(lookPause)
 	defer tick.Stop()
 	for {
-		done, err := shm.Completed(f)
+		done, err := memory.Completed(f)
 		if err == nil && done {
 			return f, nil
 		}

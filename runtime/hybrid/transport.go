@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime/shm"
-	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/internal/memory"
+	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -21,9 +21,9 @@ type Transport struct {
 	self       *self
 	bells      []int // by number on this host: pipes that wake its ranks
 
-	near  *shm.Transport // to the ranks of this host; nil: none
-	net   network        // to the others; nil: there are none
-	watch *tcp.Watched   // of the own pipe
+	near  *memory.Transport   // to the ranks of this host; nil: none
+	net   network             // to the others; nil: there are none
+	watch *reactor.Descriptor // of the own pipe
 	sink  sink
 	group []int // scratch of PutAll
 

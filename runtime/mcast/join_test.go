@@ -26,7 +26,6 @@ func TestJoinRefusesBadConfigs(t *testing.T) {
 		"loss 1.5":             {TCP: alone, Loss: 1.5},
 		"loss NaN":             {TCP: alone, Loss: math.NaN()},
 		"address 192.0.2.77":   {TCP: tcp.Config{Size: 1, Bind: "192.0.2.77", Coordinator: "127.0.0.1:1"}},
-		"TCP.Blob":             {TCP: tcp.Config{Size: 1, Blob: make([]byte, tcp.MaxBlob)}},
 		"name the interface":   {TCP: tcp.Config{Size: 1, Coordinator: ":5000"}},
 		"missing port":         {TCP: tcp.Config{Size: 1}},
 		"size 0 is not":        {TCP: tcp.Config{Coordinator: "127.0.0.1:1"}},

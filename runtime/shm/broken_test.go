@@ -70,8 +70,16 @@ func scribble(t *testing.T, seed uint64) (ended int) {
 	trs := joinFile(t, f, 3)
 	random := rand.New(rand.NewPCG(seed, 1))
 	sinks := []*taker{{t: t}, {t: t}, {t: t}}
-	for range 200 {
-		spoil(random, mem)
+	var used [][]byte
+	for round := range 200 {
+		if round%50 == 0 {
+			used = filled(t, f, mem)
+		}
+		part := used[0]
+		if random.IntN(4) == 0 {
+			part = used[random.IntN(len(used))]
+		}
+		spoil(random, part)
 		for rank, tr := range trs {
 			send(random, tr)
 			tr.Poll(sinks[rank])
@@ -85,6 +93,21 @@ func scribble(t *testing.T, seed uint64) (ended int) {
 		_ = tr.Close(1, true, 0) // not all of it can be sent
 	}
 	return ended
+}
+
+// filled returns the parts of the segment that have memory: where further
+// communicators have nothing yet there is none.
+func filled(t *testing.T, f *os.File, mem []byte) (parts [][]byte) {
+	for end := int64(0); ; {
+		start, err := unix.Seek(int(f.Fd()), end, unix.SEEK_DATA)
+		if err != nil {
+			require.ErrorIs(t, err, unix.ENXIO)
+			return parts
+		}
+		end, err = unix.Seek(int(f.Fd()), start, unix.SEEK_HOLE)
+		require.NoError(t, err)
+		parts = append(parts, mem[start:end])
+	}
 }
 
 // spoil writes over what has been written: there is where ranks look.
@@ -117,6 +140,7 @@ func send(random *rand.Rand, tr *shm.Transport) {
 	body := make([]byte, random.IntN(3)*random.IntN(40_000))
 	f := &wire.Frame{Header: wire.Header{
 		Kind: wire.FrameSlot, Lane: wire.Lane(random.IntN(int(wire.Lanes))), Slot: ir.Chunk(1), Seq: random.Uint64(), Len: len(body),
+		Comm: uint8(random.IntN(3)),
 	}, Body: body}
 	tr.Put(random.IntN(3), f)
 	tr.PutAll([]int{0, 1, 2}, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(1), Seq: random.Uint64()}})

@@ -23,7 +23,11 @@ type lane struct {
 	in     ring[*packet]
 	unread int // bytes of in
 	listed bool
+	reading
+}
 
+// reading is how far the receiver is with a lane.
+type reading struct {
 	cur     wire.Header // the frame that is being read
 	got     int         // bytes of it
 	dropped bool        // it is thrown away

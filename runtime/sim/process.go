@@ -25,21 +25,30 @@ type process struct {
 
 	script
 	driver
+	sender
+	receiver
+	ending
+}
 
-	// The way out.
+// sender is a process's way out.
+type sender struct {
 	out     []*lane // by receiver and lane; nil until used
 	waiting []*lane // with frames that the system has not taken
 	direct  outlet  // datagrams to one rank, which go first
 	group   outlet  // multicasts
+}
 
-	// The way in.
+// receiver is a process's way in.
+type receiver struct {
 	ready   []*lane // with something unread, in the order in which they became so
 	grams   ring[*packet]
 	inRoom  int // bytes of grams that the socket's buffer keeps
 	stash   []*packet
 	overrun int // datagrams lost because the buffer was full
+}
 
-	// How others end, and how this one does.
+// ending is how others end, and how this one does.
+type ending struct {
 	gone    []bool
 	leaving []int
 	lost    []loss

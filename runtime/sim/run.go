@@ -103,8 +103,8 @@ func (w *world) build() error {
 	id := w.id()
 	for rank := range w.sc.Ranks {
 		p := &process{
-			w: w, rank: rank, out: make([]*lane, w.sc.Ranks*int(wire.Lanes)),
-			gone: make([]bool, w.sc.Ranks), late: make([]bool, w.sc.Ranks),
+			w: w, rank: rank, sender: sender{out: make([]*lane, w.sc.Ranks*int(wire.Lanes))},
+			ending: ending{gone: make([]bool, w.sc.Ranks), late: make([]bool, w.sc.Ranks)},
 		}
 		p.taken, p.plans = make([]uint64, w.sc.Ranks), make(map[Op]*core.Plan)
 		var n core.Net = p

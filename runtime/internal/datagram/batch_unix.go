@@ -1,0 +1,80 @@
+//go:build unix && !linux
+
+package datagram
+
+import (
+	"net"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// outBatch is one datagram on its way out: there are no batches here.
+type outBatch struct {
+	n    int
+	to   *address
+	head [headerLen]byte
+	body []byte
+	buf  []byte
+}
+
+func newOutBatch(_, bytes int) *outBatch { return &outBatch{buf: make([]byte, 0, headerLen+bytes)} }
+
+func (b *outBatch) full() bool { return b.n == 1 }
+
+// address is where a datagram goes that is not sent to the group.
+type address struct{ to unix.Sockaddr }
+
+func newAddress(a netip.AddrPort, zone int) address {
+	return address{sockaddr(a, &net.Interface{Index: zone})}
+}
+
+// add appends a datagram and returns its head, to be filled in. It goes to to,
+// or where the socket is connected to.
+func (b *outBatch) add(to *address, payload []byte) *[headerLen]byte {
+	b.n, b.to, b.body = 1, to, payload
+	return &b.head
+}
+
+// send sends from socket fd and returns how many datagrams have gone; an error
+// is about the one behind them. The batch is empty then.
+func (b *outBatch) send(fd int) (n int, err error) {
+	b.buf = append(append(b.buf[:0], b.head[:]...), b.body...)
+	if b.to != nil {
+		err = unix.Sendto(fd, b.buf, 0, b.to.to)
+	} else {
+		_, err = unix.Write(fd, b.buf)
+	}
+	b.n, b.body = 0, nil
+	if err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// inBatch is room for one datagram that comes in.
+type inBatch struct {
+	buf  []byte
+	n    int
+	name netip.AddrPort
+}
+
+func newInBatch(_, bytes int) *inBatch { return &inBatch{buf: make([]byte, bytes+1)} }
+
+func (b *inBatch) size() int { return 1 }
+
+// receive reads what is there and returns how many datagrams that are.
+func (b *inBatch) receive(fd int) (int, error) {
+	n, from, err := unix.Recvfrom(fd, b.buf, unix.MSG_DONTWAIT)
+	if err != nil {
+		return 0, err
+	}
+	b.n, b.name = n, addrPort(from)
+	return 1, nil
+}
+
+// datagram returns the one last received, and whether it is whole.
+func (b *inBatch) datagram(int) (data []byte, whole bool) { return b.buf[:b.n], b.n < len(b.buf) }
+
+// from returns where it comes from.
+func (b *inBatch) from(int) netip.AddrPort { return b.name }

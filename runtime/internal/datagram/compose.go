@@ -1,0 +1,30 @@
+package datagram
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/stream"
+)
+
+// publish puts the card before what the caller publishes, and has the caller
+// prepare itself after this transport.
+func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
+	theirs := cfg.Prepare
+	cfg.Blob = append(own.encode(), cfg.Blob...)
+	cfg.Prepare = func(m *rendezvous.Meeting) error {
+		cards, rest := make([][]byte, len(m.Blobs)), make([][]byte, len(m.Blobs))
+		for rank, b := range m.Blobs {
+			if len(b) < cardLen {
+				return fmt.Errorf("rank %d: it does not multicast (%d bytes)", rank, len(b))
+			}
+			cards[rank], rest[rank] = b[:cardLen], b[cardLen:]
+		}
+		err := t.prepare(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: cards})
+		if err == nil && theirs != nil {
+			err = theirs(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest})
+		}
+		return err
+	}
+	return cfg
+}

@@ -1,0 +1,85 @@
+package datagram
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net/netip"
+
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/stream"
+)
+
+// maxChunk is the longest chunk, in bytes, that is multicast; longer ones go by
+// put alone.
+const maxChunk = math.MaxInt32
+
+// Config is that of package mcast, which says what it means.
+type Config struct {
+	// TCP is the transport for puts. Its Blob may be a little shorter, by the
+	// card of this transport; its Prepare is called when this one is prepared.
+	TCP stream.Config
+
+	Interface string
+	Family    int
+	MTU       int
+	Hops      int
+	Loss      float64
+	Seed      uint64
+}
+
+func (c *Config) check() error {
+	switch {
+	case len(c.TCP.Blob) > rendezvous.MaxBlob-cardLen:
+		return fmt.Errorf("TCP.Blob has %d bytes, at most %d are allowed", len(c.TCP.Blob), rendezvous.MaxBlob-cardLen)
+	case c.Family != 0 && c.Family != 4 && c.Family != 6:
+		return fmt.Errorf("family %d is neither 4 nor 6", c.Family)
+	case c.MTU < 0 || c.MTU > 1<<16:
+		return fmt.Errorf("MTU %d is not in 0 … %d", c.MTU, 1<<16)
+	case c.Hops < 0 || c.Hops > 255:
+		return fmt.Errorf("%d hops are not in 0 … 255", c.Hops)
+	case !(c.Loss >= 0 && c.Loss <= 1):
+		return fmt.Errorf("loss %v is not a probability", c.Loss)
+	}
+	return nil
+}
+
+// Sizes of what stands before a payload.
+const (
+	udpLen   = 8
+	ipv4Len  = 20
+	ipv6Len  = 40
+	maxIPv4  = 65535 // largest packet
+	minBytes = 64    // payloads below that are not worth their head
+)
+
+// payloadFor returns how many bytes of a chunk fit into a datagram that fits
+// into one packet.
+func payloadFor(mtu, family int) (int, error) {
+	n := min(mtu, maxIPv4) - ipv4Len - udpLen - headerLen
+	if family == 6 {
+		n = min(mtu, maxIPv4) - ipv6Len - udpLen - headerLen
+	}
+	if n < minBytes {
+		return 0, fmt.Errorf("an MTU of %d leaves %d bytes for a payload, at least %d are needed", mtu, n, minBytes)
+	}
+	return n, nil
+}
+
+// drawGroup chooses a multicast group of which nobody else knows: 14 random
+// bytes in IPv6 (paper 000, section 3.1), and what there is in IPv4, where the
+// port has to help: 24 bits, and 14 of the port. Ports are below those that
+// systems hand out by themselves.
+func drawGroup(random io.Reader, family int) (netip.AddrPort, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return netip.AddrPort{}, fmt.Errorf("draw the multicast group: %w", err)
+	}
+	port := 1<<14 | (uint16(b[0])<<8|uint16(b[1]))&(1<<14-1)
+	if family == 4 {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{239, b[2], b[3], b[4]}), port), nil
+	}
+	group := [16]byte{0xFF, 0x15}
+	copy(group[2:], b[2:])
+	return netip.AddrPortFrom(netip.AddrFrom16(group), port), nil
+}

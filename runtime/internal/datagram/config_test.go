@@ -1,0 +1,18 @@
+package datagram
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/stream"
+)
+
+// The card of this transport needs room in the blob.
+func TestBlobTooLong(t *testing.T) {
+	_, err := Join(t.Context(), Config{TCP: stream.Config{
+		Options: stream.Options{Size: 1, Coordinator: "127.0.0.1:1"}, Blob: make([]byte, rendezvous.MaxBlob),
+	}})
+	require.ErrorContains(t, err, "TCP.Blob")
+}

@@ -1,0 +1,18 @@
+package datagram
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func connectTo(fd int, group netip.AddrPort, ifi *net.Interface) error {
+	return unix.Connect(fd, sockaddr(group, ifi))
+}
+
+func sendRaw(t *testing.T, fd int, b []byte) {
+	require.NoError(t, unix.Sendto(fd, b, 0, nil))
+}

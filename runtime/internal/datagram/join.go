@@ -1,0 +1,170 @@
+package datagram
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/reactor"
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Join has the ranks meet and join a group, and returns what connects them.
+func Join(ctx context.Context, cfg Config) (*Transport, error) {
+	if cfg.TCP.Listener != nil {
+		defer cfg.TCP.Listener.Close()
+	}
+	t, err := join(ctx, &cfg)
+	if err != nil {
+		return nil, fmt.Errorf("mcast: %w", err)
+	}
+	return t, nil
+}
+
+func join(ctx context.Context, cfg *Config) (*Transport, error) {
+	t, own, err := open(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("rank %d of %d joins: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
+	}
+	if t.puts, err = stream.Join(ctx, t.publish(cfg.TCP, own)); err == nil {
+		err = t.watch()
+	}
+	if err != nil {
+		t.release()
+		return nil, err
+	}
+	return t, nil
+}
+
+// open does what can be done before the other ranks are known.
+func open(cfg *Config) (*Transport, *card, error) {
+	if err := cfg.check(); err != nil {
+		return nil, nil, err
+	}
+	coordinator, err := coordinatorOf(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := choosePlace(cfg, coordinator)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := &card{family: at.family}
+	mtu := cfg.MTU
+	if mtu == 0 {
+		mtu = at.ifi.MTU
+	}
+	if own.payload, err = payloadFor(mtu, at.family); err != nil {
+		return nil, nil, fmt.Errorf("interface %s: %w", at.ifi.Name, err)
+	}
+	if own.room, err = receiveRoom(at.family); err != nil {
+		return nil, nil, err
+	}
+	if cfg.TCP.Rank == 0 {
+		if own.group, err = drawGroup(randomOf(cfg), at.family); err != nil {
+			return nil, nil, err
+		}
+	}
+	t := newTransport(cfg, at)
+	if t.group.fd, own.sender, err = openSender(at, max(1, cfg.Hops)); err != nil {
+		return t, own, err
+	}
+	t.direct.fd, own.direct, err = openDirect(at, max(1, cfg.Hops))
+	t.arrival.own.fd = t.direct.fd
+	return t, own, err
+}
+
+func newTransport(cfg *Config, at *place) *Transport {
+	return &Transport{
+		rank: cfg.TCP.Rank, size: cfg.TCP.Size, place: at,
+		group: outlet{fd: -1}, direct: outlet{fd: -1},
+		arrival: arrival{
+			all: inlet{fd: -1}, own: inlet{fd: -1},
+			loss: cfg.Loss, random: mathrand.New(mathrand.NewPCG(cfg.Seed, uint64(cfg.TCP.Rank))),
+		},
+	}
+}
+
+func randomOf(cfg *Config) interface{ Read([]byte) (int, error) } {
+	if cfg.TCP.Rand != nil {
+		return cfg.TCP.Rand
+	}
+	return rand.Reader
+}
+
+// coordinatorOf returns the address from which the interface can be told.
+func coordinatorOf(cfg *Config) (string, error) {
+	addr := cfg.TCP.Coordinator
+	if addr == "" && cfg.TCP.Listener != nil {
+		addr = cfg.TCP.Listener.Addr().String()
+	}
+	if cfg.Interface != "" || cfg.TCP.Bind != "" {
+		return addr, nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("coordinator: %w", err)
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		return "", errors.New("rank 0 waits at all its addresses: name the interface to multicast on")
+	}
+	return addr, nil
+}
+
+// prepare is called when all ranks have arrived.
+func (t *Transport) prepare(m *rendezvous.Meeting) error {
+	d, err := gather(m.Blobs)
+	if err != nil {
+		return err
+	}
+	t.id, t.payload, t.room, t.target = m.ID, d.payload, d.room, d.group
+	t.arrival.stashes.room = d.room
+	t.arrival.all.sources, t.arrival.own.sources = d.senders, d.directs
+	for _, a := range d.directs {
+		t.names = append(t.names, newAddress(a, t.place.ifi.Index))
+	}
+	if t.arrival.all.fd, err = openReceiver(t.place, d.group); err != nil {
+		return err
+	}
+	if err := unix.Connect(t.group.fd, sockaddr(d.group, t.place.ifi)); err != nil {
+		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.place.ifi.Name, hint(t.place), os.NewSyscallError("connect", err))
+	}
+	return selfTest(t.group.fd, t.arrival.all.fd, t.place, &t.id, t.rank)
+}
+
+// watch makes the buffers and lets the puts' poller watch the sockets.
+func (t *Transport) watch() error {
+	size := min(maxBurst, max(minBatch, batchBytes/(t.payload+headerLen)))
+	t.group.batch, t.arrival.batch = newOutBatch(size, t.payload), newInBatch(size, t.payload+headerLen)
+	t.direct.batch = newOutBatch(minBatch, t.payload)
+	r := t.puts.Reactor()
+	t.group.watch = r.Descriptor(t.group.fd, reactor.Func(func(_, _ bool) { t.block(&t.group, false) }))
+	t.arrival.watch = r.Descriptor(t.arrival.all.fd, reactor.Func(func(_, _ bool) { t.arrival.all.readable = true }))
+	t.direct.reading = true
+	t.direct.watch = r.Descriptor(t.direct.fd, reactor.Func(func(read, write bool) {
+		t.arrival.own.readable = t.arrival.own.readable || read
+		if write {
+			t.block(&t.direct, false)
+		}
+	}))
+	if err := errors.Join(t.arrival.watch.Modify(true, false), t.direct.watch.Modify(true, false)); err != nil {
+		return errors.Join(err, t.puts.Close(0, false, 0))
+	}
+	return nil
+}
+
+// encodeProbe returns a datagram that says nothing.
+func encodeProbe(id *[16]byte, rank int) []byte {
+	var b [headerLen]byte
+	encodePart(&b, id, &wire.Header{Kind: kindProbe}, rank, 0, 0, nil)
+	return b[:]
+}

@@ -1,0 +1,242 @@
+package datagram
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+	"golang.org/x/sys/unix"
+)
+
+// bufferBytes is what is asked of the system for a socket's buffer: bursts
+// arrive while the process computes.
+const bufferBytes = 8 << 20
+
+// sendBytes is what is asked of the system for the sending socket's buffer.
+// Datagrams count against it until they are on the wire, so that a small one
+// makes the interface's own rate the clock: about 40 datagrams of Ethernet's
+// size wait at the interface, and do not overrun its queue. They keep a link of
+// 10 Gbit/s busy for the 50 µs until the process has been woken up.
+const sendBytes = 32 << 10
+
+// A rank has three sockets. It multicasts from one of its own, whose address
+// tells the others that a datagram is really its; it receives what is multicast
+// by another; and what goes to one rank alone leaves and comes by the third.
+
+// openSender opens the socket that multicasts from at.addr, at a port of the
+// system's choice.
+func openSender(at *place, hops int) (fd int, from netip.AddrPort, err error) {
+	return openOwn(at, func(fd int) error {
+		tellOverruns(fd, at.family)
+		return setSender(fd, at, hops)
+	})
+}
+
+// openDirect opens the socket for datagrams to one rank. It is not told of
+// overruns, nor of ranks that have gone: they would have to be read.
+func openDirect(at *place, hops int) (fd int, from netip.AddrPort, err error) {
+	return openOwn(at, func(fd int) error {
+		setReceiveBuffer(fd)
+		return options(fd, func(c net.PacketConn) error {
+			if at.family == 4 {
+				return ipv4.NewPacketConn(c).SetTTL(hops)
+			}
+			return ipv6.NewPacketConn(c).SetHopLimit(hops)
+		})
+	})
+}
+
+// openOwn opens a socket at at.addr that set prepares for sending.
+func openOwn(at *place, set func(fd int) error) (fd int, from netip.AddrPort, err error) {
+	fd, err = openSocket(at.family)
+	if err != nil {
+		return -1, from, err
+	}
+	err = func() error {
+		if err := unix.Bind(fd, sockaddr(netip.AddrPortFrom(at.addr, 0), at.ifi)); err != nil {
+			return os.NewSyscallError("bind", err)
+		}
+		sa, err := unix.Getsockname(fd)
+		if err != nil {
+			return os.NewSyscallError("getsockname", err)
+		}
+		from = addrPort(sa)
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBytes) // the system's own will do
+		return set(fd)
+	}()
+	if err != nil {
+		unix.Close(fd)
+		return -1, from, fmt.Errorf("open a sending socket at %v on interface %s: %w", at.addr, at.ifi.Name, err)
+	}
+	return fd, from, nil
+}
+
+// setSender lets the other ranks on this host have a copy.
+func setSender(fd int, at *place, hops int) error {
+	return options(fd, func(c net.PacketConn) error {
+		if at.family == 4 {
+			p := ipv4.NewPacketConn(c)
+			return errors.Join(p.SetMulticastInterface(at.ifi), p.SetMulticastTTL(hops), p.SetMulticastLoopback(true))
+		}
+		p := ipv6.NewPacketConn(c)
+		return errors.Join(p.SetMulticastInterface(at.ifi), p.SetMulticastHopLimit(hops), p.SetMulticastLoopback(true))
+	})
+}
+
+// openReceiver opens the socket that gets what is sent to group. It is bound
+// to the group, so that other groups' datagrams do not come to it.
+func openReceiver(at *place, group netip.AddrPort) (fd int, err error) {
+	fd, err = openSocket(at.family)
+	if err != nil {
+		return -1, err
+	}
+	err = func() error {
+		if err := shareAddress(fd); err != nil {
+			return err
+		}
+		if err := unix.Bind(fd, sockaddr(group, at.ifi)); err != nil {
+			return os.NewSyscallError("bind", err)
+		}
+		setReceiveBuffer(fd)
+		onlyOwnGroups(fd, at.family)
+		return options(fd, func(c net.PacketConn) error {
+			g := &net.UDPAddr{IP: group.Addr().AsSlice()}
+			if at.family == 4 {
+				return ipv4.NewPacketConn(c).JoinGroup(at.ifi, g)
+			}
+			return ipv6.NewPacketConn(c).JoinGroup(at.ifi, g)
+		})
+	}()
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("join group %v on interface %s: %w", group, at.ifi.Name, err)
+	}
+	return fd, nil
+}
+
+// receiveRoom returns how many bytes of datagrams the system grants a receiver's
+// buffer.
+func receiveRoom(family int) (int, error) {
+	fd, err := openSocket(family)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	setReceiveBuffer(fd)
+	n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	if err != nil {
+		return 0, os.NewSyscallError("getsockopt SO_RCVBUF", err)
+	}
+	return n / bookkeeping, nil
+}
+
+func openSocket(family int) (int, error) {
+	domain := unix.AF_INET
+	if family == 6 {
+		domain = unix.AF_INET6
+	}
+	fd, err := unix.Socket(domain, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return -1, os.NewSyscallError("socket", err)
+	}
+	unix.CloseOnExec(fd)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return -1, os.NewSyscallError("fcntl", err)
+	}
+	return fd, nil
+}
+
+// options lends fd's socket to golang.org/x/net, which knows each system's
+// multicast options.
+func options(fd int, set func(net.PacketConn) error) error {
+	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("fcntl", err)
+	}
+	f := os.NewFile(uintptr(dup), "multicast socket")
+	defer f.Close()
+	c, err := net.FilePacketConn(f)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return set(c)
+}
+
+func sockaddr(a netip.AddrPort, ifi *net.Interface) unix.Sockaddr {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+	}
+	sa := &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+	if a.Addr().IsMulticast() || a.Addr().IsLinkLocalUnicast() {
+		sa.ZoneId = uint32(ifi.Index)
+	}
+	return sa
+}
+
+// addrPort leaves the zone out: it means nothing on other hosts.
+func addrPort(sa unix.Sockaddr) netip.AddrPort {
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port))
+	}
+	return netip.AddrPort{}
+}
+
+const (
+	probeTime  = 3 * time.Second
+	probePause = 50 * time.Millisecond
+)
+
+// selfTest sends probes to the group until one has come back through the
+// interface.
+func selfTest(send, receive int, at *place, id *[16]byte, rank int) error {
+	probe := encodeProbe(id, rank)
+	var lastErr error
+	b := make([]byte, headerLen)
+	for end := time.Now().Add(probeTime); time.Now().Before(end); {
+		if _, err := unix.Write(send, probe); err != nil {
+			lastErr = os.NewSyscallError("send", err)
+		}
+		fds := []unix.PollFd{{Fd: int32(receive), Events: unix.POLLIN}}
+		if n, err := unix.Poll(fds, int(probePause/time.Millisecond)); err != nil || n == 0 {
+			continue // another probe; the time is limited
+		}
+		for {
+			n, err := unix.Read(receive, b)
+			if err != nil {
+				break
+			}
+			if string(b[:n]) == string(probe) {
+				return nil
+			}
+		}
+	}
+	err := fmt.Errorf("multicast does not work on interface %s: no probe has come back within %v%s", at.ifi.Name, probeTime, hint(at))
+	if lastErr != nil {
+		err = fmt.Errorf("%w: %w", err, lastErr)
+	}
+	return err
+}
+
+// hint says what is usually missing.
+func hint(at *place) string {
+	loopback := at.ifi.Flags&net.FlagLoopback != 0
+	switch {
+	case loopback && at.family == 6:
+		return " (a route is missing: ip -6 route add local ff00::/8 dev " + at.ifi.Name + ")"
+	case loopback:
+		return " (a route is missing: ip route add 224.0.0.0/4 dev " + at.ifi.Name + ")"
+	case at.ifi.Flags&net.FlagMulticast == 0:
+		return " (it is not a multicast interface)"
+	}
+	return " (does a firewall drop it?)"
+}

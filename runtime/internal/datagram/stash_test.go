@@ -1,0 +1,62 @@
+package datagram
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// picky takes the operations it is told to.
+type picky struct {
+	wire.Sink
+	take func(seq uint64) bool
+	got  []string
+}
+
+func (p *picky) Fragment(h *wire.Header, _ int, payload []byte) wire.Verdict {
+	if !p.take(h.Seq) {
+		return wire.Hold
+	}
+	p.got = append(p.got, string(payload))
+	return wire.Accept
+}
+
+func TestStashKeepsOrderAndClosesGaps(t *testing.T) {
+	var k stash
+	add := func(seq uint64, payload string) {
+		k.add(&part{Header: wire.Header{Seq: seq}, payload: len(payload)}, []byte(payload))
+	}
+	for i, payload := range []string{"zero", "", "two is longer", "three", "four"} {
+		add(uint64(i), payload)
+	}
+	s := &picky{take: func(uint64) bool { return false }}
+	require.False(t, k.offer(s))
+	s.take = func(seq uint64) bool { return seq%2 == 1 }
+	require.True(t, k.offer(s))
+	require.Equal(t, "zerotwo is longerfour", string(k.bytes))
+	add(7, "seven")
+	s.take = func(uint64) bool { return true }
+	require.True(t, k.offer(s))
+	require.Equal(t, []string{"", "three", "zero", "two is longer", "four", "seven"}, s.got)
+	require.Empty(t, k.heads)
+	require.Empty(t, k.bytes)
+}
+
+func TestStashIsBounded(t *testing.T) {
+	var k stash
+	payload := make([]byte, 60_000)
+	for !k.full() {
+		k.add(&part{payload: len(payload)}, payload)
+	}
+	require.LessOrEqual(t, len(k.bytes), stashBytes)
+	require.Greater(t, len(k.bytes), stashBytes/2)
+	require.Equal(t, stashBytes, cap(k.bytes))
+
+	var small stash
+	for !small.full() {
+		small.add(&part{}, nil)
+	}
+	require.Len(t, small.heads, stashHeads)
+}

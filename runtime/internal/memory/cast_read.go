@@ -1,0 +1,146 @@
+//go:build linux
+
+package memory
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// reader is the receiving end of one rank's multicasts.
+type reader struct {
+	line  *castLine
+	rings rings
+	place *uint64
+	cells uint64  // read
+	now   content // the cell being looked at
+	head  wire.Header
+	held  bool // the sink has said not yet
+	// What has been done with the next cells, by bits from that at cells on: read,
+	// although an earlier one of another communicator is held, and counted when
+	// they were offered for the first time.
+	taken, shown uint64
+}
+
+// hear hands to s what p has multicast and reports whether anything was read.
+func (t *Transport) hear(p *peer, s wire.Sink) bool {
+	r := &p.cast
+	start, passed := r.cells, false
+	r.held = false
+	for n := 0; n < turn && r.written(t); n++ {
+		if r.taken&1 != 0 {
+			r.advance(r.cells + 1)
+			continue
+		}
+		store64(r.place, r.cells<<1|1)
+		if atomic.LoadUint64(&r.line.floor) > r.cells {
+			store64(r.place, r.cells<<1)
+			continue // which lapped sees to
+		}
+		r.now = r.rings.cell(r.cells).content
+		if t.offer(p, 0, s) == wire.Hold {
+			passed = t.pass(p, s)
+			store64(r.place, r.cells<<1)
+			r.held = true
+			break
+		}
+		r.advance(r.cells + 1)
+	}
+	if r.cells == start {
+		return passed
+	}
+	if r.cells-start >= turn {
+		t.again(p.rank)
+	}
+	if atomic.LoadUint32(&r.line.waiting) != 0 {
+		store32(&r.line.waiting, 0)
+		t.ring(p.rank)
+	}
+	return true
+}
+
+// waits reports whether the next cell is there, or a later one in its place.
+func (r *reader) waits() bool { return int32(r.rings.cell(r.cells).stamped()-uint32(r.cells)) > 0 }
+
+// written reports whether there is a cell to be read.
+func (r *reader) written(t *Transport) bool {
+	if r.rings.cell(r.cells).stamped() == uint32(r.cells+1) && atomic.LoadUint64(&r.line.floor) <= r.cells {
+		return true
+	}
+	return r.lapped(t) && r.rings.cell(r.cells).stamped() == uint32(r.cells+1)
+}
+
+// lapped reports whether the sender has overtaken this rank, which then goes
+// on with what is sent next.
+func (r *reader) lapped(t *Transport) bool {
+	if atomic.LoadUint64(&r.line.floor) <= r.cells {
+		return false
+	}
+	tail := atomic.LoadUint64(&r.line.tail)
+	if tail <= r.cells {
+		return false // the sender is about to write the next one
+	}
+	t.stats.Early += tail - r.cells - uint64(bits.OnesCount64(r.taken))
+	r.advance(tail)
+	return true
+}
+
+func (r *reader) advance(cells uint64) {
+	by := cells - r.cells
+	r.cells, r.taken, r.shown = cells, r.taken>>by, r.shown>>by
+	store64(r.place, cells<<1)
+}
+
+// pass shows to s what other communicators have behind the cell that is held. Its
+// writer sees that this one is being read, and overwrites nothing from there on.
+func (t *Transport) pass(p *peer, s wire.Sink) (moved bool) {
+	r := &p.cast
+	var held [comms / 64]uint64
+	hold := func() { held[r.now.comm/64] |= 1 << (r.now.comm % 64) }
+	hold()
+	for i := range min(uint64(len(r.rings.cells)), 64) {
+		c := r.rings.cell(r.cells + i)
+		if c.stamped() != uint32(r.cells+i+1) {
+			break
+		}
+		comm := c.comm
+		if held[comm/64]&(1<<(comm%64)) != 0 || r.taken&(1<<i) != 0 {
+			continue
+		}
+		if r.now = c.content; t.offer(p, i, s) == wire.Hold {
+			hold()
+			continue
+		}
+		r.taken |= 1 << i
+		moved = true
+	}
+	return moved
+}
+
+// offer shows the i-th datagram from r.cells on to s: the cell that was copied and
+// a payload that was not. Who writes to that against the rules spoils it, no more.
+func (t *Transport) offer(p *peer, i uint64, s wire.Sink) wire.Verdict {
+	r := &p.cast
+	c := &r.now
+	h := &r.head
+	h.Lane, h.From = wire.LaneOps, p.rank
+	offset, line := c.gram()
+	n := int64(c.inline) + int64(c.piece)
+	start := int64(line) * lineSize
+	if c.decode(h) != nil || int(c.inline) > shortBody-gramHead || c.inline > 0 && c.piece > 0 ||
+		n > int64(t.gram) || start+int64(c.piece) > int64(len(r.rings.bytes)) || int64(offset)+n > int64(h.Len) {
+		t.stats.Torn++
+		return wire.Drop
+	}
+	payload := r.rings.bytes[start : start+int64(c.piece)]
+	if c.inline > 0 {
+		payload = c.short[gramHead : gramHead+int(c.inline)]
+	}
+	if r.shown&(1<<i) == 0 {
+		r.shown |= 1 << i
+		t.stats.GotDatagrams++
+	}
+	return s.Fragment(h, offset, payload)
+}

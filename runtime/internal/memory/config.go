@@ -1,0 +1,103 @@
+// Package memory is what packages shm and hybrid share memory by. A put is one copy
+// into a ring at the receiver and one copy out of it, straight to where it
+// belongs; a multicast is copied in once and read by all from there. Nothing but
+// parking and waking enters the system.
+//
+// # What is shared
+//
+// The segment has an area for each rank (layout.go). In it are
+//
+//   - the rank's state and process, which the others watch;
+//   - its bell: a bit for each peer that has something for it, and the word it
+//     parks on, together in one cache line;
+//   - two rings for each peer that sends to it, for each lane: of cells, which are
+//     cache lines that hold a frame's header and a short body, and of bytes;
+//   - what it multicasts: a ring of cells and bytes, and the others' places
+//     in it;
+//   - its notices: a ring of cache lines, each a signal to several ranks.
+//
+// Behind the areas is room for the rings of further communicators, which takes
+// memory only where they put something (further.go).
+//
+// So flags live at the rank that waits for them, each on a cache line of its
+// own, and a signal is one line written there (Bierbaum, Wassen, Lankes,
+// Bemmerl: SCI Collectives, sections 4.1 and 4.2). A signal that goes to several
+// ranks at once, as a master's release of its slaves does, is one line at the
+// sender that all of them read (section 4.1): a Poll looks there by itself for
+// the notices of who has sent some before, and is rung only while its rank waits.
+// Unlike multicasts notices are not lost: while a reader has not read the oldest
+// one, each rank gets a put of its own.
+//
+// # Memory ordering
+//
+// Shared words are read and written by package sync/atomic only, whose
+// operations are sequentially consistent, also between processes. All else in
+// the segment (bodies, headers) is written before an atomic store that says so
+// and read after the load that has seen it. Where two ranks each write one word
+// and then read the other's (ring the bell, then see who is parked; park, then
+// look at the bell), sequential consistency makes at least one of them see the
+// other.
+//
+// # Trust
+//
+// Each side counts its own positions; a number that is taken from the segment
+// only ever chooses among the cells of a ring. Lengths and kinds are copied out
+// once and checked. A peer, or anything else, that writes
+// nonsense makes the communicator fail, not the process. Only who runs under
+// the same user can map the segment. A rank whose process ends without a
+// goodbye is noticed, for which the ranks must see each other's processes:
+// containers need one process namespace.
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+)
+
+// Options are those of shm.Config, which says what they mean.
+type Options struct {
+	Rank, Size int
+	File       *os.File
+	Name       string
+	Dir        string
+}
+
+// Config says how a rank finds the others.
+type Config struct {
+	Options
+	// Kick wakes a rank that waits elsewhere, between [Transport.Away] and
+	// [Transport.Back]. It is called by Put, Mcast, Poll and Close, and need
+	// not be given where no rank does that.
+	Kick func(rank int)
+}
+
+// MaxSize is the largest number of ranks.
+const MaxSize = 256
+
+// MaxBody is the largest body, in bytes, that a frame can carry.
+const MaxBody = math.MaxInt32
+
+const maxName = 200
+
+// fill checks c and puts the defaults in.
+func (c *Config) fill() error {
+	switch {
+	case c.Size < 1 || c.Size > MaxSize:
+		return fmt.Errorf("size %d is not in 1 … %d", c.Size, MaxSize)
+	case c.Rank < 0 || c.Rank >= c.Size:
+		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
+	case c.File != nil && (c.Name != "" || c.Dir != ""):
+		return errors.New("a file and a name: only one can be")
+	case c.File == nil && c.Name == "":
+		return errors.New("neither a file nor a name")
+	case strings.ContainsAny(c.Name, "/\x00") || len(c.Name) > maxName:
+		return fmt.Errorf("name %q: at most %d bytes without a slash", c.Name, maxName)
+	}
+	if c.Dir == "" {
+		c.Dir = "/dev/shm"
+	}
+	return nil
+}

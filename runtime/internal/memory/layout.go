@@ -1,0 +1,312 @@
+//go:build linux
+
+package memory
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// lineSize is a cache line, in bytes: what ranks share in one they share
+// needlessly.
+const lineSize = 64
+
+// pageSize is the room of the segment's header.
+const pageSize = 4096
+
+// header opens the segment. It does not change once the segment can be found.
+type header struct {
+	magic   uint64
+	version uint32
+	size    uint32
+	bytes   uint64
+	id      [16]byte
+	pid     uint32 // creator
+	_       uint32
+	start   uint64 // when the creator was started, in the system's ticks since boot
+}
+
+const (
+	segmentMagic   = 0x5C4ED6E25348_4D01
+	segmentVersion = 3
+)
+
+// rankLine tells how a rank is.
+type rankLine struct {
+	state uint32
+	pid   uint32
+	start uint64 // of the process, as in header
+	seq   uint64 // last operation, from stateLeft on
+	_     [lineSize - 24]byte
+}
+
+// The states of a rank.
+const (
+	stateAbsent = iota
+	stateClaimed
+	stateJoined
+	stateLeft    // in good order
+	stateCrashed // closed without goodbye
+)
+
+// bellLine is where a rank is rung.
+type bellLine struct {
+	bits   [MaxSize / 64]uint64 // by peer
+	parked uint32               // one of those below
+	_      [lineSize - MaxSize/8 - 4]byte
+}
+
+// What a rank does that is rung. Who waits looks at the bell alone.
+const (
+	polling = iota
+	parked  // in the system, waiting on this word
+	waiting // or about to
+	away    // waiting for what Config.Kick brings
+)
+
+// laneLine belongs to one lane from one rank to another.
+type laneLine struct {
+	taken   uint64             // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
+	waiting uint32             // sender: ring me when there is room
+	late    uint32             // sender: closed before everything was sent
+	noticed uint32             // sender, on LaneOps: it has rung for a notice
+	changes uint32             // sender, on LaneOps of the first communicator: times it has changed comms
+	comms   [comms / 64]uint64 // sender, likewise: bits of the further communicators whose lanes are in use
+	_       [lineSize - 24 - comms/8]byte
+}
+
+// castLine belongs to a rank that multicasts.
+type castLine struct {
+	floor   uint64 // cells below this one are, or will be, overwritten
+	tail    uint64 // cells written
+	waiting uint32 // ring me when a cell has been read
+	_       [lineSize - 20]byte
+}
+
+// placeLine is where a rank stands in what another writes once for several:
+// in its multicasts, cells read << 1, | 1 while it reads the next one in place;
+// in its notices, the number of the cell behind the last one that it has read.
+type placeLine struct {
+	place   uint64
+	notices uint64
+	listens uint32 // every Poll looks for notices, without being rung
+	_       [lineSize - 20]byte
+}
+
+// cell announces a frame, a piece of its body or a datagram. The stamp is
+// written last: the cell's number, from 1, modulo 2^32.
+type cell struct {
+	stamp uint32
+	content
+}
+
+type content struct {
+	flags  uint8
+	kind   wire.FrameKind
+	inline uint8 // bytes in short
+	comm   uint8
+	seq    [2]uint32 // low, high
+	epoch  uint32
+	slot   ir.Slot
+	arg    uint32
+	print  uint32
+	length uint32 // of the whole body or chunk
+	piece  uint32 // bytes of it in the ring of bytes with this cell
+	short  [shortBody]byte
+}
+
+// shortBody is the longest body, in bytes, that needs no ring of bytes.
+const shortBody = 24
+
+// Everything keeps to its lines.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(cell{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(noticeCell{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(rankLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(bellLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(laneLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(castLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(placeLine{})-lineSize]
+)
+
+// noticeCell is a signal, written once for all ranks that it is for. Its stamp
+// is written last: its number, from 1. While it is being written it has that of
+// the one before, and only ranks look at it whom the earlier one in its place was
+// not for.
+type noticeCell struct {
+	stamp uint64
+	seq   uint64
+	epoch uint32
+	slot  ir.Slot
+	arg   uint32
+	print uint32
+	ranks [MaxSize / 64]uint64 // bits of those that it is for
+}
+
+// noticeCells is how many notices of a rank there can be at a time, a power of
+// two. A barrier needs two: its ranks run ahead of each other by one at most.
+const noticeCells = 16
+
+// The flags of a cell.
+const (
+	flagFirst = 1 << iota // of a frame: the header counts
+	flagCut               // the frame under way will not be finished
+)
+
+// lane is the shape of one lane's rings.
+type lane struct{ cells, bytes int } // powers of two
+
+// layout is where everything lies in a segment of size ranks. The segment has
+// at most 64 MiB up to 32 ranks:
+//
+//	ring of bytes of LaneOps      32 MiB/P², 4 … 64 KiB, for each ordered pair
+//	ring of bytes of LaneControl  a quarter of that
+//	rings of cells                64 cells of 64 bytes for each lane, 16 above 64 ranks
+//	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
+//	notices of a rank             16 cells
+//
+// Behind that, without memory before it is used, is for each further communicator
+// a lane as LaneOps for each ordered pair.
+type layout struct {
+	size  int
+	lanes [wire.Lanes]lane
+	cast  lane
+	gram  int // payload bytes of a datagram
+
+	laneAt  [wire.Lanes]int // in the part of a pair
+	pair    int             // bytes for one sender
+	pairsAt int             // in the area of a rank
+	castAt  int
+	notesAt int
+	area    int // bytes of a rank
+	total   int // bytes that there is memory for from the start
+	span    int // bytes of a lane of LaneOps
+	part    int // bytes of the lanes of a further communicator
+}
+
+// partAt returns where the lanes of a further communicator are.
+func (l *layout) partAt(comm uint8) int64 { return int64(l.total) + int64(comm-1)*int64(l.part) }
+
+// length returns the length of the segment's file.
+func (l *layout) length() int64 { return int64(l.total) + (comms-1)*int64(l.part) }
+
+func newLayout(size int) *layout {
+	l := &layout{size: size}
+	ops := clamp(32<<20/(size*size), 4<<10, 64<<10)
+	cells := 64
+	if size > 64 {
+		cells = 16
+	}
+	l.lanes[wire.LaneOps] = lane{cells, ops}
+	l.lanes[wire.LaneControl] = lane{cells, ops / 4}
+	l.cast = lane{64, clamp(8<<20/size, 64<<10, 1<<20)}
+	l.gram = min(64<<10, l.cast.bytes/4)
+	for i, n := range l.lanes {
+		l.laneAt[i] = l.pair
+		l.pair += lineSize + n.cells*lineSize + n.bytes
+	}
+	l.pairsAt = 2 * lineSize
+	l.castAt = l.pairsAt + size*l.pair
+	l.notesAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
+	l.area = l.notesAt + noticeCells*lineSize
+	l.total = pages(pageSize + size*l.area)
+	l.span = l.laneAt[wire.LaneControl]
+	l.part = pages(size * size * l.span)
+	return l
+}
+
+// pages returns n, in bytes, as full pages.
+func pages(n int) int { return (n + pageSize - 1) &^ (pageSize - 1) }
+
+// clamp returns the largest power of two that is at most n, within bounds that
+// are powers of two themselves.
+func clamp(n, low, high int) int {
+	return min(max(1<<(bits.Len(uint(max(n, 1)))-1), low), high)
+}
+
+// lines returns how many cache lines n bytes take.
+func lines(n int) uint32 { return uint32((n + lineSize - 1) / lineSize) }
+
+// segment is one mapping of the shared memory.
+type segment struct {
+	*layout
+	mem []byte
+	fd  int // of its file; -1: none
+}
+
+// at returns what lies offset bytes into the segment.
+func at[T any](s segment, offset int) *T {
+	return (*T)(unsafe.Pointer(&s.mem[offset : offset+int(unsafe.Sizeof(*new(T)))][0]))
+}
+
+func (s segment) header() *header { return at[header](s, 0) }
+
+func (s segment) rankAt(rank int) int { return pageSize + rank*s.area }
+
+func (s segment) rank(rank int) *rankLine { return at[rankLine](s, s.rankAt(rank)) }
+
+func (s segment) bell(rank int) *bellLine { return at[bellLine](s, s.rankAt(rank)+lineSize) }
+
+// rings are the two rings of a lane or of a rank's multicasts.
+type rings struct {
+	cells []cell
+	bytes []byte
+}
+
+func (s segment) rings(offset int, l lane) rings {
+	bytesAt := offset + l.cells*lineSize
+	return rings{
+		cells: unsafe.Slice(at[cell](s, offset), l.cells),
+		bytes: s.mem[bytesAt : bytesAt+l.bytes : bytesAt+l.bytes],
+	}
+}
+
+func (r *rings) cell(n uint64) *cell { return &r.cells[n&uint64(len(r.cells)-1)] }
+
+// lines returns the length of the ring of bytes.
+func (r *rings) lines() uint32 { return uint32(len(r.bytes) / lineSize) }
+
+// copyIn copies b to line number n.
+func (r *rings) copyIn(n uint32, b []byte) {
+	at := int(n&(r.lines()-1)) * lineSize
+	k := copy(r.bytes[at:], b)
+	copy(r.bytes, b[k:])
+}
+
+// copyOut fills b from line number n on.
+func (r *rings) copyOut(b []byte, n uint32) {
+	at := int(n&(r.lines()-1)) * lineSize
+	k := copy(b, r.bytes[at:])
+	copy(b[k:], r.bytes)
+}
+
+// lane returns one lane from rank from to rank to.
+func (s segment) lane(from, to int, l wire.Lane) (*laneLine, rings) {
+	offset := s.rankAt(to) + s.pairsAt + from*s.pair + s.laneAt[l]
+	return at[laneLine](s, offset), s.rings(offset+lineSize, s.lanes[l])
+}
+
+// casts returns what rank multicasts.
+func (s segment) casts(rank int) (*castLine, rings) {
+	offset := s.rankAt(rank) + s.castAt
+	return at[castLine](s, offset), s.rings(offset+lineSize+s.size*lineSize, s.cast)
+}
+
+// notices returns the notices of rank.
+func (s segment) notices(rank int) *[noticeCells]noticeCell {
+	return at[[noticeCells]noticeCell](s, s.rankAt(rank)+s.notesAt)
+}
+
+// place returns where rank reader stands in the multicasts and notices of rank.
+func (s segment) place(rank, reader int) *placeLine {
+	return at[placeLine](s, s.rankAt(rank)+s.castAt+lineSize+reader*lineSize)
+}
+
+func (c *cell) stamped() uint32 { return atomic.LoadUint32(&c.stamp) }
+
+// publish makes the cell number n visible, with all that was written before.
+func (c *cell) publish(n uint64) { store32(&c.stamp, uint32(n+1)) }

@@ -1,0 +1,48 @@
+//go:build !linux
+
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// errSystem is what this system lacks.
+var errSystem = fmt.Errorf("shm: shared memory between ranks needs Linux: %w", errors.ErrUnsupported)
+
+// Transport does not exist on this system.
+type Transport struct{ wire.Transport }
+
+// Join fails: this system is not Linux.
+func Join(_ context.Context, cfg Config) (*Transport, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, fmt.Errorf("shm: %w", err)
+	}
+	return nil, errSystem
+}
+
+// Create fails: this system is not Linux.
+func Create(int) (*os.File, error) { return nil, errSystem }
+
+// Reserve fails: this system is not Linux.
+func Reserve() (*os.File, error) { return nil, errSystem }
+
+// Complete fails: this system is not Linux.
+func Complete(*os.File, int) error { return errSystem }
+
+// Completed fails: this system is not Linux.
+func Completed(*os.File) (bool, error) { return false, errSystem }
+
+// Away is never called: there is no Transport on this system.
+func (*Transport) Away(time.Duration) (limit time.Duration, ok bool) { return 0, false }
+
+// PutAll is never called.
+func (*Transport) PutAll([]int, *wire.Frame) {}
+
+// Back is never called.
+func (*Transport) Back() {}

@@ -1,0 +1,259 @@
+//go:build linux
+
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/yield"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Transport is one rank's end of a communicator. Its methods follow the rules
+// of [wire.Transport].
+type Transport struct {
+	segment
+	annex   annex
+	rank    int
+	id      [16]byte
+	park    park
+	peers   []peer
+	watch   watch
+	mine    caster
+	blocked atomic.Bool // a multicast waits for slow readers
+	post    poster
+	heard   []listener           // by rank
+	heeded  []*listener          // to those whose notices every Poll looks for
+	held    [MaxSize / 64]uint64 // peers of which something is held
+	stats   wire.Stats
+	closed  bool
+}
+
+var _ wire.GroupPutter = (*Transport)(nil)
+
+// newTransport takes the segment over, of which all ranks have joined.
+func newTransport(s segment, rank int) *Transport {
+	t := &Transport{segment: s, rank: rank, id: s.header().id, peers: make([]peer, s.size)}
+	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This()}
+	t.watch.checked = time.Now()
+	t.mine.line, t.mine.rings = s.casts(rank)
+	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
+	t.heard = make([]listener, s.size)
+	t.heeded = make([]*listener, 0, maxHeeded)
+	t.mine.late = make([]bool, s.size)
+	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
+	for r := range t.peers {
+		t.peers[r].init(s, r, rank)
+		t.heard[r] = listener{rank: r, cells: s.notices(r), place: s.place(r, rank)}
+		t.post.readers[r].place = s.place(rank, r)
+		t.mine.places = append(t.mine.places, &s.place(rank, r).place)
+		fd := -1
+		if r != rank {
+			fd = t.peers[r].watch()
+		}
+		t.watch.processes = append(t.watch.processes, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
+	return t
+}
+
+func (p *peer) init(s segment, rank, own int) {
+	p.rank, p.line, p.bell = rank, s.rank(rank), s.bell(rank)
+	p.pid, p.start = atomic.LoadUint32(&p.line.pid), atomic.LoadUint64(&p.line.start)
+	for lane := range wire.Lanes {
+		in, out := &p.in[lane], &p.out[lane]
+		in.line, in.rings = s.lane(rank, own, lane)
+		out.line, out.rings = s.lane(own, rank, lane)
+		in.head.Lane, in.head.From = lane, rank
+	}
+	p.cast.line, p.cast.rings = s.casts(rank)
+	p.cast.place = &s.place(rank, own).place
+}
+
+// Rank returns this process's place in the communicator.
+func (t *Transport) Rank() int { return t.rank }
+
+// Size returns the number of ranks.
+func (t *Transport) Size() int { return t.size }
+
+// ID returns the communicator's identity, drawn by who made the segment.
+func (t *Transport) ID() [16]byte { return t.id }
+
+// Caps says that there is multicast.
+func (t *Transport) Caps() wire.Caps {
+	return wire.Caps{Multicast: true, Datagram: t.gram, Local: t.size}
+}
+
+// Stats returns the counters; it is called under the same lock as Poll.
+func (t *Transport) Stats() wire.Stats { return t.stats }
+
+// idlePolls is after how many polls in vain the clock is read, for check.
+const idlePolls = 1 << 12
+
+// Poll implements [wire.Transport].
+func (t *Transport) Poll(s wire.Sink) bool {
+	if t.closed {
+		return false
+	}
+	moved := t.mine.queue.n > 0 && t.cast()
+	for i := range t.park.words {
+		set := uint64(0)
+		if t.park.watches {
+			set = t.stare()
+		}
+		told := t.held[i] | t.noticed(i)
+		if set |= told; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
+			set |= atomic.SwapUint64(&t.park.bell.bits[i], 0)
+		}
+		moved = set != 0 && t.serve(i, set, told, s) || moved
+	}
+	if moved {
+		t.watch.idle = 0
+		t.hush()
+	} else if t.watch.idle++; t.watch.idle >= idlePolls || t.park.lapsed.Load() {
+		t.watch.idle = 0
+		t.park.lapsed.Store(false)
+		t.check()
+	}
+	return moved
+}
+
+// serve looks at the peers whose bits of word i are set; those that are in told
+// have written a notice.
+func (t *Transport) serve(i int, set, told uint64, s wire.Sink) bool {
+	moved := false
+	for ; set != 0; set &= set - 1 {
+		rank := i*64 + bits.TrailingZeros64(set)
+		if rank >= t.size || rank == t.rank || t.peers[rank].gone {
+			continue
+		}
+		moved = t.visit(&t.peers[rank], told&(1<<(rank%64)) != 0, s) || moved
+	}
+	return moved
+}
+
+// visit moves what there is between p and this rank. It looks for notices only
+// if p has written some: that would be more lines to touch for everything that
+// arrives.
+func (t *Transport) visit(p *peer, told bool, s wire.Sink) bool {
+	state := atomic.LoadUint32(&p.line.state)
+	told = told || state != stateJoined || p.rung()
+	moved := t.flush(p)
+	t.heedChanges(p, s)
+	for lane := range p.in {
+		moved = t.read(p, &p.in[lane], s) || moved
+	}
+	if p.more != nil {
+		moved = t.readFurther(p, s) || moved
+	}
+	moved = !p.gone && t.hear(p, s) || moved
+	moved = told && !p.gone && t.heed(p, s) || moved
+	t.end(p, state, s)
+	bit := uint64(1) << (p.rank % 64)
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.more != nil && p.more.held() || told && t.heard[p.rank].held) {
+		t.held[p.rank/64] |= bit
+	} else {
+		t.held[p.rank/64] &^= bit
+	}
+	return moved
+}
+
+// Close implements [wire.Transport].
+func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+	if t.closed {
+		return nil
+	}
+	state, late := uint32(stateCrashed), []int(nil)
+	if bye {
+		state = stateLeft
+		t.drain(time.Now().Add(linger))
+		late = t.giveUp()
+	}
+	t.closed = true
+	own := t.segment.rank(t.rank)
+	store64(&own.seq, seq)
+	store32(&own.state, state)
+	for rank := range t.peers {
+		if rank != t.rank {
+			t.ring(rank)
+			t.forget(&t.peers[rank])
+		}
+	}
+	t.mine.empty()
+	err := t.release()
+	if len(late) > 0 {
+		return fmt.Errorf("shm: close: not everything could be sent to ranks %v in time", late)
+	}
+	return err
+}
+
+// drain sends what is queued, and throws away what comes so that two ranks
+// that close do not wait for each other.
+func (t *Transport) drain(deadline time.Time) {
+	for t.queued() {
+		rest := time.Until(deadline)
+		if rest <= 0 {
+			return
+		}
+		if !t.Poll(nobody{}) {
+			t.Wait(rest)
+		}
+	}
+}
+
+func (t *Transport) queued() bool {
+	for rank := range t.peers {
+		busy := false
+		t.peers[rank].eachOut(func(o *outbound) { busy = busy || !o.idle() })
+		if busy {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUp marks the lanes on which something is missing and returns the ranks
+// they lead to.
+func (t *Transport) giveUp() (late []int) {
+	for rank := range t.peers {
+		found := false
+		t.peers[rank].eachOut(func(o *outbound) {
+			if !o.idle() {
+				store32(&o.line.late, 1)
+				found = true
+			}
+		})
+		if found {
+			late = append(late, rank)
+		}
+	}
+	return late
+}
+
+// release gives back all that the transport has taken, when nobody parks any more.
+func (t *Transport) release() error {
+	t.park.shut.Store(true)
+	unpark(t.park.bell)
+	t.park.life.Lock()
+	defer t.park.life.Unlock()
+	for _, w := range t.watch.processes {
+		if w.Fd >= 0 {
+			unix.Close(int(w.Fd))
+		}
+	}
+	return errors.Join(t.annex.unmap(), t.unmap())
+}
+
+// nobody is the sink of a transport that is being closed.
+type nobody struct{}
+
+func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
+func (nobody) Arrived(*wire.Header, []byte)                    {}
+func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
+func (nobody) Left(int, uint64)                                {}
+func (nobody) Lost(int, error)                                 {}

@@ -1,0 +1,126 @@
+// Package reactor lets the goroutine that is inside a call do the work of all
+// descriptors of a transport: Serve has each do what it is ready for, Wait parks
+// until one is.
+package reactor
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/internal/netpoll"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Source is who has a descriptor. Ready does what can be done now, hands what has
+// arrived to s, and reports whether anything was sent or received.
+type Source interface {
+	Ready(s wire.Sink, read, write bool) (moved bool)
+}
+
+// Reactor serves descriptors. Its methods are called by one goroutine at a time,
+// but for Wait and Wake, which may run beside them.
+type Reactor struct {
+	poller  *netpoll.Poller
+	sources []Source // by token; nil where free
+	free    []int32  // tokens to be used again
+	events  [netpoll.MaxBatch]netpoll.Event
+	found   foundEvents
+}
+
+// New returns a reactor without descriptors.
+func New() (*Reactor, error) {
+	p, err := netpoll.New()
+	if err != nil {
+		return nil, err
+	}
+	return &Reactor{poller: p}, nil
+}
+
+// foundEvents are those that the last Wait has ended with: Serve takes them
+// without asking the system again. Events repeat until they are served, so
+// they may be lost or come late.
+type foundEvents struct {
+	mu sync.Mutex
+	n  atomic.Int32
+	ev [netpoll.MaxBatch]netpoll.Event
+}
+
+func (f *foundEvents) put(ev []netpoll.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n.Store(int32(copy(f.ev[:], ev)))
+}
+
+func (f *foundEvents) take(ev []netpoll.Event) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return copy(ev, f.ev[:f.n.Swap(0)])
+}
+
+// Watch adds a descriptor, which the caller closes after Unwatch. The token
+// names it.
+func (r *Reactor) Watch(fd int, s Source, read, write bool) (token int32, err error) {
+	if n := len(r.free); n > 0 {
+		token, r.free = r.free[n-1], r.free[:n-1]
+	} else {
+		token = int32(len(r.sources))
+		r.sources = append(r.sources, nil)
+	}
+	if err := r.poller.Add(fd, token, read, write); err != nil {
+		r.free = append(r.free, token)
+		return -1, err
+	}
+	r.sources[token] = s
+	return token, nil
+}
+
+// Modify changes what a descriptor is watched for.
+func (r *Reactor) Modify(fd int, token int32, read, write bool) error {
+	return r.poller.Modify(fd, token, read, write)
+}
+
+// Unwatch takes a descriptor out again, unless token is negative. Its token may be
+// used again at once: an event that is still on its way then causes one vain
+// read.
+func (r *Reactor) Unwatch(fd int, token int32) error {
+	if token < 0 {
+		return nil
+	}
+	r.sources[token] = nil
+	r.free = append(r.free, token)
+	return r.poller.Remove(fd)
+}
+
+// Serve lets every descriptor that is ready do its work. After an error nothing
+// can be served any more.
+func (r *Reactor) Serve(s wire.Sink) (moved bool, err error) {
+	n := 0
+	if r.found.n.Load() > 0 {
+		n = r.found.take(r.events[:])
+	} else if n, err = r.poller.Poll(r.events[:]); err != nil {
+		return false, err
+	}
+	for i := range n {
+		ev := &r.events[i]
+		if src := r.sources[ev.Token]; src != nil {
+			moved = src.Ready(s, ev.Read, ev.Write) || moved
+		}
+	}
+	return moved, nil
+}
+
+// Wait parks until a descriptor is ready, until Wake, or until d has passed; d < 0
+// waits without limit.
+func (r *Reactor) Wait(d time.Duration) {
+	var ev [netpoll.MaxBatch]netpoll.Event
+	if n, err := r.poller.Wait(ev[:], d); err == nil && n > 0 { // an error shows in Serve as well
+		r.found.put(ev[:n])
+	}
+}
+
+// Wake ends the running Wait, or else the next one.
+func (r *Reactor) Wake() { r.poller.Wake() }
+
+// Close gives everything back but the descriptors.
+func (r *Reactor) Close() { r.poller.Close() }

@@ -1,0 +1,63 @@
+// Package rendezvous is how ranks meet: rank 0, the coordinator, waits for all
+// others, and all learn each other's addresses, what each has published, and the
+// communicator's identity, which rank 0 draws.
+package rendezvous
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Config says how a rank meets the others.
+type Config struct {
+	Rank, Size int
+
+	// Coordinator is the "host:port" where rank 0 waits for the others.
+	Coordinator string
+	// Listener, if rank 0 has one, takes the place of listening at Coordinator;
+	// Meet closes it.
+	Listener net.Listener
+	// Bind is the host at which this rank accepts connections; empty means
+	// the address that it reaches the coordinator from.
+	Bind string
+
+	// Blob is handed to all ranks, at most MaxBlob bytes.
+	Blob []byte
+	// Prepare, if not nil, is called when all ranks have arrived. Meet returns
+	// only after every rank has prepared itself; the error of one fails all.
+	Prepare func(*Meeting) error
+
+	// Rand is where rank 0 takes the communicator's identity from; nil means
+	// the system's generator.
+	Rand io.Reader
+}
+
+// Meeting is what all ranks know of each other.
+type Meeting struct {
+	ID    [16]byte // the communicator's identity
+	Addrs []string // by rank: "host:port" where it accepts connections
+	Blobs [][]byte // by rank
+}
+
+// fill checks c and puts the defaults in.
+func (c *Config) fill() error {
+	switch {
+	case c.Size < 1 || c.Size > ir.MaxRanks:
+		return fmt.Errorf("size %d is not in 1 … %d", c.Size, ir.MaxRanks)
+	case c.Rank < 0 || c.Rank >= c.Size:
+		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
+	case len(c.Blob) > MaxBlob:
+		return fmt.Errorf("blob of %d bytes, at most %d are allowed", len(c.Blob), MaxBlob)
+	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 || c.Listener == nil):
+		return errors.New("no coordinator address")
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	return nil
+}

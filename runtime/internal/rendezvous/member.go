@@ -1,0 +1,128 @@
+package rendezvous
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// longAgo as a deadline ends a blocked read or write at once.
+var longAgo = time.Unix(1, 0)
+
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
+	dialLimit  = 3 * time.Second
+)
+
+// reach connects to the coordinator, which may not be up yet: it tries again,
+// with growing pauses, until ctx ends.
+func reach(ctx context.Context, addr string) (net.Conn, error) {
+	var lastErr error
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		conn, err := Dial(ctx, addr, dialLimit)
+		if err == nil {
+			return conn, nil
+		}
+		if lastErr == nil || ctx.Err() == nil && !timedOut(err) {
+			lastErr = err // others may only say that ctx has ended, before it does itself
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("reach the coordinator at %s: %w (%w)", addr, context.Cause(ctx), lastErr)
+		}
+	}
+}
+
+func timedOut(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// Dial connects to another rank. It refuses connections to itself: while nobody listens at a local
+// port out of the range from which the system takes the ports of outgoing
+// connections, a dial can be given that port and meet itself.
+func Dial(ctx context.Context, addr string, limit time.Duration) (net.Conn, error) {
+	d := net.Dialer{Timeout: limit}
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if conn.LocalAddr().String() == conn.RemoteAddr().String() {
+		conn.Close()
+		return nil, errors.New("nobody listens there")
+	}
+	return conn, nil
+}
+
+// attend says hello on conn, waits for the table, prepares, and waits until
+// all have.
+func attend(ctx context.Context, cfg *Config, conn net.Conn, addr string) (*Meeting, error) {
+	r := bufio.NewReader(conn)
+	tab, err := attendTable(cfg, conn, r, addr)
+	if err == nil {
+		err = attendGo(cfg, conn, r, tab)
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("wait for the other ranks: %w", context.Cause(ctx))
+	}
+	return tab, err
+}
+
+func attendTable(cfg *Config, conn net.Conn, r io.Reader, addr string) (*Meeting, error) {
+	h := hello{rank: cfg.Rank, size: cfg.Size, addr: addr, blob: cfg.Blob}
+	if _, err := conn.Write(appendHello(nil, &h)); err != nil {
+		return nil, fmt.Errorf("say hello to the coordinator: %w", err)
+	}
+	if err := readVerdict(r); err != nil {
+		return nil, err
+	}
+	tab, err := readTable(r, cfg.Size)
+	if err != nil {
+		return nil, fmt.Errorf("read the coordinator's table: %w", err)
+	}
+	tab.Addrs[0], err = fillHost(tab.Addrs[0], conn.RemoteAddr())
+	if err != nil {
+		return nil, fmt.Errorf("address of rank 0: %w", err)
+	}
+	return tab, nil
+}
+
+// attendGo reports whether this rank could prepare itself, and hears whether
+// all could.
+func attendGo(cfg *Config, conn net.Conn, r io.Reader, tab *Meeting) error {
+	own := prepare(cfg, tab)
+	if _, err := conn.Write(appendStatus(nil, reason(own))); err != nil && own == nil {
+		return fmt.Errorf("tell the coordinator: %w", err)
+	}
+	if own != nil {
+		drain(conn)
+		return own
+	}
+	return readVerdict(r)
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func readVerdict(r io.Reader) error {
+	why, err := readStatus(r)
+	if err != nil {
+		return fmt.Errorf("the coordinator hung up: %w", err)
+	}
+	if why != "" {
+		return fmt.Errorf("the coordinator says: %s", why)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package rendezvous
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// The rendezvous speaks these messages, integers big-endian, text and blobs
+// behind their length in a u16:
+//
+//	member  hello   magic u32, version u16, rank u32, size u32, address, blob
+//	rank 0  table   status, communicator id [16], address and blob of every rank
+//	member  ready   status
+//	rank 0  go      status
+//
+// A status is a text: empty, or the reason why the communicator cannot be.
+const (
+	helloMagic = 0x5CED0001
+
+	// Version is that of all that ranks say to each other, here and afterwards:
+	// ranks of different ones do not meet.
+	Version = 2
+
+	// MaxBlob is the largest blob, in bytes, that a rank can publish.
+	MaxBlob = 4096
+	maxText = 1024 // addresses and reasons
+)
+
+var errStranger = errors.New("not a member's hello")
+
+// hello is what a rank says of itself.
+type hello struct {
+	rank, size int
+	addr       string // host:port; the host is empty if the coordinator shall fill it in
+	blob       []byte
+}
+
+func appendBytes[T string | []byte](b []byte, s T) []byte {
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
+}
+
+// appendStatus cuts long reasons, which may quote peers, to what is read.
+func appendStatus(b []byte, reason string) []byte {
+	return appendBytes(b, reason[:min(len(reason), maxText)])
+}
+
+func appendHello(b []byte, h *hello) []byte {
+	b = binary.BigEndian.AppendUint32(b, helloMagic)
+	b = binary.BigEndian.AppendUint16(b, Version)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.rank))
+	b = binary.BigEndian.AppendUint32(b, uint32(h.size))
+	return appendBytes(appendBytes(b, h.addr), h.blob)
+}
+
+func appendTable(b []byte, t *Meeting) []byte {
+	b = append(appendStatus(b, ""), t.ID[:]...)
+	for i := range t.Addrs {
+		b = appendBytes(appendBytes(b, t.Addrs[i]), t.Blobs[i])
+	}
+	return b
+}
+
+func readBytes(r io.Reader, limit int) ([]byte, error) {
+	var n [2]byte
+	if _, err := io.ReadFull(r, n[:]); err != nil {
+		return nil, err
+	}
+	if int(binary.BigEndian.Uint16(n[:])) > limit {
+		return nil, fmt.Errorf("%d bytes where at most %d are allowed", binary.BigEndian.Uint16(n[:]), limit)
+	}
+	b := make([]byte, binary.BigEndian.Uint16(n[:]))
+	_, err := io.ReadFull(r, b)
+	return b, err
+}
+
+// readStatus returns the reason that the peer gives, "" if all is well.
+func readStatus(r io.Reader) (string, error) {
+	b, err := readBytes(r, maxText)
+	return string(b), err
+}
+
+// versionError is the hello of a member that speaks another version.
+type versionError struct{ version uint16 }
+
+func (e *versionError) Error() string {
+	return fmt.Sprintf("it speaks version %d of the rendezvous, this is version %d", e.version, Version)
+}
+
+func readHello(r io.Reader) (*hello, error) {
+	var head [14]byte
+	if _, err := io.ReadFull(r, head[:6]); err != nil {
+		return nil, fmt.Errorf("%w: %w", errStranger, err)
+	}
+	if m := binary.BigEndian.Uint32(head[0:]); m != helloMagic {
+		return nil, fmt.Errorf("%w: it begins with %x", errStranger, head[:4])
+	}
+	if v := binary.BigEndian.Uint16(head[4:]); v != Version {
+		return nil, &versionError{v}
+	}
+	if _, err := io.ReadFull(r, head[6:]); err != nil {
+		return nil, fmt.Errorf("%w: %w", errStranger, err)
+	}
+	rank, size := binary.BigEndian.Uint32(head[6:]), binary.BigEndian.Uint32(head[10:])
+	if size > ir.MaxRanks || rank >= size {
+		return nil, fmt.Errorf("%w: rank %d of %d", errStranger, rank, size)
+	}
+	return readHelloRest(r, &hello{rank: int(rank), size: int(size)})
+}
+
+func readHelloRest(r io.Reader, h *hello) (*hello, error) {
+	addr, err := readBytes(r, maxText)
+	if err == nil {
+		h.blob, err = readBytes(r, MaxBlob)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errStranger, err)
+	}
+	h.addr = string(addr)
+	return h, nil
+}
+
+// readTable reads what follows the table's status.
+func readTable(r io.Reader, size int) (*Meeting, error) {
+	t := &Meeting{}
+	if _, err := io.ReadFull(r, t.ID[:]); err != nil {
+		return nil, err
+	}
+	for range size {
+		addr, err := readBytes(r, maxText)
+		if err != nil {
+			return nil, err
+		}
+		blob, err := readBytes(r, MaxBlob)
+		if err != nil {
+			return nil, err
+		}
+		t.Addrs, t.Blobs = append(t.Addrs, string(addr)), append(t.Blobs, blob)
+	}
+	return t, nil
+}

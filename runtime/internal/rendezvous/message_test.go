@@ -1,0 +1,69 @@
+package rendezvous
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHelloRoundTrip(t *testing.T) {
+	want := &hello{rank: 3, size: 9, addr: "[::1]:5", blob: []byte("blob")}
+	got, err := readHello(bytes.NewReader(appendHello(nil, want)))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+func TestTableRoundTrip(t *testing.T) {
+	want := &Meeting{ID: [16]byte{1, 2}, Addrs: []string{":1", "h:2"}, Blobs: [][]byte{{}, []byte("b")}}
+	r := bytes.NewReader(appendTable(nil, want))
+	status, err := readStatus(r)
+	require.NoError(t, err)
+	require.Empty(t, status)
+	got, err := readTable(r, 2)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Zero(t, r.Len())
+}
+
+func TestLongReasonsAreCut(t *testing.T) {
+	status, err := readStatus(bytes.NewReader(appendStatus(nil, strings.Repeat("x", 1<<17))))
+	require.NoError(t, err)
+	require.Len(t, status, maxText)
+}
+
+func FuzzHello(f *testing.F) {
+	f.Add(appendHello(nil, &hello{rank: 1, size: 2, addr: "a:1", blob: []byte("x")}))
+	f.Add([]byte("GET / HTTP/1.0\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := readHello(bytes.NewReader(b))
+		var version *versionError
+		switch {
+		case err == nil:
+			require.Less(t, h.rank, h.size)
+			require.True(t, bytes.HasPrefix(b, appendHello(nil, h)))
+		case !errors.As(err, &version):
+			require.ErrorIs(t, err, errStranger)
+		}
+	})
+}
+
+func FuzzTable(f *testing.F) {
+	f.Add(appendTable(nil, &Meeting{Addrs: []string{"a:1", "b:2"}, Blobs: [][]byte{nil, nil}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		if _, err := readStatus(r); err != nil {
+			return
+		}
+		tab, err := readTable(r, 2)
+		if err != nil {
+			require.False(t, errors.Is(err, io.EOF) && len(b) > 4*(maxText+MaxBlob))
+			return
+		}
+		require.Len(t, tab.Addrs, 2)
+		require.Len(t, tab.Blobs, 2)
+	})
+}

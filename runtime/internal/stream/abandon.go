@@ -1,0 +1,34 @@
+package stream
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Abandon forgets what is queued of a communicator's operations; see
+// [wire.Transport].
+func (t *Transport) Abandon(comm uint8) {
+	for rank := range t.peers {
+		if o := t.peers[rank].outbound(laneIndex(wire.LaneOps, comm)); o != nil {
+			o.abandon()
+		}
+	}
+}
+
+// abandon copies what is left of the piece that is being written: then a record
+// says that the frame is cut, and the connection can go on.
+func (o *outbound) abandon() {
+	if o.q.n > 0 && o.sent > 0 && isFrame(&o.q.at(0).head) {
+		e := o.q.at(0)
+		head, piece := e.part(o.sent)
+		o.tail = slices.Concat(head, piece)
+		if o.sent+len(o.tail) < e.len() {
+			cut := mark(kindCut)
+			o.tail = append(o.tail, cut[:]...)
+		}
+		o.sent = 0
+		o.q.pop()
+	}
+	o.q.keepRecords()
+}

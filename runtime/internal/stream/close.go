@@ -1,0 +1,179 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// ackPause is how often Close looks whether the peers' systems have everything.
+const ackPause = time.Millisecond
+
+// parting is how far this rank has come with leaving in good order; see part.
+type parting struct {
+	now    bool
+	parted bool   // has told those who send to it
+	last   uint64 // the operation that it takes part in last
+}
+
+// Close ends the communicator for this rank; see [wire.Transport]. It fails
+// if frames could not be sent in time; their receivers see a loss then.
+func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+	if t.closed {
+		return nil
+	}
+	if !bye {
+		for rank := range t.peers {
+			t.dropHard(&t.peers[rank])
+		}
+		t.release()
+		return nil
+	}
+	err := t.part(seq, time.Now().Add(linger))
+	t.release()
+	return err
+}
+
+// part leaves in good order, as far as that is possible until deadline.
+//
+// Goodbyes say how many connections there are, so they wait until all are
+// there: a peer that has read them closes its own.
+func (t *Transport) part(seq uint64, deadline time.Time) error {
+	t.parting.now = true
+	t.work(deadline, 0, func(o *outbound) bool { return o.fd >= 0 })
+	t.eachOut(func(o *outbound) {
+		o.ending = false
+		o.q.pushRecord(goodbye(seq, o.p.opened))
+		t.mark(o)
+	})
+	t.work(deadline, 0, (*outbound).idle)
+	late := t.giveUp()
+	t.tellSenders(seq)
+	t.eachOut(func(o *outbound) { unix.Shutdown(o.fd, unix.SHUT_WR) })
+	t.work(deadline, ackPause, func(o *outbound) bool { return unacked(o.fd) == 0 })
+	t.Poll(nobody{}) // who has connected meanwhile
+	if len(late) > 0 {
+		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", rendezvous.RankList(late))
+	}
+	return nil
+}
+
+// work keeps sending, and throws away what arrives so that closing does not
+// reset connections, until all outbound connections are finished. It looks
+// again at least every pause, if that is not 0.
+func (t *Transport) work(deadline time.Time, pause time.Duration, finished func(*outbound) bool) {
+	for {
+		t.Poll(nobody{})
+		all := true
+		t.eachOut(func(o *outbound) { all = all && finished(o) })
+		rest := time.Until(deadline)
+		if all || rest <= 0 {
+			return
+		}
+		if pause > 0 {
+			rest = min(rest, pause)
+		}
+		t.Wait(rest)
+	}
+}
+
+// giveUp closes the connections with peers that have not been sent everything,
+// so that they see a loss, and returns these peers.
+func (t *Transport) giveUp() (late []int) {
+	for rank := range t.peers {
+		p := &t.peers[rank]
+		for _, o := range p.out {
+			if o != nil && !o.idle() {
+				late = append(late, rank)
+				t.dropHard(p)
+				break
+			}
+		}
+	}
+	return late
+}
+
+// tellSenders says goodbye to those who have connected, and from now on to
+// those who do so too late; see introduce.
+func (t *Transport) tellSenders(seq uint64) {
+	t.parting.parted, t.parting.last = true, seq
+	for rank := range t.peers {
+		p := &t.peers[rank]
+		for _, c := range slices.Concat(p.in, p.heirs) {
+			if c != nil {
+				t.partBack(c)
+			}
+		}
+	}
+}
+
+// partBack says goodbye to who sends, in the direction that is otherwise not
+// used: the buffer there is empty, so this takes one write. If it fails the
+// peer has gone by itself.
+func (t *Transport) partBack(c *inbound) {
+	r := goodbye(t.parting.last, c.p.opened)
+	unix.Write(c.fd, r[:])
+	unix.Shutdown(c.fd, unix.SHUT_WR)
+}
+
+func (t *Transport) eachOut(f func(*outbound)) {
+	for rank := range t.peers {
+		for _, o := range t.peers[rank].out {
+			if o != nil {
+				f(o)
+			}
+		}
+	}
+}
+
+// dropHard gives up all connections with p so that it notices: those from p
+// just end, as those of a process do.
+func (t *Transport) dropHard(p *peer) {
+	for _, o := range p.out {
+		if o != nil {
+			hasten(o.fd)
+		}
+	}
+	t.drop(p)
+}
+
+// hasten has the closing of fd reset the connection.
+func hasten(fd int) {
+	if fd >= 0 {
+		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	}
+}
+
+// release gives back all that the transport has taken.
+func (t *Transport) release() {
+	t.closed = true
+	t.dialer.close()
+	if t.listener.pause != nil {
+		t.listener.pause.Stop()
+	}
+	t.reactor.Unwatch(t.listener.fd, t.listener.token)
+	closeFD(t.listener.fd)
+	for _, c := range t.listener.guests {
+		hasten(c.fd) // a reset says that the connection was never taken: see untaken
+		t.closeIn(c)
+	}
+	for rank := range t.peers {
+		t.drop(&t.peers[rank])
+	}
+	t.sender.pending.Store(false)
+	t.reactor.Close()
+}
+
+// nobody is the sink of a transport that is being closed.
+type nobody struct{}
+
+func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
+func (nobody) Arrived(*wire.Header, []byte)                    {}
+func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
+func (nobody) Left(int, uint64)                                {}
+func (nobody) Lost(int, error)                                 {}

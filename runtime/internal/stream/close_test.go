@@ -1,0 +1,68 @@
+package stream
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// A rank may close while it still connects for what it has put last: its
+// other connections must not end before.
+func TestCloseWhileConnecting(t *testing.T) {
+	a, b := pair(t)
+	s := &log{}
+	put := func(lane wire.Lane, kind wire.FrameKind) {
+		a.Put(1, &wire.Frame{Header: wire.Header{Kind: kind, Lane: lane}})
+	}
+	put(wire.LaneOps, wire.FrameSlot)
+	until(t, b, s, func() bool { a.Poll(nobody{}); return s.frames == 1 })
+
+	slow := &outbound{p: &a.peers[1], lane: int(wire.LaneControl), fd: -1, token: -1}
+	slow.q.pushRecord(a.greeting(slow.lane, 0))
+	slow.p.out[slow.lane] = slow
+	put(wire.LaneControl, wire.FrameLeave)
+	closed := make(chan error, 1)
+	go func() { closed <- a.Close(1, true, patience) }()
+	for end := time.Now().Add(20 * time.Millisecond); s.left == 0 && time.Now().Before(end); b.Wait(time.Millisecond) {
+		b.Poll(s) // it does not leave yet, but might
+	}
+	a.dialer.dial(slow, a.Wake)
+	until(t, b, s, func() bool { return s.left > 0 || s.lost != nil })
+	require.NoError(t, s.lost)
+	require.Equal(t, 2, s.frames, "the last put has come before")
+	require.NoError(t, <-closed)
+	require.NoError(t, b.Close(1, true, 0))
+}
+
+// A rank that connects to one that is just leaving learns that it has left,
+// whether its connection is still taken or not.
+func TestConnectingToWhoLeaves(t *testing.T) {
+	slot := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}}
+	for _, name := range []string{"taken", "not taken", "not taken, and written to"} {
+		t.Run(name, func(t *testing.T) {
+			taken := name == "taken"
+			a, b := pair(t)
+			s := &log{}
+			b.parting.now = true
+			b.tellSenders(7)
+			a.Put(1, slot)
+			until(t, a, s, func() bool { return a.peers[1].out[wire.LaneOps].fd >= 0 })
+			if !taken {
+				require.NoError(t, b.Close(0, false, 0))
+			}
+			if strings.HasSuffix(name, "written to") {
+				a.Put(1, slot)
+			}
+			until(t, a, s, func() bool { b.Poll(nobody{}); return s.left > 0 || s.lost != nil })
+			if taken {
+				require.NoError(t, s.lost)
+			} else {
+				require.ErrorIs(t, s.lost, wire.ErrUnreachable)
+			}
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+)
+
+// Options are those of tcp.Config, which says what they mean.
+type Options struct {
+	Rank, Size  int
+	Coordinator string
+	Listener    net.Listener
+	Bind        string
+	Rand        io.Reader
+	DialTimeout time.Duration
+}
+
+// Config says how a rank finds the others, and what it tells them; see
+// [rendezvous.Config].
+type Config struct {
+	Options
+	Blob    []byte
+	Prepare func(*rendezvous.Meeting) error
+}
+
+// Join has the ranks meet and returns what connects them.
+func Join(ctx context.Context, cfg Config) (*Transport, error) {
+	t, err := join(ctx, &cfg)
+	if err != nil {
+		return nil, fmt.Errorf("tcp: rank %d of %d joins: %w", cfg.Rank, cfg.Size, err)
+	}
+	return t, nil
+}
+
+func join(ctx context.Context, cfg *Config) (*Transport, error) {
+	if cfg.Listener != nil {
+		defer cfg.Listener.Close()
+	}
+	if cfg.DialTimeout == 0 {
+		cfg.DialTimeout = 10 * time.Second
+	}
+	if cfg.DialTimeout < 0 {
+		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
+	}
+	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
+		Rank: cfg.Rank, Size: cfg.Size, Coordinator: cfg.Coordinator, Listener: cfg.Listener, Bind: cfg.Bind,
+		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand,
+	})
+	if err != nil {
+		return nil, err
+	}
+	fd, err := listenFD(l)
+	if err != nil {
+		return nil, err
+	}
+	return newTransport(cfg, m, fd)
+}
+
+// listenFD takes a listener's descriptor out of it; -1 if there is none.
+func listenFD(l *net.TCPListener) (int, error) {
+	if l == nil {
+		return -1, nil
+	}
+	defer l.Close()
+	fd, err := takeFD(l)
+	if err != nil {
+		return -1, fmt.Errorf("accept connections at %v: %w", l.Addr(), err)
+	}
+	return fd, nil
+}

@@ -1,0 +1,132 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// dialer connects in the background.
+type dialer struct {
+	timeout time.Duration // to connect to one peer
+	running sync.WaitGroup
+	ctx     context.Context // ends the dials
+	cancel  context.CancelFunc
+	mu      sync.Mutex // guards done
+	done    []dialed
+	fresh   atomic.Bool // done is not empty
+}
+
+func newDialer(timeout time.Duration) *dialer {
+	d := &dialer{timeout: timeout}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	return d
+}
+
+// dialed is the outcome of connecting.
+type dialed struct {
+	o   *outbound
+	fd  int
+	err error
+}
+
+// dial connects o in the background, which happens once per connection, and
+// calls wake.
+func (d *dialer) dial(o *outbound, wake func()) {
+	d.running.Go(func() {
+		out := dialed{o: o, fd: -1}
+		conn, err := rendezvous.Dial(d.ctx, o.p.addr, d.timeout)
+		if err == nil {
+			out.fd, err = takeConn(conn)
+		}
+		out.err = err
+		d.mu.Lock()
+		d.done = append(d.done, out)
+		d.mu.Unlock()
+		d.fresh.Store(true)
+		wake()
+	})
+}
+
+// take returns the outcomes that have not been looked at.
+func (d *dialer) take() []dialed {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fresh.Store(false)
+	list := d.done
+	d.done = nil
+	return list
+}
+
+// close ends the dials and gives back what they have opened.
+func (d *dialer) close() {
+	d.cancel()
+	d.running.Wait()
+	for _, out := range d.take() {
+		closeFD(out.fd)
+	}
+}
+
+// adopt takes new connections into service.
+func (t *Transport) adopt(s wire.Sink) {
+	for _, d := range t.dialer.take() {
+		if d.o.dead {
+			closeFD(d.fd)
+			continue
+		}
+		err := d.err
+		if err == nil {
+			d.o.fd = d.fd
+			d.o.token, err = t.reactor.Watch(d.fd, d.o, true, false)
+		}
+		if err != nil {
+			t.unreached(d.o.p, s, fmt.Errorf("tcp: connect to rank %d at %s: %w", d.o.p.rank, d.o.p.addr, err))
+			continue
+		}
+		d.o.p.opened++
+		t.mark(d.o)
+	}
+}
+
+// unreached handles a failed dial. A rank that refuses, or that resets the
+// attempt, has closed, and if it has done so in good order, its goodbye is here
+// already, though perhaps not read: then it is not lost.
+func (t *Transport) unreached(p *peer, s wire.Sink, err error) {
+	if !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, unix.ECONNRESET) {
+		t.lose(p, s, err)
+		return
+	}
+	if p.refusal == nil {
+		t.losses.refusing = append(t.losses.refusing, p)
+	}
+	p.refusal = fmt.Errorf("%w: %w", wire.ErrUnreachable, err)
+	for _, o := range p.out {
+		if o != nil {
+			t.closeOut(o)
+		}
+	}
+}
+
+// judge loses those that refuse connections, unless they have opened
+// connections themselves: these will tell how they have ended.
+func (t *Transport) judge(s wire.Sink) {
+	t.listener.Ready(s, true, false)
+	for _, c := range slices.Clone(t.listener.guests) {
+		t.meet(c, s)
+	}
+	t.losses.refusing = slices.DeleteFunc(t.losses.refusing, func(p *peer) bool {
+		if p.state == peerUp && p.silent() {
+			t.lose(p, s, p.refusal)
+		}
+		return p.state != peerUp
+	})
+}

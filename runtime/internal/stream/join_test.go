@@ -1,0 +1,313 @@
+package stream_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/stream"
+)
+
+func leave(t testing.TB, trs []*stream.Transport) {
+	var wg sync.WaitGroup
+	for _, tr := range trs {
+		wg.Go(func() {
+			if err := tr.Close(0, true, patience); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestBlobsReachAllRanks(t *testing.T) {
+	var mu sync.Mutex
+	prepared := 0
+	var blobs [4][][]byte
+	trs, errs := tryJoin(t, 4, func(rank int, c *stream.Config) {
+		c.Blob = []byte{byte(rank), 7}
+		c.Prepare = func(m *rendezvous.Meeting) error {
+			mu.Lock()
+			defer mu.Unlock()
+			prepared++
+			blobs[rank] = m.Blobs
+			return nil
+		}
+	})
+	defer leave(t, trs)
+	require.Equal(t, 4, prepared)
+	for rank, tr := range trs {
+		require.NoError(t, errs[rank])
+		require.Equal(t, [][]byte{{0, 7}, {1, 7}, {2, 7}, {3, 7}}, blobs[rank])
+		require.Equal(t, trs[0].ID(), tr.ID())
+	}
+	require.NotZero(t, trs[0].ID())
+}
+
+func TestIdentityComesFromRand(t *testing.T) {
+	trs, errs := tryJoin(t, 2, func(_ int, c *stream.Config) { c.Rand = constant(5) })
+	require.NoError(t, errors.Join(errs...))
+	defer leave(t, trs)
+	require.Equal(t, [16]byte{5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5}, trs[1].ID())
+}
+
+type constant byte
+
+func (c constant) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(c)
+	}
+	return len(b), nil
+}
+
+// TestJoinWithoutListener has the coordinator come last.
+func TestJoinWithoutListener(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	require.NoError(t, l.Close())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	trs, errs := make([]*stream.Transport, 3), make([]error, 3)
+	var wg sync.WaitGroup
+	for rank := range 3 {
+		wg.Go(func() {
+			if rank == 0 {
+				time.Sleep(50 * time.Millisecond) // the others shall have found nobody; right or wrong does not depend on it
+			}
+			trs[rank], errs[rank] = stream.Join(ctx, stream.Config{Options: stream.Options{Rank: rank, Size: 3, Coordinator: addr}})
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+	leave(t, trs)
+}
+
+func TestJoinRefusesBadConfigs(t *testing.T) {
+	for want, cfg := range map[string]stream.Config{
+		"size 0":         {},
+		"rank 2":         {Options: stream.Options{Rank: 2, Size: 2, Coordinator: "x:1"}},
+		"rank -1":        {Options: stream.Options{Rank: -1, Size: 2, Coordinator: "x:1"}},
+		"blob of 5000":   {Options: stream.Options{Size: 1}, Blob: make([]byte, 5000)},
+		"no coordinator": {Options: stream.Options{Size: 2}},
+		"dial timeout":   {Options: stream.Options{Size: 1, DialTimeout: -1}},
+		"size 1048577":   {Options: stream.Options{Size: 1<<20 + 1, Coordinator: "x:1"}},
+	} {
+		_, err := stream.Join(t.Context(), cfg)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// requireAll checks that every rank has failed for a reason that contains want.
+func requireAll(t *testing.T, trs []*stream.Transport, errs []error, want string) {
+	t.Helper()
+	for rank, err := range errs {
+		require.Nil(t, trs[rank])
+		require.ErrorContains(t, err, want, "rank %d", rank)
+	}
+}
+
+func TestMisfitsFailAll(t *testing.T) {
+	t.Run("size", func(t *testing.T) {
+		trs, errs := tryJoin(t, 3, func(rank int, c *stream.Config) { c.Size += rank / 2 })
+		requireAll(t, trs, errs, "rank 2 at 127.0.0.1")
+		require.ErrorContains(t, errs[2], "there are 4 ranks, rank 0 that there are 3")
+	})
+	t.Run("twice", func(t *testing.T) {
+		trs, errs := tryJoin(t, 3, func(rank int, c *stream.Config) { c.Rank = min(rank, 1) })
+		require.ErrorContains(t, errs[0], "rank 1 has arrived twice")
+		for rank, err := range errs {
+			require.Nil(t, trs[rank])
+			require.Error(t, err)
+		}
+	})
+	t.Run("prepare", func(t *testing.T) {
+		for guilty := range 3 {
+			trs, errs := tryJoin(t, 3, func(rank int, c *stream.Config) {
+				c.Prepare = func(*rendezvous.Meeting) error {
+					if rank == guilty {
+						return errors.New("no paper")
+					}
+					return nil
+				}
+			})
+			requireAll(t, trs, errs, "no paper")
+			if guilty > 0 {
+				require.ErrorContains(t, errs[0], fmt.Sprintf("rank %d: no paper", guilty))
+			}
+		}
+	})
+	t.Run("rand", func(t *testing.T) {
+		_, err := stream.Join(t.Context(), stream.Config{Options: stream.Options{Size: 1, Rand: errReader{}}})
+		require.ErrorContains(t, err, "no dice")
+	})
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, errors.New("no dice") }
+
+// TestAbsentRanksAreNamed ends the context of rank 0 while two ranks are missing.
+func TestAbsentRanksAreNamed(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	greeted := watched{l, make(chan struct{}, 8)}
+	errs := make([]error, 3)
+	var wg sync.WaitGroup
+	for i, cfg := range []stream.Config{
+		{Options: stream.Options{Rank: 0, Size: 5, Listener: greeted}},
+		{Options: stream.Options{Rank: 2, Size: 5, Coordinator: l.Addr().String()}},
+		{Options: stream.Options{Rank: 3, Size: 5, Coordinator: l.Addr().String()}},
+	} {
+		c := t.Context()
+		if cfg.Rank == 0 {
+			c = ctx
+		}
+		wg.Go(func() { _, errs[i] = stream.Join(c, cfg) })
+	}
+	<-greeted.closed
+	<-greeted.closed
+	time.Sleep(100 * time.Millisecond) // for both hellos to be read; otherwise more ranks are named
+	cancel(errors.New("lunch"))
+	wg.Wait()
+	require.ErrorContains(t, errs[0], "wait for rank")
+	require.ErrorContains(t, errs[0], "lunch")
+	require.ErrorContains(t, errs[0], "4")
+	require.ErrorContains(t, errs[1], "the coordinator says")
+	require.ErrorContains(t, errs[2], "lunch")
+}
+
+// watched is a listener that tells of every connection.
+type watched struct {
+	net.Listener
+	closed chan struct{}
+}
+
+func (w watched) Accept() (net.Conn, error) {
+	c, err := w.Listener.Accept()
+	w.closed <- struct{}{}
+	return c, err
+}
+
+func TestNoCoordinator(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	require.NoError(t, l.Close())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = stream.Join(ctx, stream.Config{Options: stream.Options{Rank: 1, Size: 2, Coordinator: addr}})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, addr)
+	require.ErrorContains(t, err, "refused")
+}
+
+// TestSilentCoordinator connects to something that accepts and says nothing,
+// and to something that talks nonsense.
+func TestSilentCoordinator(t *testing.T) {
+	for want, say := range map[string]string{"deadline exceeded": "", "coordinator": "HTTP/1.1 400 Bad Request\r\n\r\n"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			io.WriteString(c, say)
+			io.Copy(io.Discard, c)
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_, err = stream.Join(ctx, stream.Config{Options: stream.Options{Rank: 1, Size: 2, Coordinator: l.Addr().String()}})
+		cancel()
+		require.ErrorContains(t, err, want)
+		l.Close()
+		<-done
+	}
+}
+
+// TestStrangersAtTheRendezvous has all sorts of guests at the coordinator's
+// door; the ranks meet all the same.
+func TestStrangersAtTheRendezvous(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	hello := func(rank, size uint32) []byte {
+		b := binary.BigEndian.AppendUint32(nil, 0x5CED0001)
+		b = binary.BigEndian.AppendUint16(b, 2)
+		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, rank), size)
+	}
+	guests := [][]byte{
+		nil, []byte("GET / HTTP/1.0\r\n\r\n"), {0x5C}, make([]byte, 1<<20),
+		hello(1, 2), hello(7, 2), hello(0, 1<<31), append(hello(1, 2), 0xFF, 0xFF),
+	}
+	var open []net.Conn
+	for _, say := range guests {
+		c, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		open = append(open, c)
+		c.SetDeadline(time.Now().Add(patience))
+		go c.Write(say)
+	}
+	open[2].Close()
+	trs, errs := tryJoin(t, 2, func(rank int, c *stream.Config) {
+		c.Coordinator = addr
+		if rank == 0 {
+			c.Listener.Close()
+			c.Listener = l
+		}
+	})
+	require.NoError(t, errors.Join(errs...))
+	leave(t, trs)
+	for _, c := range open {
+		c.Close()
+	}
+}
+
+func TestWrongVersionIsToldToBoth(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Write([]byte{0x5C, 0xED, 0, 1, 0, 99})
+	require.NoError(t, err)
+	_, err = stream.Join(t.Context(), stream.Config{Options: stream.Options{Size: 2, Listener: l}})
+	require.ErrorContains(t, err, "version 99")
+	c.SetDeadline(time.Now().Add(patience))
+	answer, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), "version 99")
+}
+
+// TestMemberThatGoes hangs up after its hello.
+func TestMemberThatGoes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	var gone error
+	w := watched{l, make(chan struct{}, 8)}
+	wg.Go(func() {
+		_, gone = stream.Join(ctx, stream.Config{Options: stream.Options{Rank: 1, Size: 3, Coordinator: l.Addr().String()}})
+	})
+	wg.Go(func() { <-w.closed; time.Sleep(20 * time.Millisecond); cancel() }) // before or after the hello: both must do
+	ctx0, cancel0 := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel0()
+	_, err = stream.Join(ctx0, stream.Config{Options: stream.Options{Size: 3, Listener: w}})
+	wg.Wait()
+	require.ErrorIs(t, gone, context.Canceled)
+	require.Error(t, err)
+}

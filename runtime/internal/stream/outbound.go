@@ -1,0 +1,278 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// sender is what connections to peers share.
+type sender struct {
+	dirty   []*outbound // have frames that have not been offered to the system
+	pending atomic.Bool // the next Poll has something to do; for Wait, which has no lock
+	iov     vector
+	turns   turns
+}
+
+// outbound is a connection that this rank has opened. The peer writes on it
+// only to say goodbye.
+type outbound struct {
+	p     *peer
+	lane  int   // its place in peer.out
+	fd    int   // -1 until connected, and again when closed
+	token int32 // -1 likewise
+	dead  bool
+
+	q       ring
+	sent    int    // bytes of the first entry that the system has taken
+	tail    []byte // what is left of an abandoned frame, before the first entry
+	dirty   bool   // in sender.dirty
+	blocked bool   // the system's buffer is full; watched for writing
+	turn    bool   // waits in sender.turns
+	sharing bool   // has bytes that sender.turns counts
+	flying  int    // how many
+	ending  bool   // its communicator is closed
+	ended   bool   // and that is said
+
+	back  record // what the peer has written
+	nback int
+}
+
+// Put queues f for rank to; see [wire.Transport]. Frames for ranks that
+// have left or are lost are dropped.
+func (t *Transport) Put(to int, f *wire.Frame) {
+	if to < 0 || to >= t.size || to == t.rank || f.Lane >= wire.Lanes || t.closed {
+		discard(f)
+		return
+	}
+	p := &t.peers[to]
+	if p.state != peerUp || p.refusal != nil {
+		discard(f)
+		return
+	}
+	if len(f.Body) > MaxBody {
+		discard(f)
+		t.loseLater(p, fmt.Errorf("tcp: put to rank %d: %d bytes in a frame, at most %d fit", to, len(f.Body), MaxBody))
+		return
+	}
+	i := laneIndex(f.Lane, f.Comm)
+	o := p.outbound(i)
+	if o == nil {
+		o = t.open(p, i)
+	}
+	o.ending, o.ended = false, false
+	o.q.pushFrame(f)
+	t.mark(o)
+}
+
+// open begins to connect to p; what is put meanwhile waits behind the greeting.
+func (t *Transport) open(p *peer, i int) *outbound {
+	p.reach(i)
+	o := &outbound{p: p, lane: i, fd: -1, token: -1}
+	p.out[i] = o
+	o.q.pushRecord(t.greeting(i, p.outTurn[i]))
+	p.outTurn[i]++
+	t.dialer.dial(o, t.Wake)
+	return o
+}
+
+func (t *Transport) greeting(i int, turn uint8) record {
+	g := greeting{id: t.id, rank: t.rank, size: t.size, turn: turn}
+	g.lane, g.comm = laneOf(i)
+	return encodeGreeting(&g)
+}
+
+// mark notes that o has something to write.
+func (t *Transport) mark(o *outbound) {
+	if o.dirty || o.blocked || o.turn || o.fd < 0 {
+		return
+	}
+	o.dirty = true
+	t.sender.dirty = append(t.sender.dirty, o)
+	if len(t.sender.dirty) == 1 {
+		t.sender.pending.Store(true)
+	}
+}
+
+// flushAll writes what has been marked; the sink may put more meanwhile.
+func (t *Transport) flushAll(s wire.Sink) (moved bool) {
+	if len(t.sender.turns.queue) > 0 {
+		moved = t.serveTurns(s)
+	}
+	if len(t.sender.dirty) == 0 {
+		return moved
+	}
+	for i := 0; i < len(t.sender.dirty); i++ {
+		o := t.sender.dirty[i]
+		o.dirty = false
+		moved = t.flush(o, s) || moved
+	}
+	t.sender.dirty = t.sender.dirty[:0]
+	t.sender.pending.Store(len(t.losses.failures) > 0)
+	return moved
+}
+
+// flush writes frames until all are with the system or its buffer is full.
+func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
+	for !o.dead && !o.turn && o.more() {
+		room := t.sender.turns.room(o)
+		if room == 0 {
+			t.sender.turns.await(o)
+			break
+		}
+		o.gather(&t.sender.iov, room)
+		n, err := t.sender.iov.write(o.fd)
+		full := n < t.sender.iov.bytes
+		t.sender.iov.reset()
+		if err != nil && !again(err) {
+			t.failOut(o, s, err)
+			return moved
+		}
+		t.advance(o, n)
+		t.sender.turns.wrote(o, n)
+		moved = moved || n > 0
+		if full {
+			t.block(o, s, true)
+			return moved
+		}
+	}
+	if o.blocked && !o.dead {
+		t.block(o, s, false)
+	}
+	if o.ended && o.idle() && !o.dead {
+		t.closeOut(o)
+	}
+	return moved
+}
+
+// idle reports whether the system has all that was queued.
+func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 }
+
+// gather collects what is to be written next, about room bytes at most.
+func (o *outbound) gather(v *vector, room int) {
+	v.add(o.tail)
+	skip := o.sent
+	for i := 0; i < o.q.n && !v.full() && v.bytes < room; i++ {
+		o.q.at(i).gather(v, skip, room)
+		skip = 0
+	}
+}
+
+// advance takes n written bytes off the queue.
+func (t *Transport) advance(o *outbound, n int) {
+	k := min(n, len(o.tail))
+	o.tail, n = o.tail[k:], n-k
+	for n > 0 {
+		e := o.q.at(0)
+		rest := e.len() - o.sent
+		if n < rest {
+			o.sent += n
+			return
+		}
+		n -= rest
+		o.sent = 0
+		if isFrame(&e.head) {
+			t.stats.PutFrames++
+			t.stats.PutBytes += uint64(len(e.body))
+		}
+		o.q.pop()
+	}
+}
+
+// block starts or ends waiting for room in the system's buffer.
+func (t *Transport) block(o *outbound, s wire.Sink, full bool) {
+	if o.blocked == full {
+		return
+	}
+	o.blocked = full
+	if err := t.reactor.Modify(o.fd, o.token, true, full); err != nil {
+		t.lose(o.p, s, fmt.Errorf("tcp: send to rank %d: %w", o.p.rank, err))
+	}
+}
+
+// failOut handles a connection that cannot be written. The peer may have said
+// goodbye on it before it closed.
+func (t *Transport) failOut(o *outbound, s wire.Sink, cause error) {
+	_ = t.hear(o, s) // the system tells why a connection has failed once, and did so to the write
+	if !o.dead {
+		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause)))
+	}
+}
+
+// untaken adds that p may have left in good order: where a connection is reset
+// and none leads back, p's system may have opened it for a p that has closed
+// without ever seeing it.
+func untaken(p *peer, err error) error {
+	reset := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
+	if reset && p.silent() {
+		return fmt.Errorf("%w: %w", wire.ErrUnreachable, err)
+	}
+	return err
+}
+
+// Ready implements [reactor.Source].
+func (o *outbound) Ready(s wire.Sink, read, write bool) (moved bool) {
+	t := o.p.t
+	if read {
+		t.readBack(o, s)
+	}
+	if write && !o.dead {
+		moved = t.flush(o, s)
+	}
+	return moved
+}
+
+// readBack reads the direction that carries nothing but a goodbye.
+func (t *Transport) readBack(o *outbound, s wire.Sink) {
+	err := t.hear(o, s)
+	switch {
+	case err == nil:
+	case t.parting.now && o.idle():
+		t.closeOut(o) // the peer has read the goodbye; the other lane may have more
+	default:
+		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err)))
+	}
+}
+
+// hear takes what the peer has written; it fails if no more can come.
+func (t *Transport) hear(o *outbound, s wire.Sink) error {
+	n, err := read(o.fd, o.back[o.nback:])
+	if o.nback += n; o.nback == recordLen {
+		t.tellBack(o, s)
+		return nil
+	}
+	if err != nil && !again(err) {
+		return err
+	}
+	return nil
+}
+
+func (t *Transport) tellBack(o *outbound, s wire.Sink) {
+	var h wire.Header
+	err := decodeHeader(o.back[:], &h)
+	if err == nil && h.Kind != kindGoodbye {
+		err = fmt.Errorf("%w: only a goodbye may come in this direction", errNoFrame)
+	}
+	if err != nil {
+		t.lose(o.p, s, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
+		return
+	}
+	t.heard(o.p, h.Seq, h.Arg)
+	t.settle(o.p, s)
+}
+
+// closeOut gives o up with all that is queued.
+func (t *Transport) closeOut(o *outbound) {
+	o.p.out[o.lane] = nil
+	o.dead, o.tail = true, nil
+	o.q.clear()
+	if o.fd >= 0 {
+		t.reactor.Unwatch(o.fd, o.token)
+		closeFD(o.fd)
+	}
+	o.fd, o.token = -1, -1
+}

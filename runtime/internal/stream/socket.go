@@ -1,0 +1,69 @@
+package stream
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The transport reads and writes bare descriptors: the goroutine that is
+// inside a call drives them itself, through its own poller. Go's net package
+// only establishes connections.
+
+// takeFD returns a descriptor of c's socket that outlives c, which the caller
+// closes: as long as c is open, Go's own poller would be woken by its traffic.
+func takeFD(c syscall.Conn) (int, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd, dupErr := -1, error(nil)
+	if err := raw.Control(func(s uintptr) { fd, dupErr = unix.FcntlInt(s, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return -1, err
+	}
+	if dupErr != nil {
+		return -1, os.NewSyscallError("fcntl", dupErr)
+	}
+	return fd, nil
+}
+
+// takeConn turns a new connection into a descriptor that sends at once.
+func takeConn(c net.Conn) (int, error) {
+	defer c.Close()
+	fd, err := takeFD(c.(*net.TCPConn))
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		closeFD(fd)
+		return -1, os.NewSyscallError("setsockopt TCP_NODELAY", err)
+	}
+	hurry(fd)
+	return fd, nil
+}
+
+func closeFD(fd int) {
+	if fd >= 0 {
+		unix.Close(fd) // nothing can be done, and nothing is lost, if it fails
+	}
+}
+
+// again reports whether err only says that a call would block.
+func again(err error) bool { return err == unix.EAGAIN || err == unix.EINTR }
+
+var errEnded = errors.New("it closed the connection without a goodbye")
+
+// read is unix.Read with the end of the stream as an error.
+func read(fd int, b []byte) (int, error) {
+	n, err := readFD(fd, b)
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, errEnded
+	}
+	return n, nil
+}

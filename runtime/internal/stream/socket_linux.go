@@ -1,0 +1,122 @@
+package stream
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// acceptFD accepts one connection without blocking.
+func acceptFD(fd int) (int, error) {
+	conn, _, err := unix.Accept4(fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+	return conn, err
+}
+
+// unacked returns how many bytes the peer's system has not yet confirmed.
+func unacked(fd int) int {
+	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+	if err != nil {
+		return 0 // no connection any more
+	}
+	return n
+}
+
+// inFlight returns how many of the bytes that were sent the peer's system has
+// not yet confirmed; those that wait to be sent are not among them.
+func inFlight(fd int) int {
+	unsent, err := unix.IoctlGetInt(fd, unix.SIOCOUTQNSD)
+	if err != nil {
+		return 0 // no connection any more
+	}
+	return max(0, unacked(fd)-unsent)
+}
+
+// vector gathers pieces of memory for one write.
+type vector struct {
+	iov   []unix.Iovec
+	bytes int
+}
+
+// maxVector is the largest number of pieces of one write; Linux allows 1,024.
+const maxVector = 256
+
+// maxWrite bounds the bytes of one write, in pieces begun: Linux writes at
+// most 2 GiB at once, and no socket buffer takes nearly as much.
+const maxWrite = 1 << 26
+
+func (v *vector) full() bool { return len(v.iov)+2 > maxVector || v.bytes >= maxWrite }
+
+func (v *vector) add(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	p := unix.Iovec{Base: &b[0]}
+	p.SetLen(len(b))
+	v.iov = append(v.iov, p)
+	v.bytes += len(b)
+}
+
+// reset forgets the pieces, and does not keep them from being collected.
+func (v *vector) reset() {
+	clear(v.iov)
+	v.iov, v.bytes = v.iov[:0], 0
+}
+
+// write writes the pieces with one system call. unix.Writev would allocate.
+func (v *vector) write(fd int) (int, error) {
+	if len(v.iov) == 0 {
+		return 0, nil
+	}
+	call := unix.Syscall
+	if v.bytes <= brief {
+		call = unix.RawSyscall
+	}
+	n, _, errno := call(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(&v.iov[0])), uintptr(len(v.iov)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// brief is how many bytes a call on a socket that does not block may move
+// without telling the Go scheduler, which costs about as much as the copy.
+const brief = 1 << 15
+
+func readFD(fd int, b []byte) (int, error) {
+	if len(b) == 0 || len(b) > brief {
+		return unix.Read(fd, b)
+	}
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// A frame is often the last for a while: no later one tells that it is lost,
+// only time, of which the system takes 200 ms at least. Ranks are near each
+// other; where they are not, the system measures how long an answer takes and
+// adds these. The receiver's delayed acknowledgement must come well before.
+const (
+	resendAfter = 10_000 // microseconds, at least
+	confirmIn   = 5_000  // microseconds, at most; more than a tick of 250 Hz
+)
+
+// hurry has the system resend soon what is lost. Kernels before 6.15, and
+// those whose clock ticks too seldom, do not know how and take their time.
+func hurry(fd int) {
+	if unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_DELACK_MAX_US, confirmIn) == nil {
+		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US, resendAfter)
+	}
+}
+
+// The system confirms what has been read with a segment of its own, which costs
+// half as much as a put, since nothing of ours goes back on the connection.
+// Where nothing is lost it may take its time, as on a connection on which
+// answers carry confirmations: it then confirms every other segment. A pause
+// of some milliseconds makes it forget that, so it is told again and again.
+const relaxEvery = 16 // frames
+
+func relax(fd int) {
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, 0) // else it confirms at once
+}

@@ -1,0 +1,78 @@
+//go:build unix && !linux
+
+package stream
+
+import "golang.org/x/sys/unix"
+
+// acceptFD accepts one connection without blocking.
+func acceptFD(fd int) (int, error) {
+	conn, _, err := unix.Accept(fd)
+	if err != nil {
+		return -1, err
+	}
+	unix.CloseOnExec(conn)
+	if err := unix.SetNonblock(conn, true); err != nil {
+		closeFD(conn)
+		return -1, err
+	}
+	return conn, nil
+}
+
+// unacked returns how many bytes the peer's system has not yet confirmed;
+// there is no common way to ask.
+func unacked(int) int { return 0 }
+
+// inFlight returns how many bytes are on their way; likewise.
+func inFlight(int) int { return 0 }
+
+// maxWrite bounds the bytes of one write, in pieces begun.
+const maxWrite = 1 << 26
+
+// vector gathers pieces of memory for one write: here, by copying.
+type vector struct {
+	buf   []byte
+	big   []byte // a piece too large to be copied; nothing is added behind it
+	bytes int
+}
+
+const maxCopy = 1 << 14
+
+func (v *vector) full() bool { return v.big != nil || len(v.buf) >= maxCopy }
+
+func (v *vector) add(b []byte) {
+	v.bytes += len(b)
+	if len(b) > maxCopy {
+		v.big = b
+		return
+	}
+	v.buf = append(v.buf, b...)
+}
+
+func (v *vector) reset() { v.buf, v.big, v.bytes = v.buf[:0], nil, 0 }
+
+func (v *vector) write(fd int) (int, error) {
+	n, err := 0, error(nil)
+	if len(v.buf) > 0 {
+		if n, err = unix.Write(fd, v.buf); err != nil || n < len(v.buf) {
+			return max(n, 0), err
+		}
+	}
+	if v.big == nil {
+		return n, nil
+	}
+	m, err := unix.Write(fd, v.big)
+	if again(err) && n > 0 {
+		return n, nil
+	}
+	return n + max(m, 0), err
+}
+
+func readFD(fd int, b []byte) (int, error) { return unix.Read(fd, b) }
+
+// hurry: these systems take their time to resend what is lost.
+func hurry(int) {}
+
+// relax: these systems confirm as they will.
+const relaxEvery = 1 << 30
+
+func relax(int) {}

@@ -1,0 +1,105 @@
+// Package stream is what transports put with: TCP connections. A rank connects to
+// another when it first puts something there; each connection carries one lane of
+// one communicator in one direction and stays open as long as that. The goroutine
+// that is inside a call reads and writes all of them itself, without blocking:
+// there is no goroutine, no copy and no allocation per frame.
+package stream
+
+import (
+	"net"
+
+	"github.com/schedgen/schedgen/runtime/internal/reactor"
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Transport is one rank's end of a communicator. Its methods follow the rules
+// of [wire.Transport].
+type Transport struct {
+	rank, size int
+	local      int // ranks on this host
+	id         [16]byte
+
+	reactor  *reactor.Reactor
+	peers    []peer
+	dialer   *dialer
+	listener acceptor
+	sender   sender
+	receiver receiver
+	losses   losses
+	parting  parting
+	closed   bool
+	stats    wire.Stats
+}
+
+var _ wire.Transport = (*Transport)(nil)
+
+// newTransport takes listenFD over.
+func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport, error) {
+	r, err := reactor.New()
+	if err != nil {
+		closeFD(listenFD)
+		return nil, err
+	}
+	t := &Transport{
+		rank: cfg.Rank, size: cfg.Size, id: m.ID,
+		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.DialTimeout),
+		sender: sender{turns: turns{ask: inFlight}}, receiver: receiver{scratch: make([]byte, scratchSize)},
+	}
+	t.listener = acceptor{t: t, fd: listenFD, token: -1}
+	for rank := range t.peers {
+		p := &t.peers[rank]
+		p.reach(int(wire.Lanes) - 1)
+		p.t, p.rank, p.addr, p.near = t, rank, m.Addrs[rank], sameHost(m.Addrs[rank], m.Addrs[cfg.Rank])
+		if p.near {
+			t.local++
+		}
+	}
+	if listenFD >= 0 {
+		if t.listener.token, err = t.reactor.Watch(listenFD, &t.listener, true, false); err != nil {
+			t.release()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// sameHost reports whether two listeners are on one host.
+func sameHost(a, b string) bool {
+	one, _, _ := net.SplitHostPort(a)
+	other, _, _ := net.SplitHostPort(b)
+	return one == other
+}
+
+// Rank returns this process's place in the communicator.
+func (t *Transport) Rank() int { return t.rank }
+
+// Size returns the number of ranks.
+func (t *Transport) Size() int { return t.size }
+
+// ID returns the communicator's identity, drawn by rank 0.
+func (t *Transport) ID() [16]byte { return t.id }
+
+// Reactor returns what serves the connections, for who has further descriptors.
+func (t *Transport) Reactor() *reactor.Reactor { return t.reactor }
+
+// Caps says that there is no multicast.
+func (t *Transport) Caps() wire.Caps { return wire.Caps{Local: t.local} }
+
+// Stats returns the counters; it is called under the same lock as Poll.
+func (t *Transport) Stats() wire.Stats { return t.stats }
+
+// Wake ends the running Wait, or else the next one.
+func (t *Transport) Wake() { t.reactor.Wake() }
+
+// Mcast loses every copy.
+func (t *Transport) Mcast(f *wire.Frame) { discard(f) }
+
+// Datagram loses every copy.
+func (t *Transport) Datagram(_ int, f *wire.Frame) { discard(f) }
+
+func discard(f *wire.Frame) {
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}

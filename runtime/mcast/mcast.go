@@ -1,0 +1,66 @@
+// Package mcast is the transport that multicasts chunks as UDP datagrams, over
+// IPv4 or IPv6, and puts over TCP. Datagrams are unreliable: any rank may miss
+// any of them. What does not belong to the communicator, or is not what its
+// sender has sent, is counted and dropped.
+package mcast
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/schedgen/schedgen/runtime/internal/datagram"
+	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Config says how a rank finds the others, as for package tcp, and where it
+// multicasts.
+type Config struct {
+	// TCP is the transport for puts.
+	TCP tcp.Config
+
+	// Interface names the interface to multicast on; empty means the loopback
+	// interface if the coordinator is there, and else the one that holds the
+	// address this rank is reached at.
+	Interface string
+	// Family is 4 or 6, for all ranks the same; 0 means 4 if the interface
+	// has an IPv4 address, and else 6.
+	Family int
+	// MTU overrides the interface's MTU; 0 means the interface's.
+	MTU int
+	// Hops limits how far datagrams go; 0 means 1, the local network.
+	Hops int
+
+	// Loss is the probability with which this rank drops a datagram that it
+	// has received, drawn from a generator seeded by Seed and the rank.
+	Loss float64
+	Seed uint64
+}
+
+// Transport is one rank's end of a communicator.
+type Transport struct {
+	wire.Transport
+	group netip.AddrPort
+	ifi   string
+}
+
+// Join builds the communicator as [tcp.Join] does. The group is chosen at
+// random by rank 0. Join returns when all ranks have joined the group and have
+// seen that multicast works on their interface.
+func Join(ctx context.Context, cfg Config) (*Transport, error) {
+	t, err := datagram.Join(ctx, datagram.Config{
+		TCP:       stream.Config{Options: stream.Options(cfg.TCP)},
+		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Loss: cfg.Loss, Seed: cfg.Seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Transport{t, t.Group(), t.Interface()}, nil
+}
+
+// Group returns where the communicator's datagrams go.
+func (t *Transport) Group() netip.AddrPort { return t.group }
+
+// Interface returns the name of the interface that is multicast on.
+func (t *Transport) Interface() string { return t.ifi }

@@ -1,8 +1,0 @@
-package tcp
-
-// Estrange has t take all peers for those of other hosts.
-func (t *Transport) Estrange() {
-	for rank := range t.peers {
-		t.peers[rank].near = false
-	}
-}

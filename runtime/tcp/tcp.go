@@ -1,0 +1,52 @@
+// Package tcp is the transport over TCP. A rank connects to another when it
+// first puts something there; each connection carries one lane of one
+// communicator in one direction and stays open as long as that. The goroutine
+// that is inside a call reads and writes all of them itself, without blocking:
+// there is no goroutine, no copy and no allocation per frame.
+package tcp
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Config says how a rank finds the others.
+type Config struct {
+	Rank, Size int
+
+	// Coordinator is the "host:port" where rank 0 waits for the others
+	// while the communicator is built, and only then.
+	Coordinator string
+	// Listener, if rank 0 has one, takes the place of listening at
+	// Coordinator; Join closes it.
+	Listener net.Listener
+	// Bind is the host at which this rank accepts connections; empty means
+	// the address that it reaches the coordinator from.
+	Bind string
+
+	// Rand is where rank 0 takes the communicator's identity from; nil means
+	// the system's generator.
+	Rand io.Reader
+	// DialTimeout bounds the connecting to one peer; 0 means ten seconds.
+	DialTimeout time.Duration
+}
+
+// Transport is one rank's end of a communicator.
+type Transport struct{ wire.Transport }
+
+// Join builds the communicator: rank 0 waits at cfg.Coordinator until all
+// ranks have called Join, and tells them each other's addresses. It returns
+// when all are ready or when ctx ends, which fails it everywhere; rank 0 then
+// names the ranks that have not arrived.
+func Join(ctx context.Context, cfg Config) (*Transport, error) {
+	t, err := stream.Join(ctx, stream.Config{Options: stream.Options(cfg)})
+	if err != nil {
+		return nil, err
+	}
+	return &Transport{t}, nil
+}
