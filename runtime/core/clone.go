@@ -25,6 +25,7 @@ func (c *Core) Clone(net Net, buf []byte) *Core {
 		d.ops.ring[i].copyFrom(&c.ops.ring[i], buf)
 	}
 	d.rec.asks.ring, d.rec.reports = slices.Clone(c.rec.asks.ring), maps.Clone(c.rec.reports)
+	d.rec.silent = maps.Clone(c.rec.silent)
 	d.casts.copyFrom(&c.casts)
 	d.link()
 	d.casts.own.origin = d.casts.origins[d.env.Rank]
@@ -50,6 +51,11 @@ func (o *op) copyFrom(src *op, buf []byte) {
 	o.frags.first, o.frags.got, o.frags.left = slices.Clone(src.frags.first), slices.Clone(src.frags.got), slices.Clone(src.frags.left)
 	o.lost.repairs.list = slices.Clone(src.lost.repairs.list)
 	o.lost.window.held, o.lost.window.children = slices.Clone(src.lost.window.held), slices.Clone(src.lost.window.children)
+	o.lost.yields.heirs = slices.Clone(src.lost.yields.heirs)
+	for i := range o.lost.yields.heirs {
+		h := &o.lost.yields.heirs[i]
+		h.chunks = slices.Clone(h.chunks)
+	}
 	o.lost.debts = slices.Clone(src.lost.debts)
 	for i := range o.lost.debts {
 		d := &o.lost.debts[i]

@@ -68,6 +68,7 @@ func (ops *operations) arrived(h *wire.Header) {
 	}
 	if h.Slot.Kind() == ir.KindChunk && !o.machine.Has(h.Slot) {
 		o.lost.byPut++
+		o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings it: it is not silent
 	}
 	ops.set(o, h.Slot)
 }
@@ -105,6 +106,9 @@ func (ops *operations) set(o *op, s ir.Slot) {
 	if owed {
 		ops.rec.settle(o, s.Index())
 	}
+	if o.lost.yields.on {
+		ops.rec.grown(o)
+	}
 }
 
 // act sends the frames of actions.
@@ -116,6 +120,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			// A request that came too late for what is kept; others repair.
 		case ops.group != nil && repeats(actions):
 			n = ops.putAll(o, actions)
+		case o.lost.yields.on && ops.rec.yield(o, a):
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))
 		case !o.lost.window.hold(o, a.Slot):

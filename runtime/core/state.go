@@ -106,6 +106,7 @@ func future(seq, begun uint64) uint64 {
 func (s *state) recovery(rc *recovery) {
 	s.u64(future(rc.lossy, rc.ops.seq-1))
 	for rank := range rc.Size {
+		s.flags(rc.silent[rank])
 		r := rc.reports[rank]
 		if future(r.seq, rc.ops.seq) == 0 {
 			s.b = append(s.b, 0)
@@ -114,6 +115,7 @@ func (s *state) recovery(rc *recovery) {
 		s.u64(r.seq)
 		s.num(int(r.print))
 		s.num(r.chunk)
+		s.num(r.have)
 	}
 	for i := range rc.asks.ring {
 		s.num(rc.asks.ring[i].unsent)
@@ -137,6 +139,7 @@ func (s *state) op(ops *operations, o *op) {
 	s.debts(o.lost.debts)
 	s.served(o.lost.served)
 	s.window(&o.lost.window)
+	s.yields(&o.lost.yields)
 	if o.state != opActive {
 		return // what follows is of running operations
 	}
@@ -220,6 +223,21 @@ func (s *state) window(w *window) {
 	s.num(len(w.held) - w.first)
 	for _, slot := range w.held[w.first:] {
 		s.num(int(slot))
+	}
+}
+
+func (s *state) yields(y *yields) {
+	if s.flags(y.on); !y.on {
+		return
+	}
+	s.num(y.have)
+	s.num(y.heard)
+	s.flags(y.whole)
+	for i := range y.heirs {
+		h := &y.heirs[i]
+		s.num(h.have)
+		s.flags(h.given)
+		s.set(h.chunks)
 	}
 }
 

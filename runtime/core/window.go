@@ -9,8 +9,7 @@ import (
 // them where no link holds it back. So where the schedule says who reports to
 // whom, the root lets at most Caps.Window bytes go beyond what all ranks have
 // taken in: each rank tells how far all that report to it, and itself, have come,
-// every quarter of a window. Where puts bring everything anyway
-// (bcast/mcast-chain) losses cost nothing and waiting would.
+// every quarter of a window.
 //
 // A rank whose call returns needs no more: it counts as if all had come. The
 // multicast stays best effort: who is late holds the others up for a moment
@@ -43,6 +42,7 @@ type report struct {
 	seq   uint64
 	print uint32
 	chunk int
+	have  int // it has the chunks below
 }
 
 // openWindow prepares the window of o, if it needs one.
@@ -86,12 +86,7 @@ func (rc *recovery) take(o *op, chunk int) {
 
 // reported takes a report.
 func (rc *recovery) reported(h *wire.Header) {
-	if rc.reports == nil {
-		rc.reports = make(map[int]report)
-	}
-	if h.Seq >= rc.reports[h.From].seq {
-		rc.reports[h.From] = report{seq: h.Seq, print: h.Print, chunk: int(h.Arg)}
-	}
+	rc.remember(h, func(r *report) { r.chunk = int(h.Arg) })
 	o := rc.ops.lookup(h.Seq)
 	if o == nil || !rc.ops.agrees(o, h) || !o.lost.window.on {
 		return // early or late; openWindow looks at the early ones
@@ -107,6 +102,22 @@ func (rc *recovery) reported(h *wire.Header) {
 		c.given = false
 	}
 	rc.advance(o)
+}
+
+// remember notes something in the last report of the sender of h.
+func (rc *recovery) remember(h *wire.Header, note func(r *report)) {
+	if rc.reports == nil {
+		rc.reports = make(map[int]report)
+	}
+	r := rc.reports[h.From]
+	if h.Seq < r.seq {
+		return
+	}
+	if h.Seq > r.seq || h.Print != r.print {
+		r = report{seq: h.Seq, print: h.Print}
+	}
+	note(&r)
+	rc.reports[h.From] = r
 }
 
 // child returns what is known of a rank that reports, nil if it does not.
@@ -152,8 +163,8 @@ func (w *window) hold(o *op, s ir.Slot) bool {
 	return true
 }
 
-// leaving reports whether multicasts that are not held back have not left yet.
-func (w *window) leaving(o *op) bool { return w.parent < 0 && o.unsent > len(w.held)-w.first }
+// leaving reports whether frames that are not held back have not left yet.
+func (w *window) leaving(o *op) bool { return o.unsent > len(w.held)-w.first }
 
 // waits reports whether multicasts are held back.
 func (w *window) waits() bool { return w.on && w.first < len(w.held) }
@@ -169,13 +180,20 @@ func (rc *recovery) release(o *op) {
 	}
 }
 
-// late returns a child that everybody waits for, nil if nobody waits.
-func (w *window) late() *child {
+// late returns a child that everybody waits for, nil if nobody waits. One that
+// has told that it has enough itself waits for another, which it gives up; but not
+// one that has all, which may have returned, and closed.
+func (o *op) late() *child {
+	w := &o.lost.window
 	if !w.on || w.parent < 0 && !w.waits() {
 		return nil
 	}
 	for i := range w.children {
-		if c := &w.children[i]; !c.given && c.chunk < w.progress+w.step && c.chunk+w.step <= w.own {
+		c := &w.children[i]
+		if c.given || c.chunk >= w.progress+w.step || c.chunk+w.step > w.own {
+			continue
+		}
+		if has := o.lost.yields.has(c.rank); has < w.progress+w.step || has == o.chunks {
 			return c
 		}
 	}
@@ -197,10 +215,10 @@ func (rc *recovery) patience(w *window) Time {
 // unblock gives late ranks up.
 func (rc *recovery) unblock(o *op, now Time) {
 	for w := &o.lost.window; ; {
-		if w.stirred || w.leaving(o) {
+		if w.stirred || w.parent < 0 && w.leaving(o) {
 			w.stirred, w.moved = false, now
 		}
-		c := w.late()
+		c := o.late()
 		if c == nil || now < rc.patience(w) {
 			return
 		}
