@@ -41,8 +41,8 @@ type heir struct {
 
 const (
 	yieldBytes   = 256 << 10 // shorter messages are put at once, if receivers can take them in
-	yieldReports = 64        // reports of a rank on a message, unless that is
-	yieldStep    = 256 << 10 // too many bytes for one of them
+	yieldReports = 8         // reports of a rank on a message, unless that is
+	yieldStep    = 512 << 10 // too many bytes for one of them
 
 	silentRepairs = 4 // base timeouts that a rank may be silent
 	maxYieldTurn  = 4 // doublings of that
@@ -66,12 +66,16 @@ func (rc *recovery) openYields(o *op) {
 	}
 }
 
-// overNetwork reports whether o is long, and multicasts go over a network.
+// overNetwork reports whether o is long, and multicasts go over a network. Within
+// a host no link is to be spared, but long messages are: they overrun receivers.
 func (rc *recovery) overNetwork(o *op) bool {
 	if !rc.Caps.Multicast || rc.Caps.Window == 0 {
 		return false
 	}
-	return o.n >= yieldBytes || o.chunks*footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram) > rc.Caps.Window
+	if o.n >= yieldBytes && rc.Caps.Local < rc.Size {
+		return true
+	}
+	return o.chunks*footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram) > rc.Caps.Window
 }
 
 // add returns the next heir, with the memory of an old one.
