@@ -10,8 +10,9 @@ import (
 // would bring everything, and a link that is the limit would carry it twice. So a
 // put of a long message waits until the other has told how much it has: all that it
 // has come to have is not put. What it lacks it asks for. One that says nothing for
-// a while, since it is late or hears no multicast, is put all that has waited, and
-// what follows at once, until it does.
+// a while, since it is late or hears no multicast, is put some of what has waited,
+// after each further while twice as much, and what follows all that at once, until it
+// does: if it was only kept from its core, little has been put in vain.
 //
 // A put that is left out would bring what is there: the same slots are set as the
 // rules say, and nothing that is proved depends on how long anybody waits. A call
@@ -32,11 +33,11 @@ type heir struct {
 	have    int      // it has the chunks below
 	chunks  []uint64 // whose puts wait
 	waits   int      // how many those are
-	given   bool     // it has been silent for too long: nothing waits
+	given   bool     // it has been silent for too long and put everything: nothing waits
 	stirred bool     // it has told something since the last tick
 	late    bool     // it was behind at the last tick
 	moved   Time     // when it was last known to be at work
-	turns   int      // how often it has been silent for too long
+	turns   int      // how often it has been silent for too long, one time after the other
 }
 
 const (
@@ -44,8 +45,8 @@ const (
 	yieldReports = 8         // reports of a rank on a message, unless that is
 	yieldStep    = 512 << 10 // too many bytes for one of them
 
-	silentRepairs = 4 // base timeouts that a rank may be silent
-	maxYieldTurn  = 4 // doublings of that
+	silentRepairs = 4  // base timeouts that a rank may be silent
+	maxYieldTurn  = 16 // doublings of what it is put then
 )
 
 // openYields prepares the puts of o.
@@ -164,7 +165,7 @@ func (rc *recovery) told(o *op, rank, have int) {
 	if h == nil {
 		return
 	}
-	h.stirred, h.given = true, false
+	h.stirred, h.given, h.turns = true, false, 0
 	if have < o.chunks {
 		delete(rc.silent, rank) // what all have come by need not be the multicast
 	}
@@ -227,22 +228,20 @@ func (o *op) behind(h *heir) bool {
 // yieldPatience is how long a rank that is behind may be silent. To wait for too
 // long costs the time once, since it is remembered who is silent; too short a wait
 // for a rank that is kept from its core costs the link what it was to save.
-func (rc *recovery) yieldPatience(h *heir) Time {
-	return silentRepairs * rc.Repair << min(h.turns, maxYieldTurn)
-}
+func (rc *recovery) yieldPatience() Time { return silentRepairs * rc.Repair }
 
 // yieldsDue returns when a silent rank is given up.
 func (rc *recovery) yieldsDue(o *op) Time {
 	due := never
 	for i := range o.lost.yields.heirs {
 		if h := &o.lost.yields.heirs[i]; o.behind(h) {
-			due = min(due, h.moved+rc.yieldPatience(h))
+			due = min(due, h.moved+rc.yieldPatience())
 		}
 	}
 	return due
 }
 
-// checkYields puts what has waited to ranks that have been silent for too long.
+// checkYields puts some of what has waited to ranks that have been silent for too long.
 // While frames are still leaving nobody can have taken them in.
 func (rc *recovery) checkYields(o *op, now Time) {
 	for i := range o.lost.yields.heirs {
@@ -251,23 +250,26 @@ func (rc *recovery) checkYields(o *op, now Time) {
 		if h.stirred || !h.late || !late || o.lost.window.leaving(o) {
 			h.stirred, h.moved = false, now
 		}
-		if h.late = late; late && now >= h.moved+rc.yieldPatience(h) {
+		if h.late = late; late && now >= h.moved+rc.yieldPatience() {
+			h.moved = now
 			rc.giveUp(o, h)
 		}
 	}
 }
 
-// giveUp puts to h what has waited.
+// giveUp puts to h what has waited, or the first of it if that is much.
 func (rc *recovery) giveUp(o *op, h *heir) {
-	h.given = true
-	h.turns++
 	if rc.silent == nil {
 		rc.silent = make(map[int]bool)
 	}
 	rc.silent[h.rank] = true
-	for k := h.have; h.waits > 0; k++ {
+	left := o.lost.yields.step << min(h.turns, maxYieldTurn)
+	h.turns++
+	for k := h.have; h.waits > 0 && left > 0; k++ {
 		if h.forget(k) {
 			rc.putOnce(o, k, h.rank)
+			left--
 		}
 	}
+	h.given = h.waits == 0
 }
