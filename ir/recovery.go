@@ -1,6 +1,9 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Recovery is what a rank does about multicasts that have not reached it, and
 // what it does for others: who then talks to whom is decided when the schedule
@@ -19,7 +22,7 @@ type Recovery struct {
 	// Reports says that the rank tells ReportTo how far a long multicast has
 	// come at it and at all ranks that report to it, directly or not. The root
 	// reports to nobody: it multicasts no further than a window beyond what it
-	// is told.
+	// is told. Puts of chunks to a rank that reports yield: see [Program.Yields].
 	Reports    bool
 	ReportTo   int32   // 0 unless Reports
 	ReportFrom []int32 // the ranks that report to this one, ascending
@@ -33,6 +36,26 @@ type Recovery struct {
 // IsNone reports whether r is the zero value.
 func (r *Recovery) IsNone() bool {
 	return len(r.Ask) == 0 && !r.Reports && r.ReportTo == 0 && len(r.ReportFrom) == 0 && len(r.Twice) == 0
+}
+
+// Yields reports whether plain rules of p put chunks to ranks that report to it:
+// such puts yield to the multicast of the same chunks. That of a long message may
+// wait until the rank has told how much it has, and is left out if it has the chunk.
+func (p *Program) Yields() bool {
+	for i := range p.Rules {
+		if len(p.ReportFrom) == 0 || p.Rules[i].IsRepair() {
+			continue
+		}
+		for _, a := range p.Rules[i].Do {
+			if a.Op != Put || a.Slot.Kind() != KindChunk {
+				continue
+			}
+			if _, reports := slices.BinarySearch(p.ReportFrom, a.To); reports {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ValidateRecovery returns an error that names the first place where the

@@ -38,6 +38,7 @@ func mcastAckTree() Algorithm {
 		Messages:   "F mcasts, P-1 ACKs",
 		Params:     bcastParams(),
 		acked:      true,
+		recovers:   true,
 		size:       sizeAckTree,
 		fill:       fillAckTree,
 	}

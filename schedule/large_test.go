@@ -38,7 +38,7 @@ func largeSpec(t *rapid.T, name string) (s *Spec, rank int) {
 	p := Params{Ranks: ranks, Hosts: rapid.SampledFrom([]int{0, ranks, ranks - 1, ranks/3 + 1, ranks / 29}).Draw(t, "hosts")}
 	fan := rapid.SampledFrom([]int{0, 2, 3, 17})
 	switch name {
-	case "bcast/mcast-acktree":
+	case "bcast/mcast-acktree", "bcast/mcast-chain":
 		p.Root = rapid.IntRange(0, ranks-1).Draw(t, "root")
 		p.Chunks = rapid.IntRange(1, 3).Draw(t, "chunks")
 	case "barrier/hsb":

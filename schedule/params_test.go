@@ -98,7 +98,7 @@ func TestHeader(t *testing.T) {
 
 	s, err = New("bcast/mcast-chain", Params{Ranks: 9, Root: 3, Chunks: 7})
 	require.NoError(t, err)
-	require.Equal(t, ir.Header{Collective: "bcast", Algorithm: "mcast-chain", Ranks: 9, Root: 3, Chunks: 7}, s.Header())
+	require.Equal(t, ir.Header{Collective: "bcast", Algorithm: "mcast-chain", Ranks: 9, Root: 3, Chunks: 7, Recovers: true}, s.Header())
 	require.Nil(t, s.Overlay())
 	require.Equal(t, "bcast/mcast-chain", s.Algorithm().Name)
 }

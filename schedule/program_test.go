@@ -60,7 +60,16 @@ func TestPrograms(t *testing.T) {
 			"c0 -> put:c0@1", "c1 -> put:c1@1", "done c0 c1"}},
 		{"bcast/chain", Params{Ranks: 3, Root: 2}, 1, []string{"done c0"}},
 		{"bcast/mcast-chain", Params{Ranks: 4, Chunks: 2}, 0, []string{
-			"enter -> mcast:c0 mcast:c1 put:c0@1 put:c1@1", "done enter"}},
+			"enter -> mcast:c0 mcast:c1 put:c0@1 put:c1@1", "done enter", "ask [] report false 0 from [1] twice"}},
+		{"bcast/mcast-chain", Params{Ranks: 4, Root: 3}, 0, []string{
+			"c0 -> put:c0@1", "done c0", "ask [2 3] report true 3 from [1] twice"}},
+		{"bcast/mcast-chain", Params{Ranks: 4, Root: 3}, 2, []string{
+			"done c0", "ask [1 3] report true 1 from [] twice"}},
+		{"bcast/mcast-chain", Params{Ranks: 2}, 1, []string{
+			"done c0", "ask [0] report true 0 from [] twice"}},
+		{"bcast/mcast-chain", Params{Ranks: 8, Hosts: 3, Root: 1}, 3, []string{
+			"c0 -> put:c0@6 put:c0@4 put:c0@5", "done c0", "ask [6 1] report true 1 from [6] twice"}},
+		{"bcast/mcast-chain", Params{Ranks: 8, Hosts: 3, Root: 1}, 4, []string{"done c0"}},
 		{"bcast/mcast-acktree", Params{Ranks: 8, Chunks: 2}, 6, []string{
 			"c0 c1 s0 -> put:s1@4", "c0 s1 -> put:c0@4", "c1 s2 -> put:c1@4",
 			"c0 c1 unless s0 after 1 -> put:c0@7 put:c1@7",

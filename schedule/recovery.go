@@ -6,6 +6,37 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
+// Recovery of a multicast beside which a chain brings everything (paper 000, §2).
+// Only masters take part in it: a master puts every chunk to its slaves.
+//
+// A rank reports to its predecessor in the chain, which puts to it what it does not
+// have. What the multicast has passed over it asks its predecessor for, and last of
+// all the root. The root's successor asks the last rank first, which has nobody else
+// to answer, as the root's link is busy with the multicast.
+
+// peersOfChain is how many ranks the recovery of a master in the chain names.
+func peersOfChain(n *node) int {
+	return count(n.v > 0) + count(n.v > 0 && n.hosts > 2) + chainDegree(n.v, n.hosts)
+}
+
+// recoverAlong writes the recovery of a master in the chain.
+func (a *arena) recoverAlong(n *node) {
+	if !n.isRoot() {
+		if n.v > 1 {
+			a.peer(n.master(n.v - 1))
+		} else if n.hosts > 2 {
+			a.peer(n.master(n.hosts - 1))
+		}
+		a.peer(n.root)
+		a.made.Ask = a.peersFrom(0)
+		a.made.Reports, a.made.ReportTo = true, int32(n.master(n.v-1))
+	}
+	if from := len(a.peers); chainDegree(n.v, n.hosts) > 0 {
+		a.peer(n.master(n.v + 1))
+		a.made.ReportFrom = a.peersFrom(from)
+	}
+}
+
 // Recovery of a multicast whose acknowledgements climb the binomial tree (paper
 // 002, §3). The root's slaves take no part in it: the root puts every chunk to
 // them, so they lack none, and nobody waits until they have heard the multicast.

@@ -38,6 +38,29 @@ func TestLargeRecovery(t *testing.T) {
 	})
 }
 
+// TestLargeRecoveryOfChain does the same for the chain, where everybody reports to
+// whoever puts it every chunk.
+func TestLargeRecoveryOfChain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, rank := largeSpec(t, "bcast/mcast-chain")
+		p, root := s.Program(rank), s.params.Root
+		require.NoError(t, ir.ValidateRecovery(new(s.Header()), &p))
+		require.Equal(t, len(p.ReportFrom) > 0, p.Yields())
+		for _, from := range p.ReportFrom {
+			reporter := s.Program(int(from))
+			require.True(t, reporter.Reports)
+			require.EqualValues(t, rank, reporter.ReportTo)
+		}
+		if !p.Reports {
+			require.Empty(t, p.Ask)
+			return
+		}
+		require.Equal(t, []int32{int32(rank)}, s.Program(int(p.ReportTo)).ReportFrom)
+		require.EqualValues(t, root, p.Ask[len(p.Ask)-1])
+		require.Len(t, p.Ask, min(2, s.layout.hosts-1))
+	})
+}
+
 // requireClimbs follows reports to the root.
 func requireClimbs(t *rapid.T, s *Spec, p ir.Program) {
 	for hops := 0; p.Reports; hops++ {

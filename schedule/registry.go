@@ -18,11 +18,12 @@ type Algorithm struct {
 	Messages   string   // number of messages of P ranks and F chunks, flat
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
 
-	acked   bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and recovery follows the acknowledgements
-	chunks  func(group int) int // default number of chunks; nil: 1
-	size    func(node) size
-	fill    func(node, arena) ir.Program
-	overlay func(ranks int) Overlay // nil unless rootless
+	acked    bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
+	recovers bool                // its programs say how to recover from multicasts that are lost
+	chunks   func(group int) int // default number of chunks; nil: 1
+	size     func(node) size
+	fill     func(node, arena) ir.Program
+	overlay  func(ranks int) Overlay // nil unless rootless
 }
 
 // Algorithms returns all algorithms in the order in which they are listed.

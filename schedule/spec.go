@@ -44,7 +44,7 @@ func (s *Spec) Header() ir.Header {
 		Ranks:      s.params.Ranks,
 		Root:       s.params.Root,
 		Chunks:     s.params.Chunks,
-		Recovers:   s.alg.acked,
+		Recovers:   s.alg.recovers,
 	}
 	for _, p := range []ir.Param{
 		{Name: "degree", Value: s.params.Degree},

@@ -14,8 +14,12 @@ import (
 // dumbRecovery says whether recovery is broken, rank by rank and step by step.
 func dumbRecovery(s *ir.Schedule) bool {
 	set := byPutAlone(s)
+	yields := dumbYields(s)
 	for rank, p := range s.Programs {
 		for k := range s.Chunks {
+			if !set[place(rank, ir.Chunk(k))] && yields {
+				return true
+			}
 			if !set[place(rank, ir.Chunk(k))] && (!findsChunk(s, set, rank, k) || !climbs(s, rank)) {
 				return true
 			}
@@ -35,6 +39,16 @@ func dumbRecovery(s *ir.Schedule) bool {
 		}
 	}
 	return false
+}
+
+// dumbYields reports whether the root puts a chunk to a rank that reports to it.
+func dumbYields(s *ir.Schedule) bool {
+	p := &s.Programs[s.Root]
+	return slices.ContainsFunc(p.Rules, func(r ir.Rule) bool {
+		return !r.IsRepair() && slices.ContainsFunc(r.Do, func(a ir.Action) bool {
+			return a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && slices.Contains(p.ReportFrom, a.To)
+		})
+	})
 }
 
 // byPutAlone returns what is set if nothing is lost but all multicasts and no

@@ -8,7 +8,8 @@ import (
 
 // once counts what is put if nothing is lost, when no repair is made. A repair,
 // and what answers a request, brings a copy that is meant to be another one, but
-// not two of them.
+// not two of them. A put that yields to the multicast is made once or not at all
+// (see recovery).
 var once = Check{
 	Name:    "once",
 	Summary: "no rank gets a chunk twice by put, also not by one repair or answer, and exactly once where nothing is multicast",

@@ -16,9 +16,13 @@ import (
 // root, or plain puts bring it whatever is lost, or the last that it asks itself
 // has it sooner or later. A window moves on if every report that somebody waits
 // for is sent.
+//
+// Puts that yield (see ir.Program.Yields) are left out only where what they bring
+// is there, so all that is proved of plain puts holds of them. Of a short message
+// they do not wait, and nobody asks, so plain puts must bring it to all.
 var recovery = Check{
 	Name:    "recovery",
-	Summary: "who lacks a chunk of a lost multicast can ask somebody who has or will have it; every report that is waited for is sent, on a way to the root; only puts of signals are sent twice",
+	Summary: "who lacks a chunk of a lost multicast can ask somebody who has or will have it; every report that is waited for is sent, on a way to the root; puts that yield to the multicast bring everything without it; only puts of signals are sent twice",
 	scope:   recovering,
 	prove:   proveRecovery,
 }
@@ -31,7 +35,7 @@ func proveRecovery(sub *subject) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, prove := range []func(*subject, *fixpoint.Result) error{allAsk, allReport} {
+	for _, prove := range []func(*subject, *fixpoint.Result) error{allAsk, allReport, yieldsBring} {
 		if err := prove(sub, lost); err != nil {
 			return "", err
 		}
@@ -124,6 +128,24 @@ func allReport(sub *subject, lost *fixpoint.Result) error {
 	top := func(rank int) bool { return !sub.s.Programs[rank].Reports }
 	if circle := circleOf(make([]int32, sub.s.Ranks), above, top); circle != nil {
 		return failReport(circle, "no report of these reaches the root: %s", tellCircle(circle, "reports to"))
+	}
+	return nil
+}
+
+// yieldsBring checks, if puts of the root yield to the multicast, that plain puts
+// bring every chunk to every rank without it.
+func yieldsBring(sub *subject, lost *fixpoint.Result) error {
+	if !sub.s.Programs[sub.s.Root].Yields() {
+		return nil
+	}
+	for rank := range sub.s.Programs {
+		for k := range sub.s.Chunks {
+			if c := ir.Chunk(k); lost.Slot(rank, c) < 0 {
+				return fail([]int{rank, sub.s.Root}, []Place{place(rank, c)}, nil,
+					"rank %d needs the multicast for %v, but puts of root %d yield to it: who is to be put everything does not ask",
+					rank, c, sub.s.Root).in(lostWorld)
+			}
+		}
 	}
 	return nil
 }

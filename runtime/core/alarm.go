@@ -25,6 +25,7 @@ type AlarmKind uint8
 const (
 	AlarmGate    AlarmKind = iota // the root's delay is over
 	AlarmWindow                   // a late rank is given up; Index: the rank
+	AlarmYield                    // a silent rank is put what has waited for its reports; Index: the rank
 	AlarmRepair                   // a repair is due; Index: its rule
 	AlarmAgain                    // what a request has not brought is asked for again
 	AlarmSilence                  // the multicast has been silent
@@ -63,8 +64,13 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 	if o.gate.closed && o.gate.peer < 0 {
 		dst = append(dst, Alarm{AlarmGate, o.seq, 0})
 	}
-	if late := o.lost.window.late(); late != nil {
+	if late := o.late(); late != nil {
 		dst = append(dst, Alarm{AlarmWindow, o.seq, late.rank})
+	}
+	for i := range o.lost.yields.heirs {
+		if h := &o.lost.yields.heirs[i]; o.behind(h) {
+			dst = append(dst, Alarm{AlarmYield, o.seq, h.rank})
+		}
 	}
 	for i := range o.lost.repairs.list {
 		if r := &o.lost.repairs.list[i]; r.armed {
@@ -101,6 +107,10 @@ func (c *Core) Ring(a Alarm) (told bool) {
 		w := &o.lost.window
 		w.stirred, w.moved = false, 0
 		w.moved = noon - c.rec.patience(w)
+	case AlarmYield:
+		h := o.lost.yields.heir(a.Index)
+		h.stirred, h.late = false, true
+		h.moved = noon - c.rec.yieldPatience()
 	case AlarmRepair:
 		for i := range o.lost.repairs.list {
 			if r := &o.lost.repairs.list[i]; int(r.rule) == a.Index {
@@ -149,6 +159,10 @@ func (rc *recovery) settleTimes(o *op) {
 		o.gate.until = later
 	}
 	o.lost.window.stirred, o.lost.window.moved = true, noon
+	for i := range o.lost.yields.heirs {
+		h := &o.lost.yields.heirs[i]
+		h.stirred, h.late, h.moved, h.turns = true, false, noon, 0
+	}
 	o.lost.repairs.settle(rc.Repair)
 	g := &o.lost.gaps
 	g.timed, g.since, g.came = 0, 0, false

@@ -74,23 +74,23 @@ func (l *losses) owes() bool { return len(l.debts) > 0 }
 func (rc *recovery) wanted(h *wire.Header, runs []byte) {
 	o := rc.ops.lookup(h.Seq)
 	if o == nil {
-		rc.ops.totals.Stale++
+		rc.toldEarly(h)
 		return
 	}
 	if !rc.ops.agrees(o, h) {
 		return
 	}
-	if _, ok := countRuns(runs, o.chunks); !ok {
+	if _, ok := countRuns(runs, o.chunks); !ok || int(h.Arg) > o.chunks {
 		rc.fate.violation(h, "request for chunks beyond the last of %d", o.chunks)
 		return
 	}
-	rc.serve(o, h.From, runs, false)
+	rc.serve(o, h, runs, false)
 }
 
 // wantedLoosely answers a request that came as a datagram, and reports
 // whether it is one.
 func (rc *recovery) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
-	if o.chunks == 0 || h.Len != len(runs) {
+	if o.chunks == 0 || h.Len != len(runs) || int(h.Arg) > o.chunks {
 		return false
 	}
 	rc.layout(o)
@@ -98,15 +98,17 @@ func (rc *recovery) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
 	if !ok || n > rc.looseParts() {
 		return false
 	}
-	rc.serve(o, h.From, runs, true)
+	rc.serve(o, h, runs, true)
 	return true
 }
 
-// serve gives rank what it asks for: fragments if loose is set, else chunks. It
-// also tells that rank is at work: what the schedule would put to it, it asks for
-// by itself. A request for nothing says that it has all.
-func (rc *recovery) serve(o *op, rank int, runs []byte, loose bool) {
-	rc.spare(o, rank, len(runs) == 0)
+// serve gives a rank what it asks for: fragments if loose is set, else chunks. It
+// also tells that the rank is at work, and has the chunks below h.Arg: what the
+// schedule would put to it, it asks for by itself.
+func (rc *recovery) serve(o *op, h *wire.Header, runs []byte, loose bool) {
+	rank := h.From
+	rc.told(o, rank, int(h.Arg))
+	rc.spare(o, rank, int(h.Arg) >= o.chunks)
 	if len(runs) > 0 {
 		rc.noteLoss()
 	}
@@ -257,7 +259,11 @@ func (rc *recovery) noteLoss() {
 }
 
 // expects reports whether others are to be expected to ask for chunks of o.
-func (rc *recovery) expects(o *op) bool { return o.plan.recovers && rc.ops.seq <= rc.lossy }
+// Where puts yield, no rank returns before those that it puts to have all chunks,
+// or has put them all.
+func (rc *recovery) expects(o *op) bool {
+	return o.plan.recovers && !o.plan.yields && rc.ops.seq <= rc.lossy
+}
 
 // double sends the slot of the scratch frame, which is about to be put for o, as
 // a datagram if it is a signal that is to go twice.

@@ -162,12 +162,18 @@ func (r *runs) add(dst []byte, i int) []byte {
 	return binary.BigEndian.AppendUint32(dst, 1)
 }
 
-// tellWhole says that nothing is missing here.
-func (rc *recovery) tellWhole(o *op, to int) { rc.put(to, rc.fillWant(o, nil)) }
+// tellWhole says that nothing is missing here, before the call returns.
+func (rc *recovery) tellWhole(o *op, to int) {
+	f := rc.fillWant(o, nil)
+	f.Arg, f.Unsent = uint32(o.chunks), &o.unsent
+	o.unsent++
+	rc.put(to, f)
+}
 
 func (rc *recovery) fillWant(o *op, runs []byte) *wire.Frame {
 	rc.frame = wire.Frame{Header: wire.Header{
-		Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: rc.Epoch, Seq: o.seq, Print: o.print, Len: len(runs), From: rc.Rank,
+		Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: rc.Epoch, Seq: o.seq, Print: o.print,
+		Arg: uint32(o.lost.yields.have), Len: len(runs), From: rc.Rank,
 	}, Body: runs}
 	return &rc.frame
 }

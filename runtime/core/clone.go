@@ -27,6 +27,7 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 		e.seen, e.list = slices.Clone(e.seen), slices.Clone(e.list)
 	}
 	d.rec.asks.ring, d.rec.reports = slices.Clone(c.rec.asks.ring), c.rec.reports.clone()
+	d.rec.silent = maps.Clone(c.rec.silent)
 	d.casts.copyFrom(&c.casts)
 	d.link()
 	d.casts.own.origin = d.casts.origins[d.env.Rank]
@@ -62,6 +63,11 @@ func (o *op) copyFrom(src *op, buf func(seq uint64) []byte) {
 	o.waits = waits{slices.Clone(src.waits.list), slices.Clone(src.waits.asked), slices.Clone(src.waits.entered)}
 	o.lost.repairs.list = slices.Clone(src.lost.repairs.list)
 	o.lost.window.held, o.lost.window.children = slices.Clone(src.lost.window.held), slices.Clone(src.lost.window.children)
+	o.lost.yields.heirs = slices.Clone(src.lost.yields.heirs)
+	for i := range o.lost.yields.heirs {
+		h := &o.lost.yields.heirs[i]
+		h.chunks = slices.Clone(h.chunks)
+	}
 	o.lost.debts = slices.Clone(src.lost.debts)
 	for i := range o.lost.debts {
 		d := &o.lost.debts[i]

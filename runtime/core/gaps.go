@@ -69,16 +69,25 @@ func (rc *recovery) hear(o *op, k int) {
 	if k == o.chunks-1 {
 		g.top = o.chunks + reorder // the last one tells that all have been sent
 	}
-	if !g.armed && len(o.plan.recovery.Ask) > 0 && !o.lost.whole(o) {
+	if o.lost.yields.on {
+		rc.listen(o)
+	}
+	if !g.armed && o.mayAsk() && !o.lost.whole(o) {
 		g.armed, g.reach = true, firstReach
 	}
+}
+
+// mayAsk reports whether o asks for chunks. Those that are put at once, whatever
+// the multicast brings, are on their way.
+func (o *op) mayAsk() bool {
+	return len(o.plan.recovery.Ask) > 0 && (o.lost.yields.on || !o.plan.yields)
 }
 
 // repeats is how often the multicast of chunk s is repeated: a rank that has the
 // last one knows what it misses of the rest, and one that has lost it would have
 // to wait for a silence.
 func (l *losses) repeats(o *op, s ir.Slot) int {
-	if o.chunks < stressedFrom || s.Index() != o.chunks-1 || !o.plan.recovers {
+	if o.chunks < stressedFrom || s.Index() != o.chunks-1 || !o.plan.recovers || o.plan.yields && !l.yields.on {
 		return 0
 	}
 	return stressed

@@ -73,8 +73,10 @@ func (o *op) holds() bool { return o.state == opActive || o.n == 0 || o.buf != n
 
 // ready reports whether the call may return: everything has come that the
 // schedule waits for, and everything that fired rules ask for has been handed
-// over.
-func (o *op) ready() bool { return o.machine.Done() && o.unsent == 0 && !o.gate.closed }
+// over, or has turned out not to be needed.
+func (o *op) ready() bool {
+	return o.machine.Done() && o.unsent == 0 && !o.gate.closed && !o.lost.yields.waits()
+}
 
 // retire ends the call. If others may still ask for chunks, the message is kept,
 // as far as limit bytes suffice; beyond that the repairs of ranks that are still in

@@ -17,8 +17,9 @@ import (
 // operation before its own, or has been told that the receiver has entered this one.
 // Until then it waits at the sender, who asks the receiver to say so (FrameCall,
 // answered by FrameEntered). Settled means that all that the operation waits for
-// has come. By verify's check retire a rank then has put all that its rules ask for;
-// what it may still put answers requests, and a rank that needs that has others to
+// has come, and that no put of it yields to a multicast any more. By verify's check
+// retire a rank then has put all that its rules ask for; what it may still put
+// answers requests, and a rank that needs that has others to
 // ask, or rules that bring it. Where a call ends before the next begins, every
 // operation before is settled: nothing ever waits, and nothing is asked.
 //
@@ -73,11 +74,16 @@ func (w *waits) reset() {
 func (ops *operations) settledBefore(o *op) bool {
 	v := &ops.overlap
 	for v.settled = max(v.settled, ops.complete); v.settled+1 < o.seq; v.settled++ {
-		if p := ops.open(v.settled + 1); p != nil && !(p.machine.Done() && len(p.waits.list) == 0) {
+		if p := ops.open(v.settled + 1); p != nil && !p.settled() {
 			return false
 		}
 	}
 	return true
+}
+
+// settled reports whether all that o waits for has come, and no put of it waits.
+func (o *op) settled() bool {
+	return o.machine.Done() && len(o.waits.list) == 0 && !o.lost.yields.waits()
 }
 
 // wait has an action of o wait if it must, and reports so. What an operation still
@@ -95,6 +101,13 @@ func (ops *operations) wait(o *op, a ir.Action) bool {
 		ops.control(int(a.To), wire.FrameCall, o.seq, o.print, 0)
 	}
 	return true
+}
+
+// resume is called when an operation may have come to be settled.
+func (ops *operations) resume() {
+	if ops.overlap.waiting > 0 {
+		ops.release()
+	}
 }
 
 // release sends what waits no longer: settledBefore has come to be true.
@@ -119,7 +132,9 @@ func (ops *operations) releaseIf(o *op, may func(ir.Action) bool) {
 		}
 		o.unsent--
 		ops.overlap.waiting--
-		ops.putSlot(o, a.Slot, int(a.To))
+		if !o.lost.yields.on || !ops.rec.yield(o, a) {
+			ops.putSlot(o, a.Slot, int(a.To))
+		}
 	}
 	o.waits.list = kept
 }

@@ -19,6 +19,7 @@ type Plan struct {
 	base       uint64                     // fingerprint of all but the message's length
 	multicasts bool                       // the root multicasts
 	recovers   bool                       // the schedule says how to recover from losses
+	yields     bool                       // its puts of chunks yield to the multicast
 	recovery   ir.Recovery                // this rank's part in that
 	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each place of an operation
 }
@@ -29,7 +30,7 @@ type Plan struct {
 func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint64) *Plan {
 	return &Plan{
 		Name: h.Name(), Chunks: h.Chunks, program: program, base: baseprint(h) ^ digest,
-		multicasts: multicasts(root), recovers: h.Recovers, recovery: program.Recovery(),
+		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(),
 	}
 }
 

@@ -19,10 +19,11 @@ type recovery struct {
 
 	asks    asks
 	reports reports
-	behind  int    // open operations whose multicasts wait for earlier ones
-	lossy   uint64 // operations up to this one expect losses
-	repairs uint64 // repairs carried out
-	doubled uint64 // signals sent as datagrams too
+	silent  map[int]bool // ranks that have not reported for too long, until they do
+	behind  int          // open operations whose multicasts wait for earlier ones
+	lossy   uint64       // operations up to this one expect losses
+	repairs uint64       // repairs carried out
+	doubled uint64       // signals sent as datagrams too
 }
 
 // losses is what recovery knows of one operation.
@@ -32,6 +33,7 @@ type losses struct {
 	debts   []debt
 	served  []service
 	window  window
+	yields  yields
 	heard   bool // a datagram of the operation has come, in time or not
 	byMcast int  // chunks that came by multicast first
 	byPut   int  // chunks that came by put first
@@ -48,7 +50,10 @@ func (l *losses) reset() {
 func (l *losses) whole(o *op) bool { return l.byMcast+l.byPut >= o.chunks }
 
 // open prepares for operation o.
-func (rc *recovery) open(o *op) { rc.openWindow(o) }
+func (rc *recovery) open(o *op) {
+	rc.openYields(o)
+	rc.openWindow(o)
+}
 
 // end is told that o returns: what still comes by multicast is nothing to wait
 // for.
@@ -61,14 +66,15 @@ func (rc *recovery) end(o *op) {
 // tick does what time makes due for o.
 func (rc *recovery) tick(o *op, now Time) {
 	rc.unblock(o, now)
+	rc.checkYields(o, now)
 	rc.repair(o, now)
 	rc.checkGaps(o, now)
 }
 
 // due returns when tick has something to do next.
 func (rc *recovery) due(o *op) Time {
-	due := min(o.lost.repairs.due(), o.lost.gaps.due())
-	if child := o.lost.window.late(); child != nil {
+	due := min(o.lost.repairs.due(), o.lost.gaps.due(), rc.yieldsDue(o))
+	if child := o.late(); child != nil {
 		due = min(due, rc.patience(&o.lost.window))
 	}
 	return due
@@ -76,7 +82,7 @@ func (rc *recovery) due(o *op) Time {
 
 // timed reports whether o waits for times that are to be met closely.
 func (rc *recovery) timed(o *op) bool {
-	return o.lost.repairs.armed > 0 || o.lost.gaps.armed || o.lost.window.on
+	return o.lost.repairs.armed > 0 || o.lost.gaps.armed || o.lost.window.on || o.lost.yields.waits()
 }
 
 // isAnswer is the Arg of a chunk that answers a request; the others are

@@ -68,6 +68,7 @@ func (ops *operations) arrived(h *wire.Header) {
 	}
 	if h.Slot.Kind() == ir.KindChunk && !o.machine.Has(h.Slot) {
 		o.lost.byPut++
+		o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings it: it is not silent
 	}
 	ops.set(o, h.Slot)
 }
@@ -86,9 +87,10 @@ func (ops *operations) set(o *op, s ir.Slot) {
 	if owed {
 		ops.rec.settle(o, s.Index())
 	}
-	if ops.overlap.waiting > 0 {
-		ops.release()
+	if o.lost.yields.on {
+		ops.rec.grown(o)
 	}
+	ops.resume()
 }
 
 // act sends the frames of actions.
@@ -101,6 +103,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
 		case ops.group != nil && repeats(actions) && ops.taken(a.Slot):
 			n = ops.putAll(o, actions)
+		case o.lost.yields.on && ops.rec.yield(o, a):
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))
 		case !o.lost.window.hold(o, a.Slot):

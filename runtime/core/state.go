@@ -123,6 +123,7 @@ func future(seq, begun uint64) uint64 {
 func (s *state) recovery(rc *recovery) {
 	s.u64(future(rc.lossy, rc.ops.seq-1))
 	for rank := range rc.Size {
+		s.flags(rc.silent[rank])
 		for seq := rc.ops.seq + 1; rc.reports[rank] != nil && seq <= rc.ops.seq+Remembered; seq++ {
 			s.report(rc.reports.of(rank, seq), rc.ops.seq)
 		}
@@ -141,6 +142,7 @@ func (s *state) report(r report, begun uint64) {
 	s.u64(r.seq)
 	s.num(int(r.print))
 	s.num(r.chunk)
+	s.num(r.have)
 }
 
 func (s *state) op(ops *operations, o *op) {
@@ -159,6 +161,7 @@ func (s *state) op(ops *operations, o *op) {
 	s.debts(o.lost.debts)
 	s.served(o.lost.served)
 	s.window(&o.lost.window)
+	s.yields(&o.lost.yields)
 	if o.state != opActive {
 		return // what follows is of running operations
 	}
@@ -254,6 +257,21 @@ func (s *state) window(w *window) {
 	for _, c := range w.children {
 		s.num(c.chunk)
 		s.flags(c.given)
+	}
+}
+
+func (s *state) yields(y *yields) {
+	if s.flags(y.on); !y.on {
+		return
+	}
+	s.num(y.have)
+	s.num(y.heard)
+	s.flags(y.whole)
+	for i := range y.heirs {
+		h := &y.heirs[i]
+		s.num(h.have)
+		s.flags(h.given)
+		s.set(h.chunks)
 	}
 }
 

@@ -48,7 +48,7 @@ var considered = map[string]string{
 	"op.unsent": "state", "op.gate": "state", "op.pulse": "time", "op.frags": "state", "op.lost": "state",
 
 	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived",
-	"Plan.recovers": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
+	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
 
 	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",
@@ -57,11 +57,12 @@ var considered = map[string]string{
 	"pulse.stirred": "time", "pulse.moved": "time", "pulse.probes": "time",
 	"fragments.size": "derived", "fragments.first": "derived", "fragments.got": "state", "fragments.left": "derived",
 
-	"recovery.env": "link", "recovery.fate": "link", "recovery.ops": "link", "recovery.asks": "state", "recovery.reports": "state",
+	"recovery.env": "link", "recovery.fate": "link", "recovery.ops": "link", "recovery.asks": "state", "recovery.reports": "state", "recovery.silent": "state",
 	"recovery.lossy": "state", "recovery.repairs": "counter", "recovery.doubled": "counter",
 	"asks.ring": "state", "asks.next": "state", "asks.mean": "time", "ask.body": "scratch", "ask.unsent": "state",
 	"child.rank": "derived", "child.chunk": "state", "child.given": "state",
 	"report.seq": "state", "report.print": "state", "report.chunk": "state",
+	"report.have": "state",
 
 	"losses.repairs": "state", "losses.gaps": "state", "losses.debts": "state", "losses.served": "state", "losses.window": "state",
 	"losses.heard": "state", "losses.byMcast": "state", "losses.byPut": "state",
@@ -77,6 +78,10 @@ var considered = map[string]string{
 	"window.own": "state", "window.progress": "state", "window.held": "state", "window.first": "derived",
 	"window.bytes": "derived", "window.behind": "state", "recovery.behind": "derived",
 	"window.stirred": "time", "window.moved": "time",
+	"losses.yields": "state", "yields.on": "state", "yields.step": "derived", "yields.have": "state", "yields.whole": "state",
+	"yields.heard": "state", "yields.heirs": "state",
+	"heir.rank": "derived", "heir.have": "state", "heir.chunks": "state", "heir.waits": "derived", "heir.given": "state",
+	"heir.stirred": "time", "heir.late": "time", "heir.moved": "time", "heir.turns": "time",
 
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
 	"rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",

@@ -9,8 +9,7 @@ import (
 // them where no link holds it back. So where the schedule says who reports to
 // whom, the root lets at most Caps.Window bytes go beyond what all ranks have
 // taken in: each rank tells how far all that report to it, and itself, have come,
-// every quarter of a window. Where puts bring everything anyway
-// (bcast/mcast-chain) losses cost nothing and waiting would.
+// every quarter of a window.
 //
 // A rank whose call returns needs no more: it counts as if all had come. The
 // multicast stays best effort: who is late holds the others up for a moment
@@ -45,22 +44,29 @@ type report struct {
 	seq   uint64
 	print uint32
 	chunk int
+	have  int // it has the chunks below
 }
 
 // reports are the last of each rank that reports to this one, of each of the few
 // operations that it may have open.
 type reports map[int]*[Remembered]report
 
-func (rs *reports) add(h *wire.Header) {
+// note has something noted in the last report of the sender of h.
+func (rs *reports) note(h *wire.Header, note func(r *report)) {
 	if *rs == nil {
 		*rs = make(reports)
 	}
 	if (*rs)[h.From] == nil {
 		(*rs)[h.From] = new([Remembered]report)
 	}
-	if r := &(*rs)[h.From][h.Seq%Remembered]; h.Seq >= r.seq {
-		*r = report{seq: h.Seq, print: h.Print, chunk: int(h.Arg)}
+	r := &(*rs)[h.From][h.Seq%Remembered]
+	if h.Seq < r.seq {
+		return
 	}
+	if h.Seq > r.seq || h.Print != r.print {
+		*r = report{seq: h.Seq, print: h.Print}
+	}
+	note(r)
 }
 
 // of returns the last report of a rank in the place of operation seq.
@@ -118,7 +124,7 @@ func (rc *recovery) take(o *op, chunk int) {
 
 // reported takes a report.
 func (rc *recovery) reported(h *wire.Header) {
-	rc.reports.add(h)
+	rc.reports.note(h, func(r *report) { r.chunk = int(h.Arg) })
 	o := rc.ops.lookup(h.Seq)
 	if o == nil || !rc.ops.agrees(o, h) || !o.lost.window.on {
 		return // early or late; openWindow looks at the early ones
@@ -180,8 +186,10 @@ func (w *window) hold(o *op, s ir.Slot) bool {
 	return true
 }
 
-// leaving reports whether multicasts that are not held back have not left yet.
-func (w *window) leaving(o *op) bool { return w.parent < 0 && o.unsent > len(w.held)-w.first }
+// leaving reports whether frames that nothing holds back have not left yet.
+func (w *window) leaving(o *op) bool {
+	return o.unsent > len(w.held)-w.first+len(o.waits.list)
+}
 
 // waits reports whether multicasts are held back.
 func (w *window) waits() bool { return w.first < len(w.held) }
@@ -200,13 +208,20 @@ func (rc *recovery) release(o *op) {
 	}
 }
 
-// late returns a child that everybody waits for, nil if nobody waits.
-func (w *window) late() *child {
+// late returns a child that everybody waits for, nil if nobody waits. One that
+// has told that it has enough itself waits for another, which it gives up; but not
+// one that has all, which may have returned, and closed.
+func (o *op) late() *child {
+	w := &o.lost.window
 	if !w.on || w.behind || w.parent < 0 && !w.waits() {
 		return nil
 	}
 	for i := range w.children {
-		if c := &w.children[i]; !c.given && c.chunk < w.progress+w.step && c.chunk+w.step <= w.own {
+		c := &w.children[i]
+		if c.given || c.chunk >= w.progress+w.step || c.chunk+w.step > w.own {
+			continue
+		}
+		if has := o.lost.yields.has(c.rank); has < w.progress+w.step || has == o.chunks {
 			return c
 		}
 	}
@@ -228,10 +243,10 @@ func (rc *recovery) patience(w *window) Time {
 // unblock gives late ranks up.
 func (rc *recovery) unblock(o *op, now Time) {
 	for w := &o.lost.window; ; {
-		if w.stirred || w.leaving(o) {
+		if w.stirred || w.parent < 0 && w.leaving(o) {
 			w.stirred, w.moved = false, now
 		}
-		c := w.late()
+		c := o.late()
 		if c == nil || now < rc.patience(w) {
 			return
 		}

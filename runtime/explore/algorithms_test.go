@@ -66,14 +66,17 @@ func TestAlgorithmsWithADeath(t *testing.T) {
 func TestMulticasts(t *testing.T) {
 	for _, name := range []string{"bcast/mcast-acktree", "bcast/mcast-chain"} {
 		for what, o := range map[string]Options{
-			"window":      {Ranks: 2, Calls: calls(t, 2, 3, name, name), Losses: Unbounded, Early: 1, Window: 1},
-			"window of 3": {Ranks: 3, Calls: calls(t, 3, 2, name), Losses: 1, Window: 1},
-			"pieces":      {Ranks: 2, Calls: calls(t, 2, 2, name), Losses: Unbounded, Early: 1, Pieces: 2},
-			"nothing":     {Ranks: 3, Calls: calls(t, 3, 2, name), NoMulticast: true, Early: 1},
-			"fixed":       {Ranks: 2, Calls: calls(t, 2, 2, name, name), Losses: Unbounded, Early: 1, Delay: core.DelayFixed},
-			"adaptive":    {Ranks: 2, Calls: calls(t, 2, 2, name, name), Losses: Unbounded, Early: 1, Delay: core.DelayAdaptive},
-			"random peer": {Ranks: 3, Calls: calls(t, 3, 1, name, name), Losses: 1, Delay: core.DelayRandomPeer},
-			"death":       {Ranks: 3, Calls: calls(t, 3, 1, name), Losses: 1, Delay: core.DelayRandomPeer, Crash: true},
+			"window":        {Ranks: 2, Calls: calls(t, 2, 3, name, name), Losses: Unbounded, Early: 1, Window: 1},
+			"window of 3":   {Ranks: 3, Calls: calls(t, 3, 2, name), Losses: 1, Window: 1},
+			"yields":        {Ranks: 3, Calls: calls(t, 3, 2, name), Losses: Unbounded, Window: 1},
+			"yields, early": {Ranks: 3, Calls: calls(t, 3, 2, name), Losses: 1, Window: 1, Early: 1},
+			"yields, death": {Ranks: 3, Calls: calls(t, 3, 2, name), Window: 1, Crash: true},
+			"pieces":        {Ranks: 2, Calls: calls(t, 2, 2, name), Losses: Unbounded, Early: 1, Pieces: 2},
+			"nothing":       {Ranks: 3, Calls: calls(t, 3, 2, name), NoMulticast: true, Early: 1},
+			"fixed":         {Ranks: 2, Calls: calls(t, 2, 2, name, name), Losses: Unbounded, Early: 1, Delay: core.DelayFixed},
+			"adaptive":      {Ranks: 2, Calls: calls(t, 2, 2, name, name), Losses: Unbounded, Early: 1, Delay: core.DelayAdaptive},
+			"random peer":   {Ranks: 3, Calls: calls(t, 3, 1, name, name), Losses: 1, Delay: core.DelayRandomPeer},
+			"death":         {Ranks: 3, Calls: calls(t, 3, 1, name), Losses: 1, Delay: core.DelayRandomPeer, Crash: true},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) { sound(t, o) })
 		}

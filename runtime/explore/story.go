@@ -69,6 +69,8 @@ func alarmWords(a core.Alarm) string {
 		return "the root's delay is over"
 	case core.AlarmWindow:
 		return fmt.Sprintf("rank %d is late and given up", a.Index)
+	case core.AlarmYield:
+		return fmt.Sprintf("rank %d has not reported", a.Index)
 	case core.AlarmRepair:
 		return fmt.Sprintf("the repair of rule %d is due", a.Index)
 	case core.AlarmAgain:
@@ -110,6 +112,9 @@ func (s *system) content(m *message) string {
 		if m.loose && s.Pieces > 1 {
 			unit = "piece "
 		}
+		if m.body == "" {
+			return fmt.Sprintf("report of all below c%d%s", h.Arg, operation)
+		}
 		return "request for " + runs(m.body, unit) + operation
 	case wire.FrameCast:
 		return fmt.Sprintf("message %d of rank %d", h.Seq, h.Arg)
@@ -128,9 +133,6 @@ func (s *system) content(m *message) string {
 
 // runs spells what a request is for.
 func runs(body, unit string) string {
-	if body == "" {
-		return "nothing"
-	}
 	var units []string
 	for ; len(body) >= 8; body = body[8:] {
 		first, n := binary.BigEndian.Uint32([]byte(body)), binary.BigEndian.Uint32([]byte(body[4:]))

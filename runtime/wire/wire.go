@@ -124,7 +124,7 @@ const (
 	FrameCast                         // a rootless message; Seq counts those of its origin
 	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
 	FrameLeave                        // the sender closes after operation Seq, in good order unless Arg is 1
-	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; none: it has all
+	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; it has all chunks below Arg
 	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
 	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
 	FrameEntered                      // the sender, who was asked, has entered Seq
@@ -146,7 +146,7 @@ type Header struct {
 	Epoch uint32  // version of the membership
 	Seq   uint64  // operation number; message number for FrameCast and FrameCredit
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal
-	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
+	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks
 	Len   int     // bytes of the body
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source

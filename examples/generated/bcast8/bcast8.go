@@ -27,8 +27,9 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Root:       Root,
 			Chunks:     Chunks,
+			Recovers:   true,
 		},
-		Digest:  0xc42d36d50a83908f,
+		Digest:  0xfa51439ee9112bfe,
 		Program: program,
 	}
 }
@@ -67,6 +68,8 @@ func newRole0(rank int) *machine.Code {
 	for k := range 64 {
 		c.Put(ir.Chunk(k), 1)
 	}
+	// report from 1
+	c.ReportFrom(1)
 	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
@@ -113,6 +116,12 @@ func newRole1(rank int) *machine.Code {
 	for k := range 64 {
 		c.Put(ir.Chunk(k), rank+1)
 	}
+	// ask {(7-(Chunks-rank)%(Ranks-1))%Ranks} 0
+	c.Ask((7 - (Chunks-rank)%(Ranks-1)) % Ranks)
+	c.Ask(0)
+	// report {rank-1} from {rank+1}
+	c.ReportTo(rank - 1)
+	c.ReportFrom(rank + 1)
 	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
@@ -151,6 +160,11 @@ func newRole2(rank int) *machine.Code {
 	for k := range 64 {
 		c.Wait(ir.Chunk(k))
 	}
+	// ask 6 0
+	c.Ask(6)
+	c.Ask(0)
+	// report 6
+	c.ReportTo(6)
 	c.New = func() machine.Engine { return &role2{machine.NewBase(c)} }
 	return c
 }

@@ -27,8 +27,9 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Root:       Root,
 			Chunks:     Chunks,
+			Recovers:   true,
 		},
-		Digest:  0x7b92386357f5d3aa,
+		Digest:  0x97347f18adc0bf07,
 		Program: program,
 	}
 }
@@ -63,6 +64,8 @@ func newRole0(rank int) *machine.Code {
 	// enter -> mcast c0, put c0 @1
 	c.Mcast(ir.Chunk(0))
 	c.Put(ir.Chunk(0), 1)
+	// report from 1
+	c.ReportFrom(1)
 	c.New = func() machine.Engine { return &role0{machine.NewBase(c)} }
 	return c
 }
@@ -95,6 +98,13 @@ type role1 struct {
 	machine.Base
 }
 
+// role1Table has numbers of each rank.
+var role1Table = [Ranks][1]uint8{
+	1: {4},
+	2: {1},
+	3: {2},
+}
+
 func newRole1(rank int) *machine.Code {
 	c := &machine.Code{
 		Rank:   rank,
@@ -105,6 +115,12 @@ func newRole1(rank int) *machine.Code {
 	c.Wait(ir.Chunk(0))
 	// c0 -> put c0 @{rank+1}
 	c.Put(ir.Chunk(0), rank+1)
+	// ask {int(role1Table[rank][0])} 0
+	c.Ask(int(role1Table[rank][0]))
+	c.Ask(0)
+	// report {rank-1} from {rank+1}
+	c.ReportTo(rank - 1)
+	c.ReportFrom(rank + 1)
 	c.New = func() machine.Engine { return &role1{machine.NewBase(c)} }
 	return c
 }
@@ -141,6 +157,11 @@ func newRole2(rank int) *machine.Code {
 	}
 	// done c0
 	c.Wait(ir.Chunk(0))
+	// ask 3 0
+	c.Ask(3)
+	c.Ask(0)
+	// report 3
+	c.ReportTo(3)
 	c.New = func() machine.Engine { return &role2{machine.NewBase(c)} }
 	return c
 }

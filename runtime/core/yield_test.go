@@ -1,0 +1,150 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// rootOfChain is the root of bcast/mcast-chain among 3 ranks, and what it sends. A
+// window of 4 bytes makes messages of more than one chunk long.
+func rootOfChain(t *testing.T) (c *Core, plan *Plan, net *spy) {
+	net = &spy{}
+	c = New(Config{
+		Rank: 0, Size: 3, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{},
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Window: 4},
+	}, net)
+	return c, planOf(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 4}, 0), net
+}
+
+// tells has rank 1 tell what it has of operation seq.
+func tells(c *Core, plan *Plan, seq uint64, have int) {
+	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: plan.print(16), Arg: uint32(have), From: 1}
+	c.Arrived(&h, nil)
+	c.Settle()
+}
+
+// takes has rank 1 tell how far the multicast has come at all ranks.
+func takes(c *Core, plan *Plan, seq uint64, chunk int) {
+	h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: plan.print(16), Arg: uint32(chunk), From: 1}
+	c.Arrived(&h, nil)
+	c.Settle()
+}
+
+// putsOf are the chunks among what has been sent by put.
+func putsOf(net *spy) (puts []string) {
+	for _, s := range net.sent {
+		if strings.HasPrefix(s, "put1") {
+			puts = append(puts, s[len("put1"):])
+		}
+	}
+	return puts
+}
+
+// begun returns the number of the last operation.
+func begun(c *Core) uint64 {
+	seq, _ := c.Seq()
+	return seq
+}
+
+func silence(t *testing.T, c *Core) {
+	require.Contains(t, c.Alarms(nil), Alarm{AlarmYield, begun(c), 1})
+	require.True(t, c.Ring(Alarm{AlarmYield, begun(c), 1}))
+}
+
+// What the successor has told to have is not put, and the call waits until it is
+// known of every chunk.
+func TestPutsYield(t *testing.T) {
+	c, plan, net := rootOfChain(t)
+	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+	c.Settle()
+	tells(c, plan, 1, 2)
+	takes(c, plan, 1, 4)
+	require.Empty(t, putsOf(net))
+	require.False(t, c.Ready(begun(c)))
+	tells(c, plan, 1, 4)
+	require.Empty(t, putsOf(net))
+	require.True(t, c.Ready(begun(c)))
+}
+
+// Who is silent is put what it lacks, and at once in the next operation, until it
+// tells something.
+func TestSilentRankIsPutEverything(t *testing.T) {
+	c, plan, net := rootOfChain(t)
+	buf := []byte("aaaabbbbccccdddd")
+	c.Begin(Bcast, 0, plan, buf)
+	c.Settle()
+	tells(c, plan, 1, 1)
+	takes(c, plan, 1, 4)
+	silence(t, c)
+	require.Equal(t, []string{"c1bbbb"}, putsOf(net), "it may be about to tell")
+	silence(t, c)
+	silence(t, c)
+	require.Equal(t, []string{"c1bbbb", "c2cccc", "c3dddd"}, putsOf(net))
+	require.True(t, c.Ready(begun(c)))
+	c.End(begun(c))
+
+	net.sent = nil
+	c.Begin(Bcast, 0, plan, buf)
+	takes(c, plan, 2, 4)
+	require.Equal(t, []string{"c0aaaa", "c1bbbb", "c2cccc", "c3dddd"}, putsOf(net))
+	require.True(t, c.Ready(begun(c)))
+	tells(c, plan, 2, 3)
+	c.End(begun(c))
+
+	net.sent = nil
+	c.Begin(Bcast, 0, plan, buf)
+	takes(c, plan, 3, 4)
+	require.Empty(t, putsOf(net))
+	require.False(t, c.Ready(begun(c)))
+}
+
+// What is told before the call begins counts; who is so far ahead has all.
+func TestToldEarly(t *testing.T) {
+	c, plan, net := rootOfChain(t)
+	tells(c, plan, 1, 3)
+	takes(c, plan, 1, 4)
+	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+	c.Settle()
+	silence(t, c)
+	require.Equal(t, []string{"c3dddd"}, putsOf(net))
+	c.End(begun(c))
+
+	net.sent = nil
+	tells(c, plan, 2+Remembered, 0)
+	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+	takes(c, plan, 2, 4)
+	require.Empty(t, putsOf(net))
+	require.False(t, slices.Contains(c.Alarms(nil), Alarm{AlarmYield, begun(c), 1}))
+}
+
+// Short messages are put at once, and so is everything where nothing is multicast.
+func TestShortMessagesDoNotWait(t *testing.T) {
+	for what, caps := range map[string]wire.Caps{
+		"short": {Multicast: true, Direct: true, Datagram: 4, Window: 16},
+		"alone": {},
+	} {
+		c, plan, net := rootOfChain(t)
+		c.env.Caps = caps
+		c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+		require.Len(t, putsOf(net), 4, what)
+		require.True(t, c.Ready(begun(c)), what)
+	}
+}
+
+// A report of more chunks than there are is a violation by put, and dropped as a
+// datagram.
+func TestReportOfTooMuch(t *testing.T) {
+	c, plan, _ := rootOfChain(t)
+	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: plan.print(16), Arg: 5, From: 1}
+	require.Equal(t, wire.Drop, c.Fragment(&h, 0, nil))
+	require.NoError(t, c.Err())
+	c.Arrived(&h, nil)
+	require.ErrorIs(t, c.Err(), ErrProtocol)
+}
