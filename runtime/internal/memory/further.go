@@ -195,7 +195,7 @@ func (t *Transport) listenTo(p *peer, comm uint8) error {
 		m.in[comm] = l
 	}
 	if !l.heard {
-		l.heard, l.ending = true, false
+		l.heard, l.ending, t.listens = true, false, true
 		m.reads = append(m.reads, l)
 	}
 	return nil
@@ -215,6 +215,16 @@ func (t *Transport) readFurther(p *peer, s wire.Sink) (moved bool) {
 	clear(m.reads[len(kept):])
 	m.reads = kept
 	return moved
+}
+
+// lookFurther is look for further communicators.
+func (t *Transport) lookFurther() (set uint64) {
+	for rank := range t.peers {
+		if p := &t.peers[rank]; p.more != nil && p.more.waits() {
+			set |= 1 << rank
+		}
+	}
+	return set
 }
 
 // waits reports whether there is something to be read.

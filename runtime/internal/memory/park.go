@@ -163,9 +163,12 @@ func (t *Transport) stareAtAll() uint64 {
 // look returns the bits of the peers that have something in a ring.
 func (t *Transport) look() (set uint64) {
 	for rank := range t.peers {
-		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits() || p.more != nil && p.more.waits()) {
+		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits()) {
 			set |= 1 << rank
 		}
+	}
+	if t.listens {
+		set |= t.lookFurther()
 	}
 	return set
 }

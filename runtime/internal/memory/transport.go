@@ -26,6 +26,7 @@ type Transport struct {
 	peers   []peer
 	watch   watch
 	mine    caster
+	listens bool        // to further communicators
 	blocked atomic.Bool // a multicast waits for slow readers
 	post    poster
 	heard   []listener           // by rank
