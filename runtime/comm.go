@@ -25,7 +25,9 @@ type Comm struct {
 	rank    int
 	size    int
 
-	collective sync.Mutex // held by the goroutine inside Bcast or Barrier
+	collective sync.Mutex // held by the goroutine inside Bcast or Barrier, or inside a Start
+
+	blocking Request // of Bcast and Barrier
 
 	// The driver's lock guards all below.
 	core      *core.Core
@@ -34,8 +36,9 @@ type Comm struct {
 	used      used  // schedules that take the place of what Config says
 	cuts      bool  // Config.Bcast has a number of chunks of its own
 	calls     int   // goroutines inside one
-	closing   bool
-	noticed   bool // that the core has failed
+	requests
+	closing bool
+	noticed bool // that the core has failed
 }
 
 // Join makes the communicator of cfg.Transport's ranks. It owns the transport
@@ -134,8 +137,9 @@ func (c *Comm) Totals() Totals {
 
 // Close leaves the communicator: frames that are still queued are sent, and the
 // peers are told. The last of those that share a transport closes that too. Calls
-// that are running return ErrClosed. Operations that others start later and that need
-// this rank fail there with ErrPeerLeft. Close may be called more than once.
+// that are running and requests that are open end with ErrClosed; if there are any,
+// the other ranks see this one as lost. Operations that others start later and that
+// need this rank fail there with ErrPeerLeft. Close may be called more than once.
 func (c *Comm) Close() error {
 	d := c.drv
 	d.mu.Lock()
@@ -145,6 +149,8 @@ func (c *Comm) Close() error {
 	}
 	c.closing = true
 	healthy := c.core.Close(ErrClosed)
+	c.serve()
+	c.guards.stop()
 	for c.calls > 0 {
 		d.wakeAll()
 		d.cond.Wait()
@@ -163,7 +169,7 @@ func (c *Comm) Close() error {
 // desert ends a communicator that could not be made at all ranks, and tells them.
 func (c *Comm) desert(err error) {
 	c.closing = true
-	c.core.Fail("split", err)
+	c.core.Fail("split", 0, err)
 	c.core.Goodbye(false)
 	c.drv.drop(c)
 }

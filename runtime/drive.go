@@ -123,6 +123,7 @@ func (d *driver) poll() bool {
 		if c.core.Timed() || d.polls%probePolls == 0 {
 			c.core.Tick(d.now())
 		}
+		moved = c.serve() || moved
 		moved = c.core.Sent() || moved
 		c.notice()
 	}
@@ -144,11 +145,12 @@ func (c *Comm) notice() {
 }
 
 // stalled tells the time to all cores that wait for something, and reports whether
-// they have queued anything on that.
+// they have queued anything on that, or a request has ended.
 func (d *driver) stalled() (queued bool) {
 	for _, c := range d.active {
 		if c.core.Sent(); c.core.Inside() {
 			c.core.Tick(d.now())
+			queued = c.serve() || queued
 			c.notice()
 			queued = c.core.Sent() || queued
 		}

@@ -95,6 +95,9 @@ func (d *driver) add(c *Comm) {
 func (d *driver) drop(c *Comm) {
 	d.comms[c.number] = nil
 	d.active = slices.DeleteFunc(d.active, func(other *Comm) bool { return other == c })
+	if len(d.active) > 0 {
+		d.tr.Forget(c.number)
+	}
 }
 
 // remove ends c, which is closed in good order or not, and has it say so. If none of

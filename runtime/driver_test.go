@@ -66,7 +66,8 @@ func BenchmarkArrivalToPut(b *testing.B) {
 		b.Run(way.name, func(b *testing.B) {
 			h.Comm = way.c.number
 			if way.c.core.Inside() {
-				way.c.core.End()
+				seq, _ := way.c.core.Seq()
+				way.c.core.End(seq)
 			}
 			pass(b, way.c, way.sink, h, buf)
 		})
@@ -85,7 +86,7 @@ func pass(b *testing.B, c *Comm, sink wire.Sink, h wire.Header, buf []byte) {
 		k := i % plan.Chunks
 		if k == 0 {
 			if i > 0 {
-				c.core.End()
+				c.core.End(h.Seq)
 			}
 			c.core.Begin(core.Bcast, 0, plan.Plan, buf)
 		}

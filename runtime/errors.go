@@ -15,8 +15,10 @@ import (
 var (
 	// ErrClosed: Close has been called at this rank.
 	ErrClosed = errors.New("communicator is closed")
-	// ErrBusy: another goroutine is inside a collective operation.
-	ErrBusy = errors.New("a collective operation is already running on this communicator")
+	// ErrBusy: another goroutine is inside Bcast or Barrier, or is about to start an
+	// operation: which of the two comes first is not defined. Operations that are to
+	// overlap are started one after the other.
+	ErrBusy = errors.New("another goroutine is inside a collective call of this communicator")
 	// ErrInput: an argument is out of range.
 	ErrInput = errors.New("invalid argument")
 	// ErrTooLarge: a rootless message is longer than Config.MaxMessage.

@@ -70,13 +70,10 @@ func (c *Comm) exchange(ctx context.Context, block []byte) (blocks [][]byte, err
 	if err := c.core.Err(); err != nil {
 		return nil, err
 	}
-	if ctx.Err() != nil {
-		return nil, c.abandon(ctx, p, context.Cause(ctx))
-	}
 	n := len(block)
 	all := make([]byte, c.size*n)
 	copy(all[c.rank*n:], block)
-	if err := c.perform(ctx, core.Exchange, p, all, 0); err != nil {
+	if err := c.perform(&Request{comm: c, ctx: ctx, kind: core.Exchange, plan: p, buf: all}); err != nil {
 		return nil, err
 	}
 	for ; len(all) > 0; all = all[n:] {

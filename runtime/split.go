@@ -58,7 +58,7 @@ func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, er
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, &OpError{Op: op, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.next(), Err: context.Cause(ctx)}
+		return nil, &OpError{Op: op, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.started + 1, Err: context.Cause(ctx)}
 	}
 	c.enter()
 	defer c.leave()
@@ -128,7 +128,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int) (chil
 		}
 		if out, ok := found[color]; ok {
 			if child, err = c.register(colors[color], out); err != nil {
-				return nil, c.core.Fail("split", err) // the others are not to wait for it
+				return nil, c.core.Fail("split", c.started, err) // the others are not to wait for it
 			}
 		}
 		maps.DeleteFunc(colors, func(of int, _ []int) bool { _, ok := found[of]; return ok })
@@ -165,7 +165,7 @@ func (c *Comm) meet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.perform(ctx, core.Barrier, p, nil, 0)
+	return c.perform(&Request{comm: c, ctx: ctx, kind: core.Barrier, plan: p})
 }
 
 // register makes the communicator of ranks and begins to drive it.

@@ -79,6 +79,10 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.rec.wanted(h, body)
 	case wire.FrameTaken:
 		c.rec.reported(h)
+	case wire.FrameCall:
+		c.ops.called(h)
+	case wire.FrameEntered:
+		c.ops.peerEntered(h)
 	case wire.FrameLeave:
 		if h.Arg == failed {
 			c.Lost(h.From, errDeserted)

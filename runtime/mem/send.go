@@ -168,3 +168,7 @@ func (t *Transport) Abandon(comm uint8) {
 		return true
 	})
 }
+
+// Forget implements [wire.Transport]: a communicator's lanes are kept, which have
+// nothing but the memory of what they have carried, until its number is used again.
+func (t *Transport) Forget(uint8) {}

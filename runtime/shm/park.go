@@ -145,7 +145,7 @@ func (t *Transport) stareAtAll() uint64 {
 // look returns the bits of the peers that have something in a ring.
 func (t *Transport) look() (set uint64) {
 	for rank := range t.peers {
-		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits()) {
+		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits() || p.more != nil && p.more.waits()) {
 			set |= 1 << rank
 		}
 	}

@@ -13,6 +13,8 @@ func (s *Scenario) check() error {
 		return fmt.Errorf("%w: %d ranks, want 1 … %d", ErrScenario, s.Ranks, maxRanks)
 	case s.Hosts < 0 || s.Hosts > s.Ranks:
 		return fmt.Errorf("%w: %d hosts for %d ranks", ErrScenario, s.Hosts, s.Ranks)
+	case s.Open < 0 || s.Open > maxOpen:
+		return fmt.Errorf("%w: %d requests open, want 0 … %d", ErrScenario, s.Open, maxOpen)
 	case s.Comm.Delay > core.DelayRandomPeer:
 		return fmt.Errorf("%w: comm: %v", ErrScenario, s.Comm.Delay)
 	case s.Limit < 0 || s.Calm < 0:
@@ -73,7 +75,7 @@ func (s *Scenario) checkOp(o *Op) error {
 			return fmt.Errorf("publish: root %d outside -1 … %d", o.Root, s.Ranks-1)
 		}
 		return nil
-	case OpTake, OpCompute:
+	case OpTake, OpCompute, OpWait:
 		return nil
 	}
 	return fmt.Errorf("no step %q", o.Kind)

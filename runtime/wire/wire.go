@@ -57,9 +57,15 @@ type Transport interface {
 
 	// Abandon forgets all frames of communicator comm queued on LaneOps, multicasts
 	// included: their bodies are not referred to any more when it returns, and their
-	// Unsent is decremented. A connection that has sent part of a frame is closed. It
-	// is not called from within Poll.
+	// Unsent is decremented. A frame of which a part is sent does not arrive. Other
+	// communicators are not concerned. It is not called from within Poll.
 	Abandon(comm uint8)
+	// Forget says that communicator comm is closed at this rank: nothing more is
+	// put in it until its number is used again, with a higher Epoch. What is
+	// queued is still sent, and then the transport gives back what it has for
+	// comm alone. Frames of comm that come later are offered to the sink as
+	// before. It is not called from within Poll.
+	Forget(comm uint8)
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
 	// Close says goodbye to the peers, with the number of the last operation
@@ -110,16 +116,18 @@ type FrameKind uint8
 
 // The kinds of frames.
 const (
-	FrameSlot   FrameKind = iota + 1 // a chunk with its bytes, or a signal
-	FrameJoined                      // random-peer root delay: the sender has entered Seq
-	FrameLate                        // adaptive root delay: how the sender met Seq's multicast
-	FrameProbe                       // "I am in Seq with fingerprint Print": sent when nothing moves
-	FrameAbort                       // the communicator has failed; Body says why
-	FrameCast                        // a rootless message; Seq counts those of its origin
-	FrameCredit                      // rootless messages of an origin below Seq are consumed in the sender's subtree
-	FrameLeave                       // the sender closes after operation Seq, in good order unless Arg is 1
-	FrameWant                        // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; none: it has all
-	FrameTaken                       // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
+	FrameSlot    FrameKind = iota + 1 // a chunk with its bytes, or a signal
+	FrameJoined                       // random-peer root delay: the sender has entered Seq
+	FrameLate                         // adaptive root delay: how the sender met Seq's multicast
+	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves
+	FrameAbort                        // the communicator has failed; Body says why
+	FrameCast                         // a rootless message; Seq counts those of its origin
+	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
+	FrameLeave                        // the sender closes after operation Seq, in good order unless Arg is 1
+	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; none: it has all
+	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
+	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
+	FrameEntered                      // the sender, who was asked, has entered Seq
 	frameKinds
 )
 
