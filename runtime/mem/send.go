@@ -169,5 +169,6 @@ func (t *Transport) Abandon(comm uint8) {
 	})
 }
 
-// Forget implements [wire.Transport]: the lanes of all communicators are shared.
+// Forget implements [wire.Transport]: a communicator's lanes are kept, which have
+// nothing but the memory of what they have carried, until its number is used again.
 func (t *Transport) Forget(uint8) {}
