@@ -18,19 +18,29 @@ import (
 // The network of bench/netns, with its flags' defaults, and the systems on it.
 const (
 	queueBytes = 128 << 10
+	burstBytes = 8 << 10
 	// delay is of half a link, through namespaces and bridge.
 	delay = 25 * sim.Microsecond
 	// cost is what a process needs for a frame.
 	cost = 2 * sim.Microsecond
+	// A connection begins with ten segments, and every other is confirmed by a
+	// frame without data. Losses do not narrow BBR's window.
+	firstBytes   = 10 * 1448
+	confirmBytes = 66 / 2
+	// turnBytes is that of runtime/tcp.
+	turnBytes = 64 << 10
 )
 
 // scenario is what is measured in a cell: a barrier, a broadcast and, where that
 // has no acknowledgements, a barrier; once to warm up, and then again and again.
 func scenario(c cell, iterations int) *sim.Scenario {
-	link := sim.Link{Rate: c.rate, Queue: queueBytes, Delay: delay}
+	link := sim.Link{Rate: c.rate, Queue: queueBytes, Burst: burstBytes, Delay: delay}
 	s := &sim.Scenario{
 		Seed: 1, Ranks: c.hosts, Shared: true, Limit: simulated,
-		Net: sim.Net{Up: link, Down: link, Multicast: true, Ordered: true, Cost: cost},
+		Net: sim.Net{
+			Up: link, Down: link, Multicast: true, Ordered: true, Cost: cost,
+			First: firstBytes, Confirm: confirmBytes, Steady: true, Turn: turnBytes,
+		},
 	}
 	if c.perMille > 0 {
 		s.Faults = []sim.Fault{{Kind: sim.FaultLoss, Host: -1, Until: simulated, PerMille: c.perMille}}
