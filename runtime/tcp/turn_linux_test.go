@@ -18,6 +18,8 @@ type stage struct {
 	t    *testing.T
 	outs []*outbound
 	ends map[int]int // descriptor -> that of the other end
+
+	clear bool // no queue is on any way
 }
 
 func newStage(t *testing.T, peers int) *stage {
@@ -27,6 +29,7 @@ func newStage(t *testing.T, peers int) *stage {
 		require.NoError(t, err)
 		return n
 	}
+	s.turns.held, s.turns.clear = s.turns.ask, func(int) bool { return s.clear }
 	for rank := range peers {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
 		require.NoError(t, err)
@@ -86,17 +89,47 @@ func TestLongPutsGoInTurn(t *testing.T) {
 	require.Equal(t, time.Duration(-1), s.turns.turnWait(-1))
 }
 
-// A connection alone, and those within the host, are not held up.
+// Those within the host are not held up.
 func TestPutsThatNeedNoTurn(t *testing.T) {
 	s := newStage(t, 3)
-	s.put(0, 3*turnBytes/2)
-	require.Equal(t, []int{3 * turnBytes / 2, 0, 0}, s.flying())
+	s.put(0, turnBytes)
+	require.Equal(t, []int{turnBytes, 0, 0}, s.flying())
 	s.put(0, longWrite)
 	s.outs[1].p.near = true
-	s.put(1, turnBytes)
-	require.Equal(t, []int{3*turnBytes/2 + longWrite, turnBytes, 0}, s.flying())
+	s.put(1, 3*turnBytes/2)
+	require.Equal(t, []int{turnBytes, 3 * turnBytes / 2, 0}, s.flying())
 	s.put(2, longWrite)
 	require.Zero(t, s.flying()[2])
+}
+
+// A connection alone has a window, which doubles when all of it has come at least
+// once and no queue shows; short writes pass.
+func TestWindowOfAConnectionAlone(t *testing.T) {
+	s := newStage(t, 1)
+	// most sends a lot, as it arrives, and returns how much was on its way at most.
+	most := func(bytes int) (most int) {
+		for s.put(0, bytes); bytes > 0; {
+			n := s.flying()[0]
+			require.Positive(t, n)
+			most = max(most, n)
+			s.arrive(0, min(n, longWrite))
+			bytes -= min(n, longWrite)
+		}
+		return most
+	}
+	s.clear = true
+	for range 10 {
+		require.Equal(t, turnBytes/2, most(turnBytes/2), "it is never full")
+	}
+	s.clear = false
+	require.Equal(t, turnBytes, most(10*turnBytes), "a queue shows")
+	s.clear = true
+	require.Equal(t, 2*turnBytes, most(3*turnBytes))
+	s.clear = false
+	require.Equal(t, 2*turnBytes, most(10*turnBytes))
+	s.put(0, 3*turnBytes)
+	require.Equal(t, 2*turnBytes, s.flying()[0])
+	require.True(t, s.turns.waiting.Load())
 }
 
 // One after the other may go on when nothing arrives at all, and those that
