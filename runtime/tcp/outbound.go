@@ -25,9 +25,7 @@ type outbound struct {
 	turn    bool // waits in Transport.turns
 	sharing bool // has bytes that Transport.turns counts
 	flying  int  // how many
-	window  int  // bytes that may be with the system while it is alone; 0: not set yet
-	full    bool // they have been
-	gone    int  // bytes written since the window was last looked at
+	start   start
 
 	back  record // what the peer has written
 	nback int

@@ -75,7 +75,7 @@ func newTransport(cfg *Config, tab *table, listenFD int) (*Transport, error) {
 	}
 	t := &Transport{
 		rank: cfg.Rank, size: cfg.Size, id: tab.id, blobs: tab.blobs, dialTimeout: cfg.DialTimeout,
-		poller: p, turns: turns{ask: inFlight, held: unacked, clear: unqueued}, peers: make([]peer, cfg.Size), scratch: make([]byte, scratchSize),
+		poller: p, turns: turns{ask: inFlight, held: unacked, trip: leastTrip}, peers: make([]peer, cfg.Size), scratch: make([]byte, scratchSize),
 		listener: acceptor{fd: listenFD, token: -1},
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())

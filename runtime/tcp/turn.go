@@ -12,17 +12,13 @@ import (
 // before it, or that of a receiver to which all put at the same time. So long
 // writes go in turn, in the order of their puts: as long as turnBytes are on
 // their way to other hosts, one that has nothing on its way waits. A
-// connection alone would fill the queue too, until the system learns of it by
-// losses: what comes behind a hole waits for it at the receiver, whose own links
-// lie idle. So it has a window as well, which grows where a line is long. Short
-// writes, and those within the host, are the system's business.
+// connection alone is bounded after a rest (alone.go). Short writes, and those
+// within the host, are the system's business.
 
 const (
 	// turnBytes keeps 10 Gbit/s busy for the 50 µs until confirmations are back.
 	turnBytes = 64 << 10
 	longWrite = 4 << 10
-	// maxWindow bounds the window of a connection alone: no system buffers more.
-	maxWindow = 1 << 30
 	// turnPause is how often to look for confirmations: the system wakes nobody
 	// for them.
 	turnPause = 250 * time.Microsecond
@@ -33,9 +29,9 @@ const (
 
 // turns is who has something on its way, and who waits.
 type turns struct {
-	ask     func(fd int) int  // how many bytes a connection has on its way
-	held    func(fd int) int  // those and what is not sent yet
-	clear   func(fd int) bool // no queue is on its way
+	ask     func(fd int) int           // how many bytes a connection has on its way
+	held    func(fd int) int           // those and what is not sent yet
+	trip    func(fd int) time.Duration // how long the fastest of its answers took
 	sharing []*outbound
 	sum     int // bytes that they have on their way, at most
 	queue   []*outbound
@@ -72,26 +68,6 @@ func (u *turns) room(o *outbound) int {
 	return 0
 }
 
-// alone returns how many bytes may be written to o, which shares its link with
-// nobody. When it has been full and twice of it has gone, so that all of it has
-// come once, its window doubles unless a queue shows: then the line is longer than
-// that.
-func (u *turns) alone(o *outbound) int {
-	o.window = max(o.window, turnBytes)
-	held := u.held(o.fd)
-	if held+longWrite > o.window {
-		o.full = true
-		return 0
-	}
-	if o.full && o.gone >= 2*o.window {
-		if o.window < maxWindow && u.clear(o.fd) {
-			o.window *= 2
-		}
-		o.full, o.gone = false, 0
-	}
-	return o.window - held
-}
-
 // wrote counts n bytes that o has written.
 func (u *turns) wrote(o *outbound, n int) {
 	if n < longWrite && o.flying == 0 || o.p.near {
@@ -102,7 +78,7 @@ func (u *turns) wrote(o *outbound, n int) {
 		u.sharing = append(u.sharing, o)
 	}
 	o.flying += n
-	o.gone += n
+	o.start.gone += n
 	u.sum += n
 }
 

@@ -19,7 +19,7 @@ type stage struct {
 	outs []*outbound
 	ends map[int]int // descriptor -> that of the other end
 
-	clear bool // no queue is on any way
+	trip time.Duration // of all connections
 }
 
 func newStage(t *testing.T, peers int) *stage {
@@ -29,7 +29,7 @@ func newStage(t *testing.T, peers int) *stage {
 		require.NoError(t, err)
 		return n
 	}
-	s.turns.held, s.turns.clear = s.turns.ask, func(int) bool { return s.clear }
+	s.turns.held, s.turns.trip = s.turns.ask, func(int) time.Duration { return s.trip }
 	for rank := range peers {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
 		require.NoError(t, err)
@@ -100,36 +100,6 @@ func TestPutsThatNeedNoTurn(t *testing.T) {
 	require.Equal(t, []int{turnBytes, 3 * turnBytes / 2, 0}, s.flying())
 	s.put(2, longWrite)
 	require.Zero(t, s.flying()[2])
-}
-
-// A connection alone has a window, which doubles when all of it has come at least
-// once and no queue shows; short writes pass.
-func TestWindowOfAConnectionAlone(t *testing.T) {
-	s := newStage(t, 1)
-	// most sends a lot, as it arrives, and returns how much was on its way at most.
-	most := func(bytes int) (most int) {
-		for s.put(0, bytes); bytes > 0; {
-			n := s.flying()[0]
-			require.Positive(t, n)
-			most = max(most, n)
-			s.arrive(0, min(n, longWrite))
-			bytes -= min(n, longWrite)
-		}
-		return most
-	}
-	s.clear = true
-	for range 10 {
-		require.Equal(t, turnBytes/2, most(turnBytes/2), "it is never full")
-	}
-	s.clear = false
-	require.Equal(t, turnBytes, most(10*turnBytes), "a queue shows")
-	s.clear = true
-	require.Equal(t, 2*turnBytes, most(3*turnBytes))
-	s.clear = false
-	require.Equal(t, 2*turnBytes, most(10*turnBytes))
-	s.put(0, 3*turnBytes)
-	require.Equal(t, 2*turnBytes, s.flying()[0])
-	require.True(t, s.turns.waiting.Load())
 }
 
 // One after the other may go on when nothing arrives at all, and those that
