@@ -49,7 +49,7 @@ var layers = []struct {
 		"what a rank decides knows of programs and frames; who chooses the one and carries the other is above it"},
 	{"runtime", []string{"ir/...", "schedule/...", "runtime/machine/...", "runtime/core", "runtime/wire", "runtime/internal/..."},
 		"transports are given to the runtime, which knows their interface only"},
-	{"runtime/sim", []string{"ir", "schedule", "runtime/machine", "runtime/wire", "runtime/core"},
+	{"runtime/sim", []string{"ir", "schedule/...", "runtime/machine", "runtime/wire", "runtime/core"},
 		"the simulator is a driver of cores, beside the communicator and without it"},
 	{"runtime/explore", []string{"ir", "runtime/core", "runtime/machine", "runtime/wire"},
 		"an exploration steps what a rank decides: neither who drives it nor what carries its frames is in it"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // Scenario is all that a run depends on. Its JSON form replays it.
@@ -178,23 +179,21 @@ func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 	return spec, nil
 }
 
-// maxChunks and chunks cut a message as runtime.Comm does.
-const maxChunks = 1024
-
+// chunks cuts a message as runtime.Comm does.
 func (s *Scenario) chunks(o *Op) int {
 	for _, a := range schedule.Algorithms() {
 		if a.Name == o.Algorithm && a.CutsItself() {
 			return 0
 		}
 	}
-	size := s.Comm.Chunk
-	if size == 0 {
-		size = 32 << 10
-		if s.Net.Multicast {
-			size = min(size, orElse(s.Net.Datagram, datagramBytes))
-		}
+	m := choice.Message{
+		Algorithm: o.Algorithm, Ranks: orElse(o.Hosts, s.Ranks), Bytes: o.Bytes,
+		Links: orElse(s.Hosts, s.Ranks) > 1, Most: s.Comm.Chunk,
 	}
-	return max(1, min((o.Bytes+size-1)/size, maxChunks))
+	if s.Net.Multicast {
+		m.Datagram = orElse(s.Net.Datagram, datagramBytes)
+	}
+	return choice.Chunks(m)
 }
 
 func orElse[T comparable](v, other T) T {
