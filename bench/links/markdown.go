@@ -17,7 +17,7 @@ without heads of ours. Predicted is the median of the same broadcasts on the sim
 (runtime/sim), of which links are the only limit.
 
 The last column says where the machine's cores limit a cell and not its links: the same broadcast
-takes at least half as long where links are without limit. There the prediction does not hold.
+takes at least three tenths as long where links are without limit. There the prediction does not hold.
 `
 
 func (r *report) writeMarkdown(w io.Writer, about []string) error {

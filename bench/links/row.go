@@ -77,10 +77,10 @@ func (r *report) settle(known *row) {
 }
 
 // coreShare is from which share of a cell's time on the cores limit it.
-const coreShare = 0.5
+const coreShare = 0.3
 
 // byCores reports whether the cores of the machine that makes up all hosts limit a
-// cell, and not its links: the same takes at least half as long where links are
+// cell, and not its links: the same takes at least three tenths as long where links are
 // without limit.
 func (r *report) byCores(of *row) bool {
 	free := of.cell
