@@ -25,8 +25,8 @@ func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 	if len(msg) > c.cfg.MaxMessage {
 		return fmt.Errorf("publish: %w: %d bytes, at most %d", ErrTooLarge, len(msg), c.cfg.MaxMessage)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
 	if err := c.core.Err(); err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 // Next waits for a rootless message. The end of ctx leaves the communicator
 // intact.
 func (c *Comm) Next(ctx context.Context) (Message, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
 	if err := c.core.Err(); err != nil && c.core.Mail() == 0 {
 		return Message{}, err
 	}
@@ -57,10 +57,10 @@ func (c *Comm) Next(ctx context.Context) (Message, error) {
 
 // TryNext returns a rootless message if there is one, without waiting; ok tells.
 func (c *Comm) TryNext() (msg Message, ok bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
 	if c.core.Err() == nil {
-		c.poll()
+		c.drv.poll()
 	}
 	if c.core.Mail() > 0 {
 		return c.core.Take(), true, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/choice"
@@ -19,10 +18,17 @@ import (
 // cannot complete either; buf is then undefined. If ctx has ended before, Bcast
 // does nothing but return an error.
 func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
+	if err := c.validRoot(root); err != nil {
+		return err
+	}
+	return c.run(ctx, core.Bcast, buf, root)
+}
+
+func (c *Comm) validRoot(root int) error {
 	if root < 0 || root >= c.size {
 		return fmt.Errorf("%w: bcast: root %d outside 0 … %d", ErrInput, root, c.size-1)
 	}
-	return c.run(ctx, core.Bcast, buf, root)
+	return nil
 }
 
 // Barrier returns when every rank has called it. If ctx ends first, the
@@ -47,7 +53,7 @@ func (c *Comm) chosen(collective string, given Algorithm, n int) Algorithm {
 	if given.Name != "" {
 		return given
 	}
-	of := choice.Case{Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast, Hosts: hostsAbove(c.caps, c.size)}
+	of := choice.Case{Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread, Hosts: hostsAbove(c.caps, c.size)}
 	rule, _ := choice.Of(of) // every collective has one
 	given.Name = rule.Algorithm
 	orElse(&given.Params.Hosts, rule.Params(of).Hosts)
@@ -82,53 +88,39 @@ func cutsItself(name string) bool {
 	return false
 }
 
+// run starts an operation and waits for it.
 func (c *Comm) run(ctx context.Context, k core.Kind, buf []byte, root int) error {
 	if !c.collective.TryLock() {
 		return ErrBusy
 	}
-	c.mu.Lock()
+	c.drv.mu.Lock()
 	err := c.operate(ctx, k, buf, root)
-	c.mu.Unlock()
+	c.drv.mu.Unlock()
 	c.collective.Unlock()
 	return err
 }
 
-// operate does the next operation. No defer here or in run: that costs as much
-// as the rest where memory is shared.
+// operate does so in memory that the next call uses again. No defer here or in
+// run: that costs as much as the rest where memory is shared.
 func (c *Comm) operate(ctx context.Context, k core.Kind, buf []byte, root int) error {
-	if err := c.core.Err(); err != nil {
+	r := &c.blocking
+	*r = Request{comm: c}
+	if err := c.prepareRequest(r, ctx, k, buf, root); err != nil {
 		return err
-	}
-	p, err := c.planFor(k, len(buf), root)
-	if err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return &OpError{Op: p.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.next(), Err: context.Cause(ctx)}
 	}
 	c.enter()
-	err = c.perform(ctx, k, p, buf, root)
+	err := c.perform(r)
 	c.leave()
 	return err
 }
 
-// perform does it under p.
-func (c *Comm) perform(ctx context.Context, k core.Kind, p *plan, buf []byte, root int) error {
-	if err := c.await(ctx, vacant{}); err != nil {
-		return c.abandon(ctx, p, err)
+// perform starts r and waits until it has ended, inside a call.
+func (c *Comm) perform(r *Request) error {
+	c.start(r)
+	if err := c.await(r.ctx, r); err != nil && !r.ended {
+		c.fail(r, err)
 	}
-	c.core.Begin(k, root, p.Plan, buf)
-	if err := c.await(ctx, returning{}); err != nil {
-		return c.abandon(ctx, p, err)
-	}
-	c.core.End()
-	return nil
-}
-
-// next returns the number of the next operation.
-func (c *Comm) next() uint64 {
-	begun, _ := c.core.Seq()
-	return begun + 1
+	return r.err
 }
 
 func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
@@ -139,41 +131,4 @@ func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
 		return c.barrierPlan()
 	}
 	return c.bcastPlan(n, root)
-}
-
-// vacant: the next operation may begin.
-type vacant struct{}
-
-func (vacant) met(c *Comm) bool { return c.core.Vacant() }
-
-// returning: the operation may return.
-type returning struct{}
-
-func (returning) met(c *Comm) bool { return c.core.Ready() }
-
-// abandon fails the communicator because an operation could not be completed,
-// and returns an error that says where it stood.
-func (c *Comm) abandon(ctx context.Context, p *plan, err error) error {
-	e := c.core.Fail(p.Name, err)
-	if ctx.Err() != nil && !c.closing {
-		e.Waiting = c.waiting(p, e.Missing)
-	}
-	c.wakeAll()
-	c.tr.Abandon(0)
-	c.core.Abandon()
-	return e
-}
-
-// The number of ranks that an error names, and of those that are asked for their
-// programs to find them.
-const (
-	maxNamed    = 8
-	maxSearched = 1 << 14
-)
-
-func (c *Comm) waiting(p *plan, missing []ir.Slot) []int {
-	if c.size > maxSearched || len(missing) == 0 {
-		return nil
-	}
-	return waitingFor(p.programs, c.size, c.rank, missing, maxNamed)
 }

@@ -3,13 +3,10 @@ package runtime
 import (
 	"context"
 	"fmt"
-	goruntime "runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -19,56 +16,29 @@ import (
 // the same order; Publish, Next, TryNext and Messages may run beside them, in
 // other goroutines.
 type Comm struct {
-	cfg   Config
-	tr    wire.Transport
-	clock Clock
-	start time.Time // what the core's time counts from
-	caps  wire.Caps
-	rank  int
-	size  int
+	drv     *driver
+	number  uint8    // wire.Header.Comm
+	members *members // nil: all ranks of the transport, under their own numbers
+	cfg     Config
+	caps    wire.Caps
+	spread  bool // multicasts are worth it
+	rank    int
+	size    int
 
-	crowded bool        // more ranks than cores on this host
-	crowd   yield.Crowd // waits if so
-	alone   yield.Alone // waits if not
+	collective sync.Mutex // held by the goroutine inside Bcast or Barrier, or inside a Start
 
-	collective sync.Mutex // held by the goroutine inside Bcast or Barrier
+	blocking Request // of Bcast and Barrier
 
-	mu   sync.Mutex // guards all below and the transport's Put, Mcast and Poll
-	cond sync.Cond  // something has moved; see await
-	core *core.Core
-
-	plans plans
-	used  used // schedules that take the place of what Config says
-	cuts  bool // Config.Bcast has a number of chunks of its own
-
-	polls   uint
-	calls   atomic.Int32 // goroutines inside a call; set under the lock
-	behind  background
-	parking parking
-	watched watched
+	// The driver's lock guards all below.
+	core      *core.Core
+	plans     plans
+	exchanges *plan // see exchange
+	used      used  // schedules that take the place of what Config says
+	cuts      bool  // Config.Bcast has a number of chunks of its own
+	calls     int   // goroutines inside one
+	requests
 	closing bool
 	noticed bool // that the core has failed
-}
-
-// background is what takes over when no call runs.
-type background struct {
-	entered atomic.Uint64 // calls so far; counted under the lock
-	looked  uint64        // entered, when the background last looked
-	quiet   time.Duration // until it looks again
-	idle    Timer
-}
-
-// parking is who waits, of the goroutines inside calls.
-type parking struct {
-	sleepers int       // in cond.Wait
-	parked   bool      // one is in the transport's Wait
-	until    core.Time // when that ends; 0: without limit
-}
-
-// watched is the context whose end wakes whoever is parked.
-type watched struct {
-	done <-chan struct{}
-	stop func() bool
 }
 
 // Join makes the communicator of cfg.Transport's ranks. It owns the transport
@@ -80,33 +50,24 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		}
 		return nil, fmt.Errorf("join: %w", err)
 	}
-	c := &Comm{
-		cfg: cfg, tr: cfg.Transport, clock: cfg.Clock, caps: cfg.Transport.Caps(),
-		rank: cfg.Transport.Rank(), size: cfg.Transport.Size(), start: cfg.Clock.Now(),
+	d := newDriver(&cfg)
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), spread: true, rank: d.tr.Rank(), size: d.tr.Size()}
+	err := ctx.Err()
+	if err == nil {
+		err = c.prepare()
 	}
-	c.crowded = c.caps.Local > goruntime.NumCPU()
-	c.crowd.Index = c.rank
-	c.alone.Patience = 2 + 4*(c.rank%goruntime.NumCPU())
-	c.cond.L = &c.mu
-	c.plans = plans{rank: c.rank, size: c.size}
-	if err := c.prepare(ctx); err != nil {
-		_ = c.tr.Close(0, false, 0)
+	if err != nil {
+		_ = d.tr.Close(0, false, 0)
 		return nil, fmt.Errorf("join: rank %d of %d: %w", c.rank, c.size, err)
 	}
-	yield.Open()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.behind.quiet = c.cfg.Idle
-	c.behind.idle = c.clock.AfterFunc(c.behind.quiet, c.background)
+	d.run(c)
 	return c, nil
 }
 
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
-func (c *Comm) prepare(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (c *Comm) prepare() error {
+	c.plans = plans{rank: c.rank, size: c.size}
 	c.cuts = cutsItself(c.cfg.Bcast.Name)
 	if _, err := c.barrierPlan(); err != nil {
 		return err
@@ -118,12 +79,16 @@ func (c *Comm) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	net := core.Net(c.drv.tr)
+	if c.members != nil {
+		net = c.members.net()
+	}
 	c.core = core.New(core.Config{
-		Rank: c.rank, Size: c.size, ID: c.tr.ID(), Epoch: c.cfg.Epoch, Caps: c.caps,
+		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Retain: c.cfg.Retain,
 		Overlay: overlay, CastPrint: print, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
-	}, c.tr)
+	}, net)
 	return nil
 }
 
@@ -135,8 +100,8 @@ func (c *Comm) Size() int { return c.size }
 
 // Err returns why the communicator has failed, nil while it works.
 func (c *Comm) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
 	return c.core.Err()
 }
 
@@ -147,7 +112,7 @@ type Totals struct {
 	PutChunks       uint64 // chunks of broadcasts that came by put first: from the chain, the tree or a repair
 	Repairs         uint64 // repair rules carried out
 	Doubled         uint64 // signals sent as datagrams too
-	Stale           uint64 // frames and datagrams dropped: of past operations, or not fitting
+	Stale           uint64 // frames and datagrams dropped: of past operations, of communicators that are closed, or not fitting
 	CastsPublished  uint64 // rootless messages of this rank
 	CastsDelivered  uint64 // rootless messages handed to this process
 	Transport       wire.Stats
@@ -158,53 +123,53 @@ type Totals struct {
 
 // Totals returns the counters.
 func (c *Comm) Totals() Totals {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
 	n := c.core.Counters()
 	return Totals{
 		Operations: n.Operations, McastChunks: n.McastChunks, PutChunks: n.PutChunks,
 		LastMcastChunks: n.LastMcastChunks, LastPutChunks: n.LastPutChunks,
-		Repairs: n.Repairs, Doubled: n.Doubled, Stale: n.Stale,
+		Repairs: n.Repairs, Doubled: n.Doubled, Stale: n.Stale + c.drv.stale,
 		CastsPublished: n.Published, CastsDelivered: n.Delivered,
-		RootDelay: time.Duration(n.Delay), Transport: c.tr.Stats(),
+		RootDelay: time.Duration(n.Delay), Transport: c.drv.tr.Stats(),
 	}
 }
 
-// linger is how long Close waits for what is still to be sent.
-const linger = 2 * time.Second
-
-// Close leaves the communicator: frames that are still queued are sent, the
-// peers are told, and the transport is closed. Calls that are running return
-// ErrClosed. Operations that others start later and that need this rank fail
-// there with ErrPeerLeft. Close may be called more than once.
+// Close leaves the communicator: frames that are still queued are sent, and the
+// peers are told. The last of those that share a transport closes that too. Calls
+// that are running and requests that are open end with ErrClosed; if there are any,
+// the other ranks see this one as lost. Operations that others start later and that
+// need this rank fail there with ErrPeerLeft. Close may be called more than once.
 func (c *Comm) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	d := c.drv
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if c.closing {
 		return nil
 	}
 	c.closing = true
-	yield.Close()
 	healthy := c.core.Close(ErrClosed)
-	c.behind.idle.Stop()
-	for c.calls.Load() > 0 || c.parking.parked {
-		c.wakeAll()
-		c.cond.Wait()
+	c.serve()
+	c.guards.stop()
+	for c.calls > 0 {
+		d.wakeAll()
+		d.cond.Wait()
 	}
-	if c.watched.stop != nil {
-		c.watched.stop()
+	d.remove(c, healthy)
+	if len(d.active) > 0 {
+		d.poll()
+		return nil
 	}
-	if healthy {
-		c.core.Goodbye()
-	}
-	_, complete := c.core.Seq()
-	if err := c.tr.Close(complete, healthy, linger); err != nil {
+	if err := d.close(); err != nil {
 		return fmt.Errorf("close rank %d: %w", c.rank, err)
 	}
 	return nil
 }
 
-func (c *Comm) wakeAll() {
-	c.cond.Broadcast()
-	c.tr.Wake()
+// desert ends a communicator that could not be made at all ranks, and tells them.
+func (c *Comm) desert(err error) {
+	c.closing = true
+	c.core.Fail("split", 0, err)
+	c.core.Goodbye(false)
+	c.drv.drop(c)
 }

@@ -5,10 +5,10 @@
 // down and puts. The machine (package runtime/machine) holds the slots and rules
 // of one operation. The core (package runtime/core) is all that one rank decides:
 // operation numbers, deadlines, repairs, membership and errors. Both are pure.
-// [Comm] drives a core: it has the lock, the contexts and the waiting; its clock
-// and its transport are given to it. A transport moves frames (package
-// runtime/wire): over memory (runtime/mem), shared memory (runtime/shm), TCP
-// (runtime/tcp) or UDP multicast with TCP for what must be reliable
+// A [Comm] has a core, and a driver that has the lock, the contexts and the
+// waiting; its clock and its transport are given to it. A transport moves frames
+// (package runtime/wire): over memory (runtime/mem), shared memory (runtime/shm),
+// TCP (runtime/tcp) or UDP multicast with TCP for what must be reliable
 // (runtime/mcast).
 //
 // Config chooses among the algorithms of package schedule; [Comm.Use] takes

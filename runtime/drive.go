@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
 // A condition is what a call waits for. It is an interface over long-lived
@@ -15,24 +14,27 @@ type condition interface {
 }
 
 // enter and leave bracket every call: while one runs, its goroutine drives the
-// communicator; when none does, the background takes over after a while.
+// transport; when none does, the background takes over after a while.
 func (c *Comm) enter() {
-	c.calls.Add(1)
-	c.behind.entered.Add(1)
+	c.calls++
+	c.drv.calls.Add(1)
+	c.drv.behind.entered.Add(1)
 }
 
 func (c *Comm) leave() {
-	c.calls.Add(-1)
-	if c.core.Sent() && !c.closing {
-		c.poll()
+	d := c.drv
+	c.calls--
+	d.calls.Add(-1)
+	if c.core.Sent() && !d.closing {
+		d.poll()
 	}
-	if c.parking.sleepers > 0 || c.closing {
-		c.cond.Broadcast()
+	if d.parking.sleepers > 0 || c.closing {
+		d.cond.Broadcast()
 	}
 }
 
 // maxQuiet is how many times Config.Idle the background may look away from a
-// communicator that was busy at its last looks. Each look wakes a thread, on a
+// driver that was busy at its last looks. Each look wakes a thread, on a
 // core that a rank is busy on.
 const maxQuiet = 50
 
@@ -43,86 +45,58 @@ const maxQuiet = 50
 //
 // It looks without the lock: to wait for one that a busy call only gives up for
 // moments takes long, and hinders the call.
-func (c *Comm) background() {
-	if entered := c.behind.entered.Load(); c.calls.Load() > 0 || entered != c.behind.looked {
-		c.behind.looked, c.behind.quiet = entered, min(2*c.behind.quiet, maxQuiet*c.cfg.Idle)
-		c.behind.idle.Reset(c.behind.quiet)
+func (d *driver) background() {
+	if entered := d.behind.entered.Load(); d.calls.Load() > 0 || entered != d.behind.looked {
+		d.behind.looked, d.behind.quiet = entered, min(2*d.behind.quiet, maxQuiet*d.pace)
+		d.behind.idle.Reset(d.behind.quiet)
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = c.await(context.Background(), duties{}) // a failure is told to the next call
-	c.cond.Broadcast()
-	c.behind.looked, c.behind.quiet = c.behind.entered.Load(), c.cfg.Idle
-	if !c.closing {
-		c.behind.idle.Reset(c.behind.quiet)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.serve()
+	d.cond.Broadcast()
+	d.behind.looked, d.behind.quiet = d.behind.entered.Load(), d.pace
+	if !d.closing {
+		d.behind.idle.Reset(d.behind.quiet)
 	}
 }
 
-// duties is what the background waits for: that someone else drives. A failed
-// communicator still passes on why.
-type duties struct{}
+// serve drives until somebody else does. A failed communicator still passes on
+// why.
+func (d *driver) serve() {
+	for d.calls.Load() == 0 && !d.closing {
+		if !d.poll() {
+			d.park(context.Background())
+		}
+	}
+}
 
-func (duties) met(c *Comm) bool { return c.calls.Load() > 0 || c.closing }
-
-// await drives the communicator until w is met, ctx ends or the communicator
-// fails. Many goroutines may be in it: each polls when it can do no better, and
+// await drives until w is met, ctx ends or the communicator fails. Many
+// goroutines may be in it: each polls when it can do no better, and
 // of those that find nothing one is parked in the transport and the others
-// sleep until it wakes them. c.mu is held, but not while parked.
+// sleep until it wakes them. The lock is held, but not while parked.
 func (c *Comm) await(ctx context.Context, w condition) error {
-	_, serving := w.(duties)
+	d := c.drv
 	for idle := 0; ; {
 		if w.met(c) {
 			return nil
 		}
-		if err := c.core.Err(); err != nil && !serving {
+		if err := c.core.Err(); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if c.poll() {
+		if d.poll() {
 			idle = 0
 			continue
 		}
-		if idle++; idle <= c.spins() && !serving {
-			c.handOver(idle)
+		if idle++; idle <= d.wait.Spins() {
+			d.wait.HandOver(idle, &d.mu)
 			continue
 		}
-		c.park(ctx)
+		d.park(ctx)
 	}
-}
-
-// ownPolls is after how many polls in vain a rank with a core of its own lets
-// go of the lock, and of the core.
-const ownPolls = 8
-
-// handOver lets others run after the poll number idle that has found nothing.
-func (c *Comm) handOver(idle int) {
-	switch {
-	case c.crowded || yield.Shared():
-		if c.crowded {
-			c.crowd.Look()
-		}
-		c.mu.Unlock()
-		yield.Rank()
-		c.mu.Lock()
-	case idle == ownPolls:
-		c.alone.Begin()
-	case idle%ownPolls == 0:
-		c.alone.Wait(&c.mu)
-	}
-}
-
-// sharedSpins is how many polls in vain are worth it among goroutines: handing
-// over to one that is ready costs less than a poll.
-const sharedSpins = 8
-
-func (c *Comm) spins() int {
-	if yield.Shared() {
-		return min(c.cfg.Spin, sharedSpins)
-	}
-	return c.cfg.Spin
 }
 
 // probePolls is after how many polls at the latest a stalled operation is
@@ -132,19 +106,23 @@ const probePolls = 64
 
 // poll moves frames and runs what is due, and reports whether anything moved
 // or is queued now that the next poll can send.
-func (c *Comm) poll() bool {
-	moved := c.tr.Poll(c.core)
-	c.core.Sent() // what arrivals have queued is sent, too
-	if c.polls++; c.core.Timed() || c.polls%probePolls == 0 {
-		c.core.Tick(c.now())
+func (d *driver) poll() bool {
+	moved := d.tr.Poll(d)
+	d.polls++
+	for _, c := range d.active {
+		c.core.Sent() // what arrivals have queued is sent, too
+		if c.core.Timed() || d.polls%probePolls == 0 {
+			c.core.Tick(d.now())
+		}
+		moved = c.serve() || moved
+		moved = c.core.Sent() || moved
+		c.notice()
 	}
-	moved = c.core.Sent() || moved
-	c.notice()
-	if moved && c.parking.sleepers > 0 {
-		c.cond.Broadcast()
+	if moved && d.parking.sleepers > 0 {
+		d.cond.Broadcast()
 	}
-	if moved && c.parking.parked {
-		c.tr.Wake() // what the parked goroutine waits for may have been taken from under it
+	if moved && d.parking.parked {
+		d.tr.Wake() // what the parked goroutine waits for may have been taken from under it
 	}
 	return moved
 }
@@ -153,69 +131,88 @@ func (c *Comm) poll() bool {
 func (c *Comm) notice() {
 	if !c.noticed && c.core.Err() != nil {
 		c.noticed = true
-		c.wakeAll()
+		c.drv.wakeAll()
 	}
 }
 
-// now is the time as the core knows it.
-func (c *Comm) now() core.Time { return core.Time(c.clock.Now().Sub(c.start)) + 1 }
+// stalled tells the time to all cores that wait for something, and reports whether
+// they have queued anything on that, or a request has ended.
+func (d *driver) stalled() (queued bool) {
+	for _, c := range d.active {
+		if c.core.Sent(); c.core.Inside() {
+			c.core.Tick(d.now())
+			queued = c.serve() || queued
+			c.notice()
+			queued = c.core.Sent() || queued
+		}
+	}
+	return queued
+}
+
+// due returns when the first of the cores is to be told the time; ok is false if
+// none is.
+func (d *driver) due() (first core.Time, ok bool) {
+	for _, c := range d.active {
+		if due, limited := c.core.Due(); limited && (!ok || due < first) {
+			first, ok = due, true
+		}
+	}
+	return first, ok
+}
 
 // park waits until the transport has something, a timer is due or ctx ends.
-func (c *Comm) park(ctx context.Context) {
-	if c.core.Sent(); c.core.Inside() {
-		c.core.Tick(c.now())
-		if c.notice(); c.core.Sent() {
-			return // what the tick has queued is sent first
-		}
+func (d *driver) park(ctx context.Context) {
+	if d.stalled() {
+		return // what the tick has queued is sent first
 	}
-	defer c.watch(ctx)()
-	due, limited := c.core.Due()
-	if c.parking.parked {
-		if limited && (c.parking.until == 0 || due < c.parking.until) {
-			c.tr.Wake() // so that somebody parks with the earlier limit
+	defer d.watch(ctx)()
+	due, limited := d.due()
+	if d.parking.parked {
+		if limited && (d.parking.until == 0 || due < d.parking.until) {
+			d.tr.Wake() // so that somebody parks with the earlier limit
 		}
-		c.parking.sleepers++
-		c.cond.Wait()
-		c.parking.sleepers--
+		d.parking.sleepers++
+		d.cond.Wait()
+		d.parking.sleepers--
 		return
 	}
-	d := time.Duration(-1)
-	c.parking.until = 0
+	span := time.Duration(-1)
+	d.parking.until = 0
 	if limited {
-		c.parking.until = due
-		d = time.Duration(max(0, due-c.now()))
+		d.parking.until = due
+		span = time.Duration(max(0, due-d.now()))
 	}
-	c.parking.parked = true
-	c.mu.Unlock()
-	c.tr.Wait(d)
-	c.mu.Lock()
-	c.parking.parked = false
-	if c.parking.sleepers > 0 {
-		c.cond.Broadcast()
+	d.parking.parked = true
+	d.mu.Unlock()
+	d.tr.Wait(span)
+	d.mu.Lock()
+	d.parking.parked = false
+	if d.parking.sleepers > 0 {
+		d.cond.Broadcast()
 	}
 }
 
 // watch has the end of ctx wake whoever is parked, until stop is called. A call
 // that is alone leaves its registration for the next one under the same
 // context, so that calls need not allocate; the others have their own.
-func (c *Comm) watch(ctx context.Context) (stop func()) {
+func (d *driver) watch(ctx context.Context) (stop func()) {
 	done := ctx.Done()
-	if done == nil || done == c.watched.done {
+	if done == nil || done == d.watched.done {
 		return nothing
 	}
 	wake := func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.wakeAll()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.wakeAll()
 	}
-	if c.calls.Load() > 1 {
+	if d.calls.Load() > 1 {
 		unwatch := context.AfterFunc(ctx, wake)
 		return func() { unwatch() }
 	}
-	if c.watched.stop != nil {
-		c.watched.stop()
+	if d.watched.stop != nil {
+		d.watched.stop()
 	}
-	c.watched.done, c.watched.stop = done, context.AfterFunc(ctx, wake)
+	d.watched.done, d.watched.stop = done, context.AfterFunc(ctx, wake)
 	return nothing
 }
 

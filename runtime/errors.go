@@ -10,17 +10,21 @@ import (
 )
 
 // The conditions that errors of a communicator wrap; test with [errors.Is].
-// After any of them but ErrBusy, ErrTooLarge and ErrInput the communicator
-// has failed: every later call returns the same error.
+// After any of them but ErrBusy, ErrTooLarge, ErrTooMany and ErrInput the
+// communicator has failed: every later call returns the same error.
 var (
 	// ErrClosed: Close has been called at this rank.
 	ErrClosed = errors.New("communicator is closed")
-	// ErrBusy: another goroutine is inside a collective operation.
-	ErrBusy = errors.New("a collective operation is already running on this communicator")
+	// ErrBusy: another goroutine is inside Bcast or Barrier, or is about to start an
+	// operation: which of the two comes first is not defined. Operations that are to
+	// overlap are started one after the other.
+	ErrBusy = errors.New("another goroutine is inside a collective call of this communicator")
 	// ErrInput: an argument is out of range.
 	ErrInput = errors.New("invalid argument")
 	// ErrTooLarge: a rootless message is longer than Config.MaxMessage.
 	ErrTooLarge = errors.New("message too large")
+	// ErrTooMany: Split or Dup would make more communicators than may share a transport.
+	ErrTooMany = errors.New("too many communicators")
 	// ErrMismatch: ranks have called different operations, roots, sizes or algorithms.
 	ErrMismatch = core.ErrMismatch
 	// ErrProtocol: a peer has sent what no correct peer sends.

@@ -29,8 +29,8 @@ func (c *Comm) Use(s *machine.Schedule) error {
 		return ErrBusy
 	}
 	defer c.collective.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
 	if err := c.core.Err(); err != nil {
 		return err
 	}

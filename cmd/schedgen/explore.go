@@ -17,6 +17,7 @@ type exploreCmd struct {
 	sourceArgs
 	Operations int      `default:"1" placeholder:"N" help:"Calls of it by every rank, one after the other."`
 	Then       []string `placeholder:"ALGORITHM" help:"Call this afterwards, once; may be given more than once."`
+	Open       int      `default:"1" placeholder:"N" help:"Calls that a rank has open at once at most, returning from them in any order."`
 	Rotate     bool     `help:"Every operation has the next root."`
 
 	Losses      fault `default:"any" placeholder:"N" help:"Datagrams that are lost at most, or any."`
@@ -76,7 +77,8 @@ exit code is 0 if nothing was wrong among those.
 Example:
 
   schedgen explore bcast/mcast-acktree -p 3 --chunks 2 --early 0
-  schedgen explore barrier/hsb -p 3 --operations 2 --crash`, explore.MaxRanks)
+  schedgen explore barrier/hsb -p 3 --operations 2 --crash
+  schedgen explore bcast/mcast-acktree -p 3 --then bcast/chain --open 2`, explore.MaxRanks)
 }
 
 // Run explores what the arguments name and prints what there is.
@@ -117,11 +119,13 @@ func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, 
 		return explore.Options{}, fmt.Errorf("--delay=%s: must be one of none, fixed, adaptive, random-peer", c.Delay)
 	case c.States < 1:
 		return explore.Options{}, fmt.Errorf("--states=%d: must be at least 1", c.States)
+	case c.Open < 1:
+		return explore.Options{}, fmt.Errorf("--open=%d: must be at least 1", c.Open)
 	case c.Pieces < 1:
 		return explore.Options{}, fmt.Errorf("--pieces=%d: must be at least 1", c.Pieces)
 	}
 	return explore.Options{
-		Ranks: ranks, Calls: calls,
+		Ranks: ranks, Calls: calls, Open: c.Open,
 		Losses: int(c.Losses), Duplicates: c.Duplicates, Early: c.Early,
 		Crash: c.Crash, Cancel: c.Cancel, Quit: c.Quit, NoMulticast: c.NoMulticast,
 		Pieces: c.Pieces, Window: c.Window, Delay: delay, States: c.States, Full: c.Full,

@@ -16,7 +16,11 @@ import (
 func (c *exploreCmd) print(w io.Writer, h *ir.Header, calls int, r *explore.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", headerLine(h))
-	fmt.Fprintf(&b, "  calls        %d of every rank, then close\n", calls)
+	open := ""
+	if c.Open > 1 {
+		open = fmt.Sprintf(", up to %d open at once", c.Open)
+	}
+	fmt.Fprintf(&b, "  calls        %d of every rank%s, then close\n", calls, open)
 	fmt.Fprintf(&b, "  faults       %s\n", c.faults())
 	fmt.Fprintf(&b, "  states       %d (%d of single ranks)\n", r.States, r.Local)
 	fmt.Fprintf(&b, "  transitions  %d\n", r.Transitions)

@@ -35,37 +35,47 @@ const (
 // Alarm is something that a core waits for and time brings.
 type Alarm struct {
 	Kind  AlarmKind
+	Seq   uint64 // the operation; 0 for AlarmSuspect
 	Index int
 }
 
 // Alarms appends the alarms that are set to dst, after Settle.
 func (c *Core) Alarms(dst []Alarm) []Alarm {
 	for i := range c.members.suspects {
-		dst = append(dst, Alarm{AlarmSuspect, c.members.suspects[i].rank})
+		dst = append(dst, Alarm{AlarmSuspect, 0, c.members.suspects[i].rank})
 	}
-	o := c.ops.running()
-	if o == nil || c.fate.err != nil {
+	if c.fate.err != nil {
 		return dst
 	}
+	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
+		if o := c.ops.open(seq); o != nil {
+			dst = o.alarms(dst)
+		}
+	}
+	if o := c.ops.oldest(); o != nil && c.env.Size > 1 {
+		dst = append(dst, Alarm{AlarmProbe, o.seq, 0})
+	}
+	return dst
+}
+
+// alarms appends those of o but AlarmProbe.
+func (o *op) alarms(dst []Alarm) []Alarm {
 	if o.gate.closed && o.gate.peer < 0 {
-		dst = append(dst, Alarm{Kind: AlarmGate})
+		dst = append(dst, Alarm{AlarmGate, o.seq, 0})
 	}
 	if late := o.lost.window.late(); late != nil {
-		dst = append(dst, Alarm{AlarmWindow, late.rank})
+		dst = append(dst, Alarm{AlarmWindow, o.seq, late.rank})
 	}
 	for i := range o.lost.repairs.list {
 		if r := &o.lost.repairs.list[i]; r.armed {
-			dst = append(dst, Alarm{AlarmRepair, int(r.rule)})
+			dst = append(dst, Alarm{AlarmRepair, o.seq, int(r.rule)})
 		}
 	}
 	if g := &o.lost.gaps; g.armed {
 		if g.again != 0 {
-			dst = append(dst, Alarm{Kind: AlarmAgain})
+			dst = append(dst, Alarm{AlarmAgain, o.seq, 0})
 		}
-		dst = append(dst, Alarm{Kind: AlarmSilence})
-	}
-	if c.env.Size > 1 {
-		dst = append(dst, Alarm{Kind: AlarmProbe})
+		dst = append(dst, Alarm{AlarmSilence, o.seq, 0})
 	}
 	return dst
 }
@@ -77,7 +87,7 @@ func (c *Core) Ring(a Alarm) (told bool) {
 	if due, ok := c.Due(); ok && due <= noon {
 		return false // an alarm that nobody knows of
 	}
-	o := c.ops.running()
+	o := c.ops.open(a.Seq)
 	switch a.Kind {
 	case AlarmSuspect:
 		for i := range c.members.suspects {

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"errors"
+
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -77,10 +79,24 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.rec.wanted(h, body)
 	case wire.FrameTaken:
 		c.rec.reported(h)
+	case wire.FrameCall:
+		c.ops.called(h)
+	case wire.FrameEntered:
+		c.ops.peerEntered(h)
 	case wire.FrameLeave:
+		if h.Arg == failed {
+			c.Lost(h.From, errDeserted)
+			return
+		}
 		c.Left(h.From, h.Seq)
 	}
 }
+
+// failed is the Arg of a goodbye that is not in good order: where other communicators
+// go on no connection ends that would tell it.
+const failed = 1
+
+var errDeserted = errors.New("it has closed its communicator, which had failed or was inside an operation")
 
 // Fragment implements [wire.Sink]. Datagrams prove nothing: what does not fit is
 // dropped and counted, and never an error.

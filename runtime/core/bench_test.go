@@ -3,6 +3,8 @@ package core
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -24,7 +26,7 @@ func (d *discard) Mcast(f *wire.Frame)           { d.take(f) }
 func (d *discard) Datagram(_ int, f *wire.Frame) { d.take(f) }
 
 // planOf returns the plan of a rank under an algorithm.
-func planOf(t testing.TB, name string, p schedule.Params, rank int) *Plan {
+func planOf(t rapid.TB, name string, p schedule.Params, rank int) *Plan {
 	spec, err := schedule.New(name, p)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +54,8 @@ func BenchmarkArrivalToPut(b *testing.B) {
 		k := i % chunks
 		if k == 0 {
 			if i > 0 {
-				c.End()
+				seq, _ := c.Seq()
+				c.End(seq)
 			}
 			c.Begin(Bcast, 0, plan, buf)
 		}

@@ -8,36 +8,47 @@ import (
 )
 
 // Clone returns a core like c, which goes on independently of it and sends by
-// net. buf holds the message of the operation that c is inside, a copy: the
-// caller's buffer of c stays c's. Engines are copied if they interpret a plan;
+// net. buf returns the message of an open operation, a copy: the caller's buffer of
+// c stays c's. Engines are copied if they interpret a plan;
 // the operations of a core that is cloned must not run generated code.
 //
 // A frame that has not left refers to its core, not to the clone: c must not
 // be waiting for any.
-func (c *Core) Clone(net Net, buf []byte) *Core {
+func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 	d := &Core{env: c.env, fate: c.fate, ops: c.ops, rec: c.rec}
 	d.env.net, d.env.ranks = net, nil
 	d.env.group, _ = net.(GroupNet)
 	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
 	d.members = membership{left: slices.Clone(c.members.left), place: maps.Clone(c.members.place), suspects: slices.Clone(c.members.suspects)}
-	d.ops.earlies = slices.Clone(c.ops.earlies)
+	d.ops.overlap.calls = slices.Clone(c.ops.overlap.calls)
 	for i := range d.ops.ring {
 		d.ops.ring[i].copyFrom(&c.ops.ring[i], buf)
+		e := &d.ops.earlies[i]
+		e.seen, e.list = slices.Clone(e.seen), slices.Clone(e.list)
 	}
-	d.rec.asks.ring, d.rec.reports = slices.Clone(c.rec.asks.ring), maps.Clone(c.rec.reports)
+	d.rec.asks.ring, d.rec.reports = slices.Clone(c.rec.asks.ring), c.rec.reports.clone()
 	d.casts.copyFrom(&c.casts)
 	d.link()
 	d.casts.own.origin = d.casts.origins[d.env.Rank]
 	return d
 }
 
+func (rs reports) clone() reports {
+	n := maps.Clone(rs)
+	for rank, of := range n {
+		own := *of
+		n[rank] = &own
+	}
+	return n
+}
+
 // copyFrom makes o, a plain copy of src, independent of it.
-func (o *op) copyFrom(src *op, buf []byte) {
+func (o *op) copyFrom(src *op, buf func(seq uint64) []byte) {
 	o.keep = nil
 	switch {
 	case src.buf == nil:
 	case src.state == opActive:
-		o.buf = buf
+		o.buf = buf(o.seq)
 	default:
 		o.keep = slices.Clone(src.buf)
 		o.buf = o.keep
@@ -48,6 +59,7 @@ func (o *op) copyFrom(src *op, buf []byte) {
 		o.machine = &o.own
 	}
 	o.frags.first, o.frags.got, o.frags.left = slices.Clone(src.frags.first), slices.Clone(src.frags.got), slices.Clone(src.frags.left)
+	o.waits = waits{slices.Clone(src.waits.list), slices.Clone(src.waits.asked), slices.Clone(src.waits.entered)}
 	o.lost.repairs.list = slices.Clone(src.lost.repairs.list)
 	o.lost.window.held, o.lost.window.children = slices.Clone(src.lost.window.held), slices.Clone(src.lost.window.children)
 	o.lost.debts = slices.Clone(src.lost.debts)

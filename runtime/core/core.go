@@ -21,7 +21,6 @@ func New(cfg Config, net Net) *Core {
 	c := &Core{env: env{Config: cfg, net: net}}
 	c.env.group, _ = net.(GroupNet)
 	c.link()
-	c.ops.earlies = make([]early, 0, 64)
 	c.casts.init()
 	return c
 }
@@ -37,66 +36,74 @@ func (c *Core) link() {
 func (c *Core) Err() error { return c.fate.err }
 
 // Begin enters the next operation, for which Vacant must hold: buf is the
-// message, and the core's until End or Abandon.
+// message, and the core's until End or Abandon. The operation's number is the
+// first that Seq returns from then on.
 func (c *Core) Begin(k Kind, root int, p *Plan, buf []byte) { c.ops.begin(k, root, p, buf) }
 
 // Vacant reports whether the next operation may begin. If not it does once
-// answers of an old one have been sent.
+// another one has ended or answers of an old one have been sent.
 func (c *Core) Vacant() bool { return c.ops.vacant() }
 
 // Inside reports whether an operation has begun and not ended.
-func (c *Core) Inside() bool { return c.ops.inside }
+func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 
-// Ready reports whether the operation that has begun is complete.
-func (c *Core) Ready() bool {
-	o := c.ops.running()
+// Ready reports whether operation seq is open and complete.
+func (c *Core) Ready(seq uint64) bool {
+	o := c.ops.open(seq)
 	return o != nil && o.ready()
 }
 
-// End returns from the operation, which is complete.
-func (c *Core) End() { c.ops.end() }
+// End returns from operation seq, which is complete.
+func (c *Core) End(seq uint64) { c.ops.end(c.ops.open(seq)) }
 
-// Seq returns the number of the last operation that has begun, and that of the
-// last one that has ended; they count from 1.
+// Seq returns the number of the last operation that has begun, and the highest
+// one up to which all have ended; they count from 1.
 func (c *Core) Seq() (begun, ended uint64) { return c.ops.seq, c.ops.complete }
 
-// Fail ends the core because the call name could not be completed, and tells all
-// ranks. The error says where it stood. The operation stays the core's until
-// Abandon.
-func (c *Core) Fail(name string, err error) *OpError {
-	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: c.ops.seq, Err: err}
+// Fail ends the core because the call name, operation seq, could not be
+// completed, and tells all ranks. The error says where it stood. Operations stay
+// the core's until Abandon.
+func (c *Core) Fail(name string, seq uint64, err error) *OpError {
+	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: seq, Err: err}
 	if !c.fate.closing {
 		c.ops.progress(e)
 	}
-	c.ops.inside = false
 	c.fate.fail(e, true)
 	return e
 }
 
-// Abandon forgets the operation that has failed; whoever sends must have
-// forgotten its frames.
+// Abandon forgets the operations that were open when the core failed; whoever
+// sends must have forgotten their frames.
 func (c *Core) Abandon() {
-	o := &c.ops.ring[c.ops.seq%Remembered]
-	o.lost.window.drop(o)
-	o.free()
+	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
+		if o := c.ops.open(seq); o != nil {
+			c.ops.drop(o)
+			o.lost.window.drop(o)
+			o.free()
+		}
+	}
 }
 
 // Close ends the core with err. It reports whether the rank leaves in good
 // order, and then says goodbye to a neighbour.
 func (c *Core) Close(err error) (healthy bool) {
 	c.fate.closing = true
-	healthy = c.fate.err == nil && !c.ops.inside
+	healthy = c.fate.err == nil && !c.Inside()
 	if c.fate.err == nil {
 		c.fate.err = err
 	}
 	return healthy
 }
 
-// Goodbye tells the ranks that may ask this one how it is that it leaves in good
-// order.
-func (c *Core) Goodbye() {
+// Goodbye tells the ranks that may ask this one how it is that it leaves, in good
+// order or not.
+func (c *Core) Goodbye(healthy bool) {
+	arg := uint32(0)
+	if !healthy {
+		arg = failed
+	}
 	for distance := 1; distance < c.env.Size; distance = farther(distance) {
-		c.env.control((c.env.Rank+c.env.Size-distance)%c.env.Size, wire.FrameLeave, c.ops.complete, 0, 0)
+		c.env.control((c.env.Rank+c.env.Size-distance)%c.env.Size, wire.FrameLeave, c.ops.complete, 0, arg)
 	}
 }
 

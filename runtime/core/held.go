@@ -3,6 +3,7 @@ package core
 // Held is what a core keeps, each of which is bounded.
 type Held struct {
 	Early   int // signals of operations that this rank has not entered
+	Calls   int // ranks that want to know when it enters them
 	Kept    int // bytes of messages of past operations
 	Debtors int // ranks that are owed chunks, over all operations
 	Mail    int // rootless messages that wait to be taken
@@ -10,8 +11,9 @@ type Held struct {
 
 // Held returns what the core keeps now.
 func (c *Core) Held() Held {
-	h := Held{Early: len(c.ops.earlies), Mail: c.Mail()}
+	h := Held{Calls: len(c.ops.overlap.calls), Mail: c.Mail()}
 	for i := range c.ops.ring {
+		h.Early += len(c.ops.earlies[i].list)
 		o := &c.ops.ring[i]
 		h.Debtors += len(o.lost.debts)
 		if o.state == opReturned {

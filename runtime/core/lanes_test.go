@@ -48,14 +48,15 @@ func gone(f *wire.Frame) {
 	}
 }
 
-// deliver hands over the first frame of one lane, unless it is held.
-func (l *lanes) deliver(t require.TestingT, choice int) {
+// deliver hands over the first frame of one lane, unless it is held, and reports
+// whether it has.
+func (l *lanes) deliver(t require.TestingT, choice int) (moved bool) {
 	if len(l.order) == 0 {
-		return
+		return false
 	}
 	at := l.order[choice%len(l.order)]
 	if len(l.queue[at]) == 0 {
-		return
+		return false
 	}
 	f := l.queue[at][0]
 	c := l.cores[at[1]]
@@ -63,10 +64,11 @@ func (l *lanes) deliver(t require.TestingT, choice int) {
 	switch v {
 	case wire.Hold:
 		require.NotEqual(t, int(wire.LaneControl), at[2], "control is never held")
-		return
+		return false
 	case wire.Accept:
 		require.Equal(t, len(f.Body), copy(place, f.Body))
 		c.Arrived(&f.Header, place)
 	}
 	l.queue[at] = l.queue[at][1:]
+	return true
 }

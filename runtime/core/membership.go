@@ -31,15 +31,17 @@ type suspect struct {
 // suspicion is how long that while is.
 const suspicion = Time(1e9)
 
-// leave notes a goodbye.
+// leave notes a goodbye. Of several the one counts that says the least: a transport
+// that closes may not know after which operation.
 func (m *membership) leave(rank int, last uint64) {
 	if m.place == nil {
 		m.place = make(map[int]int)
 	}
-	if _, known := m.place[rank]; !known {
+	if !m.hasLeft(rank) {
 		m.place[rank] = len(m.left)
 		m.left = append(m.left, departure{rank, last})
 	}
+	m.departed(rank).last = min(m.departed(rank).last, last)
 	m.clear(rank)
 }
 

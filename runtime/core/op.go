@@ -12,6 +12,7 @@ type Kind uint8
 const (
 	Bcast Kind = iota
 	Barrier
+	Exchange // every rank has a chunk, and gets those of all
 )
 
 type opState uint8
@@ -38,6 +39,7 @@ type op struct {
 	buf     []byte // the message: the caller's while active, keep afterwards, nil if it is gone
 	keep    []byte // memory for the copy
 	unsent  int    // frames that refer to buf or still have to leave
+	waits   waits
 	gate    gate
 	pulse   pulse
 	frags   fragments
@@ -53,6 +55,7 @@ func (o *op) begin(seq uint64, k Kind, root int, p *Plan, buf []byte) {
 	o.pulse = pulse{stirred: true} // moved is written only if the operation takes long
 	o.frags.reset()
 	o.lost.reset()
+	o.waits.reset()
 }
 
 // chunk returns the place of chunk slot s in the message; nil if the message

@@ -10,13 +10,14 @@ import (
 
 // The fixed limits of operations.
 const (
-	Remembered = 8    // operations remembered: the running one, early ones, and past ones that may be asked
-	ahead      = 3    // operations a peer may be ahead with its signals
-	maxEarly   = 1024 // signals of later operations remembered
-	maxNamed   = 8    // slots that an error names
+	MaxOpen    = 4           // operations open at once: see overlap.go
+	Remembered = 2 * MaxOpen // operations remembered: those that are open, and past ones that may be asked
+	ahead      = MaxOpen - 1 // operations a peer may be ahead with its signals
+	maxNamed   = 8           // slots that an error names
 )
 
-// operations are the calls of a rank: one at a time, numbered from 1.
+// operations are the calls of a rank, numbered from 1 in the order in which they
+// begin. Up to MaxOpen are open at once and end in any order.
 type operations struct {
 	*env
 	fate    *failure
@@ -24,12 +25,12 @@ type operations struct {
 	rec     *recovery
 
 	seq      uint64 // the last operation entered
-	complete uint64 // the last operation returned from
-	inside   bool   // the process is inside operation seq
+	complete uint64 // this one and all before it have ended
 	ring     [Remembered]op
-	earlies  []early // signals of later operations
-	joined   seqSet  // operations that the rank drawn for them has entered
-	delay    Time    // the present delay of DelayAdaptive
+	earlies  [Remembered]earlies // signals of later operations
+	joined   seqSet              // operations that the rank drawn for them has entered
+	overlap  overlap
+	delay    Time // the present delay of DelayAdaptive
 	totals   Totals
 }
 
@@ -43,21 +44,16 @@ type Totals struct {
 	LastPutChunks   int    // PutChunks of the last broadcast alone
 }
 
-// early is a signal of an operation that this rank has not entered.
-type early struct {
-	seq   uint64
-	slot  ir.Slot
-	print uint32
-	from  int
+// open returns operation seq if it is open, nil otherwise.
+func (ops *operations) open(seq uint64) *op {
+	if o := &ops.ring[seq%Remembered]; o.state == opActive && o.seq == seq {
+		return o
+	}
+	return nil
 }
 
-// running returns the operation that the process is inside, nil if none.
-func (ops *operations) running() *op {
-	if !ops.inside {
-		return nil
-	}
-	return &ops.ring[ops.seq%Remembered]
-}
+// oldest returns the operation that has been open longest, nil if none is.
+func (ops *operations) oldest() *op { return ops.open(ops.complete + 1) }
 
 // lookup returns the operation of a number; nil if it is not remembered (any
 // more).
@@ -69,20 +65,23 @@ func (ops *operations) lookup(seq uint64) *op {
 	return o
 }
 
-// vacant reports whether the place of the next operation may be taken: the last
-// answers of the old one have been sent.
-func (ops *operations) vacant() bool { return ops.ring[(ops.seq+1)%Remembered].unsent == 0 }
+// vacant reports whether the next operation may begin: not too many are open, and
+// the last answers of the one whose place it takes have been sent.
+func (ops *operations) vacant() bool {
+	return ops.seq-ops.complete < MaxOpen && ops.ring[(ops.seq+1)%Remembered].unsent == 0
+}
 
 // begin enters the next operation: signals that came early count, and the root
 // starts when its policy allows.
 func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	ops.seq++
 	ops.fate.seq = ops.seq
-	ops.inside = true
 	o := &ops.ring[ops.seq%Remembered]
 	o.begin(ops.seq, k, root, p, buf)
 	ops.rec.open(o)
 	ops.checkLeft()
+	ops.overlap.settled = max(ops.overlap.settled, ops.complete)
+	ops.clearCalls(o)
 	ops.closeGate(o)
 	ops.announce(o)
 	if !o.gate.closed {
@@ -91,14 +90,14 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	ops.replay(o)
 }
 
-// end returns from the running operation.
-func (ops *operations) end() {
-	o := ops.running()
+// end returns from an open operation.
+func (ops *operations) end(o *op) {
 	ops.report(o)
 	ops.rec.end(o)
 	o.retire(o.plan.program.Keeps() || ops.rec.expects(o), ops.Retain/Remembered)
-	ops.inside = false
-	ops.complete = o.seq
+	for ops.complete < ops.seq && ops.oldest() == nil {
+		ops.complete++
+	}
 	ops.totals.Operations++
 	if o.kind == Bcast {
 		ops.totals.McastChunks += uint64(o.lost.byMcast)
@@ -107,9 +106,9 @@ func (ops *operations) end() {
 	}
 }
 
-// progress says where the running operation stands.
+// progress says where operation e.Seq stands.
 func (ops *operations) progress(e *OpError) {
-	if o := ops.running(); o != nil {
+	if o := ops.open(e.Seq); o != nil {
 		e.Fired, e.Rules = o.machine.Progress()
 		e.Missing = o.machine.Missing(nil, maxNamed)
 	}
@@ -117,15 +116,17 @@ func (ops *operations) progress(e *OpError) {
 
 // tick does what time makes due.
 func (ops *operations) tick(now Time) {
-	o := ops.running()
-	if o == nil {
-		return
+	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
+		o := ops.open(seq)
+		if o == nil {
+			continue
+		}
+		if o.gate.tick(now) {
+			ops.start(o)
+		}
+		ops.rec.tick(o, now)
 	}
-	if o.gate.tick(now) {
-		ops.start(o)
-	}
-	ops.rec.tick(o, now)
-	if ops.Size > 1 && o.pulse.tick(now, ops.Stall) {
+	if o := ops.oldest(); o != nil && ops.Size > 1 && o.pulse.tick(now, ops.Stall) {
 		ops.probe(o)
 	}
 }
@@ -144,12 +145,13 @@ func (ops *operations) probe(o *op) {
 
 // due returns when tick has something to do next.
 func (ops *operations) due() Time {
-	o := ops.running()
-	if o == nil {
-		return never
+	due := never
+	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
+		if o := ops.open(seq); o != nil {
+			due = min(due, o.gate.due(), ops.rec.due(o))
+		}
 	}
-	due := min(o.gate.due(), ops.rec.due(o))
-	if ops.Size > 1 {
+	if o := ops.oldest(); o != nil && ops.Size > 1 {
 		due = min(due, o.pulse.due(ops.Stall))
 	}
 	return due
@@ -157,21 +159,27 @@ func (ops *operations) due() Time {
 
 // timed reports whether something waits for a time that is to be met closely.
 func (ops *operations) timed() bool {
-	o := ops.running()
-	return o != nil && (o.gate.closed || ops.rec.timed(o))
+	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
+		if o := ops.open(seq); o != nil && (o.gate.closed || ops.rec.timed(o)) {
+			return true
+		}
+	}
+	return false
 }
 
-// checkLeft fails the core if a rank that has left is needed for the running
+// checkLeft fails the core if a rank that has left is needed for an open
 // operation.
 func (ops *operations) checkLeft() {
-	o := ops.running()
-	if o == nil {
-		return
-	}
-	if d, missing := ops.members.missing(o.seq); missing {
-		ops.fate.broken(o.plan.Name, o.seq, &RankError{
-			Rank: d.rank, Err: fmt.Errorf("%w: it closed its communicator after operation %d", ErrPeerLeft, d.last),
-		})
+	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
+		o := ops.open(seq)
+		if o == nil {
+			continue
+		}
+		if d, missing := ops.members.missing(seq); missing {
+			ops.fate.broken(o.plan.Name, seq, &RankError{
+				Rank: d.rank, Err: fmt.Errorf("%w: it closed its communicator after operation %d", ErrPeerLeft, d.last),
+			})
+		}
 	}
 }
 
@@ -183,7 +191,7 @@ func (ops *operations) lostAfterGoodbye(rank int, err error) {
 	if errors.Is(err, wire.ErrUnreachable) {
 		return
 	}
-	if d := ops.members.departed(rank); ops.running() != nil && ops.seq <= d.last {
+	if d := ops.members.departed(rank); ops.complete < min(ops.seq, d.last) {
 		ops.fate.lost(rank, err)
 	} else {
 		d.last = min(d.last, ops.complete)

@@ -18,10 +18,11 @@ type recovery struct {
 	ops  *operations
 
 	asks    asks
-	reports map[int]report // the last of each rank that reports to this one
-	lossy   uint64         // operations up to this one expect losses
-	repairs uint64         // repairs carried out
-	doubled uint64         // signals sent as datagrams too
+	reports reports
+	behind  int    // open operations whose multicasts wait for earlier ones
+	lossy   uint64 // operations up to this one expect losses
+	repairs uint64 // repairs carried out
+	doubled uint64 // signals sent as datagrams too
 }
 
 // losses is what recovery knows of one operation.
@@ -51,7 +52,11 @@ func (rc *recovery) open(o *op) { rc.openWindow(o) }
 
 // end is told that o returns: what still comes by multicast is nothing to wait
 // for.
-func (rc *recovery) end(o *op) { rc.take(o, o.chunks) }
+func (rc *recovery) end(o *op) {
+	rc.take(o, o.chunks)
+	o.lost.window.bytes = 0
+	rc.unqueue()
+}
 
 // tick does what time makes due for o.
 func (rc *recovery) tick(o *op, now Time) {

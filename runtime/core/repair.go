@@ -112,12 +112,21 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 func (rc *recovery) carryOut(o *op, actions []ir.Action) {
 	rc.repairs++
 	for i, a := range actions {
-		if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
-			rc.putOnce(o, a.Slot.Index(), int(a.To))
-		} else {
+		if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || rc.first(o, a) {
 			rc.ops.act(o, actions[i:i+1])
 		}
 	}
+}
+
+// first reports whether a chunk is put to its rank for the first time. If that is
+// not kept track of, a rank that may have to be waited for is passed over: the
+// repair is made again.
+func (rc *recovery) first(o *op, a ir.Action) bool {
+	s := o.lost.serviceOf(int(a.To), o.chunks)
+	if s == nil {
+		return rc.ops.settledBefore(o) || o.waits.entered.has(int(a.To))
+	}
+	return s.once(a.Slot.Index())
 }
 
 // spare puts the repairs of rank off, or ends them if it has all chunks.

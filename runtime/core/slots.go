@@ -33,7 +33,7 @@ func (ops *operations) place(h *wire.Header) ([]byte, wire.Verdict) {
 // placeEarly takes signals of the next few operations; anything else waits with
 // its sender until the local process has come so far.
 func (ops *operations) placeEarly(h *wire.Header) ([]byte, wire.Verdict) {
-	if h.Slot.Kind() != ir.KindSignal || h.Len != 0 || h.Seq > ops.seq+ahead || len(ops.earlies) == maxEarly {
+	if !ops.taken(h.Slot) || h.Len != 0 || h.Seq > ops.seq+ahead {
 		return nil, wire.Hold
 	}
 	return nil, wire.Accept
@@ -58,7 +58,7 @@ func (ops *operations) placeChunk(o *op, h *wire.Header) ([]byte, wire.Verdict) 
 // arrived takes a slot whose body is in its place.
 func (ops *operations) arrived(h *wire.Header) {
 	if h.Seq > ops.seq {
-		ops.earlies = append(ops.earlies, early{seq: h.Seq, slot: h.Slot, print: h.Print, from: h.From})
+		ops.earlies[h.Seq%Remembered].add(h)
 		return
 	}
 	o := ops.lookup(h.Seq)
@@ -70,25 +70,6 @@ func (ops *operations) arrived(h *wire.Header) {
 		o.lost.byPut++
 	}
 	ops.set(o, h.Slot)
-}
-
-// replay sets the signals of o that came before the process did, and keeps
-// those of later operations.
-func (ops *operations) replay(o *op) {
-	kept := ops.earlies[:0]
-	for _, e := range ops.earlies {
-		switch {
-		case e.seq != o.seq:
-			kept = append(kept, e)
-		case e.print != o.print:
-			ops.fate.disagree(o.plan.Name, o.seq, e.from)
-		case !o.machine.Valid(e.slot):
-			ops.fate.violation(&wire.Header{From: e.from, Seq: e.seq}, "%v does not exist here", e.slot)
-		default:
-			ops.set(o, e.slot)
-		}
-	}
-	ops.earlies = kept
 }
 
 // set sets a slot of o and does what that triggers.
@@ -105,6 +86,9 @@ func (ops *operations) set(o *op, s ir.Slot) {
 	if owed {
 		ops.rec.settle(o, s.Index())
 	}
+	if ops.overlap.waiting > 0 {
+		ops.release()
+	}
 }
 
 // act sends the frames of actions.
@@ -114,7 +98,8 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 		switch a := actions[0]; {
 		case a.Slot.Kind() == ir.KindChunk && !o.holds():
 			// A request that came too late for what is kept; others repair.
-		case ops.group != nil && repeats(actions):
+		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
+		case ops.group != nil && repeats(actions) && ops.taken(a.Slot):
 			n = ops.putAll(o, actions)
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))

@@ -42,8 +42,8 @@ func (ops *operations) start(o *op) {
 // peerJoined opens the gate of DelayRandomPeer.
 func (ops *operations) peerJoined(h *wire.Header) {
 	ops.joined.add(h.Seq)
-	o := ops.running()
-	if o != nil && o.seq == h.Seq && o.gate.closed && o.gate.peer == h.From && ops.agrees(o, h) {
+	o := ops.open(h.Seq)
+	if o != nil && o.gate.closed && o.gate.peer == h.From && ops.agrees(o, h) {
 		ops.start(o)
 	}
 }

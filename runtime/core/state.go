@@ -77,13 +77,15 @@ func (s *state) members(m *membership) {
 func (s *state) operations(ops *operations) {
 	s.u64(ops.seq)
 	s.u64(ops.complete)
-	s.flags(ops.inside, ops.delay > 0)
-	s.num(len(ops.earlies))
-	for _, e := range ops.earlies {
-		s.u64(e.seq)
-		s.num(int(e.slot))
-		s.num(int(e.print))
-		s.num(e.from)
+	s.flags(ops.delay > 0)
+	for i := range ops.earlies {
+		s.early(&ops.earlies[i], ops.seq)
+	}
+	s.num(len(ops.overlap.calls))
+	for _, c := range ops.overlap.calls {
+		s.u64(c.seq)
+		s.num(int(c.print))
+		s.num(c.from)
 	}
 	for _, seq := range ops.joined {
 		s.u64(future(seq, ops.seq))
@@ -91,6 +93,21 @@ func (s *state) operations(ops *operations) {
 	s.recovery(ops.rec)
 	for i := range ops.ring {
 		s.op(ops, &ops.ring[i])
+	}
+}
+
+// early leaves out what is of an operation that has begun.
+func (s *state) early(e *earlies, begun uint64) {
+	if future(e.seq, begun) == 0 {
+		s.num(0)
+		return
+	}
+	s.num(len(e.list))
+	s.u64(e.seq)
+	for _, e := range e.list {
+		s.num(int(e.slot))
+		s.num(int(e.print))
+		s.num(e.from)
 	}
 }
 
@@ -106,19 +123,24 @@ func future(seq, begun uint64) uint64 {
 func (s *state) recovery(rc *recovery) {
 	s.u64(future(rc.lossy, rc.ops.seq-1))
 	for rank := range rc.Size {
-		r := rc.reports[rank]
-		if future(r.seq, rc.ops.seq) == 0 {
-			s.b = append(s.b, 0)
-			continue
+		for seq := rc.ops.seq + 1; rc.reports[rank] != nil && seq <= rc.ops.seq+Remembered; seq++ {
+			s.report(rc.reports.of(rank, seq), rc.ops.seq)
 		}
-		s.u64(r.seq)
-		s.num(int(r.print))
-		s.num(r.chunk)
+		s.num(0)
 	}
 	for i := range rc.asks.ring {
 		s.num(rc.asks.ring[i].unsent)
 	}
 	s.num(rc.asks.next)
+}
+
+func (s *state) report(r report, begun uint64) {
+	if future(r.seq, begun) == 0 {
+		return
+	}
+	s.u64(r.seq)
+	s.num(int(r.print))
+	s.num(r.chunk)
 }
 
 func (s *state) op(ops *operations, o *op) {
@@ -142,10 +164,21 @@ func (s *state) op(ops *operations, o *op) {
 	}
 	s.flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0)
 	s.num(o.gate.peer)
+	s.waits(&o.waits)
 	s.frags(&o.frags)
 	s.repairs(&o.lost.repairs)
 	s.gaps(&o.lost.gaps)
 	s.num(o.lost.byMcast + o.lost.byPut)
+}
+
+func (s *state) waits(w *waits) {
+	s.num(len(w.list))
+	for _, a := range w.list {
+		s.num(int(a.Slot))
+		s.num(int(a.To))
+	}
+	s.set(w.asked)
+	s.set(w.entered)
 }
 
 func (s *state) frags(f *fragments) {
@@ -208,7 +241,12 @@ func (s *state) set(words []uint64) {
 }
 
 func (s *state) window(w *window) {
-	if s.flags(w.on); !w.on {
+	s.flags(w.on, w.behind)
+	s.num(len(w.held) - w.first)
+	for _, slot := range w.held[w.first:] {
+		s.num(int(slot))
+	}
+	if !w.on {
 		return
 	}
 	s.num(w.own)
@@ -216,10 +254,6 @@ func (s *state) window(w *window) {
 	for _, c := range w.children {
 		s.num(c.chunk)
 		s.flags(c.given)
-	}
-	s.num(len(w.held) - w.first)
-	for _, slot := range w.held[w.first:] {
-		s.num(int(slot))
 	}
 }
 

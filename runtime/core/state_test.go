@@ -36,9 +36,12 @@ var considered = map[string]string{
 	"suspect.rank": "state", "suspect.err": "state", "suspect.until": "time",
 
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
-	"operations.seq": "state", "operations.complete": "state", "operations.inside": "state", "operations.ring": "state",
+	"operations.seq": "state", "operations.complete": "state", "operations.ring": "state",
 	"operations.earlies": "state", "operations.joined": "state", "operations.delay": "state", "operations.totals": "counter",
-	"early.seq": "state", "early.slot": "state", "early.print": "state", "early.from": "state",
+	"operations.overlap": "state", "overlap.settled": "derived", "overlap.waiting": "derived", "overlap.calls": "state",
+	"call.seq": "state", "call.print": "state", "call.from": "state",
+	"op.waits": "state", "waits.list": "state", "waits.asked": "state", "waits.entered": "state",
+	"earlies.seq": "state", "earlies.seen": "derived", "earlies.odd": "derived", "earlies.list": "state", "early.slot": "state", "early.print": "state", "early.from": "state",
 
 	"op.seq": "state", "op.state": "state", "op.kind": "state", "op.root": "state", "op.print": "state", "op.plan": "state",
 	"op.machine": "state", "op.own": "state", "op.chunks": "state", "op.n": "derived", "op.buf": "state", "op.keep": "scratch",
@@ -72,6 +75,7 @@ var considered = map[string]string{
 	"service.rank": "state", "service.chunks": "state",
 	"window.on": "state", "window.size": "derived", "window.step": "derived", "window.parent": "derived", "window.children": "state",
 	"window.own": "state", "window.progress": "state", "window.held": "state", "window.first": "derived",
+	"window.bytes": "derived", "window.behind": "state", "recovery.behind": "derived",
 	"window.stirred": "time", "window.moved": "time",
 
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
@@ -151,7 +155,7 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 	before := c.AppendState(nil)
 
 	copied, sent := slices.Clone(buf), &spy{}
-	d := c.Clone(sent, copied)
+	d := c.Clone(sent, func(uint64) []byte { return copied })
 	require.Equal(t, before, d.AppendState(nil))
 	put := func(c *Core, k int, body string) {
 		h := h

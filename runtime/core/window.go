@@ -24,6 +24,8 @@ type window struct {
 	children []child
 	progress int // the least of all: told to the parent, or allowed for by the root
 
+	bytes   int       // root: what the multicasts take of a receiver's buffer, until all have taken them in
+	behind  bool      // root: earlier operations fill that buffer: see queue
 	held    []ir.Slot // root: multicasts that wait, in order
 	first   int       // the first of them that still does
 	stirred bool      // progress has been made since moved was written
@@ -45,26 +47,56 @@ type report struct {
 	chunk int
 }
 
+// reports are the last of each rank that reports to this one, of each of the few
+// operations that it may have open.
+type reports map[int]*[Remembered]report
+
+func (rs *reports) add(h *wire.Header) {
+	if *rs == nil {
+		*rs = make(reports)
+	}
+	if (*rs)[h.From] == nil {
+		(*rs)[h.From] = new([Remembered]report)
+	}
+	if r := &(*rs)[h.From][h.Seq%Remembered]; h.Seq >= r.seq {
+		*r = report{seq: h.Seq, print: h.Print, chunk: int(h.Arg)}
+	}
+}
+
+// of returns the last report of a rank in the place of operation seq.
+func (rs reports) of(rank int, seq uint64) report {
+	if of := rs[rank]; of != nil {
+		return of[seq%Remembered]
+	}
+	return report{}
+}
+
 // openWindow prepares the window of o, if it needs one.
 func (rc *recovery) openWindow(o *op) {
 	w, r := &o.lost.window, &o.plan.recovery
+	w.bytes, w.behind = 0, false
 	if w.on = rc.Caps.Window > 0 && (r.Reports || len(r.ReportFrom) > 0); !w.on {
 		return
 	}
-	w.size = max(1, rc.Caps.Window/footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram))
+	chunk := footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram)
+	w.held, w.first = w.held[:0], 0
+	if !r.Reports {
+		w.bytes = o.chunks * chunk
+		rc.queue(o)
+	}
+	w.size = max(1, rc.Caps.Window/chunk)
 	if w.on = w.size < o.chunks; !w.on {
 		return
 	}
 	w.step = max(1, w.size/4)
 	w.own, w.progress, w.stirred = 0, 0, true
-	w.held, w.first = w.held[:0], 0
 	if w.parent = int(r.ReportTo); !r.Reports {
 		w.parent, w.own = -1, o.chunks
 	}
 	w.children = w.children[:0]
 	for _, rank := range r.ReportFrom {
 		c := child{rank: int(rank)}
-		if told := rc.reports[c.rank]; told.seq == o.seq && told.print == o.print {
+		if told := rc.reports.of(c.rank, o.seq); told.seq == o.seq && told.print == o.print {
 			c.chunk = min(told.chunk, o.chunks)
 		}
 		w.children = append(w.children, c)
@@ -86,12 +118,7 @@ func (rc *recovery) take(o *op, chunk int) {
 
 // reported takes a report.
 func (rc *recovery) reported(h *wire.Header) {
-	if rc.reports == nil {
-		rc.reports = make(map[int]report)
-	}
-	if h.Seq >= rc.reports[h.From].seq {
-		rc.reports[h.From] = report{seq: h.Seq, print: h.Print, chunk: int(h.Arg)}
-	}
+	rc.reports.add(h)
 	o := rc.ops.lookup(h.Seq)
 	if o == nil || !rc.ops.agrees(o, h) || !o.lost.window.on {
 		return // early or late; openWindow looks at the early ones
@@ -135,6 +162,7 @@ func (rc *recovery) advance(o *op) {
 	if w.parent < 0 {
 		if least == o.chunks {
 			w.drop(o) // puts have been faster: all ranks have the message
+			rc.unqueue()
 		}
 		rc.release(o)
 		return
@@ -144,7 +172,7 @@ func (rc *recovery) advance(o *op) {
 
 // hold keeps a multicast of o back, and reports so, if it is beyond the window.
 func (w *window) hold(o *op, s ir.Slot) bool {
-	if !w.on || w.first == len(w.held) && s.Index() < w.progress+w.size {
+	if !w.behind && (!w.on || !w.waits() && w.within(s)) {
 		return false
 	}
 	w.held = append(w.held, s)
@@ -156,12 +184,15 @@ func (w *window) hold(o *op, s ir.Slot) bool {
 func (w *window) leaving(o *op) bool { return w.parent < 0 && o.unsent > len(w.held)-w.first }
 
 // waits reports whether multicasts are held back.
-func (w *window) waits() bool { return w.on && w.first < len(w.held) }
+func (w *window) waits() bool { return w.first < len(w.held) }
+
+// within reports whether the multicast of chunk s overruns nobody.
+func (w *window) within(s ir.Slot) bool { return !w.on || s.Index() < w.progress+w.size }
 
 // release sends what is within the window by now.
 func (rc *recovery) release(o *op) {
 	w := &o.lost.window
-	for w.waits() && w.held[w.first].Index() < w.progress+w.size {
+	for !w.behind && w.waits() && w.within(w.held[w.first]) {
 		s := w.held[w.first]
 		w.first++
 		o.unsent--
@@ -171,7 +202,7 @@ func (rc *recovery) release(o *op) {
 
 // late returns a child that everybody waits for, nil if nobody waits.
 func (w *window) late() *child {
-	if !w.on || w.parent < 0 && !w.waits() {
+	if !w.on || w.behind || w.parent < 0 && !w.waits() {
 		return nil
 	}
 	for i := range w.children {
@@ -215,4 +246,39 @@ func (w *window) drop(o *op) {
 		o.unsent -= len(w.held) - w.first
 	}
 	w.held, w.first, w.on = w.held[:0], 0, false
+	w.bytes = 0
+}
+
+// queue has the multicasts of o, which begins, wait if with them those of earlier
+// open operations would overrun receivers, who may not even have entered it.
+func (rc *recovery) queue(o *op) {
+	if o.lost.window.behind = rc.crowded(o); o.lost.window.behind {
+		rc.behind++
+	}
+}
+
+// crowded reports whether the multicasts of o and those of earlier open operations
+// do not fit into the window together. The first always do: they have a window of
+// their own.
+func (rc *recovery) crowded(o *op) bool {
+	sum, any := o.lost.window.bytes, false
+	for seq := rc.ops.complete + 1; seq < o.seq; seq++ {
+		if p := rc.ops.open(seq); p != nil && p.lost.window.bytes > 0 {
+			sum, any = sum+p.lost.window.bytes, true
+		}
+	}
+	return any && sum > rc.Caps.Window
+}
+
+// unqueue sends the multicasts that wait for earlier operations no longer.
+func (rc *recovery) unqueue() {
+	for seq := rc.ops.complete + 1; rc.behind > 0 && seq <= rc.ops.seq; seq++ {
+		o := rc.ops.open(seq)
+		if o == nil || !o.lost.window.behind || rc.crowded(o) {
+			continue
+		}
+		o.lost.window.behind, o.lost.window.stirred = false, true
+		rc.behind--
+		rc.release(o)
+	}
 }

@@ -24,15 +24,16 @@ func (s *system) early(w *world, e event) (problem string) {
 		return ""
 	}
 	l := s.local(w, e.rank())
-	c := l.script[l.begun-1]
+	call := int(e.of())
+	c := l.script[call]
 	for other := range w.ranks {
 		o := s.local(w, other)
 		switch {
-		case other == e.rank() || o.closed || o.done >= l.begun:
-		case c.kind == core.Barrier && !c.isMessage() && o.begun < l.begun:
-			return fmt.Sprintf("rank %d returns from %s before rank %d has entered it", e.rank(), l.callName(l.begun), other)
-		case c.Acked && c.root == e.rank() && !(o.begun == l.begun && o.whole):
-			return fmt.Sprintf("the root, rank %d, returns from %s before rank %d has the message", e.rank(), l.callName(l.begun), other)
+		case other == e.rank() || o.closed || o.over.has(call):
+		case c.kind == core.Barrier && !c.isMessage() && o.begun <= call:
+			return fmt.Sprintf("rank %d returns from %s before rank %d has entered it", e.rank(), l.callName(call+1), other)
+		case c.Acked && c.root == e.rank() && !o.whole.has(call):
+			return fmt.Sprintf("the root, rank %d, returns from %s before rank %d has the message", e.rank(), l.callName(call+1), other)
 		}
 	}
 	return ""

@@ -15,7 +15,7 @@ func (s *system) options(w *world, will, may []event) ([]event, []event) {
 			return append(will[:0], e), may
 		}
 	}
-	will = s.processes(w, will)
+	will = s.processes(w, will, true)
 	if len(will) == 0 || int(w.early) < s.Early {
 		may = s.rings(w, may)
 	}
@@ -78,21 +78,24 @@ func (s *system) idle(w *world, arrivals []event) (e event, some bool) {
 	return 0, false
 }
 
-// runs reports whether the rank is inside operation seq.
-func (l *local) runs(seq uint64) bool {
-	begun, ended := l.core.Seq()
-	return begun == seq && begun != ended
-}
+// runs reports whether operation seq is open at the rank.
+func (l *local) runs(seq uint64) bool { return !l.gone() && l.isOpen(l.callOf(seq)) }
 
-// processes are what processes do by themselves.
-func (s *system) processes(w *world, will []event) []event {
+// processes are what processes do by themselves. Those that are not eager make no
+// call while they have one open.
+func (s *system) processes(w *world, will []event, eager bool) []event {
 	for rank := range s.Ranks {
-		switch l := s.local(w, rank); {
-		case l.canReturn:
-			will = append(will, newEvent(evReturn, rank, 0))
-		case l.canFail:
-			will = append(will, newEvent(evFail, rank, 0))
-		case l.canEnter:
+		l := s.local(w, rank)
+		for call := range l.begun {
+			switch {
+			case l.ready.has(call):
+				will = append(will, newEvent(evReturn, rank, uint32(call)))
+			case l.canFail && l.isOpen(call):
+				will = append(will, newEvent(evFail, rank, uint32(call)))
+			}
+		}
+		switch {
+		case l.canEnter && (eager || !l.inside()):
 			will = append(will, newEvent(evEnter, rank, 0))
 		case l.canClose:
 			will = append(will, newEvent(evClose, rank, 0))
@@ -143,8 +146,10 @@ func (s *system) faults(w *world, may []event) []event {
 		if s.Crash && w.fault == 0 && !l.gone() {
 			may = append(may, newEvent(evCrash, rank, 0))
 		}
-		if s.Cancel && w.fault == 0 && l.canCancel {
-			may = append(may, newEvent(evCancel, rank, 0))
+		for call := range l.begun {
+			if s.Cancel && w.fault == 0 && l.canCancel.has(call) {
+				may = append(may, newEvent(evCancel, rank, uint32(call)))
+			}
 		}
 	}
 	return may

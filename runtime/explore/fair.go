@@ -4,7 +4,9 @@ import "slices"
 
 // continuation runs the system on when the network delivers again: everything
 // that can arrive does, nothing is lost any more, calls return, and alarms ring
-// when nothing else can happen, all of them in turn.
+// when nothing else can happen, all of them in turn. Processes return from all
+// that they have open before they make another call: a call that would end only
+// if a process went on is one that waits for ever.
 //
 // It is one way on of many. But each state on each other way has been met by
 // the search too, and from there a continuation ends as well: a run that never
@@ -81,7 +83,7 @@ func (c *continuation) pass() (known, again bool) {
 
 // move has the first thing happen that will.
 func (c *continuation) move() (moved bool, problem string) {
-	c.will = c.processes(&c.w, c.arrivals(&c.w, c.will[:0]))
+	c.will = c.processes(&c.w, c.arrivals(&c.w, c.will[:0]), false)
 	if len(c.will) == 0 {
 		return false, ""
 	}

@@ -3,6 +3,7 @@ package explore
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime/core"
 )
@@ -13,9 +14,9 @@ type local struct {
 	core   *core.Core
 	rank   int
 	script []*call
-	buf    []byte         // the process's memory for messages, used by all calls
+	buf    []byte         // the process's memory for messages: a place for each call that may be open
 	begun  int            // calls entered
-	done   int            // calls returned from, well
+	over   set16          // calls returned from, well
 	taken  [MaxRanks]byte // origin -> its messages that the process has taken
 	failed string         // why the last call ended otherwise
 	closed bool
@@ -23,19 +24,57 @@ type local struct {
 	dead   bool
 
 	// What follows from the above, for quick looks.
-	whole      bool // the message of the call that it is in, or has died in, is all there
+	whole      set16 // calls that are open, or were when it died or failed, whose message is all there
+	ready      set16 // open calls that may return
+	canCancel  set16
 	canEnter   bool
-	canReturn  bool
 	canFail    bool
 	canClose   bool
-	canCancel  bool
 	broken     error // the core's error
 	alarms     []core.Alarm
 	unfinished bool // its calls have not ended: it has neither closed, died nor failed
 }
 
-// inside reports whether the process is inside a call.
-func (l *local) inside() bool { return l.begun > l.done && l.failed == "" }
+// set16 is a set of calls, from 0.
+type set16 uint16
+
+func (s set16) has(call int) bool   { return s>>call&1 == 1 }
+func (s set16) with(call int) set16 { return s | 1<<call }
+func firstCalls(n int) set16        { return 1<<n - 1 }
+
+// inside reports whether the process has a call open.
+func (l *local) inside() bool { return l.over != firstCalls(l.begun) && l.failed == "" }
+
+// isOpen reports whether call, from 0, is open.
+func (l *local) isOpen(call int) bool {
+	return call < l.begun && !l.over.has(call) && l.failed == ""
+}
+
+// oldest returns the first call that has not been returned from.
+func (l *local) oldest() int {
+	call := 0
+	for l.over.has(call) {
+		call++
+	}
+	return call
+}
+
+// callOf returns the call that is operation seq.
+func (l *local) callOf(seq uint64) int {
+	return slices.IndexFunc(l.script, func(c *call) bool { return c.seq == seq })
+}
+
+// place returns the process's memory for a call.
+func (l *local) place(sys *system, call int) []byte {
+	size := len(l.buf) / sys.Open
+	at := call % sys.Open * size
+	return l.buf[at : at+size]
+}
+
+// bytesOf returns the process's memory for the message of a call.
+func (l *local) bytesOf(sys *system, call int) []byte {
+	return l.place(sys, call)[:l.script[call].bytes]
+}
 
 // gone reports whether nothing reaches the rank any more.
 func (l *local) gone() bool { return l.closed || l.dead }
@@ -44,11 +83,7 @@ func (l *local) gone() bool { return l.closed || l.dead }
 func (l *local) clone(sys *system, net core.Net) *local {
 	n := *l
 	n.buf = bytes.Clone(l.buf)
-	var running []byte
-	if l.inside() {
-		running = n.buf[:l.script[l.begun-1].bytes]
-	}
-	n.core = l.core.Clone(net, running)
+	n.core = l.core.Clone(net, func(seq uint64) []byte { return n.bytesOf(sys, n.callOf(seq)) })
 	return &n
 }
 
@@ -58,7 +93,7 @@ func (l *local) key(dst []byte) []byte {
 	if l.closed {
 		return append(dst, 'c', flag(l.quit))
 	}
-	dst = append(dst, byte(l.begun), byte(l.done), flag(l.dead), flag(l.whole))
+	dst = append(dst, byte(l.begun), byte(l.over), byte(l.over>>8), flag(l.dead), byte(l.whole), byte(l.whole>>8))
 	if l.dead {
 		return dst
 	}
@@ -78,13 +113,12 @@ func flag(b bool) byte {
 
 // look fills in what follows from the rest of l.
 func (l *local) look(sys *system) {
-	l.canEnter, l.canReturn, l.canFail, l.canClose, l.canCancel = false, false, false, false, false
+	l.canEnter, l.canFail, l.canClose, l.ready, l.canCancel = false, false, false, 0, 0
 	l.alarms = nil
 	l.unfinished = !l.closed && !l.dead && l.failed == ""
 	if l.gone() {
 		return
 	}
-	l.whole = false
 	l.broken = l.core.Err()
 	l.alarms = l.core.Alarms(nil)
 	if !l.inside() && l.begun == len(l.script) && l.broken != nil {
@@ -94,21 +128,40 @@ func (l *local) look(sys *system) {
 		l.canClose = sys.Quit
 		return
 	}
+	l.whole = 0
 	if !l.inside() {
 		l.canClose = l.begun == len(l.script)
 		l.canEnter = !l.canClose && (l.broken != nil || l.script[l.begun].isMessage() || l.core.Vacant())
 		return
 	}
-	c := l.script[l.begun-1]
+	for call := range l.begun {
+		if l.isOpen(call) {
+			l.lookAt(sys, call)
+		}
+	}
+	l.canFail = l.ready == 0 && l.broken != nil
+	l.canEnter = l.broken == nil && l.begun < len(l.script) && l.begun-l.oldest() < sys.Open &&
+		!l.script[l.begun].isMessage() && !l.script[l.begun-1].isMessage() && l.core.Vacant()
+}
+
+// lookAt fills in what follows for an open call.
+func (l *local) lookAt(sys *system, call int) {
+	ready := false
+	c := l.script[call]
 	switch {
 	case !c.isMessage():
-		l.canReturn = l.core.Ready()
+		ready = l.core.Ready(c.seq)
 	case c.Origin == l.rank:
-		l.canReturn = l.core.HasRoom()
+		ready = l.core.HasRoom()
 	default:
-		l.canReturn = l.core.Mail() > 0
+		ready = l.core.Mail() > 0
 	}
-	l.canFail = !l.canReturn && l.broken != nil
-	l.canCancel = !l.canReturn && l.broken == nil && !c.isMessage()
-	l.whole = c.bytes > 0 && bytes.Equal(l.buf[:c.bytes], c.message)
+	if ready {
+		l.ready = l.ready.with(call)
+	} else if l.broken == nil && !c.isMessage() {
+		l.canCancel = l.canCancel.with(call)
+	}
+	if c.bytes > 0 && bytes.Equal(l.bytesOf(sys, call), c.message) {
+		l.whole = l.whole.with(call)
+	}
 }

@@ -32,6 +32,11 @@ type Options struct {
 	Odd     []Call
 	OddRank int
 
+	// Open is how many calls a process has open at most, default 1: it makes another
+	// one before those have returned, and returns from them in any order. Rootless
+	// messages are taken and published while no other call is open.
+	Open int
+
 	Losses     int  // datagrams that are lost at most; Unbounded: any number
 	Duplicates int  // datagrams that are doubled at most
 	Early      int  // alarms that ring at most while something else can happen; else they are free
@@ -64,6 +69,7 @@ const (
 )
 
 func (o *Options) fill() error {
+	orElse(&o.Open, 1)
 	orElse(&o.Pieces, 1)
 	orElse(&o.CastWindow, 1)
 	orElse(&o.States, DefaultStates)
@@ -71,7 +77,7 @@ func (o *Options) fill() error {
 		what      string
 		v, lo, hi int
 	}{
-		{"ranks", o.Ranks, 1, MaxRanks}, {"calls", len(o.Calls), 1, MaxCalls}, {"losses", o.Losses, Unbounded, 200},
+		{"ranks", o.Ranks, 1, MaxRanks}, {"calls", len(o.Calls), 1, MaxCalls}, {"open calls", o.Open, 1, core.MaxOpen}, {"losses", o.Losses, Unbounded, 200},
 		{"duplicates", o.Duplicates, 0, 200}, {"early alarms", o.Early, 0, 200}, {"pieces", o.Pieces, 1, MaxPieces},
 		{"window", o.Window, 0, MaxChunks}, {"messages under way", o.CastWindow, 1, MaxCalls}, {"states", o.States, 1, maxStates}, {"odd calls", len(o.Odd), 0, MaxCalls}, {"as odd rank", o.OddRank, 0, o.Ranks - 1},
 	} {

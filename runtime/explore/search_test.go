@@ -49,7 +49,7 @@ func reach(t *testing.T, o Options) map[string]bool {
 // tag is key, for states whose core is gone too.
 func (l *local) tag(dst []byte) []byte {
 	if l.core == nil {
-		return append(dst, byte(l.rank), flag(l.closed), byte(l.begun), byte(l.done))
+		return append(dst, byte(l.rank), flag(l.closed), byte(l.begun), byte(l.over), byte(l.over>>8))
 	}
 	return l.key(dst)
 }

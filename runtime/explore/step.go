@@ -17,8 +17,8 @@ type eventKind uint8
 
 const (
 	evEnter       eventKind = iota // the process calls
-	evReturn                       // the call returns
-	evFail                         // the call returns an error
+	evReturn                       // a call returns; of: the call, from 0
+	evFail                         // a call returns an error, and all that are open with it; of: the call
 	evClose                        // the process closes its communicator
 	evPut                          // the head of a lane arrives; of: the message
 	evDatagram                     // a datagram arrives; of: the message
@@ -29,12 +29,13 @@ const (
 	evLose                         // a datagram to the rank is lost; of: the message
 	evDouble                       // a datagram to the rank is doubled; of: the message
 	evCrash                        // the rank dies
-	evCancel                       // the process gives up its call
+	evCancel                       // the process gives up a call; of: the call
 )
 
 const (
 	maxOf     = 1<<24 - 1
-	alarmBits = 16
+	alarmBits = 16 // of an alarm's index
+	seqBits   = 5  // of its operation
 )
 
 func newEvent(k eventKind, rank int, of uint32) event {
@@ -45,10 +46,14 @@ func (e event) kind() eventKind { return eventKind(e >> 28) }
 func (e event) rank() int       { return int(e >> 24 & 15) }
 func (e event) of() uint32      { return uint32(e & maxOf) }
 
-func ofAlarm(a core.Alarm) uint32 { return uint32(a.Kind)<<alarmBits | uint32(a.Index) }
+func ofAlarm(a core.Alarm) uint32 {
+	return uint32(a.Kind)<<(alarmBits+seqBits) | uint32(a.Seq)<<alarmBits | uint32(a.Index)
+}
 
 func (e event) alarm() core.Alarm {
-	return core.Alarm{Kind: core.AlarmKind(e.of() >> alarmBits), Index: int(e.of() & (1<<alarmBits - 1))}
+	return core.Alarm{
+		Kind: core.AlarmKind(e.of() >> (alarmBits + seqBits)), Seq: uint64(e.of() >> alarmBits & (1<<seqBits - 1)), Index: int(e.of() & (1<<alarmBits - 1)),
+	}
 }
 
 // outcome is what an event does to the rank that it happens at.
@@ -95,10 +100,21 @@ func (s *system) try(l *local, e event, out *outcome) (problem string) {
 	if e.kind() != evRing {
 		l.core.Settle()
 	}
-	if problem == "" && !l.inside() && !l.gone() && l.failed == "" && !uniform(l.buf, spent) {
+	if problem == "" && !l.gone() && l.failed == "" && s.scribbled(l) {
 		problem = fmt.Sprintf("the buffer of rank %d is written to though its call has returned", l.rank)
 	}
 	return problem
+}
+
+// scribbled reports whether memory has been written to that is of no open call.
+func (s *system) scribbled(l *local) bool {
+	for at := range s.Open {
+		call := l.begun - 1 - at // those that may be open have different places
+		if (call < 0 || !l.isOpen(call)) && !uniform(l.place(s, call+s.Open), spent) {
+			return true
+		}
+	}
+	return false
 }
 
 func uniform(b []byte, v byte) bool { return bytes.Count(b, []byte{v}) == len(b) }
@@ -113,14 +129,14 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 	case evEnter:
 		s.enter(l)
 	case evReturn:
-		return s.leave(l)
+		return s.leave(l, int(e.of()))
 	case evFail:
-		s.fail(l, l.core.Err())
+		s.fail(l, int(e.of()), l.core.Err())
 	case evCancel:
-		s.fail(l, errCancel)
+		s.fail(l, int(e.of()), errCancel)
 	case evClose:
 		if l.quit = !l.core.Close(errClosed); !l.quit {
-			l.core.Goodbye()
+			l.core.Goodbye(true)
 		}
 		l.closed = true
 	case evPut:
@@ -166,7 +182,7 @@ func (s *system) enter(l *local) {
 	if c.isMessage() {
 		return
 	}
-	buf := l.buf[:c.bytes]
+	buf := l.bytesOf(s, l.begun-1)
 	if c.root == l.rank {
 		copy(buf, c.message)
 	} else {
@@ -175,23 +191,23 @@ func (s *system) enter(l *local) {
 	l.core.Begin(c.kind, c.root, c.plans[l.rank], buf)
 }
 
-// leave returns from the running call, well, and checks what it has brought.
-func (s *system) leave(l *local) (problem string) {
-	c := l.script[l.begun-1]
+// leave returns from an open call, well, and checks what it has brought.
+func (s *system) leave(l *local, call int) (problem string) {
+	c, buf := l.script[call], l.bytesOf(s, call)
+	l.over = l.over.with(call)
 	if c.isMessage() {
 		problem = s.leaveMessage(l, c)
 	} else {
-		l.core.End()
-		if begun, ended := l.core.Seq(); begun != ended {
+		l.core.End(c.seq)
+		if begun, ended := l.core.Seq(); !l.inside() && begun != ended {
 			return fmt.Sprintf("rank %d has returned from operation %d and counts %d as ended", l.rank, begun, ended)
 		}
-		if at := mismatch(l.buf[:c.bytes], c.message); at >= 0 {
+		if at := mismatch(buf, c.message); at >= 0 {
 			problem = fmt.Sprintf("rank %d returns from %s with wrong data: c%d is % x, not % x",
-				l.rank, l.callName(l.begun), c.chunkAt(at, s.Pieces), window(l.buf[:c.bytes], at), window(c.message, at))
+				l.rank, l.callName(call+1), c.chunkAt(at, s.Pieces), window(buf, at), window(c.message, at))
 		}
 	}
-	l.done++
-	copy(l.buf, bytes.Repeat([]byte{spent}, len(l.buf)))
+	copy(buf, bytes.Repeat([]byte{spent}, len(buf)))
 	return problem
 }
 
@@ -241,12 +257,13 @@ func window(b []byte, at int) []byte {
 
 func (c *call) chunkAt(at, pieces int) int { return at / (pieces * pieceBytes) }
 
-// fail returns from the running call with err, as a communicator does.
-func (s *system) fail(l *local, err error) {
-	c := l.script[l.begun-1]
+// fail returns from an open call with err, and so from all that are open, as a
+// communicator does.
+func (s *system) fail(l *local, call int, err error) {
+	c := l.script[call]
 	l.failed = err.Error()
 	if !c.isMessage() {
-		l.failed = l.core.Fail(c.name(), err).Error()
+		l.failed = l.core.Fail(c.name(), c.seq, err).Error()
 		l.core.Abandon()
 	}
 }

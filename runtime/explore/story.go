@@ -34,9 +34,9 @@ func (s *system) sentence(w *world, e event) string {
 	case evEnter:
 		return fmt.Sprintf("rank %d enters %s", rank, l.callName(l.begun+1))
 	case evReturn:
-		return fmt.Sprintf("rank %d returns from %s", rank, l.callName(l.begun))
+		return fmt.Sprintf("rank %d returns from %s", rank, l.callName(int(e.of())+1))
 	case evFail:
-		return fmt.Sprintf("rank %d returns from %s with an error: %v", rank, l.callName(l.begun), l.broken)
+		return fmt.Sprintf("rank %d returns from %s with an error: %v", rank, l.callName(int(e.of())+1), l.broken)
 	case evClose:
 		return fmt.Sprintf("rank %d closes", rank)
 	case evPut, evDatagram:
@@ -54,9 +54,13 @@ func (s *system) sentence(w *world, e event) string {
 	case evCrash:
 		return fmt.Sprintf("rank %d dies", rank)
 	case evCancel:
-		return fmt.Sprintf("rank %d gives %s up", rank, l.callName(l.begun))
+		return fmt.Sprintf("rank %d gives %s up", rank, l.callName(int(e.of())+1))
 	}
-	return fmt.Sprintf("timer of rank %d: %s", rank, alarmWords(e.alarm()))
+	operation := ""
+	if a := e.alarm(); s.Open > 1 && a.Seq > 0 {
+		operation = fmt.Sprintf(" in operation %d", a.Seq)
+	}
+	return fmt.Sprintf("timer of rank %d: %s%s", rank, alarmWords(e.alarm()), operation)
 }
 
 func alarmWords(a core.Alarm) string {
@@ -118,6 +122,7 @@ func (s *system) content(m *message) string {
 	}
 	return map[wire.FrameKind]string{
 		wire.FrameJoined: "entry", wire.FrameLate: "lateness", wire.FrameProbe: "probe", wire.FrameLeave: "goodbye",
+		wire.FrameCall: "call", wire.FrameEntered: "answer to the call",
 	}[h.Kind] + operation
 }
 
@@ -164,7 +169,7 @@ func (s *system) waiting(w *world) string {
 		switch l := s.local(w, rank); {
 		case !l.unfinished:
 		case l.inside():
-			parts = append(parts, fmt.Sprintf("rank %d waits for ever in %s", rank, l.callName(l.begun)))
+			parts = append(parts, fmt.Sprintf("rank %d waits for ever in %s", rank, l.callName(l.oldest()+1)))
 		default:
 			parts = append(parts, fmt.Sprintf("rank %d can never enter %s", rank, l.callName(l.begun+1)))
 		}

@@ -35,6 +35,7 @@ type call struct {
 	kind    core.Kind
 	root    int
 	plans   []*core.Plan // by rank
+	seq     uint64       // operation; 0 for rootless messages
 	bytes   int          // of the message; 0 for a barrier and for rootless messages
 	message []byte       // what all are to have
 }
@@ -89,10 +90,15 @@ func newSystem(o Options) (*system, error) {
 }
 
 func (s *system) prepareAll(calls []Call) (script []*call, err error) {
+	seq := uint64(0)
 	for i, c := range calls {
 		ready, err := s.prepare(i, c)
 		if err != nil {
 			return nil, fmt.Errorf("%w: call %d: %w", ErrInput, i+1, err)
+		}
+		if !ready.isMessage() {
+			seq++
+			ready.seq = seq
 		}
 		script = append(script, ready)
 	}
@@ -143,7 +149,7 @@ func (s *system) newLocal(rank int) *local {
 		Repair: base, Stall: stall, Retain: 1 << 20,
 		Overlay: s.overlay(), CastPrint: 1, CastWindow: s.CastWindow, CastBytes: 1 << 20, MaxMessage: 1 << 10,
 	}
-	return &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, &outbox{sys: s}), buf: bytes.Repeat([]byte{spent}, longest)}
+	return &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, &outbox{sys: s}), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
 }
 
 // overlay returns the trees of the rootless messages.

@@ -39,6 +39,13 @@ func TestFrames(t *testing.T) {
 	t.Run("multicast", func(t *testing.T) { transporttest.Frames(t, connector(twoEach, true)) })
 }
 
+func TestCommunicators(t *testing.T) {
+	for name, host := range map[string]hosts{"one host": oneHost, "two each": twoEach} {
+		t.Run(name, func(t *testing.T) { transporttest.Communicators(t, connector(host, false)) })
+	}
+	t.Run("multicast", func(t *testing.T) { transporttest.Communicators(t, connector(twoEach, true)) })
+}
+
 func TestComm(t *testing.T) { transporttest.Comm(t, connector(threeEach, false)) }
 
 func TestCommMulticast(t *testing.T) { transporttest.Comm(t, connector(takingTurns, true)) }

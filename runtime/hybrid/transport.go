@@ -174,6 +174,16 @@ func (t *Transport) Abandon(comm uint8) {
 	}
 }
 
+// Forget gives back what there is for a communicator; see [wire.Transport].
+func (t *Transport) Forget(comm uint8) {
+	if t.near != nil {
+		t.near.Forget(comm)
+	}
+	if t.net != nil {
+		t.net.Forget(comm)
+	}
+}
+
 // Stats returns the counters of both; it is called under the same lock as Poll.
 func (t *Transport) Stats() wire.Stats {
 	var all wire.Stats

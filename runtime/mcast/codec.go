@@ -13,7 +13,7 @@ import (
 //	 0 magic u32     4 checksum u32    8 communicator id [16]
 //	24 sender u32   28 epoch u32      32 seq u64
 //	40 slot u32     44 print u32      48 arg u32
-//	52 chunk u32    56 offset u32     60 payload u16   62 kind u8   63 0 u8
+//	52 chunk u32    56 offset u32     60 payload u16   62 kind u8   63 communicator u8
 //
 // chunk is the length of the whole chunk, payload that of the part of it in
 // this datagram, which belongs at offset. The checksum (CRC-32C) covers all
@@ -22,7 +22,7 @@ import (
 const headerLen = 64
 
 const (
-	magic = 0x5CED0D01 // the last byte is the version
+	magic = 0x5CED0D02 // the last byte is the version
 
 	// kindProbe is a datagram that a rank sends to itself, to see whether
 	// multicast works.
@@ -59,7 +59,7 @@ func encodePart(b *[headerLen]byte, id *[16]byte, h *wire.Header, from, chunk, o
 	binary.BigEndian.PutUint32(b[52:], uint32(chunk))
 	binary.BigEndian.PutUint32(b[56:], uint32(offset))
 	binary.BigEndian.PutUint16(b[60:], uint16(len(payload)))
-	b[62], b[63] = byte(h.Kind), 0
+	b[62], b[63] = byte(h.Kind), h.Comm
 	binary.BigEndian.PutUint32(b[4:], crc32.Update(crc32.Checksum(b[8:], castagnoli), castagnoli, payload))
 }
 
@@ -78,7 +78,7 @@ func decodePart(b []byte, id *[16]byte, size, limit int, p *part) fault {
 	if binary.BigEndian.Uint32(b[4:]) != crc32.Checksum(b[8:], castagnoli) {
 		return torn
 	}
-	p.Kind, p.Lane = wire.FrameKind(b[62]), wire.LaneOps
+	p.Kind, p.Comm, p.Lane = wire.FrameKind(b[62]), b[63], wire.LaneOps
 	p.Epoch = binary.BigEndian.Uint32(b[28:])
 	p.Seq = binary.BigEndian.Uint64(b[32:])
 	p.Slot = ir.Slot(binary.BigEndian.Uint32(b[40:]))

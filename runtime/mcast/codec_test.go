@@ -38,7 +38,7 @@ func TestPartRoundTrip(t *testing.T) {
 		}
 		payload := rapid.SliceOfN(rapid.Byte(), min(limit, chunk-offset), min(limit, chunk-offset)).Draw(t, "payload")
 		h := wire.Header{
-			Kind: wire.FrameSlot, Epoch: rapid.Uint32().Draw(t, "epoch"), Seq: rapid.Uint64().Draw(t, "seq"),
+			Kind: wire.FrameSlot, Comm: rapid.Uint8().Draw(t, "comm"), Epoch: rapid.Uint32().Draw(t, "epoch"), Seq: rapid.Uint64().Draw(t, "seq"),
 			Slot: ir.Slot(rapid.Uint32().Draw(t, "slot")), Arg: rapid.Uint32().Draw(t, "arg"), Print: rapid.Uint32().Draw(t, "print"),
 		}
 		b := datagram(id, h, 3, chunk, offset, payload)
@@ -94,6 +94,7 @@ func TestPartRefusals(t *testing.T) {
 func FuzzPart(f *testing.F) {
 	id := [16]byte{7}
 	f.Add(datagram(id, wire.Header{Kind: wire.FrameSlot, Seq: 1}, 0, 5, 0, []byte("hello")))
+	f.Add(datagram(id, wire.Header{Kind: wire.FrameWant, Comm: 255}, 3, 0, 0, nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, b := range [][]byte{b, sealed(b, id)} {
@@ -109,8 +110,7 @@ func FuzzPart(f *testing.F) {
 	})
 }
 
-// sealed gives b a magic, an identity and a checksum that are right, and zero
-// where it must be.
+// sealed gives b a magic, an identity and a checksum that are right.
 func sealed(b []byte, id [16]byte) []byte {
 	if len(b) < headerLen {
 		return b
@@ -118,7 +118,6 @@ func sealed(b []byte, id [16]byte) []byte {
 	b = append([]byte(nil), b...)
 	binary.BigEndian.PutUint32(b, magic)
 	copy(b[8:], id[:])
-	b[63] = 0
 	return reseal(b)
 }
 

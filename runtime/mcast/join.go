@@ -124,6 +124,7 @@ func (t *Transport) prepare(m tcp.Members) error {
 		return err
 	}
 	t.id, t.payload, t.room, t.target = m.ID, d.payload, d.room, d.group
+	t.stashes.room = d.room
 	t.all.sources, t.own.sources = d.senders, d.directs
 	for _, a := range d.directs {
 		t.names = append(t.names, newAddress(a, t.place.ifi.Index))

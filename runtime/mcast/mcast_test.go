@@ -26,6 +26,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFrames(t *testing.T) { transporttest.Frames(t, connect(mcast.Config{Family: 4})) }
 
+func TestCommunicators(t *testing.T) {
+	transporttest.Communicators(t, connect(mcast.Config{Family: 4}))
+}
+
 func TestComm(t *testing.T) { transporttest.Comm(t, connect(mcast.Config{Family: 4})) }
 
 // TestCommLossy drops many datagrams, and cuts chunks into small ones.

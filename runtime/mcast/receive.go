@@ -15,35 +15,10 @@ type inlet struct {
 	sources  []netip.AddrPort // by rank: where its datagrams come from
 }
 
-// offer shows the sink again what it has held back.
-func (t *Transport) offer(s wire.Sink) bool {
-	if len(t.stash.heads) == 0 {
-		return false
-	}
-	moved := t.stash.offer(s)
-	if t.full && !t.stash.full() {
-		t.full = false
-		t.listen(true)
-	}
-	return moved
-}
-
-// listen watches the sockets, or stops so that nothing spins while they are not
-// read.
-func (t *Transport) listen(on bool) {
-	if t.receiveWatch.Modify(on, false) != nil {
-		t.all.readable = on // as if it always were
-	}
-	t.direct.reading = on
-	if t.direct.watch.Modify(on, t.direct.blocked) != nil {
-		t.own.readable = on
-	}
-}
-
 // readAll takes bursts of datagrams from the sockets.
 func (t *Transport) readAll(s wire.Sink) (moved bool) {
 	for _, in := range [...]*inlet{&t.own, &t.all} {
-		if in.readable && !t.full {
+		if in.readable {
 			moved = t.read(s, in) || moved
 		}
 	}
@@ -52,7 +27,7 @@ func (t *Transport) readAll(s wire.Sink) (moved bool) {
 
 // read takes a burst of datagrams from one socket.
 func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
-	for burst := 0; burst < maxBurst && !t.full; {
+	for burst := 0; burst < maxBurst; {
 		n, err := t.in.receive(in.fd)
 		if err != nil && err != unix.EINTR {
 			in.readable = false // an error other than EAGAIN is gone once it has been told
@@ -93,16 +68,7 @@ func (t *Transport) take(s wire.Sink, in *inlet, i int) {
 
 func (t *Transport) deliver(s wire.Sink, p *part, payload []byte) {
 	t.stats.GotDatagrams++
-	if s.Fragment(&p.Header, p.offset, payload) != wire.Hold {
-		return
-	}
-	if t.full {
-		t.stats.Early++ // read in one batch with the one that has filled the stash
-		return
-	}
-	t.stash.add(p, payload)
-	if t.stash.full() {
-		t.full = true
-		t.listen(false)
+	if s.Fragment(&p.Header, p.offset, payload) == wire.Hold && !t.stashes.add(p, payload) {
+		t.stats.Early++
 	}
 }

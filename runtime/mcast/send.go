@@ -50,6 +50,24 @@ func (q *castQueue) clear() {
 	}
 }
 
+// abandon takes out what is of a communicator.
+func (q *castQueue) abandon(comm uint8) {
+	n := q.head
+	for _, c := range q.list[q.head:] {
+		if c.head.Comm != comm {
+			q.list[n] = c
+			n++
+		} else if c.unsent != nil {
+			*c.unsent--
+		}
+	}
+	clear(q.list[n:])
+	q.list = q.list[:n]
+	if q.empty() {
+		q.list, q.head = q.list[:0], 0
+	}
+}
+
 // outlet is a socket that sends datagrams, and what waits to be sent from it.
 type outlet struct {
 	fd      int

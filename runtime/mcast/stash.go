@@ -1,20 +1,66 @@
 package mcast
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 const (
-	stashBytes  = 1 << 20
-	stashHeads  = 4096
+	stashBytes  = 1 << 20 // at least
+	stashHeads  = 4096    // for that many bytes
 	stashMargin = 1 << 16 // room for one more datagram, whatever its length
 )
 
-// stash keeps the datagrams that the sink holds back, in order. When it is
-// full, the socket is not read any more: then the system's buffer fills, and
-// what comes beyond that is lost, as datagrams may be.
+// stashes keep the datagrams that the sink holds back. Each communicator has one
+// of its own, so that what it holds back takes no room from another; what is
+// beyond that is lost, as datagrams may be.
+type stashes struct {
+	room int // bytes that a stash has at least: what a receiver's buffer has
+	of   [256]*stash
+	used []*stash
+}
+
+// add keeps a datagram; false if there is no room for it.
+func (a *stashes) add(p *part, payload []byte) bool {
+	k := a.of[p.Comm]
+	if k == nil {
+		k = &stash{room: a.room}
+		a.of[p.Comm] = k
+		a.used = append(a.used, k)
+	}
+	if k.full() {
+		return false
+	}
+	k.add(p, payload)
+	return true
+}
+
+// offer asks the sink again about all. It reports whether any was taken.
+func (a *stashes) offer(s wire.Sink) (moved bool) {
+	for _, k := range a.used {
+		moved = k.offer(s) || moved
+	}
+	return moved
+}
+
+// forget gives back what there is for a communicator.
+func (a *stashes) forget(comm uint8) {
+	if i := slices.Index(a.used, a.of[comm]); i >= 0 {
+		a.used = slices.Delete(a.used, i, i+1)
+	}
+	a.of[comm] = nil
+}
+
+// stash keeps the datagrams of one communicator, in order.
 type stash struct {
+	room  int
 	heads []kept
 	bytes []byte
 }
+
+// limit returns how many bytes fit.
+func (k *stash) limit() int { return max(stashBytes, k.room) }
 
 // kept is a datagram whose payload is bytes[at:at+payload].
 type kept struct {
@@ -24,12 +70,12 @@ type kept struct {
 
 // full reports whether another datagram may not fit.
 func (k *stash) full() bool {
-	return len(k.heads) >= stashHeads || len(k.bytes)+stashMargin > stashBytes
+	return len(k.heads) >= k.limit()/(stashBytes/stashHeads) || len(k.bytes)+stashMargin > k.limit()
 }
 
 func (k *stash) add(p *part, payload []byte) {
 	if k.bytes == nil {
-		k.bytes = make([]byte, 0, stashBytes)
+		k.bytes = make([]byte, 0, k.limit())
 	}
 	k.heads = append(k.heads, kept{*p, len(k.bytes)})
 	k.bytes = append(k.bytes, payload...)

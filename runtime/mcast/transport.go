@@ -46,10 +46,9 @@ type Transport struct {
 	all          inlet // what is multicast
 	own          inlet // what is sent to this rank, to the socket of direct
 	receiveWatch *tcp.Watched
-	full         bool // the stash is; the sockets are not watched
 	in           *inBatch
 	current      part // the datagram under inspection
-	stash        stash
+	stashes      stashes
 	loss         float64
 	random       *rand.Rand
 
@@ -123,20 +122,26 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	}
 	moved := t.cast()
 	moved = t.puts.Poll(s) || moved
-	moved = t.offer(s) || moved
+	moved = t.stashes.offer(s) || moved
 	moved = t.readAll(s) || moved
 	moved = t.cast() || moved
 	moved = t.puts.Flush(s) || moved
-	t.busy.Store(t.group.ready() || t.direct.ready() || (t.all.readable || t.own.readable) && !t.full)
+	t.busy.Store(t.group.ready() || t.direct.ready() || t.all.readable || t.own.readable)
 	t.pausing.Store(t.group.overrun || t.direct.overrun)
 	return moved
 }
 
 // Abandon forgets what is queued of operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
-	t.group.queue.clear()
-	t.direct.queue.clear()
+	t.group.queue.abandon(comm)
+	t.direct.queue.abandon(comm)
 	t.puts.Abandon(comm)
+}
+
+// Forget gives back what there is for a communicator; see [wire.Transport].
+func (t *Transport) Forget(comm uint8) {
+	t.stashes.forget(comm)
+	t.puts.Forget(comm)
 }
 
 // Close ends the communicator for this rank; see [wire.Transport].

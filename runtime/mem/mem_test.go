@@ -11,7 +11,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-func TestComm(t *testing.T) {
+func TestComm(t *testing.T) { overNetworks(t, transporttest.Comm) }
+
+func TestSplit(t *testing.T) { overNetworks(t, transporttest.Split) }
+
+// overNetworks runs a suite over networks of every kind.
+func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 	networks := map[string]mem.Options{
 		"perfect":     {},
 		"lossy":       {Seed: 1, Loss: 0.3, Duplicate: 0.1, Reorder: 0.2},
@@ -22,7 +27,7 @@ func TestComm(t *testing.T) {
 	}
 	for name, o := range networks {
 		t.Run(name, func(t *testing.T) {
-			transporttest.Comm(t, func(t testing.TB, size int) []wire.Transport {
+			suite(t, func(t testing.TB, size int) []wire.Transport {
 				ts, err := mem.New(size, o)
 				require.NoError(t, err)
 				return mem.Transports(ts)

@@ -40,14 +40,36 @@ func Transports(ts []*Transport) []wire.Transport {
 // inbox is what has been sent to one rank. Senders and the receiver share it.
 type inbox struct {
 	mu     sync.Mutex
-	lanes  []lane      // by sender and lane; empty until used
-	ready  []int       // lanes that are not empty, in the order they became so
+	lanes  lanes[lane]
+	ready  []key       // lanes that are not empty, in the order they became so
 	grams  ring[entry] // datagrams
 	notes  []note      // ranks that have closed
 	closed bool        // nothing is taken any more
 }
 
-// lane is one lane of one sender to this rank.
+// key names a lane of a communicator between this rank and a peer.
+type key struct {
+	peer int
+	comm uint8
+	lane wire.Lane
+}
+
+// lanes has a T for every key. Those of a communicator are made when the first of
+// them is used, and kept: its number will be used again.
+type lanes[T any] struct {
+	peers int
+	comms [1 << 8][][wire.Lanes]T
+}
+
+func (l *lanes[T]) at(k key) *T {
+	c := &l.comms[k.comm]
+	if *c == nil {
+		*c = make([][wire.Lanes]T, l.peers)
+	}
+	return &(*c)[k.peer][k.lane]
+}
+
+// lane is one lane of one sender to this rank, of one communicator.
 type lane struct {
 	entries ring[entry]
 	bytes   int

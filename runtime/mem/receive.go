@@ -40,8 +40,8 @@ func (t *Transport) pollLanes(s wire.Sink, now int64) bool {
 			t.in.mu.Unlock()
 			return moved
 		}
-		i := t.in.ready[turn]
-		e := t.in.lanes[i].entries.at(0)
+		k := t.in.ready[turn]
+		e := t.in.lanes.at(k).entries.at(0)
 		if e.ready > now {
 			t.in.mu.Unlock()
 			turn++
@@ -53,10 +53,10 @@ func (t *Transport) pollLanes(s wire.Sink, now int64) bool {
 		t.in.mu.Unlock()
 		verdict := t.offer(s)
 		t.in.mu.Lock()
-		e = t.in.lanes[i].entries.at(0)
+		e = t.in.lanes.at(k).entries.at(0)
 		*e, t.cur = t.cur, *e
 		if verdict != wire.Hold {
-			t.take(i, len(e.body))
+			t.take(k, len(e.body))
 			moved = true
 		} else {
 			turn++
@@ -78,18 +78,18 @@ func (t *Transport) offer(s wire.Sink) wire.Verdict {
 	return verdict
 }
 
-// take removes the first entry of lane i; t.in.mu is held.
-func (t *Transport) take(i, bytes int) {
-	l := &t.in.lanes[i]
+// take removes the first entry of lane k; t.in.mu is held.
+func (t *Transport) take(k key, bytes int) {
+	l := t.in.lanes.at(k)
 	l.bytes -= bytes
 	l.entries.drop()
 	if l.entries.n == 0 {
-		at := slices.Index(t.in.ready, i)
+		at := slices.Index(t.in.ready, k)
 		t.in.ready = slices.Delete(t.in.ready, at, at+1)
 	}
 	if l.waiting {
 		l.waiting = false
-		t.all[i/int(wire.Lanes)].Wake()
+		t.all[k.peer].Wake()
 	}
 }
 

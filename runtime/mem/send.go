@@ -6,18 +6,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-func index(rank int, l wire.Lane) int { return rank*int(wire.Lanes) + int(l) }
-
 // Put implements [wire.Transport].
 func (t *Transport) Put(to int, f *wire.Frame) {
-	i := index(to, f.Lane)
+	k := key{to, f.Comm, f.Lane}
 	if t.closed || t.left[to] {
 		sent(f)
 		return
 	}
-	q := &t.out[i]
+	q := t.out.at(k)
 	if q.n == 0 {
-		t.pending = append(t.pending, i)
+		t.pending = append(t.pending, k)
 	}
 	*q.grow() = *f
 }
@@ -34,24 +32,24 @@ func sent(f *wire.Frame) {
 func (t *Transport) flush() bool {
 	moved := false
 	kept := t.pending[:0]
-	for _, i := range t.pending {
-		if t.flushLane(i) {
+	for _, k := range t.pending {
+		if t.flushLane(k) {
 			moved = true
 		}
-		if t.out[i].n > 0 {
-			kept = append(kept, i)
+		if t.out.at(k).n > 0 {
+			kept = append(kept, k)
 		}
 	}
 	t.pending = kept
 	return moved
 }
 
-func (t *Transport) flushLane(i int) bool {
-	q := &t.out[i]
-	peer := t.all[i/int(wire.Lanes)]
-	l := &peer.in.lanes[index(t.rank, wire.Lane(i%int(wire.Lanes)))]
+func (t *Transport) flushLane(k key) bool {
+	q := t.out.at(k)
+	peer := t.all[k.peer]
 	before := q.n
 	peer.in.mu.Lock()
+	l := peer.in.lanes.at(key{t.rank, k.comm, k.lane})
 	for q.n > 0 && (peer.in.closed || l.entries.n == 0 || l.entries.n < t.o.Link && l.bytes < t.o.LinkBytes) {
 		f := q.at(0)
 		if !peer.in.closed {
@@ -71,7 +69,7 @@ func (t *Transport) flushLane(i int) bool {
 
 func (t *Transport) deliver(peer *Transport, l *lane, f *wire.Frame) {
 	if l.entries.n == 0 {
-		peer.in.ready = append(peer.in.ready, index(t.rank, f.Lane))
+		peer.in.ready = append(peer.in.ready, key{t.rank, f.Comm, f.Lane})
 	}
 	ready := t.putArrival()
 	if l.entries.n > 0 {
@@ -159,14 +157,17 @@ func (t *Transport) throw(peer *Transport, h *wire.Header, offset int, payload [
 }
 
 // Abandon implements [wire.Transport].
-func (t *Transport) Abandon(uint8) {
-	t.pending = slices.DeleteFunc(t.pending, func(i int) bool {
-		if wire.Lane(i%int(wire.Lanes)) != wire.LaneOps {
+func (t *Transport) Abandon(comm uint8) {
+	t.pending = slices.DeleteFunc(t.pending, func(k key) bool {
+		if k.comm != comm || k.lane != wire.LaneOps {
 			return false
 		}
-		for q := &t.out[i]; q.n > 0; q.drop() {
+		for q := t.out.at(k); q.n > 0; q.drop() {
 			sent(q.at(0))
 		}
 		return true
 	})
 }
+
+// Forget implements [wire.Transport]: the lanes of all communicators are shared.
+func (t *Transport) Forget(uint8) {}

@@ -17,13 +17,13 @@ type Transport struct {
 	in      inbox
 	signal  chan struct{}
 	random  *rand.Rand
-	out     []ring[wire.Frame] // by receiver and lane: frames that the lane had no room for
-	pending []int              // indices of out that are not empty
-	left    []bool             // ranks that have closed
-	held    ring[entry]        // datagrams the sink wants to see again
-	timer   runtime.Timer      // ends Wait; nil before the first that needs it
-	cur     entry              // scratch: what the sink is looking at
-	polled  int64              // the time up to which Poll has taken what arrived; guarded by in.mu
+	out     lanes[ring[wire.Frame]] // frames that the lane of their receiver had no room for
+	pending []key                   // those that are not empty
+	left    []bool                  // ranks that have closed
+	held    ring[entry]             // datagrams the sink wants to see again
+	timer   runtime.Timer           // ends Wait; nil before the first that needs it
+	cur     entry                   // scratch: what the sink is looking at
+	polled  int64                   // the time up to which Poll has taken what arrived; guarded by in.mu
 	stats   wire.Stats
 	closed  bool
 }
@@ -35,10 +35,9 @@ func newTransport(rank int, id [16]byte, o *Options, all []*Transport) *Transpor
 		rank: rank, id: id, o: o, all: all,
 		signal: make(chan struct{}, 1),
 		random: rand.New(rand.NewPCG(o.Seed, uint64(rank)+1)),
-		out:    make([]ring[wire.Frame], len(all)*int(wire.Lanes)),
 		left:   make([]bool, len(all)),
 	}
-	t.in.lanes = make([]lane, len(all)*int(wire.Lanes))
+	t.out.peers, t.in.lanes.peers = len(all), len(all)
 	return t
 }
 
@@ -110,8 +109,8 @@ func (t *Transport) nextArrival() (d time.Duration, ok bool) {
 			d, ok = left, true
 		}
 	}
-	for _, i := range t.in.ready {
-		sooner(t.in.lanes[i].entries.at(0))
+	for _, k := range t.in.ready {
+		sooner(t.in.lanes.at(k).entries.at(0))
 	}
 	for i := range t.in.grams.n {
 		sooner(t.in.grams.at(i))

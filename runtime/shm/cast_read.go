@@ -3,6 +3,7 @@
 package shm
 
 import (
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -17,22 +18,30 @@ type reader struct {
 	now   content // the cell being looked at
 	head  wire.Header
 	held  bool // the sink has said not yet
-	shown bool // it was counted when it was offered for the first time
+	// What has been done with the next cells, by bits from that at cells on: read,
+	// although an earlier one of another communicator is held, and counted when
+	// they were offered for the first time.
+	taken, shown uint64
 }
 
 // hear hands to s what p has multicast and reports whether anything was read.
 func (t *Transport) hear(p *peer, s wire.Sink) bool {
 	r := &p.cast
-	start := r.cells
+	start, passed := r.cells, false
 	r.held = false
 	for n := 0; n < turn && r.written(t); n++ {
+		if r.taken&1 != 0 {
+			r.advance(r.cells + 1)
+			continue
+		}
 		store64(r.place, r.cells<<1|1)
 		if atomic.LoadUint64(&r.line.floor) > r.cells {
 			store64(r.place, r.cells<<1)
 			continue // which lapped sees to
 		}
 		r.now = r.rings.cell(r.cells).content
-		if t.offer(p, s) == wire.Hold {
+		if t.offer(p, 0, s) == wire.Hold {
+			passed = t.pass(p, s)
 			store64(r.place, r.cells<<1)
 			r.held = true
 			break
@@ -40,7 +49,7 @@ func (t *Transport) hear(p *peer, s wire.Sink) bool {
 		r.advance(r.cells + 1)
 	}
 	if r.cells == start {
-		return false
+		return passed
 	}
 	if r.cells-start >= turn {
 		t.again(p.rank)
@@ -73,19 +82,46 @@ func (r *reader) lapped(t *Transport) bool {
 	if tail <= r.cells {
 		return false // the sender is about to write the next one
 	}
-	t.stats.Early += tail - r.cells
+	t.stats.Early += tail - r.cells - uint64(bits.OnesCount64(r.taken))
 	r.advance(tail)
 	return true
 }
 
 func (r *reader) advance(cells uint64) {
-	r.cells, r.shown = cells, false
+	by := cells - r.cells
+	r.cells, r.taken, r.shown = cells, r.taken>>by, r.shown>>by
 	store64(r.place, cells<<1)
 }
 
-// offer shows a datagram to s: the cell that was copied and a payload that was
-// not. Who writes to that against the rules spoils it, no more.
-func (t *Transport) offer(p *peer, s wire.Sink) wire.Verdict {
+// pass shows to s what other communicators have behind the cell that is held. Its
+// writer sees that this one is being read, and overwrites nothing from there on.
+func (t *Transport) pass(p *peer, s wire.Sink) (moved bool) {
+	r := &p.cast
+	var held [comms / 64]uint64
+	hold := func() { held[r.now.comm/64] |= 1 << (r.now.comm % 64) }
+	hold()
+	for i := range min(uint64(len(r.rings.cells)), 64) {
+		c := r.rings.cell(r.cells + i)
+		if c.stamped() != uint32(r.cells+i+1) {
+			break
+		}
+		comm := c.comm
+		if held[comm/64]&(1<<(comm%64)) != 0 || r.taken&(1<<i) != 0 {
+			continue
+		}
+		if r.now = c.content; t.offer(p, i, s) == wire.Hold {
+			hold()
+			continue
+		}
+		r.taken |= 1 << i
+		moved = true
+	}
+	return moved
+}
+
+// offer shows the i-th datagram from r.cells on to s: the cell that was copied and
+// a payload that was not. Who writes to that against the rules spoils it, no more.
+func (t *Transport) offer(p *peer, i uint64, s wire.Sink) wire.Verdict {
 	r := &p.cast
 	c := &r.now
 	h := &r.head
@@ -102,8 +138,8 @@ func (t *Transport) offer(p *peer, s wire.Sink) wire.Verdict {
 	if c.inline > 0 {
 		payload = c.short[gramHead : gramHead+int(c.inline)]
 	}
-	if !r.shown {
-		r.shown = true
+	if r.shown&(1<<i) == 0 {
+		r.shown |= 1 << i
 		t.stats.GotDatagrams++
 	}
 	return s.Fragment(h, offset, payload)

@@ -28,7 +28,7 @@ type caster struct {
 	cells  uint64    // written
 	lines  uint64
 	floor  uint64 // as in line
-	clear  uint64 // a floor that nobody reads below any more
+	unread uint64 // a floor that nobody reads below any more
 	queue  queue
 	offset int // bytes of the first queued frame that are written
 
@@ -60,7 +60,7 @@ func (t *Transport) cast() bool {
 		body := m.queue.first().Body
 		n := min(len(body)-m.offset, t.gram)
 		line, floor := m.next(n)
-		if floor > m.clear && !t.raise(floor) {
+		if floor > m.unread && !t.raise(floor) {
 			if t.wait(floor) {
 				break
 			}
@@ -113,7 +113,7 @@ func (t *Transport) raise(floor uint64) bool {
 	m := &t.mine
 	if m.slowest >= floor && !m.anyLate {
 		t.setFloor(floor)
-		m.clear = floor
+		m.unread = floor
 		return true
 	}
 	slowest := m.cells
@@ -173,7 +173,7 @@ func (t *Transport) overtake(floor uint64) bool {
 			return false
 		}
 	}
-	t.mine.clear = floor
+	t.mine.unread = floor
 	return true
 }
 
@@ -218,8 +218,16 @@ func (t *Transport) step(n int) {
 	}
 }
 
-// abandon forgets what is queued.
-func (m *caster) abandon() {
+// abandon forgets what is queued of a communicator.
+func (m *caster) abandon(comm uint8) {
+	if m.queue.n > 0 && m.queue.first().Comm == comm {
+		m.offset = 0
+	}
+	m.queue.abandon(comm)
+}
+
+// empty forgets all that is queued.
+func (m *caster) empty() {
 	m.queue.clear()
 	m.offset = 0
 }

@@ -15,7 +15,7 @@ var errBroken = errors.New("the shared memory does not hold what a rank would wr
 
 // encode fills c but for what says where the body is.
 func (c *content) encode(h *wire.Header, length int) {
-	c.kind = h.Kind
+	c.kind, c.comm = h.Kind, h.Comm
 	c.seq = [2]uint32{uint32(h.Seq), uint32(h.Seq >> 32)}
 	c.epoch, c.slot, c.arg, c.print = h.Epoch, h.Slot, h.Arg, h.Print
 	c.length = uint32(length)
@@ -29,7 +29,7 @@ func (c *content) decode(h *wire.Header) error {
 	if limit := bodyLimit(c.kind); int64(c.length) > int64(limit) {
 		return fmt.Errorf("%w: kind %d with %d bytes, where %d are allowed", errBroken, c.kind, c.length, limit)
 	}
-	h.Kind = c.kind
+	h.Kind, h.Comm = c.kind, c.comm
 	h.Seq = uint64(c.seq[1])<<32 | uint64(c.seq[0])
 	h.Epoch, h.Slot, h.Arg, h.Print = c.epoch, c.slot, c.arg, c.print
 	h.Len = int(c.length)

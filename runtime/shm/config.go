@@ -12,11 +12,14 @@
 //   - the rank's state and process, which the others watch;
 //   - its bell: a bit for each peer that has something for it, and the word it
 //     parks on, together in one cache line;
-//   - two rings for each peer that sends to it, one a lane: of cells, which are
+//   - two rings for each peer that sends to it, for each lane: of cells, which are
 //     cache lines that hold a frame's header and a short body, and of bytes;
 //   - what it multicasts: a ring of cells and bytes, and the others' places
 //     in it;
 //   - its notices: a ring of cache lines, each a signal to several ranks.
+//
+// Behind the areas is room for the rings of further communicators, which takes
+// memory only where they put something (further.go).
 //
 // So flags live at the rank that waits for them, each on a cache line of its
 // own, and a signal is one line written there (Bierbaum, Wassen, Lankes,

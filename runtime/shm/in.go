@@ -20,6 +20,10 @@ type inbound struct {
 	open  bool // head is that of a frame that is not finished
 	drop  bool // the rest of it is of no use to the sink
 	held  bool // the sink has said not yet
+
+	comm   uint8 // on LaneOps: whose lane it is
+	heard  bool  // of a further communicator: Poll looks at it
+	ending bool  // likewise: it is closed, and nothing more comes
 }
 
 // turn bounds how many cells of one lane or multicaster are read before the
@@ -108,6 +112,9 @@ func (l *inbound) begin(c *content) error {
 		}
 		if err := c.decode(&l.head); err != nil {
 			return err
+		}
+		if l.head.Lane == wire.LaneOps && c.comm != l.comm {
+			return fmt.Errorf("%w: a frame of communicator %d in the lane of %d", errBroken, c.comm, l.comm)
 		}
 		l.open, l.done, l.drop = true, 0, false
 	} else if c.flags != 0 {

@@ -32,7 +32,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 2
+	segmentVersion = 3
 )
 
 // rankLine tells how a rank is.
@@ -70,11 +70,13 @@ const (
 
 // laneLine belongs to one lane from one rank to another.
 type laneLine struct {
-	taken   uint64 // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
-	waiting uint32 // sender: ring me when there is room
-	late    uint32 // sender: closed before everything was sent
-	noticed uint32 // sender, on LaneOps: it has rung for a notice
-	_       [lineSize - 20]byte
+	taken   uint64             // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
+	waiting uint32             // sender: ring me when there is room
+	late    uint32             // sender: closed before everything was sent
+	noticed uint32             // sender, on LaneOps: it has rung for a notice
+	changes uint32             // sender, on LaneOps of the first communicator: times it has changed comms
+	comms   [comms / 64]uint64 // sender, likewise: bits of the further communicators whose lanes are in use
+	_       [lineSize - 24 - comms/8]byte
 }
 
 // castLine belongs to a rank that multicasts.
@@ -106,7 +108,7 @@ type content struct {
 	flags  uint8
 	kind   wire.FrameKind
 	inline uint8 // bytes in short
-	_      uint8
+	comm   uint8
 	seq    [2]uint32 // low, high
 	epoch  uint32
 	slot   ir.Slot
@@ -166,6 +168,9 @@ type lane struct{ cells, bytes int } // powers of two
 //	rings of cells                64 cells of 64 bytes for each lane, 16 above 64 ranks
 //	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
 //	notices of a rank             16 cells
+//
+// Behind that, without memory before it is used, is for each further communicator
+// a lane as LaneOps for each ordered pair.
 type layout struct {
 	size  int
 	lanes [wire.Lanes]lane
@@ -178,8 +183,16 @@ type layout struct {
 	castAt  int
 	notesAt int
 	area    int // bytes of a rank
-	total   int
+	total   int // bytes that there is memory for from the start
+	span    int // bytes of a lane of LaneOps
+	part    int // bytes of the lanes of a further communicator
 }
+
+// partAt returns where the lanes of a further communicator are.
+func (l *layout) partAt(comm uint8) int64 { return int64(l.total) + int64(comm-1)*int64(l.part) }
+
+// length returns the length of the segment's file.
+func (l *layout) length() int64 { return int64(l.total) + (comms-1)*int64(l.part) }
 
 func newLayout(size int) *layout {
 	l := &layout{size: size}
@@ -200,9 +213,14 @@ func newLayout(size int) *layout {
 	l.castAt = l.pairsAt + size*l.pair
 	l.notesAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
 	l.area = l.notesAt + noticeCells*lineSize
-	l.total = (pageSize + size*l.area + pageSize - 1) &^ (pageSize - 1)
+	l.total = pages(pageSize + size*l.area)
+	l.span = l.laneAt[wire.LaneControl]
+	l.part = pages(size * size * l.span)
 	return l
 }
+
+// pages returns n, in bytes, as full pages.
+func pages(n int) int { return (n + pageSize - 1) &^ (pageSize - 1) }
 
 // clamp returns the largest power of two that is at most n, within bounds that
 // are powers of two themselves.
@@ -217,6 +235,7 @@ func lines(n int) uint32 { return uint32((n + lineSize - 1) / lineSize) }
 type segment struct {
 	*layout
 	mem []byte
+	fd  int // of its file; -1: none
 }
 
 // at returns what lies offset bytes into the segment.

@@ -33,10 +33,11 @@ func (s *rankSet) has(rank int) bool {
 	return uint(rank) < MaxSize && s[rank/64]&(1<<(rank%64)) != 0
 }
 
-// PutAll implements [wire.GroupPutter]. While a reader is too far behind for
+// PutAll implements [wire.GroupPutter]. Notices are of the first communicator: one
+// that is held back must not keep those of another. There and while a reader is too far behind for
 // a notice, each rank gets a put of its own.
 func (t *Transport) PutAll(to []int, f *wire.Frame) {
-	if len(to) < 2 || f.Kind != wire.FrameSlot || f.Lane != wire.LaneOps || len(f.Body) > 0 || t.closed || !t.vacant() {
+	if len(to) < 2 || f.Comm > 0 || f.Kind != wire.FrameSlot || f.Lane != wire.LaneOps || len(f.Body) > 0 || t.closed || !t.vacant() {
 		for _, rank := range to {
 			t.Put(rank, f)
 		}

@@ -20,6 +20,10 @@ type outbound struct {
 	queue  queue
 	offset int  // bytes of the first queued frame that are written
 	cut    bool // the frame that was begun is to be called off
+
+	comm   uint8 // on LaneOps: whose lane it is
+	open   bool  // of a further communicator: it is in use, and the receiver is told
+	ending bool  // likewise: it is closed when all is written
 }
 
 // Put implements [wire.Transport]. It writes at once if there is room.
@@ -34,7 +38,12 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 		t.loseLater(p, fmt.Errorf("put %d bytes in a frame, at most %d fit", len(f.Body), MaxBody))
 		return
 	}
-	o := &p.out[f.Lane]
+	o, err := t.lane(p, f)
+	if err != nil {
+		discard(f)
+		t.loseLater(p, err)
+		return
+	}
 	if n, ok := o.room(f); ok && o.idle() && n == len(f.Body) { // not even queued
 		o.write(f, n, &t.stats)
 		o.offset = 0
@@ -57,6 +66,9 @@ func (t *Transport) flush(p *peer) bool {
 		if o := &p.out[lane]; !o.idle() {
 			moved = t.flushLane(p, o) || moved
 		}
+	}
+	if p.more != nil {
+		moved = t.flushFurther(p) || moved
 	}
 	return moved
 }
@@ -181,15 +193,19 @@ func (o *outbound) abandon() {
 }
 
 // Abandon implements [wire.Transport].
-func (t *Transport) Abandon(uint8) {
+func (t *Transport) Abandon(comm uint8) {
 	for rank := range t.peers {
 		p := &t.peers[rank]
 		if p.rank == t.rank || p.gone {
 			continue
 		}
-		p.out[wire.LaneOps].abandon()
+		if comm == 0 {
+			p.out[wire.LaneOps].abandon()
+		} else if p.more != nil && p.more.out[comm] != nil {
+			p.more.out[comm].abandon()
+		}
 		t.flush(p)
 	}
-	t.mine.abandon()
-	t.blocked.Store(false)
+	t.mine.abandon(comm)
+	t.blocked.Store(t.mine.queue.n > 0)
 }

@@ -9,8 +9,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/schedgen/schedgen/runtime/internal/yield"
 )
 
 // How often Wait hands the core over before it parks: with more ranks than
@@ -52,7 +50,7 @@ func (t *Transport) Wait(d time.Duration) {
 		if t.due() {
 			return
 		}
-		yield.Rank()
+		t.process.Yield()
 	}
 	t.park(t.limit(d))
 }
@@ -147,7 +145,7 @@ func (t *Transport) stareAtAll() uint64 {
 // look returns the bits of the peers that have something in a ring.
 func (t *Transport) look() (set uint64) {
 	for rank := range t.peers {
-		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits()) {
+		if p := &t.peers[rank]; rank != t.rank && (p.in[0].waits() || p.in[1].waits() || p.cast.waits() || p.more != nil && p.more.waits()) {
 			set |= 1 << rank
 		}
 	}

@@ -25,6 +25,7 @@ type peer struct {
 	line   *rankLine
 	in     [wire.Lanes]inbound
 	out    [wire.Lanes]outbound
+	more   *further // of further communicators; nil: there were none
 	cast   reader
 	failed error // why the peer is lost, which the next Poll tells
 	dead   bool  // its process has ended
@@ -57,11 +58,10 @@ func (t *Transport) lose(p *peer, err error, s wire.Sink) {
 // forget drops what is queued for p, and what it sends from now on.
 func (t *Transport) forget(p *peer) {
 	p.gone = true
-	for lane := range p.out {
-		p.out[lane].cut = false
-		p.out[lane].offset = 0
-		p.out[lane].queue.clear()
-	}
+	p.eachOut(func(o *outbound) {
+		o.cut, o.offset = false, 0
+		o.queue.clear()
+	})
 }
 
 // end tells s how p has ended, if it has. state is what p's state was before
@@ -85,15 +85,17 @@ func (t *Transport) farewell(p *peer, s wire.Sink) {
 	if t.heard[p.rank].waits() {
 		return // for another Poll
 	}
-	for lane := range p.in {
-		l := &p.in[lane]
-		switch {
-		case l.waits():
-			return // for another Poll
-		case l.open || atomic.LoadUint32(&l.line.late) != 0:
-			t.lose(p, errLate, s)
-			return
-		}
+	waits, late := false, false
+	p.eachIn(func(l *inbound) {
+		waits = waits || l.waits()
+		late = late || l.open || atomic.LoadUint32(&l.line.late) != 0
+	})
+	switch {
+	case waits:
+		return // for another Poll
+	case late:
+		t.lose(p, errLate, s)
+		return
 	}
 	t.forget(p)
 	s.Left(p.rank, atomic.LoadUint64(&p.line.seq))

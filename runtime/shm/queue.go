@@ -28,9 +28,12 @@ func (q *queue) push(f *wire.Frame) {
 
 // pop gives the first frame's body back to whoever queued it.
 func (q *queue) pop() {
-	f := q.first()
-	discard(f)
-	*f = wire.Frame{}
+	discard(q.first())
+	q.drop()
+}
+
+func (q *queue) drop() {
+	*q.first() = wire.Frame{}
 	q.head = (q.head + 1) & (len(q.frames) - 1)
 	q.n--
 }
@@ -38,6 +41,19 @@ func (q *queue) pop() {
 func (q *queue) clear() {
 	for q.n > 0 {
 		q.pop()
+	}
+}
+
+// abandon takes out what is of a communicator.
+func (q *queue) abandon(comm uint8) {
+	for range q.n {
+		f := *q.first()
+		if f.Comm == comm {
+			q.pop()
+			continue
+		}
+		q.drop()
+		q.push(&f)
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 
 // Create makes a segment for size ranks that has no name: processes inherit
 // the file and give it to [Join] in Config.File. When the last of them has ended
-// nothing is left of it. It takes as much memory as it is long: at most 64 MiB
-// up to 32 ranks.
+// nothing is left of it. It takes at most 64 MiB of memory up to 32 ranks, and
+// more only when there is more than one communicator.
 func Create(size int) (*os.File, error) {
 	f, err := Reserve()
 	if err != nil {
@@ -69,10 +69,14 @@ func Completed(f *os.File) (bool, error) {
 	return seals&sealed == sealed, nil
 }
 
-// fill gives f its length, with memory behind all of it so that no access can
-// fail later, and its header.
+// fill gives f its length, with memory behind what is used from the start so that
+// no access can fail later, and its header.
 func fill(f *os.File, l *layout) error {
-	if err := allocate(int(f.Fd()), l.total); err != nil {
+	err := allocate(int(f.Fd()), 0, int64(l.total))
+	if err == nil {
+		err = f.Truncate(l.length())
+	}
+	if err != nil {
 		return fmt.Errorf("%d ranks share %d KiB of memory: %w", l.size, l.total>>10, err)
 	}
 	start, err := started(os.Getpid())
@@ -80,7 +84,7 @@ func fill(f *os.File, l *layout) error {
 		return err
 	}
 	h := header{
-		magic: segmentMagic, version: segmentVersion, size: uint32(l.size), bytes: uint64(l.total),
+		magic: segmentMagic, version: segmentVersion, size: uint32(l.size), bytes: uint64(l.length()),
 		pid: uint32(os.Getpid()), start: start,
 	}
 	if _, err := rand.Read(h.id[:]); err != nil {
@@ -90,9 +94,9 @@ func fill(f *os.File, l *layout) error {
 	return err
 }
 
-func allocate(fd, n int) error {
+func allocate(fd int, offset, n int64) error {
 	for {
-		if err := unix.Fallocate(fd, 0, 0, int64(n)); !errors.Is(err, unix.EINTR) {
+		if err := unix.Fallocate(fd, 0, offset, n); !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}
@@ -108,11 +112,20 @@ func attach(f *os.File, size int) (segment, error) {
 	if err != nil {
 		return segment{}, fmt.Errorf("%s: map %d KiB: %w", f.Name(), l.total>>10, err)
 	}
-	return segment{l, mem}, nil
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return segment{}, errors.Join(fmt.Errorf("%s: keep it open: %w", f.Name(), err), unix.Munmap(mem))
+	}
+	return segment{l, mem, fd}, nil
 }
 
+// unmap gives the mapping back, and the file.
 func (s segment) unmap() error {
-	if err := unix.Munmap(s.mem); err != nil {
+	err := unix.Munmap(s.mem)
+	if s.fd >= 0 {
+		err = errors.Join(err, unix.Close(s.fd))
+	}
+	if err != nil {
 		return fmt.Errorf("shm: unmap the segment: %w", err)
 	}
 	return nil
@@ -133,8 +146,8 @@ func verify(f *os.File, l *layout) error {
 		return errors.New("not a segment of this version")
 	case h.size != uint32(l.size):
 		return fmt.Errorf("a segment for %d ranks, want %d", h.size, l.size)
-	case h.bytes != uint64(l.total) || info.Size() != int64(l.total):
-		return fmt.Errorf("%d bytes long, want %d", info.Size(), l.total)
+	case h.bytes != uint64(l.length()) || info.Size() != l.length():
+		return fmt.Errorf("%d bytes long, want %d", info.Size(), l.length())
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ const patience = 60 * time.Second
 
 func TestFrames(t *testing.T) { transporttest.Frames(t, connect) }
 
+func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect) }
+
 func TestComm(t *testing.T) { transporttest.Comm(t, connect) }
 
 func connect(t testing.TB, size int) []wire.Transport {

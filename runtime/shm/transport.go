@@ -3,6 +3,7 @@
 package shm
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -18,6 +20,7 @@ import (
 // of [wire.Transport].
 type Transport struct {
 	segment
+	annex   annex
 	rank    int
 	id      [16]byte
 	bell    *bellLine
@@ -25,6 +28,7 @@ type Transport struct {
 	kick    func(rank int)
 	watches bool // Poll looks at all rings; the bell is for who does not poll
 	yields  int  // in Wait
+	process *yield.Process
 	peers   []peer
 	mine    caster
 	post    poster
@@ -48,7 +52,7 @@ var _ wire.GroupPutter = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int) *Transport {
-	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), peers: make([]peer, s.size)}
+	t := &Transport{segment: s, rank: rank, id: s.header().id, bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This(), peers: make([]peer, s.size)}
 	t.checked = time.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
@@ -152,14 +156,18 @@ func (t *Transport) visit(p *peer, told bool, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
 	told = told || state != stateJoined || p.rung()
 	moved := t.flush(p)
+	t.heedChanges(p, s)
 	for lane := range p.in {
 		moved = t.read(p, &p.in[lane], s) || moved
+	}
+	if p.more != nil {
+		moved = t.readFurther(p, s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
 	moved = told && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || told && t.heard[p.rank].held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.more != nil && p.more.held() || told && t.heard[p.rank].held) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit
@@ -188,7 +196,7 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 			t.forget(&t.peers[rank])
 		}
 	}
-	t.mine.abandon()
+	t.mine.empty()
 	err := t.release()
 	if len(late) > 0 {
 		return fmt.Errorf("shm: close: not everything could be sent to ranks %v in time", late)
@@ -212,10 +220,10 @@ func (t *Transport) drain(deadline time.Time) {
 
 func (t *Transport) queued() bool {
 	for rank := range t.peers {
-		for lane := range t.peers[rank].out {
-			if !t.peers[rank].out[lane].idle() {
-				return true
-			}
+		busy := false
+		t.peers[rank].eachOut(func(o *outbound) { busy = busy || !o.idle() })
+		if busy {
+			return true
 		}
 	}
 	return false
@@ -226,12 +234,12 @@ func (t *Transport) queued() bool {
 func (t *Transport) giveUp() (late []int) {
 	for rank := range t.peers {
 		found := false
-		for lane := range t.peers[rank].out {
-			if o := &t.peers[rank].out[lane]; !o.idle() {
+		t.peers[rank].eachOut(func(o *outbound) {
+			if !o.idle() {
 				store32(&o.line.late, 1)
 				found = true
 			}
-		}
+		})
 		if found {
 			late = append(late, rank)
 		}
@@ -250,7 +258,7 @@ func (t *Transport) release() error {
 			unix.Close(int(w.Fd))
 		}
 	}
-	return t.unmap()
+	return errors.Join(t.annex.unmap(), t.unmap())
 }
 
 // nobody is the sink of a transport that is being closed.

@@ -24,16 +24,19 @@ type checker struct {
 	messages  [][]byte // by step: what is broadcast
 	acked     map[string]bool
 	calls     []Call
-	enters    []Time // by rank: when its present call began
-	hasty     bool   // a process has closed before all it sent could arrive
-	disagreed bool   // a process has called something else than the others
+	enters    [][]Time // by rank and step: when it entered
+	hasty     bool     // a process has closed before all it sent could arrive
+	disagreed bool     // a process has called something else than the others
 }
 
 func (c *checker) init(w *world) {
 	c.w = w
-	c.entries = make([]int, len(w.sc.Script))
+	c.entries = make([]int, len(w.sc.Script)+1)
 	c.messages = make([][]byte, len(w.sc.Script))
-	c.enters = make([]Time, w.sc.Ranks)
+	c.enters = make([][]Time, w.sc.Ranks)
+	for rank := range c.enters {
+		c.enters[rank] = make([]Time, len(w.sc.Script)+1)
+	}
 	c.acked = make(map[string]bool)
 	for _, a := range schedule.Algorithms() {
 		c.acked[a.Name] = a.Acknowledged()
@@ -50,33 +53,40 @@ func (c *checker) fail(format string, args ...any) {
 // entered notes that a call begins.
 func (c *checker) entered(p *process) {
 	c.entries[p.step]++
-	c.enters[p.rank] = c.w.now
+	c.enters[p.rank][p.step] = c.w.now
 	c.w.note(noteEnter, p.rank, nil, p.step)
 }
 
-// returned checks a call that has returned without error.
-func (c *checker) returned(p *process, o *Op) {
-	c.w.note(noteReturn, p.rank, nil, p.step)
-	c.calls = append(c.calls, Call{p.rank, p.step, c.enters[p.rank], c.w.now, nil})
-	switch o.Kind {
+// returned notes a call other than a request that has returned without error.
+func (c *checker) returned(p *process) { c.note(p, p.step) }
+
+func (c *checker) note(p *process, step int) {
+	c.w.note(noteReturn, p.rank, nil, step)
+	c.calls = append(c.calls, Call{p.rank, step, c.enters[p.rank][step], c.w.now, nil})
+	c.checkHeld(p)
+}
+
+// finishedRequest checks a request that has ended without error.
+func (c *checker) finishedRequest(p *process, r *request) {
+	switch o := &r.op; o.Kind {
 	case OpBcast:
-		c.checkBytes(p)
+		c.checkBytes(p, r)
 		if c.acked[o.Algorithm] && p.rank == o.Root {
-			c.checkAll(p)
+			c.checkAll(p, r)
 		}
-		c.scribble(p)
+		c.scribble(p, r)
 	case OpBarrier:
-		if c.entries[p.step] < c.w.sc.Ranks {
-			c.fail("rank %d leaves the barrier of step %d, which only %d of %d ranks have entered", p.rank, p.step, c.entries[p.step], c.w.sc.Ranks)
+		if c.entries[r.step] < c.w.sc.Ranks {
+			c.fail("rank %d leaves the barrier of step %d, which only %d of %d ranks have entered", p.rank, r.step, c.entries[r.step], c.w.sc.Ranks)
 		}
 	}
-	c.checkHeld(p)
+	c.note(p, r.step)
 }
 
 // failed checks a call that has failed.
 func (c *checker) failed(p *process, err error) {
 	c.w.note(noteFailed, p.rank, nil, p.step)
-	c.calls = append(c.calls, Call{p.rank, p.step, c.enters[p.rank], c.w.now, err})
+	c.calls = append(c.calls, Call{p.rank, p.step, c.enters[p.rank][p.step], c.w.now, err})
 	if !c.hasty && !c.disagreed && !c.w.died() {
 		c.fail("rank %d fails in step %d although nobody has died: %v", p.rank, p.step, err)
 	}
@@ -95,7 +105,8 @@ func (c *checker) checkHeld(p *process) {
 		what      string
 		got, most int
 	}{
-		{"signals of later operations", held.Early, 1024},
+		{"signals of later operations", held.Early, core.MaxEarly(c.w.sc.Ranks)},
+		{"ranks that wait for it to enter", held.Calls, core.MaxOpen * c.w.sc.Ranks},
 		{"bytes of past messages", held.Kept, comm.Retain},
 		{"ranks that are owed chunks", held.Debtors, 16 * core.Remembered},
 		{"rootless messages", held.Mail, (c.w.sc.Ranks - 1) * comm.CastWindow},

@@ -22,9 +22,12 @@ func (c *checker) bufferFor(p *process, o *Op) []byte {
 	if c.w.sc.Shared {
 		return c.message(p.step)
 	}
-	buf := p.old[:0]
+	var buf []byte
+	if n := len(p.spare) - 1; n >= 0 {
+		buf, p.spare = p.spare[n], p.spare[:n]
+	}
 	if cap(buf) < o.Bytes {
-		buf = make([]byte, 0, o.Bytes)
+		buf = make([]byte, o.Bytes)
 	}
 	buf = buf[:o.Bytes]
 	clear(buf)
@@ -34,25 +37,29 @@ func (c *checker) bufferFor(p *process, o *Op) []byte {
 	return buf
 }
 
-func (c *checker) checkBytes(p *process) {
-	if want := c.message(p.step); !c.w.sc.Shared && !c.disagreed && !bytes.Equal(p.buf, want) {
+func (c *checker) checkBytes(p *process, r *request) {
+	if want := c.message(r.step); !c.w.sc.Shared && !c.disagreed && !bytes.Equal(r.buf, want) {
 		at := 0
-		for at < len(want) && p.buf[at] == want[at] {
+		for at < len(want) && r.buf[at] == want[at] {
 			at++
 		}
-		c.fail("rank %d has wrong bytes in step %d, from %d on of %d", p.rank, p.step, at, len(want))
+		c.fail("rank %d has wrong bytes in step %d, from %d on of %d", p.rank, r.step, at, len(want))
 	}
 }
 
-// checkAll checks that all ranks have what is acknowledged.
-func (c *checker) checkAll(root *process) {
+// checkAll checks that all ranks have what is acknowledged, whose root is done
+// with r. Those whose calls have failed since had it, or the root would not know.
+func (c *checker) checkAll(root *process, r *request) {
 	for _, p := range c.w.procs {
-		switch {
-		case p.state == crashed || p.step > root.step || c.w.sc.Shared || c.disagreed:
-		case p.step < root.step || !p.begun:
-			c.fail("the root returns from step %d, which rank %d has not entered", root.step, p.rank)
-		case !bytes.Equal(p.buf, c.message(root.step)):
-			c.fail("the root returns from step %d, whose message rank %d has not got", root.step, p.rank)
+		if p == root || p.state == crashed || p.err != nil || c.w.sc.Shared || c.disagreed {
+			continue
+		}
+		switch own := p.requestOf(r.step); {
+		case own == nil && c.enters[p.rank][r.step] > 0:
+		case own == nil || own.seq == 0:
+			c.fail("the root returns from step %d, which rank %d has not entered", r.step, p.rank)
+		case !bytes.Equal(own.buf, c.message(r.step)):
+			c.fail("the root returns from step %d, whose message rank %d has not got", r.step, p.rank)
 		}
 	}
 }
@@ -60,12 +67,12 @@ func (c *checker) checkAll(root *process) {
 // scribbled is what a buffer holds that is its process's again.
 const scribbled = 0xEE
 
-func (c *checker) scribble(p *process) {
+func (c *checker) scribble(p *process, r *request) {
 	if !c.w.sc.Shared {
-		for i := range p.buf {
-			p.buf[i] = scribbled
+		for i := range r.buf {
+			r.buf[i] = scribbled
 		}
-		p.old = p.buf
+		p.spare = append(p.spare, r.buf)
 	}
 }
 
@@ -73,10 +80,12 @@ func (c *checker) checkScribble(p *process) {
 	if c.w.sc.Shared || p.err != nil {
 		return
 	}
-	for i, b := range p.old {
-		if b != scribbled {
-			c.fail("rank %d: byte %d of a buffer was written after its broadcast had returned", p.rank, i)
-			return
+	for _, buf := range p.spare {
+		for i, b := range buf {
+			if b != scribbled {
+				c.fail("rank %d: byte %d of a buffer was written after its broadcast had returned", p.rank, i)
+				return
+			}
 		}
 	}
 }

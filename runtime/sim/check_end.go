@@ -34,7 +34,7 @@ func (p *process) forgiven() bool {
 	if p.state != calling || !p.w.hasty && !p.w.died() {
 		return false
 	}
-	k := p.w.sc.Script[p.step].Kind
+	k := p.op.Kind
 	return k == OpTake || k == OpPublish || p.alone()
 }
 

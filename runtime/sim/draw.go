@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -18,6 +20,7 @@ func Draw(seed uint64, most int) *Scenario {
 	s.Net, s.Comm = drawNet(&r), drawComm(&r)
 	s.drawScript(&r)
 	s.drawFaults(&r)
+	s.drawOpen(&r)
 	return s
 }
 
@@ -130,6 +133,18 @@ func (s *Scenario) drawRootless(r *random) {
 	o.Bytes = min(o.Bytes, c.MaxMessage)
 	o.Count = min(o.Count, 1+(256<<10)/(o.Bytes+1)/s.Ranks)
 	s.Script = append(s.Script, o, Op{Kind: OpTake})
+}
+
+// drawOpen has ranks start several operations before they wait for one, and wait
+// for all here and there.
+func (s *Scenario) drawOpen(r *random) {
+	if r.chance(500) {
+		return
+	}
+	s.Open = 2 + r.below(2*core.MaxOpen)
+	if at := r.below(2*len(s.Script) + 1); at < len(s.Script) && !slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind == FaultMismatch }) {
+		s.Script = slices.Insert(s.Script, at, Op{Kind: OpWait})
+	}
 }
 
 // drawFaults has things go wrong for a while, and then no more.

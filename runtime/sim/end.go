@@ -133,7 +133,7 @@ func (p *process) close() {
 		p.dropOut()
 		return
 	}
-	p.core.Goodbye()
+	p.core.Goodbye(true)
 	p.sealed = true
 	p.state = closing
 	for _, l := range p.ready { // what comes is read and thrown away from now on

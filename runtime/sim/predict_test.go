@@ -79,3 +79,20 @@ func TestLossesCostWhatIsLost(t *testing.T) {
 		}
 	}
 }
+
+// Long broadcasts that are started together take the time of one copy of each on
+// the wire, also where receivers wait for each and their buffers are small.
+func TestLongBroadcastsStartedTogether(t *testing.T) {
+	const bytes, rate, n = 4 << 20, 100e6, 3
+	for _, room := range []int{256 << 10, 4 << 20} {
+		sc := lan("bcast/mcast-acktree", rate, 5, bytes)
+		sc.Net.Room, sc.Open = room, 8
+		for len(sc.Script) < 1+n {
+			sc.Script = append(sc.Script, sc.Script[1])
+		}
+		r, err := Run(sc, nil)
+		require.NoError(t, err)
+		require.NoError(t, r.Violation)
+		require.Less(t, r.End, n*onWire(bytes, rate)*102/100, "buffers of %d bytes", room)
+	}
+}

@@ -20,6 +20,7 @@ type Scenario struct {
 	Comm   Comm    `json:"comm"`
 	Script []Op    `json:"script"`
 	Faults []Fault `json:"faults,omitempty"`
+	Open   int     `json:"open,omitempty"`  // each rank has as many requests open as it draws, up to this; default 1: it waits for each
 	Calm   Time    `json:"calm,omitempty"`  // from then on there are no faults
 	Limit  Time    `json:"limit,omitempty"` // everything has ended so long after that; default 10 minutes
 	Eager  bool    `json:"eager,omitempty"` // a goroutine of each process takes rootless messages as they come
@@ -88,6 +89,7 @@ type OpKind string
 const (
 	OpBcast   OpKind = "bcast"   // Bytes from Root under Algorithm
 	OpBarrier OpKind = "barrier" // under Algorithm
+	OpWait    OpKind = "wait"    // until all requests have ended that the rank has open
 	OpPublish OpKind = "publish" // Count messages of up to Bytes each, from Root, or from all if Root < 0
 	OpTake    OpKind = "take"    // until all that was published before is here
 	OpCompute OpKind = "compute" // for up to Time, each rank for as long as it draws
@@ -146,6 +148,7 @@ var ErrScenario = errors.New("invalid scenario")
 const (
 	maxRanks = 4096
 	maxBytes = 1 << 30
+	maxOpen  = 1 << 10
 )
 
 // ReadScenario reads one scenario in JSON; fields that it does not have are

@@ -15,6 +15,8 @@ func (s *Scenario) check() error {
 		return fmt.Errorf("%w: %d hosts for %d ranks", ErrScenario, s.Hosts, s.Ranks)
 	case s.Net.Cores > maxRanks:
 		return fmt.Errorf("%w: net.cores is %d, want 0 … %d", ErrScenario, s.Net.Cores, maxRanks)
+	case s.Open < 0 || s.Open > maxOpen:
+		return fmt.Errorf("%w: %d requests open, want 0 … %d", ErrScenario, s.Open, maxOpen)
 	case s.Comm.Delay > core.DelayRandomPeer:
 		return fmt.Errorf("%w: comm: %v", ErrScenario, s.Comm.Delay)
 	case s.Limit < 0 || s.Calm < 0:
@@ -77,7 +79,7 @@ func (s *Scenario) checkOp(o *Op) error {
 			return fmt.Errorf("publish: root %d outside -1 … %d", o.Root, s.Ranks-1)
 		}
 		return nil
-	case OpTake, OpCompute:
+	case OpTake, OpCompute, OpWait:
 		return nil
 	}
 	return fmt.Errorf("no step %q", o.Kind)

@@ -8,18 +8,17 @@ import (
 
 // script is where a process is in its script.
 type script struct {
-	step    int // of the scenario's script
-	op      Op  // the present one, as this rank calls it
-	begun   bool
-	plan    *core.Plan
-	buf     []byte   // of the present broadcast
-	old     []byte   // of the last one, which must not be written any more
-	left    int      // messages still to publish in this step
-	sent    uint64   // messages published
-	taken   []uint64 // by origin: messages taken
-	got     int      // messages taken in all
-	err     error    // why its calls have failed
-	ended   bool     // it has come to the end of its script
+	step    int        // of the scenario's script
+	op      Op         // the present one, as this rank calls it
+	open    []*request // started and not ended, in order
+	until   int        // the present call waits until the requests of all steps before this one have ended
+	spare   [][]byte   // buffers that must not be written any more
+	left    int        // messages still to publish in this step
+	sent    uint64     // messages published
+	taken   []uint64   // by origin: messages taken
+	got     int        // messages taken in all
+	err     error      // why its calls have failed
+	ended   bool       // it has come to the end of its script
 	scratch []byte
 	plans   map[Op]*core.Plan
 }
@@ -35,15 +34,18 @@ func (p *process) begin() {
 // next begins the step that the process has come to.
 func (p *process) next() {
 	for p.w.violation == nil && p.alive() {
-		if p.step == len(p.w.sc.Script) || p.err != nil {
+		atEnd := p.step == len(p.w.sc.Script)
+		if atEnd && len(p.open) == 0 || p.err != nil {
 			p.finish()
 			return
 		}
 		if p.core.Err() != nil && p.err == nil {
-			p.failed(p.core.Err())
+			p.failed(p.endAll(p.core.Err()))
 			continue
 		}
-		p.op = p.w.twist(p.rank, p.step)
+		if p.op = (Op{Kind: OpWait}); !atEnd {
+			p.op = p.w.twist(p.rank, p.step)
+		}
 		if p.op.Kind == OpCompute {
 			p.compute(&p.op)
 			return
@@ -65,11 +67,12 @@ func (p *process) compute(o *Op) {
 
 // start prepares a call.
 func (p *process) start(o *Op) {
-	p.begun, p.left = false, 0
+	p.left, p.until = 0, 0
 	switch o.Kind {
 	case OpBcast, OpBarrier:
-		p.plan = p.planFor(o)
-		p.buf = p.w.bufferFor(p, o)
+		p.startRequest(o)
+	case OpWait:
+		p.until = p.step
 	case OpPublish:
 		if o.Root < 0 || o.Root == p.rank {
 			p.left = o.Count
@@ -81,8 +84,9 @@ func (p *process) start(o *Op) {
 // that was anything.
 func (p *process) advance() bool {
 	p.takeMail()
+	moved := p.serveRequests()
 	if p.state != calling {
-		return false
+		return moved
 	}
 	o := &p.op
 	switch {
@@ -90,10 +94,10 @@ func (p *process) advance() bool {
 		p.done(o)
 		return true
 	case p.core.Err() != nil:
-		p.broken(o)
+		p.broken()
 		return true
 	}
-	return p.goOn(o)
+	return p.goOn(o) || moved
 }
 
 // met reports whether the call is complete.
@@ -104,22 +108,13 @@ func (p *process) met(o *Op) bool {
 	case OpTake:
 		return p.got >= p.w.expected(p, p.step)
 	}
-	return p.begun && p.core.Ready()
+	return len(p.open) == 0 || p.open[0].step >= p.until
 }
 
 // goOn does the next part of a call.
 func (p *process) goOn(o *Op) bool {
-	switch {
-	case o.Kind == OpPublish && p.core.HasRoom():
+	if o.Kind == OpPublish && p.core.HasRoom() {
 		p.publish(o)
-		return true
-	case (o.Kind == OpBcast || o.Kind == OpBarrier) && !p.begun && p.core.Vacant():
-		p.begun = true
-		k := core.Bcast
-		if o.Kind == OpBarrier {
-			k = core.Barrier
-		}
-		p.core.Begin(k, o.Root, p.plan, p.buf)
 		return true
 	}
 	return false
@@ -127,27 +122,17 @@ func (p *process) goOn(o *Op) bool {
 
 // done returns from a call.
 func (p *process) done(o *Op) {
-	if p.begun {
-		p.core.End()
+	if o.Kind != OpBcast && o.Kind != OpBarrier {
+		p.w.returned(p)
 	}
-	p.w.returned(p, o)
-	p.step++
+	p.step = min(p.step+1, len(p.w.sc.Script))
 	p.leave()
 	p.w.at(p.w.now, event{kind: proceed, rank: p.rank})
 }
 
 // broken ends a call that cannot be completed.
-func (p *process) broken(o *Op) {
-	err := p.core.Err()
-	if o.Kind == OpBcast || o.Kind == OpBarrier {
-		name := string(o.Kind)
-		if p.plan != nil {
-			name = p.plan.Name
-		}
-		err = p.core.Fail(name, err)
-		p.abandon()
-		p.core.Abandon()
-	}
+func (p *process) broken() {
+	err := p.endAll(p.core.Err())
 	p.leave()
 	p.failed(err)
 	p.w.at(p.w.now, event{kind: proceed, rank: p.rank})
@@ -182,7 +167,7 @@ func (p *process) takeMail() {
 }
 
 func (p *process) wantsMail() bool {
-	return p.state == calling && p.w.sc.Script[p.step].Kind == OpTake && p.got < p.w.expected(p, p.step)
+	return p.state == calling && p.op.Kind == OpTake && p.got < p.w.expected(p, p.step)
 }
 
 func (p *process) publish(o *Op) {

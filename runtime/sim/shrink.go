@@ -156,6 +156,8 @@ func (s *shrinker) defaults() (any bool) {
 		{func(sc *Scenario) bool { return sc.Net.Resend != 0 }, func(sc *Scenario) { sc.Net.Resend = 0 }},
 		{func(sc *Scenario) bool { return sc.Net.Multicast }, func(sc *Scenario) { sc.Net.Multicast = false }},
 		{func(sc *Scenario) bool { return !sc.Net.Ordered }, func(sc *Scenario) { sc.Net.Ordered = true }},
+		{func(sc *Scenario) bool { return sc.Open > 2 }, func(sc *Scenario) { sc.Open = 2 }},
+		{func(sc *Scenario) bool { return sc.Open > 0 }, func(sc *Scenario) { sc.Open = 0 }},
 		{func(sc *Scenario) bool { return sc.Eager }, func(sc *Scenario) { sc.Eager = false }},
 		{func(sc *Scenario) bool { return sc.Close }, func(sc *Scenario) { sc.Close = false }},
 	} {

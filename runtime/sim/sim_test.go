@@ -74,7 +74,7 @@ func TestDrawReachesEverything(t *testing.T) {
 		}
 		seen[sc.Comm.Anycast]++
 	}
-	want := []string{"bcast", "barrier", "publish", "take", "compute"}
+	want := []string{"bcast", "barrier", "publish", "take", "compute", "wait"}
 	for _, c := range []string{"bcast", "barrier", "anycast"} {
 		want = append(want, algorithms(c)...)
 	}

@@ -1,32 +1,34 @@
 package tcp
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"slices"
 
-// Abandon forgets what is queued of operations; see [wire.Transport]. To a
-// peer whose connection had to be cut within a frame, frames of operations are
-// dropped from then on.
-func (t *Transport) Abandon(uint8) {
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Abandon forgets what is queued of a communicator's operations; see
+// [wire.Transport].
+func (t *Transport) Abandon(comm uint8) {
 	for rank := range t.peers {
-		if o := t.peers[rank].out[wire.LaneOps]; o != nil {
-			t.abandon(o)
+		if o := t.peers[rank].outbound(laneIndex(wire.LaneOps, comm)); o != nil {
+			o.abandon()
 		}
 	}
 }
 
-func (t *Transport) abandon(o *outbound) {
-	if o.q.n == 0 {
-		return
+// abandon copies what is left of the piece that is being written: then a record
+// says that the frame is cut, and the connection can go on.
+func (o *outbound) abandon() {
+	if o.q.n > 0 && o.sent > 0 && isFrame(&o.q.at(0).head) {
+		e := o.q.at(0)
+		head, piece := e.part(o.sent)
+		o.tail = slices.Concat(head, piece)
+		if o.sent+len(o.tail) < e.len() {
+			cut := mark(kindCut)
+			o.tail = append(o.tail, cut[:]...)
+		}
+		o.sent = 0
+		o.q.pop()
 	}
-	greeted := isFrame(&o.q.at(0).head)
-	if greeted && o.sent > 0 {
-		o.p.cut = true
-		hasten(o.fd)
-		t.closeOut(o)
-		return
-	}
-	first := o.q.at(0).head
-	o.q.clear()
-	if !greeted {
-		o.q.pushRecord(first)
-	}
+	o.q.keepRecords()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	spareStrangers = 64                     // connections beyond the peers' that may be silent at once
+	spareStrangers = 64 + 256               // connections beyond two of each rank that may be silent at once
 	acceptPause    = 100 * time.Millisecond // after the system has run out of something
 	maxAccepts     = 64                     // in one Poll
 )
@@ -24,12 +24,12 @@ type acceptor struct {
 	resume atomic.Bool
 }
 
-func (a *acceptor) ready(t *Transport, _ wire.Sink, _, _ bool) (moved bool) {
+func (a *acceptor) ready(t *Transport, s wire.Sink, _, _ bool) (moved bool) {
 	for range maxAccepts {
 		fd, err := acceptFD(a.fd)
 		switch {
 		case err == nil:
-			moved = t.welcome(fd) || moved
+			moved = t.welcome(fd, s) || moved
 		case err == unix.EAGAIN:
 			return moved
 		case err != unix.EINTR && err != unix.ECONNABORTED:
@@ -62,8 +62,9 @@ func (a *acceptor) wake(t *Transport) {
 }
 
 // welcome takes a connection in that has not yet said whose it is. There are
-// only so many of them: the one that has been silent longest makes room.
-func (t *Transport) welcome(fd int) bool {
+// only so many of them: the one that has been silent longest makes room. Most
+// have been given their greeting by the time they are accepted.
+func (t *Transport) welcome(fd int, s wire.Sink) bool {
 	if unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) != nil {
 		closeFD(fd) // it is reset already
 		return false
@@ -79,6 +80,7 @@ func (t *Transport) welcome(fd int) bool {
 		t.reject(t.guests[0])
 	}
 	t.guests = append(t.guests, c)
+	t.meet(c, s)
 	return true
 }
 
@@ -113,25 +115,41 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 		t.reject(c)
 		return true
 	}
-	t.receive(c, s)
+	if c.p.in[c.lane] == c {
+		t.receive(c, s)
+	}
 	return true
 }
 
-// introduce gives the connection to its peer, if that has no such one yet.
+// introduce gives the connection to its peer, where it may have to wait for its
+// turn. It reports false for one that no peer would open.
 func (t *Transport) introduce(c *inbound, g *greeting) bool {
 	p := &t.peers[g.rank]
-	if g.rank == t.rank || p.state == peerGone || p.in[g.lane] != nil || p.ended&(1<<g.lane) != 0 {
+	if g.rank == t.rank || p.state == peerGone {
+		return false
+	}
+	i := laneIndex(g.lane, g.comm)
+	p.reach(i)
+	c.p, c.lane, c.turn = p, i, g.turn
+	if g.turn == p.inTurn[i] && p.in[i] == nil {
+		t.employ(c)
+	} else if !t.await(c) {
+		c.p = nil
 		return false
 	}
 	t.forget(c)
-	c.p, c.lane = p, g.lane
-	c.buf, c.r, c.w = make([]byte, bufferSize), 0, 0
-	p.in[g.lane] = c
-	if p.near {
-		relax(c.fd)
-	}
 	if t.parted {
 		t.partBack(c)
 	}
 	return true
+}
+
+// employ takes a connection into service whose turn has come.
+func (t *Transport) employ(c *inbound) {
+	c.buf, c.r, c.w = make([]byte, bufferSize), 0, 0
+	c.p.in[c.lane] = c
+	c.p.inTurn[c.lane]++
+	if c.p.near {
+		relax(c.fd)
+	}
 }

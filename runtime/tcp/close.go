@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,16 +33,17 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 
 // part leaves in good order, as far as that is possible until deadline.
 //
-// Goodbyes name the lanes on which more is to come, so they wait until all
-// connections are there: a peer that has read them closes its own.
+// Goodbyes say how many connections there are, so they wait until all are
+// there: a peer that has read them closes its own.
 func (t *Transport) part(seq uint64, deadline time.Time) error {
 	t.parting = true
 	t.work(deadline, 0, func(o *outbound) bool { return o.fd >= 0 })
 	t.eachOut(func(o *outbound) {
-		o.q.pushRecord(goodbye(seq, o.p.opened()))
+		o.ending = false
+		o.q.pushRecord(goodbye(seq, o.p.opened))
 		t.mark(o)
 	})
-	t.work(deadline, 0, func(o *outbound) bool { return o.q.n == 0 })
+	t.work(deadline, 0, (*outbound).idle)
 	late := t.giveUp()
 	t.tellSenders(seq)
 	t.eachOut(func(o *outbound) { unix.Shutdown(o.fd, unix.SHUT_WR) })
@@ -78,7 +80,7 @@ func (t *Transport) giveUp() (late []int) {
 	for rank := range t.peers {
 		p := &t.peers[rank]
 		for _, o := range p.out {
-			if o != nil && o.q.n > 0 {
+			if o != nil && !o.idle() {
 				late = append(late, rank)
 				t.dropHard(p)
 				break
@@ -93,7 +95,8 @@ func (t *Transport) giveUp() (late []int) {
 func (t *Transport) tellSenders(seq uint64) {
 	t.parted, t.last = true, seq
 	for rank := range t.peers {
-		for _, c := range t.peers[rank].in {
+		p := &t.peers[rank]
+		for _, c := range slices.Concat(p.in, p.heirs) {
 			if c != nil {
 				t.partBack(c)
 			}
@@ -105,19 +108,9 @@ func (t *Transport) tellSenders(seq uint64) {
 // used: the buffer there is empty, so this takes one write. If it fails the
 // peer has gone by itself.
 func (t *Transport) partBack(c *inbound) {
-	r := goodbye(t.last, c.p.opened())
+	r := goodbye(t.last, c.p.opened)
 	unix.Write(c.fd, r[:])
 	unix.Shutdown(c.fd, unix.SHUT_WR)
-}
-
-// opened returns the lanes to p that are connected, as bits.
-func (p *peer) opened() (lanes uint32) {
-	for lane, o := range p.out {
-		if o != nil && o.fd >= 0 {
-			lanes |= 1 << lane
-		}
-	}
-	return lanes
 }
 
 func (t *Transport) eachOut(f func(*outbound)) {

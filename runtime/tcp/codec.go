@@ -17,26 +17,43 @@ const recordLen = 32
 // MaxBody is the largest body, in bytes, that a frame can carry.
 const MaxBody = math.MaxInt32
 
+// pieceSize is how many bytes of a body, at most, stand between two records, so
+// that a frame can be called off.
+const pieceSize = 256 << 10
+
 // record is one of them, encoded; integers are big-endian.
 //
-//	frame     magic u16, kind u8, 0 u8, epoch u32, seq u64, slot u32, arg u32, print u32, len u32
-//	goodbye   the same with kind kindGoodbye, seq = last operation, arg = lanes that the sender has opened
-//	greeting  magic u32, version u8, lane u8, 0 u16, communicator id [16], rank u32, size u32
+//	frame     magic u16, kind u8, communicator u8, epoch u32, seq u64, slot u32, arg u32, print u32, len u32
+//	greeting  magic u32, version u8, lane u8, communicator u8, turn u8, id [16], rank u32, size u32
+//
+// The others look as a frame does, with a kind of their own and zeros but for what
+// is named:
+//
+//	more      stands before each further pieceSize bytes of a body
+//	cut       stands there instead: the rest of the body does not come
+//	end       the communicator is closed; the connection ends here, or frames follow that use its number again
+//	goodbye   seq = last operation, arg = connections that the sender has opened to the receiver, modulo 2^32
+//
+// A connection on LaneOps is of one communicator. The next one for the same has
+// the next turn, modulo 256.
 type record [recordLen]byte
 
 const (
 	frameMagic    = 0x5C9D
 	greetingMagic = 0x5CED6E01
-	wireVersion   = 1
+	wireVersion   = 2
 
 	kindGoodbye = wire.FrameKind(0xFF)
+	kindEnd     = wire.FrameKind(0xFE)
+	kindCut     = wire.FrameKind(0xFD)
+	kindMore    = wire.FrameKind(0xFC)
 )
 
 var errNoFrame = errors.New("not a frame")
 
 func encodeHeader(r *record, h *wire.Header) {
 	binary.BigEndian.PutUint16(r[0:], frameMagic)
-	r[2], r[3] = byte(h.Kind), 0
+	r[2], r[3] = byte(h.Kind), h.Comm
 	binary.BigEndian.PutUint32(r[4:], h.Epoch)
 	binary.BigEndian.PutUint64(r[8:], h.Seq)
 	binary.BigEndian.PutUint32(r[16:], uint32(h.Slot))
@@ -47,10 +64,10 @@ func encodeHeader(r *record, h *wire.Header) {
 
 // decodeHeader fills h, except Lane and From, which the connection knows.
 func decodeHeader(r []byte, h *wire.Header) error {
-	if binary.BigEndian.Uint16(r[0:]) != frameMagic || r[3] != 0 {
+	if binary.BigEndian.Uint16(r[0:]) != frameMagic {
 		return fmt.Errorf("%w: it begins with %x", errNoFrame, r[:4])
 	}
-	h.Kind = wire.FrameKind(r[2])
+	h.Kind, h.Comm = wire.FrameKind(r[2]), r[3]
 	h.Epoch = binary.BigEndian.Uint32(r[4:])
 	h.Seq = binary.BigEndian.Uint64(r[8:])
 	h.Slot = ir.Slot(binary.BigEndian.Uint32(r[16:]))
@@ -61,7 +78,7 @@ func decodeHeader(r []byte, h *wire.Header) error {
 		return fmt.Errorf("%w: kind %d with %d bytes, where %d are allowed", errNoFrame, h.Kind, n, limit)
 	}
 	h.Len = int(n)
-	if h.Kind != kindGoodbye && !h.Kind.Valid() {
+	if h.Kind < kindMore && !h.Kind.Valid() {
 		return fmt.Errorf("%w: unknown kind %d", errNoFrame, h.Kind)
 	}
 	return nil
@@ -71,7 +88,7 @@ func bodyLimit(k wire.FrameKind) int {
 	switch k {
 	case wire.FrameSlot, wire.FrameCast:
 		return MaxBody
-	case kindGoodbye:
+	case kindMore, kindCut, kindEnd, kindGoodbye:
 		return 0
 	}
 	return wire.MaxControl
@@ -79,11 +96,17 @@ func bodyLimit(k wire.FrameKind) int {
 
 // isFrame tells an encoded frame header from the other records.
 func isFrame(r *record) bool {
-	return binary.BigEndian.Uint16(r[0:]) == frameMagic && wire.FrameKind(r[2]) != kindGoodbye
+	return binary.BigEndian.Uint16(r[0:]) == frameMagic && wire.FrameKind(r[2]) < kindMore
 }
 
-func goodbye(seq uint64, lanes uint32) (r record) {
-	encodeHeader(&r, &wire.Header{Kind: kindGoodbye, Seq: seq, Arg: lanes})
+func goodbye(seq uint64, opened uint32) (r record) {
+	encodeHeader(&r, &wire.Header{Kind: kindGoodbye, Seq: seq, Arg: opened})
+	return r
+}
+
+// mark returns a record that says nothing but its kind.
+func mark(k wire.FrameKind) (r record) {
+	encodeHeader(&r, &wire.Header{Kind: k})
 	return r
 }
 
@@ -92,11 +115,13 @@ type greeting struct {
 	id         [16]byte
 	rank, size int
 	lane       wire.Lane
+	comm       uint8 // whose lane it is; 0 for LaneControl
+	turn       uint8 // how many connections of this lane the rank has opened before
 }
 
 func encodeGreeting(g *greeting) (r record) {
 	binary.BigEndian.PutUint32(r[0:], greetingMagic)
-	r[4], r[5] = wireVersion, byte(g.lane)
+	r[4], r[5], r[6], r[7] = wireVersion, byte(g.lane), g.comm, g.turn
 	copy(r[8:24], g.id[:])
 	binary.BigEndian.PutUint32(r[24:], uint32(g.rank))
 	binary.BigEndian.PutUint32(r[28:], uint32(g.size))
@@ -105,13 +130,13 @@ func encodeGreeting(g *greeting) (r record) {
 
 // decodeGreeting checks r against what this communicator expects.
 func decodeGreeting(r []byte, id [16]byte, size int) (g greeting, ok bool) {
-	if binary.BigEndian.Uint32(r[0:]) != greetingMagic || r[4] != wireVersion || r[6] != 0 || r[7] != 0 {
+	if binary.BigEndian.Uint32(r[0:]) != greetingMagic || r[4] != wireVersion {
 		return g, false
 	}
-	g.lane = wire.Lane(r[5])
+	g.lane, g.comm, g.turn = wire.Lane(r[5]), r[6], r[7]
 	copy(g.id[:], r[8:24])
 	rank, n := binary.BigEndian.Uint32(r[24:]), binary.BigEndian.Uint32(r[28:])
-	if g.id != id || int64(n) != int64(size) || rank >= n || g.lane >= wire.Lanes {
+	if g.id != id || int64(n) != int64(size) || rank >= n || g.lane >= wire.Lanes || g.lane == wire.LaneControl && g.comm > 0 {
 		return g, false
 	}
 	g.rank, g.size = int(rank), int(n)

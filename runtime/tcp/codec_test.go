@@ -16,7 +16,8 @@ import (
 
 func drawHeader(t *rapid.T) wire.Header {
 	h := wire.Header{
-		Kind:  rapid.SampledFrom([]wire.FrameKind{wire.FrameSlot, wire.FrameCast, wire.FrameProbe, kindGoodbye}).Draw(t, "kind"),
+		Kind:  rapid.SampledFrom([]wire.FrameKind{wire.FrameSlot, wire.FrameCast, wire.FrameProbe, kindMore, kindCut, kindEnd, kindGoodbye}).Draw(t, "kind"),
+		Comm:  rapid.Uint8().Draw(t, "comm"),
 		Epoch: rapid.Uint32().Draw(t, "epoch"),
 		Seq:   rapid.Uint64().Draw(t, "seq"),
 		Slot:  ir.Slot(rapid.Uint32().Draw(t, "slot")),
@@ -35,7 +36,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 		var got wire.Header
 		require.NoError(t, decodeHeader(r[:], &got))
 		require.Equal(t, want, got)
-		require.Equal(t, want.Kind != kindGoodbye, isFrame(&r))
+		require.Equal(t, want.Kind.Valid(), isFrame(&r))
 	})
 }
 
@@ -49,9 +50,8 @@ func TestHeaderRefusals(t *testing.T) {
 	slot := wire.Header{Kind: wire.FrameSlot}
 	for name, b := range map[string][]byte{
 		"magic":        edit(slot, func(r *record) { r[0]++ }),
-		"reserved":     edit(slot, func(r *record) { r[3] = 1 }),
 		"no kind":      edit(slot, func(r *record) { r[2] = 0 }),
-		"unknown kind": edit(slot, func(r *record) { r[2] = 0xFD }),
+		"unknown kind": edit(slot, func(r *record) { r[2] = 0xFB }),
 		"body":         edit(slot, func(r *record) { r[28] = 0x80 }),
 		"control body": edit(wire.Header{Kind: wire.FrameAbort, Len: wire.MaxControl + 1}, func(*record) {}),
 		"goodbye body": edit(wire.Header{Kind: kindGoodbye, Len: 1}, func(*record) {}),
@@ -66,6 +66,10 @@ func TestGreetingRoundTrip(t *testing.T) {
 		want := greeting{size: rapid.IntRange(1, ir.MaxRanks).Draw(t, "size")}
 		want.rank = rapid.IntRange(0, want.size-1).Draw(t, "rank")
 		want.lane = wire.Lane(rapid.IntRange(0, int(wire.Lanes)-1).Draw(t, "lane"))
+		want.turn = rapid.Uint8().Draw(t, "turn")
+		if want.lane == wire.LaneOps {
+			want.comm = rapid.Uint8().Draw(t, "comm")
+		}
 		copy(want.id[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
 		r := encodeGreeting(&want)
 		require.False(t, isFrame(&r))
@@ -83,8 +87,11 @@ func FuzzHeader(f *testing.F) {
 	var r record
 	encodeHeader(&r, &wire.Header{Kind: wire.FrameSlot, Seq: 7, Len: 99})
 	f.Add(r[:])
-	g := goodbye(3, 2)
-	f.Add(g[:])
+	encodeHeader(&r, &wire.Header{Kind: wire.FrameCast, Comm: 255})
+	f.Add(r[:])
+	for _, r := range []record{goodbye(3, 2), mark(kindMore), mark(kindCut), mark(kindEnd)} {
+		f.Add(r[:])
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) < recordLen {
 			return

@@ -60,6 +60,7 @@ func (t *Transport) adopt(s wire.Sink) {
 			t.unreached(d.o.p, s, fmt.Errorf("tcp: connect to rank %d at %s: %w", d.o.p.rank, d.o.p.addr, err))
 			continue
 		}
+		d.o.p.opened++
 		t.mark(d.o)
 	}
 }
@@ -91,7 +92,7 @@ func (t *Transport) judge(s wire.Sink) {
 		t.meet(c, s)
 	}
 	t.refusing = slices.DeleteFunc(t.refusing, func(p *peer) bool {
-		if p.state == peerUp && p.in == [wire.Lanes]*inbound{} {
+		if p.state == peerUp && p.silent() {
 			t.lose(p, s, p.refusal)
 		}
 		return p.state != peerUp

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -20,7 +21,8 @@ const (
 // inbound is a connection that a peer has opened.
 type inbound struct {
 	p     *peer // nil until it has said who it is
-	lane  wire.Lane
+	lane  int   // its place in peer.in
+	turn  uint8 // among the connections of that lane
 	fd    int
 	token int32 // -1 while it is held back and not watched
 	dead  bool
@@ -32,7 +34,9 @@ type inbound struct {
 	head     wire.Header
 	body     bool // head is valid, and its body is awaited
 	got      int  // bytes of the body that are in their place
+	piece    int  // bytes of it up to the next record
 	dropping bool // the sink does not want the rest
+	ended    bool // nothing more comes in this communicator
 
 	frames uint // that have been read
 }
@@ -124,24 +128,27 @@ func (t *Transport) rearm(c *inbound, s wire.Sink) bool {
 // use hands out what is in the buffer.
 func (t *Transport) use(c *inbound, s wire.Sink) outcome {
 	for {
-		if !c.body {
+		if !c.body || c.got == c.piece && c.got < c.head.Len {
 			if c.w-c.r < recordLen {
 				return needMore
 			}
-			if out := t.useHeader(c, s); out != needMore {
+			if out := t.useRecord(c, s); out != needMore {
 				return out
+			}
+			if !c.body {
+				continue
 			}
 		}
 		dst, ok := t.place(c, s)
 		if !ok {
 			return heldOrOver(c)
 		}
-		k := min(c.w-c.r, c.head.Len-c.got)
+		k := min(c.w-c.r, c.piece-c.got)
 		if !c.dropping {
 			copy(dst[c.got:], c.buf[c.r:c.r+k])
 		}
 		c.r += k
-		if t.landed(c, s, dst, k); c.body {
+		if t.landed(c, s, dst, k); c.body && c.got < c.piece {
 			return needMore
 		}
 	}
@@ -154,28 +161,61 @@ func heldOrOver(c *inbound) outcome {
 	return heldBack
 }
 
-// useHeader takes the next record out of the buffer.
-func (t *Transport) useHeader(c *inbound, s wire.Sink) outcome {
-	if err := decodeHeader(c.buf[c.r:c.w], &c.head); err != nil {
+// useRecord takes the next record out of the buffer.
+func (t *Transport) useRecord(c *inbound, s wire.Sink) outcome {
+	var h wire.Header
+	err := decodeHeader(c.buf[c.r:c.w], &h)
+	lane, comm := laneOf(c.lane)
+	switch {
+	case err != nil:
+	case c.body:
+		err = c.goOn(h.Kind)
+	case h.Kind == kindGoodbye:
+		t.heard(c.p, h.Seq, h.Arg)
+		t.finish(c, s)
+		return over
+	case h.Kind == kindEnd && lane == wire.LaneOps:
+		c.ended = true
+	case h.Kind >= kindMore || lane == wire.LaneOps && h.Comm != comm:
+		err = fmt.Errorf("%w: kind %d of communicator %d where it cannot be", errNoFrame, h.Kind, h.Comm)
+	default:
+		h.Lane, h.From = lane, c.p.rank
+		c.head, c.body, c.got, c.piece, c.dropping, c.ended = h, true, 0, min(h.Len, pieceSize), false, false
+	}
+	if err != nil {
 		t.failIn(c, s, err)
 		return over
 	}
 	c.r += recordLen
-	if c.head.Kind == kindGoodbye {
-		t.farewell(c, s)
-		return over
-	}
-	c.head.Lane, c.head.From = c.lane, c.p.rank
-	c.body, c.got, c.dropping = true, 0, false
 	return needMore
 }
 
-// farewell ends a connection on which the peer has said goodbye.
-func (t *Transport) farewell(c *inbound, s wire.Sink) {
+// goOn takes a record within a body.
+func (c *inbound) goOn(k wire.FrameKind) error {
+	switch k {
+	case kindMore:
+		c.piece = min(c.head.Len, c.got+pieceSize)
+	case kindCut:
+		c.body = false
+	default:
+		return fmt.Errorf("%w: kind %d within a body", errNoFrame, k)
+	}
+	return nil
+}
+
+// finish ends a connection that has been read to its end.
+func (t *Transport) finish(c *inbound, s wire.Sink) {
 	p := c.p
-	p.ended |= 1 << c.lane
-	t.heard(p, c.head.Seq, c.head.Arg)
+	p.ended++
 	t.closeIn(c)
+	for i, heir := range p.heirs {
+		if heir.lane == c.lane && heir.turn == p.inTurn[c.lane] {
+			p.heirs = slices.Delete(p.heirs, i, i+1)
+			t.employ(heir)
+			t.receive(heir, s)
+			return
+		}
+	}
 	t.settle(p, s)
 }
 
@@ -218,7 +258,7 @@ func (t *Transport) landed(c *inbound, s wire.Sink, dst []byte, n int) {
 
 // fill reads once. full says that there may be more.
 func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome) {
-	rest := c.head.Len - c.got
+	rest := c.piece - c.got
 	if !c.body || rest < directSize || c.r < c.w {
 		return t.fillBuffer(c, s)
 	}
@@ -228,7 +268,7 @@ func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome
 	}
 	into := t.scratch[:min(rest, len(t.scratch))]
 	if !c.dropping {
-		into = dst[c.got:]
+		into = dst[c.got:c.piece]
 	}
 	n, err := read(c.fd, into)
 	if err != nil {
@@ -253,10 +293,14 @@ func (t *Transport) fillBuffer(c *inbound, s wire.Sink) (n int, full bool, out o
 
 // stop handles a read that has brought nothing.
 func (t *Transport) stop(c *inbound, s wire.Sink, err error) outcome {
-	if again(err) {
+	switch {
+	case again(err):
 		return needMore
+	case err == errEnded && c.ended && c.r == c.w:
+		t.finish(c, s)
+	default:
+		t.failIn(c, s, err)
 	}
-	t.failIn(c, s, err)
 	return over
 }
 
@@ -277,7 +321,7 @@ func (t *Transport) closeIn(c *inbound) {
 	if c.dead {
 		return
 	}
-	if c.p != nil {
+	if c.p != nil && c.p.in[c.lane] == c {
 		c.p.in[c.lane] = nil
 	}
 	c.dead = true

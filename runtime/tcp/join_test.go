@@ -243,7 +243,7 @@ func TestStrangersAtTheRendezvous(t *testing.T) {
 	addr := l.Addr().String()
 	hello := func(rank, size uint32) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 0x5CED0001)
-		b = binary.BigEndian.AppendUint16(b, 1)
+		b = binary.BigEndian.AppendUint16(b, 2)
 		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, rank), size)
 	}
 	guests := [][]byte{

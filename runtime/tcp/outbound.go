@@ -13,19 +13,22 @@ import (
 // only to say goodbye.
 type outbound struct {
 	p     *peer
-	lane  wire.Lane
+	lane  int   // its place in peer.out
 	fd    int   // -1 until connected, and again when closed
 	token int32 // -1 likewise
 	dead  bool
 
 	q       ring
-	sent    int  // bytes of the first entry that the system has taken
-	dirty   bool // in Transport.dirty
-	blocked bool // the system's buffer is full; watched for writing
-	turn    bool // waits in Transport.turns
-	sharing bool // has bytes that Transport.turns counts
-	flying  int  // how many
+	sent    int    // bytes of the first entry that the system has taken
+	tail    []byte // what is left of an abandoned frame, before the first entry
+	dirty   bool   // in Transport.dirty
+	blocked bool   // the system's buffer is full; watched for writing
+	turn    bool   // waits in Transport.turns
+	sharing bool   // has bytes that Transport.turns counts
+	flying  int    // how many
 	start   start
+	ending  bool // its communicator is closed
+	ended   bool // and that is said
 
 	back  record // what the peer has written
 	nback int
@@ -39,7 +42,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 		return
 	}
 	p := &t.peers[to]
-	if p.state != peerUp || p.refusal != nil || p.cut && f.Lane == wire.LaneOps {
+	if p.state != peerUp || p.refusal != nil {
 		discard(f)
 		return
 	}
@@ -48,25 +51,31 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 		t.loseLater(p, fmt.Errorf("tcp: put to rank %d: %d bytes in a frame, at most %d fit", to, len(f.Body), MaxBody))
 		return
 	}
-	o := p.out[f.Lane]
+	i := laneIndex(f.Lane, f.Comm)
+	o := p.outbound(i)
 	if o == nil {
-		o = t.open(p, f.Lane)
+		o = t.open(p, i)
 	}
+	o.ending, o.ended = false, false
 	o.q.pushFrame(f)
 	t.mark(o)
 }
 
 // open begins to connect to p; what is put meanwhile waits behind the greeting.
-func (t *Transport) open(p *peer, lane wire.Lane) *outbound {
-	o := &outbound{p: p, lane: lane, fd: -1, token: -1}
-	p.out[lane] = o
-	o.q.pushRecord(t.greeting(lane))
+func (t *Transport) open(p *peer, i int) *outbound {
+	p.reach(i)
+	o := &outbound{p: p, lane: i, fd: -1, token: -1}
+	p.out[i] = o
+	o.q.pushRecord(t.greeting(i, p.outTurn[i]))
+	p.outTurn[i]++
 	t.dial(o)
 	return o
 }
 
-func (t *Transport) greeting(lane wire.Lane) record {
-	return encodeGreeting(&greeting{id: t.id, rank: t.rank, size: t.size, lane: lane})
+func (t *Transport) greeting(i int, turn uint8) record {
+	g := greeting{id: t.id, rank: t.rank, size: t.size, turn: turn}
+	g.lane, g.comm = laneOf(i)
+	return encodeGreeting(&g)
 }
 
 // mark notes that o has something to write.
@@ -101,7 +110,7 @@ func (t *Transport) flushAll(s wire.Sink) (moved bool) {
 
 // flush writes frames until all are with the system or its buffer is full.
 func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
-	for o.q.n > 0 && !o.dead && !o.turn {
+	for !o.dead && !o.turn && o.more() {
 		room := t.turns.room(o)
 		if room == 0 {
 			t.turns.await(o)
@@ -126,27 +135,29 @@ func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 	if o.blocked && !o.dead {
 		t.block(o, s, false)
 	}
+	if o.ended && o.idle() && !o.dead {
+		t.closeOut(o)
+	}
 	return moved
 }
 
-// gather collects the pieces that are to be written next, about room bytes
-// at most.
+// idle reports whether the system has all that was queued.
+func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 }
+
+// gather collects what is to be written next, about room bytes at most.
 func (o *outbound) gather(v *vector, room int) {
+	v.add(o.tail)
 	skip := o.sent
 	for i := 0; i < o.q.n && !v.full() && v.bytes < room; i++ {
-		e := o.q.at(i)
-		if skip < recordLen {
-			v.add(e.head[skip:])
-			skip = recordLen
-		}
-		rest := e.body[skip-recordLen:]
-		v.add(rest[:min(len(rest), max(room-v.bytes, 0))])
+		o.q.at(i).gather(v, skip, room)
 		skip = 0
 	}
 }
 
 // advance takes n written bytes off the queue.
 func (t *Transport) advance(o *outbound, n int) {
+	k := min(n, len(o.tail))
+	o.tail, n = o.tail[k:], n-k
 	for n > 0 {
 		e := o.q.at(0)
 		rest := e.len() - o.sent
@@ -189,7 +200,7 @@ func (t *Transport) failOut(o *outbound, s wire.Sink, cause error) {
 // without ever seeing it.
 func untaken(p *peer, err error) error {
 	reset := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
-	if reset && p.in == [wire.Lanes]*inbound{} {
+	if reset && p.silent() {
 		return fmt.Errorf("%w: %w", wire.ErrUnreachable, err)
 	}
 	return err
@@ -210,7 +221,7 @@ func (t *Transport) readBack(o *outbound, s wire.Sink) {
 	err := t.hear(o, s)
 	switch {
 	case err == nil:
-	case t.parting && o.q.n == 0:
+	case t.parting && o.idle():
 		t.closeOut(o) // the peer has read the goodbye; the other lane may have more
 	default:
 		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err)))
@@ -247,7 +258,7 @@ func (t *Transport) tellBack(o *outbound, s wire.Sink) {
 // closeOut gives o up with all that is queued.
 func (t *Transport) closeOut(o *outbound) {
 	o.p.out[o.lane] = nil
-	o.dead = true
+	o.dead, o.tail = true, nil
 	o.q.clear()
 	if o.fd >= 0 {
 		t.unwatch(o.fd, o.token)

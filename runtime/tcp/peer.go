@@ -11,14 +11,17 @@ type peer struct {
 	// refusal says that p does not accept connections any more: its process,
 	// or its transport, has ended.
 	refusal error
-	out     [wire.Lanes]*outbound
-	in      [wire.Lanes]*inbound
 
-	cut bool // an operation was abandoned within a frame: LaneOps is closed
+	out     []*outbound // by laneIndex, as the next three are
+	in      []*inbound
+	outTurn []uint8    // of the next connection
+	inTurn  []uint8    // of the one that follows that in in
+	heirs   []*inbound // connections whose turn has not come
 
-	seq   uint64 // the last operation of a peer that is leaving
-	lanes uint32 // bits of the lanes that it has opened to us, by its goodbye
-	ended uint32 // bits of those on which its goodbye has been read
+	opened uint32 // connections to p, ever
+	seq    uint64 // the last operation of a peer that is leaving
+	theirs uint32 // connections that it has opened to us, by its goodbye
+	ended  uint32 // those that have been read to their end
 }
 
 type peerState uint8
@@ -45,11 +48,11 @@ func (t *Transport) lose(p *peer, s wire.Sink, err error) {
 }
 
 // heard takes p's goodbye, from any of its connections.
-func (t *Transport) heard(p *peer, seq uint64, lanes uint32) {
+func (t *Transport) heard(p *peer, seq uint64, theirs uint32) {
 	if p.state != peerUp {
 		return
 	}
-	p.state, p.seq, p.lanes = peerLeaving, seq, lanes
+	p.state, p.seq, p.theirs = peerLeaving, seq, theirs
 	for _, o := range p.out {
 		if o != nil {
 			t.closeOut(o)
@@ -59,7 +62,7 @@ func (t *Transport) heard(p *peer, seq uint64, lanes uint32) {
 
 // settle tells the sink that p has left when nothing it sent before is unread.
 func (t *Transport) settle(p *peer, s wire.Sink) {
-	if p.state != peerLeaving || p.ended&p.lanes != p.lanes || p.in != [wire.Lanes]*inbound{} {
+	if p.state != peerLeaving || p.ended != p.theirs || !p.silent() {
 		return
 	}
 	seq := p.seq
@@ -70,12 +73,16 @@ func (t *Transport) settle(p *peer, s wire.Sink) {
 // drop gives up all connections with p; frames for it are dropped from now on.
 func (t *Transport) drop(p *peer) {
 	p.state = peerGone
-	for lane := range p.out {
-		if p.out[lane] != nil {
-			t.closeOut(p.out[lane])
+	for i := range p.out {
+		if p.out[i] != nil {
+			t.closeOut(p.out[i])
 		}
-		if p.in[lane] != nil {
-			t.closeIn(p.in[lane])
+		if p.in[i] != nil {
+			t.closeIn(p.in[i])
 		}
 	}
+	for _, c := range p.heirs {
+		t.closeIn(c)
+	}
+	p.heirs = nil
 }

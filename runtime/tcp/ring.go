@@ -9,8 +9,39 @@ type entry struct {
 	unsent *int
 }
 
-// len returns the bytes that the entry takes on the wire.
-func (e *entry) len() int { return recordLen + len(e.body) }
+// len returns the bytes that the entry takes on the wire: a record stands before
+// each piece of the body.
+func (e *entry) len() int {
+	pieces := max(1, (len(e.body)+pieceSize-1)/pieceSize)
+	return pieces*recordLen + len(e.body)
+}
+
+var moreRecord = mark(kindMore)
+
+// part returns what is to be written from byte skip of the entry on: what is left
+// of a record, and of the piece behind it.
+func (e *entry) part(skip int) (head, piece []byte) {
+	k, at := skip/(recordLen+pieceSize), skip%(recordLen+pieceSize)
+	piece = e.body[k*pieceSize : min((k+1)*pieceSize, len(e.body))]
+	switch {
+	case at >= recordLen:
+		return nil, piece[at-recordLen:]
+	case k == 0:
+		return e.head[at:], piece
+	}
+	return moreRecord[at:], piece
+}
+
+// gather adds what is to be written from byte skip of the entry on, about room
+// bytes in all at most.
+func (e *entry) gather(v *vector, skip, room int) {
+	for n := e.len(); skip < n && !v.full() && v.bytes < room; {
+		head, piece := e.part(skip)
+		v.add(head)
+		v.add(piece[:min(len(piece), max(room-v.bytes, 0))])
+		skip += len(head) + len(piece)
+	}
+}
 
 // done gives the body back to whoever queued it.
 func (e *entry) done() {
@@ -49,6 +80,10 @@ func (q *ring) grow() {
 
 func (q *ring) pop() {
 	q.at(0).done()
+	q.drop()
+}
+
+func (q *ring) drop() {
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.n--
 }
@@ -56,6 +91,19 @@ func (q *ring) pop() {
 func (q *ring) clear() {
 	for q.n > 0 {
 		q.pop()
+	}
+}
+
+// keepRecords takes all frames out.
+func (q *ring) keepRecords() {
+	for range q.n {
+		e := *q.at(0)
+		if isFrame(&e.head) {
+			q.pop()
+			continue
+		}
+		q.drop()
+		*q.push() = e
 	}
 }
 

@@ -80,15 +80,17 @@ func TestStrangersAreRejected(t *testing.T) {
 	wrong := id
 	wrong[3]++
 	for name, say := range map[string][]byte{
-		"garbage":    []byte("GET / HTTP/1.0\r\nHost: schedgen\r\n\r\n"),
-		"foreign":    greets(greeting{id: wrong, rank: 1, size: 2}),
-		"size":       greets(greeting{id: id, rank: 1, size: 3}),
-		"rank":       greets(greeting{id: id, rank: 2, size: 2}),
-		"itself":     greets(greeting{id: id, rank: 0, size: 2}),
-		"lane":       greets(greeting{id: id, rank: 1, size: 2, lane: wire.Lanes}),
-		"frame":      make([]byte, recordLen),
-		"incomplete": greets(greeting{id: id, rank: 1, size: 2})[:recordLen-1],
-		"nothing":    nil,
+		"garbage":     []byte("GET / HTTP/1.0\r\nHost: schedgen\r\n\r\n"),
+		"foreign":     greets(greeting{id: wrong, rank: 1, size: 2}),
+		"size":        greets(greeting{id: id, rank: 1, size: 3}),
+		"rank":        greets(greeting{id: id, rank: 2, size: 2}),
+		"itself":      greets(greeting{id: id, rank: 0, size: 2}),
+		"lane":        greets(greeting{id: id, rank: 1, size: 2, lane: wire.Lanes}),
+		"not its own": greets(greeting{id: id, rank: 1, size: 2, lane: wire.LaneControl, comm: 1}),
+		"turn":        greets(greeting{id: id, rank: 1, size: 2, turn: 255}),
+		"frame":       make([]byte, recordLen),
+		"incomplete":  greets(greeting{id: id, rank: 1, size: 2})[:recordLen-1],
+		"nothing":     nil,
 	} {
 		before, s := a.Stats().Rejected, &log{}
 		c := knock(t, a, say)

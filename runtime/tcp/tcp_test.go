@@ -24,6 +24,10 @@ func TestFrames(t *testing.T) { transporttest.Frames(t, connect) }
 // Ranks on one host, which take each other for hosts of their own.
 func TestFramesBetweenHosts(t *testing.T) { transporttest.Frames(t, connectFar) }
 
+func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect) }
+
+func TestCommunicatorsBetweenHosts(t *testing.T) { transporttest.Communicators(t, connectFar) }
+
 func connectFar(t testing.TB, size int) []wire.Transport {
 	list := connect(t, size)
 	for _, tr := range list {

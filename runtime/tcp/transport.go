@@ -1,6 +1,6 @@
 // Package tcp is the transport over TCP. A rank connects to another when it
-// first puts something there; each connection carries one lane in one
-// direction and stays open. The goroutine that is inside a call reads and
+// first puts something there; each connection carries one lane of one
+// communicator in one direction and stays open as long as that. The goroutine that is inside a call reads and
 // writes all of them itself, without blocking: there is no goroutine, no copy
 // and no allocation per frame.
 package tcp
@@ -81,6 +81,7 @@ func newTransport(cfg *Config, tab *table, listenFD int) (*Transport, error) {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	for rank := range t.peers {
 		p := &t.peers[rank]
+		p.reach(int(wire.Lanes) - 1)
 		p.rank, p.addr, p.near = rank, tab.addrs[rank], sameHost(tab.addrs[rank], tab.addrs[cfg.Rank])
 		if p.near {
 			t.local++

@@ -183,9 +183,9 @@ func testDropWithinBody(t *testing.T, make Make) {
 			return wire.Accept
 		}
 		if asked++; asked == 2 {
-			dst = s.open[place{0, wire.LaneOps}]
+			dst = s.open[place{0, wire.LaneOps, 0}]
 			kept = append(kept, dst...)
-			delete(s.open, place{0, wire.LaneOps})
+			delete(s.open, place{0, wire.LaneOps, 0})
 		}
 		if asked >= 2 {
 			return wire.Drop

@@ -20,10 +20,11 @@ type sink struct {
 	twice []string // what was told more than once
 }
 
-// place identifies a frame under way: a lane carries one at a time.
+// place identifies a frame under way: a communicator's lane carries one at a time.
 type place struct {
 	from int
 	lane wire.Lane
+	comm uint8
 }
 
 type received struct {
@@ -47,15 +48,15 @@ func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	if s.place != nil {
 		return s.place(h), v
 	}
-	key := place{h.From, h.Lane}
-	if s.open[key] == nil {
+	key := place{h.From, h.Lane, h.Comm}
+	if b := s.open[key]; b == nil || len(b) != h.Len { // another frame's, which was called off
 		s.open[key] = make([]byte, h.Len)
 	}
 	return s.open[key], v
 }
 
 func (s *sink) Arrived(h *wire.Header, body []byte) {
-	key := place{h.From, h.Lane}
+	key := place{h.From, h.Lane, h.Comm}
 	if s.place == nil && !same(s.open[key], body) {
 		s.twice = append(s.twice, fmt.Sprintf("%+v arrived in a place that was not given", *h))
 	}

@@ -10,25 +10,31 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Transport moves frames between the ranks of one communicator. It is built
-// connected to all of them (see the packages below runtime) and handed to
-// runtime.Join.
+// Transport moves frames between the ranks of one communicator, and of others among
+// some of the same processes (Header.Comm). Ranks are those of the first: the
+// communicators above number their own. It is built connected to all of them (see the
+// packages below runtime) and handed to runtime.Join.
+//
+// Frames of one communicator never wait for another's to be taken: a frame that is
+// held ([Hold]) holds back those behind it in its lane of its communicator, and no
+// others. So a process that is late for an operation of one communicator keeps nobody
+// from going on with another.
 //
 // Put, Mcast and Poll are called by one goroutine at a time, under the
 // communicator's lock; Wait is called without it, so it may run beside them;
 // Wake may be called by anybody at any time. None but Wait blocks.
 type Transport interface {
-	// Rank and Size are this process's place in the communicator.
+	// Rank and Size are this process's place in the first communicator.
 	Rank() int
 	Size() int
-	// ID is the communicator's identity: random bytes agreed by all ranks
-	// when the transport was built.
+	// ID is the transport's identity: random bytes agreed by all ranks
+	// when it was built.
 	ID() [16]byte
 	Caps() Caps
 
 	// Put queues the reliable transfer of f to rank to, in order with all
-	// earlier Puts of the same lane to that rank. f itself is copied; f.Body
-	// is referred to until *f.Unsent has been decremented.
+	// earlier Puts of the same communicator and lane to that rank. f itself is
+	// copied; f.Body is referred to until *f.Unsent has been decremented.
 	Put(to int, f *Frame)
 	// Mcast queues the unreliable transfer of f to all other ranks. A
 	// transport without multicast decrements *f.Unsent and does nothing:
@@ -51,9 +57,15 @@ type Transport interface {
 
 	// Abandon forgets all frames of communicator comm queued on LaneOps, multicasts
 	// included: their bodies are not referred to any more when it returns, and their
-	// Unsent is decremented. A connection that has sent part of a frame is closed. It
-	// is not called from within Poll.
+	// Unsent is decremented. A frame of which a part is sent does not arrive. Other
+	// communicators are not concerned. It is not called from within Poll.
 	Abandon(comm uint8)
+	// Forget says that communicator comm is closed at this rank: nothing more is
+	// put in it until its number is used again, with a higher Epoch. What is
+	// queued is still sent, and then the transport gives back what it has for
+	// comm alone. Frames of comm that come later are offered to the sink as
+	// before. It is not called from within Poll.
+	Forget(comm uint8)
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
 	// Close says goodbye to the peers, with the number of the last operation
@@ -81,10 +93,15 @@ type Caps struct {
 	Window    int  // bytes of multicasts that every rank can take in without being polled, agreed by all; 0: nothing overruns
 	Local     int  // ranks on this host, this one included; 0: unknown
 	Hosts     int  // hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or unknown
+
+	// Host says of every rank on which host it is: ranks that share one have the same
+	// number. It is the same list at all ranks. nil: unknown, unless Local counts all.
+	Host []int
 }
 
 // Lane separates frames that may be held back by the receiver from those that
 // may not: frames of one lane are in order, those of different lanes are not.
+// Each communicator has a LaneOps of its own; LaneControl is shared by all.
 type Lane uint8
 
 // The lanes.
@@ -99,16 +116,18 @@ type FrameKind uint8
 
 // The kinds of frames.
 const (
-	FrameSlot   FrameKind = iota + 1 // a chunk with its bytes, or a signal
-	FrameJoined                      // random-peer root delay: the sender has entered Seq
-	FrameLate                        // adaptive root delay: how the sender met Seq's multicast
-	FrameProbe                       // "I am in Seq with fingerprint Print": sent when nothing moves
-	FrameAbort                       // the communicator has failed; Body says why
-	FrameCast                        // a rootless message; Seq counts those of its origin
-	FrameCredit                      // rootless messages of an origin below Seq are consumed in the sender's subtree
-	FrameLeave                       // the sender closes after operation Seq
-	FrameWant                        // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; none: it has all
-	FrameTaken                       // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
+	FrameSlot    FrameKind = iota + 1 // a chunk with its bytes, or a signal
+	FrameJoined                       // random-peer root delay: the sender has entered Seq
+	FrameLate                         // adaptive root delay: how the sender met Seq's multicast
+	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves
+	FrameAbort                        // the communicator has failed; Body says why
+	FrameCast                         // a rootless message; Seq counts those of its origin
+	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
+	FrameLeave                        // the sender closes after operation Seq, in good order unless Arg is 1
+	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; none: it has all
+	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
+	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
+	FrameEntered                      // the sender, who was asked, has entered Seq
 	frameKinds
 )
 
@@ -152,7 +171,7 @@ type Verdict uint8
 // The verdicts.
 const (
 	Accept Verdict = iota // read the body into the place returned
-	Hold                  // not yet: leave it and everything behind it in its lane; ask again at the next Poll
+	Hold                  // not yet: leave it and everything behind it in its lane of its communicator, nothing else; ask again at the next Poll
 	Drop                  // read the body and throw it away
 )
 

@@ -12,11 +12,13 @@ import (
 // yields, and if others run meanwhile, again and again, it moves its thread to
 // another core.
 //
-// The zero value is ready to be used, with the least patience.
+// With Now set it is ready to be used, with the least patience.
 type Alone struct {
 	// Patience is how many yields among others are borne before the thread
 	// moves. It should differ between ranks, so that of two on a core one moves.
 	Patience int
+	Stay     bool             // the thread never moves
+	Now      func() time.Time // the clock
 
 	since time.Time // when the last yield was over, or the wait has begun
 	met   int       // yields among others, less those alone
@@ -37,20 +39,20 @@ const (
 )
 
 // Begin starts a wait.
-func (a *Alone) Begin() { a.since = time.Now() }
+func (a *Alone) Begin() { a.since = a.Now() }
 
 // Wait is called between polls that have found nothing, with the lock that
 // guards a; it gives the lock up while others may run.
 func (a *Alone) Wait(lock sync.Locker) {
-	start := time.Now()
+	start := a.Now()
 	if start.Sub(a.since) < aloneFor {
 		return
 	}
 	lock.Unlock()
 	process()
 	lock.Lock()
-	a.since = time.Now()
-	if a.crowded(a.since.Sub(start)) && a.mayMove(a.since) {
+	a.since = a.Now()
+	if a.crowded(a.since.Sub(start)) && !a.Stay && a.mayMove(a.since) {
 		lock.Unlock()
 		move()
 		lock.Lock()

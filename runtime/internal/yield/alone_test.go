@@ -39,7 +39,7 @@ func TestAloneMovesSeldomWhereThatDoesNotHelp(t *testing.T) {
 }
 
 func TestAloneYieldsOnlyAfterAWhile(t *testing.T) {
-	var a Alone
+	a := Alone{Now: time.Now}
 	var lock sync.Mutex
 	lock.Lock()
 	a.Begin()

@@ -12,6 +12,7 @@ import "time"
 type Crowd struct {
 	// Index is the rank's number among those on this host.
 	Index int
+	Now   func() time.Time // the clock
 
 	left, every int       // yields until the next look, and between looks
 	looked      time.Time // zero: not yet
@@ -28,7 +29,7 @@ const (
 // Look is called before each yield.
 func (c *Crowd) Look() {
 	if c.left--; c.left < 0 {
-		c.next(c.among(time.Now()) && settle(c.Index))
+		c.next(c.among(c.Now()) && settle(c.Index))
 	}
 }
 

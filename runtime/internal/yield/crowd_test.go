@@ -22,7 +22,7 @@ func TestCrowdLooksSeldomWhereItDoesNotHelp(t *testing.T) {
 }
 
 func TestCrowdLooksAtFirstAndThenNowAndThen(t *testing.T) {
-	var c Crowd
+	c := Crowd{Now: time.Now}
 	c.Look()
 	require.Equal(t, lookSoon, c.left)
 	c.Look()

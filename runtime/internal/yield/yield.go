@@ -7,24 +7,24 @@ import (
 	"sync/atomic"
 )
 
-// ranks is how many communicators this process has open. Places on which Go
-// code runs are the whole process's, and so is this.
-var ranks atomic.Int32
+// Process counts the ranks of a process, which may wait for each other: places on
+// which Go code runs are the whole process's.
+type Process struct{ ranks atomic.Int32 }
 
-// Open and Close tell that this process has one rank more or less.
-func Open() { ranks.Add(1) }
+// this is the process that the program runs in.
+var this Process
 
-// Close undoes an Open.
-func Close() { ranks.Add(-1) }
+// This returns the process that the program runs in. Whoever builds a waiter or a
+// transport asks once and passes it on.
+func This() *Process { return &this }
 
-// Shared reports whether this process has several ranks, which may wait for
-// each other.
-func Shared() bool { return ranks.Load() > 1 }
+// Shared reports whether the process has several ranks.
+func (p *Process) Shared() bool { return p.ranks.Load() > 1 }
 
-// Rank lets other ranks run: other processes, without telling the Go
+// Yield lets other ranks run: other processes, without telling the Go
 // scheduler, which would wake idle threads of this one; or else its goroutines.
-func Rank() {
-	if Shared() {
+func (p *Process) Yield() {
+	if p.Shared() {
 		goruntime.Gosched()
 		return
 	}

@@ -1,0 +1,364 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// crew is ranks that make the same calls on lanes that lose every multicast.
+type crew struct {
+	*lanes
+	t     *rapid.T
+	plans [][]*Plan // by call and rank
+	roots []int
+	width []int // by rank: calls open at most
+	bufs  [][][]byte
+	open  [][]uint64 // by rank: in the order of their beginnings
+	now   Time
+}
+
+func newCrew(t *rapid.T, size, calls int) *crew {
+	c := &crew{lanes: newLanes(size), t: t, open: make([][]uint64, size), bufs: make([][][]byte, size), now: 1}
+	var names []string
+	for _, a := range schedule.Algorithms() {
+		if a.Collective != schedule.Anycast {
+			names = append(names, a.Name)
+		}
+	}
+	for i := range calls {
+		name := rapid.SampledFrom(names).Draw(t, "algorithm")
+		root := rapid.IntRange(0, size-1).Draw(t, "root")
+		p := schedule.Params{Ranks: size, Root: root, Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")}
+		if kindOf(name) == Barrier {
+			root, p.Root, p.Chunks = 0, 0, 0
+		}
+		if name == "bcast/symmetric" {
+			p.Chunks = 0
+		}
+		c.roots = append(c.roots, root)
+		c.plans = append(c.plans, nil)
+		for rank := range size {
+			c.plans[i] = append(c.plans[i], planOf(t, name, p, rank))
+		}
+	}
+	for rank := range size {
+		c.width = append(c.width, rapid.IntRange(1, MaxOpen).Draw(t, "width"))
+		c.cores[rank] = New(Config{
+			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
+			Caps: wire.Caps{Multicast: true, Datagram: 8},
+		}, c.net(rank))
+	}
+	return c
+}
+
+func kindOf(name string) Kind {
+	if name[:7] == "barrier" {
+		return Barrier
+	}
+	return Bcast
+}
+
+// message is what call i broadcasts.
+func (c *crew) message(i int) []byte {
+	if c.plans[i][0].Chunks == 0 {
+		return nil
+	}
+	return fmt.Appendf(nil, "the message of call %d", i)
+}
+
+// enter makes the next call of a rank, if that may have another one open.
+func (c *crew) enter(rank int) (moved bool) {
+	i, core := len(c.bufs[rank]), c.cores[rank]
+	if i == len(c.plans) || len(c.open[rank]) == c.width[rank] || !core.Vacant() {
+		return false
+	}
+	buf := make([]byte, len(c.message(i)))
+	if rank == c.roots[i] {
+		copy(buf, c.message(i))
+	}
+	c.bufs[rank] = append(c.bufs[rank], buf)
+	core.Begin(kindOf(c.plans[i][rank].Name), c.roots[i], c.plans[i][rank], buf)
+	seq, _ := core.Seq()
+	require.Equal(c.t, uint64(i+1), seq)
+	c.open[rank] = append(c.open[rank], seq)
+	return true
+}
+
+// leave returns from one of the calls that may return.
+func (c *crew) leave(rank, choice int) (moved bool) {
+	core := c.cores[rank]
+	ready := slices.DeleteFunc(slices.Clone(c.open[rank]), func(seq uint64) bool { return !core.Ready(seq) })
+	if len(ready) == 0 {
+		return false
+	}
+	seq := ready[choice%len(ready)]
+	core.End(seq)
+	c.open[rank] = slices.DeleteFunc(c.open[rank], func(s uint64) bool { return s == seq })
+	i := int(seq) - 1
+	require.Equal(c.t, string(c.message(i)), string(c.bufs[rank][i]), "rank %d, operation %d", rank, seq)
+	copy(c.bufs[rank][i], bytes.Repeat([]byte{0xEE}, len(c.bufs[rank][i])))
+	if _, ended := core.Seq(); len(c.open[rank]) > 0 {
+		require.Equal(c.t, c.open[rank][0]-1, ended, "all before the oldest that is open have ended")
+	} else {
+		require.Equal(c.t, uint64(len(c.bufs[rank])), ended)
+	}
+	return true
+}
+
+func (c *crew) done() bool {
+	for rank := range c.cores {
+		require.NoError(c.t, c.cores[rank].Err())
+		if len(c.bufs[rank]) < len(c.plans) || len(c.open[rank]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// rest does all that can be done without a choice, and lets time pass if that is
+// nothing.
+func (c *crew) rest() {
+	moved := false
+	for at := range c.order {
+		moved = c.deliver(c.t, at) || moved
+	}
+	for rank := range c.cores {
+		moved = c.leave(rank, 0) || len(c.open[rank]) == 0 && c.enter(rank) || moved
+	}
+	if !moved {
+		c.now += 10e6
+		for _, core := range c.cores {
+			core.Tick(c.now)
+		}
+	}
+}
+
+// Whatever the order in which lanes deliver, ranks begin and calls return, some
+// ranks having several open and others waiting for each: all calls end, with the
+// root's bytes, and nothing is written afterwards.
+func TestOpenOperations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCrew(t, rapid.IntRange(1, 6).Draw(t, "size"), rapid.IntRange(1, 7).Draw(t, "calls"))
+		for range rapid.IntRange(0, 200).Draw(t, "steps") {
+			rank := rapid.IntRange(0, len(c.cores)-1).Draw(t, "rank")
+			choice := rapid.IntRange(0, 1<<20).Draw(t, "choice")
+			switch choice % 4 {
+			case 0:
+				c.enter(rank)
+			case 1:
+				c.leave(rank, choice/4)
+			default:
+				c.deliver(t, choice/4)
+			}
+		}
+		for steps := 0; !c.done(); steps++ {
+			require.Less(t, steps, 20_000, "it does not end")
+			c.rest()
+		}
+		for rank := range c.bufs {
+			for i, buf := range c.bufs[rank] {
+				require.Equal(t, len(buf), bytes.Count(buf, []byte{0xEE}), "rank %d, operation %d: written to after its end", rank, i+1)
+			}
+		}
+	})
+}
+
+// A rank that has two operations open does not put chunks of the second to one
+// that is in the first, before it has put all that the first asks of it.
+func TestPutsWaitForEarlierOperations(t *testing.T) {
+	net := &kinds{}
+	c := New(Config{Rank: 1, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
+	first := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 1}, 1)
+	second := planOf(t, "bcast/chain", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 1)
+	c.Begin(Bcast, 0, first, make([]byte, 8))
+	c.Begin(Bcast, 1, second, make([]byte, 8))
+	require.Equal(t, []string{"call 2"}, net.take())
+	require.False(t, c.Ready(2), "its chunk has not been sent")
+	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Print: first.print(8), Len: 8, Slot: ir.Chunk(0)}
+	require.Equal(t, wire.Accept, c.Fragment(&h, 0, make([]byte, 8)))
+	require.Equal(t, []string{"s0 1", "c0 2"}, net.take(), "the acknowledgement goes first")
+	require.True(t, c.Ready(1))
+	require.True(t, c.Ready(2))
+	c.End(2)
+	_, ended := c.Seq()
+	require.Zero(t, ended, "the first is open")
+	c.End(1)
+	_, ended = c.Seq()
+	require.Equal(t, uint64(2), ended)
+}
+
+// They go at once to a rank that says it has entered the operation.
+func TestPutsGoToWhoHasEntered(t *testing.T) {
+	net := &kinds{}
+	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, net)
+	first := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Chunks: 1}, 1)
+	second := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Root: 1, Chunks: 1}, 1)
+	c.Begin(Bcast, 0, first, make([]byte, 8))
+	c.Begin(Bcast, 1, second, make([]byte, 8))
+	require.Equal(t, []string{"call 2", "call 2"}, net.take())
+	entered := wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: second.print(8), From: 2}
+	c.Arrived(&entered, nil)
+	require.Equal(t, []string{"c0 2"}, net.take())
+	require.False(t, c.Ready(2), "rank 0 has not got its chunk")
+	entered.From = 0
+	c.Arrived(&entered, nil)
+	require.Equal(t, []string{"c0 2"}, net.take())
+	require.True(t, c.Ready(2))
+	require.NoError(t, c.Err())
+}
+
+// A rank answers when it enters, and finds that ranks disagree.
+func TestCallsAreAnswered(t *testing.T) {
+	net := &kinds{}
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, net)
+	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 0)
+	call := wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: plan.print(8), From: 1}
+	c.Arrived(&call, nil)
+	c.Begin(Bcast, 1, plan, make([]byte, 8))
+	require.Empty(t, net.take())
+	c.Begin(Bcast, 1, plan, make([]byte, 8))
+	require.Equal(t, []string{"entered 2"}, net.take())
+	c.Arrived(&call, nil)
+	require.Equal(t, []string{"entered 2"}, net.take(), "it has entered before")
+	require.NoError(t, c.Err())
+	call.Seq, call.Print = 3, plan.print(9)
+	c.Arrived(&call, nil)
+	c.Begin(Bcast, 1, plan, make([]byte, 8))
+	require.ErrorIs(t, c.Err(), ErrMismatch)
+}
+
+// A rank that calls for more than it can have open breaks the protocol.
+func TestTooManyCalls(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, &kinds{})
+	for seq := range uint64(2 * MaxOpen) {
+		c.Arrived(&wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: seq + 1, From: 1}, nil)
+	}
+	require.NoError(t, c.Err())
+	c.Arrived(&wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 100, From: 1}, nil)
+	require.ErrorIs(t, c.Err(), ErrProtocol)
+}
+
+// kinds notes what is put: slots and control, with their operations.
+type kinds struct {
+	discard
+	sent []string
+}
+
+func (k *kinds) Put(_ int, f *wire.Frame) {
+	k.discard.take(f)
+	what := map[wire.FrameKind]string{wire.FrameSlot: f.Slot.String(), wire.FrameCall: "call", wire.FrameEntered: "entered"}[f.Kind]
+	if what != "" {
+		k.sent = append(k.sent, fmt.Sprint(what, " ", f.Seq))
+	}
+}
+
+func (k *kinds) take() (sent []string) {
+	sent, k.sent = k.sent, nil
+	return sent
+}
+
+// Signals of each of the next operations are remembered, each once, whatever
+// their number; what is further ahead is held.
+func TestEarlySignals(t *testing.T) {
+	const size = 3000
+	c := New(Config{Rank: 0, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, &kinds{})
+	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, From: 1, Print: 1}
+	for range 2 {
+		for h.Seq = 1; h.Seq <= MaxOpen; h.Seq++ {
+			for s := range size - 1 {
+				h.Slot = ir.Signal(s)
+				_, v := c.Body(&h)
+				require.Equal(t, map[bool]wire.Verdict{true: wire.Accept, false: wire.Hold}[h.Seq < MaxOpen], v)
+				if v == wire.Accept {
+					c.Arrived(&h, nil)
+				}
+			}
+		}
+	}
+	require.Equal(t, ahead*(size-1), c.Held().Early)
+	h.Seq, h.Slot = 1, ir.Signal(maxEarly(size))
+	_, v := c.Body(&h)
+	require.Equal(t, wire.Hold, v)
+	h.Slot, h.Print = ir.Signal(7), 2
+	for range 3 {
+		c.Arrived(&h, nil)
+	}
+	require.Equal(t, ahead*(size-1)+1, c.Held().Early, "of another fingerprint one is enough")
+	require.LessOrEqual(t, c.Held().Early, MaxEarly(size))
+	c.Begin(Barrier, 0, planOf(t, "barrier/hsb", schedule.Params{Ranks: size, FanIn: size - 1}, 0), nil)
+	require.ErrorIs(t, c.Err(), ErrMismatch)
+}
+
+// No algorithm has more signals than are remembered.
+func TestAlgorithmsFitWhatIsRemembered(t *testing.T) {
+	for _, a := range schedule.Algorithms() {
+		for _, size := range []int{1, 2, 7, 300, 1025, 5000} {
+			spec, err := schedule.New(a.Name, schedule.Params{Ranks: size})
+			require.NoError(t, err)
+			for _, rank := range []int{0, size / 2, size - 1} {
+				require.LessOrEqual(t, spec.Program(rank).Signals, maxEarly(size), "%s, rank %d of %d", a.Name, rank, size)
+			}
+		}
+	}
+}
+
+// Multicasts of a second operation wait at their root if receivers, who need not
+// have entered it, could be overrun by both together.
+func TestLongMulticastsGoOneAfterTheOther(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		window, chunks int
+		want           []int // multicasts: at the beginnings of both, when the first is acknowledged
+	}{
+		{"both fit", 64, 4, []int{4, 4, 0}},
+		{"both do not", 40, 4, []int{4, 0, 4}},
+		{"neither does", 24, 4, []int{3, 0, 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			net := &mcasts{}
+			core := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{},
+				Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 8, Window: c.window}}, net)
+			plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: c.chunks}, 0)
+			core.Begin(Bcast, 0, plan, make([]byte, 8*c.chunks))
+			require.Equal(t, c.want[0], net.take())
+			core.Begin(Bcast, 0, plan, make([]byte, 8*c.chunks))
+			require.Equal(t, c.want[1], net.take())
+			h := wire.Header{Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: plan.print(8 * c.chunks), From: 1}
+			h.Kind, h.Arg = wire.FrameTaken, uint32(c.chunks)
+			core.Arrived(&h, nil)
+			taken := net.take() // the rest of the first, if it has a window, and the beginning of the second
+			h.Kind, h.Lane, h.Slot = wire.FrameSlot, wire.LaneOps, ir.Signal(0)
+			core.Arrived(&h, nil)
+			require.True(t, core.Ready(1))
+			core.End(1)
+			require.Equal(t, c.want[2], taken+net.take())
+			require.False(t, core.Ready(2))
+			require.NoError(t, core.Err())
+		})
+	}
+}
+
+// mcasts counts multicasts.
+type mcasts struct {
+	discard
+	n int
+}
+
+func (m *mcasts) Mcast(f *wire.Frame) {
+	m.discard.take(f)
+	m.n++
+}
+
+func (m *mcasts) take() (n int) {
+	n, m.n = m.n, 0
+	return n
+}

@@ -1,0 +1,158 @@
+package runtime
+
+import (
+	goruntime "runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/internal/yield"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// driver moves the frames of one transport for all communicators that share it,
+// and waits for them. Goroutines inside calls drive, whichever communicator they
+// have called; while there are none, the background does.
+type driver struct {
+	tr    wire.Transport
+	clock Clock
+	start time.Time // what the cores' time counts from
+	wait  *yield.Waiter
+	pace  time.Duration // Config.Idle
+
+	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
+	cond sync.Cond  // something has moved; see await
+
+	comms  [maxComms]*Comm // by wire.Header.Comm
+	active []*Comm         // those of them that there are
+	stale  uint64          // frames dropped: of communicators that there are not, or not of members
+
+	numbers  numbers
+	farewell farewell
+
+	polls   uint
+	calls   atomic.Int32 // goroutines inside a call; set under the lock
+	behind  background
+	parking parking
+	watched watched
+	closing bool
+}
+
+// maxComms is how many communicators may share a transport: wire.Header.Comm is a
+// byte.
+const maxComms = 1 << 8
+
+// background is what takes over when no call runs.
+type background struct {
+	entered atomic.Uint64 // calls so far; counted under the lock
+	looked  uint64        // entered, when the background last looked
+	quiet   time.Duration // until it looks again
+	idle    Timer
+}
+
+// parking is who waits, of the goroutines inside calls.
+type parking struct {
+	sleepers int       // in cond.Wait
+	parked   bool      // one is in the transport's Wait
+	until    core.Time // when that ends; 0: without limit
+}
+
+// watched is the context whose end wakes whoever is parked.
+type watched struct {
+	done <-chan struct{}
+	stop func() bool
+}
+
+// newDriver returns the driver of cfg's transport, which does nothing before run.
+func newDriver(cfg *Config) *driver {
+	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Idle, numbers: numbers{generation: cfg.Epoch}}
+	d.cond.L = &d.mu
+	return d
+}
+
+// run begins to drive c, the first communicator.
+func (d *driver) run(c *Comm) {
+	d.wait = yield.New(yield.Options{
+		Process: yield.This(), Now: d.clock.Now, Index: c.rank, Ranks: c.caps.Local, Cores: goruntime.NumCPU(),
+		Spin: c.cfg.Spin, Stay: c.cfg.Stay,
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.add(c)
+	d.behind.quiet = d.pace
+	d.behind.idle = d.clock.AfterFunc(d.behind.quiet, d.background)
+}
+
+// add begins to drive one more communicator.
+func (d *driver) add(c *Comm) {
+	d.comms[c.number] = c
+	d.active = append(d.active, c)
+}
+
+// drop ends that: what still comes for c is dropped.
+func (d *driver) drop(c *Comm) {
+	d.comms[c.number] = nil
+	d.active = slices.DeleteFunc(d.active, func(other *Comm) bool { return other == c })
+	if len(d.active) > 0 {
+		d.tr.Forget(c.number)
+	}
+}
+
+// remove ends c, which is closed in good order or not, and has it say so. If none of
+// the transport's communicators has ended in good order the peers are told by the
+// end of their connections.
+func (d *driver) remove(c *Comm, healthy bool) {
+	if c.members == nil {
+		_, d.farewell.seq = c.core.Seq()
+	}
+	d.farewell.bye = d.farewell.bye || healthy
+	if len(d.active) > 1 || d.farewell.bye {
+		c.core.Goodbye(healthy)
+	}
+	d.drop(c)
+}
+
+// free returns the numbers of communicators that there are not. That of the first one
+// is not used again: the transport's goodbye is about it.
+func (d *driver) free() (m mask) {
+	for n := 1; n < maxComms; n++ {
+		if d.comms[n] == nil {
+			m.add(uint8(n))
+		}
+	}
+	return m
+}
+
+// now is the time as the cores know it.
+func (d *driver) now() core.Time { return core.Time(d.clock.Now().Sub(d.start)) + 1 }
+
+func (d *driver) wakeAll() {
+	d.cond.Broadcast()
+	d.tr.Wake()
+}
+
+// farewell is what the transport tells the peers in the end.
+type farewell struct {
+	seq uint64 // the last operation of the first communicator
+	bye bool   // a communicator has ended in good order; those that have not say so themselves
+}
+
+// linger is how long the transport's Close waits for what is still to be sent.
+const linger = 2 * time.Second
+
+// close ends the driver, which has no communicator any more.
+func (d *driver) close() error {
+	d.closing = true
+	d.wait.Close()
+	d.behind.idle.Stop()
+	for d.parking.parked {
+		d.wakeAll()
+		d.cond.Wait()
+	}
+	if d.watched.stop != nil {
+		d.watched.stop()
+	}
+	return d.tr.Close(d.farewell.seq, d.farewell.bye, linger)
+}

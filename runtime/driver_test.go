@@ -1,0 +1,102 @@
+package runtime
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// sent is a transport that forgets what is put, but for the last header.
+type sent struct {
+	wire.Transport
+	rank, size int
+	frames     int
+	last       wire.Header
+}
+
+func (s *sent) Rank() int       { return s.rank }
+func (s *sent) Size() int       { return s.size }
+func (s *sent) ID() [16]byte    { return [16]byte{} }
+func (s *sent) Caps() wire.Caps { return wire.Caps{} }
+
+func (s *sent) Put(_ int, f *wire.Frame) {
+	s.frames++
+	s.last = f.Header
+	if f.Unsent != nil {
+		*f.Unsent--
+	}
+}
+
+// still returns a communicator of a rank whose driver does not run.
+func still(t testing.TB, tr *sent, cfg Config) *Comm {
+	cfg.Transport = tr
+	require.NoError(t, cfg.fill())
+	d := newDriver(&cfg)
+	c := &Comm{drv: d, cfg: cfg, caps: tr.Caps(), rank: tr.rank, size: tr.size}
+	require.NoError(t, c.prepare())
+	d.add(c)
+	return c
+}
+
+// BenchmarkArrivalToPut is what a chunk costs a rank in the middle of a
+// pipeline, from the header that the transport has read to the put that it is
+// given: through the driver, and told to the core at once.
+func BenchmarkArrivalToPut(b *testing.B) {
+	const chunks = 1024
+	cfg := Config{Bcast: Algorithm{Name: "bcast/chain"}, Chunk: 64}
+	buf := make([]byte, chunks*64)
+	root := still(b, &sent{size: 3}, cfg)
+	plan, err := root.bcastPlan(len(buf), 0)
+	require.NoError(b, err)
+	root.core.Begin(core.Bcast, 0, plan.Plan, buf)
+	h := root.drv.tr.(*sent).last
+	for _, driven := range []bool{true, false} {
+		b.Run(fmt.Sprint("driver=", driven), func(b *testing.B) {
+			tr := &sent{rank: 1, size: 3}
+			c := still(b, tr, cfg)
+			plan, err := c.bcastPlan(len(buf), 0)
+			require.NoError(b, err)
+			sink := wire.Sink(c.drv)
+			if !driven {
+				sink = c.core
+			}
+			b.ReportAllocs()
+			for i := range b.N {
+				k := i % chunks
+				if k == 0 {
+					if i > 0 {
+						c.core.End(h.Seq)
+					}
+					c.core.Begin(core.Bcast, 0, plan.Plan, buf)
+				}
+				h.Seq, _ = c.core.Seq()
+				h.Slot = ir.Chunk(k)
+				place, v := sink.Body(&h)
+				if v != wire.Accept {
+					b.Fatal("refused: ", c.core.Err())
+				}
+				sink.Arrived(&h, place)
+			}
+			if tr.frames != b.N {
+				b.Fatalf("%d arrivals, %d puts", b.N, tr.frames)
+			}
+		})
+	}
+}
+
+// Frames of communicators that there are not are dropped and counted.
+func TestFramesOfNoCommunicator(t *testing.T) {
+	c := still(t, &sent{size: 3}, Config{})
+	h := &wire.Header{Kind: wire.FrameSlot, Comm: 9, Epoch: 1, From: 1}
+	_, v := c.drv.Body(h)
+	require.Equal(t, wire.Drop, v)
+	require.Equal(t, wire.Drop, c.drv.Fragment(h, 0, nil))
+	c.drv.Arrived(h, nil)
+	require.NoError(t, c.core.Err())
+	require.Equal(t, uint64(2), c.drv.stale)
+}

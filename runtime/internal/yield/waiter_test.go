@@ -1,0 +1,66 @@
+package yield
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func waiter(p *Process, o Options) *Waiter {
+	o.Process, o.Now, o.Cores = p, time.Now, 2
+	return New(o)
+}
+
+func TestSpinsAreFewAmongRanksOfAProcess(t *testing.T) {
+	var p Process
+	a := waiter(&p, Options{Spin: 500})
+	require.False(t, p.Shared())
+	require.Equal(t, 500, a.Spins())
+	b := waiter(&p, Options{Spin: -1})
+	require.True(t, p.Shared())
+	require.Equal(t, sharedSpins, a.Spins())
+	require.Equal(t, -1, b.Spins())
+	b.Close()
+	require.Equal(t, 500, a.Spins())
+}
+
+func TestHandOverHoldsTheLockInTheEnd(t *testing.T) {
+	for _, ranks := range []int{0, 2, 3} {
+		var p Process
+		var lock sync.Mutex
+		w := waiter(&p, Options{Ranks: ranks})
+		lock.Lock()
+		for idle := 1; idle <= 3*ownPolls; idle++ {
+			w.HandOver(idle, &lock)
+			require.False(t, lock.TryLock())
+		}
+	}
+}
+
+func TestStayLooksForNoCore(t *testing.T) {
+	for _, stay := range []bool{false, true} {
+		var p Process
+		var lock sync.Mutex
+		w := waiter(&p, Options{Ranks: 3, Stay: stay})
+		lock.Lock()
+		w.HandOver(1, &lock)
+		require.Equal(t, stay, w.crowd.looked.IsZero())
+	}
+}
+
+func TestStayBearsAnyCompany(t *testing.T) {
+	for _, stay := range []bool{false, true} {
+		now, step := time.Now(), time.Duration(0)
+		a := Alone{Stay: stay, Now: func() time.Time { now = now.Add(step); return now }}
+		a.Begin()
+		step = aloneFor // every yield takes as long as one among others
+		var lock sync.Mutex
+		lock.Lock()
+		for range 10 {
+			a.Wait(&lock)
+		}
+		require.Equal(t, stay, a.moved.IsZero())
+	}
+}

@@ -1,0 +1,120 @@
+package runtime
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// members are the ranks of a communicator made by Split, as the transport knows
+// them: its endpoints are the ranks of the first communicator. What the core sends goes to
+// the members' endpoints under the communicator's number, and what comes is shown to it
+// as from their ranks.
+type members struct {
+	tr       wire.Transport
+	number   uint8
+	self     int   // the own endpoint
+	endpoint []int // by rank
+	rank     []int // by endpoint; -1: no member
+
+	header wire.Header // scratch: what the core is shown
+}
+
+func newMembers(tr wire.Transport, number uint8, endpoint []int) *members {
+	m := &members{tr: tr, number: number, self: tr.Rank(), endpoint: endpoint, rank: slices.Repeat([]int{-1}, tr.Size())}
+	for rank, e := range endpoint {
+		m.rank[e] = rank
+	}
+	return m
+}
+
+// shown returns h as the core is to see it, nil if it is not from a member.
+func (m *members) shown(h *wire.Header) *wire.Header {
+	rank := m.rank[h.From]
+	if rank < 0 {
+		return nil
+	}
+	m.header = *h
+	m.header.From = rank
+	return &m.header
+}
+
+// rankOf returns the rank of an endpoint in c, if that is a member.
+func (c *Comm) rankOf(endpoint int) (rank int, member bool) {
+	if c.members == nil {
+		return endpoint, true
+	}
+	rank = c.members.rank[endpoint]
+	return rank, rank >= 0
+}
+
+func (m *members) stamp(f *wire.Frame) *wire.Frame {
+	f.Comm, f.From = m.number, m.self
+	return f
+}
+
+// Put implements [core.Net].
+func (m *members) Put(to int, f *wire.Frame) { m.tr.Put(m.endpoint[to], m.stamp(f)) }
+
+// Mcast implements [core.Net]: all endpoints hear it, and who is no member drops it.
+func (m *members) Mcast(f *wire.Frame) { m.tr.Mcast(m.stamp(f)) }
+
+// Datagram implements [core.Net].
+func (m *members) Datagram(to int, f *wire.Frame) { m.tr.Datagram(m.endpoint[to], m.stamp(f)) }
+
+// grouped are members on a transport that puts to several at once.
+type grouped struct {
+	*members
+	tr    wire.GroupPutter
+	ranks []int // scratch
+}
+
+// PutAll implements [core.GroupNet].
+func (g *grouped) PutAll(ranks []int, f *wire.Frame) {
+	g.ranks = g.ranks[:0]
+	for _, rank := range ranks {
+		g.ranks = append(g.ranks, g.endpoint[rank])
+	}
+	g.tr.PutAll(g.ranks, g.stamp(f))
+}
+
+// net returns what the core sends by.
+func (m *members) net() core.Net {
+	if tr, ok := m.tr.(wire.GroupPutter); ok {
+		return &grouped{members: m, tr: tr}
+	}
+	return m
+}
+
+// capsAmong returns what a transport of so many endpoints can do for some of them: it
+// can do the same, but on how many hosts they are is their own.
+func capsAmong(caps wire.Caps, endpoints, self int, some []int) wire.Caps {
+	host := caps.Host
+	if host == nil && caps.Local == endpoints {
+		host = make([]int, endpoints) // all share one
+	}
+	caps.Local, caps.Hosts, caps.Host = 0, 0, nil
+	if host == nil {
+		return caps
+	}
+	for _, e := range some {
+		caps.Host = append(caps.Host, host[e])
+		if host[e] == host[self] {
+			caps.Local++
+		}
+	}
+	caps.Hosts = Blocks(caps.Host)
+	return caps
+}
+
+// spreads reports whether multicasts are worth it for some of the endpoints of a
+// transport, of which capsAmong says what it can do for them: all others have to drop
+// them, so they must be half of all at least, and those of one host do without what
+// leaves it.
+func spreads(caps, among wire.Caps, endpoints, some int) bool {
+	several := func(host []int) bool {
+		return slices.ContainsFunc(host, func(h int) bool { return h != host[0] })
+	}
+	return 2*some >= endpoints && (several(among.Host) || !several(caps.Host))
+}

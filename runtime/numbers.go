@@ -1,0 +1,140 @@
+package runtime
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+)
+
+// A communicator's number is one that is free at all its members when it is made.
+// They find it by offering each other which are free there (split.go). A process may
+// be inside several Splits at a time, of parents that have other members each, and must not
+// offer a number to two of them. So one Split at a time may use the process's numbers,
+// for one exchange, and the others offer nothing and try again: nobody ever waits for
+// another Split while it holds numbers. The Split of the parent with the lowest number
+// goes first at every process, so that of several that overlap one gets all it needs
+// (Gropp and Thakur: Thread-safety in an MPI implementation, 2007).
+type numbers struct {
+	generation uint32  // the highest epoch of a communicator yet
+	splits     []uint8 // parents of the Splits that need a number
+	user       int     // 1 + the parent of the one that uses them; 0: none
+}
+
+// mask is a set of numbers.
+type mask [maxComms / 64]uint64
+
+func (m *mask) add(n uint8) { m[n/64] |= 1 << (n % 64) }
+
+// lowest returns the lowest number of m; ok is false if there is none.
+func (m *mask) lowest() (n uint8, ok bool) {
+	for i, word := range m {
+		if word != 0 {
+			return uint8(64*i + bits.TrailingZeros64(word)), true
+		}
+	}
+	return 0, false
+}
+
+func (m *mask) and(other *mask) {
+	for i := range m {
+		m[i] &= other[i]
+	}
+}
+
+// request says that the Split of parent needs a number, until withdraw.
+func (ns *numbers) request(parent uint8) { ns.splits = append(ns.splits, parent) }
+
+func (ns *numbers) withdraw(parent uint8) {
+	ns.release(parent)
+	ns.splits = slices.DeleteFunc(ns.splits, func(p uint8) bool { return p == parent })
+}
+
+// take reports whether the Split of parent may use the numbers, until release.
+func (ns *numbers) take(parent uint8) bool {
+	if ns.user != 0 || slices.Min(ns.splits) != parent {
+		return false
+	}
+	ns.user = 1 + int(parent)
+	return true
+}
+
+func (ns *numbers) release(parent uint8) {
+	if ns.user == 1+int(parent) {
+		ns.user = 0
+	}
+}
+
+// offer is what a rank tells the others when a number is to be found.
+type offer struct {
+	open       bool   // free says which are; else others use the numbers
+	generation uint32 // the new communicator's epoch is higher than all
+	free       mask
+}
+
+const offerBytes = 1 + 4 + maxComms/8
+
+func (o *offer) encode() []byte {
+	b := make([]byte, 1, offerBytes)
+	if o.open {
+		b[0] = 1
+	}
+	b = binary.BigEndian.AppendUint32(b, o.generation)
+	for _, word := range o.free {
+		b = binary.BigEndian.AppendUint64(b, word)
+	}
+	return b
+}
+
+func decodeOffer(b []byte) (o offer) {
+	o.open, o.generation = b[0] != 0, binary.BigEndian.Uint32(b[1:])
+	for i := range o.free {
+		o.free[i] = binary.BigEndian.Uint64(b[5+8*i:])
+	}
+	return o
+}
+
+// outcome is what follows from the offers of the members of a communicator.
+type outcome struct {
+	settled bool // else one has offered nothing, and all try again
+	number  uint8
+	epoch   uint32
+	full    bool // settled, and no number is free at all of them, or no epoch is left
+}
+
+// settle finds the number and the epoch of a communicator of ranks.
+func settle(offers []offer, ranks []int) outcome {
+	var free mask
+	for i := range free {
+		free[i] = ^uint64(0)
+	}
+	out := outcome{settled: true}
+	for _, r := range ranks {
+		o := &offers[r]
+		out.settled = out.settled && o.open
+		out.epoch = max(out.epoch, o.generation)
+		free.and(&o.free)
+	}
+	number, ok := free.lowest()
+	out.number, out.full = number, !ok || out.epoch+1 == 0
+	out.epoch++
+	return out
+}
+
+// settleAll settles the communicators of colors, and returns what has been found for
+// those whose members have all offered their numbers.
+func settleAll(offers []offer, colors map[int][]int) (map[int]outcome, error) {
+	found := make(map[int]outcome)
+	for _, color := range slices.Sorted(maps.Keys(colors)) {
+		ranks := colors[color]
+		out := settle(offers, ranks)
+		if out.settled && out.full {
+			return nil, fmt.Errorf("%w: no number is free at all of ranks %v", ErrTooMany, ranks)
+		}
+		if out.settled {
+			found[color] = out
+		}
+	}
+	return found, nil
+}

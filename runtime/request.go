@@ -1,0 +1,352 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// requests are those of a communicator, in the order of their starts.
+type requests struct {
+	started uint64     // the number of the last one
+	open    []*Request // they have begun
+	queue   queue      // they are to begin
+	guards  guards
+}
+
+// Request is a collective operation that has been started. It goes on by itself,
+// whether anybody waits for it or not.
+type Request struct {
+	comm *Comm
+	ctx  context.Context
+	kind core.Kind
+	root int
+	plan *plan
+	buf  []byte
+	seq  uint64 // its number
+
+	next  *Request // in the queue
+	guard *guard   // of ctx, if nobody may be waiting
+
+	ended bool
+	err   error         // of the operation, once it has ended
+	done  chan struct{} // made when it is asked for
+}
+
+// StartBcast starts what [Comm.Bcast] does and does not wait for it: buf is the
+// communicator's until the request has ended, and must not be touched before.
+// Several requests may be open. Every rank must start the same operations in the
+// same order, blocking calls included; it may wait for them in any order, and
+// need not start one before others have ended because other ranks do. A few
+// operations run at once, those that were started first; the others are queued and
+// begin in their order when there is room.
+//
+// ctx governs the operation, also when nobody waits for it: if it ends first, the
+// communicator fails at every rank.
+func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, error) {
+	if err := c.validRoot(root); err != nil {
+		return nil, err
+	}
+	return c.startRequest(ctx, core.Bcast, buf, root)
+}
+
+// StartBarrier starts what [Comm.Barrier] does: the request ends when every rank
+// has started or called the barrier. Otherwise it is as [Comm.StartBcast].
+func (c *Comm) StartBarrier(ctx context.Context) (*Request, error) {
+	return c.startRequest(ctx, core.Barrier, nil, 0)
+}
+
+func (c *Comm) startRequest(ctx context.Context, k core.Kind, buf []byte, root int) (*Request, error) {
+	if !c.collective.TryLock() {
+		return nil, ErrBusy
+	}
+	defer c.collective.Unlock()
+	d := c.drv
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := &Request{comm: c}
+	if err := c.prepareRequest(r, ctx, k, buf, root); err != nil {
+		return nil, err
+	}
+	if r.guard = c.guards.of(c, ctx); r.guard != nil {
+		r.guard.open++
+	}
+	c.enter()
+	c.start(r)
+	c.leave()
+	if d.parking.parked {
+		d.tr.Wake() // so that somebody parks with the request's timers in view
+	}
+	return r, nil
+}
+
+// Wait waits until the operation has ended and returns its error: nil, or one
+// that names the operation and its number. Several goroutines may wait for one
+// request, and wait again.
+//
+// The end of ctx ends the waiting only: the operation goes on, and buf is still the
+// communicator's.
+func (r *Request) Wait(ctx context.Context) error {
+	c := r.comm
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
+	if r.ended {
+		return r.err
+	}
+	c.enter()
+	err := c.await(ctx, r)
+	if c.core.Err() != nil {
+		c.serve()
+	}
+	c.leave()
+	if r.ended {
+		return r.err
+	}
+	return &OpError{Op: r.plan.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: r.seq, Err: fmt.Errorf("wait: %w", err)}
+}
+
+// Done returns a channel that is closed when the operation has ended; Wait then
+// returns at once. Nobody needs to wait for that: if no goroutine is inside a call
+// of the communicator, its background completes the operation, though not before
+// Config.Idle has passed.
+func (r *Request) Done() <-chan struct{} {
+	r.comm.drv.mu.Lock()
+	defer r.comm.drv.mu.Unlock()
+	if r.done == nil {
+		r.done = make(chan struct{})
+		if r.ended {
+			close(r.done)
+		}
+	}
+	return r.done
+}
+
+// met is what Wait and the blocking calls wait for.
+func (r *Request) met(*Comm) bool { return r.ended }
+
+// end notes the outcome. The buffer is the caller's again.
+func (r *Request) end(err error) {
+	r.ended, r.err, r.buf, r.ctx = true, err, nil, nil
+	if r.done != nil {
+		close(r.done)
+	}
+	if r.guard != nil {
+		r.guard.open--
+	}
+}
+
+// prepareRequest fills in r, unless it cannot be started.
+func (c *Comm) prepareRequest(r *Request, ctx context.Context, k core.Kind, buf []byte, root int) error {
+	if err := c.core.Err(); err != nil {
+		return err
+	}
+	p, err := c.planFor(k, len(buf), root)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &OpError{Op: p.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.started + 1, Err: context.Cause(ctx)}
+	}
+	r.ctx, r.kind, r.root, r.plan, r.buf = ctx, k, root, p, buf
+	return nil
+}
+
+// start gives r the next number and begins it as soon as there is room.
+func (c *Comm) start(r *Request) {
+	c.started++
+	r.seq = c.started
+	c.queue.push(r)
+	c.serve()
+}
+
+// serve ends the requests that are complete and begins those for which there is
+// room; if the core has failed it ends all. It reports whether there were any.
+// The transport must not be inside Poll.
+func (c *Comm) serve() (moved bool) {
+	for {
+		moved = c.endReady() || moved
+		switch {
+		case c.core.Err() != nil:
+			return c.failAll(c.core.Err()) || moved
+		case c.queue.first == nil || !c.core.Vacant():
+			return moved
+		}
+		c.begin(c.queue.pop())
+		moved = true
+	}
+}
+
+// endReady ends the requests that are complete.
+func (c *Comm) endReady() (any bool) {
+	for i := 0; i < len(c.open); {
+		r := c.open[i]
+		if !c.core.Ready(r.seq) {
+			i++
+			continue
+		}
+		c.core.End(r.seq)
+		c.open = slices.Delete(c.open, i, i+1)
+		r.end(nil)
+		any = true
+	}
+	return any
+}
+
+func (c *Comm) begin(r *Request) {
+	c.open = append(c.open, r)
+	c.core.Begin(r.kind, r.root, r.plan.Plan, r.buf)
+}
+
+// fail fails the communicator because request r could not be completed, and says
+// where it stood.
+func (c *Comm) fail(r *Request, err error) {
+	e := c.core.Fail(r.plan.Name, r.seq, err)
+	if r.ctx.Err() != nil && !c.closing {
+		e.Waiting = c.waiting(r.plan, e.Missing)
+	}
+	r.end(e)
+	c.failAll(c.core.Err())
+}
+
+// failAll ends all requests because of err, which has ended the core, and reports
+// whether there were any.
+func (c *Comm) failAll(err error) (any bool) {
+	if len(c.open) == 0 && c.queue.first == nil {
+		return false
+	}
+	for _, r := range c.open {
+		c.failWith(r, err)
+	}
+	for c.queue.first != nil {
+		c.failWith(c.queue.pop(), err)
+	}
+	clear(c.open)
+	c.open = c.open[:0]
+	c.drv.wakeAll()
+	c.drv.tr.Abandon(c.number)
+	c.core.Abandon()
+	return true
+}
+
+func (c *Comm) failWith(r *Request, err error) {
+	if !r.ended {
+		r.end(c.core.Fail(r.plan.Name, r.seq, err))
+	}
+}
+
+// queue is the requests that have not begun, in their order.
+type queue struct{ first, last *Request }
+
+func (q *queue) push(r *Request) {
+	if q.first == nil {
+		q.first = r
+	} else {
+		q.last.next = r
+	}
+	q.last = r
+}
+
+func (q *queue) pop() *Request {
+	r := q.first
+	q.first, r.next = r.next, nil
+	return r
+}
+
+// guards are the contexts of requests, whose ends fail the communicator. A
+// registration is left for the next request under the same context, so that a
+// request need not allocate one.
+type guards struct {
+	list  []*guard
+	limit int // how long the list may become before it is looked through
+}
+
+type guard struct {
+	done <-chan struct{}
+	stop func() bool
+	open int // requests
+}
+
+// minGuards is how many registrations are kept in any case.
+const minGuards = 4
+
+// of returns the guard of a context, nil if that never ends.
+func (gs *guards) of(c *Comm, ctx context.Context) *guard {
+	done := ctx.Done()
+	if done == nil {
+		return nil
+	}
+	for _, g := range slices.Backward(gs.list) {
+		if g.done == done {
+			return g
+		}
+	}
+	if len(gs.list) >= gs.limit {
+		gs.sweep()
+	}
+	g := &guard{done: done, stop: context.AfterFunc(ctx, c.expire)}
+	gs.list = append(gs.list, g)
+	return g
+}
+
+// sweep gives up the registrations that no request has.
+func (gs *guards) sweep() {
+	kept := gs.list[:0]
+	for _, g := range gs.list {
+		if g.open > 0 {
+			kept = append(kept, g)
+		} else {
+			g.stop()
+		}
+	}
+	clear(gs.list[len(kept):])
+	gs.list = kept
+	gs.limit = max(minGuards, 2*len(gs.list))
+}
+
+func (gs *guards) stop() {
+	for _, g := range gs.list {
+		g.stop()
+	}
+	gs.list = nil
+}
+
+// expire fails the communicator if the context of a request has ended.
+func (c *Comm) expire() {
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
+	c.serve() // what is complete has ended well
+	if r := c.expired(); r != nil {
+		c.fail(r, context.Cause(r.ctx))
+		c.drv.poll() // the others are told
+	}
+}
+
+// expired returns the first request whose context has ended, nil if there is none.
+func (c *Comm) expired() *Request {
+	if i := slices.IndexFunc(c.open, func(r *Request) bool { return r.ctx.Err() != nil }); i >= 0 {
+		return c.open[i]
+	}
+	for r := c.queue.first; r != nil; r = r.next {
+		if r.ctx.Err() != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// The number of ranks that an error names, and of those that are asked for their
+// programs to find them.
+const (
+	maxNamed    = 8
+	maxSearched = 1 << 14
+)
+
+func (c *Comm) waiting(p *plan, missing []ir.Slot) []int {
+	if c.size > maxSearched || len(missing) == 0 {
+		return nil
+	}
+	return waitingFor(p.programs, c.size, c.rank, missing, maxNamed)
+}

@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// request is an operation that a process has started. Blocking calls start one
+// and wait for it, as those of runtime.Comm do.
+type request struct {
+	step int
+	op   Op
+	plan *core.Plan
+	buf  []byte
+	seq  uint64 // 0: it has not begun, because too many are open
+}
+
+// width returns how many requests a rank has open at most.
+func (w *world) width(rank int) int {
+	r := seeded(w.sc.Seed, 'o', uint64(rank))
+	return 1 + r.below(max(w.sc.Open, 1))
+}
+
+// startRequest starts the operation of the present step. If the rank has as many
+// open as it may, it waits for the oldest, for some, or for all.
+func (p *process) startRequest(o *Op) {
+	p.open = append(p.open, &request{step: p.step, op: *o, plan: p.planFor(o), buf: p.w.bufferFor(p, o)})
+	width := p.w.width(p.rank)
+	if len(p.open) < width {
+		return
+	}
+	r := seeded(p.w.sc.Seed, 'w', uint64(p.rank), uint64(p.step))
+	p.until = p.open[r.below(len(p.open))].step + 1
+}
+
+// requestOf returns the request of a step, nil if none is open.
+func (p *process) requestOf(step int) *request {
+	for _, r := range p.open {
+		if r.step == step {
+			return r
+		}
+	}
+	return nil
+}
+
+// serveRequests begins those that may and ends those that are complete, and
+// reports whether there were any.
+func (p *process) serveRequests() (moved bool) {
+	for i := 0; i < len(p.open); {
+		switch r := p.open[i]; {
+		case r.seq == 0 && p.core.Err() == nil && p.core.Vacant():
+			p.begins(r)
+			moved = true
+		case r.seq > 0 && p.core.Ready(r.seq):
+			p.core.End(r.seq)
+			p.open = slices.Delete(p.open, i, i+1)
+			p.w.finishedRequest(p, r)
+			moved = true
+		case r.seq == 0:
+			return moved // and so have none behind it
+		default:
+			i++
+		}
+	}
+	return moved
+}
+
+func (p *process) begins(r *request) {
+	k := core.Bcast
+	if r.op.Kind == OpBarrier {
+		k = core.Barrier
+	}
+	p.core.Begin(k, r.op.Root, r.plan, r.buf)
+	r.seq, _ = p.core.Seq()
+}
+
+// endAll ends the requests that cannot be completed, because of err, and returns
+// the error of the first.
+func (p *process) endAll(err error) error {
+	if len(p.open) == 0 {
+		return err
+	}
+	first := p.open[0]
+	name := string(first.op.Kind)
+	if first.plan != nil {
+		name = first.plan.Name
+	}
+	err = p.core.Fail(name, first.seq, err)
+	p.abandon()
+	p.core.Abandon()
+	p.open = nil
+	return err
+}

@@ -1,0 +1,73 @@
+package runtime
+
+import (
+	"math"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// The driver hands what arrives to the core of its communicator, as from the
+// sender's rank there.
+
+var _ wire.Sink = (*driver)(nil)
+
+// Body implements [wire.Sink].
+func (d *driver) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	if c, h := d.lookup(h); c != nil {
+		return c.core.Body(h)
+	}
+	d.stale++
+	return nil, wire.Drop
+}
+
+// Arrived implements [wire.Sink].
+func (d *driver) Arrived(h *wire.Header, body []byte) {
+	if c, h := d.lookup(h); c != nil {
+		c.core.Arrived(h, body)
+	}
+}
+
+// Fragment implements [wire.Sink].
+func (d *driver) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
+	if c, h := d.lookup(h); c != nil {
+		return c.core.Fragment(h, offset, payload)
+	}
+	d.stale++
+	return wire.Drop
+}
+
+// lookup returns the communicator of a frame and the header that its core is to see;
+// nil if there is none or the sender is no member.
+func (d *driver) lookup(h *wire.Header) (*Comm, *wire.Header) {
+	c := d.comms[h.Comm]
+	if c == nil || c.members == nil {
+		return c, h
+	}
+	if h = c.members.shown(h); h == nil {
+		return nil, nil
+	}
+	return c, h
+}
+
+// Left implements [wire.Sink]. The transport knows the last operation of the first
+// communicator; the others have been told by the rank itself.
+func (d *driver) Left(endpoint int, seq uint64) {
+	for _, c := range d.active {
+		rank, member := c.rankOf(endpoint)
+		switch {
+		case member && c.members == nil:
+			c.core.Left(rank, seq)
+		case member:
+			c.core.Left(rank, math.MaxUint64)
+		}
+	}
+}
+
+// Lost implements [wire.Sink]: every communicator loses the rank.
+func (d *driver) Lost(endpoint int, err error) {
+	for _, c := range d.active {
+		if rank, member := c.rankOf(endpoint); member {
+			c.core.Lost(rank, err)
+		}
+	}
+}

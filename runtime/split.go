@@ -1,0 +1,198 @@
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	goruntime "runtime"
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// Undefined is the color of a rank that becomes no member of any communicator of a
+// Split. Other negative colors mean the same.
+const Undefined = -1
+
+// Split makes communicators among the ranks of c: one for each color, of the ranks
+// that give that color, in the order of key and, of equal keys, of their ranks in c.
+// Every rank of c must call it, between the same operations; one that gives
+// [Undefined] takes part and gets no communicator: nil, and no error.
+//
+// The new communicators share the connections and the goroutines of c and have its
+// Config, but for Params.Hosts, which are c's; schedules that c was given by Use are
+// c's alone. Ranks in their arguments and errors are their own. Operations of
+// different communicators may run at the same time, in different goroutines, and do
+// not wait for each other. Each fails by itself, but for a rank that is lost: that
+// fails all that it is a member of. Each is to be closed, in any order.
+//
+// Multicasts of a communicator reach all processes of the transport, and those that
+// are no members drop them. So broadcasts for which Config names no algorithm only
+// multicast if the members are at least half of all, and not if all of them, but not
+// all others, are on one host.
+//
+// It takes two exchanges in which each rank has some 16 and 37 bytes for each other,
+// so as many frames as there are ranks, and a barrier. Where Splits of several
+// communicators have processes in common at the same time the second exchange is
+// repeated until it is a Split's turn. At most 255 communicators made by Split may
+// be open at a process: where no number is free at all members of one, all ranks get
+// ErrTooMany, and c works on. The end of ctx fails c, as during any operation.
+func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
+	return c.derive(ctx, "split", color, key)
+}
+
+// Dup makes a communicator of the same ranks as c, whose operations and messages are
+// apart from those of c. It costs what [Comm.Split] does.
+func (c *Comm) Dup(ctx context.Context) (*Comm, error) { return c.derive(ctx, "dup", 0, 0) }
+
+func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, error) {
+	if !c.collective.TryLock() {
+		return nil, ErrBusy
+	}
+	defer c.collective.Unlock()
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
+	if err := c.core.Err(); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, &OpError{Op: op, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.started + 1, Err: context.Cause(ctx)}
+	}
+	c.enter()
+	defer c.leave()
+	child, err := c.split(ctx, color, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	return child, nil
+}
+
+func (c *Comm) split(ctx context.Context, color, key int) (*Comm, error) {
+	colors, err := c.colors(ctx, color, key)
+	if err != nil {
+		return nil, err
+	}
+	child, err := c.enrol(ctx, colors, color)
+	if err == nil {
+		err = c.meet(ctx)
+	}
+	if err == nil {
+		return child, nil
+	}
+	if child != nil {
+		child.desert(err)
+	}
+	return nil, err
+}
+
+// colors tells all ranks what each wishes, and returns the ranks of every color, in
+// their new order. When it returns every rank has called Split.
+func (c *Comm) colors(ctx context.Context, color, key int) (map[int][]int, error) {
+	b := binary.BigEndian.AppendUint64(nil, uint64(max(color, Undefined)))
+	wishes, err := c.exchange(ctx, binary.BigEndian.AppendUint64(b, uint64(key)))
+	if err != nil {
+		return nil, err
+	}
+	keyOf := func(rank int) int { return int(int64(binary.BigEndian.Uint64(wishes[rank][8:]))) }
+	colors := make(map[int][]int)
+	for rank, wish := range wishes {
+		if color := int(int64(binary.BigEndian.Uint64(wish))); color >= 0 {
+			colors[color] = append(colors[color], rank)
+		}
+	}
+	for _, ranks := range colors {
+		slices.SortStableFunc(ranks, func(a, b int) int { return cmp.Compare(keyOf(a), keyOf(b)) })
+	}
+	return colors, nil
+}
+
+// enrol finds a number for each of colors and registers the communicator of color, if
+// this rank is a member of one. All ranks see the same offers, and so do the same.
+func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int) (child *Comm, err error) {
+	ns := &c.drv.numbers
+	_, member := colors[color]
+	if member {
+		ns.request(c.number)
+		defer ns.withdraw(c.number)
+	}
+	for len(colors) > 0 {
+		offers, err := c.offers(ctx, member && child == nil)
+		if err != nil {
+			return child, err
+		}
+		found, err := settleAll(offers, colors)
+		if err != nil {
+			return child, err
+		}
+		if out, ok := found[color]; ok {
+			if child, err = c.register(colors[color], out); err != nil {
+				return nil, c.core.Fail("split", c.started, err) // the others are not to wait for it
+			}
+		}
+		maps.DeleteFunc(colors, func(of int, _ []int) bool { _, ok := found[of]; return ok })
+	}
+	return child, nil
+}
+
+// offers tells all ranks which numbers are free at each. A rank that needs none, or
+// whose numbers are used by another Split, offers nothing; so do all that repeat.
+func (c *Comm) offers(ctx context.Context, need bool) ([]offer, error) {
+	d := c.drv
+	d.mu.Unlock() // between repetitions: the other Split needs it
+	goruntime.Gosched()
+	d.mu.Lock()
+	o := offer{generation: d.numbers.generation}
+	if need && d.numbers.take(c.number) {
+		o.open, o.free = true, d.free()
+	}
+	blocks, err := c.exchange(ctx, o.encode())
+	d.numbers.release(c.number) // what is found is registered before the lock is given up
+	if err != nil {
+		return nil, err
+	}
+	offers := make([]offer, len(blocks))
+	for rank, b := range blocks {
+		offers[rank] = decodeOffer(b)
+	}
+	return offers, nil
+}
+
+// meet returns when all ranks have registered: only then may frames be sent.
+func (c *Comm) meet(ctx context.Context) error {
+	p, err := c.planFor(core.Barrier, 0, 0)
+	if err != nil {
+		return err
+	}
+	return c.perform(&Request{comm: c, ctx: ctx, kind: core.Barrier, plan: p})
+}
+
+// register makes the communicator of ranks and begins to drive it.
+func (c *Comm) register(ranks []int, out outcome) (*Comm, error) {
+	d := c.drv
+	endpoints := ranks
+	if c.members != nil {
+		endpoints = make([]int, len(ranks))
+		for i, r := range ranks {
+			endpoints[i] = c.members.endpoint[r]
+		}
+	}
+	m := newMembers(d.tr, out.number, endpoints)
+	all := d.tr.Caps()
+	child := &Comm{
+		drv: d, number: out.number, members: m, cfg: c.cfg, rank: slices.Index(ranks, c.rank), size: len(ranks),
+		caps: capsAmong(all, d.tr.Size(), m.self, endpoints),
+	}
+	child.spread = spreads(all, child.caps, d.tr.Size(), len(ranks))
+	child.cfg.Epoch = out.epoch
+	if !slices.IsSorted(ranks) || len(ranks) < c.size {
+		child.cfg.Bcast.Params.Hosts, child.cfg.Barrier.Params.Hosts, child.cfg.Anycast.Params.Hosts = 0, 0, 0
+	}
+	if err := child.prepare(); err != nil {
+		return nil, err
+	}
+	d.numbers.generation = max(d.numbers.generation, out.epoch)
+	d.add(child)
+	return child, nil
+}

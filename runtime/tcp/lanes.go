@@ -1,0 +1,92 @@
+package tcp
+
+import "github.com/schedgen/schedgen/runtime/wire"
+
+// Every communicator has a connection of its own for its LaneOps, opened by the
+// first put: what a rank does not read of one holds back nothing of another. All
+// share the one of LaneControl. When a communicator is closed its connection
+// ends; if its number is used again the next one takes its turn.
+
+// laneIndex returns the place of a lane in peer.out and peer.in. Those of the
+// first communicator are the lanes' numbers.
+func laneIndex(l wire.Lane, comm uint8) int {
+	if l == wire.LaneOps && comm > 0 {
+		return int(wire.Lanes) - 1 + int(comm)
+	}
+	return int(l)
+}
+
+// laneOf is the inverse of laneIndex.
+func laneOf(i int) (l wire.Lane, comm uint8) {
+	if i < int(wire.Lanes) {
+		return wire.Lane(i), 0
+	}
+	return wire.LaneOps, uint8(i - int(wire.Lanes) + 1)
+}
+
+// reach makes room for lane i.
+func (p *peer) reach(i int) {
+	for len(p.out) <= i {
+		p.out, p.in = append(p.out, nil), append(p.in, nil)
+		p.outTurn, p.inTurn = append(p.outTurn, 0), append(p.inTurn, 0)
+	}
+}
+
+// outbound returns the connection for a lane, nil if there is none.
+func (p *peer) outbound(i int) *outbound {
+	if i >= len(p.out) {
+		return nil
+	}
+	return p.out[i]
+}
+
+// silent reports whether no connection leads from p to this rank.
+func (p *peer) silent() bool {
+	for _, c := range p.in {
+		if c != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Forget ends the connections of a communicator; see [wire.Transport].
+func (t *Transport) Forget(comm uint8) {
+	for rank := range t.peers {
+		if o := t.peers[rank].outbound(laneIndex(wire.LaneOps, comm)); o != nil {
+			o.ending = true
+			t.mark(o)
+		}
+	}
+}
+
+// more reports whether o has something to write. An end is said behind all else.
+func (o *outbound) more() bool {
+	if o.ending && !o.ended && o.idle() {
+		o.ended = true
+		o.q.pushRecord(mark(kindEnd))
+	}
+	return !o.idle()
+}
+
+// maxHeirs is how many connections of a lane may wait for one that is not read
+// to its end.
+const maxHeirs = 4
+
+// await keeps a connection whose turn has not come: one before it is not read to
+// its end, or not even here. It reports false for one that makes no sense.
+func (t *Transport) await(c *inbound) bool {
+	p := c.p
+	if c.turn-p.inTurn[c.lane] > maxHeirs {
+		return false
+	}
+	for _, other := range p.heirs {
+		if other.lane == c.lane && other.turn == c.turn {
+			return false
+		}
+	}
+	t.unwatch(c.fd, c.token)
+	c.token = -1
+	p.heirs = append(p.heirs, c)
+	return true
+}

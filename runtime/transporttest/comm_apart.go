@@ -1,0 +1,133 @@
+package transporttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// How communicators that share their transports end, each by itself.
+
+// testCloseOrder closes a communicator and what was made of it in every order; those
+// that are left work on.
+func testCloseOrder(t *testing.T, make Make) {
+	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+	for _, order := range orders {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			comms := join(t, make, 5, runtime.Config{})
+			halves := divide(t, comms, parity, identity)
+			twins := divide(t, halves, constant, identity)
+			lists := [][]*runtime.Comm{comms, halves, twins}
+			for i, closing := range order {
+				closeAll(t, lists[closing])
+				for _, left := range order[i+1:] {
+					all(t, lists[left], func(ctx context.Context, c *runtime.Comm) error { return collectives(ctx, c, 5) })
+				}
+				require.ErrorIs(t, lists[closing][0].Barrier(t.Context()), runtime.ErrClosed)
+				_, err := lists[closing][0].Dup(t.Context())
+				require.ErrorIs(t, err, runtime.ErrClosed)
+			}
+		})
+	}
+}
+
+// testCloseChild: a rank that closes one communicator is missed by the next
+// operation of that alone.
+func testCloseChild(t *testing.T, make Make) {
+	comms := join(t, make, 5, runtime.Config{Stall: 20 * time.Millisecond})
+	twins := divide(t, comms, constant, func(rank int) int { return -rank })
+	exercise(t, twins)
+	require.NoError(t, twins[1].Close()) // rank 3 there
+	errs := each(t, slices.Concat(twins[:1], twins[2:]), func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+	requireFailed(t, errs, runtime.ErrPeerLeft)
+	exercise(t, comms)
+}
+
+// expired returns a context that ends in a while.
+func expired(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// testCancelApart: an operation that is given up fails its communicator at all its
+// ranks, and no other.
+func testCancelApart(t *testing.T, make Make) {
+	comms := join(t, make, 6, runtime.Config{})
+	halves := divide(t, comms, parity, identity)
+	twins := divide(t, comms, constant, identity)
+	require.ErrorIs(t, halves[0].Bcast(expired(t), buffer(10), 1), context.DeadlineExceeded)
+	for _, rank := range []int{2, 4} {
+		require.ErrorIs(t, halves[rank].Barrier(t.Context()), runtime.ErrAborted)
+	}
+	for _, list := range [][]*runtime.Comm{comms, twins, {halves[1], halves[3], halves[5]}} {
+		exercise(t, list)
+	}
+	_, err := halves[0].Dup(t.Context())
+	require.ErrorIs(t, err, context.DeadlineExceeded, "a failed communicator is not split")
+}
+
+// testCancelSplit: the end of the context during Split fails the communicator that is
+// split, at all ranks.
+func testCancelSplit(t *testing.T, make Make) {
+	comms := join(t, make, 4, runtime.Config{})
+	twins := divide(t, comms, constant, identity)
+	_, err := twins[0].Split(expired(t), 0, 0)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	for _, c := range twins[1:] {
+		_, err := c.Split(t.Context(), 0, 0)
+		require.ErrorIs(t, err, runtime.ErrAborted)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = comms[0].Dup(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	exercise(t, comms)
+}
+
+// testSplitMismatch: Split is an operation like others.
+func testSplitMismatch(t *testing.T, make Make) {
+	comms := join(t, make, 3, runtime.Config{Stall: 20 * time.Millisecond})
+	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		if c.Rank() == 1 {
+			return c.Barrier(ctx)
+		}
+		_, err := c.Split(ctx, 0, 0)
+		return err
+	})
+	requireFailed(t, errs, runtime.ErrMismatch)
+}
+
+// testCrashApart: a rank that is lost fails every communicator that it is a member
+// of, and no other.
+func testCrashApart(t *testing.T, make Make) {
+	const size, dead = 6, 5
+	comms := join(t, func(t testing.TB, size int) []wire.Transport {
+		ts := make(t, size)
+		ts[dead] = mortal{ts[dead]}
+		return ts
+	}, size, runtime.Config{Stall: 20 * time.Millisecond})
+	halves := divide(t, comms, parity, identity)
+	twins := divide(t, comms, constant, identity)
+	exercise(t, twins)
+	for _, list := range [][]*runtime.Comm{twins, halves, comms} {
+		require.NoError(t, list[dead].Close())
+	}
+	for _, list := range [][]*runtime.Comm{twins[:dead], comms[:dead], {halves[1], halves[3]}} {
+		errs := each(t, list, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+		for rank, err := range errs {
+			lost := errors.Is(err, runtime.ErrPeerLost) || errors.Is(err, runtime.ErrAborted)
+			assert.True(t, lost, "rank %d: %v", rank, err)
+		}
+	}
+	exercise(t, []*runtime.Comm{halves[0], halves[2], halves[4]})
+}

@@ -1,0 +1,362 @@
+package transporttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Split tests several communicators over the same transports: Split and Dup, and
+// that none holds back, fails or ends another.
+func Split(t *testing.T, make Make) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, Make)
+	}{
+		{"Hold", testHoldApart},
+		{"Abandon", testAbandonApart},
+		{"Parity", testParity},
+		{"Order", testSplitOrder},
+		{"Undefined", testUndefined},
+		{"Nested", testNested},
+		{"Dup", testDup},
+		{"Hosts", testSplitHosts},
+		{"AtOnce", testAtOnce},
+		{"Late", testLateApart},
+		{"Anycast", testAnycastApart},
+		{"Reuse", testReuse},
+		{"TooMany", testTooMany},
+		{"Overlapping", testOverlapping},
+		{"CloseOrder", testCloseOrder},
+		{"CloseChild", testCloseChild},
+		{"Cancel", testCancelApart},
+		{"CancelSplit", testCancelSplit},
+		{"Mismatch", testSplitMismatch},
+		{"Crash", testCrashApart},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, make) })
+	}
+}
+
+// splits is the sizes of communicators that are split.
+var splits = []int{1, 2, 3, 6, 7}
+
+// divide splits comms and returns the new communicator of each, nil for those that
+// are members of none. They are closed in the end.
+func divide(t testing.TB, comms []*runtime.Comm, color, key func(rank int) int) []*runtime.Comm {
+	t.Helper()
+	return derive(t, comms, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) {
+		return c.Split(ctx, color(c.Rank()), key(c.Rank()))
+	})
+}
+
+func derive(t testing.TB, comms []*runtime.Comm, from func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error)) []*runtime.Comm {
+	t.Helper()
+	children := slices.Repeat([]*runtime.Comm{nil}, len(comms))
+	t.Cleanup(func() { closeAll(t, present(children)) })
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) (err error) {
+		children[slices.Index(comms, c)], err = from(ctx, c)
+		return err
+	})
+	return children
+}
+
+// present returns those of comms that there are.
+func present(comms []*runtime.Comm) []*runtime.Comm {
+	return slices.DeleteFunc(slices.Clone(comms), func(c *runtime.Comm) bool { return c == nil })
+}
+
+func constant(int) int      { return 0 }
+func parity(rank int) int   { return rank % 2 }
+func identity(rank int) int { return rank }
+
+// exercise runs every collective operation on comms, from every root, and rootless
+// messages beside them.
+func exercise(t testing.TB, comms []*runtime.Comm) {
+	t.Helper()
+	all(t, present(comms), work)
+}
+
+func work(ctx context.Context, c *runtime.Comm) error {
+	err := together(ctx,
+		func(ctx context.Context) error { return publish(ctx, c, 10) },
+		func(ctx context.Context) error { return receive(ctx, c, 10*(c.Size()-1)) },
+		func(ctx context.Context) error { return collectives(ctx, c, 2*c.Size()) })
+	if err != nil {
+		return err
+	}
+	return c.Barrier(ctx)
+}
+
+func testParity(t *testing.T, make Make) {
+	for _, size := range splits {
+		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
+			comms := join(t, make, size, runtime.Config{Chunk: 3000})
+			children := divide(t, comms, parity, identity)
+			for rank, c := range children {
+				require.Equal(t, rank/2, c.Rank())
+				require.Equal(t, (size+1-rank%2)/2, c.Size())
+			}
+			exercise(t, children)
+			exercise(t, comms)
+		})
+	}
+}
+
+// testSplitOrder: members are in the order of their keys, and of their ranks where
+// these are equal.
+func testSplitOrder(t *testing.T, make Make) {
+	comms := join(t, make, 7, runtime.Config{})
+	for _, test := range []struct {
+		key  func(rank int) int
+		want []int // rank in c -> rank in the new one
+	}{
+		{func(rank int) int { return -rank }, []int{6, 5, 4, 3, 2, 1, 0}},
+		{func(rank int) int { return rank % 3 }, []int{0, 3, 5, 1, 4, 6, 2}},
+		{constant, []int{0, 1, 2, 3, 4, 5, 6}},
+	} {
+		children := divide(t, comms, constant, test.key)
+		for rank, c := range children {
+			require.Equal(t, test.want[rank], c.Rank())
+		}
+		exercise(t, children)
+	}
+}
+
+func testUndefined(t *testing.T, make Make) {
+	comms := join(t, make, 5, runtime.Config{})
+	children := divide(t, comms, func(rank int) int { return max(runtime.Undefined, rank-3) }, identity) // 3 and 4 are alone
+	for rank, c := range children {
+		require.Equal(t, rank >= 3, c != nil)
+	}
+	exercise(t, children)
+	for _, c := range divide(t, comms, func(int) int { return -7 }, identity) {
+		require.Nil(t, c)
+	}
+	exercise(t, comms)
+}
+
+// testNested splits what has been split, by halves, down to single ranks.
+func testNested(t *testing.T, make Make) {
+	comms := join(t, make, 6, runtime.Config{Chunk: 3000})
+	split := func(of []*runtime.Comm) []*runtime.Comm {
+		return derive(t, of, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) {
+			return c.Split(ctx, 2*c.Rank()/c.Size(), -c.Rank())
+		})
+	}
+	halves := split(comms)
+	quarters := split(halves)
+	alone := split(quarters)
+	for _, c := range alone {
+		require.Equal(t, 1, c.Size())
+	}
+	for _, list := range [][]*runtime.Comm{alone, quarters, halves, comms} {
+		exercise(t, list)
+	}
+}
+
+func testDup(t *testing.T, make Make) {
+	comms := join(t, make, 5, runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/hsb"}})
+	twins := derive(t, comms, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) })
+	for rank, c := range twins {
+		require.Equal(t, rank, c.Rank())
+		require.Equal(t, 5, c.Size())
+	}
+	exercise(t, twins)
+	exercise(t, comms)
+}
+
+// testSplitHosts: what Config says of hosts is about the ranks of the first
+// communicator.
+func testSplitHosts(t *testing.T, make Make) {
+	cfg := runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/hsb"}, Bcast: runtime.Algorithm{Name: "bcast/chain"}}
+	cfg.Barrier.Params.Hosts, cfg.Bcast.Params.Hosts = 5, 5
+	comms := join(t, make, 5, cfg)
+	exercise(t, divide(t, comms, parity, identity))
+	exercise(t, comms)
+}
+
+// testAtOnce runs collectives of parents and children at the same time, each in a
+// goroutine of its own.
+func testAtOnce(t *testing.T, make Make) {
+	comms := join(t, make, 7, runtime.Config{Chunk: 3000})
+	halves := divide(t, comms, parity, identity)
+	twins := divide(t, comms, constant, func(rank int) int { return -rank })
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		return together(ctx,
+			func(ctx context.Context) error { return work(ctx, c) },
+			func(ctx context.Context) error { return work(ctx, halves[c.Rank()]) },
+			func(ctx context.Context) error { return work(ctx, twins[c.Rank()]) })
+	})
+}
+
+// testLateApart: chunks for a rank that is late for one communicator's operation
+// wait for it, and nothing of the other communicator does.
+func testLateApart(t *testing.T, make Make) {
+	for name := range broadcasts {
+		t.Run(name, func(t *testing.T) {
+			comms := join(t, make, 3, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Repair: 2 * time.Millisecond})
+			twins := divide(t, comms, constant, identity)
+			late := signal()
+			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+				twin := twins[c.Rank()]
+				first := func(ctx context.Context) error {
+					if c.Rank() == 2 {
+						select {
+						case <-late:
+						case <-ctx.Done():
+							return context.Cause(ctx)
+						}
+					}
+					for i := range uint64(4) {
+						if err := bcast(ctx, c, i, buffer(100_000), 0); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				second := func(ctx context.Context) error {
+					if err := work(ctx, twin); err != nil {
+						return err
+					}
+					if err := twin.Barrier(ctx); err != nil {
+						return err
+					}
+					if c.Rank() == 2 {
+						close(late) // the other communicator has gone on without it
+					}
+					return nil
+				}
+				return together(ctx, first, second)
+			})
+		})
+	}
+}
+
+// testAnycastApart: rootless messages are their communicator's alone.
+func testAnycastApart(t *testing.T, make Make) {
+	comms := join(t, make, 6, runtime.Config{CastWindow: 3})
+	children := divide(t, comms, parity, identity)
+	for i, list := range [][]*runtime.Comm{comms, children} {
+		all(t, list, func(ctx context.Context, c *runtime.Comm) error {
+			return c.Publish(ctx, []byte{byte(i), byte(list[0].Size())})
+		})
+	}
+	for i, list := range [][]*runtime.Comm{comms, children} {
+		all(t, list, func(ctx context.Context, c *runtime.Comm) error {
+			for range c.Size() - 1 {
+				m, err := c.Next(ctx)
+				if err != nil {
+					return err
+				}
+				if int(m.Data[0]) != i || m.Origin == c.Rank() || m.Origin >= c.Size() {
+					return fmt.Errorf("rank %d of %d: message %v of rank %d", c.Rank(), c.Size(), m.Data, m.Origin)
+				}
+			}
+			_, more, err := c.TryNext()
+			if more {
+				return errors.New("a message too many")
+			}
+			return err
+		})
+	}
+}
+
+// testReuse makes more communicators in turn than there are numbers.
+func testReuse(t *testing.T, make Make) {
+	comms := join(t, make, 3, runtime.Config{})
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		for i := range 300 {
+			child, err := c.Split(ctx, (c.Rank()+i)%2, i*c.Rank())
+			if err != nil {
+				return fmt.Errorf("split %d: %w", i, err)
+			}
+			if err := bcast(ctx, child, uint64(i), buffer(100), i%child.Size()); err != nil {
+				return fmt.Errorf("split %d: %w", i, err)
+			}
+			if err := child.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	exercise(t, comms)
+}
+
+// testTooMany: when a rank of a new communicator has no number left, all ranks get
+// the same error and go on.
+func testTooMany(t *testing.T, make Make) {
+	comms := join(t, make, 3, runtime.Config{})
+	pairs := 0
+	for ; pairs < 255; pairs++ {
+		children := divide(t, comms, func(rank int) int { return rank / 2 }, identity)
+		if pairs%50 == 0 {
+			exercise(t, children)
+		}
+	}
+	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		_, err := c.Dup(ctx)
+		return err
+	})
+	for _, err := range errs {
+		require.ErrorIs(t, err, runtime.ErrTooMany)
+		require.Equal(t, errs[0].Error(), err.Error())
+	}
+	exercise(t, comms)
+}
+
+// testOverlapping splits communicators that have ranks in common at the same time,
+// in an order that differs between the ranks where they may choose.
+func testOverlapping(t *testing.T, make Make) {
+	const size = 6
+	comms := join(t, make, size, runtime.Config{})
+	parents := [][]*runtime.Comm{
+		comms,
+		divide(t, comms, constant, func(rank int) int { return -rank }),
+		divide(t, comms, func(rank int) int { return rank / 4 }, identity),
+		divide(t, comms, func(rank int) int { return max(rank-1, runtime.Undefined) / 3 }, identity),
+		divide(t, comms, parity, identity),
+	}
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		var works []func(ctx context.Context) error
+		for i, list := range parents {
+			if parent := list[c.Rank()]; parent != nil {
+				works = append(works, func(ctx context.Context) error { return splitAgain(ctx, parent, uint64(i)) })
+			}
+		}
+		return together(ctx, works...)
+	})
+}
+
+// splitAgain splits parent time and again, and uses what it gets.
+func splitAgain(ctx context.Context, parent *runtime.Comm, i uint64) error {
+	var open []*runtime.Comm
+	for round := range 12 {
+		child, err := parent.Split(ctx, parent.Rank()%(1+round%3), 0)
+		if err != nil {
+			return err
+		}
+		if err := bcast(ctx, child, i, buffer(1000), round%child.Size()); err != nil {
+			return err
+		}
+		if open = append(open, child); len(open) > 3 {
+			if err := open[0].Close(); err != nil {
+				return err
+			}
+			open = open[1:]
+		}
+	}
+	for _, c := range open {
+		if err := c.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
