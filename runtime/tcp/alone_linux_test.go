@@ -74,3 +74,19 @@ func TestStartEndsAndBeginsAgain(t *testing.T) {
 		require.Equal(t, turnBytes, s.flying()[0])
 	})
 }
+
+// Where nothing comes at all, since the receiver does not read, say, a connection
+// fills the system's buffer and does not keep others waiting.
+func TestStartDoesNotWaitForTheLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, 2)
+		s.put(0, 3*turnBytes/2)
+		require.Equal(t, []int{turnBytes, 0}, s.flying())
+		s.put(1, longWrite)
+		require.Equal(t, []int{turnBytes, 0}, s.flying())
+		time.Sleep(turnPatience)
+		require.Equal(t, 3*turnBytes/2, s.flying()[0])
+		time.Sleep(turnPatience)
+		require.Equal(t, []int{3 * turnBytes / 2, longWrite}, s.flying())
+	})
+}

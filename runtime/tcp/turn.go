@@ -130,6 +130,7 @@ func (t *Transport) serveTurns(s wire.Sink) (moved bool) {
 			}
 			u.moved = time.Now()
 			u.sum, o.flying = 0, 0 // as if it were alone
+			o.start.gone = startBytes
 		}
 		o.turn = false
 		u.queue = append(u.queue[:0], u.queue[1:]...)
