@@ -10,8 +10,9 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"slices"
 	"strconv"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // columns of the CSV. Times are in seconds.
@@ -65,31 +66,18 @@ func readReport(name string) (*report, error) {
 }
 
 func parseCSV(in io.Reader) (*report, error) {
-	reader := csv.NewReader(in)
-	reader.FieldsPerRecord = len(columns)
-	head, err := reader.Read()
+	r := new(report)
+	err := tool.ReadCSV(in, columns, "a report on links", func(record []string) error {
+		row, err := parseRow(record)
+		if err == nil {
+			r.settle(row)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Equal(head, columns) {
-		return nil, errors.New("line 1: these are not the columns of a report on links")
-	}
-	r := new(report)
-	for {
-		record, err := reader.Read()
-		if err == io.EOF {
-			return r, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		row, err := parseRow(record)
-		if err != nil {
-			line, _ := reader.FieldPos(0)
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-		r.settle(row)
-	}
+	return r, nil
 }
 
 func parseRow(f []string) (*row, error) {
