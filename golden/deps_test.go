@@ -53,7 +53,7 @@ var layers = []struct {
 		"transports are given to the runtime, which knows their interface only; Init asks launch for the one that the environment says"},
 	{"runtime/launch", []string{"runtime/hybrid", "runtime/mcast", "runtime/tcp", "runtime/wire"},
 		"who starts a program says how its ranks reach each other, nothing of what they do then"},
-	{"runtime/sim", []string{"ir", "schedule", "runtime/machine", "runtime/wire", "runtime/core"},
+	{"runtime/sim", []string{"ir", "schedule/...", "runtime/machine", "runtime/wire", "runtime/core"},
 		"the simulator is a driver of cores, beside the communicator and without it"},
 	{"runtime/explore", []string{"ir", "runtime/core", "runtime/machine", "runtime/wire"},
 		"an exploration steps what a rank decides: neither who drives it nor what carries its frames is in it"},

@@ -72,7 +72,12 @@ func (c *Comm) chunks(alg *Algorithm, n int) int {
 	if c.cuts && alg.Name == c.cfg.Bcast.Name {
 		return 0 // its default
 	}
-	return choice.Chunks(n, c.caps.Datagram, c.cfg.Chunk)
+	m := choice.Message{Algorithm: alg.Name, Ranks: c.size, Bytes: n, Datagram: c.caps.Datagram, Most: c.cfg.Chunk}
+	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree whether they are on one host
+	if alg.Params.Hosts > 0 {
+		m.Ranks = alg.Params.Hosts
+	}
+	return choice.Chunks(m)
 }
 
 func cutsItself(name string) bool {

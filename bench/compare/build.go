@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // built is what is run: our command and, for each peer that is there, its
@@ -28,26 +30,16 @@ func install(ctx context.Context, stderr io.Writer) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("--install knows apt-get only; install %s yourself: %w", strings.Join(packages, " "), err)
 	}
-	if err := execute(ctx, stderr, "apt-get", "update", "-q"); err != nil {
+	if err := tool.Execute(ctx, stderr, "apt-get", "update", "-q"); err != nil {
 		return err
 	}
-	return execute(ctx, stderr, "apt-get", append([]string{"install", "-y", "-q", "--no-install-recommends"}, packages...)...)
-}
-
-func execute(ctx context.Context, output io.Writer, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	cmd.Stdout, cmd.Stderr = output, output
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
-	}
-	return nil
+	return tool.Execute(ctx, stderr, "apt-get", append([]string{"install", "-y", "-q", "--no-install-recommends"}, packages...)...)
 }
 
 // build compiles our command, and our micro-benchmark for each peer that is
 // installed. A peer that is not is left out.
 func build(ctx context.Context, stderr io.Writer) (_ *built, err error) {
-	root, err := moduleRoot(ctx)
+	root, err := tool.ModuleRoot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,25 +53,13 @@ func build(ctx context.Context, stderr io.Writer) (_ *built, err error) {
 		}
 	}()
 	b.schedgen = filepath.Join(b.dir, "schedgen")
-	if err := execute(ctx, stderr, "go", "build", "-C", root, "-o", b.schedgen, "./cmd/schedgen"); err != nil {
+	if err := tool.Execute(ctx, stderr, "go", "build", "-C", root, "-o", b.schedgen, "./cmd/schedgen"); err != nil {
 		return nil, err
 	}
 	return b, b.peers(ctx, filepath.Join(root, "bench", "mpi"), stderr)
 }
 
 func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end
-
-func moduleRoot(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	if err != nil {
-		return "", fmt.Errorf("go env GOMOD: %w", err)
-	}
-	mod := strings.TrimSpace(string(out))
-	if filepath.Base(mod) != "go.mod" {
-		return "", errors.New("run this within the module: go run ./bench/compare")
-	}
-	return filepath.Dir(mod), nil
-}
 
 // peers compiles what the peers run.
 func (b *built) peers(ctx context.Context, source string, stderr io.Writer) error {
@@ -96,7 +76,7 @@ func (b *built) peers(ctx context.Context, source string, stderr io.Writer) erro
 		}
 		*p.launcher, *p.exe = launcher, filepath.Join(b.dir, "micro."+p.name)
 		// The compiler takes MPI_STATUSES_IGNORE for an array that is too short.
-		if err := execute(ctx, stderr, compiler, "-std=c11", "-O2", "-Wno-stringop-overflow", "-o", *p.exe, micro); err != nil {
+		if err := tool.Execute(ctx, stderr, compiler, "-std=c11", "-O2", "-Wno-stringop-overflow", "-o", *p.exe, micro); err != nil {
 			return err
 		}
 	}
@@ -104,5 +84,5 @@ func (b *built) peers(ctx context.Context, source string, stderr io.Writer) erro
 		return nil
 	}
 	b.yield = filepath.Join(b.dir, "yield.so")
-	return execute(ctx, stderr, "mpicc.mpich", "-O2", "-shared", "-fPIC", "-o", b.yield, filepath.Join(source, "yield.c"), "-ldl")
+	return tool.Execute(ctx, stderr, "mpicc.mpich", "-O2", "-shared", "-fPIC", "-o", b.yield, filepath.Join(source, "yield.c"), "-ldl")
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
 )
 
 // columns of the CSV. Times are in microseconds, over iterations, of the
@@ -77,31 +79,18 @@ func readCSV(name string) (*results, error) {
 }
 
 func parseCSV(in io.Reader) (*results, error) {
-	reader := csv.NewReader(in)
-	reader.FieldsPerRecord = len(columns)
-	head, err := reader.Read()
+	r := new(results)
+	err := tool.ReadCSV(in, columns, "a comparison", func(record []string) error {
+		row, err := parseRow(record)
+		if err == nil {
+			r.rows = append(r.rows, row)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Equal(head, columns) {
-		return nil, errors.New("line 1: these are not the columns of a comparison")
-	}
-	r := new(results)
-	for {
-		record, err := reader.Read()
-		if err == io.EOF {
-			return r, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		row, err := parseRow(record)
-		if err != nil {
-			line, _ := reader.FieldPos(0)
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-		r.rows = append(r.rows, row)
-	}
+	return r, nil
 }
 
 func parseRow(f []string) (row, error) {

@@ -42,6 +42,7 @@ Example:
 // Run takes part.
 func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	s := &session{flags: &c.runFlags, std: std}
+	c.apart = true
 	rank, err := c.place(std.Getenv)
 	if err != nil {
 		return err

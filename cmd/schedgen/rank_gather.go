@@ -104,5 +104,5 @@ func (s *session) replied(t *tally) *timeObject {
 	for _, ns := range t.ranks[s.job.Params.Root].outcome.Replied {
 		record(h, ns)
 	}
-	return &timeObject{quantile(h, 50).Seconds(), quantile(h, 99).Seconds()}
+	return newTimeObject(h)
 }

@@ -27,6 +27,8 @@ type runBcastCmd struct {
 	Delay     string         `default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 	RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed, default 100us."`
 	runFlags
+
+	apart bool // ranks are started one by one, where they are on several hosts
 }
 
 // Help is the long help text.
@@ -167,7 +169,11 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		return nil, err
 	}
 	if p.Chunks == 0 && !alg.CutsItself() {
-		p.Chunks = choice.Chunks(int(s.job.Size), datagram, 0)
+		m := choice.Message{Algorithm: c.Algorithm, Ranks: p.Ranks, Bytes: int(s.job.Size), Links: c.apart || c.Netns != nil, Datagram: datagram}
+		if p.Hosts > 0 {
+			m.Ranks = p.Hosts
+		}
+		p.Chunks = choice.Chunks(m)
 	}
 	return newSpec(c.Algorithm, p)
 }

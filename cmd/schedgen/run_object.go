@@ -1,5 +1,11 @@
 package main
 
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
 // runObject is the outcome of a run for machines. Times are in seconds.
 type runObject struct {
 	Run        string       `json:"run"`
@@ -31,8 +37,15 @@ type rankResult struct {
 }
 
 type timeObject struct {
+	Min    float64 `json:"min"`
 	Median float64 `json:"median"`
 	P99    float64 `json:"p99"`
+	Max    float64 `json:"max"`
+}
+
+func newTimeObject(h *hdrhistogram.Histogram) *timeObject {
+	least, most := time.Duration(h.Min()), time.Duration(h.Max())
+	return &timeObject{least.Seconds(), quantile(h, 50).Seconds(), quantile(h, 99).Seconds(), most.Seconds()}
 }
 
 type skewObject struct {
@@ -51,7 +64,7 @@ func (s *session) object(t *tally) error {
 	}
 	timed := j.Verb != "anycast"
 	if timed {
-		o.Slowest = &timeObject{quantile(t.slowest, 50).Seconds(), quantile(t.slowest, 99).Seconds()}
+		o.Slowest = newTimeObject(t.slowest)
 	}
 	if j.Verb == "bcast" {
 		k := t.skew()
@@ -71,7 +84,7 @@ func newRankResult(rank int, r *rankTally, timed bool) rankResult {
 		Elapsed: o.Elapsed.Seconds(), Wrong: o.Wrong.Count, First: o.Wrong.First,
 	}
 	if timed {
-		out.Times = &timeObject{quantile(r.times, 50).Seconds(), quantile(r.times, 99).Seconds()}
+		out.Times = newTimeObject(r.times)
 	}
 	return out
 }

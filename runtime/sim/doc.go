@@ -14,7 +14,9 @@
 // has come while they are inside a call, and a background does so after a while
 // if they are not.
 //
-// What is left out: the confirmations of lanes take time but no part of a link,
-// lanes have a fixed number of bytes under way in place of congestion control,
-// and hosts forward between their own ranks without a link.
+// What is left out: lanes have a bounded number of bytes under way in place of a
+// system's congestion control, and hosts forward between their own ranks without a
+// link. A lane's first window, its confirmations on the wire, turns as in
+// runtime/tcp, token buckets and cores that all processes share are there where
+// a scenario's Net says so.
 package sim

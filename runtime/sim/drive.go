@@ -54,15 +54,15 @@ func (p *process) run() {
 			p.lookAt(until)
 			return
 		}
-		if p.busy > p.w.now {
-			p.lookAt(p.busy)
+		if free := max(p.busy, p.w.coreFree()); free > p.w.now {
+			p.lookAt(free)
 			return
 		}
 		if p.advance() {
 			continue
 		}
 		if p.poll() {
-			p.busy = p.w.now + Time(p.work)*p.w.net.Cost
+			p.busy = p.w.work(Time(p.work) * p.w.net.Cost)
 			p.work = 0
 			continue
 		}

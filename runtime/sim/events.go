@@ -15,17 +15,18 @@ const (
 type eventKind uint8
 
 const (
-	atSwitch eventKind = iota // packet has crossed the link of its sender's host
-	atHost                    // packet has come to host arg
-	confirm                   // arg bytes of lane are known to have come
-	resend                    // packet is sent again
-	opened                    // lane's connection stands
-	look                      // process rank looks whether there is something to do
-	proceed                   // process rank has computed, or begins
-	backdrop                  // the background of process rank looks
-	notice                    // rank hears of peer arg: packet's head says what
-	crash                     // process rank dies
-	lingered                  // process rank has waited long enough in close
+	atSwitch  eventKind = iota // packet has crossed the link of its sender's host
+	atHost                     // packet has come to host arg
+	confirm                    // arg bytes of lane are known to have come
+	resend                     // packet is sent again
+	opened                     // lane's connection stands
+	look                       // process rank looks whether there is something to do
+	proceed                    // process rank has computed, or begins
+	backdrop                   // the background of process rank looks
+	notice                     // rank hears of peer arg: packet's head says what
+	crash                      // process rank dies
+	tellAgain                  // a confirmation is sent again
+	lingered                   // process rank has waited long enough in close
 )
 
 // event is something that happens at a time.

@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 // lane carries the puts of one rank to another, in order. Frames wait in queue
 // until the sender's system has room for them, and from there go in segments.
@@ -15,9 +19,12 @@ type lane struct {
 	held  int           // bytes that the sender's system keeps: not sent, or not confirmed
 	fly   int           // of those, under way
 	next  int           // number of the next segment
-	wide  int           // bytes that may be under way: halved by a loss, grown by confirmations
 	heard Time          // when it began to wait for a confirmation
+	window
+	lost []*packet // that were, and have not been sent again
 
+	came   int       // bytes that have, in any order
+	known  int       // of those, that the sender has been told of
 	expect int       // number of the segment that the receiver's system waits for
 	early  []*packet // what has overtaken it, by number
 	in     ring[*packet]
@@ -50,7 +57,8 @@ func (o *outgoing) sent() {
 // hand gives the system as much as it has room for, and reports whether that
 // was anything. frames is how many frames were handed over to their ends.
 func (l *lane) hand(w *world) (moved bool, frames int) {
-	for l.opened && l.queue.n > 0 && l.held < w.net.Buffer {
+	room := l.turn(w)
+	for l.opened && l.queue.n > 0 && l.held < w.net.Buffer && room > 0 {
 		moved = true
 		o := l.queue.at(0)
 		n := min(len(o.frame.Body)-o.done, w.net.Segment)
@@ -65,6 +73,7 @@ func (l *lane) hand(w *world) (moved bool, frames int) {
 		p.last = o.done == len(o.frame.Body)
 		l.next++
 		l.held += p.load
+		room -= p.load
 		l.sys.push(p)
 		if p.last {
 			o.sent()
@@ -93,6 +102,8 @@ func (l *lane) transmit(w *world) {
 			l.heard = w.now
 		}
 		l.fly += load
+		(*l.sys.at(0)).sentAt = w.now
+		l.rest(w.now, &w.net)
 		w.launch(l.sys.pop())
 	}
 }
@@ -104,13 +115,22 @@ const maxTries = 4
 // up.
 func (w *world) retry(p *packet) {
 	l := p.lane
-	l.wide = max(w.net.Segment, l.wide/2)
-	w.at(w.now+w.net.Resend<<min(p.tries, maxTries), event{kind: resend, pkt: p})
+	l.narrow(&w.net)
+	l.lost = append(l.lost, p)
+	w.at(w.now+w.net.Resend<<min(p.tries, maxTries), event{kind: resend, lane: l, pkt: p, arg: p.num})
 	p.tries++
+}
+
+// timeout sends packet number num again, if it has not been meanwhile.
+func (l *lane) timeout(w *world, p *packet, num int) {
+	if slices.Contains(l.lost, p) && p.num == num {
+		l.again(w, p)
+	}
 }
 
 // again queues a packet that was lost, before all that come after it.
 func (l *lane) again(w *world, p *packet) {
+	l.lost = slices.DeleteFunc(l.lost, func(o *packet) bool { return o == p })
 	if l.dead {
 		w.packets.put(p)
 		return
@@ -131,7 +151,7 @@ func (l *lane) again(w *world, p *packet) {
 
 // receive takes a segment into the receiver's system, which confirms it.
 func (l *lane) receive(w *world, p *packet) {
-	w.at(w.now+w.tripTo(l.to, l.from), event{kind: confirm, lane: l, arg: p.load})
+	l.confirm(w, p)
 	to := w.procs[l.to]
 	if !to.alive() || to.state == closing || to.gone[l.from] {
 		w.packets.put(p)
@@ -162,7 +182,7 @@ func (l *lane) receive(w *world, p *packet) {
 func (l *lane) confirmed(w *world, n int) {
 	l.fly -= n
 	l.held -= n
-	l.wide = min(w.net.Flight, l.wide+n*w.net.Segment/l.wide)
+	l.widen(n, &w.net)
 	if l.heard = w.now; l.held == 0 {
 		l.heard = 0
 	}
@@ -171,7 +191,7 @@ func (l *lane) confirmed(w *world, n int) {
 	switch {
 	case p.state == closing:
 		p.part()
-	case l.queue.n > 0:
+	case l.queue.n > 0 || w.net.Turn > 0 && len(p.waiting) > 0:
 		p.run()
 	}
 }

@@ -5,6 +5,7 @@ type Link struct {
 	Rate  int64 `json:"rate,omitempty"`  // bits per second; 0: without limit
 	Queue int   `json:"queue,omitempty"` // bytes that wait or are being sent; what does not fit is dropped; 0: without limit
 	Delay Time  `json:"delay,omitempty"` // from the last bit sent to its arrival
+	Burst int   `json:"burst,omitempty"` // bytes that pass at once after a rest, as through a token bucket
 }
 
 // pipe is a link in use.
@@ -12,7 +13,7 @@ type pipe struct {
 	Link
 	leaving ring[departure] // what is in the queue
 	bytes   int             // of that
-	free    Time            // when the last of it has left
+	free    Time            // when the last of it has left; earlier than that by a burst, at most
 
 	count LinkCount
 }
@@ -61,7 +62,7 @@ func (p *pipe) send(now Time, bytes, slow int) (left Time, ok bool) {
 		return 0, false
 	}
 	took := p.serialize(bytes) * Time(slow)
-	p.free = max(p.free, now) + took
+	p.free = max(p.free, now-p.serialize(p.Burst)) + took
 	p.count.Packets++
 	p.count.Bytes += bytes
 	p.count.Busy += took
@@ -70,5 +71,5 @@ func (p *pipe) send(now Time, bytes, slow int) (left Time, ok bool) {
 		p.bytes += bytes
 		p.count.Deepest = max(p.count.Deepest, p.bytes)
 	}
-	return p.free, true
+	return max(p.free, now), true
 }

@@ -77,11 +77,14 @@ func (w *world) forward(p *packet, from, to int) {
 // of a lane.
 func (w *world) lose(p *packet, to int) {
 	w.note(noteLost, p.from, &p.head, to)
-	if p.lane == nil {
+	switch {
+	case p.lane == nil:
 		w.packets.put(p)
-		return
+	case p.confirms:
+		w.unheard(p)
+	default:
+		w.retry(p)
 	}
-	w.retry(p)
 }
 
 // arrive hands a packet to the ranks on a host that it is for.
@@ -90,7 +93,11 @@ func (w *world) arrive(p *packet, to int) {
 		w.lose(p, to)
 		return
 	}
-	if p.lane != nil {
+	switch {
+	case p.confirms:
+		p.lane.told(w, p)
+		return
+	case p.lane != nil:
 		p.lane.receive(w, p)
 		return
 	}

@@ -26,6 +26,9 @@ type packet struct {
 	first bool  // of its frame
 	last  bool
 	tries int
+
+	sentAt   Time // when it was last
+	confirms bool // num bytes of lane have come, the last in packet offset, which was sent at sentAt
 }
 
 // packets are reused with their memory.

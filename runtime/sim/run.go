@@ -51,6 +51,7 @@ type world struct {
 	packets packets
 	hosts   []host
 	hostOf  []int
+	cores   []Time // until when each works
 	procs   []*process
 	trace   trace
 	checker
@@ -99,6 +100,7 @@ func (w *world) build() error {
 		return fmt.Errorf("%w: comm.anycast: %s is not rootless", ErrScenario, w.comm.Anycast)
 	}
 	w.place()
+	w.cores = make([]Time, w.net.Cores)
 	w.checker.init(w)
 	id := w.id()
 	for rank := range w.sc.Ranks {
@@ -208,7 +210,9 @@ func (w *world) happen(e *event) {
 	case confirm:
 		e.lane.confirmed(w, e.arg)
 	case resend:
-		e.pkt.lane.again(w, e.pkt)
+		e.lane.timeout(w, e.pkt, e.arg)
+	case tellAgain:
+		w.launch(e.pkt)
 	case opened:
 		e.lane.opened = true
 		w.procs[e.lane.from].laneOpened(e.lane)

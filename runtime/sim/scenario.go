@@ -8,6 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // Scenario is all that a run depends on. Its JSON form replays it.
@@ -50,6 +51,20 @@ type Net struct {
 	GiveUp  Time `json:"give_up,omitempty"` // until a rank that confirms nothing is lost; default 10 s
 	Cost    Time `json:"cost,omitempty"`    // that a process needs for a frame or a datagram, in or out
 	Ordered bool `json:"ordered,omitempty"` // what happens at the same time does so in the order in which it was caused
+
+	First int `json:"first,omitempty"`
+	// First is how many bytes of a lane may be under way when it begins, or has
+	// been at rest for Resend; what is confirmed adds to them. Default Flight.
+	Steady  bool `json:"steady,omitempty"` // losses do not narrow a lane's window, as with BBR
+	Confirm int  `json:"confirm,omitempty"`
+	// Confirm is how many bytes on the wire confirm a packet of a lane. They wait
+	// in the links' queues and may be lost, and tell of packets that they have
+	// overtaken, which are then sent again at once. Default: nothing on the wire,
+	// and only time tells of losses.
+	Turn int `json:"turn,omitempty"`
+	// Turn is how many bytes a process has under way to other hosts when long
+	// frames begin to wait, as in runtime/tcp; 0: they never do.
+	Cores int `json:"cores,omitempty"` // that all processes share; 0: each has its own
 }
 
 // Comm is what runtime.Config says; zero values stand for its defaults.
@@ -167,23 +182,21 @@ func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 	return spec, nil
 }
 
-// maxChunks and chunks cut a message as runtime.Comm does.
-const maxChunks = 1024
-
+// chunks cuts a message as runtime.Comm does.
 func (s *Scenario) chunks(o *Op) int {
 	for _, a := range schedule.Algorithms() {
 		if a.Name == o.Algorithm && a.CutsItself() {
 			return 0
 		}
 	}
-	size := s.Comm.Chunk
-	if size == 0 {
-		size = 32 << 10
-		if s.Net.Multicast {
-			size = min(size, orElse(s.Net.Datagram, datagramBytes))
-		}
+	m := choice.Message{
+		Algorithm: o.Algorithm, Ranks: orElse(o.Hosts, s.Ranks), Bytes: o.Bytes,
+		Links: orElse(s.Hosts, s.Ranks) > 1, Most: s.Comm.Chunk,
 	}
-	return max(1, min((o.Bytes+size-1)/size, maxChunks))
+	if s.Net.Multicast {
+		m.Datagram = orElse(s.Net.Datagram, datagramBytes)
+	}
+	return choice.Chunks(m)
 }
 
 func orElse[T comparable](v, other T) T {
@@ -207,6 +220,7 @@ func (n Net) filled() Net {
 	n.Flight = orElse(n.Flight, 64<<10)
 	n.Buffer = orElse(n.Buffer, 128<<10)
 	n.Resend = orElse(n.Resend, 12*Millisecond)
+	n.First = orElse(n.First, n.Flight)
 	n.GiveUp = orElse(n.GiveUp, 10*Second)
 	return n
 }

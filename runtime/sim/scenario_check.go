@@ -13,6 +13,8 @@ func (s *Scenario) check() error {
 		return fmt.Errorf("%w: %d ranks, want 1 … %d", ErrScenario, s.Ranks, maxRanks)
 	case s.Hosts < 0 || s.Hosts > s.Ranks:
 		return fmt.Errorf("%w: %d hosts for %d ranks", ErrScenario, s.Hosts, s.Ranks)
+	case s.Net.Cores > maxRanks:
+		return fmt.Errorf("%w: net.cores is %d, want 0 … %d", ErrScenario, s.Net.Cores, maxRanks)
 	case s.Open < 0 || s.Open > maxOpen:
 		return fmt.Errorf("%w: %d requests open, want 0 … %d", ErrScenario, s.Open, maxOpen)
 	case s.Comm.Delay > core.DelayRandomPeer:
@@ -48,6 +50,8 @@ func (s *Scenario) checkNumbers() error {
 		{"net.loop", int64(n.Loop)}, {"net.datagram", int64(n.Datagram)}, {"net.room", int64(n.Room)},
 		{"net.send_room", int64(n.SendRoom)}, {"net.segment", int64(n.Segment)}, {"net.flight", int64(n.Flight)},
 		{"net.buffer", int64(n.Buffer)}, {"net.resend", int64(n.Resend)}, {"net.give_up", int64(n.GiveUp)}, {"net.cost", int64(n.Cost)},
+		{"net.first", int64(n.First)}, {"net.confirm", int64(n.Confirm)}, {"net.turn", int64(n.Turn)}, {"net.cores", int64(n.Cores)},
+		{"net.up.burst", int64(n.Up.Burst)}, {"net.down.burst", int64(n.Down.Burst)},
 		{"comm.root_delay", int64(c.RootDelay)}, {"comm.chunk", int64(c.Chunk)}, {"comm.repair", int64(c.Repair)},
 		{"comm.stall", int64(c.Stall)}, {"comm.retain", int64(c.Retain)}, {"comm.cast_window", int64(c.CastWindow)},
 		{"comm.cast_bytes", int64(c.CastBytes)}, {"comm.max_message", int64(c.MaxMessage)}, {"comm.idle", int64(c.Idle)},

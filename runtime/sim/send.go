@@ -30,7 +30,7 @@ func (p *process) laneTo(to int, k wire.Lane) *lane {
 		return p.out[i]
 	}
 	known := p.connected(to)
-	l := &lane{from: p.rank, to: to, kind: k, wide: p.w.net.Flight}
+	l := &lane{from: p.rank, to: to, kind: k, window: newWindow(&p.w.net)}
 	p.out[i] = l
 	w, other := p.w, p.w.procs[to]
 	trip := w.tripTo(p.rank, to) + w.tripTo(to, p.rank)

@@ -64,7 +64,7 @@ func TestWrongBytesAreFound(t *testing.T) {
 		}
 		return f
 	}
-	violated(t, scripted(4, Op{Kind: OpBcast, Algorithm: "bcast/chain", Bytes: 5000}), lying(1, flip),
+	violated(t, scripted(4, Op{Kind: OpBcast, Algorithm: "bcast/chain", Chunks: 1, Bytes: 5000}), lying(1, flip),
 		"rank 2 has wrong bytes in step 0, from 2500 on of 5000")
 	violated(t, scripted(4, Op{Kind: OpPublish, Count: 3, Bytes: 100}, Op{Kind: OpTake}), lying(0, flip), "with wrong bytes")
 }

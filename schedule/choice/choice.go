@@ -78,22 +78,3 @@ func (r *Rule) Params(c Case) schedule.Params {
 	}
 	return schedule.Params{Hosts: c.Hosts}
 }
-
-// The bounds of chunks.
-const (
-	maxChunks  = 1024     // of a message
-	chunkBytes = 32 << 10 // of a chunk, or one datagram if that is less
-)
-
-// Chunks returns into how many chunks a message of n bytes is cut. most is how
-// many bytes a chunk may have, as far as the bound on their number allows; 0: what
-// is best for datagrams of the given payload, 0 if there are none.
-func Chunks(n, datagram, most int) int {
-	if most == 0 {
-		most = chunkBytes
-		if datagram > 0 {
-			most = min(most, datagram)
-		}
-	}
-	return max(1, min(n/most+min(1, n%most), maxChunks))
-}

@@ -61,6 +61,33 @@ func TestChunks(t *testing.T) {
 		{0, 0, 0, 1}, {1, 0, 0, 1}, {32 << 10, 0, 0, 1}, {32<<10 + 1, 0, 0, 2}, {1 << 30, 0, 0, 1024},
 		{1452, 1452, 0, 1}, {1453, 1452, 0, 2}, {64 << 10, 60 << 10, 0, 2}, {10, 1452, 3, 4}, {1<<63 - 1, 0, 1 << 62, 2},
 	} {
-		require.Equal(t, c.want, choice.Chunks(c.n, c.datagram, c.most), "%+v", c)
+		m := choice.Message{Algorithm: "bcast/binomial", Ranks: 8, Bytes: c.n, Links: true, Datagram: c.datagram, Most: c.most}
+		require.Equal(t, c.want, choice.Chunks(m), "%+v", c)
+		m.Algorithm, m.Links = "bcast/chain", false
+		require.Equal(t, c.want, choice.Chunks(m), "%+v", c)
 	}
+}
+
+func TestChunksOfAPipelineOverLinks(t *testing.T) {
+	for _, c := range []struct{ ranks, n, datagram, most, want int }{
+		{15, 512 << 10, 0, 0, 115}, {15, 512 << 10, 1408, 0, 115}, {15, 512 << 10, 1408, 1000, 525},
+		{2, 512 << 10, 0, 0, 16}, {1, 512 << 10, 0, 0, 16}, {3, 512 << 10, 0, 0, 32}, {15, 0, 0, 0, 1},
+		{15, 16 << 20, 0, 0, 652}, {3, 16 << 20, 0, 0, 512}, {1000, 512 << 10, 0, 0, 1010}, {1000, 1 << 62, 0, 0, 1024},
+	} {
+		m := choice.Message{Algorithm: "bcast/chain", Ranks: c.ranks, Bytes: c.n, Links: true, Datagram: c.datagram, Most: c.most}
+		require.Equal(t, c.want, choice.Chunks(m), "%+v", c)
+	}
+}
+
+// No other number of chunks takes a pipeline less, by more than rounding.
+func TestPipelineIsCutBest(t *testing.T) {
+	const cost = 512
+	rapid.Check(t, func(t *rapid.T) {
+		p, n := rapid.IntRange(2, 200).Draw(t, "ranks"), rapid.IntRange(1<<10, 1<<20).Draw(t, "bytes")
+		took := func(chunks int) float64 { return float64(p-2+chunks) * (float64(n)/float64(chunks) + cost) }
+		c := choice.Chunks(choice.Message{Algorithm: "bcast/chain", Ranks: p, Bytes: n, Links: true})
+		least := (n + 32<<10 - 1) / (32 << 10)
+		other := rapid.IntRange(max(least, 1), 1024).Draw(t, "other")
+		require.LessOrEqual(t, took(c), took(other)*1.1)
+	})
 }

@@ -35,8 +35,9 @@ type outbound struct {
 	turn    bool   // waits in sender.turns
 	sharing bool   // has bytes that sender.turns counts
 	flying  int    // how many
-	ending  bool   // its communicator is closed
-	ended   bool   // and that is said
+	start   start
+	ending  bool // its communicator is closed
+	ended   bool // and that is said
 
 	back  record // what the peer has written
 	nback int

@@ -44,7 +44,7 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 	t := &Transport{
 		rank: cfg.Rank, size: cfg.Size, id: m.ID,
 		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.DialTimeout),
-		sender: sender{turns: turns{ask: inFlight}}, receiver: receiver{scratch: make([]byte, scratchSize)},
+		sender: sender{turns: turns{ask: inFlight, held: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
 	t.listener = acceptor{t: t, fd: listenFD, token: -1}
 	for rank := range t.peers {

@@ -12,8 +12,8 @@ import (
 // before it, or that of a receiver to which all put at the same time. So long
 // writes go in turn, in the order of their puts: as long as turnBytes are on
 // their way to other hosts, one that has nothing on its way waits. A
-// connection alone is the system's business, and so are short writes, and
-// those within the host.
+// connection alone is bounded after a rest (alone.go). Short writes, and those
+// within the host, are the system's business.
 
 const (
 	// turnBytes keeps 10 Gbit/s busy for the 50 µs until confirmations are back.
@@ -29,7 +29,9 @@ const (
 
 // turns is who has something on its way, and who waits.
 type turns struct {
-	ask     func(fd int) int // how many bytes a connection has on its way
+	ask     func(fd int) int           // how many bytes a connection has on its way
+	held    func(fd int) int           // those and what is not sent yet
+	trip    func(fd int) time.Duration // how long the fastest of its answers took
 	sharing []*outbound
 	sum     int // bytes that they have on their way, at most
 	queue   []*outbound
@@ -51,14 +53,14 @@ func (o *outbound) long() bool {
 
 // room returns how many bytes may be written to o, 0 if it is not its turn.
 func (u *turns) room(o *outbound) int {
-	if !o.long() || u.sum == o.flying {
+	if !o.long() {
 		return maxWrite
 	}
-	if u.sum+longWrite > turnBytes {
+	if u.sum != o.flying && u.sum+longWrite > turnBytes {
 		u.look()
 	}
 	if u.sum == o.flying {
-		return maxWrite
+		return u.alone(o)
 	}
 	if left := turnBytes - u.sum; left >= longWrite {
 		return left
@@ -76,6 +78,7 @@ func (u *turns) wrote(o *outbound, n int) {
 		u.sharing = append(u.sharing, o)
 	}
 	o.flying += n
+	o.start.gone += n
 	u.sum += n
 }
 
@@ -127,6 +130,7 @@ func (t *Transport) serveTurns(s wire.Sink) (moved bool) {
 			}
 			u.moved = time.Now()
 			u.sum, o.flying = 0, 0 // as if it were alone
+			o.start.gone = startBytes
 		}
 		o.turn = false
 		u.queue = append(u.queue[:0], u.queue[1:]...)

@@ -18,6 +18,8 @@ type stage struct {
 	t    *testing.T
 	outs []*outbound
 	ends map[int]int // descriptor -> that of the other end
+
+	trip time.Duration // of all connections
 }
 
 func newStage(t *testing.T, peers int) *stage {
@@ -27,6 +29,7 @@ func newStage(t *testing.T, peers int) *stage {
 		require.NoError(t, err)
 		return n
 	}
+	s.sender.turns.held, s.sender.turns.trip = s.sender.turns.ask, func(int) time.Duration { return s.trip }
 	for rank := range peers {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
 		require.NoError(t, err)
@@ -86,15 +89,15 @@ func TestLongPutsGoInTurn(t *testing.T) {
 	require.Equal(t, time.Duration(-1), s.sender.turns.turnWait(-1))
 }
 
-// A connection alone, and those within the host, are not held up.
+// Those within the host are not held up.
 func TestPutsThatNeedNoTurn(t *testing.T) {
 	s := newStage(t, 3)
-	s.put(0, 3*turnBytes/2)
-	require.Equal(t, []int{3 * turnBytes / 2, 0, 0}, s.flying())
+	s.put(0, turnBytes)
+	require.Equal(t, []int{turnBytes, 0, 0}, s.flying())
 	s.put(0, longWrite)
 	s.outs[1].p.near = true
-	s.put(1, turnBytes)
-	require.Equal(t, []int{3*turnBytes/2 + longWrite, turnBytes, 0}, s.flying())
+	s.put(1, 3*turnBytes/2)
+	require.Equal(t, []int{turnBytes, 3 * turnBytes / 2, 0}, s.flying())
 	s.put(2, longWrite)
 	require.Zero(t, s.flying()[2])
 }

@@ -1,0 +1,35 @@
+package tool
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// ReadCSV gives each record behind a line of the known columns to row. what says
+// whose columns they are; errors have the line.
+func ReadCSV(in io.Reader, columns []string, what string, row func(record []string) error) error {
+	reader := csv.NewReader(in)
+	reader.FieldsPerRecord = len(columns)
+	head, err := reader.Read()
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(head, columns) {
+		return fmt.Errorf("line 1: these are not the columns of %s", what)
+	}
+	for {
+		record, err := reader.Read()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := row(record); err != nil {
+			line, _ := reader.FieldPos(0)
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}

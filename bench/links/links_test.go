@@ -1,0 +1,206 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == childVerb {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestOptions(t *testing.T) {
+	o, err := parseOptions(strings.Fields("--hosts 4 --rate 10mbit,unlimited --loss 25 --size 1KiB,2MiB --algorithm bcast/linear"), io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, []cell{
+		{"bcast/linear", 10e6, 25, 1 << 10, 4}, {"bcast/linear", 10e6, 25, 2 << 20, 4},
+		{"bcast/linear", 0, 25, 1 << 10, 4}, {"bcast/linear", 0, 25, 2 << 20, 4},
+	}, o.cells())
+	o, err = parseOptions([]string{"--quick", "--hosts", "7"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join("bench/results", "links-quick.csv"), o.file(".csv"))
+	require.Len(t, o.cells(), 4)
+	o, err = parseOptions(nil, io.Discard)
+	require.NoError(t, err)
+	require.Len(t, o.cells(), 3*3*3*(5+3*2))
+
+	for args, want := range map[string]string{
+		"--hosts 1":               `"1" is not in 2..250`,
+		"--loss 1000":             `"1000" is not in 0..999`,
+		"--rate 5":                `"5" is no rate`,
+		"--rate 0mbit":            "must be 1mbit",
+		"--rate 1001gbit":         "must be 1mbit",
+		"--size 5":                "has no unit",
+		"--size 2GiB":             "must be 1B … 1GiB",
+		"--algorithm bcast/no":    `no broadcast is called "bcast/no"`,
+		"--algorithm barrier/hsb": "no broadcast",
+		"--iterations -1":         "--iterations=-1",
+		"--limit 1ms":             "--limit=1ms",
+		"--quiet 2":               "--quiet=2",
+		"--only both":             "--only=both",
+		"--name a/b":              "--name=a/b",
+		"more":                    "only flags",
+	} {
+		_, err := parseOptions(strings.Fields(args), io.Discard)
+		require.ErrorContains(t, err, want, args)
+	}
+}
+
+func TestWire(t *testing.T) {
+	require.InDelta(t, 8*1514/100e6, cell{rate: 100e6, bytes: 1472}.wire(), 1e-12)
+	require.InDelta(t, 8*(1514+43)/100e6, cell{rate: 100e6, bytes: 1473}.wire(), 1e-12)
+	require.InDelta(t, 0.0431, cell{rate: 100e6, bytes: 512 << 10}.wire(), 1e-4)
+	require.Zero(t, cell{bytes: 512 << 10}.wire())
+}
+
+func drawRow(t *rapid.T) *row {
+	outcome := func(label string) (o outcome) {
+		switch rapid.IntRange(0, 2).Draw(t, label) {
+		case 1:
+			o.failed = rapid.StringMatching(`[a-z ",;]{1,9}[a-z]`).Draw(t, "failed")
+		case 2:
+			x := float64(rapid.IntRange(1, 1e9).Draw(t, "time")) / 1e6
+			o.times = times{x, 2 * x, 4 * x}
+		}
+		return o
+	}
+	return &row{
+		cell: cell{
+			rapid.SampledFrom(algorithms).Draw(t, "algorithm"), rapid.SampledFrom([]int64{0, 10e6, 100e6, 1e9}).Draw(t, "rate"),
+			rapid.IntRange(0, 999).Draw(t, "loss"), rapid.IntRange(1, 1<<30).Draw(t, "bytes"), rapid.IntRange(2, 250).Draw(t, "hosts"),
+		},
+		iterations: rapid.IntRange(0, 100).Draw(t, "iterations"), others: float64(rapid.IntRange(-1, 1).Draw(t, "others")),
+		measured: outcome("measured"), predicted: outcome("predicted"),
+	}
+}
+
+// What is written is read again, whatever it is.
+func TestResultsAreReadAsWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := new(report)
+		for range rapid.IntRange(0, 5).Draw(t, "rows") {
+			r.settle(drawRow(t))
+		}
+		var text bytes.Buffer
+		require.NoError(t, r.writeCSV(&text))
+		got, err := parseCSV(&text)
+		require.NoError(t, err)
+		require.Equal(t, r, got)
+		require.NoError(t, r.writeMarkdown(io.Discard, nil))
+	})
+}
+
+func TestBadResults(t *testing.T) {
+	good := strings.Join(columns, ",") + "\n"
+	for text, want := range map[string]string{
+		"":                              "EOF",
+		"a,b\n":                         "wrong number of fields",
+		strings.ToUpper(good):           "line 1",
+		good + "x,0,0,1,2,,,,,,,,,,,\n": "line 2",
+		good + "x,0,0,1,-2,1,0,0,0,0,0,,0,0,0,\n":  `"-2" is negative`,
+		good + "x,0,0,1,2,1,0,0,NaN,0,0,,0,0,0,\n": `min_s: "NaN" is no time`,
+	} {
+		_, err := parseCSV(strings.NewReader(text))
+		require.ErrorContains(t, err, want, text)
+	}
+	r, err := readReport(filepath.Join(t.TempDir(), "none.csv"))
+	require.NoError(t, err)
+	require.Empty(t, r.rows)
+}
+
+func TestMarkdown(t *testing.T) {
+	c := cell{"bcast/chain", 100e6, 10, 512 << 10, 15}
+	free := c
+	free.rate = 0
+	r := new(report)
+	r.settle(&row{cell: free, measured: outcome{times: times{0.01, 0.012, 0.03}}})
+	r.settle(&row{cell: c, measured: outcome{times: times{0.05, 0.0512, 0.1}}, predicted: outcome{times: times{0.04, 0.0461, 0.05}}})
+	late := c
+	late.hosts = 3
+	r.settle(&row{cell: late, measured: outcome{failed: "not finished after 1m0s"}})
+	var b strings.Builder
+	require.NoError(t, r.writeMarkdown(&b, []string{"about"}))
+	_, tables, _ := strings.Cut(b.String(), "## ")
+	require.Equal(t, `bcast/chain, 100mbit
+
+| size | loss | hosts | wire | measured | min–max | measured / wire | predicted | measured / predicted | |
+|---|--:|--:|--:|--:|---|--:|--:|--:|---|
+| 512 KiB | 1 % | 3 | 0.0431 | not finished after 1m0s | - | - | - | - |  |
+| 512 KiB | 1 % | 15 | 0.0431 | 0.0512 | 0.0500–0.100 | 1.19 | 0.0461 | 1.11 |  |
+
+## bcast/chain, unlimited
+
+| size | loss | hosts | wire | measured | min–max | measured / wire | predicted | measured / predicted | |
+|---|--:|--:|--:|--:|---|--:|--:|--:|---|
+| 512 KiB | 1 % | 15 | - | 0.0120 | 0.0100–0.0300 | - | - | - | cores |
+`, tables)
+	r.find(free).measured.median = 0.03
+	require.True(t, r.byCores(r.find(c)))
+}
+
+// A program that takes too long is ended with all that it has started.
+func TestLimit(t *testing.T) {
+	shell := func(limit time.Duration, line string) (times, error) {
+		return run(t.Context(), limit, []string{"sh", "-c", line}, nil, parseTimes)
+	}
+	_, err := shell(50*time.Millisecond, "sleep 1000 & wait")
+	require.EqualError(t, err, "not finished after 50ms")
+	_, err = shell(time.Minute, "echo no such thing >&2; exit 3")
+	require.EqualError(t, err, "exit status 3: no such thing")
+	_, err = shell(time.Minute, "echo nonsense")
+	require.ErrorContains(t, err, "the outcome cannot be read")
+	_, err = shell(time.Minute, `echo '{"good":false}'`)
+	require.ErrorContains(t, err, "other bytes")
+	_, err = shell(time.Minute, `echo '{"good":true}'`)
+	require.ErrorContains(t, err, "no times")
+	got, err := shell(time.Minute, `echo '{"good":true,"replied":{"min":1,"median":2,"p99":3,"max":4}}'`)
+	require.NoError(t, err)
+	require.Equal(t, times{1, 2, 4}, got)
+}
+
+// A prediction is that of the simulator: about one copy of the message on the wire,
+// where nothing is lost and the links are the limit.
+func TestPrediction(t *testing.T) {
+	for _, c := range []cell{
+		{"bcast/mcast-acktree", 100e6, 0, 512 << 10, 5},
+		{"bcast/chain", 100e6, 0, 512 << 10, 15},
+		{"bcast/mcast-acktree", 1e9, 10, 1 << 20, 3},
+	} {
+		got, err := predict(t.Context(), time.Minute, &row{cell: c, iterations: 3})
+		require.NoError(t, err)
+		require.InDelta(t, 1.06*c.wire(), got.median, 0.06*c.wire(), "%v", c)
+	}
+	_, err := predict(t.Context(), time.Minute, &row{cell: cell{"bcast/no", 1e6, 0, 1, 3}})
+	require.ErrorContains(t, err, "bcast/no")
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = predict(canceled, time.Minute, &row{cell: cell{"bcast/chain", 1e6, 0, 1, 3}})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// What stands in the results is not done again, unless asked for.
+func TestResumes(t *testing.T) {
+	done := outcome{times: times{1, 2, 3}}
+	full := &row{cell: cell{"bcast/chain", 1e6, 0, 1, 3}, iterations: 1, measured: done, predicted: outcome{failed: "late"}}
+	o := &options{limit: time.Minute}
+	require.False(t, o.fill(t.Context(), nil, full))
+	o.only, o.again = onlyPredict, true
+	require.True(t, o.fill(t.Context(), nil, full))
+	require.Equal(t, done, full.measured)
+	require.True(t, full.predicted.good())
+}

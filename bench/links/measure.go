@@ -1,0 +1,88 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// times are those of a cell's broadcasts, in seconds, from the root's call until
+// it knows that all ranks have the message.
+type times struct{ min, median, max float64 }
+
+// linger is how long a program may take to end once it has been told to.
+const linger = 5 * time.Second
+
+// command returns the program and its arguments that measure a cell.
+func (b *built) command(o *options, r *row) []string {
+	rate := ""
+	if r.rate > 0 {
+		rate = spellRate(r.rate)
+	}
+	return append(append([]string{}, o.prefix...), b.netns, "--hosts", strconv.Itoa(r.hosts), "--rate", rate,
+		"--loss", strconv.FormatFloat(float64(r.perMille)/1000, 'f', -1, 64), "--",
+		b.schedgen, "rank", "bcast", "--coordinator", "10.77.0.1:7777", "--transport", "mcast", "--interface", "eth0",
+		"--algorithm", r.algorithm, "--size", fmt.Sprintf("%dB", r.bytes), "--iterations", strconv.Itoa(r.iterations),
+		"--timeout", o.limit.String(), "--json")
+}
+
+func (b *built) measure(ctx context.Context, o *options, r *row) (times, error) {
+	return run(ctx, o.limit, b.command(o, r), nil, parseTimes)
+}
+
+// run runs a program that prints a result, and ends it if it takes too long.
+func run(ctx context.Context, limit time.Duration, args []string, input []byte, parse func([]byte) (times, error)) (times, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not finished after %v", limit))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	// All that it starts is in a group of its own, so that all can be ended.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = linger
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &errs
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // whoever is left; mostly nobody
+	}
+	switch {
+	case ctx.Err() != nil:
+		return times{}, context.Cause(ctx)
+	case err != nil:
+		return times{}, fmt.Errorf("%w: %s", err, firstLine(errs.String()+out.String()))
+	}
+	return parse(out.Bytes())
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return first
+}
+
+// parseTimes reads what schedgen rank bcast --json prints.
+func parseTimes(text []byte) (times, error) {
+	var o struct {
+		Good    bool `json:"good"`
+		Replied *struct {
+			Min, Median, Max float64
+		} `json:"replied"`
+	}
+	switch err := json.Unmarshal(text, &o); {
+	case err != nil:
+		return times{}, fmt.Errorf("the outcome cannot be read: %w", err)
+	case !o.Good:
+		return times{}, errors.New("ranks got other bytes than the root's")
+	case o.Replied == nil || o.Replied.Min <= 0:
+		return times{}, errors.New("the outcome has no times")
+	}
+	return times{o.Replied.Min, o.Replied.Median, o.Replied.Max}, nil
+}

@@ -1,0 +1,196 @@
+//go:build linux
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// options are the flags.
+type options struct {
+	hosts      []int
+	rates      []int64
+	losses     []int
+	sizes      []int // empty: those of the matrix
+	algorithms []string
+	iterations int
+	limit      time.Duration // of a measurement, and of a prediction
+	prefix     []string
+	quiet      float64
+	patience   time.Duration
+	again      bool
+	only       string
+	output     string
+	name       string
+}
+
+// algorithms are those of the matrix; the first goes through all sizes.
+var algorithms = []string{"bcast/mcast-acktree", "bcast/mcast-chain", "bcast/chain", "bcast/symmetric"}
+
+const (
+	mib         = 1 << 20
+	onlyMeasure = "measure"
+	onlyPredict = "predict"
+)
+
+func parseOptions(args []string, stderr io.Writer) (*options, error) {
+	o := &options{
+		hosts: []int{3, 5, 15}, rates: []int64{100e6, 1e9, 0}, losses: []int{0, 10, 50}, algorithms: algorithms,
+	}
+	f := flag.NewFlagSet("links", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	quick := f.Bool("quick", false, "3 and 5 hosts, 100mbit, losses of 0 and 1 %, 512 KiB and 4 MiB by "+algorithms[0]+", 3 iterations; writes links-quick")
+	f.Func("hosts", "numbers of hosts, 2 to 250 (default 3,5,15)", list(&o.hosts, number(2, 250)))
+	f.Func("rate", "rates of the links: 100mbit, 1gbit, "+unlimited+" … (default these)", list(&o.rates, parseRate))
+	f.Func("loss", "frames lost of a thousand (default 0,10,50)", list(&o.losses, number(0, 999)))
+	f.Func("size", "sizes, as 512KiB or 1GiB (default 512KiB,4MiB,16MiB,64MiB,1GiB by "+algorithms[0]+", 512KiB,16MiB by others)", list(&o.sizes, parseSize))
+	f.Func("algorithm", "algorithms (default "+strings.Join(algorithms, ",")+")", list(&o.algorithms, parseAlgorithm))
+	f.IntVar(&o.iterations, "iterations", 0, "broadcasts of each cell; 0: 11, 5, 3 or 1, by size")
+	f.DurationVar(&o.limit, "limit", 10*time.Minute, "time of a measurement or a prediction at most")
+	prefix := f.String("prefix", "", "`words` before the command that measures, as \"nice -n -10\"")
+	f.Float64Var(&o.quiet, "quiet", 1, "measure when other work takes at most this `share` of the cores")
+	f.DurationVar(&o.patience, "patience", time.Minute, "but wait no longer than this for it")
+	f.BoolVar(&o.again, "again", false, "do what stands in the results already again")
+	f.StringVar(&o.only, "only", "", onlyMeasure+" or "+onlyPredict)
+	f.StringVar(&o.output, "output", "bench/results", "`directory` for the results")
+	f.StringVar(&o.name, "name", "", "name of the files there; default links or links-quick")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if *quick {
+		given := map[string]bool{}
+		f.Visit(func(g *flag.Flag) { given[g.Name] = true })
+		o.narrow(given)
+	}
+	o.prefix = strings.Fields(*prefix)
+	if o.name == "" {
+		o.name = "links"
+	}
+	return o, o.check(f.Args())
+}
+
+// narrow takes what --quick measures where no flag says otherwise.
+func (o *options) narrow(given map[string]bool) {
+	set := func(name string, narrow func()) {
+		if !given[name] {
+			narrow()
+		}
+	}
+	set("hosts", func() { o.hosts = []int{3, 5} })
+	set("rate", func() { o.rates = []int64{100e6} })
+	set("loss", func() { o.losses = []int{0, 10} })
+	set("size", func() { o.sizes = []int{mib / 2, 4 * mib} })
+	set("algorithm", func() { o.algorithms = algorithms[:1] })
+	set("iterations", func() { o.iterations = 3 })
+	set("name", func() { o.name = "links-quick" })
+}
+
+func (o *options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("%q: only flags are taken", rest[0])
+	case o.iterations < 0 || o.iterations > 1000:
+		return fmt.Errorf("--iterations=%d: must be in 0..1000", o.iterations)
+	case o.limit < time.Second || o.patience < 0:
+		return fmt.Errorf("--limit=%v, --patience=%v: must be a second at least, and not negative", o.limit, o.patience)
+	case !(o.quiet >= 0 && o.quiet <= 1):
+		return fmt.Errorf("--quiet=%v: must be a share, 0 to 1", o.quiet)
+	case o.only != "" && o.only != onlyMeasure && o.only != onlyPredict:
+		return fmt.Errorf("--only=%s: must be %s or %s", o.only, onlyMeasure, onlyPredict)
+	case o.name != filepath.Base(o.name):
+		return fmt.Errorf("--name=%s: must be a file's name", o.name)
+	}
+	return nil
+}
+
+func (o *options) measures() bool { return o.only != onlyPredict }
+func (o *options) predicts() bool { return o.only != onlyMeasure }
+
+// file returns the name of a file of the results.
+func (o *options) file(extension string) string { return filepath.Join(o.output, o.name+extension) }
+
+// list takes values with commas between.
+func list[T any](into *[]T, one func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		var all []T
+		for part := range strings.SplitSeq(text, ",") {
+			v, err := one(part)
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+		}
+		*into = all
+		return nil
+	}
+}
+
+func number(least, most int) func(string) (int, error) {
+	return func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("%q is not in %d..%d", text, least, most)
+		}
+		return n, nil
+	}
+}
+
+func parseAlgorithm(name string) (string, error) {
+	for _, a := range schedule.Algorithms() {
+		if a.Name == name && a.Collective == schedule.Bcast {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("no broadcast is called %q", name)
+}
+
+// cells returns the chosen part of the matrix, in the order in which it is gone
+// through: links that are slow first, since two cores do not limit them.
+func (o *options) cells() (all []cell) {
+	for _, rate := range o.rates {
+		for _, algorithm := range o.algorithms {
+			for _, bytes := range o.sizesOf(algorithm) {
+				for _, loss := range o.losses {
+					for _, hosts := range o.hosts {
+						all = append(all, cell{algorithm, rate, loss, bytes, hosts})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (o *options) sizesOf(algorithm string) []int {
+	switch {
+	case len(o.sizes) > 0:
+		return slices.Clone(o.sizes)
+	case algorithm == algorithms[0]:
+		return []int{mib / 2, 4 * mib, 16 * mib, 64 * mib, 1 << 30}
+	}
+	return []int{mib / 2, 16 * mib}
+}
+
+// iterationsOf says how many broadcasts a cell has, beside one to warm up.
+func (o *options) iterationsOf(c cell) int {
+	switch {
+	case o.iterations > 0:
+		return o.iterations
+	case c.bytes <= mib:
+		return 11
+	case c.bytes >= 1<<30:
+		return 1
+	case c.bytes >= 64*mib:
+		return 3
+	}
+	return 5
+}

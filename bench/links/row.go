@@ -1,0 +1,106 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// row is what is known of a cell.
+type row struct {
+	cell
+	iterations int
+	others     float64 // share of the cores that other work took before; below 0: not known
+	measured   outcome
+	predicted  outcome
+}
+
+// outcome is times, or why there are none; the zero value is that nothing was
+// tried.
+type outcome struct {
+	times
+	failed string
+}
+
+func outcomeOf(t times, err error) outcome {
+	if err != nil {
+		return outcome{failed: strings.Join(strings.Fields(err.Error()), " ")}
+	}
+	return outcome{times: t}
+}
+
+func (o *outcome) empty() bool { return *o == outcome{} }
+func (o *outcome) good() bool  { return o.median > 0 }
+
+func (o outcome) String() string {
+	switch {
+	case o.good():
+		return fmt.Sprintf("%s s", seconds(o.median))
+	case o.failed != "":
+		return o.failed
+	}
+	return "-"
+}
+
+func (r *row) String() string {
+	return fmt.Sprintf("measured %v, predicted %v, ratio %s", r.measured, r.predicted, ratio(r.measured.median, r.predicted.median))
+}
+
+// report is all rows, in the order of compareCells.
+type report struct{ rows []*row }
+
+// row returns a copy of what is known of a cell, or a new row.
+func (r *report) row(c cell) *row {
+	if found := r.find(c); found != nil {
+		known := *found
+		return &known
+	}
+	return &row{cell: c, others: -1}
+}
+
+func (r *report) find(c cell) *row {
+	i := slices.IndexFunc(r.rows, func(row *row) bool { return row.cell == c })
+	if i < 0 {
+		return nil
+	}
+	return r.rows[i]
+}
+
+// settle puts a row in its place.
+func (r *report) settle(known *row) {
+	r.rows = slices.DeleteFunc(r.rows, func(o *row) bool { return o.cell == known.cell })
+	r.rows = append(r.rows, known)
+	slices.SortFunc(r.rows, func(a, b *row) int { return compareCells(a.cell, b.cell) })
+}
+
+// coreShare is from which share of a cell's time on the cores limit it.
+const coreShare = 0.3
+
+// byCores reports whether the cores of the machine that makes up all hosts limit a
+// cell, and not its links: the same takes at least three tenths as long where links are
+// without limit.
+func (r *report) byCores(of *row) bool {
+	free := of.cell
+	free.rate = 0
+	f := r.find(free)
+	return of.rate == 0 || f != nil && f.measured.good() && of.measured.good() && f.measured.median >= coreShare*of.measured.median
+}
+
+// seconds prints three digits of a time.
+func seconds(s float64) string {
+	if s <= 0 {
+		return "-"
+	}
+	digits := 2 - int(math.Floor(math.Log10(s)))
+	return fmt.Sprintf("%.*f", max(0, digits), s)
+}
+
+func ratio(a, b float64) string {
+	if a <= 0 || b <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", a/b)
+}

@@ -1,0 +1,40 @@
+package sim
+
+import "math"
+
+// longFrames is from how many bytes in a lane on it waits for its turn, as in
+// runtime/tcp.
+const longFrames = 4 << 10
+
+// turn returns how many bytes a lane may hand to the system: of long frames, what
+// is missing from Net.Turn bytes under way to other hosts or, if it is alone, with
+// the system. (runtime/tcp has more with the system where lines are long.)
+func (l *lane) turn(w *world) int {
+	if w.net.Turn == 0 || w.hostOf[l.from] == w.hostOf[l.to] || !l.long() {
+		return math.MaxInt
+	}
+	others := 0
+	for _, o := range w.procs[l.from].out {
+		if o != nil && o != l && !o.dead && w.hostOf[o.to] != w.hostOf[l.from] {
+			others += o.fly
+		}
+	}
+	mine := l.fly
+	if others == 0 {
+		mine = l.held
+	}
+	if left := w.net.Turn - others - mine; left >= longFrames {
+		return left
+	}
+	return 0
+}
+
+// long reports whether what waits in a lane is long.
+func (l *lane) long() bool {
+	n := 0
+	for i := 0; i < l.queue.n && n < longFrames; i++ {
+		o := l.queue.at(i)
+		n += len(o.frame.Body) - o.done + frameHead
+	}
+	return n >= longFrames
+}
