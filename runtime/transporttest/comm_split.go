@@ -20,8 +20,6 @@ func Split(t *testing.T, make Make) {
 		name string
 		run  func(*testing.T, Make)
 	}{
-		{"Hold", testHoldApart},
-		{"Abandon", testAbandonApart},
 		{"Parity", testParity},
 		{"Order", testSplitOrder},
 		{"Undefined", testUndefined},
