@@ -110,7 +110,7 @@ func (c *Core) Ring(a Alarm) (told bool) {
 	case AlarmYield:
 		h := o.lost.yields.heir(a.Index)
 		h.stirred, h.late = false, true
-		h.moved = noon - c.rec.yieldPatience()
+		h.moved = noon - c.rec.yieldPatience(h)
 	case AlarmRepair:
 		for i := range o.lost.repairs.list {
 			if r := &o.lost.repairs.list[i]; int(r.rule) == a.Index {

@@ -45,8 +45,8 @@ const (
 	yieldReports = 8         // reports of a rank on a message, unless that is
 	yieldStep    = 512 << 10 // too many bytes for one of them
 
-	silentRepairs = 4  // base timeouts that a rank may be silent
-	maxYieldTurn  = 16 // doublings of what it is put then
+	maxSilence   = 2  // doublings of the base timeout, for which a rank may be silent
+	maxYieldTurn = 16 // doublings of what it is put then
 )
 
 // openYields prepares the puts of o.
@@ -226,17 +226,17 @@ func (o *op) behind(h *heir) bool {
 	return h.waits > 0 && (y.have == o.chunks || y.have >= h.have+2*y.step)
 }
 
-// yieldPatience is how long a rank that is behind may be silent. To wait for too
-// long costs the time once, since it is remembered who is silent; too short a wait
-// for a rank that is kept from its core costs the link what it was to save.
-func (rc *recovery) yieldPatience() Time { return silentRepairs * rc.Repair }
+// yieldPatience is how long h, which is behind, may be silent. A rank that is kept
+// from its core is silent, too: what it is put then costs the link what was to be
+// saved, but at first that is little.
+func (rc *recovery) yieldPatience(h *heir) Time { return rc.Repair << min(h.turns, maxSilence) }
 
 // yieldsDue returns when a silent rank is given up.
 func (rc *recovery) yieldsDue(o *op) Time {
 	due := never
 	for i := range o.lost.yields.heirs {
 		if h := &o.lost.yields.heirs[i]; o.behind(h) {
-			due = min(due, h.moved+rc.yieldPatience())
+			due = min(due, h.moved+rc.yieldPatience(h))
 		}
 	}
 	return due
@@ -251,7 +251,7 @@ func (rc *recovery) checkYields(o *op, now Time) {
 		if h.stirred || !h.late || !late || o.lost.window.leaving(o) {
 			h.stirred, h.moved = false, now
 		}
-		if h.late = late; late && now >= h.moved+rc.yieldPatience() {
+		if h.late = late; late && now >= h.moved+rc.yieldPatience(h) {
 			h.moved = now
 			rc.giveUp(o, h)
 		}

@@ -48,6 +48,10 @@ func TestCommunicators(t *testing.T) {
 
 func TestComm(t *testing.T) { transporttest.Comm(t, connector(threeEach, false)) }
 
+func TestSplit(t *testing.T) { transporttest.Split(t, connector(threeEach, false)) }
+
+func TestSplitMulticast(t *testing.T) { transporttest.Split(t, connector(takingTurns, true)) }
+
 func TestCommMulticast(t *testing.T) { transporttest.Comm(t, connector(takingTurns, true)) }
 
 // connector makes the transports of ranks on such hosts.

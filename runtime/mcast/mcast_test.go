@@ -32,6 +32,8 @@ func TestCommunicators(t *testing.T) {
 
 func TestComm(t *testing.T) { transporttest.Comm(t, connect(mcast.Config{Family: 4})) }
 
+func TestSplit(t *testing.T) { transporttest.Split(t, connect(mcast.Config{Family: 4})) }
+
 // TestCommLossy drops many datagrams, and cuts chunks into small ones.
 func TestCommLossy(t *testing.T) {
 	transporttest.Comm(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))

@@ -36,10 +36,13 @@ func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 	}
 }
 
-func TestFrames(t *testing.T) {
-	transporttest.Frames(t, func(t testing.TB, size int) []wire.Transport {
-		ts, err := mem.New(size, mem.Options{Queue: 1 << 16})
-		require.NoError(t, err)
-		return mem.Transports(ts)
-	})
+func TestFrames(t *testing.T) { transporttest.Frames(t, wide) }
+
+func TestCommunicators(t *testing.T) { transporttest.Communicators(t, wide) }
+
+// wide connects ranks that hold many datagrams.
+func wide(t testing.TB, size int) []wire.Transport {
+	ts, err := mem.New(size, mem.Options{Queue: 1 << 16})
+	require.NoError(t, err)
+	return mem.Transports(ts)
 }

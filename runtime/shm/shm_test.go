@@ -23,6 +23,8 @@ func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect) }
 
 func TestComm(t *testing.T) { transporttest.Comm(t, connect) }
 
+func TestSplit(t *testing.T) { transporttest.Split(t, connect) }
+
 func connect(t testing.TB, size int) []wire.Transport {
 	var list []wire.Transport
 	for _, tr := range joinAll(t, size) {

@@ -44,3 +44,5 @@ func connect(t testing.TB, size int) []wire.Transport {
 }
 
 func TestComm(t *testing.T) { transporttest.Comm(t, connect) }
+
+func TestSplit(t *testing.T) { transporttest.Split(t, connect) }
