@@ -23,14 +23,19 @@ type lane struct {
 	window
 	lost []*packet // that were, and have not been sent again
 
-	came   int       // bytes that have, in any order
-	known  int       // of those, that the sender has been told of
-	expect int       // number of the segment that the receiver's system waits for
-	early  []*packet // what has overtaken it, by number
+	arrivals
 	in     ring[*packet]
 	unread int // bytes of in
 	listed bool
 	reading
+}
+
+// arrivals are what the receiver's system has of a lane.
+type arrivals struct {
+	came   int       // bytes, in any order
+	known  int       // of those, that the sender has been told of
+	expect int       // number of the segment that it waits for
+	early  []*packet // what has overtaken that one, by number
 }
 
 // reading is how far the receiver is with a lane.
