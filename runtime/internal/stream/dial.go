@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 // dialer connects in the background.
 type dialer struct {
 	timeout time.Duration // to connect to one peer
+	attempt func(ctx context.Context, addr string, limit time.Duration) (net.Conn, error)
 	running sync.WaitGroup
 	ctx     context.Context // ends the dials
 	cancel  context.CancelFunc
@@ -27,7 +29,7 @@ type dialer struct {
 }
 
 func newDialer(timeout time.Duration) *dialer {
-	d := &dialer{timeout: timeout}
+	d := &dialer{timeout: timeout, attempt: rendezvous.Dial}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d
 }
@@ -44,7 +46,7 @@ type dialed struct {
 func (d *dialer) dial(o *outbound, wake func()) {
 	d.running.Go(func() {
 		out := dialed{o: o, fd: -1}
-		conn, err := rendezvous.Dial(d.ctx, o.p.addr, d.timeout)
+		conn, err := d.connect(o.p.addr)
 		if err == nil {
 			out.fd, err = takeConn(conn)
 		}
@@ -55,6 +57,35 @@ func (d *dialer) dial(o *outbound, wake func()) {
 		d.fresh.Store(true)
 		wake()
 	})
+}
+
+// dialPause is between two attempts to connect to a host that was not to be reached.
+const dialPause = 50 * time.Millisecond
+
+// connect tries to connect to addr until the timeout. On a busy link the system's
+// questions for a host's address are lost like anything else, and it soon says that
+// there is no way to that host.
+func (d *dialer) connect(addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(d.ctx, d.timeout)
+	defer cancel()
+	pause := time.NewTicker(dialPause)
+	defer pause.Stop()
+	for {
+		conn, err := d.attempt(ctx, addr, d.timeout)
+		if err == nil || !passes(err) {
+			return conn, err
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// passes reports whether what is wrong with the way to a peer may soon be over.
+func passes(err error) bool {
+	return errors.Is(err, unix.EHOSTUNREACH) || errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.ENETDOWN)
 }
 
 // take returns the outcomes that have not been looked at.
