@@ -82,7 +82,7 @@ func (c *Comm) prepare() error {
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	overlay, print, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
+	overlay, fingerprint, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (c *Comm) prepare() error {
 		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Retain: c.cfg.Retain,
-		Overlay: overlay, CastPrint: print, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		Overlay: overlay, CastPrint: fingerprint, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
 	}, net)
 	return nil
 }

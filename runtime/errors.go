@@ -44,13 +44,13 @@ type RankError = core.RankError
 // waited for, and why it ended.
 type OpError = core.OpError
 
-// waitingFor returns the ranks, at most max, whose programs write one of the
+// waitingFor returns the ranks, at most that many, whose programs write one of the
 // missing slots at rank. It generates other ranks' programs and is meant for
 // error messages.
-func waitingFor(programs func(rank int) ir.Program, ranks, rank int, missing []ir.Slot, max int) []int {
+func waitingFor(programs func(rank int) ir.Program, ranks, rank int, missing []ir.Slot, most int) []int {
 	var from []int
 	for r := range ranks {
-		if len(from) == max {
+		if len(from) == most {
 			break
 		}
 		if r != rank && writes(programs(r), rank, missing) {

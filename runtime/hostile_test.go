@@ -148,9 +148,9 @@ func TestStrayDatagrams(t *testing.T) {
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	send := func(k wire.FrameKind, seq uint64, slot ir.Slot, arg, print uint32, body int) {
+	send := func(k wire.FrameKind, seq uint64, slot ir.Slot, arg, fingerprint uint32, body int) {
 		peer.Datagram(0, &wire.Frame{Header: wire.Header{
-			Kind: k, Epoch: 1, Seq: seq, Slot: slot, Arg: arg, Print: print, Len: body,
+			Kind: k, Epoch: 1, Seq: seq, Slot: slot, Arg: arg, Print: fingerprint, Len: body,
 		}, Body: make([]byte, body)})
 	}
 	const slot, want = wire.FrameSlot, wire.FrameWant
@@ -183,11 +183,11 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint8(1), uint8(0), uint64(1), uint32(0x80000000), uint32(0), uint32(1), []byte("body"), true)
 	f.Add(uint8(6), uint8(1), uint64(0), uint32(0), uint32(1), uint32(0), []byte("message"), false)
 	f.Add(uint8(5), uint8(1), uint64(0), uint32(0), uint32(1), uint32(0), []byte("reason"), false)
-	f.Fuzz(func(t *testing.T, kind, lane uint8, seq uint64, slot, arg, print uint32, body []byte, multicast bool) {
+	f.Fuzz(func(t *testing.T, kind, lane uint8, seq uint64, slot, arg, fingerprint uint32, body []byte, multicast bool) {
 		c, peer := hostile(t, runtime.Config{})
 		frame := wire.Frame{Header: wire.Header{
 			Kind: wire.FrameKind(kind), Lane: wire.Lane(lane % uint8(wire.Lanes)), Epoch: 1, Seq: seq,
-			Slot: ir.Slot(slot), Arg: arg, Print: print, Len: len(body),
+			Slot: ir.Slot(slot), Arg: arg, Print: fingerprint, Len: len(body),
 		}, Body: body}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()

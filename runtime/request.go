@@ -189,7 +189,7 @@ func (c *Comm) serve() (moved bool) {
 }
 
 // endReady ends the requests that are complete.
-func (c *Comm) endReady() (any bool) {
+func (c *Comm) endReady() (some bool) {
 	kept := c.open[:0]
 	for _, r := range c.open {
 		if !c.core.Ready(r.seq) {
@@ -198,13 +198,13 @@ func (c *Comm) endReady() (any bool) {
 		}
 		c.core.End(r.seq)
 		r.end(nil)
-		any = true
+		some = true
 	}
-	if any {
+	if some {
 		clear(c.open[len(kept):])
 		c.open = kept
 	}
-	return any
+	return some
 }
 
 func (c *Comm) begin(r *Request) {
@@ -225,7 +225,7 @@ func (c *Comm) fail(r *Request, err error) {
 
 // failAll ends all requests because of err, which has ended the core, and reports
 // whether there were any.
-func (c *Comm) failAll(err error) (any bool) {
+func (c *Comm) failAll(err error) (some bool) {
 	if len(c.open) == 0 && c.queue.first == nil {
 		return false
 	}

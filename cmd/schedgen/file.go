@@ -17,8 +17,8 @@ func writeFile(name string, fill func(io.Writer) error) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return writeInPlace(name, fill)
 	}
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real // replace what a link points to, not the link
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target // replace what a link points to, not the link
 	}
 	temp, err := createBeside(name)
 	if err != nil {

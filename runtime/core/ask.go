@@ -55,10 +55,10 @@ func (a *asks) took(d Time) {
 }
 
 // wantParts asks rank to by datagram for the fragments that are missing of the
-// chunks of [lo, hi), the first ones if they are many; it is answered so. any
+// chunks of [lo, hi), the first ones if they are many; it is answered so. some
 // reports whether there are some, and first is the chunk of the first of them.
 // Without datagrams to one rank it is want.
-func (rc *recovery) wantParts(o *op, lo, hi, to int) (first int, any bool) {
+func (rc *recovery) wantParts(o *op, lo, hi, to int) (first int, some bool) {
 	if !rc.Caps.Direct {
 		return rc.want(o, lo, hi, to)
 	}
@@ -76,9 +76,9 @@ func (rc *recovery) wantParts(o *op, lo, hi, to int) (first int, any bool) {
 	return o.frags.chunkOf(int(binary.BigEndian.Uint32(runs))), true
 }
 
-// want asks rank to by put for the chunks of [lo, hi) that are missing; any
+// want asks rank to by put for the chunks of [lo, hi) that are missing; some
 // reports whether there are some, and first is the first of them.
-func (rc *recovery) want(o *op, lo, hi, to int) (first int, any bool) {
+func (rc *recovery) want(o *op, lo, hi, to int) (first int, some bool) {
 	a := rc.asks.vacant()
 	if a == nil {
 		return 0, false

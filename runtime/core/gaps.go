@@ -145,9 +145,9 @@ func (o *op) asked(turn int) int {
 // askPassed asks for the chunks below lost that have not been asked for.
 func (rc *recovery) askPassed(o *op, lost int, now Time) {
 	g := &o.lost.gaps
-	first, any := rc.wantParts(o, g.asked, lost, o.asked(0))
+	first, some := rc.wantParts(o, g.asked, lost, o.asked(0))
 	g.asked = lost
-	if !any {
+	if !some {
 		return
 	}
 	rc.noteLoss()
@@ -167,7 +167,7 @@ func (rc *recovery) askAgain(o *op, now Time) {
 	if g.again = 0; o.lost.whole(o) {
 		return
 	}
-	if _, any := rc.wantParts(o, 0, g.mark, o.asked(1+g.turns)); any {
+	if _, some := rc.wantParts(o, 0, g.mark, o.asked(1+g.turns)); some {
 		if g.timed > 0 {
 			g.timed = 0                 // its answer would be to either request
 			rc.asks.took(now - g.since) // it takes at least so long

@@ -276,13 +276,13 @@ func (rc *recovery) queue(o *op) {
 // do not fit into the window together. The first always do: they have a window of
 // their own.
 func (rc *recovery) crowded(o *op) bool {
-	sum, any := o.lost.window.bytes, false
+	sum, some := o.lost.window.bytes, false
 	for seq := rc.ops.complete + 1; seq < o.seq; seq++ {
 		if p := rc.ops.open(seq); p != nil && p.lost.window.bytes > 0 {
-			sum, any = sum+p.lost.window.bytes, true
+			sum, some = sum+p.lost.window.bytes, true
 		}
 	}
-	return any && sum > rc.Caps.Window
+	return some && sum > rc.Caps.Window
 }
 
 // unqueue sends the multicasts that wait for earlier operations no longer.

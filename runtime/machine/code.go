@@ -205,14 +205,14 @@ func (b *Base) Retired() bool { return b.MustLeft == 0 }
 func (b *Base) Progress() (fired, of int) { return b.code.Must - b.MustLeft, b.code.Must }
 
 // Missing implements [Engine].
-func (b *Base) Missing(dst []ir.Slot, max int) []ir.Slot {
+func (b *Base) Missing(dst []ir.Slot, most int) []ir.Slot {
 	for _, s := range b.code.done {
-		if max == 0 {
+		if most == 0 {
 			break
 		}
 		if !b.Has(s) {
 			dst = append(dst, s)
-			max--
+			most--
 		}
 	}
 	return dst

@@ -31,8 +31,8 @@ type Engine interface {
 	// Progress returns how many of the rules that must fire have fired, and
 	// how many there are.
 	Progress() (fired, of int)
-	// Missing appends the done slots that are not set yet to dst, at most max.
-	Missing(dst []ir.Slot, max int) []ir.Slot
+	// Missing appends the done slots that are not set yet to dst, at most that many.
+	Missing(dst []ir.Slot, most int) []ir.Slot
 }
 
 // Program is one rank's program, ready to be executed: a [Plan] or a [Code].

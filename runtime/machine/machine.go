@@ -152,15 +152,15 @@ func (m *Machine) Progress() (fired, of int) {
 	return of - m.mustLeft, of
 }
 
-// Missing appends the done slots that are not set yet to dst, at most max.
-func (m *Machine) Missing(dst []ir.Slot, max int) []ir.Slot {
+// Missing appends the done slots that are not set yet to dst, at most that many.
+func (m *Machine) Missing(dst []ir.Slot, most int) []ir.Slot {
 	for i, done := range m.plan.done {
-		if max == 0 {
+		if most == 0 {
 			break
 		}
 		if done && !m.set[i] {
 			dst = append(dst, m.plan.slot(i))
-			max--
+			most--
 		}
 	}
 	return dst

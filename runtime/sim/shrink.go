@@ -50,20 +50,20 @@ func (s *shrinker) try(change func(*Scenario)) bool {
 
 // without tries to leave parts of a list out: halves first, then ever shorter runs
 // of it.
-func (s *shrinker) without(length func() int, cut func(sc *Scenario, lo, hi int)) (any bool) {
+func (s *shrinker) without(length func() int, cut func(sc *Scenario, lo, hi int)) (better bool) {
 	for n := length() / 2; n > 0; n /= 2 {
 		for lo := 0; lo+n <= length(); {
 			if s.try(func(sc *Scenario) { cut(sc, lo, lo+n) }) {
-				any = true
+				better = true
 			} else {
 				lo += n
 			}
 		}
 	}
 	if length() == 1 {
-		any = s.try(func(sc *Scenario) { cut(sc, 0, 1) }) || any
+		better = s.try(func(sc *Scenario) { cut(sc, 0, 1) }) || better
 	}
-	return any
+	return better
 }
 
 func (s *shrinker) steps() bool {
@@ -99,16 +99,16 @@ func (sc *Scenario) restrict(ranks int) {
 }
 
 // sizes tries smaller numbers of steps and faults.
-func (s *shrinker) sizes() (any bool) {
+func (s *shrinker) sizes() (better bool) {
 	for i := range s.best.Script {
 		for _, number := range []func(*Op) *int{
 			func(o *Op) *int { return &o.Bytes },
 			func(o *Op) *int { return &o.Count },
 			func(o *Op) *int { return &o.Root },
 		} {
-			any = lower(s, func(sc *Scenario) *int { return number(&sc.Script[i]) }) || any
+			better = lower(s, func(sc *Scenario) *int { return number(&sc.Script[i]) }) || better
 		}
-		any = lower(s, func(sc *Scenario) *Time { return &sc.Script[i].Time }) || any
+		better = lower(s, func(sc *Scenario) *Time { return &sc.Script[i].Time }) || better
 	}
 	for i := range s.best.Faults {
 		for _, time := range []func(*Fault) *Time{
@@ -116,14 +116,14 @@ func (s *shrinker) sizes() (any bool) {
 			func(f *Fault) *Time { return &f.Until },
 			func(f *Fault) *Time { return &f.Amount },
 		} {
-			any = lower(s, func(sc *Scenario) *Time { return time(&sc.Faults[i]) }) || any
+			better = lower(s, func(sc *Scenario) *Time { return time(&sc.Faults[i]) }) || better
 		}
 	}
-	return any
+	return better
 }
 
 // lower tries 0 and then ever smaller steps down for a number.
-func lower[N int | int64 | Time](s *shrinker, at func(*Scenario) *N) (any bool) {
+func lower[N int | int64 | Time](s *shrinker, at func(*Scenario) *N) (better bool) {
 	if *at(s.best) <= 0 {
 		return false
 	}
@@ -132,14 +132,14 @@ func lower[N int | int64 | Time](s *shrinker, at func(*Scenario) *N) (any bool) 
 	}
 	for step := *at(s.best) / 2; step > 0; step /= 2 {
 		if s.try(func(sc *Scenario) { *at(sc) -= step }) {
-			any = true
+			better = true
 		}
 	}
-	return any
+	return better
 }
 
 // defaults tries what is not drawn.
-func (s *shrinker) defaults() (any bool) {
+func (s *shrinker) defaults() (better bool) {
 	for _, c := range []struct {
 		set    func(*Scenario) bool // whether there is anything to set
 		change func(*Scenario)
@@ -161,7 +161,7 @@ func (s *shrinker) defaults() (any bool) {
 		{func(sc *Scenario) bool { return sc.Eager }, func(sc *Scenario) { sc.Eager = false }},
 		{func(sc *Scenario) bool { return sc.Close }, func(sc *Scenario) { sc.Close = false }},
 	} {
-		any = c.set(s.best) && s.try(c.change) || any
+		better = c.set(s.best) && s.try(c.change) || better
 	}
-	return any
+	return better
 }

@@ -17,32 +17,32 @@ import (
 // Make returns the transports of size ranks that are connected to each other.
 type Make func(t testing.TB, size int) []wire.Transport
 
-// Comm tests communicators over transports that make returns: every collective
+// Comm tests communicators over transports that with returns: every collective
 // operation and every way in which one can fail.
-func Comm(t *testing.T, make Make) {
-	t.Run("Bcast", func(t *testing.T) { testBcast(t, make) })
-	t.Run("Bytes", func(t *testing.T) { testBytes(t, make) })
-	t.Run("BackToBack", func(t *testing.T) { testBackToBack(t, make) })
-	t.Run("Held", func(t *testing.T) { testHeld(t, make) })
-	t.Run("Large", func(t *testing.T) { testLarge(t, make) })
-	t.Run("Delay", func(t *testing.T) { testDelay(t, make) })
-	t.Run("Barrier", func(t *testing.T) { testBarrier(t, make) })
-	t.Run("Anycast", func(t *testing.T) { testAnycast(t, make) })
-	t.Run("Mixed", func(t *testing.T) { testMixed(t, make) })
-	t.Run("Requests", func(t *testing.T) { testRequests(t, make) })
-	t.Run("RequestDone", func(t *testing.T) { testRequestDone(t, make) })
-	t.Run("RequestWait", func(t *testing.T) { testRequestWait(t, make) })
-	t.Run("RequestContext", func(t *testing.T) { testRequestContext(t, make) })
-	t.Run("RequestClose", func(t *testing.T) { testRequestClose(t, make) })
-	t.Run("RequestCrash", func(t *testing.T) { testRequestCrash(t, make) })
-	t.Run("Window", func(t *testing.T) { testWindow(t, make) })
-	t.Run("Mismatch", func(t *testing.T) { testMismatch(t, make) })
-	t.Run("Cancel", func(t *testing.T) { testCancel(t, make) })
-	t.Run("Crash", func(t *testing.T) { testCrash(t, make) })
-	t.Run("Leave", func(t *testing.T) { testLeave(t, make) })
-	t.Run("Farewell", func(t *testing.T) { testFarewell(t, make) })
-	t.Run("Refused", func(t *testing.T) { testRefused(t, make) })
-	t.Run("Close", func(t *testing.T) { testClose(t, make) })
+func Comm(t *testing.T, with Make) {
+	t.Run("Bcast", func(t *testing.T) { testBcast(t, with) })
+	t.Run("Bytes", func(t *testing.T) { testBytes(t, with) })
+	t.Run("BackToBack", func(t *testing.T) { testBackToBack(t, with) })
+	t.Run("Held", func(t *testing.T) { testHeld(t, with) })
+	t.Run("Large", func(t *testing.T) { testLarge(t, with) })
+	t.Run("Delay", func(t *testing.T) { testDelay(t, with) })
+	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with) })
+	t.Run("Anycast", func(t *testing.T) { testAnycast(t, with) })
+	t.Run("Mixed", func(t *testing.T) { testMixed(t, with) })
+	t.Run("Requests", func(t *testing.T) { testRequests(t, with) })
+	t.Run("RequestDone", func(t *testing.T) { testRequestDone(t, with) })
+	t.Run("RequestWait", func(t *testing.T) { testRequestWait(t, with) })
+	t.Run("RequestContext", func(t *testing.T) { testRequestContext(t, with) })
+	t.Run("RequestClose", func(t *testing.T) { testRequestClose(t, with) })
+	t.Run("RequestCrash", func(t *testing.T) { testRequestCrash(t, with) })
+	t.Run("Window", func(t *testing.T) { testWindow(t, with) })
+	t.Run("Mismatch", func(t *testing.T) { testMismatch(t, with) })
+	t.Run("Cancel", func(t *testing.T) { testCancel(t, with) })
+	t.Run("Crash", func(t *testing.T) { testCrash(t, with) })
+	t.Run("Leave", func(t *testing.T) { testLeave(t, with) })
+	t.Run("Farewell", func(t *testing.T) { testFarewell(t, with) })
+	t.Run("Refused", func(t *testing.T) { testRefused(t, with) })
+	t.Run("Close", func(t *testing.T) { testClose(t, with) })
 }
 
 // patience bounds every wait of the suite, on machines however slow.
@@ -50,16 +50,16 @@ const patience = 60 * time.Second
 
 // join makes a communicator of size ranks; the test checks that nothing of it
 // is left in the end.
-func join(t testing.TB, make Make, size int, cfg runtime.Config) []*runtime.Comm {
-	return joinEach(t, make, size, func(int) runtime.Config { return cfg })
+func join(t testing.TB, with Make, size int, cfg runtime.Config) []*runtime.Comm {
+	return joinEach(t, with, size, func(int) runtime.Config { return cfg })
 }
 
 // joinEach is join with a configuration for each rank.
-func joinEach(t testing.TB, make Make, size int, cfg func(rank int) runtime.Config) []*runtime.Comm {
+func joinEach(t testing.TB, with Make, size int, cfg func(rank int) runtime.Config) []*runtime.Comm {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	comms := []*runtime.Comm{}
-	for rank, tr := range make(t, size) {
+	for rank, tr := range with(t, size) {
 		c := cfg(rank)
 		c.Transport = tr
 		comm, err := runtime.Join(t.Context(), c)

@@ -19,11 +19,11 @@ import (
 
 // testCloseOrder closes a communicator and what was made of it in every order; those
 // that are left work on.
-func testCloseOrder(t *testing.T, make Make) {
+func testCloseOrder(t *testing.T, with Make) {
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 	for _, order := range orders {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
-			comms := join(t, make, 5, runtime.Config{})
+			comms := join(t, with, 5, runtime.Config{})
 			halves := divide(t, comms, parity, identity)
 			twins := divide(t, halves, constant, identity)
 			lists := [][]*runtime.Comm{comms, halves, twins}
@@ -42,8 +42,8 @@ func testCloseOrder(t *testing.T, make Make) {
 
 // testCloseChild: a rank that closes one communicator is missed by the next
 // operation of that alone.
-func testCloseChild(t *testing.T, make Make) {
-	comms := join(t, make, 5, runtime.Config{Stall: 20 * time.Millisecond})
+func testCloseChild(t *testing.T, with Make) {
+	comms := join(t, with, 5, runtime.Config{Stall: 20 * time.Millisecond})
 	twins := divide(t, comms, constant, func(rank int) int { return -rank })
 	exercise(t, twins)
 	require.NoError(t, twins[1].Close()) // rank 3 there
@@ -61,8 +61,8 @@ func expired(t testing.TB) context.Context {
 
 // testCancelApart: an operation that is given up fails its communicator at all its
 // ranks, and no other.
-func testCancelApart(t *testing.T, make Make) {
-	comms := join(t, make, 6, runtime.Config{})
+func testCancelApart(t *testing.T, with Make) {
+	comms := join(t, with, 6, runtime.Config{})
 	halves := divide(t, comms, parity, identity)
 	twins := divide(t, comms, constant, identity)
 	require.ErrorIs(t, halves[0].Bcast(expired(t), buffer(10), 1), context.DeadlineExceeded)
@@ -78,8 +78,8 @@ func testCancelApart(t *testing.T, make Make) {
 
 // testCancelSplit: the end of the context during Split fails the communicator that is
 // split, at all ranks.
-func testCancelSplit(t *testing.T, make Make) {
-	comms := join(t, make, 4, runtime.Config{})
+func testCancelSplit(t *testing.T, with Make) {
+	comms := join(t, with, 4, runtime.Config{})
 	twins := divide(t, comms, constant, identity)
 	_, err := twins[0].Split(expired(t), 0, 0)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -95,8 +95,8 @@ func testCancelSplit(t *testing.T, make Make) {
 }
 
 // testSplitMismatch: Split is an operation like others.
-func testSplitMismatch(t *testing.T, make Make) {
-	comms := join(t, make, 3, runtime.Config{Stall: 20 * time.Millisecond})
+func testSplitMismatch(t *testing.T, with Make) {
+	comms := join(t, with, 3, runtime.Config{Stall: 20 * time.Millisecond})
 	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		if c.Rank() == 1 {
 			return c.Barrier(ctx)
@@ -109,10 +109,10 @@ func testSplitMismatch(t *testing.T, make Make) {
 
 // testCrashApart: a rank that is lost fails every communicator that it is a member
 // of, and no other.
-func testCrashApart(t *testing.T, make Make) {
+func testCrashApart(t *testing.T, with Make) {
 	const size, dead = 6, 5
 	comms := join(t, func(t testing.TB, size int) []wire.Transport {
-		ts := make(t, size)
+		ts := with(t, size)
 		ts[dead] = mortal{ts[dead]}
 		return ts
 	}, size, runtime.Config{Stall: 20 * time.Millisecond})

@@ -12,7 +12,7 @@ import (
 
 // testBarrier counts at a place all ranks see: nobody may leave before the
 // last has entered.
-func testBarrier(t *testing.T, make Make) {
+func testBarrier(t *testing.T, with Make) {
 	params := map[string][]schedule.Params{
 		"barrier/dissemination": {{}, {Degree: 2}, {Degree: 3}},
 		"barrier/exchange":      {{}, {Degree: 2}, {Degree: 3}},
@@ -24,7 +24,7 @@ func testBarrier(t *testing.T, make Make) {
 				for _, hosts := range []int{0, (ranks + 2) / 3} {
 					p.Hosts = hosts
 					t.Run(fmt.Sprintf("%s/ranks=%d,degree=%d,fans=%d+%d,hosts=%d", name, ranks, p.Degree, p.FanIn, p.FanOut, hosts), func(t *testing.T) {
-						countBarriers(t, join(t, make, ranks, runtime.Config{Barrier: runtime.Algorithm{Name: name, Params: p}}), 40)
+						countBarriers(t, join(t, with, ranks, runtime.Config{Barrier: runtime.Algorithm{Name: name, Params: p}}), 40)
 					})
 				}
 			}

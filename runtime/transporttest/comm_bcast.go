@@ -51,12 +51,12 @@ func broadcasts(yield func(name string) bool) {
 
 var sizes = []int{0, 1, 7, 1000, 4099, 20000, 100000}
 
-func testBcast(t *testing.T, make Make) {
+func testBcast(t *testing.T, with Make) {
 	for name := range broadcasts {
 		for _, ranks := range []int{1, 2, 3, 5, 8} {
 			for _, hosts := range []int{0, (ranks + 1) / 2} {
 				t.Run(fmt.Sprintf("%s/ranks=%d,hosts=%d", name, ranks, hosts), func(t *testing.T) {
-					comms := join(t, make, ranks, runtime.Config{
+					comms := join(t, with, ranks, runtime.Config{
 						Bcast: runtime.Algorithm{Name: name, Params: schedule.Params{Hosts: hosts}},
 						Chunk: 3000, Repair: 2 * time.Millisecond,
 					})
@@ -83,11 +83,11 @@ func bcastSizes(ctx context.Context, c *runtime.Comm) error {
 
 // testBackToBack has one rank after the other come late, held by a rank that
 // is far ahead, while the root goes on: nothing may be overwritten.
-func testBackToBack(t *testing.T, make Make) {
+func testBackToBack(t *testing.T, with Make) {
 	const ranks, rounds = 5, 200
 	for name := range broadcasts {
 		t.Run(name, func(t *testing.T) {
-			comms := join(t, make, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Chunk: 400, Repair: 2 * time.Millisecond})
+			comms := join(t, with, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Chunk: 400, Repair: 2 * time.Millisecond})
 			random := rand.New(rand.NewPCG(1, 2))
 			busy := [ranks]int{}
 			for r := range busy {
@@ -109,11 +109,11 @@ func testBackToBack(t *testing.T, make Make) {
 
 // testHeld: a root that is far ahead is held back. What it has sent waits in
 // buffers of fixed size, and arrives whole when the others come.
-func testHeld(t *testing.T, make Make) {
+func testHeld(t *testing.T, with Make) {
 	const n, rounds = 256 << 10, 120
 	for _, name := range []string{"bcast/chain", "bcast/mcast-chain"} {
 		t.Run(name, func(t *testing.T) {
-			comms := join(t, make, 2, runtime.Config{Bcast: runtime.Algorithm{Name: name}})
+			comms := join(t, with, 2, runtime.Config{Bcast: runtime.Algorithm{Name: name}})
 			enter := signal()
 			go func() {
 				defer close(enter)
@@ -156,22 +156,22 @@ func settled(c *runtime.Comm) uint64 {
 
 // testLarge broadcasts a message much larger than any buffer on the way; with
 // SCHEDGEN_HEAVY=1 one of 1 GiB, for which machines need 6 GiB and half a minute.
-func testLarge(t *testing.T, make Make) {
+func testLarge(t *testing.T, with Make) {
 	n := 48<<20 + 13
 	if os.Getenv("SCHEDGEN_HEAVY") == "1" {
 		n = 1<<30 + 13
 	}
-	comms := join(t, make, 3, runtime.Config{})
+	comms := join(t, with, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		return bcast(ctx, c, 1, buffer(n), 1)
 	})
 }
 
-func testDelay(t *testing.T, make Make) {
+func testDelay(t *testing.T, with Make) {
 	for _, policy := range []runtime.DelayPolicy{runtime.DelayNone, runtime.DelayFixed, runtime.DelayAdaptive, runtime.DelayRandomPeer} {
 		for _, name := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
 			t.Run(fmt.Sprintf("%v/%s", policy, name), func(t *testing.T) {
-				comms := join(t, make, 5, runtime.Config{
+				comms := join(t, with, 5, runtime.Config{
 					Bcast: runtime.Algorithm{Name: name}, Delay: policy, RootDelay: 50 * time.Microsecond, Chunk: 500, Repair: 2 * time.Millisecond,
 				})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {

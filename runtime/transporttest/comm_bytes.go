@@ -18,11 +18,11 @@ import (
 var lengths = []int{0, 1, 503, 504, 505, 4099, 100000}
 
 // testBytes broadcasts every length from every root.
-func testBytes(t *testing.T, make Make) {
+func testBytes(t *testing.T, with Make) {
 	for name := range broadcasts {
 		for _, ranks := range []int{1, 2, 5} {
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
-				comms := join(t, make, ranks, runtime.Config{
+				comms := join(t, with, ranks, runtime.Config{
 					Bcast: runtime.Algorithm{Name: name}, Chunk: 3000, Repair: 2 * time.Millisecond,
 				})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -40,7 +40,7 @@ func testBytes(t *testing.T, make Make) {
 			})
 		}
 	}
-	t.Run("TooLarge", func(t *testing.T) { testBytesTooLarge(t, make) })
+	t.Run("TooLarge", func(t *testing.T) { testBytesTooLarge(t, with) })
 }
 
 // bcastBytes broadcasts content i and compares every byte at every rank.
@@ -58,9 +58,9 @@ func bcastBytes(ctx context.Context, c *runtime.Comm, i uint64, n int, buf []byt
 
 // testBytesTooLarge: a message beyond the limit is an error at every rank, and
 // the next operation is as good as ever.
-func testBytesTooLarge(t *testing.T, make Make) {
+func testBytesTooLarge(t *testing.T, with Make) {
 	const limit = 2000
-	comms := join(t, make, 3, runtime.Config{MaxBcast: limit})
+	comms := join(t, with, 3, runtime.Config{MaxBcast: limit})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		if _, err := bcastBytes(ctx, c, 1, limit+1, nil, 1); !errors.Is(err, runtime.ErrTooLarge) {
 			return fmt.Errorf("rank %d: %d bytes with a limit of %d: %v", c.Rank(), limit+1, limit, err)

@@ -12,12 +12,12 @@ import (
 )
 
 // testAnycast has all ranks publish at the same time.
-func testAnycast(t *testing.T, make Make) {
+func testAnycast(t *testing.T, with Make) {
 	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
 		for _, ranks := range []int{1, 2, 3, 6, 8, 9} {
 			for _, window := range []int{1, 3, 64} {
 				t.Run(fmt.Sprintf("%s/ranks=%d,window=%d", name, ranks, window), func(t *testing.T) {
-					comms := join(t, make, ranks, runtime.Config{
+					comms := join(t, with, ranks, runtime.Config{
 						Anycast: runtime.Algorithm{Name: name}, CastWindow: window, CastBytes: 4000, MaxMessage: 9000,
 					})
 					all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return castAll(ctx, c, 60) })
@@ -60,8 +60,8 @@ func letter(origin int, seq uint64) []byte {
 }
 
 // testMixed runs collective operations beside rootless messages.
-func testMixed(t *testing.T, make Make) {
-	comms := join(t, make, 6, runtime.Config{CastWindow: 4, Chunk: 2000})
+func testMixed(t *testing.T, with Make) {
+	comms := join(t, with, 6, runtime.Config{CastWindow: 4, Chunk: 2000})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		err := together(ctx,
 			func(ctx context.Context) error { return publish(ctx, c, 40) },
@@ -98,8 +98,8 @@ func collectives(ctx context.Context, c *runtime.Comm, rounds int) error {
 
 // testWindow: a rank that takes no messages stops a publisher, not the
 // communicator, and memory stays bounded.
-func testWindow(t *testing.T, make Make) {
-	comms := join(t, make, 3, runtime.Config{CastWindow: 5})
+func testWindow(t *testing.T, with Make) {
+	comms := join(t, with, 3, runtime.Config{CastWindow: 5})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	sent := 0
@@ -129,7 +129,6 @@ func testWindow(t *testing.T, make Make) {
 	require.True(t, errors.Is(err, runtime.ErrTooLarge), "%v", err)
 }
 
-// The parameter make hides the builtin in the tests.
 func buffer(n int) []byte   { return make([]byte, n) }
 func result() chan error    { return make(chan error, 1) }
 func signal() chan struct{} { return make(chan struct{}) }

@@ -17,7 +17,7 @@ import (
 
 // testMismatch: ranks that call different things all get an error that says
 // so, and none hangs, also where no frame of the operation would tell.
-func testMismatch(t *testing.T, make Make) {
+func testMismatch(t *testing.T, with Make) {
 	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
 	from := func(n, root int) func(ctx context.Context, c *runtime.Comm) error {
 		return func(ctx context.Context, c *runtime.Comm) error { return c.Bcast(ctx, buffer(n), root) }
@@ -32,7 +32,7 @@ func testMismatch(t *testing.T, make Make) {
 	for name, calls := range cases {
 		for _, ranks := range []int{2, 5} {
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
-				comms := join(t, make, ranks, runtime.Config{Stall: 20 * time.Millisecond})
+				comms := join(t, with, ranks, runtime.Config{Stall: 20 * time.Millisecond})
 				errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					if err := calls[min(1, c.Rank())](ctx, c); err != nil {
 						return err
@@ -48,7 +48,7 @@ func testMismatch(t *testing.T, make Make) {
 		}
 	}
 	t.Run("algorithm", func(t *testing.T) {
-		comms := joinEach(t, make, 3, func(rank int) runtime.Config {
+		comms := joinEach(t, with, 3, func(rank int) runtime.Config {
 			return runtime.Config{
 				Stall:   20 * time.Millisecond,
 				Barrier: runtime.Algorithm{Name: "barrier/dissemination", Params: schedule.Params{Degree: 2 + rank%2}},
@@ -78,8 +78,8 @@ func requireFailed(t *testing.T, errs []error, target error) {
 
 // testCancel: a call that is given up names whom it waited for and fails the
 // communicator at all ranks.
-func testCancel(t *testing.T, make Make) {
-	comms := join(t, make, 4, runtime.Config{})
+func testCancel(t *testing.T, with Make) {
+	comms := join(t, with, 4, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -99,11 +99,11 @@ func testCancel(t *testing.T, make Make) {
 }
 
 // testCrash: a rank that is gone without goodbye fails all others.
-func testCrash(t *testing.T, make Make) {
+func testCrash(t *testing.T, with Make) {
 	for _, ranks := range []int{2, 3, 6} {
 		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
 			comms := join(t, func(t testing.TB, size int) []wire.Transport {
-				ts := make(t, size)
+				ts := with(t, size)
 				ts[size-1] = mortal{ts[size-1]}
 				return ts
 			}, ranks, runtime.Config{Stall: 20 * time.Millisecond})
@@ -127,8 +127,8 @@ func (m mortal) Put(to int, f *wire.Frame) {
 func (m mortal) Close(uint64, bool, time.Duration) error { return m.Transport.Close(0, false, 0) }
 
 // testLeave: a rank that closes is missed only by operations that start later.
-func testLeave(t *testing.T, make Make) {
-	comms := join(t, make, 5, runtime.Config{Stall: 20 * time.Millisecond})
+func testLeave(t *testing.T, with Make) {
+	comms := join(t, with, 5, runtime.Config{Stall: 20 * time.Millisecond})
 	// A rank that has never been heard of and is gone counts as lost: make
 	// all known to each other.
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
@@ -152,11 +152,11 @@ func testLeave(t *testing.T, make Make) {
 // testFarewell: a rank may close as soon as its last operation returns, also
 // where others still put to it what it has by multicast, on connections that
 // they have yet to open.
-func testFarewell(t *testing.T, make Make) {
+func testFarewell(t *testing.T, with Make) {
 	for name := range broadcasts {
 		for _, hosts := range []int{0, 2} {
 			t.Run(fmt.Sprintf("%s/hosts=%d", name, hosts), func(t *testing.T) {
-				comms := join(t, make, 6, runtime.Config{
+				comms := join(t, with, 6, runtime.Config{
 					Bcast: runtime.Algorithm{Name: name, Params: schedule.Params{Hosts: hosts}}, Repair: 2 * time.Millisecond,
 				})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -171,8 +171,8 @@ func testFarewell(t *testing.T, make Make) {
 }
 
 // testClose: Close ends calls that run, and may be called twice.
-func testClose(t *testing.T, make Make) {
-	comms := join(t, make, 3, runtime.Config{})
+func testClose(t *testing.T, with Make) {
+	comms := join(t, with, 3, runtime.Config{})
 	errs := result()
 	go func() {
 		_, err := comms[0].Next(context.Background())
@@ -200,8 +200,8 @@ func testClose(t *testing.T, make Make) {
 
 // testRefused: a call under a context that has ended, or with arguments that
 // cannot be, does nothing.
-func testRefused(t *testing.T, make Make) {
-	comms := join(t, make, 2, runtime.Config{})
+func testRefused(t *testing.T, with Make) {
+	comms := join(t, with, 2, runtime.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, comms[0].Barrier(ctx), context.Canceled)

@@ -20,7 +20,7 @@ import (
 // rank in its own way: some start all and then wait in any order, some wait for
 // each, some have a few open, some call instead, one is late. Rootless messages go
 // beside them.
-func testRequests(t *testing.T, make Make) {
+func testRequests(t *testing.T, with Make) {
 	algorithms := []string{""}
 	for name := range broadcasts {
 		algorithms = append(algorithms, name)
@@ -28,7 +28,7 @@ func testRequests(t *testing.T, make Make) {
 	for i, name := range algorithms {
 		ranks := []int{1, 2, 3, 5, 8}[i%5]
 		t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
-			comms := join(t, make, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Chunk: 3000, Repair: 2 * time.Millisecond})
+			comms := join(t, with, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Chunk: 3000, Repair: 2 * time.Millisecond})
 			plays := script(uint64(i), ranks, 60)
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 				return (&player{ctx: ctx, c: c, plays: plays, random: rand.New(rand.NewPCG(uint64(i), uint64(c.Rank())))}).run()
@@ -154,8 +154,8 @@ func (p *player) finish(k int) error {
 }
 
 // testRequestDone: a request ends though nobody waits, and any number may wait.
-func testRequestDone(t *testing.T, make Make) {
-	comms := join(t, make, 3, runtime.Config{})
+func testRequestDone(t *testing.T, with Make) {
+	comms := join(t, with, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		want := content(1, 20000)
 		buf := buffer(len(want))
@@ -190,8 +190,8 @@ func testRequestDone(t *testing.T, make Make) {
 }
 
 // testRequestWait: a wait that is given up leaves the request alone.
-func testRequestWait(t *testing.T, make Make) {
-	comms := join(t, make, 2, runtime.Config{})
+func testRequestWait(t *testing.T, with Make) {
+	comms := join(t, with, 2, runtime.Config{})
 	req, err := comms[0].StartBarrier(t.Context())
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -207,8 +207,8 @@ func testRequestWait(t *testing.T, make Make) {
 
 // testRequestContext: the end of a request's context fails the communicator at all
 // ranks, whether anybody waits or not, and each open request has its own error.
-func testRequestContext(t *testing.T, make Make) {
-	comms := join(t, make, 4, runtime.Config{})
+func testRequestContext(t *testing.T, with Make) {
+	comms := join(t, with, 4, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -241,8 +241,8 @@ func testRequestContext(t *testing.T, make Make) {
 
 // testRequestClose: Close ends open requests, those that are queued too, and gives
 // their buffers back.
-func testRequestClose(t *testing.T, make Make) {
-	comms := join(t, make, 2, runtime.Config{})
+func testRequestClose(t *testing.T, with Make) {
+	comms := join(t, with, 2, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
 	var reqs []*runtime.Request
 	bufs := [][]byte{}
@@ -267,10 +267,10 @@ func testRequestClose(t *testing.T, make Make) {
 
 // testRequestCrash: a rank that is gone without goodbye fails the open requests of
 // all others.
-func testRequestCrash(t *testing.T, make Make) {
+func testRequestCrash(t *testing.T, with Make) {
 	const ranks = 4
 	comms := join(t, func(t testing.TB, size int) []wire.Transport {
-		ts := make(t, size)
+		ts := with(t, size)
 		ts[size-1] = mortal{ts[size-1]}
 		return ts
 	}, ranks, runtime.Config{Stall: 20 * time.Millisecond})

@@ -15,7 +15,7 @@ import (
 
 // Split tests several communicators over the same transports: Split and Dup, and
 // that none holds back, fails or ends another.
-func Split(t *testing.T, make Make) {
+func Split(t *testing.T, with Make) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, Make)
@@ -40,7 +40,7 @@ func Split(t *testing.T, make Make) {
 		{"Mismatch", testSplitMismatch},
 		{"Crash", testCrashApart},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, make) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}
 }
 
@@ -94,10 +94,10 @@ func work(ctx context.Context, c *runtime.Comm) error {
 	return c.Barrier(ctx)
 }
 
-func testParity(t *testing.T, make Make) {
+func testParity(t *testing.T, with Make) {
 	for _, size := range splits {
 		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
-			comms := join(t, make, size, runtime.Config{Chunk: 3000})
+			comms := join(t, with, size, runtime.Config{Chunk: 3000})
 			children := divide(t, comms, parity, identity)
 			for rank, c := range children {
 				require.Equal(t, rank/2, c.Rank())
@@ -111,8 +111,8 @@ func testParity(t *testing.T, make Make) {
 
 // testSplitOrder: members are in the order of their keys, and of their ranks where
 // these are equal.
-func testSplitOrder(t *testing.T, make Make) {
-	comms := join(t, make, 7, runtime.Config{})
+func testSplitOrder(t *testing.T, with Make) {
+	comms := join(t, with, 7, runtime.Config{})
 	for _, test := range []struct {
 		key  func(rank int) int
 		want []int // rank in c -> rank in the new one
@@ -129,8 +129,8 @@ func testSplitOrder(t *testing.T, make Make) {
 	}
 }
 
-func testUndefined(t *testing.T, make Make) {
-	comms := join(t, make, 5, runtime.Config{})
+func testUndefined(t *testing.T, with Make) {
+	comms := join(t, with, 5, runtime.Config{})
 	children := divide(t, comms, func(rank int) int { return max(runtime.Undefined, rank-3) }, identity) // 3 and 4 are alone
 	for rank, c := range children {
 		require.Equal(t, rank >= 3, c != nil)
@@ -143,8 +143,8 @@ func testUndefined(t *testing.T, make Make) {
 }
 
 // testNested splits what has been split, by halves, down to single ranks.
-func testNested(t *testing.T, make Make) {
-	comms := join(t, make, 6, runtime.Config{Chunk: 3000})
+func testNested(t *testing.T, with Make) {
+	comms := join(t, with, 6, runtime.Config{Chunk: 3000})
 	split := func(of []*runtime.Comm) []*runtime.Comm {
 		return derive(t, of, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) {
 			return c.Split(ctx, 2*c.Rank()/c.Size(), -c.Rank())
@@ -161,8 +161,8 @@ func testNested(t *testing.T, make Make) {
 	}
 }
 
-func testDup(t *testing.T, make Make) {
-	comms := join(t, make, 5, runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/hsb"}})
+func testDup(t *testing.T, with Make) {
+	comms := join(t, with, 5, runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/hsb"}})
 	twins := derive(t, comms, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) })
 	for rank, c := range twins {
 		require.Equal(t, rank, c.Rank())
@@ -174,18 +174,18 @@ func testDup(t *testing.T, make Make) {
 
 // testSplitHosts: what Config says of hosts is about the ranks of the first
 // communicator.
-func testSplitHosts(t *testing.T, make Make) {
+func testSplitHosts(t *testing.T, with Make) {
 	cfg := runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/hsb"}, Bcast: runtime.Algorithm{Name: "bcast/chain"}}
 	cfg.Barrier.Params.Hosts, cfg.Bcast.Params.Hosts = 5, 5
-	comms := join(t, make, 5, cfg)
+	comms := join(t, with, 5, cfg)
 	exercise(t, divide(t, comms, parity, identity))
 	exercise(t, comms)
 }
 
 // testAtOnce runs collectives of parents and children at the same time, each in a
 // goroutine of its own.
-func testAtOnce(t *testing.T, make Make) {
-	comms := join(t, make, 7, runtime.Config{Chunk: 3000})
+func testAtOnce(t *testing.T, with Make) {
+	comms := join(t, with, 7, runtime.Config{Chunk: 3000})
 	halves := divide(t, comms, parity, identity)
 	twins := divide(t, comms, constant, func(rank int) int { return -rank })
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -198,10 +198,10 @@ func testAtOnce(t *testing.T, make Make) {
 
 // testLateApart: chunks for a rank that is late for one communicator's operation
 // wait for it, and nothing of the other communicator does.
-func testLateApart(t *testing.T, make Make) {
+func testLateApart(t *testing.T, with Make) {
 	for name := range broadcasts {
 		t.Run(name, func(t *testing.T) {
-			comms := join(t, make, 3, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Repair: 2 * time.Millisecond})
+			comms := join(t, with, 3, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Repair: 2 * time.Millisecond})
 			twins := divide(t, comms, constant, identity)
 			late := signal()
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
@@ -240,8 +240,8 @@ func testLateApart(t *testing.T, make Make) {
 }
 
 // testAnycastApart: rootless messages are their communicator's alone.
-func testAnycastApart(t *testing.T, make Make) {
-	comms := join(t, make, 6, runtime.Config{CastWindow: 3})
+func testAnycastApart(t *testing.T, with Make) {
+	comms := join(t, with, 6, runtime.Config{CastWindow: 3})
 	children := divide(t, comms, parity, identity)
 	for i, list := range [][]*runtime.Comm{comms, children} {
 		all(t, list, func(ctx context.Context, c *runtime.Comm) error {
@@ -269,8 +269,8 @@ func testAnycastApart(t *testing.T, make Make) {
 }
 
 // testReuse makes more communicators in turn than there are numbers.
-func testReuse(t *testing.T, make Make) {
-	comms := join(t, make, 3, runtime.Config{})
+func testReuse(t *testing.T, with Make) {
+	comms := join(t, with, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		for i := range 300 {
 			child, err := c.Split(ctx, (c.Rank()+i)%2, i*c.Rank())
@@ -291,8 +291,8 @@ func testReuse(t *testing.T, make Make) {
 
 // testTooMany: when a rank of a new communicator has no number left, all ranks get
 // the same error and go on.
-func testTooMany(t *testing.T, make Make) {
-	comms := join(t, make, 3, runtime.Config{})
+func testTooMany(t *testing.T, with Make) {
+	comms := join(t, with, 3, runtime.Config{})
 	pairs := 0
 	for ; pairs < 255; pairs++ {
 		children := divide(t, comms, func(rank int) int { return rank / 2 }, identity)
@@ -313,9 +313,9 @@ func testTooMany(t *testing.T, make Make) {
 
 // testOverlapping splits communicators that have ranks in common at the same time,
 // in an order that differs between the ranks where they may choose.
-func testOverlapping(t *testing.T, make Make) {
+func testOverlapping(t *testing.T, with Make) {
 	const size = 6
-	comms := join(t, make, size, runtime.Config{})
+	comms := join(t, with, size, runtime.Config{})
 	parents := [][]*runtime.Comm{
 		comms,
 		divide(t, comms, constant, func(rank int) int { return -rank }),
@@ -336,8 +336,8 @@ func testOverlapping(t *testing.T, make Make) {
 
 // testCrossed: a rank may be inside two Splits that another one calls one after the
 // other, in either order.
-func testCrossed(t *testing.T, make Make) {
-	comms := join(t, make, 3, runtime.Config{})
+func testCrossed(t *testing.T, with Make) {
+	comms := join(t, with, 3, runtime.Config{})
 	twins := divide(t, comms, constant, identity)
 	split := func(c *runtime.Comm) func(ctx context.Context) error {
 		return func(ctx context.Context) error { return splitAgain(ctx, c, 1) }

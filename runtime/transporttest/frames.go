@@ -12,7 +12,7 @@ import (
 
 // Frames tests what a transport does with single frames, as
 // [wire.Transport] and [wire.Sink] promise it.
-func Frames(t *testing.T, make Make) {
+func Frames(t *testing.T, with Make) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, Make)
@@ -48,7 +48,7 @@ func Frames(t *testing.T, make Make) {
 		{"Gone", testGone},
 		{"Alone", testAlone},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, make) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}
 }
 
@@ -61,10 +61,10 @@ type net struct {
 }
 
 // connect makes a net; the test checks that nothing of it is left in the end.
-func connect(t testing.TB, make Make, size int) *net {
+func connect(t testing.TB, with Make, size int) *net {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
-	n := &net{t: t, ranks: make(t, size)}
+	n := &net{t: t, ranks: with(t, size)}
 	require.Len(t, n.ranks, size)
 	for rank, tr := range n.ranks {
 		require.Equal(t, rank, tr.Rank())

@@ -10,7 +10,7 @@ import (
 
 // Communicators tests what several communicators on one transport may expect of
 // it: what one of them holds back, abandons or is done with concerns no other.
-func Communicators(t *testing.T, make Make) {
+func Communicators(t *testing.T, with Make) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, Make)
@@ -29,7 +29,7 @@ func Communicators(t *testing.T, make Make) {
 		{"PutAll", testCommPutAll},
 		{"NoAllocation", testCommNoAllocation},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, make) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}
 }
 
@@ -72,10 +72,10 @@ func requireSeqs(t *testing.T, list []received, first, n, bytes int) {
 	}
 }
 
-func testCommOrder(t *testing.T, make Make) {
+func testCommOrder(t *testing.T, with Make) {
 	const size, frames = 3, 100
 	comms := []uint8{0, 1, 7, 255}
-	n := connect(t, make, size)
+	n := connect(t, with, size)
 	for i := range frames {
 		for _, comm := range comms {
 			for from := range size {
@@ -105,9 +105,9 @@ func testCommOrder(t *testing.T, make Make) {
 }
 
 // testCommHold holds back more of one communicator than any queue takes.
-func testCommHold(t *testing.T, make Make) {
+func testCommHold(t *testing.T, with Make) {
 	const frames, bytes = 100, 256 << 10
-	n := connect(t, make, 2)
+	n := connect(t, with, 2)
 	s := n.sinks[1]
 	for _, held := range []uint8{0, 1, 2} {
 		s.got = nil
@@ -138,8 +138,8 @@ func testCommHold(t *testing.T, make Make) {
 }
 
 // testCommAll has every number in use at once, and every second one held.
-func testCommAll(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testCommAll(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	s := n.sinks[1]
 	s.verdict = func(h *wire.Header) wire.Verdict {
 		if h.Comm%2 == 1 {
@@ -161,8 +161,8 @@ func testCommAll(t *testing.T, make Make) {
 
 // testCommMcast holds back the multicasts of one communicator until what keeps
 // them is full: those of another still come, of which some may be lost.
-func testCommMcast(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testCommMcast(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	multicastOnly(t, n)
 	got := 0
 	n.sinks[1].fragment = func(h *wire.Header, _ int, payload []byte) wire.Verdict {
@@ -188,8 +188,8 @@ func testCommMcast(t *testing.T, make Make) {
 	n.noneLost()
 }
 
-func testCommMcastAbandon(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testCommMcastAbandon(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	multicastOnly(t, n)
 	unsent := [2]int{50, 50}
 	for i := range 50 {
@@ -208,9 +208,9 @@ func testCommMcastAbandon(t *testing.T, make Make) {
 
 // testCommAbandon abandons what is queued in one communicator while its receiver
 // holds back.
-func testCommAbandon(t *testing.T, make Make) {
+func testCommAbandon(t *testing.T, with Make) {
 	const frames, bytes = 50, 1 << 20
-	n := connect(t, make, 2)
+	n := connect(t, with, 2)
 	s := n.sinks[1]
 	s.verdict = func(h *wire.Header) wire.Verdict {
 		if h.Lane == wire.LaneOps {
@@ -251,9 +251,9 @@ func testCommAbandon(t *testing.T, make Make) {
 }
 
 // testCommCut abandons a frame of which its receiver has taken a part.
-func testCommCut(t *testing.T, make Make) {
+func testCommCut(t *testing.T, with Make) {
 	const bytes = 64<<20 + 5
-	n := connect(t, make, 2)
+	n := connect(t, with, 2)
 	s, body := n.sinks[1], pattern(1, bytes)
 	for round := range 3 {
 		s.got = nil
@@ -285,9 +285,9 @@ func testCommCut(t *testing.T, make Make) {
 }
 
 // testCommForget uses a number again and again.
-func testCommForget(t *testing.T, make Make) {
+func testCommForget(t *testing.T, with Make) {
 	const rounds = 300
-	n := connect(t, make, 2)
+	n := connect(t, with, 2)
 	s := n.sinks[1]
 	for i := range rounds {
 		for to := range 2 {
@@ -314,9 +314,9 @@ func testCommForget(t *testing.T, make Make) {
 }
 
 // testCommForgetHeld uses a number again while what was put before is held.
-func testCommForgetHeld(t *testing.T, make Make) {
+func testCommForgetHeld(t *testing.T, with Make) {
 	const frames, bytes = 20, 256 << 10
-	n := connect(t, make, 2)
+	n := connect(t, with, 2)
 	s := n.sinks[1]
 	s.holdComm(3)
 	for round := range 3 {
@@ -338,8 +338,8 @@ func testCommForgetHeld(t *testing.T, make Make) {
 
 // testCommLeft checks that a goodbye waits for what was put in communicators
 // that are closed.
-func testCommLeft(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testCommLeft(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	s := n.sinks[1]
 	s.holdComm(2)
 	n.put(0, 1, of(2, slot(1, pattern(1, 1000))))
@@ -360,8 +360,8 @@ func testCommLeft(t *testing.T, make Make) {
 
 // testCommLost checks that the loss of a rank is told once, whichever
 // communicators it had, and drops what is queued in all of them.
-func testCommLost(t *testing.T, make Make) {
-	n := connect(t, make, 3)
+func testCommLost(t *testing.T, with Make) {
+	n := connect(t, with, 3)
 	n.sinks[1].verdict = func(*wire.Header) wire.Verdict { return wire.Hold }
 	unsent := 0
 	for comm := range uint8(4) {
@@ -386,8 +386,8 @@ func testCommLost(t *testing.T, make Make) {
 
 // testCommPutAll puts signals to several ranks at once, in several communicators
 // of which one is held.
-func testCommPutAll(t *testing.T, make Make) {
-	n := connect(t, make, 4)
+func testCommPutAll(t *testing.T, with Make) {
+	n := connect(t, with, 4)
 	tr, ok := n.ranks[0].(wire.GroupPutter)
 	if !ok {
 		t.Skip("no group puts")
@@ -411,8 +411,8 @@ func testCommPutAll(t *testing.T, make Make) {
 }
 
 // testCommNoAllocation checks that a frame of a further communicator costs none.
-func testCommNoAllocation(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testCommNoAllocation(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	into := pattern(1, 1000)
 	s := n.sinks[1]
 	s.place = func(*wire.Header) []byte { return into }

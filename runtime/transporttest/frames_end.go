@@ -11,8 +11,8 @@ import (
 )
 
 // testLeft checks that a goodbye takes nothing back that was sent before it.
-func testLeft(t *testing.T, make Make) {
-	n := connect(t, make, 3)
+func testLeft(t *testing.T, with Make) {
+	n := connect(t, with, 3)
 	n.greet()
 	n.sinks[0].holdFrom(0)
 	n.put(2, 0, slot(1, pattern(1, 100)))
@@ -38,8 +38,8 @@ func (n *net) noneLost() {
 	}
 }
 
-func testLost(t *testing.T, make Make) {
-	n := connect(t, make, 3)
+func testLost(t *testing.T, with Make) {
+	n := connect(t, with, 3)
 	n.greet()
 	require.NoError(t, n.ranks[1].Close(3, false, 0))
 	n.until(func() bool { return len(n.sinks[0].lost) == 1 && len(n.sinks[2].lost) == 1 }, "both have noticed")
@@ -52,9 +52,9 @@ func testLost(t *testing.T, make Make) {
 }
 
 // testCloseQueued closes with frames queued while the receiver is slow.
-func testCloseQueued(t *testing.T, make Make) {
+func testCloseQueued(t *testing.T, with Make) {
 	const frames = 40
-	n := connect(t, make, 2)
+	n := connect(t, with, 2)
 	unsent := frames
 	for i := range frames {
 		f := slot(uint64(i), pattern(i, 1<<20))
@@ -83,8 +83,8 @@ func testCloseQueued(t *testing.T, make Make) {
 }
 
 // testCloseAll has all ranks leave at the same time.
-func testCloseAll(t *testing.T, make Make) {
-	n := connect(t, make, 4)
+func testCloseAll(t *testing.T, with Make) {
+	n := connect(t, with, 4)
 	n.greet()
 	for from := range 4 {
 		n.put(from, (from+1)%4, control(1, pattern(from, 1000)))
@@ -104,9 +104,9 @@ func testCloseAll(t *testing.T, make Make) {
 }
 
 // testGone checks that frames to a rank that has left or is lost are dropped.
-func testGone(t *testing.T, make Make) {
+func testGone(t *testing.T, with Make) {
 	for _, bye := range []bool{true, false} {
-		n := connect(t, make, 2)
+		n := connect(t, with, 2)
 		n.greet()
 		require.NoError(t, n.ranks[1].Close(1, bye, patience))
 		s := n.sinks[0]
@@ -122,8 +122,8 @@ func testGone(t *testing.T, make Make) {
 	}
 }
 
-func testAlone(t *testing.T, make Make) {
-	n := connect(t, make, 1)
+func testAlone(t *testing.T, with Make) {
+	n := connect(t, with, 1)
 	require.False(t, n.poll())
 	unsent := 1
 	f := slot(1, []byte("to nobody"))

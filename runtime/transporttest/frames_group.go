@@ -14,8 +14,8 @@ import (
 var groupSizes = []int{3, 8, 11}
 
 // connectGroup makes a net whose transports put to several ranks at once.
-func connectGroup(t *testing.T, make Make, size int) *net {
-	n := connect(t, make, size)
+func connectGroup(t *testing.T, with Make, size int) *net {
+	n := connect(t, with, size)
 	if _, ok := n.ranks[0].(wire.GroupPutter); !ok {
 		t.Skip("no puts to several ranks at once")
 	}
@@ -49,11 +49,11 @@ func notice(from, i int) *wire.Frame {
 
 // testPutAll has every rank put to changing sets of ranks, and now and then to
 // one: each gets what it is for, once and as it was.
-func testPutAll(t *testing.T, make Make) {
+func testPutAll(t *testing.T, with Make) {
 	const frames = 200
 	for _, size := range groupSizes {
 		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
-			n := connectGroup(t, make, size)
+			n := connectGroup(t, with, size)
 			want, sent, unsent := map[wire.Header]int{}, 0, 0
 			for i := range frames {
 				from := i % size
@@ -93,11 +93,11 @@ func testPutAll(t *testing.T, make Make) {
 
 // testPutAllHold checks that a rank that is far behind loses nothing, and keeps
 // nobody from what is for it.
-func testPutAllHold(t *testing.T, make Make) {
+func testPutAllHold(t *testing.T, with Make) {
 	const frames = 150
 	for _, size := range groupSizes {
 		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
-			n := connectGroup(t, make, size)
+			n := connectGroup(t, with, size)
 			n.sinks[1].holdFrom(1<<40 + 2)
 			n.sinks[2].verdict = func(h *wire.Header) wire.Verdict {
 				if h.Seq%2 == 1 {
@@ -131,8 +131,8 @@ func testPutAllHold(t *testing.T, make Make) {
 }
 
 // testPutAllNoAllocation also checks what is counted.
-func testPutAllNoAllocation(t *testing.T, make Make) {
-	n := connectGroup(t, make, 4)
+func testPutAllNoAllocation(t *testing.T, with Make) {
+	n := connectGroup(t, with, 4)
 	for _, s := range n.sinks {
 		s.place = func(*wire.Header) []byte { return nil }
 		s.got = append(s.got, received{}, received{}) // so that recording does not allocate
@@ -157,11 +157,11 @@ func testPutAllNoAllocation(t *testing.T, make Make) {
 }
 
 // testPutAllWait has one rank after the other wake all others, which park.
-func testPutAllWait(t *testing.T, make Make) {
+func testPutAllWait(t *testing.T, with Make) {
 	const rounds = 150
 	for _, size := range groupSizes {
 		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
-			n := connectGroup(t, make, size)
+			n := connectGroup(t, with, size)
 			play := func(rank int) {
 				tr, s := n.ranks[rank], n.sinks[rank]
 				for i := range rounds {
@@ -195,8 +195,8 @@ func testPutAllWait(t *testing.T, make Make) {
 
 // testPutAllEnd checks that a goodbye takes nothing back, and that ranks that are
 // gone keep nothing from the others.
-func testPutAllEnd(t *testing.T, make Make) {
-	n := connectGroup(t, make, 4)
+func testPutAllEnd(t *testing.T, with Make) {
+	n := connectGroup(t, with, 4)
 	n.greet()
 	n.sinks[1].holdFrom(0)
 	n.putAll(0, []int{1, 2, 3}, notice(0, 1))

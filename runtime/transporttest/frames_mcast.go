@@ -46,8 +46,8 @@ func multicastOnly(t *testing.T, n *net) {
 
 // testMcast sends chunks until every length has arrived everywhere once. Copies
 // may be lost, but what arrives must be right.
-func testMcast(t *testing.T, make Make) {
-	n := connect(t, make, 3)
+func testMcast(t *testing.T, with Make) {
+	n := connect(t, with, 3)
 	unsent := 1
 	if !n.ranks[0].Caps().Multicast {
 		f := slot(1, []byte("lost"))
@@ -96,8 +96,8 @@ func checkMcast(n *net, got []*collector, seq uint64, length int) {
 }
 
 // testMcastHold checks that held datagrams come again, and meanwhile puts flow.
-func testMcastHold(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testMcastHold(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	multicastOnly(t, n)
 	c, held, open := newCollector(t, n.sinks[1]), 0, false
 	n.sinks[1].fragment = func(h *wire.Header, offset int, payload []byte) wire.Verdict {
@@ -122,8 +122,8 @@ func testMcastHold(t *testing.T, make Make) {
 	}
 }
 
-func testMcastNoAllocation(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testMcastNoAllocation(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	multicastOnly(t, n)
 	frames := 0
 	n.sinks[1].fragment = func(*wire.Header, int, []byte) wire.Verdict {
@@ -150,8 +150,8 @@ func testMcastNoAllocation(t *testing.T, make Make) {
 
 // testDatagram sends to one rank until every length has arrived there once, and
 // nothing elsewhere.
-func testDatagram(t *testing.T, make Make) {
-	n := connect(t, make, 3)
+func testDatagram(t *testing.T, with Make) {
+	n := connect(t, with, 3)
 	unsent := 1
 	if !n.ranks[0].Caps().Direct {
 		f := slot(1, []byte("lost"))
@@ -190,8 +190,8 @@ func testDatagram(t *testing.T, make Make) {
 	require.Zero(t, n.ranks[1].Stats().McastFrames)
 }
 
-func testDatagramNoAllocation(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testDatagramNoAllocation(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	if !n.ranks[0].Caps().Direct {
 		t.Skip("no datagrams to one rank")
 	}

@@ -23,9 +23,9 @@ func frame(from, to, i int, lane wire.Lane) *wire.Frame {
 	return f
 }
 
-func testOrder(t *testing.T, make Make) {
+func testOrder(t *testing.T, with Make) {
 	const size, frames = 3, 200
-	n := connect(t, make, size)
+	n := connect(t, with, size)
 	for i := range frames {
 		for from := range size {
 			for to := range size {
@@ -60,8 +60,8 @@ func checkOrder(t *testing.T, s *sink, from, to, frames int) {
 	}
 }
 
-func testLargeBody(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testLargeBody(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	body, unsent := pattern(1, 64<<20+3), 2
 	big := slot(1, body)
 	big.Unsent = &unsent
@@ -75,8 +75,8 @@ func testLargeBody(t *testing.T, make Make) {
 	require.Equal(t, "behind it", string(got[1].body))
 }
 
-func testEmptyBody(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testEmptyBody(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	unsent := 3
 	for i := range 3 {
 		f := slot(uint64(i), nil)
@@ -101,8 +101,8 @@ func (s *sink) holdFrom(seq uint64) {
 	}
 }
 
-func testHold(t *testing.T, make Make) {
-	n := connect(t, make, 3)
+func testHold(t *testing.T, with Make) {
+	n := connect(t, with, 3)
 	s := n.sinks[2]
 	s.holdFrom(1)
 	for i := range 5 {
@@ -129,9 +129,9 @@ func testHold(t *testing.T, make Make) {
 
 // testHeldSender checks that a receiver that holds back holds back the sender
 // too, instead of buffering without bounds.
-func testHeldSender(t *testing.T, make Make) {
+func testHeldSender(t *testing.T, with Make) {
 	const frames, bytes = 256, 256 << 10
-	n := connect(t, make, 2)
+	n := connect(t, with, 2)
 	n.sinks[1].holdFrom(0)
 	unsent, body := frames, pattern(5, bytes)
 	for i := range frames {
@@ -151,8 +151,8 @@ func testHeldSender(t *testing.T, make Make) {
 	}
 }
 
-func testDrop(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testDrop(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	s := n.sinks[1]
 	s.verdict = func(h *wire.Header) wire.Verdict {
 		if h.Seq%2 == 1 {
@@ -174,8 +174,8 @@ func testDrop(t *testing.T, make Make) {
 }
 
 // testDropWithinBody takes the place of a body back when a part has been read.
-func testDropWithinBody(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testDropWithinBody(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	s := n.sinks[1]
 	asked, dst, kept := 0, []byte(nil), []byte(nil)
 	s.verdict = func(h *wire.Header) wire.Verdict {
@@ -205,8 +205,8 @@ func testDropWithinBody(t *testing.T, make Make) {
 
 // testUnsent checks that a body may be changed as soon as it is no longer
 // referred to.
-func testUnsent(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testUnsent(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	body := pattern(0, 3000)
 	for i := range 300 {
 		unsent := 1
@@ -229,8 +229,8 @@ func testUnsent(t *testing.T, make Make) {
 
 // testAbandon checks that no body is referred to after Abandon, and that the
 // other lane is not concerned.
-func testAbandon(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testAbandon(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	n.greet()
 	n.sinks[1].holdFrom(0)
 	unsent := 100
@@ -247,8 +247,8 @@ func testAbandon(t *testing.T, make Make) {
 	n.until(arrived, "the other lane works, or the peer has noticed a cut connection")
 }
 
-func testNoAllocation(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testNoAllocation(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	n.greet()
 	into, back := pattern(1, 1000), pattern(2, 1000)
 	for rank, buf := range [][]byte{into, back} {

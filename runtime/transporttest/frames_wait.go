@@ -8,8 +8,8 @@ import (
 )
 
 // testWake checks that a Wake ends a running Wait or else the next one.
-func testWake(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testWake(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	tr := n.ranks[0]
 	tr.Wake()
 	tr.Poll(n.sinks[0])
@@ -36,8 +36,8 @@ func within(t testing.TB, f func()) {
 
 // testWaitTime checks that Wait ends by itself. It may end early, but not
 // always: that would be a spin.
-func testWaitTime(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testWaitTime(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	n.greet()
 	n.settle()
 	rounds := 0
@@ -49,9 +49,9 @@ func testWaitTime(t *testing.T, make Make) {
 }
 
 // testWaitArrival plays ping-pong between two goroutines that park.
-func testWaitArrival(t *testing.T, make Make) {
+func testWaitArrival(t *testing.T, with Make) {
 	const rounds = 200
-	n := connect(t, make, 2)
+	n := connect(t, with, 2)
 	play := func(rank int) {
 		tr, s := n.ranks[rank], n.sinks[rank]
 		for i := range rounds {
@@ -76,8 +76,8 @@ func testWaitArrival(t *testing.T, make Make) {
 }
 
 // testHeldWait checks that a held frame does not make Wait return at once.
-func testHeldWait(t *testing.T, make Make) {
-	n := connect(t, make, 2)
+func testHeldWait(t *testing.T, with Make) {
+	n := connect(t, with, 2)
 	n.greet()
 	n.sinks[1].holdFrom(0)
 	for i := range 4 {

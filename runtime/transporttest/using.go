@@ -10,12 +10,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Using returns transports like make's with which the communicators of
+// Using returns transports like those that with returns, with which the communicators of
 // [Comm] use the schedules that find returns for their configuration: so the
 // suite tests generated code too.
-func Using(make Make, find func(cfg runtime.Config) []*machine.Schedule) Make {
+func Using(with Make, find func(cfg runtime.Config) []*machine.Schedule) Make {
 	return func(t testing.TB, size int) []wire.Transport {
-		list := make(t, size)
+		list := with(t, size)
 		for i, tr := range list {
 			list[i] = using{tr, find}
 		}

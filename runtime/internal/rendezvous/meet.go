@@ -119,16 +119,16 @@ func hostOf(a net.Addr) string {
 // listenData opens the listener for data connections at a port of the
 // system's choice. The address returned has an empty host if bind has.
 func listenData(bind string) (l *net.TCPListener, addr string, err error) {
-	any, err := net.Listen("tcp", net.JoinHostPort(bind, "0"))
+	listener, err := net.Listen("tcp", net.JoinHostPort(bind, "0"))
 	if err != nil {
 		return nil, "", fmt.Errorf("accept connections: %w", err)
 	}
-	_, port, err := net.SplitHostPort(any.Addr().String())
+	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
-		any.Close()
+		listener.Close()
 		return nil, "", fmt.Errorf("accept connections: %w", err)
 	}
-	return any.(*net.TCPListener), net.JoinHostPort(hostOf(any.Addr()), port), nil
+	return listener.(*net.TCPListener), net.JoinHostPort(hostOf(listener.Addr()), port), nil
 }
 
 // fillHost puts the host of a into addr if that has none.
