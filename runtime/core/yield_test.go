@@ -123,6 +123,32 @@ func TestToldEarly(t *testing.T) {
 	require.False(t, slices.Contains(c.Alarms(nil), Alarm{AlarmYield, begun(c), 1}))
 }
 
+// Puts that yield are of an operation that is not settled: were a chunk of a later
+// one before them, a receiver that waits for them first would hold all of them.
+func TestLaterPutsWaitForThoseThatYield(t *testing.T) {
+	for what, settle := range map[string]func(*testing.T, *Core, *Plan){
+		"told":   func(_ *testing.T, c *Core, plan *Plan) { tells(c, plan, 1, 4) },
+		"silent": func(t *testing.T, c *Core, _ *Plan) { require.True(t, c.Ring(Alarm{AlarmYield, 1, 1})) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			c, plan, net := rootOfChain(t)
+			c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+			later := planOf(t, "bcast/chain", schedule.Params{Ranks: 3, Chunks: 1}, 0)
+			c.Begin(Bcast, 0, later, []byte("late"))
+			takes(c, plan, 1, 4)
+			require.NotContains(t, putsOf(net), "c0late")
+			settle(t, c, plan)
+			for rang := 0; slices.Contains(c.Alarms(nil), Alarm{AlarmYield, 1, 1}); rang++ {
+				require.Less(t, rang, 4)
+				settle(t, c, plan)
+			}
+			puts := putsOf(net)
+			require.Equal(t, "c0late", puts[len(puts)-1])
+			require.NotContains(t, puts[:len(puts)-1], "c0late")
+		})
+	}
+}
+
 // Short messages are put at once, and so is everything where nothing is multicast.
 func TestShortMessagesDoNotWait(t *testing.T) {
 	for what, caps := range map[string]wire.Caps{
