@@ -122,7 +122,9 @@ func (t *Transport) cut(f *wire.Frame, send func(offset int, payload []byte)) {
 }
 
 // throw sends one datagram to one receiver, with the network's faults. They
-// are drawn from the sender's source, so that a run can be repeated.
+// are drawn from the sender's source: each sender draws the same in every run. Which
+// datagrams that meets depends on how goroutines are scheduled; package runtime/sim
+// repeats whole runs.
 func (t *Transport) throw(peer *Transport, h *wire.Header, offset int, payload []byte) {
 	copies := 1
 	if t.random.Float64() < t.o.Loss {
