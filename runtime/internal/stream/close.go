@@ -159,7 +159,7 @@ func (t *Transport) release() {
 	t.reactor.Unwatch(t.listener.fd, t.listener.token)
 	closeFD(t.listener.fd)
 	for _, c := range t.listener.guests {
-		hasten(c.fd) // a reset says that the connection was never taken: see untaken
+		hasten(c.fd) // a reset says that the connection was never taken: see unreached
 		t.closeIn(c)
 	}
 	for rank := range t.peers {

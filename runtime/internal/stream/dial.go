@@ -128,11 +128,12 @@ func (t *Transport) adopt(s wire.Sink) {
 	}
 }
 
-// unreached handles a failed dial. A rank that refuses, or that resets the
-// attempt, has closed, and if it has done so in good order, its goodbye is here
-// already, though perhaps not read: then it is not lost.
+// unreached handles a connection to p that could not be opened, or is broken. A rank
+// that refuses or resets it has closed, perhaps in good order: its system may have
+// opened the connection for a p that never saw it. Then p's goodbye is here already,
+// though perhaps not read, and p is not lost.
 func (t *Transport) unreached(p *peer, s wire.Sink, err error) {
-	if !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, unix.ECONNRESET) {
+	if !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.EPIPE) {
 		t.lose(p, s, err)
 		return
 	}

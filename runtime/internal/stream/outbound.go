@@ -1,11 +1,8 @@
 package stream
 
 import (
-	"errors"
 	"fmt"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -200,19 +197,8 @@ func (t *Transport) block(o *outbound, s wire.Sink, full bool) {
 func (t *Transport) failOut(o *outbound, s wire.Sink, cause error) {
 	_ = t.hear(o, s) // the system tells why a connection has failed once, and did so to the write
 	if !o.dead {
-		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause)))
+		t.unreached(o.p, s, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause))
 	}
-}
-
-// untaken adds that p may have left in good order: where a connection is reset
-// and none leads back, p's system may have opened it for a p that has closed
-// without ever seeing it.
-func untaken(p *peer, err error) error {
-	reset := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
-	if reset && p.silent() {
-		return fmt.Errorf("%w: %w", wire.ErrUnreachable, err)
-	}
-	return err
 }
 
 // Ready implements [reactor.Source].
@@ -235,7 +221,7 @@ func (t *Transport) readBack(o *outbound, s wire.Sink) {
 	case t.parting.now && o.idle():
 		t.closeOut(o) // the peer has read the goodbye; the other lane may have more
 	default:
-		t.lose(o.p, s, untaken(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err)))
+		t.unreached(o.p, s, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
 	}
 }
 
