@@ -66,3 +66,23 @@ func TestConnectingToWhoLeaves(t *testing.T) {
 		})
 	}
 }
+
+// A rank whose connection is reset, since its peer has left without ever having seen
+// it, reads on another connection that the peer has left in good order.
+func TestResetByWhoHasSaidGoodbye(t *testing.T) {
+	slot := &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}}
+	a, b := pair(t)
+	s := &log{}
+	b.Put(0, slot)
+	until(t, a, s, func() bool { b.Poll(nobody{}); return s.frames == 1 })
+	a.Put(1, slot)
+	until(t, a, s, func() bool { return a.peers[1].out[wire.LaneOps].fd >= 0 })
+	o := b.peers[0].out[wire.LaneOps]
+	o.q.pushRecord(goodbye(7, b.peers[0].opened))
+	b.mark(o)
+	b.flushAll(nobody{})
+	b.release() // nobody has accepted a's connection: the system resets it
+	a.Put(1, slot)
+	until(t, a, s, func() bool { return s.left > 0 || s.lost != nil })
+	require.NoError(t, s.lost)
+}
