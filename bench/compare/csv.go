@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,16 +65,7 @@ func micros(values []float64) string {
 
 // readCSV reads what writeCSV has written.
 func readCSV(name string) (*results, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read
-	r, err := parseCSV(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
+	return tool.ReadFile(name, parseCSV)
 }
 
 func parseCSV(in io.Reader) (*results, error) {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"strconv"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
@@ -50,19 +49,11 @@ func float(x float64, digits int) string { return strconv.FormatFloat(x, 'f', di
 // readReport reads what writeCSV has written; a file that is not there is an empty
 // report.
 func readReport(name string) (*report, error) {
-	f, err := os.Open(name)
+	r, err := tool.ReadFile(name, parseCSV)
 	if errors.Is(err, fs.ErrNotExist) {
 		return new(report), nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read
-	r, err := parseCSV(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
+	return r, err
 }
 
 func parseCSV(in io.Reader) (*report, error) {

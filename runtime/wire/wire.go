@@ -20,8 +20,7 @@ import (
 // others. So a process that is late for an operation of one communicator keeps nobody
 // from going on with another.
 //
-// Put, Mcast and Poll are called by one goroutine at a time, under the
-// communicator's lock; Wait is called without it, so it may run beside them;
+// Put, Mcast and Poll are called by one goroutine at a time, under one lock; Wait is called without it, so it may run beside them;
 // Wake may be called by anybody at any time. None but Wait blocks.
 type Transport interface {
 	// Rank and Size are this process's place in the first communicator.

@@ -4,8 +4,22 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 )
+
+// ReadFile returns what parse takes from the file called name, which errors name.
+func ReadFile[T any](name string, parse func(io.Reader) (T, error)) (got T, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return got, err
+	}
+	defer f.Close() // it was only read
+	if got, err = parse(f); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return got, err
+}
 
 // ReadCSV gives each record behind a line of the known columns to row. what says
 // whose columns they are; errors have the line.
