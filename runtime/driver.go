@@ -128,7 +128,7 @@ func (d *driver) remove(c *Comm, healthy bool) {
 }
 
 // free returns the numbers of communicators that there are not. That of the first one
-// is not used again: the transport's goodbye is about it.
+// is not used again: its ranks are the transport's.
 func (d *driver) free() (m mask) {
 	for n := 1; n < maxComms; n++ {
 		if d.comms[n] == nil {

@@ -42,11 +42,24 @@ func (s *system) arrivals(w *world, will []event) []event {
 		}
 	}
 	for i, n := range w.notes {
-		if i == 0 || w.notes[i-1] != n {
+		if (i == 0 || w.notes[i-1] != n) && !s.waits(w, event(n)) {
 			will = append(will, event(n))
 		}
 	}
 	return will
+}
+
+// waits reports whether e says that a rank has closed, of which not all is taken.
+func (s *system) waits(w *world, e event) bool {
+	if e.kind() != evLeft {
+		return false
+	}
+	for lane := range wire.Lanes {
+		if len(w.lanes[s.lane(int(e.of()), e.rank(), lane)]) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *system) unlessHeld(w *world, will []event, e event) []event {
