@@ -72,14 +72,14 @@ func TestChunksOfAPipelineOverLinks(t *testing.T) {
 	for _, c := range []struct{ ranks, n, datagram, most, want int }{
 		{15, 512 << 10, 0, 0, 115}, {15, 512 << 10, 1408, 0, 115}, {15, 512 << 10, 1408, 1000, 525},
 		{2, 512 << 10, 0, 0, 16}, {1, 512 << 10, 0, 0, 16}, {3, 512 << 10, 0, 0, 32}, {15, 0, 0, 0, 1},
-		{15, 16 << 20, 0, 0, 652}, {3, 16 << 20, 0, 0, 512}, {1000, 512 << 10, 0, 0, 1010}, {1000, 1 << 62, 0, 0, 1024},
+		{15, 16 << 20, 0, 0, 653}, {3, 16 << 20, 0, 0, 512}, {1000, 512 << 10, 0, 0, 1011}, {1000, 1 << 62, 0, 0, 1024},
 	} {
 		m := choice.Message{Algorithm: "bcast/chain", Ranks: c.ranks, Bytes: c.n, Links: true, Datagram: c.datagram, Most: c.most}
 		require.Equal(t, c.want, choice.Chunks(m), "%+v", c)
 	}
 }
 
-// No other number of chunks takes a pipeline less, by more than rounding.
+// No other number of chunks takes a pipeline less.
 func TestPipelineIsCutBest(t *testing.T) {
 	const cost = 512
 	rapid.Check(t, func(t *rapid.T) {
@@ -88,6 +88,6 @@ func TestPipelineIsCutBest(t *testing.T) {
 		c := choice.Chunks(choice.Message{Algorithm: "bcast/chain", Ranks: p, Bytes: n, Links: true})
 		least := (n + 32<<10 - 1) / (32 << 10)
 		other := rapid.IntRange(max(least, 1), 1024).Draw(t, "other")
-		require.LessOrEqual(t, took(c), took(other)*1.1)
+		require.LessOrEqual(t, took(c), took(other)*(1+1e-9))
 	})
 }

@@ -43,8 +43,13 @@ func (m *Message) pieces(most int) int {
 
 // pipeline returns the number of chunks with which a pipeline takes the least time:
 // with c chunks of n bytes in all the last of P ranks has them after P-2+c times
-// n/c + chunkCost bytes, which is least at c = √((P-2) n / chunkCost).
+// n/c + chunkCost bytes. That is least at c = √((P-2) n / chunkCost), and c+1 take less
+// than c as long as c (c+1) is below the square of that.
 func (m *Message) pipeline() int {
-	best := math.Sqrt(float64(max(m.Ranks-2, 0)) / chunkCost * float64(m.Bytes))
-	return max(m.pieces(chunkBytes), min(int(best), maxChunks))
+	square := float64(max(m.Ranks-2, 0)) / chunkCost * float64(m.Bytes)
+	c := int(min(math.Sqrt(square), maxChunks))
+	if float64(c)*float64(c+1) < square {
+		c++
+	}
+	return max(m.pieces(chunkBytes), min(c, maxChunks))
 }
