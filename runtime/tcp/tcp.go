@@ -11,6 +11,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -34,6 +35,10 @@ type Config struct {
 	Rand io.Reader
 	// DialTimeout bounds the connecting to one peer; 0 means ten seconds.
 	DialTimeout time.Duration
+	// Clock is what the transport waits by, but for what the system bounds
+	// itself: a connection's handshake, and the first words of one. nil means the
+	// system's.
+	Clock clock.Clock
 }
 
 // Transport is one rank's end of a communicator.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
@@ -121,7 +122,7 @@ func coordinatorOf(cfg *Config) (string, error) {
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(m *rendezvous.Meeting) error {
+func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	d, err := gather(m.Blobs)
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (t *Transport) prepare(m *rendezvous.Meeting) error {
 	if err := unix.Connect(t.group.fd, sockaddr(d.group, t.place.ifi)); err != nil {
 		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.place.ifi.Name, hint(t.place), os.NewSyscallError("connect", err))
 	}
-	return selfTest(t.group.fd, t.arrival.all.fd, t.place, &t.id, t.rank)
+	return selfTest(t.group.fd, t.arrival.all.fd, t.place, &t.id, t.rank, c)
 }
 
 // watch makes the buffers and lets the puts' poller watch the sockets.

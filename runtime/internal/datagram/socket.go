@@ -11,6 +11,8 @@ import (
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // bufferBytes is what is asked of the system for a socket's buffer: bursts
@@ -198,11 +200,11 @@ const (
 
 // selfTest sends probes to the group until one has come back through the
 // interface.
-func selfTest(send, receive int, at *place, id *[16]byte, rank int) error {
+func selfTest(send, receive int, at *place, id *[16]byte, rank int, c clock.Clock) error {
 	probe := encodeProbe(id, rank)
 	var lastErr error
 	b := make([]byte, headerLen)
-	for end := time.Now().Add(probeTime); time.Now().Before(end); {
+	for end := c.Now().Add(probeTime); c.Now().Before(end); {
 		if _, err := unix.Write(send, probe); err != nil {
 			lastErr = os.NewSyscallError("send", err)
 		}

@@ -2,12 +2,12 @@ package stream
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -18,12 +18,14 @@ type stage struct {
 	t    *testing.T
 	outs []*outbound
 	ends map[int]int // descriptor -> that of the other end
+	time clock.Manual
 
 	trip time.Duration // of all connections
 }
 
 func newStage(t *testing.T, peers int) *stage {
 	s := &stage{Transport: &Transport{}, t: t, ends: map[int]int{}}
+	s.sender.turns.clock = &s.time
 	s.sender.turns.ask = func(fd int) int {
 		n, err := unix.IoctlGetInt(s.ends[fd], unix.SIOCINQ)
 		require.NoError(t, err)
@@ -105,19 +107,17 @@ func TestPutsThatNeedNoTurn(t *testing.T) {
 // One after the other may go on when nothing arrives at all, and those that
 // are lost do not count any more.
 func TestTurnsDoNotWaitForTheLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 4)
-		for rank := range 4 {
-			s.put(rank, turnBytes)
-		}
-		require.Equal(t, []int{turnBytes, 0, 0, 0}, s.flying())
-		time.Sleep(turnPatience - 1)
-		require.Equal(t, []int{turnBytes, 0, 0, 0}, s.flying())
-		time.Sleep(time.Nanosecond)
-		require.Equal(t, []int{turnBytes, turnBytes, 0, 0}, s.flying())
-		require.Equal(t, []int{turnBytes, turnBytes, 0, 0}, s.flying())
-		s.outs[0].dead, s.outs[1].dead, s.outs[2].dead = true, true, true
-		require.Equal(t, turnBytes, s.flying()[3])
-		require.False(t, s.sender.turns.waiting.Load())
-	})
+	s := newStage(t, 4)
+	for rank := range 4 {
+		s.put(rank, turnBytes)
+	}
+	require.Equal(t, []int{turnBytes, 0, 0, 0}, s.flying())
+	s.time.Advance(turnPatience - 1)
+	require.Equal(t, []int{turnBytes, 0, 0, 0}, s.flying())
+	s.time.Advance(1)
+	require.Equal(t, []int{turnBytes, turnBytes, 0, 0}, s.flying())
+	require.Equal(t, []int{turnBytes, turnBytes, 0, 0}, s.flying())
+	s.outs[0].dead, s.outs[1].dead, s.outs[2].dead = true, true, true
+	require.Equal(t, turnBytes, s.flying()[3])
+	require.False(t, s.sender.turns.waiting.Load())
 }
