@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/datagram"
 	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
@@ -42,7 +43,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, self: newSelf(cfg.Host)}
+	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, clock: clock.OrSystem(cfg.TCP.Clock), self: newSelf(cfg.Host)}
 	t.sink.t = t
 	c := stream.Config{Options: stream.Options(cfg.TCP), Blob: t.self.encode()}
 	c.Prepare = func(m *rendezvous.Meeting) error { return t.prepare(ctx, m) }
@@ -93,7 +94,7 @@ func (t *Transport) prepare(ctx context.Context, m *rendezvous.Meeting) error {
 		return nil
 	}
 	patience := attachTime + time.Duration(len(t.place.ranks))*attachEach
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errAttach)
+	ctx, cancel := clock.WithTimeoutCause(ctx, t.clock, patience, errAttach)
 	defer cancel()
 	for _, r := range t.place.ranks {
 		fd, err := openBell(&cards[r])
@@ -111,13 +112,13 @@ func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
 	f := t.self.memory
 	if own == 0 {
 		err = memory.Complete(f, size)
-	} else if f, err = openSegment(ctx, lowest); err == nil {
+	} else if f, err = openSegment(ctx, lowest, t.clock); err == nil {
 		defer func() { err = errors.Join(err, f.Close()) }()
 	}
 	if err != nil {
 		return err
 	}
-	near, err := memory.Join(ctx, memory.Config{Options: memory.Options{Rank: own, Size: size, File: f}, Kick: t.kick})
+	near, err := memory.Join(ctx, memory.Config{Options: memory.Options{Rank: own, Size: size, File: f, Clock: t.clock}, Kick: t.kick})
 	if err == nil {
 		t.near = near
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -17,6 +18,7 @@ import (
 type Transport struct {
 	rank, size int
 	id         [16]byte
+	clock      clock.Clock
 	place      *place
 	self       *self
 	bells      []int // by number on this host: pipes that wake its ranks
@@ -217,7 +219,7 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	}
 	t.closed = true
 	t.shut.Store(true)
-	end := time.Now().Add(linger)
+	end := t.clock.Now().Add(linger)
 	var errs [4]error
 	if t.near != nil {
 		if t.net != nil {
@@ -229,7 +231,7 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 		errs[1] = t.watch.Modify(false, false)
 	}
 	if t.net != nil {
-		errs[2] = t.net.Close(seq, bye, max(0, time.Until(end)))
+		errs[2] = t.net.Close(seq, bye, max(0, end.Sub(t.clock.Now())))
 	}
 	for _, fd := range t.bells {
 		closeFD(fd)

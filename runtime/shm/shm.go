@@ -15,6 +15,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -32,6 +33,10 @@ type Config struct {
 	Name string
 	// Dir is where that file is made; empty means /dev/shm.
 	Dir string
+
+	// Clock is what the transport waits by, but for the system's own limit of a
+	// parked thread. nil means the system's.
+	Clock clock.Clock
 }
 
 // MaxSize is the largest number of ranks.

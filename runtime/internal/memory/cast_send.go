@@ -142,7 +142,7 @@ func (t *Transport) raise(floor uint64) bool {
 // wait reports whether to wait for the slowest reader, a while longer.
 func (t *Transport) wait(floor uint64) bool {
 	m := &t.mine
-	now := time.Now()
+	now := t.clock.Now()
 	if m.since.IsZero() {
 		m.since = now
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -76,7 +77,7 @@ func TestDiedBeforeTheOthersCame(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	*s.rank(1) = rankLine{state: stateJoined, pid: uint32(cmd.Process.Pid), start: 1}
 	require.NoError(t, cmd.Wait())
-	err = s.gather(t.Context())
+	err = s.gather(t.Context(), clock.System{})
 	require.ErrorIs(t, err, errDied)
 	require.ErrorContains(t, err, "rank 1: ")
 }

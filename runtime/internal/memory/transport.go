@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -22,6 +23,7 @@ type Transport struct {
 	annex   annex
 	rank    int
 	id      [16]byte
+	clock   clock.Clock
 	park    park
 	peers   []peer
 	watch   watch
@@ -39,10 +41,10 @@ type Transport struct {
 var _ wire.GroupPutter = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
-func newTransport(s segment, rank int) *Transport {
-	t := &Transport{segment: s, rank: rank, id: s.header().id, peers: make([]peer, s.size)}
+func newTransport(s segment, rank int, c clock.Clock) *Transport {
+	t := &Transport{segment: s, rank: rank, id: s.header().id, clock: c, peers: make([]peer, s.size)}
 	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This()}
-	t.watch.checked = time.Now()
+	t.watch.checked = c.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
 	t.heard = make([]listener, s.size)
@@ -172,7 +174,7 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	state, late := uint32(stateCrashed), []int(nil)
 	if bye {
 		state = stateLeft
-		t.drain(time.Now().Add(linger))
+		t.drain(t.clock.Now().Add(linger))
 		late = t.giveUp()
 	}
 	t.closed = true
@@ -197,7 +199,7 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 // that close do not wait for each other.
 func (t *Transport) drain(deadline time.Time) {
 	for t.queued() {
-		rest := time.Until(deadline)
+		rest := deadline.Sub(t.clock.Now())
 		if rest <= 0 {
 			return
 		}
