@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 const (
@@ -161,12 +163,8 @@ func askLocal(ctx context.Context, p *Place, path string) (string, error) {
 		if err == nil {
 			return addr, nil
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return "", fmt.Errorf("ask rank 0 for its address: %w (%w)", context.Cause(ctx), err)
+		if late := clock.Sleep(ctx, clock.OrSystem(p.Clock), pause); late != nil {
+			return "", fmt.Errorf("ask rank 0 for its address: %w (%w)", late, err)
 		}
 	}
 }

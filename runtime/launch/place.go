@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // ErrNone: nothing in the environment says that a launcher has started this
@@ -17,6 +19,8 @@ type Place struct {
 	Rank, Size int
 	Local      int    // how many of them run on this host; 0: unknown
 	Source     string // what said so: "SCHEDGEN_RANK and SCHEDGEN_SIZE", "PMI_RANK and PMI_SIZE", …
+	// Clock is for pauses while the ranks meet; nil means the system's.
+	Clock clock.Clock
 
 	launcher *launcher
 	getenv   func(string) string
