@@ -65,7 +65,8 @@ type Config struct {
 	// tens of milliseconds to part two busy ranks. A barrier of two ranks takes 0.3 µs
 	// over shared memory in place of 4, and 7.6 over TCP in place of 28, when they
 	// are apart; one of 8 ranks on two cores 8.5 in place of 20. Programs that bind
-	// their threads themselves have nothing of it.
+	// their threads themselves have nothing of it. Where several ranks are goroutines of
+	// one process no thread is moved.
 	Stay bool
 }
 
