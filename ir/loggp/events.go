@@ -107,8 +107,8 @@ func (p *pool) put(q *queue, seq int64, what uint32) {
 	q.last = i
 }
 
-// take removes the first entry of q; there must be one.
-func (p *pool) take(q *queue) {
+// dropFirst removes the first entry of q; there must be one.
+func (p *pool) dropFirst(q *queue) {
 	i := q.first
 	q.first = p.at(i).next
 	p.at(i).next, p.free = p.free, i
