@@ -284,7 +284,7 @@ func TestEarlySignals(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, ahead*(size-1), c.Held().Early)
+	require.Equal(t, ahead*(size-1), c.Usage().Early)
 	h.Seq, h.Slot = 1, ir.Signal(maxEarly(size))
 	_, v := c.Body(&h)
 	require.Equal(t, wire.Hold, v)
@@ -292,8 +292,8 @@ func TestEarlySignals(t *testing.T) {
 	for range 3 {
 		c.Arrived(&h, nil)
 	}
-	require.Equal(t, ahead*(size-1)+1, c.Held().Early, "of another fingerprint one is enough")
-	require.LessOrEqual(t, c.Held().Early, MaxEarly(size))
+	require.Equal(t, ahead*(size-1)+1, c.Usage().Early, "of another fingerprint one is enough")
+	require.LessOrEqual(t, c.Usage().Early, MaxEarly(size))
 	c.Begin(Barrier, 0, planOf(t, "barrier/hsb", schedule.Params{Ranks: size, FanIn: size - 1}, 0), nil)
 	require.ErrorIs(t, c.Err(), ErrMismatch)
 }

@@ -99,7 +99,7 @@ func (w *world) build() error {
 	if overlay == nil {
 		return fmt.Errorf("%w: comm.anycast: %s is not rootless", ErrScenario, w.comm.Anycast)
 	}
-	w.place()
+	w.spread()
 	w.cores = make([]Time, w.net.Cores)
 	w.checker.init(w)
 	id := w.id()
@@ -125,8 +125,8 @@ func (w *world) build() error {
 	return nil
 }
 
-// place puts the ranks on hosts.
-func (w *world) place() {
+// spread puts the ranks on hosts.
+func (w *world) spread() {
 	hosts := orElse(w.sc.Hosts, w.sc.Ranks)
 	w.hosts = make([]host, hosts)
 	w.hostOf = make([]int, w.sc.Ranks)
