@@ -98,7 +98,7 @@ func (s *system) try(l *local, e event, out *outcome) (problem string) {
 	}()
 	problem = s.happen(l, e, out)
 	if e.kind() != evRing {
-		l.core.Settle()
+		l.core.Normalize()
 	}
 	if problem == "" && !l.gone() && l.failed == "" && s.scribbled(l) {
 		problem = fmt.Sprintf("the buffer of rank %d is written to though its call has returned", l.rank)

@@ -12,7 +12,7 @@ type sink struct {
 
 func (s *sink) rename(h *wire.Header) *wire.Header {
 	s.head = *h
-	s.head.From = s.t.place.ranks[h.From]
+	s.head.From = s.t.location.ranks[h.From]
 	return &s.head
 }
 
@@ -25,6 +25,6 @@ func (s *sink) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 	return s.to.Fragment(s.rename(h), offset, payload)
 }
 
-func (s *sink) Left(local int, seq uint64) { s.to.Left(s.t.place.ranks[local], seq) }
+func (s *sink) Left(local int, seq uint64) { s.to.Left(s.t.location.ranks[local], seq) }
 
-func (s *sink) Lost(local int, err error) { s.to.Lost(s.t.place.ranks[local], err) }
+func (s *sink) Lost(local int, err error) { s.to.Lost(s.t.location.ranks[local], err) }

@@ -36,7 +36,7 @@ var transports = []struct {
 func Connect(ctx context.Context, getenv func(string) string, c clock.Clock) (wire.Transport, error) {
 	p, err := Find(getenv)
 	if errors.Is(err, ErrNone) {
-		p = Place{Size: 1, Local: 1, Source: "no launcher", getenv: getenv}
+		p = Position{Size: 1, Local: 1, Source: "no launcher", getenv: getenv}
 	} else if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func Connect(ctx context.Context, getenv func(string) string, c clock.Clock) (wi
 	return t, nil
 }
 
-func connect(ctx context.Context, p *Place) (wire.Transport, error) {
+func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 	name, iface := p.getenv("SCHEDGEN_TRANSPORT"), p.getenv("SCHEDGEN_INTERFACE")
 	if name == "" {
 		name = "auto"

@@ -205,7 +205,7 @@ func TestMeetOnSeveralHosts(t *testing.T) {
 // who is missing is named.
 func TestMeetLocalStrangers(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	p := Place{Rank: 0, Size: 4}
+	p := Position{Rank: 0, Size: 4}
 	path, err := socketOf("job")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,17 +12,17 @@ import (
 type taker struct {
 	holds [wire.Lanes]bool
 	got   []uint64 // their numbers
-	place []byte
+	buf   []byte
 }
 
 func (k *taker) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	if k.holds[h.Lane] {
 		return nil, wire.Hold
 	}
-	if len(k.place) != h.Len {
-		k.place = make([]byte, h.Len)
+	if len(k.buf) != h.Len {
+		k.buf = make([]byte, h.Len)
 	}
-	return k.place, wire.Accept
+	return k.buf, wire.Accept
 }
 
 func (k *taker) Arrived(h *wire.Header, body []byte) {

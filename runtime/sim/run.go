@@ -151,7 +151,7 @@ func (w *world) config(rank int, id [16]byte, overlay core.Overlay) core.Config 
 	n, c := &w.net, &w.comm
 	caps := wire.Caps{Hosts: len(w.hosts)}
 	if w.sc.Net.Multicast {
-		caps.Multicast, caps.Direct, caps.Datagram, caps.Window = true, true, n.Datagram, n.Room
+		caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, n.Datagram, n.Room
 	}
 	return core.Config{
 		Rank: rank, Size: w.sc.Ranks, ID: id, Epoch: 1, Caps: caps,

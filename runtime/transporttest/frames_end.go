@@ -22,7 +22,7 @@ func testLeft(t *testing.T, with Make) {
 	n.until(func() bool { return len(n.sinks[1].left) == 1 }, "rank 1 knows")
 	require.Equal(t, uint64(41), n.sinks[1].left[2])
 	require.Len(t, n.sinks[1].got, 1)
-	n.settle()
+	n.quiesce()
 	require.Empty(t, n.sinks[0].got)
 	n.sinks[0].holdFrom(2)
 	n.until(func() bool { return len(n.sinks[0].left) == 1 && n.count() == 2 }, "rank 0 knows")
@@ -43,7 +43,7 @@ func testLost(t *testing.T, with Make) {
 	n.greet()
 	require.NoError(t, n.ranks[1].Close(3, false, 0))
 	n.until(func() bool { return len(n.sinks[0].lost) == 1 && len(n.sinks[2].lost) == 1 }, "both have noticed")
-	n.settle()
+	n.quiesce()
 	for _, rank := range []int{0, 2} {
 		require.Error(t, n.sinks[rank].lost[1])
 		require.Empty(t, n.sinks[rank].left)
@@ -117,7 +117,7 @@ func testGone(t *testing.T, with Make) {
 			n.put(0, 1, f)
 		}
 		n.until(func() bool { return unsent == 0 }, "frames are dropped")
-		n.settle()
+		n.quiesce()
 		require.Empty(t, s.twice)
 	}
 }

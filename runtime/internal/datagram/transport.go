@@ -69,7 +69,7 @@ func (t *Transport) Interface() string { return t.at.ifi.Name }
 // Caps says how much of a chunk fits into a datagram.
 func (t *Transport) Caps() wire.Caps {
 	caps := t.puts.Caps()
-	caps.Multicast, caps.Direct, caps.Datagram, caps.Window = true, true, t.payload, t.room
+	caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, t.payload, t.room
 	return caps
 }
 

@@ -12,7 +12,7 @@
 //     parks on, together in one cache line;
 //   - two rings for each peer that sends to it, for each lane: of cells, which are
 //     cache lines that hold a frame's header and a short body, and of bytes;
-//   - what it multicasts: a ring of cells and bytes, and the others' places
+//   - what it multicasts: a ring of cells and bytes, and the others' positions
 //     in it;
 //   - its notices: a ring of cache lines, each a signal to several ranks.
 //

@@ -66,7 +66,7 @@ func enter(ctx context.Context, cfg *Config) (segment, error) {
 	return seek(ctx, cfg)
 }
 
-// errOccupied says that a rank's place is taken.
+// errOccupied says that a rank has joined already.
 var errOccupied = errors.New("another process has joined as this rank")
 
 func occupy(cfg *Config, f *os.File) (segment, error) {

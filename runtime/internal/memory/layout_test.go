@@ -52,7 +52,7 @@ func TestPlaces(t *testing.T) {
 			take(unsafe.Pointer(line), lineSize)
 			takeRings(r)
 			for from := range size {
-				take(unsafe.Pointer(s.place(to, from)), lineSize)
+				take(unsafe.Pointer(s.position(to, from)), lineSize)
 				for lane := range wire.Lanes {
 					line, r := s.lane(from, to, lane)
 					take(unsafe.Pointer(line), lineSize)

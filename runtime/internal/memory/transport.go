@@ -53,9 +53,9 @@ func newTransport(s segment, rank int, c clock.Clock) *Transport {
 	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
 	for r := range t.peers {
 		t.peers[r].init(s, r, rank)
-		t.heard[r] = listener{rank: r, cells: s.notices(r), place: s.place(r, rank)}
-		t.post.readers[r].place = s.place(rank, r)
-		t.mine.places = append(t.mine.places, &s.place(rank, r).place)
+		t.heard[r] = listener{rank: r, cells: s.notices(r), position: s.position(r, rank)}
+		t.post.readers[r].position = s.position(rank, r)
+		t.mine.positions = append(t.mine.positions, &s.position(rank, r).cells)
 		fd := -1
 		if r != rank {
 			fd = t.peers[r].watch()
@@ -75,10 +75,10 @@ func (p *peer) init(s segment, rank, own int) {
 		in.head.Lane, in.head.From = lane, rank
 	}
 	p.cast.line, p.cast.rings = s.casts(rank)
-	p.cast.place = &s.place(rank, own).place
+	p.cast.position = &s.position(rank, own).cells
 }
 
-// Rank returns this process's place in the communicator.
+// Rank returns this process's number in the communicator.
 func (t *Transport) Rank() int { return t.rank }
 
 // Size returns the number of ranks.
@@ -109,11 +109,11 @@ func (t *Transport) Poll(s wire.Sink) bool {
 		if t.park.watches {
 			set = t.stare()
 		}
-		told := t.held[i] | t.noticed(i)
-		if set |= told; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
+		wrote := t.held[i] | t.noticed(i)
+		if set |= wrote; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
 			set |= atomic.SwapUint64(&t.park.bell.bits[i], 0)
 		}
-		moved = set != 0 && t.serve(i, set, told, s) || moved
+		moved = set != 0 && t.serve(i, set, wrote, s) || moved
 	}
 	if moved {
 		t.watch.idle = 0
@@ -126,16 +126,16 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	return moved
 }
 
-// serve looks at the peers whose bits of word i are set; those that are in told
+// serve looks at the peers whose bits of word i are set; those that are in wrote
 // have written a notice.
-func (t *Transport) serve(i int, set, told uint64, s wire.Sink) bool {
+func (t *Transport) serve(i int, set, wrote uint64, s wire.Sink) bool {
 	moved := false
 	for ; set != 0; set &= set - 1 {
 		rank := i*64 + bits.TrailingZeros64(set)
 		if rank >= t.size || rank == t.rank || t.peers[rank].gone {
 			continue
 		}
-		moved = t.visit(&t.peers[rank], told&(1<<(rank%64)) != 0, s) || moved
+		moved = t.visit(&t.peers[rank], wrote&(1<<(rank%64)) != 0, s) || moved
 	}
 	return moved
 }
@@ -143,9 +143,9 @@ func (t *Transport) serve(i int, set, told uint64, s wire.Sink) bool {
 // visit moves what there is between p and this rank. It looks for notices only
 // if p has written some: that would be more lines to touch for everything that
 // arrives.
-func (t *Transport) visit(p *peer, told bool, s wire.Sink) bool {
+func (t *Transport) visit(p *peer, wrote bool, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
-	told = told || state != stateJoined || p.rung()
+	wrote = wrote || state != stateJoined || p.rung()
 	moved := t.flush(p)
 	t.heedChanges(p, s)
 	for lane := range p.in {
@@ -155,10 +155,10 @@ func (t *Transport) visit(p *peer, told bool, s wire.Sink) bool {
 		moved = t.readFurther(p, s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
-	moved = told && !p.gone && t.heed(p, s) || moved
+	moved = wrote && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.more != nil && p.more.held() || told && t.heard[p.rank].held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.more != nil && p.more.held() || wrote && t.heard[p.rank].held) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit

@@ -37,18 +37,18 @@ type start struct {
 // alone returns how many bytes may be written to o, which shares its link with
 // nobody.
 func (u *turns) alone(o *outbound) int {
-	held, s := u.held(o.fd), &o.start
-	if held < longWrite { // it has rested
+	unacked, s := u.unacked(o.fd), &o.start
+	if unacked < longWrite { // it has rested
 		s.gone, s.full = 0, time.Time{}
 	}
-	s.look(s.gone-held, u.clock)
+	s.look(s.gone-unacked, u.clock)
 	switch {
 	case s.fast || s.gone >= startBytes:
 		return maxWrite
-	case held+longWrite <= turnBytes:
-		return turnBytes - held
+	case unacked+longWrite <= turnBytes:
+		return turnBytes - unacked
 	case s.full.IsZero():
-		s.full, s.come = u.clock.Now(), s.gone-held
+		s.full, s.come = u.clock.Now(), s.gone-unacked
 		s.fast = u.trip(o.fd) >= longTrip
 	}
 	if s.fast {

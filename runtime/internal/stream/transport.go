@@ -46,7 +46,7 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 	t := &Transport{
 		rank: cfg.Rank, size: cfg.Size, id: m.ID, clock: cfg.Clock,
 		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.DialTimeout),
-		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, held: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
+		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
 	t.listener = acceptor{t: t, fd: listenFD, token: -1}
 	for rank := range t.peers {
@@ -73,7 +73,7 @@ func sameHost(a, b string) bool {
 	return one == other
 }
 
-// Rank returns this process's place in the communicator.
+// Rank returns this process's number in the communicator.
 func (t *Transport) Rank() int { return t.rank }
 
 // Size returns the number of ranks.

@@ -32,7 +32,7 @@ const (
 type turns struct {
 	clock   clock.Clock
 	ask     func(fd int) int           // how many bytes a connection has on its way
-	held    func(fd int) int           // those and what is not sent yet
+	unacked func(fd int) int           // those and what is not sent yet
 	trip    func(fd int) time.Duration // how long the fastest of its answers took
 	sharing []*outbound
 	sum     int // bytes that they have on their way, at most

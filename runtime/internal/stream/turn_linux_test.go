@@ -31,7 +31,7 @@ func newStage(t *testing.T, peers int) *stage {
 		require.NoError(t, err)
 		return n
 	}
-	s.sender.turns.held, s.sender.turns.trip = s.sender.turns.ask, func(int) time.Duration { return s.trip }
+	s.sender.turns.unacked, s.sender.turns.trip = s.sender.turns.ask, func(int) time.Duration { return s.trip }
 	for rank := range peers {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
 		require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestLongPutsGoInTurn(t *testing.T) {
 	require.Equal(t, time.Duration(-1), s.sender.turns.turnWait(-1))
 }
 
-// Those within the host are not held up.
+// Those within the host are not delayed.
 func TestPutsThatNeedNoTurn(t *testing.T) {
 	s := newStage(t, 3)
 	s.put(0, turnBytes)
