@@ -103,7 +103,7 @@ func (m *mourner) Poll(s wire.Sink) bool {
 	found := m.found
 	m.found = nil
 	for _, rank := range found {
-		s.Lost(rank, errors.New("it is dead"))
+		s.Ended(rank, wire.Broken, errors.New("it is dead"))
 	}
 	return m.Transport.Poll(s) || len(found) > 0
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -181,6 +182,7 @@ func TestBcastBytesHalfDone(t *testing.T) {
 		require.NoError(t, each(comms, func(c *runtime.Comm) error {
 			msg, use := []byte(nil), ctx
 			if c.Rank() == 0 {
+				time.Sleep(time.Millisecond) // virtual: rank 1 waits for the first part
 				msg, use = make([]byte, 5000), t.Context()
 			}
 			_, errs[c.Rank()] = c.BcastBytes(use, msg, 0)

@@ -52,7 +52,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	if err != nil {
 		if cfg.Transport != nil {
-			_ = cfg.Transport.Close(0, false, 0) // the first error is the one to tell
+			_ = cfg.Transport.Close(false, 0) // the first error is the one to tell
 		}
 		return nil, fmt.Errorf("join: %w", err)
 	}
@@ -64,7 +64,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		err = c.prepare()
 	}
 	if err != nil {
-		_ = d.tr.Close(0, false, 0)
+		_ = d.tr.Close(false, 0)
 		return nil, fmt.Errorf("join: rank %d of %d: %w", c.rank, c.size, err)
 	}
 	d.run(c)

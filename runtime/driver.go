@@ -29,10 +29,11 @@ type driver struct {
 
 	comms  [maxComms]*Comm // by wire.Header.Comm
 	active []*Comm         // those of them that there are
+	ends   []peerEnd       // how connections with peers have ended, by endpoint
 	stale  uint64          // frames dropped: of communicators that there are not, or not of members
 
-	numbers  numbers
-	farewell farewell
+	numbers numbers
+	bye     bool // a communicator has closed in good order; those that have not say so themselves
 
 	polls   uint
 	calls   atomic.Int32 // goroutines inside a call; set under the lock
@@ -67,9 +68,16 @@ type watched struct {
 	stop func() bool
 }
 
+// peerEnd is how connections with a peer have ended; the zero value if they have not.
+type peerEnd struct {
+	how wire.End
+	err error
+}
+
 // newDriver returns the driver of cfg's transport, which does nothing before run.
 func newDriver(cfg *Config) *driver {
 	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
+	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
 	return d
 }
@@ -92,6 +100,11 @@ func (d *driver) run(c *Comm) {
 func (d *driver) add(c *Comm) {
 	d.comms[c.number] = c
 	d.active = append(d.active, c)
+	for endpoint, e := range d.ends {
+		if rank, member := c.rankOf(endpoint); member && e.how != 0 {
+			c.core.Ended(rank, e.how, e.err)
+		}
+	}
 }
 
 // drop ends that: what still comes for c is dropped.
@@ -107,11 +120,8 @@ func (d *driver) drop(c *Comm) {
 // the transport's communicators has ended in good order the peers are told by the
 // end of their connections.
 func (d *driver) remove(c *Comm, healthy bool) {
-	if c.members == nil {
-		_, d.farewell.seq = c.core.Seq()
-	}
-	d.farewell.bye = d.farewell.bye || healthy
-	if len(d.active) > 1 || d.farewell.bye {
+	d.bye = d.bye || healthy
+	if len(d.active) > 1 || d.bye {
 		c.core.Goodbye(healthy)
 	}
 	d.drop(c)
@@ -136,12 +146,6 @@ func (d *driver) wakeAll() {
 	d.tr.Wake()
 }
 
-// farewell is what the transport tells the peers in the end.
-type farewell struct {
-	seq uint64 // the last operation of the first communicator
-	bye bool   // a communicator has ended in good order; those that have not say so themselves
-}
-
 // close ends the driver, which has no communicator any more.
 func (d *driver) close() error {
 	d.closing = true
@@ -156,5 +160,5 @@ func (d *driver) close() error {
 	if d.watched.stop != nil {
 		d.watched.stop()
 	}
-	return d.tr.Close(d.farewell.seq, d.farewell.bye, d.linger)
+	return d.tr.Close(d.bye, d.linger)
 }

@@ -32,8 +32,7 @@ type quiet struct{}
 func (quiet) Body(*wire.Header) ([]byte, wire.Verdict)            { return nil, wire.Drop }
 func (quiet) Arrived(*wire.Header, []byte)                        {}
 func (quiet) Fragment(*wire.Header, int, []byte) (v wire.Verdict) { return wire.Drop }
-func (quiet) Left(int, uint64)                                    {}
-func (quiet) Lost(int, error)                                     {}
+func (quiet) Ended(int, wire.End, error)                          {}
 
 // spy is a sink that notes the fingerprint of what comes.
 type spy struct {

@@ -1,10 +1,6 @@
 package runtime
 
-import (
-	"math"
-
-	"github.com/schedgen/schedgen/runtime/wire"
-)
+import "github.com/schedgen/schedgen/runtime/wire"
 
 // The driver hands what arrives to the core of its communicator, as from the
 // sender's rank there.
@@ -49,25 +45,13 @@ func (d *driver) lookup(h *wire.Header) (*Comm, *wire.Header) {
 	return c, h
 }
 
-// Left implements [wire.Sink]. The transport knows the last operation of the first
-// communicator; the others have been told by the rank itself.
-func (d *driver) Left(endpoint int, seq uint64) {
-	for _, c := range d.active {
-		rank, member := c.rankOf(endpoint)
-		switch {
-		case member && c.members == nil:
-			c.core.Left(rank, seq)
-		case member:
-			c.core.Left(rank, math.MaxUint64)
-		}
-	}
-}
-
-// Lost implements [wire.Sink]: every communicator loses the rank.
-func (d *driver) Lost(endpoint int, err error) {
+// Ended implements [wire.Sink]: every communicator that the peer is a member of is
+// told.
+func (d *driver) Ended(endpoint int, how wire.End, err error) {
+	d.ends[endpoint] = peerEnd{how, err}
 	for _, c := range d.active {
 		if rank, member := c.rankOf(endpoint); member {
-			c.core.Lost(rank, err)
+			c.core.Ended(rank, how, err)
 		}
 	}
 }

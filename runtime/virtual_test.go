@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -249,7 +250,7 @@ func (p *partitioned) Put(to int, f *wire.Frame) {
 func (p *partitioned) Poll(s wire.Sink) bool {
 	if p.tried {
 		p.tried = false
-		s.Lost(1, wire.ErrUnreachable)
+		s.Ended(1, wire.Refused, errors.New("refused"))
 	}
 	return p.Transport.Poll(s)
 }

@@ -80,7 +80,7 @@ func (j *job) openShared(ctx context.Context) (t wire.Transport, err error) {
 	}
 	t, err = opened(shm.Join(ctx, shm.Config{Rank: j.Rank, Size: j.Params.Ranks, File: f}))
 	if e := f.Close(); e != nil && err == nil { // it is mapped
-		return nil, errors.Join(e, t.Close(0, false, 0))
+		return nil, errors.Join(e, t.Close(false, 0))
 	}
 	return t, err
 }
@@ -125,7 +125,7 @@ func (l *link) tryMulticast(ctx context.Context) (datagram int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return t.Caps().Datagram, t.Close(0, true, 0)
+	return t.Caps().Datagram, t.Close(true, 0)
 }
 
 // opened makes sure that an error does not come with a transport that is not

@@ -42,8 +42,10 @@ type Alarm struct {
 
 // Alarms appends the alarms that are set to dst, after Normalize.
 func (c *Core) Alarms(dst []Alarm) []Alarm {
-	for i := range c.members.suspects {
-		dst = append(dst, Alarm{AlarmSuspect, 0, c.members.suspects[i].rank})
+	for i := range c.members.absent {
+		if a := &c.members.absent[i]; a.state == suspected {
+			dst = append(dst, Alarm{AlarmSuspect, 0, a.rank})
+		}
 	}
 	if c.fate.err != nil {
 		return dst
@@ -96,11 +98,7 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	o := c.ops.open(a.Seq)
 	switch a.Kind {
 	case AlarmSuspect:
-		for i := range c.members.suspects {
-			if s := &c.members.suspects[i]; s.rank == a.Index {
-				s.until = noon
-			}
-		}
+		c.members.of(a.Index).until = noon
 	case AlarmGate:
 		o.gate.until = noon
 	case AlarmWindow:
@@ -137,8 +135,10 @@ func (c *Core) Normalize() {
 	if c.Timed() {
 		c.Tick(noon)
 	}
-	for i := range c.members.suspects {
-		c.members.suspects[i].until = later
+	for i := range c.members.absent {
+		if a := &c.members.absent[i]; a.state == suspected {
+			a.until = later
+		}
 	}
 	if c.ops.delay > 0 {
 		c.ops.delay = adaptiveStart

@@ -85,10 +85,10 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.ops.peerEntered(h)
 	case wire.FrameLeave:
 		if h.Arg == failed {
-			c.Lost(h.From, errDeserted)
+			c.Ended(h.From, wire.Broken, errDeserted)
 			return
 		}
-		c.Left(h.From, h.Seq)
+		c.leave(h.From, h.Seq)
 	}
 }
 
@@ -113,21 +113,35 @@ func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 	return wire.Drop
 }
 
-// Left implements [wire.Sink].
-func (c *Core) Left(rank int, seq uint64) {
-	c.members.leave(rank, seq)
+// Ended implements [wire.Sink].
+func (c *Core) Ended(rank int, how wire.End, err error) {
+	switch {
+	case c.fate.closing:
+	case how == wire.Closed:
+		c.leave(rank, unknown)
+	case how == wire.Refused:
+		c.members.suspect(rank, err)
+	default:
+		c.broken(rank, err)
+	}
+}
+
+// leave takes a goodbye.
+func (c *Core) leave(rank int, last uint64) {
+	c.members.leave(rank, last)
 	c.ops.checkLeft()
 }
 
-// Lost implements [wire.Sink].
-func (c *Core) Lost(rank int, err error) {
-	switch {
-	case c.fate.closing:
-	case c.members.hasLeft(rank):
-		c.ops.lostAfterGoodbye(rank, err)
-	case c.members.lose(rank, err):
+// broken is told that connections with a rank have ended without a word. A goodbye
+// may have overtaken what the rank has put before, and that is lost now: an
+// operation of this rank that still runs, or is still to begin, may wait for it.
+func (c *Core) broken(rank int, err error) {
+	a := c.members.of(rank)
+	if a == nil || a.state != hasLeft || c.ops.complete < min(c.ops.seq, a.last) {
 		c.fate.lost(rank, err)
+		return
 	}
+	a.last = min(a.last, c.ops.complete)
 }
 
 // bodies are the buffers of short bodies on LaneControl, where of one sender one

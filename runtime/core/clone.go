@@ -19,7 +19,7 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 	d.env.net, d.env.ranks = net, nil
 	d.env.group, _ = net.(GroupNet)
 	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
-	d.members = membership{left: slices.Clone(c.members.left), place: maps.Clone(c.members.place), suspects: slices.Clone(c.members.suspects)}
+	d.members.absent = slices.Clone(c.members.absent)
 	d.ops.overlap.calls = slices.Clone(c.ops.overlap.calls)
 	for i := range d.ops.ring {
 		d.ops.ring[i].copyFrom(&c.ops.ring[i], buf)

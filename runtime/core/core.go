@@ -29,7 +29,7 @@ func New(cfg Config, net Net) *Core {
 func (c *Core) link() {
 	c.fate.env, c.ops.env, c.rec.env, c.casts.env = &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
-	c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.rec, &c.ops
+	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
 
 // Err returns why the core has failed, nil while it works.
@@ -110,11 +110,11 @@ func (c *Core) Goodbye(healthy bool) {
 // Tick tells the time, which must not go back.
 func (c *Core) Tick(now Time) {
 	for {
-		s, overdue := c.members.overdue(now)
+		a, overdue := c.members.overdue(now)
 		if !overdue {
 			break
 		}
-		c.fate.lost(s.rank, s.err)
+		c.fate.lost(a.rank, a.err)
 	}
 	if c.fate.err == nil {
 		c.ops.tick(now)
@@ -123,7 +123,7 @@ func (c *Core) Tick(now Time) {
 
 // Timed reports whether something waits for a time that is to be met closely: a
 // tick is due after every step.
-func (c *Core) Timed() bool { return len(c.members.suspects) > 0 || c.ops.timed() }
+func (c *Core) Timed() bool { return c.members.suspects() || c.ops.timed() }
 
 // Due returns when Tick has something to do next, as of the last Tick; ok is
 // false if it has not.

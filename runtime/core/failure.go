@@ -8,14 +8,14 @@ import (
 
 // failure is the end of a core. An operation cannot fail at one rank alone:
 // whoever finds that it cannot be completed tells all ranks why, down a binomial
-// tree with itself as the root and around a rank that is known to be dead. Whom
-// that misses, because a rank on the way has died too, learns it from the
+// tree with itself as the root and around ranks that are known to have gone. Whom
+// that misses, because another rank on the way has died, learns it from the
 // neighbour that it probes.
 type failure struct {
 	*env
+	members *membership
 	err     error
 	seq     uint64 // the operation that this rank has entered last
-	dead    int    // 1 + the rank whose loss that was; 0: none
 	closing bool
 	told    map[int]bool    // ranks that have asked and been told
 	passed  map[uint32]bool // origins whose reason has been passed on
@@ -35,12 +35,12 @@ func (f *failure) fail(err error, tell bool) {
 func clip(s string) []byte { return []byte(s[:min(len(s), wire.MaxControl)]) }
 
 // spread passes the reason of origin on to the children of rank in origin's
-// binomial tree, and to those of a child that is known to be dead.
+// binomial tree, and to those of a child that has gone.
 func (f *failure) spread(origin, rank int, reason []byte) {
 	v := (rank - origin + f.Size) % f.Size
 	for bit := 1; bit < f.Size-v && v&bit == 0; bit <<= 1 {
 		child := (rank + bit) % f.Size
-		if f.dead == child+1 {
+		if f.members.gone(child) {
 			f.spread(origin, child, reason)
 		} else {
 			f.tell(child, origin, reason)
@@ -104,6 +104,6 @@ func (f *failure) violation(h *wire.Header, format string, args ...any) {
 
 // lost fails the core because a rank is dead.
 func (f *failure) lost(rank int, err error) {
-	f.dead = rank + 1
+	f.members.lose(rank)
 	f.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: %w", ErrPeerLost, err)}, true)
 }

@@ -1,115 +1,129 @@
 package core
 
 import (
-	"errors"
-
-	"github.com/schedgen/schedgen/runtime/wire"
+	"cmp"
+	"math"
+	"slices"
 )
 
-// membership is who is there. Transports report what they see; what it means is
-// decided here.
+// membership is who is there. Transports tell how connections end, and ranks say
+// goodbye; what both mean is decided here. A rank without an entry is there.
 type membership struct {
-	left     []departure // in the order of their goodbyes
-	place    map[int]int // rank -> its place in left
-	suspects []suspect   // in the order in which they became so
+	absent []absence // by rank, ascending
 }
 
-// departure is a rank that has closed in good order after operation last.
-type departure struct {
-	rank int
-	last uint64
-}
-
-// suspect is a rank that cannot be connected to. It has a while to be heard of
-// as having left in good order.
-type suspect struct {
+// absence is a rank that is not there, or perhaps not.
+type absence struct {
 	rank  int
-	err   error
-	until Time // 0: from the next tick on
+	state absenceState
+	last  uint64 // hasLeft: the operation that it takes part in last
+	err   error  // suspected: why
+	until Time   // suspected: how long it may still be heard of; 0: from the next tick on for a while
 }
 
-// suspicion is how long that while is.
+type absenceState uint8
+
+const (
+	suspected absenceState = iota // takes no connections; it may have left in good order
+	hasLeft                       // in good order
+	isLost
+)
+
+// suspicion is how long a rank that takes no connections has to be heard of as
+// having left in good order.
 const suspicion = Time(1e9)
 
-// leave notes a goodbye. Of several the one counts that says the least: a transport
-// that closes may not know after which operation.
+// unknown is the last operation of a rank that has not said which that is.
+const unknown = math.MaxUint64
+
+func (m *membership) find(rank int) (at int, found bool) {
+	return slices.BinarySearchFunc(m.absent, rank, func(a absence, rank int) int { return cmp.Compare(a.rank, rank) })
+}
+
+// set makes a the entry of its rank.
+func (m *membership) set(a absence) {
+	at, found := m.find(a.rank)
+	if !found {
+		m.absent = slices.Insert(m.absent, at, a)
+		return
+	}
+	m.absent[at] = a
+}
+
+// of returns the entry of rank, nil if it is there.
+func (m *membership) of(rank int) *absence {
+	if at, found := m.find(rank); found {
+		return &m.absent[at]
+	}
+	return nil
+}
+
+// gone reports whether rank has left or is lost: it takes nothing any more.
+func (m *membership) gone(rank int) bool {
+	a := m.of(rank)
+	return a != nil && a.state != suspected
+}
+
+// leave notes that rank has left in good order, after operation last. If it is told
+// several times the least counts: the end of connections does not say which it is.
 func (m *membership) leave(rank int, last uint64) {
-	if m.place == nil {
-		m.place = make(map[int]int)
+	switch a := m.of(rank); {
+	case a == nil || a.state == suspected:
+		m.set(absence{rank: rank, state: hasLeft, last: last})
+	case a.state == hasLeft:
+		a.last = min(a.last, last)
 	}
-	if !m.hasLeft(rank) {
-		m.place[rank] = len(m.left)
-		m.left = append(m.left, departure{rank, last})
-	}
-	m.departed(rank).last = min(m.departed(rank).last, last)
-	m.clear(rank)
 }
 
-func (m *membership) hasLeft(rank int) bool {
-	_, left := m.place[rank]
-	return left
+// suspect notes that rank takes no connections.
+func (m *membership) suspect(rank int, err error) {
+	if m.of(rank) == nil {
+		m.set(absence{rank: rank, state: suspected, err: err})
+	}
 }
 
-// departed returns the departure of a rank that has left.
-func (m *membership) departed(rank int) *departure { return &m.left[m.place[rank]] }
+// lose notes that rank is lost.
+func (m *membership) lose(rank int) { m.set(absence{rank: rank, state: isLost}) }
 
 // missing returns a rank that has left before operation seq.
-func (m *membership) missing(seq uint64) (departure, bool) {
-	for _, d := range m.left {
-		if seq > d.last {
-			return d, true
+func (m *membership) missing(seq uint64) (a absence, ok bool) {
+	for _, a := range m.absent {
+		if a.state == hasLeft && seq > a.last {
+			return a, true
 		}
 	}
-	return departure{}, false
-}
-
-// lose notes that a rank cannot be reached, and reports whether that is
-// certain.
-func (m *membership) lose(rank int, err error) bool {
-	if !errors.Is(err, wire.ErrUnreachable) {
-		return true
-	}
-	for _, s := range m.suspects {
-		if s.rank == rank {
-			return false
-		}
-	}
-	m.suspects = append(m.suspects, suspect{rank: rank, err: err})
-	return false
-}
-
-// clear ends the suspicion of a rank.
-func (m *membership) clear(rank int) {
-	for i, s := range m.suspects {
-		if s.rank == rank {
-			m.suspects = append(m.suspects[:i], m.suspects[i+1:]...)
-			return
-		}
-	}
+	return absence{}, false
 }
 
 // overdue returns a suspect that has not been heard of in time.
-func (m *membership) overdue(now Time) (suspect, bool) {
-	for i := range m.suspects {
-		s := &m.suspects[i]
-		if s.until == 0 {
-			s.until = now + suspicion
+func (m *membership) overdue(now Time) (a absence, ok bool) {
+	for i := range m.absent {
+		a := &m.absent[i]
+		if a.state != suspected {
+			continue
+		}
+		if a.until == 0 {
+			a.until = now + suspicion
+		}
+		if now >= a.until {
+			return *a, true
 		}
 	}
-	for _, s := range m.suspects {
-		if now >= s.until {
-			m.clear(s.rank)
-			return s, true
-		}
-	}
-	return suspect{}, false
+	return absence{}, false
+}
+
+// suspects reports whether a rank is suspected.
+func (m *membership) suspects() bool {
+	return slices.ContainsFunc(m.absent, func(a absence) bool { return a.state == suspected })
 }
 
 // due returns when overdue is to be asked again.
 func (m *membership) due() Time {
 	due := never
-	for _, s := range m.suspects {
-		due = min(due, s.until)
+	for _, a := range m.absent {
+		if a.state == suspected {
+			due = min(due, a.until)
+		}
 	}
 	return due
 }

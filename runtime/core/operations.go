@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
@@ -136,7 +135,7 @@ func (ops *operations) tick(now Time) {
 // that it has said to all that may ask it.
 func (ops *operations) probe(o *op) {
 	for distance := 1; distance < ops.Size; distance = farther(distance) {
-		if to := (ops.Rank + distance) % ops.Size; !ops.members.hasLeft(to) {
+		if to := (ops.Rank + distance) % ops.Size; !ops.members.gone(to) {
 			ops.control(to, wire.FrameProbe, o.seq, o.print, 0)
 			return
 		}
@@ -175,26 +174,11 @@ func (ops *operations) checkLeft() {
 		if o == nil {
 			continue
 		}
-		if d, missing := ops.members.missing(seq); missing {
+		if a, missing := ops.members.missing(seq); missing {
 			ops.fate.broken(o.plan.Name, seq, &RankError{
-				Rank: d.rank, Err: fmt.Errorf("%w: it closed its communicator after operation %d", ErrPeerLeft, d.last),
+				Rank: a.rank, Err: fmt.Errorf("%w: it closed its communicator after operation %d", ErrPeerLeft, a.last),
 			})
 		}
-	}
-}
-
-// lostAfterGoodbye is told that a rank is lost that has said goodbye. A goodbye
-// may overtake what the rank has put before, and that is lost now: an operation
-// of this rank that still runs, or is still to begin, may wait for it. A rank
-// that only takes no connections any more has left as it said.
-func (ops *operations) lostAfterGoodbye(rank int, err error) {
-	if errors.Is(err, wire.ErrUnreachable) {
-		return
-	}
-	if d := ops.members.departed(rank); ops.complete < min(ops.seq, d.last) {
-		ops.fate.lost(rank, err)
-	} else {
-		d.last = min(d.last, ops.complete)
 	}
 }
 

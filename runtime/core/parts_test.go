@@ -34,24 +34,30 @@ func (r *recorder) Mcast(*wire.Frame)         {}
 func (r *recorder) Datagram(int, *wire.Frame) {}
 
 // A reason reaches every rank but those that are dead, whoever fails and
-// whichever rank is known to be dead.
+// whichever ranks are known to be dead.
 func TestFailureReachesAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 40).Draw(t, "size")
 		origin := rapid.IntRange(0, size-1).Draw(t, "origin")
-		dead := rapid.IntRange(-1, size-1).Filter(func(r int) bool { return r != origin }).Draw(t, "dead")
+		gone := rapid.SliceOfN(rapid.Bool(), size, size).Draw(t, "gone")
+		gone[origin] = false
 		parts := make([]failure, size)
 		nets := make([]recorder, size)
 		for r := range parts {
 			parts[r].env = &env{Config: Config{Rank: r, Size: size}, net: &nets[r]}
-			parts[r].dead = dead + 1
+			parts[r].members = &membership{}
+			for rank := range gone {
+				if gone[rank] {
+					parts[r].members.lose(rank)
+				}
+			}
 		}
 		parts[origin].fail(errors.New("why"), true)
 		for moved := true; moved; {
 			moved = false
 			for r := range nets {
 				for _, f := range nets[r].puts {
-					require.NotEqual(t, dead, f.to)
+					require.False(t, gone[f.to])
 					require.Equal(t, wire.FrameAbort, f.kind)
 					parts[f.to].heard(uint32(origin), []byte(f.body))
 					moved = true
@@ -60,7 +66,7 @@ func TestFailureReachesAll(t *testing.T) {
 			}
 		}
 		for r := range parts {
-			if r == dead {
+			if gone[r] {
 				continue
 			}
 			require.ErrorContains(t, parts[r].err, "why", "rank %d", r)
@@ -73,7 +79,7 @@ func TestFailureReachesAll(t *testing.T) {
 
 func TestFailureTellsOnce(t *testing.T) {
 	net := &recorder{}
-	f := failure{env: &env{Config: Config{Rank: 1, Size: 4}, net: net}}
+	f := failure{members: &membership{}, env: &env{Config: Config{Rank: 1, Size: 4}, net: net}}
 	f.fail(errors.New("first"), false)
 	f.fail(errors.New("second"), true)
 	require.EqualError(t, f.err, "first", "the first reason stays")
@@ -85,30 +91,40 @@ func TestFailureTellsOnce(t *testing.T) {
 func TestMembership(t *testing.T) {
 	var m membership
 	require.Equal(t, never, m.due())
-	require.True(t, m.lose(4, errors.New("reset")), "a connection that breaks is certain")
 
-	unreachable := fmt.Errorf("dial: %w", wire.ErrUnreachable)
-	require.False(t, m.lose(2, unreachable))
-	require.False(t, m.lose(2, unreachable))
-	require.False(t, m.lose(3, unreachable))
+	refused := errors.New("refused")
+	m.suspect(2, refused)
+	m.suspect(2, errors.New("again"))
+	m.suspect(3, refused)
 	_, overdue := m.overdue(5)
 	require.False(t, overdue)
 	require.Equal(t, 5+suspicion, m.due())
+	require.False(t, m.gone(2))
 
+	m.leave(3, unknown)
+	m.suspect(3, refused) // it has closed
+	require.True(t, m.gone(3))
+	_, missing := m.missing(9)
+	require.False(t, missing, "nobody knows when it left")
 	m.leave(3, 7)
-	m.leave(3, 9) // the first goodbye counts
-	require.True(t, m.hasLeft(3))
-	d, missing := m.missing(8)
+	m.leave(3, 9)
+	a, missing := m.missing(8)
 	require.True(t, missing)
-	require.Equal(t, departure{3, 7}, d)
+	require.Equal(t, absence{rank: 3, state: hasLeft, last: 7}, a)
 	_, missing = m.missing(7)
 	require.False(t, missing)
 
-	s, overdue := m.overdue(5 + suspicion)
+	a, overdue = m.overdue(5 + suspicion)
 	require.True(t, overdue)
-	require.Equal(t, 2, s.rank, "3 has been heard of")
+	require.Equal(t, absence{rank: 2, state: suspected, err: refused, until: 5 + suspicion}, a, "3 has been heard of")
+	m.lose(2)
+	m.leave(2, 7) // too late
 	_, overdue = m.overdue(5 + suspicion)
 	require.False(t, overdue)
+	require.True(t, m.gone(2))
+	require.Equal(t, isLost, m.of(2).state)
+	require.Equal(t, never, m.due())
+	require.Nil(t, m.of(1))
 }
 
 func TestPulse(t *testing.T) {

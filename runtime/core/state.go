@@ -55,22 +55,21 @@ func (s *state) failure(f *failure) {
 	if f.err != nil {
 		s.text(f.err.Error())
 	}
-	s.num(f.dead)
 	for rank := range f.Size {
 		s.flags(f.told[rank], f.passed[uint32(rank)])
 	}
 }
 
 func (s *state) members(m *membership) {
-	s.num(len(m.left))
-	for _, d := range m.left {
-		s.num(d.rank)
-		s.u64(d.last)
-	}
-	s.num(len(m.suspects))
-	for i := range m.suspects {
-		s.num(m.suspects[i].rank)
-		s.text(m.suspects[i].err.Error())
+	s.num(len(m.absent))
+	for i := range m.absent {
+		a := &m.absent[i]
+		s.num(a.rank)
+		s.num(int(a.state))
+		s.u64(a.last)
+		if a.state == suspected {
+			s.text(a.err.Error())
+		}
 	}
 }
 

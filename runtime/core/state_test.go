@@ -28,12 +28,11 @@ var considered = map[string]string{
 
 	"env.Config": "derived", "env.net": "link", "env.group": "link", "env.ranks": "scratch", "env.queued": "scratch", "env.frame": "scratch",
 
-	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.dead": "state", "failure.closing": "state",
+	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state",
 	"failure.told": "state", "failure.passed": "state",
 
-	"membership.left": "state", "membership.place": "derived", "membership.suspects": "state",
-	"departure.rank": "state", "departure.last": "state",
-	"suspect.rank": "state", "suspect.err": "state", "suspect.until": "time",
+	"membership.absent": "state",
+	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.err": "state", "absence.until": "time",
 
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
 	"operations.seq": "state", "operations.complete": "state", "operations.ring": "state",

@@ -120,8 +120,9 @@ func (s *system) scribbled(l *local) bool {
 func uniform(b []byte, v byte) bool { return bytes.Count(b, []byte{v}) == len(b) }
 
 var (
-	errCrash  = errors.New("it has died")
-	errCancel = errors.New("it has given up")
+	errCrash   = errors.New("it has died")
+	errCancel  = errors.New("it has given up")
+	errRefused = errors.New("refused")
 )
 
 func (s *system) happen(l *local, e event, out *outcome) (problem string) {
@@ -146,11 +147,11 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 		h := m.header
 		out.held = l.core.Fragment(&h, m.offset, []byte(m.body)) == wire.Hold
 	case evLeft:
-		l.core.Left(int(e.of()), operations(s.scripts[e.of()]))
+		l.core.Ended(int(e.of()), wire.Closed, nil)
 	case evLost:
-		l.core.Lost(int(e.of()), errCrash)
+		l.core.Ended(int(e.of()), wire.Broken, errCrash)
 	case evUnreachable:
-		l.core.Lost(int(e.of()), fmt.Errorf("%w: refused", wire.ErrUnreachable))
+		l.core.Ended(int(e.of()), wire.Refused, errRefused)
 	case evRing:
 		if !l.core.Ring(e.alarm()) {
 			return fmt.Sprintf("rank %d does not say that it waits for time, though it does", l.rank)

@@ -99,7 +99,7 @@ func tryJoin(t testing.TB, size int, edit func(int, *hybrid.Config)) ([]*hybrid.
 
 func closeAll(trs []*hybrid.Transport) {
 	for _, tr := range trs {
-		tr.Close(0, false, 0)
+		tr.Close(false, 0)
 	}
 }
 

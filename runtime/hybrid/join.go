@@ -52,7 +52,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		err = t.chooseWait()
 	}
 	if err = errors.Join(err, t.self.forget()); err != nil {
-		return nil, errors.Join(err, t.Close(0, false, 0))
+		return nil, errors.Join(err, t.Close(false, 0))
 	}
 	return t, nil
 }
@@ -132,7 +132,7 @@ func (t *Transport) chooseWait() error {
 	case t.near == nil:
 		return nil
 	case len(t.location.ranks) == t.size:
-		err := t.net.Close(0, true, 0)
+		err := t.net.Close(true, 0)
 		t.net = nil
 		return err
 	}

@@ -35,7 +35,7 @@ func TestOnlyWhoIsAwayIsWritten(t *testing.T) {
 	wg.Wait()
 	require.False(t, t.Failed())
 	for _, tr := range trs {
-		defer tr.Close(0, false, 0)
+		defer tr.Close(false, 0)
 	}
 	put := func() {
 		trs[0].Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps}})
@@ -74,5 +74,4 @@ func (*ignore) Arrived(*wire.Header, []byte)             {}
 func (*ignore) Fragment(*wire.Header, int, []byte) wire.Verdict {
 	return wire.Drop
 }
-func (*ignore) Left(int, uint64) {}
-func (*ignore) Lost(int, error)  {}
+func (*ignore) Ended(int, wire.End, error) {}

@@ -25,6 +25,6 @@ func (s *sink) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 	return s.to.Fragment(s.rename(h), offset, payload)
 }
 
-func (s *sink) Left(local int, seq uint64) { s.to.Left(s.t.location.ranks[local], seq) }
-
-func (s *sink) Lost(local int, err error) { s.to.Lost(s.t.location.ranks[local], err) }
+func (s *sink) Ended(local int, how wire.End, err error) {
+	s.to.Ended(s.t.location.ranks[local], how, err)
+}

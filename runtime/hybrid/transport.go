@@ -213,7 +213,7 @@ func sum(near, net wire.Stats) wire.Stats {
 
 // Close ends the communicator for this rank; see [wire.Transport]. Both
 // ways are given the same time.
-func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
@@ -225,13 +225,13 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 		if t.net != nil {
 			t.net.Wake() // memory is unmapped when nobody is Away any more
 		}
-		errs[0] = t.near.Close(seq, bye, linger)
+		errs[0] = t.near.Close(bye, linger)
 	}
 	if t.watch != nil {
 		errs[1] = t.watch.Modify(false, false)
 	}
 	if t.net != nil {
-		errs[2] = t.net.Close(seq, bye, max(0, end.Sub(t.clock.Now())))
+		errs[2] = t.net.Close(bye, max(0, end.Sub(t.clock.Now())))
 	}
 	for _, fd := range t.bells {
 		closeFD(fd)

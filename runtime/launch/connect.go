@@ -94,7 +94,7 @@ func overShm(ctx context.Context, puts tcp.Config, _ string) (wire.Transport, er
 	if why := t.Reason(); why != "" {
 		err = fmt.Errorf("%w: %s", err, why)
 	}
-	return nil, errors.Join(err, t.Close(0, false, 0))
+	return nil, errors.Join(err, t.Close(false, 0))
 }
 
 // opened makes sure that an error does not come with a transport that is not

@@ -69,7 +69,7 @@ func requireConnected(t *testing.T, got []outcome) {
 		require.Equal(t, got[0].t.ID(), o.t.ID(), "rank %d", rank)
 	}
 	for _, o := range got {
-		require.NoError(t, o.t.Close(0, false, 0))
+		require.NoError(t, o.t.Close(false, 0))
 	}
 }
 

@@ -13,8 +13,7 @@ type meter struct{ datagrams, bytes int }
 
 func (m *meter) Body(*wire.Header) ([]byte, wire.Verdict) { return nil, wire.Drop }
 func (m *meter) Arrived(*wire.Header, []byte)             {}
-func (m *meter) Left(int, uint64)                         {}
-func (m *meter) Lost(int, error)                          {}
+func (m *meter) Ended(int, wire.End, error)               {}
 func (m *meter) Fragment(_ *wire.Header, _ int, payload []byte) wire.Verdict {
 	m.datagrams++
 	m.bytes += len(payload)
@@ -57,6 +56,6 @@ func benchMcast(b *testing.B, ts []*mcast.Transport, n int) {
 	}
 	b.ReportMetric(float64(lost)/float64(b.N), "lost/op")
 	for _, tr := range ts {
-		tr.Close(0, false, 0)
+		tr.Close(false, 0)
 	}
 }

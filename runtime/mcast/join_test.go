@@ -47,7 +47,7 @@ func TestInterfaceIsFound(t *testing.T) {
 		require.GreaterOrEqual(t, caps.Room, 64<<10)
 		caps.Room = 0
 		require.Equal(t, wire.Caps{Multicast: true, Direct: true, Datagram: 65507 - 64, Local: len(trs)}, caps)
-		require.NoError(t, tr.Close(0, true, 0))
+		require.NoError(t, tr.Close(true, 0))
 	}
 }
 
@@ -56,7 +56,7 @@ func TestGroupsDiffer(t *testing.T) {
 	for range 8 {
 		tr := joinAll(t, 1, mcast.Config{})[0]
 		seen[tr.Group().String()] = true
-		require.NoError(t, tr.Close(0, true, 0))
+		require.NoError(t, tr.Close(true, 0))
 	}
 	require.Len(t, seen, 8)
 }

@@ -66,7 +66,7 @@ func testSmallestDatagram(t *testing.T) {
 		require.NoError(t, errs[rank])
 		require.Equal(t, 1498-28-64, tr.Caps().Datagram)
 		require.Equal(t, "va", tr.Interface())
-		require.NoError(t, tr.Close(0, true, patience))
+		require.NoError(t, tr.Close(true, patience))
 	}
 }
 

@@ -85,7 +85,6 @@ type lane struct {
 
 type note struct {
 	rank int
-	seq  uint64
 	bye  bool
 }
 

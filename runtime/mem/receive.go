@@ -171,9 +171,9 @@ func (t *Transport) pollNotes(s wire.Sink) bool {
 		case slices.Contains(kept, n):
 			continue
 		case n.bye:
-			s.Left(n.rank, n.seq)
+			s.Ended(n.rank, wire.Closed, nil)
 		default:
-			s.Lost(n.rank, errCrashed)
+			s.Ended(n.rank, wire.Broken, errCrashed)
 		}
 		t.left[n.rank] = true
 	}

@@ -135,7 +135,7 @@ func (t *Transport) putArrival() int64 {
 }
 
 // Close implements [wire.Transport].
-func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 			continue
 		}
 		peer.in.mu.Lock()
-		peer.in.notes = append(peer.in.notes, note{rank: t.rank, seq: seq, bye: bye})
+		peer.in.notes = append(peer.in.notes, note{rank: t.rank, bye: bye})
 		peer.in.mu.Unlock()
 		peer.Wake()
 	}

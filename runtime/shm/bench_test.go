@@ -31,8 +31,7 @@ func (s *oneBuffer) Fragment(_ *wire.Header, _ int, payload []byte) wire.Verdict
 	s.received += uint64(len(payload))
 	return wire.Accept
 }
-func (s *oneBuffer) Left(int, uint64) { s.left = true }
-func (s *oneBuffer) Lost(int, error)  { s.left = true }
+func (s *oneBuffer) Ended(int, wire.End, error) { s.left = true }
 
 func signalFrame(n int) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(0), Len: n}, Body: make([]byte, n)}
@@ -68,7 +67,7 @@ func BenchmarkProcesses(b *testing.B) {
 	b.ResetTimer()
 	bounce(tr, b.N, 0, true)
 	b.StopTimer()
-	require.NoError(b, tr.Close(0, true, patience))
+	require.NoError(b, tr.Close(true, patience))
 	c.end()
 }
 
@@ -81,7 +80,7 @@ func echo(tr *shm.Transport) error {
 			tr.Put(0, f)
 		}
 	}
-	return tr.Close(0, true, patience)
+	return tr.Close(true, patience)
 }
 
 func bounce(tr *shm.Transport, rounds, n int, first bool) {

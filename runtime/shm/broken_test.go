@@ -45,8 +45,10 @@ func (s *taker) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdic
 	return wire.Verdict(h.Seq % 3)
 }
 
-func (s *taker) Left(rank int, _ uint64)  { s.ended[rank]++ }
-func (s *taker) Lost(rank int, err error) { s.ended[rank]++; require.Error(s.t, err) }
+func (s *taker) Ended(rank int, how wire.End, err error) {
+	s.ended[rank]++
+	require.Equal(s.t, how == wire.Closed, err == nil)
+}
 
 // Whatever is written over the segment, nobody reads or writes outside of it,
 // and every rank ends once at most.
@@ -90,7 +92,7 @@ func scribble(t *testing.T, seed uint64) (ended int) {
 			require.LessOrEqual(t, n, 1)
 			ended += n
 		}
-		_ = tr.Close(1, true, 0) // not all of it can be sent
+		_ = tr.Close(true, 0) // not all of it can be sent
 	}
 	return ended
 }

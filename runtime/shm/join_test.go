@@ -34,7 +34,7 @@ func empty(t testing.TB, dir, name string) {
 func closeAll(t testing.TB, trs []*shm.Transport) {
 	for _, tr := range trs {
 		if tr != nil {
-			require.NoError(t, tr.Close(0, true, time.Second))
+			require.NoError(t, tr.Close(true, time.Second))
 		}
 	}
 }

@@ -24,8 +24,11 @@ func (*grams) Arrived(*wire.Header, []byte)             {}
 func (g *grams) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	return g.fragment(h, offset, payload)
 }
-func (*grams) Left(int, uint64)      {}
-func (g *grams) Lost(_ int, e error) { g.lost = append(g.lost, e) }
+func (g *grams) Ended(_ int, how wire.End, err error) {
+	if how != wire.Closed {
+		g.lost = append(g.lost, err)
+	}
+}
 
 func chunk(seq uint64, body []byte, unsent *int) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: seq, Len: len(body)}, Body: body, Unsent: unsent}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -19,7 +18,7 @@ const (
 var (
 	errClosed  = errors.New("closed")
 	errEnded   = errors.New("its connections have ended")
-	errRefused = fmt.Errorf("%w: refused", wire.ErrUnreachable)
+	errRefused = errors.New("refused")
 	errSilent  = errors.New("it confirms nothing")
 )
 
@@ -37,17 +36,18 @@ func (p *process) hear(peer int, n noticeKind) {
 		p.leaving = append(p.leaving, peer)
 		p.dropTo(peer)
 	case n == peerEnded:
-		p.lost = append(p.lost, loss{peer, errEnded})
+		p.lost = append(p.lost, loss{peer, wire.Broken, errEnded})
 	case n == peerRefused:
-		p.lost = append(p.lost, loss{peer, errRefused})
+		p.lost = append(p.lost, loss{peer, wire.Refused, errRefused})
 	default:
-		p.lost = append(p.lost, loss{peer, errSilent})
+		p.lost = append(p.lost, loss{peer, wire.Broken, errSilent})
 	}
 	p.run()
 }
 
 type loss struct {
 	rank int
+	how  wire.End
 	err  error
 }
 
@@ -60,7 +60,7 @@ func (p *process) tellEnds() (moved bool) {
 			moved = true
 			p.forget(l.rank)
 			p.w.note(notePeerLost, p.rank, nil, l.rank)
-			p.core.Lost(l.rank, l.err)
+			p.core.Ended(l.rank, l.how, l.err)
 		}
 	}
 	kept := p.leaving[:0]
@@ -73,7 +73,7 @@ func (p *process) tellEnds() (moved bool) {
 			moved = true
 			p.forget(peer)
 			p.w.note(notePeerLeft, p.rank, nil, peer)
-			p.core.Left(peer, p.w.procs[peer].last)
+			p.core.Ended(peer, wire.Closed, nil)
 		}
 	}
 	p.leaving = kept
@@ -126,7 +126,6 @@ func (p *process) peers() (all []int) {
 func (p *process) close() {
 	p.w.note(noteClose, p.rank, nil, 0)
 	p.healthy = p.core.Close(errClosed)
-	_, p.last = p.core.Seq()
 	if !p.healthy {
 		p.sealed = true
 		p.end()

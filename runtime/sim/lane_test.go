@@ -35,8 +35,7 @@ func (k *taker) Arrived(h *wire.Header, body []byte) {
 }
 
 func (*taker) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
-func (*taker) Left(int, uint64)                                {}
-func (*taker) Lost(int, error)                                 {}
+func (*taker) Ended(int, wire.End, error)                      {}
 
 // pair is a network of two processes that do nothing by themselves.
 func pair(t *testing.T, n Net, loses func(*packet) bool) *world {
@@ -161,6 +160,6 @@ func TestSilenceIsNoticed(t *testing.T) {
 	unsent := 0
 	w.put(wire.LaneOps, 0, 10, &unsent)
 	w.quiesce()
-	require.Equal(t, []loss{{1, errSilent}}, w.procs[0].lost)
+	require.Equal(t, []loss{{1, wire.Broken, errSilent}}, w.procs[0].lost)
 	require.Greater(t, w.now, Second)
 }

@@ -124,7 +124,7 @@ func (m mortal) Put(to int, f *wire.Frame) {
 	}
 }
 
-func (m mortal) Close(uint64, bool, time.Duration) error { return m.Transport.Close(0, false, 0) }
+func (m mortal) Close(bool, time.Duration) error { return m.Transport.Close(false, 0) }
 
 // testLeave: a rank that closes is missed only by operations that start later.
 func testLeave(t *testing.T, with Make) {

@@ -75,7 +75,7 @@ func connect(t testing.TB, with Make, size int) *net {
 	}
 	t.Cleanup(func() {
 		for _, tr := range n.ranks {
-			tr.Close(0, false, 0)
+			tr.Close(false, 0)
 		}
 	})
 	return n

@@ -348,12 +348,11 @@ func testCommLeft(t *testing.T, with Make) {
 	n.quiesce()
 	n.ranks[0].Forget(2)
 	n.quiesce()
-	require.NoError(t, n.ranks[0].Close(5, true, patience))
+	require.NoError(t, n.ranks[0].Close(true, patience))
 	n.quiesce()
-	require.Empty(t, s.left)
+	require.Zero(t, s.closed())
 	s.holdNothing()
-	n.until(func() bool { return len(s.left) == 1 }, "its end is known")
-	require.Equal(t, uint64(5), s.left[0])
+	n.until(func() bool { return s.closed() == 1 }, "its end is known")
 	requireSeqs(t, s.ofComm(2, wire.LaneOps), 1, 1, 1000)
 	n.noneLost()
 }
@@ -375,11 +374,11 @@ func testCommLost(t *testing.T, with Make) {
 		n.put(1, 2, of(comm, slot(1, nil)))
 	}
 	n.until(func() bool { return len(n.sinks[0].got) == 4 && len(n.sinks[2].got) == 4 }, "rank 1 is heard")
-	require.NoError(t, n.ranks[1].Close(3, false, 0))
-	n.until(func() bool { return len(n.sinks[0].lost) == 1 && len(n.sinks[2].lost) == 1 && unsent == 0 }, "both have noticed")
+	require.NoError(t, n.ranks[1].Close(false, 0))
+	n.until(func() bool { return n.sinks[0].lost() == 1 && n.sinks[2].lost() == 1 && unsent == 0 }, "both have noticed")
 	n.quiesce()
 	for _, rank := range []int{0, 2} {
-		require.Empty(t, n.sinks[rank].left)
+		require.Zero(t, n.sinks[rank].closed())
 		require.Empty(t, n.sinks[rank].twice)
 	}
 }

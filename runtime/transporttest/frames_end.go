@@ -18,14 +18,13 @@ func testLeft(t *testing.T, with Make) {
 	n.put(2, 0, slot(1, pattern(1, 100)))
 	n.put(2, 1, control(2, pattern(2, 100)))
 	n.poll()
-	require.NoError(t, n.ranks[2].Close(41, true, patience))
-	n.until(func() bool { return len(n.sinks[1].left) == 1 }, "rank 1 knows")
-	require.Equal(t, uint64(41), n.sinks[1].left[2])
+	require.NoError(t, n.ranks[2].Close(true, patience))
+	n.until(func() bool { return n.sinks[1].closed() == 1 }, "rank 1 knows")
 	require.Len(t, n.sinks[1].got, 1)
 	n.quiesce()
 	require.Empty(t, n.sinks[0].got)
 	n.sinks[0].holdFrom(2)
-	n.until(func() bool { return len(n.sinks[0].left) == 1 && n.count() == 2 }, "rank 0 knows")
+	n.until(func() bool { return n.sinks[0].closed() == 1 && n.count() == 2 }, "rank 0 knows")
 	require.Equal(t, pattern(1, 100), n.sinks[0].got[0].body)
 	n.noneLost()
 }
@@ -33,7 +32,7 @@ func testLeft(t *testing.T, with Make) {
 func (n *net) noneLost() {
 	n.t.Helper()
 	for _, s := range n.sinks {
-		require.Empty(n.t, s.lost)
+		require.Zero(n.t, s.lost())
 		require.Empty(n.t, s.twice)
 	}
 }
@@ -41,12 +40,12 @@ func (n *net) noneLost() {
 func testLost(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	n.greet()
-	require.NoError(t, n.ranks[1].Close(3, false, 0))
-	n.until(func() bool { return len(n.sinks[0].lost) == 1 && len(n.sinks[2].lost) == 1 }, "both have noticed")
+	require.NoError(t, n.ranks[1].Close(false, 0))
+	n.until(func() bool { return n.sinks[0].lost() == 1 && n.sinks[2].lost() == 1 }, "both have noticed")
 	n.quiesce()
 	for _, rank := range []int{0, 2} {
-		require.Error(t, n.sinks[rank].lost[1])
-		require.Empty(t, n.sinks[rank].left)
+		require.NotEqual(t, wire.Closed, n.sinks[rank].ended[1])
+		require.Zero(t, n.sinks[rank].closed())
 		require.Empty(t, n.sinks[rank].twice)
 	}
 }
@@ -63,10 +62,10 @@ func testCloseQueued(t *testing.T, with Make) {
 	}
 	done := signal()
 	var err error
-	go func() { defer close(done); err = n.ranks[0].Close(9, true, patience) }()
+	go func() { defer close(done); err = n.ranks[0].Close(true, patience) }()
 	s := n.sinks[1]
 	within(t, func() {
-		for len(s.left) == 0 && len(s.lost) == 0 {
+		for len(s.ended) == 0 {
 			if !n.ranks[1].Poll(s) {
 				n.ranks[1].Wait(10 * time.Millisecond)
 			}
@@ -76,7 +75,6 @@ func testCloseQueued(t *testing.T, with Make) {
 	require.NoError(t, err)
 	require.Zero(t, unsent)
 	require.Len(t, s.got, frames)
-	require.Equal(t, uint64(9), s.left[0])
 	for i, got := range s.got {
 		require.True(t, string(got.body) == string(pattern(i, 1<<20)))
 	}
@@ -92,14 +90,14 @@ func testCloseAll(t *testing.T, with Make) {
 	var wg sync.WaitGroup
 	for _, tr := range n.ranks {
 		wg.Go(func() {
-			if err := tr.Close(1, true, patience); err != nil {
+			if err := tr.Close(true, patience); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	within(t, wg.Wait)
 	for _, tr := range n.ranks {
-		require.NoError(t, tr.Close(1, true, 0), "closing twice")
+		require.NoError(t, tr.Close(true, 0), "closing twice")
 	}
 }
 
@@ -108,9 +106,9 @@ func testGone(t *testing.T, with Make) {
 	for _, bye := range []bool{true, false} {
 		n := connect(t, with, 2)
 		n.greet()
-		require.NoError(t, n.ranks[1].Close(1, bye, patience))
+		require.NoError(t, n.ranks[1].Close(bye, patience))
 		s := n.sinks[0]
-		n.until(func() bool { return len(s.left)+len(s.lost) == 1 }, "the end is noticed")
+		n.until(func() bool { return len(s.ended) == 1 }, "the end is noticed")
 		unsent := 2
 		for _, f := range []*wire.Frame{slot(2, pattern(1, 10)), control(3, nil)} {
 			f.Unsent = &unsent
@@ -130,5 +128,5 @@ func testAlone(t *testing.T, with Make) {
 	f.Unsent = &unsent
 	n.ranks[0].Mcast(f)
 	n.until(func() bool { return unsent == 0 }, "the multicast is sent")
-	require.NoError(t, n.ranks[0].Close(1, true, patience))
+	require.NoError(t, n.ranks[0].Close(true, patience))
 }

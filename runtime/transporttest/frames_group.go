@@ -201,17 +201,16 @@ func testPutAllEnd(t *testing.T, with Make) {
 	n.sinks[1].holdFrom(0)
 	n.putAll(0, []int{1, 2, 3}, notice(0, 1))
 	n.poll()
-	require.NoError(t, n.ranks[0].Close(7, true, patience))
-	n.until(func() bool { return len(n.sinks[2].left)+len(n.sinks[3].left) == 2 }, "ranks 2 and 3 know")
+	require.NoError(t, n.ranks[0].Close(true, patience))
+	n.until(func() bool { return n.sinks[2].closed()+n.sinks[3].closed() == 2 }, "ranks 2 and 3 know")
 	n.quiesce()
 	require.Empty(t, n.sinks[1].got)
-	require.Empty(t, n.sinks[1].left, "it has not got everything")
+	require.Zero(t, n.sinks[1].closed(), "it has not got everything")
 	n.sinks[1].holdFrom(1 << 60)
-	n.until(func() bool { return len(n.sinks[1].left) == 1 }, "rank 1 knows")
+	n.until(func() bool { return n.sinks[1].closed() == 1 }, "rank 1 knows")
 	for _, s := range n.sinks[1:] {
 		require.Len(t, s.got, 1)
-		require.Equal(t, uint64(7), s.left[0])
-		require.Empty(t, s.lost)
+		require.Zero(t, s.lost())
 	}
 	unsent := 0
 	for i := range 100 {

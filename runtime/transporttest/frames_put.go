@@ -243,7 +243,7 @@ func testAbandon(t *testing.T, with Make) {
 	n.ranks[0].Abandon(0)
 	require.Zero(t, unsent)
 	n.put(0, 1, control(7, []byte("still here")))
-	arrived := func() bool { return len(n.sinks[1].from(0, wire.LaneControl)) == 1 || len(n.sinks[1].lost) == 1 }
+	arrived := func() bool { return len(n.sinks[1].from(0, wire.LaneControl)) == 1 || n.sinks[1].lost() == 1 }
 	n.until(arrived, "the other lane works, or the peer has noticed a cut connection")
 }
 

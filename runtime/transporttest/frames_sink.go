@@ -15,8 +15,7 @@ type sink struct {
 
 	open  map[way][]byte // buffers of bodies under way
 	got   []received
-	left  map[int]uint64
-	lost  map[int]error
+	ended map[int]wire.End
 	twice []string // what was told more than once
 }
 
@@ -36,7 +35,7 @@ func newSink() *sink {
 	return &sink{
 		verdict:  func(*wire.Header) wire.Verdict { return wire.Accept },
 		fragment: func(*wire.Header, int, []byte) wire.Verdict { return wire.Drop },
-		open:     map[way][]byte{}, left: map[int]uint64{}, lost: map[int]error{},
+		open:     map[way][]byte{}, ended: map[int]wire.End{},
 	}
 }
 
@@ -73,23 +72,29 @@ func (s *sink) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 	return s.fragment(h, offset, payload)
 }
 
-func (s *sink) Left(rank int, seq uint64) {
-	s.once(rank)
-	s.left[rank] = seq
-}
-
-func (s *sink) Lost(rank int, err error) {
-	s.once(rank)
-	s.lost[rank] = err
-}
-
-func (s *sink) once(rank int) {
-	_, left := s.left[rank]
-	_, lost := s.lost[rank]
-	if left || lost {
+func (s *sink) Ended(rank int, how wire.End, err error) {
+	_, twice := s.ended[rank]
+	if twice {
 		s.twice = append(s.twice, fmt.Sprintf("the end of rank %d was told twice", rank))
 	}
+	if (how == wire.Closed) != (err == nil) {
+		s.twice = append(s.twice, fmt.Sprintf("rank %d has ended as %d, and why: %v", rank, how, err))
+	}
+	s.ended[rank] = how
 }
+
+// closed and lost return how many ranks have closed, and how many have ended in
+// another way.
+func (s *sink) closed() (n int) {
+	for _, how := range s.ended {
+		if how == wire.Closed {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *sink) lost() int { return len(s.ended) - s.closed() }
 
 // from returns what arrived from a rank on a lane, in order.
 func (s *sink) from(rank int, lane wire.Lane) (list []received) {

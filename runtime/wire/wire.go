@@ -4,7 +4,6 @@
 package wire
 
 import (
-	"errors"
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
@@ -68,11 +67,10 @@ type Transport interface {
 	Forget(comm uint8)
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
-	// Close says goodbye to the peers, with the number of the last operation
-	// completed of the first communicator, and gives everything back that the transport has taken;
-	// frames still queued are sent first, for at most linger. Peers see
-	// [Sink.Left], or [Sink.Lost] if bye is false.
-	Close(seq uint64, bye bool, linger time.Duration) error
+	// Close gives everything back that the transport has taken. If bye is set, frames
+	// still queued are sent first, for at most linger, and peers are told that this
+	// end closes: they see [Closed], else [Broken].
+	Close(bye bool, linger time.Duration) error
 }
 
 // GroupPutter is a transport over memory that several ranks read: what is put to
@@ -123,7 +121,7 @@ const (
 	FrameAbort                        // the communicator has failed; Body says why
 	FrameCast                         // a rootless message; Seq counts those of its origin
 	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
-	FrameLeave                        // the sender closes after operation Seq, in good order unless Arg is 1
+	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1
 	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; it has all chunks below Arg
 	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
 	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
@@ -190,19 +188,27 @@ type Sink interface {
 	// payload is only valid during the call. Hold asks the transport to keep
 	// this datagram, within its bounds, and to offer it again.
 	Fragment(h *Header, offset int, payload []byte) Verdict
-	// Left says that rank has closed in good order, after operation seq of the first
-	// communicator.
-	Left(rank int, seq uint64)
-	// Lost says that rank can no longer be reached, or has broken the
-	// protocol; err says how.
-	Lost(rank int, err error)
+	// Ended says how the connections with rank have ended: nothing more comes from
+	// it, and nothing more goes there. It is called at most once for each rank. err
+	// says why, and is nil if how is Closed. What that means for the rank is not the
+	// transport's to judge.
+	Ended(rank int, how End, err error)
 }
 
-// ErrUnreachable is wrapped by what a transport tells [Sink.Lost] if a
-// connection could not be opened, or was never taken: the rank may be dead or
-// may have left in good order, which its goodbye, perhaps still on its way, will
-// tell.
-var ErrUnreachable = errors.New("cannot connect")
+// End is how connections with a peer end.
+type End uint8
+
+// The ends. Of several that are found the last in this order counts.
+const (
+	// Refused: the peer takes no connections, and none of its own is open. It may be
+	// dead, or may have closed in good order.
+	Refused End = iota + 1
+	// Closed: the peer has said that it closes, and all that it sent has been taken.
+	Closed
+	// Broken: a connection has ended without a word or cannot be used, or the peer
+	// has broken the protocol.
+	Broken
+)
 
 // Stats counts what went over a transport.
 type Stats struct {

@@ -99,7 +99,7 @@ func TestFind(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, find(runtime.Config{Transport: ts[0], Bcast: c.bcast, Barrier: c.barrier}), c.want, "%+v", c)
 		for _, tr := range ts {
-			require.NoError(t, tr.Close(0, false, 0))
+			require.NoError(t, tr.Close(false, 0))
 		}
 	}
 }

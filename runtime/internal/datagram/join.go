@@ -158,7 +158,7 @@ func (t *Transport) watch() error {
 		}
 	}))
 	if err := errors.Join(t.arrival.watch.Modify(true, false), t.direct.watch.Modify(true, false)); err != nil {
-		return errors.Join(err, t.puts.Close(0, false, 0))
+		return errors.Join(err, t.puts.Close(false, 0))
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func joined(t *testing.T, size int, base Config) []*Transport {
 	wg.Wait()
 	for rank, tr := range trs {
 		require.NoError(t, errs[rank])
-		t.Cleanup(func() { tr.Close(0, false, 0) })
+		t.Cleanup(func() { tr.Close(false, 0) })
 	}
 	return trs
 }
@@ -51,8 +51,7 @@ type tally struct {
 
 func (c *tally) Body(*wire.Header) ([]byte, wire.Verdict) { return nil, wire.Drop }
 func (c *tally) Arrived(*wire.Header, []byte)             {}
-func (c *tally) Left(int, uint64)                         {}
-func (c *tally) Lost(int, error)                          {}
+func (c *tally) Ended(int, wire.End, error)               {}
 func (c *tally) Fragment(h *wire.Header, _ int, _ []byte) wire.Verdict {
 	if c.hold {
 		return wire.Hold

@@ -139,7 +139,7 @@ func (t *Transport) Forget(comm uint8) {
 }
 
 // Close ends the communicator for this rank; see [wire.Transport].
-func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	// While the puts are sent, nobody reads datagrams any more.
 	t.arrival.all.readable, t.arrival.own.readable = false, false
 	err := errors.Join(t.group.watch.Modify(false, false), t.direct.watch.Modify(false, false), t.arrival.watch.Modify(false, false))
-	err = errors.Join(err, t.puts.Close(seq, bye, linger))
+	err = errors.Join(err, t.puts.Close(bye, linger))
 	t.release()
 	return err
 }

@@ -32,7 +32,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 3
+	segmentVersion = 4
 )
 
 // rankLine tells how a rank is.
@@ -40,8 +40,7 @@ type rankLine struct {
 	state uint32
 	pid   uint32
 	start uint64 // of the process, as in header
-	seq   uint64 // last operation, from stateLeft on
-	_     [lineSize - 24]byte
+	_     [lineSize - 16]byte
 }
 
 // The states of a rank.

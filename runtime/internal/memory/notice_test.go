@@ -32,8 +32,11 @@ func (s *log) Body(h *wire.Header) ([]byte, wire.Verdict) {
 }
 func (s *log) Arrived(h *wire.Header, _ []byte)              { s.got[h.From] = append(s.got[h.From], h.Seq) }
 func (*log) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
-func (*log) Left(int, uint64)                                {}
-func (s *log) Lost(rank int, err error)                      { s.lost[rank] = err }
+func (s *log) Ended(rank int, how wire.End, err error) {
+	if how != wire.Closed {
+		s.lost[rank] = err
+	}
+}
 
 // group joins size ranks of this process and gives each a log.
 func group(t require.TestingT, ctx context.Context, size int) (trs []*Transport, logs []*log, end func()) {
@@ -49,7 +52,7 @@ func group(t require.TestingT, ctx context.Context, size int) (trs []*Transport,
 	require.NoError(t, errors.Join(append(errs, f.Close())...))
 	return trs, logs, func() {
 		for _, tr := range trs {
-			require.NoError(t, tr.Close(0, false, 0))
+			require.NoError(t, tr.Close(false, 0))
 		}
 	}
 }

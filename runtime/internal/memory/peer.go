@@ -58,7 +58,7 @@ func (t *Transport) loseLater(p *peer, err error) {
 func (t *Transport) lose(p *peer, err error, s wire.Sink) {
 	if !p.gone {
 		t.forget(p)
-		s.Lost(p.rank, fmt.Errorf("shm: %w", err))
+		s.Ended(p.rank, wire.Broken, fmt.Errorf("shm: %w", err))
 	}
 }
 
@@ -105,7 +105,7 @@ func (t *Transport) farewell(p *peer, s wire.Sink) {
 		return
 	}
 	t.forget(p)
-	s.Left(p.rank, atomic.LoadUint64(&p.line.seq))
+	s.Ended(p.rank, wire.Closed, nil)
 }
 
 // watch opens a descriptor that tells when p's process ends; -1 if it is this

@@ -167,7 +167,7 @@ func (t *Transport) visit(p *peer, wrote bool, s wire.Sink) bool {
 }
 
 // Close implements [wire.Transport].
-func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
@@ -179,7 +179,6 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 	}
 	t.closed = true
 	own := t.segment.rank(t.rank)
-	store64(&own.seq, seq)
 	store32(&own.state, state)
 	for rank := range t.peers {
 		if rank != t.rank {
@@ -258,5 +257,4 @@ type nobody struct{}
 func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
 func (nobody) Arrived(*wire.Header, []byte)                    {}
 func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
-func (nobody) Left(int, uint64)                                {}
-func (nobody) Lost(int, error)                                 {}
+func (nobody) Ended(int, wire.End, error)                      {}

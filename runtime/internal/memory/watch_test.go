@@ -25,7 +25,7 @@ func besides(t *testing.T, cmd *exec.Cmd, c clock.Clock) *Transport {
 	require.NoError(t, err)
 	*s.rank(1) = rankLine{state: stateJoined, pid: uint32(cmd.Process.Pid), start: born}
 	tr := newTransport(s, 0, c)
-	t.Cleanup(func() { require.NoError(t, tr.Close(0, false, 0)) })
+	t.Cleanup(func() { require.NoError(t, tr.Close(false, 0)) })
 	return tr
 }
 

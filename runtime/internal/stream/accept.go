@@ -129,7 +129,7 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 // turn. It reports false for one that no peer would open.
 func (t *Transport) introduce(c *inbound, g *greeting) bool {
 	p := &t.peers[g.rank]
-	if g.rank == t.rank || p.state == peerGone {
+	if g.rank == t.rank || p.end.told || p.end.how == wire.Broken {
 		return false
 	}
 	i := laneIndex(g.lane, g.comm)

@@ -16,8 +16,7 @@ type bin struct {
 
 func (b *bin) Body(h *wire.Header) ([]byte, wire.Verdict) { return b.buf[:h.Len], wire.Accept }
 func (b *bin) Arrived(*wire.Header, []byte)               { b.frames++ }
-func (b *bin) Left(int, uint64)                           {}
-func (b *bin) Lost(int, error)                            {}
+func (b *bin) Ended(int, wire.End, error)                 {}
 func (b *bin) Fragment(*wire.Header, int, []byte) wire.Verdict {
 	return wire.Drop
 }
@@ -59,7 +58,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 
 func closeAll(ts []wire.Transport) {
 	for _, tr := range ts {
-		tr.Close(0, false, 0)
+		tr.Close(false, 0)
 	}
 }
 

@@ -14,16 +14,15 @@ import (
 // ackPause is how often Close looks whether the peers' systems have everything.
 const ackPause = time.Millisecond
 
-// parting is how far this rank has come with leaving in good order; see part.
+// parting is how far this rank has come with closing in good order; see part.
 type parting struct {
 	now    bool
-	parted bool   // has told those who send to it
-	last   uint64 // the operation that it takes part in last
+	parted bool // has told those who send to it
 }
 
 // Close ends the communicator for this rank; see [wire.Transport]. It fails
 // if frames could not be sent in time; their receivers see a loss then.
-func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
+func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
@@ -34,7 +33,7 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 		t.release()
 		return nil
 	}
-	err := t.part(seq, time.Now().Add(linger))
+	err := t.part(time.Now().Add(linger))
 	t.release()
 	return err
 }
@@ -43,17 +42,17 @@ func (t *Transport) Close(seq uint64, bye bool, linger time.Duration) error {
 //
 // Goodbyes say how many connections there are, so they wait until all are
 // there: a peer that has read them closes its own.
-func (t *Transport) part(seq uint64, deadline time.Time) error {
+func (t *Transport) part(deadline time.Time) error {
 	t.parting.now = true
 	t.work(deadline, 0, func(o *outbound) bool { return o.fd >= 0 })
 	t.eachOut(func(o *outbound) {
 		o.ending = false
-		o.q.pushRecord(goodbye(seq, o.p.opened))
+		o.q.pushRecord(goodbye(o.p.opened))
 		t.mark(o)
 	})
 	t.work(deadline, 0, (*outbound).idle)
 	late := t.giveUp()
-	t.tellSenders(seq)
+	t.tellSenders()
 	t.eachOut(func(o *outbound) { unix.Shutdown(o.fd, unix.SHUT_WR) })
 	t.work(deadline, ackPause, func(o *outbound) bool { return unacked(o.fd) == 0 })
 	t.Poll(nobody{}) // who has connected meanwhile
@@ -100,8 +99,8 @@ func (t *Transport) giveUp() (late []int) {
 
 // tellSenders says goodbye to those who have connected, and from now on to
 // those who do so too late; see introduce.
-func (t *Transport) tellSenders(seq uint64) {
-	t.parting.parted, t.parting.last = true, seq
+func (t *Transport) tellSenders() {
+	t.parting.parted = true
 	for rank := range t.peers {
 		p := &t.peers[rank]
 		for _, c := range slices.Concat(p.in, p.heirs) {
@@ -116,7 +115,7 @@ func (t *Transport) tellSenders(seq uint64) {
 // used: the buffer there is empty, so this takes one write. If it fails the
 // peer has gone by itself.
 func (t *Transport) partBack(c *inbound) {
-	r := goodbye(t.parting.last, c.p.opened)
+	r := goodbye(c.p.opened)
 	unix.Write(c.fd, r[:])
 	unix.Shutdown(c.fd, unix.SHUT_WR)
 }
@@ -175,5 +174,4 @@ type nobody struct{}
 func (nobody) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Drop }
 func (nobody) Arrived(*wire.Header, []byte)                    {}
 func (nobody) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
-func (nobody) Left(int, uint64)                                {}
-func (nobody) Lost(int, error)                                 {}
+func (nobody) Ended(int, wire.End, error)                      {}

@@ -26,16 +26,16 @@ func TestCloseWhileConnecting(t *testing.T) {
 	slow.p.out[slow.lane] = slow
 	put(wire.LaneControl, wire.FrameLeave)
 	closed := make(chan error, 1)
-	go func() { closed <- a.Close(1, true, patience) }()
-	for end := time.Now().Add(20 * time.Millisecond); s.left == 0 && time.Now().Before(end); b.Wait(time.Millisecond) {
+	go func() { closed <- a.Close(true, patience) }()
+	for end := time.Now().Add(20 * time.Millisecond); s.how == 0 && time.Now().Before(end); b.Wait(time.Millisecond) {
 		b.Poll(s) // it does not leave yet, but might
 	}
 	a.dialer.dial(slow, a.Wake)
-	until(t, b, s, func() bool { return s.left > 0 || s.lost != nil })
-	require.NoError(t, s.lost)
+	until(t, b, s, func() bool { return s.how != 0 })
+	require.Equal(t, wire.Closed, s.how)
 	require.Equal(t, 2, s.frames, "the last put has come before")
 	require.NoError(t, <-closed)
-	require.NoError(t, b.Close(1, true, 0))
+	require.NoError(t, b.Close(true, 0))
 }
 
 // A rank that connects to one that is just leaving learns that it has left,
@@ -48,20 +48,20 @@ func TestConnectingToWhoLeaves(t *testing.T) {
 			a, b := pair(t)
 			s := &log{}
 			b.parting.now = true
-			b.tellSenders(7)
+			b.tellSenders()
 			a.Put(1, slot)
 			until(t, a, s, func() bool { return a.peers[1].out[wire.LaneOps].fd >= 0 })
 			if !taken {
-				require.NoError(t, b.Close(0, false, 0))
+				require.NoError(t, b.Close(false, 0))
 			}
 			if strings.HasSuffix(name, "written to") {
 				a.Put(1, slot)
 			}
-			until(t, a, s, func() bool { b.Poll(nobody{}); return s.left > 0 || s.lost != nil })
+			until(t, a, s, func() bool { b.Poll(nobody{}); return s.how != 0 })
 			if taken {
-				require.NoError(t, s.lost)
+				require.Equal(t, wire.Closed, s.how)
 			} else {
-				require.ErrorIs(t, s.lost, wire.ErrUnreachable)
+				require.Equal(t, wire.Refused, s.how)
 			}
 		})
 	}
@@ -78,11 +78,11 @@ func TestResetByWhoHasSaidGoodbye(t *testing.T) {
 	a.Put(1, slot)
 	until(t, a, s, func() bool { return a.peers[1].out[wire.LaneOps].fd >= 0 })
 	o := b.peers[0].out[wire.LaneOps]
-	o.q.pushRecord(goodbye(7, b.peers[0].opened))
+	o.q.pushRecord(goodbye(b.peers[0].opened))
 	b.mark(o)
 	b.flushAll(nobody{})
 	b.release() // nobody has accepted a's connection: the system resets it
 	a.Put(1, slot)
-	until(t, a, s, func() bool { return s.left > 0 || s.lost != nil })
-	require.NoError(t, s.lost)
+	until(t, a, s, func() bool { return s.how != 0 })
+	require.Equal(t, wire.Closed, s.how)
 }

@@ -33,7 +33,7 @@ const pieceSize = 256 << 10
 //	more      stands before each further pieceSize bytes of a body
 //	cut       stands there instead: the rest of the body does not come
 //	end       the communicator is closed; the connection ends here, or frames follow that use its number again
-//	goodbye   seq = last operation, arg = connections that the sender has opened to the receiver, modulo 2^32
+//	goodbye   arg = connections that the sender has opened to the receiver, modulo 2^32
 //
 // A connection on LaneOps is of one communicator. The next one for the same has
 // the next turn, modulo 256.
@@ -100,8 +100,8 @@ func isFrame(r *record) bool {
 	return binary.BigEndian.Uint16(r[0:]) == frameMagic && wire.FrameKind(r[2]) < kindMore
 }
 
-func goodbye(seq uint64, opened uint32) (r record) {
-	encodeHeader(&r, &wire.Header{Kind: kindGoodbye, Seq: seq, Arg: opened})
+func goodbye(opened uint32) (r record) {
+	encodeHeader(&r, &wire.Header{Kind: kindGoodbye, Arg: opened})
 	return r
 }
 

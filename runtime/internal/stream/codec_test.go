@@ -85,7 +85,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add(r[:])
 	encodeHeader(&r, &wire.Header{Kind: wire.FrameCast, Comm: 255})
 	f.Add(r[:])
-	for _, r := range []record{goodbye(3, 2), mark(kindMore), mark(kindCut), mark(kindEnd)} {
+	for _, r := range []record{goodbye(2), mark(kindMore), mark(kindCut), mark(kindEnd)} {
 		f.Add(r[:])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // dialer connects in the background.
@@ -108,7 +106,7 @@ func (d *dialer) close() {
 }
 
 // adopt takes new connections into service.
-func (t *Transport) adopt(s wire.Sink) {
+func (t *Transport) adopt() {
 	for _, d := range t.dialer.take() {
 		if d.o.dead {
 			closeFD(d.fd)
@@ -120,45 +118,10 @@ func (t *Transport) adopt(s wire.Sink) {
 			d.o.token, err = t.reactor.Watch(d.fd, d.o, true, false)
 		}
 		if err != nil {
-			t.unreached(d.o.p, s, fmt.Errorf("tcp: connect to rank %d at %s: %w", d.o.p.rank, d.o.p.addr, err))
+			t.unreached(d.o.p, fmt.Errorf("tcp: connect to rank %d at %s: %w", d.o.p.rank, d.o.p.addr, err))
 			continue
 		}
 		d.o.p.opened++
 		t.mark(d.o)
 	}
-}
-
-// unreached handles a connection to p that could not be opened, or is broken. A rank
-// that refuses or resets it has closed, perhaps in good order: its system may have
-// opened the connection for a p that never saw it. Then p's goodbye is here already,
-// though perhaps not read, and p is not lost.
-func (t *Transport) unreached(p *peer, s wire.Sink, err error) {
-	if !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.EPIPE) {
-		t.lose(p, s, err)
-		return
-	}
-	if p.refusal == nil {
-		t.losses.refusing = append(t.losses.refusing, p)
-	}
-	p.refusal = fmt.Errorf("%w: %w", wire.ErrUnreachable, err)
-	for _, o := range p.out {
-		if o != nil {
-			t.closeOut(o)
-		}
-	}
-}
-
-// judge loses those that refuse connections, unless they have opened
-// connections themselves: these will tell how they have ended.
-func (t *Transport) judge(s wire.Sink) {
-	t.listener.Ready(s, true, false)
-	for _, c := range slices.Clone(t.listener.guests) {
-		t.meet(c, s)
-	}
-	t.losses.refusing = slices.DeleteFunc(t.losses.refusing, func(p *peer) bool {
-		if p.state == peerUp && p.silent() {
-			t.lose(p, s, p.refusal)
-		}
-		return p.state != peerUp
-	})
 }

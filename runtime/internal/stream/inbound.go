@@ -94,7 +94,7 @@ func (t *Transport) receive(c *inbound, s wire.Sink) (moved bool) {
 		if out == heldBack {
 			t.hold(c)
 		}
-		if out != needMore || !t.rearm(c, s) {
+		if out != needMore || !t.rearm(c) {
 			return moved
 		}
 		n, full, out := t.fill(c, s)
@@ -121,13 +121,13 @@ func (t *Transport) hold(c *inbound) {
 }
 
 // rearm watches a connection again that is no longer held back.
-func (t *Transport) rearm(c *inbound, s wire.Sink) bool {
+func (t *Transport) rearm(c *inbound) bool {
 	if c.token >= 0 {
 		return true
 	}
 	var err error
 	if c.token, err = t.reactor.Watch(c.fd, c, true, false); err != nil {
-		t.failIn(c, s, err)
+		t.failIn(c, err)
 		return false
 	}
 	return true
@@ -179,7 +179,7 @@ func (t *Transport) useRecord(c *inbound, s wire.Sink) outcome {
 	case c.body:
 		err = c.goOn(h.Kind)
 	case h.Kind == kindGoodbye:
-		t.heard(c.p, h.Seq, h.Arg)
+		t.heard(c.p, h.Arg)
 		t.finish(c, s)
 		return over
 	case h.Kind == kindEnd && lane == wire.LaneOps:
@@ -191,7 +191,7 @@ func (t *Transport) useRecord(c *inbound, s wire.Sink) outcome {
 		c.head, c.body, c.got, c.piece, c.dropping, c.ended = h, true, 0, min(h.Len, pieceSize), false, false
 	}
 	if err != nil {
-		t.failIn(c, s, err)
+		t.failIn(c, err)
 		return over
 	}
 	c.r += recordLen
@@ -214,7 +214,7 @@ func (c *inbound) goOn(k wire.FrameKind) error {
 // finish ends a connection that has been read to its end.
 func (t *Transport) finish(c *inbound, s wire.Sink) {
 	p := c.p
-	p.ended++
+	p.end.read++
 	t.closeIn(c)
 	for i, heir := range p.heirs {
 		if heir.lane == c.lane && heir.turn == p.inTurn[c.lane] {
@@ -224,7 +224,6 @@ func (t *Transport) finish(c *inbound, s wire.Sink) {
 			return
 		}
 	}
-	t.settle(p, s)
 }
 
 // place asks the sink where the body goes; it reports false if it is to be
@@ -241,7 +240,7 @@ func (t *Transport) place(c *inbound, s wire.Sink) (dst []byte, ok bool) {
 		c.dropping = true
 		return nil, true
 	case len(dst) != c.head.Len:
-		t.failIn(c, s, fmt.Errorf("a place of %d bytes for a body of %d", len(dst), c.head.Len))
+		t.failIn(c, fmt.Errorf("a place of %d bytes for a body of %d", len(dst), c.head.Len))
 		return nil, false
 	}
 	return dst, true
@@ -307,7 +306,7 @@ func (t *Transport) stop(c *inbound, s wire.Sink, err error) outcome {
 	case err == errEnded && c.ended && c.r == c.w:
 		t.finish(c, s)
 	default:
-		t.failIn(c, s, err)
+		t.failIn(c, err)
 	}
 	return over
 }
@@ -316,12 +315,12 @@ func (t *Transport) stop(c *inbound, s wire.Sink, err error) outcome {
 //
 // While this rank leaves, its peers close what they have opened as soon as they
 // know, and still have to be sent what is left.
-func (t *Transport) failIn(c *inbound, s wire.Sink, err error) {
+func (t *Transport) failIn(c *inbound, err error) {
 	if t.parting.now {
 		t.closeIn(c)
 		return
 	}
-	t.lose(c.p, s, fmt.Errorf("tcp: receive from rank %d: %w", c.p.rank, err))
+	t.lose(c.p, fmt.Errorf("tcp: receive from rank %d: %w", c.p.rank, err))
 	t.closeIn(c) // also where the peer has been given up before
 }
 

@@ -21,7 +21,7 @@ func leave(t testing.TB, trs []*stream.Transport) {
 	var wg sync.WaitGroup
 	for _, tr := range trs {
 		wg.Go(func() {
-			if err := tr.Close(0, true, patience); err != nil {
+			if err := tr.Close(true, patience); err != nil {
 				t.Error(err)
 			}
 		})
@@ -246,7 +246,7 @@ func TestStrangersAtTheRendezvous(t *testing.T) {
 	addr := l.Addr().String()
 	hello := func(rank, size uint32) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 0x5CED0001)
-		b = binary.BigEndian.AppendUint16(b, 2)
+		b = binary.BigEndian.AppendUint16(b, rendezvous.Version)
 		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, rank), size)
 	}
 	guests := [][]byte{

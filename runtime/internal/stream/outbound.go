@@ -48,13 +48,13 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 		return
 	}
 	p := &t.peers[to]
-	if p.state != peerUp || p.refusal != nil {
+	if p.end.how != 0 || p.end.told {
 		discard(f)
 		return
 	}
 	if len(f.Body) > MaxBody {
 		discard(f)
-		t.loseLater(p, fmt.Errorf("tcp: put to rank %d: %d bytes in a frame, at most %d fit", to, len(f.Body), MaxBody))
+		t.lose(p, fmt.Errorf("tcp: put to rank %d: %d bytes in a frame, at most %d fit", to, len(f.Body), MaxBody))
 		return
 	}
 	i := laneIndex(f.Lane, f.Comm)
@@ -110,7 +110,7 @@ func (t *Transport) flushAll(s wire.Sink) (moved bool) {
 		moved = t.flush(o, s) || moved
 	}
 	t.sender.dirty = t.sender.dirty[:0]
-	t.sender.pending.Store(len(t.losses.failures) > 0)
+	t.sender.pending.Store(t.tells())
 	return moved
 }
 
@@ -127,19 +127,19 @@ func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 		full := n < t.sender.iov.bytes
 		t.sender.iov.reset()
 		if err != nil && !again(err) {
-			t.failOut(o, s, err)
+			t.failOut(o, err)
 			return moved
 		}
 		t.advance(o, n)
 		t.sender.turns.wrote(o, n)
 		moved = moved || n > 0
 		if full {
-			t.block(o, s, true)
+			t.block(o, true)
 			return moved
 		}
 	}
 	if o.blocked && !o.dead {
-		t.block(o, s, false)
+		t.block(o, false)
 	}
 	if o.ended && o.idle() && !o.dead {
 		t.closeOut(o)
@@ -182,22 +182,22 @@ func (t *Transport) advance(o *outbound, n int) {
 }
 
 // block starts or ends waiting for room in the system's buffer.
-func (t *Transport) block(o *outbound, s wire.Sink, full bool) {
+func (t *Transport) block(o *outbound, full bool) {
 	if o.blocked == full {
 		return
 	}
 	o.blocked = full
 	if err := t.reactor.Modify(o.fd, o.token, true, full); err != nil {
-		t.lose(o.p, s, fmt.Errorf("tcp: send to rank %d: %w", o.p.rank, err))
+		t.lose(o.p, fmt.Errorf("tcp: send to rank %d: %w", o.p.rank, err))
 	}
 }
 
 // failOut handles a connection that cannot be written. The peer may have said
 // goodbye on it before it closed.
-func (t *Transport) failOut(o *outbound, s wire.Sink, cause error) {
-	_ = t.hear(o, s) // the system tells why a connection has failed once, and did so to the write
+func (t *Transport) failOut(o *outbound, cause error) {
+	_ = t.hear(o) // the system tells why a connection has failed once, and did so to the write
 	if !o.dead {
-		t.unreached(o.p, s, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause))
+		t.unreached(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause))
 	}
 }
 
@@ -205,7 +205,7 @@ func (t *Transport) failOut(o *outbound, s wire.Sink, cause error) {
 func (o *outbound) Ready(s wire.Sink, read, write bool) (moved bool) {
 	t := o.p.t
 	if read {
-		t.readBack(o, s)
+		t.readBack(o)
 	}
 	if write && !o.dead {
 		moved = t.flush(o, s)
@@ -214,22 +214,22 @@ func (o *outbound) Ready(s wire.Sink, read, write bool) (moved bool) {
 }
 
 // readBack reads the direction that carries nothing but a goodbye.
-func (t *Transport) readBack(o *outbound, s wire.Sink) {
-	err := t.hear(o, s)
+func (t *Transport) readBack(o *outbound) {
+	err := t.hear(o)
 	switch {
 	case err == nil:
 	case t.parting.now && o.idle():
 		t.closeOut(o) // the peer has read the goodbye; the other lane may have more
 	default:
-		t.unreached(o.p, s, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
+		t.unreached(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
 	}
 }
 
 // hear takes what the peer has written; it fails if no more can come.
-func (t *Transport) hear(o *outbound, s wire.Sink) error {
+func (t *Transport) hear(o *outbound) error {
 	n, err := read(o.fd, o.back[o.nback:])
 	if o.nback += n; o.nback == recordLen {
-		t.tellBack(o, s)
+		t.tellBack(o)
 		return nil
 	}
 	if err != nil && !again(err) {
@@ -238,18 +238,17 @@ func (t *Transport) hear(o *outbound, s wire.Sink) error {
 	return nil
 }
 
-func (t *Transport) tellBack(o *outbound, s wire.Sink) {
+func (t *Transport) tellBack(o *outbound) {
 	var h wire.Header
 	err := decodeHeader(o.back[:], &h)
 	if err == nil && h.Kind != kindGoodbye {
 		err = fmt.Errorf("%w: only a goodbye may come in this direction", errNoFrame)
 	}
 	if err != nil {
-		t.lose(o.p, s, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
+		t.lose(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
 		return
 	}
-	t.heard(o.p, h.Seq, h.Arg)
-	t.settle(o.p, s)
+	t.heard(o.p, h.Arg)
 }
 
 // closeOut gives o up with all that is queued.

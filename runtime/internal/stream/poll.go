@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -22,10 +21,7 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	}
 	moved := t.flushAll(s)
 	if t.dialer.fresh.Load() {
-		t.adopt(s)
-	}
-	if len(t.losses.failures) > 0 {
-		t.tellFailures(s)
+		t.adopt()
 	}
 	if t.listener.resume.Load() {
 		t.listener.wake()
@@ -35,11 +31,11 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	}
 	served, err := t.reactor.Serve(s)
 	if err != nil {
-		t.loseAll(s, err)
+		t.loseAll(err)
 	}
 	moved = served || moved
-	if len(t.losses.refusing) > 0 {
-		t.judge(s)
+	if len(t.ending) > 0 {
+		moved = t.tellEnds(s) || moved
 	}
 	return t.flushAll(s) || moved
 }
@@ -47,26 +43,3 @@ func (t *Transport) Poll(s wire.Sink) bool {
 // Flush sends what is queued, as Poll does, and receives nothing: for a
 // transport that is built on this one and whose own arrivals cause puts.
 func (t *Transport) Flush(s wire.Sink) bool { return !t.closed && t.flushAll(s) }
-
-func (t *Transport) loseAll(s wire.Sink, err error) {
-	for rank := range t.peers {
-		if rank != t.rank {
-			t.lose(&t.peers[rank], s, fmt.Errorf("tcp: %w", err))
-		}
-	}
-}
-
-// loseLater has the next Poll tell the sink.
-func (t *Transport) loseLater(p *peer, err error) {
-	t.losses.failures = append(t.losses.failures, failure{p, err})
-	t.sender.pending.Store(true)
-}
-
-func (t *Transport) tellFailures(s wire.Sink) {
-	list := t.losses.failures
-	t.losses.failures = nil
-	for _, f := range list {
-		t.lose(f.p, s, f.err)
-	}
-	t.sender.pending.Store(len(t.sender.dirty) > 0)
-}

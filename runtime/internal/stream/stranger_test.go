@@ -28,8 +28,8 @@ func pair(t *testing.T) (a, b *Transport) {
 	require.NoError(t, errA)
 	require.NoError(t, errB)
 	t.Cleanup(func() {
-		a.Close(0, false, 0)
-		b.Close(0, false, 0)
+		a.Close(false, 0)
+		b.Close(false, 0)
 	})
 	return a, b
 }
@@ -37,16 +37,18 @@ func pair(t *testing.T) (a, b *Transport) {
 // log is a sink that counts.
 type log struct {
 	nobody
-	frames, left int
-	lost         error
+	frames int
+	how    wire.End // 0: the peer is there
+	lost   error    // why, unless it has closed
 }
 
 func (l *log) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return make([]byte, h.Len&0xFFFF), wire.Accept // short places for lengths that no test means
 }
 func (l *log) Arrived(*wire.Header, []byte) { l.frames++ }
-func (l *log) Left(int, uint64)             { l.left++ }
-func (l *log) Lost(_ int, err error)        { l.lost = err }
+func (l *log) Ended(_ int, how wire.End, err error) {
+	l.how, l.lost = how, err
+}
 
 // until polls tr until cond holds.
 func until(t *testing.T, tr *Transport, s wire.Sink, cond func() bool) {
@@ -186,7 +188,7 @@ func TestNonsenseInReturn(t *testing.T) {
 
 func TestRefusedDialLosesTheRank(t *testing.T) {
 	a, b := pair(t)
-	require.NoError(t, b.Close(0, true, 0))
+	require.NoError(t, b.Close(true, 0))
 	unsent := 1
 	a.Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}, Unsent: &unsent})
 	s := &log{}

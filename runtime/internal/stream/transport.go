@@ -28,7 +28,7 @@ type Transport struct {
 	listener acceptor
 	sender   sender
 	receiver receiver
-	losses   losses
+	ending   []*peer // whose end the sink is still to be told
 	parting  parting
 	closed   bool
 	stats    wire.Stats
