@@ -45,7 +45,7 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 	}
 	t := &Transport{
 		rank: cfg.Rank, size: cfg.Size, id: m.ID, clock: cfg.Clock,
-		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.DialTimeout),
+		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout),
 		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
 	t.listener = acceptor{t: t, fd: listenFD, token: -1}
