@@ -24,7 +24,7 @@ type source struct {
 	line      int
 	lineStart int64         // offset of the line
 	readErr   error         // why r ended, nil at a clean end
-	path      func() string // place in the document for errors; may be nil
+	path      func() string // where in the document, for errors; may be nil
 	err       *ParseError
 	run       [maxQuote]byte // the digits read last
 }
@@ -33,7 +33,7 @@ func newSource(r io.Reader) source {
 	return source{r: r, store: make([]byte, 1<<15), line: 1}
 }
 
-// mark is a place of the input.
+// mark is a position in the input.
 type mark struct {
 	offset, lineStart int64
 	line              int

@@ -88,7 +88,7 @@ func (o *order) cycle() *Fault {
 	for o.missing[at] == 0 {
 		at++
 	}
-	seen := make(map[int]int) // by number: place on the way
+	seen := make(map[int]int) // by number: index on the way
 	var way []int
 	for {
 		if first, round := seen[at]; round {

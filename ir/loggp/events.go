@@ -71,7 +71,7 @@ func (h *events) pop() event {
 	return first
 }
 
-// entry is one place of a queue: a rule that has fired or a put that has arrived.
+// entry is one element of a queue: a rule that has fired or a put that has arrived.
 type entry struct {
 	seq  int64
 	what uint32 // number of the rule, slot of the put
