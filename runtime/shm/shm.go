@@ -34,8 +34,8 @@ type Config struct {
 	// Dir is where that file is made; empty means /dev/shm.
 	Dir string
 
-	// Clock is what the transport waits by, but for the system's own limit of a
-	// parked thread. nil means the system's.
+	// Clock is where the transport reads the time; nil means the system's. How long
+	// Wait parks is by the system's in any case.
 	Clock clock.Clock
 }
 

@@ -35,9 +35,9 @@ type Config struct {
 	Rand io.Reader
 	// DialTimeout bounds the connecting to one peer; 0 means ten seconds.
 	DialTimeout time.Duration
-	// Clock is what the transport waits by, but for what the system bounds
-	// itself: a connection's handshake, and the first words of one. nil means the
-	// system's.
+	// Clock is where the transport reads the time; nil means the system's. What
+	// the system waits for itself it always bounds by its own: how long Wait parks,
+	// a connection's handshake and its first words.
 	Clock clock.Clock
 }
 
