@@ -116,7 +116,7 @@ func (p *jsonReader) checkHeader() {
 	p.failPath(p.fields[slices.Index(topFields[:], field)], f.field, f.msg)
 }
 
-// failPath fails at another place than the one being read.
+// failPath fails elsewhere than at the one being read.
 func (p *jsonReader) failPath(m mark, path, msg string) {
 	if p.ok() {
 		p.steps = append(p.steps[:0], step{name: path})

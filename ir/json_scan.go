@@ -52,7 +52,7 @@ func (p *jsonScanner) where() string {
 	return b.String()
 }
 
-// here skips white space and returns the place of the next value.
+// here skips white space and returns where the next value is.
 func (p *jsonScanner) here() mark {
 	for {
 		switch p.peek() {

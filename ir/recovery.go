@@ -58,7 +58,7 @@ func (p *Program) Yields() bool {
 	return false
 }
 
-// ValidateRecovery returns an error that names the first place where the
+// ValidateRecovery returns an error that says where, at first, the
 // recovery of p, a program of a schedule with header h, is none: what [Validate]
 // says of it as far as one program shows.
 func ValidateRecovery(h *Header, p *Program) error {

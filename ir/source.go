@@ -12,19 +12,19 @@ const eof = -1
 // maxQuote is how many bytes of the input an error message shows.
 const maxQuote = 24
 
-// source reads its input byte by byte through a small window and knows where
+// source reads its input byte by byte through a small buffer and knows where
 // it is. It holds the first error: once something has failed the input is at
 // its end, so that a parser runs out without asking after every step.
 type source struct {
 	r         io.Reader
-	store     []byte // storage of the window
-	buf       []byte // the window
-	pos       int    // next byte of the window
-	base      int64  // offset of the window
+	store     []byte // storage of buf
+	buf       []byte // what of the input is here
+	pos       int    // next byte of buf
+	base      int64  // offset of buf
 	line      int
 	lineStart int64         // offset of the line
 	readErr   error         // why r ended, nil at a clean end
-	path      func() string // place in the document for errors; may be nil
+	path      func() string // where in the document, for errors; may be nil
 	err       *ParseError
 	run       [maxQuote]byte // the digits read last
 }
@@ -33,7 +33,7 @@ func newSource(r io.Reader) source {
 	return source{r: r, store: make([]byte, 1<<15), line: 1}
 }
 
-// mark is a place of the input.
+// mark is a position in the input.
 type mark struct {
 	offset, lineStart int64
 	line              int
@@ -64,7 +64,7 @@ func (s *source) newline() {
 	s.lineStart = s.base + int64(s.pos)
 }
 
-// fill moves the window and returns its first byte, or eof.
+// fill reads on and returns the next byte, or eof.
 func (s *source) fill() int {
 	s.base += int64(len(s.buf))
 	s.buf, s.pos = nil, 0
@@ -198,7 +198,7 @@ func prefix(what string) string {
 	return what + " "
 }
 
-// shorten marks digits that fill the window of a message as cut off.
+// shorten marks as many digits as a message quotes as cut off.
 func shorten(digits []byte) string {
 	if len(digits) == maxQuote {
 		return string(digits) + "…"

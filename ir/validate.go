@@ -2,7 +2,7 @@ package ir
 
 import "fmt"
 
-// Validate returns an error that names the first place where s is no schedule
+// Validate returns an error that says where, at first, s is no schedule
 // at all: a count, rank, slot or operation out of range. The readers return no
 // schedule for which it fails and the writers write none. Whether a schedule
 // does what it should is another question (package verify).
@@ -13,15 +13,15 @@ func Validate(s *Schedule) error {
 	return nil
 }
 
-// fault is the place and the reason why a schedule is none. The indices are
-// -1 where the place is outside of a program, rule or action.
+// fault says where, and why, a schedule is none. The indices are
+// -1 where the fault is outside of a program, rule or action.
 type fault struct {
 	rank, rule, action int
 	field              string
 	msg                string
 }
 
-// path spells the place in the words of the JSON form; program is the
+// path spells where it is in the words of the JSON form; program is the
 // position of the rank's program in the document.
 func (f *fault) path(program int) string {
 	var p []byte
@@ -37,7 +37,7 @@ func (f *fault) path(program int) string {
 	return string(append(p, f.field...))
 }
 
-// at returns the fault at the given place.
+// at returns a fault there.
 func at(rank, rule, action int, field, format string, args ...any) *fault {
 	return &fault{rank, rule, action, field, fmt.Sprintf(format, args...)}
 }

@@ -56,7 +56,7 @@ type Config struct {
 	Spin   int           // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
 	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call
 	Linger time.Duration // how long Close waits at most for what is still to be sent; default 2 s; negative: not at all, what the system has not taken by then is lost
-	Clock  clock.Clock   // default clock.System
+	Clock  clock.Clock   // also of the transport that the environment says; default clock.System
 
 	// Stay has the threads of callers stay on the cores where the system has them.
 	// Otherwise a rank that finds, by timing its yields, that it shares a core with
@@ -65,7 +65,8 @@ type Config struct {
 	// tens of milliseconds to part two busy ranks. A barrier of two ranks takes 0.3 µs
 	// over shared memory in place of 4, and 7.6 over TCP in place of 28, when they
 	// are apart; one of 8 ranks on two cores 8.5 in place of 20. Programs that bind
-	// their threads themselves have nothing of it.
+	// their threads themselves have nothing of it. Where several ranks are goroutines of
+	// one process no thread is moved.
 	Stay bool
 }
 

@@ -91,11 +91,11 @@ func pass(b *testing.B, c *Comm, sink wire.Sink, h wire.Header, buf []byte) {
 		}
 		h.Seq, _ = c.core.Seq()
 		h.Slot = ir.Chunk(k)
-		place, v := sink.Body(&h)
+		dst, v := sink.Body(&h)
 		if v != wire.Accept {
 			b.Fatal("refused: ", c.core.Err())
 		}
-		sink.Arrived(&h, place)
+		sink.Arrived(&h, dst)
 	}
 	if tr.frames != b.N {
 		b.Fatalf("%d arrivals, %d puts", b.N, tr.frames)

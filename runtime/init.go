@@ -25,7 +25,7 @@ func (cfg *Config) connect(ctx context.Context) (err error) {
 	if cfg.Transport != nil {
 		return nil
 	}
-	if cfg.Transport, err = launch.Connect(ctx, os.Getenv); err != nil {
+	if cfg.Transport, err = launch.Connect(ctx, os.Getenv, cfg.Clock); err != nil {
 		return fmt.Errorf("connect as the environment says: %w", err)
 	}
 	return nil

@@ -51,8 +51,8 @@ func (ns *numbers) withdraw(parent uint8) {
 	ns.splits = slices.DeleteFunc(ns.splits, func(p uint8) bool { return p == parent })
 }
 
-// take reports whether the Split of parent may use the numbers, until release.
-func (ns *numbers) take(parent uint8) bool {
+// acquire reports whether the Split of parent may use the numbers, until release.
+func (ns *numbers) acquire(parent uint8) bool {
 	if ns.user != 0 || slices.Min(ns.splits) != parent {
 		return false
 	}
@@ -97,22 +97,22 @@ func decodeOffer(b []byte) (o offer) {
 
 // outcome is what follows from the offers of the members of a communicator.
 type outcome struct {
-	settled bool // else one has offered nothing, and all try again
-	number  uint8
-	epoch   uint32
-	full    bool // settled, and no number is free at all of them, or no epoch is left
+	agreed bool // else one has offered nothing, and all try again
+	number uint8
+	epoch  uint32
+	full   bool // agreed, and no number is free at all of them, or no epoch is left
 }
 
-// settle finds the number and the epoch of a communicator of ranks.
-func settle(offers []offer, ranks []int) outcome {
+// agree finds the number and the epoch of a communicator of ranks.
+func agree(offers []offer, ranks []int) outcome {
 	var free mask
 	for i := range free {
 		free[i] = ^uint64(0)
 	}
-	out := outcome{settled: true}
+	out := outcome{agreed: true}
 	for _, r := range ranks {
 		o := &offers[r]
-		out.settled = out.settled && o.open
+		out.agreed = out.agreed && o.open
 		out.epoch = max(out.epoch, o.generation)
 		free.and(&o.free)
 	}
@@ -122,17 +122,17 @@ func settle(offers []offer, ranks []int) outcome {
 	return out
 }
 
-// settleAll settles the communicators of colors, and returns what has been found for
+// agreeAll finds those of the communicators of colors, and returns what has been found for
 // those whose members have all offered their numbers.
-func settleAll(offers []offer, colors map[int][]int) (map[int]outcome, error) {
+func agreeAll(offers []offer, colors map[int][]int) (map[int]outcome, error) {
 	found := make(map[int]outcome)
 	for _, color := range slices.Sorted(maps.Keys(colors)) {
 		ranks := colors[color]
-		out := settle(offers, ranks)
-		if out.settled && out.full {
+		out := agree(offers, ranks)
+		if out.agreed && out.full {
 			return nil, fmt.Errorf("%w: no number is free at all of ranks %v", ErrTooMany, ranks)
 		}
-		if out.settled {
+		if out.agreed {
 			found[color] = out
 		}
 	}

@@ -39,38 +39,38 @@ func TestSettle(t *testing.T) {
 		ranks []int
 		want  outcome
 	}{
-		{[]int{0}, outcome{settled: true, number: 3, epoch: 5}},
-		{[]int{0, 2}, outcome{settled: true, number: 64, epoch: 8}},
-		{[]int{0, 2, 3}, outcome{settled: true, full: true}},
-		{[]int{3}, outcome{settled: true, number: 3, full: true}}, // no epoch is left
-		{[]int{0, 1}, outcome{settled: false, epoch: 10, full: true}},
+		{[]int{0}, outcome{agreed: true, number: 3, epoch: 5}},
+		{[]int{0, 2}, outcome{agreed: true, number: 64, epoch: 8}},
+		{[]int{0, 2, 3}, outcome{agreed: true, full: true}},
+		{[]int{3}, outcome{agreed: true, number: 3, full: true}}, // no epoch is left
+		{[]int{0, 1}, outcome{agreed: false, epoch: 10, full: true}},
 	} {
-		require.Equal(t, test.want, settle(everywhere, test.ranks), "%v", test.ranks)
+		require.Equal(t, test.want, agree(everywhere, test.ranks), "%v", test.ranks)
 	}
-	_, err := settleAll(everywhere, map[int][]int{5: {0}, 2: {0, 2, 3}})
+	_, err := agreeAll(everywhere, map[int][]int{5: {0}, 2: {0, 2, 3}})
 	require.ErrorIs(t, err, ErrTooMany, "one that cannot be made ends all")
-	found, err := settleAll(everywhere, map[int][]int{5: {0}, 2: {0, 1}})
+	found, err := agreeAll(everywhere, map[int][]int{5: {0}, 2: {0, 1}})
 	require.NoError(t, err)
-	require.Equal(t, map[int]outcome{5: {settled: true, number: 3, epoch: 5}}, found)
+	require.Equal(t, map[int]outcome{5: {agreed: true, number: 3, epoch: 5}}, found)
 }
 
 // One Split at a time uses a process's numbers, the one of the lowest parent first.
 func TestNumbersAreUsedInTurn(t *testing.T) {
 	var ns numbers
 	ns.request(5)
-	require.True(t, ns.take(5))
+	require.True(t, ns.acquire(5))
 	ns.request(0)
-	require.False(t, ns.take(0), "5 uses them")
+	require.False(t, ns.acquire(0), "5 uses them")
 	ns.release(5)
-	require.False(t, ns.take(5), "0 comes first")
-	require.True(t, ns.take(0))
+	require.False(t, ns.acquire(5), "0 comes first")
+	require.True(t, ns.acquire(0))
 	ns.withdraw(5)
-	require.False(t, ns.take(0), "it has them")
+	require.False(t, ns.acquire(0), "it has them")
 	ns.release(0)
-	require.True(t, ns.take(0))
+	require.True(t, ns.acquire(0))
 	ns.withdraw(0)
 	ns.request(9)
-	require.True(t, ns.take(9), "who withdraws gives them back")
+	require.True(t, ns.acquire(9), "who withdraws gives them back")
 }
 
 // crossing is Splits of several parents over some processes, as far as numbers go:
@@ -89,7 +89,7 @@ func (x *crossing) offer(parent, member int) {
 	if _, has := offers[member]; has || x.done[parent] {
 		return
 	}
-	offers[member] = x.ns[member].take(uint8(parent))
+	offers[member] = x.ns[member].acquire(uint8(parent))
 	if len(offers) < len(x.members[parent]) {
 		return
 	}

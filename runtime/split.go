@@ -122,7 +122,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int) (chil
 		if err != nil {
 			return child, err
 		}
-		found, err := settleAll(offers, colors)
+		found, err := agreeAll(offers, colors)
 		if err != nil {
 			return child, err
 		}
@@ -144,7 +144,7 @@ func (c *Comm) offers(ctx context.Context, need bool) ([]offer, error) {
 	goruntime.Gosched()
 	d.mu.Lock()
 	o := offer{generation: d.numbers.generation}
-	if need && d.numbers.take(c.number) {
+	if need && d.numbers.acquire(c.number) {
 		o.open, o.free = true, d.free()
 	}
 	blocks, err := c.exchange(ctx, o.encode())

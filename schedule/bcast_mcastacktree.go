@@ -129,10 +129,10 @@ func (a *arena) answerAsks(n *node, asks, first int) {
 }
 
 // repairChildren puts all chunks to each child whose ACK is overdue.
-func (a *arena) repairChildren(n *node, children int, held []ir.Slot) {
+func (a *arena) repairChildren(n *node, children int, when []ir.Slot) {
 	for j := range children {
 		a.putChunks(n.chunks, n.master(n.v+1<<j))
-		a.repair(held, n.signal(n.v, j), j+1)
+		a.repair(when, n.signal(n.v, j), j+1)
 	}
 }
 

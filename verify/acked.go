@@ -15,8 +15,8 @@ func proveAcked(sub *subject) (string, error) {
 	root := sub.s.Root
 	done := sub.s.Programs[root].Done
 	return "", eachWindow(sub, m, 0, len(m.slots), maxRuns, func(a *must) error {
-		mark := a.needed(root, done).firstMissing(a.window.lo, a.window.hi)
-		if mark >= a.window.hi {
+		mark := a.needed(root, done).firstMissing(a.span.lo, a.span.hi)
+		if mark >= a.span.hi {
 			return nil
 		}
 		need := sub.layout.PlaceOf(int(m.slots[mark]))

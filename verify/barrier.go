@@ -23,15 +23,15 @@ func proveBarrier(sub *subject) (string, error) {
 	})
 }
 
-// firstIgnored returns a rank of the window, other than rank, that need not have
+// firstIgnored returns a rank of the span, other than rank, that need not have
 // entered when rank leaves, -1 if there is none.
 func (a *must) firstIgnored(rank int) int {
 	set := a.needed(rank, a.sub.s.Programs[rank].Done)
-	late := set.firstMissing(a.window.lo, a.window.hi)
+	late := set.firstMissing(a.span.lo, a.span.hi)
 	if int(late) == rank { // it has entered if it leaves
-		late = set.firstMissing(late+1, a.window.hi)
+		late = set.firstMissing(late+1, a.span.hi)
 	}
-	if late >= a.window.hi {
+	if late >= a.span.hi {
 		return -1
 	}
 	return int(late)

@@ -53,35 +53,35 @@ func (sub *subject) chain(res *fixpoint.Result, rank int, s ir.Slot) []Step {
 
 // tellGiven says in words why the given slots of rank are set.
 func (sub *subject) tellGiven(res *fixpoint.Result, rank int, given []ir.Slot) string {
-	var told []string
+	var parts []string
 	for _, s := range given {
 		if steps := sub.chain(res, rank, s); len(steps) > 0 {
-			told = append(told, tellChain(steps))
+			parts = append(parts, tellChain(steps))
 		}
 	}
-	switch n := len(told) - maxSpelled; {
-	case len(told) == 0 && len(given) > 0:
+	switch n := len(parts) - maxSpelled; {
+	case len(parts) == 0 && len(given) > 0:
 		return "it waits only for " + spell(given)
-	case len(told) == 0:
+	case len(parts) == 0:
 		return "it waits for nothing"
 	case n > 0:
-		told = append(told[:maxSpelled], fmt.Sprintf("%d more", n))
+		parts = append(parts[:maxSpelled], fmt.Sprintf("%d more", n))
 	}
-	return "it waits only for " + strings.Join(told, ", ")
+	return "it waits only for " + strings.Join(parts, ", ")
 }
 
 // tellChain writes "s2 from rank 4 after s1 from rank 2 after s0 from rank 1".
 func tellChain(steps []Step) string {
-	var told []string
+	var parts []string
 	for i, st := range steps {
 		switch {
 		case i < maxHops || i == len(steps)-1:
-			told = append(told, fmt.Sprintf("%v from rank %d", st.Slot, st.From))
+			parts = append(parts, fmt.Sprintf("%v from rank %d", st.Slot, st.From))
 		case i == maxHops:
-			told = append(told, fmt.Sprintf("%d more", len(steps)-1-maxHops))
+			parts = append(parts, fmt.Sprintf("%d more", len(steps)-1-maxHops))
 		}
 	}
-	return strings.Join(told, " after ")
+	return strings.Join(parts, " after ")
 }
 
 // spell lists slots: "s0, s1 and 3 more".

@@ -32,7 +32,7 @@ func prove(sub *subject, claims []claim, refute func(claim) error) error {
 				set, reached = a.needed(c.rank, c.given), a.reached(c.rank, c.given)
 			}
 			mark := m.of[sub.layout.Slot(c.need.Rank, c.need.Slot)]
-			if inside := a.window.lo <= mark && mark < a.window.hi; inside && reached && set.has(mark) == c.not {
+			if inside := a.span.lo <= mark && mark < a.span.hi; inside && reached && set.has(mark) == c.not {
 				return refute(c)
 			}
 		}

@@ -118,17 +118,17 @@ func (st *stuck) steps(nodes []graph.Node) []Step {
 
 // tellStuck says in words what [stuck.explain] found.
 func (sub *subject) tellStuck(steps []Step, cycle bool) string {
-	var told []string
+	var parts []string
 	for i, st := range steps {
 		switch {
 		case i < maxHops || i == len(steps)-1:
-			told = append(told, st.Place.String())
+			parts = append(parts, st.Place.String())
 		case i == maxHops:
-			told = append(told, fmt.Sprintf("%d more", len(steps)-1-maxHops))
+			parts = append(parts, fmt.Sprintf("%d more", len(steps)-1-maxHops))
 		}
 	}
 	end := steps[len(steps)-1].Place
-	switch text := strings.Join(told, " waits for "); {
+	switch text := strings.Join(parts, " waits for "); {
 	case cycle:
 		return text + ", a cycle"
 	case sub.calm.Slot(end.Rank, end.Slot) < 0 && len(steps) == 1:

@@ -162,12 +162,12 @@ func (sig *signals) named(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	var told []string
+	var names []string
 	seen := make(map[Place]bool)
 	name := func(p Place) {
-		if p.Slot.Kind() == ir.KindSignal && !seen[p] && len(told) < maxNamed {
+		if p.Slot.Kind() == ir.KindSignal && !seen[p] && len(names) < maxNamed {
 			ref, _ := sig.op(sig.recvs[p.Rank][p.Slot.Index()])
-			told = append(told, fmt.Sprintf("%v is %s", p.Slot, sig.Tell(ref)))
+			names = append(names, fmt.Sprintf("%v is %s", p.Slot, sig.Tell(ref)))
 			seen[p] = true
 		}
 	}
@@ -177,8 +177,8 @@ func (sig *signals) named(err error) error {
 	for _, st := range f.Path {
 		name(st.Place)
 	}
-	if len(told) > 0 {
-		f.Text += "; " + strings.Join(told, ", ")
+	if len(names) > 0 {
+		f.Text += "; " + strings.Join(names, ", ")
 	}
 	return err
 }

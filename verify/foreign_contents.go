@@ -165,10 +165,10 @@ func (c *contents) judge() (string, error) {
 		if rank == c.Root {
 			continue
 		}
-		if told := c.lacks(rank, result); told != "" {
+		if lacks := c.lacks(rank, result); lacks != "" {
 			missed = append(missed, rank)
 			if why == "" {
-				why = told
+				why = lacks
 			}
 		}
 	}
@@ -176,8 +176,8 @@ func (c *contents) judge() (string, error) {
 		return "", fail(missed, nil, nil, "%s never %s the message of rank %d: %s",
 			spellRanks(missed), plural(len(missed), "gets", "get"), c.Root, why)
 	}
-	if told := c.lacks(c.Root, c.Cells.Result[c.Root]); told != "" {
-		return "", fail([]int{c.Root}, nil, nil, "rank %d, the root, does not copy its message into its own output, which is not its input: %s", c.Root, told)
+	if lacks := c.lacks(c.Root, c.Cells.Result[c.Root]); lacks != "" {
+		return "", fail([]int{c.Root}, nil, nil, "rank %d, the root, does not copy its message into its own output, which is not its input: %s", c.Root, lacks)
 	}
 	return "", nil
 }

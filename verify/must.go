@@ -29,25 +29,25 @@ var errIrregular = errors.New("the schedule is too large and irregular to be dec
 // Repairs count as writers whatever their Unless says, so an answer errs, if at
 // all, towards needing less.
 type must struct {
-	sub    *subject
-	marks  *marks
-	window run     // the marks that count
-	seeds  []runs  // by rank, if not nil: what its entering needs, instead of its mark
-	sets   []runs  // the distinct sets; the first is empty
-	slots  []int32 // by slot number: its set, -1: not reached
-	rules  []int32 // by rule number: its set, -1: not reached
-	again  []int32 // rules to visit once more
-	total  int     // runs in all sets
-	limit  int     // of total
-	buf    [2]runs
+	sub   *subject
+	marks *marks
+	span  run     // the marks that count
+	seeds []runs  // by rank, if not nil: what its entering needs, instead of its mark
+	sets  []runs  // the distinct sets; the first is empty
+	slots []int32 // by slot number: its set, -1: not reached
+	rules []int32 // by rule number: its set, -1: not reached
+	again []int32 // rules to visit once more
+	total int     // runs in all sets
+	limit int     // of total
+	buf   [2]runs
 }
 
 // eachWindow computes the must-analysis for the marks in lo … hi-1 and hands it
 // to check; where the sets would take too much memory it does so for one half
 // of the marks after the other.
 func eachWindow(sub *subject, m *marks, lo, hi, limit int, check func(*must) error) error {
-	return halving(run{int32(lo), int32(hi)}, func(window run) (fits bool, err error) {
-		a := newMust(sub, m, window, limit)
+	return halving(run{int32(lo), int32(hi)}, func(span run) (fits bool, err error) {
+		a := newMust(sub, m, span, limit)
 		if !a.solve() {
 			return false, nil
 		}
@@ -55,24 +55,24 @@ func eachWindow(sub *subject, m *marks, lo, hi, limit int, check func(*must) err
 	})
 }
 
-// halving does something to a window, or to its halves where it does not fit.
-func halving(window run, do func(run) (fits bool, err error)) error {
-	fits, err := do(window)
+// halving does something to a span of the marks, or to its halves where it does not fit.
+func halving(span run, do func(run) (fits bool, err error)) error {
+	fits, err := do(span)
 	if fits || err != nil {
 		return err
 	}
-	if window.hi-window.lo <= 1 {
+	if span.hi-span.lo <= 1 {
 		return errIrregular
 	}
-	mid := (window.lo + window.hi) / 2
-	if err := halving(run{window.lo, mid}, do); err != nil {
+	mid := (span.lo + span.hi) / 2
+	if err := halving(run{span.lo, mid}, do); err != nil {
 		return err
 	}
-	return halving(run{mid, window.hi}, do)
+	return halving(run{mid, span.hi}, do)
 }
 
-func newMust(sub *subject, m *marks, window run, limit int) *must {
-	a := &must{sub: sub, marks: m, window: window, sets: []runs{nil}, limit: limit,
+func newMust(sub *subject, m *marks, span run, limit int) *must {
+	a := &must{sub: sub, marks: m, span: span, sets: []runs{nil}, limit: limit,
 		slots: make([]int32, sub.layout.Slots()), rules: make([]int32, sub.layout.Rules())}
 	for i := range a.slots {
 		a.slots[i] = -1
@@ -203,7 +203,7 @@ func (a *must) merge(x, y int32) int32 {
 // with returns the set that has the slot's mark in addition.
 func (a *must) with(set int32, slot int) int32 {
 	mark := a.marks.of[slot]
-	if mark < a.window.lo || mark >= a.window.hi || a.sets[set].has(mark) {
+	if mark < a.span.lo || mark >= a.span.hi || a.sets[set].has(mark) {
 		return set
 	}
 	return a.add(union(a.buf[0][:0], a.sets[set], runs{{mark, mark + 1}}))
@@ -225,11 +225,11 @@ func (a *must) reached(rank int, slots []ir.Slot) bool {
 	return true
 }
 
-// needed returns which of the window's marks must be set once all the given
+// needed returns which of the span's marks must be set once all the given
 // slots of rank are. Where the slots cannot all be set at all, every mark.
 func (a *must) needed(rank int, slots []ir.Slot) runs {
 	if !a.reached(rank, slots) {
-		return runs{a.window}
+		return runs{a.span}
 	}
 	return a.sets[a.of(rank, slots)]
 }

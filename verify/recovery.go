@@ -102,15 +102,15 @@ func stepsOf(circle []int, slot ir.Slot) []Step {
 
 // tellCircle spells a circle: "rank 1 asks rank 2 asks rank 1".
 func tellCircle(circle []int, verb string) string {
-	var told []string
+	var parts []string
 	for _, rank := range circle[:min(len(circle), maxHops)] {
-		told = append(told, fmt.Sprintf("rank %d", rank))
+		parts = append(parts, fmt.Sprintf("rank %d", rank))
 	}
 	if more := len(circle) - maxHops; more > 0 {
-		told = append(told, fmt.Sprintf("%d more", more))
+		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
-	told = append(told, fmt.Sprintf("rank %d", circle[0]))
-	return strings.Join(told, " "+verb+" ")
+	parts = append(parts, fmt.Sprintf("rank %d", circle[0]))
+	return strings.Join(parts, " "+verb+" ")
 }
 
 // allReport checks that both ends agree on every report, that reports climb to

@@ -70,18 +70,18 @@ func operations(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "operat
 func aheadOf(sub *subject, limit int) (runAhead, error) {
 	ahead := runAhead{}
 	m := enterMarks(sub)
-	err := halving(run{0, int32(sub.s.Ranks)}, func(window run) (bool, error) {
-		return ahead.look(sub, m, window, limit)
+	err := halving(run{0, int32(sub.s.Ranks)}, func(span run) (bool, error) {
+		return ahead.look(sub, m, span, limit)
 	})
 	return ahead, err
 }
 
-// look finds how far ranks may run ahead of those in the window.
-func (ra *runAhead) look(sub *subject, m *marks, window run, limit int) (fits bool, err error) {
+// look finds how far ranks may run ahead of those in the span.
+func (ra *runAhead) look(sub *subject, m *marks, span run, limit int) (fits bool, err error) {
 	var seeds []runs
 	free, apart := math.MaxInt, math.MaxInt
 	for back := 0; ; back++ {
-		a := newMust(sub, m, window, limit)
+		a := newMust(sub, m, span, limit)
 		a.seeds = seeds
 		if !a.solve() {
 			return false, nil
@@ -112,17 +112,17 @@ func (a *must) countFree() int {
 	return n
 }
 
-// countApart counts the pairs of a rank that has entered and one of the window
+// countApart counts the pairs of a rank that has entered and one of the span
 // that need not have.
 func (a *must) countApart() int {
 	n := 0
 	for rank := range a.sub.s.Programs {
-		n += a.entered(rank).missing(a.window)
+		n += a.entered(rank).missing(a.span)
 	}
 	return n
 }
 
-// entered returns which ranks of the window must have entered, as many
+// entered returns which ranks of the span must have entered, as many
 // operations back as the seeds say, once the rank has entered.
 func (a *must) entered(rank int) runs {
 	if a.seeds != nil {
@@ -131,7 +131,7 @@ func (a *must) entered(rank int) runs {
 	return a.sets[a.slots[a.sub.layout.Slot(rank, ir.Enter)]]
 }
 
-// enteredBefore returns, by rank, which ranks of the window must have entered
+// enteredBefore returns, by rank, which ranks of the span must have entered
 // one operation earlier than a says once the rank has entered.
 func (a *must) enteredBefore() []runs {
 	before := make([]runs, a.sub.s.Ranks)
@@ -146,7 +146,7 @@ func (a *must) enteredBefore() []runs {
 	return before
 }
 
-// eachFree calls f with every transfer of a plain rule to a rank of the window
+// eachFree calls f with every transfer of a plain rule to a rank of the span
 // that need not have entered, of a multicast with the first such rank.
 func (a *must) eachFree(f func(from int, act ir.Action, to int)) {
 	for _, id := range a.sub.may.Fired() {
@@ -163,10 +163,10 @@ func (a *must) eachFree(f func(from int, act ir.Action, to int)) {
 	}
 }
 
-// firstFree returns the first rank of the window that the action reaches and
+// firstFree returns the first rank of the span that the action reaches and
 // that is not among those that have entered, -1 if there is none.
 func (a *must) firstFree(from int, act ir.Action, entered runs) int {
-	lo, hi := a.window.lo, a.window.hi
+	lo, hi := a.span.lo, a.span.hi
 	if act.Op == ir.Put {
 		lo, hi = max(lo, act.To), min(hi, act.To+1)
 	}
@@ -188,7 +188,7 @@ func (a *must) firstFree(from int, act ir.Action, entered runs) int {
 // if neither writes to the other.
 func (ra *runAhead) judge(a *must) (err error) {
 	for rank := 0; rank < a.sub.s.Ranks && ra.apart == nil; rank++ {
-		if behind := a.entered(rank).firstMissing(a.window.lo, a.window.hi); behind < a.window.hi {
+		if behind := a.entered(rank).firstMissing(a.span.lo, a.span.hi); behind < a.span.hi {
 			ra.apart = &[2]int{rank, int(behind)}
 		}
 	}

@@ -57,17 +57,17 @@ func TestWindowsSeeEveryMark(t *testing.T) {
 	whole := newMust(sub, enterMarks(sub), run{0, 40}, maxRuns)
 	require.True(t, whole.solve())
 	limit := whole.total - 1
-	windows, next := 0, int32(0)
+	spans, next := 0, int32(0)
 	require.NoError(t, eachWindow(sub, enterMarks(sub), 0, 40, limit, func(a *must) error {
-		require.Equal(t, next, a.window.lo)
-		windows, next = windows+1, a.window.hi
+		require.Equal(t, next, a.span.lo)
+		spans, next = spans+1, a.span.hi
 		for rank := range sub.s.Programs {
 			require.Equal(t, -1, a.firstIgnored(rank))
 		}
 		return nil
 	}))
 	require.Equal(t, int32(40), next)
-	require.Greater(t, windows, 1)
+	require.Greater(t, spans, 1)
 	err = eachWindow(sub, enterMarks(sub), 0, 40, 1, func(*must) error { return nil })
 	require.ErrorIs(t, err, errIrregular)
 	require.False(t, errors.As(err, new(*Failure)))

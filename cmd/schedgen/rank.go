@@ -43,7 +43,7 @@ Example:
 func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	s := &session{flags: &c.runFlags, std: std}
 	c.apart = true
-	rank, err := c.place(std.Getenv)
+	rank, err := c.position(std.Getenv)
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	return s.takePart(ctx)
 }
 
-// place completes the flags from the launcher's variables and returns the rank.
-func (c *rankBcastCmd) place(getenv func(string) string) (int, error) {
+// position completes the flags from the launcher's variables and returns the rank.
+func (c *rankBcastCmd) position(getenv func(string) string) (int, error) {
 	switch {
 	case c.Coordinator == "":
 		return 0, errors.New("--coordinator: needed, such as 10.77.0.1:7777, an address of rank 0's")
@@ -79,16 +79,16 @@ func (c *rankBcastCmd) place(getenv func(string) string) (int, error) {
 		return 0, errors.New("--netns: is for run, which makes hosts up and starts all ranks")
 	}
 	if c.Rank == nil || c.Ranks == nil {
-		place, err := launch.Find(getenv)
+		found, err := launch.Find(getenv)
 		if err != nil {
 			return 0, fmt.Errorf("--rank and -p: %w", err)
 		}
 		if c.Rank == nil {
-			c.Rank = &place.Rank
+			c.Rank = &found.Rank
 		}
 		if c.Ranks == nil {
 			c.Ranks = new(rankRange)
-			if err := c.Ranks.UnmarshalText(fmt.Append(nil, place.Size)); err != nil {
+			if err := c.Ranks.UnmarshalText(fmt.Append(nil, found.Size)); err != nil {
 				return 0, err
 			}
 		}

@@ -88,7 +88,7 @@ func (o *order) cycle() *Fault {
 	for o.missing[at] == 0 {
 		at++
 	}
-	seen := make(map[int]int) // by number: place on the way
+	seen := make(map[int]int) // by number: index on the way
 	var way []int
 	for {
 		if first, round := seen[at]; round {
@@ -117,7 +117,7 @@ const maxTold = 12
 
 func (o *order) tellCycle(cycle []int) *Fault {
 	var ranks []int
-	var told []string
+	var names []string
 	seen := make(map[int]bool)
 	for i, id := range append(cycle, cycle[0]) {
 		ref := o.x.Ref(id)
@@ -127,10 +127,10 @@ func (o *order) tellCycle(cycle []int) *Fault {
 		}
 		switch {
 		case i < maxTold || i == len(cycle):
-			told = append(told, o.g.Tell(ref))
+			names = append(names, o.g.Tell(ref))
 		case i == maxTold:
-			told = append(told, "…")
+			names = append(names, "…")
 		}
 	}
-	return faultf(ranks, "%s, a cycle", strings.Join(told, " waits for "))
+	return faultf(ranks, "%s, a cycle", strings.Join(names, " waits for "))
 }

@@ -30,7 +30,7 @@ func NewWaiters(s *ir.Schedule, l *Layout) (*Waiters, error) {
 }
 
 // count leaves the length of slot k's list in start[k+2]: prefix sums then make
-// start[k+1] the place where the list begins, and filling moves it to its end.
+// start[k+1] the index where the list begins, and filling moves it to its end.
 func (w *Waiters) count(s *ir.Schedule, l *Layout) (int, error) {
 	total := 0
 	for r := range s.Programs {

@@ -203,7 +203,7 @@ func (e *engine) send(r int, now Time) error {
 	}
 	own.cpu, own.out = now+e.p.O, now+e.p.Gap+e.onWire(a.Slot)
 	if own.sent++; own.sent == len(do) {
-		e.queues.take(&own.rules)
+		e.queues.dropFirst(&own.rules)
 		own.sent = 0
 		e.mayReturn(own)
 	}
@@ -219,7 +219,7 @@ func (e *engine) receive(r int, now Time) {
 	if mcast {
 		own.casts++
 	} else {
-		e.queues.take(&own.inbox)
+		e.queues.dropFirst(&own.inbox)
 	}
 	wire := e.onWire(slot)
 	own.cpu, own.in = now+e.p.O+wire, now+e.p.Gap+wire

@@ -71,7 +71,7 @@ func (h *events) pop() event {
 	return first
 }
 
-// entry is one place of a queue: a rule that has fired or a put that has arrived.
+// entry is one element of a queue: a rule that has fired or a put that has arrived.
 type entry struct {
 	seq  int64
 	what uint32 // number of the rule, slot of the put
@@ -107,8 +107,8 @@ func (p *pool) put(q *queue, seq int64, what uint32) {
 	q.last = i
 }
 
-// take removes the first entry of q; there must be one.
-func (p *pool) take(q *queue) {
+// dropFirst removes the first entry of q; there must be one.
+func (p *pool) dropFirst(q *queue) {
 	i := q.first
 	q.first = p.at(i).next
 	p.at(i).next, p.free = p.free, i

@@ -30,7 +30,7 @@ func (m *metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// document reads elements with their places. It holds the first error.
+// document reads elements with their lines. It holds the first error.
 type document struct {
 	in  *metered
 	xml *xml.Decoder

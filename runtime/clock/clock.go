@@ -1,10 +1,13 @@
-// Package clock is where communicators take their time from: the system, or who
-// runs them in a time of their own.
+// Package clock is where communicators and transports take their time from: the
+// system, or who runs them in a time of their own.
 package clock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// Clock is where a communicator takes its time from.
+// Clock is where a communicator, or a transport, takes its time from.
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f in a goroutine of its own once d has passed.
@@ -26,3 +29,35 @@ func (System) Now() time.Time { return time.Now() }
 
 // AfterFunc calls f after d.
 func (System) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
+
+// OrSystem returns c, or System if c is nil.
+func OrSystem(c Clock) Clock {
+	if c == nil {
+		return System{}
+	}
+	return c
+}
+
+// Sleep returns nil once d has passed by c, or the cause of ctx's end if that
+// comes first.
+func Sleep(ctx context.Context, c Clock, d time.Duration) error {
+	over := make(chan struct{})
+	defer c.AfterFunc(d, func() { close(over) }).Stop()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// WithTimeoutCause returns a context that ends with parent, or with cause once d
+// has passed by c. Its Err is [context.Canceled] in both cases.
+func WithTimeoutCause(parent context.Context, c Clock, d time.Duration, cause error) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(parent)
+	timer := c.AfterFunc(d, func() { end(cause) })
+	return ctx, func() {
+		timer.Stop()
+		end(context.Canceled)
+	}
+}

@@ -5,7 +5,7 @@ import "slices"
 // Time without durations, for an exploration of every order of events. What a
 // core waits for are alarms; which of them is next is not decided by how long
 // they were set to, but by whoever explores: clocks of ranks need not agree,
-// processes are held up between any two steps, and no timeout may be wrong
+// processes are delayed between any two steps, and no timeout may be wrong
 // whatever its length. So moments are all alike: those to come lie at later,
 // those past at noon, and it is always noon.
 //
@@ -40,7 +40,7 @@ type Alarm struct {
 	Index int
 }
 
-// Alarms appends the alarms that are set to dst, after Settle.
+// Alarms appends the alarms that are set to dst, after Normalize.
 func (c *Core) Alarms(dst []Alarm) []Alarm {
 	for i := range c.members.absent {
 		if a := &c.members.absent[i]; a.state == suspected {
@@ -89,9 +89,9 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 }
 
 // Ring has a, one of Alarms, be due, and no other, and ticks. It reports whether
-// Due had told of it, and of nothing before: a driver that looks at the clock only
+// Due had announced it, and of nothing before: a driver that looks at the clock only
 // then would have slept otherwise.
-func (c *Core) Ring(a Alarm) (told bool) {
+func (c *Core) Ring(a Alarm) (announced bool) {
 	if due, ok := c.Due(); ok && due <= noon {
 		return false // an alarm that nobody knows of
 	}
@@ -124,14 +124,14 @@ func (c *Core) Ring(a Alarm) (told bool) {
 	}
 	due, ok := c.Due()
 	c.Tick(noon)
-	c.Settle()
+	c.Normalize()
 	return ok && due <= noon
 }
 
-// Settle is called after every other step. It ticks as a driver would and has
+// Normalize is called after every other step. It ticks as a driver would and has
 // all moments lie at later or at noon, so that cores which differ in
 // durations alone become the same.
-func (c *Core) Settle() {
+func (c *Core) Normalize() {
 	if c.Timed() {
 		c.Tick(noon)
 	}
@@ -144,7 +144,7 @@ func (c *Core) Settle() {
 		c.ops.delay = adaptiveStart
 	}
 	for i := range c.ops.ring {
-		c.rec.settleTimes(&c.ops.ring[i])
+		c.rec.normalizeTimes(&c.ops.ring[i])
 	}
 	if a := &c.rec.asks; !slices.ContainsFunc(a.ring, func(a ask) bool { return a.unsent > 0 }) {
 		*a = asks{}
@@ -153,7 +153,7 @@ func (c *Core) Settle() {
 	}
 }
 
-func (rc *recovery) settleTimes(o *op) {
+func (rc *recovery) normalizeTimes(o *op) {
 	o.pulse = pulse{stirred: true, moved: noon}
 	if o.gate.until != 0 {
 		o.gate.until = later
@@ -163,7 +163,7 @@ func (rc *recovery) settleTimes(o *op) {
 		h := &o.lost.yields.heirs[i]
 		h.stirred, h.late, h.moved, h.turns = true, false, noon, 0
 	}
-	o.lost.repairs.settle(rc.Repair)
+	o.lost.repairs.normalize(rc.Repair)
 	g := &o.lost.gaps
 	g.timed, g.since, g.came = 0, 0, false
 	if o.state != opFree { // whom to ask is decided by these, up to the last of those to ask: see asked
@@ -181,9 +181,9 @@ func (rc *recovery) settleTimes(o *op) {
 	}
 }
 
-// settle forgets repairs that have been called off: they are never armed again
+// normalize forgets repairs that have been called off: they are never armed again
 // in this operation.
-func (rs *repairs) settle(base Time) {
+func (rs *repairs) normalize(base Time) {
 	rs.list = slices.DeleteFunc(rs.list, func(r repair) bool { return !r.armed })
 	slices.SortFunc(rs.list, func(a, b repair) int { return int(a.rule - b.rule) })
 	for i := range rs.list {

@@ -74,7 +74,7 @@ func (l *losses) owes() bool { return len(l.debts) > 0 }
 func (rc *recovery) wanted(h *wire.Header, runs []byte) {
 	o := rc.ops.lookup(h.Seq)
 	if o == nil {
-		rc.toldEarly(h)
+		rc.learnEarly(h)
 		return
 	}
 	if !rc.ops.agrees(o, h) {
@@ -107,7 +107,7 @@ func (rc *recovery) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
 // schedule would put to it, it asks for by itself.
 func (rc *recovery) serve(o *op, h *wire.Header, runs []byte, loose bool) {
 	rank := h.From
-	rc.told(o, rank, int(h.Arg))
+	rc.learn(o, rank, int(h.Arg))
 	rc.spare(o, rank, int(h.Arg) >= o.chunks)
 	if len(runs) > 0 {
 		rc.noteLoss()
@@ -131,7 +131,7 @@ func (rc *recovery) give(o *op, k, rank int) {
 		if d := o.lost.debtTo(rank); d != nil {
 			d.chunks = marked(d.chunks, k, o.chunks)
 		}
-	case o.holds(): // else the request came too late for what is kept; others repair
+	case o.canSend(): // else the request came too late for what is kept; others repair
 		rc.putOnce(o, k, rank)
 	}
 }
@@ -163,7 +163,7 @@ func (o *op) hasPart(k, i int) bool {
 
 // answer sends the fragments of [lo, hi), all of chunk k, to a rank as datagrams.
 func (rc *recovery) answer(o *op, k, lo, hi, rank int) {
-	if !o.holds() {
+	if !o.canSend() {
 		return // the request came too late for what is kept; others repair
 	}
 	f := rc.ops.fill(o, ir.Chunk(k))
@@ -223,9 +223,9 @@ func unmark(words []uint64, i int) bool {
 	return true
 }
 
-// settle sends chunk k, which has come, to those that it, or parts of it, are
+// repay sends chunk k, which has come, to those that it, or parts of it, are
 // owed to.
-func (rc *recovery) settle(o *op, k int) {
+func (rc *recovery) repay(o *op, k int) {
 	for n := range o.lost.debts {
 		d := &o.lost.debts[n]
 		if unmark(d.chunks, k) {

@@ -24,7 +24,7 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 		c.fate.violation(h, "frame kind %d on the lane of operations", h.Kind)
 		return nil, wire.Drop
 	default:
-		return c.ops.place(h)
+		return c.ops.buffer(h)
 	}
 	c.ops.totals.Stale++
 	return nil, wire.Drop
@@ -35,19 +35,19 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FrameCast:
-		return c.casts.place(h)
+		return c.casts.buffer(h)
 	case wire.FrameAbort:
 		if h.Len > wire.MaxControl || int(h.Arg) >= c.env.Size {
 			c.fate.violation(h, "abort of rank %d with %d bytes", h.Arg, h.Len)
 			return nil, wire.Drop
 		}
-		return c.bodies.place(h), wire.Accept
+		return c.bodies.buffer(h), wire.Accept
 	case wire.FrameWant:
 		if h.Len > wire.MaxControl || h.Len%8 != 0 {
 			c.fate.violation(h, "request of %d bytes", h.Len)
 			return nil, wire.Drop
 		}
-		return c.bodies.place(h), wire.Accept
+		return c.bodies.buffer(h), wire.Accept
 	}
 	if h.Len != 0 || h.Kind == wire.FrameSlot {
 		c.fate.violation(h, "control frame of kind %d with %d bytes", h.Kind, h.Len)
@@ -144,11 +144,11 @@ func (c *Core) broken(rank int, err error) {
 	a.last = min(a.last, c.ops.complete)
 }
 
-// bodies are the places of short bodies on LaneControl, where of one sender one
+// bodies are the buffers of short bodies on LaneControl, where of one sender one
 // frame follows the other.
 type bodies map[int]*[wire.MaxControl]byte
 
-func (b *bodies) place(h *wire.Header) []byte {
+func (b *bodies) buffer(h *wire.Header) []byte {
 	if *b == nil {
 		*b = make(bodies)
 	}

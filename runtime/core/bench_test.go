@@ -14,16 +14,16 @@ import (
 // discard takes what a core sends and forgets it.
 type discard struct{ frames int }
 
-func (d *discard) take(f *wire.Frame) {
+func (d *discard) drop(f *wire.Frame) {
 	d.frames++
 	if f.Unsent != nil {
 		*f.Unsent--
 	}
 }
 
-func (d *discard) Put(_ int, f *wire.Frame)      { d.take(f) }
-func (d *discard) Mcast(f *wire.Frame)           { d.take(f) }
-func (d *discard) Datagram(_ int, f *wire.Frame) { d.take(f) }
+func (d *discard) Put(_ int, f *wire.Frame)      { d.drop(f) }
+func (d *discard) Mcast(f *wire.Frame)           { d.drop(f) }
+func (d *discard) Datagram(_ int, f *wire.Frame) { d.drop(f) }
 
 // planOf returns the plan of a rank under an algorithm.
 func planOf(t rapid.TB, name string, p schedule.Params, rank int) *Plan {
@@ -61,11 +61,11 @@ func BenchmarkArrivalToPut(b *testing.B) {
 		}
 		h.Seq, _ = c.Seq()
 		h.Slot = ir.Chunk(k)
-		place, v := c.Body(&h)
+		dst, v := c.Body(&h)
 		if v != wire.Accept {
 			b.Fatal("refused: ", c.Err())
 		}
-		c.Arrived(&h, place)
+		c.Arrived(&h, dst)
 	}
 	if net.frames != b.N {
 		b.Fatalf("%d arrivals, %d puts", b.N, net.frames)

@@ -62,7 +62,7 @@ func (o *op) copyFrom(src *op, buf func(seq uint64) []byte) {
 	o.frags.first, o.frags.got, o.frags.left = slices.Clone(src.frags.first), slices.Clone(src.frags.got), slices.Clone(src.frags.left)
 	o.waits = waits{slices.Clone(src.waits.list), slices.Clone(src.waits.asked), slices.Clone(src.waits.entered)}
 	o.lost.repairs.list = slices.Clone(src.lost.repairs.list)
-	o.lost.window.held, o.lost.window.children = slices.Clone(src.lost.window.held), slices.Clone(src.lost.window.children)
+	o.lost.window.postponed, o.lost.window.children = slices.Clone(src.lost.window.postponed), slices.Clone(src.lost.window.children)
 	o.lost.yields.heirs = slices.Clone(src.lost.yields.heirs)
 	for i := range o.lost.yields.heirs {
 		h := &o.lost.yields.heirs[i]

@@ -4,7 +4,7 @@
 //
 // A [Core] is stepped. What happens is told to it: a call begins, a frame has
 // come, a connection has ended, it is now so late. It answers with frames to
-// send, places for what comes, calls that are complete, and when it wants to
+// send, buffers for what comes, calls that are complete, and when it wants to
 // know the time again. It has no lock, goroutine, clock, socket or context, so
 // that the same core runs under a real communicator, on a simulated network and
 // in an exploration of every order of events.

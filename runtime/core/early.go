@@ -18,9 +18,9 @@ func MaxEarly(size int) int { return ahead * (maxEarly(size) + 1) }
 
 func maxEarly(size int) int { return max(minEarly, 4*size) }
 
-// taken reports whether a slot is taken in before its operation is entered: it is
+// remembers reports whether a slot counts that comes before its operation is entered: it is
 // a signal, and not one of more than any algorithm has.
-func (ops *operations) taken(s ir.Slot) bool {
+func (ops *operations) remembers(s ir.Slot) bool {
 	return s.Kind() == ir.KindSignal && s.Index() < maxEarly(ops.Size)
 }
 

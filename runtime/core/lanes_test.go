@@ -60,14 +60,14 @@ func (l *lanes) deliver(t require.TestingT, choice int) (moved bool) {
 	}
 	f := l.queue[at][0]
 	c := l.cores[at[1]]
-	place, v := c.Body(&f.Header)
+	dst, v := c.Body(&f.Header)
 	switch v {
 	case wire.Hold:
 		require.NotEqual(t, int(wire.LaneControl), at[2], "control is never held")
 		return false
 	case wire.Accept:
-		require.Equal(t, len(f.Body), copy(place, f.Body))
-		c.Arrived(&f.Header, place)
+		require.Equal(t, len(f.Body), copy(dst, f.Body))
+		c.Arrived(&f.Header, dst)
 	}
 	l.queue[at] = l.queue[at][1:]
 	return true

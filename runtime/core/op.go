@@ -58,7 +58,7 @@ func (o *op) begin(seq uint64, k Kind, root int, p *Plan, buf []byte) {
 	o.waits.reset()
 }
 
-// chunk returns the place of chunk slot s in the message; nil if the message
+// chunk returns the bytes of chunk slot s in the message; nil if the message
 // is gone.
 func (o *op) chunk(s ir.Slot) []byte {
 	if o.buf == nil && o.n > 0 {
@@ -68,8 +68,8 @@ func (o *op) chunk(s ir.Slot) []byte {
 	return o.buf[lo:hi:hi]
 }
 
-// holds reports whether o can send chunks now.
-func (o *op) holds() bool { return o.state == opActive || o.n == 0 || o.buf != nil }
+// canSend reports whether o can send chunks now.
+func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || o.buf != nil }
 
 // ready reports whether the call may return: everything has come that the
 // schedule waits for, and everything that fired rules ask for has been handed

@@ -90,7 +90,7 @@ func (o *op) settled() bool {
 // puts that has ended answers a request: who has asked has entered it.
 func (ops *operations) wait(o *op, a ir.Action) bool {
 	w := &o.waits
-	if a.Op != ir.Put || o.state != opActive || ops.taken(a.Slot) || ops.settledBefore(o) || w.entered.has(int(a.To)) {
+	if a.Op != ir.Put || o.state != opActive || ops.remembers(a.Slot) || ops.settledBefore(o) || w.entered.has(int(a.To)) {
 		return false
 	}
 	w.list = append(w.list, a)

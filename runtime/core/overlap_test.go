@@ -181,11 +181,11 @@ func TestPutsWaitForEarlierOperations(t *testing.T) {
 	second := planOf(t, "bcast/chain", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 1)
 	c.Begin(Bcast, 0, first, make([]byte, 8))
 	c.Begin(Bcast, 1, second, make([]byte, 8))
-	require.Equal(t, []string{"call 2"}, net.take())
+	require.Equal(t, []string{"call 2"}, net.drain())
 	require.False(t, c.Ready(2), "its chunk has not been sent")
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Print: first.print(8), Len: 8, Slot: ir.Chunk(0)}
 	require.Equal(t, wire.Accept, c.Fragment(&h, 0, make([]byte, 8)))
-	require.Equal(t, []string{"s0 1", "c0 2"}, net.take(), "the acknowledgement goes first")
+	require.Equal(t, []string{"s0 1", "c0 2"}, net.drain(), "the acknowledgement goes first")
 	require.True(t, c.Ready(1))
 	require.True(t, c.Ready(2))
 	c.End(2)
@@ -204,14 +204,14 @@ func TestPutsGoToWhoHasEntered(t *testing.T) {
 	second := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Root: 1, Chunks: 1}, 1)
 	c.Begin(Bcast, 0, first, make([]byte, 8))
 	c.Begin(Bcast, 1, second, make([]byte, 8))
-	require.Equal(t, []string{"call 2", "call 2"}, net.take())
+	require.Equal(t, []string{"call 2", "call 2"}, net.drain())
 	entered := wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: second.print(8), From: 2}
 	c.Arrived(&entered, nil)
-	require.Equal(t, []string{"c0 2"}, net.take())
+	require.Equal(t, []string{"c0 2"}, net.drain())
 	require.False(t, c.Ready(2), "rank 0 has not got its chunk")
 	entered.From = 0
 	c.Arrived(&entered, nil)
-	require.Equal(t, []string{"c0 2"}, net.take())
+	require.Equal(t, []string{"c0 2"}, net.drain())
 	require.True(t, c.Ready(2))
 	require.NoError(t, c.Err())
 }
@@ -224,11 +224,11 @@ func TestCallsAreAnswered(t *testing.T) {
 	call := wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: plan.print(8), From: 1}
 	c.Arrived(&call, nil)
 	c.Begin(Bcast, 1, plan, make([]byte, 8))
-	require.Empty(t, net.take())
+	require.Empty(t, net.drain())
 	c.Begin(Bcast, 1, plan, make([]byte, 8))
-	require.Equal(t, []string{"entered 2"}, net.take())
+	require.Equal(t, []string{"entered 2"}, net.drain())
 	c.Arrived(&call, nil)
-	require.Equal(t, []string{"entered 2"}, net.take(), "it has entered before")
+	require.Equal(t, []string{"entered 2"}, net.drain(), "it has entered before")
 	require.NoError(t, c.Err())
 	call.Seq, call.Print = 3, plan.print(9)
 	c.Arrived(&call, nil)
@@ -254,14 +254,14 @@ type kinds struct {
 }
 
 func (k *kinds) Put(_ int, f *wire.Frame) {
-	k.discard.take(f)
+	k.discard.drop(f)
 	what := map[wire.FrameKind]string{wire.FrameSlot: f.Slot.String(), wire.FrameCall: "call", wire.FrameEntered: "entered"}[f.Kind]
 	if what != "" {
 		k.sent = append(k.sent, fmt.Sprint(what, " ", f.Seq))
 	}
 }
 
-func (k *kinds) take() (sent []string) {
+func (k *kinds) drain() (sent []string) {
 	sent, k.sent = k.sent, nil
 	return sent
 }
@@ -284,7 +284,7 @@ func TestEarlySignals(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, ahead*(size-1), c.Held().Early)
+	require.Equal(t, ahead*(size-1), c.Usage().Early)
 	h.Seq, h.Slot = 1, ir.Signal(maxEarly(size))
 	_, v := c.Body(&h)
 	require.Equal(t, wire.Hold, v)
@@ -292,8 +292,8 @@ func TestEarlySignals(t *testing.T) {
 	for range 3 {
 		c.Arrived(&h, nil)
 	}
-	require.Equal(t, ahead*(size-1)+1, c.Held().Early, "of another fingerprint one is enough")
-	require.LessOrEqual(t, c.Held().Early, MaxEarly(size))
+	require.Equal(t, ahead*(size-1)+1, c.Usage().Early, "of another fingerprint one is enough")
+	require.LessOrEqual(t, c.Usage().Early, MaxEarly(size))
 	c.Begin(Barrier, 0, planOf(t, "barrier/hsb", schedule.Params{Ranks: size, FanIn: size - 1}, 0), nil)
 	require.ErrorIs(t, c.Err(), ErrMismatch)
 }
@@ -326,21 +326,21 @@ func TestLongMulticastsGoOneAfterTheOther(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			net := &mcasts{}
 			core := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{},
-				Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 8, Window: c.window}}, net)
+				Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 8, Room: c.window}}, net)
 			plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: c.chunks}, 0)
 			core.Begin(Bcast, 0, plan, make([]byte, 8*c.chunks))
-			require.Equal(t, c.want[0], net.take())
+			require.Equal(t, c.want[0], net.drain())
 			core.Begin(Bcast, 0, plan, make([]byte, 8*c.chunks))
-			require.Equal(t, c.want[1], net.take())
+			require.Equal(t, c.want[1], net.drain())
 			h := wire.Header{Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: plan.print(8 * c.chunks), From: 1}
 			h.Kind, h.Arg = wire.FrameTaken, uint32(c.chunks)
 			core.Arrived(&h, nil)
-			taken := net.take() // the rest of the first, if it has a window, and the beginning of the second
+			sent := net.drain() // the rest of the first, if it has a window, and the beginning of the second
 			h.Kind, h.Lane, h.Slot = wire.FrameSlot, wire.LaneOps, ir.Signal(0)
 			core.Arrived(&h, nil)
 			require.True(t, core.Ready(1))
 			core.End(1)
-			require.Equal(t, c.want[2], taken+net.take())
+			require.Equal(t, c.want[2], sent+net.drain())
 			require.False(t, core.Ready(2))
 			require.NoError(t, core.Err())
 		})
@@ -354,11 +354,11 @@ type mcasts struct {
 }
 
 func (m *mcasts) Mcast(f *wire.Frame) {
-	m.discard.take(f)
+	m.discard.drop(f)
 	m.n++
 }
 
-func (m *mcasts) take() (n int) {
+func (m *mcasts) drain() (n int) {
 	n, m.n = m.n, 0
 	return n
 }
@@ -373,11 +373,11 @@ func TestEndedOperationsAnswerAtOnce(t *testing.T) {
 	c.Begin(Bcast, 0, plan, make([]byte, 8))
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: plan.print(8), Len: 8, Slot: ir.Chunk(0)}
 	require.Equal(t, wire.Accept, c.Fragment(&h, 0, make([]byte, 8)))
-	require.Equal(t, []string{"s0 2"}, net.take())
+	require.Equal(t, []string{"s0 2"}, net.drain())
 	c.End(2)
 	h.Slot, h.Len, h.From = ir.Signal(0), 0, 2
 	c.Arrived(&h, nil)
-	require.Equal(t, []string{"c0 2"}, net.take())
+	require.Equal(t, []string{"c0 2"}, net.drain())
 	require.True(t, c.Vacant())
 	require.Zero(t, c.ops.lookup(2).unsent)
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// told is a frame that a part has sent.
-type told struct {
+// sent is a frame that a part has sent.
+type sent struct {
 	to   int
 	kind wire.FrameKind
 	body string
 }
 
 // recorder keeps what is sent.
-type recorder struct{ puts []told }
+type recorder struct{ puts []sent }
 
 func (r *recorder) Put(to int, f *wire.Frame) {
-	r.puts = append(r.puts, told{to, f.Kind, string(f.Body)})
+	r.puts = append(r.puts, sent{to, f.Kind, string(f.Body)})
 	if f.Unsent != nil {
 		*f.Unsent--
 	}
@@ -85,7 +85,7 @@ func TestFailureTellsOnce(t *testing.T) {
 	require.EqualError(t, f.err, "first", "the first reason stays")
 	f.answer(3)
 	f.answer(3)
-	require.Equal(t, []told{{3, wire.FrameAbort, "first"}}, net.puts)
+	require.Equal(t, []sent{{3, wire.FrameAbort, "first"}}, net.puts)
 }
 
 func TestMembership(t *testing.T) {

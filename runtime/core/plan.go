@@ -21,7 +21,7 @@ type Plan struct {
 	recovers   bool                       // the schedule says how to recover from losses
 	yields     bool                       // its puts of chunks yield to the multicast
 	recovery   ir.Recovery                // this rank's part in that
-	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each place of an operation
+	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each operation that may be remembered
 }
 
 // NewPlan returns the plan of a rank's program of a schedule with header h. root

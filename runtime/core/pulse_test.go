@@ -16,7 +16,7 @@ func TestProbeGoesPastThoseThatHaveLeft(t *testing.T) {
 	c := New(Config{Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, net)
 	c.Begin(Bcast, 0, planOf(t, "bcast/chain", schedule.Params{Ranks: 4, Chunks: 1}, 2), make([]byte, 8))
 	probe := Alarm{Kind: AlarmProbe, Seq: 1}
-	c.Settle()
+	c.Normalize()
 	c.Ring(probe)
 	c.Ended(3, wire.Closed, nil)
 	c.Ring(probe)
@@ -35,7 +35,7 @@ type probed struct {
 }
 
 func (p *probed) Put(to int, f *wire.Frame) {
-	p.take(f)
+	p.drop(f)
 	p.to = append(p.to, to)
 }
 

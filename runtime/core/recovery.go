@@ -58,7 +58,7 @@ func (rc *recovery) open(o *op) {
 // end is told that o returns: what still comes by multicast is nothing to wait
 // for.
 func (rc *recovery) end(o *op) {
-	rc.take(o, o.chunks)
+	rc.reached(o, o.chunks)
 	o.lost.window.bytes = 0
 	rc.unqueue()
 }
@@ -108,19 +108,19 @@ func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) 
 // fragment takes a part of a chunk.
 func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) bool {
 	rc.layout(o)
-	place, k := o.chunk(h.Slot), h.Slot.Index()
-	if len(place) != h.Len || !o.frags.fits(len(place), offset, len(payload)) {
+	dst, k := o.chunk(h.Slot), h.Slot.Index()
+	if len(dst) != h.Len || !o.frags.fits(len(dst), offset, len(payload)) {
 		return false
 	}
 	if h.Arg != isAnswer {
 		o.lost.heard = true
 		rc.hear(o, k)
-		rc.take(o, k+count(offset+len(payload) == len(place)))
+		rc.reached(o, k+count(offset+len(payload) == len(dst)))
 	}
 	if o.machine.Has(h.Slot) {
 		return true
 	}
-	copy(place[offset:], payload)
+	copy(dst[offset:], payload)
 	if o.frags.add(k, offset) {
 		rc.complete(o, h, k)
 	}

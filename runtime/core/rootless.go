@@ -46,10 +46,10 @@ type origin struct {
 	credit   []uint64
 	next     uint64 // the message expected next
 	consumed uint64 // messages below were taken by this process
-	step     uint64 // consumed, as far as it has been told
-	bytes    int    // consumed since step was told
+	step     uint64 // consumed, as far as it has been passed on
+	bytes    int    // consumed since step was passed on
 	waiting  int    // bytes in the inbox
-	told     uint64 // credit passed to the parent
+	passed   uint64 // credit passed to the parent
 }
 
 // parcel is a message on its way through this rank.
@@ -86,8 +86,8 @@ func (o *origin) credited(self uint64) uint64 {
 	return self
 }
 
-// place decides where the body of a message goes.
-func (rl *rootless) place(h *wire.Header) ([]byte, wire.Verdict) {
+// buffer decides where the body of a message goes.
+func (rl *rootless) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	if p := rl.incoming[h.From]; p != nil {
 		return p.data, wire.Accept // asked again in the middle of the message
 	}
@@ -115,7 +115,7 @@ func (rl *rootless) place(h *wire.Header) ([]byte, wire.Verdict) {
 	return nil, wire.Drop
 }
 
-// arrived takes a message whose body is in its place.
+// arrived takes a message whose body is in its buffer.
 func (rl *rootless) arrived(h *wire.Header) {
 	p := rl.incoming[h.From]
 	rl.incoming[h.From] = nil
@@ -169,8 +169,8 @@ func (rl *rootless) take() Message {
 
 // tell passes credit on to the parent if there is more than it knows of.
 func (rl *rootless) tell(o *origin, rank int) {
-	if n := o.credited(o.step); n > o.told && o.from >= 0 && rl.fate.err == nil {
-		o.told = n
+	if n := o.credited(o.step); n > o.passed && o.from >= 0 && rl.fate.err == nil {
+		o.passed = n
 		rl.control(o.from, wire.FrameCredit, n, rl.CastPrint, uint32(rank))
 	}
 }

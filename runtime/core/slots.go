@@ -7,10 +7,10 @@ import (
 
 // Slots: from a frame that has come to what the rules put.
 
-// place decides where the body of a slot's frame goes.
-func (ops *operations) place(h *wire.Header) ([]byte, wire.Verdict) {
+// buffer decides where the body of a slot's frame goes.
+func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	if h.Seq > ops.seq {
-		return ops.placeEarly(h)
+		return ops.acceptEarly(h)
 	}
 	o := ops.lookup(h.Seq)
 	if o == nil {
@@ -27,19 +27,19 @@ func (ops *operations) place(h *wire.Header) ([]byte, wire.Verdict) {
 		}
 		return nil, wire.Accept
 	}
-	return ops.placeChunk(o, h)
+	return ops.bufferChunk(o, h)
 }
 
-// placeEarly takes signals of the next few operations; anything else waits with
+// acceptEarly takes signals of the next few operations; anything else waits with
 // its sender until the local process has come so far.
-func (ops *operations) placeEarly(h *wire.Header) ([]byte, wire.Verdict) {
-	if !ops.taken(h.Slot) || h.Len != 0 || h.Seq > ops.seq+ahead {
+func (ops *operations) acceptEarly(h *wire.Header) ([]byte, wire.Verdict) {
+	if !ops.remembers(h.Slot) || h.Len != 0 || h.Seq > ops.seq+ahead {
 		return nil, wire.Hold
 	}
 	return nil, wire.Accept
 }
 
-func (ops *operations) placeChunk(o *op, h *wire.Header) ([]byte, wire.Verdict) {
+func (ops *operations) bufferChunk(o *op, h *wire.Header) ([]byte, wire.Verdict) {
 	if h.Slot.Kind() != ir.KindChunk || !o.machine.Valid(h.Slot) {
 		ops.fate.violation(h, "slot %v does not exist here", h.Slot)
 		return nil, wire.Drop
@@ -47,15 +47,15 @@ func (ops *operations) placeChunk(o *op, h *wire.Header) ([]byte, wire.Verdict) 
 	if o.state != opActive || o.machine.Has(h.Slot) {
 		return nil, wire.Drop
 	}
-	place := o.chunk(h.Slot)
-	if len(place) != h.Len {
-		ops.fate.violation(h, "%v has %d bytes, want %d", h.Slot, h.Len, len(place))
+	dst := o.chunk(h.Slot)
+	if len(dst) != h.Len {
+		ops.fate.violation(h, "%v has %d bytes, want %d", h.Slot, h.Len, len(dst))
 		return nil, wire.Drop
 	}
-	return place, wire.Accept
+	return dst, wire.Accept
 }
 
-// arrived takes a slot whose body is in its place.
+// arrived takes a slot whose body is in its buffer.
 func (ops *operations) arrived(h *wire.Header) {
 	if h.Seq > ops.seq {
 		ops.earlies[h.Seq%Remembered].add(h)
@@ -85,7 +85,7 @@ func (ops *operations) set(o *op, s ir.Slot) {
 		o.lost.repairs.arm(repair)
 	}
 	if owed {
-		ops.rec.settle(o, s.Index())
+		ops.rec.repay(o, s.Index())
 	}
 	if o.lost.yields.on {
 		ops.rec.grown(o)
@@ -98,15 +98,15 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 	for n := 1; len(actions) > 0; actions = actions[n:] {
 		n = 1
 		switch a := actions[0]; {
-		case a.Slot.Kind() == ir.KindChunk && !o.holds():
+		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// A request that came too late for what is kept; others repair.
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
-		case ops.group != nil && repeats(actions) && ops.taken(a.Slot):
+		case ops.group != nil && repeats(actions) && ops.remembers(a.Slot):
 			n = ops.putAll(o, actions)
 		case o.lost.yields.on && ops.rec.yield(o, a):
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))
-		case !o.lost.window.hold(o, a.Slot):
+		case !o.lost.window.postpone(o, a.Slot):
 			ops.mcast(o, a.Slot)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // AppendState appends what c will do from now on depends on: two cores of one
-// rank, both settled, whose states are the same bytes do the same and send the
+// rank, both normalized, whose states are the same bytes do the same and send the
 // same from then on. Configuration, counters, durations, memory that is kept for
 // reuse and what is left of operations that are over stay out of it.
 //
@@ -244,8 +244,8 @@ func (s *state) set(words []uint64) {
 
 func (s *state) window(w *window) {
 	s.flags(w.on, w.behind)
-	s.num(len(w.held) - w.first)
-	for _, slot := range w.held[w.first:] {
+	s.num(len(w.postponed) - w.first)
+	for _, slot := range w.postponed[w.first:] {
 		s.num(int(slot))
 	}
 	if !w.on {
@@ -300,5 +300,5 @@ func (s *state) origin(o *origin) {
 	s.u64(o.step)
 	s.num(o.bytes)
 	s.num(o.waiting)
-	s.u64(o.told)
+	s.u64(o.passed)
 }

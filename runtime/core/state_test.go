@@ -74,7 +74,7 @@ var considered = map[string]string{
 	"debt.rank": "state", "debt.chunks": "state", "debt.parts": "state",
 	"service.rank": "state", "service.chunks": "state",
 	"window.on": "state", "window.size": "derived", "window.step": "derived", "window.parent": "derived", "window.children": "state",
-	"window.own": "state", "window.progress": "state", "window.held": "state", "window.first": "derived",
+	"window.own": "state", "window.progress": "state", "window.postponed": "state", "window.first": "derived",
 	"window.bytes": "derived", "window.behind": "state", "recovery.behind": "derived",
 	"window.stirred": "time", "window.moved": "time",
 	"losses.yields": "state", "yields.on": "state", "yields.step": "derived", "yields.have": "state", "yields.whole": "state",
@@ -85,7 +85,7 @@ var considered = map[string]string{
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
 	"rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
 	"origin.from": "state", "origin.children": "derived", "origin.credit": "state", "origin.next": "state",
-	"origin.consumed": "state", "origin.step": "state", "origin.bytes": "state", "origin.waiting": "state", "origin.told": "state",
+	"origin.consumed": "state", "origin.step": "state", "origin.bytes": "state", "origin.waiting": "state", "origin.passed": "state",
 	"parcel.data": "state", "parcel.unsent": "state",
 	"inbox.letters": "state", "inbox.head": "derived", "letter.origin": "state", "letter.seq": "state", "letter.parcel": "state",
 	"sender.origin": "link", "sender.next": "state", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
@@ -148,14 +148,14 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 	net := &spy{}
 	c := New(Config{
 		Rank: 2, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
-		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Window: 4},
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4},
 	}, net)
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 2)
 	buf := []byte("............")
 	c.Begin(Bcast, 0, plan, buf)
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Print: plan.print(12), Len: 4, Slot: ir.Chunk(1)}
 	require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("bbbb")))
-	c.Settle()
+	c.Normalize()
 	before := c.AppendState(nil)
 
 	copied, sent := slices.Clone(buf), &spy{}
@@ -164,15 +164,15 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 	put := func(c *Core, k int, body string) {
 		h := h
 		h.Slot = ir.Chunk(k)
-		place, v := c.Body(&h)
+		dst, v := c.Body(&h)
 		require.Equal(t, wire.Accept, v)
-		copy(place, body)
-		c.Arrived(&h, place)
+		copy(dst, body)
+		c.Arrived(&h, dst)
 	}
 	run := func(c *Core) {
 		put(c, 0, "aaaa")
 		put(c, 2, "cccc")
-		c.Settle()
+		c.Normalize()
 		for range 3 {
 			for _, a := range c.Alarms(nil) {
 				require.True(t, c.Ring(a), "%v", a)
@@ -194,15 +194,15 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 // What has settled stays: another tick at the same time changes nothing.
 func TestSettledIsSettled(t *testing.T) {
 	c := New(Config{Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{},
-		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Window: 4}}, &spy{})
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4}}, &spy{})
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 0)
 	c.Begin(Bcast, 0, plan, make([]byte, 12))
-	c.Settle()
+	c.Normalize()
 	for range 4 {
 		for _, a := range c.Alarms(nil) {
 			require.True(t, c.Ring(a), "%v", a)
 			before := c.AppendState(nil)
-			c.Settle()
+			c.Normalize()
 			require.Equal(t, before, c.AppendState(nil), "after %v", a)
 		}
 	}

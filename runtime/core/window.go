@@ -6,13 +6,13 @@ import (
 )
 
 // A multicast that is longer than the buffers of its receivers would overrun
-// them where no link holds it back. So where the schedule says who reports to
-// whom, the root lets at most Caps.Window bytes go beyond what all ranks have
+// them where no link slows it down. So where the schedule says who reports to
+// whom, the root lets at most Caps.Room bytes go beyond what all ranks have
 // taken in: each rank tells how far all that report to it, and itself, have come,
 // every quarter of a window.
 //
 // A rank whose call returns needs no more: it counts as if all had come. The
-// multicast stays best effort: who is late holds the others up for a moment
+// multicast stays best effort: who is late delays the others for a moment
 // and is then left to repairs. Messages within a window cost nothing.
 type window struct {
 	on       bool
@@ -21,14 +21,14 @@ type window struct {
 	parent   int // whom this rank reports to; -1 at the root
 	own      int // the multicast has come to this chunk
 	children []child
-	progress int // the least of all: told to the parent, or allowed for by the root
+	progress int // the least of all: reported to the parent, or allowed for by the root
 
-	bytes   int       // root: what the multicasts take of a receiver's buffer, until all have taken them in
-	behind  bool      // root: earlier operations fill that buffer: see queue
-	held    []ir.Slot // root: multicasts that wait, in order
-	first   int       // the first of them that still does
-	stirred bool      // progress has been made since moved was written
-	moved   Time      // when that was
+	bytes     int       // root: what the multicasts take of a receiver's buffer, until all have taken them in
+	behind    bool      // root: earlier operations fill that buffer: see queue
+	postponed []ir.Slot // root: multicasts that wait, in order
+	first     int       // the first of them that still does
+	stirred   bool      // progress has been made since moved was written
+	moved     Time      // when that was
 }
 
 // child is a rank that reports to this one.
@@ -38,7 +38,7 @@ type child struct {
 	given bool // it is late and not waited for
 }
 
-// report is how far a multicast has come at a rank. It may be told before this
+// report is how far a multicast has come at a rank. It may come before this
 // one has entered the operation.
 type report struct {
 	seq   uint64
@@ -69,7 +69,7 @@ func (rs *reports) note(h *wire.Header, note func(r *report)) {
 	note(r)
 }
 
-// of returns the last report of a rank in the place of operation seq.
+// of returns the last report of a rank of operation seq.
 func (rs reports) of(rank int, seq uint64) report {
 	if of := rs[rank]; of != nil {
 		return of[seq%Remembered]
@@ -81,16 +81,16 @@ func (rs reports) of(rank int, seq uint64) report {
 func (rc *recovery) openWindow(o *op) {
 	w, r := &o.lost.window, &o.plan.recovery
 	w.bytes, w.behind = 0, false
-	if w.on = rc.Caps.Window > 0 && (r.Reports || len(r.ReportFrom) > 0); !w.on {
+	if w.on = rc.Caps.Room > 0 && (r.Reports || len(r.ReportFrom) > 0); !w.on {
 		return
 	}
 	chunk := footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram)
-	w.held, w.first = w.held[:0], 0
+	w.postponed, w.first = w.postponed[:0], 0
 	if !r.Reports {
 		w.bytes = o.chunks * chunk
 		rc.queue(o)
 	}
-	w.size = max(1, rc.Caps.Window/chunk)
+	w.size = max(1, rc.Caps.Room/chunk)
 	if w.on = w.size < o.chunks; !w.on {
 		return
 	}
@@ -102,8 +102,8 @@ func (rc *recovery) openWindow(o *op) {
 	w.children = w.children[:0]
 	for _, rank := range r.ReportFrom {
 		c := child{rank: int(rank)}
-		if told := rc.reports.of(c.rank, o.seq); told.seq == o.seq && told.print == o.print {
-			c.chunk = min(told.chunk, o.chunks)
+		if last := rc.reports.of(c.rank, o.seq); last.seq == o.seq && last.print == o.print {
+			c.chunk = min(last.chunk, o.chunks)
 		}
 		w.children = append(w.children, c)
 	}
@@ -114,8 +114,8 @@ func footprint(chunk, datagram int) int {
 	return max(1, (chunk+datagram-1)/datagram) * datagram
 }
 
-// take notes that the multicast has come to chunk.
-func (rc *recovery) take(o *op, chunk int) {
+// reached notes that the multicast has come to chunk.
+func (rc *recovery) reached(o *op, chunk int) {
 	if w := &o.lost.window; w.on && chunk > w.own {
 		w.own = chunk
 		rc.advance(o)
@@ -176,23 +176,23 @@ func (rc *recovery) advance(o *op) {
 	rc.control(w.parent, wire.FrameTaken, o.seq, o.print, uint32(least))
 }
 
-// hold keeps a multicast of o back, and reports so, if it is beyond the window.
-func (w *window) hold(o *op, s ir.Slot) bool {
+// postpone keeps a multicast of o back, and reports so, if it is beyond the window.
+func (w *window) postpone(o *op, s ir.Slot) bool {
 	if !w.behind && (!w.on || !w.waits() && w.within(s)) {
 		return false
 	}
-	w.held = append(w.held, s)
+	w.postponed = append(w.postponed, s)
 	o.unsent++ // the call must not return before it is sent
 	return true
 }
 
-// leaving reports whether frames that nothing holds back have not left yet.
+// leaving reports whether frames that are not postponed have not left yet.
 func (w *window) leaving(o *op) bool {
-	return o.unsent > len(w.held)-w.first+len(o.waits.list)
+	return o.unsent > len(w.postponed)-w.first+len(o.waits.list)
 }
 
-// waits reports whether multicasts are held back.
-func (w *window) waits() bool { return w.first < len(w.held) }
+// waits reports whether multicasts are postponed.
+func (w *window) waits() bool { return w.first < len(w.postponed) }
 
 // within reports whether the multicast of chunk s overruns nobody.
 func (w *window) within(s ir.Slot) bool { return !w.on || s.Index() < w.progress+w.size }
@@ -200,8 +200,8 @@ func (w *window) within(s ir.Slot) bool { return !w.on || s.Index() < w.progress
 // release sends what is within the window by now.
 func (rc *recovery) release(o *op) {
 	w := &o.lost.window
-	for !w.behind && w.waits() && w.within(w.held[w.first]) {
-		s := w.held[w.first]
+	for !w.behind && w.waits() && w.within(w.postponed[w.first]) {
+		s := w.postponed[w.first]
 		w.first++
 		o.unsent--
 		rc.ops.mcast(o, s)
@@ -209,7 +209,7 @@ func (rc *recovery) release(o *op) {
 }
 
 // late returns a child that everybody waits for, nil if nobody waits. One that
-// has told that it has enough itself waits for another, which it gives up; but not
+// has reported that it has enough itself waits for another, which it gives up; but not
 // one that has all, which may have returned, and closed.
 func (o *op) late() *child {
 	w := &o.lost.window
@@ -255,12 +255,12 @@ func (rc *recovery) unblock(o *op, now Time) {
 	}
 }
 
-// drop forgets what is held back.
+// drop forgets what is postponed.
 func (w *window) drop(o *op) {
 	if w.waits() {
-		o.unsent -= len(w.held) - w.first
+		o.unsent -= len(w.postponed) - w.first
 	}
-	w.held, w.first, w.on = w.held[:0], 0, false
+	w.postponed, w.first, w.on = w.postponed[:0], 0, false
 	w.bytes = 0
 }
 
@@ -282,7 +282,7 @@ func (rc *recovery) crowded(o *op) bool {
 			sum, some = sum+p.lost.window.bytes, true
 		}
 	}
-	return some && sum > rc.Caps.Window
+	return some && sum > rc.Caps.Room
 }
 
 // unqueue sends the multicasts that wait for earlier operations no longer.

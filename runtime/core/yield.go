@@ -70,13 +70,13 @@ func (rc *recovery) openYields(o *op) {
 // overNetwork reports whether o is long, and multicasts go over a network. Within
 // a host no link is to be spared, but long messages are: they overrun receivers.
 func (rc *recovery) overNetwork(o *op) bool {
-	if !rc.Caps.Multicast || rc.Caps.Window == 0 {
+	if !rc.Caps.Multicast || rc.Caps.Room == 0 {
 		return false
 	}
 	if o.n >= yieldBytes && rc.Caps.Local < rc.Size {
 		return true
 	}
-	return o.chunks*footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram) > rc.Caps.Window
+	return o.chunks*footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram) > rc.Caps.Room
 }
 
 // add returns the next heir, with the memory of an old one.
@@ -129,8 +129,8 @@ func (rc *recovery) known(o *op, rank int) int {
 	return 0
 }
 
-// toldEarly notes what is told of an operation that this rank has not begun.
-func (rc *recovery) toldEarly(h *wire.Header) {
+// learnEarly notes what is told of an operation that this rank has not begun.
+func (rc *recovery) learnEarly(h *wire.Header) {
 	if h.Seq <= rc.ops.seq {
 		rc.ops.totals.Stale++
 		return
@@ -159,8 +159,8 @@ func (rc *recovery) yield(o *op, a ir.Action) bool {
 	return true
 }
 
-// told takes in that rank has the chunks of o below have.
-func (rc *recovery) told(o *op, rank, have int) {
+// learn takes in that rank has the chunks of o below have.
+func (rc *recovery) learn(o *op, rank, have int) {
 	h := o.lost.yields.heir(rank)
 	if h == nil {
 		return

@@ -17,7 +17,7 @@ func rootOfChain(t *testing.T) (c *Core, plan *Plan, net *spy) {
 	net = &spy{}
 	c = New(Config{
 		Rank: 0, Size: 3, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{},
-		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Window: 4},
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4},
 	}, net)
 	return c, planOf(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 4}, 0), net
 }
@@ -26,14 +26,14 @@ func rootOfChain(t *testing.T) (c *Core, plan *Plan, net *spy) {
 func tells(c *Core, plan *Plan, seq uint64, have int) {
 	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: plan.print(16), Arg: uint32(have), From: 1}
 	c.Arrived(&h, nil)
-	c.Settle()
+	c.Normalize()
 }
 
 // takes has rank 1 tell how far the multicast has come at all ranks.
 func takes(c *Core, plan *Plan, seq uint64, chunk int) {
 	h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: plan.print(16), Arg: uint32(chunk), From: 1}
 	c.Arrived(&h, nil)
-	c.Settle()
+	c.Normalize()
 }
 
 // putsOf are the chunks among what has been sent by put.
@@ -62,7 +62,7 @@ func silence(t *testing.T, c *Core) {
 func TestPutsYield(t *testing.T) {
 	c, plan, net := rootOfChain(t)
 	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
-	c.Settle()
+	c.Normalize()
 	tells(c, plan, 1, 2)
 	takes(c, plan, 1, 4)
 	require.Empty(t, putsOf(net))
@@ -78,7 +78,7 @@ func TestSilentRankIsPutEverything(t *testing.T) {
 	c, plan, net := rootOfChain(t)
 	buf := []byte("aaaabbbbccccdddd")
 	c.Begin(Bcast, 0, plan, buf)
-	c.Settle()
+	c.Normalize()
 	tells(c, plan, 1, 1)
 	takes(c, plan, 1, 4)
 	silence(t, c)
@@ -110,7 +110,7 @@ func TestToldEarly(t *testing.T) {
 	tells(c, plan, 1, 3)
 	takes(c, plan, 1, 4)
 	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
-	c.Settle()
+	c.Normalize()
 	silence(t, c)
 	require.Equal(t, []string{"c3dddd"}, putsOf(net))
 	c.End(begun(c))
@@ -126,9 +126,9 @@ func TestToldEarly(t *testing.T) {
 // Puts that yield are of an operation that is not settled: were a chunk of a later
 // one before them, a receiver that waits for them first would hold all of them.
 func TestLaterPutsWaitForThoseThatYield(t *testing.T) {
-	for what, settle := range map[string]func(*testing.T, *Core, *Plan){
-		"told":   func(_ *testing.T, c *Core, plan *Plan) { tells(c, plan, 1, 4) },
-		"silent": func(t *testing.T, c *Core, _ *Plan) { require.True(t, c.Ring(Alarm{AlarmYield, 1, 1})) },
+	for what, release := range map[string]func(*testing.T, *Core, *Plan){
+		"reported": func(_ *testing.T, c *Core, plan *Plan) { tells(c, plan, 1, 4) },
+		"silent":   func(t *testing.T, c *Core, _ *Plan) { require.True(t, c.Ring(Alarm{AlarmYield, 1, 1})) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			c, plan, net := rootOfChain(t)
@@ -137,10 +137,10 @@ func TestLaterPutsWaitForThoseThatYield(t *testing.T) {
 			c.Begin(Bcast, 0, later, []byte("late"))
 			takes(c, plan, 1, 4)
 			require.NotContains(t, putsOf(net), "c0late")
-			settle(t, c, plan)
+			release(t, c, plan)
 			for rang := 0; slices.Contains(c.Alarms(nil), Alarm{AlarmYield, 1, 1}); rang++ {
 				require.Less(t, rang, 4)
-				settle(t, c, plan)
+				release(t, c, plan)
 			}
 			puts := putsOf(net)
 			require.Equal(t, "c0late", puts[len(puts)-1])
@@ -152,7 +152,7 @@ func TestLaterPutsWaitForThoseThatYield(t *testing.T) {
 // Short messages are put at once, and so is everything where nothing is multicast.
 func TestShortMessagesDoNotWait(t *testing.T) {
 	for what, caps := range map[string]wire.Caps{
-		"short": {Multicast: true, Direct: true, Datagram: 4, Window: 16},
+		"short": {Multicast: true, Direct: true, Datagram: 4, Room: 16},
 		"alone": {},
 	} {
 		c, plan, net := rootOfChain(t)

@@ -35,7 +35,7 @@
 //
 // Durations are left out; see core/alarm.go. Of the alarms that are set any may
 // be the next to ring, whatever it was set to: clocks of ranks need not agree
-// and a process may be held up between two steps. That is more than can happen,
+// and a process may be delayed between two steps. That is more than can happen,
 // and so what holds here holds for every choice of timeouts.
 //
 // An alarm that rings while something is still to arrive or to be called is one

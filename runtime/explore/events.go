@@ -6,7 +6,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// options returns what can happen in w: what will, if it is not held up for
+// options returns what can happen in w: what will, if it is not delayed for
 // ever, and what need not. If nothing will, alarms do.
 func (s *system) options(w *world, will, may []event) ([]event, []event) {
 	will = s.arrivals(w, will)

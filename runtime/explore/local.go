@@ -14,7 +14,7 @@ type local struct {
 	core   *core.Core
 	rank   int
 	script []*call
-	buf    []byte         // the process's memory for messages: a place for each call that may be open
+	buf    []byte         // the process's memory for messages: a part for each call that may be open
 	begun  int            // calls entered
 	over   set16          // calls returned from, well
 	taken  [MaxRanks]byte // origin -> its messages that the process has taken
@@ -64,8 +64,8 @@ func (l *local) callOf(seq uint64) int {
 	return slices.IndexFunc(l.script, func(c *call) bool { return c.seq == seq })
 }
 
-// place returns the process's memory for a call.
-func (l *local) place(sys *system, call int) []byte {
+// partOf returns the process's memory for a call.
+func (l *local) partOf(sys *system, call int) []byte {
 	size := len(l.buf) / sys.Open
 	at := call % sys.Open * size
 	return l.buf[at : at+size]
@@ -73,7 +73,7 @@ func (l *local) place(sys *system, call int) []byte {
 
 // bytesOf returns the process's memory for the message of a call.
 func (l *local) bytesOf(sys *system, call int) []byte {
-	return l.place(sys, call)[:l.script[call].bytes]
+	return l.partOf(sys, call)[:l.script[call].bytes]
 }
 
 // gone reports whether nothing reaches the rank any more.

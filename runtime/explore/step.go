@@ -98,7 +98,7 @@ func (s *system) try(l *local, e event, out *outcome) (problem string) {
 	}()
 	problem = s.happen(l, e, out)
 	if e.kind() != evRing {
-		l.core.Settle()
+		l.core.Normalize()
 	}
 	if problem == "" && !l.gone() && l.failed == "" && s.scribbled(l) {
 		problem = fmt.Sprintf("the buffer of rank %d is written to though its call has returned", l.rank)
@@ -109,8 +109,8 @@ func (s *system) try(l *local, e event, out *outcome) (problem string) {
 // scribbled reports whether memory has been written to that is of no open call.
 func (s *system) scribbled(l *local) bool {
 	for at := range s.Open {
-		call := l.begun - 1 - at // those that may be open have different places
-		if (call < 0 || !l.isOpen(call)) && !uniform(l.place(s, call+s.Open), spent) {
+		call := l.begun - 1 - at // those that may be open have different parts
+		if (call < 0 || !l.isOpen(call)) && !uniform(l.partOf(s, call+s.Open), spent) {
 			return true
 		}
 	}
@@ -205,7 +205,7 @@ func (s *system) leave(l *local, call int) (problem string) {
 		}
 		if at := mismatch(buf, c.message); at >= 0 {
 			problem = fmt.Sprintf("rank %d returns from %s with wrong data: c%d is % x, not % x",
-				l.rank, l.callName(call+1), c.chunkAt(at, s.Pieces), window(buf, at), window(c.message, at))
+				l.rank, l.callName(call+1), c.chunkAt(at, s.Pieces), pieceAt(buf, at), pieceAt(c.message, at))
 		}
 	}
 	copy(buf, bytes.Repeat([]byte{spent}, len(buf)))
@@ -250,8 +250,8 @@ func mismatch(a, b []byte) int {
 	return -1
 }
 
-// window returns the piece of b that holds byte at.
-func window(b []byte, at int) []byte {
+// pieceAt returns the piece of b that holds byte at.
+func pieceAt(b []byte, at int) []byte {
 	at -= at % pieceBytes
 	return b[at:min(at+pieceBytes, len(b))]
 }
@@ -272,16 +272,16 @@ func (s *system) fail(l *local, call int, err error) {
 // deliver offers the head of a lane to l.
 func (s *system) deliver(l *local, m *message, out *outcome) (problem string) {
 	h := m.header
-	place, verdict := l.core.Body(&h)
+	dst, verdict := l.core.Body(&h)
 	switch verdict {
 	case wire.Hold:
 		out.held = true
 	case wire.Accept:
-		if len(place) != len(m.body) {
-			return fmt.Sprintf("rank %d has a place of %d bytes for a body of %d", l.rank, len(place), len(m.body))
+		if len(dst) != len(m.body) {
+			return fmt.Sprintf("rank %d has a buffer of %d bytes for a body of %d", l.rank, len(dst), len(m.body))
 		}
-		copy(place, m.body)
-		l.core.Arrived(&h, place)
+		copy(dst, m.body)
+		l.core.Arrived(&h, dst)
 	}
 	return ""
 }

@@ -142,7 +142,7 @@ func (s *system) newLocal(rank int) *local {
 	}
 	caps := wire.Caps{Local: s.Ranks}
 	if !s.NoMulticast {
-		caps = wire.Caps{Multicast: true, Direct: true, Datagram: pieceBytes, Window: s.Window * s.Pieces * pieceBytes, Local: s.Ranks}
+		caps = wire.Caps{Multicast: true, Direct: true, Datagram: pieceBytes, Room: s.Window * s.Pieces * pieceBytes, Local: s.Ranks}
 	}
 	cfg := core.Config{
 		Rank: rank, Size: s.Ranks, Epoch: 1, Caps: caps, Delay: s.Delay, RootDelay: base,

@@ -44,8 +44,8 @@ func decodeCard(b []byte) (c card, err error) {
 	return c, nil
 }
 
-// place is where this rank stands among the others.
-type place struct {
+// location is where this rank stands among the others.
+type location struct {
 	ranks  []int  // that share memory with it, itself included, in order
 	local  []int  // by rank: its number among these, or -1
 	hosts  int    // as in [wire.Caps]
@@ -53,9 +53,9 @@ type place struct {
 	reason string // why ranks of this host share no memory; empty: they do, or there is one only
 }
 
-// locate finds the place of rank among the cards of all.
-func locate(cards []card, rank int) *place {
-	p := &place{local: make([]int, len(cards))}
+// locate finds the location of rank among the cards of all.
+func locate(cards []card, rank int) *location {
+	p := &location{local: make([]int, len(cards))}
 	hosts := make([][16]byte, len(cards))
 	for r := range cards {
 		hosts[r], p.local[r] = cards[r].host, -1

@@ -7,7 +7,7 @@
 // all ranks are on one host everything goes through its memory, multicasts too;
 // else multicasts, if there are any, go over the network to everybody.
 //
-// A rank waits in one place, its sockets' poller. Before it does so it says so
+// A rank waits at one thing, its sockets' poller. Before it does so it says so
 // in the shared memory; whoever has something for it there then writes a byte
 // into a pipe that the poller watches. Ranks that poll are never written to.
 //

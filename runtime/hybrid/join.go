@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/datagram"
 	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
@@ -42,13 +43,13 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, self: newSelf(cfg.Host)}
+	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, clock: clock.OrSystem(cfg.TCP.Clock), self: newSelf(cfg.Host)}
 	t.sink.t = t
 	c := stream.Config{Options: stream.Options(cfg.TCP), Blob: t.self.encode()}
 	c.Prepare = func(m *rendezvous.Meeting) error { return t.prepare(ctx, m) }
 	err := t.connect(ctx, cfg, c)
 	if err == nil {
-		err = t.settle()
+		err = t.chooseWait()
 	}
 	if err = errors.Join(err, t.self.forget()); err != nil {
 		return nil, errors.Join(err, t.Close(false, 0))
@@ -88,49 +89,49 @@ func (t *Transport) prepare(ctx context.Context, m *rendezvous.Meeting) error {
 	if err != nil {
 		return err
 	}
-	t.id, t.place = m.ID, locate(cards, t.rank)
-	if t.place.ranks == nil {
+	t.id, t.location = m.ID, locate(cards, t.rank)
+	if t.location.ranks == nil {
 		return nil
 	}
-	patience := attachTime + time.Duration(len(t.place.ranks))*attachEach
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errAttach)
+	patience := attachTime + time.Duration(len(t.location.ranks))*attachEach
+	ctx, cancel := clock.WithTimeoutCause(ctx, t.clock, patience, errAttach)
 	defer cancel()
-	for _, r := range t.place.ranks {
+	for _, r := range t.location.ranks {
 		fd, err := openBell(&cards[r])
 		if err != nil {
 			return err
 		}
 		t.bells = append(t.bells, fd)
 	}
-	return t.attach(ctx, &cards[t.place.ranks[0]])
+	return t.attach(ctx, &cards[t.location.ranks[0]])
 }
 
 // attach shares the memory of the host's lowest rank.
 func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
-	own, size := t.place.local[t.rank], len(t.place.ranks)
+	own, size := t.location.local[t.rank], len(t.location.ranks)
 	f := t.self.memory
 	if own == 0 {
 		err = memory.Complete(f, size)
-	} else if f, err = openSegment(ctx, lowest); err == nil {
+	} else if f, err = openSegment(ctx, lowest, t.clock); err == nil {
 		defer func() { err = errors.Join(err, f.Close()) }()
 	}
 	if err != nil {
 		return err
 	}
-	near, err := memory.Join(ctx, memory.Config{Options: memory.Options{Rank: own, Size: size, File: f}, Kick: t.kick})
+	near, err := memory.Join(ctx, memory.Config{Options: memory.Options{Rank: own, Size: size, File: f, Clock: t.clock}, Kick: t.kick})
 	if err == nil {
 		t.near = near
 	}
 	return err
 }
 
-// settle chooses how to wait. Where all share memory there is no more use for
+// chooseWait chooses how to wait. Where all share memory there is no more use for
 // the network.
-func (t *Transport) settle() error {
+func (t *Transport) chooseWait() error {
 	switch {
 	case t.near == nil:
 		return nil
-	case len(t.place.ranks) == t.size:
+	case len(t.location.ranks) == t.size:
 		err := t.net.Close(true, 0)
 		t.net = nil
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/memory"
 )
 
@@ -111,13 +112,11 @@ func openBell(c *card) (int, error) {
 const lookPause = 200 * time.Microsecond
 
 // openSegment opens the memory of c's process when it is complete.
-func openSegment(ctx context.Context, c *card) (*os.File, error) {
+func openSegment(ctx context.Context, c *card, clk clock.Clock) (*os.File, error) {
 	f, err := os.OpenFile(pathOf(c.pid, c.segment), os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the memory of process %d: %w", c.pid, err)
 	}
-	tick := time.NewTicker(lookPause)
-	defer tick.Stop()
 	for {
 		done, err := memory.Completed(f)
 		if err == nil && done {
@@ -126,10 +125,8 @@ func openSegment(ctx context.Context, c *card) (*os.File, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("the memory of process %d: %w", c.pid, err), f.Close())
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("the memory of process %d is not complete: %w", c.pid, context.Cause(ctx)), f.Close())
+		if err := clock.Sleep(ctx, clk, lookPause); err != nil {
+			return nil, errors.Join(fmt.Errorf("the memory of process %d is not complete: %w", c.pid, err), f.Close())
 		}
 	}
 }

@@ -12,7 +12,7 @@ type sink struct {
 
 func (s *sink) rename(h *wire.Header) *wire.Header {
 	s.head = *h
-	s.head.From = s.t.place.ranks[h.From]
+	s.head.From = s.t.location.ranks[h.From]
 	return &s.head
 }
 
@@ -26,5 +26,5 @@ func (s *sink) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 }
 
 func (s *sink) Ended(local int, how wire.End, err error) {
-	s.to.Ended(s.t.place.ranks[local], how, err)
+	s.to.Ended(s.t.location.ranks[local], how, err)
 }

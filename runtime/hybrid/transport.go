@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -17,7 +18,8 @@ import (
 type Transport struct {
 	rank, size int
 	id         [16]byte
-	place      *place
+	clock      clock.Clock
+	location   *location
 	self       *self
 	bells      []int // by number on this host: pipes that wake its ranks
 
@@ -33,7 +35,7 @@ type Transport struct {
 
 var _ wire.GroupPutter = (*Transport)(nil)
 
-// Rank returns this process's place in the communicator.
+// Rank returns this process's number in the communicator.
 func (t *Transport) Rank() int { return t.rank }
 
 // Size returns the number of ranks.
@@ -44,7 +46,7 @@ func (t *Transport) ID() [16]byte { return t.id }
 
 // Reason says why ranks of this host use the network among each other; it is
 // empty if they share memory or there is but one.
-func (t *Transport) Reason() string { return t.place.reason }
+func (t *Transport) Reason() string { return t.location.reason }
 
 // Shared reports whether all ranks share memory.
 func (t *Transport) Shared() bool { return t.net == nil }
@@ -57,21 +59,21 @@ func (t *Transport) Caps() wire.Caps {
 		return caps
 	}
 	caps := t.net.Caps()
-	caps.Local = max(caps.Local, len(t.place.ranks))
-	caps.Hosts, caps.Host = t.place.hosts, t.place.host
+	caps.Local = max(caps.Local, len(t.location.ranks))
+	caps.Hosts, caps.Host = t.location.hosts, t.location.host
 	return caps
 }
 
 // isNear reports whether a rank shares memory with this one.
 func (t *Transport) isNear(rank int) bool {
-	return rank >= 0 && rank < t.size && t.place.local[rank] >= 0
+	return rank >= 0 && rank < t.size && t.location.local[rank] >= 0
 }
 
 // Put queues f for rank to, in memory or for the network.
 func (t *Transport) Put(to int, f *wire.Frame) {
 	switch {
 	case t.isNear(to):
-		t.near.Put(t.place.local[to], f)
+		t.near.Put(t.location.local[to], f)
 	case t.net != nil:
 		t.net.Put(to, f)
 	default:
@@ -85,7 +87,7 @@ func (t *Transport) PutAll(ranks []int, f *wire.Frame) {
 	t.group = t.group[:0]
 	for _, rank := range ranks {
 		if t.isNear(rank) {
-			t.group = append(t.group, t.place.local[rank])
+			t.group = append(t.group, t.location.local[rank])
 		} else {
 			t.Put(rank, f)
 		}
@@ -217,7 +219,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	}
 	t.closed = true
 	t.shut.Store(true)
-	end := time.Now().Add(linger)
+	end := t.clock.Now().Add(linger)
 	var errs [4]error
 	if t.near != nil {
 		if t.net != nil {
@@ -229,7 +231,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		errs[1] = t.watch.Modify(false, false)
 	}
 	if t.net != nil {
-		errs[2] = t.net.Close(bye, max(0, time.Until(end)))
+		errs[2] = t.net.Close(bye, max(0, end.Sub(t.clock.Now())))
 	}
 	for _, fd := range t.bells {
 		closeFD(fd)

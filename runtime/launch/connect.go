@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -25,19 +26,21 @@ var transports = []struct {
 }
 
 // Connect finds the ranks that a launcher has started with this one and connects
-// them; getenv is [os.Getenv]. A process that no launcher has started is rank 0 of
-// 1. It returns when all ranks have come, or when ctx ends.
+// them; getenv is [os.Getenv], and c the clock of the transport, nil for the
+// system's. A process that no launcher has started is rank 0 of 1. It returns when
+// all ranks have come, or when ctx ends.
 //
 // The default transport, auto, is shared memory among the ranks of a host and TCP
 // between hosts, with multicast between these if SCHEDGEN_INTERFACE is set (package
 // hybrid). shm is the same, and an error where a rank needs the network.
-func Connect(ctx context.Context, getenv func(string) string) (wire.Transport, error) {
+func Connect(ctx context.Context, getenv func(string) string, c clock.Clock) (wire.Transport, error) {
 	p, err := Find(getenv)
 	if errors.Is(err, ErrNone) {
-		p = Place{Size: 1, Local: 1, Source: "no launcher", getenv: getenv}
+		p = Position{Size: 1, Local: 1, Source: "no launcher", getenv: getenv}
 	} else if err != nil {
 		return nil, err
 	}
+	p.Clock = c
 	t, err := connect(ctx, &p)
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d: %w", p.Rank, p.Size, err)
@@ -45,7 +48,7 @@ func Connect(ctx context.Context, getenv func(string) string) (wire.Transport, e
 	return t, nil
 }
 
-func connect(ctx context.Context, p *Place) (wire.Transport, error) {
+func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 	name, iface := p.getenv("SCHEDGEN_TRANSPORT"), p.getenv("SCHEDGEN_INTERFACE")
 	if name == "" {
 		name = "auto"
@@ -61,7 +64,7 @@ func connect(ctx context.Context, p *Place) (wire.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.join(ctx, tcp.Config{Rank: p.Rank, Size: p.Size, Coordinator: m.Coordinator, Listener: m.Listener}, iface)
+		return t.join(ctx, tcp.Config{Rank: p.Rank, Size: p.Size, Coordinator: m.Coordinator, Listener: m.Listener, Clock: p.Clock}, iface)
 	}
 	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast or shm", name)
 }

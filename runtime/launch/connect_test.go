@@ -49,7 +49,7 @@ func connectIn(t *testing.T, dir string, size int, e func(rank int) env) []outco
 	var wg sync.WaitGroup
 	for rank := range got {
 		wg.Go(func() {
-			got[rank].t, got[rank].err = Connect(ctx, e(rank).get)
+			got[rank].t, got[rank].err = Connect(ctx, e(rank).get, nil)
 			if got[rank].err != nil {
 				cancel()
 			}
@@ -150,7 +150,7 @@ func TestConnectRefuses(t *testing.T) {
 		"contradiction":         {env{"RANK": "0", "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}, "set SCHEDGEN_RANK"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Connect(t.Context(), c.env.with(nil, 0, 2).get)
+			_, err := Connect(t.Context(), c.env.with(nil, 0, 2).get, nil)
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -205,7 +205,7 @@ func TestMeetOnSeveralHosts(t *testing.T) {
 // who is missing is named.
 func TestMeetLocalStrangers(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	p := Place{Rank: 0, Size: 4}
+	p := Position{Rank: 0, Size: 4}
 	path, err := socketOf("job")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -378,7 +378,7 @@ func TestPMIErrors(t *testing.T) {
 		_, err = unix.Write(pair[0], []byte(answer))
 		require.NoError(t, err)
 		require.NoError(t, unix.Shutdown(pair[0], unix.SHUT_WR))
-		_, err = Connect(t.Context(), env{"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_FD": strconv.Itoa(pair[1])}.get)
+		_, err = Connect(t.Context(), env{"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_FD": strconv.Itoa(pair[1])}.get, nil)
 		require.ErrorContains(t, err, want)
 		for _, fd := range pair {
 			require.NoError(t, unix.Close(fd))

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 // meetLocal is for ranks of one host: rank 0 tells its address, on the loopback
 // interface, at a socket that is named after the job. The socket is gone when all
 // have asked, so that the job may meet again.
-func meetLocal(ctx context.Context, p *Place, job string) (Meeting, error) {
+func meetLocal(ctx context.Context, p *Position, job string) (Meeting, error) {
 	path, err := socketOf(job)
 	if err != nil {
 		return Meeting{}, err
@@ -77,7 +79,7 @@ func socketOf(job string) (string, error) {
 }
 
 // tellLocal tells every other rank addr, once.
-func tellLocal(ctx context.Context, p *Place, path, addr string) error {
+func tellLocal(ctx context.Context, p *Position, path, addr string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err // one that a job has left that died
 	}
@@ -88,19 +90,19 @@ func tellLocal(ctx context.Context, p *Place, path, addr string) error {
 	defer l.Close()
 	stop := context.AfterFunc(ctx, func() { l.SetDeadline(longAgo) })
 	defer stop()
-	told := make([]bool, p.Size)
-	told[0] = true
-	for slices.Contains(told, false) {
+	answered := make([]bool, p.Size)
+	answered[0] = true
+	for slices.Contains(answered, false) {
 		conn, err := l.Accept()
 		if err != nil {
-			return fmt.Errorf("wait for %s: %w", absent(told), because(ctx, err))
+			return fmt.Errorf("wait for %s: %w", absent(answered), because(ctx, err))
 		}
 		rank, err := tellOne(conn, p.Size, addr)
 		switch {
 		case errors.Is(err, errSize):
 			return err
 		case err == nil:
-			told[rank] = true
+			answered[rank] = true
 		}
 	}
 	return nil
@@ -130,11 +132,11 @@ func tellOne(conn net.Conn, size int, addr string) (rank int, err error) {
 	return rank, err
 }
 
-// absent names the ranks that have not been told.
-func absent(told []bool) string {
+// absent names the ranks that have not asked.
+func absent(answered []bool) string {
 	const most = 8
 	var names []string
-	for rank, ok := range told {
+	for rank, ok := range answered {
 		if !ok {
 			names = append(names, fmt.Sprint(rank))
 		}
@@ -155,23 +157,19 @@ func because(ctx context.Context, err error) error {
 }
 
 // askLocal asks rank 0, which may not be there yet, until ctx ends.
-func askLocal(ctx context.Context, p *Place, path string) (string, error) {
+func askLocal(ctx context.Context, p *Position, path string) (string, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		addr, err := askOnce(ctx, p, path)
 		if err == nil {
 			return addr, nil
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return "", fmt.Errorf("ask rank 0 for its address: %w (%w)", context.Cause(ctx), err)
+		if late := clock.Sleep(ctx, clock.OrSystem(p.Clock), pause); late != nil {
+			return "", fmt.Errorf("ask rank 0 for its address: %w (%w)", late, err)
 		}
 	}
 }
 
-func askOnce(ctx context.Context, p *Place, path string) (string, error) {
+func askOnce(ctx context.Context, p *Position, path string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {

@@ -18,14 +18,14 @@ type Meeting struct {
 }
 
 // meeting agrees on a Meeting with the other ranks.
-type meeting func(ctx context.Context, p *Place) (Meeting, error)
+type meeting func(ctx context.Context, p *Position) (Meeting, error)
 
 // longAgo as a deadline ends a blocked read, write or accept at once.
 var longAgo = time.Unix(1, 0)
 
 // Meet agrees with the other ranks of p's job on where to meet. It may wait for
 // them, until ctx ends. Rank 0's Listener is the caller's to close.
-func (p *Place) Meet(ctx context.Context) (Meeting, error) {
+func (p *Position) Meet(ctx context.Context) (Meeting, error) {
 	if c := p.getenv("SCHEDGEN_COORDINATOR"); c != "" {
 		return Meeting{Coordinator: c}, nil
 	}
@@ -42,11 +42,11 @@ func (p *Place) Meet(ctx context.Context) (Meeting, error) {
 // advice ends the errors of those who do not know where rank 0 is.
 const advice = "set SCHEDGEN_COORDINATOR to host:port, an address of rank 0's"
 
-func meetUnknown(context.Context, *Place) (Meeting, error) { return Meeting{}, errors.New(advice) }
+func meetUnknown(context.Context, *Position) (Meeting, error) { return Meeting{}, errors.New(advice) }
 
 // meetOpenMPI knows the job's name, but of hosts only how many ranks are on its
 // own.
-func meetOpenMPI(ctx context.Context, p *Place) (Meeting, error) {
+func meetOpenMPI(ctx context.Context, p *Position) (Meeting, error) {
 	if p.together() && p.getenv("PMIX_NAMESPACE") != "" {
 		return meetLocal(ctx, p, p.job("PMIX_NAMESPACE", "PMIX_SERVER_TMPDIR", "OMPI_MCA_ess_base_jobid"))
 	}
@@ -55,7 +55,7 @@ func meetOpenMPI(ctx context.Context, p *Place) (Meeting, error) {
 }
 
 // meetSlurm takes the first host of the step, where srun starts task 0.
-func meetSlurm(ctx context.Context, p *Place) (Meeting, error) {
+func meetSlurm(ctx context.Context, p *Position) (Meeting, error) {
 	step := p.job("SLURM_JOB_ID", "SLURM_STEP_ID")
 	if p.together() {
 		return meetLocal(ctx, p, step)
@@ -80,7 +80,7 @@ func meetSlurm(ctx context.Context, p *Place) (Meeting, error) {
 
 // meetTorch takes what torchrun tells its workers. With its agent's store,
 // MASTER_PORT is taken: the store listens there for as long as the job lives.
-func meetTorch(ctx context.Context, p *Place) (Meeting, error) {
+func meetTorch(ctx context.Context, p *Position) (Meeting, error) {
 	job := p.job("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
 	host := p.getenv("MASTER_ADDR")
 	switch {
@@ -128,7 +128,7 @@ func firstPort(list string) (int, error) {
 
 // meetAt has rank 0 listen on all its addresses, since others may know it by
 // another than it knows itself.
-func meetAt(ctx context.Context, p *Place, host string, port int) (Meeting, error) {
+func meetAt(ctx context.Context, p *Position, host string, port int) (Meeting, error) {
 	text := strconv.Itoa(port)
 	if p.Rank > 0 {
 		return Meeting{Coordinator: net.JoinHostPort(host, text)}, reachable(ctx, host)

@@ -22,7 +22,7 @@ import (
 // The conversation is ended afterwards, or the manager would take the end of the
 // process for a crash: a job can meet so once, and what else wants to talk to the
 // manager, such as MPI_Init, comes too late.
-func meetPMI(ctx context.Context, p *Place) (m Meeting, err error) {
+func meetPMI(ctx context.Context, p *Position) (m Meeting, err error) {
 	fd, err := number("PMI_FD", p.getenv("PMI_FD"))
 	if err != nil {
 		return m, fmt.Errorf("%w: without it nobody tells where rank 0 is; %s", err, advice)
@@ -95,7 +95,7 @@ func (c *pmi) open() (name string, err error) {
 }
 
 // publish is rank 0's part.
-func (c *pmi) publish(ctx context.Context, p *Place, name string) (m Meeting, err error) {
+func (c *pmi) publish(ctx context.Context, p *Position, name string) (m Meeting, err error) {
 	host := p.getenv("MPIR_CVAR_CH3_INTERFACE_HOSTNAME") // as the manager knows this host
 	if host == "" {
 		if host, err = os.Hostname(); err != nil {
@@ -120,7 +120,7 @@ func (c *pmi) publish(ctx context.Context, p *Place, name string) (m Meeting, er
 }
 
 // lookUp is the part of the other ranks.
-func (c *pmi) lookUp(ctx context.Context, p *Place, name string) (m Meeting, err error) {
+func (c *pmi) lookUp(ctx context.Context, p *Position, name string) (m Meeting, err error) {
 	m.Coordinator, err = c.ask(fmt.Sprintf("get kvsname=%s key=%s", name, keyOfAddress), "get_result", "value")
 	if err != nil || p.together() {
 		return m, err

@@ -63,7 +63,7 @@ func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		return nil, nil
 	}
 	fired := m.mark(m.fired[:0], i)
-	if i == 0 && m.plan.holds {
+	if i == 0 && m.plan.root {
 		for k := 1; k <= m.plan.chunks; k++ {
 			if !m.set[k] {
 				fired = m.mark(fired, k)

@@ -20,7 +20,7 @@ type Plan struct {
 	rank    int
 	chunks  int
 	signals int
-	holds   bool // the rank holds all chunks from enter on: it is the root
+	root    bool // the rank is: it has all chunks from enter on
 
 	waitersAt []int32 // slot -> its first place in waiters; one longer than the slots
 	waiters   []int32 // rules that wait for a slot
@@ -48,7 +48,7 @@ func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 		rank:     p.Rank,
 		chunks:   h.Chunks,
 		signals:  p.Signals,
-		holds:    h.Collective != "barrier" && p.Rank == h.Root,
+		root:     h.Collective != "barrier" && p.Rank == h.Root,
 		recovery: p.Recovery,
 	}
 	pl.compileDone(p.Done)

@@ -44,8 +44,8 @@ func TestInterfaceIsFound(t *testing.T) {
 		require.True(t, tr.Group().Addr().Is4())
 		require.Equal(t, byte(239), tr.Group().Addr().As4()[0])
 		caps := tr.Caps()
-		require.GreaterOrEqual(t, caps.Window, 64<<10)
-		caps.Window = 0
+		require.GreaterOrEqual(t, caps.Room, 64<<10)
+		caps.Room = 0
 		require.Equal(t, wire.Caps{Multicast: true, Direct: true, Datagram: 65507 - 64, Local: len(trs)}, caps)
 		require.NoError(t, tr.Close(true, 0))
 	}

@@ -96,14 +96,14 @@ type entry struct {
 	ready  int64 // when it has arrived, in nanoseconds of the clock
 }
 
-// ring is a queue whose places are used again, with the memory they hold.
+// ring is a queue whose entries are used again, with their memory.
 type ring[T any] struct {
 	items []T
 	head  int
 	n     int
 }
 
-// grow returns a place at the end of the queue.
+// grow returns an entry at the end of the queue.
 func (r *ring[T]) grow() *T {
 	if r.n == len(r.items) {
 		bigger := make([]T, max(4, 2*r.n))

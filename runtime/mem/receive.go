@@ -56,7 +56,7 @@ func (t *Transport) pollLanes(s wire.Sink, now int64) bool {
 		e = t.in.lanes.at(k).entries.at(0)
 		*e, t.cur = t.cur, *e
 		if verdict != wire.Hold {
-			t.take(k, len(e.body))
+			t.dropFirst(k, len(e.body))
 			moved = true
 		} else {
 			turn++
@@ -78,8 +78,8 @@ func (t *Transport) offer(s wire.Sink) wire.Verdict {
 	return verdict
 }
 
-// take removes the first entry of lane k; t.in.mu is held.
-func (t *Transport) take(k key, bytes int) {
+// dropFirst removes the first entry of lane k; t.in.mu is held.
+func (t *Transport) dropFirst(k key, bytes int) {
 	l := t.in.lanes.at(k)
 	l.bytes -= bytes
 	l.entries.drop()

@@ -55,7 +55,7 @@ func (t *Transport) Caps() wire.Caps {
 	if t.o.NoMulticast {
 		return wire.Caps{Local: len(t.all)}
 	}
-	return wire.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Window: t.o.Queue * t.o.Datagram, Local: len(t.all)}
+	return wire.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Room: t.o.Queue * t.o.Datagram, Local: len(t.all)}
 }
 
 // Stats implements [wire.Transport].

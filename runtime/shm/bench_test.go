@@ -14,24 +14,24 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// place is a sink that reads everything to the same place.
-type place struct {
+// oneBuffer is a sink that reads everything to the same buffer.
+type oneBuffer struct {
 	body     []byte
 	arrived  int
 	received uint64
 	left     bool
 }
 
-func (s *place) Body(h *wire.Header) ([]byte, wire.Verdict) {
+func (s *oneBuffer) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return s.body[:h.Len], wire.Accept
 }
-func (s *place) Arrived(*wire.Header, []byte) { s.arrived++ }
-func (s *place) Fragment(_ *wire.Header, _ int, payload []byte) wire.Verdict {
+func (s *oneBuffer) Arrived(*wire.Header, []byte) { s.arrived++ }
+func (s *oneBuffer) Fragment(_ *wire.Header, _ int, payload []byte) wire.Verdict {
 	copy(s.body, payload)
 	s.received += uint64(len(payload))
 	return wire.Accept
 }
-func (s *place) Ended(int, wire.End, error) { s.left = true }
+func (s *oneBuffer) Ended(int, wire.End, error) { s.left = true }
 
 func signalFrame(n int) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(0), Len: n}, Body: make([]byte, n)}
@@ -73,7 +73,7 @@ func BenchmarkProcesses(b *testing.B) {
 
 // echo answers every frame until the other has left.
 func echo(tr *shm.Transport) error {
-	s, f := &place{body: make([]byte, 1<<20)}, signalFrame(0)
+	s, f := &oneBuffer{body: make([]byte, 1<<20)}, signalFrame(0)
 	for answered := 0; !s.left; {
 		tr.Poll(s)
 		for ; answered < s.arrived; answered++ {
@@ -86,7 +86,7 @@ func echo(tr *shm.Transport) error {
 func bounce(tr *shm.Transport, rounds, n int, first bool) {
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
-	s, f := &place{body: make([]byte, n)}, signalFrame(n)
+	s, f := &oneBuffer{body: make([]byte, n)}, signalFrame(n)
 	for want := 1; want <= rounds; want++ {
 		if first {
 			tr.Put(1-tr.Rank(), f)
@@ -108,7 +108,7 @@ func BenchmarkStream(b *testing.B) {
 			defer closeAll(b, trs)
 			b.ReportAllocs()
 			b.SetBytes(int64(n))
-			s, f, unsent := &place{body: make([]byte, n)}, signalFrame(n), 0
+			s, f, unsent := &oneBuffer{body: make([]byte, n)}, signalFrame(n), 0
 			f.Unsent = &unsent
 			b.ResetTimer()
 			for sent := 0; s.arrived < b.N; {
@@ -132,7 +132,7 @@ func BenchmarkMcast(b *testing.B) {
 			defer closeAll(b, trs)
 			b.ReportAllocs()
 			b.SetBytes(int64(n))
-			s, f := &place{body: make([]byte, n)}, signalFrame(n)
+			s, f := &oneBuffer{body: make([]byte, n)}, signalFrame(n)
 			for b.Loop() {
 				trs[0].Mcast(f)
 				for _, tr := range trs {
@@ -148,7 +148,7 @@ func BenchmarkMcast(b *testing.B) {
 func BenchmarkRelease(b *testing.B) {
 	for _, ranks := range []int{3, 8, 9, 32} {
 		trs := joinAll(b, ranks)
-		s, f := &place{}, signalFrame(0)
+		s, f := &oneBuffer{}, signalFrame(0)
 		var others []int
 		for rank := 1; rank < ranks; rank++ {
 			others = append(others, rank)

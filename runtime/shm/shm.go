@@ -15,6 +15,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/memory"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -32,6 +33,10 @@ type Config struct {
 	Name string
 	// Dir is where that file is made; empty means /dev/shm.
 	Dir string
+
+	// Clock is where the transport reads the time; nil means the system's. How long
+	// Wait parks is by the system's in any case.
+	Clock clock.Clock
 }
 
 // MaxSize is the largest number of ranks.

@@ -100,16 +100,16 @@ func (c *checker) finished(p *process) {
 
 // checkHeld checks that a core keeps no more than it may.
 func (c *checker) checkHeld(p *process) {
-	held, comm := p.core.Held(), &c.w.comm
+	usage, comm := p.core.Usage(), &c.w.comm
 	for _, h := range []struct {
 		what      string
 		got, most int
 	}{
-		{"signals of later operations", held.Early, core.MaxEarly(c.w.sc.Ranks)},
-		{"ranks that wait for it to enter", held.Calls, core.MaxOpen * c.w.sc.Ranks},
-		{"bytes of past messages", held.Kept, comm.Retain},
-		{"ranks that are owed chunks", held.Debtors, 16 * core.Remembered},
-		{"rootless messages", held.Mail, (c.w.sc.Ranks - 1) * comm.CastWindow},
+		{"signals of later operations", usage.Early, core.MaxEarly(c.w.sc.Ranks)},
+		{"ranks that wait for it to enter", usage.Calls, core.MaxOpen * c.w.sc.Ranks},
+		{"bytes of past messages", usage.Kept, comm.Retain},
+		{"ranks that are owed chunks", usage.Debtors, 16 * core.Remembered},
+		{"rootless messages", usage.Mail, (c.w.sc.Ranks - 1) * comm.CastWindow},
 	} {
 		if h.got > h.most {
 			c.fail("rank %d keeps %d %s, at most %d", p.rank, h.got, h.what, h.most)

@@ -17,9 +17,9 @@ func (l *lane) confirm(w *world, p *packet) {
 	w.launch(c)
 }
 
-// told takes a confirmation at the sender. One that was lost is made up for by the
+// acknowledge takes a confirmation at the sender. One that was lost is made up for by the
 // next, since it says how much has come in all.
-func (l *lane) told(w *world, c *packet) {
+func (l *lane) acknowledge(w *world, c *packet) {
 	n, sentAt, num := c.num-l.known, c.sentAt, c.offset
 	w.packets.put(c)
 	for i := 0; i < len(l.lost); {

@@ -14,12 +14,12 @@ type lane struct {
 	opened   bool
 	dead     bool
 
-	queue ring[outgoing]
-	sys   ring[*packet] // segments that have not been sent
-	held  int           // bytes that the sender's system keeps: not sent, or not confirmed
-	fly   int           // of those, under way
-	next  int           // number of the next segment
-	heard Time          // when it began to wait for a confirmation
+	queue   ring[outgoing]
+	sys     ring[*packet] // segments that have not been sent
+	unacked int           // bytes that the sender's system keeps: not sent, or not confirmed
+	fly     int           // of those, under way
+	next    int           // number of the next segment
+	heard   Time          // when it began to wait for a confirmation
 	window
 	lost []*packet // that were, and have not been sent again
 
@@ -63,7 +63,7 @@ func (o *outgoing) sent() {
 // was anything. frames is how many frames were handed over to their ends.
 func (l *lane) hand(w *world) (moved bool, frames int) {
 	room := l.turn(w)
-	for l.opened && l.queue.n > 0 && l.held < w.net.Buffer && room > 0 {
+	for l.opened && l.queue.n > 0 && l.unacked < w.net.Buffer && room > 0 {
 		moved = true
 		o := l.queue.at(0)
 		n := min(len(o.frame.Body)-o.done, w.net.Segment)
@@ -77,7 +77,7 @@ func (l *lane) hand(w *world) (moved bool, frames int) {
 		o.done += n
 		p.last = o.done == len(o.frame.Body)
 		l.next++
-		l.held += p.load
+		l.unacked += p.load
 		room -= p.load
 		l.sys.push(p)
 		if p.last {
@@ -186,9 +186,9 @@ func (l *lane) receive(w *world, p *packet) {
 // confirmed notes that the receiver's system has so many bytes more.
 func (l *lane) confirmed(w *world, n int) {
 	l.fly -= n
-	l.held -= n
+	l.unacked -= n
 	l.widen(n, &w.net)
-	if l.heard = w.now; l.held == 0 {
+	if l.heard = w.now; l.unacked == 0 {
 		l.heard = 0
 	}
 	l.transmit(w)
@@ -243,7 +243,7 @@ func (l *lane) reopen(w *world) {
 }
 
 // idle reports whether all that was put has come to the receiver's system.
-func (l *lane) idle() bool { return l.dead || l.queue.n == 0 && l.held == 0 }
+func (l *lane) idle() bool { return l.dead || l.queue.n == 0 && l.unacked == 0 }
 
 // drop forgets what is queued at the sender, and takes nothing more.
 func (l *lane) drop() {

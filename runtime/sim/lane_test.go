@@ -12,17 +12,17 @@ import (
 type taker struct {
 	holds [wire.Lanes]bool
 	got   []uint64 // their numbers
-	place []byte
+	buf   []byte
 }
 
 func (k *taker) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	if k.holds[h.Lane] {
 		return nil, wire.Hold
 	}
-	if len(k.place) != h.Len {
-		k.place = make([]byte, h.Len)
+	if len(k.buf) != h.Len {
+		k.buf = make([]byte, h.Len)
 	}
-	return k.place, wire.Accept
+	return k.buf, wire.Accept
 }
 
 func (k *taker) Arrived(h *wire.Header, body []byte) {
@@ -50,8 +50,8 @@ func pair(t *testing.T, n Net, loses func(*packet) bool) *world {
 	return w
 }
 
-// settle has everything happen that is under way.
-func (w *world) settle() {
+// quiesce has everything happen that is under way.
+func (w *world) quiesce() {
 	for len(w.events.heap) > 0 {
 		e := w.events.pop()
 		w.now = e.at
@@ -94,7 +94,7 @@ func TestLaneKeepsItsOrder(t *testing.T) {
 	for seq := range uint64(5) {
 		w.put(wire.LaneOps, seq, 250, &unsent)
 	}
-	w.settle()
+	w.quiesce()
 	w.read(wire.LaneOps, k)
 	require.Equal(t, []uint64{0, 1, 2, 3, 4}, k.got)
 	require.Zero(t, unsent)
@@ -112,20 +112,20 @@ func TestHoldReachesTheSender(t *testing.T) {
 		w.put(wire.LaneOps, seq, 1000, &unsent)
 	}
 	w.put(wire.LaneControl, 99, 10, &control)
-	w.settle()
+	w.quiesce()
 	w.read(wire.LaneOps, k)
 	w.read(wire.LaneControl, k)
 	require.Equal(t, []uint64{99}, k.got)
 	require.Zero(t, control)
 	l := w.procs[0].out[index(1, wire.LaneOps)]
 	require.LessOrEqual(t, l.unread, 4<<10)
-	require.LessOrEqual(t, l.held, 4<<10+1448+frameHead)
+	require.LessOrEqual(t, l.unacked, 4<<10+1448+frameHead)
 	require.Greater(t, unsent, 10, "what neither system has room for is with the sender")
 
 	k.holds[wire.LaneOps] = false
 	for range 20 {
 		w.read(wire.LaneOps, k)
-		w.settle()
+		w.quiesce()
 	}
 	require.Len(t, k.got, 21)
 	require.Zero(t, unsent)
@@ -147,7 +147,7 @@ func TestWindowOfALane(t *testing.T) {
 	for seq := range uint64(100) {
 		w.put(wire.LaneOps, seq, 1000, &unsent)
 	}
-	w.settle()
+	w.quiesce()
 	require.Greater(t, most, 6<<10)
 	require.LessOrEqual(t, most, 8<<10)
 	require.Less(t, narrow, 5<<10)
@@ -159,7 +159,7 @@ func TestSilenceIsNoticed(t *testing.T) {
 	w := pair(t, Net{Up: quick, Down: quick, GiveUp: Second}, func(*packet) bool { return true })
 	unsent := 0
 	w.put(wire.LaneOps, 0, 10, &unsent)
-	w.settle()
+	w.quiesce()
 	require.Equal(t, []loss{{1, wire.Broken, errSilent}}, w.procs[0].lost)
 	require.Greater(t, w.now, Second)
 }

@@ -41,8 +41,8 @@ func (l *Link) serialize(bytes int) Time {
 	return Time((int64(bytes)*8e9 + l.Rate - 1) / l.Rate)
 }
 
-// settle forgets what has left by now.
-func (p *pipe) settle(now Time) {
+// drain forgets what has left by now.
+func (p *pipe) drain(now Time) {
 	for p.leaving.n > 0 && p.leaving.at(0).at <= now {
 		p.bytes -= p.leaving.pop().bytes
 	}
@@ -50,7 +50,7 @@ func (p *pipe) settle(now Time) {
 
 // full reports whether so many bytes find no room.
 func (p *pipe) full(now Time, bytes int) bool {
-	p.settle(now)
+	p.drain(now)
 	return p.Queue > 0 && p.bytes+bytes > p.Queue
 }
 

@@ -95,7 +95,7 @@ func (w *world) arrive(p *packet, to int) {
 	}
 	switch {
 	case p.confirms:
-		p.lane.told(w, p)
+		p.lane.acknowledge(w, p)
 		return
 	case p.lane != nil:
 		p.lane.receive(w, p)

@@ -1,6 +1,6 @@
 package sim
 
-// ring is a queue whose places are used again.
+// ring is a queue whose memory is used again.
 type ring[T any] struct {
 	items []T
 	head  int

@@ -99,7 +99,7 @@ func (w *world) build() error {
 	if overlay == nil {
 		return fmt.Errorf("%w: comm.anycast: %s is not rootless", ErrScenario, w.comm.Anycast)
 	}
-	w.place()
+	w.spread()
 	w.cores = make([]Time, w.net.Cores)
 	w.checker.init(w)
 	id := w.id()
@@ -125,8 +125,8 @@ func (w *world) build() error {
 	return nil
 }
 
-// place puts the ranks on hosts.
-func (w *world) place() {
+// spread puts the ranks on hosts.
+func (w *world) spread() {
 	hosts := orElse(w.sc.Hosts, w.sc.Ranks)
 	w.hosts = make([]host, hosts)
 	w.hostOf = make([]int, w.sc.Ranks)
@@ -151,7 +151,7 @@ func (w *world) config(rank int, id [16]byte, overlay core.Overlay) core.Config 
 	n, c := &w.net, &w.comm
 	caps := wire.Caps{Hosts: len(w.hosts)}
 	if w.sc.Net.Multicast {
-		caps.Multicast, caps.Direct, caps.Datagram, caps.Window = true, true, n.Datagram, n.Room
+		caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, n.Datagram, n.Room
 	}
 	return core.Config{
 		Rank: rank, Size: w.sc.Ranks, ID: id, Epoch: 1, Caps: caps,

@@ -42,12 +42,12 @@ func TestConfirmationsOnTheWire(t *testing.T) {
 	})
 	unsent, k := 0, &taker{}
 	w.put(wire.LaneOps, 7, packets*100, &unsent)
-	w.settle()
+	w.quiesce()
 	w.read(wire.LaneOps, k)
 	require.Equal(t, []uint64{7}, k.got)
 	require.True(t, lost)
 	l := w.procs[0].out[index(1, wire.LaneOps)]
-	require.Zero(t, l.held)
+	require.Zero(t, l.unacked)
 	require.Equal(t, LinkCount{Packets: packets, Bytes: packets * 66, Deepest: w.hosts[1].up.count.Deepest, Busy: w.hosts[1].up.count.Busy},
 		w.hosts[1].up.count)
 	require.Less(t, l.used, Millisecond, "the lost packet was sent again at once")
@@ -66,7 +66,7 @@ func TestLostConfirmations(t *testing.T) {
 	for seq := range uint64(10) {
 		w.put(wire.LaneOps, seq, 5000, &unsent)
 	}
-	w.settle()
+	w.quiesce()
 	w.read(wire.LaneOps, k)
 	require.Len(t, k.got, 10)
 	require.Zero(t, unsent)
@@ -86,20 +86,20 @@ func TestWindowAfterARest(t *testing.T) {
 	l := func() *lane { return w.procs[0].out[index(1, wire.LaneOps)] }
 	w.put(wire.LaneOps, 1, 2*first, &unsent)
 	require.LessOrEqual(t, l().fly, first)
-	w.settle()
+	w.quiesce()
 	w.put(wire.LaneOps, 2, 100000, &unsent)
-	w.settle()
+	w.quiesce()
 	require.Greater(t, most, flight/2)
 	require.LessOrEqual(t, most, flight)
 	require.Equal(t, flight, l().wide)
 	w.now += 4 * Millisecond
 	w.put(wire.LaneOps, 3, 1000, &unsent)
 	require.Equal(t, flight, l().wide, "a short rest")
-	w.settle()
+	w.quiesce()
 	w.now += 6 * Millisecond
 	w.put(wire.LaneOps, 4, 1000, &unsent)
 	require.Equal(t, first, l().wide)
-	w.settle()
+	w.quiesce()
 	w.read(wire.LaneOps, k)
 	require.Equal(t, []uint64{1, 2, 3, 4}, k.got)
 }

@@ -21,7 +21,7 @@ func (l *lane) turn(w *world) int {
 	}
 	mine := l.fly
 	if others == 0 {
-		mine = l.held
+		mine = l.unacked
 	}
 	if left := w.net.Turn - others - mine; left >= longFrames {
 		return left

@@ -11,6 +11,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -34,6 +35,10 @@ type Config struct {
 	Rand io.Reader
 	// DialTimeout bounds the connecting to one peer; 0 means ten seconds.
 	DialTimeout time.Duration
+	// Clock is where the transport reads the time; nil means the system's. What
+	// the system waits for itself it always bounds by its own: how long Wait parks,
+	// a connection's handshake and its first words.
+	Clock clock.Clock
 }
 
 // Transport is one rank's end of a communicator.

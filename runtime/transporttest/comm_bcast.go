@@ -117,7 +117,7 @@ func testHeld(t *testing.T, with Make) {
 			enter := signal()
 			go func() {
 				defer close(enter)
-				if count := settled(comms[0]); count >= rounds {
+				if count := stalledAt(comms[0]); count >= rounds {
 					t.Errorf("the root completed all %d broadcasts while nobody took them", count)
 				}
 			}()
@@ -137,9 +137,9 @@ func testHeld(t *testing.T, with Make) {
 	}
 }
 
-// settled waits until c completes no more operations and returns how many it
+// stalledAt waits until c completes no more operations and returns how many it
 // has completed.
-func settled(c *runtime.Comm) uint64 {
+func stalledAt(c *runtime.Comm) uint64 {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	count, same := uint64(0), 0

@@ -103,8 +103,8 @@ func (n *net) until(cond func() bool, what string) {
 	}
 }
 
-// settle polls until nothing has moved for a few rounds.
-func (n *net) settle() {
+// quiesce polls until nothing has moved for a few rounds.
+func (n *net) quiesce() {
 	for quiet := 0; quiet < 20; quiet++ {
 		if n.poll() {
 			quiet = 0
@@ -141,7 +141,7 @@ func (n *net) count() (frames int) {
 	return frames
 }
 
-// slot returns a frame on LaneOps with a body, which goes to a place of its own.
+// slot returns a frame on LaneOps with a body, which goes to a buffer of its own.
 func slot(seq uint64, body []byte) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Seq: seq, Len: len(body)}, Body: body}
 }
@@ -151,7 +151,7 @@ func control(seq uint64, body []byte) *wire.Frame {
 	return &wire.Frame{Header: wire.Header{Kind: wire.FrameCast, Lane: wire.LaneControl, Seq: seq, Len: len(body)}, Body: body}
 }
 
-// pattern returns n bytes that depend on seed and on their place.
+// pattern returns n bytes that depend on seed and on where they are.
 func pattern(seed, n int) []byte {
 	b := make([]byte, n)
 	x := uint64(seed)*0x9E3779B97F4A7C15 + 1

@@ -115,7 +115,7 @@ func testCommHold(t *testing.T, with Make) {
 		for i := range frames {
 			n.put(0, 1, of(held, slot(uint64(i), pattern(i, bytes))))
 		}
-		n.settle()
+		n.quiesce()
 		for i := range frames {
 			for comm := range uint8(3) {
 				if comm != held {
@@ -226,7 +226,7 @@ func testCommAbandon(t *testing.T, with Make) {
 			n.put(0, 1, f)
 		}
 	}
-	n.settle()
+	n.quiesce()
 	left := unsent
 	require.NotZero(t, left[1])
 	n.ranks[0].Abandon(1)
@@ -261,7 +261,7 @@ func testCommCut(t *testing.T, with Make) {
 		f := of(1, slot(1, body))
 		f.Unsent = &unsent
 		n.put(0, 1, f)
-		key := place{0, wire.LaneOps, 1}
+		key := way{0, wire.LaneOps, 1}
 		n.until(func() bool { return s.open[key] != nil || len(s.got) > 0 }, "it has begun to arrive, or has done so at once")
 		for range round {
 			n.poll()
@@ -323,10 +323,10 @@ func testCommForgetHeld(t *testing.T, with Make) {
 		for i := range frames {
 			n.put(0, 1, of(3, slot(uint64(round*frames+i), pattern(round*frames+i, bytes>>(10*round)))))
 		}
-		n.settle()
+		n.quiesce()
 		n.ranks[0].Forget(3)
 	}
-	n.settle()
+	n.quiesce()
 	require.Empty(t, s.got)
 	s.holdNothing()
 	n.until(func() bool { return len(s.got) == 3*frames }, "all has arrived")
@@ -345,11 +345,11 @@ func testCommLeft(t *testing.T, with Make) {
 	n.put(0, 1, of(2, slot(1, pattern(1, 1000))))
 	n.put(0, 1, of(1, slot(2, nil)))
 	n.until(func() bool { return len(s.got) == 1 }, "the other's has arrived")
-	n.settle()
+	n.quiesce()
 	n.ranks[0].Forget(2)
-	n.settle()
+	n.quiesce()
 	require.NoError(t, n.ranks[0].Close(true, patience))
-	n.settle()
+	n.quiesce()
 	require.Zero(t, s.closed())
 	s.holdNothing()
 	n.until(func() bool { return s.closed() == 1 }, "its end is known")
@@ -376,7 +376,7 @@ func testCommLost(t *testing.T, with Make) {
 	n.until(func() bool { return len(n.sinks[0].got) == 4 && len(n.sinks[2].got) == 4 }, "rank 1 is heard")
 	require.NoError(t, n.ranks[1].Close(false, 0))
 	n.until(func() bool { return n.sinks[0].lost() == 1 && n.sinks[2].lost() == 1 && unsent == 0 }, "both have noticed")
-	n.settle()
+	n.quiesce()
 	for _, rank := range []int{0, 2} {
 		require.Zero(t, n.sinks[rank].closed())
 		require.Empty(t, n.sinks[rank].twice)
@@ -414,7 +414,7 @@ func testCommNoAllocation(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	into := pattern(1, 1000)
 	s := n.sinks[1]
-	s.place = func(*wire.Header) []byte { return into }
+	s.buffer = func(*wire.Header) []byte { return into }
 	f := of(9, slot(1, pattern(3, 1000)))
 	var spare [16]received // so that recording does not allocate
 	s.got = append(s.got, spare[:]...)

@@ -21,7 +21,7 @@ func testLeft(t *testing.T, with Make) {
 	require.NoError(t, n.ranks[2].Close(true, patience))
 	n.until(func() bool { return n.sinks[1].closed() == 1 }, "rank 1 knows")
 	require.Len(t, n.sinks[1].got, 1)
-	n.settle()
+	n.quiesce()
 	require.Empty(t, n.sinks[0].got)
 	n.sinks[0].holdFrom(2)
 	n.until(func() bool { return n.sinks[0].closed() == 1 && n.count() == 2 }, "rank 0 knows")
@@ -42,7 +42,7 @@ func testLost(t *testing.T, with Make) {
 	n.greet()
 	require.NoError(t, n.ranks[1].Close(false, 0))
 	n.until(func() bool { return n.sinks[0].lost() == 1 && n.sinks[2].lost() == 1 }, "both have noticed")
-	n.settle()
+	n.quiesce()
 	for _, rank := range []int{0, 2} {
 		require.NotEqual(t, wire.Closed, n.sinks[rank].ended[1])
 		require.Zero(t, n.sinks[rank].closed())
@@ -115,7 +115,7 @@ func testGone(t *testing.T, with Make) {
 			n.put(0, 1, f)
 		}
 		n.until(func() bool { return unsent == 0 }, "frames are dropped")
-		n.settle()
+		n.quiesce()
 		require.Empty(t, s.twice)
 	}
 }

@@ -71,7 +71,7 @@ func testPutAll(t *testing.T, with Make) {
 				}
 			}
 			n.until(func() bool { return n.count() == sent && unsent == 0 }, "all frames have arrived")
-			n.settle()
+			n.quiesce()
 			require.Equal(t, sent, n.count())
 			for rank, s := range n.sinks {
 				seen := map[uint64]bool{}
@@ -116,7 +116,7 @@ func testPutAllHold(t *testing.T, with Make) {
 			for rank := 3; rank < size; rank++ {
 				n.until(func() bool { return len(n.sinks[rank].got) == frames }, "who keeps up has got everything")
 			}
-			n.settle()
+			n.quiesce()
 			require.Len(t, n.sinks[1].got, 2)
 			n.sinks[1].holdFrom(1 << 60)
 			n.until(func() bool { return len(n.sinks[1].got) == frames && unsent == 0 }, "so has who was behind")
@@ -134,7 +134,7 @@ func testPutAllHold(t *testing.T, with Make) {
 func testPutAllNoAllocation(t *testing.T, with Make) {
 	n := connectGroup(t, with, 4)
 	for _, s := range n.sinks {
-		s.place = func(*wire.Header) []byte { return nil }
+		s.buffer = func(*wire.Header) []byte { return nil }
 		s.got = append(s.got, received{}, received{}) // so that recording does not allocate
 	}
 	f, ranks := notice(0, 1), []int{1, 2, 3}
@@ -203,7 +203,7 @@ func testPutAllEnd(t *testing.T, with Make) {
 	n.poll()
 	require.NoError(t, n.ranks[0].Close(true, patience))
 	n.until(func() bool { return n.sinks[2].closed()+n.sinks[3].closed() == 2 }, "ranks 2 and 3 know")
-	n.settle()
+	n.quiesce()
 	require.Empty(t, n.sinks[1].got)
 	require.Zero(t, n.sinks[1].closed(), "it has not got everything")
 	n.sinks[1].holdFrom(1 << 60)

@@ -20,11 +20,11 @@ type collector struct {
 
 func newCollector(t testing.TB, s *sink) *collector {
 	c := &collector{t: t, chunks: map[uint64][]byte{}, seen: map[uint64]int{}, heads: map[uint64]wire.Header{}}
-	s.fragment = c.take
+	s.fragment = c.collect
 	return c
 }
 
-func (c *collector) take(h *wire.Header, offset int, payload []byte) wire.Verdict {
+func (c *collector) collect(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	if c.chunks[h.Seq] == nil {
 		c.chunks[h.Seq] = make([]byte, h.Len)
 		c.heads[h.Seq] = *h
@@ -81,7 +81,7 @@ func checkMcast(n *net, got []*collector, seq uint64, length int) {
 		f.Slot, f.Print, f.Epoch, f.Unsent = ir.Chunk(length), 77, 5, &unsent
 		n.ranks[1].Mcast(f)
 		n.until(func() bool { return unsent == 0 }, "the chunk is sent")
-		n.settle()
+		n.quiesce()
 		for _, rank := range []int{0, 2} {
 			head, ok := got[rank].heads[try]
 			if ok && got[rank].seen[try] == length {
@@ -105,13 +105,13 @@ func testMcastHold(t *testing.T, with Make) {
 			held++
 			return wire.Hold
 		}
-		return c.take(h, offset, payload)
+		return c.collect(h, offset, payload)
 	}
 	body := pattern(3, 500)
 	for seq := uint64(1); held == 0; seq++ {
 		require.Less(t, seq, uint64(1000), "nothing arrives")
 		n.ranks[0].Mcast(slot(seq, body))
-		n.settle()
+		n.quiesce()
 	}
 	n.put(0, 1, slot(1, nil))
 	n.until(func() bool { return n.count() == 1 }, "a put has passed held datagrams")
@@ -174,7 +174,7 @@ func testDatagram(t *testing.T, with Make) {
 			f.Kind, f.Arg, f.Unsent = wire.FrameWant, 9, &unsent
 			n.ranks[1].Datagram(2, f)
 			n.until(func() bool { return unsent == 0 }, "it is sent")
-			n.settle()
+			n.quiesce()
 			if got[2].seen[try] == length && got[2].heads[try].Kind != 0 {
 				want := f.Header
 				want.From, want.Lane = 1, got[2].heads[try].Lane

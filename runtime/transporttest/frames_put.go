@@ -111,13 +111,13 @@ func testHold(t *testing.T, with Make) {
 		n.put(0, 2, control(uint64(i), pattern(i, 10)))
 	}
 	n.until(func() bool { return len(s.got) == 1+5+5 }, "what is not held has arrived")
-	n.settle()
+	n.quiesce()
 	require.Len(t, s.from(0, wire.LaneOps), 1)
 	require.Len(t, s.from(1, wire.LaneOps), 5)
 
 	s.holdFrom(3)
 	n.until(func() bool { return len(s.got) == 13 }, "two more have arrived")
-	n.settle()
+	n.quiesce()
 	require.Len(t, s.got, 13)
 	s.holdFrom(1 << 60)
 	n.until(func() bool { return len(s.got) == 15 }, "all have arrived")
@@ -139,7 +139,7 @@ func testHeldSender(t *testing.T, with Make) {
 		f.Unsent = &unsent
 		n.put(0, 1, f)
 	}
-	n.settle()
+	n.quiesce()
 	require.NotZero(t, unsent)
 	require.Zero(t, n.count())
 
@@ -173,7 +173,7 @@ func testDrop(t *testing.T, with Make) {
 	}
 }
 
-// testDropWithinBody takes the place of a body back when a part has been read.
+// testDropWithinBody takes the buffer of a body back when a part has been read.
 func testDropWithinBody(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	s := n.sinks[1]
@@ -183,9 +183,9 @@ func testDropWithinBody(t *testing.T, with Make) {
 			return wire.Accept
 		}
 		if asked++; asked == 2 {
-			dst = s.open[place{0, wire.LaneOps, 0}]
+			dst = s.open[way{0, wire.LaneOps, 0}]
 			kept = append(kept, dst...)
-			delete(s.open, place{0, wire.LaneOps, 0})
+			delete(s.open, way{0, wire.LaneOps, 0})
 		}
 		if asked >= 2 {
 			return wire.Drop
@@ -239,7 +239,7 @@ func testAbandon(t *testing.T, with Make) {
 		f.Unsent = &unsent
 		n.put(0, 1, f)
 	}
-	n.settle()
+	n.quiesce()
 	n.ranks[0].Abandon(0)
 	require.Zero(t, unsent)
 	n.put(0, 1, control(7, []byte("still here")))
@@ -253,7 +253,7 @@ func testNoAllocation(t *testing.T, with Make) {
 	into, back := pattern(1, 1000), pattern(2, 1000)
 	for rank, buf := range [][]byte{into, back} {
 		s := n.sinks[rank]
-		s.place = func(*wire.Header) []byte { return buf }
+		s.buffer = func(*wire.Header) []byte { return buf }
 	}
 	ping, pong := slot(1, pattern(3, 1000)), slot(2, pattern(4, 1000))
 	var spare [16]received // so that recording does not allocate

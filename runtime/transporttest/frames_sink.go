@@ -11,16 +11,16 @@ import (
 type sink struct {
 	verdict  func(h *wire.Header) wire.Verdict
 	fragment func(h *wire.Header, offset int, payload []byte) wire.Verdict
-	place    func(h *wire.Header) []byte // nil: a new slice for each frame
+	buffer   func(h *wire.Header) []byte // nil: a new slice for each frame
 
-	open  map[place][]byte // places of bodies under way
+	open  map[way][]byte // buffers of bodies under way
 	got   []received
 	ended map[int]wire.End
 	twice []string // what was told more than once
 }
 
-// place identifies a frame under way: a communicator's lane carries one at a time.
-type place struct {
+// way identifies a frame under way: a communicator's lane carries one at a time.
+type way struct {
 	from int
 	lane wire.Lane
 	comm uint8
@@ -35,7 +35,7 @@ func newSink() *sink {
 	return &sink{
 		verdict:  func(*wire.Header) wire.Verdict { return wire.Accept },
 		fragment: func(*wire.Header, int, []byte) wire.Verdict { return wire.Drop },
-		open:     map[place][]byte{}, ended: map[int]wire.End{},
+		open:     map[way][]byte{}, ended: map[int]wire.End{},
 	}
 }
 
@@ -44,10 +44,10 @@ func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	if v != wire.Accept {
 		return nil, v
 	}
-	if s.place != nil {
-		return s.place(h), v
+	if s.buffer != nil {
+		return s.buffer(h), v
 	}
-	key := place{h.From, h.Lane, h.Comm}
+	key := way{h.From, h.Lane, h.Comm}
 	if b := s.open[key]; b == nil || len(b) != h.Len { // another frame's, which was called off
 		s.open[key] = make([]byte, h.Len)
 	}
@@ -55,9 +55,9 @@ func (s *sink) Body(h *wire.Header) ([]byte, wire.Verdict) {
 }
 
 func (s *sink) Arrived(h *wire.Header, body []byte) {
-	key := place{h.From, h.Lane, h.Comm}
-	if s.place == nil && !same(s.open[key], body) {
-		s.twice = append(s.twice, fmt.Sprintf("%+v arrived in a place that was not given", *h))
+	key := way{h.From, h.Lane, h.Comm}
+	if s.buffer == nil && !same(s.open[key], body) {
+		s.twice = append(s.twice, fmt.Sprintf("%+v arrived in a buffer that was not given", *h))
 	}
 	delete(s.open, key)
 	s.got = append(s.got, received{*h, body})

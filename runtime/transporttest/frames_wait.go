@@ -39,7 +39,7 @@ func within(t testing.TB, f func()) {
 func testWaitTime(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	n.greet()
-	n.settle()
+	n.quiesce()
 	rounds := 0
 	for start := time.Now(); time.Since(start) < 100*time.Millisecond; rounds++ {
 		within(t, func() { n.ranks[1].Wait(10 * time.Millisecond) })
@@ -83,7 +83,7 @@ func testHeldWait(t *testing.T, with Make) {
 	for i := range 4 {
 		n.put(0, 1, slot(uint64(i), pattern(i, 100_000)))
 	}
-	n.settle()
+	n.quiesce()
 	rounds := 0
 	for start := time.Now(); time.Since(start) < 100*time.Millisecond; rounds++ {
 		n.ranks[1].Wait(10 * time.Millisecond)

@@ -22,7 +22,8 @@ import (
 // Put, Mcast and Poll are called by one goroutine at a time, under one lock; Wait is called without it, so it may run beside them;
 // Wake may be called by anybody at any time. None but Wait blocks.
 type Transport interface {
-	// Rank and Size are this process's place in the first communicator.
+	// Rank is this process's number in the first communicator, and Size how many
+	// ranks it has.
 	Rank() int
 	Size() int
 	// ID is the transport's identity: random bytes agreed by all ranks
@@ -87,7 +88,7 @@ type Caps struct {
 	Multicast bool // Mcast reaches other ranks
 	Direct    bool // Datagram reaches one rank
 	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
-	Window    int  // bytes of multicasts that every rank can take in without being polled, agreed by all; 0: nothing overruns
+	Room      int  // bytes of multicasts that every rank can take in without being polled, agreed by all; 0: nothing overruns
 	Local     int  // ranks on this host, this one included; 0: unknown
 	Hosts     int  // hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or unknown
 
@@ -167,7 +168,7 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Accept Verdict = iota // read the body into the place returned
+	Accept Verdict = iota // read the body into the buffer returned
 	Hold                  // not yet: leave it and everything behind it in its lane of its communicator, nothing else; ask again at the next Poll
 	Drop                  // read the body and throw it away
 )
@@ -179,7 +180,7 @@ type Sink interface {
 	// h.Len. Between two calls the answer may turn from Accept to Drop (the
 	// operation has returned and its buffer is the caller's again).
 	Body(h *Header) (dst []byte, v Verdict)
-	// Arrived says that a frame's body is complete in the place last
+	// Arrived says that a frame's body is complete in the buffer last
 	// returned by Body. It is not called for dropped frames.
 	Arrived(h *Header, body []byte)
 	// Fragment offers one datagram of a frame, multicast or not: payload is

@@ -3,6 +3,7 @@ package datagram
 import (
 	"fmt"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 )
@@ -20,7 +21,7 @@ func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 			}
 			cards[rank], rest[rank] = b[:cardLen], b[cardLen:]
 		}
-		err := t.prepare(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: cards})
+		err := t.prepare(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: cards}, clock.OrSystem(cfg.Clock))
 		if err == nil && theirs != nil {
 			err = theirs(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest})
 		}

@@ -6,16 +6,16 @@ import (
 	"net/netip"
 )
 
-// place is the interface that is multicast on, and this rank's address there.
-type place struct {
+// endpoint is the interface that is multicast on, and this rank's address there.
+type endpoint struct {
 	ifi    *net.Interface
 	family int
 	addr   netip.Addr
 }
 
-// choosePlace finds the interface; coordinator is the address of the
+// chooseEndpoint finds the interface; coordinator is the address of the
 // rendezvous.
-func choosePlace(cfg *Config, coordinator string) (*place, error) {
+func chooseEndpoint(cfg *Config, coordinator string) (*endpoint, error) {
 	ifi, err := chooseInterface(cfg, coordinator)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func choosePlace(cfg *Config, coordinator string) (*place, error) {
 	}
 	for _, family := range families {
 		if addr, ok := pickAddr(addrs, family); ok {
-			return &place{ifi, family, addr}, nil
+			return &endpoint{ifi, family, addr}, nil
 		}
 	}
 	return nil, fmt.Errorf("interface %s has no %s", ifi.Name, familyNames[cfg.Family])

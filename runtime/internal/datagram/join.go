@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
@@ -54,7 +55,7 @@ func open(cfg *Config) (*Transport, *card, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := choosePlace(cfg, coordinator)
+	at, err := chooseEndpoint(cfg, coordinator)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,9 +84,9 @@ func open(cfg *Config) (*Transport, *card, error) {
 	return t, own, err
 }
 
-func newTransport(cfg *Config, at *place) *Transport {
+func newTransport(cfg *Config, at *endpoint) *Transport {
 	return &Transport{
-		rank: cfg.TCP.Rank, size: cfg.TCP.Size, place: at,
+		rank: cfg.TCP.Rank, size: cfg.TCP.Size, at: at,
 		group: outlet{fd: -1}, direct: outlet{fd: -1},
 		arrival: arrival{
 			all: inlet{fd: -1}, own: inlet{fd: -1},
@@ -121,7 +122,7 @@ func coordinatorOf(cfg *Config) (string, error) {
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(m *rendezvous.Meeting) error {
+func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	d, err := gather(m.Blobs)
 	if err != nil {
 		return err
@@ -130,15 +131,15 @@ func (t *Transport) prepare(m *rendezvous.Meeting) error {
 	t.arrival.stashes.room = d.room
 	t.arrival.all.sources, t.arrival.own.sources = d.senders, d.directs
 	for _, a := range d.directs {
-		t.names = append(t.names, newAddress(a, t.place.ifi.Index))
+		t.names = append(t.names, newAddress(a, t.at.ifi.Index))
 	}
-	if t.arrival.all.fd, err = openReceiver(t.place, d.group); err != nil {
+	if t.arrival.all.fd, err = openReceiver(t.at, d.group); err != nil {
 		return err
 	}
-	if err := unix.Connect(t.group.fd, sockaddr(d.group, t.place.ifi)); err != nil {
-		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.place.ifi.Name, hint(t.place), os.NewSyscallError("connect", err))
+	if err := unix.Connect(t.group.fd, sockaddr(d.group, t.at.ifi)); err != nil {
+		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.at.ifi.Name, hint(t.at), os.NewSyscallError("connect", err))
 	}
-	return selfTest(t.group.fd, t.arrival.all.fd, t.place, &t.id, t.rank)
+	return selfTest(t.group.fd, t.arrival.all.fd, t.at, &t.id, t.rank, c)
 }
 
 // watch makes the buffers and lets the puts' poller watch the sockets.

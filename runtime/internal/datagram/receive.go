@@ -48,7 +48,7 @@ func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
 			return moved
 		}
 		for i := range n {
-			t.take(s, in, i)
+			t.sort(s, in, i)
 		}
 		burst += n
 		moved = moved || n > 0
@@ -60,8 +60,8 @@ func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
 	return moved
 }
 
-// take sorts one datagram.
-func (t *Transport) take(s wire.Sink, in *inlet, i int) {
+// sort sorts one datagram.
+func (t *Transport) sort(s wire.Sink, in *inlet, i int) {
 	b, whole := t.arrival.batch.datagram(i)
 	p := &t.arrival.current
 	switch f := decodePart(b, &t.id, t.size, t.payload, p); {

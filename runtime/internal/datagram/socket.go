@@ -11,6 +11,8 @@ import (
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // bufferBytes is what is asked of the system for a socket's buffer: bursts
@@ -30,7 +32,7 @@ const sendBytes = 32 << 10
 
 // openSender opens the socket that multicasts from at.addr, at a port of the
 // system's choice.
-func openSender(at *place, hops int) (fd int, from netip.AddrPort, err error) {
+func openSender(at *endpoint, hops int) (fd int, from netip.AddrPort, err error) {
 	return openOwn(at, func(fd int) error {
 		tellOverruns(fd, at.family)
 		return setSender(fd, at, hops)
@@ -39,7 +41,7 @@ func openSender(at *place, hops int) (fd int, from netip.AddrPort, err error) {
 
 // openDirect opens the socket for datagrams to one rank. It is not told of
 // overruns, nor of ranks that have gone: they would have to be read.
-func openDirect(at *place, hops int) (fd int, from netip.AddrPort, err error) {
+func openDirect(at *endpoint, hops int) (fd int, from netip.AddrPort, err error) {
 	return openOwn(at, func(fd int) error {
 		setReceiveBuffer(fd)
 		return options(fd, func(c net.PacketConn) error {
@@ -52,7 +54,7 @@ func openDirect(at *place, hops int) (fd int, from netip.AddrPort, err error) {
 }
 
 // openOwn opens a socket at at.addr that set prepares for sending.
-func openOwn(at *place, set func(fd int) error) (fd int, from netip.AddrPort, err error) {
+func openOwn(at *endpoint, set func(fd int) error) (fd int, from netip.AddrPort, err error) {
 	fd, err = openSocket(at.family)
 	if err != nil {
 		return -1, from, err
@@ -77,7 +79,7 @@ func openOwn(at *place, set func(fd int) error) (fd int, from netip.AddrPort, er
 }
 
 // setSender lets the other ranks on this host have a copy.
-func setSender(fd int, at *place, hops int) error {
+func setSender(fd int, at *endpoint, hops int) error {
 	return options(fd, func(c net.PacketConn) error {
 		if at.family == 4 {
 			p := ipv4.NewPacketConn(c)
@@ -90,7 +92,7 @@ func setSender(fd int, at *place, hops int) error {
 
 // openReceiver opens the socket that gets what is sent to group. It is bound
 // to the group, so that other groups' datagrams do not come to it.
-func openReceiver(at *place, group netip.AddrPort) (fd int, err error) {
+func openReceiver(at *endpoint, group netip.AddrPort) (fd int, err error) {
 	fd, err = openSocket(at.family)
 	if err != nil {
 		return -1, err
@@ -198,11 +200,11 @@ const (
 
 // selfTest sends probes to the group until one has come back through the
 // interface.
-func selfTest(send, receive int, at *place, id *[16]byte, rank int) error {
+func selfTest(send, receive int, at *endpoint, id *[16]byte, rank int, c clock.Clock) error {
 	probe := encodeProbe(id, rank)
 	var lastErr error
 	b := make([]byte, headerLen)
-	for end := time.Now().Add(probeTime); time.Now().Before(end); {
+	for end := c.Now().Add(probeTime); c.Now().Before(end); {
 		if _, err := unix.Write(send, probe); err != nil {
 			lastErr = os.NewSyscallError("send", err)
 		}
@@ -228,7 +230,7 @@ func selfTest(send, receive int, at *place, id *[16]byte, rank int) error {
 }
 
 // hint says what is usually missing.
-func hint(at *place) string {
+func hint(at *endpoint) string {
 	loopback := at.ifi.Flags&net.FlagLoopback != 0
 	switch {
 	case loopback && at.family == 6:

@@ -11,12 +11,12 @@ import (
 // picky takes the operations it is told to.
 type picky struct {
 	wire.Sink
-	take func(seq uint64) bool
-	got  []string
+	accepts func(seq uint64) bool
+	got     []string
 }
 
 func (p *picky) Fragment(h *wire.Header, _ int, payload []byte) wire.Verdict {
-	if !p.take(h.Seq) {
+	if !p.accepts(h.Seq) {
 		return wire.Hold
 	}
 	p.got = append(p.got, string(payload))
@@ -31,13 +31,13 @@ func TestStashKeepsOrderAndClosesGaps(t *testing.T) {
 	for i, payload := range []string{"zero", "", "two is longer", "three", "four"} {
 		add(uint64(i), payload)
 	}
-	s := &picky{take: func(uint64) bool { return false }}
+	s := &picky{accepts: func(uint64) bool { return false }}
 	require.False(t, k.offer(s))
-	s.take = func(seq uint64) bool { return seq%2 == 1 }
+	s.accepts = func(seq uint64) bool { return seq%2 == 1 }
 	require.True(t, k.offer(s))
 	require.Equal(t, "zerotwo is longerfour", string(k.bytes))
 	add(7, "seven")
-	s.take = func(uint64) bool { return true }
+	s.accepts = func(uint64) bool { return true }
 	require.True(t, k.offer(s))
 	require.Equal(t, []string{"", "three", "zero", "two is longer", "four", "seven"}, s.got)
 	require.Empty(t, k.heads)

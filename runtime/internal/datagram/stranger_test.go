@@ -75,7 +75,7 @@ func until(t *testing.T, tr *Transport, s wire.Sink, cond func() bool) {
 func outsider(t *testing.T, group netip.AddrPort) int {
 	lo, err := net.InterfaceByName("lo")
 	require.NoError(t, err)
-	at := &place{lo, 4, netip.MustParseAddr("127.0.0.1")}
+	at := &endpoint{lo, 4, netip.MustParseAddr("127.0.0.1")}
 	fd, _, err := openSender(at, 1)
 	require.NoError(t, err)
 	t.Cleanup(func() { closeFD(fd) })

@@ -37,7 +37,7 @@ type Transport struct {
 	room    int            // of datagrams that a receiver's buffer has at least
 	target  netip.AddrPort // the group
 	names   []address      // of the ranks' own sockets
-	place   *place
+	at      *endpoint
 
 	group   outlet // what is multicast
 	direct  outlet // what is sent to one rank
@@ -51,7 +51,7 @@ type Transport struct {
 
 var _ wire.Transport = (*Transport)(nil)
 
-// Rank returns this process's place in the communicator.
+// Rank returns this process's number in the communicator.
 func (t *Transport) Rank() int { return t.rank }
 
 // Size returns the number of ranks.
@@ -64,12 +64,12 @@ func (t *Transport) ID() [16]byte { return t.id }
 func (t *Transport) Group() netip.AddrPort { return t.target }
 
 // Interface returns the name of the interface that is multicast on.
-func (t *Transport) Interface() string { return t.place.ifi.Name }
+func (t *Transport) Interface() string { return t.at.ifi.Name }
 
 // Caps says how much of a chunk fits into a datagram.
 func (t *Transport) Caps() wire.Caps {
 	caps := t.puts.Caps()
-	caps.Multicast, caps.Direct, caps.Datagram, caps.Window = true, true, t.payload, t.room
+	caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, t.payload, t.room
 	return caps
 }
 

@@ -11,17 +11,17 @@ import (
 
 // reader is the receiving end of one rank's multicasts.
 type reader struct {
-	line  *castLine
-	rings rings
-	place *uint64
-	cells uint64  // read
-	now   content // the cell being looked at
-	head  wire.Header
-	held  bool // the sink has said not yet
+	line     *castLine
+	rings    rings
+	position *uint64
+	cells    uint64  // read
+	now      content // the cell being looked at
+	head     wire.Header
+	held     bool // the sink has said not yet
 	// What has been done with the next cells, by bits from that at cells on: read,
 	// although an earlier one of another communicator is held, and counted when
 	// they were offered for the first time.
-	taken, shown uint64
+	read, shown uint64
 }
 
 // hear hands to s what p has multicast and reports whether anything was read.
@@ -30,19 +30,19 @@ func (t *Transport) hear(p *peer, s wire.Sink) bool {
 	start, passed := r.cells, false
 	r.held = false
 	for n := 0; n < turn && r.written(t); n++ {
-		if r.taken&1 != 0 {
+		if r.read&1 != 0 {
 			r.advance(r.cells + 1)
 			continue
 		}
-		store64(r.place, r.cells<<1|1)
+		store64(r.position, r.cells<<1|1)
 		if atomic.LoadUint64(&r.line.floor) > r.cells {
-			store64(r.place, r.cells<<1)
+			store64(r.position, r.cells<<1)
 			continue // which lapped sees to
 		}
 		r.now = r.rings.cell(r.cells).content
 		if t.offer(p, 0, s) == wire.Hold {
 			passed = t.pass(p, s)
-			store64(r.place, r.cells<<1)
+			store64(r.position, r.cells<<1)
 			r.held = true
 			break
 		}
@@ -82,15 +82,15 @@ func (r *reader) lapped(t *Transport) bool {
 	if tail <= r.cells {
 		return false // the sender is about to write the next one
 	}
-	t.stats.Early += tail - r.cells - uint64(bits.OnesCount64(r.taken))
+	t.stats.Early += tail - r.cells - uint64(bits.OnesCount64(r.read))
 	r.advance(tail)
 	return true
 }
 
 func (r *reader) advance(cells uint64) {
 	by := cells - r.cells
-	r.cells, r.taken, r.shown = cells, r.taken>>by, r.shown>>by
-	store64(r.place, cells<<1)
+	r.cells, r.read, r.shown = cells, r.read>>by, r.shown>>by
+	store64(r.position, cells<<1)
 }
 
 // pass shows to s what other communicators have behind the cell that is held. Its
@@ -106,14 +106,14 @@ func (t *Transport) pass(p *peer, s wire.Sink) (moved bool) {
 			break
 		}
 		comm := c.comm
-		if held[comm/64]&(1<<(comm%64)) != 0 || r.taken&(1<<i) != 0 {
+		if held[comm/64]&(1<<(comm%64)) != 0 || r.read&(1<<i) != 0 {
 			continue
 		}
 		if r.now = c.content; t.offer(p, i, s) == wire.Hold {
 			hold()
 			continue
 		}
-		r.taken |= 1 << i
+		r.read |= 1 << i
 		moved = true
 	}
 	return moved

@@ -20,17 +20,17 @@ const grace = 5 * time.Millisecond
 // raises the floor and then looks who reads below it; a reader first says that
 // it reads and then looks at the floor.
 type caster struct {
-	line   *castLine
-	rings  rings
-	places []*uint64 // of the readers, by rank
-	late   []bool    // readers that are not waited for
-	starts []uint64  // cell, modulo their number -> lines before its payload
-	cells  uint64    // written
-	lines  uint64
-	floor  uint64 // as in line
-	unread uint64 // a floor that nobody reads below any more
-	queue  queue
-	offset int // bytes of the first queued frame that are written
+	line      *castLine
+	rings     rings
+	positions []*uint64 // of the readers, by rank
+	late      []bool    // readers that are not waited for
+	starts    []uint64  // cell, modulo their number -> lines before its payload
+	cells     uint64    // written
+	lines     uint64
+	floor     uint64 // as in line
+	unread    uint64 // a floor that nobody reads below any more
+	queue     queue
+	offset    int // bytes of the first queued frame that are written
 
 	anyLate bool
 	slowest uint64    // cells that the slowest reader had read when that was last looked up
@@ -118,11 +118,11 @@ func (t *Transport) raise(floor uint64) bool {
 	}
 	slowest := m.cells
 	m.anyLate = false
-	for rank, place := range m.places {
+	for rank, position := range m.positions {
 		if rank == t.rank || t.peers[rank].gone {
 			continue
 		}
-		read := atomic.LoadUint64(place) >> 1
+		read := atomic.LoadUint64(position) >> 1
 		if read >= m.floor {
 			m.late[rank] = false
 		}
@@ -142,7 +142,7 @@ func (t *Transport) raise(floor uint64) bool {
 // wait reports whether to wait for the slowest reader, a while longer.
 func (t *Transport) wait(floor uint64) bool {
 	m := &t.mine
-	now := time.Now()
+	now := t.clock.Now()
 	if m.since.IsZero() {
 		m.since = now
 	}
@@ -150,11 +150,11 @@ func (t *Transport) wait(floor uint64) bool {
 		store32(&m.line.waiting, 1)
 		return !t.raise(floor)
 	}
-	for rank, place := range m.places {
+	for rank, position := range m.positions {
 		if rank == t.rank {
 			continue
 		}
-		if read := atomic.LoadUint64(place) >> 1; read < floor {
+		if read := atomic.LoadUint64(position) >> 1; read < floor {
 			m.late[rank], m.anyLate = true, true
 		}
 	}
@@ -165,11 +165,11 @@ func (t *Transport) wait(floor uint64) bool {
 // none of them reads there now.
 func (t *Transport) overtake(floor uint64) bool {
 	t.setFloor(floor)
-	for rank, place := range t.mine.places {
+	for rank, position := range t.mine.positions {
 		if rank == t.rank || t.peers[rank].gone {
 			continue
 		}
-		if at := atomic.LoadUint64(place); at&1 != 0 && at>>1 < floor {
+		if at := atomic.LoadUint64(position); at&1 != 0 && at>>1 < floor {
 			return false
 		}
 	}

@@ -12,7 +12,7 @@
 //     parks on, together in one cache line;
 //   - two rings for each peer that sends to it, for each lane: of cells, which are
 //     cache lines that hold a frame's header and a short body, and of bytes;
-//   - what it multicasts: a ring of cells and bytes, and the others' places
+//   - what it multicasts: a ring of cells and bytes, and the others' positions
 //     in it;
 //   - its notices: a ring of cache lines, each a signal to several ranks.
 //
@@ -55,6 +55,8 @@ import (
 	"math"
 	"os"
 	"strings"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Options are those of shm.Config, which says what they mean.
@@ -63,6 +65,7 @@ type Options struct {
 	File       *os.File
 	Name       string
 	Dir        string
+	Clock      clock.Clock
 }
 
 // Config says how a rank finds the others.
@@ -96,6 +99,7 @@ func (c *Config) fill() error {
 	case strings.ContainsAny(c.Name, "/\x00") || len(c.Name) > maxName:
 		return fmt.Errorf("name %q: at most %d bytes without a slash", c.Name, maxName)
 	}
+	c.Clock = clock.OrSystem(c.Clock)
 	if c.Dir == "" {
 		c.Dir = "/dev/shm"
 	}

@@ -148,7 +148,7 @@ func (t *Transport) drained(p *peer, o *outbound) bool {
 			t.loseLater(p, err)
 			return false
 		}
-		if o.taken == uint32(o.cells) {
+		if o.read == uint32(o.cells) {
 			return true
 		}
 		if o.await() {

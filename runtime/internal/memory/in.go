@@ -39,7 +39,7 @@ func (t *Transport) read(p *peer, l *inbound, s wire.Sink) bool {
 		if p.gone || !l.waits() {
 			break
 		}
-		took, err := t.take(l, s)
+		took, err := t.readCell(l, s)
 		if err != nil {
 			t.lose(p, err, s)
 			break
@@ -61,15 +61,15 @@ func (t *Transport) read(p *peer, l *inbound, s wire.Sink) bool {
 
 // release tells the sender what has been read.
 func (l *inbound) release(t *Transport, p *peer) {
-	store64(&l.line.taken, l.cells<<32|uint64(l.lines))
+	store64(&l.line.read, l.cells<<32|uint64(l.lines))
 	if atomic.LoadUint32(&l.line.waiting) != 0 {
 		store32(&l.line.waiting, 0)
 		t.ring(p.rank)
 	}
 }
 
-// take reads the next cell; false means that the sink holds it back.
-func (t *Transport) take(l *inbound, s wire.Sink) (bool, error) {
+// readCell reads the next cell; false means that the sink holds it back.
+func (t *Transport) readCell(l *inbound, s wire.Sink) (bool, error) {
 	c := l.rings.cell(l.cells).content
 	if err := l.begin(&c); err != nil {
 		return false, err

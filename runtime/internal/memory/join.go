@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Join connects this rank with the others of the host and returns when all
@@ -30,7 +32,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.gather(ctx)
+	err = s.gather(ctx, cfg.Clock)
 	if cfg.File == nil && cfg.Rank == 0 {
 		err = errors.Join(err, os.Remove(cfg.path()))
 	}
@@ -38,7 +40,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		atomic.StoreUint32(&s.rank(cfg.Rank).state, stateCrashed)
 		return nil, errors.Join(err, s.unmap())
 	}
-	t := newTransport(s, cfg.Rank)
+	t := newTransport(s, cfg.Rank, cfg.Clock)
 	t.park.kick = cfg.Kick
 	return t, nil
 }
@@ -64,7 +66,7 @@ func enter(ctx context.Context, cfg *Config) (segment, error) {
 	return seek(ctx, cfg)
 }
 
-// errOccupied says that a rank's place is taken.
+// errOccupied says that a rank has joined already.
 var errOccupied = errors.New("another process has joined as this rank")
 
 func occupy(cfg *Config, f *os.File) (segment, error) {
@@ -84,8 +86,7 @@ func occupy(cfg *Config, f *os.File) (segment, error) {
 
 // seek tries until rank 0 has made the segment.
 func seek(ctx context.Context, cfg *Config) (segment, error) {
-	var p pause
-	defer p.stop()
+	p := pause{clock: cfg.Clock}
 	for {
 		f, err := find(cfg)
 		if err == nil {
@@ -104,9 +105,8 @@ func seek(ctx context.Context, cfg *Config) (segment, error) {
 }
 
 // gather waits until all ranks have come.
-func (s segment) gather(ctx context.Context) error {
-	var p pause
-	defer p.stop()
+func (s segment) gather(ctx context.Context, c clock.Clock) error {
+	p := pause{clock: c}
 	for rank, looks := 0, 0; rank < s.size; {
 		l := s.rank(rank)
 		if state := atomic.LoadUint32(&l.state); state == stateJoined || state == stateLeft {
@@ -144,7 +144,7 @@ func (s segment) living(suspect int) error {
 
 // pause waits between two looks, each time longer.
 type pause struct {
-	timer *time.Timer
+	clock clock.Clock
 	next  time.Duration
 }
 
@@ -155,21 +155,5 @@ const (
 
 func (p *pause) wait(ctx context.Context) error {
 	p.next = min(max(2*p.next, shortestPause), longestPause)
-	if p.timer == nil {
-		p.timer = time.NewTimer(p.next)
-	} else {
-		p.timer.Reset(p.next)
-	}
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-p.timer.C:
-		return nil
-	}
-}
-
-func (p *pause) stop() {
-	if p.timer != nil {
-		p.timer.Stop()
-	}
+	return clock.Sleep(ctx, p.clock, p.next)
 }

@@ -69,7 +69,7 @@ const (
 
 // laneLine belongs to one lane from one rank to another.
 type laneLine struct {
-	taken   uint64             // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
+	read    uint64             // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
 	waiting uint32             // sender: ring me when there is room
 	late    uint32             // sender: closed before everything was sent
 	noticed uint32             // sender, on LaneOps: it has rung for a notice
@@ -86,11 +86,11 @@ type castLine struct {
 	_       [lineSize - 20]byte
 }
 
-// placeLine is where a rank stands in what another writes once for several:
+// positionLine is where a rank stands in what another writes once for several:
 // in its multicasts, cells read << 1, | 1 while it reads the next one in place;
 // in its notices, the number of the cell behind the last one that it has read.
-type placeLine struct {
-	place   uint64
+type positionLine struct {
+	cells   uint64
 	notices uint64
 	listens uint32 // every Poll looks for notices, without being rung
 	_       [lineSize - 20]byte
@@ -129,7 +129,7 @@ var (
 	_ = [1]struct{}{}[unsafe.Sizeof(bellLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(laneLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(castLine{})-lineSize]
-	_ = [1]struct{}{}[unsafe.Sizeof(placeLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(positionLine{})-lineSize]
 )
 
 // noticeCell is a signal, written once for all ranks that it is for. Its stamp
@@ -300,9 +300,9 @@ func (s segment) notices(rank int) *[noticeCells]noticeCell {
 	return at[[noticeCells]noticeCell](s, s.rankAt(rank)+s.notesAt)
 }
 
-// place returns where rank reader stands in the multicasts and notices of rank.
-func (s segment) place(rank, reader int) *placeLine {
-	return at[placeLine](s, s.rankAt(rank)+s.castAt+lineSize+reader*lineSize)
+// position returns where rank reader stands in the multicasts and notices of rank.
+func (s segment) position(rank, reader int) *positionLine {
+	return at[positionLine](s, s.rankAt(rank)+s.castAt+lineSize+reader*lineSize)
 }
 
 func (c *cell) stamped() uint32 { return atomic.LoadUint32(&c.stamp) }

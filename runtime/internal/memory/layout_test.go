@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -51,7 +52,7 @@ func TestPlaces(t *testing.T) {
 			take(unsafe.Pointer(line), lineSize)
 			takeRings(r)
 			for from := range size {
-				take(unsafe.Pointer(s.place(to, from)), lineSize)
+				take(unsafe.Pointer(s.position(to, from)), lineSize)
 				for lane := range wire.Lanes {
 					line, r := s.lane(from, to, lane)
 					take(unsafe.Pointer(line), lineSize)
@@ -76,7 +77,7 @@ func TestDiedBeforeTheOthersCame(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	*s.rank(1) = rankLine{state: stateJoined, pid: uint32(cmd.Process.Pid), start: 1}
 	require.NoError(t, cmd.Wait())
-	err = s.gather(t.Context())
+	err = s.gather(t.Context(), clock.System{})
 	require.ErrorIs(t, err, errDied)
 	require.ErrorContains(t, err, "rank 1: ")
 }

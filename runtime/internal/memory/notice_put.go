@@ -21,9 +21,9 @@ type poster struct {
 
 // heeder is what this rank knows of another that reads its notices.
 type heeder struct {
-	place   *placeLine
-	told    uint64 // the cell behind the last notice for it
-	listens bool   // as in place, once it does
+	position *positionLine
+	behind   uint64 // the cell behind the last notice for it
+	listens  bool   // as in position, once it does
 }
 
 // rankSet has the bit of each rank in it.
@@ -58,7 +58,7 @@ func (t *Transport) PutAll(to []int, f *wire.Frame) {
 func (t *Transport) addressees(to []int) (ranks rankSet) {
 	for _, rank := range to {
 		if rank >= 0 && rank < t.size && rank != t.rank && !t.peers[rank].gone {
-			t.post.readers[rank].told = t.post.written + 1
+			t.post.readers[rank].behind = t.post.written + 1
 			ranks[rank/64] |= 1 << (rank % 64)
 		}
 	}
@@ -83,7 +83,7 @@ func (m *poster) write(h *wire.Header, ranks []uint64) {
 func (t *Transport) notify(to int) {
 	r := &t.post.readers[to]
 	if !r.listens {
-		r.listens = atomic.LoadUint32(&r.place.listens) != 0
+		r.listens = atomic.LoadUint32(&r.position.listens) != 0
 	}
 	if !r.listens || atomic.LoadUint32(&t.peers[to].bell.parked) != polling {
 		store32(&t.peers[to].out[wire.LaneOps].line.noticed, 1)
@@ -101,14 +101,14 @@ func (t *Transport) vacant() bool {
 	read := m.written
 	for rank := range m.readers {
 		r, p := &m.readers[rank], &t.peers[rank]
-		if p.gone || r.told <= m.read {
+		if p.gone || r.behind <= m.read {
 			continue
 		}
-		at := atomic.LoadUint64(&r.place.notices)
+		at := atomic.LoadUint64(&r.position.notices)
 		if at > m.written {
 			t.loseLater(p, fmt.Errorf("%w: it has read %d notices of %d", errBroken, at, m.written))
 		}
-		if at < r.told {
+		if at < r.behind {
 			read = min(read, at)
 		}
 	}

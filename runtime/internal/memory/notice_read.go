@@ -11,13 +11,13 @@ import (
 
 // listener is the receiving end of one rank's notices.
 type listener struct {
-	rank   int
-	cells  *[noticeCells]noticeCell
-	place  *placeLine // of this rank
-	next   uint64     // the cell to look at
-	head   wire.Header
-	held   bool // the sink has said not yet
-	heeded bool // it is in Transport.heeded
+	rank     int
+	cells    *[noticeCells]noticeCell
+	position *positionLine // of this rank
+	next     uint64        // the cell to look at
+	head     wire.Header
+	held     bool // the sink has said not yet
+	heeded   bool // it is in Transport.heeded
 }
 
 // maxHeeded is how many ranks' notices Poll looks for without being rung: of
@@ -98,7 +98,7 @@ func (t *Transport) notice(l *listener, s wire.Sink) bool {
 		return false
 	}
 	l.next++
-	store64(&l.place.notices, l.next)
+	store64(&l.position.notices, l.next)
 	if v == wire.Accept && len(dst) == 0 {
 		t.stats.GotFrames++
 		s.Arrived(&l.head, dst)
@@ -113,7 +113,7 @@ func (t *Transport) listen(l *listener) {
 	if !l.heeded && len(t.heeded) < maxHeeded {
 		l.heeded = true
 		t.heeded = append(t.heeded, l)
-		store32(&l.place.listens, 1)
+		store32(&l.position.listens, 1)
 	}
 }
 

@@ -204,7 +204,7 @@ func TestSpoiltStamp(t *testing.T) {
 func TestSpoiltPlace(t *testing.T) {
 	trs, logs, end := group(t, t.Context(), 3)
 	defer end()
-	trs[0].post.readers[1].place.notices = 1 << 40
+	trs[0].post.readers[1].position.notices = 1 << 40
 	for seq := range uint64(noticeCells + 1) {
 		trs[0].PutAll([]int{1, 2}, signal(seq))
 		trs[2].Poll(logs[2])

@@ -15,7 +15,7 @@ type outbound struct {
 	rings  rings
 	cells  uint64 // written
 	lines  uint32 // of bytes, written
-	taken  uint32 // cells and lines of bytes that were read when this rank looked last
+	read   uint32 // cells and lines of bytes that were read when this rank looked last
 	freed  uint32
 	queue  queue
 	offset int  // bytes of the first queued frame that are written
@@ -105,12 +105,12 @@ func (t *Transport) flushLane(p *peer, o *outbound) bool {
 
 // refresh looks how far the receiver has read.
 func (o *outbound) refresh() error {
-	both := atomic.LoadUint64(&o.line.taken)
-	taken, freed := uint32(both>>32), uint32(both)
-	if uint32(o.cells)-taken > uint32(o.cells)-o.taken || o.lines-freed > o.lines-o.freed {
-		return fmt.Errorf("%w: it has read %d cells and %d lines of %d and %d", errBroken, taken, freed, uint32(o.cells), o.lines)
+	both := atomic.LoadUint64(&o.line.read)
+	read, freed := uint32(both>>32), uint32(both)
+	if uint32(o.cells)-read > uint32(o.cells)-o.read || o.lines-freed > o.lines-o.freed {
+		return fmt.Errorf("%w: it has read %d cells and %d lines of %d and %d", errBroken, read, freed, uint32(o.cells), o.lines)
 	}
-	o.taken, o.freed = taken, freed
+	o.read, o.freed = read, freed
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (o *outbound) next() (n int, ok bool) {
 }
 
 // free reports whether there is a cell to be written.
-func (o *outbound) free() bool { return uint32(o.cells)-o.taken != uint32(len(o.rings.cells)) }
+func (o *outbound) free() bool { return uint32(o.cells)-o.read != uint32(len(o.rings.cells)) }
 
 // room is next for f.
 func (o *outbound) room(f *wire.Frame) (n int, ok bool) {
@@ -144,8 +144,8 @@ func (o *outbound) room(f *wire.Frame) (n int, ok bool) {
 // if it has by now.
 func (o *outbound) await() bool {
 	store32(&o.line.waiting, 1)
-	both := atomic.LoadUint64(&o.line.taken)
-	return uint32(both>>32) == o.taken && uint32(both) == o.freed
+	both := atomic.LoadUint64(&o.line.read)
+	return uint32(both>>32) == o.read && uint32(both) == o.freed
 }
 
 // callOff writes that the frame under way is called off.

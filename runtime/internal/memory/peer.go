@@ -127,7 +127,7 @@ func (p *peer) watch() int {
 
 // check looks whether the peers' processes live, at most every so often.
 func (t *Transport) check() {
-	now := time.Now()
+	now := t.clock.Now()
 	if now.Sub(t.watch.checked) < checkEvery/2 {
 		return
 	}

@@ -241,7 +241,7 @@ func find(cfg *Config) (*os.File, error) {
 	return f, nil
 }
 
-// claim takes the place of a rank; false if it is taken.
+// claim joins as a rank; false if another has.
 func (s segment) claim(rank int) (bool, error) {
 	start, err := started(os.Getpid())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -22,6 +23,7 @@ type Transport struct {
 	annex   annex
 	rank    int
 	id      [16]byte
+	clock   clock.Clock
 	park    park
 	peers   []peer
 	watch   watch
@@ -39,10 +41,10 @@ type Transport struct {
 var _ wire.GroupPutter = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
-func newTransport(s segment, rank int) *Transport {
-	t := &Transport{segment: s, rank: rank, id: s.header().id, peers: make([]peer, s.size)}
+func newTransport(s segment, rank int, c clock.Clock) *Transport {
+	t := &Transport{segment: s, rank: rank, id: s.header().id, clock: c, peers: make([]peer, s.size)}
 	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This()}
-	t.watch.checked = time.Now()
+	t.watch.checked = c.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
 	t.heard = make([]listener, s.size)
@@ -51,9 +53,9 @@ func newTransport(s segment, rank int) *Transport {
 	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
 	for r := range t.peers {
 		t.peers[r].init(s, r, rank)
-		t.heard[r] = listener{rank: r, cells: s.notices(r), place: s.place(r, rank)}
-		t.post.readers[r].place = s.place(rank, r)
-		t.mine.places = append(t.mine.places, &s.place(rank, r).place)
+		t.heard[r] = listener{rank: r, cells: s.notices(r), position: s.position(r, rank)}
+		t.post.readers[r].position = s.position(rank, r)
+		t.mine.positions = append(t.mine.positions, &s.position(rank, r).cells)
 		fd := -1
 		if r != rank {
 			fd = t.peers[r].watch()
@@ -73,10 +75,10 @@ func (p *peer) init(s segment, rank, own int) {
 		in.head.Lane, in.head.From = lane, rank
 	}
 	p.cast.line, p.cast.rings = s.casts(rank)
-	p.cast.place = &s.place(rank, own).place
+	p.cast.position = &s.position(rank, own).cells
 }
 
-// Rank returns this process's place in the communicator.
+// Rank returns this process's number in the communicator.
 func (t *Transport) Rank() int { return t.rank }
 
 // Size returns the number of ranks.
@@ -107,11 +109,11 @@ func (t *Transport) Poll(s wire.Sink) bool {
 		if t.park.watches {
 			set = t.stare()
 		}
-		told := t.held[i] | t.noticed(i)
-		if set |= told; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
+		wrote := t.held[i] | t.noticed(i)
+		if set |= wrote; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
 			set |= atomic.SwapUint64(&t.park.bell.bits[i], 0)
 		}
-		moved = set != 0 && t.serve(i, set, told, s) || moved
+		moved = set != 0 && t.serve(i, set, wrote, s) || moved
 	}
 	if moved {
 		t.watch.idle = 0
@@ -124,16 +126,16 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	return moved
 }
 
-// serve looks at the peers whose bits of word i are set; those that are in told
+// serve looks at the peers whose bits of word i are set; those that are in wrote
 // have written a notice.
-func (t *Transport) serve(i int, set, told uint64, s wire.Sink) bool {
+func (t *Transport) serve(i int, set, wrote uint64, s wire.Sink) bool {
 	moved := false
 	for ; set != 0; set &= set - 1 {
 		rank := i*64 + bits.TrailingZeros64(set)
 		if rank >= t.size || rank == t.rank || t.peers[rank].gone {
 			continue
 		}
-		moved = t.visit(&t.peers[rank], told&(1<<(rank%64)) != 0, s) || moved
+		moved = t.visit(&t.peers[rank], wrote&(1<<(rank%64)) != 0, s) || moved
 	}
 	return moved
 }
@@ -141,9 +143,9 @@ func (t *Transport) serve(i int, set, told uint64, s wire.Sink) bool {
 // visit moves what there is between p and this rank. It looks for notices only
 // if p has written some: that would be more lines to touch for everything that
 // arrives.
-func (t *Transport) visit(p *peer, told bool, s wire.Sink) bool {
+func (t *Transport) visit(p *peer, wrote bool, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
-	told = told || state != stateJoined || p.rung()
+	wrote = wrote || state != stateJoined || p.rung()
 	moved := t.flush(p)
 	t.heedChanges(p, s)
 	for lane := range p.in {
@@ -153,10 +155,10 @@ func (t *Transport) visit(p *peer, told bool, s wire.Sink) bool {
 		moved = t.readFurther(p, s) || moved
 	}
 	moved = !p.gone && t.hear(p, s) || moved
-	moved = told && !p.gone && t.heed(p, s) || moved
+	moved = wrote && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.more != nil && p.more.held() || told && t.heard[p.rank].held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.more != nil && p.more.held() || wrote && t.heard[p.rank].held) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit
@@ -172,7 +174,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	state, late := uint32(stateCrashed), []int(nil)
 	if bye {
 		state = stateLeft
-		t.drain(time.Now().Add(linger))
+		t.drain(t.clock.Now().Add(linger))
 		late = t.giveUp()
 	}
 	t.closed = true
@@ -196,7 +198,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 // that close do not wait for each other.
 func (t *Transport) drain(deadline time.Time) {
 	for t.queued() {
-		rest := time.Until(deadline)
+		rest := deadline.Sub(t.clock.Now())
 		if rest <= 0 {
 			return
 		}

@@ -22,21 +22,21 @@ import (
 
 const napMillis = 1
 
-// napping counts the naps under way: the places are the whole process's.
+// napping counts the naps under way: GOMAXPROCS is the whole process's.
 var napping atomic.Int32
 
 // mayNap reports whether another nap leaves a place free, and counts it.
 func (p *Poller) mayNap() bool {
-	if napping.Add(1) < p.places {
+	if napping.Add(1) < p.procs {
 		return true
 	}
 	napping.Add(-1)
 	return false
 }
 
-// places returns how many threads run Go code at once; asking takes a lock of
+// procs returns how many threads run Go code at once; asking takes a lock of
 // the scheduler.
-func places() int32 { return int32(goruntime.GOMAXPROCS(0)) }
+func procs() int32 { return int32(goruntime.GOMAXPROCS(0)) }
 
 // nap is a collect of at most napMillis that does not tell the scheduler.
 func (p *Poller) nap(dst []Event, d time.Duration) (n int, woken bool, err error) {

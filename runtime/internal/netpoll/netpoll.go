@@ -47,6 +47,6 @@ func (w *waker) enter() bool {
 
 func (w *waker) leave() { w.waiting.Add(-1) }
 
-// taken is called after the kick has been read. It swaps because what the caller
+// reset is called after the kick has been read. It swaps because what the caller
 // looks at next must be newer, and the race detector's stores only release.
-func (w *waker) taken() { w.pending.Swap(false) }
+func (w *waker) reset() { w.pending.Swap(false) }

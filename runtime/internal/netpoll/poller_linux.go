@@ -16,7 +16,7 @@ type Poller struct {
 	waker
 	epfd   int
 	wakefd int
-	places int32 // GOMAXPROCS
+	procs  int32 // GOMAXPROCS
 	closed atomic.Bool
 	inside sync.RWMutex // held for reading inside Wait, so that Close can wait for that
 }
@@ -32,7 +32,7 @@ func New() (*Poller, error) {
 		unix.Close(epfd)
 		return nil, fmt.Errorf("netpoll: create event descriptor: %w", err)
 	}
-	p := &Poller{epfd: epfd, wakefd: wakefd, places: places()}
+	p := &Poller{epfd: epfd, wakefd: wakefd, procs: procs()}
 	if err := p.Add(wakefd, wakeToken, true, false); err != nil {
 		p.closeFiles()
 		return nil, err
@@ -137,7 +137,7 @@ func event(raw *unix.EpollEvent) Event {
 func (p *Poller) drain() {
 	var b [8]byte
 	unix.Read(p.wakefd, b[:]) // EAGAIN if another waiter was faster: as good
-	p.taken()
+	p.reset()
 }
 
 func (p *Poller) kick() {

@@ -171,7 +171,7 @@ func event(token int32, revents int16) Event {
 func (p *Poller) drain() {
 	var b [64]byte
 	unix.Read(p.rd, b[:]) // EAGAIN if another waiter was faster: as good
-	p.taken()
+	p.reset()
 }
 
 func (p *Poller) kick() {

@@ -52,7 +52,7 @@ func (f *foundEvents) put(ev []netpoll.Event) {
 	f.n.Store(int32(copy(f.ev[:], ev)))
 }
 
-func (f *foundEvents) take(ev []netpoll.Event) int {
+func (f *foundEvents) drain(ev []netpoll.Event) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return copy(ev, f.ev[:f.n.Swap(0)])
@@ -97,7 +97,7 @@ func (r *Reactor) Unwatch(fd int, token int32) error {
 func (r *Reactor) Serve(s wire.Sink) (moved bool, err error) {
 	n := 0
 	if r.found.n.Load() > 0 {
-		n = r.found.take(r.events[:])
+		n = r.found.drain(r.events[:])
 	} else if n, err = r.poller.Poll(r.events[:]); err != nil {
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Config says how a rank meets the others.
@@ -35,6 +36,9 @@ type Config struct {
 	// Rand is where rank 0 takes the communicator's identity from; nil means
 	// the system's generator.
 	Rand io.Reader
+	// Clock is for pauses; nil means the system's. The deadlines of connections are
+	// the system's in any case.
+	Clock clock.Clock
 }
 
 // Meeting is what all ranks know of each other.
@@ -56,6 +60,7 @@ func (c *Config) fill() error {
 	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 || c.Listener == nil):
 		return errors.New("no coordinator address")
 	}
+	c.Clock = clock.OrSystem(c.Clock)
 	if c.Rand == nil {
 		c.Rand = rand.Reader
 	}

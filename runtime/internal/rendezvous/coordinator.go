@@ -67,7 +67,7 @@ func coordinate(ctx context.Context, cfg *Config, ln net.Listener, tab *Meeting)
 	close(c.done)
 	c.dismiss()
 	if err != nil {
-		time.AfterFunc(graceTime, end)
+		cfg.Clock.AfterFunc(graceTime, end)
 		<-over.Done()
 	}
 	end()

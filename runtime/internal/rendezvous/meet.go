@@ -78,7 +78,7 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, *net.TCPListener, er
 
 // meetOther is the part of the other ranks.
 func meetOther(ctx context.Context, cfg *Config) (*Meeting, *net.TCPListener, error) {
-	conn, err := reach(ctx, cfg.Coordinator)
+	conn, err := reach(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

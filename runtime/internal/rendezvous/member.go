@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // longAgo as a deadline ends a blocked read or write at once.
@@ -21,22 +23,18 @@ const (
 
 // reach connects to the coordinator, which may not be up yet: it tries again,
 // with growing pauses, until ctx ends.
-func reach(ctx context.Context, addr string) (net.Conn, error) {
+func reach(ctx context.Context, cfg *Config) (net.Conn, error) {
 	var lastErr error
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		conn, err := Dial(ctx, addr, dialLimit)
+		conn, err := Dial(ctx, cfg.Coordinator, dialLimit)
 		if err == nil {
 			return conn, nil
 		}
 		if lastErr == nil || ctx.Err() == nil && !timedOut(err) {
 			lastErr = err // others may only say that ctx has ended, before it does itself
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, fmt.Errorf("reach the coordinator at %s: %w (%w)", addr, context.Cause(ctx), lastErr)
+		if err := clock.Sleep(ctx, cfg.Clock, pause); err != nil {
+			return nil, fmt.Errorf("reach the coordinator at %s: %w (%w)", cfg.Coordinator, err, lastErr)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -21,7 +22,7 @@ type acceptor struct {
 	t      *Transport
 	fd     int
 	token  int32
-	pause  *time.Timer
+	pause  clock.Timer
 	resume atomic.Bool
 	guests []*inbound // connections that have not said which rank they come from
 }
@@ -48,7 +49,7 @@ func (a *acceptor) Ready(s wire.Sink, _, _ bool) (moved bool) {
 func (a *acceptor) rest() {
 	a.t.reactor.Unwatch(a.fd, a.token)
 	a.token = -1
-	a.pause = time.AfterFunc(acceptPause, func() {
+	a.pause = a.t.clock.AfterFunc(acceptPause, func() {
 		a.resume.Store(true)
 		a.t.Wake()
 	})

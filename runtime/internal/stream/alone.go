@@ -1,6 +1,10 @@
 package stream
 
-import "time"
+import (
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+)
 
 // What the system knows of a line when a connection has rested comes from short
 // bursts, which a shaper or a switch lets pass at once. A long write so fills the
@@ -33,18 +37,18 @@ type start struct {
 // alone returns how many bytes may be written to o, which shares its link with
 // nobody.
 func (u *turns) alone(o *outbound) int {
-	held, s := u.held(o.fd), &o.start
-	if held < longWrite { // it has rested
+	unacked, s := u.unacked(o.fd), &o.start
+	if unacked < longWrite { // it has rested
 		s.gone, s.full = 0, time.Time{}
 	}
-	s.look(s.gone - held)
+	s.look(s.gone-unacked, u.clock)
 	switch {
 	case s.fast || s.gone >= startBytes:
 		return maxWrite
-	case held+longWrite <= turnBytes:
-		return turnBytes - held
+	case unacked+longWrite <= turnBytes:
+		return turnBytes - unacked
 	case s.full.IsZero():
-		s.full, s.come = time.Now(), s.gone-held
+		s.full, s.come = u.clock.Now(), s.gone-unacked
 		s.fast = u.trip(o.fd) >= longTrip
 	}
 	if s.fast {
@@ -55,10 +59,10 @@ func (u *turns) alone(o *outbound) int {
 
 // look finds out whether the line is fast, now that so many bytes have come: half
 // of what may be there, so that a burst does not count for much.
-func (s *start) look(come int) {
+func (s *start) look(come int, c clock.Clock) {
 	if come -= s.come; s.full.IsZero() || come < turnBytes/2 {
 		return
 	}
-	s.fast = time.Since(s.full)*turnBytes <= fastTurn*time.Duration(come)
+	s.fast = c.Now().Sub(s.full)*turnBytes <= fastTurn*time.Duration(come)
 	s.full = time.Time{}
 }

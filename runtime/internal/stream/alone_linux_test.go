@@ -2,7 +2,6 @@ package stream
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +15,7 @@ func (s *stage) pass(bytes int, pause time.Duration) (most int) {
 		n := s.flying()[0]
 		require.Positive(s.t, n)
 		most = max(most, n)
-		time.Sleep(pause)
+		s.time.Advance(pause)
 		s.arrive(0, min(n, piece))
 		bytes -= min(n, piece)
 	}
@@ -40,53 +39,48 @@ func TestStartOfAConnectionAlone(t *testing.T) {
 		{"long line", longTrip, slow, much},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, 1)
-				s.trip = c.trip
-				most := 0
-				for range 4 {
-					most = max(most, s.pass(much, c.pause))
-				}
-				if c.want == turnBytes {
-					require.Equal(t, turnBytes, most)
-				} else {
-					require.Greater(t, most, turnBytes)
-				}
-			})
+			s := newStage(t, 1)
+			s.trip = c.trip
+			most := 0
+			for range 4 {
+				most = max(most, s.pass(much, c.pause))
+			}
+			if c.want == turnBytes {
+				require.Equal(t, turnBytes, most)
+			} else {
+				require.Greater(t, most, turnBytes)
+			}
 		})
 	}
 }
 
 // Once the start is over the system knows the line; after a rest it does not.
 func TestStartEndsAndBeginsAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 1)
-		s.put(0, startBytes+turnBytes)
-		for gone := turnBytes; gone < startBytes; gone += longWrite {
-			require.Equal(t, turnBytes, s.flying()[0])
-			time.Sleep(fastTurn)
-			s.arrive(0, longWrite)
-		}
-		s.put(0, turnBytes)
-		require.Greater(t, s.flying()[0], turnBytes)
-		s.arrive(0, s.flying()[0])
-		s.put(0, 3*turnBytes/2)
+	s := newStage(t, 1)
+	s.put(0, startBytes+turnBytes)
+	for gone := turnBytes; gone < startBytes; gone += longWrite {
 		require.Equal(t, turnBytes, s.flying()[0])
-	})
+		s.time.Advance(fastTurn)
+		s.arrive(0, longWrite)
+	}
+	s.put(0, turnBytes)
+	require.Greater(t, s.flying()[0], turnBytes)
+	s.arrive(0, s.flying()[0])
+	s.put(0, 3*turnBytes/2)
+	require.Equal(t, turnBytes, s.flying()[0])
 }
 
 // Where nothing comes at all, since the receiver does not read, say, a connection
 // fills the system's buffer and does not keep others waiting.
 func TestStartDoesNotWaitForTheLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 2)
-		s.put(0, 3*turnBytes/2)
-		require.Equal(t, []int{turnBytes, 0}, s.flying())
-		s.put(1, longWrite)
-		require.Equal(t, []int{turnBytes, 0}, s.flying())
-		time.Sleep(turnPatience)
-		require.Equal(t, 3*turnBytes/2, s.flying()[0])
-		time.Sleep(turnPatience)
-		require.Equal(t, []int{3 * turnBytes / 2, longWrite}, s.flying())
-	})
+	s := newStage(t, 2)
+	s.put(0, 3*turnBytes/2)
+	require.Equal(t, []int{turnBytes, 0}, s.flying())
+	s.put(1, longWrite)
+	s.time.Advance(turnPatience - 1)
+	require.Equal(t, []int{turnBytes, 0}, s.flying())
+	s.time.Advance(1)
+	require.Equal(t, 3*turnBytes/2, s.flying()[0])
+	s.time.Advance(turnPatience)
+	require.Equal(t, []int{3 * turnBytes / 2, longWrite}, s.flying())
 }

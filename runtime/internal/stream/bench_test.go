@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// bin is a sink that takes everything into one place.
+// bin is a sink that takes everything into one buffer.
 type bin struct {
 	buf    []byte
 	frames int

@@ -33,7 +33,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		t.release()
 		return nil
 	}
-	err := t.part(time.Now().Add(linger))
+	err := t.part(t.clock.Now().Add(linger))
 	t.release()
 	return err
 }
@@ -70,7 +70,7 @@ func (t *Transport) work(deadline time.Time, pause time.Duration, finished func(
 		t.Poll(nobody{})
 		all := true
 		t.eachOut(func(o *outbound) { all = all && finished(o) })
-		rest := time.Until(deadline)
+		rest := deadline.Sub(t.clock.Now())
 		if all || rest <= 0 {
 			return
 		}

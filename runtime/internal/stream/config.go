@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
 
@@ -18,6 +19,7 @@ type Options struct {
 	Bind        string
 	Rand        io.Reader
 	DialTimeout time.Duration
+	Clock       clock.Clock
 }
 
 // Config says how a rank finds the others, and what it tells them; see
@@ -41,6 +43,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if cfg.Listener != nil {
 		defer cfg.Listener.Close()
 	}
+	cfg.Clock = clock.OrSystem(cfg.Clock)
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 10 * time.Second
 	}
@@ -49,7 +52,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
 		Rank: cfg.Rank, Size: cfg.Size, Coordinator: cfg.Coordinator, Listener: cfg.Listener, Bind: cfg.Bind,
-		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand,
+		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock,
 	})
 	if err != nil {
 		return nil, err

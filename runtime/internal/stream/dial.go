@@ -11,11 +11,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
 
 // dialer connects in the background.
 type dialer struct {
+	clock   clock.Clock   // for pauses; the system bounds each attempt
 	timeout time.Duration // to connect to one peer
 	attempt func(ctx context.Context, addr string, limit time.Duration) (net.Conn, error)
 	running sync.WaitGroup
@@ -26,8 +28,8 @@ type dialer struct {
 	fresh   atomic.Bool // done is not empty
 }
 
-func newDialer(timeout time.Duration) *dialer {
-	d := &dialer{timeout: timeout, attempt: rendezvous.Dial}
+func newDialer(c clock.Clock, timeout time.Duration) *dialer {
+	d := &dialer{clock: c, timeout: timeout, attempt: rendezvous.Dial}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d
 }
@@ -64,18 +66,13 @@ const dialPause = 50 * time.Millisecond
 // questions for a host's address are lost like anything else, and it soon says that
 // there is no way to that host.
 func (d *dialer) connect(addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(d.ctx, d.timeout)
-	defer cancel()
-	pause := time.NewTicker(dialPause)
-	defer pause.Stop()
-	for {
-		conn, err := d.attempt(ctx, addr, d.timeout)
-		if err == nil || !passes(err) {
+	end := d.clock.Now().Add(d.timeout)
+	for rest := d.timeout; ; {
+		conn, err := d.attempt(d.ctx, addr, rest)
+		if err == nil || !passes(err) || clock.Sleep(d.ctx, d.clock, dialPause) != nil {
 			return conn, err
 		}
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
+		if rest = end.Sub(d.clock.Now()); rest <= 0 {
 			return nil, err
 		}
 	}
@@ -86,8 +83,8 @@ func passes(err error) bool {
 	return errors.Is(err, unix.EHOSTUNREACH) || errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.ENETDOWN)
 }
 
-// take returns the outcomes that have not been looked at.
-func (d *dialer) take() []dialed {
+// drain returns the outcomes that have not been looked at.
+func (d *dialer) drain() []dialed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fresh.Store(false)
@@ -100,14 +97,14 @@ func (d *dialer) take() []dialed {
 func (d *dialer) close() {
 	d.cancel()
 	d.running.Wait()
-	for _, out := range d.take() {
+	for _, out := range d.drain() {
 		closeFD(out.fd)
 	}
 }
 
 // adopt takes new connections into service.
 func (t *Transport) adopt() {
-	for _, d := range t.dialer.take() {
+	for _, d := range t.dialer.drain() {
 		if d.o.dead {
 			closeFD(d.fd)
 			continue

@@ -11,18 +11,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// fails returns attempts of which so many end with err, and how many there were.
-func fails(times int, err error) (attempt func(context.Context, string, time.Duration) (net.Conn, error), made *int) {
-	made = new(int)
-	return func(context.Context, string, time.Duration) (net.Conn, error) {
+// fails returns attempts of which so many end with err, how many there were, and
+// how long the last one was allowed to take.
+func fails(times int, err error) (attempt func(context.Context, string, time.Duration) (net.Conn, error), made *int, last *time.Duration) {
+	made, last = new(int), new(time.Duration)
+	return func(_ context.Context, _ string, limit time.Duration) (net.Conn, error) {
+		*last = limit
 		if *made++; *made <= times {
 			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)}
 		}
 		conn, _ := net.Pipe()
 		return conn, nil
-	}, made
+	}, made, last
 }
 
 func TestDialIsRepeated(t *testing.T) {
@@ -43,16 +47,17 @@ func TestDialIsRepeated(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDialer(time.Second - time.Millisecond)
+				d := newDialer(clock.System{}, time.Second)
 				defer d.close()
-				attempt, made := fails(c.times, c.err)
+				attempt, made, limit := fails(c.times, c.err)
 				d.attempt = attempt
 				begun := time.Now()
 				conn, err := d.connect("there:1")
 				require.ErrorIs(t, err, c.want)
 				require.Equal(t, c.want == nil, conn != nil)
 				require.Equal(t, c.made, *made)
-				require.InDelta(t, c.after, time.Since(begun), float64(time.Millisecond))
+				require.Equal(t, c.after, time.Since(begun))
+				require.Equal(t, time.Second-dialPause*time.Duration(*made-1), *limit, "what is left of the timeout")
 			})
 		})
 	}

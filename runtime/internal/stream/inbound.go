@@ -11,7 +11,7 @@ const (
 	bufferSize  = 1 << 14
 	scratchSize = 1 << 16
 	// directSize is the rest of a body from which on it is read straight
-	// into its place instead of together with what follows it.
+	// into its buffer instead of together with what follows it.
 	directSize = bufferSize / 2
 	// maxReads bounds the reads of one connection in one Poll, so that all
 	// get their turn.
@@ -28,7 +28,7 @@ type receiver struct {
 type inbound struct {
 	t     *Transport
 	p     *peer // nil until it has said who it is
-	lane  int   // its place in peer.in
+	lane  int   // its index in peer.in
 	turn  uint8 // among the connections of that lane
 	fd    int
 	token int32 // -1 while it is held back and not watched
@@ -40,7 +40,7 @@ type inbound struct {
 
 	head     wire.Header
 	body     bool // head is valid, and its body is awaited
-	got      int  // bytes of the body that are in their place
+	got      int  // bytes of the body that are in the buffer
 	piece    int  // bytes of it up to the next record
 	dropping bool // the sink does not want the rest
 	ended    bool // nothing more comes in this communicator
@@ -147,7 +147,7 @@ func (t *Transport) use(c *inbound, s wire.Sink) outcome {
 				continue
 			}
 		}
-		dst, ok := t.place(c, s)
+		dst, ok := t.buffer(c, s)
 		if !ok {
 			return heldOrOver(c)
 		}
@@ -226,9 +226,9 @@ func (t *Transport) finish(c *inbound, s wire.Sink) {
 	}
 }
 
-// place asks the sink where the body goes; it reports false if it is to be
+// buffer asks the sink where the body goes; it reports false if it is to be
 // left, or if the connection had to be given up.
-func (t *Transport) place(c *inbound, s wire.Sink) (dst []byte, ok bool) {
+func (t *Transport) buffer(c *inbound, s wire.Sink) (dst []byte, ok bool) {
 	if c.dropping {
 		return nil, true
 	}
@@ -240,7 +240,7 @@ func (t *Transport) place(c *inbound, s wire.Sink) (dst []byte, ok bool) {
 		c.dropping = true
 		return nil, true
 	case len(dst) != c.head.Len:
-		t.failIn(c, fmt.Errorf("a place of %d bytes for a body of %d", len(dst), c.head.Len))
+		t.failIn(c, fmt.Errorf("a buffer of %d bytes for a body of %d", len(dst), c.head.Len))
 		return nil, false
 	}
 	return dst, true
@@ -269,7 +269,7 @@ func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome
 	if !c.body || rest < directSize || c.r < c.w {
 		return t.fillBuffer(c, s)
 	}
-	dst, ok := t.place(c, s)
+	dst, ok := t.buffer(c, s)
 	if !ok {
 		return 0, false, heldOrOver(c)
 	}

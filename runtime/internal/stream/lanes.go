@@ -7,7 +7,7 @@ import "github.com/schedgen/schedgen/runtime/wire"
 // share the one of LaneControl. When a communicator is closed its connection
 // ends; if its number is used again the next one takes its turn.
 
-// laneIndex returns the place of a lane in peer.out and peer.in. Those of the
+// laneIndex returns the index of a lane in peer.out and peer.in. Those of the
 // first communicator are the lanes' numbers.
 func laneIndex(l wire.Lane, comm uint8) int {
 	if l == wire.LaneOps && comm > 0 {

@@ -19,7 +19,7 @@ type sender struct {
 // only to say goodbye.
 type outbound struct {
 	p     *peer
-	lane  int   // its place in peer.out
+	lane  int   // its index in peer.out
 	fd    int   // -1 until connected, and again when closed
 	token int32 // -1 likewise
 	dead  bool

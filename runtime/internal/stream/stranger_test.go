@@ -43,7 +43,7 @@ type log struct {
 }
 
 func (l *log) Body(h *wire.Header) ([]byte, wire.Verdict) {
-	return make([]byte, h.Len&0xFFFF), wire.Accept // short places for lengths that no test means
+	return make([]byte, h.Len&0xFFFF), wire.Accept // short buffers for lengths that no test means
 }
 func (l *log) Arrived(*wire.Header, []byte) { l.frames++ }
 func (l *log) Ended(_ int, how wire.End, err error) {
@@ -148,7 +148,7 @@ func TestNonsenseLosesTheRank(t *testing.T) {
 		"1025 bytes":               header(wire.Header{Kind: wire.FrameProbe, Len: wire.MaxControl + 1}),
 		"unknown kind":             header(wire.Header{Kind: 99}),
 		"without a goodbye":        nil,
-		"a place of 0 bytes":       header(wire.Header{Kind: wire.FrameSlot, Len: 1 << 30}),
+		"a buffer of 0 bytes":      header(wire.Header{Kind: wire.FrameSlot, Len: 1 << 30}),
 		"closed the connection":    header(wire.Header{Kind: wire.FrameSlot, Len: 5000}),
 		"connection without a goo": header(wire.Header{Kind: wire.FrameSlot, Len: 50})[:7],
 	} {

@@ -8,6 +8,7 @@ package stream
 import (
 	"net"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -19,6 +20,7 @@ type Transport struct {
 	rank, size int
 	local      int // ranks on this host
 	id         [16]byte
+	clock      clock.Clock
 
 	reactor  *reactor.Reactor
 	peers    []peer
@@ -42,9 +44,9 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 		return nil, err
 	}
 	t := &Transport{
-		rank: cfg.Rank, size: cfg.Size, id: m.ID,
-		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.DialTimeout),
-		sender: sender{turns: turns{ask: inFlight, held: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
+		rank: cfg.Rank, size: cfg.Size, id: m.ID, clock: cfg.Clock,
+		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout),
+		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
 	t.listener = acceptor{t: t, fd: listenFD, token: -1}
 	for rank := range t.peers {
@@ -71,7 +73,7 @@ func sameHost(a, b string) bool {
 	return one == other
 }
 
-// Rank returns this process's place in the communicator.
+// Rank returns this process's number in the communicator.
 func (t *Transport) Rank() int { return t.rank }
 
 // Size returns the number of ranks.

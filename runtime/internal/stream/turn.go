@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -29,8 +30,9 @@ const (
 
 // turns is who has something on its way, and who waits.
 type turns struct {
+	clock   clock.Clock
 	ask     func(fd int) int           // how many bytes a connection has on its way
-	held    func(fd int) int           // those and what is not sent yet
+	unacked func(fd int) int           // those and what is not sent yet
 	trip    func(fd int) time.Duration // how long the fastest of its answers took
 	sharing []*outbound
 	sum     int // bytes that they have on their way, at most
@@ -99,7 +101,7 @@ func (u *turns) look() {
 	clear(u.sharing[len(kept):])
 	u.sharing = kept
 	if u.sum < before {
-		u.moved = time.Now()
+		u.moved = u.clock.Now()
 	}
 }
 
@@ -107,7 +109,7 @@ func (u *turns) look() {
 // begun a frame.
 func (u *turns) await(o *outbound) {
 	if len(u.queue) == 0 {
-		u.moved = time.Now()
+		u.moved = u.clock.Now()
 	}
 	o.turn = true
 	u.queue = append(u.queue, o)
@@ -125,10 +127,11 @@ func (t *Transport) serveTurns(s wire.Sink) (moved bool) {
 	for len(u.queue) > 0 {
 		o := u.queue[0]
 		if !o.dead && u.room(o) == 0 {
-			if time.Since(u.moved) < turnPatience {
+			now := u.clock.Now()
+			if now.Sub(u.moved) < turnPatience {
 				break
 			}
-			u.moved = time.Now()
+			u.moved = now
 			u.sum, o.flying = 0, 0 // as if it were alone
 			o.start.gone = startBytes
 		}

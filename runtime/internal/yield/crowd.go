@@ -29,7 +29,7 @@ const (
 // Look is called before each yield.
 func (c *Crowd) Look() {
 	if c.left--; c.left < 0 {
-		c.next(c.among(c.Now()) && settle(c.Index))
+		c.next(c.among(c.Now()) && goHome(c.Index))
 	}
 }
 

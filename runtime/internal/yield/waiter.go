@@ -68,7 +68,7 @@ func (w *Waiter) HandOver(idle int, lock sync.Locker, company bool) {
 		goruntime.Gosched()
 		lock.Lock()
 	case w.crowded || w.process.Shared():
-		if w.crowded && !w.stay {
+		if !w.stay && !w.process.Shared() { // threads are nobody's among goroutines
 			w.crowd.Look()
 		}
 		lock.Unlock()

@@ -50,6 +50,23 @@ func TestStayLooksForNoCore(t *testing.T) {
 	}
 }
 
+// Ranks that are goroutines of one process, as all ranks of a simulation in virtual
+// time, have no threads to move.
+func TestRanksOfAProcessMoveNoThread(t *testing.T) {
+	var p Process
+	var lock sync.Mutex
+	w, other := waiter(&p, Options{Ranks: 3}), waiter(&p, Options{Ranks: 3, Index: 1})
+	lock.Lock()
+	for idle := range 3 * ownPolls {
+		w.HandOver(idle, &lock, false)
+	}
+	require.True(t, w.crowd.looked.IsZero())
+	require.True(t, w.alone.since.IsZero())
+	other.Close()
+	w.HandOver(1, &lock, false)
+	require.False(t, w.crowd.looked.IsZero())
+}
+
 func TestStayBearsAnyCompany(t *testing.T) {
 	for _, stay := range []bool{false, true} {
 		now, step := time.Now(), time.Duration(0)

@@ -20,9 +20,9 @@ func move() {
 	visit(&others, &all)
 }
 
-// settle has the system put the calling thread on one of the cores that it may
+// goHome has the system put the calling thread on one of the cores that it may
 // run on, the same for the same number, and reports whether it was elsewhere.
-func settle(number int) bool {
+func goHome(number int) bool {
 	core, all, ok := where()
 	if !ok {
 		return false

@@ -10,4 +10,4 @@ func process() { goruntime.Gosched() }
 
 func move() {}
 
-func settle(int) bool { return false }
+func goHome(int) bool { return false }

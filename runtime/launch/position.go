@@ -6,17 +6,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // ErrNone: nothing in the environment says that a launcher has started this
 // process.
 var ErrNone = errors.New("no launcher's variables in the environment; set SCHEDGEN_RANK and SCHEDGEN_SIZE")
 
-// Place is a process's position among the processes that were started with it.
-type Place struct {
+// Position is a process's rank and size among the processes that were started with it.
+type Position struct {
 	Rank, Size int
 	Local      int    // how many of them run on this host; 0: unknown
 	Source     string // what said so: "SCHEDGEN_RANK and SCHEDGEN_SIZE", "PMI_RANK and PMI_SIZE", …
+	// Clock is for pauses while the ranks meet; nil means the system's.
+	Clock clock.Clock
 
 	launcher *launcher
 	getenv   func(string) string
@@ -49,17 +53,17 @@ var halves = []string{"PMIX_RANK", "JOB_COMPLETION_INDEX"}
 // launcher that was started by srun on each host wins over it; otherwise launchers
 // that contradict each other are refused, and so is a rank without a size. The
 // error wraps ErrNone if there is no launcher.
-func Find(getenv func(string) string) (Place, error) {
+func Find(getenv func(string) string) (Position, error) {
 	p, err := find(getenv)
 	if err != nil {
-		return Place{}, fmt.Errorf("rank and size from the environment: %w", err)
+		return Position{}, fmt.Errorf("rank and size from the environment: %w", err)
 	}
 	return *p, nil
 }
 
-func find(getenv func(string) string) (found *Place, err error) {
+func find(getenv func(string) string) (found *Position, err error) {
 	for i := range launchers {
-		p, err := launchers[i].place(getenv)
+		p, err := launchers[i].position(getenv)
 		switch {
 		case err != nil:
 			return nil, err
@@ -90,8 +94,8 @@ func nobody(getenv func(string) string) error {
 	return ErrNone
 }
 
-// place returns what l says, nil if it has not started this process.
-func (l *launcher) place(getenv func(string) string) (*Place, error) {
+// position returns what l says, nil if it has not started this process.
+func (l *launcher) position(getenv func(string) string) (*Position, error) {
 	rank, size := getenv(l.rank), getenv(l.size)
 	switch {
 	case size == "" && (rank == "" || l.outer):
@@ -99,7 +103,7 @@ func (l *launcher) place(getenv func(string) string) (*Place, error) {
 	case rank == "" || size == "":
 		return nil, fmt.Errorf("%s is %q but %s is %q", l.rank, rank, l.size, size)
 	}
-	p := &Place{Source: l.rank + " and " + l.size, launcher: l, getenv: getenv}
+	p := &Position{Source: l.rank + " and " + l.size, launcher: l, getenv: getenv}
 	var err error
 	if p.Rank, err = number(l.rank, rank); err != nil {
 		return nil, err
@@ -138,10 +142,10 @@ func number(name, value string) (int, error) {
 }
 
 // together reports whether all ranks are on this host.
-func (p *Place) together() bool { return p.Local == p.Size }
+func (p *Position) together() bool { return p.Local == p.Size }
 
 // job names the job by the values of variables.
-func (p *Place) job(names ...string) string {
+func (p *Position) job(names ...string) string {
 	values := make([]string, len(names))
 	for i, name := range names {
 		values[i] = name + "=" + p.getenv(name)

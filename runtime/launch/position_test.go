@@ -12,27 +12,27 @@ type env map[string]string
 func (e env) get(name string) string { return e[name] }
 
 func TestFind(t *testing.T) {
-	own := Place{Rank: 1, Size: 4, Source: "SCHEDGEN_RANK and SCHEDGEN_SIZE"}
+	own := Position{Rank: 1, Size: 4, Source: "SCHEDGEN_RANK and SCHEDGEN_SIZE"}
 	good := map[string]struct {
 		env  env
-		want Place
+		want Position
 	}{
 		"own":      {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4"}, own},
 		"own wins": {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4", "PMI_RANK": "0", "PMI_SIZE": "2"}, own},
 		"Open MPI": {env{"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_RANK": "2"},
-			Place{Rank: 2, Size: 4, Local: 2, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
+			Position{Rank: 2, Size: 4, Local: 2, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
 		"MPICH": {env{"PMI_RANK": "2", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "4"},
-			Place{Rank: 2, Size: 4, Local: 4, Source: "PMI_RANK and PMI_SIZE"}},
+			Position{Rank: 2, Size: 4, Local: 4, Source: "PMI_RANK and PMI_SIZE"}},
 		"srun": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_NODES": "2"},
-			Place{Rank: 7, Size: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
+			Position{Rank: 7, Size: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
 		"srun, one host": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_STEP_NUM_NODES": "1"},
-			Place{Rank: 7, Size: 8, Local: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
+			Position{Rank: 7, Size: 8, Local: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
 		"srun --mpi=pmi2": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_STEP_NUM_NODES": "1", "PMI_RANK": "7", "PMI_SIZE": "8"},
-			Place{Rank: 7, Size: 8, Local: 8, Source: "PMI_RANK and PMI_SIZE"}},
+			Position{Rank: 7, Size: 8, Local: 8, Source: "PMI_RANK and PMI_SIZE"}},
 		"mpirun in a batch script": {env{"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "8"},
-			Place{Rank: 3, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
+			Position{Rank: 3, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
 		"torchrun under srun": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "RANK": "5", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"},
-			Place{Rank: 5, Size: 8, Local: 4, Source: "RANK and WORLD_SIZE"}},
+			Position{Rank: 5, Size: 8, Local: 4, Source: "RANK and WORLD_SIZE"}},
 	}
 	for name, c := range good {
 		t.Run(name, func(t *testing.T) {

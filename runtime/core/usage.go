@@ -1,7 +1,7 @@
 package core
 
-// Held is what a core keeps, each of which is bounded.
-type Held struct {
+// Usage is what a core keeps, each of which is bounded.
+type Usage struct {
 	Early   int // signals of operations that this rank has not entered
 	Calls   int // ranks that want to know when it enters them
 	Kept    int // bytes of messages of past operations
@@ -9,16 +9,16 @@ type Held struct {
 	Mail    int // rootless messages that wait to be taken
 }
 
-// Held returns what the core keeps now.
-func (c *Core) Held() Held {
-	h := Held{Calls: len(c.ops.overlap.calls), Mail: c.Mail()}
+// Usage returns what the core keeps now.
+func (c *Core) Usage() Usage {
+	u := Usage{Calls: len(c.ops.overlap.calls), Mail: c.Mail()}
 	for i := range c.ops.ring {
-		h.Early += len(c.ops.earlies[i].list)
+		u.Early += len(c.ops.earlies[i].list)
 		o := &c.ops.ring[i]
-		h.Debtors += len(o.lost.debts)
+		u.Debtors += len(o.lost.debts)
 		if o.state == opReturned {
-			h.Kept += len(o.buf)
+			u.Kept += len(o.buf)
 		}
 	}
-	return h
+	return u
 }

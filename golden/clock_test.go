@@ -1,0 +1,154 @@
+package golden
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// machineTime are the functions that read or wait by the time of the machine.
+var machineTime = map[string][]string{
+	"time":    {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
+	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
+}
+
+// machineTimers says which functions below runtime may use them; all others are
+// given a clock.Clock. A pattern is a package's path and the name of a function or
+// of a method, as for path.Match.
+var machineTimers = []struct{ in, reason string }{
+	{"runtime/clock.*",
+		"System is where the machine's time comes in"},
+	{"runtime/transporttest.*",
+		"a suite's patience with a transport that hangs is the machine's time, whatever clock the transport has"},
+	{"runtime/internal/rendezvous.hear", ofDescriptors},
+	{"runtime/internal/rendezvous.farewell", ofDescriptors},
+	{"runtime/internal/rendezvous.drain", ofDescriptors},
+	{"runtime/launch.tellOne", ofDescriptors},
+}
+
+const ofDescriptors = "the deadline of a descriptor is compared with the machine's time by who waits for it, package net"
+
+// reading is a mention of a function of machineTime.
+type reading struct {
+	in   string // package and function, as in machineTimers
+	at   token.Position
+	name string // "time.Now"
+}
+
+// readingsIn returns the file's mentions of functions of machineTime.
+func readingsIn(files *token.FileSet, pkg string, file *ast.File) (found []reading) {
+	names := map[string]string{} // name in the file -> path
+	for _, spec := range file.Imports {
+		p := strings.Trim(spec.Path.Value, `"`)
+		if spec.Name != nil {
+			names[spec.Name.Name] = p
+		} else {
+			names[p] = p
+		}
+	}
+	for _, d := range file.Decls {
+		in := pkg + "."
+		if f, ok := d.(*ast.FuncDecl); ok {
+			in += f.Name.Name
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if ok && slices.Contains(machineTime[names[x.Name]], sel.Sel.Name) {
+				found = append(found, reading{in, files.Position(sel.Pos()), names[x.Name] + "." + sel.Sel.Name})
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// TestTimeIsInjected looks at every file of the runtime that is no test: what waits,
+// or reads the time, does so by the clock that it is given.
+func TestTimeIsInjected(t *testing.T) {
+	used := make([]bool, len(machineTimers))
+	require.NoError(t, filepath.WalkDir(filepath.Join("..", "runtime"), func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		files := token.NewFileSet()
+		tree, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return fmt.Errorf("look for the machine's time: %w", err)
+		}
+		pkg := strings.TrimPrefix(path.Dir(filepath.ToSlash(file)), "../")
+		for _, r := range readingsIn(files, pkg, tree) {
+			if i := entitled(r.in); i >= 0 {
+				used[i] = true
+				continue
+			}
+			t.Errorf("%v: %s: take the time from a clock.Clock that is given, or say in machineTimers why %s needs the machine's", r.at, r.name, r.in)
+		}
+		return nil
+	}))
+	for i, m := range machineTimers {
+		require.True(t, used[i], "%s does not use the machine's time: it need not be in machineTimers", m.in)
+	}
+}
+
+// entitled returns the index of the entry of machineTimers for a function, -1 if
+// there is none.
+func entitled(in string) int {
+	return slices.IndexFunc(machineTimers, func(m struct{ in, reason string }) bool {
+		ok, err := path.Match(m.in, in)
+		return ok && err == nil
+	})
+}
+
+func TestReadingsAreFound(t *testing.T) {
+	const source = `package p
+import ("context"; "time"; other "time"; clock "example.org/time")
+var start = time.Now()
+func a(t T) { time.Sleep(3); t.Sleep(3); clock.Now(); f := other.Since; <-time.After(time.Second); _ = f }
+func (T) b(ctx context.Context) { context.WithTimeout(ctx, 2*time.Minute); context.WithCancel(ctx); _ = time.Unix(1, 0) }`
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "p.go", source, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	var found []string
+	for _, r := range readingsIn(files, "runtime/p", file) {
+		found = append(found, r.in+" "+r.name)
+	}
+	require.Equal(t, []string{
+		"runtime/p. time.Now",
+		"runtime/p.a time.Sleep", "runtime/p.a time.Since", "runtime/p.a time.After",
+		"runtime/p.b context.WithTimeout",
+	}, found)
+}
+
+func TestEntitled(t *testing.T) {
+	for in, want := range map[string]string{
+		"runtime/clock.Now":                    "where the machine's time comes in",
+		"runtime/internal/rendezvous.hear":     "descriptor",
+		"runtime/internal/rendezvous.hearsay":  "",
+		"runtime/internal/stream.hear":         "",
+		"runtime/transporttest.awaitAll":       "patience",
+		"runtime/transporttest/helper.patient": "",
+	} {
+		reason := ""
+		if i := entitled(in); i >= 0 {
+			reason = machineTimers[i].reason
+		}
+		if want == "" {
+			require.Empty(t, reason, in)
+		} else {
+			require.Contains(t, reason, want, in)
+		}
+	}
+}

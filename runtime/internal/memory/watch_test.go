@@ -1,0 +1,105 @@
+//go:build linux
+
+package memory
+
+import (
+	"bytes"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// besides returns rank 0 of two, of which the other is said to be the process of
+// cmd, which has been started.
+func besides(t *testing.T, cmd *exec.Cmd, c clock.Clock) *Transport {
+	f, err := Create(2)
+	require.NoError(t, err)
+	s, err := attach(f, 2)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	born, err := started(cmd.Process.Pid)
+	require.NoError(t, err)
+	*s.rank(1) = rankLine{state: stateJoined, pid: uint32(cmd.Process.Pid), start: born}
+	tr := newTransport(s, 0, c)
+	t.Cleanup(func() { require.NoError(t, tr.Close(false, 0)) })
+	return tr
+}
+
+// A process that ends is noticed at the first look, which is after so many polls or
+// a Wait that nobody has ended, and not before checkEvery/2 has passed.
+func TestDeathIsSeenAtTheNextLook(t *testing.T) {
+	for name, idle := range map[string]func(*Transport, *log){
+		"polls": func(tr *Transport, s *log) {
+			for range idlePolls {
+				tr.Poll(s)
+			}
+		},
+		"a wait": func(tr *Transport, s *log) {
+			tr.park.lapsed.Store(true)
+			tr.Poll(s)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var time clock.Manual
+			cmd := exec.Command("cat")
+			hold, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			tr, s := besides(t, cmd, &time), newLog()
+			look := func() error {
+				idle(tr, s)
+				tr.Poll(s) // tells what the look has found
+				return s.lost[1]
+			}
+			time.Advance(checkEvery)
+			require.NoError(t, look())
+			require.NoError(t, hold.Close())
+			require.NoError(t, cmd.Wait())
+			time.Advance(checkEvery/2 - 1)
+			require.NoError(t, look())
+			time.Advance(1)
+			require.ErrorIs(t, look(), errDied)
+		})
+	}
+}
+
+// A multicast waits for a reader that is behind as long as grace, from when it
+// found no room, and not again before the reader has moved.
+func TestGraceForReaders(t *testing.T) {
+	trs, _, end := group(t, t.Context(), 2)
+	defer end()
+	var time clock.Manual
+	sender, reader := trs[0], trs[1]
+	sender.clock = &time
+	body := bytes.Repeat([]byte("x"), sender.gram)
+	left := 0
+	fill := func() {
+		for range 2 * len(sender.mine.starts) {
+			left++
+			sender.Mcast(&wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Len: len(body)}, Body: body, Unsent: &left})
+		}
+	}
+	fill()
+	full := left
+	require.Positive(t, full)
+	time.Advance(grace - 1)
+	sender.Poll(newLog())
+	require.Equal(t, full, left, "there is time to read still")
+	time.Advance(1)
+	sender.Poll(newLog())
+	require.Zero(t, left, "who has not read by now is overtaken")
+	fill()
+	require.Zero(t, left, "nor is it waited for again")
+
+	for reader.Poll(newLog()) {
+	}
+	fill()
+	require.Equal(t, full, left, "it keeps up again")
+	time.Advance(grace)
+	sender.Poll(newLog())
+	require.Zero(t, left)
+}
