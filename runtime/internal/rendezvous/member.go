@@ -26,7 +26,7 @@ const (
 func reach(ctx context.Context, cfg *Config) (net.Conn, error) {
 	var lastErr error
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		conn, err := Dial(ctx, cfg.Coordinator, dialLimit)
+		conn, err := Dial(ctx, cfg.Clock, cfg.Coordinator, dialLimit)
 		if err == nil {
 			return conn, nil
 		}
@@ -42,22 +42,6 @@ func reach(ctx context.Context, cfg *Config) (net.Conn, error) {
 func timedOut(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
-}
-
-// Dial connects to another rank. It refuses connections to itself: while nobody listens at a local
-// port out of the range from which the system takes the ports of outgoing
-// connections, a dial can be given that port and meet itself.
-func Dial(ctx context.Context, addr string, limit time.Duration) (net.Conn, error) {
-	d := net.Dialer{Timeout: limit}
-	conn, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	if conn.LocalAddr().String() == conn.RemoteAddr().String() {
-		conn.Close()
-		return nil, errors.New("nobody listens there")
-	}
-	return conn, nil
 }
 
 // attend says hello on conn, waits for the table, prepares, and waits until

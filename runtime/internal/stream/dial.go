@@ -19,7 +19,7 @@ import (
 type dialer struct {
 	clock   clock.Clock   // for pauses; the system bounds each attempt
 	timeout time.Duration // to connect to one peer
-	attempt func(ctx context.Context, addr string, limit time.Duration) (net.Conn, error)
+	attempt func(ctx context.Context, c clock.Clock, addr string, limit time.Duration) (net.Conn, error)
 	running sync.WaitGroup
 	ctx     context.Context // ends the dials
 	cancel  context.CancelFunc
@@ -68,7 +68,7 @@ const dialPause = 50 * time.Millisecond
 func (d *dialer) connect(addr string) (net.Conn, error) {
 	end := d.clock.Now().Add(d.timeout)
 	for rest := d.timeout; ; {
-		conn, err := d.attempt(d.ctx, addr, rest)
+		conn, err := d.attempt(d.ctx, d.clock, addr, rest)
 		if err == nil || !passes(err) || clock.Sleep(d.ctx, d.clock, dialPause) != nil {
 			return conn, err
 		}

@@ -17,9 +17,9 @@ import (
 
 // fails returns attempts of which so many end with err, how many there were, and
 // how long the last one was allowed to take.
-func fails(times int, err error) (attempt func(context.Context, string, time.Duration) (net.Conn, error), made *int, last *time.Duration) {
+func fails(times int, err error) (attempt func(context.Context, clock.Clock, string, time.Duration) (net.Conn, error), made *int, last *time.Duration) {
 	made, last = new(int), new(time.Duration)
-	return func(_ context.Context, _ string, limit time.Duration) (net.Conn, error) {
+	return func(_ context.Context, _ clock.Clock, _ string, limit time.Duration) (net.Conn, error) {
 		*last = limit
 		if *made++; *made <= times {
 			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)}
