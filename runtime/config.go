@@ -55,7 +55,7 @@ type Config struct {
 	Epoch  uint32        // version of the membership; default 1
 	Spin   int           // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
 	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call
-	Linger time.Duration // how long Close waits at most for what is still to be sent; default 2 s; negative: not at all, what the system has not taken by then is lost
+	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all, what the system has not taken by then is lost
 	Clock  clock.Clock   // also of the transport that the environment says; default clock.System
 
 	// Stay has the threads of callers stay on the cores where the system has them.

@@ -219,7 +219,6 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	}
 	t.closed = true
 	t.shut.Store(true)
-	end := t.clock.Now().Add(linger)
 	var errs [4]error
 	if t.near != nil {
 		if t.net != nil {
@@ -231,7 +230,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		errs[1] = t.watch.Modify(false, false)
 	}
 	if t.net != nil {
-		errs[2] = t.net.Close(bye, max(0, end.Sub(t.clock.Now())))
+		errs[2] = t.net.Close(bye, linger)
 	}
 	for _, fd := range t.bells {
 		closeFD(fd)

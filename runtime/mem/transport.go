@@ -139,11 +139,17 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
-	deadline := t.o.Clock.Now().Add(linger)
-	for bye && len(t.pending) > 0 && t.o.Clock.Now().Before(deadline) {
-		if !t.flush() {
-			t.Wait(deadline.Sub(t.o.Clock.Now()))
+	for moved := t.o.Clock.Now(); bye && len(t.pending) > 0; {
+		now := t.o.Clock.Now()
+		if t.flush() {
+			moved = now
+			continue
 		}
+		rest := linger - now.Sub(moved)
+		if rest <= 0 {
+			break
+		}
+		t.Wait(rest)
 	}
 	t.closed = true
 	t.in.mu.Lock()

@@ -68,7 +68,7 @@ type Transport interface {
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
 	// Close gives everything back that the transport has taken. If bye is set, frames
-	// still queued are sent first, for at most linger, and peers are told that this
+	// still queued are sent first, as long as some are taken every linger, and peers are told that this
 	// end closes: they see [Closed], else [Broken].
 	Close(bye bool, linger time.Duration) error
 }

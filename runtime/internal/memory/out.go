@@ -58,6 +58,18 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 // idle reports whether everything is written.
 func (o *outbound) idle() bool { return o.queue.n == 0 && !o.cut }
 
+// unwritten returns how many bytes are not written, and 1 for each frame.
+func (o *outbound) unwritten() int {
+	if o.cut {
+		return 1
+	}
+	n := o.queue.n - o.offset
+	for i := range o.queue.n {
+		n += len(o.queue.at(i).Body)
+	}
+	return n
+}
+
 // flush writes what is queued for p, as far as there is room, and reports
 // whether anything was written.
 func (t *Transport) flush(p *peer) bool {

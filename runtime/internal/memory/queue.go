@@ -14,6 +14,8 @@ type queue struct {
 
 func (q *queue) first() *wire.Frame { return &q.frames[q.head] }
 
+func (q *queue) at(i int) *wire.Frame { return &q.frames[(q.head+i)&(len(q.frames)-1)] }
+
 func (q *queue) push(f *wire.Frame) {
 	if q.n == len(q.frames) {
 		bigger := make([]wire.Frame, max(8, 2*q.n))

@@ -5,6 +5,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -174,7 +175,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	state, late := uint32(stateCrashed), []int(nil)
 	if bye {
 		state = stateLeft
-		t.drain(t.clock.Now().Add(linger))
+		t.drain(linger)
 		late = t.giveUp()
 	}
 	t.closed = true
@@ -194,29 +195,33 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	return err
 }
 
-// drain sends what is queued, and throws away what comes so that two ranks
-// that close do not wait for each other.
-func (t *Transport) drain(deadline time.Time) {
-	for t.queued() {
-		rest := deadline.Sub(t.clock.Now())
-		if rest <= 0 {
+// drain sends what is queued, until nothing has become less for linger, and throws
+// away what comes so that two ranks that close do not wait for each other.
+func (t *Transport) drain(linger time.Duration) {
+	moved, before := t.clock.Now(), math.MaxInt
+	for {
+		polled := t.Poll(nobody{})
+		left, now := t.unwritten(), t.clock.Now()
+		if left < before {
+			moved = now
+		}
+		before = left
+		rest := linger - now.Sub(moved)
+		if left == 0 || rest <= 0 {
 			return
 		}
-		if !t.Poll(nobody{}) {
+		if !polled {
 			t.Wait(rest)
 		}
 	}
 }
 
-func (t *Transport) queued() bool {
+// unwritten returns how much there was no room for: bytes, and frames.
+func (t *Transport) unwritten() (n int) {
 	for rank := range t.peers {
-		busy := false
-		t.peers[rank].eachOut(func(o *outbound) { busy = busy || !o.idle() })
-		if busy {
-			return true
-		}
+		t.peers[rank].eachOut(func(o *outbound) { n += o.unwritten() })
 	}
-	return false
+	return n
 }
 
 // giveUp marks the lanes on which something is missing and returns the ranks

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -33,28 +34,29 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		t.release()
 		return nil
 	}
-	err := t.part(t.clock.Now().Add(linger))
+	err := t.part(linger)
 	t.release()
 	return err
 }
 
-// part leaves in good order, as far as that is possible until deadline.
+// part leaves in good order, as far as that is possible: it waits as long as peers
+// take something at least every linger.
 //
 // Goodbyes say how many connections there are, so they wait until all are
 // there: a peer that has read them closes its own.
-func (t *Transport) part(deadline time.Time) error {
+func (t *Transport) part(linger time.Duration) error {
 	t.parting.now = true
-	t.work(deadline, 0, func(o *outbound) bool { return o.fd >= 0 })
+	t.work(linger, 0, (*outbound).unconnected)
 	t.eachOut(func(o *outbound) {
 		o.ending = false
 		o.q.pushRecord(goodbye(o.p.opened))
 		t.mark(o)
 	})
-	t.work(deadline, 0, (*outbound).idle)
+	t.work(linger, 0, (*outbound).unwritten)
 	late := t.giveUp()
 	t.tellSenders()
 	t.eachOut(func(o *outbound) { unix.Shutdown(o.fd, unix.SHUT_WR) })
-	t.work(deadline, ackPause, func(o *outbound) bool { return unacked(o.fd) == 0 })
+	t.work(linger, ackPause, func(o *outbound) int { return unacked(o.fd) })
 	t.Poll(nobody{}) // who has connected meanwhile
 	if len(late) > 0 {
 		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", rendezvous.RankList(late))
@@ -63,15 +65,20 @@ func (t *Transport) part(deadline time.Time) error {
 }
 
 // work keeps sending, and throws away what arrives so that closing does not
-// reset connections, until all outbound connections are finished. It looks
-// again at least every pause, if that is not 0.
-func (t *Transport) work(deadline time.Time, pause time.Duration, finished func(*outbound) bool) {
+// reset connections, until nothing is left of any outbound connection, or nothing has
+// become less for linger. It looks again at least every pause, if that is not 0.
+func (t *Transport) work(linger, pause time.Duration, left func(*outbound) int) {
+	moved, before := t.clock.Now(), math.MaxInt
 	for {
 		t.Poll(nobody{})
-		all := true
-		t.eachOut(func(o *outbound) { all = all && finished(o) })
-		rest := deadline.Sub(t.clock.Now())
-		if all || rest <= 0 {
+		sum, now := 0, t.clock.Now()
+		t.eachOut(func(o *outbound) { sum += left(o) })
+		if sum < before {
+			moved = now
+		}
+		before = sum
+		rest := linger - now.Sub(moved)
+		if sum == 0 || rest <= 0 {
 			return
 		}
 		if pause > 0 {
@@ -79,6 +86,23 @@ func (t *Transport) work(deadline time.Time, pause time.Duration, finished func(
 		}
 		t.Wait(rest)
 	}
+}
+
+// unconnected is 1 as long as there is no connection yet.
+func (o *outbound) unconnected() int {
+	if o.fd < 0 {
+		return 1
+	}
+	return 0
+}
+
+// unwritten returns how many bytes the system has not taken.
+func (o *outbound) unwritten() int {
+	n := len(o.tail) - o.sent
+	for i := range o.q.n {
+		n += o.q.at(i).len()
+	}
+	return n
 }
 
 // giveUp closes the connections with peers that have not been sent everything,
