@@ -14,7 +14,6 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // message returns n bytes that i stands for.
@@ -144,51 +143,27 @@ func mismatched(t *testing.T, comms []*runtime.Comm, call func(c *runtime.Comm) 
 	_ = each(comms, (*runtime.Comm).Close)
 }
 
-// mute is a transport that sends nothing of the second operation, but says that
-// it would have.
-type mute struct {
-	wire.Transport
-	second func()
-}
-
-func (d mute) Put(to int, f *wire.Frame) {
-	if f.Kind == wire.FrameSlot && f.Seq == 2 {
-		d.second()
-		return
-	}
-	d.Transport.Put(to, f)
-}
-
-func (d mute) Mcast(f *wire.Frame) {
-	if f.Seq != 2 {
-		d.Transport.Mcast(f)
-	}
-}
-
-// Between the parts of a message there is no way back: the end of ctx fails the
+// After the first part of a message there is no way back: the end of ctx fails the
 // communicator at all ranks.
 func TestBcastBytesHalfDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ts, err := mem.New(2, mem.Options{})
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		var comms []*runtime.Comm
-		for _, tr := range []wire.Transport{mute{ts[0], cancel}, ts[1]} {
-			c, err := runtime.Join(t.Context(), runtime.Config{Transport: tr})
-			require.NoError(t, err)
-			comms = append(comms, c)
-		}
+		const trip = time.Millisecond // of the acknowledgement of the first part, for which the root waits
+		comms := group(t, 2, mem.Options{Resent: 1, ResendAfter: trip}, ackTree)
+		ctx, cancel := context.WithTimeout(t.Context(), trip/2)
+		defer cancel()
 		var errs [2]error
 		require.NoError(t, each(comms, func(c *runtime.Comm) error {
 			msg, use := []byte(nil), ctx
 			if c.Rank() == 0 {
-				time.Sleep(time.Millisecond) // virtual: rank 1 waits for the first part
 				msg, use = make([]byte, 5000), t.Context()
 			}
 			_, errs[c.Rank()] = c.BcastBytes(use, msg, 0)
 			return nil
 		}))
-		require.ErrorIs(t, errs[1], context.Canceled)
+		var op *runtime.OpError
+		require.ErrorAs(t, errs[1], &op)
+		require.Equal(t, uint64(2), op.Seq)
+		require.ErrorIs(t, op, context.DeadlineExceeded)
 		require.ErrorIs(t, errs[0], runtime.ErrAborted)
 		require.Error(t, comms[1].Err())
 		_ = each(comms, (*runtime.Comm).Close)

@@ -72,7 +72,7 @@
 // a call waits under another context, or until [Comm.Close].
 //
 // The communicator owns its transport from the call of Join on. Close waits for
-// what is still to be sent, for Config.Linger at most; a communicator that is
+// what is still to be sent, as long as some of it is taken every Config.Linger; a communicator that is
 // never closed keeps its sockets, its memory and a timer.
 //
 // # Errors

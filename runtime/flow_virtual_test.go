@@ -45,7 +45,7 @@ func longChunks() runtime.Config {
 // every chunk by it, and no time passes.
 func TestLongMulticastDoesNotOverrun(t *testing.T) {
 	for _, size := range []int{4, 8, 13} {
-		virtual(t, size, narrow, longChunks(), nil, func(comms []*runtime.Comm) {
+		virtual(t, size, narrow, longChunks(), func(comms []*runtime.Comm) {
 			for range 3 {
 				for _, took := range broadcastLong(t, comms, nil) {
 					require.Less(t, took, base/2)
@@ -64,7 +64,7 @@ func TestLongMulticastDoesNotOverrun(t *testing.T) {
 // A rank that is late holds the multicast up for the base timeout, not longer;
 // it has the message by repair.
 func TestLateRankDoesNotHoldTheMulticast(t *testing.T) {
-	virtual(t, 8, narrow, longChunks(), nil, func(comms []*runtime.Comm) {
+	virtual(t, 8, narrow, longChunks(), func(comms []*runtime.Comm) {
 		out := broadcastLong(t, comms, map[int]time.Duration{6: time.Second})
 		for _, rank := range []int{4, 7} { // leaves, of which nobody is behind rank 6
 			require.Less(t, out[rank], 10*base, "rank %d", rank)
@@ -76,7 +76,7 @@ func TestLateRankDoesNotHoldTheMulticast(t *testing.T) {
 
 // Reports that come before a rank has entered are kept.
 func TestEarlyReportsCount(t *testing.T) {
-	virtual(t, 8, narrow, longChunks(), nil, func(comms []*runtime.Comm) {
+	virtual(t, 8, narrow, longChunks(), func(comms []*runtime.Comm) {
 		out := broadcastLong(t, comms, map[int]time.Duration{7: base / 4}) // parent of three in the tree of rank 3
 		for rank, took := range out {
 			require.Less(t, took, base, "rank %d", rank)

@@ -16,7 +16,7 @@ import (
 
 // duplicated has f use communicators and duplicates of theirs, which it closes.
 func duplicated(t *testing.T, size int, cfg runtime.Config, f func(comms, twins []*runtime.Comm)) {
-	virtual(t, size, mem.Options{}, cfg, nil, func(comms []*runtime.Comm) {
+	virtual(t, size, mem.Options{}, cfg, func(comms []*runtime.Comm) {
 		twins := make([]*runtime.Comm, size)
 		require.NoError(t, each(comms, func(c *runtime.Comm) (err error) {
 			twins[c.Rank()], err = c.Dup(context.Background())

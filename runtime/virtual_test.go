@@ -2,7 +2,6 @@ package runtime_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,34 +10,19 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // These tests run in virtual time: what a communicator waits for takes exactly
-// as long as it says, and no time of the machine's.
+// as long as it says, and no time of the machine's. What it does about one fault
+// or another is tested in package sim.
 
-const (
-	base = 20 * time.Millisecond
-	idle = 200 * time.Microsecond
-)
+const base = 20 * time.Millisecond
 
-// virtual joins ranks in a bubble, with transports changed by wrap, and closes
-// them in the end.
-func virtual(t *testing.T, size int, o mem.Options, cfg runtime.Config, wrap func(rank int, tr wire.Transport) wire.Transport, f func(comms []*runtime.Comm)) {
+// virtual joins ranks in a bubble, and closes them in the end.
+func virtual(t *testing.T, size int, o mem.Options, cfg runtime.Config, f func(comms []*runtime.Comm)) {
 	synctest.Test(t, func(t *testing.T) {
-		ts, err := mem.New(size, o)
-		require.NoError(t, err)
-		cfg.Repair, cfg.Idle = base, idle
-		comms := make([]*runtime.Comm, size)
-		for r := range comms {
-			c := cfg
-			c.Transport = ts[r]
-			if wrap != nil {
-				c.Transport = wrap(r, ts[r])
-			}
-			comms[r], err = runtime.Join(t.Context(), c)
-			require.NoError(t, err)
-		}
+		cfg.Repair = base
+		comms := group(t, size, o, cfg)
 		defer func() {
 			for _, c := range comms {
 				require.NoError(t, c.Close())
@@ -76,7 +60,7 @@ var ackTree = runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree
 // section 3.3.4). With every multicast lost, the message goes down the tree by
 // repairs: to a child of level j, j+1 base timeouts after its parent has it.
 func TestRepairTimeoutsGrowWithTheLevel(t *testing.T) {
-	virtual(t, 8, mem.Options{Loss: 1}, ackTree, nil, func(comms []*runtime.Comm) {
+	virtual(t, 8, mem.Options{Loss: 1}, ackTree, func(comms []*runtime.Comm) {
 		got := returns(t, comms, nil)
 		require.Equal(t, []time.Duration{
 			0: 6 * base, // the last ACK is that of 4, who waits for 6, who waits for 7
@@ -91,52 +75,11 @@ func TestRepairTimeoutsGrowWithTheLevel(t *testing.T) {
 	})
 }
 
-// deaf loses all multicasts at one rank.
-type deaf struct{ wire.Transport }
-
-func (d deaf) Poll(s wire.Sink) bool { return d.Transport.Poll(deafSink{s}) }
-
-type deafSink struct{ wire.Sink }
-
-func (deafSink) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
-
-func deafAt(ranks ...int) func(int, wire.Transport) wire.Transport {
-	return func(rank int, tr wire.Transport) wire.Transport {
-		for _, r := range ranks {
-			if r == rank {
-				return deaf{tr}
-			}
-		}
-		return tr
-	}
-}
-
-// A rank that gets an ACK for a message it lacks asks the sender of the ACK at
-// once (paper 002, section 3.3.4): no timeout passes, at most the moment until
-// the background of a rank that has returned takes over. It answers from what
-// it kept: its buffer holds other bytes by then.
-func TestUnmatchedAckIsAskedForAtOnce(t *testing.T) {
-	virtual(t, 8, mem.Options{}, ackTree, deafAt(2, 4, 6), func(comms []*runtime.Comm) {
-		for rank, d := range returns(t, comms, nil) {
-			require.LessOrEqual(t, d, 10*idle, "rank %d", rank)
-		}
-	})
-}
-
-// Without what it kept, the repairs of the parent do it.
-func TestRepairsDoWithoutWhatIsKept(t *testing.T) {
-	cfg := ackTree
-	cfg.Retain = 1
-	virtual(t, 4, mem.Options{}, cfg, deafAt(2), func(comms []*runtime.Comm) {
-		require.Equal(t, 2*base, returns(t, comms, nil)[2])
-	})
-}
-
 // A leaf that enters late is repaired by its parent, which stays in the call
 // for it; ranks outside its path return at once, the root last.
 func TestLateRankHoldsOnlyItsAncestors(t *testing.T) {
 	late := map[int]time.Duration{7: time.Second}
-	virtual(t, 8, mem.Options{}, ackTree, nil, func(comms []*runtime.Comm) {
+	virtual(t, 8, mem.Options{}, ackTree, func(comms []*runtime.Comm) {
 		got := returns(t, comms, late)
 		for rank, want := range []time.Duration{time.Second, 0, 0, 0, time.Second, 0, time.Second, time.Second} {
 			require.Equal(t, want, got[rank], "rank %d", rank)
@@ -149,7 +92,7 @@ func TestLateRankHoldsOnlyItsAncestors(t *testing.T) {
 func TestTwoStagesNeedNoTimeout(t *testing.T) {
 	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-chain"}}
 	late := map[int]time.Duration{3: time.Second}
-	virtual(t, 6, mem.Options{Loss: 0.5, Seed: 3}, cfg, nil, func(comms []*runtime.Comm) {
+	virtual(t, 6, mem.Options{Loss: 0.5, Seed: 3}, cfg, func(comms []*runtime.Comm) {
 		for range 20 {
 			got := returns(t, comms, nil)
 			require.Equal(t, make([]time.Duration, 6), got)
@@ -165,7 +108,7 @@ func TestRootDelays(t *testing.T) {
 	chain := runtime.Algorithm{Name: "bcast/mcast-chain"}
 	t.Run("fixed", func(t *testing.T) {
 		cfg := runtime.Config{Bcast: chain, Delay: runtime.DelayFixed, RootDelay: 3 * time.Millisecond}
-		virtual(t, 4, mem.Options{}, cfg, nil, func(comms []*runtime.Comm) {
+		virtual(t, 4, mem.Options{}, cfg, func(comms []*runtime.Comm) {
 			for _, d := range returns(t, comms, nil) {
 				require.Equal(t, 3*time.Millisecond, d)
 			}
@@ -174,7 +117,7 @@ func TestRootDelays(t *testing.T) {
 	t.Run("random-peer", func(t *testing.T) {
 		cfg := runtime.Config{Bcast: chain, Delay: runtime.DelayRandomPeer}
 		waited := 0
-		virtual(t, 4, mem.Options{Seed: 9}, cfg, nil, func(comms []*runtime.Comm) {
+		virtual(t, 4, mem.Options{Seed: 9}, cfg, func(comms []*runtime.Comm) {
 			for range 60 {
 				got := returns(t, comms, map[int]time.Duration{2: time.Millisecond})
 				if got[0] > 0 {
@@ -185,29 +128,11 @@ func TestRootDelays(t *testing.T) {
 		})
 		require.InDelta(t, 20, waited, 12, "one of three peers is late, and each is drawn about as often")
 	})
-	t.Run("adaptive", func(t *testing.T) {
-		cfg := runtime.Config{Bcast: chain, Delay: runtime.DelayAdaptive, Spin: -1}
-		virtual(t, 3, mem.Options{}, cfg, deafAt(1, 2), func(comms []*runtime.Comm) {
-			for range 20 {
-				returns(t, comms, nil)
-				time.Sleep(time.Millisecond) // virtual: the report arrives
-			}
-			require.Greater(t, comms[0].Totals().RootDelay, time.Millisecond, "nobody heard the multicast: wait longer")
-		})
-		virtual(t, 3, mem.Options{}, cfg, nil, func(comms []*runtime.Comm) {
-			for range 20 {
-				returns(t, comms, nil)
-				time.Sleep(time.Millisecond)
-			}
-			// A rank that enters after the datagram came, at the same virtual time, adds a few steps.
-			require.Less(t, comms[0].Totals().RootDelay, 100*time.Microsecond, "everybody heard it: do not wait")
-		})
-	})
 }
 
 // Ranks that each wait for the other find out by asking, after Config.Stall.
 func TestStallAsksTheNeighbour(t *testing.T) {
-	virtual(t, 3, mem.Options{}, runtime.Config{Stall: time.Second}, nil, func(comms []*runtime.Comm) {
+	virtual(t, 3, mem.Options{}, runtime.Config{Stall: time.Second}, func(comms []*runtime.Comm) {
 		start := time.Now()
 		err := each(comms, func(c *runtime.Comm) error {
 			return c.Bcast(context.Background(), make([]byte, 10), (c.Rank()+1)%3%2+c.Rank()/2)
@@ -215,42 +140,4 @@ func TestStallAsksTheNeighbour(t *testing.T) {
 		require.ErrorContains(t, err, runtime.ErrMismatch.Error())
 		require.LessOrEqual(t, time.Since(start), time.Second)
 	})
-}
-
-// A rank that nobody can connect to is given a while to be heard of.
-func TestUnreachableRankIsLostAfterAWhile(t *testing.T) {
-	unreachable := func(rank int, tr wire.Transport) wire.Transport {
-		if rank == 0 {
-			return &partitioned{Transport: tr}
-		}
-		return tr
-	}
-	cfg := runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/dissemination"}} // rank 0 sends first
-	virtual(t, 2, mem.Options{}, cfg, unreachable, func(comms []*runtime.Comm) {
-		start := time.Now()
-		err := comms[0].Barrier(context.Background())
-		require.ErrorIs(t, err, runtime.ErrPeerLost)
-		require.Equal(t, time.Second, time.Since(start))
-	})
-}
-
-// partitioned is a transport that cannot connect to anybody.
-type partitioned struct {
-	wire.Transport
-	tried bool
-}
-
-func (p *partitioned) Put(to int, f *wire.Frame) {
-	p.tried = true
-	if f.Unsent != nil {
-		*f.Unsent--
-	}
-}
-
-func (p *partitioned) Poll(s wire.Sink) bool {
-	if p.tried {
-		p.tried = false
-		s.Ended(1, wire.Refused, errors.New("refused"))
-	}
-	return p.Transport.Poll(s)
 }

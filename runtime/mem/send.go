@@ -44,6 +44,14 @@ func (t *Transport) flush() bool {
 	return moved
 }
 
+// queued returns how many frames no receiver has had room for.
+func (t *Transport) queued() (n int) {
+	for _, k := range t.pending {
+		n += t.out.at(k).n
+	}
+	return n
+}
+
 func (t *Transport) flushLane(k key) bool {
 	q := t.out.at(k)
 	peer := t.all[k.peer]

@@ -139,17 +139,16 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
-	for moved := t.o.Clock.Now(); bye && len(t.pending) > 0; {
-		now := t.o.Clock.Now()
-		if t.flush() {
-			moved = now
-			continue
-		}
-		rest := linger - now.Sub(moved)
+	patience := clock.Patience{Limit: linger}
+	for bye && len(t.pending) > 0 {
+		moved := t.flush()
+		rest := patience.Rest(t.o.Clock.Now(), t.queued())
 		if rest <= 0 {
 			break
 		}
-		t.Wait(rest)
+		if !moved {
+			t.Wait(rest)
+		}
 	}
 	t.closed = true
 	t.in.mu.Lock()

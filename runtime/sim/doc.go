@@ -8,7 +8,7 @@
 // that a communicator keeps its promises whatever the network does (the checks
 // stand in check.go); [Soak] does so for many seeds and [Shrink] makes what
 // fails small. And Run on a scenario of one's own predicts when calls return and
-// what crosses each link.
+// what crosses each link, or shows what ranks do about faults that it states.
 //
 // Processes drive their cores as runtime.Comm does: they poll when something
 // has come while they are inside a call, and a background does so after a while

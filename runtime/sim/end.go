@@ -22,7 +22,8 @@ var (
 	errSilent  = errors.New("it confirms nothing")
 )
 
-// linger is how long a process that closes waits for what is to be sent.
+// linger is how long a process that closes waits while nothing of what is to be sent is
+// taken.
 const linger = 2 * Second
 
 // hear takes a notice; what has left is told when all that it sent is read.
@@ -142,6 +143,7 @@ func (p *process) close() {
 	for p.cast() {
 	}
 	p.direct, p.group = outlet{}, outlet{}
+	p.behind = p.unsent()
 	p.w.at(p.w.now+linger, event{kind: lingered, rank: p.rank})
 	p.part()
 }
@@ -160,9 +162,30 @@ func (p *process) part() {
 	}
 }
 
-// giveUp ends the wait of close: who has not got everything sees a loss.
+// unsent returns how many bytes and frames have not come to their receivers' systems.
+func (p *process) unsent() (n int) {
+	for _, l := range p.out {
+		if l == nil || l.dead {
+			continue
+		}
+		n += l.unacked
+		for i := range l.queue.n {
+			o := l.queue.at(i)
+			n += 1 + len(o.frame.Body) - o.done
+		}
+	}
+	return n
+}
+
+// giveUp ends the wait of close if nothing has become less since it was last asked:
+// who has not got everything sees a loss.
 func (p *process) giveUp() {
 	if p.state != closing {
+		return
+	}
+	if left := p.unsent(); left < p.behind {
+		p.behind = left
+		p.w.at(p.w.now+linger, event{kind: lingered, rank: p.rank})
 		return
 	}
 	for _, l := range p.out {

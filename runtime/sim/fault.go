@@ -1,18 +1,25 @@
 package sim
 
+import "slices"
+
 // Faults are looked up when a packet passes the switch or a process wakes.
 
 // active returns whether f happens now.
 func (w *world) active(f *Fault) bool { return f.From <= w.now && w.now < f.Until }
 
-// meets reports whether f concerns a host.
-func (f *Fault) meets(host int) bool { return f.Host < 0 || f.Host == host }
+// concerns reports whether f is of a host.
+func (f *Fault) concerns(host int) bool { return f.Host < 0 || f.Host == host }
+
+// meets reports whether f is of a packet to a host.
+func (f *Fault) meets(p *packet, host int) bool {
+	return f.concerns(host) && (f.Way == "" || f.Way == p.way()) && (len(f.Chunks) == 0 || slices.Contains(f.Chunks, p.chunk()))
+}
 
 // strikes draws whether a fault of a kind meets a packet to a host.
-func (w *world) strikes(k FaultKind, host int) bool {
+func (w *world) strikes(k FaultKind, p *packet, host int) bool {
 	for i := range w.sc.Faults {
 		f := &w.sc.Faults[i]
-		if f.Kind == k && w.active(f) && f.meets(host) && w.random.chance(f.PerMille) {
+		if f.Kind == k && w.active(f) && f.meets(p, host) && w.random.chance(f.PerMille) {
 			return true
 		}
 	}
@@ -20,7 +27,7 @@ func (w *world) strikes(k FaultKind, host int) bool {
 }
 
 // lostTo draws whether a packet is lost on its way between hosts.
-func (w *world) lostTo(from, to int) bool {
+func (w *world) lostTo(p *packet, from, to int) bool {
 	if w.now < w.hosts[to].burst {
 		return true
 	}
@@ -32,9 +39,9 @@ func (w *world) lostTo(from, to int) bool {
 		switch {
 		case f.Kind == FaultPartition && f.Side>>from&1 != f.Side>>to&1:
 			return true
-		case f.Kind == FaultLoss && f.meets(to) && w.random.chance(f.PerMille):
+		case f.Kind == FaultLoss && f.meets(p, to) && w.random.chance(f.PerMille):
 			return true
-		case f.Kind == FaultBurst && f.meets(to) && w.random.chance(f.PerMille):
+		case f.Kind == FaultBurst && f.meets(p, to) && w.random.chance(f.PerMille):
 			w.hosts[to].burst = min(w.now+f.Amount, f.Until)
 			return true
 		}
@@ -43,10 +50,10 @@ func (w *world) lostTo(from, to int) bool {
 }
 
 // detour draws how much longer a packet to a host is under way.
-func (w *world) detour(to int) (extra Time) {
+func (w *world) detour(p *packet, to int) (extra Time) {
 	for i := range w.sc.Faults {
 		f := &w.sc.Faults[i]
-		if f.Kind == FaultReorder && w.active(f) && f.meets(to) && w.random.chance(f.PerMille) {
+		if f.Kind == FaultReorder && w.active(f) && f.meets(p, to) && w.random.chance(f.PerMille) {
 			extra += w.random.upTo(f.Amount)
 		}
 	}
@@ -58,7 +65,7 @@ func (w *world) slowness(host int) int {
 	slow := 1
 	for i := range w.sc.Faults {
 		f := &w.sc.Faults[i]
-		if f.Kind == FaultSlow && w.active(f) && f.meets(host) {
+		if f.Kind == FaultSlow && w.active(f) && f.concerns(host) {
 			slow = max(slow, int(f.Amount))
 		}
 	}

@@ -56,9 +56,7 @@ func TestBroadcastOfOneDatagram(t *testing.T) {
 		},
 		Script: []Op{{Kind: OpBcast, Algorithm: "bcast/mcast-chain", Bytes: 1000}},
 	}
-	r, err := Run(sc, nil)
-	require.NoError(t, err)
-	require.NoError(t, r.Violation)
+	r := runs(t, sc)
 	up, down := &sc.Net.Up, &sc.Net.Down
 	want := 1 + up.serialize(1000+gramHead) + up.Delay + down.serialize(1000+gramHead) + down.Delay
 	require.Equal(t, want, r.Calls[1].Return)

@@ -50,7 +50,7 @@ func (w *world) branch(p *packet) {
 // forward sends a packet to host to, unless that loses it.
 func (w *world) forward(p *packet, from, to int) {
 	h := &w.hosts[to]
-	if w.lostTo(from, to) || w.tamper.loses != nil && w.tamper.loses(p) {
+	if w.lostTo(p, from, to) || w.tamper.loses != nil && w.tamper.loses(p) {
 		w.lose(p, to)
 		return
 	}
@@ -61,16 +61,18 @@ func (w *world) forward(p *packet, from, to int) {
 	}
 	e := event{kind: atHost, arg: to, pkt: p}
 	if p.lane == nil {
-		if w.strikes(FaultDuplicate, to) {
+		if w.strikes(FaultDuplicate, p, to) {
 			p.refs++
 			w.at(left+h.down.Delay+w.random.upTo(Millisecond), e)
 		}
-		if w.strikes(FaultCorrupt, to) {
+		if w.strikes(FaultCorrupt, p, to) {
 			e.pkt = w.mangle(p)
-			w.packets.put(p)
 		}
 	}
-	w.at(left+h.down.Delay+w.detour(to), e)
+	w.at(left+h.down.Delay+w.detour(p, to), e)
+	if e.pkt != p {
+		w.packets.put(p)
+	}
 }
 
 // lose is the end of a datagram on its way to a host, and a delay for a packet

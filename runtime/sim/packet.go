@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 // What travels is packets: of datagrams, each with its part of a frame, and of
 // lanes. Sizes on the wire count the heads of Ethernet, IP, UDP or TCP, and ours.
@@ -50,6 +53,25 @@ func (ps *packets) put(p *packet) {
 	if p.refs--; p.refs == 0 {
 		ps.free = append(ps.free, p)
 	}
+}
+
+// way is how p is sent.
+func (p *packet) way() Way {
+	switch {
+	case p.lane != nil:
+		return ByPut
+	case p.to < 0:
+		return ByMulticast
+	}
+	return ByDatagram
+}
+
+// chunk is the number of the chunk that p is of, -1 if it is of none.
+func (p *packet) chunk() int {
+	if p.head.Slot.Kind() == ir.KindChunk {
+		return p.head.Slot.Index()
+	}
+	return -1
 }
 
 // room is what a datagram takes of a receiver's buffer.

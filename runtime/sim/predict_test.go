@@ -59,9 +59,7 @@ func TestLongBroadcastsTakeOneCopy(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s, %d hosts, %d Mbit, %d MiB", c.algorithm, c.hosts, c.rate/1e6, c.mib), func(t *testing.T) {
-			r, err := Run(lan(c.algorithm, c.rate, c.hosts, c.mib<<20), nil)
-			require.NoError(t, err)
-			require.NoError(t, r.Violation)
+			r := runs(t, lan(c.algorithm, c.rate, c.hosts, c.mib<<20))
 			require.Less(t, r.took(1, 0), onWire(c.mib<<20, c.rate)*102/100)
 			for rank, n := range r.Cores {
 				require.Zero(t, n.LastPutChunks, "rank %d", rank)
@@ -79,9 +77,7 @@ func TestLossesCostWhatIsLost(t *testing.T) {
 			for perMille, percent := range map[int]Time{10: 102, 50: 108} {
 				sc := lan(algorithm, rate, hosts, bytes)
 				sc.Faults = []Fault{{Kind: FaultLoss, Host: -1, Until: 100 * Second, PerMille: perMille}}
-				r, err := Run(sc, nil)
-				require.NoError(t, err)
-				require.NoError(t, r.Violation)
+				r := runs(t, sc)
 				require.Less(t, r.took(1, 0), onWire(bytes, rate)*percent/100, "%s, %d hosts, %d of 1000", algorithm, hosts, perMille)
 			}
 		}
@@ -98,9 +94,7 @@ func TestLongBroadcastsStartedTogether(t *testing.T) {
 		for len(sc.Script) < 1+n {
 			sc.Script = append(sc.Script, sc.Script[1])
 		}
-		r, err := Run(sc, nil)
-		require.NoError(t, err)
-		require.NoError(t, r.Violation)
+		r := runs(t, sc)
 		require.Less(t, r.End, n*onWire(bytes, rate)*102/100, "buffers of %d bytes", room)
 	}
 }

@@ -54,7 +54,7 @@ type ending struct {
 	lost    []loss
 	late    []bool // those that have not got everything in time
 	healthy bool
-	last    uint64
+	behind  int // what was still to be sent when that was last looked at
 	silent  bool
 	sealed  bool // nothing may be sent any more
 }

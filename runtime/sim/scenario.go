@@ -139,7 +139,22 @@ type Fault struct {
 	Until    Time      `json:"until,omitempty"`
 	PerMille int       `json:"per_mille,omitempty"`
 	Amount   Time      `json:"amount,omitempty"`
+
+	// Faults of packets meet those of one way and of some chunks only, if they
+	// say so: with 1000 per mille just these, each time.
+	Way    Way   `json:"way,omitempty"`
+	Chunks []int `json:"chunks,omitempty"`
 }
+
+// Way is how packets are sent.
+type Way string
+
+// The ways.
+const (
+	ByMulticast Way = "multicast" // datagrams to all
+	ByDatagram  Way = "datagram"  // datagrams to one rank
+	ByPut       Way = "put"       // packets of lanes
+)
 
 // ErrScenario is wrapped by errors about scenarios that cannot be run.
 var ErrScenario = errors.New("invalid scenario")

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
@@ -90,8 +91,28 @@ func (s *Scenario) checkFault(f *Fault) error {
 		return fmt.Errorf("%s: rank, host or time out of range", f.Kind)
 	}
 	switch f.Kind {
-	case FaultLoss, FaultBurst, FaultReorder, FaultDuplicate, FaultCorrupt, FaultSlow, FaultPartition, FaultPause, FaultLate, FaultCrash, FaultSilent, FaultMismatch:
+	case FaultLoss, FaultBurst, FaultReorder, FaultDuplicate, FaultCorrupt:
+		return f.checkPackets()
+	case FaultSlow, FaultPartition, FaultPause, FaultLate, FaultCrash, FaultSilent, FaultMismatch:
+		if f.Way != "" || len(f.Chunks) > 0 {
+			return fmt.Errorf("%s: it is no fault of packets, so it has no way and no chunks", f.Kind)
+		}
 		return nil
 	}
 	return fmt.Errorf("no fault %q", f.Kind)
+}
+
+// checkPackets refuses packets that there are not.
+func (f *Fault) checkPackets() error {
+	switch f.Way {
+	case "", ByMulticast, ByDatagram, ByPut:
+	default:
+		return fmt.Errorf("%s: no way %q (%s, %s or %s)", f.Kind, f.Way, ByMulticast, ByDatagram, ByPut)
+	}
+	for _, k := range f.Chunks {
+		if k < 0 || k > ir.MaxIndex {
+			return fmt.Errorf("%s: no chunk %d", f.Kind, k)
+		}
+	}
+	return nil
 }

@@ -156,10 +156,7 @@ func TestCoresAreShared(t *testing.T) {
 			Ranks: 9, Net: Net{Up: quick, Down: quick, Cost: Millisecond, Cores: cores, Ordered: true},
 			Script: []Op{{Kind: OpBcast, Algorithm: "bcast/linear", Bytes: 10}},
 		}
-		r, err := Run(sc, nil)
-		require.NoError(t, err)
-		require.NoError(t, r.Violation)
-		return r.took(0, 0)
+		return runs(t, sc).took(0, 0)
 	}
 	require.Less(t, took(0), 10*Millisecond)
 	require.Greater(t, took(2), 8*Millisecond/2)
@@ -176,10 +173,7 @@ func TestWindowBeyondTheQueueDelaysAPipeline(t *testing.T) {
 		link := Link{Rate: rate, Queue: queue, Burst: 8 << 10, Delay: 25 * Microsecond}
 		sc.Net.Up, sc.Net.Down = link, link
 		sc.Net.First, sc.Net.Flight, sc.Net.Buffer, sc.Net.Confirm, sc.Net.Steady = 14480, flight, 2<<20, 33, true
-		r, err := Run(sc, nil)
-		require.NoError(t, err)
-		require.NoError(t, r.Violation)
-		return r.took(1, 0)
+		return runs(t, sc).took(1, 0)
 	}
 	length := (&Link{Rate: rate}).serialize(queue)
 	one := took(queue / 2)

@@ -166,6 +166,9 @@ func TestBadScenarios(t *testing.T) {
 		{func(s *Scenario) { s.Script[0].Kind = OpBarrier }, "bcast/chain is no barrier"},
 		{func(s *Scenario) { s.Faults = []Fault{{Kind: "rain"}} }, `fault 0: no fault "rain"`},
 		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultCrash, Rank: 4}} }, "out of range"},
+		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultLoss, Way: "pigeon"}} }, `fault 0: loss: no way "pigeon"`},
+		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultBurst, Chunks: []int{3, -1}}} }, "burst: no chunk -1"},
+		{func(s *Scenario) { s.Faults = []Fault{{Kind: FaultPause, Way: ByPut}} }, "pause: it is no fault of packets"},
 	} {
 		sc := scripted(4, Op{Kind: OpBcast, Algorithm: "bcast/chain", Bytes: 1})
 		c.change(sc)

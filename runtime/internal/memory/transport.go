@@ -5,7 +5,6 @@ package memory
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -198,19 +197,15 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 // drain sends what is queued, until nothing has become less for linger, and throws
 // away what comes so that two ranks that close do not wait for each other.
 func (t *Transport) drain(linger time.Duration) {
-	moved, before := t.clock.Now(), math.MaxInt
+	patience := clock.Patience{Limit: linger}
 	for {
-		polled := t.Poll(nobody{})
-		left, now := t.unwritten(), t.clock.Now()
-		if left < before {
-			moved = now
-		}
-		before = left
-		rest := linger - now.Sub(moved)
+		moved := t.Poll(nobody{})
+		left := t.unwritten()
+		rest := patience.Rest(t.clock.Now(), left)
 		if left == 0 || rest <= 0 {
 			return
 		}
-		if !polled {
+		if !moved {
 			t.Wait(rest)
 		}
 	}

@@ -2,12 +2,12 @@ package stream
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -68,16 +68,12 @@ func (t *Transport) part(linger time.Duration) error {
 // reset connections, until nothing is left of any outbound connection, or nothing has
 // become less for linger. It looks again at least every pause, if that is not 0.
 func (t *Transport) work(linger, pause time.Duration, left func(*outbound) int) {
-	moved, before := t.clock.Now(), math.MaxInt
+	patience := clock.Patience{Limit: linger}
 	for {
 		t.Poll(nobody{})
-		sum, now := 0, t.clock.Now()
+		sum := 0
 		t.eachOut(func(o *outbound) { sum += left(o) })
-		if sum < before {
-			moved = now
-		}
-		before = sum
-		rest := linger - now.Sub(moved)
+		rest := patience.Rest(t.clock.Now(), sum)
 		if sum == 0 || rest <= 0 {
 			return
 		}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// holed is a broadcast of 40 chunks, each of a datagram, among 8 ranks.
+func holed(faults ...Fault) *Scenario {
+	return still(8, faults, Op{Kind: OpBcast, Algorithm: acked, Chunks: 40, Bytes: 40 * 100})
+}
+
+// A chunk that a rank has missed costs a chunk, and no timeout.
+func TestLostChunkIsAskedForAtOnce(t *testing.T) {
+	sc := holed()
+	for rank := 1; rank < 8; rank++ {
+		sc.Faults = append(sc.Faults, drops(rank, ByMulticast, rank+10))
+	}
+	r := runs(t, sc)
+	require.Less(t, r.End, base/2)
+	for rank, n := range r.Cores[1:] {
+		require.Equal(t, 1, n.LastPutChunks, "rank %d", rank+1)
+	}
+}
+
+// The last chunk is told of by a later one only if that comes; else a silence
+// has to do.
+func TestLostEndIsAskedFor(t *testing.T) {
+	r := runs(t, holed(drops(5, ByMulticast, 37, 38, 39)))
+	require.Equal(t, base, r.returned()[0])
+	require.Equal(t, 3, r.Cores[5].LastPutChunks)
+}
+
+// A chunk that everybody has missed comes from the root.
+func TestChunkThatAllHaveLost(t *testing.T) {
+	r := runs(t, holed(drops(-1, ByMulticast, 20)))
+	for _, n := range r.Cores[1:] {
+		require.Equal(t, 1, n.LastPutChunks)
+	}
+}
+
+// An answer that is lost is asked for again after a quarter of the timeout, as
+// long as it is not known how long answers take, and by put in the end.
+func TestLostAnswerIsAskedForAgain(t *testing.T) {
+	hole, answers := drops(5, ByMulticast, 20), drops(5, ByDatagram, 20)
+	for until, want := range map[Time]Time{0: 0, base / 8: base / 4, Second: base / 2} {
+		answers.Until = until
+		r := runs(t, holed(hole, answers))
+		require.Equal(t, want, r.returned()[0], "answers are lost for %d ns", until)
+		require.Equal(t, 1, r.Cores[5].LastPutChunks)
+	}
+}
+
+// A rank that is asked for what it has lost as well passes it on when it has it, so
+// no timeout passes. If all on the way round have lost it, the first of them that
+// gets the acknowledgement of a rank that has it asks that one (paper 002, section
+// 3.3.4).
+func TestChunkThatTheAskedHasLost(t *testing.T) {
+	for _, lost := range []int{2, 3, 5} {
+		var faults []Fault
+		for _, rank := range []int{1, 3, 2, 5, 4}[:lost] { // each asks the next, the last one the first
+			faults = append(faults, drops(rank, ByMulticast, 20))
+		}
+		r := runs(t, holed(faults...))
+		require.LessOrEqual(t, r.End, 10*idle, "%d ranks: the background of one that has returned answers", lost)
+		for _, f := range faults {
+			require.Equal(t, 1, r.Cores[f.Host].LastPutChunks)
+		}
+	}
+}
+
+// While ranks see losses, their signals go as datagrams too, which come though
+// puts are held up.
+func TestSignalsAreDoubledWhileLossesAreSeen(t *testing.T) {
+	for losing, want := range map[bool]Time{false: 12 * Millisecond, true: 0} {
+		sc := holed(Fault{Kind: FaultLoss, Host: -1, Until: Millisecond, PerMille: 1000, Way: ByPut})
+		for rank := 1; losing && rank < 8; rank++ {
+			sc.Faults = append(sc.Faults, drops(rank, ByMulticast, rank+10))
+		}
+		r := runs(t, sc)
+		require.Equal(t, want, r.returned()[0], "the time until a lost put is sent again")
+		for rank, n := range r.Cores[1:] {
+			require.Equal(t, losing, n.Doubled > 0, "rank %d", rank+1)
+		}
+	}
+}
+
+// Broadcasts over a network that loses datagrams and holds puts up.
+func TestBroadcastsOverLosingNetwork(t *testing.T) {
+	const rounds = 30
+	sc := holed()
+	for i := 1; i < rounds; i++ {
+		op := sc.Script[0]
+		op.Root = i % 8
+		sc.Script = append(sc.Script, op)
+	}
+	for _, k := range []FaultKind{FaultLoss, FaultDuplicate, FaultReorder} {
+		sc.Faults = append(sc.Faults, Fault{Kind: k, Host: -1, Until: 600 * Second, PerMille: 50, Amount: Millisecond})
+	}
+	require.Less(t, runs(t, sc).End, rounds*base/2, "losses cost no timeouts")
+}

@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// The tests here, of gaps and of deaths state each fault, on a network that is
+// otherwise whole and takes some nanoseconds: only what a rank waits for takes time.
+
+const (
+	base = 20 * Millisecond  // Comm.Repair
+	idle = 200 * Microsecond // Comm.Idle
+)
+
+// still is a scenario on such a network.
+func still(ranks int, faults []Fault, ops ...Op) *Scenario {
+	return &Scenario{Ranks: ranks, Net: Net{Multicast: true, Datagram: 100, Ordered: true}, Faults: faults, Script: ops}
+}
+
+// drops loses all that is sent to a rank in a way, or some chunks of it.
+func drops(rank int, way Way, chunks ...int) Fault {
+	return Fault{Kind: FaultLoss, Host: rank, Until: 600 * Second, PerMille: 1000, Way: way, Chunks: chunks}
+}
+
+// deaf loses all datagrams to some ranks.
+func deaf(ranks ...int) (faults []Fault) {
+	for _, rank := range ranks {
+		faults = append(faults, drops(rank, ByMulticast), drops(rank, ByDatagram))
+	}
+	return faults
+}
+
+// runs runs a scenario, which keeps all promises.
+func runs(t require.TestingT, sc *Scenario) *Result {
+	r, err := Run(sc, nil)
+	require.NoError(t, err)
+	require.NoError(t, r.Violation)
+	return r
+}
+
+// returned says for every rank when its last call returned, in full microseconds.
+func (r *Result) returned() []Time {
+	times := make([]Time, len(r.Cores))
+	for _, c := range r.Calls {
+		times[c.Rank] = c.Return / Microsecond * Microsecond
+	}
+	return times
+}
+
+// A rank that gets an ACK for a message it lacks asks the sender of the ACK at
+// once (paper 002, section 3.3.4): no timeout passes, at most the moment until
+// the background of a rank that has returned takes over. It answers from what
+// it kept: its buffer holds other bytes by then.
+func TestUnmatchedAckIsAskedForAtOnce(t *testing.T) {
+	r := runs(t, still(8, deaf(2, 4, 6), Op{Kind: OpBcast, Algorithm: acked, Bytes: 5}))
+	require.LessOrEqual(t, r.End, 10*idle)
+}
+
+// Without what it kept, the repairs of the parent do it.
+func TestRepairsDoWithoutWhatIsKept(t *testing.T) {
+	sc := still(4, deaf(2), Op{Kind: OpBcast, Algorithm: acked, Bytes: 5})
+	sc.Comm.Retain = 1
+	require.Equal(t, 2*base, runs(t, sc).returned()[2])
+}
+
+// An adaptive root waits longer if nobody hears its multicast, and does not wait if
+// everybody does.
+func TestAdaptiveRootDelay(t *testing.T) {
+	delay := func(faults []Fault) Time {
+		sc := still(3, faults)
+		for range 20 { // reports arrive before the barrier's signals
+			sc.Script = append(sc.Script, Op{Kind: OpBcast, Algorithm: chained, Bytes: 5}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+		}
+		sc.Comm.Delay = core.DelayAdaptive
+		return runs(t, sc).Cores[0].Delay
+	}
+	require.Greater(t, delay(deaf(1, 2)), Millisecond)
+	require.Less(t, delay(nil), 100*Microsecond)
+}
