@@ -60,5 +60,5 @@ func (b *browser) openFile(bin, name string) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	require.NoError(b, cmd.Run(), "%s", &stderr)
-	b.do(chromedp.Navigate("file://" + page))
+	b.visit(page)
 }

@@ -87,7 +87,17 @@ func (b *browser) open(s *ir.Schedule, o emit.Options) {
 	require.NoError(b, err)
 	require.NoError(b, emit.Write(f, "html", s, o))
 	require.NoError(b, f.Close())
-	b.do(chromedp.Navigate("file://" + file))
+	b.visit(file)
+}
+
+// visit loads a page and waits until it is drawn: a browser throws away what is
+// clicked before that.
+func (b *browser) visit(file string) {
+	b.Helper()
+	drawn := `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
+	b.do(chromedp.Navigate("file://"+file), chromedp.Evaluate(drawn, nil, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
+		return p.WithAwaitPromise(true)
+	}))
 }
 
 // ask evaluates an expression on the page.
