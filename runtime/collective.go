@@ -129,7 +129,21 @@ func (c *Comm) perform(r *Request) error {
 	return r.err
 }
 
+// planFor returns the plan of an operation of n bytes, without a look at Config as
+// long as the operations of a kind are alike.
 func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
+	last := &c.plans.recent[k]
+	if last.plan != nil && last.bytes == n && last.root == root {
+		return last.plan, nil
+	}
+	p, err := c.find(k, n, root)
+	if err == nil {
+		*last = recent{n, root, p}
+	}
+	return p, err
+}
+
+func (c *Comm) find(k core.Kind, n, root int) (*plan, error) {
 	if p, err := c.used.plan(k, root); p != nil || err != nil {
 		return p, err
 	}

@@ -28,16 +28,20 @@ type planKey struct {
 // last, as far as memory is bounded.
 type plans struct {
 	rank, size int
-	last       *plan // what was asked for last: mostly what is asked for next
+	recent     [core.Kinds]recent
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
 	weight     int       // of all
 }
 
+// recent is the plan of the last operation of a kind, which mostly is the next one's
+// too.
+type recent struct {
+	bytes, root int
+	plan        *plan // nil: there was none
+}
+
 func (ps *plans) get(key planKey) (*plan, error) {
-	if ps.last != nil && ps.last.key == key {
-		return ps.last, nil
-	}
 	p := ps.kept[key]
 	if p == nil {
 		var err error
@@ -46,7 +50,6 @@ func (ps *plans) get(key planKey) (*plan, error) {
 		}
 		ps.keep(p)
 	}
-	ps.last = p
 	return p, nil
 }
 

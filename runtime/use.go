@@ -45,6 +45,7 @@ func (c *Comm) Use(s *machine.Schedule) error {
 		return fmt.Errorf("%w: use: %w", ErrInput, err)
 	}
 	programs := outlines(s)
+	c.plans.recent = [core.Kinds]recent{}
 	c.used.add(&plan{core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest), planKey{}, programs, 0, nil}, &s.Header)
 	return nil
 }

@@ -13,6 +13,7 @@ const (
 	Bcast Kind = iota
 	Barrier
 	Exchange // every rank has a chunk, and gets those of all
+	Kinds    // number of kinds
 )
 
 type opState uint8
