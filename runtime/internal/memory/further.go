@@ -56,11 +56,10 @@ func (a *annex) lane(s segment, from, to int, comm uint8) (*laneLine, rings, err
 // further is the lanes of further communicators between this rank and a peer, by
 // communicator, and those that are in use.
 type further struct {
-	in        [comms]*inbound
-	out       [comms]*outbound
-	reads     []*inbound
-	writes    []*outbound
-	announced uint32 // as laneLine.changes when this rank looked last
+	in     [comms]*inbound
+	out    [comms]*outbound
+	reads  []*inbound
+	writes []*outbound
 }
 
 // lane returns the lane of f to p.
@@ -158,15 +157,11 @@ func (t *Transport) drained(p *peer, o *outbound) bool {
 	return false
 }
 
-// heedChanges looks which further communicators p has opened or closed.
-func (t *Transport) heedChanges(p *peer, s wire.Sink) {
-	line := p.in[wire.LaneOps].line
-	changes := atomic.LoadUint32(&line.changes)
-	if p.more == nil && changes == 0 || p.more != nil && p.more.announced == changes {
-		return
-	}
-	m := p.extend()
-	m.announced = changes
+// heedChanges looks which further communicators p has opened or closed, now that it
+// has done so for so many times.
+func (t *Transport) heedChanges(p *peer, changes uint32, s wire.Sink) {
+	line, m := p.in[wire.LaneOps].line, p.extend()
+	p.changes = changes
 	for _, l := range m.reads {
 		l.ending = atomic.LoadUint64(&line.comms[l.comm/64])&(1<<(l.comm%64)) == 0
 	}

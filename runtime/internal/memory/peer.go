@@ -18,18 +18,19 @@ import (
 
 // peer is what this rank has to do with another.
 type peer struct {
-	rank   int
-	pid    uint32
-	start  uint64 // of the process
-	bell   *bellLine
-	line   *rankLine
-	in     [wire.Lanes]inbound
-	out    [wire.Lanes]outbound
-	more   *further // of further communicators; nil: there were none
-	cast   reader
-	failed error // why the peer is lost, which the next Poll tells
-	dead   bool  // its process has ended
-	gone   bool  // it has left or is lost
+	rank    int
+	pid     uint32
+	start   uint64 // of the process
+	bell    *bellLine
+	line    *rankLine
+	in      [wire.Lanes]inbound
+	out     [wire.Lanes]outbound
+	more    *further // of further communicators; nil: there were none
+	changes uint32   // how often the peer had opened or closed one when this rank looked last
+	cast    reader
+	failed  error // why the peer is lost, which the next Poll tells
+	dead    bool  // its process has ended
+	gone    bool  // it has left or is lost
 }
 
 // watch looks whether the peers' processes live.

@@ -147,14 +147,18 @@ func (t *Transport) visit(p *peer, wrote bool, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
 	wrote = wrote || state != stateJoined || p.rung()
 	moved := t.flush(p)
-	t.heedChanges(p, s)
+	if changes := atomic.LoadUint32(&p.in[wire.LaneOps].line.changes); changes != p.changes {
+		t.heedChanges(p, changes, s)
+	}
 	for lane := range p.in {
 		moved = t.read(p, &p.in[lane], s) || moved
 	}
 	if p.more != nil {
 		moved = t.readFurther(p, s) || moved
 	}
-	moved = !p.gone && t.hear(p, s) || moved
+	if p.cast.waits() && !p.gone {
+		moved = t.hear(p, s) || moved
+	}
 	moved = wrote && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
