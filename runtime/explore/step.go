@@ -162,16 +162,6 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 
 var errClosed = errors.New("communicator is closed")
 
-// operations returns how many operations with numbers the calls are.
-func operations(script []*call) (n uint64) {
-	for _, c := range script {
-		if !c.isMessage() {
-			n++
-		}
-	}
-	return n
-}
-
 // enter makes the next call.
 func (s *system) enter(l *local) {
 	c := l.script[l.begun]
