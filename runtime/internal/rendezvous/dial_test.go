@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,7 @@ type answer struct {
 // ways is what one attempt after the other meets, and what became of them.
 type ways struct {
 	answers []answer
+	mu      sync.Mutex      // guards what is below
 	begun   []time.Duration // when
 	start   time.Time
 	closed  int
@@ -33,14 +35,26 @@ type line struct {
 	w *ways
 }
 
-func (l line) Close() error { l.w.closed++; return nil }
+func (l line) Close() error {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	l.w.closed++
+	return nil
+}
+
+// begin returns what the next attempt meets.
+func (w *ways) begin() answer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.begun = append(w.begun, time.Since(w.start))
+	if len(w.begun) > len(w.answers) {
+		return answer{after: -1}
+	}
+	return w.answers[len(w.begun)-1]
+}
 
 func (w *ways) attempt(ctx context.Context) (net.Conn, error) {
-	a := answer{after: -1}
-	if len(w.begun) < len(w.answers) {
-		a = w.answers[len(w.begun)]
-	}
-	w.begun = append(w.begun, time.Since(w.start))
+	a := w.begin()
 	var due <-chan time.Time
 	if a.after >= 0 {
 		due = time.After(a.after)
@@ -88,6 +102,8 @@ func TestRaceOfAttempts(t *testing.T) {
 				require.Equal(t, c.err == nil, conn != nil)
 				require.Equal(t, c.after, time.Since(w.start))
 				time.Sleep(time.Minute) // virtual: the others are over
+				w.mu.Lock()
+				defer w.mu.Unlock()
 				require.Equal(t, c.begun, w.begun)
 				require.Equal(t, c.closed, w.closed)
 			})
