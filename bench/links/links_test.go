@@ -204,3 +204,9 @@ func TestResumes(t *testing.T) {
 	require.Equal(t, done, full.measured)
 	require.True(t, full.predicted.good())
 }
+
+func TestBurst(t *testing.T) {
+	for rate, want := range map[int64]int{0: 8 << 10, 10e6: 8 << 10, 100e6: 8 << 10, 1e9: 62500, 10e9: 625000} {
+		require.Equal(t, want, burst(rate), "%d", rate)
+	}
+}

@@ -11,10 +11,11 @@ import (
 const disclosure = `Times are in seconds, from the root's call until it knows that all ranks have the message: by the
 algorithm's own acknowledgements or, where it has none, by a barrier behind it. Measured is the
 median, least and largest of the cell's broadcasts, behind one that is not counted; hosts are network
-namespaces of one machine (bench/netns), with queues of 128 KiB before every link, and losses for each
-receiver by itself, those of TCP too. Wire is one copy of the message on one link in full datagrams
-without heads of ours. Predicted is the median of the same broadcasts on the simulator's network
-(runtime/sim), of which links are the only limit.
+namespaces of one machine (bench/netns), with queues of 128 KiB before every link, which lets 8 KiB
+pass at once, or what it carries in half a millisecond, and losses for each receiver by itself, those of
+TCP too. Wire is one copy of the message on one link in full datagrams without heads of ours. Predicted
+is the median of the same broadcasts on the simulator's network (runtime/sim), of which links are the
+only limit.
 
 The last column says where the machine's cores limit a cell and not its links: the same broadcast
 takes at least three tenths as long where links are without limit. There the prediction does not hold.

@@ -29,6 +29,7 @@ func (b *built) command(o *options, r *row) []string {
 		rate = spellRate(r.rate)
 	}
 	return append(append([]string{}, o.prefix...), b.netns, "--hosts", strconv.Itoa(r.hosts), "--rate", rate,
+		"--burst", strconv.Itoa(burst(r.rate)),
 		"--loss", strconv.FormatFloat(float64(r.perMille)/1000, 'f', -1, 64), "--",
 		b.schedgen, "rank", "bcast", "--coordinator", "10.77.0.1:7777", "--transport", "mcast", "--interface", "eth0",
 		"--algorithm", r.algorithm, "--size", fmt.Sprintf("%dB", r.bytes), "--iterations", strconv.Itoa(r.iterations),
