@@ -165,7 +165,7 @@ func (rc *recovery) normalizeTimes(o *op) {
 	}
 	o.lost.repairs.normalize(rc.Repair)
 	g := &o.lost.gaps
-	g.timed, g.since, g.came = 0, 0, false
+	g.timed, g.since, g.came, g.given = 0, 0, false, false
 	if o.state != opFree { // whom to ask is decided by these, up to the last of those to ask: see asked
 		last := max(0, len(o.plan.recovery.Ask)-1)
 		g.tries, g.turns = min(g.tries, last), min(g.turns, max(0, last-1))

@@ -62,18 +62,29 @@ func (rc *recovery) wantParts(o *op, lo, hi, to int) (first int, some bool) {
 	if !rc.Caps.Direct {
 		return rc.want(o, lo, hi, to)
 	}
+	rc.layout(o)
+	return rc.wantPartsFrom(o, int(o.frags.first[lo]), hi, to)
+}
+
+// wantPartsFrom asks for fragments from number from on.
+func (rc *recovery) wantPartsFrom(o *op, from, hi, to int) (first int, some bool) {
 	a := rc.asks.vacant()
 	if a == nil {
 		return 0, false
 	}
-	rc.layout(o)
-	runs := o.missingParts(a.body[:0], lo, hi, rc.looseParts())
-	if len(runs) == 0 {
+	dst, n := o.missingParts(a.body[:0], from, hi, rc.looseParts())
+	o.lost.gaps.rest = rest{}
+	if len(dst) == 0 {
 		return 0, false
 	}
+	last := len(dst) - 8
+	next := int(binary.BigEndian.Uint32(dst[last:]) + binary.BigEndian.Uint32(dst[last+4:]))
+	if o.missesBeyond(next, hi) {
+		o.lost.gaps.rest = rest{from: next, pending: max(1, n*3/4)}
+	}
 	rc.queued = true
-	rc.net.Datagram(to, rc.fillAsk(o, a, runs))
-	return o.frags.chunkOf(int(binary.BigEndian.Uint32(runs))), true
+	rc.net.Datagram(to, rc.fillAsk(o, a, dst))
+	return o.frags.chunkOf(int(binary.BigEndian.Uint32(dst))), true
 }
 
 // want asks rank to by put for the chunks of [lo, hi) that are missing; some
@@ -122,21 +133,40 @@ func (o *op) missingChunks(dst []byte, lo, hi int) []byte {
 	return dst
 }
 
-// missingParts appends the runs of the fragments of the chunks of [lo, hi) that
-// have not come, at most so many fragments.
-func (o *op) missingParts(dst []byte, lo, hi, most int) []byte {
+// missingParts appends the runs of the fragments from number from on, of chunks below
+// hi, that have not come, at most so many fragments; n is how many.
+func (o *op) missingParts(dst []byte, from, hi, most int) (out []byte, n int) {
 	runs := runs{most: most}
-	for k := lo; k < min(hi, o.chunks) && !runs.full(dst); k++ {
+	for k := o.frags.chunkOf(from); k < min(hi, o.chunks) && !runs.full(dst); k++ {
 		if o.machine.Has(ir.Chunk(k)) {
 			continue
 		}
-		for i := int(o.frags.first[k]); i < int(o.frags.first[k+1]) && !runs.full(dst); i++ {
+		for i := max(from, int(o.frags.first[k])); i < int(o.frags.first[k+1]) && !runs.full(dst); i++ {
 			if !o.frags.has(i) {
 				dst = runs.add(dst, i)
 			}
 		}
 	}
-	return dst
+	return dst, runs.n
+}
+
+// missesBeyond reports whether a fragment from number from on, of a chunk below hi,
+// has not come.
+func (o *op) missesBeyond(from, hi int) bool {
+	if hi = min(hi, o.chunks); from >= int(o.frags.first[hi]) {
+		return false
+	}
+	for k := o.frags.chunkOf(from); k < hi; k++ {
+		if o.machine.Has(ir.Chunk(k)) {
+			continue
+		}
+		for i := max(from, int(o.frags.first[k])); i < int(o.frags.first[k+1]); i++ {
+			if !o.frags.has(i) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // runs writes the runs of a request: the first and the number of each.

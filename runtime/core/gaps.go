@@ -25,6 +25,25 @@ type gaps struct {
 	timed int  // the chunk, plus one, whose answer is timed; 0: none
 	since Time // when it was asked for
 	came  bool // its answer has come since the last tick
+	given bool // a fragment has come as an answer since the last tick
+	rest  rest
+}
+
+// rest is what a request had no room for: chunks of many fragments, of which each
+// request is for a few. As soon as most of what it was for has come, the next one
+// goes, so that a rank is answered as fast as the network takes answers.
+type rest struct {
+	from    int // the first fragment that has not been asked for
+	pending int // fragments to come before that is asked for; 0: there is no rest
+	due     bool
+}
+
+// arrived notes that a fragment has come as an answer.
+func (r *rest) arrived() {
+	if r.pending > 0 {
+		r.pending--
+		r.due = r.pending == 0
+	}
 }
 
 // The bounds of requests.
@@ -45,6 +64,8 @@ func (g *gaps) due() Time {
 	switch {
 	case !g.armed:
 		return never
+	case g.rest.due:
+		return 0
 	case g.again != 0:
 		return min(g.quiet, g.again)
 	}
@@ -105,6 +126,9 @@ func (rc *recovery) checkGaps(o *op, now Time) {
 	if lost := g.top - reorder; lost > g.asked && !o.lost.whole(o) {
 		rc.askPassed(o, lost, now)
 	}
+	if g.rest.due {
+		rc.askRest(o, now)
+	}
 	if g.again != 0 && now >= g.again {
 		rc.askAgain(o, now)
 	}
@@ -122,6 +146,9 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 	}
 	if g.fresh {
 		g.fresh, g.last, g.tries, g.reach = false, now, 0, firstReach
+	}
+	if g.given { // what is missing is on its way: whole chunks would come once more
+		g.given, g.quiet = false, max(g.quiet, now+rc.silence())
 	}
 	if g.came {
 		g.came = false
@@ -145,6 +172,10 @@ func (o *op) asked(turn int) int {
 // askPassed asks for the chunks below lost that have not been asked for.
 func (rc *recovery) askPassed(o *op, lost int, now Time) {
 	g := &o.lost.gaps
+	if g.rest.pending > 0 {
+		g.asked = lost // what is asked for next goes on up to there
+		return
+	}
 	first, some := rc.wantParts(o, g.asked, lost, o.asked(0))
 	g.asked = lost
 	if !some {
@@ -158,6 +189,14 @@ func (rc *recovery) askPassed(o *op, lost int, now Time) {
 	if g.again == 0 || lost >= o.chunks {
 		g.mark, g.again = lost, now+rc.asks.patience(rc.Repair)
 	}
+}
+
+// askRest asks for what the last request had no room for.
+func (rc *recovery) askRest(o *op, now Time) {
+	g := &o.lost.gaps
+	g.rest.due = false
+	rc.wantPartsFrom(o, g.rest.from, g.asked, o.asked(g.turns))
+	g.mark, g.again = g.asked, now+rc.asks.patience(rc.Repair)
 }
 
 // askAgain asks for what an earlier request has not brought: the datagram or

@@ -347,3 +347,50 @@ func TestRootless(t *testing.T) {
 		}
 	})
 }
+
+// A request for more fragments than fit into one is followed by the next when three
+// quarters of what it was for have come, and not before.
+func TestRestOfARequest(t *testing.T) {
+	var o op
+	o.chunks = 2
+	o.frags.layout(2*100*10, 2, 10) // 100 fragments each
+
+	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 2}, 1)
+	o.plan = plan
+	o.machine = plan.engine(&o)
+	for i := range 100 {
+		if i%2 == 0 {
+			o.frags.add(0, i*10)
+		}
+	}
+	dst, n := o.missingParts(nil, 0, 1, 22)
+	require.Equal(t, 22, n)
+	require.Len(t, dst, 22*8, "every other one is a run of its own")
+	require.True(t, o.missesBeyond(44, 1))
+	dst, n = o.missingParts(nil, 44, 1, 1000)
+	require.Equal(t, 28, n)
+	require.Equal(t, uint32(45), binary.BigEndian.Uint32(dst))
+	require.False(t, o.missesBeyond(100, 1), "the next chunk is not asked for yet")
+	require.True(t, o.missesBeyond(100, 2))
+	require.False(t, o.missesBeyond(200, 2))
+
+	r := rest{from: 44, pending: 3}
+	for range 2 {
+		r.arrived()
+		require.False(t, r.due)
+	}
+	r.arrived()
+	require.True(t, r.due)
+	r.due = false
+	r.arrived()
+	require.False(t, r.due, "it is asked for once")
+}
+
+func TestNearEnd(t *testing.T) {
+	for _, c := range []struct {
+		end, n int
+		want   bool
+	}{{0, 0, true}, {1, 1, true}, {1452, 2904, false}, {2904, 2904, true}, {749, 1000, false}, {750, 1000, true}} {
+		require.Equal(t, c.want, nearEnd(c.end, c.n), "%+v", c)
+	}
+}

@@ -115,17 +115,26 @@ func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) 
 	if h.Arg != isAnswer {
 		o.lost.heard = true
 		rc.hear(o, k)
-		rc.reached(o, k+count(offset+len(payload) == len(dst)))
+		rc.reached(o, k+count(nearEnd(offset+len(payload), len(dst))))
 	}
 	if o.machine.Has(h.Slot) {
 		return true
 	}
 	copy(dst[offset:], payload)
+	if h.Arg == isAnswer {
+		o.lost.gaps.given = true
+		o.lost.gaps.rest.arrived()
+	}
 	if o.frags.add(k, offset) {
 		rc.complete(o, h, k)
 	}
 	return true
 }
+
+// nearEnd reports whether byte end of a chunk of n bytes counts as its last. A window
+// may be one chunk: the root would wait for a last fragment that is lost, and the link
+// would lie idle while it is told of one that is not.
+func nearEnd(end, n int) bool { return end >= n-n/4 }
 
 // layout numbers the fragments of o, unless that has been done.
 func (rc *recovery) layout(o *op) {

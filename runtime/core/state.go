@@ -201,7 +201,9 @@ func (s *state) repairs(rs *repairs) {
 }
 
 func (s *state) gaps(g *gaps) {
-	s.flags(g.armed, g.fresh, g.first != 0, g.again != 0)
+	s.flags(g.armed, g.fresh, g.first != 0, g.again != 0, g.rest.due)
+	s.num(g.rest.from)
+	s.num(g.rest.pending)
 	s.num(g.top)
 	s.num(g.asked)
 	s.num(g.reach)

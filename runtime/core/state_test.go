@@ -70,7 +70,7 @@ var considered = map[string]string{
 	"repair.due": "time", "repair.wait": "time", "repair.since": "time",
 	"gaps.armed": "state", "gaps.fresh": "state", "gaps.first": "time", "gaps.last": "time", "gaps.top": "state",
 	"gaps.asked": "state", "gaps.reach": "state", "gaps.tries": "state", "gaps.quiet": "time", "gaps.again": "state",
-	"gaps.mark": "state", "gaps.turns": "state", "gaps.timed": "time", "gaps.since": "time", "gaps.came": "time",
+	"gaps.mark": "state", "gaps.turns": "state", "gaps.timed": "time", "gaps.since": "time", "gaps.came": "time", "gaps.given": "time", "gaps.rest": "state", "rest.from": "state", "rest.pending": "state", "rest.due": "state",
 	"debt.rank": "state", "debt.chunks": "state", "debt.parts": "state",
 	"service.rank": "state", "service.chunks": "state",
 	"window.on": "state", "window.size": "derived", "window.step": "derived", "window.parent": "derived", "window.children": "state",
