@@ -149,8 +149,8 @@ func (c *Comm) Totals() Totals {
 //
 // Close does not wait for the peers' calls. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
-// sent, unless it has failed, and gives up when they take nothing for Config.Linger. Close may be called more
-// than once.
+// sent, unless it has failed, and gives up when they take nothing for Config.Linger.
+// Close may be called more than once.
 func (c *Comm) Close() error {
 	d := c.drv
 	d.mu.Lock()

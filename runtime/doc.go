@@ -72,8 +72,8 @@
 // a call waits under another context, or until [Comm.Close].
 //
 // The communicator owns its transport from the call of Join on. Close waits for
-// what is still to be sent, as long as some of it is taken every Config.Linger; a communicator that is
-// never closed keeps its sockets, its memory and a timer.
+// what is still to be sent, as long as some of it is taken every Config.Linger; a
+// communicator that is never closed keeps its sockets, its memory and a timer.
 //
 // # Errors
 //

@@ -153,20 +153,9 @@ func (o *op) missingParts(dst []byte, from, hi, most int) (out []byte, n int) {
 // missesBeyond reports whether a fragment from number from on, of a chunk below hi,
 // has not come.
 func (o *op) missesBeyond(from, hi int) bool {
-	if hi = min(hi, o.chunks); from >= int(o.frags.first[hi]) {
-		return false
-	}
-	for k := o.frags.chunkOf(from); k < hi; k++ {
-		if o.machine.Has(ir.Chunk(k)) {
-			continue
-		}
-		for i := max(from, int(o.frags.first[k])); i < int(o.frags.first[k+1]); i++ {
-			if !o.frags.has(i) {
-				return true
-			}
-		}
-	}
-	return false
+	var one [8]byte
+	_, n := o.missingParts(one[:0], from, hi, 1)
+	return n > 0
 }
 
 // runs writes the runs of a request: the first and the number of each.

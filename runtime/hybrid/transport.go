@@ -211,8 +211,8 @@ func sum(near, net wire.Stats) wire.Stats {
 	return net
 }
 
-// Close ends the communicator for this rank; see [wire.Transport]. Both
-// ways are given the same time.
+// Close ends the communicator for this rank; see [wire.Transport]. It closes the
+// memory first, and then the network, each with the same linger.
 func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil

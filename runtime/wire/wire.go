@@ -19,8 +19,9 @@ import (
 // others. So a process that is late for an operation of one communicator keeps nobody
 // from going on with another.
 //
-// Put, Mcast and Poll are called by one goroutine at a time, under one lock; Wait is called without it, so it may run beside them;
-// Wake may be called by anybody at any time. None but Wait blocks.
+// Put, Mcast and Poll are called by one goroutine at a time, under one lock; Wait is
+// called without it, so it may run beside them; Wake may be called by anybody at any
+// time. None but Wait blocks.
 type Transport interface {
 	// Rank is this process's number in the first communicator, and Size how many
 	// ranks it has.
@@ -68,8 +69,8 @@ type Transport interface {
 	// Stats returns the transport's counters since it was built.
 	Stats() Stats
 	// Close gives everything back that the transport has taken. If bye is set, frames
-	// still queued are sent first, as long as some are taken every linger, and peers are told that this
-	// end closes: they see [Closed], else [Broken].
+	// still queued are sent first, as long as some are taken every linger, and peers
+	// are told that this end closes: they see [Closed], else [Broken].
 	Close(bye bool, linger time.Duration) error
 }
 
