@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // hall is where ranks meet in a test, over pipes and in virtual time.
@@ -297,6 +299,27 @@ func TestCoordinatorThatGoes(t *testing.T) {
 	}()
 	_, _, err = Meet(t.Context(), Config{Size: 2, Rank: 1, Coordinator: l.Addr().String()})
 	require.ErrorContains(t, err, "the coordinator hung up")
+}
+
+// What is wrong with this host alone is an error at once.
+func TestHopelessDials(t *testing.T) {
+	dial := func(ip string, errno error) error {
+		return &net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.ParseIP(ip), Port: 7}, Err: os.NewSyscallError("connect", errno)}
+	}
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{dial("127.0.0.1", unix.ENETUNREACH), true},
+		{dial("::1", unix.EADDRNOTAVAIL), true},
+		{dial("192.0.2.1", unix.ENETUNREACH), false},
+		{dial("127.0.0.1", unix.ECONNREFUSED), false},
+		{dial("192.0.2.1", unix.EMFILE), true},
+		{os.NewSyscallError("socket", unix.ENFILE), true},
+		{errors.New("nobody listens there"), false},
+	} {
+		require.Equal(t, c.want, hopeless(fmt.Errorf("reach: %w", c.err)), "%v", c.err)
+	}
 }
 
 func TestJobNamesAreBounded(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
@@ -23,13 +25,16 @@ const (
 )
 
 // reach connects to the coordinator, which may not be up yet: it tries again,
-// with growing pauses, until ctx ends.
+// with growing pauses, until ctx ends or trying again is of no use.
 func reach(ctx context.Context, cfg *Config) (net.Conn, error) {
 	var lastErr error
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		conn, err := Dial(ctx, cfg.Clock, cfg.Coordinator, dialLimit)
 		if err == nil {
 			return conn, nil
+		}
+		if hopeless(err) {
+			return nil, fmt.Errorf("reach the coordinator at %s: %w", cfg.Coordinator, err)
 		}
 		if lastErr == nil || ctx.Err() == nil && !timedOut(err) {
 			lastErr = err // others may only say that ctx has ended, before it does itself
@@ -38,6 +43,20 @@ func reach(ctx context.Context, cfg *Config) (net.Conn, error) {
 			return nil, fmt.Errorf("%s: reach the coordinator at %s: %w (%w)", notCome([]int{0}), cfg.Coordinator, err, lastErr)
 		}
 	}
+}
+
+// hopeless reports whether a dial has failed for a reason of this host alone, which
+// does not pass: it is out of descriptors, or its loopback interface is down.
+func hopeless(err error) bool {
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return true
+	}
+	var op *net.OpError
+	if !errors.As(err, &op) {
+		return false
+	}
+	to, ok := op.Addr.(*net.TCPAddr)
+	return ok && to.IP.IsLoopback() && (errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EADDRNOTAVAIL))
 }
 
 func timedOut(err error) bool {
