@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"math"
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
@@ -131,6 +132,9 @@ const (
 
 // Valid reports whether k is a kind of frame.
 func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
+
+// MaxBody is the largest body, in bytes, that a frame can carry: a chunk is no longer.
+const MaxBody = math.MaxInt32
 
 // MaxControl is the largest body, in bytes, of a frame on LaneControl other
 // than FrameCast.
