@@ -195,7 +195,9 @@ type Sink interface {
 	// Ended says how the connections with rank have ended: nothing more comes from
 	// it, and nothing more goes there. It is called at most once for each rank. err
 	// says why, and is nil if how is Closed. What that means for the rank is not the
-	// transport's to judge.
+	// transport's to judge. If rank is this one, how is Broken and it is this process
+	// that cannot go on: the system refuses it what the transport needs. Connections
+	// that are open still carry what is put.
 	Ended(rank int, how End, err error)
 }
 
