@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/launch"
+	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -14,9 +15,6 @@ import (
 type oneRankCmd struct {
 	Bcast rankBcastCmd `cmd:"" help:"Take part in broadcasts as one rank."`
 }
-
-// maxJob is the longest name of a job, in bytes, that tcp.Config takes.
-const maxJob = 256
 
 // rankBcastCmd is the verb rank bcast.
 type rankBcastCmd struct {
@@ -86,8 +84,8 @@ func (c *rankBcastCmd) position(getenv func(string) string) (int, error) {
 	if c.Job == "" {
 		c.Job = getenv("SCHEDGEN_JOB")
 	}
-	if len(c.Job) > maxJob {
-		return 0, fmt.Errorf("--job: a name of %d bytes, at most %d are allowed", len(c.Job), maxJob)
+	if len(c.Job) > tcp.MaxJob {
+		return 0, fmt.Errorf("--job: a name of %d bytes, at most %d are allowed", len(c.Job), tcp.MaxJob)
 	}
 	if c.Rank == nil || c.Ranks == nil {
 		found, err := launch.Find(getenv)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
 // Meeting is where the ranks of a job find each other.
@@ -30,8 +30,8 @@ var longAgo = time.Unix(1, 0)
 // them, until ctx ends. Rank 0's Listener is the caller's to close.
 func (p *Position) Meet(ctx context.Context) (Meeting, error) {
 	job := p.getenv("SCHEDGEN_JOB")
-	if len(job) > rendezvous.MaxJob {
-		return Meeting{}, fmt.Errorf("SCHEDGEN_JOB has %d bytes, at most %d are allowed", len(job), rendezvous.MaxJob)
+	if len(job) > tcp.MaxJob {
+		return Meeting{}, fmt.Errorf("SCHEDGEN_JOB has %d bytes, at most %d are allowed", len(job), tcp.MaxJob)
 	}
 	m, err := p.meet(ctx)
 	if job != "" {

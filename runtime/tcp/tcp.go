@@ -16,11 +16,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
+// MaxJob is the longest name of a job, in bytes.
+const MaxJob = stream.MaxJob
+
 // Config says how a rank finds the others.
 type Config struct {
 	Rank, Size int
 
-	// Job names the job, at most 256 bytes; all its ranks have the same. Rank 0 turns
+	// Job names the job, in at most MaxJob bytes; all its ranks have the same. Rank 0 turns
 	// ranks of another one away, and goes on waiting. The name is no secret: it keeps
 	// jobs apart that have been given one coordinator by mistake.
 	Job string

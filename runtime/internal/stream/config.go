@@ -11,6 +11,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
 
+// MaxJob is the longest name of a job, in bytes.
+const MaxJob = rendezvous.MaxJob
+
 // Options are those of tcp.Config, which says what they mean.
 type Options struct {
 	Rank, Size  int
