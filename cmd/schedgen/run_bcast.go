@@ -181,7 +181,8 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		return nil, err
 	}
 	if f := int64(spec.Params().Chunks); (s.job.Size-1)/max(f, 1) >= wire.MaxBody {
-		return nil, fmt.Errorf("--chunks=%d: of %v that is more than %v in each; give %d or more", f, byteSize(s.job.Size), byteSize(wire.MaxBody), (s.job.Size-1)/wire.MaxBody+1)
+		return nil, fmt.Errorf("--chunks=%d: of %v that is more than %v in each; give %d or more",
+			f, byteSize(s.job.Size), byteSize(wire.MaxBody), (s.job.Size-1)/wire.MaxBody+1)
 	}
 	return spec, nil
 }

@@ -58,10 +58,10 @@ func (j *job) listener(ctx context.Context) (net.Listener, error) {
 	case j.ListenerFD == 0:
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", j.Link.Coordinator)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return nil, inputError{fmt.Errorf("--coordinator=%s: %w", j.Link.Coordinator, err)}
 		}
-		return l, nil
+		return l, err
 	}
 	f := os.NewFile(uintptr(j.ListenerFD), "coordinator")
 	l, err := net.FileListener(f)
