@@ -13,6 +13,7 @@ type Format struct {
 	Name      string // as in --format
 	Extension string // of files that hold it, without the dot
 	Summary   string // one line, for help texts
+	Most      int    // transfers of a schedule that it takes at most, a multicast being one to every other rank; 0: any number
 
 	// Write prints a schedule. The error is an [*Unfit] if the format cannot
 	// express it.
@@ -41,15 +42,47 @@ type Options struct {
 // Formats returns all formats, the default one first.
 func Formats() []Format {
 	return []Format{
-		{"text", "txt", "canonical text form, parses back to the same schedule", fixed(ir.WriteText)},
-		{"json", "json", "JSON form schedgen/1, with recovery schedgen/2, for other programs", fixed(ir.WriteJSON)},
-		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", fixed(writeDOT)},
-		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", writeSVG},
-		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", writeGo},
-		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", writeGOAL},
-		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", writeHTML},
-		{"msccl", "xml", "XML for MSCCL: broadcasts of puts alone", writeMSCCL},
+		{"text", "txt", "canonical text form, parses back to the same schedule", 0, fixed(ir.WriteText)},
+		{"json", "json", "JSON form schedgen/1, with recovery schedgen/2, for other programs", 0, fixed(ir.WriteJSON)},
+		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", mostDrawn, fixed(writeDOT)},
+		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", 0, writeSVG},
+		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", 0, writeGo},
+		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL},
+		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML},
+		{"msccl", "xml", "XML for MSCCL: broadcasts of puts alone", mostWritten, writeMSCCL},
 	}
+}
+
+// What is made of transfers before it is written takes so much memory for each that
+// more of them are refused: two gigabytes in all.
+const (
+	mostDrawn   = 1 << 20
+	mostWritten = 1 << 22
+)
+
+// Takes returns the error, an [*Unfit], of a format that does not take as many
+// transfers.
+func (f *Format) Takes(transfers int64) error {
+	if f.Most == 0 || transfers <= int64(f.Most) {
+		return nil
+	}
+	return &Unfit{fmt.Sprintf("%s are more than it takes, at most %s", count(int(transfers), "transfer"), number(f.Most))}
+}
+
+// transfersIn counts the transfers of s.
+func transfersIn(s *ir.Schedule) (n int64) {
+	for i := range s.Programs {
+		for j := range s.Programs[i].Rules {
+			for _, a := range s.Programs[i].Rules[j].Do {
+				if a.Op == ir.Mcast {
+					n += int64(s.Ranks - 1)
+				} else {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // fixed is the writer of a format without options.
@@ -64,7 +97,11 @@ func Write(w io.Writer, format string, s *ir.Schedule, o Options) error {
 		if f.Name != format {
 			continue
 		}
-		if err := f.Write(w, s, o); err != nil {
+		err := f.Takes(transfersIn(s))
+		if err == nil {
+			err = f.Write(w, s, o)
+		}
+		if err != nil {
 			return fmt.Errorf("emit %s as %s: %w", s.Name(), format, err)
 		}
 		return nil

@@ -12,13 +12,16 @@ import (
 // RoundsOptions says how [Rounds] draws. The zero value draws for a terminal
 // of 80 columns without colour.
 type RoundsOptions struct {
-	Width int  // columns of the terminal, 0: 80
+	Width int  // columns of the terminal, at most MaxWidth; 0: 80
 	Color bool // use ANSI colour sequences
 	ASCII bool // use no characters beyond ASCII
 	Lost  bool // draw the run in which every multicast is lost and repaired
 
 	Extract Extract // which ranks to draw
 }
+
+// MaxWidth is how many columns [Rounds] draws in at most.
+const MaxWidth = 10_000
 
 // What is beyond these is summed up: the lines of a drawing, and the transfers
 // that it is made from.
@@ -35,6 +38,9 @@ const (
 func Rounds(w io.Writer, s *ir.Schedule, o RoundsOptions) error {
 	if o.Width <= 0 {
 		o.Width = 80
+	}
+	if o.Width > MaxWidth {
+		return fmt.Errorf("draw %s: in %s columns, at most %s", s.Name(), number(o.Width), number(MaxWidth))
 	}
 	t, err := trace(s, o.Lost)
 	if err == nil {

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"bytes"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -242,4 +243,28 @@ func classOfShaft(cells []rune) class {
 		}
 	}
 	return repair
+}
+
+// A width beyond all terminals is refused before anything is drawn.
+func TestRoundsRefusesAWidthBeyondBounds(t *testing.T) {
+	s := &ir.Schedule{Header: ir.Header{Collective: "barrier", Algorithm: "none", Ranks: 1}, Programs: make([]ir.Program, 1)}
+	require.ErrorContains(t, Rounds(io.Discard, s, RoundsOptions{Width: MaxWidth + 1}), "in 10,001 columns, at most 10,000")
+	require.NoError(t, Rounds(io.Discard, s, RoundsOptions{Width: MaxWidth}))
+}
+
+// What is more than a format takes is refused before it is made, multicasts counted
+// by their receivers.
+func TestFormatsRefuseTooManyTransfers(t *testing.T) {
+	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "shout", Ranks: 2049, Chunks: 513}, Programs: make([]ir.Program, 2049)}
+	do := make([]ir.Action, s.Chunks)
+	for k := range do {
+		do[k] = ir.McastOf(ir.Chunk(k))
+	}
+	s.Programs[0].Rules = []ir.Rule{{Do: do}}
+	err := Write(io.Discard, "dot", s, Options{})
+	require.ErrorAs(t, err, new(*Unfit))
+	require.ErrorContains(t, err, "1,050,624 transfers are more than it takes, at most 1,048,576")
+	require.NoError(t, (&Format{Most: 5}).Takes(5))
+	require.Error(t, (&Format{Most: 5}).Takes(6))
+	require.NoError(t, (&Format{}).Takes(1<<40))
 }

@@ -31,6 +31,7 @@ var machineTimers = []struct{ in, reason string }{
 		"a suite's patience with a transport that hangs is the machine's time, whatever clock the transport has"},
 	{"runtime/internal/rendezvous.hear", ofDescriptors},
 	{"runtime/internal/rendezvous.farewell", ofDescriptors},
+	{"runtime/internal/rendezvous.giveUp", ofDescriptors},
 	{"runtime/internal/rendezvous.drain", ofDescriptors},
 	{"runtime/launch.tellOne", ofDescriptors},
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // Bcast sends buf of rank root to all ranks: on return, buf holds the root's
-// bytes at every rank. len(buf) must be the same at all ranks. When the root
+// bytes at every rank. len(buf) must be the same at all ranks; one whose chunks are
+// longer than wire.MaxBody, 2 GiB, is ErrInput at all of them. When the root
 // returns, its buf may be reused; whether all ranks have the message by then
 // depends on the algorithm (bcast/mcast-acktree guarantees it). BcastBytes is for
 // messages of which only the root knows the length.
@@ -138,9 +140,22 @@ func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
 	}
 	p, err := c.find(k, n, root)
 	if err == nil {
-		*last = recent{n, root, p}
+		err = fitsFrames(n, p.Chunks)
 	}
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	*last = recent{n, root, p}
+	return p, nil
+}
+
+// fitsFrames returns an error if the chunks of a message of n bytes are longer than a
+// frame carries. All ranks know n and the chunks, so all or none get it.
+func fitsFrames(n, chunks int) error {
+	if chunks < 1 || (n-1)/chunks < wire.MaxBody {
+		return nil
+	}
+	return fmt.Errorf("%w: bcast: %d bytes in chunks of %d, at most %d in each", ErrInput, n, (n-1)/chunks+1, wire.MaxBody)
 }
 
 func (c *Comm) find(k core.Kind, n, root int) (*plan, error) {

@@ -99,6 +99,9 @@ func (cfg *Config) check() error {
 			return fmt.Errorf("%w: Config.%s is negative: %d", ErrInput, f.name, f.value)
 		}
 	}
+	if cfg.MaxMessage > wire.MaxBody {
+		return fmt.Errorf("%w: Config.MaxMessage is %d, at most %d", ErrInput, cfg.MaxMessage, wire.MaxBody)
+	}
 	if !cfg.Delay.Valid() {
 		return fmt.Errorf("%w: Config.Delay: %v", ErrInput, cfg.Delay)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Of several fields that are out of range the first is named.
@@ -22,7 +23,8 @@ func TestConfigIsChecked(t *testing.T) {
 		{"Config.Repair is negative: -3", func() { cfg.Repair = 0 }},
 		{"Config.CastWindow is negative: -4", func() { cfg.CastWindow = 0 }},
 		{"Config.CastBytes is negative: -5", func() { cfg.CastBytes = 0 }},
-		{"Config.MaxMessage is negative: -6", func() { cfg.MaxMessage = 0 }},
+		{"Config.MaxMessage is negative: -6", func() { cfg.MaxMessage = wire.MaxBody + 1 }},
+		{"Config.MaxMessage is 2147483648, at most 2147483647", func() { cfg.MaxMessage = 0 }},
 		{"Config.Delay: DelayPolicy(99)", func() { cfg.Delay = runtime.DelayNone }},
 	} {
 		net, err := mem.New(1, mem.Options{})

@@ -31,6 +31,9 @@ var (
 	ErrProtocol = core.ErrProtocol
 	// ErrAborted: another rank has failed and said so.
 	ErrAborted = core.ErrAborted
+	// ErrRefused: the system refuses this rank what it needs to reach the others, such
+	// as descriptors. At the others it is ErrAborted.
+	ErrRefused = core.ErrRefused
 	// ErrPeerLost: a rank cannot be reached any more.
 	ErrPeerLost = core.ErrPeerLost
 	// ErrPeerLeft: a rank has closed its communicator while others go on.

@@ -54,16 +54,26 @@ func (r *Report) Err() error {
 // whatever was named. The error is about names: one that no check has. Whatever
 // s is, Run does not panic.
 func Run(s *ir.Schedule, names ...string) (*Report, error) {
+	return RunTelling(s, func(string) {}, names...)
+}
+
+// RunTelling is Run and calls begin with the name of each check before it is run:
+// those of a million ranks take many seconds.
+func RunTelling(s *ir.Schedule, begin func(check string), names ...string) (*Report, error) {
 	checks, err := selected(names)
 	if err != nil {
 		return nil, err
 	}
 	report := &Report{Header: s.Header}
+	begin(wellformed.Name)
 	sub, formErr := examine(s)
 	if formErr != nil && checks[0].Name != wellformed.Name {
 		checks = append([]Check{wellformed}, checks...)
 	}
 	for _, c := range checks {
+		if c.Name != wellformed.Name {
+			begin(c.Name)
+		}
 		report.Results = append(report.Results, c.run(sub, s, formErr))
 	}
 	if formErr == nil {

@@ -228,3 +228,21 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// Every check is told of before it is run.
+func TestRunTelling(t *testing.T) {
+	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: 5})
+	require.NoError(t, err)
+	var told, want []string
+	for _, c := range verify.Checks() {
+		want = append(want, c.Name)
+	}
+	begin := func(check string) { told = append(told, check) }
+	_, err = verify.RunTelling(spec.Schedule(), begin)
+	require.NoError(t, err)
+	require.Equal(t, want, told)
+	told = nil
+	_, err = verify.RunTelling(spec.Schedule(), begin, "reuse", "barrier")
+	require.NoError(t, err)
+	require.Equal(t, []string{"wellformed", "barrier", "reuse"}, told)
+}

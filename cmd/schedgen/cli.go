@@ -15,7 +15,7 @@ import (
 // The exit codes.
 const (
 	exitGood        = 0
-	exitNo          = 1 // the answer is no: not verified, data wrong
+	exitNo          = 1 // the answer is no: not verified, data wrong; or a run has failed
 	exitBad         = 2 // bad input: flags, names, files
 	exitInterrupted = 130
 )
@@ -48,7 +48,7 @@ ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a sche
 "schedgen emit" printed as text or json, or - for standard input. verify reads GOAL and
 MSCCL XML too.`
 
-const exitCodes = "Exit code: 0 good, 1 the answer is no, 2 bad input, 130 interrupted."
+const exitCodes = "Exit code: 0 good, 1 the answer is no or a run failed, 2 bad input, 130 interrupted."
 
 // run runs the command line args and returns the exit code. It touches nothing
 // of the process but what it is given.
@@ -112,7 +112,8 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 	return parsed.Run(std)
 }
 
-// noError says that the input was good and the answer is no.
+// noError says that the input was good and the answer is no, or that what was
+// asked for has failed.
 type noError struct{ msg string }
 
 func (e *noError) Error() string { return e.msg }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/emit"
@@ -48,6 +49,9 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.checkModel(c.Format); err != nil {
 		return err
 	}
+	if err := c.checkLength(std); err != nil {
+		return err
+	}
 	s, err := c.load(ctx, std)
 	if err != nil {
 		return err
@@ -64,6 +68,25 @@ func (c *emitCmd) print(ctx context.Context, w io.Writer, s *ir.Schedule) error 
 		return err
 	}
 	return emit.Write(ctxWriter{ctx, w}, c.Format, s, o)
+}
+
+// checkLength refuses what the format does not take before it is built: each action
+// is a transfer at least.
+func (c *emitCmd) checkLength(std stdio) error {
+	formats := emit.Formats()
+	format := formats[slices.IndexFunc(formats, func(f emit.Format) bool { return f.Name == c.Format })]
+	if format.Most == 0 || c.isFile() {
+		return nil
+	}
+	spec, err := c.spec(std)
+	if err != nil {
+		return err
+	}
+	_, actions := spec.Size()
+	if err := format.Takes(actions); err != nil {
+		return fmt.Errorf("emit %s as %s: %w", c.Source, c.Format, err)
+	}
+	return nil
 }
 
 func (c *emitCmd) checkPackage() error {

@@ -3,7 +3,8 @@
 //
 // Results go to standard output, progress and errors to standard error. It
 // exits with 0 if all is well, 1 if the answer is no (a schedule that does not
-// hold), 2 on bad input (flags, names, files) and 130 if it is interrupted.
+// hold) or a run has failed, 2 on bad input (flags, names, files) and 130 if it is
+// interrupted.
 package main
 
 import (

@@ -65,7 +65,7 @@ func paperRows() []manpage.Row {
 
 var exitRows = []manpage.Row{
 	{Term: "0", Text: "All is well."},
-	{Term: "1", Text: "The answer is no: a schedule does not hold, or data were wrong."},
+	{Term: "1", Text: "The answer is no: a schedule does not hold, or data were wrong. Or a run has failed: a rank died, did not come, or was not done in time."},
 	{Term: "2", Text: "Bad input: flags, names or files."},
 	{Term: "130", Text: "Interrupted."},
 }
@@ -73,5 +73,6 @@ var exitRows = []manpage.Row{
 var environmentRows = []manpage.Row{
 	{Term: "NO_COLOR, TERM", Text: "There is no colour if NO_COLOR is set or TERM is dumb."},
 	{Term: "COLUMNS", Text: "Width of help texts."},
+	{Term: "SCHEDGEN_JOB", Text: "Name of the job for the verb rank, if --job is not given."},
 	{Term: "SCHEDGEN_RANK, SCHEDGEN_SIZE", Text: "Rank and number of ranks for the verb rank, before those of launchers."},
 }

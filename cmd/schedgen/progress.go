@@ -35,6 +35,14 @@ func (p progress) advance() {
 	}
 }
 
+// begin says what is done next, and counts it.
+func (p progress) begin(doing string) {
+	if p.bar != nil {
+		_ = p.bar.Add(1)
+		p.bar.Describe(doing)
+	}
+}
+
 // clear makes room for a line of output.
 func (p progress) clear() {
 	if p.bar != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/launch"
+	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -17,7 +18,8 @@ type oneRankCmd struct {
 
 // rankBcastCmd is the verb rank bcast.
 type rankBcastCmd struct {
-	Rank *int `placeholder:"R" help:"This rank, default from the launcher's variables (SCHEDGEN_RANK, PMI_RANK and so on)."`
+	Rank *int   `placeholder:"R" help:"This rank, default from the launcher's variables (SCHEDGEN_RANK, PMI_RANK and so on)."`
+	Job  string `placeholder:"NAME" help:"Name of the job, the same at all its ranks: those of another one are turned away; default SCHEDGEN_JOB."`
 	runBcastCmd
 }
 
@@ -25,7 +27,8 @@ type rankBcastCmd struct {
 func (rankBcastCmd) Help() string {
 	return `Runs one rank of a broadcast that is started once on every host, with the same flags. --rank
 and -p may come from the launcher's variables. The ranks meet at --coordinator, an address of
-rank 0's; rank 0 prints the outcome of all of them.
+rank 0's; rank 0 prints the outcome of all of them. Ranks that have not come after a minute
+are named by all that are there.
 
 Beside the times of the calls it prints the time from the root's call until all ranks have
 said that they have the message: by the algorithm's own acknowledgements, else by a barrier.
@@ -52,7 +55,7 @@ func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	s.job.Rank, s.job.Params = rank, spec.Params()
+	s.job.Rank, s.job.Params, s.job.Link.Job = rank, spec.Params(), c.Job
 	s.job.Replies, s.job.Acked = true, repliesItself(s.job.Algorithm)
 	if s.names != nil {
 		s.job.Output = s.names[rank]
@@ -77,6 +80,12 @@ func (c *rankBcastCmd) position(getenv func(string) string) (int, error) {
 		return 0, errors.New("--transport=shm: is for ranks that one process starts; hybrid finds those of one host")
 	case c.Netns != nil:
 		return 0, errors.New("--netns: is for run, which makes hosts up and starts all ranks")
+	}
+	if c.Job == "" {
+		c.Job = getenv("SCHEDGEN_JOB")
+	}
+	if len(c.Job) > tcp.MaxJob {
+		return 0, fmt.Errorf("--job: a name of %d bytes, at most %d are allowed", len(c.Job), tcp.MaxJob)
 	}
 	if c.Rank == nil || c.Ranks == nil {
 		found, err := launch.Find(getenv)

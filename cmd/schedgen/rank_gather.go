@@ -30,10 +30,7 @@ func (s *session) takePart(ctx context.Context) error {
 	w.batch = batch{send: w.send, flushed: time.Now()}
 	all, err := w.account(ctx, mine)
 	if err != nil {
-		if ctx.Err() == nil || errors.As(err, new(inputError)) {
-			return &noError{newFailure(s.job.Rank, err).String()}
-		}
-		return causeOf(ctx, err)
+		return rootCause([]*failure{newFailure(s.job.Rank, causeOf(ctx, err))})
 	}
 	if s.job.Rank != 0 {
 		return nil
@@ -70,28 +67,50 @@ func (w *worker) account(ctx context.Context, mine *account) (all []*account, er
 	return all, w.comm.Barrier(ctx)
 }
 
-// gather has every rank but 0 publish its account.
+// pieceLen is how much of an account goes in one broadcast, in bytes.
+const pieceLen = 256 << 10
+
+// gather returns the accounts of all ranks at rank 0. The others broadcast theirs in
+// turn, in pieces: an account grows with the iterations, and who publishes much needs
+// the others to take it.
 func (w *worker) gather(ctx context.Context, mine *account) ([]*account, error) {
-	if w.job.Rank != 0 {
-		text, err := json.Marshal(mine)
+	all := []*account{mine}
+	for rank := 1; rank < w.job.Params.Ranks; rank++ {
+		text, err := w.pass(ctx, mine, rank)
 		if err != nil {
 			return nil, err
 		}
-		return nil, w.comm.Publish(ctx, text)
-	}
-	all := []*account{mine}
-	for len(all) < w.job.Params.Ranks {
-		msg, err := w.comm.Next(ctx)
-		if err != nil {
-			return nil, err
+		if w.job.Rank != 0 {
+			continue
 		}
 		a := new(account)
-		if err := json.Unmarshal(msg.Data, a); err != nil || a.Rank != msg.Origin || a.Outcome == nil {
-			return nil, fmt.Errorf("rank %d: its account cannot be read: %v", msg.Origin, err)
+		if err := json.Unmarshal(text, a); err != nil || a.Rank != rank || a.Outcome == nil {
+			return nil, fmt.Errorf("rank %d: its account cannot be read: %v", rank, err)
 		}
 		all = append(all, a)
 	}
 	return all, nil
+}
+
+// pass broadcasts the account of a rank, mine if it is that of this one, and returns
+// its text at rank 0. An empty piece is its end.
+func (w *worker) pass(ctx context.Context, mine *account, from int) (text []byte, err error) {
+	var rest []byte
+	if w.job.Rank == from {
+		if rest, err = json.Marshal(mine); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		piece := rest[:min(len(rest), pieceLen)]
+		rest = rest[len(piece):]
+		if piece, err = w.comm.BcastBytes(ctx, piece, from); err != nil || len(piece) == 0 {
+			return text, err
+		}
+		if w.job.Rank == 0 {
+			text = append(text, piece...)
+		}
+	}
 }
 
 // replied returns the times until all ranks had replied, nil if they were not

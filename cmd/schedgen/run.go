@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -152,7 +153,7 @@ func (s *session) execute(ctx context.Context, t *tally) error {
 	defer t.bar.clear()
 	c, err := s.start(ctx)
 	if err != nil {
-		return err
+		return failed(err)
 	}
 	return oversee(ctx, c, t, s.job.Timeout, s.log)
 }
@@ -199,9 +200,11 @@ func (s *session) inherit(ctx context.Context) (err error) {
 		return err
 	}
 	if s.job.Verb == "barrier" {
-		s.files.counters, err = counterFile(s.job.Params.Ranks)
+		if s.files.counters, err = counterFile(s.job.Params.Ranks); err != nil {
+			return failed(err)
+		}
 	}
-	return err
+	return nil
 }
 
 // meet makes where the ranks meet: the coordinator's socket, or memory that
@@ -210,10 +213,11 @@ func (s *session) meet(ctx context.Context) (err error) {
 	l := &s.job.Link
 	if l.Transport == overShm {
 		if s.files.segment, err = shm.Create(s.job.Params.Ranks); err != nil {
-			return fmt.Errorf("--transport=shm: %w", err)
+			return failed(fmt.Errorf("--transport=shm: %w", err))
 		}
 		return nil
 	}
+	l.Job = rand.Text()
 	if s.flags.madeUp() > 0 {
 		return nil // on the first host
 	}

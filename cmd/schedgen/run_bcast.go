@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/choice"
 )
@@ -175,7 +176,15 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		}
 		p.Chunks = choice.Chunks(m)
 	}
-	return newSpec(c.Algorithm, p)
+	spec, err := newSpec(c.Algorithm, p)
+	if err != nil {
+		return nil, err
+	}
+	if f := int64(spec.Params().Chunks); (s.job.Size-1)/max(f, 1) >= wire.MaxBody {
+		return nil, fmt.Errorf("--chunks=%d: of %v that is more than %v in each; give %d or more",
+			f, byteSize(s.job.Size), byteSize(wire.MaxBody), (s.job.Size-1)/wire.MaxBody+1)
+	}
+	return spec, nil
 }
 
 // outputs makes sure that the ranks can write to the output directory and

@@ -49,10 +49,19 @@ func (j *job) resources() (res resources, err error) {
 	return res, err
 }
 
-// listener returns the coordinator's socket, if this rank has it.
-func (j *job) listener() (net.Listener, error) {
-	if j.ListenerFD == 0 {
+// listener returns the coordinator's socket: it is rank 0's, which may have
+// inherited it.
+func (j *job) listener(ctx context.Context) (net.Listener, error) {
+	switch {
+	case j.Rank > 0:
 		return nil, nil
+	case j.ListenerFD == 0:
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", j.Link.Coordinator)
+		if err != nil && ctx.Err() == nil {
+			return nil, inputError{fmt.Errorf("--coordinator=%s: %w", j.Link.Coordinator, err)}
+		}
+		return l, err
 	}
 	f := os.NewFile(uintptr(j.ListenerFD), "coordinator")
 	l, err := net.FileListener(f)

@@ -60,6 +60,9 @@ func newFailure(rank int, err error) *failure {
 	return f
 }
 
+// failed says that something did not go as it should though the input was good.
+func failed(err error) error { return &noError{err.Error()} }
+
 // maxTold is how many failures are told in full.
 const maxTold = 3
 

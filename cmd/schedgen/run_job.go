@@ -43,6 +43,7 @@ type descriptors struct {
 type link struct {
 	Transport   string // mem, tcp, mcast, shm or hybrid
 	Coordinator string // host:port
+	Job         string // a name: ranks of another job are turned away
 	Interface   string // of multicasts; over hybrid empty: there are none
 	IPv6        bool
 	Loss        float64 // of multicast datagrams, at each receiver

@@ -162,9 +162,29 @@ func listen(ctx context.Context, address string) (*os.File, string, error) {
 		return nil, address, fmt.Errorf("--coordinator=%s: %w", address, err)
 	}
 	defer l.Close() // the file keeps the socket open
+	if err := loopbackUp(l.Addr()); err != nil {
+		return nil, address, failed(fmt.Errorf("--coordinator=%s: %w", address, err))
+	}
 	f, err := l.(*net.TCPListener).File()
 	if err != nil {
 		return nil, address, fmt.Errorf("--coordinator=%s: %w", address, err)
 	}
 	return f, l.Addr().String(), nil
+}
+
+// loopbackUp returns an error if nobody can connect to a loopback address.
+func loopbackUp(a net.Addr) error {
+	if at, ok := a.(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		return nil
+	}
+	all, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		if i.Flags&net.FlagLoopback != 0 && i.Flags&net.FlagUp == 0 {
+			return fmt.Errorf("interface %s is down", i.Name)
+		}
+	}
+	return nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -40,6 +42,30 @@ func TestRunsOnHostsMadeUp(t *testing.T) {
 			require.Zero(t, code, said)
 			require.Contains(t, p.out.String(), title)
 		})
+	}
+}
+
+// Where the loopback interface is down nobody waits for what cannot come.
+func TestLoopbackThatIsDown(t *testing.T) {
+	mayMakeHosts(t)
+	for args, want := range map[string]string{
+		"run bcast -p 3 --size 10 --transport tcp": "--coordinator=127.0.0.1:0: interface lo is down",
+		"run barrier -p 3 --transport hybrid":      "--coordinator=127.0.0.1:0: interface lo is down",
+		"run bcast -p 3 --size 10":                 "--coordinator=127.0.0.1:0: interface lo is down",
+		"rank bcast -p 3 --rank 2 --size 10 --transport tcp --coordinator 127.0.0.1:7777 --timeout 100h": "reach the coordinator at 127.0.0.1:7777: dial tcp 127.0.0.1:7777: connect: network is unreachable",
+	} {
+		exe, err := os.Executable()
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), meeting/2)
+		cmd := exec.CommandContext(ctx, exe, strings.Fields(args)...)
+		cmd.Args[0] = "schedgen"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, ctx.Err())
+		cancel()
+		require.Error(t, err)
+		require.Equal(t, exitNo, cmd.ProcessState.ExitCode(), "%s", text)
+		require.Contains(t, string(text), want)
 	}
 }
 

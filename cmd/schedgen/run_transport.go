@@ -56,11 +56,11 @@ func openTransport(ctx context.Context, j *job) (wire.Transport, error) {
 	if j.Link.Transport == overShm {
 		return j.openShared(ctx)
 	}
-	l, err := j.listener()
+	l, err := j.listener(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cfg := tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Coordinator: j.Link.Coordinator, Listener: l}
+	cfg := tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l}
 	switch j.Link.Transport {
 	case overTCP:
 		return opened(tcp.Join(ctx, cfg))

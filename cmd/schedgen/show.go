@@ -73,10 +73,10 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 
 // options are how the schedule is drawn.
 func (c *showCmd) options(s *ir.Schedule, std stdio) (emit.RoundsOptions, error) {
-	o := emit.RoundsOptions{Width: std.width(), Color: std.color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract}
+	o := emit.RoundsOptions{Width: min(std.width(), emit.MaxWidth), Color: std.color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract}
 	if c.Width != nil {
-		if o.Width = *c.Width; o.Width < 1 {
-			return o, fmt.Errorf("--width=%d: must be at least 1", o.Width)
+		if o.Width = *c.Width; o.Width < 1 || o.Width > emit.MaxWidth {
+			return o, fmt.Errorf("--width=%d: must be in 1..%d", o.Width, emit.MaxWidth)
 		}
 	}
 	if o.Lost && !multicastsIn(s) {

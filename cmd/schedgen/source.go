@@ -37,6 +37,15 @@ func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) 
 		defer in.Close() // read only: nothing to lose
 		return a.read(ctx, in)
 	}
+	spec, err := a.spec(std)
+	if err != nil {
+		return nil, err
+	}
+	return await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
+}
+
+// spec returns the algorithm that the arguments name.
+func (a *sourceArgs) spec(std stdio) (*schedule.Spec, error) {
 	a.dropIdle(std)
 	p, err := a.params(a.Source)
 	if err != nil {
@@ -48,11 +57,7 @@ func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) 
 	if p.Ranks, err = a.Ranks.one(); err != nil {
 		return nil, err
 	}
-	spec, err := newSpec(a.Source, p)
-	if err != nil {
-		return nil, err
-	}
-	return await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
+	return newSpec(a.Source, p)
 }
 
 // dropIdle takes away the flags that have nothing to act on in the algorithm.

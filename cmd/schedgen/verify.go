@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schollz/progressbar/v3"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
@@ -80,10 +82,10 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	out := c.printer(std, jobs.len())
-	bar := newProgress(std, jobs.len(), "proving")
+	bar, begin := c.progress(ctx, std, jobs.len())
 	failed, applied := 0, false
 	for job := range jobs.all() {
-		report, err := await(ctx, func() (*verify.Report, error) { return c.prove(job) })
+		report, err := await(ctx, func() (*verify.Report, error) { return c.prove(job, begin) })
 		bar.clear()
 		if err != nil {
 			return err
@@ -109,12 +111,27 @@ func anyApplies(r *verify.Report) bool {
 	return slices.ContainsFunc(r.Results, func(res verify.Result) bool { return res.Applies })
 }
 
-func (c *verifyCmd) prove(build func() (*ir.Schedule, error)) (*verify.Report, error) {
+// progress returns a bar whose steps are the schedules, or the checks if there is but
+// one schedule, and what is called before each check.
+func (c *verifyCmd) progress(ctx context.Context, std stdio, schedules int) (bar progress, begin func(check string)) {
+	if schedules > 1 {
+		return newProgress(std, schedules, "proving"), func(string) {}
+	}
+	steps := 2 + len(verify.Checks()) // building comes first, and none is the last before all are over
+	bar = newProgress(std, steps, "building", progressbar.OptionThrottle(0), progressbar.OptionSetRenderBlankState(true))
+	return bar, func(check string) {
+		if ctx.Err() == nil { // who is interrupted leaves the check behind
+			bar.begin("proving " + check)
+		}
+	}
+}
+
+func (c *verifyCmd) prove(build func() (*ir.Schedule, error), begin func(check string)) (*verify.Report, error) {
 	s, err := build()
 	if err != nil {
 		return nil, err
 	}
-	return verify.Run(s, c.Check...)
+	return verify.RunTelling(s, begin, c.Check...)
 }
 
 func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {

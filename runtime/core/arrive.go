@@ -117,6 +117,8 @@ func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 func (c *Core) Ended(rank int, how wire.End, err error) {
 	switch {
 	case c.fate.closing:
+	case rank == c.env.Rank:
+		c.fate.refused(err)
 	case how == wire.Closed:
 		c.leave(rank, unknown)
 	case how == wire.Refused:

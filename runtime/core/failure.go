@@ -102,6 +102,11 @@ func (f *failure) violation(h *wire.Header, format string, args ...any) {
 	}, true)
 }
 
+// refused fails the core because this rank cannot go on.
+func (f *failure) refused(err error) {
+	f.fail(&RankError{Rank: f.Rank, Err: fmt.Errorf("%w: %w", ErrRefused, err)}, true)
+}
+
 // lost fails the core because a rank is dead.
 func (f *failure) lost(rank int, err error) {
 	f.members.lose(rank)

@@ -146,6 +146,7 @@ func TestConnectRefuses(t *testing.T) {
 		"srun, no hosts":        {slurm.and("SLURM_STEP_NUM_NODES", "2"), "SLURM_STEP_NODELIST"},
 		"srun, wrong ports":     {slurm.and("SLURM_STEP_NUM_NODES", "2").and("SLURM_STEP_NODELIST", "a[1-2]").and("SLURM_STEP_RESV_PORTS", "x"), "SLURM_STEP_RESV_PORTS"},
 		"no such transport":     {slurm.and("SCHEDGEN_TRANSPORT", "pigeon"), `SCHEDGEN_TRANSPORT is "pigeon"`},
+		"long name of a job":    {slurm.and("SCHEDGEN_JOB", strings.Repeat("x", 300)), "SCHEDGEN_JOB has 300 bytes, at most 256"},
 		"interface without use": {slurm.and("SCHEDGEN_TRANSPORT", "tcp").and("SCHEDGEN_INTERFACE", "lo"), "SCHEDGEN_INTERFACE"},
 		"contradiction":         {env{"RANK": "0", "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}, "set SCHEDGEN_RANK"},
 	} {
@@ -201,44 +202,80 @@ func TestMeetOnSeveralHosts(t *testing.T) {
 	require.ErrorContains(t, err, "others cannot reach")
 }
 
-// Strangers at the socket do not hinder, ranks of another size are told of, and
-// who is missing is named.
+// Strangers at the socket do not hinder.
 func TestMeetLocalStrangers(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	p := Position{Rank: 0, Size: 4}
+	p := Position{Rank: 0, Size: 3}
 	path, err := socketOf("job")
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- tellLocal(ctx, &p, path, "127.0.0.1:1") }()
+	l, err := listenLoopback(t.Context())
+	require.NoError(t, err)
+	a, err := announce(&p, path, l)
+	require.NoError(t, err)
 	says := func(line string) string {
-		addr, err := "", error(nil)
-		require.Eventually(t, func() bool {
-			var conn net.Conn
-			if conn, err = net.Dial("unix", path); err != nil {
-				return false
-			}
-			defer conn.Close()
-			_, err = fmt.Fprint(conn, line)
-			require.NoError(t, err)
-			require.NoError(t, conn.(*net.UnixConn).CloseWrite())
-			addr, _ = bufio.NewReader(conn).ReadString('\n') // a stranger gets none
-			return true
-		}, 10*time.Second, time.Millisecond)
+		conn, err := net.Dial("unix", path)
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = fmt.Fprint(conn, line)
+		require.NoError(t, err)
+		require.NoError(t, conn.(*net.UnixConn).CloseWrite())
+		addr, _ := bufio.NewReader(conn).ReadString('\n') // a stranger gets none
 		return addr
 	}
 	require.Empty(t, says(""))
-	require.Empty(t, says("rank one of 4\n"))
+	require.Empty(t, says("rank one\n"))
 	require.Empty(t, says(strings.Repeat("x", 1000)))
-	require.Equal(t, "127.0.0.1:1\n", says("rank 2 of 4\n"))
-	cancel()
-	err = <-done
-	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorContains(t, err, "ranks 1, 3")
+	for _, rank := range []string{"rank 7\n", "rank 0\n", "rank 2\n", "rank 2\n", "rank 1\n"} {
+		require.Equal(t, l.Addr().String()+"\n", says(rank))
+	}
+	require.Eventually(t, func() bool { _, err := os.Stat(path); return os.IsNotExist(err) }, 10*time.Second, time.Millisecond)
+	require.NoError(t, a.Close())
+	_, err = a.Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
+}
 
-	go func() { done <- tellLocal(t.Context(), &p, path, "127.0.0.1:1") }()
-	require.Empty(t, says("rank 2 of 5\n"))
-	require.ErrorContains(t, <-done, "rank 2 of 5, rank 0 of 4")
+// A rank of another size is an error of all ranks of a host.
+func TestSizesThatDifferOnOneHost(t *testing.T) {
+	got := connectAll(t, 2, func(rank int) env {
+		return slurm.with(env{"SCHEDGEN_TRANSPORT": "tcp"}, rank, 2+rank)
+	})
+	for rank, o := range got {
+		require.ErrorContains(t, o.err, "was told that there are 3 ranks, rank 0 that there are 2", "rank %d", rank)
+	}
+}
+
+func TestAbsentRankIsNamedOnOneHost(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // for both to come
+	defer cancel()
+	var errs [2]error
+	var wg sync.WaitGroup
+	for rank := range errs {
+		e := slurm.with(nil, rank, 3).and("SCHEDGEN_TRANSPORT", "tcp")
+		wg.Go(func() { _, errs[rank] = Connect(ctx, e.get, nil) })
+	}
+	wg.Wait()
+	for rank, err := range errs {
+		require.ErrorContains(t, err, "rank 2 has not come", "rank %d", rank)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+}
+
+// A rank of another job that is given the same address is told so, and hinders nobody.
+func TestConnectTurnsOtherJobsAway(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
+	require.NoError(t, err)
+	at := env{"SCHEDGEN_COORDINATOR": l.Addr().String(), "SCHEDGEN_TRANSPORT": "tcp", "SCHEDGEN_JOB": "night"}
+	require.NoError(t, l.Close())
+	var other error
+	got := connectAll(t, 3, func(rank int) env {
+		if rank == 2 { // while the meeting cannot end
+			_, other = Connect(t.Context(), byHand.with(at, 1, 3).and("SCHEDGEN_JOB", "day").get, nil)
+		}
+		return byHand.with(at, rank, 3)
+	})
+	require.ErrorContains(t, other, `rank 1 is of job "day", rank 0 of job "night"`)
+	requireConnected(t, got)
 }
 
 // A directory that others can enter is not used.

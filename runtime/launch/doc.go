@@ -4,6 +4,7 @@
 //
 //	SCHEDGEN_RANK, SCHEDGEN_SIZE   rank and number of ranks; they win over any launcher's
 //	SCHEDGEN_COORDINATOR           host:port, an address of rank 0's at a port that is free there
+//	SCHEDGEN_JOB                   a name of the job: ranks of another one are turned away; default on several hosts with srun: the step
 //	SCHEDGEN_TRANSPORT             auto (the default), hybrid, tcp, mcast or shm
 //	SCHEDGEN_INTERFACE             interface to multicast on, such as eth0
 //

@@ -10,8 +10,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 
 // meetLocal is for ranks of one host: rank 0 tells its address, on the loopback
 // interface, at a socket that is named after the job. The socket is gone when all
-// have asked, so that the job may meet again.
+// have asked or the address is not used any more, so that the job may meet again.
 func meetLocal(ctx context.Context, p *Position, job string) (Meeting, error) {
 	path, err := socketOf(job)
 	if err != nil {
@@ -41,10 +42,11 @@ func meetLocal(ctx context.Context, p *Position, job string) (Meeting, error) {
 	if err != nil {
 		return Meeting{}, err
 	}
-	if err := tellLocal(ctx, p, path, l.Addr().String()); err != nil {
+	a, err := announce(p, path, l)
+	if err != nil {
 		return Meeting{}, errors.Join(err, l.Close())
 	}
-	return Meeting{Coordinator: l.Addr().String(), Listener: l}, nil
+	return Meeting{Coordinator: l.Addr().String(), Listener: a}, nil
 }
 
 func listenLoopback(ctx context.Context) (net.Listener, error) {
@@ -78,41 +80,75 @@ func socketOf(job string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%x", sum[:10])), nil
 }
 
-// tellLocal tells every other rank addr, once.
-func tellLocal(ctx context.Context, p *Position, path, addr string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err // one that a job has left that died
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	stop := context.AfterFunc(ctx, func() { l.SetDeadline(longAgo) })
-	defer stop()
-	answered := make([]bool, p.Size)
-	answered[0] = true
-	for slices.Contains(answered, false) {
-		conn, err := l.Accept()
-		if err != nil {
-			return fmt.Errorf("wait for %s: %w", absent(answered), because(ctx, err))
-		}
-		rank, err := tellOne(conn, p.Size, addr)
-		switch {
-		case errors.Is(err, errSize):
-			return err
-		case err == nil:
-			answered[rank] = true
-		}
-	}
-	return nil
+// announced is a listener whose address is told at a socket meanwhile.
+type announced struct {
+	net.Listener
+	socket net.Listener
+	hush   sync.Once
+	told   sync.WaitGroup
+	err    atomic.Pointer[error] // why it cannot be told any more
 }
 
-var errSize = errors.New("ranks were told different sizes")
+// announce tells the address of l at path until all others of p's ranks have asked or
+// the listener that it returns is closed.
+func announce(p *Position, path string, l net.Listener) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err // one that a job has left that died
+	}
+	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	a := &announced{Listener: l, socket: socket}
+	a.told.Go(func() { a.tell(p.Size) })
+	return a, nil
+}
+
+// Accept is that of the listener; if others cannot learn its address, it says so.
+func (a *announced) Accept() (net.Conn, error) {
+	conn, err := a.Listener.Accept()
+	if why := a.err.Load(); err != nil && why != nil {
+		err = *why
+	}
+	return conn, err
+}
+
+// Close ends both.
+func (a *announced) Close() error {
+	err := a.Listener.Close()
+	a.silence()
+	a.told.Wait()
+	return err
+}
+
+// silence takes the socket away; what closing it says is of no use.
+func (a *announced) silence() { a.hush.Do(func() { _ = a.socket.Close() }) }
+
+// tell answers whoever asks, until all ranks have.
+func (a *announced) tell(size int) {
+	defer a.silence()
+	asked := make([]bool, size)
+	for left := size - 1; left > 0; {
+		conn, err := a.socket.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				err = fmt.Errorf("tell the ranks of this host where to meet: %w", err)
+				a.err.Store(&err)
+				_ = a.Listener.Close() // who accepts there is told why
+			}
+			return
+		}
+		rank, err := tellOne(conn, a.Addr().String())
+		if err == nil && rank > 0 && rank < size && !asked[rank] {
+			asked[rank] = true
+			left--
+		}
+	}
+}
 
 // tellOne answers one connection and returns whose it was. What a stranger does
-// is no error of the job's.
-func tellOne(conn net.Conn, size int, addr string) (rank int, err error) {
+// is no error of the job's, and whether a rank fits is seen where all meet.
+func tellOne(conn net.Conn, addr string) (rank int, err error) {
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(helloTime)); err != nil {
 		return 0, err
@@ -121,39 +157,11 @@ func tellOne(conn net.Conn, size int, addr string) (rank int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var its int
-	if _, err := fmt.Sscanf(line, "rank %d of %d\n", &rank, &its); err != nil {
+	if _, err := fmt.Sscanf(line, "rank %d\n", &rank); err != nil {
 		return 0, err
-	}
-	if its != size || rank < 1 || rank >= size {
-		return 0, fmt.Errorf("%w: rank %d of %d, rank 0 of %d", errSize, rank, its, size)
 	}
 	_, err = io.WriteString(conn, addr+"\n")
 	return rank, err
-}
-
-// absent names the ranks that have not asked.
-func absent(answered []bool) string {
-	const most = 8
-	var names []string
-	for rank, ok := range answered {
-		if !ok {
-			names = append(names, fmt.Sprint(rank))
-		}
-	}
-	if n := len(names); n > most {
-		names = append(names[:most], fmt.Sprintf("and %d more", n-most))
-	}
-	return "ranks " + strings.Join(names, ", ")
-}
-
-// because puts why ctx has ended in the place of an error that only follows
-// from it.
-func because(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }
 
 // askLocal asks rank 0, which may not be there yet, until ctx ends.
@@ -164,7 +172,7 @@ func askLocal(ctx context.Context, p *Position, path string) (string, error) {
 			return addr, nil
 		}
 		if late := clock.Sleep(ctx, clock.OrSystem(p.Clock), pause); late != nil {
-			return "", fmt.Errorf("ask rank 0 for its address: %w (%w)", late, err)
+			return "", fmt.Errorf("rank 0 has not come: ask it for its address: %w (%w)", late, err)
 		}
 	}
 }
@@ -178,7 +186,7 @@ func askOnce(ctx context.Context, p *Position, path string) (string, error) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(longAgo) })
 	defer stop()
-	if _, err := fmt.Fprintf(conn, "rank %d of %d\n", p.Rank, p.Size); err != nil {
+	if _, err := fmt.Fprintf(conn, "rank %d\n", p.Rank); err != nil {
 		return "", err
 	}
 	line, err := bufio.NewReader(io.LimitReader(conn, maxLine)).ReadString('\n')

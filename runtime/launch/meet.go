@@ -9,23 +9,38 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
 // Meeting is where the ranks of a job find each other.
 type Meeting struct {
 	Coordinator string       // host:port
 	Listener    net.Listener // at rank 0; nil: it is to listen at Coordinator
+	Job         string       // the job's name, by which ranks of others are turned away
 }
 
 // meeting agrees on a Meeting with the other ranks.
 type meeting func(ctx context.Context, p *Position) (Meeting, error)
 
-// longAgo as a deadline ends a blocked read, write or accept at once.
+// longAgo as a deadline ends a blocked read or write at once.
 var longAgo = time.Unix(1, 0)
 
 // Meet agrees with the other ranks of p's job on where to meet. It may wait for
 // them, until ctx ends. Rank 0's Listener is the caller's to close.
 func (p *Position) Meet(ctx context.Context) (Meeting, error) {
+	job := p.getenv("SCHEDGEN_JOB")
+	if len(job) > tcp.MaxJob {
+		return Meeting{}, fmt.Errorf("SCHEDGEN_JOB has %d bytes, at most %d are allowed", len(job), tcp.MaxJob)
+	}
+	m, err := p.meet(ctx)
+	if job != "" {
+		m.Job = job
+	}
+	return m, err
+}
+
+func (p *Position) meet(ctx context.Context) (Meeting, error) {
 	if c := p.getenv("SCHEDGEN_COORDINATOR"); c != "" {
 		return Meeting{Coordinator: c}, nil
 	}
@@ -75,7 +90,9 @@ func meetSlurm(ctx context.Context, p *Position) (Meeting, error) {
 	if port == 0 {
 		port = portOf(step)
 	}
-	return meetAt(ctx, p, host, port)
+	m, err := meetAt(ctx, p, host, port)
+	m.Job = step // another step's port may be the same
+	return m, err
 }
 
 // meetTorch takes what torchrun tells its workers. With its agent's store,

@@ -172,3 +172,12 @@ func readLine(r *bufio.Reader) (string, error) {
 	}
 	return "", fmt.Errorf("an answer of more than %d bytes", maxAnswer)
 }
+
+// because puts why ctx has ended in the place of an error that only follows
+// from it.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

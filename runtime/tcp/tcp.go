@@ -16,10 +16,17 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
+// MaxJob is the longest name of a job, in bytes.
+const MaxJob = stream.MaxJob
+
 // Config says how a rank finds the others.
 type Config struct {
 	Rank, Size int
 
+	// Job names the job, in at most MaxJob bytes; all its ranks have the same. Rank 0 turns
+	// ranks of another one away, and goes on waiting. The name is no secret: it keeps
+	// jobs apart that have been given one coordinator by mistake.
+	Job string
 	// Coordinator is the "host:port" where rank 0 waits for the others
 	// while the communicator is built, and only then.
 	Coordinator string
@@ -46,8 +53,9 @@ type Transport struct{ wire.Transport }
 
 // Join builds the communicator: rank 0 waits at cfg.Coordinator until all
 // ranks have called Join, and tells them each other's addresses. It returns
-// when all are ready or when ctx ends, which fails it everywhere; rank 0 then
-// names the ranks that have not arrived.
+// when all are ready or when ctx ends, which fails it everywhere; all that are there
+// then name the ranks that have not come. Whoever connects and is no rank of this job
+// is turned away (wire.Stats.Rejected at rank 0).
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := stream.Join(ctx, stream.Config{Options: stream.Options(cfg)})
 	if err != nil {

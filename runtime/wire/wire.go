@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"math"
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
@@ -133,6 +134,9 @@ const (
 // Valid reports whether k is a kind of frame.
 func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
 
+// MaxBody is the largest body, in bytes, that a frame can carry: a chunk is no longer.
+const MaxBody = math.MaxInt32
+
 // MaxControl is the largest body, in bytes, of a frame on LaneControl other
 // than FrameCast.
 const MaxControl = 1024
@@ -192,7 +196,9 @@ type Sink interface {
 	// Ended says how the connections with rank have ended: nothing more comes from
 	// it, and nothing more goes there. It is called at most once for each rank. err
 	// says why, and is nil if how is Closed. What that means for the rank is not the
-	// transport's to judge.
+	// transport's to judge. If rank is this one, how is Broken and it is this process
+	// that cannot go on: the system refuses it what the transport needs. Connections
+	// that are open still carry what is put.
 	Ended(rank int, how End, err error)
 }
 

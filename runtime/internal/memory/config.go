@@ -52,11 +52,11 @@ package memory
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Options are those of shm.Config, which says what they mean.
@@ -80,8 +80,8 @@ type Config struct {
 // MaxSize is the largest number of ranks.
 const MaxSize = 256
 
-// MaxBody is the largest body, in bytes, that a frame can carry.
-const MaxBody = math.MaxInt32
+// MaxBody is [wire.MaxBody].
+const MaxBody = wire.MaxBody
 
 const maxName = 200
 

@@ -18,6 +18,10 @@ import (
 type Config struct {
 	Rank, Size int
 
+	// Job names the job that this rank is of, at most MaxJob bytes: ranks of
+	// another one are turned away. It is no secret.
+	Job string
+
 	// Coordinator is the "host:port" where rank 0 waits for the others.
 	Coordinator string
 	// Listener, if rank 0 has one, takes the place of listening at Coordinator;
@@ -46,6 +50,10 @@ type Meeting struct {
 	ID    [16]byte // the communicator's identity
 	Addrs []string // by rank: "host:port" where it accepts connections
 	Blobs [][]byte // by rank
+
+	// Refused is how many connections rank 0 has turned away, of strangers and of
+	// ranks of other jobs and versions.
+	Refused uint64
 }
 
 // fill checks c and puts the defaults in.
@@ -55,6 +63,8 @@ func (c *Config) fill() error {
 		return fmt.Errorf("size %d is not in 1 … %d", c.Size, ir.MaxRanks)
 	case c.Rank < 0 || c.Rank >= c.Size:
 		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
+	case len(c.Job) > MaxJob:
+		return fmt.Errorf("the job's name has %d bytes, at most %d are allowed", len(c.Job), MaxJob)
 	case len(c.Blob) > MaxBlob:
 		return fmt.Errorf("blob of %d bytes, at most %d are allowed", len(c.Blob), MaxBlob)
 	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 || c.Listener == nil):

@@ -16,7 +16,6 @@ const (
 	helloTime    = 5 * time.Second        // a connection that has not said hello by then is a stranger's
 	farewellTime = time.Second            // bounds the telling of reasons when all is lost
 	graceTime    = 200 * time.Millisecond // those who come when all is lost are told why for so long
-	spareGuests  = 16                     // connections beyond the ranks' that are heard at once
 )
 
 // coordinator is rank 0 while the communicator is built.
@@ -25,25 +24,25 @@ type coordinator struct {
 	tab     *Meeting
 	members []net.Conn // by rank, those that have arrived
 	missing int
-	refused error // what the last stranger did
 
 	arrivals chan arrival
 	reports  chan report
 	done     chan struct{} // closed when nobody listens to the channels any more
 	why      string        // the outcome, "" if it is good; valid when done is closed
 	over     context.Context
-	guests   chan struct{} // a token per connection that is being heard
+	guests   guests
 	wg       sync.WaitGroup
 }
 
-// arrival is a connection that has said hello, or failed to.
+// arrival is a connection that has said hello, or the end of all arrivals.
 type arrival struct {
 	conn  net.Conn
 	hello *hello
-	err   error
+	err   error // of accepting connections
 }
 
-// report is what a member says after it has prepared itself.
+// report is what a member says after it has prepared itself, or when it waits no
+// longer for the others.
 type report struct {
 	rank int
 	err  error
@@ -56,7 +55,7 @@ func coordinate(ctx context.Context, cfg *Config, ln net.Listener, tab *Meeting)
 	c := &coordinator{
 		cfg: cfg, tab: tab, members: make([]net.Conn, cfg.Size), missing: cfg.Size - 1,
 		arrivals: make(chan arrival), reports: make(chan report), done: make(chan struct{}),
-		over: over, guests: make(chan struct{}, cfg.Size+spareGuests),
+		over: over, guests: guests{most: cfg.Size + spareGuests},
 	}
 	c.wg.Go(func() { c.accept(ln) })
 	err := c.gather(ctx)
@@ -69,29 +68,27 @@ func coordinate(ctx context.Context, cfg *Config, ln net.Listener, tab *Meeting)
 	if err != nil {
 		cfg.Clock.AfterFunc(graceTime, end)
 		<-over.Done()
+	} else {
+		c.guests.close()
 	}
 	end()
 	ln.Close()
 	c.wg.Wait()
+	tab.Refused, _ = c.guests.count()
 	return err
 }
 
 func (c *coordinator) accept(ln net.Listener) {
 	for {
-		select {
-		case c.guests <- struct{}{}:
-		case <-c.over.Done():
-			return
-		}
 		conn, err := ln.Accept()
 		if err != nil {
-			<-c.guests
-			if errors.Is(err, net.ErrClosed) || !c.deliver(arrival{err: err}) {
-				return
+			if !errors.Is(err, net.ErrClosed) {
+				c.deliver(arrival{err: err})
 			}
-			continue
+			return
 		}
-		c.wg.Go(func() { c.hear(conn); <-c.guests })
+		c.guests.enter(conn)
+		c.wg.Go(func() { c.hear(conn) })
 	}
 }
 
@@ -114,16 +111,29 @@ func (c *coordinator) hear(conn net.Conn) {
 	if stop() {
 		conn.SetDeadline(time.Time{})
 	}
-	switch {
-	case c.deliver(arrival{conn, h, err}):
-		if err == nil {
-			c.listen(h.rank, r)
-		}
-	case err == nil:
-		farewell(conn, cmp.Or(c.why, "all ranks have arrived without this one"))
-	default:
-		conn.Close()
+	if err == nil && h.job != c.cfg.Job {
+		err = &jobError{h.rank, h.job, c.cfg.Job}
 	}
+	switch {
+	case err != nil:
+		c.turnAway(conn, err)
+	case !c.guests.leave(conn): // it has made room for another
+	case c.deliver(arrival{conn: conn, hello: h}):
+		c.listen(h.rank, r)
+	default:
+		farewell(conn, cmp.Or(c.why, "all ranks have arrived without this one"))
+	}
+}
+
+// turnAway refuses a guest. Who speaks as a rank does is told why; for as long as
+// that takes it remains a guest.
+func (c *coordinator) turnAway(conn net.Conn, why error) {
+	c.guests.refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), why))
+	if !errors.Is(why, errStranger) {
+		farewell(conn, why.Error())
+	}
+	c.guests.leave(conn)
+	conn.Close()
 }
 
 // listen waits for the report of a member.
@@ -132,7 +142,7 @@ func (c *coordinator) listen(rank int, r io.Reader) {
 	if err == nil && why != "" {
 		err = errors.New(why)
 	} else if err != nil {
-		err = fmt.Errorf("it hung up: %w", err)
+		err = &goneError{err}
 	}
 	select {
 	case c.reports <- report{rank, err}:
@@ -141,7 +151,14 @@ func (c *coordinator) listen(rank int, r io.Reader) {
 }
 
 // helloLimit bounds what a member sends in all.
-const helloLimit = 14 + 2*(2+maxText) + 2 + MaxBlob
+const helloLimit = 14 + 2 + MaxJob + 2*(2+maxText) + 2 + MaxBlob
+
+// goneError says that a member's connection has ended without a word.
+type goneError struct{ err error }
+
+func (e *goneError) Error() string { return fmt.Sprintf("it hung up: %v", e.err) }
+
+func (e *goneError) Unwrap() error { return e.err }
 
 // gather returns when all members have said hello.
 func (c *coordinator) gather(ctx context.Context) error {
@@ -152,7 +169,7 @@ func (c *coordinator) gather(ctx context.Context) error {
 				return err
 			}
 		case r := <-c.reports:
-			return fmt.Errorf("rank %d has gone before all had arrived: %w", r.rank, r.err)
+			return c.absence(loss(r))
 		case <-ctx.Done():
 			return c.absence(context.Cause(ctx))
 		}
@@ -160,33 +177,37 @@ func (c *coordinator) gather(ctx context.Context) error {
 	return nil
 }
 
-func (c *coordinator) absence(cause error) error {
-	var absent []int
-	for rank := 1; rank < len(c.members); rank++ {
-		if c.members[rank] == nil {
-			absent = append(absent, rank)
-		}
+// loss says why a member that has arrived waits no longer for the others.
+func loss(r report) error {
+	if errors.As(r.err, new(*goneError)) {
+		return fmt.Errorf("rank %d has gone before all had arrived: %w", r.rank, r.err)
 	}
-	err := fmt.Errorf("wait for %s: %w", RankList(absent), cause)
-	if c.refused != nil {
-		err = fmt.Errorf("%w (besides, a connection was refused: %w)", err, c.refused)
+	return fmt.Errorf("rank %d waits no longer: %w", r.rank, cmp.Or(r.err, errEarly))
+}
+
+var errEarly = errors.New("it was ready before it could be")
+
+// absence says who is missing when the waiting ends, and whether others were there
+// that are not wanted.
+func (c *coordinator) absence(cause error) error {
+	absent := c.others(func(rank int) bool { return c.members[rank] == nil })
+	err := fmt.Errorf("%s: %w", notCome(absent), cause)
+	switch n, last := c.guests.count(); {
+	case n == 1 && last != nil:
+		err = fmt.Errorf("%w (besides, a connection was refused: %w)", err, last)
+	case last != nil:
+		err = fmt.Errorf("%w (besides, %d connections were refused, one of them: %w)", err, n, last)
+	case n > 0:
+		err = fmt.Errorf("%w (besides, %d connections that said nothing were refused)", err, n)
 	}
 	return err
 }
 
-// admit takes one arrival in. Strangers are turned away; a rank that does not
-// fit is an error of all.
+// admit takes one arrival in; a rank that does not fit is an error of all.
 func (c *coordinator) admit(a arrival) error {
-	var version *versionError
 	switch {
 	case a.conn == nil:
 		return fmt.Errorf("accept the other ranks: %w", a.err)
-	case errors.As(a.err, &version):
-		return c.refuse(a.conn, fmt.Errorf("a rank at %v does not fit: %w", a.conn.RemoteAddr(), a.err))
-	case a.err != nil:
-		c.refused = fmt.Errorf("%v: %w", a.conn.RemoteAddr(), a.err)
-		a.conn.Close()
-		return nil
 	case a.hello.size != c.cfg.Size:
 		return c.refuse(a.conn, fmt.Errorf("rank %d at %v was told that there are %d ranks, rank 0 that there are %d",
 			a.hello.rank, a.conn.RemoteAddr(), a.hello.size, c.cfg.Size))
@@ -224,17 +245,35 @@ func (c *coordinator) conclude(ctx context.Context) error {
 	if err := prepare(c.cfg, c.tab); err != nil {
 		return err
 	}
+	return c.awaitReports(ctx)
+}
+
+// awaitReports returns when all members have prepared themselves.
+func (c *coordinator) awaitReports(ctx context.Context) error {
+	prepared := make([]bool, c.cfg.Size)
 	for waiting := c.cfg.Size - 1; waiting > 0; waiting-- {
 		select {
 		case r := <-c.reports:
 			if r.err != nil {
 				return fmt.Errorf("rank %d: %w", r.rank, r.err)
 			}
+			prepared[r.rank] = true
 		case <-ctx.Done():
-			return fmt.Errorf("wait until all ranks are prepared: %w", context.Cause(ctx))
+			late := c.others(func(rank int) bool { return !prepared[rank] })
+			return fmt.Errorf("wait for %s to be prepared: %w", RankList(late), context.Cause(ctx))
 		}
 	}
 	return nil
+}
+
+// others returns the ranks but 0 of which is holds.
+func (c *coordinator) others(is func(rank int) bool) (ranks []int) {
+	for rank := 1; rank < c.cfg.Size; rank++ {
+		if is(rank) {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
 }
 
 // each calls f for the connections of all members that have arrived.

@@ -2,13 +2,16 @@ package rendezvous
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Meet returns when all ranks have met and are prepared, or when ctx ends, which
-// fails it everywhere; rank 0 then names the ranks that have not arrived. The
+// fails it everywhere; all then name the ranks that have not arrived. The
 // listener is where this rank accepts connections; one that is alone has none.
 func Meet(ctx context.Context, cfg Config) (*Meeting, *net.TCPListener, error) {
 	if cfg.Listener != nil {
@@ -76,15 +79,29 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, *net.TCPListener, er
 	return finish(m, data, err)
 }
 
-// meetOther is the part of the other ranks.
+// meetOther is the part of the other ranks. A connection that ends before the
+// coordinator has said a word may have had to make room for others; so it comes
+// again, unless the coordinator has gone.
 func meetOther(ctx context.Context, cfg *Config) (*Meeting, *net.TCPListener, error) {
 	conn, err := reach(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		m, l, err := visit(ctx, cfg, conn)
+		if !errors.Is(err, errUnheard) || clock.Sleep(ctx, cfg.Clock, pause) != nil {
+			return m, l, err
+		}
+		var gone error
+		if conn, gone = Dial(ctx, cfg.Clock, cfg.Coordinator, dialLimit); gone != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// visit meets the others over conn.
+func visit(ctx context.Context, cfg *Config, conn net.Conn) (*Meeting, *net.TCPListener, error) {
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(longAgo) })
-	defer stop()
 	bind := cfg.Bind
 	if bind == "" {
 		bind = hostOf(conn.LocalAddr())

@@ -12,21 +12,25 @@ import (
 // The rendezvous speaks these messages, integers big-endian, text and blobs
 // behind their length in a u16:
 //
-//	member  hello   magic u32, version u16, rank u32, size u32, address, blob
+//	member  hello   magic u32, version u16, rank u32, size u32, job, address, blob
 //	rank 0  table   status, communicator id [16], address and blob of every rank
-//	member  ready   status
+//	member  ready   status; sent before the table, it says that the member waits no longer
 //	rank 0  go      status
 //
-// A status is a text: empty, or the reason why the communicator cannot be.
+// A status is a text: empty, or the reason why the communicator cannot be. Magic,
+// version and statuses are the same in all versions, so that ranks of different ones
+// can tell each other why they do not meet.
 const (
 	helloMagic = 0x5CED0001
 
 	// Version is that of all that ranks say to each other, here and afterwards:
 	// ranks of different ones do not meet.
-	Version = 3
+	Version = 4
 
 	// MaxBlob is the largest blob, in bytes, that a rank can publish.
 	MaxBlob = 4096
+	// MaxJob is the longest name of a job, in bytes.
+	MaxJob  = 256
 	maxText = 1024 // addresses and reasons
 )
 
@@ -35,6 +39,7 @@ var errStranger = errors.New("not a member's hello")
 // hello is what a rank says of itself.
 type hello struct {
 	rank, size int
+	job        string
 	addr       string // host:port; the host is empty if the coordinator shall fill it in
 	blob       []byte
 }
@@ -53,7 +58,7 @@ func appendHello(b []byte, h *hello) []byte {
 	b = binary.BigEndian.AppendUint16(b, Version)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.rank))
 	b = binary.BigEndian.AppendUint32(b, uint32(h.size))
-	return appendBytes(appendBytes(b, h.addr), h.blob)
+	return appendBytes(appendBytes(appendBytes(b, h.job), h.addr), h.blob)
 }
 
 func appendTable(b []byte, t *Meeting) []byte {
@@ -87,7 +92,17 @@ func readStatus(r io.Reader) (string, error) {
 type versionError struct{ version uint16 }
 
 func (e *versionError) Error() string {
-	return fmt.Sprintf("it speaks version %d of the rendezvous, this is version %d", e.version, Version)
+	return fmt.Sprintf("a rank speaks version %d of the rendezvous, rank 0 version %d", e.version, Version)
+}
+
+// jobError is the hello of a rank of another job.
+type jobError struct {
+	rank       int
+	its, rank0 string
+}
+
+func (e *jobError) Error() string {
+	return fmt.Sprintf("rank %d is of job %q, rank 0 of job %q", e.rank, e.its, e.rank0)
 }
 
 func readHello(r io.Reader) (*hello, error) {
@@ -112,14 +127,18 @@ func readHello(r io.Reader) (*hello, error) {
 }
 
 func readHelloRest(r io.Reader, h *hello) (*hello, error) {
-	addr, err := readBytes(r, maxText)
+	job, err := readBytes(r, MaxJob)
+	var addr []byte
+	if err == nil {
+		addr, err = readBytes(r, maxText)
+	}
 	if err == nil {
 		h.blob, err = readBytes(r, MaxBlob)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errStranger, err)
 	}
-	h.addr = string(addr)
+	h.job, h.addr = string(job), string(addr)
 	return h, nil
 }
 

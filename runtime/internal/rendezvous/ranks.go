@@ -24,6 +24,14 @@ func RankList(ranks []int) string {
 	return word + strings.Join(runs[:last], ", ") + " and " + runs[last]
 }
 
+// notCome says that ranks are missing.
+func notCome(ranks []int) string {
+	if len(ranks) == 1 {
+		return RankList(ranks) + " has not come"
+	}
+	return RankList(ranks) + " have not come"
+}
+
 func rankRuns(ranks []int) (runs []string) {
 	for i := 0; i < len(ranks); {
 		j := i + 1

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,8 @@ type acceptor struct {
 	token  int32
 	pause  clock.Timer
 	resume atomic.Bool
+	since  time.Time  // when the system has run out of something
+	last   time.Time  // and when it still was
 	guests []*inbound // connections that have not said which rank they come from
 }
 
@@ -37,7 +40,7 @@ func (a *acceptor) Ready(s wire.Sink, _, _ bool) (moved bool) {
 		case err == unix.EAGAIN:
 			return moved
 		case err != unix.EINTR && err != unix.ECONNABORTED:
-			a.rest()
+			a.rest(err)
 			return moved
 		}
 	}
@@ -45,8 +48,17 @@ func (a *acceptor) Ready(s wire.Sink, _, _ bool) (moved bool) {
 }
 
 // rest stops listening for a while: the system is out of descriptors or
-// memory, and the connections that wait can wait where they are.
-func (a *acceptor) rest() {
+// memory, and the connections that wait can wait where they are. If that lasts longer
+// than a rank may take to connect, this rank cannot be reached.
+func (a *acceptor) rest(err error) {
+	now := a.t.clock.Now()
+	if now.Sub(a.last) > 2*acceptPause {
+		a.since = now
+	}
+	a.last = now
+	if now.Sub(a.since) >= a.t.dialer.timeout {
+		a.t.fault(fmt.Errorf("tcp: accept connections: %w", err))
+	}
 	a.t.reactor.Unwatch(a.fd, a.token)
 	a.token = -1
 	a.pause = a.t.clock.AfterFunc(acceptPause, func() {

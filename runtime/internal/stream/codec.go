@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
@@ -15,8 +14,8 @@ import (
 // except bodies: the greeting that opens it, frame headers and goodbyes.
 const recordLen = 32
 
-// MaxBody is the largest body, in bytes, that a frame can carry.
-const MaxBody = math.MaxInt32
+// MaxBody is [wire.MaxBody].
+const MaxBody = wire.MaxBody
 
 // pieceSize is how many bytes of a body, at most, stand between two records, so
 // that a frame can be called off.

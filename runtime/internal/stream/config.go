@@ -11,9 +11,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
 
+// MaxJob is the longest name of a job, in bytes.
+const MaxJob = rendezvous.MaxJob
+
 // Options are those of tcp.Config, which says what they mean.
 type Options struct {
 	Rank, Size  int
+	Job         string
 	Coordinator string
 	Listener    net.Listener
 	Bind        string
@@ -51,7 +55,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
 	}
 	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
-		Rank: cfg.Rank, Size: cfg.Size, Coordinator: cfg.Coordinator, Listener: cfg.Listener, Bind: cfg.Bind,
+		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Coordinator: cfg.Coordinator, Listener: cfg.Listener, Bind: cfg.Bind,
 		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock,
 	})
 	if err != nil {

@@ -115,7 +115,13 @@ func (t *Transport) adopt() {
 			d.o.token, err = t.reactor.Watch(d.fd, d.o, true, false)
 		}
 		if err != nil {
-			t.unreached(d.o.p, fmt.Errorf("tcp: connect to rank %d at %s: %w", d.o.p.rank, d.o.p.addr, err))
+			err = fmt.Errorf("tcp: connect to rank %d at %s: %w", d.o.p.rank, d.o.p.addr, err)
+			if short(err) {
+				t.closeOut(d.o)
+				t.fault(err)
+			} else {
+				t.unreached(d.o.p, err)
+			}
 			continue
 		}
 		d.o.p.opened++

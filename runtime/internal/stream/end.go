@@ -2,7 +2,6 @@ package stream
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -59,12 +58,14 @@ func (t *Transport) unreached(p *peer, err error) {
 	t.lose(p, err)
 }
 
-func (t *Transport) loseAll(err error) {
-	for rank := range t.peers {
-		if rank != t.rank {
-			t.lose(&t.peers[rank], fmt.Errorf("tcp: %w", err))
-		}
-	}
+// fault notes that this rank cannot go on, whatever the others do.
+func (t *Transport) fault(err error) { t.lose(&t.peers[t.rank], err) }
+
+// short reports whether the system was out of something that this process needs: a
+// peer is not to blame.
+func short(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) ||
+		errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOSPC)
 }
 
 // known reports whether all is known that will be of how p has ended: what it sent

@@ -180,7 +180,7 @@ func TestAbsentRanksAreNamed(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // for both hellos to be read; otherwise more ranks are named
 	cancel(errors.New("lunch"))
 	wg.Wait()
-	require.ErrorContains(t, errs[0], "wait for rank")
+	require.ErrorContains(t, errs[0], "have not come")
 	require.ErrorContains(t, errs[0], "lunch")
 	require.ErrorContains(t, errs[0], "4")
 	require.ErrorContains(t, errs[1], "the coordinator says")
@@ -276,6 +276,7 @@ func TestStrangersAtTheRendezvous(t *testing.T) {
 	}
 }
 
+// A rank of another version is told so; rank 0 goes on waiting, and says so in the end.
 func TestWrongVersionIsToldToBoth(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -284,12 +285,37 @@ func TestWrongVersionIsToldToBoth(t *testing.T) {
 	defer c.Close()
 	_, err = c.Write([]byte{0x5C, 0xED, 0, 1, 0, 99})
 	require.NoError(t, err)
-	_, err = stream.Join(t.Context(), stream.Config{Options: stream.Options{Size: 2, Listener: l}})
-	require.ErrorContains(t, err, "version 99")
+	ctx, cancel := context.WithCancel(t.Context())
+	joined := make(chan error)
+	go func() {
+		_, err := stream.Join(ctx, stream.Config{Options: stream.Options{Size: 2, Listener: l}})
+		joined <- err
+	}()
 	c.SetDeadline(time.Now().Add(patience))
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), "version 99")
+	cancel()
+	err = <-joined
+	require.ErrorContains(t, err, "rank 1 has not come")
+	require.ErrorContains(t, err, "version 99")
+}
+
+// Whom rank 0 turns away before the ranks have met counts as those whom it rejects afterwards.
+func TestTurnedAwayAreCounted(t *testing.T) {
+	trs, errs := tryJoin(t, 2, func(rank int, c *stream.Config) {
+		c.Job = "night"
+		if rank == 0 {
+			return
+		}
+		other := *c
+		other.Job = "day"
+		_, err := stream.Join(t.Context(), other) // rank 0 is there already
+		require.ErrorContains(t, err, `rank 1 is of job "day", rank 0 of job "night"`)
+	})
+	require.NoError(t, errors.Join(errs...))
+	require.EqualValues(t, 1, trs[0].Stats().Rejected)
+	leave(t, trs)
 }
 
 // TestMemberThatGoes hangs up after its hello.

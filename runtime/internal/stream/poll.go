@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -31,7 +32,7 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	}
 	served, err := t.reactor.Serve(s)
 	if err != nil {
-		t.loseAll(err)
+		t.fault(fmt.Errorf("tcp: %w", err))
 	}
 	moved = served || moved
 	if len(t.ending) > 0 {

@@ -48,6 +48,7 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout),
 		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
+	t.stats.Rejected = m.Refused
 	t.listener = acceptor{t: t, fd: listenFD, token: -1}
 	for rank := range t.peers {
 		p := &t.peers[rank]

@@ -1,0 +1,328 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// hall is where ranks meet in a test, over pipes and in virtual time.
+type hall struct {
+	size   int
+	door   chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+	wg     sync.WaitGroup
+	tabs   []*Meeting
+	errs   []error
+}
+
+func (h *hall) Accept() (net.Conn, error) {
+	select {
+	case conn := <-h.door:
+		return conn, nil
+	case <-h.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h *hall) Close() error {
+	h.once.Do(func() { close(h.closed) })
+	return nil
+}
+
+func (h *hall) Addr() net.Addr { return &net.TCPAddr{} }
+
+// connect returns a connection with the coordinator.
+func (h *hall) connect() net.Conn {
+	mine, its := net.Pipe()
+	h.door <- its
+	return mine
+}
+
+// open starts rank 0.
+func open(ctx context.Context, size int) *hall {
+	h := &hall{
+		size: size, door: make(chan net.Conn), closed: make(chan struct{}),
+		tabs: make([]*Meeting, size), errs: make([]error, size),
+	}
+	cfg := &Config{Size: size, Job: "night", Listener: h}
+	h.errs[0] = cfg.fill()
+	h.tabs[0] = &Meeting{Addrs: make([]string, size), Blobs: make([][]byte, size)}
+	h.tabs[0].Addrs[0] = "a:1"
+	h.wg.Go(func() { h.errs[0] = coordinate(ctx, cfg, h, h.tabs[0]) })
+	return h
+}
+
+// come starts another rank, which may think that it is one of another meeting.
+func (h *hall) come(ctx context.Context, rank int, edit func(*Config)) {
+	cfg := &Config{Rank: rank, Size: h.size, Job: "night", Coordinator: "c:1"}
+	if edit != nil {
+		edit(cfg)
+	}
+	h.wg.Go(func() {
+		conn := h.connect()
+		defer conn.Close()
+		h.tabs[rank], h.errs[rank] = attend(ctx, cfg, conn, fmt.Sprintf("a:%d", rank))
+	})
+}
+
+// stranger says something and returns all that it is answered.
+func (h *hall) stranger(t *testing.T, says []byte) string {
+	conn := h.connect()
+	defer conn.Close()
+	_, err := conn.Write(says)
+	require.NoError(t, err)
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	if len(answer) == 0 {
+		return ""
+	}
+	return string(answer[2:])
+}
+
+// Whoever is no rank of this job and version is turned away, those that speak as a
+// rank does with the reason, and is counted; the ranks meet.
+func TestStrangersAreTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t.Context(), 3)
+		h.come(t.Context(), 1, nil)
+		version := fmt.Sprintf("a rank speaks version 99 of the rendezvous, rank 0 version %d", Version)
+		require.Equal(t, version, h.stranger(t, []byte{0x5C, 0xED, 0, 1, 0, 99}))
+		require.Empty(t, h.stranger(t, []byte("GET / ")))
+		require.Empty(t, h.stranger(t, []byte{0x5C}))
+		other := `rank 2 is of job "day", rank 0 of job "night"`
+		require.Equal(t, other, h.stranger(t, appendHello(nil, &hello{rank: 2, size: 3, job: "day"})))
+		require.Equal(t, other, h.stranger(t, appendHello(nil, &hello{rank: 2, size: 7, job: "day"})))
+		h.come(t.Context(), 2, nil)
+		h.wg.Wait()
+		require.NoError(t, errors.Join(h.errs...))
+		require.EqualValues(t, 5, h.tabs[0].Refused)
+		require.Equal(t, []string{"a:0", "a:1", "a:2"}, []string{"a:0", h.tabs[2].Addrs[1], h.tabs[1].Addrs[2]})
+	})
+}
+
+// Connections that say nothing keep nobody waiting: those that have been there longest
+// make room.
+func TestSilentConnectionsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const extra = 100
+		h := open(t.Context(), 3)
+		var silent []net.Conn
+		for range 3 + spareGuests + extra {
+			silent = append(silent, h.connect())
+		}
+		begun := time.Now()
+		h.come(t.Context(), 1, nil)
+		h.come(t.Context(), 2, nil)
+		h.wg.Wait()
+		require.NoError(t, errors.Join(h.errs...))
+		require.Zero(t, time.Since(begun))
+		require.GreaterOrEqual(t, h.tabs[0].Refused, uint64(extra))
+		for _, conn := range silent {
+			_, err := conn.Read(make([]byte, 1))
+			require.ErrorIs(t, err, io.EOF)
+		}
+	})
+}
+
+// A stranger that speaks slowly has a bounded time.
+func TestSlowStrangersHaveABoundedTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t.Context(), 2)
+		conn := h.connect()
+		begun := time.Now()
+		says := appendHello(nil, &hello{rank: 1, size: 2, job: "night", blob: make([]byte, MaxBlob)})
+		var err error
+		for i := 0; err == nil; i++ {
+			_, err = conn.Write(says[i : i+1])
+			time.Sleep(time.Second / 2)
+		}
+		require.LessOrEqual(t, time.Since(begun), helloTime+time.Second)
+		h.come(t.Context(), 1, nil)
+		h.wg.Wait()
+		require.NoError(t, errors.Join(h.errs...))
+	})
+}
+
+// When the time is over, wherever first, every rank that is there is told who is not.
+func TestAllNameTheAbsent(t *testing.T) {
+	late := errors.New("the time is over")
+	for impatient, want := range map[int]string{
+		0: "ranks 3 and 5-6 have not come: the time is over",
+		2: "ranks 3 and 5-6 have not come: rank 2 waits no longer: the time is over",
+	} {
+		t.Run(fmt.Sprintf("rank %d", impatient), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				of := map[int]context.Context{impatient: ctx}
+				at := func(rank int) context.Context {
+					if of[rank] == nil {
+						return t.Context()
+					}
+					return of[rank]
+				}
+				h := open(at(0), 7)
+				for _, rank := range []int{1, 2, 4} {
+					h.come(at(rank), rank, nil)
+				}
+				synctest.Wait()
+				cancel(late)
+				h.wg.Wait()
+				for _, rank := range []int{0, 1, 2, 4} {
+					require.ErrorContains(t, h.errs[rank], want, "rank %d", rank)
+				}
+				require.ErrorIs(t, h.errs[impatient], late)
+			})
+		})
+	}
+}
+
+// Where all wait equally long, all name the absent too.
+func TestAllNameTheAbsentAtOneDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		h := open(ctx, 4)
+		h.come(ctx, 1, nil)
+		h.come(ctx, 3, nil)
+		h.wg.Wait()
+		for _, rank := range []int{0, 1, 3} {
+			require.ErrorContains(t, h.errs[rank], "rank 2 has not come")
+			require.ErrorIs(t, h.errs[rank], context.DeadlineExceeded)
+		}
+	})
+}
+
+// A rank of another size is an error of all, which names it and both sizes; so is one
+// that dies.
+func TestMisfitsAreNamedEverywhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*Config)
+		want string
+	}{
+		"more": {func(c *Config) { c.Size = 9 }, "was told that there are 9 ranks, rank 0 that there are 4"},
+		"less": {func(c *Config) { c.Size = 3 }, "was told that there are 3 ranks, rank 0 that there are 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t.Context(), 4)
+				h.come(t.Context(), 1, nil)
+				synctest.Wait()
+				h.come(t.Context(), 2, c.edit)
+				synctest.Wait()
+				h.come(t.Context(), 3, nil) // comes when all is lost
+				h.wg.Wait()
+				for rank, err := range h.errs {
+					require.ErrorContains(t, err, "rank 2 at pipe "+c.want, "rank %d", rank)
+				}
+			})
+		})
+	}
+}
+
+func TestDeadRankIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t.Context(), 4)
+		h.come(t.Context(), 2, nil)
+		conn := h.connect()
+		_, err := conn.Write(appendHello(nil, &hello{rank: 1, size: 4, job: "night", addr: "a:1"}))
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, conn.Close())
+		h.wg.Wait()
+		for _, rank := range []int{0, 2} {
+			require.ErrorContains(t, h.errs[rank], "rank 3 has not come: rank 1 has gone before all had arrived: it hung up")
+		}
+	})
+}
+
+// picky hangs up on the first who come.
+type picky struct {
+	net.Listener
+	left int
+}
+
+func (p *picky) Accept() (net.Conn, error) {
+	conn, err := p.Listener.Accept()
+	for ; err == nil && p.left > 0; p.left-- {
+		conn.Close()
+		conn, err = p.Listener.Accept()
+	}
+	return conn, err
+}
+
+// A rank that had to make room for others comes again.
+func TestRankComesAgain(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var errs [2]error
+	var wg sync.WaitGroup
+	for rank, cfg := range []Config{
+		{Size: 2, Listener: &picky{l, 3}},
+		{Size: 2, Rank: 1, Coordinator: l.Addr().String()},
+	} {
+		wg.Go(func() {
+			_, data, err := Meet(ctx, cfg)
+			if err == nil {
+				err = data.Close()
+			}
+			errs[rank] = err
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs[:]...))
+}
+
+// A coordinator that has gone is not waited for.
+func TestCoordinatorThatGoes(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() {
+		conn, err := l.Accept()
+		l.Close()
+		if err == nil {
+			conn.Close()
+		}
+	}()
+	_, _, err = Meet(t.Context(), Config{Size: 2, Rank: 1, Coordinator: l.Addr().String()})
+	require.ErrorContains(t, err, "the coordinator hung up")
+}
+
+// What is wrong with this host alone is an error at once.
+func TestHopelessDials(t *testing.T) {
+	dial := func(ip string, errno error) error {
+		return &net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.ParseIP(ip), Port: 7}, Err: os.NewSyscallError("connect", errno)}
+	}
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{dial("127.0.0.1", unix.ENETUNREACH), true},
+		{dial("::1", unix.EADDRNOTAVAIL), true},
+		{dial("192.0.2.1", unix.ENETUNREACH), false},
+		{dial("127.0.0.1", unix.ECONNREFUSED), false},
+		{dial("192.0.2.1", unix.EMFILE), true},
+		{os.NewSyscallError("socket", unix.ENFILE), true},
+		{errors.New("nobody listens there"), false},
+	} {
+		require.Equal(t, c.want, hopeless(fmt.Errorf("reach: %w", c.err)), "%v", c.err)
+	}
+}
+
+func TestJobNamesAreBounded(t *testing.T) {
+	_, _, err := Meet(t.Context(), Config{Size: 1, Job: string(make([]byte, MaxJob+1))})
+	require.ErrorContains(t, err, "the job's name has 257 bytes")
+}
