@@ -20,7 +20,8 @@ type Message = core.Message
 // CastBytes bytes of this rank have not been consumed everywhere: a rank that
 // never takes its messages holds everybody up, and memory stays bounded.
 //
-// The end of ctx while waiting leaves the communicator intact: msg is not sent.
+// The end of ctx while waiting leaves the communicator intact: msg is not sent. Where
+// there is nothing to wait for, msg is sent also if ctx has ended.
 func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 	if len(msg) > c.cfg.MaxMessage {
 		return fmt.Errorf("publish: %w: %d bytes, at most %d", ErrTooLarge, len(msg), c.cfg.MaxMessage)

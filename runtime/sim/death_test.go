@@ -15,7 +15,7 @@ import (
 func (r *Result) knowing() []bool {
 	know := make([]bool, len(r.Cores))
 	for _, c := range r.Calls {
-		know[c.Rank] = errors.Is(c.Err, core.ErrPeerLost) || errors.Is(c.Err, core.ErrAborted)
+		know[c.Rank] = errors.Is(c.Err, core.ErrPeerLost)
 	}
 	return know
 }
