@@ -9,8 +9,8 @@ import (
 )
 
 // The conditions that errors of a communicator wrap; test with [errors.Is].
-// After any of them but ErrBusy, ErrTooLarge, ErrTooMany and ErrInput the
-// communicator has failed: every later call returns the same error.
+// After any of them but ErrBusy, ErrTooLarge, ErrTooMany, ErrInput and, from Next,
+// ErrPeerLeft the communicator has failed: every later call returns the same error.
 var (
 	// ErrClosed: Close has been called at this rank.
 	ErrClosed = errors.New("communicator is closed")

@@ -14,7 +14,7 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	switch {
 	case h.Epoch != c.env.Epoch:
 		c.foreign(h)
-	case c.fate.err != nil && h.Kind == wire.FrameProbe:
+	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen):
 		c.fate.answer(h.From)
 	case c.fate.err != nil && h.Kind != wire.FrameAbort:
 	case h.Lane == wire.LaneControl:
@@ -90,6 +90,8 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.ops.called(h)
 	case wire.FrameEntered:
 		c.ops.peerEntered(h)
+	case wire.FrameListen:
+		c.casts.heardListener(h)
 	case wire.FrameAbsent:
 		c.ops.peerAbsent(h)
 	case wire.FrameLeave:

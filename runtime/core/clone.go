@@ -84,6 +84,7 @@ func (o *op) copyFrom(src *op, buf func(seq uint64) []byte) {
 // copyFrom makes rl, a zero value, like src.
 func (rl *rootless) copyFrom(src *rootless) {
 	rl.published, rl.delivered = src.published, src.delivered
+	rl.listening, rl.sources = src.listening, src.sources
 	rl.origins = make([]*origin, len(src.origins))
 	for i, o := range src.origins {
 		if o != nil {

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -102,11 +104,21 @@ func (c *Core) Close(err error) (healthy bool) {
 	return healthy
 }
 
-// Goodbye tells the ranks that may ask this one how it is that it leaves, in good
-// order or not, and then why.
+// Goodbye tells the ranks that may ask this one how it is, and those that it sends
+// rootless messages to, that it leaves, in good order or not, and then why.
 func (c *Core) Goodbye(healthy bool) {
+	var to []int
 	for distance := 1; distance < c.env.Size; distance = farther(distance) {
-		c.goodbye((c.env.Rank+c.env.Size-distance)%c.env.Size, healthy)
+		to = append(to, (c.env.Rank+c.env.Size-distance)%c.env.Size)
+	}
+	asking := len(to)
+	for _, rank := range c.env.Overlay.Channels(nil, c.env.Rank) {
+		if !slices.Contains(to[:asking], rank) {
+			to = append(to, rank)
+		}
+	}
+	for _, rank := range to {
+		c.goodbye(rank, healthy)
 	}
 }
 

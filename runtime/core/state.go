@@ -299,6 +299,7 @@ func (s *state) casts(rl *rootless) {
 		s.bytes(l.parcel.data)
 		s.num(l.parcel.unsent)
 	}
+	s.flags(rl.listening)
 	s.u64(rl.own.next)
 	s.u64(rl.own.bytes)
 	s.words(rl.own.before)

@@ -85,7 +85,7 @@ var considered = map[string]string{
 	"heir.stirred": "time", "heir.late": "time", "heir.moved": "time", "heir.turns": "time",
 
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
-	"rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
+	"rootless.listening": "state", "rootless.sources": "derived", "rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
 	"origin.from": "state", "origin.children": "derived", "origin.credit": "state", "origin.next": "state",
 	"origin.consumed": "state", "origin.step": "state", "origin.bytes": "state", "origin.waiting": "state", "origin.passed": "state",
 	"parcel.data": "state", "parcel.unsent": "state",

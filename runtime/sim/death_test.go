@@ -59,3 +59,14 @@ func TestUnreachableRankIsLostAfterAWhile(t *testing.T) {
 	require.ErrorIs(t, r.Calls[0].Err, core.ErrPeerLost)
 	require.Equal(t, Second+Microsecond, r.returned()[0])
 }
+
+// Ranks that wait for messages, and have sent nothing to anybody, learn of a death.
+func TestDeathIsLearntByWhoWaitsForMessages(t *testing.T) {
+	for _, dead := range []int{0, 1, 5, 10} {
+		faults := []Fault{{Kind: FaultLate, Rank: dead, Until: Second}, {Kind: FaultCrash, Rank: dead, From: Millisecond}}
+		r := runs(t, still(11, faults, Op{Kind: OpPublish, Root: dead, Count: 1}, Op{Kind: OpTake}))
+		for rank, knows := range r.knowing() {
+			require.Equal(t, rank != dead, knows, "rank %d", rank)
+		}
+	}
+}

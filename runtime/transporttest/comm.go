@@ -44,6 +44,8 @@ func Comm(t *testing.T, with Make) {
 	t.Run("Leave", func(t *testing.T) { testLeave(t, with) })
 	t.Run("Farewell", func(t *testing.T) { testFarewell(t, with) })
 	t.Run("Refused", func(t *testing.T) { testRefused(t, with) })
+	t.Run("Forsaken", func(t *testing.T) { testForsaken(t, with) })
+	t.Run("Bereft", func(t *testing.T) { testBereft(t, with) })
 	t.Run("Close", func(t *testing.T) { testClose(t, with) })
 }
 

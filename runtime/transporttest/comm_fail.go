@@ -190,14 +190,14 @@ func testClose(t *testing.T, with Make) {
 		}
 		assert.Equal(t, 1, turns, "the error ends it")
 	}()
+	require.NoError(t, comms[1].Close())
+	<-ended
+	require.ErrorIs(t, comms[1].Err(), runtime.ErrClosed)
 	require.NoError(t, comms[0].Close())
 	require.ErrorIs(t, <-errs, runtime.ErrClosed)
 	require.NoError(t, comms[0].Close())
 	require.ErrorIs(t, comms[0].Publish(t.Context(), nil), runtime.ErrClosed)
 	require.ErrorIs(t, comms[0].Err(), runtime.ErrClosed)
-	require.NoError(t, comms[1].Close())
-	<-ended
-	require.ErrorIs(t, comms[1].Err(), runtime.ErrClosed)
 }
 
 // testRefused: a call with arguments that cannot be does nothing.

@@ -127,6 +127,7 @@ const (
 	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
 	FrameEntered                      // the sender, who was asked, has entered Seq
 	FrameAbsent                       // rank Arg, which was asked, is in no operation and has not entered Seq, or has after all if Print is 1
+	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
 	frameKinds
 )
 
