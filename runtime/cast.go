@@ -109,7 +109,9 @@ type (
 )
 
 func (room) met(c *Comm) bool { return c.core.HasRoom() }
-func (mail) met(c *Comm) bool { return c.core.Mail() > 0 || c.core.Err() == nil && c.core.Listen() != nil }
+func (mail) met(c *Comm) bool {
+	return c.core.Mail() > 0 || c.core.Err() == nil && c.core.Listen() != nil
+}
 
 // overlay returns the trees of rootless messages, and a fingerprint of what
 // ranks have to agree on for them.
