@@ -61,8 +61,8 @@ func (c *Comm) Next(ctx context.Context) (Message, error) {
 	return c.core.Take(), nil
 }
 
-// TryNext returns a rootless message if there is one, without waiting; ok tells. It
-// fails where Next would.
+// TryNext returns a rootless message if there is one, without waiting; ok tells. That
+// none can come any more is no error.
 func (c *Comm) TryNext() (msg Message, ok bool, err error) {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
@@ -72,10 +72,7 @@ func (c *Comm) TryNext() (msg Message, ok bool, err error) {
 	if c.core.Mail() > 0 {
 		return c.core.Take(), true, nil
 	}
-	if err := c.core.Err(); err != nil {
-		return Message{}, false, err
-	}
-	return Message{}, false, c.core.Listen()
+	return Message{}, false, c.core.Err()
 }
 
 // Messages returns the rootless messages as they come, in a loop such as
