@@ -144,9 +144,9 @@ func (c *Comm) Totals() Totals {
 }
 
 // Close leaves the communicator: frames that are still queued are sent, and the
-// peers are told, or why it has failed. Calls that are running and requests that are open end with
-// ErrClosed; if there are any, the communicator fails at the other ranks, with ErrPeerLeft. So do
-// operations that others start later and that need this rank.
+// peers are told, and why if it has failed. Calls that are running and requests that are
+// open end with ErrClosed; if there are any, the communicator fails at the other ranks, with
+// ErrPeerLeft. So do operations that others start later and that need this rank.
 //
 // Close does not wait for the peers' calls. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is

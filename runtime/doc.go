@@ -81,7 +81,8 @@
 // communicator fails, tells all ranks why, and every call returns that error
 // from then on. errors.Is gives the same at all ranks, and errors.As with a
 // [RankError] the same rank: who is lost, has left, is late, or differs from whom has
-// found it out. At those that were told, the error is [ErrAborted] too.
+// found it out. At those that were told, the error is [ErrAborted] too. Only the
+// program's own causes of contexts are told in words alone.
 //
 // A call that is refused ([ErrInput], [ErrBusy]) does nothing and does not count as
 // one of the operations that all ranks call in the same order: if the others have not been

@@ -15,7 +15,7 @@ type failure struct {
 	*env
 	members *membership
 	err     error
-	why     reason // of err, if others are to be told
+	why     reason // of err, as others are told
 	seq     uint64 // the operation that this rank has entered last
 	closing bool
 	told    map[int]bool    // ranks that have been told apart from the tree
@@ -38,16 +38,17 @@ func (f *failure) end(err error, why reason, tell bool) {
 }
 
 // close ends a core that may be at work, or inside an operation: that cannot be
-// completed without this rank, as the others are told.
+// completed without this rank, as all ranks are told.
 func (f *failure) close(err error, inside bool) {
 	f.closing = true
 	if f.err != nil {
 		return
 	}
-	f.err = err
+	when := "after"
 	if inside {
-		f.end(err, f.reasonOf(fmt.Errorf("%w: it closed its communicator inside operation %d", ErrPeerLeft, f.seq)), true)
+		when = "inside"
 	}
+	f.end(err, f.reasonOf(fmt.Errorf("%w: it closed its communicator %s operation %d", ErrPeerLeft, when, f.seq)), inside)
 }
 
 // spread passes r on to those below this rank in the tree of its origin.
