@@ -16,7 +16,7 @@ import (
 // testTruth: all ranks get the same reason, also if every rank closes its communicator
 // as soon as it knows one, and so before others have heard.
 func testTruth(t *testing.T, with Make) {
-	for ranks := 2; ranks <= 8; ranks++ {
+	for _, ranks := range []int{2, 3, 5, 8} {
 		odd := ranks / 2
 		t.Run(fmt.Sprintf("size/ranks=%d", ranks), func(t *testing.T) {
 			requireMismatch(t, hasty(t, with, ranks, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
