@@ -20,7 +20,8 @@ type Message = core.Message
 // CastBytes bytes of this rank have not been consumed everywhere: a rank that
 // never takes its messages holds everybody up, and memory stays bounded.
 //
-// The end of ctx while waiting leaves the communicator intact: msg is not sent.
+// The end of ctx while waiting leaves the communicator intact: msg is not sent. Where
+// there is nothing to wait for, msg is sent also if ctx has ended.
 func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 	if len(msg) > c.cfg.MaxMessage {
 		return fmt.Errorf("publish: %w: %d bytes, at most %d", ErrTooLarge, len(msg), c.cfg.MaxMessage)
@@ -40,7 +41,9 @@ func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 }
 
 // Next waits for a rootless message. The end of ctx leaves the communicator
-// intact.
+// intact; a message that is here is returned also if ctx has ended before. When all ranks
+// have closed the communicator by which messages come here (all others at the latest), Next fails with
+// ErrPeerLeft, which leaves the communicator intact too.
 func (c *Comm) Next(ctx context.Context) (Message, error) {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
@@ -52,10 +55,14 @@ func (c *Comm) Next(ctx context.Context) (Message, error) {
 	if err := c.await(ctx, mail{}); err != nil {
 		return Message{}, c.castError("next", err)
 	}
+	if c.core.Mail() == 0 {
+		return Message{}, c.core.Listen()
+	}
 	return c.core.Take(), nil
 }
 
-// TryNext returns a rootless message if there is one, without waiting; ok tells.
+// TryNext returns a rootless message if there is one, without waiting; ok tells. That
+// none can come any more is no error.
 func (c *Comm) TryNext() (msg Message, ok bool, err error) {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
@@ -72,8 +79,8 @@ func (c *Comm) TryNext() (msg Message, ok bool, err error) {
 //
 //	for msg, err := range comm.Messages(ctx) { … }
 //
-// until ctx ends or the communicator is closed or fails: that is the error of the
-// last turn, which has no message.
+// until ctx ends, the communicator is closed or fails, or no message can come any more:
+// that is the error of the last turn, which has no message.
 func (c *Comm) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {
@@ -99,7 +106,9 @@ type (
 )
 
 func (room) met(c *Comm) bool { return c.core.HasRoom() }
-func (mail) met(c *Comm) bool { return c.core.Mail() > 0 }
+func (mail) met(c *Comm) bool {
+	return c.core.Mail() > 0 || c.core.Err() == nil && c.core.Listen() != nil
+}
 
 // overlay returns the trees of rootless messages, and a fingerprint of what
 // ranks have to agree on for them.

@@ -17,9 +17,10 @@ import (
 // depends on the algorithm (bcast/mcast-acktree guarantees it). BcastBytes is for
 // messages of which only the root knows the length.
 //
-// If ctx ends first, the communicator fails at every rank, since the others
-// cannot complete either; buf is then undefined. If ctx has ended before, Bcast
-// does nothing but return an error.
+// If ctx ends first, or has ended before the call, the communicator fails at every
+// rank, since the others cannot complete either; buf is then undefined. A root that is no
+// rank is refused: the call does nothing, and is not counted as one of the operations that
+// all ranks call in the same order.
 func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
 	if err := c.validRoot(root); err != nil {
 		return err
@@ -34,8 +35,8 @@ func (c *Comm) validRoot(root int) error {
 	return nil
 }
 
-// Barrier returns when every rank has called it. If ctx ends first, the
-// communicator fails at every rank.
+// Barrier returns when every rank has called it. If ctx ends first, or has ended
+// before the call, the communicator fails at every rank.
 func (c *Comm) Barrier(ctx context.Context) error {
 	return c.run(ctx, core.Barrier, nil, 0)
 }

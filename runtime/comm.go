@@ -91,9 +91,10 @@ func (c *Comm) prepare() error {
 		net = c.members.net()
 	}
 	c.core = core.New(core.Config{
-		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Caps: c.caps,
+		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.number == 0, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Retain: c.cfg.Retain,
+		Causes:  []error{context.DeadlineExceeded, context.Canceled},
 		Overlay: overlay, CastPrint: fingerprint, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
 	}, net)
 	return nil
@@ -143,14 +144,14 @@ func (c *Comm) Totals() Totals {
 }
 
 // Close leaves the communicator: frames that are still queued are sent, and the
-// peers are told. Calls that are running and requests that are open end with
-// ErrClosed; if there are any, the other ranks see this one as lost. Operations that
-// others start later and that need this rank fail there with ErrPeerLeft.
+// peers are told, and why if it has failed. Calls that are running and requests that are
+// open end with ErrClosed; if there are any, the communicator fails at the other ranks, with
+// ErrPeerLeft. So do operations that others start later and that need this rank.
 //
 // Close does not wait for the peers' calls. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
-// sent, unless it has failed, and gives up when they take nothing for Config.Linger.
-// Close may be called more than once.
+// sent, and gives up when they take nothing for Config.Linger. Close may be called more
+// than once.
 func (c *Comm) Close() error {
 	d := c.drv
 	d.mu.Lock()

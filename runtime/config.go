@@ -52,7 +52,7 @@ type Config struct {
 	CastBytes  int // bytes of one origin's rootless messages under way before Publish waits; default 256 KiB
 	MaxMessage int // bytes of a rootless message at most; default 1 MiB
 
-	Epoch  uint32        // version of the membership; default 1
+	Epoch  uint32        // version of the membership, on which ranks must agree (ErrMismatch); default 1
 	Spin   int           // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
 	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call
 	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all, what the system has not taken by then is lost

@@ -79,7 +79,17 @@
 //
 // An operation cannot fail at one rank alone: if it cannot be completed, the
 // communicator fails, tells all ranks why, and every call returns that error
-// from then on. See the Err variables, [OpError] and [RankError].
+// from then on. errors.Is gives the same at all ranks, and errors.As with a
+// [RankError] the same rank: who is lost, has left, is late, or differs from whom has
+// found it out. At those that were told, the error is [ErrAborted] too. Only the
+// program's own causes of contexts are told in words alone.
+//
+// A call that is refused ([ErrInput], [ErrBusy]) does nothing and does not count as
+// one of the operations that all ranks call in the same order: if the others have not been
+// refused theirs, this rank has to make up for it, or all are out of step. A context that has
+// ended before the call is none of these: the communicator fails.
+//
+// See the Err variables and [OpError].
 //
 // The package's name hides the standard one; import that as goruntime.
 package runtime

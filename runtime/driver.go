@@ -33,7 +33,6 @@ type driver struct {
 	stale  uint64          // frames dropped: of communicators that there are not, or not of members
 
 	numbers numbers
-	bye     bool // a communicator has closed in good order; those that have not say so themselves
 
 	polls   uint
 	calls   atomic.Int32 // goroutines inside a call; set under the lock
@@ -116,14 +115,9 @@ func (d *driver) drop(c *Comm) {
 	}
 }
 
-// remove ends c, which is closed in good order or not, and has it say so. If none of
-// the transport's communicators has ended in good order the peers are told by the
-// end of their connections.
+// remove ends c, which is closed in good order or not, and has it say so.
 func (d *driver) remove(c *Comm, healthy bool) {
-	d.bye = d.bye || healthy
-	if len(d.active) > 1 || d.bye {
-		c.core.Goodbye(healthy)
-	}
+	c.core.Goodbye(healthy)
 	d.drop(c)
 }
 
@@ -146,7 +140,9 @@ func (d *driver) wakeAll() {
 	d.tr.Wake()
 }
 
-// close ends the driver, which has no communicator any more.
+// close ends the driver, which has no communicator any more. Connections end in good
+// order also if a communicator has failed: what it tells of that is still under way.
+// Only those of a process that dies break.
 func (d *driver) close() error {
 	d.closing = true
 	d.wait.Close()
@@ -160,5 +156,5 @@ func (d *driver) close() error {
 	if d.watched.stop != nil {
 		d.watched.stop()
 	}
-	return d.tr.Close(d.bye, d.linger)
+	return d.tr.Close(true, d.linger)
 }

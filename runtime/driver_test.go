@@ -113,3 +113,21 @@ func TestFramesOfNoCommunicator(t *testing.T) {
 	require.NoError(t, c.core.Err())
 	require.Equal(t, uint64(2), c.drv.stale)
 }
+
+// A frame of another epoch is of an earlier communicator with the same number, and
+// dropped. The first communicator's number is never another's: there the ranks disagree.
+func TestFramesOfAnotherEpoch(t *testing.T) {
+	first := still(t, &sent{size: 3}, Config{})
+	second, err := first.register([]int{0, 1, 2}, outcome{number: 7, epoch: 5})
+	require.NoError(t, err)
+	h := &wire.Header{Kind: wire.FrameSlot, Comm: 7, Epoch: 4, Seq: 1, From: 1}
+	_, v := first.drv.Body(h)
+	require.Equal(t, wire.Drop, v)
+	require.NoError(t, second.core.Err())
+	h.Comm = 0
+	_, v = first.drv.Body(h)
+	require.Equal(t, wire.Drop, v)
+	require.ErrorIs(t, first.core.Err(), ErrMismatch)
+	require.ErrorContains(t, first.core.Err(), "rank 1: ranks disagree on the operation: its membership is of version 4, this rank's of version 1")
+	require.NoError(t, second.core.Err(), "each fails by itself")
+}

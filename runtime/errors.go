@@ -9,8 +9,8 @@ import (
 )
 
 // The conditions that errors of a communicator wrap; test with [errors.Is].
-// After any of them but ErrBusy, ErrTooLarge, ErrTooMany and ErrInput the
-// communicator has failed: every later call returns the same error.
+// After any of them but ErrBusy, ErrTooLarge, ErrTooMany, ErrInput and, from Next,
+// ErrPeerLeft the communicator has failed: every later call returns the same error.
 var (
 	// ErrClosed: Close has been called at this rank.
 	ErrClosed = errors.New("communicator is closed")
@@ -25,22 +25,25 @@ var (
 	ErrTooLarge = errors.New("message too large")
 	// ErrTooMany: Split or Dup would make more communicators than may share a transport.
 	ErrTooMany = errors.New("too many communicators")
-	// ErrMismatch: ranks have called different operations, roots, sizes or algorithms.
+	// ErrMismatch: ranks have called different operations, roots, sizes or algorithms, or
+	// have different Config.Epoch.
 	ErrMismatch = core.ErrMismatch
 	// ErrProtocol: a peer has sent what no correct peer sends.
 	ErrProtocol = core.ErrProtocol
-	// ErrAborted: another rank has failed and said so.
+	// ErrAborted: another rank has failed and said so. The error is also what it is
+	// there: one of these, [context.DeadlineExceeded] or [context.Canceled].
 	ErrAborted = core.ErrAborted
 	// ErrRefused: the system refuses this rank what it needs to reach the others, such
 	// as descriptors. At the others it is ErrAborted.
 	ErrRefused = core.ErrRefused
 	// ErrPeerLost: a rank cannot be reached any more.
 	ErrPeerLost = core.ErrPeerLost
-	// ErrPeerLeft: a rank has closed its communicator while others go on.
+	// ErrPeerLeft: a rank has closed its communicator while others go on, or inside an operation.
 	ErrPeerLeft = core.ErrPeerLeft
 )
 
-// RankError is an error that one rank has caused or detected.
+// RankError is an error that one rank has caused, as far as is known, or else has
+// detected.
 type RankError = core.RankError
 
 // OpError is the failure of one operation: which, how far it came, what it still

@@ -44,8 +44,9 @@ type Request struct {
 // operations run at once, those that were started first; the others are queued and
 // begin in their order when there is room.
 //
-// ctx governs the operation, also when nobody waits for it: if it ends first, the
-// communicator fails at every rank.
+// ctx governs the operation, also when nobody waits for it: if it ends first, or has
+// ended before, the communicator fails at every rank. A root that is no rank is refused as by
+// Bcast.
 func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, error) {
 	if err := c.validRoot(root); err != nil {
 		return nil, err
@@ -153,10 +154,21 @@ func (c *Comm) prepareRequest(r *Request, ctx context.Context, k core.Kind, buf 
 // prepareUnder fills in r to run under p, unless ctx has ended.
 func (c *Comm) prepareUnder(r *Request, ctx context.Context, k core.Kind, p *plan, buf []byte, root int) error {
 	if ctx.Err() != nil {
-		return &OpError{Op: p.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.started + 1, Err: context.Cause(ctx)}
+		return c.belated(ctx, p.Name)
 	}
 	r.ctx, r.kind, r.root, r.plan, r.buf = ctx, k, root, p, buf
 	return nil
+}
+
+// belated fails the communicator because of a call under a context that has ended: the
+// other ranks take part in the operation and cannot complete it without this one.
+func (c *Comm) belated(ctx context.Context, name string) error {
+	c.started++
+	e := c.core.Fail(name, c.started, fmt.Errorf("the context had ended before the call: %w", context.Cause(ctx)))
+	c.serve()
+	c.notice()
+	c.drv.poll() // the others are told
+	return e
 }
 
 // start gives r the next number and begins it as soon as there is room.
@@ -215,10 +227,14 @@ func (c *Comm) begin(r *Request) {
 // fail fails the communicator because request r could not be completed, and says
 // where it stood.
 func (c *Comm) fail(r *Request, err error) {
-	e := c.core.Fail(r.plan.Name, r.seq, err)
+	if late, ok := c.core.Absent(r.seq); ok && r.ctx.Err() != nil {
+		err = &RankError{Rank: late, Err: fmt.Errorf("it has not entered the operation: %w", err)}
+	}
+	e := c.core.Stand(r.plan.Name, r.seq, err)
 	if r.ctx.Err() != nil && !c.closing {
 		e.Waiting = c.waiting(r.plan, e.Missing)
 	}
+	c.core.FailWith(e)
 	r.end(e)
 	c.failAll(c.core.Err())
 }

@@ -38,7 +38,8 @@ const Undefined = -1
 // communicators have processes in common at the same time the second exchange is
 // repeated until it is a Split's turn. At most 255 communicators made by Split may
 // be open at a process: where no number is free at all members of one, all ranks get
-// ErrTooMany, and c works on. The end of ctx fails c, as during any operation.
+// ErrTooMany, and c works on. The end of ctx fails c, as with any operation, also if it
+// was before the call.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	return c.derive(ctx, "split", color, key)
 }
@@ -58,7 +59,7 @@ func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, er
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, &OpError{Op: op, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: c.started + 1, Err: context.Cause(ctx)}
+		return nil, c.belated(ctx, op)
 	}
 	c.enter()
 	defer c.leave()

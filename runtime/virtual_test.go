@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,4 +141,38 @@ func TestStallAsksTheNeighbour(t *testing.T) {
 		require.ErrorContains(t, err, runtime.ErrMismatch.Error())
 		require.LessOrEqual(t, time.Since(start), time.Second)
 	})
+}
+
+// A rank that does not come is named by all, whomever they wait for by their schedule;
+// one that came late, and is waited for no more, by nobody.
+func TestMissedDeadlineNamesWhoIsLate(t *testing.T) {
+	for ranks := 2; ranks <= 8; ranks++ {
+		for _, name := range []string{"barrier/dissemination", "barrier/hsb", "barrier/exchange"} {
+			late := ranks / 2
+			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+				virtual(t, ranks, mem.Options{}, runtime.Config{Barrier: runtime.Algorithm{Name: name}}, func(comms []*runtime.Comm) {
+					errs := make([]error, ranks)
+					require.NoError(t, each(comms, func(c *runtime.Comm) error {
+						rank := c.Rank()
+						ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+						defer cancel()
+						if rank == 0 {
+							time.Sleep(time.Second) // it says so, and comes
+						} else if rank == late {
+							time.Sleep(4 * time.Second)
+						}
+						errs[rank] = c.Barrier(ctx)
+						return nil
+					}))
+					for rank, err := range errs {
+						var about *runtime.RankError
+						require.ErrorIs(t, err, context.DeadlineExceeded, "rank %d", rank)
+						require.ErrorAs(t, err, &about, "rank %d", rank)
+						require.Equal(t, late, about.Rank, "rank %d: %v", rank, err)
+						require.ErrorContains(t, err, "it has not entered the operation")
+					}
+				})
+			})
+		}
+	}
 }

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"errors"
-
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -15,7 +13,8 @@ var _ wire.Sink = (*Core)(nil)
 func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	switch {
 	case h.Epoch != c.env.Epoch:
-	case c.fate.err != nil && h.Kind == wire.FrameProbe:
+		c.foreign(h)
+	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen):
 		c.fate.answer(h.From)
 	case c.fate.err != nil && h.Kind != wire.FrameAbort:
 	case h.Lane == wire.LaneControl:
@@ -30,6 +29,14 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return nil, wire.Drop
 }
 
+// foreign looks at a frame of another Epoch. It is of an earlier communicator of the same
+// number, or of a rank that has been given another Config.
+func (c *Core) foreign(h *wire.Header) {
+	if c.env.Only {
+		c.fate.strange(h)
+	}
+}
+
 // control decides about the body of a frame on LaneControl: only rootless
 // messages, requests and the reason of an abort have one.
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
@@ -37,8 +44,8 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	case wire.FrameCast:
 		return c.casts.buffer(h)
 	case wire.FrameAbort:
-		if h.Len > wire.MaxControl || int(h.Arg) >= c.env.Size {
-			c.fate.violation(h, "abort of rank %d with %d bytes", h.Arg, h.Len)
+		if _, ok := c.env.reasonIn(h); !ok {
+			c.fate.violation(h, "abort of rank %d because of rank %d, for cause %d, with %d bytes", h.Arg, h.Slot, h.Print, h.Len)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
@@ -68,7 +75,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	case wire.FrameCredit:
 		c.casts.credited(h)
 	case wire.FrameAbort:
-		c.fate.heard(h.Arg, body)
+		c.fate.heard(h, body)
 	case wire.FrameJoined:
 		c.ops.peerJoined(h)
 	case wire.FrameLate:
@@ -83,20 +90,21 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.ops.called(h)
 	case wire.FrameEntered:
 		c.ops.peerEntered(h)
+	case wire.FrameListen:
+		c.casts.heardListener(h)
+	case wire.FrameAbsent:
+		c.ops.peerAbsent(h)
 	case wire.FrameLeave:
 		if h.Arg == failed {
-			c.Ended(h.From, wire.Broken, errDeserted)
+			c.fate.deserted(h.From)
 			return
 		}
 		c.leave(h.From, h.Seq)
 	}
 }
 
-// failed is the Arg of a goodbye that is not in good order: where other communicators
-// go on no connection ends that would tell it.
+// failed is the Arg of a goodbye that is not in good order: connections end as always.
 const failed = 1
-
-var errDeserted = errors.New("it has closed its communicator, which had failed or was inside an operation")
 
 // Fragment implements [wire.Sink]. Datagrams prove nothing: what does not fit is
 // dropped and counted, and never an error.

@@ -75,4 +75,5 @@ func BenchmarkArrivalToPut(b *testing.B) {
 // nowhere is an overlay without channels.
 type nowhere struct{}
 
+func (nowhere) Channels(dst []int, _ int) []int      { return dst }
 func (nowhere) Forward(dst []int, _, _, _ int) []int { return dst }

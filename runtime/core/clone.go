@@ -20,6 +20,7 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 	d.env.group, _ = net.(GroupNet)
 	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
 	d.members.absent = slices.Clone(c.members.absent)
+	d.ops.absent.ranks = slices.Clone(c.ops.absent.ranks)
 	d.ops.overlap.calls = slices.Clone(c.ops.overlap.calls)
 	for i := range d.ops.ring {
 		d.ops.ring[i].copyFrom(&c.ops.ring[i], buf)
@@ -83,6 +84,7 @@ func (o *op) copyFrom(src *op, buf func(seq uint64) []byte) {
 // copyFrom makes rl, a zero value, like src.
 func (rl *rootless) copyFrom(src *rootless) {
 	rl.published, rl.delivered = src.published, src.delivered
+	rl.listening, rl.sources = src.listening, src.sources
 	rl.origins = make([]*origin, len(src.origins))
 	for i, o := range src.origins {
 		if o != nil {

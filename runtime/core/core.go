@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -64,13 +66,23 @@ func (c *Core) Seq() (begun, ended uint64) { return c.ops.seq, c.ops.complete }
 // completed, and tells all ranks. The error says where it stood. Operations stay
 // the core's until Abandon.
 func (c *Core) Fail(name string, seq uint64, err error) *OpError {
+	e := c.Stand(name, seq, err)
+	c.FailWith(e)
+	return e
+}
+
+// Stand returns the error of the call name, operation seq, that cannot be completed
+// because of err, and says in it where the operation stands.
+func (c *Core) Stand(name string, seq uint64, err error) *OpError {
 	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: seq, Err: err}
 	if !c.fate.closing {
 		c.ops.progress(e)
 	}
-	c.fate.fail(e, true)
 	return e
 }
+
+// FailWith is Fail for an error that Stand has returned, to which its caller has added.
+func (c *Core) FailWith(e *OpError) { c.fate.fail(e, true) }
 
 // Abandon forgets the operations that were open when the core failed; whoever
 // sends must have forgotten their frames.
@@ -85,26 +97,38 @@ func (c *Core) Abandon() {
 }
 
 // Close ends the core with err. It reports whether the rank leaves in good
-// order, and then says goodbye to a neighbour.
+// order: not if it has failed before, or is inside an operation, which all ranks are told.
 func (c *Core) Close(err error) (healthy bool) {
-	c.fate.closing = true
 	healthy = c.fate.err == nil && !c.Inside()
-	if c.fate.err == nil {
-		c.fate.err = err
-	}
+	c.fate.close(err, !healthy)
 	return healthy
 }
 
-// Goodbye tells the ranks that may ask this one how it is that it leaves, in good
-// order or not.
+// Goodbye tells the ranks that may ask this one how it is, and those that it sends
+// rootless messages to, that it leaves, in good order or not, and then why.
 func (c *Core) Goodbye(healthy bool) {
+	var to []int
+	for distance := 1; distance < c.env.Size; distance = farther(distance) {
+		to = append(to, (c.env.Rank+c.env.Size-distance)%c.env.Size)
+	}
+	asking := len(to)
+	for _, rank := range c.env.Overlay.Channels(nil, c.env.Rank) {
+		if !slices.Contains(to[:asking], rank) {
+			to = append(to, rank)
+		}
+	}
+	for _, rank := range to {
+		c.goodbye(rank, healthy)
+	}
+}
+
+func (c *Core) goodbye(to int, healthy bool) {
 	arg := uint32(0)
 	if !healthy {
+		c.fate.answer(to)
 		arg = failed
 	}
-	for distance := 1; distance < c.env.Size; distance = farther(distance) {
-		c.env.control((c.env.Rank+c.env.Size-distance)%c.env.Size, wire.FrameLeave, c.ops.complete, 0, arg)
-	}
+	c.env.control(to, wire.FrameLeave, c.ops.complete, 0, arg)
 }
 
 // Tick tells the time, which must not go back.

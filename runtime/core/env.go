@@ -17,6 +17,7 @@ type Config struct {
 	Rank, Size int
 	ID         [16]byte // random bytes that all ranks agree on
 	Epoch      uint32   // version of the membership
+	Only       bool     // no other communicator has had, or will have, this one's number: frames of another Epoch are a mismatch, not stale
 	Caps       wire.Caps
 
 	Delay     DelayPolicy
@@ -25,6 +26,8 @@ type Config struct {
 	Repair Time // base timeout of repairs
 	Stall  Time // an operation that has not moved for so long is probed; 0: none is
 	Retain int  // bytes kept, over all past operations, to answer requests
+
+	Causes []error // errors of the process that all ranks are told apart by, besides the core's own: those of contexts
 
 	Overlay    Overlay // the trees of rootless messages
 	CastPrint  uint32  // fingerprint of what ranks agree on for them

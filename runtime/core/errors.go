@@ -18,7 +18,8 @@ var (
 	ErrPeerLeft = errors.New("rank has left")
 )
 
-// RankError is an error that one rank has caused or detected.
+// RankError is an error that one rank has caused, as far as is known, or else has
+// detected.
 type RankError struct {
 	Rank int
 	Err  error

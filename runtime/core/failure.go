@@ -9,54 +9,64 @@ import (
 // failure is the end of a core. An operation cannot fail at one rank alone:
 // whoever finds that it cannot be completed tells all ranks why, down a binomial
 // tree with itself as the root and around ranks that are known to have gone. Whom
-// that misses, because another rank on the way has died, learns it from the
-// neighbour that it probes.
+// that misses, because another rank on the way has gone, learns it from the
+// neighbour that it probes, or that says so when it leaves.
 type failure struct {
 	*env
 	members *membership
 	err     error
+	why     reason // of err, as others are told
 	seq     uint64 // the operation that this rank has entered last
 	closing bool
-	told    map[int]bool    // ranks that have asked and been told
+	told    map[int]bool    // ranks that have been told apart from the tree
 	passed  map[uint32]bool // origins whose reason has been passed on
 }
 
 // fail makes err the core's end. If tell is set all ranks are told.
 func (f *failure) fail(err error, tell bool) {
+	if f.err == nil {
+		f.end(err, f.reasonOf(err), tell)
+	}
+}
+
+// end makes err the core's end, for a reason.
+func (f *failure) end(err error, why reason, tell bool) {
+	f.err, f.why = err, why
+	if tell {
+		f.spread(&f.why)
+	}
+}
+
+// close ends a core that may be at work, or inside an operation: that cannot be
+// completed without this rank, as all ranks are told.
+func (f *failure) close(err error, inside bool) {
+	f.closing = true
 	if f.err != nil {
 		return
 	}
-	f.err = err
-	if tell && !f.closing {
-		f.spread(f.Rank, f.Rank, clip(err.Error()))
+	when := "after"
+	if inside {
+		when = "inside"
+	}
+	f.end(err, f.reasonOf(fmt.Errorf("%w: it closed its communicator %s operation %d", ErrPeerLeft, when, f.seq)), inside)
+}
+
+// spread passes r on to those below this rank in the tree of its origin.
+func (f *failure) spread(r *reason) {
+	for _, child := range f.members.below(nil, r.origin, f.Rank, f.Size) {
+		f.tell(child, r)
 	}
 }
 
-func clip(s string) []byte { return []byte(s[:min(len(s), wire.MaxControl)]) }
-
-// spread passes the reason of origin on to the children of rank in origin's
-// binomial tree, and to those of a child that has gone.
-func (f *failure) spread(origin, rank int, reason []byte) {
-	v := (rank - origin + f.Size) % f.Size
-	for bit := 1; bit < f.Size-v && v&bit == 0; bit <<= 1 {
-		child := (rank + bit) % f.Size
-		if f.members.gone(child) {
-			f.spread(origin, child, reason)
-		} else {
-			f.tell(child, origin, reason)
-		}
-	}
-}
-
-func (f *failure) tell(to, origin int, reason []byte) {
+func (f *failure) tell(to int, r *reason) {
 	fr := &f.frame
-	*fr = wire.Frame{Header: wire.Header{
-		Kind: wire.FrameAbort, Lane: wire.LaneControl, Epoch: f.Epoch, Seq: f.seq, Arg: uint32(origin), Len: len(reason), From: f.Rank,
-	}, Body: reason}
+	*fr = wire.Frame{Header: wire.Header{Epoch: f.Epoch, Seq: f.seq, From: f.Rank}}
+	r.put(fr)
 	f.put(to, fr)
 }
 
-// answer tells a rank, once, that still waits although this one has failed.
+// answer tells a rank, once, that still waits although this one has failed, or may be
+// about to ask.
 func (f *failure) answer(rank int) {
 	if f.told[rank] {
 		return
@@ -65,20 +75,24 @@ func (f *failure) answer(rank int) {
 		f.told = make(map[int]bool)
 	}
 	f.told[rank] = true
-	f.tell(rank, f.Rank, clip(f.err.Error()))
+	f.tell(rank, &f.why)
 }
 
 // heard takes another rank's reason and passes it on.
-func (f *failure) heard(origin uint32, reason []byte) {
-	if f.passed[origin] || int(origin) == f.Rank {
+func (f *failure) heard(h *wire.Header, text []byte) {
+	r, _ := f.reasonIn(h) // Body has looked
+	if f.passed[h.Arg] || r.origin == f.Rank {
 		return
 	}
 	if f.passed == nil {
 		f.passed = make(map[uint32]bool)
 	}
-	f.passed[origin] = true
-	f.fail(&RankError{Rank: int(origin), Err: fmt.Errorf("%w: %s", ErrAborted, reason)}, false)
-	f.spread(int(origin), f.Rank, append([]byte(nil), reason...))
+	f.passed[h.Arg] = true
+	r.text = string(text)
+	if f.err == nil {
+		f.end(f.errorOf(&r), r, false)
+	}
+	f.spread(&r)
 }
 
 // broken fails the core because of operation seq, called name.
@@ -111,4 +125,17 @@ func (f *failure) refused(err error) {
 func (f *failure) lost(rank int, err error) {
 	f.members.lose(rank)
 	f.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: %w", ErrPeerLost, err)}, true)
+}
+
+// deserted fails the core because a rank has closed its communicator though that had
+// failed, or was inside an operation, and has not said why.
+func (f *failure) deserted(rank int) {
+	f.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, which had failed or was inside an operation", ErrPeerLeft)}, true)
+}
+
+// strange fails the core because of a frame of another version of the membership.
+func (f *failure) strange(h *wire.Header) {
+	f.fail(&RankError{
+		Rank: h.From, Err: fmt.Errorf("%w: its membership is of version %d, this rank's of version %d", ErrMismatch, h.Epoch, f.Epoch),
+	}, true)
 }

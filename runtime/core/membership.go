@@ -127,3 +127,18 @@ func (m *membership) due() Time {
 	}
 	return due
 }
+
+// below appends to dst the children of rank in the binomial tree of origin among size
+// ranks and, in place of a child that has gone, those below it.
+func (m *membership) below(dst []int, origin, rank, size int) []int {
+	v := (rank - origin + size) % size
+	for bit := 1; bit < size-v && v&bit == 0; bit <<= 1 {
+		child := (rank + bit) % size
+		if m.gone(child) {
+			dst = m.below(dst, origin, child, size)
+		} else {
+			dst = append(dst, child)
+		}
+	}
+	return dst
+}

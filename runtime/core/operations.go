@@ -29,6 +29,7 @@ type operations struct {
 	earlies  [Remembered]earlies // signals of later operations
 	joined   seqSet              // operations that the rank drawn for them has entered
 	overlap  overlap
+	absent   absent
 	delay    Time // the present delay of DelayAdaptive
 	totals   Totals
 }
@@ -83,6 +84,9 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	ops.clearCalls(o)
 	ops.closeGate(o)
 	ops.announce(o)
+	if ops.absent.own != 0 && ops.absent.own <= ops.seq {
+		ops.sayPresent()
+	}
 	if !o.gate.closed {
 		ops.set(o, ir.Enter)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ import (
 // sent is a frame that a part has sent.
 type sent struct {
 	to   int
-	kind wire.FrameKind
+	head wire.Header
 	body string
 }
 
@@ -25,7 +26,7 @@ type sent struct {
 type recorder struct{ puts []sent }
 
 func (r *recorder) Put(to int, f *wire.Frame) {
-	r.puts = append(r.puts, sent{to, f.Kind, string(f.Body)})
+	r.puts = append(r.puts, sent{to, f.Header, string(f.Body)})
 	if f.Unsent != nil {
 		*f.Unsent--
 	}
@@ -52,14 +53,15 @@ func TestFailureReachesAll(t *testing.T) {
 				}
 			}
 		}
-		parts[origin].fail(errors.New("why"), true)
+		dead := &RankError{Rank: rapid.IntRange(0, size-1).Draw(t, "dead"), Err: fmt.Errorf("%w: why", ErrPeerLost)}
+		parts[origin].fail(dead, true)
 		for moved := true; moved; {
 			moved = false
 			for r := range nets {
 				for _, f := range nets[r].puts {
 					require.False(t, gone[f.to])
-					require.Equal(t, wire.FrameAbort, f.kind)
-					parts[f.to].heard(uint32(origin), []byte(f.body))
+					require.Equal(t, wire.FrameAbort, f.head.Kind)
+					parts[f.to].heard(&f.head, []byte(f.body))
 					moved = true
 				}
 				nets[r].puts = nil
@@ -70,9 +72,11 @@ func TestFailureReachesAll(t *testing.T) {
 				continue
 			}
 			require.ErrorContains(t, parts[r].err, "why", "rank %d", r)
-			if r != origin {
-				require.ErrorIs(t, parts[r].err, ErrAborted)
-			}
+			require.ErrorIs(t, parts[r].err, ErrPeerLost)
+			var about *RankError
+			require.ErrorAs(t, parts[r].err, &about)
+			require.Equal(t, dead.Rank, about.Rank)
+			require.Equal(t, r != origin, errors.Is(parts[r].err, ErrAborted))
 		}
 	})
 }
@@ -85,7 +89,9 @@ func TestFailureTellsOnce(t *testing.T) {
 	require.EqualError(t, f.err, "first", "the first reason stays")
 	f.answer(3)
 	f.answer(3)
-	require.Equal(t, []sent{{3, wire.FrameAbort, "first"}}, net.puts)
+	require.Len(t, net.puts, 1)
+	require.Equal(t, 3, net.puts[0].to)
+	require.Equal(t, "first", net.puts[0].body)
 }
 
 func TestMembership(t *testing.T) {
@@ -392,5 +398,28 @@ func TestNearEnd(t *testing.T) {
 		want   bool
 	}{{0, 0, true}, {1, 1, true}, {1452, 2904, false}, {2904, 2904, true}, {749, 1000, false}, {750, 1000, true}} {
 		require.Equal(t, c.want, nearEnd(c.end, c.n), "%+v", c)
+	}
+}
+
+// What a failure is survives its way to other ranks.
+func TestReasons(t *testing.T) {
+	own := []error{errors.New("late"), errors.New("called off")}
+	other := errors.New("something else")
+	for _, kind := range []error{ErrMismatch, ErrProtocol, ErrPeerLost, ErrPeerLeft, own[0], own[1], other} {
+		net := &recorder{}
+		at := failure{members: &membership{}, env: &env{Config: Config{Rank: 1, Size: 3, Causes: own}, net: net}}
+		at.fail(&OpError{Op: "barrier/hsb", Err: &RankError{Rank: 2, Err: fmt.Errorf("%w: %s", kind, strings.Repeat("long ", 300))}}, true)
+		h := net.puts[0].head
+		require.Equal(t, wire.MaxControl, h.Len)
+		to := failure{members: &membership{}, env: &env{Config: Config{Rank: net.puts[0].to, Size: 3, Causes: own}, net: net}}
+		to.heard(&h, []byte(net.puts[0].body))
+		require.ErrorIs(t, to.err, ErrAborted)
+		require.ErrorContains(t, to.err, kind.Error())
+		require.Equal(t, kind != other, errors.Is(to.err, kind), "%v", kind)
+		var about *RankError
+		require.ErrorAs(t, to.err, &about)
+		require.Equal(t, 2, about.Rank)
+		to.answer(0)
+		require.Equal(t, net.puts[0].body, net.puts[len(net.puts)-1].body, "it is passed on as it was")
 	}
 }

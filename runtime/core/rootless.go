@@ -8,6 +8,8 @@ import (
 
 // Overlay says where rootless messages go; see package schedule.
 type Overlay interface {
+	// Channels appends to dst the ranks that rank may send to, without duplicates.
+	Channels(dst []int, rank int) []int
 	// Forward appends to dst where rank sends a message of origin that it has
 	// received from rank from; rank == origin == from for its own message.
 	Forward(dst []int, rank, origin, from int) []int
@@ -34,6 +36,9 @@ type rootless struct {
 	incoming []*parcel // sender -> the message it is in the middle of
 	inbox    inbox
 	own      sender
+
+	listening bool  // the process waits, or has waited, for messages
+	sources   []int // by which they come; nil before that
 
 	published uint64
 	delivered uint64

@@ -75,9 +75,12 @@ func (ops *operations) peerLate(h *wire.Header) {
 }
 
 // probed compares a neighbour's operation with what this rank runs, or ran,
-// under the same number.
+// under the same number, or says that it has not come so far.
 func (ops *operations) probed(h *wire.Header) {
-	if o := ops.lookup(h.Seq); o != nil {
+	switch o := ops.lookup(h.Seq); {
+	case o != nil:
 		ops.agrees(o, h)
+	case h.Seq > ops.seq && ops.oldest() == nil:
+		ops.sayAbsent(h.Seq)
 	}
 }

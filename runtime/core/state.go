@@ -54,6 +54,10 @@ func (s *state) failure(f *failure) {
 	s.flags(f.err != nil, f.closing)
 	if f.err != nil {
 		s.text(f.err.Error())
+		s.text(f.why.text)
+		s.num(int(f.why.cause))
+		s.num(f.why.origin)
+		s.num(f.why.about)
 	}
 	for rank := range f.Size {
 		s.flags(f.told[rank], f.passed[uint32(rank)])
@@ -86,6 +90,14 @@ func (s *state) operations(ops *operations) {
 		s.num(int(c.print))
 		s.num(c.from)
 	}
+	s.u64(ops.absent.own)
+	if future(ops.absent.seq, ops.complete) > 0 {
+		s.u64(ops.absent.seq)
+		for _, rank := range ops.absent.ranks {
+			s.num(rank + 1)
+		}
+	}
+	s.num(0)
 	for _, seq := range ops.joined {
 		s.u64(future(seq, ops.seq))
 	}
@@ -289,6 +301,7 @@ func (s *state) casts(rl *rootless) {
 		s.bytes(l.parcel.data)
 		s.num(l.parcel.unsent)
 	}
+	s.flags(rl.listening)
 	s.u64(rl.own.next)
 	s.u64(rl.own.bytes)
 	s.words(rl.own.before)

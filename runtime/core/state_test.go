@@ -29,7 +29,8 @@ var considered = map[string]string{
 	"env.Config": "derived", "env.net": "link", "env.group": "link", "env.ranks": "scratch", "env.queued": "scratch", "env.frame": "scratch",
 
 	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state",
-	"failure.told": "state", "failure.passed": "state",
+	"failure.told": "state", "failure.passed": "state", "failure.why": "state",
+	"reason.cause": "state", "reason.origin": "state", "reason.about": "state", "reason.text": "state",
 
 	"membership.absent": "state",
 	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.err": "state", "absence.until": "time",
@@ -38,6 +39,7 @@ var considered = map[string]string{
 	"operations.seq": "state", "operations.complete": "state", "operations.ring": "state",
 	"operations.earlies": "state", "operations.joined": "state", "operations.delay": "state", "operations.totals": "counter",
 	"operations.overlap": "state", "overlap.settled": "derived", "overlap.waiting": "derived", "overlap.calls": "state",
+	"operations.absent": "state", "absent.seq": "state", "absent.ranks": "state", "absent.own": "state",
 	"call.seq": "state", "call.print": "state", "call.from": "state",
 	"op.waits": "state", "waits.list": "state", "waits.asked": "state", "waits.entered": "state",
 	"earlies.seq": "state", "earlies.seen": "derived", "earlies.odd": "derived", "earlies.list": "state", "early.slot": "state", "early.print": "state", "early.from": "state",
@@ -83,7 +85,7 @@ var considered = map[string]string{
 	"heir.stirred": "time", "heir.late": "time", "heir.moved": "time", "heir.turns": "time",
 
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
-	"rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
+	"rootless.listening": "state", "rootless.sources": "derived", "rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
 	"origin.from": "state", "origin.children": "derived", "origin.credit": "state", "origin.next": "state",
 	"origin.consumed": "state", "origin.step": "state", "origin.bytes": "state", "origin.waiting": "state", "origin.passed": "state",
 	"parcel.data": "state", "parcel.unsent": "state",

@@ -54,7 +54,7 @@ func (s *system) sound(w *world, rank int) (problem string) {
 		return fmt.Sprintf("rank %d fails though all ranks are well: %s", rank, text)
 	case strings.Contains(text, core.ErrProtocol.Error()), strings.Contains(text, core.ErrMismatch.Error()):
 		return fmt.Sprintf("rank %d blames a rank that has done nothing wrong: %s", rank, text)
-	case rank == int(w.fault)-1 || s.names(w, text):
+	case rank == int(w.fault)-1 || strings.Contains(text, fmt.Sprintf("rank %d", w.fault-1)):
 		return ""
 	}
 	return fmt.Sprintf("rank %d fails and does not name rank %d, which is why: %s", rank, w.fault-1, text)
@@ -69,15 +69,4 @@ func (s *system) disagreement(rank int, text string) (problem string) {
 		}
 	}
 	return fmt.Sprintf("rank %d fails and does not say that ranks make different calls: %s", rank, text)
-}
-
-// names reports whether an error names the rank at fault, or one that has closed
-// because of it.
-func (s *system) names(w *world, text string) bool {
-	for rank := range w.ranks {
-		if (rank == int(w.fault)-1 || s.local(w, rank).quit) && strings.Contains(text, fmt.Sprintf("rank %d", rank)) {
-			return true
-		}
-	}
-	return false
 }

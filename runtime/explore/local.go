@@ -20,7 +20,7 @@ type local struct {
 	taken  [MaxRanks]byte // origin -> its messages that the process has taken
 	failed string         // why the last call ended otherwise
 	closed bool
-	quit   bool // it has closed without a goodbye
+	quit   bool // it has closed though it had failed
 	dead   bool
 
 	// What follows from the above, for quick looks.

@@ -136,9 +136,8 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 	case evCancel:
 		s.fail(l, int(e.of()), errCancel)
 	case evClose:
-		if l.quit = !l.core.Close(errClosed); !l.quit {
-			l.core.Goodbye(true)
-		}
+		l.quit = !l.core.Close(errClosed)
+		l.core.Goodbye(!l.quit)
 		l.closed = true
 	case evPut:
 		return s.deliver(l, &s.messages[e.of()], out)

@@ -92,8 +92,6 @@ func (s *system) apply(w *world, e event) (problem string, done bool) {
 	switch l := s.locals[out.next]; {
 	case e.kind() == evCancel:
 		w.fault = uint8(rank + 1)
-	case l.quit:
-		s.part(w, rank, newEvent(evLost, 0, uint32(rank)))
 	case l.closed:
 		s.part(w, rank, newEvent(evLeft, 0, uint32(rank)))
 	}

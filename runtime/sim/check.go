@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/core"
@@ -14,7 +15,8 @@ import (
 //   - a barrier is left by nobody before all have entered;
 //   - the root of an acknowledged broadcast returns when all have the message;
 //   - rootless messages come exactly once, in their origin's order, unchanged;
-//   - a call fails only if a rank has died, and then every call ends;
+//   - a call fails only if a rank has died, and then every call ends; nobody calls a
+//     rank lost that lives;
 //   - everything ends within a bound once the network is whole;
 //   - queues and memory are bounded, and nothing is sent by a closed core.
 type checker struct {
@@ -90,6 +92,18 @@ func (c *checker) failed(p *process, err error) {
 	if !c.hasty && !c.disagreed && !c.w.died() {
 		c.fail("rank %d fails in step %d although nobody has died: %v", p.rank, p.step, err)
 	}
+	if rank, lost := lostIn(err); lost && !c.hasty && c.w.procs[rank].state != crashed {
+		c.fail("rank %d calls rank %d lost, which has not died: %v", p.rank, rank, err)
+	}
+}
+
+// lostIn returns the rank that is lost according to an error.
+func lostIn(err error) (rank int, lost bool) {
+	var about *core.RankError
+	if !errors.Is(err, core.ErrPeerLost) || !errors.As(err, &about) {
+		return 0, false
+	}
+	return about.Rank, true
 }
 
 // finished checks a process at the end of its script.

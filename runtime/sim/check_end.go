@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // bound is until when everything has to be over.
 func (w *world) bound() Time {
 	at := w.sc.Calm
@@ -26,16 +28,21 @@ func (p *process) over() bool {
 	return p.state == crashed || p.ended && (!p.w.sc.Close || p.state == closed)
 }
 
-// forgiven reports whether a process may wait for ever, a rank having died: for a
-// rootless message, or room for one, that this rank has taken along, since such
-// calls have no operation whose stall could be noticed; or if all ranks that it
-// may ask have left in good order.
+// forgiven reports whether a process may wait for ever, a rank having died: for room
+// for a rootless message, that this rank has taken along, since such a call has no operation
+// whose stall could be noticed; for a rootless message, if the rank's host has died, so that its
+// connections do not end; or if all ranks that it may ask have left in good order.
 func (p *process) forgiven() bool {
 	if p.state != calling || !p.w.hasty && !p.w.died() {
 		return false
 	}
-	k := p.op.Kind
-	return k == OpTake || k == OpPublish || p.alone()
+	switch p.op.Kind {
+	case OpPublish:
+		return true
+	case OpTake:
+		return p.w.hasty || slices.ContainsFunc(p.w.procs, func(o *process) bool { return o.silent })
+	}
+	return p.alone()
 }
 
 // asked is how many ranks after it, in rings of more, a rank may ask what they do;

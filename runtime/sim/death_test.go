@@ -15,7 +15,7 @@ import (
 func (r *Result) knowing() []bool {
 	know := make([]bool, len(r.Cores))
 	for _, c := range r.Calls {
-		know[c.Rank] = errors.Is(c.Err, core.ErrPeerLost) || errors.Is(c.Err, core.ErrAborted)
+		know[c.Rank] = errors.Is(c.Err, core.ErrPeerLost)
 	}
 	return know
 }
@@ -58,4 +58,15 @@ func TestUnreachableRankIsLostAfterAWhile(t *testing.T) {
 	r := runs(t, still(2, faults, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})) // rank 0 sends first
 	require.ErrorIs(t, r.Calls[0].Err, core.ErrPeerLost)
 	require.Equal(t, Second+Microsecond, r.returned()[0])
+}
+
+// Ranks that wait for messages, and have sent nothing to anybody, learn of a death.
+func TestDeathIsLearntByWhoWaitsForMessages(t *testing.T) {
+	for _, dead := range []int{0, 1, 5, 10} {
+		faults := []Fault{{Kind: FaultLate, Rank: dead, Until: Second}, {Kind: FaultCrash, Rank: dead, From: Millisecond}}
+		r := runs(t, still(11, faults, Op{Kind: OpPublish, Root: dead, Count: 1}, Op{Kind: OpTake}))
+		for rank, knows := range r.knowing() {
+			require.Equal(t, rank != dead, knows, "rank %d", rank)
+		}
+	}
 }

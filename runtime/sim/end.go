@@ -33,7 +33,7 @@ func (p *process) hear(peer int, n noticeKind) {
 	}
 	other := p.w.procs[peer]
 	switch {
-	case n == peerEnded && other.healthy && !other.late[p.rank]:
+	case n == peerEnded && other.state == closed && !other.late[p.rank]:
 		p.leaving = append(p.leaving, peer)
 		p.dropTo(peer)
 	case n == peerEnded:
@@ -127,13 +127,7 @@ func (p *process) peers() (all []int) {
 func (p *process) close() {
 	p.w.note(noteClose, p.rank, nil, 0)
 	p.healthy = p.core.Close(errClosed)
-	if !p.healthy {
-		p.sealed = true
-		p.end()
-		p.dropOut()
-		return
-	}
-	p.core.Goodbye(true)
+	p.core.Goodbye(p.healthy)
 	p.sealed = true
 	p.state = closing
 	for _, l := range p.ready { // what comes is read and thrown away from now on

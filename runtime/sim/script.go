@@ -94,8 +94,13 @@ func (p *process) advance() bool {
 		p.done(o)
 		return true
 	case p.core.Err() != nil:
-		p.broken()
+		p.broken(p.core.Err())
 		return true
+	case o.Kind == OpTake:
+		if err := p.core.Listen(); err != nil {
+			p.broken(err)
+			return true
+		}
 	}
 	return p.goOn(o) || moved
 }
@@ -131,8 +136,8 @@ func (p *process) done(o *Op) {
 }
 
 // broken ends a call that cannot be completed.
-func (p *process) broken() {
-	err := p.endAll(p.core.Err())
+func (p *process) broken(err error) {
+	err = p.endAll(err)
 	p.leave()
 	p.failed(err)
 	p.w.at(p.w.now, event{kind: proceed, rank: p.rank})

@@ -38,10 +38,14 @@ func Comm(t *testing.T, with Make) {
 	t.Run("Window", func(t *testing.T) { testWindow(t, with) })
 	t.Run("Mismatch", func(t *testing.T) { testMismatch(t, with) })
 	t.Run("Cancel", func(t *testing.T) { testCancel(t, with) })
+	t.Run("Belated", func(t *testing.T) { testBelated(t, with) })
+	t.Run("Truth", func(t *testing.T) { testTruth(t, with) })
 	t.Run("Crash", func(t *testing.T) { testCrash(t, with) })
 	t.Run("Leave", func(t *testing.T) { testLeave(t, with) })
 	t.Run("Farewell", func(t *testing.T) { testFarewell(t, with) })
 	t.Run("Refused", func(t *testing.T) { testRefused(t, with) })
+	t.Run("Forsaken", func(t *testing.T) { testForsaken(t, with) })
+	t.Run("Bereft", func(t *testing.T) { testBereft(t, with) })
 	t.Run("Close", func(t *testing.T) { testClose(t, with) })
 }
 

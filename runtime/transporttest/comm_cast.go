@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // testAnycast has all ranks publish at the same time.
@@ -150,4 +152,71 @@ func together(ctx context.Context, fs ...func(ctx context.Context) error) error 
 		}
 	}
 	return first
+}
+
+// testForsaken: who waits for messages is told when the others have left, whether that
+// was before or after; what they have published comes first.
+func testForsaken(t *testing.T, with Make) {
+	for _, ranks := range []int{2, 3, 6, 19} {
+		for _, early := range []bool{false, true} {
+			t.Run(fmt.Sprintf("ranks=%d,early=%t", ranks, early), func(t *testing.T) {
+				comms := join(t, with, ranks, runtime.Config{})
+				last := comms[ranks-1]
+				require.NoError(t, comms[0].Publish(t.Context(), []byte("last words")))
+				for _, c := range comms[1 : ranks-1] {
+					_, err := c.Next(t.Context()) // and so it is passed on
+					require.NoError(t, err)
+				}
+				errs := result()
+				wait := func() {
+					_, err := last.Next(t.Context())
+					require.NoError(t, err)
+					_, err = last.Next(t.Context())
+					errs <- err
+				}
+				if early {
+					closeAll(t, comms[:ranks-1])
+					wait()
+				} else {
+					go wait()
+					closeAll(t, comms[:ranks-1])
+				}
+				require.ErrorIs(t, <-errs, runtime.ErrPeerLeft)
+				_, some, err := last.TryNext()
+				require.NoError(t, err, "the communicator has not failed")
+				require.False(t, some)
+			})
+		}
+	}
+}
+
+// testBereft: of ranks that wait for messages and nothing else, all learn that one of
+// them has died, though nobody had sent it anything.
+func testBereft(t *testing.T, with Make) {
+	for _, ranks := range []int{2, 3, 6} {
+		for _, dead := range []int{0, ranks - 1} {
+			t.Run(fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {
+				comms := join(t, func(t testing.TB, size int) []wire.Transport {
+					ts := with(t, size)
+					ts[dead] = mortal{ts[dead]}
+					return ts
+				}, ranks, runtime.Config{})
+				dying := result()
+				errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+					if c.Rank() == dead {
+						dying <- c.Close()
+						return nil
+					}
+					_, err := c.Next(ctx)
+					return err
+				})
+				require.NoError(t, <-dying)
+				for rank, err := range errs {
+					if rank != dead {
+						requireNames(t, err, runtime.ErrPeerLost, dead)
+					}
+				}
+			})
+		}
+	}
 }

@@ -262,7 +262,9 @@ func testRequestClose(t *testing.T, with Make) {
 	}
 	_, err := comms[0].StartBarrier(t.Context())
 	require.ErrorIs(t, err, runtime.ErrClosed)
-	require.Error(t, comms[1].Barrier(t.Context()))
+	err = comms[1].Barrier(t.Context())
+	require.ErrorIs(t, err, runtime.ErrPeerLeft)
+	require.NotErrorIs(t, err, runtime.ErrPeerLost, "it lives")
 }
 
 // testRequestCrash: a rank that is gone without goodbye fails the open requests of

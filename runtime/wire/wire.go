@@ -120,7 +120,7 @@ const (
 	FrameJoined                       // random-peer root delay: the sender has entered Seq
 	FrameLate                         // adaptive root delay: how the sender met Seq's multicast
 	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves
-	FrameAbort                        // the communicator has failed; Body says why
+	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body says it in words; Arg has found it, Slot has caused it
 	FrameCast                         // a rootless message; Seq counts those of its origin
 	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
 	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1
@@ -128,6 +128,8 @@ const (
 	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
 	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
 	FrameEntered                      // the sender, who was asked, has entered Seq
+	FrameAbsent                       // rank Arg, which was asked, is in no operation and has not entered Seq, or has after all if Print is 1
+	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
 	frameKinds
 )
 
@@ -148,9 +150,9 @@ type Header struct {
 	Comm  uint8   // the communicator, of those that share the transport; 0 is the first
 	Epoch uint32  // version of the membership
 	Seq   uint64  // operation number; message number for FrameCast and FrameCredit
-	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal
+	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about
 	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
-	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks
+	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
 }

@@ -1,0 +1,59 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// A rank that waits for a rootless message waits for nobody in particular, so nothing of
+// an operation tells it that none will come. It connects to those that its messages come
+// by, so that it notices when one of them dies. When all of them have left in good order,
+// which they tell those that they send to, nothing can come any more.
+
+// listen connects this rank with its sources, once.
+func (rl *rootless) listen(members *membership) {
+	if rl.listening {
+		return
+	}
+	rl.listening = true
+	var to []int
+	for rank := range rl.Size {
+		if to = rl.Overlay.Channels(to[:0], rank); slices.Contains(to, rl.Rank) {
+			rl.sources = append(rl.sources, rank)
+		}
+	}
+	for _, rank := range rl.sources {
+		if !members.gone(rank) {
+			rl.control(rank, wire.FrameListen, 0, rl.CastPrint, 0)
+		}
+	}
+}
+
+// heardListener looks whether a rank that listens means the same trees.
+func (rl *rootless) heardListener(h *wire.Header) {
+	if h.Print != rl.CastPrint {
+		rl.fate.disagree("next", h.Seq, h.From)
+	}
+}
+
+// Listen says that the process waits for rootless messages, of which there is none. It
+// returns an error if none can come any more, because all have left that they would come
+// by. The core does not fail by that.
+func (c *Core) Listen() error {
+	c.casts.listen(&c.members)
+	sources := c.casts.sources
+	if len(sources) == 0 || len(c.members.absent) < len(sources) {
+		return nil
+	}
+	for _, rank := range sources {
+		if a := c.members.of(rank); a == nil || a.state != hasLeft {
+			return nil
+		}
+	}
+	last := sources[len(sources)-1]
+	return &OpError{Op: "next", Rank: c.env.Rank, Epoch: c.env.Epoch, Err: &RankError{
+		Rank: last, Err: fmt.Errorf("%w: nobody is left that rootless messages come by: they came by rank %s", ErrPeerLeft, list(sources)),
+	}}
+}

@@ -1,0 +1,99 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// reason is why a core has failed, as ranks tell each other: the same at all ranks that
+// hear of one failure.
+type reason struct {
+	cause  cause
+	origin int // the rank that has found it
+	about  int // the rank that has caused it, as far as origin can tell
+	text   string
+}
+
+// cause is what an error is, as a number that all ranks know: wire.Header.Print of a
+// FrameAbort. Those from 1 on are of known, and behind these of Config.Causes.
+type cause uint32
+
+// known are the errors that a core tells apart.
+var known = [...]error{ErrMismatch, ErrProtocol, ErrPeerLost, ErrPeerLeft}
+
+// kindOf returns the error that c stands for, nil if that is known at the origin only.
+func (e *env) kindOf(c cause) error {
+	switch i := int(c) - 1; {
+	case i < 0:
+		return nil
+	case i < len(known):
+		return known[i]
+	default:
+		return e.Causes[i-len(known)]
+	}
+}
+
+// causes is the number of causes.
+func (e *env) causes() cause { return cause(1 + len(known) + len(e.Causes)) }
+
+// reasonOf returns the reason that this rank gives for its failure with err.
+func (e *env) reasonOf(err error) reason {
+	r := reason{origin: e.Rank, about: e.Rank, text: clip(err.Error())}
+	for c := e.causes() - 1; c > 0; c-- {
+		if errors.Is(err, e.kindOf(c)) {
+			r.cause = c
+		}
+	}
+	var about *RankError
+	if errors.As(err, &about) {
+		r.about = about.Rank
+	}
+	return r
+}
+
+// clip cuts s to what a control frame takes.
+func clip(s string) string { return s[:min(len(s), wire.MaxControl)] }
+
+// reasonIn returns the reason that an abort brings; ok is false if it cannot be one.
+func (e *env) reasonIn(h *wire.Header) (r reason, ok bool) {
+	r = reason{cause: cause(h.Print), origin: int(h.Arg), about: int(h.Slot)}
+	return r, r.cause < e.causes() && r.origin < e.Size && r.about < e.Size && h.Len <= wire.MaxControl
+}
+
+// put fills in the frame that tells r.
+func (r *reason) put(f *wire.Frame) {
+	f.Kind, f.Lane = wire.FrameAbort, wire.LaneControl
+	f.Print, f.Arg, f.Slot = uint32(r.cause), uint32(r.origin), ir.Slot(r.about)
+	f.Body, f.Len = []byte(r.text), len(r.text)
+}
+
+// heardError is the failure of another rank, of a kind that is nil if only that rank
+// knows it.
+type heardError struct {
+	reason
+	kind error
+}
+
+// errorOf returns the error of a rank that hears r: it is what the origin's error is, too, and
+// names the same rank.
+func (e *env) errorOf(r *reason) error {
+	return &RankError{Rank: r.about, Err: &heardError{*r, e.kindOf(r.cause)}}
+}
+
+func (e *heardError) Error() string {
+	if e.about == e.origin {
+		return fmt.Sprintf("%v: %s", ErrAborted, e.text)
+	}
+	return fmt.Sprintf("%v, rank %d: %s", ErrAborted, e.origin, e.text)
+}
+
+// Unwrap returns what e is.
+func (e *heardError) Unwrap() []error {
+	if e.kind == nil {
+		return []error{ErrAborted}
+	}
+	return []error{ErrAborted, e.kind}
+}

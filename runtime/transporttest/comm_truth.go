@@ -1,0 +1,147 @@
+package transporttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// testTruth: all ranks get the same reason, also if every rank closes its communicator
+// as soon as it knows one, and so before others have heard.
+func testTruth(t *testing.T, with Make) {
+	for _, ranks := range []int{2, 3, 5, 8} {
+		odd := ranks / 2
+		t.Run(fmt.Sprintf("size/ranks=%d", ranks), func(t *testing.T) {
+			requireMismatch(t, hasty(t, with, ranks, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
+				n := 1000
+				if c.Rank() == odd {
+					n = 999
+				}
+				return c.Bcast(ctx, buffer(n), 0)
+			}))
+		})
+		t.Run(fmt.Sprintf("root/ranks=%d", ranks), func(t *testing.T) {
+			requireMismatch(t, hasty(t, with, ranks, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
+				root := 0
+				if c.Rank() == odd {
+					root = odd
+				}
+				return c.Bcast(ctx, buffer(100), root)
+			}))
+		})
+		t.Run(fmt.Sprintf("algorithm/ranks=%d", ranks), func(t *testing.T) {
+			errs := hastyEach(t, with, ranks, func(rank int) runtime.Config {
+				name := "barrier/dissemination"
+				if rank == odd {
+					name = "barrier/hsb"
+				}
+				return runtime.Config{Barrier: runtime.Algorithm{Name: name}}
+			}, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+			requireMismatch(t, errs)
+		})
+		t.Run(fmt.Sprintf("epoch/ranks=%d", ranks), func(t *testing.T) {
+			errs := hastyEach(t, with, ranks, func(rank int) runtime.Config {
+				if rank == odd {
+					return runtime.Config{Epoch: 2}
+				}
+				return runtime.Config{}
+			}, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+			requireMismatch(t, errs)
+		})
+		t.Run(fmt.Sprintf("death/ranks=%d", ranks), func(t *testing.T) { testDeathTold(t, with, ranks, odd) })
+	}
+	for name, ranks := range map[string]int{"barrier/dissemination": 5, "barrier/hsb": 8} {
+		t.Run(fmt.Sprintf("deadline/%s/ranks=%d", name, ranks), func(t *testing.T) { testLateNamed(t, with, ranks, ranks/2, name) })
+	}
+}
+
+// hasty has every rank call until a call fails, and close at once then.
+func hasty(t *testing.T, with Make, ranks int, cfg runtime.Config, call func(ctx context.Context, c *runtime.Comm) error) []error {
+	return hastyEach(t, with, ranks, func(int) runtime.Config { return cfg }, call)
+}
+
+func hastyEach(t *testing.T, with Make, ranks int, cfg func(rank int) runtime.Config, call func(ctx context.Context, c *runtime.Comm) error) []error {
+	comms := joinEach(t, with, ranks, func(rank int) runtime.Config {
+		c := cfg(rank)
+		c.Stall = 20 * time.Millisecond
+		return c
+	})
+	return each(t, comms, func(ctx context.Context, c *runtime.Comm) error { return untilFailed(ctx, c, call) })
+}
+
+func untilFailed(ctx context.Context, c *runtime.Comm, call func(ctx context.Context, c *runtime.Comm) error) error {
+	for {
+		if err := call(ctx, c); err != nil {
+			return errors.Join(err, c.Close())
+		}
+	}
+}
+
+func requireMismatch(t *testing.T, errs []error) {
+	t.Helper()
+	requireFailed(t, errs, runtime.ErrMismatch)
+}
+
+// testDeathTold: all that survive a rank name it, and nobody else.
+func testDeathTold(t *testing.T, with Make, ranks, dead int) {
+	comms := join(t, func(t testing.TB, size int) []wire.Transport {
+		ts := with(t, size)
+		ts[dead] = mortal{ts[dead]}
+		return ts
+	}, ranks, runtime.Config{Stall: 20 * time.Millisecond})
+	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
+	all(t, comms, barrier)
+	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		if c.Rank() == dead {
+			return c.Close()
+		}
+		return untilFailed(ctx, c, barrier)
+	})
+	for rank, err := range errs {
+		if rank != dead {
+			requireNames(t, err, runtime.ErrPeerLost, dead)
+		}
+	}
+}
+
+func requireNames(t *testing.T, err, target error, rank int) {
+	t.Helper()
+	require.ErrorIs(t, err, target)
+	var about *runtime.RankError
+	require.ErrorAs(t, err, &about)
+	require.Equal(t, rank, about.Rank, "%v", err)
+}
+
+// testLateNamed: a deadline that is missed because one rank does not come is told as
+// that, by that rank's name, at all ranks, if there is time to ask.
+func testLateNamed(t *testing.T, with Make, ranks, late int, name string) {
+	comms := join(t, with, ranks, runtime.Config{
+		Stall: 5 * time.Millisecond, Barrier: runtime.Algorithm{Name: name},
+	})
+	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
+	all(t, comms, barrier)
+	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		if c.Rank() == late {
+			for c.Err() == nil { // it comes when it is too late
+				time.Sleep(time.Millisecond)
+			}
+			return barrier(ctx, c)
+		}
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		return untilFailed(ctx, c, barrier)
+	})
+	for rank, err := range errs {
+		require.ErrorIs(t, err, context.DeadlineExceeded, "rank %d", rank)
+		require.NotErrorIs(t, err, runtime.ErrPeerLost, "rank %d", rank)
+		require.NotErrorIs(t, err, runtime.ErrPeerLeft, "rank %d", rank)
+		requireNames(t, err, context.DeadlineExceeded, late)
+	}
+}
