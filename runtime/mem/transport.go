@@ -139,6 +139,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
+	t.stopTaking()
 	patience := clock.Patience{Limit: linger}
 	for bye && len(t.pending) > 0 {
 		moved := t.flush()
@@ -151,9 +152,6 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		}
 	}
 	t.closed = true
-	t.in.mu.Lock()
-	t.in.closed = true
-	t.in.mu.Unlock()
 	for r, peer := range t.all {
 		if r == t.rank {
 			continue
@@ -164,4 +162,16 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		peer.Wake()
 	}
 	return nil
+}
+
+// stopTaking drops what has arrived and what will arrive: a rank that closes while others
+// close, too, has nothing to answer, and must not keep them waiting for room.
+func (t *Transport) stopTaking() {
+	t.in.mu.Lock()
+	t.in.closed = true
+	t.in.ready, t.in.grams = nil, ring[entry]{}
+	t.in.mu.Unlock()
+	for _, peer := range t.all {
+		peer.Wake()
+	}
 }
