@@ -80,7 +80,7 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 		}
 	}
 	if g := &o.lost.gaps; g.armed {
-		if g.again != 0 {
+		if g.pass.again != 0 {
 			dst = append(dst, Alarm{AlarmAgain, o.seq, 0})
 		}
 		dst = append(dst, Alarm{AlarmSilence, o.seq, 0})
@@ -116,7 +116,7 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 			}
 		}
 	case AlarmAgain:
-		o.lost.gaps.again = noon
+		o.lost.gaps.pass.again = noon
 	case AlarmSilence:
 		o.lost.gaps.quiet, o.lost.gaps.last = noon, noon-c.env.Repair
 	case AlarmProbe:
@@ -146,11 +146,9 @@ func (c *Core) Normalize() {
 	for i := range c.ops.ring {
 		c.rec.normalizeTimes(&c.ops.ring[i])
 	}
-	if a := &c.rec.asks; !slices.ContainsFunc(a.ring, func(a ask) bool { return a.unsent > 0 }) {
-		*a = asks{}
-	} else {
-		a.mean = 0
-	}
+	c.rec.asks.mean = 0
+	c.rec.asks.datagrams.normalize()
+	c.rec.asks.puts.normalize()
 }
 
 func (rc *recovery) normalizeTimes(o *op) {
@@ -165,19 +163,36 @@ func (rc *recovery) normalizeTimes(o *op) {
 	}
 	o.lost.repairs.normalize(rc.Repair)
 	g := &o.lost.gaps
-	g.timed, g.since, g.came, g.given = 0, 0, false, false
+	g.given = false
+	g.pass.normalize()
 	if o.state != opFree { // whom to ask is decided by these, up to the last of those to ask: see asked
 		last := max(0, len(o.plan.recovery.Ask)-1)
-		g.tries, g.turns = min(g.tries, last), min(g.turns, max(0, last-1))
+		g.tries, g.pass.tries = min(g.tries, last), min(g.pass.tries, max(0, last-1))
 	}
 	if g.first != 0 {
 		g.first, g.last, g.quiet = noon, noon, later
 	}
-	if g.again != 0 {
-		g.again = later
-	}
 	if o.chunks <= firstReach && g.armed {
 		g.reach = firstReach
+	}
+}
+
+// normalize forgets requests that have left.
+func (r *askRing) normalize() {
+	if !slices.ContainsFunc(r.list, func(a ask) bool { return a.unsent > 0 }) {
+		*r = askRing{}
+	}
+}
+
+// normalize forgets what durations decide, and what counts while a pass is open alone.
+func (p *pass) normalize() {
+	if p.again != 0 {
+		p.again = later
+	}
+	p.vain, p.last, p.sample, p.since, p.timed = 0, 0, none, 0, false
+	if !p.open {
+		p.from, p.to, p.turn = 0, 0, 0
+		p.pending, p.recent, p.came, p.due = 0, 0, false, false
 	}
 }
 

@@ -8,11 +8,17 @@ import (
 )
 
 // asks is a core's requests on their way out, and how long those before took to
-// be answered.
+// be answered. A put may wait for long where datagrams do not.
 type asks struct {
-	ring []ask // maxAsks, made when the first is
+	datagrams askRing
+	puts      askRing
+	mean      Time // of the time that an answer takes; 0: not known
+}
+
+// askRing is memory for requests, which is used in turn.
+type askRing struct {
+	list []ask // maxAsks, made when the first is
 	next int
-	mean Time // of the time that an answer takes; 0: not known
 }
 
 // ask is a request: frames refer to their bodies until they have left.
@@ -22,7 +28,7 @@ type ask struct {
 }
 
 const (
-	maxAsks = 16 // requests under way; what does not fit is asked for later
+	maxAsks = 16 // requests of a kind under way; what does not fit is asked for later
 
 	// looseBytes is how much is asked for by a datagram at most: what a sending
 	// socket takes. What is beyond is asked for a moment later.
@@ -46,91 +52,79 @@ func (a *asks) patience(base Time) Time {
 	return min(max(2*a.mean, minPatience), maxBackoff*base)
 }
 
-// took notes how long an answer has taken.
+// took notes how long an answer has taken. One that takes very long may be of a rank that
+// had to wait for it itself.
 func (a *asks) took(d Time) {
 	if a.mean == 0 {
 		a.mean = d
 	}
+	d = min(d, 4*a.mean)
 	a.mean = max(a.mean+(d-a.mean)/8, 1)
 }
 
-// wantParts asks rank to by datagram for the fragments that are missing of the
-// chunks of [lo, hi), the first ones if they are many; it is answered so. some
-// reports whether there are some, and first is the chunk of the first of them.
-// Without datagrams to one rank it is want.
-func (rc *recovery) wantParts(o *op, lo, hi, to int) (first int, some bool) {
-	if !rc.Caps.Direct {
-		return rc.want(o, lo, hi, to)
-	}
-	rc.layout(o)
-	return rc.wantPartsFrom(o, int(o.frags.first[lo]), hi, to)
-}
-
-// wantPartsFrom asks for fragments from number from on.
-func (rc *recovery) wantPartsFrom(o *op, from, hi, to int) (first int, some bool) {
-	a := rc.asks.vacant()
+// wantParts asks rank to by datagram for the first fragments that are missing from
+// number from on, of chunks below hi; it is answered so. n is how many, and next the
+// fragment to go on from. ok is false if the request has to wait.
+func (rc *recovery) wantParts(o *op, from, hi, to int) (n, next int, ok bool) {
+	a := rc.asks.datagrams.vacant()
 	if a == nil {
-		return 0, false
+		return 0, from, false
 	}
 	dst, n := o.missingParts(a.body[:0], from, hi, rc.looseParts())
-	o.lost.gaps.rest = rest{}
-	if len(dst) == 0 {
-		return 0, false
-	}
-	last := len(dst) - 8
-	next := int(binary.BigEndian.Uint32(dst[last:]) + binary.BigEndian.Uint32(dst[last+4:]))
-	if o.missesBeyond(next, hi) {
-		o.lost.gaps.rest = rest{from: next, pending: max(1, n*3/4)}
+	if n == 0 {
+		return 0, from, true
 	}
 	rc.queued = true
-	rc.net.Datagram(to, rc.fillAsk(o, a, dst))
-	return o.frags.chunkOf(int(binary.BigEndian.Uint32(dst))), true
+	rc.net.Datagram(to, rc.fillAsk(o, &rc.asks.datagrams, a, dst))
+	last := len(dst) - 8
+	return n, int(binary.BigEndian.Uint32(dst[last:]) + binary.BigEndian.Uint32(dst[last+4:])), true
 }
 
-// want asks rank to by put for the chunks of [lo, hi) that are missing; some
-// reports whether there are some, and first is the first of them.
-func (rc *recovery) want(o *op, lo, hi, to int) (first int, some bool) {
-	a := rc.asks.vacant()
+// want asks rank to by put for the first chunks of [lo, hi) that are missing, at most so
+// many, and returns how many; ok is false if the request has to wait.
+func (rc *recovery) want(o *op, lo, hi, most, to int) (n int, ok bool) {
+	a := rc.asks.puts.vacant()
 	if a == nil {
 		return 0, false
 	}
-	runs := o.missingChunks(a.body[:0], lo, hi)
-	if len(runs) == 0 {
-		return 0, false
+	dst, n := o.missingChunks(a.body[:0], lo, hi, most)
+	if n > 0 {
+		rc.put(to, rc.fillAsk(o, &rc.asks.puts, a, dst))
 	}
-	rc.put(to, rc.fillAsk(o, a, runs))
-	return int(binary.BigEndian.Uint32(runs)), true
+	return n, true
 }
 
 // vacant returns memory for a request, nil if all is under way.
-func (a *asks) vacant() *ask {
-	if a.ring == nil {
-		a.ring = make([]ask, maxAsks)
+func (r *askRing) vacant() *ask {
+	if r.list == nil {
+		r.list = make([]ask, maxAsks)
 	}
-	if slot := &a.ring[a.next%maxAsks]; slot.unsent == 0 {
+	if slot := &r.list[r.next%maxAsks]; slot.unsent == 0 {
 		return slot
 	}
 	return nil
 }
 
-// fillAsk takes a for a request of the given runs, which are in its memory.
-func (rc *recovery) fillAsk(o *op, a *ask, runs []byte) *wire.Frame {
-	rc.asks.next++
+// fillAsk takes a, which is vacant in r, for a request of the given runs, which are in
+// its memory.
+func (rc *recovery) fillAsk(o *op, r *askRing, a *ask, runs []byte) *wire.Frame {
+	r.next++
 	a.unsent++
 	f := rc.fillWant(o, runs)
 	f.Unsent = &a.unsent
 	return f
 }
 
-// missingChunks appends the runs of the chunks of [lo, hi) that have not come.
-func (o *op) missingChunks(dst []byte, lo, hi int) []byte {
-	runs := runs{most: o.chunks}
+// missingChunks appends the runs of the chunks of [lo, hi) that have not come, at most
+// so many chunks; n is how many.
+func (o *op) missingChunks(dst []byte, lo, hi, most int) (out []byte, n int) {
+	runs := runs{most: most}
 	for k := lo; k < hi && !runs.full(dst); k++ {
 		if !o.machine.Has(ir.Chunk(k)) {
 			dst = runs.add(dst, k)
 		}
 	}
-	return dst
+	return dst, runs.n
 }
 
 // missingParts appends the runs of the fragments from number from on, of chunks below
@@ -148,14 +142,6 @@ func (o *op) missingParts(dst []byte, from, hi, most int) (out []byte, n int) {
 		}
 	}
 	return dst, runs.n
-}
-
-// missesBeyond reports whether a fragment from number from on, of a chunk below hi,
-// has not come.
-func (o *op) missesBeyond(from, hi int) bool {
-	var one [8]byte
-	_, n := o.missingParts(one[:0], from, hi, 1)
-	return n > 0
 }
 
 // runs writes the runs of a request: the first and the number of each.

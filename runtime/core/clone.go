@@ -27,7 +27,8 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 		e := &d.ops.earlies[i]
 		e.seen, e.list = slices.Clone(e.seen), slices.Clone(e.list)
 	}
-	d.rec.asks.ring, d.rec.reports = slices.Clone(c.rec.asks.ring), c.rec.reports.clone()
+	d.rec.asks.datagrams.list, d.rec.asks.puts.list = slices.Clone(c.rec.asks.datagrams.list), slices.Clone(c.rec.asks.puts.list)
+	d.rec.reports = c.rec.reports.clone()
 	d.rec.silent = maps.Clone(c.rec.silent)
 	d.casts.copyFrom(&c.casts)
 	d.link()

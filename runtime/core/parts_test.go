@@ -354,9 +354,8 @@ func TestRootless(t *testing.T) {
 	})
 }
 
-// A request for more fragments than fit into one is followed by the next when three
-// quarters of what it was for have come, and not before.
-func TestRestOfARequest(t *testing.T) {
+// Each request is for the first fragments that are missing from where the pass has come to.
+func TestMissingParts(t *testing.T) {
 	var o op
 	o.chunks = 2
 	o.frags.layout(2*100*10, 2, 10) // 100 fragments each
@@ -372,24 +371,17 @@ func TestRestOfARequest(t *testing.T) {
 	dst, n := o.missingParts(nil, 0, 1, 22)
 	require.Equal(t, 22, n)
 	require.Len(t, dst, 22*8, "every other one is a run of its own")
-	require.True(t, o.missesBeyond(44, 1))
 	dst, n = o.missingParts(nil, 44, 1, 1000)
 	require.Equal(t, 28, n)
 	require.Equal(t, uint32(45), binary.BigEndian.Uint32(dst))
-	require.False(t, o.missesBeyond(100, 1), "the next chunk is not asked for yet")
-	require.True(t, o.missesBeyond(100, 2))
-	require.False(t, o.missesBeyond(200, 2))
-
-	r := rest{from: 44, pending: 3}
-	for range 2 {
-		r.arrived()
-		require.False(t, r.due)
-	}
-	r.arrived()
-	require.True(t, r.due)
-	r.due = false
-	r.arrived()
-	require.False(t, r.due, "it is asked for once")
+	_, n = o.missingParts(nil, 100, 1, 1000)
+	require.Zero(t, n, "the next chunk is not asked for yet")
+	dst, n = o.missingParts(nil, 100, 2, 1000)
+	require.Equal(t, 100, n)
+	require.Len(t, dst, 8, "it is one run")
+	dst, n = o.missingChunks(nil, 0, 2, 1)
+	require.Equal(t, 1, n)
+	require.Len(t, dst, 8)
 }
 
 func TestNearEnd(t *testing.T) {

@@ -94,6 +94,8 @@ func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) 
 	switch {
 	case h.Kind == wire.FrameWant:
 		return rc.wantedLoosely(o, h, payload)
+	case h.Kind == wire.FrameTaken:
+		return len(payload) == 0 && o.lost.window.on && rc.takeReport(o, h)
 	case h.Kind != wire.FrameSlot || !o.machine.Valid(h.Slot):
 		return false
 	case h.Slot.Kind() == ir.KindSignal && h.Len == 0:
@@ -123,7 +125,7 @@ func (rc *recovery) fragment(o *op, h *wire.Header, offset int, payload []byte) 
 	copy(dst[offset:], payload)
 	if h.Arg == isAnswer {
 		o.lost.gaps.given = true
-		o.lost.gaps.rest.arrived()
+		o.lost.gaps.pass.arrived(int(o.frags.first[k])+offset/o.frags.size, rc.looseParts())
 	}
 	if o.frags.add(k, offset) {
 		rc.complete(o, h, k)
@@ -147,7 +149,6 @@ func (rc *recovery) layout(o *op) {
 func (rc *recovery) complete(o *op, h *wire.Header, k int) {
 	if h.Arg == isAnswer {
 		o.lost.byPut++
-		o.lost.gaps.answered(k)
 	} else {
 		o.lost.byMcast++
 	}

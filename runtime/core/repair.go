@@ -17,6 +17,7 @@ type repair struct {
 	fresh  bool // armed since the last tick: nothing below is known yet
 	spared bool // put off since the last tick
 	behind bool // what was sent before it had not left when it was last due
+	rounds int  // how often some of what it puts has been put
 	due    Time
 	wait   Time
 	since  Time // when it was armed
@@ -101,21 +102,50 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		r.due = now + r.wait
 		return
 	}
-	rc.carryOut(o, actions)
+	if !carries(actions) && rc.answered(o) {
+		// The schedule asks for whole chunks, what is missing of them is on its way.
+		r.due = now + r.wait
+		return
+	}
 	r.since = now
-	r.wait = min(2*r.wait, maxBackoff*rc.Repair)
+	if rc.carryOut(o, actions, rc.some(o, r.rounds)) {
+		r.rounds++
+	} else {
+		r.wait = min(2*r.wait, maxBackoff*rc.Repair)
+	}
 	r.due = now + r.wait
 }
 
+// some is how many chunks are put at once that nobody has asked for, or are asked for in
+// silence: little at first, for what is missing may only be late, and after that twice as
+// much each time. What is put in vain keeps the signals behind it waiting.
+func (rc *recovery) some(o *op, times int) int {
+	return max(1, someBytes<<min(times, maxSome)*o.chunks/max(1, o.n))
+}
+
+const (
+	someBytes = 256 << 10
+	maxSome   = 24
+)
+
 // carryOut does what a repair says, chunks that have been put to their rank
-// before excepted.
-func (rc *recovery) carryOut(o *op, actions []ir.Action) {
+// before excepted, and no more than so many of the others; it reports whether some are
+// left.
+func (rc *recovery) carryOut(o *op, actions []ir.Action, most int) (more bool) {
 	rc.repairs++
 	for i, a := range actions {
-		if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || rc.first(o, a) {
-			rc.ops.act(o, actions[i:i+1])
+		if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
+			if most == 0 {
+				return true
+			}
+			if !rc.first(o, a) {
+				continue
+			}
+			most--
 		}
+		rc.ops.act(o, actions[i:i+1])
 	}
+	return false
 }
 
 // first reports whether a chunk is put to its rank for the first time. If that is

@@ -68,6 +68,7 @@ func (ops *operations) arrived(h *wire.Header) {
 	}
 	if h.Slot.Kind() == ir.KindChunk && !o.machine.Has(h.Slot) {
 		o.lost.byPut++
+		o.lost.gaps.given = true
 		o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings it: it is not silent
 	}
 	ops.set(o, h.Slot)

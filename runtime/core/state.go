@@ -140,10 +140,12 @@ func (s *state) recovery(rc *recovery) {
 		}
 		s.num(0)
 	}
-	for i := range rc.asks.ring {
-		s.num(rc.asks.ring[i].unsent)
+	for _, r := range [...]*askRing{&rc.asks.datagrams, &rc.asks.puts} {
+		for i := range r.list {
+			s.num(r.list[i].unsent)
+		}
+		s.num(r.next)
 	}
-	s.num(rc.asks.next)
 }
 
 func (s *state) report(r report, begun uint64) {
@@ -208,20 +210,22 @@ func (s *state) repairs(rs *repairs) {
 		if r := &rs.list[i]; r.armed {
 			s.num(int(r.rule))
 			s.flags(r.fresh, r.spared, r.behind)
+			s.num(r.rounds)
 		}
 	}
 }
 
 func (s *state) gaps(g *gaps) {
-	s.flags(g.armed, g.fresh, g.first != 0, g.again != 0, g.rest.due)
-	s.num(g.rest.from)
-	s.num(g.rest.pending)
+	s.flags(g.armed, g.fresh, g.first != 0)
 	s.num(g.top)
-	s.num(g.asked)
+	s.num(g.lost)
 	s.num(g.reach)
-	s.num(g.mark)
-	s.num(g.turns)
 	s.num(g.tries)
+	p := &g.pass
+	s.flags(p.open, p.again != 0, p.came, p.due)
+	for _, n := range [...]int{p.from, p.to, p.turn, p.asked, p.mark, p.tries, p.pending, p.recent} {
+		s.num(n)
+	}
 }
 
 // debts leaves out what is settled.

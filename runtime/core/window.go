@@ -129,17 +129,38 @@ func (rc *recovery) reported(h *wire.Header) {
 	if o == nil || !rc.ops.agrees(o, h) || !o.lost.window.on {
 		return // early or late; openWindow looks at the early ones
 	}
+	if !rc.takeReport(o, h) {
+		rc.fate.violation(h, "it reports to a rank that does not expect it")
+	}
+}
+
+// takeReport takes a report in, and reports whether one of the sender is expected.
+func (rc *recovery) takeReport(o *op, h *wire.Header) bool {
 	w := &o.lost.window
 	c := w.child(h.From)
 	if c == nil {
-		rc.fate.violation(h, "it reports to a rank that does not expect it")
-		return
+		return false
 	}
 	c.chunk = max(c.chunk, min(int(h.Arg), o.chunks))
 	if c.chunk >= w.progress {
 		c.given = false
 	}
 	rc.advance(o)
+	return true
+}
+
+// tellTaken reports progress to the parent. While losses are seen it does so by datagram,
+// too: a put that is lost would keep all ranks waiting until it is sent again.
+func (rc *recovery) tellTaken(o *op) {
+	w := &o.lost.window
+	rc.control(w.parent, wire.FrameTaken, o.seq, o.print, uint32(w.progress))
+	if rc.ops.seq <= rc.lossy {
+		rc.frame.Header = wire.Header{
+			Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: rc.Epoch, Seq: o.seq, Print: o.print, Arg: uint32(w.progress), From: rc.Rank,
+		}
+		rc.queued = true
+		rc.net.Datagram(w.parent, &rc.frame)
+	}
 }
 
 // child returns what is known of a rank that reports, nil if it does not.
@@ -173,7 +194,7 @@ func (rc *recovery) advance(o *op) {
 		rc.release(o)
 		return
 	}
-	rc.control(w.parent, wire.FrameTaken, o.seq, o.print, uint32(least))
+	rc.tellTaken(o)
 }
 
 // postpone keeps a multicast of o back, and reports so, if it is beyond the window.

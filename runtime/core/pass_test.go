@@ -1,0 +1,148 @@
+package core
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// asking keeps the requests that a core sends: to whom, and for which units.
+type asking struct {
+	discard
+	to    []int
+	units [][]int
+	next  int // the first of them that has not been answered
+}
+
+func (a *asking) Datagram(to int, f *wire.Frame) {
+	var units []int
+	for b := f.Body; len(b) > 0; b = b[8:] {
+		for i := range binary.BigEndian.Uint32(b[4:]) {
+			units = append(units, int(binary.BigEndian.Uint32(b)+i))
+		}
+	}
+	a.to, a.units = append(a.to, to), append(a.units, units)
+	a.drop(f)
+}
+
+// lacking returns rank 2 of 4, of whose multicast from rank 0, of 4 chunks of 100
+// fragments, only the last chunk was heard of, and what it asks for at time 1 and later.
+func lacking(t *testing.T) (*recovery, *op, *asking) {
+	net := &asking{}
+	c := New(Config{
+		Rank: 2, Size: 4, Epoch: 1, Repair: 20e6, Overlay: nowhere{}, CastWindow: 1,
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000},
+	}, net)
+	c.Begin(Bcast, 0, planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 4}, 2), make([]byte, 400e3))
+	o := c.ops.open(1)
+	c.rec.layout(o)
+	c.rec.hear(o, 3)
+	c.rec.checkGaps(o, 1)
+	return &c.rec, o, net
+}
+
+// answer has the fragments come that the next request was for, but those that are lost.
+func (a *asking) answer(rc *recovery, o *op, lost func(i int) bool) {
+	for _, i := range a.units[a.next] {
+		if k := o.frags.chunkOf(i); !lost(i) && !o.frags.has(i) {
+			o.frags.add(k, (i-int(o.frags.first[k]))*o.frags.size)
+			o.lost.gaps.pass.arrived(i, rc.looseParts())
+		}
+	}
+	a.next++
+}
+
+func nothing(int) bool { return false }
+
+// All that is missing is asked for once, as fast as it comes, from one rank.
+func TestPassGoesOn(t *testing.T) {
+	rc, o, net := lacking(t)
+	for now := Time(2); len(o.missing()) > 0; now++ {
+		require.Len(t, net.units[net.next:], min(underWay+1, (len(o.missing())-1)/rc.looseParts()+1), "so many requests are on their way")
+		net.answer(rc, o, nothing)
+		rc.checkGaps(o, now)
+	}
+	want := 0
+	for n, units := range net.units {
+		require.Equal(t, int(o.plan.recovery.Ask[0]), net.to[n])
+		require.LessOrEqual(t, len(units), rc.looseParts())
+		for _, i := range units {
+			require.Equal(t, want, i)
+			want++
+		}
+	}
+	require.Equal(t, 400, want)
+}
+
+// missing returns the fragments that have not come.
+func (o *op) missing() (list []int) {
+	for i := range o.frags.count() {
+		if !o.frags.has(i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Answers that are lost do not stop a pass, and are asked for by the next one, which
+// another rank is asked in.
+func TestPassOutlivesLosses(t *testing.T) {
+	rc, o, net := lacking(t)
+	lose := func(i int) bool { return i%3 == 0 && net.to[net.next] == net.to[0] }
+	for now := Time(2); len(o.missing()) > 0; now += 1e6 {
+		require.Less(t, now, Time(1e9))
+		for net.next < len(net.units) {
+			net.answer(rc, o, lose)
+		}
+		o.lost.gaps.quiet = never
+		rc.checkGaps(o, now)
+	}
+	require.NotEqual(t, net.to[0], net.to[len(net.to)-1])
+	asked := 0
+	for _, units := range net.units {
+		asked += len(units)
+	}
+	require.LessOrEqual(t, asked, 400+2*134, "what has come is not asked for again")
+}
+
+// A rank that does not answer is passed over, and who never hears anything asks less and
+// less often.
+func TestPassInVain(t *testing.T) {
+	rc, o, net := lacking(t)
+	p := &o.lost.gaps.pass
+	last := Time(1)
+	waits := []Time{}
+	for range 20 {
+		require.NotZero(t, p.again)
+		waits = append(waits, p.again-last)
+		last = p.again
+		o.lost.gaps.quiet = never
+		rc.checkGaps(o, last)
+	}
+	ask := o.plan.recovery.Ask
+	require.Equal(t, int(ask[0]), net.to[0])
+	require.Equal(t, int(ask[len(ask)-1]), net.to[len(net.to)-1])
+	require.IsNonDecreasing(t, waits)
+	require.LessOrEqual(t, waits[len(waits)-1], maxBackoff*rc.Repair<<maxShift)
+	require.Greater(t, waits[len(waits)-1], 8*waits[0])
+}
+
+// In silence little is asked for by put at first, then twice as much each time, until
+// something comes.
+func TestPutsInSilence(t *testing.T) {
+	rc, o, _ := lacking(t)
+	o.n, o.chunks = 1<<30, 1024
+	g := &o.lost.gaps
+	for tries, want := range []int{1, 1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024} {
+		g.tries = tries
+		require.Equal(t, want, rc.putLimit(o), "try %d", tries)
+	}
+	g.tries = 1000
+	require.GreaterOrEqual(t, rc.putLimit(o), o.chunks)
+	rc.Caps.Direct, g.tries = false, 0
+	require.Equal(t, o.chunks, rc.putLimit(o), "nothing else is asked for")
+}
