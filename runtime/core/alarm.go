@@ -170,7 +170,7 @@ func (rc *recovery) normalizeTimes(o *op) {
 		g.tries, g.pass.tries = min(g.tries, last), min(g.pass.tries, max(0, last-1))
 	}
 	if g.first != 0 {
-		g.first, g.last, g.quiet = noon, noon, later
+		g.first, g.last, g.quiet, g.told = noon, noon, later, noon
 	}
 	if o.chunks <= firstReach && g.armed {
 		g.reach = firstReach

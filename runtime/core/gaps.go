@@ -19,6 +19,7 @@ type gaps struct {
 	reach int  // how far beyond top the next request goes when the multicast falls silent
 	tries int  // requests since something last came
 	quiet Time // when silence is a reason to ask
+	told  Time // when the rank that repairs this one was last told that it is at work
 	pass  pass
 }
 
@@ -113,7 +114,7 @@ func (rc *recovery) checkGaps(o *op, now Time) {
 // stampGaps takes in what has happened since the last tick.
 func (rc *recovery) stampGaps(g *gaps, now Time) {
 	if g.first == 0 {
-		g.first = now
+		g.first, g.told = now, now
 		g.quiet = now + rc.silence()
 	}
 	if g.fresh {

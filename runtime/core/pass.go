@@ -115,7 +115,19 @@ func (rc *recovery) askNext(o *op, now Time) bool {
 	}
 	p.to, p.turn = to, turn
 	p.requested(n, from, next, now)
+	if now-g.told >= rc.silence() {
+		g.told = now
+		rc.tellAtWork(o)
+	}
 	return true
+}
+
+// tellAtWork tells the rank whose repairs put whole chunks to this one, if the schedule says
+// which that is, that this one asks for what it lacks.
+func (rc *recovery) tellAtWork(o *op) {
+	if r := &o.plan.recovery; r.Reports {
+		rc.tellLoosely(o, int(r.ReportTo))
+	}
 }
 
 // wait is how long what has been asked for is waited for.
@@ -171,14 +183,12 @@ func (rc *recovery) judge(p *pass, now Time) {
 	p.pending, p.recent, p.came = min(p.pending, p.recent), 0, false
 }
 
-// answered reports whether what has been asked for by datagram is still to be expected.
+// answered reports whether what has been asked for by datagram is still to be expected:
+// not after a wait in vain or, where much is missing, a second one.
 func (rc *recovery) answered(o *op) bool {
 	p := &o.lost.gaps.pass
-	return rc.Caps.Direct && p.again != 0 && p.vain < unanswered
+	return rc.Caps.Direct && p.again != 0 && p.vain <= count(o.lost.much(o))
 }
-
-// unanswered is how many waits in vain say that datagrams do not bring anything.
-const unanswered = 2
 
 // unit returns the number of the first unit of chunk k, of those that are asked for.
 func (rc *recovery) unit(o *op, k int) int {

@@ -47,7 +47,10 @@ func (l *losses) reset() {
 }
 
 // whole reports whether all chunks of o have come.
-func (l *losses) whole(o *op) bool { return l.byMcast+l.byPut >= o.chunks }
+func (l *losses) whole(o *op) bool { return l.missing(o) <= 0 }
+
+// missing returns how many chunks of o have not come.
+func (l *losses) missing(o *op) int { return o.chunks - l.byMcast - l.byPut }
 
 // open prepares for operation o.
 func (rc *recovery) open(o *op) {

@@ -102,8 +102,8 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		r.due = now + r.wait
 		return
 	}
-	if !carries(actions) && rc.answered(o) {
-		// The schedule asks for whole chunks, what is missing of them is on its way.
+	if !carries(actions) && rc.answered(o) && o.lost.much(o) {
+		// The schedule asks for whole chunks; what is missing of them is on its way.
 		r.due = now + r.wait
 		return
 	}
@@ -127,6 +127,9 @@ const (
 	someBytes = 256 << 10
 	maxSome   = 24
 )
+
+// much reports whether the chunks of o that have not come are more bytes than that.
+func (l *losses) much(o *op) bool { return l.missing(o)*(o.n/max(1, o.chunks)) > someBytes }
 
 // carryOut does what a repair says, chunks that have been put to their rank
 // before excepted, and no more than so many of the others; it reports whether some are

@@ -71,7 +71,7 @@ var considered = map[string]string{
 	"repair.rule": "state", "repair.armed": "state", "repair.fresh": "state", "repair.spared": "state", "repair.behind": "state", "repair.rounds": "state",
 	"repair.due": "time", "repair.wait": "time", "repair.since": "time",
 	"gaps.armed": "state", "gaps.fresh": "state", "gaps.given": "time", "gaps.first": "time", "gaps.last": "time", "gaps.top": "state",
-	"gaps.lost": "state", "gaps.reach": "state", "gaps.tries": "state", "gaps.quiet": "time", "gaps.pass": "state",
+	"gaps.lost": "state", "gaps.reach": "state", "gaps.tries": "state", "gaps.quiet": "time", "gaps.told": "time", "gaps.pass": "state",
 	"pass.open": "state", "pass.from": "state", "pass.to": "state", "pass.turn": "state", "pass.asked": "state", "pass.again": "state",
 	"pass.mark": "state", "pass.tries": "state", "pass.pending": "state", "pass.recent": "state", "pass.last": "time", "pass.came": "state", "pass.vain": "time",
 	"pass.due": "state", "pass.sample": "time", "pass.since": "time", "pass.timed": "time",
