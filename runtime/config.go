@@ -46,6 +46,7 @@ type Config struct {
 	MaxBcast int           // bytes that BcastBytes takes at most; default 1 GiB; negative: no limit
 	Repair   time.Duration // base timeout of repairs; default 20 ms
 	Stall    time.Duration // an operation that has not moved for so long asks its neighbour whether they mean the same; default 250 ms; negative: never, ranks that call different operations may then hang
+	Silence  time.Duration // a rank that gives no sign of life for so long while another one waits is lost (ErrPeerLost), though no connection says so; default 30 s; negative: never
 	Retain   int           // bytes kept, over all past operations, to answer requests after the call has returned; default 8 MiB; negative: none, who has lost a multicast then waits for a repair
 
 	CastWindow int // rootless messages of one origin under way; default 64
@@ -54,7 +55,7 @@ type Config struct {
 
 	Epoch  uint32        // version of the membership, on which ranks must agree (ErrMismatch); default 1
 	Spin   int           // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
-	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call
+	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call, for no longer than Silence
 	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all, what the system has not taken by then is lost
 	Clock  clock.Clock   // also of the transport that the environment says; default clock.System
 
@@ -87,6 +88,7 @@ func (cfg *Config) check() error {
 		{"MaxBcast", int64(cfg.MaxBcast), true},
 		{"Repair", int64(cfg.Repair), false},
 		{"Stall", int64(cfg.Stall), true},
+		{"Silence", int64(cfg.Silence), true},
 		{"Retain", int64(cfg.Retain), true},
 		{"CastWindow", int64(cfg.CastWindow), false},
 		{"CastBytes", int64(cfg.CastBytes), false},
@@ -114,6 +116,7 @@ func (cfg *Config) fill() {
 	orElse(&cfg.MaxBcast, 1<<30)
 	orElse(&cfg.Repair, 20*time.Millisecond)
 	orElse(&cfg.Stall, 250*time.Millisecond)
+	orElse(&cfg.Silence, 30*time.Second)
 	orElse(&cfg.Retain, 8<<20)
 	orElse(&cfg.CastWindow, 64)
 	orElse(&cfg.CastBytes, 256<<10)
@@ -128,7 +131,7 @@ func (cfg *Config) fill() {
 	if cfg.MaxBcast < 0 {
 		cfg.MaxBcast = math.MaxInt
 	}
-	cfg.Stall, cfg.Retain, cfg.Spin, cfg.Linger = max(cfg.Stall, 0), max(cfg.Retain, 0), max(cfg.Spin, 0), max(cfg.Linger, 0)
+	cfg.Stall, cfg.Silence, cfg.Retain, cfg.Spin, cfg.Linger = max(cfg.Stall, 0), max(cfg.Silence, 0), max(cfg.Retain, 0), max(cfg.Spin, 0), max(cfg.Linger, 0)
 }
 
 // spin returns how many polls in vain are worth it. With more ranks than cores,

@@ -148,7 +148,7 @@ func (c *Comm) notice() {
 // they have queued anything on that, or a request has ended.
 func (d *driver) stalled() (queued bool) {
 	for _, c := range d.active {
-		if c.core.Sent(); c.core.Inside() {
+		if c.core.Sent(); c.core.Waits() {
 			c.core.Tick(d.now())
 			queued = c.serve() || queued
 			c.notice()

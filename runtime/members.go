@@ -60,6 +60,14 @@ func (m *members) Put(to int, f *wire.Frame) { m.tr.Put(m.endpoint[to], m.stamp(
 // Mcast implements [core.Net]: all endpoints hear it, and who is no member drops it.
 func (m *members) Mcast(f *wire.Frame) { m.tr.Mcast(m.stamp(f)) }
 
+// Taken implements [wire.Taker].
+func (m *members) Taken(to int) uint64 {
+	if t, ok := m.tr.(wire.Taker); ok {
+		return t.Taken(m.endpoint[to])
+	}
+	return 0
+}
+
 // Datagram implements [core.Net].
 func (m *members) Datagram(to int, f *wire.Frame) { m.tr.Datagram(m.endpoint[to], m.stamp(f)) }
 

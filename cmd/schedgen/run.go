@@ -37,6 +37,7 @@ type runFlags struct {
 	Netns       *int          `placeholder:"H" help:"Make H hosts up, network namespaces behind a bridge, and put the ranks there in even blocks; default transport hybrid. Linux; needs root, ip and nsenter."`
 	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
+	Silence     time.Duration `default:"30s" help:"A rank that gives no sign of life for so long, while another one waits, is lost; 0: never."`
 	JSON        bool          `name:"json" help:"Print one object."`
 	Verbose     bool          `short:"v" help:"Tell the ranks' processes on standard error."`
 
@@ -59,7 +60,10 @@ func (f *runFlags) ranks() (int, error) {
 
 // common returns the job's part that all ranks of all runs share.
 func (f *runFlags) common(verb string) (job, error) {
-	j := job{Verb: verb, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout}
+	j := job{Verb: verb, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout, Silence: f.Silence}
+	if f.Silence < 0 {
+		return j, fmt.Errorf("--silence=%v: must not be negative", f.Silence)
+	}
 	if f.Timeout <= 0 {
 		return j, fmt.Errorf("--timeout=%v: must be more than 0", f.Timeout)
 	}

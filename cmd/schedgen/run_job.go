@@ -24,8 +24,9 @@ type job struct {
 	Delay      runtime.DelayPolicy
 	RootDelay  time.Duration
 	Timeout    time.Duration
-	Replies    bool // bcast: time until all ranks have said that they have the message, too
-	Acked      bool // bcast: the root's call ends no sooner than that
+	Silence    time.Duration // of a rank that is lost; 0: none is
+	Replies    bool          // bcast: time until all ranks have said that they have the message, too
+	Acked      bool          // bcast: the root's call ends no sooner than that
 	Link       link
 	descriptors
 }

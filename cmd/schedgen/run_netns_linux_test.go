@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,4 +79,18 @@ func TestKilledRankOnHostMadeUp(t *testing.T) {
 	p.gone(0)
 	require.Equal(t, exitNo, code)
 	require.Contains(t, said, "schedgen: rank 5: its process died: signal: killed\n")
+}
+
+// A host that vanishes from the network is missed though no connection says so.
+func TestVanishedHostMadeUp(t *testing.T) {
+	mayMakeHosts(t)
+	for _, transport := range []string{overTCP, overMcast} {
+		p := startCommand(t, "run barrier -p 4 --netns 4 -v --iterations 1000000000 --silence 1s --transport "+transport)
+		out, err := exec.CommandContext(t.Context(), "nsenter", "-t", strconv.Itoa(p.ranks[2]), "-n", "ip", "link", "set", "eth0", "down").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		code, said := p.end()
+		p.gone(0)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, said, "rank lost: it has given no sign of life for 1s")
+	}
 }

@@ -187,6 +187,24 @@ func TestStoppedRank(t *testing.T) {
 	require.Contains(t, said, "schedgen: rank 2: did not answer and was killed\n")
 }
 
+// A rank that is stopped for longer than --silence is found by the others, long before the
+// timeout.
+func TestSilentRank(t *testing.T) {
+	for _, transport := range transports(t) {
+		if transport == overMem {
+			continue
+		}
+		t.Run(transport, func(t *testing.T) {
+			p := startCommand(t, "run barrier -p 4 -v --iterations 1000000000 --silence 1s --transport "+transport)
+			require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
+			code, said := p.end()
+			p.gone(0)
+			require.Equal(t, exitNo, code)
+			require.Contains(t, said, "schedgen: rank 2: did not answer and was killed\n3 other ranks gave up with it\n")
+		})
+	}
+}
+
 // The end of the standard input stands for the parent's.
 func TestRankWithoutParent(t *testing.T) {
 	exe, err := os.Executable()

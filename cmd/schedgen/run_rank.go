@@ -98,7 +98,10 @@ func (w *worker) run(ctx context.Context, out *outcome) error {
 // config is the communicator's configuration, without its transport.
 func (j *job) config() (runtime.Config, error) {
 	var cfg runtime.Config
-	cfg.Delay, cfg.RootDelay = j.Delay, j.RootDelay
+	cfg.Delay, cfg.RootDelay, cfg.Silence = j.Delay, j.RootDelay, j.Silence
+	if j.Silence == 0 {
+		cfg.Silence = -1
+	}
 	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
 	switch j.Verb {
 	case "bcast":

@@ -11,10 +11,11 @@ var _ wire.Sink = (*Core)(nil)
 
 // Body implements [wire.Sink].
 func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	c.watch.hear(h.From)
 	switch {
 	case h.Epoch != c.env.Epoch:
 		c.foreign(h)
-	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen):
+	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen || h.Kind == wire.FrameWatch):
 		c.fate.answer(h.From)
 	case c.fate.err != nil && h.Kind != wire.FrameAbort:
 	case h.Lane == wire.LaneControl:
@@ -94,6 +95,9 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.casts.heardListener(h)
 	case wire.FrameAbsent:
 		c.ops.peerAbsent(h)
+	case wire.FrameWatch:
+		c.watch.asked(h.From)
+	case wire.FrameAlive: // it has been heard
 	case wire.FrameLeave:
 		if h.Arg == failed {
 			c.fate.deserted(h.From)
@@ -109,6 +113,7 @@ const failed = 1
 // Fragment implements [wire.Sink]. Datagrams prove nothing: what does not fit is
 // dropped and counted, and never an error.
 func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
+	c.watch.hear(h.From)
 	switch o := c.ops.lookup(h.Seq); {
 	case h.Epoch != c.env.Epoch || c.fate.err != nil || h.Seq > c.ops.seq+Remembered:
 	case h.Seq > c.ops.seq:

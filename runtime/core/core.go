@@ -15,6 +15,7 @@ type Core struct {
 	ops     operations
 	rec     recovery
 	casts   rootless
+	watch   watch
 	bodies  bodies
 }
 
@@ -29,8 +30,9 @@ func New(cfg Config, net Net) *Core {
 
 // link tells the parts of each other.
 func (c *Core) link() {
-	c.fate.env, c.ops.env, c.rec.env, c.casts.env = &c.env, &c.env, &c.env, &c.env
+	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
+	c.watch.fate, c.watch.members, c.ops.watch = &c.fate, &c.members, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
 
@@ -48,6 +50,9 @@ func (c *Core) Vacant() bool { return c.ops.vacant() }
 
 // Inside reports whether an operation has begun and not ended.
 func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
+
+// Waits reports whether time matters: it is inside an operation, or watches another rank.
+func (c *Core) Waits() bool { return c.Inside() || c.watch.active() }
 
 // Ready reports whether operation seq is open and complete.
 func (c *Core) Ready(seq uint64) bool {
@@ -143,6 +148,9 @@ func (c *Core) Tick(now Time) {
 	if c.fate.err == nil {
 		c.ops.tick(now)
 	}
+	if c.fate.err == nil {
+		c.watch.tick(now)
+	}
 }
 
 // Timed reports whether something waits for a time that is to be met closely: a
@@ -153,7 +161,7 @@ func (c *Core) Timed() bool { return c.members.suspects() || c.ops.timed() }
 // false if it has not.
 func (c *Core) Due() (due Time, ok bool) {
 	if due = c.members.due(); c.fate.err == nil {
-		due = min(due, c.ops.due())
+		due = min(due, c.ops.due(), c.watch.due())
 	}
 	return due, due != never
 }

@@ -127,6 +127,16 @@ func (f *failure) lost(rank int, err error) {
 	f.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: %w", ErrPeerLost, err)}, true)
 }
 
+// silent fails the core because a rank is lost that no connection tells of. If it comes
+// back it is told so.
+func (f *failure) silent(rank int, err error) {
+	if f.err != nil {
+		return
+	}
+	f.lost(rank, err)
+	f.answer(rank)
+}
+
 // deserted fails the core because a rank has closed its communicator though that had
 // failed, or was inside an operation, and has not said why.
 func (f *failure) deserted(rank int) {

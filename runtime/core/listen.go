@@ -43,6 +43,7 @@ func (rl *rootless) heardListener(h *wire.Header) {
 // by. The core does not fail by that.
 func (c *Core) Listen() error {
 	c.casts.listen(&c.members)
+	c.watch.want()
 	sources := c.casts.sources
 	if len(sources) == 0 || len(c.members.absent) < len(sources) {
 		return nil

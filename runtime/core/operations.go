@@ -30,6 +30,7 @@ type operations struct {
 	joined   seqSet              // operations that the rank drawn for them has entered
 	overlap  overlap
 	absent   absent
+	watch    *watch
 	delay    Time // the present delay of DelayAdaptive
 	totals   Totals
 }
@@ -129,8 +130,13 @@ func (ops *operations) tick(now Time) {
 		}
 		ops.rec.tick(o, now)
 	}
-	if o := ops.oldest(); o != nil && ops.Size > 1 && o.pulse.tick(now, ops.Stall) {
-		ops.probe(o)
+	if o := ops.oldest(); o != nil && ops.Size > 1 {
+		if o.pulse.tick(now, ops.Stall) {
+			ops.probe(o)
+		}
+		if o.pulse.probes > 0 {
+			ops.watch.want()
+		}
 	}
 }
 

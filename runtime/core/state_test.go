@@ -24,7 +24,7 @@ import (
 //	link     leads to another part of the core
 var considered = map[string]string{
 	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state", "Core.rec": "state",
-	"Core.casts": "state", "Core.bodies": "scratch",
+	"Core.casts": "state", "Core.bodies": "scratch", "Core.watch": "time",
 
 	"env.Config": "derived", "env.net": "link", "env.group": "link", "env.ranks": "scratch", "env.queued": "scratch", "env.frame": "scratch",
 
@@ -35,11 +35,15 @@ var considered = map[string]string{
 	"membership.absent": "state",
 	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.err": "state", "absence.until": "time",
 
+	// Nobody is watched where durations are left out: Silence is 0.
+	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
+	"watch.target": "time", "watch.heard": "time", "watch.took": "time", "watch.last": "time", "watch.ask": "time",
+
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
 	"operations.seq": "state", "operations.complete": "state", "operations.ring": "state",
 	"operations.earlies": "state", "operations.joined": "state", "operations.delay": "state", "operations.totals": "counter",
 	"operations.overlap": "state", "overlap.settled": "derived", "overlap.waiting": "derived", "overlap.calls": "state",
-	"operations.absent": "state", "absent.seq": "state", "absent.ranks": "state", "absent.own": "state",
+	"operations.watch": "link", "operations.absent": "state", "absent.seq": "state", "absent.ranks": "state", "absent.own": "state",
 	"call.seq": "state", "call.print": "state", "call.from": "state",
 	"op.waits": "state", "waits.list": "state", "waits.asked": "state", "waits.entered": "state",
 	"earlies.seq": "state", "earlies.seen": "derived", "earlies.odd": "derived", "earlies.list": "state", "early.slot": "state", "early.print": "state", "early.from": "state",

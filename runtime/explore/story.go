@@ -127,7 +127,7 @@ func (s *system) content(m *message) string {
 	}
 	return map[wire.FrameKind]string{
 		wire.FrameJoined: "entry", wire.FrameLate: "lateness", wire.FrameProbe: "probe", wire.FrameLeave: "goodbye",
-		wire.FrameCall: "call", wire.FrameEntered: "answer to the call", wire.FrameAbsent: "absence", wire.FrameListen: "wait",
+		wire.FrameCall: "call", wire.FrameEntered: "answer to the call", wire.FrameAbsent: "absence", wire.FrameListen: "wait", wire.FrameWatch: "question for a sign of life", wire.FrameAlive: "sign of life",
 	}[h.Kind] + operation
 }
 

@@ -81,6 +81,14 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	}
 }
 
+// Taken implements [wire.Taker]; memory is taken at once.
+func (t *Transport) Taken(to int) uint64 {
+	if net, ok := t.net.(wire.Taker); ok && !t.isNear(to) {
+		return net.Taken(to)
+	}
+	return 0
+}
+
 // PutAll puts f at once to those of ranks that share memory with this one, and
 // to each of the others.
 func (t *Transport) PutAll(ranks []int, f *wire.Frame) {

@@ -40,7 +40,7 @@ func (p *process) forgiven() bool {
 	case OpPublish:
 		return true
 	case OpTake:
-		return p.w.hasty || slices.ContainsFunc(p.w.procs, func(o *process) bool { return o.silent })
+		return p.w.hasty || p.w.comm.Silence == 0 && slices.ContainsFunc(p.w.procs, func(o *process) bool { return o.silent })
 	}
 	return p.alone()
 }

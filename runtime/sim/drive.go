@@ -97,7 +97,7 @@ func (p *process) move() bool {
 
 // park has the process woken in time, and reports whether it has to poll first.
 func (p *process) park() (again bool) {
-	if p.core.Sent(); p.core.Inside() {
+	if p.core.Sent(); p.core.Waits() {
 		p.core.Tick(p.w.now)
 		if p.core.Sent() {
 			return true

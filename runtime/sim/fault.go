@@ -83,6 +83,21 @@ func (w *world) pausedUntil(rank int) Time {
 	return 0
 }
 
+// hushed reports whether a rank, or any if rank is -1, gives no sign of life for as long as
+// makes it lost: its process is paused, or nothing passes between its host and others.
+func (w *world) hushed(rank int) bool {
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		if w.comm.Silence == 0 || f.Until-f.From < w.comm.Silence {
+			continue
+		}
+		if f.Kind == FaultPartition || f.Kind == FaultPause && (rank < 0 || f.Rank == rank) {
+			return true
+		}
+	}
+	return false
+}
+
 // beginning returns when a process begins.
 func (w *world) beginning(rank int) Time {
 	at := Time(1)

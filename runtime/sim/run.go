@@ -155,7 +155,7 @@ func (w *world) config(rank int, id [16]byte, overlay core.Overlay) core.Config 
 	}
 	return core.Config{
 		Rank: rank, Size: w.sc.Ranks, ID: id, Epoch: 1, Caps: caps,
-		Delay: c.Delay, RootDelay: c.RootDelay, Repair: c.Repair, Stall: c.Stall, Retain: c.Retain,
+		Delay: c.Delay, RootDelay: c.RootDelay, Repair: c.Repair, Stall: c.Stall, Silence: c.Silence, Retain: c.Retain,
 		Overlay: overlay, CastPrint: 1, CastWindow: c.CastWindow, CastBytes: c.CastBytes, MaxMessage: c.MaxMessage,
 	}
 }

@@ -75,6 +75,7 @@ type Comm struct {
 	Chunk      int              `json:"chunk,omitempty"`
 	Repair     Time             `json:"repair,omitempty"`
 	Stall      Time             `json:"stall,omitempty"`
+	Silence    Time             `json:"silence,omitempty"` // default: none
 	Retain     int              `json:"retain,omitempty"`
 	CastWindow int              `json:"cast_window,omitempty"`
 	CastBytes  int              `json:"cast_bytes,omitempty"`

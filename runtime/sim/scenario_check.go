@@ -54,7 +54,7 @@ func (s *Scenario) checkNumbers() error {
 		{"net.first", int64(n.First)}, {"net.confirm", int64(n.Confirm)}, {"net.turn", int64(n.Turn)}, {"net.cores", int64(n.Cores)},
 		{"net.up.burst", int64(n.Up.Burst)}, {"net.down.burst", int64(n.Down.Burst)},
 		{"comm.root_delay", int64(c.RootDelay)}, {"comm.chunk", int64(c.Chunk)}, {"comm.repair", int64(c.Repair)},
-		{"comm.stall", int64(c.Stall)}, {"comm.retain", int64(c.Retain)}, {"comm.cast_window", int64(c.CastWindow)},
+		{"comm.stall", int64(c.Stall)}, {"comm.silence", int64(c.Silence)}, {"comm.retain", int64(c.Retain)}, {"comm.cast_window", int64(c.CastWindow)},
 		{"comm.cast_bytes", int64(c.CastBytes)}, {"comm.max_message", int64(c.MaxMessage)}, {"comm.idle", int64(c.Idle)},
 	} {
 		if f.v < 0 || f.v > 1<<50 {

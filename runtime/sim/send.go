@@ -23,6 +23,14 @@ func (p *process) Put(to int, f *wire.Frame) {
 	}
 }
 
+// Taken implements [wire.Taker], in segments.
+func (p *process) Taken(to int) uint64 {
+	if l := p.out[index(to, wire.LaneOps)]; l != nil {
+		return uint64(l.next)
+	}
+	return 0
+}
+
 // laneTo returns the lane to a rank, and opens it if it is new.
 func (p *process) laneTo(to int, k wire.Lane) *lane {
 	i := index(to, k)

@@ -75,6 +75,12 @@ type Transport interface {
 	Close(bye bool, linger time.Duration) error
 }
 
+// Taker is a transport that knows how much of what was put to a rank on LaneOps the system
+// has taken, in units that only grow.
+type Taker interface {
+	Taken(to int) uint64
+}
+
 // GroupPutter is a transport over memory that several ranks read: what is put to
 // all of them is written once (paper 003, section 4.1).
 type GroupPutter interface {
@@ -130,6 +136,8 @@ const (
 	FrameEntered                      // the sender, who was asked, has entered Seq
 	FrameAbsent                       // rank Arg, which was asked, is in no operation and has not entered Seq, or has after all if Print is 1
 	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
+	FrameWatch                        // the sender asks for a sign of life
+	FrameAlive                        // the sign of life that the sender was asked for
 	frameKinds
 )
 

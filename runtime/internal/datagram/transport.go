@@ -79,6 +79,9 @@ func (t *Transport) Reactor() *reactor.Reactor { return t.puts.Reactor() }
 // Put queues f for rank to, over TCP.
 func (t *Transport) Put(to int, f *wire.Frame) { t.puts.Put(to, f) }
 
+// Taken implements [wire.Taker].
+func (t *Transport) Taken(to int) uint64 { return t.puts.Taken(to) }
+
 // Wake ends the running Wait, or else the next one.
 func (t *Transport) Wake() { t.puts.Wake() }
 

@@ -147,6 +147,9 @@ func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 	return moved
 }
 
+// Taken implements [wire.Taker], in bytes.
+func (t *Transport) Taken(to int) uint64 { return t.peers[to].taken }
+
 // idle reports whether the system has all that was queued.
 func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 }
 
@@ -162,6 +165,9 @@ func (o *outbound) gather(v *vector, room int) {
 
 // advance takes n written bytes off the queue.
 func (t *Transport) advance(o *outbound, n int) {
+	if o.lane != int(wire.LaneControl) {
+		o.p.taken += uint64(n)
+	}
 	k := min(n, len(o.tail))
 	o.tail, n = o.tail[k:], n-k
 	for n > 0 {

@@ -14,5 +14,6 @@ type peer struct {
 	heirs   []*inbound // connections whose turn has not come
 
 	opened uint32 // connections to p, ever
+	taken  uint64 // bytes of operations for p that the system has taken
 	end    end
 }

@@ -1,0 +1,127 @@
+package core
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// questions keeps the control frames that a core sends, and says how much of what is put has
+// been taken.
+type questioner struct {
+	discard
+	kinds []wire.FrameKind
+	to    []int
+	taken uint64
+}
+
+func (q *questioner) Put(to int, f *wire.Frame) {
+	if f.Lane == wire.LaneControl {
+		q.kinds, q.to = append(q.kinds, f.Kind), append(q.to, to)
+	}
+	q.drop(f)
+}
+
+func (q *questioner) Taken(int) uint64 { return q.taken }
+
+// asks returns whom the core has asked for signs of life.
+func (q *questioner) asks() (to []int) {
+	for i, k := range q.kinds {
+		if k == wire.FrameWatch {
+			to = append(to, q.to[i])
+		}
+	}
+	return to
+}
+
+// watching is rank 1 of 4 with a barrier that does not move, and the time.
+func watching(t *testing.T) (*Core, *questioner, Time) {
+	net := &questioner{}
+	c := New(Config{Rank: 1, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
+	c.Begin(Barrier, 0, planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), nil)
+	c.Tick(1)
+	require.False(t, c.watch.active(), "nobody is asked while all goes well")
+	c.Tick(300e6)
+	require.Equal(t, []int{2}, net.asks())
+	return c, net, 300e6
+}
+
+func control(from int, k wire.FrameKind) *wire.Header {
+	return &wire.Header{Kind: k, Lane: wire.LaneControl, Epoch: 1, From: from}
+}
+
+// goOn tells c the time each time that it wants to know it, until end.
+func goOn(c *Core, now, end Time, each func()) Time {
+	for now < end && c.Err() == nil {
+		each()
+		due, _ := c.Due()
+		now = min(max(now+1, due), end)
+		c.Tick(now)
+	}
+	return now
+}
+
+func TestSilentRankIsLost(t *testing.T) {
+	c, net, start := watching(t)
+	now := goOn(c, start, 3600e9, func() {})
+	require.Equal(t, start+8e9, now)
+	require.ErrorIs(t, c.Err(), ErrPeerLost)
+	require.ErrorContains(t, c.Err(), "rank 2: rank lost: it has given no sign of life for 8s")
+	require.Len(t, net.asks(), 8, "once in a while")
+	require.True(t, slices.ContainsFunc(net.kinds, func(k wire.FrameKind) bool { return k == wire.FrameAbort }))
+	last := len(net.to) - 1
+	require.Equal(t, wire.FrameAbort, net.kinds[last])
+	require.Equal(t, 2, net.to[last], "the silent one is told, too")
+}
+
+func TestSignsOfLife(t *testing.T) {
+	for name, sign := range map[string]func(c *Core, net *questioner){
+		"an answer":                   func(c *Core, _ *questioner) { c.Body(control(2, wire.FrameAlive)) },
+		"a datagram":                  func(c *Core, _ *questioner) { c.Fragment(&wire.Header{Epoch: 1, Seq: 9, From: 2}, 0, nil) },
+		"a put that its system takes": func(_ *Core, net *questioner) { net.taken++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, net, start := watching(t)
+			end := goOn(c, start, 100e9, func() { sign(c, net) })
+			require.NoError(t, c.Err())
+			goOn(c, end, 200e9, func() { c.Body(control(3, wire.FrameAlive)) })
+			require.ErrorIs(t, c.Err(), ErrPeerLost, "others do not count")
+		})
+	}
+}
+
+// Who is asked answers, and asks the next one: but not for ever.
+func TestQuestionGoesRound(t *testing.T) {
+	net := &questioner{}
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
+	ask := control(2, wire.FrameWatch)
+	_, v := c.Body(ask)
+	require.Equal(t, wire.Accept, v)
+	c.Arrived(ask, nil)
+	require.Equal(t, []wire.FrameKind{wire.FrameAlive}, net.kinds)
+	require.True(t, c.Waits())
+	now := goOn(c, 1, 20e9, func() {})
+	require.NoError(t, c.Err())
+	require.Equal(t, []int{0, 0, 0}, net.asks())
+	require.False(t, c.Waits())
+	_, limited := c.Due()
+	require.False(t, limited)
+
+	c.Ended(0, wire.Closed, nil)
+	c.Arrived(ask, nil)
+	c.Tick(now + 1)
+	require.Equal(t, 1, net.asks()[3], "who has left is passed over")
+}
+
+// Without Silence nobody is asked for anything.
+func TestNoSilence(t *testing.T) {
+	net := &questioner{}
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, net)
+	c.Arrived(control(2, wire.FrameWatch), nil)
+	require.False(t, c.Waits())
+	require.Equal(t, []wire.FrameKind{wire.FrameAlive}, net.kinds)
+}

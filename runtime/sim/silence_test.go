@@ -1,0 +1,142 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// hush is a network that never gives a rank up by itself, among ranks that do after a second
+// of silence.
+func hush(ranks int, faults []Fault, ops ...Op) *Scenario {
+	sc := still(ranks, faults, ops...)
+	sc.Net.GiveUp = 3600 * Second
+	sc.Net.Up.Delay, sc.Net.Down.Delay = 25*Microsecond, 25*Microsecond
+	sc.Comm.Silence = Second
+	return sc
+}
+
+// noticed is the latest that all know of a silence of a second that begins at 0: operations
+// stall, the question goes around, and the ranks ask an eighth of a second apart.
+const noticed = Second + 2*Second/8 + 300*Millisecond
+
+// steps are a collective operation of each kind of schedule.
+func steps() (list []Op) {
+	for _, name := range algorithms("barrier") {
+		list = append(list, Op{Kind: OpBarrier, Algorithm: name})
+	}
+	for _, name := range algorithms("bcast") {
+		list = append(list, Op{Kind: OpBcast, Algorithm: name, Bytes: 1000})
+	}
+	return list
+}
+
+// A host that vanishes without a word is found by all ranks that wait, within the time that is
+// said, whatever the schedule and whoever it is.
+func TestVanishedHostIsNoticed(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(2, 20).Draw(rt, "ranks")
+		dead := rapid.IntRange(0, size-1).Draw(rt, "dead")
+		op := rapid.SampledFrom(steps()).Draw(rt, "step")
+		sc := hush(size, []Fault{{Kind: FaultSilent, Rank: dead}}, op, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+		r := runs(rt, sc)
+		for rank, knows := range r.knowing() {
+			require.Equal(rt, rank != dead, knows, "rank %d", rank)
+		}
+		for _, c := range r.Calls {
+			var about *core.RankError
+			if errors.As(c.Err, &about) {
+				require.Equal(rt, dead, about.Rank, "rank %d", c.Rank)
+				require.Less(rt, c.Return, noticed, "rank %d", c.Rank)
+			}
+		}
+	})
+}
+
+// So are ranks that wait for messages.
+func TestVanishedHostIsNoticedByWhoWaitsForMessages(t *testing.T) {
+	for _, dead := range []int{0, 1, 5, 10} {
+		r := runs(t, hush(11, []Fault{{Kind: FaultSilent, Rank: dead}}, Op{Kind: OpPublish, Root: dead, Count: 1}, Op{Kind: OpTake}))
+		for rank, knows := range r.knowing() {
+			require.Equal(t, rank != dead, knows, "rank %d", rank)
+		}
+		require.Less(t, r.End, noticed)
+	}
+}
+
+// A process that is stopped for less than the silence is waited for; one that is stopped for
+// longer is lost, by name, and told so when it goes on.
+func TestStoppedProcess(t *testing.T) {
+	for _, op := range steps() {
+		t.Run(op.Algorithm, func(t *testing.T) {
+			ops := []Op{op, {Kind: OpBarrier, Algorithm: "barrier/hsb"}}
+			for _, rank := range []int{0, 1, 6} {
+				short := hush(7, []Fault{{Kind: FaultPause, Rank: rank, From: 30 * Microsecond, Until: 800 * Millisecond}}, ops...)
+				for _, c := range runs(t, short).Calls {
+					require.NoError(t, c.Err)
+				}
+				long := hush(7, []Fault{{Kind: FaultPause, Rank: rank, From: 30 * Microsecond, Until: 20 * Second}}, ops...)
+				failed := 0
+				for _, c := range runs(t, long).Calls {
+					if c.Err == nil {
+						continue
+					}
+					failed++
+					var about *core.RankError
+					require.ErrorIs(t, c.Err, core.ErrPeerLost)
+					require.ErrorAs(t, c.Err, &about)
+					require.Equal(t, rank, about.Rank, "rank %d", c.Rank)
+					if c.Rank != rank {
+						require.Less(t, c.Return, noticed, "rank %d", c.Rank)
+					}
+				}
+				require.Equal(t, 7, failed, "rank %d is told, too", rank)
+			}
+		})
+	}
+}
+
+// When the network is cut in two, each side finds the other silent.
+func TestPartitionIsNoticed(t *testing.T) {
+	for _, side := range []uint64{0b1, 0b110, 0b1010101, 0b1111111110} {
+		sc := hush(10, []Fault{{Kind: FaultPartition, Side: side, From: 10 * Millisecond, Until: 3600 * Second}})
+		for range 1000 {
+			sc.Script = append(sc.Script, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})
+		}
+		r := runs(t, sc)
+		know := r.knowing()
+		require.Equal(t, slices.Repeat([]bool{true}, 10), know)
+		for _, c := range r.Calls {
+			var about *core.RankError
+			if c.Err == nil {
+				continue
+			}
+			require.ErrorAs(t, c.Err, &about)
+			require.NotEqual(t, side>>c.Rank&1, side>>about.Rank&1, "rank %d of side %b says: %v", c.Rank, side, c.Err)
+			require.Less(t, c.Return, 10*Millisecond+noticed)
+		}
+	}
+}
+
+// Nobody is silent who is kept busy by a slow link, or computes.
+func TestSlowIsNotSilent(t *testing.T) {
+	for _, name := range []string{"bcast/chain", "bcast/binomial", "bcast/mcast-acktree", "bcast/mcast-chain", "bcast/symmetric"} {
+		t.Run(name, func(t *testing.T) {
+			sc := hush(4, nil, Op{Kind: OpCompute, Time: 30 * Second}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}, Op{Kind: OpBcast, Algorithm: name, Bytes: 256 << 10})
+			l := Link{Rate: 100e3, Queue: 128 << 10, Delay: 25 * Microsecond}
+			sc.Comm.Silence = 15 * Second // what is queued before a link takes 10
+			sc.Net = Net{Up: l, Down: l, Multicast: true, Ordered: true, GiveUp: 3600 * Second}
+			r := runs(t, sc)
+			require.Greater(t, r.took(2, 0), 20*Second, "the test is of a slow link")
+			for _, c := range r.Calls {
+				require.NoError(t, c.Err, fmt.Sprint(c))
+			}
+		})
+	}
+}
