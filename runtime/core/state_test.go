@@ -37,7 +37,7 @@ var considered = map[string]string{
 
 	// Nobody is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
-	"watch.target": "time", "watch.heard": "time", "watch.took": "time", "watch.last": "time", "watch.ask": "time",
+	"watch.target": "time", "watch.heard": "time", "watch.took": "time", "watch.last": "time", "watch.ask": "time", "watch.looked": "time",
 
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
 	"operations.seq": "state", "operations.complete": "state", "operations.ring": "state",

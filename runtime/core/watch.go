@@ -27,6 +27,7 @@ type watch struct {
 	took   uint64 // how much of what was put to it had left at the last tick: a slow link is not silence
 	last   Time   // when there was a sign of life
 	ask    Time   // when it is asked for one
+	looked Time   // when tick last looked
 }
 
 // errSilent is how a rank is lost that gives no sign of life.
@@ -84,8 +85,12 @@ func (w *watch) tick(now Time) {
 	}
 	if !w.on || target != w.target {
 		w.on, w.target, w.heard, w.took = true, target, false, w.taken(target)
-		w.last, w.ask = now, now
+		w.last, w.ask, w.looked = now, now, now
 	}
+	if gap := now - w.looked; gap > 2*w.interval() {
+		w.last += gap // this rank itself was stopped: what has come meanwhile has not been taken
+	}
+	w.looked = now
 	if took := w.taken(target); w.heard || took != w.took {
 		w.heard, w.took, w.last = false, took, now
 	}

@@ -94,6 +94,19 @@ func TestSignsOfLife(t *testing.T) {
 	}
 }
 
+// A rank that was stopped itself has not taken what came meanwhile, and calls nobody silent.
+func TestOwnPauseIsNoSilence(t *testing.T) {
+	c, _, now := watching(t)
+	for range 10 {
+		now += 60e9
+		c.Tick(now)
+		require.NoError(t, c.Err())
+		c.Body(control(2, wire.FrameAlive))
+	}
+	goOn(c, now, now+100e9, func() {})
+	require.ErrorIs(t, c.Err(), ErrPeerLost)
+}
+
 // Who is asked answers, and asks the next one: but not for ever.
 func TestQuestionGoesRound(t *testing.T) {
 	net := &questioner{}

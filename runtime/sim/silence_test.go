@@ -102,6 +102,18 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
+// Where all processes are stopped at once, nobody is lost when they go on.
+func TestAllStopped(t *testing.T) {
+	var faults []Fault
+	for rank := range 7 {
+		faults = append(faults, Fault{Kind: FaultPause, Rank: rank, From: 500 * Millisecond, Until: 60*Second + Time(rank)*Millisecond})
+	}
+	faults = append(faults, Fault{Kind: FaultLate, Rank: 3, Until: 300 * Millisecond}, Fault{Kind: FaultPause, Rank: 3, From: 300 * Millisecond, Until: 60 * Second})
+	for _, c := range runs(t, hush(7, faults, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}, Op{Kind: OpBarrier, Algorithm: "barrier/exchange"})).Calls {
+		require.NoError(t, c.Err)
+	}
+}
+
 // When the network is cut in two, each side finds the other silent.
 func TestPartitionIsNoticed(t *testing.T) {
 	for _, side := range []uint64{0b1, 0b110, 0b1010101, 0b1111111110} {
