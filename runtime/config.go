@@ -21,7 +21,7 @@ type Algorithm struct {
 }
 
 // Config says how a communicator works. All ranks must be given the same
-// values; Transport, Spin, Idle, Linger and Clock are each rank's own.
+// values; Transport, Waiting, Idle, Linger and Clock are each rank's own.
 //
 // The zero value of every field stands for a default. A negative value stands for
 // none, no limit or never, in the fields that say so; in the others it is an
@@ -54,10 +54,16 @@ type Config struct {
 	MaxMessage int // bytes of a rootless message at most; default 1 MiB
 
 	Epoch  uint32        // version of the membership, on which ranks must agree (ErrMismatch); default 1
-	Spin   int           // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
 	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call, for no longer than Silence
 	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all, what the system has not taken by then is lost
 	Clock  clock.Clock   // also of the transport that the environment says; default clock.System
+
+	Waiting Waiting // how callers wait
+}
+
+// Waiting says how callers wait for what others do.
+type Waiting struct {
+	Spin int // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
 
 	// Stay has the threads of callers stay on the cores where the system has them.
 	// Otherwise a rank that finds, by timing its yields, that it shares a core with
@@ -93,7 +99,7 @@ func (cfg *Config) check() error {
 		{"CastWindow", int64(cfg.CastWindow), false},
 		{"CastBytes", int64(cfg.CastBytes), false},
 		{"MaxMessage", int64(cfg.MaxMessage), false},
-		{"Spin", int64(cfg.Spin), true},
+		{"Waiting.Spin", int64(cfg.Waiting.Spin), true},
 		{"Idle", int64(cfg.Idle), true},
 		{"Linger", int64(cfg.Linger), true},
 	} {
@@ -122,7 +128,7 @@ func (cfg *Config) fill() {
 	orElse(&cfg.CastBytes, 256<<10)
 	orElse(&cfg.MaxMessage, 1<<20)
 	orElse(&cfg.Epoch, 1)
-	orElse(&cfg.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))
+	orElse(&cfg.Waiting.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))
 	orElse(&cfg.Idle, 200*time.Microsecond)
 	orElse(&cfg.Linger, 2*time.Second)
 	if cfg.Clock == nil {
@@ -131,7 +137,8 @@ func (cfg *Config) fill() {
 	if cfg.MaxBcast < 0 {
 		cfg.MaxBcast = math.MaxInt
 	}
-	cfg.Stall, cfg.Silence, cfg.Retain, cfg.Spin, cfg.Linger = max(cfg.Stall, 0), max(cfg.Silence, 0), max(cfg.Retain, 0), max(cfg.Spin, 0), max(cfg.Linger, 0)
+	cfg.Stall, cfg.Silence, cfg.Linger = max(cfg.Stall, 0), max(cfg.Silence, 0), max(cfg.Linger, 0)
+	cfg.Retain, cfg.Waiting.Spin = max(cfg.Retain, 0), max(cfg.Waiting.Spin, 0)
 }
 
 // spin returns how many polls in vain are worth it. With more ranks than cores,

@@ -85,7 +85,7 @@ func newDriver(cfg *Config) *driver {
 func (d *driver) run(c *Comm) {
 	d.wait = yield.New(yield.Options{
 		Process: yield.This(), Now: d.clock.Now, Index: c.rank, Ranks: c.caps.Local, Cores: goruntime.NumCPU(),
-		Spin: c.cfg.Spin, Stay: c.cfg.Stay,
+		Spin: c.cfg.Waiting.Spin, Stay: c.cfg.Waiting.Stay,
 	})
 	d.mu.Lock()
 	defer d.mu.Unlock()

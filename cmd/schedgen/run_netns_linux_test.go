@@ -91,6 +91,6 @@ func TestVanishedHostMadeUp(t *testing.T) {
 		code, said := p.end()
 		p.gone(0)
 		require.Equal(t, exitNo, code)
-		require.Contains(t, said, "rank lost: it has given no sign of life for 1s")
+		require.Contains(t, said, "rank lost: it has given no sign of life for 1 s")
 	}
 }

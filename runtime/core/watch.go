@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -36,7 +35,7 @@ var errSilent = errors.New("it has given no sign of life")
 // The interval of questions: so many to a silence, but no longer than maxInterval.
 const (
 	questions   = 8
-	maxInterval = Time(2 * time.Second)
+	maxInterval = Time(2e9)
 	stays       = 3 // intervals for which a rank watches after it was last asked to
 )
 
@@ -63,11 +62,11 @@ func (w *watch) active() bool { return w.wanted || w.on }
 
 // due returns when tick has something to do next.
 func (w *watch) due() Time {
-	switch {
-	case w.wanted && !w.on:
-		return 1
-	case w.on:
+	if w.on {
 		return min(w.ask, w.until)
+	}
+	if _, some := w.next(); w.wanted && some {
+		return 1
 	}
 	return never
 }
@@ -96,7 +95,7 @@ func (w *watch) tick(now Time) {
 	}
 	if now-w.last >= w.Silence {
 		w.on = false
-		w.fate.silent(target, fmt.Errorf("%w for %v", errSilent, time.Duration(w.Silence)))
+		w.fate.silent(target, fmt.Errorf("%w for %v s", errSilent, float64(w.Silence)/1e9))
 		return
 	}
 	if now >= w.ask {

@@ -70,7 +70,7 @@ func TestSilentRankIsLost(t *testing.T) {
 	now := goOn(c, start, 3600e9, func() {})
 	require.Equal(t, start+8e9, now)
 	require.ErrorIs(t, c.Err(), ErrPeerLost)
-	require.ErrorContains(t, c.Err(), "rank 2: rank lost: it has given no sign of life for 8s")
+	require.ErrorContains(t, c.Err(), "rank 2: rank lost: it has given no sign of life for 8 s")
 	require.Len(t, net.asks(), 8, "once in a while")
 	require.True(t, slices.ContainsFunc(net.kinds, func(k wire.FrameKind) bool { return k == wire.FrameAbort }))
 	last := len(net.to) - 1
@@ -128,6 +128,19 @@ func TestQuestionGoesRound(t *testing.T) {
 	c.Arrived(ask, nil)
 	c.Tick(now + 1)
 	require.Equal(t, 1, net.asks()[3], "who has left is passed over")
+}
+
+// A rank that waits when those that it might ask have left is not kept busy by that.
+func TestNobodyToWatch(t *testing.T) {
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, &questioner{})
+	for rank := range 3 {
+		c.Ended(rank, wire.Closed, nil)
+	}
+	require.NoError(t, c.Listen())
+	_, limited := c.Due()
+	require.False(t, limited)
+	c.Tick(1)
+	require.NoError(t, c.Err())
 }
 
 // Without Silence nobody is asked for anything.
