@@ -17,7 +17,7 @@ type repair struct {
 	fresh  bool // armed since the last tick: nothing below is known yet
 	spared bool // put off since the last tick
 	behind bool // what was sent before it had not left when it was last due
-	rounds int  // how often some of what it puts has been put
+	rounds int  // how often some of what it puts has been put, and not yet all; 0: none
 	due    Time
 	wait   Time
 	since  Time // when it was armed
@@ -93,7 +93,11 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		return
 	}
 	actions := o.plan.program.Actions(r.rule)
-	if carries(actions) && (o.unsent > 0 || r.behind) {
+	if r.rounds > 0 && o.unsent > 0 {
+		r.due = now + max(1, rc.Repair/4) // the rest follows what has left
+		return
+	}
+	if r.rounds == 0 && carries(actions) && (o.unsent > 0 || r.behind) {
 		// The multicast, or the last round, has not even left, or has
 		// just done so: another would only queue up behind it. What takes
 		// so long to leave takes as long to be answered.
@@ -110,9 +114,11 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 	r.since = now
 	if rc.carryOut(o, actions, rc.some(o, r.rounds)) {
 		r.rounds++
-	} else {
-		r.wait = min(2*r.wait, maxBackoff*rc.Repair)
+		r.due = now + max(1, rc.Repair/4)
+		return
 	}
+	r.rounds = 0
+	r.wait = min(2*r.wait, maxBackoff*rc.Repair)
 	r.due = now + r.wait
 }
 
