@@ -150,11 +150,12 @@ func (rc *recovery) takeReport(o *op, h *wire.Header) bool {
 }
 
 // tellTaken reports progress to the parent. While losses are seen it does so by datagram,
-// too: a put that is lost would keep all ranks waiting until it is sent again.
+// too: a put that is lost would keep all ranks waiting until it is sent again. Within a host
+// no put is lost, and datagrams would only take room in the parent's buffer.
 func (rc *recovery) tellTaken(o *op) {
 	w := &o.lost.window
 	rc.control(w.parent, wire.FrameTaken, o.seq, o.print, uint32(w.progress))
-	if rc.ops.seq <= rc.lossy {
+	if rc.ops.seq <= rc.lossy && rc.Caps.Local < rc.Size {
 		rc.frame.Header = wire.Header{
 			Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: rc.Epoch, Seq: o.seq, Print: o.print, Arg: uint32(w.progress), From: rc.Rank,
 		}
