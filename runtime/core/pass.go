@@ -22,7 +22,7 @@ type pass struct {
 	vain    int  // waits in a row in which none has
 	due     bool // so many have come that the next ones are asked for
 
-	sample [2]int // the fragments of which the answer that comes first is timed; none: they are the same
+	sample [2]int // the stretch of fragments of which the answer that comes first is timed; none: it is empty
 	since  Time   // when they were asked for
 	timed  bool   // one has come since the last tick
 }
@@ -30,7 +30,8 @@ type pass struct {
 // underWay is how many requests may wait for answers when another one is made.
 const underWay = 4
 
-// certain is how many fragments are not all lost: a late answer to so many is late.
+// certain is how wide the stretch of fragments is of which no answer at all is taken for a late
+// one, not for a lost one. Not all fragments in it have been asked for.
 const certain = 4
 
 // none is no sample.
