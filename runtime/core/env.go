@@ -70,9 +70,12 @@ func (e *env) put(to int, f *wire.Frame) {
 
 // control sends a frame without a body on the lane that is never held.
 func (e *env) control(to int, k wire.FrameKind, seq uint64, fingerprint, arg uint32) {
-	f := &e.frame
-	*f = wire.Frame{Header: wire.Header{
+	e.put(to, e.fillControl(k, seq, fingerprint, arg))
+}
+
+func (e *env) fillControl(k wire.FrameKind, seq uint64, fingerprint, arg uint32) *wire.Frame {
+	e.frame = wire.Frame{Header: wire.Header{
 		Kind: k, Lane: wire.LaneControl, Epoch: e.Epoch, Seq: seq, Print: fingerprint, Arg: arg, From: e.Rank,
 	}}
-	e.put(to, f)
+	return &e.frame
 }

@@ -156,11 +156,8 @@ func (rc *recovery) tellTaken(o *op) {
 	w := &o.lost.window
 	rc.control(w.parent, wire.FrameTaken, o.seq, o.print, uint32(w.progress))
 	if rc.ops.seq <= rc.lossy && rc.Caps.Local < rc.Size {
-		rc.frame.Header = wire.Header{
-			Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: rc.Epoch, Seq: o.seq, Print: o.print, Arg: uint32(w.progress), From: rc.Rank,
-		}
 		rc.queued = true
-		rc.net.Datagram(w.parent, &rc.frame)
+		rc.net.Datagram(w.parent, rc.fillControl(wire.FrameTaken, o.seq, o.print, uint32(w.progress)))
 	}
 }
 
