@@ -48,12 +48,12 @@ const (
 // ascending, because they are lost or have closed c: the same at every rank that returns without an error.
 // It works while c does, and after c has failed, and goes on around ranks that are lost
 // meanwhile, the one that gathers the votes included. While none is, it takes 2⌈log₂ Size⌉
-// steps and two messages of some 40 bytes a rank. All ranks that are left
+// steps and two messages of some 40 bytes a rank, and as much again behind the callers' backs. All ranks that are left
 // must call Agree and Shrink in the same order; operations may run beside them. (It is what MPI_Comm_agree of ULFM is.)
 //
-// Agreement is among ranks that are left: one that has returned, and then dies or closes c
-// before any other knows, may have been told something else. Where a network is cut in
-// two, each part agrees for itself that the other is lost.
+// Agreement is among ranks that are left: one that has returned, and then dies before all know,
+// may have been told something else. Where a network is cut in two, each part agrees for
+// itself that the other is lost.
 //
 // The end of ctx ends the waiting alone: this rank's vote counts, and its next call of Agree
 // waits for the same agreement, whatever flags it gives.
@@ -170,4 +170,30 @@ func (w *verdict) failed(c *Comm) error {
 		return ErrClosed
 	}
 	return c.core.Excluded()
+}
+
+// settle waits until the other ranks know what this one has agreed on with them, for no longer than
+// Config.Linger.
+func (c *Comm) settle() {
+	if c.closing || c.core.Confirmed() || c.core.Excluded() != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer c.cfg.Clock.AfterFunc(c.cfg.Linger, cancel).Stop()
+	defer cancel()
+	c.enter()
+	defer c.leave()
+	_ = c.await(ctx, confirmed{}) // there is no more to be done if they do not answer
+}
+
+// confirmed is what settle waits for.
+type confirmed struct{}
+
+func (confirmed) met(c *Comm) bool { return c.core.Confirmed() || c.core.Excluded() != nil }
+
+func (confirmed) failed(c *Comm) error {
+	if c.closing {
+		return ErrClosed
+	}
+	return nil
 }

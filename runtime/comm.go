@@ -148,7 +148,8 @@ func (c *Comm) Totals() Totals {
 // open end with ErrClosed; if there are any, the communicator fails at the other ranks, with
 // ErrPeerLeft. So do operations that others start later and that need this rank.
 //
-// Close does not wait for the peers' calls. The last communicator of those that share
+// Close does not wait for the peers' calls, but for no longer than Config.Linger until all know what this
+// rank has agreed on with [Comm.Agree]. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
 // sent, and gives up when they take nothing for Config.Linger. Close may be called more
 // than once.
@@ -156,6 +157,7 @@ func (c *Comm) Close() error {
 	d := c.drv
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	c.settle()
 	if c.closing {
 		return nil
 	}

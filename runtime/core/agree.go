@@ -8,9 +8,10 @@ import (
 )
 
 // agreement has the ranks that are left agree, whether the core works or has failed. The
-// process asks for agreements one after the other, from number 1 on. Number 0 is the
-// core's own: when a rank is lost, all that are left find out which ranks that are, so that
-// their calls fail with the same error.
+// process asks for agreements one after the other, from 1 on: agreement n is ballot 2n-1. Ballot 2n
+// follows by itself: who votes in it knows what ballot 2n-1 has brought, so that at its end all do, and
+// a rank may close. Ballot 0 is the core's own: when a rank is lost, all that are left find out
+// which ranks that are, so that their calls fail with the same error.
 type agreement struct {
 	*env
 	fate    *failure
@@ -18,31 +19,35 @@ type agreement struct {
 	watch   *watch
 
 	ballots []*ballot // that this rank knows of, but for those that all have done with
-	last    uint64    // the last one that its process has asked for
+	last    uint64    // the last agreement that its process has asked for
 	settled bool      // calls fail with what fate says now
 	out     error     // why this rank cannot agree any more: the others have gone on without it
 	until   Time      // when they do at the latest; 0: from the next tick on for a while
+	ask     Time      // when those that are waited for are asked next; 0: from the next tick on
 }
 
 // vote begins the next agreement with v or, if the present one has not ended, goes on
 // with that. It returns its number.
 func (a *agreement) vote(v Vote) (number uint64) {
-	if b := a.find(a.last); a.last == 0 || b.known {
+	if a.last == 0 || a.find(2*a.last-1).known {
 		a.last++
 		a.forget()
 	}
-	b := a.of(a.last)
+	b := a.of(2*a.last - 1)
 	a.learn(b)
 	b.vote(v)
+	a.look()
 	return a.last
 }
 
-// forget drops the ballots that nobody asks about any more: those before the last one are
-// known at every rank that has voted in it.
+// oldest is the first ballot that another rank may still ask about: who votes in ballot 2n-1 knows
+// what ballot 2n-3 has brought.
+func (a *agreement) oldest() uint64 { return max(2*a.last, 4) - 3 }
+
 func (a *agreement) forget() {
 	kept := a.ballots[:0]
 	for _, b := range a.ballots {
-		if b.number == 0 || b.number+1 >= a.last {
+		if b.number == 0 || b.number >= a.oldest() {
 			kept = append(kept, b)
 		}
 	}
@@ -100,6 +105,11 @@ func (a *agreement) look() {
 			b.vote(Vote{})
 		}
 	}
+	if b := a.find(2*a.last - 1); a.last > 0 && b.known {
+		confirm := a.of(2 * a.last)
+		a.learn(confirm)
+		confirm.vote(Vote{})
+	}
 	if a.settling() && a.find(0).known {
 		a.settle()
 	}
@@ -134,18 +144,15 @@ func (a *agreement) heard(h *wire.Header, body []byte) {
 	case s.gone.has(a.Rank):
 		a.out = a.fate.excluded(h.From)
 		return
-	case number > a.last+1:
-		a.fate.violation(h, "agreement %d, where this rank is in %d", number, a.last)
+	case number > 2*a.last+1:
+		a.fate.violation(h, "ballot %d, where this rank has asked for %d agreements", number, a.last)
 		return
-	case number > 0 && number+1 < a.last:
+	case number > 0 && number < a.oldest():
 		return
 	}
 	b := a.of(h.Seq)
-	if a.learn(b); b.gone.has(h.From) {
-		b.answer(h.From)
-		return
-	}
 	b.heard(h.From, s)
+	a.learn(b)
 	if h.Seq == 0 && a.fate.err == nil {
 		a.fate.hearsay(h.From, append(b.lost.list(), b.gone.list()...))
 	}
@@ -157,12 +164,16 @@ func (a *agreement) active() bool {
 	if a.settling() {
 		return true
 	}
-	for _, b := range a.ballots {
-		if b.number > 0 && b.voted && !b.known {
-			return true
-		}
+	return a.last > 0 && !a.confirmed()
+}
+
+// confirmed reports whether all ranks that are left know what this one has agreed on last.
+func (a *agreement) confirmed() bool {
+	if a.last == 0 {
+		return true
 	}
-	return false
+	b := a.find(2 * a.last)
+	return b != nil && b.known
 }
 
 // longest is how long failed calls wait for agreement at most.
@@ -170,9 +181,11 @@ const longest = Time(2e9)
 
 func (a *agreement) tick(now Time) {
 	if a.look(); !a.active() {
+		a.ask = 0
 		return
 	}
 	a.watch.want()
+	a.remind(now)
 	if !a.settling() {
 		return
 	}
@@ -187,12 +200,30 @@ func (a *agreement) tick(now Time) {
 	}
 }
 
+// remind asks those that this rank waits for, once in a while: so that it is found if one is
+// dead that nothing else is put to.
+func (a *agreement) remind(now Time) {
+	if a.ask == 0 || now >= a.ask {
+		late := a.ask > 0
+		a.ask = now + max(a.Stall, longest/questions)
+		for _, b := range a.ballots {
+			if late && !b.known {
+				b.remind()
+			}
+		}
+	}
+}
+
 // due returns when tick has something to do next.
 func (a *agreement) due() Time {
-	if !a.settling() {
+	if !a.active() {
 		return never
 	}
-	return max(a.until, 1)
+	due := max(a.ask, 1)
+	if a.settling() {
+		due = min(due, max(a.until, 1))
+	}
+	return due
 }
 
 // Vote begins the process's next agreement, in which it votes v, or goes on with the one
@@ -202,12 +233,16 @@ func (c *Core) Vote(v Vote) (number uint64) { return c.agree.vote(v) }
 
 // Outcome returns what has been agreed on; ok is false before it is known.
 func (c *Core) Outcome(number uint64) (o Outcome, ok bool) {
-	b := c.agree.find(number)
+	b := c.agree.find(2*number - 1)
 	if b == nil || !b.known {
 		return Outcome{}, false
 	}
 	return Outcome{Vote: b.is, Gone: b.apart.list(), Lost: b.dead.list()}, true
 }
+
+// Confirmed reports whether all ranks that are left know what this one has agreed on last, so
+// that it may close and nobody agrees on anything else.
+func (c *Core) Confirmed() bool { return c.agree.confirmed() }
 
 // Excluded returns an error if the other ranks have taken this one for lost, and it cannot
 // agree with them any more.

@@ -29,6 +29,7 @@ type ballot struct {
 	joined   Vote    // of those below, as far as they are there
 	joinedTo bool    // there are any
 	raised   bool    // the votes have gone up
+	without  rankset // who had gone when votes last went up
 
 	known bool // what is agreed on:
 	is    Vote
@@ -37,7 +38,7 @@ type ballot struct {
 }
 
 func newBallot(number uint64, rank, size int, say func(to int, b *ballot, s *saying)) *ballot {
-	b := &ballot{size: size, rank: rank, number: number, say: say, lost: newRankset(size), gone: newRankset(size)}
+	b := &ballot{size: size, rank: rank, number: number, say: say, lost: newRankset(size), gone: newRankset(size), without: newRankset(size)}
 	b.place()
 	return b
 }
@@ -97,18 +98,18 @@ func (b *ballot) attempt(gone rankset) {
 	b.raise()
 }
 
-// heard takes what another rank says, which has not gone.
+// heard takes what another rank says. What is agreed on counts whatever attempt it is told in, unless this
+// rank has voted in one without from: that may have ended otherwise. Votes of an attempt
+// that is over do not count: from votes again when it hears of this one.
 func (b *ballot) heard(from int, s *saying) {
 	b.lost.join(s.lost)
 	b.attempt(s.gone)
-	if b.gone.extends(s.gone) {
-		return // of an attempt that is over: from's next one begins when it hears of this one
-	}
 	switch {
-	case b.known:
-	case s.kind == agreeKnow:
+	case s.kind == agreeKnow && !b.known && !b.without.has(from):
 		b.decide(s.vote, s.apart, s.lost, from)
-	case s.kind == agreeVote:
+	case b.gone.has(from):
+		b.answer(from)
+	case s.kind == agreeVote && !b.known && !b.gone.extends(s.gone):
 		b.count(from, s.vote)
 	}
 }
@@ -121,6 +122,16 @@ func (s rankset) extends(other rankset) bool {
 		}
 	}
 	return false
+}
+
+// remind tells those that this rank waits for how far it is.
+func (b *ballot) remind() {
+	for _, r := range b.missing {
+		b.answer(r)
+	}
+	if b.raised && b.above >= 0 {
+		b.answer(b.above)
+	}
 }
 
 // answer tells a rank that has gone, and is heard of all the same, that it is taken for gone.
@@ -151,7 +162,8 @@ func (b *ballot) raise() {
 	if b.joinedTo {
 		v.join(b.joined)
 	}
-	if b.raised = true; b.above >= 0 {
+	b.raised, b.without = true, slices.Clone(b.gone)
+	if b.above >= 0 {
 		b.tell(b.above, &saying{kind: agreeVote, vote: v, lost: b.lost})
 		return
 	}
@@ -190,7 +202,7 @@ func (b *ballot) tell(to int, s *saying) {
 func (b *ballot) clone(say func(to int, b *ballot, s *saying)) *ballot {
 	c := *b
 	c.say = say
-	for _, set := range [...]*rankset{&c.lost, &c.gone, &c.apart, &c.dead} {
+	for _, set := range [...]*rankset{&c.lost, &c.gone, &c.without, &c.apart, &c.dead} {
 		*set = slices.Clone(*set)
 	}
 	c.below, c.missing = slices.Clone(b.below), slices.Clone(b.missing)

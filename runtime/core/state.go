@@ -94,7 +94,7 @@ func (s *state) ballot(b *ballot) {
 		s.u64(v.Flags)
 		s.u64(uint64(v.Generation))
 	}
-	for _, set := range [...]rankset{b.lost, b.gone, b.apart, b.dead} {
+	for _, set := range [...]rankset{b.lost, b.gone, b.without, b.apart, b.dead} {
 		s.words(set)
 	}
 	s.num(len(b.missing))

@@ -21,6 +21,9 @@ func Draw(seed uint64, most int) *Scenario {
 	s.drawScript(&r)
 	s.drawFaults(&r)
 	s.drawOpen(&r)
+	if r.chance(300) {
+		s.Script = append(s.Script, Op{Kind: OpAgree})
+	}
 	return s
 }
 

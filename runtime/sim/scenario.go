@@ -94,6 +94,7 @@ const (
 	OpPublish OpKind = "publish" // Count messages of up to Bytes each, from Root, or from all if Root < 0
 	OpTake    OpKind = "take"    // until all that was published before is here
 	OpCompute OpKind = "compute" // for up to Time, each rank for as long as it draws
+	OpAgree   OpKind = "agree"   // with all that are left, also if calls have failed before
 )
 
 // Op is one step.

@@ -138,7 +138,7 @@ const (
 	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
 	FrameWatch                        // the sender asks for a sign of life
 	FrameAlive                        // the sign of life that the sender was asked for
-	FrameAgree                        // agreement Seq: Arg is what the sender says of it, and Body who has gone and what the ranks below it have said; see package core
+	FrameAgree                        // ballot Seq: Arg is what the sender says of it, and Body who has gone and what the ranks below it have said; see package core
 	frameKinds
 )
 
