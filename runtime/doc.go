@@ -51,7 +51,7 @@
 // wait for them in any order, and one rank may wait for each where another starts
 // all. Four run at once; more are queued. The context of the start governs
 // the operation, that of [Request.Wait] the waiting. While no goroutine is inside a
-// call, operations go on in the background, from Config.Idle after the last call
+// call, operations go on in the background, from Config.Waiting.Idle after the last call
 // on; a goroutine that waits drives them without delay.
 //
 // # Flow control
