@@ -14,6 +14,7 @@ type State struct {
 	Process   int    `json:"process"` // this process's rank in the first one
 	Rank      int    `json:"rank"`
 	Size      int    `json:"size"`
+	First     int    `json:"first"` // the process of its rank 0: with Comm it tells the communicators of a job apart
 	Epoch     uint32 `json:"epoch"`
 	Transport string `json:"transport"` // the package that it is of, such as tcp
 	Callers   int    `json:"callers"`   // goroutines inside a call
@@ -86,6 +87,9 @@ func (c *Comm) snapshot() State {
 		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
 		Totals: c.totals(),
 	}
+	if c.members != nil {
+		s.First = c.members.endpoint[0]
+	}
 	for r := c.queue.first; r != nil; r = r.next {
 		s.Queued++
 	}
@@ -108,7 +112,7 @@ func (o *Operation) find(size, rank int) {
 		return
 	}
 	var missing []ir.Slot
-	for _, run := range o.Missing {
+	for _, run := range o.Missing.Runs {
 		missing = run.Slots(missing, maxWaitsOn-len(missing))
 	}
 	if len(missing) > 0 {

@@ -62,7 +62,7 @@ func TestStateOfAStuckBarrier(t *testing.T) {
 				require.EqualValues(t, 2, o.Seq)
 				require.Equal(t, core.Time(time.Second), o.Age)
 				require.Equal(t, []int{late}, o.Absent)
-				require.NotEmpty(t, o.Missing)
+				require.NotEmpty(t, o.Missing.Runs)
 				require.NotEmpty(t, o.WaitsFor)
 				require.NotContains(t, o.WaitsFor, rank)
 			}
@@ -102,7 +102,7 @@ func TestStateOfARootThatCannotSend(t *testing.T) {
 		synctest.Wait()
 		s := comms[0].State()
 		require.Len(t, s.Open, 1)
-		require.Zero(t, s.Open[0].MissingChunks)
+		require.Zero(t, s.Open[0].Missing.Chunks)
 		require.NotZero(t, s.Open[0].Unsent)
 		require.Equal(t, []int{1, 2}, s.Open[0].SendsTo)
 		require.NoError(t, <-done)
@@ -144,6 +144,7 @@ func TestStatesOfSeveral(t *testing.T) {
 	require.Len(t, all, 2)
 	require.Equal(t, []int{3, 4, 3}, []int{all[0].Rank, all[0].Size, all[0].Process})
 	require.Equal(t, []int{1, 2, 3}, []int{all[1].Rank, all[1].Size, all[1].Process})
+	require.Equal(t, []int{0, 1}, []int{all[0].First, all[1].First})
 	require.NotZero(t, all[1].Comm)
 	for i := range comms {
 		require.NoError(t, halves[i].Close())

@@ -13,12 +13,12 @@ import (
 
 // Inspection is where a core stands.
 type Inspection struct {
-	Begun  uint64    `json:"begun"`            // the last operation that has begun; they count from 1
-	Ended  uint64    `json:"ended"`            // this one and all before it have ended
-	Open   []OpState `json:"open"`             // operations that have begun and not ended, the oldest first
-	Peers  []Peer    `json:"peers,omitempty"`  // ranks that are not there, or perhaps not
-	Watch  *Watch    `json:"watch,omitempty"`  // whom this rank asks for signs of life
-	Unread int       `json:"unread,omitempty"` // rootless messages that the process has not taken
+	Begun  uint64    // the last operation that has begun; they count from 1
+	Ended  uint64    // this one and all before it have ended
+	Open   []OpState // operations that have begun and not ended, the oldest first
+	Peers  []Peer    // ranks that are not there, or perhaps not
+	Watch  *Watch    // whom this rank asks for signs of life
+	Unread int       // rootless messages that the process has not taken
 }
 
 // OpState is an open operation. Times are in nanoseconds, and known from the first tick
@@ -34,22 +34,31 @@ type OpState struct {
 	Fired  int    `json:"fired"`    // rules that have fired,
 	Rules  int    `json:"rules"`    // of so many that must
 
-	Missing        []Run `json:"missing,omitempty"` // slots that the call waits for, the first runs of them
-	MissingChunks  int   `json:"missing_chunks"`    // how many chunks those are in all
-	MissingSignals int   `json:"missing_signals"`   // and how many signals
+	Missing Missing `json:"missing"`           // what the call waits for
+	Absent  []int   `json:"absent,omitempty"`  // ranks that have said that they have not entered it
+	Delayed bool    `json:"delayed,omitempty"` // the root has not started, as its policy says
 
-	Absent  []int `json:"absent,omitempty"`  // ranks that have said that they have not entered it
-	Delayed bool  `json:"delayed,omitempty"` // the root has not started, as its policy says
-
-	Unsent    int   `json:"unsent"`              // frames that have not left this process, those that wait included
-	Postponed []int `json:"postponed,omitempty"` // ranks whose puts wait until they have entered, or until this rank is done with earlier operations
-	Yielding  []int `json:"yielding,omitempty"`  // ranks whose puts wait until they say what the multicast has brought
-	Window    []int `json:"window,omitempty"`    // ranks whose reports the multicast waits for
+	Unsent int  `json:"unsent"` // frames that have not left this process, those that wait included
+	Held   Held `json:"held"`   // what some of them wait for
 
 	Repairs   int `json:"repairs"`    // repair rules that will be carried out unless what they wait for comes
 	Asked     int `json:"asked"`      // units, fragments or chunks, that have been asked for and have not come
 	FromMcast int `json:"from_mcast"` // chunks that came by multicast first
 	FromPut   int `json:"from_put"`   // chunks that came by put first
+}
+
+// Missing are slots that have not come.
+type Missing struct {
+	Runs    []Run `json:"runs,omitempty"` // the first of them
+	Chunks  int   `json:"chunks"`         // how many chunks in all
+	Signals int   `json:"signals"`        // and how many signals
+}
+
+// Held is whom frames wait for that this rank keeps back.
+type Held struct {
+	Postponed []int `json:"postponed,omitempty"` // ranks whose puts wait until they have entered, or until this rank is done with earlier operations
+	Yielding  []int `json:"yielding,omitempty"`  // ranks whose puts wait until they say what the multicast has brought
+	Window    []int `json:"window,omitempty"`    // ranks whose reports the multicast waits for
 }
 
 // Run is slots that follow each other, from the first to the last.
@@ -124,26 +133,26 @@ func (ops *operations) inspect(o *op, now Time) OpState {
 	}
 	s.Age, s.Quiet = o.pulse.inspect(now)
 	s.Fired, s.Rules = o.machine.Progress()
-	s.missing(o.machine.Missing(nil, -1))
+	s.Missing.add(o.machine.Missing(nil, -1))
 	if a := &ops.absent; a.seq > 0 && a.seq <= o.seq {
 		s.Absent = slices.Clone(a.ranks)
 	}
-	s.Postponed, s.Yielding, s.Window = o.waits.inspect(), o.lost.yields.inspect(), o.lost.window.inspect()
+	s.Held = Held{o.waits.inspect(), o.lost.yields.inspect(), o.lost.window.inspect()}
 	return s
 }
 
-// missing fills in what has not come: the slots are in order.
-func (s *OpState) missing(slots []ir.Slot) {
+// add adds slots, which are in order.
+func (m *Missing) add(slots []ir.Slot) {
 	for _, slot := range slots {
 		if slot.Kind() == ir.KindChunk {
-			s.MissingChunks++
+			m.Chunks++
 		} else {
-			s.MissingSignals++
+			m.Signals++
 		}
-		if n := len(s.Missing); n > 0 && s.Missing[n-1].Last+1 == slot {
-			s.Missing[n-1].Last = slot
+		if n := len(m.Runs); n > 0 && m.Runs[n-1].Last+1 == slot {
+			m.Runs[n-1].Last = slot
 		} else if n < maxRuns {
-			s.Missing = append(s.Missing, Run{slot, slot})
+			m.Runs = append(m.Runs, Run{slot, slot})
 		}
 	}
 }

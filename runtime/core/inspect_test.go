@@ -42,10 +42,10 @@ func TestInspectionOfABroadcast(t *testing.T) {
 	require.Equal(t, []int{24, 6, 0}, []int{o.Bytes, o.Chunks, o.Root})
 	require.Equal(t, Time(1010), o.Age)
 	require.Equal(t, Time(1000), o.Quiet)
-	require.Equal(t, []Run{{ir.Chunk(0), ir.Chunk(0)}, {ir.Chunk(2), ir.Chunk(5)}, {ir.Signal(0), ir.Signal(0)}}, o.Missing)
-	require.Equal(t, []int{5, 1}, []int{o.MissingChunks, o.MissingSignals})
+	require.Equal(t, []Run{{ir.Chunk(0), ir.Chunk(0)}, {ir.Chunk(2), ir.Chunk(5)}, {ir.Signal(0), ir.Signal(0)}}, o.Missing.Runs)
+	require.Equal(t, []int{5, 1}, []int{o.Missing.Chunks, o.Missing.Signals})
 	require.Equal(t, []int{1, 0}, []int{o.FromMcast, o.FromPut})
-	text, err := json.Marshal(o.Missing)
+	text, err := json.Marshal(o.Missing.Runs)
 	require.NoError(t, err)
 	require.JSONEq(t, `["c0", "c2-c5", "s0"]`, string(text))
 }
@@ -73,7 +73,7 @@ func TestInspectionNamesWhoIsWaitedFor(t *testing.T) {
 	in := c.Inspect(10)
 	require.Equal(t, []int{3}, in.Open[0].Absent)
 	require.Equal(t, []int{3}, in.Open[1].Absent, "who has not entered one has not entered the next")
-	require.Equal(t, []int{1}, in.Open[1].Postponed)
+	require.Equal(t, []int{1}, in.Open[1].Held.Postponed)
 	require.Equal(t, 3, in.Open[1].Unsent)
 }
 
