@@ -37,6 +37,9 @@ type Event struct {
 	Slot ir.Slot // a signal that is put is the receiver's
 	Peer int
 	Err  error
+
+	Process int // this process's rank in the first communicator
+	First   int // the process of the communicator's rank 0: with Comm it tells those of a job apart
 }
 
 // traced are the kinds of what a core does.
@@ -58,6 +61,7 @@ func (c *Comm) coreTrace() func(core.Event) {
 // trace tells an event, and when it is.
 func (c *Comm) trace(e Event) {
 	e.At, e.Comm, e.Rank = c.drv.clock.Now(), c.number, c.rank
+	e.Process, e.First = c.drv.tr.Rank(), c.first()
 	c.cfg.Observe.Trace(e)
 }
 
