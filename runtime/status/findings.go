@@ -17,8 +17,11 @@ import (
 // patience is how long an operation may take before anybody is said to wait.
 const patience = core.Time(1e9)
 
-// maxFailures is how many different reasons of failures are told.
-const maxFailures = 4
+// How many different reasons of failures are told, and of how many ranks what they lack.
+const (
+	maxFailures = 4
+	maxInside   = 8
+)
 
 // Findings returns in words what holds the job up, the most telling first; nothing if
 // nothing does.
@@ -44,12 +47,15 @@ type group struct {
 }
 
 // groupsOf sorts the states by communicator: those of one have the same number and the
-// same first process.
+// same first process. What a rank said that does not answer any more is too old to count.
 func groupsOf(reports []Report) []group {
 	type key struct{ comm, first int }
 	at := make(map[key]int)
 	var groups []group
 	for _, r := range reports {
+		if r.Note != "" {
+			continue
+		}
 		for _, s := range r.States {
 			k := key{int(s.Comm), s.First}
 			i, known := at[k]
@@ -209,18 +215,31 @@ func (g *group) late(first *runtime.Operation) string {
 	return ""
 }
 
-// inside tells where ranks stand that have all come to the operation.
+// inside tells where ranks stand that have all come to the operation: first those that wait
+// for a rank that is not in it, or of which nothing is known, for that is where it began.
 func (g *group) inside(first *runtime.Operation) []string {
-	all := []string{}
+	ranks := make(map[int]bool)
+	for i := range g.states {
+		ranks[g.states[i].Rank] = in(&g.states[i], first.Seq) != nil
+	}
+	outside := func(rank int) bool { return !ranks[rank] }
+	var near, far []string
 	for i := range g.states {
 		s := &g.states[i]
 		o := in(s, first.Seq)
-		if o == nil {
+		if o == nil || Wants(o) == "" {
 			continue
 		}
-		if wants := Wants(o); wants != "" {
-			all = append(all, fmt.Sprintf("rank %d is in operation %d, %s, for %s: %s", s.Rank, o.Seq, call(o), span(o.Age), wants))
+		text := fmt.Sprintf("rank %d is in operation %d, %s, for %s: %s", s.Rank, o.Seq, call(o), span(o.Age), Wants(o))
+		if slices.ContainsFunc(o.WaitsFor, outside) {
+			near = append(near, text)
+		} else {
+			far = append(far, text)
 		}
+	}
+	all := append(near, far...)
+	if more := len(all) - maxInside; more > 1 {
+		all = append(all[:maxInside], fmt.Sprintf("and %d ranks more are in it", more))
 	}
 	return all
 }

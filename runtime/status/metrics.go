@@ -82,7 +82,8 @@ func oldest(s *runtime.State) (of oldestState) {
 	return of
 }
 
-// writeMetrics writes all metrics of the reports. Samples bear the process and, of a
+// writeMetrics writes all metrics of the reports; those of a process that does not answer
+// are left out, but that it is not up. Samples bear the process and, of a
 // communicator, its number and this process's rank in it.
 func writeMetrics(b *bytes.Buffer, reports []Report) error {
 	head(b, "schedgen_up", "gauge", "Whether the process answers.")
@@ -91,7 +92,7 @@ func writeMetrics(b *bytes.Buffer, reports []Report) error {
 	}
 	head(b, "schedgen_info", "gauge", "The transport of a process, as a label; always 1.")
 	for _, r := range reports {
-		if len(r.States) > 0 {
+		if r.Note == "" && len(r.States) > 0 {
 			sample(b, "schedgen_info", 1, "process", fmt.Sprint(r.Process), "transport", r.States[0].Transport)
 		}
 	}
@@ -111,7 +112,7 @@ func writeMetrics(b *bytes.Buffer, reports []Report) error {
 func (m *metric) write(b *bytes.Buffer, name, kind string, reports []Report, labels func(at int, s *runtime.State) []string) {
 	head(b, name, kind, m.help)
 	for _, r := range reports {
-		for i := range r.States {
+		for i := 0; r.Note == "" && i < len(r.States); i++ {
 			if l := labels(i, &r.States[i]); l != nil {
 				sample(b, name, m.value(&r.States[i]), l...)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"expvar"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -85,6 +86,14 @@ func TestFindings(t *testing.T) {
 	otherHalf := state(0, 2)
 	otherHalf.Comm, otherHalf.First, otherHalf.Process, otherHalf.Begun = 2, 1, 1, 2
 
+	var many []status.Report
+	var lacking []string
+	for rank := range 100 {
+		many = append(many, report(state(rank, 100, operation(12, (rank+1)%100))))
+		if rank < 8 {
+			lacking = append(lacking, fmt.Sprintf("rank %d is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank %d", rank, rank+1))
+		}
+	}
 	for name, c := range map[string]struct {
 		reports []status.Report
 		want    []string
@@ -107,6 +116,12 @@ func TestFindings(t *testing.T) {
 			"rank 0 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 1",
 			"rank 1 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 0",
 		}},
+		"old": {[]status.Report{report(state(0, 3, operation(12, 1))), report(state(1, 3, operation(12, 2))), {Process: 2, Note: "has ended", States: []runtime.State{state(2, 3)}}}, []string{
+			"rank 2: has ended",
+			"rank 1 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 2",
+			"rank 0 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 1",
+		}},
+		"many":      {many, append(lacking, "and 92 ranks more are in it")},
 		"suspected": {[]status.Report{report(suspecting)}, []string{"rank 1 takes no connections of rank 0: refused"}},
 		"a part": {[]status.Report{{Process: 1, States: []runtime.State{state(1, 4), otherHalf}}, {Process: 3, States: []runtime.State{state(3, 4), half}}}, []string{
 			"communicator 2 of process 1: rank 0 has not called operation 3, barrier/hsb, and no goroutine inside a call: rank 1 has been in it for 4.2 s",
