@@ -75,6 +75,13 @@
 // what is still to be sent, as long as some of it is taken every Config.Linger; a
 // communicator that is never closed keeps its sockets, its memory and a timer.
 //
+// # Seen from outside
+//
+// [Comm.State] says where a communicator stands: which operations are open, what they
+// lack, and from whom. [Observe] in Config takes a logger, for joins, losses, failures and
+// closes, and a hook that is told what operations do. Package runtime/status makes a page,
+// JSON and metrics of the one, and package runtime/perfetto a trace of the other.
+//
 // # Errors
 //
 // An operation cannot fail at one rank alone: if it cannot be completed, the

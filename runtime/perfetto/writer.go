@@ -3,7 +3,6 @@ package perfetto
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"strconv"
 	"sync"
@@ -63,10 +62,29 @@ func write(w io.Writer, text string) error {
 // New returns a writer to w, to which it writes whole lines.
 func New(w io.Writer, o Options) *Writer {
 	c := clock.OrSystem(o.Clock)
-	t := &Writer{w: w, pid: o.Process, clock: c, anchor: c.Now(), base: clock.Monotonic(), buf: make([]byte, 0, full+4*maxErr)}
+	t := &Writer{w: w, pid: o.Process, clock: c, buf: make([]byte, 0, full+4*maxErr)}
+	t.anchor, t.base = sameMoment(c)
 	t.meta("process_name", 0, fmt.Sprintf(`"name":"rank %d"`, o.Process))
 	t.meta("process_sort_index", 0, fmt.Sprintf(`"sort_index":%d`, o.Process))
 	return t
+}
+
+// tries is how often two clocks are read for one moment.
+const tries = 16
+
+// sameMoment returns a moment by c and by the host's clock. The process may be stopped
+// between two readings, so the closest of some are taken.
+func sameMoment(c clock.Clock) (now time.Time, base time.Duration) {
+	least := time.Duration(-1)
+	for range tries {
+		before := clock.Monotonic()
+		read := c.Now()
+		gap := clock.Monotonic() - before
+		if least < 0 || gap < least {
+			least, now, base = gap, read, before+gap/2
+		}
+	}
+	return now, base
 }
 
 // Event writes an event; it is made for [runtime.Observe].
@@ -137,12 +155,16 @@ func (t *Writer) Close() error {
 func (t *Writer) began(e *runtime.Event) {
 	lane := max(0, t.lanes[e.Comm].find(0)) // no more are open than there are tracks
 	t.lanes[e.Comm][lane] = e.Seq
-	t.head(e, 'B', e.Op, "operation", lane)
-	t.buf = fmt.Appendf(t.buf, `,"args":{"seq":%d,"rank":%d`, e.Seq, e.Rank)
+	t.head(e, 'B', "operation", lane)
+	t.add(`,"name":`)
+	t.quoted(e.Op)
+	t.num(`,"args":{"seq":`, int64(e.Seq))
+	t.num(`,"rank":`, int64(e.Rank))
 	if e.Root >= 0 {
-		t.buf = fmt.Appendf(t.buf, `,"root":%d,"bytes":%d`, e.Root, e.Bytes)
+		t.num(`,"root":`, int64(e.Root))
+		t.num(`,"bytes":`, int64(e.Bytes))
 	}
-	t.buf = append(t.buf, "}},\n"...)
+	t.add("}},\n")
 }
 
 // ended closes the slice of an operation.
@@ -152,22 +174,29 @@ func (t *Writer) ended(e *runtime.Event) {
 		return // it began before the trace
 	}
 	t.lanes[e.Comm][lane] = 0
-	t.head(e, 'E', "", "operation", lane)
+	t.head(e, 'E', "operation", lane)
 	if e.Err != nil {
 		text := e.Err.Error()
-		t.buf = append(t.buf, `,"args":{"error":`...)
-		t.text(text[:min(len(text), maxErr)])
-		t.buf = append(t.buf, '}')
+		t.add(`,"args":{"error":`)
+		t.quoted(text[:min(len(text), maxErr)])
+		t.add("}")
 	}
-	t.buf = append(t.buf, "},\n"...)
+	t.add("},\n")
 }
 
 // mark writes what an operation does in between. What comes before the operation has begun
 // is marked on the first track.
 func (t *Writer) mark(e *runtime.Event) {
 	lane := t.lanes[e.Comm].find(e.Seq)
-	t.head(e, 'i', markName(e), string(e.Kind), max(0, lane))
-	t.buf = fmt.Appendf(t.buf, `,"s":"t","args":{"seq":%d,"slot":"%v","peer":%d}},`+"\n", e.Seq, e.Slot, e.Peer)
+	slot := e.Slot.String()
+	t.head(e, 'i', string(e.Kind), max(0, lane))
+	t.add(`,"s":"t","name":"`)
+	t.name(e, slot)
+	t.num(`","args":{"seq":`, int64(e.Seq))
+	t.add(`,"slot":"`)
+	t.add(slot)
+	t.num(`","peer":`, int64(e.Peer))
+	t.add("}},\n")
 	if lane < 0 {
 		return
 	}
@@ -179,48 +208,61 @@ func (t *Writer) mark(e *runtime.Event) {
 	}
 }
 
-// markName is what stands beside a mark.
-func markName(e *runtime.Event) string {
+// name writes what stands beside a mark.
+func (t *Writer) name(e *runtime.Event, slot string) {
 	switch e.Kind {
 	case runtime.EventArrived, runtime.EventReceived:
-		return fmt.Sprintf("%v from %d", e.Slot, e.Peer)
+		t.add(slot)
+		t.num(" from ", int64(e.Peer))
 	case runtime.EventMcast:
-		return fmt.Sprintf("mcast %v", e.Slot)
+		t.add("mcast ")
+		t.add(slot)
 	case runtime.EventAsked:
-		return fmt.Sprintf("ask %d", e.Peer)
+		t.num("ask ", int64(e.Peer))
+	default:
+		t.add(string(e.Kind))
+		t.add(" ")
+		t.add(slot)
+		t.num(" @", int64(e.Peer))
 	}
-	return fmt.Sprintf("%s %v @%d", e.Kind, e.Slot, e.Peer)
 }
 
 // arrow writes an end of an arrow from the put of a slot to its arrival: both have the same
 // number.
 func (t *Writer) arrow(e *runtime.Event, end byte, lane, from, to int) {
-	f := fnv.New64a()
-	_, _ = fmt.Fprintf(f, "%d %d %d %d %d %d", e.Comm, e.First, e.Seq, e.Slot, from, to) // a hash takes everything
-	t.head(e, end, "put", "put", lane)
-	t.buf = fmt.Appendf(t.buf, `,"id":%d`, f.Sum64()>>11) // what a JSON number holds
+	id := uint64(14695981039346656037) // FNV-1a, of words
+	for _, x := range [...]uint64{uint64(e.Comm), uint64(e.First), e.Seq, uint64(e.Slot), uint64(from), uint64(to)} {
+		id = (id ^ x) * 1099511628211
+		id ^= id >> 32
+	}
+	t.head(e, end, "put", lane)
+	t.num(`,"name":"put","id":`, int64(id>>11)) // what a JSON number holds
 	if end == 'f' {
-		t.buf = append(t.buf, `,"bp":"e"`...)
+		t.add(`,"bp":"e"`)
 	}
-	t.buf = append(t.buf, "},\n"...)
+	t.add("},\n")
 }
 
-// head begins an event: what kind it is, of what, when and where.
-func (t *Writer) head(e *runtime.Event, phase byte, name, category string, lane int) {
-	t.buf = append(append(append(t.buf, `{"ph":"`...), phase), '"')
-	if name != "" {
-		t.buf = append(t.buf, `,"name":`...)
-		t.text(name)
-	}
-	t.buf = fmt.Appendf(t.buf, `,"cat":"%s","ts":`, category)
-	ns := t.base + e.At.Sub(t.anchor)
-	t.buf = strconv.AppendFloat(t.buf, float64(ns)/1e3, 'f', 3, 64) // microseconds
-	t.buf = fmt.Appendf(t.buf, `,"pid":%d,"tid":%d`, t.pid, track(e.Comm, lane))
+// head begins an event: what kind it is, when and where.
+func (t *Writer) head(e *runtime.Event, phase byte, category string, lane int) {
+	t.add(`{"ph":"`)
+	t.buf = append(t.buf, phase)
+	t.add(`","cat":"`)
+	t.add(category)
+	ns := int64(t.base + e.At.Sub(t.anchor))
+	t.num(`","ts":`, ns/1000) // microseconds
+	t.buf = append(t.buf, '.', '0'+byte(ns/100%10), '0'+byte(ns/10%10), '0'+byte(ns%10))
+	t.num(`,"pid":`, int64(t.pid))
+	t.num(`,"tid":`, int64(track(e.Comm, lane)))
 }
 
-// text appends a string as JSON has it.
-func (t *Writer) text(s string) {
-	b, err := json.Marshal(s)
+// add, num and quoted write text, text and a number, and any text as a string of JSON.
+func (t *Writer) add(text string) { t.buf = append(t.buf, text...) }
+
+func (t *Writer) num(text string, n int64) { t.buf = strconv.AppendInt(append(t.buf, text...), n, 10) }
+
+func (t *Writer) quoted(text string) {
+	b, err := json.Marshal(text)
 	if err != nil { // of no string
 		b = []byte(`""`)
 	}
