@@ -52,12 +52,13 @@ func (f *seenFlags) showRank(ctx context.Context, own *position, coordinator str
 	mux.Handle("/", status.Handler(b.reports))
 	mux.Handle(ownPath+"/", http.StripPrefix(ownPath, status.Handler(b.ownReport)))
 	var err error
-	if b.server, err = f.serve(ctx, mux, std); err != nil {
+	if b.server, err = f.serve(ctx, mux); err != nil {
 		return nil, err
 	}
 	if b.at, err = reachable(b.server.Addr(), coordinator); err != nil {
 		return nil, errors.Join(fmt.Errorf("--status=%s: %w", *f.Status, err), b.close())
 	}
+	std.tellPage(b.at)
 	return b, nil
 }
 

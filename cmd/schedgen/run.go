@@ -40,7 +40,7 @@ type runFlags struct {
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
 	Silence     time.Duration `default:"30s" help:"A rank that gives no sign of life for so long, while another one waits, is lost; 0: never."`
 	JSON        bool          `name:"json" help:"Print one object."`
-	Verbose     bool          `short:"v" help:"Tell the ranks' processes on standard error."`
+	Verbose     bool          `short:"v" help:"Tell the ranks' processes on standard error; of one rank, when it joins, fails, leaves, and who is lost."`
 
 	chosen string // the transport in words, unless a flag names it
 }
@@ -164,10 +164,11 @@ func (s *session) watched(ctx context.Context, t *tally) (err error) {
 	defer func() { err = errors.Join(err, s.trace.close()) }()
 	if s.seen.Status != nil {
 		s.board = newBoard(s.job.Params.Ranks)
-		server, err := s.seen.serve(ctx, status.Handler(s.board.reports), s.std)
+		server, err := s.seen.serve(ctx, status.Handler(s.board.reports))
 		if err != nil {
 			return err
 		}
+		s.std.tellPage(server.Addr().String())
 		defer func() { err = errors.Join(err, server.Close()) }()
 	}
 	return s.execute(ctx, t)

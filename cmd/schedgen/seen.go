@@ -17,15 +17,17 @@ type seenFlags struct {
 	Trace  string  `placeholder:"FILE" complete:"file" help:"Write what operations do to FILE, which ui.perfetto.dev opens."`
 }
 
-// serve serves h at --status, if that is given, until the result is closed.
-func (f *seenFlags) serve(ctx context.Context, h http.Handler, std stdio) (*status.Server, error) {
+// serve serves h at --status, which is given, until the result is closed.
+func (f *seenFlags) serve(ctx context.Context, h http.Handler) (*status.Server, error) {
 	s, err := status.Serve(ctx, *f.Status, h)
 	if err != nil {
 		return nil, fmt.Errorf("--status=%s: %w", *f.Status, err)
 	}
-	fmt.Fprintf(std.Err, "schedgen: status at http://%v/\n", s.Addr())
 	return s, nil
 }
+
+// tellPage says where the page is.
+func (s stdio) tellPage(at string) { fmt.Fprintf(s.Err, "schedgen: status at http://%s/\n", at) }
 
 // traceFile is the file of --trace. Ranks append to it; nil: there is none.
 type traceFile struct{ *os.File }
