@@ -31,14 +31,14 @@ type Comm struct {
 	blocking Request // of Bcast and Barrier
 
 	// The driver's lock guards all below.
-	core      *core.Core
-	plans     plans
-	exchanges *plan  // see exchange
-	used      used   // schedules that take the place of what Config says
-	cuts      bool   // Config.Bcast has a number of chunks of its own
-	head      []byte // of BcastBytes; guarded by collective
-	calls     int    // goroutines inside one
+	core  *core.Core
+	plans plans
+	used  used   // schedules that take the place of what Config says
+	cuts  bool   // Config.Bcast has a number of chunks of its own
+	head  []byte // of BcastBytes; guarded by collective
+	calls int    // goroutines inside one
 	requests
+	succession
 	closing bool
 	told    told
 }
@@ -94,7 +94,7 @@ func (c *Comm) prepare() error {
 		net = c.members.net()
 	}
 	c.core = core.New(core.Config{
-		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.number == 0, Caps: c.caps,
+		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.members == nil, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		Causes:  []error{context.DeadlineExceeded, context.Canceled},
@@ -161,21 +161,26 @@ func (c *Comm) totals() Totals {
 // sent, and gives up when they take nothing for Config.Linger. Close may be called more
 // than once.
 func (c *Comm) Close() error {
-	first, err := c.close()
+	first, err := c.closeOnce()
 	if first {
 		c.logClose(err)
 	}
 	return err
 }
 
-// close reports whether it is called for the first time.
-func (c *Comm) close() (first bool, err error) {
-	d := c.drv
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// closeOnce closes c unless it is closed, and reports whether it has.
+func (c *Comm) closeOnce() (first bool, err error) {
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
 	if c.closing {
 		return false, nil
 	}
+	return true, c.close()
+}
+
+// close closes c, with the lock held.
+func (c *Comm) close() error {
+	d := c.drv
 	c.closing = true
 	c.notice()
 	healthy := c.core.Close(ErrClosed)
@@ -185,15 +190,18 @@ func (c *Comm) close() (first bool, err error) {
 		d.wakeAll()
 		d.cond.Wait()
 	}
+	if c.heir != nil {
+		c.heir.desert(ErrClosed)
+	}
 	d.remove(c, healthy)
 	if len(d.active) > 0 {
 		d.poll()
-		return true, nil
+		return nil
 	}
 	if err := d.close(); err != nil {
-		return true, fmt.Errorf("close rank %d: %w", c.rank, err)
+		return fmt.Errorf("close rank %d: %w", c.rank, err)
 	}
-	return true, nil
+	return nil
 }
 
 // desert ends a communicator that could not be made at all ranks, and tells them.

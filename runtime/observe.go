@@ -11,7 +11,7 @@ import (
 )
 
 // Observe is who is told what a communicator does, beside the process itself: each
-// rank's own. Communicators made by Split and Dup have the same.
+// rank's own. Communicators made by Split, Dup and Shrink have the same.
 type Observe struct {
 	// Log gets an event when ranks have joined, when one is lost, when the communicator
 	// fails, and when it is closed; nil: nobody does. Its handler may take its time, and
@@ -31,8 +31,8 @@ type told struct {
 	log    sync.WaitGroup // logs that are being written
 }
 
-// logJoin says that the communicator is there: made by join, split, dup or whatever else
-// makes one, which has taken so long.
+// logJoin says that the communicator is there: made by join, split, dup or
+// shrink, which has taken so long.
 func (c *Comm) logJoin(by string, took time.Duration) {
 	c.log(slog.LevelInfo, "joined", slog.String("by", by), slog.String("transport", transportName(c.drv.tr)), slog.Int("hosts", c.hosts()), slog.Duration("took", took))
 }
@@ -40,16 +40,28 @@ func (c *Comm) logJoin(by string, took time.Duration) {
 // logFailure says why the communicator has failed, and of whom. Nobody waits for the
 // handler, which may be slow; the driver's lock is held here.
 func (c *Comm) logFailure(err error) {
-	if c.cfg.Observe.Log == nil || errors.Is(err, ErrClosed) {
+	if c.cfg.Observe.Log == nil || errors.Is(err, ErrClosed) || errors.Is(err, errShrunk) {
 		return
 	}
 	c.told.log.Go(func() {
-		var about *RankError
-		if errors.Is(err, ErrPeerLost) && errors.As(err, &about) {
-			c.log(slog.LevelWarn, "rank lost", slog.Int("lost", about.Rank))
+		for _, rank := range lostRanks(err) {
+			c.log(slog.LevelWarn, "rank lost", slog.Int("lost", rank))
 		}
 		c.log(slog.LevelError, "communicator failed", slog.Any("error", err))
 	})
+}
+
+// lostRanks returns the ranks that an error says are lost.
+func lostRanks(err error) []int {
+	var all *LostError
+	var one *RankError
+	switch {
+	case errors.As(err, &all):
+		return all.Ranks
+	case errors.Is(err, ErrPeerLost) && errors.As(err, &one):
+		return []int{one.Rank}
+	}
+	return nil
 }
 
 // logClose says how the communicator ends, after what has been said of it before.

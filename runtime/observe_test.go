@@ -212,3 +212,46 @@ func TestTraceOfAFailure(t *testing.T) {
 	require.Equal(t, []int{4, 4}, []int{began, ended})
 	require.NoError(t, ts[1].Close(true, 0))
 }
+
+// Who goes on after a loss says so, and in its states and traces the new communicator is told
+// apart from the one before.
+func TestShrinkIsSeen(t *testing.T) {
+	const size = 4
+	ts, err := mem.New(size, mem.Options{})
+	require.NoError(t, err)
+	comms, journals, events := make([]*runtime.Comm, size), make([]*journal, size), make([][]runtime.Event, size)
+	for r := range comms {
+		journals[r] = new(journal)
+		cfg := traced(&events[r])
+		cfg.Transport, cfg.Observe.Log = ts[r], journals[r].logger()
+		comms[r], err = runtime.Join(t.Context(), cfg)
+		require.NoError(t, err)
+	}
+	require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Barrier(t.Context()) }))
+	require.NoError(t, ts[0].Close(false, 0))
+	require.NoError(t, each(comms[1:], func(c *runtime.Comm) error {
+		if err := c.Barrier(t.Context()); !errors.Is(err, runtime.ErrPeerLost) {
+			return err
+		}
+		heir, err := c.Shrink(t.Context())
+		if err != nil {
+			return err
+		}
+		err = heir.Barrier(t.Context())
+		states := c.States()
+		require.Len(t, states, 1)
+		require.Equal(t, []int{c.Rank() - 1, 3, 1, c.Rank()}, []int{states[0].Rank, states[0].Size, states[0].First, states[0].Process})
+		require.EqualValues(t, 2, states[0].Epoch)
+		return errors.Join(err, heir.Close())
+	}))
+	lines := strings.Join(journals[2].lines(), "\n")
+	require.Regexp(t, `(?s)"rank lost" rank=2 size=4 comm=0 epoch=1 lost=0\n.*"communicator failed" rank=2.*\n`+
+		`level=INFO msg="communicator closed" rank=2 size=4 .*\nlevel=INFO msg=joined rank=1 size=3 comm=0 epoch=2 by=shrink .*\n`+
+		`level=INFO msg="communicator closed" rank=1 size=3 comm=0 epoch=2`, lines)
+	epochs := map[uint32][2]int{}
+	for _, e := range events[2] {
+		require.Equal(t, 2, e.Process)
+		epochs[e.Epoch] = [2]int{e.Rank, e.First}
+	}
+	require.Equal(t, map[uint32][2]int{1: {2, 0}, 2: {1, 1}}, epochs)
+}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
@@ -14,7 +15,7 @@ type State struct {
 	Process   int    `json:"process"` // this process's rank in the first one
 	Rank      int    `json:"rank"`
 	Size      int    `json:"size"`
-	First     int    `json:"first"` // the process of its rank 0: with Comm it tells the communicators of a job apart
+	First     int    `json:"first"` // the process of its rank 0: with Comm and Epoch it tells the communicators of a job apart
 	Epoch     uint32 `json:"epoch"`
 	Transport string `json:"transport"` // the package that it is of, such as tcp
 	Callers   int    `json:"callers"`   // goroutines inside a call
@@ -60,7 +61,7 @@ func (c *Comm) State() State {
 }
 
 // States returns the states of all communicators that share c's transport and have not
-// been closed, by their numbers; the state of c alone, if all are closed.
+// been closed, by their numbers and epochs; the state of c alone, if all are closed.
 func (c *Comm) States() []State {
 	c.drv.mu.Lock()
 	active := slices.Clone(c.drv.active)
@@ -68,7 +69,9 @@ func (c *Comm) States() []State {
 	if len(active) == 0 {
 		active = []*Comm{c}
 	}
-	slices.SortFunc(active, func(a, b *Comm) int { return int(a.number) - int(b.number) })
+	slices.SortFunc(active, func(a, b *Comm) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.cfg.Epoch, b.cfg.Epoch))
+	})
 	var all []State
 	for _, of := range active {
 		all = append(all, of.State())

@@ -38,8 +38,9 @@ type Event struct {
 	Peer int
 	Err  error
 
-	Process int // this process's rank in the first communicator
-	First   int // the process of the communicator's rank 0: with Comm it tells those of a job apart
+	Process int    // this process's rank in the first communicator
+	First   int    // the process of the communicator's rank 0: with Comm and Epoch it tells those of a job apart
+	Epoch   uint32 // of the communicator
 }
 
 // traced are the kinds of what a core does.
@@ -61,7 +62,7 @@ func (c *Comm) coreTrace() func(core.Event) {
 // trace tells an event, and when it is.
 func (c *Comm) trace(e Event) {
 	e.At, e.Comm, e.Rank = c.drv.clock.Now(), c.number, c.rank
-	e.Process, e.First = c.drv.tr.Rank(), c.first()
+	e.Process, e.First, e.Epoch = c.drv.tr.Rank(), c.first(), c.cfg.Epoch
 	c.cfg.Observe.Trace(e)
 }
 

@@ -231,7 +231,7 @@ func (t *Writer) name(e *runtime.Event, slot string) {
 // number.
 func (t *Writer) arrow(e *runtime.Event, end byte, lane, from, to int) {
 	id := uint64(14695981039346656037) // FNV-1a, of words
-	for _, x := range [...]uint64{uint64(e.Comm), uint64(e.First), e.Seq, uint64(e.Slot), uint64(from), uint64(to)} {
+	for _, x := range [...]uint64{uint64(e.Comm), uint64(e.First), uint64(e.Epoch), e.Seq, uint64(e.Slot), uint64(from), uint64(to)} {
 		id = (id ^ x) * 1099511628211
 		id ^= id >> 32
 	}

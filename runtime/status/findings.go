@@ -46,10 +46,14 @@ type group struct {
 	states []runtime.State
 }
 
-// groupsOf sorts the states by communicator: those of one have the same number and the
-// same first process. What a rank said that does not answer any more is too old to count.
+// groupsOf sorts the states by communicator: those of one have the same number,
+// first process and epoch. What a rank said that does not answer any more is too old to count.
 func groupsOf(reports []Report) []group {
-	type key struct{ comm, first int }
+	type key struct {
+		comm  uint8
+		first int
+		epoch uint32
+	}
 	at := make(map[key]int)
 	var groups []group
 	for _, r := range reports {
@@ -57,13 +61,13 @@ func groupsOf(reports []Report) []group {
 			continue
 		}
 		for _, s := range r.States {
-			k := key{int(s.Comm), s.First}
+			k := key{s.Comm, s.First, s.Epoch}
 			i, known := at[k]
 			if !known {
 				i = len(groups)
 				at[k] = i
 				groups = append(groups, group{})
-				if s.Comm > 0 {
+				if derived(&s) {
 					groups[i].title = fmt.Sprintf("communicator %d of process %d: ", s.Comm, s.First)
 				}
 			}
@@ -75,6 +79,10 @@ func groupsOf(reports []Report) []group {
 	}
 	return groups
 }
+
+// derived reports whether a communicator has been made from another one, so that its ranks
+// may not be those of the job.
+func derived(s *runtime.State) bool { return s.Comm > 0 || s.Rank != s.Process }
 
 func (g *group) findings() []string {
 	all := g.failures()

@@ -84,7 +84,7 @@ func rowsOf(r *Report) []row {
 
 // name is a rank, and of which communicator if that is not the job's.
 func name(s *runtime.State) string {
-	if s.Comm == 0 {
+	if !derived(s) {
 		return fmt.Sprint(s.Rank)
 	}
 	return fmt.Sprintf("%d (%d of communicator %d)", s.Process, s.Rank, s.Comm)
