@@ -21,17 +21,21 @@ func (s *session) takePart(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.job.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", s.job.Timeout)})
 	defer cancel()
 	res := resources{input: s.input, open: openTransport, position: newPosition(s.job.Rank), log: s.flags.eventLog(s.std)}
-	trace, err := s.seen.openTrace()
-	if err != nil {
+	if s.trace, err = s.seen.openTrace(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, trace.close()) }()
-	res.trace = trace.file()
+	defer func() { err = errors.Join(err, s.trace.close()) }()
+	res.trace = s.trace.file()
 	pages, err := s.seen.showRank(ctx, res.position, s.job.Link.Coordinator, s.std)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, pages.close()) }()
+	return s.doPart(ctx, res, pages)
+}
+
+// doPart does this rank's work, with what it needs and where it is looked at.
+func (s *session) doPart(ctx context.Context, res resources, pages *book) error {
 	mine := &account{Rank: s.job.Rank}
 	w := &worker{job: &s.job, res: res}
 	w.send = func(r report) error {

@@ -17,7 +17,8 @@ import (
 // patience is how long an operation may take before anybody is said to wait.
 const patience = core.Time(1e9)
 
-// How many different reasons of failures are told, and of how many ranks what they lack.
+// How many different reasons of failures are told, and of how many ranks what they lack, or
+// why nothing is known.
 const (
 	maxFailures = 4
 	maxInside   = 8
@@ -32,6 +33,7 @@ func Findings(reports []Report) []string {
 			all = append(all, fmt.Sprintf("rank %d: %s", r.Process, r.Note))
 		}
 	}
+	all = capped(all, "and %d ranks more that have not answered")
 	for _, g := range groupsOf(reports) {
 		for _, f := range g.findings() {
 			all = append(all, g.title+f)
@@ -245,9 +247,13 @@ func (g *group) inside(first *runtime.Operation) []string {
 			far = append(far, text)
 		}
 	}
-	all := append(near, far...)
+	return capped(append(near, far...), "and %d ranks more are in it")
+}
+
+// capped returns the first few of a list, and how many more there are.
+func capped(all []string, rest string) []string {
 	if more := len(all) - maxInside; more > 1 {
-		all = append(all[:maxInside], fmt.Sprintf("and %d ranks more are in it", more))
+		all = append(all[:maxInside], fmt.Sprintf(rest, more))
 	}
 	return all
 }

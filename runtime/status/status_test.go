@@ -87,7 +87,14 @@ func TestFindings(t *testing.T) {
 	otherHalf.Comm, otherHalf.First, otherHalf.Process, otherHalf.Begun = 2, 1, 1, 2
 
 	var many []status.Report
-	var lacking []string
+	var lacking, notes []string
+	var joining []status.Report
+	for rank := range 20 {
+		joining = append(joining, status.Report{Process: rank, Note: "has been joining for 3.0 s"})
+		if rank < 8 {
+			notes = append(notes, fmt.Sprintf("rank %d: has been joining for 3.0 s", rank))
+		}
+	}
 	for rank := range 100 {
 		many = append(many, report(state(rank, 100, operation(12, (rank+1)%100))))
 		if rank < 8 {
@@ -122,6 +129,7 @@ func TestFindings(t *testing.T) {
 			"rank 0 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 1",
 		}},
 		"many":      {many, append(lacking, "and 92 ranks more are in it")},
+		"joining":   {joining, append(notes, "and 12 ranks more that have not answered")},
 		"suspected": {[]status.Report{report(suspecting)}, []string{"rank 1 takes no connections of rank 0: refused"}},
 		"a part": {[]status.Report{{Process: 1, States: []runtime.State{state(1, 4), otherHalf}}, {Process: 3, States: []runtime.State{state(3, 4), half}}}, []string{
 			"communicator 2 of process 1: rank 0 has not called operation 3, barrier/hsb, and no goroutine inside a call: rank 1 has been in it for 4.2 s",
