@@ -83,6 +83,17 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 //
 // The end of ctx ends the waiting alone, as it does for Agree: Shrink can be called again.
 func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
+	since := c.drv.clock.Now()
+	heir, err := c.shrinkOnce(ctx)
+	if heir != nil {
+		c.logClose(err)
+		heir.logJoin("shrink", c.drv.clock.Now().Sub(since))
+	}
+	return heir, err
+}
+
+// shrinkOnce shrinks and closes c. No other goroutine may be about to agree.
+func (c *Comm) shrinkOnce(ctx context.Context) (*Comm, error) {
 	if !c.agreeing.TryLock() {
 		return nil, ErrBusy
 	}

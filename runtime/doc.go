@@ -51,7 +51,7 @@
 // wait for them in any order, and one rank may wait for each where another starts
 // all. Four run at once; more are queued. The context of the start governs
 // the operation, that of [Request.Wait] the waiting. While no goroutine is inside a
-// call, operations go on in the background, from Config.Idle after the last call
+// call, operations go on in the background, from Config.Waiting.Idle after the last call
 // on; a goroutine that waits drives them without delay.
 //
 // # Flow control
@@ -74,6 +74,13 @@
 // The communicator owns its transport from the call of Join on. Close waits for
 // what is still to be sent, as long as some of it is taken every Config.Linger; a
 // communicator that is never closed keeps its sockets, its memory and a timer.
+//
+// # Seen from outside
+//
+// [Comm.State] says where a communicator stands: which operations are open, what they
+// lack, and from whom. [Observe] in Config takes a logger, for joins, losses, failures and
+// closes, and a hook that is told what operations do. Package runtime/status makes a page,
+// JSON and metrics of the one, and package runtime/perfetto a trace of the other.
 //
 // # Errors
 //

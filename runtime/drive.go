@@ -39,7 +39,7 @@ func (c *Comm) leave() {
 	}
 }
 
-// maxQuiet is how many times Config.Idle the background may look away from a
+// maxQuiet is how many times Config.Waiting.Idle the background may look away from a
 // driver that was busy at its last looks. Each look wakes a thread, on a
 // core that a rank is busy on.
 const maxQuiet = 50
@@ -144,9 +144,10 @@ func (d *driver) poll() bool {
 
 // notice wakes everybody when the core has failed.
 func (c *Comm) notice() {
-	if !c.noticed && c.core.Err() != nil {
-		c.noticed = true
+	if err := c.core.Err(); !c.told.failed && err != nil {
+		c.told.failed = true
 		c.drv.wakeAll()
+		c.logFailure(err)
 	}
 }
 

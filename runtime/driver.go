@@ -21,7 +21,7 @@ type driver struct {
 	clock  clock.Clock
 	start  time.Time // what the cores' time counts from
 	wait   *yield.Waiter
-	pace   time.Duration // Config.Idle
+	pace   time.Duration // Config.Waiting.Idle
 	linger time.Duration // Config.Linger
 
 	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
@@ -75,7 +75,7 @@ type peerEnd struct {
 
 // newDriver returns the driver of cfg's transport, which does nothing before run.
 func newDriver(cfg *Config) *driver {
-	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
+	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Waiting.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
 	return d

@@ -112,7 +112,7 @@ func (r *Request) Wait(ctx context.Context) error {
 // Done returns a channel that is closed when the operation has ended; Wait then
 // returns at once. Nobody needs to wait for that: if no goroutine is inside a call
 // of the communicator, its background completes the operation, though not before
-// Config.Idle has passed.
+// Config.Waiting.Idle has passed.
 func (r *Request) Done() <-chan struct{} {
 	r.comm.drv.mu.Lock()
 	defer r.comm.drv.mu.Unlock()
@@ -211,6 +211,7 @@ func (c *Comm) endReady() (some bool) {
 			continue
 		}
 		c.core.End(r.seq)
+		c.traceEnd(r, nil)
 		r.end(nil)
 		some = true
 	}
@@ -223,6 +224,7 @@ func (c *Comm) endReady() (some bool) {
 
 func (c *Comm) begin(r *Request) {
 	c.open = append(c.open, r)
+	c.traceBegin(r)
 	c.core.Begin(r.kind, r.root, r.plan.Plan, r.buf)
 }
 
@@ -252,6 +254,7 @@ func (c *Comm) failAll(err error) (some bool) {
 	}
 	for _, r := range c.open {
 		c.failWith(r, err)
+		c.traceEnd(r, r.err)
 	}
 	for c.queue.first != nil {
 		c.failWith(c.queue.pop(), err)

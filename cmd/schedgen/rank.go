@@ -44,7 +44,7 @@ Example:
 
 // Run takes part.
 func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
-	s := &session{flags: &c.runFlags, std: std}
+	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	c.apart = true
 	rank, err := c.position(std.Getenv)
 	if err != nil {

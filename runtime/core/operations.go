@@ -125,6 +125,7 @@ func (ops *operations) tick(now Time) {
 		if o == nil {
 			continue
 		}
+		o.pulse.look(now)
 		if o.gate.tick(now) {
 			ops.start(o)
 		}

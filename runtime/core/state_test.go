@@ -67,7 +67,7 @@ var considered = map[string]string{
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",
 
 	"gate.closed": "state", "gate.peer": "state", "gate.wait": "time", "gate.until": "time",
-	"pulse.stirred": "time", "pulse.moved": "time", "pulse.probes": "time",
+	"pulse.stirred": "time", "pulse.moved": "time", "pulse.probes": "time", "pulse.since": "time", "pulse.still": "time",
 	"fragments.size": "derived", "fragments.first": "derived", "fragments.got": "state", "fragments.left": "derived",
 
 	"recovery.env": "link", "recovery.fate": "link", "recovery.ops": "link", "recovery.asks": "state", "recovery.reports": "state", "recovery.silent": "state",
