@@ -37,6 +37,37 @@ func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 		return c.castError("publish", err)
 	}
 	c.core.Publish(msg)
+	if err := c.core.Err(); err != nil {
+		c.serve()
+		c.notice()
+		return err
+	}
+	return nil
+}
+
+// Flush waits until all messages that this rank has published before are at every rank that
+// has not closed the communicator: Next hands them over there, in time, without any help of
+// this rank or others. Whether processes have taken them it does not say, so ranks may flush
+// before they take what the others have published, all at once. Other goroutines may publish
+// meanwhile; what they publish after the call of Flush does not count.
+//
+// If a rank is lost or fails the communicator does, and Flush returns why, with its name. If ranks
+// leave meanwhile, they are done without as far as that can be known; else the communicator
+// fails with ErrPeerLeft. The end of ctx ends the waiting only. If there is nothing to wait for,
+// Flush returns nil also if ctx has ended.
+//
+// A rank whose Config.Idle is negative answers only while it is inside a call.
+func (c *Comm) Flush(ctx context.Context) error {
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
+	if err := c.core.Err(); err != nil {
+		return err
+	}
+	c.enter()
+	defer c.leave()
+	if err := c.await(ctx, flushed(c.core.Flush())); err != nil {
+		return c.castError("flush", err)
+	}
 	return nil
 }
 
@@ -99,13 +130,15 @@ func (c *Comm) castError(op string, err error) error {
 	return &OpError{Op: op, Rank: c.rank, Epoch: c.cfg.Epoch, Err: err}
 }
 
-// room and mail are what Publish and Next wait for.
+// room, mail and flushed are what Publish, Next and Flush wait for.
 type (
-	room struct{}
-	mail struct{}
+	room    struct{}
+	mail    struct{}
+	flushed uint64 // messages of this rank
 )
 
-func (room) met(c *Comm) bool { return c.core.HasRoom() }
+func (room) met(c *Comm) bool      { return c.core.HasRoom() }
+func (n flushed) met(c *Comm) bool { return c.core.Flushed(uint64(n)) }
 func (mail) met(c *Comm) bool {
 	return c.core.Mail() > 0 || c.core.Err() == nil && c.core.Listen() != nil
 }

@@ -15,7 +15,7 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	switch {
 	case h.Epoch != c.env.Epoch:
 		c.foreign(h)
-	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen || h.Kind == wire.FrameWatch):
+	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen || h.Kind == wire.FrameWatch || h.Kind == wire.FrameFlush):
 		c.fate.answer(h.From)
 	case c.fate.err != nil && h.Kind != wire.FrameAbort:
 	case h.Lane == wire.LaneControl:
@@ -75,6 +75,12 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.casts.arrived(h)
 	case wire.FrameCredit:
 		c.casts.credited(h)
+	case wire.FrameFlush:
+		c.casts.questioned(h)
+	case wire.FrameFlushed:
+		c.casts.answered(h)
+	case wire.FramePassed:
+		c.casts.passedOn(h)
 	case wire.FrameAbort:
 		c.fate.heard(h, body)
 	case wire.FrameJoined:
@@ -145,6 +151,9 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 func (c *Core) leave(rank int, last uint64) {
 	c.members.leave(rank, last)
 	c.ops.checkLeft()
+	if c.fate.err == nil {
+		c.casts.left(rank)
+	}
 }
 
 // broken is told that connections with a rank have ended without a word. A goodbye

@@ -32,6 +32,7 @@ func New(cfg Config, net Net) *Core {
 func (c *Core) link() {
 	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
+	c.casts.members = &c.members
 	c.watch.fate, c.watch.members, c.ops.watch = &c.fate, &c.members, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
@@ -110,17 +111,19 @@ func (c *Core) Close(err error) (healthy bool) {
 }
 
 // Goodbye tells the ranks that may ask this one how it is, and those that it sends
-// rootless messages to, that it leaves, in good order or not, and then why.
+// rootless messages to or gets them from, that it leaves, in good order or not, and then why.
 func (c *Core) Goodbye(healthy bool) {
 	var to []int
 	for distance := 1; distance < c.env.Size; distance = farther(distance) {
 		to = append(to, (c.env.Rank+c.env.Size-distance)%c.env.Size)
 	}
-	asking := len(to)
-	for _, rank := range c.env.Overlay.Channels(nil, c.env.Rank) {
-		if !slices.Contains(to[:asking], rank) {
-			to = append(to, rank)
-		}
+	if len(to) < c.env.Size-1 {
+		to = append(append(to, c.env.Overlay.Channels(nil, c.env.Rank)...), c.casts.comeBy()...)
+		slices.Sort(to)
+		to = slices.Compact(to)
+	}
+	if healthy {
+		c.casts.farewells()
 	}
 	for _, rank := range to {
 		c.goodbye(rank, healthy)
@@ -173,10 +176,35 @@ func (c *Core) Sent() bool {
 	return sent
 }
 
-// HasRoom reports whether another rootless message may be published.
-func (c *Core) HasRoom() bool { return c.casts.hasRoom() }
+// HasRoom reports whether another rootless message may be published. If not, somebody
+// waits for the others.
+func (c *Core) HasRoom() bool {
+	room := c.casts.hasRoom()
+	if !room {
+		c.watch.want()
+	}
+	return room
+}
 
-// Publish sends msg, of which nothing is referred to afterwards.
+// Flush has all be asked whether the rootless messages of this rank have come to them, and
+// returns how many there are.
+func (c *Core) Flush() uint64 { return c.casts.flush() }
+
+// Flushed reports whether the first n of them are known to have come to all ranks that have not
+// left. If not, somebody waits for the others.
+func (c *Core) Flushed(n uint64) bool {
+	flushed := c.casts.flushed(n)
+	if !flushed {
+		c.watch.want()
+	}
+	return flushed
+}
+
+// Came returns how many rootless messages of a rank have come here.
+func (c *Core) Came(origin int) uint64 { return c.casts.origin(origin).next }
+
+// Publish sends msg, of which nothing is referred to afterwards. If a rank has left by which
+// it would have to go, the core fails instead.
 func (c *Core) Publish(msg []byte) { c.casts.publish(msg) }
 
 // Mail returns how many rootless messages wait to be taken.

@@ -18,17 +18,23 @@ func (rl *rootless) listen(members *membership) {
 		return
 	}
 	rl.listening = true
-	var to []int
-	for rank := range rl.Size {
-		if to = rl.Overlay.Channels(to[:0], rank); slices.Contains(to, rl.Rank) {
-			rl.sources = append(rl.sources, rank)
-		}
-	}
-	for _, rank := range rl.sources {
+	for _, rank := range rl.comeBy() {
 		if !members.gone(rank) {
 			rl.control(rank, wire.FrameListen, 0, rl.CastPrint, 0)
 		}
 	}
+}
+
+// comeBy returns the ranks that messages come by here.
+func (rl *rootless) comeBy() []int {
+	var to []int
+	for rank := 0; rank < rl.Size && !rl.sought; rank++ {
+		if to = rl.Overlay.Channels(to[:0], rank); slices.Contains(to, rl.Rank) {
+			rl.sources = append(rl.sources, rank)
+		}
+	}
+	rl.sought = true
+	return rl.sources
 }
 
 // heardListener looks whether a rank that listens means the same trees.

@@ -14,7 +14,8 @@ import (
 //     a buffer after its call has returned;
 //   - a barrier is left by nobody before all have entered;
 //   - the root of an acknowledged broadcast returns when all have the message;
-//   - rootless messages come exactly once, in their origin's order, unchanged;
+//   - rootless messages come exactly once, in their origin's order, unchanged, and are
+//     everywhere when a flush returns;
 //   - a call fails only if a rank has died, and then every call ends; nobody calls a
 //     rank lost that lives;
 //   - everything ends within a bound once the network is whole;

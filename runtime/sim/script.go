@@ -14,6 +14,7 @@ type script struct {
 	until   int        // the present call waits until the requests of all steps before this one have ended
 	spare   [][]byte   // buffers that must not be written any more
 	left    int        // messages still to publish in this step
+	flush   uint64     // messages that the present call waits for to be everywhere
 	sent    uint64     // messages published
 	taken   []uint64   // by origin: messages taken
 	got     int        // messages taken in all
@@ -77,6 +78,8 @@ func (p *process) start(o *Op) {
 		if o.Root < 0 || o.Root == p.rank {
 			p.left = o.Count
 		}
+	case OpFlush:
+		p.flush = p.core.Flush()
 	}
 }
 
@@ -112,6 +115,8 @@ func (p *process) met(o *Op) bool {
 		return p.left == 0
 	case OpTake:
 		return p.got >= p.w.expected(p, p.step)
+	case OpFlush:
+		return p.core.Flushed(p.flush)
 	}
 	return len(p.open) == 0 || p.open[0].step >= p.until
 }
@@ -127,6 +132,9 @@ func (p *process) goOn(o *Op) bool {
 
 // done returns from a call.
 func (p *process) done(o *Op) {
+	if o.Kind == OpFlush {
+		p.w.checkFlushed(p)
+	}
 	if o.Kind != OpBcast && o.Kind != OpBarrier {
 		p.w.returned(p)
 	}

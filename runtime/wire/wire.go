@@ -138,6 +138,9 @@ const (
 	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
 	FrameWatch                        // the sender asks for a sign of life
 	FrameAlive                        // the sign of life that the sender was asked for
+	FrameFlush                        // the sender asks whether the messages of origin Arg below Seq have come to the receiver and all behind it; Slot: the sender takes the part of that rank, which has left
+	FrameFlushed                      // they have
+	FramePassed                       // the sender, which leaves, has had the messages of origin Arg below Seq and has passed them on
 	frameKinds
 )
 
@@ -157,9 +160,9 @@ type Header struct {
 	Lane  Lane
 	Comm  uint8   // the communicator, of those that share the transport; 0 is the first
 	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FrameCast and FrameCredit
+	Seq   uint64  // operation number; message number for FrameCast, FrameCredit, FrameFlush, FrameFlushed and FramePassed
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about
-	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
+	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
