@@ -143,20 +143,25 @@ func (mail) met(c *Comm) bool {
 	return c.core.Mail() > 0 || c.core.Err() == nil && c.core.Listen() != nil
 }
 
-// overlay returns the trees of rootless messages, and a fingerprint of what
-// ranks have to agree on for them.
-func (cfg *Config) overlay(alg Algorithm, size int) (schedule.Overlay, uint32, error) {
+// overlay returns the trees of rootless messages, and in words what ranks have to agree on
+// for them.
+func (cfg *Config) overlay(alg Algorithm, size int) (overlay schedule.Overlay, agreed string, err error) {
 	params := alg.Params
 	params.Ranks, params.Root, params.Chunks = size, 0, 0
 	spec, err := schedule.New(alg.Name, params)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", ErrInput, err)
+		return nil, "", fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	overlay := spec.Overlay()
-	if overlay == nil {
-		return nil, 0, fmt.Errorf("%w: %s is not rootless", ErrInput, alg.Name)
+	if overlay = spec.Overlay(); overlay == nil {
+		return nil, "", fmt.Errorf("%w: %s is not rootless", ErrInput, alg.Name)
 	}
+	return overlay, fmt.Sprintf("%s with windows of %d messages and %d bytes, and at most %d bytes in each",
+		alg.Name, cfg.CastWindow, cfg.CastBytes, cfg.MaxMessage), nil
+}
+
+// fingerprint returns the hash of what ranks have to agree on; it is never 0.
+func fingerprint(agreed string) uint32 {
 	f := fnv.New32a()
-	fmt.Fprintf(f, "%s %d %d %d %d", alg.Name, size, cfg.CastWindow, cfg.CastBytes, cfg.MaxMessage)
-	return overlay, f.Sum32() | 1, nil
+	_, _ = f.Write([]byte(agreed)) // a hash takes everything
+	return f.Sum32() | 1
 }

@@ -82,7 +82,7 @@ func (c *Comm) prepare() error {
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	overlay, fingerprint, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
+	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *Comm) prepare() error {
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		Causes:  []error{context.DeadlineExceeded, context.Canceled},
-		Overlay: overlay, CastPrint: fingerprint, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		Overlay: overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
 	}, net)
 	return nil
 }

@@ -13,7 +13,7 @@ var _ wire.Sink = (*Core)(nil)
 func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	c.watch.hear(h.From)
 	switch {
-	case h.Epoch != c.env.Epoch:
+	case h.Epoch != c.env.Epoch && !c.tellsAll(h):
 		c.foreign(h)
 	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen || h.Kind == wire.FrameWatch || h.Kind == wire.FrameFlush):
 		c.fate.answer(h.From)
@@ -38,8 +38,14 @@ func (c *Core) foreign(h *wire.Header) {
 	}
 }
 
+// tellsAll reports whether a frame of another Epoch counts: what all are to know of two
+// versions of the membership.
+func (c *Core) tellsAll(h *wire.Header) bool {
+	return c.env.Only && h.Lane == wire.LaneControl && (h.Kind == wire.FrameAbort || h.Kind == wire.FrameDispute)
+}
+
 // control decides about the body of a frame on LaneControl: only rootless
-// messages, requests and the reason of an abort have one.
+// messages, requests, the reason of an abort and the words of a mismatch have one.
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FrameCast:
@@ -47,6 +53,12 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	case wire.FrameAbort:
 		if _, ok := c.env.reasonIn(h); !ok {
 			c.fate.violation(h, "abort of rank %d because of rank %d, for cause %d, with %d bytes", h.Arg, h.Slot, h.Print, h.Len)
+			return nil, wire.Drop
+		}
+		return c.bodies.buffer(h), wire.Accept
+	case wire.FrameClash, wire.FrameDispute:
+		if h.Len > wire.MaxControl || h.Arg >= subjects || int(h.Slot) >= c.env.Size {
+			c.fate.violation(h, "mismatch %d about rank %d in %d bytes", h.Arg, h.Slot, h.Len)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
@@ -83,6 +95,10 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.casts.passedOn(h)
 	case wire.FrameAbort:
 		c.fate.heard(h, body)
+	case wire.FrameClash:
+		c.clashed(h, body)
+	case wire.FrameDispute:
+		c.fate.propose(int(h.Slot), string(body))
 	case wire.FrameJoined:
 		c.ops.peerJoined(h)
 	case wire.FrameLate:
@@ -150,6 +166,7 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 // leave takes a goodbye.
 func (c *Core) leave(rank int, last uint64) {
 	c.members.leave(rank, last)
+	c.fate.unheard(rank)
 	c.ops.checkLeft()
 	if c.fate.err == nil {
 		c.casts.left(rank)

@@ -55,10 +55,11 @@ func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 // Waits reports whether time matters: it is inside an operation, or watches another rank.
 func (c *Core) Waits() bool { return c.Inside() || c.watch.active() }
 
-// Ready reports whether operation seq is open and complete.
+// Ready reports whether operation seq is open and complete. While a mismatch is looked into,
+// and when the core has failed by it, none is.
 func (c *Core) Ready(seq uint64) bool {
 	o := c.ops.open(seq)
-	return o != nil && o.ready()
+	return o != nil && o.ready() && !c.fate.dispute.open
 }
 
 // End returns from operation seq, which is complete.
@@ -80,7 +81,7 @@ func (c *Core) Fail(name string, seq uint64, err error) *OpError {
 // Stand returns the error of the call name, operation seq, that cannot be completed
 // because of err, and says in it where the operation stands.
 func (c *Core) Stand(name string, seq uint64, err error) *OpError {
-	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: seq, Err: err}
+	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: seq, Err: c.fate.with(err)}
 	if !c.fate.closing {
 		c.ops.progress(e)
 	}
@@ -148,6 +149,7 @@ func (c *Core) Tick(now Time) {
 		}
 		c.fate.lost(a.rank, a.err)
 	}
+	c.fate.tick(now)
 	if c.fate.err == nil {
 		c.ops.tick(now)
 	}
@@ -158,13 +160,13 @@ func (c *Core) Tick(now Time) {
 
 // Timed reports whether something waits for a time that is to be met closely: a
 // tick is due after every step.
-func (c *Core) Timed() bool { return c.members.suspects() || c.ops.timed() }
+func (c *Core) Timed() bool { return c.members.suspects() || c.fate.disputes() || c.ops.timed() }
 
 // Due returns when Tick has something to do next, as of the last Tick; ok is
 // false if it has not.
 func (c *Core) Due() (due Time, ok bool) {
 	if due = c.members.due(); c.fate.err == nil {
-		due = min(due, c.ops.due(), c.watch.due())
+		due = min(due, c.fate.due(), c.ops.due(), c.watch.due())
 	}
 	return due, due != never
 }

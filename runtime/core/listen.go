@@ -40,8 +40,12 @@ func (rl *rootless) comeBy() []int {
 // heardListener looks whether a rank that listens means the same trees.
 func (rl *rootless) heardListener(h *wire.Header) {
 	if h.Print != rl.CastPrint {
-		rl.fate.disagree("next", h.Seq, h.From)
+		rl.disagree(h)
 	}
+}
+
+func (rl *rootless) disagree(h *wire.Header) {
+	rl.fate.clash(overCasts, 0, rl.CastWords, h.From, h.Print)
 }
 
 // Listen says that the process waits for rootless messages, of which there is none. It

@@ -105,19 +105,21 @@ func (rl *rootless) behind(dst []int, rank, origin, from int) []int {
 }
 
 // foster has this rank ask those behind ranks that have left about the messages that these
-// have passed on, unless it is known already that they have come.
+// have passed on, unless it is known already that they have come. (Credits do not say so: who
+// has left is left out of them.) Among so many that not all hear of each other's goodbyes it
+// does so only if somebody flushes.
 func (rl *rootless) foster(o *origin, rank int) {
 	for i := 0; i < len(o.branches); i++ {
 		b := o.branches[i]
-		if b.state != branchLeft || max(b.here, b.credit) >= o.next {
+		if b.state != branchLeft || b.here >= o.next {
 			continue
 		}
 		o.branches[i].state = branchReplaced
 		for _, to := range rl.Overlay.Forward(nil, b.rank, rank, b.via) {
-			f := branch{rank: to, via: b.rank, state: branchFoster, here: max(b.here, b.credit)}
+			f := branch{rank: to, via: b.rank, state: branchFoster, here: b.here}
 			if rl.members.gone(to) {
 				f.state = branchLeft
-			} else if rl.hears(to) || f.here < o.question.asked {
+			} else if rl.Size <= near+1 || f.here < o.question.asked {
 				rl.ask(&f, rank, o.next)
 			}
 			o.branches = append(o.branches, f)

@@ -117,7 +117,7 @@ func (rl *rootless) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 		return p.data, wire.Accept // asked again in the middle of the message
 	}
 	if h.Print != rl.CastPrint {
-		rl.fate.disagree("publish", h.Seq, h.From)
+		rl.disagree(h)
 		return nil, wire.Drop
 	}
 	if int(h.Arg) >= rl.Size || int(h.Arg) == rl.Rank || h.Len > rl.MaxMessage {

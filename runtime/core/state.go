@@ -59,6 +59,10 @@ func (s *state) failure(f *failure) {
 		s.num(f.why.origin)
 		s.num(f.why.about)
 	}
+	if s.flags(f.disputes(), f.dispute.whole); f.disputes() {
+		s.num(f.dispute.about)
+		s.text(f.dispute.text)
+	}
 	for rank := range f.Size {
 		s.flags(f.told[rank], f.passed[uint32(rank)])
 	}

@@ -34,7 +34,7 @@ const (
 
 const (
 	maxOf     = 1<<24 - 1
-	alarmBits = 16 // of an alarm's index
+	alarmBits = 15 // of an alarm's index
 	seqBits   = 5  // of its operation
 )
 
