@@ -18,7 +18,11 @@ type Message = core.Message
 // one origin in order; between origins there is no order. msg may be reused
 // when Publish returns. Publish waits while Config.CastWindow messages or
 // CastBytes bytes of this rank have not been consumed everywhere: a rank that
-// never takes its messages holds everybody up, and memory stays bounded.
+// never takes its messages holds up who publishes, and nothing else, and memory stays
+// bounded. Flush waits until messages are there.
+//
+// If a rank has closed its communicator by which msg would go to others, the communicator
+// fails with ErrPeerLeft, at once or as soon as msg has come to the rank before it.
 //
 // The end of ctx while waiting leaves the communicator intact: msg is not sent. Where
 // there is nothing to wait for, msg is sent also if ctx has ended.

@@ -146,9 +146,11 @@ func (c *Comm) Totals() Totals {
 // Close leaves the communicator: frames that are still queued are sent, and the
 // peers are told, and why if it has failed. Calls that are running and requests that are
 // open end with ErrClosed; if there are any, the communicator fails at the other ranks, with
-// ErrPeerLeft. So do operations that others start later and that need this rank.
+// ErrPeerLeft. So do operations that others start later and that need this rank, and
+// rootless messages of others that would go by it.
 //
-// Close does not wait for the peers' calls. The last communicator of those that share
+// Close does not wait for the peers' calls, nor until they have what this rank has published:
+// Flush does. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
 // sent, and gives up when they take nothing for Config.Linger. Close may be called more
 // than once.

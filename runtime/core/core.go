@@ -203,7 +203,12 @@ func (c *Core) Flushed(n uint64) bool {
 }
 
 // Came returns how many rootless messages of a rank have come here.
-func (c *Core) Came(origin int) uint64 { return c.casts.origin(origin).next }
+func (c *Core) Came(origin int) uint64 {
+	if o := c.casts.origins[origin]; o != nil {
+		return o.next
+	}
+	return 0
+}
 
 // Publish sends msg, of which nothing is referred to afterwards. If a rank has left by which
 // it would have to go, the core fails instead.
