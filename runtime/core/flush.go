@@ -83,7 +83,7 @@ func (rl *rootless) answer(o *origin, rank int) {
 // questioned takes a question. It comes from whom the messages come from, and behind them,
 // or in place of that rank, which has left.
 func (rl *rootless) questioned(h *wire.Header) {
-	if !rl.aboutCasts(h) || int(h.Arg) == rl.Rank || int(h.Slot) >= rl.Size {
+	if !rl.aboutCasts(h) || int(h.Arg) == rl.Rank || int(h.Slot) >= rl.Size || int(h.Slot) == rl.Rank {
 		rl.fate.violation(h, "question about messages of origin %d that come by rank %d", h.Arg, h.Slot)
 		return
 	}
