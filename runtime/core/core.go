@@ -104,9 +104,10 @@ func (c *Core) Abandon() {
 }
 
 // Close ends the core with err. It reports whether the rank leaves in good
-// order: not if it has failed before, or is inside an operation, which all ranks are told.
+// order: not if it has failed before, or is inside an operation or knows of a mismatch, which all
+// ranks are told.
 func (c *Core) Close(err error) (healthy bool) {
-	healthy = c.fate.err == nil && !c.Inside()
+	healthy = c.fate.err == nil && !c.Inside() && !c.fate.disputes()
 	c.fate.close(err, !healthy)
 	return healthy
 }

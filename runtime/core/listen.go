@@ -44,6 +44,7 @@ func (rl *rootless) heardListener(h *wire.Header) {
 	}
 }
 
+// disagree has the core fail since the sender of a frame means other trees, or other windows.
 func (rl *rootless) disagree(h *wire.Header) {
 	rl.fate.clash(overCasts, 0, rl.CastWords, h.From, h.Print)
 }

@@ -204,6 +204,7 @@ func (ops *operations) agrees(o *op, h *wire.Header) bool {
 	return false
 }
 
+// disagree has the core fail since another rank runs something else, of that fingerprint.
 func (ops *operations) disagree(o *op, other int, theirs uint32) {
 	ops.fate.clash(overOperation, o.seq, o.plan.words(o.n), other, theirs)
 }
