@@ -90,7 +90,7 @@ func (rl *rootless) copyFrom(src *rootless) {
 	for i, o := range src.origins {
 		if o != nil {
 			n := *o
-			n.branches = slices.Clone(o.branches)
+			n.branches, n.question.by = slices.Clone(o.branches), slices.Clone(o.question.by)
 			rl.origins[i] = &n
 		}
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -15,11 +16,11 @@ import (
 
 // question is what a rank is asked about the messages of one origin.
 type question struct {
-	by       int    // who has asked last
-	via      int    // in whose place: the rank that the messages come from
+	by       []int  // who has asked: the rank that the messages come from, and others in its place
+	via      int    // that rank
 	wanted   uint64 // it is about messages below
 	asked    uint64 // those behind this rank have been asked about messages below
-	answered uint64 // messages below have come to this rank and all behind it, as by has been told
+	answered uint64 // messages below have come to this rank and all behind it, as all of by have been told
 }
 
 // flush asks about all messages of this rank, and returns how many there are.
@@ -62,7 +63,7 @@ func (rl *rootless) ask(b *branch, rank int, n uint64) {
 	}
 }
 
-// answer tells who has asked what is known by now, if that is more than before.
+// answer tells all who have asked what is known by now, if that is more than before.
 func (rl *rootless) answer(o *origin, rank int) {
 	q := &o.question
 	n := q.asked
@@ -75,13 +76,19 @@ func (rl *rootless) answer(o *origin, rank int) {
 		return
 	}
 	q.answered = n
-	if rank != rl.Rank && !rl.members.gone(q.by) {
-		rl.control(q.by, wire.FrameFlushed, n, rl.CastPrint, uint32(rank))
+	for _, by := range q.by {
+		rl.reply(by, rank, n)
+	}
+}
+
+func (rl *rootless) reply(to, rank int, n uint64) {
+	if n > 0 && !rl.members.gone(to) {
+		rl.control(to, wire.FrameFlushed, n, rl.CastPrint, uint32(rank))
 	}
 }
 
 // questioned takes a question. It comes from whom the messages come from, and behind them,
-// or in place of that rank, which has left.
+// or in place of that rank, which has left: what that one has asked may come later.
 func (rl *rootless) questioned(h *wire.Header) {
 	if !rl.aboutCasts(h) || int(h.Arg) == rl.Rank || int(h.Slot) >= rl.Size || int(h.Slot) == rl.Rank {
 		rl.fate.violation(h, "question about messages of origin %d that come by rank %d", h.Arg, h.Slot)
@@ -93,11 +100,13 @@ func (rl *rootless) questioned(h *wire.Header) {
 		return
 	}
 	q := &o.question
-	q.by, q.via, q.wanted = h.From, via, max(q.wanted, h.Seq)
-	q.answered = min(q.answered, h.Seq-min(h.Seq, 1)) // who asks in another's place has not been told
+	if !slices.Contains(q.by, h.From) {
+		q.by = append(q.by, h.From)
+		rl.reply(h.From, int(h.Arg), q.answered)
+	}
+	q.via, q.wanted = via, max(q.wanted, h.Seq)
 	rl.missed(o, int(h.Arg))
 	rl.inquire(o, int(h.Arg))
-	rl.answer(o, int(h.Arg))
 }
 
 // answered takes an answer.

@@ -326,7 +326,10 @@ func (s *state) origin(o *origin) {
 		s.u64(b.passed)
 	}
 	q := &o.question
-	s.num(q.by)
+	s.num(len(q.by))
+	for _, by := range q.by {
+		s.num(by)
+	}
 	s.num(q.via)
 	s.u64(q.wanted)
 	s.u64(q.asked)
