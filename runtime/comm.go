@@ -85,7 +85,7 @@ func (c *Comm) prepare() error {
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	overlay, fingerprint, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
+	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *Comm) prepare() error {
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		Causes:  []error{context.DeadlineExceeded, context.Canceled},
-		Overlay: overlay, CastPrint: fingerprint, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		Overlay: overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
 		Trace: c.coreTrace(),
 	}, net)
 	return nil
@@ -154,9 +154,11 @@ func (c *Comm) totals() Totals {
 // Close leaves the communicator: frames that are still queued are sent, and the
 // peers are told, and why if it has failed. Calls that are running and requests that are
 // open end with ErrClosed; if there are any, the communicator fails at the other ranks, with
-// ErrPeerLeft. So do operations that others start later and that need this rank.
+// ErrPeerLeft. So do operations that others start later and that need this rank, and
+// rootless messages of others that would go by it.
 //
-// Close does not wait for the peers' calls, but for no longer than Config.Linger until all know what this
+// Close does not wait for the peers' calls, nor until they have what this rank has published:
+// Flush does. It waits, for no longer than Config.Linger, until all know what this
 // rank has agreed on with [Comm.Agree]. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
 // sent, and gives up when they take nothing for Config.Linger. Close may be called more

@@ -25,6 +25,7 @@
 //	err = comm.Barrier(ctx)
 //	req, err := comm.StartBcast(ctx, buf, 0) // and req.Wait(ctx), or <-req.Done()
 //	err = comm.Publish(ctx, msg)
+//	err = comm.Flush(ctx) // until all ranks have what was published
 //	for msg, err := range comm.Messages(ctx) { … }
 //	half, err := comm.Split(ctx, comm.Rank()%2, comm.Rank())
 //	err = half.Barrier(ctx)
@@ -89,7 +90,8 @@
 // from then on. errors.Is gives the same at all ranks, and errors.As with a
 // [RankError] the same rank: who is lost, has left, is late, or differs from whom has
 // found it out. At those that were told, the error is [ErrAborted] too. Only the
-// program's own causes of contexts are told in words alone.
+// program's own causes of contexts are told in words alone. A mismatch names two ranks and
+// what each has called, in the same words everywhere.
 //
 // When a rank is lost, those that are left agree on which are, so that their errors are a
 // [LostError] of the same ranks, before any of their calls returns. They can go on without

@@ -13,9 +13,9 @@ var _ wire.Sink = (*Core)(nil)
 func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	c.watch.hear(h.From)
 	switch {
-	case h.Epoch != c.env.Epoch:
+	case h.Epoch != c.env.Epoch && !c.tellsAll(h):
 		c.foreign(h)
-	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen):
+	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen || h.Kind == wire.FrameFlush):
 		c.fate.answer(h.From)
 	case c.fate.err != nil && !stillHeard(h.Kind):
 	case h.Lane == wire.LaneControl:
@@ -43,8 +43,14 @@ func (c *Core) foreign(h *wire.Header) {
 	}
 }
 
+// tellsAll reports whether a frame of another Epoch counts: what all are to know of two
+// versions of the membership.
+func (c *Core) tellsAll(h *wire.Header) bool {
+	return c.env.Only && h.Lane == wire.LaneControl && (h.Kind == wire.FrameAbort || h.Kind == wire.FrameDispute)
+}
+
 // control decides about the body of a frame on LaneControl: only rootless
-// messages, requests and the reason of an abort have one.
+// messages, requests, the reason of an abort and the words of a mismatch have one.
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FrameCast:
@@ -52,6 +58,12 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	case wire.FrameAbort:
 		if _, ok := c.env.reasonIn(h); !ok {
 			c.fate.violation(h, "abort of rank %d because of rank %d, for cause %d, with %d bytes", h.Arg, h.Slot, h.Print, h.Len)
+			return nil, wire.Drop
+		}
+		return c.bodies.buffer(h), wire.Accept
+	case wire.FrameClash, wire.FrameDispute:
+		if h.Len > wire.MaxControl || h.Arg >= subjects || int(h.Slot) >= c.env.Size {
+			c.fate.violation(h, "mismatch %d about rank %d in %d bytes", h.Arg, h.Slot, h.Len)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
@@ -85,8 +97,18 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.casts.arrived(h)
 	case wire.FrameCredit:
 		c.casts.credited(h)
+	case wire.FrameFlush:
+		c.casts.questioned(h)
+	case wire.FrameFlushed:
+		c.casts.answered(h)
+	case wire.FramePassed:
+		c.casts.passedOn(h)
 	case wire.FrameAbort:
 		c.fate.heard(h, body)
+	case wire.FrameClash:
+		c.clashed(h, body)
+	case wire.FrameDispute:
+		c.fate.propose(int(h.Slot), string(body))
 	case wire.FrameJoined:
 		c.ops.peerJoined(h)
 	case wire.FrameLate:
@@ -163,8 +185,12 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 func (c *Core) leave(rank int, last uint64) {
 	c.members.leave(rank, last)
 	c.agree.look()
+	c.fate.unheard(rank)
 	if c.fate.err == nil {
 		c.ops.checkLeft()
+	}
+	if c.fate.err == nil {
+		c.casts.left(rank)
 	}
 }
 

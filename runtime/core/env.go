@@ -33,6 +33,7 @@ type Config struct {
 
 	Overlay    Overlay // the trees of rootless messages
 	CastPrint  uint32  // fingerprint of what ranks agree on for them
+	CastWords  string  // that in words, for who does not agree
 	CastWindow int     // rootless messages of one origin under way
 	CastBytes  int     // bytes of them before another one has to wait
 	MaxMessage int     // bytes of one at most

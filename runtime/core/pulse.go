@@ -60,6 +60,9 @@ func (p *pulse) tick(now, stall Time) bool {
 // it those at powers of two, so that leaving takes few messages among many ranks.
 const near = 16
 
+// mayAsk reports whether ranks at a distance ask each other.
+func mayAsk(distance int) bool { return distance <= near || distance&(distance-1) == 0 }
+
 // farther returns the next distance of ranks that ask each other.
 func farther(distance int) int {
 	if distance < near {

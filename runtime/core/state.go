@@ -60,6 +60,10 @@ func (s *state) failure(f *failure) {
 		s.num(f.why.origin)
 		s.num(f.why.about)
 	}
+	if s.flags(f.disputes(), f.dispute.whole); f.disputes() {
+		s.num(f.dispute.about)
+		s.text(f.dispute.text)
+	}
 	for rank := range f.Size {
 		s.flags(f.told[rank], f.passed[uint32(rank)])
 	}
@@ -332,14 +336,30 @@ func (s *state) casts(rl *rootless) {
 		s.num(l.parcel.unsent)
 	}
 	s.flags(rl.listening)
-	s.u64(rl.own.next)
 	s.u64(rl.own.bytes)
 	s.words(rl.own.before)
 }
 
 func (s *state) origin(o *origin) {
 	s.num(o.from)
-	s.words(o.credit)
+	s.num(len(o.branches))
+	for i := range o.branches {
+		b := &o.branches[i]
+		s.num(b.rank)
+		s.num(int(b.state))
+		s.u64(b.credit)
+		s.u64(b.here)
+		s.u64(b.passed)
+	}
+	q := &o.question
+	s.num(len(q.by))
+	for _, by := range q.by {
+		s.num(by)
+	}
+	s.num(q.via)
+	s.u64(q.wanted)
+	s.u64(q.asked)
+	s.u64(q.answered)
 	s.u64(o.next)
 	s.u64(o.consumed)
 	s.u64(o.step)

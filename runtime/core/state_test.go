@@ -30,6 +30,9 @@ var considered = map[string]string{
 
 	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state",
 	"failure.told": "state", "failure.passed": "state", "failure.why": "state",
+	"failure.dispute": "state", "dispute.open": "state", "dispute.whole": "state", "dispute.about": "state", "dispute.text": "state", "dispute.until": "time",
+	"operations.history": "derived",
+	"Plan.header":        "derived", "Plan.digest": "derived", "Plan.note": "derived",
 	"reason.cause": "state", "reason.origin": "state", "reason.about": "state", "reason.text": "state",
 
 	"membership.absent": "state",
@@ -100,11 +103,14 @@ var considered = map[string]string{
 
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
 	"rootless.listening": "state", "rootless.sources": "derived", "rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
-	"origin.from": "state", "origin.children": "derived", "origin.credit": "state", "origin.next": "state",
+	"rootless.members": "link", "rootless.sought": "derived",
+	"branch.rank": "state", "branch.via": "derived", "branch.state": "state", "branch.credit": "state", "branch.here": "state", "branch.passed": "state",
+	"origin.question": "state", "question.by": "state", "question.via": "state", "question.wanted": "state", "question.asked": "state", "question.answered": "state",
+	"origin.from": "state", "origin.branches": "state", "origin.next": "state",
 	"origin.consumed": "state", "origin.step": "state", "origin.bytes": "state", "origin.waiting": "state", "origin.passed": "state",
 	"parcel.data": "state", "parcel.unsent": "state",
 	"inbox.letters": "state", "inbox.head": "derived", "letter.origin": "state", "letter.seq": "state", "letter.parcel": "state",
-	"sender.origin": "link", "sender.next": "state", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
+	"sender.origin": "link", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
 }
 
 // fieldsOf collects the fields of t and of all types of ours that it holds.

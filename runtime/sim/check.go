@@ -16,7 +16,8 @@ import (
 //     a buffer after its call has returned;
 //   - a barrier is left by nobody before all have entered;
 //   - the root of an acknowledged broadcast returns when all have the message;
-//   - rootless messages come exactly once, in their origin's order, unchanged;
+//   - rootless messages come exactly once, in their origin's order, unchanged, and are
+//     everywhere when a flush returns;
 //   - a call fails only if a rank has died, and then every call ends; nobody calls a
 //     rank lost that lives;
 //   - all that agree do so on the same, on the votes of all that are left, and call nobody gone

@@ -14,6 +14,7 @@ type script struct {
 	until   int        // the present call waits until the requests of all steps before this one have ended
 	spare   [][]byte   // buffers that must not be written any more
 	left    int        // messages still to publish in this step
+	flush   uint64     // messages that the present call waits for to be everywhere
 	sent    uint64     // messages published
 	taken   []uint64   // by origin: messages taken
 	got     int        // messages taken in all
@@ -93,6 +94,8 @@ func (p *process) start(o *Op) {
 		if o.Root < 0 || o.Root == p.rank {
 			p.left = o.Count
 		}
+	case OpFlush:
+		p.flush = p.core.Flush()
 	}
 }
 
@@ -140,6 +143,8 @@ func (p *process) met(o *Op) bool {
 		return ok
 	case opSettle:
 		return p.core.Confirmed() || p.core.Excluded() != nil || p.w.now >= p.settled
+	case OpFlush:
+		return p.core.Flushed(p.flush)
 	}
 	return len(p.open) == 0 || p.open[0].step >= p.until
 }
@@ -162,6 +167,9 @@ func (p *process) done(o *Op) {
 	case OpAgree:
 		out, _ := p.core.Outcome(p.ballot)
 		p.w.agreed(p, out)
+	case OpFlush:
+		p.w.checkFlushed(p)
+		p.w.returned(p)
 	default:
 		p.w.returned(p)
 	}

@@ -139,6 +139,11 @@ const (
 	FrameWatch                        // the sender asks for a sign of life
 	FrameAlive                        // the sign of life that the sender was asked for
 	FrameAgree                        // ballot Seq: Arg is what the sender says of it, and Body who has gone and what the ranks below it have said; see package core
+	FrameFlush                        // the sender asks whether the messages of origin Arg below Seq have come to the receiver and all behind it; Slot: the sender takes the part of that rank, which has left
+	FrameFlushed                      // they have
+	FramePassed                       // the sender, which leaves, has had the messages of origin Arg below Seq and has passed them on
+	FrameClash                        // the sender has met another fingerprint of the receiver's, Print, in operation Seq, or of rootless messages if Arg is 1; Body is its own call in words
+	FrameDispute                      // Body is a mismatch in words, of both sides, because of rank Slot: the receiver tells all
 	frameKinds
 )
 
@@ -158,9 +163,9 @@ type Header struct {
 	Lane  Lane
 	Comm  uint8   // the communicator, of those that share the transport; 0 is the first
 	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FrameCast and FrameCredit
-	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about
-	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
+	Seq   uint64  // operation number; message number for FrameCast, FrameCredit, FrameFlush, FrameFlushed and FramePassed
+	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about, as of FrameDispute; FrameFlush: a rank
+	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source

@@ -25,7 +25,7 @@ const (
 
 	// Version is that of all that ranks say to each other, here and afterwards:
 	// ranks of different ones do not meet.
-	Version = 4
+	Version = 5
 
 	// MaxBlob is the largest blob, in bytes, that a rank can publish.
 	MaxBlob = 4096
