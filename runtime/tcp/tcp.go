@@ -30,9 +30,16 @@ type Config struct {
 	// Coordinator is the "host:port" where rank 0 waits for the others
 	// while the communicator is built, and only then.
 	Coordinator string
-	// Listener, if rank 0 has one, takes the place of listening at
-	// Coordinator; Join closes it.
+	// Doors, if it is not nil, says at which "host:port" a rank waits for the few that
+	// it stands for while the communicator is built; all ranks must have the same. Then
+	// no rank has more than eight to talk to; without it every rank asks rank 0 its way.
+	Doors func(rank int) string
+	// Listener, if this rank has one, takes the place of listening at
+	// Coordinator or at its door; Join closes it.
 	Listener net.Listener
+	// Apart says that the ranks are on several hosts. A name that stands for the
+	// loopback interface is refused then, since it leads nowhere from other hosts.
+	Apart bool
 	// Bind is the host at which this rank accepts connections; empty means
 	// the address that it reaches the coordinator from.
 	Bind string

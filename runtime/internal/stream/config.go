@@ -19,7 +19,9 @@ type Options struct {
 	Rank, Size  int
 	Job         string
 	Coordinator string
+	Doors       func(rank int) string
 	Listener    net.Listener
+	Apart       bool
 	Bind        string
 	Rand        io.Reader
 	DialTimeout time.Duration
@@ -55,7 +57,8 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
 	}
 	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
-		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Coordinator: cfg.Coordinator, Listener: cfg.Listener, Bind: cfg.Bind,
+		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Bind: cfg.Bind,
+		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Apart: cfg.Apart,
 		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock,
 	})
 	if err != nil {
@@ -69,12 +72,12 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 }
 
 // listenFD takes a listener's descriptor out of it; -1 if there is none.
-func listenFD(l *net.TCPListener) (int, error) {
+func listenFD(l net.Listener) (int, error) {
 	if l == nil {
 		return -1, nil
 	}
 	defer l.Close()
-	fd, err := takeFD(l)
+	fd, err := takeFD(l.(*net.TCPListener)) // the system's network has no others
 	if err != nil {
 		return -1, fmt.Errorf("accept connections at %v: %w", l.Addr(), err)
 	}
