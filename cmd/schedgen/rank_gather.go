@@ -16,11 +16,12 @@ type account struct {
 	Outcome *outcome
 }
 
-// takePart does this rank's work; rank 0 prints what all have found.
-func (s *session) takePart(ctx context.Context) error {
+// takePart does this rank's work over the transport that is opened; rank 0 prints what
+// all have found.
+func (s *session) takePart(ctx context.Context, open opening) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.job.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", s.job.Timeout)})
 	defer cancel()
-	res := resources{input: s.input, open: openTransport}
+	res := resources{input: s.input, open: open}
 	mine := &account{Rank: s.job.Rank}
 	w := &worker{job: &s.job, res: res}
 	w.send = func(r report) error {

@@ -23,8 +23,11 @@ type worker struct {
 type resources struct {
 	input    *input   // bcast: the message, at the root
 	counters counters // barrier
-	open     func(context.Context, *job) (wire.Transport, error)
+	open     opening
 }
+
+// opening connects a rank with the others.
+type opening func(context.Context, *job) (wire.Transport, error)
 
 // work does the job from joining to leaving and reports how it ended. The
 // error is that of reporting.

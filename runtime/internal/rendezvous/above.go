@@ -59,7 +59,7 @@ func (c *climber) try() error {
 			c.last = err // others may only say that ctx has ended, before it does itself
 		}
 		if late := clock.Sleep(c.ctx, c.n.cfg.Clock, pause); late != nil {
-			return fmt.Errorf("%s: %w (%w)", c.absence(), late, c.last)
+			return fmt.Errorf("%s: %w (%w)", c.absence(), c.last, late)
 		}
 	}
 }
