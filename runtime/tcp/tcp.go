@@ -28,7 +28,7 @@ type Config struct {
 	// jobs apart that have been given one coordinator by mistake.
 	Job string
 	// Coordinator is the "host:port" where rank 0 waits for the others
-	// while the communicator is built, and only then.
+	// while the communicator is built, and only then. Its name may become known late.
 	Coordinator string
 	// Doors, if it is not nil, says at which "host:port" a rank waits for the few that
 	// it stands for while the communicator is built; all ranks must have the same. Then
@@ -47,7 +47,8 @@ type Config struct {
 	// Rand is where rank 0 takes the communicator's identity from; nil means
 	// the system's generator.
 	Rand io.Reader
-	// DialTimeout bounds the connecting to one peer; 0 means ten seconds.
+	// DialTimeout bounds the connecting to one peer, which is tried again until then; 0
+	// means 30 seconds.
 	DialTimeout time.Duration
 	// Clock is where the transport reads the time; nil means the system's. What
 	// the system waits for itself it always bounds by its own: how long Wait parks,
@@ -59,10 +60,11 @@ type Config struct {
 type Transport struct{ wire.Transport }
 
 // Join builds the communicator: rank 0 waits at cfg.Coordinator until all
-// ranks have called Join, and tells them each other's addresses. It returns
+// ranks have called Join, and all are told each other's addresses. It returns
 // when all are ready or when ctx ends, which fails it everywhere; all that are there
-// then name the ranks that have not come. Whoever connects and is no rank of this job
-// is turned away (wire.Stats.Rejected at rank 0).
+// then name the ranks that have not come. Until all have come a process that has died
+// may be started again. Whoever connects and is no rank of this job
+// is turned away (wire.Stats.Rejected at the rank that it has come to).
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := stream.Join(ctx, stream.Config{Options: stream.Options(cfg)})
 	if err != nil {

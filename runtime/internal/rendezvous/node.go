@@ -123,7 +123,9 @@ func (n *node) meet(ctx context.Context) error {
 	if err := n.until(ctx, func() bool { return len(n.unprepared()) == 0 }); err != nil || n.cfg.Rank == 0 {
 		return err
 	}
-	n.up.send([]byte{noteReady})
+	if n.up != nil { // else the climb says in a moment how it has ended
+		n.up.send([]byte{noteReady})
+	}
 	return n.until(ctx, func() bool { return n.going })
 }
 
@@ -228,13 +230,15 @@ func (n *node) dismiss() {
 
 // progress looks at what follows from those who have come.
 func (n *node) progress() error {
-	switch {
-	case n.cfg.Rank > 0:
+	if n.cfg.Rank > 0 {
 		n.tellNews()
-	case n.roster.complete():
-		return n.conclude()
+		return nil
 	}
-	return nil
+	n.roster.news = nil
+	if !n.roster.complete() {
+		return nil
+	}
+	return n.conclude()
 }
 
 // conclude makes rank 0's table.

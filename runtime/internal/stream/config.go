@@ -11,6 +11,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
 
+// dialTimeout is how long a first connection is tried, unless told otherwise: as long as
+// a rank may be silent that was connected before the network went away.
+const dialTimeout = 30 * time.Second
+
 // MaxJob is the longest name of a job, in bytes.
 const MaxJob = rendezvous.MaxJob
 
@@ -51,7 +55,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	if cfg.DialTimeout == 0 {
-		cfg.DialTimeout = 10 * time.Second
+		cfg.DialTimeout = dialTimeout
 	}
 	if cfg.DialTimeout < 0 {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
