@@ -36,8 +36,8 @@ type simhost struct {
 	dead bool
 	mine []*simconn
 
-	accepted, dialed int
-	sent, received   int // writes and bytes
+	accepted int // connections
+	sent     int // writes
 }
 
 func ipOf(rank int) netip.Addr {
@@ -142,7 +142,6 @@ func (h *simhost) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	mine := &simconn{host: h, in: back, out: there, local: from, remote: l.addr}
 	its := &simconn{host: l.host, in: there, out: back, local: l.addr, remote: from}
 	h.mine, l.host.mine = append(h.mine, mine), append(l.host.mine, its)
-	h.dialed++
 	l.host.accepted++
 	l.came <- its
 	return mine, nil
@@ -206,12 +205,12 @@ func (w *way) put(p part) error {
 }
 
 // next returns what can be read now, or how long to wait; it is negative if nobody knows.
-func (w *way) next(b []byte) (n int, err error, wait time.Duration) {
+func (w *way) next(b []byte) (n int, wait time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
 	if !w.deadline.IsZero() && !now.Before(w.deadline) {
-		return 0, os.ErrDeadlineExceeded, 0
+		return 0, 0, os.ErrDeadlineExceeded
 	}
 	wait = -1
 	switch {
@@ -222,17 +221,17 @@ func (w *way) next(b []byte) (n int, err error, wait time.Duration) {
 			if p.b = p.b[n:]; len(p.b) == 0 {
 				w.parts = w.parts[1:]
 			}
-			return n, nil, 0
+			return n, 0, nil
 		}
 	case w.ended != nil:
 		if wait = w.endedAt.Sub(now); wait <= 0 {
-			return 0, w.ended, 0
+			return 0, 0, w.ended
 		}
 	}
 	if left := w.deadline.Sub(now); !w.deadline.IsZero() && (wait < 0 || left < wait) {
 		wait = left
 	}
-	return 0, nil, wait
+	return 0, wait, nil
 }
 
 type simconn struct {
@@ -243,7 +242,7 @@ type simconn struct {
 
 func (c *simconn) Read(b []byte) (int, error) {
 	for {
-		n, err, wait := c.in.next(b)
+		n, wait, err := c.in.next(b)
 		switch {
 		case n > 0 || err != nil:
 			return n, err
