@@ -9,13 +9,13 @@ mount --bind hosts /etc/hosts
 hostname "node$host"
 slurmd -D -N "node$host" >"slurmd$host.out" 2>&1 &
 daemons=$!
-trap 'kill $daemons' EXIT
+trap 'kill $daemons; wait $daemons || true' EXIT
 if [ "$host" != 0 ]; then
   read -r _ <end # until the first host has written it
   exit
 fi
 slurmctld -D >slurmctld.out 2>&1 &
 daemons="$daemons $!"
-trap 'kill $daemons; echo end >end' EXIT
+trap 'echo end >end; kill $daemons; wait $daemons || true' EXIT
 until sinfo -h -o "%T %D" 2>/dev/null | grep -q "idle 2"; do sleep 0.1; done
 timeout 60 sbatch --wait --output=out hello.sbatch

@@ -264,8 +264,8 @@ func (c *climber) hear(conn net.Conn, r *bufio.Reader) error {
 	}
 	cfg := c.n.cfg
 	tab, err := cfg.decode(r, cfg.Size)
-	if err == nil {
-		tab.Addrs[0], err = fillHost(tab.Addrs[0], conn.RemoteAddr()) // the others have hosts already
+	if err == nil && hostIn(tab.Addrs[0]) == "" { // the others have hosts already
+		tab.Addrs[0], err = fillHost(tab.Addrs[0], conn.RemoteAddr())
 	}
 	if err != nil {
 		if c.ctx.Err() != nil {
