@@ -58,19 +58,21 @@ func TestRestartsInAnyOrder(t *testing.T) {
 		pauses := rapid.SliceOfN(rapid.IntRange(0, 60), len(steps), len(steps)).Draw(rt, "pauses")
 		last := rapid.IntRange(1, size-1).Draw(rt, "last")
 		inBubble(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
 			h := newHall(t, size)
 			h.known = known
-			h.all(t.Context(), last)
+			h.all(ctx, last)
 			for i, rank := range steps {
 				time.Sleep(time.Duration(pauses[i]) * time.Millisecond)
 				if rank != last {
 					h.kill(rank, false)
 					time.Sleep(time.Duration(pauses[i]) * time.Millisecond / 2)
-					h.come(t.Context(), rank, nil)
+					h.come(ctx, rank, nil)
 				}
 			}
 			settle()
-			h.come(t.Context(), last, nil)
+			h.come(ctx, last, nil)
 			h.met()
 		})
 	})
