@@ -79,6 +79,9 @@ type simListener struct {
 func (h *simhost) Listen(_ context.Context, addr string) (net.Listener, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
+	if h.dead {
+		return nil, net.ErrClosed
+	}
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
