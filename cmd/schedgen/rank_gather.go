@@ -16,11 +16,12 @@ type account struct {
 	Outcome *outcome
 }
 
-// takePart does this rank's work; rank 0 prints what all have found.
-func (s *session) takePart(ctx context.Context) (err error) {
+// takePart does this rank's work over the transport that is opened; rank 0 prints what
+// all have found.
+func (s *session) takePart(ctx context.Context, open opening) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.job.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", s.job.Timeout)})
 	defer cancel()
-	res := resources{input: s.input, open: openTransport, position: newPosition(s.job.Rank), log: s.flags.eventLog(s.std)}
+	res := resources{input: s.input, open: open, position: newPosition(s.job.Rank), log: s.flags.eventLog(s.std)}
 	if s.trace, err = s.seen.openTrace(); err != nil {
 		return err
 	}

@@ -27,11 +27,14 @@ type worker struct {
 type resources struct {
 	input    *input   // bcast: the message, at the root
 	counters counters // barrier
-	open     func(context.Context, *job) (wire.Transport, error)
+	open     opening
 	trace    *os.File  // what operations do is appended to it; nil: nothing is
 	position *position // where the rank stands, for who asks
 	log      *slog.Logger
 }
+
+// opening connects a rank with the others.
+type opening func(context.Context, *job) (wire.Transport, error)
 
 // work does the job from joining to leaving and reports how it ended. The
 // error is that of reporting.
