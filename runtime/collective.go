@@ -18,7 +18,8 @@ import (
 // messages of which only the root knows the length.
 //
 // If ctx ends first, or has ended before the call, the communicator fails at every
-// rank, since the others cannot complete either; buf is then undefined. A root that is no
+// rank, since the others cannot complete either. After an error buf is undefined, unless
+// that is an [OpError] that says that it is Whole. A root that is no
 // rank is refused: the call does nothing, and is not counted as one of the operations that
 // all ranks call in the same order.
 func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {

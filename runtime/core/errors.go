@@ -40,6 +40,7 @@ type OpError struct {
 	Rules   int       // of so many that had to
 	Missing []ir.Slot // slots the operation still waited for, the first few
 	Waiting []int     // ranks that were to set them, the first few
+	Whole   bool      // of a broadcast: this rank's buffer holds all of the message nevertheless
 	Err     error     // why
 }
 

@@ -72,6 +72,16 @@ func (o *op) chunk(s ir.Slot) []byte {
 // canSend reports whether o can send chunks now.
 func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || o.buf != nil }
 
+// whole reports whether rank has all of the message.
+func (o *op) whole(rank int) bool {
+	for k := 0; k < o.chunks && rank != o.root; k++ {
+		if !o.machine.Has(ir.Chunk(k)) {
+			return false
+		}
+	}
+	return true
+}
+
 // ready reports whether the call may return: everything has come that the
 // schedule waits for, and everything that fired rules ask for has been handed
 // over, or has turned out not to be needed.

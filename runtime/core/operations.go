@@ -117,6 +117,7 @@ func (ops *operations) progress(e *OpError) {
 	if o := ops.open(e.Seq); o != nil {
 		e.Fired, e.Rules = o.machine.Progress()
 		e.Missing = o.machine.Missing(nil, maxNamed)
+		e.Whole = o.kind == Bcast && o.whole(ops.Rank)
 	}
 }
 

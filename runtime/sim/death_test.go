@@ -179,3 +179,23 @@ func TestSurvivorsOfTwoDeaths(t *testing.T) {
 		}
 	}
 }
+
+// A broadcast that fails since a rank is dead says at each rank whether the message is there.
+func TestBroadcastThatFailsSaysWhetherItIsWhole(t *testing.T) {
+	for _, c := range []struct {
+		dead  int
+		whole bool
+	}{{3, true}, {0, false}} {
+		faults := []Fault{{Kind: FaultLate, Rank: c.dead, Until: Second}, {Kind: FaultCrash, Rank: c.dead, From: Millisecond}}
+		r := runs(t, still(4, faults, Op{Kind: OpBcast, Algorithm: acked, Bytes: 500, Chunks: 3}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}))
+		failed := 0
+		for _, call := range r.Calls {
+			var op *core.OpError
+			if errors.As(call.Err, &op) && call.Step == 0 {
+				failed++
+				require.Equal(t, c.whole, op.Whole, "rank %d: %v", call.Rank, call.Err)
+			}
+		}
+		require.Positive(t, failed)
+	}
+}

@@ -86,7 +86,10 @@ func (p *process) endAll(err error) error {
 	if first.plan != nil {
 		name = first.plan.Name
 	}
-	err = p.core.Fail(name, first.seq, err)
+	failed := p.core.Fail(name, first.seq, err)
+	if err = failed; failed.Whole && !p.w.disagreed {
+		p.w.checkBytes(p, first)
+	}
 	p.abandon()
 	p.core.Abandon()
 	p.open = nil
