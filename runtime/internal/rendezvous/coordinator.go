@@ -105,9 +105,8 @@ func (c *coordinator) deliver(a arrival) bool {
 // that has no part in the communicator any more.
 func (c *coordinator) hear(conn net.Conn) {
 	conn.SetDeadline(time.Now().Add(helloTime))
-	r := bufio.NewReader(io.LimitReader(conn, helloLimit))
 	stop := context.AfterFunc(c.over, func() { conn.SetDeadline(longAgo) })
-	h, err := readHello(r)
+	talk, r, h, err := c.greet(conn)
 	if stop() {
 		conn.SetDeadline(time.Time{})
 	}
@@ -116,21 +115,32 @@ func (c *coordinator) hear(conn net.Conn) {
 	}
 	switch {
 	case err != nil:
-		c.turnAway(conn, err)
+		c.turnAway(conn, talk, err)
 	case !c.guests.leave(conn): // it has made room for another
-	case c.deliver(arrival{conn: conn, hello: h}):
+	case c.deliver(arrival{conn: talk, hello: h}):
 		c.listen(h.rank, r)
 	default:
-		farewell(conn, cmp.Or(c.why, "all ranks have arrived without this one"))
+		farewell(talk, cmp.Or(c.why, "all ranks have arrived without this one"))
 	}
+}
+
+// greet has a guest prove the key, if there is one, and reads its hello. What follows
+// that is read from r, and written to talk.
+func (c *coordinator) greet(conn net.Conn) (talk net.Conn, r io.Reader, h *hello, err error) {
+	if talk, err = admitted(c.cfg, conn); err != nil {
+		return conn, nil, nil, err
+	}
+	r = bufio.NewReader(io.LimitReader(talk, helloLimit))
+	h, err = readHello(r)
+	return talk, r, h, err
 }
 
 // turnAway refuses a guest. Who speaks as a rank does is told why; for as long as
 // that takes it remains a guest.
-func (c *coordinator) turnAway(conn net.Conn, why error) {
+func (c *coordinator) turnAway(conn, talk net.Conn, why error) {
 	c.guests.refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), why))
 	if !errors.Is(why, errStranger) {
-		farewell(conn, why.Error())
+		farewell(talk, why.Error())
 	}
 	c.guests.leave(conn)
 	conn.Close()
@@ -151,7 +161,7 @@ func (c *coordinator) listen(rank int, r io.Reader) {
 }
 
 // helloLimit bounds what a member sends in all.
-const helloLimit = 14 + 2 + MaxJob + 2*(2+maxText) + 2 + MaxBlob
+const helloLimit = 8 + 2 + MaxJob + 2*(2+maxText) + 2 + MaxBlob
 
 // goneError says that a member's connection has ended without a word.
 type goneError struct{ err error }
@@ -236,6 +246,10 @@ func (c *coordinator) refuse(conn net.Conn, err error) error {
 
 // conclude hands the table out and waits until everybody is prepared.
 func (c *coordinator) conclude(ctx context.Context) error {
+	drawSeed(c.tab)
+	if err := share(c.cfg, c.tab); err != nil {
+		return err
+	}
 	msg := appendTable(nil, c.tab)
 	stop := context.AfterFunc(ctx, func() { c.each(func(conn net.Conn) { conn.SetWriteDeadline(longAgo) }) })
 	defer stop()

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
 // hall is where ranks meet in a test, over pipes and in virtual time.
@@ -51,12 +53,15 @@ func (h *hall) connect() net.Conn {
 }
 
 // open starts rank 0.
-func open(ctx context.Context, size int) *hall {
+func open(ctx context.Context, size int, edits ...func(*Config)) *hall {
 	h := &hall{
 		size: size, door: make(chan net.Conn), closed: make(chan struct{}),
 		tabs: make([]*Meeting, size), errs: make([]error, size),
 	}
 	cfg := &Config{Size: size, Job: "night", Listener: h}
+	for _, edit := range edits {
+		edit(cfg)
+	}
 	h.errs[0] = cfg.fill()
 	h.tabs[0] = &Meeting{Addrs: make([]string, size), Blobs: make([][]byte, size)}
 	h.tabs[0].Addrs[0] = "a:1"
@@ -70,12 +75,16 @@ func (h *hall) come(ctx context.Context, rank int, edit func(*Config)) {
 	if edit != nil {
 		edit(cfg)
 	}
+	h.errs[rank] = cfg.fill()
 	h.wg.Go(func() {
 		conn := h.connect()
 		defer conn.Close()
 		h.tabs[rank], h.errs[rank] = attend(ctx, cfg, conn, fmt.Sprintf("a:%d", rank))
 	})
 }
+
+// saysHello is what a member without a key says first.
+func saysHello(h *hello) []byte { return appendHello(appendOpening(nil, seal.Plain), h) }
 
 // stranger says something and returns all that it is answered.
 func (h *hall) stranger(t *testing.T, says []byte) string {
@@ -102,8 +111,8 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		require.Empty(t, h.stranger(t, []byte("GET / ")))
 		require.Empty(t, h.stranger(t, []byte{0x5C}))
 		other := `rank 2 is of job "day", rank 0 of job "night"`
-		require.Equal(t, other, h.stranger(t, appendHello(nil, &hello{rank: 2, size: 3, job: "day"})))
-		require.Equal(t, other, h.stranger(t, appendHello(nil, &hello{rank: 2, size: 7, job: "day"})))
+		require.Equal(t, other, h.stranger(t, saysHello(&hello{rank: 2, size: 3, job: "day"})))
+		require.Equal(t, other, h.stranger(t, saysHello(&hello{rank: 2, size: 7, job: "day"})))
 		h.come(t.Context(), 2, nil)
 		h.wg.Wait()
 		require.NoError(t, errors.Join(h.errs...))
@@ -142,7 +151,7 @@ func TestSlowStrangersHaveABoundedTime(t *testing.T) {
 		h := open(t.Context(), 2)
 		conn := h.connect()
 		begun := time.Now()
-		says := appendHello(nil, &hello{rank: 1, size: 2, job: "night", blob: make([]byte, MaxBlob)})
+		says := saysHello(&hello{rank: 1, size: 2, job: "night", blob: make([]byte, MaxBlob)})
 		var err error
 		for i := 0; err == nil; i++ {
 			_, err = conn.Write(says[i : i+1])
@@ -236,7 +245,7 @@ func TestDeadRankIsNamed(t *testing.T) {
 		h := open(t.Context(), 4)
 		h.come(t.Context(), 2, nil)
 		conn := h.connect()
-		_, err := conn.Write(appendHello(nil, &hello{rank: 1, size: 4, job: "night", addr: "a:1"}))
+		_, err := conn.Write(saysHello(&hello{rank: 1, size: 4, job: "night", addr: "a:1"}))
 		require.NoError(t, err)
 		synctest.Wait()
 		require.NoError(t, conn.Close())

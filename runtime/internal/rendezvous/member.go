@@ -73,17 +73,21 @@ func attend(ctx context.Context, cfg *Config, conn net.Conn, addr string) (*Meet
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(longAgo); close(interrupted) })
 	defer stop()
-	r := bufio.NewReader(conn)
-	tab, err := attendTable(cfg, conn, r, addr)
+	var tab *Meeting
+	talk, err := introduced(cfg, conn)
+	r := bufio.NewReader(talk)
 	if err == nil {
-		err = attendGo(cfg, conn, r, tab)
+		tab, err = attendTable(cfg, talk, r, addr)
+	}
+	if err == nil {
+		err = attendGo(cfg, talk, r, tab)
 	}
 	if ctx.Err() == nil {
 		return tab, err
 	}
 	<-interrupted
 	if errors.Is(err, errSilence) {
-		err = giveUp(conn, r, context.Cause(ctx))
+		err = giveUp(talk, r, context.Cause(ctx))
 	}
 	if errors.As(err, new(*verdict)) {
 		return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -135,7 +139,7 @@ func attendTable(cfg *Config, conn net.Conn, r *bufio.Reader, addr string) (*Mee
 	if err != nil {
 		return nil, fmt.Errorf("address of rank 0: %w", err)
 	}
-	return tab, nil
+	return tab, share(cfg, tab)
 }
 
 // attendGo reports whether this rank could prepare itself, and hears whether
