@@ -240,5 +240,7 @@ type Stats struct {
 	Early                   uint64 // datagrams dropped: held ones beyond the transport's bound
 	Injected                uint64 // datagrams dropped by injected loss
 	Unsendable              uint64 // datagrams that the system refused to send
+	Unauthenticated         uint64 // datagrams dropped, and connections given up: not sealed with the ranks' key
+	Replayed                uint64 // datagrams dropped: sealed, but have come before, or are too old to tell
 	Rejected                uint64 // connections closed because they did not open as a rank of this communicator would
 }

@@ -9,15 +9,24 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
 // MaxJob is the longest name of a job, in bytes.
 const MaxJob = rendezvous.MaxJob
 
+// MinKey and MaxKey are the bytes of the shortest and of the longest key.
+const (
+	MinKey = seal.MinKey
+	MaxKey = seal.MaxKey
+)
+
 // Options are those of tcp.Config, which says what they mean.
 type Options struct {
 	Rank, Size  int
 	Job         string
+	Key         []byte
+	Encrypt     bool
 	Coordinator string
 	Listener    net.Listener
 	Bind        string
@@ -55,7 +64,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
 	}
 	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
-		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Coordinator: cfg.Coordinator, Listener: cfg.Listener, Bind: cfg.Bind,
+		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Coordinator: cfg.Coordinator, Listener: cfg.Listener, Bind: cfg.Bind,
 		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock,
 	})
 	if err != nil {
