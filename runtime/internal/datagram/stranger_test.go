@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -28,7 +27,7 @@ func joined(t *testing.T, size int, base Config) []*Transport {
 	for rank := range size {
 		cfg := base
 		cfg.Family = 4
-		cfg.TCP = stream.Config{Options: stream.Options{Rank: rank, Size: size, Coordinator: l.Addr().String()}}
+		cfg.TCP.Rank, cfg.TCP.Size, cfg.TCP.Coordinator = rank, size, l.Addr().String()
 		if rank == 0 {
 			cfg.TCP.Listener = l
 		}
