@@ -144,7 +144,7 @@ func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
 // has not, else "".
 func (f *runFlags) auto() string {
 	shared := runFlags{Transport: overShm, Loss: f.Loss, Interface: f.Interface}
-	if f.Coordinator == "" && !f.IPv6 && shared.fits() == nil && canShare() {
+	if f.Coordinator == "" && !f.IPv6 && f.KeyFile == "" && !f.Encrypt && shared.fits() == nil && canShare() {
 		return overShm
 	}
 	return ""

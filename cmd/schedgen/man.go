@@ -74,5 +74,6 @@ var environmentRows = []manpage.Row{
 	{Term: "NO_COLOR, TERM", Text: "There is no colour if NO_COLOR is set or TERM is dumb."},
 	{Term: "COLUMNS", Text: "Width of help texts."},
 	{Term: "SCHEDGEN_JOB", Text: "Name of the job for the verb rank, if --job is not given."},
+	{Term: "SCHEDGEN_KEY_FILE, SCHEDGEN_ENCRYPT", Text: "File with the key of the job, if --key-file is not given, and 1 to encrypt what goes over the network."},
 	{Term: "SCHEDGEN_RANK, SCHEDGEN_SIZE", Text: "Rank and number of ranks for the verb rank, before those of launchers."},
 }

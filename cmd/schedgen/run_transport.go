@@ -60,7 +60,10 @@ func openTransport(ctx context.Context, j *job) (wire.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l}
+	cfg := tcp.Config{
+		Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Key: j.Link.Key, Encrypt: j.Link.Encrypt,
+		Coordinator: j.Link.Coordinator, Listener: l,
+	}
 	switch j.Link.Transport {
 	case overTCP:
 		return opened(tcp.Join(ctx, cfg))
@@ -121,7 +124,7 @@ func (l *link) mcast(puts tcp.Config) mcast.Config {
 // tryMulticast has one rank alone multicast to itself, and returns the bytes
 // of a message that fit into a datagram.
 func (l *link) tryMulticast(ctx context.Context) (datagram int, err error) {
-	t, err := mcast.Join(ctx, l.mcast(tcp.Config{Size: 1}))
+	t, err := mcast.Join(ctx, l.mcast(tcp.Config{Size: 1, Key: l.Key, Encrypt: l.Encrypt}))
 	if err != nil {
 		return 0, err
 	}

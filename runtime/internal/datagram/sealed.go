@@ -12,6 +12,9 @@ import (
 // to which it goes, or noRank for the group; and ends as [seal.Packets] has it. So it counts
 // only where it was sent to, and once.
 const (
+	// SealBytes is by how much a datagram's payload is shorter then.
+	SealBytes = seal.PacketOver
+
 	sealedMagic = 0x5CED0E01
 	noRank      = 1<<32 - 1
 )

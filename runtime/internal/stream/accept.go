@@ -233,7 +233,7 @@ func (t *Transport) introduce(c *inbound, g *greeting) bool {
 		return false
 	}
 	p.reach(i)
-	c.p, c.lane, c.turn, c.sealed = p, i, g.turn, sealed{in: in, out: back}
+	c.p, c.lane, c.turn, c.sealed = p, i, g.turn, sealedIn{lines: lines{in: in, out: back}}
 	if g.turn == p.inTurn[i] && p.in[i] == nil {
 		t.employ(c)
 	} else if !t.await(c) {
@@ -249,7 +249,7 @@ func (t *Transport) introduce(c *inbound, g *greeting) bool {
 
 // employ takes a connection into service whose turn has come.
 func (t *Transport) employ(c *inbound) {
-	c.buf, c.r, c.w, c.s, c.e = make([]byte, bufferSize), 0, 0, 0, 0
+	c.buf, c.r, c.w = make([]byte, bufferSize), 0, 0
 	c.p.in[c.lane] = c
 	c.p.inTurn[c.lane]++
 	if c.p.near {

@@ -94,7 +94,7 @@ func (o *outbound) unconnected() int {
 
 // unwritten returns how many bytes the system has not taken.
 func (o *outbound) unwritten() int {
-	n := len(o.tail) - o.sent + o.sealed.left()
+	n := len(o.tail) - o.sent + o.sealed.record.left()
 	for i := range o.q.n {
 		n += o.q.at(i).len()
 	}

@@ -39,8 +39,7 @@ type inbound struct {
 
 	buf    []byte // buf[r:w] has been read and not been used
 	r, w   int
-	sealed sealed
-	s, e   int // with a key, buf[s:e] has been read and not been opened; w <= s
+	sealed sealedIn
 
 	head     wire.Header
 	body     bool // head is valid, and its body is awaited
@@ -138,7 +137,7 @@ func (t *Transport) rearm(c *inbound) bool {
 }
 
 // unused returns how many bytes have been read and not been used.
-func (c *inbound) unused() int { return c.w - c.r + c.e - c.s }
+func (c *inbound) unused() int { return c.w - c.r + c.sealed.closed.w - c.sealed.closed.r }
 
 // use hands out what is in the buffer.
 func (t *Transport) use(c *inbound, s wire.Sink) outcome {
@@ -314,7 +313,7 @@ func (t *Transport) fillBuffer(c *inbound, s wire.Sink) (n int, full bool, out o
 	end := &c.w
 	if c.sealed.in != nil {
 		c.makeRoom()
-		end = &c.e
+		end = &c.sealed.closed.w
 	} else if c.r > 0 {
 		c.w = copy(c.buf, c.buf[c.r:c.w])
 		c.r = 0

@@ -26,7 +26,7 @@ type outbound struct {
 	dead  bool
 
 	greets []byte // what opens it
-	sealed sealed
+	sealed sealedOut
 
 	q       ring
 	sent    int    // bytes of the first entry that the system has taken, or are sealed
@@ -181,7 +181,7 @@ func (t *Transport) write(o *outbound, room int) (n int, full bool, err error) {
 func (t *Transport) Taken(to int) uint64 { return t.peers[to].taken }
 
 // idle reports whether the system has all that was queued.
-func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 && o.sealed.left() == 0 }
+func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 && o.sealed.record.left() == 0 }
 
 // gather collects what is to be written next, about room bytes at most.
 func (o *outbound) gather(v *vector, room int) {
@@ -292,7 +292,7 @@ func (t *Transport) tellBack(o *outbound) {
 func (t *Transport) closeOut(o *outbound) {
 	o.p.out[o.lane] = nil
 	o.dead, o.tail = true, nil
-	o.sealed.drop()
+	o.sealed.record = outRecord{}
 	o.q.clear()
 	if o.fd >= 0 {
 		t.reactor.Unwatch(o.fd, o.token)
