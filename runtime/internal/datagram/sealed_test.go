@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
@@ -141,4 +142,14 @@ func FuzzSealed(f *testing.F) {
 			t.Fatal("opened")
 		}
 	})
+}
+
+// The sockets are bound to one address, or to the group.
+func TestSocketsAreBound(t *testing.T) {
+	tr := joined(t, 1, Config{})[0]
+	for fd, want := range map[int]string{tr.group.fd: "127.0.0.1", tr.direct.fd: "127.0.0.1", tr.arrival.all.fd: tr.target.Addr().String()} {
+		sa, err := unix.Getsockname(fd)
+		require.NoError(t, err)
+		require.Equal(t, want, addrPort(sa).Addr().String())
+	}
 }
