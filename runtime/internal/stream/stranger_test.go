@@ -23,7 +23,7 @@ func signed(o *Options) { o.Key = testKey }
 func encrypted(o *Options) { o.Key, o.Encrypt = testKey, true }
 
 // pair returns two connected ranks, whose options may be edited.
-func pair(t *testing.T, edits ...func(*Options)) (a, b *Transport) {
+func pair(t testing.TB, edits ...func(*Options)) (a, b *Transport) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var errA, errB error
