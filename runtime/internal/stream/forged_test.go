@@ -2,7 +2,6 @@ package stream
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -54,8 +53,9 @@ func (s *scribe) Arrived(h *wire.Header, body []byte) {
 // play has a hear, on a connection whose greeting it has taken, what is said, and returns
 // the frames that it took.
 func play(t testing.TB, a *Transport, said []byte) *scribe {
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
+	require.NoError(t, unix.SetNonblock(ends[0], true))
 	defer unix.Close(ends[1])
 	p := &peer{t: a, rank: 1, end: end{how: wire.Broken, told: true}} // its end is nothing to tell
 	p.reach(0)
@@ -168,7 +168,7 @@ func TestSiegeOfGreetings(t *testing.T) {
 				said := forge(n)
 				g, ok := decodeGreeting(said, a.id, a.size)
 				if ok && g.rank != a.rank && a.authentic(&g, said) {
-					t.Fatal(fmt.Sprintf("greeting %d is taken for %+v", n, g))
+					t.Fatalf("greeting %d is taken for %+v", n, g)
 				}
 			}
 			for n := range 500 {
