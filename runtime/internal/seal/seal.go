@@ -73,7 +73,8 @@ func (m Mode) String() string {
 // Session is what ranks that have met share: the root of all keys of one transport.
 type Session struct {
 	mode   Mode
-	secret []byte // pseudorandom
+	secret []byte // what all keys are derived from
+	greets []byte // the key of greetings
 }
 
 // NewSession derives what ranks share from their key, which is empty in mode Plain,
@@ -92,17 +93,20 @@ func NewSession(mode Mode, key []byte, seed *[SeedLen]byte, id [16]byte, job str
 	if err != nil {
 		return nil, fmt.Errorf("derive the session's secret: %w", err)
 	}
-	return &Session{mode: mode, secret: secret}, nil
+	s := &Session{mode: mode, secret: secret}
+	if s.greets, err = s.derive("greetings"); err != nil {
+		return nil, fmt.Errorf("derive the key of greetings: %w", err)
+	}
+	return s, nil
 }
 
 // Mode returns how much is kept from strangers.
 func (s *Session) Mode() Mode { return s.mode }
 
-// Prove returns what only who shares the session can say about what, and checks in
-// constant time with Proven.
+// Prove returns what only who shares the session can say about a greeting, and Proven
+// checks.
 func (s *Session) Prove(what []byte) (tag [TagLen]byte) {
-	h := hmac.New(sha256.New, s.secret)
-	h.Write([]byte("schedgen greeting"))
+	h := hmac.New(sha256.New, s.greets)
 	h.Write(what)
 	return [TagLen]byte(h.Sum(nil))
 }
