@@ -48,13 +48,14 @@ Transports:
 ` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
 Algorithms that multicast are left out where there is no multicast, unless they are named.
 
-With --json one object a line: op, algorithm, ranks, bytes, transport, iterations, and mean_max_us,
-median_max_us, p99_max_us over the iterations.
+With --json one object a line: op, algorithm, ranks, bytes, transport, key and encrypted if so,
+iterations, and mean_max_us, median_max_us, p99_max_us over the iterations.
 
 Examples:
 
   schedgen bench barrier -p 8
-  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast`
+  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast
+  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast --key-file key`
 }
 
 // operations are what --help says of each operation.
