@@ -101,8 +101,8 @@ func (c *Comm) castError(op string, err error) error {
 
 // room and mail are what Publish and Next wait for.
 type (
-	room struct{}
-	mail struct{}
+	room struct{ working }
+	mail struct{ working }
 )
 
 func (room) met(c *Comm) bool { return c.core.HasRoom() }

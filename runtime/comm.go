@@ -30,14 +30,14 @@ type Comm struct {
 	blocking Request // of Bcast and Barrier
 
 	// The driver's lock guards all below.
-	core      *core.Core
-	plans     plans
-	exchanges *plan  // see exchange
-	used      used   // schedules that take the place of what Config says
-	cuts      bool   // Config.Bcast has a number of chunks of its own
-	head      []byte // of BcastBytes; guarded by collective
-	calls     int    // goroutines inside one
+	core  *core.Core
+	plans plans
+	used  used   // schedules that take the place of what Config says
+	cuts  bool   // Config.Bcast has a number of chunks of its own
+	head  []byte // of BcastBytes; guarded by collective
+	calls int    // goroutines inside one
 	requests
+	succession
 	closing bool
 	noticed bool // that the core has failed
 }
@@ -91,7 +91,7 @@ func (c *Comm) prepare() error {
 		net = c.members.net()
 	}
 	c.core = core.New(core.Config{
-		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.number == 0, Caps: c.caps,
+		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.members == nil, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		Causes:  []error{context.DeadlineExceeded, context.Canceled},
@@ -159,6 +159,12 @@ func (c *Comm) Close() error {
 	if c.closing {
 		return nil
 	}
+	return c.close()
+}
+
+// close closes c, with the lock held.
+func (c *Comm) close() error {
+	d := c.drv
 	c.closing = true
 	healthy := c.core.Close(ErrClosed)
 	c.serve()
@@ -166,6 +172,9 @@ func (c *Comm) Close() error {
 	for c.calls > 0 {
 		d.wakeAll()
 		d.cond.Wait()
+	}
+	if c.heir != nil {
+		c.heir.desert(ErrClosed)
 	}
 	d.remove(c, healthy)
 	if len(d.active) > 0 {

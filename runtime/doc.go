@@ -84,6 +84,11 @@
 // found it out. At those that were told, the error is [ErrAborted] too. Only the
 // program's own causes of contexts are told in words alone.
 //
+// When a rank is lost, those that are left agree on which are, so that their errors are a
+// [LostError] of the same ranks, before any of their calls returns. They can go on without
+// these: [Comm.Shrink] makes a communicator of those that are left, and [Comm.Agree] has
+// them agree on flags.
+//
 // A call that is refused ([ErrInput], [ErrBusy]) does nothing and does not count as
 // one of the operations that all ranks call in the same order: if the others have not been
 // refused theirs, this rank has to make up for it, or all are out of step. A context that has

@@ -11,7 +11,13 @@ import (
 // values, not a closure, so that waiting does not allocate.
 type condition interface {
 	met(c *Comm) bool
+	failed(c *Comm) error // why it will not be met
 }
+
+// working is of conditions that a communicator does not meet any more once it has failed.
+type working struct{}
+
+func (working) failed(c *Comm) error { return c.core.Err() }
 
 // enter and leave bracket every call: while one runs, its goroutine drives the
 // transport; when none does, the background takes over after a while.
@@ -81,7 +87,7 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 		if w.met(c) {
 			return nil
 		}
-		if err := c.core.Err(); err != nil {
+		if err := w.failed(c); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {

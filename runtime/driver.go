@@ -95,8 +95,9 @@ func (d *driver) run(c *Comm) {
 	}
 }
 
-// add begins to drive one more communicator.
+// add begins to drive one more communicator. One with its number is its predecessor.
 func (d *driver) add(c *Comm) {
+	c.old = d.comms[c.number]
 	d.comms[c.number] = c
 	d.active = append(d.active, c)
 	for endpoint, e := range d.ends {
@@ -108,9 +109,14 @@ func (d *driver) add(c *Comm) {
 
 // drop ends that: what still comes for c is dropped.
 func (d *driver) drop(c *Comm) {
-	d.comms[c.number] = nil
+	switch present := d.comms[c.number]; {
+	case present != c:
+		present.old = nil
+	default:
+		d.comms[c.number] = c.old
+	}
 	d.active = slices.DeleteFunc(d.active, func(other *Comm) bool { return other == c })
-	if len(d.active) > 0 {
+	if len(d.active) > 0 && d.comms[c.number] == nil {
 		d.tr.Forget(c.number)
 	}
 }

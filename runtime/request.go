@@ -128,6 +128,8 @@ func (r *Request) Done() <-chan struct{} {
 // met is what Wait and the blocking calls wait for.
 func (r *Request) met(*Comm) bool { return r.ended }
 
+func (r *Request) failed(c *Comm) error { return c.core.Err() }
+
 // end notes the outcome. The buffer is the caller's again.
 func (r *Request) end(err error) {
 	r.ended, r.err, r.buf, r.ctx = true, err, nil, nil
@@ -227,7 +229,10 @@ func (c *Comm) begin(r *Request) {
 // fail fails the communicator because request r could not be completed, and says
 // where it stood.
 func (c *Comm) fail(r *Request, err error) {
-	if late, ok := c.core.Absent(r.seq); ok && r.ctx.Err() != nil {
+	c.core.Settle()
+	if lost := c.core.Err(); lost != nil {
+		err = lost
+	} else if late, ok := c.core.Absent(r.seq); ok && r.ctx.Err() != nil {
 		err = &RankError{Rank: late, Err: fmt.Errorf("it has not entered the operation: %w", err)}
 	}
 	e := c.core.Stand(r.plan.Name, r.seq, err)

@@ -169,7 +169,8 @@ func (c *Comm) meet(ctx context.Context) error {
 	return c.perform(&Request{comm: c, ctx: ctx, kind: core.Barrier, plan: p})
 }
 
-// register makes the communicator of ranks and begins to drive it.
+// register makes the communicator of ranks and begins to drive it. All that is c's alone
+// in its Config does not count for it.
 func (c *Comm) register(ranks []int, out outcome) (*Comm, error) {
 	d := c.drv
 	endpoints := ranks

@@ -15,9 +15,9 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	switch {
 	case h.Epoch != c.env.Epoch:
 		c.foreign(h)
-	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen || h.Kind == wire.FrameWatch):
+	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen):
 		c.fate.answer(h.From)
-	case c.fate.err != nil && h.Kind != wire.FrameAbort:
+	case c.fate.err != nil && !stillHeard(h.Kind):
 	case h.Lane == wire.LaneControl:
 		return c.control(h)
 	case h.Kind != wire.FrameSlot:
@@ -28,6 +28,11 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	}
 	c.ops.totals.Stale++
 	return nil, wire.Drop
+}
+
+// stillHeard reports whether frames of kind k matter to a core that has failed.
+func stillHeard(k wire.FrameKind) bool {
+	return k == wire.FrameAbort || k == wire.FrameAgree || k == wire.FrameLeave || k == wire.FrameWatch || k == wire.FrameAlive
 }
 
 // foreign looks at a frame of another Epoch. It is of an earlier communicator of the same
@@ -56,6 +61,11 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
+	case wire.FrameAgree:
+		if body := c.agree.body(h); body != nil {
+			return body, wire.Accept
+		}
+		return nil, wire.Drop
 	}
 	if h.Len != 0 || h.Kind == wire.FrameSlot {
 		c.fate.violation(h, "control frame of kind %d with %d bytes", h.Kind, h.Len)
@@ -96,14 +106,21 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	case wire.FrameAbsent:
 		c.ops.peerAbsent(h)
 	case wire.FrameWatch:
+		if c.fate.err != nil {
+			c.fate.answer(h.From)
+		}
 		c.watch.asked(h.From)
+	case wire.FrameAgree:
+		c.agree.heard(h, body)
 	case wire.FrameAlive: // it has been heard
 	case wire.FrameLeave:
 		if h.Arg == failed {
 			c.fate.deserted(h.From)
-			return
 		}
 		c.leave(h.From, h.Seq)
+	}
+	if c.fate.err != nil {
+		c.agree.look()
 	}
 }
 
@@ -139,12 +156,16 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 	default:
 		c.broken(rank, err)
 	}
+	c.agree.look()
 }
 
 // leave takes a goodbye.
 func (c *Core) leave(rank int, last uint64) {
 	c.members.leave(rank, last)
-	c.ops.checkLeft()
+	c.agree.look()
+	if c.fate.err == nil {
+		c.ops.checkLeft()
+	}
 }
 
 // broken is told that connections with a rank have ended without a word. A goodbye

@@ -31,7 +31,9 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 	d.rec.reports = c.rec.reports.clone()
 	d.rec.silent = maps.Clone(c.rec.silent)
 	d.casts.copyFrom(&c.casts)
+	d.agree = c.agree
 	d.link()
+	d.agree.cloneBallots()
 	d.casts.own.origin = d.casts.origins[d.env.Rank]
 	return d
 }

@@ -16,6 +16,7 @@ type Core struct {
 	rec     recovery
 	casts   rootless
 	watch   watch
+	agree   agreement
 	bodies  bodies
 }
 
@@ -32,12 +33,19 @@ func New(cfg Config, net Net) *Core {
 func (c *Core) link() {
 	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
+	c.agree.env, c.agree.fate, c.agree.members, c.agree.watch = &c.env, &c.fate, &c.members, &c.watch
 	c.watch.fate, c.watch.members, c.ops.watch = &c.fate, &c.members, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
 
-// Err returns why the core has failed, nil while it works.
-func (c *Core) Err() error { return c.fate.err }
+// Err returns why the core has failed, nil while it works, and while the ranks that are left
+// agree on which are lost.
+func (c *Core) Err() error {
+	if c.agree.settling() {
+		return nil
+	}
+	return c.fate.err
+}
 
 // Begin enters the next operation, for which Vacant must hold: buf is the
 // message, and the core's until End or Abandon. The operation's number is the
@@ -46,13 +54,14 @@ func (c *Core) Begin(k Kind, root int, p *Plan, buf []byte) { c.ops.begin(k, roo
 
 // Vacant reports whether the next operation may begin. If not it does once
 // another one has ended or answers of an old one have been sent.
-func (c *Core) Vacant() bool { return c.ops.vacant() }
+func (c *Core) Vacant() bool { return c.fate.err == nil && c.ops.vacant() }
 
 // Inside reports whether an operation has begun and not ended.
 func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 
-// Waits reports whether time matters: it is inside an operation, or watches another rank.
-func (c *Core) Waits() bool { return c.Inside() || c.watch.active() }
+// Waits reports whether time matters: it is inside an operation, watches another rank, or has
+// asked others to agree.
+func (c *Core) Waits() bool { return c.Inside() || c.watch.active() || c.agree.active() }
 
 // Ready reports whether operation seq is open and complete.
 func (c *Core) Ready(seq uint64) bool {
@@ -87,7 +96,10 @@ func (c *Core) Stand(name string, seq uint64, err error) *OpError {
 }
 
 // FailWith is Fail for an error that Stand has returned, to which its caller has added.
-func (c *Core) FailWith(e *OpError) { c.fate.fail(e, true) }
+func (c *Core) FailWith(e *OpError) {
+	c.fate.fail(e, true)
+	c.agree.look()
+}
 
 // Abandon forgets the operations that were open when the core failed; whoever
 // sends must have forgotten their frames.
@@ -148,7 +160,7 @@ func (c *Core) Tick(now Time) {
 	if c.fate.err == nil {
 		c.ops.tick(now)
 	}
-	if c.fate.err == nil {
+	if c.agree.tick(now); c.fate.err == nil || c.agree.active() {
 		c.watch.tick(now)
 	}
 }
@@ -160,8 +172,11 @@ func (c *Core) Timed() bool { return c.members.suspects() || c.ops.timed() }
 // Due returns when Tick has something to do next, as of the last Tick; ok is
 // false if it has not.
 func (c *Core) Due() (due Time, ok bool) {
-	if due = c.members.due(); c.fate.err == nil {
-		due = min(due, c.ops.due(), c.watch.due())
+	if due = min(c.members.due(), c.agree.due()); c.fate.err == nil {
+		due = min(due, c.ops.due())
+	}
+	if c.fate.err == nil || c.agree.active() {
+		due = min(due, c.watch.due())
 	}
 	return due, due != never
 }
@@ -174,7 +189,7 @@ func (c *Core) Sent() bool {
 }
 
 // HasRoom reports whether another rootless message may be published.
-func (c *Core) HasRoom() bool { return c.casts.hasRoom() }
+func (c *Core) HasRoom() bool { return c.fate.err == nil && c.casts.hasRoom() }
 
 // Publish sends msg, of which nothing is referred to afterwards.
 func (c *Core) Publish(msg []byte) { c.casts.publish(msg) }

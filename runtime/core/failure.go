@@ -130,11 +130,22 @@ func (f *failure) lost(rank int, err error) {
 // silent fails the core because a rank is lost that no connection tells of. If it comes
 // back it is told so.
 func (f *failure) silent(rank int, err error) {
-	if f.err != nil {
-		return
-	}
 	f.lost(rank, err)
 	f.answer(rank)
+}
+
+// hearsay fails the core because another rank says which have gone.
+func (f *failure) hearsay(from int, gone []int) {
+	if len(gone) > 0 {
+		f.fail(&RankError{Rank: gone[0], Err: fmt.Errorf("%w: rank %d says so", ErrPeerLost, from)}, true)
+	}
+}
+
+// excluded fails the core because the others have taken this rank for lost.
+func (f *failure) excluded(from int) error {
+	err := &RankError{Rank: f.Rank, Err: fmt.Errorf("%w: rank %d and others have gone on without this one", ErrPeerLost, from)}
+	f.fail(err, false)
+	return err
 }
 
 // deserted fails the core because a rank has closed its communicator though that had

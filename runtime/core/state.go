@@ -20,6 +20,7 @@ func (c *Core) AppendState(dst []byte) []byte {
 	s.members(&c.members)
 	s.operations(&c.ops)
 	s.casts(&c.casts)
+	s.agreement(&c.agree)
 	return s.b
 }
 
@@ -74,6 +75,31 @@ func (s *state) members(m *membership) {
 		if a.state == suspected {
 			s.text(a.err.Error())
 		}
+	}
+}
+
+func (s *state) agreement(a *agreement) {
+	s.u64(a.last)
+	s.flags(a.settled, a.out != nil)
+	s.num(len(a.ballots))
+	for _, b := range a.ballots {
+		s.ballot(b)
+	}
+}
+
+func (s *state) ballot(b *ballot) {
+	s.u64(b.number)
+	s.flags(b.voted, b.joinedTo, b.raised, b.known)
+	for _, v := range [...]Vote{b.own, b.joined, b.is} {
+		s.u64(v.Flags)
+		s.u64(uint64(v.Generation))
+	}
+	for _, set := range [...]rankset{b.lost, b.gone, b.apart, b.dead} {
+		s.words(set)
+	}
+	s.num(len(b.missing))
+	for _, rank := range b.missing {
+		s.num(rank)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 //	link     leads to another part of the core
 var considered = map[string]string{
 	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state", "Core.rec": "state",
-	"Core.casts": "state", "Core.bodies": "scratch", "Core.watch": "time",
+	"Core.agree": "state", "Core.casts": "state", "Core.bodies": "scratch", "Core.watch": "time",
 
 	"env.Config": "derived", "env.net": "link", "env.group": "link", "env.ranks": "scratch", "env.queued": "scratch", "env.frame": "scratch",
 
@@ -34,6 +34,14 @@ var considered = map[string]string{
 
 	"membership.absent": "state",
 	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.err": "state", "absence.until": "time",
+
+	"agreement.env": "link", "agreement.fate": "link", "agreement.members": "link", "agreement.watch": "link",
+	"agreement.ballots": "state", "agreement.last": "state", "agreement.settled": "state", "agreement.until": "time", "agreement.out": "state",
+	"ballot.size": "derived", "ballot.rank": "derived", "ballot.number": "state", "ballot.say": "link",
+	"ballot.voted": "state", "ballot.own": "state", "ballot.lost": "state", "ballot.gone": "state", "ballot.above": "derived",
+	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.joinedTo": "state", "ballot.raised": "state",
+	"ballot.known": "state", "ballot.is": "state", "ballot.apart": "state", "ballot.dead": "state",
+	"Vote.Flags": "state", "Vote.Generation": "state",
 
 	// Nobody is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",

@@ -41,6 +41,8 @@ func Comm(t *testing.T, with Make) {
 	t.Run("Belated", func(t *testing.T) { testBelated(t, with) })
 	t.Run("Truth", func(t *testing.T) { testTruth(t, with) })
 	t.Run("Crash", func(t *testing.T) { testCrash(t, with) })
+	t.Run("Agree", func(t *testing.T) { testAgree(t, with) })
+	t.Run("Shrink", func(t *testing.T) { testShrink(t, with) })
 	t.Run("Leave", func(t *testing.T) { testLeave(t, with) })
 	t.Run("Farewell", func(t *testing.T) { testFarewell(t, with) })
 	t.Run("Refused", func(t *testing.T) { testRefused(t, with) })

@@ -138,6 +138,7 @@ const (
 	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
 	FrameWatch                        // the sender asks for a sign of life
 	FrameAlive                        // the sign of life that the sender was asked for
+	FrameAgree                        // agreement Seq: Arg is what the sender says of it, and Body who has gone and what the ranks below it have said; see package core
 	frameKinds
 )
 
@@ -148,7 +149,7 @@ func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
 const MaxBody = math.MaxInt32
 
 // MaxControl is the largest body, in bytes, of a frame on LaneControl other
-// than FrameCast.
+// than FrameCast and FrameAgree.
 const MaxControl = 1024
 
 // Header is the head of a frame, with fixed width on every wire.
