@@ -48,13 +48,14 @@ Transports:
 ` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
 Algorithms that multicast are left out where there is no multicast, unless they are named.
 
-With --json one object a line: op, algorithm, ranks, bytes, transport, iterations, and mean_max_us,
-median_max_us, p99_max_us over the iterations.
+With --json one object a line: op, algorithm, ranks, bytes, transport, key and encrypted if so,
+iterations, and mean_max_us, median_max_us, p99_max_us over the iterations.
 
 Examples:
 
   schedgen bench barrier -p 8
-  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast`
+  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast
+  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast --key-file key`
 }
 
 // operations are what --help says of each operation.
@@ -144,7 +145,7 @@ func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
 // has not, else "".
 func (f *runFlags) auto() string {
 	shared := runFlags{Transport: overShm, Loss: f.Loss, Interface: f.Interface}
-	if f.Coordinator == "" && !f.IPv6 && shared.fits() == nil && canShare() {
+	if f.Coordinator == "" && !f.IPv6 && f.KeyFile == "" && !f.Encrypt && shared.fits() == nil && canShare() {
 		return overShm
 	}
 	return ""

@@ -14,6 +14,8 @@ type benchObject struct {
 	Ranks      int     `json:"ranks"`
 	Bytes      int64   `json:"bytes"`
 	Transport  string  `json:"transport"`
+	Key        bool    `json:"key,omitempty"` // what is sent is authenticated
+	Encrypted  bool    `json:"encrypted,omitempty"`
 	Iterations int     `json:"iterations"`
 	Mean       float64 `json:"mean_max_us"`
 	Median     float64 `json:"median_max_us"`
@@ -33,6 +35,7 @@ func (o *benchOutput) add(j *job, t *tally) error {
 		micro := func(q float64) float64 { return float64(t.slowest.ValueAtQuantile(q)) / 1e3 }
 		return writeJSON(o.std.Out, benchObject{
 			Op: j.Operation, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Transport: j.Link.Transport,
+			Key: len(j.Link.Key) > 0, Encrypted: j.Link.Encrypt,
 			Iterations: j.Iterations, Mean: math.Round(t.slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99),
 		}, "")
 	}
@@ -56,8 +59,8 @@ func (o *benchOutput) start(j *job) {
 	if j.Operation != opBarrier {
 		of = fmt.Sprintf(" of %v", byteSize(j.Size))
 	}
-	fmt.Fprintf(o.std.Out, "%s%s, %s over %s, %s; µs, of the slowest rank\n",
-		j.Operation, of, count(j.Params.Ranks, "rank"), j.Link.Transport, count(j.Iterations, "iteration"))
+	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; µs, of the slowest rank\n",
+		j.Operation, of, count(j.Params.Ranks, "rank"), j.Link.Transport, j.Link.words(), count(j.Iterations, "iteration"))
 	o.table = tabwriter.NewWriter(o.std.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(o.table, "algorithm\tmean\tmin\tmedian\tp90\tp99\tmax\t")
 }

@@ -75,5 +75,6 @@ var environmentRows = []manpage.Row{
 	{Term: "COLUMNS", Text: "Width of help texts."},
 	{Term: "SCHEDGEN_JOB", Text: "Name of the job for the verb rank, if --job is not given."},
 	{Term: "SCHEDGEN_COORDINATOR", Text: "Where the ranks of the verb rank meet, HOST:PORT, if --coordinator is not given."},
+	{Term: "SCHEDGEN_KEY_FILE, SCHEDGEN_ENCRYPT", Text: "File with the key of the job, if --key-file is not given, and 1 to encrypt what goes over the network."},
 	{Term: "SCHEDGEN_RANK, SCHEDGEN_SIZE", Text: "Rank and number of ranks for the verb rank, before those of launchers."},
 }

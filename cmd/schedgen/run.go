@@ -39,8 +39,9 @@ type runFlags struct {
 	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
 	Silence     time.Duration `default:"30s" help:"A rank that gives no sign of life for so long, while another one waits, is lost; 0: never."`
-	JSON        bool          `name:"json" help:"Print one object."`
-	Verbose     bool          `short:"v" help:"Tell the ranks' processes on standard error; of one rank, when it joins, fails, leaves, and who is lost."`
+	keyFlags
+	JSON    bool `name:"json" help:"Print one object."`
+	Verbose bool `short:"v" help:"Tell the ranks' processes on standard error; of one rank, when it joins, fails, leaves, and who is lost."`
 
 	chosen string // the transport in words, unless a flag names it
 }

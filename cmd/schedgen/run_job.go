@@ -47,10 +47,11 @@ type link struct {
 	Transport   string // mem, tcp, mcast, shm or hybrid
 	Coordinator string // host:port
 	Job         string // a name: ranks of another job are turned away
-	Interface   string // of multicasts; over hybrid empty: there are none
-	IPv6        bool
-	Loss        float64 // of multicast datagrams, at each receiver
-	Seed        uint64  // of the losses
+	secret
+	Interface string // of multicasts; over hybrid empty: there are none
+	IPv6      bool
+	Loss      float64 // of multicast datagrams, at each receiver
+	Seed      uint64  // of the losses
 }
 
 // multicasts reports whether there is multicast.

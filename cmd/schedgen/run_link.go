@@ -24,6 +24,9 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 	if err := f.fits(); err != nil {
 		return l, 0, err
 	}
+	if l.secret, err = f.secret(std.Getenv); err != nil {
+		return l, 0, err
+	}
 	if f.madeUp() > 0 {
 		return f.madeUpLink(l)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/mcast"
 )
 
 // madeUp returns how many hosts are to be made up.
@@ -49,5 +51,8 @@ func (f *runFlags) madeUpLink(l link) (link, int, error) {
 		l.Transport = overHybrid
 	}
 	l.Interface = madeUpInterface
+	if len(l.Key) > 0 {
+		return l, madeUpDatagram - mcast.SealBytes, nil
+	}
 	return l, madeUpDatagram, nil
 }

@@ -66,7 +66,7 @@ func (s *session) title() string {
 	if l.IPv6 {
 		words = append(words, "(IPv6)")
 	}
-	return strings.Join(words, " ")
+	return strings.Join(words, " ") + l.words()
 }
 
 func (s *session) bcastRows(w io.Writer, t *tally) {

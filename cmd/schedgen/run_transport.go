@@ -65,6 +65,7 @@ func openTransport(ctx context.Context, j *job) (wire.Transport, error) {
 
 // openOver connects a rank with the others that meet as cfg says.
 func (j *job) openOver(ctx context.Context, cfg tcp.Config) (wire.Transport, error) {
+	cfg.Key, cfg.Encrypt = j.Link.Key, j.Link.Encrypt
 	switch j.Link.Transport {
 	case overTCP:
 		return opened(tcp.Join(ctx, cfg))
@@ -125,7 +126,7 @@ func (l *link) mcast(puts tcp.Config) mcast.Config {
 // tryMulticast has one rank alone multicast to itself, and returns the bytes
 // of a message that fit into a datagram.
 func (l *link) tryMulticast(ctx context.Context) (datagram int, err error) {
-	t, err := mcast.Join(ctx, l.mcast(tcp.Config{Size: 1}))
+	t, err := mcast.Join(ctx, l.mcast(tcp.Config{Size: 1, Key: l.Key, Encrypt: l.Encrypt}))
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package hybrid_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -37,6 +38,20 @@ func TestFrames(t *testing.T) {
 		t.Run(name, func(t *testing.T) { transporttest.Frames(t, connector(host, false)) })
 	}
 	t.Run("multicast", func(t *testing.T) { transporttest.Frames(t, connector(twoEach, true)) })
+}
+
+// Between hosts what is put and what is multicast is sealed.
+func TestFramesSealed(t *testing.T) {
+	transporttest.Frames(t, func(t testing.TB, size int) (list []wire.Transport) {
+		for _, tr := range joinAll(t, size, func(rank int, c *hybrid.Config) {
+			c.Host = fmt.Sprintf("%s host %d", t.Name(), twoEach(rank, size))
+			c.TCP.Key, c.TCP.Encrypt = bytes.Repeat([]byte("k"), tcp.MinKey), true
+			c.Mcast = &mcast.Config{Interface: "lo"}
+		}) {
+			list = append(list, tr)
+		}
+		return list
+	})
 }
 
 func TestCommunicators(t *testing.T) {

@@ -60,15 +60,41 @@ func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 		if iface != "" && !t.multicasts {
 			return nil, fmt.Errorf("SCHEDGEN_INTERFACE is %q, but %s, which SCHEDGEN_TRANSPORT asks for, does not multicast on it", iface, name)
 		}
+		key, encrypt, err := Key(p.getenv)
+		if err != nil {
+			return nil, err
+		}
 		m, err := p.Meet(ctx)
 		if err != nil {
 			return nil, err
 		}
 		cfg := m.Config(p)
-		cfg.Clock = p.Clock
+		cfg.Key, cfg.Encrypt, cfg.Clock = key, encrypt, p.Clock
 		return t.join(ctx, cfg, iface)
 	}
 	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast or shm", name)
+}
+
+// Key returns the key that the environment names, none if it names none, and whether it
+// asks for encryption; getenv is [os.Getenv].
+func Key(getenv func(string) string) (key []byte, encrypt bool, err error) {
+	path := getenv("SCHEDGEN_KEY_FILE")
+	switch v := getenv("SCHEDGEN_ENCRYPT"); v {
+	case "", "0":
+	case "1":
+		encrypt = true
+	default:
+		return nil, false, fmt.Errorf("SCHEDGEN_ENCRYPT is %q, want 1, 0 or nothing", v)
+	}
+	if path == "" && encrypt {
+		return nil, false, errors.New("SCHEDGEN_ENCRYPT is 1, but there is no SCHEDGEN_KEY_FILE")
+	}
+	if path != "" {
+		if key, err = tcp.ReadKey(path); err != nil {
+			return nil, false, fmt.Errorf("SCHEDGEN_KEY_FILE: %w", err)
+		}
+	}
+	return key, encrypt, nil
 }
 
 func overHybrid(ctx context.Context, puts tcp.Config, iface string) (wire.Transport, error) {

@@ -8,6 +8,8 @@
 //	SCHEDGEN_JOB                   a name of the job: ranks of another one are turned away; default on several hosts with srun: the step
 //	SCHEDGEN_TRANSPORT             auto (the default), hybrid, tcp, mcast or shm
 //	SCHEDGEN_INTERFACE             interface to multicast on, such as eth0
+//	SCHEDGEN_KEY_FILE              a file with the key of the job, for this user's eyes only: nobody joins without it (docs/security.md)
+//	SCHEDGEN_ENCRYPT               1: what ranks send is confidential, too; needs the key
 //
 // All ranks must be given the same, but for SCHEDGEN_RANK and the interface's name.
 //

@@ -14,6 +14,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
+// SealBytes is by how much a datagram's payload is shorter with tcp.Config.Key.
+const SealBytes = datagram.SealBytes
+
 // Config says how a rank finds the others, as for package tcp, and where it
 // multicasts.
 type Config struct {

@@ -1,6 +1,7 @@
 package mcast_test
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"sync"
@@ -39,6 +40,16 @@ func TestCommLossy(t *testing.T) {
 	transporttest.Comm(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
 }
 
+func TestFramesSigned(t *testing.T) { transporttest.Frames(t, connect(sealed(false))) }
+
+func TestFramesEncrypted(t *testing.T) { transporttest.Frames(t, connect(sealed(true))) }
+
+func TestCommEncrypted(t *testing.T) { transporttest.Comm(t, connect(sealed(true))) }
+
+func sealed(encrypt bool) mcast.Config {
+	return mcast.Config{Family: 4, MTU: 1500, TCP: tcp.Config{Key: bytes.Repeat([]byte("k"), tcp.MinKey), Encrypt: encrypt}}
+}
+
 // connect returns a maker of transports on loopback, configured like base.
 func connect(base mcast.Config) transporttest.Make {
 	return func(t testing.TB, size int) []wire.Transport {
@@ -68,7 +79,7 @@ func tryJoin(t testing.TB, size int, base mcast.Config, edit func(int, *mcast.Co
 	var wg sync.WaitGroup
 	for rank := range size {
 		cfg := base
-		cfg.TCP = tcp.Config{Rank: rank, Size: size, Coordinator: l.Addr().String()}
+		cfg.TCP.Rank, cfg.TCP.Size, cfg.TCP.Coordinator = rank, size, l.Addr().String()
 		if rank == 0 {
 			cfg.TCP.Listener = l
 		}

@@ -60,6 +60,8 @@ var (
 		{"early_datagrams", "Datagrams dropped: too many were held.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Early) }},
 		{"injected_losses", "Datagrams dropped by injected loss.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Injected) }},
 		{"unsendable_datagrams", "Datagrams that the system refused to send.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Unsendable) }},
+		{"unauthenticated", "Datagrams dropped, and connections given up: not sealed with the ranks' key.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Unauthenticated) }},
+		{"replayed_datagrams", "Datagrams dropped: sealed, but have come before, or are too old to tell.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Replayed) }},
 		{"rejected_connections", "Connections closed because they were not a rank's.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Rejected) }},
 	}
 )

@@ -19,6 +19,12 @@ import (
 // MaxJob is the longest name of a job, in bytes.
 const MaxJob = stream.MaxJob
 
+// MinKey and MaxKey are the bytes of the shortest and of the longest key.
+const (
+	MinKey = stream.MinKey
+	MaxKey = stream.MaxKey
+)
+
 // Config says how a rank finds the others.
 type Config struct {
 	Rank, Size int
@@ -27,6 +33,12 @@ type Config struct {
 	// ranks of another one away, and goes on waiting. The name is no secret: it keeps
 	// jobs apart that have been given one coordinator by mistake.
 	Job string
+	// Key, if not empty, is a secret of MinKey to MaxKey bytes that all ranks have: nobody
+	// joins without it, and all that ranks send is authenticated (docs/security.md). It
+	// should be random. ReadKey reads one from a file.
+	Key []byte
+	// Encrypt asks for confidentiality, too; it needs a Key.
+	Encrypt bool
 	// Coordinator is the "host:port" where rank 0 waits for the others
 	// while the communicator is built, and only then. Its name may become known late.
 	Coordinator string

@@ -235,19 +235,21 @@ const (
 
 // Stats counts what went over a transport.
 type Stats struct {
-	PutFrames      uint64 `json:"put_frames"`      // sent
-	PutBytes       uint64 `json:"put_bytes"`       // sent
-	GotFrames      uint64 `json:"got_frames"`      // received by put
-	GotBytes       uint64 `json:"got_bytes"`       // received by put
-	McastFrames    uint64 `json:"mcast_frames"`    // datagrams multicast
-	McastBytes     uint64 `json:"mcast_bytes"`     // datagrams multicast
-	DatagramFrames uint64 `json:"datagram_frames"` // datagrams sent to one rank
-	GotDatagrams   uint64 `json:"got_datagrams"`   // datagrams received and offered to the sink
-	Foreign        uint64 `json:"foreign"`         // datagrams dropped: of another communicator, or no frame at all
-	Torn           uint64 `json:"torn"`            // datagrams dropped: cut short, or with lengths that do not fit
-	Forged         uint64 `json:"forged"`          // datagrams dropped: sender's address does not belong to its rank
-	Early          uint64 `json:"early"`           // datagrams dropped: held ones beyond the transport's bound
-	Injected       uint64 `json:"injected"`        // datagrams dropped by injected loss
-	Unsendable     uint64 `json:"unsendable"`      // datagrams that the system refused to send
-	Rejected       uint64 `json:"rejected"`        // connections closed because they did not open as a rank of this communicator would
+	PutFrames       uint64 `json:"put_frames"`      // sent
+	PutBytes        uint64 `json:"put_bytes"`       // sent
+	GotFrames       uint64 `json:"got_frames"`      // received by put
+	GotBytes        uint64 `json:"got_bytes"`       // received by put
+	McastFrames     uint64 `json:"mcast_frames"`    // datagrams multicast
+	McastBytes      uint64 `json:"mcast_bytes"`     // datagrams multicast
+	DatagramFrames  uint64 `json:"datagram_frames"` // datagrams sent to one rank
+	GotDatagrams    uint64 `json:"got_datagrams"`   // datagrams received and offered to the sink
+	Foreign         uint64 `json:"foreign"`         // datagrams dropped: of another communicator, or no frame at all
+	Torn            uint64 `json:"torn"`            // datagrams dropped: cut short, or with lengths that do not fit
+	Forged          uint64 `json:"forged"`          // datagrams dropped: sender's address does not belong to its rank
+	Early           uint64 `json:"early"`           // datagrams dropped: held ones beyond the transport's bound
+	Injected        uint64 `json:"injected"`        // datagrams dropped by injected loss
+	Unsendable      uint64 `json:"unsendable"`      // datagrams that the system refused to send
+	Unauthenticated uint64 `json:"unauthenticated"` // datagrams dropped, and connections given up: not sealed with the ranks' key
+	Replayed        uint64 `json:"replayed"`        // datagrams dropped: sealed, but have come before, or are too old to tell
+	Rejected        uint64 `json:"rejected"`        // connections closed because they did not open as a rank of this communicator would
 }

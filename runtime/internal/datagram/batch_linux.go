@@ -33,6 +33,7 @@ type outBatch struct {
 	heads [][headerLen]byte
 	iov   [][2]unix.Iovec
 	msgs  []mmsghdr
+	whole [][]byte // room for datagrams that are sealed
 }
 
 func newOutBatch(size, _ int) *outBatch {
@@ -43,6 +44,14 @@ func newOutBatch(size, _ int) *outBatch {
 		b.msgs[i].hdr.Iov = &b.iov[i][0]
 	}
 	return b
+}
+
+// makeWhole makes room for datagrams of so many bytes.
+func (b *outBatch) makeWhole(bytes int) {
+	b.whole = make([][]byte, len(b.msgs))
+	for i := range b.whole {
+		b.whole[i] = make([]byte, 0, bytes)
+	}
 }
 
 func (b *outBatch) full() bool { return b.n == len(b.msgs) }
@@ -74,18 +83,34 @@ func newAddress(a netip.AddrPort, zone int) address {
 // add appends a datagram and returns its head, to be filled in. It goes to to,
 // or where the socket is connected to.
 func (b *outBatch) add(to *address, payload []byte) *[headerLen]byte {
-	i := b.n
-	b.n++
-	if to != nil { // it always is, or never
-		b.msgs[i].hdr.Name, b.msgs[i].hdr.Namelen = (*byte)(unsafe.Pointer(&to.raw)), to.len
-	}
-	b.msgs[i].hdr.SetIovlen(1)
+	i := b.next(to)
 	if len(payload) > 0 {
 		b.iov[i][1].Base = &payload[0]
 		b.iov[i][1].SetLen(len(payload))
 		b.msgs[i].hdr.SetIovlen(2)
 	}
 	return &b.heads[i]
+}
+
+// next begins a datagram.
+func (b *outBatch) next(to *address) int {
+	i := b.n
+	b.n++
+	if to != nil { // it always is, or never
+		b.msgs[i].hdr.Name, b.msgs[i].hdr.Namelen = (*byte)(unsafe.Pointer(&to.raw)), to.len
+	}
+	b.msgs[i].hdr.SetIovlen(1)
+	return i
+}
+
+// room returns where the next datagram can be put together, for addWhole.
+func (b *outBatch) room() []byte { return b.whole[b.n] }
+
+// addWhole appends a datagram that stands in room.
+func (b *outBatch) addWhole(to *address, data []byte) {
+	i := b.next(to)
+	b.iov[i][0].Base = &data[0]
+	b.iov[i][0].SetLen(len(data))
 }
 
 // send sends from socket fd and returns how many datagrams have

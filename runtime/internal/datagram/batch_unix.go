@@ -16,9 +16,13 @@ type outBatch struct {
 	head [headerLen]byte
 	body []byte
 	buf  []byte
+	done bool // buf is the datagram already
 }
 
-func newOutBatch(_, bytes int) *outBatch { return &outBatch{buf: make([]byte, 0, headerLen+bytes)} }
+func newOutBatch(_, bytes int) *outBatch { return &outBatch{buf: make([]byte, 0, bytes)} }
+
+// makeWhole: there is room already.
+func (b *outBatch) makeWhole(int) {}
 
 func (b *outBatch) full() bool { return b.n == 1 }
 
@@ -32,14 +36,22 @@ func newAddress(a netip.AddrPort, zone int) address {
 // add appends a datagram and returns its head, to be filled in. It goes to to,
 // or where the socket is connected to.
 func (b *outBatch) add(to *address, payload []byte) *[headerLen]byte {
-	b.n, b.to, b.body = 1, to, payload
+	b.n, b.to, b.body, b.done = 1, to, payload, false
 	return &b.head
 }
+
+// room returns where the next datagram can be put together, for addWhole.
+func (b *outBatch) room() []byte { return b.buf[:0] }
+
+// addWhole appends a datagram that stands in room.
+func (b *outBatch) addWhole(to *address, data []byte) { b.n, b.to, b.buf, b.done = 1, to, data, true }
 
 // send sends from socket fd and returns how many datagrams have gone; an error
 // is about the one behind them. The batch is empty then.
 func (b *outBatch) send(fd int) (n int, err error) {
-	b.buf = append(append(b.buf[:0], b.head[:]...), b.body...)
+	if !b.done {
+		b.buf = append(append(b.buf[:0], b.head[:]...), b.body...)
+	}
 	if b.to != nil {
 		err = unix.Sendto(fd, b.buf, 0, b.to.to)
 	} else {

@@ -18,11 +18,11 @@ import (
 // chunk is the length of the whole chunk, payload that of the part of it in
 // this datagram, which belongs at offset. The checksum (CRC-32C) covers all
 // that follows it: UDP's own is weak, optional, and not computed at all on
-// loopback interfaces.
+// loopback interfaces. With a key there is none (sealed.go).
 const headerLen = 64
 
 const (
-	magic = 0x5CED0D02 // the last byte is the version
+	magic = 0x5CED0D02 // the last byte is the version, as of sealedMagic
 
 	// kindProbe is a datagram that a rank sends to itself, to see whether
 	// multicast works.
@@ -38,6 +38,10 @@ const (
 	sound fault = iota
 	foreign
 	torn
+	forged          // not from its sender's address
+	unauthenticated // not sealed with the key
+	replayed        // has come before, or was for others
+	ours            // has been sent by this rank
 )
 
 // part is the head of a datagram.
@@ -48,7 +52,13 @@ type part struct {
 
 // encodePart writes the head of a datagram; payload is what will follow it.
 func encodePart(b *[headerLen]byte, id *[16]byte, h *wire.Header, from, chunk, offset int, payload []byte) {
+	encodeHead(b, id, h, from, chunk, offset, len(payload))
 	binary.BigEndian.PutUint32(b[0:], magic)
+	binary.BigEndian.PutUint32(b[4:], crc32.Update(crc32.Checksum(b[8:], castagnoli), castagnoli, payload))
+}
+
+// encodeHead writes all but the first eight bytes of a head.
+func encodeHead(b *[headerLen]byte, id *[16]byte, h *wire.Header, from, chunk, offset, payload int) {
 	copy(b[8:24], id[:])
 	binary.BigEndian.PutUint32(b[24:], uint32(from))
 	binary.BigEndian.PutUint32(b[28:], h.Epoch)
@@ -58,9 +68,8 @@ func encodePart(b *[headerLen]byte, id *[16]byte, h *wire.Header, from, chunk, o
 	binary.BigEndian.PutUint32(b[48:], h.Arg)
 	binary.BigEndian.PutUint32(b[52:], uint32(chunk))
 	binary.BigEndian.PutUint32(b[56:], uint32(offset))
-	binary.BigEndian.PutUint16(b[60:], uint16(len(payload)))
+	binary.BigEndian.PutUint16(b[60:], uint16(payload))
 	b[62], b[63] = byte(h.Kind), h.Comm
-	binary.BigEndian.PutUint32(b[4:], crc32.Update(crc32.Checksum(b[8:], castagnoli), castagnoli, payload))
 }
 
 // decodePart reads the head of datagram b into p. size is the number of ranks
@@ -78,6 +87,11 @@ func decodePart(b []byte, id *[16]byte, size, limit int, p *part) fault {
 	if binary.BigEndian.Uint32(b[4:]) != crc32.Checksum(b[8:], castagnoli) {
 		return torn
 	}
+	return p.read(b, size, limit)
+}
+
+// read reads the head of b, and checks what must fit.
+func (p *part) read(b []byte, size, limit int) fault {
 	p.Kind, p.Comm, p.Lane = wire.FrameKind(b[62]), b[63], wire.LaneOps
 	p.Epoch = binary.BigEndian.Uint32(b[28:])
 	p.Seq = binary.BigEndian.Uint64(b[32:])

@@ -97,7 +97,7 @@ func FuzzPart(f *testing.F) {
 	f.Add(datagram(id, wire.Header{Kind: wire.FrameWant, Comm: 255}, 3, 0, 0, nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, b := range [][]byte{b, sealed(b, id)} {
+		for _, b := range [][]byte{b, checked(b, id)} {
 			var p part
 			if decodePart(b, &id, 4, 100, &p) != sound {
 				continue
@@ -110,8 +110,8 @@ func FuzzPart(f *testing.F) {
 	})
 }
 
-// sealed gives b a magic, an identity and a checksum that are right.
-func sealed(b []byte, id [16]byte) []byte {
+// checked gives b a magic, an identity and a checksum that are right.
+func checked(b []byte, id [16]byte) []byte {
 	if len(b) < headerLen {
 		return b
 	}
@@ -190,10 +190,10 @@ func TestPayloadFor(t *testing.T) {
 		{1500, 4, 1500 - 28 - headerLen}, {1500, 6, 1500 - 48 - headerLen},
 		{65536, 4, 65507 - headerLen}, {1 << 20, 6, 65487 - headerLen}, {156, 4, 64},
 	} {
-		n, err := payloadFor(c.mtu, c.family)
+		n, err := payloadFor(c.mtu, c.family, headerLen)
 		require.NoError(t, err)
 		require.Equal(t, c.want, n)
 	}
-	_, err := payloadFor(155, 4)
+	_, err := payloadFor(155, 4, headerLen)
 	require.ErrorContains(t, err, "MTU of 155")
 }

@@ -21,9 +21,9 @@ func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 			}
 			cards[rank], rest[rank] = b[:cardLen], b[cardLen:]
 		}
-		err := t.prepare(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: cards}, clock.OrSystem(cfg.Clock))
+		err := t.prepare(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: cards, Session: m.Session}, clock.OrSystem(cfg.Clock))
 		if err == nil && theirs != nil {
-			err = theirs(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest})
+			err = theirs(&rendezvous.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest, Session: m.Session})
 		}
 		return err
 	}

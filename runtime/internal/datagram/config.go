@@ -54,11 +54,11 @@ const (
 )
 
 // payloadFor returns how many bytes of a chunk fit into a datagram that fits
-// into one packet.
-func payloadFor(mtu, family int) (int, error) {
-	n := min(mtu, maxIPv4) - ipv4Len - udpLen - headerLen
+// into one packet and has over bytes beside its payload.
+func payloadFor(mtu, family, over int) (int, error) {
+	n := min(mtu, maxIPv4) - ipv4Len - udpLen - over
 	if family == 6 {
-		n = min(mtu, maxIPv4) - ipv6Len - udpLen - headerLen
+		n = min(mtu, maxIPv4) - ipv6Len - udpLen - over
 	}
 	if n < minBytes {
 		return 0, fmt.Errorf("an MTU of %d leaves %d bytes for a payload, at least %d are needed", mtu, n, minBytes)

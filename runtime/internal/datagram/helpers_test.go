@@ -16,3 +16,7 @@ func connectTo(fd int, group netip.AddrPort, ifi *net.Interface) error {
 func sendRaw(t *testing.T, fd int, b []byte) {
 	require.NoError(t, unix.Sendto(fd, b, 0, nil))
 }
+
+func sendTo(fd int, b []byte, to netip.AddrPort) error {
+	return unix.Sendto(fd, b, 0, sockaddr(to, nil))
+}

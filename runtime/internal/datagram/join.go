@@ -15,6 +15,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -59,12 +60,20 @@ func open(cfg *Config) (*Transport, *card, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	mode, err := seal.ModeOf(cfg.TCP.Key, cfg.TCP.Encrypt)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := newTransport(cfg, at)
+	if mode != seal.Plain {
+		t.over += seal.PacketOver
+	}
 	own := &card{family: at.family}
 	mtu := cfg.MTU
 	if mtu == 0 {
 		mtu = at.ifi.MTU
 	}
-	if own.payload, err = payloadFor(mtu, at.family); err != nil {
+	if own.payload, err = payloadFor(mtu, at.family, t.over); err != nil {
 		return nil, nil, fmt.Errorf("interface %s: %w", at.ifi.Name, err)
 	}
 	if own.room, err = receiveRoom(at.family); err != nil {
@@ -75,7 +84,6 @@ func open(cfg *Config) (*Transport, *card, error) {
 			return nil, nil, err
 		}
 	}
-	t := newTransport(cfg, at)
 	if t.group.fd, own.sender, err = openSender(at, max(1, cfg.Hops)); err != nil {
 		return t, own, err
 	}
@@ -86,7 +94,7 @@ func open(cfg *Config) (*Transport, *card, error) {
 
 func newTransport(cfg *Config, at *endpoint) *Transport {
 	return &Transport{
-		rank: cfg.TCP.Rank, size: cfg.TCP.Size, at: at,
+		rank: cfg.TCP.Rank, size: cfg.TCP.Size, over: headerLen, at: at,
 		group: outlet{fd: -1}, direct: outlet{fd: -1},
 		arrival: arrival{
 			all: inlet{fd: -1}, own: inlet{fd: -1},
@@ -124,6 +132,9 @@ func coordinatorOf(cfg *Config) (string, error) {
 // prepare is called when all ranks have arrived.
 func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	d, err := gather(m.Blobs)
+	if err == nil {
+		t.sealed, err = newSealed(m.Session, t.size)
+	}
 	if err != nil {
 		return err
 	}
@@ -139,14 +150,19 @@ func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	if err := unix.Connect(t.group.fd, sockaddr(d.group, t.at.ifi)); err != nil {
 		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.at.ifi.Name, hint(t.at), os.NewSyscallError("connect", err))
 	}
-	return selfTest(t.group.fd, t.arrival.all.fd, t.at, &t.id, t.rank, c)
+	return selfTest(t.group.fd, t.arrival.all.fd, t.at, t.probe, c)
 }
 
 // watch makes the buffers and lets the puts' poller watch the sockets.
 func (t *Transport) watch() error {
-	size := min(maxBurst, max(minBatch, batchBytes/(t.payload+headerLen)))
-	t.group.batch, t.arrival.batch = newOutBatch(size, t.payload), newInBatch(size, t.payload+headerLen)
-	t.direct.batch = newOutBatch(minBatch, t.payload)
+	bytes := t.payload + t.over
+	size := min(maxBurst, max(minBatch, batchBytes/bytes))
+	t.group.batch, t.arrival.batch = newOutBatch(size, bytes), newInBatch(size, bytes)
+	t.direct.batch = newOutBatch(minBatch, bytes)
+	if t.sealed != nil {
+		t.group.batch.makeWhole(bytes)
+		t.direct.batch.makeWhole(bytes)
+	}
 	r := t.puts.Reactor()
 	t.group.watch = r.Descriptor(t.group.fd, reactor.Func(func(_, _ bool) { t.block(&t.group, false) }))
 	t.arrival.watch = r.Descriptor(t.arrival.all.fd, reactor.Func(func(_, _ bool) { t.arrival.all.readable = true }))
@@ -163,9 +179,13 @@ func (t *Transport) watch() error {
 	return nil
 }
 
-// encodeProbe returns a datagram that says nothing.
-func encodeProbe(id *[16]byte, rank int) []byte {
+// probe returns a datagram that says nothing.
+func (t *Transport) probe() []byte {
+	h := wire.Header{Kind: kindProbe}
+	if t.sealed != nil {
+		return t.seal(nil, &h, everybody, 0, 0, nil)
+	}
 	var b [headerLen]byte
-	encodePart(&b, id, &wire.Header{Kind: kindProbe}, rank, 0, 0, nil)
+	encodePart(&b, &t.id, &h, t.rank, 0, 0, nil)
 	return b[:]
 }

@@ -64,20 +64,43 @@ func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
 func (t *Transport) sort(s wire.Sink, in *inlet, i int) {
 	b, whole := t.arrival.batch.datagram(i)
 	p := &t.arrival.current
-	switch f := decodePart(b, &t.id, t.size, t.payload, p); {
+	payload, f := t.examine(in, b, whole, t.arrival.batch.from(i), p)
+	switch {
 	case f == foreign:
 		t.stats.Foreign++
-	case f == torn || !whole:
+	case f == torn:
 		t.stats.Torn++
-	case t.arrival.batch.from(i) != in.sources[p.From]:
+	case f == forged:
 		t.stats.Forged++
-	case p.From == t.rank || p.Kind == kindProbe:
+	case f == unauthenticated:
+		t.stats.Unauthenticated++
+	case f == replayed:
+		t.stats.Replayed++
+	case f == ours || p.Kind == kindProbe:
 		// Our own, or another rank's test of its interface.
 	case t.arrival.loss > 0 && t.arrival.random.Float64() < t.arrival.loss:
 		t.stats.Injected++
 	default:
-		t.deliver(s, p, b[headerLen:])
+		t.deliver(s, p, payload)
 	}
+}
+
+// examine reads the head of a datagram into p and returns its payload.
+func (t *Transport) examine(in *inlet, b []byte, whole bool, from netip.AddrPort, p *part) (payload []byte, f fault) {
+	if t.sealed != nil {
+		return t.open(in, b, whole, from, p)
+	}
+	switch f := decodePart(b, &t.id, t.size, t.payload, p); {
+	case f != sound:
+		return nil, f
+	case !whole:
+		return nil, torn
+	case from != in.sources[p.From]:
+		return nil, forged
+	case p.From == t.rank:
+		return nil, ours
+	}
+	return b[headerLen:], sound
 }
 
 func (t *Transport) deliver(s wire.Sink, p *part, payload []byte) {

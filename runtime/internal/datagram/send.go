@@ -7,10 +7,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
+// everybody is in the place of a rank to which datagrams go.
+const everybody = -1
+
 // chunk is a frame that waits to be sent as datagrams.
 type chunk struct {
 	head   wire.Header
-	to     int // rank; of what is multicast -1
+	to     int // rank; of what is multicast everybody
 	body   []byte
 	offset int // of body in what the header is of
 	unsent *int
@@ -84,7 +87,7 @@ func (o *outlet) ready() bool { return !o.queue.empty() && !o.blocked && !o.over
 
 // Mcast queues the unreliable transfer of f to all other ranks. Chunks beyond
 // 2 GiB are lost.
-func (t *Transport) Mcast(f *wire.Frame) { t.enqueue(&t.group, -1, f) }
+func (t *Transport) Mcast(f *wire.Frame) { t.enqueue(&t.group, everybody, f) }
 
 // Datagram queues the unreliable transfer of f to rank to.
 func (t *Transport) Datagram(to int, f *wire.Frame) { t.enqueue(&t.direct, to, f) }
@@ -142,12 +145,21 @@ func (t *Transport) gather(o *outlet) {
 		c := &o.queue.list[i]
 		for offset := c.sent; !o.batch.full(); {
 			payload := c.body[offset:min(offset+t.payload, len(c.body))]
-			encodePart(o.batch.add(t.name(c.to), payload), &t.id, &c.head, t.rank, c.head.Len, c.offset+offset, payload)
+			t.add(o.batch, c, c.offset+offset, payload)
 			if offset += len(payload); offset == len(c.body) {
 				break
 			}
 		}
 	}
+}
+
+// add adds one datagram of a chunk.
+func (t *Transport) add(b *outBatch, c *chunk, offset int, payload []byte) {
+	if t.sealed != nil {
+		b.addWhole(t.name(c.to), t.seal(b.room(), &c.head, c.to, c.head.Len, offset, payload))
+		return
+	}
+	encodePart(b.add(t.name(c.to), payload), &t.id, &c.head, t.rank, c.head.Len, offset, payload)
 }
 
 // name returns where datagrams to a rank go; nil to the group.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
 // bufferBytes is what is asked of the system for a socket's buffer: bursts
@@ -200,11 +201,11 @@ const (
 
 // selfTest sends probes to the group until one has come back through the
 // interface.
-func selfTest(send, receive int, at *endpoint, id *[16]byte, rank int, c clock.Clock) error {
-	probe := encodeProbe(id, rank)
+func selfTest(send, receive int, at *endpoint, newProbe func() []byte, c clock.Clock) error {
 	var lastErr error
-	b := make([]byte, headerLen)
+	b := make([]byte, headerLen+seal.PacketOver)
 	for end := c.Now().Add(probeTime); c.Now().Before(end); {
+		probe := newProbe()
 		if _, err := unix.Write(send, probe); err != nil {
 			lastErr = os.NewSyscallError("send", err)
 		}

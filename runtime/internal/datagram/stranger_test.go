@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -19,6 +18,11 @@ const patience = 60 * time.Second
 
 // joined returns connected ranks on loopback.
 func joined(t *testing.T, size int, base Config) []*Transport {
+	return joinedEach(t, size, func(_ int, c *Config) { *c = base })
+}
+
+// joinedEach lets each rank's configuration be edited.
+func joinedEach(t *testing.T, size int, edit func(rank int, c *Config)) []*Transport {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -26,9 +30,10 @@ func joined(t *testing.T, size int, base Config) []*Transport {
 	trs, errs := make([]*Transport, size), make([]error, size)
 	var wg sync.WaitGroup
 	for rank := range size {
-		cfg := base
+		var cfg Config
+		edit(rank, &cfg)
 		cfg.Family = 4
-		cfg.TCP = stream.Config{Options: stream.Options{Rank: rank, Size: size, Coordinator: l.Addr().String()}}
+		cfg.TCP.Rank, cfg.TCP.Size, cfg.TCP.Coordinator = rank, size, l.Addr().String()
 		if rank == 0 {
 			cfg.TCP.Listener = l
 		}

@@ -34,6 +34,8 @@ type Transport struct {
 	size    int
 	id      [16]byte
 	payload int            // agreed bytes of a datagram
+	over    int            // bytes beside them
+	sealed  *sealed        // nil without a key
 	room    int            // of datagrams that a receiver's buffer has at least
 	target  netip.AddrPort // the group
 	names   []address      // of the ranks' own sockets
@@ -107,6 +109,8 @@ func (t *Transport) Stats() wire.Stats {
 	s := t.puts.Stats()
 	s.McastFrames, s.McastBytes, s.DatagramFrames = t.stats.McastFrames, t.stats.McastBytes, t.stats.DatagramFrames
 	s.GotDatagrams, s.Foreign, s.Torn, s.Forged = t.stats.GotDatagrams, t.stats.Foreign, t.stats.Torn, t.stats.Forged
+	s.Unauthenticated += t.stats.Unauthenticated
+	s.Replayed = t.stats.Replayed
 	s.Early, s.Injected, s.Unsendable = t.stats.Early, t.stats.Injected, t.stats.Unsendable
 	return s
 }

@@ -77,8 +77,8 @@ func (c *climber) final(err error) bool {
 	return errors.As(err, new(*verdict)) || errors.As(err, new(*brokenError)) || errors.As(err, new(*LoopbackError)) || hopeless(err)
 }
 
-// brokenError: the rank above has gone when it was too late to come again, or says
-// what none would.
+// brokenError: the rank above has gone when it was too late to come again, says what
+// none would, or has not the same key.
 type brokenError struct{ error }
 
 func (e *brokenError) Unwrap() error { return e.error }
@@ -118,14 +118,29 @@ func (c *climber) visit(rank int, addr string) error {
 	return c.attend(conn)
 }
 
+// reach returns what to talk to a rank by.
 func (c *climber) reach(rank int, addr string) (net.Conn, error) {
 	c.to = rank
 	conn, err := c.net.Dial(c.ctx, addr)
-	if err == nil {
-		watchOver(conn)
-		return conn, nil
+	if err != nil {
+		return nil, fmt.Errorf("reach %s at %s: %w", c.who(), addr, err)
 	}
-	return nil, fmt.Errorf("reach %s at %s: %w", c.who(), addr, err)
+	watchOver(conn)
+	talk, err := c.introduce(conn)
+	if err != nil {
+		conn.Close()
+	}
+	return talk, err
+}
+
+// introduce proves the key over conn, if there is one, until ctx ends.
+func (c *climber) introduce(conn net.Conn) (net.Conn, error) {
+	stop := context.AfterFunc(c.ctx, func() { conn.SetDeadline(longAgo) })
+	talk, err := introduced(c.n.cfg, conn, c.who())
+	if !stop() {
+		return nil, fmt.Errorf("%s has not answered: %w", c.who(), context.Cause(c.ctx))
+	}
+	return talk, err
 }
 
 // who is the rank that is to be reached, or was.
@@ -272,6 +287,9 @@ func (c *climber) hear(conn net.Conn, r *bufio.Reader) error {
 			return c.late()
 		}
 		return &brokenError{fmt.Errorf("read the table of all ranks: %w", err)}
+	}
+	if err := share(cfg, tab); err != nil {
+		return &brokenError{err}
 	}
 	c.n.post(func() error { c.n.tab = tab; return nil })
 	return c.verdict(r)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
 // Config says how a rank meets the others.
@@ -22,6 +23,12 @@ type Config struct {
 	// Job names the job that this rank is of, at most MaxJob bytes: ranks of
 	// another one are turned away. It is no secret.
 	Job string
+
+	// Key, if not empty, is a secret that all ranks of the job have, of seal.MinKey to
+	// seal.MaxKey bytes: nobody joins who has not proved it. Encrypt asks for
+	// confidentiality beyond that.
+	Key     []byte
+	Encrypt bool
 
 	// Coordinator is the "host:port" where rank 0 waits for the others.
 	Coordinator string
@@ -59,6 +66,7 @@ type Config struct {
 	Clock clock.Clock
 
 	decode func(r io.Reader, size int) (*Meeting, error) // the table; readTable but in tests of many ranks
+	mode   seal.Mode
 }
 
 // Meeting is what all ranks know of each other.
@@ -66,6 +74,9 @@ type Meeting struct {
 	ID    [16]byte // the communicator's identity
 	Addrs []string // by rank: "host:port" where it accepts connections
 	Blobs [][]byte // by rank
+	// Session is what they share: who did not meet them cannot know it.
+	Session *seal.Session
+	seed    [seal.SeedLen]byte
 
 	// Refused is how many connections this rank has turned away, of strangers and of
 	// ranks of other jobs and versions.
@@ -73,7 +84,10 @@ type Meeting struct {
 }
 
 // fill checks c and puts the defaults in.
-func (c *Config) fill() error {
+func (c *Config) fill() (err error) {
+	if c.mode, err = seal.ModeOf(c.Key, c.Encrypt); err != nil {
+		return err
+	}
 	switch {
 	case c.Size < 1 || c.Size > ir.MaxRanks:
 		return fmt.Errorf("size %d is not in 1 … %d", c.Size, ir.MaxRanks)

@@ -21,8 +21,8 @@ const (
 // longAgo as a deadline ends a blocked read or write at once.
 var longAgo = time.Unix(1, 0)
 
-// helloLimit bounds a hello.
-const helloLimit = 14 + 2 + MaxJob + 2*(2+maxText) + 2 + MaxBlob
+// helloLimit bounds a hello behind its opening, before it is sealed.
+const helloLimit = 8 + 2 + MaxJob + 2*(2+maxText) + 2 + MaxBlob
 
 // open has the ranks below come in at ln.
 func (n *node) open(ln net.Listener) {
@@ -48,32 +48,51 @@ func (n *node) accept(ln net.Listener) {
 // hear reads a connection's hello, and then what it has to say.
 func (n *node) hear(conn net.Conn) {
 	conn.SetDeadline(time.Now().Add(helloTime))
-	most := &io.LimitedReader{R: conn, N: helloLimit}
-	r := bufio.NewReader(most)
 	stop := context.AfterFunc(n.over, func() { conn.SetDeadline(longAgo) })
-	h, err := readHello(r)
+	g, err := n.greet(conn)
 	if stop() {
 		conn.SetDeadline(time.Time{})
 	}
-	if err == nil && h.job != n.cfg.Job {
-		err = &jobError{h.rank, h.job, n.cfg.Rank, n.cfg.Job}
-	}
 	switch {
 	case err != nil:
-		n.turnAway(conn, err)
+		n.turnAway(conn, g.talk, err)
 	case !n.guests.leave(conn): // it has made room for another
 	default:
-		most.N = math.MaxInt64
-		n.admit(conn, h, r)
+		g.most.N = math.MaxInt64
+		n.admit(g.talk, g.hello, g.r)
 	}
+}
+
+// greeted is a guest that may speak.
+type greeted struct {
+	talk  net.Conn // what is written to it
+	most  io.LimitedReader
+	r     *bufio.Reader // of what it says, behind most
+	hello *hello
+}
+
+// greet has a guest prove the key, if there is one, and reads its hello. With an error
+// there is at least what to talk by.
+func (n *node) greet(conn net.Conn) (*greeted, error) {
+	talk, err := admitted(n.cfg, conn)
+	if err != nil {
+		return &greeted{talk: conn}, err
+	}
+	g := &greeted{talk: talk, most: io.LimitedReader{R: talk, N: helloLimit}}
+	g.r = bufio.NewReader(&g.most)
+	g.hello, err = readHello(g.r)
+	if err == nil && g.hello.job != n.cfg.Job {
+		err = &jobError{g.hello.rank, g.hello.job, n.cfg.Rank, n.cfg.Job}
+	}
+	return g, err
 }
 
 // turnAway refuses a guest. Who speaks as a rank does is told why; for as long as
 // that takes it remains a guest.
-func (n *node) turnAway(conn net.Conn, why error) {
+func (n *node) turnAway(conn, talk net.Conn, why error) {
 	n.guests.refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), why))
 	if !errors.Is(why, errStranger) {
-		farewell(conn, why.Error())
+		farewell(talk, why.Error())
 	}
 	n.guests.leave(conn)
 	conn.Close()

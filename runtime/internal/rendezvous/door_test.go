@@ -14,10 +14,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
 // inBubble runs f in virtual time.
 func inBubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
+
+// saysHello is what a rank without a key says first.
+func saysHello(h *hello) []byte { return appendHello(appendOpening(nil, seal.Plain), h) }
 
 // Whoever is no rank of this job and version is turned away, those that speak as a
 // rank does with the reason, and is counted; the ranks meet.
@@ -30,8 +35,8 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		require.Empty(t, h.stranger([]byte("GET / ")))
 		require.Empty(t, h.stranger([]byte{0x5C}))
 		other := `rank 2 is of job "day", rank 0 of job "night"`
-		require.Equal(t, other, h.stranger(appendHello(nil, &hello{rank: 2, size: 3, job: "day"})))
-		require.Equal(t, other, h.stranger(appendHello(nil, &hello{rank: 2, size: 7, job: "day"})))
+		require.Equal(t, other, h.stranger(saysHello(&hello{rank: 2, size: 3, job: "day"})))
+		require.Equal(t, other, h.stranger(saysHello(&hello{rank: 2, size: 7, job: "day"})))
 		h.come(t.Context(), 2, nil)
 		h.wg.Wait()
 		require.NoError(t, errors.Join(h.errs...))
@@ -70,7 +75,7 @@ func TestSlowStrangersHaveABoundedTime(t *testing.T) {
 		h := open(t, t.Context(), 2)
 		conn := h.connect()
 		begun := time.Now()
-		says := appendHello(nil, &hello{rank: 1, size: 2, job: "night", blob: make([]byte, MaxBlob)})
+		says := saysHello(&hello{rank: 1, size: 2, job: "night", blob: make([]byte, MaxBlob)})
 		var err error
 		for i := 0; err == nil; i++ {
 			_, err = conn.Write(says[i : i+1])

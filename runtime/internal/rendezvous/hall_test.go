@@ -23,7 +23,8 @@ type hall struct {
 	t     *testing.T
 	size  int
 	net   *simnet
-	known bool // every rank's door is
+	known bool          // every rank's door is
+	edit  func(*Config) // of every rank; may be nil
 	hosts []*simhost
 	quit  []context.CancelFunc
 
@@ -63,8 +64,10 @@ func (h *hall) come(ctx context.Context, rank int, edit func(*Config)) {
 	if h.known {
 		cfg.Doors = func(rank int) string { return net.JoinHostPort(ipOf(rank).String(), "7777") }
 	}
-	if edit != nil {
-		edit(cfg)
+	for _, edit := range []func(*Config){h.edit, edit} {
+		if edit != nil {
+			edit(cfg)
+		}
 	}
 	h.wg.Go(func() {
 		tab, l, err := Meet(ctx, *cfg)
@@ -104,12 +107,14 @@ func contains(ranks []int, rank int) bool {
 	return false
 }
 
-// met requires that all have met and know the same.
+// met requires that all have met, know the same, and share the same.
 func (h *hall) met() {
 	h.t.Helper()
 	h.wg.Wait()
 	for rank, err := range h.errs {
 		require.NoError(h.t, err, "rank %d", rank)
+		tag := h.tabs[rank].Session.Prove(nil)
+		require.True(h.t, h.tabs[0].Session.Proven(nil, tag[:]), "rank %d", rank)
 		require.Equal(h.t, h.tabs[0].ID, h.tabs[rank].ID, "rank %d", rank)
 		require.Len(h.t, h.tabs[rank].Addrs, h.size)
 		for other, addr := range h.tabs[rank].Addrs {

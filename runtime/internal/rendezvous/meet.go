@@ -35,6 +35,10 @@ func meetAlone(cfg *Config) (*Meeting, error) {
 	if err := drawID(cfg, &m.ID); err != nil {
 		return nil, err
 	}
+	drawSeed(m)
+	if err := share(cfg, m); err != nil {
+		return nil, err
+	}
 	return m, prepare(cfg, m)
 }
 

@@ -13,23 +13,24 @@ import (
 // The rendezvous speaks these messages, integers big-endian, text and blobs
 // behind their length in a u16:
 //
-//	below  hello   magic u32, version u16, rank u32, size u32, job, door, address, blob
+//	below  hello   opening, rank u32, size u32, job, door, address, blob
 //	below  notes   kind u8 and what belongs to it (note.go)
-//	above  table   status, communicator id [16], address and blob of every rank
+//	above  table   status, communicator id [16], seed [32], address and blob of every rank
 //	above  go      status
 //
 // Above and below are two ranks of the tree (tree.go). Rank 0 answers the hello of one
 // that does not belong right below it with a status and the door of the rank that does.
 //
-// A status is a text: empty, or the reason why the communicator cannot be. Magic,
-// version and statuses are the same in all versions, so that ranks of different ones
+// auth.go has the opening, which with a key is a conversation of its own: all that follows
+// it is sealed then. A status is a text: empty, or the reason why the communicator cannot
+// be. Magic, version and statuses are the same in all versions, so that ranks of different ones
 // can tell each other why they do not meet.
 const (
 	helloMagic = 0x5CED0001
 
 	// Version is that of all that ranks say to each other, here and afterwards:
 	// ranks of different ones do not meet.
-	Version = 5
+	Version = 6
 
 	// MaxBlob is the largest blob, in bytes, that a rank can publish.
 	MaxBlob = 4096
@@ -58,9 +59,8 @@ func appendStatus(b []byte, reason string) []byte {
 	return appendBytes(b, reason[:min(len(reason), maxText)])
 }
 
+// appendHello appends what follows the opening.
 func appendHello(b []byte, h *hello) []byte {
-	b = binary.BigEndian.AppendUint32(b, helloMagic)
-	b = binary.BigEndian.AppendUint16(b, Version)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.rank))
 	b = binary.BigEndian.AppendUint32(b, uint32(h.size))
 	b = appendBytes(appendBytes(b, h.job), h.door)
@@ -68,11 +68,11 @@ func appendHello(b []byte, h *hello) []byte {
 }
 
 func appendTable(b []byte, t *Meeting) []byte {
-	n := len(t.ID) + 2
+	n := 2 + len(t.ID) + len(t.seed)
 	for i := range t.Addrs {
 		n += 2 + len(t.Addrs[i]) + 2 + len(t.Blobs[i])
 	}
-	b = append(appendStatus(slices.Grow(b, n), ""), t.ID[:]...)
+	b = append(append(appendStatus(slices.Grow(b, n), ""), t.ID[:]...), t.seed[:]...)
 	for i := range t.Addrs {
 		b = appendBytes(appendBytes(b, t.Addrs[i]), t.Blobs[i])
 	}
@@ -117,21 +117,13 @@ func (e *jobError) Error() string {
 	return fmt.Sprintf("rank %d is of job %q, rank %d of job %q", e.rank, e.job, e.host, e.want)
 }
 
+// readHello reads what follows the opening.
 func readHello(r io.Reader) (*hello, error) {
-	var head [14]byte
-	if _, err := io.ReadFull(r, head[:6]); err != nil {
+	var head [8]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, fmt.Errorf("%w: %w", errStranger, err)
 	}
-	if m := binary.BigEndian.Uint32(head[0:]); m != helloMagic {
-		return nil, fmt.Errorf("%w: it begins with %x", errStranger, head[:4])
-	}
-	if v := binary.BigEndian.Uint16(head[4:]); v != Version {
-		return nil, &versionError{v}
-	}
-	if _, err := io.ReadFull(r, head[6:]); err != nil {
-		return nil, fmt.Errorf("%w: %w", errStranger, err)
-	}
-	rank, size := binary.BigEndian.Uint32(head[6:]), binary.BigEndian.Uint32(head[10:])
+	rank, size := binary.BigEndian.Uint32(head[0:]), binary.BigEndian.Uint32(head[4:])
 	if size > ir.MaxRanks || rank >= size {
 		return nil, fmt.Errorf("%w: rank %d of %d", errStranger, rank, size)
 	}
@@ -161,6 +153,9 @@ func readHelloRest(r io.Reader, h *hello) (*hello, error) {
 func readTable(r io.Reader, size int) (*Meeting, error) {
 	t := &Meeting{}
 	if _, err := io.ReadFull(r, t.ID[:]); err != nil {
+		return nil, err
+	}
+	if _, err := io.ReadFull(r, t.seed[:]); err != nil {
 		return nil, err
 	}
 	for range size {

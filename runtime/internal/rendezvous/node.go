@@ -250,6 +250,10 @@ func (n *node) conclude() error {
 	if err := oneSide(tab.Addrs, n.door.Addr()); err != nil {
 		return err
 	}
+	drawSeed(tab)
+	if err := share(n.cfg, tab); err != nil {
+		return err
+	}
 	n.tab = tab
 	return nil
 }

@@ -53,7 +53,7 @@ func TestRestartedRankIsFasterThanItsEnd(t *testing.T) {
 func TestRestartsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(2, 40).Draw(rt, "size")
-		known := rapid.Bool().Draw(rt, "known")
+		known, key := rapid.Bool().Draw(rt, "known"), rapid.Bool().Draw(rt, "key")
 		steps := rapid.SliceOfN(rapid.IntRange(0, size-1), 0, 30).Draw(rt, "steps")
 		pauses := rapid.SliceOfN(rapid.IntRange(0, 60), len(steps), len(steps)).Draw(rt, "pauses")
 		last := rapid.IntRange(1, size-1).Draw(rt, "last")
@@ -62,6 +62,9 @@ func TestRestartsInAnyOrder(t *testing.T) {
 			defer cancel()
 			h := newHall(t, size)
 			h.known = known
+			if key {
+				h.edit = keyed
+			}
 			h.all(ctx, last)
 			for i, rank := range steps {
 				time.Sleep(time.Duration(pauses[i]) * time.Millisecond)

@@ -16,6 +16,14 @@ const (
 	spareStrangers = 64 + 256               // connections beyond two of each rank that may be silent at once
 	acceptPause    = 100 * time.Millisecond // after the system has run out of something
 	maxAccepts     = 64                     // in one Poll
+
+	// greetTime is how long a connection may say nothing: who connects for a rank
+	// says its greeting at once, unless it is stopped.
+	greetTime = time.Minute
+	// A stranger costs 25 µs or so. In each span so many are turned away, which is 3 % of
+	// it, before all that connect wait for the next (BenchmarkBesieged).
+	strangerSpan   = 50 * time.Millisecond
+	strangersASpan = 60
 )
 
 // acceptor is the listening descriptor, and who has connected.
@@ -27,12 +35,20 @@ type acceptor struct {
 	resume atomic.Bool
 	since  time.Time  // when the system has run out of something
 	last   time.Time  // and when it still was
-	guests []*inbound // connections that have not said which rank they come from
+	guests []*inbound // connections that have not said which rank they come from, the oldest first
+
+	span      time.Time // when the present span began
+	strangers int       // in it
+	tidy      clock.Timer
+	untidy    atomic.Bool // guests may have been silent for greetTime
 }
 
 // Ready implements [reactor.Source], as do the others.
 func (a *acceptor) Ready(s wire.Sink, _, _ bool) (moved bool) {
 	for range maxAccepts {
+		if a.strangers >= strangersASpan && a.besieged() {
+			return moved
+		}
 		fd, err := acceptFD(a.fd)
 		switch {
 		case err == nil:
@@ -59,12 +75,70 @@ func (a *acceptor) rest(err error) {
 	if now.Sub(a.since) >= a.t.dialer.timeout {
 		a.t.fault(fmt.Errorf("tcp: accept connections: %w", err))
 	}
+	a.deaf(acceptPause)
+}
+
+// besieged stops listening, until the span is over, if there were too many strangers in
+// it.
+func (a *acceptor) besieged() bool {
+	left := strangerSpan - a.t.clock.Now().Sub(a.span)
+	if left <= 0 {
+		a.strangers = 0
+		return false
+	}
+	a.deaf(left)
+	return true
+}
+
+// stranger counts one that was turned away.
+func (a *acceptor) stranger() {
+	if now := a.t.clock.Now(); now.Sub(a.span) >= strangerSpan {
+		a.span, a.strangers = now, 0
+	}
+	a.strangers++
+}
+
+// deaf stops listening for a while. Who connects waits where it is.
+func (a *acceptor) deaf(d time.Duration) {
+	if a.token < 0 {
+		return // it is, already
+	}
 	a.t.reactor.Unwatch(a.fd, a.token)
 	a.token = -1
-	a.pause = a.t.clock.AfterFunc(acceptPause, func() {
+	a.pause = a.t.clock.AfterFunc(d, func() {
 		a.resume.Store(true)
 		a.t.Wake()
 	})
+}
+
+// enter takes a guest in.
+func (a *acceptor) enter(c *inbound) {
+	if a.guests = append(a.guests, c); len(a.guests) == 1 {
+		a.tidyIn(greetTime)
+	}
+}
+
+func (a *acceptor) tidyIn(d time.Duration) {
+	if a.tidy != nil {
+		a.tidy.Reset(d)
+		return
+	}
+	a.tidy = a.t.clock.AfterFunc(d, func() {
+		a.untidy.Store(true)
+		a.t.Wake()
+	})
+}
+
+// tidyUp turns away the guests that have been silent for greetTime.
+func (a *acceptor) tidyUp() {
+	a.untidy.Store(false)
+	for now := a.t.clock.Now(); len(a.guests) > 0; {
+		if left := greetTime - now.Sub(a.guests[0].since); left > 0 {
+			a.tidyIn(left)
+			return
+		}
+		a.t.reject(a.guests[0])
+	}
 }
 
 // wake listens again after a rest.
@@ -86,7 +160,7 @@ func (t *Transport) welcome(fd int, s wire.Sink) bool {
 		return false
 	}
 	hurry(fd)
-	c := &inbound{t: t, fd: fd, token: -1, buf: make([]byte, recordLen)}
+	c := &inbound{t: t, fd: fd, token: -1, since: t.clock.Now(), buf: make([]byte, greetingLen)}
 	var err error
 	if c.token, err = t.reactor.Watch(fd, c, true, false); err != nil {
 		t.reject(c)
@@ -95,7 +169,7 @@ func (t *Transport) welcome(fd int, s wire.Sink) bool {
 	if len(t.listener.guests) >= t.size*int(wire.Lanes)+spareStrangers {
 		t.reject(t.listener.guests[0])
 	}
-	t.listener.guests = append(t.listener.guests, c)
+	t.listener.enter(c)
 	t.meet(c, s)
 	return true
 }
@@ -106,6 +180,7 @@ func (t *Transport) reject(c *inbound) {
 	hasten(c.fd)
 	t.closeIn(c)
 	t.stats.Rejected++
+	t.listener.stranger()
 }
 
 func (t *Transport) forget(c *inbound) {
@@ -123,11 +198,11 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 		}
 		return false
 	}
-	if c.w += n; c.w < recordLen {
+	if c.w += n; c.w < greetingLen {
 		return true
 	}
 	g, ok := decodeGreeting(c.buf, t.id, t.size)
-	if !ok || !t.introduce(c, &g) {
+	if !ok || !t.authentic(&g, c.buf) || !t.introduce(c, &g) {
 		t.reject(c)
 		return true
 	}
@@ -135,6 +210,13 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 		t.receive(c, s)
 	}
 	return true
+}
+
+// authentic reports whether a greeting is by a rank that has met the others, and to this
+// one. It completes the turn.
+func (t *Transport) authentic(g *greeting, b []byte) bool {
+	g.turn = t.peers[g.rank].wholeTurn(laneIndex(g.lane, g.comm), g.turn)
+	return t.session.Proven(g.claim(b, t.rank), b[recordLen:])
 }
 
 // introduce gives the connection to its peer, where it may have to wait for its
@@ -145,8 +227,13 @@ func (t *Transport) introduce(c *inbound, g *greeting) bool {
 		return false
 	}
 	i := laneIndex(g.lane, g.comm)
+	in, back, err := t.session.Lines(g.rank, t.rank, i, g.turn)
+	if err != nil {
+		t.fault(fmt.Errorf("tcp: take a connection of rank %d: %w", g.rank, err))
+		return false
+	}
 	p.reach(i)
-	c.p, c.lane, c.turn = p, i, g.turn
+	c.p, c.lane, c.turn, c.sealed = p, i, g.turn, sealedIn{lines: lines{in: in, out: back}}
 	if g.turn == p.inTurn[i] && p.in[i] == nil {
 		t.employ(c)
 	} else if !t.await(c) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -36,7 +37,16 @@ func benchSizes(b *testing.B, f func(b *testing.B, n int)) {
 
 // BenchmarkRoundTrip has one goroutine drive both ends: what a put and its
 // arrival cost without any waiting.
-func BenchmarkRoundTrip(b *testing.B) {
+func BenchmarkRoundTrip(b *testing.B) { benchRoundTrip(b, connect) }
+
+// BenchmarkSealed is the same with a key, and with encryption.
+func BenchmarkSealed(b *testing.B) {
+	for name, connect := range sealings {
+		b.Run(name, func(b *testing.B) { benchRoundTrip(b, connect) })
+	}
+}
+
+func benchRoundTrip(b *testing.B, connect transporttest.Make) {
 	benchSizes(b, func(b *testing.B, n int) {
 		ts := connect(b, 2)
 		defer closeAll(ts)

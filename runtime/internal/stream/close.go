@@ -94,7 +94,7 @@ func (o *outbound) unconnected() int {
 
 // unwritten returns how many bytes the system has not taken.
 func (o *outbound) unwritten() int {
-	n := len(o.tail) - o.sent
+	n := len(o.tail) - o.sent + o.sealed.record.left()
 	for i := range o.q.n {
 		n += o.q.at(i).len()
 	}
@@ -135,8 +135,7 @@ func (t *Transport) tellSenders() {
 // used: the buffer there is empty, so this takes one write. If it fails the
 // peer has gone by itself.
 func (t *Transport) partBack(c *inbound) {
-	r := goodbye(c.p.opened)
-	unix.Write(c.fd, r[:])
+	unix.Write(c.fd, c.sealed.once(goodbye(c.p.opened)))
 	unix.Shutdown(c.fd, unix.SHUT_WR)
 }
 
@@ -172,8 +171,10 @@ func hasten(fd int) {
 func (t *Transport) release() {
 	t.closed = true
 	t.dialer.close()
-	if t.listener.pause != nil {
-		t.listener.pause.Stop()
+	for _, timer := range []clock.Timer{t.listener.pause, t.listener.tidy} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	t.reactor.Unwatch(t.listener.fd, t.listener.token)
 	closeFD(t.listener.fd)

@@ -21,9 +21,8 @@ func TestCloseWhileConnecting(t *testing.T) {
 	put(wire.LaneOps, wire.FrameSlot)
 	until(t, b, s, func() bool { a.Poll(nobody{}); return s.frames == 1 })
 
-	slow := &outbound{p: &a.peers[1], lane: int(wire.LaneControl), fd: -1, token: -1}
-	slow.q.pushRecord(a.greeting(slow.lane, 0))
-	slow.p.out[slow.lane] = slow
+	slow, err := a.newOutbound(&a.peers[1], int(wire.LaneControl))
+	require.NoError(t, err)
 	put(wire.LaneControl, wire.FrameLeave)
 	closed := make(chan error, 1)
 	go func() { closed <- a.Close(true, patience) }()

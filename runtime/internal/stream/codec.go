@@ -7,11 +7,13 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // recordLen is the width of everything that is sent on a data connection
-// except bodies: the greeting that opens it, frame headers and goodbyes.
+// except bodies: the greeting that opens it, but for its proof, frame headers and
+// goodbyes. With a key all but the greeting goes sealed (sealed.go).
 const recordLen = 32
 
 // MaxBody is [wire.MaxBody].
@@ -35,8 +37,12 @@ const pieceSize = 256 << 10
 //	goodbye   arg = connections that the sender has opened to the receiver, modulo 2^32
 //
 // A connection on LaneOps is of one communicator. The next one for the same has
-// the next turn, modulo 256.
+// the next turn, modulo 256. Behind a greeting stands a proof that its sender has met the
+// others: its tag, of the receiver's rank and of the whole turn besides, so that it is of
+// no use to who repeats it.
 type record [recordLen]byte
+
+const greetingLen = recordLen + seal.TagLen
 
 const (
 	frameMagic    = 0x5C9D
@@ -115,25 +121,39 @@ type greeting struct {
 	id         [16]byte
 	rank, size int
 	lane       wire.Lane
-	comm       uint8 // whose lane it is; 0 for LaneControl
-	turn       uint8 // how many connections of this lane the rank has opened before
+	comm       uint8  // whose lane it is; 0 for LaneControl
+	turn       uint64 // how many connections of this lane the rank has opened before
+}
+
+// greetingTo returns what opens a connection to rank to.
+func (g *greeting) greetingTo(to int, s *seal.Session) []byte {
+	r := encodeGreeting(g)
+	tag := s.Prove(g.claim(r[:], to))
+	return append(r[:], tag[:]...)
+}
+
+// claim is what a greeting to rank to proves.
+func (g *greeting) claim(r []byte, to int) []byte {
+	b := append(make([]byte, 0, recordLen+12), r[:recordLen]...)
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, uint32(to)), g.turn)
 }
 
 func encodeGreeting(g *greeting) (r record) {
 	binary.BigEndian.PutUint32(r[0:], greetingMagic)
-	r[4], r[5], r[6], r[7] = wireVersion, byte(g.lane), g.comm, g.turn
+	r[4], r[5], r[6], r[7] = wireVersion, byte(g.lane), g.comm, byte(g.turn)
 	copy(r[8:24], g.id[:])
 	binary.BigEndian.PutUint32(r[24:], uint32(g.rank))
 	binary.BigEndian.PutUint32(r[28:], uint32(g.size))
 	return r
 }
 
-// decodeGreeting checks r against what this communicator expects.
+// decodeGreeting checks r, without its proof, against what this communicator expects. Of
+// the turn it knows the last eight bits.
 func decodeGreeting(r []byte, id [16]byte, size int) (g greeting, ok bool) {
 	if binary.BigEndian.Uint32(r[0:]) != greetingMagic || r[4] != wireVersion {
 		return g, false
 	}
-	g.lane, g.comm, g.turn = wire.Lane(r[5]), r[6], r[7]
+	g.lane, g.comm, g.turn = wire.Lane(r[5]), r[6], uint64(r[7])
 	copy(g.id[:], r[8:24])
 	rank, n := binary.BigEndian.Uint32(r[24:]), binary.BigEndian.Uint32(r[28:])
 	if g.id != id || int64(n) != int64(size) || rank >= n || g.lane >= wire.Lanes || g.lane == wire.LaneControl && g.comm > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
 // dialTimeout is how long a first connection is tried, unless told otherwise: as long as
@@ -18,10 +19,18 @@ const dialTimeout = 30 * time.Second
 // MaxJob is the longest name of a job, in bytes.
 const MaxJob = rendezvous.MaxJob
 
+// MinKey and MaxKey are the bytes of the shortest and of the longest key.
+const (
+	MinKey = seal.MinKey
+	MaxKey = seal.MaxKey
+)
+
 // Options are those of tcp.Config, which says what they mean.
 type Options struct {
 	Rank, Size  int
 	Job         string
+	Key         []byte
+	Encrypt     bool
 	Coordinator string
 	Doors       func(rank int) string
 	Listener    net.Listener
@@ -61,7 +70,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
 	}
 	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
-		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Bind: cfg.Bind,
+		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Bind: cfg.Bind,
 		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Apart: cfg.Apart,
 		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock,
 	})

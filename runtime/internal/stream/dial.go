@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -51,6 +52,9 @@ func (d *dialer) dial(o *outbound, wake func()) {
 		if err == nil {
 			out.fd, err = takeConn(conn)
 		}
+		if err == nil {
+			err = greet(out.fd, o.greets)
+		}
 		out.err = err
 		d.mu.Lock()
 		d.done = append(d.done, out)
@@ -58,6 +62,17 @@ func (d *dialer) dial(o *outbound, wake func()) {
 		d.fresh.Store(true)
 		wake()
 	})
+}
+
+// greet says a greeting at once, whatever its rank does meanwhile: who connects and says
+// nothing is a stranger. If the connection is broken already its first frame tells why, and
+// whether the peer has said goodbye.
+func greet(fd int, b []byte) error {
+	n, err := unix.Write(fd, b)
+	if again(err) || err == nil && n < len(b) {
+		return io.ErrShortWrite // nothing that was just opened is full
+	}
+	return nil
 }
 
 // dialPause is between two attempts to connect to a host that was not to be reached.

@@ -103,6 +103,7 @@ func (t *Transport) tellEnds(s wire.Sink) (moved bool) {
 // meetAll takes in all who have connected: one that takes no connections any more
 // may have done so before, and these will tell how it has ended.
 func (t *Transport) meetAll(s wire.Sink) {
+	t.listener.strangers = 0 // whatever is at the door
 	t.listener.Ready(s, true, false)
 	for _, c := range slices.Clone(t.listener.guests) {
 		t.meet(c, s)

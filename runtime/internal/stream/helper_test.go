@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"sync"
@@ -23,6 +24,34 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestFramesBetweenHosts(t *testing.T) { transporttest.Frames(t, connectFar) }
 
 func TestCommunicatorsBetweenHosts(t *testing.T) { transporttest.Communicators(t, connectFar) }
+
+// With a key, and with encryption.
+func TestFramesSealed(t *testing.T) {
+	for name, connect := range sealings {
+		t.Run(name, func(t *testing.T) { transporttest.Frames(t, connect) })
+	}
+}
+
+func TestCommunicatorsSealed(t *testing.T) {
+	for name, connect := range sealings {
+		t.Run(name, func(t *testing.T) { transporttest.Communicators(t, connect) })
+	}
+}
+
+var sealings = map[string]transporttest.Make{"signed": connectSealed(false), "encrypted": connectSealed(true)}
+
+func connectSealed(encrypt bool) transporttest.Make {
+	return func(t testing.TB, size int) (list []wire.Transport) {
+		trs, errs := tryJoin(t, size, func(_ int, c *stream.Config) {
+			c.Key, c.Encrypt = bytes.Repeat([]byte("k"), 32), encrypt
+		})
+		for rank, err := range errs {
+			require.NoError(t, err, "rank %d", rank)
+			list = append(list, trs[rank])
+		}
+		return list
+	}
+}
 
 func connectFar(t testing.TB, size int) []wire.Transport {
 	list := connect(t, size)

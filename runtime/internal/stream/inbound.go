@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -27,16 +28,18 @@ type receiver struct {
 // inbound is a connection that a peer has opened.
 type inbound struct {
 	t     *Transport
-	p     *peer // nil until it has said who it is
-	lane  int   // its index in peer.in
-	turn  uint8 // among the connections of that lane
+	p     *peer  // nil until it has said who it is
+	lane  int    // its index in peer.in
+	turn  uint64 // among the connections of that lane
 	fd    int
 	token int32 // -1 while it is held back and not watched
 	dead  bool
 	held  bool
+	since time.Time // when it was accepted
 
-	buf  []byte // buf[r:w] has been read and not been used
-	r, w int
+	buf    []byte // buf[r:w] has been read and not been used
+	r, w   int
+	sealed sealedIn
 
 	head     wire.Header
 	body     bool // head is valid, and its body is awaited
@@ -88,9 +91,9 @@ func (t *Transport) offerHeld(s wire.Sink) (moved bool) {
 // receive uses what has been read and reads more, as long as there is more.
 func (t *Transport) receive(c *inbound, s wire.Sink) (moved bool) {
 	for range maxReads {
-		before := c.w - c.r
+		before := c.unused()
 		out := t.use(c, s)
-		moved = moved || c.dead || c.w-c.r < before
+		moved = moved || c.dead || c.unused() < before
 		if out == heldBack {
 			t.hold(c)
 		}
@@ -133,8 +136,29 @@ func (t *Transport) rearm(c *inbound) bool {
 	return true
 }
 
+// unused returns how many bytes have been read and not been used.
+func (c *inbound) unused() int { return c.w - c.r + c.sealed.closed.w - c.sealed.closed.r }
+
 // use hands out what is in the buffer.
 func (t *Transport) use(c *inbound, s wire.Sink) outcome {
+	for {
+		out := t.useOpen(c, s)
+		if out != needMore || c.sealed.in == nil {
+			return out
+		}
+		opened, err := t.openNext(c)
+		if err != nil {
+			t.failIn(c, err)
+			return over
+		}
+		if !opened {
+			return needMore
+		}
+	}
+}
+
+// useOpen hands out what is open.
+func (t *Transport) useOpen(c *inbound, s wire.Sink) outcome {
 	for {
 		if !c.body || c.got == c.piece && c.got < c.head.Len {
 			if c.w-c.r < recordLen {
@@ -266,7 +290,7 @@ func (t *Transport) landed(c *inbound, s wire.Sink, dst []byte, n int) {
 // fill reads once. full says that there may be more.
 func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome) {
 	rest := c.piece - c.got
-	if !c.body || rest < directSize || c.r < c.w {
+	if !c.body || rest < directSize || c.r < c.w || c.sealed.in != nil {
 		return t.fillBuffer(c, s)
 	}
 	dst, ok := t.buffer(c, s)
@@ -286,16 +310,20 @@ func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome
 }
 
 func (t *Transport) fillBuffer(c *inbound, s wire.Sink) (n int, full bool, out outcome) {
-	if c.r > 0 {
+	end := &c.w
+	if c.sealed.in != nil {
+		c.makeRoom()
+		end = &c.sealed.closed.w
+	} else if c.r > 0 {
 		c.w = copy(c.buf, c.buf[c.r:c.w])
 		c.r = 0
 	}
-	n, err := read(c.fd, c.buf[c.w:])
+	n, err := read(c.fd, c.buf[*end:])
 	if err != nil {
 		return 0, false, t.stop(c, s, err)
 	}
-	c.w += n
-	return n, c.w == len(c.buf), needMore
+	*end += n
+	return n, *end == len(c.buf), needMore
 }
 
 // stop handles a read that has brought nothing.
@@ -303,7 +331,7 @@ func (t *Transport) stop(c *inbound, s wire.Sink, err error) outcome {
 	switch {
 	case again(err):
 		return needMore
-	case err == errEnded && c.ended && c.r == c.w:
+	case err == errEnded && c.ended && c.unused() == 0:
 		t.finish(c, s)
 	default:
 		t.failIn(c, err)

@@ -32,6 +32,16 @@ func (p *peer) reach(i int) {
 	}
 }
 
+// wholeTurn returns the turn of a connection from p of which the last eight bits are
+// known.
+func (p *peer) wholeTurn(i int, last uint64) uint64 {
+	next := uint64(0)
+	if i < len(p.inTurn) {
+		next = p.inTurn[i]
+	}
+	return next + uint64(uint8(last-next))
+}
+
 // outbound returns the connection for a lane, nil if there is none.
 func (p *peer) outbound(i int) *outbound {
 	if i >= len(p.out) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -24,8 +25,11 @@ type outbound struct {
 	token int32 // -1 likewise
 	dead  bool
 
+	greets []byte // what opens it
+	sealed sealedOut
+
 	q       ring
-	sent    int    // bytes of the first entry that the system has taken
+	sent    int    // bytes of the first entry that the system has taken, or are sealed
 	tail    []byte // what is left of an abandoned frame, before the first entry
 	dirty   bool   // in sender.dirty
 	blocked bool   // the system's buffer is full; watched for writing
@@ -36,7 +40,7 @@ type outbound struct {
 	ending  bool // its communicator is closed
 	ended   bool // and that is said
 
-	back  record // what the peer has written
+	back  [recordLen + seal.RecordOver]byte // what the peer has written
 	nback int
 }
 
@@ -60,28 +64,40 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	i := laneIndex(f.Lane, f.Comm)
 	o := p.outbound(i)
 	if o == nil {
-		o = t.open(p, i)
+		var err error
+		if o, err = t.open(p, i); err != nil {
+			discard(f)
+			t.fault(err)
+			return
+		}
 	}
 	o.ending, o.ended = false, false
 	o.q.pushFrame(f)
 	t.mark(o)
 }
 
-// open begins to connect to p; what is put meanwhile waits behind the greeting.
-func (t *Transport) open(p *peer, i int) *outbound {
-	p.reach(i)
-	o := &outbound{p: p, lane: i, fd: -1, token: -1}
-	p.out[i] = o
-	o.q.pushRecord(t.greeting(i, p.outTurn[i]))
-	p.outTurn[i]++
-	t.dialer.dial(o, t.Wake)
-	return o
+// open begins to connect to p; what is put meanwhile waits.
+func (t *Transport) open(p *peer, i int) (*outbound, error) {
+	o, err := t.newOutbound(p, i)
+	if err == nil {
+		t.dialer.dial(o, t.Wake)
+	}
+	return o, err
 }
 
-func (t *Transport) greeting(i int, turn uint8) record {
-	g := greeting{id: t.id, rank: t.rank, size: t.size, turn: turn}
+// newOutbound makes the next connection of a lane to p, without connecting it.
+func (t *Transport) newOutbound(p *peer, i int) (o *outbound, err error) {
+	p.reach(i)
+	o = &outbound{p: p, lane: i, fd: -1, token: -1}
+	g := greeting{id: t.id, rank: t.rank, size: t.size, turn: p.outTurn[i]}
 	g.lane, g.comm = laneOf(i)
-	return encodeGreeting(&g)
+	if o.sealed.out, o.sealed.in, err = t.session.Lines(t.rank, p.rank, i, g.turn); err != nil {
+		return nil, fmt.Errorf("tcp: open a connection to rank %d: %w", p.rank, err)
+	}
+	o.greets = g.greetingTo(p.rank, t.session)
+	p.out[i] = o
+	p.outTurn[i]++
+	return o, nil
 }
 
 // mark notes that o has something to write.
@@ -122,15 +138,14 @@ func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 			t.sender.turns.await(o)
 			break
 		}
-		o.gather(&t.sender.iov, room)
-		n, err := t.sender.iov.write(o.fd)
-		full := n < t.sender.iov.bytes
-		t.sender.iov.reset()
+		n, full, err := t.write(o, room)
 		if err != nil && !again(err) {
 			t.failOut(o, err)
 			return moved
 		}
-		t.advance(o, n)
+		if o.lane != int(wire.LaneControl) {
+			o.p.taken += uint64(n)
+		}
 		t.sender.turns.wrote(o, n)
 		moved = moved || n > 0
 		if full {
@@ -147,11 +162,26 @@ func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 	return moved
 }
 
+// write writes once, about room bytes at most. full says that the system has not taken
+// all.
+func (t *Transport) write(o *outbound, room int) (n int, full bool, err error) {
+	if o.sealed.out != nil {
+		return t.writeSealed(o, room)
+	}
+	v := &t.sender.iov
+	o.gather(v, room)
+	n, err = v.write(o.fd)
+	full = n < v.bytes
+	v.reset()
+	t.advance(o, n)
+	return n, full, err
+}
+
 // Taken implements [wire.Taker], in bytes.
 func (t *Transport) Taken(to int) uint64 { return t.peers[to].taken }
 
 // idle reports whether the system has all that was queued.
-func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 }
+func (o *outbound) idle() bool { return o.q.n == 0 && len(o.tail) == 0 && o.sealed.record.left() == 0 }
 
 // gather collects what is to be written next, about room bytes at most.
 func (o *outbound) gather(v *vector, room int) {
@@ -163,11 +193,8 @@ func (o *outbound) gather(v *vector, room int) {
 	}
 }
 
-// advance takes n written bytes off the queue.
+// advance takes n bytes, written or sealed, off the queue.
 func (t *Transport) advance(o *outbound, n int) {
-	if o.lane != int(wire.LaneControl) {
-		o.p.taken += uint64(n)
-	}
 	k := min(n, len(o.tail))
 	o.tail, n = o.tail[k:], n-k
 	for n > 0 {
@@ -233,8 +260,9 @@ func (t *Transport) readBack(o *outbound) {
 
 // hear takes what the peer has written; it fails if no more can come.
 func (t *Transport) hear(o *outbound) error {
-	n, err := read(o.fd, o.back[o.nback:])
-	if o.nback += n; o.nback == recordLen {
+	b := o.back[:o.sealed.backLen()]
+	n, err := read(o.fd, b[o.nback:])
+	if o.nback += n; o.nback == len(b) {
 		t.tellBack(o)
 		return nil
 	}
@@ -246,7 +274,10 @@ func (t *Transport) hear(o *outbound) error {
 
 func (t *Transport) tellBack(o *outbound) {
 	var h wire.Header
-	err := decodeHeader(o.back[:], &h)
+	r, err := t.openBack(o)
+	if err == nil {
+		err = decodeHeader(r, &h)
+	}
 	if err == nil && h.Kind != kindGoodbye {
 		err = fmt.Errorf("%w: only a goodbye may come in this direction", errNoFrame)
 	}
@@ -261,6 +292,7 @@ func (t *Transport) tellBack(o *outbound) {
 func (t *Transport) closeOut(o *outbound) {
 	o.p.out[o.lane] = nil
 	o.dead, o.tail = true, nil
+	o.sealed.record = outRecord{}
 	o.q.clear()
 	if o.fd >= 0 {
 		t.reactor.Unwatch(o.fd, o.token)

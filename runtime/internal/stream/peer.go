@@ -9,8 +9,8 @@ type peer struct {
 
 	out     []*outbound // by laneIndex, as the next three are
 	in      []*inbound
-	outTurn []uint8    // of the next connection
-	inTurn  []uint8    // of the one that follows that in in
+	outTurn []uint64   // of the next connection
+	inTurn  []uint64   // of the one that follows that in in
 	heirs   []*inbound // connections whose turn has not come
 
 	opened uint32 // connections to p, ever

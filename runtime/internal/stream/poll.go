@@ -9,7 +9,7 @@ import (
 
 // Wait parks until Poll may find something to do; see [wire.Transport].
 func (t *Transport) Wait(d time.Duration) {
-	if t.sender.pending.Load() || t.dialer.fresh.Load() || t.listener.resume.Load() {
+	if t.sender.pending.Load() || t.dialer.fresh.Load() || t.listener.resume.Load() || t.listener.untidy.Load() {
 		return
 	}
 	t.reactor.Wait(t.sender.turns.turnWait(d))
@@ -26,6 +26,9 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	}
 	if t.listener.resume.Load() {
 		t.listener.wake()
+	}
+	if t.listener.untidy.Load() {
+		t.listener.tidyUp()
 	}
 	if len(t.receiver.held) > 0 {
 		moved = t.offerHeld(s) || moved

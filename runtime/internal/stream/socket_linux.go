@@ -56,6 +56,15 @@ func (v *vector) add(b []byte) {
 	v.bytes += len(b)
 }
 
+// appendTo appends what the pieces hold to b, most bytes at most.
+func (v *vector) appendTo(b []byte, most int) []byte {
+	for _, p := range v.iov {
+		n := min(int(p.Len), most)
+		b, most = append(b, unsafe.Slice(p.Base, n)...), most-n
+	}
+	return b
+}
+
 // reset forgets the pieces, and does not keep them from being collected.
 func (v *vector) reset() {
 	clear(v.iov)

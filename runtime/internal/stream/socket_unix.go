@@ -48,6 +48,13 @@ func (v *vector) add(b []byte) {
 	v.buf = append(v.buf, b...)
 }
 
+// appendTo appends what the pieces hold to b, most bytes at most.
+func (v *vector) appendTo(b []byte, most int) []byte {
+	n := min(len(v.buf), most)
+	b, most = append(b, v.buf[:n]...), most-n
+	return append(b, v.big[:min(len(v.big), most)]...)
+}
+
 func (v *vector) reset() { v.buf, v.big, v.bytes = v.buf[:0], nil, 0 }
 
 func (v *vector) write(fd int) (int, error) {

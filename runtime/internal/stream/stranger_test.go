@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"testing"
@@ -9,21 +10,31 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 const patience = 60 * time.Second
 
-// pair returns two connected ranks.
-func pair(t *testing.T) (a, b *Transport) {
+var testKey = bytes.Repeat([]byte("k"), seal.MinKey)
+
+func signed(o *Options) { o.Key = testKey }
+
+func encrypted(o *Options) { o.Key, o.Encrypt = testKey, true }
+
+// pair returns two connected ranks, whose options may be edited.
+func pair(t testing.TB, edits ...func(*Options)) (a, b *Transport) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var errA, errB error
 	var wg sync.WaitGroup
-	wg.Go(func() { a, errA = Join(t.Context(), Config{Options: Options{Rank: 0, Size: 2, Listener: l}}) })
-	wg.Go(func() {
-		b, errB = Join(t.Context(), Config{Options: Options{Rank: 1, Size: 2, Coordinator: l.Addr().String()}})
-	})
+	first, second := Options{Rank: 0, Size: 2, Listener: l}, Options{Rank: 1, Size: 2, Coordinator: l.Addr().String()}
+	for _, edit := range edits {
+		edit(&first)
+		edit(&second)
+	}
+	wg.Go(func() { a, errA = Join(t.Context(), Config{Options: first}) })
+	wg.Go(func() { b, errB = Join(t.Context(), Config{Options: second}) })
 	wg.Wait()
 	require.NoError(t, errA)
 	require.NoError(t, errB)
@@ -73,32 +84,35 @@ func knock(t *testing.T, tr *Transport, say ...[]byte) net.Conn {
 	return c
 }
 
-func greets(g greeting) []byte {
-	r := encodeGreeting(&g)
-	return r[:]
-}
+// greets returns the greeting of somebody who shares tr's session.
+func greets(tr *Transport, g greeting) []byte { return g.greetingTo(tr.rank, tr.session) }
 
 func TestStrangersAreRejected(t *testing.T) {
 	a, b := pair(t)
 	id := a.ID()
 	wrong := id
 	wrong[3]++
+	unproven := greets(a, greeting{id: id, rank: 1, size: 2}) // who knows the identity, as all who hear a multicast do
+	clear(unproven[recordLen:])
 	for name, say := range map[string][]byte{
 		"garbage":     []byte("GET / HTTP/1.0\r\nHost: schedgen\r\n\r\n"),
-		"foreign":     greets(greeting{id: wrong, rank: 1, size: 2}),
-		"size":        greets(greeting{id: id, rank: 1, size: 3}),
-		"rank":        greets(greeting{id: id, rank: 2, size: 2}),
-		"itself":      greets(greeting{id: id, rank: 0, size: 2}),
-		"lane":        greets(greeting{id: id, rank: 1, size: 2, lane: wire.Lanes}),
-		"not its own": greets(greeting{id: id, rank: 1, size: 2, lane: wire.LaneControl, comm: 1}),
-		"turn":        greets(greeting{id: id, rank: 1, size: 2, turn: 255}),
-		"frame":       make([]byte, recordLen),
-		"incomplete":  greets(greeting{id: id, rank: 1, size: 2})[:recordLen-1],
+		"foreign":     greets(a, greeting{id: wrong, rank: 1, size: 2}),
+		"size":        greets(a, greeting{id: id, rank: 1, size: 3}),
+		"rank":        greets(a, greeting{id: id, rank: 2, size: 2}),
+		"itself":      greets(a, greeting{id: id, rank: 0, size: 2}),
+		"lane":        greets(a, greeting{id: id, rank: 1, size: 2, lane: wire.Lanes}),
+		"not its own": greets(a, greeting{id: id, rank: 1, size: 2, lane: wire.LaneControl, comm: 1}),
+		"turn":        greets(a, greeting{id: id, rank: 1, size: 2, turn: 255}),
+		"no proof":    unproven,
+		"not to us":   (&greeting{id: id, rank: 1, size: 2}).greetingTo(1, a.session),
+		"later turn":  (&greeting{id: id, rank: 1, size: 2, turn: 256}).greetingTo(0, a.session),
+		"frame":       make([]byte, greetingLen),
+		"incomplete":  greets(a, greeting{id: id, rank: 1, size: 2})[:greetingLen-1],
 		"nothing":     nil,
 	} {
 		before, s := a.Stats().Rejected, &log{}
 		c := knock(t, a, say)
-		if len(say) < recordLen {
+		if len(say) < greetingLen {
 			require.NoError(t, c.Close())
 		}
 		until(t, a, s, func() bool { return a.Stats().Rejected == before+1 })
@@ -120,7 +134,7 @@ func requireWorks(t *testing.T, a, b *Transport) {
 func TestSecondConnection(t *testing.T) {
 	a, b := pair(t)
 	requireWorks(t, a, b)
-	knock(t, a, greets(greeting{id: a.ID(), rank: 1, size: 2}))
+	knock(t, a, greets(a, greeting{id: a.ID(), rank: 1, size: 2}))
 	until(t, a, &log{}, func() bool { return a.Stats().Rejected == 1 })
 	requireWorks(t, a, b)
 }
@@ -154,7 +168,7 @@ func TestNonsenseLosesTheRank(t *testing.T) {
 	} {
 		a, _ := pair(t)
 		s := &log{}
-		c := knock(t, a, greets(greeting{id: a.ID(), rank: 1, size: 2}), say)
+		c := knock(t, a, greets(a, greeting{id: a.ID(), rank: 1, size: 2}), say)
 		until(t, a, s, func() bool { return a.peers[1].in[0] != nil || s.lost != nil })
 		require.NoError(t, c.(*net.TCPConn).CloseWrite())
 		until(t, a, s, func() bool { return s.lost != nil })

@@ -11,6 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -20,6 +21,7 @@ type Transport struct {
 	rank, size int
 	local      int // ranks on this host
 	id         [16]byte
+	session    *seal.Session
 	clock      clock.Clock
 
 	reactor  *reactor.Reactor
@@ -44,7 +46,7 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 		return nil, err
 	}
 	t := &Transport{
-		rank: cfg.Rank, size: cfg.Size, id: m.ID, clock: cfg.Clock,
+		rank: cfg.Rank, size: cfg.Size, id: m.ID, session: m.Session, clock: cfg.Clock,
 		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout),
 		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}

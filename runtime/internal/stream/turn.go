@@ -55,8 +55,8 @@ func (o *outbound) long() bool {
 
 // room returns how many bytes may be written to o, 0 if it is not its turn.
 func (u *turns) room(o *outbound) int {
-	if !o.long() {
-		return maxWrite
+	if o.sealed.record.left() > 0 || !o.long() {
+		return maxWrite // a record that is begun goes on
 	}
 	if u.sum != o.flying && u.sum+longWrite > turnBytes {
 		u.look()

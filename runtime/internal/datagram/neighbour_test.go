@@ -1,0 +1,78 @@
+package datagram
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// What another user's process on the host can do to ranks without a key: it joins the
+// group, reads there the identity and the operation, and sends a chunk of its own to the
+// group and to each rank; and it connects to the ranks, whose ports it can list, and greets
+// as one of them. Nothing of that is taken, and the ranks go on.
+func TestNeighbourWithoutTheKey(t *testing.T) {
+	var addrs []string
+	trs := joinedEach(t, 2, func(rank int, c *Config) {
+		if rank == 0 {
+			c.TCP.Prepare = func(m *rendezvous.Meeting) error { addrs = m.Addrs; return nil }
+		}
+	})
+	tr, s := trs[0], &tally{}
+	lo, err := net.InterfaceByName("lo")
+	require.NoError(t, err)
+	ear, err := openReceiver(&endpoint{lo, 4, netip.MustParseAddr("127.0.0.1")}, tr.target)
+	require.NoError(t, err)
+	t.Cleanup(func() { closeFD(ear) })
+
+	h := wire.Header{Kind: wire.FrameSlot, Seq: 7}
+	trs[1].Mcast(&wire.Frame{Header: h, Body: []byte("hello")})
+	until(t, tr, s, func() bool { trs[1].Poll(&tally{}); return s.fragments == 1 })
+	heard := make([]byte, 1<<16)
+	n, err := unix.Read(ear, heard)
+	require.NoError(t, err)
+	heard = heard[:n]
+	require.Equal(t, tr.id[:], heard[8:24])
+
+	forged := datagram([16]byte(heard[8:24]), wire.Header{Kind: wire.FrameSlot, Seq: binary.BigEndian.Uint64(heard[32:]) + 1}, 1, 5, 0, []byte("wrong"))
+	sendRaw(t, outsider(t, tr.target), forged)
+	sendRaw(t, outsider(t, tr.arrival.own.sources[0]), forged)
+	until(t, tr, s, func() bool { return tr.Stats().Forged == 2 })
+
+	for _, proof := range [][]byte{make([]byte, 16), heard[8:24]} {
+		before := tr.Stats().Rejected
+		conn, err := net.Dial("tcp", addrs[0])
+		require.NoError(t, err)
+		greeting := binary.BigEndian.AppendUint32(nil, 0x5CED6E01)
+		greeting = append(append(greeting, rendezvous.Version, byte(wire.LaneOps), 0, 0), heard[8:24]...)
+		greeting = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(greeting, 1), 2)
+		frame := append(binary.BigEndian.AppendUint16(nil, 0x5C9D), byte(wire.FrameSlot))
+		_, err = conn.Write(append(append(greeting, proof...), append(frame, make([]byte, 29)...)...))
+		require.NoError(t, err)
+		until(t, tr, s, func() bool { return tr.Stats().Rejected == before+1 })
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+		_, err = conn.Read(make([]byte, 1))
+		require.Error(t, err)
+		require.NoError(t, conn.Close())
+	}
+	require.Equal(t, 1, s.fragments)
+	put := &puts{}
+	trs[1].Put(0, &wire.Frame{Header: h, Body: []byte("well")})
+	until(t, tr, put, func() bool { trs[1].Poll(&tally{}); return put.frames == 1 })
+}
+
+// puts is a sink that counts what is put.
+type puts struct {
+	tally
+	frames int
+}
+
+func (p *puts) Body(h *wire.Header) ([]byte, wire.Verdict) { return make([]byte, h.Len), wire.Accept }
+func (p *puts) Arrived(*wire.Header, []byte)               { p.frames++ }

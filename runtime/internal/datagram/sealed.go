@@ -1,0 +1,92 @@
+package datagram
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// With a key a datagram begins with sealedMagic and, in the place of the checksum, the rank
+// to which it goes, or noRank for the group; and ends as [seal.Packets] has it. So it counts
+// only where it was sent to, and once.
+const (
+	// SealBytes is by how much a datagram's payload is shorter then.
+	SealBytes = seal.PacketOver
+
+	sealedMagic = 0x5CED0E01
+	noRank      = 1<<32 - 1
+)
+
+// sealed is what a rank needs for that.
+type sealed struct {
+	packets  *seal.Packets
+	count    uint64        // of datagrams that this rank has sealed
+	all, own []seal.Window // by sender, of each inlet
+}
+
+// newSealed returns nil if the ranks have no key.
+func newSealed(s *seal.Session, size int) (*sealed, error) {
+	p, err := s.Packets()
+	if p == nil || err != nil {
+		return nil, err
+	}
+	return &sealed{packets: p, all: make([]seal.Window, size), own: make([]seal.Window, size)}, nil
+}
+
+// seal appends a datagram to b, which is empty.
+func (t *Transport) seal(b []byte, h *wire.Header, to, chunk, offset int, payload []byte) []byte {
+	b = append(b, make([]byte, headerLen)...)
+	head := (*[headerLen]byte)(b)
+	encodeHead(head, &t.id, h, t.rank, chunk, offset, len(payload))
+	binary.BigEndian.PutUint32(head[0:], sealedMagic)
+	binary.BigEndian.PutUint32(head[4:], uint32(to)) // everybody is noRank
+	t.sealed.count++
+	return t.sealed.packets.Seal(append(b, payload...), headerLen, t.rank, t.sealed.count)
+}
+
+// open is examine where datagrams are sealed: what costs least is looked at first.
+func (t *Transport) open(in *inlet, b []byte, whole bool, source netip.AddrPort, p *part) (payload []byte, f fault) {
+	from, f := t.claimed(b)
+	switch {
+	case f != sound:
+		return nil, f
+	case !whole:
+		return nil, torn
+	case source != in.sources[from]:
+		return nil, forged
+	case from == t.rank:
+		return nil, ours
+	}
+	b, count, ok := t.sealed.packets.Open(b, headerLen, from)
+	if !ok {
+		return nil, unauthenticated
+	}
+	to, windows := uint32(noRank), t.sealed.all
+	if in == &t.arrival.own {
+		to, windows = uint32(t.rank), t.sealed.own
+	}
+	if binary.BigEndian.Uint32(b[4:]) != to || !windows[from].Take(count) {
+		return nil, replayed
+	}
+	return b[headerLen:], p.read(b, t.size, t.payload)
+}
+
+// claimed returns the rank from which b claims to be.
+func (t *Transport) claimed(b []byte) (from int, f fault) {
+	if len(b) < 4 || binary.BigEndian.Uint32(b) != sealedMagic {
+		return 0, foreign
+	}
+	if len(b) < headerLen+seal.PacketOver {
+		return 0, torn
+	}
+	if [16]byte(b[8:24]) != t.id {
+		return 0, foreign
+	}
+	rank := binary.BigEndian.Uint32(b[24:])
+	if int64(rank) >= int64(t.size) {
+		return 0, torn
+	}
+	return int(rank), sound
+}

@@ -1,0 +1,82 @@
+package seal
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+)
+
+// Two sides that have a key prove it to each other, before either has told anything
+// else:
+//
+//	member  opening, which ends with its nonce
+//	host    its nonce, and its proof
+//	member  its proof
+//
+// A proof is the HMAC of the role, of all that both have said, and so of both nonces:
+// none can be used twice, or in the other role.
+const (
+	// NonceLen is the width of a nonce, ProofLen that of a proof.
+	NonceLen = 32
+	ProofLen = sha256.Size
+)
+
+// Handshake is one of them.
+type Handshake struct {
+	key        []byte
+	mode       Mode
+	transcript []byte
+}
+
+// NewNonce draws a nonce; the system's generator never fails.
+func NewNonce() (n [NonceLen]byte) {
+	rand.Read(n[:])
+	return n
+}
+
+// NewHandshake begins one: opening is what the member has said, host the host's nonce.
+func NewHandshake(key []byte, mode Mode, opening []byte, host *[NonceLen]byte) *Handshake {
+	return &Handshake{key: key, mode: mode, transcript: append(append([]byte(nil), opening...), host[:]...)}
+}
+
+// Role is a side of a handshake.
+type Role string
+
+// The roles.
+const (
+	Host   Role = "host"
+	Member Role = "member"
+)
+
+// Proof is what a side in that role says.
+func (h *Handshake) Proof(r Role) []byte {
+	m := hmac.New(sha256.New, h.key)
+	fmt.Fprintf(m, "schedgen %s proves", r)
+	m.Write(h.transcript)
+	return m.Sum(nil)
+}
+
+// Proven reports, in constant time, whether proof is that of a side in that role.
+func (h *Handshake) Proven(r Role, proof []byte) bool { return hmac.Equal(h.Proof(r), proof) }
+
+// Lines returns what seals the rest of the conversation, in each role's direction. It
+// is always encrypted: little is said, and it is what the session's keys are made of.
+func (h *Handshake) Lines() (host, member *Line, err error) {
+	secret, err := hkdf.Extract(sha256.New, h.key, h.transcript)
+	if err != nil {
+		return nil, nil, fmt.Errorf("derive a handshake's keys: %w", err)
+	}
+	var lines [2]*Line
+	for i, r := range []Role{Host, Member} {
+		key, err := hkdf.Expand(sha256.New, secret, "schedgen "+string(r)+" speaks", keyLen)
+		if err != nil {
+			return nil, nil, fmt.Errorf("derive a handshake's keys: %w", err)
+		}
+		if lines[i], err = newLine(Encrypted, key); err != nil {
+			return nil, nil, err
+		}
+	}
+	return lines[0], lines[1], nil
+}

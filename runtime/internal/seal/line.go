@@ -1,0 +1,125 @@
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// A record is what a connection carries at a time, integers big-endian:
+//
+//	length u32, so many bytes, tag [16]
+//
+// Records are numbered from 0 on, and the number is the nonce: it is not sent, since a
+// connection keeps its bytes in order. So a record that is replayed, left out, moved,
+// cut or changed is none.
+const (
+	RecordHead = 4
+	// RecordMax is the most bytes between head and tag. One record is checked while the
+	// next is sealed, and both stay in the processor's cache: 64 KiB took 1.2 times as
+	// long for large frames.
+	RecordMax = 32 << 10
+	// RecordOver is what a record adds to its bytes.
+	RecordOver = RecordHead + TagLen
+)
+
+// ErrForged says that bytes are not what a holder of the key has sent, or not where
+// they are.
+var ErrForged = errors.New("not sealed with the key")
+
+// Line seals, or opens, what goes one way over one connection. It is used by one
+// goroutine at a time and allocates nothing.
+type Line struct {
+	aead  cipher.AEAD
+	mode  Mode
+	count uint64 // records so far
+	nonce [12]byte
+}
+
+func newLine(mode Mode, key []byte) (*Line, error) {
+	a, err := newAEAD(key)
+	if err != nil {
+		return nil, err
+	}
+	return &Line{aead: a, mode: mode}, nil
+}
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("make a cipher: %w", err)
+	}
+	a, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, fmt.Errorf("make a cipher: %w", err)
+	}
+	return a, nil
+}
+
+// Lines returns the two directions of a connection: that in which who opened it
+// speaks, and the way back. No two connections of a session may have the same
+// numbers. They are nil if nothing is sealed.
+func (s *Session) Lines(from, to, lane int, turn uint64) (there, back *Line, err error) {
+	if s.mode == Plain {
+		return nil, nil, nil
+	}
+	var lines [2]*Line
+	for way := range lines {
+		key, err := s.derive("line", uint64(way), uint64(from), uint64(to), uint64(lane), turn)
+		if err != nil {
+			return nil, nil, fmt.Errorf("derive a connection's key: %w", err)
+		}
+		if lines[way], err = newLine(s.mode, key); err != nil {
+			return nil, nil, err
+		}
+	}
+	return lines[0], lines[1], nil
+}
+
+// step returns the nonce of the next record.
+func (l *Line) step() []byte {
+	binary.BigEndian.PutUint64(l.nonce[4:], l.count)
+	l.count++
+	return l.nonce[:]
+}
+
+// Seal makes a record of b, whose first RecordHead bytes are room for its head, and
+// returns it with its tag behind. At most RecordMax bytes may follow the head.
+func (l *Line) Seal(b []byte) []byte {
+	binary.BigEndian.PutUint32(b, uint32(len(b)-RecordHead))
+	if l.mode == Encrypted {
+		return l.aead.Seal(b[:RecordHead], l.step(), b[RecordHead:], b[:RecordHead])
+	}
+	return l.aead.Seal(b, l.step(), nil, b)
+}
+
+// RecordLen returns the length of the record that b begins with, 0 if b is too short
+// to say so. The length is not authentic before the record is opened.
+func RecordLen(b []byte) (int, error) {
+	if len(b) < RecordHead {
+		return 0, nil
+	}
+	n := binary.BigEndian.Uint32(b)
+	if n == 0 || n > RecordMax {
+		return 0, fmt.Errorf("%w: a record of %d bytes", ErrForged, n)
+	}
+	return RecordOver + int(n), nil
+}
+
+// Open checks record b, whole as RecordLen says, and returns its bytes, which take
+// their place in b.
+func (l *Line) Open(b []byte) ([]byte, error) {
+	end := len(b) - TagLen
+	var err error
+	if l.mode == Encrypted {
+		_, err = l.aead.Open(b[RecordHead:RecordHead], l.step(), b[RecordHead:], b[:RecordHead])
+	} else {
+		_, err = l.aead.Open(nil, l.step(), b[end:], b[:end])
+	}
+	if err != nil {
+		return nil, ErrForged
+	}
+	return b[RecordHead:end], nil
+}

@@ -1,0 +1,118 @@
+package stream
+
+import "github.com/schedgen/schedgen/runtime/internal/seal"
+
+// With a key the bytes of a connection, in either direction, go in the records of
+// [seal.Line], which know nothing of frames: as much as is to be written at a time goes
+// into one. It is copied once more at each end than without a key. What is read counts only
+// when its record is whole and authentic.
+
+// lines are the two directions of a connection, as this rank sees them; without a key
+// both are nil.
+type lines struct{ in, out *seal.Line }
+
+// sealedOut is what a connection needs that this rank has opened.
+type sealedOut struct {
+	lines
+	record outRecord
+}
+
+// sealedIn is what one needs that a peer has opened.
+type sealedIn struct {
+	lines
+	closed struct{ r, w int } // buf[r:w] has been read and not been opened; it is behind what is open
+}
+
+// outRecord is the record that is being written.
+type outRecord struct {
+	bytes []byte
+	at    int // bytes that the system has taken
+}
+
+// left returns how many bytes the system has not taken.
+func (r *outRecord) left() int { return len(r.bytes) - r.at }
+
+// once returns how r goes over the wire where nothing else does.
+func (e *lines) once(r record) []byte {
+	if e.out == nil {
+		return r[:]
+	}
+	return e.out.Seal(append(make([]byte, seal.RecordHead, recordLen+seal.RecordOver), r[:]...))
+}
+
+// backLen returns how many bytes come back on a connection.
+func (e *lines) backLen() int {
+	if e.in == nil {
+		return recordLen
+	}
+	return recordLen + seal.RecordOver
+}
+
+// writeSealed seals what is to be written next, unless a record has not been written to
+// its end, and writes once.
+func (t *Transport) writeSealed(o *outbound, room int) (n int, full bool, err error) {
+	e, v := &o.sealed.record, &t.sender.iov
+	if e.left() == 0 {
+		o.gather(v, min(room, seal.RecordMax))
+		b := v.appendTo(append(e.bytes[:0], make([]byte, seal.RecordHead)...), seal.RecordMax)
+		v.reset()
+		t.advance(o, len(b)-seal.RecordHead)
+		e.bytes, e.at = o.sealed.out.Seal(b), 0
+	}
+	v.add(e.bytes[e.at:])
+	n, err = v.write(o.fd)
+	v.reset()
+	e.at += n
+	return n, e.left() > 0, err
+}
+
+// openBack returns the record that has come back on a connection.
+func (t *Transport) openBack(o *outbound) ([]byte, error) {
+	b := o.back[:o.nback]
+	if o.sealed.in == nil {
+		return b, nil
+	}
+	r, err := o.sealed.in.Open(b)
+	if err != nil {
+		t.stats.Unauthenticated++
+	}
+	return r, err
+}
+
+// openNext opens the next record of what was read, if it is whole. Less than a record of
+// ours is left of what is open: it is moved before what follows it.
+func (t *Transport) openNext(c *inbound) (opened bool, err error) {
+	s := &c.sealed.closed
+	n, err := seal.RecordLen(c.buf[s.r:s.w])
+	if err == nil && (n == 0 || n > s.w-s.r) {
+		return false, nil
+	}
+	var b []byte
+	if err == nil {
+		b, err = c.sealed.in.Open(c.buf[s.r : s.r+n])
+	}
+	if err != nil {
+		t.stats.Unauthenticated++
+		return false, err
+	}
+	begin := s.r + seal.RecordHead
+	left := c.w - c.r
+	copy(c.buf[begin-left:], c.buf[c.r:c.w])
+	c.r, c.w, s.r = begin-left, begin+len(b), s.r+n
+	return true, nil
+}
+
+// makeRoom moves what was read to the beginning of the buffer, which becomes as long as
+// the record that is next needs it.
+func (c *inbound) makeRoom() {
+	s := &c.sealed.closed
+	left := copy(c.buf, c.buf[c.r:c.w])
+	s.w = left + copy(c.buf[left:], c.buf[s.r:s.w])
+	c.r, c.w, s.r = 0, left, left
+	if n, err := seal.RecordLen(c.buf[s.r:s.w]); err == nil && n > len(c.buf)-s.r {
+		c.buf = append(make([]byte, 0, sealedSize), c.buf[:s.w]...)[:sealedSize]
+	}
+}
+
+// sealedSize is room for what is left of one record, and for another one.
+const sealedSize = recordLen + seal.RecordOver + seal.RecordMax
