@@ -51,6 +51,7 @@ type Manager interface {
 	Report(ctx context.Context, epoch uint32, lost ...ID) error
 	// Leave ends the membership: it returns when there is a view without this member.
 	Leave(ctx context.Context) error
-	// Close gives back what Join has taken. A member that has not left is dead to the others.
+	// Close gives back what Join has taken. A member that has not left is dead to the others. It may be
+	// called more than once.
 	Close() error
 }
