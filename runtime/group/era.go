@@ -93,7 +93,7 @@ func (g *Group) install() (*era, error) {
 		if fatal(err) {
 			return nil, err
 		}
-		if g.cfg.Clock.Now().Sub(began) > g.cfg.Patience {
+		if g.cfg.Clock.Now().Sub(began) >= g.cfg.Patience {
 			return nil, fmt.Errorf("%w: view %d, for %v: %w", ErrMeeting, v.Epoch, g.cfg.Patience, err)
 		}
 	}

@@ -47,7 +47,7 @@ type Group struct {
 	mu      sync.Mutex // guards what is below
 	era     *era       // the newest that has begun
 	open    bool       // messages may be published in it
-	leaving bool       // Leave has been called
+	leaving bool       // Leave has been called: this member publishes nothing more
 	changed chan struct{}
 	stats   Stats
 }
@@ -248,19 +248,22 @@ func (g *Group) publish(ctx context.Context, msg []byte) (*era, error) {
 // begin returns the era to publish in, with the turn.
 func (g *Group) begin(ctx context.Context) (*era, error) {
 	for {
-		if _, err := g.await(ctx, func() bool { return g.open }); err != nil {
+		if _, err := g.await(ctx, func() bool { return g.open || g.leaving }); err != nil {
 			return nil, err
 		}
 		if err := g.take(ctx); err != nil {
 			return nil, err
 		}
 		g.mu.Lock()
-		e, open := g.era, g.open
+		e, open, leaving := g.era, g.open, g.leaving
 		g.mu.Unlock()
-		if open {
+		if open && !leaving {
 			return e, nil
 		}
 		g.pass()
+		if leaving {
+			return nil, ErrLeft
+		}
 	}
 }
 
@@ -291,27 +294,6 @@ func (s *Stats) add(t runtime.Totals) {
 	s.Stale += t.Stale
 	s.Foreign += t.Transport.Foreign
 	s.Rejected += t.Transport.Rejected
-}
-
-// Leave ends the membership in good order: it returns when the others go on without this member
-// and have all that it has published. Messages that are here may still be taken. If ctx ends first it is
-// to be called again, or Close.
-func (g *Group) Leave(ctx context.Context) error {
-	g.mu.Lock()
-	g.leaving = true
-	g.mu.Unlock()
-	if err := g.cfg.Manager.Leave(ctx); err != nil {
-		return fmt.Errorf("leave group %q: %w", g.cfg.Name, err)
-	}
-	select {
-	case <-g.over:
-	case <-ctx.Done():
-		return fmt.Errorf("leave group %q: %w", g.cfg.Name, context.Cause(ctx))
-	}
-	if err := g.Err(); !errors.Is(err, ErrLeft) {
-		return fmt.Errorf("leave group %q: %w", g.cfg.Name, err)
-	}
-	return nil
 }
 
 // Close gives everything back. For the others, a member that has not left is dead. The communicator of Advance
