@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -180,4 +181,26 @@ func TestChat(t *testing.T) {
 			dan.hears(t, "eve: hello")
 		})
 	}
+}
+
+// A manager that is stopped is replaced; when it goes on it is told that it is a member no more.
+func TestStopped(t *testing.T) {
+	h := newHouse(t, ownMembers)
+	ann := h.start("ann")
+	ann.sees(t, "ann")
+	bob := h.start("bob")
+	bob.sees(t, "ann bob")
+	cy := h.start("cy")
+	bob.sees(t, "ann bob cy")
+	require.NoError(t, ann.cmd.Process.Signal(syscall.SIGSTOP))
+	bob.say(t, "is ann there?")
+	cy.hears(t, "bob: is ann there?")
+	cy.sees(t, "bob cy")
+	bob.say(t, "no")
+	cy.hears(t, "bob: no")
+	require.NoError(t, ann.cmd.Process.Signal(syscall.SIGCONT))
+	ann.say(t, "here I am") // there is a line to be refused
+	ann.await(t, func(line string) bool { return strings.Contains(line, "not a member of the group any more") })
+	ann.read.Wait()
+	require.Error(t, ann.cmd.Wait())
 }

@@ -26,7 +26,7 @@ func (m *Manager) follow() {
 		default:
 			m.attend(v)
 		}
-		if m.impatient() {
+		if m.board.View().Epoch == v.Epoch && m.impatient() {
 			m.board.Fail(fmt.Errorf("%w: no manager, or as manager too few members, for %v", membership.ErrLost, m.cfg.Patience))
 			m.silence() // or others would take this for a manager
 			return
@@ -52,12 +52,11 @@ func (m *Manager) attend(v membership.View) {
 func (m *Manager) lead() {
 	m.touch()
 	m.hearAll()
-	for m.manages(m.board.View()) && !m.impatient() {
-		silent := m.silent()
-		if len(silent) == 0 {
+	for m.manages(m.board.View()) {
+		if silent := m.silent(); len(silent) == 0 {
 			m.touch()
-		} else {
-			m.manage(membership.Without(silent...))
+		} else if m.manage(membership.Without(silent...)); m.impatient() { // not before: it may have been stopped, and hears now what was decided
+			return
 		}
 		if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/4) != nil {
 			return

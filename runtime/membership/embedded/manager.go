@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -94,7 +95,9 @@ func (m *Manager) enter(ctx context.Context) error {
 		case errors.Is(err, membership.ErrFull):
 			return err
 		case err != nil:
-			last = err
+			if last == nil || ctx.Err() == nil && !timedOut(err) {
+				last = err // others may only say that ctx has ended, before it does itself
+			}
 		case !found && m.founds():
 			m.learn(membership.View{Epoch: 1, Members: []membership.Member{m.me()}})
 			return nil
@@ -106,6 +109,11 @@ func (m *Manager) enter(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+func timedOut(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
 }
 
 // founds reports whether this member may found the group.
