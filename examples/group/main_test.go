@@ -100,11 +100,13 @@ func (p *process) has() []string {
 // await waits until a line is as wanted.
 func (p *process) await(t *testing.T, wanted func(string) bool) {
 	t.Helper()
-	patience := time.After(time.Minute)
+	patience := time.After(40 * time.Second)
 	for !slices.ContainsFunc(p.has(), wanted) {
 		select {
 		case <-p.some:
 		case <-patience:
+			p.cmd.Process.Signal(syscall.SIGQUIT) // it says where it is
+			p.read.Wait()
 			t.Fatalf("%s has only\n%s", p.name, strings.Join(p.has(), "\n"))
 		}
 	}
@@ -192,6 +194,7 @@ func TestStopped(t *testing.T) {
 	bob.sees(t, "ann bob")
 	cy := h.start("cy")
 	bob.sees(t, "ann bob cy")
+	cy.sees(t, "ann bob cy")
 	require.NoError(t, ann.cmd.Process.Signal(syscall.SIGSTOP))
 	bob.say(t, "is ann there?")
 	cy.hears(t, "bob: is ann there?")
@@ -199,7 +202,8 @@ func TestStopped(t *testing.T) {
 	bob.say(t, "no")
 	cy.hears(t, "bob: no")
 	require.NoError(t, ann.cmd.Process.Signal(syscall.SIGCONT))
-	ann.say(t, "here I am") // there is a line to be refused
+	ann.say(t, "here I am")
+	require.NoError(t, ann.in.Close()) // who is no member can neither publish nor take leave
 	ann.await(t, func(line string) bool { return strings.Contains(line, "not a member of the group any more") })
 	ann.read.Wait()
 	require.Error(t, ann.cmd.Wait())

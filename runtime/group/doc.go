@@ -26,7 +26,8 @@
 //     have, also if its origin has died.
 //   - A message is received in the epoch that it was published in ([Message.Epoch]), by the members of
 //     that view. Who joins receives nothing older.
-//   - What a member has published, and lives, is received by all that stay.
+//   - What a member has published is received by all that stay, if it stays too or
+//     takes leave. Of one that dies, or is expelled, the end may be received by nobody.
 //
 // # How a view is changed
 //

@@ -18,7 +18,8 @@ type era struct {
 	comm *runtime.Comm // carries messages and what the members say to each other
 	work *runtime.Comm // the program's, for collective operations
 
-	ended []bool // by rank: its end mark has come; run's
+	ended []bool  // by rank: its end mark has come; run's
+	pasts []*past // by rank, in the Group's history
 
 	// Guarded by the Group's lock.
 	ready   []bool // by rank: it is at a safe point
@@ -68,7 +69,7 @@ func (g *Group) newest() (membership.View, error) {
 func (g *Group) outside() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.leaving {
+	if g.left {
 		return ErrLeft
 	}
 	return membership.ErrExpelled

@@ -1,6 +1,9 @@
 package group
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // Die ends g as the death of its process does, as far as that goes in one process: its
 // connections end without a word to the other members.
@@ -13,4 +16,9 @@ func Die(g *Group) {
 	e.comm.Close()
 	e.work.Close()
 	<-g.over
+}
+
+// Renew asks for another view of the same members.
+func Renew(ctx context.Context, g *Group) error {
+	return g.cfg.Manager.Report(ctx, g.View().Epoch)
 }

@@ -73,11 +73,13 @@ func (p *past) drop() {
 	p.copies = p.copies[:copy(p.copies, p.copies[1:])]
 }
 
-// adopt makes room for the members of v, before any of them publishes in it.
-func (h *history) adopt(v membership.View) {
+// adopt makes room for the members of v, before any of them publishes in it, and returns
+// it by rank.
+func (h *history) adopt(v membership.View) (pasts []*past) {
 	for _, m := range v.Members {
-		h.of(m.ID)
+		pasts = append(pasts, h.of(m.ID))
 	}
+	return pasts
 }
 
 // settle forgets all copies, and origins that are not in v: all members have the messages

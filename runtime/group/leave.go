@@ -25,6 +25,9 @@ func (g *Group) leave(ctx context.Context) error {
 	if err := g.deliver(ctx); err != nil {
 		return err
 	}
+	g.mu.Lock()
+	g.left = true
+	g.mu.Unlock()
 	if err := g.cfg.Manager.Leave(ctx); err != nil {
 		return err
 	}

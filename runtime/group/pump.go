@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
@@ -40,32 +39,33 @@ func (g *Group) room(ctx context.Context, e *era, windows int) error {
 
 // step takes one message.
 func (g *Group) step(ctx context.Context, e *era) error {
-	msg, err := e.comm.Next(ctx)
-	if err != nil {
-		return err
-	}
-	kind, body, err := open(msg)
+	kind, from, body, err := e.next(ctx)
 	if err != nil {
 		return err
 	}
 	switch kind {
 	case recordData:
-		return g.receive(e, msg.Origin, body)
+		return g.receive(e, from, body)
 	case recordEnd:
-		e.ended[msg.Origin] = true
+		e.ended[from] = true
 		return nil
 	case recordReady:
-		g.setReady(e, msg.Origin)
+		g.setReady(e, from)
 		return nil
 	}
-	return fmt.Errorf("%w: rank %d sends a record of kind %d in the middle of a view", errRecord, msg.Origin, kind)
+	return fmt.Errorf("%w: rank %d sends a record of kind %d in the middle of a view", errRecord, from, kind)
 }
 
-func open(msg runtime.Message) (recordKind, []byte, error) {
-	if len(msg.Data) == 0 {
-		return 0, nil, fmt.Errorf("%w: rank %d sends an empty record", errRecord, msg.Origin)
+// next waits for a record.
+func (e *era) next(ctx context.Context) (kind recordKind, from int, body []byte, err error) {
+	msg, err := e.comm.Next(ctx)
+	if err != nil {
+		return 0, 0, nil, err
 	}
-	return recordKind(msg.Data[0]), msg.Data[1:], nil
+	if len(msg.Data) == 0 {
+		return 0, 0, nil, fmt.Errorf("%w: rank %d sends an empty record", errRecord, msg.Origin)
+	}
+	return recordKind(msg.Data[0]), msg.Origin, msg.Data[1:], nil
 }
 
 // receive takes a message of the view.
@@ -74,13 +74,12 @@ func (g *Group) receive(e *era, rank int, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: rank %d: %w", errRecord, rank, err)
 	}
-	origin := e.view.Members[rank].ID
-	p := g.history.of(origin)
+	p := e.pasts[rank]
 	if seq != p.next {
 		return fmt.Errorf("%w: rank %d sends message %d in place of %d", errRecord, rank, seq, p.next)
 	}
 	g.history.add(p, e.view.Epoch, data)
-	g.queue.push(Message{Origin: origin, Epoch: e.view.Epoch, Seq: seq, Data: data})
+	g.queue.push(Message{Origin: e.view.Members[rank].ID, Epoch: e.view.Epoch, Seq: seq, Data: data})
 	return nil
 }
 

@@ -14,7 +14,7 @@ func (g *Group) unite(ctx context.Context, e *era) error {
 	if err != nil {
 		return err
 	}
-	g.history.adopt(e.view)
+	e.pasts = g.history.adopt(e.view)
 	if err := e.comm.Barrier(ctx); err != nil {
 		return err
 	}
@@ -98,11 +98,7 @@ func send(ctx context.Context, comm *runtime.Comm, all []recovered) error {
 
 // step takes one message.
 func (u *union) step(ctx context.Context) error {
-	msg, err := u.e.comm.Next(ctx)
-	if err != nil {
-		return err
-	}
-	kind, body, err := open(msg)
+	kind, from, body, err := u.e.next(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,14 +106,14 @@ func (u *union) step(ctx context.Context) error {
 	case recordCounts:
 		fresh, counts, err := readCounts(body)
 		if err != nil {
-			return fmt.Errorf("%w: rank %d: %w", errRecord, msg.Origin, err)
+			return fmt.Errorf("%w: rank %d: %w", errRecord, from, err)
 		}
-		u.report(msg.Origin, report{fresh, counts})
+		u.report(from, report{fresh, counts})
 		return nil
 	case recordRecover:
-		return u.take(msg.Origin, body)
+		return u.take(from, body)
 	}
-	return fmt.Errorf("%w: rank %d sends a record of kind %d at the beginning of a view", errRecord, msg.Origin, kind)
+	return fmt.Errorf("%w: rank %d sends a record of kind %d at the beginning of a view", errRecord, from, kind)
 }
 
 func (u *union) report(rank int, r report) {

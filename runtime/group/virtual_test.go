@@ -273,7 +273,8 @@ func bare(messages []group.Message) (out []string) {
 }
 
 // Drawn histories: members join, leave and die while all publish, and views come to each at
-// another time. SCHEDGEN_SEED repeats one.
+// another time. SCHEDGEN_SEED repeats one, and
+// SCHEDGEN_HEAVY=1 draws more.
 func TestDrawnHistories(t *testing.T) {
 	first, count := uint64(0), uint64(60)
 	if text := os.Getenv("SCHEDGEN_SEED"); text != "" {
@@ -282,8 +283,11 @@ func TestDrawnHistories(t *testing.T) {
 		require.NoError(t, err)
 		count = 1
 	}
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		count = min(count, 10)
+	case os.Getenv("SCHEDGEN_HEAVY") != "" && count > 1:
+		count = 600
 	}
 	for seed := first; seed < first+count; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

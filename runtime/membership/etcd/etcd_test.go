@@ -57,7 +57,6 @@ func (s *server) Resume(t *testing.T) {
 	require.NoError(t, err)
 	defer log.Close()
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(t, s.cmd.Start())
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
