@@ -24,8 +24,8 @@
 //   - All members that go from one view to the next have received the same messages before
 //     the next one begins. A message that one of them has received they all
 //     have, also if its origin has died.
-//   - A message is received in the epoch that it was published in ([Message.Epoch]), by the members of
-//     that view. Who joins receives nothing older.
+//   - A message is received as one of the epoch that it was published in ([Message.Epoch]). Who joins
+//     receives nothing older than the first view that begins for it ([Group.View]).
 //   - What a member has published is received by all that stay, if it stays too or
 //     takes leave. Of one that dies, or is expelled, the end may be received by nobody.
 //
