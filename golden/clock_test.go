@@ -33,8 +33,8 @@ var machineTimers = []struct{ in, reason string }{
 		"a suite's patience with a manager that hangs is the machine's time, whatever clock the manager has"},
 	{"runtime/internal/rendezvous.hear", ofDescriptors},
 	{"runtime/internal/rendezvous.farewell", ofDescriptors},
-	{"runtime/internal/rendezvous.giveUp", ofDescriptors},
-	{"runtime/internal/rendezvous.drain", ofDescriptors},
+	{"runtime/internal/rendezvous.finish", ofDescriptors},
+	{"runtime/internal/rendezvous.watch", ofDescriptors},
 	{"runtime/launch.tellOne", ofDescriptors},
 }
 

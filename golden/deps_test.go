@@ -101,6 +101,8 @@ var homes = []struct {
 	in      []string
 	reason  string
 }{
+	{[]string{"net/http/...", "expvar", "html/template"}, []string{"runtime/status", "cmd/..."},
+		"a program that shows its status to nobody has no server in it"},
 	{[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall"},
 		[]string{"runtime/...", "cmd/...", "examples/...", "bench/..."},
 		"ir, schedule, verify and emit are functions of their arguments: the same input gives the same bytes on every machine"},
@@ -320,6 +322,12 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime", module + "/schedule", ""},
 	{"runtime", module + "/runtime/tcp", "transports are given"},
 	{"runtime", module + "/verify", "transports are given"},
+	{"runtime", "net/http", "has no server in it"},
+	{"runtime", "expvar", "has no server in it"},
+	{"runtime", "log/slog", ""},
+	{"runtime/status", "net/http", ""},
+	{"runtime/status", module + "/runtime", ""},
+	{"runtime/tcp", "net/http/httptest", "has no server in it"},
 	{"runtime", "golang.org/x/net/ipv4", "only multicast"},
 	{"runtime/internal/datagram", "golang.org/x/net/ipv4", ""},
 	{"runtime/mcast", "golang.org/x/net/ipv4", "only multicast"},

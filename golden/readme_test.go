@@ -92,6 +92,7 @@ func TestReadmeCommandsWork(t *testing.T) {
 			require.True(t, ours, "do not know how to try %q", line)
 			t.Run(args, func(t *testing.T) {
 				args = strings.ReplaceAll(args, "/tmp/schedgen-ranks", t.TempDir())
+				args = strings.ReplaceAll(args, "/tmp/schedgen-trace.json", filepath.Join(t.TempDir(), "trace.json"))
 				args, file := elsewhere(t, args)
 				cmd := exec.Command(bin, strings.Fields(args)...)
 				cmd.Dir = ".."

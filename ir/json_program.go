@@ -104,7 +104,7 @@ func (p *jsonReader) slot(signals int) Slot {
 	if !p.ok() {
 		return None
 	}
-	s, ok := parseSlot(text)
+	s, ok := ParseSlot(text)
 	switch {
 	case !ok:
 		p.failAt(m, `%s is no slot ("enter", "c0" …, "s0" …)`, quote(text))
@@ -116,8 +116,8 @@ func (p *jsonReader) slot(signals int) Slot {
 	return s
 }
 
-// parseSlot returns the slot that text spells canonically.
-func parseSlot(text []byte) (Slot, bool) {
+// ParseSlot returns the slot that text spells canonically.
+func ParseSlot(text []byte) (Slot, bool) {
 	if string(text) == "enter" {
 		return Enter, true
 	}

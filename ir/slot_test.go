@@ -39,7 +39,7 @@ func TestParseSlot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(0, MaxIndex).Draw(t, "index")
 		for _, want := range []Slot{Enter, Chunk(k), Signal(k)} {
-			got, ok := parseSlot([]byte(want.String()))
+			got, ok := ParseSlot([]byte(want.String()))
 			require.True(t, ok)
 			require.Equal(t, want, got)
 		}
@@ -47,7 +47,7 @@ func TestParseSlot(t *testing.T) {
 	for _, bad := range []string{
 		"", "c", "s", "none", "Enter", "c-1", "c01", "s00", "c1073741824", "s99999999999999999999", "d0", "c0 ", "c٣",
 	} {
-		_, ok := parseSlot([]byte(bad))
+		_, ok := ParseSlot([]byte(bad))
 		require.False(t, ok, "%q", bad)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 
 	"github.com/schedgen/schedgen/runtime/core"
 )
@@ -85,7 +84,7 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	if p.head == nil {
 		p.head = new(plan)
 		*p.head = *p
-		p.head.Plan = p.Marked(c.headMark())
+		p.head.Plan = p.Marked(fmt.Sprintf("BcastBytes of at most %d bytes", c.cfg.MaxBcast))
 	}
 	r := &c.blocking
 	*r = Request{comm: c}
@@ -93,12 +92,6 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 		return err
 	}
 	return c.call(r)
-}
-
-func (c *Comm) headMark() uint64 {
-	f := fnv.New64a()
-	fmt.Fprintf(f, "length and first bytes, at most %d", c.cfg.MaxBcast)
-	return f.Sum64()
 }
 
 // bcastRest broadcasts what the first bytes have announced: other ranks wait for

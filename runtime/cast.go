@@ -18,7 +18,11 @@ type Message = core.Message
 // one origin in order; between origins there is no order. msg may be reused
 // when Publish returns. Publish waits while Config.CastWindow messages or
 // CastBytes bytes of this rank have not been consumed everywhere: a rank that
-// never takes its messages holds everybody up, and memory stays bounded.
+// never takes its messages holds up who publishes, and nothing else, and memory stays
+// bounded. Flush waits until messages are there.
+//
+// If a rank has closed its communicator by which msg would go to others, the communicator
+// fails with ErrPeerLeft, at once or as soon as msg has come to the rank before it.
 //
 // The end of ctx while waiting leaves the communicator intact: msg is not sent. Where
 // there is nothing to wait for, msg is sent also if ctx has ended.
@@ -37,6 +41,37 @@ func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 		return c.castError("publish", err)
 	}
 	c.core.Publish(msg)
+	if err := c.core.Err(); err != nil {
+		c.serve()
+		c.notice()
+		return err
+	}
+	return nil
+}
+
+// Flush waits until all messages that this rank has published before are at every rank that
+// has not closed the communicator: Next hands them over there, in time, without any help of
+// this rank or others. Whether processes have taken them it does not say, so ranks may flush
+// before they take what the others have published, all at once. Other goroutines may publish
+// meanwhile; what they publish after the call of Flush does not count.
+//
+// If a rank is lost or fails the communicator does, and Flush returns why, with its name. If ranks
+// leave meanwhile, they are done without as far as that can be known; else the communicator
+// fails with ErrPeerLeft. The end of ctx ends the waiting only. If there is nothing to wait for,
+// Flush returns nil also if ctx has ended.
+//
+// A rank whose Config.Waiting.Idle is negative answers only while it is inside a call.
+func (c *Comm) Flush(ctx context.Context) error {
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
+	if err := c.core.Err(); err != nil {
+		return err
+	}
+	c.enter()
+	defer c.leave()
+	if err := c.await(ctx, flushed(c.core.Flush())); err != nil {
+		return c.castError("flush", err)
+	}
 	return nil
 }
 
@@ -99,31 +134,41 @@ func (c *Comm) castError(op string, err error) error {
 	return &OpError{Op: op, Rank: c.rank, Epoch: c.cfg.Epoch, Err: err}
 }
 
-// room and mail are what Publish and Next wait for.
+// room, mail and flushed are what Publish, Next and Flush wait for.
 type (
-	room struct{}
-	mail struct{}
+	room    struct{ working }
+	mail    struct{ working }
+	flushed uint64 // messages of this rank
 )
 
-func (room) met(c *Comm) bool { return c.core.HasRoom() }
+func (room) met(c *Comm) bool      { return c.core.HasRoom() }
+func (n flushed) met(c *Comm) bool { return c.core.Flushed(uint64(n)) }
+
+func (flushed) failed(c *Comm) error { return c.core.Err() }
+
 func (mail) met(c *Comm) bool {
 	return c.core.Mail() > 0 || c.core.Err() == nil && c.core.Listen() != nil
 }
 
-// overlay returns the trees of rootless messages, and a fingerprint of what
-// ranks have to agree on for them.
-func (cfg *Config) overlay(alg Algorithm, size int) (schedule.Overlay, uint32, error) {
+// overlay returns the trees of rootless messages, and in words what ranks have to agree on
+// for them.
+func (cfg *Config) overlay(alg Algorithm, size int) (overlay schedule.Overlay, agreed string, err error) {
 	params := alg.Params
 	params.Ranks, params.Root, params.Chunks = size, 0, 0
 	spec, err := schedule.New(alg.Name, params)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", ErrInput, err)
+		return nil, "", fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	overlay := spec.Overlay()
-	if overlay == nil {
-		return nil, 0, fmt.Errorf("%w: %s is not rootless", ErrInput, alg.Name)
+	if overlay = spec.Overlay(); overlay == nil {
+		return nil, "", fmt.Errorf("%w: %s is not rootless", ErrInput, alg.Name)
 	}
+	return overlay, fmt.Sprintf("%s with windows of %d messages and %d bytes, and at most %d bytes in each",
+		alg.Name, cfg.CastWindow, cfg.CastBytes, cfg.MaxMessage), nil
+}
+
+// fingerprint returns the hash of what ranks have to agree on; it is never 0.
+func fingerprint(agreed string) uint32 {
 	f := fnv.New32a()
-	fmt.Fprintf(f, "%s %d %d %d %d", alg.Name, size, cfg.CastWindow, cfg.CastBytes, cfg.MaxMessage)
-	return overlay, f.Sum32() | 1, nil
+	_, _ = f.Write([]byte(agreed)) // a hash takes everything
+	return f.Sum32() | 1
 }

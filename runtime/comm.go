@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -30,22 +31,23 @@ type Comm struct {
 	blocking Request // of Bcast and Barrier
 
 	// The driver's lock guards all below.
-	core      *core.Core
-	plans     plans
-	exchanges *plan  // see exchange
-	used      used   // schedules that take the place of what Config says
-	cuts      bool   // Config.Bcast has a number of chunks of its own
-	head      []byte // of BcastBytes; guarded by collective
-	calls     int    // goroutines inside one
+	core  *core.Core
+	plans plans
+	used  used   // schedules that take the place of what Config says
+	cuts  bool   // Config.Bcast has a number of chunks of its own
+	head  []byte // of BcastBytes; guarded by collective
+	calls int    // goroutines inside one
 	requests
+	succession
 	closing bool
-	noticed bool // that the core has failed
+	told    told
 }
 
 // Join makes the communicator of cfg.Transport's ranks, or, if that is nil, of
 // the ranks that the launcher's environment says. It owns the transport from then
 // on, also if it returns an error. Nothing of ctx is kept.
 func Join(ctx context.Context, cfg Config) (*Comm, error) {
+	since := clock.OrSystem(cfg.Clock).Now()
 	err := cfg.check()
 	if err == nil {
 		err = cfg.connect(ctx)
@@ -68,6 +70,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		return nil, fmt.Errorf("join: rank %d of %d: %w", c.rank, c.size, err)
 	}
 	d.run(c)
+	c.logJoin("join", cfg.Clock.Now().Sub(since))
 	return c, nil
 }
 
@@ -82,7 +85,7 @@ func (c *Comm) prepare() error {
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	overlay, fingerprint, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
+	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
 	if err != nil {
 		return err
 	}
@@ -91,11 +94,12 @@ func (c *Comm) prepare() error {
 		net = c.members.net()
 	}
 	c.core = core.New(core.Config{
-		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.number == 0, Caps: c.caps,
+		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.members == nil, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		Causes:  []error{context.DeadlineExceeded, context.Canceled},
-		Overlay: overlay, CastPrint: fingerprint, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		Overlay: overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		Trace: c.coreTrace(),
 	}, net)
 	return nil
 }
@@ -115,24 +119,28 @@ func (c *Comm) Err() error {
 
 // Totals counts what a communicator has done since Join.
 type Totals struct {
-	Operations      uint64 // collective operations completed
-	McastChunks     uint64 // chunks of broadcasts that came by multicast first
-	PutChunks       uint64 // chunks of broadcasts that came by put first: from the chain, the tree or a repair
-	Repairs         uint64 // repair rules carried out
-	Doubled         uint64 // signals sent as datagrams too
-	Stale           uint64 // frames and datagrams dropped: of past operations, of communicators that are closed, or not fitting
-	CastsPublished  uint64 // rootless messages of this rank
-	CastsDelivered  uint64 // rootless messages handed to this process
-	Transport       wire.Stats
-	RootDelay       time.Duration // the present delay of DelayAdaptive
-	LastMcastChunks int           // McastChunks of the last broadcast alone
-	LastPutChunks   int           // PutChunks of the last broadcast alone
+	Operations      uint64        `json:"operations"`      // collective operations completed
+	McastChunks     uint64        `json:"mcast_chunks"`    // chunks of broadcasts that came by multicast first
+	PutChunks       uint64        `json:"put_chunks"`      // chunks of broadcasts that came by put first: from the chain, the tree or a repair
+	Repairs         uint64        `json:"repairs"`         // repair rules carried out
+	Doubled         uint64        `json:"doubled"`         // signals sent as datagrams too
+	Stale           uint64        `json:"stale"`           // frames and datagrams dropped: of past operations, of communicators that are closed, or not fitting
+	CastsPublished  uint64        `json:"casts_published"` // rootless messages of this rank
+	CastsDelivered  uint64        `json:"casts_delivered"` // rootless messages handed to this process
+	Transport       wire.Stats    `json:"transport"`
+	RootDelay       time.Duration `json:"root_delay_ns"`     // the present delay of DelayAdaptive
+	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last broadcast alone
+	LastPutChunks   int           `json:"last_put_chunks"`   // PutChunks of the last broadcast alone
 }
 
 // Totals returns the counters.
 func (c *Comm) Totals() Totals {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
+	return c.totals()
+}
+
+func (c *Comm) totals() Totals {
 	n := c.core.Counters()
 	return Totals{
 		Operations: n.Operations, McastChunks: n.McastChunks, PutChunks: n.PutChunks,
@@ -146,26 +154,48 @@ func (c *Comm) Totals() Totals {
 // Close leaves the communicator: frames that are still queued are sent, and the
 // peers are told, and why if it has failed. Calls that are running and requests that are
 // open end with ErrClosed; if there are any, the communicator fails at the other ranks, with
-// ErrPeerLeft. So do operations that others start later and that need this rank.
+// ErrPeerLeft. So do operations that others start later and that need this rank, and
+// rootless messages of others that would go by it.
 //
-// Close does not wait for the peers' calls. The last communicator of those that share
+// Close does not wait for the peers' calls, nor until they have what this rank has published:
+// Flush does. It waits, for no longer than Config.Linger, until all know what this
+// rank has agreed on with [Comm.Agree]. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
 // sent, and gives up when they take nothing for Config.Linger. Close may be called more
 // than once.
 func (c *Comm) Close() error {
-	d := c.drv
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.closing {
-		return nil
+	first, err := c.closeOnce()
+	if first {
+		c.logClose(err)
 	}
+	return err
+}
+
+// closeOnce closes c unless it is closed, and reports whether it has.
+func (c *Comm) closeOnce() (first bool, err error) {
+	c.drv.mu.Lock()
+	defer c.drv.mu.Unlock()
+	c.settle()
+	if c.closing {
+		return false, nil
+	}
+	return true, c.close()
+}
+
+// close closes c, with the lock held.
+func (c *Comm) close() error {
+	d := c.drv
 	c.closing = true
+	c.notice()
 	healthy := c.core.Close(ErrClosed)
 	c.serve()
 	c.guards.stop()
 	for c.calls > 0 {
 		d.wakeAll()
 		d.cond.Wait()
+	}
+	if c.heir != nil {
+		c.heir.desert(ErrClosed)
 	}
 	d.remove(c, healthy)
 	if len(d.active) > 0 {
@@ -182,6 +212,7 @@ func (c *Comm) Close() error {
 func (c *Comm) desert(err error) {
 	c.closing = true
 	c.core.Fail("split", 0, err)
+	c.notice()
 	c.core.Goodbye(false)
 	c.drv.drop(c)
 }

@@ -21,7 +21,7 @@ type Algorithm struct {
 }
 
 // Config says how a communicator works. All ranks must be given the same
-// values; Transport, Waiting, Idle, Linger and Clock are each rank's own.
+// values; Transport, Waiting, Linger, Clock and Observe are each rank's own.
 //
 // The zero value of every field stands for a default. A negative value stands for
 // none, no limit or never, in the fields that say so; in the others it is an
@@ -54,15 +54,17 @@ type Config struct {
 	MaxMessage int // bytes of a rootless message at most; default 1 MiB
 
 	Epoch  uint32        // version of the membership, on which ranks must agree (ErrMismatch); default 1
-	Idle   time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call, for no longer than Silence
 	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all, what the system has not taken by then is lost
 	Clock  clock.Clock   // also of the transport that the environment says; default clock.System
 
 	Waiting Waiting // how callers wait
+	Observe Observe // who is told of what happens; default nobody
 }
 
 // Waiting says how callers wait for what others do.
 type Waiting struct {
+	Idle time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call, for no longer than Silence
+
 	Spin int // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
 
 	// Stay has the threads of callers stay on the cores where the system has them.
@@ -100,7 +102,7 @@ func (cfg *Config) check() error {
 		{"CastBytes", int64(cfg.CastBytes), false},
 		{"MaxMessage", int64(cfg.MaxMessage), false},
 		{"Waiting.Spin", int64(cfg.Waiting.Spin), true},
-		{"Idle", int64(cfg.Idle), true},
+		{"Waiting.Idle", int64(cfg.Waiting.Idle), true},
 		{"Linger", int64(cfg.Linger), true},
 	} {
 		if f.value < 0 && !f.none {
@@ -117,7 +119,7 @@ func (cfg *Config) check() error {
 }
 
 // fill puts the defaults in, and for none what does nothing: 0, but for MaxBcast,
-// which is a limit, and Idle, which stays negative.
+// which is a limit, and Waiting.Idle, which stays negative.
 func (cfg *Config) fill() {
 	orElse(&cfg.MaxBcast, 1<<30)
 	orElse(&cfg.Repair, 20*time.Millisecond)
@@ -129,7 +131,7 @@ func (cfg *Config) fill() {
 	orElse(&cfg.MaxMessage, 1<<20)
 	orElse(&cfg.Epoch, 1)
 	orElse(&cfg.Waiting.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))
-	orElse(&cfg.Idle, 200*time.Microsecond)
+	orElse(&cfg.Waiting.Idle, 200*time.Microsecond)
 	orElse(&cfg.Linger, 2*time.Second)
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System{}

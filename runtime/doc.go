@@ -25,6 +25,7 @@
 //	err = comm.Barrier(ctx)
 //	req, err := comm.StartBcast(ctx, buf, 0) // and req.Wait(ctx), or <-req.Done()
 //	err = comm.Publish(ctx, msg)
+//	err = comm.Flush(ctx) // until all ranks have what was published
 //	for msg, err := range comm.Messages(ctx) { … }
 //	half, err := comm.Split(ctx, comm.Rank()%2, comm.Rank())
 //	err = half.Barrier(ctx)
@@ -51,7 +52,7 @@
 // wait for them in any order, and one rank may wait for each where another starts
 // all. Four run at once; more are queued. The context of the start governs
 // the operation, that of [Request.Wait] the waiting. While no goroutine is inside a
-// call, operations go on in the background, from Config.Idle after the last call
+// call, operations go on in the background, from Config.Waiting.Idle after the last call
 // on; a goroutine that waits drives them without delay.
 //
 // # Flow control
@@ -75,6 +76,13 @@
 // what is still to be sent, as long as some of it is taken every Config.Linger; a
 // communicator that is never closed keeps its sockets, its memory and a timer.
 //
+// # Seen from outside
+//
+// [Comm.State] says where a communicator stands: which operations are open, what they
+// lack, and from whom. [Observe] in Config takes a logger, for joins, losses, failures and
+// closes, and a hook that is told what operations do. Package runtime/status makes a page,
+// JSON and metrics of the one, and package runtime/perfetto a trace of the other.
+//
 // # Errors
 //
 // An operation cannot fail at one rank alone: if it cannot be completed, the
@@ -82,7 +90,13 @@
 // from then on. errors.Is gives the same at all ranks, and errors.As with a
 // [RankError] the same rank: who is lost, has left, is late, or differs from whom has
 // found it out. At those that were told, the error is [ErrAborted] too. Only the
-// program's own causes of contexts are told in words alone.
+// program's own causes of contexts are told in words alone. A mismatch names two ranks and
+// what each has called, in the same words everywhere.
+//
+// When a rank is lost, those that are left agree on which are, so that their errors are a
+// [LostError] of the same ranks, before any of their calls returns. They can go on without
+// these: [Comm.Shrink] makes a communicator of those that are left, and [Comm.Agree] has
+// them agree on flags.
 //
 // A call that is refused ([ErrInput], [ErrBusy]) does nothing and does not count as
 // one of the operations that all ranks call in the same order: if the others have not been

@@ -11,7 +11,13 @@ import (
 // values, not a closure, so that waiting does not allocate.
 type condition interface {
 	met(c *Comm) bool
+	failed(c *Comm) error // why it will not be met
 }
+
+// working is of conditions that a communicator does not meet any more once it has failed.
+type working struct{}
+
+func (working) failed(c *Comm) error { return c.core.Err() }
 
 // enter and leave bracket every call: while one runs, its goroutine drives the
 // transport; when none does, the background takes over after a while.
@@ -33,7 +39,7 @@ func (c *Comm) leave() {
 	}
 }
 
-// maxQuiet is how many times Config.Idle the background may look away from a
+// maxQuiet is how many times Config.Waiting.Idle the background may look away from a
 // driver that was busy at its last looks. Each look wakes a thread, on a
 // core that a rank is busy on.
 const maxQuiet = 50
@@ -81,7 +87,7 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 		if w.met(c) {
 			return nil
 		}
-		if err := c.core.Err(); err != nil {
+		if err := w.failed(c); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
@@ -138,9 +144,10 @@ func (d *driver) poll() bool {
 
 // notice wakes everybody when the core has failed.
 func (c *Comm) notice() {
-	if !c.noticed && c.core.Err() != nil {
-		c.noticed = true
+	if err := c.core.Err(); !c.told.failed && err != nil {
+		c.told.failed = true
 		c.drv.wakeAll()
+		c.logFailure(err)
 	}
 }
 

@@ -21,7 +21,7 @@ type driver struct {
 	clock  clock.Clock
 	start  time.Time // what the cores' time counts from
 	wait   *yield.Waiter
-	pace   time.Duration // Config.Idle
+	pace   time.Duration // Config.Waiting.Idle
 	linger time.Duration // Config.Linger
 
 	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
@@ -75,7 +75,7 @@ type peerEnd struct {
 
 // newDriver returns the driver of cfg's transport, which does nothing before run.
 func newDriver(cfg *Config) *driver {
-	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
+	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Waiting.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
 	return d
@@ -95,8 +95,9 @@ func (d *driver) run(c *Comm) {
 	}
 }
 
-// add begins to drive one more communicator.
+// add begins to drive one more communicator. One with its number is its predecessor.
 func (d *driver) add(c *Comm) {
+	c.old = d.comms[c.number]
 	d.comms[c.number] = c
 	d.active = append(d.active, c)
 	for endpoint, e := range d.ends {
@@ -108,9 +109,14 @@ func (d *driver) add(c *Comm) {
 
 // drop ends that: what still comes for c is dropped.
 func (d *driver) drop(c *Comm) {
-	d.comms[c.number] = nil
+	switch present := d.comms[c.number]; {
+	case present != c:
+		present.old = nil
+	default:
+		d.comms[c.number] = c.old
+	}
 	d.active = slices.DeleteFunc(d.active, func(other *Comm) bool { return other == c })
-	if len(d.active) > 0 {
+	if len(d.active) > 0 && d.comms[c.number] == nil {
 		d.tr.Forget(c.number)
 	}
 }

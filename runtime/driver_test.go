@@ -128,6 +128,6 @@ func TestFramesOfAnotherEpoch(t *testing.T) {
 	_, v = first.drv.Body(h)
 	require.Equal(t, wire.Drop, v)
 	require.ErrorIs(t, first.core.Err(), ErrMismatch)
-	require.ErrorContains(t, first.core.Err(), "rank 1: ranks disagree on the operation: its membership is of version 4, this rank's of version 1")
+	require.ErrorContains(t, first.core.Err(), "rank 1: ranks disagree on the operation: rank 0 has membership 1, rank 1 has membership 4")
 	require.NoError(t, second.core.Err(), "each fails by itself")
 }

@@ -25,8 +25,9 @@ var (
 	ErrTooLarge = errors.New("message too large")
 	// ErrTooMany: Split or Dup would make more communicators than may share a transport.
 	ErrTooMany = errors.New("too many communicators")
-	// ErrMismatch: ranks have called different operations, roots, sizes or algorithms, or
-	// have different Config.Epoch.
+	// ErrMismatch: ranks have called different operations, roots, sizes, algorithms or
+	// schedules, or have different Config.Epoch or rules for rootless messages. The error says of
+	// two ranks what each has called.
 	ErrMismatch = core.ErrMismatch
 	// ErrProtocol: a peer has sent what no correct peer sends.
 	ErrProtocol = core.ErrProtocol
@@ -38,7 +39,8 @@ var (
 	ErrRefused = core.ErrRefused
 	// ErrPeerLost: a rank cannot be reached any more.
 	ErrPeerLost = core.ErrPeerLost
-	// ErrPeerLeft: a rank has closed its communicator while others go on, or inside an operation.
+	// ErrPeerLeft: a rank has closed its communicator while others go on, or inside an operation,
+	// or rootless messages would have to go by it.
 	ErrPeerLeft = core.ErrPeerLeft
 )
 

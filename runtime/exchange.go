@@ -46,8 +46,8 @@ func exchangeProgram(rank, ranks int) ir.Program {
 
 // exchangePlan returns the plan of exchanges, which is made for the first one.
 func (c *Comm) exchangePlan() (*plan, error) {
-	if c.exchanges != nil {
-		return c.exchanges, nil
+	if c.plans.exchanges != nil {
+		return c.plans.exchanges, nil
 	}
 	h, p := exchangeHeader(c.size), exchangeProgram(c.rank, c.size)
 	program, err := machine.Compile(&h, &p)
@@ -55,8 +55,8 @@ func (c *Comm) exchangePlan() (*plan, error) {
 		return nil, err
 	}
 	programs := func(rank int) ir.Program { return exchangeProgram(rank, c.size) }
-	c.exchanges = &plan{Plan: core.NewPlan(&h, program, ir.Program{}, 0), programs: programs}
-	return c.exchanges, nil
+	c.plans.exchanges = &plan{Plan: core.NewPlan(&h, program, ir.Program{}, 0), programs: programs}
+	return c.plans.exchanges, nil
 }
 
 // exchange gives block, of the same length at all ranks, to every rank, and returns

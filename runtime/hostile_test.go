@@ -75,6 +75,16 @@ func TestHostilePeers(t *testing.T) {
 		"an abort that is too long":      {control(wire.FrameAbort, 1, 0, wire.MaxControl+1), "abort of rank 1"},
 		"a request that is too long":     {control(wire.FrameWant, 0, 1, wire.MaxControl+8), "request of 1032 bytes"},
 		"a request cut short":            {control(wire.FrameWant, 0, 1, 7), "request of 7 bytes"},
+		"a question of this rank":        {control(wire.FrameFlush, 0, 1, 0), "question about messages of origin 0"},
+		"a question by this rank":        {control(wire.FrameFlush, 1, 1, 0), "that come by rank 0"},
+		"a question about too much":      {wire.Header{Kind: wire.FrameFlush, Lane: wire.LaneControl, Arg: 1, Seq: 4, Slot: 1}, "question about 4 messages of origin 1"},
+		"an answer about too much":       {control(wire.FrameFlushed, 0, 4, 0), "answer about 4 messages of origin 0"},
+		"an answer about nobody":         {control(wire.FrameFlushed, 7, 1, 0), "answer about messages of origin 7"},
+		"a farewell to too much":         {control(wire.FramePassed, 0, 4, 0), "4 messages of origin 0 passed on"},
+		"a farewell to nobody":           {control(wire.FramePassed, 7, 1, 0), "farewell about messages of origin 7"},
+		"a mismatch that is too long":    {control(wire.FrameClash, 0, 1, wire.MaxControl+1), "mismatch 0 about rank 0 in 1025 bytes"},
+		"a mismatch about nothing":       {control(wire.FrameClash, 2, 1, 3), "mismatch 2"},
+		"a mismatch because of nobody":   {wire.Header{Kind: wire.FrameDispute, Lane: wire.LaneControl, Slot: 9}, "about rank 9"},
 		"an abort of nobody":             {control(wire.FrameAbort, 5, 0, 3), "abort of rank 5"},
 		"an abort because of nobody":     {wire.Header{Kind: wire.FrameAbort, Lane: wire.LaneControl, Arg: 1, Slot: 9}, "because of rank 9"},
 	}
@@ -110,7 +120,9 @@ func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[wire.FrameKi
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	out[wire.FrameCast], out[wire.FrameCredit] = s.print, s.print
+	for _, k := range []wire.FrameKind{wire.FrameCast, wire.FrameCredit, wire.FrameFlush, wire.FrameFlushed, wire.FramePassed} {
+		out[k] = s.print
+	}
 	return out
 }
 

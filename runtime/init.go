@@ -9,8 +9,8 @@ import (
 )
 
 // Init makes the communicator of all processes that a launcher has started with
-// this one: mpirun of Open MPI or MPICH, srun, torchrun, or whoever sets
-// SCHEDGEN_RANK, SCHEDGEN_SIZE and SCHEDGEN_COORDINATOR. A process that was
+// this one: mpirun of Open MPI or MPICH, srun, torchrun, an indexed job of Kubernetes,
+// or whoever sets SCHEDGEN_RANK, SCHEDGEN_SIZE and SCHEDGEN_COORDINATOR. A process that was
 // started by hand, without any of them, is rank 0 of 1. Init returns when all ranks
 // have called it, or when ctx ends. It is Join with nothing chosen.
 //

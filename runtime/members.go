@@ -49,6 +49,14 @@ func (c *Comm) rankOf(endpoint int) (rank int, member bool) {
 	return rank, rank >= 0
 }
 
+// first returns the endpoint of rank 0.
+func (c *Comm) first() int {
+	if c.members == nil {
+		return 0
+	}
+	return c.members.endpoint[0]
+}
+
 func (m *members) stamp(f *wire.Frame) *wire.Frame {
 	f.Comm, f.From = m.number, m.self
 	return f

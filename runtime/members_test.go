@@ -88,6 +88,8 @@ func TestFramesOfStrangers(t *testing.T) {
 	d.Ended(0, wire.Closed, nil)
 	require.NoError(t, c.core.Err())
 	d.Ended(5, wire.Broken, errors.New("a broken line"))
+	require.NoError(t, c.core.Err(), "the others are asked whom they have lost")
+	c.core.Settle()
 	require.ErrorIs(t, c.core.Err(), ErrPeerLost)
 	require.ErrorContains(t, c.core.Err(), "rank 0:")
 

@@ -32,6 +32,7 @@ type plans struct {
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
 	weight     int       // of all
+	exchanges  *plan     // see exchange; nil before the first
 }
 
 // recent is the plan of the last operation of a kind, which mostly is the next one's

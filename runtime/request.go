@@ -112,7 +112,7 @@ func (r *Request) Wait(ctx context.Context) error {
 // Done returns a channel that is closed when the operation has ended; Wait then
 // returns at once. Nobody needs to wait for that: if no goroutine is inside a call
 // of the communicator, its background completes the operation, though not before
-// Config.Idle has passed.
+// Config.Waiting.Idle has passed.
 func (r *Request) Done() <-chan struct{} {
 	r.comm.drv.mu.Lock()
 	defer r.comm.drv.mu.Unlock()
@@ -127,6 +127,8 @@ func (r *Request) Done() <-chan struct{} {
 
 // met is what Wait and the blocking calls wait for.
 func (r *Request) met(*Comm) bool { return r.ended }
+
+func (r *Request) failed(c *Comm) error { return c.core.Err() }
 
 // end notes the outcome. The buffer is the caller's again.
 func (r *Request) end(err error) {
@@ -209,6 +211,7 @@ func (c *Comm) endReady() (some bool) {
 			continue
 		}
 		c.core.End(r.seq)
+		c.traceEnd(r, nil)
 		r.end(nil)
 		some = true
 	}
@@ -221,13 +224,17 @@ func (c *Comm) endReady() (some bool) {
 
 func (c *Comm) begin(r *Request) {
 	c.open = append(c.open, r)
+	c.traceBegin(r)
 	c.core.Begin(r.kind, r.root, r.plan.Plan, r.buf)
 }
 
 // fail fails the communicator because request r could not be completed, and says
 // where it stood.
 func (c *Comm) fail(r *Request, err error) {
-	if late, ok := c.core.Absent(r.seq); ok && r.ctx.Err() != nil {
+	c.core.Settle()
+	if lost := c.core.Err(); lost != nil {
+		err = lost
+	} else if late, ok := c.core.Absent(r.seq); ok && r.ctx.Err() != nil {
 		err = &RankError{Rank: late, Err: fmt.Errorf("it has not entered the operation: %w", err)}
 	}
 	e := c.core.Stand(r.plan.Name, r.seq, err)
@@ -247,6 +254,7 @@ func (c *Comm) failAll(err error) (some bool) {
 	}
 	for _, r := range c.open {
 		c.failWith(r, err)
+		c.traceEnd(r, r.err)
 	}
 	for c.queue.first != nil {
 		c.failWith(c.queue.pop(), err)

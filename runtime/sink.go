@@ -1,6 +1,10 @@
 package runtime
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"math"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 // The driver hands what arrives to the core of its communicator, as from the
 // sender's rank there.
@@ -13,7 +17,17 @@ func (d *driver) Body(h *wire.Header) ([]byte, wire.Verdict) {
 		return c.core.Body(h)
 	}
 	d.stale++
+	if h.Kind == wire.FrameAgree {
+		d.depart(h)
+	}
 	return nil, wire.Drop
+}
+
+// depart tells a rank that asks for agreement in a communicator that is closed here.
+func (d *driver) depart(h *wire.Header) {
+	d.tr.Put(h.From, &wire.Frame{Header: wire.Header{
+		Kind: wire.FrameLeave, Lane: wire.LaneControl, Comm: h.Comm, Epoch: h.Epoch, Seq: math.MaxUint64, From: d.tr.Rank(),
+	}})
 }
 
 // Arrived implements [wire.Sink].
@@ -36,6 +50,9 @@ func (d *driver) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdi
 // nil if there is none or the sender is no member.
 func (d *driver) lookup(h *wire.Header) (*Comm, *wire.Header) {
 	c := d.comms[h.Comm]
+	if c != nil && h.Epoch != c.cfg.Epoch {
+		c = c.before(h)
+	}
 	if c == nil || c.members == nil {
 		return c, h
 	}

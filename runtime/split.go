@@ -49,6 +49,16 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 func (c *Comm) Dup(ctx context.Context) (*Comm, error) { return c.derive(ctx, "dup", 0, 0) }
 
 func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, error) {
+	since := c.drv.clock.Now()
+	child, err := c.deriveOnce(ctx, op, color, key)
+	if child != nil {
+		child.logJoin(op, c.drv.clock.Now().Sub(since))
+	}
+	return child, err
+}
+
+// deriveOnce splits c. No other goroutine may be inside a collective call.
+func (c *Comm) deriveOnce(ctx context.Context, op string, color, key int) (*Comm, error) {
 	if !c.collective.TryLock() {
 		return nil, ErrBusy
 	}
@@ -169,7 +179,8 @@ func (c *Comm) meet(ctx context.Context) error {
 	return c.perform(&Request{comm: c, ctx: ctx, kind: core.Barrier, plan: p})
 }
 
-// register makes the communicator of ranks and begins to drive it.
+// register makes the communicator of ranks and begins to drive it. All that is c's alone
+// in its Config does not count for it.
 func (c *Comm) register(ranks []int, out outcome) (*Comm, error) {
 	d := c.drv
 	endpoints := ranks

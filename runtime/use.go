@@ -23,7 +23,7 @@ import (
 // communicator and its Config, the error wraps ErrInput and nothing changes.
 // Once there is a schedule for one root, a broadcast from a root without one
 // is an error. A later schedule for the same root takes the place of the
-// earlier one.
+// earlier one. Errors and [Comm.State] ask s.Program who waits for whom, in any goroutine.
 func (c *Comm) Use(s *machine.Schedule) error {
 	if !c.collective.TryLock() {
 		return ErrBusy

@@ -74,5 +74,6 @@ var environmentRows = []manpage.Row{
 	{Term: "NO_COLOR, TERM", Text: "There is no colour if NO_COLOR is set or TERM is dumb."},
 	{Term: "COLUMNS", Text: "Width of help texts."},
 	{Term: "SCHEDGEN_JOB", Text: "Name of the job for the verb rank, if --job is not given."},
+	{Term: "SCHEDGEN_COORDINATOR", Text: "Where the ranks of the verb rank meet, HOST:PORT, if --coordinator is not given."},
 	{Term: "SCHEDGEN_RANK, SCHEDGEN_SIZE", Text: "Rank and number of ranks for the verb rank, before those of launchers."},
 }

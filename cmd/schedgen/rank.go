@@ -7,6 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -21,14 +22,16 @@ type rankBcastCmd struct {
 	Rank *int   `placeholder:"R" help:"This rank, default from the launcher's variables (SCHEDGEN_RANK, PMI_RANK and so on)."`
 	Job  string `placeholder:"NAME" help:"Name of the job, the same at all its ranks: those of another one are turned away; default SCHEDGEN_JOB."`
 	runBcastCmd
+	found *launch.Position `kong:"-"` // what the launcher says, nil if the flags say it all
 }
 
 // Help is the long help text.
 func (rankBcastCmd) Help() string {
 	return `Runs one rank of a broadcast that is started once on every host, with the same flags. --rank
-and -p may come from the launcher's variables. The ranks meet at --coordinator, an address of
-rank 0's; rank 0 prints the outcome of all of them. Ranks that have not come after a minute
-are named by all that are there.
+and -p may come from the launcher's variables: those of mpirun, srun, torchrun, Kubernetes. The
+ranks meet at --coordinator, an address of rank 0's, or without it where the launcher's
+variables say; rank 0 prints the outcome of all of them. Ranks that have not come after a
+minute are named by all that are there.
 
 Beside the times of the calls it prints the time from the root's call until all ranks have
 said that they have the message: by the algorithm's own acknowledgements, else by a barrier.
@@ -39,12 +42,13 @@ Transports:
 Example:
 
   schedgen rank bcast -p 15 --rank 3 --coordinator 10.77.0.1:7777 \
-    --transport mcast --interface eth0 --size 512KiB`
+    --transport mcast --interface eth0 --size 512KiB
+  mpirun -n 4 schedgen rank bcast --transport tcp --size 512KiB`
 }
 
 // Run takes part.
 func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
-	s := &session{flags: &c.runFlags, std: std}
+	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	c.apart = true
 	rank, err := c.position(std.Getenv)
 	if err != nil {
@@ -66,14 +70,29 @@ func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 			return s.refuted(err)
 		}
 	}
-	return s.takePart(ctx)
+	if c.Coordinator != "" {
+		return s.takePart(ctx, openTransport)
+	}
+	return s.takePart(ctx, c.openFound)
+}
+
+// openFound connects a rank with the others where the launcher's variables say that
+// they meet.
+func (c *rankBcastCmd) openFound(ctx context.Context, j *job) (wire.Transport, error) {
+	m, err := c.found.Meet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg := m.Config(c.found)
+	if j.Link.Job != "" {
+		cfg.Job = j.Link.Job
+	}
+	return j.openOver(ctx, cfg)
 }
 
 // position completes the flags from the launcher's variables and returns the rank.
 func (c *rankBcastCmd) position(getenv func(string) string) (int, error) {
 	switch {
-	case c.Coordinator == "":
-		return 0, errors.New("--coordinator: needed, such as 10.77.0.1:7777, an address of rank 0's")
 	case c.Transport == overMem:
 		return 0, errors.New("--transport=mem: is for ranks of one process")
 	case c.Transport == overShm:
@@ -87,11 +106,15 @@ func (c *rankBcastCmd) position(getenv func(string) string) (int, error) {
 	if len(c.Job) > tcp.MaxJob {
 		return 0, fmt.Errorf("--job: a name of %d bytes, at most %d are allowed", len(c.Job), tcp.MaxJob)
 	}
-	if c.Rank == nil || c.Ranks == nil {
+	if c.Coordinator == "" || c.Rank == nil || c.Ranks == nil {
 		found, err := launch.Find(getenv)
-		if err != nil {
+		switch {
+		case err != nil && c.Coordinator == "":
+			return 0, fmt.Errorf("--coordinator: needed, such as 10.77.0.1:7777, an address of rank 0's, where no launcher says where to meet: %w", err)
+		case err != nil:
 			return 0, fmt.Errorf("--rank and -p: %w", err)
 		}
+		c.found = &found
 		if c.Rank == nil {
 			c.Rank = &found.Rank
 		}
@@ -105,6 +128,9 @@ func (c *rankBcastCmd) position(getenv func(string) string) (int, error) {
 	p, err := c.ranks()
 	if err == nil && (*c.Rank < 0 || *c.Rank >= p) {
 		err = fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, p-1)
+	}
+	if f := c.found; err == nil && c.Coordinator == "" && (*c.Rank != f.Rank || p != f.Size) {
+		err = fmt.Errorf("--rank=%d and -p %d: %s say rank %d of %d, and no --coordinator says where others meet", *c.Rank, p, f.Source, f.Rank, f.Size)
 	}
 	return *c.Rank, err
 }

@@ -16,11 +16,27 @@ type account struct {
 	Outcome *outcome
 }
 
-// takePart does this rank's work; rank 0 prints what all have found.
-func (s *session) takePart(ctx context.Context) error {
+// takePart does this rank's work over the transport that is opened; rank 0 prints what
+// all have found.
+func (s *session) takePart(ctx context.Context, open opening) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.job.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", s.job.Timeout)})
 	defer cancel()
-	res := resources{input: s.input, open: openTransport}
+	res := resources{input: s.input, open: open, position: newPosition(s.job.Rank), log: s.flags.eventLog(s.std)}
+	if s.trace, err = s.seen.openTrace(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.trace.close()) }()
+	res.trace = s.trace.file()
+	pages, err := s.seen.showRank(ctx, res.position, s.job.Link.Coordinator, s.std)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pages.close()) }()
+	return s.doPart(ctx, res, pages)
+}
+
+// doPart does this rank's work, with what it needs and where it is looked at.
+func (s *session) doPart(ctx context.Context, res resources, pages *book) error {
 	mine := &account{Rank: s.job.Rank}
 	w := &worker{job: &s.job, res: res}
 	w.send = func(r report) error {
@@ -28,7 +44,7 @@ func (s *session) takePart(ctx context.Context) error {
 		return nil
 	}
 	w.batch = batch{send: w.send, flushed: time.Now()}
-	all, err := w.account(ctx, mine)
+	all, err := w.account(ctx, mine, pages)
 	if err != nil {
 		return rootCause([]*failure{newFailure(s.job.Rank, causeOf(ctx, err))})
 	}
@@ -44,7 +60,7 @@ func (s *session) takePart(ctx context.Context) error {
 }
 
 // account joins, works, and gathers the accounts of all at rank 0.
-func (w *worker) account(ctx context.Context, mine *account) (all []*account, err error) {
+func (w *worker) account(ctx context.Context, mine *account, pages *book) (all []*account, err error) {
 	cfg, err := w.job.config()
 	if err != nil {
 		return nil, err
@@ -52,7 +68,10 @@ func (w *worker) account(ctx context.Context, mine *account) (all []*account, er
 	if err := w.connect(ctx, cfg); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, w.comm.Close()) }()
+	defer func() { err = errors.Join(err, w.leave()) }()
+	if err := pages.joined(ctx, w.comm); err != nil {
+		return nil, err
+	}
 	mine.Outcome = new(outcome)
 	if err := w.run(ctx, mine.Outcome); err != nil {
 		return nil, err

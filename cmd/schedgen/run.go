@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/choice"
@@ -39,7 +40,7 @@ type runFlags struct {
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
 	Silence     time.Duration `default:"30s" help:"A rank that gives no sign of life for so long, while another one waits, is lost; 0: never."`
 	JSON        bool          `name:"json" help:"Print one object."`
-	Verbose     bool          `short:"v" help:"Tell the ranks' processes on standard error."`
+	Verbose     bool          `short:"v" help:"Tell the ranks' processes on standard error; of one rank, when it joins, fails, leaves, and who is lost."`
 
 	chosen string // the transport in words, unless a flag names it
 }
@@ -118,6 +119,7 @@ func (f *runFlags) checkAlgorithm(collective string) error {
 // session is one run, from the proof to the table.
 type session struct {
 	flags *runFlags
+	seen  seenFlags // how the run is looked at
 	std   stdio
 	job   job      // of all ranks; what differs is filled in at the start
 	proof *proof   // of the schedule, or of all of an anycast
@@ -125,6 +127,8 @@ type session struct {
 	names []string // of the ranks' output files; nil: none
 	limit int      // steps of the progress bar
 	files inherited
+	board *board                              // where ranks stand; nil: nobody looks
+	trace *traceFile                          // nil: none
 	wrap  func(wire.Transport) wire.Transport // tests: lies between ranks over mem and their network
 }
 
@@ -146,10 +150,28 @@ func (s *session) finish(ctx context.Context, specs []*schedule.Spec) error {
 		}
 	}
 	t := newTally(&s.job, newRunProgress(s.std, s.job.Verb, s.limit))
-	if err := s.execute(ctx, t); err != nil {
+	if err := s.watched(ctx, t); err != nil {
 		return err
 	}
 	return s.print(t)
+}
+
+// watched executes the run, and shows and writes what was asked for meanwhile.
+func (s *session) watched(ctx context.Context, t *tally) (err error) {
+	if s.trace, err = s.seen.openTrace(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.trace.close()) }()
+	if s.seen.Status != nil {
+		s.board = newBoard(s.job.Params.Ranks)
+		server, err := s.seen.serve(ctx, status.Handler(s.board.reports))
+		if err != nil {
+			return err
+		}
+		s.std.tellPage(server.Addr().String())
+		defer func() { err = errors.Join(err, server.Close()) }()
+	}
+	return s.execute(ctx, t)
 }
 
 // execute starts the ranks and follows them to their ends.
@@ -184,10 +206,11 @@ func (s *session) jobs() []*job {
 
 func (s *session) start(ctx context.Context) (*crew, error) {
 	if s.job.Link.Transport == overMem {
-		return goroutines(ctx, s.jobs(), s.input, s.wrap)
+		return goroutines(ctx, s.jobs(), resources{input: s.input, trace: s.trace.file()}, s.board, s.wrap)
 	}
 	defer s.files.close()
-	return processes(s.jobs(), s.flags.madeUp(), s.files, s.std.Err, s.log)
+	s.files.trace = s.trace.file()
+	return processes(s.jobs(), s.flags.madeUp(), s.files, s.board, s.std.Err, s.log)
 }
 
 // inherit opens what the ranks' processes inherit. The coordinator's port is
@@ -232,8 +255,8 @@ func (s *session) meet(ctx context.Context) (err error) {
 	return nil
 }
 
-// close closes what only the children need once they run; the input is the
-// session's own. It may be called again.
+// close closes what only the children need once they run; the input and the trace are
+// the session's own. It may be called again.
 func (i *inherited) close() {
 	for _, f := range []**os.File{&i.listener, &i.counters, &i.segment} {
 		if *f != nil {

@@ -13,6 +13,7 @@ type runAnycastCmd struct {
 	Messages int       `default:"1000" placeholder:"N" help:"Messages that every rank publishes, default 1000."`
 	Size     *byteSize `placeholder:"N" help:"Bytes of a message, default 1KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
 	runFlags
+	seenFlags
 }
 
 // Help is the long help text.
@@ -39,7 +40,7 @@ func (c *runAnycastCmd) Run(ctx context.Context, std stdio) (err error) {
 	if err := c.choose(choice.Case{Collective: schedule.Anycast}); err != nil {
 		return err
 	}
-	s := &session{flags: &c.runFlags, std: std}
+	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	if s.job, err = c.common("anycast"); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type runBarrierCmd struct {
 	Hosts      *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
 	barrierIdle
 	runFlags
+	seenFlags
 }
 
 // barrierIdle are flags of the other verbs that have nothing to act on here.
@@ -60,7 +61,7 @@ func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
 		return err
 	}
 	c.drop(std)
-	s := &session{flags: &c.runFlags, std: std}
+	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	if s.job, err = c.common("barrier"); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type runBcastCmd struct {
 	Delay     string         `default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 	RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed, default 100us."`
 	runFlags
+	seenFlags
 
 	apart bool // ranks are started one by one, where they are on several hosts
 }
@@ -54,7 +55,7 @@ Examples:
 
 // Run broadcasts.
 func (c *runBcastCmd) Run(ctx context.Context, std stdio) (err error) {
-	s := &session{flags: &c.runFlags, std: std}
+	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	spec, err := c.prepare(ctx, s)
 	defer func() { err = errors.Join(err, s.input.close()) }()
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
+	"sync"
 )
 
 // rankCmd is the hidden verb that a rank's process runs.
@@ -23,17 +23,34 @@ func (rankCmd) Run(ctx context.Context, std stdio) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	var mu sync.Mutex // the rank reports its work, and answers beside it
+	enc := json.NewEncoder(os.NewFile(uintptr(j.ReportFD), "reports"))
+	send := func(r report) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return enc.Encode(r)
+	}
+	at := newPosition(j.Rank)
 	go func() {
-		_, _ = io.Copy(io.Discard, io.MultiReader(dec.Buffered(), std.In)) // until the parent lets go
+		j.answer(dec, at, send) // until the parent lets go
 		cancel(errCalledOff)
 	}()
-	enc := json.NewEncoder(os.NewFile(uintptr(j.ReportFD), "reports"))
-	send := func(r report) error { return enc.Encode(r) }
 	res, err := j.resources()
+	res.position = at
 	if err != nil {
 		return send(report{Failed: newFailure(j.Rank, err)})
 	}
 	return work(ctx, j, res, send)
+}
+
+// answer says where the rank stands whenever the parent asks, which is an empty object.
+func (j *job) answer(questions *json.Decoder, at *position, send func(report) error) {
+	for {
+		var question struct{}
+		if questions.Decode(&question) != nil || send(report{Status: new(at.report())}) != nil {
+			return
+		}
+	}
 }
 
 // resources opens what the process has inherited.
@@ -42,6 +59,9 @@ func (j *job) resources() (res resources, err error) {
 	res.input = &input{name: "made-up bytes", size: j.Size, seed: j.Seed}
 	if j.InputFD > 0 {
 		res.input.file, res.input.name = os.NewFile(uintptr(j.InputFD), "input"), "the file"
+	}
+	if j.TraceFD > 0 {
+		res.trace = os.NewFile(uintptr(j.TraceFD), "trace")
 	}
 	if j.CountersFD > 0 {
 		res.counters, err = mapCounters(os.NewFile(uintptr(j.CountersFD), "counters"), j.Params.Ranks)

@@ -27,7 +27,7 @@ type event struct {
 
 // goroutines starts ranks in this process, over a network in memory. wrap, if
 // not nil, is laid around each rank's transport.
-func goroutines(ctx context.Context, jobs []*job, in *input, wrap func(wire.Transport) wire.Transport) (*crew, error) {
+func goroutines(ctx context.Context, jobs []*job, all resources, b *board, wrap func(wire.Transport) wire.Transport) (*crew, error) {
 	l := jobs[0].Link
 	net, err := mem.New(len(jobs), mem.Options{Seed: l.Seed, Loss: l.Loss, Datagram: memDatagram})
 	if err != nil {
@@ -36,18 +36,26 @@ func goroutines(ctx context.Context, jobs []*job, in *input, wrap func(wire.Tran
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := func() { cancel(errCalledOff) }
 	c := &crew{size: len(jobs), events: make(chan event), stop: stop, kill: stop}
-	shared := make(counters, len(jobs))
+	all.counters = make(counters, len(jobs))
+	positions := make([]*position, len(jobs))
+	for rank := range jobs {
+		positions[rank] = newPosition(rank)
+	}
+	b.open(func(rank int) { b.put(rank, new(positions[rank].report())) })
 	for rank, j := range jobs {
 		tr := wire.Transport(net[rank])
 		if wrap != nil {
 			tr = wrap(tr)
 		}
-		res := resources{input: in, counters: shared, open: func(context.Context, *job) (wire.Transport, error) { return tr, nil }}
+		res := all
+		res.position = positions[rank]
+		res.open = func(context.Context, *job) (wire.Transport, error) { return tr, nil }
 		go func() {
 			err := work(ctx, j, res, func(r report) error {
 				c.events <- event{rank: rank, report: r}
 				return nil
 			})
+			b.end(rank)
 			c.events <- event{rank: rank, ended: true, err: err}
 		}()
 	}

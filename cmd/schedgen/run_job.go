@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -38,6 +39,7 @@ type descriptors struct {
 	CountersFD int // shared memory of a barrier
 	ListenerFD int // the coordinator's socket at rank 0
 	SegmentFD  int // shared memory of the transport shm
+	TraceFD    int // the file of a trace; 0: none
 }
 
 // link is how the ranks reach each other.
@@ -63,6 +65,8 @@ type report struct {
 	Steps   int      `json:",omitempty"` // anycast: messages received since the last report
 	Done    *outcome `json:",omitempty"` // the rank has gone through all its work
 	Failed  *failure `json:",omitempty"` // it has not
+
+	Status *status.Report `json:",omitempty"` // where it stands, if it was asked
 }
 
 // findings counts things that are wrong, and tells the first.

@@ -29,11 +29,12 @@ type inherited struct {
 	input    *os.File // root
 	counters *os.File // all
 	segment  *os.File // all
+	trace    *os.File // all
 }
 
 // processes starts ranks as processes; with hosts > 0 on so many hosts that are
 // made up.
-func processes(jobs []*job, hosts int, files inherited, stderr io.Writer, log func(string, ...any)) (*crew, error) {
+func processes(jobs []*job, hosts int, files inherited, b *board, stderr io.Writer, log func(string, ...any)) (*crew, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("start the ranks: %w", err)
@@ -62,7 +63,7 @@ func processes(jobs []*job, hosts int, files inherited, stderr io.Writer, log fu
 		close(ended)
 		return nil, err
 	}
-	return follow(all, ended), nil
+	return follow(all, ended, b), nil
 }
 
 func startAll(exe string, jobs []*job, net *network, files inherited, stderr *prefixer, log func(string, ...any)) ([]*process, error) {
@@ -133,16 +134,22 @@ func handOut(cmd *exec.Cmd, j job, reports *os.File, files inherited) *job {
 	}
 	give(files.counters, &j.CountersFD)
 	give(files.segment, &j.SegmentFD)
+	give(files.trace, &j.TraceFD)
 	return &j
 }
 
 // follow makes a crew of processes that have been started; ended is closed
 // when all have ended.
-func follow(all []*process, ended chan struct{}) *crew {
+func follow(all []*process, ended chan struct{}, b *board) *crew {
 	c := &crew{size: len(all), events: make(chan event)}
+	b.open(func(rank int) { _, _ = all[rank].job.Write([]byte("{}\n")) }) // it may have ended already
 	var wg sync.WaitGroup
 	for _, p := range all {
-		wg.Go(func() { c.events <- event{rank: p.rank, ended: true, err: p.follow(c.events)} })
+		wg.Go(func() {
+			err := p.follow(c.events, b)
+			b.end(p.rank)
+			c.events <- event{rank: p.rank, ended: true, err: err}
+		})
 	}
 	go func() {
 		wg.Wait()
@@ -162,13 +169,17 @@ func follow(all []*process, ended chan struct{}) *crew {
 }
 
 // follow passes the reports of a process on and returns how it ended.
-func (p *process) follow(events chan<- event) error {
+func (p *process) follow(events chan<- event, b *board) error {
 	dec := json.NewDecoder(p.reports)
 	for {
 		var r report
 		if err := dec.Decode(&r); err != nil { // the end, or cut short by it
 			_ = p.reports.Close() // should it still live, it must not wait for a reader
 			return p.cmd.Wait()
+		}
+		if r.Status != nil {
+			b.put(p.rank, r.Status)
+			continue
 		}
 		events <- event{rank: p.rank, report: r}
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/perfetto"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -16,6 +19,7 @@ type worker struct {
 	comm  *runtime.Comm
 	send  func(report) error // tells the parent
 	res   resources
+	trace *perfetto.Writer // nil: none
 	batch batch
 }
 
@@ -23,8 +27,14 @@ type worker struct {
 type resources struct {
 	input    *input   // bcast: the message, at the root
 	counters counters // barrier
-	open     func(context.Context, *job) (wire.Transport, error)
+	open     opening
+	trace    *os.File  // what operations do is appended to it; nil: nothing is
+	position *position // where the rank stands, for who asks
+	log      *slog.Logger
 }
+
+// opening connects a rank with the others.
+type opening func(context.Context, *job) (wire.Transport, error)
 
 // work does the job from joining to leaving and reports how it ended. The
 // error is that of reporting.
@@ -48,7 +58,7 @@ func (w *worker) join(ctx context.Context) (out *outcome, err error) {
 	if err := w.connect(ctx, cfg); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, w.comm.Close()) }()
+	defer func() { err = errors.Join(err, w.leave()) }()
 	if err := w.send(report{Joined: true}); err != nil {
 		return nil, err
 	}
@@ -69,8 +79,24 @@ func (w *worker) connect(ctx context.Context, cfg runtime.Config) (err error) {
 	if cfg.Transport, err = w.res.open(ctx, w.job); err != nil {
 		return causeOf(ctx, err)
 	}
-	w.comm, err = runtime.Join(ctx, cfg)
+	cfg.Observe.Log = w.res.log
+	if w.res.trace != nil {
+		w.trace = perfetto.New(w.res.trace, perfetto.Options{Process: w.job.Rank})
+		cfg.Observe.Trace = w.trace.Event
+	}
+	if w.comm, err = runtime.Join(ctx, cfg); err == nil && w.res.position != nil {
+		w.res.position.comm.Store(w.comm)
+	}
 	return causeOf(ctx, err)
+}
+
+// leave closes the communicator, and writes the rest of the trace.
+func (w *worker) leave() error {
+	err := w.comm.Close()
+	if w.trace != nil {
+		err = errors.Join(err, w.trace.Close())
+	}
+	return err
 }
 
 // causeOf puts why ctx has ended into an error that only says that it has.

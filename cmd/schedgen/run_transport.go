@@ -60,7 +60,11 @@ func openTransport(ctx context.Context, j *job) (wire.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l}
+	return j.openOver(ctx, tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l})
+}
+
+// openOver connects a rank with the others that meet as cfg says.
+func (j *job) openOver(ctx context.Context, cfg tcp.Config) (wire.Transport, error) {
 	switch j.Link.Transport {
 	case overTCP:
 		return opened(tcp.Join(ctx, cfg))

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// build returns the program's path.
-func build(t *testing.T) string {
-	path := filepath.Join(t.TempDir(), "hello")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+// build returns a program's path.
+func build(t *testing.T, pkg string) string {
+	path := filepath.Join(t.TempDir(), "program")
+	out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return path
 }
@@ -44,7 +44,7 @@ func run(t *testing.T, env []string, args ...string) []string {
 }
 
 func TestByHand(t *testing.T) {
-	hello := build(t)
+	hello := build(t, ".")
 	require.Equal(t, want(1, "hello world"), run(t, nil, hello, "world"))
 
 	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
@@ -73,13 +73,16 @@ func TestLaunchers(t *testing.T) {
 			if _, err := exec.LookPath(launcher[0]); err != nil {
 				t.Skip("not installed")
 			}
-			hello := build(t)
+			hello := build(t, ".")
 			for _, transport := range []string{"", "tcp", "mcast", "shm"} {
 				for _, size := range []int{1, 2, 5} {
 					args := slices.Concat(launcher, []string{"-n", fmt.Sprint(size), hello, transport})
 					require.Equal(t, want(size, "hello "+transport), run(t, append(root, "SCHEDGEN_TRANSPORT="+transport), args...))
 				}
 			}
+			schedgen := build(t, "../../cmd/schedgen")
+			args := slices.Concat(launcher, []string{"-n", "3", schedgen, "rank", "bcast", "--transport", "tcp", "--size", "64KiB"})
+			require.Contains(t, strings.Join(run(t, root, args...), "\n"), "at every rank")
 		})
 	}
 }

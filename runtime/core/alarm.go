@@ -31,12 +31,13 @@ const (
 	AlarmSilence                  // the multicast has been silent
 	AlarmProbe                    // the neighbour is asked what it runs
 	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
+	AlarmDispute                  // nobody has said what both sides of a mismatch have called
 )
 
 // Alarm is something that a core waits for and time brings.
 type Alarm struct {
 	Kind  AlarmKind
-	Seq   uint64 // the operation; 0 for AlarmSuspect
+	Seq   uint64 // the operation; 0 for AlarmSuspect and AlarmDispute
 	Index int
 }
 
@@ -49,6 +50,9 @@ func (c *Core) Alarms(dst []Alarm) []Alarm {
 	}
 	if c.fate.err != nil {
 		return dst
+	}
+	if c.fate.disputes() {
+		dst = append(dst, Alarm{AlarmDispute, 0, 0})
 	}
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
@@ -99,6 +103,8 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	switch a.Kind {
 	case AlarmSuspect:
 		c.members.of(a.Index).until = noon
+	case AlarmDispute:
+		c.fate.dispute.until = noon
 	case AlarmGate:
 		o.gate.until = noon
 	case AlarmWindow:
@@ -139,6 +145,9 @@ func (c *Core) Normalize() {
 		if a := &c.members.absent[i]; a.state == suspected {
 			a.until = later
 		}
+	}
+	if c.fate.disputes() {
+		c.fate.dispute.until = later
 	}
 	if c.ops.delay > 0 {
 		c.ops.delay = adaptiveStart

@@ -13,11 +13,11 @@ var _ wire.Sink = (*Core)(nil)
 func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	c.watch.hear(h.From)
 	switch {
-	case h.Epoch != c.env.Epoch:
+	case h.Epoch != c.env.Epoch && !c.tellsAll(h):
 		c.foreign(h)
-	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen || h.Kind == wire.FrameWatch):
+	case c.fate.err != nil && (h.Kind == wire.FrameProbe || h.Kind == wire.FrameListen || h.Kind == wire.FrameFlush):
 		c.fate.answer(h.From)
-	case c.fate.err != nil && h.Kind != wire.FrameAbort:
+	case c.fate.err != nil && !stillHeard(h.Kind):
 	case h.Lane == wire.LaneControl:
 		return c.control(h)
 	case h.Kind != wire.FrameSlot:
@@ -30,6 +30,11 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return nil, wire.Drop
 }
 
+// stillHeard reports whether frames of kind k matter to a core that has failed.
+func stillHeard(k wire.FrameKind) bool {
+	return k == wire.FrameAbort || k == wire.FrameAgree || k == wire.FrameLeave || k == wire.FrameWatch || k == wire.FrameAlive
+}
+
 // foreign looks at a frame of another Epoch. It is of an earlier communicator of the same
 // number, or of a rank that has been given another Config.
 func (c *Core) foreign(h *wire.Header) {
@@ -38,8 +43,14 @@ func (c *Core) foreign(h *wire.Header) {
 	}
 }
 
+// tellsAll reports whether a frame of another Epoch counts: what all are to know of two
+// versions of the membership.
+func (c *Core) tellsAll(h *wire.Header) bool {
+	return c.env.Only && h.Lane == wire.LaneControl && (h.Kind == wire.FrameAbort || h.Kind == wire.FrameDispute)
+}
+
 // control decides about the body of a frame on LaneControl: only rootless
-// messages, requests and the reason of an abort have one.
+// messages, requests, the reason of an abort and the words of a mismatch have one.
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FrameCast:
@@ -50,12 +61,23 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
+	case wire.FrameClash, wire.FrameDispute:
+		if h.Len > wire.MaxControl || h.Arg >= subjects || int(h.Slot) >= c.env.Size {
+			c.fate.violation(h, "mismatch %d about rank %d in %d bytes", h.Arg, h.Slot, h.Len)
+			return nil, wire.Drop
+		}
+		return c.bodies.buffer(h), wire.Accept
 	case wire.FrameWant:
 		if h.Len > wire.MaxControl || h.Len%8 != 0 {
 			c.fate.violation(h, "request of %d bytes", h.Len)
 			return nil, wire.Drop
 		}
 		return c.bodies.buffer(h), wire.Accept
+	case wire.FrameAgree:
+		if body := c.agree.body(h); body != nil {
+			return body, wire.Accept
+		}
+		return nil, wire.Drop
 	}
 	if h.Len != 0 || h.Kind == wire.FrameSlot {
 		c.fate.violation(h, "control frame of kind %d with %d bytes", h.Kind, h.Len)
@@ -75,8 +97,18 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.casts.arrived(h)
 	case wire.FrameCredit:
 		c.casts.credited(h)
+	case wire.FrameFlush:
+		c.casts.questioned(h)
+	case wire.FrameFlushed:
+		c.casts.answered(h)
+	case wire.FramePassed:
+		c.casts.passedOn(h)
 	case wire.FrameAbort:
 		c.fate.heard(h, body)
+	case wire.FrameClash:
+		c.clashed(h, body)
+	case wire.FrameDispute:
+		c.fate.propose(int(h.Slot), string(body))
 	case wire.FrameJoined:
 		c.ops.peerJoined(h)
 	case wire.FrameLate:
@@ -96,14 +128,21 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	case wire.FrameAbsent:
 		c.ops.peerAbsent(h)
 	case wire.FrameWatch:
+		if c.fate.err != nil {
+			c.fate.answer(h.From)
+		}
 		c.watch.asked(h.From)
+	case wire.FrameAgree:
+		c.agree.heard(h, body)
 	case wire.FrameAlive: // it has been heard
 	case wire.FrameLeave:
 		if h.Arg == failed {
 			c.fate.deserted(h.From)
-			return
 		}
 		c.leave(h.From, h.Seq)
+	}
+	if c.fate.err != nil {
+		c.agree.look()
 	}
 }
 
@@ -139,12 +178,20 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 	default:
 		c.broken(rank, err)
 	}
+	c.agree.look()
 }
 
 // leave takes a goodbye.
 func (c *Core) leave(rank int, last uint64) {
 	c.members.leave(rank, last)
-	c.ops.checkLeft()
+	c.agree.look()
+	c.fate.unheard(rank)
+	if c.fate.err == nil {
+		c.ops.checkLeft()
+	}
+	if c.fate.err == nil {
+		c.casts.left(rank)
+	}
 }
 
 // broken is told that connections with a rank have ended without a word. A goodbye

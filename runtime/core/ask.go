@@ -75,6 +75,7 @@ func (rc *recovery) wantParts(o *op, from, hi, to int) (n, next int, ok bool) {
 		return 0, from, true
 	}
 	rc.queued = true
+	rc.trace(EventAsked, o.seq, ir.None, to)
 	rc.net.Datagram(to, rc.fillAsk(o, &rc.asks.datagrams, a, dst))
 	last := len(dst) - 8
 	return n, int(binary.BigEndian.Uint32(dst[last:]) + binary.BigEndian.Uint32(dst[last+4:])), true
@@ -89,6 +90,7 @@ func (rc *recovery) want(o *op, lo, hi, most, to int) (n int, ok bool) {
 	}
 	dst, n := o.missingChunks(a.body[:0], lo, hi, most)
 	if n > 0 {
+		rc.trace(EventAsked, o.seq, ir.None, to)
 		rc.put(to, rc.fillAsk(o, &rc.asks.puts, a, dst))
 	}
 	return n, true

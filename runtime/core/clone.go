@@ -31,7 +31,9 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 	d.rec.reports = c.rec.reports.clone()
 	d.rec.silent = maps.Clone(c.rec.silent)
 	d.casts.copyFrom(&c.casts)
+	d.agree = c.agree
 	d.link()
+	d.agree.cloneBallots()
 	d.casts.own.origin = d.casts.origins[d.env.Rank]
 	return d
 }
@@ -85,12 +87,12 @@ func (o *op) copyFrom(src *op, buf func(seq uint64) []byte) {
 // copyFrom makes rl, a zero value, like src.
 func (rl *rootless) copyFrom(src *rootless) {
 	rl.published, rl.delivered = src.published, src.delivered
-	rl.listening, rl.sources = src.listening, src.sources
+	rl.listening, rl.sources, rl.sought = src.listening, src.sources, src.sought
 	rl.origins = make([]*origin, len(src.origins))
 	for i, o := range src.origins {
 		if o != nil {
 			n := *o
-			n.children, n.credit = slices.Clone(o.children), slices.Clone(o.credit)
+			n.branches, n.question.by = slices.Clone(o.branches), slices.Clone(o.question.by)
 			rl.origins[i] = &n
 		}
 	}
@@ -105,7 +107,7 @@ func (rl *rootless) copyFrom(src *rootless) {
 		l := &rl.inbox.letters[i]
 		l.parcel = l.parcel.clone()
 	}
-	rl.own = sender{next: src.own.next, bytes: src.own.bytes, before: slices.Clone(src.own.before)}
+	rl.own = sender{bytes: src.own.bytes, before: slices.Clone(src.own.before)}
 	rl.own.parcels = make([]parcel, len(src.own.parcels))
 	for i := range src.own.parcels {
 		rl.own.parcels[i] = *src.own.parcels[i].clone()

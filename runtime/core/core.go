@@ -16,6 +16,7 @@ type Core struct {
 	rec     recovery
 	casts   rootless
 	watch   watch
+	agree   agreement
 	bodies  bodies
 }
 
@@ -32,12 +33,20 @@ func New(cfg Config, net Net) *Core {
 func (c *Core) link() {
 	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
+	c.agree.env, c.agree.fate, c.agree.members, c.agree.watch = &c.env, &c.fate, &c.members, &c.watch
+	c.casts.members = &c.members
 	c.watch.fate, c.watch.members, c.ops.watch = &c.fate, &c.members, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
 
-// Err returns why the core has failed, nil while it works.
-func (c *Core) Err() error { return c.fate.err }
+// Err returns why the core has failed, nil while it works, and while the ranks that are left
+// agree on which are lost.
+func (c *Core) Err() error {
+	if c.agree.settling() {
+		return nil
+	}
+	return c.fate.err
+}
 
 // Begin enters the next operation, for which Vacant must hold: buf is the
 // message, and the core's until End or Abandon. The operation's number is the
@@ -46,18 +55,20 @@ func (c *Core) Begin(k Kind, root int, p *Plan, buf []byte) { c.ops.begin(k, roo
 
 // Vacant reports whether the next operation may begin. If not it does once
 // another one has ended or answers of an old one have been sent.
-func (c *Core) Vacant() bool { return c.ops.vacant() }
+func (c *Core) Vacant() bool { return c.fate.err == nil && c.ops.vacant() }
 
 // Inside reports whether an operation has begun and not ended.
 func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 
-// Waits reports whether time matters: it is inside an operation, or watches another rank.
-func (c *Core) Waits() bool { return c.Inside() || c.watch.active() }
+// Waits reports whether time matters: it is inside an operation, watches another rank, or has
+// asked others to agree.
+func (c *Core) Waits() bool { return c.Inside() || c.watch.active() || c.agree.active() }
 
-// Ready reports whether operation seq is open and complete.
+// Ready reports whether operation seq is open and complete. While a mismatch is looked into,
+// and when the core has failed by it, none is.
 func (c *Core) Ready(seq uint64) bool {
 	o := c.ops.open(seq)
-	return o != nil && o.ready()
+	return o != nil && o.ready() && !c.fate.dispute.open
 }
 
 // End returns from operation seq, which is complete.
@@ -79,7 +90,7 @@ func (c *Core) Fail(name string, seq uint64, err error) *OpError {
 // Stand returns the error of the call name, operation seq, that cannot be completed
 // because of err, and says in it where the operation stands.
 func (c *Core) Stand(name string, seq uint64, err error) *OpError {
-	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: seq, Err: err}
+	e := &OpError{Op: name, Rank: c.env.Rank, Epoch: c.env.Epoch, Seq: seq, Err: c.fate.with(err)}
 	if !c.fate.closing {
 		c.ops.progress(e)
 	}
@@ -87,7 +98,10 @@ func (c *Core) Stand(name string, seq uint64, err error) *OpError {
 }
 
 // FailWith is Fail for an error that Stand has returned, to which its caller has added.
-func (c *Core) FailWith(e *OpError) { c.fate.fail(e, true) }
+func (c *Core) FailWith(e *OpError) {
+	c.fate.fail(e, true)
+	c.agree.look()
+}
 
 // Abandon forgets the operations that were open when the core failed; whoever
 // sends must have forgotten their frames.
@@ -102,25 +116,28 @@ func (c *Core) Abandon() {
 }
 
 // Close ends the core with err. It reports whether the rank leaves in good
-// order: not if it has failed before, or is inside an operation, which all ranks are told.
+// order: not if it has failed before, or is inside an operation or knows of a mismatch, which all
+// ranks are told.
 func (c *Core) Close(err error) (healthy bool) {
-	healthy = c.fate.err == nil && !c.Inside()
+	healthy = c.fate.err == nil && !c.Inside() && !c.fate.disputes()
 	c.fate.close(err, !healthy)
 	return healthy
 }
 
 // Goodbye tells the ranks that may ask this one how it is, and those that it sends
-// rootless messages to, that it leaves, in good order or not, and then why.
+// rootless messages to or gets them from, that it leaves, in good order or not, and then why.
 func (c *Core) Goodbye(healthy bool) {
 	var to []int
 	for distance := 1; distance < c.env.Size; distance = farther(distance) {
 		to = append(to, (c.env.Rank+c.env.Size-distance)%c.env.Size)
 	}
-	asking := len(to)
-	for _, rank := range c.env.Overlay.Channels(nil, c.env.Rank) {
-		if !slices.Contains(to[:asking], rank) {
-			to = append(to, rank)
-		}
+	if len(to) < c.env.Size-1 {
+		to = append(append(to, c.env.Overlay.Channels(nil, c.env.Rank)...), c.casts.comeBy()...)
+		slices.Sort(to)
+		to = slices.Compact(to)
+	}
+	if healthy {
+		c.casts.farewells()
 	}
 	for _, rank := range to {
 		c.goodbye(rank, healthy)
@@ -145,23 +162,27 @@ func (c *Core) Tick(now Time) {
 		}
 		c.fate.lost(a.rank, a.err)
 	}
+	c.fate.tick(now)
 	if c.fate.err == nil {
 		c.ops.tick(now)
 	}
-	if c.fate.err == nil {
+	if c.agree.tick(now); c.fate.err == nil || c.agree.active() {
 		c.watch.tick(now)
 	}
 }
 
 // Timed reports whether something waits for a time that is to be met closely: a
 // tick is due after every step.
-func (c *Core) Timed() bool { return c.members.suspects() || c.ops.timed() }
+func (c *Core) Timed() bool { return c.members.suspects() || c.fate.disputes() || c.ops.timed() }
 
 // Due returns when Tick has something to do next, as of the last Tick; ok is
 // false if it has not.
 func (c *Core) Due() (due Time, ok bool) {
-	if due = c.members.due(); c.fate.err == nil {
-		due = min(due, c.ops.due(), c.watch.due())
+	if due = min(c.members.due(), c.agree.due()); c.fate.err == nil {
+		due = min(due, c.fate.due(), c.ops.due())
+	}
+	if c.fate.err == nil || c.agree.active() {
+		due = min(due, c.watch.due())
 	}
 	return due, due != never
 }
@@ -173,10 +194,40 @@ func (c *Core) Sent() bool {
 	return sent
 }
 
-// HasRoom reports whether another rootless message may be published.
-func (c *Core) HasRoom() bool { return c.casts.hasRoom() }
+// HasRoom reports whether another rootless message may be published. If not, somebody
+// waits for the others.
+func (c *Core) HasRoom() bool {
+	room := c.fate.err == nil && c.casts.hasRoom()
+	if !room {
+		c.watch.want()
+	}
+	return room
+}
 
-// Publish sends msg, of which nothing is referred to afterwards.
+// Flush has all be asked whether the rootless messages of this rank have come to them, and
+// returns how many there are.
+func (c *Core) Flush() uint64 { return c.casts.flush() }
+
+// Flushed reports whether the first n of them are known to have come to all ranks that have not
+// left. If not, somebody waits for the others.
+func (c *Core) Flushed(n uint64) bool {
+	flushed := c.casts.flushed(n)
+	if !flushed {
+		c.watch.want()
+	}
+	return flushed
+}
+
+// Came returns how many rootless messages of a rank have come here.
+func (c *Core) Came(origin int) uint64 {
+	if o := c.casts.origins[origin]; o != nil {
+		return o.next
+	}
+	return 0
+}
+
+// Publish sends msg, of which nothing is referred to afterwards. If a rank has left by which
+// it would have to go, the core fails instead.
 func (c *Core) Publish(msg []byte) { c.casts.publish(msg) }
 
 // Mail returns how many rootless messages wait to be taken.

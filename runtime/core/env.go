@@ -33,9 +33,12 @@ type Config struct {
 
 	Overlay    Overlay // the trees of rootless messages
 	CastPrint  uint32  // fingerprint of what ranks agree on for them
+	CastWords  string  // that in words, for who does not agree
 	CastWindow int     // rootless messages of one origin under way
 	CastBytes  int     // bytes of them before another one has to wait
 	MaxMessage int     // bytes of one at most
+
+	Trace func(Event) // is told what operations do; it must not call the core. nil: nobody is
 }
 
 // Net is the way out: what a core sends. It must not call the core.

@@ -18,6 +18,7 @@ type failure struct {
 	why     reason // of err, as others are told
 	seq     uint64 // the operation that this rank has entered last
 	closing bool
+	dispute dispute
 	told    map[int]bool    // ranks that have been told apart from the tree
 	passed  map[uint32]bool // origins whose reason has been passed on
 }
@@ -48,7 +49,7 @@ func (f *failure) close(err error, inside bool) {
 	if inside {
 		when = "inside"
 	}
-	f.end(err, f.reasonOf(fmt.Errorf("%w: it closed its communicator %s operation %d", ErrPeerLeft, when, f.seq)), inside)
+	f.end(err, f.reasonOf(f.with(fmt.Errorf("%w: it closed its communicator %s operation %d", ErrPeerLeft, when, f.seq))), inside)
 }
 
 // spread passes r on to those below this rank in the tree of its origin.
@@ -100,14 +101,6 @@ func (f *failure) broken(name string, seq uint64, err error) {
 	f.fail(&OpError{Op: name, Rank: f.Rank, Epoch: f.Epoch, Seq: seq, Err: err}, true)
 }
 
-// disagree fails the core because another rank runs something else under the
-// same number.
-func (f *failure) disagree(name string, seq uint64, other int) {
-	f.broken(name, seq, &RankError{
-		Rank: other, Err: fmt.Errorf("%w: it runs another collective, algorithm, root or size as operation %d", ErrMismatch, seq),
-	})
-}
-
 // violation fails the core because of a frame: the transport has checked it, so
 // it is a peer's fault, not the network's.
 func (f *failure) violation(h *wire.Header, format string, args ...any) {
@@ -130,11 +123,22 @@ func (f *failure) lost(rank int, err error) {
 // silent fails the core because a rank is lost that no connection tells of. If it comes
 // back it is told so.
 func (f *failure) silent(rank int, err error) {
-	if f.err != nil {
-		return
-	}
 	f.lost(rank, err)
 	f.answer(rank)
+}
+
+// hearsay fails the core because another rank says which have gone.
+func (f *failure) hearsay(from int, gone []int) {
+	if len(gone) > 0 {
+		f.fail(&RankError{Rank: gone[0], Err: fmt.Errorf("%w: rank %d says so", ErrPeerLost, from)}, true)
+	}
+}
+
+// excluded fails the core because the others have taken this rank for lost.
+func (f *failure) excluded(from int) error {
+	err := &RankError{Rank: f.Rank, Err: fmt.Errorf("%w: rank %d and others have gone on without this one", ErrPeerLost, from)}
+	f.fail(err, false)
+	return err
 }
 
 // deserted fails the core because a rank has closed its communicator though that had
@@ -143,9 +147,14 @@ func (f *failure) deserted(rank int) {
 	f.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, which had failed or was inside an operation", ErrPeerLeft)}, true)
 }
 
-// strange fails the core because of a frame of another version of the membership.
+// strange has the core fail because of a frame of another version of the membership.
 func (f *failure) strange(h *wire.Header) {
-	f.fail(&RankError{
-		Rank: h.From, Err: fmt.Errorf("%w: its membership is of version %d, this rank's of version %d", ErrMismatch, h.Epoch, f.Epoch),
-	}, true)
+	if f.dispute.open {
+		return
+	}
+	a, b := fmt.Sprintf("rank %d has membership %d", f.Rank, f.Epoch), fmt.Sprintf("rank %d has membership %d", h.From, h.Epoch)
+	if h.From < f.Rank {
+		a, b = b, a
+	}
+	f.propose(h.From, a+", "+b)
 }

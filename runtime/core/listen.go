@@ -18,24 +18,35 @@ func (rl *rootless) listen(members *membership) {
 		return
 	}
 	rl.listening = true
-	var to []int
-	for rank := range rl.Size {
-		if to = rl.Overlay.Channels(to[:0], rank); slices.Contains(to, rl.Rank) {
-			rl.sources = append(rl.sources, rank)
-		}
-	}
-	for _, rank := range rl.sources {
+	for _, rank := range rl.comeBy() {
 		if !members.gone(rank) {
 			rl.control(rank, wire.FrameListen, 0, rl.CastPrint, 0)
 		}
 	}
 }
 
+// comeBy returns the ranks that messages come by here.
+func (rl *rootless) comeBy() []int {
+	var to []int
+	for rank := 0; rank < rl.Size && !rl.sought; rank++ {
+		if to = rl.Overlay.Channels(to[:0], rank); slices.Contains(to, rl.Rank) {
+			rl.sources = append(rl.sources, rank)
+		}
+	}
+	rl.sought = true
+	return rl.sources
+}
+
 // heardListener looks whether a rank that listens means the same trees.
 func (rl *rootless) heardListener(h *wire.Header) {
 	if h.Print != rl.CastPrint {
-		rl.fate.disagree("next", h.Seq, h.From)
+		rl.disagree(h)
 	}
+}
+
+// disagree has the core fail since the sender of a frame means other trees, or other windows.
+func (rl *rootless) disagree(h *wire.Header) {
+	rl.fate.clash(overCasts, 0, rl.CastWords, h.From, h.Print)
 }
 
 // Listen says that the process waits for rootless messages, of which there is none. It

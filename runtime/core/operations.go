@@ -30,6 +30,7 @@ type operations struct {
 	joined   seqSet              // operations that the rank drawn for them has entered
 	overlap  overlap
 	absent   absent
+	history  history
 	watch    *watch
 	delay    Time // the present delay of DelayAdaptive
 	totals   Totals
@@ -79,6 +80,7 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	ops.fate.seq = ops.seq
 	o := &ops.ring[ops.seq%Remembered]
 	o.begin(ops.seq, k, root, p, buf)
+	ops.history.note(o)
 	ops.rec.open(o)
 	ops.checkLeft()
 	ops.overlap.settled = max(ops.overlap.settled, ops.complete)
@@ -125,6 +127,7 @@ func (ops *operations) tick(now Time) {
 		if o == nil {
 			continue
 		}
+		o.pulse.look(now)
 		if o.gate.tick(now) {
 			ops.start(o)
 		}
@@ -192,12 +195,17 @@ func (ops *operations) checkLeft() {
 	}
 }
 
-// agrees fails the core if the sender of a frame runs another operation under
+// agrees has the core fail if the sender of a frame runs another operation under
 // the same number.
 func (ops *operations) agrees(o *op, h *wire.Header) bool {
 	if h.Print == o.print {
 		return true
 	}
-	ops.fate.disagree(o.plan.Name, h.Seq, h.From)
+	ops.disagree(o, h.From, h.Print)
 	return false
+}
+
+// disagree has the core fail since another rank runs something else, of that fingerprint.
+func (ops *operations) disagree(o *op, other int, theirs uint32) {
+	ops.fate.clash(overOperation, o.seq, o.plan.words(o.n), other, theirs)
 }

@@ -170,7 +170,7 @@ func (ops *operations) clearCalls(o *op) {
 		case c.seq != o.seq:
 			kept = append(kept, c)
 		case c.print != o.print:
-			ops.fate.disagree(o.plan.Name, o.seq, c.from)
+			ops.disagree(o, c.from, c.print)
 		default:
 			ops.control(c.from, wire.FrameEntered, c.seq, c.print, 0)
 		}

@@ -233,7 +233,8 @@ func TestCallsAreAnswered(t *testing.T) {
 	call.Seq, call.Print = 3, plan.print(9)
 	c.Arrived(&call, nil)
 	c.Begin(Bcast, 1, plan, make([]byte, 8))
-	require.ErrorIs(t, c.Err(), ErrMismatch)
+	require.Equal(t, []string{"clash 3"}, net.drain())
+	requireDispute(t, c)
 }
 
 // A rank that calls for more than it can have open breaks the protocol.
@@ -255,7 +256,7 @@ type kinds struct {
 
 func (k *kinds) Put(_ int, f *wire.Frame) {
 	k.discard.drop(f)
-	what := map[wire.FrameKind]string{wire.FrameSlot: f.Slot.String(), wire.FrameCall: "call", wire.FrameEntered: "entered"}[f.Kind]
+	what := map[wire.FrameKind]string{wire.FrameSlot: f.Slot.String(), wire.FrameCall: "call", wire.FrameEntered: "entered", wire.FrameClash: "clash"}[f.Kind]
 	if what != "" {
 		k.sent = append(k.sent, fmt.Sprint(what, " ", f.Seq))
 	}
@@ -295,7 +296,22 @@ func TestEarlySignals(t *testing.T) {
 	require.Equal(t, ahead*(size-1)+1, c.Usage().Early, "of another fingerprint one is enough")
 	require.LessOrEqual(t, c.Usage().Early, MaxEarly(size))
 	c.Begin(Barrier, 0, planOf(t, "barrier/hsb", schedule.Params{Ranks: size, FanIn: size - 1}, 0), nil)
+	requireDispute(t, c)
+}
+
+// requireDispute checks that a core has found a mismatch, and fails by it when nobody answers.
+func requireDispute(t *testing.T, c *Core) {
+	t.Helper()
+	require.NoError(t, c.Err())
+	require.True(t, c.Timed())
+	c.Tick(1)
+	for range 10 {
+		due, limited := c.Due()
+		require.True(t, limited || c.Err() != nil)
+		c.Tick(due)
+	}
 	require.ErrorIs(t, c.Err(), ErrMismatch)
+	require.ErrorContains(t, c.Err(), "rank 1 called something else, and has not said what")
 }
 
 // No algorithm has more signals than are remembered.

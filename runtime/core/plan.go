@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"strings"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
@@ -15,6 +16,9 @@ type Plan struct {
 	Name   string
 	Chunks int // of a message; 0 for a barrier
 
+	header     ir.Header
+	digest     uint64 // of a schedule that the header does not say all of; else 0
+	note       string // of a marked plan: what its operations are a part of
 	program    machine.Program
 	base       uint64                     // fingerprint of all but the message's length
 	multicasts bool                       // the root multicasts
@@ -29,16 +33,19 @@ type Plan struct {
 // header apart; it is 0 for those that the header says all of.
 func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint64) *Plan {
 	return &Plan{
-		Name: h.Name(), Chunks: h.Chunks, program: program, base: baseprint(h) ^ digest,
+		Name: h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
 		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(),
 	}
 }
 
 // Marked returns a plan whose operations are not taken for p's: at all ranks the
-// same mark is added to what they agree on.
-func (p *Plan) Marked(mark uint64) *Plan {
+// same note, of what they are a part of, is added to what they agree on.
+func (p *Plan) Marked(note string) *Plan {
+	f := fnv.New64a()
+	_, _ = f.Write([]byte(note)) // a hash takes everything
 	q := *p
-	q.base ^= mark
+	q.base ^= f.Sum64()
+	q.note = note
 	q.engines = [Remembered]machine.Engine{} // each is of one operation
 	return &q
 }
@@ -74,6 +81,33 @@ func baseprint(h *ir.Header) uint64 {
 	f := fnv.New64a()
 	fmt.Fprintf(f, "%s ranks=%d root=%d chunks=%d %v", h.Name(), h.Ranks, h.Root, h.Chunks, h.Params)
 	return f.Sum64()
+}
+
+// words says what an operation on n bytes is, all that ranks must agree on.
+func (p *Plan) words(n int) string {
+	var b strings.Builder
+	h := &p.header
+	b.WriteString(h.Collective)
+	if h.Chunks > 0 {
+		fmt.Fprintf(&b, " of %d bytes", n)
+	}
+	if h.Chunks > 0 && h.Root >= 0 {
+		fmt.Fprintf(&b, " from root %d", h.Root)
+	}
+	fmt.Fprintf(&b, " by %s", h.Name())
+	for _, param := range h.Params {
+		fmt.Fprintf(&b, " %s=%d", param.Name, param.Value)
+	}
+	if h.Chunks > 0 {
+		fmt.Fprintf(&b, " chunks=%d", h.Chunks)
+	}
+	if p.digest != 0 {
+		fmt.Fprintf(&b, " (schedule %016x)", p.digest)
+	}
+	if p.note != "" {
+		fmt.Fprintf(&b, " (%s)", p.note)
+	}
+	return b.String()
 }
 
 // print is the fingerprint of an operation on n bytes; it is never 0.

@@ -5,7 +5,6 @@ package core
 // left the window: then all children have it.
 type sender struct {
 	origin  *origin
-	next    uint64   // number of the next message
 	bytes   uint64   // bytes of all messages so far
 	before  []uint64 // message, modulo the window -> bytes of all messages before it
 	parcels []parcel
@@ -20,24 +19,26 @@ func (s *sender) init(o *origin, window int) {
 // hasRoom reports whether another message may be sent.
 func (rl *rootless) hasRoom() bool {
 	s := &rl.own
-	done := s.origin.credited(s.next)
-	if done == s.next {
+	next := s.origin.next
+	done := s.origin.credited(next)
+	if done == next {
 		return true
 	}
 	window := uint64(len(s.before))
-	return s.next-done < window && s.bytes-s.before[done%window] < uint64(rl.CastBytes)
+	return next-done < window && s.bytes-s.before[done%window] < uint64(rl.CastBytes)
 }
 
-// publish sends msg, for which there is room.
+// publish sends msg, for which there is room, unless it cannot come to all: then the core
+// fails.
 func (rl *rootless) publish(msg []byte) {
 	s := &rl.own
-	i := s.next % uint64(len(s.parcels))
+	seq := s.origin.next
+	i := seq % uint64(len(s.parcels))
 	p := &s.parcels[i]
 	p.data = append(p.data[:0], msg...)
 	s.before[i] = s.bytes
 	s.bytes += uint64(len(msg))
-	seq := s.next
-	s.next++
+	s.origin.next++
 	rl.published++
 	rl.forward(s.origin, rl.Rank, seq, p)
 }

@@ -8,6 +8,28 @@ type pulse struct {
 	stirred bool // a slot has been set since moved was written
 	moved   Time // when a slot was last set, or the last probe sent
 	probes  int  // probes sent without a slot set since
+
+	since Time // when the operation was first seen open, at a tick
+	still Time // when a slot was last seen to have been set, while no operation before it was open
+}
+
+// look notes that the operation is open.
+func (p *pulse) look(now Time) {
+	if p.since == 0 {
+		p.since = now
+	}
+}
+
+// inspect returns how long the operation has been open, and how long ago a slot was last
+// set; 0: not known.
+func (p *pulse) inspect(now Time) (age, quiet Time) {
+	if p.since > 0 {
+		age = now - p.since
+	}
+	if p.still > 0 && !p.stirred {
+		quiet = now - p.still
+	}
+	return age, quiet
 }
 
 // maxProbeShift bounds the growing waits between probes.
@@ -24,7 +46,7 @@ func (p *pulse) due(stall Time) Time {
 // tick reports whether a probe is due.
 func (p *pulse) tick(now, stall Time) bool {
 	if p.stirred {
-		p.stirred, p.moved, p.probes = false, now, 0
+		p.stirred, p.moved, p.probes, p.still = false, now, 0, now
 	}
 	if now < p.due(stall) {
 		return false
@@ -37,6 +59,9 @@ func (p *pulse) tick(now, stall Time) bool {
 // near is up to which distance every rank may be asked, and says goodbye; beyond
 // it those at powers of two, so that leaving takes few messages among many ranks.
 const near = 16
+
+// mayAsk reports whether ranks at a distance ask each other.
+func mayAsk(distance int) bool { return distance <= near || distance&(distance-1) == 0 }
 
 // farther returns the next distance of ranks that ask each other.
 func farther(distance int) int {

@@ -41,7 +41,7 @@ func (e *env) causes() cause { return cause(1 + len(known) + len(e.Causes)) }
 
 // reasonOf returns the reason that this rank gives for its failure with err.
 func (e *env) reasonOf(err error) reason {
-	r := reason{origin: e.Rank, about: e.Rank, text: clip(err.Error())}
+	r := reason{origin: e.Rank, about: e.Rank, text: clip(err.Error(), wire.MaxControl)}
 	for c := e.causes() - 1; c > 0; c-- {
 		if errors.Is(err, e.kindOf(c)) {
 			r.cause = c
@@ -54,8 +54,8 @@ func (e *env) reasonOf(err error) reason {
 	return r
 }
 
-// clip cuts s to what a control frame takes.
-func clip(s string) string { return s[:min(len(s), wire.MaxControl)] }
+// clip cuts s to n bytes.
+func clip(s string, n int) string { return s[:min(len(s), n)] }
 
 // reasonIn returns the reason that an abort brings; ok is false if it cannot be one.
 func (e *env) reasonIn(h *wire.Header) (r reason, ok bool) {
@@ -83,7 +83,11 @@ func (e *env) errorOf(r *reason) error {
 	return &RankError{Rank: r.about, Err: &heardError{*r, e.kindOf(r.cause)}}
 }
 
+// Error of a mismatch is the same text as where it was found out: it names the ranks itself.
 func (e *heardError) Error() string {
+	if e.kind == ErrMismatch {
+		return e.text
+	}
 	if e.about == e.origin {
 		return fmt.Sprintf("%v: %s", ErrAborted, e.text)
 	}

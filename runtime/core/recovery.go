@@ -102,6 +102,7 @@ func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) 
 	case h.Kind != wire.FrameSlot || !o.machine.Valid(h.Slot):
 		return false
 	case h.Slot.Kind() == ir.KindSignal && h.Len == 0:
+		rc.traceNew(EventReceived, o, h.Slot, h.From)
 		rc.ops.set(o, h.Slot)
 		return true
 	case h.Slot.Kind() != ir.KindChunk || o.state != opActive || h.From != o.root && h.Arg != isAnswer:
@@ -155,6 +156,7 @@ func (rc *recovery) complete(o *op, h *wire.Header, k int) {
 	} else {
 		o.lost.byMcast++
 	}
+	rc.trace(EventReceived, o.seq, h.Slot, h.From)
 	rc.ops.set(o, h.Slot)
 }
 

@@ -142,6 +142,7 @@ func (l *losses) much(o *op) bool { return l.missing(o)*(o.n/max(1, o.chunks)) >
 // left.
 func (rc *recovery) carryOut(o *op, actions []ir.Action, most int) (more bool) {
 	rc.repairs++
+	rc.trace(EventRepair, o.seq, actions[0].Slot, int(actions[0].To))
 	for i, a := range actions {
 		if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
 			if most == 0 {

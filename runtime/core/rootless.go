@@ -1,10 +1,6 @@
 package core
 
-import (
-	"slices"
-
-	"github.com/schedgen/schedgen/runtime/wire"
-)
+import "github.com/schedgen/schedgen/runtime/wire"
 
 // Overlay says where rootless messages go; see package schedule.
 type Overlay interface {
@@ -30,7 +26,8 @@ type Message struct {
 // holding messages back in them could block for ever.
 type rootless struct {
 	*env
-	fate *failure
+	fate    *failure
+	members *membership
 
 	origins  []*origin // made when first heard of
 	incoming []*parcel // sender -> the message it is in the middle of
@@ -38,7 +35,8 @@ type rootless struct {
 	own      sender
 
 	listening bool  // the process waits, or has waited, for messages
-	sources   []int // by which they come; nil before that
+	sources   []int // by which they come, once sought
+	sought    bool
 
 	published uint64
 	delivered uint64
@@ -46,15 +44,26 @@ type rootless struct {
 
 // origin is what this rank knows of the messages of one rank.
 type origin struct {
-	from     int   // the parent in its tree; -1 before the first message
-	children []int // where its messages go from here
-	credit   []uint64
-	next     uint64 // the message expected next
-	consumed uint64 // messages below were taken by this process
-	step     uint64 // consumed, as far as it has been passed on
-	bytes    int    // consumed since step was passed on
-	waiting  int    // bytes in the inbox
-	passed   uint64 // credit passed to the parent
+	from     int      // the parent in its tree; -1 before the first message, and of this rank's own
+	branches []branch // where its messages go from here
+	next     uint64   // the message expected next
+	consumed uint64   // messages below were taken by this process
+	step     uint64   // consumed, as far as it has been passed on
+	bytes    int      // consumed since step was passed on
+	waiting  int      // bytes in the inbox
+	passed   uint64   // credit passed to the parent
+	question question
+}
+
+// branch is a rank that messages of an origin go to from here, and what is known of it and
+// all behind it.
+type branch struct {
+	rank   int
+	via    int // who sends there: this rank, or one that has left; see relay.go
+	state  branchState
+	credit uint64 // messages below are consumed
+	here   uint64 // messages below have come: see flush.go
+	passed uint64 // messages below have come to rank, as it says when it leaves
 }
 
 // parcel is a message on its way through this rank.
@@ -75,18 +84,29 @@ func (rl *rootless) origin(rank int) *origin {
 	if o == nil {
 		o = &origin{from: -1}
 		if rank == rl.Rank {
-			o.children = rl.Overlay.Forward(nil, rank, rank, rank)
-			o.credit = make([]uint64, len(o.children))
+			rl.branch(o, rank, rank)
 		}
 		rl.origins[rank] = o
 	}
 	return o
 }
 
+// branch finds where messages of a rank go from here that come from another.
+func (rl *rootless) branch(o *origin, rank, from int) {
+	for _, to := range rl.Overlay.Forward(nil, rl.Rank, rank, from) {
+		o.branches = append(o.branches, branch{rank: to, via: rl.Rank})
+		if rl.members.gone(to) {
+			o.branches[len(o.branches)-1].state = branchLeft
+		}
+	}
+}
+
 // credited returns how many messages have been consumed in the whole subtree.
 func (o *origin) credited(self uint64) uint64 {
-	for _, n := range o.credit {
-		self = min(self, n)
+	for i := range o.branches {
+		if b := &o.branches[i]; b.state == branchThere {
+			self = min(self, b.credit)
+		}
 	}
 	return self
 }
@@ -97,7 +117,7 @@ func (rl *rootless) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 		return p.data, wire.Accept // asked again in the middle of the message
 	}
 	if h.Print != rl.CastPrint {
-		rl.fate.disagree("publish", h.Seq, h.From)
+		rl.disagree(h)
 		return nil, wire.Drop
 	}
 	if int(h.Arg) >= rl.Size || int(h.Arg) == rl.Rank || h.Len > rl.MaxMessage {
@@ -127,19 +147,27 @@ func (rl *rootless) arrived(h *wire.Header) {
 	o := rl.origin(int(h.Arg))
 	if o.from < 0 {
 		o.from = h.From
-		o.children = rl.Overlay.Forward(nil, rl.Rank, int(h.Arg), h.From)
-		o.credit = make([]uint64, len(o.children))
+		rl.branch(o, int(h.Arg), h.From)
 	}
 	o.next++
 	o.waiting += len(p.data)
 	rl.forward(o, int(h.Arg), h.Seq, p)
 	rl.inbox.push(letter{origin: int(h.Arg), seq: h.Seq, parcel: p})
+	rl.inquire(o, int(h.Arg))
 }
 
-// forward sends p to the children in origin's tree.
+// forward sends p to the children in origin's tree. If one of them has left by which it would
+// go further, the core fails.
 func (rl *rootless) forward(o *origin, rank int, seq uint64, p *parcel) {
+	if rl.cut(o, rank, seq+1) {
+		return
+	}
 	f := &rl.frame
-	for _, child := range o.children {
+	for i := range o.branches {
+		b := &o.branches[i]
+		if b.state != branchThere {
+			continue
+		}
 		*f = wire.Frame{
 			Header: wire.Header{
 				Kind: wire.FrameCast, Lane: wire.LaneControl, Epoch: rl.Epoch, Seq: seq, Arg: uint32(rank),
@@ -148,7 +176,7 @@ func (rl *rootless) forward(o *origin, rank int, seq uint64, p *parcel) {
 			Body: p.data, Unsent: &p.unsent,
 		}
 		p.unsent++
-		rl.put(child, f)
+		rl.put(b.rank, f)
 	}
 }
 
@@ -172,9 +200,19 @@ func (rl *rootless) take() Message {
 	return Message{Origin: l.origin, Seq: l.seq, Data: data}
 }
 
+// branchTo returns the branch of a rank, nil if there is none.
+func (o *origin) branchTo(rank int) *branch {
+	for i := range o.branches {
+		if o.branches[i].rank == rank {
+			return &o.branches[i]
+		}
+	}
+	return nil
+}
+
 // tell passes credit on to the parent if there is more than it knows of.
 func (rl *rootless) tell(o *origin, rank int) {
-	if n := o.credited(o.step); n > o.passed && o.from >= 0 && rl.fate.err == nil {
+	if n := o.credited(o.step); n > o.passed && o.from >= 0 && rl.fate.err == nil && !rl.members.gone(o.from) {
 		o.passed = n
 		rl.control(o.from, wire.FrameCredit, n, rl.CastPrint, uint32(rank))
 	}
@@ -187,16 +225,12 @@ func (rl *rootless) credited(h *wire.Header) {
 		return
 	}
 	o := rl.origin(int(h.Arg))
-	i := slices.Index(o.children, h.From)
-	limit := o.next
-	if int(h.Arg) == rl.Rank {
-		limit = rl.own.next
-	}
-	if i < 0 || h.Seq > limit {
+	b := o.branchTo(h.From)
+	if b == nil || h.Seq > o.next {
 		rl.fate.violation(h, "credit for %d messages of origin %d", h.Seq, h.Arg)
 		return
 	}
-	o.credit[i] = max(o.credit[i], h.Seq)
+	b.credit = max(b.credit, h.Seq)
 	if int(h.Arg) != rl.Rank {
 		rl.tell(o, int(h.Arg))
 	}

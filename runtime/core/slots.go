@@ -59,6 +59,7 @@ func (ops *operations) bufferChunk(o *op, h *wire.Header) ([]byte, wire.Verdict)
 func (ops *operations) arrived(h *wire.Header) {
 	if h.Seq > ops.seq {
 		ops.earlies[h.Seq%Remembered].add(h)
+		ops.trace(EventArrived, h.Seq, h.Slot, h.From)
 		return
 	}
 	o := ops.lookup(h.Seq)
@@ -66,6 +67,7 @@ func (ops *operations) arrived(h *wire.Header) {
 		ops.totals.Stale++
 		return
 	}
+	ops.traceNew(EventArrived, o, h.Slot, h.From)
 	if h.Slot.Kind() == ir.KindChunk && !o.machine.Has(h.Slot) {
 		o.lost.byPut++
 		o.lost.gaps.given = true
@@ -129,6 +131,7 @@ func (ops *operations) putAll(o *op, actions []ir.Action) int {
 			break
 		}
 		ops.rec.double(o, int(a.To))
+		ops.trace(EventPut, o.seq, a.Slot, int(a.To))
 		ops.ranks = append(ops.ranks, int(a.To))
 	}
 	o.unsent += len(ops.ranks)
@@ -141,6 +144,7 @@ func (ops *operations) putSlot(o *op, s ir.Slot, to int) {
 	f := ops.fill(o, s)
 	o.unsent++
 	ops.rec.double(o, to)
+	ops.trace(EventPut, o.seq, s, to)
 	ops.put(to, f)
 }
 
@@ -160,6 +164,7 @@ func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 // mcast sends the multicast of a chunk, the last one of some more than once.
 func (ops *operations) mcast(o *op, s ir.Slot) {
 	f := ops.fill(o, s)
+	ops.trace(EventMcast, o.seq, s, -1)
 	for range 1 + o.lost.repeats(o, s) {
 		ops.queued = true
 		o.unsent++

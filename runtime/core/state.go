@@ -20,6 +20,7 @@ func (c *Core) AppendState(dst []byte) []byte {
 	s.members(&c.members)
 	s.operations(&c.ops)
 	s.casts(&c.casts)
+	s.agreement(&c.agree)
 	return s.b
 }
 
@@ -59,6 +60,10 @@ func (s *state) failure(f *failure) {
 		s.num(f.why.origin)
 		s.num(f.why.about)
 	}
+	if s.flags(f.disputes(), f.dispute.whole); f.disputes() {
+		s.num(f.dispute.about)
+		s.text(f.dispute.text)
+	}
 	for rank := range f.Size {
 		s.flags(f.told[rank], f.passed[uint32(rank)])
 	}
@@ -74,6 +79,31 @@ func (s *state) members(m *membership) {
 		if a.state == suspected {
 			s.text(a.err.Error())
 		}
+	}
+}
+
+func (s *state) agreement(a *agreement) {
+	s.u64(a.last)
+	s.flags(a.settled, a.out != nil)
+	s.num(len(a.ballots))
+	for _, b := range a.ballots {
+		s.ballot(b)
+	}
+}
+
+func (s *state) ballot(b *ballot) {
+	s.u64(b.number)
+	s.flags(b.voted, b.joinedTo, b.raised, b.known)
+	for _, v := range [...]Vote{b.own, b.joined, b.is} {
+		s.u64(v.Flags)
+		s.u64(uint64(v.Generation))
+	}
+	for _, set := range [...]rankset{b.lost, b.gone, b.without, b.apart, b.dead} {
+		s.words(set)
+	}
+	s.num(len(b.missing))
+	for _, rank := range b.missing {
+		s.num(rank)
 	}
 }
 
@@ -306,14 +336,30 @@ func (s *state) casts(rl *rootless) {
 		s.num(l.parcel.unsent)
 	}
 	s.flags(rl.listening)
-	s.u64(rl.own.next)
 	s.u64(rl.own.bytes)
 	s.words(rl.own.before)
 }
 
 func (s *state) origin(o *origin) {
 	s.num(o.from)
-	s.words(o.credit)
+	s.num(len(o.branches))
+	for i := range o.branches {
+		b := &o.branches[i]
+		s.num(b.rank)
+		s.num(int(b.state))
+		s.u64(b.credit)
+		s.u64(b.here)
+		s.u64(b.passed)
+	}
+	q := &o.question
+	s.num(len(q.by))
+	for _, by := range q.by {
+		s.num(by)
+	}
+	s.num(q.via)
+	s.u64(q.wanted)
+	s.u64(q.asked)
+	s.u64(q.answered)
 	s.u64(o.next)
 	s.u64(o.consumed)
 	s.u64(o.step)

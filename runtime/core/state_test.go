@@ -24,16 +24,27 @@ import (
 //	link     leads to another part of the core
 var considered = map[string]string{
 	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state", "Core.rec": "state",
-	"Core.casts": "state", "Core.bodies": "scratch", "Core.watch": "time",
+	"Core.agree": "state", "Core.casts": "state", "Core.bodies": "scratch", "Core.watch": "time",
 
 	"env.Config": "derived", "env.net": "link", "env.group": "link", "env.ranks": "scratch", "env.queued": "scratch", "env.frame": "scratch",
 
 	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state",
 	"failure.told": "state", "failure.passed": "state", "failure.why": "state",
+	"failure.dispute": "state", "dispute.open": "state", "dispute.whole": "state", "dispute.about": "state", "dispute.text": "state", "dispute.until": "time",
+	"operations.history": "derived",
+	"Plan.header":        "derived", "Plan.digest": "derived", "Plan.note": "derived",
 	"reason.cause": "state", "reason.origin": "state", "reason.about": "state", "reason.text": "state",
 
 	"membership.absent": "state",
 	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.err": "state", "absence.until": "time",
+
+	"agreement.env": "link", "agreement.fate": "link", "agreement.members": "link", "agreement.watch": "link",
+	"agreement.ballots": "state", "agreement.last": "state", "agreement.settled": "state", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
+	"ballot.size": "derived", "ballot.rank": "derived", "ballot.number": "state", "ballot.say": "link",
+	"ballot.voted": "state", "ballot.own": "state", "ballot.lost": "state", "ballot.gone": "state", "ballot.above": "derived",
+	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.joinedTo": "state", "ballot.raised": "state", "ballot.without": "state",
+	"ballot.known": "state", "ballot.is": "state", "ballot.apart": "state", "ballot.dead": "state",
+	"Vote.Flags": "state", "Vote.Generation": "state",
 
 	// Nobody is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
@@ -59,7 +70,7 @@ var considered = map[string]string{
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",
 
 	"gate.closed": "state", "gate.peer": "state", "gate.wait": "time", "gate.until": "time",
-	"pulse.stirred": "time", "pulse.moved": "time", "pulse.probes": "time",
+	"pulse.stirred": "time", "pulse.moved": "time", "pulse.probes": "time", "pulse.since": "time", "pulse.still": "time",
 	"fragments.size": "derived", "fragments.first": "derived", "fragments.got": "state", "fragments.left": "derived",
 
 	"recovery.env": "link", "recovery.fate": "link", "recovery.ops": "link", "recovery.asks": "state", "recovery.reports": "state", "recovery.silent": "state",
@@ -92,11 +103,14 @@ var considered = map[string]string{
 
 	"rootless.env": "link", "rootless.fate": "link", "rootless.origins": "state", "rootless.incoming": "scratch",
 	"rootless.listening": "state", "rootless.sources": "derived", "rootless.inbox": "state", "rootless.own": "state", "rootless.published": "counter", "rootless.delivered": "counter",
-	"origin.from": "state", "origin.children": "derived", "origin.credit": "state", "origin.next": "state",
+	"rootless.members": "link", "rootless.sought": "derived",
+	"branch.rank": "state", "branch.via": "derived", "branch.state": "state", "branch.credit": "state", "branch.here": "state", "branch.passed": "state",
+	"origin.question": "state", "question.by": "state", "question.via": "state", "question.wanted": "state", "question.asked": "state", "question.answered": "state",
+	"origin.from": "state", "origin.branches": "state", "origin.next": "state",
 	"origin.consumed": "state", "origin.step": "state", "origin.bytes": "state", "origin.waiting": "state", "origin.passed": "state",
 	"parcel.data": "state", "parcel.unsent": "state",
 	"inbox.letters": "state", "inbox.head": "derived", "letter.origin": "state", "letter.seq": "state", "letter.parcel": "state",
-	"sender.origin": "link", "sender.next": "state", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
+	"sender.origin": "link", "sender.bytes": "state", "sender.before": "state", "sender.parcels": "scratch",
 }
 
 // fieldsOf collects the fields of t and of all types of ours that it holds.

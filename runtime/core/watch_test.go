@@ -68,14 +68,17 @@ func goOn(c *Core, now, end Time, each func()) Time {
 func TestSilentRankIsLost(t *testing.T) {
 	c, net, start := watching(t)
 	now := goOn(c, start, 3600e9, func() {})
-	require.Equal(t, start+8e9, now)
+	require.Equal(t, start+8e9+1e9+1, now, "the others do not say for an interval which ranks are lost")
 	require.ErrorIs(t, c.Err(), ErrPeerLost)
 	require.ErrorContains(t, c.Err(), "rank 2: rank lost: it has given no sign of life for 8 s")
-	require.Len(t, net.asks(), 8, "once in a while")
+	asks := slices.DeleteFunc(net.asks(), func(to int) bool { return to != 2 })
+	require.Len(t, asks, 8, "once in a while")
 	require.True(t, slices.ContainsFunc(net.kinds, func(k wire.FrameKind) bool { return k == wire.FrameAbort }))
-	last := len(net.to) - 1
-	require.Equal(t, wire.FrameAbort, net.kinds[last])
-	require.Equal(t, 2, net.to[last], "the silent one is told, too")
+	told := false
+	for i, k := range net.kinds {
+		told = told || k == wire.FrameAbort && net.to[i] == 2
+	}
+	require.True(t, told, "the silent one is told, too")
 }
 
 func TestSignsOfLife(t *testing.T) {

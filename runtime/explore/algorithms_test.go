@@ -98,6 +98,33 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// A flush returns when the messages are everywhere, and ends when a rank dies.
+func TestFlushes(t *testing.T) {
+	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
+		for what, o := range map[string]Options{
+			"two origins": {Ranks: 3, Calls: flushes(t, name, 3, 0, 1), Early: 1},
+			"twice":       {Ranks: 3, Calls: flushes(t, name, 3, 2, 2), Early: 1},
+			"death":       {Ranks: 3, Calls: flushes(t, name, 3, 1), Crash: true},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) { sound(t, o) })
+		}
+	}
+	t.Run("a relay leaves", func(t *testing.T) { sound(t, Options{Ranks: 4, Calls: flushes(t, "anycast/circulant", 4, 0)}) })
+}
+
+// flushes are calls in which each of some origins publishes and flushes; the others take the
+// message in between.
+func flushes(t *testing.T, name string, ranks int, origins ...int) (list []Call) {
+	for _, origin := range origins {
+		c := callOf(t, name, ranks, 0)
+		c.Origin = origin
+		list = append(list, c)
+		c.Flush = true
+		list = append(list, c)
+	}
+	return list
+}
+
 // Calls of different kinds back to back.
 func TestMixtures(t *testing.T) {
 	for _, names := range [][]string{

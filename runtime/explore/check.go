@@ -29,6 +29,8 @@ func (s *system) early(w *world, e event) (problem string) {
 	for other := range w.ranks {
 		o := s.local(w, other)
 		switch {
+		case c.Flush && c.Origin == e.rank() && !o.gone() && o.failed == "" && o.core.Came(e.rank()) < l.published(call):
+			return fmt.Sprintf("rank %d returns from its flush before rank %d has its messages", e.rank(), other)
 		case other == e.rank() || o.closed || o.over.has(call):
 		case c.kind == core.Barrier && !c.isMessage() && o.begun <= call:
 			return fmt.Sprintf("rank %d returns from %s before rank %d has entered it", e.rank(), l.callName(call+1), other)

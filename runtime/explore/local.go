@@ -151,6 +151,8 @@ func (l *local) lookAt(sys *system, call int) {
 	switch {
 	case !c.isMessage():
 		ready = l.core.Ready(c.seq)
+	case c.Flush:
+		ready = c.Origin != l.rank || l.core.Flushed(l.published(call))
 	case c.Origin == l.rank:
 		ready = l.core.HasRoom()
 	default:

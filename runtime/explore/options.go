@@ -18,6 +18,9 @@ type Call struct {
 	Schedule *ir.Schedule
 	Origin   int
 	Overlay  core.Overlay // the trees of rootless messages; the same in all calls
+	// Flush, without a schedule, has Origin wait until what it has published is everywhere; the
+	// others do nothing.
+	Flush bool
 	// Acked says that the root may return only when every rank has the message.
 	Acked bool
 }

@@ -34,7 +34,7 @@ const (
 
 const (
 	maxOf     = 1<<24 - 1
-	alarmBits = 16 // of an alarm's index
+	alarmBits = 15 // of an alarm's index
 	seqBits   = 5  // of its operation
 )
 
@@ -169,6 +169,9 @@ func (s *system) enter(l *local) {
 		l.failed = err.Error()
 		return
 	}
+	if c.Flush && c.Origin == l.rank {
+		l.core.Flush()
+	}
 	if c.isMessage() {
 		return
 	}
@@ -202,6 +205,9 @@ func (s *system) leave(l *local, call int) (problem string) {
 }
 
 func (s *system) leaveMessage(l *local, c *call) (problem string) {
+	if c.Flush {
+		return ""
+	}
 	if c.Origin == l.rank {
 		l.core.Publish(c.message)
 		return ""
@@ -220,13 +226,23 @@ func (s *system) leaveMessage(l *local, c *call) (problem string) {
 // origins there is no order.
 func (l *local) message(origin, n int) []byte {
 	for _, c := range l.script {
-		if c.isMessage() && c.Origin == origin {
+		if c.isMessage() && !c.Flush && c.Origin == origin {
 			if n--; n < 0 {
 				return c.message
 			}
 		}
 	}
 	return nil
+}
+
+// published returns how many messages the rank publishes before a call.
+func (l *local) published(call int) (n uint64) {
+	for _, c := range l.script[:call] {
+		if c.isMessage() && !c.Flush && c.Origin == l.rank {
+			n++
+		}
+	}
+	return n
 }
 
 // mismatch returns where a and b, of one length, differ first; -1: nowhere.

@@ -77,6 +77,8 @@ func alarmWords(a core.Alarm) string {
 		return "a request has not been answered"
 	case core.AlarmSilence:
 		return "the multicast is silent"
+	case core.AlarmDispute:
+		return "nobody has said what both sides of a mismatch have called"
 	case core.AlarmProbe:
 		return "nothing has moved"
 	}
@@ -128,6 +130,8 @@ func (s *system) content(m *message) string {
 	return map[wire.FrameKind]string{
 		wire.FrameJoined: "entry", wire.FrameLate: "lateness", wire.FrameProbe: "probe", wire.FrameLeave: "goodbye",
 		wire.FrameCall: "call", wire.FrameEntered: "answer to the call", wire.FrameAbsent: "absence", wire.FrameListen: "wait", wire.FrameWatch: "question for a sign of life", wire.FrameAlive: "sign of life",
+		wire.FrameFlush: "question about messages", wire.FrameFlushed: "answer about messages", wire.FramePassed: "farewell about messages",
+		wire.FrameClash: "mismatch of one side", wire.FrameDispute: "mismatch of both sides",
 	}[h.Kind] + operation
 }
 

@@ -43,7 +43,10 @@ type call struct {
 func (c *call) isMessage() bool { return c.Schedule == nil }
 
 func (c *call) name() string {
-	if c.isMessage() {
+	switch {
+	case c.Flush:
+		return "flush"
+	case c.isMessage():
 		return "message"
 	}
 	return c.Schedule.Name()

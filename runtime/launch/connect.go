@@ -64,7 +64,9 @@ func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.join(ctx, tcp.Config{Rank: p.Rank, Size: p.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener, Clock: p.Clock}, iface)
+		cfg := m.Config(p)
+		cfg.Clock = p.Clock
+		return t.join(ctx, cfg, iface)
 	}
 	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast or shm", name)
 }

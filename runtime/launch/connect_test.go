@@ -77,6 +77,7 @@ var (
 	openMPI = env{"OMPI_COMM_WORLD_RANK": "<R>", "OMPI_COMM_WORLD_SIZE": "<N>", "OMPI_COMM_WORLD_LOCAL_SIZE": "<N>", "PMIX_NAMESPACE": "77"}
 	torch   = env{"RANK": "<R>", "WORLD_SIZE": "<N>", "LOCAL_WORLD_SIZE": "<N>", "MASTER_ADDR": "node0", "MASTER_PORT": "29500", "TORCHELASTIC_USE_AGENT_STORE": "True"}
 	slurm   = env{"SLURM_PROCID": "<R>", "SLURM_STEP_NUM_TASKS": "<N>", "SLURM_STEP_NUM_NODES": "1", "SLURM_JOB_ID": "8", "SLURM_STEP_ID": "0"}
+	pod     = env{"JOB_COMPLETION_INDEX": "<R>", "SCHEDGEN_SIZE": "<N>", "HOSTNAME": "hello-<R>"}
 	byHand  = env{"SCHEDGEN_RANK": "<R>", "SCHEDGEN_SIZE": "<N>"}
 )
 
@@ -137,6 +138,8 @@ func TestConnectRefuses(t *testing.T) {
 		want string
 	}{
 		"by hand, nowhere":      {byHand, "set SCHEDGEN_COORDINATOR"},
+		"Kubernetes, nowhere":   {pod, "set SCHEDGEN_COORDINATOR to JOB-0.SERVICE:PORT"},
+		"Kubernetes, no port":   {pod.and("SCHEDGEN_COORDINATOR", "hello-0.hello"), `SCHEDGEN_COORDINATOR is "hello-0.hello": `},
 		"Open MPI, two hosts":   {openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "OMPI_COMM_WORLD_LOCAL_SIZE"},
 		"Open MPI, no name":     {openMPI.and("PMIX_NAMESPACE", ""), "PMIX_NAMESPACE"},
 		"MPICH, no manager":     {env{"PMI_RANK": "<R>", "PMI_SIZE": "<N>"}, "PMI_FD"},
@@ -196,10 +199,20 @@ func TestMeetOnSeveralHosts(t *testing.T) {
 			}
 		})
 	}
-	p, err := Find(torch.and("LOCAL_WORLD_SIZE", "1").and("MASTER_ADDR", "localhost").with(nil, 1, 2).get)
-	require.NoError(t, err)
-	_, err = p.Meet(t.Context())
-	require.ErrorContains(t, err, "others cannot reach")
+}
+
+// A host name that leads nowhere from other hosts is an error at once, which names it,
+// if the variables say that there are several hosts.
+func TestConnectRefusesLoopbackNames(t *testing.T) {
+	for name, e := range map[string]env{
+		"torchrun": torch.and("LOCAL_WORLD_SIZE", "1").and("MASTER_ADDR", "localhost"),
+		"srun":     slurm.and("SLURM_STEP_NUM_NODES", "2").and("SLURM_STEP_NODELIST", "localhost,node1"),
+		"Open MPI": openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1").and("SCHEDGEN_COORDINATOR", "localhost:7777"),
+	} {
+		_, err := Connect(t.Context(), e.with(nil, 1, 2).get, nil)
+		require.ErrorContains(t, err, "localhost is ", name)
+		require.ErrorContains(t, err, "on this host, which the ranks of other hosts cannot reach", name)
+	}
 }
 
 // Strangers at the socket do not hinder.

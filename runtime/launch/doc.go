@@ -1,6 +1,7 @@
 // Package launch finds out from the environment what the program that has
 // started the ranks of a job knows: rank, size and where the ranks can meet. It
-// knows mpirun of Open MPI and of MPICH, srun, torchrun, and what a person sets.
+// knows mpirun of Open MPI and of MPICH, srun, torchrun, indexed jobs of Kubernetes,
+// and what a person sets.
 //
 //	SCHEDGEN_RANK, SCHEDGEN_SIZE   rank and number of ranks; they win over any launcher's
 //	SCHEDGEN_COORDINATOR           host:port, an address of rank 0's at a port that is free there
@@ -17,6 +18,21 @@
 //	all ranks on one host  at a socket in a private directory of the system's for temporary files, named after the job
 //	srun                   at the first host of SLURM_STEP_NODELIST; the port is reserved (SLURM_STEP_RESV_PORTS) or follows from the step's number
 //	torchrun               at MASTER_ADDR; the port is MASTER_PORT, or follows from it where torchrun's own store listens there
+//
+// Kubernetes tells a pod of an indexed job its number, JOB_COMPLETION_INDEX, and
+// nothing else. The manifest has to set
+//
+//	SCHEDGEN_SIZE          the job's completions, which must all run at once (parallelism)
+//	SCHEDGEN_COORDINATOR   JOB-0.SERVICE:PORT: the pods' subdomain is a headless service, which publishes addresses that are not ready
+//
+// and SCHEDGEN_JOB to something that another job of the same name does not have, such
+// as the label batch.kubernetes.io/controller-uid. Where a pod's HOSTNAME is JOB-i for
+// number i, every rank knows where the others wait, and rank 0 takes eight connections
+// instead of one from every rank. examples/kubernetes has a manifest.
+//
+// A name of a host may become known late, rank 0 may come last, and a process that
+// dies before all have come may be started again. A name that stands for the loopback
+// interface is refused if the variables say that there are several hosts.
 //
 // Open MPI does not say where rank 0 is: on several hosts it needs
 // SCHEDGEN_COORDINATOR, as in mpirun -x SCHEDGEN_COORDINATOR=node0:7777.

@@ -15,9 +15,16 @@ import (
 
 // Meeting is where the ranks of a job find each other.
 type Meeting struct {
-	Coordinator string       // host:port
-	Listener    net.Listener // at rank 0; nil: it is to listen at Coordinator
-	Job         string       // the job's name, by which ranks of others are turned away
+	Coordinator string                // host:port
+	Doors       func(rank int) string // where a rank waits for those that it stands for, if that is known; see tcp.Config
+	Listener    net.Listener          // of a rank that others come to; nil: it is to listen at Coordinator or its door
+	Apart       bool                  // the ranks are on several hosts
+	Job         string                // the job's name, by which ranks of others are turned away
+}
+
+// Config is that of a transport whose ranks meet so.
+func (m *Meeting) Config(p *Position) tcp.Config {
+	return tcp.Config{Rank: p.Rank, Size: p.Size, Job: m.Job, Coordinator: m.Coordinator, Doors: m.Doors, Listener: m.Listener, Apart: m.Apart}
 }
 
 // meeting agrees on a Meeting with the other ranks.
@@ -41,8 +48,8 @@ func (p *Position) Meet(ctx context.Context) (Meeting, error) {
 }
 
 func (p *Position) meet(ctx context.Context) (Meeting, error) {
-	if c := p.getenv("SCHEDGEN_COORDINATOR"); c != "" {
-		return Meeting{Coordinator: c}, nil
+	if c := p.getenv("SCHEDGEN_COORDINATOR"); c != "" && p.launcher != nil && p.launcher.rank != indexOfJob {
+		return Meeting{Coordinator: c, Apart: p.Local > 0 && !p.together()}, nil
 	}
 	if p.Size == 1 {
 		return Meeting{Coordinator: "127.0.0.1:0"}, nil // nobody comes; it says which interface to take
@@ -146,30 +153,19 @@ func firstPort(list string) (int, error) {
 // meetAt has rank 0 listen on all its addresses, since others may know it by
 // another than it knows itself.
 func meetAt(ctx context.Context, p *Position, host string, port int) (Meeting, error) {
-	text := strconv.Itoa(port)
+	m := Meeting{Coordinator: net.JoinHostPort(host, strconv.Itoa(port)), Apart: true}
 	if p.Rank > 0 {
-		return Meeting{Coordinator: net.JoinHostPort(host, text)}, reachable(ctx, host)
+		return m, nil
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", ":"+text)
+	var err error
+	m.Listener, err = listenEverywhere(ctx, strconv.Itoa(port))
 	if err != nil {
-		return Meeting{}, fmt.Errorf("wait at %s: %w; %s", net.JoinHostPort(host, text), err, advice)
+		return Meeting{}, fmt.Errorf("wait at %s: %w; %s", m.Coordinator, err, advice)
 	}
-	return Meeting{Coordinator: net.JoinHostPort(host, text), Listener: l}, nil
+	return m, nil
 }
 
-// reachable refuses a name of another host's, or of one that others have to
-// reach too, which stands for this host alone here: the job would hang. A name
-// that is not known yet may come to be.
-func reachable(ctx context.Context, host string) error {
-	addrs, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil || len(addrs) == 0 {
-		return nil
-	}
-	for _, a := range addrs {
-		if !a.IP.IsLoopback() {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s is %s on this host, which others cannot reach; %s", host, addrs[0].IP, advice)
+func listenEverywhere(ctx context.Context, port string) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, "tcp", ":"+port)
 }

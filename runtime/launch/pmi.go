@@ -44,7 +44,7 @@ func meetPMI(ctx context.Context, p *Position) (m Meeting, err error) {
 		_, err = c.ask("barrier_in", "barrier_out", "")
 	}
 	if err == nil && p.Rank > 0 {
-		m, err = c.lookUp(ctx, p, name)
+		m, err = c.lookUp(p, name)
 	}
 	if err == nil {
 		_, err = c.ask("finalize", "finalize_ack", "")
@@ -120,16 +120,10 @@ func (c *pmi) publish(ctx context.Context, p *Position, name string) (m Meeting,
 }
 
 // lookUp is the part of the other ranks.
-func (c *pmi) lookUp(ctx context.Context, p *Position, name string) (m Meeting, err error) {
+func (c *pmi) lookUp(p *Position, name string) (m Meeting, err error) {
 	m.Coordinator, err = c.ask(fmt.Sprintf("get kvsname=%s key=%s", name, keyOfAddress), "get_result", "value")
-	if err != nil || p.together() {
-		return m, err
-	}
-	host, _, err := net.SplitHostPort(m.Coordinator)
-	if err != nil {
-		return m, err
-	}
-	return m, reachable(ctx, host)
+	m.Apart = !p.together()
+	return m, err
 }
 
 const maxAnswer = 4096

@@ -33,6 +33,17 @@ func TestFind(t *testing.T) {
 			Position{Rank: 3, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
 		"torchrun under srun": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "RANK": "5", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"},
 			Position{Rank: 5, Size: 8, Local: 4, Source: "RANK and WORLD_SIZE"}},
+		"srun --mpi=pmix": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "PMIX_RANK": "7"},
+			Position{Rank: 7, Size: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
+		"torchrun under srun --mpi=pmix": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "1", "RANK": "5", "WORLD_SIZE": "8"},
+			Position{Rank: 5, Size: 8, Source: "RANK and WORLD_SIZE"}},
+		"mpirun under srun": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "5", "OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_SIZE": "8"},
+			Position{Rank: 5, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
+		"Kubernetes": {env{"JOB_COMPLETION_INDEX": "2", "SCHEDGEN_SIZE": "4", "HOSTNAME": "hello-2"},
+			Position{Rank: 2, Size: 4, Source: "JOB_COMPLETION_INDEX and SCHEDGEN_SIZE"}},
+		"torchrun in Kubernetes": {env{"JOB_COMPLETION_INDEX": "1", "RANK": "5", "WORLD_SIZE": "8"},
+			Position{Rank: 5, Size: 8, Source: "RANK and WORLD_SIZE"}},
+		"own in Kubernetes": {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4", "JOB_COMPLETION_INDEX": "2"}, own},
 	}
 	for name, c := range good {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +67,11 @@ func TestFind(t *testing.T) {
 		"more than all": {env{"RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "3"}, "LOCAL_WORLD_SIZE is 3"},
 		"contradicted":  {env{"PMI_RANK": "0", "PMI_SIZE": "2", "RANK": "1", "WORLD_SIZE": "2"}, "PMI_RANK and PMI_SIZE say rank 0 of 2"},
 		"PMIx alone":    {env{"PMIX_RANK": "3"}, `PMIX_RANK is "3", but nobody says how many`},
-		"indexed job":   {env{"JOB_COMPLETION_INDEX": "0"}, "nobody says how many"},
+		"indexed job":   {env{"JOB_COMPLETION_INDEX": "0"}, `JOB_COMPLETION_INDEX is "0", but nobody says how many ranks there are; set SCHEDGEN_SIZE`},
+		"PMIx, another": {env{"PMIX_RANK": "3", "OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"}, `OMPI_COMM_WORLD_RANK is "2" but PMIX_RANK is "3"`},
+		"PMIx and srun": {env{"PMIX_RANK": "3", "SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4"}, `SLURM_PROCID is "2" but PMIX_RANK is "3"`},
+		"two sizes":     {env{"JOB_COMPLETION_INDEX": "1", "SCHEDGEN_SIZE": "4", "RANK": "5", "WORLD_SIZE": "8"}, "RANK and WORLD_SIZE say rank 5 of 8, JOB_COMPLETION_INDEX and SCHEDGEN_SIZE say rank 1 of 4"},
+		"index outside": {env{"JOB_COMPLETION_INDEX": "4", "SCHEDGEN_SIZE": "4"}, "JOB_COMPLETION_INDEX is 4, SCHEDGEN_SIZE is 4"},
 		"coordinator":   {env{"SCHEDGEN_COORDINATOR": "a:1"}, "nobody says how many"},
 	}
 	for name, c := range bad {

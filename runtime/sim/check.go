@@ -3,6 +3,8 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
@@ -14,9 +16,12 @@ import (
 //     a buffer after its call has returned;
 //   - a barrier is left by nobody before all have entered;
 //   - the root of an acknowledged broadcast returns when all have the message;
-//   - rootless messages come exactly once, in their origin's order, unchanged;
+//   - rootless messages come exactly once, in their origin's order, unchanged, and are
+//     everywhere when a flush returns;
 //   - a call fails only if a rank has died, and then every call ends; nobody calls a
 //     rank lost that lives;
+//   - all that agree do so on the same, on the votes of all that are left, and call nobody gone
+//     that is not;
 //   - everything ends within a bound once the network is whole;
 //   - queues and memory are bounded, and nothing is sent by a closed core.
 type checker struct {
@@ -26,9 +31,10 @@ type checker struct {
 	messages  [][]byte // by step: what is broadcast
 	acked     map[string]bool
 	calls     []Call
-	enters    [][]Time // by rank and step: when it entered
-	hasty     bool     // a process has closed before all it sent could arrive
-	disagreed bool     // a process has called something else than the others
+	enters    [][]Time          // by rank and step: when it entered
+	hasty     bool              // a process has closed before all it sent could arrive, or all knew what it has agreed on
+	outcomes  [][]*core.Outcome // by step and rank: what they have agreed on
+	disagreed bool              // a process has called something else than the others
 }
 
 func (c *checker) init(w *world) {
@@ -38,6 +44,10 @@ func (c *checker) init(w *world) {
 	c.enters = make([][]Time, w.sc.Ranks)
 	for rank := range c.enters {
 		c.enters[rank] = make([]Time, len(w.sc.Script)+1)
+	}
+	c.outcomes = make([][]*core.Outcome, len(w.sc.Script))
+	for step := range c.outcomes {
+		c.outcomes[step] = make([]*core.Outcome, w.sc.Ranks)
 	}
 	c.acked = make(map[string]bool)
 	for _, a := range schedule.Algorithms() {
@@ -66,6 +76,26 @@ func (c *checker) note(p *process, step int) {
 	c.w.note(noteReturn, p.rank, nil, step)
 	c.calls = append(c.calls, Call{p.rank, step, c.enters[p.rank][step], c.w.now, nil})
 	c.checkHeld(p)
+}
+
+// agreed checks what a process has agreed on with others.
+func (c *checker) agreed(p *process, out core.Outcome) {
+	c.note(p, p.step)
+	c.outcomes[p.step][p.rank] = &out
+	for rank, first := range c.outcomes[p.step] {
+		if first != nil && !c.hasty && c.w.procs[rank].state != crashed && !reflect.DeepEqual(*first, out) {
+			c.fail("rank %d has agreed on %+v in step %d, rank %d on %+v", p.rank, out, p.step, rank, *first)
+		}
+	}
+	for rank, other := range c.w.procs {
+		gone := slices.Contains(out.Gone, rank)
+		if gone && other.alive() && other.state != closing && !c.hasty && !c.w.hushed(rank) {
+			c.fail("rank %d has agreed that rank %d is gone, which is not", p.rank, rank)
+		}
+		if !gone && out.Flags>>(rank%64)&1 != 0 {
+			c.fail("rank %d has agreed on %x without the vote of rank %d", p.rank, out.Flags, rank)
+		}
+	}
 }
 
 // finishedRequest checks a request that has ended without error.

@@ -28,18 +28,15 @@ func (p *process) over() bool {
 	return p.state == crashed || p.ended && (!p.w.sc.Close || p.state == closed)
 }
 
-// forgiven reports whether a process may wait for ever, a rank having died: for room
-// for a rootless message, that this rank has taken along, since such a call has no operation
-// whose stall could be noticed; for a rootless message, if the rank's host has died, so that its
-// connections do not end; or if all ranks that it may ask have left in good order.
+// forgiven reports whether a process may wait for ever, a rank having died: with a rootless
+// message, if the rank's host has died, so that its connections do not end; or if all ranks
+// that it may ask have left in good order.
 func (p *process) forgiven() bool {
 	if p.state != calling || !p.w.hasty && !p.w.died() {
 		return false
 	}
 	switch p.op.Kind {
-	case OpPublish:
-		return true
-	case OpTake:
+	case OpPublish, OpTake, OpFlush:
 		return p.w.hasty || p.w.comm.Silence == 0 && slices.ContainsFunc(p.w.procs, func(o *process) bool { return o.silent })
 	}
 	return p.alone()

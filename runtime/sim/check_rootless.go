@@ -20,6 +20,19 @@ func (c *checker) took(p *process, m *core.Message) {
 	}
 }
 
+// checkFlushed checks that all ranks have what a rank has flushed, but for those that have left
+// or whose calls have failed.
+func (c *checker) checkFlushed(p *process) {
+	for _, other := range c.w.procs {
+		if other == p || other.state >= closing || other.err != nil {
+			continue
+		}
+		if came := other.core.Came(p.rank); came < p.flush {
+			c.fail("rank %d has flushed %d messages, of which %d have come to rank %d", p.rank, p.flush, came, other.rank)
+		}
+	}
+}
+
 // letter makes message seq of a rank, of at most most bytes.
 func (c *checker) letter(dst []byte, origin int, seq uint64, most int) []byte {
 	r := seeded(c.w.sc.Seed, 'm', uint64(origin), seq)

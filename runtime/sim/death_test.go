@@ -2,13 +2,17 @@ package sim
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // knowing says which ranks' calls have failed since a rank is dead.
@@ -67,6 +71,111 @@ func TestDeathIsLearntByWhoWaitsForMessages(t *testing.T) {
 		r := runs(t, still(11, faults, Op{Kind: OpPublish, Root: dead, Count: 1}, Op{Kind: OpTake}))
 		for rank, knows := range r.knowing() {
 			require.Equal(t, rank != dead, knows, "rank %d", rank)
+		}
+	}
+}
+
+// moments returns when a rank does something, or something comes to it, in a run in which nobody dies.
+func moments(t *testing.T, sc *Scenario, rank int) (at []Time) {
+	var b strings.Builder
+	_, err := Run(sc, &b)
+	require.NoError(t, err)
+	for line := range strings.Lines(b.String()) {
+		var ms float64
+		var of int
+		if n, _ := fmt.Sscanf(line, "%f ms  rank %d ", &ms, &of); n == 2 && of == rank {
+			at = append(at, Time(math.Round(ms*1e6)))
+		}
+	}
+	return slices.Compact(at)
+}
+
+// outlived runs a scenario in which some ranks die, which ends with an agreement. All that are left
+// agree on who is dead, and those whose calls fail name the same ranks.
+func outlived(t *testing.T, sc *Scenario, dead ...int) {
+	r := runs(t, sc)
+	var named []int
+	agreed := 0
+	for _, c := range r.Calls {
+		if slices.Contains(dead, c.Rank) {
+			continue
+		}
+		if c.Err == nil && c.Step == len(sc.Script)-1 {
+			agreed++
+		}
+		var lost *core.LostError
+		if errors.As(c.Err, &lost) {
+			if named == nil {
+				named = lost.Ranks
+			}
+			require.Equal(t, named, lost.Ranks, "rank %d, faults %+v", c.Rank, sc.Faults)
+			for _, l := range lost.Ranks {
+				require.Contains(t, dead, l)
+			}
+		} else {
+			require.NoError(t, c.Err, "rank %d, faults %+v", c.Rank, sc.Faults)
+		}
+	}
+	require.Equal(t, sc.Ranks-len(dead), agreed, "faults %+v", sc.Faults)
+}
+
+// lifelines are scenarios of every algorithm, which end with a barrier and an agreement.
+func lifelines(ranks int) (all []*Scenario) {
+	for _, name := range algorithms(schedule.Bcast) {
+		all = append(all, still(ranks, nil, Op{Kind: OpBcast, Algorithm: name, Root: ranks / 3, Bytes: 150, Chunks: 2}))
+	}
+	for _, name := range algorithms(schedule.Barrier) {
+		all = append(all, still(ranks, nil, Op{Kind: OpBarrier, Algorithm: name}))
+	}
+	for _, sc := range all {
+		sc.Script = append(sc.Script, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"}, Op{Kind: OpAgree})
+	}
+	return all
+}
+
+// A rank of 64 dies before and after every step that it does: the root, ranks inside trees and
+// at their leaves, and the last one.
+func TestSurvivorsOfOneDeath(t *testing.T) {
+	const ranks = 64
+	for _, sc := range lifelines(ranks) {
+		t.Run(sc.Script[0].Algorithm, func(t *testing.T) {
+			t.Parallel()
+			for _, dead := range []int{ranks / 3, 0, ranks/3 + 1, ranks/3 + 8, ranks - 1} {
+				sc.Faults = nil
+				for _, at := range moments(t, sc, dead) {
+					for _, when := range []Time{at, at + 1} {
+						sc.Faults = []Fault{{Kind: FaultCrash, Rank: dead, From: when}}
+						outlived(t, sc, dead)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Two of up to 8 ranks die, each before or after a step that it does.
+func TestSurvivorsOfTwoDeaths(t *testing.T) {
+	for _, ranks := range []int{3, 5, 8} {
+		for _, sc := range lifelines(ranks) {
+			t.Run(fmt.Sprintf("%s/ranks=%d", sc.Script[0].Algorithm, ranks), func(t *testing.T) {
+				t.Parallel()
+				var at [][]Time
+				for rank := range ranks {
+					at = append(at, moments(t, sc, rank))
+				}
+				r := seeded(1, 'p')
+				for a := range ranks {
+					for b := range a {
+						for range 12 {
+							sc.Faults = []Fault{
+								{Kind: FaultCrash, Rank: a, From: pick(&r, at[a]...) + Time(r.below(2))},
+								{Kind: FaultCrash, Rank: b, From: pick(&r, at[b]...) + Time(r.below(2))},
+							}
+							outlived(t, sc, a, b)
+						}
+					}
+				}
+			})
 		}
 	}
 }

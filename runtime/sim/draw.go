@@ -21,6 +21,9 @@ func Draw(seed uint64, most int) *Scenario {
 	s.drawScript(&r)
 	s.drawFaults(&r)
 	s.drawOpen(&r)
+	if r.chance(300) {
+		s.Script = append(s.Script, Op{Kind: OpAgree})
+	}
 	return s
 }
 
@@ -121,7 +124,7 @@ func (s *Scenario) drawBarrier(r *random) {
 	s.Script = append(s.Script, o)
 }
 
-// drawRootless has ranks publish and then take. Where no goroutine takes messages
+// drawRootless has ranks publish, flush or not, and then take. Where no goroutine takes messages
 // meanwhile, no more are published than windows allow.
 func (s *Scenario) drawRootless(r *random) {
 	c := s.Comm.filled()
@@ -132,7 +135,19 @@ func (s *Scenario) drawRootless(r *random) {
 	}
 	o.Bytes = min(o.Bytes, c.MaxMessage)
 	o.Count = min(o.Count, 1+(256<<10)/(o.Bytes+1)/s.Ranks)
-	s.Script = append(s.Script, o, Op{Kind: OpTake})
+	s.Script = append(s.Script, o)
+	s.Script = append(s.Script, pick(r, nil, s.flushing())...)
+	s.Script = append(s.Script, Op{Kind: OpTake})
+}
+
+// flushing has ranks flush. Among so many that not all hear of each other's goodbyes they meet
+// before one leaves.
+func (s *Scenario) flushing() []Op {
+	ops := []Op{{Kind: OpFlush}}
+	if s.Ranks > asked+1 {
+		ops = append(ops, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})
+	}
+	return ops
 }
 
 // drawOpen has ranks start several operations before they wait for one, and wait

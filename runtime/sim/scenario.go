@@ -93,7 +93,9 @@ const (
 	OpWait    OpKind = "wait"    // until all requests have ended that the rank has open
 	OpPublish OpKind = "publish" // Count messages of up to Bytes each, from Root, or from all if Root < 0
 	OpTake    OpKind = "take"    // until all that was published before is here
+	OpFlush   OpKind = "flush"   // until all that this rank published before is everywhere
 	OpCompute OpKind = "compute" // for up to Time, each rank for as long as it draws
+	OpAgree   OpKind = "agree"   // with all that are left, also if calls have failed before
 )
 
 // Op is one step.

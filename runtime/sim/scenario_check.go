@@ -80,7 +80,7 @@ func (s *Scenario) checkOp(o *Op) error {
 			return fmt.Errorf("publish: root %d outside -1 … %d", o.Root, s.Ranks-1)
 		}
 		return nil
-	case OpTake, OpCompute, OpWait:
+	case OpTake, OpFlush, OpCompute, OpWait, OpAgree:
 		return nil
 	}
 	return fmt.Errorf("no step %q", o.Kind)

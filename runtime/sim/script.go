@@ -14,10 +14,13 @@ type script struct {
 	until   int        // the present call waits until the requests of all steps before this one have ended
 	spare   [][]byte   // buffers that must not be written any more
 	left    int        // messages still to publish in this step
+	flush   uint64     // messages that the present call waits for to be everywhere
 	sent    uint64     // messages published
 	taken   []uint64   // by origin: messages taken
 	got     int        // messages taken in all
 	err     error      // why its calls have failed
+	ballot  uint64     // the agreement that it waits for
+	settled Time       // when it closes, though others may not know what it has agreed on with them; 0: it does not close yet
 	ended   bool       // it has come to the end of its script
 	scratch []byte
 	plans   map[Op]*core.Plan
@@ -35,7 +38,7 @@ func (p *process) begin() {
 func (p *process) next() {
 	for p.w.violation == nil && p.alive() {
 		atEnd := p.step == len(p.w.sc.Script)
-		if atEnd && len(p.open) == 0 || p.err != nil {
+		if atEnd && len(p.open) == 0 || p.err != nil && !p.stillAgrees() {
 			p.finish()
 			return
 		}
@@ -58,6 +61,18 @@ func (p *process) next() {
 	}
 }
 
+// stillAgrees goes on to the next agreement, since that works after calls have failed, and
+// reports whether there is one.
+func (p *process) stillAgrees() bool {
+	for at := p.step; at < len(p.w.sc.Script); at++ {
+		if p.w.sc.Script[at].Kind == OpAgree {
+			p.step = at
+			return true
+		}
+	}
+	return false
+}
+
 // compute lets time pass without a call.
 func (p *process) compute(o *Op) {
 	r := seeded(p.w.sc.Seed, 'c', uint64(p.step), uint64(p.rank))
@@ -73,10 +88,14 @@ func (p *process) start(o *Op) {
 		p.startRequest(o)
 	case OpWait:
 		p.until = p.step
+	case OpAgree:
+		p.ballot = p.core.Vote(core.Vote{Flags: ^(uint64(1) << (p.rank % 64))})
 	case OpPublish:
 		if o.Root < 0 || o.Root == p.rank {
 			p.left = o.Count
 		}
+	case OpFlush:
+		p.flush = p.core.Flush()
 	}
 }
 
@@ -93,6 +112,13 @@ func (p *process) advance() bool {
 	case p.met(o):
 		p.done(o)
 		return true
+	case o.Kind == OpAgree:
+		if err := p.core.Excluded(); err != nil {
+			p.broken(err)
+			p.step++
+			return true
+		}
+	case o.Kind == opSettle:
 	case p.core.Err() != nil:
 		p.broken(p.core.Err())
 		return true
@@ -112,6 +138,13 @@ func (p *process) met(o *Op) bool {
 		return p.left == 0
 	case OpTake:
 		return p.got >= p.w.expected(p, p.step)
+	case OpAgree:
+		_, ok := p.core.Outcome(p.ballot)
+		return ok
+	case opSettle:
+		return p.core.Confirmed() || p.core.Excluded() != nil || p.w.now >= p.settled
+	case OpFlush:
+		return p.core.Flushed(p.flush)
 	}
 	return len(p.open) == 0 || p.open[0].step >= p.until
 }
@@ -127,7 +160,17 @@ func (p *process) goOn(o *Op) bool {
 
 // done returns from a call.
 func (p *process) done(o *Op) {
-	if o.Kind != OpBcast && o.Kind != OpBarrier {
+	switch o.Kind {
+	case OpBcast, OpBarrier: // see serveRequests
+	case opSettle:
+		p.w.hasty = p.w.hasty || p.w.now >= p.settled
+	case OpAgree:
+		out, _ := p.core.Outcome(p.ballot)
+		p.w.agreed(p, out)
+	case OpFlush:
+		p.w.checkFlushed(p)
+		p.w.returned(p)
+	default:
 		p.w.returned(p)
 	}
 	p.step = min(p.step+1, len(p.w.sc.Script))
@@ -154,12 +197,32 @@ func (p *process) finish() {
 	if p.ended {
 		return
 	}
+	if p.w.sc.Close && p.settles() {
+		return
+	}
 	p.ended = true
 	p.w.finished(p)
 	if p.w.sc.Close {
 		p.close()
 	}
 }
+
+// settles waits, before it closes, until others know what it has agreed on with them, and
+// reports whether that is to be waited for.
+func (p *process) settles() bool {
+	if p.settled > 0 || p.core.Confirmed() || p.core.Excluded() != nil {
+		return false
+	}
+	p.settled = p.w.now + linger
+	p.op = Op{Kind: opSettle}
+	p.enter()
+	p.lookAt(p.settled)
+	p.run()
+	return true
+}
+
+// opSettle is what a process does before it closes.
+const opSettle OpKind = "settle"
 
 // takeMail takes messages that have come: all if a goroutine does that, or as
 // many as the present call is for.

@@ -65,7 +65,8 @@ func (w *world) note(what noteKind, rank int, h *wire.Header, n int) {
 // lone are the kinds without an object.
 var lone = [len(noteNames)]bool{noteMcast: true, noteOverrun: true, noteClose: true, noteEnd: true, noteCrash: true}
 
-var frameNames = [...]string{"?", "slot", "joined", "late", "probe", "abort", "cast", "credit", "leave", "want", "taken", "call", "entered"}
+var frameNames = [...]string{"?", "slot", "joined", "late", "probe", "abort", "cast", "credit", "leave", "want", "taken", "call", "entered",
+	"absent", "listen", "watch", "alive", "agree", "flush", "flushed", "passed", "clash", "dispute"}
 
 // spell is the part of a line about a frame.
 func spell(h *wire.Header) string {

@@ -28,11 +28,18 @@ type Config struct {
 	// jobs apart that have been given one coordinator by mistake.
 	Job string
 	// Coordinator is the "host:port" where rank 0 waits for the others
-	// while the communicator is built, and only then.
+	// while the communicator is built, and only then. Its name may become known late.
 	Coordinator string
-	// Listener, if rank 0 has one, takes the place of listening at
-	// Coordinator; Join closes it.
+	// Doors, if it is not nil, says at which "host:port" a rank waits for the few that
+	// it stands for while the communicator is built; all ranks must have the same. Then
+	// no rank has more than eight to talk to; without it every rank asks rank 0 its way.
+	Doors func(rank int) string
+	// Listener, if this rank has one, takes the place of listening at
+	// Coordinator or at its door; Join closes it.
 	Listener net.Listener
+	// Apart says that the ranks are on several hosts. A name that stands for the
+	// loopback interface is refused then, since it leads nowhere from other hosts.
+	Apart bool
 	// Bind is the host at which this rank accepts connections; empty means
 	// the address that it reaches the coordinator from.
 	Bind string
@@ -40,7 +47,8 @@ type Config struct {
 	// Rand is where rank 0 takes the communicator's identity from; nil means
 	// the system's generator.
 	Rand io.Reader
-	// DialTimeout bounds the connecting to one peer; 0 means ten seconds.
+	// DialTimeout bounds the connecting to one peer, which is tried again until then; 0
+	// means 30 seconds.
 	DialTimeout time.Duration
 	// Clock is where the transport reads the time; nil means the system's. What
 	// the system waits for itself it always bounds by its own: how long Wait parks,
@@ -52,10 +60,11 @@ type Config struct {
 type Transport struct{ wire.Transport }
 
 // Join builds the communicator: rank 0 waits at cfg.Coordinator until all
-// ranks have called Join, and tells them each other's addresses. It returns
+// ranks have called Join, and all are told each other's addresses. It returns
 // when all are ready or when ctx ends, which fails it everywhere; all that are there
-// then name the ranks that have not come. Whoever connects and is no rank of this job
-// is turned away (wire.Stats.Rejected at rank 0).
+// then name the ranks that have not come. Until all have come a process that has died
+// may be started again. Whoever connects and is no rank of this job
+// is turned away (wire.Stats.Rejected at the rank that it has come to).
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := stream.Join(ctx, stream.Config{Options: stream.Options(cfg)})
 	if err != nil {

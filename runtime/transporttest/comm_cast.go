@@ -15,7 +15,7 @@ import (
 
 // testAnycast has all ranks publish at the same time.
 func testAnycast(t *testing.T, with Make) {
-	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
+	for _, name := range overlays {
 		for _, ranks := range []int{1, 2, 3, 6, 8, 9} {
 			for _, window := range []int{1, 3, 64} {
 				t.Run(fmt.Sprintf("%s/ranks=%d,window=%d", name, ranks, window), func(t *testing.T) {

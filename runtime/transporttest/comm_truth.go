@@ -18,62 +18,14 @@ import (
 func testTruth(t *testing.T, with Make) {
 	for _, ranks := range []int{2, 3, 5, 8} {
 		odd := ranks / 2
-		t.Run(fmt.Sprintf("size/ranks=%d", ranks), func(t *testing.T) {
-			requireMismatch(t, hasty(t, with, ranks, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
-				n := 1000
-				if c.Rank() == odd {
-					n = 999
-				}
-				return c.Bcast(ctx, buffer(n), 0)
-			}))
-		})
-		t.Run(fmt.Sprintf("root/ranks=%d", ranks), func(t *testing.T) {
-			requireMismatch(t, hasty(t, with, ranks, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
-				root := 0
-				if c.Rank() == odd {
-					root = odd
-				}
-				return c.Bcast(ctx, buffer(100), root)
-			}))
-		})
-		t.Run(fmt.Sprintf("algorithm/ranks=%d", ranks), func(t *testing.T) {
-			errs := hastyEach(t, with, ranks, func(rank int) runtime.Config {
-				name := "barrier/dissemination"
-				if rank == odd {
-					name = "barrier/hsb"
-				}
-				return runtime.Config{Barrier: runtime.Algorithm{Name: name}}
-			}, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
-			requireMismatch(t, errs)
-		})
-		t.Run(fmt.Sprintf("epoch/ranks=%d", ranks), func(t *testing.T) {
-			errs := hastyEach(t, with, ranks, func(rank int) runtime.Config {
-				if rank == odd {
-					return runtime.Config{Epoch: 2}
-				}
-				return runtime.Config{}
-			}, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
-			requireMismatch(t, errs)
-		})
+		for _, m := range mismatches(ranks, odd) {
+			t.Run(fmt.Sprintf("%s/ranks=%d", m.name, ranks), func(t *testing.T) { testMismatchTold(t, with, ranks, odd, &m) })
+		}
 		t.Run(fmt.Sprintf("death/ranks=%d", ranks), func(t *testing.T) { testDeathTold(t, with, ranks, odd) })
 	}
 	for name, ranks := range map[string]int{"barrier/dissemination": 5, "barrier/hsb": 8} {
 		t.Run(fmt.Sprintf("deadline/%s/ranks=%d", name, ranks), func(t *testing.T) { testLateNamed(t, with, ranks, ranks/2, name) })
 	}
-}
-
-// hasty has every rank call until a call fails, and close at once then.
-func hasty(t *testing.T, with Make, ranks int, cfg runtime.Config, call func(ctx context.Context, c *runtime.Comm) error) []error {
-	return hastyEach(t, with, ranks, func(int) runtime.Config { return cfg }, call)
-}
-
-func hastyEach(t *testing.T, with Make, ranks int, cfg func(rank int) runtime.Config, call func(ctx context.Context, c *runtime.Comm) error) []error {
-	comms := joinEach(t, with, ranks, func(rank int) runtime.Config {
-		c := cfg(rank)
-		c.Stall = 20 * time.Millisecond
-		return c
-	})
-	return each(t, comms, func(ctx context.Context, c *runtime.Comm) error { return untilFailed(ctx, c, call) })
 }
 
 func untilFailed(ctx context.Context, c *runtime.Comm, call func(ctx context.Context, c *runtime.Comm) error) error {
@@ -82,11 +34,6 @@ func untilFailed(ctx context.Context, c *runtime.Comm, call func(ctx context.Con
 			return errors.Join(err, c.Close())
 		}
 	}
-}
-
-func requireMismatch(t *testing.T, errs []error) {
-	t.Helper()
-	requireFailed(t, errs, runtime.ErrMismatch)
 }
 
 // testDeathTold: all that survive a rank name it, and nobody else.

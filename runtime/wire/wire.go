@@ -138,6 +138,12 @@ const (
 	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
 	FrameWatch                        // the sender asks for a sign of life
 	FrameAlive                        // the sign of life that the sender was asked for
+	FrameAgree                        // ballot Seq: Arg is what the sender says of it, and Body who has gone and what the ranks below it have said; see package core
+	FrameFlush                        // the sender asks whether the messages of origin Arg below Seq have come to the receiver and all behind it; Slot: the sender takes the part of that rank, which has left
+	FrameFlushed                      // they have
+	FramePassed                       // the sender, which leaves, has had the messages of origin Arg below Seq and has passed them on
+	FrameClash                        // the sender has met another fingerprint of the receiver's, Print, in operation Seq, or of rootless messages if Arg is 1; Body is its own call in words
+	FrameDispute                      // Body is a mismatch in words, of both sides, because of rank Slot: the receiver tells all
 	frameKinds
 )
 
@@ -148,7 +154,7 @@ func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
 const MaxBody = math.MaxInt32
 
 // MaxControl is the largest body, in bytes, of a frame on LaneControl other
-// than FrameCast.
+// than FrameCast and FrameAgree.
 const MaxControl = 1024
 
 // Header is the head of a frame, with fixed width on every wire.
@@ -157,9 +163,9 @@ type Header struct {
 	Lane  Lane
 	Comm  uint8   // the communicator, of those that share the transport; 0 is the first
 	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FrameCast and FrameCredit
-	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about
-	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameAbort: origin; FrameLate: the sender's finding
+	Seq   uint64  // operation number; message number for FrameCast, FrameCredit, FrameFlush, FrameFlushed and FramePassed
+	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about, as of FrameDispute; FrameFlush: a rank
+	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
@@ -229,16 +235,19 @@ const (
 
 // Stats counts what went over a transport.
 type Stats struct {
-	PutFrames, PutBytes     uint64 // sent
-	GotFrames, GotBytes     uint64 // received by put
-	McastFrames, McastBytes uint64 // datagrams multicast
-	DatagramFrames          uint64 // datagrams sent to one rank
-	GotDatagrams            uint64 // datagrams received and offered to the sink
-	Foreign                 uint64 // datagrams dropped: of another communicator, or no frame at all
-	Torn                    uint64 // datagrams dropped: cut short, or with lengths that do not fit
-	Forged                  uint64 // datagrams dropped: sender's address does not belong to its rank
-	Early                   uint64 // datagrams dropped: held ones beyond the transport's bound
-	Injected                uint64 // datagrams dropped by injected loss
-	Unsendable              uint64 // datagrams that the system refused to send
-	Rejected                uint64 // connections closed because they did not open as a rank of this communicator would
+	PutFrames      uint64 `json:"put_frames"`      // sent
+	PutBytes       uint64 `json:"put_bytes"`       // sent
+	GotFrames      uint64 `json:"got_frames"`      // received by put
+	GotBytes       uint64 `json:"got_bytes"`       // received by put
+	McastFrames    uint64 `json:"mcast_frames"`    // datagrams multicast
+	McastBytes     uint64 `json:"mcast_bytes"`     // datagrams multicast
+	DatagramFrames uint64 `json:"datagram_frames"` // datagrams sent to one rank
+	GotDatagrams   uint64 `json:"got_datagrams"`   // datagrams received and offered to the sink
+	Foreign        uint64 `json:"foreign"`         // datagrams dropped: of another communicator, or no frame at all
+	Torn           uint64 `json:"torn"`            // datagrams dropped: cut short, or with lengths that do not fit
+	Forged         uint64 `json:"forged"`          // datagrams dropped: sender's address does not belong to its rank
+	Early          uint64 `json:"early"`           // datagrams dropped: held ones beyond the transport's bound
+	Injected       uint64 `json:"injected"`        // datagrams dropped by injected loss
+	Unsendable     uint64 `json:"unsendable"`      // datagrams that the system refused to send
+	Rejected       uint64 `json:"rejected"`        // connections closed because they did not open as a rank of this communicator would
 }

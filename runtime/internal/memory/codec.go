@@ -37,7 +37,7 @@ func (c *content) decode(h *wire.Header) error {
 }
 
 func bodyLimit(k wire.FrameKind) int {
-	if k == wire.FrameSlot || k == wire.FrameCast {
+	if k == wire.FrameSlot || k == wire.FrameCast || k == wire.FrameAgree {
 		return MaxBody
 	}
 	return wire.MaxControl

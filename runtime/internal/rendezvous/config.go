@@ -1,6 +1,7 @@
-// Package rendezvous is how ranks meet: rank 0, the coordinator, waits for all
-// others, and all learn each other's addresses, what each has published, and the
-// communicator's identity, which rank 0 draws.
+// Package rendezvous is how ranks meet: rank 0, the coordinator, learns that all
+// others have come, and all learn each other's addresses, what each has published, and
+// the communicator's identity, which rank 0 draws. They do so in a tree, each rank
+// for those below it.
 package rendezvous
 
 import (
@@ -24,9 +25,17 @@ type Config struct {
 
 	// Coordinator is the "host:port" where rank 0 waits for the others.
 	Coordinator string
-	// Listener, if rank 0 has one, takes the place of listening at Coordinator;
-	// Meet closes it.
+	// Doors, if all ranks have the same and it is not nil, says at which "host:port" a
+	// rank waits for those right below it in the tree (tree.go): nobody then waits for
+	// more than these. That of rank 0 is Coordinator. Without Doors rank 0 is asked by
+	// every rank.
+	Doors func(rank int) string
+	// Listener, if this rank has one, takes the place of listening at Coordinator or
+	// at its door; Meet closes it.
 	Listener net.Listener
+	// Apart says that the ranks are on several hosts: an address of the loopback
+	// interface is no address of a rank.
+	Apart bool
 	// Bind is the host at which this rank accepts connections; empty means
 	// the address that it reaches the coordinator from.
 	Bind string
@@ -37,12 +46,19 @@ type Config struct {
 	// only after every rank has prepared itself; the error of one fails all.
 	Prepare func(*Meeting) error
 
+	// Network is what the ranks meet over; nil means TCP. Resolver is what that finds
+	// hosts by; nil means the system's.
+	Network  Network
+	Resolver Resolver
+
 	// Rand is where rank 0 takes the communicator's identity from; nil means
 	// the system's generator.
 	Rand io.Reader
 	// Clock is for pauses; nil means the system's. The deadlines of connections are
 	// the system's in any case.
 	Clock clock.Clock
+
+	decode func(r io.Reader, size int) (*Meeting, error) // the table; readTable but in tests of many ranks
 }
 
 // Meeting is what all ranks know of each other.
@@ -51,7 +67,7 @@ type Meeting struct {
 	Addrs []string // by rank: "host:port" where it accepts connections
 	Blobs [][]byte // by rank
 
-	// Refused is how many connections rank 0 has turned away, of strangers and of
+	// Refused is how many connections this rank has turned away, of strangers and of
 	// ranks of other jobs and versions.
 	Refused uint64
 }
@@ -67,12 +83,21 @@ func (c *Config) fill() error {
 		return fmt.Errorf("the job's name has %d bytes, at most %d are allowed", len(c.Job), MaxJob)
 	case len(c.Blob) > MaxBlob:
 		return fmt.Errorf("blob of %d bytes, at most %d are allowed", len(c.Blob), MaxBlob)
-	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 || c.Listener == nil):
+	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil):
 		return errors.New("no coordinator address")
 	}
 	c.Clock = clock.OrSystem(c.Clock)
 	if c.Rand == nil {
 		c.Rand = rand.Reader
+	}
+	if c.Resolver == nil {
+		c.Resolver = net.DefaultResolver
+	}
+	if c.Network == nil {
+		c.Network = &tcpNetwork{clock: c.Clock, resolver: c.Resolver, apart: c.Apart, limit: dialLimit}
+	}
+	if c.decode == nil {
+		c.decode = readTable
 	}
 	return nil
 }

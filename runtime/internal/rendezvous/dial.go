@@ -21,7 +21,8 @@ const (
 // Dial connects to another rank within limit. The clock is for the patience with an
 // attempt; the limit is kept by the system.
 func Dial(ctx context.Context, c clock.Clock, addr string, limit time.Duration) (net.Conn, error) {
-	return race(ctx, c, func(ctx context.Context) (net.Conn, error) { return attempt(ctx, addr, limit) })
+	t := tcpNetwork{clock: c, resolver: net.DefaultResolver, limit: limit}
+	return t.Dial(ctx, addr)
 }
 
 // attempt connects once. It refuses connections to itself: while nobody listens at a

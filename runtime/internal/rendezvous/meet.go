@@ -2,18 +2,18 @@ package rendezvous
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-
-	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Meet returns when all ranks have met and are prepared, or when ctx ends, which
 // fails it everywhere; all then name the ranks that have not arrived. The
 // listener is where this rank accepts connections; one that is alone has none.
-func Meet(ctx context.Context, cfg Config) (*Meeting, *net.TCPListener, error) {
+//
+// Until all have arrived a rank may go and come again, as a process that was started
+// again: rank 0 too.
+func Meet(ctx context.Context, cfg Config) (*Meeting, net.Listener, error) {
 	if cfg.Listener != nil {
 		defer cfg.Listener.Close()
 	}
@@ -32,14 +32,14 @@ func Meet(ctx context.Context, cfg Config) (*Meeting, *net.TCPListener, error) {
 
 func meetAlone(cfg *Config) (*Meeting, error) {
 	m := &Meeting{Addrs: []string{""}, Blobs: [][]byte{cfg.Blob}}
-	if err := drawID(cfg, m); err != nil {
+	if err := drawID(cfg, &m.ID); err != nil {
 		return nil, err
 	}
 	return m, prepare(cfg, m)
 }
 
-func drawID(cfg *Config, m *Meeting) error {
-	if _, err := io.ReadFull(cfg.Rand, m.ID[:]); err != nil {
+func drawID(cfg *Config, id *[16]byte) error {
+	if _, err := io.ReadFull(cfg.Rand, id[:]); err != nil {
 		return fmt.Errorf("draw the communicator's identity: %w", err)
 	}
 	return nil
@@ -53,109 +53,67 @@ func prepare(cfg *Config, m *Meeting) error {
 }
 
 // meetFirst is rank 0's part.
-func meetFirst(ctx context.Context, cfg *Config) (*Meeting, *net.TCPListener, error) {
-	meeting := cfg.Listener
-	if meeting == nil {
-		var lc net.ListenConfig
-		var err error
-		if meeting, err = lc.Listen(ctx, "tcp", cfg.Coordinator); err != nil {
-			return nil, nil, fmt.Errorf("wait for the other ranks: %w", err)
-		}
-		defer meeting.Close()
+func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
+	n := newNode(cfg)
+	if err := drawID(cfg, &n.id); err != nil {
+		return nil, nil, err
+	}
+	door, err := openAt(ctx, cfg, cfg.Coordinator)
+	if err != nil {
+		return nil, nil, err
 	}
 	bind := cfg.Bind
 	if bind == "" {
-		bind = hostOf(meeting.Addr())
+		bind = hostOf(door.Addr())
 	}
-	data, addr, err := listenData(bind)
+	data, addr, err := listenAt(ctx, cfg.Network, bind)
 	if err != nil {
+		door.Close()
 		return nil, nil, err
 	}
-	m := &Meeting{Addrs: make([]string, cfg.Size), Blobs: make([][]byte, cfg.Size)}
-	m.Addrs[0], m.Blobs[0] = addr, cfg.Blob
-	if err = drawID(cfg, m); err == nil {
-		err = coordinate(ctx, cfg, meeting, m)
-	}
+	n.roster.add(entry{0, addr, cfg.Blob})
+	n.open(door)
+	m, err := n.run(ctx, nil)
 	return finish(m, data, err)
 }
 
-// meetOther is the part of the other ranks. A connection that ends before the
-// coordinator has said a word may have had to make room for others; so it comes
-// again, unless the coordinator has gone.
-func meetOther(ctx context.Context, cfg *Config) (*Meeting, *net.TCPListener, error) {
-	conn, err := reach(ctx, cfg)
-	if err != nil {
-		return nil, nil, err
+// openAt opens where the ranks below come in.
+func openAt(ctx context.Context, cfg *Config, addr string) (net.Listener, error) {
+	if cfg.Listener != nil {
+		return cfg.Listener, nil
 	}
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		m, l, err := visit(ctx, cfg, conn)
-		if !errors.Is(err, errUnheard) || clock.Sleep(ctx, cfg.Clock, pause) != nil {
-			return m, l, err
-		}
-		var gone error
-		if conn, gone = Dial(ctx, cfg.Clock, cfg.Coordinator, dialLimit); gone != nil {
+	l, err := cfg.Network.Listen(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the other ranks: %w", err)
+	}
+	return l, nil
+}
+
+// meetOther is the part of the other ranks.
+func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
+	n := newNode(cfg)
+	if cfg.Doors != nil && hasBelow(cfg.Rank, cfg.Size) {
+		door, err := openAt(ctx, cfg, cfg.Doors(cfg.Rank))
+		if err != nil {
 			return nil, nil, err
 		}
+		n.open(door)
 	}
-}
-
-// visit meets the others over conn.
-func visit(ctx context.Context, cfg *Config, conn net.Conn) (*Meeting, *net.TCPListener, error) {
-	defer conn.Close()
-	bind := cfg.Bind
-	if bind == "" {
-		bind = hostOf(conn.LocalAddr())
-	}
-	data, addr, err := listenData(bind)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := attend(ctx, cfg, conn, addr)
-	return finish(m, data, err)
+	climbing, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	c := &climber{n: n, ctx: climbing, net: cfg.Network}
+	n.wg.Go(c.climb)
+	m, err := n.run(ctx, giveUp)
+	return finish(m, c.data, err)
 }
 
 // finish gives the listener back if there is no meeting.
-func finish(m *Meeting, data *net.TCPListener, err error) (*Meeting, *net.TCPListener, error) {
-	if err != nil {
+func finish(m *Meeting, data net.Listener, err error) (*Meeting, net.Listener, error) {
+	if err == nil {
+		return m, data, nil
+	}
+	if data != nil {
 		data.Close()
-		return nil, nil, err
 	}
-	return m, data, nil
-}
-
-// hostOf returns the host part of an address, with its zone; empty if that is
-// the wildcard.
-func hostOf(a net.Addr) string {
-	host, _, err := net.SplitHostPort(a.String())
-	if ip := net.ParseIP(host); err != nil || ip != nil && ip.IsUnspecified() {
-		return ""
-	}
-	return host
-}
-
-// listenData opens the listener for data connections at a port of the
-// system's choice. The address returned has an empty host if bind has.
-func listenData(bind string) (l *net.TCPListener, addr string, err error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(bind, "0"))
-	if err != nil {
-		return nil, "", fmt.Errorf("accept connections: %w", err)
-	}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		listener.Close()
-		return nil, "", fmt.Errorf("accept connections: %w", err)
-	}
-	return listener.(*net.TCPListener), net.JoinHostPort(hostOf(listener.Addr()), port), nil
-}
-
-// fillHost puts the host of a into addr if that has none.
-func fillHost(addr string, a net.Addr) (string, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", err
-	}
-	if host == "" {
-		host = hostOf(a)
-	}
-	return net.JoinHostPort(host, port), nil
+	return nil, nil, err
 }

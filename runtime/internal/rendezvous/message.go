@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -12,10 +13,13 @@ import (
 // The rendezvous speaks these messages, integers big-endian, text and blobs
 // behind their length in a u16:
 //
-//	member  hello   magic u32, version u16, rank u32, size u32, job, address, blob
-//	rank 0  table   status, communicator id [16], address and blob of every rank
-//	member  ready   status; sent before the table, it says that the member waits no longer
-//	rank 0  go      status
+//	below  hello   magic u32, version u16, rank u32, size u32, job, door, address, blob
+//	below  notes   kind u8 and what belongs to it (note.go)
+//	above  table   status, communicator id [16], address and blob of every rank
+//	above  go      status
+//
+// Above and below are two ranks of the tree (tree.go). Rank 0 answers the hello of one
+// that does not belong right below it with a status and the door of the rank that does.
 //
 // A status is a text: empty, or the reason why the communicator cannot be. Magic,
 // version and statuses are the same in all versions, so that ranks of different ones
@@ -25,7 +29,7 @@ const (
 
 	// Version is that of all that ranks say to each other, here and afterwards:
 	// ranks of different ones do not meet.
-	Version = 4
+	Version = 5
 
 	// MaxBlob is the largest blob, in bytes, that a rank can publish.
 	MaxBlob = 4096
@@ -40,7 +44,8 @@ var errStranger = errors.New("not a member's hello")
 type hello struct {
 	rank, size int
 	job        string
-	addr       string // host:port; the host is empty if the coordinator shall fill it in
+	door       string // where it waits for the ranks below it, as addr; empty if it does not
+	addr       string // host:port; the host is empty if the rank above shall fill it in
 	blob       []byte
 }
 
@@ -58,11 +63,16 @@ func appendHello(b []byte, h *hello) []byte {
 	b = binary.BigEndian.AppendUint16(b, Version)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.rank))
 	b = binary.BigEndian.AppendUint32(b, uint32(h.size))
-	return appendBytes(appendBytes(appendBytes(b, h.job), h.addr), h.blob)
+	b = appendBytes(appendBytes(b, h.job), h.door)
+	return appendBytes(appendBytes(b, h.addr), h.blob)
 }
 
 func appendTable(b []byte, t *Meeting) []byte {
-	b = append(appendStatus(b, ""), t.ID[:]...)
+	n := len(t.ID) + 2
+	for i := range t.Addrs {
+		n += 2 + len(t.Addrs[i]) + 2 + len(t.Blobs[i])
+	}
+	b = append(appendStatus(slices.Grow(b, n), ""), t.ID[:]...)
 	for i := range t.Addrs {
 		b = appendBytes(appendBytes(b, t.Addrs[i]), t.Blobs[i])
 	}
@@ -92,17 +102,19 @@ func readStatus(r io.Reader) (string, error) {
 type versionError struct{ version uint16 }
 
 func (e *versionError) Error() string {
-	return fmt.Sprintf("a rank speaks version %d of the rendezvous, rank 0 version %d", e.version, Version)
+	return fmt.Sprintf("a rank speaks version %d of the rendezvous, the one that it has come to version %d", e.version, Version)
 }
 
 // jobError is the hello of a rank of another job.
 type jobError struct {
-	rank       int
-	its, rank0 string
+	rank int
+	job  string
+	host int // the rank that it has come to
+	want string
 }
 
 func (e *jobError) Error() string {
-	return fmt.Sprintf("rank %d is of job %q, rank 0 of job %q", e.rank, e.its, e.rank0)
+	return fmt.Sprintf("rank %d is of job %q, rank %d of job %q", e.rank, e.job, e.host, e.want)
 }
 
 func readHello(r io.Reader) (*hello, error) {
@@ -128,7 +140,10 @@ func readHello(r io.Reader) (*hello, error) {
 
 func readHelloRest(r io.Reader, h *hello) (*hello, error) {
 	job, err := readBytes(r, MaxJob)
-	var addr []byte
+	var door, addr []byte
+	if err == nil {
+		door, err = readBytes(r, maxText)
+	}
 	if err == nil {
 		addr, err = readBytes(r, maxText)
 	}
@@ -138,7 +153,7 @@ func readHelloRest(r io.Reader, h *hello) (*hello, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errStranger, err)
 	}
-	h.job, h.addr = string(job), string(addr)
+	h.job, h.door, h.addr = string(job), string(door), string(addr)
 	return h, nil
 }
 

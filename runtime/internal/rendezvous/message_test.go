@@ -11,7 +11,7 @@ import (
 )
 
 func TestHelloRoundTrip(t *testing.T) {
-	want := &hello{rank: 3, size: 9, job: "night", addr: "[::1]:5", blob: []byte("blob")}
+	want := &hello{rank: 3, size: 9, job: "night", door: ":6", addr: "[::1]:5", blob: []byte("blob")}
 	got, err := readHello(bytes.NewReader(appendHello(nil, want)))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
@@ -65,5 +65,53 @@ func FuzzTable(f *testing.F) {
 		}
 		require.Len(t, tab.Addrs, 2)
 		require.Len(t, tab.Blobs, 2)
+	})
+}
+
+func TestNotesRoundTrip(t *testing.T) {
+	var said []byte
+	for _, want := range []note{
+		{kind: noteCome, come: []entry{{1, "a:1", []byte("x")}, {9, "b:2", []byte{}}}},
+		{kind: noteGone, rank: 9, why: "it hung up"},
+		{kind: noteQuit, rank: 1, why: "late"},
+		{kind: noteFault, why: "no paper"},
+		{kind: noteReady},
+		{kind: noteAlive},
+	} {
+		switch want.kind {
+		case noteCome:
+			said = appendCome(nil, want.come)
+		case noteGone, noteQuit:
+			said = appendOf(nil, want.kind, want.rank, want.why)
+		case noteFault:
+			said = appendFault(nil, want.why)
+		default:
+			said = []byte{want.kind}
+		}
+		got, err := readNote(bytes.NewReader(said), 1, 20)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, bad := range [][]byte{
+		appendOf(nil, noteGone, 2, ""), appendOf(nil, noteQuit, 73, ""), appendCome(nil, []entry{{rank: 0}}),
+		{noteCome, 0xFF, 0xFF, 0xFF, 0xFF}, {99}, {noteFault, 0xFF, 0xFF},
+	} {
+		_, err := readNote(bytes.NewReader(bad), 1, 20)
+		require.Error(t, err)
+	}
+}
+
+func FuzzNote(f *testing.F) {
+	f.Add(appendCome(nil, []entry{{1, "a:1", []byte("x")}, {9, "b:2", nil}}))
+	f.Add(appendOf(nil, noteGone, 9, "it hung up"))
+	f.Add(appendFault(nil, "no paper"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		n, err := readNote(bytes.NewReader(b), 1, 20)
+		if err != nil {
+			return
+		}
+		for _, e := range n.come {
+			require.True(t, isBelow(e.rank, 1))
+		}
 	})
 }

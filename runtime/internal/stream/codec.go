@@ -86,7 +86,7 @@ func decodeHeader(r []byte, h *wire.Header) error {
 
 func bodyLimit(k wire.FrameKind) int {
 	switch k {
-	case wire.FrameSlot, wire.FrameCast:
+	case wire.FrameSlot, wire.FrameCast, wire.FrameAgree:
 		return MaxBody
 	case kindMore, kindCut, kindEnd, kindGoodbye:
 		return 0

@@ -11,6 +11,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
 
+// dialTimeout is how long a first connection is tried, unless told otherwise: as long as
+// a rank may be silent that was connected before the network went away.
+const dialTimeout = 30 * time.Second
+
 // MaxJob is the longest name of a job, in bytes.
 const MaxJob = rendezvous.MaxJob
 
@@ -19,7 +23,9 @@ type Options struct {
 	Rank, Size  int
 	Job         string
 	Coordinator string
+	Doors       func(rank int) string
 	Listener    net.Listener
+	Apart       bool
 	Bind        string
 	Rand        io.Reader
 	DialTimeout time.Duration
@@ -49,13 +55,14 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	if cfg.DialTimeout == 0 {
-		cfg.DialTimeout = 10 * time.Second
+		cfg.DialTimeout = dialTimeout
 	}
 	if cfg.DialTimeout < 0 {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
 	}
 	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
-		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Coordinator: cfg.Coordinator, Listener: cfg.Listener, Bind: cfg.Bind,
+		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Bind: cfg.Bind,
+		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Apart: cfg.Apart,
 		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock,
 	})
 	if err != nil {
@@ -69,12 +76,12 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 }
 
 // listenFD takes a listener's descriptor out of it; -1 if there is none.
-func listenFD(l *net.TCPListener) (int, error) {
+func listenFD(l net.Listener) (int, error) {
 	if l == nil {
 		return -1, nil
 	}
 	defer l.Close()
-	fd, err := takeFD(l)
+	fd, err := takeFD(l.(*net.TCPListener)) // the system's network has no others
 	if err != nil {
 		return -1, fmt.Errorf("accept connections at %v: %w", l.Addr(), err)
 	}

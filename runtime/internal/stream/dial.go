@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,10 +79,13 @@ func (d *dialer) connect(addr string) (net.Conn, error) {
 	}
 }
 
-// passes reports whether what is wrong with the way to a peer may soon be over.
+// passes reports whether what is wrong with the way to a peer may soon be over: a
+// network, an interface, a filter on the way.
 func passes(err error) bool {
-	return errors.Is(err, unix.EHOSTUNREACH) || errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.ENETDOWN)
+	return slices.ContainsFunc(passing, func(errno unix.Errno) bool { return errors.Is(err, errno) })
 }
+
+var passing = []unix.Errno{unix.EHOSTUNREACH, unix.ENETUNREACH, unix.ENETDOWN, unix.EADDRNOTAVAIL, unix.ETIMEDOUT, unix.EPERM, unix.EACCES}
 
 // drain returns the outcomes that have not been looked at.
 func (d *dialer) drain() []dialed {

@@ -42,6 +42,8 @@ func TestDialIsRepeated(t *testing.T) {
 		{"at once", unix.EHOSTUNREACH, 0, nil, 1, 0},
 		{"a host that is back", unix.EHOSTUNREACH, 3, nil, 4, 3 * dialPause},
 		{"a network that is back", unix.ENETUNREACH, 1, nil, 2, dialPause},
+		{"an address that is back", unix.EADDRNOTAVAIL, 1, nil, 2, dialPause},
+		{"a filter that is gone", unix.EPERM, 1, nil, 2, dialPause},
 		{"a host that stays away", unix.EHOSTUNREACH, 1 << 20, unix.EHOSTUNREACH, 20, time.Second},
 		{"what does not pass", refused, 1, refused, 1, 0},
 	} {
@@ -58,6 +60,38 @@ func TestDialIsRepeated(t *testing.T) {
 				require.Equal(t, c.made, *made)
 				require.Equal(t, c.after, time.Since(begun))
 				require.Equal(t, time.Second-dialPause*time.Duration(*made-1), *limit, "what is left of the timeout")
+			})
+		})
+	}
+}
+
+// A network that is away for ten seconds before a first connection, whether it says so
+// or is silent, is tried until it is back: nobody is lost.
+func TestDialOutlastsABlip(t *testing.T) {
+	const blip = 10 * time.Second
+	for name, away := range map[string]func(ctx context.Context, rest time.Duration) error{
+		"it says so": func(context.Context, time.Duration) error { return unix.ENETUNREACH },
+		"it is silent": func(ctx context.Context, rest time.Duration) error {
+			return clock.Sleep(ctx, clock.System{}, min(rest, 15*time.Second)) // the system's fourth attempt
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDialer(clock.System{}, dialTimeout)
+				defer d.close()
+				begun := time.Now()
+				d.attempt = func(ctx context.Context, _ clock.Clock, _ string, rest time.Duration) (net.Conn, error) {
+					if time.Since(begun) < blip {
+						if err := away(ctx, rest); err != nil {
+							return nil, err
+						}
+					}
+					conn, _ := net.Pipe()
+					return conn, nil
+				}
+				conn, err := d.connect("there:1")
+				require.NoError(t, err)
+				require.NotNil(t, conn)
 			})
 		})
 	}

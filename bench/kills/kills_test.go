@@ -1,0 +1,52 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == rankVerb {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Ranks that outlive others name them and go on without them, whatever they are doing.
+func TestKills(t *testing.T) {
+	for _, args := range [][]string{{"--kills", "6", "--ranks", "5"}, {"--kills", "3", "--ranks", "6", "--at-once", "2"}} {
+		var out, errs bytes.Buffer
+		failed, err := kills(t.Context(), args, &out, &errs)
+		t.Log(out.String())
+		require.NoError(t, err)
+		require.False(t, failed, errs.String())
+		for _, name := range transportNames() {
+			require.Contains(t, out.String(), "| "+name+" |")
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, args := range [][]string{{"--ranks", "1"}, {"--kills", "0"}, {"--at-once", "16"}, {"--transports", "pigeon"}, {"--works", "sleep"}, {"--no"}} {
+		_, err := parse(args, &bytes.Buffer{})
+		require.Error(t, err, "%v", args)
+	}
+}
+
+// What is wrong is counted as such.
+func TestTally(t *testing.T) {
+	good := testament{Rank: 1, Lost: []int{0}}
+	for _, bad := range []testament{{Rank: 2, Lost: []int{3}}, {Rank: 2, Lost: []int{0}, After: "no"}, {Rank: 2, silent: true}} {
+		ta := tally{transport: "tcp"}
+		require.Empty(t, ta.count(&outcome{killed: []int{0}, survivors: []testament{good, good}}))
+		require.False(t, ta.bad())
+		require.NotEmpty(t, ta.count(&outcome{killed: []int{0}, survivors: []testament{good, bad}}))
+		require.True(t, ta.bad())
+	}
+}

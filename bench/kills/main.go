@@ -1,0 +1,115 @@
+//go:build linux
+
+// Command kills has ranks, each a process, do one operation after the other, kills one of them at a
+// random moment with SIGKILL, and looks at what the others say: whether all of them end, whether
+// they name the same ranks and these are the ones that were killed, how long after the kill,
+// and whether they can go on without it (Shrink):
+//
+//	go run ./bench/kills                               200 kills of 16 processes over each transport
+//	go run ./bench/kills --transports tcp --kills 20 --ranks 8 --seed 7
+//
+// All ranks are on this host; hybrid is told that there are three. It prints a table in Markdown, and
+// exits with 1 if a rank hangs, names others, or cannot go on.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == rankVerb {
+		if err := rank(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "kills: rank:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	failed, err := kills(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "kills:", err)
+		os.Exit(2)
+	case failed:
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	transports []string
+	works      []string
+	kills      int
+	ranks      int
+	atOnce     int
+	seed       uint64
+	patience   time.Duration
+}
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("kills", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	transports := flags.String("transports", strings.Join(transportNames(), ","), "over which, with commas")
+	works := flags.String("works", strings.Join(workNames(), ","), "what the ranks do, in turn")
+	flags.IntVar(&o.kills, "kills", 200, "runs, over each transport")
+	flags.IntVar(&o.ranks, "ranks", 16, "processes")
+	flags.IntVar(&o.atOnce, "at-once", 1, "ranks that are killed in each run")
+	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of victims and moments")
+	flags.DurationVar(&o.patience, "patience", 30*time.Second, "a rank that has not ended so long after the kill hangs")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.transports, o.works = strings.Split(*transports, ","), strings.Split(*works, ",")
+	for _, name := range o.transports {
+		if !slices.Contains(transportNames(), name) {
+			return o, fmt.Errorf("no transport %q, only %s", name, strings.Join(transportNames(), ", "))
+		}
+	}
+	for _, name := range o.works {
+		if !slices.Contains(workNames(), name) {
+			return o, fmt.Errorf("no work %q, only %s", name, strings.Join(workNames(), ", "))
+		}
+	}
+	if o.kills < 1 || o.ranks < 2 || o.atOnce < 1 || o.atOnce >= o.ranks {
+		return o, fmt.Errorf("%d kills of %d among %d ranks", o.kills, o.atOnce, o.ranks)
+	}
+	return o, nil
+}
+
+func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed bool, err error) {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return false, err
+	}
+	fmt.Fprintf(stdout, "%d kills of %d among %d processes over each transport, seed %d\n\n", o.kills, o.atOnce, o.ranks, o.seed)
+	fmt.Fprint(stdout, "| transport | runs | survivors | name the same | name the killed | went on | known after, median | 99 % | most |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	for _, name := range o.transports {
+		t := tally{transport: name}
+		random := rand.New(rand.NewPCG(o.seed, uint64(len(name))))
+		for i := range o.kills {
+			r, err := run(ctx, &o, name, o.works[i%len(o.works)], random)
+			if err != nil {
+				return true, fmt.Errorf("%s, run %d: %w", name, i, err)
+			}
+			for _, why := range t.count(r) {
+				fmt.Fprintf(stderr, "%s, run %d (%s): %s\n", name, i, o.works[i%len(o.works)], why)
+			}
+		}
+		fmt.Fprintln(stdout, t.row())
+		failed = failed || t.bad()
+	}
+	return failed, nil
+}

@@ -1,0 +1,221 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/hybrid"
+	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// rankVerb is the argument by which the program starts itself as a rank.
+const rankVerb = "rank"
+
+// ready is the first line of a rank, when it is at work.
+const ready = "ready"
+
+// job is what a rank is told, as a line of JSON.
+type job struct {
+	Rank, Size  int
+	Transport   string
+	Coordinator string
+	Work        string
+	Patience    time.Duration
+}
+
+// inherited is the file that a rank is started with: the segment over shm, or the listener of rank 0.
+const inherited = 3
+
+var transports = []struct {
+	name string
+	join func(ctx context.Context, j *job) (wire.Transport, error)
+}{
+	{"tcp", func(ctx context.Context, j *job) (wire.Transport, error) {
+		cfg, err := j.tcp()
+		if err != nil {
+			return nil, err
+		}
+		return tcp.Join(ctx, cfg)
+	}},
+	{"mcast", func(ctx context.Context, j *job) (wire.Transport, error) {
+		cfg, err := j.tcp()
+		if err != nil {
+			return nil, err
+		}
+		return mcast.Join(ctx, mcast.Config{TCP: cfg})
+	}},
+	{"shm", func(ctx context.Context, j *job) (wire.Transport, error) {
+		return shm.Join(ctx, shm.Config{Rank: j.Rank, Size: j.Size, File: os.NewFile(inherited, "segment")})
+	}},
+	{"hybrid", func(ctx context.Context, j *job) (wire.Transport, error) {
+		cfg, err := j.tcp()
+		if err != nil {
+			return nil, err
+		}
+		return hybrid.Join(ctx, hybrid.Config{TCP: cfg, Mcast: &mcast.Config{}, Host: fmt.Sprint("host ", j.Rank*3/j.Size)})
+	}},
+}
+
+func transportNames() (names []string) {
+	for _, t := range transports {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// tcp returns how the rank meets the others.
+func (j *job) tcp() (tcp.Config, error) {
+	cfg := tcp.Config{Rank: j.Rank, Size: j.Size, Coordinator: j.Coordinator}
+	if j.Rank > 0 {
+		return cfg, nil
+	}
+	f := os.NewFile(inherited, "listener")
+	defer f.Close()
+	l, err := net.FileListener(f)
+	if err != nil {
+		return cfg, fmt.Errorf("listener of rank 0: %w", err)
+	}
+	cfg.Listener = l
+	return cfg, nil
+}
+
+// works are what ranks do again and again until it fails. turn counts.
+var works = []struct {
+	name string
+	do   func(ctx context.Context, c *runtime.Comm, turn int, buf []byte) error
+}{
+	{"bcast", func(ctx context.Context, c *runtime.Comm, turn int, buf []byte) error {
+		return c.Bcast(ctx, buf, turn%c.Size())
+	}},
+	{"barrier", func(ctx context.Context, c *runtime.Comm, _ int, _ []byte) error { return c.Barrier(ctx) }},
+	{"rootless", func(ctx context.Context, c *runtime.Comm, _ int, buf []byte) error {
+		if err := c.Publish(ctx, buf[:100]); err != nil {
+			return err
+		}
+		for range c.Size() - 1 {
+			if _, err := c.Next(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+}
+
+func workNames() (names []string) {
+	for _, w := range works {
+		names = append(names, w.name)
+	}
+	return names
+}
+
+// rank is one rank's process: it says that it is ready, and then what it has outlived.
+func rank(stdin io.Reader, stdout io.Writer) error {
+	in := bufio.NewReader(stdin)
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	var j job
+	if err := json.Unmarshal(line, &j); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*j.Patience)
+	defer cancel()
+	c, err := j.join(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.Barrier(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, ready)
+	t := testament{Rank: j.Rank}
+	c = j.outlive(ctx, c, &t)
+	if err := json.NewEncoder(stdout).Encode(t); err != nil {
+		return err
+	}
+	_, err = in.ReadByte() // until all have said what there is to say
+	if err == io.EOF {
+		err = nil
+	}
+	return errors.Join(err, c.Close())
+}
+
+func (j *job) join(ctx context.Context) (*runtime.Comm, error) {
+	for _, t := range transports {
+		if t.name != j.Transport {
+			continue
+		}
+		tr, err := t.join(ctx, j)
+		if err != nil {
+			return nil, err
+		}
+		return runtime.Join(ctx, runtime.Config{Transport: tr})
+	}
+	return nil, fmt.Errorf("no transport %q", j.Transport)
+}
+
+// outlive works until that fails, and then without those that are lost. It returns the communicator of
+// those that are left.
+func (j *job) outlive(ctx context.Context, c *runtime.Comm, t *testament) *runtime.Comm {
+	buf := make([]byte, 20_000)
+	err := j.work(ctx, c, buf)
+	t.At, t.Err = time.Now().UnixNano(), err.Error()
+	var lost *runtime.LostError
+	if errors.As(err, &lost) {
+		t.Lost = lost.Ranks
+	}
+	for {
+		next, err := c.Shrink(ctx)
+		if err != nil {
+			t.After = err.Error()
+			return c
+		}
+		c = next
+		if err = without(ctx, c, buf); err == nil {
+			return c
+		}
+		if !errors.Is(err, runtime.ErrPeerLost) {
+			t.After = err.Error()
+			return c
+		}
+	}
+}
+
+func (j *job) work(ctx context.Context, c *runtime.Comm, buf []byte) error {
+	for turn := 0; ; turn++ {
+		for _, w := range works {
+			if w.name != j.Work {
+				continue
+			}
+			if err := w.do(ctx, c, turn, buf); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// without does something of each kind in a communicator of those that are left.
+func without(ctx context.Context, c *runtime.Comm, buf []byte) error {
+	for turn := range 3 {
+		for _, w := range works {
+			if err := w.do(ctx, c, turn, buf); err != nil {
+				return err
+			}
+		}
+	}
+	return c.Barrier(ctx)
+}

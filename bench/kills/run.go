@@ -1,0 +1,146 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/shm"
+)
+
+// outcome is what one run has shown.
+type outcome struct {
+	killed    []int // ascending
+	at        time.Time
+	survivors []testament
+}
+
+// testament is what a rank says when it has outlived others, as a line of JSON.
+type testament struct {
+	Rank  int
+	At    int64  // when its call failed, in ns since 1970
+	Lost  []int  // whom it names
+	Err   string // of the call
+	After string // why it could not go on without them; empty: it could
+
+	silent bool // it has not said anything
+}
+
+// member is a rank's process.
+type member struct {
+	cmd    *exec.Cmd
+	in     io.Closer
+	lines  *bufio.Scanner
+	stderr bytes.Buffer
+}
+
+// run starts the ranks, kills some, and hears the others.
+func run(ctx context.Context, o *options, transport, work string, random *rand.Rand) (*outcome, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	members, err := start(ctx, o, transport, work)
+	defer func() {
+		cancel()
+		for _, m := range members {
+			_ = m.in.Close()
+			_ = m.cmd.Wait() // it was killed, or has said what there is to say
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	r := &outcome{killed: random.Perm(o.ranks)[:o.atOnce]}
+	time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // a random moment of what they do
+	r.at = time.Now()
+	for _, rank := range r.killed {
+		if err := members[rank].cmd.Process.Kill(); err != nil {
+			return nil, fmt.Errorf("kill rank %d: %w", rank, err)
+		}
+	}
+	slices.Sort(r.killed)
+	late := time.AfterFunc(o.patience, cancel) // ends all that hang
+	defer late.Stop()
+	for rank, m := range members {
+		if slices.Contains(r.killed, rank) {
+			continue
+		}
+		t := testament{Rank: rank}
+		if !m.lines.Scan() {
+			t.silent = true
+		} else if err := json.Unmarshal(m.lines.Bytes(), &t); err != nil {
+			return nil, fmt.Errorf("rank %d says %q: %w", rank, m.lines.Text(), err)
+		}
+		r.survivors = append(r.survivors, t)
+	}
+	return r, ctx.Err()
+}
+
+// start starts all ranks and returns when they are at work.
+func start(ctx context.Context, o *options, transport, work string) (members []*member, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	job, files, err := prepare(transport, o.ranks)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		defer f.Close()
+	}
+	job.Work, job.Patience = work, o.patience
+	for job.Rank = range o.ranks {
+		m := &member{cmd: exec.CommandContext(ctx, self, rankVerb)}
+		m.cmd.Stderr = &m.stderr
+		if transport == "shm" || job.Rank == 0 {
+			m.cmd.ExtraFiles = files
+		}
+		in, err1 := m.cmd.StdinPipe()
+		out, err2 := m.cmd.StdoutPipe()
+		if err := errors.Join(err1, err2, m.cmd.Start()); err != nil {
+			return members, fmt.Errorf("start rank %d: %w", job.Rank, err)
+		}
+		m.in, m.lines = in, bufio.NewScanner(out)
+		m.lines.Buffer(nil, 1<<20)
+		members = append(members, m)
+		if err := json.NewEncoder(in).Encode(job); err != nil {
+			return members, fmt.Errorf("tell rank %d: %w", job.Rank, err)
+		}
+	}
+	for rank, m := range members {
+		if !m.lines.Scan() || m.lines.Text() != ready {
+			err := m.cmd.Wait()
+			return members, fmt.Errorf("rank %d has not joined (%v): %s%s", rank, err, m.lines.Text(), m.stderr.String())
+		}
+	}
+	return members, nil
+}
+
+// prepare makes what the ranks meet by: a segment for all of them, or a listener for rank 0.
+func prepare(transport string, ranks int) (j job, files []*os.File, err error) {
+	j = job{Transport: transport, Size: ranks}
+	if transport == "shm" {
+		f, err := shm.Create(ranks)
+		return j, []*os.File{f}, err
+	}
+	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return j, nil, err
+	}
+	defer l.Close()
+	j.Coordinator = l.Addr().String()
+	f, err := l.File()
+	return j, []*os.File{f}, err
+}

@@ -1,0 +1,67 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// tally is what runs over one transport have shown.
+type tally struct {
+	transport               string
+	runs, survivors         int
+	same, right, went, hung int
+	after                   []time.Duration
+}
+
+// count adds a run and returns what was wrong in it.
+func (t *tally) count(r *outcome) (wrong []string) {
+	t.runs++
+	var named []int
+	for i := range r.survivors {
+		s := &r.survivors[i]
+		t.survivors++
+		if named == nil {
+			named = s.Lost
+		}
+		if s.silent {
+			t.hung++
+			wrong = append(wrong, fmt.Sprintf("rank %d has not said anything (killed: %v)", s.Rank, r.killed))
+			continue
+		}
+		if slices.Equal(s.Lost, named) {
+			t.same++
+		} else {
+			wrong = append(wrong, fmt.Sprintf("rank %d names %v, others %v: %s", s.Rank, s.Lost, named, s.Err))
+		}
+		if slices.Equal(s.Lost, r.killed) {
+			t.right++
+		} else {
+			wrong = append(wrong, fmt.Sprintf("rank %d names %v, killed were %v: %s", s.Rank, s.Lost, r.killed, s.Err))
+		}
+		if s.After == "" {
+			t.went++
+		} else {
+			wrong = append(wrong, fmt.Sprintf("rank %d could not go on: %s", s.Rank, s.After))
+		}
+		t.after = append(t.after, time.Unix(0, s.At).Sub(r.at))
+	}
+	return wrong
+}
+
+// bad reports whether a promise was not kept. Of ranks that are killed one by one, the first may
+// have been found lost and named before the next was.
+func (t *tally) bad() bool { return t.hung > 0 || t.same < t.survivors || t.went < t.survivors }
+
+func (t *tally) row() string {
+	slices.Sort(t.after)
+	at := func(share float64) time.Duration {
+		if len(t.after) == 0 {
+			return 0
+		}
+		return t.after[int(share*float64(len(t.after)-1))].Round(10 * time.Microsecond)
+	}
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %v | %v | %v |", t.transport, t.runs, t.survivors, t.same, t.right, t.went, at(0.5), at(0.99), at(1))
+}

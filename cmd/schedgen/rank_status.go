@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/status"
+)
+
+// book is where the ranks that were started by hand have their pages. Each publishes its
+// address as a rootless message when it has joined, and nobody has to wait for it: ranks
+// without a page do nothing, and who is looked at takes the messages then.
+type book struct {
+	own    *position
+	server *status.Server
+	at     string // the address of this rank's page, as others reach it
+
+	mu    sync.Mutex
+	pages map[int]string // by rank: host:port
+}
+
+// notice is the message.
+type notice struct {
+	Status string `json:"status"` // host:port of the sender's page
+}
+
+// maxReport is the largest answer of a rank's page, in bytes.
+const maxReport = 8 << 20
+
+// ownPath is where a rank's page has what it says of itself alone.
+const ownPath = "/own"
+
+// showRank serves the status of a rank of its own until the book is closed; nil if no page
+// is asked for.
+func (f *seenFlags) showRank(ctx context.Context, own *position, coordinator string, std stdio) (*book, error) {
+	if f.Status == nil {
+		return nil, nil
+	}
+	b := &book{own: own, pages: make(map[int]string)}
+	mux := http.NewServeMux()
+	mux.Handle("/", status.Handler(b.reports))
+	mux.Handle(ownPath+"/", http.StripPrefix(ownPath, status.Handler(b.ownReport)))
+	var err error
+	if b.server, err = f.serve(ctx, mux); err != nil {
+		return nil, err
+	}
+	if b.at, err = reachable(b.server.Addr(), coordinator); err != nil {
+		return nil, errors.Join(fmt.Errorf("--status=%s: %w", *f.Status, err), b.close())
+	}
+	std.tellPage(b.at)
+	return b, nil
+}
+
+func (b *book) close() error {
+	if b == nil {
+		return nil
+	}
+	return b.server.Close()
+}
+
+// reachable returns an address of this host's at which others find what listens at addr: if
+// that is any of them, the one by which the coordinator is reached.
+func reachable(addr net.Addr, coordinator string) (string, error) {
+	at, err := netip.ParseAddrPort(addr.String())
+	if err != nil || !at.Addr().IsUnspecified() {
+		return addr.String(), err
+	}
+	c, err := net.Dial("udp", coordinator) // sends nothing
+	if err != nil {
+		return "", fmt.Errorf("find the address of this host: %w", err)
+	}
+	defer c.Close()
+	host, _, err := net.SplitHostPort(c.LocalAddr().String())
+	return net.JoinHostPort(host, fmt.Sprint(at.Port())), err
+}
+
+// joined tells the other ranks where this one's page is.
+func (b *book) joined(ctx context.Context, comm *runtime.Comm) error {
+	if b == nil {
+		return nil
+	}
+	text, err := json.Marshal(notice{b.at})
+	if err != nil {
+		return err
+	}
+	if err := comm.Publish(ctx, text); err != nil {
+		return fmt.Errorf("tell the others of this rank's page: %w", err)
+	}
+	return nil
+}
+
+// read takes the messages that have come, and returns the pages of other ranks.
+func (b *book) read() map[int]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if comm := b.own.comm.Load(); comm != nil {
+		for msg, ok, err := comm.TryNext(); ok && err == nil; msg, ok, err = comm.TryNext() {
+			var n notice
+			if err := json.Unmarshal(msg.Data, &n); err != nil {
+				continue // no rank of this program
+			}
+			if _, _, err := net.SplitHostPort(n.Status); err == nil {
+				b.pages[msg.Origin] = n.Status
+			}
+		}
+	}
+	return maps.Clone(b.pages)
+}
+
+func (b *book) ownReport(context.Context) []status.Report { return []status.Report{b.own.report()} }
+
+// reports is the [status.Source] of all ranks that have told of a page.
+func (b *book) reports(ctx context.Context) []status.Report {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	all := b.ownReport(ctx)
+	pages := b.read()
+	others := make([]status.Report, len(pages))
+	var wg sync.WaitGroup
+	for i, rank := range slices.Sorted(maps.Keys(pages)) {
+		wg.Go(func() {
+			r, err := fetch(ctx, rank, pages[rank])
+			if err != nil {
+				r = status.Report{Process: rank, Note: fmt.Sprintf("its page does not answer: %v", err)}
+			}
+			r.URL = "http://" + pages[rank] + "/"
+			others[i] = r
+		})
+	}
+	wg.Wait()
+	all = append(all, others...)
+	slices.SortFunc(all, func(x, y status.Report) int { return x.Process - y.Process })
+	return all
+}
+
+// fetch asks the page at a host and port what its rank says of itself.
+func fetch(ctx context.Context, rank int, at string) (r status.Report, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+ownPath+"/status.json", nil)
+	if err != nil {
+		return r, err
+	}
+	res, err := pageClient.Do(req)
+	if err != nil {
+		return r, err
+	}
+	defer res.Body.Close()
+	var own []status.Report
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxReport)).Decode(&own); err != nil {
+		return r, fmt.Errorf("http://%s/: %s: %w", at, res.Status, err)
+	}
+	if len(own) != 1 || own[0].Process != rank {
+		return r, fmt.Errorf("http://%s/ is another rank's: give --status an address that other hosts reach", at)
+	}
+	return own[0], nil
+}
+
+// pageClient asks other ranks directly, whatever proxy is set, and keeps no connections.
+var pageClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// eventLog is where a rank with --verbose tells what becomes of its communicator.
+func (f *runFlags) eventLog(std stdio) *slog.Logger {
+	if !f.Verbose {
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(std.Err, nil))
+}

@@ -1,0 +1,285 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// agreement has the ranks that are left agree, whether the core works or has failed. The
+// process asks for agreements one after the other, from 1 on: agreement n is ballot 2n-1. Ballot 2n
+// follows by itself: who votes in it knows what ballot 2n-1 has brought, so that at its end all do, and
+// a rank may close. Ballot 0 is the core's own: when a rank is lost, all that are left find out
+// which ranks that are, so that their calls fail with the same error.
+type agreement struct {
+	*env
+	fate    *failure
+	members *membership
+	watch   *watch
+
+	ballots []*ballot // that this rank knows of, but for those that all have done with
+	last    uint64    // the last agreement that its process has asked for
+	settled bool      // calls fail with what fate says now
+	out     error     // why this rank cannot agree any more: the others have gone on without it
+	until   Time      // when they do at the latest; 0: from the next tick on for a while
+	ask     Time      // when those that are waited for are asked next; 0: from the next tick on
+}
+
+// vote begins the next agreement with v or, if the present one has not ended, goes on
+// with that. It returns its number.
+func (a *agreement) vote(v Vote) (number uint64) {
+	if a.last == 0 || a.find(2*a.last-1).known {
+		a.last++
+		a.forget()
+	}
+	b := a.of(2*a.last - 1)
+	a.learn(b)
+	b.vote(v)
+	a.look()
+	return a.last
+}
+
+// oldest is the first ballot that another rank may still ask about: who votes in ballot 2n-1 knows
+// what ballot 2n-3 has brought.
+func (a *agreement) oldest() uint64 { return max(2*a.last, 4) - 3 }
+
+func (a *agreement) forget() {
+	kept := a.ballots[:0]
+	for _, b := range a.ballots {
+		if b.number == 0 || b.number >= a.oldest() {
+			kept = append(kept, b)
+		}
+	}
+	clear(a.ballots[len(kept):])
+	a.ballots = kept
+}
+
+func (a *agreement) find(number uint64) *ballot {
+	for _, b := range a.ballots {
+		if b.number == number {
+			return b
+		}
+	}
+	return nil
+}
+
+// of returns the ballot of a number, which is made if there is none.
+func (a *agreement) of(number uint64) *ballot {
+	b := a.find(number)
+	if b == nil {
+		b = newBallot(number, a.Rank, a.Size, a.send)
+		a.ballots = append(a.ballots, b)
+	}
+	return b
+}
+
+func (a *agreement) send(to int, b *ballot, s *saying) {
+	f := s.frame(a.Size)
+	f.Seq, f.Epoch, f.From = b.number, a.Epoch, a.Rank
+	a.put(to, f)
+}
+
+// learn tells a ballot who has gone, as far as this rank knows.
+func (a *agreement) learn(b *ballot) {
+	gone, lost := newRankset(a.Size), newRankset(a.Size)
+	for _, m := range a.members.absent {
+		if m.state != suspected {
+			gone.add(m.rank)
+		}
+		if m.state == isLost {
+			lost.add(m.rank)
+		}
+	}
+	b.learn(gone, lost)
+}
+
+// look is called after whatever may have changed who is there.
+func (a *agreement) look() {
+	if a.settling() && a.find(0) == nil {
+		a.of(0)
+	}
+	for _, b := range a.ballots {
+		a.learn(b)
+		if b.number == 0 && a.fate.err != nil {
+			b.vote(Vote{})
+		}
+	}
+	if b := a.find(2*a.last - 1); a.last > 0 && b.known {
+		confirm := a.of(2 * a.last)
+		a.learn(confirm)
+		confirm.vote(Vote{})
+	}
+	if a.settling() && a.find(0).known {
+		a.settle()
+	}
+}
+
+// settling reports whether calls that have failed wait until it is agreed why.
+func (a *agreement) settling() bool {
+	return !a.settled && a.fate.err != nil && !a.fate.closing && errors.Is(a.fate.err, ErrPeerLost) && a.fate.why.about != a.Rank
+}
+
+// settle has calls fail with what is known now.
+func (a *agreement) settle() {
+	a.settled = true
+	if b := a.find(0); b.known && len(b.dead.list()) > 0 {
+		a.fate.err = &LostError{Ranks: b.dead.list(), Err: a.fate.err}
+	}
+}
+
+// body returns the memory for a FrameAgree, nil if it cannot be one.
+func (a *agreement) body(h *wire.Header) []byte {
+	if h.Len != sayingBytes(a.Size) || h.Arg >= agreeKinds {
+		a.fate.violation(h, "agreement of kind %d with %d bytes, of %d", h.Arg, h.Len, sayingBytes(a.Size))
+		return nil
+	}
+	return make([]byte, h.Len)
+}
+
+// heard takes what another rank says.
+func (a *agreement) heard(h *wire.Header, body []byte) {
+	s := heardSaying(h.Arg, body, a.Size)
+	switch number := h.Seq; {
+	case s.gone.has(a.Rank):
+		a.out = a.fate.excluded(h.From)
+		return
+	case number > 2*a.last+1:
+		a.fate.violation(h, "ballot %d, where this rank has asked for %d agreements", number, a.last)
+		return
+	case number > 0 && number < a.oldest():
+		return
+	}
+	b := a.of(h.Seq)
+	b.heard(h.From, s)
+	a.learn(b)
+	if h.Seq == 0 && a.fate.err == nil {
+		a.fate.hearsay(h.From, append(b.lost.list(), b.gone.list()...))
+	}
+	a.look()
+}
+
+// active reports whether this rank waits for others.
+func (a *agreement) active() bool {
+	if a.settling() {
+		return true
+	}
+	return a.last > 0 && !a.confirmed()
+}
+
+// confirmed reports whether all ranks that are left know what this one has agreed on last.
+func (a *agreement) confirmed() bool {
+	if a.last == 0 {
+		return true
+	}
+	b := a.find(2 * a.last)
+	return b != nil && b.known
+}
+
+// longest is how long failed calls wait for agreement at most.
+const longest = Time(2e9)
+
+func (a *agreement) tick(now Time) {
+	if a.look(); !a.active() {
+		a.ask = 0
+		return
+	}
+	a.watch.want()
+	a.remind(now)
+	if !a.settling() {
+		return
+	}
+	if a.until == 0 {
+		a.until = now + longest
+		if a.Silence > 0 {
+			a.until = now + a.watch.interval()
+		}
+	}
+	if now >= a.until {
+		a.settle()
+	}
+}
+
+// remind asks those that this rank waits for, once in a while: so that it is found if one is
+// dead that nothing else is put to.
+func (a *agreement) remind(now Time) {
+	if a.ask == 0 || now >= a.ask {
+		late := a.ask > 0
+		a.ask = now + max(a.Stall, longest/questions)
+		for _, b := range a.ballots {
+			if late && !b.known {
+				b.remind()
+			}
+		}
+	}
+}
+
+// due returns when tick has something to do next.
+func (a *agreement) due() Time {
+	if !a.active() {
+		return never
+	}
+	due := max(a.ask, 1)
+	if a.settling() {
+		due = min(due, max(a.until, 1))
+	}
+	return due
+}
+
+// Vote begins the process's next agreement, in which it votes v, or goes on with the one
+// that has not ended; it returns its number. It may be called whether the core works
+// or has failed.
+func (c *Core) Vote(v Vote) (number uint64) { return c.agree.vote(v) }
+
+// Outcome returns what has been agreed on; ok is false before it is known.
+func (c *Core) Outcome(number uint64) (o Outcome, ok bool) {
+	b := c.agree.find(2*number - 1)
+	if b == nil || !b.known {
+		return Outcome{}, false
+	}
+	return Outcome{Vote: b.is, Gone: b.apart.list(), Lost: b.dead.list()}, true
+}
+
+// Confirmed reports whether all ranks that are left know what this one has agreed on last, so
+// that it may close and nobody agrees on anything else.
+func (c *Core) Confirmed() bool { return c.agree.confirmed() }
+
+// Excluded returns an error if the other ranks have taken this one for lost, and it cannot
+// agree with them any more.
+func (c *Core) Excluded() error { return c.agree.out }
+
+// Settle has calls fail at once because of a rank that is lost, though it has not been agreed which are.
+func (c *Core) Settle() {
+	if c.agree.settling() {
+		c.agree.look()
+		c.agree.settle()
+	}
+}
+
+// LostError is that ranks are lost: the same ones at every rank that is left, unless a rank
+// did not answer in time when they agreed on that.
+type LostError struct {
+	Ranks []int // ascending
+	Err   error // how this rank has learnt of it
+}
+
+func (e *LostError) Error() string {
+	if len(e.Ranks) == 1 {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("ranks %s are lost: %v", list(e.Ranks), e.Err)
+}
+
+// Unwrap returns Err, and first that the lowest of the ranks is lost.
+func (e *LostError) Unwrap() []error {
+	return []error{&RankError{Rank: e.Ranks[0], Err: ErrPeerLost}, e.Err}
+}
+
+// cloneBallots makes the ballots independent of those that a is a plain copy of.
+func (a *agreement) cloneBallots() {
+	all := a.ballots
+	a.ballots = nil
+	for _, b := range all {
+		a.ballots = append(a.ballots, b.clone(a.send))
+	}
+}

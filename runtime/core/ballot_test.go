@@ -1,0 +1,231 @@
+package core
+
+import (
+	"fmt"
+	mathbits "math/bits"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// assembly is ballots of several ranks and what is under way between them. Ranks die,
+// and each of the others notices that once what the dead has sent to it, as far as it
+// arrives, has arrived.
+type assembly struct {
+	size    int
+	ballots []*ballot
+	dead    []bool
+	told    [][]bool    // [a][b]: rank a knows that b is dead
+	way     [][]*saying // [from*size+to]: what is under way
+	sent    int
+	depth   []int           // of the longest chain of messages that has led to what a rank has done
+	depths  map[*saying]int // of a message
+}
+
+func assemble(size int) *assembly {
+	a := &assembly{size: size, dead: make([]bool, size), way: make([][]*saying, size*size), depth: make([]int, size), depths: map[*saying]int{}}
+	for r := range size {
+		a.told = append(a.told, make([]bool, size))
+		a.ballots = append(a.ballots, newBallot(1, r, size, a.say(r)))
+	}
+	return a
+}
+
+func (a *assembly) say(from int) func(to int, _ *ballot, s *saying) {
+	return func(to int, _ *ballot, s *saying) {
+		c := heardSaying(s.kind, s.frame(a.size).Body, a.size)
+		a.sent++
+		a.depths[c] = a.depth[from] + 1
+		a.way[from*a.size+to] = append(a.way[from*a.size+to], c)
+	}
+}
+
+// step is something that may happen next.
+type step struct {
+	kind     byte // 'v'ote, 'd'eliver, 'n'otice, 'k'ill, 'c'ut: the last thing under way from a dead rank is lost
+	from, to int
+}
+
+// steps returns all that may happen, of which so many may still be deaths.
+func (a *assembly) steps(deaths int) (all []step) {
+	for r, b := range a.ballots {
+		if a.dead[r] {
+			continue
+		}
+		if !b.voted {
+			all = append(all, step{'v', r, r})
+		}
+		if deaths > 0 {
+			all = append(all, step{'k', r, r})
+		}
+	}
+	for from := range a.size {
+		for to := range a.size {
+			switch queue := a.way[from*a.size+to]; {
+			case from == to || a.dead[to]:
+			case len(queue) > 0 && a.dead[from]:
+				all = append(all, step{'d', from, to}, step{'c', from, to})
+			case len(queue) > 0:
+				all = append(all, step{'d', from, to})
+			case a.dead[from] && !a.told[to][from]:
+				all = append(all, step{'n', from, to})
+			}
+		}
+	}
+	return all
+}
+
+func (a *assembly) do(s step) {
+	b, queue := a.ballots[s.to], &a.way[s.from*a.size+s.to]
+	switch s.kind {
+	case 'v':
+		b.vote(Vote{Flags: ^(uint64(1) << s.to), Generation: uint32(s.to)})
+	case 'k':
+		a.dead[s.to] = true
+	case 'c':
+		*queue = (*queue)[:len(*queue)-1]
+	case 'n':
+		a.told[s.to][s.from] = true
+		gone := newRankset(a.size)
+		gone.add(s.from)
+		b.learn(gone, gone)
+	case 'd':
+		m := (*queue)[0]
+		*queue = (*queue)[1:]
+		a.depth[s.to] = max(a.depth[s.to], a.depths[m])
+		if !m.gone.has(s.to) {
+			b.heard(s.from, m)
+		}
+	}
+}
+
+// agreed looks whether the ranks that are left agree, and, if so many have died and nothing more can
+// happen, whether all of them know.
+func (a *assembly) agreed(t require.TestingT, over bool) {
+	var first *ballot
+	for r, b := range a.ballots {
+		if a.dead[r] {
+			continue
+		}
+		if over {
+			require.True(t, b.known, "rank %d knows", r)
+		}
+		if !b.known {
+			continue
+		}
+		if first == nil {
+			first = b
+		}
+		require.Equal(t, first.is, b.is, "rank %d", r)
+		require.Equal(t, first.apart, b.apart, "rank %d", r)
+		require.Equal(t, first.dead, b.dead, "rank %d", r)
+		for of := range a.size { // whoever is left has voted, and nobody who had gone counts
+			require.True(t, a.dead[of] || !b.apart.has(of))
+			require.True(t, a.dead[of] || b.is.Flags>>of&1 == 0, "the vote of rank %d is missing", of)
+			require.True(t, !b.dead.has(of) || b.apart.has(of))
+		}
+	}
+}
+
+// key is what the assembly's future depends on.
+func (a *assembly) key() string {
+	s := state{}
+	for r, b := range a.ballots {
+		if s.flags(a.dead[r]); a.dead[r] {
+			continue
+		}
+		s.ballot(b)
+		for of := range a.size {
+			s.flags(a.told[r][of])
+			queue := a.way[of*a.size+r]
+			s.num(len(queue))
+			for _, m := range queue {
+				s.bytes(m.frame(a.size).Body)
+				s.num(int(m.kind))
+			}
+		}
+	}
+	return string(s.b)
+}
+
+func (a *assembly) clone() *assembly {
+	c := &assembly{size: a.size, dead: slices.Clone(a.dead), way: slices.Clone(a.way), depth: slices.Clone(a.depth), depths: a.depths}
+	for r := range a.size {
+		c.told = append(c.told, slices.Clone(a.told[r]))
+		c.ballots = append(c.ballots, a.ballots[r].clone(c.say(r)))
+	}
+	return c
+}
+
+// Every order of votes, deliveries, deaths and notices among a few ranks.
+func TestBallotInEveryOrder(t *testing.T) {
+	for _, c := range []struct{ ranks, deaths int }{{2, 1}, {3, 0}, {3, 1}, {3, 2}, {4, 0}, {4, 1}, {4, 2}} {
+		t.Run(fmt.Sprintf("%d ranks, %d deaths", c.ranks, c.deaths), func(t *testing.T) {
+			seen := map[string]bool{}
+			type node struct {
+				a      *assembly
+				deaths int
+			}
+			stack := []node{{assemble(c.ranks), c.deaths}}
+			for len(stack) > 0 {
+				n := stack[len(stack)-1]
+				stack = stack[:len(stack)-1]
+				steps := n.a.steps(n.deaths)
+				n.a.agreed(t, len(steps) == 0 || !slices.ContainsFunc(steps, func(s step) bool { return s.kind != 'k' }))
+				for _, s := range steps {
+					next := node{n.a.clone(), n.deaths}
+					if next.a.do(s); s.kind == 'k' {
+						next.deaths--
+					}
+					if k := fmt.Sprint(next.deaths) + next.a.key(); !seen[k] {
+						seen[k] = true
+						stack = append(stack, next)
+					}
+				}
+			}
+			t.Logf("%d states", len(seen))
+		})
+	}
+}
+
+// Many ranks, of which many die.
+func TestBallot(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(1, 70).Draw(rt, "ranks")
+		deaths := rapid.IntRange(0, size-1).Draw(rt, "deaths")
+		a := assemble(size)
+		random := rapid.IntRange(0, 1<<30)
+		for {
+			steps := a.steps(deaths)
+			if !slices.ContainsFunc(steps, func(s step) bool { return s.kind != 'k' }) {
+				break
+			}
+			s := steps[random.Draw(rt, "step")%len(steps)]
+			if s.kind == 'k' {
+				if random.Draw(rt, "lives")%4 > 0 {
+					continue
+				}
+				deaths--
+			}
+			a.do(s)
+		}
+		a.agreed(rt, true)
+	})
+}
+
+// While nobody dies it takes 2⌈log₂ ranks⌉ steps, and two messages for each rank but one.
+func TestBallotSteps(t *testing.T) {
+	for size := 1; size <= 70; size++ {
+		a := assemble(size)
+		for steps := a.steps(0); len(steps) > 0; steps = a.steps(0) {
+			for _, s := range steps {
+				a.do(s)
+			}
+		}
+		a.agreed(t, true)
+		require.Equal(t, 2*(size-1), a.sent)
+		require.LessOrEqual(t, slices.Max(a.depth), 2*mathbits.Len(uint(size-1)), "%d ranks", size)
+	}
+}

@@ -1,0 +1,132 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// An origin that wants to know whether its messages have come everywhere asks those that it
+// sends them to. The question follows the messages down their tree, so that who gets it has
+// them; the answers come back up it, and only when those of all behind a rank are there. That
+// a message has come to a rank does not say that its process has taken it: it waits there
+// and needs nobody else any more. So ranks may ask before they take.
+
+// question is what a rank is asked about the messages of one origin.
+type question struct {
+	by       []int  // who has asked: the rank that the messages come from, and others in its place
+	via      int    // that rank
+	wanted   uint64 // it is about messages below
+	asked    uint64 // those behind this rank have been asked about messages below
+	answered uint64 // messages below have come to this rank and all behind it, as all of by have been told
+}
+
+// flush asks about all messages of this rank, and returns how many there are.
+func (rl *rootless) flush() uint64 {
+	o := rl.own.origin
+	o.question.wanted = o.next
+	rl.inquire(o, rl.Rank)
+	return o.next
+}
+
+// flushed reports whether the first n messages of this rank have come everywhere.
+func (rl *rootless) flushed(n uint64) bool { return rl.own.origin.question.answered >= n }
+
+// inquire asks those behind this rank as far as the messages have come here.
+func (rl *rootless) inquire(o *origin, rank int) {
+	q := &o.question
+	n := min(q.wanted, o.next)
+	if n <= q.asked {
+		return
+	}
+	q.asked = n
+	for i := range o.branches {
+		if b := &o.branches[i]; !b.gone() {
+			rl.ask(b, rank, n)
+		}
+	}
+	rl.answer(o, rank)
+}
+
+// ask asks one of them about the first n messages.
+func (rl *rootless) ask(b *branch, rank int, n uint64) {
+	switch {
+	case b.here >= n:
+	case b.state == branchFoster && !rl.hears(b.rank):
+		rl.severed("flush", b.via, fmt.Sprintf("whether messages of rank %d have come to rank %d is not known", rank, b.rank))
+	default:
+		f := rl.fillControl(wire.FrameFlush, n, rl.CastPrint, uint32(rank))
+		f.Slot = ir.Slot(b.via)
+		rl.put(b.rank, f)
+	}
+}
+
+// answer tells all who have asked what is known by now, if that is more than before.
+func (rl *rootless) answer(o *origin, rank int) {
+	q := &o.question
+	n := q.asked
+	for i := range o.branches {
+		if b := &o.branches[i]; !b.gone() {
+			n = min(n, b.here)
+		}
+	}
+	if n <= q.answered || rl.fate.err != nil {
+		return
+	}
+	q.answered = n
+	for _, by := range q.by {
+		rl.reply(by, rank, n)
+	}
+}
+
+func (rl *rootless) reply(to, rank int, n uint64) {
+	if n > 0 && !rl.members.gone(to) {
+		rl.control(to, wire.FrameFlushed, n, rl.CastPrint, uint32(rank))
+	}
+}
+
+// questioned takes a question. It comes from whom the messages come from, and behind them,
+// or in place of that rank, which has left: what that one has asked may come later.
+func (rl *rootless) questioned(h *wire.Header) {
+	if !rl.aboutCasts(h) || int(h.Arg) == rl.Rank || int(h.Slot) >= rl.Size || int(h.Slot) == rl.Rank {
+		rl.fate.violation(h, "question about messages of origin %d that come by rank %d", h.Arg, h.Slot)
+		return
+	}
+	o, via := rl.origin(int(h.Arg)), int(h.Slot)
+	if o.from >= 0 && o.from != via || via == h.From && h.Seq > o.next {
+		rl.fate.violation(h, "question about %d messages of origin %d that come by rank %d", h.Seq, h.Arg, via)
+		return
+	}
+	q := &o.question
+	if !slices.Contains(q.by, h.From) {
+		q.by = append(q.by, h.From)
+		rl.reply(h.From, int(h.Arg), q.answered)
+	}
+	q.via, q.wanted = via, max(q.wanted, h.Seq)
+	rl.missed(o, int(h.Arg))
+	rl.inquire(o, int(h.Arg))
+}
+
+// answered takes an answer.
+func (rl *rootless) answered(h *wire.Header) {
+	if !rl.aboutCasts(h) {
+		rl.fate.violation(h, "answer about messages of origin %d", h.Arg)
+		return
+	}
+	o := rl.origin(int(h.Arg))
+	b := o.branchTo(h.From)
+	if b == nil || h.Seq > o.next {
+		rl.fate.violation(h, "answer about %d messages of origin %d", h.Seq, h.Arg)
+		return
+	}
+	b.here = max(b.here, h.Seq)
+	rl.answer(o, int(h.Arg))
+}
+
+// aboutCasts reports whether a control frame is about the messages of a rank that there is,
+// under the same trees.
+func (rl *rootless) aboutCasts(h *wire.Header) bool {
+	return int(h.Arg) < rl.Size && h.Print == rl.CastPrint
+}

@@ -1,0 +1,214 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Where a core stands, for people who want to know why nothing moves. Inspect only
+// reads, and keeps nothing for it but two moments that a tick writes.
+
+// Inspection is where a core stands.
+type Inspection struct {
+	Begun  uint64    // the last operation that has begun; they count from 1
+	Ended  uint64    // this one and all before it have ended
+	Open   []OpState // operations that have begun and not ended, the oldest first
+	Peers  []Peer    // ranks that are not there, or perhaps not
+	Watch  *Watch    // whom this rank asks for signs of life
+	Unread int       // rootless messages that the process has not taken
+}
+
+// OpState is an open operation. Times are in nanoseconds, and known from the first tick
+// after they began to count: 0 stands for not known.
+type OpState struct {
+	Name   string `json:"name"` // "bcast/mcast-chain"
+	Seq    uint64 `json:"seq"`
+	Root   int    `json:"root"`  // -1: it has none
+	Bytes  int    `json:"bytes"` // of the message
+	Chunks int    `json:"chunks"`
+	Age    Time   `json:"age_ns"`   // since it began
+	Quiet  Time   `json:"quiet_ns"` // since a slot was last set; of the oldest operation
+	Fired  int    `json:"fired"`    // rules that have fired,
+	Rules  int    `json:"rules"`    // of so many that must
+
+	Missing Missing `json:"missing"`           // what the call waits for
+	Absent  []int   `json:"absent,omitempty"`  // ranks that have said that they have not entered it
+	Delayed bool    `json:"delayed,omitempty"` // the root has not started, as its policy says
+
+	Unsent int  `json:"unsent"` // frames that have not left this process, those that wait included
+	Held   Held `json:"held"`   // what some of them wait for
+
+	Repairs   int `json:"repairs"`    // repair rules that will be carried out unless what they wait for comes
+	Asked     int `json:"asked"`      // units, fragments or chunks, that have been asked for and have not come
+	FromMcast int `json:"from_mcast"` // chunks that came by multicast first
+	FromPut   int `json:"from_put"`   // chunks that came by put first
+}
+
+// Missing are slots that have not come.
+type Missing struct {
+	Runs    []Run `json:"runs,omitempty"` // the first of them
+	Chunks  int   `json:"chunks"`         // how many chunks in all
+	Signals int   `json:"signals"`        // and how many signals
+}
+
+// Held is whom frames wait for that this rank keeps back.
+type Held struct {
+	Postponed []int `json:"postponed,omitempty"` // ranks whose puts wait until they have entered, or until this rank is done with earlier operations
+	Yielding  []int `json:"yielding,omitempty"`  // ranks whose puts wait until they say what the multicast has brought
+	Window    []int `json:"window,omitempty"`    // ranks whose reports the multicast waits for
+}
+
+// Run is slots that follow each other, from the first to the last.
+type Run struct{ First, Last ir.Slot }
+
+// String returns the run as text: c4-c17, s2.
+func (r Run) String() string {
+	if r.First == r.Last {
+		return r.First.String()
+	}
+	return fmt.Sprintf("%v-%v", r.First, r.Last)
+}
+
+// MarshalText writes what String returns.
+func (r Run) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Peer is a rank that is not there, or perhaps not.
+type Peer struct {
+	Rank  int    `json:"rank"`
+	State string `json:"state"`           // suspected: it takes no connections; left: in good order; lost
+	Last  uint64 `json:"last,omitempty"`  // left: the operation that it took part in last, if it has said so
+	Cause string `json:"cause,omitempty"` // suspected: why
+}
+
+// Watch is a rank that is asked for signs of life.
+type Watch struct {
+	Rank  int  `json:"rank"`
+	Quiet Time `json:"quiet_ns"` // since the last sign
+	Limit Time `json:"limit_ns"` // after which it is lost
+}
+
+// maxRuns is how many runs of missing slots an inspection names.
+const maxRuns = 64
+
+// Inspect says where the core stands now. It changes nothing.
+func (c *Core) Inspect(now Time) Inspection {
+	in := Inspection{Begun: c.ops.seq, Ended: c.ops.complete, Open: []OpState{}, Peers: c.members.inspect(), Unread: c.Mail()}
+	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
+		if o := c.ops.open(seq); o != nil {
+			in.Open = append(in.Open, c.ops.inspect(o, now))
+		}
+	}
+	if w := &c.watch; w.on {
+		in.Watch = &Watch{Rank: w.target, Quiet: now - w.last, Limit: w.Silence}
+	}
+	return in
+}
+
+func (m *membership) inspect() []Peer {
+	var peers []Peer
+	for _, a := range m.absent {
+		p := Peer{Rank: a.rank, State: [...]string{suspected: "suspected", hasLeft: "left", isLost: "lost"}[a.state]}
+		if a.state == hasLeft && a.last != unknown {
+			p.Last = a.last
+		}
+		if a.err != nil {
+			p.Cause = a.err.Error()
+		}
+		peers = append(peers, p)
+	}
+	return peers
+}
+
+func (ops *operations) inspect(o *op, now Time) OpState {
+	s := OpState{
+		Name: o.plan.Name, Seq: o.seq, Root: o.root, Bytes: o.n, Chunks: o.chunks,
+		Delayed: o.gate.closed, Unsent: o.unsent, Repairs: o.lost.repairs.armed, Asked: o.lost.gaps.pass.pending,
+		FromMcast: o.lost.byMcast, FromPut: o.lost.byPut,
+	}
+	if o.kind != Bcast {
+		s.Root = -1
+	}
+	s.Age, s.Quiet = o.pulse.inspect(now)
+	s.Fired, s.Rules = o.machine.Progress()
+	s.Missing.add(o.machine.Missing(nil, -1))
+	if a := &ops.absent; a.seq > 0 && a.seq <= o.seq {
+		s.Absent = slices.Clone(a.ranks)
+	}
+	s.Held = Held{o.waits.inspect(), o.lost.yields.inspect(), o.lost.window.inspect()}
+	return s
+}
+
+// add adds slots, which are in order.
+func (m *Missing) add(slots []ir.Slot) {
+	for _, slot := range slots {
+		if slot.Kind() == ir.KindChunk {
+			m.Chunks++
+		} else {
+			m.Signals++
+		}
+		if n := len(m.Runs); n > 0 && m.Runs[n-1].Last+1 == slot {
+			m.Runs[n-1].Last = slot
+		} else if n < maxRuns {
+			m.Runs = append(m.Runs, Run{slot, slot})
+		}
+	}
+}
+
+// inspect returns the ranks that puts wait for, ascending.
+func (w *waits) inspect() []int {
+	var to []int
+	for _, a := range w.list {
+		to = append(to, int(a.To))
+	}
+	slices.Sort(to)
+	return slices.Compact(to)
+}
+
+// inspect returns the ranks whose puts wait.
+func (y *yields) inspect() []int {
+	var to []int
+	for i := range y.heirs {
+		if h := &y.heirs[i]; y.on && h.waits > 0 {
+			to = append(to, h.rank)
+		}
+	}
+	return to
+}
+
+// inspect returns the ranks that the multicast waits for: none if none of it waits.
+func (w *window) inspect() []int {
+	var from []int
+	for i := range w.children {
+		if c := &w.children[i]; w.on && w.waits() && !c.given && c.chunk <= w.progress {
+			from = append(from, c.rank)
+		}
+	}
+	return from
+}
+
+// Slots appends the slots of the run to dst, at most that many.
+func (r Run) Slots(dst []ir.Slot, most int) []ir.Slot {
+	for s := r.First; s <= r.Last && most > 0; s++ {
+		dst = append(dst, s)
+		most--
+	}
+	return dst
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (r *Run) UnmarshalText(text []byte) error {
+	first, last, several := bytes.Cut(text, []byte("-"))
+	if !several {
+		last = first
+	}
+	from, ok := ir.ParseSlot(first)
+	to, okay := ir.ParseSlot(last)
+	if !ok || !okay || from.Kind() != to.Kind() || from > to {
+		return fmt.Errorf("no run of slots: %q", text)
+	}
+	*r = Run{from, to}
+	return nil
+}

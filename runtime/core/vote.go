@@ -1,0 +1,106 @@
+package core
+
+import (
+	"encoding/binary"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Vote is what a rank brings to an agreement, and what follows from the votes of all
+// that take part.
+type Vote struct {
+	Flags      uint64 // those that all have set
+	Generation uint32 // the greatest
+}
+
+func (v *Vote) join(other Vote) {
+	v.Flags &= other.Flags
+	v.Generation = max(v.Generation, other.Generation)
+}
+
+// Outcome is what ranks have agreed on: the same at all of them.
+type Outcome struct {
+	Vote
+	Gone []int // ranks that have taken no part, ascending: they are lost or have left
+	Lost []int // those of them that are lost
+}
+
+// rankset is a set of ranks.
+type rankset []uint64
+
+func newRankset(size int) rankset { return make(rankset, (size+63)/64) }
+
+func (s rankset) has(rank int) bool { return s[rank/64]>>(rank%64)&1 != 0 }
+
+func (s rankset) add(rank int) { s[rank/64] |= 1 << (rank % 64) }
+
+// join adds other to s and reports whether that has changed s.
+func (s rankset) join(other rankset) (grown bool) {
+	for i, w := range other {
+		grown = grown || w&^s[i] != 0
+		s[i] |= w
+	}
+	return grown
+}
+
+// list returns the ranks of s, ascending.
+func (s rankset) list() (list []int) {
+	for rank := range 64 * len(s) {
+		if s.has(rank) {
+			list = append(list, rank)
+		}
+	}
+	return list
+}
+
+// What a FrameAgree says in Arg.
+const (
+	agreeCall = iota // who has gone, so that others ask again
+	agreeVote        // to the rank above: of all below the sender, which is one of them
+	agreeKnow        // what has been agreed on, up or down
+	agreeKinds
+)
+
+// saying is what a FrameAgree carries.
+type saying struct {
+	kind  uint32
+	vote  Vote
+	gone  rankset // that the sender knows of
+	lost  rankset // those of them that are lost
+	apart rankset // agreeKnow: that had gone when it was agreed
+}
+
+// sayingBytes is the length of the body of a FrameAgree among size ranks.
+func sayingBytes(size int) int { return 8 + 4 + 3*8*len(newRankset(size)) }
+
+func (s *saying) frame(size int) *wire.Frame {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, sayingBytes(size)), s.vote.Flags)
+	b = binary.BigEndian.AppendUint32(b, s.vote.Generation)
+	for _, set := range [...]rankset{s.gone, s.lost, s.apart} {
+		for i := range (size + 63) / 64 {
+			w := uint64(0)
+			if set != nil {
+				w = set[i]
+			}
+			b = binary.BigEndian.AppendUint64(b, w)
+		}
+	}
+	return &wire.Frame{Header: wire.Header{Kind: wire.FrameAgree, Lane: wire.LaneControl, Arg: s.kind, Len: len(b)}, Body: b}
+}
+
+// heardSaying reads a body of sayingBytes. Bits beyond the last rank are not looked at.
+func heardSaying(kind uint32, body []byte, size int) *saying {
+	s := &saying{kind: kind, vote: Vote{binary.BigEndian.Uint64(body), binary.BigEndian.Uint32(body[8:])}}
+	body = body[12:]
+	for _, set := range [...]*rankset{&s.gone, &s.lost, &s.apart} {
+		*set = newRankset(size)
+		for i := range *set {
+			(*set)[i] = binary.BigEndian.Uint64(body[8*i:])
+		}
+		if rest := size % 64; rest != 0 {
+			(*set)[len(*set)-1] &= 1<<rest - 1
+		}
+		body = body[8*len(*set):]
+	}
+	return s
+}

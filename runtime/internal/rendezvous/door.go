@@ -1,0 +1,115 @@
+package rendezvous
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"time"
+)
+
+const (
+	helloTime    = 5 * time.Second        // a connection that has not said hello by then is a stranger's
+	farewellTime = time.Second            // bounds the telling of reasons when all is lost
+	graceTime    = 200 * time.Millisecond // those who come when all is lost are told why for so long
+)
+
+// longAgo as a deadline ends a blocked read or write at once.
+var longAgo = time.Unix(1, 0)
+
+// helloLimit bounds a hello.
+const helloLimit = 14 + 2 + MaxJob + 2*(2+maxText) + 2 + MaxBlob
+
+// open has the ranks below come in at ln.
+func (n *node) open(ln net.Listener) {
+	n.door = ln
+	n.wg.Go(func() { n.accept(ln) })
+}
+
+func (n *node) accept(ln net.Listener) {
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				n.post(func() error { return fmt.Errorf("accept the other ranks: %w", err) })
+			}
+			return
+		}
+		watchOver(conn)
+		n.guests.enter(conn)
+		n.wg.Go(func() { n.hear(conn) })
+	}
+}
+
+// hear reads a connection's hello, and then what it has to say.
+func (n *node) hear(conn net.Conn) {
+	conn.SetDeadline(time.Now().Add(helloTime))
+	most := &io.LimitedReader{R: conn, N: helloLimit}
+	r := bufio.NewReader(most)
+	stop := context.AfterFunc(n.over, func() { conn.SetDeadline(longAgo) })
+	h, err := readHello(r)
+	if stop() {
+		conn.SetDeadline(time.Time{})
+	}
+	if err == nil && h.job != n.cfg.Job {
+		err = &jobError{h.rank, h.job, n.cfg.Rank, n.cfg.Job}
+	}
+	switch {
+	case err != nil:
+		n.turnAway(conn, err)
+	case !n.guests.leave(conn): // it has made room for another
+	default:
+		most.N = math.MaxInt64
+		n.admit(conn, h, r)
+	}
+}
+
+// turnAway refuses a guest. Who speaks as a rank does is told why; for as long as
+// that takes it remains a guest.
+func (n *node) turnAway(conn net.Conn, why error) {
+	n.guests.refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), why))
+	if !errors.Is(why, errStranger) {
+		farewell(conn, why.Error())
+	}
+	n.guests.leave(conn)
+	conn.Close()
+}
+
+// farewell sends a last status. It reads what is left, so that closing does
+// not reset the connection and destroy the status on its way.
+func farewell(conn net.Conn, why string) {
+	conn.SetDeadline(time.Now().Add(farewellTime))
+	if _, err := conn.Write(appendStatus(nil, why)); err == nil {
+		closeWrite(conn)
+		io.Copy(io.Discard, io.LimitReader(conn, 1<<16))
+	}
+}
+
+// admit has a rank come in and hears what it says until it hangs up.
+func (n *node) admit(conn net.Conn, h *hello, r io.Reader) {
+	l := newLink(conn)
+	n.wg.Go(l.write)
+	defer l.hangUp()
+	a := &arrival{link: l, hello: h, heard: make(chan struct{})}
+	if !n.post(func() error { return n.arrive(a) }) {
+		l.finish(appendStatus(nil, cmp.Or(n.why, errTooLate.Error())), farewellTime)
+	}
+	select {
+	case <-a.heard:
+	case <-n.closed:
+	}
+	for {
+		said, err := readNote(r, h.rank, n.cfg.Size)
+		if err != nil {
+			n.post(func() error { return n.left(l, h.rank, err) })
+			return
+		}
+		n.post(func() error { return n.noted(l, h.rank, &said) })
+	}
+}
+
+var errTooLate = errors.New("all ranks have arrived without this one")

@@ -1,0 +1,107 @@
+package rendezvous
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"strings"
+)
+
+// guide is how rank 0 shows the others their way where only its own address is known:
+// who asks is told where the rank above waits, once that has come.
+type guide struct {
+	doors   map[int]string // by rank
+	waiting map[int]*link  // by rank, those that have asked
+	shown   map[int]bool   // those that were told, and are on their way
+}
+
+func newGuide() guide {
+	return guide{doors: map[int]string{}, waiting: map[int]*link{}, shown: map[int]bool{}}
+}
+
+// direct is for a rank that belongs below another one than rank 0.
+func (n *node) direct(l *link, h *hello) error {
+	if before := n.guide.waiting[h.rank]; before != nil {
+		before.finish(appendStatus(nil, fmt.Sprintf("another process has come as rank %d, from %v", h.rank, l.conn.RemoteAddr())), farewellTime)
+	}
+	n.guide.waiting[h.rank] = l
+	return n.guide.learn(h, l.conn.RemoteAddr())
+}
+
+// learn takes note of where a rank waits, and shows the way to those who can go on.
+func (g *guide) learn(h *hello, from net.Addr) error {
+	delete(g.shown, h.rank)
+	if h.door != "" {
+		door, err := fillHost(h.door, from)
+		if err != nil {
+			return fmt.Errorf("rank %d waits at an address that is none: %w", h.rank, err)
+		}
+		g.doors[h.rank] = door
+		for rank := h.rank*fanOut + 1; rank <= h.rank*fanOut+fanOut; rank++ {
+			g.show(rank)
+		}
+	}
+	g.show(h.rank)
+	return nil
+}
+
+// show tells a rank that has asked its way if that is known.
+func (g *guide) show(rank int) {
+	l, door := g.waiting[rank], g.doors[above(rank)]
+	if l != nil && door != "" {
+		l.finish(appendBytes(appendStatus(nil, ""), door), farewellTime)
+		delete(g.waiting, rank)
+		g.shown[rank] = true
+	}
+}
+
+// forget is for a rank that has gone: those below it wait until it has come again.
+func (g *guide) forget(rank int) {
+	delete(g.doors, rank)
+	maps.DeleteFunc(g.shown, func(other int, _ bool) bool { return isBelow(other, rank) })
+}
+
+// absence says which ranks are not here when the waiting ends, and whether others were
+// that are not wanted.
+func (n *node) absence(cause error) error {
+	var absent []int
+	for rank := 1; rank < n.cfg.Size; rank++ {
+		if _, here := n.roster.come[rank]; !here && n.guide.waiting[rank] == nil && !n.guide.shown[rank] && !n.roster.cut[rank] && n.roster.gone[rank] == "" {
+			absent = append(absent, rank)
+		}
+	}
+	err := fmt.Errorf("%s: %w", n.missing(absent), cause)
+	switch refused, last := n.guests.count(); {
+	case refused == 1 && last != nil:
+		err = fmt.Errorf("%w (besides, a connection was refused: %w)", err, last)
+	case last != nil:
+		err = fmt.Errorf("%w (besides, %d connections were refused, one of them: %w)", err, refused, last)
+	case refused > 0:
+		err = fmt.Errorf("%w (besides, %d connections that said nothing were refused)", err, refused)
+	}
+	return err
+}
+
+// maxGone is how many ranks that have gone are named.
+const maxGone = 4
+
+// missing says which ranks have not come, which have gone, and if others may not
+// reach rank 0 at all.
+func (n *node) missing(absent []int) string {
+	var parts []string
+	if len(absent) > 0 {
+		parts = append(parts, notCome(absent))
+	}
+	for rank := 1; rank < n.cfg.Size && len(parts) <= maxGone; rank++ {
+		if why := n.roster.gone[rank]; why != "" {
+			parts = append(parts, fmt.Sprintf("rank %d has gone before all had arrived (%s) and has not come again", rank, why))
+		}
+	}
+	if host, at := hostIn(n.cfg.Coordinator), n.door.Addr(); len(absent) > 0 && isName(host) && isLoopback(at.String()) {
+		parts = append(parts, fmt.Sprintf("%s, where rank 0 waits, is %v on its host, which others cannot reach", host, at))
+	}
+	if len(parts) == 0 {
+		return "not all ranks have reached the one above them"
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,140 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+)
+
+// Network is how a rank reaches the others: the system's, or a simulated one.
+type Network interface {
+	// Dial connects to "host:port" once; the name of the host may become known later.
+	Dial(ctx context.Context, addr string) (net.Conn, error)
+	// Listen accepts connections at "host:port".
+	Listen(ctx context.Context, addr string) (net.Listener, error)
+}
+
+// Resolver finds the addresses of a host; see [net.Resolver].
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// tcpNetwork is the system's.
+type tcpNetwork struct {
+	clock    clock.Clock
+	resolver Resolver
+	apart    bool          // the ranks are on several hosts
+	limit    time.Duration // of connecting once
+}
+
+// LoopbackError is the name of a host that stands for whoever uses it, in a job of
+// several hosts.
+type LoopbackError struct {
+	Host string
+	Addr netip.Addr
+}
+
+func (e *LoopbackError) Error() string {
+	return fmt.Sprintf("%s is %v on this host, which the ranks of other hosts cannot reach", e.Host, e.Addr)
+}
+
+// resolve returns the addresses that addr stands for.
+func (t *tcpNetwork) resolve(ctx context.Context, addr string) ([]string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	if host == "" {
+		return []string{addr}, nil
+	}
+	ips, err := t.lookUp(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var addrs []string
+	for _, ip := range ips {
+		if !t.apart || !ip.Unmap().IsLoopback() {
+			addrs = append(addrs, net.JoinHostPort(ip.Unmap().String(), port))
+		}
+	}
+	if len(addrs) == 0 {
+		return nil, &LoopbackError{host, ips[0].Unmap()}
+	}
+	return addrs, nil
+}
+
+func (t *tcpNetwork) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{ip}, nil
+	}
+	ips, err := t.resolver.LookupNetIP(ctx, "ip", host)
+	if err == nil && len(ips) == 0 {
+		err = &net.DNSError{Err: "no address", Name: host, IsNotFound: true}
+	}
+	return ips, err
+}
+
+// Listen accepts connections at the first address that is this host's. The name of
+// a host is waited for.
+func (t *tcpNetwork) Listen(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		addrs, err := t.resolve(ctx, addr)
+		for _, a := range addrs {
+			var l net.Listener
+			if l, err = lc.Listen(ctx, "tcp", a); err == nil {
+				return l, nil
+			}
+		}
+		if !errors.As(err, new(*net.DNSError)) {
+			return nil, err
+		}
+		if late := clock.Sleep(ctx, t.clock, pause); late != nil {
+			return nil, fmt.Errorf("%w (%w)", late, err)
+		}
+	}
+}
+
+// Dial begins each of its attempts at another address: one of them may lead nowhere.
+func (t *tcpNetwork) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	addrs, err := t.resolve(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	var begun atomic.Int64
+	return race(ctx, t.clock, func(ctx context.Context) (net.Conn, error) {
+		first := int(begun.Add(1)-1) % len(addrs)
+		var errs []error
+		for i := range addrs {
+			conn, err := attempt(ctx, addrs[(first+i)%len(addrs)], t.limit/time.Duration(len(addrs)))
+			if err == nil {
+				return conn, nil
+			}
+			errs = append(errs, err)
+		}
+		return nil, errs[0]
+	})
+}
+
+// A host that vanishes says nothing. While ranks meet most connections are silent, so
+// systems are to ask each other whether they are there, and to end connections with
+// those that are not.
+const (
+	aliveIdle     = 5 * time.Second
+	aliveInterval = 2 * time.Second
+	aliveCount    = 5
+)
+
+// watchOver has the system find out that the peer has vanished.
+func watchOver(conn net.Conn) {
+	if c, ok := conn.(*net.TCPConn); ok {
+		// Where it fails the connection is broken, or the system has its own times.
+		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: aliveIdle, Interval: aliveInterval, Count: aliveCount})
+	}
+}

@@ -1,0 +1,264 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+)
+
+// node is a rank while the communicator is built. All of it belongs to the goroutine
+// that is in run, to which the others post what is to be done.
+type node struct {
+	cfg    *Config
+	id     [16]byte // rank 0's
+	roster roster
+	below  map[int]*slot // by rank, those right below
+	guide  guide
+	up     *link // with the rank above, if there is one now
+	late   bool  // the next news go with those before
+	tab    *Meeting
+	going  bool // the rank above says that all are prepared
+
+	inbox  chan func() error
+	closed chan struct{} // nobody takes what is posted any more
+	why    string        // the outcome, "" if it is good; valid when closed is closed
+	end    *ending       // how the climb has ended
+
+	door   net.Listener // where the ranks below come in
+	guests guests
+	over   context.Context // ends the hellos
+	hush   context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+func newNode(cfg *Config) *node {
+	n := &node{
+		cfg: cfg, roster: newRoster(cfg.Rank, cfg.Size), below: map[int]*slot{}, guide: newGuide(),
+		inbox: make(chan func() error), closed: make(chan struct{}), guests: guests{most: fanOut + spareGuests},
+	}
+	n.over, n.hush = context.WithCancel(context.Background())
+	if cfg.Rank == 0 && cfg.Doors == nil {
+		n.guests.most = cfg.Size + spareGuests
+	}
+	for rank := cfg.Rank*fanOut + 1; rank < cfg.Size && rank <= cfg.Rank*fanOut+fanOut; rank++ {
+		n.below[rank] = &slot{}
+	}
+	return n
+}
+
+// post has run do something and reports whether it will.
+func (n *node) post(do func() error) bool {
+	select {
+	case n.inbox <- do:
+		return true
+	case <-n.closed:
+		return false
+	}
+}
+
+// until does what is posted until done.
+func (n *node) until(ctx context.Context, done func() bool) error {
+	for !done() {
+		select {
+		case do := <-n.inbox:
+			if err := do(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return &lateError{context.Cause(ctx)}
+		}
+	}
+	return nil
+}
+
+// lateError says that this rank's time is over.
+type lateError struct{ cause error }
+
+func (e *lateError) Error() string { return e.cause.Error() }
+
+func (e *lateError) Unwrap() error { return e.cause }
+
+// run returns when all ranks are prepared, or none will be. The climb, of all ranks
+// but 0, is ended by giveUp.
+func (n *node) run(ctx context.Context, giveUp context.CancelCauseFunc) (*Meeting, error) {
+	err := n.meet(ctx)
+	if err != nil {
+		err = n.explain(err, giveUp)
+	}
+	n.why = n.reason(err)
+	close(n.closed)
+	n.dismiss()
+	if err != nil && n.door != nil {
+		n.cfg.Clock.AfterFunc(graceTime, n.hush)
+		<-n.over.Done()
+	} else {
+		n.guests.close()
+	}
+	n.hush()
+	if n.door != nil {
+		n.door.Close()
+	}
+	n.wg.Wait()
+	if err != nil {
+		return nil, err
+	}
+	n.tab.Refused, _ = n.guests.count()
+	return n.tab, nil
+}
+
+// meet is what is done while all goes well.
+func (n *node) meet(ctx context.Context) error {
+	if err := n.until(ctx, func() bool { return n.tab != nil }); err != nil {
+		return err
+	}
+	if err := n.handOut(); err != nil {
+		return err
+	}
+	if err := prepare(n.cfg, n.tab); err != nil {
+		return &unpreparedError{err}
+	}
+	if err := n.until(ctx, func() bool { return len(n.unprepared()) == 0 }); err != nil || n.cfg.Rank == 0 {
+		return err
+	}
+	if n.up != nil { // else the climb says in a moment how it has ended
+		n.up.send([]byte{noteReady})
+	}
+	return n.until(ctx, func() bool { return n.going })
+}
+
+// handOut gives the table to the ranks right below.
+func (n *node) handOut() error {
+	if len(n.below) == 0 {
+		return nil
+	}
+	msg := appendTable(nil, n.tab)
+	for rank, s := range n.below {
+		if s.link == nil {
+			return &tooLateError{rank, n.roster.gone[rank]}
+		}
+		s.link.send(msg)
+	}
+	return nil
+}
+
+// tooLateError is a rank that has gone when all had arrived.
+type tooLateError struct {
+	rank int
+	why  string
+}
+
+func (e *tooLateError) Error() string {
+	return fmt.Sprintf("rank %d has gone after all had arrived: %s", e.rank, e.why)
+}
+
+// unpreparedError is why this rank could not prepare itself.
+type unpreparedError struct{ error }
+
+func (e *unpreparedError) Unwrap() error { return e.error }
+
+// explain makes an error of meet what the caller is told.
+func (n *node) explain(err error, giveUp context.CancelCauseFunc) error {
+	late := errors.As(err, new(*lateError))
+	switch {
+	case n.cfg.Rank > 0:
+		return n.appeal(err, late, giveUp)
+	case late && n.tab == nil:
+		return n.absence(errors.Unwrap(err))
+	case late:
+		return fmt.Errorf("wait for %s to be prepared: %w", n.inTree(), errors.Unwrap(err))
+	}
+	return err
+}
+
+// appeal tells the rank above of an error, and hears the outcome of all.
+func (n *node) appeal(err error, late bool, giveUp context.CancelCauseFunc) error {
+	if n.end != nil {
+		return err
+	}
+	if n.up != nil && !late {
+		n.up.send(appendFault(nil, n.blame(err)))
+	}
+	giveUp(err)
+	for n.end == nil {
+		_ = (<-n.inbox)() // the first error counts
+	}
+	if late {
+		return n.end.err
+	}
+	return err
+}
+
+// blame says whose error it is.
+func (n *node) blame(err error) string {
+	if errors.As(err, new(*unpreparedError)) {
+		return fmt.Sprintf("rank %d: %v", n.cfg.Rank, err)
+	}
+	return err.Error()
+}
+
+// reason is what the ranks below are told.
+func (n *node) reason(err error) string {
+	if n.end != nil {
+		if v := new(verdict); errors.As(n.end.err, &v) {
+			return v.why
+		}
+	}
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// dismiss tells all that are here the outcome, and hangs up.
+func (n *node) dismiss() {
+	last := appendStatus(nil, n.why)
+	for _, s := range n.below {
+		if s.link != nil {
+			s.link.finish(last, farewellTime)
+		}
+		if s.next != nil {
+			s.next.link.finish(last, farewellTime)
+		}
+	}
+	for _, l := range n.guide.waiting {
+		l.finish(last, farewellTime)
+	}
+}
+
+// progress looks at what follows from those who have come.
+func (n *node) progress() error {
+	if n.cfg.Rank > 0 {
+		n.tellNews()
+		return nil
+	}
+	n.roster.news = nil
+	if !n.roster.complete() {
+		return nil
+	}
+	return n.conclude()
+}
+
+// conclude makes rank 0's table.
+func (n *node) conclude() error {
+	tab := &Meeting{ID: n.id}
+	for _, e := range n.roster.all() {
+		tab.Addrs, tab.Blobs = append(tab.Addrs, e.addr), append(tab.Blobs, e.blob)
+	}
+	if err := oneSide(tab.Addrs, n.door.Addr()); err != nil {
+		return err
+	}
+	n.tab = tab
+	return nil
+}
+
+// inTree names the ranks that are not known to be prepared.
+func (n *node) inTree() string {
+	ranks := n.unprepared()
+	if slices.ContainsFunc(ranks, func(rank int) bool { return hasBelow(rank, n.cfg.Size) }) {
+		return RankList(ranks) + ", or ranks below,"
+	}
+	return RankList(ranks)
+}

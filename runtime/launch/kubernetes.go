@@ -1,0 +1,50 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// meetKubernetes is for the pods of an indexed job. The job's template has put them
+// below a headless service, so that pod number i of job J is known as J-i.SERVICE, and
+// has set SCHEDGEN_COORDINATOR to J-0.SERVICE:PORT. A pod has addresses of its own: the
+// port is free, and no pod reaches another one's loopback interface.
+func meetKubernetes(ctx context.Context, p *Position) (m Meeting, err error) {
+	m.Coordinator, m.Apart = p.getenv("SCHEDGEN_COORDINATOR"), true
+	if m.Coordinator == "" {
+		return m, errors.New("set SCHEDGEN_COORDINATOR to JOB-0.SERVICE:PORT, the first pod's name below the job's headless service and a port")
+	}
+	host, port, err := net.SplitHostPort(m.Coordinator)
+	if err != nil {
+		return m, fmt.Errorf("SCHEDGEN_COORDINATOR is %q: %w", m.Coordinator, err)
+	}
+	m.Doors = doorsOfPods(host, port, p.getenv("HOSTNAME"), p.Rank)
+	if p.Rank > 0 && m.Doors == nil {
+		return m, nil
+	}
+	if m.Listener, err = listenEverywhere(ctx, port); err != nil {
+		return m, fmt.Errorf("SCHEDGEN_COORDINATOR is %q: wait at its port: %w", m.Coordinator, err)
+	}
+	return m, nil
+}
+
+// doorsOfPods returns where each pod waits: under the first one's name with its own
+// number. It is nil unless this pod's name shows that they are named so.
+func doorsOfPods(first, port, own string, rank int) func(int) string {
+	name, service, _ := strings.Cut(first, ".")
+	job, numbered := strings.CutSuffix(name, "-0")
+	own, _, _ = strings.Cut(own, ".")
+	if !numbered || own != job+"-"+strconv.Itoa(rank) {
+		return nil
+	}
+	if service != "" {
+		service = "." + service
+	}
+	return func(rank int) string {
+		return net.JoinHostPort(job+"-"+strconv.Itoa(rank)+service, port)
+	}
+}

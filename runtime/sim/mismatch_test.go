@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// said returns what ranks say of a mismatch, by rank; nothing of those that do not.
+func (r *Result) said() []string {
+	said := make([]string, len(r.Cores))
+	for _, c := range r.Calls {
+		var about *core.RankError
+		if errors.Is(c.Err, core.ErrMismatch) && errors.As(c.Err, &about) {
+			said[c.Rank] = about.Error()
+		}
+	}
+	return said
+}
+
+// When a rank makes another call than the others, all say the same: what it has called, and
+// what one of the others has.
+func TestMismatchIsToldInTheWordsOfBoth(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(2, 20).Draw(rt, "ranks")
+		odd := rapid.IntRange(0, size-1).Draw(rt, "odd")
+		op := rapid.SampledFrom(steps()).Draw(rt, "step")
+		words := "barrier by barrier/dissemination degree=2"
+		if op.Kind == OpBcast {
+			words = "bcast of 1000 bytes from root 1 by " + op.Algorithm
+		}
+		if op.Algorithm == "barrier/dissemination" {
+			op.Degree = 3
+		}
+		sc := still(size, []Fault{{Kind: FaultMismatch, Rank: odd}}, op, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+		sc.Seed, sc.Net.Ordered = rapid.Uint64().Draw(rt, "seed"), false
+		said := runs(rt, sc).said()
+		for rank, text := range said {
+			require.Equal(rt, said[0], text, "rank %d", rank)
+		}
+		require.Contains(rt, said[0], fmt.Sprintf("rank %d called %s", odd, words))
+		require.Equal(rt, 2, strings.Count(said[0], " called "), said[0])
+		require.NotContains(rt, said[0], "something")
+	})
+}
+
+// Where the other side, or the rank that is to tell all, is not there to be asked, who has found
+// a mismatch waits for a second or two and then tells what it knows.
+func TestMismatchWithTheAbsent(t *testing.T) {
+	late := Fault{Kind: FaultLate, Rank: 0, Until: 10 * Second}
+	sc := still(5, []Fault{{Kind: FaultMismatch, Rank: 3}, late}, Op{Kind: OpBcast, Algorithm: "bcast/chain", Root: 2, Bytes: 10}, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})
+	r := runs(t, sc)
+	for rank, text := range r.said() {
+		require.Contains(t, text, "rank 3 called bcast of 10 bytes from root 3 by bcast/chain", "rank %d", rank)
+		require.Contains(t, text, " called bcast of 10 bytes from root 2 by bcast/chain", "rank %d", rank)
+	}
+	for _, c := range r.Calls {
+		if c.Err != nil && c.Rank > 0 {
+			require.Less(t, c.Return, 2*Second, "rank %d", c.Rank)
+		}
+	}
+
+	pause := Fault{Kind: FaultPause, Rank: 3, From: 200 * Microsecond, Until: 10 * Second} // it has sent, and hears nothing any more
+	sc = still(5, []Fault{{Kind: FaultMismatch, Rank: 3}, pause}, Op{Kind: OpBcast, Algorithm: "bcast/chain", Root: 2, Bytes: 10}, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})
+	sc.Net.Up.Delay, sc.Net.Down.Delay = 25*Microsecond, 25*Microsecond
+	for rank, text := range runs(t, sc).said() {
+		require.Contains(t, text, "rank 3 called something else, and has not said what", "rank %d", rank)
+		require.Contains(t, text, "called bcast of 10 bytes from root 2 by bcast/chain", "rank %d", rank)
+	}
+}

@@ -1,0 +1,140 @@
+package runtime
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// State is where a communicator stands at a moment: which operations are open, what they
+// lack, and from whom. It is for people who want to know why nothing moves.
+type State struct {
+	Comm      uint8  `json:"comm"`    // its number among the communicators of the transport; 0 is the first
+	Process   int    `json:"process"` // this process's rank in the first one
+	Rank      int    `json:"rank"`
+	Size      int    `json:"size"`
+	First     int    `json:"first"` // the process of its rank 0: with Comm and Epoch it tells the communicators of a job apart
+	Epoch     uint32 `json:"epoch"`
+	Transport string `json:"transport"` // the package that it is of, such as tcp
+	Callers   int    `json:"callers"`   // goroutines inside a call
+	Begun     uint64 `json:"begun"`     // the last operation that has begun; they count from 1
+	Ended     uint64 `json:"ended"`     // this one and all before it have ended
+	Queued    int    `json:"queued"`    // operations that have been started and are to begin when others have ended
+	Unread    int    `json:"unread"`    // rootless messages that the process has not taken
+
+	Open    []Operation `json:"open"`              // operations that have begun and not ended, the oldest first
+	Peers   []core.Peer `json:"peers,omitempty"`   // ranks that have left or are lost, or perhaps are
+	Watch   *core.Watch `json:"watch,omitempty"`   // whom this rank asks for signs of life
+	Failure string      `json:"failure,omitempty"` // why the communicator has failed, or that it is closed
+	Totals  Totals      `json:"totals"`
+}
+
+// Operation is an open operation, and which ranks it waits for.
+type Operation struct {
+	core.OpState
+
+	// WaitsFor are the ranks that set, by the schedule, one of the first slots that are
+	// missing, the first few of them. SendsTo are those that this rank puts to, if there are
+	// frames that have not left: one of them may not take them.
+	WaitsFor []int `json:"waits_for,omitempty"`
+	SendsTo  []int `json:"sends_to,omitempty"`
+
+	programs func(rank int) ir.Program
+}
+
+// The number of ranks that a state names, and of slots for which they are looked for.
+const (
+	maxWaits   = 64
+	maxWaitsOn = 64
+)
+
+// State says where c stands. It holds the communicator up for as long as it takes to copy
+// that, and may be called by anybody at any time.
+func (c *Comm) State() State {
+	s := c.snapshot()
+	for i := range s.Open {
+		s.Open[i].find(s.Size, s.Rank)
+	}
+	return s
+}
+
+// States returns the states of all communicators that share c's transport and have not
+// been closed, by their numbers and epochs; the state of c alone, if all are closed.
+func (c *Comm) States() []State {
+	c.drv.mu.Lock()
+	active := slices.Clone(c.drv.active)
+	c.drv.mu.Unlock()
+	if len(active) == 0 {
+		active = []*Comm{c}
+	}
+	slices.SortFunc(active, func(a, b *Comm) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.cfg.Epoch, b.cfg.Epoch))
+	})
+	var all []State
+	for _, of := range active {
+		all = append(all, of.State())
+	}
+	return all
+}
+
+// snapshot is State without what needs other ranks' programs, which takes long to make.
+func (c *Comm) snapshot() State {
+	d := c.drv
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	in := c.core.Inspect(d.now())
+	s := State{
+		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.first(), Epoch: c.cfg.Epoch, Transport: transportName(d.tr),
+		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
+		Totals: c.totals(),
+	}
+	for r := c.queue.first; r != nil; r = r.next {
+		s.Queued++
+	}
+	for _, o := range in.Open {
+		op := Operation{OpState: o}
+		if i := slices.IndexFunc(c.open, func(r *Request) bool { return r.seq == o.Seq }); i >= 0 {
+			op.programs = c.open[i].plan.programs
+		}
+		s.Open = append(s.Open, op)
+	}
+	if err := c.core.Err(); err != nil {
+		s.Failure = err.Error()
+	}
+	return s
+}
+
+// find fills in which ranks the operation waits for.
+func (o *Operation) find(size, rank int) {
+	if o.programs == nil || size > maxSearched {
+		return
+	}
+	var missing []ir.Slot
+	for _, run := range o.Missing.Runs {
+		missing = run.Slots(missing, maxWaitsOn-len(missing))
+	}
+	if len(missing) > 0 {
+		o.WaitsFor = waitingFor(o.programs, size, rank, missing, maxWaits)
+	}
+	if o.Unsent > 0 {
+		o.SendsTo = targets(o.programs(rank))
+	}
+	o.programs = nil
+}
+
+// targets returns the ranks that p puts to, ascending, the first few.
+func targets(p ir.Program) []int {
+	var to []int
+	for i := range p.Rules {
+		for _, a := range p.Rules[i].Do {
+			if a.Op == ir.Put {
+				to = append(to, int(a.To))
+			}
+		}
+	}
+	slices.Sort(to)
+	to = slices.Compact(to)
+	return to[:min(len(to), maxWaits)]
+}

@@ -1,0 +1,73 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Server is a handler at an address.
+type Server struct {
+	server *http.Server
+	addr   net.Addr
+	ended  chan error
+}
+
+// The bounds of a request: who is slower is let go.
+const (
+	headTimeout  = 5 * time.Second
+	readTimeout  = 10 * time.Second
+	writeTimeout = 30 * time.Second
+	idleTimeout  = time.Minute
+	maxHead      = 16 << 10 // bytes
+)
+
+// Serve serves h at addr until Close: host:port, or :port or port of the loopback address;
+// port 0 is any that is free. An error names the address.
+func Serve(ctx context.Context, addr string, h http.Handler) (*Server, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", Address(addr))
+	if err != nil {
+		return nil, fmt.Errorf("serve the status: %w", err)
+	}
+	s := &Server{addr: l.Addr(), ended: make(chan error, 1), server: &http.Server{
+		Handler: h, ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHead, ErrorLog: log.New(io.Discard, "", 0), // of single connections, which are their clients' affair
+	}}
+	go func() { s.ended <- s.server.Serve(l) }()
+	return s, nil
+}
+
+// Address completes an address that has no host: it is the loopback's then, so that nobody
+// on the network sees the page who was not meant to.
+func Address(addr string) string {
+	if !strings.Contains(addr, ":") {
+		addr = ":" + addr
+	}
+	if strings.HasPrefix(addr, ":") {
+		addr = "127.0.0.1" + addr
+	}
+	return addr
+}
+
+// Addr returns where it listens.
+func (s *Server) Addr() net.Addr { return s.addr }
+
+// Close ends the server and its connections.
+func (s *Server) Close() error {
+	err := s.server.Close()
+	if ended := <-s.ended; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
+	s.ended <- http.ErrServerClosed // Close may be called again
+	if err != nil {
+		return fmt.Errorf("close the status at %v: %w", s.addr, err)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package transporttest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+var overlays = []string{"anycast/skip-ring", "anycast/circulant"}
+
+// testFlush: ranks that all flush before they take find all messages there, without waiting.
+func testFlush(t *testing.T, with Make) {
+	for _, name := range overlays {
+		for _, ranks := range []int{1, 2, 3, 5, 8, 9} {
+			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+				const messages = 4
+				comms := join(t, with, ranks, runtime.Config{Anycast: runtime.Algorithm{Name: name}, CastWindow: messages})
+				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+					for range 3 {
+						if err := flushAndTake(ctx, c, messages); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
+
+// flushAndTake publishes some messages, flushes, and takes those of the others once all have.
+func flushAndTake(ctx context.Context, c *runtime.Comm, messages int) error {
+	for i := range messages {
+		if err := c.Publish(ctx, letter(c.Rank(), uint64(i))); err != nil {
+			return err
+		}
+	}
+	if err := c.Flush(ctx); err != nil {
+		return err
+	}
+	if err := c.Barrier(ctx); err != nil {
+		return err
+	}
+	for got := range messages * (c.Size() - 1) {
+		_, ok, err := c.TryNext()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("rank %d finds %d messages of %d after all have flushed", c.Rank(), got, messages*(c.Size()-1))
+		}
+	}
+	return nil
+}
+
+// testSlowReader: a process that takes nothing makes each publisher wait once its window is
+// full, and nothing else: not the others' messages, nor operations, nor Flush.
+func testSlowReader(t *testing.T, with Make) {
+	const window = 5
+	for _, ranks := range []int{3, 6} {
+		t.Run(fmt.Sprint("ranks=", ranks), func(t *testing.T) {
+			comms := join(t, with, ranks, runtime.Config{CastWindow: window})
+			slow := ranks - 1
+			blocked, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			for i := range uint64(window) {
+				require.NoError(t, comms[0].Publish(t.Context(), letter(0, i)))
+			}
+			full := result()
+			go func() { full <- comms[0].Publish(blocked, letter(0, window)) }()
+			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+				switch c.Rank() {
+				case 0:
+					if err := c.Flush(ctx); err != nil {
+						return err
+					}
+				case 1:
+					if err := publish(ctx, c, window); err != nil {
+						return err
+					}
+				}
+				if n := expected(c.Rank(), window); c.Rank() != slow {
+					if err := receive(ctx, c, n); err != nil {
+						return err
+					}
+				}
+				return bcast(ctx, c, 1, buffer(5000), 0)
+			})
+			require.Empty(t, full, "the window is full")
+			require.NoError(t, receive(t.Context(), comms[slow], 2*window))
+			require.NoError(t, <-full)
+			for _, c := range comms[1:] {
+				m, err := c.Next(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, runtime.Message{Origin: 0, Seq: window, Data: letter(0, window)}, m)
+			}
+		})
+	}
+}
+
+// expected returns how many messages a rank gets if ranks 0 and 1 publish some each.
+func expected(rank, each int) int {
+	if rank < 2 {
+		return each
+	}
+	return 2 * each
+}
+
+// testFlushDeath: a flush that waits for a rank that dies fails with its name, at all ranks.
+func testFlushDeath(t *testing.T, with Make) {
+	for _, ranks := range []int{2, 3, 5, 8} {
+		for dead := range ranks {
+			t.Run(fmt.Sprintf("ranks=%d,dead=%d", ranks, dead), func(t *testing.T) {
+				comms := join(t, func(t testing.TB, size int) []wire.Transport {
+					ts := with(t, size)
+					ts[dead] = mortal{ts[dead]}
+					return ts
+				}, ranks, runtime.Config{})
+				all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+				errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+					if c.Rank() == dead {
+						return c.Close()
+					}
+					return untilFailed(ctx, c, func(ctx context.Context, c *runtime.Comm) error {
+						if err := c.Publish(ctx, []byte("who is there?")); err != nil {
+							return err
+						}
+						if err := c.Flush(ctx); err != nil {
+							return err
+						}
+						_, _, err := c.TryNext()
+						return err
+					})
+				})
+				for rank, err := range errs {
+					if rank != dead {
+						requireNames(t, err, runtime.ErrPeerLost, dead)
+					}
+				}
+			})
+		}
+	}
+}
+
+// testRelayLeft: when a rank has left by which messages would have to go, whoever publishes
+// such a message is told, and all others; nothing is lost in silence. What has been passed on
+// before can still be flushed.
+func testRelayLeft(t *testing.T, with Make) {
+	const ranks, relay, behind = 5, 2, 3 // of the skip ring's messages of rank 0
+	comms := join(t, with, ranks, runtime.Config{Anycast: runtime.Algorithm{Name: "anycast/skip-ring"}})
+	require.NoError(t, comms[0].Publish(t.Context(), []byte("first")))
+	for _, c := range comms[1:] {
+		m, err := c.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "first", string(m.Data))
+	}
+	require.NoError(t, comms[relay].Close())
+	stay := []*runtime.Comm{comms[0], comms[1], comms[behind], comms[4]}
+	all(t, stay, func(ctx context.Context, c *runtime.Comm) error { return c.Flush(ctx) })
+	errs := each(t, stay, func(ctx context.Context, c *runtime.Comm) error {
+		if c.Rank() > 0 {
+			return untilFailed(ctx, c, func(ctx context.Context, c *runtime.Comm) error {
+				_, err := c.Next(ctx)
+				return err
+			})
+		}
+		if err := c.Publish(ctx, []byte("second")); err != nil {
+			return err
+		}
+		return c.Flush(ctx)
+	})
+	for _, err := range errs {
+		requireNames(t, err, runtime.ErrPeerLeft, relay)
+	}
+}
