@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,7 +54,33 @@ type register struct {
 	self  membership.ID
 
 	mu    sync.Mutex
-	lines []*mem.Transport // that this member has made
+	lines []*mortal // that this member has made
+}
+
+// mortal is a transport that ends without a word once it is told to, in the goroutine that
+// polls it.
+type mortal struct {
+	*mem.Transport
+	doomed atomic.Bool
+	dead   bool // the driver's
+}
+
+func (m *mortal) Poll(s wire.Sink) bool {
+	if m.doomed.Load() && !m.dead {
+		m.dead = true
+		m.Transport.Close(false, 0)
+	}
+	return m.Transport.Poll(s)
+}
+
+func (m *mortal) Close(bye bool, linger time.Duration) error {
+	if m.doomed.Load() {
+		bye = false
+	}
+	if m.dead {
+		return nil
+	}
+	return m.Transport.Close(bye, linger)
 }
 
 func (h *hall) register() *register {
@@ -136,8 +163,9 @@ func (r *register) connect(ctx context.Context, m group.Meeting) (wire.Transport
 	case <-now.complete:
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.lines = append(r.lines, now.transports[m.Rank])
-		return now.transports[m.Rank], nil
+		line := &mortal{Transport: now.transports[m.Rank]}
+		r.lines = append(r.lines, line)
+		return line, nil
 	case <-ctx.Done():
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -151,7 +179,8 @@ func (r *register) die() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, line := range r.lines {
-		line.Close(false, 0)
+		line.doomed.Store(true)
+		line.Wake()
 	}
 	r.board.Fail(errors.New("dead"))
 }
