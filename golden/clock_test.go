@@ -29,6 +29,8 @@ var machineTimers = []struct{ in, reason string }{
 		"System is where the machine's time comes in"},
 	{"runtime/transporttest.*",
 		"a suite's patience with a transport that hangs is the machine's time, whatever clock the transport has"},
+	{"runtime/membership/membershiptest.*",
+		"a suite's patience with a manager that hangs is the machine's time, whatever clock the manager has"},
 	{"runtime/internal/rendezvous.hear", ofDescriptors},
 	{"runtime/internal/rendezvous.farewell", ofDescriptors},
 	{"runtime/internal/rendezvous.finish", ofDescriptors},

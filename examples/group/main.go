@@ -1,0 +1,137 @@
+// Group is a chat among processes that come and go: each line of the standard
+// input goes to all members. Start it in several terminals:
+//
+//	group -name ann -listen 127.0.0.1:7000
+//	group -name bob -seeds 127.0.0.1:7000
+//	group -name cy  -seeds 127.0.0.1:7000
+//
+// and end any of them as you like, the first one too: by the end of its input, which takes leave, or
+// by kill -9, which the others notice. The manager of the membership is in the
+// members, or an etcd (-etcd http://127.0.0.1:2379), or files on a shared disk (-dir /shared/chat).
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/group"
+	"github.com/schedgen/schedgen/runtime/membership"
+	"github.com/schedgen/schedgen/runtime/membership/embedded"
+	"github.com/schedgen/schedgen/runtime/membership/etcd"
+	"github.com/schedgen/schedgen/runtime/membership/file"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+func main() {
+	log.SetFlags(0)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var o options
+	flag.StringVar(&o.name, "name", "", "what the others call you")
+	flag.StringVar(&o.address, "address", "127.0.0.1:0", "host:port where the others meet you; they must be able to reach it")
+	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "host:port where you answer as manager")
+	flag.StringVar(&o.seeds, "seeds", "", "where members answer as managers: host:port,…")
+	flag.StringVar(&o.etcd, "etcd", "", "URLs of an etcd that is the manager: http://…,…")
+	flag.StringVar(&o.dir, "dir", "", "directory on a shared disk whose files are the manager")
+	flag.DurationVar(&o.ttl, "ttl", 3*time.Second, "how long a member may be silent")
+	flag.Parse()
+	if err := chat(ctx, o, os.Stdin, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+type options struct {
+	name, address, listen, seeds, etcd, dir string
+
+	ttl time.Duration
+}
+
+// manager returns the manager that the options say.
+func (o *options) manager() (membership.Manager, error) {
+	switch {
+	case o.etcd != "" && o.dir != "":
+		return nil, errors.New("-etcd and -dir are both given: there is one manager")
+	case o.etcd != "":
+		return etcd.New(etcd.Config{Endpoints: strings.Split(o.etcd, ","), Prefix: "chat", TTL: o.ttl})
+	case o.dir != "":
+		return file.New(file.Config{Dir: o.dir, TTL: o.ttl})
+	}
+	var seeds []string
+	if o.seeds != "" {
+		seeds = strings.Split(o.seeds, ",")
+	}
+	return embedded.New(embedded.Config{Group: "chat", Listen: o.listen, Seeds: seeds, TTL: o.ttl})
+}
+
+// connect makes the transport of a view.
+func connect(ctx context.Context, m group.Meeting) (wire.Transport, error) {
+	return tcp.Join(ctx, tcp.Config{Rank: m.Rank, Size: m.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener})
+}
+
+// chat is in the group until in ends.
+func chat(ctx context.Context, o options, in io.Reader, out io.Writer) error {
+	manager, err := o.manager()
+	if err != nil {
+		return err
+	}
+	g, err := group.Join(ctx, group.Config{Name: "chat", Label: o.name, Manager: manager, Address: o.address, Connect: connect})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	var shown sync.WaitGroup
+	var mu sync.Mutex
+	show := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(out, format, args...)
+	}
+	shown.Go(func() { showViews(ctx, g, show) })
+	shown.Go(func() { showMessages(ctx, g, show) })
+	if err := say(ctx, g, in); err != nil {
+		return err
+	}
+	err = g.Leave(ctx)
+	shown.Wait()
+	return err
+}
+
+// say publishes the lines of in.
+func say(ctx context.Context, g *group.Group, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if err := g.Publish(ctx, []byte(g.Self().Name+": "+lines.Text())); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func showViews(ctx context.Context, g *group.Group, show func(string, ...any)) {
+	for v, err := g.View(), error(nil); err == nil; v, err = g.Await(ctx, v.Epoch) {
+		var names []string
+		for _, m := range v.Members {
+			names = append(names, m.Name)
+		}
+		show("* %d: %s\n", v.Epoch, strings.Join(names, " "))
+	}
+}
+
+func showMessages(ctx context.Context, g *group.Group, show func(string, ...any)) {
+	for msg, err := range g.Messages(ctx) {
+		if err == nil {
+			show("%s\n", msg.Data)
+		}
+	}
+}

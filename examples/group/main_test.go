@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// process is one member.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	mu    sync.Mutex
+	lines []string
+	some  chan struct{} // has something as often as there is another line
+	read  sync.WaitGroup
+}
+
+// house is where processes are started.
+type house struct {
+	t       *testing.T
+	program string
+	manager func(h *house) []string // flags
+	seeds   []string
+	procs   []*process
+}
+
+func newHouse(t *testing.T, manager func(*house) []string) *house {
+	h := &house{t: t, program: filepath.Join(t.TempDir(), "group"), manager: manager}
+	out, err := exec.Command("go", "build", "-o", h.program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Cleanup(func() {
+		for _, p := range h.procs {
+			p.kill()
+		}
+	})
+	return h
+}
+
+// free returns an address that nobody listens at.
+func free(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (h *house) start(name string) *process {
+	p := &process{name: name, some: make(chan struct{}, 1<<16)}
+	p.cmd = exec.Command(h.program, append([]string{"-name", name, "-ttl", "1s"}, h.manager(h)...)...)
+	var err error
+	p.in, err = p.cmd.StdinPipe()
+	require.NoError(h.t, err)
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(h.t, err)
+	p.cmd.Stderr = p.cmd.Stdout
+	require.NoError(h.t, p.cmd.Start())
+	p.read.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			p.mu.Lock()
+			p.lines = append(p.lines, lines.Text())
+			p.mu.Unlock()
+			p.some <- struct{}{}
+		}
+	})
+	h.procs = append(h.procs, p)
+	return p
+}
+
+func (p *process) say(t *testing.T, line string) {
+	_, err := fmt.Fprintln(p.in, line)
+	require.NoError(t, err)
+}
+
+func (p *process) kill() {
+	p.in.Close()
+	p.cmd.Process.Kill() // it may be dead
+	p.read.Wait()
+	p.cmd.Wait()
+}
+
+func (p *process) has() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.lines)
+}
+
+// await waits until a line is as wanted.
+func (p *process) await(t *testing.T, wanted func(string) bool) {
+	t.Helper()
+	patience := time.After(40 * time.Second)
+	for !slices.ContainsFunc(p.has(), wanted) {
+		select {
+		case <-p.some:
+		case <-patience:
+			p.cmd.Process.Signal(syscall.SIGQUIT) // it says where it is
+			p.read.Wait()
+			t.Fatalf("%s has only\n%s", p.name, strings.Join(p.has(), "\n"))
+		}
+	}
+}
+
+func (p *process) hears(t *testing.T, line string) {
+	t.Helper()
+	p.await(t, func(s string) bool { return s == line })
+}
+
+// sees waits for a view of these members.
+func (p *process) sees(t *testing.T, names string) {
+	t.Helper()
+	p.await(t, func(s string) bool { return strings.HasPrefix(s, "* ") && strings.HasSuffix(s, ": "+names) })
+}
+
+func ownMembers(h *house) []string {
+	flags := []string{"-listen", free(h.t), "-seeds", strings.Join(h.seeds, ",")}
+	h.seeds = append(h.seeds, flags[1])
+	return flags
+}
+
+// Real processes join, leave and are killed, the manager among them; what is said
+// is heard by all that are there, in order, once, and by nobody who comes later.
+func TestChat(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "chat")
+	for name, manager := range map[string]func(*house) []string{
+		"embedded": ownMembers,
+		"file":     func(*house) []string { return []string{"-dir", dir} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, manager)
+			ann := h.start("ann")
+			ann.sees(t, "ann")
+			bob := h.start("bob")
+			ann.sees(t, "ann bob")
+			ann.say(t, "hello bob")
+			bob.hears(t, "ann: hello bob")
+			cy, dan := h.start("cy"), h.start("dan")
+			for _, p := range h.procs {
+				p.await(t, func(s string) bool { return strings.Count(s, " ") == 5 && strings.HasPrefix(s, "* ") })
+			}
+			for i := range 1000 {
+				bob.say(t, fmt.Sprint(i))
+			}
+			ann.cmd.Process.Kill()
+			for i := range 1000 {
+				bob.say(t, fmt.Sprint(1000+i))
+			}
+			for _, p := range []*process{cy, dan} {
+				p.hears(t, "bob: 1999")
+				var of []string
+				for _, line := range p.has() {
+					if n, is := strings.CutPrefix(line, "bob: "); is {
+						of = append(of, n)
+					}
+					require.NotContains(t, line, "hello bob")
+				}
+				require.Len(t, of, 2000)
+				for i, n := range of {
+					require.Equal(t, fmt.Sprint(i), n)
+				}
+			}
+			require.NoError(t, bob.in.Close()) // takes leave
+			bob.read.Wait()
+			require.NoError(t, bob.cmd.Wait(), "%s", bob.has())
+			cy.say(t, "bob has left")
+			dan.hears(t, "cy: bob has left")
+			cy.cmd.Process.Kill()
+			dan.sees(t, "dan")
+			eve := h.start("eve")
+			dan.sees(t, "dan eve")
+			eve.say(t, "hello")
+			dan.hears(t, "eve: hello")
+		})
+	}
+}
+
+// A manager that is stopped is replaced; when it goes on it is told that it is a member no more.
+func TestStopped(t *testing.T) {
+	h := newHouse(t, ownMembers)
+	ann := h.start("ann")
+	ann.sees(t, "ann")
+	bob := h.start("bob")
+	bob.sees(t, "ann bob")
+	cy := h.start("cy")
+	bob.sees(t, "ann bob cy")
+	cy.sees(t, "ann bob cy")
+	require.NoError(t, ann.cmd.Process.Signal(syscall.SIGSTOP))
+	bob.say(t, "is ann there?")
+	cy.hears(t, "bob: is ann there?")
+	cy.sees(t, "bob cy")
+	bob.say(t, "no")
+	cy.hears(t, "bob: no")
+	require.NoError(t, ann.cmd.Process.Signal(syscall.SIGCONT))
+	ann.say(t, "here I am")
+	require.NoError(t, ann.in.Close()) // who is no member can neither publish nor take leave
+	ann.await(t, func(line string) bool { return strings.Contains(line, "not a member of the group any more") })
+	ann.read.Wait()
+	require.Error(t, ann.cmd.Wait())
+}

@@ -1,0 +1,122 @@
+package group
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Advance is a collective call of all members: it returns the communicator for the operations up to the next
+// call. It is the same as before if there is no newer view: then it takes one short broadcast. Else
+// it returns when all members of the newest view have called it, and the communicator before is
+// closed; a new member's first call is this one, too. Requests that are
+// open are to be waited for before the call.
+//
+// When the communicator has failed, all members call Advance to get another one; if nobody
+// has died, of the same members. While it waits the messages that come must be taken, by another
+// goroutine, if there are more than a window of each member. Group closes the communicator.
+func (g *Group) Advance(ctx context.Context) (*runtime.Comm, error) {
+	if !g.advance.TryLock() {
+		return nil, runtime.ErrBusy
+	}
+	defer g.advance.Unlock()
+	old := g.working
+	if old != nil {
+		stay, err := g.agree(ctx, old)
+		if err != nil {
+			return nil, fmt.Errorf("advance: %w", err)
+		}
+		if stay {
+			return old.work, nil
+		}
+	}
+	e, err := g.gather(ctx, old)
+	if err != nil {
+		return nil, fmt.Errorf("advance: %w", err)
+	}
+	g.working = e
+	if old != nil {
+		g.retire(old)
+	}
+	return e.work, nil
+}
+
+// agree reports whether the members of old go on with it: its rank 0 says which view is the
+// newest that has begun. If it has failed they do not, and there is to be another view.
+func (g *Group) agree(ctx context.Context, old *era) (stay bool, err error) {
+	var epoch [4]byte
+	binary.BigEndian.PutUint32(epoch[:], g.View().Epoch)
+	err = old.work.Bcast(ctx, epoch[:], 0)
+	switch {
+	case err == nil:
+		return binary.BigEndian.Uint32(epoch[:]) == old.view.Epoch, nil
+	case ctx.Err() != nil || g.ctx.Err() != nil:
+		return false, err
+	}
+	return false, g.cfg.Manager.Report(ctx, old.view.Epoch)
+}
+
+// gather returns the first era after old of which all members are ready.
+func (g *Group) gather(ctx context.Context, old *era) (*era, error) {
+	for {
+		e, err := g.await(ctx, func() bool { return g.open && g.era != old })
+		if err != nil {
+			return nil, err
+		}
+		if err := g.announce(ctx, e); err != nil {
+			if ctx.Err() != nil || g.ctx.Err() != nil {
+				return nil, err
+			}
+			if _, err := g.await(ctx, func() bool { return g.era != e }); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if _, err := g.await(ctx, func() bool { return e.unready == 0 || g.era != e }); err != nil {
+			g.retire(e) // the others may count on this member
+			return nil, err
+		}
+		g.mu.Lock()
+		all := e.unready == 0
+		g.mu.Unlock()
+		if all {
+			return e, nil
+		}
+	}
+}
+
+// announce tells the members of e, if it is still open, that this one is ready.
+func (g *Group) announce(ctx context.Context, e *era) error {
+	now, err := g.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.pass()
+	if now != e {
+		return nil
+	}
+	g.mu.Lock()
+	done := e.ready[e.rank]
+	g.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := e.comm.Publish(ctx, []byte{byte(recordReady)}); err != nil {
+		return err
+	}
+	g.setReady(e, e.rank)
+	return nil
+}
+
+// setReady notes that a rank of e is ready.
+func (g *Group) setReady(e *era, rank int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !e.ready[rank] {
+		e.ready[rank] = true
+		e.unready--
+		g.tell()
+	}
+}

@@ -1,0 +1,99 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/membership"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Config says how a process joins a group. Name, Comm, Grace and Patience are to be the same at
+// all members.
+type Config struct {
+	// Name is the group's name, at most MaxName bytes.
+	Name string
+	// Label is a name of this member, for people.
+	Label string
+
+	// Manager hands out the views. It is the Group's from Join on, and closed by it.
+	Manager membership.Manager
+
+	// Address is the "host:port" where the members meet when this one is the first; its
+	// port may be 0. Others have to reach it.
+	Address string
+	// Advertise is what others are told in place of the address that results.
+	Advertise string
+	// Connect makes the transport of a view.
+	Connect func(ctx context.Context, m Meeting) (wire.Transport, error)
+	// Comm says how the communicators of views work. Transport, Epoch and Clock are
+	// filled in.
+	Comm runtime.Config
+
+	// Grace is how long to wait for the last messages of a member that is in the newest view
+	// no more, and has not been found dead; default 5 s.
+	Grace time.Duration
+	// Patience is how long the members of a view may take to meet before the
+	// group fails at this one: one that lives and cannot be reached keeps all
+	// from going on; default 2 minutes.
+	Patience time.Duration
+	// Clock is where time comes from; nil means the system's.
+	Clock clock.Clock
+}
+
+// MaxName is the longest name of a group, in bytes: a job's name has the epoch, too.
+const MaxName = 64
+
+// Meeting is what a member needs to meet the others of a view; the fields are
+// those of tcp.Config.
+type Meeting struct {
+	View        membership.View
+	Rank, Size  int
+	Job         string       // of this view alone
+	Coordinator string       // where rank 0 is
+	Listener    net.Listener // rank 0's, for Coordinator; to be closed
+}
+
+// fill checks cfg and puts the defaults in.
+func (cfg *Config) fill() error {
+	switch {
+	case len(cfg.Name) > MaxName:
+		return fmt.Errorf("Config.Name has %d bytes, at most %d are allowed", len(cfg.Name), MaxName)
+	case cfg.Manager == nil:
+		return errors.New("Config.Manager is missing")
+	case cfg.Connect == nil:
+		return errors.New("Config.Connect is missing")
+	case cfg.Grace < 0 || cfg.Patience < 0:
+		return fmt.Errorf("Config.Grace %v or Config.Patience %v is negative", cfg.Grace, cfg.Patience)
+	case cfg.Comm.Transport != nil:
+		return errors.New("Config.Comm.Transport is given: each view has its own, by Config.Connect")
+	}
+	orElse(&cfg.Grace, 5*time.Second)
+	orElse(&cfg.Patience, 2*time.Minute)
+	orElse(&cfg.Comm.CastWindow, 64) // as package runtime does
+	orElse(&cfg.Comm.CastBytes, 256<<10)
+	orElse(&cfg.Comm.MaxMessage, 1<<20)
+	cfg.Clock = clock.OrSystem(cfg.Clock)
+	cfg.Comm.Clock = cfg.Clock
+	return cfg.checkBounds()
+}
+
+func (cfg *Config) checkBounds() error {
+	c := &cfg.Comm
+	if c.CastWindow < 0 || c.CastBytes < 0 || c.MaxMessage < 0 || c.MaxMessage > wire.MaxBody-overhead {
+		return fmt.Errorf("Config.Comm: CastWindow %d, CastBytes %d or MaxMessage %d is out of range", c.CastWindow, c.CastBytes, c.MaxMessage)
+	}
+	return nil
+}
+
+func orElse[T comparable](v *T, other T) {
+	var zero T
+	if *v == zero {
+		*v = other
+	}
+}

@@ -1,0 +1,245 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"sync"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/internal/board"
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// The conditions that errors of a Group wrap, beside those of packages runtime and
+// membership.
+var (
+	// ErrLeft: Leave has been called at this member.
+	ErrLeft = errors.New("this member has left the group")
+	// ErrClosed: Close has been called at this member.
+	ErrClosed = errors.New("group is closed")
+	// ErrMeeting: the members of a view have not met for Config.Patience.
+	ErrMeeting = errors.New("the members of a view do not meet")
+)
+
+// Group is one member's part in a group. Publish, Next and Advance may be called at the
+// same time.
+type Group struct {
+	cfg   Config
+	self  membership.Member
+	door  *door
+	queue *queue
+	views board.Board // what the manager says
+
+	ctx  context.Context // ends with the membership; its cause is why
+	end  context.CancelCauseFunc
+	wg   sync.WaitGroup
+	over chan struct{} // closed when run has ended
+
+	history *history // run's, but for what publisher has
+	publisher
+
+	advance sync.Mutex // held inside Advance
+	working *era       // whose communicator the program has; guarded by advance
+
+	mu      sync.Mutex // guards what is below
+	era     *era       // the newest that has begun
+	open    bool       // messages may be published in it
+	leaving bool       // Leave has been called: this member publishes nothing more
+	left    bool       // and the others have all that it has published
+	changed chan struct{}
+	stats   Stats
+}
+
+// Stats counts what a member has seen of its group.
+type Stats struct {
+	Views     uint64 // that this member has been in
+	Recovered uint64 // messages that came from another than their origin's trees, after a death
+	Stale     uint64 // frames dropped: of past operations, or not fitting
+	Foreign   uint64 // datagrams dropped: of other views, or no frames at all
+	Rejected  uint64 // connections turned away: of other views, or of strangers
+}
+
+// Join makes this process a member. It returns when all members of a view with it have met.
+// The Manager is closed if it fails.
+func Join(ctx context.Context, cfg Config) (*Group, error) {
+	g, err := join(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("join group %q: %w", cfg.Name, err)
+	}
+	return g, nil
+}
+
+func join(ctx context.Context, cfg Config) (*Group, error) {
+	if err := cfg.fill(); err != nil {
+		if cfg.Manager != nil {
+			cfg.Manager.Close() // the first error is the one to tell
+		}
+		return nil, err
+	}
+	door, err := openDoor(cfg.Address)
+	if err != nil {
+		cfg.Manager.Close()
+		return nil, err
+	}
+	if cfg.Advertise == "" {
+		cfg.Advertise = door.l.Addr().String()
+	}
+	g := &Group{
+		cfg: cfg, door: door, queue: newQueue(), over: make(chan struct{}), publisher: publisher{turn: make(chan struct{}, 1)}, changed: make(chan struct{}),
+		self:    membership.Member{ID: membership.NewID(), Name: cfg.Label, Address: cfg.Advertise},
+		history: newHistory(cfg.Comm.CastWindow, cfg.Comm.CastBytes),
+	}
+	g.own = g.history.of(g.self.ID)
+	g.ctx, g.end = context.WithCancelCause(context.Background())
+	if err := g.enter(ctx); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// enter returns when the first view with this member has begun.
+func (g *Group) enter(ctx context.Context) error {
+	host, _, err := net.SplitHostPort(g.cfg.Advertise)
+	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {
+		close(g.over)
+		return fmt.Errorf("others cannot use the address %q: say another one in Config.Address or Config.Advertise", g.cfg.Advertise)
+	}
+	first, err := g.cfg.Manager.Join(ctx, g.self)
+	if err != nil {
+		close(g.over)
+		return err
+	}
+	g.views.Post(first)
+	g.wg.Go(g.watch)
+	g.wg.Go(g.run)
+	_, err = g.await(ctx, func() bool { return g.open })
+	return err
+}
+
+// watch takes views from the manager.
+func (g *Group) watch() {
+	for epoch := g.views.View().Epoch; ; {
+		v, err := g.cfg.Manager.Watch(g.ctx, epoch)
+		if err != nil {
+			g.views.Fail(err)
+			return
+		}
+		g.views.Post(v)
+		epoch = v.Epoch
+	}
+}
+
+// await returns the newest era once met, which is called under the lock, holds.
+func (g *Group) await(ctx context.Context, met func() bool) (*era, error) {
+	for {
+		g.mu.Lock()
+		ok, e, changed := met(), g.era, g.changed
+		g.mu.Unlock()
+		if ok {
+			return e, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-g.ctx.Done():
+			return nil, context.Cause(g.ctx)
+		}
+	}
+}
+
+// tell wakes who awaits something. The caller holds the lock.
+func (g *Group) tell() {
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+// Self returns this member.
+func (g *Group) Self() membership.Member { return g.self }
+
+// View returns the newest view that has begun.
+func (g *Group) View() membership.View {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.era == nil {
+		return membership.View{}
+	}
+	return g.era.view
+}
+
+// Await returns the newest view that has begun, once its epoch is above after.
+func (g *Group) Await(ctx context.Context, after uint32) (membership.View, error) {
+	e, err := g.await(ctx, func() bool { return g.era != nil && g.era.view.Epoch > after })
+	if err != nil {
+		return membership.View{}, err
+	}
+	return e.view, nil
+}
+
+// Err returns why the membership has ended, nil as long as it has not.
+func (g *Group) Err() error { return context.Cause(g.ctx) }
+
+// Next waits for a message of another member. Those that are here are returned also when the
+// membership has ended.
+func (g *Group) Next(ctx context.Context) (Message, error) { return g.queue.next(ctx) }
+
+// Messages returns the messages as they come, in a loop such as
+//
+//	for msg, err := range g.Messages(ctx) { … }
+//
+// until ctx or the membership ends: that is the error of the last turn, which has no message.
+func (g *Group) Messages(ctx context.Context) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		for {
+			msg, err := g.Next(ctx)
+			if !yield(msg, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Stats returns the counters.
+func (g *Group) Stats() Stats {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.stats
+	if g.era != nil && !g.era.counted {
+		s.add(g.era.comm.Totals())
+	}
+	return s
+}
+
+func (s *Stats) add(t runtime.Totals) {
+	s.Stale += t.Stale
+	s.Foreign += t.Transport.Foreign
+	s.Rejected += t.Transport.Rejected
+}
+
+// Close gives everything back. For the others, a member that has not left is dead. The communicator of Advance
+// is closed too.
+func (g *Group) Close() error {
+	g.fail(ErrClosed)
+	<-g.over
+	g.advance.Lock()
+	defer g.advance.Unlock()
+	if g.working != nil {
+		g.retire(g.working)
+	}
+	g.wg.Wait()
+	g.door.close()
+	if err := g.cfg.Manager.Close(); err != nil {
+		return fmt.Errorf("close group %q: %w", g.cfg.Name, err)
+	}
+	return nil
+}
+
+// fail ends the membership. Only the first reason counts.
+func (g *Group) fail(err error) {
+	g.end(err)
+	g.queue.fail(context.Cause(g.ctx))
+}

@@ -1,0 +1,159 @@
+package group_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/group"
+	"github.com/schedgen/schedgen/runtime/membership"
+	"github.com/schedgen/schedgen/runtime/membership/embedded"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// patience bounds a test that hangs.
+const patience = 2 * time.Minute
+
+func overTCP(ctx context.Context, m group.Meeting) (wire.Transport, error) {
+	return tcp.Join(ctx, tcp.Config{Rank: m.Rank, Size: m.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener})
+}
+
+// town is where groups of one process come from.
+type town struct {
+	t     *testing.T
+	ctx   context.Context
+	mu    sync.Mutex
+	seeds []string
+	edit  func(*group.Config)
+}
+
+func newTown(t *testing.T) *town {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return &town{t: t, ctx: ctx}
+}
+
+// config returns the config of another member.
+func (w *town) config() group.Config {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m, err := embedded.New(embedded.Config{Group: w.t.Name(), Listen: "127.0.0.1:0", Seeds: w.seeds, TTL: 2 * time.Second})
+	require.NoError(w.t, err)
+	w.seeds = append(w.seeds, m.Addr())
+	cfg := group.Config{Name: "g", Address: "127.0.0.1:0", Manager: m, Connect: overTCP, Grace: time.Second}
+	if w.edit != nil {
+		w.edit(&cfg)
+	}
+	return cfg
+}
+
+// join adds a member.
+func (w *town) join() *group.Group {
+	g, err := group.Join(w.ctx, w.config())
+	require.NoError(w.t, err)
+	return g
+}
+
+// joinAll adds so many members, one after the other begun and all at once finished.
+func (w *town) joinAll(n int) []*group.Group {
+	groups := make([]*group.Group, n)
+	groups[0] = w.join()
+	var wg sync.WaitGroup
+	for i := 1; i < n; i++ {
+		cfg := w.config()
+		wg.Go(func() {
+			g, err := group.Join(w.ctx, cfg)
+			if err != nil {
+				w.t.Error(err)
+			}
+			groups[i] = g
+		})
+	}
+	wg.Wait()
+	require.False(w.t, w.t.Failed())
+	for _, g := range groups {
+		w.until(g, n)
+	}
+	return groups
+}
+
+// until waits for a view of so many members.
+func (w *town) until(g *group.Group, members int) membership.View {
+	v := g.View()
+	for len(v.Members) != members {
+		var err error
+		v, err = g.Await(w.ctx, v.Epoch)
+		require.NoError(w.t, err)
+	}
+	return v
+}
+
+// log is what a member has received.
+type log struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	of      map[membership.ID][]group.Message
+}
+
+// listen takes all messages of g.
+func listen(w *town, wg *sync.WaitGroup, g *group.Group) *log {
+	l := &log{of: map[membership.ID][]group.Message{}}
+	l.changed = sync.NewCond(&l.mu)
+	wg.Go(func() {
+		for msg, err := range g.Messages(w.ctx) {
+			l.mu.Lock()
+			if err == nil {
+				l.of[msg.Origin] = append(l.of[msg.Origin], msg)
+			}
+			l.changed.Broadcast()
+			l.mu.Unlock()
+		}
+	})
+	return l
+}
+
+// await waits until so many messages of origin are here.
+func (l *log) await(ctx context.Context, origin membership.ID, n int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed.Broadcast()
+	})()
+	for ctx.Err() == nil && len(l.of[origin]) < n {
+		l.changed.Wait()
+	}
+	if got := len(l.of[origin]); got < n {
+		return fmt.Errorf("%d of %d messages of %v: %w", got, n, origin, context.Cause(ctx))
+	}
+	return nil
+}
+
+// messages returns what is here of origin.
+func (l *log) messages(origin membership.ID) []group.Message {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of[origin]
+}
+
+// numbered is the n-th message that a member publishes.
+func numbered(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+
+// gapless holds that the messages of an origin are in order, each once, from whichever on.
+func gapless(t *testing.T, messages []group.Message) {
+	for i, m := range messages {
+		if want := messages[0].Seq + uint64(i); m.Seq != want || binary.BigEndian.Uint64(m.Data) != want {
+			t.Fatalf("message %d is number %d, with text %x, in place of %d", i, m.Seq, m.Data, want)
+		}
+		if i > 0 && m.Epoch < messages[i-1].Epoch {
+			t.Fatalf("message %d is of epoch %d after one of epoch %d", i, m.Epoch, messages[i-1].Epoch)
+		}
+	}
+}

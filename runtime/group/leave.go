@@ -1,0 +1,59 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Leave ends the membership in good order: it returns when all that this member has
+// published is with the others, and they go on without it. From the call on Publish and Advance fail with
+// ErrLeft; messages that are here may still be taken. If ctx ends first it is to be called again, or
+// Close.
+func (g *Group) Leave(ctx context.Context) error {
+	if err := g.leave(ctx); err != nil && !errors.Is(err, ErrLeft) {
+		return fmt.Errorf("leave group %q: %w", g.cfg.Name, err)
+	}
+	return nil
+}
+
+func (g *Group) leave(ctx context.Context) error {
+	g.mu.Lock()
+	g.leaving = true
+	g.tell()
+	g.mu.Unlock()
+	if err := g.deliver(ctx); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	g.left = true
+	g.mu.Unlock()
+	if err := g.cfg.Manager.Leave(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-g.over:
+		return g.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// deliver returns when all that this member has published is with all others: when the next
+// view begins. It asks for one, since nobody else may.
+func (g *Group) deliver(ctx context.Context) error {
+	if err := g.take(ctx); err != nil {
+		return err
+	}
+	published := g.own.next > 0
+	g.pass()
+	e, err := g.await(ctx, func() bool { return g.era != nil })
+	if err != nil || !published || len(e.view.Members) == 1 {
+		return err
+	}
+	if err := g.cfg.Manager.Report(ctx, e.view.Epoch); err != nil {
+		return err
+	}
+	_, err = g.await(ctx, func() bool { return g.era != e })
+	return err
+}

@@ -1,0 +1,206 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// errRecord: a member has sent what no correct one does.
+var errRecord = errors.New("protocol violation of a group")
+
+// pump takes messages until ctx ends, which is no error, or e's communicator fails.
+func (g *Group) pump(ctx context.Context, e *era) error {
+	if len(e.view.Members) == 1 {
+		<-ctx.Done()
+		return nil
+	}
+	for {
+		if g.room(ctx, e, 1) != nil {
+			return nil
+		}
+		if err := g.step(ctx, e); err != nil {
+			if ctx.Err() != nil && !fatal(err) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// room waits until the program has taken its messages but for some windows of all.
+func (g *Group) room(ctx context.Context, e *era, windows int) error {
+	n := windows * len(e.view.Members)
+	return g.queue.room(ctx, n*g.cfg.Comm.CastWindow, n*(g.cfg.Comm.CastBytes+g.cfg.Comm.MaxMessage))
+}
+
+// step takes one message.
+func (g *Group) step(ctx context.Context, e *era) error {
+	kind, from, body, err := e.next(ctx)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case recordData:
+		return g.receive(e, from, body)
+	case recordEnd:
+		e.ended[from] = true
+		return nil
+	case recordReady:
+		g.setReady(e, from)
+		return nil
+	}
+	return fmt.Errorf("%w: rank %d sends a record of kind %d in the middle of a view", errRecord, from, kind)
+}
+
+// next waits for a record.
+func (e *era) next(ctx context.Context) (kind recordKind, from int, body []byte, err error) {
+	msg, err := e.comm.Next(ctx)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	if len(msg.Data) == 0 {
+		return 0, 0, nil, fmt.Errorf("%w: rank %d sends an empty record", errRecord, msg.Origin)
+	}
+	return recordKind(msg.Data[0]), msg.Origin, msg.Data[1:], nil
+}
+
+// receive takes a message of the view.
+func (g *Group) receive(e *era, rank int, body []byte) error {
+	seq, data, err := readData(body)
+	if err != nil {
+		return fmt.Errorf("%w: rank %d: %w", errRecord, rank, err)
+	}
+	p := e.pasts[rank]
+	if seq != p.next {
+		return fmt.Errorf("%w: rank %d sends message %d in place of %d", errRecord, rank, seq, p.next)
+	}
+	g.history.add(p, e.view.Epoch, data)
+	g.queue.push(Message{Origin: e.view.Members[rank].ID, Epoch: e.view.Epoch, Seq: seq, Data: data})
+	return nil
+}
+
+// errGrace: members that have gone were waited for.
+var errGrace = errors.New("members that have gone were waited for")
+
+// finish ends e, of which there is a newer view: it returns when the others' last messages
+// are here and this one's have left, or cannot. clean says that they are here of all.
+func (g *Group) finish(e *era) (clean bool, err error) {
+	g.shut()
+	grace, over := context.WithCancel(context.Background())
+	defer over()
+	defer g.cfg.Clock.AfterFunc(g.cfg.Grace, over).Stop()
+	ctx, cancel := context.WithCancelCause(g.ctx)
+	left := make(chan error, 1)
+	go func() { left <- g.mark(ctx, e) }()
+	clean, err = g.drain(e, grace)
+	if clean {
+		clean = g.dispatched(e, left, grace)
+	}
+	cancel(errGrace)
+	if clean {
+		return true, err
+	}
+	g.discard(e) // which ends publishing that waits for who is dead
+	<-left
+	if err == nil {
+		err = g.idle()
+	}
+	return false, err
+}
+
+// mark publishes the end mark, after all else.
+func (g *Group) mark(ctx context.Context, e *era) error {
+	if err := g.take(ctx); err != nil {
+		return err
+	}
+	defer g.pass()
+	return e.comm.Publish(ctx, []byte{byte(recordEnd)})
+}
+
+// dispatched waits until the end mark has left, which may have to wait for the others to take
+// what is before it. left is full when it returns false.
+func (g *Group) dispatched(e *era, left chan error, grace context.Context) bool {
+	over := grace.Done()
+	for !g.hopeless(e, grace) {
+		changed := g.views.Changed()
+		select {
+		case err := <-left:
+			left <- err
+			return err == nil
+		case <-changed:
+		case <-over:
+			over = nil
+		}
+	}
+	return false
+}
+
+// hopeless reports whether members of e that have gone without an end mark have had their
+// time, or this member has ended.
+func (g *Group) hopeless(e *era, grace context.Context) bool {
+	v := g.views.View()
+	gone := func(m membership.Member) bool { return !v.Has(m.ID) && m.ID != g.self.ID }
+	return g.ctx.Err() != nil || grace.Err() != nil && slices.ContainsFunc(e.view.Members, gone)
+}
+
+// drain takes messages until the end marks of all have come.
+func (g *Group) drain(e *era, grace context.Context) (clean bool, err error) {
+	for !e.complete() {
+		if g.hopeless(e, grace) {
+			return false, g.gone()
+		}
+		v := g.views.View()
+		if err := g.drainSome(e, v, grace); err != nil {
+			if fatal(err) {
+				return false, err
+			}
+			return false, g.gone()
+		}
+	}
+	return true, g.gone()
+}
+
+// drainSome takes messages as long as v is the newest view and until grace is over. It returns an
+// error if the communicator fails, or there will be no view any more.
+func (g *Group) drainSome(e *era, v membership.View, grace context.Context) error {
+	ctx, stop := g.during(v)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if grace.Err() == nil {
+		defer context.AfterFunc(grace, cancel)()
+	}
+	for !e.complete() {
+		err := g.room(ctx, e, 3)
+		if err == nil {
+			err = g.step(ctx, e)
+		}
+		if err != nil {
+			if ctx.Err() != nil && !fatal(err) {
+				return g.views.Err()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// gone returns why this is a member no more, nil if it is.
+func (g *Group) gone() error {
+	_, err := g.newest()
+	return err
+}
+
+// complete reports whether the end marks of all others have come.
+func (e *era) complete() bool {
+	for rank, ended := range e.ended {
+		if rank != e.rank && !ended {
+			return false
+		}
+	}
+	return true
+}

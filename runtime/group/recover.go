@@ -1,0 +1,145 @@
+package group
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// unite brings all members of e to the same messages of the views before, and begins e.
+func (g *Group) unite(ctx context.Context, e *era) error {
+	u := &union{g: g, e: e, reports: make([]report, len(e.view.Members)), missing: len(e.view.Members)}
+	ends, err := u.run(ctx)
+	if err != nil {
+		return err
+	}
+	e.pasts = g.history.adopt(e.view)
+	if err := e.comm.Barrier(ctx); err != nil {
+		return err
+	}
+	g.history.settle(e.view, ends)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.era, g.open = e, true
+	g.stats.Views++
+	g.stats.Recovered += u.useful
+	g.tell()
+	return nil
+}
+
+// union is the beginning of an era: what members say that they have, and what they are sent.
+type union struct {
+	g       *Group
+	e       *era
+	reports []report
+	missing int    // reports that have not come
+	came    uint64 // messages that were sent to those who lack them
+	useful  uint64 // of these, how many this member lacked
+}
+
+// run returns how many messages there are of each origin, when this member has all.
+func (u *union) run(ctx context.Context) ([]count, error) {
+	g, comm := u.g, u.e.comm
+	own := report{g.history.fresh, g.history.counts()}
+	u.report(u.e.rank, own)
+	if err := comm.Publish(ctx, appendCounts(nil, own.fresh, own.counts)); err != nil {
+		return nil, err
+	}
+	for u.missing > 0 {
+		if err := u.step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	lacks, ends := gaps(u.reports)
+	mine, theirs, err := u.share(lacks)
+	if err != nil {
+		return nil, err
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- send(ctx, comm, mine) }()
+	for u.came < theirs && err == nil {
+		err = u.step(ctx)
+	}
+	if sendErr := <-sent; err == nil { // what has failed one has failed the other
+		err = sendErr
+	}
+	return ends, err
+}
+
+// share returns what this member is to send, and how many others will.
+func (u *union) share(lacks []gap) (mine []recovered, theirs uint64, err error) {
+	for _, lack := range lacks {
+		if lack.holder != u.e.rank {
+			theirs += lack.to - lack.from
+			continue
+		}
+		copies, err := u.g.history.since(lack.origin, lack.from)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", errRecord, err)
+		}
+		for i, k := range copies {
+			mine = append(mine, recovered{lack.origin, k.epoch, lack.from + uint64(i), k.data})
+		}
+	}
+	return mine, theirs, nil
+}
+
+func send(ctx context.Context, comm *runtime.Comm, all []recovered) error {
+	var record []byte
+	for i := range all {
+		record = appendRecover(record[:0], &all[i])
+		if err := comm.Publish(ctx, record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step takes one message.
+func (u *union) step(ctx context.Context) error {
+	kind, from, body, err := u.e.next(ctx)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case recordCounts:
+		fresh, counts, err := readCounts(body)
+		if err != nil {
+			return fmt.Errorf("%w: rank %d: %w", errRecord, from, err)
+		}
+		u.report(from, report{fresh, counts})
+		return nil
+	case recordRecover:
+		return u.take(from, body)
+	}
+	return fmt.Errorf("%w: rank %d sends a record of kind %d at the beginning of a view", errRecord, from, kind)
+}
+
+func (u *union) report(rank int, r report) {
+	u.reports[rank] = r
+	u.missing--
+}
+
+// take takes a message of an earlier view, if this member lacks it.
+func (u *union) take(rank int, body []byte) error {
+	r, err := readRecover(body)
+	if err != nil {
+		return fmt.Errorf("%w: rank %d: %w", errRecord, rank, err)
+	}
+	u.came++
+	h := u.g.history
+	if h.fresh {
+		return nil
+	}
+	p := h.of(r.origin)
+	if r.seq > p.next {
+		return fmt.Errorf("%w: rank %d sends message %d of %v in place of %d", errRecord, rank, r.seq, r.origin, p.next)
+	}
+	if r.seq == p.next {
+		h.add(p, r.epoch, r.data)
+		u.g.queue.push(Message{Origin: r.origin, Epoch: r.epoch, Seq: r.seq, Data: r.data})
+		u.useful++
+	}
+	return nil
+}

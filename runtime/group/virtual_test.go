@@ -1,0 +1,371 @@
+package group_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/group"
+	"github.com/schedgen/schedgen/runtime/internal/board"
+	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/membership"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// hall is where members meet over memory, and the register of who is one.
+type hall struct {
+	mu       sync.Mutex
+	random   *rand.Rand
+	view     membership.View
+	all      []*register
+	meetings map[string]*meeting
+	lag      time.Duration // how late a view may come to a member
+}
+
+func newHall(seed uint64, lag time.Duration) *hall {
+	return &hall{random: rand.New(rand.NewPCG(seed, 0)), meetings: map[string]*meeting{}, lag: lag}
+}
+
+func (h *hall) draw(d time.Duration) time.Duration {
+	if d == 0 {
+		return 0
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Duration(h.random.Int64N(int64(d)))
+}
+
+// register is a manager that is told who is dead, and tells each member views when
+// it pleases.
+type register struct {
+	hall  *hall
+	board board.Board
+	self  membership.ID
+
+	mu    sync.Mutex
+	lines []*mortal // that this member has made
+}
+
+// mortal is a transport that ends without a word once it is told to, in the goroutine that
+// polls it.
+type mortal struct {
+	*mem.Transport
+	doomed atomic.Bool
+	dead   bool // the driver's
+}
+
+func (m *mortal) Poll(s wire.Sink) bool {
+	if m.doomed.Load() && !m.dead {
+		m.dead = true
+		m.Transport.Close(false, 0)
+	}
+	return m.Transport.Poll(s)
+}
+
+func (m *mortal) Close(bye bool, linger time.Duration) error {
+	if m.doomed.Load() {
+		bye = false
+	}
+	if m.dead {
+		return nil
+	}
+	return m.Transport.Close(bye, linger)
+}
+
+func (h *hall) register() *register {
+	r := &register{hall: h}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, r)
+	return r
+}
+
+// change makes another view and tells it to all, sooner or later.
+func (h *hall) change(c membership.Change) membership.View {
+	h.mu.Lock()
+	v, err := c(h.view)
+	same := err != nil || v.Epoch == h.view.Epoch
+	h.view = v
+	all := h.all
+	h.mu.Unlock()
+	for _, r := range all {
+		if !same {
+			time.AfterFunc(h.draw(h.lag+1), func() { r.board.Post(v) })
+		}
+	}
+	return v
+}
+
+func (r *register) Join(_ context.Context, m membership.Member) (membership.View, error) {
+	r.self = m.ID
+	v := r.hall.change(membership.Joined(m))
+	r.board.Post(v)
+	return v, nil
+}
+
+func (r *register) Watch(ctx context.Context, after uint32) (membership.View, error) {
+	return r.board.Wait(ctx, after)
+}
+
+func (r *register) Report(_ context.Context, epoch uint32, lost ...membership.ID) error {
+	r.hall.change(membership.Reported(r.self, epoch, lost))
+	return nil
+}
+
+func (r *register) Leave(context.Context) error {
+	r.hall.change(membership.Without(r.self))
+	return nil
+}
+
+func (r *register) Close() error {
+	r.board.Fail(membership.ErrClosed)
+	return nil
+}
+
+// meeting is of one view.
+type meeting struct {
+	transports []*mem.Transport
+	missing    int
+	complete   chan struct{}
+}
+
+// connect has the members of a view meet, as transports do: all or none.
+func (r *register) connect(ctx context.Context, m group.Meeting) (wire.Transport, error) {
+	h := r.hall
+	h.mu.Lock()
+	now := h.meetings[m.Job]
+	if now == nil {
+		ts, err := mem.New(m.Size, mem.Options{Delay: 3 * time.Millisecond, Seed: h.random.Uint64()})
+		if err != nil {
+			h.mu.Unlock()
+			return nil, err
+		}
+		now = &meeting{ts, m.Size, make(chan struct{})}
+		h.meetings[m.Job] = now
+	}
+	if now.missing--; now.missing == 0 {
+		delete(h.meetings, m.Job) // another attempt is another meeting
+		close(now.complete)
+	}
+	h.mu.Unlock()
+	select {
+	case <-now.complete:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		line := &mortal{Transport: now.transports[m.Rank]}
+		r.lines = append(r.lines, line)
+		return line, nil
+	case <-ctx.Done():
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		now.missing++
+		return nil, context.Cause(ctx)
+	}
+}
+
+// die ends all that this member says; somebody finds that it is dead.
+func (r *register) die() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, line := range r.lines {
+		line.doomed.Store(true)
+		line.Wake()
+	}
+	r.board.Fail(errors.New("dead"))
+}
+
+// actor is a member that publishes now and then and takes messages.
+type actor struct {
+	*group.Group
+	*register
+	came uint32 // the epoch that it was in first
+	dead bool
+	sent int // messages whose Publish has returned nil; the actor's own until it has ended
+	got  map[membership.ID][]group.Message
+}
+
+// play runs one drawn history of a group, and checks what everybody has received.
+func play(t *testing.T, seed uint64) {
+	h := newHall(seed, 30*time.Millisecond)
+	ctx := t.Context()
+	var wg sync.WaitGroup
+	enter := func() *actor {
+		r := h.register()
+		g, err := group.Join(ctx, group.Config{
+			Name: "g", Address: "127.0.0.1:0", Manager: r, Connect: r.connect,
+			Comm: runtime.Config{CastWindow: 5, CastBytes: 100, MaxMessage: 64},
+		})
+		require.NoError(t, err)
+		return &actor{Group: g, register: r, came: g.View().Epoch, got: map[membership.ID][]group.Message{}}
+	}
+	quiet, hush := context.WithCancel(ctx)
+	begin := func(a *actor) {
+		wg.Go(func() {
+			for ; quiet.Err() == nil && a.Publish(quiet, append(numbered(a.sent), make([]byte, h.draw(40))...)) == nil; a.sent++ {
+				time.Sleep(h.draw(2 * time.Millisecond))
+			}
+		})
+		wg.Go(func() {
+			for msg, err := range a.Messages(ctx) {
+				if err == nil {
+					a.got[msg.Origin] = append(a.got[msg.Origin], msg)
+				}
+			}
+		})
+	}
+	var actors []*actor
+	for range 2 + h.draw(4) {
+		actors = append(actors, enter())
+	}
+	for _, a := range actors {
+		begin(a)
+	}
+	there := append([]*actor{}, actors...)
+	for range 6 {
+		time.Sleep(h.draw(60 * time.Millisecond))
+		some := int(h.draw(time.Duration(len(there))))
+		switch what := h.draw(3); {
+		case what == 0 || len(there) < 3:
+			a := enter()
+			begin(a)
+			actors, there = append(actors, a), append(there, a)
+		case what == 1:
+			a := there[some]
+			there = append(there[:some:some], there[some+1:]...)
+			require.NoError(t, a.Group.Leave(ctx))
+		default:
+			a := there[some]
+			there = append(there[:some:some], there[some+1:]...)
+			a.dead = true
+			a.die()
+			time.AfterFunc(h.draw(50*time.Millisecond), func() { h.change(membership.Without(a.self)) })
+		}
+	}
+	time.Sleep(time.Second)
+	hush()
+	time.Sleep(time.Minute) // all that is under way arrives
+	for _, a := range there {
+		require.Len(t, a.View().Members, len(there), "%v", a.Err())
+	}
+	for _, a := range actors {
+		a.Group.Close()
+	}
+	wg.Wait()
+	check(t, actors, there)
+}
+
+// check holds what package group promises.
+func check(t *testing.T, actors, there []*actor) {
+	for _, origin := range actors {
+		id := origin.Self().ID
+		for _, a := range actors {
+			gapless(t, a.got[id])
+			for _, m := range a.got[id] {
+				require.GreaterOrEqual(t, m.Epoch, a.came, "a message that is older than the member")
+			}
+		}
+		for _, a := range there {
+			if a == origin {
+				continue
+			}
+			got := a.got[id]
+			for _, b := range there { // the same as whoever stays, from when both are there
+				if b != origin {
+					since := max(a.came, b.came, origin.came)
+					require.Equal(t, bare(from(b.got[id], since)), bare(from(got, since)), "messages of %v (dead: %v)", id, origin.dead)
+				}
+			}
+			if !origin.dead && a.came <= origin.came {
+				require.Len(t, got, origin.sent, "all that was published by who has not died")
+			}
+		}
+	}
+}
+
+// bare returns the numbers and epochs of messages.
+func bare(messages []group.Message) (out []string) {
+	for _, m := range messages {
+		out = append(out, fmt.Sprintf("%d in %d", m.Seq, m.Epoch))
+	}
+	return out
+}
+
+// Drawn histories: members join, leave and die while all publish, and views come to each at
+// another time. SCHEDGEN_SEED repeats one, and
+// SCHEDGEN_HEAVY=1 draws more.
+func TestDrawnHistories(t *testing.T) {
+	first, count := uint64(0), uint64(60)
+	if text := os.Getenv("SCHEDGEN_SEED"); text != "" {
+		var err error
+		first, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err)
+		count = 1
+	}
+	switch {
+	case testing.Short():
+		count = min(count, 10)
+	case os.Getenv("SCHEDGEN_HEAVY") != "" && count > 1:
+		count = 600
+	}
+	for seed := first; seed < first+count; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { play(t, seed) })
+		})
+	}
+}
+
+// Members that do not come to meet fail the group, which says so; so does the loss of the
+// manager.
+func TestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(1, 0)
+		r := h.register()
+		cfg := group.Config{Name: "g", Address: "127.0.0.1:0", Manager: r, Connect: r.connect, Patience: time.Minute}
+		g, err := group.Join(t.Context(), cfg)
+		require.NoError(t, err)
+		defer g.Close()
+		start := time.Now()
+		h.change(membership.Joined(membership.Member{ID: membership.NewID(), Name: "never comes"}))
+		_, err = g.Next(t.Context())
+		require.ErrorIs(t, err, group.ErrMeeting)
+		require.Equal(t, time.Minute, time.Since(start).Truncate(time.Second))
+		require.ErrorIs(t, g.Publish(t.Context(), nil), group.ErrMeeting)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(1, 0)
+		r := h.register()
+		g, err := group.Join(t.Context(), group.Config{Name: "g", Address: "127.0.0.1:0", Manager: r, Connect: r.connect})
+		require.NoError(t, err)
+		defer g.Close()
+		r.board.Fail(membership.ErrLost)
+		_, err = g.Next(t.Context())
+		require.ErrorIs(t, err, membership.ErrLost)
+		_, err = g.Advance(t.Context())
+		require.ErrorIs(t, err, membership.ErrLost)
+		require.ErrorIs(t, g.Leave(t.Context()), membership.ErrLost)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(1, 0)
+		a, b := h.register(), h.register()
+		g, err := group.Join(t.Context(), group.Config{Name: "g", Address: "127.0.0.1:0", Manager: a, Connect: a.connect})
+		require.NoError(t, err)
+		defer g.Close()
+		other, err := group.Join(t.Context(), group.Config{Name: "g", Address: "127.0.0.1:0", Manager: b, Connect: b.connect})
+		require.NoError(t, err)
+		defer other.Close()
+		require.NoError(t, a.Report(t.Context(), other.View().Epoch, other.Self().ID))
+		_, err = other.Next(t.Context())
+		require.ErrorIs(t, err, membership.ErrExpelled)
+	})
+}

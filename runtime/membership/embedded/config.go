@@ -1,0 +1,78 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// Config says where a member answers and where it looks for the group.
+type Config struct {
+	// Group is the group's name, the same at all members, at most 255 bytes. Others
+	// are turned away. It is no secret.
+	Group string
+	// Listen is the "host:port" where this member answers; the port may be 0 unless
+	// others have it among their Seeds.
+	Listen string
+	// Listener, if not nil, takes the place of listening at Listen; it is closed
+	// with the Manager.
+	Listener net.Listener
+	// Advertise is the address that others are told; default: the listener's. It
+	// must be given if that has no host.
+	Advertise string
+	// Seeds are where members answer: "host:port" each.
+	Seeds []string
+
+	// TTL is how long a member may be silent; the same at all; default 3 s.
+	TTL time.Duration
+	// Patience is how long to look for a manager, or as manager for enough members,
+	// before membership.ErrLost; default four times TTL.
+	Patience time.Duration
+	// Clock is where time comes from; nil means the system's.
+	Clock clock.Clock
+
+	dial dialer // in place of the system's
+}
+
+// dialer connects, as [net.Dialer] does.
+type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// fill checks cfg, listens, and puts the defaults in.
+func (cfg *Config) fill() error {
+	if len(cfg.Group) > membership.MaxText {
+		return fmt.Errorf("Config.Group has %d bytes, at most %d are allowed", len(cfg.Group), membership.MaxText)
+	}
+	if cfg.TTL < 0 || cfg.Patience < 0 {
+		return fmt.Errorf("Config.TTL %v or Config.Patience %v is negative", cfg.TTL, cfg.Patience)
+	}
+	if cfg.TTL == 0 {
+		cfg.TTL = 3 * time.Second
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 4 * cfg.TTL
+	}
+	cfg.Clock = clock.OrSystem(cfg.Clock)
+	if cfg.dial == nil {
+		cfg.dial = new(net.Dialer).DialContext
+	}
+	if cfg.Listener == nil {
+		l, err := net.Listen("tcp", cfg.Listen)
+		if err != nil {
+			return fmt.Errorf("answer as a member: %w", err)
+		}
+		cfg.Listener = l
+	}
+	if cfg.Advertise == "" {
+		cfg.Advertise = cfg.Listener.Addr().String()
+		host, _, err := net.SplitHostPort(cfg.Advertise)
+		if ip := net.ParseIP(host); err != nil || ip == nil || ip.IsUnspecified() {
+			cfg.Listener.Close()
+			return fmt.Errorf("Config.Advertise is empty and the listener's address %s is none that others can use", cfg.Advertise)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// follow is what a member does from Join on: it manages, or attends to who does, or sees
+// to it that somebody does.
+func (m *Manager) follow() {
+	for m.ctx.Err() == nil {
+		v := m.board.View()
+		switch {
+		case !v.Has(m.me().ID):
+			m.board.Fail(membership.ErrExpelled)
+			return
+		case m.manages(v):
+			m.lead()
+		default:
+			m.attend(v)
+		}
+		if m.board.View().Epoch == v.Epoch && m.impatient() {
+			m.board.Fail(fmt.Errorf("%w: no manager, or as manager too few members, for %v", membership.ErrLost, m.cfg.Patience))
+			m.silence() // or others would take this for a manager
+			return
+		}
+	}
+}
+
+// attend turns to the manager of v, and sees to it that there is another one if that does
+// not answer.
+func (m *Manager) attend(v membership.View) {
+	err := m.attach(v)
+	switch {
+	case m.board.View().Epoch > v.Epoch:
+	case err != nil:
+		m.succeed(v)
+	default:
+		m.pause(m.ctx)
+	}
+}
+
+// lead is the manager's part, until it is manager no more, or has to be given up: it takes
+// out members that are silent.
+func (m *Manager) lead() {
+	m.touch()
+	m.hearAll()
+	for m.manages(m.board.View()) {
+		if silent := m.silent(); len(silent) == 0 {
+			m.touch()
+		} else if m.manage(membership.Without(silent...)); m.impatient() { // not before: it may have been stopped, and hears now what was decided
+			return
+		}
+		if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/4) != nil {
+			return
+		}
+	}
+}
+
+// hearAll gives all members the time to turn to this manager.
+func (m *Manager) hearAll() {
+	v := m.board.View()
+	now := m.cfg.Clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, member := range v.Members {
+		m.heard[member.ID] = now
+	}
+}
+
+// silent returns the members that have been silent for TTL. Those that have come since the
+// last call begin with a sign of life.
+func (m *Manager) silent() (ids []membership.ID) {
+	v, now, self := m.board.View(), m.cfg.Clock.Now(), m.me().ID
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.heard, func(id membership.ID, _ time.Time) bool { return !v.Has(id) })
+	for _, member := range v.Members {
+		last, known := m.heard[member.ID]
+		switch {
+		case member.ID == self:
+		case !known:
+			m.heard[member.ID] = now
+		case now.Sub(last) > m.cfg.TTL:
+			ids = append(ids, member.ID)
+		}
+	}
+	return ids
+}
+
+// attach takes views from the manager of v until it is one no more, or does not answer.
+func (m *Manager) attach(v membership.View) error {
+	manager, q := v.Members[0], m.hello(kindAttach)
+	q.Base = &v // if it has not heard that it is the manager
+	ctx, cancel := context.WithCancelCause(m.ctx)
+	defer cancel(context.Canceled)
+	silence := m.cfg.Clock.AfterFunc(m.cfg.TTL, func() { cancel(errSilent) })
+	defer silence.Stop()
+	l, stop, err := m.cfg.dial.open(ctx, manager.Manager, q)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	defer l.conn.Close()
+	over := make(chan struct{})
+	defer close(over)
+	m.wg.Go(func() {
+		m.beat(l, manager.ID, over)
+		cancel(context.Canceled)
+	})
+	for {
+		r, err := l.readResponse()
+		switch {
+		case err != nil:
+			return err
+		case r.Err != "":
+			return said(r.Err)
+		}
+		silence.Reset(m.cfg.TTL)
+		m.touch()
+		if r.View.Epoch > 0 {
+			m.learn(r.View)
+		}
+		if r.Elsewhere || !m.turnedTo(manager.ID) {
+			return nil
+		}
+	}
+}
+
+// turnedTo reports whether this is a member, and that one the manager.
+func (m *Manager) turnedTo(manager membership.ID) bool {
+	v := m.board.View()
+	return v.Has(m.me().ID) && v.Members[0].ID == manager
+}
+
+func (m *Manager) hello(kind string) *request {
+	return &request{Version: version, Group: m.cfg.Group, Kind: kind, From: m.me().ID}
+}
+
+// beat tells the manager that this member is alive, until over is closed or another
+// one is the manager.
+func (m *Manager) beat(l *line, manager membership.ID, over <-chan struct{}) {
+	tick := make(chan struct{}, 1)
+	timer := m.beats(tick)
+	defer timer.Stop()
+	for {
+		changed := m.board.Changed()
+		if !m.turnedTo(manager) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return
+		case <-tick:
+			timer.Reset(m.cfg.TTL / 4)
+			if l.write(m.hello(kindPing)) != nil {
+				return // who reads finds that too
+			}
+		}
+	}
+}
+
+// succeed sees to it that there is a manager after the one of v does not answer: this member, if
+// none before it answers.
+func (m *Manager) succeed(v membership.View) {
+	rank := v.Rank(m.me().ID)
+	var absent []membership.ID
+	for _, before := range v.Members[:rank] {
+		ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/2, errSilent)
+		_, err := m.askWithin(ctx, before.Manager, &request{Kind: kindPing})
+		stop()
+		if m.board.View().Epoch > v.Epoch {
+			return
+		}
+		if err == nil { // it manages, or will
+			m.pause(m.ctx)
+			return
+		}
+		absent = append(absent, before.ID)
+	}
+	err := m.propose(m.ctx, membership.Without(absent...), func(now membership.View) bool { return now.Epoch == v.Epoch })
+	switch {
+	case err == nil:
+		m.proclaim()
+	case !errors.Is(err, errNotManager):
+		m.pause(m.ctx)
+	}
+}
+
+// proclaim tells all members of the newest view who is the manager now, so that they need not find
+// that the one before is silent. Those that do not hear it find it.
+func (m *Manager) proclaim() {
+	v := m.board.View()
+	if !m.manages(v) {
+		return
+	}
+	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/4, errSilent)
+	defer stop()
+	var told sync.WaitGroup
+	for _, member := range v.Members[1:] {
+		told.Go(func() { m.askWithin(ctx, member.Manager, &request{Kind: kindPing, Base: &v}) })
+	}
+	told.Wait()
+}

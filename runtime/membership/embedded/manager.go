@@ -1,0 +1,299 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/board"
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// Manager is one member's part in the group: it asks the manager, and is it when it
+// is the first member.
+type Manager struct {
+	cfg   Config
+	board board.Board   // the newest view
+	turn  chan struct{} // held by who decides a view
+
+	ctx   context.Context // ends with Close
+	close context.CancelFunc
+	wg    sync.WaitGroup
+
+	mu       sync.Mutex        // guards what is below
+	self     membership.Member // from Join on
+	acceptor acceptor
+	contact  time.Time                   // when the manager, or as manager enough members, were last heard
+	heard    map[membership.ID]time.Time // as manager: members' last signs of life
+	guests   int                         // connections that are being served
+}
+
+// New listens at cfg.Listen. A Manager is for one member.
+func New(cfg Config) (*Manager, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, fmt.Errorf("embedded manager: %w", err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	m := &Manager{cfg: cfg, turn: make(chan struct{}, 1), ctx: ctx, close: end, heard: map[membership.ID]time.Time{}}
+	m.wg.Go(m.accept)
+	return m, nil
+}
+
+// Addr returns the address that others are told, for their Seeds.
+func (m *Manager) Addr() string { return m.cfg.Advertise }
+
+// Join implements [membership.Manager]. It looks for the group until ctx ends.
+func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.View, error) {
+	self.Manager = m.cfg.Advertise
+	if err := self.Check(); err != nil {
+		return membership.View{}, fmt.Errorf("join: %w", err)
+	}
+	if !m.become(self) {
+		return membership.View{}, errors.New("join: this manager has a member already")
+	}
+	if err := m.enter(ctx); err != nil {
+		return membership.View{}, fmt.Errorf("join group %q: %w", m.cfg.Group, err)
+	}
+	m.touch()
+	m.wg.Go(m.follow)
+	return m.board.View(), nil
+}
+
+// become makes self this process's member, unless it has one.
+func (m *Manager) become(self membership.Member) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.self.ID != (membership.ID{}) {
+		return false
+	}
+	m.self = self
+	return true
+}
+
+// me returns this process's member.
+func (m *Manager) me() membership.Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.self
+}
+
+// enter returns when there is a view with this member.
+func (m *Manager) enter(ctx context.Context) error {
+	ctx, stop := m.until(ctx)
+	defer stop()
+	var last error
+	for {
+		found, err := m.seek(ctx)
+		switch {
+		case m.board.View().Has(m.me().ID):
+			return nil
+		case errors.Is(err, membership.ErrFull):
+			return err
+		case err != nil:
+			if last == nil || ctx.Err() == nil && !timedOut(err) {
+				last = err // others may only say that ctx has ended, before it does itself
+			}
+		case !found && m.founds():
+			m.learn(membership.View{Epoch: 1, Members: []membership.Member{m.me()}})
+			return nil
+		}
+		if err := m.pause(ctx); err != nil {
+			if last != nil {
+				err = fmt.Errorf("%w (%w)", err, last)
+			}
+			return err
+		}
+	}
+}
+
+func timedOut(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// founds reports whether this member may found the group.
+func (m *Manager) founds() bool {
+	return len(m.cfg.Seeds) == 0 || m.cfg.Seeds[0] == m.cfg.Advertise
+}
+
+// seek asks the seeds, and whom they name, to be taken in. It reports whether anybody knows of
+// the group, or may know and has not said.
+func (m *Manager) seek(ctx context.Context) (found bool, err error) {
+	self := m.me()
+	for _, seed := range m.cfg.Seeds {
+		if seed == m.cfg.Advertise {
+			continue
+		}
+		q := &request{Kind: kindJoin, Member: &self}
+		r, askErr := m.ask(ctx, seed, q)
+		switch {
+		case askErr == nil && r.View.Epoch > 0:
+			return true, m.petition(ctx, r, q)
+		case askErr == nil && r.Err != "":
+			found, err = true, said(r.Err)
+		case askErr != nil && !refused(askErr):
+			found, err = true, askErr
+		case askErr != nil && err == nil && !m.founds():
+			err = askErr
+		}
+	}
+	return found, err
+}
+
+// petition follows r, the answer to q, to the manager.
+func (m *Manager) petition(ctx context.Context, r *response, q *request) error {
+	for range 3 {
+		if r.Err != "" {
+			return said(r.Err)
+		}
+		if !r.Elsewhere {
+			return nil
+		}
+		if len(r.View.Members) == 0 {
+			return errors.New("the group has no members")
+		}
+		var err error
+		if r, err = m.ask(ctx, r.View.Members[0].Manager, q); err != nil {
+			return err
+		}
+	}
+	return errors.New("the manager changes")
+}
+
+// said returns what another member has said as an error of this one.
+func said(why string) error {
+	if why == membership.ErrFull.Error() {
+		return membership.ErrFull
+	}
+	return fmt.Errorf("the manager says: %s", why)
+}
+
+// Watch implements [membership.Manager].
+func (m *Manager) Watch(ctx context.Context, after uint32) (membership.View, error) {
+	return m.board.Wait(ctx, after)
+}
+
+// Report implements [membership.Manager].
+func (m *Manager) Report(ctx context.Context, epoch uint32, lost ...membership.ID) error {
+	done := func(v membership.View) bool {
+		return v.Epoch > epoch && !slices.ContainsFunc(lost, v.Has) || !v.Has(m.me().ID)
+	}
+	if err := m.urge(ctx, &request{Kind: kindReport, Epoch: epoch, Lost: lost}, membership.Reported(m.me().ID, epoch, lost), done); err != nil {
+		return fmt.Errorf("report lost members: %w", err)
+	}
+	return nil
+}
+
+// Leave implements [membership.Manager].
+func (m *Manager) Leave(ctx context.Context) error {
+	done := func(v membership.View) bool { return !v.Has(m.me().ID) }
+	if err := m.urge(ctx, &request{Kind: kindLeave}, membership.Without(m.me().ID), done); err != nil {
+		return fmt.Errorf("leave group %q: %w", m.cfg.Group, err)
+	}
+	return nil
+}
+
+// urge has the manager make a change, whoever is it meanwhile, until a view shows that it is
+// done.
+func (m *Manager) urge(ctx context.Context, q *request, change membership.Change, done func(membership.View) bool) error {
+	ctx, stop := m.until(ctx)
+	defer stop()
+	for {
+		v := m.board.View()
+		if done(v) {
+			return nil
+		}
+		if err := m.board.Err(); err != nil {
+			return err
+		}
+		if m.manages(v) {
+			m.change(ctx, change) // what fails shows in the view, or in the board
+		} else if r, err := m.ask(ctx, v.Members[0].Manager, q); err == nil && r.Err != "" {
+			return said(r.Err)
+		}
+		if done(m.board.View()) {
+			return nil
+		}
+		if err := m.pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// Close implements [membership.Manager].
+func (m *Manager) Close() error {
+	m.board.Fail(membership.ErrClosed)
+	m.silence()
+	m.wg.Wait()
+	return nil
+}
+
+// silence ends all that this member says and hears.
+func (m *Manager) silence() {
+	m.close()
+	m.cfg.Listener.Close() // it may be closed already
+}
+
+// until returns a context that ends with ctx and, as closed, with m.
+func (m *Manager) until(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(m.ctx, func() { cancel(membership.ErrClosed) })
+	return ctx, func() { stop(); cancel(context.Canceled) }
+}
+
+// pause waits before something is tried again.
+func (m *Manager) pause(ctx context.Context) error {
+	return clock.Sleep(ctx, m.cfg.Clock, m.cfg.TTL/16)
+}
+
+// manages reports whether this member is the manager in v.
+func (m *Manager) manages(v membership.View) bool {
+	return len(v.Members) > 0 && v.Members[0].ID == m.me().ID
+}
+
+// learn takes a view that has been decided.
+func (m *Manager) learn(v membership.View) {
+	m.mu.Lock()
+	m.acceptor.learn(v)
+	m.mu.Unlock()
+	m.board.Post(v)
+}
+
+// ask says q to addr, waits for the answer for TTL at most, and takes the view that is in it.
+func (m *Manager) ask(ctx context.Context, addr string, q *request) (*response, error) {
+	ctx, stop := clock.WithTimeoutCause(ctx, m.cfg.Clock, m.cfg.TTL, errSilent)
+	defer stop()
+	return m.askWithin(ctx, addr, q)
+}
+
+var errSilent = errors.New("no answer in time")
+
+func (m *Manager) askWithin(ctx context.Context, addr string, q *request) (*response, error) {
+	q.Version, q.Group, q.From = version, m.cfg.Group, m.me().ID
+	r, err := m.cfg.dial.ask(ctx, addr, q)
+	if err == nil && r.View.Epoch > 0 {
+		m.learn(r.View)
+	}
+	return r, err
+}
+
+// touch notes that enough of the group has been heard of now.
+func (m *Manager) touch() {
+	now := m.cfg.Clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.contact = now
+}
+
+// impatient reports whether that was too long ago.
+func (m *Manager) impatient() bool {
+	now := m.cfg.Clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return now.Sub(m.contact) > m.cfg.Patience
+}

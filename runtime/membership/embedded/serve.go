@@ -1,0 +1,186 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// maxGuests bounds the connections that are served at a time: those of all
+// members, what they ask beside, and strangers.
+const maxGuests = 4*membership.MaxMembers + 64
+
+// accept serves whoever connects, until the listener is closed.
+func (m *Manager) accept() {
+	pause := time.Millisecond
+	for {
+		conn, err := m.cfg.Listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // out of descriptors, say: those that are open go on
+			pause = min(2*pause, m.cfg.TTL/16)
+			if clock.Sleep(m.ctx, m.cfg.Clock, pause) != nil {
+				return
+			}
+		case !m.welcome(1):
+			conn.Close()
+		default:
+			m.wg.Go(func() {
+				m.serve(conn)
+				m.welcome(-1)
+			})
+		}
+	}
+}
+
+// welcome counts n more guests, if there is room.
+func (m *Manager) welcome(n int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.guests+n > maxGuests {
+		return false
+	}
+	m.guests += n
+	return true
+}
+
+// serve answers one request. A connection that says nothing for TTL is closed.
+func (m *Manager) serve(conn net.Conn) {
+	defer conn.Close()
+	stop := context.AfterFunc(m.ctx, func() { conn.Close() })
+	defer stop()
+	timer := m.cfg.Clock.AfterFunc(m.cfg.TTL, func() { conn.Close() })
+	defer timer.Stop()
+	l, q := newLine(conn), new(request)
+	if err := l.read(q); err != nil {
+		return
+	}
+	timer.Stop()
+	if err := q.check(m.cfg.Group); err != nil {
+		l.write(&response{Err: err.Error()})
+		return
+	}
+	if q.Base != nil {
+		m.learn(*q.Base)
+	}
+	if q.Kind == kindAttach {
+		m.stream(l, q.From)
+		return
+	}
+	l.write(m.respond(q))
+}
+
+// respond does what q asks for. It takes as long as a view takes to be decided.
+func (m *Manager) respond(q *request) *response {
+	switch q.Kind {
+	case kindPrepare, kindAccept:
+		return &response{answer: m.vote(q)}
+	case kindJoin:
+		return m.manage(membership.Joined(*q.Member))
+	case kindLeave:
+		return m.manage(membership.Without(q.From))
+	case kindReport:
+		return m.manage(membership.Reported(q.From, q.Epoch, q.Lost))
+	}
+	return &response{answer: answer{View: m.board.View()}} // to a ping
+}
+
+// manage makes a change that another member asks for.
+func (m *Manager) manage(change membership.Change) *response {
+	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL, errSilent)
+	defer stop()
+	err := m.change(ctx, change)
+	r := &response{answer: answer{View: m.board.View()}}
+	switch {
+	case errors.Is(err, errNotManager):
+		r.Elsewhere = true
+	case errors.Is(err, membership.ErrFull):
+		r.Err = membership.ErrFull.Error()
+	case err != nil:
+		r.Err = err.Error()
+	}
+	return r
+}
+
+// stream sends views to a member, and signs of life both ways, as long as it is one and this
+// member is the manager.
+func (m *Manager) stream(l *line, id membership.ID) {
+	m.hear(id)
+	silence := m.cfg.Clock.AfterFunc(m.cfg.TTL, func() { l.conn.Close() })
+	defer silence.Stop()
+	broken := make(chan struct{})
+	m.wg.Go(func() {
+		defer close(broken)
+		for beat := new(request); l.read(beat) == nil; {
+			m.hear(id)
+			silence.Reset(m.cfg.TTL)
+		}
+	})
+	m.send(l, id, broken)
+	l.conn.Close()
+	<-broken
+	m.check(id)
+}
+
+// send returns when nothing can or need be sent any more.
+func (m *Manager) send(l *line, id membership.ID, broken <-chan struct{}) {
+	tick := make(chan struct{}, 1)
+	timer := m.beats(tick)
+	defer timer.Stop()
+	for sent := uint32(0); ; {
+		changed := m.board.Changed()
+		v := m.board.View()
+		r := &response{Alive: true}
+		if v.Epoch > sent {
+			r, sent = &response{answer: answer{View: v}, Elsewhere: !m.manages(v)}, v.Epoch
+		}
+		if l.write(r) != nil || r.Elsewhere || !v.Has(id) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-tick:
+			timer.Reset(m.cfg.TTL / 4)
+		case <-broken:
+			return
+		}
+	}
+}
+
+// beats has tick be filled when it is time for a sign of life.
+func (m *Manager) beats(tick chan<- struct{}) clock.Timer {
+	return m.cfg.Clock.AfterFunc(m.cfg.TTL/4, func() {
+		select {
+		case tick <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// hear notes a sign of life.
+func (m *Manager) hear(id membership.ID) {
+	now := m.cfg.Clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.acceptor.view.Has(id) {
+		m.heard[id] = now
+	}
+}
+
+// check looks whether a member whose connection has ended is dead: then its host
+// refuses another one. If it is not, it will come again, or be silent.
+func (m *Manager) check(id membership.ID) {
+	v := m.board.View()
+	rank := v.Rank(id)
+	if rank < 0 || !m.manages(v) || m.ctx.Err() != nil {
+		return
+	}
+	if _, err := m.ask(m.ctx, v.Members[rank].Manager, &request{Kind: kindPing}); refused(err) {
+		m.manage(membership.Without(id))
+	}
+}

@@ -1,0 +1,4 @@
+package etcd
+
+// Decode reads a view.
+var Decode = decode

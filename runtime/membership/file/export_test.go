@@ -1,0 +1,4 @@
+package file
+
+// Decode reads a view's file.
+var Decode = decode

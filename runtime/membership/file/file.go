@@ -1,0 +1,293 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/board"
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// Config says where the group's files are.
+type Config struct {
+	// Dir is the group's directory, which is made if its parent is there. It is the
+	// group's alone; when nobody is a member any more, it may be removed.
+	Dir string
+	// TTL is how long a member may be silent; the same at all; default 10 s. Files are
+	// read and written eight times in it.
+	TTL time.Duration
+	// Clock is where time comes from; nil means the system's.
+	Clock clock.Clock
+}
+
+// Manager is one member's access to the files.
+type Manager struct {
+	cfg   Config
+	board board.Board
+
+	ctx      context.Context // ends with Close, or when the files are lost
+	close    context.CancelCauseFunc
+	lease    clock.Timer   // ends the membership
+	followed chan struct{} // closed when follow has ended; nil before Join has returned
+
+	mu   sync.Mutex
+	self membership.ID // from Join on
+
+	// Join's, and then follow's.
+	pulses map[membership.ID]pulse
+	beat   uint64
+}
+
+// pulse is what is known of another member's number.
+type pulse struct {
+	number string
+	since  time.Time // when it was first seen
+}
+
+// New returns a manager for one member. Nothing is read or written before Join.
+func New(cfg Config) (*Manager, error) {
+	if cfg.Dir == "" || cfg.TTL < 0 {
+		return nil, fmt.Errorf("file manager: Config.Dir is %q, Config.TTL %v", cfg.Dir, cfg.TTL)
+	}
+	if cfg.TTL == 0 {
+		cfg.TTL = 10 * time.Second
+	}
+	cfg.Clock = clock.OrSystem(cfg.Clock)
+	ctx, end := context.WithCancelCause(context.Background())
+	return &Manager{cfg: cfg, ctx: ctx, close: end, pulses: map[membership.ID]pulse{}}, nil
+}
+
+// Join implements [membership.Manager].
+func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.View, error) {
+	if err := m.begin(self); err != nil {
+		return membership.View{}, fmt.Errorf("join the group in %s: %w", m.cfg.Dir, err)
+	}
+	if err := m.urge(ctx, membership.Joined(self)); err != nil {
+		return membership.View{}, fmt.Errorf("join the group in %s: %w", m.cfg.Dir, err)
+	}
+	m.lease, m.followed = m.cfg.Clock.AfterFunc(m.cfg.TTL, m.lost), make(chan struct{})
+	go m.follow()
+	return m.board.View(), nil
+}
+
+// begin notes who this is, and gives the first sign of life.
+func (m *Manager) begin(self membership.Member) error {
+	if err := self.Check(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	twice := m.self != (membership.ID{})
+	if !twice {
+		m.self = self.ID
+	}
+	m.mu.Unlock()
+	if twice {
+		return errors.New("this manager has a member already")
+	}
+	if err := os.Mkdir(m.cfg.Dir, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return m.live()
+}
+
+// me returns who this is.
+func (m *Manager) me() membership.ID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.self
+}
+
+// Watch implements [membership.Manager].
+func (m *Manager) Watch(ctx context.Context, after uint32) (membership.View, error) {
+	return m.board.Wait(ctx, after)
+}
+
+// Report implements [membership.Manager].
+func (m *Manager) Report(ctx context.Context, epoch uint32, lost ...membership.ID) error {
+	if err := m.urge(ctx, membership.Reported(m.me(), epoch, lost)); err != nil {
+		return fmt.Errorf("report lost members: %w", err)
+	}
+	return nil
+}
+
+// Leave implements [membership.Manager].
+func (m *Manager) Leave(ctx context.Context) error {
+	if err := m.urge(ctx, membership.Without(m.me())); err != nil {
+		return fmt.Errorf("leave the group in %s: %w", m.cfg.Dir, err)
+	}
+	os.Remove(m.pulseFile(m.me())) // who is no member has no sign of life, read or not
+	return nil
+}
+
+// Close implements [membership.Manager].
+func (m *Manager) Close() error {
+	m.board.Fail(membership.ErrClosed)
+	m.close(membership.ErrClosed)
+	if m.followed == nil {
+		return nil
+	}
+	late := make(chan struct{})
+	defer m.cfg.Clock.AfterFunc(m.cfg.TTL, func() { close(late) }).Stop()
+	select {
+	case <-m.followed:
+		return nil
+	case <-late:
+		return fmt.Errorf("close the file manager: the files in %s have not answered for %v", m.cfg.Dir, m.cfg.TTL)
+	}
+}
+
+// lost ends the membership: for TTL this member has given no sign of life.
+func (m *Manager) lost() {
+	err := fmt.Errorf("%w: the files in %s cannot be written for %v", membership.ErrLost, m.cfg.Dir, m.cfg.TTL)
+	m.board.Fail(err)
+	m.close(err)
+}
+
+// follow gives signs of life and looks for those of others, until this is a member no
+// more. What fails is tried again, until lost.
+func (m *Manager) follow() {
+	defer close(m.followed)
+	defer m.lease.Stop()
+	for clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/8) == nil {
+		begun := m.cfg.Clock.Now()
+		if m.live() == nil && m.ctx.Err() == nil {
+			m.lease.Reset(m.cfg.TTL - m.cfg.Clock.Now().Sub(begun))
+		}
+		v, err := m.newest()
+		if err != nil {
+			continue
+		}
+		m.board.Post(v)
+		if !v.Has(m.me()) {
+			m.board.Fail(membership.ErrExpelled)
+			os.Remove(m.pulseFile(m.me()))
+			return
+		}
+		if silent := m.silent(v); len(silent) > 0 {
+			m.apply(v, membership.Without(silent...)) // somebody may be faster; else it is tried again
+		}
+	}
+}
+
+// silent returns the members that this one watches whose numbers have not changed for TTL.
+func (m *Manager) silent(v membership.View) (ids []membership.ID) {
+	watched := v.Members[:1]
+	if v.Members[0].ID == m.me() {
+		watched = v.Members[1:]
+	}
+	now := m.cfg.Clock.Now()
+	seen := make(map[membership.ID]pulse, len(watched))
+	for _, other := range watched {
+		text, err := os.ReadFile(m.pulseFile(other.ID))
+		p, known := m.pulses[other.ID]
+		if !known || err == nil && string(text) != p.number {
+			p = pulse{string(text), now}
+		}
+		seen[other.ID] = p
+		if now.Sub(p.since) > m.cfg.TTL {
+			ids = append(ids, other.ID)
+		}
+	}
+	m.pulses = seen
+	return ids
+}
+
+// urge makes a change, until a view shows it, or ctx ends.
+func (m *Manager) urge(ctx context.Context, change membership.Change) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(context.Canceled)
+	defer context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })()
+	done := make(chan error, 1)
+	go func() { done <- m.change(ctx, change) }() // a disk may hang for ever, and then leaves one goroutine
+	select {
+	case err := <-done:
+		if err != nil && m.ctx.Err() != nil {
+			return context.Cause(m.ctx)
+		}
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// change tries again as long as others are faster.
+func (m *Manager) change(ctx context.Context, change membership.Change) error {
+	for ctx.Err() == nil {
+		v, err := m.newest()
+		if err != nil {
+			return err
+		}
+		m.board.Post(v)
+		done, err := m.apply(v, change)
+		if done || err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// apply links the view that change makes of v, and reports whether there is none to make:
+// the only sign that it is done.
+func (m *Manager) apply(v membership.View, change membership.Change) (done bool, err error) {
+	next, err := change(v)
+	if err != nil || next.Epoch == v.Epoch {
+		return true, err
+	}
+	err = m.link(next)
+	if errors.Is(err, os.ErrExist) {
+		return false, nil
+	}
+	if err == nil {
+		m.tidy(next.Epoch)
+	}
+	return false, err
+}
+
+// live gives a sign of life.
+func (m *Manager) live() error {
+	m.beat++
+	return m.replace(m.pulseFile(m.me()), fmt.Appendf(nil, "%d\n", m.beat))
+}
+
+func (m *Manager) pulseFile(id membership.ID) string {
+	return filepath.Join(m.cfg.Dir, "alive."+id.String())
+}
+
+// tidy removes views that nobody needs any more, and the signs of life of who is in none
+// that is left. It may leave something: the next one finds that.
+func (m *Manager) tidy(newest uint32) {
+	epochs, err := m.epochs()
+	if err != nil {
+		return
+	}
+	for _, epoch := range epochs {
+		if epoch+keep > newest {
+			continue
+		}
+		old, err := m.read(epoch)
+		if err == nil {
+			m.forget(old, newest)
+		}
+		os.Remove(m.viewFile(epoch))
+	}
+}
+
+// forget removes the signs of life of those who were members in old and are not now.
+func (m *Manager) forget(old membership.View, newest uint32) {
+	now, err := m.read(newest)
+	if err != nil {
+		return
+	}
+	for _, member := range old.Members {
+		if !slices.ContainsFunc(now.Members, func(other membership.Member) bool { return other.ID == member.ID }) {
+			os.Remove(m.pulseFile(member.ID))
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package file_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/schedgen/schedgen/runtime/membership"
+	"github.com/schedgen/schedgen/runtime/membership/file"
+	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
+)
+
+type group struct{ dir string }
+
+func (g *group) Manager(t *testing.T) membership.Manager {
+	m, err := file.New(file.Config{Dir: g.dir, TTL: time.Second})
+	require.NoError(t, err)
+	return m
+}
+
+func (g *group) Kill(_ *testing.T, m membership.Manager) { m.Close() }
+func (g *group) Stop(t *testing.T)                       { require.NoError(t, os.Rename(g.dir, g.dir+".away")) }
+func (g *group) Resume(t *testing.T)                     { require.NoError(t, os.Rename(g.dir+".away", g.dir)) }
+
+func TestFile(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	membershiptest.Run(t, func(t *testing.T) membershiptest.Group {
+		return &group{filepath.Join(t.TempDir(), "group")}
+	})
+}
+
+// What a process leaves that died while it made a view keeps nobody from going on,
+// old views are removed, and so are the signs of life of who is no member.
+func TestTidy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "group")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "new.123"), []byte(`{"epo`), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "view.x"), nil, 0o644))
+	g := &group{dir}
+	first := g.Manager(t)
+	defer first.Close()
+	_, err := first.Join(t.Context(), membership.Member{ID: membership.NewID()})
+	require.NoError(t, err)
+	for range 30 {
+		other := g.Manager(t)
+		_, err := other.Join(t.Context(), membership.Member{ID: membership.NewID()})
+		require.NoError(t, err)
+		require.NoError(t, other.Leave(t.Context()))
+		require.NoError(t, other.Close())
+	}
+	views, err := filepath.Glob(filepath.Join(dir, "view.0*"))
+	require.NoError(t, err)
+	require.Len(t, views, 16)
+	alive, err := filepath.Glob(filepath.Join(dir, "alive.*"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(alive), 8, "%v", alive)
+}
+
+// Exactly one view follows each, however many want to make it.
+func TestAllAtOnce(t *testing.T) {
+	g := &group{filepath.Join(t.TempDir(), "group")}
+	var wg sync.WaitGroup
+	const members = 16
+	for range members {
+		wg.Go(func() {
+			m := g.Manager(t)
+			v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
+			if err != nil {
+				t.Error(err)
+			}
+			for err == nil && len(v.Members) < members {
+				v, err = m.Watch(t.Context(), v.Epoch)
+			}
+			if err != nil || v.Epoch != members {
+				t.Errorf("view %d: %v", v.Epoch, err)
+			}
+			defer m.Close()
+		})
+	}
+	wg.Wait()
+}
+
+func TestBadFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "EOF",
+		`{"epoch":2,"members":[]}`:            "view.0000000001: it has view 2",
+		`{"epoch":1,"members":[{}]}`:          "has no identity",
+		`{"epoch":1,"members":[{"id":"zz"}]}`: `identity "zz"`,
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "view.0000000001"), []byte(text), 0o644))
+		m := (&group{dir}).Manager(t)
+		_, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
+		require.ErrorContains(t, err, want)
+		require.NoError(t, m.Close())
+	}
+	_, err := file.New(file.Config{})
+	require.ErrorContains(t, err, "Config.Dir")
+	m := (&group{filepath.Join(t.TempDir(), "not", "here")}).Manager(t)
+	_, err = m.Join(t.Context(), membership.Member{ID: membership.NewID()})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = (&group{t.TempDir()}).Manager(t).Join(t.Context(), membership.Member{ID: membership.NewID(), Name: strings.Repeat("x", 256)})
+	require.ErrorContains(t, err, "256 bytes")
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"epoch":1,"members":[{"id":"01000000000000000000000000000000","address":"a:1"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if v, err := file.Decode(bytes.NewReader(data)); err == nil && v.Epoch == 0 {
+			t.Error("a view without an epoch")
+		}
+	})
+}
