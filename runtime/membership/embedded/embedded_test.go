@@ -126,13 +126,17 @@ func TestPartition(t *testing.T) {
 			}
 			line.cutAt(c.cut)
 			for rank, m := range managers {
-				v, err := last(ctx, m, func(v membership.View) bool { return len(v.Members) == c.to-c.from })
+				v, err := last(ctx, m, func(v membership.View) bool { // not one from before all had joined
+					return len(v.Members) == c.to-c.from && v.Members[0].ID == members[c.from].ID
+				})
 				if rank < c.from || rank >= c.to {
 					require.ErrorIs(t, err, membership.ErrLost, "rank %d", rank)
 					continue
 				}
 				require.NoError(t, err, "rank %d", rank)
-				require.Equal(t, members[c.from].ID, v.Members[0].ID)
+				for i := c.from; i < c.to; i++ {
+					require.Equal(t, members[i].ID, v.Members[i-c.from].ID)
+				}
 			}
 		})
 	}
