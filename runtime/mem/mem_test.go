@@ -15,7 +15,7 @@ func TestComm(t *testing.T) { overNetworks(t, transporttest.Comm) }
 
 func TestSplit(t *testing.T) { overNetworks(t, transporttest.Split) }
 
-// overNetworks runs a suite over networks of every kind.
+// overNetworks runs a suite over networks of every kind, or over two if time is short.
 func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 	networks := map[string]mem.Options{
 		"perfect":     {},
@@ -26,6 +26,9 @@ func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 		"no datagram": {Seed: 5, NoMulticast: true},
 	}
 	for name, o := range networks {
+		if testing.Short() && name != "lossy" && name != "narrow" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			suite(t, func(t testing.TB, size int) []wire.Transport {
 				ts, err := mem.New(size, o)
