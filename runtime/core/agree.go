@@ -20,16 +20,17 @@ type agreement struct {
 
 	ballots []*ballot // that this rank knows of, but for those that all have done with
 	last    uint64    // the last agreement that its process has asked for
+	taken   uint64    // the last of which it has been told the outcome
 	settled bool      // calls fail with what fate says now
 	out     error     // why this rank cannot agree any more: the others have gone on without it
 	until   Time      // when they do at the latest; 0: from the next tick on for a while
 	ask     Time      // when those that are waited for are asked next; 0: from the next tick on
 }
 
-// vote begins the next agreement with v or, if the present one has not ended, goes on
-// with that. It returns its number.
+// vote begins the next agreement with v or, if the process has not been told what the last one has
+// brought, goes on with that. It returns its number.
 func (a *agreement) vote(v Vote) (number uint64) {
-	if a.last == 0 || a.find(2*a.last-1).known {
+	if a.last == a.taken {
 		a.last++
 		a.forget()
 	}
@@ -226,17 +227,18 @@ func (a *agreement) due() Time {
 	return due
 }
 
-// Vote begins the process's next agreement, in which it votes v, or goes on with the one
-// that has not ended; it returns its number. It may be called whether the core works
+// Vote begins the process's next agreement, in which it votes v, or goes on with one that it has not
+// been told the outcome of; it returns its number. It may be called whether the core works
 // or has failed.
 func (c *Core) Vote(v Vote) (number uint64) { return c.agree.vote(v) }
 
-// Outcome returns what has been agreed on; ok is false before it is known.
+// Outcome tells the process what has been agreed on; ok is false before it is known.
 func (c *Core) Outcome(number uint64) (o Outcome, ok bool) {
 	b := c.agree.find(2*number - 1)
 	if b == nil || !b.known {
 		return Outcome{}, false
 	}
+	c.agree.taken = max(c.agree.taken, number)
 	return Outcome{Vote: b.is, Gone: b.apart.list(), Lost: b.dead.list()}, true
 }
 

@@ -84,6 +84,7 @@ func (s *state) members(m *membership) {
 
 func (s *state) agreement(a *agreement) {
 	s.u64(a.last)
+	s.u64(a.taken)
 	s.flags(a.settled, a.out != nil)
 	s.num(len(a.ballots))
 	for _, b := range a.ballots {

@@ -39,7 +39,7 @@ var considered = map[string]string{
 	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.err": "state", "absence.until": "time",
 
 	"agreement.env": "link", "agreement.fate": "link", "agreement.members": "link", "agreement.watch": "link",
-	"agreement.ballots": "state", "agreement.last": "state", "agreement.settled": "state", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
+	"agreement.ballots": "state", "agreement.last": "state", "agreement.taken": "state", "agreement.settled": "state", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
 	"ballot.size": "derived", "ballot.rank": "derived", "ballot.number": "state", "ballot.say": "link",
 	"ballot.voted": "state", "ballot.own": "state", "ballot.lost": "state", "ballot.gone": "state", "ballot.above": "derived",
 	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.joinedTo": "state", "ballot.raised": "state", "ballot.without": "state",

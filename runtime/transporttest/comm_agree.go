@@ -41,7 +41,8 @@ func testAgree(t *testing.T, with Make) {
 	t.Run("left", func(t *testing.T) { testAgreeLeft(t, with) })
 }
 
-// testAgreeLate: who has given up waiting gets what all have agreed on when it asks again.
+// testAgreeLate: who has given up waiting gets what all have agreed on when it asks again, also if that
+// has come meanwhile.
 func testAgreeLate(t *testing.T, with Make) {
 	comms := join(t, with, 3, runtime.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -51,7 +52,10 @@ func testAgreeLate(t *testing.T, with Make) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NoError(t, c.Err())
 	}
-	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+	_, _, err := comms[0].Agree(t.Context(), 3)
+	require.NoError(t, err)
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) })
+	all(t, comms[1:], func(ctx context.Context, c *runtime.Comm) error {
 		agreed, _, err := c.Agree(ctx, 3)
 		if agreed != 2 {
 			return errors.Join(fmt.Errorf("agreed on %x", agreed), err)
