@@ -228,7 +228,7 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 // is left to be done when all is written.
 func TestLittleIsWrittenSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
+		var b guarded
 		w := perfetto.New(&b, perfetto.Options{})
 		for round := range 3 {
 			before := b.Len()
@@ -242,6 +242,24 @@ func TestLittleIsWrittenSoon(t *testing.T) {
 		require.NoError(t, w.Close())
 		require.Equal(t, written, b.Len())
 	})
+}
+
+// guarded is a buffer that a timer writes to while a test looks at it.
+type guarded struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (g *guarded) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.b.Write(p)
+}
+
+func (g *guarded) Len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.b.Len()
 }
 
 // BenchmarkEvent is what a rank pays for an arrival that is traced.
