@@ -21,8 +21,8 @@ type agreement struct {
 	ballots []*ballot // that this rank knows of, but for those that all have done with
 	last    uint64    // the last agreement that its process has asked for
 	taken   uint64    // the last of which it has been told the outcome
-	settled bool      // calls fail with what fate says now
 	out     error     // why this rank cannot agree any more: the others have gone on without it
+	settled bool      // calls fail with what fate says now
 	until   Time      // when they do at the latest; 0: from the next tick on for a while
 	ask     Time      // when those that are waited for are asked next; 0: from the next tick on
 }
@@ -83,6 +83,9 @@ func (a *agreement) send(to int, b *ballot, s *saying) {
 
 // learn tells a ballot who has gone, as far as this rank knows.
 func (a *agreement) learn(b *ballot) {
+	if b.known {
+		return // every tick comes here
+	}
 	gone, lost := newRankset(a.Size), newRankset(a.Size)
 	for _, m := range a.members.absent {
 		if m.state != suspected {
@@ -129,13 +132,9 @@ func (a *agreement) settle() {
 	}
 }
 
-// body returns the memory for a FrameAgree, nil if it cannot be one.
-func (a *agreement) body(h *wire.Header) []byte {
-	if h.Len != sayingBytes(a.Size) || h.Arg >= agreeKinds {
-		a.fate.violation(h, "agreement of kind %d with %d bytes, of %d", h.Arg, h.Len, sayingBytes(a.Size))
-		return nil
-	}
-	return make([]byte, h.Len)
+// fits reports whether h can be the head of a FrameAgree.
+func (a *agreement) fits(h *wire.Header) bool {
+	return h.Len == sayingBytes(a.Size) && h.Arg < agreeKinds
 }
 
 // heard takes what another rank says.

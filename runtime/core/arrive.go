@@ -74,10 +74,11 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 		}
 		return c.bodies.buffer(h), wire.Accept
 	case wire.FrameAgree:
-		if body := c.agree.body(h); body != nil {
-			return body, wire.Accept
+		if !c.agree.fits(h) {
+			c.fate.violation(h, "agreement of kind %d with %d bytes, of %d", h.Arg, h.Len, sayingBytes(c.env.Size))
+			return nil, wire.Drop
 		}
-		return nil, wire.Drop
+		return c.bodies.buffer(h), wire.Accept
 	}
 	if h.Len != 0 || h.Kind == wire.FrameSlot {
 		c.fate.violation(h, "control frame of kind %d with %d bytes", h.Kind, h.Len)
@@ -207,15 +208,15 @@ func (c *Core) broken(rank int, err error) {
 }
 
 // bodies are the buffers of short bodies on LaneControl, where of one sender one
-// frame follows the other.
-type bodies map[int]*[wire.MaxControl]byte
+// frame follows the other: the same for every part of a body that is read.
+type bodies map[int][]byte
 
 func (b *bodies) buffer(h *wire.Header) []byte {
 	if *b == nil {
 		*b = make(bodies)
 	}
-	if (*b)[h.From] == nil {
-		(*b)[h.From] = new([wire.MaxControl]byte)
+	if len((*b)[h.From]) < h.Len {
+		(*b)[h.From] = make([]byte, max(h.Len, wire.MaxControl))
 	}
 	return (*b)[h.From][:h.Len]
 }

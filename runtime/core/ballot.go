@@ -22,14 +22,13 @@ type ballot struct {
 	own   Vote    // that
 	lost  rankset // that this rank knows to be lost
 
-	gone     rankset // numbers the attempt
-	above    int     // the rank above this one in it, -1 at the root
-	below    []int   // those below
-	missing  []int   // of these, those whose votes are not there
-	joined   Vote    // of those below, as far as they are there
-	joinedTo bool    // there are any
-	raised   bool    // the votes have gone up
-	without  rankset // who had gone when votes last went up
+	gone    rankset // numbers the attempt
+	above   int     // the rank above this one in it, -1 at the root
+	below   []int   // those below
+	missing []int   // of these, those whose votes are not there
+	joined  Vote    // of those below, as far as they are there
+	raised  bool    // the votes have gone up
+	without rankset // who had gone when votes last went up
 
 	known bool // what is agreed on:
 	is    Vote
@@ -63,7 +62,7 @@ func (b *ballot) place() {
 		b.below = append(b.below, left[at+bit])
 	}
 	b.missing = slices.Clone(b.below)
-	b.joinedTo, b.raised = false, false
+	b.joined, b.raised = Vote{Flags: ^uint64(0)}, false
 }
 
 // vote brings in this rank's vote.
@@ -134,7 +133,7 @@ func (b *ballot) remind() {
 	}
 }
 
-// answer tells a rank that has gone, and is heard of all the same, that it is taken for gone.
+// answer tells a rank who has gone: perhaps that rank itself, which is heard of all the same.
 func (b *ballot) answer(to int) { b.tell(to, &saying{kind: agreeCall, lost: b.lost}) }
 
 // count takes the votes of a rank below.
@@ -144,10 +143,6 @@ func (b *ballot) count(from int, v Vote) {
 			continue
 		}
 		b.missing = slices.Delete(b.missing, i, i+1)
-		if !b.joinedTo {
-			b.joined = v
-		}
-		b.joinedTo = true
 		b.joined.join(v)
 	}
 	b.raise()
@@ -159,9 +154,7 @@ func (b *ballot) raise() {
 		return
 	}
 	v := b.own
-	if b.joinedTo {
-		v.join(b.joined)
-	}
+	v.join(b.joined)
 	b.raised, b.without = true, slices.Clone(b.gone)
 	if b.above >= 0 {
 		b.tell(b.above, &saying{kind: agreeVote, vote: v, lost: b.lost})

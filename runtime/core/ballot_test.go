@@ -229,3 +229,20 @@ func TestBallotSteps(t *testing.T) {
 		require.LessOrEqual(t, slices.Max(a.depth), 2*mathbits.Len(uint(size-1)), "%d ranks", size)
 	}
 }
+
+// A body that is read in parts is asked for at each: it goes to the same place.
+func TestSayingIsReadInParts(t *testing.T) {
+	const size = 100
+	c := New(Config{Rank: 0, Size: size, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, &discard{})
+	gone := newRankset(size)
+	gone.add(70)
+	f := (&saying{kind: agreeCall, gone: gone, lost: gone}).frame(size)
+	f.Seq, f.Epoch, f.From = 1, 1, 1
+	const half = 30
+	first, _ := c.Body(&f.Header)
+	copy(first[:half], f.Body[:half])
+	rest, _ := c.Body(&f.Header)
+	copy(rest[half:], f.Body[half:])
+	c.Arrived(&f.Header, rest)
+	require.Equal(t, []int{70}, c.agree.find(1).gone.list())
+}

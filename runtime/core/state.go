@@ -94,7 +94,7 @@ func (s *state) agreement(a *agreement) {
 
 func (s *state) ballot(b *ballot) {
 	s.u64(b.number)
-	s.flags(b.voted, b.joinedTo, b.raised, b.known)
+	s.flags(b.voted, b.raised, b.known)
 	for _, v := range [...]Vote{b.own, b.joined, b.is} {
 		s.u64(v.Flags)
 		s.u64(uint64(v.Generation))

@@ -42,7 +42,7 @@ var considered = map[string]string{
 	"agreement.ballots": "state", "agreement.last": "state", "agreement.taken": "state", "agreement.settled": "state", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
 	"ballot.size": "derived", "ballot.rank": "derived", "ballot.number": "state", "ballot.say": "link",
 	"ballot.voted": "state", "ballot.own": "state", "ballot.lost": "state", "ballot.gone": "state", "ballot.above": "derived",
-	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.joinedTo": "state", "ballot.raised": "state", "ballot.without": "state",
+	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.raised": "state", "ballot.without": "state",
 	"ballot.known": "state", "ballot.is": "state", "ballot.apart": "state", "ballot.dead": "state",
 	"Vote.Flags": "state", "Vote.Generation": "state",
 
