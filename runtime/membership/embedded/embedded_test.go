@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +26,7 @@ import (
 type group struct{ seeds []string }
 
 func (g *group) Manager(t *testing.T) membership.Manager {
-	m, err := embedded.New(embedded.Config{Group: t.Name(), Listen: "127.0.0.1:0", Seeds: g.seeds, TTL: time.Second})
+	m, err := embedded.New(embedded.Config{Group: t.Name(), Listen: "127.0.0.1:0", Seeds: g.seeds})
 	require.NoError(t, err)
 	g.seeds = append(g.seeds, m.Addr())
 	return m
@@ -36,109 +39,103 @@ func TestEmbedded(t *testing.T) {
 	membershiptest.Run(t, func(*testing.T) membershiptest.Group { return &group{} })
 }
 
-// cable is a network that can be cut in two, between the first members of those that
-// have been plugged in and the rest.
-type cable struct {
-	mu    sync.Mutex
-	cut   int // members before are on one side; 0: not cut
-	ranks map[string]int
-	open  []span
-}
-
-type span struct {
-	net.Conn
-	a, b int
-}
-
-var errCut = errors.New("network is cut")
-
-// dial returns the dialer of a member.
-func (c *cable) dial(rank int) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if c.between(rank, c.rank(addr)) {
-			return nil, errCut
-		}
-		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.open = append(c.open, span{conn, rank, c.ranks[addr]})
-		return conn, nil
-	}
-}
-
-func (c *cable) rank(addr string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ranks[addr]
-}
-
-func (c *cable) plug(addr string, rank int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ranks[addr] = rank
-}
-
-func (c *cable) between(a, b int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cut > 0 && (a < c.cut) != (b < c.cut)
-}
-
-func (c *cable) cutAt(rank int) {
-	c.mu.Lock()
-	c.cut = rank
-	open := c.open
-	c.mu.Unlock()
-	for _, s := range open {
-		if c.between(s.a, s.b) {
-			s.Close()
-		}
-	}
-}
-
 // When the network is cut, the part goes on that has more than half of the members, or half with
 // the first; the members of the other one are told.
 func TestPartition(t *testing.T) {
-	defer goleak.VerifyNone(t)
 	for _, c := range []struct{ size, cut, from, to int }{
-		{2, 1, 0, 1}, {3, 1, 1, 3}, {4, 2, 0, 2}, {5, 2, 2, 5}, {5, 3, 0, 3},
+		{2, 1, 0, 1}, {3, 1, 1, 3}, {4, 2, 0, 2}, {5, 2, 2, 5}, {5, 3, 0, 3}, {31, 15, 15, 31},
 	} {
 		t.Run(fmt.Sprintf("%d of %d", c.cut, c.size), func(t *testing.T) {
-			ctx, end := context.WithTimeout(t.Context(), time.Minute)
+			synctest.Test(t, func(t *testing.T) { testPartition(t, c.size, c.cut, c.from, c.to) })
+		})
+	}
+}
+
+func testPartition(t *testing.T, size, cut, from, to int) {
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	line := new(cable)
+	var seeds []string
+	var managers []*embedded.Manager
+	var members []membership.Member
+	for range size {
+		l := line.listen()
+		m, err := embedded.New(embedded.Config{Listener: l, Seeds: seeds}.WithDial(l.dial))
+		require.NoError(t, err)
+		defer m.Close()
+		seeds = append(seeds, m.Addr())
+		managers, members = append(managers, m), append(members, membership.Member{ID: membership.NewID()})
+		_, err = m.Join(ctx, members[len(members)-1])
+		require.NoError(t, err)
+	}
+	line.cutAt(cut)
+	for rank, m := range managers {
+		v, err := last(ctx, m, func(v membership.View) bool { // not one from before all had joined
+			return len(v.Members) == to-from && v.Members[0].ID == members[from].ID
+		})
+		if rank < from || rank >= to {
+			require.ErrorIs(t, err, membership.ErrLost, "rank %d", rank)
+			continue
+		}
+		require.NoError(t, err, "rank %d", rank)
+		for i := from; i < to; i++ {
+			require.Equal(t, members[i].ID, v.Members[i-from].ID)
+		}
+	}
+}
+
+// A network that is cut at any moment, while members join too, leaves one group at most: no two
+// members know different views of one epoch, and those that are left know all of each other.
+func TestCutAtAnyMoment(t *testing.T) {
+	for range 60 {
+		seed := rand.Uint64()
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testCut(t, rand.New(rand.NewPCG(seed, 0))) })
+		})
+	}
+}
+
+func testCut(t *testing.T, random *rand.Rand) {
+	var mu sync.Mutex
+	draw := func(most time.Duration) time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Duration(random.Int64N(int64(most)))
+	}
+	size := 2 + random.IntN(6)
+	line := &cable{delay: func() time.Duration { return draw(200 * time.Millisecond) }}
+	var plugs []*plug
+	var seeds []string
+	for range size {
+		plugs = append(plugs, line.listen())
+		seeds = append(seeds, plugs[len(plugs)-1].Addr().String())
+	}
+	ends := make([]membership.View, size)
+	var wg sync.WaitGroup
+	for rank, l := range plugs {
+		m, err := embedded.New(embedded.Config{Listener: l, Seeds: seeds}.WithDial(l.dial))
+		require.NoError(t, err)
+		defer m.Close()
+		wg.Go(func() {
+			time.Sleep(draw(3 * time.Second))
+			ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer end()
-			line := &cable{ranks: map[string]int{}}
-			var seeds []string
-			var managers []*embedded.Manager
-			var members []membership.Member
-			for rank := range c.size {
-				cfg := embedded.Config{Listen: "127.0.0.1:0", Seeds: seeds, TTL: 400 * time.Millisecond}
-				m, err := embedded.New(cfg.WithDial(line.dial(rank)))
-				require.NoError(t, err)
-				defer m.Close()
-				line.plug(m.Addr(), rank)
-				seeds = append(seeds, m.Addr())
-				managers, members = append(managers, m), append(members, membership.Member{ID: membership.NewID()})
-				_, err = m.Join(ctx, members[rank])
-				require.NoError(t, err)
+			if _, err := m.Join(ctx, membership.Member{ID: membership.NewID(), Name: seeds[rank]}); err != nil {
+				return
 			}
-			line.cutAt(c.cut)
-			for rank, m := range managers {
-				v, err := last(ctx, m, func(v membership.View) bool { // not one from before all had joined
-					return len(v.Members) == c.to-c.from && v.Members[0].ID == members[c.from].ID
-				})
-				if rank < c.from || rank >= c.to {
-					require.ErrorIs(t, err, membership.ErrLost, "rank %d", rank)
-					continue
-				}
-				require.NoError(t, err, "rank %d", rank)
-				for i := c.from; i < c.to; i++ {
-					require.Equal(t, members[i].ID, v.Members[i-c.from].ID)
-				}
+			_, err := last(ctx, m, func(v membership.View) bool { ends[rank] = v; return false })
+			if !errors.Is(err, context.DeadlineExceeded) {
+				ends[rank] = membership.View{} // lost, or expelled
 			}
 		})
+	}
+	time.Sleep(draw(5 * time.Second))
+	line.cutAt(1 + random.IntN(size-1))
+	wg.Wait()
+	left := slices.DeleteFunc(ends, func(v membership.View) bool { return v.Epoch == 0 })
+	for _, v := range left {
+		require.Len(t, v.Members, len(left))
+		require.Equal(t, left[0], v)
 	}
 }
 

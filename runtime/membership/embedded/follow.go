@@ -175,7 +175,7 @@ func (m *Manager) succeed(v membership.View) {
 	var absent []membership.ID
 	for _, before := range v.Members[:rank] {
 		ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/2, errSilent)
-		_, err := m.askWithin(ctx, before.Manager, &request{Kind: kindPing})
+		_, err := m.askWithin(ctx, before.Manager, &request{Kind: kindPing, Base: &v}) // it may be cut off from who would have told it
 		stop()
 		if m.board.View().Epoch > v.Epoch {
 			return
