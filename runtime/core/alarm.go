@@ -29,6 +29,7 @@ const (
 	AlarmRepair                   // a repair is due; Index: its rule
 	AlarmAgain                    // what a request has not brought is asked for again
 	AlarmSilence                  // the multicast has been silent
+	AlarmUnheard                  // nothing has been heard of the multicast
 	AlarmProbe                    // the neighbour is asked what it runs
 	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
 	AlarmDispute                  // nobody has said what both sides of a mismatch have called
@@ -57,6 +58,9 @@ func (c *Core) Alarms(dst []Alarm) []Alarm {
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			dst = o.alarms(dst)
+			if c.rec.deaf(o) {
+				dst = append(dst, Alarm{AlarmUnheard, o.seq, 0})
+			}
 		}
 	}
 	if o := c.ops.oldest(); o != nil && c.env.Size > 1 {
@@ -125,6 +129,8 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 		o.lost.gaps.pass.again = noon
 	case AlarmSilence:
 		o.lost.gaps.quiet, o.lost.gaps.last = noon, noon-c.env.Repair
+	case AlarmUnheard:
+		o.pulse.since = noon - Time(1+o.lost.cries)*c.env.Repair
 	case AlarmProbe:
 		o.pulse = pulse{moved: noon - c.env.Stall}
 	}

@@ -11,7 +11,7 @@ import (
 // multicast sees which of its chunks have not come, and asks a rank that has
 // them; that rank sends just those, and does without the schedule's repair for
 // as long as it is asked. So the loss of a chunk costs a chunk. A rank that
-// hears nothing says nothing, and is repaired as the schedule says.
+// hears nothing asks once, and is repaired as the schedule says: see unheard.go.
 type recovery struct {
 	*env
 	fate *failure
@@ -35,6 +35,7 @@ type losses struct {
 	window  window
 	yields  yields
 	heard   bool // a datagram of the operation has come, in time or not
+	cries   int  // ranks asked since none has come: see unheard.go
 	byMcast int  // chunks that came by multicast first
 	byPut   int  // chunks that came by put first
 }
@@ -43,7 +44,7 @@ func (l *losses) reset() {
 	l.repairs.disarm()
 	l.gaps = gaps{}
 	l.debts, l.served = l.debts[:0], l.served[:0]
-	l.heard, l.byMcast, l.byPut = false, 0, 0
+	l.heard, l.cries, l.byMcast, l.byPut = false, 0, 0, 0
 }
 
 // whole reports whether all chunks of o have come.
@@ -61,6 +62,9 @@ func (rc *recovery) open(o *op) {
 // end is told that o returns: what still comes by multicast is nothing to wait
 // for.
 func (rc *recovery) end(o *op) {
+	if o.lost.byPut > 0 && !o.lost.heard && o.mayAsk() {
+		rc.noteLoss() // and others below may ask
+	}
 	rc.reached(o, o.chunks)
 	o.lost.window.bytes = 0
 	rc.unqueue()
@@ -72,11 +76,12 @@ func (rc *recovery) tick(o *op, now Time) {
 	rc.checkYields(o, now)
 	rc.repair(o, now)
 	rc.checkGaps(o, now)
+	rc.checkUnheard(o, now)
 }
 
 // due returns when tick has something to do next.
 func (rc *recovery) due(o *op) Time {
-	due := min(o.lost.repairs.due(), o.lost.gaps.due(), rc.yieldsDue(o))
+	due := min(o.lost.repairs.due(), o.lost.gaps.due(), rc.yieldsDue(o), rc.unheardDue(o))
 	if child := o.late(); child != nil {
 		due = min(due, rc.patience(&o.lost.window))
 	}
@@ -155,6 +160,7 @@ func (rc *recovery) complete(o *op, h *wire.Header, k int) {
 		o.lost.byPut++
 	} else {
 		o.lost.byMcast++
+		o.lost.excuse(k)
 	}
 	rc.trace(EventReceived, o.seq, h.Slot, h.From)
 	rc.ops.set(o, h.Slot)

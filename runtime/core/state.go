@@ -194,7 +194,7 @@ func (s *state) op(ops *operations, o *op) {
 		return
 	}
 	s.u64(o.seq)
-	s.flags(o.kind == Barrier, o.buf != nil, o.lost.heard && ops.Delay == DelayAdaptive)
+	s.flags(o.kind == Barrier, o.buf != nil, o.lost.heard)
 	s.num(o.root)
 	s.num(int(o.print))
 	s.text(o.plan.Name)
@@ -216,6 +216,7 @@ func (s *state) op(ops *operations, o *op) {
 	s.repairs(&o.lost.repairs)
 	s.gaps(&o.lost.gaps)
 	s.num(o.lost.byMcast + o.lost.byPut)
+	s.num(o.lost.cries)
 }
 
 func (s *state) waits(w *waits) {
@@ -264,6 +265,7 @@ func (s *state) debts(debts []debt) {
 	for i := range debts {
 		if d := &debts[i]; anyOf(d.chunks) || anyOf(d.parts) {
 			s.num(d.rank + 1)
+			s.flags(d.unheard)
 			s.set(d.chunks)
 			s.set(d.parts)
 		}

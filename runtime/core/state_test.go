@@ -81,7 +81,7 @@ var considered = map[string]string{
 	"report.have": "state",
 
 	"losses.repairs": "state", "losses.gaps": "state", "losses.debts": "state", "losses.served": "state", "losses.window": "state",
-	"losses.heard": "state", "losses.byMcast": "state", "losses.byPut": "state",
+	"losses.heard": "state", "losses.cries": "state", "losses.byMcast": "state", "losses.byPut": "state",
 	"repairs.list": "state", "repairs.armed": "state",
 	"repair.rule": "state", "repair.armed": "state", "repair.fresh": "state", "repair.spared": "state", "repair.behind": "state", "repair.rounds": "state",
 	"repair.due": "time", "repair.wait": "time", "repair.since": "time",
@@ -90,7 +90,7 @@ var considered = map[string]string{
 	"pass.open": "state", "pass.from": "state", "pass.to": "state", "pass.turn": "state", "pass.asked": "state", "pass.again": "state",
 	"pass.mark": "state", "pass.tries": "state", "pass.pending": "state", "pass.recent": "state", "pass.last": "time", "pass.came": "state", "pass.vain": "time",
 	"pass.due": "state", "pass.sample": "time", "pass.since": "time", "pass.timed": "time",
-	"debt.rank": "state", "debt.chunks": "state", "debt.parts": "state",
+	"debt.rank": "state", "debt.unheard": "state", "debt.chunks": "state", "debt.parts": "state",
 	"service.rank": "state", "service.chunks": "state",
 	"window.on": "state", "window.size": "derived", "window.step": "derived", "window.parent": "derived", "window.children": "state",
 	"window.own": "state", "window.progress": "state", "window.postponed": "state", "window.first": "derived",

@@ -77,6 +77,8 @@ func alarmWords(a core.Alarm) string {
 		return "a request has not been answered"
 	case core.AlarmSilence:
 		return "the multicast is silent"
+	case core.AlarmUnheard:
+		return "nothing has been heard of the multicast"
 	case core.AlarmDispute:
 		return "nobody has said what both sides of a mismatch have called"
 	case core.AlarmProbe:

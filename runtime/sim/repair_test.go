@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // The tests here, of gaps and of deaths state each fault, on a network that is
@@ -65,6 +67,36 @@ func TestRepairsDoWithoutWhatIsKept(t *testing.T) {
 	sc := still(4, deaf(2), Op{Kind: OpBcast, Algorithm: acked, Bytes: 5})
 	sc.Comm.Retain = 1
 	require.Equal(t, 2*base, runs(t, sc).returned()[2])
+}
+
+// A multicast that reaches nobody costs one timeout, not one of each level of the tree: who
+// hears nothing asks.
+func TestLostMulticastCostsOneTimeout(t *testing.T) {
+	for _, ranks := range []int{2, 3, 8, 15, 64, 150} {
+		sc := still(ranks, []Fault{drops(-1, ByMulticast), drops(-1, ByDatagram)},
+			Op{Kind: OpBcast, Algorithm: acked, Bytes: 1}, Op{Kind: OpBcast, Algorithm: acked, Bytes: 1})
+		require.LessOrEqual(t, runs(t, sc).End, 2*(base+10*idle), "%d ranks", ranks)
+	}
+}
+
+// A root that is late is asked, and puts nothing that its multicast brings.
+func TestLateRootPutsNothing(t *testing.T) {
+	for _, late := range []Time{base / 2, 3 * base / 2, 5 * base, 50 * base} {
+		sc := still(15, []Fault{{Kind: FaultLate, Rank: 0, Until: late}}, Op{Kind: OpBcast, Algorithm: acked, Bytes: 1})
+		puts := 0
+		r, err := run(sc, nil, tamper{wrap: func(_ int, n core.Net) core.Net {
+			return liar{n, func(f *wire.Frame) *wire.Frame {
+				if f.Kind == wire.FrameSlot && f.Slot.Kind() == ir.KindChunk {
+					puts++
+				}
+				return f
+			}}
+		}})
+		require.NoError(t, err)
+		require.NoError(t, r.Violation)
+		require.LessOrEqual(t, r.End, late+10*idle)
+		require.Zero(t, puts, "%v", late)
+	}
 }
 
 // An adaptive root waits longer if nobody hears its multicast, and does not wait if

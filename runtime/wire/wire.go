@@ -164,7 +164,7 @@ type Header struct {
 	Comm  uint8   // the communicator, of those that share the transport; 0 is the first
 	Epoch uint32  // version of the membership
 	Seq   uint64  // operation number; message number for FrameCast, FrameCredit, FrameFlush, FrameFlushed and FramePassed
-	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about, as of FrameDispute; FrameFlush: a rank
+	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about, as of FrameDispute; FrameFlush: a rank; FrameWant: Enter if the sender has heard nothing of the multicast
 	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks; FrameAbort: the cause
 	Len   int     // bytes of the body

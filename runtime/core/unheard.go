@@ -1,0 +1,59 @@
+package core
+
+import "github.com/schedgen/schedgen/ir"
+
+// A rank that hears nothing of a multicast cannot tell a root that is late from one whose
+// multicast is lost. The schedule's repairs can, but they take long where all is lost: each
+// level of the tree waits longer than the one below it (paper 002, section 3.3.4), and begins to
+// when it has the message. So a rank that has waited for a base timeout asks each of
+// those that it may ask, once. If the message is anywhere, it comes to all from there as
+// fast as puts are.
+//
+// A root that is late must not pay for that. Who is asked and has not heard the multicast itself
+// passes on what it is put; what it hears by then, the other one hears, too.
+
+// unheardDue returns when the next rank is asked.
+func (rc *recovery) unheardDue(o *op) Time {
+	if o.pulse.since == 0 || !rc.deaf(o) {
+		return never
+	}
+	return o.pulse.since + Time(1+o.lost.cries)*rc.Repair
+}
+
+// deaf reports whether o has heard nothing, and there is somebody to ask.
+func (rc *recovery) deaf(o *op) bool {
+	return !o.lost.heard && o.lost.cries < len(o.plan.recovery.Ask) && o.mayAsk() && !o.lost.whole(o)
+}
+
+// checkUnheard asks the next rank, for as much as a repair puts at first.
+func (rc *recovery) checkUnheard(o *op, now Time) {
+	if now < rc.unheardDue(o) {
+		return
+	}
+	to := int(o.plan.recovery.Ask[o.lost.cries])
+	o.lost.cries++
+	a := rc.asks.puts.vacant()
+	if a == nil {
+		return // there are many requests already; the schedule repairs
+	}
+	runs, _ := o.missingChunks(a.body[:0], 0, o.chunks, rc.some(o, 0))
+	rc.trace(EventAsked, o.seq, ir.None, to)
+	f := rc.fillAsk(o, &rc.asks.puts, a, runs)
+	f.Slot = ir.Enter // which tells such a request from others
+	rc.put(to, f)
+}
+
+// premature reports whether a request of who has heard nothing may have been made before the
+// multicast left: that is not over, or no time has passed since, so that the request has waited
+// for the root to begin.
+func (o *op) premature(rank int) bool { return o.root == rank && (o.unsent > 0 || o.pulse.since == 0) }
+
+// excuse forgets that chunk k, which the multicast has brought, is owed to ranks that have
+// heard nothing so far.
+func (l *losses) excuse(k int) {
+	for i := range l.debts {
+		if d := &l.debts[i]; d.unheard {
+			unmark(d.chunks, k)
+		}
+	}
+}
