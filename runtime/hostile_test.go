@@ -192,6 +192,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint8(1), uint8(0), uint64(1), uint32(0x80000000), uint32(0), uint32(1), []byte("body"), true)
 	f.Add(uint8(6), uint8(1), uint64(0), uint32(0), uint32(1), uint32(0), []byte("message"), false)
 	f.Add(uint8(5), uint8(1), uint64(0), uint32(0), uint32(1), uint32(0), []byte("reason"), false)
+	f.Add(uint8(wire.FrameClash), uint8(1), uint64(121), uint32(0), uint32(0), uint32(0), []byte("0"), false)
 	f.Fuzz(func(t *testing.T, kind, lane uint8, seq uint64, slot, arg, fingerprint uint32, body []byte, multicast bool) {
 		c, peer := hostile(t, runtime.Config{})
 		frame := wire.Frame{Header: wire.Header{

@@ -169,7 +169,7 @@ func (ops *operations) words(seq uint64, fingerprint uint32) string {
 	if o := ops.lookup(seq); o != nil && o.print == fingerprint {
 		return o.plan.words(o.n)
 	}
-	if e := &ops.history[fingerprint/2%uint32(len(ops.history))]; e.print == fingerprint {
+	if e := &ops.history[fingerprint/2%uint32(len(ops.history))]; e.plan != nil && e.print == fingerprint {
 		return e.plan.words(e.n)
 	}
 	return "something that it no longer knows"
