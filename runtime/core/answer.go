@@ -2,7 +2,6 @@ package core
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -246,44 +245,4 @@ func (rc *recovery) repay(o *op, k int) {
 			}
 		}
 	}
-}
-
-// TCP resends a lost frame, but not before it has noticed, and no later frame
-// tells it of the loss of a signal, which is the last for a while. Signals are
-// small, and slots are set once: while losses are seen, signals go as datagrams
-// beside their puts, and whichever comes first counts. A schedule with recovery says
-// which; of others all do.
-
-// lossMemory is for how many operations a loss makes others be expected.
-const lossMemory = 16
-
-// noteLoss remembers that the network loses frames.
-func (rc *recovery) noteLoss() {
-	if rc.Caps.Direct {
-		rc.lossy = rc.ops.seq + lossMemory
-	}
-}
-
-// expects reports whether others are to be expected to ask for chunks of o.
-// Where puts yield, no rank returns before those that it puts to have all chunks,
-// or has put them all.
-func (rc *recovery) expects(o *op) bool {
-	return o.plan.recovers && !o.plan.yields && rc.ops.seq <= rc.lossy
-}
-
-// double sends the slot of the scratch frame, which is about to be put for o, as
-// a datagram if it is a signal that is to go twice.
-func (rc *recovery) double(o *op, to int) {
-	slot := rc.frame.Slot
-	if rc.ops.seq > rc.lossy || slot.Kind() != ir.KindSignal {
-		return
-	}
-	if p := o.plan; p.recovers && !slices.Contains(p.recovery.Twice, ir.PutTo(slot, to)) {
-		return
-	}
-	unsent := rc.frame.Unsent
-	rc.frame.Unsent = nil // it has no body
-	rc.net.Datagram(to, &rc.frame)
-	rc.frame.Unsent = unsent
-	rc.doubled++
 }

@@ -24,6 +24,7 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 		c.fate.violation(h, "frame kind %d on the lane of operations", h.Kind)
 		return nil, wire.Drop
 	default:
+		c.rec.doubles.heard(h.From, h.Seq)
 		return c.ops.buffer(h)
 	}
 	c.ops.totals.Stale++
@@ -154,8 +155,14 @@ const failed = 1
 // dropped and counted, and never an error.
 func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	c.watch.hear(h.From)
+	c.rec.doubles.heard(h.From, h.Seq)
 	switch o := c.ops.lookup(h.Seq); {
 	case h.Epoch != c.env.Epoch || c.fate.err != nil || h.Seq > c.ops.seq+Remembered:
+	case h.Kind == wire.FrameWatch:
+		c.watch.askedLoosely(h.From)
+		return wire.Accept
+	case h.Kind == wire.FrameAlive: // it has been heard
+		return wire.Accept
 	case h.Seq > c.ops.seq:
 		return wire.Hold
 	case o == nil || h.Print != o.print || !c.rec.datagram(o, h, offset, payload):

@@ -28,6 +28,7 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 		e.seen, e.list = slices.Clone(e.seen), slices.Clone(e.list)
 	}
 	d.rec.asks.datagrams.list, d.rec.asks.puts.list = slices.Clone(c.rec.asks.datagrams.list), slices.Clone(c.rec.asks.puts.list)
+	d.rec.doubles = slices.Clone(c.rec.doubles)
 	d.rec.reports = c.rec.reports.clone()
 	d.rec.silent = maps.Clone(c.rec.silent)
 	d.casts.copyFrom(&c.casts)

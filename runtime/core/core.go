@@ -60,9 +60,11 @@ func (c *Core) Vacant() bool { return c.fate.err == nil && c.ops.vacant() }
 // Inside reports whether an operation has begun and not ended.
 func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 
-// Waits reports whether time matters: it is inside an operation, watches another rank, or has
-// asked others to agree.
-func (c *Core) Waits() bool { return c.Inside() || c.watch.active() || c.agree.active() }
+// Waits reports whether time matters: it is inside an operation, watches another rank, has
+// asked others to agree, or repeats signals.
+func (c *Core) Waits() bool {
+	return c.Inside() || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0
+}
 
 // Ready reports whether operation seq is open and complete. While a mismatch is looked into,
 // and when the core has failed by it, none is.

@@ -134,6 +134,7 @@ func (ops *operations) tick(now Time) {
 		}
 		ops.rec.tick(o, now)
 	}
+	ops.rec.repeatDoubles(now)
 	if o := ops.oldest(); o != nil && ops.Size > 1 {
 		if o.pulse.tick(now, ops.Stall) {
 			ops.probe(o)
@@ -158,7 +159,7 @@ func (ops *operations) probe(o *op) {
 
 // due returns when tick has something to do next.
 func (ops *operations) due() Time {
-	due := never
+	due := ops.rec.doubles.due()
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		if o := ops.open(seq); o != nil {
 			due = min(due, o.gate.due(), ops.rec.due(o))

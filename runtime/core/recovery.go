@@ -22,8 +22,10 @@ type recovery struct {
 	silent  map[int]bool // ranks that have not reported for too long, until they do
 	behind  int          // open operations whose multicasts wait for earlier ones
 	lossy   uint64       // operations up to this one expect losses
+	wary    uint64       // the signals of operations up to this one are doubled, too
 	repairs uint64       // repairs carried out
 	doubled uint64       // signals sent as datagrams too
+	doubles doubles
 }
 
 // losses is what recovery knows of one operation.
@@ -77,6 +79,7 @@ func (rc *recovery) tick(o *op, now Time) {
 	rc.repair(o, now)
 	rc.checkGaps(o, now)
 	rc.checkUnheard(o, now)
+	rc.checkSlow(o, now)
 }
 
 // due returns when tick has something to do next.

@@ -112,9 +112,13 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		return
 	}
 	r.since = now
-	if rc.carryOut(o, actions, rc.some(o, r.rounds)) {
+	most, again := rc.some(o, r.rounds), max(1, rc.Repair/4)
+	if rc.slowly(o) {
+		most, again = o.chunksIn(fewBytes<<min(r.rounds, maxSome)), r.wait
+	}
+	if rc.carryOut(o, actions, most) {
 		r.rounds++
-		r.due = now + max(1, rc.Repair/4)
+		r.due = now + again
 		return
 	}
 	r.rounds = 0
@@ -126,11 +130,19 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 // silence: little at first, for what is missing may only be late, and after that twice as
 // much each time. What is put in vain keeps the signals behind it waiting.
 func (rc *recovery) some(o *op, times int) int {
-	return max(1, someBytes<<min(times, maxSome)*o.chunks/max(1, o.n))
+	return o.chunksIn(someBytes << min(times, maxSome))
 }
+
+// chunksIn returns how many chunks are about so many bytes, at least one.
+func (o *op) chunksIn(bytes int) int { return max(1, bytes*o.chunks/max(1, o.n)) }
+
+// slowly reports whether repairs put less, and wait longer: where losses are seen, who lacks
+// something asks for it by datagram, and what is put in vain holds up TCP for seconds.
+func (rc *recovery) slowly(o *op) bool { return rc.losing() && o.n <= someBytes }
 
 const (
 	someBytes = 256 << 10
+	fewBytes  = 2 << 10
 	maxSome   = 24
 )
 

@@ -81,7 +81,8 @@ var considered = map[string]string{
 	"report.have": "state",
 
 	"losses.repairs": "state", "losses.gaps": "state", "losses.debts": "state", "losses.served": "state", "losses.window": "state",
-	"losses.heard": "state", "losses.cries": "state", "losses.byMcast": "state", "losses.byPut": "state",
+	"losses.heard": "state", "recovery.doubles": "time", "recovery.wary": "time", "double.seq": "time", "double.slot": "time", "double.print": "time", "double.to": "time",
+	"double.times": "time", "double.due": "time", "losses.cries": "state", "losses.byMcast": "state", "losses.byPut": "state",
 	"repairs.list": "state", "repairs.armed": "state",
 	"repair.rule": "state", "repair.armed": "state", "repair.fresh": "state", "repair.spared": "state", "repair.behind": "state", "repair.rounds": "state",
 	"repair.due": "time", "repair.wait": "time", "repair.since": "time",

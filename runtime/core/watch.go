@@ -57,6 +57,19 @@ func (w *watch) asked(from int) {
 	w.control(from, wire.FrameAlive, 0, 0, 0)
 }
 
+// askedLoosely does so for a rank that asks by datagram.
+func (w *watch) askedLoosely(from int) {
+	w.want()
+	w.sayLoosely(from, wire.FrameAlive)
+}
+
+// sayLoosely sends a frame of the watch as a datagram: where much is lost, a put that is may be sent
+// again after half a minute only.
+func (w *watch) sayLoosely(to int, k wire.FrameKind) {
+	w.queued = true
+	w.net.Datagram(to, w.fillControl(k, 0, 0, 0))
+}
+
 // active reports whether time matters here.
 func (w *watch) active() bool { return w.wanted || w.on }
 
@@ -101,6 +114,9 @@ func (w *watch) tick(now Time) {
 	if now >= w.ask {
 		w.ask = now + w.interval()
 		w.control(target, wire.FrameWatch, 0, 0, 0)
+		if w.Caps.Direct && now-w.last >= w.Silence/2 {
+			w.sayLoosely(target, wire.FrameWatch)
+		}
 	}
 }
 

@@ -155,7 +155,7 @@ func (rc *recovery) takeReport(o *op, h *wire.Header) bool {
 func (rc *recovery) tellTaken(o *op) {
 	w := &o.lost.window
 	rc.control(w.parent, wire.FrameTaken, o.seq, o.print, uint32(w.progress))
-	if rc.ops.seq <= rc.lossy && rc.Caps.Local < rc.Size {
+	if rc.losing() && rc.Caps.Local < rc.Size {
 		rc.queued = true
 		rc.net.Datagram(w.parent, rc.fillControl(wire.FrameTaken, o.seq, o.print, uint32(w.progress)))
 	}

@@ -59,6 +59,17 @@ func TestVanishedHostIsNoticed(t *testing.T) {
 	})
 }
 
+// A rank whose puts are held up for long gives signs of life by datagram.
+func TestHeldUpPutsAreNotSilence(t *testing.T) {
+	lost := Fault{Kind: FaultLoss, Host: -1, Until: 5 * Second, PerMille: 1000, Way: ByPut}
+	sc := hush(3, []Fault{lost}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+	r := runs(t, sc)
+	require.Greater(t, r.End, 5*Second)
+	for _, c := range r.Calls {
+		require.NoError(t, c.Err)
+	}
+}
+
 // So are ranks that wait for messages.
 func TestVanishedHostIsNoticedByWhoWaitsForMessages(t *testing.T) {
 	for _, dead := range []int{0, 1, 5, 10} {
@@ -142,7 +153,7 @@ func TestSlowIsNotSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc := hush(4, nil, Op{Kind: OpCompute, Time: 30 * Second}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}, Op{Kind: OpBcast, Algorithm: name, Bytes: 256 << 10})
 			l := Link{Rate: 100e3, Queue: 128 << 10, Delay: 25 * Microsecond}
-			sc.Comm.Silence = 15 * Second // what is queued before a link takes 10
+			sc.Comm.Silence = 25 * Second // what is queued before a link takes 10, of a question and of the answer
 			sc.Net = Net{Up: l, Down: l, Multicast: true, Ordered: true, GiveUp: 3600 * Second}
 			r := runs(t, sc)
 			require.Greater(t, r.took(2, 0), 20*Second, "the test is of a slow link")
