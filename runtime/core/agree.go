@@ -241,9 +241,12 @@ func (c *Core) Outcome(number uint64) (o Outcome, ok bool) {
 	return Outcome{Vote: b.is, Gone: b.apart.list(), Lost: b.dead.list()}, true
 }
 
-// Confirmed reports whether all ranks that are left know what this one has agreed on last, so
-// that it may close and nobody agrees on anything else.
-func (c *Core) Confirmed() bool { return c.agree.confirmed() }
+// Confirmed reports whether this rank may close: all that are left know what it has agreed on last,
+// so that nobody agrees on anything else, and, where losses are seen, its last signals have been sent
+// as often as they are.
+func (c *Core) Confirmed() bool {
+	return c.agree.confirmed() && (c.fate.err != nil || !c.rec.losing() || len(c.rec.doubles) == 0)
+}
 
 // Excluded returns an error if the other ranks have taken this one for lost, and it cannot
 // agree with them any more.
