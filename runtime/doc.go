@@ -94,7 +94,8 @@
 // what each has called, in the same words everywhere.
 //
 // When a rank is lost, those that are left agree on which are, so that their errors are a
-// [LostError] of the same ranks, before any of their calls returns. They can go on without
+// [LostError] of the same ranks, before any of their calls returns. It says, too, whether all
+// have the same rootless messages of these. They can go on without
 // these: [Comm.Shrink] makes a communicator of those that are left, and [Comm.Agree] has
 // them agree on flags.
 //

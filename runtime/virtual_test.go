@@ -57,22 +57,13 @@ func returns(t *testing.T, comms []*runtime.Comm, enter map[int]time.Duration) [
 
 var ackTree = runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}}
 
-// A timeout grows with the level of the child whose ACK is missing (paper 002,
-// section 3.3.4). With every multicast lost, the message goes down the tree by
-// repairs: to a child of level j, j+1 base timeouts after its parent has it.
-func TestRepairTimeoutsGrowWithTheLevel(t *testing.T) {
+// With every multicast lost, ranks ask after a timeout, and the message comes to all at once. How
+// the repairs of the schedule do it without that is TestRepairTimeoutsGrowWithTheLevel of package sim.
+func TestLostMulticastIsAskedFor(t *testing.T) {
 	virtual(t, 8, mem.Options{Loss: 1}, ackTree, func(comms []*runtime.Comm) {
-		got := returns(t, comms, nil)
-		require.Equal(t, []time.Duration{
-			0: 6 * base, // the last ACK is that of 4, who waits for 6, who waits for 7
-			1: 1 * base,
-			2: 3 * base, // has the message after 2, waits for 3
-			3: 3 * base,
-			4: 6 * base,
-			5: 4 * base,
-			6: 6 * base,
-			7: 6 * base,
-		}, got)
+		for rank, took := range returns(t, comms, nil) {
+			require.Less(t, took, 3*base/2, "rank %d", rank)
+		}
 	})
 }
 

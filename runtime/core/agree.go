@@ -17,6 +17,7 @@ type agreement struct {
 	fate    *failure
 	members *membership
 	watch   *watch
+	casts   *rootless
 
 	ballots []*ballot // that this rank knows of, but for those that all have done with
 	last    uint64    // the last agreement that its process has asked for
@@ -70,6 +71,9 @@ func (a *agreement) of(number uint64) *ballot {
 	b := a.find(number)
 	if b == nil {
 		b = newBallot(number, a.Rank, a.Size, a.send)
+		if number == 0 {
+			b.came = a.casts.came
+		}
 		a.ballots = append(a.ballots, b)
 	}
 	return b
@@ -128,7 +132,7 @@ func (a *agreement) settling() bool {
 func (a *agreement) settle() {
 	a.settled = true
 	if b := a.find(0); b.known && len(b.dead.list()) > 0 {
-		a.fate.err = &LostError{Ranks: b.dead.list(), Err: a.fate.err}
+		a.fate.err = &LostError{Ranks: b.dead.list(), Came: b.spans(), Err: a.fate.err}
 	}
 }
 
@@ -263,15 +267,29 @@ func (c *Core) Settle() {
 // LostError is that ranks are lost: the same ones at every rank that is left, unless a rank
 // did not answer in time when they agreed on that.
 type LostError struct {
-	Ranks []int // ascending
-	Err   error // how this rank has learnt of it
+	Ranks []int  // ascending
+	Came  []Came // of the first few of them that have published
+	Err   error  // how this rank has learnt of it
+}
+
+// Came is how many of the rootless messages of a rank that is lost have come to the ranks that are
+// left: Least to one of them, Most to another. If these are equal all have the same ones.
+type Came struct {
+	Rank        int
+	Least, Most uint64
 }
 
 func (e *LostError) Error() string {
-	if len(e.Ranks) == 1 {
-		return e.Err.Error()
+	text := e.Err.Error()
+	if len(e.Ranks) > 1 {
+		text = fmt.Sprintf("ranks %s are lost: %s", list(e.Ranks), text)
 	}
-	return fmt.Sprintf("ranks %s are lost: %v", list(e.Ranks), e.Err)
+	for _, c := range e.Came {
+		if c.Least < c.Most {
+			text += fmt.Sprintf("; not all that are left have the same messages of rank %d: from %d to %d of them", c.Rank, c.Least, c.Most)
+		}
+	}
+	return text
 }
 
 // Unwrap returns Err, and first that the lowest of the ranks is lost.
@@ -284,6 +302,6 @@ func (a *agreement) cloneBallots() {
 	all := a.ballots
 	a.ballots = nil
 	for _, b := range all {
-		a.ballots = append(a.ballots, b.clone(a.send))
+		a.ballots = append(a.ballots, b.clone(a.send, a.casts.came))
 	}
 }

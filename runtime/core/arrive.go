@@ -96,7 +96,9 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	}
 	switch h.Kind {
 	case wire.FrameCast:
-		c.casts.arrived(h)
+		if c.fate.err == nil { // else this rank may have told what has come
+			c.casts.arrived(h)
+		}
 	case wire.FrameCredit:
 		c.casts.credited(h)
 	case wire.FrameFlush:

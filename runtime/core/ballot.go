@@ -17,6 +17,7 @@ type ballot struct {
 	size, rank int
 	number     uint64
 	say        func(to int, b *ballot, s *saying)
+	came       func(rank int) uint64 // of whom how many rootless messages are here; nil: that is not asked
 
 	voted bool    // this rank's vote is there
 	own   Vote    // that
@@ -62,7 +63,7 @@ func (b *ballot) place() {
 		b.below = append(b.below, left[at+bit])
 	}
 	b.missing = slices.Clone(b.below)
-	b.joined, b.raised = Vote{Flags: ^uint64(0)}, false
+	b.joined, b.raised = neutral, false
 }
 
 // vote brings in this rank's vote.
@@ -154,6 +155,9 @@ func (b *ballot) raise() {
 		return
 	}
 	v := b.own
+	if v.came = neutral.came; b.came != nil {
+		v.came = came(b.gone, b.came)
+	}
 	v.join(b.joined)
 	b.raised, b.without = true, slices.Clone(b.gone)
 	if b.above >= 0 {
@@ -169,6 +173,16 @@ func (b *ballot) decide(v Vote, apart, lost rankset, from int) {
 	b.apart.join(apart)
 	b.dead.join(lost)
 	b.tellAll(b.knows(), from)
+}
+
+// spans returns what is known of the messages of those that are lost.
+func (b *ballot) spans() (list []Came) {
+	for i, rank := range first(b.apart.list()) {
+		if s := b.is.came[i]; b.dead.has(rank) && 0 < s.most && s.least <= s.most {
+			list = append(list, Came{rank, s.least, s.most})
+		}
+	}
+	return list
 }
 
 func (b *ballot) knows() *saying {
@@ -192,9 +206,12 @@ func (b *ballot) tell(to int, s *saying) {
 	b.say(to, b, s)
 }
 
-func (b *ballot) clone(say func(to int, b *ballot, s *saying)) *ballot {
+func (b *ballot) clone(say func(to int, b *ballot, s *saying), came func(rank int) uint64) *ballot {
 	c := *b
 	c.say = say
+	if b.came != nil {
+		c.came = came
+	}
 	for _, set := range [...]*rankset{&c.lost, &c.gone, &c.without, &c.apart, &c.dead} {
 		*set = slices.Clone(*set)
 	}

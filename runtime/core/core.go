@@ -34,7 +34,7 @@ func (c *Core) link() {
 	c.fate.env, c.ops.env, c.rec.env, c.casts.env, c.watch.env = &c.env, &c.env, &c.env, &c.env, &c.env
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
 	c.agree.env, c.agree.fate, c.agree.members, c.agree.watch = &c.env, &c.fate, &c.members, &c.watch
-	c.casts.members = &c.members
+	c.casts.members, c.agree.casts = &c.members, &c.casts
 	c.watch.fate, c.watch.members, c.ops.watch = &c.fate, &c.members, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
@@ -221,12 +221,7 @@ func (c *Core) Flushed(n uint64) bool {
 }
 
 // Came returns how many rootless messages of a rank have come here.
-func (c *Core) Came(origin int) uint64 {
-	if o := c.casts.origins[origin]; o != nil {
-		return o.next
-	}
-	return 0
-}
+func (c *Core) Came(origin int) uint64 { return c.casts.came(origin) }
 
 // Publish sends msg, of which nothing is referred to afterwards. If a rank has left by which
 // it would have to go, the core fails instead.

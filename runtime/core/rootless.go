@@ -72,6 +72,14 @@ type parcel struct {
 	unsent int // children it has not been handed over to
 }
 
+// came returns how many messages of a rank have come here.
+func (rl *rootless) came(origin int) uint64 {
+	if o := rl.origins[origin]; o != nil {
+		return o.next
+	}
+	return 0
+}
+
 func (rl *rootless) init() {
 	rl.origins = make([]*origin, rl.Size)
 	rl.incoming = make([]*parcel, rl.Size)

@@ -98,6 +98,10 @@ func (s *state) ballot(b *ballot) {
 	for _, v := range [...]Vote{b.own, b.joined, b.is} {
 		s.u64(v.Flags)
 		s.u64(uint64(v.Generation))
+		for _, of := range v.came {
+			s.u64(of.least)
+			s.u64(of.most)
+		}
 	}
 	for _, set := range [...]rankset{b.lost, b.gone, b.without, b.apart, b.dead} {
 		s.words(set)

@@ -11,12 +11,44 @@ import (
 type Vote struct {
 	Flags      uint64 // those that all have set
 	Generation uint32 // the greatest
+	came       [maxCame]span
 }
+
+// neutral is the vote that changes no other.
+var neutral = Vote{Flags: ^uint64(0), came: [maxCame]span{nobody, nobody, nobody, nobody}}
 
 func (v *Vote) join(other Vote) {
 	v.Flags &= other.Flags
 	v.Generation = max(v.Generation, other.Generation)
+	for i := range v.came {
+		v.came[i].join(other.came[i])
+	}
 }
+
+// span is how many rootless messages of a rank have come to ranks that are left.
+type span struct{ least, most uint64 }
+
+// nobody is the span of no ranks.
+var nobody = span{least: ^uint64(0)}
+
+func (s *span) join(other span) {
+	s.least, s.most = min(s.least, other.least), max(s.most, other.most)
+}
+
+// maxCame is of how many ranks that have gone, the lowest, votes say what has come.
+const maxCame = 4
+
+// came is this for the ranks that have gone, as one rank knows it.
+func came(gone rankset, of func(rank int) uint64) (spans [maxCame]span) {
+	spans = neutral.came
+	for i, rank := range first(gone.list()) {
+		spans[i] = span{of(rank), of(rank)}
+	}
+	return spans
+}
+
+// first returns the ranks that votes speak of.
+func first(ranks []int) []int { return ranks[:min(len(ranks), maxCame)] }
 
 // Outcome is what ranks have agreed on: the same at all of them.
 type Outcome struct {
@@ -71,11 +103,18 @@ type saying struct {
 }
 
 // sayingBytes is the length of the body of a FrameAgree among size ranks.
-func sayingBytes(size int) int { return 8 + 4 + 3*8*len(newRankset(size)) }
+func sayingBytes(size int) int { return votedBytes + 3*8*len(newRankset(size)) }
+
+// votedBytes is the length of a vote.
+const votedBytes = 8 + 4 + 2*8*maxCame
 
 func (s *saying) frame(size int) *wire.Frame {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, sayingBytes(size)), s.vote.Flags)
 	b = binary.BigEndian.AppendUint32(b, s.vote.Generation)
+	for _, of := range s.vote.came {
+		b = binary.BigEndian.AppendUint64(b, of.least)
+		b = binary.BigEndian.AppendUint64(b, of.most)
+	}
 	for _, set := range [...]rankset{s.gone, s.lost, s.apart} {
 		for i := range (size + 63) / 64 {
 			w := uint64(0)
@@ -90,8 +129,12 @@ func (s *saying) frame(size int) *wire.Frame {
 
 // heardSaying reads a body of sayingBytes. Bits beyond the last rank are not looked at.
 func heardSaying(kind uint32, body []byte, size int) *saying {
-	s := &saying{kind: kind, vote: Vote{binary.BigEndian.Uint64(body), binary.BigEndian.Uint32(body[8:])}}
-	body = body[12:]
+	s := &saying{kind: kind, vote: Vote{Flags: binary.BigEndian.Uint64(body), Generation: binary.BigEndian.Uint32(body[8:])}}
+	for i := range s.vote.came {
+		at := body[12+16*i:]
+		s.vote.came[i] = span{binary.BigEndian.Uint64(at), binary.BigEndian.Uint64(at[8:])}
+	}
+	body = body[votedBytes:]
 	for _, set := range [...]*rankset{&s.gone, &s.lost, &s.apart} {
 		*set = newRankset(size)
 		for i := range *set {

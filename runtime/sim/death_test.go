@@ -180,6 +180,43 @@ func TestSurvivorsOfTwoDeaths(t *testing.T) {
 	}
 }
 
+// When a rank dies that publishes, or one that passes its messages on, the errors of those that are left
+// say how many of its messages have come to them: the fewest, and the most.
+func TestMessagesOfTheDeadAreCounted(t *testing.T) {
+	const ranks = 11
+	sc := still(ranks, nil, Op{Kind: OpPublish, Root: 3, Count: 40, Bytes: 900}, Op{Kind: OpTake}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}, Op{Kind: OpAgree})
+	sc.Net.Up = Link{Rate: 10e6, Delay: 5 * Microsecond}
+	uneven := 0
+	for at := Time(1); at < 60*Millisecond; at += 700 * Microsecond {
+		sc.Faults = []Fault{{Kind: FaultCrash, Rank: 3, From: at}}
+		came := core.Came{Rank: 3, Least: 1 << 63}
+		r, err := run(sc, nil, tamper{over: func(w *world) {
+			for rank, p := range w.procs {
+				if n := p.core.Came(3); rank != 3 {
+					came.Least, came.Most = min(came.Least, n), max(came.Most, n)
+				}
+			}
+		}})
+		require.NoError(t, err)
+		require.NoError(t, r.Violation)
+		if came.Least < came.Most {
+			uneven++
+		}
+		for _, c := range r.Calls {
+			var lost *core.LostError
+			switch {
+			case !errors.As(c.Err, &lost):
+			case came.Most == 0:
+				require.Empty(t, lost.Came)
+			default:
+				require.Equal(t, []core.Came{came}, lost.Came, "rank %d, at %d", c.Rank, at)
+				require.Equal(t, came.Least < came.Most, strings.Contains(c.Err.Error(), fmt.Sprintf("messages of rank 3: from %d to %d", came.Least, came.Most)), c.Err)
+			}
+		}
+	}
+	require.Greater(t, uneven, 20, "the test is of messages that some lack")
+}
+
 // A broadcast that fails since a rank is dead says at each rank whether the message is there.
 func TestBroadcastThatFailsSaysWhetherItIsWhole(t *testing.T) {
 	for _, c := range []struct {

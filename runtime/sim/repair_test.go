@@ -69,6 +69,33 @@ func TestRepairsDoWithoutWhatIsKept(t *testing.T) {
 	require.Equal(t, 2*base, runs(t, sc).returned()[2])
 }
 
+// A timeout grows with the level of the child whose ACK is missing (paper 002,
+// section 3.3.4). With every multicast lost, and all requests, the message goes down the tree by
+// repairs: to a child of level j, j+1 base timeouts after its parent has it.
+func TestRepairTimeoutsGrowWithTheLevel(t *testing.T) {
+	sc := still(8, []Fault{drops(-1, ByMulticast), drops(-1, ByDatagram)}, Op{Kind: OpBcast, Algorithm: acked, Bytes: 5})
+	r, err := run(sc, nil, tamper{wrap: func(_ int, n core.Net) core.Net {
+		return liar{n, func(f *wire.Frame) *wire.Frame {
+			if f.Kind == wire.FrameWant {
+				return nil
+			}
+			return f
+		}}
+	}})
+	require.NoError(t, err)
+	require.NoError(t, r.Violation)
+	require.Equal(t, []Time{
+		0: 6 * base, // the last ACK is that of 4, who waits for 6, who waits for 7
+		1: 1 * base,
+		2: 3 * base, // has the message after 2, waits for 3
+		3: 3 * base,
+		4: 6 * base,
+		5: 4 * base,
+		6: 6 * base,
+		7: 6 * base,
+	}, r.returned())
+}
+
 // A multicast that reaches nobody costs one timeout, not one of each level of the tree: who
 // hears nothing asks.
 func TestLostMulticastCostsOneTimeout(t *testing.T) {

@@ -64,6 +64,7 @@ type tamper struct {
 	wrap     func(rank int, n core.Net) core.Net
 	programs func(o *Op) *ir.Schedule
 	loses    func(p *packet) bool // packets that vanish
+	over     func(w *world)       // is told when all is over
 }
 
 // Run runs a scenario. trace, if not nil, gets a line for each thing that
@@ -86,6 +87,9 @@ func run(sc *Scenario, trace io.Writer, t tamper) (*Result, error) {
 		return nil, err
 	}
 	w.loop()
+	if t.over != nil {
+		t.over(w)
+	}
 	return w.result(), w.trace.err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
 // Network is how a rank reaches the others: the system's, or a simulated one.
@@ -122,6 +123,9 @@ func (t *tcpNetwork) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	})
 }
 
+// A connection that has lost something would be silent for up to minutes, and what was said last is
+// followed by nothing: see tcpopt.
+//
 // A host that vanishes says nothing. While ranks meet most connections are silent, so
 // systems are to ask each other whether they are there, and to end connections with
 // those that are not.
@@ -134,6 +138,7 @@ const (
 // watchOver has the system find out that the peer has vanished.
 func watchOver(conn net.Conn) {
 	if c, ok := conn.(*net.TCPConn); ok {
+		tcpopt.HurryConn(c)
 		// Where it fails the connection is broken, or the system has its own times.
 		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: aliveIdle, Interval: aliveInterval, Count: aliveCount})
 	}

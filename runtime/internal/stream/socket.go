@@ -5,8 +5,11 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
 // The transport reads and writes bare descriptors: the goroutine that is
@@ -43,6 +46,16 @@ func takeConn(c net.Conn) (int, error) {
 	}
 	hurry(fd)
 	return fd, nil
+}
+
+// bears is how long a peer may confirm nothing. That it is dead is found out above, and sooner; a
+// connection that lives is worth waiting for.
+const bears = 150 * time.Second
+
+// hurry has the system send again soon what is lost.
+func hurry(fd int) {
+	tcpopt.Hurry(fd)
+	tcpopt.Bear(fd, bears)
 }
 
 func closeFD(fd int) {

@@ -102,23 +102,6 @@ func readFD(fd int, b []byte) (int, error) {
 	return int(n), nil
 }
 
-// A frame is often the last for a while: no later one tells that it is lost,
-// only time, of which the system takes 200 ms at least. Ranks are near each
-// other; where they are not, the system measures how long an answer takes and
-// adds these. The receiver's delayed acknowledgement must come well before.
-const (
-	resendAfter = 10_000 // microseconds, at least
-	confirmIn   = 5_000  // microseconds, at most; more than a tick of 250 Hz
-)
-
-// hurry has the system resend soon what is lost. Kernels before 6.15, and
-// those whose clock ticks too seldom, do not know how and take their time.
-func hurry(fd int) {
-	if unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_DELACK_MAX_US, confirmIn) == nil {
-		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US, resendAfter)
-	}
-}
-
 // The system confirms what has been read with a segment of its own, which costs
 // half as much as a put, since nothing of ours goes back on the connection.
 // Where nothing is lost it may take its time, as on a connection on which

@@ -76,9 +76,6 @@ func (v *vector) write(fd int) (int, error) {
 
 func readFD(fd int, b []byte) (int, error) { return unix.Read(fd, b) }
 
-// hurry: these systems take their time to resend what is lost.
-func hurry(int) {}
-
 // relax: these systems confirm as they will.
 const relaxEvery = 1 << 30
 

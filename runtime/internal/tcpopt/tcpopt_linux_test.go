@@ -1,0 +1,40 @@
+package tcpopt_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
+)
+
+func TestHurry(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	tcpopt.HurryConn(conn.(*net.TCPConn))
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	require.NoError(t, err)
+	get := func(opt int) (v int, err error) {
+		require.NoError(t, raw.Control(func(fd uintptr) { v, err = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, opt) }))
+		return v, err
+	}
+	thin, err := get(unix.TCP_THIN_LINEAR_TIMEOUTS)
+	require.NoError(t, err)
+	require.Equal(t, 1, thin)
+	if most, err := get(unix.TCP_RTO_MAX_MS); err == nil { // since Linux 6.15
+		require.Equal(t, 1000, most)
+	}
+	require.NoError(t, raw.Control(func(fd uintptr) { tcpopt.Bear(int(fd), 90*time.Second) }))
+	bears, err := get(unix.TCP_USER_TIMEOUT)
+	require.NoError(t, err)
+	require.Equal(t, 90000, bears)
+	require.NoError(t, conn.Close())
+	tcpopt.HurryConn(conn.(*net.TCPConn)) // which is no harm
+}

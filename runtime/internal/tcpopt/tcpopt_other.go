@@ -1,0 +1,11 @@
+//go:build !linux
+
+package tcpopt
+
+import "time"
+
+// Hurry does nothing: the system has its own times.
+func Hurry(int) {}
+
+// Bear does nothing, as Hurry.
+func Bear(int, time.Duration) {}
