@@ -53,9 +53,13 @@ type register struct {
 	board board.Board
 	self  membership.ID
 
-	mu    sync.Mutex
-	lines []*mortal // that this member has made
+	mu      sync.Mutex
+	lines   []*mortal // that this member has made
+	refuses int       // so many reports
+	stays   bool      // Leave fails
 }
+
+var errRefused = errors.New("the register has no time")
 
 // mortal is a transport that ends without a word once it is told to, in the goroutine that
 // polls it.
@@ -119,11 +123,23 @@ func (r *register) Watch(ctx context.Context, after uint32) (membership.View, er
 }
 
 func (r *register) Report(_ context.Context, epoch uint32, lost ...membership.ID) error {
+	r.mu.Lock()
+	refused := r.refuses > 0
+	if refused {
+		r.refuses--
+	}
+	r.mu.Unlock()
+	if refused {
+		return errRefused
+	}
 	r.hall.change(membership.Reported(r.self, epoch, lost))
 	return nil
 }
 
 func (r *register) Leave(context.Context) error {
+	if r.stays {
+		return errRefused
+	}
 	r.hall.change(membership.Without(r.self))
 	return nil
 }
