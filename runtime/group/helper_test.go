@@ -43,10 +43,10 @@ func newTown(t *testing.T) *town {
 func (w *town) config() group.Config {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m, err := embedded.New(embedded.Config{Group: w.t.Name(), Listen: "127.0.0.1:0", Seeds: w.seeds, TTL: 2 * time.Second})
+	m, err := embedded.New(embedded.Config{Group: w.t.Name(), Listen: "127.0.0.1:0", Seeds: w.seeds, TTL: 10 * time.Second})
 	require.NoError(w.t, err)
 	w.seeds = append(w.seeds, m.Addr())
-	cfg := group.Config{Name: "g", Address: "127.0.0.1:0", Manager: m, Connect: overTCP, Grace: time.Second}
+	cfg := group.Config{Name: "g", Address: "127.0.0.1:0", Manager: m, Connect: overTCP}
 	if w.edit != nil {
 		w.edit(&cfg)
 	}

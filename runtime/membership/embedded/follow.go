@@ -43,8 +43,15 @@ func (m *Manager) attend(v membership.View) {
 	case err != nil:
 		m.succeed(v)
 	default:
-		m.pause(m.ctx)
+		m.linger(v)
 	}
+}
+
+// linger waits before something is tried again, unless there is a newer view than v.
+func (m *Manager) linger(v membership.View) {
+	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/16, errSilent)
+	defer stop()
+	m.board.Wait(ctx, v.Epoch) // the board says what comes of it
 }
 
 // lead is the manager's part, until it is manager no more, or has to be given up: it takes
@@ -203,7 +210,7 @@ func (m *Manager) succeed(v membership.View) {
 		case m.board.View().Epoch > v.Epoch:
 			return
 		case there: // one of them manages, or will
-			m.pause(m.ctx)
+			m.linger(v)
 			return
 		}
 		asked += len(some)
@@ -217,7 +224,7 @@ func (m *Manager) succeed(v membership.View) {
 	case err == nil:
 		m.proclaim()
 	case !errors.Is(err, errNotManager):
-		m.pause(m.ctx)
+		m.linger(v)
 	}
 }
 
@@ -244,7 +251,8 @@ func (m *Manager) anyAnswers(members []membership.Member, v *membership.View) bo
 }
 
 // proclaim tells all members of the newest view who is the manager now, so that they need not find
-// that the one before is silent. Those that do not hear it find it.
+// that the one before is silent. Those that do not hear it find it, and those that have died meanwhile are
+// taken out.
 func (m *Manager) proclaim() {
 	v := m.board.View()
 	if !m.manages(v) {
@@ -252,9 +260,20 @@ func (m *Manager) proclaim() {
 	}
 	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/4, errSilent)
 	defer stop()
+	dead := make([]bool, len(v.Members))
 	var told sync.WaitGroup
-	for _, member := range v.Members[1:] {
-		told.Go(func() { m.askMember(ctx, &member, &request{Kind: kindPing, Base: &v}) })
+	for rank, member := range v.Members[1:] {
+		told.Go(func() {
+			_, err := m.askMember(ctx, &member, &request{Kind: kindPing, Base: &v})
+			dead[1+rank] = refused(err)
+		})
 	}
 	told.Wait()
+	var ids []membership.ID
+	for rank, member := range v.Members {
+		if dead[rank] {
+			ids = append(ids, member.ID)
+		}
+	}
+	m.manage(membership.Without(ids...))
 }

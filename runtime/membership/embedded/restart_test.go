@@ -220,3 +220,27 @@ func TestStoppedManagerHearsFirst(t *testing.T) {
 		require.True(t, same(v, c.members), "%d members are left", len(v.Members))
 	})
 }
+
+// Who dies while the others turn to another manager is found at once, too: before it has heard of that, and
+// as soon as it has.
+func TestDeathInAHandOver(t *testing.T) {
+	for _, rest := range []time.Duration{0, time.Millisecond} {
+		t.Run(fmt.Sprint(rest), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew(t, 5, nil)
+				for _, m := range c.managers {
+					c.see(m, c.members)
+				}
+				begun := time.Now()
+				c.managers[0].Die()
+				if rest > 0 {
+					c.see(c.managers[1], c.members[1:])
+					time.Sleep(rest)
+				}
+				c.managers[4].Die()
+				c.see(c.managers[1], c.members[1:4])
+				require.Less(t, time.Since(begun), time.Second) // virtual
+			})
+		})
+	}
+}
