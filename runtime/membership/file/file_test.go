@@ -70,11 +70,15 @@ func TestTidy(t *testing.T) {
 // Exactly one view follows each, however many want to make it.
 func TestAllAtOnce(t *testing.T) {
 	g := &group{filepath.Join(t.TempDir(), "group")}
-	var wg sync.WaitGroup
+	var wg, closing sync.WaitGroup
 	const members = 16
+	closing.Add(members)
 	for range members {
 		wg.Go(func() {
 			m := g.Manager(t)
+			defer m.Close()
+			defer closing.Wait() // who closes is a member no more
+			defer closing.Done()
 			v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
 			if err != nil {
 				t.Error(err)
@@ -85,7 +89,6 @@ func TestAllAtOnce(t *testing.T) {
 			if err != nil || v.Epoch != members {
 				t.Errorf("view %d: %v", v.Epoch, err)
 			}
-			defer m.Close()
 		})
 	}
 	wg.Wait()
