@@ -72,7 +72,8 @@ func (m *Manager) lead() {
 }
 
 // rest waits for the next look at who is silent. If that takes too long this process was stopped, or had no
-// time, and could not hear anybody. It reports false when the manager is closed.
+// time, and could not hear anybody: the others may even have another manager, of which they tell if they are
+// asked. It reports false when the manager is closed.
 func (m *Manager) rest() bool {
 	begun := m.cfg.Clock.Now()
 	if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/4) != nil {
@@ -80,6 +81,7 @@ func (m *Manager) rest() bool {
 	}
 	if m.cfg.Clock.Now().Sub(begun) > m.cfg.TTL/2 {
 		m.hearAll()
+		m.proclaim()
 	}
 	return true
 }
