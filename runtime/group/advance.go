@@ -17,7 +17,8 @@ import (
 //
 // When the communicator has failed, all members call Advance to get another one; if nobody
 // has died, of the same members. While it waits the messages that come must be taken, by another
-// goroutine, if there are more than a window of each member. Group closes the communicator.
+// goroutine, if there are more than a window of each member. It ends with the membership. Group closes
+// the communicator.
 func (g *Group) Advance(ctx context.Context) (*runtime.Comm, error) {
 	if !g.advance.TryLock() {
 		return nil, runtime.ErrBusy

@@ -204,7 +204,10 @@ func (g *Group) recall(e *era, why error) error {
 	}
 	ctx, done := g.during(e.view)
 	defer done()
-	for g.blame(ctx, e, why) != nil && clock.Sleep(ctx, g.cfg.Clock, blamePause) == nil {
+	for g.blame(ctx, e, why) != nil {
+		if clock.Sleep(ctx, g.cfg.Clock, blamePause) != nil {
+			break
+		}
 	}
 	<-ctx.Done()
 	_, err := g.newest()

@@ -237,15 +237,15 @@ func (m *Manager) anyAnswers(members []membership.Member, v *membership.View) bo
 	defer asking.Wait()
 	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/2, errSilent)
 	defer stop() // ends those that are still asked
-	answers := make(chan error, len(members))
+	answers := make(chan bool, len(members))
 	for _, member := range members {
 		asking.Go(func() {
-			_, err := m.askMember(ctx, &member, &request{Kind: kindPing, Base: v})
-			answers <- err
+			r, err := m.askMember(ctx, &member, &request{Kind: kindPing, Base: v})
+			answers <- err == nil && r.Err == ""
 		})
 	}
 	for range members {
-		if <-answers == nil {
+		if <-answers {
 			return true
 		}
 	}

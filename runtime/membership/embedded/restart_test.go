@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -128,10 +129,11 @@ func TestNobodyVotesForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t, 1, nil)
 		base := fmt.Sprintf(`"base":{"epoch":7,"members":[{"id":%q,"address":"a:1"}]}`, membership.NewID())
-		for _, q := range []string{`"kind":"prepare",` + base, `"kind":"accept",` + base + `,"next":{"epoch":8,"members":[]}`, `"kind":"ping"`, `"kind":"attach"`} {
+		for i, q := range []string{`"kind":"prepare",` + base, `"kind":"accept",` + base + `,"next":{"epoch":8,"members":[]}`, `"kind":"ping"`, `"kind":"attach"`} {
+			group := strings.Repeat("other", i%2) // of whatever group it is
 			conn, err := c.plugs[0].dial(c.ctx, "", c.seeds[0])
 			require.NoError(t, err)
-			fmt.Fprintf(conn, `{"version":1,"group":"","to":%q,%s}`+"\n", membership.NewID(), q)
+			fmt.Fprintf(conn, `{"version":1,"group":%q,"to":%q,%s}`+"\n", group, membership.NewID(), q)
 			answer, err := bufio.NewReader(conn).ReadString('\n')
 			require.NoError(t, err)
 			require.Contains(t, answer, `"other":true`, q)

@@ -64,10 +64,10 @@ func (m *Manager) serve(conn net.Conn) {
 	timer.Stop()
 	var r *response
 	switch err := q.check(m.cfg.Group); {
+	case q.To != (membership.ID{}) && q.To != m.me().ID: // of whatever group it is
+		r = &response{Other: true}
 	case err != nil:
 		r = &response{Err: err.Error()}
-	case q.To != (membership.ID{}) && q.To != m.me().ID:
-		r = &response{Other: true}
 	case q.Kind == kindAttach:
 		m.heed(q)
 		m.stream(l, q.From)
