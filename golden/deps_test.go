@@ -77,6 +77,8 @@ var layers = []struct {
 		"who is in a group is said in plain data, below managers and what uses them"},
 	{"runtime/membership/membershiptest", []string{"runtime/membership"},
 		"a suite knows the interface that it tests"},
+	{"runtime/membership/etcdtest", nil,
+		"a service for tests knows nothing of who asks it"},
 	{"runtime/membership/...", []string{"runtime/clock", "runtime/membership", "runtime/internal/board"},
 		"a manager says who is there: what they send to each other is not its business"},
 	{"runtime/internal/board", []string{"runtime/membership"},
@@ -105,7 +107,7 @@ var homes = []struct {
 	in      []string
 	reason  string
 }{
-	{[]string{"net/http/...", "expvar", "html/template"}, []string{"runtime/membership/etcd", "runtime/status", "cmd/..."},
+	{[]string{"net/http/...", "expvar", "html/template"}, []string{"runtime/membership/etcd", "runtime/membership/etcdtest", "runtime/status", "cmd/..."},
 		"a program that shows its status to nobody has no server in it, and one that asks no etcd no client"},
 	{[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall"},
 		[]string{"runtime/...", "cmd/...", "examples/...", "bench/..."},
@@ -374,6 +376,7 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime/transporttest", "testing", ""},
 	{"runtime/membership/membershiptest", "testing", ""},
 	{"runtime/membership/etcd", "net/http", ""},
+	{"runtime/membership/etcdtest", module + "/runtime/membership", "who asks it"},
 	{"runtime/membership/etcd", "go.etcd.io/etcd/client/v3", "homes does not list"},
 	{"runtime/membership/file", module + "/runtime/wire", "what they send to each other"},
 	{"runtime/group", module + "/runtime/membership/embedded", "managers and transports are given"},

@@ -59,7 +59,7 @@ func free(t *testing.T) string {
 
 func (h *house) start(name string) *process {
 	p := &process{name: name, some: make(chan struct{}, 1<<16)}
-	p.cmd = exec.Command(h.program, append([]string{"-name", name, "-ttl", "1s"}, h.manager(h)...)...)
+	p.cmd = exec.Command(h.program, append([]string{"-name", name, "-ttl", "5s"}, h.manager(h)...)...)
 	var err error
 	p.in, err = p.cmd.StdinPipe()
 	require.NoError(h.t, err)
@@ -100,7 +100,7 @@ func (p *process) has() []string {
 // await waits until a line is as wanted.
 func (p *process) await(t *testing.T, wanted func(string) bool) {
 	t.Helper()
-	patience := time.After(40 * time.Second)
+	patience := time.After(3 * time.Minute)
 	for !slices.ContainsFunc(p.has(), wanted) {
 		select {
 		case <-p.some:

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -16,12 +17,18 @@ import (
 //
 // When the communicator has failed, all members call Advance to get another one; if nobody
 // has died, of the same members. While it waits the messages that come must be taken, by another
-// goroutine, if there are more than a window of each member. Group closes the communicator.
+// goroutine, if there are more than a window of each member. It ends with the membership. Group closes
+// the communicator.
 func (g *Group) Advance(ctx context.Context) (*runtime.Comm, error) {
 	if !g.advance.TryLock() {
 		return nil, runtime.ErrBusy
 	}
 	defer g.advance.Unlock()
+	ctx, done := g.within(ctx)
+	defer done()
+	if g.isLeaving() {
+		return nil, fmt.Errorf("advance: %w", ErrLeft)
+	}
 	old := g.working
 	if old != nil {
 		stay, err := g.agree(ctx, old)
@@ -43,6 +50,23 @@ func (g *Group) Advance(ctx context.Context) (*runtime.Comm, error) {
 	return e.work, nil
 }
 
+// within returns a context that ends with ctx, or with the membership.
+func (g *Group) within(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })
+	return ctx, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
+// isLeaving reports whether Leave has been called.
+func (g *Group) isLeaving() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.leaving
+}
+
 // agree reports whether the members of old go on with it: its rank 0 says which view is the
 // newest that has begun. If it has failed they do not, and there is to be another view.
 func (g *Group) agree(ctx context.Context, old *era) (stay bool, err error) {
@@ -52,7 +76,9 @@ func (g *Group) agree(ctx context.Context, old *era) (stay bool, err error) {
 	switch {
 	case err == nil:
 		return binary.BigEndian.Uint32(epoch[:]) == old.view.Epoch, nil
-	case ctx.Err() != nil || g.ctx.Err() != nil:
+	case g.ctx.Err() != nil:
+		return false, context.Cause(g.ctx)
+	case ctx.Err() != nil:
 		return false, err
 	}
 	return false, g.cfg.Manager.Report(ctx, old.view.Epoch)
@@ -61,12 +87,12 @@ func (g *Group) agree(ctx context.Context, old *era) (stay bool, err error) {
 // gather returns the first era after old of which all members are ready.
 func (g *Group) gather(ctx context.Context, old *era) (*era, error) {
 	for {
-		e, err := g.await(ctx, func() bool { return g.open && g.era != old })
+		e, err := g.await(ctx, func() bool { return g.open && g.era != old || g.leaving })
 		if err != nil {
 			return nil, err
 		}
 		if err := g.announce(ctx, e); err != nil {
-			if ctx.Err() != nil || g.ctx.Err() != nil {
+			if ctx.Err() != nil || errors.Is(err, ErrLeft) {
 				return nil, err
 			}
 			if _, err := g.await(ctx, func() bool { return g.era != e }); err != nil {

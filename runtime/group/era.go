@@ -138,7 +138,7 @@ func (g *Group) meet(v membership.View) (*era, error) {
 		return e, nil
 	}
 	if ctx.Err() == nil {
-		g.blame(ctx, e, err)
+		_ = g.blame(ctx, e, err) // if nothing comes of it these members meet again
 	}
 	g.discard(e)
 	return nil, err
@@ -204,11 +204,18 @@ func (g *Group) recall(e *era, why error) error {
 	}
 	ctx, done := g.during(e.view)
 	defer done()
-	g.blame(ctx, e, why)
+	for g.blame(ctx, e, why) != nil {
+		if clock.Sleep(ctx, g.cfg.Clock, blamePause) != nil {
+			break
+		}
+	}
 	<-ctx.Done()
 	_, err := g.newest()
 	return err
 }
+
+// blamePause is how long to wait before a manager that could not do what was reported to it is told again.
+const blamePause = 100 * time.Millisecond
 
 // shut has nobody begin to publish.
 func (g *Group) shut() {
@@ -240,13 +247,13 @@ func (g *Group) conclude(e *era, clean bool) {
 
 // blame reports to the manager whom e has lost; who has left in good order may only have
 // heard of a newer view before.
-func (g *Group) blame(ctx context.Context, e *era, why error) {
+func (g *Group) blame(ctx context.Context, e *era, why error) error {
 	var lost []membership.ID
 	var of *runtime.RankError
 	if errors.Is(why, runtime.ErrPeerLost) && errors.As(why, &of) && of.Rank != e.rank && of.Rank >= 0 && of.Rank < len(e.view.Members) {
 		lost = append(lost, e.view.Members[of.Rank].ID)
 	}
-	g.cfg.Manager.Report(ctx, e.view.Epoch, lost...) // what fails shows in Watch
+	return g.cfg.Manager.Report(ctx, e.view.Epoch, lost...)
 }
 
 // discard closes what messages of e went by. To wait for peers that are dead takes a

@@ -17,8 +17,12 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// patience bounds a test that hangs.
-const patience = 2 * time.Minute
+const (
+	// patience bounds a test that hangs.
+	patience = 5 * time.Minute
+	// ttl is what members keep on a loaded machine; nothing waits for it while all goes well.
+	ttl = 10 * time.Second
+)
 
 func overTCP(ctx context.Context, m group.Meeting) (wire.Transport, error) {
 	return tcp.Join(ctx, tcp.Config{Rank: m.Rank, Size: m.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener})
@@ -31,6 +35,8 @@ type town struct {
 	mu    sync.Mutex
 	seeds []string
 	edit  func(*group.Config)
+
+	manage func() (membership.Manager, error) // nil: embedded
 }
 
 func newTown(t *testing.T) *town {
@@ -43,14 +49,26 @@ func newTown(t *testing.T) *town {
 func (w *town) config() group.Config {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m, err := embedded.New(embedded.Config{Group: w.t.Name(), Listen: "127.0.0.1:0", Seeds: w.seeds, TTL: 2 * time.Second})
+	manage := w.manage
+	if manage == nil {
+		manage = w.embedded
+	}
+	m, err := manage()
 	require.NoError(w.t, err)
-	w.seeds = append(w.seeds, m.Addr())
-	cfg := group.Config{Name: "g", Address: "127.0.0.1:0", Manager: m, Connect: overTCP, Grace: time.Second}
+	cfg := group.Config{Name: "g", Address: "127.0.0.1:0", Manager: m, Connect: overTCP}
 	if w.edit != nil {
 		w.edit(&cfg)
 	}
 	return cfg
+}
+
+// embedded returns a manager that is in the members.
+func (w *town) embedded() (membership.Manager, error) {
+	m, err := embedded.New(embedded.Config{Group: w.t.Name(), Listen: "127.0.0.1:0", Seeds: w.seeds, TTL: ttl})
+	if err == nil {
+		w.seeds = append(w.seeds, m.Addr())
+	}
+	return m, err
 }
 
 // join adds a member.
@@ -120,6 +138,17 @@ func listen(w *town, wg *sync.WaitGroup, g *group.Group) *log {
 
 // await waits until so many messages of origin are here.
 func (l *log) await(ctx context.Context, origin membership.ID, n int) error {
+	return l.until(ctx, origin, fmt.Sprintf("%d messages", n), func(got []group.Message) bool { return len(got) >= n })
+}
+
+// reach waits until message seq of origin is here.
+func (l *log) reach(ctx context.Context, origin membership.ID, seq int) error {
+	return l.until(ctx, origin, fmt.Sprintf("message %d", seq), func(got []group.Message) bool {
+		return len(got) > 0 && got[len(got)-1].Seq >= uint64(seq)
+	})
+}
+
+func (l *log) until(ctx context.Context, origin membership.ID, what string, met func([]group.Message) bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer context.AfterFunc(ctx, func() {
@@ -127,11 +156,11 @@ func (l *log) await(ctx context.Context, origin membership.ID, n int) error {
 		defer l.mu.Unlock()
 		l.changed.Broadcast()
 	})()
-	for ctx.Err() == nil && len(l.of[origin]) < n {
+	for ctx.Err() == nil && !met(l.of[origin]) {
 		l.changed.Wait()
 	}
-	if got := len(l.of[origin]); got < n {
-		return fmt.Errorf("%d of %d messages of %v: %w", got, n, origin, context.Cause(ctx))
+	if !met(l.of[origin]) {
+		return fmt.Errorf("%s of %v, %d are here: %w", what, origin, len(l.of[origin]), context.Cause(ctx))
 	}
 	return nil
 }

@@ -128,6 +128,7 @@ type gap struct {
 
 // report is what a member says that it has.
 type report struct {
+	said   bool
 	fresh  bool
 	counts []count
 }

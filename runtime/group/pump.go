@@ -124,9 +124,11 @@ func (g *Group) mark(ctx context.Context, e *era) error {
 // dispatched waits until the end mark has left, which may have to wait for the others to take
 // what is before it. left is full when it returns false.
 func (g *Group) dispatched(e *era, left chan error, grace context.Context) bool {
-	over := grace.Done()
-	for !g.hopeless(e, grace) {
-		changed := g.views.Changed()
+	for over := grace.Done(); ; {
+		changed := g.views.Changed() // before the look at what there is
+		if g.hopeless(e, grace) {
+			return false
+		}
 		select {
 		case err := <-left:
 			left <- err
@@ -136,7 +138,6 @@ func (g *Group) dispatched(e *era, left chan error, grace context.Context) bool 
 			over = nil
 		}
 	}
-	return false
 }
 
 // hopeless reports whether members of e that have gone without an end mark have had their

@@ -75,14 +75,22 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestGaps(t *testing.T) {
 	a, b := membership.ID{1}, membership.ID{2}
 	lacks, ends := gaps([]report{
-		{false, []count{{a, 5}, {b, 3}}},
-		{true, []count{{a, 9}}}, // it has just joined: what it says does not count
-		{false, []count{{a, 7}, {b, 3}}},
-		{false, []count{{a, 7}}},
+		{counts: []count{{a, 5}, {b, 3}}},
+		{fresh: true, counts: []count{{a, 9}}}, // it has just joined: what it says does not count
+		{counts: []count{{a, 7}, {b, 3}}},
+		{counts: []count{{a, 7}}},
 	})
 	require.Equal(t, []gap{{origin: a, from: 5, to: 7, holder: 2}}, lacks)
 	require.Equal(t, []count{{a, 7}, {b, 3}}, ends)
 	lacks, ends = gaps([]report{{fresh: true}})
 	require.Empty(t, lacks)
 	require.Empty(t, ends)
+}
+
+// Who says twice what it has must not be counted for another.
+func TestReportsComeOnce(t *testing.T) {
+	u := &union{reports: make([]report, 3), missing: 3}
+	require.NoError(t, u.report(1, report{said: true}))
+	require.ErrorIs(t, u.report(1, report{said: true}), errRecord)
+	require.Equal(t, 2, u.missing)
 }

@@ -41,8 +41,8 @@ type union struct {
 // run returns how many messages there are of each origin, when this member has all.
 func (u *union) run(ctx context.Context) ([]count, error) {
 	g, comm := u.g, u.e.comm
-	own := report{g.history.fresh, g.history.counts()}
-	u.report(u.e.rank, own)
+	own := report{said: true, fresh: g.history.fresh, counts: g.history.counts()}
+	u.reports[u.e.rank], u.missing = own, u.missing-1
 	if err := comm.Publish(ctx, appendCounts(nil, own.fresh, own.counts)); err != nil {
 		return nil, err
 	}
@@ -108,17 +108,21 @@ func (u *union) step(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w: rank %d: %w", errRecord, from, err)
 		}
-		u.report(from, report{fresh, counts})
-		return nil
+		return u.report(from, report{said: true, fresh: fresh, counts: counts})
 	case recordRecover:
 		return u.take(from, body)
 	}
 	return fmt.Errorf("%w: rank %d sends a record of kind %d at the beginning of a view", errRecord, from, kind)
 }
 
-func (u *union) report(rank int, r report) {
+// report takes what a rank says that it has.
+func (u *union) report(rank int, r report) error {
+	if u.reports[rank].said {
+		return fmt.Errorf("%w: rank %d says twice what it has", errRecord, rank)
+	}
 	u.reports[rank] = r
 	u.missing--
+	return nil
 }
 
 // take takes a message of an earlier view, if this member lacks it.

@@ -53,9 +53,13 @@ type register struct {
 	board board.Board
 	self  membership.ID
 
-	mu    sync.Mutex
-	lines []*mortal // that this member has made
+	mu      sync.Mutex
+	lines   []*mortal // that this member has made
+	refuses int       // so many reports
+	stays   bool      // Leave fails
 }
+
+var errRefused = errors.New("the register has no time")
 
 // mortal is a transport that ends without a word once it is told to, in the goroutine that
 // polls it.
@@ -119,11 +123,23 @@ func (r *register) Watch(ctx context.Context, after uint32) (membership.View, er
 }
 
 func (r *register) Report(_ context.Context, epoch uint32, lost ...membership.ID) error {
+	r.mu.Lock()
+	refused := r.refuses > 0
+	if refused {
+		r.refuses--
+	}
+	r.mu.Unlock()
+	if refused {
+		return errRefused
+	}
 	r.hall.change(membership.Reported(r.self, epoch, lost))
 	return nil
 }
 
 func (r *register) Leave(context.Context) error {
+	if r.stays {
+		return errRefused
+	}
 	r.hall.change(membership.Without(r.self))
 	return nil
 }
@@ -195,74 +211,85 @@ type actor struct {
 	got  map[membership.ID][]group.Message
 }
 
+// stage is one drawn history of a group.
+type stage struct {
+	*hall
+	t             *testing.T
+	wg            sync.WaitGroup
+	quiet         context.Context // ends all publishing
+	actors, there []*actor        // all, and those that have not left or died
+}
+
+// enter has a member join, and publish and take messages from then on.
+func (s *stage) enter() {
+	r := s.register()
+	g, err := group.Join(s.t.Context(), group.Config{
+		Name: "g", Address: "127.0.0.1:0", Manager: r, Connect: r.connect,
+		Comm: runtime.Config{CastWindow: 5, CastBytes: 100, MaxMessage: 64},
+	})
+	require.NoError(s.t, err)
+	a := &actor{Group: g, register: r, came: g.View().Epoch, got: map[membership.ID][]group.Message{}}
+	s.actors, s.there = append(s.actors, a), append(s.there, a)
+	s.wg.Go(func() {
+		for ; s.quiet.Err() == nil && a.Publish(s.quiet, append(numbered(a.sent), make([]byte, s.draw(40))...)) == nil; a.sent++ {
+			time.Sleep(s.draw(2 * time.Millisecond))
+		}
+	})
+	s.wg.Go(func() {
+		for msg, err := range a.Messages(s.t.Context()) {
+			if err == nil {
+				a.got[msg.Origin] = append(a.got[msg.Origin], msg)
+			}
+		}
+	})
+}
+
+// exit takes one of those that are there out.
+func (s *stage) exit() *actor {
+	i := int(s.draw(time.Duration(len(s.there))))
+	a := s.there[i]
+	s.there = append(s.there[:i:i], s.there[i+1:]...)
+	return a
+}
+
+// act has something happen.
+func (s *stage) act() {
+	switch what := s.draw(3); {
+	case what == 0 || len(s.there) < 3:
+		s.enter()
+	case what == 1:
+		require.NoError(s.t, s.exit().Group.Leave(s.t.Context()))
+	default:
+		a := s.exit()
+		a.dead = true
+		a.die()
+		time.AfterFunc(s.draw(50*time.Millisecond), func() { s.change(membership.Without(a.self)) })
+	}
+}
+
 // play runs one drawn history of a group, and checks what everybody has received.
 func play(t *testing.T, seed uint64) {
-	h := newHall(seed, 30*time.Millisecond)
-	ctx := t.Context()
-	var wg sync.WaitGroup
-	enter := func() *actor {
-		r := h.register()
-		g, err := group.Join(ctx, group.Config{
-			Name: "g", Address: "127.0.0.1:0", Manager: r, Connect: r.connect,
-			Comm: runtime.Config{CastWindow: 5, CastBytes: 100, MaxMessage: 64},
-		})
-		require.NoError(t, err)
-		return &actor{Group: g, register: r, came: g.View().Epoch, got: map[membership.ID][]group.Message{}}
+	s := &stage{hall: newHall(seed, 30*time.Millisecond), t: t}
+	var hush context.CancelFunc
+	s.quiet, hush = context.WithCancel(t.Context())
+	for range 2 + s.draw(4) {
+		s.enter()
 	}
-	quiet, hush := context.WithCancel(ctx)
-	begin := func(a *actor) {
-		wg.Go(func() {
-			for ; quiet.Err() == nil && a.Publish(quiet, append(numbered(a.sent), make([]byte, h.draw(40))...)) == nil; a.sent++ {
-				time.Sleep(h.draw(2 * time.Millisecond))
-			}
-		})
-		wg.Go(func() {
-			for msg, err := range a.Messages(ctx) {
-				if err == nil {
-					a.got[msg.Origin] = append(a.got[msg.Origin], msg)
-				}
-			}
-		})
-	}
-	var actors []*actor
-	for range 2 + h.draw(4) {
-		actors = append(actors, enter())
-	}
-	for _, a := range actors {
-		begin(a)
-	}
-	there := append([]*actor{}, actors...)
 	for range 6 {
-		time.Sleep(h.draw(60 * time.Millisecond))
-		some := int(h.draw(time.Duration(len(there))))
-		switch what := h.draw(3); {
-		case what == 0 || len(there) < 3:
-			a := enter()
-			begin(a)
-			actors, there = append(actors, a), append(there, a)
-		case what == 1:
-			a := there[some]
-			there = append(there[:some:some], there[some+1:]...)
-			require.NoError(t, a.Group.Leave(ctx))
-		default:
-			a := there[some]
-			there = append(there[:some:some], there[some+1:]...)
-			a.dead = true
-			a.die()
-			time.AfterFunc(h.draw(50*time.Millisecond), func() { h.change(membership.Without(a.self)) })
-		}
+		time.Sleep(s.draw(60 * time.Millisecond))
+		s.act()
 	}
 	time.Sleep(time.Second)
 	hush()
 	time.Sleep(time.Minute) // all that is under way arrives
-	for _, a := range there {
-		require.Len(t, a.View().Members, len(there), "%v", a.Err())
+	for _, a := range s.there {
+		require.Len(t, a.View().Members, len(s.there), "%v", a.Err())
 	}
-	for _, a := range actors {
+	for _, a := range s.actors {
 		a.Group.Close()
 	}
-	wg.Wait()
-	check(t, actors, there)
+	s.wg.Wait()
+	check(t, s.actors, s.there)
 }
 
 // check holds what package group promises.

@@ -11,41 +11,44 @@ type env map[string]string
 
 func (e env) get(name string) string { return e[name] }
 
+var ownPosition = Position{Rank: 1, Size: 4, Source: "SCHEDGEN_RANK and SCHEDGEN_SIZE"}
+
+// positions are what environments say.
+var positions = map[string]struct {
+	env  env
+	want Position
+}{
+	"own":      {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4"}, ownPosition},
+	"own wins": {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4", "PMI_RANK": "0", "PMI_SIZE": "2"}, ownPosition},
+	"Open MPI": {env{"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_RANK": "2"},
+		Position{Rank: 2, Size: 4, Local: 2, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
+	"MPICH": {env{"PMI_RANK": "2", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "4"},
+		Position{Rank: 2, Size: 4, Local: 4, Source: "PMI_RANK and PMI_SIZE"}},
+	"srun": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_NODES": "2"},
+		Position{Rank: 7, Size: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
+	"srun, one host": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_STEP_NUM_NODES": "1"},
+		Position{Rank: 7, Size: 8, Local: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
+	"srun --mpi=pmi2": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_STEP_NUM_NODES": "1", "PMI_RANK": "7", "PMI_SIZE": "8"},
+		Position{Rank: 7, Size: 8, Local: 8, Source: "PMI_RANK and PMI_SIZE"}},
+	"mpirun in a batch script": {env{"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "8"},
+		Position{Rank: 3, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
+	"torchrun under srun": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "RANK": "5", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"},
+		Position{Rank: 5, Size: 8, Local: 4, Source: "RANK and WORLD_SIZE"}},
+	"srun --mpi=pmix": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "PMIX_RANK": "7"},
+		Position{Rank: 7, Size: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
+	"torchrun under srun --mpi=pmix": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "1", "RANK": "5", "WORLD_SIZE": "8"},
+		Position{Rank: 5, Size: 8, Source: "RANK and WORLD_SIZE"}},
+	"mpirun under srun": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "5", "OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_SIZE": "8"},
+		Position{Rank: 5, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
+	"Kubernetes": {env{"JOB_COMPLETION_INDEX": "2", "SCHEDGEN_SIZE": "4", "HOSTNAME": "hello-2"},
+		Position{Rank: 2, Size: 4, Source: "JOB_COMPLETION_INDEX and SCHEDGEN_SIZE"}},
+	"torchrun in Kubernetes": {env{"JOB_COMPLETION_INDEX": "1", "RANK": "5", "WORLD_SIZE": "8"},
+		Position{Rank: 5, Size: 8, Source: "RANK and WORLD_SIZE"}},
+	"own in Kubernetes": {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4", "JOB_COMPLETION_INDEX": "2"}, ownPosition},
+}
+
 func TestFind(t *testing.T) {
-	own := Position{Rank: 1, Size: 4, Source: "SCHEDGEN_RANK and SCHEDGEN_SIZE"}
-	good := map[string]struct {
-		env  env
-		want Position
-	}{
-		"own":      {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4"}, own},
-		"own wins": {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4", "PMI_RANK": "0", "PMI_SIZE": "2"}, own},
-		"Open MPI": {env{"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_RANK": "2"},
-			Position{Rank: 2, Size: 4, Local: 2, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
-		"MPICH": {env{"PMI_RANK": "2", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "4"},
-			Position{Rank: 2, Size: 4, Local: 4, Source: "PMI_RANK and PMI_SIZE"}},
-		"srun": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_NODES": "2"},
-			Position{Rank: 7, Size: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
-		"srun, one host": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_STEP_NUM_NODES": "1"},
-			Position{Rank: 7, Size: 8, Local: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
-		"srun --mpi=pmi2": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "SLURM_STEP_NUM_NODES": "1", "PMI_RANK": "7", "PMI_SIZE": "8"},
-			Position{Rank: 7, Size: 8, Local: 8, Source: "PMI_RANK and PMI_SIZE"}},
-		"mpirun in a batch script": {env{"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "8"},
-			Position{Rank: 3, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
-		"torchrun under srun": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "RANK": "5", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4"},
-			Position{Rank: 5, Size: 8, Local: 4, Source: "RANK and WORLD_SIZE"}},
-		"srun --mpi=pmix": {env{"SLURM_PROCID": "7", "SLURM_STEP_NUM_TASKS": "8", "PMIX_RANK": "7"},
-			Position{Rank: 7, Size: 8, Source: "SLURM_PROCID and SLURM_STEP_NUM_TASKS"}},
-		"torchrun under srun --mpi=pmix": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "1", "RANK": "5", "WORLD_SIZE": "8"},
-			Position{Rank: 5, Size: 8, Source: "RANK and WORLD_SIZE"}},
-		"mpirun under srun": {env{"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "5", "OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_SIZE": "8"},
-			Position{Rank: 5, Size: 8, Source: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"}},
-		"Kubernetes": {env{"JOB_COMPLETION_INDEX": "2", "SCHEDGEN_SIZE": "4", "HOSTNAME": "hello-2"},
-			Position{Rank: 2, Size: 4, Source: "JOB_COMPLETION_INDEX and SCHEDGEN_SIZE"}},
-		"torchrun in Kubernetes": {env{"JOB_COMPLETION_INDEX": "1", "RANK": "5", "WORLD_SIZE": "8"},
-			Position{Rank: 5, Size: 8, Source: "RANK and WORLD_SIZE"}},
-		"own in Kubernetes": {env{"SCHEDGEN_RANK": "1", "SCHEDGEN_SIZE": "4", "JOB_COMPLETION_INDEX": "2"}, own},
-	}
-	for name, c := range good {
+	for name, c := range positions {
 		t.Run(name, func(t *testing.T) {
 			got, err := Find(c.env.get)
 			require.NoError(t, err)
@@ -53,34 +56,42 @@ func TestFind(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
-	bad := map[string]struct {
-		env  env
-		want string
-	}{
-		"half":          {env{"PMI_RANK": "1"}, `PMI_SIZE is ""`},
-		"half of own":   {env{"SCHEDGEN_SIZE": "1"}, `SCHEDGEN_RANK is ""`},
-		"no number":     {env{"PMI_RANK": "x", "PMI_SIZE": "2"}, "PMI_RANK"},
-		"no size":       {env{"PMI_RANK": "0", "PMI_SIZE": "many"}, "PMI_SIZE"},
-		"outside":       {env{"RANK": "2", "WORLD_SIZE": "2"}, "RANK is 2"},
-		"negative":      {env{"RANK": "-1", "WORLD_SIZE": "2"}, "RANK is -1"},
-		"none":          {env{"RANK": "0", "WORLD_SIZE": "0"}, "WORLD_SIZE is 0"},
-		"more than all": {env{"RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "3"}, "LOCAL_WORLD_SIZE is 3"},
-		"contradicted":  {env{"PMI_RANK": "0", "PMI_SIZE": "2", "RANK": "1", "WORLD_SIZE": "2"}, "PMI_RANK and PMI_SIZE say rank 0 of 2"},
-		"PMIx alone":    {env{"PMIX_RANK": "3"}, `PMIX_RANK is "3", but nobody says how many`},
-		"indexed job":   {env{"JOB_COMPLETION_INDEX": "0"}, `JOB_COMPLETION_INDEX is "0", but nobody says how many ranks there are; set SCHEDGEN_SIZE`},
-		"PMIx, another": {env{"PMIX_RANK": "3", "OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"}, `OMPI_COMM_WORLD_RANK is "2" but PMIX_RANK is "3"`},
-		"PMIx and srun": {env{"PMIX_RANK": "3", "SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4"}, `SLURM_PROCID is "2" but PMIX_RANK is "3"`},
-		"two sizes":     {env{"JOB_COMPLETION_INDEX": "1", "SCHEDGEN_SIZE": "4", "RANK": "5", "WORLD_SIZE": "8"}, "RANK and WORLD_SIZE say rank 5 of 8, JOB_COMPLETION_INDEX and SCHEDGEN_SIZE say rank 1 of 4"},
-		"index outside": {env{"JOB_COMPLETION_INDEX": "4", "SCHEDGEN_SIZE": "4"}, "JOB_COMPLETION_INDEX is 4, SCHEDGEN_SIZE is 4"},
-		"coordinator":   {env{"SCHEDGEN_COORDINATOR": "a:1"}, "nobody says how many"},
-	}
-	for name, c := range bad {
+}
+
+// unclear are environments that say no position, and what is wrong with them.
+var unclear = map[string]struct {
+	env  env
+	want string
+}{
+	"half":          {env{"PMI_RANK": "1"}, `PMI_SIZE is ""`},
+	"half of own":   {env{"SCHEDGEN_SIZE": "1"}, `SCHEDGEN_RANK is ""`},
+	"no number":     {env{"PMI_RANK": "x", "PMI_SIZE": "2"}, "PMI_RANK"},
+	"no size":       {env{"PMI_RANK": "0", "PMI_SIZE": "many"}, "PMI_SIZE"},
+	"outside":       {env{"RANK": "2", "WORLD_SIZE": "2"}, "RANK is 2"},
+	"negative":      {env{"RANK": "-1", "WORLD_SIZE": "2"}, "RANK is -1"},
+	"none":          {env{"RANK": "0", "WORLD_SIZE": "0"}, "WORLD_SIZE is 0"},
+	"more than all": {env{"RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "3"}, "LOCAL_WORLD_SIZE is 3"},
+	"contradicted":  {env{"PMI_RANK": "0", "PMI_SIZE": "2", "RANK": "1", "WORLD_SIZE": "2"}, "PMI_RANK and PMI_SIZE say rank 0 of 2"},
+	"PMIx alone":    {env{"PMIX_RANK": "3"}, `PMIX_RANK is "3", but nobody says how many`},
+	"indexed job":   {env{"JOB_COMPLETION_INDEX": "0"}, `JOB_COMPLETION_INDEX is "0", but nobody says how many ranks there are; set SCHEDGEN_SIZE`},
+	"PMIx, another": {env{"PMIX_RANK": "3", "OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"}, `OMPI_COMM_WORLD_RANK is "2" but PMIX_RANK is "3"`},
+	"PMIx and srun": {env{"PMIX_RANK": "3", "SLURM_PROCID": "2", "SLURM_STEP_NUM_TASKS": "4"}, `SLURM_PROCID is "2" but PMIX_RANK is "3"`},
+	"two sizes":     {env{"JOB_COMPLETION_INDEX": "1", "SCHEDGEN_SIZE": "4", "RANK": "5", "WORLD_SIZE": "8"}, "RANK and WORLD_SIZE say rank 5 of 8, JOB_COMPLETION_INDEX and SCHEDGEN_SIZE say rank 1 of 4"},
+	"index outside": {env{"JOB_COMPLETION_INDEX": "4", "SCHEDGEN_SIZE": "4"}, "JOB_COMPLETION_INDEX is 4, SCHEDGEN_SIZE is 4"},
+	"coordinator":   {env{"SCHEDGEN_COORDINATOR": "a:1"}, "nobody says how many"},
+}
+
+func TestFindRefuses(t *testing.T) {
+	for name, c := range unclear {
 		t.Run(name, func(t *testing.T) {
 			_, err := Find(c.env.get)
 			require.ErrorContains(t, err, c.want)
 			require.NotErrorIs(t, err, ErrNone)
 		})
 	}
+}
+
+func TestFindFindsNothing(t *testing.T) {
 	for name, e := range map[string]env{"nothing": nil, "a batch script": {"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}} {
 		_, err := Find(e.get)
 		require.ErrorIs(t, err, ErrNone, name)

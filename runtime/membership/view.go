@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"unicode/utf8"
 )
 
 // ID is a member's identity: random, so that a process that comes again is another
@@ -97,7 +98,8 @@ func (v View) Check() error {
 	return nil
 }
 
-// Check returns an error if m cannot be a member.
+// Check returns an error if m cannot be a member. What it lets through is the same after it was written as
+// JSON and read.
 func (m Member) Check() error {
 	if m.ID == (ID{}) {
 		return fmt.Errorf("member %.40q has no identity", m.Name)
@@ -105,6 +107,9 @@ func (m Member) Check() error {
 	for _, text := range []string{m.Name, m.Address, m.Manager} {
 		if len(text) > MaxText {
 			return fmt.Errorf("member %v has a text of %d bytes, at most %d are allowed", m.ID, len(text), MaxText)
+		}
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("member %v has a text that is no valid UTF-8: %.40q", m.ID, text)
 		}
 	}
 	return nil

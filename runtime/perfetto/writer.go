@@ -10,7 +10,6 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // Options are of a writer.
@@ -40,9 +39,6 @@ type Writer struct {
 	err   error
 	lanes [1 << 8]*lanes // by communicator
 }
-
-// lanes are the tracks of a communicator: which operation is on each, 0 if none is.
-type lanes [core.MaxOpen]uint64
 
 // Begin writes the head of a trace.
 func Begin(w io.Writer) error { return write(w, "[\n") }
@@ -249,8 +245,8 @@ func (t *Writer) head(e *runtime.Event, phase byte, category string, lane int) {
 	t.buf = append(t.buf, phase)
 	t.add(`","cat":"`)
 	t.add(category)
-	ns := int64(t.base + e.At.Sub(t.anchor))
-	t.num(`","ts":`, ns/1000) // microseconds
+	ns := max(0, int64(t.base+e.At.Sub(t.anchor))) // before the host was started only by another clock
+	t.num(`","ts":`, ns/1000)                      // microseconds
 	t.buf = append(t.buf, '.', '0'+byte(ns/100%10), '0'+byte(ns/10%10), '0'+byte(ns%10))
 	t.num(`,"pid":`, int64(t.pid))
 	t.num(`,"tid":`, int64(track(e.Comm, lane)))
@@ -271,38 +267,4 @@ func (t *Writer) quoted(text string) {
 
 func (t *Writer) meta(name string, track int, args string) {
 	t.buf = fmt.Appendf(t.buf, `{"ph":"M","name":"%s","pid":%d,"tid":%d,"args":{%s}},`+"\n", name, t.pid, track, args)
-}
-
-// open makes the tracks of a communicator.
-func (t *Writer) open(comm uint8) {
-	t.lanes[comm] = new(lanes)
-	for i := range t.lanes[comm] {
-		t.nameTrack(comm, i)
-	}
-}
-
-// nameTrack names a track: the first of a communicator has most operations.
-func (t *Writer) nameTrack(comm uint8, lane int) {
-	name := "operations"
-	if comm > 0 {
-		name = fmt.Sprintf("operations of communicator %d", comm)
-	}
-	if lane > 0 {
-		name += fmt.Sprintf(", %d more at once", lane)
-	}
-	t.meta("thread_name", track(comm, lane), fmt.Sprintf(`"name":"%s"`, name))
-	t.meta("thread_sort_index", track(comm, lane), fmt.Sprintf(`"sort_index":%d`, track(comm, lane)))
-}
-
-// track is the number of a track.
-func track(comm uint8, lane int) int { return int(comm)*core.MaxOpen + lane + 1 }
-
-// find returns on which track an operation is, -1 if on none; of 0 it is one that is free.
-func (l *lanes) find(seq uint64) int {
-	for i, at := range l {
-		if at == seq {
-			return i
-		}
-	}
-	return -1
 }

@@ -203,6 +203,19 @@ func TestErrorsInATrace(t *testing.T) {
 	require.Contains(t, fmt.Sprint(all), `a"b`)
 }
 
+// A moment before the host was started is written as that: times of a clock of another kind must
+// not spoil the file.
+func TestTimesBeforeAll(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, perfetto.Begin(&b))
+	w := perfetto.New(&b, perfetto.Options{})
+	w.Event(runtime.Event{Kind: runtime.EventBegan, Seq: 1, Op: "barrier/hsb", Root: -1})
+	w.Event(runtime.Event{Kind: runtime.EventEnded, At: time.Now(), Seq: 1})
+	require.NoError(t, w.Close())
+	require.NoError(t, perfetto.End(&b))
+	check(t, parse(t, b.Bytes()), true)
+}
+
 // failing takes so many bytes.
 type failing struct{ left int }
 

@@ -111,27 +111,33 @@ func writeMetrics(b *bytes.Buffer, reports []Report) error {
 }
 
 // write writes a metric of all states for which labels returns any.
-func (m *metric) write(b *bytes.Buffer, name, kind string, reports []Report, labels func(at int, s *runtime.State) []string) {
+func (m *metric) write(b *bytes.Buffer, name, kind string, reports []Report, labels func(states []runtime.State, at int) []string) {
 	head(b, name, kind, m.help)
 	for _, r := range reports {
 		for i := 0; r.Note == "" && i < len(r.States); i++ {
-			if l := labels(i, &r.States[i]); l != nil {
+			if l := labels(r.States, i); l != nil {
 				sample(b, name, m.value(&r.States[i]), l...)
 			}
 		}
 	}
 }
 
-func ofComm(_ int, s *runtime.State) []string {
+// ofComm leaves out a communicator that has a successor of the same number (Comm.Shrink), which
+// stands behind it: no sample may stand twice.
+func ofComm(states []runtime.State, at int) []string {
+	s := &states[at]
+	if at+1 < len(states) && states[at+1].Comm == s.Comm {
+		return nil
+	}
 	return []string{"process", fmt.Sprint(s.Process), "comm", fmt.Sprint(s.Comm), "rank", fmt.Sprint(s.Rank)}
 }
 
 // ofProcess is of the first state of a process only: all have the same transport.
-func ofProcess(at int, s *runtime.State) []string {
+func ofProcess(states []runtime.State, at int) []string {
 	if at > 0 {
 		return nil
 	}
-	return []string{"process", fmt.Sprint(s.Process)}
+	return []string{"process", fmt.Sprint(states[at].Process)}
 }
 
 func head(b *bytes.Buffer, name, kind, help string) {

@@ -96,6 +96,14 @@ func TestMetrics(t *testing.T) {
 	require.NotContains(t, got, `schedgen_transport_put_bytes_total{process="3"}`, "nothing is known of it")
 }
 
+// While a communicator is shrunk there are two of one number; no sample may stand twice.
+func TestMetricsOfACommunicatorThatIsShrunk(t *testing.T) {
+	old, heir := state(1, 4), state(1, 3)
+	heir.Epoch = 2
+	_, _, body := get(t, status.Handler(fixed([]status.Report{{Process: 1, States: []runtime.State{old, heir}}})), "/metrics")
+	require.InDelta(t, 3, parse(t, body)[`schedgen_ranks{process="1",comm="0",rank="1"}`], 0)
+}
+
 func TestNoReports(t *testing.T) {
 	for path, want := range map[string]string{"/metrics": "schedgen_up", "/status.json": "[]\n", "/": "0 ranks"} {
 		code, _, body := get(t, status.Handler(fixed(nil)), path)

@@ -9,14 +9,19 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Server is a handler at an address.
 type Server struct {
 	server *http.Server
+	h      http.Handler
 	addr   net.Addr
 	ended  chan error
+
+	answering sync.RWMutex // held for reading while a request is answered
+	closed    bool         // guarded by answering
 }
 
 // The bounds of a request: who is slower is let go.
@@ -36,10 +41,11 @@ func Serve(ctx context.Context, addr string, h http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve the status: %w", err)
 	}
-	s := &Server{addr: l.Addr(), ended: make(chan error, 1), server: &http.Server{
-		Handler: h, ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+	s := &Server{addr: l.Addr(), h: h, ended: make(chan error, 1)}
+	s.server = &http.Server{
+		Handler: http.HandlerFunc(s.answer), ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHead, ErrorLog: log.New(io.Discard, "", 0), // of single connections, which are their clients' affair
-	}}
+	}
 	go func() { s.ended <- s.server.Serve(l) }()
 	return s, nil
 }
@@ -59,9 +65,22 @@ func Address(addr string) string {
 // Addr returns where it listens.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// Close ends the server and its connections.
+// answer has h answer, unless the server is closed.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	s.answering.RLock()
+	defer s.answering.RUnlock()
+	if !s.closed {
+		s.h.ServeHTTP(w, r)
+	}
+}
+
+// Close ends the server, its connections and with them the contexts of what is asked, and
+// waits for the answers to end. It must not be called by what answers.
 func (s *Server) Close() error {
 	err := s.server.Close()
+	s.answering.Lock()
+	s.closed = true
+	s.answering.Unlock()
 	if ended := <-s.ended; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, ended)
 	}

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"expvar"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -57,91 +58,6 @@ func stuckReports() []status.Report {
 	return []status.Report{
 		report(state(0, 4, operation(12, 1))), report(state(1, 4, operation(12, 2, 3))), report(state(2, 4)),
 		{Process: 3, Note: "no answer for 7.0 s"},
-	}
-}
-
-func TestFindings(t *testing.T) {
-	bcast := func(seq uint64, root int) runtime.Operation {
-		o := operation(seq, 0)
-		o.Name, o.Root, o.Bytes, o.Chunks = "bcast/chain", root, 100, 7
-		o.Missing = core.Missing{Runs: []core.Run{{First: ir.Chunk(3), Last: ir.Chunk(6)}}, Chunks: 4}
-		return o
-	}
-	said := operation(12, 1)
-	said.Absent = []int{3}
-	root := bcast(12, 0)
-	root.Missing, root.WaitsFor, root.Unsent, root.SendsTo = core.Missing{}, nil, 3, []int{1}
-	failed := state(0, 2)
-	failed.Failure = "rank 1: rank lost: reset"
-	other := failed
-	other.Rank, other.Process = 1, 1
-	watching := state(0, 2, operation(12, 1))
-	watching.Watch = &core.Watch{Rank: 1, Quiet: 20e9, Limit: 30e9}
-	suspecting := state(0, 2)
-	suspecting.Peers = []core.Peer{{Rank: 1, State: "suspected", Cause: "refused"}, {Rank: 2, State: "left"}}
-	young := operation(12, 1)
-	young.Age = 5e8
-	half := state(1, 2, operation(3, 0))
-	half.Comm, half.First, half.Process = 2, 1, 3
-	otherHalf := state(0, 2)
-	otherHalf.Comm, otherHalf.First, otherHalf.Process, otherHalf.Begun = 2, 1, 1, 2
-
-	var many []status.Report
-	var lacking, notes []string
-	var joining []status.Report
-	for rank := range 20 {
-		joining = append(joining, status.Report{Process: rank, Note: "has been joining for 3.0 s"})
-		if rank < 8 {
-			notes = append(notes, fmt.Sprintf("rank %d: has been joining for 3.0 s", rank))
-		}
-	}
-	for rank := range 100 {
-		many = append(many, report(state(rank, 100, operation(12, (rank+1)%100))))
-		if rank < 8 {
-			lacking = append(lacking, fmt.Sprintf("rank %d is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank %d", rank, rank+1))
-		}
-	}
-	for name, c := range map[string]struct {
-		reports []status.Report
-		want    []string
-	}{
-		"nothing":    {nil, nil},
-		"idle":       {[]status.Report{report(state(0, 1))}, nil},
-		"fast":       {[]status.Report{report(state(0, 2, young)), report(state(1, 2))}, nil},
-		"one absent": {stuckReports(), []string{"rank 3: no answer for 7.0 s", "rank 2 has not called operation 12, barrier/hsb, and no goroutine inside a call: ranks 0-1 have been in it for 4.2 s"}},
-		"said":       {[]status.Report{report(state(0, 4, said))}, []string{"rank 3 has said not to have called operation 12, barrier/hsb: rank 0 has been in it for 4.2 s"}},
-		"all inside": {[]status.Report{report(state(0, 2, root)), report(state(1, 2, bcast(12, 0)))}, []string{
-			"rank 0 is in operation 12, bcast/chain from rank 0, 100 bytes in 7 chunks, for 4.2 s: 3 frames have not left, they go to rank 1",
-			"rank 1 is in operation 12, bcast/chain from rank 0, 100 bytes in 7 chunks, for 4.2 s: it lacks c3-c6, from rank 0",
-		}},
-		"mismatch": {[]status.Report{report(state(0, 2, bcast(12, 0))), report(state(1, 2, bcast(12, 1)))}, []string{
-			"operation 12 is bcast/chain from rank 0, 100 bytes in 7 chunks at rank 0, and bcast/chain from rank 1, 100 bytes in 7 chunks at rank 1",
-		}},
-		"failed": {[]status.Report{report(failed), report(other)}, []string{"ranks 0-1 failed: rank 1: rank lost: reset"}},
-		"silent": {[]status.Report{report(watching), report(state(1, 2, operation(12, 0)))}, []string{
-			"rank 1 has given rank 0 no sign of life for 20.0 s; it is lost after 30.0 s",
-			"rank 0 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 1",
-			"rank 1 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 0",
-		}},
-		"old": {[]status.Report{report(state(0, 3, operation(12, 1))), report(state(1, 3, operation(12, 2))), {Process: 2, Note: "has ended", States: []runtime.State{state(2, 3)}}}, []string{
-			"rank 2: has ended",
-			"rank 1 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 2",
-			"rank 0 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 1",
-		}},
-		"many":      {many, append(lacking, "and 92 ranks more are in it")},
-		"joining":   {joining, append(notes, "and 12 ranks more that have not answered")},
-		"suspected": {[]status.Report{report(suspecting)}, []string{"rank 1 takes no connections of rank 0: refused"}},
-		"a part": {[]status.Report{{Process: 1, States: []runtime.State{state(1, 4), otherHalf}}, {Process: 3, States: []runtime.State{state(3, 4), half}}}, []string{
-			"communicator 2 of process 1: rank 0 has not called operation 3, barrier/hsb, and no goroutine inside a call: rank 1 has been in it for 4.2 s",
-		}},
-	} {
-		require.Equal(t, c.want, status.Findings(c.reports), name)
-	}
-}
-
-func TestNumbers(t *testing.T) {
-	for want, all := range map[string][]int{"": nil, "3": {3}, "0-2, 5": {0, 1, 2, 5}, "1-2": {1, 2}, "1, 3, 5-9": {1, 3, 5, 6, 7, 8, 9}} {
-		require.Equal(t, want, status.Numbers(all))
 	}
 }
 
@@ -229,4 +145,34 @@ func TestServer(t *testing.T) {
 	require.NoError(t, errors.Join(s.Close(), s.Close(), comms[0].Close(), comms[1].Close()))
 	_, err = client.Get("http://" + s.Addr().String())
 	require.Error(t, err)
+}
+
+// Nothing that a request has begun goes on when the server is closed.
+func TestCloseWaitsForAnswers(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	asked, ended := make(chan struct{}), make(chan struct{})
+	s, err := status.Serve(t.Context(), ":0", status.Handler(func(ctx context.Context) []status.Report {
+		close(asked)
+		<-ctx.Done()
+		time.Sleep(20 * time.Millisecond)
+		close(ended)
+		return nil
+	}))
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		if res, err := client.Get("http://" + s.Addr().String()); err == nil {
+			res.Body.Close()
+			t.Error("an answer of a server that was closed")
+		}
+	})
+	<-asked
+	require.NoError(t, s.Close())
+	select {
+	case <-ended:
+	default:
+		t.Error("the answer is still being made")
+	}
 }

@@ -27,86 +27,108 @@ type mismatch struct {
 
 // mismatches returns all ways in which ranks can differ.
 func mismatches(ranks, odd int) []mismatch {
-	barrier := func(ctx context.Context, c *runtime.Comm, _ bool) error { return c.Barrier(ctx) }
-	bcast := func(n, root, oddN, oddRoot int) func(ctx context.Context, c *runtime.Comm, odd bool) error {
-		return func(ctx context.Context, c *runtime.Comm, odd bool) error {
-			if odd {
-				return c.Bcast(ctx, buffer(oddN), oddRoot)
+	return slices.Concat(otherOperation(odd), otherConfig(), []mismatch{otherSchedule(ranks)})
+}
+
+// call is what a rank calls.
+type call func(ctx context.Context, c *runtime.Comm) error
+
+func barrier(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
+
+func next(ctx context.Context, c *runtime.Comm) error {
+	_, err := c.Next(ctx)
+	return err
+}
+
+func unknownLength(ctx context.Context, c *runtime.Comm) error {
+	_, err := c.BcastBytes(ctx, nil, 0)
+	return err
+}
+
+func bcastOf(n, root int) call {
+	return func(ctx context.Context, c *runtime.Comm) error { return c.Bcast(ctx, buffer(n), root) }
+}
+
+// calledBcast and calledBarrier are what errors say of these calls.
+func calledBcast(n, root int) string {
+	return fmt.Sprintf("called bcast of %d bytes from root %d by bcast/", n, root)
+}
+
+const calledBarrier = "called barrier by barrier/"
+
+// otherOperation is what the odd rank may call in place of what the others do.
+func otherOperation(odd int) (all []mismatch) {
+	for _, c := range []struct {
+		name            string
+		call, callOdd   call
+		words, wordsOdd string
+	}{
+		{"collective", bcastOf(100, 0), barrier, calledBcast(100, 0), calledBarrier},
+		{"root", bcastOf(100, 0), bcastOf(100, odd), calledBcast(100, 0), calledBcast(100, odd)},
+		{"waiting", bcastOf(100, odd), bcastOf(100, 0), calledBcast(100, odd), calledBcast(100, 0)},
+		{"size", bcastOf(1000, 0), bcastOf(999, 0), calledBcast(1000, 0), calledBcast(999, 0)},
+		{"length", unknownLength, bcastOf(512, 0), calledBcast(512, 0), calledBcast(512, 0)},
+	} {
+		all = append(all, mismatch{
+			name: c.name, words: c.words, wordsOdd: c.wordsOdd,
+			cfg: func(bool) runtime.Config { return runtime.Config{} },
+			call: func(ctx context.Context, comm *runtime.Comm, odd bool) error {
+				if odd {
+					return c.callOdd(ctx, comm)
+				}
+				return c.call(ctx, comm)
+			},
+		})
+	}
+	return all
+}
+
+func barrierBy(name string, degree int) runtime.Config {
+	return runtime.Config{Barrier: runtime.Algorithm{Name: name, Params: schedule.Params{Degree: degree}}}
+}
+
+// otherConfig is how the odd rank may be set up in another way, for the same calls.
+func otherConfig() (all []mismatch) {
+	for _, c := range []struct {
+		name            string
+		call            call
+		cfg, cfgOdd     runtime.Config
+		words, wordsOdd string
+	}{
+		{"algorithm", barrier, barrierBy("barrier/dissemination", 0), barrierBy("barrier/hsb", 0), calledBarrier + "dissemination degree=", calledBarrier + "hsb fan-in="},
+		{"degree", barrier, barrierBy("barrier/dissemination", 2), barrierBy("barrier/dissemination", 9), calledBarrier + "dissemination degree=2", calledBarrier + "dissemination degree=9"},
+		{"messages", next, runtime.Config{CastWindow: 64}, runtime.Config{CastWindow: 63}, "uses anycast/skip-ring with windows of 64 messages", "uses anycast/skip-ring with windows of 63 messages"},
+		{"epoch", barrier, runtime.Config{}, runtime.Config{Epoch: 2}, "has membership 1", "has membership 2"},
+	} {
+		all = append(all, mismatch{
+			name: c.name, words: c.words, wordsOdd: c.wordsOdd,
+			cfg: func(odd bool) runtime.Config {
+				if odd {
+					return c.cfgOdd
+				}
+				return c.cfg
+			},
+			call: func(ctx context.Context, comm *runtime.Comm, _ bool) error { return c.call(ctx, comm) },
+		})
+	}
+	return all
+}
+
+// otherSchedule is that the odd rank uses other rules, for the same call.
+func otherSchedule(ranks int) mismatch {
+	const words = "called bcast of 100 bytes from root 0 by bcast/linear chunks=2 (schedule "
+	return mismatch{
+		name: "rules", words: words, wordsOdd: words,
+		cfg: func(bool) runtime.Config { return runtime.Config{} },
+		call: func(ctx context.Context, c *runtime.Comm, odd bool) error {
+			s, err := star(ranks, odd)
+			if err != nil {
+				return err
 			}
-			return c.Bcast(ctx, buffer(n), root)
-		}
-	}
-	anyConfig := func(bool) runtime.Config { return runtime.Config{} }
-	either := func(odd bool, a, b runtime.Config) runtime.Config {
-		if odd {
-			return b
-		}
-		return a
-	}
-	return []mismatch{
-		{
-			name: "collective", cfg: anyConfig, words: "called bcast of 100 bytes from root 0 by bcast/", wordsOdd: "called barrier by barrier/",
-			call: func(ctx context.Context, c *runtime.Comm, odd bool) error {
-				if odd {
-					return c.Barrier(ctx)
-				}
-				return c.Bcast(ctx, buffer(100), 0)
-			},
-		},
-		{name: "root", cfg: anyConfig, call: bcast(100, 0, 100, odd), words: "called bcast of 100 bytes from root 0 by bcast/", wordsOdd: fmt.Sprintf("called bcast of 100 bytes from root %d by bcast/", odd)},
-		{name: "waiting", cfg: anyConfig, call: bcast(100, odd, 100, 0), words: fmt.Sprintf("called bcast of 100 bytes from root %d by bcast/", odd), wordsOdd: "called bcast of 100 bytes from root 0 by bcast/"},
-		{name: "size", cfg: anyConfig, call: bcast(1000, 0, 999, 0), words: "called bcast of 1000 bytes from root 0 by bcast/", wordsOdd: "called bcast of 999 bytes from root 0 by bcast/"},
-		{
-			name: "length", cfg: anyConfig, words: "called bcast of 512 bytes from root 0 by bcast/", wordsOdd: "called bcast of 512 bytes from root 0 by bcast/",
-			call: func(ctx context.Context, c *runtime.Comm, odd bool) error {
-				if odd {
-					return c.Bcast(ctx, buffer(512), 0)
-				}
-				_, err := c.BcastBytes(ctx, nil, 0)
+			if err := c.Use(s); err != nil {
 				return err
-			},
-		},
-		{
-			name: "algorithm", call: barrier, words: "called barrier by barrier/dissemination degree=", wordsOdd: "called barrier by barrier/hsb fan-in=",
-			cfg: func(odd bool) runtime.Config {
-				return either(odd, runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/dissemination"}}, runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/hsb"}})
-			},
-		},
-		{
-			name: "degree", call: barrier, words: "called barrier by barrier/dissemination degree=2", wordsOdd: "called barrier by barrier/dissemination degree=9",
-			cfg: func(odd bool) runtime.Config {
-				of := func(degree int) runtime.Config {
-					return runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/dissemination", Params: schedule.Params{Degree: degree}}}
-				}
-				return either(odd, of(2), of(9))
-			},
-		},
-		{
-			name: "rules", cfg: anyConfig, words: "called bcast of 100 bytes from root 0 by bcast/linear chunks=2 (schedule ", wordsOdd: "called bcast of 100 bytes from root 0 by bcast/linear chunks=2 (schedule ",
-			call: func(ctx context.Context, c *runtime.Comm, odd bool) error {
-				s, err := star(ranks, odd)
-				if err != nil {
-					return err
-				}
-				if err := c.Use(s); err != nil {
-					return err
-				}
-				return c.Bcast(ctx, buffer(100), 0)
-			},
-		},
-		{
-			name: "messages", words: "uses anycast/skip-ring with windows of 64 messages", wordsOdd: "uses anycast/skip-ring with windows of 63 messages",
-			cfg: func(odd bool) runtime.Config {
-				return either(odd, runtime.Config{CastWindow: 64}, runtime.Config{CastWindow: 63})
-			},
-			call: func(ctx context.Context, c *runtime.Comm, _ bool) error {
-				_, err := c.Next(ctx)
-				return err
-			},
-		},
-		{
-			name: "epoch", call: barrier, words: "has membership 1", wordsOdd: "has membership 2",
-			cfg: func(odd bool) runtime.Config { return either(odd, runtime.Config{}, runtime.Config{Epoch: 2}) },
+			}
+			return c.Bcast(ctx, buffer(100), 0)
 		},
 	}
 }

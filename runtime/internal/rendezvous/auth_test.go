@@ -168,6 +168,77 @@ func TestRecordedConversationsAreOfNoUse(t *testing.T) {
 	b.Close()
 }
 
+// Who sits between two ranks and changes what they say before they are sealed makes both find that the
+// other has not the key: also one who would have each take the other for a rank of its own mode.
+func TestChangedConversationsAreOfNoUse(t *testing.T) {
+	const mode, nonce, status = openingLen - 1, openingLen, 2
+	for name, c := range map[string]struct {
+		host, member seal.Mode
+		says, hears  map[int]byte // what is added to which byte
+	}{
+		"nothing":      {seal.Signed, seal.Signed, nil, nil},
+		"encryption":   {seal.Signed, seal.Encrypted, map[int]byte{mode: 255}, nil},
+		"none":         {seal.Encrypted, seal.Signed, map[int]byte{mode: 1}, nil},
+		"its nonce":    {seal.Signed, seal.Signed, map[int]byte{nonce: 1}, nil},
+		"host's nonce": {seal.Signed, seal.Signed, nil, map[int]byte{status: 1}},
+		"its proof":    {seal.Signed, seal.Signed, nil, map[int]byte{status + seal.NonceLen: 1}},
+	} {
+		a, b := net.Pipe()
+		var host, member error
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, host = admitted(&Config{Key: testKey, mode: c.host}, a)
+			a.Close()
+		})
+		_, member = introduced(&Config{Key: testKey, mode: c.member}, &spoilt{Conn: b, says: c.says, hears: c.hears}, "rank 0")
+		b.Close()
+		wg.Wait()
+		if name == "nothing" {
+			require.NoError(t, errors.Join(host, member))
+			continue
+		}
+		require.ErrorIs(t, member, errKey, name)
+		require.True(t, errors.Is(host, errKey) || name == "its proof" && host == nil, name)
+	}
+}
+
+// spoilt is a connection on which somebody adds to bytes.
+type spoilt struct {
+	net.Conn
+	says, hears map[int]byte
+	said, heard int
+}
+
+func (c *spoilt) Write(b []byte) (int, error) {
+	b = bytes.Clone(b)
+	c.said = spoil(b, c.said, c.says)
+	return c.Conn.Write(b)
+}
+
+func (c *spoilt) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.heard = spoil(b[:n], c.heard, c.hears)
+	return n, err
+}
+
+// spoil adds to the bytes of b, of which the first is number at, and returns what follows.
+func spoil(b []byte, at int, add map[int]byte) int {
+	for i := range b {
+		b[i] += add[at+i]
+	}
+	return at + len(b)
+}
+
+// Who sends a rank's own words back to it is no rank.
+func TestMirrorIsNoRank(t *testing.T) {
+	a, b := net.Pipe()
+	go io.Copy(b, b)
+	defer b.Close()
+	_, err := introduced(&Config{Key: testKey, mode: seal.Signed}, a, "rank 0")
+	require.Error(t, err)
+	a.Close()
+}
+
 // tape records what goes over a connection.
 type tape struct {
 	net.Conn
@@ -183,6 +254,14 @@ func (c *tape) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.hears.Write(b[:n])
 	return n, err
+}
+
+// What a stranger says in place of rank 0 cannot move the cursor of who reads it, nor look like another
+// line of the log.
+func TestReasonsArePlainText(t *testing.T) {
+	says := appendStatus(nil, "\x1b[2Jall is well\nrank 0: \xff\u202e")
+	_, err := introduced(&Config{Key: testKey, mode: seal.Signed}, &scripted{in: bytes.NewReader(says)}, "rank 0")
+	require.EqualError(t, err, "rank 0, which has not proved the key, says: �[2Jall is well�rank 0: ��")
 }
 
 // Who has not proved the key has a bounded time, in virtual time, at every point of the

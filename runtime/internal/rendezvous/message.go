@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -92,10 +94,18 @@ func readBytes(r io.Reader, limit int) ([]byte, error) {
 	return b, err
 }
 
-// readStatus returns the reason that the peer gives, "" if all is well.
+// readStatus returns the reason that the peer gives, "" if all is well. People read it, and
+// who has said it may be a stranger: what is not to be printed is replaced.
 func readStatus(r io.Reader) (string, error) {
 	b, err := readBytes(r, maxText)
-	return string(b), err
+	return strings.Map(plain, string(b)), err
+}
+
+func plain(r rune) rune {
+	if !unicode.IsPrint(r) {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // versionError is the hello of a member that speaks another version.

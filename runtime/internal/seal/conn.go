@@ -11,8 +11,9 @@ import (
 type Conn struct {
 	net.Conn
 
-	writing sync.Mutex // guards out
+	writing sync.Mutex // guards out and broken
 	out     *Line
+	broken  error // why a record was cut off
 
 	reading sync.Mutex // guards what follows
 	in      *Line
@@ -23,19 +24,19 @@ type Conn struct {
 // NewConn seals c.
 func NewConn(c net.Conn, in, out *Line) *Conn { return &Conn{Conn: c, in: in, out: out} }
 
-// Write sends b, in records.
+// Write sends b, in records. One that was cut off, by a deadline say, is the last: what follows would
+// be read as its rest.
 func (c *Conn) Write(b []byte) (n int, err error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	for n < len(b) {
+	for n < len(b) && c.broken == nil {
 		piece := b[n:min(n+RecordMax, len(b))]
 		record := append(make([]byte, RecordHead, len(piece)+RecordOver), piece...)
-		if _, err := c.Conn.Write(c.out.Seal(record)); err != nil {
-			return n, err
+		if _, c.broken = c.Conn.Write(c.out.Seal(record)); c.broken == nil {
+			n += len(piece)
 		}
-		n += len(piece)
 	}
-	return n, nil
+	return n, c.broken
 }
 
 // Read reads what has come and is authentic.

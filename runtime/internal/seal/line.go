@@ -36,6 +36,7 @@ type Line struct {
 	mode  Mode
 	count uint64 // records so far
 	nonce [12]byte
+	over  bool // a record was none: nothing is opened any more
 }
 
 func newLine(mode Mode, key []byte) (*Line, error) {
@@ -109,8 +110,11 @@ func RecordLen(b []byte) (int, error) {
 }
 
 // Open checks record b, whole as RecordLen says, and returns its bytes, which take
-// their place in b.
+// their place in b. Behind one that is none it opens nothing: there would be a gap.
 func (l *Line) Open(b []byte) ([]byte, error) {
+	if l.over {
+		return nil, ErrForged
+	}
 	end := len(b) - TagLen
 	var err error
 	if l.mode == Encrypted {
@@ -119,6 +123,7 @@ func (l *Line) Open(b []byte) ([]byte, error) {
 		_, err = l.aead.Open(nil, l.step(), b[end:], b[:end])
 	}
 	if err != nil {
+		l.over = true
 		return nil, ErrForged
 	}
 	return b[RecordHead:end], nil

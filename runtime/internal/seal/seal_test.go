@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,21 @@ func TestLineRefuses(t *testing.T) {
 	}
 }
 
+// Behind a record that is none nothing counts: whoever takes one out and puts another in its place has
+// not merely taken one out.
+func TestNothingIsOpenedBehindAForgery(t *testing.T) {
+	for _, mode := range []Mode{Signed, Encrypted} {
+		out, _ := lines(t, session(t, mode, same), 0, 1, 0, 0)
+		in, _ := lines(t, session(t, mode, same), 0, 1, 0, 0)
+		forged := out.Seal(record("first"))
+		forged[RecordHead]++
+		_, err := in.Open(forged)
+		require.ErrorIs(t, err, ErrForged)
+		_, err = in.Open(out.Seal(record("second")))
+		require.ErrorIs(t, err, ErrForged)
+	}
+}
+
 func TestRecordLen(t *testing.T) {
 	head := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 	for _, n := range []uint32{0, RecordMax + 1, 1<<32 - 1} {
@@ -262,6 +278,35 @@ func TestConnRefuses(t *testing.T) {
 		_, err := host.Read(make([]byte, 10))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// brief is a connection that takes so many bytes, and then none for a while.
+type brief struct {
+	net.Conn
+	took bytes.Buffer
+	room int
+}
+
+func (c *brief) Write(b []byte) (int, error) {
+	n := min(len(b), c.room)
+	c.room = 1 << 20
+	c.took.Write(b[:n])
+	if n < len(b) {
+		return n, os.ErrDeadlineExceeded
+	}
+	return n, nil
+}
+
+// A record that was cut off is the last one: what was behind it would be read as its rest.
+func TestConnWritesNothingBehindACutRecord(t *testing.T) {
+	out, _ := lines(t, session(t, Signed, same), 0, 1, 0, 0)
+	wire := &brief{room: 3}
+	c := NewConn(wire, nil, out)
+	for range 2 {
+		_, err := c.Write([]byte("text"))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	}
+	require.Equal(t, 3, wire.took.Len())
 }
 
 // FuzzOpen opens what nobody has sealed.

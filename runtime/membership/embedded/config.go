@@ -22,7 +22,8 @@ type Config struct {
 	// with the Manager.
 	Listener net.Listener
 	// Advertise is the address that others are told; default: the listener's. It
-	// must be given if that has no host.
+	// must be given if that has no host. It leads to this process alone: where another
+	// one answers this one is dead.
 	Advertise string
 	// Seeds are where members answer: "host:port" each.
 	Seeds []string

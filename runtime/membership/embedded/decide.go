@@ -99,7 +99,7 @@ func (m *Manager) round(ctx context.Context, base membership.View, q *request) (
 		}
 		own := *q
 		asked.Go(func() {
-			r, err := m.askWithin(ctx, member.Manager, &own)
+			r, err := m.askMember(ctx, &member, &own)
 			o := outcome{rank: rank, gone: refused(err)}
 			if err == nil {
 				o.answer = r.answer

@@ -14,7 +14,8 @@
 // first phase. So views are replicated, and whoever takes over finishes what the manager
 // before has begun. A view counts when it is accepted by more than half of the members of the one before, or by
 // half with the first of them, or by all that are not known to be dead. A
-// process is known to be dead when its host refuses connections to its address; one that does not
+// process is known to be dead when its host refuses connections to its address, or another process
+// answers there, which says so since every request names the member that it is for. One that does not
 // answer is only suspected.
 //
 // What is promised:
@@ -29,11 +30,13 @@
 //   - A manager that is stopped and comes back later finds that it is a member no more.
 //
 // Only the lowest of the members that answer takes over. That is no condition of what is
-// promised, but keeps two from standing in each other's way.
+// promised, but keeps two from standing in each other's way. It asks those before it eight times as many
+// each time, so that thousands that are silent do not outlast Config.Patience.
 //
 // # Leases
 //
 // Members keep a connection with the manager, on which each side writes four times
 // in Config.TTL. Who is silent for TTL is dead to the other side. When a connection breaks, the
-// manager connects to the member at once, and gives it up if its host refuses that.
+// manager connects to the member at once, and gives it up if that is refused. A manager that was stopped
+// itself, or had no time, takes nobody for silent before it has heard again for TTL.
 package embedded

@@ -43,8 +43,15 @@ func (m *Manager) attend(v membership.View) {
 	case err != nil:
 		m.succeed(v)
 	default:
-		m.pause(m.ctx)
+		m.linger(v)
 	}
+}
+
+// linger waits before something is tried again, unless there is a newer view than v.
+func (m *Manager) linger(v membership.View) {
+	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/16, errSilent)
+	defer stop()
+	m.board.Wait(ctx, v.Epoch) // the board says what comes of it
 }
 
 // lead is the manager's part, until it is manager no more, or has to be given up: it takes
@@ -58,10 +65,25 @@ func (m *Manager) lead() {
 		} else if m.manage(membership.Without(silent...)); m.impatient() { // not before: it may have been stopped, and hears now what was decided
 			return
 		}
-		if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/4) != nil {
+		if !m.rest() {
 			return
 		}
 	}
+}
+
+// rest waits for the next look at who is silent. If that takes too long this process was stopped, or had no
+// time, and could not hear anybody: the others may even have another manager, of which they tell if they are
+// asked. It reports false when the manager is closed.
+func (m *Manager) rest() bool {
+	begun := m.cfg.Clock.Now()
+	if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/4) != nil {
+		return false
+	}
+	if m.cfg.Clock.Now().Sub(begun) > m.cfg.TTL/2 {
+		m.hearAll()
+		m.proclaim()
+	}
+	return true
 }
 
 // hearAll gives all members the time to turn to this manager.
@@ -98,9 +120,13 @@ func (m *Manager) silent() (ids []membership.ID) {
 // attach takes views from the manager of v until it is one no more, or does not answer.
 func (m *Manager) attach(v membership.View) error {
 	manager, q := v.Members[0], m.hello(kindAttach)
-	q.Base = &v // if it has not heard that it is the manager
+	q.To, q.Base = manager.ID, &v // if it has not heard that it is the manager
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	defer cancel(context.Canceled)
+	m.wg.Go(func() {
+		m.whileTurnedTo(ctx, manager.ID)
+		cancel(context.Canceled)
+	})
 	silence := m.cfg.Clock.AfterFunc(m.cfg.TTL, func() { cancel(errSilent) })
 	defer silence.Stop()
 	l, stop, err := m.cfg.dial.open(ctx, manager.Manager, q)
@@ -109,10 +135,8 @@ func (m *Manager) attach(v membership.View) error {
 	}
 	defer stop()
 	defer l.conn.Close()
-	over := make(chan struct{})
-	defer close(over)
 	m.wg.Go(func() {
-		m.beat(l, manager.ID, over)
+		m.beat(ctx, l)
 		cancel(context.Canceled)
 	})
 	for {
@@ -144,12 +168,8 @@ func (m *Manager) hello(kind string) *request {
 	return &request{Version: version, Group: m.cfg.Group, Kind: kind, From: m.me().ID}
 }
 
-// beat tells the manager that this member is alive, until over is closed or another
-// one is the manager.
-func (m *Manager) beat(l *line, manager membership.ID, over <-chan struct{}) {
-	tick := make(chan struct{}, 1)
-	timer := m.beats(tick)
-	defer timer.Stop()
+// whileTurnedTo returns when another one is the manager, or ctx ends.
+func (m *Manager) whileTurnedTo(ctx context.Context, manager membership.ID) {
 	for {
 		changed := m.board.Changed()
 		if !m.turnedTo(manager) {
@@ -157,7 +177,20 @@ func (m *Manager) beat(l *line, manager membership.ID, over <-chan struct{}) {
 		}
 		select {
 		case <-changed:
-		case <-over:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// beat tells the manager that this member is alive, until ctx ends or the connection breaks.
+func (m *Manager) beat(ctx context.Context, l *line) {
+	tick := make(chan struct{}, 1)
+	timer := m.beats(tick)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
 			return
 		case <-tick:
 			timer.Reset(m.cfg.TTL / 4)
@@ -171,32 +204,57 @@ func (m *Manager) beat(l *line, manager membership.ID, over <-chan struct{}) {
 // succeed sees to it that there is a manager after the one of v does not answer: this member, if
 // none before it answers.
 func (m *Manager) succeed(v membership.View) {
-	rank := v.Rank(m.me().ID)
-	var absent []membership.ID
-	for _, before := range v.Members[:rank] {
-		ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/2, errSilent)
-		_, err := m.askWithin(ctx, before.Manager, &request{Kind: kindPing, Base: &v}) // it may be cut off from who would have told it
-		stop()
-		if m.board.View().Epoch > v.Epoch {
+	before := v.Members[:v.Rank(m.me().ID)]
+	for asked := 0; asked < len(before); {
+		some := before[asked:min(8*max(1, asked), len(before))]
+		there := m.anyAnswers(some, &v)
+		switch {
+		case m.board.View().Epoch > v.Epoch:
+			return
+		case there: // one of them manages, or will
+			m.linger(v)
 			return
 		}
-		if err == nil { // it manages, or will
-			m.pause(m.ctx)
-			return
-		}
-		absent = append(absent, before.ID)
+		asked += len(some)
 	}
-	err := m.propose(m.ctx, membership.Without(absent...), func(now membership.View) bool { return now.Epoch == v.Epoch })
+	var absent []membership.ID
+	for _, member := range before {
+		absent = append(absent, member.ID)
+	}
+	err := m.propose(m.ctx, membership.Without(absent...), func(now membership.View) bool { return now.Epoch == v.Epoch || m.manages(now) })
 	switch {
 	case err == nil:
 		m.proclaim()
 	case !errors.Is(err, errNotManager):
-		m.pause(m.ctx)
+		m.linger(v)
 	}
 }
 
+// anyAnswers asks some members of v at once whether they are there, and tells them v: they may be cut off from
+// who would have.
+func (m *Manager) anyAnswers(members []membership.Member, v *membership.View) bool {
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/2, errSilent)
+	defer stop() // ends those that are still asked
+	answers := make(chan bool, len(members))
+	for _, member := range members {
+		asking.Go(func() {
+			r, err := m.askMember(ctx, &member, &request{Kind: kindPing, Base: v})
+			answers <- err == nil && r.Err == ""
+		})
+	}
+	for range members {
+		if <-answers {
+			return true
+		}
+	}
+	return false
+}
+
 // proclaim tells all members of the newest view who is the manager now, so that they need not find
-// that the one before is silent. Those that do not hear it find it.
+// that the one before is silent. Those that do not hear it find it, and those that have died meanwhile are
+// taken out.
 func (m *Manager) proclaim() {
 	v := m.board.View()
 	if !m.manages(v) {
@@ -204,9 +262,20 @@ func (m *Manager) proclaim() {
 	}
 	ctx, stop := clock.WithTimeoutCause(m.ctx, m.cfg.Clock, m.cfg.TTL/4, errSilent)
 	defer stop()
+	dead := make([]bool, len(v.Members))
 	var told sync.WaitGroup
-	for _, member := range v.Members[1:] {
-		told.Go(func() { m.askWithin(ctx, member.Manager, &request{Kind: kindPing, Base: &v}) })
+	for rank, member := range v.Members[1:] {
+		told.Go(func() {
+			_, err := m.askMember(ctx, &member, &request{Kind: kindPing, Base: &v})
+			dead[1+rank] = refused(err)
+		})
 	}
 	told.Wait()
+	var ids []membership.ID
+	for rank, member := range v.Members {
+		if dead[rank] {
+			ids = append(ids, member.ID)
+		}
+	}
+	m.manage(membership.Without(ids...))
 }

@@ -103,10 +103,7 @@ func (m *Manager) enter(ctx context.Context) error {
 			return nil
 		}
 		if err := m.pause(ctx); err != nil {
-			if last != nil {
-				err = fmt.Errorf("%w (%w)", err, last)
-			}
-			return err
+			return because(err, last)
 		}
 	}
 }
@@ -130,7 +127,7 @@ func (m *Manager) seek(ctx context.Context) (found bool, err error) {
 			continue
 		}
 		q := &request{Kind: kindJoin, Member: &self}
-		r, askErr := m.ask(ctx, seed, q)
+		r, askErr := m.ask(ctx, &membership.Member{Manager: seed}, q)
 		switch {
 		case askErr == nil && r.View.Epoch > 0:
 			return true, m.petition(ctx, r, q)
@@ -158,7 +155,7 @@ func (m *Manager) petition(ctx context.Context, r *response, q *request) error {
 			return errors.New("the group has no members")
 		}
 		var err error
-		if r, err = m.ask(ctx, r.View.Members[0].Manager, q); err != nil {
+		if r, err = m.ask(ctx, &r.View.Members[0], q); err != nil {
 			return err
 		}
 	}
@@ -199,7 +196,7 @@ func (m *Manager) Leave(ctx context.Context) error {
 }
 
 // urge has the manager make a change, whoever is it meanwhile, until a view shows that it is
-// done.
+// done. What the manager cannot do it is asked for again: it may be cut off for a while.
 func (m *Manager) urge(ctx context.Context, q *request, change membership.Change, done func(membership.View) bool) error {
 	ctx, stop := m.until(ctx)
 	defer stop()
@@ -211,18 +208,34 @@ func (m *Manager) urge(ctx context.Context, q *request, change membership.Change
 		if err := m.board.Err(); err != nil {
 			return err
 		}
-		if m.manages(v) {
-			m.change(ctx, change) // what fails shows in the view, or in the board
-		} else if r, err := m.ask(ctx, v.Members[0].Manager, q); err == nil && r.Err != "" {
-			return said(r.Err)
-		}
+		last := m.urgeOnce(ctx, v, q, change)
 		if done(m.board.View()) {
 			return nil
 		}
 		if err := m.pause(ctx); err != nil {
-			return err
+			return because(err, last)
 		}
 	}
+}
+
+// urgeOnce asks the manager of v.
+func (m *Manager) urgeOnce(ctx context.Context, v membership.View, q *request, change membership.Change) error {
+	if m.manages(v) {
+		return m.change(ctx, change)
+	}
+	r, err := m.ask(ctx, &v.Members[0], q)
+	if err == nil && r.Err != "" {
+		err = said(r.Err)
+	}
+	return err
+}
+
+// because returns end, which ended something, with why that was not done before.
+func because(end, last error) error {
+	if last == nil {
+		return end
+	}
+	return fmt.Errorf("%w (%w)", end, last)
 }
 
 // Close implements [membership.Manager].
@@ -264,18 +277,20 @@ func (m *Manager) learn(v membership.View) {
 	m.board.Post(v)
 }
 
-// ask says q to addr, waits for the answer for TTL at most, and takes the view that is in it.
-func (m *Manager) ask(ctx context.Context, addr string, q *request) (*response, error) {
+// ask asks a member, for TTL at most.
+func (m *Manager) ask(ctx context.Context, member *membership.Member, q *request) (*response, error) {
 	ctx, stop := clock.WithTimeoutCause(ctx, m.cfg.Clock, m.cfg.TTL, errSilent)
 	defer stop()
-	return m.askWithin(ctx, addr, q)
+	return m.askMember(ctx, member, q)
 }
 
 var errSilent = errors.New("no answer in time")
 
-func (m *Manager) askWithin(ctx context.Context, addr string, q *request) (*response, error) {
-	q.Version, q.Group, q.From = version, m.cfg.Group, m.me().ID
-	r, err := m.cfg.dial.ask(ctx, addr, q)
+// askMember says q to a member, or, if that has no identity, to whoever answers in its place, and
+// takes the view that is in the answer.
+func (m *Manager) askMember(ctx context.Context, member *membership.Member, q *request) (*response, error) {
+	q.Version, q.Group, q.From, q.To = version, m.cfg.Group, m.me().ID, member.ID
+	r, err := m.cfg.dial.ask(ctx, member.Manager, q)
 	if err == nil && r.View.Epoch > 0 {
 		m.learn(r.View)
 	}

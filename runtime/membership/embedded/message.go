@@ -36,6 +36,7 @@ type request struct {
 	Group   string             `json:"group"`
 	Kind    string             `json:"kind"`
 	From    membership.ID      `json:"from"`
+	To      membership.ID      `json:"to,omitzero"`      // the member that is asked; zero: whoever answers there
 	Member  *membership.Member `json:"member,omitempty"` // join
 	Epoch   uint32             `json:"epoch,omitempty"`  // report
 	Lost    []membership.ID    `json:"lost,omitempty"`   // report
@@ -51,6 +52,7 @@ type response struct {
 	Err       string `json:"error,omitempty"`
 	Elsewhere bool   `json:"elsewhere,omitempty"` // ask the first member of View
 	Alive     bool   `json:"alive,omitempty"`     // nothing but a sign of life: View is left out
+	Other     bool   `json:"other,omitempty"`     // this process is another than was asked, which is dead
 }
 
 // check returns an error if a decoded request lacks what its kind needs.
@@ -116,11 +118,17 @@ func (l *line) read(v any) error {
 
 func (l *line) write(v any) error { return l.enc.Encode(v) }
 
+// errOther: what a member was asked has come to another process, which is there in its place.
+var errOther = errors.New("another process answers there")
+
 // readResponse reads an answer and checks the views in it.
 func (l *line) readResponse() (*response, error) {
 	r := new(response)
 	if err := l.read(r); err != nil {
 		return nil, err
+	}
+	if r.Other {
+		return nil, errOther
 	}
 	if r.View.Epoch > 0 {
 		if err := r.View.Check(); err != nil {
@@ -174,5 +182,8 @@ func (d dialer) ask(ctx context.Context, addr string, r *request) (*response, er
 	return answer, nil
 }
 
-// refused reports whether err says that a host lives and nobody listens there.
-func refused(err error) bool { return errors.Is(err, unix.ECONNREFUSED) }
+// refused reports whether err says that the process that was asked is dead: its host lives, and
+// nobody listens there, or somebody else does.
+func refused(err error) bool {
+	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, errOther)
+}

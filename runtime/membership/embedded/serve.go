@@ -49,7 +49,8 @@ func (m *Manager) welcome(n int) bool {
 	return true
 }
 
-// serve answers one request. A connection that says nothing for TTL is closed.
+// serve answers one request. A connection that says nothing for TTL, or does not take its answer
+// for as long, is closed.
 func (m *Manager) serve(conn net.Conn) {
 	defer conn.Close()
 	stop := context.AfterFunc(m.ctx, func() { conn.Close() })
@@ -61,18 +62,29 @@ func (m *Manager) serve(conn net.Conn) {
 		return
 	}
 	timer.Stop()
-	if err := q.check(m.cfg.Group); err != nil {
-		l.write(&response{Err: err.Error()})
+	var r *response
+	switch err := q.check(m.cfg.Group); {
+	case q.To != (membership.ID{}) && q.To != m.me().ID: // of whatever group it is
+		r = &response{Other: true}
+	case err != nil:
+		r = &response{Err: err.Error()}
+	case q.Kind == kindAttach:
+		m.heed(q)
+		m.stream(l, q.From)
 		return
+	default:
+		m.heed(q)
+		r = m.respond(q)
 	}
+	timer.Reset(m.cfg.TTL)
+	l.write(r)
+}
+
+// heed takes the view that a request brings.
+func (m *Manager) heed(q *request) {
 	if q.Base != nil {
 		m.learn(*q.Base)
 	}
-	if q.Kind == kindAttach {
-		m.stream(l, q.From)
-		return
-	}
-	l.write(m.respond(q))
 }
 
 // respond does what q asks for. It takes as long as a view takes to be decided.
@@ -172,15 +184,15 @@ func (m *Manager) hear(id membership.ID) {
 	}
 }
 
-// check looks whether a member whose connection has ended is dead: then its host
-// refuses another one. If it is not, it will come again, or be silent.
+// check looks whether a member whose connection has ended is dead: then another one is
+// refused. If it is not, it will come again, or be silent.
 func (m *Manager) check(id membership.ID) {
 	v := m.board.View()
 	rank := v.Rank(id)
 	if rank < 0 || !m.manages(v) || m.ctx.Err() != nil {
 		return
 	}
-	if _, err := m.ask(m.ctx, v.Members[rank].Manager, &request{Kind: kindPing}); refused(err) {
+	if _, err := m.ask(m.ctx, &v.Members[rank], &request{Kind: kindPing}); refused(err) {
 		m.manage(membership.Without(id))
 	}
 }

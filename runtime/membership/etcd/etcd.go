@@ -175,8 +175,21 @@ func (m *Manager) Close() error {
 	m.board.Fail(membership.ErrClosed)
 	m.end(membership.ErrClosed)
 	m.wg.Wait()
+	m.release()
 	m.cfg.Client.CloseIdleConnections()
 	return nil
+}
+
+// release gives the lease back, so that the others need not wait for its end. If etcd does not hear of that
+// it ends by itself.
+func (m *Manager) release() {
+	m.mu.Lock()
+	l := m.lease
+	m.lease = lease{}
+	m.mu.Unlock()
+	if l.ID != 0 && !errors.Is(context.Cause(m.ctx), membership.ErrLost) {
+		_ = m.etcd.call(context.Background(), "/v3/lease/revoke", &lease{ID: l.ID}, new(struct{}))
+	}
 }
 
 // lost ends the membership: the lease may have ended.
@@ -199,6 +212,7 @@ func (m *Manager) urge(ctx context.Context, try func(context.Context) error) err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(context.Canceled)
 	defer context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })()
+	var last error
 	for {
 		err := try(ctx)
 		switch {
@@ -206,9 +220,11 @@ func (m *Manager) urge(ctx context.Context, try func(context.Context) error) err
 			return err
 		case m.ctx.Err() != nil:
 			return context.Cause(m.ctx)
+		case last == nil || ctx.Err() == nil:
+			last = err // a later one may only say that ctx has ended
 		}
 		if ended := m.pause(ctx); ended != nil {
-			return fmt.Errorf("%w (%w)", ended, err)
+			return fmt.Errorf("%w (%w)", ended, last)
 		}
 	}
 }
@@ -225,15 +241,23 @@ func (m *Manager) renew() {
 		begun := m.cfg.Clock.Now()
 		var r keepAlive
 		err := m.etcd.call(m.ctx, "/v3/lease/keepalive", &lease{ID: l.ID}, &r)
-		if err == nil && r.Result.TTL == 0 {
+		switch {
+		case err != nil || r.Result.ID != l.ID: // it says nothing of the lease
+		case r.Result.TTL == 0:
 			m.lost()
 			return
+		default:
+			m.renewed(begun)
 		}
-		m.mu.Lock()
-		if err == nil && m.ctx.Err() == nil {
-			m.timer.Reset(m.rest(begun))
-		}
-		m.mu.Unlock()
+	}
+}
+
+// renewed puts the end of the membership off: the lease was renewed after begun.
+func (m *Manager) renewed(begun time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() == nil {
+		m.timer.Reset(m.rest(begun))
 	}
 }
 
@@ -269,5 +293,5 @@ func (m *Manager) attend(s *state) error {
 		return err
 	}
 	key, end := m.all()
-	return m.etcd.await(m.ctx, key, end, s.revision+1)
+	return m.etcd.await(m.ctx, key, end, s.revision+1, m.cfg.TTL/2)
 }

@@ -3,101 +3,140 @@ package etcd_test
 import (
 	"context"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/etcd"
+	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
 // server is an etcd of our own.
-type server struct {
-	dir          string
-	client, peer string // URLs
-	cmd          *exec.Cmd
-}
+type server struct{ *etcdtest.Server }
 
-func newServer(t *testing.T) *server {
-	if _, err := exec.LookPath("etcd"); err != nil {
-		t.Skip("etcd is not installed: Debian has it as etcd-server")
-	}
-	s := &server{dir: t.TempDir(), client: "http://" + free(t), peer: "http://" + free(t)}
-	s.Resume(t)
-	t.Cleanup(s.kill)
-	return s
-}
-
-// free returns an address that nobody listens at.
-func free(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// Resume starts etcd and waits until it answers.
-func (s *server) Resume(t *testing.T) {
-	s.cmd = exec.Command("etcd", "--data-dir", s.dir, "--name", "a",
-		"--listen-client-urls", s.client, "--advertise-client-urls", s.client,
-		"--listen-peer-urls", s.peer, "--initial-advertise-peer-urls", s.peer, "--initial-cluster", "a="+s.peer,
-		"--heartbeat-interval", "20", "--election-timeout", "200")
-	log, err := os.CreateTemp(t.TempDir(), "etcd.log")
-	require.NoError(t, err)
-	defer log.Close()
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	require.NoError(t, s.cmd.Start())
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for !s.healthy(ctx) {
-		require.NoError(t, ctx.Err(), "etcd does not come up")
-	}
-}
-
-func (s *server) healthy(ctx context.Context) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.client+"/health", nil)
-	if err != nil {
-		return false
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
-}
-
-func (s *server) kill() {
-	s.cmd.Process.Kill()
-	s.cmd.Wait() // it says that it was killed
-}
-
-// Stop kills etcd.
-func (s *server) Stop(*testing.T) { s.kill() }
+func newServer(t *testing.T) *server { return &server{etcdtest.Start(t)} }
 
 func (s *server) Manager(t *testing.T) membership.Manager {
-	m, err := etcd.New(etcd.Config{Endpoints: []string{s.client}, Prefix: strings.ReplaceAll(t.Name(), "/", "-"), TTL: 2 * time.Second})
+	return s.manager(t, ttl, s.URL())
+}
+
+// ttl is what a loaded machine keeps. It is waited for only where etcd is not to be reached.
+const ttl = 10 * time.Second
+
+func (s *server) manager(t *testing.T, ttl time.Duration, endpoints ...string) *etcd.Manager {
+	m, err := etcd.New(etcd.Config{Endpoints: endpoints, Prefix: strings.ReplaceAll(t.Name(), "/", "-"), TTL: ttl})
 	require.NoError(t, err)
 	return m
 }
 
+// Kill gives the lease back, so that nobody waits for its end; see TestLeaseEnds.
 func (s *server) Kill(_ *testing.T, m membership.Manager) { m.Close() }
 
 func TestEtcd(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	membershiptest.Run(t, func(t *testing.T) membershiptest.Group { return newServer(t) })
+}
+
+// proxy returns what passes requests on to s.
+func (s *server) proxy(t *testing.T) http.Handler {
+	target, err := url.Parse(s.URL())
+	require.NoError(t, err)
+	p := httputil.NewSingleHostReverseProxy(target)
+	p.Transport = &http.Transport{DisableKeepAlives: true}
+	return p
+}
+
+// Who dies is taken out when its lease ends.
+func TestLeaseEnds(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := newServer(t)
+	stays, dies := s.manager(t, ttl, s.URL()), s.manager(t, 3*time.Second, s.URL())
+	defer stays.Close()
+	_, err := stays.Join(t.Context(), membership.Member{ID: membership.NewID()})
+	require.NoError(t, err)
+	v, err := dies.Join(t.Context(), membership.Member{ID: membership.NewID()})
+	require.NoError(t, err)
+	dies.Die()
+	next, err := stays.Watch(t.Context(), v.Epoch)
+	require.NoError(t, err)
+	require.Equal(t, v.Members[:1], next.Members)
+}
+
+// A server that answers, and is cut off from what happens, keeps nobody from seeing it.
+func TestWatchThatSaysNothing(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := newServer(t)
+	forward := s.proxy(t)
+	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v3/watch" {
+			io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer deaf.Close()
+	a, b := s.manager(t, ttl, deaf.URL), s.manager(t, ttl, s.URL())
+	defer a.Close()
+	defer b.Close()
+	v, err := a.Join(t.Context(), membership.Member{ID: membership.NewID()})
+	require.NoError(t, err)
+	_, err = b.Join(t.Context(), membership.Member{ID: membership.NewID()})
+	require.NoError(t, err)
+	next, err := a.Watch(t.Context(), v.Epoch)
+	require.NoError(t, err)
+	require.Len(t, next.Members, 2)
+}
+
+// What says nothing of the lease, neither that it lives nor that it has ended, is no answer.
+func TestAnswerAboutAnotherLease(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := newServer(t)
+	forward := s.proxy(t)
+	asked := make(chan struct{}, 2)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v3/lease/keepalive" && len(asked) < cap(asked) {
+			asked <- struct{}{}
+			if len(asked) == 1 {
+				fmt.Fprint(w, "{}")
+				return
+			}
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer other.Close()
+	m := s.manager(t, ttl, other.URL)
+	defer m.Close()
+	v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	lost := make(chan error, 1)
+	go func() {
+		_, err := m.Watch(ctx, v.Epoch)
+		lost <- err
+	}()
+	for len(asked) < cap(asked) {
+		select {
+		case err := <-lost:
+			require.NoError(t, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	cancel()
+	<-lost
 }
 
 // A server that is stopped takes connections and answers nothing.
@@ -108,7 +147,7 @@ func TestSilentServer(t *testing.T) {
 	defer m.Close()
 	v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
 	require.NoError(t, err)
-	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	s.Freeze(t)
 	_, err = m.Watch(t.Context(), v.Epoch)
 	require.ErrorIs(t, err, membership.ErrLost)
 	require.ErrorIs(t, m.Report(t.Context(), v.Epoch), membership.ErrLost)
@@ -120,7 +159,7 @@ func TestSeveralEndpoints(t *testing.T) {
 	s := newServer(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	m, err := etcd.New(etcd.Config{Endpoints: []string{"http://" + free(t), other.URL, s.client}, Prefix: "g"})
+	m, err := etcd.New(etcd.Config{Endpoints: []string{"http://" + etcdtest.Free(t), other.URL, s.URL()}, Prefix: "g"})
 	require.NoError(t, err)
 	defer m.Close()
 	v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
@@ -143,22 +182,35 @@ func TestBadAnswers(t *testing.T) {
 		{400, `{"message":"etcdserver: no leader"}`, "no leader"},
 		{200, "{", "unexpected EOF"},
 		{200, `{"ID":"x"}`, "invalid"},
-		{200, `{"ID":"7","TTL":"5","header":{"revision":"1"},"kvs":[{"key":"Zy92aWV3","value":"e30="}]}`, "etcd key g/view: view without an epoch"},
+		{200, `{"ID":"7","TTL":"60","header":{"revision":"1"},"kvs":[{"key":"Zy92aWV3","value":"e30="}]}`, "etcd key g/view: view without an epoch"},
 	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var asked atomic.Int32
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if asked.Add(1) > 4 { // the first few answers have been read
+				cancel()
+			}
 			w.WriteHeader(c.status)
 			fmt.Fprint(w, c.answer)
 		}))
-		m, err := etcd.New(etcd.Config{Endpoints: []string{s.URL}, Prefix: "g", TTL: time.Second})
+		m, err := etcd.New(etcd.Config{Endpoints: []string{s.URL}, Prefix: "g", TTL: time.Minute, Clock: quick{}})
 		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		_, err = m.Join(ctx, membership.Member{ID: membership.NewID()})
-		cancel()
 		require.ErrorContains(t, err, c.want)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, m.Close())
 		s.Close()
 	}
+}
+
+// quick is a clock by which nobody pauses long. What ends a membership it leaves alone.
+type quick struct{ clock.System }
+
+func (q quick) AfterFunc(d time.Duration, f func()) clock.Timer {
+	if d < 10*time.Second {
+		d = time.Millisecond
+	}
+	return q.System.AfterFunc(d, f)
 }
 
 func TestConfig(t *testing.T) {
@@ -175,11 +227,14 @@ func TestAllAtOnce(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := newServer(t)
 	const members = 12
-	var wg sync.WaitGroup
+	var wg, closing sync.WaitGroup
+	closing.Add(members)
 	for range members {
 		wg.Go(func() {
 			m := s.Manager(t)
 			defer m.Close()
+			defer closing.Wait() // who closes is a member no more
+			defer closing.Done()
 			v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
 			for err == nil && len(v.Members) < members {
 				v, err = m.Watch(t.Context(), v.Epoch)

@@ -164,8 +164,19 @@ func reason(body io.Reader) string {
 }
 
 // await returns when a key from key to end has changed since revision start, or when that
-// can no longer be told.
-func (g *gateway) await(ctx context.Context, key, end []byte, start int64) error {
+// can no longer be told; after limit in any case: a server that is cut off from the others says nothing
+// for ever.
+func (g *gateway) await(ctx context.Context, key, end []byte, start int64, limit time.Duration) error {
+	ctx, stop := clock.WithTimeoutCause(ctx, g.clock, limit, errSilent)
+	defer stop()
+	err := g.watch(ctx, key, end, start)
+	if errors.Is(err, errSilent) {
+		return nil
+	}
+	return err
+}
+
+func (g *gateway) watch(ctx context.Context, key, end []byte, start int64) error {
 	var q watchRequest
 	q.Create.rangeRequest, q.Create.Start = rangeRequest{key, end}, start
 	body, err := g.open(ctx, "/v3/watch", &q)

@@ -49,7 +49,11 @@ type Manager struct {
 type pulse struct {
 	number string
 	since  time.Time // when it was first seen
+	looks  int       // how often it was seen again
 }
+
+// looks is how often the files are looked at in TTL.
+const looks = 8
 
 // New returns a manager for one member. Nothing is read or written before Join.
 func New(cfg Config) (*Manager, error) {
@@ -66,10 +70,16 @@ func New(cfg Config) (*Manager, error) {
 
 // Join implements [membership.Manager].
 func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.View, error) {
-	if err := m.begin(self); err != nil {
-		return membership.View{}, fmt.Errorf("join the group in %s: %w", m.cfg.Dir, err)
+	err := m.begin(self)
+	if err == nil {
+		err = m.urge(ctx, func(ctx context.Context) error {
+			if err := m.appear(); err != nil {
+				return err
+			}
+			return m.change(ctx, membership.Joined(self))
+		})
 	}
-	if err := m.urge(ctx, membership.Joined(self)); err != nil {
+	if err != nil {
 		return membership.View{}, fmt.Errorf("join the group in %s: %w", m.cfg.Dir, err)
 	}
 	m.lease, m.followed = m.cfg.Clock.AfterFunc(m.cfg.TTL, m.lost), make(chan struct{})
@@ -77,20 +87,22 @@ func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.
 	return m.board.View(), nil
 }
 
-// begin notes who this is, and gives the first sign of life.
+// begin notes who this is.
 func (m *Manager) begin(self membership.Member) error {
 	if err := self.Check(); err != nil {
 		return err
 	}
 	m.mu.Lock()
-	twice := m.self != (membership.ID{})
-	if !twice {
-		m.self = self.ID
-	}
-	m.mu.Unlock()
-	if twice {
+	defer m.mu.Unlock()
+	if m.self != (membership.ID{}) {
 		return errors.New("this manager has a member already")
 	}
+	m.self = self.ID
+	return nil
+}
+
+// appear gives the first sign of life.
+func (m *Manager) appear() error {
 	if err := os.Mkdir(m.cfg.Dir, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
@@ -111,7 +123,7 @@ func (m *Manager) Watch(ctx context.Context, after uint32) (membership.View, err
 
 // Report implements [membership.Manager].
 func (m *Manager) Report(ctx context.Context, epoch uint32, lost ...membership.ID) error {
-	if err := m.urge(ctx, membership.Reported(m.me(), epoch, lost)); err != nil {
+	if err := m.urgeChange(ctx, membership.Reported(m.me(), epoch, lost)); err != nil {
 		return fmt.Errorf("report lost members: %w", err)
 	}
 	return nil
@@ -119,7 +131,7 @@ func (m *Manager) Report(ctx context.Context, epoch uint32, lost ...membership.I
 
 // Leave implements [membership.Manager].
 func (m *Manager) Leave(ctx context.Context) error {
-	if err := m.urge(ctx, membership.Without(m.me())); err != nil {
+	if err := m.urgeChange(ctx, membership.Without(m.me())); err != nil {
 		return fmt.Errorf("leave the group in %s: %w", m.cfg.Dir, err)
 	}
 	os.Remove(m.pulseFile(m.me())) // who is no member has no sign of life, read or not
@@ -155,7 +167,7 @@ func (m *Manager) lost() {
 func (m *Manager) follow() {
 	defer close(m.followed)
 	defer m.lease.Stop()
-	for clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/8) == nil {
+	for clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/looks) == nil {
 		begun := m.cfg.Clock.Now()
 		if m.live() == nil && m.ctx.Err() == nil {
 			m.lease.Reset(m.cfg.TTL - m.cfg.Clock.Now().Sub(begun))
@@ -176,7 +188,8 @@ func (m *Manager) follow() {
 	}
 }
 
-// silent returns the members that this one watches whose numbers have not changed for TTL.
+// silent returns the members that this one watches whose numbers have not changed for TTL, in which it has
+// looked all the time: a process that was stopped itself has not.
 func (m *Manager) silent(v membership.View) (ids []membership.ID) {
 	watched := v.Members[:1]
 	if v.Members[0].ID == m.me() {
@@ -188,10 +201,11 @@ func (m *Manager) silent(v membership.View) (ids []membership.ID) {
 		text, err := os.ReadFile(m.pulseFile(other.ID))
 		p, known := m.pulses[other.ID]
 		if !known || err == nil && string(text) != p.number {
-			p = pulse{string(text), now}
+			p = pulse{number: string(text), since: now}
 		}
+		p.looks++
 		seen[other.ID] = p
-		if now.Sub(p.since) > m.cfg.TTL {
+		if p.looks > looks && now.Sub(p.since) > m.cfg.TTL {
 			ids = append(ids, other.ID)
 		}
 	}
@@ -199,13 +213,18 @@ func (m *Manager) silent(v membership.View) (ids []membership.ID) {
 	return ids
 }
 
-// urge makes a change, until a view shows it, or ctx ends.
-func (m *Manager) urge(ctx context.Context, change membership.Change) error {
+// urgeChange makes a change, until a view shows it, or ctx ends.
+func (m *Manager) urgeChange(ctx context.Context, change membership.Change) error {
+	return m.urge(ctx, func(ctx context.Context) error { return m.change(ctx, change) })
+}
+
+// urge does something on the disk, until ctx ends.
+func (m *Manager) urge(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(context.Canceled)
 	defer context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })()
 	done := make(chan error, 1)
-	go func() { done <- m.change(ctx, change) }() // a disk may hang for ever, and then leaves one goroutine
+	go func() { done <- do(ctx) }() // a disk may hang for ever, and then leaves one goroutine
 	select {
 	case err := <-done:
 		if err != nil && m.ctx.Err() != nil {

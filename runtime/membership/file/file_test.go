@@ -2,16 +2,20 @@ package file_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/file"
 	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
@@ -20,7 +24,7 @@ import (
 type group struct{ dir string }
 
 func (g *group) Manager(t *testing.T) membership.Manager {
-	m, err := file.New(file.Config{Dir: g.dir, TTL: time.Second})
+	m, err := file.New(file.Config{Dir: g.dir})
 	require.NoError(t, err)
 	return m
 }
@@ -31,7 +35,7 @@ func (g *group) Resume(t *testing.T)                     { require.NoError(t, os
 
 func TestFile(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	membershiptest.Run(t, func(t *testing.T) membershiptest.Group {
+	membershiptest.RunVirtual(t, func(t *testing.T) membershiptest.Group {
 		return &group{filepath.Join(t.TempDir(), "group")}
 	})
 }
@@ -66,11 +70,15 @@ func TestTidy(t *testing.T) {
 // Exactly one view follows each, however many want to make it.
 func TestAllAtOnce(t *testing.T) {
 	g := &group{filepath.Join(t.TempDir(), "group")}
-	var wg sync.WaitGroup
+	var wg, closing sync.WaitGroup
 	const members = 16
+	closing.Add(members)
 	for range members {
 		wg.Go(func() {
 			m := g.Manager(t)
+			defer m.Close()
+			defer closing.Wait() // who closes is a member no more
+			defer closing.Done()
 			v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
 			if err != nil {
 				t.Error(err)
@@ -81,7 +89,6 @@ func TestAllAtOnce(t *testing.T) {
 			if err != nil || v.Epoch != members {
 				t.Errorf("view %d: %v", v.Epoch, err)
 			}
-			defer m.Close()
 		})
 	}
 	wg.Wait()
@@ -108,6 +115,71 @@ func TestBadFiles(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = (&group{t.TempDir()}).Manager(t).Join(t.Context(), membership.Member{ID: membership.NewID(), Name: strings.Repeat("x", 256)})
 	require.ErrorContains(t, err, "256 bytes")
+}
+
+// A name without a file behind it keeps nobody looking for ever.
+func TestViewThatIsNotThere(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "view.0000000007")))
+	m := (&group{dir}).Manager(t)
+	defer m.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := m.Join(ctx, membership.Member{ID: membership.NewID()})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// leap is a clock that can be put forward: so it looks to a process that was stopped for a while.
+type leap struct {
+	clock.System
+	by atomic.Int64
+}
+
+func (c *leap) Now() time.Time { return c.System.Now().Add(time.Duration(c.by.Load())) }
+
+// drowsy is the clock of a process that has less time for a while: what it waits for comes later.
+type drowsy struct {
+	clock.System
+	late atomic.Int64
+}
+
+func (c *drowsy) AfterFunc(d time.Duration, f func()) clock.Timer {
+	return c.System.AfterFunc(d+time.Duration(c.late.Load()), f)
+}
+
+// A host that was stopped with all members on it goes on: the first member may be the first to run again, and
+// must not take the others for dead, which had no time to write either.
+func TestStoppedWatcher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, others, dir := new(leap), new(drowsy), filepath.Join(t.TempDir(), "group")
+		var managers []membership.Manager
+		for rank := range 4 {
+			cfg := file.Config{Dir: dir, Clock: others}
+			if rank == 0 {
+				cfg.Clock = first
+			}
+			m, err := file.New(cfg)
+			require.NoError(t, err)
+			defer m.Close()
+			_, err = m.Join(t.Context(), membership.Member{ID: membership.NewID()})
+			require.NoError(t, err)
+			managers = append(managers, m)
+			time.Sleep(300 * time.Millisecond)
+		}
+		time.Sleep(time.Millisecond) // nobody reads or writes at the moments below
+		for range 5 {
+			others.late.Store(int64(2 * time.Second))
+			time.Sleep(2 * time.Second)
+			first.by.Add(int64(time.Minute))
+			time.Sleep(2 * time.Second)
+			others.late.Store(0)
+			time.Sleep(20 * time.Second)
+		}
+		v, err := managers[3].Watch(t.Context(), 0)
+		require.NoError(t, err)
+		require.Len(t, v.Members, 4)
+	})
 }
 
 func FuzzDecode(f *testing.F) {

@@ -18,6 +18,8 @@ const (
 	// keep is how many views are left beside the newest one, for those who are
 	// reading them.
 	keep = 16
+	// maxLooks bounds how often the newest view is looked for in vain.
+	maxLooks = 8
 	// maxFile bounds a view's file, in bytes: MaxMembers fit.
 	maxFile = 8 << 20
 )
@@ -26,18 +28,19 @@ func (m *Manager) viewFile(epoch uint32) string {
 	return filepath.Join(m.cfg.Dir, fmt.Sprintf("view.%010d", epoch))
 }
 
-// newest returns the newest view, and one of epoch 0 if there is none.
-func (m *Manager) newest() (membership.View, error) {
-	for {
-		epochs, err := m.epochs()
-		if err != nil || len(epochs) == 0 {
-			return membership.View{}, err
-		}
-		v, err := m.read(epochs[len(epochs)-1])
-		if !errors.Is(err, os.ErrNotExist) {
+// newest returns the newest view, and one of epoch 0 if there is none. While it looks so many may come that the
+// one which was the newest is removed.
+func (m *Manager) newest() (v membership.View, err error) {
+	for range maxLooks {
+		var epochs []uint32
+		if epochs, err = m.epochs(); err != nil || len(epochs) == 0 {
 			return v, err
-		} // so many have come since that it was removed
+		}
+		if v, err = m.read(epochs[len(epochs)-1]); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
 	}
+	return v, err
 }
 
 // epochs returns those of the views that there are, ascending.

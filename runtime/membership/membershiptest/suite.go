@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -31,30 +32,45 @@ type Service interface {
 }
 
 // patience bounds a test that hangs.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
+
+// cases are the suite.
+var cases = []struct {
+	name string
+	run  func(t *testing.T, w *world)
+}{
+	{"Joins", testJoins},
+	{"JoinsAtOnce", testJoinsAtOnce},
+	{"Leaves", testLeaves},
+	{"Deaths", testDeaths},
+	{"Reports", testReports},
+	{"Watch", testWatch},
+	{"Turmoil", testTurmoil},
+	{"Lost", testLost},
+}
 
 // Run runs the suite; start returns a new group.
 func Run(t *testing.T, start func(t *testing.T) Group) {
-	for _, c := range []struct {
-		name string
-		run  func(t *testing.T, w *world)
-	}{
-		{"Joins", testJoins},
-		{"JoinsAtOnce", testJoinsAtOnce},
-		{"Leaves", testLeaves},
-		{"Deaths", testDeaths},
-		{"Reports", testReports},
-		{"Watch", testWatch},
-		{"Turmoil", testTurmoil},
-		{"Lost", testLost},
-	} {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { runCase(t, start, c.run) })
+	}
+}
+
+// RunVirtual is Run in virtual time, each case in a bubble of testing/synctest: for managers that
+// wait by their clock alone.
+func RunVirtual(t *testing.T, start func(t *testing.T) Group) {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			w := &world{t: t, group: start(t), seen: map[uint32]uint64{}}
-			w.ctx, w.end = context.WithTimeout(t.Context(), patience)
-			c.run(t, w)
-			w.over()
+			synctest.Test(t, func(t *testing.T) { runCase(t, start, c.run) })
 		})
 	}
+}
+
+func runCase(t *testing.T, start func(t *testing.T) Group, run func(t *testing.T, w *world)) {
+	w := &world{t: t, group: start(t), seen: map[uint32]uint64{}}
+	w.ctx, w.end = context.WithTimeout(t.Context(), patience)
+	run(t, w)
+	w.over()
 }
 
 // world is a group and what all members have seen of it.

@@ -1,0 +1,112 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// Wants returns in words what an operation lacks: "" if nothing.
+func Wants(o *runtime.Operation) string {
+	var all []string
+	add := func(format string, ranks []int) {
+		if len(ranks) > 0 {
+			all = append(all, fmt.Sprintf(format, ranksText(ranks)))
+		}
+	}
+	if o.Delayed {
+		all = append(all, "its root has not started, as Config.Delay says")
+	}
+	if m := &o.Missing; m.Chunks+m.Signals > 0 {
+		all = append(all, "it lacks "+Lacks(m))
+	}
+	add("from %s", o.WaitsFor)
+	if o.Unsent > 0 {
+		all = append(all, fmt.Sprintf("%d frames have not left", o.Unsent))
+	}
+	add("they go to %s", o.SendsTo)
+	add("puts wait until %s enter", o.Held.Postponed)
+	add("puts wait for reports of %s", o.Held.Yielding)
+	add("the multicast waits for reports of %s", o.Held.Window)
+	return strings.Join(all, ", ")
+}
+
+// maxRuns is how many runs of slots are spelled out.
+const maxRuns = 6
+
+// Lacks returns the missing slots in words: "c3-c7, s0", and how many there are if they are
+// not all named.
+func Lacks(m *core.Missing) string {
+	var names []string
+	for _, r := range m.Runs[:min(len(m.Runs), maxRuns)] {
+		names = append(names, r.String())
+	}
+	text := strings.Join(names, ", ")
+	if len(m.Runs) > maxRuns {
+		text += fmt.Sprintf(" …, %d chunks and %d signals in all", m.Chunks, m.Signals)
+	}
+	return text
+}
+
+// call returns an operation as it was called.
+func call(o *runtime.Operation) string {
+	text := o.Name
+	if o.Root >= 0 {
+		text += fmt.Sprintf(" from rank %d, %d bytes in %d chunks", o.Root, o.Bytes, o.Chunks)
+	}
+	return text
+}
+
+// span returns a time as people write it.
+func span(t core.Time) string {
+	d := time.Duration(t)
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d >= time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%d µs", d.Microseconds())
+}
+
+// has and haveBeen return "rank 3 has" and "ranks 0-2 have been", and so on.
+func has(ranks []int) string {
+	if len(ranks) == 1 {
+		return ranksText(ranks) + " has"
+	}
+	return ranksText(ranks) + " have"
+}
+
+func haveBeen(ranks []int) string { return has(ranks) + " been" }
+
+// ranksText returns "rank 3", or "ranks 0-2, 5".
+func ranksText(ranks []int) string {
+	if len(ranks) == 1 {
+		return fmt.Sprintf("rank %d", ranks[0])
+	}
+	return "ranks " + Numbers(ranks)
+}
+
+// Numbers returns numbers, which ascend, with runs drawn together: "0-2, 5".
+func Numbers(all []int) string {
+	var parts []string
+	for i := 0; i < len(all); {
+		last := i
+		for last+1 < len(all) && all[last+1] == all[last]+1 {
+			last++
+		}
+		switch {
+		case last == i:
+			parts = append(parts, fmt.Sprint(all[i]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d", all[i], all[last]))
+		}
+		i = last + 1
+	}
+	return strings.Join(parts, ", ")
+}
