@@ -103,7 +103,7 @@ var homes = []struct {
 	in      []string
 	reason  string
 }{
-	{[]string{"net/http/...", "expvar", "html/template"}, []string{"runtime/membership/etcd", "runtime/status", "cmd/..."},
+	{[]string{"net/http/...", "expvar", "html/template"}, []string{"runtime/membership/etcd", "runtime/membership/etcdtest", "runtime/status", "cmd/..."},
 		"a program that shows its status to nobody has no server in it, and one that asks no etcd no client"},
 	{[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall"},
 		[]string{"runtime/...", "cmd/...", "examples/...", "bench/..."},

@@ -19,6 +19,7 @@ type era struct {
 	work *runtime.Comm // the program's, for collective operations
 
 	ended []bool  // by rank: its end mark has come; run's
+	left  []bool  // by rank: it has said in an end mark, of this view or one before, that it leaves; run's
 	pasts []*past // by rank, in the Group's history
 
 	// Guarded by the Group's lock.
@@ -44,12 +45,28 @@ func (g *Group) run() {
 			g.fail(err)
 			return
 		}
+		g.follow(e, last)
 		last = e
 		if err := g.live(e); err != nil {
 			g.discard(e)
 			g.fail(err)
 			return
 		}
+	}
+}
+
+// follow tells what has changed from the era before, nil if there was none, to e.
+func (g *Group) follow(e, before *era) {
+	if before == nil {
+		before = new(era)
+	}
+	for rank, m := range before.view.Members {
+		if now := e.view.Rank(m.ID); now >= 0 {
+			e.left[now] = before.left[rank]
+		}
+	}
+	if g.cfg.Changed != nil {
+		g.cfg.Changed(changeTo(e, before))
 	}
 }
 
@@ -149,9 +166,10 @@ const meetingPause = 20 * time.Millisecond
 
 // connect makes the communicators of v.
 func (g *Group) connect(ctx context.Context, v membership.View) (*era, error) {
-	e := &era{view: v, rank: v.Rank(g.self.ID), ended: make([]bool, len(v.Members)), ready: make([]bool, len(v.Members)), unready: len(v.Members)}
+	n := len(v.Members)
+	e := &era{view: v, rank: v.Rank(g.self.ID), ended: make([]bool, n), left: make([]bool, n), ready: make([]bool, n), unready: n}
 	m := Meeting{
-		View: v, Rank: e.rank, Size: len(v.Members), Coordinator: v.Members[0].Address,
+		View: v, Rank: e.rank, Size: n, Coordinator: v.Members[0].Address,
 		Job: fmt.Sprintf("%s/%d/%016x", g.cfg.Name, v.Epoch, v.Digest()),
 	}
 	if e.rank == 0 {

@@ -3,11 +3,8 @@ package etcd_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,76 +16,23 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/etcd"
+	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
-// server is an etcd of our own.
-type server struct {
-	dir          string
-	client, peer string // URLs
-	cmd          *exec.Cmd
-}
+// server is the suite's access to an etcd.
+type server struct{ *etcdtest.Server }
 
-func newServer(t *testing.T) *server {
-	if _, err := exec.LookPath("etcd"); err != nil {
-		t.Skip("etcd is not installed: Debian has it as etcd-server")
-	}
-	s := &server{dir: t.TempDir(), client: "http://" + free(t), peer: "http://" + free(t)}
-	s.Resume(t)
-	t.Cleanup(s.kill)
-	return s
-}
-
-// free returns an address that nobody listens at.
-func free(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// Resume starts etcd and waits until it answers.
-func (s *server) Resume(t *testing.T) {
-	s.cmd = exec.Command("etcd", "--data-dir", s.dir, "--name", "a",
-		"--listen-client-urls", s.client, "--advertise-client-urls", s.client,
-		"--listen-peer-urls", s.peer, "--initial-advertise-peer-urls", s.peer, "--initial-cluster", "a="+s.peer,
-		"--heartbeat-interval", "20", "--election-timeout", "200")
-	log, err := os.CreateTemp(t.TempDir(), "etcd.log")
-	require.NoError(t, err)
-	defer log.Close()
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	require.NoError(t, s.cmd.Start())
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for !s.healthy(ctx) {
-		require.NoError(t, ctx.Err(), "etcd does not come up")
-	}
-}
-
-func (s *server) healthy(ctx context.Context) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.client+"/health", nil)
-	if err != nil {
-		return false
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
-}
-
-func (s *server) kill() {
-	s.cmd.Process.Kill()
-	s.cmd.Wait() // it says that it was killed
-}
+func newServer(t *testing.T) *server { return &server{etcdtest.New(t)} }
 
 // Stop kills etcd.
-func (s *server) Stop(*testing.T) { s.kill() }
+func (s *server) Stop(*testing.T) { s.Server.Kill() }
+
+// Resume starts it again.
+func (s *server) Resume(t *testing.T) { s.Start(t) }
 
 func (s *server) Manager(t *testing.T) membership.Manager {
-	m, err := etcd.New(etcd.Config{Endpoints: []string{s.client}, Prefix: strings.ReplaceAll(t.Name(), "/", "-"), TTL: 2 * time.Second})
+	m, err := etcd.New(etcd.Config{Endpoints: []string{s.URL()}, Prefix: strings.ReplaceAll(t.Name(), "/", "-"), TTL: 2 * time.Second})
 	require.NoError(t, err)
 	return m
 }
@@ -108,7 +52,7 @@ func TestSilentServer(t *testing.T) {
 	defer m.Close()
 	v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
 	require.NoError(t, err)
-	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	s.Signal(t, syscall.SIGSTOP)
 	_, err = m.Watch(t.Context(), v.Epoch)
 	require.ErrorIs(t, err, membership.ErrLost)
 	require.ErrorIs(t, m.Report(t.Context(), v.Epoch), membership.ErrLost)
@@ -120,7 +64,7 @@ func TestSeveralEndpoints(t *testing.T) {
 	s := newServer(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	m, err := etcd.New(etcd.Config{Endpoints: []string{"http://" + free(t), other.URL, s.client}, Prefix: "g"})
+	m, err := etcd.New(etcd.Config{Endpoints: []string{"http://" + etcdtest.Free(t), other.URL, s.URL()}, Prefix: "g"})
 	require.NoError(t, err)
 	defer m.Close()
 	v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
