@@ -1,0 +1,78 @@
+package main
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/schedgen/schedgen/runtime/group"
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// roster is the members that this one knows and has known, and what has come from each.
+type roster struct {
+	mu     sync.Mutex
+	peers  []*peer // in the order in which they came
+	others others  // of those that are in it no more
+	view   membership.View
+}
+
+// peer is another member.
+type peer struct {
+	id    membership.ID
+	name  string
+	elder bool // it was there before this member
+	heard int  // messages
+	first uint64
+	next  uint64
+}
+
+// others are members that have gone so long ago that there is no list of them.
+type others struct{ members, heard int }
+
+// maxPeers bounds the list.
+const maxPeers = 2 * membership.MaxMembers
+
+// note takes those in who have come.
+func (r *roster) note(c group.Change) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	elder := r.view.Epoch == 0
+	r.view = c.View
+	for _, m := range c.Came {
+		r.peers = append(r.peers, &peer{id: m.ID, name: m.Name, elder: elder})
+	}
+	for len(r.peers) > maxPeers && r.forget() {
+	}
+}
+
+// forget takes out who has gone first of those that are members no more.
+func (r *roster) forget() bool {
+	i := slices.IndexFunc(r.peers, func(p *peer) bool { return !r.view.Has(p.id) })
+	if i >= 0 {
+		r.others.members++
+		r.others.heard += r.peers[i].heard
+		r.peers = slices.Delete(r.peers, i, i+1)
+	}
+	return i >= 0
+}
+
+// hear notes a message. It returns its origin, and the number that it should have had.
+func (r *roster) hear(msg *group.Message) (p *peer, want uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.peers, func(p *peer) bool { return p.id == msg.Origin })
+	if i < 0 { // it came and went in views that this member was too late for
+		i = len(r.peers)
+		r.peers = append(r.peers, &peer{id: msg.Origin, name: msg.Origin.String()[:8]})
+	}
+	if p = r.peers[i]; p.heard == 0 {
+		p.first = msg.Seq
+		if p.elder {
+			p.next = msg.Seq
+		}
+	}
+	want = p.next
+	p.next = msg.Seq + 1
+	p.heard++
+	return p, want
+}
