@@ -396,6 +396,36 @@ func words(c group.Change) string {
 	return fmt.Sprintf("%d: %s; came %s, left %s, lost %s", c.View.Epoch, names(c.View.Members), names(c.Came), names(c.Left), names(c.Lost))
 }
 
+// slowLeaver is a manager whose views are faster than its answer to Leave.
+type slowLeaver struct {
+	*register
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (s *slowLeaver) Leave(ctx context.Context) error {
+	s.register.Leave(ctx)
+	<-s.closed
+	return membership.ErrClosed
+}
+
+func (s *slowLeaver) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return s.register.Close()
+}
+
+// Who has seen the view without itself has left, whatever the manager, which is closed then, answers.
+func TestLeaveIsSeenBeforeItReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(1, 0)
+		m := &slowLeaver{register: h.register(), closed: make(chan struct{})}
+		g, err := group.Join(t.Context(), group.Config{Name: "g", Address: "127.0.0.1:0", Manager: m, Connect: m.connect})
+		require.NoError(t, err)
+		require.NoError(t, g.Leave(t.Context()))
+		require.NoError(t, g.Close())
+	})
+}
+
 // Members that do not come to meet fail the group, which says so; so does the loss of the
 // manager.
 func TestEnds(t *testing.T) {
