@@ -15,22 +15,36 @@ type Change struct {
 	Lost []membership.Member
 }
 
-// changeTo returns what has changed from the era before to e.
+// changeTo returns what has changed from the era before to e, and has e remember who leaves.
 func changeTo(e, before *era) Change {
 	c := Change{View: e.view}
-	for _, m := range e.view.Members {
-		if !before.view.Has(m.ID) {
-			c.Came = append(c.Came, m)
-		}
+	ranks, came := ranksOf(e.view), make([]bool, len(e.view.Members))
+	for rank := range came {
+		came[rank] = true
 	}
 	for rank, m := range before.view.Members {
+		now, stays := ranks[m.ID]
 		switch {
-		case e.view.Has(m.ID):
+		case stays:
+			came[now], e.left[now] = false, before.left[rank]
 		case before.left[rank]:
 			c.Left = append(c.Left, m)
 		default:
 			c.Lost = append(c.Lost, m)
 		}
 	}
+	for rank, m := range e.view.Members {
+		if came[rank] {
+			c.Came = append(c.Came, m)
+		}
+	}
 	return c
+}
+
+func ranksOf(v membership.View) map[membership.ID]int {
+	ranks := make(map[membership.ID]int, len(v.Members))
+	for rank, m := range v.Members {
+		ranks[m.ID] = rank
+	}
+	return ranks
 }

@@ -35,38 +35,25 @@ var errNewer = errors.New("there is a newer view")
 func (g *Group) run() {
 	defer close(g.over)
 	defer g.cfg.Manager.Close() // to the others, a member that has ended is dead; Close tells its error
-	var last *era
+	last := new(era)            // none
 	for {
 		e, err := g.install()
-		if last != nil {
+		if last.comm != nil {
 			g.discard(last)
 		}
 		if err != nil {
 			g.fail(err)
 			return
 		}
-		g.follow(e, last)
+		if c := changeTo(e, last); g.cfg.Changed != nil {
+			g.cfg.Changed(c)
+		}
 		last = e
 		if err := g.live(e); err != nil {
 			g.discard(e)
 			g.fail(err)
 			return
 		}
-	}
-}
-
-// follow tells what has changed from the era before, nil if there was none, to e.
-func (g *Group) follow(e, before *era) {
-	if before == nil {
-		before = new(era)
-	}
-	for rank, m := range before.view.Members {
-		if now := e.view.Rank(m.ID); now >= 0 {
-			e.left[now] = before.left[rank]
-		}
-	}
-	if g.cfg.Changed != nil {
-		g.cfg.Changed(changeTo(e, before))
 	}
 }
 
