@@ -109,18 +109,18 @@ func (f *groupFlags) join(ctx context.Context, verb string, l link, std stdio) (
 		return nil, err
 	}
 	l.Transport = f.Transport
-	name := f.Name + "." + verb
-	m := newMember(f, std)
-	cfg := group.Config{Name: name, Changed: m.changed}
+	cfg := group.Config{Name: f.Name + "." + verb}
 	if cfg.Label, err = f.label(); err != nil {
 		return nil, err
 	}
 	cfg.Connect = func(ctx context.Context, v group.Meeting) (wire.Transport, error) {
 		return l.open(ctx, tcp.Config{Rank: v.Rank, Size: v.Size, Job: v.Job, Coordinator: v.Coordinator, Listener: v.Listener})
 	}
-	if cfg.Manager, cfg.Address, err = f.Manager.open(name, f.Listen, f.Silence); err != nil {
+	if cfg.Manager, cfg.Address, err = f.Manager.open(cfg.Name, f.Listen, f.Silence); err != nil {
 		return nil, err
 	}
+	m := newMember(f, std)
+	cfg.Changed = m.changed
 	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &lateError{fmt.Sprintf("no member after %v", meeting)})
 	defer cancel()
 	if m.group, err = group.Join(ctx, cfg); err != nil {

@@ -133,6 +133,7 @@ type castSummary struct {
 	Received  int         `json:"received"`
 	Recovered uint64      `json:"recovered"` // of those received, after a death, from another than the origin's tree
 	Origins   []heardFrom `json:"origins,omitempty"`
+	Earlier   int         `json:"earlier,omitempty"` // received from members that have gone so long ago that they are not listed
 }
 
 // heardFrom is what has come from a member, numbers first to last.
@@ -149,6 +150,7 @@ func (in *inbox) summary(sent int) *castSummary {
 	r := &in.member.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	s.Earlier = r.earlier
 	for _, p := range r.peers {
 		if p.heard > 0 {
 			s.Origins = append(s.Origins, heardFrom{p.name, p.heard, p.first, p.next - 1})
@@ -168,6 +170,9 @@ func (s *castSummary) words() string {
 	}
 	w.Flush() // to memory
 	fmt.Fprintf(&b, "%s: published %d, received %d", s.summaryLine.words(), s.Sent, s.Received)
+	if s.Earlier > 0 {
+		fmt.Fprintf(&b, ", %d of members that have gone long ago", s.Earlier)
+	}
 	switch {
 	case s.Wrong > 0:
 		fmt.Fprintf(&b, ", WRONG %d times", s.Wrong)

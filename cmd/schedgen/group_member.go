@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,14 +97,17 @@ func (m *member) rest(ctx context.Context) error {
 const leaveTime = 15 * time.Second
 
 // leave takes leave, also if ctx has ended, unless the membership has ended already. worked is how the
-// work has ended; the error is that of the membership, nil if there is nothing wrong with it.
+// work has ended; the error is nil if that is well, or at an interrupt.
 func (m *member) leave(ctx context.Context, worked error) error {
-	if m.group.Err() != nil || worked != nil && ctx.Err() == nil {
-		return worked
+	if ended := m.group.Err(); ended != nil {
+		return cmp.Or(worked, ended)
+	}
+	if ctx.Err() != nil {
+		worked = nil
 	}
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), leaveTime, &lateError{fmt.Sprintf("not done after %v", leaveTime)})
 	defer cancel()
-	return m.group.Leave(ctx)
+	return errors.Join(worked, m.group.Leave(ctx))
 }
 
 // close gives everything back and returns when all views have been told.

@@ -10,10 +10,11 @@ import (
 
 // roster is the members that this one knows and has known, and what has come from each.
 type roster struct {
-	mu     sync.Mutex
-	peers  []*peer // in the order in which they came
-	others others  // of those that are in it no more
-	view   membership.View
+	mu      sync.Mutex
+	peers   []*peer // in the order in which they came
+	byID    map[membership.ID]*peer
+	earlier int // messages of those that are in it no more
+	view    membership.View
 }
 
 // peer is another member.
@@ -26,9 +27,6 @@ type peer struct {
 	next  uint64
 }
 
-// others are members that have gone so long ago that there is no list of them.
-type others struct{ members, heard int }
-
 // maxPeers bounds the list.
 const maxPeers = 2 * membership.MaxMembers
 
@@ -39,18 +37,26 @@ func (r *roster) note(c group.Change) {
 	elder := r.view.Epoch == 0
 	r.view = c.View
 	for _, m := range c.Came {
-		r.peers = append(r.peers, &peer{id: m.ID, name: m.Name, elder: elder})
+		r.add(&peer{id: m.ID, name: m.Name, elder: elder})
 	}
 	for len(r.peers) > maxPeers && r.forget() {
 	}
+}
+
+func (r *roster) add(p *peer) {
+	if r.byID == nil {
+		r.byID = make(map[membership.ID]*peer)
+	}
+	r.peers = append(r.peers, p)
+	r.byID[p.id] = p
 }
 
 // forget takes out who has gone first of those that are members no more.
 func (r *roster) forget() bool {
 	i := slices.IndexFunc(r.peers, func(p *peer) bool { return !r.view.Has(p.id) })
 	if i >= 0 {
-		r.others.members++
-		r.others.heard += r.peers[i].heard
+		r.earlier += r.peers[i].heard
+		delete(r.byID, r.peers[i].id)
 		r.peers = slices.Delete(r.peers, i, i+1)
 	}
 	return i >= 0
@@ -60,12 +66,11 @@ func (r *roster) forget() bool {
 func (r *roster) hear(msg *group.Message) (p *peer, want uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.peers, func(p *peer) bool { return p.id == msg.Origin })
-	if i < 0 { // it came and went in views that this member was too late for
-		i = len(r.peers)
-		r.peers = append(r.peers, &peer{id: msg.Origin, name: msg.Origin.String()[:8]})
+	if p = r.byID[msg.Origin]; p == nil { // it came and went in views that this member was too late for
+		p = &peer{id: msg.Origin, name: msg.Origin.String()[:8]}
+		r.add(p)
 	}
-	if p = r.peers[i]; p.heard == 0 {
+	if p.heard == 0 {
 		p.first = msg.Seq
 		if p.elder {
 			p.next = msg.Seq

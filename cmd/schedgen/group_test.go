@@ -186,7 +186,10 @@ func (g *guest) last() (last groupLine) {
 	for last = g.next(); last.Group == ""; {
 		last = g.next()
 	}
-	require.True(g.t, last.Good, "%s: %+v", g.label, last)
+	if !last.Good {
+		g.wait()
+		require.FailNow(g.t, "is not good", "%s: %s", g.label, g.said.String())
+	}
 	require.Equal(g.t, g.label, last.Member)
 	return last
 }
