@@ -31,6 +31,8 @@ var machineTimers = []struct{ in, reason string }{
 		"a suite's patience with a transport that hangs is the machine's time, whatever clock the transport has"},
 	{"runtime/membership/membershiptest.*",
 		"a suite's patience with a manager that hangs is the machine's time, whatever clock the manager has"},
+	{"runtime/membership/etcdtest.*",
+		"an etcd, which is another process, takes the machine's time to come up"},
 	{"runtime/internal/rendezvous.hear", ofDescriptors},
 	{"runtime/internal/rendezvous.farewell", ofDescriptors},
 	{"runtime/internal/rendezvous.finish", ofDescriptors},
