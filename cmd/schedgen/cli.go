@@ -32,6 +32,7 @@ type cli struct {
 	Explore exploreCmd `cmd:"" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
 	Run     runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
 	Rank    oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
+	Group   groupCmd   `cmd:"" help:"Be a member of a group that others join and leave meanwhile."`
 	Bench   benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
 	Soak    soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
 	Help    helpCmd    `cmd:"" help:"Tell about a verb."`

@@ -84,6 +84,7 @@ var completions = map[string]complete.Source{
 	"claim":     func(complete.Place) []complete.Word { return plainWords(schedule.Barrier, schedule.Bcast) },
 	"loss":      func(complete.Place) []complete.Word { return plainWords("none", "all") },
 	"interface": interfaceWords,
+	"manager":   managerWords,
 	"verb":      verbWords,
 }
 
@@ -148,6 +149,16 @@ func interfaceWords(complete.Place) []complete.Word {
 	var words []complete.Word
 	for _, i := range all {
 		words = append(words, complete.Word{Text: i.Name})
+	}
+	return words
+}
+
+// managerWords are how the values of --manager begin.
+func managerWords(complete.Place) []complete.Word {
+	words := tableWords(managerHelp)
+	for i := range words {
+		kind, _, _ := strings.Cut(words[i].Text, "://")
+		words[i].Text = kind + "://"
 	}
 	return words
 }

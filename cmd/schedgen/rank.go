@@ -87,7 +87,7 @@ func (c *rankBcastCmd) openFound(ctx context.Context, j *job) (wire.Transport, e
 	if j.Link.Job != "" {
 		cfg.Job = j.Link.Job
 	}
-	return j.openOver(ctx, cfg)
+	return j.Link.open(ctx, cfg)
 }
 
 // position completes the flags from the launcher's variables and returns the rank.

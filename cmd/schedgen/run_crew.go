@@ -15,6 +15,8 @@ type crew struct {
 	events chan event
 	stop   func() // tells all ranks to give up
 	kill   func() // ends those that do not
+
+	stopped func(rank int) bool // its process is stopped: it will not do what it is told
 }
 
 // event is a report of a rank, or its end.
@@ -35,7 +37,7 @@ func goroutines(ctx context.Context, jobs []*job, all resources, b *board, wrap 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := func() { cancel(errCalledOff) }
-	c := &crew{size: len(jobs), events: make(chan event), stop: stop, kill: stop}
+	c := &crew{size: len(jobs), events: make(chan event), stop: stop, kill: stop, stopped: func(int) bool { return false }}
 	all.counters = make(counters, len(jobs))
 	positions := make([]*position, len(jobs))
 	for rank := range jobs {
@@ -75,6 +77,7 @@ type overseer struct {
 	log      func(format string, args ...any)
 	alive    map[int]bool
 	finished map[int]bool // has told its outcome or its failure
+	lost     map[int]bool // others take it for dead
 	killed   bool
 	failures []*failure
 }
@@ -82,7 +85,7 @@ type overseer struct {
 // oversee returns when all ranks have ended: nil if all have done their work.
 // The end of ctx ends them, and so does the failure of one or the limit.
 func oversee(ctx context.Context, c *crew, t *tally, limit time.Duration, log func(string, ...any)) error {
-	o := &overseer{crew: c, tally: t, log: log, alive: map[int]bool{}, finished: map[int]bool{}}
+	o := &overseer{crew: c, tally: t, log: log, alive: map[int]bool{}, finished: map[int]bool{}, lost: map[int]bool{}}
 	for rank := range c.size {
 		o.alive[rank] = true
 	}
@@ -95,20 +98,43 @@ func oversee(ctx context.Context, c *crew, t *tally, limit time.Duration, log fu
 				stage = 1 // the others should notice by themselves
 				timer.Reset(grace)
 			}
-			continue
+			if !o.hastens(stage) {
+				continue
+			}
 		case <-canceled:
 			canceled = nil
 		case <-timer.C:
 		}
 		if stage = max(stage, 1) + 1; stage == 2 {
 			c.stop()
-		} else if !o.abandon() {
+		}
+		if (stage > 2 || o.all(c.stopped)) && !o.abandon() {
 			break
 		}
 		timer.Reset(grace)
 	}
 	return o.end(ctx)
 }
+
+// hastens reports whether nothing will come of waiting. A process that is stopped does not stop when told to; once
+// others take it for dead it need not be waited for to notice that they have failed, either. One that runs may have
+// something to tell: where the network is cut each part takes the other for dead.
+func (o *overseer) hastens(stage int) bool {
+	return stage == 1 && o.all(o.isLost) && o.all(o.crew.stopped) || stage == 2 && o.all(o.crew.stopped)
+}
+
+// all reports whether a condition holds for all ranks that have not ended, of which there is one.
+func (o *overseer) all(holds func(rank int) bool) bool {
+	for rank := range o.alive {
+		if !holds(rank) {
+			return false
+		}
+	}
+	return len(o.alive) > 0
+}
+
+// isLost reports whether others take a rank for dead that has not told its end.
+func (o *overseer) isLost(rank int) bool { return o.lost[rank] && !o.finished[rank] }
 
 // take notes what a rank tells.
 func (o *overseer) take(e event) {
@@ -118,6 +144,9 @@ func (o *overseer) take(e event) {
 	case r.Failed != nil:
 		o.finished[e.rank] = true
 		o.failures = append(o.failures, r.Failed)
+		for _, rank := range r.Failed.Lost {
+			o.lost[rank] = true
+		}
 	case r.Done != nil:
 		o.finished[e.rank] = true
 		o.tally.finish(e.rank, r.Done)

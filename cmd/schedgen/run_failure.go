@@ -27,7 +27,8 @@ type failure struct {
 	Rank  int
 	Cause cause
 	Text  string
-	Bad   bool // the input is to blame, not the run
+	Bad   bool  // the input is to blame, not the run
+	Lost  []int `json:",omitempty"` // ranks that this one takes for dead
 }
 
 func (f *failure) String() string { return fmt.Sprintf("rank %d: %s", f.Rank, f.Text) }
@@ -56,6 +57,10 @@ func newFailure(rank int, err error) *failure {
 		f.Cause = causePeer
 	case errors.As(err, &late):
 		f.Cause = causeLate
+	}
+	var lost *runtime.LostError
+	if errors.As(err, &lost) {
+		f.Lost = lost.Ranks
 	}
 	return f
 }

@@ -20,14 +20,19 @@ type secret struct {
 	Encrypt bool
 }
 
-// secret returns what the flags say, else the environment.
+// secret returns what the flags say, else the environment; over memory there is none.
 func (f *runFlags) secret(getenv func(string) string) (s secret, err error) {
-	if f.memory() {
-		if f.KeyFile != "" || f.Encrypt {
-			return s, fmt.Errorf("--key-file and --encrypt: over %s there is no network to keep strangers from", f.Transport)
-		}
-		return s, nil
+	switch {
+	case !f.memory():
+		return f.keyFlags.secret(getenv)
+	case f.KeyFile != "" || f.Encrypt:
+		return s, fmt.Errorf("--key-file and --encrypt: over %s there is no network to keep strangers from", f.Transport)
 	}
+	return s, nil
+}
+
+// secret returns what the flags say, else the environment.
+func (f *keyFlags) secret(getenv func(string) string) (s secret, err error) {
 	if f.KeyFile == "" {
 		if s.Key, s.Encrypt, err = launch.Key(getenv); err != nil {
 			return s, err

@@ -160,6 +160,7 @@ func follow(all []*process, ended chan struct{}, b *board) *crew {
 			_ = p.job.Close() // it may have ended already
 		}
 	}
+	c.stopped = func(rank int) bool { return isStopped(all[rank].cmd.Process.Pid) }
 	c.kill = func() {
 		for _, p := range all {
 			_ = p.cmd.Process.Kill() // likewise

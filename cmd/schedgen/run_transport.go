@@ -60,21 +60,21 @@ func openTransport(ctx context.Context, j *job) (wire.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.openOver(ctx, tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l})
+	return j.Link.open(ctx, tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l})
 }
 
-// openOver connects a rank with the others that meet as cfg says.
-func (j *job) openOver(ctx context.Context, cfg tcp.Config) (wire.Transport, error) {
-	cfg.Key, cfg.Encrypt = j.Link.Key, j.Link.Encrypt
-	switch j.Link.Transport {
+// open connects a rank with the others that meet as cfg says.
+func (l *link) open(ctx context.Context, cfg tcp.Config) (wire.Transport, error) {
+	cfg.Key, cfg.Encrypt = l.Key, l.Encrypt
+	switch l.Transport {
 	case overTCP:
 		return opened(tcp.Join(ctx, cfg))
 	case overMcast:
-		return opened(mcast.Join(ctx, j.Link.mcast(cfg)))
+		return opened(mcast.Join(ctx, l.mcast(cfg)))
 	case overHybrid:
-		return opened(j.openHybrid(ctx, cfg))
+		return opened(l.openHybrid(ctx, cfg))
 	}
-	return nil, fmt.Errorf("no transport %q", j.Link.Transport)
+	return nil, fmt.Errorf("no transport %q", l.Transport)
 }
 
 // openShared joins the ranks that have inherited the same memory.
@@ -91,10 +91,10 @@ func (j *job) openShared(ctx context.Context) (t wire.Transport, err error) {
 }
 
 // openHybrid says so where ranks of this host cannot share memory.
-func (j *job) openHybrid(ctx context.Context, puts tcp.Config) (*hybrid.Transport, error) {
+func (l *link) openHybrid(ctx context.Context, puts tcp.Config) (*hybrid.Transport, error) {
 	cfg := hybrid.Config{TCP: puts}
-	if j.Link.multicasts() {
-		m := j.Link.mcast(tcp.Config{})
+	if l.multicasts() {
+		m := l.mcast(tcp.Config{})
 		cfg.Mcast = &m
 	}
 	t, err := hybrid.Join(ctx, cfg)

@@ -45,6 +45,7 @@ var spellings = []struct {
 	{regexp.MustCompile(`expected a float but got ("[^"]*") \(\w+\)`), `$1 is no number`},
 	{regexp.MustCompile(`expected duration but got ("[^"]*"): .*`), `$1 is no time: must be a number and a unit, such as 30s or 5m`},
 	{regexp.MustCompile(`^expected "<algorithm\|file>"$`), `the name of an algorithm (see schedgen list) or a file is missing`},
+	{regexp.MustCompile(`^expected "<name>"$`), `the name of the group is missing`},
 	{regexp.MustCompile(`^expected "<operation>"$`), `an operation is missing, one of ` + strings.Join(heads(operations), ", ")},
 }
 

@@ -35,6 +35,10 @@ type Config struct {
 	// filled in.
 	Comm runtime.Config
 
+	// Changed, if not nil, is called with each view that has begun at this member, in order, before a message
+	// of it can be received. It must return soon, and call nothing of the Group.
+	Changed func(Change)
+
 	// Grace is how long to wait for the last messages of a member that is in the newest view
 	// no more, and has not been found dead; default 5 s.
 	Grace time.Duration

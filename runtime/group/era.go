@@ -19,6 +19,7 @@ type era struct {
 	work *runtime.Comm // the program's, for collective operations
 
 	ended []bool  // by rank: its end mark has come; run's
+	left  []bool  // by rank: it has said in an end mark, of this view or one before, that it leaves; run's
 	pasts []*past // by rank, in the Group's history
 
 	// Guarded by the Group's lock.
@@ -34,15 +35,18 @@ var errNewer = errors.New("there is a newer view")
 func (g *Group) run() {
 	defer close(g.over)
 	defer g.cfg.Manager.Close() // to the others, a member that has ended is dead; Close tells its error
-	var last *era
+	last := new(era)            // none
 	for {
 		e, err := g.install()
-		if last != nil {
+		if last.comm != nil {
 			g.discard(last)
 		}
 		if err != nil {
 			g.fail(err)
 			return
+		}
+		if c := changeTo(e, last); g.cfg.Changed != nil {
+			g.cfg.Changed(c)
 		}
 		last = e
 		if err := g.live(e); err != nil {
@@ -149,9 +153,10 @@ const meetingPause = 20 * time.Millisecond
 
 // connect makes the communicators of v.
 func (g *Group) connect(ctx context.Context, v membership.View) (*era, error) {
-	e := &era{view: v, rank: v.Rank(g.self.ID), ended: make([]bool, len(v.Members)), ready: make([]bool, len(v.Members)), unready: len(v.Members)}
+	n := len(v.Members)
+	e := &era{view: v, rank: v.Rank(g.self.ID), ended: make([]bool, n), left: make([]bool, n), ready: make([]bool, n), unready: n}
 	m := Meeting{
-		View: v, Rank: e.rank, Size: len(v.Members), Coordinator: v.Members[0].Address,
+		View: v, Rank: e.rank, Size: n, Coordinator: v.Members[0].Address,
 		Job: fmt.Sprintf("%s/%d/%016x", g.cfg.Name, v.Epoch, v.Digest()),
 	}
 	if e.rank == 0 {

@@ -28,7 +28,8 @@ func (g *Group) leave(ctx context.Context) error {
 	g.mu.Lock()
 	g.left = true
 	g.mu.Unlock()
-	if err := g.cfg.Manager.Leave(ctx); err != nil {
+	// The view without this member may come before the answer, and closes the manager.
+	if err := g.cfg.Manager.Leave(ctx); err != nil && !errors.Is(g.Err(), ErrLeft) {
 		return err
 	}
 	select {

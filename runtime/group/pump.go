@@ -48,6 +48,7 @@ func (g *Group) step(ctx context.Context, e *era) error {
 		return g.receive(e, from, body)
 	case recordEnd:
 		e.ended[from] = true
+		e.left[from] = e.left[from] || readEnd(body)
 		return nil
 	case recordReady:
 		g.setReady(e, from)
@@ -118,7 +119,10 @@ func (g *Group) mark(ctx context.Context, e *era) error {
 		return err
 	}
 	defer g.pass()
-	return e.comm.Publish(ctx, []byte{byte(recordEnd)})
+	g.mu.Lock()
+	leaves := g.leaving
+	g.mu.Unlock()
+	return e.comm.Publish(ctx, appendEnd(nil, leaves))
 }
 
 // dispatched waits until the end mark has left, which may have to wait for the others to take

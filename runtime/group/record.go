@@ -12,7 +12,7 @@ type recordKind uint8
 
 const (
 	recordData    recordKind = iota + 1 // a message: its number among the origin's, and what was published
-	recordEnd                           // the sender publishes nothing more in this view
+	recordEnd                           // the sender publishes nothing more in this view, and whether it leaves
 	recordReady                         // the sender is at a safe point for collective operations
 	recordCounts                        // how many messages the sender has of each origin, when a view begins
 	recordRecover                       // a message of an earlier view, for those that lack it
@@ -34,6 +34,17 @@ func readData(body []byte) (seq uint64, msg []byte, err error) {
 	}
 	return binary.BigEndian.Uint64(body), body[8:], nil
 }
+
+// appendEnd appends an end mark.
+func appendEnd(dst []byte, leaves bool) []byte {
+	dst = append(dst, byte(recordEnd))
+	if leaves {
+		dst = append(dst, 1)
+	}
+	return dst
+}
+
+func readEnd(body []byte) (leaves bool) { return len(body) > 0 && body[0] == 1 }
 
 // recovered is a message of an earlier view.
 type recovered struct {

@@ -27,6 +27,9 @@ func TestRecords(t *testing.T) {
 		back.data = r.data
 		require.Equal(t, r, back)
 
+		leaves := rapid.Bool().Draw(t, "leaves")
+		require.Equal(t, leaves, readEnd(appendEnd(nil, leaves)[1:]))
+
 		var counts []count
 		for range rapid.IntRange(0, 5).Draw(t, "origins") {
 			counts = append(counts, count{membership.NewID(), rapid.Uint64().Draw(t, "next")})
@@ -43,6 +46,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte{0, 1, 2})
 	f.Fuzz(func(_ *testing.T, body []byte) {
 		readData(body)
+		readEnd(body)
 		readRecover(body)
 		readCounts(body)
 	})

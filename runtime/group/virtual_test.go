@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -209,6 +211,7 @@ type actor struct {
 	dead bool
 	sent int // messages whose Publish has returned nil; the actor's own until it has ended
 	got  map[membership.ID][]group.Message
+	past *[]group.Change // until the Group is closed its own
 }
 
 // stage is one drawn history of a group.
@@ -222,13 +225,14 @@ type stage struct {
 
 // enter has a member join, and publish and take messages from then on.
 func (s *stage) enter() {
-	r := s.register()
+	r, past := s.register(), new([]group.Change)
 	g, err := group.Join(s.t.Context(), group.Config{
 		Name: "g", Address: "127.0.0.1:0", Manager: r, Connect: r.connect,
-		Comm: runtime.Config{CastWindow: 5, CastBytes: 100, MaxMessage: 64},
+		Comm:    runtime.Config{CastWindow: 5, CastBytes: 100, MaxMessage: 64},
+		Changed: func(c group.Change) { *past = append(*past, c) },
 	})
 	require.NoError(s.t, err)
-	a := &actor{Group: g, register: r, came: g.View().Epoch, got: map[membership.ID][]group.Message{}}
+	a := &actor{Group: g, register: r, came: g.View().Epoch, got: map[membership.ID][]group.Message{}, past: past}
 	s.actors, s.there = append(s.actors, a), append(s.there, a)
 	s.wg.Go(func() {
 		for ; s.quiet.Err() == nil && a.Publish(s.quiet, append(numbered(a.sent), make([]byte, s.draw(40))...)) == nil; a.sent++ {
@@ -290,6 +294,32 @@ func play(t *testing.T, seed uint64) {
 	}
 	s.wg.Wait()
 	check(t, s.actors, s.there)
+	checkChanges(t, s.actors)
+}
+
+// checkChanges holds that each view is that before with its changes, and that nobody who has died is
+// told to have left.
+func checkChanges(t *testing.T, actors []*actor) {
+	died := map[membership.ID]bool{}
+	for _, a := range actors {
+		died[a.Self().ID] = a.dead
+	}
+	for _, a := range actors {
+		var before membership.View
+		for _, c := range *a.past {
+			require.Greater(t, c.View.Epoch, before.Epoch)
+			var want []membership.Member
+			for _, m := range before.Members {
+				if !slices.Contains(c.Left, m) && !slices.Contains(c.Lost, m) {
+					want = append(want, m)
+				}
+				require.False(t, slices.Contains(c.Left, m) && died[m.ID])
+			}
+			require.Equal(t, append(want, c.Came...), c.View.Members)
+			before = c.View
+		}
+		require.Equal(t, a.View(), before)
+	}
 }
 
 // check holds what package group promises.
@@ -350,6 +380,77 @@ func TestDrawnHistories(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, seed) })
 		})
 	}
+}
+
+// Who comes, takes leave and dies is told as such, in order.
+func TestChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, told := newHall(1, 0), make(chan group.Change, 10)
+		enter := func(name string, changed func(group.Change)) (*group.Group, *register) {
+			r := h.register()
+			g, err := group.Join(t.Context(), group.Config{
+				Name: "g", Label: name, Address: "127.0.0.1:0", Manager: r, Connect: r.connect, Changed: changed,
+			})
+			require.NoError(t, err)
+			return g, r
+		}
+		ann, _ := enter("ann", func(c group.Change) { told <- c })
+		defer ann.Close()
+		require.Equal(t, "1: ann; came ann, left , lost ", words(<-told))
+		bob, _ := enter("bob", nil)
+		require.Equal(t, "2: ann bob; came bob, left , lost ", words(<-told))
+		cy, dead := enter("cy", nil)
+		require.Equal(t, "3: ann bob cy; came cy, left , lost ", words(<-told))
+		require.NoError(t, bob.Leave(t.Context()))
+		require.Equal(t, "4: ann cy; came , left bob, lost ", words(<-told))
+		dead.die()
+		h.change(membership.Without(cy.Self().ID))
+		require.Equal(t, "5: ann; came , left , lost cy", words(<-told))
+		require.NoError(t, ann.Leave(t.Context()))
+		require.Empty(t, told)
+		require.NoError(t, errors.Join(bob.Close(), cy.Close()))
+	})
+}
+
+func words(c group.Change) string {
+	names := func(all []membership.Member) string {
+		var names []string
+		for _, m := range all {
+			names = append(names, m.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	return fmt.Sprintf("%d: %s; came %s, left %s, lost %s", c.View.Epoch, names(c.View.Members), names(c.Came), names(c.Left), names(c.Lost))
+}
+
+// slowLeaver is a manager whose views are faster than its answer to Leave.
+type slowLeaver struct {
+	*register
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (s *slowLeaver) Leave(ctx context.Context) error {
+	s.register.Leave(ctx)
+	<-s.closed
+	return membership.ErrClosed
+}
+
+func (s *slowLeaver) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return s.register.Close()
+}
+
+// Who has seen the view without itself has left, whatever the manager, which is closed then, answers.
+func TestLeaveIsSeenBeforeItReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(1, 0)
+		m := &slowLeaver{register: h.register(), closed: make(chan struct{})}
+		g, err := group.Join(t.Context(), group.Config{Name: "g", Address: "127.0.0.1:0", Manager: m, Connect: m.connect})
+		require.NoError(t, err)
+		require.NoError(t, g.Leave(t.Context()))
+		require.NoError(t, g.Close())
+	})
 }
 
 // Members that do not come to meet fail the group, which says so; so does the loss of the

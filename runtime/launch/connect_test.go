@@ -74,11 +74,13 @@ func requireConnected(t *testing.T, got []outcome) {
 }
 
 var (
-	openMPI = env{"OMPI_COMM_WORLD_RANK": "<R>", "OMPI_COMM_WORLD_SIZE": "<N>", "OMPI_COMM_WORLD_LOCAL_SIZE": "<N>", "PMIX_NAMESPACE": "77"}
-	torch   = env{"RANK": "<R>", "WORLD_SIZE": "<N>", "LOCAL_WORLD_SIZE": "<N>", "MASTER_ADDR": "node0", "MASTER_PORT": "29500", "TORCHELASTIC_USE_AGENT_STORE": "True"}
-	slurm   = env{"SLURM_PROCID": "<R>", "SLURM_STEP_NUM_TASKS": "<N>", "SLURM_STEP_NUM_NODES": "1", "SLURM_JOB_ID": "8", "SLURM_STEP_ID": "0"}
-	pod     = env{"JOB_COMPLETION_INDEX": "<R>", "SCHEDGEN_SIZE": "<N>", "HOSTNAME": "hello-<R>"}
-	byHand  = env{"SCHEDGEN_RANK": "<R>", "SCHEDGEN_SIZE": "<N>"}
+	openMPI  = env{"OMPI_COMM_WORLD_RANK": "<R>", "OMPI_COMM_WORLD_SIZE": "<N>", "OMPI_COMM_WORLD_LOCAL_SIZE": "<N>", "PMIX_NAMESPACE": "77"}
+	openMPI4 = openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1").and("OMPI_MCA_orte_hnp_uri", "76.0;tcp://192.0.2.7,198.51.100.7:9;tcp6://[fd00::7]:9").and("OMPI_MCA_orte_local_daemon_uri", "76.0;tcp://192.0.2.7:9")
+	openMPI5 = openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1").and("PMIX_NAMESPACE", "prterun-node-7-123@1").and("PMIX_SERVER_URI41", "prterun-node-7-123@0.0;tcp4://127.0.0.1:9")
+	torch    = env{"RANK": "<R>", "WORLD_SIZE": "<N>", "LOCAL_WORLD_SIZE": "<N>", "MASTER_ADDR": "node0", "MASTER_PORT": "29500", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+	slurm    = env{"SLURM_PROCID": "<R>", "SLURM_STEP_NUM_TASKS": "<N>", "SLURM_STEP_NUM_NODES": "1", "SLURM_JOB_ID": "8", "SLURM_STEP_ID": "0"}
+	pod      = env{"JOB_COMPLETION_INDEX": "<R>", "SCHEDGEN_SIZE": "<N>", "HOSTNAME": "hello-<R>"}
+	byHand   = env{"SCHEDGEN_RANK": "<R>", "SCHEDGEN_SIZE": "<N>"}
 )
 
 func TestConnect(t *testing.T) {
@@ -140,7 +142,12 @@ func TestConnectRefuses(t *testing.T) {
 		"by hand, nowhere":      {byHand, "set SCHEDGEN_COORDINATOR"},
 		"Kubernetes, nowhere":   {pod, "set SCHEDGEN_COORDINATOR to JOB-0.SERVICE:PORT"},
 		"Kubernetes, no port":   {pod.and("SCHEDGEN_COORDINATOR", "hello-0.hello"), `SCHEDGEN_COORDINATOR is "hello-0.hello": `},
-		"Open MPI, two hosts":   {openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "OMPI_COMM_WORLD_LOCAL_SIZE"},
+		"Open MPI, two hosts":   {openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "OMPI_MCA_orte_hnp_uri is empty, and PMIX_NAMESPACE, \"77\", does not tell mpirun's host"},
+		"Open MPI, rank 0 away": {openMPI4.and("OMPI_MCA_orte_local_daemon_uri", "76.1;tcp://10.0.0.8:9").and("PMIX_HOSTNAME", "node8"), "start them by mpirun -x SCHEDGEN_COORDINATOR=node8:" + strconv.Itoa(portOf("77"))},
+		"Open MPI 5, away":      {openMPI5.and("PMIX_SERVER_URI41", "prterun-node-7-123@0.1;tcp4://127.0.0.1:9").and("PMIX_HOSTNAME", "node-8"), "start them by mpirun -x SCHEDGEN_COORDINATOR=node-8:"},
+		"Open MPI 5, no server": {openMPI5.and("PMIX_SERVER_URI41", ""), "rank 0 is on another host than mpirun"},
+		"Open MPI, no contact":  {openMPI4.and("OMPI_MCA_orte_hnp_uri", "76.0"), `OMPI_MCA_orte_hnp_uri is "76.0", which has no address`},
+		"Open MPI, bad contact": {openMPI4.and("OMPI_MCA_orte_hnp_uri", "76.0;tcp://node7:9"), `"node7" is no address`},
 		"Open MPI, no name":     {openMPI.and("PMIX_NAMESPACE", ""), "PMIX_NAMESPACE"},
 		"MPICH, no manager":     {env{"PMI_RANK": "<R>", "PMI_SIZE": "<N>"}, "PMI_FD"},
 		"MPICH, no descriptor":  {env{"PMI_RANK": "<R>", "PMI_SIZE": "<N>", "PMI_FD": "99999"}, "PMI_FD"},
@@ -176,6 +183,8 @@ func TestMeetOnSeveralHosts(t *testing.T) {
 		"srun, reserved port": {slurm.and("SLURM_STEP_NUM_NODES", "2").and("SLURM_STEP_NODELIST", "192.0.2.[7-8]").and("SLURM_STEP_RESV_PORTS", "28901-28904"), "192.0.2.7:28901"},
 		"srun": {slurm.and("SLURM_STEP_NUM_NODES", "2").and("SLURM_JOB_NODELIST", "192.0.2.[7-8]"),
 			"192.0.2.7:" + strconv.Itoa(portOf("SLURM_JOB_ID=8 SLURM_STEP_ID=0"))},
+		"Open MPI 4":           {openMPI4, "[192.0.2.7,198.51.100.7,fd00::7]:" + strconv.Itoa(portOf("77"))},
+		"Open MPI 5":           {openMPI5, "node-7:" + strconv.Itoa(portOf("prterun-node-7-123@1"))},
 		"torchrun, port free":  {torch.and("LOCAL_WORLD_SIZE", "1").and("TORCHELASTIC_USE_AGENT_STORE", "False").and("MASTER_ADDR", "192.0.2.7").and("MASTER_PORT", "28905"), "192.0.2.7:28905"},
 		"torchrun, port taken": {torch.and("LOCAL_WORLD_SIZE", "1").and("MASTER_ADDR", "192.0.2.7"), ""},
 	} {

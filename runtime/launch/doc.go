@@ -19,6 +19,7 @@
 //	PMI_FD                 rank 0 tells its address through MPICH's process manager (PMI-1), on any number of hosts
 //	all ranks on one host  at a socket in a private directory of the system's for temporary files, named after the job
 //	srun                   at the first host of SLURM_STEP_NODELIST; the port is reserved (SLURM_STEP_RESV_PORTS) or follows from the step's number
+//	Open MPI               at mpirun's host, if rank 0 is there, at a port that follows from the job's name
 //	torchrun               at MASTER_ADDR; the port is MASTER_PORT, or follows from it where torchrun's own store listens there
 //
 // Kubernetes tells a pod of an indexed job its number, JOB_COMPLETION_INDEX, and
@@ -36,6 +37,8 @@
 // dies before all have come may be started again. A name that stands for the loopback
 // interface is refused if the variables say that there are several hosts.
 //
-// Open MPI does not say where rank 0 is: on several hosts it needs
-// SCHEDGEN_COORDINATOR, as in mpirun -x SCHEDGEN_COORDINATOR=node0:7777.
+// Open MPI tells ranks where mpirun is, and nothing of each other. mpirun starts rank 0 on its own host if
+// it starts any rank there and is given no map that says otherwise; in a batch job it is. Otherwise, as when it is called
+// on a login node, rank 0 says at once that mpirun needs -x SCHEDGEN_COORDINATOR=HOST:PORT, with its own host. To
+// exchange addresses through mpirun takes the protocol of PMIx, which is not specified but by its library, in C.
 package launch

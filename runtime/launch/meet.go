@@ -66,16 +66,6 @@ const advice = "set SCHEDGEN_COORDINATOR to host:port, an address of rank 0's"
 
 func meetUnknown(context.Context, *Position) (Meeting, error) { return Meeting{}, errors.New(advice) }
 
-// meetOpenMPI knows the job's name, but of hosts only how many ranks are on its
-// own.
-func meetOpenMPI(ctx context.Context, p *Position) (Meeting, error) {
-	if p.together() && p.getenv("PMIX_NAMESPACE") != "" {
-		return meetLocal(ctx, p, p.job("PMIX_NAMESPACE", "PMIX_SERVER_TMPDIR", "OMPI_MCA_ess_base_jobid"))
-	}
-	return Meeting{}, fmt.Errorf("OMPI_COMM_WORLD_LOCAL_SIZE is %q, PMIX_NAMESPACE is %q: only on one host do they tell where; %s (mpirun -x SCHEDGEN_COORDINATOR=…)",
-		p.getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), p.getenv("PMIX_NAMESPACE"), advice)
-}
-
 // meetSlurm takes the first host of the step, where srun starts task 0.
 func meetSlurm(ctx context.Context, p *Position) (Meeting, error) {
 	step := p.job("SLURM_JOB_ID", "SLURM_STEP_ID")

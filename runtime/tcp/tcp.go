@@ -40,7 +40,8 @@ type Config struct {
 	// Encrypt asks for confidentiality, too; it needs a Key.
 	Encrypt bool
 	// Coordinator is the "host:port" where rank 0 waits for the others
-	// while the communicator is built, and only then. Its name may become known late.
+	// while the communicator is built, and only then. Its name may become known late. The
+	// host may be a list of addresses with commas between them, of which not all need to lead there.
 	Coordinator string
 	// Doors, if it is not nil, says at which "host:port" a rank waits for the few that
 	// it stands for while the communicator is built; all ranks must have the same. Then

@@ -21,8 +21,7 @@ func hostIn(addr string) string {
 
 // isName reports whether host is a name, and not that of the loopback interface.
 func isName(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err != nil && host != "" && host != "localhost"
+	return addressesIn(host) == nil && host != "" && host != "localhost"
 }
 
 // oneSide refuses addresses of which some are of the loopback interface and others not:

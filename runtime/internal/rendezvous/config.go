@@ -30,7 +30,8 @@ type Config struct {
 	Key     []byte
 	Encrypt bool
 
-	// Coordinator is the "host:port" where rank 0 waits for the others.
+	// Coordinator is the "host:port" where rank 0 waits for the others. The host may be a list of
+	// addresses with commas between them, of which not all need to lead there.
 	Coordinator string
 	// Doors, if all ranks have the same and it is not nil, says at which "host:port" a
 	// rank waits for those right below it in the tree (tree.go): nobody then waits for

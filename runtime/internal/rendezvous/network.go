@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -70,15 +71,28 @@ func (t *tcpNetwork) resolve(ctx context.Context, addr string) ([]string, error)
 	return addrs, nil
 }
 
+// lookUp returns the addresses of a host: of its name, or a list of them with commas.
 func (t *tcpNetwork) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{ip}, nil
+	if ips := addressesIn(host); ips != nil {
+		return ips, nil
 	}
 	ips, err := t.resolver.LookupNetIP(ctx, "ip", host)
 	if err == nil && len(ips) == 0 {
 		err = &net.DNSError{Err: "no address", Name: host, IsNotFound: true}
 	}
 	return ips, err
+}
+
+// addressesIn returns the addresses in a list of them, nil if host is none.
+func addressesIn(host string) (ips []netip.Addr) {
+	for text := range strings.SplitSeq(host, ",") {
+		ip, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil
+		}
+		ips = append(ips, ip)
+	}
+	return ips
 }
 
 // Listen accepts connections at the first address that is this host's. The name of

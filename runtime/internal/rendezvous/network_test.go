@@ -105,6 +105,8 @@ func TestLoopbackNames(t *testing.T) {
 		{"[::ffff:127.0.0.1]:7", true, nil, nil},
 		{"192.0.2.7:7", true, nil, []string{"192.0.2.7:7"}},
 		{":7", true, nil, []string{":7"}},
+		{"[192.0.2.7,fd00::7,127.0.0.1]:7", true, nil, []string{"192.0.2.7:7", "[fd00::7]:7"}},
+		{"192.0.2.7,10.0.0.7:7", false, nil, []string{"192.0.2.7:7", "10.0.0.7:7"}},
 	} {
 		n := tcpNetwork{clock: clock.System{}, resolver: &names{addrs: c.found}, apart: c.apart}
 		got, err := n.resolve(t.Context(), c.addr)

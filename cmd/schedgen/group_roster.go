@@ -1,0 +1,83 @@
+package main
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/schedgen/schedgen/runtime/group"
+	"github.com/schedgen/schedgen/runtime/membership"
+)
+
+// roster is the members that this one knows and has known, and what has come from each.
+type roster struct {
+	mu      sync.Mutex
+	peers   []*peer // in the order in which they came
+	byID    map[membership.ID]*peer
+	earlier int // messages of those that are in it no more
+	view    membership.View
+}
+
+// peer is another member.
+type peer struct {
+	id    membership.ID
+	name  string
+	elder bool // it was there before this member
+	heard int  // messages
+	first uint64
+	next  uint64
+}
+
+// maxPeers bounds the list.
+const maxPeers = 2 * membership.MaxMembers
+
+// note takes those in who have come.
+func (r *roster) note(c group.Change) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	elder := r.view.Epoch == 0
+	r.view = c.View
+	for _, m := range c.Came {
+		r.add(&peer{id: m.ID, name: m.Name, elder: elder})
+	}
+	for len(r.peers) > maxPeers && r.forget() {
+	}
+}
+
+func (r *roster) add(p *peer) {
+	if r.byID == nil {
+		r.byID = make(map[membership.ID]*peer)
+	}
+	r.peers = append(r.peers, p)
+	r.byID[p.id] = p
+}
+
+// forget takes out who has gone first of those that are members no more.
+func (r *roster) forget() bool {
+	i := slices.IndexFunc(r.peers, func(p *peer) bool { return !r.view.Has(p.id) })
+	if i >= 0 {
+		r.earlier += r.peers[i].heard
+		delete(r.byID, r.peers[i].id)
+		r.peers = slices.Delete(r.peers, i, i+1)
+	}
+	return i >= 0
+}
+
+// hear notes a message. It returns its origin, and the number that it should have had.
+func (r *roster) hear(msg *group.Message) (p *peer, want uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p = r.byID[msg.Origin]; p == nil { // it came and went in views that this member was too late for
+		p = &peer{id: msg.Origin, name: msg.Origin.String()[:8]}
+		r.add(p)
+	}
+	if p.heard == 0 {
+		p.first = msg.Seq
+		if p.elder {
+			p.next = msg.Seq
+		}
+	}
+	want = p.next
+	p.next = msg.Seq + 1
+	p.heard++
+	return p, want
+}
