@@ -151,7 +151,7 @@ func last(ctx context.Context, m membership.Manager, wanted func(membership.View
 // group goes on.
 func TestStrangers(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	m, err := embedded.New(embedded.Config{Group: "day", Listen: "127.0.0.1:0", TTL: time.Second})
+	m, err := embedded.New(embedded.Config{Group: "day", Listen: "127.0.0.1:0", TTL: time.Minute})
 	require.NoError(t, err)
 	defer m.Close()
 	_, err = m.Join(t.Context(), membership.Member{ID: membership.NewID()})
@@ -181,18 +181,17 @@ func TestStrangers(t *testing.T) {
 }
 
 func TestNobodyToJoin(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	m, err := embedded.New(embedded.Config{Group: "g", Listen: "127.0.0.1:0", Seeds: []string{l.Addr().String()}, TTL: 100 * time.Millisecond})
-	require.NoError(t, err)
-	defer m.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	_, err = m.Join(ctx, membership.Member{ID: membership.NewID()})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorContains(t, err, "refused")
+	synctest.Test(t, func(t *testing.T) {
+		l := new(cable).listen()
+		m, err := embedded.New(embedded.Config{Group: "g", Listener: l, Seeds: []string{"10.0.0.2:1"}}.WithDial(l.dial))
+		require.NoError(t, err)
+		defer m.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = m.Join(ctx, membership.Member{ID: membership.NewID()})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "refused")
+	})
 }
 
 func TestConfig(t *testing.T) {
