@@ -8,8 +8,8 @@ type Change struct {
 	// Came are the members that were not in the view before; of a member's first
 	// view that is everybody.
 	Came []membership.Member
-	// Left have called Leave. Where a view is given up at once for the next one this is not always
-	// heard of a member that has published nothing: then it is among the Lost.
+	// Left have called Leave. Where others die at the same time this is not always heard: then
+	// they are among the Lost.
 	Left []membership.Member
 	// Lost have not: they have died, or were taken for dead.
 	Lost []membership.Member

@@ -40,16 +40,15 @@ func (g *Group) leave(ctx context.Context) error {
 	}
 }
 
-// deliver returns when all that this member has published is with all others: when the next
-// view begins. It asks for one, since nobody else may.
+// deliver returns when all that this member has published is with all others, and that it leaves:
+// when the next view begins. It asks for one, since nobody else may.
 func (g *Group) deliver(ctx context.Context) error {
 	if err := g.take(ctx); err != nil {
 		return err
 	}
-	published := g.own.next > 0
 	g.pass()
 	e, err := g.await(ctx, func() bool { return g.era != nil })
-	if err != nil || !published || len(e.view.Members) == 1 {
+	if err != nil || len(e.view.Members) == 1 {
 		return err
 	}
 	if err := g.cfg.Manager.Report(ctx, e.view.Epoch); err != nil {
