@@ -128,6 +128,8 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 		case err == unix.ENOBUFS:
 			o.overrun = true
 			return moved
+		case err == unix.ECONNREFUSED:
+			burst++ // an earlier datagram has come to a rank that has closed; this one has not been sent
 		default:
 			// A chunk with a hole is of no use: the rest of it is not sent.
 			t.stats.Unsendable++
