@@ -1,0 +1,226 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/machine"
+)
+
+// The part of a state that is of operations, and of their recovery.
+
+func (s *state) operations(ops *operations) {
+	s.u64(ops.seq)
+	s.u64(ops.complete)
+	s.flags(ops.delay > 0)
+	for i := range ops.earlies {
+		s.early(&ops.earlies[i], ops.seq)
+	}
+	s.num(len(ops.overlap.calls))
+	for _, c := range ops.overlap.calls {
+		s.u64(c.seq)
+		s.num(int(c.print))
+		s.num(c.from)
+	}
+	s.u64(ops.absent.own)
+	if future(ops.absent.seq, ops.complete) > 0 {
+		s.u64(ops.absent.seq)
+		for _, rank := range ops.absent.ranks {
+			s.num(rank + 1)
+		}
+	}
+	s.num(0)
+	for _, seq := range ops.joined {
+		s.u64(future(seq, ops.seq))
+	}
+	s.recovery(ops.rec)
+	for i := range ops.ring {
+		s.op(ops, &ops.ring[i])
+	}
+}
+
+// early leaves out what is of an operation that has begun.
+func (s *state) early(e *earlies, begun uint64) {
+	if future(e.seq, begun) == 0 {
+		s.num(0)
+		return
+	}
+	s.num(len(e.list))
+	s.u64(e.seq)
+	for _, e := range e.list {
+		s.num(int(e.slot))
+		s.num(int(e.print))
+		s.num(e.from)
+	}
+}
+
+// future returns seq unless operation seq has begun: what was told of it in
+// advance has been looked at then.
+func future(seq, begun uint64) uint64 {
+	if seq <= begun {
+		return 0
+	}
+	return seq
+}
+
+func (s *state) recovery(rc *recovery) {
+	s.u64(future(rc.lossy, rc.ops.seq-1))
+	for rank := range rc.Size {
+		s.flags(rc.silent[rank])
+		for seq := rc.ops.seq + 1; rc.reports[rank] != nil && seq <= rc.ops.seq+Remembered; seq++ {
+			s.report(rc.reports.of(rank, seq), rc.ops.seq)
+		}
+		s.num(0)
+	}
+	for _, r := range [...]*askRing{&rc.asks.datagrams, &rc.asks.puts} {
+		for i := range r.list {
+			s.num(r.list[i].unsent)
+		}
+		s.num(r.next)
+	}
+}
+
+func (s *state) report(r report, begun uint64) {
+	if future(r.seq, begun) == 0 {
+		return
+	}
+	s.u64(r.seq)
+	s.num(int(r.print))
+	s.num(r.chunk)
+	s.num(r.have)
+}
+
+func (s *state) op(ops *operations, o *op) {
+	if s.b = append(s.b, byte(o.state)); o.state == opFree {
+		return
+	}
+	s.u64(o.seq)
+	s.flags(o.kind == Barrier, o.buf != nil, o.lost.heard)
+	s.num(o.root)
+	s.num(int(o.print))
+	s.text(o.plan.Name)
+	s.num(o.chunks)
+	s.bytes(o.buf)
+	s.num(o.unsent)
+	s.b = o.machine.(*machine.Machine).AppendState(s.b)
+	s.debts(o.lost.debts)
+	s.served(o.lost.served)
+	s.window(&o.lost.window)
+	s.yields(&o.lost.yields)
+	if o.state != opActive {
+		return // what follows is of running operations
+	}
+	s.flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0)
+	s.num(o.gate.peer)
+	s.waits(&o.waits)
+	s.frags(&o.frags)
+	s.repairs(&o.lost.repairs)
+	s.gaps(&o.lost.gaps)
+	s.num(o.lost.byMcast + o.lost.byPut)
+	s.num(o.lost.cries)
+}
+
+func (s *state) waits(w *waits) {
+	s.num(len(w.list))
+	for _, a := range w.list {
+		s.num(int(a.Slot))
+		s.num(int(a.To))
+	}
+	s.set(w.asked)
+	s.set(w.entered)
+}
+
+func (s *state) frags(f *fragments) {
+	s.flags(f.laidOut())
+	if f.laidOut() {
+		s.words(f.got)
+	}
+}
+
+func (s *state) repairs(rs *repairs) {
+	s.num(rs.armed)
+	for i := range rs.list {
+		if r := &rs.list[i]; r.armed {
+			s.num(int(r.rule))
+			s.flags(r.fresh, r.spared, r.behind)
+			s.num(r.rounds)
+		}
+	}
+}
+
+func (s *state) gaps(g *gaps) {
+	s.flags(g.armed, g.fresh, g.first != 0)
+	s.num(g.top)
+	s.num(g.lost)
+	s.num(g.reach)
+	s.num(g.tries)
+	p := &g.pass
+	s.flags(p.open, p.again != 0, p.came, p.due)
+	for _, n := range [...]int{p.from, p.to, p.turn, p.asked, p.mark, p.tries, p.pending, p.recent} {
+		s.num(n)
+	}
+}
+
+// debts leaves out what is settled.
+func (s *state) debts(debts []debt) {
+	for i := range debts {
+		if d := &debts[i]; anyOf(d.chunks) || anyOf(d.parts) {
+			s.num(d.rank + 1)
+			s.flags(d.unheard)
+			s.set(d.chunks)
+			s.set(d.parts)
+		}
+	}
+	s.num(0)
+}
+
+func (s *state) served(served []service) {
+	for i := range served {
+		s.num(served[i].rank + 1)
+		s.set(served[i].chunks)
+	}
+	s.num(0)
+}
+
+func anyOf(words []uint64) bool {
+	return slices.ContainsFunc(words, func(w uint64) bool { return w != 0 })
+}
+
+// set appends a set of bits, of which an empty one may take any number of words.
+func (s *state) set(words []uint64) {
+	if !anyOf(words) {
+		words = nil
+	}
+	s.words(words)
+}
+
+func (s *state) window(w *window) {
+	s.flags(w.on, w.behind)
+	s.num(len(w.postponed) - w.first)
+	for _, slot := range w.postponed[w.first:] {
+		s.num(int(slot))
+	}
+	if !w.on {
+		return
+	}
+	s.num(w.own)
+	s.num(w.progress)
+	for _, c := range w.children {
+		s.num(c.chunk)
+		s.flags(c.given)
+	}
+}
+
+func (s *state) yields(y *yields) {
+	if s.flags(y.on); !y.on {
+		return
+	}
+	s.num(y.have)
+	s.num(y.heard)
+	s.flags(y.whole)
+	for i := range y.heirs {
+		h := &y.heirs[i]
+		s.num(h.have)
+		s.flags(h.given)
+		s.set(h.chunks)
+	}
+}
