@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,6 +51,7 @@ func (c *council) begin(rank int) {
 		b.accept = newPoll(len(c.dead))
 	}
 	c.bids = append(c.bids, b)
+	c.say(b, rank, false) // who bids hears itself first, see round
 }
 
 // say has member to be asked what b is at; the answer may be lost.
@@ -73,6 +75,19 @@ func (c *council) say(b *bid, to int, lost bool) {
 	}
 }
 
+// ask has member to be asked what b is at, and goes on with b. Nobody goes on with what is not its
+// last bid, but questions of an earlier one may come late.
+func (c *council) ask(b *bid, to int, lost bool) {
+	current := true
+	for _, later := range c.bids[slices.Index(c.bids, b)+1:] {
+		current = current && later.rank != b.rank
+	}
+	c.say(b, to, lost || !current)
+	if current {
+		c.advance(b)
+	}
+}
+
 // advance goes on with b if enough agree.
 func (c *council) advance(b *bid) {
 	switch {
@@ -81,6 +96,7 @@ func (c *council) advance(b *bid) {
 			b.value = b.prepare.accepted.View
 		}
 		b.accept = newPoll(len(c.dead))
+		c.say(b, b.rank, false)
 	case b.accept != nil && b.accept.enough(true):
 		c.decided = append(c.decided, b)
 	}
@@ -120,8 +136,7 @@ func TestOneViewIsDecided(t *testing.T) {
 			default:
 				b := c.bids[rapid.IntRange(0, len(c.bids)-1).Draw(t, "bid")]
 				if !c.dead[b.rank] {
-					c.say(b, rank.Draw(t, "to"), rapid.IntRange(0, 4).Draw(t, "lost") == 0)
-					c.advance(b)
+					c.ask(b, rank.Draw(t, "to"), rapid.IntRange(0, 4).Draw(t, "lost") == 0)
 				}
 			}
 			if wrong := c.split(); wrong != "" {

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -255,7 +256,7 @@ func (m *Manager) silence() {
 // until returns a context that ends with ctx and, as closed, with m.
 func (m *Manager) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(m.ctx, func() { cancel(membership.ErrClosed) })
+	stop := context.AfterFunc(m.ctx, func() { cancel(cmp.Or(m.board.Err(), membership.ErrClosed)) })
 	return ctx, func() { stop(); cancel(context.Canceled) }
 }
 

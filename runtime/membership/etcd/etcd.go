@@ -198,8 +198,8 @@ func (m *Manager) lost() {
 }
 
 func (m *Manager) end(err error) {
+	m.close(err) // first: who has heard that it is lost is not to find it alive
 	m.board.Fail(err)
-	m.close(err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.timer != nil {

@@ -140,8 +140,8 @@ func (m *Manager) Leave(ctx context.Context) error {
 
 // Close implements [membership.Manager].
 func (m *Manager) Close() error {
-	m.board.Fail(membership.ErrClosed)
 	m.close(membership.ErrClosed)
+	m.board.Fail(membership.ErrClosed)
 	if m.followed == nil {
 		return nil
 	}
@@ -158,8 +158,8 @@ func (m *Manager) Close() error {
 // lost ends the membership: for TTL this member has given no sign of life.
 func (m *Manager) lost() {
 	err := fmt.Errorf("%w: the files in %s cannot be written for %v", membership.ErrLost, m.cfg.Dir, m.cfg.TTL)
+	m.close(err) // first: who has heard that it is lost is not to find it alive
 	m.board.Fail(err)
-	m.close(err)
 }
 
 // follow gives signs of life and looks for those of others, until this is a member no
