@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -182,21 +180,12 @@ func (s *castSummary) words() string {
 	return b.String()
 }
 
-// groupText makes messages up: their bytes follow from the origin and the number, so that
-// everybody can check them.
-type groupText struct {
-	random *rand.ChaCha8
-	buf    []byte
-}
+// groupText makes messages up of the origin and the number.
+type groupText struct{ generator }
 
-func newGroupText() *groupText { return &groupText{random: rand.NewChaCha8([32]byte{})} }
+func newGroupText() *groupText { return &groupText{newGenerator()} }
 
 // make returns a message of so many bytes, which is valid until the next call.
 func (t *groupText) make(origin membership.ID, number uint64, size int) []byte {
-	var seed [32]byte
-	binary.LittleEndian.AppendUint64(append(seed[:0], origin[:]...), number)
-	t.random.Seed(seed)
-	t.buf = slices.Grow(t.buf[:0], size)[:size]
-	_, _ = t.random.Read(t.buf) // never fails
-	return t.buf
+	return t.generator.make(size, binary.LittleEndian.Uint64(origin[:]), binary.LittleEndian.Uint64(origin[8:]), number)
 }

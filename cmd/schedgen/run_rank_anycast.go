@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -141,25 +138,16 @@ func (in *receiver) missing() string {
 	return fmt.Sprintf("received %d messages, %d to come, most of origin %d: next is %d", in.received, in.left(), least, in.next[least])
 }
 
-// payload makes messages up: their bytes follow from the seed, the origin and
-// the number.
+// payload makes messages up of what a job says, the origin and the number.
 type payload struct {
-	seed   uint64
-	random *rand.ChaCha8
-	buf    []byte
+	generator
+	seed uint64
+	size int
 }
 
-func newPayload(j *job) *payload {
-	return &payload{seed: j.Seed, random: rand.NewChaCha8([32]byte{}), buf: make([]byte, j.Size)}
-}
+func newPayload(j *job) *payload { return &payload{newGenerator(), j.Seed, int(j.Size)} }
 
 // make returns message n of origin; it is valid until the next call.
 func (p *payload) make(origin, n int) []byte {
-	var seed [32]byte
-	key := binary.LittleEndian.AppendUint64(seed[:0], p.seed)
-	key = binary.LittleEndian.AppendUint64(key, uint64(origin))
-	binary.LittleEndian.AppendUint64(key, uint64(n))
-	p.random.Seed(seed)
-	_, _ = p.random.Read(p.buf) // never fails
-	return slices.Clip(p.buf)
+	return p.generator.make(p.size, p.seed, uint64(origin), uint64(n))
 }

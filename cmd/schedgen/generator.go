@@ -1,0 +1,29 @@
+package main
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+)
+
+// generator makes messages up: their bytes follow from a key, so that everybody can check
+// them.
+type generator struct {
+	random *rand.ChaCha8
+	buf    []byte
+}
+
+func newGenerator() generator { return generator{random: rand.NewChaCha8([32]byte{})} }
+
+// make returns the message of a key, up to four numbers, of so many bytes; it is valid until the next
+// call.
+func (g *generator) make(size int, key ...uint64) []byte {
+	var seed [32]byte
+	for i, k := range key {
+		binary.LittleEndian.PutUint64(seed[8*i:], k)
+	}
+	g.random.Seed(seed)
+	g.buf = slices.Grow(g.buf[:0], size)[:size]
+	_, _ = g.random.Read(g.buf) // never fails
+	return slices.Clip(g.buf)
+}
