@@ -157,7 +157,9 @@ const failed = 1
 // dropped and counted, and never an error.
 func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	c.watch.hear(h.From)
-	c.rec.doubles.heard(h.From, h.Seq)
+	if h.Epoch == c.env.Epoch {
+		c.rec.doubles.heard(h.From, h.Seq)
+	}
 	switch o := c.ops.lookup(h.Seq); {
 	case h.Epoch != c.env.Epoch || c.fate.err != nil || h.Seq > c.ops.seq+Remembered:
 	case h.Kind == wire.FrameWatch:

@@ -95,8 +95,8 @@ func (ds doubles) due() Time {
 	return due
 }
 
-// heard notes that rank is in operation seq: what it has been sent of those before has come, or it
-// does not wait for that.
+// heard notes that rank is in operation seq: what it has been sent of those before has come, unless it has
+// several open at once. Then it waits for the put.
 func (ds *doubles) heard(rank int, seq uint64) {
 	if len(*ds) > 0 {
 		*ds = slices.DeleteFunc(*ds, func(d double) bool { return d.to == rank && d.seq < seq })

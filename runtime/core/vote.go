@@ -15,7 +15,7 @@ type Vote struct {
 }
 
 // neutral is the vote that changes no other.
-var neutral = Vote{Flags: ^uint64(0), came: [maxCame]span{nobody, nobody, nobody, nobody}}
+var neutral = Vote{Flags: ^uint64(0), came: came(nil, nil)}
 
 func (v *Vote) join(other Vote) {
 	v.Flags &= other.Flags
@@ -40,7 +40,9 @@ const maxCame = 4
 
 // came is this for the ranks that have gone, as one rank knows it.
 func came(gone rankset, of func(rank int) uint64) (spans [maxCame]span) {
-	spans = neutral.came
+	for i := range spans {
+		spans[i] = nobody
+	}
 	for i, rank := range first(gone.list()) {
 		spans[i] = span{of(rank), of(rank)}
 	}
