@@ -103,7 +103,7 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if d.gaze() || d.poll() {
+		if d.awaitFlags() || d.poll() {
 			idle = 0
 			continue
 		}
@@ -132,7 +132,7 @@ const probePolls = 64
 // poll moves frames and runs what is due, and reports whether anything moved
 // or is queued now that the next poll can send.
 func (d *driver) poll() bool {
-	moved := d.look()
+	moved := d.seeFlags()
 	moved = d.tr.Poll(d) || moved
 	d.polls++
 	for _, c := range d.active {
@@ -189,7 +189,7 @@ func (d *driver) due() (first core.Time, ok bool) {
 
 // park waits until the transport has something, a timer is due or ctx ends.
 func (d *driver) park(ctx context.Context) {
-	if d.strays(); d.stalled() {
+	if d.strayFlags(); d.stalled() {
 		return // what the tick has queued is sent first
 	}
 	defer d.watch(ctx)()

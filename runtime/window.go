@@ -1,8 +1,6 @@
 package runtime
 
 import (
-	"sync/atomic"
-
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -46,15 +44,15 @@ func (n flagNet) Taken(to int) uint64 {
 // its turn until they have had as much of the core.
 const looksAlone = 64
 
-// gaze looks for flags if any are awaited, and reports whether there were any.
-func (d *driver) gaze() (some bool) {
+// awaitFlags looks for flags if any are awaited, and reports whether there were any.
+func (d *driver) awaitFlags() (some bool) {
 	c := d.window.comm
-	if c == nil || len(c.core.Awaits().Places) == 0 {
+	if c == nil || len(c.core.Awaits().Flags) == 0 {
 		return false
 	}
-	some = d.look()
+	some = d.seeFlags()
 	for n := 1; !some && n < looksAlone && !d.wait.Crowded(); n++ {
-		some = d.look()
+		some = d.seeFlags()
 	}
 	if some {
 		c.serve()
@@ -63,35 +61,34 @@ func (d *driver) gaze() (some bool) {
 	return some
 }
 
-// look tells the core of the flags that it waits for and that stand, and reports whether
+// seeFlags tells the core of the flags that it waits for and that stand, and reports whether
 // there were any.
-func (d *driver) look() (some bool) {
+func (d *driver) seeFlags() (some bool) {
 	c := d.window.comm
 	if c == nil {
 		return false
 	}
 	a := c.core.Awaits()
-	for i := len(a.Places) - 1; i >= 0; i-- {
-		p := &a.Places[i]
-		l := &d.window.lines[p.Rank][p.Line]
-		if atomic.LoadUint64(&l.Seq) == a.Seq {
-			c.core.Flagged(i, wire.Flag{Seq: a.Seq, Mark: l.Mark, From: int(l.From)})
+	for i := len(a.Flags) - 1; i >= 0; i-- {
+		at := &a.Flags[i]
+		l := &d.window.lines[at.Rank][at.Line]
+		if l.Seq() == a.Seq {
+			c.core.Flagged(i, l.Flag())
 			some = true
 		}
 	}
 	return some
 }
 
-// strays tells the core of all flags that stand in the own window and that nobody changes.
-func (d *driver) strays() {
+// strayFlags tells the core of all flags that stand in the own window and that nobody changes.
+func (d *driver) strayFlags() {
 	c := d.window.comm
 	if c == nil {
 		return
 	}
 	for i := range d.window.own[:wire.FlagLines] {
-		l := &d.window.own[i]
-		if seq := atomic.LoadUint64(&l.Seq); seq > c.core.Awaits().Over {
-			c.core.Stray(wire.Flag{Seq: seq, Mark: l.Mark, From: int(l.From)})
+		if l := &d.window.own[i]; l.Seq() > c.core.Awaits().Over {
+			c.core.Stray(l.Flag())
 		}
 	}
 }

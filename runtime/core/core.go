@@ -108,7 +108,7 @@ func (c *Core) FailWith(e *OpError) {
 // Abandon forgets the operations that were open when the core failed; whoever
 // sends must have forgotten their frames.
 func (c *Core) Abandon() {
-	c.ops.flags.awaits.Places = nil
+	c.ops.flags.awaits.Flags = nil
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			c.ops.drop(o)

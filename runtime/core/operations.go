@@ -87,7 +87,7 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	ops.overlap.settled = max(ops.overlap.settled, ops.complete)
 	ops.clearCalls(o)
 	ops.closeGate(o)
-	if p.signs.known && ops.flags.net != nil {
+	if p.lines.known && ops.flags.net != nil {
 		ops.enterBarrier(o)
 	}
 	ops.announce(o)

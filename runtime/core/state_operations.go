@@ -47,7 +47,7 @@ func (s *state) raised(f *flags) {
 	}
 	s.u64(f.begun % flagTurns)
 	s.u64(f.awaits.Seq)
-	s.num(len(f.awaits.Places))
+	s.num(len(f.awaits.Flags))
 }
 
 // early leaves out what is of an operation that has begun.

@@ -68,8 +68,8 @@ var considered = map[string]string{
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
 
 	"operations.flags": "state", "flags.net": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
-	"Awaits.Seq": "state", "Awaits.Mark": "derived", "Awaits.Places": "state", "Place.Rank": "derived", "Place.Line": "derived", "Place.slot": "derived",
-	"Plan.signs": "derived", "signs.known": "derived", "signs.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "signs.places": "derived",
+	"Awaits.Seq": "state", "Awaits.Mark": "derived", "Awaits.Flags": "state", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.slot": "derived",
+	"Plan.lines": "derived", "lines.known": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "lines.awaited": "derived",
 
 	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",

@@ -8,9 +8,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Flags stand in their places as soon as they are written; at any moment later the driver of a
-// rank looks. A flag is a message that tells its place: the line is its slot, and whose window
-// that is of its offset.
+// Flags stand in their lines as soon as they are written; at any moment later the driver of a
+// rank looks. A flag is a message that tells where it stands: the line is its slot, and the rank whose
+// window that is of its offset.
 
 // flagbox is an outbox by which flags go too.
 type flagbox struct {
@@ -50,10 +50,10 @@ func (s *system) net(rank int, b *outbox) core.Net {
 	return b
 }
 
-// place numbers the lines of all windows.
-func place(rank, line int) uint32 { return uint32(rank*wire.WindowLines + line) }
+// lineOf numbers the lines of all windows.
+func lineOf(rank, line int) uint32 { return uint32(rank*wire.WindowLines + line) }
 
-func (m *message) place() uint32 { return place(m.offset, int(m.header.Slot)) }
+func (m *message) lineOf() uint32 { return lineOf(m.offset, int(m.header.Slot)) }
 
 // flag returns the message as the flag that it is.
 func (m *message) flag() wire.Flag {
@@ -61,9 +61,9 @@ func (m *message) flag() wire.Flag {
 	return wire.Flag{Seq: h.Seq, Mark: uint64(h.Print)<<32 | uint64(h.Epoch), From: h.From}
 }
 
-// raise has a flag stand in its place. The list has pairs of places and messages, by place.
+// raise has a flag stand in its line. The list has pairs of lines and messages, by line.
 func (s *system) raise(w *world, msg uint32) {
-	at := s.messages[msg].place()
+	at := s.messages[msg].lineOf()
 	for i := 0; i < len(w.flags); i += 2 {
 		switch {
 		case w.flags[i] == at:
@@ -96,8 +96,8 @@ func (s *system) looks(w *world, rank int, will []event) []event {
 // awaits returns where among the awaited flags m is, -1 if it is not.
 func (l *local) awaits(m *message) int {
 	a := l.core.Awaits()
-	return slices.IndexFunc(a.Places, func(p core.Place) bool {
-		return m.header.Seq == a.Seq && place(p.Rank, p.Line) == m.place()
+	return slices.IndexFunc(a.Flags, func(p core.Awaited) bool {
+		return m.header.Seq == a.Seq && lineOf(p.Rank, p.Line) == m.lineOf()
 	})
 }
 

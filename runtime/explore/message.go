@@ -19,7 +19,7 @@ const everybody = 0xff
 type send struct {
 	to    uint8 // or everybody
 	loose bool  // by datagram
-	flag  bool  // it stands in a window, at the place that the message tells
+	flag  bool  // it stands in a window, in the line that the message tells
 	msg   uint32
 }
 

@@ -12,7 +12,7 @@ type world struct {
 	lanes [][]uint32 // by sender, receiver and lane -> messages in order
 	grams []uint32   // datagrams under way: receiver and message, sorted
 	notes []uint32   // what ranks have not been told: events, sorted
-	flags []uint32   // what stands in windows: places and messages, by place
+	flags []uint32   // what stands in windows: lines and messages, by line
 	links uint64     // pairs of ranks of which one has put something to the other; kept only if ranks may die
 	fault uint8      // 1 + the rank that has died or given up a call
 

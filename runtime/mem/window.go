@@ -1,10 +1,6 @@
 package mem
 
-import (
-	"sync/atomic"
-
-	"github.com/schedgen/schedgen/runtime/wire"
-)
+import "github.com/schedgen/schedgen/runtime/wire"
 
 // Windows implements [wire.Transport].
 func (t *Transport) Windows() wire.Windows {
@@ -25,7 +21,8 @@ func (t windows) Reaches(rank int) bool { return rank != t.rank && rank >= 0 && 
 // Flag implements [wire.Windows].
 func (t windows) Flag(to, line int, f wire.Flag) {
 	if !t.closed {
-		t.raise(&t.all[to].window[line], f)
+		t.all[to].window[line].Write(f)
+		t.stats.Flags++
 		t.all[to].Wake()
 	}
 }
@@ -35,14 +32,9 @@ func (t windows) Post(line int, to []int, f wire.Flag) {
 	if t.closed {
 		return
 	}
-	t.raise(&t.window[line], f)
+	t.window[line].Write(f)
+	t.stats.Flags++
 	for _, rank := range to {
 		t.all[rank].Wake()
 	}
-}
-
-func (t windows) raise(l *wire.Line, f wire.Flag) {
-	l.Mark, l.From = f.Mark, uint64(f.From)
-	atomic.StoreUint64(&l.Seq, f.Seq)
-	t.stats.Flags++
 }

@@ -5,7 +5,6 @@ package shm_test
 import (
 	"fmt"
 	goruntime "runtime"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -159,7 +158,7 @@ func BenchmarkRelease(b *testing.B) {
 			for seq := uint64(1); b.Loop(); seq++ {
 				trs[0].Windows().Post(wire.FlagLines, others, wire.Flag{Seq: seq})
 				for _, tr := range trs[1:] {
-					for atomic.LoadUint64(&tr.Windows().Window(0)[wire.FlagLines].Seq) != seq {
+					for tr.Windows().Window(0)[wire.FlagLines].Seq() != seq {
 					}
 				}
 			}

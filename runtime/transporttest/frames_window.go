@@ -2,7 +2,6 @@ package transporttest
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,12 +33,6 @@ func (n *net) reached(from int) (ranks []int) {
 	return ranks
 }
 
-// stands returns what stands in a line.
-func stands(l *wire.Line) wire.Flag {
-	seq := atomic.LoadUint64(&l.Seq)
-	return wire.Flag{Seq: seq, Mark: l.Mark, From: int(l.From)}
-}
-
 // some returns a flag that differs from others in everything.
 func some(from, i int) wire.Flag {
 	return wire.Flag{Seq: 1<<40 + uint64(i), Mark: 0xFFFF_FFFF_FFFF_0000 - uint64(i), From: from}
@@ -67,13 +60,13 @@ func testFlag(t *testing.T, with Make) {
 				for i := range wire.FlagLines {
 					if len(to) > 0 {
 						own := n.window(to[i%len(to)]).Window(to[i%len(to)])
-						n.until(func() bool { return stands(&own[i]) == some(from, i) }, "it stands there")
+						n.until(func() bool { return own[i].Flag() == some(from, i) }, "it stands there")
 					}
 				}
 				for _, reader := range to {
 					theirs := n.window(reader).Window(from)
 					for line := wire.FlagLines; theirs != nil && line < wire.WindowLines; line++ {
-						require.Equal(t, some(from, line), stands(&theirs[line]))
+						require.Equal(t, some(from, line), theirs[line].Flag())
 					}
 				}
 			}
@@ -95,7 +88,7 @@ func testFlagWait(t *testing.T, with Make) {
 				tr, w, own := n.ranks[rank], n.window(rank), n.window(rank).Window(rank)
 				posts := n.window(rank).Window(0)
 				await := func(l *wire.Line, i int) {
-					for atomic.LoadUint64(&l.Seq) != uint64(i) {
+					for l.Seq() != uint64(i) {
 						if !tr.Poll(n.sinks[rank]) {
 							tr.Wait(-1)
 						}
@@ -155,7 +148,7 @@ func testFlagEnd(t *testing.T, with Make) {
 	require.NoError(t, n.ranks[0].Close(true, patience))
 	n.until(func() bool { return n.sinks[1].closed()+n.sinks[2].closed() == 2 }, "the others know")
 	for _, rank := range to {
-		require.Equal(t, some(0, 7), stands(&n.window(rank).Window(rank)[7]))
+		require.Equal(t, some(0, 7), n.window(rank).Window(rank)[7].Flag())
 		n.window(rank).Flag(0, 7, some(rank, 8))
 		n.window(rank).Post(wire.FlagLines, []int{0}, some(rank, 8))
 		n.window(0).Flag(rank, 7, some(0, 9))

@@ -20,7 +20,7 @@ func (t *Transport) Reaches(rank int) bool { return rank != t.rank && rank >= 0 
 // Flag implements [wire.Windows].
 func (t *Transport) Flag(to, line int, f wire.Flag) {
 	if p := &t.peers[to]; !t.closed && !p.gone {
-		raise(&p.window[line], f)
+		p.window[line].Write(f)
 		t.stats.Flags++
 		t.alert(p)
 	}
@@ -31,16 +31,11 @@ func (t *Transport) Post(line int, to []int, f wire.Flag) {
 	if t.closed {
 		return
 	}
-	raise(&t.peers[t.rank].window[line], f)
+	t.peers[t.rank].window[line].Write(f)
 	t.stats.Flags++
 	for _, rank := range to {
 		t.alert(&t.peers[rank])
 	}
-}
-
-func raise(l *wire.Line, f wire.Flag) {
-	l.Mark, l.From = f.Mark, uint64(f.From)
-	store64(&l.Seq, f.Seq)
 }
 
 // alert rings p if it does not poll: then it looks at what stands in its places, after it has
