@@ -25,6 +25,7 @@ type Plan struct {
 	recovers   bool                       // the schedule says how to recover from losses
 	yields     bool                       // its puts of chunks yield to the multicast
 	recovery   ir.Recovery                // this rank's part in that
+	answers    []int                      // ranks that may ask this one what a barrier multicasts
 	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each operation that may be remembered
 }
 
@@ -34,7 +35,7 @@ type Plan struct {
 func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint64) *Plan {
 	return &Plan{
 		Name: h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
-		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(),
+		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(), answers: answersOf(h, program.Outline()),
 	}
 }
 
@@ -88,10 +89,10 @@ func (p *Plan) words(n int) string {
 	var b strings.Builder
 	h := &p.header
 	b.WriteString(h.Collective)
-	if h.Chunks > 0 {
+	if h.HasMessage() {
 		fmt.Fprintf(&b, " of %d bytes", n)
 	}
-	if h.Chunks > 0 && h.Root >= 0 {
+	if h.HasMessage() && h.Root >= 0 {
 		fmt.Fprintf(&b, " from root %d", h.Root)
 	}
 	fmt.Fprintf(&b, " by %s", h.Name())
