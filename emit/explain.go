@@ -200,7 +200,7 @@ func (e *explainer) origin(s ir.Slot) string {
 	switch {
 	case e.told[s]:
 		return ""
-	case s.Kind() == ir.KindChunk && e.p.Rank == e.s.Root:
+	case s.Kind() == ir.KindChunk && e.s.HasMessage() && e.p.Rank == e.s.Root:
 		return " (its own)"
 	case len(from.ranks) == 0:
 		return " (that nobody sends)"

@@ -145,7 +145,7 @@ func (g *goal) message(from, to int, slot ir.Slot, needs []string) {
 	g.add(from, fmt.Sprintf("%v_to_%d%s", slot, to, suffix), fmt.Sprintf("send %db to %d tag %d", bytes, to, tag), needs)
 	label := fmt.Sprintf("%v_from_%d%s", slot, from, suffix)
 	g.add(to, label, fmt.Sprintf("recv %db from %d tag %d", bytes, from, tag), nil)
-	if id := g.layout.Slot(to, slot); g.first[id] == "" && !(to == g.s.Root && slot.Kind() == ir.KindChunk) {
+	if id := g.layout.Slot(to, slot); g.first[id] == "" && !(g.s.HasMessage() && to == g.s.Root && slot.Kind() == ir.KindChunk) {
 		g.first[id] = label
 	}
 }
@@ -189,14 +189,17 @@ func (g *goal) add(rank int, label, op string, needs []string) {
 // header says what the file is.
 func (g *goal) header(w io.Writer, o Options) {
 	fmt.Fprintf(w, "// %s, %s", g.s.Name(), count(g.s.Ranks, "rank"))
-	if g.s.Chunks > 0 {
+	switch {
+	case g.s.HasMessage():
 		fmt.Fprintf(w, ", root %d, %d bytes in %s, lost: %v", g.s.Root, o.Size, count(g.s.Chunks, "chunk"), o.Lost)
+	case g.s.Chunks > 0:
+		fmt.Fprintf(w, ", %s of no bytes, lost: %v", count(g.s.Chunks, "chunk"), o.Lost)
 	}
 	fmt.Fprintln(w)
 	if o.Command != "" {
 		fmt.Fprintf(w, "// made by: %s\n", o.Command)
 	}
-	if g.s.Chunks > 0 {
+	if g.s.HasMessage() {
 		fmt.Fprintf(w, "// message: %db\n", g.length())
 	}
 	for _, line := range goalNotes {

@@ -135,8 +135,11 @@ func printable(text string) string {
 // chunks".
 func numbersOf(s *ir.Schedule) string {
 	parts := []string{count(s.Ranks, "rank")}
-	if s.Collective != "barrier" {
-		parts = append(parts, fmt.Sprintf("root %d", s.Root), count(s.Chunks, "chunk"))
+	if s.HasMessage() {
+		parts = append(parts, fmt.Sprintf("root %d", s.Root))
+	}
+	if s.Chunks > 0 {
+		parts = append(parts, count(s.Chunks, "chunk"))
 	}
 	for _, p := range s.Params {
 		parts = append(parts, fmt.Sprintf("%s %d", p.Name, p.Value))
@@ -151,6 +154,9 @@ func (g *goWriter) constants() jen.Code {
 	all := []jen.Code{constant("Ranks", g.s.Ranks, "of the communicator")}
 	switch g.s.Collective {
 	case "barrier":
+		if g.s.Chunks > 0 {
+			all = append(all, constant("Chunks", g.s.Chunks, "of no bytes, which are multicast"))
+		}
 	case "anycast":
 		all = append(all, constant("Root", g.s.Root, "which the message is from"), constant("Chunks", g.s.Chunks, "of the message"))
 	default:
@@ -161,8 +167,11 @@ func (g *goWriter) constants() jen.Code {
 
 func (g *goWriter) schedule(digest uint64) jen.Code {
 	header := []jen.Code{assigned("Collective", jen.Lit(g.s.Collective)), assigned("Algorithm", jen.Lit(g.s.Algorithm)), assigned("Ranks", jen.Id("Ranks"))}
-	if g.s.Collective != "barrier" {
-		header = append(header, assigned("Root", jen.Id("Root")), assigned("Chunks", jen.Id("Chunks")))
+	if g.s.HasMessage() {
+		header = append(header, assigned("Root", jen.Id("Root")))
+	}
+	if g.s.Chunks > 0 {
+		header = append(header, assigned("Chunks", jen.Id("Chunks")))
 	}
 	if g.s.Recovers {
 		header = append(header, assigned("Recovers", jen.True()))

@@ -70,7 +70,7 @@ func (f *finder) formsIn(b base) []*expr {
 	}
 	fans := f.fans(b)
 	list = append(list, fans...)
-	divided := []*expr{x, sub(x, lit(1)), left}
+	divided := []*expr{x, sub(x, lit(1)), sub(x, lit(2)), left} // in a heap, and in one below node 1
 	if f.chunks > 0 {
 		divided = append(divided, sub(&expr{op: opChunks}, x))
 	}
@@ -97,8 +97,8 @@ func (f *finder) formsIn(b base) []*expr {
 	return list
 }
 
-// fans are the numbers of children in binomial trees, in heaps of any fan, and
-// those of blocks of equal size.
+// fans are the numbers of children in binomial trees, in heaps of any fan, also below
+// node 1, and those of blocks of equal size.
 func (f *finder) fans(b base) []*expr {
 	x, last := variableOf(b.variable), f.number(b.size-1)
 	left := sub(last, x)
@@ -113,6 +113,8 @@ func (f *finder) fans(b base) []*expr {
 	for _, m := range f.moduli {
 		few := &expr{op: opMin, args: []*expr{lit(m), sub(last, mul(lit(m), x))}}
 		list = append(list, &expr{op: opMax, args: []*expr{lit(0), few}}, of2(opDiv, left, lit(m)))
+		below := &expr{op: opMin, args: []*expr{lit(m), sub(f.number(b.size-2), mul(lit(m), sub(x, lit(1))))}}
+		list = append(list, &expr{op: opMax, args: []*expr{lit(0), below}})
 	}
 	return list
 }

@@ -93,7 +93,7 @@ func (g *goWriter) condition(a arm, listed bool, n *spelling) string {
 func (g *goWriter) named(ranks []int) []string {
 	var out []string
 	for _, r := range ranks {
-		if r == g.root && g.s.Collective != "barrier" {
+		if r == g.root && g.s.HasMessage() {
 			out = append(out, "Root")
 		} else {
 			out = append(out, strconv.Itoa(r))

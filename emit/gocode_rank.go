@@ -18,7 +18,7 @@ type group struct {
 func takeApart(s *ir.Schedule, l *layout, r int) *goCode {
 	p := &s.Programs[r]
 	t := &taker{Schedule: s, layout: l, rank: r, request: p.Requests(), done: make([]bool, 1+s.Chunks+p.Signals)}
-	c := &goCode{holds: s.Collective != "barrier" && r == s.Root, signals: one(p.Signals)}
+	c := &goCode{holds: s.HasMessage() && r == s.Root, signals: one(p.Signals)}
 	var done []int
 	for _, slot := range p.Done {
 		b := bit(s, slot)

@@ -16,7 +16,7 @@ type mscclPut struct {
 
 // mscclFits returns why a schedule is no broadcast of puts alone, or nil.
 func mscclFits(s *ir.Schedule) error {
-	if s.Collective == "barrier" {
+	if !s.HasMessage() {
 		return &Unfit{"a barrier sets signals, and MSCCL only moves chunks"}
 	}
 	for rank := range s.Programs {

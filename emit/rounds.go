@@ -105,6 +105,10 @@ func headerFacts(h *ir.Header) string {
 		parts = append(parts, fmt.Sprintf("root %d", h.Root), count(h.Chunks, "chunk"))
 	case "anycast":
 		parts = append(parts, fmt.Sprintf("origin %d", h.Root))
+	case "barrier":
+		if h.Chunks > 0 {
+			parts = append(parts, count(h.Chunks, "chunk"))
+		}
 	}
 	for _, p := range h.Params {
 		parts = append(parts, fmt.Sprintf("%s %d", p.Name, p.Value))

@@ -15,7 +15,7 @@
 // schedule:
 //
 //	text    = header { program } .
-//	header  = "schedule " NAME "/" NAME " ranks=" N [ " root=" N " chunks=" N [ " recovery" ] ] { " " NAME "=" N } "\n" .
+//	header  = "schedule " NAME "/" NAME " ranks=" N [ [ " root=" N ] " chunks=" N [ " recovery" ] ] { " " NAME "=" N } "\n" .
 //	program = "rank " N [ " signals=" N ] "\n" { "  " rule "\n" } "  done" { " " slot } "\n" [ ask ] [ report ] [ twice ] .
 //	rule    = slot " " { slot " " } [ "unless " slot " after " N " " ] "-> " action { ", " action } .
 //	action  = "put " place | "mcast " slot .
@@ -25,7 +25,7 @@
 //	report  = "  report" [ " " N ] [ " from" { " " N } ] "\n" .
 //	twice   = "  twice " place { ", " place } "\n" .
 //
-// A barrier has no root and no chunks. Parameters are sorted by name, programs
+// A barrier has no root and no recovery, and chunks only if it multicasts. Parameters are sorted by name, programs
 // by rank. A rank's signals are named only where they are more than its rules,
 // and the puts to it, speak of. ask, report and twice are the program's
 // [Recovery]: whom it asks, to whom it reports and who reports to it, and which

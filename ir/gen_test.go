@@ -37,7 +37,9 @@ func randomHeader(t *rapid.T) Header {
 		Algorithm:  rapid.StringMatching(`[a-z][a-z0-9-]{0,63}`).Draw(t, "algorithm"),
 		Ranks:      rapid.IntRange(1, 9).Draw(t, "ranks"),
 	}
-	if h.Collective != "barrier" {
+	if h.Collective == "barrier" {
+		h.Chunks = rapid.SampledFrom([]int{0, 0, 1, 2, MaxChunks}).Draw(t, "chunks of no bytes")
+	} else {
 		h.Root = rapid.IntRange(0, h.Ranks-1).Draw(t, "root")
 		h.Recovers = rapid.Bool().Draw(t, "recovers")
 		h.Chunks = rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, MaxChunks)).Draw(t, "chunks")

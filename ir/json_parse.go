@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// ParseJSON reads the JSON forms schedgen/1 and schedgen/2. It is strict: an
-// unknown, missing or duplicate field, also one of schedgen/2 in a document of
-// schedgen/1, a value of another type or out of range, a rank without a program
+// ParseJSON reads the JSON forms schedgen/1, schedgen/2 and schedgen/3. It is strict:
+// an unknown, missing or duplicate field, also one of schedgen/2 in a document of
+// another form, chunks of a barrier in another form than schedgen/3, a value of another type or out of range, a rank without a program
 // or with two and anything after the document are errors. The members of an
 // object and the programs may come in any order. It reads in a stream and holds
 // memory in proportion to what it has read, whatever counts the document claims.
@@ -43,6 +43,8 @@ type jsonReader struct {
 	seen   []uint64             // bit set of the ranks that have a program
 	known  bool                 // the format has been read
 	newer  string               // a field of schedgen/2 seen before the format, if any
+
+	barrier bool // the format is schedgen/3
 
 	// Bounds for what is being read: the limits until the document has named
 	// its own numbers.
@@ -110,10 +112,27 @@ func (p *jsonReader) topField(i int) {
 func (p *jsonReader) checkHeader() {
 	f := checkHeader(&p.s.Header)
 	if f == nil {
+		f = p.checkForm()
+	}
+	if f == nil {
 		return
 	}
 	field, _, _ := strings.Cut(f.field, ".")
 	p.failPath(p.fields[slices.Index(topFields[:], field)], f.field, f.msg)
+}
+
+// checkForm checks that the document has the form of its header: that of a barrier
+// with chunks is schedgen/3, and of nothing else.
+func (p *jsonReader) checkForm() *fault {
+	switch form := p.s.format(); {
+	case form == FormatBarrier && !p.barrier:
+		return at(-1, -1, -1, "chunks", "%d: a barrier with chunks is of %s", p.s.Chunks, FormatBarrier)
+	case form != FormatBarrier && p.barrier && p.s.HasMessage():
+		return at(-1, -1, -1, "collective", "%s is for barriers alone", FormatBarrier)
+	case form != FormatBarrier && p.barrier:
+		return at(-1, -1, -1, "chunks", "0: a barrier without chunks is of %s", Format)
+	}
+	return nil
 }
 
 // failPath fails elsewhere than at the one being read.

@@ -49,10 +49,12 @@ func (p *jsonReader) format() {
 	case !p.ok():
 	case string(v) == FormatRecovery:
 		p.s.Recovers = true
-	case string(v) != Format:
-		p.failAt(m, "unknown format %s; known are %s, %s", quote(v), Format, FormatRecovery)
+	case string(v) != Format && string(v) != FormatBarrier:
+		p.failAt(m, "unknown format %s; known are %s, %s, %s", quote(v), Format, FormatRecovery, FormatBarrier)
 	case p.newer != "":
-		p.failAt(m, "%s has no field %q, but a program has: that is of %s", Format, p.newer, FormatRecovery)
+		p.failAt(m, "%s has no field %q, but a program has: that is of %s", v, p.newer, FormatRecovery)
+	default:
+		p.barrier = string(v) == FormatBarrier
 	}
 	p.known = true
 }
@@ -61,7 +63,11 @@ func (p *jsonReader) format() {
 // is checked when the whole program is known.
 func (p *jsonReader) recovery(g *Program, field string) {
 	if p.newer = field; p.known && !p.s.Recovers {
-		p.failAt(p.here(), "%s has no such field: it is of %s", Format, FormatRecovery)
+		form := Format
+		if p.barrier {
+			form = FormatBarrier
+		}
+		p.failAt(p.here(), "%s has no such field: it is of %s", form, FormatRecovery)
 	}
 	switch field {
 	case "ask":

@@ -7,22 +7,27 @@ import (
 
 // The JSON forms that WriteJSON writes and ParseJSON reads. A schedule is
 // written in the one or the other by its Header alone, so whoever reads only
-// the first gets every schedule that has no recovery.
+// the first gets every schedule that has no recovery and is no barrier with a
+// multicast.
 const (
 	Format         = "schedgen/1"
 	FormatRecovery = "schedgen/2" // with recovery
+	FormatBarrier  = "schedgen/3" // of a barrier that multicasts: it has chunks
 )
 
 // format returns the name of the form for a schedule with header h.
 func (h *Header) format() string {
-	if h.Recovers {
+	switch {
+	case h.Recovers:
 		return FormatRecovery
+	case !h.HasMessage() && h.Chunks > 0:
+		return FormatBarrier
 	}
 	return Format
 }
 
 // WriteJSON writes s in the JSON form schedgen/1 or, if s has recovery,
-// schedgen/2, one rule a line. Equal schedules have equal bytes and [ParseJSON]
+// schedgen/2, or, if s is a barrier that multicasts, schedgen/3, one rule a line. Equal schedules have equal bytes and [ParseJSON]
 // gives back an equal schedule. What [Validate] refuses is not written.
 func WriteJSON(w io.Writer, s *Schedule) error {
 	if err := Validate(s); err != nil {

@@ -6,13 +6,18 @@ type Header struct {
 	Algorithm  string  // the name after the slash, such as "mcast-chain"
 	Ranks      int     // number of ranks, 1 … MaxRanks
 	Root       int     // root of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks     int     // chunks of the message, 1 … MaxChunks; 0 for a barrier
+	Chunks     int     // chunks of the message, 1 … MaxChunks; of a barrier those that it multicasts, 0 … MaxChunks, of no bytes
 	Recovers   bool    // the programs say who recovers what from whom; never of a barrier
 	Params     []Param // the algorithm's parameters, sorted by name
 }
 
 // Name returns the algorithm's full name, "bcast/mcast-chain".
 func (h *Header) Name() string { return h.Collective + "/" + h.Algorithm }
+
+// HasMessage reports whether the operation moves a message, which Root has from
+// enter on. A barrier moves none. Its chunks have no bytes: they are what a
+// multicast, or a repair of it, tells, and nobody has them before.
+func (h *Header) HasMessage() bool { return h.Collective != "barrier" }
 
 // Param is one named parameter of an algorithm, such as degree=3.
 type Param struct {

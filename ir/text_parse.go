@@ -105,7 +105,7 @@ func (p *textReader) header() {
 	h.Algorithm = p.name("the name of an algorithm")
 	p.expect(" ranks=")
 	h.Ranks = p.number(p.mark(), "ranks", 1, MaxRanks)
-	if h.Collective != "barrier" {
+	if h.HasMessage() {
 		p.expect(" root=")
 		h.Root = p.number(p.mark(), "root", 0, h.Ranks-1)
 		p.expect(" chunks=")
@@ -118,13 +118,18 @@ func (p *textReader) header() {
 }
 
 // param consumes a parameter, or before the first the word that says that the
-// schedule has recovery.
+// schedule has recovery, or the chunks of a barrier that multicasts.
 func (p *textReader) param() {
 	p.skip()
 	m := p.mark()
 	name := p.name("the name of a parameter")
 	if name == recoveryWord && p.peek() != '=' {
 		p.recovers(m)
+		return
+	}
+	if h := &p.s.Header; name == "chunks" && !h.HasMessage() && h.Chunks == 0 && len(h.Params) == 0 {
+		p.expect("=")
+		h.Chunks = p.number(p.mark(), name, 1, MaxChunks)
 		return
 	}
 	if p.ok() && !isParam(name) {
@@ -255,7 +260,7 @@ func (p *textReader) slot(want string) Slot {
 	case 'c':
 		p.skip()
 		if p.s.Chunks == 0 {
-			p.failAt(m, "a barrier has no chunks")
+			p.failAt(m, "this barrier has no chunks")
 		}
 		return Chunk(p.number(m, "chunk", 0, p.s.Chunks-1))
 	case 's':

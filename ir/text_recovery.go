@@ -57,8 +57,8 @@ func (p printer) textRanks(ranks []int32) {
 // recovers takes in the word, found at m, that says that there is recovery.
 func (p *textReader) recovers(m mark) {
 	switch h := &p.s.Header; {
-	case h.Collective == "barrier":
-		p.failAt(m, "a barrier has no recovery: it multicasts nothing")
+	case !h.HasMessage():
+		p.failAt(m, "a barrier has no recovery: its rules repair what it multicasts")
 	case h.Recovers:
 		p.failAt(m, "%s twice", recoveryWord)
 	case len(h.Params) > 0:

@@ -78,9 +78,11 @@ func (p printer) textHeader(h *Header) {
 	p.str("schedule " + h.Name())
 	p.str(" ranks=")
 	p.num(h.Ranks)
-	if h.Collective != "barrier" {
+	if h.HasMessage() {
 		p.str(" root=")
 		p.num(h.Root)
+	}
+	if h.HasMessage() || h.Chunks > 0 {
 		p.str(" chunks=")
 		p.num(h.Chunks)
 	}

@@ -86,10 +86,10 @@ func checkHeader(h *Header) *fault {
 
 // checkMessage checks what the message is and where it comes from.
 func checkMessage(h *Header) *fault {
-	if h.Collective == "barrier" && h.Recovers {
-		return at(-1, -1, -1, "format", "a barrier has no recovery: it multicasts nothing")
+	if !h.HasMessage() && h.Recovers {
+		return at(-1, -1, -1, "format", "a barrier has no recovery: its rules repair what it multicasts")
 	}
-	if h.Collective != "barrier" {
+	if h.HasMessage() {
 		if f := inRange("root", h.Root, 0, h.Ranks-1); f != nil {
 			return f
 		}
@@ -98,10 +98,7 @@ func checkMessage(h *Header) *fault {
 	if h.Root != 0 {
 		return at(-1, -1, -1, "root", "%d: a barrier has no root, it is written as 0", h.Root)
 	}
-	if h.Chunks != 0 {
-		return at(-1, -1, -1, "chunks", "%d: a barrier has no chunks", h.Chunks)
-	}
-	return nil
+	return inRange("chunks", h.Chunks, 0, MaxChunks)
 }
 
 func checkParams(params []Param) *fault {

@@ -88,7 +88,7 @@ func barrierGrid(alg *Algorithm, ranks int) []Params {
 	for _, hosts := range []int{0, 1, min(2, ranks), (ranks + 2) / 3, ranks} {
 		for i := range fans {
 			p := Params{Ranks: ranks, Hosts: hosts}
-			if alg.Name != "barrier/hsb" {
+			if !slices.Contains(alg.Params, "fan-in") {
 				p.Degree = degrees[i]
 				out = append(out, p)
 				continue

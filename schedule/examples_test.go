@@ -79,6 +79,7 @@ func ExampleAlgorithms() {
 	// anycast/skip-ring [origin]
 	// anycast/circulant [origin]
 	// barrier/hsb [fan-in fan-out hosts]
+	// barrier/hsb-mcast [fan-in fan-out hosts]
 	// barrier/exchange [degree hosts]
 	// barrier/dissemination [degree hosts]
 }

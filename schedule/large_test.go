@@ -17,7 +17,7 @@ import (
 // TestLargeSignals checks that a signal that a rank sets is one that its
 // destination has and waits for.
 func TestLargeSignals(t *testing.T) {
-	for _, name := range []string{"bcast/mcast-acktree", "barrier/hsb", "barrier/exchange", "barrier/dissemination"} {
+	for _, name := range []string{"bcast/mcast-acktree", "barrier/hsb", "barrier/hsb-mcast", "barrier/exchange", "barrier/dissemination"} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				s, rank := largeSpec(t, name)
@@ -41,7 +41,7 @@ func largeSpec(t *rapid.T, name string) (s *Spec, rank int) {
 	case "bcast/mcast-acktree", "bcast/mcast-chain":
 		p.Root = rapid.IntRange(0, ranks-1).Draw(t, "root")
 		p.Chunks = rapid.IntRange(1, 3).Draw(t, "chunks")
-	case "barrier/hsb":
+	case "barrier/hsb", "barrier/hsb-mcast":
 		p.FanIn, p.FanOut = fan.Draw(t, "in"), fan.Draw(t, "out")
 	default:
 		p.Degree = fan.Draw(t, "degree")

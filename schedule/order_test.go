@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"text/tabwriter"
 
@@ -68,6 +69,7 @@ var orders = []struct {
 	{"anycast/circulant", "longest way first", equal, origins, nil},
 	{"barrier/hsb", "backwards", never, flatBarriers, backwards},
 	{"barrier/hsb", "slaves first", never, hostBarriers, slavesFirst},
+	{"barrier/hsb-mcast", "slaves first", onMean, hostBarriers, slavesFirst},
 	{"barrier/exchange", "forwards", onMean, flatBarriers, backwards},
 	{"barrier/exchange", "forwards", unclear, hostBarriers, backwards},
 	{"barrier/exchange", "slaves first", never, hostBarriers, slavesFirst},
@@ -154,7 +156,7 @@ func fans(a *Algorithm, ranks int) []Params {
 	var out []Params
 	for _, fan := range []int{2, 3, 4, 6, 16} {
 		p := Params{Ranks: ranks, Degree: fan}
-		if a.Name == "barrier/hsb" {
+		if slices.Contains(a.Params, "fan-in") {
 			p = Params{Ranks: ranks, FanIn: 7 - min(fan, 6), FanOut: fan}
 		}
 		out = append(out, p)

@@ -160,7 +160,7 @@ func TestBroadcastFigures(t *testing.T) {
 
 // Paper 003, §4.1: two signals a slave beside what the masters exchange.
 func TestHierarchyFigures(t *testing.T) {
-	for _, name := range []string{"barrier/hsb", "barrier/exchange", "barrier/dissemination"} {
+	for _, name := range []string{"barrier/hsb", "barrier/hsb-mcast", "barrier/exchange", "barrier/dissemination"} {
 		for hosts := 1; hosts <= 20; hosts++ {
 			flat := tallyOf(t, name, Params{Ranks: hosts})
 			got := tallyOf(t, name, Params{Ranks: 20, Hosts: hosts})

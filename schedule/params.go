@@ -26,8 +26,8 @@ type Params struct {
 	Root   int // root of a broadcast or origin of an anycast; default 0
 	Chunks int // chunks of the message; default 1, bcast/symmetric: one a destination
 	Degree int // n of the n-ary barriers, 2 … MaxFan; default the group up to 16 members, else 6
-	FanIn  int // fan of barrier/hsb's gather tree, 1 … MaxFan; default the group less one up to 16 members, else 6
-	FanOut int // fan of its release tree, likewise
+	FanIn  int // fan of the gather tree of barrier/hsb and hsb-mcast, 1 … MaxFan; default the group less one up to 16 members, else 6
+	FanOut int // fan of their release tree, likewise
 	Hosts  int // blocks of ranks that share a host, 1 … Ranks; 0: flat
 }
 
@@ -64,7 +64,7 @@ func (p Params) check(a *Algorithm) error {
 		return err
 	}
 	maxChunks := MaxChunks
-	if a.Collective == Anycast {
+	if a.fixed("chunks") {
 		maxChunks = 1
 	}
 	for _, b := range []bound{

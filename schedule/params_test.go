@@ -30,6 +30,7 @@ func TestParamErrors(t *testing.T) {
 		{"anycast/skip-ring", Params{Ranks: 4, Hosts: 2}, "schedule: hosts=2: not a parameter of anycast/skip-ring"},
 		{"barrier/hsb", Params{Ranks: 4, Root: 1}, "schedule: root=1: not a parameter of barrier/hsb"},
 		{"barrier/hsb", Params{Ranks: 4, Chunks: 1}, "schedule: chunks=1: not a parameter of barrier/hsb"},
+		{"barrier/hsb-mcast", Params{Ranks: 4, Chunks: 2}, "schedule: chunks=2: must be in 1..1"},
 		{"barrier/hsb", Params{Ranks: 4, FanIn: -2}, "schedule: fan-in=-2: must be in 1..1048576"},
 		{"barrier/hsb", Params{Ranks: 4, FanOut: MaxFan + 1}, "schedule: fan-out=1048577: must be in 1..1048576"},
 		{"barrier/exchange", Params{Ranks: 4, Degree: 1}, "schedule: degree=1: must be in 2..1048576"},
@@ -49,7 +50,7 @@ func TestNameErrors(t *testing.T) {
 		{"bcast/hsb", `schedule: no algorithm "bcast/hsb"; did you mean barrier/hsb?`},
 		{"Bcast/Chain", `schedule: no algorithm "Bcast/Chain"; did you mean bcast/chain?`},
 		{"bcst/chian", `schedule: no algorithm "bcst/chian"; did you mean bcast/chain?`},
-		{"barrier", `schedule: no algorithm "barrier"; did you mean one of barrier/hsb, barrier/exchange, barrier/dissemination?`},
+		{"barrier", `schedule: no algorithm "barrier"; did you mean one of barrier/hsb, barrier/hsb-mcast, barrier/exchange, barrier/dissemination?`},
 		{"anycast/", `schedule: no algorithm "anycast/"; did you mean anycast/skip-ring or anycast/circulant?`},
 		{"bcast/mc", `schedule: no algorithm "bcast/mc"; did you mean bcast/mcast-chain or bcast/mcast-acktree?`},
 		{"ring", `schedule: no algorithm "ring"; did you mean anycast/skip-ring?`},
@@ -83,6 +84,7 @@ func TestDefaults(t *testing.T) {
 		{"barrier/hsb", Params{Ranks: 16}, Params{Ranks: 16, FanIn: 15, FanOut: 15}},
 		{"barrier/hsb", Params{Ranks: 17, FanIn: 2}, Params{Ranks: 17, FanIn: 2, FanOut: 6}},
 		{"barrier/hsb", Params{Ranks: 1}, Params{Ranks: 1, FanIn: 1, FanOut: 1}},
+		{"barrier/hsb-mcast", Params{Ranks: 9, Hosts: 5}, Params{Ranks: 9, Hosts: 5, Chunks: 1, FanIn: 4, FanOut: 4}},
 	} {
 		s, err := New(c.name, c.p)
 		require.NoError(t, err)

@@ -20,6 +20,7 @@ type Algorithm struct {
 
 	acked    bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
 	recovers bool                // its programs say how to recover from multicasts that are lost
+	tells    bool                // a barrier that multicasts: it has one chunk, of no bytes
 	chunks   func(group int) int // default number of chunks; nil: 1
 	size     func(node) size
 	fill     func(node, arena) ir.Program
@@ -39,6 +40,7 @@ func Algorithms() []Algorithm {
 		skipRingAlgorithm(),
 		circulant(),
 		hsb(),
+		hsbMcast(),
 		exchange(),
 		dissemination(),
 	}
@@ -47,6 +49,10 @@ func Algorithms() []Algorithm {
 // CutsItself reports whether the default number of chunks is the algorithm's
 // own, a function of the number of ranks, whatever the message's size.
 func (a *Algorithm) CutsItself() bool { return a.chunks != nil }
+
+// Multicasts reports whether the algorithm multicasts: without multicast its repairs
+// would have to bring everything.
+func (a *Algorithm) Multicasts() bool { return a.recovers || a.tells }
 
 // Acknowledged reports whether the root returns only when every rank has the
 // message.
@@ -61,9 +67,9 @@ func (a *Algorithm) rootName() string {
 }
 
 // fixed reports whether the algorithm has the parameter but leaves no choice:
-// a rootless message is always one chunk.
+// a rootless message is always one chunk, and so is what a barrier multicasts.
 func (a *Algorithm) fixed(param string) bool {
-	return a.Collective == Anycast && param == "chunks"
+	return (a.Collective == Anycast || a.tells) && param == "chunks"
 }
 
 // The parameters that the algorithms of a collective have in common.

@@ -119,7 +119,7 @@ func (t *tally) cost(s *ir.Schedule, mcasts int) RankCost {
 
 // ofMessage returns which part of the message so many chunks are.
 func ofMessage(s *ir.Schedule, chunks int) float64 {
-	if s.Chunks == 0 {
+	if !s.HasMessage() {
 		return 0
 	}
 	return float64(chunks) / float64(s.Chunks)

@@ -157,7 +157,7 @@ func TestRecoveryAgreesWithBruteForce(t *testing.T) {
 	for seed := range uint64(20000) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		s := good[rnd.IntN(len(good))]
-		if !moves(s) {
+		if !s.HasMessage() {
 			continue
 		}
 		if !s.Recovers || rnd.IntN(2) == 0 {

@@ -46,7 +46,7 @@ func backToBack(s *ir.Schedule, ops int, never moment) (set map[moment]bool, fir
 				if op == 0 || set[moment{enter.Place, op - 1}] && all(rank, p.Done, op-1) {
 					add(enter)
 				}
-				for k := 0; k < s.Chunks && rank == s.Root && set[enter]; k++ {
+				for k := 0; k < s.Chunks && rank == s.Root && s.Collective != "barrier" && set[enter]; k++ {
 					add(moment{place(rank, ir.Chunk(k)), op})
 				}
 				for i := range p.Rules {

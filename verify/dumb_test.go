@@ -64,7 +64,7 @@ func newDumb(s *ir.Schedule) *dumb {
 		enter := d.mask(r, ir.Enter)
 		d.chunks = append(d.chunks, chunks)
 		d.done = append(d.done, enter|d.mask(r, p.Done...))
-		if r == s.Root {
+		if r == s.Root && s.Collective != "barrier" {
 			enter |= chunks
 		}
 		d.enter = append(d.enter, enter)
@@ -279,7 +279,7 @@ func (d *dumb) awaitsRequest(r *dumbRule) bool {
 // holds reports whether the rank has every chunk that the rule puts.
 func (d *dumb) holds(r *dumbRule, state uint64) bool {
 	for _, a := range r.Do {
-		if a.Slot.Kind() == ir.KindChunk && state&d.mask(r.rank, a.Slot) == 0 {
+		if d.s.Collective != "barrier" && a.Slot.Kind() == ir.KindChunk && state&d.mask(r.rank, a.Slot) == 0 {
 			return false
 		}
 	}

@@ -103,7 +103,7 @@ func (a *must) solve() bool {
 }
 
 // begin gives their sets to the slots that are set from the beginning: enter of
-// every rank, and with that of the root its chunks.
+// every rank, and with that of a message's root its chunks.
 func (a *must) begin() {
 	for rank := range a.sub.s.Programs {
 		enter := a.sub.layout.Slot(rank, ir.Enter)
@@ -112,6 +112,9 @@ func (a *must) begin() {
 			continue
 		}
 		a.slots[enter] = a.with(0, enter)
+	}
+	if !a.sub.s.HasMessage() {
+		return
 	}
 	root, set := a.sub.s.Root, a.slots[a.sub.layout.Slot(a.sub.s.Root, ir.Enter)]
 	for k := range a.sub.s.Chunks {
@@ -128,7 +131,7 @@ func (a *must) visit(id int) {
 	rank, i := a.sub.layout.RuleOf(id)
 	r := &a.sub.s.Programs[rank].Rules[i]
 	set := a.of(rank, r.When)
-	if moves(a.sub.s) {
+	if a.sub.s.HasMessage() {
 		set = a.merge(set, a.slots[a.sub.layout.Slot(rank, ir.Enter)])
 	}
 	if old := a.rules[id]; old >= 0 && slices.Equal(a.sets[old], a.sets[set]) {

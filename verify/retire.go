@@ -33,10 +33,11 @@ func proveRetire(sub *subject) (string, error) {
 }
 
 // retireClaims claims what a rule waits for and is not in done. enter is set if
-// the rank returns, and so are the chunks of the root.
+// the rank returns, and so are the chunks of a message's root.
 func (sub *subject) retireClaims(open []claim, done *stamps, rank int, r *ir.Rule) []claim {
 	for _, w := range r.When {
-		given := w == ir.Enter || rank == sub.s.Root && w.Kind() == ir.KindChunk || done.has(rank, w)
+		holds := sub.s.HasMessage() && rank == sub.s.Root && w.Kind() == ir.KindChunk
+		given := w == ir.Enter || holds || done.has(rank, w)
 		if !given {
 			open = append(open, claim{rank: rank, given: sub.s.Programs[rank].Done, need: place(rank, w)})
 			done.add(rank, w)

@@ -23,20 +23,21 @@ type scope struct {
 var everySchedule = scope{"every schedule", func(*ir.Schedule) (string, bool) { return "", true }}
 
 var everyMessage = scope{"broadcasts and rootless messages", func(s *ir.Schedule) (string, bool) {
-	if !moves(s) {
-		return "a barrier moves no chunks", false
+	switch {
+	case s.HasMessage():
+		return "", true
+	case s.Chunks > 0:
+		return "the chunks of a barrier have no bytes", false
 	}
-	return "", true
+	return "a barrier moves no chunks", false
 }}
 
 var everyBarrier = scope{"barriers", func(s *ir.Schedule) (string, bool) {
-	if moves(s) {
+	if s.HasMessage() {
 		return fmt.Sprintf("%s is no barrier", s.Name()), false
 	}
 	return "", true
 }}
-
-func moves(s *ir.Schedule) bool { return s.Collective != "barrier" }
 
 // promised are the algorithms whose root returns only when every rank has the
 // message (paper 002, section 3).
@@ -48,7 +49,7 @@ var promised = map[string]bool{"bcast/mcast-acktree": true}
 var acknowledged = scope{
 	"mcast-acktree; where a repair waits for a signal; where no rule of the root waits for one of its signals",
 	func(s *ir.Schedule) (string, bool) {
-		if !moves(s) {
+		if !s.HasMessage() {
 			return everyMessage.of(s)
 		}
 		if promised[s.Name()] {
@@ -72,7 +73,9 @@ var recovering = scope{
 	"schedules that say they have recovery: `recovery` in the first line, schedgen/2",
 	func(s *ir.Schedule) (string, bool) {
 		switch {
-		case !moves(s):
+		case !s.HasMessage() && s.Chunks > 0:
+			return "rules alone repair what a barrier multicasts", false
+		case !s.HasMessage():
 			return everyMessage.of(s)
 		case !s.Recovers:
 			return "made without recovery: rules alone repair", false

@@ -63,7 +63,7 @@ func (sub *subject) repairClaims(claims []claim, rank int, r *ir.Rule) []claim {
 
 // actsOn returns what is set when the rule acts: in a broadcast also enter.
 func (sub *subject) actsOn(r *ir.Rule) []ir.Slot {
-	if !moves(sub.s) || contains(r.When, ir.Enter) {
+	if !sub.s.HasMessage() || contains(r.When, ir.Enter) {
 		return r.When
 	}
 	return append(slices.Clone(r.When), ir.Enter)

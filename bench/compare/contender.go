@@ -50,14 +50,23 @@ type choice struct {
 	flags     []string
 }
 
-// barriers are the algorithms as they are, and with trees and steps of two,
-// since the defaults are flat up to 16 ranks.
+// barriers are the algorithms as they are, and with trees and steps of two, since the
+// defaults are flat up to 16 ranks; the one that multicasts also flat beyond.
 var barriers = []choice{
 	{"barrier/hsb", nil}, {"barrier/exchange", nil}, {"barrier/dissemination", nil},
 	{"barrier/hsb", []string{"--fan-in", "2", "--fan-out", "2"}},
 	{"barrier/exchange", []string{"--degree", "2"}},
 	{"barrier/dissemination", []string{"--degree", "2"}},
+	{"barrier/hsb-mcast", nil},
+	{"barrier/hsb-mcast", []string{"--fan-in", strconv.Itoa(flatFan)}},
 }
+
+// flatFan is a fan of more than all ranks, which makes a tree flat; fans are that by
+// themselves up to flatUpTo ranks.
+const (
+	flatFan  = 64
+	flatUpTo = 16
+)
 
 var broadcasts = []choice{
 	{"bcast/linear", nil}, {"bcast/binomial", nil}, {"bcast/chain", nil}, {"bcast/symmetric", nil},
@@ -67,7 +76,7 @@ var broadcasts = []choice{
 func (b *built) ourContenders(c cell) []contender {
 	choices, transports := broadcasts, []string{"tcp", "mcast"}
 	if c.op == opBarrier {
-		choices, transports = barriers, []string{"tcp"}
+		choices = barriers
 	}
 	if c.wire == wireShm {
 		transports = []string{"shm"}
@@ -75,7 +84,8 @@ func (b *built) ourContenders(c cell) []contender {
 	var out []contender
 	for _, transport := range transports {
 		for _, choice := range choices {
-			if transport == "tcp" && strings.HasPrefix(choice.algorithm, "bcast/mcast-") || b.same(c, choice) {
+			casts := strings.Contains(choice.algorithm, "mcast")
+			if transport == "tcp" && casts || transport == "mcast" && !casts && c.op == opBarrier || b.same(c, choice) {
 				continue
 			}
 			out = append(out, b.our(c, transport, choice))
@@ -86,7 +96,12 @@ func (b *built) ourContenders(c cell) []contender {
 
 // same reports whether flags change nothing: everything is flat with two
 // ranks.
-func (b *built) same(c cell, choice choice) bool { return c.ranks == 2 && len(choice.flags) > 0 }
+func (b *built) same(c cell, choice choice) bool {
+	if slices.Contains(choice.flags, strconv.Itoa(flatFan)) {
+		return c.ranks <= flatUpTo
+	}
+	return c.ranks == 2 && len(choice.flags) > 0
+}
 
 func (b *built) our(c cell, transport string, choice choice) contender {
 	args := []string{b.schedgen, "bench", c.op, "-p", strconv.Itoa(c.ranks), "--transport", transport, "--algorithm", choice.algorithm, "--json"}

@@ -16,7 +16,7 @@ type benchCmd struct {
 	Iterations int       `default:"2000" placeholder:"N" help:"Operations that are timed, default 2000; a tenth as many, at least 10, warm up."`
 	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
 	Degree     *int      `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
-	FanIn      *int      `placeholder:"N" help:"Fan of the gather tree of barrier/hsb, default P-1 up to 16 ranks, 6 above."`
+	FanIn      *int      `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
 	FanOut     *int      `placeholder:"N" help:"Fan of its release tree, likewise."`
 	runFlags
 }

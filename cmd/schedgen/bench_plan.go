@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
@@ -42,14 +41,12 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 func candidates(collective string, multicast bool) []string {
 	var names []string
 	for _, a := range schedule.Algorithms() {
-		if a.Collective == collective && (multicast || !multicasts(a.Name)) {
+		if a.Collective == collective && (multicast || !a.Multicasts()) {
 			names = append(names, a.Name)
 		}
 	}
 	return names
 }
-
-func multicasts(algorithm string) bool { return strings.HasPrefix(algorithm, "bcast/mcast-") }
 
 // repliesItself reports whether a broadcast returns at its root only when all
 // ranks have replied.

@@ -17,7 +17,7 @@ type paramFlags struct {
 	Origin *int `placeholder:"R" help:"Origin of an anycast, the same as --root; default 0, for verify all."`
 	Chunks *int `placeholder:"F" help:"Chunks that the message is cut into, default 1; bcast/symmetric: P-1."`
 	Degree *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
-	FanIn  *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb, default P-1 up to 16 ranks, 6 above."`
+	FanIn  *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
 	FanOut *int `placeholder:"N" help:"Fan of its release tree, likewise."`
 	Hosts  *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
 }

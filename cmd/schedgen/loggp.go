@@ -20,7 +20,7 @@ func (a *loggpArgs) run(s *ir.Schedule) (*makespan, error) {
 	m := &makespan{params: loggp.Params(a.LogGP), bytes: 1}
 	switch {
 	case a.Size == nil:
-	case s.Chunks == 0:
+	case !s.HasMessage():
 		return nil, fmt.Errorf("--size: %s moves no bytes", s.Name())
 	default:
 		m.bytes = int(*a.Size)
@@ -60,7 +60,7 @@ type makespan struct {
 // words spells the makespan and what it is for.
 func (m *makespan) words(h *ir.Header) string {
 	of := ""
-	if h.Chunks > 0 {
+	if h.HasMessage() {
 		of = fmt.Sprintf(" for %v", byteSize(m.bytes))
 	}
 	return fmt.Sprintf(`%s%s in the LogGP model: latency %s,

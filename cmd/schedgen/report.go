@@ -32,8 +32,11 @@ func (c *verifyCmd) printer(std stdio, total int) reportPrinter {
 // headerLine spells a header as the text form does, without its first word.
 func headerLine(h *ir.Header) string {
 	parts := []string{h.Name(), fmt.Sprintf("ranks=%d", h.Ranks)}
+	if h.HasMessage() {
+		parts = append(parts, fmt.Sprintf("root=%d", h.Root))
+	}
 	if h.Chunks > 0 {
-		parts = append(parts, fmt.Sprintf("root=%d chunks=%d", h.Root, h.Chunks))
+		parts = append(parts, fmt.Sprintf("chunks=%d", h.Chunks))
 	}
 	return strings.Join(append(parts, paramWords(h)...), " ")
 }

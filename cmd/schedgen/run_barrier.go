@@ -12,7 +12,7 @@ import (
 type runBarrierCmd struct {
 	Iterations *int `placeholder:"N" help:"Barriers, default 1000; one more warms up."`
 	Degree     *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
-	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb, default P-1 up to 16 ranks, 6 above."`
+	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
 	FanOut     *int `placeholder:"N" help:"Fan of its release tree, likewise."`
 	Hosts      *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
 	barrierIdle
@@ -42,15 +42,17 @@ barrier after barrier. Each counts itself in, in memory that all share, before i
 barrier, and looks at all counters when it has left it; the exit code is 1 if it was let go
 before all had entered.
 
-Default algorithm: barrier/hsb; of two ranks barrier/dissemination.
+Default algorithm: barrier/hsb; of two ranks barrier/dissemination. --loss has
+barrier/hsb-mcast lose multicasts.
 
 Transports:
 
 ` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
-Example:
+Examples:
 
   schedgen run barrier -p 8 --algorithm barrier/hsb \
-    --fan-in 3 --fan-out 3`
+    --fan-in 3 --fan-out 3
+  schedgen run barrier -p 8 --algorithm barrier/hsb-mcast --loss 0.01`
 }
 
 const defaultBarriers = 1000
@@ -77,16 +79,28 @@ func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.job.Link, err = c.quietLink(ctx, std); err != nil {
+	if s.job.Link, err = c.barrierLink(ctx, std); err != nil {
 		return err
 	}
 	return s.finish(ctx, []*schedule.Spec{spec})
 }
 
+// barrierLink is the link: only one algorithm multicasts.
+func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio) (link, error) {
+	if c.Algorithm != castBarrier {
+		return c.quietLink(ctx, std)
+	}
+	l, _, err := c.link(ctx, std)
+	return l, err
+}
+
+// castBarrier is the barrier that multicasts.
+const castBarrier = "barrier/hsb-mcast"
+
 // quietLink is the link of a run without multicasts: nothing can be lost.
 func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
 	if f.Loss != nil {
-		return link{}, errors.New("--loss: only multicasts are lost, and only broadcasts have them")
+		return link{}, errors.New("--loss: only multicasts are lost; broadcasts and " + castBarrier + " have them")
 	}
 	l, _, err := f.link(ctx, std)
 	if l.Transport == overHybrid {

@@ -144,6 +144,16 @@ func TestDelays(t *testing.T) {
 	}
 }
 
+// Whatever part of the releases is lost.
+func TestLossOfBarriers(t *testing.T) {
+	for _, loss := range []string{"0", "0.3", "1"} {
+		for _, transport := range []string{overMcast, overMem} {
+			o := object(t, fmt.Sprintf("run barrier -p 8 --iterations 20 --algorithm barrier/hsb-mcast --transport %s --loss %s", transport, loss))
+			require.Len(t, o.Ranks, 8)
+		}
+	}
+}
+
 func TestBarriers(t *testing.T) {
 	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Barrier) {

@@ -73,7 +73,7 @@ function solve(p, world) {
   };
   for (let r = 0; r < p.ranks; r++) setSlot(e, p.base[r], -1, 0);
   const root = p.schedule.root;
-  if (e.slots[p.base[root]] === 0) {
+  if (p.schedule.collective !== 'barrier' && e.slots[p.base[root]] === 0) {
     for (let k = 0; k < p.chunks; k++) setSlot(e, p.base[root] + 1 + k, -1, 0);
   }
   let head = 0;

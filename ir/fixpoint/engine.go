@@ -72,9 +72,12 @@ func (e *engine) start() {
 	}
 }
 
-// rootHolds sets the chunks of the root, which it holds from enter on.
+// rootHolds sets the chunks of the root of a message, which it holds from enter on.
 func (e *engine) rootHolds() {
 	root := e.s.Root
+	if !e.s.HasMessage() {
+		return
+	}
 	if enter := e.l.Slot(root, ir.Enter); enter < 0 || e.slots[enter] < 0 {
 		return
 	}

@@ -62,7 +62,7 @@ func (e *engine) enter() error {
 	for r := range e.ranks {
 		e.set[e.l.Slot(r, ir.Enter)] = true
 	}
-	for k := range e.s.Chunks {
+	for k := 0; k < e.s.Chunks && e.s.HasMessage(); k++ {
 		e.set[e.l.Slot(e.s.Root, ir.Chunk(k))] = true
 	}
 	for r := range e.ranks {

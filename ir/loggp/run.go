@@ -42,6 +42,9 @@ func newEngine(s *ir.Schedule, p Params, bytes int) (*engine, error) {
 	if err := p.check(s, bytes); err != nil {
 		return nil, err
 	}
+	if !s.HasMessage() {
+		bytes = 0
+	}
 	return &engine{
 		s: s, l: l, w: w, p: p, wire: p.onWire(bytes, s.Chunks),
 		set: make([]bool, l.Slots()), done: make([]bool, l.Slots()), missing: make([]int32, l.Rules()), ranks: make([]rank, s.Ranks),

@@ -127,6 +127,8 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.ops.called(h)
 	case wire.FrameEntered:
 		c.ops.peerEntered(h)
+	case wire.FrameOver:
+		c.ops.peerOver(h)
 	case wire.FrameListen:
 		c.casts.heardListener(h)
 	case wire.FrameAbsent:
@@ -167,6 +169,9 @@ func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 		return wire.Accept
 	case h.Kind == wire.FrameAlive: // it has been heard
 		return wire.Accept
+	case h.Kind == wire.FrameOver:
+		c.ops.peerOver(h)
+		return wire.Accept
 	case h.Seq > c.ops.seq:
 		return wire.Hold
 	case o == nil || h.Print != o.print || !c.rec.datagram(o, h, offset, payload):
@@ -200,6 +205,9 @@ func (c *Core) leave(rank int, last uint64) {
 	c.fate.unheard(rank)
 	if c.fate.err == nil {
 		c.ops.checkLeft()
+	}
+	if c.fate.err == nil && last != unknown {
+		c.ops.leftAfter(rank, last)
 	}
 	if c.fate.err == nil {
 		c.casts.left(rank)

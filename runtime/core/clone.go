@@ -22,6 +22,7 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
 	d.members.absent = slices.Clone(c.members.absent)
 	d.ops.absent.ranks = slices.Clone(c.ops.absent.ranks)
+	d.ops.askers = slices.Clone(c.ops.askers)
 	d.ops.overlap.calls = slices.Clone(c.ops.overlap.calls)
 	for i := range d.ops.ring {
 		d.ops.ring[i].copyFrom(&c.ops.ring[i], buf)

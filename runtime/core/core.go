@@ -135,6 +135,7 @@ func (c *Core) Goodbye(healthy bool) {
 		to = append(to, (c.env.Rank+c.env.Size-distance)%c.env.Size)
 	}
 	if len(to) < c.env.Size-1 {
+		to = append(to, c.ops.askers...)
 		to = append(append(to, c.env.Overlay.Channels(nil, c.env.Rank)...), c.casts.comeBy()...)
 		slices.Sort(to)
 		to = slices.Compact(to)

@@ -46,8 +46,8 @@ func (rc *recovery) expects(o *op) bool {
 // a datagram if it is a signal that is to go twice.
 func (rc *recovery) double(o *op, to int) {
 	slot := rc.frame.Slot
-	if rc.ops.seq > max(rc.lossy, rc.wary) || slot.Kind() != ir.KindSignal {
-		return
+	if rc.ops.seq > max(rc.lossy, rc.wary) || slot.Kind() != ir.KindSignal || rc.repairing {
+		return // what a repair puts it puts again
 	}
 	if p := o.plan; p.recovers && !slices.Contains(p.recovery.Twice, ir.PutTo(slot, to)) {
 		return

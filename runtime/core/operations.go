@@ -31,6 +31,8 @@ type operations struct {
 	overlap  overlap
 	flags    flags
 	absent   absent
+	askers   []int // ranks that may ask this one what a barrier has multicast, ascending
+	asked    *Plan // the last one whose answers are among them
 	history  history
 	watch    *watch
 	delay    Time // the present delay of DelayAdaptive
@@ -82,6 +84,7 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	o := &ops.ring[ops.seq%Remembered]
 	o.begin(ops.seq, k, root, p, buf)
 	ops.history.note(o)
+	ops.mayBeAsked(p)
 	ops.rec.open(o)
 	ops.checkLeft()
 	ops.overlap.settled = max(ops.overlap.settled, ops.complete)

@@ -20,7 +20,7 @@ import (
 // has come, and that no put of it yields to a multicast any more. By verify's check
 // retire a rank then has put all that its rules ask for; what it may still put
 // answers requests, and a rank that needs that has others to
-// ask, or rules that bring it. Where a call ends before the next begins, every
+// ask, or rules that bring it, or gets it on LaneControl (over.go). Where a call ends before the next begins, every
 // operation before is settled: nothing ever waits, and nothing is asked.
 //
 // What may be held are chunks, and signals that are too far ahead. An operation

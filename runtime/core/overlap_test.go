@@ -69,7 +69,7 @@ func kindOf(name string) Kind {
 
 // message is what call i broadcasts.
 func (c *crew) message(i int) []byte {
-	if c.plans[i][0].Chunks == 0 {
+	if kindOf(c.plans[i][0].Name) == Barrier {
 		return nil
 	}
 	return fmt.Appendf(nil, "the message of call %d", i)

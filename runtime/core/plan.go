@@ -26,6 +26,7 @@ type Plan struct {
 	yields     bool                       // its puts of chunks yield to the multicast
 	recovery   ir.Recovery                // this rank's part in that
 	lines      lines                      // where signals stand as flags
+	answers    []int                      // ranks that may ask this one what a barrier multicasts
 	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each operation that may be remembered
 }
 
@@ -35,7 +36,7 @@ type Plan struct {
 func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint64) *Plan {
 	return &Plan{
 		Name: h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
-		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(),
+		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(), answers: answersOf(h, program.Outline()),
 	}
 }
 
@@ -89,10 +90,10 @@ func (p *Plan) words(n int) string {
 	var b strings.Builder
 	h := &p.header
 	b.WriteString(h.Collective)
-	if h.Chunks > 0 {
+	if h.HasMessage() {
 		fmt.Fprintf(&b, " of %d bytes", n)
 	}
-	if h.Chunks > 0 && h.Root >= 0 {
+	if h.HasMessage() && h.Root >= 0 {
 		fmt.Fprintf(&b, " from root %d", h.Root)
 	}
 	fmt.Fprintf(&b, " by %s", h.Name())

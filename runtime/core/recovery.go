@@ -26,6 +26,9 @@ type recovery struct {
 	repairs uint64       // repairs carried out
 	doubled uint64       // signals sent as datagrams too
 	doubles doubles
+	pace    pace
+
+	repairing bool // a repair is carried out
 }
 
 // losses is what recovery knows of one operation.

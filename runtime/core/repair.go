@@ -59,6 +59,10 @@ func (rc *recovery) stamp(o *op, r *repair, now Time) {
 	r.fresh, r.since = false, now
 	r.due = now + Time(after)*rc.Repair
 	r.wait = Time(max(after, 1)) * rc.Repair
+	if after > 0 && !carries(o.plan.program.Actions(r.rule)) {
+		r.wait = rc.pace.patience(now, r.wait)
+		r.due = now + r.wait
+	}
 	if g := &o.lost.gaps; g.armed && carries(o.plan.program.Actions(r.rule)) {
 		// What took so long to come here does so to others.
 		if took := now - g.first; took > r.wait {
@@ -155,6 +159,8 @@ func (l *losses) much(o *op) bool { return l.missing(o)*(o.n/max(1, o.chunks)) >
 func (rc *recovery) carryOut(o *op, actions []ir.Action, most int) (more bool) {
 	rc.repairs++
 	rc.trace(EventRepair, o.seq, actions[0].Slot, int(actions[0].To))
+	rc.repairing, rc.pace.asked = true, true
+	defer func() { rc.repairing = false }()
 	for i, a := range actions {
 		if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
 			if most == 0 {

@@ -14,6 +14,9 @@ func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	}
 	o := ops.lookup(h.Seq)
 	if o == nil {
+		if h.Slot.Kind() == ir.KindSignal { // a request, of a rank that has fallen behind
+			ops.sayOver(h.From, h.Seq, h.Print)
+		}
 		ops.totals.Stale++
 		return nil, wire.Drop
 	}
@@ -105,6 +108,9 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			// A request that came too late for what is kept; others repair.
 		case o.turn != 0 && isFlag(a.Slot):
 			n = ops.raise(o, actions)
+		case a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && ops.over(o, o.seq):
+			ops.rec.noteLoss()
+			ops.sayOver(int(a.To), o.seq, o.print)
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
 		case o.lost.yields.on && ops.rec.yield(o, a):
 		case a.Op == ir.Put:

@@ -75,11 +75,13 @@ func (ops *operations) peerLate(h *wire.Header) {
 }
 
 // probed compares a neighbour's operation with what this rank runs, or ran,
-// under the same number, or says that it has not come so far.
+// under the same number, or says that it has not come so far, or that it is over.
 func (ops *operations) probed(h *wire.Header) {
 	switch o := ops.lookup(h.Seq); {
+	case o != nil && !ops.agrees(o, h):
+	case ops.over(o, h.Seq):
+		ops.sayOver(h.From, h.Seq, h.Print)
 	case o != nil:
-		ops.agrees(o, h)
 	case h.Seq > ops.seq && ops.oldest() == nil:
 		ops.sayAbsent(h.Seq)
 	}

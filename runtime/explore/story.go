@@ -134,7 +134,7 @@ func (s *system) content(m *message) string {
 	}
 	return map[wire.FrameKind]string{
 		wire.FrameJoined: "entry", wire.FrameLate: "lateness", wire.FrameProbe: "probe", wire.FrameLeave: "goodbye",
-		wire.FrameCall: "call", wire.FrameEntered: "answer to the call", wire.FrameAbsent: "absence", wire.FrameListen: "wait", wire.FrameWatch: "question for a sign of life", wire.FrameAlive: "sign of life",
+		wire.FrameCall: "call", wire.FrameEntered: "answer to the call", wire.FrameOver: "word that it is over", wire.FrameAbsent: "absence", wire.FrameListen: "wait", wire.FrameWatch: "question for a sign of life", wire.FrameAlive: "sign of life",
 		wire.FrameFlush: "question about messages", wire.FrameFlushed: "answer about messages", wire.FramePassed: "farewell about messages",
 		wire.FrameClash: "mismatch of one side", wire.FrameDispute: "mismatch of both sides",
 	}[h.Kind] + operation

@@ -48,7 +48,7 @@ func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 		rank:     p.Rank,
 		chunks:   h.Chunks,
 		signals:  p.Signals,
-		root:     h.Collective != "barrier" && p.Rank == h.Root,
+		root:     h.HasMessage() && p.Rank == h.Root,
 		recovery: p.Recovery,
 	}
 	pl.compileDone(p.Done)

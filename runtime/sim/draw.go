@@ -113,7 +113,7 @@ func (s *Scenario) drawBcast(r *random) {
 
 func (s *Scenario) drawBarrier(r *random) {
 	o := Op{Kind: OpBarrier, Algorithm: pick(r, algorithms(schedule.Barrier)...)}
-	if o.Algorithm == "barrier/hsb" {
+	if o.Algorithm == "barrier/hsb" || o.Algorithm == "barrier/hsb-mcast" {
 		o.FanIn, o.FanOut = r.below(4), r.below(4)
 	} else if r.chance(500) {
 		o.Degree = 2 + r.below(3)

@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 // Faults are looked up when a packet passes the switch or a process wakes.
 
@@ -149,6 +153,13 @@ func (p *process) die(f *Fault) {
 	p.silent = f.Kind == FaultSilent
 	if p.silent && len(w.hosts[w.hostOf[p.rank]].ranks) == 1 {
 		w.hosts[w.hostOf[p.rank]].dead = true
+		for _, from := range w.procs {
+			for lane := range wire.Lanes {
+				if l := from.out[index(p.rank, lane)]; l != nil && l.shut {
+					l.ask(w)
+				}
+			}
+		}
 		return
 	}
 	p.silent = false

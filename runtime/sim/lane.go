@@ -101,6 +101,9 @@ func (l *lane) transmit(w *world) {
 		}
 		if in := l.fly + l.unread; in > 0 && in+load > w.net.Buffer {
 			l.shut = true
+			if w.procs[l.to].silent {
+				l.ask(w)
+			}
 			return
 		}
 		if l.heard == 0 {
@@ -152,6 +155,12 @@ func (l *lane) again(w *world, p *packet) {
 		*l.sys.at(i), *l.sys.at(i - 1) = *l.sys.at(i - 1), *l.sys.at(i)
 	}
 	l.transmit(w)
+}
+
+// ask has the sender's system find that the receiver, whose buffer was full when it was last
+// heard, does not answer its questions for room.
+func (l *lane) ask(w *world) {
+	w.at(w.now+w.net.GiveUp, event{kind: notice, rank: l.from, arg: l.to, note: peerSilent})
 }
 
 // receive takes a segment into the receiver's system, which confirms it.

@@ -137,6 +137,7 @@ const (
 	FramePassed                       // the sender, which leaves, has had the messages of origin Arg below Seq and has passed them on
 	FrameClash                        // the sender has met another fingerprint of the receiver's, Print, in operation Seq, or of rootless messages if Arg is 1; Body is its own call in words
 	FrameDispute                      // Body is a mismatch in words, of both sides, because of rank Slot: the receiver tells all
+	FrameOver                         // operation Seq, of which the receiver lacks something, has ended at the sender
 	frameKinds
 )
 

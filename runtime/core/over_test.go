@@ -1,0 +1,182 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+const castBarrier = "barrier/hsb-mcast"
+
+// flock is cores of which rank 0's multicasts reach all but the last rank.
+type flock struct {
+	*lanes
+	t     *testing.T
+	now   Time
+	casts []wire.Frame // multicast and not delivered
+}
+
+// flockNet is a rank's way out.
+type flockNet struct {
+	laneNet
+	f *flock
+}
+
+func (n flockNet) Mcast(f *wire.Frame) {
+	copied := *f
+	copied.From = n.rank
+	n.f.casts = append(n.f.casts, copied)
+	gone(f)
+}
+
+func newFlock(t *testing.T, size int) *flock {
+	f := &flock{lanes: newLanes(size), t: t, now: 1}
+	for rank := range size {
+		f.cores[rank] = New(Config{
+			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
+			Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000},
+		}, flockNet{laneNet{f.lanes, rank}, f})
+	}
+	return f
+}
+
+// begin has the given ranks enter an operation of n bytes.
+func (f *flock) begin(ranks []int, name string, p schedule.Params, n int) {
+	p.Ranks = len(f.cores)
+	for _, rank := range ranks {
+		f.cores[rank].Begin(kindOf(name), 0, planOf(f.t, name, p, rank), make([]byte, n))
+	}
+}
+
+// settle delivers all that can be delivered, at once.
+func (f *flock) settle() {
+	for moved := true; moved; {
+		moved = false
+		for _, c := range f.casts {
+			for rank := range f.cores[:len(f.cores)-1] {
+				if rank != c.From {
+					h := c.Header
+					f.cores[rank].Fragment(&h, 0, c.Body)
+				}
+			}
+		}
+		f.casts = f.casts[:0]
+		for at := range f.order {
+			moved = f.deliver(f.t, at) || moved
+		}
+	}
+}
+
+// end has the given ranks return from operation seq.
+func (f *flock) end(ranks []int, seq uint64) {
+	for _, rank := range ranks {
+		require.True(f.t, f.cores[rank].Ready(seq), "rank %d, operation %d", rank, seq)
+		f.cores[rank].End(seq)
+	}
+}
+
+// wait lets time pass at a rank, and delivers what that has it send.
+func (f *flock) wait(rank int, d Time) {
+	f.cores[rank].Tick(f.now)
+	f.now += d
+	f.cores[rank].Tick(f.now)
+	f.settle()
+}
+
+// apart is ranks 0 and 1 of three in as many broadcasts after a barrier of which rank 2
+// has lost the release, and is in still.
+func apart(t *testing.T, ahead int) *flock {
+	f := newFlock(t, 3)
+	f.begin([]int{0, 1, 2}, castBarrier, schedule.Params{}, 0)
+	f.settle()
+	f.end([]int{0, 1}, 1)
+	for i := range ahead {
+		f.begin([]int{0, 1}, "bcast/chain", schedule.Params{Chunks: 1}, 8)
+		f.settle()
+		f.end([]int{0, 1}, uint64(i+2))
+	}
+	require.False(t, f.cores[2].Ready(1))
+	return f
+}
+
+// Rank 2 is answered although what rank 1 has put to it since, chunks of later operations,
+// is held, and rank 1 remembers nothing of the barrier.
+func TestLostReleaseOfABarrierLongOver(t *testing.T) {
+	for _, ahead := range []int{0, 1, Remembered - 1, Remembered, 5 * Remembered} {
+		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
+			f := apart(t, ahead)
+			f.wait(2, 20e6)
+			f.end([]int{2}, 1)
+			for i := range ahead {
+				f.begin([]int{2}, "bcast/chain", schedule.Params{Chunks: 1}, 8)
+				f.settle()
+				f.end([]int{2}, uint64(i+2))
+			}
+		})
+	}
+}
+
+// The neighbour that is probed says so as well.
+func TestLostReleaseOfAProbe(t *testing.T) {
+	for _, ahead := range []int{0, 3 * Remembered} {
+		f := apart(t, ahead)
+		f.cores[2].Normalize()
+		f.cores[2].Ring(Alarm{Kind: AlarmProbe, Seq: 1})
+		f.settle()
+		f.end([]int{2}, 1)
+	}
+}
+
+// A goodbye says that all that its rank has ended is over.
+func TestLostReleaseOfRanksThatHaveLeft(t *testing.T) {
+	f := apart(t, 0)
+	require.True(t, f.cores[1].Close(ErrPeerLeft))
+	f.cores[1].Goodbye(true)
+	f.settle()
+	f.end([]int{2}, 1)
+
+	f = newFlock(t, 3) // one that has not ended it says nothing of it
+	f.begin([]int{0, 2}, castBarrier, schedule.Params{}, 0)
+	f.settle()
+	f.cores[2].Arrived(&wire.Header{Kind: wire.FrameLeave, Lane: wire.LaneControl, Epoch: 1, From: 1}, nil)
+	require.False(t, f.cores[2].Ready(1))
+	require.ErrorIs(t, f.cores[2].Err(), ErrPeerLeft)
+}
+
+// Who leaves says goodbye to all that may ask it, however far they are.
+func TestGoodbyeToThoseThatAsk(t *testing.T) {
+	const size = 200
+	p := schedule.Params{Ranks: size, FanIn: 2, FanOut: size}
+	for rank, far := range map[int]int{0: 1, 1: size - 1} {
+		net := &probed{}
+		c := New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 20e6, CastWindow: 1, Overlay: nowhere{}}, net)
+		c.Goodbye(true)
+		require.Less(t, len(net.to), 40)
+		c.Begin(Barrier, 0, planOf(t, castBarrier, p, rank), nil)
+		net.to = nil
+		c.Goodbye(true)
+		require.Contains(t, net.to, far)
+	}
+}
+
+// Word of another operation, of other ranks' messages, or of a call that differs changes nothing.
+func TestWordThatNothingIsOver(t *testing.T) {
+	f := newFlock(t, 3)
+	f.begin([]int{0, 1, 2}, castBarrier, schedule.Params{}, 0)
+	o := f.cores[2].ops.open(1)
+	over := wire.Header{Kind: wire.FrameOver, Lane: wire.LaneControl, Epoch: 1, From: 1, Seq: 2, Print: o.print}
+	f.cores[2].Arrived(&over, nil)
+	over.Seq, over.Print = 1, o.print^2
+	f.cores[2].Arrived(&over, nil)
+	require.False(t, f.cores[2].Ready(1))
+
+	f.begin([]int{2}, "bcast/chain", schedule.Params{Chunks: 1}, 8)
+	over.Seq, over.Print = 2, f.cores[2].ops.open(2).print
+	f.cores[2].Arrived(&over, nil)
+	require.False(t, f.cores[2].Ready(2), "a chunk with bytes is not told")
+	require.NoError(t, f.cores[2].Err())
+}
