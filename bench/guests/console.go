@@ -17,7 +17,7 @@ type console struct {
 	kept []byte
 }
 
-const consoleKept = 1 << 12
+const consoleKept = 1 << 14 // bytes
 
 func (c *console) Write(data []byte) (int, error) {
 	c.mu.Lock()
