@@ -103,6 +103,9 @@ func setUp(guest string) (*os.File, error) {
 	if err := syscall.Setrlimit(rlimitMemlock, unlimited); err != nil {
 		return nil, fmt.Errorf("let all memory be locked: %w", err)
 	}
+	if err := os.Chdir("/root"); err != nil {
+		return nil, err
+	}
 	device, err := waitFor(portDevice)
 	if err != nil {
 		return nil, err
@@ -175,7 +178,6 @@ func serve(port io.ReadWriter, results string) error {
 func execute(t *teller, m message, results string) message {
 	cmd := exec.Command(m.Args[0], m.Args[1:]...)
 	cmd.Env = append(os.Environ(), m.Env...)
-	cmd.Dir = m.Name
 	cmd.Stdout, cmd.Stderr = stream{t, stdout}, stream{t, stderr}
 	cmd.WaitDelay = time.Second // of processes that it has left behind
 	err := cmd.Run()

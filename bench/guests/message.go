@@ -11,7 +11,7 @@ import (
 // Kinds of messages between this program on the host and in a guest.
 const (
 	ready  = "ready"  // guest: set up
-	start  = "start"  // host: run Args in directory Name with Env added
+	start  = "start"  // host: run Args with Env added
 	stdout = "stdout" // guest: the command has printed Data
 	stderr = "stderr"
 	file   = "file"   // guest: a further piece of file Name, which the command has left

@@ -240,7 +240,7 @@ func (h *hosts) commands(ctx context.Context, results *results) error {
 
 // startMessage tells a guest what to run.
 func (o *options) startMessage(guest int) message {
-	m := message{Kind: start, Name: "/root", Env: []string{
+	m := message{Kind: start, Env: []string{
 		fmt.Sprintf("SCHEDGEN_RANK=%d", guest), fmt.Sprintf("SCHEDGEN_SIZE=%d", o.guests),
 		"OUT=" + resultsDir, "HOME=/root", stageVar + "=",
 	}}
