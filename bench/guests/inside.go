@@ -29,9 +29,9 @@ const (
 // first number tells devices apart that this machine has not.
 const portDevice = "/dev/vport*p1"
 
-// setupCommands returns the commands by which a guest is set up, before and after it
-// has loaded modules. iproute2's programs are called by their paths, since busybox
-// has others of their names.
+// setupCommands returns the commands by which a guest is set up, before and
+// after it has loaded modules. iproute2's programs are called by their paths, since
+// busybox has others of their names.
 func setupCommands(guest string) (before, after []string) {
 	before = []string{
 		busybox + " --install -s /bin",

@@ -223,6 +223,9 @@ func TestKill(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, "guest0: done\n", got.out)
 
+	got = try(t, "good", options{guests: 2, kills: []kill{{1, 0}}}, "sh", "-c", `test $GUEST = 0 || `+forever)
+	require.NoError(t, got.err, "it may be dead before its command has started")
+
 	o = options{guests: 1, kills: []kill{{0, time.Hour}}}
 	got = try(t, "good", o, "true")
 	require.ErrorContains(t, got.err, "--kill=0@1h0m0s: its command had ended before")
