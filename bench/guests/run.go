@@ -1,0 +1,260 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/bench/guests/internal/cpio"
+	"github.com/schedgen/schedgen/bench/guests/internal/debian"
+	"github.com/schedgen/schedgen/bench/guests/internal/ether"
+)
+
+// grace is how long the other commands have to end when one has failed: what
+// they say then is often the reason.
+const grace = 10 * time.Second
+
+// run runs the command in all guests.
+func run(ctx context.Context, o *options, out, errs io.Writer) (err error) {
+	say := func(text string) { fmt.Fprintln(errs, "guests:", text) }
+	m, err := prepare(ctx, o, say)
+	if err != nil {
+		return err
+	}
+	defer m.initrd.Close() // it has no name any more
+	results, err := openResults(o.out, o.guests)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, results.close()) }()
+	h := newHosts(o, out, errs)
+	defer func() { err = errors.Join(err, h.end()) }()
+	began := time.Now()
+	if err := h.boot(ctx, m); err != nil {
+		return err
+	}
+	up := time.Now()
+	err = h.commands(ctx, results)
+	c := h.network.Counts()
+	say(fmt.Sprintf("%d guests by %s, up after %.1f s, commands took %.1f s; frames: %d sent, %d lost, %d overflowed",
+		o.guests, m.accel, up.Sub(began).Seconds(), time.Since(up).Seconds(), c.Sent, c.Lost, c.Overflowed))
+	return err
+}
+
+// prepare finds or makes what guests are started with.
+func prepare(ctx context.Context, o *options, say func(string)) (*machine, error) {
+	if goruntime.GOARCH != "amd64" {
+		return nil, fmt.Errorf("guests are x86-64 and run programs of this machine, which is %s", goruntime.GOARCH)
+	}
+	emulator, err := findEmulator()
+	if err != nil {
+		return nil, err
+	}
+	cpuinfo, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return nil, err
+	}
+	khz, err := tscKHz(cpuinfo)
+	if err != nil {
+		return nil, err
+	}
+	image, err := debian.Open(ctx, o.cache, o.kernel, say)
+	if err != nil {
+		return nil, err
+	}
+	initrd, err := writeInitramfs(ctx, o, image)
+	if err != nil {
+		return nil, fmt.Errorf("make the guests' file system: %w", err)
+	}
+	return &machine{emulator: emulator, accel: accelerator(o.accel, cpuinfo), tscKHz: khz, kernel: image.Kernel, initrd: initrd, options: o}, nil
+}
+
+// writeInitramfs returns a file with what guests boot from. It has no name, so
+// it is gone with those who have it open.
+func writeInitramfs(ctx context.Context, o *options, image *debian.Image) (*os.File, error) {
+	entries, err := initramfs(ctx, o, image)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp("", "schedgen-guests-")
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.Remove(f.Name()), cpio.Write(f, entries)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// hosts are all guests and what is between them.
+type hosts struct {
+	options    *options
+	out, errs  io.Writer
+	mu         sync.Mutex // for writing to either
+	network    *ether.Switch
+	guests     []*guest
+	forwarding sync.WaitGroup
+	failures   chan error // of forwarding
+}
+
+func newHosts(o *options, out, errs io.Writer) *hosts {
+	return &hosts{
+		options: o, out: out, errs: errs,
+		network:  ether.New(ether.Config{Loss: o.loss, Seed: o.seed, Queue: queue}),
+		failures: make(chan error, o.guests),
+	}
+}
+
+// outputs returns where a guest's output goes.
+func (h *hosts) outputs(i int) outputs {
+	name := guestName(i)
+	o := outputs{
+		stdout:  &lines{mu: &h.mu, out: h.out, prefix: name + ": "},
+		stderr:  &lines{mu: &h.mu, out: h.errs, prefix: name + ": "},
+		console: &console{},
+	}
+	if h.options.console {
+		o.console.show = &lines{mu: &h.mu, out: h.errs, prefix: name + " console: "}
+	}
+	return o
+}
+
+// boot starts all guests and the switch between them, and waits until all are
+// up.
+func (h *hosts) boot(ctx context.Context, m *machine) error {
+	for i := range h.options.guests {
+		g, err := m.start(i, h.outputs(i))
+		if err != nil {
+			return fmt.Errorf("start guest%d: %w", i, err)
+		}
+		h.guests = append(h.guests, g)
+		forward := h.network.Plug(g.link)
+		h.forwarding.Go(func() {
+			if err := forward(); err != nil {
+				h.failures <- fmt.Errorf("the link of guest%d: %w", i, err)
+			}
+		})
+	}
+	return h.each(ctx, h.options.boot, "not up", (*guest).boot)
+}
+
+// end ends all guests and waits until nothing is left of them.
+func (h *hosts) end() error {
+	h.kill()
+	for _, g := range h.guests {
+		<-g.ended
+		_ = g.port.Close() // nobody is at its other end
+	}
+	h.forwarding.Wait()
+	close(h.failures)
+	var all []error
+	for err := range h.failures {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+func (h *hosts) kill() {
+	for _, g := range h.guests {
+		g.end()
+	}
+}
+
+// each does something with all guests at once and waits for all. If it takes
+// longer than bound, if ctx ends or if something else fails than a command,
+// all guests are ended; if a command fails, after some time. late says of a
+// guest that is not done what it is.
+func (h *hosts) each(ctx context.Context, bound time.Duration, late string, do func(*guest) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, h.kill)()
+	type outcome struct {
+		guest int
+		err   error
+	}
+	outcomes := make(chan outcome)
+	pending := map[int]bool{}
+	for i, g := range h.guests {
+		pending[i] = true
+		go func() { outcomes <- outcome{i, do(g)} }()
+	}
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	var failures []error
+	for len(pending) > 0 {
+		select {
+		case <-timer.C:
+			cancel(h.overdue(pending, late, bound))
+			continue
+		case end := <-outcomes:
+			delete(pending, end.guest)
+			if end.err == nil || ctx.Err() != nil {
+				continue
+			}
+			failures = append(failures, end.err)
+			if _, ok := errors.AsType[*commandError](end.err); !ok {
+				cancel(end.err)
+			} else if len(failures) == 1 {
+				bound = grace
+				timer.Reset(grace)
+			}
+		}
+	}
+	if len(failures) == 0 || ctx.Err() != nil && !slices.Contains(failures, context.Cause(ctx)) {
+		failures = append(failures, context.Cause(ctx)) // nil while nothing has gone wrong
+	}
+	return errors.Join(failures...)
+}
+
+// overdue says of the guests that are pending that they are late, and what their
+// consoles have said.
+func (h *hosts) overdue(pending map[int]bool, late string, bound time.Duration) error {
+	var all []error
+	for i, g := range h.guests {
+		if pending[i] {
+			all = append(all, fmt.Errorf("guest%d: %s within %v; %s", i, late, bound, g.console))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// commands runs the command in all guests.
+func (h *hosts) commands(ctx context.Context, results *results) error {
+	for _, k := range h.options.kills {
+		defer time.AfterFunc(k.after, h.guests[k.guest].kill).Stop()
+	}
+	err := h.each(ctx, h.options.timeout, "the command has not ended", func(g *guest) error {
+		return g.command(h.options.startMessage(g.number), results)
+	})
+	for _, k := range h.options.kills {
+		if h.guests[k.guest].become(done) != killed && err == nil {
+			err = fmt.Errorf("--kill=%d@%v: its command had ended before", k.guest, k.after)
+		}
+	}
+	return err
+}
+
+// startMessage tells a guest what to run.
+func (o *options) startMessage(guest int) message {
+	m := message{Kind: start, Env: []string{
+		fmt.Sprintf("SCHEDGEN_RANK=%d", guest), fmt.Sprintf("SCHEDGEN_SIZE=%d", o.guests),
+		"OUT=" + resultsDir, "HOME=/root", stageVar + "=",
+	}}
+	fill := strings.NewReplacer("{guest}", fmt.Sprint(guest), "{guests}", fmt.Sprint(o.guests))
+	for _, a := range o.command {
+		m.Args = append(m.Args, fill.Replace(a))
+	}
+	if len(o.programs()) > len(o.add) { // it is a file of the host
+		m.Args[0] = guestProgram(o.command[0])
+	}
+	return m
+}
