@@ -1,7 +1,7 @@
 // Package tcp is the transport over TCP. A rank connects to another when it
-// first puts something there; each connection carries one lane of one
-// communicator in one direction and stays open as long as that. The goroutine
-// that is inside a call reads and writes all of them itself, without blocking:
+// first puts something there, unless that has connected to it; each connection
+// carries one lane of one communicator, in both directions, and stays open as
+// long as that. The goroutine that is inside a call reads and writes all of them itself, without blocking:
 // there is no goroutine, no copy and no allocation per frame.
 package tcp
 

@@ -10,8 +10,10 @@ import (
 // [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
 	for rank := range t.peers {
-		if o := t.peers[rank].outbound(laneIndex(wire.LaneOps, comm)); o != nil {
-			o.abandon()
+		for _, c := range t.peers[rank].conns {
+			if c.lane == laneIndex(wire.LaneOps, comm) {
+				c.out.abandon()
+			}
 		}
 	}
 }

@@ -33,9 +33,9 @@ type acceptor struct {
 	token  int32
 	pause  clock.Timer
 	resume atomic.Bool
-	since  time.Time  // when the system has run out of something
-	last   time.Time  // and when it still was
-	guests []*inbound // connections that have not said which rank they come from, the oldest first
+	since  time.Time // when the system has run out of something
+	last   time.Time // and when it still was
+	guests []*conn   // connections that have not said which rank they come from, the oldest first
 
 	span      time.Time // when the present span began
 	strangers int       // in it
@@ -112,7 +112,7 @@ func (a *acceptor) deaf(d time.Duration) {
 }
 
 // enter takes a guest in.
-func (a *acceptor) enter(c *inbound) {
+func (a *acceptor) enter(c *conn) {
 	if a.guests = append(a.guests, c); len(a.guests) == 1 {
 		a.tidyIn(greetTime)
 	}
@@ -133,7 +133,7 @@ func (a *acceptor) tidyIn(d time.Duration) {
 func (a *acceptor) tidyUp() {
 	a.untidy.Store(false)
 	for now := a.t.clock.Now(); len(a.guests) > 0; {
-		if left := greetTime - now.Sub(a.guests[0].since); left > 0 {
+		if left := greetTime - now.Sub(a.guests[0].in.since); left > 0 {
 			a.tidyIn(left)
 			return
 		}
@@ -160,9 +160,9 @@ func (t *Transport) welcome(fd int, s wire.Sink) bool {
 		return false
 	}
 	hurry(fd)
-	c := &inbound{t: t, fd: fd, token: -1, since: t.clock.Now(), buf: make([]byte, greetingLen)}
-	var err error
-	if c.token, err = t.reactor.Watch(fd, c, true, false); err != nil {
+	c := t.newConn()
+	c.in.since, c.in.buf = t.clock.Now(), make([]byte, greetingLen)
+	if err := c.connect(fd); err != nil {
 		t.reject(c)
 		return false
 	}
@@ -170,20 +170,20 @@ func (t *Transport) welcome(fd int, s wire.Sink) bool {
 		t.reject(t.listener.guests[0])
 	}
 	t.listener.enter(c)
-	t.meet(c, s)
+	t.meet(&c.in, s)
 	return true
 }
 
 // reject closes a connection that does not belong here.
-func (t *Transport) reject(c *inbound) {
+func (t *Transport) reject(c *conn) {
 	t.forget(c)
 	hasten(c.fd)
-	t.closeIn(c)
+	t.closeConn(c)
 	t.stats.Rejected++
 	t.listener.stranger()
 }
 
-func (t *Transport) forget(c *inbound) {
+func (t *Transport) forget(c *conn) {
 	if i := slices.Index(t.listener.guests, c); i >= 0 {
 		t.listener.guests = slices.Delete(t.listener.guests, i, i+1)
 	}
@@ -194,7 +194,7 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 	n, err := read(c.fd, c.buf[c.w:])
 	if err != nil {
 		if !again(err) {
-			t.reject(c)
+			t.reject(c.conn)
 		}
 		return false
 	}
@@ -203,10 +203,11 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 	}
 	g, ok := decodeGreeting(c.buf, t.id, t.size)
 	if !ok || !t.authentic(&g, c.buf) || !t.introduce(c, &g) {
-		t.reject(c)
+		t.reject(c.conn)
 		return true
 	}
-	if c.p.in[c.lane] == c {
+	c.buf, c.r, c.w = nil, 0, 0
+	if c.phase == employed {
 		t.receive(c, s)
 	}
 	return true
@@ -227,32 +228,20 @@ func (t *Transport) introduce(c *inbound, g *greeting) bool {
 		return false
 	}
 	i := laneIndex(g.lane, g.comm)
-	in, back, err := t.session.Lines(g.rank, t.rank, i, g.turn)
+	in, out, err := t.session.Lines(g.rank, t.rank, i, g.turn)
 	if err != nil {
 		t.fault(fmt.Errorf("tcp: take a connection of rank %d: %w", g.rank, err))
 		return false
 	}
 	p.reach(i)
-	c.p, c.lane, c.turn, c.sealed = p, i, g.turn, sealedIn{lines: lines{in: in, out: back}}
-	if g.turn == p.inTurn[i] && p.in[i] == nil {
-		t.employ(c)
-	} else if !t.await(c) {
-		c.p = nil
+	c.p, c.lane, c.sealed.line, c.out.sealed.line = p, i, in, out
+	p.conns = append(p.conns, c.conn)
+	if t.place(c, g.turn) != nil {
 		return false
 	}
-	t.forget(c)
+	t.forget(c.conn)
 	if t.parting.parted {
-		t.partBack(c)
+		t.leave(&c.out)
 	}
 	return true
-}
-
-// employ takes a connection into service whose turn has come.
-func (t *Transport) employ(c *inbound) {
-	c.buf, c.r, c.w = make([]byte, bufferSize), 0, 0
-	c.p.in[c.lane] = c
-	c.p.inTurn[c.lane]++
-	if c.p.near {
-		relax(c.fd)
-	}
 }

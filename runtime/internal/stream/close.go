@@ -18,7 +18,7 @@ const ackPause = time.Millisecond
 // parting is how far this rank has come with closing in good order; see part.
 type parting struct {
 	now    bool
-	parted bool // has told those who send to it
+	parted bool // has said goodbye
 }
 
 // Close ends the communicator for this rank; see [wire.Transport]. It fails
@@ -42,21 +42,18 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 // part leaves in good order, as far as that is possible: it waits as long as peers
 // take something at least every linger.
 //
-// Goodbyes say how many connections there are, so they wait until all are
-// there: a peer that has read them closes its own.
+// Goodbyes say how many halves of connections there are, so they wait until all are
+// there: a peer that has read them closes its own. They go in all halves, also where
+// this rank has said nothing: who has spoken in the other one waits for it.
 func (t *Transport) part(linger time.Duration) error {
 	t.parting.now = true
-	t.work(linger, 0, (*outbound).unconnected)
-	t.eachOut(func(o *outbound) {
-		o.ending = false
-		o.q.pushRecord(goodbye(o.p.opened))
-		t.mark(o)
-	})
-	t.work(linger, 0, (*outbound).unwritten)
+	t.work(linger, 0, (*conn).unconnected)
+	t.parting.parted = true
+	t.eachConn(func(c *conn) { t.leave(&c.out) })
+	t.work(linger, 0, (*conn).unwritten)
 	late := t.giveUp()
-	t.tellSenders()
-	t.eachOut(func(o *outbound) { unix.Shutdown(o.fd, unix.SHUT_WR) })
-	t.work(linger, ackPause, func(o *outbound) int { return unacked(o.fd) })
+	t.eachConn(func(c *conn) { unix.Shutdown(c.fd, unix.SHUT_WR) })
+	t.work(linger, ackPause, (*conn).unconfirmed)
 	t.Poll(nobody{}) // who has connected meanwhile
 	if len(late) > 0 {
 		return fmt.Errorf("tcp: close: not everything could be sent to %s in time", rendezvous.RankList(late))
@@ -64,15 +61,25 @@ func (t *Transport) part(linger time.Duration) error {
 	return nil
 }
 
+// leave says goodbye.
+func (t *Transport) leave(o *outbound) {
+	if o.dead || o.left {
+		return
+	}
+	o.left, o.ending = true, false
+	o.q.pushRecord(goodbye(o.p.opened))
+	t.mark(o)
+}
+
 // work keeps sending, and throws away what arrives so that closing does not
 // reset connections, until nothing is left of any outbound connection, or nothing has
 // become less for linger. It looks again at least every pause, if that is not 0.
-func (t *Transport) work(linger, pause time.Duration, left func(*outbound) int) {
+func (t *Transport) work(linger, pause time.Duration, left func(*conn) int) {
 	patience := clock.Patience{Limit: linger}
 	for {
 		t.Poll(nobody{})
 		sum := 0
-		t.eachOut(func(o *outbound) { sum += left(o) })
+		t.eachConn(func(c *conn) { sum += left(c) })
 		rest := patience.Rest(t.clock.Now(), sum)
 		if sum == 0 || rest <= 0 {
 			return
@@ -85,15 +92,16 @@ func (t *Transport) work(linger, pause time.Duration, left func(*outbound) int) 
 }
 
 // unconnected is 1 as long as there is no connection yet.
-func (o *outbound) unconnected() int {
-	if o.fd < 0 {
+func (c *conn) unconnected() int {
+	if c.fd < 0 {
 		return 1
 	}
 	return 0
 }
 
 // unwritten returns how many bytes the system has not taken.
-func (o *outbound) unwritten() int {
+func (c *conn) unwritten() int {
+	o := &c.out
 	n := len(o.tail) - o.sent + o.sealed.record.left()
 	for i := range o.q.n {
 		n += o.q.at(i).len()
@@ -101,62 +109,37 @@ func (o *outbound) unwritten() int {
 	return n
 }
 
+// unconfirmed returns how many bytes the peer's system does not have. One that has reset
+// a connection confirms nothing any more, and where nothing is read nobody else notices.
+func (c *conn) unconfirmed() int {
+	if !c.reads && broken(c.fd) {
+		c.t.closeConn(c)
+		return 0
+	}
+	return unacked(c.fd)
+}
+
 // giveUp closes the connections with peers that have not been sent everything,
 // so that they see a loss, and returns these peers.
 func (t *Transport) giveUp() (late []int) {
 	for rank := range t.peers {
 		p := &t.peers[rank]
-		for _, o := range p.out {
-			if o != nil && !o.idle() {
-				late = append(late, rank)
-				t.dropHard(p)
-				break
-			}
+		if slices.ContainsFunc(p.conns, func(c *conn) bool { return !c.out.idle() }) {
+			late = append(late, rank)
+			t.dropHard(p)
 		}
 	}
 	return late
 }
 
-// tellSenders says goodbye to those who have connected, and from now on to
-// those who do so too late; see introduce.
-func (t *Transport) tellSenders() {
-	t.parting.parted = true
-	for rank := range t.peers {
-		p := &t.peers[rank]
-		for _, c := range slices.Concat(p.in, p.heirs) {
-			if c != nil {
-				t.partBack(c)
-			}
-		}
-	}
-}
-
-// partBack says goodbye to who sends, in the direction that is otherwise not
-// used: the buffer there is empty, so this takes one write. If it fails the
-// peer has gone by itself.
-func (t *Transport) partBack(c *inbound) {
-	unix.Write(c.fd, c.sealed.once(goodbye(c.p.opened)))
-	unix.Shutdown(c.fd, unix.SHUT_WR)
-}
-
-func (t *Transport) eachOut(f func(*outbound)) {
-	for rank := range t.peers {
-		for _, o := range t.peers[rank].out {
-			if o != nil {
-				f(o)
-			}
-		}
-	}
-}
-
-// dropHard gives up all connections with p so that it notices: those from p
-// just end, as those of a process do.
+// dropHard gives up all connections with p so that it notices: those on which only p
+// speaks just end, as those of a process do.
 func (t *Transport) dropHard(p *peer) {
-	for _, o := range p.out {
-		if o != nil {
-			hasten(o.fd)
+	p.eachConn(func(c *conn) {
+		if c.out.begun {
+			hasten(c.fd)
 		}
-	}
+	})
 	t.drop(p)
 }
 
@@ -180,7 +163,7 @@ func (t *Transport) release() {
 	closeFD(t.listener.fd)
 	for _, c := range t.listener.guests {
 		hasten(c.fd) // a reset says that the connection was never taken: see unreached
-		t.closeIn(c)
+		t.closeConn(c)
 	}
 	for rank := range t.peers {
 		t.drop(&t.peers[rank])

@@ -29,7 +29,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 	for end := time.Now().Add(20 * time.Millisecond); s.how == 0 && time.Now().Before(end); b.Wait(time.Millisecond) {
 		b.Poll(s) // it does not leave yet, but might
 	}
-	a.dialer.dial(slow, a.Wake)
+	a.dialer.dial(slow.conn, a.Wake)
 	until(t, b, s, func() bool { return s.how != 0 })
 	require.Equal(t, wire.Closed, s.how)
 	require.Equal(t, 2, s.frames, "the last put has come before")
@@ -46,8 +46,7 @@ func TestConnectingToWhoLeaves(t *testing.T) {
 			taken := name == "taken"
 			a, b := pair(t)
 			s := &log{}
-			b.parting.now = true
-			b.tellSenders()
+			b.parting = parting{true, true}
 			a.Put(1, slot)
 			until(t, a, s, func() bool { return a.peers[1].out[wire.LaneOps].fd >= 0 })
 			if !taken {
@@ -76,9 +75,8 @@ func TestResetByWhoHasSaidGoodbye(t *testing.T) {
 	until(t, a, s, func() bool { b.Poll(nobody{}); return s.frames == 1 })
 	a.Put(1, slot)
 	until(t, a, s, func() bool { return a.peers[1].out[wire.LaneOps].fd >= 0 })
-	o := b.peers[0].out[wire.LaneOps]
-	o.q.pushRecord(goodbye(b.peers[0].opened))
-	b.mark(o)
+	b.parting = parting{true, true}
+	b.leave(b.peers[0].out[wire.LaneOps])
 	b.flushAll(nobody{})
 	b.release() // nobody has accepted a's connection: the system resets it
 	a.Put(1, slot)

@@ -31,15 +31,16 @@ const pieceSize = 256 << 10
 // The others look as a frame does, with a kind of their own and zeros but for what
 // is named:
 //
+//	begin     seq = turn; begins what the rank says that has not opened the connection
 //	more      stands before each further pieceSize bytes of a body
 //	cut       stands there instead: the rest of the body does not come
-//	end       the communicator is closed; the connection ends here, or frames follow that use its number again
-//	goodbye   arg = connections that the sender has opened to the receiver, modulo 2^32
+//	end       the sender's half ends here: what it puts comes in its next turn
+//	goodbye   arg = halves that the sender has begun to the receiver, modulo 2^32; nothing follows
 //
-// A connection on LaneOps is of one communicator. The next one for the same has
-// the next turn, modulo 256. Behind a greeting stands a proof that its sender has met the
-// others: its tag, of the receiver's rank and of the whole turn besides, so that it is of
-// no use to who repeats it.
+// A connection on LaneOps is of one communicator. What a rank says on one lane to another
+// it says in turns (lanes.go), of which a greeting tells the last eight bits. Behind a greeting
+// stands a proof that its sender has met the others: its tag, of the receiver's rank and of
+// the whole turn besides, so that it is of no use to who repeats it.
 type record [recordLen]byte
 
 const greetingLen = recordLen + seal.TagLen
@@ -53,6 +54,7 @@ const (
 	kindEnd     = wire.FrameKind(0xFE)
 	kindCut     = wire.FrameKind(0xFD)
 	kindMore    = wire.FrameKind(0xFC)
+	kindBegin   = wire.FrameKind(0xFB)
 )
 
 var errNoFrame = errors.New("not a frame")
@@ -84,7 +86,7 @@ func decodeHeader(r []byte, h *wire.Header) error {
 		return fmt.Errorf("%w: kind %d with %d bytes, where %d are allowed", errNoFrame, h.Kind, n, limit)
 	}
 	h.Len = int(n)
-	if h.Kind < kindMore && !h.Kind.Valid() {
+	if h.Kind < kindBegin && !h.Kind.Valid() {
 		return fmt.Errorf("%w: unknown kind %d", errNoFrame, h.Kind)
 	}
 	return nil
@@ -94,7 +96,7 @@ func bodyLimit(k wire.FrameKind) int {
 	switch k {
 	case wire.FrameSlot, wire.FrameCast, wire.FrameAgree:
 		return MaxBody
-	case kindMore, kindCut, kindEnd, kindGoodbye:
+	case kindBegin, kindMore, kindCut, kindEnd, kindGoodbye:
 		return 0
 	}
 	return wire.MaxControl
@@ -102,11 +104,17 @@ func bodyLimit(k wire.FrameKind) int {
 
 // isFrame tells an encoded frame header from the other records.
 func isFrame(r *record) bool {
-	return binary.BigEndian.Uint16(r[0:]) == frameMagic && wire.FrameKind(r[2]) < kindMore
+	return binary.BigEndian.Uint16(r[0:]) == frameMagic && wire.FrameKind(r[2]) < kindBegin
 }
 
 func goodbye(opened uint32) (r record) {
 	encodeHeader(&r, &wire.Header{Kind: kindGoodbye, Arg: opened})
+	return r
+}
+
+// begun returns what begins a half of a connection that the other rank has opened.
+func begun(turn uint64) (r record) {
+	encodeHeader(&r, &wire.Header{Kind: kindBegin, Seq: turn})
 	return r
 }
 
@@ -122,7 +130,7 @@ type greeting struct {
 	rank, size int
 	lane       wire.Lane
 	comm       uint8  // whose lane it is; 0 for LaneControl
-	turn       uint64 // how many connections of this lane the rank has opened before
+	turn       uint64 // of the half in which the rank speaks
 }
 
 // greetingTo returns what opens a connection to rank to.

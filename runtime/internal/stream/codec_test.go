@@ -47,7 +47,7 @@ func TestHeaderRefusals(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"magic":        edit(slot, func(r *record) { r[0]++ }),
 		"no kind":      edit(slot, func(r *record) { r[2] = 0 }),
-		"unknown kind": edit(slot, func(r *record) { r[2] = 0xFB }),
+		"unknown kind": edit(slot, func(r *record) { r[2] = 0xFA }),
 		"body":         edit(slot, func(r *record) { r[28] = 0x80 }),
 		"control body": edit(wire.Header{Kind: wire.FrameAbort, Len: wire.MaxControl + 1}, func(*record) {}),
 		"goodbye body": edit(wire.Header{Kind: kindGoodbye, Len: 1}, func(*record) {}),
@@ -85,7 +85,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add(r[:])
 	encodeHeader(&r, &wire.Header{Kind: wire.FrameCast, Comm: 255})
 	f.Add(r[:])
-	for _, r := range []record{goodbye(2), mark(kindMore), mark(kindCut), mark(kindEnd)} {
+	for _, r := range []record{begun(3), goodbye(2), mark(kindMore), mark(kindCut), mark(kindEnd)} {
 		f.Add(r[:])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

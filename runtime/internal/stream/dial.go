@@ -38,22 +38,22 @@ func newDialer(c clock.Clock, timeout time.Duration) *dialer {
 
 // dialed is the outcome of connecting.
 type dialed struct {
-	o   *outbound
+	c   *conn
 	fd  int
 	err error
 }
 
-// dial connects o in the background, which happens once per connection, and
+// dial connects c in the background, which happens once per connection, and
 // calls wake.
-func (d *dialer) dial(o *outbound, wake func()) {
+func (d *dialer) dial(c *conn, wake func()) {
 	d.running.Go(func() {
-		out := dialed{o: o, fd: -1}
-		conn, err := d.connect(o.p.addr)
+		out := dialed{c: c, fd: -1}
+		conn, err := d.connect(c.p.addr)
 		if err == nil {
 			out.fd, err = takeConn(conn)
 		}
 		if err == nil {
-			err = greet(out.fd, o.greets)
+			err = greet(out.fd, c.out.greets)
 		}
 		out.err = err
 		d.mu.Lock()
@@ -124,26 +124,25 @@ func (d *dialer) close() {
 // adopt takes new connections into service.
 func (t *Transport) adopt() {
 	for _, d := range t.dialer.drain() {
-		if d.o.dead {
+		if d.c.closed {
 			closeFD(d.fd)
 			continue
 		}
-		err := d.err
+		err, p := d.err, d.c.p
 		if err == nil {
-			d.o.fd = d.fd
-			d.o.token, err = t.reactor.Watch(d.fd, d.o, true, false)
+			err = d.c.connect(d.fd)
 		}
 		if err != nil {
-			err = fmt.Errorf("tcp: connect to rank %d at %s: %w", d.o.p.rank, d.o.p.addr, err)
+			t.closeConn(d.c)
+			err = fmt.Errorf("tcp: connect to rank %d at %s: %w", p.rank, p.addr, err)
 			if short(err) {
-				t.closeOut(d.o)
 				t.fault(err)
 			} else {
-				t.unreached(d.o.p, err)
+				t.unreached(p, err)
 			}
 			continue
 		}
-		d.o.p.opened++
-		t.mark(d.o)
+		p.opened++
+		t.mark(&d.c.out)
 	}
 }

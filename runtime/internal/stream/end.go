@@ -14,7 +14,7 @@ type end struct {
 	how    wire.End // 0: they go on
 	err    error    // why, unless it is wire.Closed
 	told   bool     // the sink knows, or nobody is to know any more
-	theirs uint32   // connections that the peer has opened to us, by its goodbye
+	theirs uint32   // halves of connections that the peer has begun to us, by its goodbye
 	read   uint32   // those that have been read to their end
 }
 
@@ -28,9 +28,9 @@ func (t *Transport) end(p *peer, how wire.End, err error) {
 		t.ending = append(t.ending, p)
 	}
 	p.end.how, p.end.err = how, err
-	p.closeOuts(t)
+	p.eachConn(t.closeOut)
 	if how == wire.Broken {
-		p.closeIns(t)
+		p.eachConn(t.closeConn)
 	}
 	t.sender.pending.Store(true)
 }
@@ -82,9 +82,7 @@ func (p *peer) known() bool {
 
 // tellEnds tells the sink of the peers of which all is known.
 func (t *Transport) tellEnds(s wire.Sink) (moved bool) {
-	if slices.ContainsFunc(t.ending, func(p *peer) bool { return p.end.how == wire.Refused }) {
-		t.meetAll(s)
-	}
+	t.hearAll(s)
 	list := t.ending
 	t.ending = nil
 	for _, p := range list {
@@ -100,13 +98,26 @@ func (t *Transport) tellEnds(s wire.Sink) (moved bool) {
 	return moved
 }
 
-// meetAll takes in all who have connected: one that takes no connections any more
-// may have done so before, and these will tell how it has ended.
-func (t *Transport) meetAll(s wire.Sink) {
+// hearAll reads what is there already of peers that take no connections any more: they
+// may have said on another one how they end, or on one that they have opened to this rank.
+func (t *Transport) hearAll(s wire.Sink) {
+	refused := func(p *peer) bool { return p.end.how == wire.Refused }
+	if !slices.ContainsFunc(t.ending, refused) {
+		return
+	}
 	t.listener.strangers = 0 // whatever is at the door
 	t.listener.Ready(s, true, false)
 	for _, c := range slices.Clone(t.listener.guests) {
-		t.meet(c, s)
+		t.meet(&c.in, s)
+	}
+	for _, p := range slices.Clone(t.ending) {
+		if refused(p) {
+			p.eachConn(func(c *conn) {
+				if c.in.phase == silent {
+					t.receive(&c.in, s)
+				}
+			})
+		}
 	}
 }
 
@@ -116,23 +127,13 @@ func (t *Transport) tells() bool { return slices.ContainsFunc(t.ending, (*peer).
 // drop gives up all connections with p; frames for it are dropped from now on.
 func (t *Transport) drop(p *peer) {
 	p.end.told = true
-	p.closeOuts(t)
-	p.closeIns(t)
+	p.eachConn(t.closeConn)
 }
 
-func (p *peer) closeOuts(t *Transport) {
-	for _, o := range p.out {
-		if o != nil {
-			t.closeOut(o)
-		}
+// closeOut gives up what this rank says on c, and c if nothing more can come there.
+func (t *Transport) closeOut(c *conn) {
+	t.dropOut(&c.out)
+	if c.fd < 0 || c.in.phase == finished {
+		t.closeConn(c)
 	}
-}
-
-func (p *peer) closeIns(t *Transport) {
-	for _, c := range slices.Concat(p.in, p.heirs) {
-		if c != nil {
-			t.closeIn(c)
-		}
-	}
-	p.heirs = nil
 }

@@ -59,18 +59,18 @@ func play(t testing.TB, a *Transport, said []byte) *scribe {
 	defer unix.Close(ends[1])
 	p := &peer{t: a, rank: 1, end: end{how: wire.Broken, told: true}} // its end is nothing to tell
 	p.reach(0)
-	c := &inbound{t: a, p: p, fd: ends[0], token: -1}
-	c.sealed.in, c.sealed.out, err = a.session.Lines(1, 0, 0, 0)
+	c := a.newConn()
+	c.p = p
+	c.in.sealed.line, c.out.sealed.line, err = a.session.Lines(1, 0, 0, 0)
 	require.NoError(t, err)
-	a.employ(c)
-	c.token, err = a.reactor.Watch(c.fd, c, true, false)
-	require.NoError(t, err)
+	require.NoError(t, c.connect(ends[0]))
+	a.employ(&c.in)
 	n, err := unix.Write(ends[1], said)
 	require.NoError(t, err)
 	require.Equal(t, len(said), n)
 	s := &scribe{}
-	a.receive(c, s)
-	a.closeIn(c)
+	a.receive(&c.in, s)
+	a.closeConn(c)
 	return s
 }
 

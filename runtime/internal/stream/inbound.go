@@ -2,7 +2,6 @@ package stream
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -25,17 +24,23 @@ type receiver struct {
 	scratch []byte // where dropped bodies go
 }
 
-// inbound is a connection that a peer has opened.
+// phase is how far a peer has come with what it says in its half of a connection.
+type phase uint8
+
+const (
+	silent   phase = iota // it has said nothing
+	waiting               // it has begun, and its turn has not come
+	employed              // it is read
+	finished              // it is read to its end; only a goodbye may follow
+)
+
+// inbound is the half of a connection in which the peer speaks.
 type inbound struct {
-	t     *Transport
-	p     *peer  // nil until it has said who it is
-	lane  int    // its index in peer.in
-	turn  uint64 // among the connections of that lane
-	fd    int
-	token int32 // -1 while it is held back and not watched
-	dead  bool
-	held  bool
-	since time.Time // when it was accepted
+	*conn
+	phase phase
+	turn  uint64    // among the halves of that lane, unless it is silent
+	held  bool      // in receiver.held
+	since time.Time // when the connection was accepted
 
 	buf    []byte // buf[r:w] has been read and not been used
 	r, w   int
@@ -46,7 +51,6 @@ type inbound struct {
 	got      int  // bytes of the body that are in the buffer
 	piece    int  // bytes of it up to the next record
 	dropping bool // the sink does not want the rest
-	ended    bool // nothing more comes in this communicator
 
 	frames uint // that have been read
 }
@@ -57,19 +61,16 @@ type outcome uint8
 const (
 	needMore outcome = iota // everything that was read has been used
 	heldBack                // the sink does not want it yet
-	over                    // the connection is closed
+	over                    // the connection is closed, or the turn of what comes has not come
 )
 
-// Ready implements [reactor.Source].
-func (c *inbound) Ready(s wire.Sink, read, _ bool) bool {
+// ready reads what has come.
+func (c *inbound) ready(s wire.Sink) bool {
 	switch {
-	case !read:
-		return false
 	case c.p == nil:
 		return c.t.meet(c, s)
 	case c.held:
-		c.t.reactor.Unwatch(c.fd, c.token) // so that nothing spins until the sink takes it
-		c.token = -1
+		c.rewatch(false, c.writes) // so that nothing spins until the sink takes it
 		return false
 	}
 	return c.t.receive(c, s)
@@ -80,7 +81,7 @@ func (t *Transport) offerHeld(s wire.Sink) (moved bool) {
 	held := t.receiver.held
 	t.receiver.held = t.receiver.held[:0]
 	for _, c := range held {
-		if !c.dead {
+		if !c.closed {
 			c.held = false
 			moved = t.receive(c, s) || moved
 		}
@@ -90,14 +91,17 @@ func (t *Transport) offerHeld(s wire.Sink) (moved bool) {
 
 // receive uses what has been read and reads more, as long as there is more.
 func (t *Transport) receive(c *inbound, s wire.Sink) (moved bool) {
+	if c.buf == nil {
+		c.buf = make([]byte, bufferSize)
+	}
 	for range maxReads {
 		before := c.unused()
 		out := t.use(c, s)
-		moved = moved || c.dead || c.unused() < before
+		moved = moved || c.closed || c.unused() < before
 		if out == heldBack {
 			t.hold(c)
 		}
-		if out != needMore || !t.rearm(c) {
+		if out != needMore || !c.rewatch(true, c.writes) {
 			return moved
 		}
 		n, full, out := t.fill(c, s)
@@ -112,7 +116,7 @@ func (t *Transport) receive(c *inbound, s wire.Sink) (moved bool) {
 			break
 		}
 	}
-	if !c.dead && t.use(c, s) == heldBack {
+	if !c.closed && t.use(c, s) == heldBack {
 		t.hold(c)
 	}
 	return moved
@@ -123,19 +127,6 @@ func (t *Transport) hold(c *inbound) {
 	t.receiver.held = append(t.receiver.held, c)
 }
 
-// rearm watches a connection again that is no longer held back.
-func (t *Transport) rearm(c *inbound) bool {
-	if c.token >= 0 {
-		return true
-	}
-	var err error
-	if c.token, err = t.reactor.Watch(c.fd, c, true, false); err != nil {
-		t.failIn(c, err)
-		return false
-	}
-	return true
-}
-
 // unused returns how many bytes have been read and not been used.
 func (c *inbound) unused() int { return c.w - c.r + c.sealed.closed.w - c.sealed.closed.r }
 
@@ -143,7 +134,7 @@ func (c *inbound) unused() int { return c.w - c.r + c.sealed.closed.w - c.sealed
 func (t *Transport) use(c *inbound, s wire.Sink) outcome {
 	for {
 		out := t.useOpen(c, s)
-		if out != needMore || c.sealed.in == nil {
+		if out != needMore || c.sealed.line == nil {
 			return out
 		}
 		opened, err := t.openNext(c)
@@ -159,7 +150,7 @@ func (t *Transport) use(c *inbound, s wire.Sink) outcome {
 
 // useOpen hands out what is open.
 func (t *Transport) useOpen(c *inbound, s wire.Sink) outcome {
-	for {
+	for !c.closed {
 		if !c.body || c.got == c.piece && c.got < c.head.Len {
 			if c.w-c.r < recordLen {
 				return needMore
@@ -184,10 +175,11 @@ func (t *Transport) useOpen(c *inbound, s wire.Sink) outcome {
 			return needMore
 		}
 	}
+	return over
 }
 
 func heldOrOver(c *inbound) outcome {
-	if c.dead {
+	if c.closed {
 		return over
 	}
 	return heldBack
@@ -198,6 +190,7 @@ func (t *Transport) useRecord(c *inbound, s wire.Sink) outcome {
 	var h wire.Header
 	err := decodeHeader(c.buf[c.r:c.w], &h)
 	lane, comm := laneOf(c.lane)
+	c.r += recordLen
 	switch {
 	case err != nil:
 	case c.body:
@@ -206,19 +199,24 @@ func (t *Transport) useRecord(c *inbound, s wire.Sink) outcome {
 		t.heard(c.p, h.Arg)
 		t.finish(c, s)
 		return over
-	case h.Kind == kindEnd && lane == wire.LaneOps:
-		c.ended = true
-	case h.Kind >= kindMore || lane == wire.LaneOps && h.Comm != comm:
+	case h.Kind == kindBegin && c.phase == silent:
+		if err = t.place(c, h.Seq); err == nil && c.phase == waiting {
+			return over
+		}
+	case h.Kind == kindEnd && c.phase == employed:
+		t.finish(c, s)
+	case h.Kind >= kindBegin || c.phase != employed || lane == wire.LaneOps && h.Comm != comm:
 		err = fmt.Errorf("%w: kind %d of communicator %d where it cannot be", errNoFrame, h.Kind, h.Comm)
 	default:
 		h.Lane, h.From = lane, c.p.rank
-		c.head, c.body, c.got, c.piece, c.dropping, c.ended = h, true, 0, min(h.Len, pieceSize), false, false
+		c.head, c.body, c.got, c.piece, c.dropping = h, true, 0, min(h.Len, pieceSize), false
 	}
 	if err != nil {
 		t.failIn(c, err)
+	}
+	if c.closed {
 		return over
 	}
-	c.r += recordLen
 	return needMore
 }
 
@@ -233,21 +231,6 @@ func (c *inbound) goOn(k wire.FrameKind) error {
 		return fmt.Errorf("%w: kind %d within a body", errNoFrame, k)
 	}
 	return nil
-}
-
-// finish ends a connection that has been read to its end.
-func (t *Transport) finish(c *inbound, s wire.Sink) {
-	p := c.p
-	p.end.read++
-	t.closeIn(c)
-	for i, heir := range p.heirs {
-		if heir.lane == c.lane && heir.turn == p.inTurn[c.lane] {
-			p.heirs = slices.Delete(p.heirs, i, i+1)
-			t.employ(heir)
-			t.receive(heir, s)
-			return
-		}
-	}
 }
 
 // buffer asks the sink where the body goes; it reports false if it is to be
@@ -290,7 +273,7 @@ func (t *Transport) landed(c *inbound, s wire.Sink, dst []byte, n int) {
 // fill reads once. full says that there may be more.
 func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome) {
 	rest := c.piece - c.got
-	if !c.body || rest < directSize || c.r < c.w || c.sealed.in != nil {
+	if !c.body || rest < directSize || c.r < c.w || c.sealed.line != nil {
 		return t.fillBuffer(c, s)
 	}
 	dst, ok := t.buffer(c, s)
@@ -303,7 +286,7 @@ func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome
 	}
 	n, err := read(c.fd, into)
 	if err != nil {
-		return 0, false, t.stop(c, s, err)
+		return 0, false, t.stop(c, err)
 	}
 	t.landed(c, s, dst, n)
 	return n, n == len(into), needMore
@@ -311,7 +294,7 @@ func (t *Transport) fill(c *inbound, s wire.Sink) (n int, full bool, out outcome
 
 func (t *Transport) fillBuffer(c *inbound, s wire.Sink) (n int, full bool, out outcome) {
 	end := &c.w
-	if c.sealed.in != nil {
+	if c.sealed.line != nil {
 		c.makeRoom()
 		end = &c.sealed.closed.w
 	} else if c.r > 0 {
@@ -320,47 +303,42 @@ func (t *Transport) fillBuffer(c *inbound, s wire.Sink) (n int, full bool, out o
 	}
 	n, err := read(c.fd, c.buf[*end:])
 	if err != nil {
-		return 0, false, t.stop(c, s, err)
+		return 0, false, t.stop(c, err)
 	}
 	*end += n
 	return n, *end == len(c.buf), needMore
 }
 
 // stop handles a read that has brought nothing.
-func (t *Transport) stop(c *inbound, s wire.Sink, err error) outcome {
+func (t *Transport) stop(c *inbound, err error) outcome {
 	switch {
 	case again(err):
 		return needMore
-	case err == errEnded && c.ended && c.unused() == 0:
-		t.finish(c, s)
-	default:
+	case c.phase == employed:
 		t.failIn(c, err)
+	default:
+		t.ceased(c.conn, err)
 	}
 	return over
 }
 
-// failIn gives up the peer of a connection that is broken or talks nonsense.
-//
-// While this rank leaves, its peers close what they have opened as soon as they
-// know, and still have to be sent what is left.
-func (t *Transport) failIn(c *inbound, err error) {
-	if t.parting.now {
-		t.closeIn(c)
-		return
+// ceased handles the end of a connection on which the peer says nothing. It closes
+// one on which this rank says nothing more, either.
+func (t *Transport) ceased(c *conn, err error) {
+	expected := !c.out.speaks() || t.parting.now && c.out.idle()
+	t.closeConn(c)
+	if !expected {
+		t.unreached(c.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", c.p.rank, c.p.addr, err))
 	}
-	t.lose(c.p, fmt.Errorf("tcp: receive from rank %d: %w", c.p.rank, err))
-	t.closeIn(c) // also where the peer has been given up before
 }
 
-func (t *Transport) closeIn(c *inbound) {
-	if c.dead {
-		return
+// failIn gives up the peer of a connection that is broken or talks nonsense.
+//
+// While this rank leaves, its peers close each connection when they have read its goodbye
+// there, and still have to be sent what is left on others.
+func (t *Transport) failIn(c *inbound, err error) {
+	if !t.parting.now {
+		t.lose(c.p, fmt.Errorf("tcp: receive from rank %d: %w", c.p.rank, err))
 	}
-	if c.p != nil && c.p.in[c.lane] == c {
-		c.p.in[c.lane] = nil
-	}
-	c.dead = true
-	t.reactor.Unwatch(c.fd, c.token)
-	closeFD(c.fd)
-	c.fd, c.token = -1, -1
+	t.closeConn(c.conn) // also where the peer has been given up before
 }

@@ -2,10 +2,9 @@ package stream
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// Every communicator has a connection of its own for its LaneOps, opened by the
+// Every communicator has connections of its own for its LaneOps, opened by the
 // first put: what a rank does not read of one holds back nothing of another. All
-// share the one of LaneControl. When a communicator is closed its connection
-// ends; if its number is used again the next one takes its turn.
+// share those of LaneControl.
 
 // laneIndex returns the index of a lane in peer.out and peer.in. Those of the
 // first communicator are the lanes' numbers.
@@ -42,7 +41,7 @@ func (p *peer) wholeTurn(i int, last uint64) uint64 {
 	return next + uint64(uint8(last-next))
 }
 
-// outbound returns the connection for a lane, nil if there is none.
+// outbound returns where what is put on a lane goes, nil if nowhere yet.
 func (p *peer) outbound(i int) *outbound {
 	if i >= len(p.out) {
 		return nil
@@ -50,7 +49,7 @@ func (p *peer) outbound(i int) *outbound {
 	return p.out[i]
 }
 
-// silent reports whether no connection leads from p to this rank.
+// silent reports whether nothing more may come from p.
 func (p *peer) silent() bool {
 	for _, c := range p.in {
 		if c != nil {
@@ -60,7 +59,7 @@ func (p *peer) silent() bool {
 	return true
 }
 
-// Forget ends the connections of a communicator; see [wire.Transport].
+// Forget ends the halves of a communicator; see [wire.Transport].
 func (t *Transport) Forget(comm uint8) {
 	for rank := range t.peers {
 		if o := t.peers[rank].outbound(laneIndex(wire.LaneOps, comm)); o != nil {
@@ -74,29 +73,10 @@ func (t *Transport) Forget(comm uint8) {
 func (o *outbound) more() bool {
 	if o.ending && !o.ended && o.idle() {
 		o.ended = true
+		if o.p.out[o.lane] == o {
+			o.p.out[o.lane] = nil
+		}
 		o.q.pushRecord(mark(kindEnd))
 	}
 	return !o.idle()
-}
-
-// maxHeirs is how many connections of a lane may wait for one that is not read
-// to its end.
-const maxHeirs = 4
-
-// await keeps a connection whose turn has not come: one before it is not read to
-// its end, or not even here. It reports false for one that makes no sense.
-func (t *Transport) await(c *inbound) bool {
-	p := c.p
-	if c.turn-p.inTurn[c.lane] > maxHeirs {
-		return false
-	}
-	for _, other := range p.heirs {
-		if other.lane == c.lane && other.turn == c.turn {
-			return false
-		}
-	}
-	t.reactor.Unwatch(c.fd, c.token)
-	c.token = -1
-	p.heirs = append(p.heirs, c)
-	return true
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -16,33 +15,29 @@ type sender struct {
 	turns   turns
 }
 
-// outbound is a connection that this rank has opened. The peer writes on it
-// only to say goodbye.
+// outbound is the half of a connection in which this rank speaks.
 type outbound struct {
-	p     *peer
-	lane  int   // its index in peer.out
-	fd    int   // -1 until connected, and again when closed
-	token int32 // -1 likewise
-	dead  bool
-
-	greets []byte // what opens it
-	sealed sealedOut
+	*conn
+	greets []byte // what opens the connection, if this rank does
+	begun  bool   // there may be frames in it
+	ending bool   // there will be no more
+	ended  bool   // and that is said, or queued
+	left   bool   // a goodbye is said, or queued
+	dead   bool   // it is given up
 
 	q       ring
 	sent    int    // bytes of the first entry that the system has taken, or are sealed
 	tail    []byte // what is left of an abandoned frame, before the first entry
-	dirty   bool   // in sender.dirty
-	blocked bool   // the system's buffer is full; watched for writing
-	turn    bool   // waits in sender.turns
-	sharing bool   // has bytes that sender.turns counts
-	flying  int    // how many
+	sealed  sealedOut
+	dirty   bool // in sender.dirty
+	turn    bool // waits in sender.turns
+	sharing bool // has bytes that sender.turns counts
+	flying  int  // how many
 	start   start
-	ending  bool // its communicator is closed
-	ended   bool // and that is said
-
-	back  [recordLen + seal.RecordOver]byte // what the peer has written
-	nback int
 }
+
+// speaks reports whether this rank has something to say there, or may have.
+func (o *outbound) speaks() bool { return o.begun && !o.dead && !(o.ended && o.idle()) }
 
 // Put queues f for rank to; see [wire.Transport]. Frames for ranks that
 // have left or are lost are dropped.
@@ -65,13 +60,13 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	o := p.outbound(i)
 	if o == nil {
 		var err error
-		if o, err = t.open(p, i); err != nil {
+		if o, err = t.begin(p, i); err != nil {
 			discard(f)
 			t.fault(err)
 			return
 		}
 	}
-	o.ending, o.ended = false, false
+	o.ending = false
 	o.q.pushFrame(f)
 	t.mark(o)
 }
@@ -80,7 +75,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 func (t *Transport) open(p *peer, i int) (*outbound, error) {
 	o, err := t.newOutbound(p, i)
 	if err == nil {
-		t.dialer.dial(o, t.Wake)
+		t.dialer.dial(o.conn, t.Wake)
 	}
 	return o, err
 }
@@ -88,21 +83,22 @@ func (t *Transport) open(p *peer, i int) (*outbound, error) {
 // newOutbound makes the next connection of a lane to p, without connecting it.
 func (t *Transport) newOutbound(p *peer, i int) (o *outbound, err error) {
 	p.reach(i)
-	o = &outbound{p: p, lane: i, fd: -1, token: -1}
+	c := t.newConn()
+	c.p, c.lane = p, i
 	g := greeting{id: t.id, rank: t.rank, size: t.size, turn: p.outTurn[i]}
 	g.lane, g.comm = laneOf(i)
-	if o.sealed.out, o.sealed.in, err = t.session.Lines(t.rank, p.rank, i, g.turn); err != nil {
+	if c.out.sealed.line, c.in.sealed.line, err = t.session.Lines(t.rank, p.rank, i, g.turn); err != nil {
 		return nil, fmt.Errorf("tcp: open a connection to rank %d: %w", p.rank, err)
 	}
-	o.greets = g.greetingTo(p.rank, t.session)
-	p.out[i] = o
-	p.outTurn[i]++
-	return o, nil
+	c.out.greets = g.greetingTo(p.rank, t.session)
+	p.conns = append(p.conns, c)
+	p.take(&c.out)
+	return &c.out, nil
 }
 
 // mark notes that o has something to write.
 func (t *Transport) mark(o *outbound) {
-	if o.dirty || o.blocked || o.turn || o.fd < 0 {
+	if o.dirty || o.writes || o.turn || o.fd < 0 {
 		return
 	}
 	o.dirty = true
@@ -149,15 +145,15 @@ func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 		t.sender.turns.wrote(o, n)
 		moved = moved || n > 0
 		if full {
-			t.block(o, true)
+			o.rewatch(o.reads, true)
 			return moved
 		}
 	}
-	if o.blocked && !o.dead {
-		t.block(o, false)
+	if o.writes && !o.dead {
+		o.rewatch(o.reads, false)
 	}
-	if o.ended && o.idle() && !o.dead {
-		t.closeOut(o)
+	if o.ended && o.idle() && o.in.phase == finished {
+		t.closeConn(o.conn)
 	}
 	return moved
 }
@@ -165,7 +161,7 @@ func (t *Transport) flush(o *outbound, s wire.Sink) (moved bool) {
 // write writes once, about room bytes at most. full says that the system has not taken
 // all.
 func (t *Transport) write(o *outbound, room int) (n int, full bool, err error) {
-	if o.sealed.out != nil {
+	if o.sealed.line != nil {
 		return t.writeSealed(o, room)
 	}
 	v := &t.sender.iov
@@ -214,89 +210,24 @@ func (t *Transport) advance(o *outbound, n int) {
 	}
 }
 
-// block starts or ends waiting for room in the system's buffer.
-func (t *Transport) block(o *outbound, full bool) {
-	if o.blocked == full {
-		return
-	}
-	o.blocked = full
-	if err := t.reactor.Modify(o.fd, o.token, true, full); err != nil {
-		t.lose(o.p, fmt.Errorf("tcp: send to rank %d: %w", o.p.rank, err))
-	}
-}
-
 // failOut handles a connection that cannot be written. The peer may have said
-// goodbye on it before it closed.
+// goodbye on it before it closed: see hearAll.
 func (t *Transport) failOut(o *outbound, cause error) {
-	_ = t.hear(o) // the system tells why a connection has failed once, and did so to the write
-	if !o.dead {
-		t.unreached(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause))
-	}
+	t.unreached(o.p, fmt.Errorf("tcp: send to rank %d at %s: %w", o.p.rank, o.p.addr, cause))
 }
 
-// Ready implements [reactor.Source].
-func (o *outbound) Ready(s wire.Sink, read, write bool) (moved bool) {
-	t := o.p.t
-	if read {
-		t.readBack(o)
-	}
-	if write && !o.dead {
-		moved = t.flush(o, s)
-	}
-	return moved
-}
-
-// readBack reads the direction that carries nothing but a goodbye.
-func (t *Transport) readBack(o *outbound) {
-	err := t.hear(o)
-	switch {
-	case err == nil:
-	case t.parting.now && o.idle():
-		t.closeOut(o) // the peer has read the goodbye; the other lane may have more
-	default:
-		t.unreached(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
-	}
-}
-
-// hear takes what the peer has written; it fails if no more can come.
-func (t *Transport) hear(o *outbound) error {
-	b := o.back[:o.sealed.backLen()]
-	n, err := read(o.fd, b[o.nback:])
-	if o.nback += n; o.nback == len(b) {
-		t.tellBack(o)
-		return nil
-	}
-	if err != nil && !again(err) {
-		return err
-	}
-	return nil
-}
-
-func (t *Transport) tellBack(o *outbound) {
-	var h wire.Header
-	r, err := t.openBack(o)
-	if err == nil {
-		err = decodeHeader(r, &h)
-	}
-	if err == nil && h.Kind != kindGoodbye {
-		err = fmt.Errorf("%w: only a goodbye may come in this direction", errNoFrame)
-	}
-	if err != nil {
-		t.lose(o.p, fmt.Errorf("tcp: connection to rank %d at %s: %w", o.p.rank, o.p.addr, err))
+// dropOut gives o up with all that is queued.
+func (t *Transport) dropOut(o *outbound) {
+	if o.dead {
 		return
 	}
-	t.heard(o.p, h.Arg)
-}
-
-// closeOut gives o up with all that is queued.
-func (t *Transport) closeOut(o *outbound) {
-	o.p.out[o.lane] = nil
+	if o.p != nil && o.p.out[o.lane] == o {
+		o.p.out[o.lane] = nil
+	}
 	o.dead, o.tail = true, nil
 	o.sealed.record = outRecord{}
 	o.q.clear()
-	if o.fd >= 0 {
-		t.reactor.Unwatch(o.fd, o.token)
-		closeFD(o.fd)
+	if o.writes {
+		o.rewatch(o.reads, false)
 	}
-	o.fd, o.token = -1, -1
 }

@@ -7,13 +7,13 @@ type peer struct {
 	addr string
 	near bool // on this host
 
-	out     []*outbound // by laneIndex, as the next three are
-	in      []*inbound
-	outTurn []uint64   // of the next connection
-	inTurn  []uint64   // of the one that follows that in in
-	heirs   []*inbound // connections whose turn has not come
+	conns   []*conn     // all that are not closed, but for those that have not said whose they are
+	out     []*outbound // by laneIndex, as the next three are: where what is put goes, nil if nowhere yet
+	in      []*inbound  // what is read
+	outTurn []uint64    // of the next half in which this rank speaks
+	inTurn  []uint64    // of the one that follows that in in
 
-	opened uint32 // connections to p, ever
+	opened uint32 // halves in which this rank has spoken to p, ever
 	taken  uint64 // bytes of operations for p that the system has taken
 	end    end
 }

@@ -7,19 +7,15 @@ import "github.com/schedgen/schedgen/runtime/internal/seal"
 // into one. It is copied once more at each end than without a key. What is read counts only
 // when its record is whole and authentic.
 
-// lines are the two directions of a connection, as this rank sees them; without a key
-// both are nil.
-type lines struct{ in, out *seal.Line }
-
-// sealedOut is what a connection needs that this rank has opened.
+// sealedOut is what the half needs in which this rank speaks; without a key line is nil.
 type sealedOut struct {
-	lines
+	line   *seal.Line
 	record outRecord
 }
 
-// sealedIn is what one needs that a peer has opened.
+// sealedIn is what the half needs in which a peer speaks; likewise.
 type sealedIn struct {
-	lines
+	line   *seal.Line
 	closed struct{ r, w int } // buf[r:w] has been read and not been opened; it is behind what is open
 }
 
@@ -32,22 +28,6 @@ type outRecord struct {
 // left returns how many bytes the system has not taken.
 func (r *outRecord) left() int { return len(r.bytes) - r.at }
 
-// once returns how r goes over the wire where nothing else does.
-func (e *lines) once(r record) []byte {
-	if e.out == nil {
-		return r[:]
-	}
-	return e.out.Seal(append(make([]byte, seal.RecordHead, recordLen+seal.RecordOver), r[:]...))
-}
-
-// backLen returns how many bytes come back on a connection.
-func (e *lines) backLen() int {
-	if e.in == nil {
-		return recordLen
-	}
-	return recordLen + seal.RecordOver
-}
-
 // writeSealed seals what is to be written next, unless a record has not been written to
 // its end, and writes once.
 func (t *Transport) writeSealed(o *outbound, room int) (n int, full bool, err error) {
@@ -57,26 +37,13 @@ func (t *Transport) writeSealed(o *outbound, room int) (n int, full bool, err er
 		b := v.appendTo(append(e.bytes[:0], make([]byte, seal.RecordHead)...), seal.RecordMax)
 		v.reset()
 		t.advance(o, len(b)-seal.RecordHead)
-		e.bytes, e.at = o.sealed.out.Seal(b), 0
+		e.bytes, e.at = o.sealed.line.Seal(b), 0
 	}
 	v.add(e.bytes[e.at:])
 	n, err = v.write(o.fd)
 	v.reset()
 	e.at += n
 	return n, e.left() > 0, err
-}
-
-// openBack returns the record that has come back on a connection.
-func (t *Transport) openBack(o *outbound) ([]byte, error) {
-	b := o.back[:o.nback]
-	if o.sealed.in == nil {
-		return b, nil
-	}
-	r, err := o.sealed.in.Open(b)
-	if err != nil {
-		t.stats.Unauthenticated++
-	}
-	return r, err
 }
 
 // openNext opens the next record of what was read, if it is whole. Less than a record of
@@ -89,7 +56,7 @@ func (t *Transport) openNext(c *inbound) (opened bool, err error) {
 	}
 	var b []byte
 	if err == nil {
-		b, err = c.sealed.in.Open(c.buf[s.r : s.r+n])
+		b, err = c.sealed.line.Open(c.buf[s.r : s.r+n])
 	}
 	if err != nil {
 		t.stats.Unauthenticated++

@@ -80,3 +80,9 @@ func read(fd int, b []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// broken reports whether a connection is reset, or was never one.
+func broken(fd int) bool {
+	errno, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	return err != nil || errno != 0
+}

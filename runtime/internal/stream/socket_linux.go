@@ -102,11 +102,11 @@ func readFD(fd int, b []byte) (int, error) {
 	return int(n), nil
 }
 
-// The system confirms what has been read with a segment of its own, which costs
-// half as much as a put, since nothing of ours goes back on the connection.
-// Where nothing is lost it may take its time, as on a connection on which
-// answers carry confirmations: it then confirms every other segment. A pause
-// of some milliseconds makes it forget that, so it is told again and again.
+// Where nothing of ours goes back on a connection the system confirms what has been
+// read with a segment of its own, which costs half as much as a put. Where nothing is
+// lost it may take its time, as it does where answers carry confirmations: it then
+// confirms every other segment. A pause of some milliseconds makes it forget that,
+// so it is told again and again.
 const relaxEvery = 16 // frames
 
 func relax(fd int) {

@@ -150,13 +150,16 @@ func TestSilentStrangersMakeRoom(t *testing.T) {
 	requireWorks(t, a, b)
 }
 
+// header returns an encoded header.
+func header(h wire.Header) []byte {
+	var r record
+	encodeHeader(&r, &h)
+	return r[:]
+}
+
 func TestNonsenseLosesTheRank(t *testing.T) {
-	header := func(h wire.Header) []byte {
-		var r record
-		encodeHeader(&r, &h)
-		return r[:]
-	}
 	for want, say := range map[string][]byte{
+		"kind 251 of":              header(wire.Header{Kind: kindBegin}),
 		"it begins with 4745":      []byte("GET / HTTP/1.0\r\nHost: schedgen\r\n\r\n"),
 		"2147483648 bytes":         header(wire.Header{Kind: wire.FrameSlot, Len: 1 << 31}),
 		"1025 bytes":               header(wire.Header{Kind: wire.FrameProbe, Len: wire.MaxControl + 1}),
@@ -178,24 +181,36 @@ func TestNonsenseLosesTheRank(t *testing.T) {
 	}
 }
 
-// TestNonsenseInReturn is what may come in the direction that carries only
-// goodbyes.
+// TestNonsenseInReturn is what may come from who has not opened the connection: it
+// says its turn, or goodbye.
 func TestNonsenseInReturn(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	for want, say := range map[string]string{"not a frame": "this is nothing that a rank would say", "without a goodbye": "short"} {
+	say := func(kind wire.FrameKind, seq uint64) string { return string(header(wire.Header{Kind: kind, Seq: seq})) }
+	for want, said := range map[string]string{
+		"not a frame":                "this is nothing that a rank would say",
+		"without a goodbye":          "short",
+		"kind 1 of communicator 0":   say(wire.FrameSlot, 0),
+		"turn 5 where 0 is next":     say(kindBegin, maxHeirs+1),
+		"kind 251 of communicator":   say(kindBegin, 0) + say(kindBegin, 1),
+		"kind 2 of communicator 0":   say(kindBegin, 0) + say(kindEnd, 0) + say(wire.FrameJoined, 0),
+		"kind 254 of communicator 0": say(kindBegin, 0) + say(kindEnd, 0) + say(kindEnd, 0),
+		"from rank 1: it closed":     say(kindBegin, 0) + say(wire.FrameSlot, 0),
+		"at 127":                     say(kindBegin, 0) + say(kindEnd, 0),
+	} {
 		a, _ := pair(t)
 		a.peers[1].addr = l.Addr().String()
 		a.Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}})
 		c, err := l.Accept()
 		require.NoError(t, err)
-		_, err = c.Write([]byte(say))
+		_, err = c.Write([]byte(said))
 		require.NoError(t, err)
 		require.NoError(t, c.(*net.TCPConn).CloseWrite())
 		s := &log{}
 		until(t, a, s, func() bool { return s.lost != nil })
 		require.ErrorContains(t, s.lost, want)
+		require.ErrorContains(t, s.lost, "rank 1")
 		c.Close()
 	}
 }

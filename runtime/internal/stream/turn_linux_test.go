@@ -37,7 +37,9 @@ func newStage(t *testing.T, peers int) *stage {
 		require.NoError(t, err)
 		t.Cleanup(func() { closeFD(fds[0]); closeFD(fds[1]) })
 		s.ends[fds[0]] = fds[1]
-		s.outs = append(s.outs, &outbound{p: &peer{rank: rank}, fd: fds[0]})
+		c := s.newConn()
+		c.p, c.fd = &peer{rank: rank}, fds[0]
+		s.outs = append(s.outs, &c.out)
 	}
 	return s
 }
