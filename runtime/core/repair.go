@@ -125,6 +125,12 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		r.due = now + again
 		return
 	}
+	if o.n == 0 && !carries(actions) {
+		// A lane loses nothing: to ask again brings nothing, and looks like progress to who
+		// watches a rank that is dead.
+		o.lost.repairs.call(r)
+		return
+	}
 	r.rounds = 0
 	r.wait = min(2*r.wait, maxBackoff*rc.Repair)
 	r.due = now + r.wait

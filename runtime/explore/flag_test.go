@@ -10,10 +10,11 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// barriers are the algorithms of barriers.
+// barriers are the algorithms of barriers by signals alone.
 func barriers(yield func(name string) bool) {
-	for name := range collectives {
-		if spec, err := schedule.New(name, schedule.Params{Ranks: 2}); err == nil && spec.Algorithm().Collective == schedule.Barrier && !yield(name) {
+	for _, a := range schedule.Algorithms() {
+		spec, err := schedule.New(a.Name, schedule.Params{Ranks: 2})
+		if err == nil && a.Collective == schedule.Barrier && spec.Header().Chunks == 0 && !yield(a.Name) {
 			return
 		}
 	}
