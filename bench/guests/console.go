@@ -1,0 +1,45 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+)
+
+// console takes what a guest's kernel and qemu print, and keeps the last of it.
+type console struct {
+	show io.Writer // nil: nobody wants to see it
+
+	mu   sync.Mutex
+	kept []byte
+}
+
+const consoleKept = 1 << 14
+
+func (c *console) Write(data []byte) (int, error) {
+	c.mu.Lock()
+	c.kept = append(c.kept, data...)
+	if extra := len(c.kept) - consoleKept; extra > 0 {
+		c.kept = append(c.kept[:0], c.kept[extra:]...)
+	}
+	c.mu.Unlock()
+	if c.show != nil {
+		if _, err := c.show.Write(bytes.ReplaceAll(data, []byte("\r"), nil)); err != nil {
+			return 0, err
+		}
+	}
+	return len(data), nil
+}
+
+// said returns what the guest has printed last.
+func (c *console) said() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.ReplaceAll(strings.TrimSpace(string(c.kept)), "\r", "")
+}
+
+// panicked reports whether the kernel has.
+func (c *console) panicked() bool { return strings.Contains(c.said(), "Kernel panic") }

@@ -1,0 +1,197 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	goruntime "runtime"
+	"sync"
+	"syscall"
+
+	"github.com/schedgen/schedgen/bench/guests/internal/ether"
+)
+
+// guest is a machine that runs.
+type guest struct {
+	number  int
+	qemu    *exec.Cmd
+	ended   chan struct{} // closed when qemu has ended
+	link    net.Conn      // to the switch
+	port    net.Conn      // to the program inside
+	from    *gob.Decoder
+	to      *teller
+	console *console
+
+	stdout, stderr *lines
+
+	mu    sync.Mutex
+	state state
+}
+
+// state is how far a guest's command is.
+type state int
+
+const (
+	running state = iota // or not yet started
+	done
+	killed // as --kill asked
+)
+
+// descriptors of qemu beside the standard ones.
+const (
+	netFD = 3 + iota
+	portFD
+	initrdFD
+)
+
+// startGuest starts qemu. Its end is this program's too.
+func startGuest(emulator string, m machine, initrd *os.File, g *guest) error {
+	link, farLink, err := ether.Pair()
+	if err != nil {
+		return err
+	}
+	port, farPort, err := socketPair()
+	if err != nil {
+		return errors.Join(err, link.Close(), farLink.Close())
+	}
+	m.netFD, m.portFD, m.initrd = netFD, portFD, fmt.Sprintf("/proc/self/fd/%d", initrdFD)
+	g.qemu = exec.Command(emulator, m.args()...)
+	g.qemu.Stdout, g.qemu.Stderr = g.console, g.console
+	g.qemu.ExtraFiles = []*os.File{farLink, farPort, initrd}
+	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	g.link, g.port, g.from, g.to = link, port, gob.NewDecoder(port), newTeller(port)
+	goruntime.LockOSThread() // Pdeathsig is for the thread that starts qemu
+	err = errors.Join(g.qemu.Start(), farLink.Close(), farPort.Close())
+	if err != nil {
+		return errors.Join(fmt.Errorf("start guest%d: %w", g.number, err), link.Close(), port.Close())
+	}
+	go func() {
+		_ = g.qemu.Wait()  // it is killed in the end, so its status says nothing
+		_ = g.link.Close() // nothing else tells the switch
+		close(g.ended)
+	}()
+	return nil
+}
+
+// socketPair returns a connection whose other end can be handed on.
+func socketPair() (net.Conn, *os.File, error) {
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	near, far := os.NewFile(uintptr(ends[0]), "port"), os.NewFile(uintptr(ends[1]), "port's far end")
+	conn, err := net.FileConn(near) // has a descriptor of its own
+	if err = errors.Join(err, near.Close()); err != nil {
+		return nil, nil, errors.Join(err, far.Close())
+	}
+	return conn, far, nil
+}
+
+// kill ends a guest whose command runs as a failing machine ends: at once.
+func (g *guest) kill() {
+	if g.become(killed) == killed {
+		g.end()
+	}
+}
+
+// end ends qemu.
+func (g *guest) end() { _ = g.qemu.Process.Kill() } // that it has ended already is no error
+
+// become changes the state if the command was running until now, and returns
+// the state after that.
+func (g *guest) become(s state) state {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state == running {
+		g.state = s
+	}
+	return g.state
+}
+
+// next returns the guest's next message.
+func (g *guest) next() (message, error) {
+	var m message
+	err := g.from.Decode(&m)
+	switch {
+	case err == nil && m.Kind == failed:
+		return m, fmt.Errorf("guest%d: %s", g.number, m.Data)
+	case err == nil:
+		return m, nil
+	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET):
+		return m, fmt.Errorf("guest%d: %w", g.number, err)
+	}
+	<-g.ended // it is the only other holder of the connection
+	what := "ended before its command"
+	if g.console.panicked() {
+		what = "its kernel panicked"
+	}
+	return m, fmt.Errorf("guest%d: %s; its console says last:\n%s", g.number, what, g.console.said())
+}
+
+// boot waits until the guest is up.
+func (g *guest) boot() error {
+	m, err := g.next()
+	if err == nil && m.Kind != ready {
+		err = fmt.Errorf("guest%d: says %q before it is up", g.number, m.Kind)
+	}
+	return err
+}
+
+// command runs the command to its end and returns what ended it.
+func (g *guest) command(m message, results *results) error {
+	if err := g.to.tell(m); err != nil {
+		return fmt.Errorf("guest%d: start the command: %w", g.number, err)
+	}
+	code, err := g.output(results)
+	err = errors.Join(err, g.stdout.flush(), g.stderr.flush())
+	switch {
+	case g.become(done) == killed:
+		return nil // whatever it was doing
+	case err != nil:
+		return err
+	case code != 0:
+		return &commandError{g.number, code}
+	}
+	return nil
+}
+
+// output takes what the command prints and leaves until it ends, and returns its
+// exit code.
+func (g *guest) output(results *results) (int, error) {
+	for {
+		m, err := g.next()
+		if err != nil {
+			return 0, err
+		}
+		switch m.Kind {
+		case stdout:
+			_, err = g.stdout.Write(m.Data)
+		case stderr:
+			_, err = g.stderr.Write(m.Data)
+		case file:
+			err = results.add(g.number, m.Name, m.Data)
+		case exited:
+			return m.Code, nil
+		default:
+			err = fmt.Errorf("guest%d: says %q while its command runs", g.number, m.Kind)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// commandError says that a command has failed.
+type commandError struct {
+	guest, code int
+}
+
+func (e *commandError) Error() string {
+	return fmt.Sprintf("guest%d: the command ended with exit code %d", e.guest, e.code)
+}

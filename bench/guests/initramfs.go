@@ -1,0 +1,170 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/schedgen/schedgen/bench/guests/internal/cpio"
+	"github.com/schedgen/schedgen/bench/guests/internal/debian"
+)
+
+// provider is what libibverbs loads for Soft-RoCE, and the file that tells it so.
+var provider = []string{"usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so", "etc/libibverbs.d/rxe.driver"}
+
+// files collects what a guest finds in its file system.
+type files struct {
+	image   *debian.Image
+	entries []cpio.Entry
+	there   map[string]bool
+}
+
+// initramfs writes the file system of all guests: this program as the first
+// process, busybox, modules, what Soft-RoCE needs, and the programs.
+func initramfs(ctx context.Context, w io.Writer, o *options, image *debian.Image) error {
+	f := &files{image: image, there: map[string]bool{}}
+	if err := f.system(ctx, o.guests); err != nil {
+		return err
+	}
+	for _, name := range o.programs() {
+		if err := f.program(ctx, name, guestProgram(name)); err != nil {
+			return err
+		}
+	}
+	return cpio.Write(w, f.entries)
+}
+
+// programs returns the host's files that guests are to run: those asked for,
+// and the command's if it is a path.
+func (o *options) programs() []string {
+	if !strings.Contains(o.command[0], "/") {
+		return o.add
+	}
+	return append([]string{o.command[0]}, o.add...)
+}
+
+// guestProgram returns where guests have a file of the host.
+func guestProgram(file string) string { return path.Join(programsDir, filepath.Base(file)) }
+
+// system adds what does not depend on the command.
+func (f *files) system(ctx context.Context, guests int) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := f.program(ctx, self, "/init"); err != nil {
+		return err
+	}
+	for name, at := range map[string]string{"busybox": busybox, "ip": "/sbin/ip", "rdma": "/sbin/rdma"} {
+		file, err := f.image.Program(name)
+		if err != nil {
+			return err
+		}
+		if err := f.program(ctx, file, at); err != nil {
+			return err
+		}
+	}
+	for _, m := range f.image.Modules {
+		if err := f.copy(m, path.Join(modulesDir, filepath.Base(m)), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{"proc", "sys", "dev", "tmp", "root", "out"} {
+		f.entries = append(f.entries, cpio.Entry{Name: dir, Mode: fs.ModeDir | 0o755})
+	}
+	f.text("etc/hosts", hostsFile(guests))
+	f.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
+	f.text("etc/group", "root:x:0:\n")
+	return f.providers(ctx)
+}
+
+// providers adds what libibverbs loads while programs run, where it looks for it.
+func (f *files) providers(ctx context.Context) error {
+	for _, pattern := range provider {
+		found, err := filepath.Glob(filepath.Join(f.image.Root, pattern))
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("the packages have no %s", pattern)
+		}
+		for _, file := range found {
+			at, err := filepath.Rel(f.image.Root, file)
+			if err == nil {
+				err = f.program(ctx, file, "/"+at)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// program adds the host's file at a path of the guest, and the libraries that
+// it needs.
+func (f *files) program(ctx context.Context, file, at string) error {
+	if found, err := exec.LookPath(file); err == nil {
+		file = found
+	}
+	if err := f.copy(file, at, 0o755); err != nil {
+		return err
+	}
+	libraries, err := debian.Libraries(ctx, f.image.Root, file)
+	if err != nil {
+		return err
+	}
+	for _, l := range libraries {
+		if err := f.copy(l, libraryPath(l), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// libraryPath returns where the guest has a library of the host: the dynamic
+// linker, whose path programs hold, where it is, and all others in /lib, where
+// the linker looks without being told.
+func libraryPath(file string) string {
+	if base := path.Base(file); !strings.HasPrefix(base, "ld-linux") {
+		return "/lib/" + base
+	}
+	return file
+}
+
+// copy adds the host's file at a path of the guest, once.
+func (f *files) copy(file, at string, mode fs.FileMode) error {
+	name := strings.TrimPrefix(at, "/")
+	if f.there[name] {
+		return nil
+	}
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	f.there[name] = true
+	f.entries = append(f.entries, cpio.Entry{Name: name, Mode: mode, Body: body})
+	return nil
+}
+
+func (f *files) text(name, body string) {
+	f.entries = append(f.entries, cpio.Entry{Name: name, Mode: 0o644, Body: []byte(body)})
+}
+
+// hostsFile gives every guest its name.
+func hostsFile(guests int) string {
+	var b strings.Builder
+	b.WriteString("127.0.0.1 localhost\n::1 localhost\n")
+	for g := range guests {
+		fmt.Fprintf(&b, "%s guest%d\n", addressOf(fmt.Sprint(g)), g)
+	}
+	return b.String()
+}

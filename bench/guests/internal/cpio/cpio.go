@@ -1,0 +1,104 @@
+// Package cpio writes archives in the form "newc", which the Linux kernel
+// unpacks as its first file system
+// (Documentation/driver-api/early-userspace/buffer-format.rst).
+package cpio
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+)
+
+// Entry is a regular file, a directory or a symbolic link of an archive.
+type Entry struct {
+	Name string      // path below the root, without a slash before it
+	Mode fs.FileMode // permissions, and fs.ModeDir or fs.ModeSymlink
+	Body []byte      // what the file holds, or where the link points to
+}
+
+// The form's own file types.
+const (
+	typeDir     = 0o040000
+	typeRegular = 0o100000
+	typeLink    = 0o120000
+)
+
+// Write writes an archive of all entries, in their order, with the directories
+// that they lie in. Of two entries with one name, the kernel keeps the last. It
+// fails if a name is not a path in the sense of fs.ValidPath, if an entry is
+// something else, and with w's errors.
+func Write(w io.Writer, entries []Entry) error {
+	a := archive{w: bufio.NewWriter(w), dirs: map[string]bool{".": true}}
+	for _, e := range entries {
+		if err := a.entry(e); err != nil {
+			return fmt.Errorf("write %q into the archive: %w", e.Name, err)
+		}
+	}
+	a.record("TRAILER!!!", 0, nil)
+	if err := a.w.Flush(); err != nil { // has the first error of all writes
+		return fmt.Errorf("write the archive: %w", err)
+	}
+	return nil
+}
+
+type archive struct {
+	w       *bufio.Writer
+	written int64
+	inode   int
+	dirs    map[string]bool
+}
+
+func (a *archive) entry(e Entry) error {
+	switch {
+	case !fs.ValidPath(e.Name) || e.Name == ".":
+		return fs.ErrInvalid
+	case len(e.Body) > math.MaxUint32:
+		return fmt.Errorf("%d bytes are more than the form has digits for", len(e.Body))
+	}
+	a.parents(path.Dir(e.Name))
+	perm := int(e.Mode.Perm())
+	switch e.Mode.Type() {
+	case 0:
+		a.record(e.Name, typeRegular|perm, e.Body)
+	case fs.ModeSymlink:
+		a.record(e.Name, typeLink|perm, e.Body)
+	case fs.ModeDir:
+		a.dirs[e.Name] = true
+		a.record(e.Name, typeDir|perm, nil)
+	default:
+		return fmt.Errorf("neither file, directory nor link: %v", e.Mode)
+	}
+	return nil
+}
+
+// parents writes directory dir and those above it, each once: the kernel makes
+// none by itself.
+func (a *archive) parents(dir string) {
+	if a.dirs[dir] {
+		return
+	}
+	a.dirs[dir] = true
+	a.parents(path.Dir(dir))
+	a.record(dir, typeDir|0o755, nil)
+}
+
+// record writes one header, name and body, both padded to four bytes. Every
+// record has an inode of its own, so none is taken for a hard link.
+func (a *archive) record(name string, mode int, body []byte) {
+	const links, unused = 1, 0
+	a.inode++
+	a.add(fmt.Appendf(nil, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00",
+		a.inode, mode, unused, unused, links, unused, len(body), unused, unused, unused, unused, len(name)+1, unused, name))
+	a.add(body)
+}
+
+func (a *archive) add(data []byte) {
+	_, _ = a.w.Write(data) // Flush has the error
+	a.written += int64(len(data))
+	pad := -a.written & 3
+	_, _ = a.w.WriteString("\x00\x00\x00"[:pad])
+	a.written += pad
+}

@@ -1,0 +1,191 @@
+package debian
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// programs are the packages of what runs in every guest beside its kernel.
+var programs = []string{"busybox-static", "iproute2", "libibverbs1", "ibverbs-providers", "librdmacm1"}
+
+// modules are those that a guest loads: its devices, and RDMA in software
+// (rdma_rxe), for verbs and for the connection manager. rdma_rxe asks for
+// crc32_generic by a way that its dependencies do not show.
+var modules = []string{"virtio_mmio", "virtio_net", "virtio_console", "crc32_generic", "rdma_rxe", "rdma_ucm"}
+
+// Image is what a guest's kernel and files are made of, unpacked on the host.
+type Image struct {
+	Kernel  string   // the kernel as an ELF file
+	Modules []string // files, in an order in which they can be loaded
+	Root    string   // directory below which the files of programs lie as packages have them
+}
+
+// Open returns the image with the kernel of the package called kernel (such as
+// linux-image-amd64) that lies below the directory cache. If there is none yet
+// it is made, of packages that apt-get downloads; say is told so.
+func Open(ctx context.Context, cache, kernel string, say func(string)) (*Image, error) {
+	dir := filepath.Join(cache, kernel+"-"+recipe())
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		say("download packages of Debian, once, into " + dir)
+		err = create(ctx, dir, kernel)
+		if err != nil {
+			return nil, fmt.Errorf("make what guests run from packages: %w", err)
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	loaded, err := filepath.Glob(filepath.Join(dir, "modules", "*"))
+	if err != nil {
+		return nil, err
+	}
+	return &Image{Kernel: filepath.Join(dir, "kernel"), Modules: loaded, Root: filepath.Join(dir, "root")}, nil
+}
+
+// recipe tells images apart that different versions of this program make.
+func recipe() string {
+	sum := sha256.Sum256([]byte(strings.Join(slices.Concat([]string{"1"}, programs, modules), " ")))
+	return fmt.Sprintf("%x", sum[:4])
+}
+
+// create makes dir out of packages. It is there as a whole or not at all.
+func create(ctx context.Context, dir, kernel string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), "unfinished-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	done := filepath.Join(work, "done")
+	if err := fill(ctx, work, done, kernel); err != nil {
+		return err
+	}
+	if err := os.Rename(done, dir); err != nil && !errors.Is(err, fs.ErrExist) { // another process may have been faster
+		return err
+	}
+	return nil
+}
+
+// fill downloads and unpacks in work, and puts what is kept into done.
+func fill(ctx context.Context, work, done, kernel string) error {
+	root, kernelRoot := filepath.Join(done, "root"), filepath.Join(work, "kernel")
+	if err := os.MkdirAll(filepath.Join(done, "modules"), 0o755); err != nil {
+		return err
+	}
+	if err := unpack(ctx, filepath.Join(work, "programs"), root, programs); err != nil {
+		return err
+	}
+	if err := unpack(ctx, filepath.Join(work, "kernels"), kernelRoot, []string{kernel}); err != nil {
+		return err
+	}
+	if err := keepKernel(ctx, kernelRoot, filepath.Join(done, "kernel")); err != nil {
+		return err
+	}
+	return keepModules(ctx, kernelRoot, filepath.Join(done, "modules"))
+}
+
+// unpack downloads packages and what they need into the new directory work, and
+// unpacks all below root.
+func unpack(ctx context.Context, work, root string, packages []string) error {
+	names, err := closure(ctx, packages)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(work, 0o755); err != nil {
+		return err
+	}
+	// The user for whom apt-get gives up its rights may not write here.
+	args := []string{"download", "-q", "-o", "APT::Sandbox::User="}
+	if _, err := output(ctx, work, nil, "apt-get", append(args, names...)...); err != nil {
+		return fmt.Errorf("%w (apt-get update renews what it knows of packages)", err)
+	}
+	files, err := filepath.Glob(filepath.Join(work, "*.deb"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if _, err := output(ctx, "", nil, "dpkg-deb", "-x", file, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepKernel writes the kernel that lies unpacked below root to file.
+func keepKernel(ctx context.Context, root, file string) error {
+	name, err := only(root, "boot/vmlinuz-*")
+	if err != nil {
+		return err
+	}
+	image, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	kernel, err := vmlinux(ctx, image)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return os.WriteFile(file, kernel, 0o644)
+}
+
+// keepModules writes the modules of a guest to dir, named so that they sort in
+// the order in which they are loaded.
+func keepModules(ctx context.Context, root, dir string) error {
+	tree, err := only(root, "lib/modules/*", "usr/lib/modules/*")
+	if err != nil {
+		return err
+	}
+	list, err := os.ReadFile(filepath.Join(tree, "modules.builtin"))
+	if err != nil {
+		return err
+	}
+	files, err := moduleFiles(tree)
+	if err != nil {
+		return err
+	}
+	l := loader{files: files, inside: builtin(list), read: func(file string) ([]byte, error) { return readModule(ctx, file) }}
+	order, err := l.load(modules)
+	if err != nil {
+		return err
+	}
+	for i, m := range order {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02d-%s.ko", i, m.name)), m.object, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Program returns the file of the packages' program called name.
+func (i *Image) Program(name string) (string, error) {
+	return only(i.Root, "bin/"+name, "sbin/"+name, "usr/bin/"+name, "usr/sbin/"+name)
+}
+
+// only returns the one file below root that fits one of the patterns: where
+// something lies differs between releases. Links to it do not count.
+func only(root string, patterns ...string) (string, error) {
+	var found []string
+	for _, p := range patterns {
+		files, err := filepath.Glob(filepath.Join(root, p))
+		if err != nil {
+			return "", err
+		}
+		for _, f := range files {
+			if info, err := os.Lstat(f); err != nil || info.Mode().Type() != fs.ModeSymlink {
+				found = append(found, f)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("%d files fit %s below %s where one is needed", len(found), strings.Join(patterns, ", "), root)
+	}
+	return found[0], nil
+}

@@ -1,0 +1,56 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// longest is how many bytes of a line wait for its end.
+const longest = 1 << 16
+
+// lines writes what it is given line by line, each with a prefix, so that lines
+// of several writers do not mix. Those that share out share the lock.
+type lines struct {
+	mu     *sync.Mutex
+	out    io.Writer
+	prefix string
+	begun  []byte // of a line whose end has not come
+}
+
+func (l *lines) Write(data []byte) (int, error) {
+	l.begun = append(l.begun, data...)
+	for {
+		end := bytes.IndexByte(l.begun, '\n')
+		switch {
+		case end < 0 && len(l.begun) < longest:
+			return len(data), nil
+		case end < 0:
+			end = len(l.begun)
+			l.begun = append(l.begun, '\n')
+		}
+		if err := l.put(l.begun[:end+1]); err != nil {
+			return 0, err
+		}
+		l.begun = append(l.begun[:0], l.begun[end+1:]...)
+	}
+}
+
+// flush writes a last line that has no end.
+func (l *lines) flush() error {
+	if len(l.begun) == 0 {
+		return nil
+	}
+	line := append(l.begun, '\n')
+	l.begun = nil
+	return l.put(line)
+}
+
+func (l *lines) put(line []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.out.Write(append([]byte(l.prefix), line...))
+	return err
+}

@@ -1,0 +1,62 @@
+//go:build linux
+
+// Command guests runs a command in virtual machines with RDMA in software
+// (Soft-RoCE): for verbs, which the system of a common machine has not. It
+// needs qemu, and at its first start the ordinary package client (apt-get); it
+// installs nothing.
+//
+//	apt-get install --no-install-recommends qemu-system-x86
+//	go run ./bench/guests -- rdma link show
+//	go test -c -tags verbs -o /tmp/verbs.test ./runtime/verbs
+//	go run ./bench/guests --loss 0.01 -- /tmp/verbs.test -test.v -rank {guest}
+//
+// Guest i, from 0, is called guesti and has the address 10.78.0.i+1 on eth0, and
+// rxe0 on top of that. The command finds i in GUEST and SCHEDGEN_RANK, the number
+// of guests in GUESTS and SCHEDGEN_SIZE, and in OUT a directory whose files --out
+// keeps; {guest} and {guests} in its arguments are replaced. A command that is a
+// path is the host's file, copied with its libraries; others are busybox's, or
+// what --add has brought. All guests are up before any command starts. Frames
+// between guests go through a switch in this program, which loses some if asked.
+// Everything ends with this program, however that ends.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The program runs on the host and, as the first process, in every guest. The
+// kernel hands the variable on.
+const (
+	stageVar   = "SCHEDGEN_GUESTS_STAGE"
+	guestStage = "guest"
+)
+
+func main() {
+	if os.Getenv(stageVar) == guestStage {
+		inside()
+	}
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		err = run(ctx, o, os.Stdout, os.Stderr)
+		stop()
+	}
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "guests:", err)
+	var c *commandError
+	if errors.As(err, &c) {
+		os.Exit(c.code)
+	}
+	os.Exit(2)
+}

@@ -1,0 +1,56 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/gob"
+	"io"
+	"sync"
+)
+
+// Kinds of messages between this program on the host and in a guest.
+const (
+	ready  = "ready"  // guest: set up
+	start  = "start"  // host: run Args with Env added
+	stdout = "stdout" // guest: the command has printed Data
+	stderr = "stderr"
+	file   = "file"   // guest: a further piece of file Name, which the command has left
+	exited = "exited" // guest: the command has ended with Code; the last message
+	failed = "failed" // guest: something besides the command went wrong, as Data says; the last message
+)
+
+// message is what one side tells the other. Both are the same program.
+type message struct {
+	Kind      string
+	Args, Env []string
+	Name      string
+	Data      []byte
+	Code      int
+}
+
+// teller sends messages of several goroutines.
+type teller struct {
+	mu sync.Mutex
+	to *gob.Encoder
+}
+
+func newTeller(w io.Writer) *teller { return &teller{to: gob.NewEncoder(w)} }
+
+func (t *teller) tell(m message) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.to.Encode(m)
+}
+
+// stream is a command's output on its way to the host.
+type stream struct {
+	to   *teller
+	kind string
+}
+
+func (s stream) Write(data []byte) (int, error) {
+	if err := s.to.tell(message{Kind: s.kind, Data: data}); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}

@@ -1,0 +1,134 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	guests  int
+	loss    float64
+	seed    uint64
+	mtu     int // bytes of eth0
+	memory  int // MiB of each guest
+	accel   string
+	boot    time.Duration // bound of all until commands start
+	timeout time.Duration // bound of the commands
+	kills   []kill
+	add     []string // files of the host to put beside the command's
+	out     string   // directory of the host for files that commands leave; empty: they are not kept
+	cache   string
+	kernel  string // package
+	console bool
+	command []string
+}
+
+// kill says which guest is to be killed how long after the commands have
+// started.
+type kill struct {
+	guest int
+	after time.Duration
+}
+
+// queue is how many frames wait in the switch for a guest: more than a
+// broadcast of some MiB has, for which a slow guest takes long.
+const queue = 8192
+
+func parse(args []string) (*options, error) {
+	o := new(options)
+	f := flag.NewFlagSet("guests", flag.ContinueOnError)
+	f.IntVar(&o.guests, "guests", 3, "number of guests, 1 to 64")
+	f.Float64Var(&o.loss, "loss", 0, "probability with which the switch drops a UDP frame, RDMA's among them, to a guest")
+	f.Uint64Var(&o.seed, "seed", 1, "which frames --loss drops")
+	f.IntVar(&o.mtu, "mtu", 1500, "bytes that a frame of eth0 carries, 576 to 9000")
+	f.IntVar(&o.memory, "memory", 512, "MiB of each guest, 128 to 16384")
+	f.StringVar(&o.accel, "accel", "auto", "how qemu runs guests: kvm, tcg (emulated), or auto: kvm if this machine has it")
+	f.DurationVar(&o.boot, "boot", 3*time.Minute, "how long guests may take until they are up")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the command may take")
+	f.Func("kill", "`G@DURATION`: kill guest G so long after the commands have started; may be repeated", func(text string) error {
+		k, err := parseKill(text)
+		o.kills = append(o.kills, k)
+		return err
+	})
+	f.Func("add", "`FILE` that guests are to have in PATH as well, with its libraries; may be repeated", func(file string) error {
+		o.add = append(o.add, file)
+		return nil
+	})
+	f.StringVar(&o.out, "out", "", "directory in which guestN/ gets the files that the command leaves in $OUT")
+	f.StringVar(&o.cache, "cache", "", "directory for what is made of packages (default: schedgen/guests below the user's cache)")
+	f.StringVar(&o.kernel, "kernel", "linux-image-amd64", "Debian package of the guests' kernel")
+	f.BoolVar(&o.console, "console", false, "show what the guests' kernels print")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	o.command = f.Args()
+	return o, cmp.Or(o.check(), o.defaultCache())
+}
+
+func parseKill(text string) (kill, error) {
+	guest, after, ok := strings.Cut(text, "@")
+	if !ok {
+		return kill{}, errors.New("must be G@DURATION, such as 2@1.5s")
+	}
+	g, err := strconv.Atoi(guest)
+	if err != nil {
+		return kill{}, fmt.Errorf("guest %q: must be a number", guest)
+	}
+	d, err := time.ParseDuration(after)
+	if err != nil {
+		return kill{}, err
+	}
+	return kill{g, d}, nil
+}
+
+func (o *options) check() error {
+	for _, k := range o.kills {
+		if k.guest < 0 || k.guest >= o.guests || k.after < 0 {
+			return fmt.Errorf("--kill=%d@%v: must be a guest in 0..%d and a time not below 0", k.guest, k.after, o.guests-1)
+		}
+	}
+	switch {
+	case o.guests < 1 || o.guests > 64:
+		return fmt.Errorf("--guests=%d: must be in 1..64", o.guests)
+	case !(o.loss >= 0 && o.loss <= 1):
+		return fmt.Errorf("--loss=%v: must be a probability, 0 to 1", o.loss)
+	case o.mtu < 576 || o.mtu > 9000:
+		return fmt.Errorf("--mtu=%d: must be in 576..9000", o.mtu)
+	case o.memory < 128 || o.memory > 16384:
+		return fmt.Errorf("--memory=%d: must be in 128..16384 (MiB)", o.memory)
+	case !slices.Contains([]string{"auto", "kvm", "tcg"}, o.accel):
+		return fmt.Errorf("--accel=%s: must be auto, kvm or tcg", o.accel)
+	case o.boot <= 0:
+		return fmt.Errorf("--boot=%v: must be above 0", o.boot)
+	case o.timeout <= 0:
+		return fmt.Errorf("--timeout=%v: must be above 0", o.timeout)
+	case o.kernel == "" || strings.HasPrefix(o.kernel, "-") || strings.Contains(o.kernel, "/"):
+		return fmt.Errorf("--kernel=%q: must be the name of a package", o.kernel)
+	case len(o.command) == 0:
+		return errors.New("a command is needed, behind --")
+	}
+	return nil
+}
+
+func (o *options) defaultCache() error {
+	if o.cache != "" {
+		return nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("%w; --cache names another directory", err)
+	}
+	o.cache = filepath.Join(dir, "schedgen", "guests")
+	return nil
+}

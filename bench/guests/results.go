@@ -1,0 +1,61 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// results keeps the files that commands leave, below one directory. One without
+// a directory keeps none.
+type results struct {
+	root *os.Root
+}
+
+// openResults opens dir, and removes what is there of guests of earlier runs.
+func openResults(dir string, guests int) (*results, error) {
+	if dir == "" {
+		return &results{}, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	for g := range guests {
+		if err := root.RemoveAll(guestName(g)); err != nil {
+			return nil, errors.Join(fmt.Errorf("--out: %w", err), root.Close())
+		}
+	}
+	return &results{root}, nil
+}
+
+// add appends a piece to a guest's file. Its name cannot lead out of the
+// directory.
+func (r *results) add(guest int, name string, data []byte) (err error) {
+	if r.root == nil {
+		return nil
+	}
+	name = filepath.Join(guestName(guest), name)
+	if err := r.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := r.root.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+func (r *results) close() error {
+	if r.root == nil {
+		return nil
+	}
+	return r.root.Close()
+}
