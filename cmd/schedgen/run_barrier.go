@@ -46,7 +46,7 @@ Default algorithm: barrier/hsb; of two ranks barrier/dissemination.
 
 Transports:
 
-` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
 Example:
 
   schedgen run barrier -p 8 --algorithm barrier/hsb \

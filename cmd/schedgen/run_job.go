@@ -44,11 +44,12 @@ type descriptors struct {
 
 // link is how the ranks reach each other.
 type link struct {
-	Transport   string // mem, tcp, mcast, shm or hybrid
+	Transport   string // mem, tcp, mcast, shm, hybrid or verbs
 	Coordinator string // host:port
 	Job         string // a name: ranks of another job are turned away
 	secret
 	Interface string // of multicasts; over hybrid empty: there are none
+	Device    string // of verbs; empty: the first that will do
 	IPv6      bool
 	Loss      float64 // of multicast datagrams, at each receiver
 	Seed      uint64  // of the losses

@@ -35,8 +35,11 @@ func Open(cfg Config, layout func(rdma.Address) rdma.Layout) (rdma.Adapter, erro
 func find(cfg *Config) (*port, error) {
 	var n C.int
 	list, err := C.ibv_get_device_list(&n)
-	if list == nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoDevice, err)
+	switch {
+	case list == nil && err == syscall.ENOSYS: // the system has no such devices at all
+		return nil, ErrNoDevice
+	case list == nil:
+		return nil, fmt.Errorf("list devices: %w", err)
 	}
 	defer C.ibv_free_device_list(list)
 	if n == 0 {
