@@ -115,7 +115,7 @@ func (a *port) Attach(g Group, key uint32) (bool, error) {
 	defer a.net.mu.Unlock()
 	a.group = g
 	a.net.members[g] = append(a.net.members[g], a)
-	return true, nil
+	return a.address.Ethernet, nil
 }
 
 func (a *port) Disconnect(rank int) {
