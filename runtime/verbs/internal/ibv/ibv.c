@@ -13,8 +13,12 @@ enum { everybody = 0xFFFF };
 enum { chain = 32 };
 
 // How long a packet that is not confirmed is waited for before it is sent again: 4.096 µs
-// times 2 to this power, a quarter of a second. After seven times it fails.
-enum { retry_time = 16, retries = 7 };
+// times 2 to this power, a quarter of a second. After so many times it fails. Seven would
+// be for ever by Soft-RoCE, whose completer takes it as that.
+enum { retry_time = 16, retries = 6 };
+
+// A receiver always has a buffer, so this is not to happen: seven is for ever here.
+enum { unready_retries = 7 };
 
 enum { most_inline = 128, far = 64, near = 1 }; // far, near: how many routers are passed
 
@@ -176,7 +180,7 @@ int sg_connect(struct sg_port *p, int rank, const struct sg_address *to, uint32_
 	attr.sq_psn = first_packet(qp->qp_num);
 	attr.timeout = retry_time;
 	attr.retry_cnt = retries;
-	attr.rnr_retry = retries;
+	attr.rnr_retry = unready_retries;
 	attr.max_rd_atomic = 1;
 	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 		IBV_QP_MAX_QP_RD_ATOMIC);
