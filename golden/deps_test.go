@@ -51,7 +51,7 @@ var layers = []struct {
 		"a time stands below what it is given to"},
 	{"runtime", []string{"ir/...", "schedule/...", "runtime/machine/...", "runtime/core", "runtime/clock", "runtime/launch", "runtime/wire", "runtime/internal/..."},
 		"transports are given to the runtime, which knows their interface only; Init asks launch for the one that the environment says"},
-	{"runtime/launch", []string{"runtime/clock", "runtime/hybrid", "runtime/mcast", "runtime/tcp", "runtime/wire"},
+	{"runtime/launch", []string{"runtime/clock", "runtime/hybrid", "runtime/mcast", "runtime/tcp", "runtime/verbs", "runtime/wire"},
 		"who starts a program says how its ranks reach each other, nothing of what they do then"},
 	{"runtime/sim", []string{"ir", "schedule/...", "runtime/machine", "runtime/wire", "runtime/core"},
 		"the simulator is a driver of cores, beside the communicator and without it"},

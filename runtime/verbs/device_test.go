@@ -86,10 +86,11 @@ func TestPorts(t *testing.T) {
 		want error
 	}{
 		{verbs.Config{Device: "nobody0"}, verbs.ErrDevice},
-		{verbs.Config{Device: name, Port: 7}, verbs.ErrPort},
+		{verbs.Config{Device: name + ":7"}, verbs.ErrPort},
 		{verbs.Config{Device: name, Address: netip.MustParseAddr("192.0.2.1")}, verbs.ErrAddress},
-		{verbs.Config{Device: name, Port: 256}, verbs.ErrPort},
+		{verbs.Config{Device: name + ":256"}, verbs.ErrPort},
 		{verbs.Config{Device: name}, nil},
+		{verbs.Config{Device: name + ":1"}, nil},
 		{verbs.Config{}, nil},
 	} {
 		err := verbs.Check(c.cfg)

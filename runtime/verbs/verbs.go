@@ -17,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strconv"
+	"strings"
 
 	"github.com/schedgen/schedgen/runtime/internal/rdma"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
@@ -31,11 +33,10 @@ type Config struct {
 	// Encrypt are refused: what an adapter moves is not sealed.
 	TCP tcp.Config
 
-	// Device names the adapter, as ibv_devices or rdma link do; empty means the first
-	// one with an active port.
+	// Device names the adapter, as ibv_devices or rdma link do, and perhaps, behind a
+	// colon, the number of its port, which else is 1: mlx5_0, mlx5_0:2. Empty means the
+	// first one whose port 1 is active.
 	Device string
-	// Port is the number of its port, from 1; 0 means 1.
-	Port int
 	// Address is the IPv4 address, of those of the port's network interface, that a RoCE
 	// port is known by; without it the first.
 	Address netip.Addr
@@ -84,9 +85,12 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 
 // port is what cfg says of the port.
 func (c *Config) port() (p ibv.Config, err error) {
-	p = ibv.Config{Device: c.Device, Port: c.Port}
-	if c.Port < 0 || c.Port > 255 {
-		return p, fmt.Errorf("%w: %d", ErrPort, c.Port)
+	name, number, found := strings.Cut(c.Device, ":")
+	p = ibv.Config{Device: name, Port: 1}
+	if found {
+		if p.Port, err = strconv.Atoi(number); err != nil || p.Port < 1 || p.Port > 255 {
+			return p, fmt.Errorf("%w: %q is not NAME or NAME:PORT, such as mlx5_0:1", ErrPort, c.Device)
+		}
 	}
 	if c.Address.IsValid() {
 		p.GID = c.Address.As16()

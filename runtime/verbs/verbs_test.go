@@ -21,7 +21,7 @@ func TestRefusals(t *testing.T) {
 		cfg  verbs.Config
 		want string
 	}{
-		"no port":        {verbs.Config{Port: -1}, ""},
+		"no port":        {verbs.Config{Device: "x:y"}, ""},
 		"a key":          {verbs.Config{TCP: tcp.Config{Key: make([]byte, tcp.MinKey)}}, verbs.ErrKey.Error()},
 		"encryption":     {verbs.Config{TCP: tcp.Config{Encrypt: true}}, verbs.ErrKey.Error()},
 		"too many ranks": {verbs.Config{TCP: tcp.Config{Size: verbs.MaxSize + 1}}, "1025 ranks, at most 1024"},

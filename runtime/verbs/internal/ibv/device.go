@@ -71,17 +71,13 @@ func choose(devices []*C.struct_ibv_device, cfg *Config) (*port, error) {
 }
 
 func openPort(d *C.struct_ibv_device, name string, cfg *Config) (*port, error) {
-	number := cfg.Port
-	if number == 0 {
-		number = 1
-	}
 	var want *C.union_ibv_gid
 	if cfg.GID != ([16]byte{}) {
 		want = (*C.union_ibv_gid)(unsafe.Pointer(&cfg.GID))
 	}
 	p := &port{name: name, c: (*C.struct_sg_port)(C.calloc(1, C.sizeof_struct_sg_port)), joined: -1}
-	if errno := C.sg_open(p.c, d, C.int(number), want); errno != 0 {
-		return nil, errors.Join(openError(syscall.Errno(errno), number), p.Close())
+	if errno := C.sg_open(p.c, d, C.int(cfg.Port), want); errno != 0 {
+		return nil, errors.Join(openError(syscall.Errno(errno), cfg.Port), p.Close())
 	}
 	return p, nil
 }

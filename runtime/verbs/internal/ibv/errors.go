@@ -21,7 +21,7 @@ var (
 // Config says which port to open.
 type Config struct {
 	Device string   // such as mlx5_0; empty for the first that has an active port
-	Port   int      // 0 for the first
+	Port   int      // from 1
 	GID    [16]byte // by which the port is to be known; zero for the first that will do
 }
 
