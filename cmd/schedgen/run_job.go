@@ -50,6 +50,7 @@ type link struct {
 	secret
 	Interface string // of multicasts; over hybrid empty: there are none
 	Device    string // of verbs; empty: the first that will do
+	PutsOnly  bool   // over verbs: the device does not multicast
 	IPv6      bool
 	Loss      float64 // of multicast datagrams, at each receiver
 	Seed      uint64  // of the losses
@@ -57,7 +58,7 @@ type link struct {
 
 // multicasts reports whether there is multicast.
 func (l *link) multicasts() bool {
-	return l.Transport != overTCP && (l.Transport != overHybrid || l.Interface != "")
+	return l.Transport != overTCP && (l.Transport != overHybrid || l.Interface != "") && !l.PutsOnly
 }
 
 // report is what a rank tells its parent: one of the fields in each line.

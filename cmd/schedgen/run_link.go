@@ -41,6 +41,7 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 		if datagram, err = await(ctx, func() (int, error) { return l.tryVerbs(ctx) }); err != nil {
 			err = fmt.Errorf("--transport=verbs: %w", err)
 		}
+		l.PutsOnly = datagram == 0
 		return l, datagram, err
 	}
 	if l.Interface, err = interfaceName(l.Interface); err != nil {

@@ -8,22 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fabric is adapters in the memory of this process, and what connects them. Like those of
+// Fabric is adapters in the memory of this process, and what connects them. Like those of
 // a cable they complete what is sent, one after the other, write where a receiver has posted
 // a buffer, and refuse what goes to a queue pair that is not there any more.
-type fabric struct {
+type Fabric struct {
 	mu      sync.Mutex
 	ports   map[[16]byte]*port
 	reach   map[uint32]*queue // by number
 	members map[Group][]*port
-	starved int  // messages for which no buffer was posted
+	Starved int  // messages for which no buffer was posted
 	lossy   int  // every so many datagrams one is lost; 0: none
 	grams   int  // datagrams
 	mute    bool // datagrams say nothing of where they come from
 }
 
-func newFabric() *fabric {
-	return &fabric{ports: map[[16]byte]*port{}, reach: map[uint32]*queue{}, members: map[Group][]*port{}}
+// NewFabric returns one without adapters.
+func NewFabric() *Fabric {
+	return &Fabric{ports: map[[16]byte]*port{}, reach: map[uint32]*queue{}, members: map[Group][]*port{}}
 }
 
 // queue is a queue pair.
@@ -37,7 +38,7 @@ type queue struct {
 }
 
 type port struct {
-	net     *fabric
+	net     *Fabric
 	address Address
 	layout  Layout
 	memory  []byte
@@ -62,8 +63,8 @@ var one [1]byte
 
 var errNoAnswer = errors.New("transport retry counter exceeded")
 
-// open returns a port with an address of its own.
-func (n *fabric) open(mtu int, ethernet bool) func(func(Address) Layout) (Adapter, error) {
+// Open returns a port with an address of its own.
+func (n *Fabric) Open(mtu int, ethernet bool) func(func(Address) Layout) (Adapter, error) {
 	return func(layout func(Address) Layout) (Adapter, error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -173,7 +174,7 @@ func (a *port) send(w *Work) {
 		}
 		copy(q.at.memory[w.Remote-q.at.Base():], b)
 	case len(q.buffers) == 0:
-		a.net.starved++
+		a.net.Starved++
 		own.broken = true
 		a.complete(w, 0, statusRetry)
 		return

@@ -24,10 +24,10 @@ func newEnds() *ends { return &ends{how: map[int]wire.End{}, why: map[int]error{
 func (e *ends) Ended(rank int, how wire.End, err error) { e.how[rank], e.why[rank] = how, err }
 
 // joined returns size ranks on a fabric of their own.
-func joined(t *testing.T, size int, edit func(rank int, n *fabric, c *Config)) (*fabric, []*Transport) {
-	n := newFabric()
-	trs, errs := joinAll(t, n, size, func(rank int, c *Config) {
-		c.Open = n.open(1024, true)
+func joined(t *testing.T, size int, edit func(rank int, n *Fabric, c *Config)) (*Fabric, []*Transport) {
+	n := NewFabric()
+	trs, errs := JoinAll(t, size, func(rank int, c *Config) {
+		c.Open = n.Open(1024, true)
 		if edit != nil {
 			edit(rank, n, c)
 		}
@@ -82,7 +82,7 @@ func TestRefusedWork(t *testing.T) {
 // A rank that is gone without a word is found by who has nothing to say to it.
 func TestPulse(t *testing.T) {
 	now := new(clock.Manual)
-	n, trs := joined(t, 3, func(_ int, _ *fabric, c *Config) { c.Clock = now })
+	n, trs := joined(t, 3, func(_ int, _ *Fabric, c *Config) { c.Clock = now })
 	s := newEnds()
 	gone := trs[2].adapter.(*port)
 	n.mu.Lock()
@@ -165,7 +165,7 @@ func TestSource(t *testing.T) {
 
 // Where adapters do not multicast nothing is promised.
 func TestWithoutMulticast(t *testing.T) {
-	_, trs := joined(t, 2, func(_ int, n *fabric, c *Config) { c.Open = n.open(2048, false) })
+	_, trs := joined(t, 2, func(_ int, n *Fabric, c *Config) { c.Open = n.Open(2048, false) })
 	require.False(t, trs[0].Caps().Multicast || trs[0].Caps().Direct)
 	unsent := 2
 	f := slot(1, nil)
@@ -176,8 +176,8 @@ func TestWithoutMulticast(t *testing.T) {
 }
 
 func TestMixedLinks(t *testing.T) {
-	n := newFabric()
-	_, errs := joinAll(t, n, 2, func(rank int, c *Config) { c.Open = n.open(1024, rank == 0) })
+	n := NewFabric()
+	_, errs := JoinAll(t, 2, func(rank int, c *Config) { c.Open = n.Open(1024, rank == 0) })
 	for _, err := range errs {
 		require.ErrorContains(t, err, ErrLinks.Error())
 	}
@@ -202,6 +202,6 @@ func TestCreditsNeverRunDry(t *testing.T) {
 			}
 		}
 	}
-	require.Zero(t, n.starved)
+	require.Zero(t, n.Starved)
 	require.Empty(t, sinks[0].how)
 }

@@ -54,9 +54,8 @@ func (o *outLane) need() int {
 // stuck reports whether the lane has to wait for its receiver.
 func (o *outLane) stuck() bool { return o.room() < o.need() }
 
-// fill writes records of what is next into b, and returns how many bytes of it they take,
-// of which body are of bodies.
-func (o *outLane) fill(b []byte, stats *wire.Stats) (n, body int) {
+// fill writes records of what is next into b, and returns how many bytes of it they take.
+func (o *outLane) fill(b []byte, stats *wire.Stats) (n int) {
 	for !o.idle() && !o.stuck() && o.need() <= len(b)-n {
 		if o.cut {
 			o.cut = false
@@ -67,7 +66,6 @@ func (o *outLane) fill(b []byte, stats *wire.Stats) (n, body int) {
 		piece := f.Body[o.offset:]
 		piece = piece[:min(len(piece), len(b)-n-recordLen, o.room()-recordLen)]
 		n += o.writeFrame(b[n:], f, piece)
-		body += len(piece)
 		if o.offset == len(f.Body) {
 			stats.PutFrames++
 			stats.PutBytes += uint64(len(f.Body))
@@ -75,7 +73,7 @@ func (o *outLane) fill(b []byte, stats *wire.Stats) (n, body int) {
 			o.queue.pop()
 		}
 	}
-	return n, body
+	return n
 }
 
 // writeFrame writes a piece of f, with its head if that has not gone before.
@@ -107,6 +105,13 @@ func (o *outLane) abandon() {
 	o.queue.clear()
 }
 
+// forget gives back memory that holds nothing.
+func (o *outLane) forget() {
+	if o.queue.n == 0 {
+		o.queue = frames{}
+	}
+}
+
 // unwritten returns how many bytes are not sent, and 1 for each frame.
 func (o *outLane) unwritten() (n int) {
 	if o.cut {
@@ -133,6 +138,13 @@ type inLane struct {
 	taken uint32 // bytes that the sink has taken, modulo 2^32
 	told  uint32 // of those, that the sender knows of
 	owing bool   // it is among those of which the sender is to be told
+}
+
+// forget gives back memory that holds nothing.
+func (l *inLane) forget() {
+	if !l.held() {
+		l.stash, l.at = nil, 0
+	}
 }
 
 // held reports whether records wait for the sink.

@@ -130,6 +130,17 @@ func (p *pair) unwritten() (n int) {
 	return n
 }
 
+// forget gives back the memory of a communicator's lane.
+func (p *pair) forget(comm uint8) {
+	i := laneIndex(wire.LaneOps, comm)
+	if i < len(p.out) && p.out[i] != nil {
+		p.out[i].forget()
+	}
+	if i < len(p.in) && p.in[i] != nil {
+		p.in[i].forget()
+	}
+}
+
 // abandon forgets what is queued of a communicator's operations.
 func (p *pair) abandon(comm uint8) bool {
 	i := laneIndex(wire.LaneOps, comm)

@@ -120,10 +120,10 @@ func (p *pair) tell(b []byte) (n int) {
 func (t *Transport) fill(p *pair, b []byte) (n int) {
 	for range len(p.ready) {
 		o := p.ready[0]
-		bytes, body := o.fill(b[n:], &t.stats)
+		bytes := o.fill(b[n:], &t.stats)
 		n += bytes
 		if o.lane == wire.LaneOps {
-			p.taken += uint64(body)
+			p.taken += uint64(bytes)
 		}
 		p.ready = append(p.ready[:0], p.ready[1:]...)
 		if o.listed = !o.idle() && !o.stuck(); o.listed {

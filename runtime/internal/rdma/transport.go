@@ -172,7 +172,12 @@ func (t *Transport) Abandon(comm uint8) {
 
 // Forget gives back what there is for a communicator; see [wire.Transport]. Its lanes
 // stay, for the next communicator of that number: frames of both are in order.
-func (t *Transport) Forget(comm uint8) { t.grams.stashes.Forget(comm) }
+func (t *Transport) Forget(comm uint8) {
+	t.grams.stashes.Forget(comm)
+	for rank := range t.peers {
+		t.peers[rank].forget(comm)
+	}
+}
 
 // Put queues f for rank to.
 func (t *Transport) Put(to int, f *wire.Frame) {
