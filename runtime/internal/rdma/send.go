@@ -26,8 +26,9 @@ func splitID(id uint64) (kind, rank int, n uint32) {
 	return int(id >> 56), int(id >> 32 & 0xFFFF), uint32(id)
 }
 
-// flush sends what is queued, and posts buffers again. It reports whether anything was
-// sent.
+// flush sends what is queued. It reports whether anything was sent. Buffers are posted again
+// with the next message, or when a quarter of those of a pair may wait for that: a crossing
+// for them alone comes once in a few messages.
 func (t *Transport) flush() bool {
 	moved := false
 	for _, p := range t.dirty {
@@ -38,7 +39,7 @@ func (t *Transport) flush() bool {
 	if !t.grams.queue.Empty() {
 		moved = t.cast() || moved
 	}
-	if len(t.works) > 0 {
+	if moved || len(t.works) >= t.plan.receives/4 {
 		t.post()
 	}
 	return moved
