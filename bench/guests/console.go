@@ -17,7 +17,7 @@ type console struct {
 	kept []byte
 }
 
-const consoleKept = 1 << 14
+const consoleKept = 1 << 14 // bytes
 
 func (c *console) Write(data []byte) (int, error) {
 	c.mu.Lock()
@@ -34,12 +34,16 @@ func (c *console) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// said returns what the guest has printed last.
-func (c *console) said() string {
+// String returns what the guest has printed last, as a part of an error.
+func (c *console) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return strings.ReplaceAll(strings.TrimSpace(string(c.kept)), "\r", "")
+	text := strings.ReplaceAll(strings.TrimSpace(string(c.kept)), "\r", "")
+	if text == "" {
+		return "its console has said nothing"
+	}
+	return "its console has said last:\n" + text
 }
 
 // panicked reports whether the kernel has.
-func (c *console) panicked() bool { return strings.Contains(c.said(), "Kernel panic") }
+func (c *console) panicked() bool { return strings.Contains(c.String(), "Kernel panic") }

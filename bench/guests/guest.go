@@ -19,19 +19,23 @@ import (
 
 // guest is a machine that runs.
 type guest struct {
-	number  int
-	qemu    *exec.Cmd
-	ended   chan struct{} // closed when qemu has ended
-	link    net.Conn      // to the switch
-	port    net.Conn      // to the program inside
-	from    *gob.Decoder
-	to      *teller
-	console *console
-
-	stdout, stderr *lines
+	number int
+	qemu   *exec.Cmd
+	ended  chan struct{} // closed when qemu has ended
+	link   net.Conn      // to the switch
+	port   net.Conn      // to the program inside
+	from   *gob.Decoder
+	to     *teller
+	outputs
 
 	mu    sync.Mutex
 	state state
+}
+
+// outputs is where goes what a guest prints.
+type outputs struct {
+	stdout, stderr *lines // the command
+	console        *console
 }
 
 // state is how far a guest's command is.
@@ -43,40 +47,39 @@ const (
 	killed // as --kill asked
 )
 
-// descriptors of qemu beside the standard ones.
-const (
-	netFD = 3 + iota
-	portFD
-	initrdFD
-)
-
-// startGuest starts qemu. Its end is this program's too.
-func startGuest(emulator string, m machine, initrd *os.File, g *guest) error {
+// start starts a guest. It dies with the thread that calls this.
+func (m *machine) start(number int, to outputs) (*guest, error) {
 	link, farLink, err := ether.Pair()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	port, farPort, err := socketPair()
 	if err != nil {
-		return errors.Join(err, link.Close(), farLink.Close())
+		return nil, errors.Join(err, link.Close(), farLink.Close())
 	}
-	m.netFD, m.portFD, m.initrd = netFD, portFD, fmt.Sprintf("/proc/self/fd/%d", initrdFD)
-	g.qemu = exec.Command(emulator, m.args()...)
-	g.qemu.Stdout, g.qemu.Stderr = g.console, g.console
-	g.qemu.ExtraFiles = []*os.File{farLink, farPort, initrd}
-	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	g.link, g.port, g.from, g.to = link, port, gob.NewDecoder(port), newTeller(port)
-	goruntime.LockOSThread() // Pdeathsig is for the thread that starts qemu
-	err = errors.Join(g.qemu.Start(), farLink.Close(), farPort.Close())
-	if err != nil {
-		return errors.Join(fmt.Errorf("start guest%d: %w", g.number, err), link.Close(), port.Close())
+	cmd := exec.Command(m.emulator, m.args(number)...)
+	cmd.Stdout, cmd.Stderr = to.console, to.console
+	cmd.ExtraFiles = []*os.File{farLink, farPort, m.initrd} // from linkFD on
+	// A group of its own: an interrupt from the terminal is for this program.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	goruntime.LockOSThread() // for as long as the process lives
+	if err := errors.Join(cmd.Start(), farLink.Close(), farPort.Close()); err != nil {
+		return nil, errors.Join(err, link.Close(), port.Close())
 	}
-	go func() {
-		_ = g.qemu.Wait()  // it is killed in the end, so its status says nothing
-		_ = g.link.Close() // nothing else tells the switch
-		close(g.ended)
-	}()
-	return nil
+	g := &guest{
+		number: number, qemu: cmd, ended: make(chan struct{}),
+		link: link, port: port, from: gob.NewDecoder(port), to: newTeller(port), outputs: to,
+	}
+	go g.wait()
+	return g, nil
+}
+
+// wait waits for the end of qemu. It is killed in the end, so its status says
+// nothing.
+func (g *guest) wait() {
+	_ = g.qemu.Wait()
+	_ = g.link.Close() // nothing else tells the switch
+	close(g.ended)
 }
 
 // socketPair returns a connection whose other end can be handed on.
@@ -131,7 +134,7 @@ func (g *guest) next() (message, error) {
 	if g.console.panicked() {
 		what = "its kernel panicked"
 	}
-	return m, fmt.Errorf("guest%d: %s; its console says last:\n%s", g.number, what, g.console.said())
+	return m, fmt.Errorf("guest%d: %s; %s", g.number, what, g.console)
 }
 
 // boot waits until the guest is up.

@@ -29,9 +29,10 @@ const (
 // first number tells devices apart that this machine has not.
 const portDevice = "/dev/vport*p1"
 
-// setup is what a guest does before it is ready, beside loading modules: commands of one line.
-// iproute2's programs are called by their paths, since busybox has others of their names.
-func setup(guest string) (before, after []string) {
+// setupCommands returns the commands by which a guest is set up, before and after it
+// has loaded modules. iproute2's programs are called by their paths, since busybox
+// has others of their names.
+func setupCommands(guest string) (before, after []string) {
 	before = []string{
 		busybox + " --install -s /bin",
 		busybox + " mount -t proc proc /proc",
@@ -50,16 +51,19 @@ func setup(guest string) (before, after []string) {
 	return before, after
 }
 
-// inside is the program as the first process of a guest. It never returns: what
-// it has to say it says on the port, and if it cannot, the kernel's console has it.
+// inside is the program as the first process of a guest. What it has to say it
+// says on the port, and if it cannot, the kernel's console has it.
 func inside() {
 	err := openConsole()
 	var port *os.File
 	if err == nil {
-		port, err = prepare(os.Getenv("GUEST"))
+		port, err = setUp(os.Getenv("GUEST"))
 	}
 	if err == nil {
-		err = serve(port)
+		err = serve(port, resultsDir)
+	}
+	if err == nil {
+		select {} // until the host ends the guest
 	}
 	// The kernel panics if its first process ends, which the host notices.
 	fmt.Fprintln(os.Stderr, "guests:", err)
@@ -79,12 +83,12 @@ func openConsole() error {
 	return err
 }
 
-// prepare sets the guest up and returns the port to the host.
-func prepare(guest string) (*os.File, error) {
+// setUp sets the guest up and returns the port to the host.
+func setUp(guest string) (*os.File, error) {
 	if err := os.Setenv("PATH", guestPath); err != nil {
 		return nil, err
 	}
-	before, after := setup(guest)
+	before, after := setupCommands(guest)
 	if err := runAll(before); err != nil {
 		return nil, err
 	}
@@ -98,6 +102,9 @@ func prepare(guest string) (*os.File, error) {
 	const rlimitMemlock = 8
 	if err := syscall.Setrlimit(rlimitMemlock, unlimited); err != nil {
 		return nil, fmt.Errorf("let all memory be locked: %w", err)
+	}
+	if err := os.Chdir("/root"); err != nil {
+		return nil, err
 	}
 	device, err := waitFor(portDevice)
 	if err != nil {
@@ -152,9 +159,9 @@ func waitFor(pattern string) (string, error) {
 	}
 }
 
-// serve does what the host says. When the command has ended it waits to be ended
-// itself, by the host.
-func serve(port io.ReadWriter) error {
+// serve runs the one command that the host asks for. What it leaves is in the
+// directory results.
+func serve(port io.ReadWriter, results string) error {
 	t := newTeller(port)
 	if err := t.tell(message{Kind: ready}); err != nil {
 		return err
@@ -163,11 +170,7 @@ func serve(port io.ReadWriter) error {
 	if err := gob.NewDecoder(port).Decode(&m); err != nil {
 		return fmt.Errorf("wait for the command: %w", err)
 	}
-	last := execute(t, m, resultsDir)
-	if err := t.tell(last); err != nil {
-		return err
-	}
-	select {}
+	return t.tell(execute(t, m, results))
 }
 
 // execute runs the command that m has, sends what it prints and leaves in the

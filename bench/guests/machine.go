@@ -64,22 +64,27 @@ func tscKHz(cpuinfo []byte) (int, error) {
 	return int(bogomips * 1000 / 2), nil
 }
 
-// machine is what qemu is told of a guest.
+// machine is what qemu is told of every guest.
 type machine struct {
-	guest   int
-	accel   string
-	tscKHz  int
-	kernel  string
-	initrd  string
-	netFD   int // of the link to the switch
-	portFD  int // of the connection with this program
-	options *options
+	emulator string
+	accel    string
+	tscKHz   int
+	kernel   string
+	initrd   *os.File
+	options  *options
 }
 
-// args returns qemu's arguments: a machine with nothing but memory, a console,
-// a network card and a port, which boots in a third of the time that one with a
-// PCI bus takes.
-func (m *machine) args() []string {
+// Descriptors of qemu beside the standard ones.
+const (
+	linkFD   = 3 + iota // to the switch
+	portFD              // to this program
+	initrdFD            // what it boots from
+)
+
+// args returns qemu's arguments for a guest: a machine with nothing but memory,
+// a console, a network card and a port, which boots in a third of the time that
+// one with a PCI bus takes.
+func (m *machine) args(guest int) []string {
 	cpu := "max"
 	if m.accel == "kvm" {
 		cpu = "host"
@@ -88,11 +93,12 @@ func (m *machine) args() []string {
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-machine", "microvm,rtc=on", "-accel", m.accel, "-cpu", cpu, "-smp", "1",
 		"-m", strconv.Itoa(m.options.memory),
-		"-kernel", m.kernel, "-initrd", m.initrd, "-append", strings.Join(m.kernelArgs(), " "),
+		"-kernel", m.kernel, "-initrd", fmt.Sprintf("/proc/self/fd/%d", initrdFD),
+		"-append", strings.Join(m.kernelArgs(guest), " "),
 		"-serial", "stdio",
-		"-netdev", fmt.Sprintf("dgram,id=net,local.type=fd,local.str=%d", m.netFD),
-		"-device", fmt.Sprintf("virtio-net-device,netdev=net,mac=%s,host_mtu=%d", macOf(m.guest), m.options.mtu),
-		"-chardev", fmt.Sprintf("socket,id=port,fd=%d", m.portFD),
+		"-netdev", fmt.Sprintf("dgram,id=net,local.type=fd,local.str=%d", linkFD),
+		"-device", fmt.Sprintf("virtio-net-device,netdev=net,mac=%s,host_mtu=%d", macOf(guest), m.options.mtu),
+		"-chardev", fmt.Sprintf("socket,id=port,fd=%d", portFD),
 		"-device", "virtio-serial-device", "-device", "virtserialport,chardev=port,name=schedgen",
 	}
 }
@@ -101,13 +107,13 @@ func (m *machine) args() []string {
 // is the first process's environment. An emulated processor shows the host's time
 // stamp counter: without its rate a guest measures it, and its clock runs wild if
 // that is disturbed.
-func (m *machine) kernelArgs() []string {
+func (m *machine) kernelArgs(guest int) []string {
 	args := []string{"console=ttyS0", "quiet", "panic=-1", "oops=panic", "random.trust_cpu=on"}
 	if m.accel == "tcg" {
 		args = append(args, fmt.Sprintf("tsc_early_khz=%d", m.tscKHz), "tsc=reliable", "no_timer_check")
 	}
 	return append(args, stageVar+"="+guestStage,
-		fmt.Sprintf("GUEST=%d", m.guest), fmt.Sprintf("GUESTS=%d", m.options.guests))
+		fmt.Sprintf("GUEST=%d", guest), fmt.Sprintf("GUESTS=%d", m.options.guests))
 }
 
 func guestName(guest int) string { return fmt.Sprintf("guest%d", guest) }

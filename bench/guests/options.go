@@ -118,6 +118,19 @@ func (o *options) check() error {
 	case len(o.command) == 0:
 		return errors.New("a command is needed, behind --")
 	}
+	return o.checkPrograms()
+}
+
+// checkPrograms looks whether two files would lie at one place of a guest.
+func (o *options) checkPrograms() error {
+	from := map[string]string{}
+	for _, file := range o.programs() {
+		at := guestProgram(file)
+		if other, taken := from[at]; taken && other != file {
+			return fmt.Errorf("%s and %s would both be %s", file, other, at)
+		}
+		from[at] = file
+	}
 	return nil
 }
 

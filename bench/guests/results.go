@@ -35,11 +35,13 @@ func openResults(dir string, guests int) (*results, error) {
 	return &results{root}, nil
 }
 
-// add appends a piece to a guest's file. Its name cannot lead out of the
-// directory.
+// add appends a piece to a guest's file, whose name must not lead elsewhere.
 func (r *results) add(guest int, name string, data []byte) (err error) {
 	if r.root == nil {
 		return nil
+	}
+	if !filepath.IsLocal(name) {
+		return fmt.Errorf("guest%d: file %q: its name leads elsewhere", guest, name)
 	}
 	name = filepath.Join(guestName(guest), name)
 	if err := r.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,27 +25,11 @@ const grace = 10 * time.Second
 // run runs the command in all guests.
 func run(ctx context.Context, o *options, out, errs io.Writer) (err error) {
 	say := func(text string) { fmt.Fprintln(errs, "guests:", text) }
-	emulator, err := findEmulator()
+	m, err := prepare(ctx, o, say)
 	if err != nil {
 		return err
 	}
-	image, err := debian.Open(ctx, o.cache, o.kernel, say)
-	if err != nil {
-		return err
-	}
-	initrd, err := writeInitramfs(ctx, o, image)
-	if err != nil {
-		return fmt.Errorf("make the guests' file system: %w", err)
-	}
-	defer initrd.Close() // it has no name any more
-	cpuinfo, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return err
-	}
-	m := machine{accel: accelerator(o.accel, cpuinfo), kernel: image.Kernel, options: o}
-	if m.tscKHz, err = tscKHz(cpuinfo); err != nil {
-		return err
-	}
+	defer m.initrd.Close() // it has no name any more
 	results, err := openResults(o.out, o.guests)
 	if err != nil {
 		return err
@@ -53,10 +38,7 @@ func run(ctx context.Context, o *options, out, errs io.Writer) (err error) {
 	h := newHosts(o, out, errs)
 	defer func() { err = errors.Join(err, h.end()) }()
 	began := time.Now()
-	if err := h.start(emulator, m, initrd); err != nil {
-		return err
-	}
-	if err := h.each(ctx, o.boot, "was not up", (*guest).boot); err != nil {
+	if err := h.boot(ctx, m); err != nil {
 		return err
 	}
 	up := time.Now()
@@ -65,6 +47,34 @@ func run(ctx context.Context, o *options, out, errs io.Writer) (err error) {
 	say(fmt.Sprintf("%d guests by %s, up after %.1f s, commands took %.1f s; frames: %d sent, %d lost, %d overflowed",
 		o.guests, m.accel, up.Sub(began).Seconds(), time.Since(up).Seconds(), c.Sent, c.Lost, c.Overflowed))
 	return err
+}
+
+// prepare finds or makes what guests are started with.
+func prepare(ctx context.Context, o *options, say func(string)) (*machine, error) {
+	if goruntime.GOARCH != "amd64" {
+		return nil, fmt.Errorf("guests are x86-64 and run programs of this machine, which is %s", goruntime.GOARCH)
+	}
+	emulator, err := findEmulator()
+	if err != nil {
+		return nil, err
+	}
+	cpuinfo, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return nil, err
+	}
+	khz, err := tscKHz(cpuinfo)
+	if err != nil {
+		return nil, err
+	}
+	image, err := debian.Open(ctx, o.cache, o.kernel, say)
+	if err != nil {
+		return nil, err
+	}
+	initrd, err := writeInitramfs(ctx, o, image)
+	if err != nil {
+		return nil, fmt.Errorf("make the guests' file system: %w", err)
+	}
+	return &machine{emulator: emulator, accel: accelerator(o.accel, cpuinfo), tscKHz: khz, kernel: image.Kernel, initrd: initrd, options: o}, nil
 }
 
 // writeInitramfs returns a file with what guests boot from. It has no name, so
@@ -83,6 +93,8 @@ func writeInitramfs(ctx context.Context, o *options, image *debian.Image) (*os.F
 // hosts are all guests and what is between them.
 type hosts struct {
 	options    *options
+	out, errs  io.Writer
+	mu         sync.Mutex // for writing to either
 	network    *ether.Switch
 	guests     []*guest
 	forwarding sync.WaitGroup
@@ -90,29 +102,34 @@ type hosts struct {
 }
 
 func newHosts(o *options, out, errs io.Writer) *hosts {
-	h := &hosts{options: o, network: ether.New(ether.Config{Loss: o.loss, Seed: o.seed, Queue: queue})}
-	h.failures = make(chan error, o.guests)
-	mu := new(sync.Mutex)
-	for i := range o.guests {
-		prefix := guestName(i) + ": "
-		g := &guest{number: i, ended: make(chan struct{}), console: &console{}}
-		g.stdout, g.stderr = &lines{mu: mu, out: out, prefix: prefix}, &lines{mu: mu, out: errs, prefix: prefix}
-		if o.console {
-			g.console.show = &lines{mu: mu, out: errs, prefix: guestName(i) + " console: "}
-		}
-		h.guests = append(h.guests, g)
+	return &hosts{
+		options: o, out: out, errs: errs,
+		network:  ether.New(ether.Config{Loss: o.loss, Seed: o.seed, Queue: queue}),
+		failures: make(chan error, o.guests),
 	}
-	return h
 }
 
-// start starts all guests and the switch between them.
-func (h *hosts) start(emulator string, m machine, initrd *os.File) error {
-	started := h.guests
-	h.guests = nil // end ends those that have been started
-	for i, g := range started {
-		m.guest = i
-		if err := startGuest(emulator, m, initrd, g); err != nil {
-			return err
+// outputs returns where a guest's output goes.
+func (h *hosts) outputs(i int) outputs {
+	name := guestName(i)
+	o := outputs{
+		stdout:  &lines{mu: &h.mu, out: h.out, prefix: name + ": "},
+		stderr:  &lines{mu: &h.mu, out: h.errs, prefix: name + ": "},
+		console: &console{},
+	}
+	if h.options.console {
+		o.console.show = &lines{mu: &h.mu, out: h.errs, prefix: name + " console: "}
+	}
+	return o
+}
+
+// boot starts all guests and the switch between them, and waits until all are
+// up.
+func (h *hosts) boot(ctx context.Context, m *machine) error {
+	for i := range h.options.guests {
+		g, err := m.start(i, h.outputs(i))
+		if err != nil {
+			return fmt.Errorf("start guest%d: %w", i, err)
 		}
 		h.guests = append(h.guests, g)
 		forward := h.network.Plug(g.link)
@@ -122,7 +139,7 @@ func (h *hosts) start(emulator string, m machine, initrd *os.File) error {
 			}
 		})
 	}
-	return nil
+	return h.each(ctx, h.options.boot, "not up", (*guest).boot)
 }
 
 // end ends all guests and waits until nothing is left of them.
@@ -149,8 +166,8 @@ func (h *hosts) kill() {
 
 // each does something with all guests at once and waits for all. If it takes
 // longer than bound, if ctx ends or if something else fails than a command,
-// all guests are ended; if a command fails, after some time. late says what a guest that is
-// not done has failed to do.
+// all guests are ended; if a command fails, after some time. late says of a
+// guest that is not done what it is.
 func (h *hosts) each(ctx context.Context, bound time.Duration, late string, do func(*guest) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -171,7 +188,7 @@ func (h *hosts) each(ctx context.Context, bound time.Duration, late string, do f
 	for len(pending) > 0 {
 		select {
 		case <-timer.C:
-			cancel(fmt.Errorf("%s %s within %v", names(pending), late, bound))
+			cancel(h.overdue(pending, late, bound))
 			continue
 		case end := <-outcomes:
 			delete(pending, end.guest)
@@ -193,15 +210,16 @@ func (h *hosts) each(ctx context.Context, bound time.Duration, late string, do f
 	return errors.Join(failures...)
 }
 
-// names returns guests as one says them.
-func names(guests map[int]bool) string {
-	var all []string
-	for i := range 64 {
-		if guests[i] {
-			all = append(all, guestName(i))
+// overdue says of the guests that are pending that they are late, and what their
+// consoles have said.
+func (h *hosts) overdue(pending map[int]bool, late string, bound time.Duration) error {
+	var all []error
+	for i, g := range h.guests {
+		if pending[i] {
+			all = append(all, fmt.Errorf("guest%d: %s within %v; %s", i, late, bound, g.console))
 		}
 	}
-	return strings.Join(all, ", ")
+	return errors.Join(all...)
 }
 
 // commands runs the command in all guests.
@@ -209,7 +227,7 @@ func (h *hosts) commands(ctx context.Context, results *results) error {
 	for _, k := range h.options.kills {
 		defer time.AfterFunc(k.after, h.guests[k.guest].kill).Stop()
 	}
-	err := h.each(ctx, h.options.timeout, "had not ended its command", func(g *guest) error {
+	err := h.each(ctx, h.options.timeout, "the command has not ended", func(g *guest) error {
 		return g.command(h.options.startMessage(g.number), results)
 	})
 	for _, k := range h.options.kills {

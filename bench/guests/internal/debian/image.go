@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // programs are the packages of what runs in every guest beside its kernel.
@@ -32,14 +33,8 @@ type Image struct {
 // it is made, of packages that apt-get downloads; say is told so.
 func Open(ctx context.Context, cache, kernel string, say func(string)) (*Image, error) {
 	dir := filepath.Join(cache, kernel+"-"+recipe())
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		say("download packages of Debian, once, into " + dir)
-		err = create(ctx, dir, kernel)
-		if err != nil {
-			return nil, fmt.Errorf("make what guests run from packages: %w", err)
-		}
-	} else if err != nil {
-		return nil, err
+	if err := ensure(ctx, dir, kernel, say); err != nil {
+		return nil, fmt.Errorf("make what guests run from packages: %w", err)
 	}
 	loaded, err := filepath.Glob(filepath.Join(dir, "modules", "*"))
 	if err != nil {
@@ -54,30 +49,58 @@ func recipe() string {
 	return fmt.Sprintf("%x", sum[:4])
 }
 
-// create makes dir out of packages. It is there as a whole or not at all.
-func create(ctx context.Context, dir, kernel string) (err error) {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+// ensure makes dir out of packages unless it is there: as a whole or not at all.
+// Of several processes one makes it, and the others wait.
+func ensure(ctx context.Context, dir, kernel string, say func(string)) (err error) {
+	cache := filepath.Dir(dir)
+	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp(filepath.Dir(dir), "unfinished-")
+	unlock, err := lock(ctx, filepath.Join(cache, "lock"))
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	say("download packages of Debian, once, into " + dir)
+	work := filepath.Join(cache, "unfinished")
+	if err := os.RemoveAll(work); err != nil { // of a process that was killed
+		return err
+	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	done := filepath.Join(work, "done")
-	if err := fill(ctx, work, done, kernel); err != nil {
+	finished := filepath.Join(work, "finished")
+	if err := fill(ctx, work, finished, kernel); err != nil {
 		return err
 	}
-	if err := os.Rename(done, dir); err != nil && !errors.Is(err, fs.ErrExist) { // another process may have been faster
-		return err
-	}
-	return nil
+	return os.Rename(finished, dir)
 }
 
-// fill downloads and unpacks in work, and puts what is kept into done.
-func fill(ctx context.Context, work, done, kernel string) error {
-	root, kernelRoot := filepath.Join(done, "root"), filepath.Join(work, "kernel")
-	if err := os.MkdirAll(filepath.Join(done, "modules"), 0o755); err != nil {
+// lock takes the lock of all processes on a file, waiting for it, and returns
+// what gives it back.
+func lock(ctx context.Context, file string) (unlock func() error, err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	taken := make(chan error, 1)
+	go func() { taken <- syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }()
+	select {
+	case err = <-taken:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx) // the file stays open: the call has its number
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", file, err), f.Close())
+	}
+	return f.Close, nil
+}
+
+// fill downloads and unpacks in work, and puts what is kept into finished.
+func fill(ctx context.Context, work, finished, kernel string) error {
+	root, kernelRoot := filepath.Join(finished, "root"), filepath.Join(work, "kernel")
+	if err := os.MkdirAll(filepath.Join(finished, "modules"), 0o755); err != nil {
 		return err
 	}
 	if err := unpack(ctx, filepath.Join(work, "programs"), root, programs); err != nil {
@@ -86,10 +109,10 @@ func fill(ctx context.Context, work, done, kernel string) error {
 	if err := unpack(ctx, filepath.Join(work, "kernels"), kernelRoot, []string{kernel}); err != nil {
 		return err
 	}
-	if err := keepKernel(ctx, kernelRoot, filepath.Join(done, "kernel")); err != nil {
+	if err := keepKernel(ctx, kernelRoot, filepath.Join(finished, "kernel")); err != nil {
 		return err
 	}
-	return keepModules(ctx, kernelRoot, filepath.Join(done, "modules"))
+	return keepModules(ctx, kernelRoot, filepath.Join(finished, "modules"))
 }
 
 // unpack downloads packages and what they need into the new directory work, and

@@ -1,0 +1,243 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// The tests of this file have guests that are processes of this machine: this
+// program again, which qemu's arguments tell what the kernel would. Everything
+// else is as it is with qemu.
+
+// fakeVar says how a guest fails to boot; "good": it does not.
+const fakeVar = "SCHEDGEN_GUESTS_FAKE"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(fakeVar); how != "" {
+		fmt.Fprintln(os.Stderr, "guests:", fake(how, os.Args))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// forever is a command that ends only with its guest.
+const forever = `exec tail -f --pid=$PPID /dev/null`
+
+// fake is a guest. It returns only if it fails.
+func fake(how string, args []string) error {
+	kernelArgs := strings.Fields(args[slices.Index(args, "-append")+1])
+	for _, a := range kernelArgs {
+		if key, value, ok := strings.Cut(a, "="); ok && strings.HasPrefix(key, "GUEST") {
+			if err := os.Setenv(key, value); err != nil {
+				return err
+			}
+		}
+	}
+	for _, fd := range []int{linkFD, portFD, initrdFD} {
+		syscall.CloseOnExec(fd) // a machine's programs do not outlive it with these
+	}
+	port := os.NewFile(portFD, "port")
+	defer port.Close()
+	if how == "good" || os.Getenv("GUEST") == "0" { // one is always well
+		dir, err := os.MkdirTemp(os.Getenv("TMPDIR"), "results")
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(os.Unsetenv(fakeVar), os.Setenv("RESULTS", dir), serve(port, dir)); err != nil {
+			return err
+		}
+		select {}
+	}
+	fmt.Println("the console of guest", os.Getenv("GUEST"))
+	switch how {
+	case "panic":
+		return errors.New("Kernel panic - not syncing")
+	case "silent":
+		select {}
+	case "garbage":
+		_, err := port.WriteString("\x03\x04\x00no message of ours")
+		return err
+	case "failed":
+		return errors.Join(newTeller(port).tell(message{Kind: failed, Data: []byte("no device")}))
+	}
+	return newTeller(port).tell(message{Kind: how})
+}
+
+// outcome is what a run has printed and returned.
+type outcome struct {
+	out, errs string
+	err       error
+}
+
+// try runs a command in fake guests.
+func try(t *testing.T, how string, o options, command ...string) outcome {
+	return tryUntil(t.Context(), t, how, o, command...)
+}
+
+func tryUntil(ctx context.Context, t *testing.T, how string, o options, command ...string) outcome {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	initrd, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer initrd.Close()
+	t.Setenv(fakeVar, how)
+	t.Setenv("TMPDIR", t.TempDir())
+	o.command = command
+	if o.guests == 0 {
+		o.guests = 3
+	}
+	for _, bound := range []*time.Duration{&o.boot, &o.timeout} {
+		if *bound == 0 {
+			*bound = time.Hour
+		}
+	}
+	results, err := openResults(o.out, o.guests)
+	require.NoError(t, err)
+	var out, errs bytes.Buffer
+	h := newHosts(&o, &out, &errs)
+	err = h.boot(ctx, &machine{emulator: self, initrd: initrd, options: &o})
+	if err == nil {
+		err = h.commands(ctx, results)
+	}
+	require.NoError(t, h.end())
+	require.NoError(t, results.close())
+	return outcome{out.String(), errs.String(), err}
+}
+
+// sorted returns a text's lines in order: guests speak when they want.
+func sorted(text string) []string {
+	return slices.Sorted(strings.Lines(text))
+}
+
+func TestCommandRunsInAllGuests(t *testing.T) {
+	got := try(t, "good", options{}, "sh", "-c", `echo "$GUEST of $GUESTS $SCHEDGEN_RANK $1"; printf "no end" >&2`, "x", "{guest}/{guests}")
+	require.NoError(t, got.err)
+	require.Equal(t, []string{"guest0: 0 of 3 0 0/3\n", "guest1: 1 of 3 1 1/3\n", "guest2: 2 of 3 2 2/3\n"}, sorted(got.out))
+	require.Equal(t, []string{"guest0: no end\n", "guest1: no end\n", "guest2: no end\n"}, sorted(got.errs))
+}
+
+func TestLongOutputIsWhole(t *testing.T) {
+	got := try(t, "good", options{guests: 2}, "seq", "100000")
+	require.NoError(t, got.err)
+	last := map[string]int{}
+	for line := range strings.Lines(got.out) {
+		var guest, n int
+		_, err := fmt.Sscanf(line, "guest%d: %d\n", &guest, &n)
+		require.NoError(t, err)
+		name := guestName(guest)
+		last[name]++
+		require.Equal(t, last[name], n)
+	}
+	require.Equal(t, map[string]int{"guest0": 100000, "guest1": 100000}, last)
+}
+
+func TestFilesComeBack(t *testing.T) {
+	dir := t.TempDir()
+	got := try(t, "good", options{guests: 2, out: dir}, "sh", "-c", `mkdir $RESULTS/sub; seq $((GUEST * 100000)) >$RESULTS/sub/n; ln -s n $RESULTS/sub/link`)
+	require.NoError(t, got.err)
+	for guest, size := range []int64{0, 588895} {
+		at := filepath.Join(dir, guestName(guest), "sub")
+		if size > 0 {
+			info, err := os.Stat(filepath.Join(at, "n"))
+			require.NoError(t, err)
+			require.Equal(t, size, info.Size())
+		}
+		require.NoFileExists(t, filepath.Join(at, "link"), "only files are sent")
+	}
+}
+
+// The exit code is that of the command that fails first, and all that fail are
+// named.
+func TestCommandsThatFail(t *testing.T) {
+	got := try(t, "good", options{}, "sh", "-c", `exit $GUEST`)
+	var c *commandError
+	require.ErrorAs(t, got.err, &c)
+	require.Equal(t, c.guest, c.code)
+	require.ErrorContains(t, got.err, "guest1: the command ended with exit code 1")
+	require.ErrorContains(t, got.err, "guest2: the command ended with exit code 2")
+	got = try(t, "good", options{guests: 1}, "sh", "-c", `kill -9 $$`)
+	require.ErrorContains(t, got.err, "exit code 137")
+	got = try(t, "good", options{guests: 1}, "/no/such/program")
+	require.ErrorContains(t, got.err, "guest0: fork/exec /opt/bin/program: no such file")
+}
+
+// A guest that ends by itself fails the run at once, though others go on.
+func TestGuestThatEnds(t *testing.T) {
+	got := try(t, "good", options{}, "sh", "-c", `test $GUEST != 1 || kill -9 $PPID; `+forever)
+	require.ErrorContains(t, got.err, "guest1: ended before its command; its console has said nothing")
+	got = try(t, "good", options{}, "sh", "-c", `if test $GUEST = 2; then echo Kernel panic - oh >/proc/$PPID/fd/1; kill -9 $PPID; fi; `+forever)
+	require.ErrorContains(t, got.err, "guest2: its kernel panicked")
+	require.ErrorContains(t, got.err, "Kernel panic - oh")
+}
+
+func TestGuestsThatDoNotBoot(t *testing.T) {
+	for how, want := range map[string]string{
+		"panic":   "guest1: its kernel panicked; its console has said last:\nthe console of guest 1",
+		"garbage": "guest1: ",
+		"failed":  "guest1: no device",
+		exited:    `guest1: says "exited" before it is up`,
+	} {
+		got := try(t, how, options{guests: 2}, "true")
+		require.ErrorContains(t, got.err, want, how)
+		require.Empty(t, got.out)
+	}
+}
+
+func TestGuestsThatTakeTooLong(t *testing.T) {
+	got := try(t, "silent", options{boot: time.Second, console: true}, "true")
+	require.ErrorContains(t, got.err, "guest1: not up within 1s")
+	require.ErrorContains(t, got.err, "guest2: not up within 1s")
+	require.NotContains(t, got.err.Error(), "guest0")
+	require.Contains(t, got.errs, "guest2 console: the console of guest 2\n")
+	got = try(t, "good", options{guests: 2, timeout: 10 * time.Millisecond}, "sh", "-c", `test $GUEST = 0 || `+forever)
+	require.ErrorContains(t, got.err, "guest1: the command has not ended within 10ms")
+}
+
+// A guest that is to be killed is, whatever its command was doing, and the
+// others go on.
+func TestKill(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	require.NoError(t, syscall.Mkfifo(pid, 0o600))
+	o := options{guests: 2, kills: []kill{{1, 100 * time.Millisecond}}}
+	got := try(t, "good", o, "sh", "-c", `if test $GUEST = 1; then echo $PPID >`+pid+`; `+forever+`; fi
+		read other <`+pid+`; tail -f --pid=$other /dev/null; echo it is gone`)
+	require.NoError(t, got.err)
+	require.Equal(t, "guest0: it is gone\n", got.out)
+
+	o = options{guests: 1, kills: []kill{{0, time.Hour}}}
+	got = try(t, "good", o, "true")
+	require.ErrorContains(t, got.err, "--kill=0@1h0m0s: its command had ended before")
+}
+
+func TestStopping(t *testing.T) {
+	for _, how := range []string{"good", "silent"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := sync.OnceFunc(func() { cancel(errors.New("stopped")) })
+		watch := time.AfterFunc(100*time.Millisecond, stop)
+		got := tryUntil(ctx, t, how, options{}, "sh", "-c", forever)
+		require.EqualError(t, got.err, "stopped")
+		watch.Stop()
+	}
+}
+
+func TestEmulatorThatCannotBeStarted(t *testing.T) {
+	h := newHosts(&options{guests: 2}, nil, nil)
+	err := h.boot(t.Context(), &machine{emulator: "/no/such/emulator", options: h.options})
+	require.ErrorContains(t, err, "start guest0: fork/exec /no/such/emulator")
+	require.NoError(t, h.end())
+}
