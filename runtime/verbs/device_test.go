@@ -21,9 +21,6 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// device names the adapter of these tests. bench/guests makes one where there is none.
-const device = "SCHEDGEN_VERBS_DEVICE"
-
 func TestFrames(t *testing.T) { transporttest.Frames(t, connect(verbs.Config{})) }
 
 func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect(verbs.Config{})) }

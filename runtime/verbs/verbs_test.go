@@ -13,6 +13,10 @@ import (
 
 const patience = 60 * time.Second
 
+// device names the adapter of the tests that need one. bench/guests makes some where there
+// is none.
+const device = "SCHEDGEN_VERBS_DEVICE"
+
 // What cannot be is told before any rank is waited for.
 func TestRefusals(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -21,7 +25,7 @@ func TestRefusals(t *testing.T) {
 		cfg  verbs.Config
 		want string
 	}{
-		"no port":        {verbs.Config{Device: "x:y"}, ""},
+		"no port":        {verbs.Config{Device: "x:y"}, `"x:y" is not NAME or NAME:PORT`},
 		"a key":          {verbs.Config{TCP: tcp.Config{Key: make([]byte, tcp.MinKey)}}, verbs.ErrKey.Error()},
 		"encryption":     {verbs.Config{TCP: tcp.Config{Encrypt: true}}, verbs.ErrKey.Error()},
 		"too many ranks": {verbs.Config{TCP: tcp.Config{Size: verbs.MaxSize + 1}}, "1025 ranks, at most 1024"},

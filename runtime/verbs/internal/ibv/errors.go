@@ -2,10 +2,7 @@
 // package rdma asks for. It is C but for little, and empty without the build tag verbs.
 package ibv
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // What may be wrong with an adapter.
 var (
@@ -23,12 +20,4 @@ type Config struct {
 	Device string   // such as mlx5_0; empty for the first that has an active port
 	Port   int      // from 1
 	GID    [16]byte // by which the port is to be known; zero for the first that will do
-}
-
-// lockedError tells how much memory could not be locked, and what the limit is.
-func lockedError(bytes int, limit uint64, cause error) error {
-	if limit == ^uint64(0) {
-		return fmt.Errorf("%w: %d bytes: %w", ErrLocked, bytes, cause)
-	}
-	return fmt.Errorf("%w: %d bytes, where RLIMIT_MEMLOCK is %d (ulimit -l): %w", ErrLocked, bytes, limit, cause)
 }

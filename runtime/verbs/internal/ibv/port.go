@@ -65,7 +65,10 @@ func lockedOr(errno syscall.Errno, bytes int) error {
 	if errno != syscall.ENOMEM || unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil {
 		return errno
 	}
-	return lockedError(bytes, limit.Cur, errno)
+	if limit.Cur == unix.RLIM_INFINITY {
+		return fmt.Errorf("%w: %d bytes: %w", ErrLocked, bytes, errno)
+	}
+	return fmt.Errorf("%w: %d bytes, where RLIMIT_MEMLOCK is %d (ulimit -l): %w", ErrLocked, bytes, limit.Cur, errno)
 }
 
 func (p *port) Memory() []byte         { return p.memory }
