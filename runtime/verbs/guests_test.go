@@ -37,7 +37,8 @@ func TestGuests(t *testing.T) {
 		args  []string
 	}{
 		{"one host", "", suite("1", "2048", "TestPorts|TestLockedMemory|TestTwoJobs|TestFrames|TestCommunicators|TestSplit")},
-		{"communicators", "", suite("1", "2048", "TestComm$")},
+		{"barriers and messages", "", suite("1", "2048", "TestComm$/(Barrier|Anycast)")},
+		{"communicators", "", append(suite("1", "2048", "TestComm$"), "-test.skip", "TestComm/(Barrier|Anycast)")},
 		{"loss", "", suite("1", "2048", "TestCommLossy/(Bcast|Back|Delay|Mixed|Crash)")},
 		{"hosts", "", append([]string{"--loss", "0.01"}, suite("3", "512", "TestHosts")...)},
 		{"killed processes", "", []string{"--guests", "1", "--memory", "1024", "--", "kills", "--transports", "verbs", "--kills", "12", "--ranks", "4"}},
