@@ -33,10 +33,10 @@ func (c *Comm) BcastBytes(ctx context.Context, buf []byte, root int) ([]byte, er
 	if err := c.validRoot(root); err != nil {
 		return nil, err
 	}
-	if !c.collective.TryLock() {
+	if !c.occupy() {
 		return nil, ErrBusy
 	}
-	defer c.collective.Unlock()
+	defer c.vacate()
 	if c.head == nil {
 		c.head = make([]byte, headBytes)
 	}
@@ -44,8 +44,6 @@ func (c *Comm) BcastBytes(ctx context.Context, buf []byte, root int) ([]byte, er
 		binary.BigEndian.PutUint64(c.head, uint64(len(buf)))
 		clear(c.head[lengthBytes+copy(c.head[lengthBytes:], buf):])
 	}
-	c.drv.mu.Lock()
-	defer c.drv.mu.Unlock()
 	if err := c.bcastHead(ctx, root); err != nil {
 		return nil, err
 	}

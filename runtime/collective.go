@@ -95,14 +95,30 @@ func cutsItself(name string) bool {
 
 // run starts an operation and waits for it.
 func (c *Comm) run(ctx context.Context, k core.Kind, buf []byte, root int) error {
-	if !c.collective.TryLock() {
+	if !c.occupy() {
 		return ErrBusy
 	}
-	c.drv.mu.Lock()
 	err := c.operate(ctx, k, buf, root)
-	c.drv.mu.Unlock()
-	c.collective.Unlock()
+	c.vacate()
 	return err
+}
+
+// occupy takes the driver's lock for a call of which there is one at a time. It returns
+// without the lock, and false, if another goroutine is inside one.
+func (c *Comm) occupy() bool {
+	c.drv.mu.Lock()
+	if c.busy {
+		c.drv.mu.Unlock()
+		return false
+	}
+	c.busy = true
+	return true
+}
+
+// vacate ends what occupy has begun.
+func (c *Comm) vacate() {
+	c.busy = false
+	c.drv.mu.Unlock()
 }
 
 // operate does so in memory that the next call uses again. No defer here or in

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -26,16 +25,15 @@ type Comm struct {
 	rank    int
 	size    int
 
-	collective sync.Mutex // held by the goroutine inside Bcast or Barrier, or inside a Start
-
 	blocking Request // of Bcast and Barrier
 
 	// The driver's lock guards all below.
 	core  *core.Core
+	busy  bool // a goroutine is inside Bcast or Barrier, or inside a Start
 	plans plans
 	used  used   // schedules that take the place of what Config says
 	cuts  bool   // Config.Bcast has a number of chunks of its own
-	head  []byte // of BcastBytes; guarded by collective
+	head  []byte // of BcastBytes
 	calls int    // goroutines inside one
 	requests
 	succession
@@ -78,6 +76,9 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // algorithms.
 func (c *Comm) prepare() error {
 	c.plans = plans{rank: c.rank, size: c.size}
+	if w := c.drv.window.all; w != nil && c.members == nil {
+		c.plans.reaches = w.Reaches
+	}
 	c.cuts = cutsItself(c.cfg.Bcast.Name)
 	if _, err := c.barrierPlan(); err != nil {
 		return err
@@ -90,8 +91,11 @@ func (c *Comm) prepare() error {
 		return err
 	}
 	net := core.Net(c.drv.tr)
-	if c.members != nil {
-		net = c.members.net()
+	switch {
+	case c.members != nil:
+		net = c.members
+	case c.drv.window.all != nil:
+		net = flagNet{net, c.drv.window.all}
 	}
 	c.core = core.New(core.Config{
 		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.members == nil, Caps: c.caps,

@@ -23,14 +23,14 @@ func (working) failed(c *Comm) error { return c.core.Err() }
 // transport; when none does, the background takes over after a while.
 func (c *Comm) enter() {
 	c.calls++
-	c.drv.calls.Add(1)
-	c.drv.behind.entered.Add(1)
+	c.drv.calls++
+	c.drv.behind.entered++
 }
 
 func (c *Comm) leave() {
 	d := c.drv
 	c.calls--
-	d.calls.Add(-1)
+	d.calls--
 	if c.core.Sent() && !d.closing {
 		d.poll()
 	}
@@ -49,28 +49,38 @@ const maxQuiet = 50
 // process computes. A timer set again by every call would take over sooner,
 // but costs more than a short operation.
 //
-// It looks without the lock: to wait for one that a busy call only gives up for
-// moments takes long, and hinders the call.
+// It does not wait for the lock: who has it drives, and would be hindered by that.
 func (d *driver) background() {
-	if entered := d.behind.entered.Load(); d.calls.Load() > 0 || entered != d.behind.looked {
-		d.behind.looked, d.behind.quiet = entered, min(2*d.behind.quiet, maxQuiet*d.pace)
-		d.behind.idle.Reset(d.behind.quiet)
+	if !d.mu.TryLock() {
+		d.behind.setting.Lock()
+		defer d.behind.setting.Unlock()
+		d.lookLater()
 		return
 	}
-	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.calls > 0 || d.behind.entered != d.behind.looked {
+		d.behind.looked = d.behind.entered
+		d.lookLater()
+		return
+	}
 	d.serve()
 	d.cond.Broadcast()
-	d.behind.looked, d.behind.quiet = d.behind.entered.Load(), d.pace
+	d.behind.looked, d.behind.quiet = d.behind.entered, d.pace
 	if !d.closing {
 		d.behind.idle.Reset(d.behind.quiet)
 	}
 }
 
+// lookLater has the background look again after twice the time.
+func (d *driver) lookLater() {
+	d.behind.quiet = min(2*d.behind.quiet, maxQuiet*d.pace)
+	d.behind.idle.Reset(d.behind.quiet)
+}
+
 // serve drives until somebody else does. A failed communicator still passes on
 // why.
 func (d *driver) serve() {
-	for d.calls.Load() == 0 && !d.closing {
+	for d.calls == 0 && !d.closing {
 		if !d.poll() {
 			d.park(context.Background())
 		}
@@ -93,7 +103,7 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if d.poll() {
+		if d.awaitFlags() || d.poll() {
 			idle = 0
 			continue
 		}
@@ -111,7 +121,7 @@ func (d *driver) crowded() bool {
 	if d.parking.parked {
 		asleep++
 	}
-	return int(d.calls.Load())-asleep > 1
+	return d.calls-asleep > 1
 }
 
 // probePolls is after how many polls at the latest a stalled operation is
@@ -122,7 +132,8 @@ const probePolls = 64
 // poll moves frames and runs what is due, and reports whether anything moved
 // or is queued now that the next poll can send.
 func (d *driver) poll() bool {
-	moved := d.tr.Poll(d)
+	moved := d.seeFlags()
+	moved = d.tr.Poll(d) || moved
 	d.polls++
 	for _, c := range d.active {
 		c.core.Sent() // what arrivals have queued is sent, too
@@ -178,7 +189,7 @@ func (d *driver) due() (first core.Time, ok bool) {
 
 // park waits until the transport has something, a timer is due or ctx ends.
 func (d *driver) park(ctx context.Context) {
-	if d.stalled() {
+	if d.strayFlags(); d.stalled() {
 		return // what the tick has queued is sent first
 	}
 	defer d.watch(ctx)()
@@ -221,7 +232,7 @@ func (d *driver) watch(ctx context.Context) (stop func()) {
 		defer d.mu.Unlock()
 		d.wakeAll()
 	}
-	if d.calls.Load() > 1 {
+	if d.calls > 1 {
 		unwatch := context.AfterFunc(ctx, wake)
 		return func() { unwatch() }
 	}

@@ -4,7 +4,6 @@ import (
 	goruntime "runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -18,6 +17,7 @@ import (
 // have called; while there are none, the background does.
 type driver struct {
 	tr     wire.Transport
+	window window
 	clock  clock.Clock
 	start  time.Time // what the cores' time counts from
 	wait   *yield.Waiter
@@ -35,7 +35,7 @@ type driver struct {
 	numbers numbers
 
 	polls   uint
-	calls   atomic.Int32 // goroutines inside a call; set under the lock
+	calls   int // goroutines inside a call
 	behind  background
 	parking parking
 	watched watched
@@ -48,10 +48,11 @@ const maxComms = 1 << 8
 
 // background is what takes over when no call runs.
 type background struct {
-	entered atomic.Uint64 // calls so far; counted under the lock
+	entered uint64        // calls so far
 	looked  uint64        // entered, when the background last looked
 	quiet   time.Duration // until it looks again
 	idle    clock.Timer   // nil: there is no background
+	setting sync.Mutex    // held while idle is set
 }
 
 // parking is who waits, of the goroutines inside calls.
@@ -78,6 +79,7 @@ func newDriver(cfg *Config) *driver {
 	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Waiting.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
+	d.window.open(cfg.Transport)
 	return d
 }
 
@@ -91,12 +93,17 @@ func (d *driver) run(c *Comm) {
 	defer d.mu.Unlock()
 	d.add(c)
 	if d.behind.quiet = d.pace; d.pace > 0 {
+		d.behind.setting.Lock()
 		d.behind.idle = d.clock.AfterFunc(d.behind.quiet, d.background)
+		d.behind.setting.Unlock()
 	}
 }
 
 // add begins to drive one more communicator. One with its number is its predecessor.
 func (d *driver) add(c *Comm) {
+	if c.members == nil && d.window.all != nil {
+		d.window.comm = c
+	}
 	c.old = d.comms[c.number]
 	d.comms[c.number] = c
 	d.active = append(d.active, c)
@@ -109,6 +116,9 @@ func (d *driver) add(c *Comm) {
 
 // drop ends that: what still comes for c is dropped.
 func (d *driver) drop(c *Comm) {
+	if d.window.comm == c {
+		d.window.comm = nil
+	}
 	switch present := d.comms[c.number]; {
 	case present != c:
 		present.old = nil

@@ -18,10 +18,11 @@ type sent struct {
 	last       wire.Header
 }
 
-func (s *sent) Rank() int       { return s.rank }
-func (s *sent) Size() int       { return s.size }
-func (s *sent) ID() [16]byte    { return [16]byte{} }
-func (s *sent) Caps() wire.Caps { return wire.Caps{} }
+func (*sent) Windows() wire.Windows { return nil }
+func (s *sent) Rank() int           { return s.rank }
+func (s *sent) Size() int           { return s.size }
+func (s *sent) ID() [16]byte        { return [16]byte{} }
+func (s *sent) Caps() wire.Caps     { return wire.Caps{} }
 
 func (s *sent) Put(_ int, f *wire.Frame) {
 	s.frames++

@@ -12,17 +12,22 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// grouping is a transport that notes what it is given for several ranks at once.
+// grouping is a transport that notes what stands in its window for several ranks.
 type grouping struct {
 	wire.Transport
+	windows
+}
+
+func (g *grouping) Windows() wire.Windows { return &g.windows }
+
+type windows struct {
+	wire.Windows
 	groups []string
 }
 
-func (g *grouping) PutAll(ranks []int, f *wire.Frame) {
-	g.groups = append(g.groups, fmt.Sprint(f.Slot, ranks))
-	for _, to := range ranks {
-		g.Put(to, f)
-	}
+func (g *windows) Post(line int, ranks []int, f wire.Flag) {
+	g.groups = append(g.groups, fmt.Sprint("s", (line-wire.FlagLines)%(wire.FlagLines/2), " ", ranks))
+	g.Windows.Post(line, ranks, f)
 }
 
 // Runs of puts of one signal go to the transport as one, and nothing else does.
@@ -43,11 +48,11 @@ func TestSignalsToSeveralRanks(t *testing.T) {
 		{"barrier/exchange", schedule.Params{Hosts: 3}, 9, map[int][]string{0: {"s0 [1 2]"}, 3: {"s0 [4 5]"}, 6: {"s0 [7 8]"}}},
 	} {
 		t.Run(fmt.Sprintf("%s,ranks=%d,%+v", test.name, test.ranks, test.p), func(t *testing.T) {
-			trs, err := mem.New(test.ranks, mem.Options{})
+			trs, err := mem.New(test.ranks, mem.Options{Windows: true})
 			require.NoError(t, err)
 			groups, comms := make([]*grouping, test.ranks), make([]*runtime.Comm, test.ranks)
 			for rank, tr := range trs {
-				groups[rank] = &grouping{Transport: tr}
+				groups[rank] = &grouping{Transport: tr, windows: windows{Windows: tr.Windows()}}
 				comms[rank], err = runtime.Join(t.Context(), runtime.Config{
 					Transport: groups[rank], Barrier: runtime.Algorithm{Name: test.name, Params: test.p}, Bcast: runtime.Algorithm{Name: "bcast/linear"},
 				})

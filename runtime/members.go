@@ -3,7 +3,6 @@ package runtime
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -78,30 +77,6 @@ func (m *members) Taken(to int) uint64 {
 
 // Datagram implements [core.Net].
 func (m *members) Datagram(to int, f *wire.Frame) { m.tr.Datagram(m.endpoint[to], m.stamp(f)) }
-
-// grouped are members on a transport that puts to several at once.
-type grouped struct {
-	*members
-	tr    wire.GroupPutter
-	ranks []int // scratch
-}
-
-// PutAll implements [core.GroupNet].
-func (g *grouped) PutAll(ranks []int, f *wire.Frame) {
-	g.ranks = g.ranks[:0]
-	for _, rank := range ranks {
-		g.ranks = append(g.ranks, g.endpoint[rank])
-	}
-	g.tr.PutAll(g.ranks, g.stamp(f))
-}
-
-// net returns what the core sends by.
-func (m *members) net() core.Net {
-	if tr, ok := m.tr.(wire.GroupPutter); ok {
-		return &grouped{members: m, tr: tr}
-	}
-	return m
-}
 
 // capsAmong returns what a transport of so many endpoints can do for some of them: it
 // can do the same, but on how many hosts they are is their own.

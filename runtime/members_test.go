@@ -35,28 +35,12 @@ func TestCapsAmongMembers(t *testing.T) {
 	}
 }
 
-// groups is a transport that notes what it is given for several ranks.
-type groups struct {
-	sent
-	ranks [][]int
-	frame wire.Frame
-}
-
-func (g *groups) PutAll(ranks []int, f *wire.Frame) {
-	g.ranks = append(g.ranks, append([]int(nil), ranks...))
-	g.frame = *f
-}
-
 // What a core sends by rank goes to the endpoints of the members, and what comes from
 // those is from their ranks.
 func TestMembersAreTranslated(t *testing.T) {
-	tr := &groups{sent: sent{rank: 4, size: 6}}
+	tr := &sent{rank: 4, size: 6}
 	m := newMembers(tr, 9, []int{2, 4, 5})
-	net := m.net().(*grouped)
-	net.PutAll([]int{0, 2}, &wire.Frame{Header: wire.Header{From: 1}})
-	require.Equal(t, [][]int{{2, 5}}, tr.ranks)
-	require.Equal(t, wire.Header{Comm: 9, From: 4}, tr.frame.Header)
-	net.Put(2, &wire.Frame{Header: wire.Header{From: 1}})
+	m.Put(2, &wire.Frame{Header: wire.Header{From: 1}})
 	require.Equal(t, wire.Header{Comm: 9, From: 4}, tr.last)
 
 	h := &wire.Header{Comm: 9, From: 5, Seq: 3}

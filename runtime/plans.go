@@ -28,6 +28,7 @@ type planKey struct {
 // last, as far as memory is bounded.
 type plans struct {
 	rank, size int
+	reaches    func(rank int) bool // flags reach a rank; nil: there are none
 	recent     [core.Kinds]recent
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
@@ -88,5 +89,9 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan{core.NewPlan(&h, program, spec.Program(h.Root), 0), key, spec.Program, weigh(&p, h.Chunks), nil}, nil
+	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
+	if ps.reaches != nil {
+		compiled.Flags(ps.rank, ps.reaches, spec.Program, true)
+	}
+	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
 }

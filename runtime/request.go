@@ -61,13 +61,11 @@ func (c *Comm) StartBarrier(ctx context.Context) (*Request, error) {
 }
 
 func (c *Comm) startRequest(ctx context.Context, k core.Kind, buf []byte, root int) (*Request, error) {
-	if !c.collective.TryLock() {
+	if !c.occupy() {
 		return nil, ErrBusy
 	}
-	defer c.collective.Unlock()
+	defer c.vacate()
 	d := c.drv
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	r := &Request{comm: c}
 	if err := c.prepareRequest(r, ctx, k, buf, root); err != nil {
 		return nil, err

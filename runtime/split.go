@@ -59,12 +59,10 @@ func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, er
 
 // deriveOnce splits c. No other goroutine may be inside a collective call.
 func (c *Comm) deriveOnce(ctx context.Context, op string, color, key int) (*Comm, error) {
-	if !c.collective.TryLock() {
+	if !c.occupy() {
 		return nil, ErrBusy
 	}
-	defer c.collective.Unlock()
-	c.drv.mu.Lock()
-	defer c.drv.mu.Unlock()
+	defer c.vacate()
 	if err := c.core.Err(); err != nil {
 		return nil, err
 	}

@@ -25,12 +25,10 @@ import (
 // is an error. A later schedule for the same root takes the place of the
 // earlier one. Errors and [Comm.State] ask s.Program who waits for whom, in any goroutine.
 func (c *Comm) Use(s *machine.Schedule) error {
-	if !c.collective.TryLock() {
+	if !c.occupy() {
 		return ErrBusy
 	}
-	defer c.collective.Unlock()
-	c.drv.mu.Lock()
-	defer c.drv.mu.Unlock()
+	defer c.vacate()
 	if err := c.core.Err(); err != nil {
 		return err
 	}
@@ -46,7 +44,11 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	}
 	programs := outlines(s)
 	c.plans.recent = [core.Kinds]recent{}
-	c.used.add(&plan{core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest), planKey{}, programs, 0, nil}, &s.Header)
+	compiled := core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest)
+	if c.plans.reaches != nil {
+		compiled.Flags(c.rank, c.plans.reaches, programs, false)
+	}
+	c.used.add(&plan{compiled, planKey{}, programs, 0, nil}, &s.Header)
 	return nil
 }
 

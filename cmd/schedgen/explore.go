@@ -27,6 +27,7 @@ type exploreCmd struct {
 	Cancel      bool  `help:"One process may give an operation up at any moment."`
 	Quit        bool  `help:"A process whose call has failed closes."`
 	NoMulticast bool  `help:"The network loses all datagrams."`
+	Windows     int   `default:"0" placeholder:"N" help:"The first N ranks share memory: signals of barriers among them are flags."`
 
 	Pieces int    `default:"1" placeholder:"N" help:"Datagrams of a chunk."`
 	Window int    `default:"0" placeholder:"N" help:"Chunks that receivers can take in unread, 0: any number."`
@@ -127,7 +128,7 @@ func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, 
 	return explore.Options{
 		Ranks: ranks, Calls: calls, Open: c.Open,
 		Losses: int(c.Losses), Duplicates: c.Duplicates, Early: c.Early,
-		Crash: c.Crash, Cancel: c.Cancel, Quit: c.Quit, NoMulticast: c.NoMulticast,
+		Crash: c.Crash, Cancel: c.Cancel, Quit: c.Quit, NoMulticast: c.NoMulticast, Windows: c.Windows,
 		Pieces: c.Pieces, Window: c.Window, Delay: delay, States: c.States, Full: c.Full,
 	}, nil
 }

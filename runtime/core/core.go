@@ -23,7 +23,7 @@ type Core struct {
 // New returns the core of a rank that sends by net.
 func New(cfg Config, net Net) *Core {
 	c := &Core{env: env{Config: cfg, net: net}}
-	c.env.group, _ = net.(GroupNet)
+	c.ops.flags.net, _ = net.(FlagNet)
 	c.link()
 	c.casts.init()
 	return c
@@ -108,6 +108,7 @@ func (c *Core) FailWith(e *OpError) {
 // Abandon forgets the operations that were open when the core failed; whoever
 // sends must have forgotten their frames.
 func (c *Core) Abandon() {
+	c.ops.flags.awaits.Flags = nil
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			c.ops.drop(o)

@@ -48,19 +48,10 @@ type Net interface {
 	Datagram(to int, f *wire.Frame)
 }
 
-// GroupNet is a way out by which a signal to several ranks is sent at once; see
-// [wire.GroupPutter].
-type GroupNet interface {
-	Net
-	PutAll(ranks []int, f *wire.Frame)
-}
-
 // env is what the parts of a core have in common.
 type env struct {
 	Config
 	net    Net
-	group  GroupNet   // net, if it is one; else nil
-	ranks  []int      // scratch of who is sent to at once
 	queued bool       // something has been sent since that was last asked
 	frame  wire.Frame // scratch, so that sending does not allocate
 }

@@ -86,6 +86,7 @@ type gate struct {
 	peer   int  // DelayRandomPeer: the rank to enter; else -1
 	wait   Time // the other policies: how long, from the next tick on
 	until  Time // when to start; 0: not stamped yet
+	behind bool // a barrier before this one has not ended: see flags.go
 }
 
 // tick reports whether the gate opens now.

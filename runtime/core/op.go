@@ -40,6 +40,7 @@ type op struct {
 	buf     []byte // the message: the caller's while active, keep afterwards, nil if it is gone
 	keep    []byte // memory for the copy
 	unsent  int    // frames that refer to buf or still have to leave
+	turn    uint64 // of a barrier: which it is, if its signals are flags; else 0
 	waits   waits
 	gate    gate
 	pulse   pulse
@@ -51,7 +52,7 @@ type op struct {
 func (o *op) begin(seq uint64, k Kind, root int, p *Plan, buf []byte) {
 	o.seq, o.kind, o.root, o.plan, o.print = seq, k, root, p, p.print(len(buf))
 	o.state = opActive
-	o.buf, o.n, o.chunks = buf, len(buf), p.Chunks
+	o.buf, o.n, o.chunks, o.turn = buf, len(buf), p.Chunks, 0
 	o.machine = p.engine(o)
 	o.pulse = pulse{stirred: true} // moved is written only if the operation takes long
 	o.frags.reset()
@@ -86,7 +87,7 @@ func (o *op) whole(rank int) bool {
 // schedule waits for, and everything that fired rules ask for has been handed
 // over, or has turned out not to be needed.
 func (o *op) ready() bool {
-	return o.machine.Done() && o.unsent == 0 && !o.gate.closed && !o.lost.yields.waits()
+	return o.machine.Done() && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
 }
 
 // retire ends the call. If others may still ask for chunks, the message is kept,

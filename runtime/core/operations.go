@@ -29,6 +29,7 @@ type operations struct {
 	earlies  [Remembered]earlies // signals of later operations
 	joined   seqSet              // operations that the rank drawn for them has entered
 	overlap  overlap
+	flags    flags
 	absent   absent
 	history  history
 	watch    *watch
@@ -86,11 +87,14 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	ops.overlap.settled = max(ops.overlap.settled, ops.complete)
 	ops.clearCalls(o)
 	ops.closeGate(o)
+	if p.lines.known && ops.flags.net != nil {
+		ops.enterBarrier(o)
+	}
 	ops.announce(o)
 	if ops.absent.own != 0 && ops.absent.own <= ops.seq {
 		ops.sayPresent()
 	}
-	if !o.gate.closed {
+	if !o.gate.closed && !o.gate.behind {
 		ops.set(o, ir.Enter)
 	}
 	ops.replay(o)
@@ -105,6 +109,9 @@ func (ops *operations) end(o *op) {
 		ops.complete++
 	}
 	ops.totals.Operations++
+	if o.turn != 0 {
+		ops.leaveBarrier(o)
+	}
 	if o.kind == Bcast {
 		ops.totals.McastChunks += uint64(o.lost.byMcast)
 		ops.totals.PutChunks += uint64(o.lost.byPut)

@@ -81,9 +81,9 @@ func (ops *operations) settledBefore(o *op) bool {
 	return true
 }
 
-// settled reports whether all that o waits for has come, and no put of it waits.
+// settled reports whether all that o waits for has come, its rules have begun, and no put of it waits.
 func (o *op) settled() bool {
-	return o.machine.Done() && len(o.waits.list) == 0 && !o.lost.yields.waits()
+	return o.machine.Done() && !o.gate.behind && len(o.waits.list) == 0 && !o.lost.yields.waits()
 }
 
 // wait has an action of o wait if it must, and reports so. What an operation still

@@ -25,6 +25,7 @@ type Plan struct {
 	recovers   bool                       // the schedule says how to recover from losses
 	yields     bool                       // its puts of chunks yield to the multicast
 	recovery   ir.Recovery                // this rank's part in that
+	lines      lines                      // where signals stand as flags
 	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each operation that may be remembered
 }
 

@@ -103,9 +103,9 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 		switch a := actions[0]; {
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// A request that came too late for what is kept; others repair.
+		case o.turn != 0 && isFlag(a.Slot):
+			n = ops.raise(o, actions)
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
-		case ops.group != nil && repeats(actions) && ops.remembers(a.Slot):
-			n = ops.putAll(o, actions)
 		case o.lost.yields.on && ops.rec.yield(o, a):
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))
@@ -113,31 +113,6 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			ops.mcast(o, a.Slot)
 		}
 	}
-}
-
-// repeats reports whether the first two of actions put the same signal, as a
-// master's release of its slaves does. Signals are only ever put.
-func repeats(actions []ir.Action) bool {
-	return len(actions) > 1 && actions[1].Slot == actions[0].Slot && actions[0].Slot.Kind() == ir.KindSignal
-}
-
-// putAll puts the signal of the first of actions, and of those behind it that
-// put the same one, at once; it returns how many there are.
-func (ops *operations) putAll(o *op, actions []ir.Action) int {
-	f := ops.fill(o, actions[0].Slot)
-	ops.ranks = ops.ranks[:0]
-	for _, a := range actions {
-		if a.Slot != f.Slot {
-			break
-		}
-		ops.rec.double(o, int(a.To))
-		ops.trace(EventPut, o.seq, a.Slot, int(a.To))
-		ops.ranks = append(ops.ranks, int(a.To))
-	}
-	o.unsent += len(ops.ranks)
-	ops.queued = true
-	ops.group.PutAll(ops.ranks, f)
-	return len(ops.ranks)
 }
 
 func (ops *operations) putSlot(o *op, s ir.Slot, to int) {

@@ -33,9 +33,21 @@ func (s *state) operations(ops *operations) {
 		s.u64(future(seq, ops.seq))
 	}
 	s.recovery(ops.rec)
+	s.raised(&ops.flags)
 	for i := range ops.ring {
 		s.op(ops, &ops.ring[i])
 	}
+}
+
+// raised says which flags are awaited: that follows from their turn and from the slots that
+// are set, but for those that are awaited in vain.
+func (s *state) raised(f *flags) {
+	if f.net == nil {
+		return
+	}
+	s.u64(f.begun % flagTurns)
+	s.u64(f.awaits.Seq)
+	s.num(len(f.awaits.Flags))
 }
 
 // early leaves out what is of an operation that has begun.
@@ -109,7 +121,8 @@ func (s *state) op(ops *operations, o *op) {
 	if o.state != opActive {
 		return // what follows is of running operations
 	}
-	s.flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0)
+	s.flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0, o.gate.behind)
+	s.u64(o.turn % flagTurns)
 	s.num(o.gate.peer)
 	s.waits(&o.waits)
 	s.frags(&o.frags)

@@ -26,7 +26,7 @@ var considered = map[string]string{
 	"Core.env": "derived", "Core.fate": "state", "Core.members": "state", "Core.ops": "state", "Core.rec": "state",
 	"Core.agree": "state", "Core.casts": "state", "Core.bodies": "scratch", "Core.watch": "time",
 
-	"env.Config": "derived", "env.net": "link", "env.group": "link", "env.ranks": "scratch", "env.queued": "scratch", "env.frame": "scratch",
+	"env.Config": "derived", "env.net": "link", "env.queued": "scratch", "env.frame": "scratch",
 
 	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state",
 	"failure.told": "state", "failure.passed": "state", "failure.why": "state",
@@ -66,6 +66,10 @@ var considered = map[string]string{
 
 	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived",
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
+
+	"operations.flags": "state", "flags.net": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
+	"Awaits.Seq": "state", "Awaits.Mark": "derived", "Awaits.Flags": "state", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.slot": "derived",
+	"Plan.lines": "derived", "lines.known": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "lines.awaited": "derived",
 
 	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",

@@ -13,6 +13,7 @@ func (w *world) append(dst []byte) []byte {
 		dst = appendList(dst, lane)
 	}
 	dst = appendList(dst, w.grams)
+	dst = appendList(dst, w.flags)
 	return appendList(dst, w.notes)
 }
 
@@ -41,6 +42,7 @@ func (w *world) read(src []byte) []byte {
 		w.lanes[i], src = list(w.lanes[i], src)
 	}
 	w.grams, src = list(w.grams, src)
+	w.flags, src = list(w.flags, src)
 	w.notes, src = list(w.notes, src)
 	return src
 }

@@ -36,6 +36,9 @@ func (s *system) arrivals(w *world, will []event) []event {
 			}
 		}
 	}
+	for rank := 0; rank < s.Ranks && len(w.flags) > 0; rank++ {
+		will = s.looks(w, rank, will)
+	}
 	for i, g := range w.grams {
 		if i == 0 || w.grams[i-1] != g {
 			will = s.unlessHeld(w, will, newEvent(evDatagram, int(g>>24), g&maxOf))
@@ -49,8 +52,12 @@ func (s *system) arrivals(w *world, will []event) []event {
 	return will
 }
 
-// waits reports whether e says that a rank has closed, of which not all is taken.
+// waits reports whether e has to wait: it says that a rank has closed, of which not all is
+// taken, or how it has ended, before which its driver looks for flags.
 func (s *system) waits(w *world, e event) bool {
+	if len(w.flags) > 0 && len(s.looks(w, e.rank(), nil)) > 0 {
+		return true
+	}
 	if e.kind() != evLeft {
 		return false
 	}

@@ -19,6 +19,7 @@ const everybody = 0xff
 type send struct {
 	to    uint8 // or everybody
 	loose bool  // by datagram
+	flag  bool  // it stands in a window, in the line that the message tells
 	msg   uint32
 }
 
@@ -65,7 +66,7 @@ func (b *outbox) keep(to uint8, loose bool, f *wire.Frame, offset int, body []by
 		copies = b.sys.tamper(&m)
 	}
 	for range copies {
-		b.sent = append(b.sent, send{to, loose, b.sys.intern(m)})
+		b.sent = append(b.sent, send{to, loose, false, b.sys.intern(m)})
 	}
 }
 

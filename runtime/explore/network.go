@@ -8,6 +8,10 @@ import (
 
 // send sends one message of a rank.
 func (s *system) send(w *world, from int, out *send) {
+	if out.flag {
+		s.raise(w, out.msg)
+		return
+	}
 	if out.to == everybody {
 		for to := range s.Ranks {
 			if to != from && !s.local(w, to).gone() {

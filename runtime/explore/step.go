@@ -30,6 +30,7 @@ const (
 	evDouble                       // a datagram to the rank is doubled; of: the message
 	evCrash                        // the rank dies
 	evCancel                       // the process gives up a call; of: the call
+	evLook                         // the rank finds a flag; of: the message
 )
 
 const (
@@ -78,7 +79,8 @@ func (s *system) step(id uint32, e event) *outcome {
 
 func (s *system) work(id uint32, e event) *outcome {
 	net := &outbox{sys: s}
-	l := s.locals[id].clone(s, net)
+	l := s.locals[id]
+	l = l.clone(s, s.net(l.rank, net))
 	out := &outcome{}
 	if out.problem = s.try(l, e, out); out.held {
 		return out
@@ -145,6 +147,8 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 		m := &s.messages[e.of()]
 		h := m.header
 		out.held = l.core.Fragment(&h, m.offset, []byte(m.body)) == wire.Hold
+	case evLook:
+		l.find(&s.messages[e.of()])
 	case evLeft:
 		l.core.Ended(int(e.of()), wire.Closed, nil)
 	case evLost:

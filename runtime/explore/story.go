@@ -16,7 +16,7 @@ func (s *system) tell(events []event) []string {
 	var lines []string
 	for _, e := range events {
 		line := s.sentence(w, e)
-		if k := e.kind(); k < evLose || k == evCancel {
+		if k := e.kind(); k < evLose || k >= evCancel {
 			line += s.consequences(w, e)
 		}
 		lines = append(lines, line)
@@ -41,6 +41,9 @@ func (s *system) sentence(w *world, e event) string {
 		return fmt.Sprintf("rank %d closes", rank)
 	case evPut, evDatagram:
 		return fmt.Sprintf("%s arrives", s.thing(e))
+	case evLook:
+		m := &s.messages[e.of()]
+		return fmt.Sprintf("rank %d sees that rank %d has flagged operation %d in line %d of rank %d", rank, m.header.From, m.header.Seq, m.header.Slot, m.offset)
 	case evLose:
 		return fmt.Sprintf("%s is lost", s.thing(e))
 	case evDouble:
@@ -156,6 +159,8 @@ func (s *system) consequences(w *world, e event) string {
 	for i := range out.sent {
 		m := &s.messages[out.sent[i].msg]
 		switch {
+		case out.sent[i].flag:
+			parts = append(parts, fmt.Sprintf("flags operation %d in line %d of rank %d", m.header.Seq, m.header.Slot, m.offset))
 		case out.sent[i].to == everybody:
 			parts = append(parts, "multicasts "+s.content(m))
 		case out.sent[i].loose:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -132,7 +133,11 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.plans = append(r.plans, core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0))
+		plan := core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0)
+		if s.Windows > 0 {
+			plan.Flags(rank, func(other int) bool { return s.reaches(rank, other) }, func(rank int) ir.Program { return c.Schedule.Programs[rank] }, true)
+		}
+		r.plans = append(r.plans, plan)
 	}
 	return r, nil
 }
@@ -152,7 +157,7 @@ func (s *system) newLocal(rank int) *local {
 		Repair: base, Stall: stall, Retain: 1 << 20,
 		Overlay: s.overlay(), CastPrint: 1, CastWindow: s.CastWindow, CastBytes: 1 << 20, MaxMessage: 1 << 10,
 	}
-	return &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, &outbox{sys: s}), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
+	return &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, s.net(rank, &outbox{sys: s})), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
 }
 
 // overlay returns the trees of the rootless messages.

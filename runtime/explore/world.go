@@ -12,6 +12,7 @@ type world struct {
 	lanes [][]uint32 // by sender, receiver and lane -> messages in order
 	grams []uint32   // datagrams under way: receiver and message, sorted
 	notes []uint32   // what ranks have not been told: events, sorted
+	flags []uint32   // what stands in windows: lines and messages, by line
 	links uint64     // pairs of ranks of which one has put something to the other; kept only if ranks may die
 	fault uint8      // 1 + the rank that has died or given up a call
 
@@ -53,6 +54,7 @@ func (w *world) copyFrom(src *world) {
 	}
 	w.grams = append(w.grams[:0], src.grams...)
 	w.notes = append(w.notes[:0], src.notes...)
+	w.flags = append(w.flags[:0], src.flags...)
 	w.links, w.fault = src.links, src.fault
 	w.losses, w.doubles, w.early = src.losses, src.doubles, src.early
 }

@@ -27,13 +27,11 @@ type Transport struct {
 	net   network             // to the others; nil: there are none
 	watch *reactor.Descriptor // of the own pipe
 	sink  sink
-	group []int // scratch of PutAll
+	group []int // scratch of Post
 
 	closed bool
 	shut   atomic.Bool // closed, for Wait and Wake
 }
-
-var _ wire.GroupPutter = (*Transport)(nil)
 
 // Rank returns this process's number in the communicator.
 func (t *Transport) Rank() int { return t.rank }
@@ -87,22 +85,6 @@ func (t *Transport) Taken(to int) uint64 {
 		return net.Taken(to)
 	}
 	return 0
-}
-
-// PutAll puts f at once to those of ranks that share memory with this one, and
-// to each of the others.
-func (t *Transport) PutAll(ranks []int, f *wire.Frame) {
-	t.group = t.group[:0]
-	for _, rank := range ranks {
-		if t.isNear(rank) {
-			t.group = append(t.group, t.location.local[rank])
-		} else {
-			t.Put(rank, f)
-		}
-	}
-	if len(t.group) > 0 {
-		t.near.PutAll(t.group, f)
-	}
 }
 
 // Mcast queues f for all others, over the network if any of them is there.

@@ -24,9 +24,10 @@ func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 		"slow":        {Seed: 3, Loss: 0.1, Delay: 200 * time.Microsecond},
 		"narrow":      {Seed: 4, Link: 1, LinkBytes: 1, Queue: 1, Datagram: 100},
 		"no datagram": {Seed: 5, NoMulticast: true},
+		"windows":     {Seed: 6, Windows: true, Delay: 100 * time.Microsecond},
 	}
 	for name, o := range networks {
-		if testing.Short() && name != "lossy" && name != "narrow" {
+		if testing.Short() && name != "lossy" && name != "narrow" && name != "windows" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +46,7 @@ func TestCommunicators(t *testing.T) { transporttest.Communicators(t, wide) }
 
 // wide connects ranks that hold many datagrams.
 func wide(t testing.TB, size int) []wire.Transport {
-	ts, err := mem.New(size, mem.Options{Queue: 1 << 16})
+	ts, err := mem.New(size, mem.Options{Queue: 1 << 16, Windows: true})
 	require.NoError(t, err)
 	return mem.Transports(ts)
 }

@@ -32,6 +32,7 @@ type Options struct {
 
 	Datagram    int  // payload bytes of a datagram; default 8 KiB
 	NoMulticast bool // Mcast loses everything
+	Windows     bool // ranks have windows, in which flags stand as soon as they are written
 	Link        int  // frames a lane between two ranks holds before the sender keeps the rest; default 64
 	LinkBytes   int  // bytes a lane holds beyond its first frame; default 1 MiB
 	Queue       int  // datagrams a receiver holds before it loses more; default 256

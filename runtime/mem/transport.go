@@ -24,6 +24,7 @@ type Transport struct {
 	timer   clock.Timer             // ends Wait; nil before the first that needs it
 	cur     entry                   // scratch: what the sink is looking at
 	polled  int64                   // the time up to which Poll has taken what arrived; guarded by in.mu
+	window  []wire.Line
 	stats   wire.Stats
 	closed  bool
 }
@@ -38,6 +39,9 @@ func newTransport(rank int, id [16]byte, o *Options, all []*Transport) *Transpor
 		left:   make([]bool, len(all)),
 	}
 	t.out.peers, t.in.lanes.peers = len(all), len(all)
+	if o.Windows {
+		t.window = make([]wire.Line, wire.WindowLines)
+	}
 	return t
 }
 

@@ -143,7 +143,7 @@ func BenchmarkMcast(b *testing.B) {
 	}
 }
 
-// BenchmarkRelease is a signal to all others, by one notice and by a put to
+// BenchmarkRelease is a signal to all others, by one flag that all read, and by a put to
 // each, and what they do to read it.
 func BenchmarkRelease(b *testing.B) {
 	for _, ranks := range []int{3, 8, 9, 32} {
@@ -153,24 +153,26 @@ func BenchmarkRelease(b *testing.B) {
 		for rank := 1; rank < ranks; rank++ {
 			others = append(others, rank)
 		}
-		release := func(b *testing.B, put func()) {
+		b.Run(fmt.Sprintf("flag/ranks=%d", ranks), func(b *testing.B) {
+			b.ReportAllocs()
+			for seq := uint64(1); b.Loop(); seq++ {
+				trs[0].Windows().Post(wire.FlagLines, others, wire.Flag{Seq: seq})
+				for _, tr := range trs[1:] {
+					for tr.Windows().Window(0)[wire.FlagLines].Seq() != seq {
+					}
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("puts/ranks=%d", ranks), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				put()
+				for _, to := range others {
+					trs[0].Put(to, f)
+				}
 				for _, tr := range trs[1:] {
 					tr.Poll(s)
 				}
 			}
-		}
-		b.Run(fmt.Sprintf("notice/ranks=%d", ranks), func(b *testing.B) {
-			release(b, func() { trs[0].PutAll(others, f) })
-		})
-		b.Run(fmt.Sprintf("puts/ranks=%d", ranks), func(b *testing.B) {
-			release(b, func() {
-				for _, to := range others {
-					trs[0].Put(to, f)
-				}
-			})
 		})
 		closeAll(b, trs)
 	}

@@ -145,7 +145,9 @@ func send(random *rand.Rand, tr *shm.Transport) {
 		Comm: uint8(random.IntN(3)),
 	}, Body: body}
 	tr.Put(random.IntN(3), f)
-	tr.PutAll([]int{0, 1, 2}, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Slot: ir.Signal(1), Seq: random.Uint64()}})
+	flag := wire.Flag{Seq: random.Uint64() >> 16, Mark: random.Uint64(), From: random.IntN(1 << 16)}
+	tr.Windows().Flag((tr.Rank()+1)%3, random.IntN(wire.FlagLines), flag)
+	tr.Windows().Post(wire.FlagLines+random.IntN(wire.PostLines), []int{(tr.Rank() + 1) % 3}, flag)
 	tr.Mcast(f)
 }
 

@@ -46,7 +46,7 @@ const MaxSize = memory.MaxSize
 const MaxBody = memory.MaxBody
 
 // Transport is one rank's end of a communicator.
-type Transport struct{ wire.GroupPutter }
+type Transport struct{ wire.Transport }
 
 // Create makes a segment for size ranks that has no name: processes inherit
 // the file and give it to [Join] in Config.File. When the last of them has ended

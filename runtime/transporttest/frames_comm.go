@@ -26,7 +26,6 @@ func Communicators(t *testing.T, with Make) {
 		{"ForgetHeld", testCommForgetHeld},
 		{"Left", testCommLeft},
 		{"Lost", testCommLost},
-		{"PutAll", testCommPutAll},
 		{"NoAllocation", testCommNoAllocation},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
@@ -381,32 +380,6 @@ func testCommLost(t *testing.T, with Make) {
 		require.Zero(t, n.sinks[rank].closed())
 		require.Empty(t, n.sinks[rank].twice)
 	}
-}
-
-// testCommPutAll puts signals to several ranks at once, in several communicators
-// of which one is held.
-func testCommPutAll(t *testing.T, with Make) {
-	n := connect(t, with, 4)
-	tr, ok := n.ranks[0].(wire.GroupPutter)
-	if !ok {
-		t.Skip("no group puts")
-	}
-	s := n.sinks[1]
-	for _, held := range []uint8{0, 1} {
-		s.got = nil
-		s.holdComm(held)
-		for i := range 100 {
-			for comm := range uint8(2) {
-				tr.PutAll([]int{1, 2, 3}, of(comm, slot(uint64(i), nil)))
-				n.poll()
-			}
-		}
-		n.until(func() bool { return len(s.got) == 100 }, "the other's have arrived")
-		require.Empty(t, s.ofComm(held, wire.LaneOps))
-		s.holdNothing()
-		n.until(func() bool { return len(s.got) == 200 }, "all have arrived")
-	}
-	n.noneLost()
 }
 
 // testCommNoAllocation checks that a frame of a further communicator costs none.

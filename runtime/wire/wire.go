@@ -20,7 +20,7 @@ import (
 // others. So a process that is late for an operation of one communicator keeps nobody
 // from going on with another.
 //
-// Put, Mcast and Poll are called by one goroutine at a time, under one lock; Wait is
+// Put, Mcast, Poll and what Windows has are called by one goroutine at a time, under one lock; Wait is
 // called without it, so it may run beside them; Wake may be called by anybody at any
 // time. None but Wait blocks.
 type Transport interface {
@@ -45,6 +45,9 @@ type Transport interface {
 	// instead of a put. It reaches [Sink.Fragment] there. A transport without
 	// datagrams does as Mcast does.
 	Datagram(to int, f *Frame)
+	// Windows returns the windows of the ranks, nil if they have none: all have, or
+	// none has.
+	Windows() Windows
 	// Poll sends what is queued, as far as that goes without blocking, and
 	// hands what has arrived to s. It reports whether anything was sent or
 	// received. Held frames are offered to s again at each Poll.
@@ -79,16 +82,6 @@ type Transport interface {
 // has taken, in units that only grow.
 type Taker interface {
 	Taken(to int) uint64
-}
-
-// GroupPutter is a transport over memory that several ranks read: what is put to
-// all of them is written once (paper 003, section 4.1).
-type GroupPutter interface {
-	Transport
-	// PutAll does for f, a FrameSlot on LaneOps without a body, as Put to each of
-	// ranks does, which must differ, but keeps no order with other frames.
-	// *f.Unsent is decremented once for each.
-	PutAll(ranks []int, f *Frame)
 }
 
 // Caps is what a transport can do.
@@ -237,6 +230,7 @@ const (
 type Stats struct {
 	PutFrames       uint64 `json:"put_frames"`      // sent
 	PutBytes        uint64 `json:"put_bytes"`       // sent
+	Flags           uint64 `json:"flags"`           // written; one for several ranks counts once
 	GotFrames       uint64 `json:"got_frames"`      // received by put
 	GotBytes        uint64 `json:"got_bytes"`       // received by put
 	McastFrames     uint64 `json:"mcast_frames"`    // datagrams multicast

@@ -177,3 +177,6 @@ func closeFD(fd int) {
 		unix.Close(fd) // nothing can be done, and nothing is lost, if it fails
 	}
 }
+
+// Windows implements [wire.Transport]: there are none.
+func (t *Transport) Windows() wire.Windows { return nil }

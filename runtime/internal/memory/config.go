@@ -14,19 +14,15 @@
 //     cache lines that hold a frame's header and a short body, and of bytes;
 //   - what it multicasts: a ring of cells and bytes, and the others' positions
 //     in it;
-//   - its notices: a ring of cache lines, each a signal to several ranks.
+//   - its window: cache lines in which flags stand that others have written, and those
+//     that it has written for several to read ([wire.Windows]).
 //
 // Behind the areas is room for the rings of further communicators, which takes
 // memory only where they put something (further.go).
 //
 // So flags live at the rank that waits for them, each on a cache line of its
 // own, and a signal is one line written there (Bierbaum, Wassen, Lankes,
-// Bemmerl: SCI Collectives, sections 4.1 and 4.2). A signal that goes to several
-// ranks at once, as a master's release of its slaves does, is one line at the
-// sender that all of them read (section 4.1): a Poll looks there by itself for
-// the notices of who has sent some before, and is rung only while its rank waits.
-// Unlike multicasts notices are not lost: while a reader has not read the oldest
-// one, each rank gets a put of its own.
+// Bemmerl: SCI Collectives, sections 4.1 and 4.2).
 //
 // # Memory ordering
 //

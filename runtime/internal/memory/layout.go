@@ -32,7 +32,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 5
+	segmentVersion = 6
 )
 
 // rankLine tells how a rank is.
@@ -69,10 +69,10 @@ const (
 
 // laneLine belongs to one lane from one rank to another.
 type laneLine struct {
-	read    uint64             // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
-	waiting uint32             // sender: ring me when there is room
-	late    uint32             // sender: closed before everything was sent
-	noticed uint32             // sender, on LaneOps: it has rung for a notice
+	read    uint64 // receiver: cells read << 32 | lines of bytes read, both modulo 2^32
+	waiting uint32 // sender: ring me when there is room
+	late    uint32 // sender: closed before everything was sent
+	_       uint32
 	changes uint32             // sender, on LaneOps of the first communicator: times it has changed comms
 	comms   [comms / 64]uint64 // sender, likewise: bits of the further communicators whose lanes are in use
 	_       [lineSize - 24 - comms/8]byte
@@ -86,14 +86,11 @@ type castLine struct {
 	_       [lineSize - 20]byte
 }
 
-// positionLine is where a rank stands in what another writes once for several:
-// in its multicasts, cells read << 1, | 1 while it reads the next one in place;
-// in its notices, the number of the cell behind the last one that it has read.
+// positionLine is where a rank stands in another's multicasts: cells read << 1, | 1 while it
+// reads the next one in place.
 type positionLine struct {
-	cells   uint64
-	notices uint64
-	listens uint32 // every Poll looks for notices, without being rung
-	_       [lineSize - 20]byte
+	cells uint64
+	_     [lineSize - 8]byte
 }
 
 // cell announces a frame, a piece of its body or a datagram. The stamp is
@@ -124,31 +121,13 @@ const shortBody = 24
 // Everything keeps to its lines.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(cell{})-lineSize]
-	_ = [1]struct{}{}[unsafe.Sizeof(noticeCell{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(rankLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(wire.Line{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(bellLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(laneLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(castLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(positionLine{})-lineSize]
 )
-
-// noticeCell is a signal, written once for all ranks that it is for. Its stamp
-// is written last: its number, from 1. While it is being written it has that of
-// the one before, and only ranks look at it whom the earlier one in its place was
-// not for.
-type noticeCell struct {
-	stamp uint64
-	seq   uint64
-	epoch uint32
-	slot  ir.Slot
-	arg   uint32
-	print uint32
-	ranks [MaxSize / 64]uint64 // bits of those that it is for
-}
-
-// noticeCells is how many notices of a rank there can be at a time, a power of
-// two. A barrier needs two: its ranks run ahead of each other by one at most.
-const noticeCells = 16
 
 // The flags of a cell.
 const (
@@ -166,7 +145,7 @@ type lane struct{ cells, bytes int } // powers of two
 //	ring of bytes of LaneControl  a quarter of that
 //	rings of cells                64 cells of 64 bytes for each lane, 16 above 64 ranks
 //	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
-//	notices of a rank             16 cells
+//	window of a rank              256 lines
 //
 // Behind that, without memory before it is used, is for each further communicator
 // a lane as LaneOps for each ordered pair.
@@ -176,15 +155,15 @@ type layout struct {
 	cast  lane
 	gram  int // payload bytes of a datagram
 
-	laneAt  [wire.Lanes]int // in the part of a pair
-	pair    int             // bytes for one sender
-	pairsAt int             // in the area of a rank
-	castAt  int
-	notesAt int
-	area    int // bytes of a rank
-	total   int // bytes that there is memory for from the start
-	span    int // bytes of a lane of LaneOps
-	part    int // bytes of the lanes of a further communicator
+	laneAt   [wire.Lanes]int // in the part of a pair
+	pair     int             // bytes for one sender
+	pairsAt  int             // in the area of a rank
+	castAt   int
+	windowAt int
+	area     int // bytes of a rank
+	total    int // bytes that there is memory for from the start
+	span     int // bytes of a lane of LaneOps
+	part     int // bytes of the lanes of a further communicator
 }
 
 // partAt returns where the lanes of a further communicator are.
@@ -210,8 +189,8 @@ func newLayout(size int) *layout {
 	}
 	l.pairsAt = 2 * lineSize
 	l.castAt = l.pairsAt + size*l.pair
-	l.notesAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
-	l.area = l.notesAt + noticeCells*lineSize
+	l.windowAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
+	l.area = l.windowAt + wire.WindowLines*lineSize
 	l.total = pages(pageSize + size*l.area)
 	l.span = l.laneAt[wire.LaneControl]
 	l.part = pages(size * size * l.span)
@@ -295,12 +274,12 @@ func (s segment) casts(rank int) (*castLine, rings) {
 	return at[castLine](s, offset), s.rings(offset+lineSize+s.size*lineSize, s.cast)
 }
 
-// notices returns the notices of rank.
-func (s segment) notices(rank int) *[noticeCells]noticeCell {
-	return at[[noticeCells]noticeCell](s, s.rankAt(rank)+s.notesAt)
+// window returns the lines in which flags stand for rank, and those that it posts.
+func (s segment) window(rank int) []wire.Line {
+	return unsafe.Slice(at[wire.Line](s, s.rankAt(rank)+s.windowAt), wire.WindowLines)
 }
 
-// position returns where rank reader stands in the multicasts and notices of rank.
+// position returns where rank reader stands in the multicasts of rank.
 func (s segment) position(rank, reader int) *positionLine {
 	return at[positionLine](s, s.rankAt(rank)+s.castAt+lineSize+reader*lineSize)
 }

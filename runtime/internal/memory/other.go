@@ -41,8 +41,5 @@ func Completed(*os.File) (bool, error) { return false, errSystem }
 // Away is never called: there is no Transport on this system.
 func (*Transport) Away(time.Duration) (limit time.Duration, ok bool) { return 0, false }
 
-// PutAll is never called.
-func (*Transport) PutAll([]int, *wire.Frame) {}
-
 // Back is never called.
 func (*Transport) Back() {}

@@ -136,24 +136,10 @@ const maxWatched = 8
 // hand the core over for what comes at any moment costs much more.
 const glances = 8
 
-// stare returns the first that look finds; it also ends with a bit in the bell or
-// a notice. Who heeds nobody does not ask for notices each time: that alone
-// would make a round trip of a put longer by a twentieth.
+// stare returns the first that look finds; it also ends with a bit in the bell.
 func (t *Transport) stare() (set uint64) {
-	if len(t.heeded) > 0 {
-		return t.stareAtAll()
-	}
 	for range glances {
 		if set := t.look(); set != 0 || atomic.LoadUint64(&t.park.bell.bits[0]) != 0 {
-			return set
-		}
-	}
-	return 0
-}
-
-func (t *Transport) stareAtAll() uint64 {
-	for range glances {
-		if set := t.look(); set != 0 || atomic.LoadUint64(&t.park.bell.bits[0])|t.noticed(0) != 0 {
 			return set
 		}
 	}
@@ -175,7 +161,7 @@ func (t *Transport) look() (set uint64) {
 
 // hush has others leave the bell alone again once this rank polls with success.
 func (t *Transport) hush() {
-	if (t.park.watches || len(t.heeded) > 0) && atomic.LoadUint32(&t.park.bell.parked) == waiting {
+	if atomic.LoadUint32(&t.park.bell.parked) == waiting {
 		atomic.CompareAndSwapUint32(&t.park.bell.parked, waiting, polling)
 	}
 }

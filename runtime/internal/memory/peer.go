@@ -23,6 +23,7 @@ type peer struct {
 	start   uint64 // of the process
 	bell    *bellLine
 	line    *rankLine
+	window  []wire.Line
 	in      [wire.Lanes]inbound
 	out     [wire.Lanes]outbound
 	more    *further // of further communicators; nil: there were none
@@ -90,9 +91,6 @@ func (t *Transport) end(p *peer, state uint32, s wire.Sink) {
 
 // farewell tells s that p has left when all it sent has been taken.
 func (t *Transport) farewell(p *peer, s wire.Sink) {
-	if t.heard[p.rank].waits() {
-		return // for another Poll
-	}
 	waits, late := false, false
 	p.eachIn(func(l *inbound) {
 		waits = waits || l.waits()

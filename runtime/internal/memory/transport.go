@@ -28,17 +28,12 @@ type Transport struct {
 	peers   []peer
 	watch   watch
 	mine    caster
-	listens bool        // to further communicators
-	blocked atomic.Bool // a multicast waits for slow readers
-	post    poster
-	heard   []listener           // by rank
-	heeded  []*listener          // to those whose notices every Poll looks for
+	listens bool                 // to further communicators
+	blocked atomic.Bool          // a multicast waits for slow readers
 	held    [MaxSize / 64]uint64 // peers of which something is held
 	stats   wire.Stats
 	closed  bool
 }
-
-var _ wire.GroupPutter = (*Transport)(nil)
 
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int, c clock.Clock) *Transport {
@@ -46,15 +41,10 @@ func newTransport(s segment, rank int, c clock.Clock) *Transport {
 	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This()}
 	t.watch.checked = c.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
-	t.post = poster{cells: s.notices(rank), readers: make([]heeder, s.size)}
-	t.heard = make([]listener, s.size)
-	t.heeded = make([]*listener, 0, maxHeeded)
 	t.mine.late = make([]bool, s.size)
 	t.mine.starts = make([]uint64, len(t.mine.rings.cells))
 	for r := range t.peers {
 		t.peers[r].init(s, r, rank)
-		t.heard[r] = listener{rank: r, cells: s.notices(r), position: s.position(r, rank)}
-		t.post.readers[r].position = s.position(rank, r)
 		t.mine.positions = append(t.mine.positions, &s.position(rank, r).cells)
 		fd := -1
 		if r != rank {
@@ -66,7 +56,7 @@ func newTransport(s segment, rank int, c clock.Clock) *Transport {
 }
 
 func (p *peer) init(s segment, rank, own int) {
-	p.rank, p.line, p.bell = rank, s.rank(rank), s.bell(rank)
+	p.rank, p.line, p.bell, p.window = rank, s.rank(rank), s.bell(rank), s.window(rank)
 	p.pid, p.start = atomic.LoadUint32(&p.line.pid), atomic.LoadUint64(&p.line.start)
 	for lane := range wire.Lanes {
 		in, out := &p.in[lane], &p.out[lane]
@@ -109,11 +99,11 @@ func (t *Transport) Poll(s wire.Sink) bool {
 		if t.park.watches {
 			set = t.stare()
 		}
-		wrote := t.held[i] | t.noticed(i)
-		if set |= wrote; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
+		if set |= t.held[i]; atomic.LoadUint64(&t.park.bell.bits[i]) != 0 {
 			set |= atomic.SwapUint64(&t.park.bell.bits[i], 0)
+			moved = true // a flag, perhaps
 		}
-		moved = set != 0 && t.serve(i, set, wrote, s) || moved
+		moved = set != 0 && t.serve(i, set, s) || moved
 	}
 	if moved {
 		t.watch.idle = 0
@@ -126,26 +116,22 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	return moved
 }
 
-// serve looks at the peers whose bits of word i are set; those that are in wrote
-// have written a notice.
-func (t *Transport) serve(i int, set, wrote uint64, s wire.Sink) bool {
+// serve looks at the peers whose bits of word i are set.
+func (t *Transport) serve(i int, set uint64, s wire.Sink) bool {
 	moved := false
 	for ; set != 0; set &= set - 1 {
 		rank := i*64 + bits.TrailingZeros64(set)
 		if rank >= t.size || rank == t.rank || t.peers[rank].gone {
 			continue
 		}
-		moved = t.visit(&t.peers[rank], wrote&(1<<(rank%64)) != 0, s) || moved
+		moved = t.visit(&t.peers[rank], s) || moved
 	}
 	return moved
 }
 
-// visit moves what there is between p and this rank. It looks for notices only
-// if p has written some: that would be more lines to touch for everything that
-// arrives.
-func (t *Transport) visit(p *peer, wrote bool, s wire.Sink) bool {
+// visit moves what there is between p and this rank.
+func (t *Transport) visit(p *peer, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
-	wrote = wrote || state != stateJoined || p.rung()
 	moved := t.flush(p)
 	if changes := atomic.LoadUint32(&p.in[wire.LaneOps].line.changes); changes != p.changes {
 		t.heedChanges(p, changes, s)
@@ -159,10 +145,9 @@ func (t *Transport) visit(p *peer, wrote bool, s wire.Sink) bool {
 	if p.cast.waits() && !p.gone {
 		moved = t.hear(p, s) || moved
 	}
-	moved = wrote && !p.gone && t.heed(p, s) || moved
 	t.end(p, state, s)
 	bit := uint64(1) << (p.rank % 64)
-	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.more != nil && p.more.held() || wrote && t.heard[p.rank].held) {
+	if !p.gone && (p.in[0].held || p.in[1].held || p.cast.held || p.more != nil && p.more.held()) {
 		t.held[p.rank/64] |= bit
 	} else {
 		t.held[p.rank/64] &^= bit

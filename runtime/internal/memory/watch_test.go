@@ -4,7 +4,9 @@ package memory
 
 import (
 	"bytes"
+	"errors"
 	"os/exec"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +14,20 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
+
+// log is a sink that notes which ranks it has lost.
+type log struct{ lost map[int]error }
+
+func newLog() *log { return &log{lost: map[int]error{}} }
+
+func (*log) Body(*wire.Header) ([]byte, wire.Verdict)        { return nil, wire.Accept }
+func (*log) Arrived(*wire.Header, []byte)                    {}
+func (*log) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
+func (s *log) Ended(rank int, how wire.End, err error) {
+	if how != wire.Closed {
+		s.lost[rank] = err
+	}
+}
 
 // besides returns rank 0 of two, of which the other is said to be the process of
 // cmd, which has been started.
@@ -67,11 +83,31 @@ func TestDeathIsSeenAtTheNextLook(t *testing.T) {
 	}
 }
 
+// pair joins two ranks of this process.
+func pair(t *testing.T) (trs [2]*Transport) {
+	f, err := Create(2)
+	require.NoError(t, err)
+	var errs [2]error
+	var wg sync.WaitGroup
+	for rank := range trs {
+		wg.Go(func() {
+			trs[rank], errs[rank] = Join(t.Context(), Config{Options: Options{Rank: rank, Size: 2, File: f}})
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs[0], errs[1], f.Close()))
+	t.Cleanup(func() {
+		for _, tr := range trs {
+			require.NoError(t, tr.Close(false, 0))
+		}
+	})
+	return trs
+}
+
 // A multicast waits for a reader that is behind as long as grace, from when it
 // found no room, and not again before the reader has moved.
 func TestGraceForReaders(t *testing.T) {
-	trs, _, end := group(t, t.Context(), 2)
-	defer end()
+	trs := pair(t)
 	var time clock.Manual
 	sender, reader := trs[0], trs[1]
 	sender.clock = &time

@@ -108,3 +108,6 @@ func discard(f *wire.Frame) {
 		*f.Unsent--
 	}
 }
+
+// Windows implements [wire.Transport]: there are none.
+func (t *Transport) Windows() wire.Windows { return nil }

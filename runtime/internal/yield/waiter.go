@@ -58,6 +58,9 @@ func (w *Waiter) Spins() int {
 	return w.spin
 }
 
+// Crowded reports whether others need the core that the rank waits on.
+func (w *Waiter) Crowded() bool { return w.crowded || w.process.Shared() }
+
 // HandOver lets others run after the poll number idle, from 1, that has found
 // nothing. It is called with the lock that guards w, and gives it up meanwhile.
 // company says that other goroutines poll for the same rank.
@@ -67,7 +70,7 @@ func (w *Waiter) HandOver(idle int, lock sync.Locker, company bool) {
 		lock.Unlock()
 		goruntime.Gosched()
 		lock.Lock()
-	case w.crowded || w.process.Shared():
+	case w.Crowded():
 		if !w.stay && !w.process.Shared() { // threads are nobody's among goroutines
 			w.crowd.Look()
 		}

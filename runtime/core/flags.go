@@ -1,0 +1,165 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Among ranks that have windows the signals of barriers are flags: each has a line, which
+// its receiver looks at, and whoever drives the core tells what stands there. A signal that
+// one rule puts to several ranks stands once, in the window of its sender, and all of them
+// look there (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, section 4.1).
+//
+// Lines are used in turns: a barrier's are those of the barrier before the last. Nobody
+// writes there too soon. Barriers begin one after the other at every rank, also if several
+// operations are open: a rank that has begun one has ended the one before. So who has begun
+// barrier b has ended b-1, before which all have begun b-1 (verify's check barrier), before
+// which they have ended b-2, and by then seen all that they wait for in it. And who has
+// ended a barrier has put all of it (check retire), so that no writer comes late. The bound
+// is that of check reuse, two operations, with barriers counted by themselves.
+
+const (
+	flagTurns = 2
+	flagSlots = wire.FlagLines / flagTurns // signals of a barrier that have lines; those above them are put
+)
+
+// FlagNet is a way out by which flags go too; see [wire.Windows].
+type FlagNet interface {
+	Net
+	Reaches(rank int) bool
+	Flag(to, line int, f wire.Flag)
+	Post(line int, to []int, f wire.Flag)
+}
+
+// flags are those of the barriers of a rank.
+type flags struct {
+	net    FlagNet // nil: there are none
+	begun  uint64  // barriers
+	last   uint64  // the operation that is the last barrier whose rules have begun
+	awaits Awaits  // of the barrier whose rules have begun and that has not ended; its number is 0 if there is none
+}
+
+// Awaits are the flags that a barrier waits for.
+type Awaits struct {
+	Seq   uint64    // what stands in their lines then
+	Mark  uint64    // and if all have called the same
+	Flags []Awaited // those that have not been seen
+	Over  uint64    // lines in which a number up to this one stands may be written now
+}
+
+// Awaited is where a signal will stand.
+type Awaited struct {
+	Rank int // whose window
+	Line int
+	slot ir.Slot
+}
+
+// enterBarrier gives a barrier its turn. Its rules do not begin before the barrier before it
+// has ended.
+func (ops *operations) enterBarrier(o *op) {
+	f := &ops.flags
+	f.begun++
+	o.turn = f.begun
+	if o.gate.behind = f.awaits.Seq != 0; !o.gate.behind {
+		f.await(o, ops.Epoch)
+	}
+}
+
+// await has the flags of o looked at.
+func (f *flags) await(o *op, epoch uint32) {
+	a := &f.awaits
+	a.Over, f.last = f.last, o.seq
+	a.Seq, a.Mark = o.seq, mark(o.print, epoch)
+	a.Flags = append(a.Flags[:0], o.plan.lines.awaited[o.turn%flagTurns]...)
+}
+
+// leaveBarrier lets the rules of the barrier behind o begin.
+func (ops *operations) leaveBarrier(o *op) {
+	a := &ops.flags.awaits
+	if a.Seq != o.seq {
+		return
+	}
+	a.Seq, a.Flags = 0, a.Flags[:0]
+	for seq := o.seq + 1; seq <= ops.seq; seq++ {
+		if next := ops.open(seq); next != nil && next.gate.behind {
+			next.gate.behind = false
+			ops.flags.await(next, ops.Epoch)
+			ops.set(next, ir.Enter)
+			return
+		}
+	}
+}
+
+// raise puts the signal of the first of actions by flag, and returns how many of them are
+// done by that.
+func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
+	s := actions[0].Slot
+	f := wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
+	if ranks := o.plan.lines.post(actions); ranks != nil {
+		for _, to := range ranks {
+			ops.trace(EventPut, o.seq, s, to)
+		}
+		ops.flags.net.Post(wire.FlagLines+line(o.turn, s), ranks, f)
+		return len(ranks)
+	}
+	to := int(actions[0].To)
+	if !ops.flags.net.Reaches(to) {
+		ops.putSlot(o, s, to)
+		return 1
+	}
+	ops.trace(EventPut, o.seq, s, to)
+	ops.flags.net.Flag(to, line(o.turn, s), f)
+	return 1
+}
+
+// Awaits returns the flags that the running barrier waits for. It changes with every step of
+// the core.
+func (c *Core) Awaits() *Awaits { return &c.ops.flags.awaits }
+
+// Flagged takes f, which stands in line i of Awaits with the number that is awaited there.
+func (c *Core) Flagged(i int, f wire.Flag) {
+	a := &c.ops.flags.awaits
+	slot, last := a.Flags[i].slot, len(a.Flags)-1
+	a.Flags[i] = a.Flags[last]
+	a.Flags = a.Flags[:last]
+	if c.fate.err != nil {
+		return
+	}
+	c.watch.hear(f.From)
+	o := c.ops.open(a.Seq)
+	if f.Mark != a.Mark {
+		c.ops.strayed(o, f)
+		return
+	}
+	c.ops.traceNew(EventArrived, o, slot, f.From)
+	c.ops.set(o, slot)
+}
+
+// Stray takes a flag that stands in any line of the own window, beyond Awaits.Over, and fails
+// if it is of another call than this rank has made, or of another membership. It is for when
+// nothing moves.
+func (c *Core) Stray(f wire.Flag) {
+	o := c.ops.lookup(f.Seq)
+	if o != nil && c.fate.err == nil && f.Mark != mark(o.print, c.env.Epoch) {
+		c.ops.strayed(o, f)
+	}
+}
+
+// strayed fails the core because of a flag of something else than o.
+func (ops *operations) strayed(o *op, f wire.Flag) {
+	if f.From < 0 || f.From >= ops.Size || f.From == ops.Rank {
+		ops.fate.refused(fmt.Errorf("%w: a flag of operation %d that rank %d is said to have written", ErrProtocol, f.Seq, f.From))
+		return
+	}
+	h := wire.Header{Seq: f.Seq, Print: uint32(f.Mark >> 32), Epoch: uint32(f.Mark), From: f.From}
+	if h.Epoch != ops.Epoch {
+		ops.fate.strange(&h)
+		return
+	}
+	ops.disagree(o, h.From, h.Print)
+}
+
+// mark is what a flag says of its operation.
+func mark(fingerprint, epoch uint32) uint64 { return uint64(fingerprint)<<32 | uint64(epoch) }

@@ -1,0 +1,102 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// barriers are the algorithms of barriers.
+func barriers(yield func(name string) bool) {
+	for name := range collectives {
+		if spec, err := schedule.New(name, schedule.Params{Ranks: 2}); err == nil && spec.Algorithm().Collective == schedule.Barrier && !yield(name) {
+			return
+		}
+	}
+}
+
+// Barriers by flags, as many as it takes for places to be used again, and with other
+// operations between them.
+func TestFlags(t *testing.T) {
+	for name := range barriers {
+		t.Run(name, func(t *testing.T) {
+			for ranks := 2; ranks <= 3; ranks++ {
+				sound(t, Options{Ranks: ranks, Windows: ranks, Calls: calls(t, ranks, 1, name, name, name, name), Early: 1})
+				sound(t, Options{Ranks: ranks, Windows: ranks, Calls: calls(t, ranks, 1, name, "bcast/chain", name, name), Crash: true, Quit: true})
+			}
+			soundAsFar(t, Options{Ranks: 4, Windows: 4, Calls: calls(t, 4, 1, name, name, name), States: 100_000})
+		})
+	}
+}
+
+// Several barriers open at once.
+func TestFlagsOfSeveralOpen(t *testing.T) {
+	for name := range barriers {
+		t.Run(name, func(t *testing.T) {
+			for ranks := 2; ranks <= 3; ranks++ {
+				soundAsFar(t, Options{Ranks: ranks, Windows: ranks, Open: 3, Calls: calls(t, ranks, 1, name, name, "bcast/binomial", name, name), States: 100_000})
+				soundAsFar(t, Options{Ranks: ranks, Windows: ranks, Open: 2, Calls: calls(t, ranks, 1, name, name, name), Crash: true, States: 60_000})
+			}
+		})
+	}
+}
+
+// Some ranks share memory, and others do not: what is put must not come behind what waits for
+// flags.
+func TestFlagsAmongSome(t *testing.T) {
+	for name := range barriers {
+		t.Run(name, func(t *testing.T) {
+			for windows := 1; windows < 3; windows++ {
+				sound(t, Options{Ranks: 3, Windows: windows, Calls: calls(t, 3, 1, name, name, name)})
+				soundAsFar(t, Options{Ranks: 3, Windows: windows, Open: 3, Calls: calls(t, 3, 1, name, name, "bcast/linear", name), States: 60_000})
+			}
+			soundAsFar(t, Options{Ranks: 2, Windows: 1, Open: 4, Calls: calls(t, 2, 1, name, name, "bcast/linear", name, "bcast/linear", name, name, "bcast/linear"), States: 100_000})
+		})
+	}
+}
+
+// Ranks that call other things find out by what stands in their windows.
+func TestFlagsOfRanksThatDisagree(t *testing.T) {
+	for _, c := range []struct{ calls, odd []string }{
+		{[]string{"barrier/hsb"}, []string{"bcast/binomial"}},
+		{[]string{"bcast/binomial"}, []string{"barrier/hsb"}},
+		{[]string{"barrier/hsb"}, []string{"barrier/dissemination"}},
+		{[]string{"bcast/chain", "barrier/exchange"}, []string{"barrier/exchange", "bcast/chain"}},
+		{[]string{"barrier/hsb"}, []string{}},
+	} {
+		for rank := range 3 {
+			sound(t, Options{
+				Ranks: 3, Windows: 3, Calls: calls(t, 3, 1, c.calls...), OddRank: rank, Odd: append([]Call{}, calls(t, 3, 1, c.odd...)...),
+			})
+		}
+	}
+}
+
+// Were all places used by every barrier, or only some written, it would be found.
+func TestFlagsHaveTeeth(t *testing.T) {
+	for what, tamper := range map[string]func(*message) int{
+		"one turn": func(m *message) int {
+			if m.header.Kind == 0 {
+				m.header.Slot &^= wire.FlagLines / 2
+			}
+			return 1
+		},
+		"other places": func(m *message) int {
+			if m.header.Kind == 0 && m.header.Seq == 2 {
+				m.header.Slot += ir.Slot(1)
+			}
+			return 1
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			for name := range barriers {
+				_, r := explored(t, Options{Ranks: 3, Windows: 3, Calls: calls(t, 3, 1, name, name, name)}, tamper)
+				require.NotNil(t, r.Violation, name)
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package wire
+
+import "sync/atomic"
+
+// Line is a cache line of a window, in which one flag stands.
+type Line struct {
+	mark  uint64
+	stamp uint64 // Flag.Seq << fromBits | Flag.From, written last
+	_     [48]byte
+}
+
+const fromBits = 16
+
+// Flag is a signal that is written to a line that its receiver looks at (Bierbaum,
+// Wassen, Lankes, Bemmerl: SCI Collectives, sections 4.1 and 4.2). It is never taken
+// back: the number tells it from what stood there before.
+type Flag struct {
+	Seq  uint64 // of the operation, below 2^48
+	Mark uint64 // what that is: Header.Print << 32 | Header.Epoch
+	From int    // the rank that has written it, below 2^16
+}
+
+// Write has f stand in l. Whoever sees it sees all that this rank has written before. A swap, and
+// not a store, is seen before what this rank loads next, also by the race detector.
+func (l *Line) Write(f Flag) {
+	atomic.StoreUint64(&l.mark, f.Mark)
+	atomic.SwapUint64(&l.stamp, f.Seq<<fromBits|uint64(f.From)&(1<<fromBits-1))
+}
+
+// Seq returns the number of the flag that stands in l, 0 if there is none yet.
+func (l *Line) Seq() uint64 { return atomic.LoadUint64(&l.stamp) >> fromBits }
+
+// Flag returns the flag that stands in l.
+func (l *Line) Flag() Flag {
+	stamp := atomic.LoadUint64(&l.stamp)
+	return Flag{Seq: stamp >> fromBits, Mark: atomic.LoadUint64(&l.mark), From: int(stamp & (1<<fromBits - 1))}
+}
+
+// The lines of a window.
+const (
+	FlagLines   = 128                   // the first of them are written by others
+	PostLines   = 128                   // the rest by the window's rank
+	WindowLines = FlagLines + PostLines // all
+)
+
+// Windows are the windows of a transport's ranks: memory in which flags stand. A flag costs
+// its writer a store and its reader a load. Flags keep no order with frames. They are of the
+// first communicator.
+//
+// A line is written again only when all who look at it have seen what it says; the
+// transport does not know when that is. Package core says why it is so.
+type Windows interface {
+	// Window returns the WindowLines lines of a rank, nil if they cannot be read
+	// here. The own ones always can. They are valid until Close.
+	Window(rank int) []Line
+	// Reaches reports whether Flag reaches a rank. This one it does not.
+	Reaches(rank int) bool
+	// Flag writes f to a line of a rank that it reaches, below FlagLines, and wakes
+	// the rank if it waits.
+	Flag(to, line int, f Flag)
+	// Post writes f to a line of the own window, from FlagLines on, for ranks that
+	// read it there, and wakes those of them that wait.
+	Post(line int, to []int, f Flag)
+}
