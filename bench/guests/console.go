@@ -17,7 +17,12 @@ type console struct {
 	kept []byte
 }
 
-const consoleKept = 1 << 14 // bytes
+// Bytes that are kept, so that what panicked looks for is among them, and that
+// are shown of those.
+const (
+	consoleKept  = 1 << 14
+	consoleShown = 1 << 12
+)
 
 func (c *console) Write(data []byte) (int, error) {
 	c.mu.Lock()
@@ -38,12 +43,19 @@ func (c *console) Write(data []byte) (int, error) {
 func (c *console) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text := strings.ReplaceAll(strings.TrimSpace(string(c.kept)), "\r", "")
+	text := strings.TrimSpace(strings.ReplaceAll(string(c.kept), "\r", ""))
 	if text == "" {
 		return "its console has said nothing"
+	}
+	if extra := len(text) - consoleShown; extra > 0 {
+		_, text, _ = strings.Cut(text[extra:], "\n")
 	}
 	return "its console has said last:\n" + text
 }
 
 // panicked reports whether the kernel has.
-func (c *console) panicked() bool { return strings.Contains(c.String(), "Kernel panic") }
+func (c *console) panicked() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Contains(c.kept, []byte("Kernel panic"))
+}

@@ -148,16 +148,16 @@ func (g *guest) boot() error {
 
 // command runs the command to its end and returns what ended it.
 func (g *guest) command(m message, results *results) error {
-	if err := g.to.tell(m); err != nil {
-		return fmt.Errorf("guest%d: start the command: %w", g.number, err)
+	code, err := 0, g.to.tell(m)
+	if err == nil {
+		code, err = g.output(results)
 	}
-	code, err := g.output(results)
 	err = errors.Join(err, g.stdout.flush(), g.stderr.flush())
 	switch {
 	case g.become(done) == killed:
 		return nil // whatever it was doing
 	case err != nil:
-		return err
+		return fmt.Errorf("run the command: %w", err)
 	case code != 0:
 		return &commandError{g.number, code}
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -27,19 +26,19 @@ type files struct {
 	there   map[string]bool
 }
 
-// initramfs writes the file system of all guests: this program as the first
+// initramfs returns the file system of all guests: this program as the first
 // process, busybox, modules, what Soft-RoCE needs, and the programs.
-func initramfs(ctx context.Context, w io.Writer, o *options, image *debian.Image) error {
+func initramfs(ctx context.Context, o *options, image *debian.Image) ([]cpio.Entry, error) {
 	f := &files{image: image, there: map[string]bool{}}
 	if err := f.system(ctx, o.guests); err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range o.programs() {
 		if err := f.program(ctx, name, guestProgram(name)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return cpio.Write(w, f.entries)
+	return f.entries, nil
 }
 
 // programs returns the host's files that guests are to run: those asked for,

@@ -29,9 +29,9 @@ const (
 // first number tells devices apart that this machine has not.
 const portDevice = "/dev/vport*p1"
 
-// setupCommands returns the commands by which a guest is set up, before and after it
-// has loaded modules. iproute2's programs are called by their paths, since busybox
-// has others of their names.
+// setupCommands returns the commands by which a guest is set up, before and
+// after it has loaded modules. iproute2's programs are called by their paths, since
+// busybox has others of their names.
 func setupCommands(guest string) (before, after []string) {
 	before = []string{
 		busybox + " --install -s /bin",
@@ -46,6 +46,7 @@ func setupCommands(guest string) (before, after []string) {
 		"/sbin/ip link set lo up",
 		"/sbin/ip address add " + addressOf(guest) + "/24 dev eth0",
 		"/sbin/ip link set eth0 up",
+		"/sbin/ip route add 224.0.0.0/4 dev eth0", // multicasts, for there is no default
 		"/sbin/rdma link add rxe0 type rxe netdev eth0",
 	}
 	return before, after

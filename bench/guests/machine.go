@@ -81,9 +81,10 @@ const (
 	initrdFD            // what it boots from
 )
 
-// args returns qemu's arguments for a guest: a machine with nothing but memory,
-// a console, a network card and a port, which boots in a third of the time that
-// one with a PCI bus takes.
+// args returns qemu's arguments for a guest. The machine is a plain q35 with
+// the smallest firmware: it boots as fast as qemu's microvm, which has no ACPI
+// timer. The kernel needs that one to notice that it has measured the rate of its
+// other timer wrongly, as happens when this machine has much else to do.
 func (m *machine) args(guest int) []string {
 	cpu := "max"
 	if m.accel == "kvm" {
@@ -91,15 +92,15 @@ func (m *machine) args(guest int) []string {
 	}
 	return []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-machine", "microvm,rtc=on", "-accel", m.accel, "-cpu", cpu, "-smp", "1",
+		"-machine", "q35", "-bios", "qboot.rom", "-accel", m.accel, "-cpu", cpu, "-smp", "1",
 		"-m", strconv.Itoa(m.options.memory),
 		"-kernel", m.kernel, "-initrd", fmt.Sprintf("/proc/self/fd/%d", initrdFD),
 		"-append", strings.Join(m.kernelArgs(guest), " "),
 		"-serial", "stdio",
 		"-netdev", fmt.Sprintf("dgram,id=net,local.type=fd,local.str=%d", linkFD),
-		"-device", fmt.Sprintf("virtio-net-device,netdev=net,mac=%s,host_mtu=%d", macOf(guest), m.options.mtu),
+		"-device", fmt.Sprintf("virtio-net-pci,netdev=net,romfile=,mac=%s,host_mtu=%d", macOf(guest), m.options.mtu),
 		"-chardev", fmt.Sprintf("socket,id=port,fd=%d", portFD),
-		"-device", "virtio-serial-device", "-device", "virtserialport,chardev=port,name=schedgen",
+		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port,name=schedgen",
 	}
 }
 

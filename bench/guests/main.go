@@ -7,8 +7,9 @@
 //
 //	apt-get install --no-install-recommends qemu-system-x86
 //	go run ./bench/guests -- rdma link show
-//	go test -c -tags verbs -o /tmp/verbs.test ./runtime/verbs
-//	go run ./bench/guests --loss 0.01 -- /tmp/verbs.test -test.v -rank {guest}
+//	go build -o /tmp/schedgen ./cmd/schedgen
+//	go run ./bench/guests --loss 0.01 -- /tmp/schedgen rank bcast \
+//	    --coordinator 10.78.0.1:7777 --transport mcast --interface eth0 --size 512KiB
 //
 // Guest i, from 0, is called guesti and has the address 10.78.0.i+1 on eth0, and
 // rxe0 on top of that. The command finds i in GUEST and SCHEDGEN_RANK, the number

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schedgen/schedgen/bench/guests/internal/cpio"
 	"github.com/schedgen/schedgen/bench/guests/internal/debian"
 	"github.com/schedgen/schedgen/bench/guests/internal/ether"
 )
@@ -80,11 +81,15 @@ func prepare(ctx context.Context, o *options, say func(string)) (*machine, error
 // writeInitramfs returns a file with what guests boot from. It has no name, so
 // it is gone with those who have it open.
 func writeInitramfs(ctx context.Context, o *options, image *debian.Image) (*os.File, error) {
+	entries, err := initramfs(ctx, o, image)
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.CreateTemp("", "schedgen-guests-")
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.Remove(f.Name()), initramfs(ctx, f, o, image)); err != nil {
+	if err := errors.Join(os.Remove(f.Name()), cpio.Write(f, entries)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

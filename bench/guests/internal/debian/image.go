@@ -19,7 +19,7 @@ var programs = []string{"busybox-static", "iproute2", "libibverbs1", "ibverbs-pr
 // modules are those that a guest loads: its devices, and RDMA in software
 // (rdma_rxe), for verbs and for the connection manager. rdma_rxe asks for
 // crc32_generic by a way that its dependencies do not show.
-var modules = []string{"virtio_mmio", "virtio_net", "virtio_console", "crc32_generic", "rdma_rxe", "rdma_ucm"}
+var modules = []string{"virtio_pci", "virtio_net", "virtio_console", "crc32_generic", "rdma_rxe", "rdma_ucm"}
 
 // Image is what a guest's kernel and files are made of, unpacked on the host.
 type Image struct {
