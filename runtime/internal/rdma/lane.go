@@ -150,8 +150,7 @@ func (l *inLane) forget() {
 // held reports whether records wait for the sink.
 func (l *inLane) held() bool { return l.at < len(l.stash) }
 
-// take offers a record to the sink; false means that it holds it back. raw is how many
-// bytes the record has in all.
+// take offers a record to the sink; false means that it holds it back.
 func (l *inLane) take(r *record, piece []byte, s wire.Sink, stats *wire.Stats) (bool, error) {
 	if err := l.begin(r); err != nil {
 		return false, err

@@ -23,10 +23,10 @@ type pair struct {
 	aside  []*inLane  // those of which records wait for the sink
 	credit credit
 	slots  slots
-	taken  uint64 // bytes of operations that the adapter has taken
-	dirty  bool   // it is among those to which something may be sent
-	last   []wire.FrameKind
-	pulse  bool // a write that finds out whether the peer's adapter answers is on its way
+	taken  uint64           // bytes of operations that the adapter has taken
+	dirty  bool             // it is among those to which something may be sent
+	last   []wire.FrameKind // the last word, until it is said
+	pulse  bool             // a write that finds out whether the peer's adapter answers is on its way
 	words  words
 	end    end
 }
