@@ -22,7 +22,7 @@ func TestTwoJobsInOneGroup(t *testing.T) {
 	const size, burst = 2, 16
 	datagrams := 20_000
 	if os.Getenv("SCHEDGEN_HEAVY") != "" {
-		datagrams = 500_000 // a million are heard by those for whom they are not
+		datagrams = 1_000_000
 	}
 	var jobs [2][]*verbs.Transport
 	var sinks [2][size]*census
