@@ -26,7 +26,7 @@ func TestKills(t *testing.T) {
 		t.Log(out.String())
 		require.NoError(t, err)
 		require.False(t, failed, errs.String())
-		for _, name := range transportNames() {
+		for _, name := range usualNames() {
 			require.Contains(t, out.String(), "| "+name+" |")
 		}
 	}

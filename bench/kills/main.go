@@ -7,6 +7,8 @@
 //
 //	go run ./bench/kills                               200 kills of 16 processes over each transport
 //	go run ./bench/kills --transports tcp --kills 20 --ranks 8 --seed 7
+//	go build -tags verbs -o /tmp/kills ./bench/kills
+//	go run ./bench/guests --guests 1 --memory 1024 -- /tmp/kills --transports verbs --kills 20 --ranks 4
 //
 // All ranks are on this host; hybrid is told that there are three. It prints a table in Markdown, and
 // exits with 1 if a rank hangs, names others, or cannot go on.
@@ -62,7 +64,7 @@ type options struct {
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("kills", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	transports := flags.String("transports", strings.Join(transportNames(), ","), "over which, with commas")
+	transports := flags.String("transports", strings.Join(usualNames(), ","), "over which, with commas")
 	works := flags.String("works", strings.Join(workNames(), ","), "what the ranks do, in turn")
 	flags.IntVar(&o.kills, "kills", 200, "runs, over each transport")
 	flags.IntVar(&o.ranks, "ranks", 16, "processes")

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -18,6 +19,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -67,6 +69,22 @@ var transports = []struct {
 		}
 		return hybrid.Join(ctx, hybrid.Config{TCP: cfg, Mcast: &mcast.Config{}, Host: fmt.Sprint("host ", j.Rank*3/j.Size)})
 	}},
+	{overVerbs, func(ctx context.Context, j *job) (wire.Transport, error) {
+		cfg, err := j.tcp()
+		if err != nil {
+			return nil, err
+		}
+		return verbs.Join(ctx, verbs.Config{TCP: cfg})
+	}},
+}
+
+const overVerbs = "verbs"
+
+// usualNames are those of the transports that there are on this host.
+func usualNames() []string {
+	return slices.DeleteFunc(transportNames(), func(name string) bool {
+		return name == overVerbs && verbs.Check(verbs.Config{}) != nil
+	})
 }
 
 func transportNames() (names []string) {

@@ -45,7 +45,7 @@ Operations:
 ` + table(operations) + `
 Transports:
 
-` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
 Algorithms that multicast are left out where there is no multicast, unless they are named.
 
 With --json one object a line: op, algorithm, ranks, bytes, transport, key and encrypted if so,

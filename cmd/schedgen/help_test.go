@@ -21,9 +21,9 @@ func parserForTests(t *testing.T) *kong.Kong {
 	return parser
 }
 
-// verbs returns all verbs that people may know, as words behind schedgen; the
+// allVerbs returns all verbs that people may know, as words behind schedgen; the
 // first is none.
-func verbs(t *testing.T) [][]string {
+func allVerbs(t *testing.T) [][]string {
 	t.Helper()
 	all := [][]string{nil}
 	var walk func(*kong.Node, []string)
@@ -45,7 +45,7 @@ func verbs(t *testing.T) [][]string {
 func TestHelpFitsTheTerminal(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		t.Setenv("COLUMNS", strconv.Itoa(width))
-		for _, verb := range verbs(t) {
+		for _, verb := range allVerbs(t) {
 			code, help, stderr := invoke(t.Context(), nil, append(verb, "--help")...)
 			require.Zero(t, code, stderr)
 			for line := range strings.Lines(help) {
@@ -57,7 +57,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 
 // TestHelpVerb: help VERB says what VERB --help says.
 func TestHelpVerb(t *testing.T) {
-	for _, verb := range verbs(t) {
+	for _, verb := range allVerbs(t) {
 		_, want, _ := invoke(t.Context(), nil, append(verb, "--help")...)
 		code, got, stderr := invoke(t.Context(), nil, append([]string{"help"}, verb...)...)
 		require.Zero(t, code, stderr)

@@ -38,11 +38,13 @@ said that they have the message: by the algorithm's own acknowledgements, else b
 
 Transports:
 
-` + transportTable(runAuto, overTCP, overMcast, overHybrid, overAuto) + `
+` + transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto) + `
 Example:
 
   schedgen rank bcast -p 15 --rank 3 --coordinator 10.77.0.1:7777 \
     --transport mcast --interface eth0 --size 512KiB
+  schedgen rank bcast -p 3 --rank 0 --coordinator 10.77.0.1:7777 \
+    --transport verbs --device mlx5_0
   mpirun -n 4 schedgen rank bcast --transport tcp --size 512KiB`
 }
 

@@ -35,6 +35,7 @@ type runFlags struct {
 	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
 	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
 	Interface   string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
+	Device      string        `placeholder:"NAME" help:"RDMA device of --transport=verbs, NAME or NAME:PORT, default the first with an active port."`
 	Netns       *int          `placeholder:"H" help:"Make H hosts up, network namespaces behind a bridge, and put the ranks there in even blocks; default transport hybrid. Linux; needs root, ip and nsenter."`
 	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`

@@ -26,7 +26,7 @@ Default algorithm: anycast/skip-ring.
 
 Transports:
 
-` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
 Example:
 
   schedgen run anycast -p 8 --messages 1000 --size 1KiB`

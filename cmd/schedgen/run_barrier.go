@@ -47,7 +47,7 @@ barrier/hsb-mcast lose multicasts.
 
 Transports:
 
-` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
 Examples:
 
   schedgen run barrier -p 8 --algorithm barrier/hsb \

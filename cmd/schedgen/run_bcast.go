@@ -46,7 +46,7 @@ Default algorithm: bcast/mcast-chain; over tcp bcast/binomial below 64 KiB, else
 
 Transports:
 
-` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overAuto) + `
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
 Examples:
 
   schedgen run bcast -p 8 --size 16MiB

@@ -44,11 +44,13 @@ type descriptors struct {
 
 // link is how the ranks reach each other.
 type link struct {
-	Transport   string // mem, tcp, mcast, shm or hybrid
+	Transport   string // mem, tcp, mcast, shm, hybrid or verbs
 	Coordinator string // host:port
 	Job         string // a name: ranks of another job are turned away
 	secret
 	Interface string // of multicasts; over hybrid empty: there are none
+	Device    string // of verbs; empty: the first that will do
+	PutsOnly  bool   // over verbs: the device does not multicast
 	IPv6      bool
 	Loss      float64 // of multicast datagrams, at each receiver
 	Seed      uint64  // of the losses
@@ -56,7 +58,7 @@ type link struct {
 
 // multicasts reports whether there is multicast.
 func (l *link) multicasts() bool {
-	return l.Transport != overTCP && (l.Transport != overHybrid || l.Interface != "")
+	return l.Transport != overTCP && (l.Transport != overHybrid || l.Interface != "") && !l.PutsOnly
 }
 
 // report is what a rank tells its parent: one of the fields in each line.

@@ -14,7 +14,7 @@ import (
 // did. datagram is the payload of a multicast datagram, 0 without multicast.
 func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, err error) {
 	f.dropIdle(std)
-	l = link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, IPv6: f.IPv6, Seed: f.Seed}
+	l = link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, Device: f.Device, IPv6: f.IPv6, Seed: f.Seed}
 	if f.Loss != nil {
 		l.Loss = *f.Loss
 	}
@@ -37,6 +37,12 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l link, datagram int, e
 		return l, 0, nil
 	case l.Transport == overShm:
 		return l, sharedDatagram, nil
+	case l.Transport == overVerbs:
+		if datagram, err = await(ctx, func() (int, error) { return l.tryVerbs(ctx) }); err != nil {
+			err = fmt.Errorf("--transport=verbs: %w", err)
+		}
+		l.PutsOnly = datagram == 0
+		return l, datagram, err
 	}
 	if l.Interface, err = interfaceName(l.Interface); err != nil {
 		return l, 0, err
@@ -90,10 +96,12 @@ func (f *runFlags) fits() error {
 	case f.Interface != "" && slices.Contains([]string{overMem, overTCP, overShm}, f.Transport):
 		return fmt.Errorf("--interface: %s multicasts on none", f.Transport)
 	}
-	if err := f.fitsMadeUp(); err != nil {
-		return err
+	for _, fits := range []func() error{f.fitsVerbs, f.fitsMadeUp, f.fitsCoordinator} {
+		if err := fits(); err != nil {
+			return err
+		}
 	}
-	return f.fitsCoordinator()
+	return nil
 }
 
 func (f *runFlags) fitsCoordinator() error {

@@ -63,6 +63,9 @@ func (s *session) title() string {
 	if l.Transport == overMcast || l.Transport == overHybrid && l.multicasts() {
 		words = append(words, "on", l.Interface)
 	}
+	if l.Device != "" {
+		words = append(words, "on", l.Device)
+	}
 	if l.IPv6 {
 		words = append(words, "(IPv6)")
 	}

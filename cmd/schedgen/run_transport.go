@@ -21,6 +21,7 @@ const (
 	overMcast  = "mcast"
 	overShm    = "shm"
 	overHybrid = "hybrid"
+	overVerbs  = "verbs"
 	overAuto   = "auto"
 )
 
@@ -31,6 +32,7 @@ var transportHelp = [][2]string{
 	{overMcast, "UDP multicast, and TCP"},
 	{overShm, "shared memory of one host"},
 	{overHybrid, "shared memory within a host and TCP between hosts, with multicast if there is an --interface"},
+	{overVerbs, "InfiniBand or RoCE, in programs that are built with -tags verbs"},
 	{overAuto, ""}, // differs
 }
 
@@ -73,6 +75,8 @@ func (l *link) open(ctx context.Context, cfg tcp.Config) (wire.Transport, error)
 		return opened(mcast.Join(ctx, l.mcast(cfg)))
 	case overHybrid:
 		return opened(l.openHybrid(ctx, cfg))
+	case overVerbs:
+		return opened(l.openVerbs(ctx, cfg))
 	}
 	return nil, fmt.Errorf("no transport %q", l.Transport)
 }

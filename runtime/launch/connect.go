@@ -9,21 +9,29 @@ import (
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// transports are the values of SCHEDGEN_TRANSPORT.
+// transports are the values of SCHEDGEN_TRANSPORT, and the variable, if any, that says
+// where they send.
 var transports = []struct {
-	name       string
-	join       func(ctx context.Context, puts tcp.Config, iface string) (wire.Transport, error)
-	multicasts bool
+	name  string
+	join  func(ctx context.Context, puts tcp.Config, where string) (wire.Transport, error)
+	where string
 }{
-	{"auto", overHybrid, true},
-	{"hybrid", overHybrid, true},
-	{"tcp", overTCP, false},
-	{"mcast", overMcast, true},
-	{"shm", overShm, false},
+	{"auto", overHybrid, multicastOn},
+	{"hybrid", overHybrid, multicastOn},
+	{"tcp", overTCP, ""},
+	{"mcast", overMcast, multicastOn},
+	{"shm", overShm, ""},
+	{"verbs", overVerbs, adapter},
 }
+
+const (
+	multicastOn = "SCHEDGEN_INTERFACE"
+	adapter     = "SCHEDGEN_DEVICE"
+)
 
 // Connect finds the ranks that a launcher has started with this one and connects
 // them; getenv is [os.Getenv], and c the clock of the transport, nil for the
@@ -49,7 +57,7 @@ func Connect(ctx context.Context, getenv func(string) string, c clock.Clock) (wi
 }
 
 func connect(ctx context.Context, p *Position) (wire.Transport, error) {
-	name, iface := p.getenv("SCHEDGEN_TRANSPORT"), p.getenv("SCHEDGEN_INTERFACE")
+	name := p.getenv("SCHEDGEN_TRANSPORT")
 	if name == "" {
 		name = "auto"
 	}
@@ -57,8 +65,10 @@ func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 		if t.name != name {
 			continue
 		}
-		if iface != "" && !t.multicasts {
-			return nil, fmt.Errorf("SCHEDGEN_INTERFACE is %q, but %s, which SCHEDGEN_TRANSPORT asks for, does not multicast on it", iface, name)
+		for _, v := range []string{multicastOn, adapter} {
+			if where := p.getenv(v); where != "" && v != t.where {
+				return nil, fmt.Errorf("%s is %q, but %s, which SCHEDGEN_TRANSPORT asks for, has no use for it", v, where, name)
+			}
 		}
 		key, encrypt, err := Key(p.getenv)
 		if err != nil {
@@ -70,9 +80,9 @@ func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 		}
 		cfg := m.Config(p)
 		cfg.Key, cfg.Encrypt, cfg.Clock = key, encrypt, p.Clock
-		return t.join(ctx, cfg, iface)
+		return t.join(ctx, cfg, p.getenv(t.where))
 	}
-	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast or shm", name)
+	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast, shm or verbs", name)
 }
 
 // Key returns the key that the environment names, none if it names none, and whether it
@@ -123,6 +133,10 @@ func overShm(ctx context.Context, puts tcp.Config, _ string) (wire.Transport, er
 		err = fmt.Errorf("%w: %s", err, why)
 	}
 	return nil, errors.Join(err, t.Close(false, 0))
+}
+
+func overVerbs(ctx context.Context, puts tcp.Config, device string) (wire.Transport, error) {
+	return opened(verbs.Join(ctx, verbs.Config{TCP: puts, Device: device}))
 }
 
 // opened makes sure that an error does not come with a transport that is not

@@ -158,6 +158,8 @@ func TestConnectRefuses(t *testing.T) {
 		"no such transport":     {slurm.and("SCHEDGEN_TRANSPORT", "pigeon"), `SCHEDGEN_TRANSPORT is "pigeon"`},
 		"long name of a job":    {slurm.and("SCHEDGEN_JOB", strings.Repeat("x", 300)), "SCHEDGEN_JOB has 300 bytes, at most 256"},
 		"interface without use": {slurm.and("SCHEDGEN_TRANSPORT", "tcp").and("SCHEDGEN_INTERFACE", "lo"), "SCHEDGEN_INTERFACE"},
+		"device without use":    {slurm.and("SCHEDGEN_TRANSPORT", "mcast").and("SCHEDGEN_DEVICE", "rxe0"), "SCHEDGEN_DEVICE is \"rxe0\", but mcast"},
+		"interface for verbs":   {slurm.and("SCHEDGEN_TRANSPORT", "verbs").and("SCHEDGEN_INTERFACE", "lo"), "SCHEDGEN_INTERFACE is \"lo\", but verbs"},
 		"contradiction":         {env{"RANK": "0", "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}, "set SCHEDGEN_RANK"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,12 +6,13 @@
 //	SCHEDGEN_RANK, SCHEDGEN_SIZE   rank and number of ranks; they win over any launcher's
 //	SCHEDGEN_COORDINATOR           host:port, an address of rank 0's at a port that is free there
 //	SCHEDGEN_JOB                   a name of the job: ranks of another one are turned away; default on several hosts with srun: the step
-//	SCHEDGEN_TRANSPORT             auto (the default), hybrid, tcp, mcast or shm
+//	SCHEDGEN_TRANSPORT             auto (the default), hybrid, tcp, mcast, shm or verbs
 //	SCHEDGEN_INTERFACE             interface to multicast on, such as eth0
+//	SCHEDGEN_DEVICE                RDMA device of verbs, such as mlx5_0 or mlx5_0:1; default the first with an active port
 //	SCHEDGEN_KEY_FILE              a file with the key of the job, for this user's eyes only: nobody joins without it (docs/security.md)
 //	SCHEDGEN_ENCRYPT               1: what ranks send is confidential, too; needs the key
 //
-// All ranks must be given the same, but for SCHEDGEN_RANK and the interface's name.
+// All ranks must be given the same, but for SCHEDGEN_RANK and the names of interface and device.
 //
 // Where the ranks meet follows from the launcher, in this order:
 //

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 )
 
 // Datagrams go and come in batches, by sendmmsg and recvmmsg. The batches of
@@ -30,17 +32,17 @@ func mmsg(trap uintptr, fd int, msgs []mmsghdr) (int, error) {
 // stays where it is.
 type outBatch struct {
 	n     int
-	heads [][headerLen]byte
+	heads [][fragment.HeadLen]byte
 	iov   [][2]unix.Iovec
 	msgs  []mmsghdr
 	whole [][]byte // room for datagrams that are sealed
 }
 
 func newOutBatch(size, _ int) *outBatch {
-	b := &outBatch{heads: make([][headerLen]byte, size), iov: make([][2]unix.Iovec, size), msgs: make([]mmsghdr, size)}
+	b := &outBatch{heads: make([][fragment.HeadLen]byte, size), iov: make([][2]unix.Iovec, size), msgs: make([]mmsghdr, size)}
 	for i := range b.msgs {
 		b.iov[i][0].Base = &b.heads[i][0]
-		b.iov[i][0].SetLen(headerLen)
+		b.iov[i][0].SetLen(fragment.HeadLen)
 		b.msgs[i].hdr.Iov = &b.iov[i][0]
 	}
 	return b
@@ -82,7 +84,7 @@ func newAddress(a netip.AddrPort, zone int) address {
 
 // add appends a datagram and returns its head, to be filled in. It goes to to,
 // or where the socket is connected to.
-func (b *outBatch) add(to *address, payload []byte) *[headerLen]byte {
+func (b *outBatch) add(to *address, payload []byte) *[fragment.HeadLen]byte {
 	i := b.next(to)
 	if len(payload) > 0 {
 		b.iov[i][1].Base = &payload[0]

@@ -7,13 +7,15 @@ import (
 	"net/netip"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 )
 
 // outBatch is one datagram on its way out: there are no batches here.
 type outBatch struct {
 	n    int
 	to   *address
-	head [headerLen]byte
+	head [fragment.HeadLen]byte
 	body []byte
 	buf  []byte
 	done bool // buf is the datagram already
@@ -35,7 +37,7 @@ func newAddress(a netip.AddrPort, zone int) address {
 
 // add appends a datagram and returns its head, to be filled in. It goes to to,
 // or where the socket is connected to.
-func (b *outBatch) add(to *address, payload []byte) *[headerLen]byte {
+func (b *outBatch) add(to *address, payload []byte) *[fragment.HeadLen]byte {
 	b.n, b.to, b.body, b.done = 1, to, payload, false
 	return &b.head
 }

@@ -3,16 +3,11 @@ package datagram
 import (
 	"fmt"
 	"io"
-	"math"
 	"net/netip"
 
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 )
-
-// maxChunk is the longest chunk, in bytes, that is multicast; longer ones go by
-// put alone.
-const maxChunk = math.MaxInt32
 
 // Config is that of package mcast, which says what it means.
 type Config struct {

@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 func connectTo(fd int, group netip.AddrPort, ifi *net.Interface) error {
@@ -19,4 +22,11 @@ func sendRaw(t *testing.T, fd int, b []byte) {
 
 func sendTo(fd int, b []byte, to netip.AddrPort) error {
 	return unix.Sendto(fd, b, 0, sockaddr(to, nil))
+}
+
+// whole encodes one whole datagram.
+func whole(id [16]byte, h wire.Header, from, chunk, offset int, payload []byte) []byte {
+	var b [fragment.HeadLen]byte
+	fragment.Encode(&b, &id, &h, from, chunk, offset, payload)
+	return append(b[:], payload...)
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
@@ -94,7 +95,7 @@ func open(cfg *Config) (*Transport, *card, error) {
 
 func newTransport(cfg *Config, at *endpoint) *Transport {
 	return &Transport{
-		rank: cfg.TCP.Rank, size: cfg.TCP.Size, over: headerLen, at: at,
+		rank: cfg.TCP.Rank, size: cfg.TCP.Size, over: fragment.HeadLen, at: at,
 		group: outlet{fd: -1}, direct: outlet{fd: -1},
 		arrival: arrival{
 			all: inlet{fd: -1}, own: inlet{fd: -1},
@@ -139,7 +140,7 @@ func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 		return err
 	}
 	t.id, t.payload, t.room, t.target = m.ID, d.payload, d.room, d.group
-	t.arrival.stashes.room = d.room
+	t.arrival.stashes.Room = d.room
 	t.arrival.all.sources, t.arrival.own.sources = d.senders, d.directs
 	for _, a := range d.directs {
 		t.names = append(t.names, newAddress(a, t.at.ifi.Index))
@@ -181,11 +182,11 @@ func (t *Transport) watch() error {
 
 // probe returns a datagram that says nothing.
 func (t *Transport) probe() []byte {
-	h := wire.Header{Kind: kindProbe}
+	h := wire.Header{Kind: fragment.KindProbe}
 	if t.sealed != nil {
 		return t.seal(nil, &h, everybody, 0, 0, nil)
 	}
-	var b [headerLen]byte
-	encodePart(&b, &t.id, &h, t.rank, 0, 0, nil)
+	var b [fragment.HeadLen]byte
+	fragment.Encode(&b, &t.id, &h, t.rank, 0, 0, nil)
 	return b[:]
 }

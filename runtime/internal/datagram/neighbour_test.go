@@ -41,7 +41,7 @@ func TestNeighbourWithoutTheKey(t *testing.T) {
 	heard = heard[:n]
 	require.Equal(t, tr.id[:], heard[8:24])
 
-	forged := datagram([16]byte(heard[8:24]), wire.Header{Kind: wire.FrameSlot, Seq: binary.BigEndian.Uint64(heard[32:]) + 1}, 1, 5, 0, []byte("wrong"))
+	forged := whole([16]byte(heard[8:24]), wire.Header{Kind: wire.FrameSlot, Seq: binary.BigEndian.Uint64(heard[32:]) + 1}, 1, 5, 0, []byte("wrong"))
 	sendRaw(t, outsider(t, tr.target), forged)
 	sendRaw(t, outsider(t, tr.arrival.own.sources[0]), forged)
 	until(t, tr, s, func() bool { return tr.Stats().Forged == 2 })

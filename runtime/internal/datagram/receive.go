@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -16,8 +17,8 @@ type arrival struct {
 	own     inlet               // what is sent to this rank, to the socket of direct
 	watch   *reactor.Descriptor // of all
 	batch   *inBatch
-	current part // the datagram under inspection
-	stashes stashes
+	current fragment.Part // the datagram under inspection
+	stashes fragment.Stashes
 	loss    float64
 	random  *rand.Rand
 }
@@ -66,17 +67,8 @@ func (t *Transport) sort(s wire.Sink, in *inlet, i int) {
 	p := &t.arrival.current
 	payload, f := t.examine(in, b, whole, t.arrival.batch.from(i), p)
 	switch {
-	case f == foreign:
-		t.stats.Foreign++
-	case f == torn:
-		t.stats.Torn++
-	case f == forged:
-		t.stats.Forged++
-	case f == unauthenticated:
-		t.stats.Unauthenticated++
-	case f == replayed:
-		t.stats.Replayed++
-	case f == ours || p.Kind == kindProbe:
+	case f.Count(&t.stats):
+	case f == fragment.Ours || p.Kind == fragment.KindProbe:
 		// Our own, or another rank's test of its interface.
 	case t.arrival.loss > 0 && t.arrival.random.Float64() < t.arrival.loss:
 		t.stats.Injected++
@@ -86,26 +78,26 @@ func (t *Transport) sort(s wire.Sink, in *inlet, i int) {
 }
 
 // examine reads the head of a datagram into p and returns its payload.
-func (t *Transport) examine(in *inlet, b []byte, whole bool, from netip.AddrPort, p *part) (payload []byte, f fault) {
+func (t *Transport) examine(in *inlet, b []byte, whole bool, from netip.AddrPort, p *fragment.Part) (payload []byte, f fragment.Fault) {
 	if t.sealed != nil {
 		return t.open(in, b, whole, from, p)
 	}
-	switch f := decodePart(b, &t.id, t.size, t.payload, p); {
-	case f != sound:
+	switch f := fragment.Decode(b, &t.id, t.size, t.payload, p); {
+	case f != fragment.Sound:
 		return nil, f
 	case !whole:
-		return nil, torn
+		return nil, fragment.Torn
 	case from != in.sources[p.From]:
-		return nil, forged
+		return nil, fragment.Forged
 	case p.From == t.rank:
-		return nil, ours
+		return nil, fragment.Ours
 	}
-	return b[headerLen:], sound
+	return b[fragment.HeadLen:], fragment.Sound
 }
 
-func (t *Transport) deliver(s wire.Sink, p *part, payload []byte) {
+func (t *Transport) deliver(s wire.Sink, p *fragment.Part, payload []byte) {
 	t.stats.GotDatagrams++
-	if s.Fragment(&p.Header, p.offset, payload) == wire.Hold && !t.arrival.stashes.add(p, payload) {
+	if s.Fragment(&p.Header, p.Offset, payload) == wire.Hold && !t.arrival.stashes.Add(p, payload) {
 		t.stats.Early++
 	}
 }

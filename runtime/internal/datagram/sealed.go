@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -37,56 +38,56 @@ func newSealed(s *seal.Session, size int) (*sealed, error) {
 
 // seal appends a datagram to b, which is empty.
 func (t *Transport) seal(b []byte, h *wire.Header, to, chunk, offset int, payload []byte) []byte {
-	b = append(b, make([]byte, headerLen)...)
-	head := (*[headerLen]byte)(b)
-	encodeHead(head, &t.id, h, t.rank, chunk, offset, len(payload))
+	b = append(b, make([]byte, fragment.HeadLen)...)
+	head := (*[fragment.HeadLen]byte)(b)
+	fragment.EncodeHead(head, &t.id, h, t.rank, chunk, offset, len(payload))
 	binary.BigEndian.PutUint32(head[0:], sealedMagic)
 	binary.BigEndian.PutUint32(head[4:], uint32(to)) // everybody is noRank
 	t.sealed.count++
-	return t.sealed.packets.Seal(append(b, payload...), headerLen, t.rank, t.sealed.count)
+	return t.sealed.packets.Seal(append(b, payload...), fragment.HeadLen, t.rank, t.sealed.count)
 }
 
 // open is examine where datagrams are sealed: what costs least is looked at first.
-func (t *Transport) open(in *inlet, b []byte, whole bool, source netip.AddrPort, p *part) (payload []byte, f fault) {
+func (t *Transport) open(in *inlet, b []byte, whole bool, source netip.AddrPort, p *fragment.Part) (payload []byte, f fragment.Fault) {
 	from, f := t.claimed(b)
 	switch {
-	case f != sound:
+	case f != fragment.Sound:
 		return nil, f
 	case !whole:
-		return nil, torn
+		return nil, fragment.Torn
 	case source != in.sources[from]:
-		return nil, forged
+		return nil, fragment.Forged
 	case from == t.rank:
-		return nil, ours
+		return nil, fragment.Ours
 	}
-	b, count, ok := t.sealed.packets.Open(b, headerLen, from)
+	b, count, ok := t.sealed.packets.Open(b, fragment.HeadLen, from)
 	if !ok {
-		return nil, unauthenticated
+		return nil, fragment.Unauthenticated
 	}
 	to, windows := uint32(noRank), t.sealed.all
 	if in == &t.arrival.own {
 		to, windows = uint32(t.rank), t.sealed.own
 	}
 	if binary.BigEndian.Uint32(b[4:]) != to || !windows[from].Take(count) {
-		return nil, replayed
+		return nil, fragment.Replayed
 	}
-	return b[headerLen:], p.read(b, t.size, t.payload)
+	return b[fragment.HeadLen:], p.Read(b, t.size, t.payload)
 }
 
 // claimed returns the rank from which b claims to be.
-func (t *Transport) claimed(b []byte) (from int, f fault) {
+func (t *Transport) claimed(b []byte) (from int, f fragment.Fault) {
 	if len(b) < 4 || binary.BigEndian.Uint32(b) != sealedMagic {
-		return 0, foreign
+		return 0, fragment.Foreign
 	}
-	if len(b) < headerLen+seal.PacketOver {
-		return 0, torn
+	if len(b) < fragment.HeadLen+seal.PacketOver {
+		return 0, fragment.Torn
 	}
 	if [16]byte(b[8:24]) != t.id {
-		return 0, foreign
+		return 0, fragment.Foreign
 	}
 	rank := binary.BigEndian.Uint32(b[24:])
 	if int64(rank) >= int64(t.size) {
-		return 0, torn
+		return 0, fragment.Torn
 	}
-	return int(rank), sound
+	return int(rank), fragment.Sound
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -49,16 +50,16 @@ func TestStrangersWithTheSendersAddress(t *testing.T) {
 				n    func(wire.Stats) uint64
 			}{
 				{"garbage", []byte("hello, is anybody there?"), foreign},
-				{"without a seal", datagram(tr.id, h, 1, 5, 0, []byte("hello")), foreign},
+				{"without a seal", whole(tr.id, h, 1, 5, 0, []byte("hello")), foreign},
 				{"another communicator", other, foreign},
 				{"half a header", good[:30], torn},
-				{"no seal", good[:headerLen+seal.PacketOver-1], torn},
+				{"no seal", good[:fragment.HeadLen+seal.PacketOver-1], torn},
 				{"much longer", append(slices.Clone(good), make([]byte, 20000)...), unsealed},
 				{"of nobody", nobodys, torn},
 				{"cut", good[:len(good)-1], unsealed},
 				{"longer", append(slices.Clone(good), 0), unsealed},
 				{"another sequence number", changed(good, 39), unsealed},
-				{"another payload", changed(good, headerLen), unsealed},
+				{"another payload", changed(good, fragment.HeadLen), unsealed},
 				{"another tag", changed(good, -9), unsealed},
 				{"another count", changed(good, -1), unsealed},
 				{"to another rank", sealed(2), replayed},
@@ -115,7 +116,7 @@ func TestSealedLengths(t *testing.T) {
 		text := []byte("to be kept from strangers")
 		b := tr.seal(nil, &wire.Header{Kind: wire.FrameSlot}, everybody, len(text), 0, text)
 		require.Equal(t, !encrypt, bytes.Contains(b, text))
-		require.Len(t, b, headerLen+len(text)+seal.PacketOver)
+		require.Len(t, b, fragment.HeadLen+len(text)+seal.PacketOver)
 	}
 }
 
@@ -132,13 +133,13 @@ func FuzzSealed(f *testing.F) {
 	f.Add(good[:len(good)-1])
 	f.Add(changed(good, 70))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var p part
-		if len(b) >= headerLen {
+		var p fragment.Part
+		if len(b) >= fragment.HeadLen {
 			b = slices.Clone(b)
 			binary.BigEndian.PutUint32(b, sealedMagic)
 			copy(b[8:], tr.id[:])
 		}
-		if _, f := tr.open(&tr.arrival.all, b, true, source, &p); f == sound || f == replayed {
+		if _, f := tr.open(&tr.arrival.all, b, true, source, &p); f == fragment.Sound || f == fragment.Replayed {
 			t.Fatal("opened")
 		}
 	})

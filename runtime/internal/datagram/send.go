@@ -3,73 +3,13 @@ package datagram
 import (
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // everybody is in the place of a rank to which datagrams go.
 const everybody = -1
-
-// chunk is a frame that waits to be sent as datagrams.
-type chunk struct {
-	head   wire.Header
-	to     int // rank; of what is multicast everybody
-	body   []byte
-	offset int // of body in what the header is of
-	unsent *int
-	sent   int // bytes that are with the system
-}
-
-// castQueue is chunks in the order in which they were queued.
-type castQueue struct {
-	list []chunk
-	head int
-}
-
-func (q *castQueue) empty() bool { return q.head == len(q.list) }
-
-func (q *castQueue) push(to int, f *wire.Frame) {
-	c := chunk{head: f.Header, to: to, body: f.Body, offset: f.Offset, unsent: f.Unsent}
-	c.head.Len = f.Whole()
-	q.list = append(q.list, c)
-}
-
-// pop gives the first chunk's body back.
-func (q *castQueue) pop() {
-	c := &q.list[q.head]
-	if c.unsent != nil {
-		*c.unsent--
-	}
-	*c = chunk{}
-	q.head++
-	if q.empty() {
-		q.list, q.head = q.list[:0], 0
-	}
-}
-
-func (q *castQueue) clear() {
-	for !q.empty() {
-		q.pop()
-	}
-}
-
-// abandon takes out what is of a communicator.
-func (q *castQueue) abandon(comm uint8) {
-	n := q.head
-	for _, c := range q.list[q.head:] {
-		if c.head.Comm != comm {
-			q.list[n] = c
-			n++
-		} else if c.unsent != nil {
-			*c.unsent--
-		}
-	}
-	clear(q.list[n:])
-	q.list = q.list[:n]
-	if q.empty() {
-		q.list, q.head = q.list[:0], 0
-	}
-}
 
 // outlet is a socket that sends datagrams, and what waits to be sent from it.
 type outlet struct {
@@ -78,12 +18,12 @@ type outlet struct {
 	reading bool // watched for reading
 	blocked bool // the system's buffer is full; watched for writing
 	overrun bool // the interface's queue is full; tried again after a pause
-	queue   castQueue
+	queue   fragment.Queue
 	batch   *outBatch
 }
 
 // ready reports whether more can be sent without waiting.
-func (o *outlet) ready() bool { return !o.queue.empty() && !o.blocked && !o.overrun }
+func (o *outlet) ready() bool { return !o.queue.Empty() && !o.blocked && !o.overrun }
 
 // Mcast queues the unreliable transfer of f to all other ranks. Chunks beyond
 // 2 GiB are lost.
@@ -93,13 +33,13 @@ func (t *Transport) Mcast(f *wire.Frame) { t.enqueue(&t.group, everybody, f) }
 func (t *Transport) Datagram(to int, f *wire.Frame) { t.enqueue(&t.direct, to, f) }
 
 func (t *Transport) enqueue(o *outlet, to int, f *wire.Frame) {
-	if t.closed || t.size == 1 || len(f.Body) > maxChunk || to >= t.size {
+	if t.closed || t.size == 1 || len(f.Body) > fragment.MaxChunk || to >= t.size {
 		if f.Unsent != nil {
 			*f.Unsent--
 		}
 		return
 	}
-	o.queue.push(to, f)
+	o.queue.Push(to, f)
 	if !t.busy.Load() {
 		t.busy.Store(true)
 	}
@@ -114,7 +54,7 @@ func (t *Transport) cast() bool {
 
 func (t *Transport) flush(o *outlet) (moved bool) {
 	o.overrun = false
-	for burst := 0; burst < maxBurst && !o.queue.empty(); {
+	for burst := 0; burst < maxBurst && !o.queue.Empty(); {
 		t.gather(o)
 		n, err := o.batch.send(o.fd)
 		t.advance(o, n)
@@ -133,7 +73,7 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 		default:
 			// A chunk with a hole is of no use: the rest of it is not sent.
 			t.stats.Unsendable++
-			o.queue.pop()
+			o.queue.Pop()
 			moved = true
 		}
 	}
@@ -143,12 +83,13 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 
 // gather fills the batch with what is to be sent next.
 func (t *Transport) gather(o *outlet) {
-	for i := o.queue.head; i < len(o.queue.list) && !o.batch.full(); i++ {
-		c := &o.queue.list[i]
-		for offset := c.sent; !o.batch.full(); {
-			payload := c.body[offset:min(offset+t.payload, len(c.body))]
-			t.add(o.batch, c, c.offset+offset, payload)
-			if offset += len(payload); offset == len(c.body) {
+	waiting := o.queue.Waiting()
+	for i := 0; i < len(waiting) && !o.batch.full(); i++ {
+		c := &waiting[i]
+		for sent := c.Sent; !o.batch.full(); {
+			payload := c.Next(sent, t.payload)
+			t.add(o.batch, c, c.Offset+sent, payload)
+			if sent += len(payload); sent == len(c.Body) {
 				break
 			}
 		}
@@ -156,12 +97,12 @@ func (t *Transport) gather(o *outlet) {
 }
 
 // add adds one datagram of a chunk.
-func (t *Transport) add(b *outBatch, c *chunk, offset int, payload []byte) {
+func (t *Transport) add(b *outBatch, c *fragment.Chunk, offset int, payload []byte) {
 	if t.sealed != nil {
-		b.addWhole(t.name(c.to), t.seal(b.room(), &c.head, c.to, c.head.Len, offset, payload))
+		b.addWhole(t.name(c.To), t.seal(b.room(), &c.Head, c.To, c.Head.Len, offset, payload))
 		return
 	}
-	encodePart(b.add(t.name(c.to), payload), &t.id, &c.head, t.rank, c.head.Len, offset, payload)
+	fragment.Encode(b.add(t.name(c.To), payload), &t.id, &c.Head, t.rank, c.Head.Len, offset, payload)
 }
 
 // name returns where datagrams to a rank go; nil to the group.
@@ -175,18 +116,7 @@ func (t *Transport) name(to int) *address {
 // advance takes n datagrams off the queue.
 func (t *Transport) advance(o *outlet, n int) {
 	for range n {
-		c := &o.queue.list[o.queue.head]
-		bytes := min(t.payload, len(c.body)-c.sent)
-		c.sent += bytes
-		if c.to < 0 {
-			t.stats.McastFrames++
-			t.stats.McastBytes += uint64(bytes)
-		} else {
-			t.stats.DatagramFrames++
-		}
-		if c.sent == len(c.body) {
-			o.queue.pop()
-		}
+		o.queue.Sent(t.payload, &t.stats)
 	}
 }
 
@@ -199,7 +129,7 @@ func (t *Transport) block(o *outlet, full bool) {
 	o.blocked = full
 	if o.watch.Modify(o.reading, full) != nil {
 		o.blocked = false
-		t.stats.Unsendable += uint64(len(o.queue.list) - o.queue.head)
-		o.queue.clear()
+		t.stats.Unsendable += uint64(len(o.queue.Waiting()))
+		o.queue.Clear()
 	}
 }

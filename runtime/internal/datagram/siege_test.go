@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -38,7 +39,7 @@ var forgers = []func(r *rand.Rand, good, other []byte) []byte{
 	// Forged.
 	func(r *rand.Rand, good, _ []byte) []byte {
 		b := slices.Clone(good)
-		for i := headerLen; i < len(b); i++ {
+		for i := fragment.HeadLen; i < len(b); i++ {
 			b[i] = byte(r.Uint32())
 		}
 		return b

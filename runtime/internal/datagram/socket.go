@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
@@ -203,7 +204,7 @@ const (
 // interface.
 func selfTest(send, receive int, at *endpoint, newProbe func() []byte, c clock.Clock) error {
 	var lastErr error
-	b := make([]byte, headerLen+seal.PacketOver)
+	b := make([]byte, fragment.HeadLen+seal.PacketOver)
 	for end := c.Now().Add(probeTime); c.Now().Before(end); {
 		probe := newProbe()
 		if _, err := unix.Write(send, probe); err != nil {

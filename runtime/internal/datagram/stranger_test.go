@@ -95,7 +95,7 @@ func TestStrangersInTheGroup(t *testing.T) {
 	id, other := tr.id, tr.id
 	other[15]++
 	h := wire.Header{Kind: wire.FrameSlot, Seq: 1}
-	good := datagram(id, h, 1, 5, 0, []byte("hello"))
+	good := whole(id, h, 1, 5, 0, []byte("hello"))
 	type count func(wire.Stats) uint64
 	foreign := func(s wire.Stats) uint64 { return s.Foreign }
 	torn := func(s wire.Stats) uint64 { return s.Torn }
@@ -107,15 +107,15 @@ func TestStrangersInTheGroup(t *testing.T) {
 	}{
 		{"empty", nil, foreign},
 		{"garbage", []byte("hello, is anybody there?"), foreign},
-		{"another communicator", datagram(other, h, 1, 5, 0, []byte("hello")), foreign},
+		{"another communicator", whole(other, h, 1, 5, 0, []byte("hello")), foreign},
 		{"half a header", good[:30], torn},
 		{"cut", good[:len(good)-1], torn},
 		{"longer than any", append(good, make([]byte, 65000)...), torn},
 		{"flipped", append(append([]byte(nil), good[:len(good)-1]...), 'x'), torn},
-		{"of nobody", datagram(id, h, 2, 5, 0, []byte("hello")), torn},
-		{"huge", datagram(id, h, 1, math.MaxUint32, 0, []byte("hello")), torn},
+		{"of nobody", whole(id, h, 2, 5, 0, []byte("hello")), torn},
+		{"huge", whole(id, h, 1, math.MaxUint32, 0, []byte("hello")), torn},
 		{"not its sender", good, forged},
-		{"in our name", datagram(id, h, 0, 5, 0, []byte("hello")), forged},
+		{"in our name", whole(id, h, 0, 5, 0, []byte("hello")), forged},
 	} {
 		before := c.n(tr.Stats())
 		sendRaw(t, fd, c.b)
@@ -133,7 +133,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	trs := joined(t, 2, Config{})
 	tr, s := trs[0], &tally{}
 	h := wire.Header{Kind: wire.FrameSlot, Seq: 1}
-	good := datagram(tr.id, h, 1, 5, 0, []byte("hello"))
+	good := whole(tr.id, h, 1, 5, 0, []byte("hello"))
 	door := tr.arrival.own.sources[0]
 	for _, from := range []netip.AddrPort{door, tr.target} {
 		fd := outsider(t, from)
@@ -191,7 +191,7 @@ func TestFullStash(t *testing.T) {
 		tr.Poll(s)
 	}
 	require.Less(t, rounds, 30)
-	kept := len(tr.arrival.stashes.of[0].heads)
+	kept := int(tr.Stats().GotDatagrams - tr.Stats().Early)
 	require.Greater(t, kept, 500)
 	s.hold = false
 	until(t, tr, s, func() bool { return s.fragments >= kept })

@@ -123,7 +123,7 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	}
 	moved := t.cast()
 	moved = t.puts.Poll(s) || moved
-	moved = t.arrival.stashes.offer(s) || moved
+	moved = t.arrival.stashes.Offer(s) || moved
 	moved = t.readAll(s) || moved
 	moved = t.cast() || moved
 	moved = t.puts.Flush(s) || moved
@@ -134,14 +134,14 @@ func (t *Transport) Poll(s wire.Sink) bool {
 
 // Abandon forgets what is queued of operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
-	t.group.queue.abandon(comm)
-	t.direct.queue.abandon(comm)
+	t.group.queue.Abandon(comm)
+	t.direct.queue.Abandon(comm)
 	t.puts.Abandon(comm)
 }
 
 // Forget gives back what there is for a communicator; see [wire.Transport].
 func (t *Transport) Forget(comm uint8) {
-	t.arrival.stashes.forget(comm)
+	t.arrival.stashes.Forget(comm)
 	t.puts.Forget(comm)
 }
 
@@ -152,8 +152,8 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	}
 	for bye && t.cast() { // what the system does not take now is lost
 	}
-	t.group.queue.clear()
-	t.direct.queue.clear()
+	t.group.queue.Clear()
+	t.direct.queue.Clear()
 	// While the puts are sent, nobody reads datagrams any more.
 	t.arrival.all.readable, t.arrival.own.readable = false, false
 	err := errors.Join(t.group.watch.Modify(false, false), t.direct.watch.Modify(false, false), t.arrival.watch.Modify(false, false))

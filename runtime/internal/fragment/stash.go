@@ -1,4 +1,4 @@
-package datagram
+package fragment
 
 import (
 	"slices"
@@ -12,20 +12,20 @@ const (
 	stashMargin = 1 << 16 // room for one more datagram, whatever its length
 )
 
-// stashes keep the datagrams that the sink holds back. Each communicator has one
+// Stashes keep the datagrams that the sink holds back. Each communicator has one
 // of its own, so that what it holds back takes no room from another; what is
 // beyond that is lost, as datagrams may be.
-type stashes struct {
-	room int // bytes that a stash has at least: what a receiver's buffer has
+type Stashes struct {
+	Room int // bytes that a stash has at least: what a receiver's buffer has
 	of   [256]*stash
 	used []*stash
 }
 
-// add keeps a datagram; false if there is no room for it.
-func (a *stashes) add(p *part, payload []byte) bool {
+// Add keeps a datagram; false if there is no room for it.
+func (a *Stashes) Add(p *Part, payload []byte) bool {
 	k := a.of[p.Comm]
 	if k == nil {
-		k = &stash{room: a.room}
+		k = &stash{room: a.Room}
 		a.of[p.Comm] = k
 		a.used = append(a.used, k)
 	}
@@ -36,16 +36,16 @@ func (a *stashes) add(p *part, payload []byte) bool {
 	return true
 }
 
-// offer asks the sink again about all. It reports whether any was taken.
-func (a *stashes) offer(s wire.Sink) (moved bool) {
+// Offer asks the sink again about all. It reports whether any was taken.
+func (a *Stashes) Offer(s wire.Sink) (moved bool) {
 	for _, k := range a.used {
 		moved = k.offer(s) || moved
 	}
 	return moved
 }
 
-// forget gives back what there is for a communicator.
-func (a *stashes) forget(comm uint8) {
+// Forget gives back what there is for a communicator.
+func (a *Stashes) Forget(comm uint8) {
 	if i := slices.Index(a.used, a.of[comm]); i >= 0 {
 		a.used = slices.Delete(a.used, i, i+1)
 	}
@@ -64,7 +64,7 @@ func (k *stash) limit() int { return max(stashBytes, k.room) }
 
 // kept is a datagram whose payload is bytes[at:at+payload].
 type kept struct {
-	part
+	Part
 	at int
 }
 
@@ -73,7 +73,7 @@ func (k *stash) full() bool {
 	return len(k.heads) >= k.limit()/(stashBytes/stashHeads) || len(k.bytes)+stashMargin > k.limit()
 }
 
-func (k *stash) add(p *part, payload []byte) {
+func (k *stash) add(p *Part, payload []byte) {
 	if k.bytes == nil {
 		k.bytes = make([]byte, 0, k.limit())
 	}
@@ -87,13 +87,13 @@ func (k *stash) offer(s wire.Sink) bool {
 	n, end := 0, 0
 	for i := range k.heads {
 		h := &k.heads[i]
-		payload := k.bytes[h.at : h.at+h.payload]
-		if s.Fragment(&h.Header, h.offset, payload) != wire.Hold {
+		payload := k.bytes[h.at : h.at+h.Payload]
+		if s.Fragment(&h.Header, h.Offset, payload) != wire.Hold {
 			continue
 		}
 		copy(k.bytes[end:], payload)
 		h.at = end
-		end += h.payload
+		end += h.Payload
 		k.heads[n] = *h
 		n++
 	}

@@ -1,4 +1,4 @@
-package datagram
+package fragment
 
 import (
 	"testing"
@@ -26,7 +26,7 @@ func (p *picky) Fragment(h *wire.Header, _ int, payload []byte) wire.Verdict {
 func TestStashKeepsOrderAndClosesGaps(t *testing.T) {
 	var k stash
 	add := func(seq uint64, payload string) {
-		k.add(&part{Header: wire.Header{Seq: seq}, payload: len(payload)}, []byte(payload))
+		k.add(&Part{Header: wire.Header{Seq: seq}, Payload: len(payload)}, []byte(payload))
 	}
 	for i, payload := range []string{"zero", "", "two is longer", "three", "four"} {
 		add(uint64(i), payload)
@@ -48,7 +48,7 @@ func TestStashIsBounded(t *testing.T) {
 	var k stash
 	payload := make([]byte, 60_000)
 	for !k.full() {
-		k.add(&part{payload: len(payload)}, payload)
+		k.add(&Part{Payload: len(payload)}, payload)
 	}
 	require.LessOrEqual(t, len(k.bytes), stashBytes)
 	require.Greater(t, len(k.bytes), stashBytes/2)
@@ -56,7 +56,7 @@ func TestStashIsBounded(t *testing.T) {
 
 	var small stash
 	for !small.full() {
-		small.add(&part{}, nil)
+		small.add(&Part{}, nil)
 	}
 	require.Len(t, small.heads, stashHeads)
 }

@@ -1,0 +1,123 @@
+package rdma
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
+)
+
+// MaxSize is the largest number of ranks: their queue pairs' numbers must fit into what a
+// rank publishes.
+const MaxSize = 1024
+
+// card is what a rank tells the others of itself when the communicator is built. Integers
+// are big-endian:
+//
+//	 0 version u8   1 flags u8 (1: Ethernet)   2 local identifier u16   4 MTU u16
+//	 6 global identifier [16]   22 key of memory u32   26 its address u64
+//	34 number of the unreliable queue pair u32   38 group [16]   54 its key u32
+//	58 numbers of the reliable ones, by rank, u24
+type card struct {
+	address Address
+	key     uint32
+	base    uint64
+	gram    uint32
+	group   Group  // rank 0's: where all multicast
+	qkey    uint32 // likewise
+	numbers []uint32
+}
+
+const (
+	cardVersion = 1
+	cardLen     = 58
+)
+
+func (c *card) encode() []byte {
+	flags := byte(0)
+	if c.address.Ethernet {
+		flags = 1
+	}
+	b := []byte{cardVersion, flags}
+	b = binary.BigEndian.AppendUint16(b, c.address.LID)
+	b = binary.BigEndian.AppendUint16(b, uint16(c.address.MTU))
+	b = append(b, c.address.GID[:]...)
+	b = binary.BigEndian.AppendUint32(b, c.key)
+	b = binary.BigEndian.AppendUint64(b, c.base)
+	b = binary.BigEndian.AppendUint32(b, c.gram)
+	b = append(b, c.group[:]...)
+	b = binary.BigEndian.AppendUint32(b, c.qkey)
+	for _, n := range c.numbers {
+		b = append(b, byte(n>>16), byte(n>>8), byte(n))
+	}
+	return b
+}
+
+func decodeCard(b []byte, size int) (c card, err error) {
+	if len(b) != cardLen+3*size || b[0] != cardVersion {
+		return c, fmt.Errorf("it does not use verbs, or not as this version does (%d bytes)", len(b))
+	}
+	c.address = Address{
+		Ethernet: b[1]&1 != 0, LID: binary.BigEndian.Uint16(b[2:]), MTU: int(binary.BigEndian.Uint16(b[4:])), GID: [16]byte(b[6:22]),
+	}
+	c.key, c.base = binary.BigEndian.Uint32(b[22:]), binary.BigEndian.Uint64(b[26:])
+	c.gram = binary.BigEndian.Uint32(b[34:])
+	c.group, c.qkey = Group(b[38:54]), binary.BigEndian.Uint32(b[54:])
+	for n := b[cardLen:]; len(n) > 0; n = n[3:] {
+		c.numbers = append(c.numbers, uint32(n[0])<<16|uint32(n[1])<<8|uint32(n[2]))
+	}
+	if c.address.MTU < smallestGram || c.address.MTU > biggestGram {
+		return c, fmt.Errorf("packets of %d bytes", c.address.MTU)
+	}
+	return c, nil
+}
+
+// ErrLinks is when ranks are not on one network.
+var ErrLinks = errors.New("ports of InfiniBand and of Ethernet reach each other by no cable")
+
+// decodeCards checks the cards of all ranks against each other.
+func decodeCards(blobs [][]byte) ([]card, error) {
+	cards := make([]card, len(blobs))
+	for rank, b := range blobs {
+		c, err := decodeCard(b, len(blobs))
+		if err != nil {
+			return nil, fmt.Errorf("rank %d: %w", rank, err)
+		}
+		if cards[rank] = c; c.address.Ethernet != cards[0].address.Ethernet {
+			return nil, fmt.Errorf("ranks 0 and %d: %w", rank, ErrLinks)
+		}
+	}
+	return cards, nil
+}
+
+// agree returns what every rank can send and take as datagrams: the smallest of all.
+func agree(cards []card) (payload, room int) {
+	payload = biggestGram
+	grams := 0
+	for i := range cards {
+		payload = min(payload, cards[i].address.MTU-fragment.HeadLen)
+		if n := planFor(0, len(cards), cards[i].address.MTU).gramReceives; i == 0 || n < grams {
+			grams = n
+		}
+	}
+	return payload, grams * payload / 2 // what goes to one rank takes its part
+}
+
+// drawGroup chooses a group of which nobody else knows, and a key of it. On InfiniBand 14
+// bytes are random (paper 000, section 3.1), on Ethernet, where it is an IPv4 group, three.
+// The key's first bit is not set: keys with it are for those whom the system trusts.
+func drawGroup(random io.Reader, ethernet bool) (g Group, key uint32, err error) {
+	var b [18]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return g, 0, fmt.Errorf("draw the multicast group: %w", err)
+	}
+	key = binary.BigEndian.Uint32(b[14:]) &^ (1 << 31)
+	if ethernet {
+		return Group{10: 0xFF, 11: 0xFF, 12: 239, 13: b[0], 14: b[1], 15: b[2]}, key, nil
+	}
+	copy(g[:], []byte{0xFF, 0x12}) // transient, within the subnet
+	copy(g[2:], b[:14])
+	return g, key, nil
+}

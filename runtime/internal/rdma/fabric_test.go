@@ -1,0 +1,275 @@
+package rdma
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Fabric is adapters in the memory of this process, and what connects them. Like those of
+// a cable they complete what is sent, one after the other, write where a receiver has posted
+// a buffer, and refuse what goes to a queue pair that is not there any more.
+type Fabric struct {
+	mu      sync.Mutex
+	ports   map[[16]byte]*port
+	reach   map[uint32]*queue // by number
+	members map[Group][]*port
+	Starved int  // messages for which no buffer was posted
+	lossy   int  // every so many datagrams one is lost; 0: none
+	grams   int  // datagrams
+	mute    bool // datagrams say nothing of where they come from
+}
+
+// NewFabric returns one without adapters.
+func NewFabric() *Fabric {
+	return &Fabric{ports: map[[16]byte]*port{}, reach: map[uint32]*queue{}, members: map[Group][]*port{}}
+}
+
+// queue is a queue pair.
+type queue struct {
+	at      *port
+	rank    int // of the peer, -1 of datagrams
+	number  uint32
+	remote  uint32 // reliable: the peer's
+	buffers []Work
+	broken  bool
+}
+
+type port struct {
+	net     *Fabric
+	address Address
+	layout  Layout
+	memory  []byte
+	queues  []*queue // by rank
+	gram    *queue
+	handles map[uint16]uint32 // of datagrams: numbers of queue pairs, by rank
+	group   Group
+	done    []Completion
+	armed   bool
+	event   [2]int // a pipe
+	refuse  error  // by Post
+	scratch [GRHLen + biggestGram]byte
+	one     [1]*port
+}
+
+const (
+	statusRetry = 12
+	statusFlush = 5
+)
+
+var one [1]byte
+
+var errNoAnswer = errors.New("transport retry counter exceeded")
+
+// Open returns a port with an address of its own.
+func (n *Fabric) Open(mtu int, ethernet bool) func(func(Address) Layout) (Adapter, error) {
+	return func(layout func(Address) Layout) (Adapter, error) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		a := &port{net: n, handles: map[uint16]uint32{}}
+		a.address = Address{MTU: mtu, Ethernet: ethernet, LID: uint16(len(n.ports) + 1)}
+		a.address.GID = [16]byte{10: 0xFF, 11: 0xFF, 12: 10, 13: 0, 14: byte(len(n.ports) >> 8), 15: byte(len(n.ports))}
+		if !ethernet {
+			a.address.GID = [16]byte{0: 0xFE, 1: 0x80, 15: byte(len(n.ports))}
+		}
+		n.ports[a.address.GID] = a
+		a.layout = layout(a.address)
+		a.memory = make([]byte, a.layout.Memory)
+		for rank := range a.layout.Size {
+			a.queues = append(a.queues, a.newQueue(rank))
+		}
+		a.gram = a.newQueue(-1)
+		err := unix.Pipe(a.event[:])
+		return a, errors.Join(err, unix.SetNonblock(a.event[0], true))
+	}
+}
+
+func (a *port) newQueue(rank int) *queue {
+	q := &queue{at: a, rank: rank, number: uint32(0x100 + len(a.net.reach)*7)}
+	a.net.reach[q.number] = q
+	return q
+}
+
+func (a *port) Memory() []byte         { return a.memory }
+func (a *port) Key() uint32            { return uint32(a.address.LID) * 1000 }
+func (a *port) Base() uint64           { return uint64(a.address.LID) << 40 }
+func (a *port) Address() Address       { return a.address }
+func (a *port) Gram() uint32           { return a.gram.number }
+func (a *port) Number(rank int) uint32 { return a.queues[rank].number }
+func (a *port) Inline() int            { return 64 }
+func (a *port) FD() int                { return a.event[0] }
+
+func (a *port) Connect(rank int, to Address, number uint32) error {
+	a.queues[rank].remote = number
+	return nil
+}
+
+func (a *port) Reach(rank int, to Address, gram uint32) error {
+	a.handles[uint16(rank)] = gram
+	return nil
+}
+
+func (a *port) Attach(g Group, key uint32) (bool, error) {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	a.group = g
+	a.net.members[g] = append(a.net.members[g], a)
+	return a.address.Ethernet, nil
+}
+
+func (a *port) Disconnect(rank int) {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	delete(a.net.reach, a.queues[rank].number)
+}
+
+func (a *port) Post(list []Work) (int, error) {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	for i := range list {
+		if err := a.post(&list[i]); err != nil {
+			return i, err
+		}
+	}
+	return len(list), nil
+}
+
+func (a *port) post(w *Work) error {
+	if a.refuse != nil {
+		return a.refuse
+	}
+	switch w.Op {
+	case Receive:
+		a.queues[w.To].buffers = append(a.queues[w.To].buffers, *w)
+	case ReceiveGram:
+		a.gram.buffers = append(a.gram.buffers, *w)
+	case Send, Write:
+		a.send(w)
+	case SendGram:
+		a.cast(w)
+	default:
+		return fmt.Errorf("no work %d", w.Op)
+	}
+	return nil
+}
+
+// send moves a message, or a word, to a peer.
+func (a *port) send(w *Work) {
+	own := a.queues[w.To]
+	q := a.net.reach[own.remote]
+	b := a.memory[w.At : w.At+uint64(w.Len)]
+	switch {
+	case own.broken:
+		a.complete(w, 0, statusFlush)
+		return
+	case q == nil || q.broken:
+		own.broken = true
+		a.complete(w, 0, statusRetry)
+		return
+	case w.Op == Write:
+		if w.Key != q.at.Key() {
+			panic("a wrong key")
+		}
+		copy(q.at.memory[w.Remote-q.at.Base():], b)
+	case len(q.buffers) == 0:
+		a.net.Starved++
+		own.broken = true
+		a.complete(w, 0, statusRetry)
+		return
+	default:
+		q.take(b, 0)
+	}
+	if w.Flags&Signal != 0 {
+		a.complete(w, 0, 0)
+	}
+}
+
+// take writes b into the first buffer.
+func (q *queue) take(b []byte, source uint32) {
+	r := q.buffers[0]
+	q.buffers = append(q.buffers[:0], q.buffers[1:]...)
+	n := copy(q.at.memory[r.At:r.At+uint64(r.Len)], b)
+	q.at.complete(&r, n, 0)
+	q.at.done[len(q.at.done)-1].Source = source
+}
+
+// cast copies a datagram to whom it goes to. Who has no buffer misses it.
+func (a *port) cast(w *Work) {
+	b := a.scratch[:GRHLen+w.Len]
+	clear(b[:GRHLen])
+	if !a.net.mute {
+		copy(b[8:], a.address.GID[:])
+		copy(b[32:], a.address.GID[12:])
+	}
+	copy(b[GRHLen:], a.memory[w.At:][:w.Len])
+	to := a.net.members[a.group]
+	if w.To != Everybody {
+		to = nil
+		if q := a.net.reach[a.handles[w.To]]; q != nil {
+			a.one[0] = q.at
+			to = a.one[:]
+		}
+	}
+	for _, p := range to {
+		if a.net.grams++; a.net.lossy > 0 && a.net.grams%a.net.lossy == 0 || len(p.gram.buffers) == 0 {
+			continue
+		}
+		p.gram.take(b, a.gram.number)
+	}
+	if w.Flags&Signal != 0 {
+		a.complete(w, 0, 0)
+	}
+}
+
+func (a *port) complete(w *Work, n int, status uint32) {
+	a.done = append(a.done, Completion{ID: w.ID, Len: uint32(n), Status: status})
+	if a.armed {
+		a.armed = false
+		unix.Write(a.event[1], one[:])
+	}
+}
+
+func (a *port) Poll(list []Completion) (int, error) {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	n := copy(list, a.done)
+	a.done = append(a.done[:0], a.done[n:]...)
+	return n, nil
+}
+
+func (a *port) Arm() error {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	a.armed = true
+	return nil
+}
+
+func (a *port) Drain() error {
+	var b [8]byte
+	unix.Read(a.event[0], b[:])
+	return nil
+}
+
+func (a *port) Explain(status uint32) error {
+	if status == statusRetry {
+		return errNoAnswer
+	}
+	return fmt.Errorf("status %d", status)
+}
+
+func (a *port) Close() error {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	for _, q := range append(a.queues, a.gram) {
+		delete(a.net.reach, q.number)
+	}
+	for i, p := range a.net.members[a.group] {
+		if p == a {
+			a.net.members[a.group] = append(a.net.members[a.group][:i:i], a.net.members[a.group][i+1:]...)
+			break
+		}
+	}
+	return errors.Join(unix.Close(a.event[0]), unix.Close(a.event[1]))
+}

@@ -1,0 +1,207 @@
+package rdma
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// ends is a sink that remembers how ranks have ended.
+type ends struct {
+	gulp
+	how map[int]wire.End
+	why map[int]error
+}
+
+func newEnds() *ends { return &ends{how: map[int]wire.End{}, why: map[int]error{}} }
+
+func (e *ends) Ended(rank int, how wire.End, err error) { e.how[rank], e.why[rank] = how, err }
+
+// joined returns size ranks on a fabric of their own.
+func joined(t *testing.T, size int, edit func(rank int, n *Fabric, c *Config)) (*Fabric, []*Transport) {
+	n := NewFabric()
+	trs, errs := JoinAll(t, size, func(rank int, c *Config) {
+		c.Open = n.Open(1024, true)
+		if edit != nil {
+			edit(rank, n, c)
+		}
+	})
+	require.NoError(t, errors.Join(errs...))
+	for _, tr := range trs {
+		t.Cleanup(func() { tr.Close(false, 0) })
+	}
+	return n, trs
+}
+
+func slot(seq uint64, body []byte) *wire.Frame {
+	return &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Seq: seq, Len: len(body)}, Body: body}
+}
+
+// What a peer writes that is no message ends it, and nothing else.
+func TestNonsense(t *testing.T) {
+	_, trs := joined(t, 3, nil)
+	at := trs[1].plan.send(0, 0)
+	copy(trs[1].memory[at:], "hello, is anybody there?")
+	trs[1].works = append(trs[1].works, Work{ID: workID(idSend, 0, 1), At: uint64(at), Len: 24, To: 0, Op: Send})
+	trs[1].post()
+	s := newEnds()
+	trs[2].Put(0, slot(1, []byte("x")))
+	trs[2].Poll(&gulp{})
+	for range 3 {
+		trs[0].Poll(s)
+	}
+	require.Equal(t, map[int]wire.End{1: wire.Broken}, s.how)
+	require.ErrorIs(t, s.why[1], errNoMessage)
+	require.Equal(t, 1, s.got)
+}
+
+// A queue pair that takes no works any more is a peer that is lost, in the system's words.
+func TestRefusedWork(t *testing.T) {
+	_, trs := joined(t, 2, nil)
+	why := errors.New("cannot allocate memory")
+	trs[0].adapter.(*port).refuse = why
+	s, unsent := newEnds(), 1
+	f := slot(1, nil)
+	f.Unsent = &unsent
+	trs[0].Put(1, f)
+	for range 3 {
+		trs[0].Poll(s)
+	}
+	require.Equal(t, wire.Broken, s.how[1])
+	require.ErrorIs(t, s.why[1], why)
+	require.Zero(t, unsent)
+	trs[0].adapter.(*port).refuse = nil
+}
+
+// A rank that is gone without a word is found by who has nothing to say to it.
+func TestPulse(t *testing.T) {
+	now := new(clock.Manual)
+	n, trs := joined(t, 3, func(_ int, _ *Fabric, c *Config) { c.Clock = now })
+	s := newEnds()
+	gone := trs[2].adapter.(*port)
+	n.mu.Lock()
+	for _, q := range gone.queues {
+		delete(n.reach, q.number)
+	}
+	n.mu.Unlock()
+	poll := func() {
+		for range idlePolls + 2 {
+			trs[0].Poll(s)
+		}
+	}
+	poll()
+	require.Empty(t, s.how)
+	now.Advance(pulseEvery)
+	poll()
+	require.Equal(t, map[int]wire.End{2: wire.Broken}, s.how)
+	require.ErrorIs(t, s.why[2], errNoAnswer)
+	now.Advance(10 * pulseEvery)
+	poll()
+	require.Len(t, s.how, 1)
+}
+
+// A rank that could not send all that was put does not close in good order.
+func TestLate(t *testing.T) {
+	_, trs := joined(t, 2, nil)
+	s := newEnds()
+	s.hold = true
+	for i := range 100 {
+		trs[0].Put(1, slot(uint64(i), make([]byte, laneWindow/2)))
+	}
+	for range 10 {
+		trs[0].Poll(&gulp{})
+		trs[1].Poll(s)
+	}
+	require.ErrorContains(t, trs[0].Close(true, 10*time.Millisecond), "not everything could be sent to rank 1 in time")
+	for range 10 {
+		trs[1].Poll(s)
+	}
+	require.Equal(t, wire.Broken, s.how[0])
+	require.ErrorIs(t, s.why[0], errCrashed)
+}
+
+// Datagrams count only from the queue pair, and the address, of their sender.
+func TestForgedDatagrams(t *testing.T) {
+	n, trs := joined(t, 3, nil)
+	cast := func(id [16]byte, from int) wire.Stats {
+		var b [fragment.HeadLen]byte
+		fragment.Encode(&b, &id, &wire.Header{Kind: wire.FrameSlot}, from, 0, 0, nil)
+		at := trs[1].plan.gramSend(0)
+		copy(trs[1].memory[at:], b[:])
+		trs[1].works = append(trs[1].works, Work{ID: workID(idGramSend, 0, 0), At: uint64(at), Len: fragment.HeadLen, To: Everybody, Op: SendGram})
+		trs[1].post()
+		trs[0].Poll(&gulp{})
+		return trs[0].Stats()
+	}
+	other := trs[0].ID()
+	other[3]++
+	require.Equal(t, uint64(1), cast(trs[0].ID(), 1).GotDatagrams)
+	require.Equal(t, uint64(1), cast(trs[0].ID(), 2).Forged)
+	require.Equal(t, uint64(1), cast(other, 1).Foreign)
+	n.mute = true
+	require.Equal(t, uint64(2), cast(trs[0].ID(), 1).Forged)
+	require.Equal(t, uint64(1), trs[0].Stats().GotDatagrams)
+}
+
+// A header of InfiniBand has the sender's address elsewhere than one of IPv4.
+func TestSource(t *testing.T) {
+	b := make([]byte, GRHLen)
+	far, near := source{gid: [16]byte{0: 0xFE, 1: 0x80, 15: 9}}, source{gid: [16]byte{10: 0xFF, 11: 0xFF, 12: 10, 15: 9}}
+	copy(b[8:], far.gid[:])
+	require.True(t, far.sent(b))
+	copy(b[32:], near.gid[12:])
+	require.True(t, near.sent(b))
+	b[35]++
+	require.False(t, near.sent(b))
+	b[8]++
+	require.False(t, far.sent(b))
+}
+
+// Where adapters do not multicast nothing is promised.
+func TestWithoutMulticast(t *testing.T) {
+	_, trs := joined(t, 2, func(_ int, n *Fabric, c *Config) { c.Open = n.Open(2048, false) })
+	require.False(t, trs[0].Caps().Multicast || trs[0].Caps().Direct)
+	unsent := 2
+	f := slot(1, nil)
+	f.Unsent = &unsent
+	trs[0].Mcast(f)
+	trs[0].Datagram(1, f)
+	require.Zero(t, unsent)
+}
+
+func TestMixedLinks(t *testing.T) {
+	n := NewFabric()
+	_, errs := JoinAll(t, 2, func(rank int, c *Config) { c.Open = n.Open(1024, rank == 0) })
+	for _, err := range errs {
+		require.ErrorContains(t, err, ErrLinks.Error())
+	}
+}
+
+// Two ranks that send without end, and look at what has come as it pleases chance, never
+// wait for each other, and no message finds its buffer missing.
+func TestCreditsNeverRunDry(t *testing.T) {
+	n, trs := joined(t, 2, nil)
+	sinks := []*ends{newEnds(), newEnds()}
+	const frames = 3000
+	sent := 0
+	for turn := uint32(1); sinks[0].got < frames || sinks[1].got < frames; turn = turn*1664525 + 1013904223 {
+		if sent < frames {
+			trs[0].Put(1, slot(uint64(sent), make([]byte, turn>>20)))
+			trs[1].Put(0, slot(uint64(sent), make([]byte, turn>>19&0xFFF)))
+			sent++
+		}
+		for who := range trs {
+			for range turn >> (8 + 4*who) & 3 {
+				trs[who].Poll(sinks[who])
+			}
+		}
+	}
+	require.Zero(t, n.Starved)
+	require.Empty(t, sinks[0].how)
+}

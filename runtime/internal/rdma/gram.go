@@ -1,0 +1,163 @@
+package rdma
+
+import (
+	"math/rand/v2"
+
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// mostCast is how many datagrams a Poll sends at a time, so that puts are served in between.
+const mostCast = 64
+
+// grams is what is sent by the unreliable queue pair, and comes by it.
+type grams struct {
+	queue   fragment.Queue
+	posted  uint32 // datagrams, counted from the first
+	done    uint32
+	sends   int  // that may be on their way to the adapter
+	dead    bool // the queue pair is in error: all is lost
+	casts   bool // it multicasts
+	payload int  // agreed bytes of a datagram
+	room    int  // agreed bytes that are taken in without a Poll
+	inline  int  // bytes that the adapter copies
+	group   Group
+	sources []source // by rank
+	current fragment.Part
+	stashes fragment.Stashes
+	loss    float64
+	random  *rand.Rand
+}
+
+// source is where a rank's datagrams come from.
+type source struct {
+	gid    [16]byte
+	number uint32
+}
+
+// Mcast queues the unreliable transfer of f to all other ranks.
+func (t *Transport) Mcast(f *wire.Frame) { t.enqueue(-1, f) }
+
+// Datagram queues the unreliable transfer of f to rank to.
+func (t *Transport) Datagram(to int, f *wire.Frame) { t.enqueue(to, f) }
+
+func (t *Transport) enqueue(to int, f *wire.Frame) {
+	if t.closed || t.grams.dead || t.size == 1 || !t.grams.casts || to >= t.size || to == t.rank || len(f.Body) > fragment.MaxChunk {
+		discard(f)
+		return
+	}
+	t.grams.queue.Push(to, f)
+	if !t.park.pending.Load() {
+		t.park.pending.Store(true)
+	}
+}
+
+// ready reports whether more can be sent without waiting.
+func (g *grams) ready() bool { return !g.queue.Empty() && int(g.posted-g.done) < g.sends }
+
+// cast makes datagrams of what is queued.
+func (t *Transport) cast() (moved bool) {
+	for n := 0; n < mostCast && t.grams.ready(); n++ {
+		t.castOne(&t.grams)
+		moved = true
+	}
+	return moved
+}
+
+func (t *Transport) castOne(g *grams) {
+	c := &g.queue.Waiting()[0]
+	payload := c.Next(c.Sent, g.payload)
+	at := t.plan.gramSend(int(g.posted) % g.sends)
+	b := t.memory[at:]
+	fragment.Encode((*[fragment.HeadLen]byte)(b), &t.id, &c.Head, t.rank, c.Head.Len, c.Offset+c.Sent, payload)
+	n := fragment.HeadLen + copy(b[fragment.HeadLen:], payload)
+	g.posted++
+	w := Work{ID: workID(idGramSend, 0, g.posted), At: uint64(at), Len: uint32(n), To: Everybody, Op: SendGram}
+	if c.To >= 0 {
+		w.To = uint16(c.To)
+	}
+	if int(g.posted)%(g.sends/4) == 0 {
+		w.Flags |= Signal
+	}
+	if n <= g.inline {
+		w.Flags |= Inlined
+	}
+	t.works = append(t.works, w)
+	g.queue.Sent(g.payload, &t.stats)
+}
+
+// fail gives the unreliable queue pair up: what goes by it may be lost, and now it is.
+func (g *grams) fail(stats *wire.Stats) {
+	stats.Unsendable += 1 + uint64(len(g.queue.Waiting()))
+	g.dead = true
+	g.queue.Clear()
+}
+
+// leave stops what may be lost.
+func (g *grams) leave() {
+	g.dead = true
+	g.queue.Clear()
+}
+
+// hear takes the datagram in a buffer, and posts the buffer again.
+func (t *Transport) hear(i int, c *Completion, s wire.Sink) {
+	at := t.plan.gramReceive(i)
+	if !t.grams.dead {
+		t.sort(t.memory[at:at+int(c.Len)], c.Source, s)
+	}
+	t.postGramReceive(i)
+}
+
+func (t *Transport) postGramReceive(i int) {
+	t.works = append(t.works, Work{
+		ID: workID(idGramReceive, 0, uint32(i)), At: uint64(t.plan.gramReceive(i)), Len: uint32(GRHLen + t.plan.gram), Op: ReceiveGram,
+	})
+}
+
+// sort sorts one datagram, of the queue pair with number from.
+func (t *Transport) sort(b []byte, from uint32, s wire.Sink) {
+	g, p := &t.grams, &t.grams.current
+	switch f := t.examine(b, from); {
+	case f.Count(&t.stats), f == fragment.Ours:
+	case g.loss > 0 && g.random.Float64() < g.loss:
+		t.stats.Injected++
+	default:
+		t.stats.GotDatagrams++
+		payload := b[GRHLen+fragment.HeadLen:]
+		if s.Fragment(&p.Header, p.Offset, payload) == wire.Hold && !g.stashes.Add(p, payload) {
+			t.stats.Early++
+		}
+	}
+}
+
+// examine reads the head of a datagram into grams.current.
+func (t *Transport) examine(b []byte, from uint32) fragment.Fault {
+	if len(b) < GRHLen {
+		return fragment.Foreign
+	}
+	g, p := &t.grams, &t.grams.current
+	if f := fragment.Decode(b[GRHLen:], &t.id, t.size, g.payload, p); f != fragment.Sound {
+		return f
+	}
+	if g.sources[p.From].number != from || !g.sources[p.From].sent(b) {
+		return fragment.Forged
+	}
+	if p.From == t.rank {
+		return fragment.Ours
+	}
+	return fragment.Sound
+}
+
+// sent reports whether what stands before a datagram says that it comes from here: that is
+// a global route header of InfiniBand, or, in its last 20 bytes, a header of IPv4.
+func (s *source) sent(b []byte) bool {
+	if isIPv4(s.gid) {
+		return [4]byte(b[32:36]) == [4]byte(s.gid[12:])
+	}
+	return [16]byte(b[8:24]) == s.gid
+}
+
+// isIPv4 reports whether a global identifier is an IPv4 address.
+func isIPv4(gid [16]byte) bool {
+	return [12]byte(gid[:12]) == [12]byte{10: 0xFF, 11: 0xFF}
+}

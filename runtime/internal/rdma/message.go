@@ -1,0 +1,109 @@
+package rdma
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// A message begins with messageMagic u32 and limit u32: how many messages its sender can
+// take from the receiver, counted from the first. Records follow. Integers are
+// big-endian:
+//
+//	 0 kind u8   1 lane u8   2 communicator u8   3 flags u8   4 piece u32
+//	 8 epoch u32   12 slot u32   16 seq u64
+//	24 arg u32   28 print u32   32 len u32
+//
+// and then piece bytes, which a body of len bytes begins or goes on with. Records whose
+// kind is none of frames:
+//
+//	more      goes on with the body that the lane's last frame has begun
+//	cut       the rest of that body does not come
+//	took      arg = bytes of the lane that the sink has taken, counted from the first, modulo 2^32
+//	goodbye   nothing more comes
+//	crash     likewise, but something is missing
+const (
+	messageMagic = 0x5CED0F01 // the last byte is the version
+	messageHead  = 8
+	recordLen    = 36
+
+	kindCrash   = wire.FrameKind(0xFA) // the first of them
+	kindTook    = wire.FrameKind(0xFB)
+	kindMore    = wire.FrameKind(0xFC)
+	kindCut     = wire.FrameKind(0xFD)
+	kindGoodbye = wire.FrameKind(0xFE) // the last
+)
+
+var errNoMessage = errors.New("not a message of a rank")
+
+// record is the head of a record, and how many bytes follow it.
+type record struct {
+	wire.Header
+	piece int
+}
+
+func encodeRecord(b []byte, h *wire.Header, piece int) {
+	_ = b[recordLen-1]
+	b[0], b[1], b[2], b[3] = byte(h.Kind), byte(h.Lane), h.Comm, 0
+	binary.BigEndian.PutUint32(b[4:], uint32(piece))
+	binary.BigEndian.PutUint32(b[8:], h.Epoch)
+	binary.BigEndian.PutUint32(b[12:], uint32(h.Slot))
+	binary.BigEndian.PutUint64(b[16:], h.Seq)
+	binary.BigEndian.PutUint32(b[24:], h.Arg)
+	binary.BigEndian.PutUint32(b[28:], h.Print)
+	binary.BigEndian.PutUint32(b[32:], uint32(h.Len))
+}
+
+// decodeRecord reads the record that b begins with into r, except From, and returns the
+// bytes behind its head: its piece, and what follows.
+func decodeRecord(b []byte, r *record) (rest []byte, err error) {
+	if len(b) < recordLen {
+		return nil, fmt.Errorf("%w: it ends within a head", errNoMessage)
+	}
+	r.Kind, r.Lane, r.Comm = wire.FrameKind(b[0]), wire.Lane(b[1]), b[2]
+	piece, n := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[32:])
+	r.Epoch = binary.BigEndian.Uint32(b[8:])
+	r.Slot = ir.Slot(binary.BigEndian.Uint32(b[12:]))
+	r.Seq = binary.BigEndian.Uint64(b[16:])
+	r.Arg = binary.BigEndian.Uint32(b[24:])
+	r.Print = binary.BigEndian.Uint32(b[28:])
+	switch {
+	case !r.Kind.Valid() && (r.Kind < kindCrash || r.Kind > kindGoodbye):
+		return nil, fmt.Errorf("%w: unknown kind %d", errNoMessage, r.Kind)
+	case r.Lane >= wire.Lanes:
+		return nil, fmt.Errorf("%w: unknown lane %d", errNoMessage, r.Lane)
+	case int64(n) > int64(bodyLimit(r.Kind)):
+		return nil, fmt.Errorf("%w: kind %d with %d bytes, where %d are allowed", errNoMessage, r.Kind, n, bodyLimit(r.Kind))
+	case int64(piece) > int64(len(b)-recordLen), r.Kind != kindMore && piece > n:
+		return nil, fmt.Errorf("%w: a piece of %d bytes, of %d, in a message with %d more", errNoMessage, piece, n, len(b)-recordLen)
+	}
+	r.Len, r.piece = int(n), int(piece)
+	return b[recordLen:], nil
+}
+
+// bodyLimit returns how many bytes the body of a frame of kind k may have.
+func bodyLimit(k wire.FrameKind) int {
+	switch {
+	case k == wire.FrameSlot || k == wire.FrameCast || k == wire.FrameAgree:
+		return wire.MaxBody
+	case k >= kindCrash:
+		return 0
+	}
+	return wire.MaxControl
+}
+
+func encodeMessage(b []byte, limit uint32) {
+	binary.BigEndian.PutUint32(b[0:], messageMagic)
+	binary.BigEndian.PutUint32(b[4:], limit)
+}
+
+// decodeMessage returns the records of a message, and how many messages its sender takes.
+func decodeMessage(b []byte) (records []byte, limit uint32, err error) {
+	if len(b) < messageHead || binary.BigEndian.Uint32(b) != messageMagic {
+		return nil, 0, fmt.Errorf("%w: it begins with %x", errNoMessage, b[:min(len(b), 4)])
+	}
+	return b[messageHead:], binary.BigEndian.Uint32(b[4:]), nil
+}

@@ -1,0 +1,158 @@
+package rdma
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// reserved is how many buffers of the receiver are kept for messages that say nothing but
+// how many more can come. Were there one or none, two ranks that have used all could each
+// wait for the other to say so. A rank says it by itself when half of its buffers have
+// been posted since it last did; a second such message therefore means that the peer has
+// sent half of them once more meanwhile, which it could only after it had the first.
+const reserved = 2
+
+// pair is what this rank has to do with another.
+type pair struct {
+	rank   int
+	out    []*outLane // by laneIndex, nil where nothing was put
+	in     []*inLane  // likewise
+	ready  []*outLane // those that can send
+	owes   []*inLane  // those of which the peer is to be told how much was taken
+	aside  []*inLane  // those of which records wait for the sink
+	credit credit
+	slots  slots
+	taken  uint64           // bytes of operations that the adapter has taken
+	dirty  bool             // it is among those to which something may be sent
+	last   []wire.FrameKind // the last word, until it is said
+	pulse  bool             // a write that finds out whether the peer's adapter answers is on its way
+	words  words
+	end    end
+}
+
+// words are those of the peer's memory.
+type words struct {
+	key  uint32
+	base uint64
+}
+
+// credit is who may send how many messages, counted from the first, modulo 2^32.
+type credit struct {
+	sent   uint32
+	limit  uint32 // of those, by the peer's word
+	posted uint32 // that the peer may send
+	told   uint32 // of which it knows
+}
+
+func (c *credit) left() int { return int(int32(c.limit - c.sent)) }
+
+// slots are the buffers that a pair's messages are sent from, used in turn.
+type slots struct {
+	posted, done uint32 // messages, counted from the first
+}
+
+// lane returns the sending end of the lane of f.
+func (p *pair) lane(f *wire.Frame) *outLane {
+	i := laneIndex(f.Lane, f.Comm)
+	if i >= len(p.out) {
+		p.out = append(p.out, make([]*outLane, i+1-len(p.out))...)
+	}
+	if p.out[i] == nil {
+		p.out[i] = &outLane{lane: f.Lane, comm: f.Comm}
+	}
+	return p.out[i]
+}
+
+// inLane returns the receiving end of the lane of r.
+func (p *pair) inLane(r *record) *inLane {
+	i := laneIndex(r.Lane, r.Comm)
+	if i >= len(p.in) {
+		p.in = append(p.in, make([]*inLane, i+1-len(p.in))...)
+	}
+	if p.in[i] == nil {
+		p.in[i] = &inLane{lane: r.Lane, comm: r.Comm}
+	}
+	return p.in[i]
+}
+
+// list puts o among the lanes that can send.
+func (p *pair) list(o *outLane) {
+	if !o.listed && !o.idle() && !o.stuck() {
+		o.listed = true
+		p.ready = append(p.ready, o)
+	}
+}
+
+// heed takes the peer's word of how much of a lane it has taken.
+func (p *pair) heed(r *record) bool {
+	i := laneIndex(r.Lane, r.Comm)
+	if i >= len(p.out) || p.out[i] == nil {
+		return false
+	}
+	o := p.out[i]
+	if r.Arg-o.taken > o.sent-o.taken {
+		return false
+	}
+	o.taken = r.Arg
+	p.list(o)
+	return true
+}
+
+// took notes that the peer may have to be told how much of l was taken.
+func (p *pair) took(l *inLane) bool {
+	if l.owing || l.taken-l.told < laneWindow/2 {
+		return false
+	}
+	l.owing = true
+	p.owes = append(p.owes, l)
+	return true
+}
+
+// clear drops what is queued.
+func (p *pair) clear() {
+	for _, o := range p.out {
+		if o != nil {
+			o.queue.clear()
+			o.cut, o.begun, o.offset, o.listed = false, false, 0, false
+		}
+	}
+	p.ready = nil
+}
+
+// unwritten returns how much is not sent: bytes, and frames.
+func (p *pair) unwritten() (n int) {
+	for _, o := range p.out {
+		if o != nil {
+			n += o.unwritten()
+		}
+	}
+	return n
+}
+
+// forget gives back the memory of a communicator's lane.
+func (p *pair) forget(comm uint8) {
+	i := laneIndex(wire.LaneOps, comm)
+	if i < len(p.out) && p.out[i] != nil {
+		p.out[i].forget()
+	}
+	if i < len(p.in) && p.in[i] != nil {
+		p.in[i].forget()
+	}
+}
+
+// abandon forgets what is queued of a communicator's operations.
+func (p *pair) abandon(comm uint8) bool {
+	i := laneIndex(wire.LaneOps, comm)
+	if i >= len(p.out) || p.out[i] == nil {
+		return false
+	}
+	o := p.out[i]
+	o.abandon()
+	if o.listed && o.idle() {
+		o.listed = false
+		p.ready = slices.DeleteFunc(p.ready, func(r *outLane) bool { return r == o })
+	}
+	p.list(o)
+	return o.listed
+}

@@ -1,0 +1,186 @@
+package rdma
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// mostCompletions is how many completions a Poll takes.
+const mostCompletions = 128
+
+// reap takes what has completed, and returns how many completions it has found.
+func (t *Transport) reap(s wire.Sink) int {
+	n, err := t.adapter.Poll(t.found)
+	if err != nil {
+		t.fail(t.rank, fmt.Errorf("poll for completions: %w", err))
+		return 0
+	}
+	for i := range n {
+		t.complete(&t.found[i], s)
+	}
+	return n
+}
+
+func (t *Transport) complete(c *Completion, s wire.Sink) {
+	kind, rank, n := splitID(c.ID)
+	if c.Status != 0 {
+		t.refuse(kind, rank, c)
+		return
+	}
+	switch kind {
+	case idSend:
+		p := &t.peers[rank]
+		p.slots.done = n
+		p.end.gone = p.end.said && n == p.slots.posted
+		t.touch(p)
+	case idPulse:
+		t.peers[rank].pulse = false
+	case idReceive:
+		t.receive(&t.peers[rank], int(n), int(c.Len), s)
+	case idGramSend:
+		t.grams.done = n
+	case idGramReceive:
+		t.hear(int(n), c, s)
+	}
+}
+
+// refuse takes a work that has failed. Those that are flushed because another one has
+// failed before tell nothing.
+func (t *Transport) refuse(kind, rank int, c *Completion) {
+	if kind == idGramSend || kind == idGramReceive {
+		t.grams.fail(&t.stats)
+		return
+	}
+	t.fail(rank, fmt.Errorf("queue pair to rank %d: %w", rank, t.adapter.Explain(c.Status)))
+}
+
+// receive takes the message in a buffer, and posts the buffer again.
+func (t *Transport) receive(p *pair, i, n int, s wire.Sink) {
+	if p.end.told {
+		return
+	}
+	at := t.plan.receive(p.rank, i)
+	if err := t.read(p, t.memory[at:at+n], s); err != nil {
+		t.fail(p.rank, fmt.Errorf("message of rank %d: %w", p.rank, err))
+		return
+	}
+	t.postReceive(p.rank, i)
+	if p.credit.posted++; int(p.credit.posted-p.credit.told) >= t.plan.receives/2 {
+		t.touch(p)
+	}
+}
+
+func (t *Transport) postReceive(rank, i int) {
+	t.works = append(t.works, Work{
+		ID: workID(idReceive, rank, uint32(i)), At: uint64(t.plan.receive(rank, i)), Len: uint32(t.plan.message),
+		To: uint16(rank), Op: Receive,
+	})
+}
+
+// read takes the records of a message.
+func (t *Transport) read(p *pair, b []byte, s wire.Sink) error {
+	b, limit, err := decodeMessage(b)
+	if err != nil {
+		return err
+	}
+	if int32(limit-p.credit.limit) < 0 || limit-p.credit.sent > uint32(t.plan.receives) {
+		return fmt.Errorf("%w: it takes %d messages after %d, of which %d are sent", errNoMessage, limit, p.credit.limit, p.credit.sent)
+	}
+	if limit != p.credit.limit {
+		p.credit.limit = limit
+		t.touch(p)
+	}
+	var r record
+	for len(b) > 0 {
+		rest, err := decodeRecord(b, &r)
+		if err != nil {
+			return err
+		}
+		r.From = p.rank
+		if err := t.take(p, &r, b[:recordLen+r.piece], s); err != nil {
+			return err
+		}
+		b = rest[r.piece:]
+	}
+	return nil
+}
+
+// take takes one record, which raw is.
+func (t *Transport) take(p *pair, r *record, raw []byte, s wire.Sink) error {
+	switch r.Kind {
+	case kindGoodbye:
+		t.finish(p, wire.Closed, nil)
+		return nil
+	case kindCrash:
+		t.finish(p, wire.Broken, errCrashed)
+		return nil
+	case kindTook:
+		if !p.heed(r) {
+			return fmt.Errorf("%w: it has taken what was not sent", errNoMessage)
+		}
+		t.touch(p)
+		return nil
+	}
+	l := p.inLane(r)
+	if !l.held() {
+		took, err := l.take(r, raw[recordLen:], s, &t.stats)
+		if err != nil {
+			return err
+		}
+		if took {
+			if p.took(l) {
+				t.touch(p)
+			}
+			return nil
+		}
+		t.set(p, l)
+	}
+	return l.keep(raw)
+}
+
+// set notes that records of l wait for the sink.
+func (t *Transport) set(p *pair, l *inLane) {
+	if len(p.aside) == 0 {
+		t.aside = append(t.aside, p)
+	}
+	p.aside = append(p.aside, l)
+}
+
+// offer offers what waits to the sink again.
+func (t *Transport) offer(s wire.Sink) (moved bool) {
+	if len(t.aside) > 0 {
+		list := t.aside
+		n := 0
+		for _, p := range list {
+			moved = t.offerPair(p, s) || moved
+			if len(p.aside) > 0 {
+				list[n] = p
+				n++
+			}
+		}
+		t.aside = list[:n]
+	}
+	return t.grams.stashes.Offer(s) || moved
+}
+
+func (t *Transport) offerPair(p *pair, s wire.Sink) (moved bool) {
+	n := 0
+	for _, l := range p.aside {
+		took, err := l.offer(p.rank, s, &t.stats)
+		if err != nil {
+			t.fail(p.rank, fmt.Errorf("message of rank %d: %w", p.rank, err))
+			return moved
+		}
+		moved = moved || took
+		if took && p.took(l) {
+			t.touch(p)
+		}
+		if l.held() {
+			p.aside[n] = l
+			n++
+		}
+	}
+	p.aside = p.aside[:n]
+	return moved
+}

@@ -1,0 +1,149 @@
+package rdma
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+var errTooLong = fmt.Errorf("verbs: a frame has more than %d bytes", wire.MaxBody)
+
+// Completions are told apart by the first byte of their ID; the rank follows, and then
+// what the kind says.
+const (
+	idSend        = iota + 1 // how many messages have been posted
+	idPulse                  // nothing
+	idReceive                // number of the buffer
+	idGramSend               // how many datagrams have been posted
+	idGramReceive            // number of the buffer
+)
+
+func workID(kind, rank int, n uint32) uint64 {
+	return uint64(kind)<<56 | uint64(rank)<<32 | uint64(n)
+}
+
+func splitID(id uint64) (kind, rank int, n uint32) {
+	return int(id >> 56), int(id >> 32 & 0xFFFF), uint32(id)
+}
+
+// flush sends what is queued. It reports whether anything was sent. Buffers are posted again
+// with the next message, or when a quarter of those of a pair may wait for that: a crossing
+// for them alone comes once in a few messages.
+func (t *Transport) flush() bool {
+	moved := false
+	for _, p := range t.dirty {
+		p.dirty = false
+		moved = t.send(p) || moved
+	}
+	t.dirty = t.dirty[:0]
+	if !t.grams.queue.Empty() {
+		moved = t.cast() || moved
+	}
+	if moved || len(t.works) >= t.plan.receives/4 {
+		t.post()
+	}
+	return moved
+}
+
+// post hands the works over. A peer for whose queue pair one is refused is lost.
+func (t *Transport) post() {
+	for list := t.works; len(list) > 0; {
+		n, err := t.adapter.Post(list)
+		if list = list[n:]; err == nil || len(list) == 0 {
+			break
+		}
+		kind, rank, _ := splitID(list[0].ID)
+		if kind == idGramSend || kind == idGramReceive {
+			t.grams.fail(&t.stats)
+		} else {
+			t.fail(rank, fmt.Errorf("post a work: %w", err))
+		}
+		list = list[1:]
+	}
+	t.works = t.works[:0]
+}
+
+// send makes messages of what waits for p, as long as it takes some.
+func (t *Transport) send(p *pair) (moved bool) {
+	for p.end.how == 0 {
+		due := int(p.credit.posted-p.credit.told) >= t.plan.receives/2
+		full := int(p.slots.posted-p.slots.done) >= t.plan.sends
+		rich := p.credit.left() > reserved
+		says := len(p.ready) > 0 || len(p.owes) > 0 || len(p.last) > 0
+		if full || p.credit.left() == 0 || !due && !(rich && says) {
+			break
+		}
+		t.message(p, rich)
+		moved = true
+	}
+	return moved
+}
+
+// message posts one message to p, with records if it may have some.
+func (t *Transport) message(p *pair, rich bool) {
+	i := int(p.slots.posted) % t.plan.sends
+	at := t.plan.send(p.rank, i)
+	b := t.memory[at : at+t.plan.message]
+	n := messageHead
+	if rich {
+		n += p.tell(b[n:])
+		n += t.fill(p, b[n:])
+		n += p.bid(b[n:])
+	}
+	encodeMessage(b, p.credit.posted)
+	p.credit.told = p.credit.posted
+	p.credit.sent++
+	p.slots.posted++
+	w := Work{ID: workID(idSend, p.rank, p.slots.posted), At: uint64(at), Len: uint32(n), To: uint16(p.rank), Op: Send}
+	if int(p.slots.posted)%(t.plan.sends/4) == 0 || p.end.said {
+		w.Flags |= Signal
+	}
+	if n <= t.grams.inline {
+		w.Flags |= Inlined
+	}
+	t.works = append(t.works, w)
+}
+
+// tell writes how much of lanes has been taken.
+func (p *pair) tell(b []byte) (n int) {
+	for len(p.owes) > 0 && len(b)-n >= recordLen {
+		l := p.owes[len(p.owes)-1]
+		p.owes = p.owes[:len(p.owes)-1]
+		l.told, l.owing = l.taken, false
+		encodeRecord(b[n:], &wire.Header{Kind: kindTook, Lane: l.lane, Comm: l.comm, Arg: l.taken}, 0)
+		n += recordLen
+	}
+	return n
+}
+
+// fill writes records of the lanes that can send, of each in turn as much as there is
+// room for: a lane that has more comes behind the others next time.
+func (t *Transport) fill(p *pair, b []byte) (n int) {
+	for range len(p.ready) {
+		o := p.ready[0]
+		bytes := o.fill(b[n:], &t.stats)
+		n += bytes
+		if o.lane == wire.LaneOps {
+			p.taken += uint64(bytes)
+		}
+		p.ready = append(p.ready[:0], p.ready[1:]...)
+		if o.listed = !o.idle() && !o.stuck(); o.listed {
+			p.ready = append(p.ready, o)
+		}
+		if bytes == 0 {
+			break // the message is full
+		}
+	}
+	return n
+}
+
+// bid writes the last word to p, if all else is said.
+func (p *pair) bid(b []byte) int {
+	if len(p.last) == 0 || len(p.ready) > 0 || len(b) < recordLen {
+		return 0
+	}
+	encodeRecord(b, &wire.Header{Kind: p.last[0]}, 0)
+	p.last = p.last[1:]
+	p.end.said = true
+	return recordLen
+}

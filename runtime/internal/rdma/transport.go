@@ -1,0 +1,218 @@
+package rdma
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/reactor"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Transport is one rank's end of a communicator. Its methods follow the rules of
+// [wire.Transport].
+type Transport struct {
+	rank, size int
+	local      int // ranks on this host
+	id         [16]byte
+	clock      clock.Clock
+
+	adapter Adapter
+	memory  []byte
+	plan    plan
+	peers   []pair
+	dirty   []*pair // those to which something may be sent
+	aside   []*pair // those of which something waits for the sink
+	ending  []*pair // those whose end the sink is still to be told
+	works   []Work  // to be posted next
+	found   []Completion
+	grams   grams
+	park    park
+	closed  bool
+	stats   wire.Stats
+}
+
+var _ wire.Transport = (*Transport)(nil)
+
+// park is how the rank waits.
+type park struct {
+	reactor *reactor.Reactor
+	watch   *reactor.Descriptor
+	pending atomic.Bool // there is more to do without waiting
+	armed   atomic.Bool // the next completion ends a Wait
+	wanted  atomic.Bool // the next Poll that finds nothing is to see to that
+	woken   atomic.Bool // a Wait has ended
+	full    bool        // the last Poll has taken as many completions as it may
+	idle    int         // Polls that have found nothing
+	pulsed  time.Time   // when peers were last asked
+	next    int         // the peer that is asked next
+}
+
+// Rank returns this process's number in the communicator.
+func (t *Transport) Rank() int { return t.rank }
+
+// Size returns the number of ranks.
+func (t *Transport) Size() int { return t.size }
+
+// ID returns the communicator's identity, drawn by rank 0.
+func (t *Transport) ID() [16]byte { return t.id }
+
+// Group returns where the communicator's multicasts go.
+func (t *Transport) Group() Group { return t.grams.group }
+
+// Caps says how much of a chunk fits into a datagram.
+func (t *Transport) Caps() wire.Caps {
+	if !t.grams.casts {
+		return wire.Caps{Local: t.local}
+	}
+	return wire.Caps{Multicast: true, Direct: true, Datagram: t.grams.payload, Room: t.grams.room, Local: t.local}
+}
+
+// Windows implements [wire.Transport]: there are none. An adapter tells nobody of what a peer
+// writes by it, so a rank that sleeps would not wake, but for a buffer that it has posted: that
+// is a message, which a signal is here already.
+func (t *Transport) Windows() wire.Windows { return nil }
+
+// Stats returns the counters; it is called under the same lock as Poll.
+func (t *Transport) Stats() wire.Stats { return t.stats }
+
+// Wake ends the running Wait, or else the next one.
+func (t *Transport) Wake() { t.park.reactor.Wake() }
+
+// Wait parks until Poll may find something to do; see [wire.Transport]. It does not
+// look at completions, which would take from who polls: that the next one is told of, it
+// asks of the next Poll.
+func (t *Transport) Wait(d time.Duration) {
+	switch {
+	case t.park.pending.Load():
+		return
+	case !t.park.armed.Load():
+		t.park.wanted.Store(true)
+		return
+	}
+	if d < 0 || d > pulseEvery {
+		d = pulseEvery
+	}
+	t.park.reactor.Wait(d)
+	t.park.woken.Store(true)
+}
+
+// idlePolls is after how many polls in vain the clock is read, for a pulse.
+const idlePolls = 1 << 12
+
+// Poll sends and receives what is possible now; see [wire.Transport].
+func (t *Transport) Poll(s wire.Sink) bool {
+	if t.closed {
+		return false
+	}
+	moved := t.flush()
+	if t.park.woken.Load() {
+		t.park.woken.Store(false)
+		t.serve(s)
+	}
+	moved = t.step(s) || moved
+	if !moved {
+		moved = t.rest(s)
+	}
+	t.park.pending.Store(len(t.dirty) > 0 || t.grams.ready() || t.park.full || t.tells())
+	return moved
+}
+
+// step takes what has completed, and sends what that causes.
+func (t *Transport) step(s wire.Sink) (moved bool) {
+	n := t.reap(s)
+	t.park.full = n == len(t.found)
+	moved = t.offer(s) || n > 0
+	if len(t.ending) > 0 && !t.park.full {
+		moved = t.tellEnds(s) || moved
+	}
+	return t.flush() || moved
+}
+
+// serve takes the events that have ended a Wait.
+func (t *Transport) serve(s wire.Sink) {
+	if _, err := t.park.reactor.Serve(s); err != nil {
+		t.fail(t.rank, err)
+	}
+	t.beat()
+}
+
+// rest does what there is time for when nothing has moved. What completes before the next
+// completion is asked to be told of would not be, so it looks once more.
+func (t *Transport) rest(s wire.Sink) (moved bool) {
+	if t.park.idle++; t.park.idle >= idlePolls {
+		t.park.idle = 0
+		t.beat()
+	}
+	if !t.park.wanted.Load() || t.park.armed.Load() {
+		return false
+	}
+	t.park.wanted.Store(false)
+	if err := t.adapter.Arm(); err != nil {
+		t.fail(t.rank, err)
+		return false
+	}
+	t.park.armed.Store(true)
+	return t.step(s)
+}
+
+// Ready implements [reactor.Source]: the adapter tells of completions.
+func (t *Transport) Ready(wire.Sink, bool, bool) bool {
+	t.park.armed.Store(false)
+	if err := t.adapter.Drain(); err != nil {
+		t.fail(t.rank, err)
+	}
+	return false
+}
+
+// Abandon forgets what is queued of operations; see [wire.Transport].
+func (t *Transport) Abandon(comm uint8) {
+	t.grams.queue.Abandon(comm)
+	for rank := range t.peers {
+		if p := &t.peers[rank]; p.abandon(comm) {
+			t.touch(p)
+		}
+	}
+}
+
+// Forget gives back what there is for a communicator; see [wire.Transport]. Its lanes
+// stay, for the next communicator of that number: frames of both are in order.
+func (t *Transport) Forget(comm uint8) {
+	t.grams.stashes.Forget(comm)
+	for rank := range t.peers {
+		t.peers[rank].forget(comm)
+	}
+}
+
+// Put queues f for rank to.
+func (t *Transport) Put(to int, f *wire.Frame) {
+	if t.closed || to < 0 || to >= t.size || to == t.rank || f.Lane >= wire.Lanes || t.peers[to].end.how != 0 {
+		discard(f)
+		return
+	}
+	p := &t.peers[to]
+	if len(f.Body) > wire.MaxBody {
+		discard(f)
+		t.fail(to, errTooLong)
+		return
+	}
+	o := p.lane(f)
+	o.queue.push(f)
+	p.list(o)
+	t.touch(p)
+}
+
+// touch notes that something may be sent to p.
+func (t *Transport) touch(p *pair) {
+	if p.dirty || p.end.how != 0 {
+		return
+	}
+	p.dirty = true
+	t.dirty = append(t.dirty, p)
+	if len(t.dirty) == 1 {
+		t.park.pending.Store(true)
+	}
+}
+
+// Taken implements [wire.Taker], in bytes.
+func (t *Transport) Taken(to int) uint64 { return t.peers[to].taken }

@@ -1,0 +1,83 @@
+//go:build linux
+
+package verbs_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestGuests runs the tests that need an adapter in virtual machines that have one in
+// software, if SCHEDGEN_GUESTS=1 asks for that: it takes qemu, a C compiler, libibverbs-dev
+// and some minutes.
+//
+//	SCHEDGEN_GUESTS=1 go test -timeout 20m -run TestGuests -v ./runtime/verbs
+func TestGuests(t *testing.T) {
+	if os.Getenv("SCHEDGEN_GUESTS") != "1" {
+		t.Skip("SCHEDGEN_GUESTS=1 asks for virtual machines")
+	}
+	bin := t.TempDir()
+	for _, args := range [][]string{
+		{"build", "-o", bin, "../../bench/guests"},
+		{"build", "-tags", "verbs", "-o", bin, "../../cmd/schedgen", "../../bench/kills"},
+		{"test", "-c", "-tags", "verbs", "-o", filepath.Join(bin, "verbs.test"), "."},
+	} {
+		text, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
+		require.NoError(t, err, "%s", text)
+	}
+	for _, g := range []struct {
+		name  string
+		fails string // what the command says where it is to fail
+		args  []string
+	}{
+		{"one host", "", suite("1", "2048", "TestPorts|TestLockedMemory|TestTwoJobs|TestFrames|TestCommunicators|TestSplit")},
+		{"barriers and messages", "", suite("1", "2048", "TestComm$/(Barrier|Anycast)")},
+		{"communicators", "", append(suite("1", "2048", "TestComm$"), "-test.skip", "TestComm/(Barrier|Anycast)")},
+		{"loss", "", suite("1", "2048", "TestCommLossy/(Bcast|Back|Delay|Mixed|Crash)")},
+		{"hosts", "", append([]string{"--loss", "0.01"}, suite("3", "512", "TestHosts")...)},
+		{"killed processes", "", []string{"--guests", "1", "--memory", "1024", "--", "kills", "--transports", "verbs", "--kills", "12", "--ranks", "4"}},
+		{"killed guest", "rank 2: rank lost: verbs: queue pair to rank 2", []string{"--kill", "2@6s", "--", "schedgen",
+			"rank", "bcast", "-p", "3", "--rank", "{guest}", "--coordinator", "10.78.0.1:7777", "--transport", "verbs", "--size", "20KiB", "--iterations", "1000000"}},
+	} {
+		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, filepath.Join(bin, "guests"), in(bin, g.args)...)
+			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its guests
+			text, err := cmd.CombinedOutput()
+			if g.fails == "" {
+				require.NoError(t, err, "%s", text)
+				require.NotContains(t, string(text), "no tests to run")
+				return
+			}
+			require.Error(t, err)
+			require.Contains(t, string(text), g.fails)
+		})
+	}
+}
+
+// suite is how the tests that match run are run in guests.
+func suite(guests, memory, run string) []string {
+	return []string{
+		"--guests", guests, "--memory", memory, "--timeout", "10m", "--add", "verbs.test", "--", "env", device + "=rxe0",
+		"SCHEDGEN_COORDINATOR=10.78.0.1:7777", "verbs.test", "-test.v", "-test.run", run,
+	}
+}
+
+// in replaces the names of programs of ours by where they are: what is added, and the
+// command itself if it is ours.
+func in(bin string, args []string) []string {
+	for i, a := range args {
+		if i > 0 && (args[i-1] == "--add" || args[i-1] == "--" && a != "env") {
+			args[i] = filepath.Join(bin, a)
+		}
+	}
+	return args
+}

@@ -1,0 +1,108 @@
+//go:build verbs && linux && cgo
+
+package verbs_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/launch"
+	"github.com/schedgen/schedgen/runtime/verbs"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// TestHosts is one rank of several, which all run it, each on a host of its own with the
+// same variables but for SCHEDGEN_RANK: every algorithm, those that multicast while
+// datagrams are lost.
+func TestHosts(t *testing.T) {
+	name := adapter(t)
+	if os.Getenv("SCHEDGEN_COORDINATOR") == "" {
+		t.Skip("SCHEDGEN_COORDINATOR, _RANK and _SIZE name no ranks on other hosts")
+	}
+	at, err := launch.Find(os.Getenv)
+	require.NoError(t, err)
+	for _, a := range schedule.Algorithms() {
+		losses := []float64{0}
+		if strings.Contains(a.Name, "mcast") {
+			losses = []float64{0, 0.01, 0.1, 0.5}
+		}
+		for _, loss := range losses {
+			t.Run(fmt.Sprintf("%s/loss=%v", a.Name, loss), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				m, err := at.Meet(ctx)
+				require.NoError(t, err)
+				cfg := m.Config(&at)
+				cfg.Job = t.Name()
+				tr, err := verbs.Join(ctx, verbs.Config{TCP: cfg, Device: name, Loss: loss, Seed: 1})
+				require.NoError(t, err)
+				one := runtime.Algorithm{Name: a.Name}
+				c, err := runtime.Join(ctx, map[string]runtime.Config{
+					schedule.Bcast:   {Transport: tr, Bcast: one},
+					schedule.Barrier: {Transport: tr, Barrier: one},
+					schedule.Anycast: {Transport: tr, Anycast: one},
+				}[a.Collective])
+				require.NoError(t, err)
+				require.NoError(t, exercises[a.Collective](ctx, c))
+				require.NoError(t, c.Close())
+			})
+		}
+	}
+}
+
+var exercises = map[string]func(context.Context, *runtime.Comm) error{
+	schedule.Bcast: func(ctx context.Context, c *runtime.Comm) error {
+		for i, size := range []int{0, 1, 3000, 100_000, 7, 20_000} {
+			want := bytesOf(i, size)
+			got, err := c.BcastBytes(ctx, want, i%c.Size()) // the others' bytes do not count
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(got, want) {
+				return fmt.Errorf("broadcast %d brings other bytes", i)
+			}
+		}
+		return nil
+	},
+	schedule.Barrier: func(ctx context.Context, c *runtime.Comm) error {
+		for range 100 {
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	schedule.Anycast: func(ctx context.Context, c *runtime.Comm) error {
+		const messages = 50
+		for i := range messages {
+			if err := c.Publish(ctx, bytesOf(c.Rank()*messages+i, 500)); err != nil {
+				return err
+			}
+		}
+		for range messages * (c.Size() - 1) {
+			m, err := c.Next(ctx)
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(m.Data, bytesOf(m.Origin*messages+int(m.Seq), 500)) {
+				return fmt.Errorf("message %d of rank %d has other bytes", m.Seq, m.Origin)
+			}
+		}
+		return c.Barrier(ctx)
+	},
+}
+
+// bytesOf returns bytes that depend on i alone.
+func bytesOf(i, n int) []byte {
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}).Read(b)
+	return b
+}

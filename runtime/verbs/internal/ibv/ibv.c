@@ -1,0 +1,382 @@
+//go:build verbs && linux && cgo
+
+#include "ibv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { op_send, op_write, op_send_gram, op_receive, op_receive_gram };
+enum { flag_signal = 1, flag_inline = 2 };
+enum { everybody = 0xFFFF };
+enum { chain = 32 };
+
+// How long a packet that is not confirmed is waited for before it is sent again: 4.096 µs
+// times 2 to this power, a quarter of a second. After so many times it fails. Seven would
+// be for ever by Soft-RoCE, whose completer takes it as that.
+enum { retry_time = 16, retries = 6 };
+
+// A receiver always has a buffer, so this is not to happen: seven is for ever here.
+enum { unready_retries = 7 };
+
+enum { most_inline = 128, far = 64, near = 1 }; // far, near: how many routers are passed
+
+// choose_gid finds the identifier by which the port is known: on Ethernet an IPv4 address
+// by RoCE version 2, on InfiniBand the first.
+static int choose_gid(struct sg_port *p, const union ibv_gid *want)
+{
+	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+	int ethernet = p->attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+
+	for (int i = 0; i < p->attr.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(p->context, p->number, i, &p->gid, 0))
+			continue; // there is none of this number
+		if (want && memcmp(want, &p->gid.gid, sizeof *want))
+			continue;
+		if (!ethernet || p->gid.gid_type == IBV_GID_TYPE_ROCE_V2 && !memcmp(p->gid.gid.raw, mapped, sizeof mapped))
+			return 0;
+	}
+	return EADDRNOTAVAIL;
+}
+
+int sg_open(struct sg_port *p, struct ibv_device *device, int port, const union ibv_gid *want)
+{
+	struct ibv_device_attr attr;
+	int err;
+
+	p->context = ibv_open_device(device);
+	if (!p->context)
+		return errno ? errno : EIO;
+	err = ibv_query_device(p->context, &attr);
+	if (err)
+		return err;
+	if (port < 1 || port > attr.phys_port_cnt)
+		return ENXIO;
+	p->number = port;
+	err = ibv_query_port(p->context, p->number, &p->attr);
+	if (err)
+		return err;
+	if (p->attr.state != IBV_PORT_ACTIVE)
+		return ENETDOWN;
+	return choose_gid(p, want);
+}
+
+// create_pair makes a queue pair, with bytes that are copied when a work is posted if the
+// adapter can.
+static struct ibv_qp *create_pair(struct sg_port *p, enum ibv_qp_type type, int sends, int receives)
+{
+	struct ibv_qp_init_attr attr;
+	struct ibv_qp *qp;
+
+	for (uint32_t inlined = most_inline;; inlined = 0) {
+		memset(&attr, 0, sizeof attr);
+		attr.send_cq = attr.recv_cq = p->cq;
+		attr.qp_type = type;
+		attr.cap.max_send_wr = sends;
+		attr.cap.max_recv_wr = receives;
+		attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
+		attr.cap.max_inline_data = inlined;
+		qp = ibv_create_qp(p->pd, &attr);
+		if (qp || !inlined)
+			break;
+	}
+	if (qp && attr.cap.max_inline_data < p->inlined)
+		p->inlined = attr.cap.max_inline_data;
+	return qp;
+}
+
+static int begin_pair(struct sg_port *p, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = p->number,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+int sg_create(struct sg_port *p, const struct sg_layout *l)
+{
+	int works = (l->size - 1) * (l->sends + l->receives) + l->gram_sends + l->gram_receives;
+	int flags, err;
+
+	p->size = l->size;
+	p->inlined = most_inline;
+	p->pairs = calloc(l->size, sizeof *p->pairs);
+	p->handles = calloc(l->size + 1, sizeof *p->handles);
+	p->grams = calloc(l->size + 1, sizeof *p->grams);
+	if (!p->pairs || !p->handles || !p->grams)
+		return ENOMEM;
+	p->pd = ibv_alloc_pd(p->context);
+	if (!p->pd)
+		return errno;
+	p->channel = ibv_create_comp_channel(p->context);
+	if (!p->channel)
+		return errno;
+	flags = fcntl(p->channel->fd, F_GETFL);
+	if (flags < 0 || fcntl(p->channel->fd, F_SETFL, flags | O_NONBLOCK))
+		return errno;
+	p->cq = ibv_create_cq(p->context, works, NULL, p->channel, 0);
+	if (!p->cq)
+		return errno;
+	p->gram = create_pair(p, IBV_QPT_UD, l->gram_sends, l->gram_receives);
+	if (!p->gram)
+		return errno;
+	for (int rank = 0; rank < l->size; rank++) {
+		if (rank == l->rank)
+			continue;
+		p->pairs[rank] = create_pair(p, IBV_QPT_RC, l->sends, l->receives);
+		if (!p->pairs[rank])
+			return errno;
+		err = begin_pair(p, p->pairs[rank]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int sg_register(struct sg_port *p, void *memory, size_t length)
+{
+	p->mr = ibv_reg_mr(p->pd, memory, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	return p->mr ? 0 : errno;
+}
+
+static struct ibv_ah_attr path(const struct sg_port *p, const union ibv_gid *gid, uint16_t lid, int hops)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.dlid = lid,
+		.port_num = p->number,
+		.grh = {.dgid = *gid, .sgid_index = p->gid.gid_index, .hop_limit = hops},
+	};
+
+	return attr;
+}
+
+// first_packet is the number of the first packet that a queue pair sends.
+static uint32_t first_packet(uint32_t number) { return number * 2654435761u & 0xFFFFFF; }
+
+int sg_connect(struct sg_port *p, int rank, const struct sg_address *to, uint32_t number)
+{
+	struct ibv_qp *qp = p->pairs[rank];
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = to->mtu < p->attr.active_mtu ? to->mtu : p->attr.active_mtu,
+		.dest_qp_num = number,
+		.rq_psn = first_packet(number),
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.ah_attr = path(p, &to->gid, to->lid, far),
+	};
+	int err = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+
+	if (err)
+		return err;
+	memset(&attr, 0, sizeof attr);
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = first_packet(qp->qp_num);
+	attr.timeout = retry_time;
+	attr.retry_cnt = retries;
+	attr.rnr_retry = unready_retries;
+	attr.max_rd_atomic = 1;
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+		IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static int make_handle(struct sg_port *p, int i, struct ibv_ah_attr attr, uint32_t number)
+{
+	p->grams[i] = number;
+	p->handles[i] = ibv_create_ah(p->pd, &attr);
+	return p->handles[i] ? 0 : errno;
+}
+
+int sg_reach(struct sg_port *p, int rank, const struct sg_address *to, uint32_t gram)
+{
+	return make_handle(p, rank, path(p, &to->gid, to->lid, far), gram);
+}
+
+// sg_attach makes the unreliable queue pair ready, and attaches it to the group, on
+// Ethernet.
+int sg_attach(struct sg_port *p, const union ibv_gid *group, uint32_t key)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = p->number, .qkey = key};
+	int err = ibv_modify_qp(p->gram, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+
+	if (err)
+		return err;
+	attr.qp_state = IBV_QPS_RTR;
+	err = ibv_modify_qp(p->gram, &attr, IBV_QP_STATE);
+	if (err)
+		return err;
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = 0;
+	err = ibv_modify_qp(p->gram, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	if (err)
+		return err;
+	p->key = key;
+	if (p->attr.link_layer != IBV_LINK_LAYER_ETHERNET)
+		return 0;
+	p->group = *group;
+	err = ibv_attach_mcast(p->gram, &p->group, 0);
+	if (err)
+		return err;
+	p->attached = 1;
+	return make_handle(p, p->size, path(p, group, 0, near), 0xFFFFFF);
+}
+
+void sg_disconnect(struct sg_port *p, int rank)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	if (!p->pairs[rank])
+		return;
+	ibv_modify_qp(p->pairs[rank], &attr, IBV_QP_STATE); // what it sends again it gives up
+	ibv_destroy_qp(p->pairs[rank]);
+	p->pairs[rank] = NULL;
+}
+
+static int receives(const struct sg_work *w) { return w->op >= op_receive; }
+
+static struct ibv_qp *queue(const struct sg_port *p, const struct sg_work *w)
+{
+	if (w->op == op_send_gram || w->op == op_receive_gram)
+		return p->gram;
+	return p->pairs[w->to];
+}
+
+static void fill_send(struct sg_port *p, struct ibv_send_wr *wr, struct ibv_sge *sge, const struct sg_work *w)
+{
+	memset(wr, 0, sizeof *wr);
+	wr->wr_id = w->id;
+	wr->sg_list = sge;
+	wr->num_sge = 1;
+	wr->opcode = w->op == op_write ? IBV_WR_RDMA_WRITE : IBV_WR_SEND;
+	wr->send_flags = (w->flags & flag_signal ? IBV_SEND_SIGNALED : 0) | (w->flags & flag_inline ? IBV_SEND_INLINE : 0);
+	if (w->op == op_write) {
+		wr->wr.rdma.remote_addr = w->remote;
+		wr->wr.rdma.rkey = w->key;
+	} else if (w->op == op_send_gram) {
+		int i = w->to == everybody ? p->size : w->to;
+
+		wr->wr.ud.ah = p->handles[i];
+		wr->wr.ud.remote_qpn = p->grams[i];
+		wr->wr.ud.remote_qkey = p->key;
+	}
+}
+
+static void fill_sge(const struct sg_port *p, struct ibv_sge *sge, const struct sg_work *w)
+{
+	sge->addr = (uintptr_t)p->mr->addr + w->at;
+	sge->length = w->length;
+	sge->lkey = p->mr->lkey;
+}
+
+// post_sends posts n works to one queue pair, and returns how many.
+static int post_sends(struct sg_port *p, struct ibv_qp *qp, const struct sg_work *w, int n, int *err)
+{
+	struct ibv_send_wr wr[chain], *bad = NULL;
+	struct ibv_sge sge[chain];
+
+	for (int i = 0; i < n; i++) {
+		fill_sge(p, &sge[i], &w[i]);
+		fill_send(p, &wr[i], &sge[i], &w[i]);
+		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+	}
+	*err = ibv_post_send(qp, wr, &bad);
+	return *err ? (bad ? bad - wr : 0) : n;
+}
+
+static int post_receives(struct sg_port *p, struct ibv_qp *qp, const struct sg_work *w, int n, int *err)
+{
+	struct ibv_recv_wr wr[chain], *bad = NULL;
+	struct ibv_sge sge[chain];
+
+	for (int i = 0; i < n; i++) {
+		fill_sge(p, &sge[i], &w[i]);
+		wr[i] = (struct ibv_recv_wr){.wr_id = w[i].id, .sg_list = &sge[i], .num_sge = 1, .next = i + 1 < n ? &wr[i + 1] : NULL};
+	}
+	*err = ibv_post_recv(qp, wr, &bad);
+	return *err ? (bad ? bad - wr : 0) : n;
+}
+
+// sg_post posts works, those that follow each other on one queue pair at once. What is for
+// a queue pair that has been given up is dropped.
+int sg_post(struct sg_port *p, const struct sg_work *w, int n, int *err)
+{
+	*err = 0;
+	for (int i = 0; i < n && !*err;) {
+		struct ibv_qp *qp = queue(p, &w[i]);
+		int k = 1;
+
+		while (k < chain && i + k < n && queue(p, &w[i + k]) == qp && receives(&w[i + k]) == receives(&w[i]))
+			k++;
+		if (qp)
+			k = receives(&w[i]) ? post_receives(p, qp, &w[i], k, err) : post_sends(p, qp, &w[i], k, err);
+		i += k;
+		if (*err)
+			return i;
+	}
+	return n;
+}
+
+int sg_poll(struct sg_port *p, struct sg_completion *c, int n)
+{
+	struct ibv_wc wc[chain];
+	int done = 0;
+
+	while (done < n) {
+		int want = n - done < chain ? n - done : chain;
+		int got = ibv_poll_cq(p->cq, want, wc);
+
+		if (got < 0)
+			return -1;
+		for (int i = 0; i < got; i++, done++)
+			c[done] = (struct sg_completion){.id = wc[i].wr_id, .length = wc[i].byte_len, .status = wc[i].status, .source = wc[i].src_qp};
+		if (got < want)
+			break;
+	}
+	return done;
+}
+
+int sg_arm(struct sg_port *p) { return ibv_req_notify_cq(p->cq, 0); }
+
+int sg_drain(struct sg_port *p)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	while (!ibv_get_cq_event(p->channel, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+	return errno == EAGAIN ? 0 : errno;
+}
+
+// sg_close gives back what there is. Nothing can be done about what fails.
+void sg_close(struct sg_port *p)
+{
+	for (int i = 0; p->handles && i <= p->size; i++)
+		if (p->handles[i])
+			ibv_destroy_ah(p->handles[i]);
+	for (int rank = 0; p->pairs && rank < p->size; rank++)
+		sg_disconnect(p, rank);
+	if (p->attached)
+		ibv_detach_mcast(p->gram, &p->group, 0);
+	if (p->gram)
+		ibv_destroy_qp(p->gram);
+	if (p->cq)
+		ibv_destroy_cq(p->cq);
+	if (p->mr)
+		ibv_dereg_mr(p->mr);
+	if (p->channel)
+		ibv_destroy_comp_channel(p->channel);
+	if (p->pd)
+		ibv_dealloc_pd(p->pd);
+	if (p->context)
+		ibv_close_device(p->context);
+	free(p->pairs);
+	free(p->handles);
+	free(p->grams);
+	memset(p, 0, sizeof *p);
+}
