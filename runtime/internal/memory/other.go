@@ -41,5 +41,17 @@ func Completed(*os.File) (bool, error) { return false, errSystem }
 // Away is never called: there is no Transport on this system.
 func (*Transport) Away(time.Duration) (limit time.Duration, ok bool) { return 0, false }
 
+// Window is never called.
+func (*Transport) Window(int) []wire.Line { return nil }
+
+// Reaches is never called.
+func (*Transport) Reaches(int) bool { return false }
+
+// Flag is never called.
+func (*Transport) Flag(int, int, wire.Flag) {}
+
+// Post is never called.
+func (*Transport) Post(int, []int, wire.Flag) {}
+
 // Back is never called.
 func (*Transport) Back() {}
