@@ -27,7 +27,7 @@ func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 		"windows":     {Seed: 6, Windows: true, Delay: 100 * time.Microsecond},
 	}
 	for name, o := range networks {
-		if testing.Short() && name != "lossy" && name != "narrow" && name != "windows" {
+		if testing.Short() && name != "lossy" && name != "windows" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -38,16 +38,15 @@ func Frames(t *testing.T, with Make) {
 		{"DatagramNoAllocation", testDatagramNoAllocation},
 		{"Left", testLeft},
 		{"Lost", testLost},
-		{"Flag", testFlag},
-		{"FlagWait", testFlagWait},
-		{"FlagNoAllocation", testFlagNoAllocation},
-		{"FlagEnd", testFlagEnd},
 		{"CloseQueued", testCloseQueued},
 		{"CloseAll", testCloseAll},
 		{"Gone", testGone},
 		{"Alone", testAlone},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
+	}
+	if hasWindows(t, with) {
+		t.Run("Windows", func(t *testing.T) { windows(t, with) })
 	}
 }
 

@@ -18,11 +18,16 @@ func TestFrames(t *testing.T) { transporttest.Frames(t, connect(rdma.Config{})) 
 
 func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect(rdma.Config{})) }
 
-func TestComm(t *testing.T) { transporttest.Comm(t, connect(rdma.Config{})) }
+// TestComm loses datagrams, or none if there is time for both.
+func TestComm(t *testing.T) {
+	for name, base := range map[string]rdma.Config{"lossy": {Loss: 0.2, Seed: 1}, "quiet": {}} {
+		if name == "lossy" || !testing.Short() {
+			t.Run(name, func(t *testing.T) { transporttest.Comm(t, connect(base)) })
+		}
+	}
+}
 
 func TestSplit(t *testing.T) { transporttest.Split(t, connect(rdma.Config{})) }
-
-func TestCommLossy(t *testing.T) { transporttest.Comm(t, connect(rdma.Config{Loss: 0.2, Seed: 1})) }
 
 // connect returns a maker of transports that a fabric connects.
 func connect(base rdma.Config) transporttest.Make {
