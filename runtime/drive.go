@@ -144,13 +144,20 @@ func (d *driver) poll() bool {
 		moved = c.core.Sent() || moved
 		c.notice()
 	}
-	if moved && d.parking.sleepers > 0 {
-		d.cond.Broadcast()
-	}
-	if moved && d.parking.parked {
-		d.tr.Wake() // what the parked goroutine waits for may have been taken from under it
+	if moved {
+		d.tellMoved()
 	}
 	return moved
+}
+
+// tellMoved wakes the goroutines whose calls may have ended.
+func (d *driver) tellMoved() {
+	if d.parking.sleepers > 0 {
+		d.cond.Broadcast()
+	}
+	if d.parking.parked {
+		d.tr.Wake() // what the parked goroutine waits for may have been taken from under it
+	}
 }
 
 // notice wakes everybody when the core has failed.

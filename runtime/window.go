@@ -57,6 +57,7 @@ func (d *driver) awaitFlags() (some bool) {
 	if some {
 		c.serve()
 		c.notice()
+		d.tellMoved()
 	}
 	return some
 }

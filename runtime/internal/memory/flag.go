@@ -38,7 +38,7 @@ func (t *Transport) Post(line int, to []int, f wire.Flag) {
 	}
 }
 
-// alert rings p if it does not poll: then it looks at what stands in its places, after it has
+// alert rings p if it does not poll: then it looks at what stands in its lines, after it has
 // said that it polls no more. This rank has written before it looks what p says.
 func (t *Transport) alert(p *peer) {
 	if atomic.LoadUint32(&p.bell.parked) != polling {
