@@ -15,17 +15,17 @@ import (
 // grouping is a transport that notes what stands in its window for several ranks.
 type grouping struct {
 	wire.Transport
-	windows
+	posting
 }
 
-func (g *grouping) Windows() wire.Windows { return &g.windows }
+func (g *grouping) Windows() wire.Windows { return &g.posting }
 
-type windows struct {
+type posting struct {
 	wire.Windows
 	groups []string
 }
 
-func (g *windows) Post(line int, ranks []int, f wire.Flag) {
+func (g *posting) Post(line int, ranks []int, f wire.Flag) {
 	g.groups = append(g.groups, fmt.Sprint("s", (line-wire.FlagLines)%(wire.FlagLines/2), " ", ranks))
 	g.Windows.Post(line, ranks, f)
 }
@@ -52,7 +52,7 @@ func TestSignalsToSeveralRanks(t *testing.T) {
 			require.NoError(t, err)
 			groups, comms := make([]*grouping, test.ranks), make([]*runtime.Comm, test.ranks)
 			for rank, tr := range trs {
-				groups[rank] = &grouping{Transport: tr, windows: windows{Windows: tr.Windows()}}
+				groups[rank] = &grouping{Transport: tr, posting: posting{Windows: tr.Windows()}}
 				comms[rank], err = runtime.Join(t.Context(), runtime.Config{
 					Transport: groups[rank], Barrier: runtime.Algorithm{Name: test.name, Params: test.p}, Bcast: runtime.Algorithm{Name: "bcast/linear"},
 				})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/schedule"
@@ -90,8 +91,21 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 		return nil, err
 	}
 	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
-	if ps.reaches != nil {
-		compiled.Flags(ps.rank, ps.reaches, spec.Program, true)
+	if places, ok := ps.places(spec); ok {
+		compiled.Flags(ps.rank, ps.reaches, true, &places)
 	}
 	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
+}
+
+// places returns where this rank's signals stand as flags; ok is false if none does.
+func (ps *plans) places(spec *schedule.Spec) (places windows.Places, ok bool) {
+	if h := spec.Header(); ps.reaches == nil || h.Collective != "barrier" || h.Chunks > 0 {
+		return windows.Places{}, false
+	}
+	return windows.Of(ps.rank, ps.size, func(rank int) ir.Program {
+		if rank != ps.rank && !ps.reaches(rank) {
+			return ir.Program{Rank: rank}
+		}
+		return spec.Program(rank)
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
@@ -42,11 +43,15 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	if _, err := s.Program(s.Header.Root); err != nil {
 		return fmt.Errorf("%w: use: %w", ErrInput, err)
 	}
+	places, err := placesOf(s, program, c.rank)
+	if err != nil {
+		return fmt.Errorf("%w: use: %s: %w", ErrInput, s.Header.Name(), err)
+	}
 	programs := outlines(s)
 	c.plans.recent = [core.Kinds]recent{}
 	compiled := core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest)
-	if c.plans.reaches != nil {
-		compiled.Flags(c.rank, c.plans.reaches, programs, false)
+	if c.plans.reaches != nil && places != nil {
+		compiled.Flags(c.rank, c.plans.reaches, true, places)
 	}
 	c.used.add(&plan{compiled, planKey{}, programs, 0, nil}, &s.Header)
 	return nil
@@ -70,6 +75,15 @@ func (c *Comm) usable(s *machine.Schedule) error {
 		return fmt.Errorf("%s cuts the message into %d chunks, Config.Bcast into %d", h.Name(), h.Chunks, fixed)
 	}
 	return nil
+}
+
+// placesOf returns where the signals of a rank may stand as flags, nil if none may.
+func placesOf(s *machine.Schedule, program machine.Program, rank int) (*windows.Places, error) {
+	if s.Places == nil || s.Header.Collective != "barrier" {
+		return nil, nil
+	}
+	own, places := program.Outline(), s.Places(rank)
+	return &places, places.Check(&own, s.Header.Ranks)
 }
 
 // outlines returns what the ranks of s send and wait for; a rank whose program

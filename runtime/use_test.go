@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/mem"
@@ -110,8 +111,13 @@ func TestUseRefusesWhatDoesNotFit(t *testing.T) {
 		require.ErrorIs(t, err, runtime.ErrInput, want)
 		require.ErrorContains(t, err, want)
 	}
+	astray := known(t, "barrier/hsb", schedule.Params{Ranks: 3})
+	astray.Places = func(int) windows.Places { return windows.Places{Awaits: []windows.Await{{Signal: 0, From: 3}}} }
+	err := c.Use(astray)
+	require.ErrorIs(t, err, runtime.ErrInput)
+	require.ErrorContains(t, err, "use: barrier/hsb: flags of rank 0: signal 0 is from rank 3 of 3")
 	require.NoError(t, c.Use(parsed(t, star)))
-	err := c.Bcast(t.Context(), nil, 2)
+	err = c.Bcast(t.Context(), nil, 2)
 	require.ErrorIs(t, err, runtime.ErrInput)
 	require.ErrorContains(t, err, "no schedule for root 2: Use was given those for [1]")
 }

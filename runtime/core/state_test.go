@@ -70,7 +70,7 @@ var considered = map[string]string{
 
 	"operations.flags": "state", "flags.net": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
 	"Awaits.Seq": "state", "Awaits.Mark": "derived", "Awaits.Flags": "state", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.slot": "derived",
-	"Plan.lines": "derived", "lines.known": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "lines.awaited": "derived",
+	"Plan.lines": "derived", "lines.known": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "post.near": "derived", "post.far": "derived", "lines.awaited": "derived",
 
 	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",

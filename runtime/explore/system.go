@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -134,8 +135,9 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 			return nil, err
 		}
 		plan := core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0)
-		if s.Windows > 0 {
-			plan.Flags(rank, func(other int) bool { return s.reaches(rank, other) }, func(rank int) ir.Program { return c.Schedule.Programs[rank] }, true)
+		if s.Windows > 0 && windows.Has(c.Schedule) {
+			places, _ := windows.Of(rank, h.Ranks, func(rank int) ir.Program { return c.Schedule.Programs[rank] })
+			plan.Flags(rank, func(other int) bool { return s.reaches(rank, other) }, true, &places)
 		}
 		r.plans = append(r.plans, plan)
 	}
