@@ -8,10 +8,36 @@ import (
 )
 
 // Has reports whether signals of s may be flags: it is a barrier without chunks and without
-// repairs, which may come late.
+// repairs, which may come late, and each signal is put once, by another rank that waits for it.
 func Has(s *ir.Schedule) bool {
-	mends := func(p ir.Program) bool { return Mends(&p) }
-	return s.Collective == "barrier" && s.Chunks == 0 && !slices.ContainsFunc(s.Programs, mends)
+	if s.Collective != "barrier" || s.Chunks > 0 {
+		return false
+	}
+	put := make([][]bool, len(s.Programs))
+	for rank := range s.Programs {
+		put[rank] = make([]bool, max(0, s.Programs[rank].Signals))
+	}
+	for from := range s.Programs {
+		if p := &s.Programs[from]; Mends(p) || !once(p, put) {
+			return false
+		}
+	}
+	return true
+}
+
+// once notes what p puts, and reports whether that are signals that others wait for and that
+// have not been put before.
+func once(p *ir.Program, put [][]bool) (ok bool) {
+	ok = true
+	eachRun(p, func(run []ir.Action) {
+		for _, a := range run {
+			to, i := int(a.To), a.Slot.Index()
+			if ok = ok && to >= 0 && to < len(put) && to != p.Rank && i < len(put[to]) && !put[to][i]; ok {
+				put[to][i] = true
+			}
+		}
+	})
+	return ok
 }
 
 // Mends reports whether p has repairs.
@@ -19,9 +45,9 @@ func Mends(p *ir.Program) bool {
 	return slices.ContainsFunc(p.Rules, func(r ir.Rule) bool { return r.IsRepair() })
 }
 
-// Of returns the places of a rank of so many. program returns the programs of ranks, which
-// must tell their rules apart; it is asked once for each. A rank for which it returns an empty
-// one is left out. ok is false if one of them has repairs: nothing is a flag then.
+// Of returns the places of a rank of so many, whose schedule [Has] some. program returns the programs of ranks, which must tell their
+// rules apart; it is asked once for each. A rank for which it returns an empty one is left out. ok is
+// false if one of them has repairs: nothing is a flag then.
 func Of(rank, ranks int, program func(rank int) ir.Program) (places Places, ok bool) {
 	for from := range ranks {
 		p := program(from)
@@ -44,16 +70,14 @@ func Of(rank, ranks int, program func(rank int) ir.Program) (places Places, ok b
 	return places, true
 }
 
-// All returns the places of all ranks of s, which has only puts to ranks that there are.
+// All returns the places of all ranks of s, which [Has] some.
 func All(s *ir.Schedule) []Places {
 	all := make([]Places, len(s.Programs))
 	for from := range s.Programs {
 		each(&s.Programs[from], func(signal int, to []ir.Action, posted bool) {
 			all[from].put(signal, to, posted)
 			for _, a := range to {
-				if int(a.To) != from {
-					all[a.To].awaited(Await{signal, from, posted})
-				}
+				all[a.To].awaited(Await{signal, from, posted})
 			}
 		})
 	}
@@ -77,22 +101,9 @@ func (p *Places) put(signal int, to []ir.Action, posted bool) {
 
 func (p *Places) awaited(a Await) { p.Awaits = append(p.Awaits, a) }
 
-// sort puts what is awaited into its order, each once.
+// sort puts what is awaited into its order.
 func (p *Places) sort() {
-	slices.SortFunc(p.Awaits, func(a, b Await) int {
-		if a.Posted != b.Posted {
-			return cmp.Compare(count(a.Posted), count(b.Posted))
-		}
-		return cmp.Or(cmp.Compare(a.Signal, b.Signal), cmp.Compare(a.From, b.From))
-	})
-	p.Awaits = slices.Compact(p.Awaits)
-}
-
-func count(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
+	slices.SortFunc(p.Awaits, func(a, b Await) int { return cmp.Compare(a.Signal, b.Signal) })
 }
 
 // each visits the signals that p puts: with those that one rule puts one directly after the

@@ -19,8 +19,7 @@ import (
 
 // Places are where the signals of one rank may stand. The zero Places have none.
 type Places struct {
-	// Awaits are the signals that others put to the rank: first those in its own window,
-	// then those in windows of others, each by signal and by who puts it.
+	// Awaits are the signals that others put to the rank, in order, each once.
 	Awaits []Await
 	// Posts are the signals that the rank puts to several at once, in the order of its
 	// rules. Each signal is in one of them at most.
@@ -43,9 +42,13 @@ type Post struct {
 // Await adds a signal that stands in the own window when rank from has put it.
 func (p *Places) Await(signal, from int) { p.Awaits = append(p.Awaits, Await{signal, from, false}) }
 
-// AwaitPost adds a signal that stands in the window of rank from when that has put it.
-func (p *Places) AwaitPost(signal, from int) {
-	p.Awaits = append(p.Awaits, Await{signal, from, true})
+// Posted says of a signal that has been added that it stands in the window of who puts it.
+func (p *Places) Posted(signal int) {
+	for i := range p.Awaits {
+		if p.Awaits[i].Signal == signal {
+			p.Awaits[i].Posted = true
+		}
+	}
 }
 
 // Post adds a rank to those that a signal is put to at once.
@@ -63,8 +66,10 @@ func (p *Places) Post(signal, to int) {
 // ranks whose program is own: all ranks and signals exist, and what is posted are puts of
 // one signal that follow each other.
 func (p *Places) Check(own *ir.Program, ranks int) error {
-	for _, a := range p.Awaits {
+	for i, a := range p.Awaits {
 		switch {
+		case i > 0 && a.Signal <= p.Awaits[i-1].Signal:
+			return fmt.Errorf("flags of rank %d: signal %d comes after signal %d", own.Rank, a.Signal, p.Awaits[i-1].Signal)
 		case a.From < 0 || a.From >= ranks || a.From == own.Rank:
 			return fmt.Errorf("flags of rank %d: signal %d is from rank %d of %d", own.Rank, a.Signal, a.From, ranks)
 		case a.Signal < 0 || a.Signal >= own.Signals:

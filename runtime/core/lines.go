@@ -41,9 +41,7 @@ func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, place
 	if together {
 		p.lines.posts = posts(places, reaches)
 	}
-	awaited := slices.Clone(places.Awaits)
-	slices.SortStableFunc(awaited, func(a, b windows.Await) int { return a.Signal - b.Signal })
-	for _, a := range awaited {
+	for _, a := range places.Awaits {
 		if a.Signal < flagSlots && reaches(a.From) {
 			p.lines.await(rank, a, together)
 		}
@@ -76,9 +74,7 @@ func (g *lines) await(rank int, a windows.Await, together bool) {
 			at.Rank = a.From
 			at.Line += wire.FlagLines
 		}
-		if !slices.Contains(g.awaited[turn], at) {
-			g.awaited[turn] = append(g.awaited[turn], at)
-		}
+		g.awaited[turn] = append(g.awaited[turn], at)
 	}
 }
 

@@ -29,6 +29,17 @@ func TestCommMem(t *testing.T) {
 	}, find))
 }
 
+// Signals of barriers are flags here, in the places that generated code has.
+func TestCommWindows(t *testing.T) {
+	transporttest.Comm(t, transporttest.Using(connectWindows, find))
+}
+
+func connectWindows(t testing.TB, size int) []wire.Transport {
+	ts, err := mem.New(size, mem.Options{Windows: true})
+	require.NoError(t, err)
+	return mem.Transports(ts)
+}
+
 func TestCommTCP(t *testing.T) {
 	transporttest.Comm(t, transporttest.Using(connect, find))
 }
