@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -48,6 +49,9 @@ func TestSignalsToSeveralRanks(t *testing.T) {
 		{"barrier/exchange", schedule.Params{Hosts: 3}, 9, map[int][]string{0: {"s0 [1 2]"}, 3: {"s0 [4 5]"}, 6: {"s0 [7 8]"}}},
 	} {
 		t.Run(fmt.Sprintf("%s,ranks=%d,%+v", test.name, test.ranks, test.p), func(t *testing.T) {
+			p := test.p
+			p.Ranks = test.ranks
+			barrier := known(t, test.name, p)
 			trs, err := mem.New(test.ranks, mem.Options{Windows: true})
 			require.NoError(t, err)
 			groups, comms := make([]*grouping, test.ranks), make([]*runtime.Comm, test.ranks)
@@ -67,6 +71,11 @@ func TestSignalsToSeveralRanks(t *testing.T) {
 			}))
 			for rank, g := range groups {
 				require.Equal(t, test.want[rank], g.groups, "rank %d", rank)
+				g.groups = nil
+			}
+			require.NoError(t, each(comms, func(c *runtime.Comm) error { return errors.Join(c.Use(barrier), c.Barrier(t.Context())) }))
+			for rank, g := range groups {
+				require.Equal(t, test.want[rank], g.groups, "rank %d, with a schedule that it was given", rank)
 			}
 		})
 	}

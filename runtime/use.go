@@ -24,7 +24,9 @@ import (
 // communicator and its Config, the error wraps ErrInput and nothing changes.
 // Once there is a schedule for one root, a broadcast from a root without one
 // is an error. A later schedule for the same root takes the place of the
-// earlier one. Errors and [Comm.State] ask s.Program who waits for whom, in any goroutine.
+// earlier one. Where ranks have windows the signals of a barrier are flags, in the
+// places that s.Places says. If there are no such ranks or signals, the error wraps
+// ErrInput. Errors and [Comm.State] ask s.Program who waits for whom, in any goroutine.
 func (c *Comm) Use(s *machine.Schedule) error {
 	if !c.occupy() {
 		return ErrBusy

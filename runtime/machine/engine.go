@@ -66,8 +66,8 @@ type Schedule struct {
 	// Program returns the program of rank, 0 … Header.Ranks-1.
 	Program func(rank int) (Program, error)
 	// Places returns where the signals of a rank may stand as flags, as [windows.Of] has
-	// it. Without it all signals go by frames: so do those of all schedules but barriers,
-	// and of barriers with repairs.
+	// it. Without it, which must be so at all ranks then, signals go by frames: those of
+	// schedules of which [windows.Has] is false.
 	Places func(rank int) windows.Places
 }
 
