@@ -1,8 +1,6 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -79,15 +77,13 @@ func (g *lines) await(rank int, a windows.Await, together bool) {
 }
 
 // post returns the one that actions begin with, and nil if they begin with something else. A
-// rule's actions come one behind the other.
+// signal is put to a rank once only, so the first put tells; a rule's actions come one behind the
+// other.
 func (g *lines) post(actions []ir.Action) *post {
 	for i := range g.posts {
-		if p := &g.posts[i]; len(p.ranks) <= len(actions) && slices.EqualFunc(p.ranks, actions[:len(p.ranks)], p.is) {
+		if p := &g.posts[i]; p.slot == actions[0].Slot && p.ranks[0] == int(actions[0].To) && len(p.ranks) <= len(actions) {
 			return p
 		}
 	}
 	return nil
 }
-
-// is reports whether a puts the signal to a rank.
-func (p *post) is(to int, a ir.Action) bool { return a.Slot == p.slot && int(a.To) == to }

@@ -65,18 +65,13 @@ func TestSignalsWithoutLine(t *testing.T) {
 	require.Len(t, places.Awaits, 99)
 }
 
-// A post is recognized by all of its puts: another rule may put its signal too.
+// A post is recognized by the first of its puts, and never as more than there is.
 func TestPostIsRecognized(t *testing.T) {
-	puts := func(to ...int) (list []ir.Action) {
-		for _, r := range to {
-			list = append(list, ir.PutTo(ir.Signal(0), r))
-		}
-		return list
-	}
 	g := lines{posts: []post{{slot: ir.Signal(0), ranks: []int{1, 2}, near: []int{1, 2}}}}
-	require.NotNil(t, g.post(puts(1, 2)))
-	require.NotNil(t, g.post(append(puts(1, 2), ir.PutTo(ir.Signal(1), 2))))
-	for _, other := range [][]ir.Action{puts(1), puts(1, 3), puts(2, 1), {ir.PutTo(ir.Signal(0), 1), ir.PutTo(ir.Signal(1), 2)}} {
+	puts := []ir.Action{ir.PutTo(ir.Signal(0), 1), ir.PutTo(ir.Signal(0), 2), ir.PutTo(ir.Signal(1), 1), ir.PutTo(ir.Signal(1), 2)}
+	require.NotNil(t, g.post(puts))
+	require.NotNil(t, g.post(puts[:2]))
+	for _, other := range [][]ir.Action{puts[:1], puts[1:], puts[2:]} {
 		require.Nil(t, g.post(other))
 	}
 }
