@@ -91,21 +91,29 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 		return nil, err
 	}
 	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
-	if places, ok := ps.places(spec); ok {
-		compiled.Flags(ps.rank, ps.reaches, true, &places)
-	}
+	ps.stand(compiled, spec)
 	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
 }
 
-// places returns where this rank's signals stand as flags; ok is false if none does.
-func (ps *plans) places(spec *schedule.Spec) (places windows.Places, ok bool) {
-	if h := spec.Header(); ps.reaches == nil || h.Collective != "barrier" || h.Chunks > 0 {
-		return windows.Places{}, false
+// stand has p's signals or chunks stand in windows, where there are any.
+func (ps *plans) stand(p *core.Plan, spec *schedule.Spec) {
+	switch {
+	case ps.reaches == nil:
+	case p.Chunks > 0:
+		p.Shelve(ps.rank, ps.reaches, spec.Program)
+	default:
+		if places, ok := windows.Of(ps.rank, ps.size, ps.near(spec.Program)); ok {
+			p.Flags(ps.rank, ps.reaches, true, &places)
+		}
 	}
-	return windows.Of(ps.rank, ps.size, func(rank int) ir.Program {
+}
+
+// near returns the programs of ranks that flags reach, and empty ones of others.
+func (ps *plans) near(programs func(rank int) ir.Program) func(rank int) ir.Program {
+	return func(rank int) ir.Program {
 		if rank != ps.rank && !ps.reaches(rank) {
 			return ir.Program{Rank: rank}
 		}
-		return spec.Program(rank)
-	})
+		return programs(rank)
+	}
 }

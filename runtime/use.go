@@ -52,7 +52,11 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	programs := outlines(s)
 	c.plans.recent = [core.Kinds]recent{}
 	compiled := core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest)
-	if c.plans.reaches != nil && places != nil {
+	switch {
+	case c.plans.reaches == nil:
+	case compiled.Chunks > 0:
+		compiled.Shelve(c.rank, c.plans.reaches, programs)
+	case places != nil:
 		compiled.Flags(c.rank, c.plans.reaches, true, places)
 	}
 	c.used.add(&plan{compiled, planKey{}, programs, 0, nil}, &s.Header)

@@ -6,14 +6,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// lines are where a barrier's signals stand, as far as one rank writes or awaits them.
+// lines are where a barrier's signals stand, or a broadcast's chunks, as far as one rank
+// writes or awaits them.
 type lines struct {
 	known   bool
 	posts   []post               // what this rank puts that stands in its own window
-	awaited [flagTurns][]Awaited // by turn
+	awaited [flagTurns][]Awaited // of a barrier, by turn
+	chunks  []Awaited            // of a broadcast; the lines are chunks
 }
 
-// post is a signal that one rule puts to several ranks.
+// post is a slot that one rule puts to ranks, one behind the other.
 type post struct {
 	slot  ir.Slot
 	ranks []int // all
@@ -30,11 +32,8 @@ func isFlag(s ir.Slot) bool { return s.Kind() == ir.KindSignal && s.Index() < fl
 // Flags has the signals of a barrier's plan go by flag where they may stand, at a rank of those
 // that reach each other; to and from others they go by frame. If together is set, ranks can read each
 // other's windows, and signals that a rank puts to several stand once in its own. All ranks must
-// call Flags, with the places of one schedule, or none. It changes nothing for a plan with chunks.
+// call Flags, with the places of one schedule, or none.
 func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, places *windows.Places) {
-	if p.Chunks > 0 {
-		return
-	}
 	p.lines = lines{known: true}
 	if together {
 		p.lines.posts = posts(places, reaches)
@@ -77,13 +76,25 @@ func (g *lines) await(rank int, a windows.Await, together bool) {
 }
 
 // post returns the one that actions begin with, and nil if they begin with something else. A
-// signal is put to a rank once only, so the first put tells; a rule's actions come one behind the
-// other.
+// rule's actions come one behind the other.
 func (g *lines) post(actions []ir.Action) *post {
 	for i := range g.posts {
-		if p := &g.posts[i]; p.slot == actions[0].Slot && p.ranks[0] == int(actions[0].To) && len(p.ranks) <= len(actions) {
+		if p := &g.posts[i]; p.begins(actions) {
 			return p
 		}
 	}
 	return nil
+}
+
+// begins reports whether the first of actions are those of the post.
+func (p *post) begins(actions []ir.Action) bool {
+	if len(p.ranks) > len(actions) {
+		return false
+	}
+	for i, to := range p.ranks {
+		if a := &actions[i]; a.Slot != p.slot || int(a.To) != to {
+			return false
+		}
+	}
+	return true
 }

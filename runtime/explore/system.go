@@ -135,13 +135,24 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 			return nil, err
 		}
 		plan := core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0)
-		if s.Windows > 0 && windows.Has(c.Schedule) {
-			places, _ := windows.Of(rank, h.Ranks, func(rank int) ir.Program { return c.Schedule.Programs[rank] })
-			plan.Flags(rank, func(other int) bool { return s.reaches(rank, other) }, true, &places)
-		}
+		s.stand(plan, rank, c.Schedule)
 		r.plans = append(r.plans, plan)
 	}
 	return r, nil
+}
+
+// stand has signals and chunks stand in windows, where there are any.
+func (s *system) stand(p *core.Plan, rank int, of *ir.Schedule) {
+	reaches := func(other int) bool { return s.reaches(rank, other) }
+	programs := func(rank int) ir.Program { return of.Programs[rank] }
+	switch {
+	case s.Windows == 0:
+	case p.Chunks > 0:
+		p.Shelve(rank, reaches, programs)
+	case windows.Has(of):
+		places, _ := windows.Of(rank, of.Ranks, programs)
+		p.Flags(rank, reaches, true, &places)
+	}
 }
 
 // newLocal returns a rank before its first call.
