@@ -60,13 +60,13 @@ func (l *Line) Noted(seq uint64, sum uint64) (fingerprint uint32, same, noted bo
 
 // The lines of a window.
 const (
-	FlagLines   = 128                                // the first of them are written by others
-	PostLines   = 128                                // the next by the window's rank, without a chunk
-	ChunkLines  = 32                                 // the next too, with a chunk
-	CallLines   = 64                                 // the rest too, with what it has called last, where chunks stand in windows
-	ChunkLine   = FlagLines + PostLines              // the first with a chunk
-	CallLine    = ChunkLine + ChunkLines             // the first with a call
-	WindowLines = CallLine + CallLines               // all
+	FlagLines   = 128                    // the first of them are written by others
+	PostLines   = 128                    // the next by the window's rank, without a chunk
+	ChunkLines  = 32                     // the next too, with a chunk
+	CallLines   = 128                    // the rest too, with what it has called last, where chunks stand in windows
+	ChunkLine   = FlagLines + PostLines  // the first with a chunk
+	CallLine    = ChunkLine + ChunkLines // the first with a call
+	WindowLines = CallLine + CallLines   // all
 )
 
 // Windows are the windows of a transport's ranks: memory in which flags stand. A flag costs
