@@ -95,6 +95,42 @@ func TestUseRunsScheduleOfAFile(t *testing.T) {
 	require.Equal(t, 1, comms[0].Totals().LastPutChunks, "an anycast's schedule broadcasts from its origin")
 }
 
+// halting puts one chunk by two rules, one of which waits for another rank.
+const halting = `schedule bcast/halting ranks=3 root=0 chunks=2
+rank 0
+  enter -> put c0 @1
+  c1 -> put c0 @2, put c1 @1
+  done enter
+rank 1
+  c0 c1 -> put c1 @2
+  done c0 c1
+rank 2
+  done c0 c1
+`
+
+func TestUseOfChunksThatSeveralRulesPut(t *testing.T) {
+	comms := group(t, 3, mem.Options{Windows: true}, runtime.Config{})
+	closed(t, comms)
+	require.NoError(t, each(comms, func(c *runtime.Comm) error {
+		if err := c.Use(parsed(t, halting)); err != nil {
+			return err
+		}
+		for i := range 100 {
+			buf := make([]byte, 2*i)
+			if c.Rank() == 0 {
+				copy(buf, bytes.Repeat([]byte{byte(i)}, len(buf)))
+			}
+			if err := c.Bcast(t.Context(), buf, 0); err != nil {
+				return err
+			}
+			if n := bytes.Count(buf, []byte{byte(i)}); n != len(buf) {
+				return fmt.Errorf("%d of %d bytes in broadcast %d", n, len(buf), i)
+			}
+		}
+		return nil
+	}))
+}
+
 func TestUseRefusesWhatDoesNotFit(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/chain", Params: schedule.Params{Chunks: 2}}})
 	closed(t, comms)

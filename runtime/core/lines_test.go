@@ -75,3 +75,16 @@ func TestPostIsRecognized(t *testing.T) {
 		require.Nil(t, g.post(other))
 	}
 }
+
+// Chunks stand in the same places whether programs tell their rules apart or not, and what two
+// rules put does not begin with what both put.
+func TestChunksStandWhereverRulesEnd(t *testing.T) {
+	first, second := ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(0), 2)
+	all := func(int) bool { return true }
+	apart := laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first}}, {Do: []ir.Action{second}}}}, all)
+	require.Equal(t, laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first, second}}}}, all), apart)
+	g := lines{posts: apart}
+	require.Nil(t, g.post([]ir.Action{first}))
+	require.Nil(t, g.post([]ir.Action{first, ir.PutTo(ir.Chunk(1), 2)}))
+	require.NotNil(t, g.post([]ir.Action{first, second}))
+}
