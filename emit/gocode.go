@@ -32,7 +32,7 @@ func defaultPackage(s *ir.Schedule) string {
 // writeGo writes a Go package whose function Schedule returns s for
 // runtime.Comm.Use. Each role, ranks that differ in numbers only, becomes a
 // type with a method that does what an arrival triggers; the numbers are
-// formulas of the rank, or stand in tables.
+// formulas of the rank, or stand in tables. So are the places of a barrier's flags.
 func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	name := o.Package
 	if name == "" {

@@ -65,9 +65,9 @@ type Schedule struct {
 	Digest uint64
 	// Program returns the program of rank, 0 … Header.Ranks-1.
 	Program func(rank int) (Program, error)
-	// Places returns where the signals of a rank may stand as flags, as [windows.Of] has
-	// it. Without it, which must be so at all ranks then, signals go by frames: those of
-	// schedules of which [windows.Has] is false.
+	// Places returns where the signals of rank, 0 … Header.Ranks-1, may stand as flags, as
+	// [windows.Of] has it. Without it, which must be so at all ranks then, signals go by
+	// frames: those of schedules of which [windows.Has] is false.
 	Places func(rank int) windows.Places
 }
 
