@@ -13,6 +13,7 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 	if p.Chunks > maxShelved {
 		return
 	}
+	var own []post
 	var awaited []Awaited
 	put := make([]bool, p.header.Ranks*p.Chunks) // by receiver and chunk
 	for other := range p.header.Ranks {
@@ -21,7 +22,7 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 			return
 		}
 		if other == rank {
-			p.lines.posts = laid(&theirs, reaches)
+			own = laid(&theirs, reaches)
 			continue
 		}
 		if !reaches(other) {
@@ -33,7 +34,7 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 			}
 		}
 	}
-	p.lines.known, p.lines.chunks = true, awaited
+	p.lines.known, p.lines.posts, p.lines.chunks = true, own, awaited
 }
 
 // putsOnce notes what p puts, and reports whether it does so by rules that are no repairs, only

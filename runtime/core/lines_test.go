@@ -1,90 +1,85 @@
 package core
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// linesOf returns the lines of a rank of barrier/hsb, of which the first ranks reach each
-// other.
-func linesOf(t *testing.T, rank, ranks, near int, together bool) *lines {
-	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: ranks})
+// plansOf returns the plans of all ranks, of which those on one host reach each other.
+func plansOf(t require.TestingT, name string, params schedule.Params, hosts []int) []*Plan {
+	spec, err := schedule.New(name, params)
 	require.NoError(t, err)
-	h, p := spec.Header(), spec.Program(rank)
-	program, err := machine.Compile(&h, &p)
-	require.NoError(t, err)
-	plan := NewPlan(&h, program, spec.Program(0), 0)
-	places, ok := windows.Of(rank, ranks, spec.Program)
-	require.True(t, ok)
-	plan.Flags(rank, func(other int) bool { return other != rank && rank < near && other < near }, together, &places)
-	require.True(t, plan.lines.known)
-	return &plan.lines
-}
-
-func awaitedAt(of, line, signal int) Awaited {
-	return Awaited{Rank: of, Line: line, slot: ir.Signal(signal)}
-}
-
-// Of a post those take part that its sender reaches, and they are who looks there.
-func TestPostsGoToWhomIsReached(t *testing.T) {
-	root := linesOf(t, 0, 5, 3, true)
-	require.Equal(t, []post{{slot: ir.Signal(0), ranks: []int{1, 2, 3, 4}, near: []int{1, 2}, far: []int{3, 4}}}, root.posts)
-	require.Equal(t, []Awaited{awaitedAt(0, 0, 0), awaitedAt(0, 1, 1)}, root.awaited[0])
-	require.Equal(t, []Awaited{awaitedAt(0, flagSlots, 0), awaitedAt(0, flagSlots+1, 1)}, root.awaited[1])
-	for rank := 1; rank < 3; rank++ {
-		slave := linesOf(t, rank, 5, 3, true)
-		require.Empty(t, slave.posts)
-		require.Equal(t, []Awaited{awaitedAt(0, wire.FlagLines, 0)}, slave.awaited[0])
+	h := spec.Header()
+	var plans []*Plan
+	for rank := range params.Ranks {
+		program := spec.Program(rank)
+		compiled, err := machine.Compile(&h, &program)
+		require.NoError(t, err)
+		p := NewPlan(&h, compiled, spec.Program(h.Root), 0)
+		p.Shelve(rank, func(other int) bool { return other != rank && hosts[other] == hosts[rank] }, spec.Program)
+		plans = append(plans, p)
 	}
-	require.Empty(t, linesOf(t, 3, 5, 3, true).awaited[0])
-	require.Empty(t, linesOf(t, 0, 5, 1, true).posts)
+	return plans
 }
 
-// Where windows of others cannot be read each signal stands in that of who waits for it.
-func TestFlagsApart(t *testing.T) {
-	require.Empty(t, linesOf(t, 0, 5, 5, false).posts)
-	require.Equal(t, []Awaited{awaitedAt(3, 0, 0)}, linesOf(t, 3, 5, 5, false).awaited[0])
-}
-
-// Signals that have no line go by frame.
-func TestSignalsWithoutLine(t *testing.T) {
-	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: 100, FanIn: 99, FanOut: 99})
-	require.NoError(t, err)
-	places, ok := windows.Of(0, 100, spec.Program)
-	require.True(t, ok)
-	plan := &Plan{}
-	plan.Flags(0, func(other int) bool { return other != 0 }, true, &places)
-	require.Len(t, plan.lines.awaited[0], flagSlots)
-	require.Len(t, places.Awaits, 99)
-}
-
-// A post is recognized by the first of its puts, and never as more than there is.
-func TestPostIsRecognized(t *testing.T) {
-	g := lines{posts: []post{{slot: ir.Signal(0), ranks: []int{1, 2}, near: []int{1, 2}}}}
-	puts := []ir.Action{ir.PutTo(ir.Signal(0), 1), ir.PutTo(ir.Signal(0), 2), ir.PutTo(ir.Signal(1), 1), ir.PutTo(ir.Signal(1), 2)}
-	require.NotNil(t, g.post(puts))
-	require.NotNil(t, g.post(puts[:2]))
-	for _, other := range [][]ir.Action{puts[:1], puts[1:], puts[2:]} {
-		require.Nil(t, g.post(other))
+// Who lays a chunk and who looks for it agree, however ranks lie on hosts: every chunk that stands
+// in a window is looked for by those that it is laid for, and by no other, once.
+func TestChunksStandWhereTheyAreLookedFor(t *testing.T) {
+	var names []string
+	for _, a := range schedule.Algorithms() {
+		if a.Collective == schedule.Bcast {
+			names = append(names, a.Name)
+		}
 	}
+	laid := 0
+	rapid.Check(t, func(t *rapid.T) {
+		params := schedule.Params{Ranks: rapid.IntRange(1, 20).Draw(t, "ranks"), Chunks: rapid.IntRange(1, maxShelved+1).Draw(t, "chunks")}
+		params.Root = rapid.IntRange(0, params.Ranks-1).Draw(t, "root")
+		hosts := rapid.SliceOfN(rapid.IntRange(0, 2), params.Ranks, params.Ranks).Draw(t, "hosts")
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		spec, err := schedule.New(name, params)
+		if err != nil {
+			return // parameters that the algorithm does not take
+		}
+		plans := plansOf(t, name, params, hosts)
+		for _, p := range plans {
+			require.Equal(t, plans[0].lines.known, p.lines.known)
+			if params.Ranks > 1 {
+				require.Equal(t, !spec.Header().Recovers && params.Chunks <= maxShelved, p.lines.known)
+			}
+		}
+		for rank, p := range plans {
+			for _, of := range p.lines.posts {
+				laid++
+				for _, to := range of.ranks {
+					require.Equal(t, hosts[rank], hosts[to])
+					looks := func(a Awaited) bool { return a.Rank == rank && a.slot == of.slot }
+					require.True(t, slices.ContainsFunc(plans[to].lines.chunks, looks), "%s: %v of rank %d for %d", name, of.slot, rank, to)
+				}
+			}
+			var seen []ir.Slot
+			for _, a := range p.lines.chunks {
+				require.NotContains(t, seen, a.slot)
+				seen = append(seen, a.slot)
+				lays := func(of post) bool { return of.slot == a.slot && slices.Contains(of.ranks, rank) }
+				require.True(t, slices.ContainsFunc(plans[a.Rank].lines.posts, lays))
+			}
+		}
+	})
+	require.NotZero(t, laid)
 }
 
-// Chunks stand in the same places whether programs tell their rules apart or not, and what two
-// rules put does not begin with what both put.
-func TestChunksStandWhereverRulesEnd(t *testing.T) {
-	first, second := ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(0), 2)
-	all := func(int) bool { return true }
-	apart := laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first}}, {Do: []ir.Action{second}}}}, all)
-	require.Equal(t, laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first, second}}}}, all), apart)
-	g := lines{posts: apart}
-	require.Nil(t, g.post([]ir.Action{first}))
-	require.Nil(t, g.post([]ir.Action{first, ir.PutTo(ir.Chunk(1), 2)}))
-	require.NotNil(t, g.post([]ir.Action{first, second}))
+// All chunks of a broadcast from one rank to all others of its host stand in its window.
+func TestLinearBroadcastStandsInOneWindow(t *testing.T) {
+	plans := plansOf(t, "bcast/linear", schedule.Params{Ranks: 5, Root: 2, Chunks: 3}, make([]int, 5))
+	require.Len(t, plans[2].lines.posts, 3)
+	require.Equal(t, []int{3, 4, 0, 1}, plans[2].lines.posts[0].ranks)
+	require.Len(t, plans[0].lines.chunks, 3)
 }

@@ -29,7 +29,7 @@ const maxShelved = wire.ChunkLines / 2
 // it may be that neither looks at a line of the other.
 type ShelfNet interface {
 	FlagNet
-	Lay(line int, to []int, f wire.Flag, body []byte) (lent, ok bool)
+	Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool)
 	Revoke(line int)
 	Passed(seq uint64)
 	Note(seq uint64, fingerprint, epoch uint32)
@@ -91,7 +91,7 @@ func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 		return false
 	}
 	line, f := chunkLine(o, s), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
-	lent, ok := ops.flags.shelf.net.Lay(line, p.near, f, o.chunk(s))
+	lent, ok := ops.flags.shelf.net.Lay(line, p.near, f, o.chunk(s), o.n)
 	if !ok {
 		return false
 	}

@@ -30,7 +30,7 @@ func (b flagbox) Flag(to, line int, f wire.Flag) { b.raise(to, line, f, nil) }
 func (b flagbox) Post(line int, _ []int, f wire.Flag) { b.raise(f.From, line, f, nil) }
 
 // Lay implements [core.ShelfNet]. There are not so many operations that a line is used again.
-func (b flagbox) Lay(line int, _ []int, f wire.Flag, body []byte) (lent, ok bool) {
+func (b flagbox) Lay(line int, _ []int, f wire.Flag, body []byte, _ int) (lent, ok bool) {
 	b.raise(f.From, line, f, body)
 	return false, true
 }

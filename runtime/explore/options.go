@@ -48,7 +48,7 @@ type Options struct {
 	Quit       bool // a process whose call has failed closes
 
 	NoMulticast bool             // the network loses all datagrams
-	Windows     int              // the first so many ranks share memory: signals of barriers among them are flags
+	Windows     int              // the first so many ranks share memory: signals of barriers among them are flags, chunks of broadcasts by puts stand in windows
 	Pieces      int              // datagrams of a chunk; default 1
 	Window      int              // chunks of a multicast that receivers can take in unread; 0: any number
 	Delay       core.DelayPolicy // when the root of a multicast starts

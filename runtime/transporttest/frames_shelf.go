@@ -40,7 +40,7 @@ func testLay(t *testing.T, with Make) {
 			for i, length := range shelfSizes {
 				from, line := i%size, wire.ChunkLine+i%wire.ChunkLines
 				to, f, body := n.reached(from), some(from, i), pattern(i, length)
-				lent, ok := n.shelf(from).Lay(line, to, f, body)
+				lent, ok := n.shelf(from).Lay(line, to, f, body, 1<<20)
 				if !ok {
 					require.True(t, len(to) == 0 || length > 256, "a short chunk always stands")
 					continue
@@ -63,7 +63,7 @@ func testLayAgain(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	to := n.reached(0)
 	lay := func(seq uint64) bool {
-		_, ok := n.shelf(0).Lay(wire.ChunkLine, to, wire.Flag{Seq: seq}, []byte("short"))
+		_, ok := n.shelf(0).Lay(wire.ChunkLine, to, wire.Flag{Seq: seq}, []byte("short"), 5)
 		return ok
 	}
 	if len(to) == 0 {
@@ -88,7 +88,7 @@ func testRevoke(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	to, body := n.reached(0), pattern(1, 100<<10)
 	f := wire.Flag{Seq: 1}
-	lent, ok := n.shelf(0).Lay(wire.ChunkLine, to, f, body)
+	lent, ok := n.shelf(0).Lay(wire.ChunkLine, to, f, body, len(body))
 	if !ok || len(to) == 0 {
 		return
 	}
@@ -150,7 +150,7 @@ func testLayStream(t *testing.T, with Make) {
 				for i := 1; i <= rounds; i++ {
 					line, body := wire.ChunkLine+i%wire.ChunkLines, pattern(i, length(i))
 					wait(0, func() bool { return all(i - wire.ChunkLines) })
-					lent, ok := n.shelf(0).Lay(line, to, wire.Flag{Seq: uint64(i)}, body)
+					lent, ok := n.shelf(0).Lay(line, to, wire.Flag{Seq: uint64(i)}, body, 1<<20)
 					if !ok {
 						for _, rank := range to {
 							n.shelf(0).Flag(rank, 0, wire.Flag{Seq: uint64(i)})
@@ -179,7 +179,7 @@ func testLayNoAllocation(t *testing.T, with Make) {
 		for _, body := range bodies {
 			seq++
 			line, f := wire.ChunkLine+int(seq%wire.ChunkLines), wire.Flag{Seq: seq}
-			if _, ok := n.shelf(0).Lay(line, to, f, body); ok {
+			if _, ok := n.shelf(0).Lay(line, to, f, body, 1<<20); ok {
 				for _, rank := range to {
 					n.shelf(rank).Collect(0, line, f, dst[:len(body)])
 				}
@@ -201,7 +201,7 @@ func testLayEnd(t *testing.T, with Make) {
 	n := connect(t, with, 3)
 	n.greet()
 	to, f, body := n.reached(0), wire.Flag{Seq: 1}, pattern(3, 200)
-	_, ok := n.shelf(0).Lay(wire.ChunkLine, to, f, body)
+	_, ok := n.shelf(0).Lay(wire.ChunkLine, to, f, body, len(body))
 	require.True(t, ok || len(to) == 0)
 	require.NoError(t, n.ranks[0].Close(true, patience))
 	n.until(func() bool { return n.sinks[1].closed()+n.sinks[2].closed() == 2 }, "the others know")
@@ -209,9 +209,9 @@ func testLayEnd(t *testing.T, with Make) {
 		dst := make([]byte, len(body))
 		require.True(t, n.shelf(rank).Collect(0, wire.ChunkLine, f, dst))
 		require.Equal(t, body, dst)
-		_, _ = n.shelf(rank).Lay(wire.ChunkLine, []int{0}, f, pattern(4, 100<<10))
+		_, _ = n.shelf(rank).Lay(wire.ChunkLine, []int{0}, f, pattern(4, 100<<10), 1<<20)
 	}
-	_, ok = n.shelf(0).Lay(wire.ChunkLine+1, to, f, body)
+	_, ok = n.shelf(0).Lay(wire.ChunkLine+1, to, f, body, len(body))
 	require.False(t, ok, "it is closed")
 	n.poll()
 }
