@@ -24,15 +24,15 @@ import (
 // that follow each other do not share lines.
 const maxShelved = wire.ChunkLines / 2
 
-// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note writes down, where
-// other ranks see it, what this rank has called under a number: where two call different things
-// it may be that neither looks at a line of the other.
+// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note writes down what
+// this rank has called under a number, and if show is set has other ranks see it: where two call
+// different things it may be that neither looks at a line of the other.
 type ShelfNet interface {
 	FlagNet
 	Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool)
 	Revoke(line int)
 	Passed(seq uint64)
-	Note(seq uint64, fingerprint, epoch uint32)
+	Note(seq uint64, fingerprint, epoch uint32, show bool)
 }
 
 // shelf is the lines of a rank in which chunks stand.
@@ -73,7 +73,7 @@ func (ops *operations) shelve(o *op) {
 // note writes down what o is.
 func (ops *operations) note(o *op) {
 	if v := &ops.flags.shelf; v.net != nil {
-		v.net.Note(o.seq, o.print, ops.Epoch)
+		v.net.Note(o.seq, o.print, ops.Epoch, o.plan.lines.known && o.chunks > 0)
 	}
 }
 
