@@ -23,7 +23,7 @@ func plansOf(t require.TestingT, name string, params schedule.Params, hosts []in
 		compiled, err := machine.Compile(&h, &program)
 		require.NoError(t, err)
 		p := NewPlan(&h, compiled, spec.Program(h.Root), 0)
-		p.Flags(rank, func(other int) bool { return other != rank && hosts[other] == hosts[rank] }, spec.Program, true)
+		p.Shelve(rank, func(other int) bool { return other != rank && hosts[other] == hosts[rank] }, spec.Program)
 		plans = append(plans, p)
 	}
 	return plans

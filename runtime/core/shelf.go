@@ -86,12 +86,12 @@ func chunkLine(o *op, s ir.Slot) int {
 // done is how many of the actions are done by that.
 func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 	s := actions[0].Slot
-	ranks := o.plan.lines.post(actions)
-	if ranks == nil || ranks[0] != int(actions[0].To) || s.Kind() != ir.KindChunk || o.state != opActive {
+	p := o.plan.lines.post(actions)
+	if p == nil || s.Kind() != ir.KindChunk || o.state != opActive {
 		return false
 	}
 	line, f := chunkLine(o, s), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
-	lent, ok := ops.flags.shelf.net.Lay(line, ranks, f, o.chunk(s), o.n)
+	lent, ok := ops.flags.shelf.net.Lay(line, p.near, f, o.chunk(s), o.n)
 	if !ok {
 		return false
 	}
@@ -99,10 +99,10 @@ func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 		o.unsent++
 		ops.flags.shelf.lent = append(ops.flags.shelf.lent, Lent{line, o.seq})
 	}
-	for _, to := range ranks {
+	for _, to := range p.near {
 		ops.trace(EventPut, o.seq, s, to)
 	}
-	*done = len(ranks)
+	*done = len(p.ranks)
 	return true
 }
 
