@@ -20,12 +20,12 @@ type Plan struct {
 	digest     uint64 // of a schedule that the header does not say all of; else 0
 	note       string // of a marked plan: what its operations are a part of
 	program    machine.Program
-	base       uint64                     // fingerprint of all but the message's length
-	multicasts bool                       // the root multicasts
-	recovers   bool                       // the schedule says how to recover from losses
-	yields     bool                       // its puts of chunks yield to the multicast
-	recovery   ir.Recovery                // this rank's part in that
-	lines      lines                      // where signals and chunks stand in windows
+	base       uint64      // fingerprint of all but the message's length
+	multicasts bool        // the root multicasts
+	recovers   bool        // the schedule says how to recover from losses
+	yields     bool        // its puts of chunks yield to the multicast
+	recovery   ir.Recovery // this rank's part in that
+	lines      lines       // where signals and chunks stand in windows
 	printed    printed
 	answers    []int                      // ranks that may ask this one what a barrier multicasts
 	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each operation that may be remembered
