@@ -1,0 +1,62 @@
+package reactor
+
+// Asking the system which descriptors are ready costs as much as a read that finds nothing.
+// So where what has come of late came by one or two descriptors, Serve reads these without asking.
+
+const (
+	// maxRecent is how many descriptors are read without asking: with more of them it takes longer
+	// than to ask.
+	maxRecent = 2
+	// steady is how many events in a row must be of the same descriptors.
+	steady = 32
+	// askEvery is how many Serves there are to one that asks, for the other descriptors.
+	askEvery = 8
+	// renew is how many Serves it takes until it is found out anew which descriptors bring
+	// something: one that does not any more is read in vain.
+	renew = 1 << 16
+)
+
+// recent is which eager descriptors had something to be read last.
+type recent struct {
+	tokens [maxRecent]int32
+	n      int  // of tokens
+	streak int  // events of these, and of no other
+	serves uint // since streak was long enough
+}
+
+// saw notes that there is something to read.
+func (r *recent) saw(token int32) {
+	for _, known := range r.tokens[:r.n] {
+		if known == token {
+			r.streak = min(r.streak+1, steady)
+			return
+		}
+	}
+	if r.streak, r.serves = 0, 0; r.n < maxRecent {
+		r.n++
+	}
+	copy(r.tokens[1:], r.tokens[:])
+	r.tokens[0] = token
+}
+
+// next is called by each Serve. It reports whether the descriptors are to be read, and whether
+// the system is to be asked.
+func (r *recent) next() (try, ask bool) {
+	if r.streak < steady {
+		return false, true
+	}
+	if r.serves++; r.serves == renew {
+		*r = recent{}
+		return false, true
+	}
+	return true, r.serves%askEvery == 0
+}
+
+// forget is called when a descriptor is not read any more.
+func (r *recent) forget(token int32) {
+	for _, known := range r.tokens[:r.n] {
+		if known == token {
+			*r = recent{}
+		}
+	}
+}
