@@ -43,8 +43,11 @@ func New() (*Reactor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reactor{poller: p}, nil
+	return &Reactor{poller: p, recent: recent{most: 1}}, nil
 }
+
+// Alone says that whoever calls Serve has a core to itself.
+func (r *Reactor) Alone() { r.recent.most = maxRecent }
 
 // foundEvents are those that the last Wait has ended with: Serve takes them
 // without asking the system again. Events repeat until they are served, so

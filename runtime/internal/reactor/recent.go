@@ -4,8 +4,9 @@ package reactor
 // So where what has come of late came by one or two descriptors, Serve reads these without asking.
 
 const (
-	// maxRecent is how many descriptors are read without asking: with more of them it takes longer
-	// than to ask.
+	// maxRecent is how many descriptors are read without asking at most. Two reads take longer
+	// than to ask, but one that finds something is over sooner: that is worth it where nobody
+	// else needs the core.
 	maxRecent = 2
 	// steady is how many events in a row must be of the same descriptors.
 	steady = 32
@@ -18,11 +19,15 @@ const (
 
 // recent is which eager descriptors had something to be read last.
 type recent struct {
-	tokens [maxRecent]int32
-	n      int  // of tokens
-	streak int  // events of these, and of no other
-	serves uint // since streak was long enough
+	most   int // of tokens
+	n      int
+	tokens [maxRecent]int32 // the latest first
+	streak int              // events of these, and of no other
+	serves uint             // since streak was long enough
 }
+
+// reset has it found out anew.
+func (r *recent) reset() { r.n, r.streak, r.serves = 0, 0, 0 }
 
 // saw notes that there is something to read.
 func (r *recent) saw(token int32) {
@@ -32,7 +37,7 @@ func (r *recent) saw(token int32) {
 			return
 		}
 	}
-	if r.streak, r.serves = 0, 0; r.n < maxRecent {
+	if r.streak, r.serves = 0, 0; r.n < r.most {
 		r.n++
 	}
 	copy(r.tokens[1:], r.tokens[:])
@@ -46,7 +51,7 @@ func (r *recent) next() (try, ask bool) {
 		return false, true
 	}
 	if r.serves++; r.serves == renew {
-		*r = recent{}
+		r.reset()
 		return false, true
 	}
 	return true, r.serves%askEvery == 0
@@ -56,7 +61,7 @@ func (r *recent) next() (try, ask bool) {
 func (r *recent) forget(token int32) {
 	for _, known := range r.tokens[:r.n] {
 		if known == token {
-			*r = recent{}
+			r.reset()
 		}
 	}
 }
