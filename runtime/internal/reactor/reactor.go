@@ -137,11 +137,11 @@ func (r *Reactor) Serve(s wire.Sink) (moved bool, err error) {
 	if r.found.n.Load() > 0 {
 		n = r.found.drain(r.events[:])
 	} else {
-		try, ask := r.recent.next()
+		try, ask := r.recent.next(r.writing > 0)
 		if try {
 			moved = r.try(s)
 		}
-		if !ask && r.writing == 0 {
+		if !ask {
 			return moved, nil
 		}
 		if n, err = r.poller.Poll(r.events[:]); err != nil {

@@ -45,9 +45,9 @@ func (r *recent) saw(token int32) {
 }
 
 // next is called by each Serve. It reports whether the descriptors are to be read, and whether
-// the system is to be asked.
-func (r *recent) next() (try, ask bool) {
-	if r.streak < steady {
+// the system is to be asked: always if it has to be for other reasons.
+func (r *recent) next(must bool) (try, ask bool) {
+	if must || r.streak < steady {
 		return false, true
 	}
 	if r.serves++; r.serves == renew {

@@ -109,7 +109,7 @@ func TestTwoWhereAlone(t *testing.T) {
 	}
 }
 
-// Who has something to write is served by each Serve.
+// As long as somebody has something to write the system is asked by each Serve, and tells of all.
 func TestWritersAreAskedFor(t *testing.T) {
 	r, full := open(t), newPipe(t)
 	one := newTrier(t, r, true)
@@ -121,10 +121,11 @@ func TestWritersAreAskedFor(t *testing.T) {
 		}
 	}))
 	require.NoError(t, d.Modify(false, true))
-	require.Equal(t, 10, vain(t, r, one, 10))
+	require.Zero(t, vain(t, r, one, 10))
 	require.Equal(t, 10, writable)
 	require.NoError(t, d.Modify(true, false))
-	require.Zero(t, r.writing)
+	require.Equal(t, 10, vain(t, r, one, 10))
+	require.Equal(t, 10, writable)
 }
 
 func TestForgotten(t *testing.T) {
