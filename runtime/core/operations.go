@@ -83,8 +83,6 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	ops.fate.seq = ops.seq
 	o := &ops.ring[ops.seq%Remembered]
 	o.begin(ops.seq, k, root, p, buf)
-	ops.history.note(o)
-	ops.note(o)
 	ops.mayBeAsked(p)
 	ops.rec.open(o)
 	ops.checkLeft()
@@ -105,6 +103,8 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	if !o.gate.closed && !o.gate.behind {
 		ops.set(o, ir.Enter)
 	}
+	ops.history.note(o)
+	ops.note(o) // others look at it when all else is done
 	ops.replay(o)
 }
 
