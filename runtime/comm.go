@@ -77,7 +77,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 func (c *Comm) prepare() error {
 	c.plans = plans{rank: c.rank, size: c.size}
 	if w := c.drv.window.all; w != nil && c.members == nil {
-		c.plans.reaches = w.Reaches
+		c.plans.reaches, c.plans.together = w.Reaches, !c.drv.window.remote
 	}
 	c.cuts = cutsItself(c.cfg.Bcast.Name)
 	if _, err := c.barrierPlan(); err != nil {
@@ -101,8 +101,9 @@ func (c *Comm) prepare() error {
 		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.members == nil, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
-		Causes:  []error{context.DeadlineExceeded, context.Canceled},
-		Overlay: overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		FlagsWait: c.drv.window.remote,
+		Causes:    []error{context.DeadlineExceeded, context.Canceled},
+		Overlay:   overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
 		Trace: c.coreTrace(),
 	}, net)
 	return nil

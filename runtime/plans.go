@@ -29,6 +29,7 @@ type planKey struct {
 type plans struct {
 	rank, size int
 	reaches    func(rank int) bool // flags reach a rank; nil: there are none
+	together   bool                // one can stand for several ranks
 	recent     [core.Kinds]recent
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
@@ -91,7 +92,7 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	}
 	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
 	if ps.reaches != nil {
-		compiled.Flags(ps.rank, ps.reaches, spec.Program, true)
+		compiled.Flags(ps.rank, ps.reaches, spec.Program, ps.together)
 	}
 	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
 }

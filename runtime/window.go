@@ -7,10 +7,11 @@ import (
 
 // window is where the flags stand that the first communicator waits for; see [wire.Windows].
 type window struct {
-	all   wire.Windows // nil: there are no flags
-	comm  *Comm        // the first communicator; nil: it is closed
-	own   []wire.Line
-	lines [][]wire.Line // by rank, the own ones included
+	all    wire.Windows // nil: there are no flags
+	comm   *Comm        // the first communicator; nil: it is closed
+	own    []wire.Line
+	lines  [][]wire.Line // by rank, the own ones included
+	remote bool          // network adapters write them: those of others cannot be read
 }
 
 // open opens the windows of tr, if it has any.
@@ -21,6 +22,7 @@ func (w *window) open(tr wire.Transport) {
 	w.own = w.all.Window(tr.Rank())
 	for rank := range tr.Size() {
 		w.lines = append(w.lines, w.all.Window(rank))
+		w.remote = w.remote || w.all.Reaches(rank) && w.lines[rank] == nil
 	}
 }
 
@@ -50,9 +52,12 @@ func (d *driver) awaitFlags() (some bool) {
 	if c == nil || len(c.core.Awaits().Flags) == 0 {
 		return false
 	}
-	some = d.seeFlags()
+	if d.window.remote && c.core.Sent() {
+		return d.poll() // the own flags go first
+	}
+	some = d.seeFlags(!d.window.remote)
 	for n := 1; !some && n < looksAlone && !d.wait.Crowded(); n++ {
-		some = d.seeFlags()
+		some = d.seeFlags(!d.window.remote)
 	}
 	if some {
 		c.serve()
@@ -63,8 +68,9 @@ func (d *driver) awaitFlags() (some bool) {
 }
 
 // seeFlags tells the core of the flags that it waits for and that stand, and reports whether
-// there were any.
-func (d *driver) seeFlags() (some bool) {
+// there were any. Those that say that others have called something else count only if all of
+// a line is known to have been written; if it is not, strayFlags finds them.
+func (d *driver) seeFlags(whole bool) (some bool) {
 	c := d.window.comm
 	if c == nil {
 		return false
@@ -73,8 +79,11 @@ func (d *driver) seeFlags() (some bool) {
 	for i := len(a.Flags) - 1; i >= 0; i-- {
 		at := &a.Flags[i]
 		l := &d.window.lines[at.Rank][at.Line]
-		if l.Seq() == a.Seq {
-			c.core.Flagged(i, l.Flag())
+		if l.Seq() != a.Seq {
+			continue
+		}
+		if f := l.Flag(); whole || f.Mark == a.Mark {
+			c.core.Flagged(i, f)
 			some = true
 		}
 	}

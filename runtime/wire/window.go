@@ -2,12 +2,15 @@ package wire
 
 import "sync/atomic"
 
-// Line is a cache line of a window, in which one flag stands.
+// Line is a cache line of a window, in which one flag stands, in its first FlagLen bytes.
 type Line struct {
 	mark  uint64
 	stamp uint64 // Flag.Seq << fromBits | Flag.From, written last
 	_     [48]byte
 }
+
+// FlagLen is how many bytes of a line its flag takes.
+const FlagLen = 16
 
 const fromBits = 16
 
@@ -44,8 +47,11 @@ const (
 )
 
 // Windows are the windows of a transport's ranks: memory in which flags stand. A flag costs
-// its writer a store and its reader a load. Flags keep no order with frames. They are of the
-// first communicator.
+// its reader a load. Flags keep no order with frames. They are of the first communicator.
+//
+// Among ranks that share memory a flag costs its writer a store, and all windows of ranks that
+// it reaches can be read. Where network adapters write, none but the own one can: a flag is
+// written by the next Poll, the halves of a line in any order, and nothing is posted.
 //
 // A line is written again only when all who look at it have seen what it says; the
 // transport does not know when that is. Package core says why it is so.
@@ -56,7 +62,7 @@ type Windows interface {
 	// Reaches reports whether Flag reaches a rank. This one it does not.
 	Reaches(rank int) bool
 	// Flag writes f to a line of a rank that it reaches, below FlagLines, and wakes
-	// the rank if it waits.
+	// the rank if it waits. What is written before its goodbye stands when that is told.
 	Flag(to, line int, f Flag)
 	// Post writes f to a line of the own window, from FlagLines on, for ranks that
 	// read it there, and wakes those of them that wait.

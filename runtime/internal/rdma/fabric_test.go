@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,10 +18,24 @@ type Fabric struct {
 	ports   map[[16]byte]*port
 	reach   map[uint32]*queue // by number
 	members map[Group][]*port
-	Starved int  // messages for which no buffer was posted
+	Starved int // messages and flags for which no buffer was posted
+	counts  counts
 	lossy   int  // every so many datagrams one is lost; 0: none
 	grams   int  // datagrams
 	mute    bool // datagrams say nothing of where they come from
+}
+
+// counts is what all ranks have done.
+type counts struct {
+	posts, polls           int // calls
+	messages, flags, words int // works
+	told                   int // completions
+}
+
+// torn is the first half of a flag, of which the second has been placed.
+type torn struct {
+	at   *uint64
+	mark uint64
 }
 
 // NewFabric returns one without adapters.
@@ -47,6 +63,8 @@ type port struct {
 	handles map[uint16]uint32 // of datagrams: numbers of queue pairs, by rank
 	group   Group
 	done    []Completion
+	late    int    // completions, from the first, that the next Poll gives; -1: all
+	torn    []torn // halves of lines that are still to be placed
 	armed   bool
 	event   [2]int // a pipe
 	refuse  error  // by Post
@@ -68,7 +86,7 @@ func (n *Fabric) Open(mtu int, ethernet bool) func(func(Address) Layout) (Adapte
 	return func(layout func(Address) Layout) (Adapter, error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		a := &port{net: n, handles: map[uint16]uint32{}}
+		a := &port{net: n, late: -1, handles: map[uint16]uint32{}}
 		a.address = Address{MTU: mtu, Ethernet: ethernet, LID: uint16(len(n.ports) + 1)}
 		a.address.GID = [16]byte{10: 0xFF, 11: 0xFF, 12: 10, 13: 0, 14: byte(len(n.ports) >> 8), 15: byte(len(n.ports))}
 		if !ethernet {
@@ -128,6 +146,7 @@ func (a *port) Disconnect(rank int) {
 func (a *port) Post(list []Work) (int, error) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
+	a.net.counts.posts++
 	for i := range list {
 		if err := a.post(&list[i]); err != nil {
 			return i, err
@@ -145,7 +164,7 @@ func (a *port) post(w *Work) error {
 		a.queues[w.To].buffers = append(a.queues[w.To].buffers, *w)
 	case ReceiveGram:
 		a.gram.buffers = append(a.gram.buffers, *w)
-	case Send, Write:
+	case Send, Write, WriteTold:
 		a.send(w)
 	case SendGram:
 		a.cast(w)
@@ -172,13 +191,21 @@ func (a *port) send(w *Work) {
 		if w.Key != q.at.Key() {
 			panic("a wrong key")
 		}
+		a.net.counts.words++
 		copy(q.at.memory[w.Remote-q.at.Base():], b)
 	case len(q.buffers) == 0:
 		a.net.Starved++
 		own.broken = true
 		a.complete(w, 0, statusRetry)
 		return
+	case w.Op == WriteTold:
+		if w.Key != q.at.Key() {
+			panic("a wrong key")
+		}
+		a.net.counts.flags++
+		q.place(w, b)
 	default:
+		a.net.counts.messages++
 		q.take(b, 0)
 	}
 	if w.Flags&Signal != 0 {
@@ -186,10 +213,32 @@ func (a *port) send(w *Work) {
 	}
 }
 
-// take writes b into the first buffer.
-func (q *queue) take(b []byte, source uint32) {
+// place writes a flag as an adapter may: the half that says that it is there comes first, the
+// other one by the next Poll, and the completion by the one after that.
+func (q *queue) place(w *Work, b []byte) {
+	from := (*[2]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
+	to := (*[2]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory[w.Remote-q.at.Base():])))
+	q.at.torn = append(q.at.torn, torn{&to[0], from[0]})
+	atomic.StoreUint64(&to[1], from[1])
+	if q.at.late < 0 {
+		q.at.late = len(q.at.done)
+	}
+	r := q.pop()
+	q.at.complete(&r, int(w.Len), 0)
+	c := &q.at.done[len(q.at.done)-1]
+	c.Told, c.Immediate = 1, w.Immediate
+}
+
+// pop takes the first buffer.
+func (q *queue) pop() Work {
 	r := q.buffers[0]
 	q.buffers = append(q.buffers[:0], q.buffers[1:]...)
+	return r
+}
+
+// take writes b into the first buffer.
+func (q *queue) take(b []byte, source uint32) {
+	r := q.pop()
 	n := copy(q.at.memory[r.At:r.At+uint64(r.Len)], b)
 	q.at.complete(&r, n, 0)
 	q.at.done[len(q.at.done)-1].Source = source
@@ -234,7 +283,17 @@ func (a *port) complete(w *Work, n int, status uint32) {
 func (a *port) Poll(list []Completion) (int, error) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
-	n := copy(list, a.done)
+	a.net.counts.polls++
+	for _, h := range a.torn {
+		atomic.StoreUint64(h.at, h.mark)
+	}
+	a.torn = a.torn[:0]
+	n := len(a.done)
+	if a.late >= 0 {
+		n, a.late = a.late, -1
+	}
+	n = copy(list, a.done[:n])
+	a.net.counts.told += n
 	a.done = append(a.done[:0], a.done[n:]...)
 	return n, nil
 }
@@ -242,7 +301,9 @@ func (a *port) Poll(list []Completion) (int, error) {
 func (a *port) Arm() error {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
-	a.armed = true
+	if a.armed = a.late < 0; !a.armed {
+		unix.Write(a.event[1], one[:]) // what is late comes now
+	}
 	return nil
 }
 

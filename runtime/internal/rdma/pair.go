@@ -18,6 +18,7 @@ type pair struct {
 	rank   int
 	out    []*outLane // by laneIndex, nil where nothing was put
 	in     []*inLane  // likewise
+	flags  []flagged  // that wait to be written, each for another line
 	ready  []*outLane // those that can send
 	owes   []*inLane  // those of which the peer is to be told how much was taken
 	aside  []*inLane  // those of which records wait for the sink
@@ -117,11 +118,12 @@ func (p *pair) clear() {
 			o.cut, o.begun, o.offset, o.listed = false, false, 0, false
 		}
 	}
-	p.ready = nil
+	p.ready, p.flags = nil, p.flags[:0]
 }
 
-// unwritten returns how much is not sent: bytes, and frames.
+// unwritten returns how much is not sent: bytes, frames and flags.
 func (p *pair) unwritten() (n int) {
+	n = len(p.flags)
 	for _, o := range p.out {
 		if o != nil {
 			n += o.unwritten()
