@@ -132,7 +132,7 @@ const probePolls = 64
 // poll moves frames and runs what is due, and reports whether anything moved
 // or is queued now that the next poll can send.
 func (d *driver) poll() bool {
-	moved := d.seeFlags(!d.window.remote)
+	moved := d.seeFlags()
 	moved = d.tr.Poll(d) || moved
 	d.polls++
 	for _, c := range d.active {

@@ -65,7 +65,7 @@ func (d *driver) lookup(h *wire.Header) (*Comm, *wire.Header) {
 // Ended implements [wire.Sink]: every communicator that the peer is a member of is
 // told.
 func (d *driver) Ended(endpoint int, how wire.End, err error) {
-	d.seeFlags(true) // flags that the peer has written before it ended
+	d.seeFlags() // flags that the peer has written before it ended
 	d.ends[endpoint] = peerEnd{how, err}
 	for _, c := range d.active {
 		if rank, member := c.rankOf(endpoint); member {

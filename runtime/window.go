@@ -55,9 +55,9 @@ func (d *driver) awaitFlags() (some bool) {
 	if d.window.remote && c.core.Sent() {
 		return d.poll() // the own flags go first
 	}
-	some = d.seeFlags(!d.window.remote)
+	some = d.seeFlags()
 	for n := 1; !some && n < looksAlone && !d.wait.Crowded(); n++ {
-		some = d.seeFlags(!d.window.remote)
+		some = d.seeFlags()
 	}
 	if some {
 		c.serve()
@@ -68,9 +68,8 @@ func (d *driver) awaitFlags() (some bool) {
 }
 
 // seeFlags tells the core of the flags that it waits for and that stand, and reports whether
-// there were any. Those that say that others have called something else count only if all of
-// a line is known to have been written; if it is not, strayFlags finds them.
-func (d *driver) seeFlags(whole bool) (some bool) {
+// there were any.
+func (d *driver) seeFlags() (some bool) {
 	c := d.window.comm
 	if c == nil {
 		return false
@@ -82,12 +81,20 @@ func (d *driver) seeFlags(whole bool) (some bool) {
 		if l.Seq() != a.Seq {
 			continue
 		}
-		if f := l.Flag(); whole || f.Mark == a.Mark {
+		if f, whole := d.window.flag(l); whole {
 			c.core.Flagged(i, f)
 			some = true
 		}
 	}
 	return some
+}
+
+// flag returns the flag that stands in l, and whether all of it has come.
+func (w *window) flag(l *wire.Line) (f wire.Flag, whole bool) {
+	if w.remote {
+		return l.Sealed()
+	}
+	return l.Flag(), true
 }
 
 // strayFlags tells the core of all flags that stand in the own window and that nobody changes.
@@ -98,7 +105,9 @@ func (d *driver) strayFlags() {
 	}
 	for i := range d.window.own[:wire.FlagLines] {
 		if l := &d.window.own[i]; l.Seq() > c.core.Awaits().Over {
-			c.core.Stray(l.Flag())
+			if f, whole := d.window.flag(l); whole {
+				c.core.Stray(f)
+			}
 		}
 	}
 }

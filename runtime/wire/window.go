@@ -6,11 +6,12 @@ import "sync/atomic"
 type Line struct {
 	mark  uint64
 	stamp uint64 // Flag.Seq << fromBits | Flag.From, written last
-	_     [48]byte
+	seal  uint64 // of both, if the line is sealed
+	_     [40]byte
 }
 
 // FlagLen is how many bytes of a line its flag takes.
-const FlagLen = 16
+const FlagLen = 24
 
 const fromBits = 16
 
@@ -30,13 +31,31 @@ func (l *Line) Write(f Flag) {
 	atomic.SwapUint64(&l.stamp, f.Seq<<fromBits|uint64(f.From)&(1<<fromBits-1))
 }
 
+// Seal makes what stands in l fit to be copied by network adapters, which place the words
+// of a line in any order: who finds some of them knows that others are still missing.
+func (l *Line) Seal() { atomic.StoreUint64(&l.seal, seal(l.mark, l.stamp)) }
+
+// Sealed returns the flag that stands in l, and whether all of what was sealed has come: the seal
+// does not fit what has come in part, unless the rest is what stood there before.
+func (l *Line) Sealed() (f Flag, whole bool) {
+	stamp, mark := atomic.LoadUint64(&l.stamp), atomic.LoadUint64(&l.mark)
+	return flagOf(stamp, mark), atomic.LoadUint64(&l.seal) == seal(mark, stamp)
+}
+
+// seal differs for two pairs that differ in one of both.
+func seal(mark, stamp uint64) uint64 { return mark ^ stamp*0x9E3779B97F4A7C15 }
+
 // Seq returns the number of the flag that stands in l, 0 if there is none yet.
 func (l *Line) Seq() uint64 { return atomic.LoadUint64(&l.stamp) >> fromBits }
 
 // Flag returns the flag that stands in l.
 func (l *Line) Flag() Flag {
 	stamp := atomic.LoadUint64(&l.stamp)
-	return Flag{Seq: stamp >> fromBits, Mark: atomic.LoadUint64(&l.mark), From: int(stamp & (1<<fromBits - 1))}
+	return flagOf(stamp, atomic.LoadUint64(&l.mark))
+}
+
+func flagOf(stamp, mark uint64) Flag {
+	return Flag{Seq: stamp >> fromBits, Mark: mark, From: int(stamp & (1<<fromBits - 1))}
 }
 
 // The lines of a window.
@@ -51,7 +70,7 @@ const (
 //
 // Among ranks that share memory a flag costs its writer a store, and all windows of ranks that
 // it reaches can be read. Where network adapters write, none but the own one can: a flag is
-// written by the next Poll, the halves of a line in any order, and nothing is posted.
+// written by the next Poll, and sealed, and nothing is posted.
 //
 // A line is written again only when all who look at it have seen what it says; the
 // transport does not know when that is. Package core says why it is so.

@@ -3,11 +3,14 @@ package rdma
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Fabric is adapters in the memory of this process, and what connects them. Like those of
@@ -19,23 +22,30 @@ type Fabric struct {
 	reach   map[uint32]*queue // by number
 	members map[Group][]*port
 	Starved int // messages and flags for which no buffer was posted
-	counts  counts
+	counts  Counts
 	lossy   int  // every so many datagrams one is lost; 0: none
 	grams   int  // datagrams
 	mute    bool // datagrams say nothing of where they come from
 }
 
-// counts is what all ranks have done.
-type counts struct {
-	posts, polls           int // calls
-	messages, flags, words int // works
-	told                   int // completions
+// Counts is what all ranks have done.
+type Counts struct {
+	Posts, Polls    int // calls
+	Messages, Flags int // works
+	Completions     int
 }
 
-// torn is the first half of a flag, of which the second has been placed.
+// Counts returns them.
+func (n *Fabric) Counts() Counts {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.counts
+}
+
+// torn is a word of a flag of which another one has been placed.
 type torn struct {
 	at   *uint64
-	mark uint64
+	word uint64
 }
 
 // NewFabric returns one without adapters.
@@ -64,7 +74,7 @@ type port struct {
 	group   Group
 	done    []Completion
 	late    int    // completions, from the first, that the next Poll gives; -1: all
-	torn    []torn // halves of lines that are still to be placed
+	torn    []torn // words of lines that are still to be placed
 	armed   bool
 	event   [2]int // a pipe
 	refuse  error  // by Post
@@ -146,7 +156,7 @@ func (a *port) Disconnect(rank int) {
 func (a *port) Post(list []Work) (int, error) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
-	a.net.counts.posts++
+	a.net.counts.Posts++
 	for i := range list {
 		if err := a.post(&list[i]); err != nil {
 			return i, err
@@ -191,7 +201,6 @@ func (a *port) send(w *Work) {
 		if w.Key != q.at.Key() {
 			panic("a wrong key")
 		}
-		a.net.counts.words++
 		copy(q.at.memory[w.Remote-q.at.Base():], b)
 	case len(q.buffers) == 0:
 		a.net.Starved++
@@ -202,10 +211,10 @@ func (a *port) send(w *Work) {
 		if w.Key != q.at.Key() {
 			panic("a wrong key")
 		}
-		a.net.counts.flags++
+		a.net.counts.Flags++
 		q.place(w, b)
 	default:
-		a.net.counts.messages++
+		a.net.counts.Messages++
 		q.take(b, 0)
 	}
 	if w.Flags&Signal != 0 {
@@ -213,13 +222,20 @@ func (a *port) send(w *Work) {
 	}
 }
 
-// place writes a flag as an adapter may: the half that says that it is there comes first, the
-// other one by the next Poll, and the completion by the one after that.
+// place writes a flag as an adapter may: one word of it comes first, one after the other that
+// says that it is there or another one, the rest by the next Poll, and the completion by the one
+// after that.
 func (q *queue) place(w *Work, b []byte) {
-	from := (*[2]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
-	to := (*[2]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory[w.Remote-q.at.Base():])))
-	q.at.torn = append(q.at.torn, torn{&to[0], from[0]})
-	atomic.StoreUint64(&to[1], from[1])
+	from := (*[wire.FlagLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
+	to := (*[wire.FlagLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory[w.Remote-q.at.Base():])))
+	q.at.settle(to) // writes of one line are in order
+	first := q.at.net.counts.Flags % len(from)
+	atomic.StoreUint64(&to[first], from[first])
+	for i := range from {
+		if i != first {
+			q.at.torn = append(q.at.torn, torn{&to[i], from[i]})
+		}
+	}
 	if q.at.late < 0 {
 		q.at.late = len(q.at.done)
 	}
@@ -227,6 +243,17 @@ func (q *queue) place(w *Work, b []byte) {
 	q.at.complete(&r, int(w.Len), 0)
 	c := &q.at.done[len(q.at.done)-1]
 	c.Told, c.Immediate = 1, w.Immediate
+}
+
+// settle places the words of a line, or of all, that are still missing.
+func (a *port) settle(line *[wire.FlagLen / 8]uint64) {
+	a.torn = slices.DeleteFunc(a.torn, func(h torn) bool {
+		missing := line == nil || h.at == &line[0] || h.at == &line[1] || h.at == &line[2]
+		if missing {
+			atomic.StoreUint64(h.at, h.word)
+		}
+		return missing
+	})
 }
 
 // pop takes the first buffer.
@@ -283,17 +310,14 @@ func (a *port) complete(w *Work, n int, status uint32) {
 func (a *port) Poll(list []Completion) (int, error) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
-	a.net.counts.polls++
-	for _, h := range a.torn {
-		atomic.StoreUint64(h.at, h.mark)
-	}
-	a.torn = a.torn[:0]
+	a.net.counts.Polls++
+	a.settle(nil)
 	n := len(a.done)
 	if a.late >= 0 {
 		n, a.late = a.late, -1
 	}
 	n = copy(list, a.done[:n])
-	a.net.counts.told += n
+	a.net.counts.Completions += n
 	a.done = append(a.done[:0], a.done[n:]...)
 	return n, nil
 }

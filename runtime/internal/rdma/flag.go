@@ -10,8 +10,8 @@ import (
 // A flag is written into the window of its receiver with immediate data. The receiver finds it by
 // a load as soon as it is placed. The completion wakes it if it sleeps, and else is taken with
 // others later: so nobody has to know who sleeps. Adapters promise nothing of the order in
-// which the bytes of a write are placed before it completes; those of an aligned word come
-// together.
+// which the words of a write are placed before it completes, so a line is sealed; the bytes
+// of an aligned word come together.
 
 // flagged is a flag that waits to be written.
 type flagged struct {
@@ -60,7 +60,9 @@ func (t *Transport) Post(int, []int, wire.Flag) {}
 func (t *Transport) writeFlag(p *pair) {
 	w, at := p.flags[0], t.slot(p)
 	p.flags = append(p.flags[:0], p.flags[1:]...)
-	t.lineAt(at).Write(w.flag)
+	l := t.lineAt(at)
+	l.Write(w.flag)
+	l.Seal()
 	t.stats.Flags++
 	t.spend(p, Work{
 		At: uint64(at), Len: wire.FlagLen, Op: WriteTold, Immediate: p.credit.posted,
