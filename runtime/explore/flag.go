@@ -8,8 +8,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Flags stand in their lines as soon as they are written; at any moment later the driver of a
-// rank looks. A flag is a message that tells where it stands: the line is its slot, and the rank whose
+// Flags stand in their lines as soon as they are written, or, in remote windows, some time
+// later, those of one rank to another in order; at any moment after that the driver of a rank
+// looks. A flag is a message that tells where it stands: the line is its slot, and the rank whose
 // window that is of its offset.
 
 // flagbox is an outbox by which flags go too.

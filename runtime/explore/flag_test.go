@@ -34,6 +34,20 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// Flags that take time to their lines, and come there at any moment.
+func TestRemoteFlags(t *testing.T) {
+	for name := range barriers {
+		t.Run(name, func(t *testing.T) {
+			for ranks := 2; ranks <= 3; ranks++ {
+				soundAsFar(t, Options{Ranks: ranks, Windows: ranks, Remote: true, Calls: calls(t, ranks, 1, name, name, name, name), Early: 1, States: 200_000})
+				soundAsFar(t, Options{Ranks: ranks, Windows: ranks, Remote: true, Calls: calls(t, ranks, 1, name, "bcast/chain", name, name), Crash: true, Quit: true, States: 60_000})
+				soundAsFar(t, Options{Ranks: ranks, Windows: ranks, Remote: true, Open: 3, Calls: calls(t, ranks, 1, name, name, name), States: 60_000})
+			}
+			sound(t, Options{Ranks: 3, Windows: 3, Remote: true, Calls: calls(t, 3, 1, name), OddRank: 1, Odd: calls(t, 3, 1, "bcast/binomial")})
+		})
+	}
+}
+
 // Several barriers open at once.
 func TestFlagsOfSeveralOpen(t *testing.T) {
 	for name := range barriers {
@@ -95,8 +109,10 @@ func TestFlagsHaveTeeth(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			for name := range barriers {
-				_, r := explored(t, Options{Ranks: 3, Windows: 3, Calls: calls(t, 3, 1, name, name, name)}, tamper)
-				require.NotNil(t, r.Violation, name)
+				for _, remote := range []bool{false, true} {
+					_, r := explored(t, Options{Ranks: 3, Windows: 3, Remote: remote, Calls: calls(t, 3, 1, name, name, name)}, tamper)
+					require.NotNil(t, r.Violation, name)
+				}
 			}
 		})
 	}

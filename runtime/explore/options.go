@@ -48,7 +48,8 @@ type Options struct {
 	Quit       bool // a process whose call has failed closes
 
 	NoMulticast bool             // the network loses all datagrams
-	Windows     int              // the first so many ranks share memory: signals of barriers among them are flags
+	Windows     int              // the first so many ranks have windows: signals of barriers among them are flags
+	Remote      bool             // and share no memory: a flag takes time to its line, and none stands for several ranks
 	Pieces      int              // datagrams of a chunk; default 1
 	Window      int              // chunks of a multicast that receivers can take in unread; 0: any number
 	Delay       core.DelayPolicy // when the root of a multicast starts
