@@ -90,12 +90,9 @@ func (c *Comm) prepare() error {
 	if err != nil {
 		return err
 	}
-	net := core.Net(c.drv.tr)
-	switch {
-	case c.members != nil:
+	net := c.drv.window.net(c.drv.tr)
+	if c.members != nil {
 		net = c.members
-	case c.drv.window.all != nil:
-		net = flagNet{net, c.drv.window.all}
 	}
 	c.core = core.New(core.Config{
 		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.members == nil, Caps: c.caps,

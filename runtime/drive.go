@@ -103,7 +103,7 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if d.awaitFlags() || d.poll() {
+		if d.awaitFlags(idle) || d.poll() {
 			idle = 0
 			continue
 		}
@@ -196,7 +196,9 @@ func (d *driver) due() (first core.Time, ok bool) {
 
 // park waits until the transport has something, a timer is due or ctx ends.
 func (d *driver) park(ctx context.Context) {
-	if d.strayFlags(); d.stalled() {
+	d.strayFlags()
+	d.lookAround()
+	if d.stalled() {
 		return // what the tick has queued is sent first
 	}
 	defer d.watch(ctx)()

@@ -224,6 +224,9 @@ func (c *Comm) begin(r *Request) {
 	c.open = append(c.open, r)
 	c.traceBegin(r)
 	c.core.Begin(r.kind, r.root, r.plan.Plan, r.buf)
+	if w := &c.drv.window; w.shelf != nil && w.comm == c {
+		w.called(c.core, r.seq)
+	}
 }
 
 // fail fails the communicator because request r could not be completed, and says

@@ -17,8 +17,9 @@ import (
 func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 	d := &Core{env: c.env, fate: c.fate, ops: c.ops, rec: c.rec}
 	d.env.net = net
-	d.ops.flags.net, _ = net.(FlagNet)
+	d.ops.flags.connect(net)
 	d.ops.flags.awaits.Flags = slices.Clone(c.ops.flags.awaits.Flags)
+	d.ops.flags.shelf.lent = slices.Clone(c.ops.flags.shelf.lent)
 	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
 	d.members.absent = slices.Clone(c.members.absent)
 	d.ops.absent.ranks = slices.Clone(c.ops.absent.ranks)

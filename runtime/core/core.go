@@ -23,7 +23,7 @@ type Core struct {
 // New returns the core of a rank that sends by net.
 func New(cfg Config, net Net) *Core {
 	c := &Core{env: env{Config: cfg, net: net}}
-	c.ops.flags.net, _ = net.(FlagNet)
+	c.ops.flags.connect(net)
 	c.link()
 	c.casts.init()
 	return c
@@ -109,6 +109,7 @@ func (c *Core) FailWith(e *OpError) {
 // sends must have forgotten their frames.
 func (c *Core) Abandon() {
 	c.ops.flags.awaits.Flags = nil
+	c.ops.takeBack()
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
 			c.ops.drop(o)

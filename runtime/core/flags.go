@@ -2,13 +2,14 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Among ranks that have windows the signals of barriers are flags: each has a line, which
-// its receiver looks at, and whoever drives the core tells what stands there. A signal that
+// Among ranks that have windows the signals of barriers are flags (chunks of broadcasts: see
+// shelf.go): each has a line, which its receiver looks at, and whoever drives the core tells what stands there. A signal that
 // one rule puts to several ranks stands once, in the window of its sender, and all of them
 // look there (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, section 4.1), if they can
 // read it.
@@ -36,26 +37,28 @@ type FlagNet interface {
 	Post(line int, to []int, f wire.Flag)
 }
 
-// flags are those of the barriers of a rank.
+// flags are those of a rank's operations.
 type flags struct {
 	net    FlagNet // nil: there are none
 	begun  uint64  // barriers
 	last   uint64  // the operation that is the last barrier whose rules have begun
-	awaits Awaits  // of the barrier whose rules have begun and that has not ended; its number is 0 if there is none
+	inside uint64  // the barrier whose rules have begun and that has not ended; 0: none
+	awaits Awaits
+	shelf  shelf
 }
 
-// Awaits are the flags that a barrier waits for.
+// Awaits are the flags that a rank waits for.
 type Awaits struct {
-	Seq   uint64    // what stands in their lines then
-	Mark  uint64    // and if all have called the same
 	Flags []Awaited // those that have not been seen
-	Over  uint64    // lines in which a number up to this one stands may be written now
+	Over  uint64    // lines of signals in which a number up to this one stands may be written now
 }
 
-// Awaited is where a signal will stand.
+// Awaited is a flag and where it will stand.
 type Awaited struct {
 	Rank int // whose window
 	Line int
+	Seq  uint64 // what stands there then
+	mark uint64 // and if all have called the same
 	slot ir.Slot
 }
 
@@ -65,30 +68,46 @@ func (ops *operations) enterBarrier(o *op) {
 	f := &ops.flags
 	f.begun++
 	o.turn = f.begun
-	if o.gate.behind = f.awaits.Seq != 0; !o.gate.behind {
-		f.await(o, ops.Epoch)
+	if o.gate.behind = f.inside != 0; !o.gate.behind {
+		f.enter(o, ops.Epoch)
 	}
 }
 
-// await has the flags of o looked at.
-func (f *flags) await(o *op, epoch uint32) {
-	a := &f.awaits
-	a.Over, f.last = f.last, o.seq
-	a.Seq, a.Mark = o.seq, mark(o.print, epoch)
-	a.Flags = append(a.Flags[:0], o.plan.lines.awaited[o.turn%flagTurns]...)
+// enter has the flags of a barrier looked at, whose rules begin.
+func (f *flags) enter(o *op, epoch uint32) {
+	f.awaits.Over, f.last, f.inside = f.last, o.seq, o.seq
+	f.awaits.add(o, o.plan.lines.awaited[o.turn%flagTurns], mark(o.print, epoch))
+}
+
+// IsChunk reports whether a chunk stands there too.
+func (at *Awaited) IsChunk() bool { return at.slot.Kind() == ir.KindChunk }
+
+// add has flags of o looked at.
+func (a *Awaits) add(o *op, flags []Awaited, mark uint64) {
+	for _, at := range flags {
+		at.Seq, at.mark = o.seq, mark
+		a.Flags = append(a.Flags, at)
+	}
+}
+
+// remove has no flag of an operation looked at any more.
+func (a *Awaits) remove(seq uint64) {
+	if len(a.Flags) > 0 {
+		a.Flags = slices.DeleteFunc(a.Flags, func(at Awaited) bool { return at.Seq == seq })
+	}
 }
 
 // leaveBarrier lets the rules of the barrier behind o begin.
 func (ops *operations) leaveBarrier(o *op) {
-	a := &ops.flags.awaits
-	if a.Seq != o.seq {
+	f := &ops.flags
+	if f.inside != o.seq {
 		return
 	}
-	a.Seq, a.Flags = 0, a.Flags[:0]
+	f.inside = 0
 	for seq := o.seq + 1; seq <= ops.seq; seq++ {
 		if next := ops.open(seq); next != nil && next.gate.behind {
 			next.gate.behind = false
-			ops.flags.await(next, ops.Epoch)
+			f.enter(next, ops.Epoch)
 			ops.set(next, ir.Enter)
 			return
 		}
@@ -118,27 +137,30 @@ func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 	return 1
 }
 
-// Awaits returns the flags that the running barrier waits for. It changes with every step of
-// the core.
+// Awaits returns the flags that this rank waits for. It changes with every step of the core.
 func (c *Core) Awaits() *Awaits { return &c.ops.flags.awaits }
 
-// Flagged takes f, which stands in line i of Awaits with the number that is awaited there.
+// Flagged takes f, which stands in line i of Awaits with the number that is awaited there. A
+// chunk that stands there too must be in its Buffer.
 func (c *Core) Flagged(i int, f wire.Flag) {
 	a := &c.ops.flags.awaits
-	slot, last := a.Flags[i].slot, len(a.Flags)-1
+	at, last := a.Flags[i], len(a.Flags)-1
 	a.Flags[i] = a.Flags[last]
 	a.Flags = a.Flags[:last]
 	if c.fate.err != nil {
 		return
 	}
 	c.watch.hear(f.From)
-	o := c.ops.open(a.Seq)
-	if f.Mark != a.Mark {
+	o := c.ops.open(at.Seq)
+	if f.Mark != at.mark {
 		c.ops.strayed(o, f)
 		return
 	}
-	c.ops.traceNew(EventArrived, o, slot, f.From)
-	c.ops.set(o, slot)
+	c.ops.traceNew(EventArrived, o, at.slot, f.From)
+	if at.slot.Kind() == ir.KindChunk {
+		o.lost.byPut++
+	}
+	c.ops.set(o, at.slot)
 }
 
 // Stray takes a flag that stands in any line of the own window, beyond Awaits.Over, and fails
@@ -148,6 +170,18 @@ func (c *Core) Stray(f wire.Flag) {
 	o := c.ops.lookup(f.Seq)
 	if o != nil && c.fate.err == nil && f.Mark != mark(o.print, c.env.Epoch) {
 		c.ops.strayed(o, f)
+	}
+}
+
+// Called returns the fingerprint of an open operation, with the membership.
+func (c *Core) Called(seq uint64) (fingerprint, epoch uint32) {
+	return c.ops.open(seq).print, c.env.Epoch
+}
+
+// Differs fails the core since another rank has called something else than this one under a number.
+func (c *Core) Differs(seq uint64, mine uint32, rank int, theirs uint32) {
+	if c.fate.err == nil {
+		c.ops.fate.clash(overOperation, seq, c.ops.words(seq, mine), rank, theirs)
 	}
 }
 

@@ -7,14 +7,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// lines are where a barrier's signals stand, as far as one rank writes or awaits them.
+// lines are where a barrier's signals stand, or a broadcast's chunks, as far as one rank
+// writes or awaits them.
 type lines struct {
 	known   bool
 	posts   []post               // what this rank puts that stands in its own window
-	awaited [flagTurns][]Awaited // by turn
+	awaited [flagTurns][]Awaited // of a barrier, by turn
+	chunks  []Awaited            // of a broadcast; the lines are chunks
 }
 
-// post is a signal that one rule puts to several ranks.
+// post is a slot that one rule puts to ranks, one behind the other.
 type post struct {
 	slot  ir.Slot
 	ranks []int
@@ -26,13 +28,14 @@ func line(turn uint64, s ir.Slot) int { return int(turn%flagTurns)*flagSlots + s
 // isFlag reports whether a slot has a line.
 func isFlag(s ir.Slot) bool { return s.Kind() == ir.KindSignal && s.Index() < flagSlots }
 
-// Flags has the signals of a barrier's plan go by flag, of those ranks that reach each
-// other. programs are those of the header's schedule. If together is set, signals that a
-// rank puts to several stand in its window: programs must tell its rules apart. All ranks must
-// call Flags, with the same, or none. It changes nothing for a plan with repairs, which may
-// come late, or with chunks.
+// Flags has the signals of a barrier's plan, or the chunks of a broadcast's, go by flag, of
+// those ranks that reach each other. programs are those of the header's schedule. If together
+// is set, what a rank puts to several stands in its window: programs must tell its rules apart.
+// All ranks must call Flags, with the same, or none. It changes nothing for a plan with repairs,
+// which may come late.
 func (p *Plan) Flags(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program, together bool) {
 	if p.Chunks > 0 {
+		p.shelve(rank, reaches, programs)
 		return
 	}
 	own := programs(rank)

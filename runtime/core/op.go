@@ -40,7 +40,7 @@ type op struct {
 	buf     []byte // the message: the caller's while active, keep afterwards, nil if it is gone
 	keep    []byte // memory for the copy
 	unsent  int    // frames that refer to buf or still have to leave
-	turn    uint64 // of a barrier: which it is, if its signals are flags; else 0
+	turn    uint64 // of a barrier whose signals are flags: which it is; of a broadcast whose chunks are: one more than the lines before it; else 0
 	waits   waits
 	gate    gate
 	pulse   pulse

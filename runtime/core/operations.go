@@ -90,8 +90,12 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	ops.overlap.settled = max(ops.overlap.settled, ops.complete)
 	ops.clearCalls(o)
 	ops.closeGate(o)
-	if p.lines.known && ops.flags.net != nil {
+	switch {
+	case !p.lines.known || ops.flags.net == nil:
+	case p.Chunks == 0:
 		ops.enterBarrier(o)
+	default:
+		ops.shelve(o)
 	}
 	ops.announce(o)
 	if ops.absent.own != 0 && ops.absent.own <= ops.seq {
@@ -113,7 +117,9 @@ func (ops *operations) end(o *op) {
 	}
 	ops.totals.Operations++
 	if o.turn != 0 {
+		ops.flags.awaits.remove(o.seq)
 		ops.leaveBarrier(o)
+		ops.unshelve()
 	}
 	if o.kind == Bcast {
 		ops.totals.McastChunks += uint64(o.lost.byMcast)

@@ -108,6 +108,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			// A request that came too late for what is kept; others repair.
 		case o.turn != 0 && isFlag(a.Slot):
 			n = ops.raise(o, actions)
+		case o.turn != 0 && ops.lay(o, actions, &n):
 		case a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && ops.over(o, o.seq):
 			ops.rec.noteLoss()
 			ops.sayOver(int(a.To), o.seq, o.print)

@@ -46,8 +46,11 @@ func (s *state) raised(f *flags) {
 		return
 	}
 	s.u64(f.begun % flagTurns)
-	s.u64(f.awaits.Seq)
+	s.u64(f.inside)
 	s.num(len(f.awaits.Flags))
+	s.u64(f.shelf.used)
+	s.u64(f.shelf.passed)
+	s.num(len(f.shelf.lent))
 }
 
 // early leaves out what is of an operation that has begun.
@@ -122,7 +125,9 @@ func (s *state) op(ops *operations, o *op) {
 		return // what follows is of running operations
 	}
 	s.flags(o.gate.closed, o.gate.wait > 0, o.gate.until != 0, o.gate.behind)
-	s.u64(o.turn % flagTurns)
+	if s.u64(o.turn % flagTurns); o.chunks > 0 {
+		s.u64(o.turn)
+	}
 	s.num(o.gate.peer)
 	s.waits(&o.waits)
 	s.frags(&o.frags)

@@ -69,7 +69,8 @@ var considered = map[string]string{
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
 
 	"operations.flags": "state", "flags.net": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
-	"Awaits.Seq": "state", "Awaits.Mark": "derived", "Awaits.Flags": "state", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.slot": "derived",
+	"flags.inside": "state", "flags.shelf": "state", "shelf.net": "link", "shelf.used": "state", "shelf.passed": "state", "shelf.lent": "state", "Lent.Line": "derived", "Lent.seq": "derived",
+	"Awaits.Flags": "state", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.Seq": "derived", "Awaited.mark": "derived", "Awaited.slot": "derived", "lines.chunks": "derived",
 	"Plan.lines": "derived", "lines.known": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "lines.awaited": "derived",
 
 	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",

@@ -19,19 +19,31 @@ type flagbox struct {
 	rank int
 }
 
-var _ core.FlagNet = flagbox{}
+var _ core.ShelfNet = flagbox{}
 
 // Reaches implements [core.FlagNet].
 func (b flagbox) Reaches(rank int) bool { return b.sys.reaches(b.rank, rank) }
 
 // Flag implements [core.FlagNet].
-func (b flagbox) Flag(to, line int, f wire.Flag) { b.raise(to, line, f) }
+func (b flagbox) Flag(to, line int, f wire.Flag) { b.raise(to, line, f, nil) }
 
 // Post implements [core.FlagNet].
-func (b flagbox) Post(line int, _ []int, f wire.Flag) { b.raise(f.From, line, f) }
+func (b flagbox) Post(line int, _ []int, f wire.Flag) { b.raise(f.From, line, f, nil) }
 
-func (b flagbox) raise(of, line int, f wire.Flag) {
-	m := message{offset: of, header: wire.Header{
+// Lay implements [core.ShelfNet]. There are not so many operations that a line is used again.
+func (b flagbox) Lay(line int, _ []int, f wire.Flag, body []byte) (lent, ok bool) {
+	b.raise(f.From, line, f, body)
+	return false, true
+}
+
+// Revoke implements [core.ShelfNet].
+func (b flagbox) Revoke(int) {}
+
+// Passed implements [core.ShelfNet].
+func (b flagbox) Passed(uint64) {}
+
+func (b flagbox) raise(of, line int, f wire.Flag, body []byte) {
+	m := message{offset: of, body: string(body), header: wire.Header{
 		Seq: f.Seq, Print: uint32(f.Mark >> 32), Epoch: uint32(f.Mark), From: f.From, Slot: ir.Slot(line),
 	}}
 	if b.sys.tamper != nil {
@@ -45,7 +57,10 @@ func (s *system) reaches(from, to int) bool { return from < s.Windows && to < s.
 
 // net returns the way out of a rank's core that keeps what is sent in b.
 func (s *system) net(rank int, b *outbox) core.Net {
-	if s.Windows > 0 {
+	switch {
+	case s.Windows > 0 && s.Remote:
+		return struct{ core.FlagNet }{flagbox{b, rank}} // no chunks stand there
+	case s.Windows > 0:
 		return flagbox{b, rank}
 	}
 	return b
@@ -98,13 +113,16 @@ func (s *system) looks(w *world, rank int, will []event) []event {
 func (l *local) awaits(m *message) int {
 	a := l.core.Awaits()
 	return slices.IndexFunc(a.Flags, func(p core.Awaited) bool {
-		return m.header.Seq == a.Seq && lineOf(p.Rank, p.Line) == m.lineOf()
+		return m.header.Seq == p.Seq && lineOf(p.Rank, p.Line) == m.lineOf()
 	})
 }
 
 // find has the driver of l find a flag.
 func (l *local) find(m *message) {
 	if i := l.awaits(m); i >= 0 {
+		if dst, chunk := l.core.Buffer(i, m.flag()); chunk {
+			copy(dst, m.body)
+		}
 		l.core.Flagged(i, m.flag())
 	} else {
 		l.core.Stray(m.flag())

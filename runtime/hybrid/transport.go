@@ -27,7 +27,7 @@ type Transport struct {
 	net   network             // to the others; nil: there are none
 	watch *reactor.Descriptor // of the own pipe
 	sink  sink
-	group []int // scratch of Post
+	group []int // scratch of nearby
 
 	closed bool
 	shut   atomic.Bool // closed, for Wait and Wake

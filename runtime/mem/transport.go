@@ -2,6 +2,7 @@ package mem
 
 import (
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -25,6 +26,8 @@ type Transport struct {
 	cur     entry                   // scratch: what the sink is looking at
 	polled  int64                   // the time up to which Poll has taken what arrived; guarded by in.mu
 	window  []wire.Line
+	shelf   []place // by line in which chunks stand
+	passed  atomic.Uint64
 	stats   wire.Stats
 	closed  bool
 }
@@ -41,6 +44,7 @@ func newTransport(rank int, id [16]byte, o *Options, all []*Transport) *Transpor
 	t.out.peers, t.in.lanes.peers = len(all), len(all)
 	if o.Windows {
 		t.window = make([]wire.Line, wire.WindowLines)
+		t.shelf = make([]place, wire.ChunkLines)
 	}
 	return t
 }

@@ -1,17 +1,23 @@
 package wire
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
-// Line is a cache line of a window, in which one flag stands, in its first FlagLen bytes.
+// Line is a cache line of a window, in which one flag stands, and a short chunk with it, or a
+// seal.
 type Line struct {
 	mark  uint64
 	stamp uint64 // Flag.Seq << fromBits | Flag.From, written last
-	seal  uint64 // of both, if the line is sealed
-	_     [40]byte
+	Short [ShortChunk]byte
 }
 
-// FlagLen is how many bytes of a line its flag takes.
-const FlagLen = 24
+// ShortChunk is how long a chunk, in bytes, stands in the line of its flag.
+const ShortChunk = 48
+
+// SealedLen is how many bytes of a line a flag and its seal take, which come first.
+const SealedLen = 24
 
 const fromBits = 16
 
@@ -33,17 +39,26 @@ func (l *Line) Write(f Flag) {
 
 // Seal makes what stands in l fit to be copied by network adapters, which place the words
 // of a line in any order: who finds some of them knows that others are still missing.
-func (l *Line) Seal() { atomic.StoreUint64(&l.seal, seal(l.mark, l.stamp)) }
+func (l *Line) Seal() { atomic.StoreUint64(l.seal(), sealOf(l.mark, l.stamp)) }
 
 // Sealed returns the flag that stands in l, and whether all of what was sealed has come: the seal
 // does not fit what has come in part, unless the rest is what stood there before.
 func (l *Line) Sealed() (f Flag, whole bool) {
 	stamp, mark := atomic.LoadUint64(&l.stamp), atomic.LoadUint64(&l.mark)
-	return flagOf(stamp, mark), atomic.LoadUint64(&l.seal) == seal(mark, stamp)
+	return flagOf(stamp, mark), atomic.LoadUint64(l.seal()) == sealOf(mark, stamp)
 }
 
-// seal differs for two pairs that differ in one of both.
-func seal(mark, stamp uint64) uint64 { return mark ^ stamp*0x9E3779B97F4A7C15 }
+// seal is where the seal stands, in place of a chunk.
+func (l *Line) seal() *uint64 { return (*uint64)(unsafe.Pointer(&l.Short)) }
+
+// sealOf differs for two pairs that differ in one of both.
+func sealOf(mark, stamp uint64) uint64 { return mark ^ stamp*0x9E3779B97F4A7C15 }
+
+// Holds reports whether f stands in l. What is loaded before it is loaded while it did.
+func (l *Line) Holds(f Flag) bool {
+	stamp := f.Seq<<fromBits | uint64(f.From)&(1<<fromBits-1)
+	return atomic.LoadUint64(&l.mark) == f.Mark && atomic.CompareAndSwapUint64(&l.stamp, stamp, stamp)
+}
 
 // Seq returns the number of the flag that stands in l, 0 if there is none yet.
 func (l *Line) Seq() uint64 { return atomic.LoadUint64(&l.stamp) >> fromBits }
@@ -58,11 +73,28 @@ func flagOf(stamp, mark uint64) Flag {
 	return Flag{Seq: stamp >> fromBits, Mark: mark, From: int(stamp & (1<<fromBits - 1))}
 }
 
+// Note writes to l what a rank has called under a number: its fingerprint, and a sum over all
+// that it has called. It is one word, with a part of the number and of the sum in it.
+func (l *Line) Note(seq uint64, fingerprint uint32, sum uint64) {
+	atomic.StoreUint64(&l.stamp, seq<<48|uint64(fingerprint)<<16|sum&(1<<16-1))
+}
+
+// Noted returns the fingerprint that is noted in l of operation seq, and whether the sum that
+// is noted may be this one; noted is false if neither is.
+func (l *Line) Noted(seq uint64, sum uint64) (fingerprint uint32, same, noted bool) {
+	stamp := atomic.LoadUint64(&l.stamp)
+	return uint32(stamp >> 16), uint16(stamp) == uint16(sum), stamp != 0 && stamp>>48 == seq&(1<<16-1)
+}
+
 // The lines of a window.
 const (
-	FlagLines   = 128                   // the first of them are written by others
-	PostLines   = 128                   // the rest by the window's rank
-	WindowLines = FlagLines + PostLines // all
+	FlagLines   = 128                    // the first of them are written by others
+	PostLines   = 128                    // the next by the window's rank, without a chunk
+	ChunkLines  = 32                     // the next too, with a chunk
+	CallLines   = 64                     // the rest too, with what it has called last, where chunks stand in windows
+	ChunkLine   = FlagLines + PostLines  // the first with a chunk
+	CallLine    = ChunkLine + ChunkLines // the first with a call
+	WindowLines = CallLine + CallLines   // all
 )
 
 // Windows are the windows of a transport's ranks: memory in which flags stand. A flag costs
@@ -86,4 +118,28 @@ type Windows interface {
 	// Post writes f to a line of the own window, from FlagLines on, for ranks that
 	// read it there, and wakes those of them that wait.
 	Post(line int, to []int, f Flag)
+}
+
+// Shelves are windows in which chunks stand beside flags, for ranks that read them there. A
+// chunk is copied out of the window of its rank, or lent: then it is copied from where it
+// lies, in the memory of its rank, once.
+type Shelves interface {
+	Windows
+	// Lay has body stand in a line of the own window, from ChunkLine on, with f, for ranks
+	// that are reached, each of which Collects it once, and wakes those of them that wait. It
+	// returns false, and nothing stands there, if that line may not be written yet, or if
+	// body is too long to be copied and cannot be lent to all of them; lent says that body is
+	// referred to until all have collected it, or Revoke.
+	Lay(line int, to []int, f Flag, body []byte) (lent, ok bool)
+	// Collect copies the chunk that stands with f in a line of a rank's window to dst, which
+	// is as long. It returns false if it does not stand there any more.
+	Collect(rank, line int, f Flag, dst []byte) bool
+	// Collected reports whether all have collected the chunk that is lent in a line.
+	Collected(line int) bool
+	// Revoke takes back a chunk that is lent: who collects it from now on fails, and who is
+	// about to does.
+	Revoke(line int)
+	// Passed says that this rank collects nothing more of operations up to a number: lines
+	// in which nothing else stands may be written again, as far as it is concerned.
+	Passed(seq uint64)
 }

@@ -10,7 +10,7 @@ import (
 
 func TestLineIsACacheLine(t *testing.T) {
 	require.EqualValues(t, 64, unsafe.Sizeof(Line{}))
-	require.EqualValues(t, FlagLen, unsafe.Offsetof(Line{}.seal)+8)
+	require.EqualValues(t, SealedLen, unsafe.Offsetof(Line{}.Short)+8)
 }
 
 // Whatever words of a sealed line have come, over what stood there before, a flag is whole only if
@@ -32,7 +32,7 @@ func TestSealed(t *testing.T) {
 		after.Seal()
 		l := before
 		came := rapid.IntRange(0, 7).Draw(t, "words that have come")
-		for i, word := range []struct{ to, from *uint64 }{{&l.mark, &after.mark}, {&l.stamp, &after.stamp}, {&l.seal, &after.seal}} {
+		for i, word := range []struct{ to, from *uint64 }{{&l.mark, &after.mark}, {&l.stamp, &after.stamp}, {l.seal(), after.seal()}} {
 			if came>>i&1 != 0 {
 				*word.to = *word.from
 			}

@@ -232,6 +232,7 @@ type Stats struct {
 	PutFrames       uint64 `json:"put_frames"`      // sent
 	PutBytes        uint64 `json:"put_bytes"`       // sent
 	Flags           uint64 `json:"flags"`           // written; one for several ranks counts once
+	Lent            uint64 `json:"lent"`            // chunks that others have copied, or may copy, from where they lie; one for several ranks counts once
 	GotFrames       uint64 `json:"got_frames"`      // received by put
 	GotBytes        uint64 `json:"got_bytes"`       // received by put
 	McastFrames     uint64 `json:"mcast_frames"`    // datagrams multicast

@@ -32,7 +32,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 6
+	segmentVersion = 7
 )
 
 // rankLine tells how a rank is.
@@ -127,6 +127,9 @@ var (
 	_ = [1]struct{}{}[unsafe.Sizeof(laneLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(castLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(positionLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(tally{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(passedLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(loanLine{})-lineSize]
 )
 
 // The flags of a cell.
@@ -139,13 +142,13 @@ const (
 type lane struct{ cells, bytes int } // powers of two
 
 // layout is where everything lies in a segment of size ranks. The segment has
-// at most 64 MiB up to 32 ranks:
+// at most 68 MiB up to 32 ranks:
 //
 //	ring of bytes of LaneOps      32 MiB/P², 4 … 64 KiB, for each ordered pair
 //	ring of bytes of LaneControl  a quarter of that
 //	rings of cells                64 cells of 64 bytes for each lane, 16 above 64 ranks
 //	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
-//	window of a rank              256 lines
+//	window of a rank              288 lines, and a room of 4 MiB/32/P, 512 bytes … 8 KiB, for each of the 32 that chunks stand in
 //
 // Behind that, without memory before it is used, is for each further communicator
 // a lane as LaneOps for each ordered pair.
@@ -154,12 +157,14 @@ type layout struct {
 	lanes [wire.Lanes]lane
 	cast  lane
 	gram  int // payload bytes of a datagram
+	room  int // bytes of a chunk that is copied into a window
 
 	laneAt   [wire.Lanes]int // in the part of a pair
 	pair     int             // bytes for one sender
 	pairsAt  int             // in the area of a rank
 	castAt   int
 	windowAt int
+	shelfAt  int // what belongs to the window's chunks
 	area     int // bytes of a rank
 	total    int // bytes that there is memory for from the start
 	span     int // bytes of a lane of LaneOps
@@ -190,7 +195,9 @@ func newLayout(size int) *layout {
 	l.pairsAt = 2 * lineSize
 	l.castAt = l.pairsAt + size*l.pair
 	l.windowAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
-	l.area = l.windowAt + wire.WindowLines*lineSize
+	l.room = clamp(4<<20/wire.ChunkLines/size, 512, 8<<10)
+	l.shelfAt = l.windowAt + wire.WindowLines*lineSize
+	l.area = l.shelfAt + 2*lineSize + wire.ChunkLines*(lineSize+l.room)
 	l.total = pages(pageSize + size*l.area)
 	l.span = l.laneAt[wire.LaneControl]
 	l.part = pages(size * size * l.span)
@@ -277,6 +284,25 @@ func (s segment) casts(rank int) (*castLine, rings) {
 // window returns the lines in which flags stand for rank, and those that it posts.
 func (s segment) window(rank int) []wire.Line {
 	return unsafe.Slice(at[wire.Line](s, s.rankAt(rank)+s.windowAt), wire.WindowLines)
+}
+
+// passed returns how far a rank has come.
+func (s segment) passed(rank int) *passedLine { return at[passedLine](s, s.rankAt(rank)+s.shelfAt) }
+
+// loanLine returns what a rank tells of what it lends and collects.
+func (s segment) loanLine(rank int) *loanLine {
+	return at[loanLine](s, s.rankAt(rank)+s.shelfAt+lineSize)
+}
+
+// tally returns what belongs to line k of chunks in a rank's window.
+func (s segment) tally(rank, k int) *tally {
+	return at[tally](s, s.rankAt(rank)+s.shelfAt+(2+k)*lineSize)
+}
+
+// roomOf returns where a chunk stands that is of line k of chunks.
+func (s segment) roomOf(rank, k int) []byte {
+	offset := s.rankAt(rank) + s.shelfAt + (2+wire.ChunkLines)*lineSize + k*s.room
+	return s.mem[offset : offset+s.room]
 }
 
 // position returns where rank reader stands in the multicasts of rank.

@@ -253,6 +253,7 @@ func (s segment) claim(rank int) (bool, error) {
 	}
 	atomic.StoreUint32(&l.pid, uint32(os.Getpid()))
 	atomic.StoreUint64(&l.start, start)
+	s.show(rank)
 	atomic.StoreUint32(&l.state, stateJoined)
 	return true, nil
 }

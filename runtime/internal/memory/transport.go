@@ -28,6 +28,7 @@ type Transport struct {
 	peers   []peer
 	watch   watch
 	mine    caster
+	shelf   shelf
 	listens bool                 // to further communicators
 	blocked atomic.Bool          // a multicast waits for slow readers
 	held    [MaxSize / 64]uint64 // peers of which something is held
@@ -52,6 +53,8 @@ func newTransport(s segment, rank int, c clock.Clock) *Transport {
 		}
 		t.watch.processes = append(t.watch.processes, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
+	t.shelf.lender = make([]bool, s.size)
+	t.tryLoans()
 	return t
 }
 
@@ -104,6 +107,9 @@ func (t *Transport) Poll(s wire.Sink) bool {
 			moved = true // a flag, perhaps
 		}
 		moved = set != 0 && t.serve(i, set, s) || moved
+	}
+	if t.shelf.loan.failed != nil {
+		t.refuse(s)
 	}
 	if moved {
 		t.watch.idle = 0

@@ -226,8 +226,8 @@ func (a *port) send(w *Work) {
 // says that it is there or another one, the rest by the next Poll, and the completion by the one
 // after that.
 func (q *queue) place(w *Work, b []byte) {
-	from := (*[wire.FlagLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
-	to := (*[wire.FlagLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory[w.Remote-q.at.Base():])))
+	from := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
+	to := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory[w.Remote-q.at.Base():])))
 	q.at.settle(to) // writes of one line are in order
 	first := q.at.net.counts.Flags % len(from)
 	atomic.StoreUint64(&to[first], from[first])
@@ -246,7 +246,7 @@ func (q *queue) place(w *Work, b []byte) {
 }
 
 // settle places the words of a line, or of all, that are still missing.
-func (a *port) settle(line *[wire.FlagLen / 8]uint64) {
+func (a *port) settle(line *[wire.SealedLen / 8]uint64) {
 	a.torn = slices.DeleteFunc(a.torn, func(h torn) bool {
 		missing := line == nil || h.at == &line[0] || h.at == &line[1] || h.at == &line[2]
 		if missing {

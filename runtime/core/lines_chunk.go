@@ -1,0 +1,73 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// shelve has the chunks of p stand in windows, where ranks reach each other, if every rank is put
+// each of them at most once, and nothing else is sent.
+func (p *Plan) shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
+	if p.Chunks > maxShelved {
+		return
+	}
+	var awaited []Awaited
+	put := make([]bool, p.header.Ranks*p.Chunks) // by receiver and chunk
+	for other := range p.header.Ranks {
+		theirs := programs(other)
+		if !putsOnce(&theirs, put, p.Chunks) {
+			return
+		}
+		if other == rank {
+			p.lines.posts = laid(&theirs, reaches)
+			continue
+		}
+		if !reaches(other) {
+			continue
+		}
+		for _, of := range laid(&theirs, func(r int) bool { return r == rank || r != other && reaches(r) }) {
+			if slices.Contains(of.ranks, rank) {
+				awaited = append(awaited, Awaited{Rank: other, slot: of.slot})
+			}
+		}
+	}
+	p.lines.known, p.lines.chunks = true, awaited
+}
+
+// putsOnce notes what p puts, and reports whether it does so by rules that are no repairs, only
+// chunks, and none that was noted before.
+func putsOnce(p *ir.Program, put []bool, chunks int) bool {
+	for i := range p.Rules {
+		for _, a := range p.Rules[i].Do {
+			if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || p.Rules[i].IsRepair() {
+				return false
+			}
+			to := int(a.To)*chunks + a.Slot.Index()
+			if put[to] {
+				return false
+			}
+			put[to] = true
+		}
+	}
+	return true
+}
+
+// laid returns what p puts to ranks that are reached, of every chunk what one rule puts one
+// behind the other.
+func laid(p *ir.Program, reaches func(rank int) bool) (posts []post) {
+	for i := range p.Rules {
+		for run := p.Rules[i].Do; len(run) > 0; {
+			n := 0
+			for n < len(run) && run[n].Slot == run[0].Slot && reaches(int(run[n].To)) {
+				n++
+			}
+			known := slices.ContainsFunc(posts, func(of post) bool { return of.slot == run[0].Slot })
+			if n > 0 && !known {
+				posts = append(posts, post{run[0].Slot, ranksOf(run[:n])})
+			}
+			run = run[max(1, n):]
+		}
+	}
+	return posts
+}

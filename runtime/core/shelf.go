@@ -1,0 +1,140 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// A chunk of a broadcast that a rank puts to ranks that see its window stands there once, in
+// a line, and all of them collect it (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives,
+// section 4.1). A short one is copied into the window, a long one is lent: it stays where it
+// is until all have collected it, so that it is copied once on its way, not twice.
+//
+// Broadcasts have no bound of reuse: their root may be any number of them ahead (verify's
+// check reuse). So a rank says up to which operation it has ended all, and a line is written
+// again only when all have ended the operation that it was written for. A chunk for which there
+// is no line is put. Whoever waits for a chunk takes it either way.
+//
+// All ranks count the lines of broadcasts alike, since all call the same. Lines that no chunk
+// of a rank stands in are left out.
+
+// maxShelved is how many chunks a broadcast has at most that stand in windows: two of them
+// that follow each other do not share lines.
+const maxShelved = wire.ChunkLines / 2
+
+// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves].
+type ShelfNet interface {
+	FlagNet
+	Lay(line int, to []int, f wire.Flag, body []byte) (lent, ok bool)
+	Revoke(line int)
+	Passed(seq uint64)
+}
+
+// shelf is the lines of a rank in which chunks stand.
+type shelf struct {
+	net    ShelfNet // nil: there are none
+	used   uint64   // lines, of all broadcasts that have begun
+	passed uint64   // used, when the others were told last what has ended here
+	lent   []Lent
+}
+
+// Lent is a chunk of this rank that others collect where it lies.
+type Lent struct {
+	Line int
+	seq  uint64
+}
+
+// connect tells f of the way out.
+func (f *flags) connect(net Net) {
+	f.net, _ = net.(FlagNet)
+	f.shelf.net, _ = net.(ShelfNet)
+}
+
+// shelve has the chunks of o looked for that come to stand in windows.
+func (ops *operations) shelve(o *op) {
+	f := &ops.flags
+	if f.shelf.net == nil {
+		return
+	}
+	o.turn = f.shelf.used + 1
+	f.shelf.used += uint64(o.chunks)
+	for _, at := range o.plan.lines.chunks {
+		at.Line = chunkLine(o, at.slot)
+		at.Seq, at.mark = o.seq, mark(o.print, ops.Epoch)
+		f.awaits.Flags = append(f.awaits.Flags, at)
+	}
+}
+
+// chunkLine returns the line of a chunk of o.
+func chunkLine(o *op, s ir.Slot) int {
+	return wire.ChunkLine + int((o.turn-1+uint64(s.Index()))%wire.ChunkLines)
+}
+
+// lay has the chunk of the first of actions stand in the own window, and reports whether it does.
+// done is how many of the actions are done by that.
+func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
+	s := actions[0].Slot
+	ranks := o.plan.lines.post(actions)
+	if ranks == nil || ranks[0] != int(actions[0].To) || s.Kind() != ir.KindChunk || o.state != opActive {
+		return false
+	}
+	line, f := chunkLine(o, s), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
+	lent, ok := ops.flags.shelf.net.Lay(line, ranks, f, o.chunk(s))
+	if !ok {
+		return false
+	}
+	if lent {
+		o.unsent++
+		ops.flags.shelf.lent = append(ops.flags.shelf.lent, Lent{line, o.seq})
+	}
+	for _, to := range ranks {
+		ops.trace(EventPut, o.seq, s, to)
+	}
+	*done = len(ranks)
+	return true
+}
+
+// unshelve tells the others what has ended here, whenever a quarter of the lines have been used
+// since it was last told.
+func (ops *operations) unshelve() {
+	if v := &ops.flags.shelf; v.used-v.passed >= wire.ChunkLines/4 {
+		v.passed = v.used
+		v.net.Passed(ops.complete)
+	}
+}
+
+// Buffer returns where the chunk goes that stands in line i of Awaits with f; ok is false if
+// there is none, or if it is not one that this rank waits for.
+func (c *Core) Buffer(i int, f wire.Flag) (dst []byte, ok bool) {
+	at := &c.ops.flags.awaits.Flags[i]
+	if !at.IsChunk() || f.Mark != at.mark || c.fate.err != nil {
+		return nil, false
+	}
+	return c.ops.open(at.Seq).chunk(at.slot), true
+}
+
+// Lent returns the chunks that others have still to collect. It changes with every step of the
+// core.
+func (c *Core) Lent() []Lent { return c.ops.flags.shelf.lent }
+
+// Collected says that all have collected chunk i of Lent.
+func (c *Core) Collected(i int) {
+	v := &c.ops.flags.shelf
+	c.ops.open(v.lent[i].seq).unsent--
+	v.lent = slices.Delete(v.lent, i, i+1)
+	c.ops.resume()
+}
+
+// takeBack has no chunk of this rank be collected any more.
+func (ops *operations) takeBack() {
+	v := &ops.flags.shelf
+	for _, l := range v.lent {
+		v.net.Revoke(l.Line)
+		if o := ops.open(l.seq); o != nil {
+			o.unsent--
+		}
+	}
+	v.lent = v.lent[:0]
+}

@@ -1,0 +1,159 @@
+//go:build linux
+
+package memory
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// What is lent is copied out of the memory of another process by the system
+// (process_vm_readv). It lets who might as well trace that process: of the same user, unless
+// a rule of the system says otherwise (Yama's ptrace_scope, a filter of a container). So every
+// rank tries it when it joins, with a number that all processes keep at an address that they tell.
+
+// loan is what a rank knows of that.
+type loan struct {
+	refused error // why this rank cannot collect what others lend; nil: it can
+	failed  error // why it could not, though it should have been able to
+}
+
+// proof is the number of this process.
+var proof = sync.OnceValue(func() *uint64 {
+	p := new(uint64)
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it does not fail
+	*p = binary.LittleEndian.Uint64(b[:])
+	return p
+})
+
+// The states of loanLine.can.
+const (
+	untold = iota
+	able
+	unable
+)
+
+// loanLine tells of a rank, and of its process, what others need who lend to it or whose
+// chunks it collects.
+type loanLine struct {
+	address uint64 // of the proof
+	proof   uint64
+	can     uint32 // collect what others lend
+	_       [lineSize - 20]byte
+}
+
+// show tells the others of this process, before it has joined.
+func (s segment) show(rank int) {
+	l, p := s.loanLine(rank), proof()
+	l.address, l.proof = uint64(uintptr(unsafe.Pointer(p))), *p
+}
+
+// tryLoans finds out whether this rank can collect what the others lend, and tells them.
+func (t *Transport) tryLoans() {
+	can := uint32(able)
+	for rank := range t.peers {
+		p, l := &t.peers[rank], t.loanLine(rank)
+		if rank == t.rank || int(p.pid) == os.Getpid() {
+			continue
+		}
+		var b [8]byte
+		err := errUnwatched
+		if t.watch.processes[rank].Fd >= 0 {
+			err = readMemory(p.pid, l.address, b[:])
+		}
+		if err == nil && binary.NativeEndian.Uint64(b[:]) != l.proof {
+			err = errStranger
+		}
+		if err != nil {
+			t.shelf.loan.refused = fmt.Errorf("rank %d: %w", rank, err)
+			can = unable
+			break
+		}
+	}
+	store32(&t.loanLine(t.rank).can, can)
+}
+
+var (
+	errUnwatched = errors.New("its process cannot be watched")
+	errStranger  = errors.New("its process has another number here: process namespaces differ")
+)
+
+// mayLend reports whether all of to can collect what is lent.
+func (t *Transport) mayLend(to []int) bool {
+	for _, rank := range to {
+		if !t.shelf.lender[rank] && atomic.LoadUint32(&t.loanLine(rank).can) != able {
+			return false
+		}
+		t.shelf.lender[rank] = true
+	}
+	return true
+}
+
+// fetch copies from an address of p's process, and reports whether it could, and p still lived.
+func (t *Transport) fetch(p *peer, address uint64, dst []byte) bool {
+	err := readMemory(p.pid, address, dst)
+	switch {
+	case errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EFAULT): // it ends, or takes it back
+		return false
+	case err != nil:
+		if t.shelf.loan.failed == nil {
+			t.shelf.loan.failed = fmt.Errorf("shm: read %d bytes of rank %d: %w", len(dst), p.rank, err)
+			t.again(t.rank)
+		}
+		return false
+	}
+	if int(p.pid) == os.Getpid() {
+		return true
+	}
+	w := [1]unix.PollFd{{Fd: t.watch.processes[p.rank].Fd, Events: unix.POLLIN}}
+	n, err := unix.Poll(w[:], 0)
+	return err == nil && n == 0 // else its number may be another's
+}
+
+// readMemory fills dst from an address of a process.
+func readMemory(pid uint32, address uint64, dst []byte) error {
+	for len(dst) > 0 {
+		n, err := readSome(pid, address, dst)
+		if err != nil {
+			return fmt.Errorf("process_vm_readv: %w", err)
+		}
+		address += uint64(n)
+		dst = dst[n:]
+	}
+	return nil
+}
+
+func readSome(pid uint32, address uint64, dst []byte) (int, error) {
+	local := unix.Iovec{Base: unsafe.SliceData(dst), Len: uint64(len(dst))}
+	remote := unix.RemoteIovec{Base: uintptr(address), Len: len(dst)}
+	for {
+		n, _, e := unix.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+		switch {
+		case e == unix.EINTR:
+		case e != 0:
+			return 0, e
+		case n == 0:
+			return 0, unix.EFAULT
+		default:
+			return int(n), nil
+		}
+	}
+}
+
+// refuse tells s that this rank cannot go on since it is refused what it was not before.
+func (t *Transport) refuse(s wire.Sink) {
+	err := t.shelf.loan.failed
+	t.shelf.loan.failed = nil
+	s.Ended(t.rank, wire.Broken, err)
+}

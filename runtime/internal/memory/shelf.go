@@ -1,0 +1,122 @@
+//go:build linux
+
+package memory
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// A chunk that others collect is in the line of its flag if it is short, in the room of that line,
+// in the same window, if it fits there, and else in its rank's own memory, of which the line
+// has the address.
+
+// lendFrom is how long a chunk is, in bytes, that is lent: whoever lends it waits until all
+// have collected it, and a system call copies it.
+const lendFrom = 16 << 10
+
+// tally belongs to a line in which chunks stand.
+type tally struct {
+	left uint32 // ranks that have still to collect the chunk that is lent there
+	_    [lineSize - 4]byte
+}
+
+// passedLine tells how far a rank has come.
+type passedLine struct {
+	seq uint64 // wire.Shelves.Passed
+	_   [lineSize - 8]byte
+}
+
+// shelf is what a rank has to do with the chunks that stand in its window.
+type shelf struct {
+	last   [wire.ChunkLines]uint64 // the operation that a line was written for last
+	freed  uint64                  // all have passed the operations up to this one
+	loan   loan
+	lender []bool // ranks, of those that can collect what is lent
+}
+
+// Lay implements [wire.Shelves].
+func (t *Transport) Lay(line int, to []int, f wire.Flag, body []byte) (lent, ok bool) {
+	k := line - wire.ChunkLine
+	if t.closed || !t.vacant(k) {
+		return false, false
+	}
+	l := &t.peers[t.rank].window[line]
+	switch {
+	case len(body) <= wire.ShortChunk:
+		copy(l.Short[:], body)
+	case len(body) <= t.room:
+		copy(t.roomOf(t.rank, k), body)
+	case len(body) < lendFrom || !t.mayLend(to):
+		return false, false
+	default:
+		*(*uint64)(unsafe.Pointer(&l.Short)) = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(body))))
+		store32(&t.tally(t.rank, k).left, uint32(len(to)))
+		t.stats.Lent++
+		lent = true
+	}
+	t.shelf.last[k] = f.Seq
+	l.Write(f)
+	t.stats.Flags++
+	for _, rank := range to {
+		t.alert(&t.peers[rank])
+	}
+	return lent, true
+}
+
+// vacant reports whether nobody looks any more at what stands in line k of chunks.
+func (t *Transport) vacant(k int) bool {
+	s := &t.shelf
+	if s.last[k] > s.freed {
+		least := s.last[k]
+		for least > s.freed && !t.allPassed(least) {
+			least = 0
+		}
+		s.freed = max(s.freed, least)
+	}
+	return s.last[k] <= s.freed
+}
+
+// allPassed reports whether all that have not left have passed operation seq.
+func (t *Transport) allPassed(seq uint64) bool {
+	for rank := range t.peers {
+		if p := &t.peers[rank]; rank != t.rank && !p.gone && atomic.LoadUint64(&t.passed(rank).seq) < seq {
+			return false
+		}
+	}
+	return true
+}
+
+// Passed implements [wire.Shelves].
+func (t *Transport) Passed(seq uint64) { store64(&t.passed(t.rank).seq, seq) }
+
+// Collect implements [wire.Shelves].
+func (t *Transport) Collect(rank, line int, f wire.Flag, dst []byte) bool {
+	p, k := &t.peers[rank], line-wire.ChunkLine
+	l := &p.window[line]
+	switch {
+	case len(dst) <= wire.ShortChunk:
+		copy(dst, l.Short[:])
+	case len(dst) <= t.room:
+		copy(dst, t.roomOf(rank, k))
+	default:
+		address := *(*uint64)(unsafe.Pointer(&l.Short))
+		if !t.fetch(p, address, dst) || !l.Holds(f) {
+			return false
+		}
+		if atomic.AddUint32(&t.tally(rank, k).left, ^uint32(0)) == 0 {
+			t.alert(p)
+		}
+	}
+	return true
+}
+
+// Collected implements [wire.Shelves].
+func (t *Transport) Collected(line int) bool {
+	return atomic.LoadUint32(&t.tally(t.rank, line-wire.ChunkLine).left) == 0
+}
+
+// Revoke implements [wire.Shelves].
+func (t *Transport) Revoke(line int) { t.peers[t.rank].window[line].Write(wire.Flag{}) }
