@@ -97,12 +97,12 @@ type Op uint8
 
 // The works. Those on the unreliable queue pair have names of their own.
 const (
-	Send        Op = iota // a message to a rank
-	Write                 // into the memory of a rank
-	WriteTold             // likewise, and has a buffer complete there, in which nothing stands
-	SendGram              // a datagram to a rank, or to Everybody
-	Receive               // posts a buffer for a message of a rank
-	ReceiveGram           // posts a buffer for a datagram, and GRHLen bytes that come before it
+	Send           Op = iota // a message to a rank
+	Write                    // into the memory of a rank
+	WriteImmediate           // likewise; and a buffer that is posted there completes
+	SendGram                 // a datagram to a rank, or to Everybody
+	Receive                  // posts a buffer for a message of a rank
+	ReceiveGram              // posts a buffer for a datagram, and GRHLen bytes that come before it
 )
 
 // Flags of a work.
@@ -124,18 +124,18 @@ type Work struct {
 	To        uint16 // rank, or Everybody
 	Op        Op
 	Flags     uint8
-	Immediate uint32 // of WriteTold: what the rank is told
+	Immediate uint32 // of a WriteImmediate: what the rank is told
 }
 
 // Completion says that a work is done. C writes it.
 type Completion struct {
-	ID        uint64
-	Len       uint32 // bytes received
-	Status    uint32 // 0: it has been done; else Explain tells why not
-	Source    uint32 // of a datagram: the sender's queue pair
-	Immediate uint32 // of a WriteTold
-	Told      uint32 // 1: the buffer has been used up by a WriteTold
-	_         uint32
+	ID           uint64
+	Len          uint32 // bytes received
+	Status       uint32 // 0: it has been done; else Explain tells why not
+	Source       uint32 // of a datagram: the sender's queue pair
+	Immediate    uint32 // of a WriteImmediate
+	HasImmediate uint32 // 1: a WriteImmediate has used the buffer up, and nothing stands there
+	_            uint32
 }
 
 // Layout is what a rank asks of an adapter.

@@ -21,7 +21,8 @@ type Fabric struct {
 	ports   map[[16]byte]*port
 	reach   map[uint32]*queue // by number
 	members map[Group][]*port
-	Starved int // messages and flags for which no buffer was posted
+	Prompt  bool // a flag is placed, and completes, at once
+	Starved int  // messages and flags for which no buffer was posted
 	counts  Counts
 	lossy   int  // every so many datagrams one is lost; 0: none
 	grams   int  // datagrams
@@ -174,7 +175,7 @@ func (a *port) post(w *Work) error {
 		a.queues[w.To].buffers = append(a.queues[w.To].buffers, *w)
 	case ReceiveGram:
 		a.gram.buffers = append(a.gram.buffers, *w)
-	case Send, Write, WriteTold:
+	case Send, Write, WriteImmediate:
 		a.send(w)
 	case SendGram:
 		a.cast(w)
@@ -207,7 +208,7 @@ func (a *port) send(w *Work) {
 		own.broken = true
 		a.complete(w, 0, statusRetry)
 		return
-	case w.Op == WriteTold:
+	case w.Op == WriteImmediate:
 		if w.Key != q.at.Key() {
 			panic("a wrong key")
 		}
@@ -236,13 +237,15 @@ func (q *queue) place(w *Work, b []byte) {
 			q.at.torn = append(q.at.torn, torn{&to[i], from[i]})
 		}
 	}
-	if q.at.late < 0 {
+	if q.at.net.Prompt {
+		q.at.settle(to)
+	} else if q.at.late < 0 {
 		q.at.late = len(q.at.done)
 	}
 	r := q.pop()
 	q.at.complete(&r, int(w.Len), 0)
 	c := &q.at.done[len(q.at.done)-1]
-	c.Told, c.Immediate = 1, w.Immediate
+	c.HasImmediate, c.Immediate = 1, w.Immediate
 }
 
 // settle places the words of a line, or of all, that are still missing.

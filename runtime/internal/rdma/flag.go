@@ -65,15 +65,7 @@ func (t *Transport) writeFlag(p *pair) {
 	l.Seal()
 	t.stats.Flags++
 	t.spend(p, Work{
-		At: uint64(at), Len: wire.SealedLen, Op: WriteTold, Immediate: p.credit.posted,
+		At: uint64(at), Len: wire.SealedLen, Op: WriteImmediate, Immediate: p.credit.posted,
 		Remote: p.words.base + uint64(t.plan.line(w.line)), Key: p.words.key,
 	})
-}
-
-// dropFlags forgets the flags that wait.
-func (t *Transport) dropFlags() {
-	for rank := range t.peers {
-		p := &t.peers[rank]
-		p.flags = p.flags[:0]
-	}
 }

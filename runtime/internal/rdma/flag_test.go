@@ -57,6 +57,7 @@ func TestWhatBarriersCost(t *testing.T) {
 // barriers returns what the given number of barriers cost, after some others.
 func barriers(t *testing.T, size, rounds int, a runtime.Algorithm, as func(wire.Transport) wire.Transport) rdma.Counts {
 	n := rdma.NewFabric()
+	n.Prompt = true
 	trs, errs := rdma.JoinAll(t, size, func(_ int, c *rdma.Config) { c.Open = n.Open(1024, true) })
 	require.NoError(t, errors.Join(errs...))
 	comms := make([]*runtime.Comm, size)
@@ -81,6 +82,11 @@ func barriers(t *testing.T, size, rounds int, a runtime.Algorithm, as func(wire.
 	}
 	before, after := run(3), run(rounds)
 	require.Zero(t, n.Starved)
+	written := uint64(0)
+	for _, c := range comms {
+		written += c.Totals().Transport.Flags
+	}
+	require.EqualValues(t, after.Flags, written)
 	return rdma.Counts{
 		Posts: after.Posts - before.Posts, Polls: after.Polls - before.Polls,
 		Messages: after.Messages - before.Messages, Flags: after.Flags - before.Flags,

@@ -38,7 +38,7 @@ type words struct {
 	base uint64
 }
 
-// credit is who may send how many messages, counted from the first, modulo 2^32.
+// credit is who may send how many messages, and flags, counted from the first, modulo 2^32.
 type credit struct {
 	sent   uint32
 	limit  uint32 // of those, by the peer's word
@@ -48,9 +48,9 @@ type credit struct {
 
 func (c *credit) left() int { return int(int32(c.limit - c.sent)) }
 
-// slots are the buffers that a pair's messages are sent from, used in turn.
+// slots are the buffers that a pair's messages and flags are sent from, used in turn.
 type slots struct {
-	posted, done uint32 // messages, counted from the first
+	posted, done uint32 // messages and flags, counted from the first
 }
 
 // lane returns the sending end of the lane of f.
@@ -145,6 +145,9 @@ func (p *pair) forget(comm uint8) {
 
 // abandon forgets what is queued of a communicator's operations.
 func (p *pair) abandon(comm uint8) bool {
+	if comm == 0 {
+		p.flags = p.flags[:0]
+	}
 	i := laneIndex(wire.LaneOps, comm)
 	if i >= len(p.out) || p.out[i] == nil {
 		return false

@@ -2,9 +2,10 @@ package rdma
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// plan is how registered memory is used: first the window, in whose lines others write flags;
-// then a word for each rank, which that rank writes; then the buffers of the reliable queue pairs, by rank, each with those that send
-// before those that receive; then those of the unreliable one.
+// plan is how registered memory is used: first the window, in whose lines others write
+// flags; then a word for each rank, which that rank writes; then the buffers of the reliable
+// queue pairs, by rank, each with those that send before those that receive; then those of the
+// unreliable one.
 type plan struct {
 	rank, size      int
 	message         int // bytes of a message

@@ -62,7 +62,7 @@ func (t *Transport) receive(p *pair, i int, c *Completion, s wire.Sink) {
 		return
 	}
 	var err error
-	if at := t.plan.receive(p.rank, i); c.Told != 0 {
+	if at := t.plan.receive(p.rank, i); c.HasImmediate != 0 {
 		err = t.allow(p, c.Immediate)
 	} else {
 		err = t.read(p, t.memory[at:at+int(c.Len)], s)

@@ -163,9 +163,6 @@ func (t *Transport) Ready(wire.Sink, bool, bool) bool {
 // Abandon forgets what is queued of operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
 	t.grams.queue.Abandon(comm)
-	if comm == 0 {
-		t.dropFlags()
-	}
 	for rank := range t.peers {
 		if p := &t.peers[rank]; p.abandon(comm) {
 			t.touch(p)

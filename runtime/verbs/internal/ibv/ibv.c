@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { op_send, op_write, op_write_told, op_send_gram, op_receive, op_receive_gram };
+enum { op_send, op_write, op_write_immediate, op_send_gram, op_receive, op_receive_gram };
 enum { flag_signal = 1, flag_inline = 2 };
 enum { everybody = 0xFFFF };
 enum { chain = 32 };
@@ -251,7 +251,7 @@ static struct ibv_qp *queue(const struct sg_port *p, const struct sg_work *w)
 static const enum ibv_wr_opcode opcodes[] = {
 	[op_send] = IBV_WR_SEND,
 	[op_write] = IBV_WR_RDMA_WRITE,
-	[op_write_told] = IBV_WR_RDMA_WRITE_WITH_IMM,
+	[op_write_immediate] = IBV_WR_RDMA_WRITE_WITH_IMM,
 	[op_send_gram] = IBV_WR_SEND,
 };
 
@@ -263,7 +263,7 @@ static void fill_send(struct sg_port *p, struct ibv_send_wr *wr, struct ibv_sge 
 	wr->num_sge = 1;
 	wr->opcode = opcodes[w->op];
 	wr->send_flags = (w->flags & flag_signal ? IBV_SEND_SIGNALED : 0) | (w->flags & flag_inline ? IBV_SEND_INLINE : 0);
-	if (w->op == op_write || w->op == op_write_told) {
+	if (w->op == op_write || w->op == op_write_immediate) {
 		wr->imm_data = htobe32(w->immediate);
 		wr->wr.rdma.remote_addr = w->remote;
 		wr->wr.rdma.rkey = w->key;
@@ -336,7 +336,7 @@ static struct sg_completion completion(const struct ibv_wc *wc)
 	struct sg_completion c = {.id = wc->wr_id, .length = wc->byte_len, .status = wc->status, .source = wc->src_qp};
 
 	if (!wc->status && wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
-		c.told = 1;
+		c.has_immediate = 1;
 		c.immediate = be32toh(wc->imm_data);
 	}
 	return c;

@@ -41,7 +41,7 @@ struct sg_work {
 // What rdma.Completion is.
 struct sg_completion {
 	uint64_t id;
-	uint32_t length, status, source, immediate, told, unused;
+	uint32_t length, status, source, immediate, has_immediate, unused;
 };
 
 // How many works, and of what kind, a port has at a time.
