@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -11,28 +10,25 @@ import (
 // the notes of the others now and then. A note has 16 bits of the sum: if they are the same by
 // chance, the next ones are not.
 
-// checkCalls is after how many operations a rank does so. The notes of so many before are still
-// there, also of ranks that are as far ahead.
-const checkCalls = wire.CallLines / 2
+// checkCalls is after how many operations a rank does so. There are notes of more operations than a
+// rank can be ahead, by lines and by frames that wait, of another one that takes nothing.
+const checkCalls = wire.CallLines / 4
 
 // calls are the last operations of a rank, by number modulo their length.
 type calls struct {
+	lines  []wire.Line // where others see them
 	prints [wire.CallLines]uint32
 	sums   [wire.CallLines]uint64
 }
 
-// called notes what this rank has called under a number.
-func (w *window) called(c *core.Core, seq uint64) {
-	fingerprint, epoch := c.Called(seq)
+// Note implements [core.ShelfNet].
+func (c *calls) Note(seq uint64, fingerprint, epoch uint32) {
 	at := seq % wire.CallLines
-	sum := w.calls.sums[(seq-1)%wire.CallLines]
+	sum := c.sums[(seq-1)%wire.CallLines]
 	sum = (sum ^ uint64(fingerprint)<<32 ^ uint64(epoch)) * 1099511628211 // FNV-1a, a word at a time
 	sum ^= sum >> 32
-	w.calls.prints[at], w.calls.sums[at] = fingerprint, sum
-	w.own[wire.CallLine+at].Note(seq, fingerprint, sum)
-	if seq%checkCalls == 0 && seq > checkCalls {
-		w.compare(c, seq-checkCalls)
-	}
+	c.prints[at], c.sums[at] = fingerprint, sum
+	c.lines[at].Note(seq, fingerprint, sum)
 }
 
 // noted returns what a rank has noted of an operation, and whether all that it has called up to
@@ -45,17 +41,21 @@ func (w *window) noted(rank int, seq uint64) (fingerprint uint32, same, noted bo
 	return w.lines[rank][wire.CallLine+at].Noted(seq, w.calls.sums[at])
 }
 
-// compare looks whether all that have called as much as operation seq have called the same
-// up to there.
-func (w *window) compare(c *core.Core, seq uint64) {
+// check looks whether the others have called the same as this rank up to the operation before the
+// last checkCalls ones, or, if they have not come so far, in those that they have noted. seq is the
+// last one.
+func (w *window) check(c *Comm, seq uint64) {
+	if w.comm != c || w.shelf == nil {
+		return
+	}
 	for rank := range w.lines {
-		if _, same, noted := w.noted(rank, seq); same || !noted {
+		if _, same, noted := w.noted(rank, seq-checkCalls); same && noted || rank == c.rank {
 			continue
 		}
-		for s := seq + 1 - min(seq, checkCalls); s <= seq; s++ {
+		for s := max(seq, wire.CallLines) - wire.CallLines + 1; s <= seq; s++ {
 			mine := w.calls.prints[s%wire.CallLines]
 			if theirs, _, noted := w.noted(rank, s); noted && theirs != mine {
-				c.Differs(s, mine, rank, theirs)
+				c.core.Differs(s, mine, rank, theirs)
 				return
 			}
 		}
@@ -66,14 +66,12 @@ func (w *window) compare(c *core.Core, seq uint64) {
 // been open longest. It is for when nothing moves.
 func (d *driver) lookAround() {
 	w := &d.window
-	if w.comm == nil || w.shelf == nil || !w.comm.core.Inside() {
+	if w.comm == nil || w.shelf == nil {
 		return
 	}
-	_, ended := w.comm.core.Seq()
-	seq := ended + 1
+	seq, mine, inside := w.comm.core.Oldest()
 	for rank := range w.lines {
-		mine := w.calls.prints[seq%wire.CallLines]
-		if theirs, _, noted := w.noted(rank, seq); noted && theirs != mine {
+		if theirs, _, noted := w.noted(rank, seq); inside && noted && theirs != mine {
 			w.comm.core.Differs(seq, mine, rank, theirs)
 			return
 		}

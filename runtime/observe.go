@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Observe is who is told what a communicator does, beside the process itself: each
@@ -34,7 +36,14 @@ type told struct {
 // logJoin says that the communicator is there: made by join, split, dup or
 // shrink, which has taken so long.
 func (c *Comm) logJoin(by string, took time.Duration) {
-	c.log(slog.LevelInfo, "joined", slog.String("by", by), slog.String("transport", transportName(c.drv.tr)), slog.Int("hosts", c.hosts()), slog.Duration("took", took))
+	attrs := []slog.Attr{slog.String("by", by), slog.String("transport", transportName(c.drv.tr)), slog.Int("hosts", c.hosts()), slog.Duration("took", took)}
+	if of, ok := c.drv.tr.(wire.Copier); ok {
+		n, why := of.Copies()
+		if attrs = append(attrs, slog.Int("copies", n)); why != nil {
+			attrs = append(attrs, slog.Any("why", why))
+		}
+	}
+	c.log(slog.LevelInfo, "joined", attrs...)
 }
 
 // logFailure says why the communicator has failed, and of whom. Nobody waits for the

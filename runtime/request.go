@@ -224,8 +224,8 @@ func (c *Comm) begin(r *Request) {
 	c.open = append(c.open, r)
 	c.traceBegin(r)
 	c.core.Begin(r.kind, r.root, r.plan.Plan, r.buf)
-	if w := &c.drv.window; w.shelf != nil && w.comm == c {
-		w.called(c.core, r.seq)
+	if r.seq%checkCalls == 0 {
+		c.drv.window.check(c, r.seq)
 	}
 }
 

@@ -23,6 +23,7 @@ func (w *window) open(tr wire.Transport) {
 	}
 	w.shelf, _ = w.all.(wire.Shelves)
 	w.own = w.all.Window(tr.Rank())
+	w.calls.lines = w.own[wire.CallLine:]
 	for rank := range tr.Size() {
 		w.lines = append(w.lines, w.all.Window(rank))
 		w.remote = w.remote || w.all.Reaches(rank) && w.lines[rank] == nil
@@ -42,6 +43,7 @@ func (n flagNet) Taken(to int) uint64 { return taken(n.Net, to) }
 type shelfNet struct {
 	core.Net
 	wire.Shelves
+	*calls
 }
 
 // Taken implements [wire.Taker].
@@ -58,7 +60,7 @@ func taken(n core.Net, to int) uint64 {
 func (w *window) net(n core.Net) core.Net {
 	switch {
 	case w.shelf != nil:
-		return shelfNet{n, w.shelf}
+		return shelfNet{n, w.shelf, &w.calls}
 	case w.all != nil:
 		return flagNet{n, w.all}
 	}

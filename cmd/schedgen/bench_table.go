@@ -20,6 +20,7 @@ type benchObject struct {
 	Mean       float64 `json:"mean_max_us"`
 	Median     float64 `json:"median_max_us"`
 	P99        float64 `json:"p99_max_us"`
+	Copies     int     `json:"copies,omitempty"` // of a long chunk between ranks that share memory
 }
 
 // benchOutput prints results: objects as they come, the table at the end.
@@ -36,11 +37,11 @@ func (o *benchOutput) add(j *job, t *tally) error {
 		return writeJSON(o.std.Out, benchObject{
 			Op: j.Operation, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Transport: j.Link.Transport,
 			Key: len(j.Link.Key) > 0, Encrypted: j.Link.Encrypt,
-			Iterations: j.Iterations, Mean: math.Round(t.slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99),
+			Iterations: j.Iterations, Mean: math.Round(t.slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99), Copies: copies(j, t),
 		}, "")
 	}
 	if o.table == nil {
-		o.start(j)
+		o.start(j, t)
 	}
 	fmt.Fprintf(o.table, "%s\t", j.Algorithm)
 	for _, ns := range []float64{
@@ -53,14 +54,42 @@ func (o *benchOutput) add(j *job, t *tally) error {
 	return nil
 }
 
+// copies returns how often a long chunk is copied between ranks that share memory; 0: none is.
+func copies(j *job, t *tally) (n int) {
+	for i := range t.ranks {
+		if j.Size > 0 {
+			n = max(n, t.ranks[i].outcome.Copies)
+		}
+	}
+	return n
+}
+
+// copyWords says so, and why these are two.
+func copyWords(j *job, t *tally) string {
+	switch copies(j, t) {
+	case 0:
+		return ""
+	case 1:
+		return "; long chunks that are put are copied once"
+	}
+	why := ""
+	for i := range t.ranks {
+		if of := t.ranks[i].outcome.Twice; of != "" {
+			why = fmt.Sprintf("; rank %d cannot read others: %s", i, of)
+			break
+		}
+	}
+	return "; long chunks are copied twice" + why
+}
+
 // start prints what is measured and the columns' names.
-func (o *benchOutput) start(j *job) {
+func (o *benchOutput) start(j *job, t *tally) {
 	of := ""
 	if j.Operation != opBarrier {
 		of = fmt.Sprintf(" of %v", byteSize(j.Size))
 	}
-	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; µs, of the slowest rank\n",
-		j.Operation, of, count(j.Params.Ranks, "rank"), j.Link.Transport, j.Link.words(), count(j.Iterations, "iteration"))
+	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; µs, of the slowest rank%s\n",
+		j.Operation, of, count(j.Params.Ranks, "rank"), j.Link.Transport, j.Link.words(), count(j.Iterations, "iteration"), copyWords(j, t))
 	o.table = tabwriter.NewWriter(o.std.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(o.table, "algorithm\tmean\tmin\tmedian\tp90\tp99\tmax\t")
 }

@@ -65,7 +65,7 @@ func (w *worker) account(ctx context.Context, mine *account, pages *book) (all [
 	if err != nil {
 		return nil, err
 	}
-	if err := w.connect(ctx, cfg); err != nil {
+	if err := w.connect(ctx, &cfg); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.leave()) }()

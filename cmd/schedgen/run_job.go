@@ -91,6 +91,8 @@ type outcome struct {
 	McastChunks uint64        // bcast: chunks that came by multicast
 	PutChunks   uint64        // bcast: chunks that came by the chain, the tree or a repair
 	Repairs     uint64        // repair rules carried out
+	Copies      int           // of a long chunk between ranks that share memory; 0: they do not
+	Twice       string        `json:",omitempty"` // why these are two
 	Replied     []int64       `json:",omitempty"` // bcast, at the root: by iteration, nanoseconds until all ranks have replied
 	Received    int           // anycast: messages
 	Elapsed     time.Duration // anycast: from the first to the last message

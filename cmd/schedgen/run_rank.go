@@ -55,7 +55,7 @@ func (w *worker) join(ctx context.Context) (out *outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.connect(ctx, cfg); err != nil {
+	if err := w.connect(ctx, &cfg); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.leave()) }()
@@ -67,13 +67,19 @@ func (w *worker) join(ctx context.Context) (out *outcome, err error) {
 		return nil, err
 	}
 	out.Repairs = w.comm.Totals().Repairs
+	if of, ok := cfg.Transport.(wire.Copier); ok {
+		n, why := of.Copies()
+		if out.Copies = n; why != nil {
+			out.Twice = why.Error()
+		}
+	}
 	return out, w.batch.flush()
 }
 
 // meeting is how long ranks of one machine may take to find each other.
 const meeting = time.Minute
 
-func (w *worker) connect(ctx context.Context, cfg runtime.Config) (err error) {
+func (w *worker) connect(ctx context.Context, cfg *runtime.Config) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &lateError{fmt.Sprintf("the ranks have not met within %v", meeting)})
 	defer cancel()
 	if cfg.Transport, err = w.res.open(ctx, w.job); err != nil {
@@ -84,7 +90,7 @@ func (w *worker) connect(ctx context.Context, cfg runtime.Config) (err error) {
 		w.trace = perfetto.New(w.res.trace, perfetto.Options{Process: w.job.Rank})
 		cfg.Observe.Trace = w.trace.Event
 	}
-	if w.comm, err = runtime.Join(ctx, cfg); err == nil && w.res.position != nil {
+	if w.comm, err = runtime.Join(ctx, *cfg); err == nil && w.res.position != nil {
 		w.res.position.comm.Store(w.comm)
 	}
 	return causeOf(ctx, err)

@@ -173,18 +173,6 @@ func (c *Core) Stray(f wire.Flag) {
 	}
 }
 
-// Called returns the fingerprint of an open operation, with the membership.
-func (c *Core) Called(seq uint64) (fingerprint, epoch uint32) {
-	return c.ops.open(seq).print, c.env.Epoch
-}
-
-// Differs fails the core since another rank has called something else than this one under a number.
-func (c *Core) Differs(seq uint64, mine uint32, rank int, theirs uint32) {
-	if c.fate.err == nil {
-		c.ops.fate.clash(overOperation, seq, c.ops.words(seq, mine), rank, theirs)
-	}
-}
-
 // strayed fails the core because of a flag of something else than o.
 func (ops *operations) strayed(o *op, f wire.Flag) {
 	if f.From < 0 || f.From >= ops.Size || f.From == ops.Rank {

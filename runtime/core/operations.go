@@ -84,6 +84,7 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	o := &ops.ring[ops.seq%Remembered]
 	o.begin(ops.seq, k, root, p, buf)
 	ops.history.note(o)
+	ops.note(o)
 	ops.mayBeAsked(p)
 	ops.rec.open(o)
 	ops.checkLeft()

@@ -24,12 +24,15 @@ import (
 // that follow each other do not share lines.
 const maxShelved = wire.ChunkLines / 2
 
-// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves].
+// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note writes down, where
+// other ranks see it, what this rank has called under a number: where two call different things
+// it may be that neither looks at a line of the other.
 type ShelfNet interface {
 	FlagNet
-	Lay(line int, to []int, f wire.Flag, body []byte) (lent, ok bool)
+	Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool)
 	Revoke(line int)
 	Passed(seq uint64)
+	Note(seq uint64, fingerprint, epoch uint32)
 }
 
 // shelf is the lines of a rank in which chunks stand.
@@ -67,6 +70,13 @@ func (ops *operations) shelve(o *op) {
 	}
 }
 
+// note writes down what o is.
+func (ops *operations) note(o *op) {
+	if v := &ops.flags.shelf; v.net != nil {
+		v.net.Note(o.seq, o.print, ops.Epoch)
+	}
+}
+
 // chunkLine returns the line of a chunk of o.
 func chunkLine(o *op, s ir.Slot) int {
 	return wire.ChunkLine + int((o.turn-1+uint64(s.Index()))%wire.ChunkLines)
@@ -81,7 +91,7 @@ func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 		return false
 	}
 	line, f := chunkLine(o, s), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
-	lent, ok := ops.flags.shelf.net.Lay(line, ranks, f, o.chunk(s))
+	lent, ok := ops.flags.shelf.net.Lay(line, ranks, f, o.chunk(s), o.n)
 	if !ok {
 		return false
 	}
@@ -125,6 +135,24 @@ func (c *Core) Collected(i int) {
 	c.ops.open(v.lent[i].seq).unsent--
 	v.lent = slices.Delete(v.lent, i, i+1)
 	c.ops.resume()
+}
+
+// Oldest returns the operation that has been open longest, with its fingerprint; ok is false if
+// none is.
+func (c *Core) Oldest() (seq uint64, fingerprint uint32, ok bool) {
+	o := c.ops.oldest()
+	if o == nil {
+		return 0, 0, false
+	}
+	return o.seq, o.print, true
+}
+
+// Differs fails the core since another rank has called something else than this one under a number,
+// by what both have noted.
+func (c *Core) Differs(seq uint64, mine uint32, rank int, theirs uint32) {
+	if c.fate.err == nil {
+		c.ops.fate.clash(overOperation, seq, c.ops.words(seq, mine), rank, theirs)
+	}
 }
 
 // takeBack has no chunk of this rank be collected any more.

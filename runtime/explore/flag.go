@@ -31,7 +31,7 @@ func (b flagbox) Flag(to, line int, f wire.Flag) { b.raise(to, line, f, nil) }
 func (b flagbox) Post(line int, _ []int, f wire.Flag) { b.raise(f.From, line, f, nil) }
 
 // Lay implements [core.ShelfNet]. There are not so many operations that a line is used again.
-func (b flagbox) Lay(line int, _ []int, f wire.Flag, body []byte) (lent, ok bool) {
+func (b flagbox) Lay(line int, _ []int, f wire.Flag, body []byte, _ int) (lent, ok bool) {
 	b.raise(f.From, line, f, body)
 	return false, true
 }
@@ -41,6 +41,11 @@ func (b flagbox) Revoke(int) {}
 
 // Passed implements [core.ShelfNet].
 func (b flagbox) Passed(uint64) {}
+
+// Note implements [core.ShelfNet].
+func (b flagbox) Note(seq uint64, fingerprint, epoch uint32) {
+	b.raise(b.rank, wire.CallLine+int(seq), wire.Flag{Seq: seq, Mark: uint64(fingerprint)<<32 | uint64(epoch), From: b.rank}, nil)
+}
 
 func (b flagbox) raise(of, line int, f wire.Flag, body []byte) {
 	m := message{offset: of, body: string(body), header: wire.Header{
@@ -102,7 +107,7 @@ func (s *system) looks(w *world, rank int, will []event) []event {
 	for i := 0; i < len(w.flags); i += 2 {
 		m := &s.messages[w.flags[i+1]]
 		own := m.offset == rank && m.header.Slot < wire.FlagLines && m.header.Seq > l.core.Awaits().Over
-		if e := newEvent(evLook, rank, w.flags[i+1]); l.awaits(m) >= 0 || own && !s.step(w.ranks[rank], e).idle {
+		if e := newEvent(evLook, rank, w.flags[i+1]); l.awaits(m) >= 0 || (own || l.differs(m)) && !s.step(w.ranks[rank], e).idle {
 			will = append(will, e)
 		}
 	}
@@ -117,14 +122,26 @@ func (l *local) awaits(m *message) int {
 	})
 }
 
+// differs reports whether m is the note of another rank that has called something else in the
+// operation that this one is in.
+func (l *local) differs(m *message) bool {
+	h := &m.header
+	seq, mine, inside := l.core.Oldest()
+	return inside && h.Slot >= wire.CallLine && h.From != l.rank && h.Seq == seq && h.Print != mine
+}
+
 // find has the driver of l find a flag.
 func (l *local) find(m *message) {
-	if i := l.awaits(m); i >= 0 {
+	switch i := l.awaits(m); {
+	case i >= 0:
 		if dst, chunk := l.core.Buffer(i, m.flag()); chunk {
 			copy(dst, m.body)
 		}
 		l.core.Flagged(i, m.flag())
-	} else {
+	case m.header.Slot >= wire.CallLine:
+		seq, mine, _ := l.core.Oldest()
+		l.core.Differs(seq, mine, m.offset, m.header.Print)
+	default:
 		l.core.Stray(m.flag())
 	}
 }

@@ -55,11 +55,11 @@ func (t windows) nearby(ranks []int) []int {
 }
 
 // Lay has a chunk stand in the own window, for ranks of this host.
-func (t windows) Lay(line int, to []int, f wire.Flag, body []byte) (lent, ok bool) {
+func (t windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool) {
 	if t.near == nil {
 		return false, false
 	}
-	return t.near.Lay(line, t.nearby(to), f, body)
+	return t.near.Lay(line, t.nearby(to), f, body, whole)
 }
 
 // Collect copies a chunk from the window of a rank of this host.
@@ -82,4 +82,12 @@ func (t windows) Passed(seq uint64) {
 	if t.near != nil {
 		t.near.Passed(seq)
 	}
+}
+
+// Copies tells how often a long chunk is copied between ranks of this host.
+func (t *Transport) Copies() (n int, why error) {
+	if t.near == nil {
+		return 0, nil
+	}
+	return t.near.Copies()
 }

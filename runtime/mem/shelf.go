@@ -21,7 +21,7 @@ const lendFrom = 1 << 10
 var _ wire.Shelves = windows{}
 
 // Lay implements [wire.Shelves].
-func (t windows) Lay(line int, to []int, f wire.Flag, body []byte) (lent, ok bool) {
+func (t windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent, ok bool) {
 	p := &t.shelf[line-wire.ChunkLine]
 	if t.closed || !t.allPassed(p.last) {
 		return false, false

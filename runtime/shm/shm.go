@@ -48,9 +48,13 @@ const MaxBody = memory.MaxBody
 // Transport is one rank's end of a communicator.
 type Transport struct{ wire.Transport }
 
+// Copies tells how often a long chunk is copied: once, out of its rank's memory, or twice, and
+// why.
+func (t *Transport) Copies() (n int, why error) { return t.Transport.(wire.Copier).Copies() }
+
 // Create makes a segment for size ranks that has no name: processes inherit
 // the file and give it to [Join] in Config.File. When the last of them has ended
-// nothing is left of it. It takes at most 64 MiB of memory up to 32 ranks, and
+// nothing is left of it. It takes at most 68 MiB of memory up to 32 ranks, and
 // more only when there is more than one communicator.
 func Create(size int) (*os.File, error) { return memory.Create(size) }
 

@@ -24,6 +24,8 @@ func Comm(t *testing.T, with Make) {
 	t.Run("Bytes", func(t *testing.T) { testBytes(t, with) })
 	t.Run("BackToBack", func(t *testing.T) { testBackToBack(t, with) })
 	t.Run("Held", func(t *testing.T) { testHeld(t, with) })
+	t.Run("Puts", func(t *testing.T) { testPuts(t, with) })
+	t.Run("Lent", func(t *testing.T) { testLent(t, with) })
 	t.Run("Large", func(t *testing.T) { testLarge(t, with) })
 	t.Run("Delay", func(t *testing.T) { testDelay(t, with) })
 	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with) })

@@ -62,16 +62,20 @@ func otherOperation(odd int) (all []mismatch) {
 		name            string
 		call, callOdd   call
 		words, wordsOdd string
+		bcast           string // algorithm, if not the default
 	}{
-		{"collective", bcastOf(100, 0), barrier, calledBcast(100, 0), calledBarrier},
-		{"root", bcastOf(100, 0), bcastOf(100, odd), calledBcast(100, 0), calledBcast(100, odd)},
-		{"waiting", bcastOf(100, odd), bcastOf(100, 0), calledBcast(100, odd), calledBcast(100, 0)},
-		{"size", bcastOf(1000, 0), bcastOf(999, 0), calledBcast(1000, 0), calledBcast(999, 0)},
-		{"length", unknownLength, bcastOf(512, 0), calledBcast(512, 0), calledBcast(512, 0)},
+		{"collective", bcastOf(100, 0), barrier, calledBcast(100, 0), calledBarrier, ""},
+		{"root", bcastOf(100, 0), bcastOf(100, odd), calledBcast(100, 0), calledBcast(100, odd), ""},
+		{"waiting", bcastOf(100, odd), bcastOf(100, 0), calledBcast(100, odd), calledBcast(100, 0), ""},
+		{"size", bcastOf(1000, 0), bcastOf(999, 0), calledBcast(1000, 0), calledBcast(999, 0), ""},
+		{"length", unknownLength, bcastOf(512, 0), calledBcast(512, 0), calledBcast(512, 0), ""},
+		{"collective by puts", bcastOf(100, 0), barrier, calledBcast(100, 0), calledBarrier, "bcast/linear"},
+		{"root by puts", bcastOf(100, 0), bcastOf(100, odd), calledBcast(100, 0), calledBcast(100, odd), "bcast/linear"},
+		{"long by puts", bcastOf(1e5, 0), bcastOf(1e5, odd), calledBcast(1e5, 0), calledBcast(1e5, odd), "bcast/linear"},
 	} {
 		all = append(all, mismatch{
 			name: c.name, words: c.words, wordsOdd: c.wordsOdd,
-			cfg: func(bool) runtime.Config { return runtime.Config{} },
+			cfg: func(bool) runtime.Config { return runtime.Config{Bcast: runtime.Algorithm{Name: c.bcast}} },
 			call: func(ctx context.Context, comm *runtime.Comm, odd bool) error {
 				if odd {
 					return c.callOdd(ctx, comm)

@@ -48,6 +48,9 @@ func Frames(t *testing.T, with Make) {
 	if hasWindows(t, with) {
 		t.Run("Windows", func(t *testing.T) { windows(t, with) })
 	}
+	if hasShelves(t, with) {
+		t.Run("Shelves", func(t *testing.T) { shelves(t, with) })
+	}
 }
 
 // net is a set of connected transports, each with a sink, that one goroutine

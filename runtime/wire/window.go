@@ -91,7 +91,7 @@ const (
 	FlagLines   = 128                    // the first of them are written by others
 	PostLines   = 128                    // the next by the window's rank, without a chunk
 	ChunkLines  = 32                     // the next too, with a chunk
-	CallLines   = 64                     // the rest too, with what it has called last, where chunks stand in windows
+	CallLines   = 128                    // the rest too, with what it has called last, where chunks stand in windows
 	ChunkLine   = FlagLines + PostLines  // the first with a chunk
 	CallLine    = ChunkLine + ChunkLines // the first with a call
 	WindowLines = CallLine + CallLines   // all
@@ -128,9 +128,10 @@ type Shelves interface {
 	// Lay has body stand in a line of the own window, from ChunkLine on, with f, for ranks
 	// that are reached, each of which Collects it once, and wakes those of them that wait. It
 	// returns false, and nothing stands there, if that line may not be written yet, or if
-	// body is too long to be copied and cannot be lent to all of them; lent says that body is
-	// referred to until all have collected it, or Revoke.
-	Lay(line int, to []int, f Flag, body []byte) (lent, ok bool)
+	// body is too long to be copied and is not lent to all of them; lent says that body is
+	// referred to until all have collected it, or Revoke. whole is the length of the message that
+	// body is of: who lends waits for the others, which pays only if the message is long.
+	Lay(line int, to []int, f Flag, body []byte, whole int) (lent, ok bool)
 	// Collect copies the chunk that stands with f in a line of a rank's window to dst, which
 	// is as long. It returns false if it does not stand there any more.
 	Collect(rank, line int, f Flag, dst []byte) bool
@@ -142,4 +143,11 @@ type Shelves interface {
 	// Passed says that this rank collects nothing more of operations up to a number: lines
 	// in which nothing else stands may be written again, as far as it is concerned.
 	Passed(seq uint64)
+}
+
+// Copier is a transport that tells how often a long chunk is copied between ranks that share memory.
+type Copier interface {
+	// Copies returns 1 if such chunks are lent, and else 2 and why this rank cannot collect what is
+	// lent; 0 if it shares memory with no other.
+	Copies() (n int, why error)
 }

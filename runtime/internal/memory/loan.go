@@ -89,6 +89,17 @@ var (
 	errStranger  = errors.New("its process has another number here: process namespaces differ")
 )
 
+// Copies implements [wire.Copier].
+func (t *Transport) Copies() (n int, why error) {
+	switch {
+	case t.size < 2:
+		return 0, nil
+	case t.shelf.loan.refused != nil:
+		return 2, fmt.Errorf("shm: %w", t.shelf.loan.refused)
+	}
+	return 1, nil
+}
+
 // mayLend reports whether all of to can collect what is lent.
 func (t *Transport) mayLend(to []int) bool {
 	for _, rank := range to {

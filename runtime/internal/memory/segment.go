@@ -17,7 +17,7 @@ import (
 
 // Create makes a segment for size ranks that has no name: processes inherit
 // the file and give it to [Join] in Config.File. When the last of them has ended
-// nothing is left of it. It takes at most 64 MiB of memory up to 32 ranks, and
+// nothing is left of it. It takes at most 68 MiB of memory up to 32 ranks, and
 // more only when there is more than one communicator.
 func Create(size int) (*os.File, error) {
 	f, err := Reserve()

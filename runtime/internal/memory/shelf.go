@@ -13,8 +13,9 @@ import (
 // in the same window, if it fits there, and else in its rank's own memory, of which the line
 // has the address.
 
-// lendFrom is how long a chunk is, in bytes, that is lent: whoever lends it waits until all
-// have collected it, and a system call copies it.
+// lendFrom is how long a chunk is, in bytes, that may be lent. Whoever lends it waits until all
+// have collected it, and a system call copies it, which looks at every page. So it is lent only if
+// its message is longer than the ring of a lane: to put that one would have to wait too.
 const lendFrom = 16 << 10
 
 // tally belongs to a line in which chunks stand.
@@ -38,7 +39,7 @@ type shelf struct {
 }
 
 // Lay implements [wire.Shelves].
-func (t *Transport) Lay(line int, to []int, f wire.Flag, body []byte) (lent, ok bool) {
+func (t *Transport) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool) {
 	k := line - wire.ChunkLine
 	if t.closed || !t.vacant(k) {
 		return false, false
@@ -49,7 +50,7 @@ func (t *Transport) Lay(line int, to []int, f wire.Flag, body []byte) (lent, ok 
 		copy(l.Short[:], body)
 	case len(body) <= t.room:
 		copy(t.roomOf(t.rank, k), body)
-	case len(body) < lendFrom || !t.mayLend(to):
+	case len(body) < lendFrom || whole <= t.lanes[wire.LaneOps].bytes || !t.mayLend(to):
 		return false, false
 	default:
 		*(*uint64)(unsafe.Pointer(&l.Short)) = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(body))))

@@ -1,0 +1,59 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// putters are the broadcasts by puts alone.
+func putters(yield func(name string) bool) {
+	for _, a := range schedule.Algorithms() {
+		spec, err := schedule.New(a.Name, schedule.Params{Ranks: 2})
+		if err == nil && a.Collective == schedule.Bcast && !spec.Header().Recovers && !yield(a.Name) {
+			return
+		}
+	}
+}
+
+// Broadcasts whose chunks stand in windows, one behind the other, and with barriers between them.
+func TestShelves(t *testing.T) {
+	for name := range putters {
+		t.Run(name, func(t *testing.T) {
+			for ranks := 2; ranks <= 3; ranks++ {
+				sound(t, Options{Ranks: ranks, Windows: ranks, Calls: calls(t, ranks, 2, name, name, name), Early: 1})
+				sound(t, Options{Ranks: ranks, Windows: ranks, Calls: calls(t, ranks, 2, name, "barrier/hsb", name), Crash: true, Quit: true})
+			}
+			soundAsFar(t, Options{Ranks: 4, Windows: 4, Calls: calls(t, 4, 2, name, name), States: 60_000})
+		})
+	}
+}
+
+// Several of them open at once, and some ranks that share no memory with the others.
+func TestShelvesOfSeveralOpen(t *testing.T) {
+	for name := range putters {
+		t.Run(name, func(t *testing.T) {
+			for windows := 2; windows <= 3; windows++ {
+				soundAsFar(t, Options{Ranks: 3, Windows: windows, Open: 3, Calls: calls(t, 3, 1, name, "barrier/hsb", name, name), States: 60_000})
+				soundAsFar(t, Options{Ranks: 3, Windows: windows, Open: 2, Calls: calls(t, 3, 2, name, name), Crash: true, States: 60_000})
+			}
+		})
+	}
+}
+
+// Chunks are taken for those of the line that they stand in: were that another one, it would be
+// found.
+func TestShelvesHaveTeeth(t *testing.T) {
+	for name := range putters {
+		_, r := explored(t, Options{Ranks: 3, Windows: 3, Calls: calls(t, 3, 2, name, name)}, func(m *message) int {
+			if m.header.Kind == 0 && m.header.Slot >= wire.ChunkLine {
+				m.header.Slot ^= 1
+			}
+			return 1
+		})
+		require.NotNil(t, r.Violation, name)
+	}
+}

@@ -1,0 +1,85 @@
+package transporttest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// putters are the broadcasts by puts alone.
+func putters(yield func(name string) bool) {
+	for name := range broadcasts {
+		spec, err := schedule.New(name, schedule.Params{Ranks: 2})
+		if err == nil && !spec.Header().Recovers && !yield(name) {
+			return
+		}
+	}
+}
+
+// testPuts broadcasts by puts messages of all lengths from all ranks, none waiting for the others
+// and one after the other late: what is put must stay until all have it, however it goes.
+func testPuts(t *testing.T, with Make) {
+	lengths := []int{0, 2, 48, 49, 2 << 10, 5000, 9000, 20000, 64 << 10, 300000, 700000}
+	const rounds = 100
+	for name := range putters {
+		for _, ranks := range []int{2, 5, 8} {
+			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
+				comms := join(t, with, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}})
+				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+					buf := buffer(lengths[len(lengths)-1])
+					random := rand.New(rand.NewPCG(1, 2)) // the same at all ranks
+					for i := range uint64(rounds) {
+						n, root, late := random.IntN(len(lengths)), random.IntN(ranks), random.IntN(ranks)
+						if i%3 > 0 {
+							n %= 5
+						}
+						if c.Rank() == late {
+							content(i, 20000) // work
+						}
+						if err := bcast(ctx, c, i, buf[:lengths[n]], root); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
+
+// testLent: a message that a rank is about to lend, or has lent, is its own again when its call has
+// been given up, and all get the error of that.
+func testLent(t *testing.T, with Make) {
+	const n = 256 << 10
+	for name := range putters {
+		t.Run(name, func(t *testing.T) {
+			comms := join(t, with, 3, runtime.Config{Bcast: runtime.Algorithm{Name: name}})
+			given := signal()
+			errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+				buf := buffer(n)
+				if c.Rank() == 0 {
+					ctx, cancel := context.WithCancel(ctx)
+					go func() { stalledAt(c); cancel() }()
+					defer close(given)
+					defer clear(buf)
+					for {
+						if err := c.Bcast(ctx, buf, 0); err != nil {
+							return err
+						}
+					}
+				}
+				<-given
+				return untilFailed(ctx, c, func(ctx context.Context, c *runtime.Comm) error { return c.Bcast(ctx, buf, 0) })
+			})
+			for rank, err := range errs {
+				require.ErrorIs(t, err, context.Canceled, "rank %d", rank)
+			}
+		})
+	}
+}
