@@ -34,7 +34,11 @@ func (w *window) open(tr wire.Transport) {
 type flagNet struct {
 	core.Net
 	wire.Windows
+	remote bool
 }
+
+// Waits implements [core.FlagNet].
+func (n flagNet) Waits() bool { return n.remote }
 
 // Taken implements [wire.Taker].
 func (n flagNet) Taken(to int) uint64 { return taken(n.Net, to) }
@@ -45,6 +49,9 @@ type shelfNet struct {
 	wire.Shelves
 	*calls
 }
+
+// Waits implements [core.FlagNet].
+func (n shelfNet) Waits() bool { return false }
 
 // Taken implements [wire.Taker].
 func (n shelfNet) Taken(to int) uint64 { return taken(n.Net, to) }
@@ -62,7 +69,7 @@ func (w *window) net(n core.Net) core.Net {
 	case w.shelf != nil:
 		return shelfNet{n, w.shelf, &w.calls}
 	case w.all != nil:
-		return flagNet{n, w.all}
+		return flagNet{n, w.all, w.remote}
 	}
 	return n
 }

@@ -131,7 +131,7 @@ func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, 
 	return explore.Options{
 		Ranks: ranks, Calls: calls, Open: c.Open,
 		Losses: int(c.Losses), Duplicates: c.Duplicates, Early: c.Early,
-		Crash: c.Crash, Cancel: c.Cancel, Quit: c.Quit, NoMulticast: c.NoMulticast, Windows: c.Windows, Remote: c.Remote,
+		Crash: c.Crash, Cancel: c.Cancel, Quit: c.Quit, NoMulticast: c.NoMulticast, Windows: explore.Windows{Ranks: c.Windows, Remote: c.Remote},
 		Pieces: c.Pieces, Window: c.Window, Delay: delay, States: c.States, Full: c.Full,
 	}, nil
 }

@@ -19,7 +19,6 @@ type Config struct {
 	Epoch      uint32   // version of the membership
 	Only       bool     // no other communicator has had, or will have, this one's number: frames of another Epoch are a mismatch, not stale
 	Caps       wire.Caps
-	FlagsWait  bool // flags, like frames, go when the transport is polled: Sent tells of them too
 
 	Delay     DelayPolicy
 	RootDelay Time // the duration of DelayFixed

@@ -35,11 +35,15 @@ type FlagNet interface {
 	Reaches(rank int) bool
 	Flag(to, line int, f wire.Flag)
 	Post(line int, to []int, f wire.Flag)
+	// Waits reports whether flags go when the transport is polled, as frames do: Sent tells of
+	// them too.
+	Waits() bool
 }
 
 // flags are those of a rank's operations.
 type flags struct {
 	net    FlagNet // nil: there are none
+	waits  bool    // they go when the transport is polled
 	begun  uint64  // barriers
 	last   uint64  // the operation that is the last barrier whose rules have begun
 	inside uint64  // the barrier whose rules have begun and that has not ended; 0: none
@@ -133,7 +137,7 @@ func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 	}
 	ops.trace(EventPut, o.seq, s, to)
 	ops.flags.net.Flag(to, line(o.turn, s), f)
-	ops.queued = ops.queued || ops.FlagsWait
+	ops.queued = ops.queued || ops.flags.waits
 	return 1
 }
 

@@ -8,7 +8,7 @@ import (
 
 // send sends one message of a rank.
 func (s *system) send(w *world, from int, out *send) {
-	if out.flag && !s.Remote {
+	if out.flag && !s.Windows.Remote {
 		s.raise(w, out.msg)
 		return
 	}

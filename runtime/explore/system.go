@@ -134,8 +134,8 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 			return nil, err
 		}
 		plan := core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0)
-		if s.Windows > 0 {
-			plan.Flags(rank, func(other int) bool { return s.reaches(rank, other) }, func(rank int) ir.Program { return c.Schedule.Programs[rank] }, !s.Remote)
+		if s.Windows.Ranks > 0 {
+			plan.Flags(rank, func(other int) bool { return s.reaches(rank, other) }, func(rank int) ir.Program { return c.Schedule.Programs[rank] }, !s.Windows.Remote)
 		}
 		r.plans = append(r.plans, plan)
 	}
