@@ -12,6 +12,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 )
 
 // CheckPackage returns an error unless name can be the name of a generated
@@ -31,7 +32,7 @@ func defaultPackage(s *ir.Schedule) string {
 // writeGo writes a Go package whose function Schedule returns s for
 // runtime.Comm.Use. Each role, ranks that differ in numbers only, becomes a
 // type with a method that does what an arrival triggers; the numbers are
-// formulas of the rank, or stand in tables.
+// formulas of the rank, or stand in tables. So are the places of a barrier's flags.
 func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	name := o.Package
 	if name == "" {
@@ -48,11 +49,14 @@ func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 		return err
 	}
 	g := &goWriter{s: s, finder: newFinder(s), used: make(map[op]bool)}
-	kinds := parts(s, g.layout)
+	kinds := programsOf(s, g.layout)
 	if err := g.fits(len(kinds)*leastRole, len(kinds)); err != nil {
 		return err
 	}
 	g.roles = roles(g.finder, s, kinds)
+	if windows.Has(s) {
+		g.placed = roles(g.finder, s, placesOf(s, g.layout, g.roles))
+	}
 	if err := g.fits(g.estimate(), len(g.roles)); err != nil {
 		return err
 	}
@@ -72,8 +76,8 @@ type goWriter struct {
 	*finder
 	s      *ir.Schedule
 	roles  []*role
+	placed []*role     // the same of places; nil: signals are no flags
 	used   map[op]bool // what expressions need beside operators
-	tabled bool        // the roles of ranks stand in a table
 	out    bytes.Buffer
 }
 
@@ -90,6 +94,9 @@ func (g *goWriter) text(name, command string, digest uint64) ([]byte, error) {
 	g.program()
 	for i := range g.roles {
 		g.role(i)
+	}
+	if g.placed != nil {
+		g.places()
 	}
 	g.layoutFuncs()
 	f := jen.NewFile(name)
@@ -117,7 +124,11 @@ func (g *goWriter) imports() jen.Code {
 	if g.used[opZeros] || g.used[opLen] {
 		parts = append(parts, jen.Lit("math/bits"))
 	}
-	parts = append(parts, jen.Empty(), jen.Lit("github.com/schedgen/schedgen/ir"), jen.Lit("github.com/schedgen/schedgen/runtime/machine"))
+	parts = append(parts, jen.Empty(), jen.Lit("github.com/schedgen/schedgen/ir"))
+	if g.placed != nil {
+		parts = append(parts, jen.Lit("github.com/schedgen/schedgen/ir/windows"))
+	}
+	parts = append(parts, jen.Lit("github.com/schedgen/schedgen/runtime/machine"))
 	return jen.Op("import").Custom(jen.Options{Open: "(", Close: ")", Multi: true}, parts...)
 }
 
@@ -183,10 +194,15 @@ func (g *goWriter) schedule(digest uint64) jen.Code {
 		}
 		header = append(header, assigned("Params", jen.Index().Id("ir.Param").Values(params...)))
 	}
-	made := lines(jen.Op("&").Id("machine.Schedule"),
+	fields := []jen.Code{
 		assigned("Header", lines(jen.Id("ir.Header"), header...)),
 		assigned("Digest", jen.Op(fmt.Sprintf("%#016x", digest))),
-		assigned("Program", jen.Id("program")))
+		assigned("Program", jen.Id("program")),
+	}
+	if g.placed != nil {
+		fields = append(fields, assigned("Places", jen.Id("places")))
+	}
+	made := lines(jen.Op("&").Id("machine.Schedule"), fields...)
 	return jen.Commentf("Schedule returns %s for %s.", g.s.Name(), numbersOf(g.s)).Line().
 		Func().Id("Schedule").Params().Op("*").Id("machine.Schedule").Block(jen.Return(made))
 }

@@ -1,6 +1,10 @@
 package emit
 
-import "github.com/schedgen/schedgen/ir"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // goCode is the program of one rank as generated code has it: families of
 // rules that differ in numbers only, and what each slot triggers. Ranks whose
@@ -16,6 +20,13 @@ type goCode struct {
 	chunk    []slotClass
 	signal   []slotClass
 	recovery recovery
+	places   places
+}
+
+// apart are the runs that belong to no rule.
+func (c *goCode) apart() []*repeat {
+	r, p := &c.recovery, &c.places
+	return slices.DeleteFunc([]*repeat{r.ask, r.report, r.from, r.twice, p.awaits, p.posted, p.posts}, func(run *repeat) bool { return run == nil })
 }
 
 // recovery is what a rank does about multicasts that have not reached it: the
@@ -23,8 +34,25 @@ type goCode struct {
 // them, and the puts that it makes twice.
 type recovery struct{ ask, report, from, twice *repeat }
 
-// runs are all of them.
-func (r *recovery) runs() []*repeat { return []*repeat{r.ask, r.report, r.from, r.twice} }
+// places are where the signals of a rank may stand as flags, as if it put them: those that it
+// awaits to who puts them, those of them that are posted to no matter whom, and those that it
+// posts. A code of places has nothing else.
+type places struct{ awaits, posted, posts *repeat }
+
+// listedRanks and listedSlots tell what the numbers of actions are.
+func (c *goCode) listedRanks() string {
+	if c.places.awaits != nil {
+		return "the ranks that put to it, or to which it posts"
+	}
+	return "the ranks that it puts to"
+}
+
+func (c *goCode) listedSlots() string {
+	if c.places.awaits != nil {
+		return "the signals that are put"
+	}
+	return "the slots that it sends"
+}
 
 // goNumber is a number of the code: what it is at a rank, and in a role how it
 // comes from the rank.

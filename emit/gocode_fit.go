@@ -44,8 +44,8 @@ func fit(f *finder, s *ir.Schedule, p part, apart bool) (ro *role, odd []int) {
 			t.run(i, j)
 		}
 	}
-	for i := range ro.recovery.runs() {
-		t.segments(nil, func(c *goCode) *repeat { return c.recovery.runs()[i] })
+	for i := range ro.apart() {
+		t.segments(nil, func(c *goCode) *repeat { return c.apart()[i] })
 	}
 	if t.odd != nil {
 		return nil, t.odd

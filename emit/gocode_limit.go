@@ -1,6 +1,9 @@
 package emit
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 const (
 	// maxGoText is the most bytes of Go that are written for a schedule: what
@@ -14,7 +17,7 @@ const (
 // estimate is how many bytes of text the roles come to at least.
 func (g *goWriter) estimate() int {
 	n := leastRole * len(g.roles)
-	for _, ro := range g.roles {
+	for _, ro := range slices.Concat(g.roles, g.placed) {
 		n += leastNumber * ro.table.numbers()
 	}
 	return n
@@ -28,7 +31,7 @@ func (g *goWriter) fits(size, kinds int) error {
 	}
 	what := fmt.Sprintf("its %s do %s", count(g.s.Ranks, "rank"), count(kinds, "different thing"))
 	numbers := 0
-	for _, ro := range g.roles {
+	for _, ro := range slices.Concat(g.roles, g.placed) {
 		numbers += ro.table.numbers()
 	}
 	if numbers > 0 {

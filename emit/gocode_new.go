@@ -157,12 +157,17 @@ func (w *roleWriter) action(n *spelling, s *segment) {
 
 // put writes a put as a call.
 func (w *roleWriter) put(n *spelling, call string, s *segment) {
+	w.call(n, "c."+call, s, func(index *expr) string { return w.slot(n, s.kind, index) })
+}
+
+// call writes a call with a slot, of this spelling, and a rank.
+func (w *roleWriter) call(n *spelling, call string, s *segment, slot func(index *expr) string) {
 	to := s.at
 	if s.slot.expr.uses(varTo) {
 		w.p("%s %s", w.declared(), n.text(to))
 		to = variableOf(varTo)
 	}
-	w.p("c.%s(%s, %s)", call, w.slot(n, s.kind, s.slot.expr), n.text(s.frame.rank(to)))
+	w.p("%s(%s, %s)", call, slot(s.slot.expr), n.text(s.frame.rank(to)))
 }
 
 // recover writes what the rank does about multicasts that have not reached it.
@@ -196,10 +201,15 @@ func (w *roleWriter) recover(n *spelling, comment *commenter) {
 // each writes the actions of a run by action.
 func (w *roleWriter) each(n *spelling, run *repeat, action func(*segment)) {
 	for _, s := range run.fitted {
-		w.loop(n, varI, s.outer.expr, func() {
-			w.loop(n, varH, s.inner.expr, func() { action(s) })
-		})
+		w.eachOf(n, s, action)
 	}
+}
+
+// eachOf writes the actions of a segment by action.
+func (w *roleWriter) eachOf(n *spelling, s *segment, action func(*segment)) {
+	w.loop(n, varI, s.outer.expr, func() {
+		w.loop(n, varH, s.inner.expr, func() { action(s) })
+	})
 }
 
 // declared returns the beginning of an assignment to the variable to.

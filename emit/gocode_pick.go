@@ -11,15 +11,22 @@ import (
 func (g *goWriter) program() {
 	n := &spelling{used: g.used}
 	n.vars = [numVars]string{varRank: "rank", varPlace: "place", varHost: "host"}
-	body := g.captured(func() { g.pick(n) })
+	roles := &picker{goWriter: g, roles: g.roles, name: "roles", do: func(role int) { g.p("return newRole%d(rank), nil", role) }}
+	body := g.captured(func() { roles.pick(n) })
 	g.p("// program returns what rank does.")
 	g.p("func program(rank int) (machine.Program, error) {")
 	g.p("if rank < 0 || rank >= Ranks {\nreturn nil, fmt.Errorf(%q, rank, Ranks)\n}", "no rank %d of %d")
 	g.define(n)
-	g.p("%s}\n", body)
-	if g.tabled {
-		g.roleTable()
-	}
+	g.p("%s}\n%s", body, roles.text)
+}
+
+// picker writes what each rank does by its role.
+type picker struct {
+	*goWriter
+	roles []*role
+	name  string         // of the table of roles
+	do    func(role int) // writes what a role does, which returns
+	text  string         // of that table, if there is one
 }
 
 // define writes the definitions of variables that have been spelled.
@@ -45,7 +52,7 @@ type arm struct {
 
 // pick writes a switch over the roles: each is told from those that follow it
 // by a condition. If some cannot be told so, a table tells all.
-func (g *goWriter) pick(n *spelling) {
+func (g *picker) pick(n *spelling) {
 	arms, last, ok := g.arms()
 	if !ok {
 		g.pickFromTable()
@@ -60,12 +67,13 @@ func (g *goWriter) pick(n *spelling) {
 		g.p("switch {")
 	}
 	for _, a := range arms {
-		g.p("case %s:\nreturn newRole%d(rank), nil", g.condition(a, lists, n), a.role)
+		g.p("case %s:", g.condition(a, lists, n))
+		g.do(a.role)
 	}
 	if len(arms) > 0 {
 		g.p("}")
 	}
-	g.p("return newRole%d(rank), nil", last)
+	g.do(last)
 }
 
 // condition spells when a rank has the role of an arm, in a switch over ranks
@@ -104,7 +112,7 @@ func (g *goWriter) named(ranks []int) []string {
 
 // arms returns the roles with their conditions, and the last, which needs none:
 // that of most ranks.
-func (g *goWriter) arms() (list []arm, last int, ok bool) {
+func (g *picker) arms() (list []arm, last int, ok bool) {
 	rest := seq(len(g.roles))
 	for i, ro := range g.roles {
 		if len(ro.ranks) > len(g.roles[last].ranks) {
@@ -135,7 +143,7 @@ const maxListed = 8
 
 // arm returns the condition that tells the ranks of a role from those of the
 // rest.
-func (g *goWriter) arm(role int, rest []int) (a arm, ok bool) {
+func (g *picker) arm(role int, rest []int) (a arm, ok bool) {
 	a = arm{role: role, ranks: g.roles[role].ranks}
 	var others []int
 	for _, i := range rest {
@@ -212,24 +220,21 @@ func extremes(e *expr, ranks []int, env func(rank int) env) (lo, hi int, ok bool
 }
 
 // pickFromTable looks the role up.
-func (g *goWriter) pickFromTable() {
-	g.p("switch roles[rank] {")
+func (g *picker) pickFromTable() {
+	g.p("switch %s[rank] {", g.name)
 	for i := range g.roles[1:] {
-		g.p("case %d:\nreturn newRole%d(rank), nil", i+1, i+1)
+		g.p("case %d:", i+1)
+		g.do(i + 1)
 	}
-	g.p("}\nreturn newRole0(rank), nil")
-	g.tabled = true
+	g.p("}")
+	g.do(0)
+	g.text = g.captured(g.table)
 }
 
-// roleTable writes the table of roles.
-func (g *goWriter) roleTable() {
-	of := make([]int, g.s.Ranks)
-	for i, ro := range g.roles {
-		for _, r := range ro.ranks {
-			of[r] = i
-		}
-	}
-	g.p("// roles tells the role of each rank.\nvar roles = [Ranks]%s{", integer(of))
+// table writes the table of roles.
+func (g *picker) table() {
+	of := rolesOfRanks(g.s.Ranks, g.roles)
+	g.p("// %s tells the role of each rank.\nvar %s = [Ranks]%s{", g.name, g.name, integer(of))
 	for i := 0; i < len(of); i += 32 {
 		g.p("%s,", commas(of[i:min(i+32, len(of))]))
 	}

@@ -41,19 +41,21 @@ func (t *taker) recovery(r *ir.Recovery) recovery {
 		}
 		return list
 	}
-	actions := func(list []ir.Action) *repeat {
-		return &repeat{times: one(1), segments: t.segments([][]ir.Action{list})}
-	}
 	var report []int32
 	if r.Reports {
 		report = append(report, r.ReportTo)
 	}
 	return recovery{
-		ask:    actions(puts(r.Ask)),
-		report: actions(puts(report)),
-		from:   actions(puts(r.ReportFrom)),
-		twice:  actions(r.Twice),
+		ask:    t.actions(puts(r.Ask)),
+		report: t.actions(puts(report)),
+		from:   t.actions(puts(r.ReportFrom)),
+		twice:  t.actions(r.Twice),
 	}
+}
+
+// actions makes a run of actions that belong to no rule.
+func (t *taker) actions(list []ir.Action) *repeat {
+	return &repeat{times: one(1), segments: t.segments([][]ir.Action{list})}
 }
 
 // taker takes a program apart.

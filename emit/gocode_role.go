@@ -2,6 +2,7 @@ package emit
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -17,13 +18,18 @@ type role struct {
 	table   table
 }
 
-// parts sorts the ranks of s by what their code is like without its numbers.
-func parts(s *ir.Schedule, l *layout) []part {
+// programsOf sorts the ranks by what they do.
+func programsOf(s *ir.Schedule, l *layout) []part {
+	return parts(s.Ranks, func(rank int) (*goCode, int) { return takeApart(s, l, rank), 0 })
+}
+
+// parts sorts ranks by their kinds and by what their code is like without its numbers.
+func parts(ranks int, code func(rank int) (c *goCode, kind int)) []part {
 	of := make(map[string]*part)
 	var order []*part
-	for r := range s.Programs {
-		c := takeApart(s, l, r)
-		key := c.key()
+	for r := range ranks {
+		c, kind := code(r)
+		key := strconv.Itoa(kind) + c.key()
 		if of[key] == nil {
 			of[key] = new(part)
 			order = append(order, of[key])
@@ -47,6 +53,17 @@ func roles(f *finder, s *ir.Schedule, parts []part) []*role {
 	return out
 }
 
+// rolesOfRanks returns, for each of so many ranks, which of the roles it has.
+func rolesOfRanks(ranks int, roles []*role) []int {
+	of := make([]int, ranks)
+	for i, ro := range roles {
+		for _, r := range ro.ranks {
+			of[r] = i
+		}
+	}
+	return of
+}
+
 // key spells the code without its numbers.
 func (c *goCode) key() string {
 	var b keyBuilder
@@ -64,7 +81,7 @@ func (c *goCode) key() string {
 		}
 		b.add(-2)
 	}
-	for _, run := range c.recovery.runs() {
+	for _, run := range c.apart() {
 		b.segments(run)
 	}
 	b.effect(&c.enter)

@@ -42,12 +42,12 @@ func (t *fitter) segment(around []loop, of func(c *goCode) *segment) []*segment 
 	}
 	if s.to.expr == nil {
 		s.frame = t.frames[0]
-		s.to.expr = t.listed("the ranks that it puts to", nest, func(c *goCode) *goNumber { return &of(c).to })
+		s.to.expr = t.listed(t.listedRanks(), nest, func(c *goCode) *goNumber { return &of(c).to })
 		s.at = s.to.expr
 		found = t.slot(nest, of)
 	}
 	if !found {
-		s.slot.expr = t.listed("the slots that it sends", nest, func(c *goCode) *goNumber { return &of(c).slot })
+		s.slot.expr = t.listed(t.listedSlots(), nest, func(c *goCode) *goNumber { return &of(c).slot })
 	}
 	return []*segment{s}
 }

@@ -44,7 +44,11 @@ func TestGoIsFormattedAndTellsItsCommand(t *testing.T) {
 		standard, ours, grouped := strings.Cut(imports[:strings.Index(imports, "\n)")], "\n\n")
 		require.True(t, grouped, alg.Name)
 		require.NotContains(t, standard, ".", alg.Name)
-		require.Equal(t, 2, strings.Count(ours, "\"github.com/schedgen/"), alg.Name)
+		want := 2
+		if strings.Contains(text, "windows.Places") {
+			want++
+		}
+		require.Equal(t, want, strings.Count(ours, "\"github.com/schedgen/"), alg.Name)
 	}
 }
 
@@ -121,7 +125,7 @@ func TestGoSize(t *testing.T) {
 		{"anycast/circulant", schedule.Params{Root: 3}, 1.1},
 		{"barrier/dissemination", schedule.Params{}, 1.5},
 		{"barrier/dissemination", schedule.Params{Degree: 2}, 2.5},
-		{"barrier/exchange", schedule.Params{}, 1.5},
+		{"barrier/exchange", schedule.Params{}, 2},
 		{"barrier/exchange", schedule.Params{Degree: 2}, 2.5},
 		{"barrier/hsb", schedule.Params{}, 1.1},
 		{"barrier/hsb", schedule.Params{FanIn: 2, FanOut: 3}, 1.1},

@@ -148,7 +148,7 @@ func (w *roleWriter) locate() {
 			segments(run)
 		}
 	}
-	for _, run := range w.recovery.runs() {
+	for _, run := range w.apart() {
 		segments(run)
 	}
 	for i := range w.done {

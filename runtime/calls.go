@@ -6,9 +6,9 @@ import (
 
 // Where chunks stand in windows it may be that a rank looks at no line of one that has called
 // something else, nor that one at any of its own: two roots of one operation, say. So every rank
-// notes in its window what it calls, with a sum over all that it has called before, and looks at
-// the notes of the others now and then. A note has 16 bits of the sum: if they are the same by
-// chance, the next ones are not.
+// notes in its window which of these broadcasts it calls, with a sum over all that it has called
+// before, and looks at the notes of the others now and then. A note has 16 bits of the sum: if they
+// are the same by chance, the next ones are not.
 
 // checkCalls is after how many operations a rank does so. There are notes of more operations than a
 // rank can be ahead, by lines and by frames that wait, of another one that takes nothing.
@@ -19,16 +19,21 @@ type calls struct {
 	lines  []wire.Line // where others see them
 	prints [wire.CallLines]uint32
 	sums   [wire.CallLines]uint64
+	shown  uint64 // the last operation that is noted there
+	before uint64 // the same when the others were looked at last
 }
 
 // Note implements [core.ShelfNet].
-func (c *calls) Note(seq uint64, fingerprint, epoch uint32) {
+func (c *calls) Note(seq uint64, fingerprint, epoch uint32, show bool) {
 	at := seq % wire.CallLines
 	sum := c.sums[(seq-1)%wire.CallLines]
 	sum = (sum ^ uint64(fingerprint)<<32 ^ uint64(epoch)) * 1099511628211 // FNV-1a, a word at a time
 	sum ^= sum >> 32
 	c.prints[at], c.sums[at] = fingerprint, sum
-	c.lines[at].Note(seq, fingerprint, sum)
+	if show {
+		c.lines[at].Note(seq, fingerprint, sum)
+		c.shown = seq
+	}
 }
 
 // noted returns what a rank has noted of an operation, and whether all that it has called up to
@@ -41,15 +46,20 @@ func (w *window) noted(rank int, seq uint64) (fingerprint uint32, same, noted bo
 	return w.lines[rank][wire.CallLine+at].Noted(seq, w.calls.sums[at])
 }
 
-// check looks whether the others have called the same as this rank up to the operation before the
-// last checkCalls ones, or, if they have not come so far, in those that they have noted. seq is the
-// last one.
+// check looks whether the others have called the same as this rank up to an operation some time
+// ago, or, if they have not come so far, in those that they have noted. seq is the last one.
 func (w *window) check(c *Comm, seq uint64) {
 	if w.comm != c || w.shelf == nil {
 		return
 	}
+	before := w.calls.before
+	w.calls.before = w.calls.shown
+	if w.calls.shown+checkCalls < seq {
+		return // nobody has been left to himself
+	}
 	for rank := range w.lines {
-		if _, same, noted := w.noted(rank, seq-checkCalls); same && noted || rank == c.rank {
+		_, same, noted := w.noted(rank, before)
+		if same && noted || rank == c.rank {
 			continue
 		}
 		for s := max(seq, wire.CallLines) - wire.CallLines + 1; s <= seq; s++ {

@@ -32,7 +32,7 @@ func (c *Comm) leave() {
 	c.calls--
 	d.calls--
 	if c.core.Sent() && !d.closing {
-		d.poll()
+		d.flush()
 	}
 	if d.parking.sleepers > 0 || c.closing {
 		d.cond.Broadcast()
@@ -135,6 +135,23 @@ func (d *driver) poll() bool {
 	moved := d.seeFlags()
 	moved = d.tr.Poll(d) || moved
 	d.polls++
+	return d.follow(moved)
+}
+
+// flush sends what a call leaves behind. It also looks for what has arrived if nobody has
+// since the last flush: a root that never waits hears of the others, too.
+func (d *driver) flush() {
+	if d.flusher == nil || d.polls == d.flushed {
+		d.poll()
+	} else {
+		d.follow(d.flusher.Flush(d))
+	}
+	d.flushed = d.polls
+}
+
+// follow runs what is due after frames have moved, or have not, and reports whether
+// anything has moved or is queued.
+func (d *driver) follow(moved bool) bool {
 	for _, c := range d.active {
 		c.core.Sent() // what arrivals have queued is sent, too
 		if c.core.Timed() || d.polls%probePolls == 0 {

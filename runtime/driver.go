@@ -16,13 +16,14 @@ import (
 // and waits for them. Goroutines inside calls drive, whichever communicator they
 // have called; while there are none, the background does.
 type driver struct {
-	tr     wire.Transport
-	window window
-	clock  clock.Clock
-	start  time.Time // what the cores' time counts from
-	wait   *yield.Waiter
-	pace   time.Duration // Config.Waiting.Idle
-	linger time.Duration // Config.Linger
+	tr      wire.Transport
+	flusher wire.Flusher // tr; nil: it is none
+	window  window
+	clock   clock.Clock
+	start   time.Time // what the cores' time counts from
+	wait    *yield.Waiter
+	pace    time.Duration // Config.Waiting.Idle
+	linger  time.Duration // Config.Linger
 
 	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
 	cond sync.Cond  // something has moved; see await
@@ -35,7 +36,8 @@ type driver struct {
 	numbers numbers
 
 	polls   uint
-	calls   int // goroutines inside a call
+	flushed uint // polls at the last flush
+	calls   int  // goroutines inside a call
 	behind  background
 	parking parking
 	watched watched
@@ -79,6 +81,7 @@ func newDriver(cfg *Config) *driver {
 	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Waiting.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
+	d.flusher, _ = cfg.Transport.(wire.Flusher)
 	d.window.open(cfg.Transport)
 	return d
 }

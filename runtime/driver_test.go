@@ -33,14 +33,46 @@ func (s *sent) Put(_ int, f *wire.Frame) {
 }
 
 // still returns a communicator of a rank whose driver does not run.
-func still(t testing.TB, tr *sent, cfg Config) *Comm {
+func still(t testing.TB, tr *sent, cfg Config) *Comm { return stillOn(t, tr, cfg) }
+
+func stillOn(t testing.TB, tr wire.Transport, cfg Config) *Comm {
 	cfg.Transport = tr
 	cfg.fill()
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: tr.Caps(), rank: tr.rank, size: tr.size}
+	c := &Comm{drv: d, cfg: cfg, caps: tr.Caps(), rank: tr.Rank(), size: tr.Size()}
 	require.NoError(t, c.prepare())
 	d.add(c)
 	return c
+}
+
+// flusher counts how it is asked to send.
+type flusher struct {
+	sent
+	polls, flushes int
+}
+
+func (f *flusher) Poll(wire.Sink) bool  { f.polls++; return false }
+func (f *flusher) Flush(wire.Sink) bool { f.flushes++; return false }
+
+// A root that never waits leaves what it sends behind, and looks for what has arrived
+// unless that has been done since its last call.
+func TestLeaveFlushesOnce(t *testing.T) {
+	tr := &flusher{sent: sent{size: 3}}
+	cfg := Config{Bcast: Algorithm{Name: "bcast/linear"}}
+	c := stillOn(t, tr, cfg)
+	bcast := func() {
+		before := tr.frames
+		require.NoError(t, c.Bcast(t.Context(), make([]byte, 2), 0))
+		require.Equal(t, before+2, tr.frames)
+	}
+	bcast()
+	bcast()
+	require.Equal(t, []int{2, 0}, []int{tr.polls, tr.flushes})
+	c.drv.poll()
+	bcast()
+	require.Equal(t, []int{3, 1}, []int{tr.polls, tr.flushes})
+	bcast()
+	require.Equal(t, []int{4, 1}, []int{tr.polls, tr.flushes})
 }
 
 // BenchmarkArrivalToPut is what a chunk costs a rank in the middle of a

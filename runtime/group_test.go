@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -15,17 +16,17 @@ import (
 // grouping is a transport that notes what stands in its window for several ranks.
 type grouping struct {
 	wire.Transport
-	windows
+	posting
 }
 
-func (g *grouping) Windows() wire.Windows { return &g.windows }
+func (g *grouping) Windows() wire.Windows { return &g.posting }
 
-type windows struct {
+type posting struct {
 	wire.Windows
 	groups []string
 }
 
-func (g *windows) Post(line int, ranks []int, f wire.Flag) {
+func (g *posting) Post(line int, ranks []int, f wire.Flag) {
 	g.groups = append(g.groups, fmt.Sprint("s", (line-wire.FlagLines)%(wire.FlagLines/2), " ", ranks))
 	g.Windows.Post(line, ranks, f)
 }
@@ -48,11 +49,14 @@ func TestSignalsToSeveralRanks(t *testing.T) {
 		{"barrier/exchange", schedule.Params{Hosts: 3}, 9, map[int][]string{0: {"s0 [1 2]"}, 3: {"s0 [4 5]"}, 6: {"s0 [7 8]"}}},
 	} {
 		t.Run(fmt.Sprintf("%s,ranks=%d,%+v", test.name, test.ranks, test.p), func(t *testing.T) {
+			p := test.p
+			p.Ranks = test.ranks
+			barrier := known(t, test.name, p)
 			trs, err := mem.New(test.ranks, mem.Options{Windows: true})
 			require.NoError(t, err)
 			groups, comms := make([]*grouping, test.ranks), make([]*runtime.Comm, test.ranks)
 			for rank, tr := range trs {
-				groups[rank] = &grouping{Transport: tr, windows: windows{Windows: tr.Windows()}}
+				groups[rank] = &grouping{Transport: tr, posting: posting{Windows: tr.Windows()}}
 				comms[rank], err = runtime.Join(t.Context(), runtime.Config{
 					Transport: groups[rank], Barrier: runtime.Algorithm{Name: test.name, Params: test.p}, Bcast: runtime.Algorithm{Name: "bcast/linear"},
 				})
@@ -67,6 +71,11 @@ func TestSignalsToSeveralRanks(t *testing.T) {
 			}))
 			for rank, g := range groups {
 				require.Equal(t, test.want[rank], g.groups, "rank %d", rank)
+				g.groups = nil
+			}
+			require.NoError(t, each(comms, func(c *runtime.Comm) error { return errors.Join(c.Use(barrier), c.Barrier(t.Context())) }))
+			for rank, g := range groups {
+				require.Equal(t, test.want[rank], g.groups, "rank %d, with a schedule that it was given", rank)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/schedule"
@@ -91,8 +92,29 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 		return nil, err
 	}
 	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
-	if ps.reaches != nil {
-		compiled.Flags(ps.rank, ps.reaches, spec.Program, ps.together)
-	}
+	ps.stand(compiled, spec)
 	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
+}
+
+// stand has p's signals or chunks stand in windows, where there are any.
+func (ps *plans) stand(p *core.Plan, spec *schedule.Spec) {
+	switch {
+	case ps.reaches == nil:
+	case p.Chunks > 0:
+		p.Shelve(ps.rank, ps.reaches, spec.Program)
+	default:
+		if places, ok := windows.Of(ps.rank, ps.size, ps.near(spec.Program)); ok {
+			p.Flags(ps.rank, ps.reaches, ps.together, &places)
+		}
+	}
+}
+
+// near returns the programs of ranks that flags reach, and empty ones of others.
+func (ps *plans) near(programs func(rank int) ir.Program) func(rank int) ir.Program {
+	return func(rank int) ir.Program {
+		if rank != ps.rank && !ps.reaches(rank) {
+			return ir.Program{Rank: rank}
+		}
+		return programs(rank)
+	}
 }

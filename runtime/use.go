@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
@@ -23,7 +24,9 @@ import (
 // communicator and its Config, the error wraps ErrInput and nothing changes.
 // Once there is a schedule for one root, a broadcast from a root without one
 // is an error. A later schedule for the same root takes the place of the
-// earlier one. Errors and [Comm.State] ask s.Program who waits for whom, in any goroutine.
+// earlier one. Where ranks have windows the signals of a barrier are flags, in the
+// places that s.Places says. If there are no such ranks or signals, the error wraps
+// ErrInput. Errors and [Comm.State] ask s.Program who waits for whom, in any goroutine.
 func (c *Comm) Use(s *machine.Schedule) error {
 	if !c.occupy() {
 		return ErrBusy
@@ -42,11 +45,19 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	if _, err := s.Program(s.Header.Root); err != nil {
 		return fmt.Errorf("%w: use: %w", ErrInput, err)
 	}
+	places, err := placesOf(s, program, c.rank)
+	if err != nil {
+		return fmt.Errorf("%w: use: %s: %w", ErrInput, s.Header.Name(), err)
+	}
 	programs := outlines(s)
 	c.plans.recent = [core.Kinds]recent{}
 	compiled := core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest)
-	if c.plans.reaches != nil {
-		compiled.Flags(c.rank, c.plans.reaches, programs, false)
+	switch {
+	case c.plans.reaches == nil:
+	case compiled.Chunks > 0:
+		compiled.Shelve(c.rank, c.plans.reaches, programs)
+	case places != nil:
+		compiled.Flags(c.rank, c.plans.reaches, c.plans.together, places)
 	}
 	c.used.add(&plan{compiled, planKey{}, programs, 0, nil}, &s.Header)
 	return nil
@@ -70,6 +81,15 @@ func (c *Comm) usable(s *machine.Schedule) error {
 		return fmt.Errorf("%s cuts the message into %d chunks, Config.Bcast into %d", h.Name(), h.Chunks, fixed)
 	}
 	return nil
+}
+
+// placesOf returns where the signals of a rank may stand as flags, nil if none may.
+func placesOf(s *machine.Schedule, program machine.Program, rank int) (*windows.Places, error) {
+	if s.Places == nil || s.Header.Collective != "barrier" {
+		return nil, nil
+	}
+	own, places := program.Outline(), s.Places(rank)
+	return &places, places.Check(&own, s.Header.Ranks)
 }
 
 // outlines returns what the ranks of s send and wait for; a rank whose program

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/mem"
@@ -94,6 +95,42 @@ func TestUseRunsScheduleOfAFile(t *testing.T) {
 	require.Equal(t, 1, comms[0].Totals().LastPutChunks, "an anycast's schedule broadcasts from its origin")
 }
 
+// halting puts one chunk by two rules, one of which waits for another rank.
+const halting = `schedule bcast/halting ranks=3 root=0 chunks=2
+rank 0
+  enter -> put c0 @1
+  c1 -> put c0 @2, put c1 @1
+  done enter
+rank 1
+  c0 c1 -> put c1 @2
+  done c0 c1
+rank 2
+  done c0 c1
+`
+
+func TestUseOfChunksThatSeveralRulesPut(t *testing.T) {
+	comms := group(t, 3, mem.Options{Windows: true}, runtime.Config{})
+	closed(t, comms)
+	require.NoError(t, each(comms, func(c *runtime.Comm) error {
+		if err := c.Use(parsed(t, halting)); err != nil {
+			return err
+		}
+		for i := range 100 {
+			buf := make([]byte, 2*i)
+			if c.Rank() == 0 {
+				copy(buf, bytes.Repeat([]byte{byte(i)}, len(buf)))
+			}
+			if err := c.Bcast(t.Context(), buf, 0); err != nil {
+				return err
+			}
+			if n := bytes.Count(buf, []byte{byte(i)}); n != len(buf) {
+				return fmt.Errorf("%d of %d bytes in broadcast %d", n, len(buf), i)
+			}
+		}
+		return nil
+	}))
+}
+
 func TestUseRefusesWhatDoesNotFit(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/chain", Params: schedule.Params{Chunks: 2}}})
 	closed(t, comms)
@@ -110,8 +147,13 @@ func TestUseRefusesWhatDoesNotFit(t *testing.T) {
 		require.ErrorIs(t, err, runtime.ErrInput, want)
 		require.ErrorContains(t, err, want)
 	}
+	astray := known(t, "barrier/hsb", schedule.Params{Ranks: 3})
+	astray.Places = func(int) windows.Places { return windows.Places{Awaits: []windows.Await{{Signal: 0, From: 3}}} }
+	err := c.Use(astray)
+	require.ErrorIs(t, err, runtime.ErrInput)
+	require.ErrorContains(t, err, "use: barrier/hsb: flags of rank 0: signal 0 is from rank 3 of 3")
 	require.NoError(t, c.Use(parsed(t, star)))
-	err := c.Bcast(t.Context(), nil, 2)
+	err = c.Bcast(t.Context(), nil, 2)
 	require.ErrorIs(t, err, runtime.ErrInput)
 	require.ErrorContains(t, err, "no schedule for root 2: Use was given those for [1]")
 }

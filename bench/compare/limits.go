@@ -21,6 +21,7 @@ const childVerb = "limit-child"
 
 // limit is one of them.
 type limit struct {
+	wire    string
 	name    string
 	bytes   int
 	ranks   int
@@ -30,12 +31,13 @@ type limit struct {
 
 func limits(quick bool) []limit {
 	out := []limit{
-		{"TCP, 1 byte there and back", 1, 2, 2000, exchangeTCP},
-		{"TCP, 16 MiB there and 1 byte back", 16 << 20, 2, 20, exchangeTCP},
+		{wireTCP, "TCP, 1 byte there and back", 1, 2, 2000, exchangeTCP},
+		{wireTCP, "TCP, 16 MiB there and 1 byte back", 16 << 20, 2, 20, exchangeTCP},
+		{wireShm, "a barrier of two by a word each way", 0, 2, 1000, exchangeFlags},
 	}
 	for _, p := range []int{2, 8, 32} {
 		if !quick || p < 32 {
-			out = append(out, limit{fmt.Sprintf("multicast of 2 B until the last of %d has it", p-1), 2, p, 500, multicast})
+			out = append(out, limit{wireTCP, fmt.Sprintf("multicast of 2 B until the last of %d has it", p-1), 2, p, 500, multicast})
 		}
 	}
 	return out
@@ -47,7 +49,7 @@ const limitTime = 20 * time.Second
 func measureLimits(ctx context.Context, o *options, stderr io.Writer) []row {
 	var rows []row
 	for _, l := range limits(o.quick) {
-		r := row{cell: cell{wire: wireTCP, op: "limit", ranks: l.ranks, bytes: l.bytes}, side: raw, contender: l.name, iterations: l.repeats}
+		r := row{cell: cell{wire: l.wire, op: "limit", ranks: l.ranks, bytes: l.bytes}, side: raw, contender: l.name, iterations: l.repeats}
 		for range o.rounds {
 			if ctx.Err() != nil {
 				return rows
@@ -118,9 +120,11 @@ func limitChild(args []string, stdout io.Writer) error {
 		n, err := strconv.Atoi(args[2])
 		switch {
 		case err != nil || n < 1:
-			return fmt.Errorf("%q is no number of bytes", args[2])
+			return fmt.Errorf("%q is no number", args[2])
 		case args[0] == "tcp":
 			return serveTCP(args[1], n)
+		case args[0] == "flags":
+			return serveFlags(args[1], n)
 		case args[0] == "multicast":
 			return receiveMulticast(args[1], n, stdout)
 		}

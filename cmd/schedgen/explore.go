@@ -27,7 +27,7 @@ type exploreCmd struct {
 	Cancel      bool  `help:"One process may give an operation up at any moment."`
 	Quit        bool  `help:"A process whose call has failed closes."`
 	NoMulticast bool  `help:"The network loses all datagrams."`
-	Windows     int   `default:"0" placeholder:"N" help:"The first N ranks share memory: signals of barriers among them are flags."`
+	Windows     int   `default:"0" placeholder:"N" help:"The first N ranks share memory: signals of barriers among them are flags, and chunks that are put stand in windows."`
 	Remote      bool  `help:"The memory of --windows is written by network adapters: flags take time."`
 
 	Pieces int    `default:"1" placeholder:"N" help:"Datagrams of a chunk."`

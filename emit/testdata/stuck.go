@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -26,6 +27,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x3d2d69f5f6863a6d,
 		Program: program,
+		Places:  places,
 	}
 }
 
@@ -172,4 +174,21 @@ func (m *role2) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		}
 	}
 	return do, arm
+}
+
+// places returns where the signals of rank may stand as flags.
+func places(rank int) (p windows.Places) {
+	switch rank {
+	case 1:
+		// s0 from 0
+		p.Await(0, 0)
+		return p
+	case 2:
+		// s0 from 1
+		p.Await(0, 1)
+		return p
+	}
+	// s0 from 2
+	p.Await(0, 2)
+	return p
 }

@@ -123,12 +123,15 @@ func (ops *operations) leaveBarrier(o *op) {
 func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 	s := actions[0].Slot
 	f := wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
-	if ranks := o.plan.lines.post(actions); ranks != nil {
-		for _, to := range ranks {
+	if p := o.plan.lines.post(actions); p != nil {
+		for _, to := range p.near {
 			ops.trace(EventPut, o.seq, s, to)
 		}
-		ops.flags.net.Post(wire.FlagLines+line(o.turn, s), ranks, f)
-		return len(ranks)
+		ops.flags.net.Post(wire.FlagLines+line(o.turn, s), p.near, f)
+		for _, to := range p.far {
+			ops.putSlot(o, s, to)
+		}
+		return len(p.ranks)
 	}
 	to := int(actions[0].To)
 	if !ops.flags.net.Reaches(to) {

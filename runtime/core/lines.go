@@ -1,9 +1,8 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -19,7 +18,9 @@ type lines struct {
 // post is a slot that one rule puts to ranks, one behind the other.
 type post struct {
 	slot  ir.Slot
-	ranks []int
+	ranks []int // all
+	near  []int // those that look at the line
+	far   []int // the others
 }
 
 // line returns where signal s stands in a turn.
@@ -28,123 +29,72 @@ func line(turn uint64, s ir.Slot) int { return int(turn%flagTurns)*flagSlots + s
 // isFlag reports whether a slot has a line.
 func isFlag(s ir.Slot) bool { return s.Kind() == ir.KindSignal && s.Index() < flagSlots }
 
-// Flags has the signals of a barrier's plan, or the chunks of a broadcast's, go by flag, of
-// those ranks that reach each other. programs are those of the header's schedule. If together
-// is set, what a rank puts to several stands in its window: programs must tell its rules apart.
-// All ranks must call Flags, with the same, or none. It changes nothing for a plan with repairs,
-// which may come late.
-func (p *Plan) Flags(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program, together bool) {
-	if p.Chunks > 0 {
-		p.shelve(rank, reaches, programs)
-		return
-	}
-	own := programs(rank)
-	from := slices.Repeat([]int{noWindow}, min(own.Signals, flagSlots))
-	for other := range p.header.Ranks {
-		if other == rank || !reaches(other) {
-			continue
-		}
-		theirs := programs(other)
-		if mends(&theirs) {
-			return
-		}
-		var posts []post
-		if together {
-			posts = posted(&theirs, func(r int) bool { return r == rank || r != other && reaches(r) })
-		}
-		theirsTo(rank, &theirs, posts, from)
-	}
-	if mends(&own) {
-		return
-	}
+// Flags has the signals of a barrier's plan go by flag where they may stand, at a rank of those
+// that reach each other; to and from others they go by frame. If together is set, ranks can read each
+// other's windows, and signals that a rank puts to several stand once in its own. All ranks must
+// call Flags, with the places of one schedule, or none.
+func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, places *windows.Places) {
+	p.lines = lines{known: true}
 	if together {
-		p.lines.posts = posted(&own, reaches)
+		p.lines.posts = posts(places, reaches)
 	}
-	p.lines.lay(rank, from)
+	for _, a := range places.Awaits {
+		if a.Signal < flagSlots && reaches(a.From) {
+			p.lines.await(rank, a, together)
+		}
+	}
 }
 
-// noWindow is whose window a signal stands in that does not come by flag.
-const noWindow = -1
-
-// theirsTo notes in from, by signal, in whose window those stand that p puts to a rank.
-func theirsTo(rank int, p *ir.Program, posts []post, from []int) {
-	for _, r := range p.Rules {
-		for _, a := range r.Do {
-			if int(a.To) == rank && isFlag(a.Slot) && a.Slot.Index() < len(from) {
-				from[a.Slot.Index()] = rank
+// posts returns those that go to ranks that this one reaches.
+func posts(places *windows.Places, reaches func(rank int) bool) (list []post) {
+	for _, all := range places.Posts {
+		p := post{slot: ir.Signal(all.Signal), ranks: all.To}
+		for _, to := range all.To {
+			if reaches(to) {
+				p.near = append(p.near, to)
+			} else {
+				p.far = append(p.far, to)
 			}
 		}
-	}
-	for _, post := range posts {
-		if slices.Contains(post.ranks, rank) && post.slot.Index() < len(from) {
-			from[post.slot.Index()] = p.Rank
+		if isFlag(p.slot) && len(p.near) > 0 {
+			list = append(list, p)
 		}
 	}
+	return list
 }
 
-// mends reports whether p has repairs.
-func mends(p *ir.Program) bool {
-	return slices.ContainsFunc(p.Rules, func(r ir.Rule) bool { return r.IsRepair() })
-}
-
-// posted returns what p puts at once to two ranks or more, which all must reach each other. A
-// signal of which there are several such puts has one line only, and is left out; so is one
-// that is put to one of the ranks by itself too.
-func posted(p *ir.Program, reaches func(rank int) bool) (posts []post) {
-	for _, r := range p.Rules {
-		for run := r.Do; len(run) > 0; {
-			n := 1
-			for n < len(run) && run[n].Slot == run[0].Slot {
-				n++
-			}
-			if isFlag(run[0].Slot) {
-				posts = append(posts, post{run[0].Slot, ranksOf(run[:n])})
-			}
-			run = run[n:]
+// await adds the line in which a signal stands.
+func (g *lines) await(rank int, a windows.Await, together bool) {
+	for turn := range g.awaited {
+		at := Awaited{Rank: rank, Line: line(uint64(turn), ir.Signal(a.Signal)), slot: ir.Signal(a.Signal)}
+		if a.Posted && together {
+			at.Rank = a.From
+			at.Line += wire.FlagLines
 		}
+		g.awaited[turn] = append(g.awaited[turn], at)
 	}
-	return slices.DeleteFunc(slices.Clone(posts), func(a post) bool {
-		far := func(r int) bool { return !reaches(r) }
-		other := func(b post) bool {
-			both := func(r int) bool { return slices.Contains(a.ranks, r) }
-			return b.slot == a.slot && &b.ranks[0] != &a.ranks[0] && (len(b.ranks) > 1 || slices.ContainsFunc(b.ranks, both))
-		}
-		return len(a.ranks) == 1 || slices.ContainsFunc(a.ranks, far) || slices.ContainsFunc(posts, other)
-	})
 }
 
-func ranksOf(puts []ir.Action) (ranks []int) {
-	for _, a := range puts {
-		ranks = append(ranks, int(a.To))
-	}
-	return ranks
-}
-
-// post returns what the first of actions begins to put, and nil if that stands elsewhere. A rule's
-// actions come one behind the other.
-func (g *lines) post(actions []ir.Action) []int {
+// post returns the one that actions begin with, and nil if they begin with something else. A
+// rule's actions come one behind the other.
+func (g *lines) post(actions []ir.Action) *post {
 	for i := range g.posts {
-		if p := &g.posts[i]; p.slot == actions[0].Slot && slices.Contains(p.ranks, int(actions[0].To)) {
-			return p.ranks
+		if p := &g.posts[i]; p.begins(actions) {
+			return p
 		}
 	}
 	return nil
 }
 
-// lay gives the signals lines, in the windows of from, by signal.
-func (g *lines) lay(rank int, from []int) {
-	g.known = true
-	for turn := range g.awaited {
-		for k, of := range from {
-			at := line(uint64(turn), ir.Signal(k))
-			switch of {
-			case noWindow:
-				continue
-			case rank:
-			default:
-				at += wire.FlagLines
-			}
-			g.awaited[turn] = append(g.awaited[turn], Awaited{Rank: of, Line: at, slot: ir.Signal(k)})
+// begins reports whether the first of actions are those of the post.
+func (p *post) begins(actions []ir.Action) bool {
+	if len(p.ranks) > len(actions) {
+		return false
+	}
+	for i, to := range p.ranks {
+		if a := &actions[i]; a.Slot != p.slot || int(a.To) != to {
+			return false
 		}
 	}
+	return true
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// shelve has the chunks of p stand in windows, where ranks reach each other, if every rank is put
-// each of them at most once, and nothing else is sent.
-func (p *Plan) shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
+// Shelve has the chunks of p stand in windows, where ranks reach each other, if every rank is put
+// each of them at most once, and nothing else is sent. programs are those of the schedule: whether
+// they tell their rules apart changes nothing. All ranks must call Shelve, or none.
+func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
 	if p.Chunks > maxShelved {
 		return
 	}
+	var own []post
 	var awaited []Awaited
 	put := make([]bool, p.header.Ranks*p.Chunks) // by receiver and chunk
 	for other := range p.header.Ranks {
@@ -20,7 +22,7 @@ func (p *Plan) shelve(rank int, reaches func(rank int) bool, programs func(rank 
 			return
 		}
 		if other == rank {
-			p.lines.posts = laid(&theirs, reaches)
+			own = laid(&theirs, reaches)
 			continue
 		}
 		if !reaches(other) {
@@ -32,7 +34,7 @@ func (p *Plan) shelve(rank int, reaches func(rank int) bool, programs func(rank 
 			}
 		}
 	}
-	p.lines.known, p.lines.chunks = true, awaited
+	p.lines.known, p.lines.posts, p.lines.chunks = true, own, awaited
 }
 
 // putsOnce notes what p puts, and reports whether it does so by rules that are no repairs, only
@@ -53,21 +55,31 @@ func putsOnce(p *ir.Program, put []bool, chunks int) bool {
 	return true
 }
 
-// laid returns what p puts to ranks that are reached, of every chunk what one rule puts one
-// behind the other.
+// laid returns what p puts to ranks that are reached, of every chunk what is put one behind the
+// other. What rules put that are not one never begins with all of that, and is put by frames.
 func laid(p *ir.Program, reaches func(rank int) bool) (posts []post) {
+	var all []ir.Action
 	for i := range p.Rules {
-		for run := p.Rules[i].Do; len(run) > 0; {
-			n := 0
-			for n < len(run) && run[n].Slot == run[0].Slot && reaches(int(run[n].To)) {
-				n++
-			}
-			known := slices.ContainsFunc(posts, func(of post) bool { return of.slot == run[0].Slot })
-			if n > 0 && !known {
-				posts = append(posts, post{run[0].Slot, ranksOf(run[:n])})
-			}
-			run = run[max(1, n):]
+		all = append(all, p.Rules[i].Do...)
+	}
+	for run := all; len(run) > 0; {
+		n := 0
+		for n < len(run) && run[n].Slot == run[0].Slot && reaches(int(run[n].To)) {
+			n++
 		}
+		known := slices.ContainsFunc(posts, func(of post) bool { return of.slot == run[0].Slot })
+		if n > 0 && !known {
+			ranks := ranksOf(run[:n])
+			posts = append(posts, post{slot: run[0].Slot, ranks: ranks, near: ranks})
+		}
+		run = run[max(1, n):]
 	}
 	return posts
+}
+
+func ranksOf(puts []ir.Action) (ranks []int) {
+	for _, a := range puts {
+		ranks = append(ranks, int(a.To))
+	}
+	return ranks
 }

@@ -66,6 +66,9 @@ func (o *op) chunk(s ir.Slot) []byte {
 	if o.buf == nil && o.n > 0 {
 		return nil
 	}
+	if o.chunks == 1 {
+		return o.buf[:o.n:o.n]
+	}
 	lo, hi := ir.ChunkBounds(o.n, o.chunks, s.Index())
 	return o.buf[lo:hi:hi]
 }

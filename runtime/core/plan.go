@@ -20,12 +20,13 @@ type Plan struct {
 	digest     uint64 // of a schedule that the header does not say all of; else 0
 	note       string // of a marked plan: what its operations are a part of
 	program    machine.Program
-	base       uint64                     // fingerprint of all but the message's length
-	multicasts bool                       // the root multicasts
-	recovers   bool                       // the schedule says how to recover from losses
-	yields     bool                       // its puts of chunks yield to the multicast
-	recovery   ir.Recovery                // this rank's part in that
-	lines      lines                      // where signals stand as flags
+	base       uint64      // fingerprint of all but the message's length
+	multicasts bool        // the root multicasts
+	recovers   bool        // the schedule says how to recover from losses
+	yields     bool        // its puts of chunks yield to the multicast
+	recovery   ir.Recovery // this rank's part in that
+	lines      lines       // where signals and chunks stand in windows
+	printed    printed
 	answers    []int                      // ranks that may ask this one what a barrier multicasts
 	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each operation that may be remembered
 }
@@ -47,6 +48,7 @@ func (p *Plan) Marked(note string) *Plan {
 	_, _ = f.Write([]byte(note)) // a hash takes everything
 	q := *p
 	q.base ^= f.Sum64()
+	q.printed = printed{}
 	q.note = note
 	q.engines = [Remembered]machine.Engine{} // each is of one operation
 	return &q
@@ -112,8 +114,21 @@ func (p *Plan) words(n int) string {
 	return b.String()
 }
 
+// printed is the last fingerprint that a plan was asked for.
+type printed struct {
+	n     int
+	print uint32 // 0: none
+}
+
 // print is the fingerprint of an operation on n bytes; it is never 0.
 func (p *Plan) print(n int) uint32 {
+	if p.printed.print == 0 || p.printed.n != n {
+		p.printed = printed{n, p.hash(n)}
+	}
+	return p.printed.print
+}
+
+func (p *Plan) hash(n int) uint32 {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(n))
 	h := p.base

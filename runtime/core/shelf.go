@@ -24,15 +24,15 @@ import (
 // that follow each other do not share lines.
 const maxShelved = wire.ChunkLines / 2
 
-// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note writes down, where
-// other ranks see it, what this rank has called under a number: where two call different things
-// it may be that neither looks at a line of the other.
+// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note writes down what
+// this rank has called under a number, and if show is set has other ranks see it: where two call
+// different things it may be that neither looks at a line of the other.
 type ShelfNet interface {
 	FlagNet
 	Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool)
 	Revoke(line int)
 	Passed(seq uint64)
-	Note(seq uint64, fingerprint, epoch uint32)
+	Note(seq uint64, fingerprint, epoch uint32, show bool)
 }
 
 // shelf is the lines of a rank in which chunks stand.
@@ -74,7 +74,7 @@ func (ops *operations) shelve(o *op) {
 // note writes down what o is.
 func (ops *operations) note(o *op) {
 	if v := &ops.flags.shelf; v.net != nil {
-		v.net.Note(o.seq, o.print, ops.Epoch)
+		v.net.Note(o.seq, o.print, ops.Epoch, o.plan.lines.known && o.chunks > 0)
 	}
 }
 
@@ -87,12 +87,12 @@ func chunkLine(o *op, s ir.Slot) int {
 // done is how many of the actions are done by that.
 func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 	s := actions[0].Slot
-	ranks := o.plan.lines.post(actions)
-	if ranks == nil || ranks[0] != int(actions[0].To) || s.Kind() != ir.KindChunk || o.state != opActive {
+	p := o.plan.lines.post(actions)
+	if p == nil || s.Kind() != ir.KindChunk || o.state != opActive {
 		return false
 	}
 	line, f := chunkLine(o, s), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
-	lent, ok := ops.flags.shelf.net.Lay(line, ranks, f, o.chunk(s), o.n)
+	lent, ok := ops.flags.shelf.net.Lay(line, p.near, f, o.chunk(s), o.n)
 	if !ok {
 		return false
 	}
@@ -100,10 +100,10 @@ func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 		o.unsent++
 		ops.flags.shelf.lent = append(ops.flags.shelf.lent, Lent{line, o.seq})
 	}
-	for _, to := range ranks {
+	for _, to := range p.near {
 		ops.trace(EventPut, o.seq, s, to)
 	}
-	*done = len(ranks)
+	*done = len(p.ranks)
 	return true
 }
 

@@ -46,7 +46,10 @@ func (b flagbox) Revoke(int) {}
 func (b flagbox) Passed(uint64) {}
 
 // Note implements [core.ShelfNet].
-func (b flagbox) Note(seq uint64, fingerprint, epoch uint32) {
+func (b flagbox) Note(seq uint64, fingerprint, epoch uint32, show bool) {
+	if !show {
+		return
+	}
 	b.raise(b.rank, wire.CallLine+int(seq), wire.Flag{Seq: seq, Mark: uint64(fingerprint)<<32 | uint64(epoch), From: b.rank}, nil)
 }
 

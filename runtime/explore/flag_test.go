@@ -69,6 +69,7 @@ func TestFlagsAmongSome(t *testing.T) {
 				sound(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Calls: calls(t, 3, 1, name, name, name)})
 				soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 3, Calls: calls(t, 3, 1, name, name, "bcast/linear", name), States: 60_000})
 			}
+			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 3}, Calls: calls(t, 4, 1, name, name, name), States: 60_000})
 			soundAsFar(t, Options{Ranks: 2, Windows: Windows{Ranks: 1}, Open: 4, Calls: calls(t, 2, 1, name, name, "bcast/linear", name, "bcast/linear", name, name, "bcast/linear"), States: 100_000})
 		})
 	}

@@ -48,7 +48,7 @@ type Options struct {
 	Quit       bool // a process whose call has failed closes
 
 	NoMulticast bool             // the network loses all datagrams
-	Windows     Windows          // signals of barriers that are flags
+	Windows     Windows          // signals of barriers that are flags, and chunks that stand in windows
 	Pieces      int              // datagrams of a chunk; default 1
 	Window      int              // chunks of a multicast that receivers can take in unread; 0: any number
 	Delay       core.DelayPolicy // when the root of a multicast starts
@@ -63,8 +63,8 @@ type Options struct {
 
 // Windows says which ranks have windows.
 type Windows struct {
-	Ranks  int  // the first so many: signals of barriers among them are flags
-	Remote bool // and share no memory: a flag takes time to its line, and none stands for several ranks
+	Ranks  int  // the first so many: signals of barriers among them are flags, chunks of broadcasts by puts stand in windows
+	Remote bool // and share no memory: a flag takes time to its line, none stands for several ranks, and no chunks do
 }
 
 // The limits of an exploration.

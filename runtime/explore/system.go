@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -134,12 +135,24 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 			return nil, err
 		}
 		plan := core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0)
-		if s.Windows.Ranks > 0 {
-			plan.Flags(rank, func(other int) bool { return s.reaches(rank, other) }, func(rank int) ir.Program { return c.Schedule.Programs[rank] }, !s.Windows.Remote)
-		}
+		s.stand(plan, rank, c.Schedule)
 		r.plans = append(r.plans, plan)
 	}
 	return r, nil
+}
+
+// stand has signals and chunks stand in windows, where there are any.
+func (s *system) stand(p *core.Plan, rank int, of *ir.Schedule) {
+	reaches := func(other int) bool { return s.reaches(rank, other) }
+	programs := func(rank int) ir.Program { return of.Programs[rank] }
+	switch {
+	case s.Windows.Ranks == 0:
+	case p.Chunks > 0:
+		p.Shelve(rank, reaches, programs)
+	case windows.Has(of):
+		places, _ := windows.Of(rank, of.Ranks, programs)
+		p.Flags(rank, reaches, !s.Windows.Remote, &places)
+	}
 }
 
 // newLocal returns a rank before its first call.

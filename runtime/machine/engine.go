@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 )
 
 // Engine executes operations of one rank, one after the other: a [Machine],
@@ -64,6 +65,10 @@ type Schedule struct {
 	Digest uint64
 	// Program returns the program of rank, 0 … Header.Ranks-1.
 	Program func(rank int) (Program, error)
+	// Places returns where the signals of rank, 0 … Header.Ranks-1, may stand as flags, as
+	// [windows.Of] has it. Without it, which must be so at all ranks then, signals go by
+	// frames: those of schedules of which [windows.Has] is false.
+	Places func(rank int) windows.Places
 }
 
 // Of returns s for machines to interpret.
@@ -72,10 +77,17 @@ func Of(s *ir.Schedule) (*Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name(), err)
 	}
-	return &Schedule{Header: s.Header, Digest: digest, Program: func(rank int) (Program, error) {
+	of := &Schedule{Header: s.Header, Digest: digest, Program: func(rank int) (Program, error) {
 		if rank < 0 || rank >= len(s.Programs) {
 			return nil, fmt.Errorf("%s: no rank %d of %d", s.Name(), rank, len(s.Programs))
 		}
 		return Compile(&s.Header, &s.Programs[rank])
-	}}, nil
+	}}
+	if windows.Has(s) {
+		of.Places = func(rank int) windows.Places {
+			places, _ := windows.Of(rank, len(s.Programs), func(rank int) ir.Program { return s.Programs[rank] })
+			return places
+		}
+	}
+	return of, nil
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // The test's own program is the ranks that are processes.
@@ -103,19 +104,46 @@ func beRank(role []string) error {
 	case "small":
 		return beSmall(ctx)
 	}
+	if role[0] == "hidden" {
+		if err := hide(); err != nil {
+			return err
+		}
+	}
 	tr, err := shm.Join(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	fmt.Println("joined")
-	if role[0] == "echo" {
+	switch role[0] {
+	case "echo":
 		return echo(tr)
+	case "hidden":
+		fmt.Println(tr.Copies())
 	}
-	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
+	comm, err := runtime.Join(ctx, configOf(tr, role[0]))
 	if err != nil {
 		return err
 	}
 	return errors.Join(beComm(ctx, comm, role[0]), comm.Close())
+}
+
+// configOf returns the configuration of a role: those that end in puts broadcast by puts.
+func configOf(tr wire.Transport, role string) runtime.Config {
+	cfg := runtime.Config{Transport: tr}
+	if strings.HasSuffix(role, byPuts) || role == "hidden" {
+		cfg.Bcast.Name = "bcast/binomial"
+	}
+	return cfg
+}
+
+const byPuts = "-puts"
+
+// hide has this process and others not read each other's memory.
+func hide() error {
+	if os.Getuid() == 0 {
+		return syscall.Setuid(65534)
+	}
+	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
 // beFirst makes a segment by name and waits for ranks that do not come.
@@ -152,7 +180,7 @@ func beSmall(ctx context.Context) error {
 
 func beComm(ctx context.Context, c *runtime.Comm, role string) error {
 	buf := make([]byte, 300_000)
-	for i := 0; role == "endless" || i < 300; i++ {
+	for i := 0; strings.HasPrefix(role, "endless") || i < 300; i++ {
 		if err := step(ctx, c, i, buf); err != nil {
 			return err
 		}
@@ -182,6 +210,12 @@ func step(ctx context.Context, c *runtime.Comm, i int, buf []byte) error {
 
 // Ranks that are processes, and one that is the test.
 func TestProcesses(t *testing.T) {
+	for _, role := range []string{"work", "work" + byPuts} {
+		t.Run(role, func(t *testing.T) { testProcesses(t, role) })
+	}
+}
+
+func testProcesses(t *testing.T, role string) {
 	for _, name := range []string{"", named(t)} {
 		var children []*child
 		cfg := shm.Config{Rank: 0, Size: 4, Name: name}
@@ -192,15 +226,15 @@ func TestProcesses(t *testing.T) {
 			cfg.File = f
 		}
 		for rank := 1; rank < 4; rank++ {
-			children = append(children, start(t, "work", rank, func(c *child) {
+			children = append(children, start(t, role, rank, func(c *child) {
 				c.size, c.file = 4, cfg.File
 				if name != "" {
 					c.name = name
 				}
 			}))
 		}
-		comm := joinComm(t, cfg)
-		require.NoError(t, beComm(t.Context(), comm, "work"))
+		comm := joinComm(t, cfg, role)
+		require.NoError(t, beComm(t.Context(), comm, role))
 		require.NoError(t, comm.Close())
 		for _, c := range children {
 			c.line("joined")
@@ -210,12 +244,32 @@ func TestProcesses(t *testing.T) {
 	empty(t, "/dev/shm", named(t))
 }
 
-func joinComm(t testing.TB, cfg shm.Config) *runtime.Comm {
+// Ranks that may not read each other's memory copy long messages twice, and say why.
+func TestHidden(t *testing.T) {
+	f, err := shm.Create(2)
+	require.NoError(t, err)
+	defer f.Close()
+	c := start(t, "hidden", 1, func(c *child) { c.file = f })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tr, err := shm.Join(ctx, shm.Config{Rank: 0, Size: 2, File: f})
+	require.NoError(t, err)
+	c.line("joined")
+	n, why := tr.Copies()
+	require.Contains(t, fmt.Sprint(n, " ", why)+c.line(""), "2 shm: rank ")
+	comm, err := runtime.Join(ctx, configOf(tr, "hidden"))
+	require.NoError(t, err)
+	require.NoError(t, beComm(ctx, comm, "hidden"))
+	require.NoError(t, comm.Close())
+	c.end()
+}
+
+func joinComm(t testing.TB, cfg shm.Config, role string) *runtime.Comm {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	tr, err := shm.Join(ctx, cfg)
 	require.NoError(t, err)
-	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
+	comm, err := runtime.Join(ctx, configOf(tr, role))
 	require.NoError(t, err)
 	return comm
 }
@@ -223,21 +277,23 @@ func joinComm(t testing.TB, cfg shm.Config) *runtime.Comm {
 // A rank that is killed in the middle of its work is found: the master of the
 // barriers, or one that it releases.
 func TestKilled(t *testing.T) {
-	for _, victim := range []int{0, 3} {
-		t.Run(fmt.Sprint("rank ", victim), func(t *testing.T) { killOne(t, victim) })
+	for _, role := range []string{"endless", "endless" + byPuts} {
+		for _, victim := range []int{0, 3} {
+			t.Run(fmt.Sprint(role, " rank ", victim), func(t *testing.T) { killOne(t, role, victim) })
+		}
 	}
 }
 
 // killOne has rank 1 be the test itself.
-func killOne(t *testing.T, victim int) {
+func killOne(t *testing.T, role string, victim int) {
 	f, err := shm.Create(4)
 	require.NoError(t, err)
 	defer f.Close()
 	children := map[int]*child{}
 	for _, rank := range []int{0, 2, 3} {
-		children[rank] = start(t, "endless", rank, func(c *child) { c.size, c.file = 4, f })
+		children[rank] = start(t, role, rank, func(c *child) { c.size, c.file = 4, f })
 	}
-	comm := joinComm(t, shm.Config{Rank: 1, Size: 4, File: f})
+	comm := joinComm(t, shm.Config{Rank: 1, Size: 4, File: f}, role)
 	buf := make([]byte, 300_000)
 	for i := 0; err == nil; i++ {
 		if i == 50 {

@@ -84,6 +84,12 @@ type Taker interface {
 	Taken(to int) uint64
 }
 
+// Flusher is a transport that can send what is queued, as Poll does, without looking for what
+// has arrived, which takes time of its own. It is called under the same rules as Poll.
+type Flusher interface {
+	Flush(s Sink) bool
+}
+
 // Caps is what a transport can do.
 type Caps struct {
 	Multicast bool // Mcast reaches other ranks

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -27,6 +28,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0xb30f0cb7287ba2ac,
 		Program: program,
+		Places:  places,
 	}
 }
 
@@ -110,4 +112,15 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		}
 	}
 	return do, arm
+}
+
+// places returns where the signals of rank may stand as flags.
+func places(rank int) (p windows.Places) {
+	// s0 from {(rank+Ranks-1)%Ranks}
+	p.Await(0, (rank+Ranks-1)%Ranks)
+	// s1 from {(rank+Ranks-2)%Ranks}
+	p.Await(1, (rank+Ranks-2)%Ranks)
+	// s2 from {(rank+4)%Ranks}
+	p.Await(2, (rank+4)%Ranks)
+	return p
 }

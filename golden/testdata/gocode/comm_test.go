@@ -4,16 +4,19 @@ import (
 	"context"
 	"net"
 	"reflect"
+	goruntime "runtime"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -27,6 +30,84 @@ func TestCommMem(t *testing.T) {
 		require.NoError(t, err)
 		return mem.Transports(ts)
 	}, find))
+}
+
+// Signals of barriers are flags here, in the places that generated code has.
+func TestCommWindows(t *testing.T) {
+	transporttest.Comm(t, transporttest.Using(connectWindows, find))
+}
+
+// connectWindows joins ranks that have windows: those of shared memory where there is any.
+func connectWindows(t testing.TB, size int) []wire.Transport {
+	if goruntime.GOOS != "linux" {
+		ts, err := mem.New(size, mem.Options{Windows: true})
+		require.NoError(t, err)
+		return mem.Transports(ts)
+	}
+	f, err := shm.Create(size)
+	require.NoError(t, err)
+	defer f.Close()
+	return joined(t, size, func(ctx context.Context, rank int) (wire.Transport, error) {
+		return shm.Join(ctx, shm.Config{Rank: rank, Size: size, File: f})
+	})
+}
+
+// A barrier of generated code puts as many flags as the one that the runtime makes itself,
+// at every rank; so it does if some ranks interpret the schedule.
+func TestFlagsOfBarriers(t *testing.T) {
+	for _, tw := range twins {
+		h := &tw.generated.Header
+		if h.Collective != "barrier" || tw.generated.Places == nil || h.Ranks == 1 {
+			continue
+		}
+		var p schedule.Params
+		for _, param := range h.Params {
+			*map[string]*int{"degree": &p.Degree, "fan-in": &p.FanIn, "fan-out": &p.FanOut, "hosts": &p.Hosts}[param.Name] = param.Value
+		}
+		own := runtime.Algorithm{Name: h.Name(), Params: p}
+		want := flagsOf(t, h.Ranks, runtime.Config{Barrier: own}, func(int) *machine.Schedule { return nil })
+		require.NotContains(t, want, uint64(0))
+		spec, err := schedule.New(h.Name(), schedule.Params{Ranks: h.Ranks, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Hosts: p.Hosts})
+		require.NoError(t, err)
+		interpreted, err := machine.Of(spec.Schedule())
+		require.NoError(t, err)
+		for every := 1; every <= 2; every++ {
+			require.Equal(t, want, flagsOf(t, h.Ranks, runtime.Config{}, func(rank int) *machine.Schedule {
+				if rank%every == 0 {
+					return tw.generated
+				}
+				return interpreted
+			}), "%s %+v", h.Name(), h.Params)
+		}
+	}
+}
+
+// flagsOf returns how many flags each rank puts in a few barriers.
+func flagsOf(t *testing.T, ranks int, cfg runtime.Config, of func(rank int) *machine.Schedule) (counts []uint64) {
+	const times = 5
+	trs := connectWindows(t, ranks)
+	counts = make([]uint64, ranks)
+	var wg sync.WaitGroup
+	for rank, tr := range trs {
+		wg.Go(func() {
+			cfg := cfg
+			cfg.Transport = tr
+			c, err := runtime.Join(t.Context(), cfg)
+			assert.NoError(t, err)
+			if s := of(rank); s != nil {
+				assert.NoError(t, c.Use(s))
+			}
+			assert.NoError(t, c.Barrier(t.Context()))
+			before := c.Totals().Transport.Flags
+			for range times {
+				assert.NoError(t, c.Barrier(t.Context()))
+			}
+			counts[rank] = c.Totals().Transport.Flags - before
+			assert.NoError(t, c.Close())
+		})
+	}
+	wg.Wait()
+	return counts
 }
 
 func TestCommTCP(t *testing.T) {
@@ -60,18 +141,25 @@ func fits(h *ir.Header, a runtime.Algorithm) bool {
 }
 
 func connect(t testing.TB, size int) []wire.Transport {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	list, errs := make([]wire.Transport, size), make([]error, size)
-	var wg sync.WaitGroup
-	for rank := range size {
+	return joined(t, size, func(ctx context.Context, rank int) (wire.Transport, error) {
 		cfg := tcp.Config{Rank: rank, Size: size, Coordinator: l.Addr().String()}
 		if rank == 0 {
 			cfg.Listener = l
 		}
-		wg.Go(func() { list[rank], errs[rank] = tcp.Join(ctx, cfg) })
+		return tcp.Join(ctx, cfg)
+	})
+}
+
+// joined has all ranks join at once.
+func joined(t testing.TB, size int, join func(ctx context.Context, rank int) (wire.Transport, error)) []wire.Transport {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	list, errs := make([]wire.Transport, size), make([]error, size)
+	var wg sync.WaitGroup
+	for rank := range size {
+		wg.Go(func() { list[rank], errs[rank] = join(ctx, rank) })
 	}
 	wg.Wait()
 	for _, err := range errs {

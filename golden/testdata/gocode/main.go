@@ -5,6 +5,7 @@ package main
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"log"
 	"math/rand/v2"
@@ -54,6 +55,9 @@ func (t *twin) play() error {
 	if _, err := t.generated.Program(s.Ranks); err == nil {
 		return fmt.Errorf("a program of rank %d", s.Ranks)
 	}
+	if err := samePlaces(interpreted, t.generated); err != nil {
+		return err
+	}
 	n := network{schedule: s, pairs: make([]pair, s.Ranks)}
 	for r := range n.pairs {
 		if err := n.pairs[r].make(interpreted, t.generated, r); err != nil {
@@ -63,6 +67,19 @@ func (t *twin) play() error {
 	for seed := range uint64(orders) {
 		if err := n.run(rand.New(rand.NewPCG(seed, 1))); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+	}
+	return nil
+}
+
+// samePlaces returns an error unless the flags of all ranks stand in the same places.
+func samePlaces(interpreted, generated *machine.Schedule) error {
+	if (interpreted.Places == nil) != (generated.Places == nil) {
+		return errors.New("one of them has no places")
+	}
+	for rank := 0; interpreted.Places != nil && rank < interpreted.Header.Ranks; rank++ {
+		if got, want := generated.Places(rank), interpreted.Places(rank); !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("rank %d: places %+v, want %+v", rank, got, want)
 		}
 	}
 	return nil

@@ -167,6 +167,7 @@ func (t *Transport) watch() error {
 	r := t.puts.Reactor()
 	t.group.watch = r.Descriptor(t.group.fd, reactor.Func(func(_, _ bool) { t.block(&t.group, false) }))
 	t.arrival.watch = r.Descriptor(t.arrival.all.fd, reactor.Func(func(_, _ bool) { t.arrival.all.readable = true }))
+	t.arrival.watch.Eager()
 	t.direct.reading = true
 	t.direct.watch = r.Descriptor(t.direct.fd, reactor.Func(func(read, write bool) {
 		t.arrival.own.readable = t.arrival.own.readable || read

@@ -125,7 +125,15 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	moved = t.puts.Poll(s) || moved
 	moved = t.arrival.stashes.Offer(s) || moved
 	moved = t.readAll(s) || moved
-	moved = t.cast() || moved
+	return t.Flush(s) || moved
+}
+
+// Flush implements [wire.Flusher].
+func (t *Transport) Flush(s wire.Sink) bool {
+	if t.closed {
+		return false
+	}
+	moved := t.cast()
 	moved = t.puts.Flush(s) || moved
 	t.busy.Store(t.group.ready() || t.direct.ready() || t.arrival.all.readable || t.arrival.own.readable)
 	t.pausing.Store(t.group.overrun || t.direct.overrun)

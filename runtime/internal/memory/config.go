@@ -1,7 +1,7 @@
 // Package memory is what packages shm and hybrid share memory by. A put is one copy
 // into a ring at the receiver and one copy out of it, straight to where it
-// belongs; a multicast is copied in once and read by all from there. Nothing but
-// parking and waking enters the system.
+// belongs; a multicast is copied in once and read by all from there. What is lent
+// is copied once, by the system. Nothing else but parking and waking enters the system.
 //
 // # What is shared
 //
@@ -15,7 +15,9 @@
 //   - what it multicasts: a ring of cells and bytes, and the others' positions
 //     in it;
 //   - its window: cache lines in which flags stand that others have written, and those
-//     that it has written for several to read ([wire.Windows]).
+//     that it has written for several to read, with short chunks ([wire.Windows],
+//     [wire.Shelves]); and what goes with these: how many have still to copy a chunk that is
+//     lent, how far the rank has come, and what others need to read its process's memory.
 //
 // Behind the areas is room for the rings of further communicators, which takes
 // memory only where they put something (further.go).

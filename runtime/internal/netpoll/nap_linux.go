@@ -48,12 +48,12 @@ func (p *Poller) nap(dst []Event, d time.Duration) (n int, woken bool, err error
 	if d >= 0 {
 		msec = min(msec, millis(d))
 	}
-	return p.look(dst, msec)
+	var raw rawEvents
+	return p.look(dst, &raw, msec)
 }
 
 // look is a collect that does not tell the scheduler.
-func (p *Poller) look(dst []Event, msec int) (n int, woken bool, err error) {
-	var raw [MaxBatch]unix.EpollEvent
+func (p *Poller) look(dst []Event, raw *rawEvents, msec int) (n int, woken bool, err error) {
 	got, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epfd), uintptr(unsafe.Pointer(&raw[0])),
 		uintptr(min(len(dst), MaxBatch)), uintptr(msec), 0, 0)
 	switch {

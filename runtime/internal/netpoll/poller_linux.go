@@ -19,7 +19,11 @@ type Poller struct {
 	procs  int32 // GOMAXPROCS
 	closed atomic.Bool
 	inside sync.RWMutex // held for reading inside Wait, so that Close can wait for that
+	polled rawEvents    // of Poll, which would take longer to clear them each time than to look
 }
+
+// rawEvents are events as the system tells of them.
+type rawEvents [MaxBatch]unix.EpollEvent
 
 // New returns an empty poller.
 func New() (*Poller, error) {
@@ -71,9 +75,9 @@ func (p *Poller) control(op, fd int, token int32, read, write bool) error {
 }
 
 // Poll fills dst with what is ready now, at most MaxBatch events, and returns
-// their number. It does not take a wake-up.
+// their number. It does not take a wake-up. One goroutine at a time calls it.
 func (p *Poller) Poll(dst []Event) (int, error) {
-	n, _, err := p.look(dst, 0)
+	n, _, err := p.look(dst, &p.polled, 0)
 	return n, err
 }
 
@@ -87,7 +91,9 @@ func (p *Poller) Wait(dst []Event, d time.Duration) (int, error) {
 	}
 	defer p.leave()
 	if !p.enter() {
-		return p.Poll(dst)
+		var raw rawEvents
+		n, _, err := p.look(dst, &raw, 0)
+		return n, err
 	}
 	n, woken, err := p.nap(dst, d)
 	if n == 0 && !woken && err == nil {
@@ -100,7 +106,7 @@ func (p *Poller) Wait(dst []Event, d time.Duration) (int, error) {
 }
 
 func (p *Poller) collect(dst []Event, msec int) (n int, woken bool, err error) {
-	var raw [MaxBatch]unix.EpollEvent
+	var raw rawEvents
 	got, err := unix.EpollWait(p.epfd, raw[:min(len(dst), MaxBatch)], msec)
 	if err != nil {
 		if err == unix.EINTR {

@@ -13,11 +13,21 @@ type Descriptor struct {
 	source  Source
 	fd      int
 	token   int32
+	eager   bool
 }
 
 // Descriptor returns fd to be watched for s.
 func (r *Reactor) Descriptor(fd int, s Source) *Descriptor {
 	return &Descriptor{reactor: r, source: s, fd: fd, token: -1}
+}
+
+// Eager says that the descriptor may be read without its being known that something is
+// there: its source must bear that, as [Source.Ready] with nothing to read.
+func (d *Descriptor) Eager() {
+	d.eager = true
+	if d.token >= 0 {
+		d.reactor.watched[d.token].eager = true
+	}
 }
 
 // Modify changes what the descriptor is watched for; with neither it is not
@@ -30,7 +40,9 @@ func (d *Descriptor) Modify(read, write bool) (err error) {
 	case d.token >= 0:
 		err = d.reactor.Modify(d.fd, d.token, read, write)
 	default:
-		d.token, err = d.reactor.Watch(d.fd, d.source, read, write)
+		if d.token, err = d.reactor.Watch(d.fd, d.source, read, write); err == nil {
+			d.reactor.watched[d.token].eager = d.eager
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("watch a descriptor: %w", err)

@@ -22,10 +22,19 @@ type Source interface {
 // but for Wait and Wake, which may run beside them.
 type Reactor struct {
 	poller  *netpoll.Poller
-	sources []Source // by token; nil where free
-	free    []int32  // tokens to be used again
+	watched []watched // by token
+	free    []int32   // tokens to be used again
+	writing int       // descriptors that are watched for writing
+	recent  recent
 	events  [netpoll.MaxBatch]netpoll.Event
 	found   foundEvents
+}
+
+// watched is a descriptor that is watched.
+type watched struct {
+	source      Source // nil: the token is free
+	read, write bool
+	eager       bool // see Descriptor.Eager
 }
 
 // New returns a reactor without descriptors.
@@ -34,8 +43,11 @@ func New() (*Reactor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reactor{poller: p}, nil
+	return &Reactor{poller: p, recent: recent{most: 1}}, nil
 }
+
+// Alone says that whoever calls Serve has a core to itself.
+func (r *Reactor) Alone() { r.recent.most = maxRecent }
 
 // foundEvents are those that the last Wait has ended with: Serve takes them
 // without asking the system again. Events repeat until they are served, so
@@ -64,20 +76,44 @@ func (r *Reactor) Watch(fd int, s Source, read, write bool) (token int32, err er
 	if n := len(r.free); n > 0 {
 		token, r.free = r.free[n-1], r.free[:n-1]
 	} else {
-		token = int32(len(r.sources))
-		r.sources = append(r.sources, nil)
+		token = int32(len(r.watched))
+		r.watched = append(r.watched, watched{})
 	}
 	if err := r.poller.Add(fd, token, read, write); err != nil {
 		r.free = append(r.free, token)
 		return -1, err
 	}
-	r.sources[token] = s
+	r.watched[token].source = s
+	r.note(token, read, write)
 	return token, nil
+}
+
+// note keeps in mind what a descriptor is watched for.
+func (r *Reactor) note(token int32, read, write bool) {
+	w := &r.watched[token]
+	if w.write != write {
+		r.writing += 1 - 2*btoi(w.write)
+	}
+	if w.read && !read {
+		r.recent.forget(token)
+	}
+	w.read, w.write = read, write
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // Modify changes what a descriptor is watched for.
 func (r *Reactor) Modify(fd int, token int32, read, write bool) error {
-	return r.poller.Modify(fd, token, read, write)
+	err := r.poller.Modify(fd, token, read, write)
+	if err == nil {
+		r.note(token, read, write)
+	}
+	return err
 }
 
 // Unwatch takes a descriptor out again, unless token is negative. Its token may be
@@ -87,27 +123,51 @@ func (r *Reactor) Unwatch(fd int, token int32) error {
 	if token < 0 {
 		return nil
 	}
-	r.sources[token] = nil
+	r.note(token, false, false)
+	r.watched[token] = watched{}
 	r.free = append(r.free, token)
 	return r.poller.Remove(fd)
 }
 
-// Serve lets every descriptor that is ready do its work. After an error nothing
+// Serve lets every descriptor that is ready do its work. Where few eager ones bring
+// something, others may have to wait for some more Serves. After an error nothing
 // can be served any more.
 func (r *Reactor) Serve(s wire.Sink) (moved bool, err error) {
 	n := 0
 	if r.found.n.Load() > 0 {
 		n = r.found.drain(r.events[:])
-	} else if n, err = r.poller.Poll(r.events[:]); err != nil {
-		return false, err
+	} else {
+		try, ask := r.recent.next(r.writing > 0)
+		if try {
+			moved = r.try(s)
+		}
+		if !ask {
+			return moved, nil
+		}
+		if n, err = r.poller.Poll(r.events[:]); err != nil {
+			return false, err
+		}
 	}
 	for i := range n {
 		ev := &r.events[i]
-		if src := r.sources[ev.Token]; src != nil {
-			moved = src.Ready(s, ev.Read, ev.Write) || moved
+		w := &r.watched[ev.Token]
+		if w.source == nil {
+			continue
 		}
+		if ev.Read && w.eager && w.read {
+			r.recent.saw(ev.Token)
+		}
+		moved = w.source.Ready(s, ev.Read, ev.Write) || moved
 	}
 	return moved, nil
+}
+
+// try reads the descriptors that are recent, which one of them may change.
+func (r *Reactor) try(s wire.Sink) (moved bool) {
+	for i := 0; i < r.recent.n; i++ {
+		moved = r.watched[r.recent.tokens[i]].source.Ready(s, true, false) || moved
+	}
+	return moved
 }
 
 // Wait parks until a descriptor is ready, until Wake, or until d has passed; d < 0

@@ -236,6 +236,7 @@ func (t *Transport) introduce(c *inbound, g *greeting) bool {
 	p.reach(i)
 	c.p, c.lane, c.sealed.line, c.out.sealed.line = p, i, in, out
 	p.conns = append(p.conns, c.conn)
+	c.watched.Eager()
 	if t.place(c, g.turn) != nil {
 		return false
 	}

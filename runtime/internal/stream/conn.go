@@ -32,6 +32,9 @@ func (t *Transport) newConn() *conn {
 // connect takes over a descriptor on which something may come.
 func (c *conn) connect(fd int) error {
 	c.fd, c.watched = fd, c.t.reactor.Descriptor(fd, c)
+	if c.p != nil {
+		c.watched.Eager()
+	}
 	return c.watch(true, c.writes)
 }
 

@@ -44,6 +44,5 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	return t.flushAll(s) || moved
 }
 
-// Flush sends what is queued, as Poll does, and receives nothing: for a
-// transport that is built on this one and whose own arrivals cause puts.
+// Flush implements [wire.Flusher].
 func (t *Transport) Flush(s wire.Sink) bool { return !t.closed && t.flushAll(s) }

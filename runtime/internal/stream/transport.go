@@ -7,6 +7,7 @@ package stream
 
 import (
 	"net"
+	goruntime "runtime"
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
@@ -59,6 +60,9 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 		if p.near {
 			t.local++
 		}
+	}
+	if t.local <= goruntime.NumCPU() {
+		r.Alone()
 	}
 	if listenFD >= 0 {
 		if t.listener.token, err = t.reactor.Watch(listenFD, &t.listener, true, false); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -27,6 +28,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x72cfc8446a644bf3,
 		Program: program,
+		Places:  places,
 	}
 }
 
@@ -79,4 +81,13 @@ func (m *role0) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		m.DoneLeft--
 	}
 	return do, arm
+}
+
+// places returns where the signals of rank may stand as flags.
+func places(rank int) (p windows.Places) {
+	// s{k} from {(rank-k+Ranks-1)%Ranks} for k < 4
+	for k := range 4 {
+		p.Await(k, (rank-k+Ranks-1)%Ranks)
+	}
+	return p
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -27,6 +28,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x80614892325ea758,
 		Program: program,
+		Places:  places,
 	}
 }
 
@@ -129,4 +131,25 @@ func (m *role1) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		m.DoneLeft--
 	}
 	return do, arm
+}
+
+// places returns where the signals of rank may stand as flags.
+func places(rank int) (p windows.Places) {
+	switch rank {
+	case 0:
+		// s{k} from {k+1} for k < 4
+		for k := range 4 {
+			p.Await(k, k+1)
+		}
+		// post s0 @{k+1} for k < 4
+		for k := range 4 {
+			p.Post(0, k+1)
+		}
+		return p
+	}
+	// s0 from 0
+	p.Await(0, 0)
+	// posted s0
+	p.Posted(0)
+	return p
 }

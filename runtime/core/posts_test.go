@@ -1,0 +1,90 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/windows"
+	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// linesOf returns the lines of a rank of barrier/hsb, of which the first ranks reach each
+// other.
+func linesOf(t *testing.T, rank, ranks, near int, together bool) *lines {
+	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: ranks})
+	require.NoError(t, err)
+	h, p := spec.Header(), spec.Program(rank)
+	program, err := machine.Compile(&h, &p)
+	require.NoError(t, err)
+	plan := NewPlan(&h, program, spec.Program(0), 0)
+	places, ok := windows.Of(rank, ranks, spec.Program)
+	require.True(t, ok)
+	plan.Flags(rank, func(other int) bool { return other != rank && rank < near && other < near }, together, &places)
+	require.True(t, plan.lines.known)
+	return &plan.lines
+}
+
+func awaitedAt(of, line, signal int) Awaited {
+	return Awaited{Rank: of, Line: line, slot: ir.Signal(signal)}
+}
+
+// Of a post those take part that its sender reaches, and they are who looks there.
+func TestPostsGoToWhomIsReached(t *testing.T) {
+	root := linesOf(t, 0, 5, 3, true)
+	require.Equal(t, []post{{slot: ir.Signal(0), ranks: []int{1, 2, 3, 4}, near: []int{1, 2}, far: []int{3, 4}}}, root.posts)
+	require.Equal(t, []Awaited{awaitedAt(0, 0, 0), awaitedAt(0, 1, 1)}, root.awaited[0])
+	require.Equal(t, []Awaited{awaitedAt(0, flagSlots, 0), awaitedAt(0, flagSlots+1, 1)}, root.awaited[1])
+	for rank := 1; rank < 3; rank++ {
+		slave := linesOf(t, rank, 5, 3, true)
+		require.Empty(t, slave.posts)
+		require.Equal(t, []Awaited{awaitedAt(0, wire.FlagLines, 0)}, slave.awaited[0])
+	}
+	require.Empty(t, linesOf(t, 3, 5, 3, true).awaited[0])
+	require.Empty(t, linesOf(t, 0, 5, 1, true).posts)
+}
+
+// Where windows of others cannot be read each signal stands in that of who waits for it.
+func TestFlagsApart(t *testing.T) {
+	require.Empty(t, linesOf(t, 0, 5, 5, false).posts)
+	require.Equal(t, []Awaited{awaitedAt(3, 0, 0)}, linesOf(t, 3, 5, 5, false).awaited[0])
+}
+
+// Signals that have no line go by frame.
+func TestSignalsWithoutLine(t *testing.T) {
+	spec, err := schedule.New("barrier/hsb", schedule.Params{Ranks: 100, FanIn: 99, FanOut: 99})
+	require.NoError(t, err)
+	places, ok := windows.Of(0, 100, spec.Program)
+	require.True(t, ok)
+	plan := &Plan{}
+	plan.Flags(0, func(other int) bool { return other != 0 }, true, &places)
+	require.Len(t, plan.lines.awaited[0], flagSlots)
+	require.Len(t, places.Awaits, 99)
+}
+
+// A post is recognized by the first of its puts, and never as more than there is.
+func TestPostIsRecognized(t *testing.T) {
+	g := lines{posts: []post{{slot: ir.Signal(0), ranks: []int{1, 2}, near: []int{1, 2}}}}
+	puts := []ir.Action{ir.PutTo(ir.Signal(0), 1), ir.PutTo(ir.Signal(0), 2), ir.PutTo(ir.Signal(1), 1), ir.PutTo(ir.Signal(1), 2)}
+	require.NotNil(t, g.post(puts))
+	require.NotNil(t, g.post(puts[:2]))
+	for _, other := range [][]ir.Action{puts[:1], puts[1:], puts[2:]} {
+		require.Nil(t, g.post(other))
+	}
+}
+
+// Chunks stand in the same places whether programs tell their rules apart or not, and what two
+// rules put does not begin with what both put.
+func TestChunksStandWhereverRulesEnd(t *testing.T) {
+	first, second := ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(0), 2)
+	all := func(int) bool { return true }
+	apart := laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first}}, {Do: []ir.Action{second}}}}, all)
+	require.Equal(t, laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first, second}}}}, all), apart)
+	g := lines{posts: apart}
+	require.Nil(t, g.post([]ir.Action{first}))
+	require.Nil(t, g.post([]ir.Action{first, ir.PutTo(ir.Chunk(1), 2)}))
+	require.NotNil(t, g.post([]ir.Action{first, second}))
+}

@@ -1,0 +1,38 @@
+package shm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// BenchmarkCalls is what a broadcast costs its two ranks, one after the other, neither of which
+// has to wait.
+func BenchmarkCalls(b *testing.B) {
+	for _, n := range []int{2, 2 << 10} {
+		b.Run(fmt.Sprintf("bytes=%d", n), func(b *testing.B) {
+			var comms []*runtime.Comm
+			for _, tr := range connect(b, 2) {
+				c, err := runtime.Join(b.Context(), runtime.Config{Transport: tr, Bcast: runtime.Algorithm{Name: "bcast/linear"}})
+				require.NoError(b, err)
+				comms = append(comms, c)
+			}
+			buf := [2][]byte{make([]byte, n), make([]byte, n)}
+			b.ReportAllocs()
+			for b.Loop() {
+				for rank, c := range comms {
+					if err := c.Bcast(b.Context(), buf[rank], 0); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.StopTimer()
+			for _, c := range comms {
+				require.NoError(b, c.Close())
+			}
+		})
+	}
+}
