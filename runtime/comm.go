@@ -77,7 +77,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 func (c *Comm) prepare() error {
 	c.plans = plans{rank: c.rank, size: c.size}
 	if w := c.drv.window.all; w != nil && c.members == nil {
-		c.plans.reaches = w.Reaches
+		c.plans.reaches, c.plans.together = w.Reaches, !c.drv.window.remote
 	}
 	c.cuts = cutsItself(c.cfg.Bcast.Name)
 	if _, err := c.barrierPlan(); err != nil {

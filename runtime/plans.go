@@ -30,6 +30,7 @@ type planKey struct {
 type plans struct {
 	rank, size int
 	reaches    func(rank int) bool // flags reach a rank; nil: there are none
+	together   bool                // one can stand for several ranks
 	recent     [core.Kinds]recent
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
@@ -103,7 +104,7 @@ func (ps *plans) stand(p *core.Plan, spec *schedule.Spec) {
 		p.Shelve(ps.rank, ps.reaches, spec.Program)
 	default:
 		if places, ok := windows.Of(ps.rank, ps.size, ps.near(spec.Program)); ok {
-			p.Flags(ps.rank, ps.reaches, true, &places)
+			p.Flags(ps.rank, ps.reaches, ps.together, &places)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	case compiled.Chunks > 0:
 		compiled.Shelve(c.rank, c.plans.reaches, programs)
 	case places != nil:
-		compiled.Flags(c.rank, c.plans.reaches, true, places)
+		compiled.Flags(c.rank, c.plans.reaches, c.plans.together, places)
 	}
 	c.used.add(&plan{compiled, planKey{}, programs, 0, nil}, &s.Header)
 	return nil

@@ -7,12 +7,13 @@ import (
 
 // window is where the flags stand that the first communicator waits for; see [wire.Windows].
 type window struct {
-	all   wire.Windows // nil: there are no flags
-	comm  *Comm        // the first communicator; nil: it is closed
-	own   []wire.Line
-	lines [][]wire.Line // by rank, the own ones included
-	shelf wire.Shelves  // the same as all; nil: no chunks stand there
-	calls calls         // of this rank
+	all    wire.Windows // nil: there are no flags
+	comm   *Comm        // the first communicator; nil: it is closed
+	own    []wire.Line
+	lines  [][]wire.Line // by rank, the own ones included
+	remote bool          // network adapters write them: those of others cannot be read
+	shelf  wire.Shelves  // the same as all; nil: no chunks stand there
+	calls  calls         // of this rank
 }
 
 // open opens the windows of tr, if it has any.
@@ -25,6 +26,7 @@ func (w *window) open(tr wire.Transport) {
 	w.calls.lines = w.own[wire.CallLine:]
 	for rank := range tr.Size() {
 		w.lines = append(w.lines, w.all.Window(rank))
+		w.remote = w.remote || w.all.Reaches(rank) && w.lines[rank] == nil
 	}
 }
 
@@ -32,7 +34,11 @@ func (w *window) open(tr wire.Transport) {
 type flagNet struct {
 	core.Net
 	wire.Windows
+	remote bool
 }
+
+// Waits implements [core.FlagNet].
+func (n flagNet) Waits() bool { return n.remote }
 
 // Taken implements [wire.Taker].
 func (n flagNet) Taken(to int) uint64 { return taken(n.Net, to) }
@@ -43,6 +49,9 @@ type shelfNet struct {
 	wire.Shelves
 	*calls
 }
+
+// Waits implements [core.FlagNet].
+func (n shelfNet) Waits() bool { return false }
 
 // Taken implements [wire.Taker].
 func (n shelfNet) Taken(to int) uint64 { return taken(n.Net, to) }
@@ -60,7 +69,7 @@ func (w *window) net(n core.Net) core.Net {
 	case w.shelf != nil:
 		return shelfNet{n, w.shelf, &w.calls}
 	case w.all != nil:
-		return flagNet{n, w.all}
+		return flagNet{n, w.all, w.remote}
 	}
 	return n
 }
@@ -85,6 +94,9 @@ func (d *driver) awaitFlags(idle int) (some bool) {
 	a := c.core.Awaits()
 	if len(a.Flags) == 0 && len(c.core.Lent()) == 0 {
 		return false
+	}
+	if d.window.remote && c.core.Sent() {
+		return d.poll() // the own flags go first
 	}
 	looks := 1
 	if !d.wait.Crowded() {
@@ -114,7 +126,10 @@ func (d *driver) seeFlags() (some bool) {
 	for i := len(a.Flags) - 1; i >= 0; i-- {
 		at := &a.Flags[i]
 		l := &d.window.lines[at.Rank][at.Line]
-		if l.Seq() == at.Seq && d.collect(c, i, l.Flag()) {
+		if l.Seq() != at.Seq {
+			continue
+		}
+		if f, whole := d.window.flag(l); whole && d.collect(c, i, f) {
 			some = true
 		}
 	}
@@ -126,6 +141,14 @@ func (d *driver) seeFlags() (some bool) {
 		}
 	}
 	return some
+}
+
+// flag returns the flag that stands in l, and whether all of it has come.
+func (w *window) flag(l *wire.Line) (f wire.Flag, whole bool) {
+	if w.remote {
+		return l.Sealed()
+	}
+	return l.Flag(), true
 }
 
 // collect tells the core of flag i of those that it waits for, with its chunk. It reports false
@@ -147,7 +170,9 @@ func (d *driver) strayFlags() {
 	}
 	for i := range d.window.own[:wire.FlagLines] {
 		if l := &d.window.own[i]; l.Seq() > c.core.Awaits().Over {
-			c.core.Stray(l.Flag())
+			if f, whole := d.window.flag(l); whole {
+				c.core.Stray(f)
+			}
 		}
 	}
 }

@@ -28,6 +28,7 @@ type exploreCmd struct {
 	Quit        bool  `help:"A process whose call has failed closes."`
 	NoMulticast bool  `help:"The network loses all datagrams."`
 	Windows     int   `default:"0" placeholder:"N" help:"The first N ranks share memory: signals of barriers among them are flags, and chunks that are put stand in windows."`
+	Remote      bool  `help:"The memory of --windows is written by network adapters: flags take time."`
 
 	Pieces int    `default:"1" placeholder:"N" help:"Datagrams of a chunk."`
 	Window int    `default:"0" placeholder:"N" help:"Chunks that receivers can take in unread, 0: any number."`
@@ -122,13 +123,15 @@ func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, 
 		return explore.Options{}, fmt.Errorf("--states=%d: must be at least 1", c.States)
 	case c.Open < 1:
 		return explore.Options{}, fmt.Errorf("--open=%d: must be at least 1", c.Open)
+	case c.Remote && c.Windows == 0:
+		return explore.Options{}, errors.New("--remote: only with --windows")
 	case c.Pieces < 1:
 		return explore.Options{}, fmt.Errorf("--pieces=%d: must be at least 1", c.Pieces)
 	}
 	return explore.Options{
 		Ranks: ranks, Calls: calls, Open: c.Open,
 		Losses: int(c.Losses), Duplicates: c.Duplicates, Early: c.Early,
-		Crash: c.Crash, Cancel: c.Cancel, Quit: c.Quit, NoMulticast: c.NoMulticast, Windows: c.Windows,
+		Crash: c.Crash, Cancel: c.Cancel, Quit: c.Quit, NoMulticast: c.NoMulticast, Windows: explore.Windows{Ranks: c.Windows, Remote: c.Remote},
 		Pieces: c.Pieces, Window: c.Window, Delay: delay, States: c.States, Full: c.Full,
 	}, nil
 }

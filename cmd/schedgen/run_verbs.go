@@ -29,8 +29,11 @@ func (l *link) openVerbs(ctx context.Context, puts tcp.Config) (*verbs.Transport
 }
 
 // tryVerbs has one rank alone open the port, and returns the bytes of a message that fit
-// into a datagram.
+// into a datagram. That there is no port it says without a word of ranks.
 func (l *link) tryVerbs(ctx context.Context) (datagram int, err error) {
+	if err := verbs.Check(verbs.Config{Device: l.Device}); err != nil {
+		return 0, err
+	}
 	t, err := l.openVerbs(ctx, tcp.Config{Size: 1, Key: l.Key, Encrypt: l.Encrypt})
 	if err != nil {
 		return 0, err

@@ -11,15 +11,18 @@ import (
 // Among ranks that have windows the signals of barriers are flags (chunks of broadcasts: see
 // shelf.go): each has a line, which its receiver looks at, and whoever drives the core tells what stands there. A signal that
 // one rule puts to several ranks stands once, in the window of its sender, and all of them
-// look there (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, section 4.1).
+// look there (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives, section 4.1), if they can
+// read it.
 //
 // Lines are used in turns: a barrier's are those of the barrier before the last. Nobody
 // writes there too soon. Barriers begin one after the other at every rank, also if several
 // operations are open: a rank that has begun one has ended the one before. So who has begun
 // barrier b has ended b-1, before which all have begun b-1 (verify's check barrier), before
 // which they have ended b-2, and by then seen all that they wait for in it. And who has
-// ended a barrier has put all of it (check retire), so that no writer comes late. The bound
-// is that of check reuse, two operations, with barriers counted by themselves.
+// ended a barrier has put all of it (check retire), so that no writer comes late. Nor does a
+// flag that takes time to its line: for every signal a rule waits (check wellformed), and a
+// rank's rules have all fired before it ends (check retire again). The bound is that of
+// check reuse, two operations, with barriers counted by themselves.
 
 const (
 	flagTurns = 2
@@ -32,11 +35,15 @@ type FlagNet interface {
 	Reaches(rank int) bool
 	Flag(to, line int, f wire.Flag)
 	Post(line int, to []int, f wire.Flag)
+	// Waits reports whether flags go when the transport is polled, as frames do: Sent tells of
+	// them too.
+	Waits() bool
 }
 
 // flags are those of a rank's operations.
 type flags struct {
 	net    FlagNet // nil: there are none
+	waits  bool    // they go when the transport is polled
 	begun  uint64  // barriers
 	last   uint64  // the operation that is the last barrier whose rules have begun
 	inside uint64  // the barrier whose rules have begun and that has not ended; 0: none
@@ -133,6 +140,7 @@ func (ops *operations) raise(o *op, actions []ir.Action) (n int) {
 	}
 	ops.trace(EventPut, o.seq, s, to)
 	ops.flags.net.Flag(to, line(o.turn, s), f)
+	ops.queued = ops.queued || ops.flags.waits
 	return 1
 }
 

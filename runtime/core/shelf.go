@@ -52,6 +52,7 @@ type Lent struct {
 // connect tells f of the way out.
 func (f *flags) connect(net Net) {
 	f.net, _ = net.(FlagNet)
+	f.waits = f.net != nil && f.net.Waits()
 	f.shelf.net, _ = net.(ShelfNet)
 }
 

@@ -68,7 +68,7 @@ var considered = map[string]string{
 	"Plan.answers": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
 
-	"operations.flags": "state", "flags.net": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
+	"operations.flags": "state", "flags.net": "link", "flags.waits": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
 	"flags.inside": "state", "flags.shelf": "state", "shelf.net": "link", "shelf.used": "state", "shelf.passed": "state", "shelf.lent": "state", "Lent.Line": "derived", "Lent.seq": "derived",
 	"Awaits.Flags": "state", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.Seq": "derived", "Awaited.mark": "derived", "Awaited.slot": "derived", "lines.chunks": "derived",
 	"Plan.lines": "derived", "Plan.printed": "derived", "printed.n": "derived", "printed.print": "derived", "lines.known": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "post.near": "derived", "post.far": "derived", "lines.awaited": "derived",

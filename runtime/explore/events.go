@@ -34,6 +34,9 @@ func (s *system) arrivals(w *world, will []event) []event {
 					will = s.unlessHeld(w, will, newEvent(evPut, to, l[0]))
 				}
 			}
+			if l := w.lanes[s.lane(from, to, flagWay)]; len(l) > 0 {
+				will = append(will, newEvent(evPlace, to, l[0]))
+			}
 		}
 	}
 	for rank := 0; rank < s.Ranks && len(w.flags) > 0; rank++ {
@@ -61,7 +64,7 @@ func (s *system) waits(w *world, e event) bool {
 	if e.kind() != evLeft {
 		return false
 	}
-	for lane := range wire.Lanes {
+	for lane := range ways {
 		if len(w.lanes[s.lane(int(e.of()), e.rank(), lane)]) > 0 {
 			return true
 		}

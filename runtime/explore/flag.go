@@ -8,8 +8,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Flags stand in their lines as soon as they are written; at any moment later the driver of a
-// rank looks. A flag is a message that tells where it stands: the line is its slot, and the rank whose
+// Flags stand in their lines as soon as they are written, or, in remote windows, some time
+// later, those of one rank to another in order; at any moment after that the driver of a rank
+// looks. A flag is a message that tells where it stands: the line is its slot, and the rank whose
 // window that is of its offset.
 
 // flagbox is an outbox by which flags go too.
@@ -25,6 +26,9 @@ func (b flagbox) Reaches(rank int) bool { return b.sys.reaches(b.rank, rank) }
 
 // Flag implements [core.FlagNet].
 func (b flagbox) Flag(to, line int, f wire.Flag) { b.raise(to, line, f, nil) }
+
+// Waits implements [core.FlagNet].
+func (b flagbox) Waits() bool { return b.sys.Windows.Remote }
 
 // Post implements [core.FlagNet].
 func (b flagbox) Post(line int, _ []int, f wire.Flag) { b.raise(f.From, line, f, nil) }
@@ -60,11 +64,16 @@ func (b flagbox) raise(of, line int, f wire.Flag, body []byte) {
 }
 
 // reaches reports whether flags of a rank reach another.
-func (s *system) reaches(from, to int) bool { return from < s.Windows && to < s.Windows && from != to }
+func (s *system) reaches(from, to int) bool {
+	return from < s.Windows.Ranks && to < s.Windows.Ranks && from != to
+}
 
 // net returns the way out of a rank's core that keeps what is sent in b.
 func (s *system) net(rank int, b *outbox) core.Net {
-	if s.Windows > 0 {
+	switch {
+	case s.Windows.Ranks > 0 && s.Windows.Remote:
+		return struct{ core.FlagNet }{flagbox{b, rank}} // no chunks stand there
+	case s.Windows.Ranks > 0:
 		return flagbox{b, rank}
 	}
 	return b

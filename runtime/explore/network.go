@@ -8,7 +8,7 @@ import (
 
 // send sends one message of a rank.
 func (s *system) send(w *world, from int, out *send) {
-	if out.flag {
+	if out.flag && !s.Windows.Remote {
 		s.raise(w, out.msg)
 		return
 	}
@@ -25,8 +25,10 @@ func (s *system) send(w *world, from int, out *send) {
 	case out.loose && !gone:
 		w.grams = with(w.grams, gram(to, out.msg))
 	case out.loose:
+	case !gone && out.flag:
+		s.put(w, from, to, flagWay, out.msg)
 	case !gone:
-		s.put(w, from, to, out.msg)
+		s.put(w, from, to, s.messages[out.msg].header.Lane, out.msg)
 	case s.Crash && s.refuses(w, from, to) && w.links&s.link(from, to) == 0:
 		s.connect(w, from, to)
 		w.notes = with(w.notes, uint32(newEvent(evUnreachable, from, uint32(to))))
@@ -40,11 +42,11 @@ func (s *system) refuses(w *world, from, to int) bool {
 	return s.local(w, to).dead || goodbye
 }
 
-// put puts a message into its lane. A slot that is put again while the same waits
+// put puts a message into its lane, or way. A slot that is put again while the same waits
 // there would change nothing: see idle.
-func (s *system) put(w *world, from, to int, msg uint32) {
+func (s *system) put(w *world, from, to int, way wire.Lane, msg uint32) {
 	h := &s.messages[msg].header
-	lane := &w.lanes[s.lane(from, to, h.Lane)]
+	lane := &w.lanes[s.lane(from, to, way)]
 	if s.Full || h.Kind != wire.FrameSlot || !slices.Contains(*lane, msg) {
 		*lane = append(*lane, msg)
 	}
@@ -70,7 +72,7 @@ func (s *system) crash(w *world, rank int) {
 // note.
 func (s *system) part(w *world, rank int, note event) {
 	for other := range s.Ranks {
-		for lane := range wire.Lanes {
+		for lane := range ways {
 			i := s.lane(other, rank, lane)
 			w.lanes[i] = w.lanes[i][:0]
 		}

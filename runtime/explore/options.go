@@ -48,7 +48,7 @@ type Options struct {
 	Quit       bool // a process whose call has failed closes
 
 	NoMulticast bool             // the network loses all datagrams
-	Windows     int              // the first so many ranks share memory: signals of barriers among them are flags, chunks of broadcasts by puts stand in windows
+	Windows     Windows          // signals of barriers that are flags, and chunks that stand in windows
 	Pieces      int              // datagrams of a chunk; default 1
 	Window      int              // chunks of a multicast that receivers can take in unread; 0: any number
 	Delay       core.DelayPolicy // when the root of a multicast starts
@@ -59,6 +59,12 @@ type Options struct {
 
 	// Progress, if not nil, is called now and then.
 	Progress func(Report)
+}
+
+// Windows says which ranks have windows.
+type Windows struct {
+	Ranks  int  // the first so many: signals of barriers among them are flags, chunks of broadcasts by puts stand in windows
+	Remote bool // and share no memory: a flag takes time to its line, none stands for several ranks, and no chunks do
 }
 
 // The limits of an exploration.
@@ -83,7 +89,7 @@ func (o *Options) fill() error {
 	}{
 		{"ranks", o.Ranks, 1, MaxRanks}, {"calls", len(o.Calls), 1, MaxCalls}, {"open calls", o.Open, 1, core.MaxOpen}, {"losses", o.Losses, Unbounded, 200},
 		{"duplicates", o.Duplicates, 0, 200}, {"early alarms", o.Early, 0, 200}, {"pieces", o.Pieces, 1, MaxPieces},
-		{"window", o.Window, 0, MaxChunks}, {"ranks with windows", o.Windows, 0, o.Ranks}, {"messages under way", o.CastWindow, 1, MaxCalls}, {"states", o.States, 1, maxStates}, {"odd calls", len(o.Odd), 0, MaxCalls}, {"as odd rank", o.OddRank, 0, o.Ranks - 1},
+		{"window", o.Window, 0, MaxChunks}, {"ranks with windows", o.Windows.Ranks, 0, o.Ranks}, {"messages under way", o.CastWindow, 1, MaxCalls}, {"states", o.States, 1, maxStates}, {"odd calls", len(o.Odd), 0, MaxCalls}, {"as odd rank", o.OddRank, 0, o.Ranks - 1},
 	} {
 		if v.v < v.lo || v.v > v.hi {
 			return fmt.Errorf("%w: %d %s, must be %d … %d", ErrInput, v.v, v.what, v.lo, v.hi)

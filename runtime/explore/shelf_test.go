@@ -24,10 +24,10 @@ func TestShelves(t *testing.T) {
 	for name := range putters {
 		t.Run(name, func(t *testing.T) {
 			for ranks := 2; ranks <= 3; ranks++ {
-				sound(t, Options{Ranks: ranks, Windows: ranks, Calls: calls(t, ranks, 2, name, name, name), Early: 1})
-				sound(t, Options{Ranks: ranks, Windows: ranks, Calls: calls(t, ranks, 2, name, "barrier/hsb", name), Crash: true, Quit: true})
+				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Calls: calls(t, ranks, 2, name, name, name), Early: 1})
+				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Calls: calls(t, ranks, 2, name, "barrier/hsb", name), Crash: true, Quit: true})
 			}
-			soundAsFar(t, Options{Ranks: 4, Windows: 4, Calls: calls(t, 4, 2, name, name), States: 60_000})
+			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 4}, Calls: calls(t, 4, 2, name, name), States: 60_000})
 		})
 	}
 }
@@ -37,8 +37,8 @@ func TestShelvesOfSeveralOpen(t *testing.T) {
 	for name := range putters {
 		t.Run(name, func(t *testing.T) {
 			for windows := 2; windows <= 3; windows++ {
-				soundAsFar(t, Options{Ranks: 3, Windows: windows, Open: 3, Calls: calls(t, 3, 1, name, "barrier/hsb", name, name), States: 60_000})
-				soundAsFar(t, Options{Ranks: 3, Windows: windows, Open: 2, Calls: calls(t, 3, 2, name, name), Crash: true, States: 60_000})
+				soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 3, Calls: calls(t, 3, 1, name, "barrier/hsb", name, name), States: 60_000})
+				soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 2, Calls: calls(t, 3, 2, name, name), Crash: true, States: 60_000})
 			}
 		})
 	}
@@ -48,7 +48,7 @@ func TestShelvesOfSeveralOpen(t *testing.T) {
 // found.
 func TestShelvesHaveTeeth(t *testing.T) {
 	for name := range putters {
-		_, r := explored(t, Options{Ranks: 3, Windows: 3, Calls: calls(t, 3, 2, name, name)}, func(m *message) int {
+		_, r := explored(t, Options{Ranks: 3, Windows: Windows{Ranks: 3}, Calls: calls(t, 3, 2, name, name)}, func(m *message) int {
 			if m.header.Kind == 0 && m.header.Slot >= wire.ChunkLine {
 				m.header.Slot ^= 1
 			}

@@ -31,6 +31,7 @@ const (
 	evCrash                        // the rank dies
 	evCancel                       // the process gives up a call; of: the call
 	evLook                         // the rank finds a flag; of: the message
+	evPlace                        // a flag comes to its line in the rank's window; of: the message
 )
 
 const (

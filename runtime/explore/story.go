@@ -44,6 +44,9 @@ func (s *system) sentence(w *world, e event) string {
 	case evLook:
 		m := &s.messages[e.of()]
 		return fmt.Sprintf("rank %d sees that rank %d has flagged operation %d in line %d of rank %d", rank, m.header.From, m.header.Seq, m.header.Slot, m.offset)
+	case evPlace:
+		m := &s.messages[e.of()]
+		return fmt.Sprintf("the flag of rank %d for operation %d comes to line %d of rank %d", m.header.From, m.header.Seq, m.header.Slot, rank)
 	case evLose:
 		return fmt.Sprintf("%s is lost", s.thing(e))
 	case evDouble:

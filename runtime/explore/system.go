@@ -146,12 +146,12 @@ func (s *system) stand(p *core.Plan, rank int, of *ir.Schedule) {
 	reaches := func(other int) bool { return s.reaches(rank, other) }
 	programs := func(rank int) ir.Program { return of.Programs[rank] }
 	switch {
-	case s.Windows == 0:
+	case s.Windows.Ranks == 0:
 	case p.Chunks > 0:
 		p.Shelve(rank, reaches, programs)
 	case windows.Has(of):
 		places, _ := windows.Of(rank, of.Ranks, programs)
-		p.Flags(rank, reaches, true, &places)
+		p.Flags(rank, reaches, !s.Windows.Remote, &places)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // world is the state of the whole: ranks, and what is under way.
 type world struct {
 	ranks []uint32   // rank -> its state
-	lanes [][]uint32 // by sender, receiver and lane -> messages in order
+	lanes [][]uint32 // by sender, receiver and lane, or flagWay -> messages in order
 	grams []uint32   // datagrams under way: receiver and message, sorted
 	notes []uint32   // what ranks have not been told: events, sorted
 	flags []uint32   // what stands in windows: lines and messages, by line
@@ -20,7 +20,7 @@ type world struct {
 }
 
 func (s *system) initial() *world {
-	w := &world{lanes: make([][]uint32, s.Ranks*s.Ranks*int(wire.Lanes))}
+	w := &world{lanes: make([][]uint32, s.Ranks*s.Ranks*int(ways))}
 	for rank := range s.Ranks {
 		w.ranks = append(w.ranks, s.add(s.newLocal(rank)))
 		for other := range rank {
@@ -32,8 +32,14 @@ func (s *system) initial() *world {
 	return w
 }
 
+// Flags to remote windows have a way of their own, beside the lanes.
+const (
+	flagWay = wire.Lanes
+	ways    = wire.Lanes + 1
+)
+
 func (s *system) lane(from, to int, l wire.Lane) int {
-	return (from*s.Ranks+to)*int(wire.Lanes) + int(l)
+	return (from*s.Ranks+to)*int(ways) + int(l)
 }
 
 func (s *system) local(w *world, rank int) *local { return s.locals[w.ranks[rank]] }
@@ -77,6 +83,10 @@ func (s *system) apply(w *world, e event) (problem string, done bool) {
 	case evCrash:
 		s.crash(w, rank)
 		return "", true
+	case evPlace:
+		s.consume(w, e)
+		s.raise(w, e.of())
+		return "", true
 	}
 	out := s.step(w.ranks[rank], e)
 	if out.held {
@@ -110,11 +120,14 @@ func (s *system) consume(w *world, e event) {
 		m := &s.messages[e.of()].header
 		lane := &w.lanes[s.lane(m.From, rank, m.Lane)]
 		*lane = slices.Delete(*lane, 0, 1)
+	case evPlace:
+		way := &w.lanes[s.lane(s.messages[e.of()].header.From, rank, flagWay)]
+		*way = slices.Delete(*way, 0, 1)
 	case evDatagram:
 		w.grams = without(w.grams, gram(rank, e.of()))
 	case evLost, evUnreachable:
 		// What was still under way on these connections is gone with them.
-		for lane := range wire.Lanes {
+		for lane := range ways {
 			i := s.lane(int(e.of()), rank, lane)
 			w.lanes[i] = w.lanes[i][:0]
 		}

@@ -110,6 +110,7 @@ func testFlagWait(t *testing.T, with Make) {
 						w.Post(wire.FlagLines, n.reached(0), f)
 					}
 				}
+				tr.Poll(n.sinks[rank]) // by which the last flag goes, if it has not before
 			}
 			done := signal()
 			for rank := 1; rank < size; rank++ {

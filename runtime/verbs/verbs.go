@@ -67,6 +67,7 @@ var (
 // Transport is one rank's end of a communicator.
 type Transport struct {
 	wire.Transport
+	wire.Taker
 	group rdma.Group
 }
 
@@ -80,7 +81,7 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{t, t.Group()}, nil
+	return &Transport{t, t, t.Group()}, nil
 }
 
 // port is what cfg says of the port.

@@ -1,8 +1,12 @@
 package wire
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
-// Line is a cache line of a window, in which one flag stands, and a short chunk with it.
+// Line is a cache line of a window, in which one flag stands, and a short chunk with it, or a
+// seal.
 type Line struct {
 	mark  uint64
 	stamp uint64 // Flag.Seq << fromBits | Flag.From, written last
@@ -11,6 +15,9 @@ type Line struct {
 
 // ShortChunk is how long a chunk, in bytes, stands in the line of its flag.
 const ShortChunk = 48
+
+// SealedLen is how many bytes of a line a flag and its seal take, which come first.
+const SealedLen = 24
 
 const fromBits = 16
 
@@ -30,6 +37,23 @@ func (l *Line) Write(f Flag) {
 	atomic.SwapUint64(&l.stamp, f.Seq<<fromBits|uint64(f.From)&(1<<fromBits-1))
 }
 
+// Seal makes what stands in l fit to be copied by network adapters, which place the words
+// of a line in any order: who finds some of them knows that others are still missing.
+func (l *Line) Seal() { atomic.StoreUint64(l.seal(), sealOf(l.mark, l.stamp)) }
+
+// Sealed returns the flag that stands in l, and whether all of what was sealed has come: the seal
+// does not fit what has come in part, unless the rest is what stood there before.
+func (l *Line) Sealed() (f Flag, whole bool) {
+	stamp, mark := atomic.LoadUint64(&l.stamp), atomic.LoadUint64(&l.mark)
+	return flagOf(stamp, mark), atomic.LoadUint64(l.seal()) == sealOf(mark, stamp)
+}
+
+// seal is where the seal stands, in place of a chunk.
+func (l *Line) seal() *uint64 { return (*uint64)(unsafe.Pointer(&l.Short)) }
+
+// sealOf differs for two pairs that differ in one of both.
+func sealOf(mark, stamp uint64) uint64 { return mark ^ stamp*0x9E3779B97F4A7C15 }
+
 // Holds reports whether f stands in l. What is loaded before it is loaded while it did.
 func (l *Line) Holds(f Flag) bool {
 	stamp := f.Seq<<fromBits | uint64(f.From)&(1<<fromBits-1)
@@ -42,7 +66,11 @@ func (l *Line) Seq() uint64 { return atomic.LoadUint64(&l.stamp) >> fromBits }
 // Flag returns the flag that stands in l.
 func (l *Line) Flag() Flag {
 	stamp := atomic.LoadUint64(&l.stamp)
-	return Flag{Seq: stamp >> fromBits, Mark: atomic.LoadUint64(&l.mark), From: int(stamp & (1<<fromBits - 1))}
+	return flagOf(stamp, atomic.LoadUint64(&l.mark))
+}
+
+func flagOf(stamp, mark uint64) Flag {
+	return Flag{Seq: stamp >> fromBits, Mark: mark, From: int(stamp & (1<<fromBits - 1))}
 }
 
 // Note writes to l what a rank has called under a number: its fingerprint, and a sum over all
@@ -70,8 +98,11 @@ const (
 )
 
 // Windows are the windows of a transport's ranks: memory in which flags stand. A flag costs
-// its writer a store and its reader a load. Flags keep no order with frames. They are of the
-// first communicator.
+// its reader a load. Flags keep no order with frames. They are of the first communicator.
+//
+// Among ranks that share memory a flag costs its writer a store, and all windows of ranks that
+// it reaches can be read. Where network adapters write, none but the own one can: a flag is
+// written by the next Poll, and sealed, and nothing is posted.
 //
 // A line is written again only when all who look at it have seen what it says; the
 // transport does not know when that is. Package core says why it is so.
@@ -82,7 +113,7 @@ type Windows interface {
 	// Reaches reports whether Flag reaches a rank. This one it does not.
 	Reaches(rank int) bool
 	// Flag writes f to a line of a rank that it reaches, below FlagLines, and wakes
-	// the rank if it waits.
+	// the rank if it waits. What is written before its goodbye stands when that is told.
 	Flag(to, line int, f Flag)
 	// Post writes f to a line of the own window, from FlagLines on, for ranks that
 	// read it there, and wakes those of them that wait.

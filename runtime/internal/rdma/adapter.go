@@ -20,6 +20,12 @@
 // They are those of package fragment. Each is checked three times: by the queue pair's key,
 // by the sender's address and queue pair, and by the communicator's identity.
 //
+// # Flags
+//
+// A flag is a write into the window of its receiver, which looks there, and is told of it by a
+// completion besides (flag.go). It takes a buffer as a message does, and says in its immediate
+// data what a message says at its begin: how many more can come.
+//
 // # Crossings
 //
 // All that a Poll sends, and all buffers that it posts again, are one call of
@@ -91,11 +97,12 @@ type Op uint8
 
 // The works. Those on the unreliable queue pair have names of their own.
 const (
-	Send        Op = iota // a message to a rank
-	Write                 // into the memory of a rank
-	SendGram              // a datagram to a rank, or to Everybody
-	Receive               // posts a buffer for a message of a rank
-	ReceiveGram           // posts a buffer for a datagram, and GRHLen bytes that come before it
+	Send           Op = iota // a message to a rank
+	Write                    // into the memory of a rank
+	WriteImmediate           // likewise; and a buffer that is posted there completes
+	SendGram                 // a datagram to a rank, or to Everybody
+	Receive                  // posts a buffer for a message of a rank
+	ReceiveGram              // posts a buffer for a datagram, and GRHLen bytes that come before it
 )
 
 // Flags of a work.
@@ -109,24 +116,26 @@ const GRHLen = 40
 
 // Work is one thing that an adapter is to do. C reads it.
 type Work struct {
-	ID     uint64 // of its completion
-	Remote uint64 // address that is written to
-	At     uint64 // where its bytes are in Memory
-	Len    uint32 // how many
-	Key    uint32 // of the memory that is written to
-	To     uint16 // rank, or Everybody
-	Op     Op
-	Flags  uint8
-	_      uint32
+	ID        uint64 // of its completion
+	Remote    uint64 // address that is written to
+	At        uint64 // where its bytes are in Memory
+	Len       uint32 // how many
+	Key       uint32 // of the memory that is written to
+	To        uint16 // rank, or Everybody
+	Op        Op
+	Flags     uint8
+	Immediate uint32 // of a WriteImmediate: what the rank is told
 }
 
 // Completion says that a work is done. C writes it.
 type Completion struct {
-	ID     uint64
-	Len    uint32 // bytes received
-	Status uint32 // 0: it has been done; else Explain tells why not
-	Source uint32 // of a datagram: the sender's queue pair
-	_      uint32
+	ID           uint64
+	Len          uint32 // bytes received
+	Status       uint32 // 0: it has been done; else Explain tells why not
+	Source       uint32 // of a datagram: the sender's queue pair
+	Immediate    uint32 // of a WriteImmediate
+	HasImmediate uint32 // 1: a WriteImmediate has used the buffer up, and nothing stands there
+	_            uint32
 }
 
 // Layout is what a rank asks of an adapter.

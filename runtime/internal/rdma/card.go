@@ -16,12 +16,13 @@ const MaxSize = 1024
 // card is what a rank tells the others of itself when the communicator is built. Integers
 // are big-endian:
 //
-//	 0 version u8   1 flags u8 (1: Ethernet)   2 local identifier u16   4 MTU u16
+//	 0 version u8   1 flags u8 (1: Ethernet, 2: words have their highest byte first)   2 local identifier u16   4 MTU u16
 //	 6 global identifier [16]   22 key of memory u32   26 its address u64
 //	34 number of the unreliable queue pair u32   38 group [16]   54 its key u32
 //	58 numbers of the reliable ones, by rank, u24
 type card struct {
 	address Address
+	order   order
 	key     uint32
 	base    uint64
 	gram    uint32
@@ -31,7 +32,7 @@ type card struct {
 }
 
 const (
-	cardVersion = 1
+	cardVersion = 2
 	cardLen     = 58
 )
 
@@ -40,6 +41,7 @@ func (c *card) encode() []byte {
 	if c.address.Ethernet {
 		flags = 1
 	}
+	flags |= byte(c.order) << 1
 	b := []byte{cardVersion, flags}
 	b = binary.BigEndian.AppendUint16(b, c.address.LID)
 	b = binary.BigEndian.AppendUint16(b, uint16(c.address.MTU))
@@ -62,6 +64,7 @@ func decodeCard(b []byte, size int) (c card, err error) {
 	c.address = Address{
 		Ethernet: b[1]&1 != 0, LID: binary.BigEndian.Uint16(b[2:]), MTU: int(binary.BigEndian.Uint16(b[4:])), GID: [16]byte(b[6:22]),
 	}
+	c.order = order(b[1] >> 1 & 1)
 	c.key, c.base = binary.BigEndian.Uint32(b[22:]), binary.BigEndian.Uint64(b[26:])
 	c.gram = binary.BigEndian.Uint32(b[34:])
 	c.group, c.qkey = Group(b[38:54]), binary.BigEndian.Uint32(b[54:])
@@ -74,6 +77,15 @@ func decodeCard(b []byte, size int) (c card, err error) {
 	return c, nil
 }
 
+// order says how the words of a rank's memory lie in it: a flag is written as it is, and only
+// who reads it makes words of it.
+type order uint8
+
+// ownOrder is 1 where the highest byte comes first.
+var ownOrder = order(binary.NativeEndian.AppendUint16(nil, 1)[1])
+
+var errOrder = errors.New("their memory has words of different byte order")
+
 // ErrLinks is when ranks are not on one network.
 var ErrLinks = errors.New("ports of InfiniBand and of Ethernet reach each other by no cable")
 
@@ -85,8 +97,11 @@ func decodeCards(blobs [][]byte) ([]card, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rank %d: %w", rank, err)
 		}
-		if cards[rank] = c; c.address.Ethernet != cards[0].address.Ethernet {
+		switch cards[rank] = c; {
+		case c.address.Ethernet != cards[0].address.Ethernet:
 			return nil, fmt.Errorf("ranks 0 and %d: %w", rank, ErrLinks)
+		case c.order != cards[0].order:
+			return nil, fmt.Errorf("ranks 0 and %d: %w", rank, errOrder)
 		}
 	}
 	return cards, nil

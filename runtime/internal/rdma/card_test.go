@@ -30,6 +30,7 @@ func TestCardRoundTrip(t *testing.T) {
 func TestCardsThatDoNotFit(t *testing.T) {
 	for want, edit := range map[string]func([]card){
 		"ranks 0 and 1: ports of InfiniBand": func(c []card) { c[1].address.Ethernet = false },
+		"ranks 0 and 1: their memory":        func(c []card) { c[1].order = 1 },
 		"rank 1: packets of 100 bytes":       func(c []card) { c[1].address.MTU = 100 },
 		"rank 0: packets of 9000 bytes":      func(c []card) { c[0].address.MTU = 9000 },
 		"rank 1: it does not use verbs":      func(c []card) { c[1].numbers = c[1].numbers[:1] },

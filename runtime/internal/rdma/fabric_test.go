@@ -3,9 +3,14 @@ package rdma
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Fabric is adapters in the memory of this process, and what connects them. Like those of
@@ -16,10 +21,32 @@ type Fabric struct {
 	ports   map[[16]byte]*port
 	reach   map[uint32]*queue // by number
 	members map[Group][]*port
-	Starved int  // messages for which no buffer was posted
+	Prompt  bool // a flag is placed, and completes, at once
+	Starved int  // messages and flags for which no buffer was posted
+	counts  Counts
 	lossy   int  // every so many datagrams one is lost; 0: none
 	grams   int  // datagrams
 	mute    bool // datagrams say nothing of where they come from
+}
+
+// Counts is what all ranks have done.
+type Counts struct {
+	Posts, Polls    int // calls
+	Messages, Flags int // works
+	Completions     int
+}
+
+// Counts returns them.
+func (n *Fabric) Counts() Counts {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.counts
+}
+
+// torn is a word of a flag of which another one has been placed.
+type torn struct {
+	at   *uint64
+	word uint64
 }
 
 // NewFabric returns one without adapters.
@@ -47,6 +74,8 @@ type port struct {
 	handles map[uint16]uint32 // of datagrams: numbers of queue pairs, by rank
 	group   Group
 	done    []Completion
+	late    int    // completions, from the first, that the next Poll gives; -1: all
+	torn    []torn // words of lines that are still to be placed
 	armed   bool
 	event   [2]int // a pipe
 	refuse  error  // by Post
@@ -68,7 +97,7 @@ func (n *Fabric) Open(mtu int, ethernet bool) func(func(Address) Layout) (Adapte
 	return func(layout func(Address) Layout) (Adapter, error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		a := &port{net: n, handles: map[uint16]uint32{}}
+		a := &port{net: n, late: -1, handles: map[uint16]uint32{}}
 		a.address = Address{MTU: mtu, Ethernet: ethernet, LID: uint16(len(n.ports) + 1)}
 		a.address.GID = [16]byte{10: 0xFF, 11: 0xFF, 12: 10, 13: 0, 14: byte(len(n.ports) >> 8), 15: byte(len(n.ports))}
 		if !ethernet {
@@ -128,6 +157,7 @@ func (a *port) Disconnect(rank int) {
 func (a *port) Post(list []Work) (int, error) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
+	a.net.counts.Posts++
 	for i := range list {
 		if err := a.post(&list[i]); err != nil {
 			return i, err
@@ -145,7 +175,7 @@ func (a *port) post(w *Work) error {
 		a.queues[w.To].buffers = append(a.queues[w.To].buffers, *w)
 	case ReceiveGram:
 		a.gram.buffers = append(a.gram.buffers, *w)
-	case Send, Write:
+	case Send, Write, WriteImmediate:
 		a.send(w)
 	case SendGram:
 		a.cast(w)
@@ -178,7 +208,14 @@ func (a *port) send(w *Work) {
 		own.broken = true
 		a.complete(w, 0, statusRetry)
 		return
+	case w.Op == WriteImmediate:
+		if w.Key != q.at.Key() {
+			panic("a wrong key")
+		}
+		a.net.counts.Flags++
+		q.place(w, b)
 	default:
+		a.net.counts.Messages++
 		q.take(b, 0)
 	}
 	if w.Flags&Signal != 0 {
@@ -186,10 +223,52 @@ func (a *port) send(w *Work) {
 	}
 }
 
-// take writes b into the first buffer.
-func (q *queue) take(b []byte, source uint32) {
+// place writes a flag as an adapter may: one word of it comes first, one after the other that
+// says that it is there or another one, the rest by the next Poll, and the completion by the one
+// after that.
+func (q *queue) place(w *Work, b []byte) {
+	from := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
+	to := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory[w.Remote-q.at.Base():])))
+	q.at.settle(to) // writes of one line are in order
+	first := q.at.net.counts.Flags % len(from)
+	atomic.StoreUint64(&to[first], from[first])
+	for i := range from {
+		if i != first {
+			q.at.torn = append(q.at.torn, torn{&to[i], from[i]})
+		}
+	}
+	if q.at.net.Prompt {
+		q.at.settle(to)
+	} else if q.at.late < 0 {
+		q.at.late = len(q.at.done)
+	}
+	r := q.pop()
+	q.at.complete(&r, int(w.Len), 0)
+	c := &q.at.done[len(q.at.done)-1]
+	c.HasImmediate, c.Immediate = 1, w.Immediate
+}
+
+// settle places the words of a line, or of all, that are still missing.
+func (a *port) settle(line *[wire.SealedLen / 8]uint64) {
+	a.torn = slices.DeleteFunc(a.torn, func(h torn) bool {
+		missing := line == nil || h.at == &line[0] || h.at == &line[1] || h.at == &line[2]
+		if missing {
+			atomic.StoreUint64(h.at, h.word)
+		}
+		return missing
+	})
+}
+
+// pop takes the first buffer.
+func (q *queue) pop() Work {
 	r := q.buffers[0]
 	q.buffers = append(q.buffers[:0], q.buffers[1:]...)
+	return r
+}
+
+// take writes b into the first buffer.
+func (q *queue) take(b []byte, source uint32) {
+	r := q.pop()
 	n := copy(q.at.memory[r.At:r.At+uint64(r.Len)], b)
 	q.at.complete(&r, n, 0)
 	q.at.done[len(q.at.done)-1].Source = source
@@ -234,7 +313,14 @@ func (a *port) complete(w *Work, n int, status uint32) {
 func (a *port) Poll(list []Completion) (int, error) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
-	n := copy(list, a.done)
+	a.net.counts.Polls++
+	a.settle(nil)
+	n := len(a.done)
+	if a.late >= 0 {
+		n, a.late = a.late, -1
+	}
+	n = copy(list, a.done[:n])
+	a.net.counts.Completions += n
 	a.done = append(a.done[:0], a.done[n:]...)
 	return n, nil
 }
@@ -242,7 +328,9 @@ func (a *port) Poll(list []Completion) (int, error) {
 func (a *port) Arm() error {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
-	a.armed = true
+	if a.armed = a.late < 0; !a.armed {
+		unix.Write(a.event[1], one[:]) // what is late comes now
+	}
 	return nil
 }
 

@@ -61,6 +61,55 @@ func TestNonsense(t *testing.T) {
 	require.Equal(t, 1, s.got)
 }
 
+// So does a flag that allows more messages than there are buffers. What stands in its line
+// is for the sink's user to judge.
+func TestNonsenseByFlag(t *testing.T) {
+	_, trs := joined(t, 3, nil)
+	trs[2].Flag(0, 3, wire.Flag{Seq: 1, From: 77})
+	trs[2].Poll(&gulp{})
+	trs[1].peers[0].credit.posted += 100
+	trs[1].Flag(0, 3, wire.Flag{Seq: 1 << 47, From: 1})
+	trs[1].Poll(&gulp{})
+	s := newEnds()
+	for range 4 {
+		trs[0].Poll(s)
+	}
+	require.Equal(t, map[int]wire.End{1: wire.Broken}, s.how)
+	require.ErrorIs(t, s.why[1], errNoMessage)
+	f, whole := trs[0].Window(0)[3].Sealed()
+	require.True(t, whole)
+	require.Equal(t, wire.Flag{Seq: 1 << 47, From: 1}, f)
+}
+
+// Flags wait for buffers of a rank that does not look, one for each line at most, and in order.
+// Who closes before they have gone does not close in good order.
+func TestFlagsWait(t *testing.T) {
+	n, trs := joined(t, 3, nil)
+	for i := range 10 * wire.FlagLines {
+		trs[0].Flag(1, i%wire.FlagLines, wire.Flag{Seq: uint64(1 + i)})
+		if i%100 == 99 {
+			trs[0].Poll(&gulp{})
+		}
+	}
+	p := &trs[0].peers[1]
+	require.LessOrEqual(t, len(p.flags), wire.FlagLines)
+	require.Equal(t, reserved, p.credit.left())
+	require.Zero(t, n.Starved)
+	for range 10 * wire.FlagLines {
+		trs[1].Poll(&gulp{})
+		trs[0].Poll(&gulp{})
+	}
+	for i := range wire.FlagLines {
+		require.Equal(t, uint64(1+9*wire.FlagLines+i), trs[1].Window(1)[i].Seq())
+	}
+	require.Empty(t, p.flags)
+	for i := range wire.FlagLines {
+		trs[0].Flag(2, i, wire.Flag{Seq: 1})
+	}
+	require.ErrorContains(t, trs[0].Close(true, 10*time.Millisecond), "not everything could be sent to rank 2 in time")
+	require.Zero(t, n.Starved)
+}
+
 // A queue pair that takes no works any more is a peer that is lost, in the system's words.
 func TestRefusedWork(t *testing.T) {
 	_, trs := joined(t, 2, nil)
@@ -194,6 +243,7 @@ func TestCreditsNeverRunDry(t *testing.T) {
 		if sent < frames {
 			trs[0].Put(1, slot(uint64(sent), make([]byte, turn>>20)))
 			trs[1].Put(0, slot(uint64(sent), make([]byte, turn>>19&0xFFF)))
+			trs[turn>>16&1].Flag(int(turn>>16&1^1), int(turn>>17)%wire.FlagLines, wire.Flag{Seq: uint64(sent + 1)})
 			sent++
 		}
 		for who := range trs {

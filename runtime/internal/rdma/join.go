@@ -130,7 +130,7 @@ func (t *Transport) meet(ctx context.Context, cfg *Config) error {
 // card returns what this rank tells of itself.
 func (t *Transport) card(random io.Reader) (*card, error) {
 	c := &card{
-		address: t.adapter.Address(), key: t.adapter.Key(), base: t.adapter.Base(), gram: t.adapter.Gram(), numbers: make([]uint32, t.size),
+		address: t.adapter.Address(), order: ownOrder, key: t.adapter.Key(), base: t.adapter.Base(), gram: t.adapter.Gram(), numbers: make([]uint32, t.size),
 	}
 	for rank := range c.numbers {
 		if rank != t.rank {

@@ -18,6 +18,7 @@ type pair struct {
 	rank   int
 	out    []*outLane // by laneIndex, nil where nothing was put
 	in     []*inLane  // likewise
+	flags  []flagged  // that wait to be written, each for another line
 	ready  []*outLane // those that can send
 	owes   []*inLane  // those of which the peer is to be told how much was taken
 	aside  []*inLane  // those of which records wait for the sink
@@ -37,7 +38,7 @@ type words struct {
 	base uint64
 }
 
-// credit is who may send how many messages, counted from the first, modulo 2^32.
+// credit is who may send how many messages, and flags, counted from the first, modulo 2^32.
 type credit struct {
 	sent   uint32
 	limit  uint32 // of those, by the peer's word
@@ -47,9 +48,9 @@ type credit struct {
 
 func (c *credit) left() int { return int(int32(c.limit - c.sent)) }
 
-// slots are the buffers that a pair's messages are sent from, used in turn.
+// slots are the buffers that a pair's messages and flags are sent from, used in turn.
 type slots struct {
-	posted, done uint32 // messages, counted from the first
+	posted, done uint32 // messages and flags, counted from the first
 }
 
 // lane returns the sending end of the lane of f.
@@ -117,11 +118,12 @@ func (p *pair) clear() {
 			o.cut, o.begun, o.offset, o.listed = false, false, 0, false
 		}
 	}
-	p.ready = nil
+	p.ready, p.flags = nil, p.flags[:0]
 }
 
-// unwritten returns how much is not sent: bytes, and frames.
+// unwritten returns how much is not sent: bytes, frames and flags.
 func (p *pair) unwritten() (n int) {
+	n = len(p.flags)
 	for _, o := range p.out {
 		if o != nil {
 			n += o.unwritten()
@@ -143,6 +145,9 @@ func (p *pair) forget(comm uint8) {
 
 // abandon forgets what is queued of a communicator's operations.
 func (p *pair) abandon(comm uint8) bool {
+	if comm == 0 {
+		p.flags = p.flags[:0]
+	}
 	i := laneIndex(wire.LaneOps, comm)
 	if i >= len(p.out) || p.out[i] == nil {
 		return false

@@ -1,8 +1,11 @@
 package rdma
 
-// plan is how registered memory is used: first a word for each rank, which that rank
-// writes; then the buffers of the reliable queue pairs, by rank, each with those that send
-// before those that receive; then those of the unreliable one.
+import "github.com/schedgen/schedgen/runtime/wire"
+
+// plan is how registered memory is used: first the window, in whose lines others write
+// flags; then a word for each rank, which that rank writes; then the buffers of the reliable
+// queue pairs, by rank, each with those that send before those that receive; then those of the
+// unreliable one.
 type plan struct {
 	rank, size      int
 	message         int // bytes of a message
@@ -13,7 +16,8 @@ type plan struct {
 }
 
 const (
-	wordLen = 64 // a cache line
+	lineLen = 64 // of a wire.Line: a cache line
+	wordLen = 64 // likewise
 
 	// gramBytes is about how many bytes of datagrams are taken in without a Poll.
 	gramBytes    = 4 << 20
@@ -45,15 +49,18 @@ func (p *plan) layout() Layout {
 	}
 }
 
+// line is where the i-th line of the window is.
+func (p *plan) line(i int) int { return lineLen * i }
+
 // word is where rank writes.
-func (p *plan) word(rank int) int { return wordLen * rank }
+func (p *plan) word(rank int) int { return p.line(wire.WindowLines) + wordLen*rank }
 
 // pair is where the buffers of the queue pair for rank begin.
 func (p *plan) pair(rank int) int {
 	if rank > p.rank {
 		rank--
 	}
-	return wordLen*p.size + rank*p.message*(p.sends+p.receives)
+	return p.word(p.size) + rank*p.message*(p.sends+p.receives)
 }
 
 // send is where the i-th buffer to send to rank from begins.
@@ -63,7 +70,7 @@ func (p *plan) send(rank, i int) int { return p.pair(rank) + p.message*i }
 func (p *plan) receive(rank, i int) int { return p.pair(rank) + p.message*(p.sends+i) }
 
 func (p *plan) grams() int {
-	return wordLen*p.size + (p.size-1)*p.message*(p.sends+p.receives)
+	return p.word(p.size) + (p.size-1)*p.message*(p.sends+p.receives)
 }
 
 // gramSend is where the i-th buffer to send datagrams from begins.

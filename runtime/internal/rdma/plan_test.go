@@ -2,9 +2,12 @@ package rdma
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Buffers lie in memory one behind the other, and none in another one.
@@ -17,6 +20,9 @@ func TestPlanHasNoOverlaps(t *testing.T) {
 		span := func(at, n int) {
 			require.Equal(t, next, at)
 			next = at + n
+		}
+		for i := range wire.WindowLines {
+			span(p.line(i), int(unsafe.Sizeof(wire.Line{})))
 		}
 		for r := range size {
 			span(p.word(r), wordLen)

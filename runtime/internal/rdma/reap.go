@@ -37,7 +37,7 @@ func (t *Transport) complete(c *Completion, s wire.Sink) {
 	case idPulse:
 		t.peers[rank].pulse = false
 	case idReceive:
-		t.receive(&t.peers[rank], int(n), int(c.Len), s)
+		t.receive(&t.peers[rank], int(n), c, s)
 	case idGramSend:
 		t.grams.done = n
 	case idGramReceive:
@@ -55,13 +55,19 @@ func (t *Transport) refuse(kind, rank int, c *Completion) {
 	t.fail(rank, fmt.Errorf("queue pair to rank %d: %w", rank, t.adapter.Explain(c.Status)))
 }
 
-// receive takes the message in a buffer, and posts the buffer again.
-func (t *Transport) receive(p *pair, i, n int, s wire.Sink) {
+// receive takes the message in a buffer, or notes that a flag has come, and posts the buffer
+// again.
+func (t *Transport) receive(p *pair, i int, c *Completion, s wire.Sink) {
 	if p.end.told {
 		return
 	}
-	at := t.plan.receive(p.rank, i)
-	if err := t.read(p, t.memory[at:at+n], s); err != nil {
+	var err error
+	if at := t.plan.receive(p.rank, i); c.HasImmediate != 0 {
+		err = t.allow(p, c.Immediate)
+	} else {
+		err = t.read(p, t.memory[at:at+int(c.Len)], s)
+	}
+	if err != nil {
 		t.fail(p.rank, fmt.Errorf("message of rank %d: %w", p.rank, err))
 		return
 	}
@@ -84,12 +90,8 @@ func (t *Transport) read(p *pair, b []byte, s wire.Sink) error {
 	if err != nil {
 		return err
 	}
-	if int32(limit-p.credit.limit) < 0 || limit-p.credit.sent > uint32(t.plan.receives) {
-		return fmt.Errorf("%w: it takes %d messages after %d, of which %d are sent", errNoMessage, limit, p.credit.limit, p.credit.sent)
-	}
-	if limit != p.credit.limit {
-		p.credit.limit = limit
-		t.touch(p)
+	if err := t.allow(p, limit); err != nil {
+		return err
 	}
 	var r record
 	for len(b) > 0 {
@@ -102,6 +104,18 @@ func (t *Transport) read(p *pair, b []byte, s wire.Sink) error {
 			return err
 		}
 		b = rest[r.piece:]
+	}
+	return nil
+}
+
+// allow takes the peer's word of how many messages it takes.
+func (t *Transport) allow(p *pair, limit uint32) error {
+	if int32(limit-p.credit.limit) < 0 || limit-p.credit.sent > uint32(t.plan.receives) {
+		return fmt.Errorf("%w: it takes %d messages after %d, of which %d are sent", errNoMessage, limit, p.credit.limit, p.credit.sent)
+	}
+	if limit != p.credit.limit {
+		p.credit.limit = limit
+		t.touch(p)
 	}
 	return nil
 }

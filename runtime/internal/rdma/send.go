@@ -11,7 +11,7 @@ var errTooLong = fmt.Errorf("verbs: a frame has more than %d bytes", wire.MaxBod
 // Completions are told apart by the first byte of their ID; the rank follows, and then
 // what the kind says.
 const (
-	idSend        = iota + 1 // how many messages have been posted
+	idSend        = iota + 1 // how many messages and flags have been posted
 	idPulse                  // nothing
 	idReceive                // number of the buffer
 	idGramSend               // how many datagrams have been posted
@@ -63,17 +63,21 @@ func (t *Transport) post() {
 	t.works = t.works[:0]
 }
 
-// send makes messages of what waits for p, as long as it takes some.
+// send writes the flags that wait for p, and makes messages of what else does, as long as it
+// takes some.
 func (t *Transport) send(p *pair) (moved bool) {
-	for p.end.how == 0 {
+	for p.end.how == 0 && int(p.slots.posted-p.slots.done) < t.plan.sends && p.credit.left() > 0 {
 		due := int(p.credit.posted-p.credit.told) >= t.plan.receives/2
-		full := int(p.slots.posted-p.slots.done) >= t.plan.sends
 		rich := p.credit.left() > reserved
 		says := len(p.ready) > 0 || len(p.owes) > 0 || len(p.last) > 0
-		if full || p.credit.left() == 0 || !due && !(rich && says) {
-			break
+		switch {
+		case rich && len(p.flags) > 0:
+			t.writeFlag(p)
+		case due || rich && says:
+			t.message(p, rich)
+		default:
+			return moved
 		}
-		t.message(p, rich)
 		moved = true
 	}
 	return moved
@@ -81,8 +85,7 @@ func (t *Transport) send(p *pair) (moved bool) {
 
 // message posts one message to p, with records if it may have some.
 func (t *Transport) message(p *pair, rich bool) {
-	i := int(p.slots.posted) % t.plan.sends
-	at := t.plan.send(p.rank, i)
+	at := t.slot(p)
 	b := t.memory[at : at+t.plan.message]
 	n := messageHead
 	if rich {
@@ -91,14 +94,24 @@ func (t *Transport) message(p *pair, rich bool) {
 		n += p.bid(b[n:])
 	}
 	encodeMessage(b, p.credit.posted)
+	t.spend(p, Work{At: uint64(at), Len: uint32(n), Op: Send})
+}
+
+// slot is where the buffer begins from which what is next goes to p.
+func (t *Transport) slot(p *pair) int {
+	return t.plan.send(p.rank, int(p.slots.posted)%t.plan.sends)
+}
+
+// spend has w take p's next buffer, here and there; it tells p how many more can come.
+func (t *Transport) spend(p *pair, w Work) {
 	p.credit.told = p.credit.posted
 	p.credit.sent++
 	p.slots.posted++
-	w := Work{ID: workID(idSend, p.rank, p.slots.posted), At: uint64(at), Len: uint32(n), To: uint16(p.rank), Op: Send}
+	w.ID, w.To = workID(idSend, p.rank, p.slots.posted), uint16(p.rank)
 	if int(p.slots.posted)%(t.plan.sends/4) == 0 || p.end.said {
 		w.Flags |= Signal
 	}
-	if n <= t.grams.inline {
+	if int(w.Len) <= t.grams.inline {
 		w.Flags |= Inlined
 	}
 	t.works = append(t.works, w)

@@ -68,11 +68,6 @@ func (t *Transport) Caps() wire.Caps {
 	return wire.Caps{Multicast: true, Direct: true, Datagram: t.grams.payload, Room: t.grams.room, Local: t.local}
 }
 
-// Windows implements [wire.Transport]: there are none. An adapter tells nobody of what a peer
-// writes by it, so a rank that sleeps would not wake, but for a buffer that it has posted: that
-// is a message, which a signal is here already.
-func (t *Transport) Windows() wire.Windows { return nil }
-
 // Stats returns the counters; it is called under the same lock as Poll.
 func (t *Transport) Stats() wire.Stats { return t.stats }
 

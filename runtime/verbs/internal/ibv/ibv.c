@@ -2,12 +2,13 @@
 
 #include "ibv.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { op_send, op_write, op_send_gram, op_receive, op_receive_gram };
+enum { op_send, op_write, op_write_immediate, op_send_gram, op_receive, op_receive_gram };
 enum { flag_signal = 1, flag_inline = 2 };
 enum { everybody = 0xFFFF };
 enum { chain = 32 };
@@ -247,15 +248,23 @@ static struct ibv_qp *queue(const struct sg_port *p, const struct sg_work *w)
 	return p->pairs[w->to];
 }
 
+static const enum ibv_wr_opcode opcodes[] = {
+	[op_send] = IBV_WR_SEND,
+	[op_write] = IBV_WR_RDMA_WRITE,
+	[op_write_immediate] = IBV_WR_RDMA_WRITE_WITH_IMM,
+	[op_send_gram] = IBV_WR_SEND,
+};
+
 static void fill_send(struct sg_port *p, struct ibv_send_wr *wr, struct ibv_sge *sge, const struct sg_work *w)
 {
 	memset(wr, 0, sizeof *wr);
 	wr->wr_id = w->id;
 	wr->sg_list = sge;
 	wr->num_sge = 1;
-	wr->opcode = w->op == op_write ? IBV_WR_RDMA_WRITE : IBV_WR_SEND;
+	wr->opcode = opcodes[w->op];
 	wr->send_flags = (w->flags & flag_signal ? IBV_SEND_SIGNALED : 0) | (w->flags & flag_inline ? IBV_SEND_INLINE : 0);
-	if (w->op == op_write) {
+	if (w->op == op_write || w->op == op_write_immediate) {
+		wr->imm_data = htobe32(w->immediate);
 		wr->wr.rdma.remote_addr = w->remote;
 		wr->wr.rdma.rkey = w->key;
 	} else if (w->op == op_send_gram) {
@@ -322,6 +331,17 @@ int sg_post(struct sg_port *p, const struct sg_work *w, int n, int *err)
 	return n;
 }
 
+static struct sg_completion completion(const struct ibv_wc *wc)
+{
+	struct sg_completion c = {.id = wc->wr_id, .length = wc->byte_len, .status = wc->status, .source = wc->src_qp};
+
+	if (!wc->status && wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+		c.has_immediate = 1;
+		c.immediate = be32toh(wc->imm_data);
+	}
+	return c;
+}
+
 int sg_poll(struct sg_port *p, struct sg_completion *c, int n)
 {
 	struct ibv_wc wc[chain];
@@ -334,7 +354,7 @@ int sg_poll(struct sg_port *p, struct sg_completion *c, int n)
 		if (got < 0)
 			return -1;
 		for (int i = 0; i < got; i++, done++)
-			c[done] = (struct sg_completion){.id = wc[i].wr_id, .length = wc[i].byte_len, .status = wc[i].status, .source = wc[i].src_qp};
+			c[done] = completion(&wc[i]);
 		if (got < want)
 			break;
 	}

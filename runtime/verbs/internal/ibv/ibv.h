@@ -35,13 +35,13 @@ struct sg_work {
 	uint32_t length, key;
 	uint16_t to;
 	uint8_t op, flags;
-	uint32_t unused;
+	uint32_t immediate;
 };
 
 // What rdma.Completion is.
 struct sg_completion {
 	uint64_t id;
-	uint32_t length, status, source, unused;
+	uint32_t length, status, source, immediate, has_immediate, unused;
 };
 
 // How many works, and of what kind, a port has at a time.

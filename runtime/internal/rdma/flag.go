@@ -1,0 +1,71 @@
+package rdma
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// A flag is written into the window of its receiver with immediate data. The receiver finds it by
+// a load as soon as it is placed. The completion wakes it if it sleeps, and else is taken with
+// others later: so nobody has to know who sleeps. Adapters promise nothing of the order in
+// which the words of a write are placed before it completes, so a line is sealed; the bytes
+// of an aligned word come together.
+
+// flagged is a flag that waits to be written.
+type flagged struct {
+	line int
+	flag wire.Flag
+}
+
+// Windows implements [wire.Transport].
+func (t *Transport) Windows() wire.Windows { return t }
+
+// Window implements [wire.Windows]: others can write here, and not read.
+func (t *Transport) Window(rank int) []wire.Line {
+	if rank != t.rank {
+		return nil
+	}
+	return unsafe.Slice(t.lineAt(t.plan.line(0)), wire.WindowLines)
+}
+
+// lineAt returns the line at an offset of registered memory.
+func (t *Transport) lineAt(at int) *wire.Line {
+	return (*wire.Line)(unsafe.Pointer(unsafe.SliceData(t.memory[at : at+lineLen])))
+}
+
+// Reaches implements [wire.Windows].
+func (t *Transport) Reaches(rank int) bool { return rank != t.rank && rank >= 0 && rank < t.size }
+
+// Flag implements [wire.Windows]. Flags wait for buffers of the receiver as messages do. A line
+// is written again only when its flag has been seen, so no two wait for one.
+func (t *Transport) Flag(to, line int, f wire.Flag) {
+	p := &t.peers[to]
+	if t.closed || p.end.how != 0 {
+		return
+	}
+	if i := slices.IndexFunc(p.flags, func(w flagged) bool { return w.line == line }); i >= 0 {
+		p.flags[i].flag = f
+		return
+	}
+	p.flags = append(p.flags, flagged{line, f})
+	t.touch(p)
+}
+
+// Post implements [wire.Windows]: nobody could read it.
+func (t *Transport) Post(int, []int, wire.Flag) {}
+
+// writeFlag posts the first flag that waits for p.
+func (t *Transport) writeFlag(p *pair) {
+	w, at := p.flags[0], t.slot(p)
+	p.flags = append(p.flags[:0], p.flags[1:]...)
+	l := t.lineAt(at)
+	l.Write(w.flag)
+	l.Seal()
+	t.stats.Flags++
+	t.spend(p, Work{
+		At: uint64(at), Len: wire.SealedLen, Op: WriteImmediate, Immediate: p.credit.posted,
+		Remote: p.words.base + uint64(t.plan.line(w.line)), Key: p.words.key,
+	})
+}
