@@ -65,7 +65,7 @@ func (d *driver) background() {
 	}
 	d.serve()
 	d.cond.Broadcast()
-	d.behind.looked, d.behind.quiet = d.behind.entered, d.pace
+	d.behind.looked, d.behind.quiet = d.behind.entered, d.behind.pace
 	if !d.closing {
 		d.behind.idle.Reset(d.behind.quiet)
 	}
@@ -73,7 +73,7 @@ func (d *driver) background() {
 
 // lookLater has the background look again after twice the time.
 func (d *driver) lookLater() {
-	d.behind.quiet = min(2*d.behind.quiet, maxQuiet*d.pace)
+	d.behind.quiet = min(2*d.behind.quiet, maxQuiet*d.behind.pace)
 	d.behind.idle.Reset(d.behind.quiet)
 }
 
@@ -141,12 +141,12 @@ func (d *driver) poll() bool {
 // flush sends what a call leaves behind. It also looks for what has arrived if nobody has
 // since the last flush: a root that never waits hears of the others, too.
 func (d *driver) flush() {
-	if d.flusher == nil || d.polls == d.flushed {
+	if d.leaving.Flusher == nil || d.polls == d.leaving.polls {
 		d.poll()
 	} else {
-		d.follow(d.flusher.Flush(d))
+		d.follow(d.leaving.Flush(d))
 	}
-	d.flushed = d.polls
+	d.leaving.polls = d.polls
 }
 
 // follow runs what is due after frames have moved, or have not, and reports whether

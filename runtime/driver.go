@@ -17,12 +17,11 @@ import (
 // have called; while there are none, the background does.
 type driver struct {
 	tr      wire.Transport
-	flusher wire.Flusher // tr; nil: it is none
+	leaving leaving
 	window  window
 	clock   clock.Clock
 	start   time.Time // what the cores' time counts from
 	wait    *yield.Waiter
-	pace    time.Duration // Config.Waiting.Idle
 	linger  time.Duration // Config.Linger
 
 	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
@@ -36,12 +35,17 @@ type driver struct {
 	numbers numbers
 
 	polls   uint
-	flushed uint // polls at the last flush
-	calls   int  // goroutines inside a call
+	calls   int // goroutines inside a call
 	behind  background
 	parking parking
 	watched watched
 	closing bool
+}
+
+// leaving is how what a call leaves behind is sent.
+type leaving struct {
+	wire.Flusher      // the transport; nil: it is none
+	polls        uint // the driver's, at the last flush
 }
 
 // maxComms is how many communicators may share a transport: wire.Header.Comm is a
@@ -50,6 +54,7 @@ const maxComms = 1 << 8
 
 // background is what takes over when no call runs.
 type background struct {
+	pace    time.Duration // Config.Waiting.Idle
 	entered uint64        // calls so far
 	looked  uint64        // entered, when the background last looked
 	quiet   time.Duration // until it looks again
@@ -78,10 +83,10 @@ type peerEnd struct {
 
 // newDriver returns the driver of cfg's transport, which does nothing before run.
 func newDriver(cfg *Config) *driver {
-	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), pace: cfg.Waiting.Idle, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
+	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
-	d.flusher, _ = cfg.Transport.(wire.Flusher)
+	d.leaving.Flusher, _ = cfg.Transport.(wire.Flusher)
 	d.window.open(cfg.Transport)
 	return d
 }
@@ -95,7 +100,7 @@ func (d *driver) run(c *Comm) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.add(c)
-	if d.behind.quiet = d.pace; d.pace > 0 {
+	if d.behind.quiet = d.behind.pace; d.behind.pace > 0 {
 		d.behind.setting.Lock()
 		d.behind.idle = d.clock.AfterFunc(d.behind.quiet, d.background)
 		d.behind.setting.Unlock()

@@ -44,6 +44,8 @@ type Config struct {
 // Transport is one rank's end of a communicator.
 type Transport struct {
 	wire.Transport
+	wire.Taker
+	wire.Flusher
 	group netip.AddrPort
 	ifi   string
 }
@@ -59,7 +61,7 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{t, t.Group(), t.Interface()}, nil
+	return &Transport{t, t, t, t.Group(), t.Interface()}, nil
 }
 
 // Group returns where the communicator's datagrams go.

@@ -70,7 +70,11 @@ type Config struct {
 }
 
 // Transport is one rank's end of a communicator.
-type Transport struct{ wire.Transport }
+type Transport struct {
+	wire.Transport
+	wire.Taker
+	wire.Flusher
+}
 
 // Join builds the communicator: rank 0 waits at cfg.Coordinator until all
 // ranks have called Join, and all are told each other's addresses. It returns
@@ -83,5 +87,5 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{t}, nil
+	return &Transport{t, t, t}, nil
 }
