@@ -18,6 +18,8 @@ import (
 // and some minutes.
 //
 //	SCHEDGEN_GUESTS=1 go test -timeout 20m -run TestGuests -v ./runtime/verbs
+//
+// With -short those of several hosts alone.
 func TestGuests(t *testing.T) {
 	if os.Getenv("SCHEDGEN_GUESTS") != "1" {
 		t.Skip("SCHEDGEN_GUESTS=1 asks for virtual machines")
@@ -33,18 +35,22 @@ func TestGuests(t *testing.T) {
 	}
 	for _, g := range []struct {
 		name  string
+		short bool
 		fails string // what the command says where it is to fail
 		args  []string
 	}{
-		{"one host", "", suite("1", "2048", "TestPorts|TestLockedMemory|TestTwoJobs|TestFrames|TestCommunicators|TestSplit")},
-		{"barriers and messages", "", suite("1", "2048", "TestComm$/(Barrier|Anycast)")},
-		{"communicators", "", append(suite("1", "2048", "TestComm$"), "-test.skip", "TestComm/(Barrier|Anycast)")},
-		{"loss", "", suite("1", "2048", "TestCommLossy/(Bcast|Back|Delay|Mixed|Crash)")},
-		{"hosts", "", append([]string{"--loss", "0.01"}, suite("3", "512", "TestHosts")...)},
-		{"killed processes", "", []string{"--guests", "1", "--memory", "1024", "--", "kills", "--transports", "verbs", "--kills", "12", "--ranks", "4"}},
-		{"killed guest", "rank 2: rank lost: verbs: queue pair to rank 2", []string{"--kill", "2@6s", "--", "schedgen",
+		{"one host", false, "", suite("1", "2048", "TestPorts|TestLockedMemory|TestTwoJobs|TestFrames|TestCommunicators|TestSplit")},
+		{"barriers and messages", false, "", suite("1", "2048", "TestComm$/(Barrier|Anycast)")},
+		{"communicators", false, "", append(suite("1", "2048", "TestComm$"), "-test.skip", "TestComm/(Barrier|Anycast)")},
+		{"loss", false, "", suite("1", "2048", "TestCommLossy/(Bcast|Back|Delay|Mixed|Crash)")},
+		{"hosts", true, "", append([]string{"--loss", "0.01"}, suite("3", "512", "TestHosts")...)},
+		{"killed processes", false, "", []string{"--guests", "1", "--memory", "1024", "--", "kills", "--transports", "verbs", "--kills", "12", "--ranks", "4"}},
+		{"killed guest", true, "rank 2: rank lost: verbs: queue pair to rank 2", []string{"--kill", "2@12s", "--", "schedgen",
 			"rank", "bcast", "-p", "3", "--rank", "{guest}", "--coordinator", "10.78.0.1:7777", "--transport", "verbs", "--size", "20KiB", "--iterations", "1000000"}},
 	} {
+		if testing.Short() && !g.short {
+			continue
+		}
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
