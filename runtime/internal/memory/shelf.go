@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -67,27 +68,25 @@ func (t *Transport) Lay(line int, to []int, f wire.Flag, body []byte, whole int)
 	return lent, true
 }
 
-// vacant reports whether nobody looks any more at what stands in line k of chunks.
+// vacant reports whether nobody looks any more at what stands in line k of chunks. It reads what the
+// others tell only if what they told before does not do.
 func (t *Transport) vacant(k int) bool {
 	s := &t.shelf
 	if s.last[k] > s.freed {
-		least := s.last[k]
-		for least > s.freed && !t.allPassed(least) {
-			least = 0
-		}
-		s.freed = max(s.freed, least)
+		s.freed = t.passedByAll()
 	}
 	return s.last[k] <= s.freed
 }
 
-// allPassed reports whether all that have not left have passed operation seq.
-func (t *Transport) allPassed(seq uint64) bool {
+// passedByAll returns up to which operation all have come that have not left.
+func (t *Transport) passedByAll() uint64 {
+	least := uint64(math.MaxUint64)
 	for rank := range t.peers {
-		if p := &t.peers[rank]; rank != t.rank && !p.gone && atomic.LoadUint64(&t.passed(rank).seq) < seq {
-			return false
+		if p := &t.peers[rank]; rank != t.rank && !p.gone {
+			least = min(least, atomic.LoadUint64(&t.passed(rank).seq))
 		}
 	}
-	return true
+	return least
 }
 
 // Passed implements [wire.Shelves].
