@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	goruntime "runtime"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -87,6 +89,21 @@ func startAll(exe string, jobs []*job, net *network, files inherited, stderr *pr
 	return all, nil
 }
 
+// onePlace has Go run what a process does in one place, one thread at a time.
+const onePlace = "GOMAXPROCS=1"
+
+// environment returns that of a rank's process. Where ranks share cores it has one place
+// for Go code: with two, Go takes the thread that runs the rank's goroutine away from it every
+// 10 ms, to give it to another one that has to be woken, and the rank has to wait for its turn of the
+// core. Who says how many there are is heeded.
+func environment(own []string, ranks, cores int) []string {
+	said := slices.ContainsFunc(own, func(v string) bool { return strings.HasPrefix(v, "GOMAXPROCS=") })
+	if said || ranks <= cores {
+		return own
+	}
+	return append(own, onePlace)
+}
+
 func start(exe string, j *job, files inherited, stderr *prefixer) (*process, error) {
 	cmd := exec.Command(exe, "run", "rank")
 	cmd.Args[0] = os.Args[0] // a program may go by its name
@@ -94,6 +111,7 @@ func start(exe string, j *job, files inherited, stderr *prefixer) (*process, err
 	cmd.Stderr = stderr.of(j.Rank)
 	cmd.Stdout = cmd.Stderr
 	cmd.WaitDelay = grace
+	cmd.Env = environment(os.Environ(), j.Params.Ranks, goruntime.NumCPU())
 	p := &process{rank: j.Rank, cmd: cmd}
 	var reports *os.File
 	var err error
