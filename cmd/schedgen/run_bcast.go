@@ -175,6 +175,7 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		if p.Hosts > 0 {
 			m.Ranks = p.Hosts
 		}
+		m.Memory = !m.Links && (l.Transport == overShm || l.Transport == overHybrid)
 		p.Chunks = choice.Chunks(m)
 	}
 	spec, err := newSpec(c.Algorithm, p)

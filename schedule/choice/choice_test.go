@@ -68,6 +68,21 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+// Chunks that are copied from where they lie are long, and as many as fit windows; those of multicasts
+// are not.
+func TestChunksInMemory(t *testing.T) {
+	for _, c := range []struct{ ranks, n, most, want int }{
+		{2, 0, 0, 1}, {2, 512 << 10, 0, 1}, {2, 1 << 30, 0, 1}, {1, 1 << 30, 0, 1},
+		{3, 128 << 10, 0, 1}, {3, 128<<10 + 1, 0, 2}, {3, 512 << 10, 0, 4}, {64, 1 << 30, 0, 16}, {3, 512 << 10, 1 << 10, 512},
+	} {
+		m := choice.Message{Algorithm: "bcast/linear", Ranks: c.ranks, Bytes: c.n, Memory: true, Datagram: 64 << 10, Most: c.most}
+		require.Equal(t, c.want, choice.Chunks(m), "%+v", c)
+		m.Algorithm = "bcast/chain"
+		require.Equal(t, c.want, choice.Chunks(m), "%+v", c)
+	}
+	require.Equal(t, 16, choice.Chunks(choice.Message{Algorithm: "bcast/mcast-chain", Ranks: 3, Bytes: 512 << 10, Memory: true, Datagram: 64 << 10}))
+}
+
 func TestChunksOfAPipelineOverLinks(t *testing.T) {
 	for _, c := range []struct{ ranks, n, datagram, most, want int }{
 		{15, 512 << 10, 0, 0, 115}, {15, 512 << 10, 1408, 0, 115}, {15, 512 << 10, 1408, 1000, 525},

@@ -1,6 +1,11 @@
 package choice
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/schedgen/schedgen/schedule"
+)
 
 // Message is what is cut into chunks, and what it crosses. All ranks of a
 // communicator must ask about the same.
@@ -9,6 +14,7 @@ type Message struct {
 	Ranks     int    // or hosts, where it runs between their masters
 	Bytes     int
 	Links     bool // there are links between hosts on its way
+	Memory    bool // all ranks share memory, and copy long chunks that are put from where they lie
 	Datagram  int  // payload of a datagram of multicast; 0: there is none
 	Most      int  // bytes of a chunk, as far as the bound on their number allows; 0: what is best
 }
@@ -17,6 +23,10 @@ type Message struct {
 const (
 	maxChunks  = 1024     // of a message
 	chunkBytes = 32 << 10 // of a chunk, or one datagram if that is less
+	// A chunk that is copied from where it lies takes a system call: 0.5 µs in which 10 KB could be
+	// copied. Two ranks gain nothing by several.
+	lentBytes = 128 << 10
+	maxLent   = 16 // of a message; more do not fit the windows of ranks
 	// chunkCost is what each chunk of a pipeline over links costs besides, in bytes
 	// that a link carries meanwhile: some 100 of heads, and the work at a rank,
 	// which is 4 µs at 1 Gbit/s.
@@ -28,12 +38,18 @@ func Chunks(m Message) int {
 	switch {
 	case m.Most > 0:
 		return m.pieces(m.Most)
+	case m.Memory && !multicasts(m.Algorithm):
+		return min(m.pieces(lentBytes), maxLent, 1+maxLent*max(m.Ranks-2, 0))
 	case m.Algorithm == "bcast/chain" && m.Links:
 		return m.pipeline()
 	case m.Datagram > 0:
 		return m.pieces(min(m.Datagram, chunkBytes))
 	}
 	return m.pieces(chunkBytes)
+}
+
+func multicasts(name string) bool {
+	return slices.ContainsFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool { return a.Name == name && a.Multicasts() })
 }
 
 // pieces returns how many chunks of so many bytes there are.

@@ -26,6 +26,10 @@ import (
 type loan struct {
 	refused error // why this rank cannot collect what others lend; nil: it can
 	failed  error // why it could not, though it should have been able to
+
+	local  [2]unix.Iovec // scratch
+	remote [2]unix.RemoteIovec
+	proof  uint64
 }
 
 // proof is the number of this process.
@@ -67,15 +71,7 @@ func (t *Transport) tryLoans() {
 		if rank == t.rank || int(p.pid) == os.Getpid() {
 			continue
 		}
-		var b [8]byte
-		err := errUnwatched
-		if t.watch.processes[rank].Fd >= 0 {
-			err = readMemory(p.pid, l.address, b[:])
-		}
-		if err == nil && binary.NativeEndian.Uint64(b[:]) != l.proof {
-			err = errStranger
-		}
-		if err != nil {
+		if err := t.readFrom(p, l.address, make([]byte, 8)); err != nil {
 			t.shelf.loan.refused = fmt.Errorf("rank %d: %w", rank, err)
 			can = unable
 			break
@@ -84,10 +80,7 @@ func (t *Transport) tryLoans() {
 	store32(&t.loanLine(t.rank).can, can)
 }
 
-var (
-	errUnwatched = errors.New("its process cannot be watched")
-	errStranger  = errors.New("its process has another number here: process namespaces differ")
-)
+var errStranger = errors.New("another process has its number here: process namespaces differ, or it has ended")
 
 // Copies implements [wire.Copier].
 func (t *Transport) Copies() (n int, why error) {
@@ -111,53 +104,45 @@ func (t *Transport) mayLend(to []int) bool {
 	return true
 }
 
-// fetch copies from an address of p's process, and reports whether it could, and p still lived.
+// fetch copies from an address of p's process, and reports whether it could, and it was that.
 func (t *Transport) fetch(p *peer, address uint64, dst []byte) bool {
-	err := readMemory(p.pid, address, dst)
+	err := t.readFrom(p, address, dst)
 	switch {
-	case errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EFAULT): // it ends, or takes it back
-		return false
-	case err != nil:
-		if t.shelf.loan.failed == nil {
-			t.shelf.loan.failed = fmt.Errorf("shm: read %d bytes of rank %d: %w", len(dst), p.rank, err)
-			t.again(t.rank)
-		}
-		return false
-	}
-	if int(p.pid) == os.Getpid() {
+	case err == nil:
 		return true
+	case errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EFAULT) || errors.Is(err, errStranger):
+		return false // it has ended, or takes it back
 	}
-	w := [1]unix.PollFd{{Fd: t.watch.processes[p.rank].Fd, Events: unix.POLLIN}}
-	n, err := unix.Poll(w[:], 0)
-	return err == nil && n == 0 // else its number may be another's
+	if t.shelf.loan.failed == nil {
+		t.shelf.loan.failed = fmt.Errorf("shm: read %d bytes of rank %d: %w", len(dst), p.rank, err)
+		t.again(t.rank)
+	}
+	return false
 }
 
-// readMemory fills dst from an address of a process.
-func readMemory(pid uint32, address uint64, dst []byte) error {
-	for len(dst) > 0 {
-		n, err := readSome(pid, address, dst)
-		if err != nil {
-			return fmt.Errorf("process_vm_readv: %w", err)
-		}
-		address += uint64(n)
-		dst = dst[n:]
-	}
-	return nil
-}
-
-func readSome(pid uint32, address uint64, dst []byte) (int, error) {
-	local := unix.Iovec{Base: unsafe.SliceData(dst), Len: uint64(len(dst))}
-	remote := unix.RemoteIovec{Base: uintptr(address), Len: len(dst)}
+// readFrom fills dst from an address of p's process, which must have its proof: a process that
+// has ended may have left its number to another one.
+func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
+	l, b := t.loanLine(p.rank), &t.shelf.loan
 	for {
-		n, _, e := unix.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
-		switch {
+		b.proof = 0
+		b.local = [2]unix.Iovec{{Base: unsafe.SliceData(dst), Len: uint64(len(dst))}, {Base: (*byte)(unsafe.Pointer(&b.proof)), Len: 8}}
+		b.remote = [2]unix.RemoteIovec{{Base: uintptr(address), Len: len(dst)}, {Base: uintptr(l.address), Len: 8}}
+		n, _, e := unix.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(p.pid), uintptr(unsafe.Pointer(&b.local)), 2, uintptr(unsafe.Pointer(&b.remote)), 2, 0)
+		b.local = [2]unix.Iovec{} // dst is the caller's
+		switch read := int(n) - len(dst); {
 		case e == unix.EINTR:
 		case e != 0:
-			return 0, e
+			return fmt.Errorf("process_vm_readv: %w", e)
+		case read == 8 && b.proof == l.proof:
+			return nil
+		case read >= 0:
+			return errStranger
 		case n == 0:
-			return 0, unix.EFAULT
-		default:
-			return int(n), nil
+			return unix.EFAULT
+		default: // of much, a part
+			address += uint64(n)
+			dst = dst[n:]
 		}
 	}
 }

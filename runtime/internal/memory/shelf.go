@@ -14,9 +14,10 @@ import (
 // in the same window, if it fits there, and else in its rank's own memory, of which the line
 // has the address.
 
-// lendFrom is how long a chunk is, in bytes, that may be lent. Whoever lends it waits until all
-// have collected it, and a system call copies it, which looks at every page. So it is lent only if
-// its message is longer than the ring of a lane: to put that one would have to wait too.
+// lendFrom is how long a chunk is, in bytes, that may be lent. A system call copies it, which looks at
+// every page, and whoever lends it waits until all have collected it. Where ranks share cores that takes
+// them turns of a core: there it is lent only if its message is longer than the ring of a lane, so that
+// to put it one would have to wait too.
 const lendFrom = 16 << 10
 
 // tally belongs to a line in which chunks stand.
@@ -33,10 +34,11 @@ type passedLine struct {
 
 // shelf is what a rank has to do with the chunks that stand in its window.
 type shelf struct {
-	last   [wire.ChunkLines]uint64 // the operation that a line was written for last
-	freed  uint64                  // all have passed the operations up to this one
-	loan   loan
-	lender []bool // ranks, of those that can collect what is lent
+	last    [wire.ChunkLines]uint64 // the operation that a line was written for last
+	freed   uint64                  // all have passed the operations up to this one
+	loan    loan
+	crowded bool   // there are more ranks than cores
+	lender  []bool // ranks, of those that can collect what is lent
 }
 
 // Lay implements [wire.Shelves].
@@ -51,7 +53,7 @@ func (t *Transport) Lay(line int, to []int, f wire.Flag, body []byte, whole int)
 		copy(l.Short[:], body)
 	case len(body) <= t.room:
 		copy(t.roomOf(t.rank, k), body)
-	case len(body) < lendFrom || whole <= t.lanes[wire.LaneOps].bytes || !t.mayLend(to):
+	case len(body) < lendFrom || t.shelf.crowded && whole <= t.lanes[wire.LaneOps].bytes || !t.mayLend(to):
 		return false, false
 	default:
 		*(*uint64)(unsafe.Pointer(&l.Short)) = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(body))))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	goruntime "runtime"
 	"sync/atomic"
 	"time"
 
@@ -53,7 +54,7 @@ func newTransport(s segment, rank int, c clock.Clock) *Transport {
 		}
 		t.watch.processes = append(t.watch.processes, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
-	t.shelf.lender = make([]bool, s.size)
+	t.shelf.lender, t.shelf.crowded = make([]bool, s.size), s.size > goruntime.NumCPU()
 	t.tryLoans()
 	return t
 }
