@@ -126,7 +126,8 @@ func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
 	l, b := t.loanLine(p.rank), &t.shelf.loan
 	for {
 		b.proof = 0
-		b.local = [2]unix.Iovec{{Base: unsafe.SliceData(dst), Len: uint64(len(dst))}, {Base: (*byte)(unsafe.Pointer(&b.proof)), Len: 8}}
+		b.local = [2]unix.Iovec{{Base: unsafe.SliceData(dst)}, {Base: (*byte)(unsafe.Pointer(&b.proof)), Len: 8}}
+		b.local[0].SetLen(len(dst))
 		b.remote = [2]unix.RemoteIovec{{Base: uintptr(address), Len: len(dst)}, {Base: uintptr(l.address), Len: 8}}
 		n, _, e := unix.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(p.pid), uintptr(unsafe.Pointer(&b.local)), 2, uintptr(unsafe.Pointer(&b.remote)), 2, 0)
 		b.local = [2]unix.Iovec{} // dst is the caller's

@@ -16,7 +16,10 @@ import (
 var errSystem = fmt.Errorf("shm: shared memory between ranks needs Linux: %w", errors.ErrUnsupported)
 
 // Transport does not exist on this system.
-type Transport struct{ wire.Transport }
+type Transport struct {
+	wire.Transport
+	wire.Shelves
+}
 
 // Join fails: this system is not Linux.
 func Join(_ context.Context, cfg Config) (*Transport, error) {
@@ -41,17 +44,8 @@ func Completed(*os.File) (bool, error) { return false, errSystem }
 // Away is never called: there is no Transport on this system.
 func (*Transport) Away(time.Duration) (limit time.Duration, ok bool) { return 0, false }
 
-// Window is never called.
-func (*Transport) Window(int) []wire.Line { return nil }
-
-// Reaches is never called.
-func (*Transport) Reaches(int) bool { return false }
-
-// Flag is never called.
-func (*Transport) Flag(int, int, wire.Flag) {}
-
-// Post is never called.
-func (*Transport) Post(int, []int, wire.Flag) {}
+// Copies is never called.
+func (*Transport) Copies() (n int, why error) { return 0, errSystem }
 
 // Back is never called.
 func (*Transport) Back() {}
