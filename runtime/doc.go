@@ -76,6 +76,13 @@
 // what is still to be sent, as long as some of it is taken every Config.Linger; a
 // communicator that is never closed keeps its sockets, its memory and a timer.
 //
+// # Cores
+//
+// A call that waits polls, and hands its core to other processes between looks. Where there
+// are more ranks than cores each process should have one place for Go code, GOMAXPROCS=1:
+// else Go moves the goroutine that polls to another thread every 10 ms, for whose turn the
+// rank waits.
+//
 // # Seen from outside
 //
 // [Comm.State] says where a communicator stands: which operations are open, what they
