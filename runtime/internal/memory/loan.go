@@ -120,30 +120,34 @@ func (t *Transport) fetch(p *peer, address uint64, dst []byte) bool {
 	return false
 }
 
+// briefly is how many bytes are read at a time without telling the Go scheduler, which would take
+// the thread's place for Go code away meanwhile, and wake another one: some 50 µs.
+const briefly = 1 << 20
+
 // readFrom fills dst from an address of p's process, which must have its proof: a process that
 // has ended may have left its number to another one.
 func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
 	l, b := t.loanLine(p.rank), &t.shelf.loan
 	for {
+		part := min(len(dst), briefly)
 		b.proof = 0
 		b.local = [2]unix.Iovec{{Base: unsafe.SliceData(dst)}, {Base: (*byte)(unsafe.Pointer(&b.proof)), Len: 8}}
-		b.local[0].SetLen(len(dst))
-		b.remote = [2]unix.RemoteIovec{{Base: uintptr(address), Len: len(dst)}, {Base: uintptr(l.address), Len: 8}}
-		n, _, e := unix.Syscall6(unix.SYS_PROCESS_VM_READV, uintptr(p.pid), uintptr(unsafe.Pointer(&b.local)), 2, uintptr(unsafe.Pointer(&b.remote)), 2, 0)
+		b.local[0].SetLen(part)
+		b.remote = [2]unix.RemoteIovec{{Base: uintptr(address), Len: part}, {Base: uintptr(l.address), Len: 8}}
+		n, _, e := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(p.pid), uintptr(unsafe.Pointer(&b.local)), 2, uintptr(unsafe.Pointer(&b.remote)), 2, 0)
 		b.local = [2]unix.Iovec{} // dst is the caller's
-		switch read := int(n) - len(dst); {
+		switch {
 		case e == unix.EINTR:
+			continue
 		case e != 0:
 			return fmt.Errorf("process_vm_readv: %w", e)
-		case read == 8 && b.proof == l.proof:
-			return nil
-		case read >= 0:
-			return errStranger
-		case n == 0:
+		case int(n) < part: // a page of it is there no more
 			return unix.EFAULT
-		default: // of much, a part
-			address += uint64(n)
-			dst = dst[n:]
+		case int(n) != part+8 || b.proof != l.proof:
+			return errStranger
+		}
+		if dst, address = dst[part:], address+uint64(part); len(dst) == 0 {
+			return nil
 		}
 	}
 }
