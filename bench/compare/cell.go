@@ -70,7 +70,8 @@ func (c cell) iterations(quick bool) int {
 		n = 1200 / max(c.ranks, 8)
 	case c.bytes >= 32<<10:
 		n = 3200 / max(c.ranks, 8)
-	case c.wire == wireShm:
+	}
+	if c.wire == wireShm {
 		n *= 20
 	}
 	if quick {
