@@ -164,7 +164,7 @@ func (c *Core) Flagged(i int, f wire.Flag) {
 		return
 	}
 	c.ops.traceNew(EventArrived, o, at.slot, f.From)
-	if at.slot.Kind() == ir.KindChunk {
+	if at.IsChunk() {
 		o.lost.byPut++
 	}
 	c.ops.set(o, at.slot)

@@ -74,16 +74,20 @@ func flagOf(stamp, mark uint64) Flag {
 }
 
 // Note writes to l what a rank has called under a number: its fingerprint, and a sum over all
-// that it has called. It is one word, with a part of the number and of the sum in it.
+// that it has called. The fingerprint comes first, with a part of the number, so that who sees the
+// whole number sees that fingerprint or none.
 func (l *Line) Note(seq uint64, fingerprint uint32, sum uint64) {
-	atomic.StoreUint64(&l.stamp, seq<<48|uint64(fingerprint)<<16|sum&(1<<16-1))
+	atomic.StoreUint64(&l.mark, uint64(fingerprint)<<32|seq&(1<<32-1))
+	atomic.StoreUint64(&l.stamp, seq<<16|sum&(1<<16-1))
 }
 
-// Noted returns the fingerprint that is noted in l of operation seq, and whether the sum that
-// is noted may be this one; noted is false if neither is.
+// Noted returns the fingerprint that is noted in l of operation seq, from 1, and whether the sum
+// that is noted may be this one; noted is false if neither is.
 func (l *Line) Noted(seq uint64, sum uint64) (fingerprint uint32, same, noted bool) {
 	stamp := atomic.LoadUint64(&l.stamp)
-	return uint32(stamp >> 16), uint16(stamp) == uint16(sum), stamp != 0 && stamp>>48 == seq&(1<<16-1)
+	mark := atomic.LoadUint64(&l.mark)
+	noted = seq > 0 && stamp>>16 == seq && uint32(mark) == uint32(seq)
+	return uint32(mark >> 32), uint16(stamp) == uint16(sum), noted
 }
 
 // The lines of a window.
