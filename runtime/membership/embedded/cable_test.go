@@ -103,6 +103,11 @@ func (p *plug) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 
 func (p *plug) Accept() (net.Conn, error) {
 	select {
+	case <-p.shut: // nobody is let in after that
+		return nil, net.ErrClosed
+	default:
+	}
+	select {
 	case conn := <-p.came:
 		return conn, nil
 	case <-p.shut:

@@ -58,7 +58,7 @@ func (m *Manager) linger(v membership.View) {
 // out members that are silent.
 func (m *Manager) lead() {
 	m.touch()
-	m.hearAll()
+	m.secondLook()
 	for m.manages(m.board.View()) {
 		if silent := m.silent(); len(silent) == 0 {
 			m.touch()
@@ -68,6 +68,15 @@ func (m *Manager) lead() {
 		if !m.rest() {
 			return
 		}
+	}
+}
+
+// secondLook gives all members the time to turn to this manager, and takes out those that have died after they
+// heard of it and before they turned to it: they have no connection that breaks.
+func (m *Manager) secondLook() {
+	if clock.Sleep(m.ctx, m.cfg.Clock, m.cfg.TTL/16) == nil {
+		m.hearAll()
+		m.proclaim()
 	}
 }
 

@@ -247,10 +247,11 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// silence ends all that this member says and hears.
+// silence ends all that this member says and hears. The listener goes first, so that who finds a connection
+// broken, and asks again, is refused.
 func (m *Manager) silence() {
-	m.close()
 	m.cfg.Listener.Close() // it may be closed already
+	m.close()
 }
 
 // until returns a context that ends with ctx and, as closed, with m.
@@ -288,10 +289,14 @@ func (m *Manager) ask(ctx context.Context, member *membership.Member, q *request
 var errSilent = errors.New("no answer in time")
 
 // askMember says q to a member, or, if that has no identity, to whoever answers in its place, and
-// takes the view that is in the answer.
+// takes the view that is in the answer. It asks a second time if the connection breaks: what is asked for may be
+// done twice.
 func (m *Manager) askMember(ctx context.Context, member *membership.Member, q *request) (*response, error) {
 	q.Version, q.Group, q.From, q.To = version, m.cfg.Group, m.me().ID, member.ID
 	r, err := m.cfg.dial.ask(ctx, member.Manager, q)
+	if err != nil && !refused(err) && ctx.Err() == nil { // it may have died after it took the connection: then nobody listens now
+		r, err = m.cfg.dial.ask(ctx, member.Manager, q)
+	}
 	if err == nil && r.View.Epoch > 0 {
 		m.learn(r.View)
 	}
