@@ -97,6 +97,10 @@ func (p *plug) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	}
 	p.cable.mu.Lock()
 	defer p.cable.mu.Unlock()
+	if p.cable.between(p.rank, other.rank) { // it was cut just now
+		mine.Close()
+		return nil, errCut
+	}
 	p.cable.open = append(p.cable.open, span{mine, p.rank, other.rank})
 	return named{mine, nowhere, other.Addr()}, nil
 }
