@@ -75,7 +75,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
 func (c *Comm) prepare() error {
-	c.plans = plans{rank: c.rank, size: c.size}
+	c.plans = plans{rank: c.rank, size: c.size, opens: c.opens()}
 	if w := c.drv.window.all; w != nil && c.members == nil {
 		c.plans.reaches, c.plans.together = w.Reaches, !c.drv.window.remote
 	}
@@ -103,6 +103,18 @@ func (c *Comm) prepare() error {
 		Trace: c.coreTrace(),
 	}, net)
 	return nil
+}
+
+// opens returns what connects this rank with one of c, nil if the transport does without.
+func (c *Comm) opens() func(rank int) {
+	t, ok := c.drv.tr.(wire.Opener)
+	switch {
+	case !ok:
+		return nil
+	case c.members == nil:
+		return t.Open
+	}
+	return func(rank int) { t.Open(c.members.endpoint[rank]) }
 }
 
 // Rank returns this process's number, 0 … Size-1.

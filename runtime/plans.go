@@ -31,6 +31,7 @@ type plans struct {
 	rank, size int
 	reaches    func(rank int) bool // flags reach a rank; nil: there are none
 	together   bool                // one can stand for several ranks
+	opens      func(rank int)      // connects with a rank; nil: nothing is won by that
 	recent     [core.Kinds]recent
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
@@ -91,9 +92,25 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	ps.open(&p)
 	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
 	ps.stand(compiled, spec)
 	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
+}
+
+// open has this rank connected with those that its program puts to (paper 002, section 6), before
+// anything waits for that.
+func (ps *plans) open(p *ir.Program) {
+	if ps.opens == nil {
+		return
+	}
+	for i := range p.Rules {
+		for _, a := range p.Rules[i].Do {
+			if a.Op == ir.Put {
+				ps.opens(int(a.To))
+			}
+		}
+	}
 }
 
 // stand has p's signals or chunks stand in windows, where there are any.

@@ -59,6 +59,8 @@ func (c *Comm) Use(s *machine.Schedule) error {
 	case places != nil:
 		compiled.Flags(c.rank, c.plans.reaches, c.plans.together, places)
 	}
+	own := program.Outline()
+	c.plans.open(&own)
 	c.used.add(&plan{compiled, planKey{}, programs, 0, nil}, &s.Header)
 	return nil
 }

@@ -1,6 +1,6 @@
 // Package verbs is the transport over InfiniBand and RoCE: network adapters that move
 // memory by themselves. What is put goes over a reliable queue pair for each pair of
-// ranks, what is multicast over an unreliable one a rank, which on RoCE is in an IPv4
+// ranks that puts something, what is multicast over an unreliable one a rank, which on RoCE is in an IPv4
 // group; on InfiniBand nothing is multicast yet.
 //
 // It needs libibverbs, and so cgo: a program is built with it by the tag verbs,
@@ -29,7 +29,7 @@ import (
 
 // Config says how a rank finds the others, and which port it sends by.
 type Config struct {
-	// TCP is how the ranks meet. Once they have, TCP is not used any more. Key and
+	// TCP is how the ranks meet, connect, and notice deaths. Nothing that is sent goes over it. Key and
 	// Encrypt are refused: what an adapter moves is not sealed.
 	TCP tcp.Config
 
@@ -68,11 +68,12 @@ var (
 type Transport struct {
 	wire.Transport
 	wire.Taker
+	wire.Opener
 	group rdma.Group
 }
 
-// Join builds the communicator as [tcp.Join] does, and connects each rank with each other.
-// The group is chosen at random by rank 0.
+// Join builds the communicator as [tcp.Join] does. A rank connects with another when a schedule is
+// to put something there, or something is put. The group is chosen at random by rank 0.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := rdma.Join(ctx, rdma.Config{
 		Options: stream.Options(cfg.TCP), Loss: cfg.Loss, Seed: cfg.Seed,
@@ -81,7 +82,7 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{t, t, t.Group()}, nil
+	return &Transport{t, t, t, t.Group()}, nil
 }
 
 // port is what cfg says of the port.

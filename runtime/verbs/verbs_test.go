@@ -28,7 +28,7 @@ func TestRefusals(t *testing.T) {
 		"no port":        {verbs.Config{Device: "x:y"}, `"x:y" is not NAME or NAME:PORT`},
 		"a key":          {verbs.Config{TCP: tcp.Config{Key: make([]byte, tcp.MinKey)}}, verbs.ErrKey.Error()},
 		"encryption":     {verbs.Config{TCP: tcp.Config{Encrypt: true}}, verbs.ErrKey.Error()},
-		"too many ranks": {verbs.Config{TCP: tcp.Config{Size: verbs.MaxSize + 1}}, "1025 ranks, at most 1024"},
+		"too many ranks": {verbs.Config{TCP: tcp.Config{Size: verbs.MaxSize + 1}}, "65536 ranks, at most 65535"},
 		"loss":           {verbs.Config{Loss: 2}, "not a probability"},
 		"no such device": {verbs.Config{Device: "nobody0"}, ""},
 	} {

@@ -84,6 +84,13 @@ type Taker interface {
 	Taken(to int) uint64
 }
 
+// Opener is a transport that connects ranks one by one. Open has it connect this rank with
+// another, if it is not: who knows that something will be put there need not wait for that then. It does
+// not block, and is called under the same rules as Put, which connects as well.
+type Opener interface {
+	Open(to int)
+}
+
 // Flusher is a transport that can send what is queued, as Poll does, without looking for what
 // has arrived, which takes time of its own. It is called under the same rules as Poll.
 type Flusher interface {

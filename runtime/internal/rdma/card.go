@@ -9,17 +9,16 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 )
 
-// MaxSize is the largest number of ranks: their queue pairs' numbers must fit into what a
-// rank publishes.
-const MaxSize = 1024
+// MaxSize is the largest number of ranks: works and their completions have 16 bits for a rank,
+// one value of which is [Everybody].
+const MaxSize = Everybody
 
 // card is what a rank tells the others of itself when the communicator is built. Integers
 // are big-endian:
 //
 //	 0 version u8   1 flags u8 (1: Ethernet, 2: words have their highest byte first)   2 local identifier u16   4 MTU u16
-//	 6 global identifier [16]   22 key of memory u32   26 its address u64
+//	 6 global identifier [16]   22 key of its region u32   26 its address u64
 //	34 number of the unreliable queue pair u32   38 group [16]   54 its key u32
-//	58 numbers of the reliable ones, by rank, u24
 type card struct {
 	address Address
 	order   order
@@ -28,11 +27,10 @@ type card struct {
 	gram    uint32
 	group   Group  // rank 0's: where all multicast
 	qkey    uint32 // likewise
-	numbers []uint32
 }
 
 const (
-	cardVersion = 2
+	cardVersion = 3
 	cardLen     = 58
 )
 
@@ -51,14 +49,11 @@ func (c *card) encode() []byte {
 	b = binary.BigEndian.AppendUint32(b, c.gram)
 	b = append(b, c.group[:]...)
 	b = binary.BigEndian.AppendUint32(b, c.qkey)
-	for _, n := range c.numbers {
-		b = append(b, byte(n>>16), byte(n>>8), byte(n))
-	}
 	return b
 }
 
-func decodeCard(b []byte, size int) (c card, err error) {
-	if len(b) != cardLen+3*size || b[0] != cardVersion {
+func decodeCard(b []byte) (c card, err error) {
+	if len(b) != cardLen || b[0] != cardVersion {
 		return c, fmt.Errorf("it does not use verbs, or not as this version does (%d bytes)", len(b))
 	}
 	c.address = Address{
@@ -68,9 +63,6 @@ func decodeCard(b []byte, size int) (c card, err error) {
 	c.key, c.base = binary.BigEndian.Uint32(b[22:]), binary.BigEndian.Uint64(b[26:])
 	c.gram = binary.BigEndian.Uint32(b[34:])
 	c.group, c.qkey = Group(b[38:54]), binary.BigEndian.Uint32(b[54:])
-	for n := b[cardLen:]; len(n) > 0; n = n[3:] {
-		c.numbers = append(c.numbers, uint32(n[0])<<16|uint32(n[1])<<8|uint32(n[2]))
-	}
 	if c.address.MTU < smallestGram || c.address.MTU > biggestGram {
 		return c, fmt.Errorf("packets of %d bytes", c.address.MTU)
 	}
@@ -93,7 +85,7 @@ var ErrLinks = errors.New("ports of InfiniBand and of Ethernet reach each other 
 func decodeCards(blobs [][]byte) ([]card, error) {
 	cards := make([]card, len(blobs))
 	for rank, b := range blobs {
-		c, err := decodeCard(b, len(blobs))
+		c, err := decodeCard(b)
 		if err != nil {
 			return nil, fmt.Errorf("rank %d: %w", rank, err)
 		}
@@ -113,7 +105,7 @@ func agree(cards []card) (payload, room int) {
 	grams := 0
 	for i := range cards {
 		payload = min(payload, cards[i].address.MTU-fragment.HeadLen)
-		if n := planFor(0, len(cards), cards[i].address.MTU).gramReceives; i == 0 || n < grams {
+		if n := planFor(len(cards), cards[i].address.MTU).gramReceives; i == 0 || n < grams {
 			grams = n
 		}
 	}

@@ -3,6 +3,7 @@ package rdma
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -21,48 +22,61 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		return nil
 	}
 	t.grams.leave()
+	t.way.leaving = true
 	var late []int
 	if bye {
 		t.work(linger, (*pair).unwritten)
 		late = t.bid()
 	} else {
 		linger = crashTime
-		t.each(func(p *pair) { p.clear(); p.last = []wire.FrameKind{kindCrash} })
+		t.each(func(p *pair) { p.clear(); t.bidTo(p, kindCrash, noteCrash) })
 	}
 	t.each(t.touch)
 	t.work(linger, (*pair).unsaid)
-	err := t.release()
+	err := errors.Join(t.park.watch.Modify(false, false), t.way.puts.Close(bye, linger), t.release())
 	if len(late) > 0 {
 		err = errors.Join(fmt.Errorf("verbs: close: not everything could be sent to %s in time", rendezvous.RankList(late)), err)
 	}
 	return err
 }
 
-// bid has a last word be said to all, and returns those to which not all could be sent.
+// bid has a last word be said to all that this rank connects with, and returns those to which not all
+// could be sent.
 func (t *Transport) bid() (late []int) {
 	t.each(func(p *pair) {
-		p.last = []wire.FrameKind{kindGoodbye}
-		if p.unwritten() > 0 {
-			late = append(late, p.rank)
-			p.clear()
-			p.last = []wire.FrameKind{kindCrash}
+		if p.unwritten() == 0 {
+			t.bidTo(p, kindGoodbye, noteGoodbye)
+			return
 		}
+		late = append(late, p.rank)
+		p.clear()
+		t.bidTo(p, kindCrash, noteCrash)
 	})
+	slices.Sort(late)
 	return late
+}
+
+// bidTo has a last word be said over the queue pair, or, if it does not carry any yet, over TCP.
+func (t *Transport) bidTo(p *pair, k wire.FrameKind, n note) {
+	if p.link.progress == open {
+		p.last = []wire.FrameKind{k}
+	} else {
+		t.tell(p.rank, n, nil)
+	}
 }
 
 // unsaid is 1 as long as the peer's adapter has not taken the last word.
 func (p *pair) unsaid() int {
-	if p.end.gone {
+	if p.end.gone || len(p.last) == 0 && !p.end.said {
 		return 0
 	}
 	return 1
 }
 
-// each calls f for the peers that are there.
+// each calls f for the peers that are there and that this rank connects with.
 func (t *Transport) each(f func(*pair)) {
-	for rank := range t.peers {
-		if p := &t.peers[rank]; rank != t.rank && p.end.how == 0 {
+	for _, p := range t.begun {
+		if p.end.how == 0 {
 			f(p)
 		}
 	}
@@ -86,17 +100,15 @@ func (t *Transport) work(linger time.Duration, left func(*pair) int) {
 	}
 }
 
-// release gives back all that the transport has taken.
+// release gives back all that the transport has taken, but TCP.
 func (t *Transport) release() error {
 	t.closed = true
-	for rank := range t.peers {
-		t.peers[rank].clear()
+	for _, p := range t.begun {
+		p.clear()
 	}
 	t.grams.queue.Clear()
 	t.park.pending.Store(false)
-	err := t.park.watch.Modify(false, false)
-	t.park.reactor.Close()
-	return errors.Join(err, t.adapter.Close())
+	return t.adapter.Close()
 }
 
 // nobody is the sink of a transport that is being closed.

@@ -20,7 +20,7 @@ type end struct {
 
 var errCrashed = errors.New("its end was closed without a goodbye, or before everything was sent")
 
-// pulseEvery is how often peers are looked after from which nothing is waited for: by a
+// pulseEvery is how often connected peers are looked after from which nothing is waited for: by a
 // write into a word of their memory that nobody reads. The peer's adapter answers, and not
 // the process: so that says whether the process and its host are there, and
 // costs the process nothing.
@@ -37,6 +37,9 @@ func (t *Transport) finish(p *pair, how wire.End, err error) {
 	if p.end.how == 0 {
 		t.ending = append(t.ending, p)
 		p.clear()
+		if p.link.progress == asking || p.link.progress == connected {
+			t.way.opening--
+		}
 	}
 	p.end.how, p.end.err = how, err
 	t.park.pending.Store(true)
@@ -93,16 +96,20 @@ func (t *Transport) beat() {
 		return
 	}
 	t.park.pulsed = now
-	for range min(t.size, mostPulses) {
-		p := &t.peers[t.park.next]
-		t.park.next = (t.park.next + 1) % t.size
-		if p.rank != t.rank && p.end.how == 0 && !p.pulse {
-			p.pulse = true
-			t.works = append(t.works, Work{
-				ID: workID(idPulse, p.rank, 0), At: uint64(t.plan.word(t.rank)), Len: 8, To: uint16(p.rank), Op: Write, Flags: Signal,
-				Remote: p.words.base + uint64(t.plan.word(t.rank)), Key: p.words.key,
-			})
+	for range min(len(t.begun), mostPulses) {
+		t.park.next = (t.park.next + 1) % len(t.begun)
+		if p := t.begun[t.park.next]; p.link.progress == open && p.end.how == 0 && !p.pulse {
+			t.ping(p)
 		}
 	}
-	t.post()
+}
+
+// ping asks p's adapter.
+func (t *Transport) ping(p *pair) {
+	peer, at := &t.way.cards[p.rank], uint64(t.plan.word())
+	p.pulse = true
+	t.works = append(t.works, Work{
+		ID: workID(idPulse, p.rank, 0), At: t.own.Base + at, Local: t.own.Local, Len: 8, To: uint16(p.rank), Op: Write, Flags: Signal,
+		Remote: peer.base + at, Key: peer.key,
+	})
 }

@@ -22,18 +22,20 @@ type Fabric struct {
 	reach   map[uint32]*queue // by number
 	members map[Group][]*port
 	Prompt  bool // a flag is placed, and completes, at once
-	Starved int  // messages and flags for which no buffer was posted
+	Starved int  // messages and flags for which no place was free
 	counts  Counts
-	lossy   int  // every so many datagrams one is lost; 0: none
-	grams   int  // datagrams
-	mute    bool // datagrams say nothing of where they come from
+	numbers uint32 // queue pairs ever made
+	lossy   int    // every so many datagrams one is lost; 0: none
+	grams   int    // datagrams
+	mute    bool   // datagrams say nothing of where they come from
 }
 
 // Counts is what all ranks have done.
 type Counts struct {
-	Posts, Polls    int // calls
+	Calls, Sending  int // calls, and those that send something
 	Messages, Flags int // works
 	Completions     int
+	Pairs           int // queue pairs
 }
 
 // Counts returns them.
@@ -60,6 +62,7 @@ type queue struct {
 	rank    int // of the peer, -1 of datagrams
 	number  uint32
 	remote  uint32 // reliable: the peer's
+	ready   bool   // it is connected
 	buffers []Work
 	broken  bool
 }
@@ -68,17 +71,18 @@ type port struct {
 	net     *Fabric
 	address Address
 	layout  Layout
-	memory  []byte
+	regions []Region
 	queues  []*queue // by rank
 	gram    *queue
 	handles map[uint16]uint32 // of datagrams: numbers of queue pairs, by rank
 	group   Group
 	done    []Completion
-	late    int    // completions, from the first, that the next Poll gives; -1: all
+	late    int    // completions, from the first, that the next Exchange gives; -1: all
 	torn    []torn // words of lines that are still to be placed
 	armed   bool
 	event   [2]int // a pipe
-	refuse  error  // by Post
+	refuse  error  // by Exchange, of works
+	poor    error  // there is no more memory
 	scratch [GRHLen + biggestGram]byte
 	one     [1]*port
 }
@@ -105,10 +109,7 @@ func (n *Fabric) Open(mtu int, ethernet bool) func(func(Address) Layout) (Adapte
 		}
 		n.ports[a.address.GID] = a
 		a.layout = layout(a.address)
-		a.memory = make([]byte, a.layout.Memory)
-		for rank := range a.layout.Size {
-			a.queues = append(a.queues, a.newQueue(rank))
-		}
+		a.queues = make([]*queue, a.layout.Size)
 		a.gram = a.newQueue(-1)
 		err := unix.Pipe(a.event[:])
 		return a, errors.Join(err, unix.SetNonblock(a.event[0], true))
@@ -116,22 +117,56 @@ func (n *Fabric) Open(mtu int, ethernet bool) func(func(Address) Layout) (Adapte
 }
 
 func (a *port) newQueue(rank int) *queue {
-	q := &queue{at: a, rank: rank, number: uint32(0x100 + len(a.net.reach)*7)}
+	a.net.numbers++
+	q := &queue{at: a, rank: rank, number: 0x100 + a.net.numbers*7}
 	a.net.reach[q.number] = q
 	return q
 }
 
-func (a *port) Memory() []byte         { return a.memory }
-func (a *port) Key() uint32            { return uint32(a.address.LID) * 1000 }
-func (a *port) Base() uint64           { return uint64(a.address.LID) << 40 }
-func (a *port) Address() Address       { return a.address }
-func (a *port) Gram() uint32           { return a.gram.number }
-func (a *port) Number(rank int) uint32 { return a.queues[rank].number }
-func (a *port) Inline() int            { return 64 }
-func (a *port) FD() int                { return a.event[0] }
+func (a *port) Address() Address { return a.address }
+func (a *port) Gram() uint32     { return a.gram.number }
+func (a *port) Inline() int      { return 64 }
+func (a *port) FD() int          { return a.event[0] }
+
+// Allocate gives every region addresses and keys that no other one has.
+func (a *port) Allocate(n int) (Region, error) {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	if a.poor != nil {
+		return Region{}, a.poor
+	}
+	i := len(a.regions) + 1
+	key := uint32(a.address.LID)<<16 | uint32(i)<<1
+	r := Region{Memory: make([]byte, n), Base: uint64(a.address.LID)<<40 | uint64(i)<<30, Local: key, Remote: key | 1}
+	a.regions = append(a.regions, r)
+	return r, nil
+}
+
+// memory returns n bytes at an address, for a work that has their key.
+func (a *port) memory(at uint64, n, key uint32) []byte {
+	for _, r := range a.regions {
+		if r.Local|1 == key|1 && at >= r.Base && at+uint64(n) <= r.Base+uint64(len(r.Memory)) {
+			return r.Memory[at-r.Base:][:n]
+		}
+	}
+	panic("no memory there with this key")
+}
+
+func (a *port) Open(rank int) (uint32, error) {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	if a.queues[rank] != nil {
+		panic("a second queue pair for a rank")
+	}
+	a.net.counts.Pairs++
+	a.queues[rank] = a.newQueue(rank)
+	return a.queues[rank].number, nil
+}
 
 func (a *port) Connect(rank int, to Address, number uint32) error {
-	a.queues[rank].remote = number
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	a.queues[rank].remote, a.queues[rank].ready = number, true
 	return nil
 }
 
@@ -151,19 +186,24 @@ func (a *port) Attach(g Group, key uint32) (bool, error) {
 func (a *port) Disconnect(rank int) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
-	delete(a.net.reach, a.queues[rank].number)
+	if q := a.queues[rank]; q != nil {
+		delete(a.net.reach, q.number)
+	}
 }
 
-func (a *port) Post(list []Work) (int, error) {
+func (a *port) Exchange(works []Work, found []Completion) (posted, done int, failed, err error) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
-	a.net.counts.Posts++
-	for i := range list {
-		if err := a.post(&list[i]); err != nil {
-			return i, err
+	a.net.counts.Calls++
+	if slices.ContainsFunc(works, func(w Work) bool { return w.Op < Receive }) {
+		a.net.counts.Sending++
+	}
+	for posted < len(works) && failed == nil {
+		if failed = a.post(&works[posted]); failed == nil {
+			posted++
 		}
 	}
-	return len(list), nil
+	return posted, a.poll(found), failed, nil
 }
 
 func (a *port) post(w *Work) error {
@@ -175,7 +215,7 @@ func (a *port) post(w *Work) error {
 		a.queues[w.To].buffers = append(a.queues[w.To].buffers, *w)
 	case ReceiveGram:
 		a.gram.buffers = append(a.gram.buffers, *w)
-	case Send, Write, WriteImmediate:
+	case Write, WriteImmediate:
 		a.send(w)
 	case SendGram:
 		a.cast(w)
@@ -188,8 +228,11 @@ func (a *port) post(w *Work) error {
 // send moves a message, or a word, to a peer.
 func (a *port) send(w *Work) {
 	own := a.queues[w.To]
+	if !own.ready {
+		panic("a queue pair sends that is not connected")
+	}
 	q := a.net.reach[own.remote]
-	b := a.memory[w.At : w.At+uint64(w.Len)]
+	b := a.memory(w.At, w.Len, w.Local)
 	switch {
 	case own.broken:
 		a.complete(w, 0, statusFlush)
@@ -198,37 +241,41 @@ func (a *port) send(w *Work) {
 		own.broken = true
 		a.complete(w, 0, statusRetry)
 		return
+	case !q.ready || q.remote != own.number:
+		panic("a queue pair sends to one that is not connected with it")
 	case w.Op == Write:
-		if w.Key != q.at.Key() {
-			panic("a wrong key")
-		}
-		copy(q.at.memory[w.Remote-q.at.Base():], b)
+		copy(q.at.memory(w.Remote, w.Len, w.Key), b)
 	case len(q.buffers) == 0:
 		a.net.Starved++
 		own.broken = true
 		a.complete(w, 0, statusRetry)
 		return
-	case w.Op == WriteImmediate:
-		if w.Key != q.at.Key() {
-			panic("a wrong key")
-		}
+	case isFlag(w.Immediate):
 		a.net.counts.Flags++
 		q.place(w, b)
 	default:
 		a.net.counts.Messages++
-		q.take(b, 0)
+		copy(q.at.memory(w.Remote, w.Len, w.Key), b)
+		q.tell(w)
 	}
 	if w.Flags&Signal != 0 {
 		a.complete(w, 0, 0)
 	}
 }
 
+// tell has a Receive complete.
+func (q *queue) tell(w *Work) {
+	r := q.pop()
+	q.at.complete(&r, int(w.Len), 0)
+	q.at.done[len(q.at.done)-1].Immediate = w.Immediate
+}
+
 // place writes a flag as an adapter may: one word of it comes first, one after the other that
-// says that it is there or another one, the rest by the next Poll, and the completion by the one
+// says that it is there or another one, the rest by the next Exchange, and the completion by the one
 // after that.
 func (q *queue) place(w *Work, b []byte) {
 	from := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(b)))
-	to := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory[w.Remote-q.at.Base():])))
+	to := (*[wire.SealedLen / 8]uint64)(unsafe.Pointer(unsafe.SliceData(q.at.memory(w.Remote, w.Len, w.Key))))
 	q.at.settle(to) // writes of one line are in order
 	first := q.at.net.counts.Flags % len(from)
 	atomic.StoreUint64(&to[first], from[first])
@@ -242,10 +289,7 @@ func (q *queue) place(w *Work, b []byte) {
 	} else if q.at.late < 0 {
 		q.at.late = len(q.at.done)
 	}
-	r := q.pop()
-	q.at.complete(&r, int(w.Len), 0)
-	c := &q.at.done[len(q.at.done)-1]
-	c.HasImmediate, c.Immediate = 1, w.Immediate
+	q.tell(w)
 }
 
 // settle places the words of a line, or of all, that are still missing.
@@ -269,7 +313,7 @@ func (q *queue) pop() Work {
 // take writes b into the first buffer.
 func (q *queue) take(b []byte, source uint32) {
 	r := q.pop()
-	n := copy(q.at.memory[r.At:r.At+uint64(r.Len)], b)
+	n := copy(q.at.memory(r.At, r.Len, r.Local), b)
 	q.at.complete(&r, n, 0)
 	q.at.done[len(q.at.done)-1].Source = source
 }
@@ -282,7 +326,7 @@ func (a *port) cast(w *Work) {
 		copy(b[8:], a.address.GID[:])
 		copy(b[32:], a.address.GID[12:])
 	}
-	copy(b[GRHLen:], a.memory[w.At:][:w.Len])
+	copy(b[GRHLen:], a.memory(w.At, w.Len, w.Local))
 	to := a.net.members[a.group]
 	if w.To != Everybody {
 		to = nil
@@ -310,10 +354,10 @@ func (a *port) complete(w *Work, n int, status uint32) {
 	}
 }
 
-func (a *port) Poll(list []Completion) (int, error) {
-	a.net.mu.Lock()
-	defer a.net.mu.Unlock()
-	a.net.counts.Polls++
+func (a *port) poll(list []Completion) int {
+	if len(list) == 0 {
+		return 0
+	}
 	a.settle(nil)
 	n := len(a.done)
 	if a.late >= 0 {
@@ -322,7 +366,7 @@ func (a *port) Poll(list []Completion) (int, error) {
 	n = copy(list, a.done[:n])
 	a.net.counts.Completions += n
 	a.done = append(a.done[:0], a.done[n:]...)
-	return n, nil
+	return n
 }
 
 func (a *port) Arm() error {
@@ -351,7 +395,9 @@ func (a *port) Close() error {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
 	for _, q := range append(a.queues, a.gram) {
-		delete(a.net.reach, q.number)
+		if q != nil {
+			delete(a.net.reach, q.number)
+		}
 	}
 	for i, p := range a.net.members[a.group] {
 		if p == a {

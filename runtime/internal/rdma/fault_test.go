@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,8 +24,34 @@ func newEnds() *ends { return &ends{how: map[int]wire.End{}, why: map[int]error{
 
 func (e *ends) Ended(rank int, how wire.End, err error) { e.how[rank], e.why[rank] = how, err }
 
-// joined returns size ranks on a fabric of their own.
+// joined returns size ranks on a fabric of their own, each connected with each other.
 func joined(t *testing.T, size int, edit func(rank int, n *Fabric, c *Config)) (*Fabric, []*Transport) {
+	n, trs := apartFrom(t, size, edit)
+	for _, tr := range trs {
+		for rank := range size {
+			tr.Open(rank)
+		}
+	}
+	until(t, trs, newEnds(), func() bool {
+		return !slices.ContainsFunc(trs, func(tr *Transport) bool { return tr.way.opening > 0 || len(tr.begun) < size-1 })
+	})
+	return n, trs
+}
+
+// until has ranks look until something is so.
+func until(t *testing.T, trs []*Transport, s wire.Sink, so func() bool) {
+	require.Eventually(t, func() bool {
+		for range servePolls {
+			for _, tr := range trs {
+				tr.Poll(s)
+			}
+		}
+		return so()
+	}, patience, time.Millisecond)
+}
+
+// apartFrom returns size ranks on a fabric of their own that are not connected.
+func apartFrom(t *testing.T, size int, edit func(rank int, n *Fabric, c *Config)) (*Fabric, []*Transport) {
 	n := NewFabric()
 	trs, errs := JoinAll(t, size, func(rank int, c *Config) {
 		c.Open = n.Open(1024, true)
@@ -46,10 +73,13 @@ func slot(seq uint64, body []byte) *wire.Frame {
 // What a peer writes that is no message ends it, and nothing else.
 func TestNonsense(t *testing.T) {
 	_, trs := joined(t, 3, nil)
-	at := trs[1].plan.send(0, 0)
-	copy(trs[1].memory[at:], "hello, is anybody there?")
-	trs[1].works = append(trs[1].works, Work{ID: workID(idSend, 0, 1), At: uint64(at), Len: 24, To: 0, Op: Send})
-	trs[1].post()
+	p := &trs[1].peers[0]
+	copy(p.link.region.Memory[trs[1].slot(p):], "hello, is anybody there?")
+	place := uint64(p.credit.sent % uint32(trs[1].plan.receives))
+	trs[1].spend(p, trs[1].slot(p), Work{
+		Len: 24, Immediate: p.credit.word(false), Remote: p.link.ring.base + place*uint64(trs[1].plan.message), Key: p.link.ring.key,
+	})
+	trs[1].hand(nil)
 	s := newEnds()
 	trs[2].Put(0, slot(1, []byte("x")))
 	trs[2].Poll(&gulp{})
@@ -135,7 +165,7 @@ func TestPulse(t *testing.T) {
 	s := newEnds()
 	gone := trs[2].adapter.(*port)
 	n.mu.Lock()
-	for _, q := range gone.queues {
+	for _, q := range gone.queues[:2] {
 		delete(n.reach, q.number)
 	}
 	n.mu.Unlock()
@@ -182,9 +212,11 @@ func TestForgedDatagrams(t *testing.T) {
 		var b [fragment.HeadLen]byte
 		fragment.Encode(&b, &id, &wire.Header{Kind: wire.FrameSlot}, from, 0, 0, nil)
 		at := trs[1].plan.gramSend(0)
-		copy(trs[1].memory[at:], b[:])
-		trs[1].works = append(trs[1].works, Work{ID: workID(idGramSend, 0, 0), At: uint64(at), Len: fragment.HeadLen, To: Everybody, Op: SendGram})
-		trs[1].post()
+		copy(trs[1].own.Memory[at:], b[:])
+		trs[1].works = append(trs[1].works, Work{
+			ID: workID(idGramSend, 0, 0), At: trs[1].own.Base + uint64(at), Local: trs[1].own.Local, Len: fragment.HeadLen, To: Everybody, Op: SendGram,
+		})
+		trs[1].hand(nil)
 		trs[0].Poll(&gulp{})
 		return trs[0].Stats()
 	}

@@ -27,20 +27,21 @@ func (t *Transport) Window(rank int) []wire.Line {
 	if rank != t.rank {
 		return nil
 	}
-	return unsafe.Slice(t.lineAt(t.plan.line(0)), wire.WindowLines)
+	return unsafe.Slice(lineAt(t.own.Memory, t.plan.line(0)), wire.WindowLines)
 }
 
 // lineAt returns the line at an offset of registered memory.
-func (t *Transport) lineAt(at int) *wire.Line {
-	return (*wire.Line)(unsafe.Pointer(unsafe.SliceData(t.memory[at : at+lineLen])))
+func lineAt(memory []byte, at int) *wire.Line {
+	return (*wire.Line)(unsafe.Pointer(unsafe.SliceData(memory[at : at+lineLen])))
 }
 
 // Reaches implements [wire.Windows].
 func (t *Transport) Reaches(rank int) bool { return rank != t.rank && rank >= 0 && rank < t.size }
 
-// Flag implements [wire.Windows]. Flags wait for buffers of the receiver as messages do. A line
+// Flag implements [wire.Windows]. Flags wait for places of the receiver as messages do. A line
 // is written again only when its flag has been seen, so no two wait for one.
 func (t *Transport) Flag(to, line int, f wire.Flag) {
+	t.Open(to)
 	p := &t.peers[to]
 	if t.closed || p.end.how != 0 {
 		return
@@ -58,14 +59,13 @@ func (t *Transport) Post(int, []int, wire.Flag) {}
 
 // writeFlag posts the first flag that waits for p.
 func (t *Transport) writeFlag(p *pair) {
-	w, at := p.flags[0], t.slot(p)
+	w, at, peer := p.flags[0], t.slot(p), &t.way.cards[p.rank]
 	p.flags = append(p.flags[:0], p.flags[1:]...)
-	l := t.lineAt(at)
+	l := lineAt(p.link.region.Memory, at)
 	l.Write(w.flag)
 	l.Seal()
 	t.stats.Flags++
-	t.spend(p, Work{
-		At: uint64(at), Len: wire.SealedLen, Op: WriteImmediate, Immediate: p.credit.posted,
-		Remote: p.words.base + uint64(t.plan.line(w.line)), Key: p.words.key,
+	t.spend(p, at, Work{
+		Len: wire.SealedLen, Immediate: p.credit.word(true), Remote: peer.base + uint64(t.plan.line(w.line)), Key: peer.key,
 	})
 }

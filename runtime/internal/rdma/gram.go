@@ -46,10 +46,27 @@ func (t *Transport) enqueue(to int, f *wire.Frame) {
 		discard(f)
 		return
 	}
+	if to >= 0 && !t.reach(to) {
+		discard(f)
+		return
+	}
 	t.grams.queue.Push(to, f)
 	if !t.park.pending.Load() {
 		t.park.pending.Store(true)
 	}
+}
+
+// reach makes the address of a rank to which the first datagram goes. Where that cannot be the
+// datagram is lost.
+func (t *Transport) reach(to int) bool {
+	l := &t.peers[to].link
+	if !l.reached {
+		c := &t.way.cards[to]
+		if l.reached = t.adapter.Reach(to, c.address, c.gram) == nil; !l.reached {
+			t.stats.Unsendable++
+		}
+	}
+	return l.reached
 }
 
 // ready reports whether more can be sent without waiting.
@@ -68,11 +85,11 @@ func (t *Transport) castOne(g *grams) {
 	c := &g.queue.Waiting()[0]
 	payload := c.Next(c.Sent, g.payload)
 	at := t.plan.gramSend(int(g.posted) % g.sends)
-	b := t.memory[at:]
+	b := t.own.Memory[at:]
 	fragment.Encode((*[fragment.HeadLen]byte)(b), &t.id, &c.Head, t.rank, c.Head.Len, c.Offset+c.Sent, payload)
 	n := fragment.HeadLen + copy(b[fragment.HeadLen:], payload)
 	g.posted++
-	w := Work{ID: workID(idGramSend, 0, g.posted), At: uint64(at), Len: uint32(n), To: Everybody, Op: SendGram}
+	w := Work{ID: workID(idGramSend, 0, g.posted), At: t.own.Base + uint64(at), Local: t.own.Local, Len: uint32(n), To: Everybody, Op: SendGram}
 	if c.To >= 0 {
 		w.To = uint16(c.To)
 	}
@@ -99,18 +116,18 @@ func (g *grams) leave() {
 	g.queue.Clear()
 }
 
-// hear takes the datagram in a buffer, and posts the buffer again.
-func (t *Transport) hear(i int, c *Completion, s wire.Sink) {
+// overhear takes the datagram in a buffer, and posts the buffer again.
+func (t *Transport) overhear(i int, c *Completion, s wire.Sink) {
 	at := t.plan.gramReceive(i)
 	if !t.grams.dead {
-		t.sort(t.memory[at:at+int(c.Len)], c.Source, s)
+		t.sort(t.own.Memory[at:at+int(c.Len)], c.Source, s)
 	}
 	t.postGramReceive(i)
 }
 
 func (t *Transport) postGramReceive(i int) {
 	t.works = append(t.works, Work{
-		ID: workID(idGramReceive, 0, uint32(i)), At: uint64(t.plan.gramReceive(i)), Len: uint32(GRHLen + t.plan.gram), Op: ReceiveGram,
+		ID: workID(idGramReceive, 0, uint32(i)), At: t.own.Base + uint64(t.plan.gramReceive(i)), Local: t.own.Local, Len: uint32(GRHLen + t.plan.gram), Op: ReceiveGram,
 	})
 }
 

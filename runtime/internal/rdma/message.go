@@ -9,9 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A message begins with messageMagic u32 and limit u32: how many messages its sender can
-// take from the receiver, counted from the first. Records follow. Integers are
-// big-endian:
+// A message begins with messageMagic u32. Records follow. Integers are big-endian:
 //
 //	 0 kind u8   1 lane u8   2 communicator u8   3 flags u8   4 piece u32
 //	 8 epoch u32   12 slot u32   16 seq u64
@@ -26,8 +24,8 @@ import (
 //	goodbye   nothing more comes
 //	crash     likewise, but something is missing
 const (
-	messageMagic = 0x5CED0F01 // the last byte is the version
-	messageHead  = 8
+	messageMagic = 0x5CED0F02 // the last byte is the version
+	messageHead  = 4
 	recordLen    = 36
 
 	kindCrash   = wire.FrameKind(0xFA) // the first of them
@@ -95,15 +93,12 @@ func bodyLimit(k wire.FrameKind) int {
 	return wire.MaxControl
 }
 
-func encodeMessage(b []byte, limit uint32) {
-	binary.BigEndian.PutUint32(b[0:], messageMagic)
-	binary.BigEndian.PutUint32(b[4:], limit)
-}
+func encodeMessage(b []byte) { binary.BigEndian.PutUint32(b, messageMagic) }
 
-// decodeMessage returns the records of a message, and how many messages its sender takes.
-func decodeMessage(b []byte) (records []byte, limit uint32, err error) {
+// decodeMessage returns the records of a message.
+func decodeMessage(b []byte) (records []byte, err error) {
 	if len(b) < messageHead || binary.BigEndian.Uint32(b) != messageMagic {
-		return nil, 0, fmt.Errorf("%w: it begins with %x", errNoMessage, b[:min(len(b), 4)])
+		return nil, fmt.Errorf("%w: it begins with %x", errNoMessage, b[:min(len(b), 4)])
 	}
-	return b[messageHead:], binary.BigEndian.Uint32(b[4:]), nil
+	return b[messageHead:], nil
 }

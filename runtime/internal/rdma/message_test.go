@@ -61,9 +61,9 @@ func TestRecordRefusals(t *testing.T) {
 		require.ErrorIs(t, err, errNoMessage, want)
 		require.ErrorContains(t, err, want)
 	}
-	_, _, err = decodeMessage([]byte{1, 2, 3})
+	_, err = decodeMessage([]byte{1, 2, 3})
 	require.ErrorContains(t, err, "begins with 010203")
-	_, _, err = decodeMessage(make([]byte, 20))
+	_, err = decodeMessage(make([]byte, 20))
 	require.ErrorIs(t, err, errNoMessage)
 }
 
@@ -72,7 +72,7 @@ func TestRecordRefusals(t *testing.T) {
 func FuzzMessage(f *testing.F) {
 	message := func(h wire.Header, piece int) []byte {
 		b := make([]byte, messageHead+recordLen+piece)
-		encodeMessage(b, 32)
+		encodeMessage(b)
 		encodeRecord(b[messageHead:], &h, piece)
 		return b
 	}
@@ -81,7 +81,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add(message(wire.Header{Kind: kindTook, Arg: 1}, 0), false)
 	f.Add(message(wire.Header{Kind: kindGoodbye}, 0), false)
 	f.Fuzz(func(t *testing.T, b []byte, hold bool) {
-		tr := &Transport{rank: 0, size: 2, peers: make([]pair, 2), plan: planFor(0, 2, 1024)}
+		tr := &Transport{rank: 0, size: 2, peers: make([]pair, 2), plan: planFor(2, 1024)}
 		tr.peers[1] = pair{rank: 1, credit: credit{limit: 32, posted: 32, told: 32}}
 		s := &gulp{hold: hold}
 		for range 3 {

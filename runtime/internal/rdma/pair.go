@@ -6,7 +6,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// reserved is how many buffers of the receiver are kept for messages that say nothing but
+// reserved is how many places of the receiver are kept for messages that say nothing but
 // how many more can come. Were there one or none, two ranks that have used all could each
 // wait for the other to say so. A rank says it by itself when half of its buffers have
 // been posted since it last did; a second such message therefore means that the peer has
@@ -28,14 +28,8 @@ type pair struct {
 	dirty  bool             // it is among those to which something may be sent
 	last   []wire.FrameKind // the last word, until it is said
 	pulse  bool             // a write that finds out whether the peer's adapter answers is on its way
-	words  words
+	link   link
 	end    end
-}
-
-// words are those of the peer's memory.
-type words struct {
-	key  uint32
-	base uint64
 }
 
 // credit is who may send how many messages, and flags, counted from the first, modulo 2^32.
@@ -45,6 +39,27 @@ type credit struct {
 	posted uint32 // that the peer may send
 	told   uint32 // of which it knows
 }
+
+// word is what the immediate data of a flag, or a message, says: how many the receiver
+// may send, modulo 2^31, and which of both it is.
+func (c *credit) word(flag bool) uint32 {
+	w := c.posted << 1
+	if flag {
+		w |= 1
+	}
+	return w
+}
+
+// allowed returns how many may be sent by the peer's word, and false if it takes some back or
+// allows more than the given number at a time.
+func (c *credit) allowed(word uint32, most int) (limit uint32, ok bool) {
+	more := int32(word&^1-c.limit<<1) >> 1
+	limit = c.limit + uint32(more)
+	return limit, more >= 0 && limit-c.sent <= uint32(most)
+}
+
+// isFlag reports whether a flag has come, and not a message.
+func isFlag(word uint32) bool { return word&1 != 0 }
 
 func (c *credit) left() int { return int(int32(c.limit - c.sent)) }
 

@@ -2,12 +2,11 @@ package rdma
 
 import "github.com/schedgen/schedgen/runtime/wire"
 
-// plan is how registered memory is used: first the window, in whose lines others write
-// flags; then a word for each rank, which that rank writes; then the buffers of the reliable
-// queue pairs, by rank, each with those that send before those that receive; then those of the
-// unreliable one.
+// plan is how registered memory is used. A region of the rank has first the window, in whose lines
+// others write flags; then a word, which all others write; then the buffers of the
+// unreliable queue pair. A region of each pair has the buffers that its messages are sent from
+// before the ring in which the peer writes.
 type plan struct {
-	rank, size      int
 	message         int // bytes of a message
 	sends, receives int // of each reliable queue pair
 	gram            int // bytes of a datagram
@@ -27,10 +26,10 @@ const (
 	smallestGram = 256  // the smallest
 )
 
-// planFor chooses so that a few ranks can send much at a time, and that a thousand take
-// 64 MiB.
-func planFor(rank, size, mtu int) plan {
-	p := plan{rank: rank, size: size, message: 8 << 10, sends: 16, receives: 32, gram: mtu, gramSends: gramSends}
+// planFor chooses so that a few ranks can send much at a time, and that one that puts to a
+// thousand takes 64 MiB.
+func planFor(size, mtu int) plan {
+	p := plan{message: 8 << 10, sends: 16, receives: 32, gram: mtu, gramSends: gramSends}
 	switch {
 	case size > 128:
 		p.message, p.sends, p.receives = 4<<10, 8, 8
@@ -41,40 +40,33 @@ func planFor(rank, size, mtu int) plan {
 	return p
 }
 
-func (p *plan) layout() Layout {
+func (p *plan) layout(rank, size int) Layout {
 	return Layout{
-		Rank: p.rank, Size: p.size, Memory: p.gramReceive(p.gramReceives),
-		Sends: p.sends + 1, Receives: p.receives, // 1: a pulse
+		Rank: rank, Size: size, Sends: p.sends + 1, Receives: p.receives, // 1: a pulse
 		GramSends: p.gramSends, GramReceives: p.gramReceives,
 	}
 }
 
+// own is how many bytes the region of the rank has.
+func (p *plan) own() int { return p.gramReceive(p.gramReceives) }
+
 // line is where the i-th line of the window is.
 func (p *plan) line(i int) int { return lineLen * i }
 
-// word is where rank writes.
-func (p *plan) word(rank int) int { return p.line(wire.WindowLines) + wordLen*rank }
-
-// pair is where the buffers of the queue pair for rank begin.
-func (p *plan) pair(rank int) int {
-	if rank > p.rank {
-		rank--
-	}
-	return p.word(p.size) + rank*p.message*(p.sends+p.receives)
-}
-
-// send is where the i-th buffer to send to rank from begins.
-func (p *plan) send(rank, i int) int { return p.pair(rank) + p.message*i }
-
-// receive is where the i-th buffer for messages of rank begins.
-func (p *plan) receive(rank, i int) int { return p.pair(rank) + p.message*(p.sends+i) }
-
-func (p *plan) grams() int {
-	return p.word(p.size) + (p.size-1)*p.message*(p.sends+p.receives)
-}
+// word is where others write to find out whether the adapter is there. Nobody reads it.
+func (p *plan) word() int { return p.line(wire.WindowLines) }
 
 // gramSend is where the i-th buffer to send datagrams from begins.
-func (p *plan) gramSend(i int) int { return p.grams() + p.gram*i }
+func (p *plan) gramSend(i int) int { return p.word() + wordLen + p.gram*i }
 
 // gramReceive is where the i-th buffer for datagrams begins, with what stands before them.
 func (p *plan) gramReceive(i int) int { return p.gramSend(p.gramSends) + (GRHLen+p.gram)*i }
+
+// pair is how many bytes the region of a pair has.
+func (p *plan) pair() int { return p.receive(p.receives) }
+
+// send is where the i-th buffer to send from begins.
+func (p *plan) send(i int) int { return p.message * i }
+
+// receive is where the i-th place of the ring begins.
+func (p *plan) receive(i int) int { return p.message * (p.sends + i) }

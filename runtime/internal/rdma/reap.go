@@ -9,13 +9,11 @@ import (
 // mostCompletions is how many completions a Poll takes.
 const mostCompletions = 128
 
-// reap takes what has completed, and returns how many completions it has found.
-func (t *Transport) reap(s wire.Sink) int {
-	n, err := t.adapter.Poll(t.found)
-	if err != nil {
-		t.fail(t.rank, fmt.Errorf("poll for completions: %w", err))
-		return 0
-	}
+// exchange posts what is staged, takes what has completed, and returns how many completions it
+// has found.
+func (t *Transport) exchange(s wire.Sink) int {
+	n := t.hand(t.found)
+	t.park.full = n == len(t.found)
 	for i := range n {
 		t.complete(&t.found[i], s)
 	}
@@ -41,7 +39,7 @@ func (t *Transport) complete(c *Completion, s wire.Sink) {
 	case idGramSend:
 		t.grams.done = n
 	case idGramReceive:
-		t.hear(int(n), c, s)
+		t.overhear(int(n), c, s)
 	}
 }
 
@@ -55,17 +53,15 @@ func (t *Transport) refuse(kind, rank int, c *Completion) {
 	t.fail(rank, fmt.Errorf("queue pair to rank %d: %w", rank, t.adapter.Explain(c.Status)))
 }
 
-// receive takes the message in a buffer, or notes that a flag has come, and posts the buffer
-// again.
+// receive takes the message in a place of the ring, or notes that a flag has come, and makes the
+// place free again.
 func (t *Transport) receive(p *pair, i int, c *Completion, s wire.Sink) {
 	if p.end.told {
 		return
 	}
-	var err error
-	if at := t.plan.receive(p.rank, i); c.HasImmediate != 0 {
-		err = t.allow(p, c.Immediate)
-	} else {
-		err = t.read(p, t.memory[at:at+int(c.Len)], s)
+	err := t.allow(p, c.Immediate)
+	if err == nil && !isFlag(c.Immediate) {
+		err = t.look(p, i, int(c.Len), s)
 	}
 	if err != nil {
 		t.fail(p.rank, fmt.Errorf("message of rank %d: %w", p.rank, err))
@@ -77,20 +73,24 @@ func (t *Transport) receive(p *pair, i int, c *Completion, s wire.Sink) {
 	}
 }
 
+// look takes the message of n bytes in the i-th place.
+func (t *Transport) look(p *pair, i, n int, s wire.Sink) error {
+	if n > t.plan.message {
+		return fmt.Errorf("%w: %d bytes", errNoMessage, n)
+	}
+	at := t.plan.receive(i)
+	return t.read(p, p.link.region.Memory[at:at+n], s)
+}
+
+// postReceive says that p may write into the i-th place of its ring.
 func (t *Transport) postReceive(rank, i int) {
-	t.works = append(t.works, Work{
-		ID: workID(idReceive, rank, uint32(i)), At: uint64(t.plan.receive(rank, i)), Len: uint32(t.plan.message),
-		To: uint16(rank), Op: Receive,
-	})
+	t.works = append(t.works, Work{ID: workID(idReceive, rank, uint32(i)), To: uint16(rank), Op: Receive})
 }
 
 // read takes the records of a message.
 func (t *Transport) read(p *pair, b []byte, s wire.Sink) error {
-	b, limit, err := decodeMessage(b)
+	b, err := decodeMessage(b)
 	if err != nil {
-		return err
-	}
-	if err := t.allow(p, limit); err != nil {
 		return err
 	}
 	var r record
@@ -109,8 +109,9 @@ func (t *Transport) read(p *pair, b []byte, s wire.Sink) error {
 }
 
 // allow takes the peer's word of how many messages it takes.
-func (t *Transport) allow(p *pair, limit uint32) error {
-	if int32(limit-p.credit.limit) < 0 || limit-p.credit.sent > uint32(t.plan.receives) {
+func (t *Transport) allow(p *pair, word uint32) error {
+	limit, ok := p.credit.allowed(word, t.plan.receives)
+	if !ok {
 		return fmt.Errorf("%w: it takes %d messages after %d, of which %d are sent", errNoMessage, limit, p.credit.limit, p.credit.sent)
 	}
 	if limit != p.credit.limit {

@@ -26,10 +26,8 @@ func splitID(id uint64) (kind, rank int, n uint32) {
 	return int(id >> 56), int(id >> 32 & 0xFFFF), uint32(id)
 }
 
-// flush sends what is queued. It reports whether anything was sent. Buffers are posted again
-// with the next message, or when a quarter of those of a pair may wait for that: a crossing
-// for them alone comes once in a few messages.
-func (t *Transport) flush() bool {
+// stage makes works of what is queued, and reports whether there was any.
+func (t *Transport) stage() bool {
 	moved := false
 	for _, p := range t.dirty {
 		p.dirty = false
@@ -39,34 +37,40 @@ func (t *Transport) flush() bool {
 	if !t.grams.queue.Empty() {
 		moved = t.cast() || moved
 	}
-	if moved || len(t.works) >= t.plan.receives/4 {
-		t.post()
-	}
 	return moved
 }
 
-// post hands the works over. A peer for whose queue pair one is refused is lost.
-func (t *Transport) post() {
-	for list := t.works; len(list) > 0; {
-		n, err := t.adapter.Post(list)
-		if list = list[n:]; err == nil || len(list) == 0 {
+// hand hands the works over, and takes completions into found. It returns how many.
+func (t *Transport) hand(found []Completion) (n int) {
+	for list := t.works; ; list = list[1:] {
+		posted, done, failed, err := t.adapter.Exchange(list, found[n:])
+		n += done
+		if err != nil {
+			t.fail(t.rank, fmt.Errorf("take completions: %w", err))
+		}
+		if list = list[posted:]; failed == nil || len(list) == 0 {
 			break
 		}
-		kind, rank, _ := splitID(list[0].ID)
-		if kind == idGramSend || kind == idGramReceive {
-			t.grams.fail(&t.stats)
-		} else {
-			t.fail(rank, fmt.Errorf("post a work: %w", err))
-		}
-		list = list[1:]
+		t.unposted(&list[0], failed)
 	}
 	t.works = t.works[:0]
+	return n
+}
+
+// unposted notes that a work was refused: a peer for whose queue pair it is is lost.
+func (t *Transport) unposted(w *Work, why error) {
+	kind, rank, _ := splitID(w.ID)
+	if kind == idGramSend || kind == idGramReceive {
+		t.grams.fail(&t.stats)
+		return
+	}
+	t.fail(rank, fmt.Errorf("post a work: %w", why))
 }
 
 // send writes the flags that wait for p, and makes messages of what else does, as long as it
 // takes some.
 func (t *Transport) send(p *pair) (moved bool) {
-	for p.end.how == 0 && int(p.slots.posted-p.slots.done) < t.plan.sends && p.credit.left() > 0 {
+	for p.link.progress == open && p.end.how == 0 && int(p.slots.posted-p.slots.done) < t.plan.sends && p.credit.left() > 0 {
 		due := int(p.credit.posted-p.credit.told) >= t.plan.receives/2
 		rich := p.credit.left() > reserved
 		says := len(p.ready) > 0 || len(p.owes) > 0 || len(p.last) > 0
@@ -86,28 +90,30 @@ func (t *Transport) send(p *pair) (moved bool) {
 // message posts one message to p, with records if it may have some.
 func (t *Transport) message(p *pair, rich bool) {
 	at := t.slot(p)
-	b := t.memory[at : at+t.plan.message]
+	b := p.link.region.Memory[at : at+t.plan.message]
 	n := messageHead
 	if rich {
 		n += p.tell(b[n:])
 		n += t.fill(p, b[n:])
 		n += p.bid(b[n:])
 	}
-	encodeMessage(b, p.credit.posted)
-	t.spend(p, Work{At: uint64(at), Len: uint32(n), Op: Send})
+	encodeMessage(b)
+	place := p.credit.sent % uint32(t.plan.receives)
+	t.spend(p, at, Work{
+		Len: uint32(n), Immediate: p.credit.word(false), Remote: p.link.ring.base + uint64(place)*uint64(t.plan.message), Key: p.link.ring.key,
+	})
 }
 
 // slot is where the buffer begins from which what is next goes to p.
-func (t *Transport) slot(p *pair) int {
-	return t.plan.send(p.rank, int(p.slots.posted)%t.plan.sends)
-}
+func (t *Transport) slot(p *pair) int { return t.plan.send(int(p.slots.posted) % t.plan.sends) }
 
-// spend has w take p's next buffer, here and there; it tells p how many more can come.
-func (t *Transport) spend(p *pair, w Work) {
+// spend has w, whose bytes begin at an offset of the pair's region, take p's next place.
+func (t *Transport) spend(p *pair, at int, w Work) {
 	p.credit.told = p.credit.posted
 	p.credit.sent++
 	p.slots.posted++
 	w.ID, w.To = workID(idSend, p.rank, p.slots.posted), uint16(p.rank)
+	w.Op, w.At, w.Local = WriteImmediate, p.link.region.Base+uint64(at), p.link.region.Local
 	if int(p.slots.posted)%(t.plan.sends/4) == 0 || p.end.said {
 		w.Flags |= Signal
 	}

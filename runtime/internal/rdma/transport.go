@@ -13,14 +13,15 @@ import (
 // [wire.Transport].
 type Transport struct {
 	rank, size int
-	local      int // ranks on this host
 	id         [16]byte
 	clock      clock.Clock
 
 	adapter Adapter
-	memory  []byte
+	own     Region
 	plan    plan
+	way     way
 	peers   []pair
+	begun   []*pair // those with a queue pair
 	dirty   []*pair // those to which something may be sent
 	aside   []*pair // those of which something waits for the sink
 	ending  []*pair // those whose end the sink is still to be told
@@ -36,16 +37,15 @@ var _ wire.Transport = (*Transport)(nil)
 
 // park is how the rank waits.
 type park struct {
-	reactor *reactor.Reactor
-	watch   *reactor.Descriptor
-	pending atomic.Bool // there is more to do without waiting
-	armed   atomic.Bool // the next completion ends a Wait
-	wanted  atomic.Bool // the next Poll that finds nothing is to see to that
-	woken   atomic.Bool // a Wait has ended
-	full    bool        // the last Poll has taken as many completions as it may
-	idle    int         // Polls that have found nothing
-	pulsed  time.Time   // when peers were last asked
-	next    int         // the peer that is asked next
+	watch   *reactor.Descriptor // of the adapter
+	pending atomic.Bool         // there is more to do without waiting
+	armed   atomic.Bool         // the next completion ends a Wait
+	wanted  atomic.Bool         // the next Poll that finds nothing is to see to that
+	woken   atomic.Bool         // a Wait has ended
+	full    bool                // the last Poll has taken as many completions as it may
+	idle    int                 // Polls that have found nothing
+	pulsed  time.Time           // when peers were last asked
+	next    int                 // of those with a queue pair, the one that was asked last
 }
 
 // Rank returns this process's number in the communicator.
@@ -62,17 +62,22 @@ func (t *Transport) Group() Group { return t.grams.group }
 
 // Caps says how much of a chunk fits into a datagram.
 func (t *Transport) Caps() wire.Caps {
-	if !t.grams.casts {
-		return wire.Caps{Local: t.local}
+	caps := t.way.puts.Caps()
+	if t.grams.casts {
+		caps.Multicast, caps.Direct, caps.Datagram, caps.Room = true, true, t.grams.payload, t.grams.room
 	}
-	return wire.Caps{Multicast: true, Direct: true, Datagram: t.grams.payload, Room: t.grams.room, Local: t.local}
+	return caps
 }
 
 // Stats returns the counters; it is called under the same lock as Poll.
-func (t *Transport) Stats() wire.Stats { return t.stats }
+func (t *Transport) Stats() wire.Stats {
+	s := t.stats
+	s.Rejected = t.way.puts.Stats().Rejected
+	return s
+}
 
 // Wake ends the running Wait, or else the next one.
-func (t *Transport) Wake() { t.park.reactor.Wake() }
+func (t *Transport) Wake() { t.way.puts.Wake() }
 
 // Wait parks until Poll may find something to do; see [wire.Transport]. It does not
 // look at completions, which would take from who polls: that the next one is told of, it
@@ -88,7 +93,7 @@ func (t *Transport) Wait(d time.Duration) {
 	if d < 0 || d > pulseEvery {
 		d = pulseEvery
 	}
-	t.park.reactor.Wait(d)
+	t.way.puts.Wait(d)
 	t.park.woken.Store(true)
 }
 
@@ -100,41 +105,39 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	if t.closed {
 		return false
 	}
-	moved := t.flush()
-	if t.park.woken.Load() {
+	moved := false
+	if t.way.due(t.park.woken.Load()) {
 		t.park.woken.Store(false)
-		t.serve(s)
+		moved = t.serve()
 	}
+	moved = t.stage() || moved
 	moved = t.step(s) || moved
 	if !moved {
 		moved = t.rest(s)
 	}
-	t.park.pending.Store(len(t.dirty) > 0 || t.grams.ready() || t.park.full || t.tells())
+	t.park.pending.Store(len(t.dirty) > 0 || t.grams.ready() || t.park.full || len(t.way.ends) > 0 || t.tells())
 	return moved
 }
 
-// step takes what has completed, and sends what that causes.
+// step posts what is staged, takes what has completed, and sends what that causes.
 func (t *Transport) step(s wire.Sink) (moved bool) {
-	n := t.reap(s)
-	t.park.full = n == len(t.found)
-	moved = t.offer(s) || n > 0
-	if len(t.ending) > 0 && !t.park.full {
+	moved = t.exchange(s) > 0
+	moved = t.offer(s) || moved
+	if !t.park.full {
+		t.sever()
 		moved = t.tellEnds(s) || moved
 	}
-	return t.flush() || moved
-}
-
-// serve takes the events that have ended a Wait.
-func (t *Transport) serve(s wire.Sink) {
-	if _, err := t.park.reactor.Serve(s); err != nil {
-		t.fail(t.rank, err)
+	if t.stage() {
+		t.exchange(s)
+		moved = true
 	}
-	t.beat()
+	return moved
 }
 
 // rest does what there is time for when nothing has moved. What completes before the next
 // completion is asked to be told of would not be, so it looks once more.
 func (t *Transport) rest(s wire.Sink) (moved bool) {
+	t.way.polls += idleWeight
 	if t.park.idle++; t.park.idle >= idlePolls {
 		t.park.idle = 0
 		t.beat()
@@ -163,8 +166,8 @@ func (t *Transport) Ready(wire.Sink, bool, bool) bool {
 // Abandon forgets what is queued of operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
 	t.grams.queue.Abandon(comm)
-	for rank := range t.peers {
-		if p := &t.peers[rank]; p.abandon(comm) {
+	for _, p := range t.begun {
+		if p.abandon(comm) {
 			t.touch(p)
 		}
 	}
@@ -174,8 +177,8 @@ func (t *Transport) Abandon(comm uint8) {
 // stay, for the next communicator of that number: frames of both are in order.
 func (t *Transport) Forget(comm uint8) {
 	t.grams.stashes.Forget(comm)
-	for rank := range t.peers {
-		t.peers[rank].forget(comm)
+	for _, p := range t.begun {
+		p.forget(comm)
 	}
 }
 
@@ -189,6 +192,10 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	if len(f.Body) > wire.MaxBody {
 		discard(f)
 		t.fail(to, errTooLong)
+		return
+	}
+	if t.Open(to); p.end.how != 0 {
+		discard(f)
 		return
 	}
 	o := p.lane(f)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { op_send, op_write, op_write_immediate, op_send_gram, op_receive, op_receive_gram };
+enum { op_write, op_write_immediate, op_send_gram, op_receive, op_receive_gram };
 enum { flag_signal = 1, flag_inline = 2 };
 enum { everybody = 0xFFFF };
 enum { chain = 32 };
@@ -100,10 +100,11 @@ static int begin_pair(struct sg_port *p, struct ibv_qp *qp)
 
 int sg_create(struct sg_port *p, const struct sg_layout *l)
 {
-	int works = (l->size - 1) * (l->sends + l->receives) + l->gram_sends + l->gram_receives;
-	int flags, err;
+	int flags;
 
 	p->size = l->size;
+	p->sends = l->sends;
+	p->receives = l->receives;
 	p->inlined = most_inline;
 	p->pairs = calloc(l->size, sizeof *p->pairs);
 	p->handles = calloc(l->size + 1, sizeof *p->handles);
@@ -119,29 +120,49 @@ int sg_create(struct sg_port *p, const struct sg_layout *l)
 	flags = fcntl(p->channel->fd, F_GETFL);
 	if (flags < 0 || fcntl(p->channel->fd, F_SETFL, flags | O_NONBLOCK))
 		return errno;
-	p->cq = ibv_create_cq(p->context, works, NULL, p->channel, 0);
+	p->works = p->most = l->gram_sends + l->gram_receives;
+	p->cq = ibv_create_cq(p->context, p->most, NULL, p->channel, 0);
 	if (!p->cq)
 		return errno;
 	p->gram = create_pair(p, IBV_QPT_UD, l->gram_sends, l->gram_receives);
-	if (!p->gram)
-		return errno;
-	for (int rank = 0; rank < l->size; rank++) {
-		if (rank == l->rank)
-			continue;
-		p->pairs[rank] = create_pair(p, IBV_QPT_RC, l->sends, l->receives);
-		if (!p->pairs[rank])
-			return errno;
-		err = begin_pair(p, p->pairs[rank]);
-		if (err)
-			return err;
-	}
-	return 0;
+	return p->gram ? 0 : errno;
 }
 
-int sg_register(struct sg_port *p, void *memory, size_t length)
+// make_room has the completion queue take the works of one reliable queue pair more, and those of
+// others to come if the adapter can.
+static int make_room(struct sg_port *p)
 {
-	p->mr = ibv_reg_mr(p->pd, memory, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	return p->mr ? 0 : errno;
+	int need = p->works + p->sends + p->receives;
+	int err = 0;
+
+	if (need > p->most) {
+		p->most = 2 * need;
+		err = ibv_resize_cq(p->cq, p->most);
+		if (err) {
+			p->most = need;
+			err = ibv_resize_cq(p->cq, p->most);
+		}
+	}
+	if (err)
+		p->most = p->works;
+	else
+		p->works = need;
+	return err;
+}
+
+int sg_pair(struct sg_port *p, int rank)
+{
+	int err = make_room(p);
+
+	if (err)
+		return err;
+	p->pairs[rank] = create_pair(p, IBV_QPT_RC, p->sends, p->receives);
+	return p->pairs[rank] ? begin_pair(p, p->pairs[rank]) : errno;
+}
+
+struct ibv_mr *sg_register(struct sg_port *p, void *memory, size_t length)
+{
+	return ibv_reg_mr(p->pd, memory, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 }
 
 static struct ibv_ah_attr path(const struct sg_port *p, const union ibv_gid *gid, uint16_t lid, int hops)
@@ -249,7 +270,6 @@ static struct ibv_qp *queue(const struct sg_port *p, const struct sg_work *w)
 }
 
 static const enum ibv_wr_opcode opcodes[] = {
-	[op_send] = IBV_WR_SEND,
 	[op_write] = IBV_WR_RDMA_WRITE,
 	[op_write_immediate] = IBV_WR_RDMA_WRITE_WITH_IMM,
 	[op_send_gram] = IBV_WR_SEND,
@@ -276,11 +296,11 @@ static void fill_send(struct sg_port *p, struct ibv_send_wr *wr, struct ibv_sge 
 	}
 }
 
-static void fill_sge(const struct sg_port *p, struct ibv_sge *sge, const struct sg_work *w)
+static void fill_sge(struct ibv_sge *sge, const struct sg_work *w)
 {
-	sge->addr = (uintptr_t)p->mr->addr + w->at;
+	sge->addr = w->at;
 	sge->length = w->length;
-	sge->lkey = p->mr->lkey;
+	sge->lkey = w->local;
 }
 
 // post_sends posts n works to one queue pair, and returns how many.
@@ -290,7 +310,7 @@ static int post_sends(struct sg_port *p, struct ibv_qp *qp, const struct sg_work
 	struct ibv_sge sge[chain];
 
 	for (int i = 0; i < n; i++) {
-		fill_sge(p, &sge[i], &w[i]);
+		fill_sge(&sge[i], &w[i]);
 		fill_send(p, &wr[i], &sge[i], &w[i]);
 		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
 	}
@@ -298,22 +318,24 @@ static int post_sends(struct sg_port *p, struct ibv_qp *qp, const struct sg_work
 	return *err ? (bad ? bad - wr : 0) : n;
 }
 
-static int post_receives(struct sg_port *p, struct ibv_qp *qp, const struct sg_work *w, int n, int *err)
+static int post_receives(struct ibv_qp *qp, const struct sg_work *w, int n, int *err)
 {
 	struct ibv_recv_wr wr[chain], *bad = NULL;
 	struct ibv_sge sge[chain];
 
 	for (int i = 0; i < n; i++) {
-		fill_sge(p, &sge[i], &w[i]);
-		wr[i] = (struct ibv_recv_wr){.wr_id = w[i].id, .sg_list = &sge[i], .num_sge = 1, .next = i + 1 < n ? &wr[i + 1] : NULL};
+		fill_sge(&sge[i], &w[i]);
+		wr[i] = (struct ibv_recv_wr){
+			.wr_id = w[i].id, .sg_list = &sge[i], .num_sge = w[i].length > 0, .next = i + 1 < n ? &wr[i + 1] : NULL,
+		};
 	}
 	*err = ibv_post_recv(qp, wr, &bad);
 	return *err ? (bad ? bad - wr : 0) : n;
 }
 
-// sg_post posts works, those that follow each other on one queue pair at once. What is for
+// post posts works, those that follow each other on one queue pair at once. What is for
 // a queue pair that has been given up is dropped.
-int sg_post(struct sg_port *p, const struct sg_work *w, int n, int *err)
+static int post(struct sg_port *p, const struct sg_work *w, int n, int *err)
 {
 	*err = 0;
 	for (int i = 0; i < n && !*err;) {
@@ -323,7 +345,7 @@ int sg_post(struct sg_port *p, const struct sg_work *w, int n, int *err)
 		while (k < chain && i + k < n && queue(p, &w[i + k]) == qp && receives(&w[i + k]) == receives(&w[i]))
 			k++;
 		if (qp)
-			k = receives(&w[i]) ? post_receives(p, qp, &w[i], k, err) : post_sends(p, qp, &w[i], k, err);
+			k = receives(&w[i]) ? post_receives(qp, &w[i], k, err) : post_sends(p, qp, &w[i], k, err);
 		i += k;
 		if (*err)
 			return i;
@@ -335,14 +357,13 @@ static struct sg_completion completion(const struct ibv_wc *wc)
 {
 	struct sg_completion c = {.id = wc->wr_id, .length = wc->byte_len, .status = wc->status, .source = wc->src_qp};
 
-	if (!wc->status && wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
-		c.has_immediate = 1;
+	if (!wc->status && wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
 		c.immediate = be32toh(wc->imm_data);
-	}
 	return c;
 }
 
-int sg_poll(struct sg_port *p, struct sg_completion *c, int n)
+// take takes completions, and returns how many, or -1.
+static int take(struct sg_port *p, struct sg_completion *c, int n)
 {
 	struct ibv_wc wc[chain];
 	int done = 0;
@@ -361,6 +382,16 @@ int sg_poll(struct sg_port *p, struct sg_completion *c, int n)
 	return done;
 }
 
+int sg_exchange(struct sg_port *p, const struct sg_work *w, int n, struct sg_completion *c, int m, struct sg_exchanged *e)
+{
+	e->posted = post(p, w, n, &e->err);
+	e->done = take(p, c, m);
+	if (e->done >= 0)
+		return 0;
+	e->done = 0;
+	return EIO;
+}
+
 int sg_arm(struct sg_port *p) { return ibv_req_notify_cq(p->cq, 0); }
 
 int sg_drain(struct sg_port *p)
@@ -373,8 +404,7 @@ int sg_drain(struct sg_port *p)
 	return errno == EAGAIN ? 0 : errno;
 }
 
-// sg_close gives back what there is. Nothing can be done about what fails.
-void sg_close(struct sg_port *p)
+void sg_close_pairs(struct sg_port *p)
 {
 	for (int i = 0; p->handles && i <= p->size; i++)
 		if (p->handles[i])
@@ -387,16 +417,20 @@ void sg_close(struct sg_port *p)
 		ibv_destroy_qp(p->gram);
 	if (p->cq)
 		ibv_destroy_cq(p->cq);
-	if (p->mr)
-		ibv_dereg_mr(p->mr);
+	free(p->pairs);
+	free(p->handles);
+	free(p->grams);
+	p->pairs = NULL;
+	p->handles = NULL;
+}
+
+void sg_close(struct sg_port *p)
+{
 	if (p->channel)
 		ibv_destroy_comp_channel(p->channel);
 	if (p->pd)
 		ibv_dealloc_pd(p->pd);
 	if (p->context)
 		ibv_close_device(p->context);
-	free(p->pairs);
-	free(p->handles);
-	free(p->grams);
 	memset(p, 0, sizeof *p);
 }

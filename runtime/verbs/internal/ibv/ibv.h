@@ -7,12 +7,11 @@
 #include <infiniband/verbs.h>
 #include <stdint.h>
 
-// A port with all that belongs to one rank. pairs, handles and grams are by rank; one handle
-// and one number more are those of the group.
+// A port with all that belongs to one rank. pairs, handles and grams are by rank, NULL where there
+// is none; one handle and one number more are those of the group.
 struct sg_port {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
-	struct ibv_mr *mr;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_qp *gram;
@@ -21,6 +20,9 @@ struct sg_port {
 	uint32_t *grams; // numbers of the unreliable queue pairs
 	int size;
 	int attached;
+	int sends, receives; // of each reliable queue pair
+	int works; // that may complete
+	int most; // completions that there is room for
 	uint32_t key; // of datagrams
 	uint32_t inlined;
 	union ibv_gid group;
@@ -32,21 +34,21 @@ struct sg_port {
 // What rdma.Work is.
 struct sg_work {
 	uint64_t id, remote, at;
-	uint32_t length, key;
+	uint32_t length, local, key;
 	uint16_t to;
 	uint8_t op, flags;
-	uint32_t immediate;
+	uint32_t immediate, unused;
 };
 
 // What rdma.Completion is.
 struct sg_completion {
 	uint64_t id;
-	uint32_t length, status, source, immediate, has_immediate, unused;
+	uint32_t length, status, source, immediate;
 };
 
 // How many works, and of what kind, a port has at a time.
 struct sg_layout {
-	int rank, size, sends, receives, gram_sends, gram_receives;
+	int size, sends, receives, gram_sends, gram_receives;
 };
 
 // How a port is reached.
@@ -59,15 +61,27 @@ struct sg_address {
 // want is the identifier by which the port is to be known, NULL for any.
 int sg_open(struct sg_port *p, struct ibv_device *device, int port, const union ibv_gid *want);
 int sg_create(struct sg_port *p, const struct sg_layout *l);
-int sg_register(struct sg_port *p, void *memory, size_t length);
+struct ibv_mr *sg_register(struct sg_port *p, void *memory, size_t length);
+
+// sg_pair makes the queue pair for a rank.
+int sg_pair(struct sg_port *p, int rank);
 int sg_connect(struct sg_port *p, int rank, const struct sg_address *to, uint32_t number);
 int sg_reach(struct sg_port *p, int rank, const struct sg_address *to, uint32_t gram);
 int sg_attach(struct sg_port *p, const union ibv_gid *group, uint32_t key);
 void sg_disconnect(struct sg_port *p, int rank);
-int sg_post(struct sg_port *p, const struct sg_work *w, int n, int *err);
-int sg_poll(struct sg_port *p, struct sg_completion *c, int n);
+
+// sg_exchange posts n works, and then takes at most m completions. posted and done say how many
+// it were; err is why the next work was refused. It returns 0 unless no completions can be taken.
+struct sg_exchanged {
+	int posted, done, err;
+};
+int sg_exchange(struct sg_port *p, const struct sg_work *w, int n, struct sg_completion *c, int m, struct sg_exchanged *e);
 int sg_arm(struct sg_port *p);
 int sg_drain(struct sg_port *p);
+
+// These give back what there is: first what uses memory, then, when that is not registered any
+// more, all else. Nothing can be done about what fails.
+void sg_close_pairs(struct sg_port *p);
 void sg_close(struct sg_port *p);
 
 #endif

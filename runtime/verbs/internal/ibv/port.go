@@ -6,10 +6,8 @@ package ibv
 #include <stdlib.h>
 #include "ibv.h"
 
-#cgo noescape sg_post
-#cgo nocallback sg_post
-#cgo noescape sg_poll
-#cgo nocallback sg_poll
+#cgo noescape sg_exchange
+#cgo nocallback sg_exchange
 */
 import "C"
 
@@ -26,13 +24,19 @@ import (
 
 // port is an [rdma.Adapter].
 type port struct {
-	name   string
-	c      *C.struct_sg_port // nil: closed
-	memory []byte
-	joined int // socket by which the system is in the group; -1: none
+	name    string
+	c       *C.struct_sg_port // nil: closed
+	regions []region
+	joined  int // socket by which the system is in the group; -1: none
 }
 
 var _ rdma.Adapter = (*port)(nil)
+
+// region is memory, and its registration.
+type region struct {
+	memory []byte
+	mr     *C.struct_ibv_mr // nil: it has none
+}
 
 // C reads works and writes completions where Go has them.
 const (
@@ -40,30 +44,52 @@ const (
 	_ = -(unsafe.Sizeof(rdma.Completion{}) ^ C.sizeof_struct_sg_completion)
 )
 
-// build makes the queue pairs and registers memory.
+// build makes what all queue pairs share, and the unreliable one.
 func (p *port) build(l rdma.Layout) error {
 	layout := C.struct_sg_layout{
-		rank: C.int(l.Rank), size: C.int(l.Size), sends: C.int(l.Sends), receives: C.int(l.Receives),
-		gram_sends: C.int(l.GramSends), gram_receives: C.int(l.GramReceives),
+		size: C.int(l.Size), sends: C.int(l.Sends), receives: C.int(l.Receives), gram_sends: C.int(l.GramSends), gram_receives: C.int(l.GramReceives),
 	}
 	if errno := C.sg_create(p.c, &layout); errno != 0 {
-		return fmt.Errorf("make %d queue pairs: %w", l.Size, lockedOr(syscall.Errno(errno), l.Memory))
-	}
-	var err error
-	if p.memory, err = unix.Mmap(-1, 0, l.Memory, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS); err != nil {
-		return fmt.Errorf("map %d bytes: %w", l.Memory, err)
-	}
-	if errno := C.sg_register(p.c, unsafe.Pointer(&p.memory[0]), C.size_t(len(p.memory))); errno != 0 {
-		return fmt.Errorf("register memory: %w", lockedOr(syscall.Errno(errno), l.Memory))
+		return fmt.Errorf("make a queue pair: %w", p.lockedOr(syscall.Errno(errno), 0))
 	}
 	return nil
 }
 
-// lockedOr says of a lack of memory what the limit is.
-func lockedOr(errno syscall.Errno, bytes int) error {
+// Allocate maps memory, and registers it.
+func (p *port) Allocate(n int) (r rdma.Region, err error) {
+	memory, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return r, fmt.Errorf("device %s: map %d bytes: %w", p.name, n, err)
+	}
+	mr, err := C.sg_register(p.c, unsafe.Pointer(&memory[0]), C.size_t(n))
+	p.regions = append(p.regions, region{memory, mr})
+	if mr == nil {
+		errno, _ := err.(syscall.Errno)
+		return r, fmt.Errorf("device %s: register memory: %w", p.name, p.lockedOr(errno, n))
+	}
+	base := uint64(uintptr(unsafe.Pointer(&memory[0])))
+	return rdma.Region{Memory: memory, Base: base, Local: uint32(mr.lkey), Remote: uint32(mr.rkey)}, nil
+}
+
+// Open makes the queue pair for a rank.
+func (p *port) Open(rank int) (number uint32, err error) {
+	if errno := C.sg_pair(p.c, C.int(rank)); errno != 0 {
+		return 0, fmt.Errorf("device %s: %w", p.name, p.lockedOr(syscall.Errno(errno), 0))
+	}
+	return uint32(p.pair(rank).qp_num), nil
+}
+
+// lockedOr says of a lack of memory what the limit is, and how much is registered with so many bytes
+// more.
+func (p *port) lockedOr(errno syscall.Errno, bytes int) error {
 	var limit unix.Rlimit
 	if errno != syscall.ENOMEM || unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil {
 		return errno
+	}
+	for _, r := range p.regions {
+		if r.mr != nil {
+			bytes += len(r.memory)
+		}
 	}
 	if limit.Cur == unix.RLIM_INFINITY {
 		return fmt.Errorf("%w: %d bytes: %w", ErrLocked, bytes, errno)
@@ -71,13 +97,9 @@ func lockedOr(errno syscall.Errno, bytes int) error {
 	return fmt.Errorf("%w: %d bytes, where RLIMIT_MEMLOCK is %d (ulimit -l): %w", ErrLocked, bytes, limit.Cur, errno)
 }
 
-func (p *port) Memory() []byte         { return p.memory }
-func (p *port) Key() uint32            { return uint32(p.c.mr.rkey) }
-func (p *port) Base() uint64           { return uint64(uintptr(unsafe.Pointer(&p.memory[0]))) }
-func (p *port) Gram() uint32           { return uint32(p.c.gram.qp_num) }
-func (p *port) Inline() int            { return int(p.c.inlined) }
-func (p *port) FD() int                { return int(p.c.channel.fd) }
-func (p *port) Number(rank int) uint32 { return uint32(p.pair(rank).qp_num) }
+func (p *port) Gram() uint32 { return uint32(p.c.gram.qp_num) }
+func (p *port) Inline() int  { return int(p.c.inlined) }
+func (p *port) FD() int      { return int(p.c.channel.fd) }
 
 func (p *port) pair(rank int) *C.struct_ibv_qp {
 	return unsafe.Slice(p.c.pairs, int(p.c.size))[rank]
@@ -135,23 +157,20 @@ func (p *port) Attach(group rdma.Group, key uint32) (multicasts bool, err error)
 
 func (p *port) Disconnect(rank int) { C.sg_disconnect(p.c, C.int(rank)) }
 
-func (p *port) Post(list []rdma.Work) (int, error) {
-	var errno C.int
-	n := C.sg_post(p.c, (*C.struct_sg_work)(unsafe.Pointer(unsafe.SliceData(list))), C.int(len(list)), &errno)
+var errTake = errors.New("the completion queue is of no use any more")
+
+// Exchange implements [rdma.Adapter], in one call of C.
+func (p *port) Exchange(works []rdma.Work, found []rdma.Completion) (posted, done int, failed, err error) {
+	var e C.struct_sg_exchanged
+	errno := C.sg_exchange(p.c, (*C.struct_sg_work)(unsafe.Pointer(unsafe.SliceData(works))), C.int(len(works)),
+		(*C.struct_sg_completion)(unsafe.Pointer(unsafe.SliceData(found))), C.int(len(found)), &e)
+	if e.err != 0 {
+		failed = syscall.Errno(e.err)
+	}
 	if errno != 0 {
-		return int(n), syscall.Errno(errno)
+		err = errTake
 	}
-	return int(n), nil
-}
-
-var errPoll = errors.New("the completion queue is of no use any more")
-
-func (p *port) Poll(list []rdma.Completion) (int, error) {
-	n := C.sg_poll(p.c, (*C.struct_sg_completion)(unsafe.Pointer(unsafe.SliceData(list))), C.int(len(list)))
-	if n < 0 {
-		return 0, errPoll
-	}
-	return int(n), nil
+	return int(e.posted), int(e.done), failed, err
 }
 
 func (p *port) Arm() error {
@@ -176,15 +195,19 @@ func (p *port) Close() error {
 	if p.c == nil {
 		return nil
 	}
+	C.sg_close_pairs(p.c)
+	var err error
+	for _, r := range p.regions {
+		if r.mr != nil {
+			C.ibv_dereg_mr(r.mr)
+		}
+		err = errors.Join(err, unix.Munmap(r.memory))
+	}
 	C.sg_close(p.c)
 	C.free(unsafe.Pointer(p.c))
 	p.c = nil
-	var err error
 	if p.joined >= 0 {
-		err = unix.Close(p.joined)
-	}
-	if p.memory != nil {
-		err = errors.Join(err, unix.Munmap(p.memory))
+		err = errors.Join(err, unix.Close(p.joined))
 	}
 	return err
 }

@@ -1,0 +1,263 @@
+package rdma
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Two ranks connect by notes over TCP. Who has something to put makes its queue pair and tells its
+// number. The other makes its own, connects it, and answers; then the first connects, and says
+// so. A rank sends when it knows that the other's queue pair is connected. Two that tell their
+// numbers at the same time use these, and each says when it has connected: so there is never
+// more than one queue pair for a rank, and nobody has to give way.
+
+// note is what a frame of a way says, in its Arg.
+type note uint32
+
+const (
+	noteNumber  note = iota // Body is the sender's number, and where its ring is
+	noteAnswer              // likewise; the sender is connected
+	noteReady               // the sender is connected
+	noteGoodbye             // nothing has come by the queue pair, and nothing will
+	noteCrash               // likewise, but something is missing
+)
+
+// offerLen is how many bytes the body of a number has: its 32 bits, the ring's key in 32, and its
+// address in 64, big-endian.
+const offerLen = 16
+
+// progress is how far two ranks have come.
+type progress uint8
+
+const (
+	apart     progress = iota
+	asking             // this rank has its queue pair, and has told its number
+	connected          // it has the peer's as well: what comes is taken
+	open               // the peer has connected, too
+)
+
+// link is how a rank is connected with another.
+type link struct {
+	progress progress
+	reached  bool   // datagrams go there
+	region   Region // of the pair
+	ring     words  // where the peer has its own
+}
+
+// words are those of a peer's memory.
+type words struct {
+	key  uint32
+	base uint64
+}
+
+// way is TCP between the ranks.
+type way struct {
+	t       *Transport
+	puts    *stream.Transport
+	cards   []card // by rank
+	opening int    // links that are neither apart nor open, with ranks that have not ended
+	polls   int    // since it was served
+	leaving bool   // this rank is closing: it connects with nobody new
+	ends    []ended
+	offer   [offerLen]byte // the body that comes
+}
+
+// ended is how the connections with a rank have ended.
+type ended struct {
+	rank  int
+	how   wire.End
+	err   error
+	looks int // for completions since
+}
+
+// A rank that does not wait looks at TCP after servePolls Polls. One that has found nothing counts as
+// idleWeight: who looks rarely is not to keep others waiting.
+const (
+	servePolls = 1 << 10
+	idleWeight = 64
+)
+
+// due reports whether TCP is to be looked at by this Poll.
+func (w *way) due(woken bool) bool {
+	w.polls++
+	return woken || w.opening > 0 || w.polls >= servePolls
+}
+
+// Open implements [wire.Opener].
+func (t *Transport) Open(to int) {
+	if t.closed || to < 0 || to >= t.size || to == t.rank {
+		return
+	}
+	if p := &t.peers[to]; p.link.progress == apart && p.end.how == 0 {
+		t.ask(p)
+	}
+}
+
+// ask begins to connect with p.
+func (t *Transport) ask(p *pair) {
+	number, err := t.build(p)
+	if err != nil {
+		t.fail(t.rank, err)
+		return
+	}
+	t.tellNumber(p, noteNumber, number)
+}
+
+// build makes the queue pair for p, and has it take what p may write.
+func (t *Transport) build(p *pair) (number uint32, err error) {
+	if p.link.region, err = t.adapter.Allocate(t.plan.pair()); err != nil {
+		return 0, fmt.Errorf("memory for rank %d: %w", p.rank, err)
+	}
+	if number, err = t.adapter.Open(p.rank); err != nil {
+		return 0, fmt.Errorf("open queue pair %d, for rank %d: %w", len(t.begun)+1, p.rank, err)
+	}
+	n := uint32(t.plan.receives)
+	p.credit = credit{limit: n, posted: n, told: n}
+	p.link.progress = asking
+	t.begun = append(t.begun, p)
+	t.way.opening++
+	t.park.pending.Store(true)
+	for i := range t.plan.receives {
+		t.postReceive(p.rank, i)
+	}
+	t.hand(nil)
+	return number, nil
+}
+
+func (t *Transport) tellNumber(p *pair, n note, number uint32) {
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, offerLen), number)
+	b = binary.BigEndian.AppendUint32(b, p.link.region.Remote)
+	b = binary.BigEndian.AppendUint64(b, p.link.region.Base+uint64(t.plan.receive(0)))
+	t.tell(p.rank, n, b)
+}
+
+func (t *Transport) tell(to int, n note, body []byte) {
+	t.way.puts.Put(to, &wire.Frame{Header: wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Arg: uint32(n)}, Body: body})
+	t.park.pending.Store(true)
+}
+
+var errNote = errors.New("not what a rank says that connects")
+
+// hear takes a note of p.
+func (t *Transport) hear(p *pair, n note, body []byte) error {
+	l := &p.link
+	switch {
+	case n <= noteAnswer && len(body) == offerLen && l.progress == apart && n == noteNumber:
+		return t.answer(p, body)
+	case n <= noteAnswer && len(body) == offerLen && l.progress == asking:
+		if err := t.join(p, body); err != nil {
+			return err
+		}
+		t.tell(p.rank, noteReady, nil)
+		if n == noteAnswer {
+			t.opened(p)
+		}
+	case n == noteReady && l.progress == connected:
+		t.opened(p)
+	case n == noteGoodbye && l.progress != apart:
+		t.finish(p, wire.Closed, nil)
+	case n == noteCrash && l.progress != apart:
+		t.finish(p, wire.Broken, errCrashed)
+	default:
+		return fmt.Errorf("%w: %d with %d bytes, at %d", errNote, n, len(body), l.progress)
+	}
+	return nil
+}
+
+// answer connects with p, which has asked first. A rank that is closing does not: its
+// goodbye is the answer.
+func (t *Transport) answer(p *pair, body []byte) error {
+	if t.way.leaving {
+		return nil
+	}
+	number, err := t.build(p)
+	if err != nil {
+		t.fail(t.rank, err)
+		return nil
+	}
+	if err := t.join(p, body); err != nil {
+		return err
+	}
+	t.tellNumber(p, noteAnswer, number)
+	return nil
+}
+
+// join connects the queue pair for p with p's.
+func (t *Transport) join(p *pair, body []byte) error {
+	p.link.ring = words{key: binary.BigEndian.Uint32(body[4:]), base: binary.BigEndian.Uint64(body[8:])}
+	p.link.progress = connected
+	return t.adapter.Connect(p.rank, t.way.cards[p.rank].address, binary.BigEndian.Uint32(body))
+}
+
+// opened is called when p can be sent to.
+func (t *Transport) opened(p *pair) {
+	p.link.progress = open
+	t.way.opening--
+	t.touch(p)
+}
+
+// serve takes what has come over TCP.
+func (t *Transport) serve() (moved bool) {
+	t.way.polls = 0
+	moved = t.way.puts.Poll(&t.way)
+	t.beat()
+	return moved
+}
+
+// lastLooks is how often completions are looked for when TCP has said that a process has gone: what
+// it had sent before is there, or comes within a moment.
+const lastLooks = 16
+
+// sever takes how TCP's connections have ended. A rank that closes in good order says so by the
+// queue pair, behind all else, or by a note.
+func (t *Transport) sever() {
+	n := 0
+	for _, e := range t.way.ends {
+		switch p := &t.peers[e.rank]; {
+		case p.end.how != 0, e.how == wire.Closed && p.link.progress >= connected:
+		case p.link.progress >= connected && e.looks < lastLooks:
+			e.looks++
+			t.way.ends[n] = e
+			n++
+		default:
+			t.finish(p, e.how, e.err)
+		}
+	}
+	t.way.ends = t.way.ends[:n]
+}
+
+// Body implements [wire.Sink], of what comes over TCP.
+func (w *way) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	if h.Kind != wire.FrameCall || h.Len > offerLen {
+		w.Ended(h.From, wire.Broken, fmt.Errorf("%w: kind %d with %d bytes", errNote, h.Kind, h.Len))
+		return nil, wire.Drop
+	}
+	return w.offer[:h.Len], wire.Accept
+}
+
+// Arrived implements [wire.Sink].
+func (w *way) Arrived(h *wire.Header, body []byte) {
+	p := &w.t.peers[h.From]
+	if p.end.how != 0 {
+		return
+	}
+	if err := w.t.hear(p, note(h.Arg), body); err != nil {
+		w.t.fail(h.From, fmt.Errorf("connect with rank %d: %w", h.From, err))
+	}
+}
+
+// Fragment implements [wire.Sink]: there are none.
+func (w *way) Fragment(*wire.Header, int, []byte) wire.Verdict { return wire.Drop }
+
+// Ended implements [wire.Sink].
+func (w *way) Ended(rank int, how wire.End, err error) {
+	if err != nil {
+		err = fmt.Errorf("verbs: %w", err)
+	}
+	w.ends = append(w.ends, ended{rank: rank, how: how, err: err})
+	w.t.park.pending.Store(true)
+}
