@@ -14,8 +14,8 @@ import (
 )
 
 // TestGuests runs the tests that need an adapter in virtual machines that have one in
-// software, if SCHEDGEN_GUESTS=1 asks for that: it takes qemu, a C compiler, libibverbs-dev
-// and some minutes.
+// software, if SCHEDGEN_GUESTS=1 asks for that: it takes qemu, a C compiler, libibverbs-dev,
+// librdmacm-dev and some minutes.
 //
 //	SCHEDGEN_GUESTS=1 go test -timeout 20m -run TestGuests -v ./runtime/verbs
 //

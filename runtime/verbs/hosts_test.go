@@ -21,7 +21,7 @@ import (
 
 // TestHosts is one rank of several, which all run it, each on a host of its own with the
 // same variables but for SCHEDGEN_RANK: every algorithm, those that multicast while
-// datagrams are lost.
+// datagrams are lost, in a group that was joined in one way or the other.
 func TestHosts(t *testing.T) {
 	name := adapter(t)
 	if os.Getenv("SCHEDGEN_COORDINATOR") == "" {
@@ -42,7 +42,11 @@ func TestHosts(t *testing.T) {
 				require.NoError(t, err)
 				cfg := m.Config(&at)
 				cfg.Job = t.Name()
-				tr, err := verbs.Join(ctx, verbs.Config{TCP: cfg, Device: name, Loss: loss, Seed: 1})
+				port := verbs.Config{TCP: cfg, Device: name, Loss: loss, Seed: 1}
+				if loss == 0.1 {
+					port.Managed()
+				}
+				tr, err := verbs.Join(ctx, port)
 				require.NoError(t, err)
 				one := runtime.Algorithm{Name: a.Name}
 				c, err := runtime.Join(ctx, map[string]runtime.Config{

@@ -1,13 +1,13 @@
 // Package verbs is the transport over InfiniBand and RoCE: network adapters that move
 // memory by themselves. What is put goes over a reliable queue pair for each pair of
 // ranks that puts something, what is multicast over an unreliable one a rank, which on RoCE is in an IPv4
-// group; on InfiniBand nothing is multicast yet.
+// group, and on InfiniBand in one that the subnet manager makes.
 //
-// It needs libibverbs, and so cgo: a program is built with it by the tag verbs,
+// It needs libibverbs and librdmacm, and so cgo: a program is built with it by the tag verbs,
 //
 //	go build -tags verbs …
 //
-// where Debian's libibverbs-dev is installed. Without the tag all of this is there, but
+// where Debian's libibverbs-dev and librdmacm-dev are installed. Without the tag all of this is there, but
 // Join fails with [ErrNotBuilt]. Packages rdma and ibv, which are internal, say how it
 // works; docs/verbs.md tells how to run it, with hardware and without.
 package verbs
@@ -41,6 +41,8 @@ type Config struct {
 	// port is known by; without it the first.
 	Address netip.Addr
 
+	managed bool // see [ibv.Config]
+
 	// Loss is the probability with which this rank drops a datagram that it has
 	// received, drawn from a generator seeded by Seed and the rank.
 	Loss float64
@@ -52,7 +54,7 @@ const MaxSize = rdma.MaxSize
 
 // Why a rank cannot join, or is lost.
 var (
-	ErrNotBuilt = errors.New("this program is built without verbs (go build -tags verbs, with cgo and Debian's libibverbs-dev)")
+	ErrNotBuilt = errors.New("this program is built without verbs (go build -tags verbs, with cgo and Debian's libibverbs-dev and librdmacm-dev)")
 	ErrNoDevice = ibv.ErrNoDevice // none at all
 	ErrDevice   = ibv.ErrDevice   // none of that name
 	ErrPort     = ibv.ErrPort     // the device has no such port
@@ -97,8 +99,9 @@ func (c *Config) port() (p ibv.Config, err error) {
 	if c.Address.IsValid() {
 		p.GID = c.Address.As16()
 	}
+	p.Managed = c.managed
 	return p, nil
 }
 
-// Group returns the IPv4 group in which the ranks are on RoCE.
+// Group returns the group in which the ranks are, on RoCE an IPv4 address.
 func (t *Transport) Group() netip.Addr { return netip.AddrFrom16(t.group).Unmap() }

@@ -67,9 +67,9 @@ type Adapter interface {
 	// Reach makes the address at which datagrams to a rank go.
 	Reach(rank int, to Address, gram uint32) error
 	// Attach makes the unreliable queue pair ready: datagrams that do not have the key
-	// are dropped by the adapter. It joins a group, and makes the address at which
-	// datagrams to [Everybody] go, if it can multicast.
-	Attach(group Group, key uint32) (multicasts bool, err error)
+	// are dropped by the adapter. It joins a group, unless that is zero, and makes the address at
+	// which datagrams to [Everybody] go.
+	Attach(group Group, key uint32) error
 
 	// Exchange hands works over, in order, and takes completions of what was posted before.
 	// It returns how many of both; failed is why the next work could not be posted. After
@@ -99,6 +99,8 @@ type Address struct {
 	LID      uint16   // local identifier, which InfiniBand switches look at
 	MTU      int      // bytes of a packet's payload
 	Ethernet bool     // RoCE; else InfiniBand
+
+	Multicasts bool // it can join groups
 }
 
 // Group is where multicasts of a communicator go.

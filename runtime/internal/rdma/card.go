@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 )
@@ -16,7 +17,7 @@ const MaxSize = Everybody
 // card is what a rank tells the others of itself when the communicator is built. Integers
 // are big-endian:
 //
-//	 0 version u8   1 flags u8 (1: Ethernet, 2: words have their highest byte first)   2 local identifier u16   4 MTU u16
+//	 0 version u8   1 flags u8 (1: Ethernet, 2: words have their highest byte first, 4: it multicasts)   2 local identifier u16   4 MTU u16
 //	 6 global identifier [16]   22 key of its region u32   26 its address u64
 //	34 number of the unreliable queue pair u32   38 group [16]   54 its key u32
 type card struct {
@@ -40,6 +41,9 @@ func (c *card) encode() []byte {
 		flags = 1
 	}
 	flags |= byte(c.order) << 1
+	if c.address.Multicasts {
+		flags |= 4
+	}
 	b := []byte{cardVersion, flags}
 	b = binary.BigEndian.AppendUint16(b, c.address.LID)
 	b = binary.BigEndian.AppendUint16(b, uint16(c.address.MTU))
@@ -57,7 +61,7 @@ func decodeCard(b []byte) (c card, err error) {
 		return c, fmt.Errorf("it does not use verbs, or not as this version does (%d bytes)", len(b))
 	}
 	c.address = Address{
-		Ethernet: b[1]&1 != 0, LID: binary.BigEndian.Uint16(b[2:]), MTU: int(binary.BigEndian.Uint16(b[4:])), GID: [16]byte(b[6:22]),
+		Ethernet: b[1]&1 != 0, Multicasts: b[1]&4 != 0, LID: binary.BigEndian.Uint16(b[2:]), MTU: int(binary.BigEndian.Uint16(b[4:])), GID: [16]byte(b[6:22]),
 	}
 	c.order = order(b[1] >> 1 & 1)
 	c.key, c.base = binary.BigEndian.Uint32(b[22:]), binary.BigEndian.Uint64(b[26:])
@@ -97,6 +101,11 @@ func decodeCards(blobs [][]byte) ([]card, error) {
 		}
 	}
 	return cards, nil
+}
+
+// multicasts reports whether all ranks can multicast: else none does.
+func multicasts(cards []card) bool {
+	return !slices.ContainsFunc(cards, func(c card) bool { return !c.address.Multicasts })
 }
 
 // agree returns what every rank can send and take as datagrams: the smallest of all.

@@ -12,7 +12,7 @@ import (
 
 func someCards() []card {
 	return []card{
-		{address: Address{GID: [16]byte{15: 1}, LID: 7, MTU: 1024, Ethernet: true}, key: 1, base: 1 << 60, gram: 17, group: Group{1}, qkey: 5},
+		{address: Address{GID: [16]byte{15: 1}, LID: 7, MTU: 1024, Ethernet: true, Multicasts: true}, key: 1, base: 1 << 60, gram: 17, group: Group{1}, qkey: 5},
 		{address: Address{GID: [16]byte{15: 2}, MTU: 4096, Ethernet: true}, key: 2, base: 1 << 50, gram: 18},
 	}
 }
@@ -25,6 +25,14 @@ func TestCardRoundTrip(t *testing.T) {
 	payload, room := agree(got)
 	require.Equal(t, 1024-fragment.HeadLen, payload)
 	require.Equal(t, planFor(2, 4096).gramReceives*payload/2, room)
+}
+
+// A rank whose port joins no groups keeps all from multicasting: they agree on what they can do.
+func TestMulticastsOfAllOrNone(t *testing.T) {
+	c := someCards()
+	require.False(t, multicasts(c))
+	c[1].address.Multicasts = true
+	require.True(t, multicasts(c))
 }
 
 func TestCardsThatDoNotFit(t *testing.T) {

@@ -102,7 +102,7 @@ func (n *Fabric) Open(mtu int, ethernet bool) func(func(Address) Layout) (Adapte
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		a := &port{net: n, late: -1, handles: map[uint16]uint32{}}
-		a.address = Address{MTU: mtu, Ethernet: ethernet, LID: uint16(len(n.ports) + 1)}
+		a.address = Address{MTU: mtu, Ethernet: ethernet, Multicasts: ethernet, LID: uint16(len(n.ports) + 1)}
 		a.address.GID = [16]byte{10: 0xFF, 11: 0xFF, 12: 10, 13: 0, 14: byte(len(n.ports) >> 8), 15: byte(len(n.ports))}
 		if !ethernet {
 			a.address.GID = [16]byte{0: 0xFE, 1: 0x80, 15: byte(len(n.ports))}
@@ -175,12 +175,12 @@ func (a *port) Reach(rank int, to Address, gram uint32) error {
 	return nil
 }
 
-func (a *port) Attach(g Group, key uint32) (bool, error) {
+func (a *port) Attach(g Group, key uint32) error {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
 	a.group = g
 	a.net.members[g] = append(a.net.members[g], a)
-	return a.address.Ethernet, nil
+	return nil
 }
 
 func (a *port) Disconnect(rank int) {

@@ -134,8 +134,11 @@ func (t *Transport) prepare(m *rendezvous.Meeting) error {
 	if err != nil {
 		return err
 	}
-	t.id, t.way.cards, t.grams.group = m.ID, cards, cards[0].group
-	if t.grams.casts, err = t.adapter.Attach(cards[0].group, cards[0].qkey); err != nil {
+	t.id, t.way.cards = m.ID, cards
+	if t.grams.casts = multicasts(cards); t.grams.casts {
+		t.grams.group = cards[0].group
+	}
+	if err := t.adapter.Attach(t.grams.group, cards[0].qkey); err != nil {
 		return err
 	}
 	t.grams.payload, t.grams.room = agree(cards)

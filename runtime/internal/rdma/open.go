@@ -168,10 +168,11 @@ func (t *Transport) hear(p *pair, n note, body []byte) error {
 	return nil
 }
 
-// answer connects with p, which has asked first. A rank that is closing does not: its
-// goodbye is the answer.
+// answer connects with p, which has asked first. A rank that is closing, and has nothing to say to p,
+// does not: it would take nothing, and two that close are not to wait for each other.
 func (t *Transport) answer(p *pair, body []byte) error {
 	if t.way.leaving {
+		t.tell(p.rank, noteGoodbye, nil)
 		return nil
 	}
 	number, err := t.build(p)

@@ -161,6 +161,23 @@ func TestConnectWithWhoCloses(t *testing.T) {
 	}
 }
 
+// Ranks that close at the same time, each with something for the next one, do not wait for each other
+// in a circle.
+func TestCloseInACircle(t *testing.T) {
+	_, trs := apartFrom(t, 3, nil)
+	errs := make(chan error, len(trs))
+	for rank, tr := range trs {
+		tr.Put((rank+1)%len(trs), slot(1, nil))
+		tr.way.leaving = true // no rank answers before all have asked
+	}
+	for _, tr := range trs {
+		go func() { errs <- tr.Close(true, 2*time.Second) }()
+	}
+	for range trs {
+		require.NoError(t, <-errs)
+	}
+}
+
 // A process that has gone without a word is noticed by TCP, by who is connected and by who
 // connects.
 func TestProcessThatHasGone(t *testing.T) {

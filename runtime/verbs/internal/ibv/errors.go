@@ -20,4 +20,8 @@ type Config struct {
 	Device string   // such as mlx5_0; empty for the first that has an active port
 	Port   int      // from 1
 	GID    [16]byte // by which the port is to be known; zero for the first that will do
+
+	// Managed has the connection manager of RDMA join groups on Ethernet as on
+	// InfiniBand. Else a socket does, which takes less of a system.
+	Managed bool
 }

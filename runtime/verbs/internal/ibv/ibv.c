@@ -220,8 +220,6 @@ int sg_reach(struct sg_port *p, int rank, const struct sg_address *to, uint32_t 
 	return make_handle(p, rank, path(p, &to->gid, to->lid, far), gram);
 }
 
-// sg_attach makes the unreliable queue pair ready, and attaches it to the group, on
-// Ethernet.
 int sg_attach(struct sg_port *p, const union ibv_gid *group, uint32_t key)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = p->number, .qkey = key};
@@ -239,14 +237,16 @@ int sg_attach(struct sg_port *p, const union ibv_gid *group, uint32_t key)
 	if (err)
 		return err;
 	p->key = key;
-	if (p->attr.link_layer != IBV_LINK_LAYER_ETHERNET)
+	if (!group)
 		return 0;
-	p->group = *group;
-	err = ibv_attach_mcast(p->gram, &p->group, 0);
+	if (!p->member)
+		p->path = path(p, group, 0, near);
+	p->group = p->path.grh.dgid;
+	err = ibv_attach_mcast(p->gram, &p->group, p->path.dlid);
 	if (err)
 		return err;
 	p->attached = 1;
-	return make_handle(p, p->size, path(p, group, 0, near), 0xFFFFFF);
+	return make_handle(p, p->size, p->path, 0xFFFFFF);
 }
 
 void sg_disconnect(struct sg_port *p, int rank)
@@ -412,7 +412,8 @@ void sg_close_pairs(struct sg_port *p)
 	for (int rank = 0; p->pairs && rank < p->size; rank++)
 		sg_disconnect(p, rank);
 	if (p->attached)
-		ibv_detach_mcast(p->gram, &p->group, 0);
+		ibv_detach_mcast(p->gram, &p->group, p->path.dlid);
+	sg_leave(p);
 	if (p->gram)
 		ibv_destroy_qp(p->gram);
 	if (p->cq)

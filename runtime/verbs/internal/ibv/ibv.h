@@ -26,6 +26,9 @@ struct sg_port {
 	uint32_t key; // of datagrams
 	uint32_t inlined;
 	union ibv_gid group;
+	struct sg_member *member; // of the group, by the connection manager; NULL: none
+	struct ibv_ah_attr path; // to the group, of a member
+	uint32_t managed_key; // of the group's datagrams, likewise
 	struct ibv_port_attr attr;
 	struct ibv_gid_entry gid;
 	uint8_t number;
@@ -67,6 +70,13 @@ struct ibv_mr *sg_register(struct sg_port *p, void *memory, size_t length);
 int sg_pair(struct sg_port *p, int rank);
 int sg_connect(struct sg_port *p, int rank, const struct sg_address *to, uint32_t number);
 int sg_reach(struct sg_port *p, int rank, const struct sg_address *to, uint32_t gram);
+
+// sg_join has the connection manager join a group, for the port whose interface has an IPv4
+// address. It waits at most so many milliseconds. sg_leave gives that back.
+int sg_join(struct sg_port *p, const uint8_t local[4], const union ibv_gid *group, int patience);
+void sg_leave(struct sg_port *p);
+
+// sg_attach makes the unreliable queue pair ready, and attaches it to the group, if that is not NULL.
 int sg_attach(struct sg_port *p, const union ibv_gid *group, uint32_t key);
 void sg_disconnect(struct sg_port *p, int rank);
 

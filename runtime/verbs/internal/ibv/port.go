@@ -27,7 +27,8 @@ type port struct {
 	name    string
 	c       *C.struct_sg_port // nil: closed
 	regions []region
-	joined  int // socket by which the system is in the group; -1: none
+	managed bool // on Ethernet, too, the connection manager joins groups
+	joined  int  // socket by which the system is in the group; -1: none
 }
 
 var _ rdma.Adapter = (*port)(nil)
@@ -106,10 +107,14 @@ func (p *port) pair(rank int) *C.struct_ibv_qp {
 }
 
 func (p *port) Address() rdma.Address {
-	return rdma.Address{
+	a := rdma.Address{
 		GID: *(*[16]byte)(unsafe.Pointer(&p.c.gid.gid)), LID: uint16(p.c.attr.lid),
-		MTU: 128 << p.c.attr.active_mtu, Ethernet: p.c.attr.link_layer == C.IBV_LINK_LAYER_ETHERNET,
+		MTU: 128 << p.c.attr.active_mtu, Ethernet: p.ethernet(), Multicasts: p.multicasts(),
 	}
+	if !a.Ethernet && a.Multicasts {
+		a.MTU = min(a.MTU, managedMTU)
+	}
+	return a
 }
 
 // address is what C takes for a.
@@ -134,25 +139,6 @@ func (p *port) Reach(rank int, to rdma.Address, gram uint32) error {
 		return fmt.Errorf("make an address handle: %w", syscall.Errno(errno))
 	}
 	return nil
-}
-
-// Attach joins the group twice on Ethernet: the queue pair, which takes what the interface
-// lets in, and the system, so that it does, and that switches know.
-func (p *port) Attach(group rdma.Group, key uint32) (multicasts bool, err error) {
-	if errno := C.sg_attach(p.c, (*C.union_ibv_gid)(unsafe.Pointer(&group)), C.uint32_t(key)); errno != 0 {
-		return false, fmt.Errorf("attach to group %x: %w", group, syscall.Errno(errno))
-	}
-	if !p.Address().Ethernet {
-		return false, nil
-	}
-	if p.joined, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err == nil {
-		m := unix.IPMreqn{Multiaddr: [4]byte(group[12:]), Ifindex: int32(p.c.gid.ndev_ifindex)}
-		err = unix.SetsockoptIPMreqn(p.joined, unix.IPPROTO_IP, unix.IP_ADD_MEMBERSHIP, &m)
-	}
-	if err != nil {
-		return false, fmt.Errorf("join group %d.%d.%d.%d: %w", group[12], group[13], group[14], group[15], err)
-	}
-	return true, nil
 }
 
 func (p *port) Disconnect(rank int) { C.sg_disconnect(p.c, C.int(rank)) }

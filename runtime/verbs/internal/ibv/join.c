@@ -1,0 +1,114 @@
+//go:build verbs && linux && cgo
+
+#include "ibv.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/ib.h>
+#include <rdma/rdma_cma.h>
+
+// A group of InfiniBand is made, and joined, by the subnet manager, which the system's
+// connection manager asks. On Ethernet that has the interface let the group in, and tells switches.
+
+struct sg_member {
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *id;
+	struct sockaddr_storage group;
+	int joined;
+};
+
+// name_group says which group it is: on InfiniBand all of its identifier, on Ethernet the IPv4
+// address at its end.
+static void name_group(const struct sg_port *p, const union ibv_gid *group, struct sockaddr_storage *s)
+{
+	memset(s, 0, sizeof *s);
+	if (p->attr.link_layer == IBV_LINK_LAYER_ETHERNET) {
+		struct sockaddr_in *in = (struct sockaddr_in *)s;
+
+		in->sin_family = AF_INET;
+		memcpy(&in->sin_addr, &group->raw[12], sizeof in->sin_addr);
+	} else {
+		struct sockaddr_ib *ib = (struct sockaddr_ib *)s;
+
+		ib->sib_family = AF_IB;
+		ib->sib_pkey = htons(0xFFFF);
+		memcpy(&ib->sib_addr, group, sizeof ib->sib_addr);
+	}
+}
+
+// bind_member has the membership be of the port that has an IPv4 address.
+static int bind_member(const struct sg_port *p, struct sg_member *m, const uint8_t local[4])
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+
+	memcpy(&at.sin_addr, local, sizeof at.sin_addr);
+	m->events = rdma_create_event_channel();
+	if (!m->events || rdma_create_id(m->events, &m->id, NULL, RDMA_PS_UDP) || rdma_bind_addr(m->id, (struct sockaddr *)&at))
+		return errno;
+	if (!m->id->verbs || m->id->port_num != p->number ||
+	    strcmp(ibv_get_device_name(m->id->verbs->device), ibv_get_device_name(p->context->device)))
+		return EADDRNOTAVAIL;
+	return 0;
+}
+
+// await_join waits for the outcome, at most so many milliseconds.
+static int await_join(struct sg_port *p, struct sg_member *m, int patience)
+{
+	struct pollfd fd = {.fd = m->events->fd, .events = POLLIN};
+	struct rdma_cm_event *event;
+	int n, err = 0;
+
+	do
+		n = poll(&fd, 1, patience);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n < 0 ? errno : ETIMEDOUT;
+	if (rdma_get_cm_event(m->events, &event))
+		return errno;
+	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
+		p->path = event->param.ud.ah_attr;
+		p->path.grh.sgid_index = p->gid.gid_index; // by which others know the port
+		p->managed_key = event->param.ud.qkey;
+	} else {
+		err = event->status < 0 ? -event->status : EIO;
+	}
+	rdma_ack_cm_event(event);
+	return err;
+}
+
+int sg_join(struct sg_port *p, const uint8_t local[4], const union ibv_gid *group, int patience)
+{
+	struct sg_member *m = p->member = calloc(1, sizeof *m);
+	int err;
+
+	if (!m)
+		return ENOMEM;
+	err = bind_member(p, m, local);
+	if (err)
+		return err;
+	name_group(p, group, &m->group);
+	if (rdma_join_multicast(m->id, (struct sockaddr *)&m->group, NULL))
+		return errno;
+	m->joined = 1;
+	return await_join(p, m, patience);
+}
+
+void sg_leave(struct sg_port *p)
+{
+	struct sg_member *m = p->member;
+
+	if (!m)
+		return;
+	if (m->joined)
+		rdma_leave_multicast(m->id, (struct sockaddr *)&m->group);
+	if (m->id)
+		rdma_destroy_id(m->id);
+	if (m->events)
+		rdma_destroy_event_channel(m->events);
+	free(m);
+	p->member = NULL;
+}
