@@ -22,9 +22,9 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		return nil
 	}
 	t.grams.leave()
-	t.way.leaving = true
 	var late []int
-	if bye {
+	if t.way.last = noteCrash; bye {
+		t.way.last = noteGoodbye
 		t.work(linger, (*pair).unwritten)
 		late = t.bid()
 	} else {

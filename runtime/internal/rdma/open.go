@@ -61,7 +61,7 @@ type way struct {
 	cards   []card // by rank
 	opening int    // links that are neither apart nor open, with ranks that have not ended
 	polls   int    // since it was served
-	leaving bool   // this rank is closing: it connects with nobody new
+	last    note   // once this rank closes, its word to those that it does not connect with any more; else 0
 	ends    []ended
 	offer   [offerLen]byte // the body that comes
 }
@@ -171,8 +171,8 @@ func (t *Transport) hear(p *pair, n note, body []byte) error {
 // answer connects with p, which has asked first. A rank that is closing, and has nothing to say to p,
 // does not: it would take nothing, and two that close are not to wait for each other.
 func (t *Transport) answer(p *pair, body []byte) error {
-	if t.way.leaving {
-		t.tell(p.rank, noteGoodbye, nil)
+	if t.way.last != 0 {
+		t.tell(p.rank, t.way.last, nil)
 		return nil
 	}
 	number, err := t.build(p)

@@ -168,13 +168,29 @@ func TestCloseInACircle(t *testing.T) {
 	errs := make(chan error, len(trs))
 	for rank, tr := range trs {
 		tr.Put((rank+1)%len(trs), slot(1, nil))
-		tr.way.leaving = true // no rank answers before all have asked
+		tr.way.last = noteGoodbye // no rank answers before all have asked
 	}
 	for _, tr := range trs {
 		go func() { errs <- tr.Close(true, 2*time.Second) }()
 	}
 	for range trs {
 		require.NoError(t, <-errs)
+	}
+}
+
+// Who asks a rank that closes without a goodbye learns of no other end.
+func TestConnectWithWhoCrashes(t *testing.T) {
+	for looks := range 4 {
+		_, trs := apartFrom(t, 2, nil)
+		s := newEnds()
+		trs[0].Put(1, slot(1, nil))
+		for range looks {
+			trs[0].Poll(s)
+		}
+		trs[1].way.last = noteCrash // it closes, and has not yet come to the end of that
+		until(t, trs, s, func() bool { return s.how[1] != 0 })
+		require.Equal(t, wire.Broken, s.how[1])
+		require.ErrorIs(t, s.why[1], errCrashed)
 	}
 }
 
