@@ -15,7 +15,7 @@ import (
 // numbers at the same time use these, and each says when it has connected: so there is never
 // more than one queue pair for a rank, and nobody has to give way.
 
-// note is what a frame of a way says, in its Arg.
+// note is what a rank says of its queue pair, in the Arg of a slot on LaneControl, which no core puts.
 type note uint32
 
 const (
@@ -43,9 +43,10 @@ const (
 // link is how a rank is connected with another.
 type link struct {
 	progress progress
-	reached  bool   // datagrams go there
-	region   Region // of the pair
-	ring     words  // where the peer has its own
+	reached  bool           // datagrams go there
+	region   Region         // of the pair
+	ring     words          // where the peer has its own
+	offer    [offerLen]byte // the body of the note that comes
 }
 
 // words are those of a peer's memory.
@@ -58,12 +59,12 @@ type words struct {
 type way struct {
 	t       *Transport
 	puts    *stream.Transport
-	cards   []card // by rank
-	opening int    // links that are neither apart nor open, with ranks that have not ended
-	polls   int    // since it was served
-	last    note   // once this rank closes, its word to those that it does not connect with any more; else 0
+	sink    wire.Sink // of the Poll that serves it
+	cards   []card    // by rank
+	opening int       // links that are neither apart nor open, with ranks that have not ended
+	polls   int       // since it was served
+	last    note      // once this rank closes, its word to those that it does not connect with any more; else 0
 	ends    []ended
-	offer   [offerLen]byte // the body that comes
 }
 
 // ended is how the connections with a rank have ended.
@@ -136,8 +137,7 @@ func (t *Transport) tellNumber(p *pair, n note, number uint32) {
 }
 
 func (t *Transport) tell(to int, n note, body []byte) {
-	t.way.puts.Put(to, &wire.Frame{Header: wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Arg: uint32(n)}, Body: body})
-	t.park.pending.Store(true)
+	t.speak(to, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneControl, Arg: uint32(n)}, Body: body})
 }
 
 var errNote = errors.New("not what a rank says that connects")
@@ -202,8 +202,8 @@ func (t *Transport) opened(p *pair) {
 }
 
 // serve takes what has come over TCP.
-func (t *Transport) serve() (moved bool) {
-	t.way.polls = 0
+func (t *Transport) serve(s wire.Sink) (moved bool) {
+	t.way.polls, t.way.sink = 0, s
 	moved = t.way.puts.Poll(&t.way)
 	t.beat()
 	return moved
@@ -233,17 +233,27 @@ func (t *Transport) sever() {
 
 // Body implements [wire.Sink], of what comes over TCP.
 func (w *way) Body(h *wire.Header) ([]byte, wire.Verdict) {
-	if h.Kind != wire.FrameCall || h.Len > offerLen {
-		w.Ended(h.From, wire.Broken, fmt.Errorf("%w: kind %d with %d bytes", errNote, h.Kind, h.Len))
+	isNote := h.Kind == wire.FrameSlot && h.Len <= offerLen
+	switch {
+	case h.Lane != wire.LaneControl || !isNote && !beside(h.Kind):
+		w.Ended(h.From, wire.Broken, fmt.Errorf("%w: kind %d with %d bytes, on lane %d", errNote, h.Kind, h.Len, h.Lane))
 		return nil, wire.Drop
+	case w.t.peers[h.From].end.how != 0:
+		return nil, wire.Drop
+	case isNote:
+		return w.t.peers[h.From].link.offer[:h.Len], wire.Accept
 	}
-	return w.offer[:h.Len], wire.Accept
+	return w.sink.Body(h)
 }
 
 // Arrived implements [wire.Sink].
 func (w *way) Arrived(h *wire.Header, body []byte) {
 	p := &w.t.peers[h.From]
 	if p.end.how != 0 {
+		return
+	}
+	if h.Kind != wire.FrameSlot {
+		w.pass(h, body)
 		return
 	}
 	if err := w.t.hear(p, note(h.Arg), body); err != nil {

@@ -227,13 +227,13 @@ func TestConnectWithoutMemory(t *testing.T) {
 func TestForgedNotes(t *testing.T) {
 	number := make([]byte, offerLen)
 	for name, f := range map[string]wire.Frame{
-		"an answer to nobody":  {Header: wire.Header{Kind: wire.FrameCall, Arg: uint32(noteAnswer)}, Body: number},
-		"ready without asking": {Header: wire.Header{Kind: wire.FrameCall, Arg: uint32(noteReady)}},
-		"a short number":       {Header: wire.Header{Kind: wire.FrameCall, Arg: uint32(noteNumber)}, Body: number[1:]},
-		"no note":              {Header: wire.Header{Kind: wire.FrameCall, Arg: 99}},
-		"a goodbye of nobody":  {Header: wire.Header{Kind: wire.FrameCall, Arg: uint32(noteGoodbye)}},
-		"a long note":          {Header: wire.Header{Kind: wire.FrameCall}, Body: make([]byte, offerLen+1)},
-		"another frame":        {Header: wire.Header{Kind: wire.FrameProbe}},
+		"an answer to nobody":  {Header: wire.Header{Kind: wire.FrameSlot, Arg: uint32(noteAnswer)}, Body: number},
+		"ready without asking": {Header: wire.Header{Kind: wire.FrameSlot, Arg: uint32(noteReady)}},
+		"a short number":       {Header: wire.Header{Kind: wire.FrameSlot, Arg: uint32(noteNumber)}, Body: number[1:]},
+		"no note":              {Header: wire.Header{Kind: wire.FrameSlot, Arg: 99}},
+		"a goodbye of nobody":  {Header: wire.Header{Kind: wire.FrameSlot, Arg: uint32(noteGoodbye)}},
+		"a long note":          {Header: wire.Header{Kind: wire.FrameSlot}, Body: make([]byte, offerLen+1)},
+		"another frame":        {Header: wire.Header{Kind: wire.FrameCast}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, trs := apartFrom(t, 3, nil)

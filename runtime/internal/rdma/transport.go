@@ -108,7 +108,7 @@ func (t *Transport) Poll(s wire.Sink) bool {
 	moved := false
 	if t.way.due(t.park.woken.Load()) {
 		t.park.woken.Store(false)
-		moved = t.serve()
+		moved = t.serve(s)
 	}
 	moved = t.stage() || moved
 	moved = t.step(s) || moved
@@ -192,6 +192,10 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	if len(f.Body) > wire.MaxBody {
 		discard(f)
 		t.fail(to, errTooLong)
+		return
+	}
+	if p.link.progress == apart && f.Lane == wire.LaneControl && beside(f.Kind) {
+		t.putBeside(to, f)
 		return
 	}
 	if t.Open(to); p.end.how != 0 {
