@@ -121,11 +121,22 @@ func start(ctx context.Context, o *options, transport, work string) (members []*
 	}
 	for rank, m := range members {
 		if !m.lines.Scan() || m.lines.Text() != ready {
-			err := m.cmd.Wait()
-			return members, fmt.Errorf("rank %d has not joined (%v): %s%s", rank, err, m.lines.Text(), m.stderr.String())
+			return members, fmt.Errorf("rank %d has not joined: %w", rank, unjoined(members))
 		}
 	}
 	return members, nil
+}
+
+// unjoined ends the members, of which one has not joined, and returns what they say: that one often
+// only that another has gone.
+func unjoined(members []*member) error {
+	var said []error
+	for rank, m := range members {
+		_ = m.cmd.Process.Kill() // it may have ended
+		err := m.cmd.Wait()
+		said = append(said, fmt.Errorf("rank %d: %s%s (%v)", rank, m.lines.Text(), m.stderr.String(), err))
+	}
+	return errors.Join(said...)
 }
 
 // prepare makes what the ranks meet by: a segment for all of them, or a listener for rank 0.
