@@ -78,7 +78,7 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // fails the new communicator, which can be shrunk in turn.
 //
 // The new communicator has the Config of c, but for Params.Hosts, shares its connections and
-// uses its number, and has schedules of its own. Nothing goes over from c: messages that were
+// uses its number, and has schedules of its own. Where ranks share memory it has no windows: barriers and broadcasts go by frames. Nothing goes over from c: messages that were
 // published and not taken are gone.
 //
 // The end of ctx ends the waiting alone, as it does for Agree: Shrink can be called again.

@@ -73,12 +73,12 @@ func (c *Comm) chunks(alg *Algorithm, n int) int {
 	if alg.Params.Chunks > 0 {
 		return alg.Params.Chunks
 	}
-	if c.cuts && alg.Name == c.cfg.Bcast.Name {
+	if c.plans.cuts && alg.Name == c.cfg.Bcast.Name {
 		return 0 // its default
 	}
 	m := choice.Message{Algorithm: alg.Name, Ranks: c.size, Bytes: n, Datagram: c.caps.Datagram, Most: c.cfg.Chunk}
 	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree whether they are on one host
-	m.Memory = c.drv.window.shelf != nil && c.members == nil && c.caps.Local == c.size
+	m.Memory = c.window.shelves() && c.caps.Local == c.size
 	if alg.Params.Hosts > 0 {
 		m.Ranks = alg.Params.Hosts
 	}

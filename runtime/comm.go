@@ -19,6 +19,7 @@ type Comm struct {
 	drv     *driver
 	number  uint8    // wire.Header.Comm
 	members *members // nil: all ranks of the transport, under their own numbers
+	window  *window  // nil: none, frames are all there is
 	cfg     Config
 	caps    wire.Caps
 	spread  bool // multicasts are worth it
@@ -32,7 +33,6 @@ type Comm struct {
 	busy  bool // a goroutine is inside Bcast or Barrier, or inside a Start
 	plans plans
 	used  used   // schedules that take the place of what Config says
-	cuts  bool   // Config.Bcast has a number of chunks of its own
 	head  []byte // of BcastBytes
 	calls int    // goroutines inside one
 	requests
@@ -58,7 +58,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	cfg.fill()
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), spread: true, rank: d.tr.Rank(), size: d.tr.Size()}
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), spread: true, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
 	err = ctx.Err()
 	if err == nil {
 		err = c.prepare()
@@ -75,11 +75,10 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
 func (c *Comm) prepare() error {
-	c.plans = plans{rank: c.rank, size: c.size}
-	if w := c.drv.window.all; w != nil && c.members == nil {
-		c.plans.reaches, c.plans.together = w.Reaches, !c.drv.window.remote
+	c.plans = plans{rank: c.rank, size: c.size, cuts: cutsItself(c.cfg.Bcast.Name)}
+	if c.window != nil {
+		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
-	c.cuts = cutsItself(c.cfg.Bcast.Name)
 	if _, err := c.barrierPlan(); err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func (c *Comm) prepare() error {
 	if err != nil {
 		return err
 	}
-	net := c.drv.window.net(c.drv.tr)
+	net := core.Net(c.drv.tr)
 	if c.members != nil {
 		net = c.members
 	}
@@ -101,7 +100,7 @@ func (c *Comm) prepare() error {
 		Causes:  []error{context.DeadlineExceeded, context.Canceled},
 		Overlay: overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
 		Trace: c.coreTrace(),
-	}, net)
+	}, c.window.net(net))
 	return nil
 }
 

@@ -31,6 +31,7 @@ type plans struct {
 	rank, size int
 	reaches    func(rank int) bool // flags reach a rank; nil: there are none
 	together   bool                // one can stand for several ranks
+	cuts       bool                // Config.Bcast has a number of chunks of its own
 	recent     [core.Kinds]recent
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
