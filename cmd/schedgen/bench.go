@@ -18,6 +18,7 @@ type benchCmd struct {
 	Degree     *int      `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
 	FanIn      *int      `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
 	FanOut     *int      `placeholder:"N" help:"Fan of its release tree, likewise."`
+	Dup        bool      `help:"Time a duplicate of the communicator that the ranks have joined, as Dup and Split make them."`
 	runFlags
 }
 
@@ -106,7 +107,7 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 	if err != nil {
 		return j, err
 	}
-	j.Operation, j.Iterations, j.Size = c.Operation, c.Iterations, 2
+	j.Operation, j.Iterations, j.Size, j.Dup = c.Operation, c.Iterations, 2, c.Dup
 	switch {
 	case c.Size != nil && c.Operation == opBarrier:
 		std.idle("size", noMessage)

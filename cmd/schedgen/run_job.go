@@ -13,6 +13,7 @@ import (
 type job struct {
 	Verb       string // bcast, barrier, anycast or bench
 	Operation  string // bench: what is timed
+	Dup        bool   // bench: on a duplicate of the communicator
 	Rank       int
 	Algorithm  string
 	Params     schedule.Params // with the number of ranks, the root and the chunks filled in
