@@ -184,13 +184,13 @@ func (w *verdict) failed(c *Comm) error {
 }
 
 // settle waits until the other ranks know what this one has agreed on with them, for no longer than
-// Config.Linger.
+// Config.Waiting.Linger.
 func (c *Comm) settle() {
 	if c.closing || c.core.Confirmed() || c.core.Excluded() != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	defer c.cfg.Clock.AfterFunc(c.cfg.Linger, cancel).Stop()
+	defer c.cfg.Clock.AfterFunc(c.cfg.Waiting.Linger, cancel).Stop()
 	defer cancel()
 	c.enter()
 	defer c.leave()

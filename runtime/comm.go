@@ -21,9 +21,9 @@ type Comm struct {
 	members *members // nil: all ranks of the transport, under their own numbers
 	cfg     Config
 	caps    wire.Caps
-	spread  bool // multicasts are worth it
-	rank    int
-	size    int
+	ground
+	rank int
+	size int
 
 	blocking Request // of Bcast and Barrier
 
@@ -58,7 +58,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	cfg.fill()
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), spread: true, rank: d.tr.Rank(), size: d.tr.Size()}
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), ground: ground{spread: true}, rank: d.tr.Rank(), size: d.tr.Size()}
 	err = ctx.Err()
 	if err == nil {
 		err = c.prepare()
@@ -79,14 +79,14 @@ func (c *Comm) prepare() error {
 	if w := c.drv.window.all; w != nil && c.members == nil {
 		c.plans.reaches, c.plans.together = w.Reaches, !c.drv.window.remote
 	}
-	c.cuts = cutsItself(c.cfg.Bcast.Name)
+	c.cuts, c.place = cutsItself(c.cfg.Bcast.Name), placeOf(c.caps, c.size)
 	if _, err := c.barrierPlan(); err != nil {
 		return err
 	}
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
+	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0).Algorithm, c.size)
 	if err != nil {
 		return err
 	}
@@ -159,10 +159,10 @@ func (c *Comm) totals() Totals {
 // rootless messages of others that would go by it.
 //
 // Close does not wait for the peers' calls, nor until they have what this rank has published:
-// Flush does. It waits, for no longer than Config.Linger, until all know what this
+// Flush does. It waits, for no longer than Config.Waiting.Linger, until all know what this
 // rank has agreed on with [Comm.Agree]. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
-// sent, and gives up when they take nothing for Config.Linger. Close may be called more
+// sent, and gives up when they take nothing for Config.Waiting.Linger. Close may be called more
 // than once.
 func (c *Comm) Close() error {
 	first, err := c.closeOnce()

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // runCmd is the verb run, with a verb for each collective.
@@ -88,7 +88,7 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 
 // choose fills in the algorithm, if none is given, that a communicator would
 // take.
-func (f *runFlags) choose(c choice.Case) error {
+func (f *runFlags) choose(c selection.Case) error {
 	if f.Algorithm != "" {
 		return nil
 	}
@@ -96,8 +96,8 @@ func (f *runFlags) choose(c choice.Case) error {
 	if c.Ranks, err = f.ranks(); err != nil {
 		return err
 	}
-	if rule, ok := choice.Of(c); ok {
-		f.Algorithm = rule.Algorithm
+	if d, ok := selection.Builtin().Of(c); ok {
+		f.Algorithm = d.Rule.Algorithm
 	}
 	return nil
 }

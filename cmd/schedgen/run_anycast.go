@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // runAnycastCmd is the verb run anycast.
@@ -37,7 +37,7 @@ const maxCast = 1 << 30
 
 // Run publishes and receives.
 func (c *runAnycastCmd) Run(ctx context.Context, std stdio) (err error) {
-	if err := c.choose(choice.Case{Collective: schedule.Anycast}); err != nil {
+	if err := c.choose(selection.Case{Collective: schedule.Anycast}); err != nil {
 		return err
 	}
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // runBarrierCmd is the verb run barrier.
@@ -59,7 +59,7 @@ const defaultBarriers = 1000
 
 // Run goes through barriers.
 func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
-	if err := c.choose(choice.Case{Collective: schedule.Barrier}); err != nil {
+	if err := c.choose(selection.Case{Collective: schedule.Barrier}); err != nil {
 		return err
 	}
 	c.drop(std)
