@@ -80,6 +80,14 @@ func (c *Comm) chosen(collective string, given Algorithm, n int) chosen {
 	return chosen{given, p.Chunk, d.Rule.CutsItself()}
 }
 
+// rulesWords says which rules ranks have, nothing of the built-in ones.
+func rulesWords(r *selection.Rules) string {
+	if r == nil || r.Digest() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("rules %016x", r.Digest())
+}
+
 // rules returns the rules that choose where Config does not.
 func (c *Comm) rules() *selection.Rules {
 	if c.cfg.Rules != nil {

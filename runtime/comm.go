@@ -75,7 +75,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
 func (c *Comm) prepare() error {
-	c.plans = plans{rank: c.rank, size: c.size}
+	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules)}
 	if w := c.drv.window.all; w != nil && c.members == nil {
 		c.plans.reaches, c.plans.together = w.Reaches, !c.drv.window.remote
 	}
@@ -89,6 +89,9 @@ func (c *Comm) prepare() error {
 	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0).Algorithm, c.size)
 	if err != nil {
 		return err
+	}
+	if c.plans.rules != "" {
+		agreed += ", " + c.plans.rules
 	}
 	net := c.drv.window.net(c.drv.tr)
 	if c.members != nil {

@@ -18,8 +18,8 @@ import (
 // A size holds up to below the next one, which is larger; the first size of a communicator
 // holds below it, too, and that of a message is 0.
 func parseClassic(data []byte) (*tuned, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%d bytes: at most %d are read", len(data), maxFile)
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("%d bytes: at most %d are read", len(data), MaxFile)
 	}
 	c, err := newClassic(data)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// The limits of what readers take.
-const (
-	maxFile  = 1 << 20 // bytes
-	maxDepth = 8       // objects and arrays within each other
-)
+// MaxFile is the largest file that is read, in bytes.
+const MaxFile = 1 << 20
+
+// maxDepth is how many objects and arrays may stand within each other.
+const maxDepth = 8
 
 // node is a value of a JSON document, with the line in which it ends or, of an object or
 // array, begins.
@@ -38,8 +38,8 @@ type field struct {
 // parseTree reads one JSON value. A name that stands twice in an object is an error, which
 // package encoding/json does not report.
 func parseTree(data []byte) (*node, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%d bytes: at most %d are read", len(data), maxFile)
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("%d bytes: at most %d are read", len(data), MaxFile)
 	}
 	p := &treeParser{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	p.dec.UseNumber()
