@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"hash/fnv"
+	"strings"
 )
 
 // Text returns the rules in our form, a rule a line: one spelling for each table, which
@@ -15,8 +16,7 @@ func (r *Rules) Text() []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString("\n  ")
-		b.Write(r.list[i].text())
+		b.WriteString("\n  " + r.list[i].String())
 	}
 	b.WriteString("\n]}\n")
 	return b.Bytes()
@@ -57,8 +57,8 @@ type writtenParams struct {
 	Masters bool `json:"masters,omitempty"`
 }
 
-// Text returns the rule as a line of a file of ours, without its end.
-func (r *Rule) text() []byte {
+// String returns the rule as a line of a file of ours, without its end.
+func (r *Rule) String() string {
 	w := written{
 		Collective: r.Collective, Ranks: r.Ranks.written(), Bytes: r.Bytes.written(), Hosts: r.Hosts.written(),
 		Place: r.Place.String(), Multicast: r.Multicast.written(), Memory: r.Memory.written(),
@@ -71,7 +71,7 @@ func (r *Rule) text() []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(w) // strings and numbers can all be written
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (r Range) written() *writtenRange {
