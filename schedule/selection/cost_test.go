@@ -50,7 +50,7 @@ func exhaust(t *testing.T, c selection.Case, m loggp.Params) loggp.Time {
 			}
 		case has("chunks"):
 			try(alg.Name, schedule.Params{})
-			for f := 1; f <= 400 && f <= max(c.Bytes, 1); f += 1 + f/4 {
+			for f := 1; f <= 300 && f <= max(c.Bytes, 1); f += 1 + f/4 {
 				try(alg.Name, schedule.Params{Chunks: f})
 			}
 		default:
@@ -66,10 +66,10 @@ func TestChooseIsNearTheBest(t *testing.T) {
 	cases, good := 0, 0
 	var bad []string
 	for _, m := range machines {
-		for _, p := range []int{1, 2, 3, 5, 7, 9, 13} {
+		for _, p := range []int{1, 2, 3, 5, 7, 12} {
 			for _, multicast := range []bool{false, true} {
 				grid := []selection.Case{{Collective: schedule.Barrier, Ranks: p, Multicast: multicast}}
-				for _, n := range []int{0, 1500, 65_537, 1_000_000} {
+				for _, n := range []int{0, 1500, 1_000_000} {
 					grid = append(grid, selection.Case{Collective: schedule.Bcast, Ranks: p, Bytes: n, Multicast: multicast})
 				}
 				for _, c := range grid {
