@@ -22,9 +22,9 @@ type Comm struct {
 	window  *window  // nil: none, frames are all there is
 	cfg     Config
 	caps    wire.Caps
-	spread  bool // multicasts are worth it
-	rank    int
-	size    int
+	ground
+	rank int
+	size int
 
 	blocking Request // of Bcast and Barrier
 
@@ -58,7 +58,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	cfg.fill()
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), spread: true, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), ground: ground{spread: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
 	err = ctx.Err()
 	if err == nil {
 		err = c.prepare()
@@ -75,19 +75,23 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
 func (c *Comm) prepare() error {
-	c.plans = plans{rank: c.rank, size: c.size, cuts: cutsItself(c.cfg.Bcast.Name)}
+	c.plans = plans{rank: c.rank, size: c.size, cuts: cutsItself(c.cfg.Bcast.Name), rules: rulesWords(c.cfg.Rules)}
 	if c.window != nil {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
+	c.place = placeOf(c.caps, c.size)
 	if _, err := c.barrierPlan(); err != nil {
 		return err
 	}
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
+	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0).Algorithm, c.size)
 	if err != nil {
 		return err
+	}
+	if c.plans.rules != "" {
+		agreed += ", " + c.plans.rules
 	}
 	net := core.Net(c.drv.tr)
 	if c.members != nil {
@@ -158,10 +162,10 @@ func (c *Comm) totals() Totals {
 // rootless messages of others that would go by it.
 //
 // Close does not wait for the peers' calls, nor until they have what this rank has published:
-// Flush does. It waits, for no longer than Config.Linger, until all know what this
+// Flush does. It waits, for no longer than Config.Waiting.Linger, until all know what this
 // rank has agreed on with [Comm.Agree]. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
-// sent, and gives up when they take nothing for Config.Linger. Close may be called more
+// sent, and gives up when they take nothing for Config.Waiting.Linger. Close may be called more
 // than once.
 func (c *Comm) Close() error {
 	first, err := c.closeOnce()

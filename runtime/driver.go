@@ -22,7 +22,7 @@ type driver struct {
 	clock   clock.Clock
 	start   time.Time // what the cores' time counts from
 	wait    *yield.Waiter
-	linger  time.Duration // Config.Linger
+	linger  time.Duration // Config.Waiting.Linger
 
 	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
 	cond sync.Cond  // something has moved; see await
@@ -83,7 +83,7 @@ type peerEnd struct {
 
 // newDriver returns the driver of cfg's transport, which does nothing before run.
 func newDriver(cfg *Config) *driver {
-	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
+	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Waiting.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
 	d.leaving.Flusher, _ = cfg.Transport.(wire.Flusher)

@@ -29,6 +29,7 @@ type planKey struct {
 // last, as far as memory is bounded.
 type plans struct {
 	rank, size int
+	rules      string              // in words that ranks agree on: which rules have chosen; "": the built-in ones
 	reaches    func(rank int) bool // flags reach a rank; nil: there are none
 	together   bool                // one can stand for several ranks
 	cuts       bool                // Config.Bcast has a number of chunks of its own
@@ -93,6 +94,9 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 		return nil, err
 	}
 	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
+	if ps.rules != "" {
+		compiled = compiled.Marked(ps.rules)
+	}
 	ps.stand(compiled, spec)
 	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
 }

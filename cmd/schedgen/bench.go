@@ -36,7 +36,8 @@ const replies = "barrier/hsb"
 
 // Help is the long help text.
 func (benchCmd) Help() string {
-	return `Times one operation with all algorithms of its collective, or with the one that is named.
+	return `Times one operation with all algorithms of its collective, with the one that is named, or with
+--rules with the one that they choose.
 Ranks are processes of this machine. Before every operation all ranks meet at a barrier that is
 not timed; each rank then takes the time from its call to its return, and the longest time of
 a rank is that operation's. Nothing is reported before the last operation is over.

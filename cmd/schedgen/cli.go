@@ -28,6 +28,8 @@ type cli struct {
 	Show    showCmd    `cmd:"" help:"Draw a schedule's rounds in the terminal."`
 	Emit    emitCmd    `cmd:"" help:"Print a schedule as one of ${formats}."`
 	Verify  verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
+	Explain explainCmd `cmd:"" help:"Say which algorithm is chosen, by which rule, and what all would cost."`
+	Rules   rulesCmd   `cmd:"" help:"Print a file of rules as schedgen writes it; it may be Open MPI's."`
 	Cost    costCmd    `cmd:"" help:"Count rounds, messages, bytes and time of a schedule."`
 	Explore exploreCmd `cmd:"" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
 	Run     runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`

@@ -29,6 +29,7 @@ type job struct {
 	Silence    time.Duration // of a rank that is lost; 0: none is
 	Replies    bool          // bcast: time until all ranks have said that they have the message, too
 	Acked      bool          // bcast: the root's call ends no sooner than that
+	Rules      string        // the text of the rules, which choose what is not said; "": the built-in ones
 	Link       link
 	descriptors
 }
@@ -60,6 +61,11 @@ type link struct {
 // multicasts reports whether there is multicast.
 func (l *link) multicasts() bool {
 	return l.Transport != overTCP && (l.Transport != overHybrid || l.Interface != "") && !l.PutsOnly
+}
+
+// sharesMemory reports whether ranks of one host put through memory that they share.
+func (l *link) sharesMemory() bool {
+	return l.Transport == overShm || l.Transport == overHybrid && canShare()
 }
 
 // report is what a rank tells its parent: one of the fields in each line.

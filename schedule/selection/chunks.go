@@ -1,4 +1,4 @@
-package choice
+package selection
 
 import (
 	"math"
