@@ -151,11 +151,17 @@ func (e *engine) transmit(r, to int, now Time, c *cost, x event) {
 	k, kind := key{now + c.latency, e.numbers(1)}, arrives
 	if to == toAll {
 		e.counts.Mcasts++
-		k.at += e.c.Fanout
 		kind, to = casts, r
+	}
+	if e.net != nil {
+		e.depart(k, kind, r, to, now+c.sendCPU, x)
+		return
 	}
 	if !e.costs.near(r, to) || kind == casts {
 		k.at += e.saturate(now, c.out, x.slot)
+	}
+	if kind == casts {
+		k.at += e.c.Fanout
 	}
 	switch {
 	case kind == casts && e.c.Noise > 0:
