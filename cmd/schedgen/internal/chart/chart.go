@@ -46,6 +46,7 @@ func Write(w io.Writer, c Chart) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.Y
 	p.Legend.Top, p.Legend.Left = true, true
+	p.Title.Padding, p.X.Padding = vg.Points(8), vg.Points(4)
 	p.Y.Min = 0
 	if c.LogX && c.wide() {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
