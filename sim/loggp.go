@@ -26,8 +26,6 @@ type cost struct {
 	recvCPU, in  Time
 }
 
-func (c cost) sum() Time { return c.sendCPU + c.out + c.latency + c.recvCPU + c.in }
-
 // PerByte is a time for each byte, in picoseconds: of a rate of B bits a second
 // it is 8e12/B.
 type PerByte int64
