@@ -55,6 +55,9 @@ func (s *costs) classOf(slot int32) uint8 {
 	return 0
 }
 
+// lengthOf returns the bytes of a message by its slot's number.
+func (s *costs) lengthOf(slot int32) int { return s.bytes[s.classOf(slot)] }
+
 // of returns what a message takes between two ranks, or to all.
 func (s *costs) of(slot int32, from, to int) *cost {
 	if s.near(from, to) {
@@ -74,6 +77,14 @@ func (s *costs) host(rank int) int {
 		return rank
 	}
 	return rank * s.hosts / s.ranks
+}
+
+// first returns the lowest rank of a host.
+func (s *costs) first(host int) int {
+	if s.hosts == 0 {
+		return host
+	}
+	return (host*s.ranks + s.hosts - 1) / s.hosts
 }
 
 // checkParams returns an error for times and rates that are negative, or so large

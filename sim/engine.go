@@ -24,7 +24,8 @@ type engine struct {
 	seq    uint64 // number of what comes about next
 	fired  []int32
 	counts Counts
-	path   *path // nil: not asked for
+	path   *path    // nil: not asked for
+	net    *network // nil: the costs say it all
 	gate   gate
 	full   Time // until when the switch has what has come to it
 }
@@ -66,10 +67,12 @@ type event struct {
 type eventKind uint64
 
 const (
-	wakes   eventKind = iota // the rank can begin its next send or receive
-	arrives                  // a message has come to the rank
-	casts                    // a multicast of the rank has come to all others
-	expires                  // a repair of the rank is due
+	wakes    eventKind = iota // the rank can begin its next send or receive
+	arrives                   // a message has come to the rank
+	casts                     // a multicast of the rank has come to all others
+	crosses                   // the first byte of a message for the rank is at the switch
+	branches                  // that of a multicast of the rank is
+	expires                   // a repair of the rank is due
 )
 
 // The tie of an item is its number, then the rank, so that ranks begin to receive
@@ -111,6 +114,9 @@ func newEngine(p Programs, c *Config) (*engine, error) {
 	if e.costs, err = newCosts(c, &e.h); err != nil {
 		return nil, err
 	}
+	if links, ok := c.Model.(Links); ok {
+		e.net = newNetwork(links, e.costs.host(e.h.Ranks-1)+1)
+	}
 	if c.Path {
 		e.path = &path{}
 	}
@@ -132,6 +138,9 @@ func (e *engine) reset(seed uint64, enters []Time) {
 	e.gate = e.newGate(enters)
 	if e.path != nil {
 		e.path.reset(len(e.ranks))
+	}
+	if e.net != nil {
+		e.net.reset()
 	}
 }
 
@@ -180,6 +189,12 @@ func (e *engine) step(k key, kind eventKind, r int, x event) error {
 				return err
 			}
 		}
+		return nil
+	case crosses:
+		e.cross(k, r, x)
+		return nil
+	case branches:
+		e.branch(k, r, x)
 		return nil
 	case expires:
 		e.expire(k, r, x)
@@ -303,6 +318,9 @@ func (e *engine) result() *Result {
 	}
 	if e.path != nil {
 		r.Path = e.critical(r.Enters, r.Returns)
+	}
+	if e.net != nil {
+		r.Loads = e.net.loads()
 	}
 	return r
 }

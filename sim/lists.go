@@ -4,8 +4,8 @@ package sim
 // first send, or a message that has come, with its own.
 type entry struct {
 	seq  uint64
-	what int32 // number of the rule, slot of the message
-	from int32 // of a message: what event.from says
+	what int32 // where what the rule does begins, or gateRule; the slot of the message
+	from int32 // where that ends; of a message what event.from says
 	next int32
 }
 

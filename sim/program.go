@@ -32,15 +32,16 @@ const (
 	slotShift = 2
 )
 
-// The words of a rule.
+// The words of a rule. Behind what a repair does stands after how many base
+// timeouts.
 const (
 	ruleNext   = iota // the next rule that waits by the same slot, counted from 1
 	ruleFirst         // where what it waits for begins
 	rulePos           // where what it waits by stands; all behind it are set
+	rulePrefix        // where the slots end which the rule before waits for as well; 0: none
 	ruleDo            // where what it does begins
 	ruleEnd           // and where that ends
 	ruleUnless        // of a repair the slot, else -1
-	ruleAfter         // of a repair
 
 	ruleWords
 )
@@ -51,6 +52,9 @@ func (n *node) rule(i int32) []int32 {
 	at := n.slots + i*ruleWords
 	return n.words[at : at+ruleWords : at+ruleWords]
 }
+
+// after returns after how many base timeouts a repair is due.
+func (n *node) after(rule int32) Time { return Time(n.words[n.rule(rule)[ruleEnd]]) }
 
 // has reports whether a slot is set.
 func (n *node) has(slot int32) bool { return n.words[slot]&slotSet != 0 }
@@ -77,14 +81,22 @@ func (n *node) assign(fired []int32, slot int32) []int32 {
 }
 
 // wait finds a slot by which a rule waits, and reports whether there is none: the
-// rule fires.
+// rule fires. Of the slots for which the rule before waits too, it looks at those
+// alone that were not set yet when that looked.
 func (n *node) wait(i int32, rule []int32) bool {
-	pos := rule[rulePos]
-	for pos >= rule[ruleFirst] && n.has(n.words[pos]) {
+	pos, first := rule[rulePos], rule[ruleFirst]
+	for pos >= first {
+		if before := i - 1; pos < rule[rulePrefix] && n.rule(before)[rulePos] < pos {
+			pos = n.rule(before)[rulePos]
+			continue
+		}
+		if !n.has(n.words[pos]) {
+			break
+		}
 		pos--
 	}
 	rule[rulePos] = pos
-	if pos < rule[ruleFirst] {
+	if pos < first {
 		n.left--
 		return true
 	}
@@ -118,8 +130,10 @@ func (n *node) compile(p *ir.Program, chunks int, repairs bool, store *store) er
 	for i := range p.Rules {
 		if r := &p.Rules[i]; kept(r, repairs) {
 			n.rules++
-			_, more := waits.add(r.When)
-			words += ruleWords + len(more) + 2*len(r.Do)
+			words += ruleWords + len(waits.add(r.When).more) + 2*len(r.Do)
+			if r.IsRepair() {
+				words++
+			}
 		}
 	}
 	if words > maxWords {
@@ -144,24 +158,32 @@ const maxWords = 1 << 28
 // the one before waits for, or the other way round, and the two are one memory, as
 // in many programs, they are so here too.
 type waits struct {
-	n    int       // words of all
-	at   int       // where the last that is not shared begins
-	last []ir.Slot // it
+	n      int       // words of all
+	at     int       // where the last that are not shared begin
+	last   []ir.Slot // they
+	before int       // how many of them the last rule waits for
 }
 
-// add returns where what a rule waits for begins, and the slots that have to be
-// written behind all others.
-func (w *waits) add(when []ir.Slot) (at int, more []ir.Slot) {
+// place is where what a rule waits for stands.
+type place struct {
+	at, prefix int       // where it begins, and where what the rule before waits for too ends, at if nothing
+	more       []ir.Slot // what has to be written behind all others
+}
+
+func (w *waits) add(when []ir.Slot) place {
+	before := w.before
+	w.before = len(when)
 	if len(when) == 0 || len(w.last) == 0 || &when[0] != &w.last[0] {
 		w.at, w.last = w.n, when
 		w.n += len(when)
-		return w.at, when
+		return place{w.at, w.at, when}
 	}
+	p := place{at: w.at, prefix: w.at + min(before, len(when))}
 	if len(when) > len(w.last) {
-		more, w.last = when[len(w.last):], when
-		w.n += len(more)
+		p.more, w.last = when[len(w.last):], when
+		w.n += len(p.more)
 	}
-	return w.at, more
+	return p
 }
 
 // write writes the rules of p, what they wait for from waitAt and what they do
@@ -178,8 +200,8 @@ func (n *node) write(p *ir.Program, chunks int, repairs bool, waitAt, doAt int32
 			continue
 		}
 		behind := waitAt + int32(waits.n)
-		at, more := waits.add(r.When)
-		for k, s := range more {
+		place := waits.add(r.When)
+		for k, s := range place.more {
 			number := slotNumber(s, chunks, p.Signals)
 			if number < 0 {
 				return checkWhen(p, i, chunks)
@@ -187,9 +209,9 @@ func (n *node) write(p *ir.Program, chunks int, repairs bool, waitAt, doAt int32
 			n.words[behind+int32(k)] = number
 		}
 		rule := n.rule(written)
-		rule[ruleFirst] = waitAt + int32(at)
+		rule[ruleFirst], rule[rulePrefix] = waitAt+int32(place.at), waitAt+int32(place.prefix)
 		rule[rulePos] = rule[ruleFirst] + int32(len(r.When)) - 1
-		rule[ruleUnless], rule[ruleAfter] = slotNumber(r.Unless, chunks, p.Signals), int32(r.After)
+		rule[ruleUnless] = slotNumber(r.Unless, chunks, p.Signals)
 		if r.IsRepair() && rule[ruleUnless] < 0 {
 			return fmt.Errorf("rank %d, rule %d: there is no slot %v to be repaired", p.Rank, i, r.Unless)
 		}
@@ -202,6 +224,10 @@ func (n *node) write(p *ir.Program, chunks int, repairs bool, waitAt, doAt int32
 			doAt += 2
 		}
 		rule[ruleEnd] = doAt
+		if r.IsRepair() {
+			n.words[doAt] = int32(r.After)
+			doAt++
+		}
 		written++
 	}
 	return nil

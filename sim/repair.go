@@ -9,9 +9,9 @@ const (
 )
 
 // arm starts the clock of a repair of which all slots are set.
-func (e *engine) arm(r int, rule []int32, number int32) {
-	due := e.ranks[r].cpu + Time(rule[ruleAfter])*e.c.Repair
-	e.push(key{due, e.numbers(1)}, expires, r, event{slot: number})
+func (e *engine) arm(r int, n *node, rule int32) {
+	due := e.ranks[r].cpu + n.after(rule)*e.c.Repair
+	e.push(key{due, e.numbers(1)}, expires, r, event{slot: rule})
 }
 
 // expire makes a repair, unless it is not needed any more, and starts its clock
@@ -19,16 +19,15 @@ func (e *engine) arm(r int, rule []int32, number int32) {
 func (e *engine) expire(k key, r int, x event) {
 	own := &e.ranks[r]
 	n := e.store.at(own.node)
-	rule, number, round := n.rule(x.slot), x.slot, x.from
-	if n.has(rule[ruleUnless]) || round == maxRounds {
+	if round := x.from; n.has(n.rule(x.slot)[ruleUnless]) || round == maxRounds {
 		return
 	}
 	if own.rules.first == 0 {
 		e.counts.Repairs++
-		e.lists.put(&own.rules, entry{seq: e.numbers((rule[ruleEnd] - rule[ruleDo]) / 2), what: number})
+		e.queueSends(r, n.rule(x.slot))
 		e.plan(r, k.at)
 	}
-	least := max(Time(rule[ruleAfter]), 1)
-	wait := min(least<<min(round, 6), max(least, maxBackoff)) * e.c.Repair
-	e.push(key{k.at + wait, e.numbers(1)}, expires, r, event{slot: number, from: round + 1})
+	least := max(n.after(x.slot), 1)
+	wait := min(least<<min(x.from, 6), max(least, maxBackoff)) * e.c.Repair
+	e.push(key{k.at + wait, e.numbers(1)}, expires, r, event{slot: x.slot, from: x.from + 1})
 }

@@ -67,6 +67,7 @@ type Result struct {
 	Makespan Time   // when the last call returns, Never if some call never does
 	Counts   Counts
 	Path     []Step // the critical path, if it was asked for
+	Loads    []Load // by host, if the model has links
 }
 
 // Run simulates one operation. Its time is about that of putting the messages

@@ -115,33 +115,36 @@ func (e *engine) send(r int, now Time) error {
 // toAll. last: the rule sends nothing else.
 func (e *engine) nextSend(r int) (slot, to int32, last bool, err error) {
 	own := &e.ranks[r]
-	rule := e.lists.at(own.rules.first).what
-	if rule == gateRule {
+	rule := e.lists.at(own.rules.first)
+	if rule.what == gateRule {
 		return 0, int32(e.h.Root), true, nil
 	}
-	n := e.store.at(own.node)
-	w := n.rule(rule)
-	at := w[ruleDo] + 2*own.sent
-	s, to := ir.Slot(n.words[at]), n.words[at+1]
+	words := e.store.at(own.node).words
+	at := rule.what + 2*own.sent
+	s, to := ir.Slot(words[at]), words[at+1]
 	if slot = e.slotAt(s, to); slot < 0 {
-		return 0, 0, false, fmt.Errorf("rank %d: %v of %v to rank %d: no such slot there", r, opOf(to), s, max(to, 0))
+		return 0, 0, false, noSlot(r, s, to)
 	}
-	return slot, to, at+2 == w[ruleEnd], nil
+	return slot, to, at+2 == rule.from, nil
+}
+
+// noSlot is the error of a send to where there is no such slot.
+func noSlot(r int, s ir.Slot, to int32) error {
+	return fmt.Errorf("rank %d: %v of %v to rank %d: no such slot there", r, opOf(to), s, max(to, 0))
 }
 
 // slotAt returns the number of a slot of the rank to which it is sent, or of all
-// of them, -1 if there is none.
+// of them, -1 if there is none. Whether a rank has a signal is seen when it comes.
 func (e *engine) slotAt(slot ir.Slot, to int32) int32 {
-	if to == toAll {
-		if slot.Kind() != ir.KindChunk {
-			return -1
-		}
+	switch {
+	case to == toAll && slot.Kind() != ir.KindChunk, slot.Kind() == ir.KindEnter:
+		return -1
+	case to == toAll:
 		return slotNumber(slot, e.h.Chunks, 0)
-	}
-	if to < 0 || int(to) >= len(e.ranks) || slot.Kind() == ir.KindEnter {
+	case to < 0 || int(to) >= len(e.ranks):
 		return -1
 	}
-	return slotNumber(slot, e.h.Chunks, int(e.ranks[to].signals))
+	return slotNumber(slot, e.h.Chunks, ir.MaxSignals)
 }
 
 // transmit sends a message on its way.
@@ -149,11 +152,17 @@ func (e *engine) transmit(r, to int, now Time, c *cost, x event) {
 	k, kind := key{now + c.latency, e.numbers(1)}, arrives
 	if to == toAll {
 		e.counts.Mcasts++
-		k.at += e.c.Fanout
 		kind, to = casts, r
+	}
+	if e.net != nil {
+		e.depart(k, kind, r, to, now+c.sendCPU, x)
+		return
 	}
 	if !e.costs.near(r, to) || kind == casts {
 		k.at += e.saturate(now, c.out, x.slot)
+	}
+	if kind == casts {
+		k.at += e.c.Fanout
 	}
 	switch {
 	case kind == casts && e.c.Noise > 0:
@@ -201,6 +210,9 @@ func (e *engine) receive(r int, now Time, x entry) error {
 	own.cpu, own.in = now+c.recvCPU, now+c.in
 	e.counts.Received++
 	e.counts.Events++
+	if int(x.what) > e.h.Chunks+int(own.signals) {
+		return noSlot(e.sender(x.from), e.slotOf(x.what), int32(r))
+	}
 	if own.over {
 		return nil
 	}
@@ -234,10 +246,16 @@ func (e *engine) assign(r int, n *node, slot int32) {
 func (e *engine) fire(r int, n *node, rule int32) {
 	w := n.rule(rule)
 	if w[ruleUnless] >= 0 {
-		e.arm(r, w, rule)
+		e.arm(r, n, rule)
 		return
 	}
-	e.lists.put(&e.ranks[r].rules, entry{seq: e.numbers((w[ruleEnd] - w[ruleDo]) / 2), what: rule})
+	e.queueSends(r, w)
+}
+
+// queueSends has a rank send what a rule sends.
+func (e *engine) queueSends(r int, w []int32) {
+	do, end := w[ruleDo], w[ruleEnd]
+	e.lists.put(&e.ranks[r].rules, entry{seq: e.numbers((end - do) / 2), what: do, from: end})
 }
 
 // mayReturn notes when a rank's call returns: what the CPU does now is the last

@@ -8,6 +8,6 @@ func (e *engine) saturate(now, interfaceDone Time, slot int32) Time {
 	if e.c.Switch == 0 {
 		return 0
 	}
-	e.full = max(e.full, now) + e.c.Switch.of(e.costs.bytes[e.costs.classOf(slot)])
+	e.full = max(e.full, now) + e.c.Switch.of(e.costs.lengthOf(slot))
 	return max(0, e.full-now-interfaceDone)
 }

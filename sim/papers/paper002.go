@@ -12,7 +12,7 @@ import (
 // figures002 are those of paper 002, the multicast with a tree of acknowledgements.
 func figures002() []Entry {
 	return []Entry{
-		{"002/1", "MPI_Bcast and the acknowledged multicast of 2,048 bytes, 2 to 7 nodes (table 1)", table002},
+		{"002/1", "MPI_Bcast and the acknowledged multicast, 2,048 bytes (table 1)", table002},
 		{"002/cycles", "acknowledgements in each cycle", cycles002},
 		{"002/loss", "time of the acknowledged multicast under loss", loss002},
 		{"002/networks", "the acknowledged multicast over InfiniBand, Ethernet and both", networks002},

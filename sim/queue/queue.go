@@ -4,6 +4,7 @@
 package queue
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -15,7 +16,8 @@ type Item[T any] struct {
 	Value T
 }
 
-// Queue is a queue in the order of At, Tie and pushing; the zero value is empty.
+// Queue is a queue in the order of At, Tie and pushing; the zero value is empty. Its
+// memory is used again, and may keep what was popped until then.
 //
 // It is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990) by time: what comes
 // later than the time that was reached is in the bucket of the highest bit in which
@@ -48,7 +50,7 @@ func (q *Queue[T]) Push(x Item[T]) {
 	case q.next == n && len(q.early) == 0:
 		q.ready, q.next = append(q.ready[:0], x), 0
 	case q.next < n && !before(&x, &q.ready[n-1]):
-		q.ready = append(q.ready, x)
+		q.ready = add(q.ready, x)
 	default:
 		q.pushed++
 		q.early.push(waiting[T]{x, q.pushed})
@@ -85,7 +87,16 @@ func before[T any](a, b *Item[T]) bool { return a.At < b.At || a.At == b.At && a
 func (q *Queue[T]) put(x Item[T]) {
 	b := bits.Len64(uint64(x.At^q.last)) & 63
 	q.used |= 1 << b
-	q.buckets[b] = append(q.buckets[b], x)
+	q.buckets[b] = add(q.buckets[b], x)
+}
+
+// add appends as append does, but to twice the capacity where there is none left:
+// to grow often costs more than memory that is used again anyway.
+func add[T any](s []T, x T) []T {
+	if len(s) == cap(s) {
+		s = slices.Grow(s, max(len(s), 16))
+	}
+	return append(s, x)
 }
 
 // advance goes to the time of the first item in the buckets. Items that are equal
@@ -94,12 +105,29 @@ func (q *Queue[T]) advance() {
 	b := bits.TrailingZeros64(q.used)
 	from := q.buckets[b]
 	q.used &^= 1 << b
-	q.last = from[0].At
-	for i := range from {
-		q.last = min(q.last, from[i].At)
+	first, same, sorted := from[0].At, true, true
+	least := first
+	for i := 1; i < len(from); i++ {
+		same = same && from[i].At == first
+		sorted = sorted && from[i].Tie >= from[i-1].Tie
+		least = min(least, from[i].At)
 	}
-	q.ready, q.next = q.ready[:0], 0
-	sorted := true
+	q.last, q.next = least, 0
+	if same {
+		q.ready, q.buckets[b] = from, q.ready[:0]
+	} else {
+		sorted = q.spread(from)
+		q.buckets[b] = from[:0]
+	}
+	if !sorted {
+		slices.SortStableFunc(q.ready, func(a, b Item[T]) int { return cmp.Compare(a.Tie, b.Tie) })
+	}
+}
+
+// spread makes those items that are to happen at the time that was reached ready,
+// and puts the others into lower buckets. It reports whether the former are sorted.
+func (q *Queue[T]) spread(from []Item[T]) (sorted bool) {
+	q.ready, sorted = q.ready[:0], true
 	for i := range from {
 		x := &from[i]
 		if x.At != q.last {
@@ -109,19 +137,7 @@ func (q *Queue[T]) advance() {
 		if n := len(q.ready); n > 0 && x.Tie < q.ready[n-1].Tie {
 			sorted = false
 		}
-		q.ready = append(q.ready, *x)
+		q.ready = add(q.ready, *x)
 	}
-	clear(from)
-	q.buckets[b] = from[:0]
-	if !sorted {
-		slices.SortStableFunc(q.ready, func(a, b Item[T]) int {
-			switch {
-			case a.Tie < b.Tie:
-				return -1
-			case a.Tie > b.Tie:
-				return 1
-			}
-			return 0
-		})
-	}
+	return sorted
 }
