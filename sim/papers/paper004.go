@@ -137,7 +137,7 @@ var ratioAxis = Axis{Label: "tree / symmetric"}
 func twice004(_ context.Context, o Options) (*Figure, error) {
 	f := &Figure{X: destinationAxis, Y: ratioAxis, Notes: []string{
 		"The paper: broadcasting to more than 9 nodes the symmetric broadcast is twice as fast. Equations: (2-1/p) against ⌈log2 (p+1)⌉ copies of a long message, which is above two from 8 destinations on, " +
-			"where the tree needs its fourth round.", fitted004}}
+			"where the tree needs its fourth round. In the simulation fragments of several senders wait for each other at a receiver, so that it is a little less than twice for most numbers from 10 on.", fitted004}}
 	xs := destinations004(o)
 	for _, n := range []int{8 << 10, 64 << 10, 512 << 10} {
 		f.Series = append(f.Series, curve(bytesName(n), Model, xs, func(x float64) float64 { return modelRatio004(int(x), n) }))

@@ -167,7 +167,7 @@ func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 			}
 			tick := plot.Tick{Value: at}
 			if digit == 1 || hi-lo < 2.5 {
-				tick.Label = strconv.FormatFloat(math.Pow(10, power)*digit, 'g', 3, 64)
+				tick.Label = strconv.FormatFloat(math.Pow(10, power)*digit, 'f', max(0, -int(power)), 64)
 			}
 			ticks = append(ticks, tick)
 		}
