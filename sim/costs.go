@@ -95,7 +95,7 @@ func checkParams(model string, bytes int, times []Time, rates []PerByte) error {
 			return fmt.Errorf("%s: a parameter is negative", model)
 		}
 		if t > maxTime {
-			return fmt.Errorf("%s: %d ns: times could exceed %d ns", model, t, int64(maxSum))
+			return fmt.Errorf("%s: times could exceed %d ns", model, int64(maxSum))
 		}
 	}
 	for _, p := range rates {
@@ -103,7 +103,7 @@ func checkParams(model string, bytes int, times []Time, rates []PerByte) error {
 			return fmt.Errorf("%s: a parameter is negative", model)
 		}
 		if float64(p)*float64(bytes) > maxTime {
-			return fmt.Errorf("%s: %d ps a byte and %d bytes: times could exceed %d ns", model, p, bytes, int64(maxSum))
+			return fmt.Errorf("%s and %d bytes: times could exceed %d ns", model, bytes, int64(maxSum))
 		}
 	}
 	return nil

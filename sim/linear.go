@@ -1,5 +1,7 @@
 package sim
 
+import "fmt"
+
 // Linear is the model of paper 004, equation 1: a message of n bytes has come
 // T0 + n·PerByte after its send began. A sender's messages share its link, one
 // after the other. What a receiver does takes no time, and its link takes what comes
@@ -24,4 +26,13 @@ func (m Linear) cost(bytes int, near bool) cost {
 		c.out = c.latency
 	}
 	return c
+}
+
+// String spells the parameters, "t0=50000 td=80", in ns.
+func (m Linear) String() string {
+	text := fmt.Sprintf("t0=%d td=%v", m.T0, m.PerByte)
+	if m.Sync {
+		text += " sync"
+	}
+	return text
 }

@@ -135,3 +135,9 @@ func (e *engine) descend(now Time, host int, slot int32) Time {
 	left, _ := down.Send(now, bytes, 1)
 	return max(left, now+e.net.model.Up.Serialize(bytes)) + down.Delay
 }
+
+// String spells the parameters, "o=1500 loop=500 up=1000000000 bit/s+5000 …", times
+// in ns.
+func (m Links) String() string {
+	return fmt.Sprintf("o=%d loop=%d up=%d bit/s+%d down=%d bit/s+%d", m.O, m.Loop, m.Up.Rate, m.Up.Delay, m.Down.Rate, m.Down.Delay)
+}

@@ -14,6 +14,8 @@ type Model interface {
 	// cost returns what a message of so many bytes takes, which may have none. If
 	// near, both its ranks are on one host.
 	cost(bytes int, near bool) cost
+	// String spells the parameters.
+	String() string
 }
 
 // cost is what a message takes: times for which what sends or receives it is

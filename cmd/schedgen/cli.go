@@ -29,6 +29,7 @@ type cli struct {
 	Emit    emitCmd    `cmd:"" help:"Print a schedule as one of ${formats}."`
 	Verify  verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
 	Cost    costCmd    `cmd:"" help:"Count rounds, messages, bytes and time of a schedule."`
+	Sim     simCmd     `cmd:"" help:"Run a schedule on a modelled machine and say how long it takes."`
 	Explore exploreCmd `cmd:"" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
 	Run     runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
 	Rank    oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
@@ -47,8 +48,8 @@ type cli struct {
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
 
 ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a schedule that
-"schedgen emit" printed as text or json, or - for standard input. verify reads GOAL and
-MSCCL XML too.`
+"schedgen emit" printed as text or json, or - for standard input. verify and sim read GOAL
+and MSCCL XML too.`
 
 const exitCodes = "Exit code: 0 good, 1 the answer is no or a run failed, 2 bad input, 130 interrupted."
 
