@@ -37,7 +37,7 @@ var layers = []struct {
 		"figures are what models and the simulator say of algorithms: who runs ranks for them is given"},
 	{"sim/link", []string{"sim/queue"},
 		"what crosses a link is its user's"},
-	{"sim", []string{"ir", "sim/link", "sim/queue"},
+	{"sim", []string{"ir", "ir/dag", "sim/link", "sim/queue"},
 		"a simulation needs programs, not who has made them: the same one compares what schedule makes, reads files and draws figures"},
 	{"ir/windows", []string{"ir"},
 		"where flags stand follows from programs alone: whoever generates code and whoever runs it have one definition"},

@@ -14,10 +14,14 @@ type costs struct {
 	class   []uint8    // by number of a chunk's slot
 	ranks   int
 	hosts   int // 0: no two ranks are on one host
+
+	model Model
+	sized sized // nil: signals are of one byte
+	last  cost  // that of returned for a signal
 }
 
-func newCosts(c *Config, h *ir.Header) (costs, error) {
-	s := costs{class: make([]uint8, 1+h.Chunks), ranks: h.Ranks, hosts: c.Hosts}
+func newCosts(programs Programs, c *Config, h *ir.Header) (costs, error) {
+	s := costs{model: c.Model, class: make([]uint8, 1+h.Chunks), ranks: h.Ranks, hosts: c.Hosts}
 	if c.Hosts == h.Ranks {
 		s.hosts = 0
 	}
@@ -28,7 +32,12 @@ func newCosts(c *Config, h *ir.Header) (costs, error) {
 	if !h.HasMessage() {
 		n = 0
 	}
-	if err := c.Model.check(max(n, 1)); err != nil {
+	longest := max(n, 1)
+	if sized, ok := programs.(sized); ok {
+		s.sized = sized
+		longest = max(longest, sized.largestSignal())
+	}
+	if err := c.Model.check(longest); err != nil {
 		return s, err
 	}
 	s.bytes = [3]int{1, n / max(h.Chunks, 1), (n + h.Chunks - 1) / max(h.Chunks, 1)}
@@ -55,12 +64,23 @@ func (s *costs) classOf(slot int32) uint8 {
 	return 0
 }
 
-// lengthOf returns the bytes of a message by its slot's number.
-func (s *costs) lengthOf(slot int32) int { return s.bytes[s.classOf(slot)] }
+// lengthOf returns the bytes of a message by its slot's number at a rank.
+func (s *costs) lengthOf(slot int32, to int) int {
+	if s.sized != nil && int(slot) >= len(s.class) {
+		return s.sized.signalBytes(to, int(slot)-len(s.class))
+	}
+	return s.bytes[s.classOf(slot)]
+}
 
-// of returns what a message takes between two ranks, or to all.
+// of returns what a message takes between two ranks, or to all. It is valid until
+// the next call.
 func (s *costs) of(slot int32, from, to int) *cost {
-	if s.near(from, to) {
+	near := s.near(from, to)
+	if s.sized != nil {
+		s.last = s.model.cost(s.lengthOf(slot, to), near)
+		return &s.last
+	}
+	if near {
 		return &s.classes[1][s.classOf(slot)]
 	}
 	return &s.classes[0][s.classOf(slot)]

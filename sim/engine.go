@@ -111,7 +111,7 @@ func newEngine(p Programs, c *Config) (*engine, error) {
 		return nil, fmt.Errorf("%d times of arrival for %d ranks", n, e.h.Ranks)
 	}
 	var err error
-	if e.costs, err = newCosts(c, &e.h); err != nil {
+	if e.costs, err = newCosts(p, c, &e.h); err != nil {
 		return nil, err
 	}
 	if links, ok := c.Model.(Links); ok {

@@ -21,7 +21,10 @@ type Links struct {
 type Link = link.Link[Time]
 
 // Load is what has crossed the links of a host.
-type Load struct{ Up, Down link.Count[Time] }
+type Load struct {
+	Up   link.Count[Time] `json:"up"`
+	Down link.Count[Time] `json:"down"`
+}
 
 func (m Links) check(bytes int) error {
 	err := checkParams("links", bytes, []Time{m.O, m.Loop, m.Up.Delay, m.Down.Delay}, nil)
@@ -75,7 +78,7 @@ func (n *network) loads() []Load {
 // depart sends a message, which would come at k on its own host, up the link of
 // its sender's host, or of a multicast one copy, which the switch multiplies.
 func (e *engine) depart(k key, kind eventKind, r, to int, ready Time, x event) {
-	host, bytes := e.costs.host(r), e.costs.lengthOf(x.slot)
+	host, bytes := e.costs.host(r), e.costs.lengthOf(x.slot, to)
 	if kind == casts {
 		e.loop(k, r, x)
 		kind = branches
@@ -90,7 +93,7 @@ func (e *engine) depart(k key, kind eventKind, r, to int, ready Time, x event) {
 	up := &e.net.hosts[host].up
 	left, _ := up.Send(ready, bytes, 1)
 	took := up.Serialize(bytes)
-	head := left - took + up.Delay + e.saturate(left-took, took, x.slot)
+	head := left - took + up.Delay + e.saturate(left-took, took, bytes)
 	if kind == branches {
 		e.push(key{head + e.c.Fanout, k.seq}, kind, r, x)
 		return
@@ -111,7 +114,7 @@ func (e *engine) loop(k key, r int, x event) {
 // cross sends a message of which the first byte is at the switch down the link of
 // its receiver's host.
 func (e *engine) cross(k key, to int, x event) {
-	k.at = e.descend(k.at, e.costs.host(to), x.slot) + e.noise(k.seq, to)
+	k.at = e.descend(k.at, e.costs.host(to), e.costs.lengthOf(x.slot, to)) + e.noise(k.seq, to)
 	e.push(k, arrives, to, x)
 }
 
@@ -121,7 +124,7 @@ func (e *engine) branch(k key, r int, x event) {
 		if host == e.costs.host(r) {
 			continue
 		}
-		at := e.descend(k.at, host, x.slot)
+		at := e.descend(k.at, host, e.costs.lengthOf(x.slot, r))
 		for to := e.costs.first(host); to < e.costs.first(host+1); to++ {
 			e.deliver(key{at, k.seq}, to, x)
 		}
@@ -130,8 +133,8 @@ func (e *engine) branch(k key, r int, x event) {
 
 // descend returns when the last byte of a message has come to a host of which the
 // first is at the switch now: neither link lets it be there earlier.
-func (e *engine) descend(now Time, host int, slot int32) Time {
-	bytes, down := e.costs.lengthOf(slot), &e.net.hosts[host].down
+func (e *engine) descend(now Time, host, bytes int) Time {
+	down := &e.net.hosts[host].down
 	left, _ := down.Send(now, bytes, 1)
 	return max(left, now+e.net.model.Up.Serialize(bytes)) + down.Delay
 }

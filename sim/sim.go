@@ -52,12 +52,12 @@ type Config struct {
 
 // Counts are what happened in a run.
 type Counts struct {
-	Sends    int64 // puts and multicasts that were sent
-	Mcasts   int64 // multicasts among them
-	Received int64 // messages that were received, copies of multicasts included
-	Lost     int64 // copies of multicasts that were lost
-	Repairs  int64 // times that a repair was made
-	Events   int64 // sends, arrivals and receives
+	Sends    int64 `json:"sends"`      // puts and multicasts that were sent
+	Mcasts   int64 `json:"multicasts"` // multicasts among them
+	Received int64 `json:"received"`   // messages that were received, copies of multicasts included
+	Lost     int64 `json:"lost"`       // copies of multicasts that were lost
+	Repairs  int64 `json:"repairs"`    // times that a repair was made
+	Events   int64 `json:"events"`     // sends, arrivals and receives
 }
 
 // Result is what a run has told.

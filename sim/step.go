@@ -159,7 +159,7 @@ func (e *engine) transmit(r, to int, now Time, c *cost, x event) {
 		return
 	}
 	if !e.costs.near(r, to) || kind == casts {
-		k.at += e.saturate(now, c.out, x.slot)
+		k.at += e.saturate(now, c.out, e.costs.lengthOf(x.slot, to))
 	}
 	if kind == casts {
 		k.at += e.c.Fanout

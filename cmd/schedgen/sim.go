@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -93,6 +95,7 @@ func (c *simCmd) check() error {
 
 // point is one number of ranks and one size.
 type point struct {
+	name     string
 	programs sim.Programs
 	header   ir.Header
 	bytes    int
@@ -105,32 +108,33 @@ type point struct {
 // points returns what is to be simulated.
 func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
 	var all []*point
-	add := func(p sim.Programs) error {
+	add := func(name string, p sim.Programs) error {
 		h := p.Header()
 		sizes := []int{0}
 		if h.HasMessage() {
 			sizes = c.Size.all()
 		} else if c.Size != (sizeRange{1, 1}) {
-			return fmt.Errorf("--size: %s moves no bytes", h.Name())
+			return fmt.Errorf("--size: %s moves no bytes", name)
 		}
 		for _, bytes := range sizes {
-			all = append(all, &point{programs: p, header: h, bytes: bytes})
+			all = append(all, &point{name: name, programs: p, header: h, bytes: bytes})
 		}
 		return nil
 	}
 	if c.isFile() {
-		s, err := c.load(ctx, std)
+		name, p, err := c.file(ctx, std)
 		if err != nil {
 			return nil, err
 		}
-		return all, add(sim.Of(s))
+		err = add(name, p)
+		return all, err
 	}
 	specs, err := c.specs(std)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range specs {
-		if err := add(s); err != nil {
+		if err := add(c.Source, s); err != nil {
 			return nil, err
 		}
 	}
@@ -158,6 +162,53 @@ func (c *simCmd) specs(std stdio) ([]*schedule.Spec, error) {
 		specs = append(specs, s)
 	}
 	return specs, nil
+}
+
+// file returns the programs of a file, of whatever form it is, and their name.
+func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, error) {
+	in, err := await(ctx, func() (io.ReadCloser, error) { return c.open(std) })
+	if err != nil {
+		return "", nil, err
+	}
+	defer in.Close() // read only: nothing to lose
+	buf := bufio.NewReader(in)
+	form, err := await(ctx, func() (*foreignForm, error) { return sniff(c.Source, buf), nil })
+	if err != nil {
+		return "", nil, err
+	}
+	if form == nil {
+		s, err := c.read(ctx, buf)
+		if err != nil {
+			return "", nil, err
+		}
+		return s.Name(), sim.Of(s), nil
+	}
+	if flags := c.list(); c.Ranks != nil || len(flags) > 0 {
+		return "", nil, fmt.Errorf("%s is %s, which has ranks and parameters of its own", c.Source, form.name)
+	}
+	p, err := await(ctx, func() (sim.Programs, error) { return c.foreign(form, buf) })
+	return filepath.Base(c.Source), p, err
+}
+
+// foreign returns the programs of a file of another program. Its messages are as
+// long as the file says; a chunk of MSCCL XML is as long as --size says.
+func (c *simCmd) foreign(form *foreignForm, in io.Reader) (sim.Programs, error) {
+	g, err := form.read(in)
+	if err != nil {
+		return nil, placed(c.Source, err)
+	}
+	unit := 1
+	switch {
+	case form.chunks && c.Size.lo != c.Size.hi:
+		return nil, fmt.Errorf("--size: of %s only one size of a chunk", form.name)
+	case form.chunks:
+		unit, c.Size = int(c.Size.lo), sizeRange{1, 1}
+	}
+	p, err := sim.OfGraph(filepath.Base(c.Source), g, unit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Source, err)
+	}
+	return p, nil
 }
 
 // simulate runs a point with all seeds.

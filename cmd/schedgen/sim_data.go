@@ -23,7 +23,7 @@ func writeSimCSV(w io.Writer, points []*point) error {
 	}
 	for _, p := range points {
 		n := &p.counts
-		row := []string{p.header.Name()}
+		row := []string{p.name}
 		for _, v := range []int64{int64(p.header.Ranks), int64(p.bytes), int64(len(p.spans) + p.never), int64(p.never)} {
 			row = append(row, strconv.FormatInt(v, 10))
 		}
@@ -77,7 +77,7 @@ type stepObject struct {
 
 func (c *simCmd) object(p *point) simObject {
 	o := simObject{
-		Schedule: p.header.Name(), Ranks: p.header.Ranks, Bytes: p.bytes, Params: paramObject(&p.header),
+		Schedule: p.name, Ranks: p.header.Ranks, Bytes: p.bytes, Params: paramObject(&p.header),
 		Runs: len(p.spans) + p.never, Never: p.never, Least: nanos(p.quantile(0)), Median: nanos(p.quantile(0.5)),
 		Mean: nanos(p.mean()), P99: nanos(p.quantile(0.99)), Most: nanos(p.quantile(1)), Counts: p.counts,
 	}
@@ -97,7 +97,7 @@ func (c *simCmd) object(p *point) simObject {
 
 // draw draws the points as SVG.
 func (c *simCmd) draw(w io.Writer, points []*point) error {
-	title := points[0].header.Name() + ", " + c.Model + " model"
+	title := points[0].name + ", " + c.Model + " model"
 	if len(points) == 1 {
 		return chart.Write(w, chart.Chart{Title: title, X: "rank", Y: "time, µs", Lines: points[0].rankLines()})
 	}

@@ -126,12 +126,11 @@ func (p *point) loadsTo(t *tabwriter.Writer) {
 }
 
 func (c *simCmd) printTable(w io.Writer, points []*point) error {
-	h := points[0].header
 	model, err := c.model()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s, %s model: %v\n", h.Name(), c.Model, model)
+	fmt.Fprintf(w, "%s, %s model: %v\n", points[0].name, c.Model, model)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	several := c.Runs > 1
 	if several {

@@ -66,7 +66,7 @@ const (
 func Write(w io.Writer, c Chart) error {
 	p, legend := plot.New(), plot.NewLegend()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.Y
-	p.Title.Padding = vg.Millimeter * 2
+	p.Title.Padding, p.X.Padding = vg.Points(6), vg.Points(4)
 	legend.Left, legend.Top, legend.Padding = true, true, vg.Millimeter/2
 	setFonts(p, &legend)
 	logX := c.LogX && c.wide(func(at Point) float64 { return at.X })

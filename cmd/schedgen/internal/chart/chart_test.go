@@ -1,7 +1,6 @@
-package chart
+package chart_test
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -10,56 +9,41 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/chart"
 )
 
-// words returns the text of a picture, which must be XML.
-func words(t *testing.T, c Chart) string {
-	t.Helper()
-	var svg, again bytes.Buffer
-	require.NoError(t, Write(&svg, c))
-	require.NoError(t, Write(&again, c))
-	require.Equal(t, svg.String(), again.String())
-	var text strings.Builder
-	for d := xml.NewDecoder(&svg); ; {
+// texts returns what a picture says, which must be XML.
+func texts(t *testing.T, svg string) string {
+	var all []string
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
-			return text.String()
+			return strings.Join(all, "|")
 		}
 		require.NoError(t, err)
-		if c, ok := token.(xml.CharData); ok {
-			text.Write(append(c, '\n'))
+		if text, is := token.(xml.CharData); is {
+			all = append(all, strings.TrimSpace(string(text)))
 		}
 	}
 }
 
-// TestWrite: title, axes, ticks and legend are there, whatever the style.
-func TestWrite(t *testing.T) {
-	c := Chart{Title: "time of it", X: "ranks", Y: "time [µs]", LogY: true}
-	for style := Joined; style <= Crosses; style++ {
-		c.Lines = append(c.Lines, Line{Name: "line " + string('a'+rune(style)), Color: int(style) * 5, Style: style, At: []Point{{1, 1}, {2, 300}, {3, 1000}}})
+func TestPicture(t *testing.T) {
+	c := chart.Chart{Title: "of <tests>", X: "ranks", Y: "time, µs", LogX: true, Lines: []chart.Line{
+		{Name: "median", At: []chart.Point{{2, 1}, {64, 6}, {4096, 12}}},
+		{Name: "most", Thin: true, At: []chart.Point{{2, 2}, {4096, 20}}},
+		{Name: "nothing"},
+	}}
+	var first, second strings.Builder
+	require.NoError(t, chart.Write(&first, c))
+	require.NoError(t, chart.Write(&second, c))
+	require.Equal(t, first.String(), second.String())
+	says := texts(t, first.String())
+	for _, text := range []string{"of <tests>", "ranks", "time, µs", "median", "1000"} {
+		require.Contains(t, says, text)
 	}
-	c.Lines = append(c.Lines, Line{Name: "thin", Thin: true, At: []Point{{1, 1}}}, Line{Name: "empty"})
-	got := words(t, c)
-	for _, want := range []string{"time of it", "ranks", "time [µs]", "line a", "line e", "1000"} {
-		require.Contains(t, got, want)
-	}
-	require.NotContains(t, got, "thin")
-	require.NotContains(t, got, "empty")
-}
-
-func TestWriteWithoutLines(t *testing.T) {
-	require.Contains(t, words(t, Chart{Title: "nothing"}), "nothing")
-}
-
-func TestWriteWhatIsNoNumber(t *testing.T) {
-	err := Write(io.Discard, Chart{Lines: []Line{{Name: "odd", At: []Point{{1, math.NaN()}}}}})
-	require.ErrorContains(t, err, "draw odd")
-}
-
-func TestLogTicks(t *testing.T) {
-	var labels []string
-	for _, tick := range (logTicks{}).Ticks(math.Log10(0.04), math.Log10(6)) {
-		labels = append(labels, tick.Label)
-	}
-	require.Equal(t, []string{"0.05", "0.1", "0.2", "0.5", "1", "2", "5"}, labels)
+	require.NotContains(t, says, "most", "thin lines belong to others")
+	require.NotContains(t, says, "nothing")
+	c.Lines[0].At[0].Y = math.NaN()
+	require.ErrorContains(t, chart.Write(io.Discard, c), "draw median")
 }
