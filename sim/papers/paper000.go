@@ -108,12 +108,3 @@ func last(p int, of func(r int) sim.Time) sim.Time {
 	}
 	return latest
 }
-
-// mean returns the mean of what is told of each of p ranks, in ns.
-func mean(p int, of func(r int) sim.Time) float64 {
-	sum := 0.0
-	for r := range p {
-		sum += float64(of(r))
-	}
-	return sum / float64(p)
-}
