@@ -19,15 +19,6 @@ func (a *Arrival) check() error {
 	return nil
 }
 
-// latest returns when the last rank has arrived, at most.
-func (a *Arrival) latest() Time {
-	latest := Time(0)
-	for _, t := range a.At {
-		latest = max(latest, t)
-	}
-	return latest + a.Others + a.Late + a.Skew
-}
-
 // times writes when each rank arrives.
 func (a *Arrival) times(into []Time, root int, seed uint64) {
 	clear(into)

@@ -204,6 +204,29 @@ func TestRepairsEnd(t *testing.T) {
 	require.Positive(t, r.Counts.Repairs)
 }
 
+// Times that add up to more than a run may have are an error, and no overflow.
+func TestTimesThatAddUp(t *testing.T) {
+	for name, m := range map[string]sim.Model{
+		"loggp":  sim.LogGP{L: 1 << 52},
+		"linear": sim.Linear{PerByte: 1000 << 51},
+		"links":  sim.Links{Up: sim.Link{Rate: 1}},
+		"switch": sim.Linear{},
+	} {
+		c, algorithm, bytes := sim.Config{Model: m}, "bcast/linear", 1
+		switch name {
+		case "loggp":
+			algorithm = "bcast/chain"
+		case "links":
+			bytes = 500_000
+		case "switch":
+			c.Switch = 1000 << 51
+		}
+		c.Bytes = bytes
+		_, err := sim.Run(spec(t, algorithm, schedule.Params{Ranks: 20_000}), c)
+		require.ErrorContains(t, err, "times exceed 4611686018427387903 ns", name)
+	}
+}
+
 func TestBadConfigs(t *testing.T) {
 	good := sim.Config{Model: sim.DefaultLogGP()}
 	for want, change := range map[string]func(*sim.Config){
@@ -213,6 +236,10 @@ func TestBadConfigs(t *testing.T) {
 		"a loss of 1.5":                         func(c *sim.Config) { c.Loss = 1.5 },
 		"noise of -1 ns":                        func(c *sim.Config) { c.Noise = -1 },
 		"repair of -1 ns":                       func(c *sim.Config) { c.Repair = -1 },
+		"repair of 17179869185 ns":              func(c *sim.Config) { c.Repair = 1<<34 + 1 },
+		"switch: a parameter is negative":       func(c *sim.Config) { c.Switch = -1 },
+		"switch and 1 bytes: times could":       func(c *sim.Config) { c.Switch = math.MaxInt64 },
+		"links: 2000000000 bytes: times could":  func(c *sim.Config) { c.Model, c.Bytes = sim.Links{}, 2e9 },
 		"a rank arrives at -5 ns":               func(c *sim.Config) { c.Arrival.Late = -5 },
 		"2 times of arrival for 3 ranks":        func(c *sim.Config) { c.Arrival.At = make([]sim.Time, 2) },
 		"4 hosts: must be in 1..3":              func(c *sim.Config) { c.Hosts = 4 },

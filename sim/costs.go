@@ -40,6 +40,9 @@ func newCosts(programs Programs, c *Config, h *ir.Header) (costs, error) {
 	if err := c.Model.check(longest); err != nil {
 		return s, err
 	}
+	if err := checkParams("switch", longest, nil, []PerByte{c.Switch}); err != nil {
+		return s, err
+	}
 	s.bytes = [3]int{1, n / max(h.Chunks, 1), (n + h.Chunks - 1) / max(h.Chunks, 1)}
 	for k := range h.Chunks {
 		lo, hi := ir.ChunkBounds(n, h.Chunks, k)
@@ -122,7 +125,7 @@ func checkParams(model string, bytes int, times []Time, rates []PerByte) error {
 		if p < 0 {
 			return fmt.Errorf("%s: a parameter is negative", model)
 		}
-		if float64(p)*float64(bytes) > maxTime {
+		if float64(p)*float64(bytes) > maxTime*1000 {
 			return fmt.Errorf("%s and %d bytes: times could exceed %d ns", model, bytes, int64(maxSum))
 		}
 	}

@@ -2,10 +2,13 @@
 // there: up to a million ranks, in one goroutine and in virtual time.
 //
 // [Run] runs one operation, and a [Sim] the same one with many seeds. Both take the
-// programs of a rank when it has something to do, from a *schedule.Spec or from [Of]
-// a schedule, and a [Config], which says by its [Model] what messages take and beside
+// programs of a rank when it has something to do, from a *schedule.Spec, from [Of]
+// a schedule or from [OfGraph] of one of other programs, and a [Config], which says by its [Model] what messages take and beside
 // it what ranks and network do otherwise. The [Result] has when each rank calls and
 // returns, what has happened and, where it is asked for, the critical path.
+//
+// Models are [LogGP], [Linear], which is that of paper 004, and [Links], hosts at a
+// switch. Config.Switch bounds what crosses the switch in any of them.
 //
 // Events happen in one total order, that of their times and, of what happens at the
 // same time, that in which it came about. All that is drawn is a function of the seed.

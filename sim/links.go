@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/schedgen/schedgen/sim/link"
 )
@@ -35,7 +36,7 @@ func (m Links) check(bytes int) error {
 			err = fmt.Errorf("links: a rate of %d bit/s", l.Rate)
 		case l.Queue != 0 || l.Burst != 0:
 			err = fmt.Errorf("links: a queue of %d and a burst of %d bytes: not modelled", l.Queue, l.Burst)
-		case l.Rate > 0 && float64(bytes)*8e9 > maxTime:
+		case float64(bytes)*8e9 > 0.99*math.MaxInt64, l.Rate > 0 && float64(bytes)*8e9/float64(l.Rate) > maxTime:
 			err = fmt.Errorf("links: %d bytes: times could exceed %d ns", bytes, int64(maxSum))
 		}
 	}
@@ -91,14 +92,23 @@ func (e *engine) depart(k key, kind eventKind, r, to int, ready Time, x event) {
 		return
 	}
 	up := &e.net.hosts[host].up
-	left, _ := up.Send(ready, bytes, 1)
-	took := up.Serialize(bytes)
+	left, took := through(up, ready, bytes), up.Serialize(bytes)
 	head := left - took + up.Delay + e.saturate(left-took, took, bytes)
 	if kind == branches {
 		e.push(key{head + e.c.Fanout, k.seq}, kind, r, x)
 		return
 	}
 	e.push(key{head, k.seq}, crosses, to, x)
+}
+
+// through returns when the last byte of a message has left a link. Of one that is
+// taken until later than any time of a run, no more is added up.
+func through(p *link.Pipe[Time], now Time, bytes int) Time {
+	if p.Free() > maxSum {
+		return p.Free()
+	}
+	left, _ := p.Send(now, bytes, 1) // no queue is full that has no bound
+	return left
 }
 
 // loop delivers a multicast to the other ranks of its sender's host.
@@ -135,8 +145,7 @@ func (e *engine) branch(k key, r int, x event) {
 // first is at the switch now: neither link lets it be there earlier.
 func (e *engine) descend(now Time, host, bytes int) Time {
 	down := &e.net.hosts[host].down
-	left, _ := down.Send(now, bytes, 1)
-	return max(left, now+e.net.model.Up.Serialize(bytes)) + down.Delay
+	return max(through(down, now, bytes), now+e.net.model.Up.Serialize(bytes)) + down.Delay
 }
 
 // String spells the parameters, "o=1500 loop=500 up=1000000000 bit/s+5000 …", times

@@ -27,8 +27,6 @@ type cost struct {
 	check        Time // taken of the sender's CPU if its rule sends nothing else
 }
 
-func (c cost) sum() Time { return c.sendCPU + c.out + c.latency + c.recvCPU + c.in + c.check }
-
 // PerByte is a time for each byte, in picoseconds: of a rate of B bits a second
 // it is 8e12/B.
 type PerByte int64

@@ -65,6 +65,8 @@ func TestLinks(t *testing.T) {
 	require.Equal(t, []sim.Time{10, one}, returns("bcast/linear", schedule.Params{Ranks: 2}, 0), "the slower link counts")
 	require.Equal(t, []sim.Time{20, one, one + 1000}, returns("bcast/linear", schedule.Params{Ranks: 3}, 0), "the sender's link is shared")
 	require.Equal(t, []sim.Time{20, 10 + 50 + 10, one + 10}, returns("bcast/linear", schedule.Params{Ranks: 3}, 2), "ranks of one host need none")
+	long := simulate(t, "bcast/linear", schedule.Params{Ranks: 2}, sim.Config{Model: m, Bytes: 1 << 30})
+	require.Equal(t, sim.Time(2<<30+320), long.Makespan, "1 GiB")
 	m.Up, m.Down = m.Down, m.Up
 	require.Equal(t, one, returns("bcast/linear", schedule.Params{Ranks: 2}, 0)[1])
 	r := simulate(t, "bcast/mcast-chain", schedule.Params{Ranks: 4}, sim.Config{Model: m, Bytes: 1000, Loss: 1})

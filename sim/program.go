@@ -170,6 +170,7 @@ type place struct {
 	more       []ir.Slot // what has to be written behind all others
 }
 
+// add returns the place of what a rule waits for, behind all that was added.
 func (w *waits) add(when []ir.Slot) place {
 	before := w.before
 	w.before = len(when)

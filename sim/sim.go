@@ -136,11 +136,11 @@ func (s *Sim) Run(seed uint64) (*Result, error) {
 // check returns an error for what cannot be simulated.
 func (c *Config) check() error {
 	for _, t := range []struct {
-		name string
-		of   Time
-	}{{"noise", c.Noise}, {"fan-out", c.Fanout}, {"repair", c.Repair}, {"delay of the root", c.Delay.Fixed}} {
-		if t.of < 0 || t.of > maxTime {
-			return fmt.Errorf("%s of %d ns: must be in 0..%d", t.name, t.of, maxTime)
+		name     string
+		of, most Time
+	}{{"noise", c.Noise, maxTime}, {"fan-out", c.Fanout, maxTime}, {"repair", c.Repair, maxRepair}, {"delay of the root", c.Delay.Fixed, maxTime}} {
+		if t.of < 0 || t.of > t.most {
+			return fmt.Errorf("%s of %d ns: must be in 0..%d", t.name, t.of, t.most)
 		}
 	}
 	switch {
@@ -159,4 +159,6 @@ func (c *Config) check() error {
 const (
 	maxTime = 1 << 52
 	maxSum  = math.MaxInt64 / 2
+
+	maxRepair = 1 << 34 // 17 s; the longest wait is 64 times ir.MaxAfter of it
 )

@@ -33,15 +33,14 @@ type simCmd struct {
 // Help is the long help text.
 func (simCmd) Help() string {
 	return `Runs a schedule on a modelled machine, in virtual time, and says when the last call returns.
-Equal arguments give equal numbers on every machine; docs/simulation.md describes the models.
-
-  loggp   CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and --O
-  linear  paper 004: a message of n bytes takes --t0 and n times --td
-  links   hosts at a switch by links of --rate with a --delay, and --o at the CPUs
+Equal arguments give equal numbers on every machine; docs/models.md describes the models:
+loggp, CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and --O;
+linear, that of paper 004, in which a message of n bytes takes --t0 and n times --td; links,
+hosts at a switch by links of --rate with a --delay, and CPUs with --o.
 
 Ranges of -p and --size are swept: every number if there are no more than 64, else so many
 that are as far apart as they can be. With --runs the table has the distribution over the
-seeds. FILE may be text, JSON, GOAL or MSCCL XML.
+seeds. FILE may be text, JSON, GOAL or MSCCL XML; of the last --size is the length of a chunk.
 
 Examples:
 
