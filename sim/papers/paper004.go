@@ -117,7 +117,7 @@ func both004(ctx context.Context, o Options) (*Figure, error) {
 	if err := f.bySize004(o, "symmetric, ", symmetricName, linear004.Symmetric, sizes); err != nil {
 		return nil, err
 	}
-	return f, f.run(ctx, o, ofInts(2, 3, 5, 8), replies004("tree, ", treeName, 512<<10), replies004("symmetric, ", symmetricName, 512<<10))
+	return f, f.runScaled(ctx, o, ofInts(1, 2, 4, 7), 1, 1000, replies004("tree, ", treeName, 512<<10), replies004("symmetric, ", symmetricName, 512<<10))
 }
 
 // ratio004 returns how many times as long as the symmetric broadcast the tree takes.

@@ -26,6 +26,14 @@ func TestRunner(t *testing.T) {
 	require.Equal(t, tree000, jobs[0].Algorithm)
 	require.Equal(t, mcast000, jobs[len(jobs)-1].Algorithm)
 
+	found, err = Find("004/2-both") // over destinations, in ms
+	require.NoError(t, err)
+	f, err = found[0].Make(t.Context(), o)
+	require.NoError(t, err)
+	require.Equal(t, Point{7, 0.008}, f.Series[len(f.Series)-1].Points[3])
+
+	found, err = Find("000/4")
+	require.NoError(t, err)
 	o.Ranks = func(context.Context, Job) (float64, error) { return 0, errors.New("no ranks") }
 	_, err = found[0].Make(t.Context(), o)
 	require.EqualError(t, err, "figure 000/4: no ranks")
