@@ -33,6 +33,8 @@ var layers = []struct {
 		"the short form of one model of the simulator: what happens in it depends on nothing else"},
 	{"sim/queue", nil,
 		"what is put in order is its user's"},
+	{"sim/papers", []string{"schedule", "sim"},
+		"figures are what models and the simulator say of algorithms: who runs ranks for them is given"},
 	{"sim/link", []string{"sim/queue"},
 		"what crosses a link is its user's"},
 	{"sim", []string{"ir", "ir/dag", "sim/link", "sim/queue"},

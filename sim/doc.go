@@ -24,7 +24,8 @@
 //   - the receiver's CPU takes o + (s-1)·(O+G), and its interface receives nothing
 //     else for g + (s-1)·G.
 //
-// A message that finds CPU or interface taken waits. What a rank may begin at the
+// After the last send of a rule the sender's CPU takes LogGP.Check besides (paper
+// 003, section 4). A message that finds CPU or interface taken waits. What a rank may begin at the
 // same moment it begins in the order in which it came about. The sends of a rule
 // come about when the last slot that it waits for begins to be received and find
 // the CPU taken until that has ended. This is what the simulator LogGOPSim does

@@ -24,6 +24,7 @@ type cost struct {
 	sendCPU, out Time
 	latency      Time
 	recvCPU, in  Time
+	check        Time // taken of the sender's CPU if its rule sends nothing else
 }
 
 // PerByte is a time for each byte, in picoseconds: of a rate of B bits a second
@@ -44,7 +45,10 @@ type LogGP struct {
 	Gap      Time    // gap g: between the beginnings of two messages of one byte at an interface
 	GPerByte PerByte // gap G of every further byte at an interface
 	OPerByte PerByte // overhead O of every further byte at a CPU, beside the G that a receive takes
-	Near     *LogGP  // of messages between ranks of one host, if it is not nil
+	// Check is what the CPU takes besides, after what a rule sends: the store barrier
+	// and the sequence check of paper 003, section 4.
+	Check Time
+	Near  *LogGP // of messages between ranks of one host, if it is not nil
 }
 
 // DefaultLogGP returns the parameters that LogGOPSim takes unless told otherwise.
@@ -64,7 +68,7 @@ func (m LogGP) String() string {
 }
 
 func (m LogGP) check(bytes int) error {
-	err := checkParams(m.String(), bytes, []Time{m.L, m.O, m.Gap}, []PerByte{m.GPerByte, m.OPerByte})
+	err := checkParams(m.String(), bytes, []Time{m.L, m.O, m.Gap, m.Check}, []PerByte{m.GPerByte, m.OPerByte})
 	if err != nil || m.Near == nil {
 		return err
 	}
@@ -84,5 +88,6 @@ func (m LogGP) cost(bytes int, near bool) cost {
 		sendCPU: m.O + cpu, out: m.Gap + wire,
 		latency: m.O + cpu + m.L,
 		recvCPU: m.O + cpu + wire, in: m.Gap + wire,
+		check: m.Check,
 	}
 }

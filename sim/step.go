@@ -101,6 +101,7 @@ func (e *engine) send(r int, now Time) error {
 	}
 	own.cpu, own.out = now+c.sendCPU, now+c.out
 	if own.sent++; last {
+		own.cpu += c.check
 		e.lists.dropFirst(&own.rules)
 		own.sent = 0
 		e.mayReturn(r)

@@ -38,6 +38,7 @@ type cli struct {
 	Group   groupCmd   `cmd:"" help:"Be a member of a group that others join and leave meanwhile."`
 	Bench   benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
 	Soak    soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
+	Papers  papersCmd  `cmd:"" help:"Make the figures of the papers: as stated, by models, by simulation, by runs."`
 	Help    helpCmd    `cmd:"" help:"Tell about a verb."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`
