@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/loggp"
 	"github.com/schedgen/schedgen/sim"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // linearFlag is the linear model of paper 004 on the command line, "150us,80ns":

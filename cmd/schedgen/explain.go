@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/ir/loggp"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // explainCmd is the verb explain.

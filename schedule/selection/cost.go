@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/schedgen/schedgen/ir/loggp"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // Candidate is an algorithm with parameters, and what it costs.

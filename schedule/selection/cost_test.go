@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/ir/loggp"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // machines are networks to choose for: LogGOPSim's, one of slow links, one on which it is

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/loggp"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // dumb is the model once more, as LogGOPSim runs it: one list of sends and

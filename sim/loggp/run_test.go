@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/loggp"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 func build(t testing.TB, name string, p schedule.Params) *ir.Schedule {
