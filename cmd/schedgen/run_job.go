@@ -23,15 +23,20 @@ type job struct {
 	Seed       uint64          // of bytes made up
 	Sum        string          // bcast: SHA-256 of the message, in hex
 	Output     string          // bcast: file for what this rank has received; empty: none
-	Delay      runtime.DelayPolicy
-	RootDelay  time.Duration
-	Timeout    time.Duration
-	Silence    time.Duration // of a rank that is lost; 0: none is
-	Replies    bool          // bcast: time until all ranks have said that they have the message, too
-	Acked      bool          // bcast: the root's call ends no sooner than that
-	Rules      string        // the text of the rules, which choose what is not said; "": the built-in ones
-	Link       link
+	rootDelay
+	Timeout time.Duration
+	Silence time.Duration // of a rank that is lost; 0: none is
+	Replies bool          // bcast: time until all ranks have said that they have the message, too
+	Acked   bool          // bcast: the root's call ends no sooner than that
+	Rules   string        // the text of the rules, which choose what is not said; "": the built-in ones
+	Link    link
 	descriptors
+}
+
+// rootDelay says when the root of a broadcast that multicasts begins.
+type rootDelay struct {
+	Delay     runtime.DelayPolicy
+	RootDelay time.Duration // of DelayFixed
 }
 
 // descriptors are those that a process gets from the one that starts it.
