@@ -27,6 +27,9 @@ const (
 	// copied. Two ranks gain nothing by several.
 	lentBytes = 128 << 10
 	maxLent   = 16 // of a message; more do not fit the windows of ranks
+	// Ranks that share cores put a message of this length into rings, from which the first chunk is
+	// copied while the second is put.
+	ringBytes = 64 << 10
 	// chunkCost is what each chunk of a pipeline over links costs besides, in bytes
 	// that a link carries meanwhile: some 100 of heads, and the work at a rank,
 	// which is 4 µs at 1 Gbit/s.
@@ -39,13 +42,24 @@ func Chunks(m Message) int {
 	case m.Most > 0:
 		return m.pieces(m.Most)
 	case m.Memory && !multicasts(m.Algorithm):
-		return min(m.pieces(lentBytes), maxLent, 1+maxLent*max(m.Ranks-2, 0))
+		return m.inMemory()
 	case m.Algorithm == "bcast/chain" && m.Links:
 		return m.pipeline()
 	case m.Datagram > 0:
 		return m.pieces(min(m.Datagram, chunkBytes))
 	}
 	return m.pieces(chunkBytes)
+}
+
+// inMemory returns the number of chunks that ranks copy from where they lie, or put into rings.
+func (m *Message) inMemory() int {
+	switch {
+	case m.Ranks <= 2:
+		return 1
+	case m.Bytes <= ringBytes:
+		return m.pieces(chunkBytes)
+	}
+	return min(m.pieces(lentBytes), maxLent)
 }
 
 func multicasts(name string) bool {

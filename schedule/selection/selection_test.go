@@ -72,7 +72,7 @@ func TestChunks(t *testing.T) {
 func TestChunksInMemory(t *testing.T) {
 	for _, c := range []struct{ ranks, n, most, want int }{
 		{2, 0, 0, 1}, {2, 512 << 10, 0, 1}, {2, 1 << 30, 0, 1}, {1, 1 << 30, 0, 1},
-		{3, 128 << 10, 0, 1}, {3, 128<<10 + 1, 0, 2}, {3, 512 << 10, 0, 4}, {64, 1 << 30, 0, 16}, {3, 512 << 10, 1 << 10, 512},
+		{3, 32 << 10, 0, 1}, {3, 64 << 10, 0, 2}, {3, 64<<10 + 1, 0, 1}, {3, 128 << 10, 0, 1}, {3, 128<<10 + 1, 0, 2}, {3, 512 << 10, 0, 4}, {64, 1 << 30, 0, 16}, {3, 512 << 10, 1 << 10, 512},
 	} {
 		m := selection.Message{Algorithm: "bcast/linear", Ranks: c.ranks, Bytes: c.n, Memory: true, Datagram: 64 << 10, Most: c.most}
 		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
