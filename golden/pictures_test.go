@@ -15,8 +15,8 @@ import (
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/loggp"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/sim/loggp"
 	"github.com/schedgen/schedgen/verify"
 )
 

@@ -78,7 +78,8 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // fails the new communicator, which can be shrunk in turn.
 //
 // The new communicator has the Config of c, but for Params.Hosts, shares its connections and
-// uses its number, and has schedules of its own. Nothing goes over from c: messages that were
+// uses its number, and has schedules of its own. It has no windows: where ranks share memory,
+// too, its barriers and broadcasts go by frames. Nothing goes over from c: messages that were
 // published and not taken are gone.
 //
 // The end of ctx ends the waiting alone, as it does for Agree: Shrink can be called again.
@@ -184,13 +185,13 @@ func (w *verdict) failed(c *Comm) error {
 }
 
 // settle waits until the other ranks know what this one has agreed on with them, for no longer than
-// Config.Linger.
+// Config.Waiting.Linger.
 func (c *Comm) settle() {
 	if c.closing || c.core.Confirmed() || c.core.Excluded() != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	defer c.cfg.Clock.AfterFunc(c.cfg.Linger, cancel).Stop()
+	defer c.cfg.Clock.AfterFunc(c.cfg.Waiting.Linger, cancel).Stop()
 	defer cancel()
 	c.enter()
 	defer c.leave()

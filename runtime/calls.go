@@ -48,10 +48,11 @@ func (w *window) noted(rank int, seq uint64) (fingerprint uint32, same, noted bo
 
 // check looks whether the others have called the same as this rank up to an operation some time
 // ago, or, if they have not come so far, in those that they have noted. seq is the last one.
-func (w *window) check(c *Comm, seq uint64) {
-	if w.comm != c || w.shelf == nil {
+func (w *window) check(seq uint64) {
+	if !w.shelves() {
 		return
 	}
+	c := w.comm
 	before := w.calls.before
 	w.calls.before = w.calls.shown
 	if w.calls.shown+checkCalls < seq {
@@ -73,12 +74,8 @@ func (w *window) check(c *Comm, seq uint64) {
 }
 
 // lookAround tells the core of a rank that has called something else in the operation that has
-// been open longest. It is for when nothing moves.
-func (d *driver) lookAround() {
-	w := &d.window
-	if w.comm == nil || w.shelf == nil {
-		return
-	}
+// been open longest.
+func (w *window) lookAround() {
 	seq, mine, inside := w.comm.core.Oldest()
 	for rank := range w.lines {
 		if theirs, _, noted := w.noted(rank, seq); inside && noted && theirs != mine {

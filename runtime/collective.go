@@ -7,7 +7,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Bcast sends buf of rank root to all ranks: on return, buf holds the root's
@@ -44,45 +44,89 @@ func (c *Comm) Barrier(ctx context.Context) error {
 
 // bcastPlan returns the plan of a broadcast of n bytes.
 func (c *Comm) bcastPlan(n, root int) (*plan, error) {
-	alg := c.chosen(schedule.Bcast, c.cfg.Bcast, n)
-	return c.plans.get(planKey{algorithm: alg, root: root, chunks: c.chunks(&alg, n)})
+	ch := c.chosen(schedule.Bcast, c.cfg.Bcast, n)
+	return c.plans.get(planKey{algorithm: ch.Algorithm, root: root, chunks: c.chunks(&ch, n)})
 }
 
 func (c *Comm) barrierPlan() (*plan, error) {
-	return c.plans.get(planKey{algorithm: c.chosen(schedule.Barrier, c.cfg.Barrier, 0)})
+	return c.plans.get(planKey{algorithm: c.chosen(schedule.Barrier, c.cfg.Barrier, 0).Algorithm})
 }
 
-// chosen returns the algorithm that Config says, or else the one that package
-// choice says. What Config gives of parameters counts in any case.
-func (c *Comm) chosen(collective string, given Algorithm, n int) Algorithm {
+// chosen is an algorithm, and what else is known of how it cuts a message.
+type chosen struct {
+	Algorithm
+	chunk int  // bytes of a chunk at most; 0: nobody says
+	cuts  bool // it has a number of chunks of its own
+}
+
+// chosen returns the algorithm that Config says, or else the one that the rules say. What
+// Config gives of parameters counts in any case.
+func (c *Comm) chosen(collective string, given Algorithm, n int) chosen {
 	if given.Name != "" {
-		return given
+		return chosen{given, c.cfg.Chunk, c.plans.cuts}
 	}
-	of := choice.Case{Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread, Hosts: hostsAbove(c.caps, c.size)}
-	rule, _ := choice.Of(of) // every collective has one
-	given.Name = rule.Algorithm
-	orElse(&given.Params.Hosts, rule.Params(of).Hosts)
-	return given
+	of := c.caseOf(collective, n)
+	d, _ := c.rules().Of(of) // every collective has a rule
+	p := &d.Rule.Params
+	given.Name = d.Rule.Algorithm
+	orElse(&given.Params.Degree, p.Degree)
+	orElse(&given.Params.FanIn, p.FanIn)
+	orElse(&given.Params.FanOut, p.FanOut)
+	orElse(&given.Params.Hosts, p.HostsFor(&of))
+	if c.cfg.Chunk > 0 {
+		return chosen{given, c.cfg.Chunk, d.Rule.CutsItself()}
+	}
+	orElse(&given.Params.Chunks, p.Chunks)
+	return chosen{given, p.Chunk, d.Rule.CutsItself()}
+}
+
+// rulesWords says which rules ranks have, nothing of the built-in ones.
+func rulesWords(r *selection.Rules) string {
+	if r == nil || r.Digest() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("rules %016x", r.Digest())
+}
+
+// rules returns the rules that choose where Config does not.
+func (c *Comm) rules() *selection.Rules {
+	if c.cfg.Rules != nil {
+		return c.cfg.Rules
+	}
+	return selection.Builtin()
+}
+
+// caseOf returns what an operation of n bytes meets, as all ranks see it.
+func (c *Comm) caseOf(collective string, n int) selection.Case {
+	return selection.Case{
+		Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread,
+		Memory: c.lends(), Hosts: hostsAbove(c.caps, c.size), Place: c.place,
+	}
+}
+
+// lends reports whether all ranks copy long chunks from where they lie.
+func (c *Comm) lends() bool {
+	return c.window.shelves() && c.caps.Local == c.size
 }
 
 // chunks returns into how many chunks a message of n bytes is cut: the same
 // at all ranks, since all know n and have agreed on the datagram. Some
 // algorithms cut by the number of ranks: the symmetric one has a fragment for
 // every destination (paper 004).
-func (c *Comm) chunks(alg *Algorithm, n int) int {
-	if alg.Params.Chunks > 0 {
-		return alg.Params.Chunks
+func (c *Comm) chunks(ch *chosen, n int) int {
+	if ch.Params.Chunks > 0 {
+		return ch.Params.Chunks
 	}
-	if c.cuts && alg.Name == c.cfg.Bcast.Name {
+	if ch.cuts {
 		return 0 // its default
 	}
-	m := choice.Message{Algorithm: alg.Name, Ranks: c.size, Bytes: n, Datagram: c.caps.Datagram, Most: c.cfg.Chunk}
+	m := selection.Message{Algorithm: ch.Name, Ranks: c.size, Bytes: n, Datagram: c.caps.Datagram, Most: ch.chunk}
 	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree whether they are on one host
-	m.Memory = c.drv.window.shelf != nil && c.members == nil && c.caps.Local == c.size
-	if alg.Params.Hosts > 0 {
-		m.Ranks = alg.Params.Hosts
+	m.Memory = c.lends()
+	if ch.Params.Hosts > 0 {
+		m.Ranks = ch.Params.Hosts
 	}
-	return choice.Chunks(m)
+	return selection.Chunks(m)
 }
 
 func cutsItself(name string) bool {

@@ -19,11 +19,12 @@ type Comm struct {
 	drv     *driver
 	number  uint8    // wire.Header.Comm
 	members *members // nil: all ranks of the transport, under their own numbers
+	window  *window  // nil: none, frames are all there is
 	cfg     Config
 	caps    wire.Caps
-	spread  bool // multicasts are worth it
-	rank    int
-	size    int
+	ground
+	rank int
+	size int
 
 	blocking Request // of Bcast and Barrier
 
@@ -32,7 +33,6 @@ type Comm struct {
 	busy  bool // a goroutine is inside Bcast or Barrier, or inside a Start
 	plans plans
 	used  used   // schedules that take the place of what Config says
-	cuts  bool   // Config.Bcast has a number of chunks of its own
 	head  []byte // of BcastBytes
 	calls int    // goroutines inside one
 	requests
@@ -58,7 +58,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	cfg.fill()
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), spread: true, rank: d.tr.Rank(), size: d.tr.Size()}
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), ground: ground{spread: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
 	err = ctx.Err()
 	if err == nil {
 		err = c.prepare()
@@ -75,22 +75,25 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
 func (c *Comm) prepare() error {
-	c.plans = plans{rank: c.rank, size: c.size, opens: c.opens()}
-	if w := c.drv.window.all; w != nil && c.members == nil {
-		c.plans.reaches, c.plans.together = w.Reaches, !c.drv.window.remote
+	c.plans = plans{rank: c.rank, size: c.size, cuts: cutsItself(c.cfg.Bcast.Name), rules: rulesWords(c.cfg.Rules), opens: c.opens()}
+	if c.window != nil {
+		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
-	c.cuts = cutsItself(c.cfg.Bcast.Name)
+	c.place = placeOf(c.caps, c.size)
 	if _, err := c.barrierPlan(); err != nil {
 		return err
 	}
 	if _, err := c.bcastPlan(0, 0); err != nil {
 		return err
 	}
-	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0), c.size)
+	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0).Algorithm, c.size)
 	if err != nil {
 		return err
 	}
-	net := c.drv.window.net(c.drv.tr)
+	if c.plans.rules != "" {
+		agreed += ", " + c.plans.rules
+	}
+	net := core.Net(c.drv.tr)
 	if c.members != nil {
 		net = c.members
 	}
@@ -101,7 +104,7 @@ func (c *Comm) prepare() error {
 		Causes:  []error{context.DeadlineExceeded, context.Canceled},
 		Overlay: overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
 		Trace: c.coreTrace(),
-	}, net)
+	}, c.window.net(net))
 	return nil
 }
 
@@ -171,10 +174,10 @@ func (c *Comm) totals() Totals {
 // rootless messages of others that would go by it.
 //
 // Close does not wait for the peers' calls, nor until they have what this rank has published:
-// Flush does. It waits, for no longer than Config.Linger, until all know what this
+// Flush does. It waits, for no longer than Config.Waiting.Linger, until all know what this
 // rank has agreed on with [Comm.Agree]. The last communicator of those that share
 // a transport closes that too: it waits for the peers' systems to take what is
-// sent, and gives up when they take nothing for Config.Linger. Close may be called more
+// sent, and gives up when they take nothing for Config.Waiting.Linger. Close may be called more
 // than once.
 func (c *Comm) Close() error {
 	first, err := c.closeOnce()

@@ -9,6 +9,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Algorithm selects how a collective operation is done: the name of an
@@ -21,7 +22,7 @@ type Algorithm struct {
 }
 
 // Config says how a communicator works. All ranks must be given the same
-// values; Transport, Waiting, Linger, Clock and Observe are each rank's own.
+// values; Transport, Waiting, Clock and Observe are each rank's own.
 //
 // The zero value of every field stands for a default. A negative value stands for
 // none, no limit or never, in the fields that say so; in the others it is an
@@ -31,13 +32,18 @@ type Config struct {
 	// and if Join fails. Default: what the launcher's environment says; see Init.
 	Transport wire.Transport
 
-	// Without a Name, the algorithm is what package schedule/choice says. Most
-	// defaults run between the masters of hosts and below them within each host, if
+	// Without a Name, the algorithm and its parameters are what Rules says. Most of the
+	// built-in rules run it between the masters of hosts and below them within each host, if
 	// the transport knows hosts with several ranks in the blocks that this takes; see
-	// wire.Caps.
+	// wire.Caps. An algorithm that is named is never changed.
 	Bcast   Algorithm
 	Barrier Algorithm
 	Anycast Algorithm
+
+	// Rules choose algorithms: selection.Parse reads a file of them. Ranks that have
+	// different ones get ErrMismatch. Default: without a Transport those of the file
+	// that the environment names in SCHEDGEN_RULES, else the built-in ones.
+	Rules *selection.Rules
 
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed; default 0
@@ -53,9 +59,8 @@ type Config struct {
 	CastBytes  int // bytes of one origin's rootless messages under way before Publish waits; default 256 KiB
 	MaxMessage int // bytes of a rootless message at most; default 1 MiB
 
-	Epoch  uint32        // version of the membership, on which ranks must agree (ErrMismatch); default 1
-	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all, what the system has not taken by then is lost
-	Clock  clock.Clock   // also of the transport that the environment says; default clock.System
+	Epoch uint32      // version of the membership, on which ranks must agree (ErrMismatch); default 1
+	Clock clock.Clock // also of the transport that the environment says; default clock.System
 
 	Waiting Waiting // how callers wait
 	Observe Observe // who is told of what happens; default nobody
@@ -64,6 +69,8 @@ type Config struct {
 // Waiting says how callers wait for what others do.
 type Waiting struct {
 	Idle time.Duration // how long after a call the background takes over, or up to fifty times as long after many calls; default 200 µs; negative: never, others then wait until this rank's next call, for no longer than Silence
+
+	Linger time.Duration // how long Close waits while nothing of what is still to be sent is taken; default 2 s; negative: not at all, what the system has not taken by then is lost
 
 	Spin int // polls that find nothing before the caller is parked; default: some tens to hundreds of microseconds' worth; negative: none
 
@@ -103,7 +110,7 @@ func (cfg *Config) check() error {
 		{"MaxMessage", int64(cfg.MaxMessage), false},
 		{"Waiting.Spin", int64(cfg.Waiting.Spin), true},
 		{"Waiting.Idle", int64(cfg.Waiting.Idle), true},
-		{"Linger", int64(cfg.Linger), true},
+		{"Waiting.Linger", int64(cfg.Waiting.Linger), true},
 	} {
 		if f.value < 0 && !f.none {
 			return fmt.Errorf("%w: Config.%s is negative: %d", ErrInput, f.name, f.value)
@@ -132,14 +139,14 @@ func (cfg *Config) fill() {
 	orElse(&cfg.Epoch, 1)
 	orElse(&cfg.Waiting.Spin, spin(cfg.Transport.Caps(), goruntime.NumCPU()))
 	orElse(&cfg.Waiting.Idle, 200*time.Microsecond)
-	orElse(&cfg.Linger, 2*time.Second)
+	orElse(&cfg.Waiting.Linger, 2*time.Second)
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System{}
 	}
 	if cfg.MaxBcast < 0 {
 		cfg.MaxBcast = math.MaxInt
 	}
-	cfg.Stall, cfg.Silence, cfg.Linger = max(cfg.Stall, 0), max(cfg.Silence, 0), max(cfg.Linger, 0)
+	cfg.Stall, cfg.Silence, cfg.Waiting.Linger = max(cfg.Stall, 0), max(cfg.Silence, 0), max(cfg.Waiting.Linger, 0)
 	cfg.Retain, cfg.Waiting.Spin = max(cfg.Retain, 0), max(cfg.Waiting.Spin, 0)
 }
 

@@ -47,7 +47,7 @@ func TestConfigIsChecked(t *testing.T) {
 func TestConfigOfNone(t *testing.T) {
 	for _, name := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
 		comms := group(t, 5, mem.Options{Seed: 1, Loss: 0.2}, runtime.Config{
-			Bcast: runtime.Algorithm{Name: name}, MaxBcast: -1, Stall: -1, Retain: -1, Waiting: runtime.Waiting{Spin: -1, Idle: -1}, Linger: -1,
+			Bcast: runtime.Algorithm{Name: name}, MaxBcast: -1, Stall: -1, Retain: -1, Waiting: runtime.Waiting{Spin: -1, Idle: -1, Linger: -1},
 		})
 		require.NoError(t, each(comms, func(c *runtime.Comm) error {
 			for root := range c.Size() {

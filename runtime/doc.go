@@ -73,7 +73,7 @@
 // a call waits under another context, or until [Comm.Close].
 //
 // The communicator owns its transport from the call of Join on. Close waits for
-// what is still to be sent, as long as some of it is taken every Config.Linger; a
+// what is still to be sent, as long as some of it is taken every Config.Waiting.Linger; a
 // communicator that is never closed keeps its sockets, its memory and a timer.
 //
 // # Cores

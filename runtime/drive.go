@@ -132,7 +132,7 @@ const probePolls = 64
 // poll moves frames and runs what is due, and reports whether anything moved
 // or is queued now that the next poll can send.
 func (d *driver) poll() bool {
-	moved := d.seeFlags()
+	moved := d.seeFlags() != 0
 	moved = d.tr.Poll(d) || moved
 	d.polls++
 	return d.follow(moved)
@@ -213,8 +213,8 @@ func (d *driver) due() (first core.Time, ok bool) {
 
 // park waits until the transport has something, a timer is due or ctx ends.
 func (d *driver) park(ctx context.Context) {
-	d.strayFlags()
-	d.lookAround()
+	d.windows.stray()
+	d.windows.lookAround()
 	if d.stalled() {
 		return // what the tick has queued is sent first
 	}

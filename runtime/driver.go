@@ -18,11 +18,11 @@ import (
 type driver struct {
 	tr      wire.Transport
 	leaving leaving
-	window  window
+	windows windowSets
 	clock   clock.Clock
 	start   time.Time // what the cores' time counts from
 	wait    *yield.Waiter
-	linger  time.Duration // Config.Linger
+	linger  time.Duration // Config.Waiting.Linger
 
 	mu   sync.Mutex // guards all below, the communicators and the transport's Put, Mcast and Poll
 	cond sync.Cond  // something has moved; see await
@@ -83,11 +83,10 @@ type peerEnd struct {
 
 // newDriver returns the driver of cfg's transport, which does nothing before run.
 func newDriver(cfg *Config) *driver {
-	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Linger, numbers: numbers{generation: cfg.Epoch}}
+	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Waiting.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
 	d.leaving.Flusher, _ = cfg.Transport.(wire.Flusher)
-	d.window.open(cfg.Transport)
 	return d
 }
 
@@ -109,9 +108,7 @@ func (d *driver) run(c *Comm) {
 
 // add begins to drive one more communicator. One with its number is its predecessor.
 func (d *driver) add(c *Comm) {
-	if c.members == nil && d.window.all != nil {
-		d.window.comm = c
-	}
+	d.windows.add(c)
 	c.old = d.comms[c.number]
 	d.comms[c.number] = c
 	d.active = append(d.active, c)
@@ -124,9 +121,7 @@ func (d *driver) add(c *Comm) {
 
 // drop ends that: what still comes for c is dropped.
 func (d *driver) drop(c *Comm) {
-	if d.window.comm == c {
-		d.window.comm = nil
-	}
+	d.windows.drop(c.window)
 	switch present := d.comms[c.number]; {
 	case present != c:
 		present.old = nil

@@ -99,6 +99,15 @@ func capsAmong(caps wire.Caps, endpoints, self int, some []int) wire.Caps {
 	return caps
 }
 
+// shareHosts reports whether of so many ranks some may be on one host. All give the same answer.
+func shareHosts(caps wire.Caps, ranks int) bool {
+	if caps.Host == nil {
+		return ranks > 1
+	}
+	hosts := slices.Sorted(slices.Values(caps.Host))
+	return len(slices.Compact(hosts)) < ranks
+}
+
 // spreads reports whether multicasts are worth it for some of the endpoints of a
 // transport, of which capsAmong says what it can do for them: all others have to drop
 // them, so they must be half of all at least, and those of one host do without what

@@ -85,3 +85,19 @@ func TestFramesOfStrangers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, later.core.Err())
 }
+
+func TestRanksThatMayShareAHost(t *testing.T) {
+	for _, test := range []struct {
+		host  []int
+		ranks int
+		want  bool
+	}{
+		{nil, 1, false},
+		{nil, 2, true},
+		{[]int{4}, 1, false},
+		{[]int{4, 5, 0}, 3, false},
+		{[]int{4, 5, 4}, 3, true},
+	} {
+		require.Equal(t, test.want, shareHosts(wire.Caps{Host: test.host}, test.ranks), "%v", test.host)
+	}
+}

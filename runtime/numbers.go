@@ -71,9 +71,10 @@ type offer struct {
 	open       bool   // free says which are; else others use the numbers
 	generation uint32 // the new communicator's epoch is higher than all
 	free       mask
+	sets       uint8 // of windows that are free, by bits
 }
 
-const offerBytes = 1 + 4 + maxComms/8
+const offerBytes = 1 + 4 + maxComms/8 + 1
 
 func (o *offer) encode() []byte {
 	b := make([]byte, 1, offerBytes)
@@ -84,7 +85,7 @@ func (o *offer) encode() []byte {
 	for _, word := range o.free {
 		b = binary.BigEndian.AppendUint64(b, word)
 	}
-	return b
+	return append(b, o.sets)
 }
 
 func decodeOffer(b []byte) (o offer) {
@@ -92,6 +93,7 @@ func decodeOffer(b []byte) (o offer) {
 	for i := range o.free {
 		o.free[i] = binary.BigEndian.Uint64(b[5+8*i:])
 	}
+	o.sets = b[offerBytes-1]
 	return o
 }
 
@@ -100,21 +102,27 @@ type outcome struct {
 	agreed bool // else one has offered nothing, and all try again
 	number uint8
 	epoch  uint32
+	set    int  // of windows, which is free at all of them; 0: none is
 	full   bool // agreed, and no number is free at all of them, or no epoch is left
 }
 
-// agree finds the number and the epoch of a communicator of ranks.
+// agree finds the number, the epoch and the windows of a communicator of ranks.
 func agree(offers []offer, ranks []int) outcome {
 	var free mask
 	for i := range free {
 		free[i] = ^uint64(0)
 	}
+	sets := ^uint8(1)
 	out := outcome{agreed: true}
 	for _, r := range ranks {
 		o := &offers[r]
 		out.agreed = out.agreed && o.open
 		out.epoch = max(out.epoch, o.generation)
 		free.and(&o.free)
+		sets &= o.sets
+	}
+	if sets != 0 {
+		out.set = bits.TrailingZeros8(sets)
 	}
 	number, ok := free.lowest()
 	out.number, out.full = number, !ok || out.epoch+1 == 0

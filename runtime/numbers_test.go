@@ -21,6 +21,7 @@ func TestOffersSurviveTheWire(t *testing.T) {
 			open:       rapid.Bool().Draw(t, "open"),
 			generation: rapid.Uint32().Draw(t, "generation"),
 			free:       masked(rapid.SliceOf(rapid.Uint8()).Draw(t, "free")...),
+			sets:       rapid.Uint8().Draw(t, "sets"),
 		}
 		b := o.encode()
 		require.Len(t, b, offerBytes)
@@ -30,17 +31,17 @@ func TestOffersSurviveTheWire(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	everywhere := []offer{
-		{open: true, generation: 4, free: masked(3, 64, 200)},
+		{open: true, generation: 4, free: masked(3, 64, 200), sets: 0b1110_0000},
 		{open: false, generation: 9, free: masked()},
-		{open: true, generation: 7, free: masked(2, 64, 200)},
+		{open: true, generation: 7, free: masked(2, 64, 200), sets: 0b1101_1100},
 		{open: true, generation: math.MaxUint32, free: masked(3)},
 	}
 	for _, test := range []struct {
 		ranks []int
 		want  outcome
 	}{
-		{[]int{0}, outcome{agreed: true, number: 3, epoch: 5}},
-		{[]int{0, 2}, outcome{agreed: true, number: 64, epoch: 8}},
+		{[]int{0}, outcome{agreed: true, number: 3, epoch: 5, set: 5}},
+		{[]int{0, 2}, outcome{agreed: true, number: 64, epoch: 8, set: 6}},
 		{[]int{0, 2, 3}, outcome{agreed: true, full: true}},
 		{[]int{3}, outcome{agreed: true, number: 3, full: true}}, // no epoch is left
 		{[]int{0, 1}, outcome{agreed: false, epoch: 10, full: true}},
@@ -51,7 +52,7 @@ func TestSettle(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooMany, "one that cannot be made ends all")
 	found, err := agreeAll(everywhere, map[int][]int{5: {0}, 2: {0, 1}})
 	require.NoError(t, err)
-	require.Equal(t, map[int]outcome{5: {agreed: true, number: 3, epoch: 5}}, found)
+	require.Equal(t, map[int]outcome{5: {agreed: true, number: 3, epoch: 5, set: 5}}, found)
 }
 
 // One Split at a time uses a process's numbers, the one of the lowest parent first.

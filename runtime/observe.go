@@ -43,6 +43,9 @@ func (c *Comm) logJoin(by string, took time.Duration) {
 			attrs = append(attrs, slog.Any("why", why))
 		}
 	}
+	if c.drv.windows.sets != nil {
+		attrs = append(attrs, slog.Bool("windows", c.window != nil))
+	}
 	c.log(slog.LevelInfo, "joined", attrs...)
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // journal is what slog writes, without the times.
@@ -73,6 +76,27 @@ func TestLogOfALife(t *testing.T) {
 		`level=INFO msg="communicator closed" rank=1 size=2 comm=1 epoch=2 operations=0`,
 		`level=INFO msg="communicator closed" rank=1 size=2 comm=0 epoch=1 operations=4`,
 	}, journals[1].lines())
+}
+
+// A communicator that no windows are left for is told from those that have some.
+func TestLogOfWindows(t *testing.T) {
+	j := new(journal)
+	comms := group(t, 2, mem.Options{Windows: true}, runtime.Config{Observe: runtime.Observe{Log: j.logger()}})
+	twins := make([][]*runtime.Comm, wire.WindowSets)
+	for i := range twins {
+		twins[i] = make([]*runtime.Comm, len(comms))
+		require.NoError(t, each(comms, func(c *runtime.Comm) (err error) {
+			twins[i][c.Rank()], err = c.Dup(t.Context())
+			return err
+		}))
+	}
+	require.Len(t, j.lines(), 2*(1+wire.WindowSets))
+	for _, line := range j.lines() {
+		require.Contains(t, line, fmt.Sprintf("windows=%v", !strings.Contains(line, fmt.Sprintf("comm=%d ", wire.WindowSets))))
+	}
+	for _, c := range slices.Concat(append(twins, comms)...) {
+		require.NoError(t, c.Close())
+	}
 }
 
 // The loss of a rank, and that the communicator has failed, are said before its end, at

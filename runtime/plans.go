@@ -29,9 +29,11 @@ type planKey struct {
 // last, as far as memory is bounded.
 type plans struct {
 	rank, size int
+	rules      string              // in words that ranks agree on: which rules have chosen; "": the built-in ones
 	reaches    func(rank int) bool // flags reach a rank; nil: there are none
 	together   bool                // one can stand for several ranks
 	opens      func(rank int)      // connects with a rank; nil: nothing is won by that
+	cuts       bool                // Config.Bcast has a number of chunks of its own
 	recent     [core.Kinds]recent
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
@@ -94,6 +96,9 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	}
 	ps.open(&p)
 	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
+	if ps.rules != "" {
+		compiled = compiled.Marked(ps.rules)
+	}
 	ps.stand(compiled, spec)
 	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
 }

@@ -187,6 +187,12 @@ func (c *Comm) start(r *Request) {
 // room; if the core has failed it ends all. It reports whether there were any.
 // The transport must not be inside Poll.
 func (c *Comm) serve() (moved bool) {
+	moved = c.advance()
+	c.drv.windows.heed(c.window)
+	return moved
+}
+
+func (c *Comm) advance() (moved bool) {
 	for {
 		moved = c.endReady() || moved
 		switch {
@@ -225,7 +231,7 @@ func (c *Comm) begin(r *Request) {
 	c.traceBegin(r)
 	c.core.Begin(r.kind, r.root, r.plan.Plan, r.buf)
 	if r.seq%checkCalls == 0 {
-		c.drv.window.check(c, r.seq)
+		c.window.check(r.seq)
 	}
 }
 

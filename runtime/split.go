@@ -33,7 +33,13 @@ const Undefined = -1
 // multicast if the members are at least half of all, and not if all of them, but not
 // all others, are on one host.
 //
-// It takes two exchanges in which each rank has some 16 and 37 bytes for each other,
+// Where ranks share memory the signals of barriers and the chunks of broadcasts stand in windows, for up to
+// seven communicators at a time at each process beside the first one; those beyond go by frames, which takes
+// longer. Members get windows if, when the communicator is made, the same ones are free at all of them: a
+// communicator has its windows until all members have closed it. The event "joined" says
+// whether it has any. So close what is not needed before you make the next one.
+//
+// It takes two exchanges in which each rank has some 16 and 38 bytes for each other,
 // so as many frames as there are ranks, and a barrier. Where Splits of several
 // communicators have processes in common at the same time the second exchange is
 // repeated until it is a Split's turn. At most 255 communicators made by Split may
@@ -154,7 +160,7 @@ func (c *Comm) offers(ctx context.Context, need bool) ([]offer, error) {
 	d.mu.Lock()
 	o := offer{generation: d.numbers.generation}
 	if need && d.numbers.acquire(c.number) {
-		o.open, o.free = true, d.free()
+		o.open, o.free, o.sets = true, d.free(), d.windows.free()
 	}
 	blocks, err := c.exchange(ctx, o.encode())
 	d.numbers.release(c.number) // what is found is registered before the lock is given up
@@ -199,7 +205,15 @@ func (c *Comm) register(ranks []int, out outcome) (*Comm, error) {
 	if !slices.IsSorted(ranks) || len(ranks) < c.size {
 		child.cfg.Bcast.Params.Hosts, child.cfg.Barrier.Params.Hosts, child.cfg.Anycast.Params.Hosts = 0, 0, 0
 	}
+	if out.set > 0 && shareHosts(child.caps, child.size) {
+		w, err := d.windows.further(out.set, m, child)
+		if err != nil {
+			return nil, err
+		}
+		child.window = w
+	}
 	if err := child.prepare(); err != nil {
+		d.windows.close(child.window)
 		return nil, err
 	}
 	d.numbers.generation = max(d.numbers.generation, out.epoch)

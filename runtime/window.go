@@ -1,14 +1,17 @@
 package runtime
 
 import (
+	"math/bits"
+
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// window is where the flags stand that the first communicator waits for; see [wire.Windows].
+// window is where the flags stand that a communicator waits for; see [wire.Windows].
 type window struct {
-	all    wire.Windows // nil: there are no flags
-	comm   *Comm        // the first communicator; nil: it is closed
+	comm   *Comm
+	set    int // its number, of all windows; 0: the first communicator's
+	all    wire.Windows
 	own    []wire.Line
 	lines  [][]wire.Line // by rank, the own ones included
 	remote bool          // network adapters write them: those of others cannot be read
@@ -16,21 +19,27 @@ type window struct {
 	calls  calls         // of this rank
 }
 
-// open opens the windows of tr, if it has any.
-func (w *window) open(tr wire.Transport) {
-	if w.all = tr.Windows(); w.all == nil {
-		return
-	}
-	w.shelf, _ = w.all.(wire.Shelves)
-	w.own = w.all.Window(tr.Rank())
+// newWindow returns the window of a rank, of so many, in a set that all is.
+func newWindow(set int, all wire.Windows, rank, size int) *window {
+	w := &window{set: set, all: all, own: all.Window(rank)}
+	w.shelf, _ = all.(wire.Shelves)
 	w.calls.lines = w.own[wire.CallLine:]
-	for rank := range tr.Size() {
-		w.lines = append(w.lines, w.all.Window(rank))
-		w.remote = w.remote || w.all.Reaches(rank) && w.lines[rank] == nil
+	for other := range size {
+		w.lines = append(w.lines, all.Window(other))
+		w.remote = w.remote || all.Reaches(other) && w.lines[other] == nil
 	}
+	return w
 }
 
-// flagNet is how the core of the first communicator sends where there are windows.
+// shelves reports whether chunks stand in w, which may be nil.
+func (w *window) shelves() bool { return w != nil && w.shelf != nil }
+
+// awaits reports whether flags are awaited, or others have chunks to collect.
+func (w *window) awaits() bool {
+	return len(w.comm.core.Awaits().Flags) > 0 || len(w.comm.core.Lent()) > 0
+}
+
+// flagNet is how a core sends where there are windows.
 type flagNet struct {
 	core.Net
 	wire.Windows
@@ -63,15 +72,15 @@ func taken(n core.Net, to int) uint64 {
 	return 0
 }
 
-// net returns how the core of the first communicator sends.
+// net returns how a core sends: w may be nil.
 func (w *window) net(n core.Net) core.Net {
 	switch {
+	case w == nil:
+		return n
 	case w.shelf != nil:
 		return shelfNet{n, w.shelf, &w.calls}
-	case w.all != nil:
-		return flagNet{n, w.all, w.remote}
 	}
-	return n
+	return flagNet{n, w.all, w.remote}
 }
 
 // How often a rank looks for flags before it polls for frames, which takes longer: alone, with a
@@ -86,57 +95,70 @@ const (
 
 // awaitFlags looks for flags if any are awaited, or if what others have to collect is, and
 // reports whether there were any. idle is how many looks in a row have been in vain.
-func (d *driver) awaitFlags(idle int) (some bool) {
-	c := d.window.comm
-	if c == nil {
+func (d *driver) awaitFlags(idle int) bool {
+	ws := &d.windows
+	if ws.awaited == 0 {
 		return false
 	}
-	a := c.core.Awaits()
-	if len(a.Flags) == 0 && len(c.core.Lent()) == 0 {
-		return false
-	}
-	if d.window.remote && c.core.Sent() {
+	if first := ws.open[0]; first != nil && first.remote && first.comm.core.Sent() {
 		return d.poll() // the own flags go first
 	}
 	looks := 1
 	if !d.wait.Crowded() {
 		looks = looksAlone
-	} else if idle == 0 && len(a.Flags) > 0 && a.Flags[0].IsChunk() {
+	} else if idle == 0 && ws.awaitsChunk() {
 		looks = looksFirst
 	}
-	for ; looks > 0 && !some; looks-- {
+	some := uint8(0)
+	for ; looks > 0 && some == 0 && ws.awaited != 0; looks-- {
 		some = d.seeFlags()
 	}
-	if some {
+	if some == 0 {
+		return false
+	}
+	for ; some != 0; some &= some - 1 {
+		c := ws.open[bits.TrailingZeros8(some)].comm
 		c.serve()
 		c.notice()
-		d.tellMoved()
+	}
+	d.tellMoved()
+	return true
+}
+
+// seeFlags tells the cores of the flags that they wait for and that stand, and of the chunks that
+// all have collected. It returns the windows in which there were any, by bits.
+func (d *driver) seeFlags() (some uint8) {
+	ws := &d.windows
+	for left := ws.awaited; left != 0; left &= left - 1 {
+		bit := left & -left
+		switch w := ws.open[bits.TrailingZeros8(left)]; {
+		case !w.awaits():
+			ws.awaited &^= bit
+		case w.see():
+			some |= bit
+		}
 	}
 	return some
 }
 
-// seeFlags tells the core of the flags that it waits for and that stand, and of the chunks that
-// all have collected, and reports whether there were any.
-func (d *driver) seeFlags() (some bool) {
-	c := d.window.comm
-	if c == nil {
-		return false
-	}
-	a := c.core.Awaits()
+// see does so for one communicator, and reports whether there were any.
+func (w *window) see() (some bool) {
+	c := w.comm.core
+	a := c.Awaits()
 	for i := len(a.Flags) - 1; i >= 0; i-- {
 		at := &a.Flags[i]
-		l := &d.window.lines[at.Rank][at.Line]
+		l := &w.lines[at.Rank][at.Line]
 		if l.Seq() != at.Seq {
 			continue
 		}
-		if f, whole := d.window.flag(l); whole && d.collect(c, i, f) {
+		if f, whole := w.flag(l); whole && w.collect(i, f) {
 			some = true
 		}
 	}
-	lent := c.core.Lent()
+	lent := c.Lent()
 	for i := len(lent) - 1; i >= 0; i-- {
-		if d.window.shelf.Collected(lent[i].Line) {
-			c.core.Collected(i)
+		if w.shelf.Collected(lent[i].Line) {
+			c.Collected(i)
 			some = true
 		}
 	}
@@ -153,25 +175,23 @@ func (w *window) flag(l *wire.Line) (f wire.Flag, whole bool) {
 
 // collect tells the core of flag i of those that it waits for, with its chunk. It reports false
 // if that cannot be had.
-func (d *driver) collect(c *Comm, i int, f wire.Flag) bool {
-	at := &c.core.Awaits().Flags[i]
-	if dst, chunk := c.core.Buffer(i, f); chunk && !d.window.shelf.Collect(at.Rank, at.Line, f, dst) {
+func (w *window) collect(i int, f wire.Flag) bool {
+	c := w.comm.core
+	at := &c.Awaits().Flags[i]
+	if dst, chunk := c.Buffer(i, f); chunk && !w.shelf.Collect(at.Rank, at.Line, f, dst) {
 		return false
 	}
-	c.core.Flagged(i, f)
+	c.Flagged(i, f)
 	return true
 }
 
-// strayFlags tells the core of all flags that stand in the own window and that nobody changes.
-func (d *driver) strayFlags() {
-	c := d.window.comm
-	if c == nil {
-		return
-	}
-	for i := range d.window.own[:wire.FlagLines] {
-		if l := &d.window.own[i]; l.Seq() > c.core.Awaits().Over {
-			if f, whole := d.window.flag(l); whole {
-				c.core.Stray(f)
+// stray tells the core of all flags that stand in the own window and that nobody changes.
+func (w *window) stray() {
+	c := w.comm.core
+	for i := range w.own[:wire.FlagLines] {
+		if l := &w.own[i]; l.Seq() > c.Awaits().Over {
+			if f, whole := w.flag(l); whole {
+				c.Stray(f)
 			}
 		}
 	}

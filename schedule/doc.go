@@ -21,7 +21,7 @@
 // # Order
 //
 // The puts of a rule leave one behind the other, so their order decides when the
-// last rank is done. Algorithms choose it by the LogGP model (package ir/loggp), with
+// last rank is done. Algorithms choose it by the LogGP model (package sim/loggp), with
 // the parameters of the simulator LogGOPSim and messages of 1 byte and 64 KiB: what
 // has the longest way to go after a put goes first. testdata/orders.txt compares each
 // choice with others over many numbers of ranks, most of them no powers of two; its

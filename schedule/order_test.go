@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/loggp"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // claim is what an algorithm says of the order of its puts against another.

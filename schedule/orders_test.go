@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/loggp"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // Other orders of the puts of a rule, for the comparison with the one that an

@@ -18,6 +18,7 @@ type benchCmd struct {
 	Degree     *int      `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
 	FanIn      *int      `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
 	FanOut     *int      `placeholder:"N" help:"Fan of its release tree, likewise."`
+	Dup        bool      `help:"Time a duplicate of the communicator that the ranks have joined, as Dup and Split make them."`
 	runFlags
 }
 
@@ -35,7 +36,8 @@ const replies = "barrier/hsb"
 
 // Help is the long help text.
 func (benchCmd) Help() string {
-	return `Times one operation with all algorithms of its collective, or with the one that is named.
+	return `Times one operation with all algorithms of its collective, with the one that is named, or with
+--rules with the one that they choose.
 Ranks are processes of this machine. Before every operation all ranks meet at a barrier that is
 not timed; each rank then takes the time from its call to its return, and the longest time of
 a rank is that operation's. Nothing is reported before the last operation is over.
@@ -106,7 +108,7 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 	if err != nil {
 		return j, err
 	}
-	j.Operation, j.Iterations, j.Size = c.Operation, c.Iterations, 2
+	j.Operation, j.Iterations, j.Size, j.Dup = c.Operation, c.Iterations, 2, c.Dup
 	switch {
 	case c.Size != nil && c.Operation == opBarrier:
 		std.idle("size", noMessage)

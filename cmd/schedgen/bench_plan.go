@@ -5,6 +5,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // plan returns a job for every algorithm that is measured. base is what they
@@ -12,6 +13,11 @@ import (
 func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 	flags := paramFlags{Chunks: c.Chunks, Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut}
 	flags.dropIdle(c.collective(), std)
+	if c.Rules != "" {
+		if err := c.choose(std, base, c.caseOf(c.collective(), base.Size, &base.Link, 0)); err != nil {
+			return nil, err
+		}
+	}
 	names := []string{c.Algorithm}
 	if c.Algorithm == "" {
 		if len(flags.list()) > 0 {
@@ -28,6 +34,9 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 		}
 		if _, err := newSpec(name, p); err != nil {
 			return nil, err
+		}
+		if p.Chunks == 0 && c.picked.Chunk > 0 {
+			p.Chunks = selection.Chunks(selection.Message{Algorithm: name, Ranks: p.Ranks, Bytes: int(base.Size), Most: c.picked.Chunk})
 		}
 		j := *base
 		j.Algorithm, j.Params = name, p

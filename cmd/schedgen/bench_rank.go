@@ -2,13 +2,32 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// bench does the operation again and again and keeps its own time of each
+// bench measures with the communicator that the ranks have joined, or with a duplicate of it.
+func (w *worker) bench(ctx context.Context, out *outcome) (err error) {
+	if !w.job.Dup {
+		return w.measure(ctx, out)
+	}
+	joined := w.comm
+	twin, err := joined.Dup(ctx)
+	if err != nil {
+		return err
+	}
+	w.comm = twin
+	defer func() {
+		w.comm = joined
+		err = errors.Join(err, twin.Close())
+	}()
+	return w.measure(ctx, out)
+}
+
+// measure does the operation again and again and keeps its own time of each
 // until all are over.
-func (w *worker) bench(ctx context.Context, out *outcome) error {
+func (w *worker) measure(ctx context.Context, out *outcome) error {
 	buf := make([]byte, w.job.Size)
 	times := make([]int64, w.job.Iterations)
 	for i := -max(w.job.Iterations/10, 10); i < w.job.Iterations; i++ {

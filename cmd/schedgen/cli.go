@@ -28,13 +28,17 @@ type cli struct {
 	Show    showCmd    `cmd:"" help:"Draw a schedule's rounds in the terminal."`
 	Emit    emitCmd    `cmd:"" help:"Print a schedule as one of ${formats}."`
 	Verify  verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
+	Explain explainCmd `cmd:"" help:"Say which algorithm is chosen, by which rule, and what all would cost."`
+	Rules   rulesCmd   `cmd:"" help:"Print a file of rules as schedgen writes it; it may be Open MPI's."`
 	Cost    costCmd    `cmd:"" help:"Count rounds, messages, bytes and time of a schedule."`
+	Sim     simCmd     `cmd:"" help:"Run a schedule on a modelled machine and say how long it takes."`
 	Explore exploreCmd `cmd:"" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
 	Run     runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
 	Rank    oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
 	Group   groupCmd   `cmd:"" help:"Be a member of a group that others join and leave meanwhile."`
 	Bench   benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
 	Soak    soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
+	Papers  papersCmd  `cmd:"" help:"Make the figures of the papers: as stated, by models, by simulation, by runs."`
 	Help    helpCmd    `cmd:"" help:"Tell about a verb."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`
@@ -46,8 +50,8 @@ type cli struct {
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
 
 ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a schedule that
-"schedgen emit" printed as text or json, or - for standard input. verify reads GOAL and
-MSCCL XML too.`
+"schedgen emit" printed as text or json, or - for standard input. verify and sim read GOAL
+and MSCCL XML too.`
 
 const exitCodes = "Exit code: 0 good, 1 the answer is no or a run failed, 2 bad input, 130 interrupted."
 

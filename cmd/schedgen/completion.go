@@ -81,6 +81,7 @@ var completions = map[string]complete.Source{
 	"check":     checkWords,
 	"transport": func(complete.Place) []complete.Word { return tableWords(transportHelp) },
 	"delay":     func(complete.Place) []complete.Word { return plainWords(delays...) },
+	"figure":    figureWords,
 	"claim":     func(complete.Place) []complete.Word { return plainWords(schedule.Barrier, schedule.Bcast) },
 	"loss":      func(complete.Place) []complete.Word { return plainWords("none", "all") },
 	"interface": interfaceWords,

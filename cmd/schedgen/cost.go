@@ -16,8 +16,9 @@ import (
 type costCmd struct {
 	sourceArgs
 	loggpArgs
-	PerRank bool `help:"Also print a table with a line for each rank."`
-	JSON    bool `name:"json" help:"Print an object."`
+	Linear  *linearFlag `placeholder:"T0,TD" help:"Also tell the time in the linear model of paper 004: latency T0 of a message, time TD of a byte, such as 150us,80ns."`
+	PerRank bool        `help:"Also print a table with a line for each rank."`
+	JSON    bool        `name:"json" help:"Print an object."`
 }
 
 // Help is the long help text.
@@ -29,11 +30,13 @@ returns is not counted.
 
 The makespan is when the last call returns in the LogGP model, which --loggp and --size set;
 its parameters are those of the simulator LogGOPSim unless given. A multicast is one send
-there, which every other rank receives.
+there, which every other rank receives. --linear adds the time in the linear model, where a
+message of n bytes takes T0 + n·TD and messages of one sender share its link.
 
-Example:
+Examples:
 
-  schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank`
+  schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank
+  schedgen cost bcast/symmetric -p 15 --size 64KiB --linear 150us,80ns`
 }
 
 // Run prints the cost of a schedule.
@@ -48,7 +51,11 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 			return nil, err
 		}
 		span, err := c.run(s)
-		return &costs{&s.Header, total, ranks, span}, err
+		if err != nil {
+			return nil, err
+		}
+		linear, err := c.Linear.run(s, span.bytes)
+		return &costs{&s.Header, total, ranks, span, linear}, err
 	}
 	all, err := await(ctx, count)
 	if err != nil {
@@ -70,6 +77,7 @@ type costs struct {
 	total  verify.Cost
 	ranks  []verify.RankCost
 	span   *makespan
+	linear *linearTime // nil: not asked for
 }
 
 func (c *costs) print(w io.Writer) error {
@@ -80,7 +88,7 @@ func (c *costs) print(w io.Writer) error {
   out-degree   %d at most
   in-degree    %d at most
   makespan     %s
-`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.words(c.header))
+%s`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.words(c.header), c.linear.line(c.header))
 	return err
 }
 
@@ -138,6 +146,7 @@ type costObject struct {
 	MaxIn    int            `json:"max_in"`
 	Makespan *int64         `json:"makespan_ns"` // null: some rank never returns
 	LogGP    loggpObject    `json:"loggp"`
+	Linear   *linearObject  `json:"linear,omitempty"`
 	PerRank  []rankObject   `json:"per_rank,omitempty"`
 }
 
@@ -158,7 +167,7 @@ func (c *costs) object(perRank bool) costObject {
 		Schedule: h.Name(), Ranks: h.Ranks, Root: h.Root, Chunks: h.Chunks, Params: paramObject(h),
 		Rounds: t.Rounds, Messages: t.Messages, Mcasts: t.Mcasts, Puts: t.Puts, Signals: t.Signals,
 		Bytes: t.Bytes, MaxOut: t.MaxOut, MaxIn: t.MaxIn,
-		Makespan: nanos(c.span.result.Makespan), LogGP: c.span.object(),
+		Makespan: nanos(c.span.result.Makespan), LogGP: c.span.object(), Linear: c.linear.object(),
 	}
 	if !perRank {
 		return o

@@ -31,6 +31,7 @@ type groupFlags struct {
 	Members   int           `default:"1" placeholder:"N" help:"Begin when the group has N members, default 1."`
 	Every     time.Duration `default:"1s" placeholder:"TIME" help:"Time from one message or broadcast to the next, default 1s; 0: as fast as it goes."`
 	Transport string        `default:"hybrid" enum:"hybrid,tcp" placeholder:"NAME" help:"hybrid, shared memory within a host and TCP between hosts, is the default; or tcp."`
+	rulesFlag
 	keyFlags
 	JSON    bool `name:"json" help:"Print an object a line."`
 	Verbose bool `short:"v" help:"Print a line for each message or broadcast, too."`
@@ -110,6 +111,9 @@ func (f *groupFlags) join(ctx context.Context, verb string, l link, std stdio) (
 	}
 	l.Transport = f.Transport
 	cfg := group.Config{Name: f.Name + "." + verb}
+	if cfg.Comm.Rules, err = f.rules(std.Getenv); err != nil {
+		return nil, err
+	}
 	if cfg.Label, err = f.label(); err != nil {
 		return nil, err
 	}

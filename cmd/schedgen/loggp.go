@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/loggp"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // loggpArgs choose the machine and the message of the LogGP model.

@@ -14,7 +14,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // runCmd is the verb run, with a verb for each collective.
@@ -40,11 +40,13 @@ type runFlags struct {
 	Coordinator string        `placeholder:"HOST:PORT" help:"Where the ranks meet, default a free port of the loopback address."`
 	Timeout     time.Duration `default:"30m" help:"Give up after this time."`
 	Silence     time.Duration `default:"30s" help:"A rank that gives no sign of life for so long, while another one waits, is lost; 0: never."`
+	rulesFlag
 	keyFlags
 	JSON    bool `name:"json" help:"Print one object."`
 	Verbose bool `short:"v" help:"Tell the ranks' processes on standard error; of one rank, when it joins, fails, leaves, and who is lost."`
 
-	chosen string // the transport in words, unless a flag names it
+	chosen string           // the transport in words, unless a flag names it
+	picked selection.Params // those of the rule that has chosen the algorithm
 }
 
 // maxRunRanks is how many local ranks make sense.
@@ -78,6 +80,7 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 	if err := f.checkAlgorithm(collective); err != nil {
 		return schedule.Params{}, err
 	}
+	flags.fill(f.picked)
 	p, err := flags.params(f.Algorithm)
 	if err != nil {
 		return p, err
@@ -86,20 +89,50 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 	return p, err
 }
 
-// choose fills in the algorithm, if none is given, that a communicator would
-// take.
-func (f *runFlags) choose(c choice.Case) error {
+// choose fills in the algorithm, if none is given, that a communicator would take in a
+// case, and has the ranks agree on the rules.
+func (f *runFlags) choose(std stdio, j *job, c selection.Case) error {
+	rules, err := f.rules(std.Getenv)
+	if err != nil {
+		return err
+	}
+	if rules.Digest() != 0 {
+		j.Rules = string(rules.Text())
+	}
 	if f.Algorithm != "" {
 		return nil
 	}
-	var err error
 	if c.Ranks, err = f.ranks(); err != nil {
 		return err
 	}
-	if rule, ok := choice.Of(c); ok {
-		f.Algorithm = rule.Algorithm
+	if d, ok := rules.Of(c); ok {
+		f.Algorithm, f.picked = d.Rule.Algorithm, d.Rule.Params
+		j.Algorithm = f.Algorithm
 	}
 	return nil
+}
+
+// caseOf returns what an operation on so many bytes meets over a link among ranks that are started
+// together, on one host unless flags say otherwise.
+func (f *runFlags) caseOf(collective string, size int64, l *link, hosts int) selection.Case {
+	c := selection.Case{Collective: collective, Bytes: int(size), Multicast: l.multicasts(), Hosts: hosts}
+	if f.Netns == nil && hosts == 0 {
+		c.Place, c.Memory = selection.OneHost, l.sharesMemory()
+		c.Multicast = c.Multicast || c.Memory // what all read is written once
+	}
+	return c
+}
+
+// fill takes the parameters of a rule where no flags give them.
+func (f *paramFlags) fill(p selection.Params) {
+	for _, of := range []struct {
+		flag  **int
+		value int
+	}{{&f.Degree, p.Degree}, {&f.FanIn, p.FanIn}, {&f.FanOut, p.FanOut}, {&f.Chunks, p.Chunks}} {
+		if *of.flag == nil && of.value > 0 {
+			*of.flag = &of.value
+		}
+	}
 }
 
 // checkAlgorithm checks that the algorithm is one of the collective.

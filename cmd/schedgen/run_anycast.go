@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runAnycastCmd is the verb run anycast.
@@ -37,11 +36,14 @@ const maxCast = 1 << 30
 
 // Run publishes and receives.
 func (c *runAnycastCmd) Run(ctx context.Context, std stdio) (err error) {
-	if err := c.choose(choice.Case{Collective: schedule.Anycast}); err != nil {
-		return err
-	}
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	if s.job, err = c.common("anycast"); err != nil {
+		return err
+	}
+	if s.job.Link, err = c.quietLink(ctx, std); err != nil {
+		return err
+	}
+	if err := c.choose(std, &s.job, c.caseOf(schedule.Anycast, 0, &s.job.Link, 0)); err != nil {
 		return err
 	}
 	if s.job.Messages, s.job.Size, err = c.messages(); err != nil {
@@ -59,9 +61,6 @@ func (c *runAnycastCmd) Run(ctx context.Context, std stdio) (err error) {
 			return err
 		}
 		specs = append(specs, spec)
-	}
-	if s.job.Link, err = c.quietLink(ctx, std); err != nil {
-		return err
 	}
 	return s.finish(ctx, specs)
 }

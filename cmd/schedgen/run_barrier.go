@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
 )
 
 // runBarrierCmd is the verb run barrier.
@@ -59,9 +58,6 @@ const defaultBarriers = 1000
 
 // Run goes through barriers.
 func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
-	if err := c.choose(choice.Case{Collective: schedule.Barrier}); err != nil {
-		return err
-	}
 	c.drop(std)
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	if s.job, err = c.common("barrier"); err != nil {
@@ -71,6 +67,9 @@ func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
 		return err
 	}
 	s.limit = s.job.Iterations
+	if err := c.barrierLink(ctx, std, &s.job); err != nil {
+		return err
+	}
 	p, err := c.params(schedule.Barrier, paramFlags{Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut, Hosts: c.Hosts})
 	if err != nil {
 		return err
@@ -79,28 +78,45 @@ func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.job.Link, err = c.barrierLink(ctx, std); err != nil {
-		return err
-	}
 	return s.finish(ctx, []*schedule.Spec{spec})
 }
 
-// barrierLink is the link: only one algorithm multicasts.
-func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio) (link, error) {
-	if c.Algorithm != castBarrier {
-		return c.quietLink(ctx, std)
+// barrierLink chooses the algorithm and the link: only one algorithm multicasts.
+func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err error) {
+	if _, err := c.ranks(); err != nil {
+		return err
 	}
-	l, _, err := c.link(ctx, std)
-	return l, err
+	if c.Loss != nil && c.Algorithm != "" && c.Algorithm != castBarrier {
+		return errLoss
+	}
+	if j.Link, _, err = c.link(ctx, std); err != nil {
+		return err
+	}
+	hosts, err := hostsOf(c.Hosts, c.Ranks)
+	if err != nil {
+		return err
+	}
+	if err := c.choose(std, j, c.caseOf(schedule.Barrier, 0, &j.Link, hosts)); err != nil || c.Algorithm == castBarrier {
+		return err
+	}
+	if j.Link.Transport == overHybrid {
+		j.Link.Interface = ""
+	}
+	if c.Loss != nil {
+		return errLoss
+	}
+	return nil
 }
 
 // castBarrier is the barrier that multicasts.
 const castBarrier = "barrier/hsb-mcast"
 
+var errLoss = errors.New("--loss: only multicasts are lost; broadcasts and " + castBarrier + " have them")
+
 // quietLink is the link of a run without multicasts: nothing can be lost.
 func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
 	if f.Loss != nil {
-		return link{}, errors.New("--loss: only multicasts are lost; broadcasts and " + castBarrier + " have them")
+		return link{}, errLoss
 	}
 	l, _, err := f.link(ctx, std)
 	if l.Transport == overHybrid {

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // runBcastCmd is the verb run bcast.
@@ -158,7 +158,15 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	if s.job.Link = l; !l.multicasts() && c.Delay != "none" {
 		return nil, fmt.Errorf("--delay: %s has no multicast that could be delayed", l.Transport)
 	}
-	if err := c.choose(choice.Case{Collective: schedule.Bcast, Bytes: int(s.job.Size), Multicast: l.multicasts()}); err != nil {
+	hosts, err := hostsOf(c.Hosts, c.Ranks)
+	if err != nil {
+		return nil, err
+	}
+	of := c.caseOf(schedule.Bcast, s.job.Size, &l, hosts)
+	if c.apart { // where the others are is not known yet
+		of.Place, of.Memory, of.Multicast = selection.Anywhere, false, l.multicasts()
+	}
+	if err := c.choose(s.std, &s.job, of); err != nil {
 		return nil, err
 	}
 	s.job.Algorithm = c.Algorithm
@@ -171,12 +179,15 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		return nil, err
 	}
 	if p.Chunks == 0 && !alg.CutsItself() {
-		m := choice.Message{Algorithm: c.Algorithm, Ranks: p.Ranks, Bytes: int(s.job.Size), Links: c.apart || c.Netns != nil, Datagram: datagram}
+		m := selection.Message{
+			Algorithm: c.Algorithm, Ranks: p.Ranks, Bytes: int(s.job.Size), Datagram: datagram, Most: c.picked.Chunk,
+			Links: c.apart || c.Netns != nil,
+		}
+		m.Memory = !m.Links && l.sharesMemory()
 		if p.Hosts > 0 {
 			m.Ranks = p.Hosts
 		}
-		m.Memory = !m.Links && (l.Transport == overShm || l.Transport == overHybrid)
-		p.Chunks = choice.Chunks(m)
+		p.Chunks = selection.Chunks(m)
 	}
 	spec, err := newSpec(c.Algorithm, p)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 type job struct {
 	Verb       string // bcast, barrier, anycast or bench
 	Operation  string // bench: what is timed
+	Dup        bool   // bench: on a duplicate of the communicator
 	Rank       int
 	Algorithm  string
 	Params     schedule.Params // with the number of ranks, the root and the chunks filled in
@@ -22,14 +23,20 @@ type job struct {
 	Seed       uint64          // of bytes made up
 	Sum        string          // bcast: SHA-256 of the message, in hex
 	Output     string          // bcast: file for what this rank has received; empty: none
-	Delay      runtime.DelayPolicy
-	RootDelay  time.Duration
-	Timeout    time.Duration
-	Silence    time.Duration // of a rank that is lost; 0: none is
-	Replies    bool          // bcast: time until all ranks have said that they have the message, too
-	Acked      bool          // bcast: the root's call ends no sooner than that
-	Link       link
+	rootDelay
+	Timeout time.Duration
+	Silence time.Duration // of a rank that is lost; 0: none is
+	Replies bool          // bcast: time until all ranks have said that they have the message, too
+	Acked   bool          // bcast: the root's call ends no sooner than that
+	Rules   string        // the text of the rules, which choose what is not said; "": the built-in ones
+	Link    link
 	descriptors
+}
+
+// rootDelay says when the root of a broadcast that multicasts begins.
+type rootDelay struct {
+	Delay     runtime.DelayPolicy
+	RootDelay time.Duration // of DelayFixed
 }
 
 // descriptors are those that a process gets from the one that starts it.
@@ -59,6 +66,11 @@ type link struct {
 // multicasts reports whether there is multicast.
 func (l *link) multicasts() bool {
 	return l.Transport != overTCP && (l.Transport != overHybrid || l.Interface != "") && !l.PutsOnly
+}
+
+// sharesMemory reports whether ranks of one host put through memory that they share.
+func (l *link) sharesMemory() bool {
+	return l.Transport == overShm || l.Transport == overHybrid && canShare()
 }
 
 // report is what a rank tells its parent: one of the fields in each line.

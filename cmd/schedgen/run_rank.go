@@ -11,6 +11,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/perfetto"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // worker is one rank at work, in a process of its own or in a goroutine.
@@ -133,6 +134,12 @@ func (j *job) config() (runtime.Config, error) {
 	cfg.Delay, cfg.RootDelay, cfg.Silence = j.Delay, j.RootDelay, j.Silence
 	if j.Silence == 0 {
 		cfg.Silence = -1
+	}
+	if j.Rules != "" {
+		var err error
+		if cfg.Rules, err = selection.Parse([]byte(j.Rules)); err != nil {
+			return cfg, err
+		}
 	}
 	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
 	switch j.Verb {

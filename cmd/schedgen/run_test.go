@@ -220,7 +220,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 		cmd := runBcastCmd{Size: &size, Delay: "none", runFlags: runFlags{
 			Ranks: ranks, Algorithm: "bcast/chain", Transport: overMem, Timeout: time.Minute,
 		}}
-		s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard}}
+		s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
 		spec, err := cmd.prepare(t.Context(), s)
 		require.NoError(t, err)
 		s.wrap = func(tr wire.Transport) wire.Transport {

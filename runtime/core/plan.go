@@ -18,7 +18,7 @@ type Plan struct {
 
 	header     ir.Header
 	digest     uint64 // of a schedule that the header does not say all of; else 0
-	note       string // of a marked plan: what its operations are a part of
+	note       string // of a marked plan: what its operations are a part of, what has chosen it
 	program    machine.Program
 	base       uint64      // fingerprint of all but the message's length
 	multicasts bool        // the root multicasts
@@ -42,14 +42,16 @@ func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint
 }
 
 // Marked returns a plan whose operations are not taken for p's: at all ranks the
-// same note, of what they are a part of, is added to what they agree on.
+// same note, of what they are a part of or what has chosen it, is added to what they agree on.
 func (p *Plan) Marked(note string) *Plan {
 	f := fnv.New64a()
 	_, _ = f.Write([]byte(note)) // a hash takes everything
 	q := *p
 	q.base ^= f.Sum64()
 	q.printed = printed{}
-	q.note = note
+	if q.note = note; p.note != "" {
+		q.note = p.note + "; " + note
+	}
 	q.engines = [Remembered]machine.Engine{} // each is of one operation
 	return &q
 }

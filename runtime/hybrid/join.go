@@ -44,7 +44,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, err
 	}
 	t := &Transport{rank: cfg.TCP.Rank, size: cfg.TCP.Size, clock: clock.OrSystem(cfg.TCP.Clock), self: newSelf(cfg.Host)}
-	t.sink.t = t
+	t.sink.t, t.first.t = t, t
 	c := stream.Config{Options: stream.Options(cfg.TCP), Blob: t.self.encode()}
 	c.Prepare = func(m *rendezvous.Meeting) error { return t.prepare(ctx, m) }
 	err := t.connect(ctx, cfg, c)
@@ -120,7 +120,7 @@ func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
 	}
 	near, err := memory.Join(ctx, memory.Config{Options: memory.Options{Rank: own, Size: size, File: f, Clock: t.clock}, Kick: t.kick})
 	if err == nil {
-		t.near = near
+		t.near, t.first.near = near, near.First()
 	}
 	return err
 }

@@ -27,6 +27,7 @@ type Transport struct {
 	net   network             // to the others; nil: there are none
 	watch *reactor.Descriptor // of the own pipe
 	sink  sink
+	first windows
 	group []int // scratch of nearby
 
 	closed bool
@@ -195,6 +196,8 @@ func (t *Transport) Stats() wire.Stats {
 func sum(near, net wire.Stats) wire.Stats {
 	net.PutFrames += near.PutFrames
 	net.PutBytes += near.PutBytes
+	net.Flags += near.Flags
+	net.Lent += near.Lent
 	net.GotFrames += near.GotFrames
 	net.GotBytes += near.GotBytes
 	net.Torn += near.Torn

@@ -15,15 +15,20 @@ type place struct {
 	left int        // ranks that have still to collect what is lent
 }
 
+// empty has nothing stand there.
+func (p *place) empty() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.body, p.last, p.left = nil, 0, 0
+}
+
 // lendFrom is how long a chunk is, in bytes, that is lent.
 const lendFrom = 1 << 10
 
-var _ wire.Shelves = windows{}
-
 // Lay implements [wire.Shelves].
-func (t windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent, ok bool) {
-	p := &t.shelf[line-wire.ChunkLine]
-	if t.closed || !t.allPassed(p.last) {
+func (w *windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent, ok bool) {
+	p := &w.own.shelf[line-wire.ChunkLine]
+	if w.closed || !w.allPassed(p.last) {
 		return false, false
 	}
 	p.mu.Lock()
@@ -32,17 +37,17 @@ func (t windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent,
 		p.body = p.own
 	} else {
 		p.left, lent = len(to), true
-		t.stats.Lent++
+		w.stats.Lent++
 	}
 	p.mu.Unlock()
-	t.Post(line, to, f)
+	w.Post(line, to, f)
 	return lent, true
 }
 
 // allPassed reports whether nobody looks any more at what stands in a line since operation seq.
-func (t windows) allPassed(seq uint64) bool {
-	for rank, other := range t.all {
-		if rank != t.rank && !t.left[rank] && other.passed.Load() < seq {
+func (w *windows) allPassed(seq uint64) bool {
+	for _, rank := range w.others {
+		if !w.left[rank] && w.of(rank).passed.Load() < seq {
 			return false
 		}
 	}
@@ -50,39 +55,39 @@ func (t windows) allPassed(seq uint64) bool {
 }
 
 // Passed implements [wire.Shelves].
-func (t windows) Passed(seq uint64) { t.passed.Store(seq) }
+func (w *windows) Passed(seq uint64) { w.own.passed.Store(seq) }
 
 // Collect implements [wire.Shelves].
-func (t windows) Collect(rank, line int, f wire.Flag, dst []byte) bool {
-	from := t.all[rank]
+func (w *windows) Collect(rank, line int, f wire.Flag, dst []byte) bool {
+	from := w.of(rank)
 	p := &from.shelf[line-wire.ChunkLine]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !from.window[line].Holds(f) {
+	if !from.lines[line].Holds(f) {
 		return false
 	}
 	copy(dst, p.body)
 	if p.left > 0 {
 		if p.left--; p.left == 0 {
-			from.Wake()
+			w.all[rank].Wake()
 		}
 	}
 	return true
 }
 
 // Collected implements [wire.Shelves].
-func (t windows) Collected(line int) bool {
-	p := &t.shelf[line-wire.ChunkLine]
+func (w *windows) Collected(line int) bool {
+	p := &w.own.shelf[line-wire.ChunkLine]
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.left == 0
 }
 
 // Revoke implements [wire.Shelves].
-func (t windows) Revoke(line int) {
-	p := &t.shelf[line-wire.ChunkLine]
+func (w *windows) Revoke(line int) {
+	p := &w.own.shelf[line-wire.ChunkLine]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t.window[line].Write(wire.Flag{})
+	w.own.lines[line].Write(wire.Flag{})
 	p.body, p.left = nil, 0
 }

@@ -2,7 +2,6 @@ package mem
 
 import (
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -25,9 +24,7 @@ type Transport struct {
 	timer   clock.Timer             // ends Wait; nil before the first that needs it
 	cur     entry                   // scratch: what the sink is looking at
 	polled  int64                   // the time up to which Poll has taken what arrived; guarded by in.mu
-	window  []wire.Line
-	shelf   []place // by line in which chunks stand
-	passed  atomic.Uint64
+	sets    windowSets
 	stats   wire.Stats
 	closed  bool
 }
@@ -43,8 +40,7 @@ func newTransport(rank int, id [16]byte, o *Options, all []*Transport) *Transpor
 	}
 	t.out.peers, t.in.lanes.peers = len(all), len(all)
 	if o.Windows {
-		t.window = make([]wire.Line, wire.WindowLines)
-		t.shelf = make([]place, wire.ChunkLines)
+		t.sets.first = t.openFirst(len(all))
 	}
 	return t
 }
@@ -160,6 +156,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		}
 	}
 	t.closed = true
+	t.closeSets()
 	for r, peer := range t.all {
 		if r == t.rank {
 			continue

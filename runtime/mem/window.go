@@ -1,40 +1,126 @@
 package mem
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/schedgen/schedgen/runtime/internal/sets"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 // Windows implements [wire.Transport].
 func (t *Transport) Windows() wire.Windows {
-	if t.window == nil {
+	if !t.o.Windows {
 		return nil
 	}
-	return windows{t}
+	return t.sets.first
 }
 
-type windows struct{ *Transport }
+// windowSets are the sets of windows of a rank.
+type windowSets struct {
+	all   [wire.WindowSets]set // the first communicator's from the start
+	first *windows
+	book  sets.Book
+}
+
+// set is a rank's window of a set, and what belongs to it. Other ranks see it.
+type set struct {
+	lines  []wire.Line
+	shelf  []place       // by line in which chunks stand
+	passed atomic.Uint64 // wire.Shelves.Passed
+	mark   atomic.Uint64 // see sets.Mark
+}
+
+// windows are a set as a rank uses it.
+type windows struct {
+	*Transport
+	number int
+	own    *set
+	others []int // ranks that have it too
+}
+
+var _ wire.Sets = (*windows)(nil)
+
+// openFirst makes the windows of all sets, which other ranks see from the start, and returns the first
+// communicator's.
+func (t *Transport) openFirst(size int) *windows {
+	for i := range t.sets.all {
+		s := &t.sets.all[i]
+		s.lines, s.shelf = make([]wire.Line, wire.WindowLines), make([]place, wire.ChunkLines)
+	}
+	w := &windows{Transport: t, own: &t.sets.all[0]}
+	for rank := range size {
+		if rank != t.rank {
+			w.others = append(w.others, rank)
+		}
+	}
+	return w
+}
+
+// empty has nothing stand there.
+func (s *set) empty() {
+	clear(s.lines)
+	for i := range s.shelf {
+		s.shelf[i].empty()
+	}
+	s.passed.Store(0)
+}
 
 // Window implements [wire.Windows].
-func (t windows) Window(rank int) []wire.Line { return t.all[rank].window }
+func (w *windows) Window(rank int) []wire.Line { return w.of(rank).lines }
+
+// of returns the set at a rank.
+func (w *windows) of(rank int) *set { return &w.all[rank].sets.all[w.number] }
 
 // Reaches implements [wire.Windows].
-func (t windows) Reaches(rank int) bool { return rank != t.rank && rank >= 0 && rank < len(t.all) }
+func (w *windows) Reaches(rank int) bool { return rank != w.rank && rank >= 0 && rank < len(w.all) }
 
 // Flag implements [wire.Windows].
-func (t windows) Flag(to, line int, f wire.Flag) {
-	if !t.closed {
-		t.all[to].window[line].Write(f)
-		t.stats.Flags++
-		t.all[to].Wake()
+func (w *windows) Flag(to, line int, f wire.Flag) {
+	if !w.closed {
+		w.of(to).lines[line].Write(f)
+		w.stats.Flags++
+		w.all[to].Wake()
 	}
 }
 
 // Post implements [wire.Windows].
-func (t windows) Post(line int, to []int, f wire.Flag) {
-	if t.closed {
+func (w *windows) Post(line int, to []int, f wire.Flag) {
+	if w.closed {
 		return
 	}
-	t.window[line].Write(f)
-	t.stats.Flags++
+	w.own.lines[line].Write(f)
+	w.stats.Flags++
 	for _, rank := range to {
-		t.all[rank].Wake()
+		w.all[rank].Wake()
+	}
+}
+
+// FreeSets implements [wire.Sets].
+func (w *windows) FreeSets() uint8 {
+	return w.sets.book.Free(func(set, rank int) uint64 { return w.all[rank].sets.all[set].mark.Load() })
+}
+
+// OpenSet implements [wire.Sets].
+func (w *windows) OpenSet(number int, members []int, epoch uint32) (wire.Shelves, error) {
+	s := &w.sets.all[number]
+	s.empty()
+	others := slices.DeleteFunc(slices.Clone(members), func(rank int) bool { return rank == w.rank })
+	s.mark.Store(w.sets.book.Open(number, others, epoch))
+	return &windows{w.Transport, number, s, others}, nil
+}
+
+// CloseSet implements [wire.Sets].
+func (w *windows) CloseSet(number int) {
+	s := &w.sets.all[number]
+	s.passed.Store(math.MaxUint64) // it collects nothing any more
+	s.mark.Store(w.sets.book.Close(number))
+}
+
+// closeSets says that nothing is written or read any more.
+func (t *Transport) closeSets() {
+	for i := range t.sets.all {
+		t.sets.all[i].mark.Store(sets.Over)
 	}
 }

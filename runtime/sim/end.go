@@ -83,7 +83,7 @@ func (p *process) tellEnds() (moved bool) {
 
 func (p *process) unreadFrom(peer int) bool {
 	for _, l := range p.w.procs[peer].out {
-		if l != nil && l.to == p.rank && l.in.n > 0 {
+		if l != nil && l.to == p.rank && l.in.Len() > 0 {
 			return true
 		}
 	}
@@ -163,8 +163,8 @@ func (p *process) unsent() (n int) {
 			continue
 		}
 		n += l.unacked
-		for i := range l.queue.n {
-			o := l.queue.at(i)
+		for i := range l.queue.Len() {
+			o := l.queue.At(i)
 			n += 1 + len(o.frame.Body) - o.done
 		}
 	}

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/schedgen/schedgen/runtime/core"
+import (
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/sim/queue"
+)
 
 // Time is virtual time in nanoseconds; a run begins at 1.
 type Time = core.Time
@@ -33,7 +36,6 @@ const (
 type event struct {
 	at   Time
 	tie  uint64 // drawn, so that what happens at the same time has no fixed order
-	seq  uint64 // makes the order total
 	kind eventKind
 	rank int
 	arg  int
@@ -42,56 +44,13 @@ type event struct {
 	lane *lane
 }
 
-func (e *event) before(o *event) bool {
-	switch {
-	case e.at != o.at:
-		return e.at < o.at
-	case e.tie != o.tie:
-		return e.tie < o.tie
-	}
-	return e.seq < o.seq
-}
-
-// events is a heap of what is to come.
-type events struct {
-	heap []event
-	seq  uint64
-}
+// events is what is to come: by time, then by what was drawn, then in the order in
+// which it was caused.
+type events struct{ queue queue.Queue[event] }
 
 func (q *events) push(e event) {
-	q.seq++
-	e.seq = q.seq
-	q.heap = append(q.heap, e)
-	i := len(q.heap) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if !q.heap[i].before(&q.heap[up]) {
-			break
-		}
-		q.heap[i], q.heap[up] = q.heap[up], q.heap[i]
-		i = up
-	}
+	q.queue.Push(queue.Item[event]{At: int64(e.at), Tie: e.tie, Value: e})
 }
 
 // pop returns the first event, of which there must be one.
-func (q *events) pop() event {
-	first := q.heap[0]
-	n := len(q.heap) - 1
-	q.heap[0] = q.heap[n]
-	q.heap[n] = event{}
-	q.heap = q.heap[:n]
-	for i := 0; ; {
-		low := 2*i + 1
-		if low >= n {
-			return first
-		}
-		if low+1 < n && q.heap[low+1].before(&q.heap[low]) {
-			low++
-		}
-		if !q.heap[low].before(&q.heap[i]) {
-			return first
-		}
-		q.heap[i], q.heap[low] = q.heap[low], q.heap[i]
-		i = low
-	}
-}
+func (q *events) pop() event { return q.queue.Pop().Value }

@@ -28,6 +28,6 @@ func TestEventsAreInATotalOrder(t *testing.T) {
 		for _, w := range want {
 			require.Equal(t, w.arg, q.pop().arg)
 		}
-		require.Empty(t, q.heap)
+		require.Zero(t, q.queue.Len())
 	})
 }

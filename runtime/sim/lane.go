@@ -63,9 +63,9 @@ func (o *outgoing) sent() {
 // was anything. frames is how many frames were handed over to their ends.
 func (l *lane) hand(w *world) (moved bool, frames int) {
 	room := l.turn(w)
-	for l.opened && l.queue.n > 0 && l.unacked < w.net.Buffer && room > 0 {
+	for l.opened && l.queue.Len() > 0 && l.unacked < w.net.Buffer && room > 0 {
 		moved = true
-		o := l.queue.at(0)
+		o := l.queue.At(0)
 		n := min(len(o.frame.Body)-o.done, w.net.Segment)
 		p := w.packets.get(&o.frame.Header, o.frame.Body[o.done:o.done+n])
 		p.from, p.to, p.lane, p.num = l.from, l.to, l, l.next
@@ -79,10 +79,10 @@ func (l *lane) hand(w *world) (moved bool, frames int) {
 		l.next++
 		l.unacked += p.load
 		room -= p.load
-		l.sys.push(p)
+		l.sys.Push(p)
 		if p.last {
 			o.sent()
-			l.queue.pop()
+			l.queue.Pop()
 			frames++
 		}
 	}
@@ -94,8 +94,8 @@ func (l *lane) hand(w *world) (moved bool, frames int) {
 // receiver's system keeps so much.
 func (l *lane) transmit(w *world) {
 	l.shut = false
-	for l.sys.n > 0 && !l.dead {
-		load := (*l.sys.at(0)).load
+	for l.sys.Len() > 0 && !l.dead {
+		load := (*l.sys.At(0)).load
 		if l.fly > 0 && l.fly+load > l.wide {
 			return
 		}
@@ -110,9 +110,9 @@ func (l *lane) transmit(w *world) {
 			l.heard = w.now
 		}
 		l.fly += load
-		(*l.sys.at(0)).sentAt = w.now
+		(*l.sys.At(0)).sentAt = w.now
 		l.rest(w.now, &w.net)
-		w.launch(l.sys.pop())
+		w.launch(l.sys.Pop())
 	}
 }
 
@@ -150,9 +150,9 @@ func (l *lane) again(w *world, p *packet) {
 		return
 	}
 	l.fly -= p.load
-	l.sys.push(p)
-	for i := l.sys.n - 1; i > 0 && (*l.sys.at(i)).num < (*l.sys.at(i - 1)).num; i-- {
-		*l.sys.at(i), *l.sys.at(i - 1) = *l.sys.at(i - 1), *l.sys.at(i)
+	l.sys.Push(p)
+	for i := l.sys.Len() - 1; i > 0 && (*l.sys.At(i)).num < (*l.sys.At(i - 1)).num; i-- {
+		*l.sys.At(i), *l.sys.At(i - 1) = *l.sys.At(i - 1), *l.sys.At(i)
 	}
 	l.transmit(w)
 }
@@ -177,7 +177,7 @@ func (l *lane) receive(w *world, p *packet) {
 	l.early[p.num-l.expect] = p
 	n := 0
 	for n < len(l.early) && l.early[n] != nil {
-		l.in.push(l.early[n])
+		l.in.Push(l.early[n])
 		l.unread += l.early[n].load
 		n++
 	}
@@ -205,7 +205,7 @@ func (l *lane) confirmed(w *world, n int) {
 	switch {
 	case p.state == closing:
 		p.part()
-	case l.queue.n > 0 || w.net.Turn > 0 && len(p.waiting) > 0:
+	case l.queue.Len() > 0 || w.net.Turn > 0 && len(p.waiting) > 0:
 		p.run()
 	}
 }
@@ -213,8 +213,8 @@ func (l *lane) confirmed(w *world, n int) {
 // read hands frames to the sink until one is held or nothing more is here, and
 // reports whether anything moved and how many frames came to their ends.
 func (l *lane) read(w *world, s wire.Sink) (moved bool, frames int) {
-	for l.in.n > 0 {
-		p := *l.in.at(0)
+	for l.in.Len() > 0 {
+		p := *l.in.At(0)
 		if p.first {
 			l.cur, l.got, l.dropped = p.head, 0, false
 			l.cur.From = l.from
@@ -224,7 +224,7 @@ func (l *lane) read(w *world, s wire.Sink) (moved bool, frames int) {
 			return moved, frames
 		}
 		moved = true
-		l.in.pop()
+		l.in.Pop()
 		l.unread -= p.load
 		if l.dropped = l.dropped || v == wire.Drop; !l.dropped {
 			copy(dst[l.got:], p.body)
@@ -252,24 +252,24 @@ func (l *lane) reopen(w *world) {
 }
 
 // idle reports whether all that was put has come to the receiver's system.
-func (l *lane) idle() bool { return l.dead || l.queue.n == 0 && l.unacked == 0 }
+func (l *lane) idle() bool { return l.dead || l.queue.Len() == 0 && l.unacked == 0 }
 
 // drop forgets what is queued at the sender, and takes nothing more.
 func (l *lane) drop() {
 	l.dead = true
-	for l.queue.n > 0 {
-		l.queue.at(0).sent()
-		l.queue.pop()
+	for l.queue.Len() > 0 {
+		l.queue.At(0).sent()
+		l.queue.Pop()
 	}
-	for l.sys.n > 0 {
-		l.sys.pop()
+	for l.sys.Len() > 0 {
+		l.sys.Pop()
 	}
 }
 
 // clear forgets what the receiver has not read.
 func (l *lane) clear() {
-	for l.in.n > 0 {
-		l.in.pop()
+	for l.in.Len() > 0 {
+		l.in.Pop()
 	}
 	l.early, l.unread = l.early[:0], 0
 }

@@ -52,7 +52,7 @@ func pair(t *testing.T, n Net, loses func(*packet) bool) *world {
 
 // quiesce has everything happen that is under way.
 func (w *world) quiesce() {
-	for len(w.events.heap) > 0 {
+	for w.events.queue.Len() > 0 {
 		e := w.events.pop()
 		w.now = e.at
 		w.happen(&e)

@@ -23,7 +23,7 @@ func (w *world) launch(p *packet) {
 		w.packets.put(p)
 		return
 	}
-	left, ok := h.up.send(w.now, p.size, w.slowness(from))
+	left, ok := h.up.Send(w.now, p.size, w.slowness(from))
 	if !ok {
 		w.lose(p, from)
 		return
@@ -54,7 +54,7 @@ func (w *world) forward(p *packet, from, to int) {
 		w.lose(p, to)
 		return
 	}
-	left, ok := h.down.send(w.now, p.size, w.slowness(to))
+	left, ok := h.down.Send(w.now, p.size, w.slowness(to))
 	if !ok {
 		w.lose(p, to)
 		return

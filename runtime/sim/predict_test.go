@@ -37,7 +37,7 @@ func (r *Result) took(step, root int) Time {
 // onWire is how long so many bytes take a link in full datagrams.
 func onWire(bytes int, rate int64) Time {
 	n := (bytes + datagramBytes - 1) / datagramBytes
-	return (&Link{Rate: rate}).serialize(bytes + n*gramHead)
+	return (&Link{Rate: rate}).Serialize(bytes + n*gramHead)
 }
 
 // Long broadcasts by multicast take the time of one copy on the wire: where links

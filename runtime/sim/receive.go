@@ -13,7 +13,7 @@ func (p *process) receive(pkt *packet) {
 		return
 	}
 	pkt.refs++
-	p.grams.push(pkt)
+	p.grams.Push(pkt)
 	p.inRoom += pkt.room()
 	p.run()
 }
@@ -26,7 +26,7 @@ func (p *process) readAll() (moved bool) {
 		m, frames := l.read(p.w, p.core)
 		p.work += frames
 		moved = moved || m
-		if l.listed = l.in.n > 0; l.listed {
+		if l.listed = l.in.Len() > 0; l.listed {
 			p.ready = append(p.ready, l)
 		}
 	}
@@ -51,8 +51,8 @@ func (p *process) offerStash() (moved bool) {
 
 // takeGrams offers the datagrams that have come.
 func (p *process) takeGrams() (moved bool) {
-	for burst := 0; burst < maxBurst && p.grams.n > 0 && !p.stashFull(); burst++ {
-		g := p.grams.pop()
+	for burst := 0; burst < maxBurst && p.grams.Len() > 0 && !p.stashFull(); burst++ {
+		g := p.grams.Pop()
 		p.inRoom -= g.room()
 		p.offer(g)
 		p.work++

@@ -188,7 +188,7 @@ const maxSteps = 1 << 30
 func (w *world) loop() {
 	bound := w.bound()
 	for w.violation == nil && !w.over() {
-		if len(w.events.heap) == 0 || w.steps == maxSteps {
+		if w.events.queue.Len() == 0 || w.steps == maxSteps {
 			w.stuck("nothing happens any more")
 			return
 		}
@@ -268,8 +268,8 @@ func (w *world) result() *Result {
 		r.Violation = w.violation
 	}
 	for h := range w.hosts {
-		r.Up = append(r.Up, w.hosts[h].up.count)
-		r.Down = append(r.Down, w.hosts[h].down.count)
+		r.Up = append(r.Up, w.hosts[h].up.Count())
+		r.Down = append(r.Down, w.hosts[h].down.Count())
 	}
 	for _, p := range w.procs {
 		r.Cores = append(r.Cores, p.core.Counters())

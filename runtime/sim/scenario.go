@@ -8,7 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/choice"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Scenario is all that a run depends on. Its JSON form replays it.
@@ -207,14 +207,14 @@ func (s *Scenario) chunks(o *Op) int {
 			return 0
 		}
 	}
-	m := choice.Message{
+	m := selection.Message{
 		Algorithm: o.Algorithm, Ranks: orElse(o.Hosts, s.Ranks), Bytes: o.Bytes,
 		Links: orElse(s.Hosts, s.Ranks) > 1, Most: s.Comm.Chunk,
 	}
 	if s.Net.Multicast {
 		m.Datagram = orElse(s.Net.Datagram, datagramBytes)
 	}
-	return choice.Chunks(m)
+	return selection.Chunks(m)
 }
 
 func orElse[T comparable](v, other T) T {

@@ -14,12 +14,12 @@ func (p *process) Put(to int, f *wire.Frame) {
 		(&outgoing{frame: *f}).sent()
 		return
 	}
-	if l.queue.n == 0 {
+	if l.queue.Len() == 0 {
 		p.waiting = append(p.waiting, l)
 	}
-	l.queue.push(outgoing{frame: *f})
-	if l.queue.n > maxQueued {
-		p.w.fail("rank %d has %d frames queued for rank %d", p.rank, l.queue.n, to)
+	l.queue.Push(outgoing{frame: *f})
+	if l.queue.Len() > maxQueued {
+		p.w.fail("rank %d has %d frames queued for rank %d", p.rank, l.queue.Len(), to)
 	}
 }
 
@@ -93,10 +93,10 @@ func (p *process) queueCast(out *outlet, to int, f *wire.Frame) {
 		return
 	}
 	o.frame.Len = f.Whole()
-	out.queue.push(o)
-	out.to.push(to)
-	if out.queue.n > maxQueued {
-		p.w.fail("rank %d has %d multicasts and datagrams queued", p.rank, out.queue.n)
+	out.queue.Push(o)
+	out.to.Push(to)
+	if out.queue.Len() > maxQueued {
+		p.w.fail("rank %d has %d multicasts and datagrams queued", p.rank, out.queue.Len())
 	}
 }
 
@@ -123,13 +123,13 @@ func (p *process) cast() bool {
 
 func (p *process) castFrom(out *outlet) bool {
 	sent := 0
-	for ; out.queue.n > 0 && sent < maxBurst; sent++ {
-		o := out.queue.at(0)
+	for ; out.queue.Len() > 0 && sent < maxBurst; sent++ {
+		o := out.queue.At(0)
 		n := min(len(o.frame.Body)-o.done, p.w.net.Datagram)
 		if !p.roomToSend(out, n+gramHead) {
 			break
 		}
-		p.throw(out, o, *out.to.at(0), n)
+		p.throw(out, o, *out.to.At(0), n)
 		if o.done += n; o.done == len(o.frame.Body) {
 			o.sent()
 			out.pop()
@@ -140,8 +140,8 @@ func (p *process) castFrom(out *outlet) bool {
 }
 
 func (out *outlet) pop() {
-	out.queue.pop()
-	out.to.pop()
+	out.queue.Pop()
+	out.to.Pop()
 }
 
 // roomToSend reports whether a datagram may be sent now; otherwise the process
@@ -151,13 +151,13 @@ func (p *process) roomToSend(out *outlet, size int) bool {
 	if len(w.hosts) == 1 {
 		return true
 	}
-	for out.inLink.n > 0 && out.inLink.at(0).at <= w.now {
-		out.bytes -= out.inLink.pop().bytes
+	for out.inLink.Len() > 0 && out.inLink.At(0).At <= w.now {
+		out.bytes -= out.inLink.Pop().Bytes
 	}
 	switch {
 	case out.bytes > 0 && out.bytes+size > w.net.SendRoom:
-		p.lookAt(out.inLink.at(0).at)
-	case w.hosts[w.hostOf[p.rank]].up.full(w.now, size):
+		p.lookAt(out.inLink.At(0).At)
+	case w.hosts[w.hostOf[p.rank]].up.Full(w.now, size):
 		p.lookAt(w.now + overrunPause)
 	default:
 		return true
@@ -173,8 +173,8 @@ func (p *process) throw(out *outlet, o *outgoing, to, n int) {
 	pkt.head.From = p.rank
 	w.launch(pkt)
 	up := &w.hosts[w.hostOf[p.rank]].up
-	if up.free > w.now && (to < 0 || w.hostOf[to] != w.hostOf[p.rank]) {
-		out.inLink.push(departure{up.free, n + gramHead})
+	if up.Free() > w.now && (to < 0 || w.hostOf[to] != w.hostOf[p.rank]) {
+		out.inLink.Push(departure{At: up.Free(), Bytes: n + gramHead})
 		out.bytes += n + gramHead
 	}
 }
@@ -186,7 +186,7 @@ func (p *process) handAll() (moved bool) {
 		m, frames := l.hand(p.w)
 		p.work += frames
 		moved = moved || m
-		if l.queue.n > 0 {
+		if l.queue.Len() > 0 {
 			kept = append(kept, l)
 		}
 	}
@@ -197,8 +197,8 @@ func (p *process) handAll() (moved bool) {
 // abandon forgets what is queued of operations; see [wire.Transport].
 func (p *process) abandon() {
 	for _, out := range [...]*outlet{&p.direct, &p.group} {
-		for out.queue.n > 0 {
-			out.queue.at(0).sent()
+		for out.queue.Len() > 0 {
+			out.queue.At(0).sent()
 			out.pop()
 		}
 	}
@@ -207,10 +207,10 @@ func (p *process) abandon() {
 		if l == nil {
 			continue
 		}
-		cut := l.queue.n > 0 && l.queue.at(0).done > 0
-		for l.queue.n > 0 {
-			l.queue.at(0).sent()
-			l.queue.pop()
+		cut := l.queue.Len() > 0 && l.queue.At(0).done > 0
+		for l.queue.Len() > 0 {
+			l.queue.At(0).sent()
+			l.queue.Pop()
 		}
 		l.dead = l.dead || cut
 	}

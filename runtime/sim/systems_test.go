@@ -14,7 +14,7 @@ func TestBurstOfALink(t *testing.T) {
 	p := pipe{Link: Link{Rate: 8e9, Burst: 2000, Queue: 2500}} // a byte a nanosecond
 	send := func(now Time, want Time, fits bool) {
 		t.Helper()
-		left, ok := p.send(now, 1000, 1)
+		left, ok := p.Send(now, 1000, 1)
 		require.Equal(t, fits, ok)
 		require.Equal(t, want, left)
 	}
@@ -25,7 +25,7 @@ func TestBurstOfALink(t *testing.T) {
 	send(10000, 0, false)
 	send(13000, 13000, true) // half of the bucket is full again
 	send(13000, 14000, true)
-	require.Equal(t, 2000, p.count.Deepest)
+	require.Equal(t, 2000, p.Count().Deepest)
 }
 
 // Confirmations take their part of the links back, and tell of what they have
@@ -48,8 +48,8 @@ func TestConfirmationsOnTheWire(t *testing.T) {
 	require.True(t, lost)
 	l := w.procs[0].out[index(1, wire.LaneOps)]
 	require.Zero(t, l.unacked)
-	require.Equal(t, LinkCount{Packets: packets, Bytes: packets * 66, Deepest: w.hosts[1].up.count.Deepest, Busy: w.hosts[1].up.count.Busy},
-		w.hosts[1].up.count)
+	require.Equal(t, LinkCount{Packets: packets, Bytes: packets * 66, Deepest: w.hosts[1].up.Count().Deepest, Busy: w.hosts[1].up.Count().Busy},
+		w.hosts[1].up.Count())
 	require.Less(t, l.used, Millisecond, "the lost packet was sent again at once")
 }
 
@@ -138,7 +138,7 @@ func TestTurnsOfLanes(t *testing.T) {
 		put(rank, 3*turn)
 	}
 	put(2, 100)
-	for w.procs[0].handAll(); len(w.events.heap) > 0; w.procs[0].handAll() {
+	for w.procs[0].handAll(); w.events.queue.Len() > 0; w.procs[0].handAll() {
 		e := w.events.pop()
 		w.now = e.at
 		w.happen(&e)
@@ -175,7 +175,7 @@ func TestWindowBeyondTheQueueDelaysAPipeline(t *testing.T) {
 		sc.Net.First, sc.Net.Flight, sc.Net.Buffer, sc.Net.Confirm, sc.Net.Steady = 14480, flight, 2<<20, 33, true
 		return runs(t, sc).took(1, 0)
 	}
-	length := (&Link{Rate: rate}).serialize(queue)
+	length := (&Link{Rate: rate}).Serialize(queue)
 	one := took(queue / 2)
 	require.Less(t, one, onWire(bytes, rate)*106/100)
 	require.Greater(t, took(2*queue), one+length*8/10)

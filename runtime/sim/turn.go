@@ -32,8 +32,8 @@ func (l *lane) turn(w *world) int {
 // long reports whether what waits in a lane is long.
 func (l *lane) long() bool {
 	n := 0
-	for i := 0; i < l.queue.n && n < longFrames; i++ {
-		o := l.queue.at(i)
+	for i := 0; i < l.queue.Len() && n < longFrames; i++ {
+		o := l.queue.At(i)
 		n += len(o.frame.Body) - o.done + frameHead
 	}
 	return n >= longFrames

@@ -39,6 +39,10 @@ func Split(t *testing.T, with Make) {
 		{"CancelSplit", testCancelSplit},
 		{"Mismatch", testSplitMismatch},
 		{"Crash", testCrashApart},
+		{"Windows", testWindowsApart},
+		{"WindowsAgain", testWindowsAgain},
+		{"WindowsMismatch", testWindowsMismatch},
+		{"WindowsLent", testWindowsLent},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}

@@ -51,6 +51,9 @@ func Frames(t *testing.T, with Make) {
 	if hasShelves(t, with) {
 		t.Run("Shelves", func(t *testing.T) { shelves(t, with) })
 	}
+	if hasSets(t, with) {
+		t.Run("Sets", func(t *testing.T) { windowSets(t, with) })
+	}
 }
 
 // net is a set of connected transports, each with a sink, that one goroutine

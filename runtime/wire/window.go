@@ -102,7 +102,8 @@ const (
 )
 
 // Windows are the windows of a transport's ranks: memory in which flags stand. A flag costs
-// its reader a load. Flags keep no order with frames. They are of the first communicator.
+// its reader a load. Flags keep no order with frames. They are of one communicator: those of
+// [Transport.Windows] of the first; see [Sets] for the others'.
 //
 // Among ranks that share memory a flag costs its writer a store, and all windows of ranks that
 // it reaches can be read. Where network adapters write, none but the own one can: a flag is
@@ -147,6 +148,28 @@ type Shelves interface {
 	// Passed says that this rank collects nothing more of operations up to a number: lines
 	// in which nothing else stands may be written again, as far as it is concerned.
 	Passed(seq uint64)
+}
+
+// WindowSets is how many communicators have windows at a time, the first included: so many sets of
+// windows there are, numbered from 0, which is the first one's.
+const WindowSets = 8
+
+// Sets are windows of the first communicator, beside which there are sets for others. Ranks are those of
+// the transport. A set is used again: by a communicator of other ranks, too, and at the same time by
+// several of which none shares a rank with another.
+type Sets interface {
+	Shelves
+	// FreeSets returns those sets, set s by bit s, that no communicator of this rank has, and
+	// that all other members of the last one that had it here have closed, or will never touch
+	// any more because their end of the transport is closed.
+	FreeSets() uint8
+	// OpenSet returns the windows of a set for the communicator of members, this rank among them, for
+	// all of which it is free. In the own one nothing stands. epoch is above that of each
+	// communicator that any of members has been in. When all members have returned from OpenSet,
+	// and not before, flags may be written.
+	OpenSet(set int, members []int, epoch uint32) (Shelves, error)
+	// CloseSet says that this rank neither writes nor reads the windows of a set any more.
+	CloseSet(set int)
 }
 
 // Copier is a transport that tells how often a long chunk is copied between ranks that share memory.

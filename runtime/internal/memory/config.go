@@ -20,7 +20,7 @@
 //     lent, how far the rank has come, and what others need to read its process's memory.
 //
 // Behind the areas is room for the rings of further communicators, which takes
-// memory only where they put something (further.go).
+// memory only where they put something (further.go), and for their windows (set.go).
 //
 // So flags live at the rank that waits for them, each on a cache line of its
 // own, and a signal is one line written there (Bierbaum, Wassen, Lankes,

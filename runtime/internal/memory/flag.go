@@ -8,30 +8,28 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Windows implements [wire.Transport].
-func (t *Transport) Windows() wire.Windows { return t }
-
 // Window implements [wire.Windows].
-func (t *Transport) Window(rank int) []wire.Line { return t.segment.window(rank) }
+func (w *Windows) Window(rank int) []wire.Line { return w.window[rank] }
 
 // Reaches implements [wire.Windows].
-func (t *Transport) Reaches(rank int) bool { return rank != t.rank && rank >= 0 && rank < t.size }
+func (w *Windows) Reaches(rank int) bool { return rank != w.t.rank && rank >= 0 && rank < w.size }
 
 // Flag implements [wire.Windows].
-func (t *Transport) Flag(to, line int, f wire.Flag) {
-	if p := &t.peers[to]; !t.closed && !p.gone {
-		p.window[line].Write(f)
-		t.stats.Flags++
-		t.alert(p)
+func (w *Windows) Flag(to, line int, f wire.Flag) {
+	if p := &w.t.peers[to]; !w.t.closed && !p.gone {
+		w.window[to][line].Write(f)
+		w.t.stats.Flags++
+		w.t.alert(p)
 	}
 }
 
 // Post implements [wire.Windows].
-func (t *Transport) Post(line int, to []int, f wire.Flag) {
+func (w *Windows) Post(line int, to []int, f wire.Flag) {
+	t := w.t
 	if t.closed {
 		return
 	}
-	t.peers[t.rank].window[line].Write(f)
+	w.own[line].Write(f)
 	t.stats.Flags++
 	for _, rank := range to {
 		t.alert(&t.peers[rank])

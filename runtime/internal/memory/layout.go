@@ -32,7 +32,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 7
+	segmentVersion = 8
 )
 
 // rankLine tells how a rank is.
@@ -130,6 +130,7 @@ var (
 	_ = [1]struct{}{}[unsafe.Sizeof(tally{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(passedLine{})-lineSize]
 	_ = [1]struct{}{}[unsafe.Sizeof(loanLine{})-lineSize]
+	_ = [1]struct{}{}[unsafe.Sizeof(markLine{})-lineSize]
 )
 
 // The flags of a cell.
@@ -148,10 +149,10 @@ type lane struct{ cells, bytes int } // powers of two
 //	ring of bytes of LaneControl  a quarter of that
 //	rings of cells                64 cells of 64 bytes for each lane, 16 above 64 ranks
 //	multicasts of a rank          8 MiB/P, 64 KiB … 1 MiB, and 64 cells
-//	window of a rank              288 lines, and a room of 4 MiB/32/P, 512 bytes … 8 KiB, for each of the 32 that chunks stand in
+//	window of a rank              416 lines, and a room of 4 MiB/32/P, 512 bytes … 8 KiB, for each of the 32 that chunks stand in
 //
 // Behind that, without memory before it is used, is for each further communicator
-// a lane as LaneOps for each ordered pair.
+// a lane as LaneOps for each ordered pair, and for each further set of windows a window for each rank.
 type layout struct {
 	size  int
 	lanes [wire.Lanes]lane
@@ -163,19 +164,26 @@ type layout struct {
 	pair     int             // bytes for one sender
 	pairsAt  int             // in the area of a rank
 	castAt   int
+	loanAt   int // what others need who lend, and the marks
 	windowAt int
-	shelfAt  int // what belongs to the window's chunks
+	window   int // bytes of a window and of what belongs to its chunks
 	area     int // bytes of a rank
 	total    int // bytes that there is memory for from the start
 	span     int // bytes of a lane of LaneOps
 	part     int // bytes of the lanes of a further communicator
+	apart    int // bytes of a window of a further set, which has pages of its own
 }
 
 // partAt returns where the lanes of a further communicator are.
 func (l *layout) partAt(comm uint8) int64 { return int64(l.total) + int64(comm-1)*int64(l.part) }
 
+// setAt returns where a further set of windows is.
+func (l *layout) setAt(set int) int64 {
+	return int64(l.total) + (comms-1)*int64(l.part) + int64(set-1)*int64(l.size*l.apart)
+}
+
 // length returns the length of the segment's file.
-func (l *layout) length() int64 { return int64(l.total) + (comms-1)*int64(l.part) }
+func (l *layout) length() int64 { return l.setAt(wire.WindowSets) }
 
 func newLayout(size int) *layout {
 	l := &layout{size: size}
@@ -194,13 +202,15 @@ func newLayout(size int) *layout {
 	}
 	l.pairsAt = 2 * lineSize
 	l.castAt = l.pairsAt + size*l.pair
-	l.windowAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
+	l.loanAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
+	l.windowAt = l.loanAt + 2*lineSize
 	l.room = clamp(4<<20/wire.ChunkLines/size, 512, 8<<10)
-	l.shelfAt = l.windowAt + wire.WindowLines*lineSize
-	l.area = l.shelfAt + 2*lineSize + wire.ChunkLines*(lineSize+l.room)
+	l.window = (wire.WindowLines+1)*lineSize + wire.ChunkLines*(lineSize+l.room)
+	l.area = l.windowAt + l.window
 	l.total = pages(pageSize + size*l.area)
 	l.span = l.laneAt[wire.LaneControl]
 	l.part = pages(size * size * l.span)
+	l.apart = pages(l.window)
 	return l
 }
 
@@ -281,28 +291,12 @@ func (s segment) casts(rank int) (*castLine, rings) {
 	return at[castLine](s, offset), s.rings(offset+lineSize+s.size*lineSize, s.cast)
 }
 
-// window returns the lines in which flags stand for rank, and those that it posts.
-func (s segment) window(rank int) []wire.Line {
-	return unsafe.Slice(at[wire.Line](s, s.rankAt(rank)+s.windowAt), wire.WindowLines)
-}
-
-// passed returns how far a rank has come.
-func (s segment) passed(rank int) *passedLine { return at[passedLine](s, s.rankAt(rank)+s.shelfAt) }
-
 // loanLine returns what a rank tells of what it lends and collects.
-func (s segment) loanLine(rank int) *loanLine {
-	return at[loanLine](s, s.rankAt(rank)+s.shelfAt+lineSize)
-}
+func (s segment) loanLine(rank int) *loanLine { return at[loanLine](s, s.rankAt(rank)+s.loanAt) }
 
-// tally returns what belongs to line k of chunks in a rank's window.
-func (s segment) tally(rank, k int) *tally {
-	return at[tally](s, s.rankAt(rank)+s.shelfAt+(2+k)*lineSize)
-}
-
-// roomOf returns where a chunk stands that is of line k of chunks.
-func (s segment) roomOf(rank, k int) []byte {
-	offset := s.rankAt(rank) + s.shelfAt + (2+wire.ChunkLines)*lineSize + k*s.room
-	return s.mem[offset : offset+s.room]
+// marks returns what a rank shows of the further sets of windows.
+func (s segment) marks(rank int) *markLine {
+	return at[markLine](s, s.rankAt(rank)+s.loanAt+lineSize)
 }
 
 // position returns where rank reader stands in the multicasts of rank.

@@ -20,6 +20,10 @@ func TestLayout(t *testing.T) {
 		require.LessOrEqual(t, l.total, 512<<20)
 		require.LessOrEqual(t, l.gram, l.cast.bytes/4)
 		require.Zero(t, l.area%lineSize)
+		require.LessOrEqual(t, l.partAt(comms-1)+int64(l.part), l.setAt(1))
+		require.Equal(t, l.length(), l.setAt(wire.WindowSets-1)+int64(size*l.apart))
+		require.Zero(t, l.setAt(1)%pageSize)
+		require.LessOrEqual(t, l.window, l.apart)
 	}
 }
 
@@ -51,6 +55,15 @@ func TestPlaces(t *testing.T) {
 			line, r := s.casts(to)
 			take(unsafe.Pointer(line), lineSize)
 			takeRings(r)
+			take(unsafe.Pointer(s.loanLine(to)), lineSize)
+			take(unsafe.Pointer(s.marks(to)), lineSize)
+			w := s.firstSet()
+			take(unsafe.Pointer(&w.lines(to)[0]), wire.WindowLines*lineSize)
+			take(unsafe.Pointer(w.passed(to)), lineSize)
+			for k := range wire.ChunkLines {
+				take(unsafe.Pointer(w.tally(to, k)), lineSize)
+				take(unsafe.Pointer(&w.roomOf(to, k)[0]), s.room)
+			}
 			for from := range size {
 				take(unsafe.Pointer(s.position(to, from)), lineSize)
 				for lane := range wire.Lanes {

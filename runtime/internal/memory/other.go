@@ -18,8 +18,16 @@ var errSystem = fmt.Errorf("shm: shared memory between ranks needs Linux: %w", e
 // Transport does not exist on this system.
 type Transport struct {
 	wire.Transport
-	wire.Shelves
 }
+
+// Windows do not exist either.
+type Windows struct{ wire.Sets }
+
+// Open is never called.
+func (*Windows) Open(int, []int, uint32) (*Windows, error) { return nil, errSystem }
+
+// First is never called.
+func (*Transport) First() *Windows { return nil }
 
 // Join fails: this system is not Linux.
 func Join(_ context.Context, cfg Config) (*Transport, error) {

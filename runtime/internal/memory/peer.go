@@ -23,7 +23,6 @@ type peer struct {
 	start   uint64 // of the process
 	bell    *bellLine
 	line    *rankLine
-	window  []wire.Line
 	in      [wire.Lanes]inbound
 	out     [wire.Lanes]outbound
 	more    *further // of further communicators; nil: there were none

@@ -32,36 +32,34 @@ type passedLine struct {
 	_   [lineSize - 8]byte
 }
 
-// shelf is what a rank has to do with the chunks that stand in its window.
+// shelf is what a rank has to do with chunks that are lent, in whatever window.
 type shelf struct {
-	last    [wire.ChunkLines]uint64 // the operation that a line was written for last
-	freed   uint64                  // all have passed the operations up to this one
 	loan    loan
 	crowded bool   // there are more ranks than cores
 	lender  []bool // ranks, of those that can collect what is lent
 }
 
 // Lay implements [wire.Shelves].
-func (t *Transport) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool) {
-	k := line - wire.ChunkLine
-	if t.closed || !t.vacant(k) {
+func (w *Windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool) {
+	t, k := w.t, line-wire.ChunkLine
+	if t.closed || !w.vacant(k) {
 		return false, false
 	}
-	l := &t.peers[t.rank].window[line]
+	l := &w.own[line]
 	switch {
 	case len(body) <= wire.ShortChunk:
 		copy(l.Short[:], body)
-	case len(body) <= t.room:
-		copy(t.roomOf(t.rank, k), body)
+	case len(body) <= w.room:
+		copy(w.roomOf(t.rank, k), body)
 	case len(body) < lendFrom || t.shelf.crowded && whole <= t.lanes[wire.LaneOps].bytes || !t.mayLend(to):
 		return false, false
 	default:
 		*(*uint64)(unsafe.Pointer(&l.Short)) = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(body))))
-		store32(&t.tally(t.rank, k).left, uint32(len(to)))
+		store32(&w.tally(t.rank, k).left, uint32(len(to)))
 		t.stats.Lent++
 		lent = true
 	}
-	t.shelf.last[k] = f.Seq
+	w.last[k] = f.Seq
 	l.Write(f)
 	t.stats.Flags++
 	for _, rank := range to {
@@ -72,53 +70,52 @@ func (t *Transport) Lay(line int, to []int, f wire.Flag, body []byte, whole int)
 
 // vacant reports whether nobody looks any more at what stands in line k of chunks. It reads what the
 // others tell only if what they told before does not do.
-func (t *Transport) vacant(k int) bool {
-	s := &t.shelf
-	if s.last[k] > s.freed {
-		s.freed = t.passedByAll()
+func (w *Windows) vacant(k int) bool {
+	if w.last[k] > w.freed {
+		w.freed = w.passedByAll()
 	}
-	return s.last[k] <= s.freed
+	return w.last[k] <= w.freed
 }
 
 // passedByAll returns up to which operation all have come that have not left.
-func (t *Transport) passedByAll() uint64 {
+func (w *Windows) passedByAll() uint64 {
 	least := uint64(math.MaxUint64)
-	for rank := range t.peers {
-		if p := &t.peers[rank]; rank != t.rank && !p.gone {
-			least = min(least, atomic.LoadUint64(&t.passed(rank).seq))
+	for _, rank := range w.others {
+		if !w.t.peers[rank].gone {
+			least = min(least, atomic.LoadUint64(&w.passed(rank).seq))
 		}
 	}
 	return least
 }
 
 // Passed implements [wire.Shelves].
-func (t *Transport) Passed(seq uint64) { store64(&t.passed(t.rank).seq, seq) }
+func (w *Windows) Passed(seq uint64) { store64(&w.passed(w.t.rank).seq, seq) }
 
 // Collect implements [wire.Shelves].
-func (t *Transport) Collect(rank, line int, f wire.Flag, dst []byte) bool {
-	p, k := &t.peers[rank], line-wire.ChunkLine
-	l := &p.window[line]
+func (w *Windows) Collect(rank, line int, f wire.Flag, dst []byte) bool {
+	p, k := &w.t.peers[rank], line-wire.ChunkLine
+	l := &w.window[rank][line]
 	switch {
 	case len(dst) <= wire.ShortChunk:
 		copy(dst, l.Short[:])
-	case len(dst) <= t.room:
-		copy(dst, t.roomOf(rank, k))
+	case len(dst) <= w.room:
+		copy(dst, w.roomOf(rank, k))
 	default:
 		address := *(*uint64)(unsafe.Pointer(&l.Short))
-		if !t.fetch(p, address, dst) || !l.Holds(f) {
+		if !w.t.fetch(p, address, dst) || !l.Holds(f) {
 			return false
 		}
-		if atomic.AddUint32(&t.tally(rank, k).left, ^uint32(0)) == 0 {
-			t.alert(p)
+		if atomic.AddUint32(&w.tally(rank, k).left, ^uint32(0)) == 0 {
+			w.t.alert(p)
 		}
 	}
 	return true
 }
 
 // Collected implements [wire.Shelves].
-func (t *Transport) Collected(line int) bool {
-	return atomic.LoadUint32(&t.tally(t.rank, line-wire.ChunkLine).left) == 0
+func (w *Windows) Collected(line int) bool {
+	return atomic.LoadUint32(&w.tally(w.t.rank, line-wire.ChunkLine).left) == 0
 }
 
 // Revoke implements [wire.Shelves].
-func (t *Transport) Revoke(line int) { t.peers[t.rank].window[line].Write(wire.Flag{}) }
+func (w *Windows) Revoke(line int) { w.own[line].Write(wire.Flag{}) }

@@ -30,6 +30,7 @@ type Transport struct {
 	watch   watch
 	mine    caster
 	shelf   shelf
+	windows windowSets
 	listens bool                 // to further communicators
 	blocked atomic.Bool          // a multicast waits for slow readers
 	held    [MaxSize / 64]uint64 // peers of which something is held
@@ -55,12 +56,19 @@ func newTransport(s segment, rank int, c clock.Clock) *Transport {
 		t.watch.processes = append(t.watch.processes, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
 	t.shelf.lender, t.shelf.crowded = make([]bool, s.size), s.size > goruntime.NumCPU()
+	first := s.firstSet().use(t)
+	for other := range s.size {
+		if other != rank {
+			first.others = append(first.others, other)
+		}
+	}
+	t.windows.list[0] = first
 	t.tryLoans()
 	return t
 }
 
 func (p *peer) init(s segment, rank, own int) {
-	p.rank, p.line, p.bell, p.window = rank, s.rank(rank), s.bell(rank), s.window(rank)
+	p.rank, p.line, p.bell = rank, s.rank(rank), s.bell(rank)
 	p.pid, p.start = atomic.LoadUint32(&p.line.pid), atomic.LoadUint64(&p.line.start)
 	for lane := range wire.Lanes {
 		in, out := &p.in[lane], &p.out[lane]
@@ -244,7 +252,7 @@ func (t *Transport) release() error {
 			unix.Close(int(w.Fd))
 		}
 	}
-	return errors.Join(t.annex.unmap(), t.unmap())
+	return errors.Join(t.annex.unmap(), t.windows.unmap(), t.unmap())
 }
 
 // nobody is the sink of a transport that is being closed.

@@ -1,0 +1,44 @@
+package chart
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStyles: a line of any style is in the legend, and dots are drawn where the style
+// has any.
+func TestStyles(t *testing.T) {
+	for style, marks := range map[Style]int{Joined: 4, Dots: 4, Dashed: 0, Rings: 4, Crosses: 4} {
+		var svg, none strings.Builder
+		line := Line{Name: "the line", Color: 12, Style: style, At: []Point{{1, 1}, {2, 300}, {3, 1000}}}
+		require.NoError(t, Write(&svg, Chart{Y: "time [µs]", LogY: true, Lines: []Line{line}}))
+		line.At, line.Style = line.At[:2], Dashed
+		require.NoError(t, Write(&none, Chart{Y: "time [µs]", LogY: true, Lines: []Line{line}}))
+		require.Contains(t, svg.String(), ">the line</text>")
+		require.Contains(t, svg.String(), ">time [µs]</text>")
+		require.Contains(t, svg.String(), ">1000</text>")
+		arcs := strings.Count(svg.String(), "A") - strings.Count(none.String(), "A")
+		if style == Crosses || style == Dashed {
+			require.Zero(t, arcs, "style %d", style)
+			continue
+		}
+		require.GreaterOrEqual(t, arcs, marks, "style %d", style) // three points and the legend's
+	}
+}
+
+func TestWriteWithoutLines(t *testing.T) {
+	var svg strings.Builder
+	require.NoError(t, Write(&svg, Chart{Title: "nothing", LogX: true}))
+	require.Contains(t, svg.String(), ">nothing</text>")
+}
+
+func TestLogTicks(t *testing.T) {
+	var labels []string
+	for _, tick := range (logTicks{}).Ticks(math.Log10(0.04), math.Log10(6)) {
+		labels = append(labels, tick.Label)
+	}
+	require.Equal(t, []string{"0.05", "0.1", "0.2", "0.5", "1", "2", "5"}, labels)
+}

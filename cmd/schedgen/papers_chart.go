@@ -1,0 +1,47 @@
+package main
+
+import (
+	"math"
+	"slices"
+
+	"github.com/schedgen/schedgen/cmd/schedgen/internal/chart"
+	"github.com/schedgen/schedgen/sim/papers"
+)
+
+// chartOf returns the picture of a figure: what the paper states as rings, models as
+// dashed lines, simulations as dots, on a line where that is no model's, and runs as
+// crosses on a line. Series of one name share a colour.
+func chartOf(f *papers.Figure) chart.Chart {
+	c := chart.Chart{Title: f.ID + "  " + f.Title, X: f.X.String(), Y: f.Y.String(), LogX: f.X.Log, LogY: f.Y.Log}
+	var names []string
+	for i := range f.Series {
+		s := &f.Series[i]
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+		line := chart.Line{Name: s.Kind.String() + ": " + s.Name, Color: slices.Index(names, s.Name), Style: styleOf(f, s)}
+		for _, p := range s.Points {
+			if !math.IsNaN(p.Y) {
+				line.At = append(line.At, chart.Point(p))
+			}
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c
+}
+
+func styleOf(f *papers.Figure, s *papers.Series) chart.Style {
+	switch s.Kind {
+	case papers.Paper:
+		return chart.Rings
+	case papers.Model:
+		return chart.Dashed
+	case papers.Run:
+		return chart.Crosses
+	}
+	modelled := func(m papers.Series) bool { return m.Kind == papers.Model && m.Name == s.Name }
+	if slices.ContainsFunc(f.Series, modelled) {
+		return chart.Dots
+	}
+	return chart.Joined
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/schedgen/schedgen/schedule/selection"
+)
+
+// rulesFlag names the rules that choose algorithms.
+type rulesFlag struct {
+	Rules string `placeholder:"FILE" complete:"file" help:"Rules that choose the algorithm where no flag names one, or built-in; default SCHEDGEN_RULES, else built-in."`
+}
+
+// rules returns the rules that flag or environment name.
+func (f *rulesFlag) rules(getenv func(string) string) (*selection.Rules, error) {
+	name, from := f.Rules, "--rules"
+	if name == "" {
+		name, from = getenv("SCHEDGEN_RULES"), "SCHEDGEN_RULES"
+	}
+	if name == "" || name == selection.BuiltIn {
+		return selection.Builtin(), nil
+	}
+	data, err := readBounded(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	rules, err := selection.Parse(data)
+	if err == nil {
+		return rules, nil
+	}
+	if _, _, foreign := selection.Import(data); foreign == nil {
+		return nil, fmt.Errorf("%s: %s is of Open MPI; schedgen rules %s makes a file of ours of it", from, name, name)
+	}
+	return nil, fmt.Errorf("%s: %w", from, inFile(name, err))
+}
+
+// inFile says in which file an error is.
+func inFile(name string, err error) error {
+	var at *selection.FileError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s:%d: %s", name, at.Line, at.Msg)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// readBounded reads a file of rules, and a byte more than they may have.
+func readBounded(name string) (data []byte, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, selection.MaxFile+1))
+}
+
+// hostsOf returns the hosts that have several ranks, by the flag; 0: none has.
+func hostsOf(flag *int, ranks *rankRange) (int, error) {
+	if flag == nil {
+		return 0, nil
+	}
+	p, err := ranks.one()
+	switch {
+	case err != nil:
+		return 0, err
+	case *flag < 1 || *flag > p:
+		return 0, fmt.Errorf("--hosts=%d: must be in 1..%d", *flag, p)
+	case *flag > 1 && *flag < p:
+		return *flag, nil
+	}
+	return 0, nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/schedgen/schedgen/schedule/selection"
+)
+
+// rulesCmd is the verb rules.
+type rulesCmd struct {
+	File   string `arg:"" complete:"file" help:"File with rules, - for standard input, or built-in."`
+	Output string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE in place of standard output."`
+}
+
+// Help is the long help text.
+func (rulesCmd) Help() string {
+	return `Reads rules, checks them and prints them in their one spelling, a rule a line. A file may be of
+schedgen, or of Open MPI's component tuned: JSON with rule_file_version 3, or the classic
+numbers. An algorithm of Open MPI that schedgen has not is left to the built-in rules; each such
+rule is a line on standard error.
+
+Examples:
+
+  schedgen rules built-in
+  schedgen rules tuned.conf -o rules.json`
+}
+
+// Run prints the rules.
+func (c *rulesCmd) Run(std stdio) error {
+	rules, notes, err := anyRules(c.File, std)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		if _, err := fmt.Fprintf(std.Err, "%s:%d: %s\n", c.File, n.Line, n.Msg); err != nil {
+			return err
+		}
+	}
+	write := func(w io.Writer) error {
+		_, err := w.Write(rules.Text())
+		return err
+	}
+	if c.Output != "" {
+		return writeFile(c.Output, write)
+	}
+	return write(std.Out)
+}
+
+// anyRules returns the rules of a file of any form that is read.
+func anyRules(name string, std stdio) (*selection.Rules, []selection.Note, error) {
+	if name == selection.BuiltIn {
+		return selection.Builtin(), nil, nil
+	}
+	var data []byte
+	var err error
+	if name == "-" {
+		data, err = io.ReadAll(io.LimitReader(std.In, selection.MaxFile+1))
+	} else {
+		data, err = readBounded(name)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, notes, err := selection.Import(data)
+	if err != nil {
+		return nil, nil, inFile(name, err)
+	}
+	return rules, notes, nil
+}

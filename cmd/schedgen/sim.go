@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/sim"
+)
+
+// simCmd is the verb sim.
+type simCmd struct {
+	sourceArgs
+	Size sizeRange `default:"1B" placeholder:"SIZE" help:"Bytes of the message, or a range LO..HI; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Runs int       `default:"1" placeholder:"N" help:"Runs of each, with seeds that follow one another."`
+	Seed uint64    `default:"1" help:"The first seed, of all that is drawn."`
+
+	machineFlags
+	faultFlags
+
+	PerRank bool   `help:"Also print when each rank calls and returns, of the first run."`
+	Path    bool   `help:"Also print the critical path of the first run."`
+	Loads   bool   `help:"Also print what has crossed each link, of the first run; with --model links."`
+	JSON    bool   `name:"json" help:"Print an array of objects."`
+	CSV     string `name:"csv" placeholder:"FILE" help:"Also write the table as CSV."`
+	Plot    string `placeholder:"FILE" help:"Also draw it as SVG: over ranks or sizes where there are several, else over the ranks when they return."`
+}
+
+// Help is the long help text.
+func (simCmd) Help() string {
+	return `Runs a schedule on a modelled machine, in virtual time, and says when the last call returns.
+Equal arguments give equal numbers on every machine; docs/models.md describes the models:
+loggp, CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and --O;
+linear, that of paper 004, in which a message of n bytes takes --t0 and n times --td; links,
+hosts at a switch by links of --rate with a --delay, and CPUs with --o.
+
+Ranges of -p and --size are swept: every number if there are no more than 64, else so many
+that are as far apart as they can be. With --runs the table has the distribution over the
+seeds. FILE may be text, JSON, GOAL or MSCCL XML; of the last --size is the length of a chunk.
+
+Examples:
+
+  schedgen sim bcast/mcast-chain -p 1024 --L 2.5us --o 1.5us --g 1us \
+    --G 6ns --size 2 --loss 0.5 --runs 1000
+  schedgen sim barrier/dissemination -p 2..65536 --degree 2 \
+    --csv times.csv --plot times.svg
+  schedgen sim bcast/symmetric -p 2..16 --size 512KiB --model linear \
+    --t0 50us --td 80ns
+  schedgen sim bcast/binomial -p 1048576`
+}
+
+// Run simulates what the arguments name and prints what there is.
+func (c *simCmd) Run(ctx context.Context, std stdio) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	points, err := c.points(ctx, std)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(std, len(points)*c.Runs, "simulating")
+	for _, p := range points { // each in the memory of its own, which it then gives up
+		if err := c.simulate(ctx, p, bar); err != nil {
+			return err
+		}
+	}
+	bar.clear()
+	if c.CSV != "" {
+		if err := writeFile(c.CSV, func(w io.Writer) error { return writeSimCSV(w, points) }); err != nil {
+			return err
+		}
+	}
+	if c.Plot != "" {
+		if err := writeFile(c.Plot, func(w io.Writer) error { return c.draw(w, points) }); err != nil {
+			return err
+		}
+	}
+	return c.print(ctxWriter{ctx, std.Out}, points)
+}
+
+func (c *simCmd) check() error {
+	switch {
+	case c.Runs < 1:
+		return fmt.Errorf("--runs=%d: must be at least 1", c.Runs)
+	case c.Loads && c.Model != "links":
+		return fmt.Errorf("--loads: only with --model links")
+	}
+	return nil
+}
+
+// point is one number of ranks and one size.
+type point struct {
+	name     string
+	programs sim.Programs
+	header   ir.Header
+	bytes    int
+	first    *sim.Result // of the first seed
+	spans    []sim.Time  // makespans of the runs that have ended, in order
+	never    int         // runs that have not
+	counts   sim.Counts  // of all runs
+}
+
+// points returns what is to be simulated.
+func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
+	var all []*point
+	add := func(name string, p sim.Programs) error {
+		h := p.Header()
+		sizes := []int{0}
+		if h.HasMessage() {
+			sizes = c.Size.all()
+		} else if c.Size != (sizeRange{1, 1}) {
+			return fmt.Errorf("--size: %s moves no bytes", name)
+		}
+		for _, bytes := range sizes {
+			all = append(all, &point{name: name, programs: p, header: h, bytes: bytes})
+		}
+		return nil
+	}
+	if c.isFile() {
+		name, p, err := c.file(ctx, std)
+		if err != nil {
+			return nil, err
+		}
+		err = add(name, p)
+		return all, err
+	}
+	specs, err := c.specs(std)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range specs {
+		if err := add(c.Source, s); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// specs returns the algorithm for each number of ranks. Programs are made when
+// their ranks have something to do, so that there is no bound on their size.
+func (c *simCmd) specs(std stdio) ([]*schedule.Spec, error) {
+	c.dropIdle(std)
+	p, err := c.params(c.Source)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Ranks == nil:
+		return nil, fmt.Errorf("--ranks: needed for %s, such as -p 8", c.Source)
+	}
+	var specs []*schedule.Spec
+	for _, ranks := range spread(c.Ranks.lo, c.Ranks.hi) {
+		p.Ranks = ranks
+		s, err := schedule.New(c.Source, p)
+		if err != nil {
+			return nil, flagError(err)
+		}
+		specs = append(specs, s)
+	}
+	return specs, nil
+}
+
+// file returns the programs of a file, of whatever form it is, and their name.
+func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, error) {
+	in, err := await(ctx, func() (io.ReadCloser, error) { return c.open(std) })
+	if err != nil {
+		return "", nil, err
+	}
+	defer in.Close() // read only: nothing to lose
+	buf := bufio.NewReader(in)
+	form, err := await(ctx, func() (*foreignForm, error) { return sniff(c.Source, buf), nil })
+	if err != nil {
+		return "", nil, err
+	}
+	if form == nil {
+		s, err := c.read(ctx, buf)
+		if err != nil {
+			return "", nil, err
+		}
+		return s.Name(), sim.Of(s), nil
+	}
+	if flags := c.list(); c.Ranks != nil || len(flags) > 0 {
+		return "", nil, fmt.Errorf("%s is %s, which has ranks and parameters of its own", c.Source, form.name)
+	}
+	p, err := await(ctx, func() (sim.Programs, error) { return c.foreign(form, buf) })
+	return filepath.Base(c.Source), p, err
+}
+
+// foreign returns the programs of a file of another program. Its messages are as
+// long as the file says; a chunk of MSCCL XML is as long as --size says.
+func (c *simCmd) foreign(form *foreignForm, in io.Reader) (sim.Programs, error) {
+	g, err := form.read(in)
+	if err != nil {
+		return nil, placed(c.Source, err)
+	}
+	unit := 1
+	switch {
+	case form.chunks && c.Size.lo != c.Size.hi:
+		return nil, fmt.Errorf("--size: of %s only one size of a chunk", form.name)
+	case form.chunks:
+		unit, c.Size = int(c.Size.lo), sizeRange{1, 1}
+	}
+	p, err := sim.OfGraph(filepath.Base(c.Source), g, unit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Source, err)
+	}
+	return p, nil
+}
+
+// simulate runs a point with all seeds.
+func (c *simCmd) simulate(ctx context.Context, p *point, bar progress) error {
+	config, err := c.config(p)
+	if err != nil {
+		return err
+	}
+	s, err := sim.New(p.programs, config)
+	if err != nil {
+		return err
+	}
+	for i := range c.Runs {
+		r, err := await(ctx, func() (*sim.Result, error) { return s.Run(c.Seed + uint64(i)) })
+		if err != nil {
+			return err
+		}
+		p.note(r)
+		bar.advance()
+	}
+	p.sort()
+	return nil
+}

@@ -1,0 +1,148 @@
+package transporttest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// byWindows is the configuration of communicators all of whose operations go through windows, where there
+// are any.
+var byWindows = runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/dissemination"}, Bcast: runtime.Algorithm{Name: "bcast/linear"}}
+
+func dup(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) }
+
+// joinSets is join, with what says whether any two of the ranks share windows of further communicators.
+func joinSets(t *testing.T, with Make, size int) (comms []*runtime.Comm, shared bool) {
+	comms = join(t, func(t testing.TB, size int) []wire.Transport {
+		list := with(t, size)
+		w, sets := list[0].Windows().(wire.Sets)
+		for rank := range size {
+			shared = shared || sets && w.Reaches(rank)
+		}
+		return list
+	}, size, byWindows)
+	return comms, shared
+}
+
+// flagged reports whether operations of comms write flags.
+func flagged(t *testing.T, comms []*runtime.Comm) bool {
+	t.Helper()
+	flags := func() (n uint64) {
+		for _, c := range comms {
+			n += c.Totals().Transport.Flags
+		}
+		return n
+	}
+	before := flags()
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		for root := range c.Size() {
+			if err := bcast(ctx, c, uint64(root), buffer(20), root); err != nil {
+				return err
+			}
+		}
+		return c.Barrier(ctx)
+	})
+	return flags() > before
+}
+
+// testWindowsApart: so many communicators as there are sets have windows, and those beyond go by frames. A
+// set is another's when all members have closed it.
+func testWindowsApart(t *testing.T, with Make) {
+	comms, shared := joinSets(t, with, 3)
+	var twins [][]*runtime.Comm
+	for i := 1; i <= wire.WindowSets; i++ {
+		twins = append(twins, derive(t, comms, dup))
+		require.Equal(t, shared && i < wire.WindowSets, flagged(t, twins[i-1]), "communicator %d", i)
+	}
+	closeAll(t, twins[4])
+	alone := divide(t, comms, identity, identity)
+	require.False(t, flagged(t, alone), "nobody shares anything")
+	twins[4] = derive(t, comms, dup)
+	for i, list := range twins {
+		require.Equal(t, shared && i+1 < wire.WindowSets, flagged(t, list), "communicator %d", i+1)
+		exercise(t, list)
+	}
+	exercise(t, comms)
+}
+
+// testWindowsAgain has communicators follow each other in the same windows, which call other things under
+// the same numbers: what one has left there is nothing to the next.
+func testWindowsAgain(t *testing.T, with Make) {
+	comms, _ := joinSets(t, with, 4)
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		for round := range 12 {
+			child, err := c.Split(ctx, c.Rank()/(2+round%3), round*c.Rank()%3)
+			if err != nil {
+				return err
+			}
+			for i := range 50 {
+				root := (i + round) % child.Size()
+				if (i+round)%3 == 0 {
+					err = child.Barrier(ctx)
+				} else {
+					err = bcast(ctx, child, uint64(i), buffer(10*(1+(i+round)%7)), root)
+				}
+				if err != nil {
+					return fmt.Errorf("round %d, operation %d: %w", round, i+1, err)
+				}
+			}
+			if err := child.Barrier(ctx); err != nil {
+				return err
+			}
+			if err := child.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// testWindowsMismatch: ranks that call different things in a further communicator find out, and the first one
+// goes on.
+func testWindowsMismatch(t *testing.T, with Make) {
+	const size, odd = 3, 2
+	for _, m := range otherOperation(odd) {
+		t.Run(m.name, func(t *testing.T) {
+			cfg := m.cfg(false)
+			cfg.Stall = 20 * time.Millisecond
+			comms := join(t, with, size, cfg)
+			twins := derive(t, comms, dup)
+			requireFailed(t, each(t, twins, func(ctx context.Context, c *runtime.Comm) error {
+				return untilFailed(ctx, c, func(ctx context.Context, c *runtime.Comm) error { return m.call(ctx, c, c.Rank() == odd) })
+			}), runtime.ErrMismatch)
+			exercise(t, comms)
+		})
+	}
+}
+
+// testWindowsLent has long messages of several communicators be on their way at once, and calls be given up.
+func testWindowsLent(t *testing.T, with Make) {
+	comms, _ := joinSets(t, with, 3)
+	twins, halves := derive(t, comms, dup), divide(t, comms, parity, identity)
+	long := func(c *runtime.Comm) func(ctx context.Context) error {
+		return func(ctx context.Context) error {
+			for i := range 12 {
+				if err := bcast(ctx, c, uint64(i), buffer(300_000), i%c.Size()); err != nil {
+					return err
+				}
+			}
+			return c.Barrier(ctx)
+		}
+	}
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		return together(ctx, long(c), long(twins[c.Rank()]), long(halves[c.Rank()]))
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := result()
+	go func() { errs <- twins[0].Bcast(ctx, buffer(1<<20), 0) }()
+	cancel()
+	<-errs // it was faster, or has been given up: the others have not called
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return long(c)(ctx) })
+}

@@ -1,0 +1,150 @@
+package selection
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// maxRules bounds a table. The largest of Open MPI's that are published have some
+// hundreds of rules of a collective.
+const maxRules = 4096
+
+// check returns an error for the first rule that says what cannot be, then for the first
+// that is idle, then for a case that no rule fits.
+func check(list []Rule) error {
+	if len(list) > maxRules {
+		return fmt.Errorf("%d rules: at most %d are allowed", len(list), maxRules)
+	}
+	for i := range list {
+		if err := list[i].check(); err != nil {
+			return list[i].blame(err)
+		}
+	}
+	for _, collective := range collectives {
+		if err := cover(list, collective); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collectives are those that rules can be of.
+var collectives = []string{schedule.Barrier, schedule.Bcast, schedule.Anycast}
+
+// blame says of which rule an error is.
+func (r *Rule) blame(err error) error {
+	if r.Line > 0 {
+		return faultf(r.Line, "%v", err)
+	}
+	return fmt.Errorf("rule of %s for %s: %w", r.Collective, r.Algorithm, err)
+}
+
+func (r *Rule) check() error {
+	if !slices.Contains(collectives, r.Collective) {
+		return fmt.Errorf("no collective %q; there are %s", r.Collective, strings.Join(collectives, ", "))
+	}
+	if err := r.checkConditions(); err != nil {
+		return err
+	}
+	return r.checkAlgorithm()
+}
+
+func (r *Rule) checkConditions() error {
+	for _, c := range []struct {
+		name   string
+		of     Range
+		lo, hi int // of v
+	}{
+		{"ranks", r.Ranks, 1, schedule.MaxRanks},
+		{"bytes", r.Bytes, 0, maxBytes - 1},
+		{"hosts", r.Hosts, 2, schedule.MaxRanks},
+	} {
+		if err := c.of.check(c.name, c.lo, c.hi); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.Bytes != Range{} && r.Collective == schedule.Barrier:
+		return errors.New("bytes: a barrier has no message")
+	case r.Bytes != Range{} && r.Collective == schedule.Anycast:
+		return errors.New("bytes: one algorithm serves rootless messages of all lengths")
+	case r.Hosts != Range{} && r.Hosts.From == 0:
+		return errors.New("hosts: min is missing; it counts hosts with several ranks, at least 2")
+	case int(r.Place) >= len(places) || r.Multicast > Without || r.Memory > Without:
+		return errors.New("a condition that there is not")
+	}
+	return nil
+}
+
+// check returns an error unless there are numbers lo to hi that meet r, and r says nothing of others.
+func (r Range) check(name string, lo, hi int) error {
+	switch {
+	case r.From != 0 && (r.From < lo || r.From > hi):
+		return fmt.Errorf("%s: min is %d, must be in %d..%d", name, r.From, lo, hi)
+	case r.To != 0 && (r.To <= lo || r.To > hi+1):
+		return fmt.Errorf("%s: max is %d, must be in %d..%d", name, r.To-1, lo, hi)
+	case r.To != 0 && r.To <= r.From:
+		return fmt.Errorf("%s: max %d is below min %d", name, r.To-1, r.From)
+	}
+	return nil
+}
+
+func (r *Rule) checkAlgorithm() error {
+	if r.Algorithm == BuiltIn {
+		if r.Params != (Params{}) {
+			return errors.New("params: the built-in rules have their own")
+		}
+		return nil
+	}
+	spec, err := schedule.New(r.Algorithm, schedule.Params{Ranks: 1})
+	if err != nil {
+		return clean(err)
+	}
+	alg := spec.Algorithm()
+	if alg.Collective != r.Collective {
+		return fmt.Errorf("%s is no algorithm of %s", alg.Name, r.Collective)
+	}
+	if alg.Multicasts() && r.Multicast != With {
+		return fmt.Errorf(`%s multicasts: the rule needs "multicast": true`, alg.Name)
+	}
+	r.cuts = alg.CutsItself()
+	return r.Params.check(&alg)
+}
+
+// check returns an error unless alg takes the parameters.
+func (p *Params) check(alg *schedule.Algorithm) error {
+	takes := func(name string) bool { return slices.Contains(alg.Params, name) }
+	switch {
+	case p.Masters && !takes("hosts"):
+		return fmt.Errorf("masters: not a parameter of %s", alg.Name)
+	case p.Chunk != 0 && !takes("chunks"):
+		return fmt.Errorf("chunk: not a parameter of %s", alg.Name)
+	case p.Chunk != 0 && alg.CutsItself():
+		return fmt.Errorf("chunk: %s cuts the message by the number of ranks; chunks is another number", alg.Name)
+	case p.Chunk < 0:
+		return fmt.Errorf("chunk: %d bytes, must be at least 1", p.Chunk)
+	case p.Chunk != 0 && p.Chunks != 0:
+		return errors.New("chunk and chunks: give one of them")
+	}
+	_, err := schedule.New(alg.Name, schedule.Params{Ranks: 1, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Chunks: p.Chunks})
+	return clean(err)
+}
+
+// clean spells an error of package schedule in words of a table.
+func clean(err error) error {
+	var param *schedule.ParamError
+	var name *schedule.NameError
+	switch {
+	case errors.As(err, &param):
+		return fmt.Errorf("%s: %d: %s", param.Param, param.Value, param.Reason)
+	case errors.As(err, &name) && len(name.Near) > 0:
+		return fmt.Errorf("no algorithm %q; %s", name.Name, name.Suggestion())
+	case errors.As(err, &name):
+		return fmt.Errorf("no algorithm %q", name.Name)
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package selection
+
+import (
+	"math"
+	"slices"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Message is what is cut into chunks, and what it crosses. All ranks of a
+// communicator must ask about the same.
+type Message struct {
+	Algorithm string // that broadcasts it
+	Ranks     int    // or hosts, where it runs between their masters
+	Bytes     int
+	Links     bool // there are links between hosts on its way
+	Memory    bool // all ranks share memory, and copy long chunks that are put from where they lie
+	Datagram  int  // payload of a datagram of multicast; 0: there is none
+	Most      int  // bytes of a chunk, as far as the bound on their number allows; 0: what is best
+}
+
+// The bounds of chunks.
+const (
+	maxChunks  = 1024     // of a message
+	chunkBytes = 32 << 10 // of a chunk, or one datagram if that is less
+	// A chunk that is copied from where it lies takes a system call: 0.5 µs in which 10 KB could be
+	// copied. Two ranks gain nothing by several.
+	lentBytes = 128 << 10
+	maxLent   = 16 // of a message; more do not fit the windows of ranks
+	// Ranks that share cores put a message of this length into rings, from which the first chunk is
+	// copied while the second is put.
+	ringBytes = 64 << 10
+	// chunkCost is what each chunk of a pipeline over links costs besides, in bytes
+	// that a link carries meanwhile: some 100 of heads, and the work at a rank,
+	// which is 4 µs at 1 Gbit/s.
+	chunkCost = 512
+)
+
+// Chunks returns into how many chunks a message is cut.
+func Chunks(m Message) int {
+	switch {
+	case m.Most > 0:
+		return m.pieces(m.Most)
+	case m.Memory && !multicasts(m.Algorithm):
+		return m.inMemory()
+	case m.Algorithm == "bcast/chain" && m.Links:
+		return m.pipeline()
+	case m.Datagram > 0:
+		return m.pieces(min(m.Datagram, chunkBytes))
+	}
+	return m.pieces(chunkBytes)
+}
+
+// inMemory returns the number of chunks that ranks copy from where they lie, or put into rings.
+func (m *Message) inMemory() int {
+	switch {
+	case m.Ranks <= 2:
+		return 1
+	case m.Bytes <= ringBytes:
+		return m.pieces(chunkBytes)
+	}
+	return min(m.pieces(lentBytes), maxLent)
+}
+
+func multicasts(name string) bool {
+	return slices.ContainsFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool { return a.Name == name && a.Multicasts() })
+}
+
+// pieces returns how many chunks of so many bytes there are.
+func (m *Message) pieces(most int) int {
+	return max(1, min(m.Bytes/most+min(1, m.Bytes%most), maxChunks))
+}
+
+// pipeline returns the number of chunks with which a pipeline takes the least time:
+// with c chunks of n bytes in all the last of P ranks has them after P-2+c times
+// n/c + chunkCost bytes. That is least at c = √((P-2) n / chunkCost), and c+1 take less
+// than c as long as c (c+1) is below the square of that.
+func (m *Message) pipeline() int {
+	square := float64(max(m.Ranks-2, 0)) / chunkCost * float64(m.Bytes)
+	c := int(min(math.Sqrt(square), maxChunks))
+	if float64(c)*float64(c+1) < square {
+		c++
+	}
+	return max(m.pieces(chunkBytes), min(c, maxChunks))
+}

@@ -1,0 +1,126 @@
+package selection_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/sim/loggp"
+)
+
+// machines are networks to choose for: LogGOPSim's, one of slow links, one on which it is
+// dear to send, memory, and one whose interface is slower than its CPU.
+var machines = []loggp.Params{
+	loggp.Defaults(),
+	{L: 50_000, O: 4_000, Gap: 5_000, GPerByte: 80},
+	{L: 1_000, O: 12_000, Gap: 1_000, GPerByte: 1},
+	{L: 100, O: 50, Gap: 60, GPerByte: 0},
+	{L: 3_000, O: 500, Gap: 8_000, GPerByte: 2},
+}
+
+// exhaust returns the least time of all algorithms with all degrees, all pairs of fans and
+// many numbers of chunks, which are none that a search would try alone.
+func exhaust(t *testing.T, c selection.Case, m loggp.Params) loggp.Time {
+	t.Helper()
+	least := loggp.Time(1 << 62)
+	try := func(name string, p schedule.Params) {
+		p.Ranks = c.Ranks
+		took, err := selection.Cost(name, p, c.Bytes, m)
+		require.NoError(t, err)
+		require.NotEqual(t, loggp.Never, took)
+		least = min(least, took)
+	}
+	for _, alg := range schedule.Algorithms() {
+		has := func(name string) bool { return slices.Contains(alg.Params, name) }
+		switch {
+		case alg.Collective != c.Collective || alg.Multicasts() && !c.Multicast:
+		case has("fan-in"):
+			for in := 1; in < max(c.Ranks, 2); in++ {
+				for out := 1; out < max(c.Ranks, 2); out++ {
+					try(alg.Name, schedule.Params{FanIn: in, FanOut: out})
+				}
+			}
+		case has("degree"):
+			for n := 2; n <= max(c.Ranks, 2); n++ {
+				try(alg.Name, schedule.Params{Degree: n})
+			}
+		case has("chunks"):
+			try(alg.Name, schedule.Params{})
+			for f := 1; f <= 300 && f <= max(c.Bytes, 1); f += 1 + f/4 {
+				try(alg.Name, schedule.Params{Chunks: f})
+			}
+		default:
+			try(alg.Name, schedule.Params{})
+		}
+	}
+	return least
+}
+
+// TestChooseIsNearTheBest: on simulated machines the choice is within 5 % of the best of all
+// candidates in 95 % of cases.
+func TestChooseIsNearTheBest(t *testing.T) {
+	cases, good := 0, 0
+	var bad []string
+	for _, m := range machines {
+		for _, p := range []int{1, 2, 3, 5, 7, 12} {
+			for _, multicast := range []bool{false, true} {
+				grid := []selection.Case{{Collective: schedule.Barrier, Ranks: p, Multicast: multicast}}
+				for _, n := range []int{0, 1500, 1_000_000} {
+					grid = append(grid, selection.Case{Collective: schedule.Bcast, Ranks: p, Bytes: n, Multicast: multicast})
+				}
+				for _, c := range grid {
+					got, err := selection.Choose(c, m)
+					require.NoError(t, err)
+					best := exhaust(t, c, m)
+					cases++
+					if float64(got.Time) <= 1.05*float64(best) {
+						good++
+						continue
+					}
+					bad = append(bad, fmt.Sprintf("%v of %v on %v: %s %+v takes %d, the best %d", &c, c.Collective, m, got.Algorithm, got.Params, got.Time, best))
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d cases within 5 %%", good, cases)
+	require.GreaterOrEqual(t, float64(good), 0.95*float64(cases), "%v", bad)
+}
+
+// TestChooseTakesWhatItSays: the time of the choice is that of its schedule.
+func TestChooseTakesWhatItSays(t *testing.T) {
+	for _, c := range []selection.Case{
+		{Collective: schedule.Bcast, Ranks: 40, Bytes: 2048},
+		{Collective: schedule.Bcast, Ranks: 40, Bytes: 1 << 20, Hosts: 7},
+		{Collective: schedule.Barrier, Ranks: 100, Multicast: true},
+		{Collective: schedule.Barrier, Ranks: 11, Hosts: 3},
+	} {
+		all, err := selection.Compare(c, loggp.Defaults())
+		require.NoError(t, err)
+		for i, got := range all {
+			took, err := selection.Cost(got.Algorithm, got.Params, c.Bytes, loggp.Defaults())
+			require.NoError(t, err)
+			require.Equal(t, got.Time, took)
+			require.Equal(t, c.Hosts, got.Params.Hosts)
+			require.True(t, i == 0 || all[i-1].Time <= got.Time)
+		}
+		best, err := selection.Choose(c, loggp.Defaults())
+		require.NoError(t, err)
+		require.Equal(t, all[0], best)
+	}
+}
+
+func TestChooseRefuses(t *testing.T) {
+	_, err := selection.Choose(selection.Case{Collective: "scan", Ranks: 4}, loggp.Defaults())
+	require.ErrorContains(t, err, "too large to be computed")
+	_, err = selection.Choose(selection.Case{Collective: schedule.Bcast, Ranks: 0}, loggp.Defaults())
+	require.ErrorContains(t, err, "ranks=0")
+	_, err = selection.Choose(selection.Case{Collective: schedule.Bcast, Ranks: 4, Bytes: -1}, loggp.Defaults())
+	require.ErrorContains(t, err, "-1 bytes")
+	took, err := selection.Cost("barrier/dissemination", schedule.Params{Ranks: 1 << 19}, 0, loggp.Defaults())
+	require.NoError(t, err)
+	require.Equal(t, loggp.Never, took)
+}

@@ -1,0 +1,173 @@
+package selection
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// maxTried bounds how often a case is held against a rule while a table is checked: it
+// grows with the rules times the different bounds of ranks, of bytes and of hosts. That
+// of a table of 600 rules for 20 numbers of ranks and 30 sizes is 2 million.
+const maxTried = 1 << 26
+
+// cover returns an error if a rule of the collective is idle, or if there are such rules
+// and a case fits none. All cases between two neighbouring bounds fit the same rules, so
+// one of them stands for all.
+func cover(list []Rule, collective string) error {
+	own := of(list, collective)
+	if len(own) == 0 {
+		return nil
+	}
+	g := newGrid(collective, own)
+	used, gap, err := g.try(own)
+	if err != nil {
+		return own[0].blame(err)
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		return own[i].blame(g.idle(own[:i], own[i]))
+	}
+	if gap != nil {
+		last := own[len(own)-1]
+		return last.blame(fmt.Errorf("%s: no rule fits %v; a last rule without conditions does, which may say %q", collective, gap, BuiltIn))
+	}
+	return nil
+}
+
+// of returns the rules of a collective.
+func of(list []Rule, collective string) (own []*Rule) {
+	for i := range list {
+		if list[i].Collective == collective {
+			own = append(own, &list[i])
+		}
+	}
+	return own
+}
+
+// try says which rules decide a case, and a case that none of them fits.
+func (g *grid) try(own []*Rule) (used []bool, gap *Case, err error) {
+	if tried := float64(len(g.ranks)) * float64(len(g.bytes)) * float64(len(g.hosts)+3) * 2 * float64(len(own)); tried > maxTried {
+		return nil, nil, fmt.Errorf("%s: %d rules with %d different bounds of ranks and %d of bytes are too many to be checked",
+			g.collective, len(own), len(g.ranks), len(g.bytes))
+	}
+	used = make([]bool, len(own))
+	g.each(func(c *Case) {
+		i := slices.IndexFunc(own, func(r *Rule) bool { return r.fits(c) })
+		if i >= 0 {
+			used[i] = true
+		} else if gap == nil {
+			gap = new(*c)
+		}
+	})
+	return used, gap, nil
+}
+
+// grid has the bounds of rules: where a number begins to fit other ones.
+type grid struct {
+	collective          string
+	ranks, bytes, hosts []int
+}
+
+func newGrid(collective string, rules []*Rule) grid {
+	g := grid{collective, []int{1}, []int{0}, []int{2}}
+	for _, r := range rules {
+		g.ranks = append(g.ranks, r.Ranks.From, r.Ranks.To)
+		g.bytes = append(g.bytes, r.Bytes.From, r.Bytes.To)
+		g.hosts = append(g.hosts, r.Hosts.From, r.Hosts.To)
+	}
+	g.ranks = bounds(g.ranks, 1, schedule.MaxRanks)
+	g.bytes = bounds(g.bytes, 0, maxBytes)
+	g.hosts = bounds(g.hosts, 2, schedule.MaxRanks-1)
+	return g
+}
+
+// maxBytes is the longest message.
+const maxBytes = int(^uint(0) >> 1)
+
+// bounds returns the different numbers lo to hi, ascending.
+func bounds(of []int, lo, hi int) []int {
+	of = slices.DeleteFunc(of, func(v int) bool { return v < lo || v > hi })
+	slices.Sort(of)
+	return slices.Compact(of)
+}
+
+// each calls f with a case for each kind of cases that there can be. Only ranks of one host
+// share memory; hosts count where there are fewer of them than ranks, and two at least.
+func (g *grid) each(f func(*Case)) {
+	for i, ranks := range g.ranks {
+		last := schedule.MaxRanks
+		if i+1 < len(g.ranks) {
+			last = g.ranks[i+1] - 1
+		}
+		for _, bytes := range g.bytes {
+			for _, multicast := range []bool{false, true} {
+				c := Case{Collective: g.collective, Ranks: ranks, Bytes: bytes, Multicast: multicast}
+				g.eachPlace(c, last, f)
+			}
+		}
+	}
+}
+
+func (g *grid) eachPlace(c Case, last int, f func(*Case)) {
+	f(&c)
+	for _, memory := range []bool{false, true} {
+		c.Place, c.Memory = OneHost, memory
+		f(&c)
+	}
+	c.Memory = false
+	if last > 1 {
+		single := c
+		single.Place, single.Ranks = OneEach, max(c.Ranks, 2)
+		f(&single)
+	}
+	c.Place = Anywhere
+	for _, c.Hosts = range g.hosts {
+		if c.Hosts >= last {
+			break
+		}
+		c.Ranks = max(c.Ranks, c.Hosts+1)
+		f(&c)
+	}
+}
+
+// idle says why no case is left for a rule.
+func (g *grid) idle(before []*Rule, r *Rule) error {
+	var first *Rule
+	g.each(func(c *Case) {
+		if first == nil && r.fits(c) {
+			first = before[slices.IndexFunc(before, func(b *Rule) bool { return b.fits(c) })]
+		}
+	})
+	switch {
+	case first == nil:
+		return fmt.Errorf("the rule is idle: there are no cases that meet its conditions")
+	case first.Line > 0:
+		return fmt.Errorf("the rule is idle: rules before it, the first in line %d, fit all its cases", first.Line)
+	}
+	return fmt.Errorf("the rule is idle: rules before it fit all its cases")
+}
+
+// String spells a case in one line.
+func (c *Case) String() string {
+	s := fmt.Sprintf("%d ranks", c.Ranks)
+	if c.Ranks == 1 {
+		s = "1 rank"
+	}
+	if c.Collective == schedule.Bcast {
+		s += fmt.Sprintf(", %d bytes", c.Bytes)
+	}
+	if c.Hosts > 0 {
+		s += fmt.Sprintf(", %d hosts", c.Hosts)
+	}
+	if c.Place != Anywhere {
+		s += ", " + c.Place.String()
+	}
+	if c.Memory {
+		s += ", shared memory"
+	}
+	if c.Multicast {
+		return s + ", multicast"
+	}
+	return s + ", no multicast"
+}

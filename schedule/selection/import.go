@@ -1,0 +1,98 @@
+package selection
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Note says what a table of Open MPI had that ours has not, and what stands in its place.
+type Note struct {
+	Line int // of the table of Open MPI, from 1
+	Msg  string
+}
+
+// String returns the line and what it says in one line.
+func (n Note) String() string { return fmt.Sprintf("line %d: %s", n.Line, n.Msg) }
+
+// Import reads a table in our form, or one of Open MPI's component tuned: JSON with
+// rule_file_version 3, or the classic numbers, with or without rule-file-version-2 before
+// them. An algorithm that we have not is left to the built-in rules, and a note says so. The
+// notes are in the order of their lines. Errors are as Parse's.
+func Import(data []byte) (*Rules, []Note, error) {
+	text := bytes.TrimLeft(data, " \t\r\n")
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return imported(parseClassic(data))
+	}
+	root, err := parseTree(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if root.get("rule_file_version") == nil && root.get("collectives") == nil {
+		r, err := Parse(data)
+		return r, nil, err
+	}
+	return imported(root.openMPI())
+}
+
+// imported makes a table of what a reader has found.
+func imported(t *tuned, err error) (*Rules, []Note, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := t.kept()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := New(list)
+	slices.SortStableFunc(t.notes, func(a, b Note) int { return cmp.Compare(a.Line, b.Line) })
+	return r, t.notes, err
+}
+
+// tuned collects rules of Open MPI as ours.
+type tuned struct {
+	list  []Rule
+	notes []Note
+}
+
+func (t *tuned) notef(line int, format string, args ...any) {
+	t.notes = append(t.notes, Note{line, fmt.Sprintf(format, args...)})
+}
+
+// rest leaves what is not decided yet of the ranks of a rule to the built-in rules, as
+// Open MPI leaves it to its fixed ones.
+func (t *tuned) rest(r Rule) {
+	r.Bytes, r.Algorithm, r.Params, r.Line = Range{}, BuiltIn, Params{}, 0
+	r.Reason = "no rule of Open MPI's table"
+	t.list = append(t.list, r)
+}
+
+// kept returns the rules without those that are idle: Open MPI's readers allow them. The
+// rest of a rule may be idle without a word.
+func (t *tuned) kept() ([]Rule, error) {
+	if len(t.list) > maxRules {
+		return nil, faultf(max(1, t.list[maxRules].Line), "more than %d rules", maxRules)
+	}
+	var kept []Rule
+	for _, collective := range collectives {
+		own := of(t.list, collective)
+		if len(own) == 0 {
+			continue
+		}
+		g := newGrid(collective, own)
+		used, _, err := g.try(own)
+		if err != nil {
+			return nil, faultf(max(1, own[0].Line), "%v", err)
+		}
+		for i, r := range own {
+			switch {
+			case used[i]:
+				kept = append(kept, *r)
+			case r.Line > 0:
+				t.notef(r.Line, "left out: rules before it fit all its cases")
+			}
+		}
+	}
+	return kept, nil
+}

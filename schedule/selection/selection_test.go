@@ -1,0 +1,107 @@
+package selection_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+)
+
+func TestOf(t *testing.T) {
+	for _, c := range []struct {
+		of    selection.Case
+		want  string
+		hosts int
+	}{
+		{selection.Case{Collective: "barrier", Ranks: 1}, "barrier/dissemination", 0},
+		{selection.Case{Collective: "barrier", Ranks: 2}, "barrier/dissemination", 0},
+		{selection.Case{Collective: "barrier", Ranks: 3}, "barrier/hsb", 0},
+		{selection.Case{Collective: "barrier", Ranks: 8, Hosts: 2}, "barrier/hsb", 2},
+		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65535}, "bcast/binomial", 0},
+		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4}, "bcast/chain", 4},
+		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4, Multicast: true}, "bcast/mcast-chain", 0},
+		{selection.Case{Collective: "anycast", Ranks: 8}, "anycast/skip-ring", 0},
+	} {
+		d, ok := selection.Builtin().Of(c.of)
+		require.True(t, ok)
+		require.True(t, d.Own)
+		require.Equal(t, c.want, d.Rule.Algorithm, "%+v", c.of)
+		require.Equal(t, c.hosts, d.Rule.Params.HostsFor(&c.of), "%+v", c.of)
+		require.NotEmpty(t, d.Rule.Reason)
+	}
+	_, ok := selection.Builtin().Of(selection.Case{Collective: "scan", Ranks: 8})
+	require.False(t, ok)
+}
+
+// Every case of a known collective has a rule, and its algorithm takes what the
+// rule gives it.
+func TestEveryCaseHasARule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := selection.Case{
+			Collective: rapid.SampledFrom([]string{schedule.Bcast, schedule.Barrier, schedule.Anycast}).Draw(t, "collective"),
+			Ranks:      rapid.IntRange(1, 5000).Draw(t, "ranks"),
+			Bytes:      rapid.IntRange(0, 1<<30).Draw(t, "bytes"),
+			Multicast:  rapid.Bool().Draw(t, "multicast"),
+		}
+		c.Hosts = rapid.IntRange(0, c.Ranks).Draw(t, "hosts")
+		d, ok := selection.Builtin().Of(c)
+		require.True(t, ok)
+		spec, err := schedule.New(d.Rule.Algorithm, schedule.Params{Ranks: c.Ranks, Hosts: d.Rule.Params.HostsFor(&c)})
+		require.NoError(t, err)
+		require.Equal(t, c.Collective, spec.Algorithm().Collective)
+	})
+}
+
+func TestChunks(t *testing.T) {
+	for _, c := range []struct{ n, datagram, most, want int }{
+		{0, 0, 0, 1}, {1, 0, 0, 1}, {32 << 10, 0, 0, 1}, {32<<10 + 1, 0, 0, 2}, {1 << 30, 0, 0, 1024},
+		{1452, 1452, 0, 1}, {1453, 1452, 0, 2}, {64 << 10, 60 << 10, 0, 2}, {10, 1452, 3, 4}, {1<<63 - 1, 0, 1 << 62, 2},
+	} {
+		m := selection.Message{Algorithm: "bcast/binomial", Ranks: 8, Bytes: c.n, Links: true, Datagram: c.datagram, Most: c.most}
+		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
+		m.Algorithm, m.Links = "bcast/chain", false
+		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
+	}
+}
+
+// Chunks that are copied from where they lie are long, and as many as fit windows; those of multicasts
+// are not.
+func TestChunksInMemory(t *testing.T) {
+	for _, c := range []struct{ ranks, n, most, want int }{
+		{2, 0, 0, 1}, {2, 512 << 10, 0, 1}, {2, 1 << 30, 0, 1}, {1, 1 << 30, 0, 1},
+		{3, 32 << 10, 0, 1}, {3, 64 << 10, 0, 2}, {3, 64<<10 + 1, 0, 1}, {3, 128 << 10, 0, 1}, {3, 128<<10 + 1, 0, 2}, {3, 512 << 10, 0, 4}, {64, 1 << 30, 0, 16}, {3, 512 << 10, 1 << 10, 512},
+	} {
+		m := selection.Message{Algorithm: "bcast/linear", Ranks: c.ranks, Bytes: c.n, Memory: true, Datagram: 64 << 10, Most: c.most}
+		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
+		m.Algorithm = "bcast/chain"
+		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
+	}
+	require.Equal(t, 16, selection.Chunks(selection.Message{Algorithm: "bcast/mcast-chain", Ranks: 3, Bytes: 512 << 10, Memory: true, Datagram: 64 << 10}))
+}
+
+func TestChunksOfAPipelineOverLinks(t *testing.T) {
+	for _, c := range []struct{ ranks, n, datagram, most, want int }{
+		{15, 512 << 10, 0, 0, 115}, {15, 512 << 10, 1408, 0, 115}, {15, 512 << 10, 1408, 1000, 525},
+		{2, 512 << 10, 0, 0, 16}, {1, 512 << 10, 0, 0, 16}, {3, 512 << 10, 0, 0, 32}, {15, 0, 0, 0, 1},
+		{15, 16 << 20, 0, 0, 653}, {3, 16 << 20, 0, 0, 512}, {1000, 512 << 10, 0, 0, 1011}, {1000, 1 << 62, 0, 0, 1024},
+	} {
+		m := selection.Message{Algorithm: "bcast/chain", Ranks: c.ranks, Bytes: c.n, Links: true, Datagram: c.datagram, Most: c.most}
+		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
+	}
+}
+
+// No other number of chunks takes a pipeline less.
+func TestPipelineIsCutBest(t *testing.T) {
+	const cost = 512
+	rapid.Check(t, func(t *rapid.T) {
+		p, n := rapid.IntRange(2, 200).Draw(t, "ranks"), rapid.IntRange(1<<10, 1<<20).Draw(t, "bytes")
+		took := func(chunks int) float64 { return float64(p-2+chunks) * (float64(n)/float64(chunks) + cost) }
+		c := selection.Chunks(selection.Message{Algorithm: "bcast/chain", Ranks: p, Bytes: n, Links: true})
+		least := (n + 32<<10 - 1) / (32 << 10)
+		other := rapid.IntRange(max(least, 1), 1024).Draw(t, "other")
+		require.LessOrEqual(t, took(c), took(other)*(1+1e-9))
+	})
+}

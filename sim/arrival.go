@@ -1,0 +1,59 @@
+package sim
+
+import "fmt"
+
+// Arrival says when the ranks call the operation. All of it adds up.
+type Arrival struct {
+	At     []Time // by rank, when it calls; nil: at 0
+	Others Time   // all but the root come so much later: the root is first
+	Late   Time   // one rank, drawn among those that are not the root, comes so much later
+	Skew   Time   // each rank comes up to so much later, drawn uniformly
+}
+
+func (a *Arrival) check() error {
+	for _, t := range append([]Time{a.Others, a.Late, a.Skew}, a.At...) {
+		if t < 0 || t > maxTime {
+			return fmt.Errorf("a rank arrives at %d ns: must be in 0..%d", t, maxTime)
+		}
+	}
+	return nil
+}
+
+// times writes when each rank arrives.
+func (a *Arrival) times(into []Time, root int, seed uint64) {
+	clear(into)
+	copy(into, a.At)
+	late := drawOther(seed, drawLate, len(into), root)
+	for r := range into {
+		if r != root {
+			into[r] += a.Others
+		}
+		if r == late {
+			into[r] += a.Late
+		}
+		if a.Skew > 0 {
+			into[r] += upTo(draw(seed, drawArrival, uint64(r), 0), a.Skew)
+		}
+	}
+}
+
+// drawOther draws a rank that is not the root, -1 if there is none.
+func drawOther(seed uint64, p purpose, ranks, root int) int {
+	if ranks < 2 {
+		return -1
+	}
+	other := int(draw(seed, p, 0, 0) % uint64(ranks-1))
+	if other >= root {
+		other++
+	}
+	return other
+}
+
+// Delay is what the root of a broadcast waits for once it has called: the
+// policies of paper 000, section 2.1, of which the barrier is Config.Before.
+type Delay struct {
+	Fixed Time // a time
+	// Peer: a message of one byte that a rank sends as soon as it has called; the
+	// rank is drawn from the seed.
+	Peer bool
+}

@@ -1,0 +1,55 @@
+// Package sim says how long a schedule takes on a modelled machine, by running it
+// there: up to a million ranks, in one goroutine and in virtual time.
+//
+// [Run] runs one operation, and a [Sim] the same one with many seeds. Both take the
+// programs of a rank when it has something to do, from a *schedule.Spec, from [Of]
+// a schedule or from [OfGraph] of one of other programs, and a [Config], which says by its [Model] what messages take and beside
+// it what ranks and network do otherwise. The [Result] has when each rank calls and
+// returns, what has happened and, where it is asked for, the critical path.
+//
+// Models are [LogGP], [Linear], which is that of paper 004, and [Links], hosts at a
+// switch. Config.Switch bounds what crosses the switch in any of them.
+//
+// Events happen in one total order, that of their times and, of what happens at the
+// same time, that in which it came about. All that is drawn is a function of the seed.
+// So equal arguments give equal results on every machine.
+//
+// # LogGP
+//
+// A rank has one CPU and one network interface. Of a message of s bytes
+//
+//   - the sender's CPU takes o + (s-1)·O, and its interface sends nothing else for
+//     g + (s-1)·G;
+//   - the first byte arrives L after the CPU is done with the send;
+//   - the receiver's CPU takes o + (s-1)·(O+G), and its interface receives nothing
+//     else for g + (s-1)·G.
+//
+// After the last send of a rule the sender's CPU takes LogGP.Check besides (paper
+// 003, section 4). A message that finds CPU or interface taken waits. What a rank may begin at the
+// same moment it begins in the order in which it came about. The sends of a rule
+// come about when the last slot that it waits for begins to be received and find
+// the CPU taken until that has ended. This is what the simulator LogGOPSim does
+// with messages that need no rendezvous, and the tests hold its figures.
+//
+// # Multicasts
+//
+// A multicast is one send at its sender. Its copies come to all other ranks as if
+// it had been sent to each alone, later by Config.Fanout, which does not depend on
+// how many there are (paper 000, section 1). A rank misses it with the probability
+// Config.Loss, each for itself, and, if Config.Unready is set, if it has not called
+// the operation when the copy comes (section 2.1). What is put is never lost: if its
+// receiver has not called, it waits.
+//
+// A second copy of a slot is received like the first and changes nothing.
+//
+// # Calls, delays, repairs
+//
+// A rank that calls late is one whose CPU is taken until then. It returns when its
+// done slots are set and all that its rules have asked for is handed over.
+//
+// Repairs run if Config.Repair gives the base timeout, of which they wait for a
+// multiple (paper 002, section 3.3.4). Each is made again with waits that grow to
+// twice as long, up to 64 base timeouts, while it is needed, and at most 64 times. What
+// ranks ask each other for beside the rules (ir.Recovery) is not modelled: package
+// runtime/sim does that, with the core that real ranks run.
+package sim

@@ -1,0 +1,282 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/sim/queue"
+)
+
+// engine is the one event loop of all models.
+type engine struct {
+	programs Programs
+	h        ir.Header
+	c        Config
+	costs    costs
+	seed     uint64
+
+	ranks  []rank
+	store  store
+	lists  pool
+	casts  []cast // multicasts that have come to all ranks at once
+	queue  queue.Queue[event]
+	seq    uint64 // number of what comes about next
+	fired  []int32
+	counts Counts
+	path   *path    // nil: not asked for
+	net    *network // nil: the costs say it all
+	gate   gate
+	full   Time // until when the switch has what has come to it
+}
+
+// rank is one rank: until when it is busy, and what waits there.
+type rank struct {
+	cpu, out, in Time  // when the CPU and the interface's two directions are free
+	wake         key   // of its event, never if it has none
+	rules        list  // rules that have fired and have sends left
+	inbox        list  // messages that have come and are not received
+	sent         int32 // sends of the first of the rules that are done
+	node         int32 // its program in the store; 0: not there
+	casts        int32 // multicasts of engine.casts that are behind it
+	undone       int32 // slots that its call waits for
+	signals      int32 // signals that it has, -1 before it has begun
+	over         bool  // nothing that comes matters any more
+	returns      Time
+}
+
+// cast is a multicast that has come. It comes to all ranks at once, so one list
+// serves them all: each keeps how far it has got.
+type cast struct {
+	seq  uint64
+	at   Time
+	rank int32
+	from int32
+	slot int32
+}
+
+func newEngine(p Programs, c *Config) (*engine, error) {
+	e := &engine{programs: p, h: p.Header(), c: *c}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if e.h.Ranks < 1 || e.h.Ranks > ir.MaxRanks || e.h.Root < 0 || e.h.Root >= e.h.Ranks || e.h.Chunks < 0 || e.h.Chunks > ir.MaxChunks {
+		return nil, fmt.Errorf("%d ranks, root %d, %d chunks: no schedule", e.h.Ranks, e.h.Root, e.h.Chunks)
+	}
+	if n := len(c.Arrival.At); n != 0 && n != e.h.Ranks {
+		return nil, fmt.Errorf("%d times of arrival for %d ranks", n, e.h.Ranks)
+	}
+	var err error
+	if e.costs, err = newCosts(p, c, &e.h); err != nil {
+		return nil, err
+	}
+	if links, ok := c.Model.(Links); ok {
+		e.net = newNetwork(links, e.costs.host(e.h.Ranks-1)+1)
+	}
+	if c.Path {
+		e.path = &path{}
+	}
+	e.ranks = make([]rank, e.h.Ranks)
+	return e, nil
+}
+
+// reset makes e as it was when it was made, but for its memory.
+func (e *engine) reset(seed uint64, enters []Time) {
+	for r := range e.ranks {
+		if n := e.ranks[r].node; n > 0 {
+			e.store.drop(n)
+		}
+	}
+	e.lists.clear()
+	e.queue.Clear()
+	e.casts = e.casts[:0]
+	e.seq, e.counts, e.seed, e.full = 0, Counts{}, seed, 0
+	e.gate = e.newGate(enters)
+	if e.path != nil {
+		e.path.reset(len(e.ranks))
+	}
+	if e.net != nil {
+		e.net.reset()
+	}
+}
+
+func (e *engine) enters(seed uint64) []Time {
+	at := make([]Time, len(e.ranks))
+	e.c.Arrival.times(at, e.h.Root, seed)
+	return at
+}
+
+func (e *engine) run(seed uint64, enters []Time) error {
+	e.reset(seed, enters)
+	for r := range e.ranks {
+		e.ranks[r] = rank{cpu: enters[r], wake: never, signals: -1, returns: Never}
+	}
+	if e.h.HasMessage() {
+		e.ranks[e.h.Root].cpu += e.c.Delay.Fixed
+	}
+	for r := range e.ranks {
+		if err := e.begin(r); err != nil {
+			return err
+		}
+	}
+	for e.queue.Len() > 0 {
+		x := e.queue.Pop()
+		if x.At > maxSum || e.seq >= maxSeq {
+			return fmt.Errorf("times exceed %d ns, or there are more than %d messages", int64(maxSum), int64(maxSeq))
+		}
+		k := key{Time(x.At), x.Tie >> (rankBits + kindBits)}
+		if err := e.step(k, eventKind(x.Tie&(1<<kindBits-1)), int(x.Tie>>kindBits&(1<<rankBits-1)), x.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step deals with an event, which is the first of all that are left.
+func (e *engine) step(k key, kind eventKind, r int, x event) error {
+	switch kind {
+	case arrives:
+		return e.arrive(k, r, x)
+	case casts:
+		e.counts.Events++
+		e.casts = append(e.casts, cast{k.seq, k.at, int32(r), x.from, x.slot})
+		for r := range e.ranks {
+			if err := e.turn(r, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	case crosses:
+		e.cross(k, r, x)
+		return nil
+	case branches:
+		e.branch(k, r, x)
+		return nil
+	case expires:
+		e.expire(k, r, x)
+		return nil
+	}
+	if e.ranks[r].wake != k {
+		return nil // something that came in between was before it
+	}
+	e.ranks[r].wake = never
+	return e.turn(r, k)
+}
+
+// arrive deals with a message that has come to a rank: it is received at once if
+// nothing is before it, and waits if something is.
+func (e *engine) arrive(k key, r int, x event) error {
+	own := &e.ranks[r]
+	e.counts.Events++
+	if own.inbox.first == 0 && own.rules.first == 0 && int(own.casts) == len(e.casts) && max(own.cpu, own.in) <= k.at {
+		if err := e.receive(r, k.at, entry{seq: k.seq, what: x.slot, from: x.from}); err != nil {
+			return err
+		}
+		e.plan(r, k.at)
+		return nil
+	}
+	e.lists.put(&own.inbox, entry{seq: k.seq, what: x.slot, from: x.from})
+	return e.turn(r, k)
+}
+
+// turn lets a rank do what it can do now, or plans when it can.
+func (e *engine) turn(r int, now key) error {
+	next, send := e.next(r, now.at)
+	if next == now {
+		if err := e.act(r, now.at, send); err != nil {
+			return err
+		}
+	}
+	e.plan(r, now.at)
+	return nil
+}
+
+// act lets a rank begin its next send, or the receipt of what has waited longest.
+func (e *engine) act(r int, now Time, send bool) error {
+	if send {
+		return e.send(r, now)
+	}
+	own := &e.ranks[r]
+	x, mcast := e.oldest(r)
+	if mcast {
+		own.casts++
+	} else {
+		e.lists.dropFirst(&own.inbox)
+	}
+	return e.receive(r, now, x)
+}
+
+// plan sees to it that the rank has an event for what it can do next.
+func (e *engine) plan(r int, now Time) {
+	own := &e.ranks[r]
+	if next, _ := e.next(r, now); next.before(own.wake) {
+		own.wake = next
+		e.push(next, wakes, r, event{})
+	}
+}
+
+// next returns when and with which number a rank can begin something, at a time
+// from now on, and whether that is a send.
+func (e *engine) next(r int, now Time) (next key, send bool) {
+	own := &e.ranks[r]
+	next = never
+	if own.rules.first > 0 {
+		next = key{max(now, own.cpu, own.out), e.lists.at(own.rules.first).seq + uint64(own.sent)}
+		send = true
+	}
+	if own.inbox.first == 0 && int(own.casts) == len(e.casts) {
+		return next, send
+	}
+	if x, _ := e.oldest(r); x.seq != none {
+		if k := (key{max(now, own.cpu, own.in), x.seq}); k.before(next) {
+			return k, false
+		}
+	}
+	return next, send
+}
+
+// none is the number of no message.
+const none = 1<<64 - 1
+
+// oldest returns the message that has waited longest at a rank, with the number
+// none if there is none, and whether it is a multicast.
+func (e *engine) oldest(r int) (x entry, mcast bool) {
+	own := &e.ranks[r]
+	for int(own.casts) < len(e.casts) && e.misses(&e.casts[own.casts], r) {
+		own.casts++
+	}
+	x.seq = none
+	if own.inbox.first > 0 {
+		x = *e.lists.at(own.inbox.first)
+	}
+	if int(own.casts) < len(e.casts) {
+		if c := &e.casts[own.casts]; c.seq < x.seq {
+			return entry{seq: c.seq, what: c.slot, from: c.from}, true
+		}
+	}
+	return x, false
+}
+
+// numbers gives out the next n numbers and returns the first.
+func (e *engine) numbers(n int32) uint64 {
+	e.seq += uint64(n)
+	return e.seq - uint64(n)
+}
+
+func (e *engine) result() *Result {
+	r := &Result{Enters: e.gate.enters, Returns: make([]Time, len(e.ranks)), Counts: e.counts}
+	for i := range e.ranks {
+		r.Returns[i] = e.ranks[i].returns
+	}
+	r.Makespan = slices.Max(r.Returns)
+	if slices.Contains(r.Returns, Never) {
+		r.Makespan = Never
+	}
+	if e.path != nil {
+		r.Path = e.critical(r.Enters, r.Returns)
+	}
+	if e.net != nil {
+		r.Loads = e.net.loads()
+	}
+	return r
+}

@@ -1,0 +1,50 @@
+package sim
+
+import (
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/sim/queue"
+)
+
+// key is when something happens, and which of what happens then: every send and
+// every message has a number of its own, in the order in which they come about.
+type key struct {
+	at  Time
+	seq uint64
+}
+
+// never is the key behind all others.
+var never = key{at: 1<<63 - 1}
+
+func (a key) before(b key) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
+
+// event is what happens to a rank, which the tie of its item says.
+type event struct {
+	slot int32 // of a message; of a timer the rule
+	from int32 // who sent it: the rank or, where a path is to be found, the send's number in it
+}
+
+// eventKind says what an event is.
+type eventKind uint64
+
+const (
+	wakes    eventKind = iota // the rank can begin its next send or receive
+	arrives                   // a message has come to the rank
+	casts                     // a multicast of the rank has come to all others
+	crosses                   // the first byte of a message for the rank is at the switch
+	branches                  // that of a multicast of the rank is
+	expires                   // a repair of the rank is due
+)
+
+// The tie of an item is its number, then the rank, so that ranks begin to receive
+// one multicast in their order, then the kind.
+const (
+	rankBits = 20
+	kindBits = 4
+	maxSeq   = 1 << (64 - rankBits - kindBits)
+)
+
+const _ = uint(1<<rankBits - ir.MaxRanks)
+
+func (e *engine) push(k key, kind eventKind, r int, x event) {
+	e.queue.Push(queue.Item[event]{At: int64(k.at), Tie: k.seq<<(rankBits+kindBits) | uint64(r)<<kindBits | uint64(kind), Value: x})
+}

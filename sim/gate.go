@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// gate keeps the root of a broadcast from beginning until the message of a rank
+// that has called has come (paper 000, section 2.1, the third policy). Until then
+// the root has neither called nor the message.
+type gate struct {
+	enters []Time // by rank, when its call begins
+	peer   int    // the rank, -1: there is no gate
+	shut   bool
+}
+
+// gateRule stands for the rule by which the peer tells the root.
+const gateRule = -1
+
+func (e *engine) newGate(enters []Time) gate {
+	g := gate{enters: enters, peer: -1}
+	if e.c.Delay.Peer && e.h.HasMessage() {
+		g.peer = drawOther(e.seed, drawPeer, len(e.ranks), e.h.Root)
+	}
+	g.shut = g.peer >= 0
+	return g
+}
+
+// shutFor reports whether a rank has to wait at the gate.
+func (e *engine) shutFor(r int) bool { return e.gate.shut && r == e.h.Root }
+
+// open lets the root begin: it sets what it has from the beginning.
+func (e *engine) open(r int, n *node) {
+	e.gate.shut = false
+	e.fired = e.fired[:0]
+	for slot := int32(0); slot <= int32(e.h.Chunks); slot++ {
+		if n.has(slot) {
+			continue
+		}
+		e.fired = n.assign(e.fired, slot)
+		if n.words[slot]&slotDone != 0 {
+			e.ranks[r].undone--
+		}
+	}
+	slices.Sort(e.fired)
+	for _, rule := range e.fired {
+		e.fire(r, n, rule)
+	}
+	e.mayReturn(r)
+}
+
+// loses reports whether a rank misses a copy of a multicast that would come at a
+// time, by chance or because it has not called yet, and counts it.
+func (e *engine) loses(k key, to int) bool {
+	early := e.c.Unready && k.at < e.gate.enters[to]
+	if early || e.c.Loss > 0 && below(draw(e.seed, drawLoss, k.seq, uint64(to)), e.c.Loss) {
+		e.counts.Lost++
+		return true
+	}
+	return false
+}
+
+// misses reports whether a multicast that has come is not for a rank.
+func (e *engine) misses(c *cast, r int) bool {
+	return int(c.rank) == r || (e.c.Unready || e.c.Loss > 0) && e.loses(key{c.at, c.seq}, r)
+}
+
+// opOf returns the operation of what is sent to a rank or to all.
+func opOf(to int32) ir.Op {
+	if to == toAll {
+		return ir.Mcast
+	}
+	return ir.Put
+}

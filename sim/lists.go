@@ -1,0 +1,48 @@
+package sim
+
+// entry is one element of a list: a rule that has fired, with the number of its
+// first send, or a message that has come, with its own.
+type entry struct {
+	seq  uint64
+	what int32 // where what the rule does begins, or gateRule; the slot of the message
+	from int32 // where that ends; of a message what event.from says
+	next int32
+}
+
+// list is a first-in first-out list of entries of a pool, numbered from 1 so that
+// the zero value is empty.
+type list struct{ first, last int32 }
+
+// pool is the entries of all lists; those that are free form a list.
+type pool struct {
+	entries []entry
+	free    int32
+}
+
+func (p *pool) at(i int32) *entry { return &p.entries[i-1] }
+
+func (p *pool) put(l *list, x entry) {
+	i := p.free
+	if i > 0 {
+		p.free = p.at(i).next
+	} else {
+		p.entries = append(p.entries, entry{})
+		i = int32(len(p.entries))
+	}
+	*p.at(i) = x
+	if l.first == 0 {
+		l.first = i
+	} else {
+		p.at(l.last).next = i
+	}
+	l.last = i
+}
+
+// dropFirst removes the first entry of l; there must be one.
+func (p *pool) dropFirst(l *list) {
+	i := l.first
+	l.first = p.at(i).next
+	p.at(i).next, p.free = p.free, i
+}
+
+func (p *pool) clear() { p.entries, p.free = p.entries[:0], 0 }

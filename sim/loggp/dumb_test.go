@@ -1,0 +1,168 @@
+package loggp_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/sim/loggp"
+)
+
+// dumb is the model once more, as LogGOPSim runs it: one list of sends and
+// messages, of which the first is tried; what finds its rank busy goes back into
+// the list with the time when the rank is free.
+type dumb struct {
+	s     *ir.Schedule
+	p     loggp.Params
+	bytes int
+	ranks []dumbRank
+	ops   []dumbOp
+	seq   int
+}
+
+type dumbRank struct {
+	cpu, in, out, returns loggp.Time
+	set                   map[ir.Slot]bool
+	fired                 map[int]bool
+	unsent                int
+}
+
+type dumbOp struct {
+	at      loggp.Time
+	seq     int
+	rank    int
+	act     ir.Action
+	message bool
+}
+
+func runDumb(s *ir.Schedule, p loggp.Params, bytes int) []loggp.Time {
+	d := &dumb{s: s, p: p, bytes: bytes, ranks: make([]dumbRank, s.Ranks)}
+	for r := range d.ranks {
+		d.ranks[r] = dumbRank{returns: loggp.Never, set: map[ir.Slot]bool{ir.Enter: true}, fired: map[int]bool{}}
+		for k := range s.Chunks {
+			d.ranks[r].set[ir.Chunk(k)] = r == s.Root
+		}
+		d.fire(r)
+		d.mayReturn(r)
+	}
+	for len(d.ops) > 0 {
+		first := 0
+		for i, op := range d.ops {
+			if f := d.ops[first]; op.at < f.at || op.at == f.at && op.seq < f.seq {
+				first = i
+			}
+		}
+		d.try(first)
+	}
+	var returns []loggp.Time
+	for _, r := range d.ranks {
+		returns = append(returns, r.returns)
+	}
+	return returns
+}
+
+// fire fires what is ready, in the order of the rules.
+func (d *dumb) fire(r int) {
+	own := &d.ranks[r]
+	for i, rule := range d.s.Programs[r].Rules {
+		unset := func(s ir.Slot) bool { return !own.set[s] }
+		if own.fired[i] || rule.IsRepair() || slices.ContainsFunc(rule.When, unset) {
+			continue
+		}
+		own.fired[i] = true
+		for _, a := range rule.Do {
+			own.unsent++
+			d.ops = append(d.ops, dumbOp{max(own.cpu, own.out), d.seq, r, a, false})
+			d.seq++
+		}
+	}
+}
+
+func (d *dumb) mayReturn(r int) {
+	own := &d.ranks[r]
+	unset := func(s ir.Slot) bool { return !own.set[s] }
+	if own.returns == loggp.Never && own.unsent == 0 && !slices.ContainsFunc(d.s.Programs[r].Done, unset) {
+		own.returns = own.cpu
+	}
+}
+
+func (d *dumb) try(i int) {
+	op := &d.ops[i]
+	own := &d.ranks[op.rank]
+	free := max(own.cpu, own.out)
+	if op.message {
+		free = max(own.cpu, own.in)
+	}
+	if free > op.at {
+		op.at = free
+		return
+	}
+	done := *op
+	d.ops = slices.Delete(d.ops, i, i+1)
+	wire := loggp.Time(0)
+	if s := done.act.Slot; s.Kind() == ir.KindChunk {
+		lo, hi := ir.ChunkBounds(d.bytes, d.s.Chunks, s.Index())
+		wire = loggp.Time(max(0, hi-lo-1)) * d.p.GPerByte
+	}
+	if done.message {
+		own.cpu, own.in = done.at+d.p.O+wire, done.at+d.p.Gap+wire
+		own.set[done.act.Slot] = true
+		d.fire(done.rank)
+	} else {
+		own.cpu, own.out = done.at+d.p.O, done.at+d.p.Gap+wire
+		own.unsent--
+		d.transmit(done)
+	}
+	d.mayReturn(done.rank)
+}
+
+// transmit lists the messages of a send.
+func (d *dumb) transmit(op dumbOp) {
+	for to := range d.ranks {
+		if op.act.Op == ir.Put && to == int(op.act.To) || op.act.Op == ir.Mcast && to != op.rank {
+			d.ops = append(d.ops, dumbOp{op.at + d.p.O + d.p.L, d.seq, to, op.act, true})
+		}
+	}
+	d.seq++
+}
+
+// randomSchedule draws a broadcast of two chunks in which ranks send whatever to
+// whomever.
+func randomSchedule(rnd *rand.Rand) *ir.Schedule {
+	slots := []ir.Slot{ir.Enter, ir.Chunk(0), ir.Chunk(1), ir.Signal(0), ir.Signal(1)}
+	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "random", Ranks: 1 + rnd.IntN(6), Chunks: 2}}
+	s.Root = rnd.IntN(s.Ranks)
+	for r := range s.Ranks {
+		p := ir.Program{Rank: r, Signals: 2, Done: []ir.Slot{slots[rnd.IntN(5)], slots[rnd.IntN(5)]}}
+		for range rnd.IntN(5) {
+			rule := ir.Rule{When: []ir.Slot{slots[rnd.IntN(5)], slots[rnd.IntN(5)]}[:rnd.IntN(3)]}
+			if rnd.IntN(8) == 0 {
+				rule.Unless = ir.Signal(0)
+			}
+			for range rnd.IntN(4) {
+				rule.Do = append(rule.Do, ir.PutTo(slots[1+rnd.IntN(4)], rnd.IntN(s.Ranks)))
+			}
+			if rnd.IntN(4) == 0 {
+				rule.Do = append(rule.Do, ir.McastOf(ir.Chunk(rnd.IntN(2))))
+			}
+			p.Rules = append(p.Rules, rule)
+		}
+		s.Programs = append(s.Programs, p)
+	}
+	return s
+}
+
+func TestAgreesWithDumb(t *testing.T) {
+	for seed := range uint64(20_000) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		s := randomSchedule(rnd)
+		draw := func() loggp.Time { return loggp.Time(rnd.IntN(4)) }
+		p, bytes := loggp.Params{L: draw(), O: draw(), Gap: draw(), GPerByte: draw()}, rnd.IntN(6)
+		got, err := loggp.Run(s, p, bytes)
+		require.NoError(t, err)
+		require.Equal(t, runDumb(s, p, bytes), got.Returns, "seed %d: %v, %d bytes, %+v", seed, p, bytes, s)
+	}
+}

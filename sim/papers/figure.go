@@ -1,0 +1,133 @@
+package papers
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// Kind says where values come from.
+type Kind uint8
+
+// The kinds, in the order in which a figure lists them.
+const (
+	Paper      Kind = iota // the text of the paper states them
+	Model                  // a closed form
+	Simulation             // package sim
+	Run                    // ranks of this machine
+)
+
+var kindNames = [...]string{"paper", "model", "simulation", "run"}
+
+// String returns the kind's name: paper, model, simulation or run.
+func (k Kind) String() string { return kindNames[k] }
+
+// Axis is what a coordinate means.
+type Axis struct {
+	Label string // "ranks"
+	Unit  string // "µs", "" for a number
+	Log   bool   // drawn by its logarithm
+}
+
+// String returns the label with the unit.
+func (a Axis) String() string {
+	if a.Unit == "" {
+		return a.Label
+	}
+	return a.Label + " [" + a.Unit + "]"
+}
+
+// Point is one value of a series.
+type Point struct{ X, Y float64 }
+
+// Series is one curve.
+type Series struct {
+	Name   string
+	Kind   Kind
+	Points []Point // by ascending X
+}
+
+// Claim is a value that the text of the paper states, with ours beside it. A
+// value that is not known is None.
+type Claim struct {
+	At         string // section, figure or table: "§4.3, fig. 5"
+	What       string
+	Unit       string
+	Stated     float64
+	Model      float64
+	Simulation float64
+}
+
+// None is the value of a claim that nobody gives.
+var None = math.NaN()
+
+// Figure is a figure or a table of a paper as we make it.
+type Figure struct {
+	ID     string // paper and figure: "000/4"
+	Title  string
+	X, Y   Axis
+	Series []Series
+	Claims []Claim
+	Notes  []string // what is modelled, and what is fitted to what
+}
+
+// curve returns the series of y over the given values of x.
+func curve(name string, kind Kind, xs []float64, y func(x float64) float64) Series {
+	s := Series{Name: name, Kind: kind, Points: make([]Point, len(xs))}
+	for i, x := range xs {
+		s.Points[i] = Point{x, y(x)}
+	}
+	return s
+}
+
+// curveOf is curve of a function that can fail; it stops at the first error.
+func curveOf(name string, kind Kind, xs []float64, y func(x float64) (float64, error)) (Series, error) {
+	s := Series{Name: name, Kind: kind, Points: make([]Point, len(xs))}
+	for i, x := range xs {
+		v, err := y(x)
+		if err != nil {
+			return Series{}, err
+		}
+		s.Points[i] = Point{x, v}
+	}
+	return s, nil
+}
+
+// floats returns lo, lo+1, … hi.
+func floats(lo, hi int) []float64 {
+	xs := make([]float64, 0, hi-lo+1)
+	for i := lo; i <= hi; i++ {
+		xs = append(xs, float64(i))
+	}
+	return xs
+}
+
+// ofInts returns the numbers as floats.
+func ofInts(ints ...int) []float64 {
+	xs := make([]float64, len(ints))
+	for i, n := range ints {
+		xs[i] = float64(n)
+	}
+	return xs
+}
+
+// y returns the value at x, None if the series has none.
+func (s *Series) y(x float64) float64 {
+	for _, p := range s.Points {
+		if p.X == x {
+			return p.Y
+		}
+	}
+	return None
+}
+
+func maxY(points []Point) float64 {
+	most := math.Inf(-1)
+	for _, p := range points {
+		most = max(most, p.Y)
+	}
+	return most
+}
+
+// sortedKeys returns the keys of m in their order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

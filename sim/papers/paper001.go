@@ -1,0 +1,195 @@
+package papers
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/sim"
+)
+
+// figures001 are those of paper 001, the rootless broadcast.
+func figures001() []Entry {
+	return []Entry{
+		{"001/4", "latency of an anycast against ranks, 10 to 10,000 bytes", latency001},
+		{"001/depth", "hops to the last rank, over all origins", depth001},
+		{"001/origins", "hops to the last rank by origin, 64 ranks", origins001},
+		{"001/messages", "messages of an anycast, over all origins", messages001},
+	}
+}
+
+const (
+	skipRing  = "anycast/skip-ring"
+	circulant = "anycast/circulant"
+)
+
+// short001 returns the name of an overlay without its collective.
+func short001(name string) string { return strings.TrimPrefix(name, schedule.Anycast+"/") }
+
+// cori is a machine of the class of paper 001's. The text gives no parameter and
+// no time: these are round figures of a network of 10 GB/s.
+var cori = sim.LogGP{L: 1000, O: 300, Gap: 300, GPerByte: 100}
+
+// hops is a machine in which a message takes a time of one and nothing else takes
+// any: a time is a number of hops.
+var hops = sim.LogGP{L: 1}
+
+func ranks001(o Options) []int {
+	if o.Quick {
+		return []int{16, 23, 64}
+	}
+	return []int{16, 23, 32, 48, 64, 100, 128, 200, 256, 384, 512}
+}
+
+func latency001(_ context.Context, o Options) (*Figure, error) {
+	f := &Figure{X: sizeAxis, Y: latencyAxis}
+	xs := ofInts(ranks001(o)...)
+	for _, name := range []string{skipRing, circulant} {
+		for _, n := range []int{10, 100, 1000, 10_000} {
+			s, err := curveOf(fmt.Sprintf("%s, %d B", short001(name), n), Simulation, xs, func(x float64) (float64, error) {
+				r, err := simulate(name, schedule.Params{Ranks: int(x)}, sim.Config{Model: cori, Bytes: n})
+				if err != nil {
+					return 0, err
+				}
+				return micros(r.Makespan), nil
+			})
+			if err != nil {
+				return nil, err
+			}
+			f.Series = append(f.Series, s)
+		}
+	}
+	growth := func(s *Series) float64 { return s.Points[len(s.Points)-1].Y / s.Points[0].Y }
+	size := func(small, large *Series) float64 {
+		k := len(small.Points) - 1
+		return large.Points[k].Y / small.Points[k].Y
+	}
+	s := f.Series
+	f.Claims = []Claim{
+		{"§3.2, fig. 4", "most ranks to 16 ranks, 10 B (\"slight increase\")", "", None, None, growth(&s[0])},
+		{"§3.2, fig. 4", "10 B to 1,000 B, most ranks (\"not sensitive\")", "", None, None, size(&s[0], &s[2])},
+		{"§3.2, fig. 4", "10 B to 10,000 B, most ranks (\"not sensitive\")", "", None, None, size(&s[0], &s[3])},
+		{"ours", "circulant to skip ring, 10 B, most ranks", "", None, None, size(&s[0], &s[4])},
+	}
+	f.Notes = []string{"The paper measures 10,000 anycasts of rank 0 in a tight loop, so its times are those of a pipeline, in which a message costs what the busiest rank does for it; ours is one message until its last rank " +
+		"has it. So ours grows with the logarithm of the ranks, and 10,000 bytes, of a microsecond a hop, are seen. The text gives no times; L = 1 µs, o = g = 0.3 µs and 10 GB/s are round figures."}
+	return f, nil
+}
+
+// spreadOf is what is told of all origins of an overlay.
+type spreadOf struct {
+	most, mean   float64 // hops to the last rank
+	fewest, many int64   // messages
+}
+
+// overOrigins simulates an anycast from every rank.
+func overOrigins(name string, p int) (spreadOf, error) {
+	var s spreadOf
+	for origin := range p {
+		r, err := simulate(name, schedule.Params{Ranks: p, Root: origin}, sim.Config{Model: hops, Bytes: 1})
+		if err != nil {
+			return s, err
+		}
+		s.most = max(s.most, float64(r.Makespan))
+		s.mean += float64(r.Makespan) / float64(p)
+		if origin == 0 || r.Counts.Sends < s.fewest {
+			s.fewest = r.Counts.Sends
+		}
+		s.many = max(s.many, r.Counts.Sends)
+	}
+	return s, nil
+}
+
+// overlays001 are the curves of what is told of both overlays.
+func overlays001(o Options, of map[string]func(s *spreadOf) float64) ([]Series, error) {
+	var all []Series
+	for _, name := range []string{skipRing, circulant} {
+		told := make([]spreadOf, len(ranks001(o)))
+		for i, p := range ranks001(o) {
+			s, err := overOrigins(name, p)
+			if err != nil {
+				return nil, err
+			}
+			told[i] = s
+		}
+		for _, what := range sortedKeys(of) {
+			s := Series{Name: short001(name) + ", " + what, Kind: Simulation}
+			for i, p := range ranks001(o) {
+				s.Points = append(s.Points, Point{float64(p), of[what](&told[i])})
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+func depth001(_ context.Context, o Options) (*Figure, error) {
+	all, err := overlays001(o, map[string]func(s *spreadOf) float64{
+		"farthest": func(s *spreadOf) float64 { return s.most },
+		"mean":     func(s *spreadOf) float64 { return s.mean },
+	})
+	if err != nil {
+		return nil, err
+	}
+	xs := ofInts(ranks001(o)...)
+	return &Figure{
+		X: Axis{Label: "ranks", Log: true}, Y: Axis{Label: "hops to the last rank"},
+		Series: append([]Series{
+			curve(short001(skipRing)+", farthest", Model, xs, func(x float64) float64 { return float64(SkipRingDepth(int(x))) }),
+			curve(short001(circulant)+", farthest", Model, xs, func(x float64) float64 { return float64(bits.Len(uint(x) - 1)) }),
+		}, all...),
+		Notes: []string{"The paper: O(log n) on average. The model of the skip ring is its worst case, 2·log2 P - 2 hops, which it has where P is a power of two, and which bounds it elsewhere: up the levels from the origin and down on the other side. " +
+			"The circulant, ours, takes at most ⌈log2 P⌉ from every origin, for log2 P channels a rank in place of two on average."},
+	}, nil
+}
+
+// SkipRingDepth returns how many hops the farthest origin of a skip ring of p
+// ranks is from the last to have its message: 2·log2 p - 2 where p is a power of two
+// from 4 on, log2 p below, and at most that of the power above where it is none.
+func SkipRingDepth(p int) int {
+	levels := bits.Len(uint(p - 1))
+	return max(2*levels-2, levels)
+}
+
+func origins001(_ context.Context, _ Options) (*Figure, error) {
+	const p = 64
+	f := &Figure{X: Axis{Label: "origin"}, Y: Axis{Label: "hops to the last rank"}, Notes: []string{
+		"Rank 0 is on all levels and reaches all in log2 P hops. An origin between has to climb first, and is farthest from those just before it on the ring."}}
+	for _, name := range []string{skipRing, circulant} {
+		s, err := curveOf(short001(name), Simulation, floats(0, p-1), func(x float64) (float64, error) {
+			r, err := simulate(name, schedule.Params{Ranks: p, Root: int(x)}, sim.Config{Model: hops, Bytes: 1})
+			if err != nil {
+				return 0, err
+			}
+			return float64(r.Makespan), nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		f.Series = append(f.Series, s)
+	}
+	return f, nil
+}
+
+func messages001(_ context.Context, o Options) (*Figure, error) {
+	all, err := overlays001(o, map[string]func(s *spreadOf) float64{
+		"fewest": func(s *spreadOf) float64 { return float64(s.fewest) },
+		"most":   func(s *spreadOf) float64 { return float64(s.many) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	xs := ofInts(ranks001(o)...)
+	k := len(xs) - 1
+	return &Figure{
+		X: Axis{Label: "ranks", Log: true}, Y: Axis{Label: "messages", Log: true},
+		Series: append([]Series{
+			curve("stated, n", Paper, xs, func(x float64) float64 { return x }),
+			curve("all but the origin", Model, xs, func(x float64) float64 { return x - 1 }),
+		}, all...),
+		Claims: []Claim{{"§2.2", fmt.Sprintf("messages among %g ranks", xs[k]), "", xs[k], xs[k] - 1, all[1].Points[k].Y}},
+		Notes:  []string{"The paper: each message is sent using only n messages. Ours are n-1: nobody sends to the origin."},
+	}, nil
+}

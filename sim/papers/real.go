@@ -1,0 +1,34 @@
+package papers
+
+import "context"
+
+// realCurve is a curve of kind Run.
+type realCurve struct {
+	name string
+	job  Job // without its ranks
+}
+
+// run adds the curves, if ranks can be run, over numbers of ranks, in µs.
+func (f *Figure) run(ctx context.Context, o Options, ranks []float64, curves ...realCurve) error {
+	return f.runScaled(ctx, o, ranks, 0, 1, curves...)
+}
+
+// runScaled is run for a figure of which X is that many ranks fewer, and Y in units
+// of so many µs.
+func (f *Figure) runScaled(ctx context.Context, o Options, xs []float64, fewer int, unit float64, curves ...realCurve) error {
+	if o.Ranks == nil {
+		return nil
+	}
+	for _, c := range curves {
+		s, err := curveOf(c.name, Run, xs, func(x float64) (float64, error) {
+			c.job.Params.Ranks = int(x) + fewer
+			micros, err := o.Ranks(ctx, c.job)
+			return micros / unit, err
+		})
+		if err != nil {
+			return err
+		}
+		f.Series = append(f.Series, s)
+	}
+	return nil
+}

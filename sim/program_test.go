@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// drawProgram draws a program of a rank that is not the root: of an algorithm, or
+// one whose rules wait for whatever.
+func drawProgram(t *rapid.T) (ir.Header, ir.Program) {
+	if rapid.Bool().Draw(t, "algorithm") {
+		a := rapid.SampledFrom(schedule.Algorithms()).Draw(t, "name")
+		p := schedule.Params{Ranks: rapid.IntRange(2, 70).Draw(t, "ranks")}
+		if a.Collective == "bcast" {
+			p.Chunks = rapid.IntRange(1, 5).Draw(t, "chunks")
+		}
+		s, err := schedule.New(a.Name, p)
+		require.NoError(t, err)
+		return s.Header(), s.Program(rapid.IntRange(1, p.Ranks-1).Draw(t, "rank"))
+	}
+	h := ir.Header{Collective: "bcast", Algorithm: "any", Ranks: 12, Chunks: rapid.IntRange(1, 4).Draw(t, "chunks")}
+	p := ir.Program{Rank: 1, Signals: rapid.IntRange(1, 6).Draw(t, "signals")}
+	slot := rapid.Custom(func(t *rapid.T) ir.Slot {
+		return slotOfNumber(rapid.IntRange(0, h.Chunks+p.Signals).Draw(t, "slot"), h.Chunks)
+	})
+	all := rapid.SliceOfNDistinct(slot, 1, -1, rapid.ID[ir.Slot]).Draw(t, "slots")
+	p.Done = all
+	for range rapid.IntRange(0, 8).Draw(t, "rules") {
+		r := ir.Rule{When: all[:rapid.IntRange(1, len(all)).Draw(t, "waits")], Do: []ir.Action{ir.PutTo(ir.Chunk(0), 2+len(p.Rules))}}
+		if rapid.IntRange(0, 2).Draw(t, "own") == 0 {
+			r.When = rapid.SliceOfNDistinct(slot, 1, -1, rapid.ID[ir.Slot]).Draw(t, "when")
+		}
+		if rapid.IntRange(0, 3).Draw(t, "repair") == 0 {
+			r.Unless, r.After = rapid.SampledFrom(p.Done).Draw(t, "unless"), 1
+		}
+		p.Rules = append(p.Rules, r)
+	}
+	return h, p
+}
+
+func slotOfNumber(i, chunks int) ir.Slot {
+	switch {
+	case i == 0:
+		return ir.Enter
+	case i <= chunks:
+		return ir.Chunk(i - 1)
+	}
+	return ir.Signal(i - 1 - chunks)
+}
+
+// In whatever order slots are set, a node and the machine of the runtime do the
+// same at each step.
+func TestNodesDoWhatMachinesDo(t *testing.T) {
+	store := store{}
+	rapid.Check(t, func(t *rapid.T) {
+		h, p := drawProgram(t)
+		plan, err := machine.Compile(&h, &p)
+		require.NoError(t, err)
+		engine := plan.Engine()
+		number := store.node()
+		n := store.at(number)
+		defer store.drop(number)
+		require.NoError(t, n.compile(&p, h.Chunks, true, &store))
+		var fired []int32
+		for i := range n.rules {
+			if n.wait(i, n.rule(i)) {
+				fired = append(fired, i)
+			}
+		}
+		require.Empty(t, fired)
+		order := rapid.Permutation(numbers(1+h.Chunks+p.Signals)).Draw(t, "order")
+		for _, slot := range order {
+			do, arm := engine.Set(slotOfNumber(slot, h.Chunks))
+			fired = n.assign(fired[:0], int32(slot))
+			var acts []ir.Action
+			armed := 0
+			for _, i := range fired {
+				w := n.rule(i)
+				if w[ruleUnless] >= 0 {
+					armed++
+					continue
+				}
+				for at := w[ruleDo]; at < w[ruleEnd]; at += 2 {
+					a := ir.Action{Op: opOf(n.words[at+1]), Slot: ir.Slot(n.words[at]), To: max(n.words[at+1], 0)}
+					acts = append(acts, a)
+				}
+			}
+			require.Len(t, arm, armed)
+			require.Equal(t, len(do), len(acts), "%v", slotOfNumber(slot, h.Chunks))
+			for i := range do {
+				require.Equal(t, do[i], acts[i])
+			}
+		}
+		require.Zero(t, n.left)
+	})
+}
+
+func numbers(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}

@@ -1,0 +1,48 @@
+package queue
+
+// Ring is a first-in first-out queue whose memory is used again; the zero value is
+// empty.
+type Ring[T any] struct {
+	items []T
+	head  int
+	n     int
+}
+
+// Len returns how many items there are.
+func (r *Ring[T]) Len() int { return r.n }
+
+// Push adds an item at the end.
+func (r *Ring[T]) Push(v T) {
+	if r.n == len(r.items) {
+		bigger := make([]T, max(8, 2*r.n))
+		for i := range r.n {
+			bigger[i] = *r.At(i)
+		}
+		r.items, r.head = bigger, 0
+	}
+	r.n++
+	*r.At(r.n - 1) = v
+}
+
+// At returns item i from the head, 0 … Len()-1.
+func (r *Ring[T]) At(i int) *T {
+	i += r.head
+	if i >= len(r.items) {
+		i -= len(r.items)
+	}
+	return &r.items[i]
+}
+
+// Pop removes the first item; there must be one.
+func (r *Ring[T]) Pop() T {
+	first := r.At(0)
+	v := *first
+	var zero T
+	*first = zero
+	r.head++
+	if r.head == len(r.items) {
+		r.head = 0
+	}
+	r.n--
+	return v
+}

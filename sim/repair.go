@@ -1,0 +1,33 @@
+package sim
+
+// maxBackoff bounds the growing waits of a repair in base timeouts, as in
+// runtime/core, and maxRounds how often one is made: what it puts is never lost, so
+// that a repair that was made so often is for something that never comes.
+const (
+	maxBackoff = 64
+	maxRounds  = 64
+)
+
+// arm starts the clock of a repair of which all slots are set.
+func (e *engine) arm(r int, n *node, rule int32) {
+	due := e.ranks[r].cpu + n.after(rule)*e.c.Repair
+	e.push(key{due, e.numbers(1)}, expires, r, event{slot: rule})
+}
+
+// expire makes a repair, unless it is not needed any more, and starts its clock
+// again. A rank that still has to send what came about before puts it off.
+func (e *engine) expire(k key, r int, x event) {
+	own := &e.ranks[r]
+	n := e.store.at(own.node)
+	if round := x.from; n.has(n.rule(x.slot)[ruleUnless]) || round == maxRounds {
+		return
+	}
+	if own.rules.first == 0 {
+		e.counts.Repairs++
+		e.queueSends(r, n.rule(x.slot))
+		e.plan(r, k.at)
+	}
+	least := max(n.after(x.slot), 1)
+	wait := min(least<<min(x.from, 6), max(least, maxBackoff)) * e.c.Repair
+	e.push(key{k.at + wait, e.numbers(1)}, expires, r, event{slot: x.slot, from: x.from + 1})
+}

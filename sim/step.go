@@ -1,0 +1,301 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// begin has a rank call the operation: it sets what is set from the beginning and
+// fires the rules that wait for nothing else. It may send and receive from the
+// moment when it enters, until which its CPU counts as taken. A program that does
+// nothing yet is made again when something comes.
+func (e *engine) begin(r int) error {
+	own := &e.ranks[r]
+	n, err := e.compile(r)
+	if err != nil {
+		return err
+	}
+	if e.gate.peer == r {
+		e.lists.put(&own.rules, entry{seq: e.numbers(1), what: gateRule})
+	}
+	fires := e.start(r, n)
+	for k := range n.slots {
+		if n.words[k]&slotFlags == slotDone {
+			own.undone++
+		}
+	}
+	for _, rule := range e.fired {
+		e.fire(r, n, rule)
+	}
+	e.mayReturn(r)
+	if !fires {
+		e.drop(r)
+	}
+	e.mayEnd(r)
+	e.plan(r, 0)
+	return nil
+}
+
+// compile makes a rank's program.
+func (e *engine) compile(r int) (*node, error) {
+	p := e.programs.Program(r)
+	own := &e.ranks[r]
+	own.node, own.signals = e.store.node(), int32(p.Signals)
+	n := e.store.at(own.node)
+	return n, n.compile(&p, e.h.Chunks, e.c.Repair > 0, &e.store)
+}
+
+// start sets what a rank has from the beginning, and leaves in e.fired the rules
+// that fire then; it reports whether there are any. The root of which a gate is
+// shut has nothing yet.
+func (e *engine) start(r int, n *node) bool {
+	e.fired = e.fired[:0]
+	if !e.shutFor(r) {
+		n.words[0] |= slotSet
+		for k := 0; k < e.h.Chunks && r == e.h.Root && e.h.HasMessage(); k++ {
+			n.words[1+k] |= slotSet
+		}
+	}
+	for i := range n.rules {
+		if n.wait(i, n.rule(i)) {
+			e.fired = append(e.fired, i)
+		}
+	}
+	return len(e.fired) > 0
+}
+
+// drop gives up a rank's program.
+func (e *engine) drop(r int) {
+	if own := &e.ranks[r]; own.node > 0 {
+		e.store.drop(own.node)
+		own.node = 0
+	}
+}
+
+// program returns a rank's program, which is made again if it was given up.
+func (e *engine) program(r int) (*node, error) {
+	own := &e.ranks[r]
+	if own.node > 0 {
+		return e.store.at(own.node), nil
+	}
+	n, err := e.compile(r)
+	if err == nil {
+		e.start(r, n)
+	}
+	return n, err
+}
+
+// send begins the next send of a rank, which is free for it.
+func (e *engine) send(r int, now Time) error {
+	own := &e.ranks[r]
+	slot, to, last, err := e.nextSend(r)
+	if err != nil {
+		return err
+	}
+	e.counts.Sends++
+	e.counts.Events++
+	from, c := int32(r), e.costs.of(slot, r, int(to))
+	if e.path != nil {
+		from = e.path.send(own, r, now, c, slot, to)
+	}
+	own.cpu, own.out = now+c.sendCPU, now+c.out
+	if own.sent++; last {
+		own.cpu += c.check
+		e.lists.dropFirst(&own.rules)
+		own.sent = 0
+		e.mayReturn(r)
+	}
+	e.transmit(r, int(to), now, c, event{slot, from})
+	e.mayEnd(r)
+	return nil
+}
+
+// nextSend returns what a rank sends next: the number of a slot, and the rank or
+// toAll. last: the rule sends nothing else.
+func (e *engine) nextSend(r int) (slot, to int32, last bool, err error) {
+	own := &e.ranks[r]
+	rule := e.lists.at(own.rules.first)
+	if rule.what == gateRule {
+		return 0, int32(e.h.Root), true, nil
+	}
+	words := e.store.at(own.node).words
+	at := rule.what + 2*own.sent
+	s, to := ir.Slot(words[at]), words[at+1]
+	if slot = e.slotAt(s, to); slot < 0 {
+		return 0, 0, false, noSlot(r, s, to)
+	}
+	return slot, to, at+2 == rule.from, nil
+}
+
+// noSlot is the error of a send to where there is no such slot.
+func noSlot(r int, s ir.Slot, to int32) error {
+	return fmt.Errorf("rank %d: %v of %v to rank %d: no such slot there", r, opOf(to), s, max(to, 0))
+}
+
+// slotAt returns the number of a slot of the rank to which it is sent, or of all
+// of them, -1 if there is none. Whether a rank has a signal is seen when it comes.
+func (e *engine) slotAt(slot ir.Slot, to int32) int32 {
+	switch {
+	case to == toAll && slot.Kind() != ir.KindChunk, slot.Kind() == ir.KindEnter:
+		return -1
+	case to == toAll:
+		return slotNumber(slot, e.h.Chunks, 0)
+	case to < 0 || int(to) >= len(e.ranks):
+		return -1
+	}
+	return slotNumber(slot, e.h.Chunks, ir.MaxSignals)
+}
+
+// transmit sends a message on its way.
+func (e *engine) transmit(r, to int, now Time, c *cost, x event) {
+	k, kind := key{now + c.latency, e.numbers(1)}, arrives
+	if to == toAll {
+		e.counts.Mcasts++
+		kind, to = casts, r
+	}
+	if e.net != nil {
+		e.depart(k, kind, r, to, now+c.sendCPU, x)
+		return
+	}
+	if !e.costs.near(r, to) || kind == casts {
+		k.at += e.saturate(now, c.out, e.costs.lengthOf(x.slot, to))
+	}
+	if kind == casts {
+		k.at += e.c.Fanout
+	}
+	switch {
+	case kind == casts && e.c.Noise > 0:
+		e.scatter(k, r, x)
+	case kind == casts:
+		e.push(k, kind, r, x)
+	default:
+		k.at += e.noise(k.seq, to)
+		e.push(k, kind, to, x)
+	}
+}
+
+// noise draws how much later a message comes to a rank.
+func (e *engine) noise(seq uint64, to int) Time {
+	if e.c.Noise == 0 {
+		return 0
+	}
+	return upTo(draw(e.seed, drawNoise, seq, uint64(to)), e.c.Noise)
+}
+
+// scatter sends a multicast to each rank by itself.
+func (e *engine) scatter(k key, r int, x event) {
+	for to := range e.ranks {
+		if to != r {
+			e.deliver(k, to, x)
+		}
+	}
+}
+
+// deliver sends one copy of a multicast to its rank, unless that loses it.
+func (e *engine) deliver(k key, to int, x event) {
+	k.at += e.noise(k.seq, to)
+	if !e.loses(k, to) {
+		e.push(k, arrives, to, x)
+	}
+}
+
+// receive begins to receive a message at a rank, which is free for it.
+func (e *engine) receive(r int, now Time, x entry) error {
+	own := &e.ranks[r]
+	c := e.costs.of(x.what, e.sender(x.from), r)
+	if e.path != nil {
+		e.path.receive(own, r, now, c, x)
+	}
+	own.cpu, own.in = now+c.recvCPU, now+c.in
+	e.counts.Received++
+	e.counts.Events++
+	if int(x.what) > e.h.Chunks+int(own.signals) {
+		return noSlot(e.sender(x.from), e.slotOf(x.what), int32(r))
+	}
+	if own.over {
+		return nil
+	}
+	n, err := e.program(r)
+	switch {
+	case err != nil:
+		return err
+	case x.what == 0:
+		e.open(r, n)
+	case !n.has(x.what):
+		e.assign(r, n, x.what)
+	}
+	e.mayEnd(r)
+	return nil
+}
+
+// assign sets a slot of a rank and fires the rules that waited for it alone.
+func (e *engine) assign(r int, n *node, slot int32) {
+	e.fired = n.assign(e.fired[:0], slot)
+	for _, rule := range e.fired {
+		e.fire(r, n, rule)
+	}
+	if n.words[slot]&slotDone != 0 {
+		e.ranks[r].undone--
+		e.mayReturn(r)
+	}
+}
+
+// fire queues the sends of a rule, which begin when the rank can, or starts the
+// clock of a repair.
+func (e *engine) fire(r int, n *node, rule int32) {
+	w := n.rule(rule)
+	if w[ruleUnless] >= 0 {
+		e.arm(r, n, rule)
+		return
+	}
+	e.queueSends(r, w)
+}
+
+// queueSends has a rank send what a rule sends.
+func (e *engine) queueSends(r int, w []int32) {
+	do, end := w[ruleDo], w[ruleEnd]
+	e.lists.put(&e.ranks[r].rules, entry{seq: e.numbers((end - do) / 2), what: do, from: end})
+}
+
+// mayReturn notes when a rank's call returns: what the CPU does now is the last
+// that the call waits for.
+func (e *engine) mayReturn(r int) {
+	own := &e.ranks[r]
+	if own.returns == Never && own.undone == 0 && own.rules.first == 0 && !e.shutFor(r) {
+		own.returns = own.cpu
+		if e.path != nil {
+			e.path.returns(r)
+		}
+	}
+}
+
+// mayEnd gives up the program of a rank that has returned and all of whose rules
+// have fired: what comes then is received, and changes nothing.
+func (e *engine) mayEnd(r int) {
+	own := &e.ranks[r]
+	if own.node > 0 && own.returns != Never && own.rules.first == 0 && e.c.Repair == 0 && e.store.at(own.node).left == 0 {
+		own.over = true
+		e.drop(r)
+	}
+}
+
+// sender returns the rank that has sent a message.
+func (e *engine) sender(from int32) int {
+	if e.path != nil {
+		return int(e.path.ops[from].rank)
+	}
+	return int(from)
+}
+
+// slotOf returns the slot of a number.
+func (e *engine) slotOf(number int32) ir.Slot {
+	switch i := int(number) - 1; {
+	case i < 0:
+		return ir.Enter
+	case i < e.h.Chunks:
+		return ir.Chunk(i)
+	default:
+		return ir.Signal(i - e.h.Chunks)
+	}
+}
