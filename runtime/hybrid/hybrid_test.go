@@ -65,9 +65,19 @@ func TestComm(t *testing.T) { transporttest.Comm(t, connector(threeEach, false))
 
 func TestSplit(t *testing.T) { transporttest.Split(t, connector(threeEach, false)) }
 
-func TestSplitMulticast(t *testing.T) { transporttest.Split(t, connector(takingTurns, true)) }
+func TestSplitMulticast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("as TestSplit, but for the multicasts")
+	}
+	transporttest.Split(t, connector(takingTurns, true))
+}
 
-func TestCommMulticast(t *testing.T) { transporttest.Comm(t, connector(takingTurns, true)) }
+func TestCommMulticast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("as TestComm, but for the multicasts")
+	}
+	transporttest.Comm(t, connector(takingTurns, true))
+}
 
 // connector makes the transports of ranks on such hosts.
 func connector(host hosts, multicast bool) transporttest.Make {

@@ -44,7 +44,12 @@ func TestFramesSigned(t *testing.T) { transporttest.Frames(t, connect(sealed(fal
 
 func TestFramesEncrypted(t *testing.T) { transporttest.Frames(t, connect(sealed(true))) }
 
-func TestCommEncrypted(t *testing.T) { transporttest.Comm(t, connect(sealed(true))) }
+func TestCommEncrypted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("as TestComm and TestFramesEncrypted")
+	}
+	transporttest.Comm(t, connect(sealed(true)))
+}
 
 func sealed(encrypt bool) mcast.Config {
 	return mcast.Config{Family: 4, MTU: 1500, TCP: tcp.Config{Key: bytes.Repeat([]byte("k"), tcp.MinKey), Encrypt: encrypt}}

@@ -1,6 +1,7 @@
 package mem_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -13,10 +14,13 @@ import (
 
 func TestComm(t *testing.T) { overNetworks(t, transporttest.Comm) }
 
-func TestSplit(t *testing.T) { overNetworks(t, transporttest.Split) }
+// The networks that a Split meets differ in what they lose and in whether they have windows.
+func TestSplit(t *testing.T) {
+	overNetworks(t, transporttest.Split, "perfect", "lossy", "windows")
+}
 
-// overNetworks runs a suite over networks of every kind, or over two if time is short.
-func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make)) {
+// overNetworks runs a suite over networks of some kinds, all if none is named, or over two if time is short.
+func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make), kinds ...string) {
 	networks := map[string]mem.Options{
 		"perfect":     {},
 		"lossy":       {Seed: 1, Loss: 0.3, Duplicate: 0.1, Reorder: 0.2},
@@ -27,7 +31,7 @@ func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make)) {
 		"windows":     {Seed: 6, Windows: true, Delay: 100 * time.Microsecond},
 	}
 	for name, o := range networks {
-		if testing.Short() && name != "lossy" && name != "windows" {
+		if testing.Short() && name != "lossy" && name != "windows" || kinds != nil && !slices.Contains(kinds, name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
