@@ -31,9 +31,11 @@ type Flag struct {
 }
 
 // Write has f stand in l. Whoever sees it sees all that this rank has written before. A swap, and
-// not a store, is seen before what this rank loads next, also by the race detector.
+// not a store, is seen before what this rank loads next, also by the race detector. Between two
+// locked stores whoever looks at l would fetch it, so that the second has to wait for it again:
+// the mark is put.
 func (l *Line) Write(f Flag) {
-	atomic.StoreUint64(&l.mark, f.Mark)
+	put(&l.mark, f.Mark)
 	atomic.SwapUint64(&l.stamp, f.Seq<<fromBits|uint64(f.From)&(1<<fromBits-1))
 }
 
@@ -77,7 +79,7 @@ func flagOf(stamp, mark uint64) Flag {
 // that it has called. The fingerprint comes first, with a part of the number, so that who sees the
 // whole number sees that fingerprint or none.
 func (l *Line) Note(seq uint64, fingerprint uint32, sum uint64) {
-	atomic.StoreUint64(&l.mark, uint64(fingerprint)<<32|seq&(1<<32-1))
+	put(&l.mark, uint64(fingerprint)<<32|seq&(1<<32-1))
 	atomic.StoreUint64(&l.stamp, seq<<16|sum&(1<<16-1))
 }
 
