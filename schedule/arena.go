@@ -10,8 +10,17 @@ type size struct {
 	peers int // ranks that the recovery names
 }
 
-// arena is the memory of one program: three allocations of known size, of
-// which the rules are slices, and a fourth if its recovery names ranks. A program writes its slots first and then the
+// memory is memory for programs, each of which takes the place of the one before;
+// the zero value has none yet.
+type memory struct {
+	rules []ir.Rule
+	slots []ir.Slot
+	acts  []ir.Action
+	peers []int32
+}
+
+// arena is the memory of one program, of known size: rules and what they are slices
+// of, and ranks if its recovery names any. A program writes its slots first and then the
 // actions of one rule after the other.
 type arena struct {
 	rules []ir.Rule
@@ -22,16 +31,21 @@ type arena struct {
 	open  int // first action of the rule that is being written
 }
 
-func newArena(z size) arena {
-	return arena{rules: room[ir.Rule](z.rules), slots: room[ir.Slot](z.slots), acts: room[ir.Action](z.acts), peers: room[int32](z.peers)}
+// arena returns an arena of just the size that is asked for.
+func (m *memory) arena(z size) arena {
+	return arena{rules: room(&m.rules, z.rules), slots: room(&m.slots, z.slots), acts: room(&m.acts, z.acts), peers: room(&m.peers, z.peers)}
 }
 
-// room returns an empty slice of capacity n, nil for none.
-func room[T any](n int) []T {
+// room returns an empty slice of capacity n, nil for none, in memory that is made
+// larger if it has to be.
+func room[T any](of *[]T, n int) []T {
 	if n == 0 {
 		return nil
 	}
-	return make([]T, 0, n)
+	if n > cap(*of) {
+		*of = make([]T, 0, max(n, 2*cap(*of)))
+	}
+	return (*of)[:0:n]
 }
 
 // wait writes one slot.

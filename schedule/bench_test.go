@@ -54,6 +54,21 @@ func TestProgramAllocates(t *testing.T) {
 	}
 }
 
+// TestMakerAllocatesNothing: once a maker has made all of some programs, it has the
+// memory for each of them.
+func TestMakerAllocatesNothing(t *testing.T) {
+	for _, s := range local(t) {
+		made := s.Maker()
+		all := func() {
+			for _, rank := range s.someRanks() {
+				made(rank)
+			}
+		}
+		all()
+		require.Zero(t, testing.AllocsPerRun(5, all), s.label())
+	}
+}
+
 func (s *Spec) label() string {
 	label := fmt.Sprintf("%s/root=%d", s.alg.Name, s.params.Root)
 	for _, p := range s.Header().Params {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -133,6 +134,22 @@ func requireExact(t *testing.T, s *Spec, rank int) {
 	require.Equal(t, z.rules, cap(p.Rules))
 	require.Equal(t, z.acts, acts, "%s %+v rank %d: actions", s.alg.Name, s.params, rank)
 	require.Equal(t, z.peers, len(p.Ask)+len(p.ReportFrom), "%s %+v rank %d: ranks of recovery", s.alg.Name, s.params, rank)
+}
+
+// TestMaker: programs that take the place of one another are those that are made
+// each in memory of its own, whatever was there before.
+func TestMaker(t *testing.T) {
+	for _, alg := range Algorithms() {
+		rapid.Check(t, func(t *rapid.T) {
+			ranks := rapid.IntRange(1, 40).Draw(t, "ranks")
+			s, err := New(alg.Name, rapid.SampledFrom(variants(&alg, ranks)).Draw(t, "params"))
+			require.NoError(t, err)
+			made := s.Maker()
+			for _, rank := range rapid.SliceOfN(rapid.IntRange(0, ranks), 2, 12).Draw(t, "order") { // ranks: there is none
+				require.Equal(t, s.Program(rank), made(rank), "%s %+v rank %d", alg.Name, s.params, rank)
+			}
+		})
+	}
 }
 
 // variants returns parameters of every kind that alg takes.

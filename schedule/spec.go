@@ -63,18 +63,29 @@ func (s *Spec) Header() ir.Header {
 // beyond has nothing to do. It makes at most three allocations, and a fourth where
 // the program's recovery names ranks, and costs time and memory in proportion to
 // the program.
-func (s *Spec) Program(rank int) ir.Program {
+func (s *Spec) Program(rank int) ir.Program { return s.programIn(&memory{}, rank) }
+
+// Maker returns a function that returns what Program returns, but in the memory of
+// what it has returned before, which is not valid any more: it makes no allocation once it
+// has made a program as large. It is for one goroutine at a time.
+func (s *Spec) Maker() func(rank int) ir.Program {
+	m := &memory{}
+	return func(rank int) ir.Program { return s.programIn(m, rank) }
+}
+
+func (s *Spec) programIn(m *memory, rank int) ir.Program {
 	if rank < 0 || rank >= s.params.Ranks {
 		return ir.Program{Rank: rank}
 	}
 	n := s.node(rank)
+	a := m.arena(s.sizeOf(n))
 	switch {
 	case n.isMaster():
-		return s.alg.fill(n, newArena(s.alg.size(n)))
+		return s.alg.fill(n, a)
 	case s.alg.Collective == Barrier:
-		return fillBarrierSlave(n, newArena(sizeBarrierSlave(n)))
+		return fillBarrierSlave(n, a)
 	default:
-		return fillBcastSlave(n, newArena(sizeBcastSlave(n, s.alg.acked)), s.alg.acked)
+		return fillBcastSlave(n, a, s.alg.acked)
 	}
 }
 
