@@ -139,7 +139,7 @@ func TestFailedWriteLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(dir, "out")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o640))
 	cause := errors.New("no more")
-	err := writeFile(file, func(w io.Writer) error {
+	err := writeFile("output", file, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Repeat("new", 10_000))
 		return errors.Join(err, cause)
 	})
@@ -156,7 +156,7 @@ func TestReplacedFileKeepsItsMode(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
 	require.NoError(t, os.Chmod(file, 0o604))
-	require.NoError(t, writeFile(file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t), emit.Options{}) }))
+	require.NoError(t, writeFile("output", file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t), emit.Options{}) }))
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o604), info.Mode())

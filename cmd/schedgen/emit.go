@@ -56,10 +56,10 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	if c.Output == "" || c.Output == "-" {
+	if c.Output == "" {
 		return c.print(ctx, std.Out, s)
 	}
-	return writeFile(c.Output, func(w io.Writer) error { return c.print(ctx, w, s) })
+	return writeTo("output", c.Output, std.Out, func(w io.Writer) error { return c.print(ctx, w, s) })
 }
 
 func (c *emitCmd) print(ctx context.Context, w io.Writer, s *ir.Schedule) error {

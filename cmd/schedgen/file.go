@@ -10,26 +10,44 @@ import (
 	"path/filepath"
 )
 
+// writeTo writes what fill writes to the file called name, or to out, the standard
+// output, if that is -. The flag that gave the name stands before errors of the file.
+func writeTo(flag, name string, out io.Writer, fill func(io.Writer) error) error {
+	if name == "-" {
+		return fill(out)
+	}
+	return writeFile(flag, name, fill)
+}
+
 // writeFile makes the file called name hold what fill writes. A regular file
 // is replaced in one step when all is written, and left as it was on an error;
-// a device or pipe is written to directly.
-func writeFile(name string, fill func(io.Writer) error) error {
+// a device or pipe is written to directly. The flag that gave the name, without its
+// hyphens, stands before all errors.
+func writeFile(flag, name string, fill func(io.Writer) error) error {
+	write := replaceFile
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return writeInPlace(name, fill)
+		write = writeInPlace
 	}
+	if err := write(name, fill); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
+}
+
+func replaceFile(name string, fill func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target // replace what a link points to, not the link
 	}
 	temp, err := createBeside(name)
 	if err != nil {
-		return fmt.Errorf("--output: %w", err)
+		return err
 	}
 	err = fillAndClose(temp, fill)
 	if err == nil {
 		err = os.Rename(temp.Name(), name)
 	}
 	if err != nil {
-		return fmt.Errorf("--output: %w", errors.Join(err, os.Remove(temp.Name())))
+		return errors.Join(err, os.Remove(temp.Name()))
 	}
 	return nil
 }
@@ -37,12 +55,9 @@ func writeFile(name string, fill func(io.Writer) error) error {
 func writeInPlace(name string, fill func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("--output: %w", err)
+		return err
 	}
-	if err := fillAndClose(f, fill); err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
-	return nil
+	return fillAndClose(f, fill)
 }
 
 // createBeside creates a new file in the directory of name, with the mode of

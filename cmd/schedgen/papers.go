@@ -97,9 +97,9 @@ func (c *papersCmd) put(w io.Writer, f *papers.Figure, behind bool) error {
 		return f.WriteTable(w)
 	}
 	name := filepath.Join(c.Out, strings.ReplaceAll(f.ID, "/", "-"))
-	err := errors.Join(writeFile(name+".svg", func(w io.Writer) error { return chart.Write(w, chartOf(f)) }), writeFile(name+".csv", f.WriteCSV))
+	err := errors.Join(writeFile("out", name+".svg", func(w io.Writer) error { return chart.Write(w, chartOf(f)) }), writeFile("out", name+".csv", f.WriteCSV))
 	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return err
 	}
 	_, err = fmt.Fprintf(w, "%s  %s.svg, %s.csv\n", f.ID, name, name)
 	return err

@@ -42,7 +42,7 @@ func (c *rulesCmd) Run(std stdio) error {
 		return err
 	}
 	if c.Output != "" {
-		return writeFile(c.Output, write)
+		return writeTo("output", c.Output, std.Out, write)
 	}
 	return write(std.Out)
 }

@@ -102,7 +102,7 @@ func saveOutput(name string, buf []byte) error {
 	if name == "" {
 		return nil
 	}
-	err := writeFile(name, func(w io.Writer) error {
+	err := writeFile("output", name, func(w io.Writer) error {
 		_, err := w.Write(buf)
 		return err
 	})

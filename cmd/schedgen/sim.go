@@ -26,8 +26,8 @@ type simCmd struct {
 	Path    bool   `help:"Also print the critical path of the first run."`
 	Loads   bool   `help:"Also print what has crossed each link, of the first run; with --model links."`
 	JSON    bool   `name:"json" help:"Print an array of objects."`
-	CSV     string `name:"csv" placeholder:"FILE" help:"Also write the table as CSV."`
-	Plot    string `placeholder:"FILE" help:"Also draw it as SVG: over ranks or sizes where there are several, else over the ranks when they return."`
+	CSV     string `name:"csv" placeholder:"FILE" help:"Also write the table as CSV; to the standard output, in place of the table, if FILE is -."`
+	Plot    string `placeholder:"FILE" help:"Also draw it as SVG, with - likewise: over ranks or sizes where there are several, else over the ranks when they return."`
 }
 
 // Help is the long help text.
@@ -69,17 +69,26 @@ func (c *simCmd) Run(ctx context.Context, std stdio) error {
 		}
 	}
 	bar.clear()
+	return c.write(ctxWriter{ctx, std.Out}, points)
+}
+
+// write writes the files that are asked for and prints the table, unless one of
+// them is the standard output.
+func (c *simCmd) write(out io.Writer, points []*point) error {
 	if c.CSV != "" {
-		if err := writeFile(c.CSV, func(w io.Writer) error { return writeSimCSV(w, points) }); err != nil {
+		if err := writeTo("csv", c.CSV, out, func(w io.Writer) error { return writeSimCSV(w, points) }); err != nil {
 			return err
 		}
 	}
 	if c.Plot != "" {
-		if err := writeFile(c.Plot, func(w io.Writer) error { return c.draw(w, points) }); err != nil {
+		if err := writeTo("plot", c.Plot, out, func(w io.Writer) error { return c.draw(w, points) }); err != nil {
 			return err
 		}
 	}
-	return c.print(ctxWriter{ctx, std.Out}, points)
+	if c.CSV == "-" || c.Plot == "-" {
+		return nil
+	}
+	return c.print(out, points)
 }
 
 func (c *simCmd) check() error {
@@ -88,6 +97,31 @@ func (c *simCmd) check() error {
 		return fmt.Errorf("--runs=%d: must be at least 1", c.Runs)
 	case c.Loads && c.Model != "links":
 		return fmt.Errorf("--loads: only with --model links")
+	}
+	return c.checkOutput()
+}
+
+// checkOutput refuses flags that would print beside a file that is the standard output.
+func (c *simCmd) checkOutput() error {
+	alone := ""
+	for _, f := range []struct {
+		name         string
+		given, alone bool
+	}{
+		{"--csv=-", c.CSV == "-", true},
+		{"--plot=-", c.Plot == "-", true},
+		{"--json", c.JSON, false},
+		{"--per-rank", c.PerRank, false},
+		{"--path", c.Path, false},
+		{"--loads", c.Loads, false},
+	} {
+		switch {
+		case !f.given:
+		case alone != "":
+			return fmt.Errorf("%s: not with %s, which has the standard output for itself", f.name, alone)
+		case f.alone:
+			alone = f.name
+		}
 	}
 	return nil
 }
