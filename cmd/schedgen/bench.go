@@ -12,7 +12,7 @@ import (
 // benchCmd is the verb bench.
 type benchCmd struct {
 	Operation  string    `arg:"" enum:"${operations}" help:"What is timed, see above."`
-	Size       *byteSize `placeholder:"N" help:"Bytes of a broadcast, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Size       *byteSize `placeholder:"N" help:"Bytes of a broadcast or a rootless message, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	Iterations int       `default:"2000" placeholder:"N" help:"Operations that are timed, default 2000; a tenth as many, at least 10, warm up."`
 	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
 	Degree     *int      `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
@@ -28,6 +28,7 @@ const (
 	opBcast        = "bcast"
 	opBcastAck     = "bcast_ack"
 	opBcastBarrier = "bcast_barrier"
+	opAnycast      = "anycast"
 )
 
 // replies is the barrier by which ranks reply to the root of a broadcast: its
@@ -67,6 +68,7 @@ var operations = [][2]string{
 	{opBcastAck, "a broadcast from rank 0 to which every other rank replies once it has the message; timed at rank 0, until it " +
 		"has all replies. bcast/mcast-acktree replies by itself; after the others the ranks check in at the root of a barrier/hsb"},
 	{opBcastBarrier, "a broadcast from rank 0, then a barrier"},
+	{opAnycast, "a rootless message that rank 0 publishes and every other rank takes; only those who take it have to wait"},
 }
 
 // benchAuto is what auto is for bench.
@@ -115,11 +117,15 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 	case c.Size != nil:
 		j.Size = int64(*c.Size)
 	}
+	most := int64(min(maxMessage, math.MaxInt))
+	if c.Operation == opAnycast {
+		most = maxCast
+	}
 	switch {
 	case c.Iterations < 1 || c.Iterations > maxBenchIterations:
 		err = fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxBenchIterations)
-	case j.Size > min(maxMessage, math.MaxInt):
-		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(maxMessage))
+	case j.Size > most:
+		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(most))
 	}
 	if err != nil {
 		return j, err
@@ -136,7 +142,7 @@ func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
 	if c.Transport == "auto" {
 		c.Transport = c.auto()
 	}
-	if c.Operation == opBarrier {
+	if c.Operation == opBarrier || c.Operation == opAnycast {
 		return c.quietLink(ctx, std)
 	}
 	l, _, err := c.link(ctx, std)
@@ -173,8 +179,11 @@ func (c *benchCmd) measure(ctx context.Context, std stdio, j *job, bar runProgre
 
 // collective is what the algorithms are of that are measured.
 func (c *benchCmd) collective() string {
-	if c.Operation == opBarrier {
+	switch c.Operation {
+	case opBarrier:
 		return schedule.Barrier
+	case opAnycast:
+		return schedule.Anycast
 	}
 	return schedule.Bcast
 }

@@ -14,7 +14,11 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 	flags := paramFlags{Chunks: c.Chunks, Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut}
 	flags.dropIdle(c.collective(), std)
 	if c.Rules != "" {
-		if err := c.choose(std, base, c.caseOf(c.collective(), base.Size, &base.Link, 0)); err != nil {
+		size := base.Size
+		if c.Operation == opAnycast {
+			size = 0 // one algorithm serves all lengths
+		}
+		if err := c.choose(std, base, c.caseOf(c.collective(), size, &base.Link, 0)); err != nil {
 			return nil, err
 		}
 	}
@@ -70,6 +74,8 @@ func (j *job) benchConfig(cfg *runtime.Config) {
 		cfg.Barrier = alg
 	case opBcastAck:
 		cfg.Bcast, cfg.Barrier.Name = alg, replies
+	case opAnycast:
+		cfg.Anycast, cfg.MaxMessage = alg, max(int(j.Size), 1)
 	default:
 		cfg.Bcast = alg
 	}

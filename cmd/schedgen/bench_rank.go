@@ -38,11 +38,12 @@ func (w *worker) measure(ctx context.Context, out *outcome) error {
 			return err
 		}
 		start := time.Now()
-		if err := w.operation(ctx, buf); err != nil {
+		got, err := w.operation(ctx, buf)
+		if err != nil {
 			return err
 		}
 		took := time.Since(start)
-		checkMark(&out.Wrong, buf, i)
+		checkMark(&out.Wrong, got, len(buf), i)
 		if i >= 0 && w.timed() {
 			times[i] = int64(took)
 		}
@@ -54,16 +55,29 @@ func (w *worker) measure(ctx context.Context, out *outcome) error {
 	return w.send(report{Samples: times})
 }
 
-// operation is what is timed.
-func (w *worker) operation(ctx context.Context, buf []byte) error {
-	if w.job.Operation == opBarrier {
-		return w.comm.Barrier(ctx)
+// operation is what is timed. It returns the message, which is in buf at the root
+// and comes there at the others unless it is rootless.
+func (w *worker) operation(ctx context.Context, buf []byte) ([]byte, error) {
+	switch w.job.Operation {
+	case opBarrier:
+		return buf, w.comm.Barrier(ctx)
+	case opAnycast:
+		return w.rootless(ctx, buf)
 	}
 	err := w.comm.Bcast(ctx, buf, w.job.Params.Root)
 	if err != nil || w.job.Operation == opBcast || w.job.Operation == opBcastAck && repliesItself(w.job.Algorithm) {
-		return err
+		return buf, err
 	}
-	return w.comm.Barrier(ctx)
+	return buf, w.comm.Barrier(ctx)
+}
+
+// rootless publishes the message at its origin and takes it at the others.
+func (w *worker) rootless(ctx context.Context, buf []byte) ([]byte, error) {
+	if w.job.Rank == w.job.Params.Root {
+		return buf, w.comm.Publish(ctx, buf)
+	}
+	msg, err := w.comm.Next(ctx)
+	return msg.Data, err
 }
 
 // timed reports whether this rank's time counts: replies are waited for at
@@ -79,10 +93,10 @@ func mark(buf []byte, iteration int) {
 	}
 }
 
-// checkMark looks for the marks: enough to see that it was this broadcast that
+// checkMark looks for the length and the marks: enough to see that it was this message that
 // was timed. Whether all bytes come through is for run to see.
-func checkMark(wrong *findings, buf []byte, iteration int) {
-	if len(buf) > 0 && (buf[0] != byte(iteration) || buf[len(buf)-1] != byte(iteration)) {
+func checkMark(wrong *findings, buf []byte, size, iteration int) {
+	if len(buf) != size || size > 0 && (buf[0] != byte(iteration) || buf[size-1] != byte(iteration)) {
 		wrong.add(fmt.Sprintf("iteration %d: the message is not that of this iteration", iteration))
 	}
 }

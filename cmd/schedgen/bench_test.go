@@ -15,17 +15,19 @@ func TestMarks(t *testing.T) {
 		buf := make([]byte, size)
 		var wrong findings
 		mark(buf, 300)
-		checkMark(&wrong, buf, 300)
+		checkMark(&wrong, buf, size, 300)
 		require.Zero(t, wrong)
-		checkMark(&wrong, buf, 301)
+		checkMark(&wrong, buf, size, 301)
 		require.Equal(t, 1, wrong.Count)
-		buf[size-1]++
-		checkMark(&wrong, buf, 300)
+		checkMark(&wrong, buf, size+1, 300)
 		require.Equal(t, 2, wrong.Count)
+		buf[size-1]++
+		checkMark(&wrong, buf, size, 300)
+		require.Equal(t, 3, wrong.Count)
 	}
 	var wrong findings
 	mark(nil, 1)
-	checkMark(&wrong, nil, 1)
+	checkMark(&wrong, nil, 0, 1)
 	require.Zero(t, wrong)
 }
 
@@ -50,11 +52,12 @@ func TestCandidates(t *testing.T) {
 	require.Contains(t, candidates(schedule.Bcast, true), "bcast/mcast-acktree")
 	require.NotContains(t, candidates(schedule.Bcast, false), "bcast/mcast-acktree")
 	require.Contains(t, candidates(schedule.Barrier, false), "barrier/hsb")
+	require.Equal(t, []string{"anycast/skip-ring", "anycast/circulant"}, candidates(schedule.Anycast, false))
 }
 
 // Waiting for replies is the root's business: its time alone counts.
 func TestTimed(t *testing.T) {
-	for _, op := range []string{opBarrier, opBcast, opBcastAck, opBcastBarrier} {
+	for _, op := range []string{opBarrier, opBcast, opBcastAck, opBcastBarrier, opAnycast} {
 		for rank := range 2 {
 			w := worker{job: &job{Operation: op, Rank: rank}}
 			require.Equal(t, op != opBcastAck || rank == 0, w.timed(), "%s at rank %d", op, rank)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // TestRunner: runs are curves of their own, and one that fails is told with its
@@ -25,6 +27,14 @@ func TestRunner(t *testing.T) {
 	require.Equal(t, Point{8, 8}, run.Points[len(run.Points)-1])
 	require.Equal(t, tree000, jobs[0].Algorithm)
 	require.Equal(t, mcast000, jobs[len(jobs)-1].Algorithm)
+
+	found, err = Find("001/4")
+	require.NoError(t, err)
+	jobs = nil
+	f, err = found[0].Make(t.Context(), o)
+	require.NoError(t, err)
+	require.Equal(t, Job{Operation: "anycast", Algorithm: skipRing, Params: schedule.Params{Ranks: 2}, Bytes: 10}, jobs[0])
+	require.Equal(t, Point{8, 8}, f.Series[len(f.Series)-1].Points[4])
 
 	found, err = Find("004/2-both") // over destinations, in ms
 	require.NoError(t, err)
