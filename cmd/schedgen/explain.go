@@ -14,29 +14,32 @@ import (
 
 // explainCmd is the verb explain.
 type explainCmd struct {
-	Collective string      `arg:"" enum:"bcast,barrier,anycast" help:"bcast, barrier or anycast."`
-	Ranks      *rankRange  `short:"p" placeholder:"P" help:"Number of ranks."`
-	Size       *byteSize   `placeholder:"N" help:"Bytes of a broadcast, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Hosts      *int        `placeholder:"H" help:"Hosts that the ranks are on, in blocks, default unknown."`
-	Transport  string      `placeholder:"NAME" complete:"transport" help:"What the ranks reach each other by, which says whether there is multicast and shared memory; default tcp."`
-	Algorithm  string      `placeholder:"NAME" complete:"algorithm" help:"Say what this one costs, too, with its default parameters."`
-	Rules      string      `placeholder:"FILE" complete:"file" help:"Rules in place of the built-in ones and of SCHEDGEN_RULES; Open MPI's are read as well."`
-	LogGP      loggpParams `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
-	JSON       bool        `name:"json" help:"Print one object."`
+	Collective string       `arg:"" enum:"bcast,barrier,anycast" help:"bcast, barrier or anycast."`
+	Ranks      *rankRange   `short:"p" placeholder:"P" help:"Number of ranks."`
+	Size       *byteSize    `placeholder:"N" help:"Bytes of a broadcast, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Hosts      *int         `placeholder:"H" help:"Hosts that the ranks are on, in blocks, default unknown."`
+	Transport  string       `placeholder:"NAME" complete:"transport" help:"What the ranks reach each other by, which says whether there is multicast and shared memory; default tcp."`
+	Algorithm  string       `placeholder:"NAME" complete:"algorithm" help:"Say what this one costs, too, with its default parameters."`
+	Rules      string       `placeholder:"FILE" complete:"file" help:"Rules in place of the built-in ones and of SCHEDGEN_RULES; Open MPI's are read as well."`
+	LogGP      loggpParams  `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
+	Near       *loggpParams `placeholder:"L,o,g,G" help:"The same of messages between ranks of one host; then what can run between masters is compared flat, too."`
+	JSON       bool         `name:"json" help:"Print one object."`
 }
 
 // Help is the long help text.
 func (explainCmd) Help() string {
 	return `Says which rule decides in a case, with its line and reason, which algorithm and parameters it
 gives, and what that would cost in the LogGP model beside the others, each with the best parameters
-that a search finds. The model knows no difference between memory and network. Where the rules
+that a search finds. The model knows no difference between memory and network, unless --near says
+what messages take between ranks of one host. Where the rules
 leave the chunks to the runtime, datagrams are taken to be as long as those of the loopback
 interface.
 
 Examples:
 
   schedgen explain bcast -p 40 --size 2KiB
-  schedgen explain barrier -p 16 --hosts 4 --rules tuned.conf`
+  schedgen explain barrier -p 16 --hosts 4 --rules tuned.conf
+  schedgen explain barrier -p 64 --hosts 8 --near 100,50,60,0`
 }
 
 // Run explains.
@@ -49,7 +52,9 @@ func (c *explainCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	e, err := await(ctx, func() (*explanation, error) { return explain(of, rules, loggp.Params(c.LogGP), c.Algorithm) })
+	machine := loggp.Params(c.LogGP)
+	machine.Near = (*loggp.Params)(c.Near)
+	e, err := await(ctx, func() (*explanation, error) { return explain(of, rules, machine, c.Algorithm) })
 	if err != nil {
 		return err
 	}
@@ -130,7 +135,7 @@ type explanation struct {
 	machine  loggp.Params
 	decision selection.Decision
 	chosen   selection.Candidate
-	others   []selection.Candidate // the best of each algorithm, by time
+	others   []selection.Candidate // the best of each algorithm, flat and between masters, by time
 	extra    *selection.Candidate  // that a flag names
 	notes    []selection.Note
 }
@@ -175,7 +180,7 @@ func (e *explanation) cost(name string, r *selection.Params) (selection.Candidat
 		}
 		p.Chunks = selection.Chunks(m)
 	}
-	took, err := selection.Cost(name, p, e.of.Bytes, e.machine)
+	took, err := selection.Cost(name, p, e.of, e.machine)
 	if err != nil {
 		return selection.Candidate{}, err
 	}

@@ -102,7 +102,7 @@ func (e *explanation) object() explainObject {
 		Collective: e.of.Collective, Ranks: e.of.Ranks, Bytes: e.of.Bytes, Hosts: e.of.Hosts, Place: e.of.Place.String(),
 		Multicast: e.of.Multicast, Memory: e.of.Memory, Rule: json.RawMessage(d.Rule.String()), BuiltIn: !d.Own || d.Rule.Line == 0, Line: d.Rule.Line,
 		Chosen: newCandidateObject(&e.chosen),
-		LogGP:  loggpObject{e.of.Bytes, e.machine.L, e.machine.O, e.machine.Gap, e.machine.GPerByte},
+		LogGP:  newLoggpObject(e.of.Bytes, &e.machine),
 	}
 	if d.From != nil {
 		o.Line = d.From.Line

@@ -91,13 +91,25 @@ func nanos(t loggp.Time) *int64 {
 // loggpObject is the model for machines: the message's bytes, nanoseconds, and
 // nanoseconds a byte.
 type loggpObject struct {
-	Bytes int        `json:"bytes"`
-	L     loggp.Time `json:"L"`
-	O     loggp.Time `json:"o"`
-	Gap   loggp.Time `json:"g"`
-	PerB  loggp.Time `json:"G"`
+	Bytes int `json:"bytes"`
+	loggpTimes
+	Near *loggpTimes `json:"near,omitempty"` // on a host, if that differs
 }
 
-func (m *makespan) object() loggpObject {
-	return loggpObject{m.bytes, m.params.L, m.params.O, m.params.Gap, m.params.GPerByte}
+type loggpTimes struct {
+	L    loggp.Time `json:"L"`
+	O    loggp.Time `json:"o"`
+	Gap  loggp.Time `json:"g"`
+	PerB loggp.Time `json:"G"`
 }
+
+func newLoggpObject(bytes int, p *loggp.Params) loggpObject {
+	times := func(p *loggp.Params) loggpTimes { return loggpTimes{p.L, p.O, p.Gap, p.GPerByte} }
+	o := loggpObject{Bytes: bytes, loggpTimes: times(p)}
+	if p.Near != nil {
+		o.Near = new(times(p.Near))
+	}
+	return o
+}
+
+func (m *makespan) object() loggpObject { return newLoggpObject(m.bytes, &m.params) }

@@ -23,12 +23,21 @@ const (
 	maxSearched   = 1 << 17 // with parameters that a search tries
 )
 
-// Cost returns when the last rank returns from an operation on a message of so many bytes
+// Cost returns when the last rank returns from an operation in a case, on the case's hosts,
 // in the LogGP model of package loggp, loggp.Never if the schedule has more than 2^20 deliveries. A
 // multicast is one send there, and none is lost. The error is that of schedule.New or loggp.Run.
-func Cost(name string, p schedule.Params, bytes int, m loggp.Params) (loggp.Time, error) {
-	c, err := priced(name, p, bytes, m, maxDeliveries)
-	return c.Time, err
+func Cost(name string, p schedule.Params, c Case, m loggp.Params) (loggp.Time, error) {
+	of, err := priced(name, p, c.Bytes, c.machine(m), maxDeliveries)
+	return of.Time, err
+}
+
+// machine returns the machine of which the ranks are where the case says.
+func (c *Case) machine(m loggp.Params) loggp.Params {
+	m.Hosts = c.Hosts
+	if c.Place == OneHost {
+		m.Hosts = 1
+	}
+	return m
 }
 
 // priced returns a candidate without its time if it has more deliveries than most.
@@ -67,8 +76,9 @@ func Choose(c Case, m loggp.Params) (Candidate, error) {
 
 // Compare returns for each algorithm of the case's collective the best parameters that a
 // search finds, the one that takes the least time first. Algorithms that multicast are
-// left out without multicast. Where hosts have several ranks all run between masters: in the
-// model every message costs the same, so it cannot say whether that is worth it.
+// left out without multicast. Where hosts have several ranks all that can run between masters. If
+// the machine says what messages within a host take they are compared flat as well, and are there
+// twice; else every message costs the same, so that nothing says whether masters are worth it.
 //
 // A search runs the schedule for some numbers of chunks, a factor of 1.4 from each other, or
 // for degrees and fans near the roots of the number of ranks, which is where steps become fewer,
@@ -79,18 +89,28 @@ func Compare(c Case, m loggp.Params) ([]Candidate, error) {
 		if alg.Collective != c.Collective || alg.Multicasts() && !c.Multicast {
 			continue
 		}
-		s := search{alg: alg, c: &c, m: m, params: schedule.Params{Ranks: c.Ranks}}
-		if c.Hosts > 0 && slices.Contains(alg.Params, "hosts") {
-			s.params.Hosts = c.Hosts
+		for _, hosts := range groupings(&alg, &c, &m) {
+			s := search{alg: alg, c: &c, m: c.machine(m), params: schedule.Params{Ranks: c.Ranks, Hosts: hosts}}
+			best, err := s.run()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, best)
 		}
-		best, err := s.run()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, best)
 	}
 	slices.SortStableFunc(all, compare)
 	return all, nil
+}
+
+// groupings returns the hosts between whose masters an algorithm is to be tried, 0 for flat.
+func groupings(alg *schedule.Algorithm, c *Case, m *loggp.Params) []int {
+	switch {
+	case c.Hosts == 0 || !slices.Contains(alg.Params, "hosts"):
+		return []int{0}
+	case m.Near == nil:
+		return []int{c.Hosts}
+	}
+	return []int{0, c.Hosts}
 }
 
 // compare orders candidates by time, those that are not known last.
