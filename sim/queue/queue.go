@@ -31,6 +31,7 @@ type Queue[T any] struct {
 	ready   []Item[T]     // what is not later than last, in order
 	next    int           // first of ready that is left
 	early   heap[T]       // what is not later than last either, and was pushed since, out of order
+	spare   [][]Item[T]   // memory that no bucket has
 	pushed  uint64
 	left    int
 }
@@ -50,7 +51,7 @@ func (q *Queue[T]) Push(x Item[T]) {
 	case q.next == n && len(q.early) == 0:
 		q.ready, q.next = append(q.ready[:0], x), 0
 	case q.next < n && !before(&x, &q.ready[n-1]):
-		q.ready = add(q.ready, x)
+		q.ready = q.add(q.ready, x)
 	default:
 		q.pushed++
 		q.early.push(waiting[T]{x, q.pushed})
@@ -74,7 +75,8 @@ func (q *Queue[T]) Pop() Item[T] {
 func (q *Queue[T]) Clear() {
 	for i := range q.buckets {
 		clear(q.buckets[i])
-		q.buckets[i] = q.buckets[i][:0]
+		q.give(q.buckets[i])
+		q.buckets[i] = nil
 	}
 	clear(q.ready)
 	clear(q.early)
@@ -87,16 +89,40 @@ func before[T any](a, b *Item[T]) bool { return a.At < b.At || a.At == b.At && a
 func (q *Queue[T]) put(x Item[T]) {
 	b := bits.Len64(uint64(x.At^q.last)) & 63
 	q.used |= 1 << b
-	q.buckets[b] = add(q.buckets[b], x)
+	q.buckets[b] = q.add(q.buckets[b], x)
 }
 
-// add appends as append does, but to twice the capacity where there is none left:
-// to grow often costs more than memory that is used again anyway.
-func add[T any](s []T, x T) []T {
+// add appends x.
+func (q *Queue[T]) add(s []Item[T], x Item[T]) []Item[T] {
 	if len(s) == cap(s) {
-		s = slices.Grow(s, max(len(s), 16))
+		s = q.more(s)
 	}
 	return append(s, x)
+}
+
+// more returns s with room for another item: in the least memory that is spare and larger, or
+// in new memory twice as large, since to grow often costs more than memory that is used again.
+func (q *Queue[T]) more(s []Item[T]) []Item[T] {
+	best := -1
+	for i := range q.spare {
+		if c := cap(q.spare[i]); c > len(s) && (best < 0 || c < cap(q.spare[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return slices.Grow(s, max(len(s), 16))
+	}
+	larger := append(q.spare[best], s...)
+	q.spare = slices.Delete(q.spare, best, best+1)
+	q.give(s)
+	return larger
+}
+
+// give puts memory by for the next bucket that grows.
+func (q *Queue[T]) give(s []Item[T]) {
+	if cap(s) > 0 {
+		q.spare = append(q.spare, s[:0])
+	}
 }
 
 // advance goes to the time of the first item in the buckets. Items that are equal
@@ -113,11 +139,13 @@ func (q *Queue[T]) advance() {
 		least = min(least, from[i].At)
 	}
 	q.last, q.next = least, 0
+	q.buckets[b] = nil
 	if same {
-		q.ready, q.buckets[b] = from, q.ready[:0]
+		q.give(q.ready)
+		q.ready = from
 	} else {
 		sorted = q.spread(from)
-		q.buckets[b] = from[:0]
+		q.give(from)
 	}
 	if !sorted {
 		slices.SortStableFunc(q.ready, func(a, b Item[T]) int { return cmp.Compare(a.Tie, b.Tie) })
@@ -137,7 +165,7 @@ func (q *Queue[T]) spread(from []Item[T]) (sorted bool) {
 		if n := len(q.ready); n > 0 && x.Tie < q.ready[n-1].Tie {
 			sorted = false
 		}
-		q.ready = add(q.ready, *x)
+		q.ready = q.add(q.ready, *x)
 	}
 	return sorted
 }
