@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	goruntime "runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,35 +17,87 @@ func spec(t testing.TB, name string, p schedule.Params) *schedule.Spec {
 	return s
 }
 
-// BenchmarkRun simulates operations with the parameters of LogGOPSim, again in the
-// same memory, and says how many events a second that is: sends, arrivals and
-// receives, as LogGOPSim counts them. Programs are made anew in each.
+// runs are operations with the parameters of LogGOPSim.
+var runs = []struct {
+	name      string
+	algorithm string
+	p         schedule.Params
+}{
+	{"dissemination-65536", "barrier/dissemination", schedule.Params{Ranks: 65536, Degree: 2}},
+	{"binomial-65536", "bcast/binomial", schedule.Params{Ranks: 65536}},
+	{"linear-32768", "bcast/linear", schedule.Params{Ranks: 32768}},
+	{"hsb-32768", "barrier/hsb", schedule.Params{Ranks: 32768, FanIn: 32767, FanOut: 32767}},
+	{"mcast-chain-65536", "bcast/mcast-chain", schedule.Params{Ranks: 65536}},
+	{"chain-1048576", "bcast/chain", schedule.Params{Ranks: 1 << 20}},
+	{"binomial-1048576", "bcast/binomial", schedule.Params{Ranks: 1 << 20}},
+	{"mcast-chain-1048576", "bcast/mcast-chain", schedule.Params{Ranks: 1 << 20}},
+	{"mcast-acktree-1048576", "bcast/mcast-acktree", schedule.Params{Ranks: 1 << 20}},
+	{"hsb-1048576", "barrier/hsb", schedule.Params{Ranks: 1 << 20, FanIn: 2, FanOut: 2}},
+	{"dissemination-1048576", "barrier/dissemination", schedule.Params{Ranks: 1 << 20, Degree: 2}},
+}
+
+// BenchmarkRun simulates operations again and again in the same memory, and says how
+// many events a second that is: sends, arrivals and receives, as LogGOPSim counts them.
+// Programs are made anew in each.
 func BenchmarkRun(b *testing.B) {
-	for _, c := range []struct {
-		name      string
-		algorithm string
-		p         schedule.Params
-	}{
-		{"dissemination-65536", "barrier/dissemination", schedule.Params{Ranks: 65536, Degree: 2}},
-		{"binomial-65536", "bcast/binomial", schedule.Params{Ranks: 65536}},
-		{"linear-32768", "bcast/linear", schedule.Params{Ranks: 32768}},
-		{"hsb-32768", "barrier/hsb", schedule.Params{Ranks: 32768, FanIn: 32767, FanOut: 32767}},
-		{"mcast-chain-65536", "bcast/mcast-chain", schedule.Params{Ranks: 65536}},
-		{"chain-1048576", "bcast/chain", schedule.Params{Ranks: 1 << 20}},
-	} {
+	for _, c := range runs {
 		b.Run(c.name, func(b *testing.B) {
-			s, err := sim.New(spec(b, c.algorithm, c.p), sim.Config{Model: sim.DefaultLogGP(), Bytes: 1})
-			require.NoError(b, err)
+			s := prepared(b, c.algorithm, c.p)
 			events := int64(0)
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := s.Run(1)
-				require.NoError(b, err)
-				require.NotEqual(b, sim.Never, r.Makespan)
-				events += r.Counts.Events
+				events += run(b, s)
 			}
-			b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
-			b.ReportMetric(0, "ns/op")
+			report(b, events)
 		})
 	}
+}
+
+// BenchmarkFirstRun simulates operations in new memory, and says how many bytes of it
+// each has at the end, per rank and per event of a rank.
+func BenchmarkFirstRun(b *testing.B) {
+	for _, c := range runs {
+		b.Run(c.name, func(b *testing.B) {
+			before := inUse()
+			events, held := int64(0), int64(0)
+			for b.Loop() {
+				s := prepared(b, c.algorithm, c.p)
+				events += run(b, s)
+				b.StopTimer()
+				held += inUse() - before
+				goruntime.KeepAlive(s)
+				b.StartTimer()
+			}
+			report(b, events)
+			b.ReportMetric(float64(held)/float64(b.N)/float64(c.p.Ranks), "B/rank")
+			b.ReportMetric(float64(held)/float64(events), "B/event")
+		})
+	}
+}
+
+func prepared(b *testing.B, algorithm string, p schedule.Params) *sim.Sim {
+	s, err := sim.New(spec(b, algorithm, p), sim.Config{Model: sim.DefaultLogGP(), Bytes: 1})
+	require.NoError(b, err)
+	return s
+}
+
+// run runs s and returns how many events there were.
+func run(b *testing.B, s *sim.Sim) int64 {
+	r, err := s.Run(1)
+	require.NoError(b, err)
+	require.NotEqual(b, sim.Never, r.Makespan)
+	return r.Counts.Events
+}
+
+func report(b *testing.B, events int64) {
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// inUse returns the bytes that are in use.
+func inUse() int64 {
+	goruntime.GC()
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -10,14 +10,16 @@ import (
 
 // engine is the one event loop of all models.
 type engine struct {
-	programs Programs
-	h        ir.Header
-	c        Config
-	costs    costs
-	seed     uint64
+	program func(rank int) ir.Program // valid until the next call
+	h       ir.Header
+	c       Config
+	costs   costs
+	seed    uint64
 
 	ranks  []rank
+	calls  []call
 	store  store
+	shapes shapes
 	lists  pool
 	casts  []cast // multicasts that have come to all ranks at once
 	queue  queue.Queue[event]
@@ -30,19 +32,23 @@ type engine struct {
 	full   Time // until when the switch has what has come to it
 }
 
-// rank is one rank: until when it is busy, and what waits there.
+// rank is what each event of a rank asks for, as much as a line of the cache: until
+// when it is busy, and what waits there.
 type rank struct {
 	cpu, out, in Time  // when the CPU and the interface's two directions are free
 	wake         key   // of its event, never if it has none
-	rules        list  // rules that have fired and have sends left
+	rules        list  // what rules that have fired have left to send
 	inbox        list  // messages that have come and are not received
-	sent         int32 // sends of the first of the rules that are done
 	node         int32 // its program in the store; 0: not there
-	casts        int32 // multicasts of engine.casts that are behind it
 	undone       int32 // slots that its call waits for
-	signals      int32 // signals that it has, -1 before it has begun
-	over         bool  // nothing that comes matters any more
-	returns      Time
+}
+
+// call is what few events of a rank ask for.
+type call struct {
+	returns Time
+	casts   int32 // multicasts of engine.casts that are behind it
+	signals int32 // signals that it has
+	over    bool  // nothing that comes matters any more
 }
 
 // cast is a multicast that has come. It comes to all ranks at once, so one list
@@ -56,7 +62,10 @@ type cast struct {
 }
 
 func newEngine(p Programs, c *Config) (*engine, error) {
-	e := &engine{programs: p, h: p.Header(), c: *c}
+	e := &engine{program: p.Program, h: p.Header(), c: *c}
+	if m, ok := p.(maker); ok {
+		e.program = m.Maker()
+	}
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -76,7 +85,7 @@ func newEngine(p Programs, c *Config) (*engine, error) {
 	if c.Path {
 		e.path = &path{}
 	}
-	e.ranks = make([]rank, e.h.Ranks)
+	e.ranks, e.calls = make([]rank, e.h.Ranks), make([]call, e.h.Ranks)
 	return e, nil
 }
 
@@ -109,7 +118,7 @@ func (e *engine) enters(seed uint64) []Time {
 func (e *engine) run(seed uint64, enters []Time) error {
 	e.reset(seed, enters)
 	for r := range e.ranks {
-		e.ranks[r] = rank{cpu: enters[r], wake: never, signals: -1, returns: Never}
+		e.ranks[r], e.calls[r] = rank{cpu: enters[r], wake: never}, call{returns: Never}
 	}
 	if e.h.HasMessage() {
 		e.ranks[e.h.Root].cpu += e.c.Delay.Fixed
@@ -168,7 +177,7 @@ func (e *engine) step(k key, kind eventKind, r int, x event) error {
 func (e *engine) arrive(k key, r int, x event) error {
 	own := &e.ranks[r]
 	e.counts.Events++
-	if own.inbox.first == 0 && own.rules.first == 0 && int(own.casts) == len(e.casts) && max(own.cpu, own.in) <= k.at {
+	if own.inbox.first == 0 && own.rules.first == 0 && max(own.cpu, own.in) <= k.at && !e.castLeft(r) {
 		if err := e.receive(r, k.at, entry{seq: k.seq, what: x.slot, from: x.from}); err != nil {
 			return err
 		}
@@ -199,7 +208,7 @@ func (e *engine) act(r int, now Time, send bool) error {
 	own := &e.ranks[r]
 	x, mcast := e.oldest(r)
 	if mcast {
-		own.casts++
+		e.calls[r].casts++
 	} else {
 		e.lists.dropFirst(&own.inbox)
 	}
@@ -221,10 +230,10 @@ func (e *engine) next(r int, now Time) (next key, send bool) {
 	own := &e.ranks[r]
 	next = never
 	if own.rules.first > 0 {
-		next = key{max(now, own.cpu, own.out), e.lists.at(own.rules.first).seq + uint64(own.sent)}
+		next = key{max(now, own.cpu, own.out), e.lists.at(own.rules.first).seq}
 		send = true
 	}
-	if own.inbox.first == 0 && int(own.casts) == len(e.casts) {
+	if own.inbox.first == 0 && !e.castLeft(r) {
 		return next, send
 	}
 	if x, _ := e.oldest(r); x.seq != none {
@@ -235,22 +244,27 @@ func (e *engine) next(r int, now Time) (next key, send bool) {
 	return next, send
 }
 
+// castLeft reports whether a multicast has come that a rank has neither received nor
+// missed.
+func (e *engine) castLeft(r int) bool {
+	return len(e.casts) > 0 && int(e.calls[r].casts) < len(e.casts)
+}
+
 // none is the number of no message.
 const none = 1<<64 - 1
 
 // oldest returns the message that has waited longest at a rank, with the number
 // none if there is none, and whether it is a multicast.
 func (e *engine) oldest(r int) (x entry, mcast bool) {
-	own := &e.ranks[r]
-	for int(own.casts) < len(e.casts) && e.misses(&e.casts[own.casts], r) {
-		own.casts++
-	}
 	x.seq = none
-	if own.inbox.first > 0 {
-		x = *e.lists.at(own.inbox.first)
+	if first := e.ranks[r].inbox.first; first > 0 {
+		x = *e.lists.at(first)
 	}
-	if int(own.casts) < len(e.casts) {
-		if c := &e.casts[own.casts]; c.seq < x.seq {
+	for e.castLeft(r) && e.misses(&e.casts[e.calls[r].casts], r) {
+		e.calls[r].casts++
+	}
+	if e.castLeft(r) {
+		if c := &e.casts[e.calls[r].casts]; c.seq < x.seq {
 			return entry{seq: c.seq, what: c.slot, from: c.from}, true
 		}
 	}
@@ -265,8 +279,8 @@ func (e *engine) numbers(n int32) uint64 {
 
 func (e *engine) result() *Result {
 	r := &Result{Enters: e.gate.enters, Returns: make([]Time, len(e.ranks)), Counts: e.counts}
-	for i := range e.ranks {
-		r.Returns[i] = e.ranks[i].returns
+	for i := range e.calls {
+		r.Returns[i] = e.calls[i].returns
 	}
 	r.Makespan = slices.Max(r.Returns)
 	if slices.Contains(r.Returns, Never) {

@@ -1,12 +1,18 @@
 package sim
 
-// entry is one element of a list: a rule that has fired, with the number of its
-// first send, or a message that has come, with its own.
+// entry is one element of a list: what a rule that has fired has left to send, with the
+// number of the first send of it, or a message that has come, with its own.
 type entry struct {
 	seq  uint64
-	what int32 // where what the rule does begins, or gateRule; the slot of the message
-	from int32 // where that ends; of a message what event.from says
+	what int32 // the first send of the rule that is left, or gateRule; the slot of the message
+	from int32 // behind its last send; of a message what event.from says
 	next int32
+}
+
+// advance leaves out the first send of a rule.
+func (x *entry) advance() {
+	x.seq++
+	x.what++
 }
 
 // list is a first-in first-out list of entries of a pool, numbered from 1 so that

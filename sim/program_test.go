@@ -55,24 +55,21 @@ func slotOfNumber(i, chunks int) ir.Slot {
 }
 
 // In whatever order slots are set, a node and the machine of the runtime do the
-// same at each step.
+// same at each step. Shapes are those of all programs that were drawn before.
 func TestNodesDoWhatMachinesDo(t *testing.T) {
-	store := store{}
+	store, shapes := store{}, shapes{}
 	rapid.Check(t, func(t *rapid.T) {
 		h, p := drawProgram(t)
 		plan, err := machine.Compile(&h, &p)
 		require.NoError(t, err)
 		engine := plan.Engine()
-		number := store.node()
+		shape, sends, err := shapes.of(&p, h.Chunks, true)
+		require.NoError(t, err)
+		number := store.add(shape, sends)
 		n := store.at(number)
 		defer store.drop(number)
-		require.NoError(t, n.compile(&p, h.Chunks, true, &store))
-		var fired []int32
-		for i := range n.rules {
-			if n.wait(i, n.rule(i)) {
-				fired = append(fired, i)
-			}
-		}
+		copy(n.words, shape.begin)
+		fired := n.begin(nil)
 		require.Empty(t, fired)
 		order := rapid.Permutation(numbers(1+h.Chunks+p.Signals)).Draw(t, "order")
 		for _, slot := range order {
@@ -81,14 +78,14 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 			var acts []ir.Action
 			armed := 0
 			for _, i := range fired {
-				w := n.rule(i)
-				if w[ruleUnless] >= 0 {
+				w := &shape.rules[i]
+				if w.unless >= 0 {
 					armed++
 					continue
 				}
-				for at := w[ruleDo]; at < w[ruleEnd]; at += 2 {
-					a := ir.Action{Op: opOf(n.words[at+1]), Slot: ir.Slot(n.words[at]), To: max(n.words[at+1], 0)}
-					acts = append(acts, a)
+				for k := w.do; k < w.end; k++ {
+					slot, to := n.send(k)
+					acts = append(acts, ir.Action{Op: opOf(to), Slot: slot, To: max(to, 0)})
 				}
 			}
 			require.Len(t, arm, armed)

@@ -9,9 +9,9 @@ const (
 )
 
 // arm starts the clock of a repair of which all slots are set.
-func (e *engine) arm(r int, n *node, rule int32) {
-	due := e.ranks[r].cpu + n.after(rule)*e.c.Repair
-	e.push(key{due, e.numbers(1)}, expires, r, event{slot: rule})
+func (e *engine) arm(r int, w *rule, number int32) {
+	due := e.ranks[r].cpu + Time(w.after)*e.c.Repair
+	e.push(key{due, e.numbers(1)}, expires, r, event{slot: number})
 }
 
 // expire makes a repair, unless it is not needed any more, and starts its clock
@@ -19,15 +19,16 @@ func (e *engine) arm(r int, n *node, rule int32) {
 func (e *engine) expire(k key, r int, x event) {
 	own := &e.ranks[r]
 	n := e.store.at(own.node)
-	if round := x.from; n.has(n.rule(x.slot)[ruleUnless]) || round == maxRounds {
+	w := &n.shape.rules[x.slot]
+	if round := x.from; n.has(w.unless) || round == maxRounds {
 		return
 	}
 	if own.rules.first == 0 {
 		e.counts.Repairs++
-		e.queueSends(r, n.rule(x.slot))
+		e.queueSends(r, w)
 		e.plan(r, k.at)
 	}
-	least := max(n.after(x.slot), 1)
+	least := max(Time(w.after), 1)
 	wait := min(least<<min(x.from, 6), max(least, maxBackoff)) * e.c.Repair
 	e.push(key{k.at + wait, e.numbers(1)}, expires, r, event{slot: x.slot, from: x.from + 1})
 }

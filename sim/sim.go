@@ -14,10 +14,17 @@ type Time int64
 const Never Time = -1
 
 // Programs is a schedule of which a run asks for one rank's program at a time:
-// a *schedule.Spec, or what [Of] returns. What it returns must not change.
+// a *schedule.Spec, or what [Of] returns. What it returns must not change. If it has
+// a method Maker, as *schedule.Spec does, programs are made by that.
 type Programs interface {
 	Header() ir.Header
 	Program(rank int) ir.Program
+}
+
+// maker is programs that can also be made one after the other in the same memory:
+// each is valid until the next call of what Maker returns.
+type maker interface {
+	Maker() func(rank int) ir.Program
 }
 
 // Of returns the programs of s.

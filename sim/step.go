@@ -20,7 +20,7 @@ func (e *engine) begin(r int) error {
 		e.lists.put(&own.rules, entry{seq: e.numbers(1), what: gateRule})
 	}
 	fires := e.start(r, n)
-	for k := range n.slots {
+	for k := range n.shape.slots {
 		if n.words[k]&slotFlags == slotDone {
 			own.undone++
 		}
@@ -39,29 +39,33 @@ func (e *engine) begin(r int) error {
 
 // compile makes a rank's program.
 func (e *engine) compile(r int) (*node, error) {
-	p := e.programs.Program(r)
+	p := e.program(r)
+	shape, sends, err := e.shapes.of(&p, e.h.Chunks, e.c.Repair > 0)
+	if err != nil {
+		return nil, err
+	}
 	own := &e.ranks[r]
-	own.node, own.signals = e.store.node(), int32(p.Signals)
-	n := e.store.at(own.node)
-	return n, n.compile(&p, e.h.Chunks, e.c.Repair > 0, &e.store)
+	own.node, e.calls[r].signals = e.store.add(shape, sends), int32(p.Signals)
+	return e.store.at(own.node), nil
 }
 
 // start sets what a rank has from the beginning, and leaves in e.fired the rules
 // that fire then; it reports whether there are any. The root of which a gate is
 // shut has nothing yet.
 func (e *engine) start(r int, n *node) bool {
-	e.fired = e.fired[:0]
+	if r != e.h.Root || !e.h.HasMessage() {
+		copy(n.words, n.shape.entered)
+		n.left = n.shape.left
+		e.fired = append(e.fired[:0], n.shape.fires...)
+		return len(e.fired) > 0
+	}
+	copy(n.words, n.shape.begin)
 	if !e.shutFor(r) {
-		n.words[0] |= slotSet
-		for k := 0; k < e.h.Chunks && r == e.h.Root && e.h.HasMessage(); k++ {
-			n.words[1+k] |= slotSet
+		for k := range 1 + e.h.Chunks {
+			n.words[k] |= slotSet
 		}
 	}
-	for i := range n.rules {
-		if n.wait(i, n.rule(i)) {
-			e.fired = append(e.fired, i)
-		}
-	}
+	e.fired = n.begin(e.fired[:0])
 	return len(e.fired) > 0
 }
 
@@ -73,8 +77,8 @@ func (e *engine) drop(r int) {
 	}
 }
 
-// program returns a rank's program, which is made again if it was given up.
-func (e *engine) program(r int) (*node, error) {
+// node returns a rank's program, which is made again if it was given up.
+func (e *engine) node(r int) (*node, error) {
 	own := &e.ranks[r]
 	if own.node > 0 {
 		return e.store.at(own.node), nil
@@ -100,11 +104,12 @@ func (e *engine) send(r int, now Time) error {
 		from = e.path.send(own, r, now, c, slot, to)
 	}
 	own.cpu, own.out = now+c.sendCPU, now+c.out
-	if own.sent++; last {
+	if last {
 		own.cpu += c.check
 		e.lists.dropFirst(&own.rules)
-		own.sent = 0
 		e.mayReturn(r)
+	} else {
+		e.lists.at(own.rules.first).advance()
 	}
 	e.transmit(r, int(to), now, c, event{slot, from})
 	e.mayEnd(r)
@@ -119,13 +124,11 @@ func (e *engine) nextSend(r int) (slot, to int32, last bool, err error) {
 	if rule.what == gateRule {
 		return 0, int32(e.h.Root), true, nil
 	}
-	words := e.store.at(own.node).words
-	at := rule.what + 2*own.sent
-	s, to := ir.Slot(words[at]), words[at+1]
+	s, to := e.store.at(own.node).send(rule.what)
 	if slot = e.slotAt(s, to); slot < 0 {
 		return 0, 0, false, noSlot(r, s, to)
 	}
-	return slot, to, at+2 == rule.from, nil
+	return slot, to, rule.what+1 == rule.from, nil
 }
 
 // noSlot is the error of a send to where there is no such slot.
@@ -210,16 +213,15 @@ func (e *engine) receive(r int, now Time, x entry) error {
 	own.cpu, own.in = now+c.recvCPU, now+c.in
 	e.counts.Received++
 	e.counts.Events++
-	if int(x.what) > e.h.Chunks+int(own.signals) {
-		return noSlot(e.sender(x.from), e.slotOf(x.what), int32(r))
-	}
-	if own.over {
+	if own.node == 0 && int(x.what) <= e.h.Chunks+int(e.calls[r].signals) && e.calls[r].over {
 		return nil
 	}
-	n, err := e.program(r)
+	n, err := e.node(r)
 	switch {
 	case err != nil:
 		return err
+	case x.what >= n.shape.slots:
+		return noSlot(e.sender(x.from), e.slotOf(x.what), int32(r))
 	case x.what == 0:
 		e.open(r, n)
 	case !n.has(x.what):
@@ -243,27 +245,26 @@ func (e *engine) assign(r int, n *node, slot int32) {
 
 // fire queues the sends of a rule, which begin when the rank can, or starts the
 // clock of a repair.
-func (e *engine) fire(r int, n *node, rule int32) {
-	w := n.rule(rule)
-	if w[ruleUnless] >= 0 {
-		e.arm(r, n, rule)
+func (e *engine) fire(r int, n *node, number int32) {
+	w := &n.shape.rules[number]
+	if w.unless >= 0 {
+		e.arm(r, w, number)
 		return
 	}
 	e.queueSends(r, w)
 }
 
 // queueSends has a rank send what a rule sends.
-func (e *engine) queueSends(r int, w []int32) {
-	do, end := w[ruleDo], w[ruleEnd]
-	e.lists.put(&e.ranks[r].rules, entry{seq: e.numbers((end - do) / 2), what: do, from: end})
+func (e *engine) queueSends(r int, w *rule) {
+	e.lists.put(&e.ranks[r].rules, entry{seq: e.numbers(w.end - w.do), what: w.do, from: w.end})
 }
 
 // mayReturn notes when a rank's call returns: what the CPU does now is the last
 // that the call waits for.
 func (e *engine) mayReturn(r int) {
 	own := &e.ranks[r]
-	if own.returns == Never && own.undone == 0 && own.rules.first == 0 && !e.shutFor(r) {
-		own.returns = own.cpu
+	if own.undone == 0 && own.rules.first == 0 && e.calls[r].returns == Never && !e.shutFor(r) {
+		e.calls[r].returns = own.cpu
 		if e.path != nil {
 			e.path.returns(r)
 		}
@@ -274,8 +275,8 @@ func (e *engine) mayReturn(r int) {
 // have fired: what comes then is received, and changes nothing.
 func (e *engine) mayEnd(r int) {
 	own := &e.ranks[r]
-	if own.node > 0 && own.returns != Never && own.rules.first == 0 && e.c.Repair == 0 && e.store.at(own.node).left == 0 {
-		own.over = true
+	if own.node > 0 && own.undone == 0 && own.rules.first == 0 && e.calls[r].returns != Never && e.c.Repair == 0 && e.store.at(own.node).left == 0 {
+		e.calls[r].over = true
 		e.drop(r)
 	}
 }

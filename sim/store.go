@@ -3,9 +3,9 @@ package sim
 import "math/bits"
 
 // store is memory for nodes: what one gives back another takes. Its pieces are
-// as long as a power of two or one and a half of one.
+// five to eight times as long as a power of two.
 type store struct {
-	free  [2 * 32][][]int32 // by class
+	free  [4 * 32][][]int32 // by class
 	slab  []int32           // what is left of the slab from which new pieces are cut
 	size  int               // of that slab when it was made
 	nodes []node
@@ -19,11 +19,9 @@ const slabWords = 1 << 16
 // class returns the class of pieces of n words and the length of its pieces.
 func class(n int) (number, length int) {
 	n = max(n, 8)
-	b := bits.Len(uint(n - 1)) // 2^(b-1) < n <= 2^b
-	if most := 3 << (b - 2); n <= most {
-		return 2*b - 1, most
-	}
-	return 2 * b, 1 << b
+	shift := bits.Len(uint(n-1)) - 3
+	times := (n-1)>>shift + 1
+	return 4*shift + times, times << shift
 }
 
 // get returns n words, of any content.
@@ -46,7 +44,18 @@ func (s *store) get(n int) []int32 {
 	return piece
 }
 
-// node returns the number of a node that is free, from 1.
+// add returns the number of a new node, from 1, of a shape and of what it sends. Its
+// other words may be anything.
+func (s *store) add(of *shape, sends []int32) int32 {
+	number := s.node()
+	n := s.at(number)
+	n.words, n.shape = s.get(len(of.begin)+len(sends)), of
+	copy(n.words[len(of.begin):], sends)
+	of.nodes++
+	return number
+}
+
+// node returns the number of a node that is free.
 func (s *store) node() int32 {
 	if k := len(s.idle); k > 0 {
 		n := s.idle[k-1]
@@ -62,10 +71,9 @@ func (s *store) at(n int32) *node { return &s.nodes[n-1] }
 // drop gives a node and its words back.
 func (s *store) drop(n int32) {
 	own := s.at(n)
-	if cap(own.words) > 0 {
-		c, _ := class(cap(own.words))
-		s.free[c] = append(s.free[c], own.words)
-	}
+	own.shape.nodes--
+	c, _ := class(cap(own.words))
+	s.free[c] = append(s.free[c], own.words)
 	*own = node{}
 	s.idle = append(s.idle, n)
 }

@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Ranks that do the same with others have one shape, whatever rank came between.
+func TestShapesAreShared(t *testing.T) {
+	for _, c := range []struct {
+		algorithm string
+		want      int
+	}{
+		{"barrier/dissemination", 1},
+		{"barrier/hsb", 4},    // the root, those with six children, one with fewer, and those with none
+		{"bcast/chain", 3},    // the first, the last and those between
+		{"bcast/binomial", 9}, // for 0 to 7 children, and that of the root
+	} {
+		s, err := schedule.New(c.algorithm, schedule.Params{Ranks: 256})
+		require.NoError(t, err)
+		all, found := shapes{}, map[*shape]bool{}
+		for rank := range 256 {
+			p := s.Program(rank)
+			shape, _, err := all.of(&p, s.Header().Chunks, false)
+			require.NoError(t, err)
+			found[shape] = true
+		}
+		require.Len(t, found, c.want, c.algorithm)
+	}
+}
+
+// Programs that differ in anything but what they send to whom have shapes of their own.
+func TestShapesTellApart(t *testing.T) {
+	program := func() ir.Program {
+		s0, s1 := ir.Signal(0), ir.Signal(1)
+		return ir.Program{Signals: 3, Done: []ir.Slot{s0}, Rules: []ir.Rule{
+			{When: []ir.Slot{s0, s1}, Do: []ir.Action{ir.PutTo(ir.Chunk(0), 1), ir.PutTo(s0, 2)}},
+			{When: []ir.Slot{s1}, Do: []ir.Action{ir.PutTo(s1, 3)}, Unless: s0, After: 2},
+		}}
+	}
+	all := shapes{}
+	of := func(change func(p *ir.Program)) *shape {
+		p := program()
+		change(&p)
+		s, _, err := all.of(&p, 2, true)
+		require.NoError(t, err)
+		return s
+	}
+	first := of(func(*ir.Program) {})
+	require.Same(t, first, of(func(p *ir.Program) { p.Rank, p.Rules[0].Do[1] = 7, ir.PutTo(ir.Signal(1), 5) }))
+	for i, change := range []func(p *ir.Program){
+		func(p *ir.Program) { p.Signals = 4 },
+		func(p *ir.Program) { p.Done = nil },
+		func(p *ir.Program) { p.Rules = p.Rules[:1] },
+		func(p *ir.Program) { p.Rules[0].When = p.Rules[0].When[:1] },
+		func(p *ir.Program) { p.Rules[1].When[0] = ir.Signal(2) },
+		func(p *ir.Program) { p.Rules[1].When = p.Rules[0].When[:1] },
+		func(p *ir.Program) {
+			p.Rules[0].Do, p.Rules[1].Do = p.Rules[0].Do[:1], append(p.Rules[0].Do[1:], p.Rules[1].Do...)
+		},
+		func(p *ir.Program) { p.Rules[1].Unless = ir.Chunk(1) },
+		func(p *ir.Program) { p.Rules[1].Unless, p.Rules[1].After = ir.None, 0 },
+		func(p *ir.Program) { p.Rules[1].After = 3 },
+	} {
+		require.NotSame(t, first, of(change), "change %d", i)
+		require.Same(t, first, of(func(*ir.Program) {}))
+	}
+}
+
+// Shapes that no node has any more are given up, those that one has are kept.
+func TestShapesAreGivenUp(t *testing.T) {
+	const signals = 1000
+	all, store := shapes{}, store{}
+	of := func(k int) *shape {
+		p := ir.Program{Signals: signals, Done: []ir.Slot{ir.Signal(k)}}
+		for range 1 + k%3 {
+			p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{ir.Signal(k)}, Do: []ir.Action{ir.PutTo(ir.Signal(k), 1)}})
+		}
+		s, sends, err := all.of(&p, 0, false)
+		require.NoError(t, err)
+		if k == 0 {
+			store.add(s, sends)
+		}
+		return s
+	}
+	kept := of(0)
+	for range 5 {
+		for k := range signals {
+			of(k)
+			require.Less(t, all.words, 2*leastShapes)
+		}
+	}
+	require.Same(t, kept, of(0))
+}
