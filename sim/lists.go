@@ -21,19 +21,18 @@ type list struct{ first, last int32 }
 
 // pool is the entries of all lists; those that are free form a list.
 type pool struct {
-	entries []entry
+	entries pages[entry]
 	free    int32
 }
 
-func (p *pool) at(i int32) *entry { return &p.entries[i-1] }
+func (p *pool) at(i int32) *entry { return p.entries.at(i) }
 
 func (p *pool) put(l *list, x entry) {
 	i := p.free
 	if i > 0 {
 		p.free = p.at(i).next
 	} else {
-		p.entries = append(p.entries, entry{})
-		i = int32(len(p.entries))
+		i = p.entries.add()
 	}
 	*p.at(i) = x
 	if l.first == 0 {
@@ -51,4 +50,7 @@ func (p *pool) dropFirst(l *list) {
 	p.at(i).next, p.free = p.free, i
 }
 
-func (p *pool) clear() { p.entries, p.free = p.entries[:0], 0 }
+func (p *pool) clear() {
+	p.entries.clear()
+	p.free = 0
+}

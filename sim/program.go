@@ -15,6 +15,7 @@ type node struct {
 	words []int32
 	shape *shape
 	left  int32 // rules that have not fired
+	next  int32 // of a node that is free the next one that is
 }
 
 // The words of a node are those of its slots, of its rules and of its sends.

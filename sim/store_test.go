@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A piece is as long as is asked for, by a quarter more at most, and what has its
+// A piece is as long as is asked for, by an eighth more at most, and what has its
 // length is of its class.
 func TestClasses(t *testing.T) {
 	lengths := map[int]int{}
 	for n := 1; n < 5000; n++ {
 		number, length := class(n)
 		require.GreaterOrEqual(t, length, n)
-		require.LessOrEqual(t, length, max(8, n+n/4+1), "%d", n)
+		require.LessOrEqual(t, length, n+n/8, "%d", n)
 		again, same := class(length)
 		require.Equal(t, []int{number, length}, []int{again, same})
 		if before, ok := lengths[number]; ok {
@@ -29,14 +29,14 @@ func TestClasses(t *testing.T) {
 // What one gives back the next one of its length takes.
 func TestStoreIsUsedAgain(t *testing.T) {
 	s := store{}
-	of := &shape{begin: make([]int32, 20)}
+	of := &shape{begin: make([]int32, 21)}
 	first := s.add(of, []int32{1, 2, 3})
 	words := s.at(first).words
-	require.Equal(t, []int32{1, 2, 3}, words[20:])
+	require.Equal(t, []int32{1, 2, 3}, words[21:])
 	s.drop(first)
 	require.Zero(t, of.nodes)
 	again := s.add(of, []int32{4, 5})
 	require.Equal(t, first, again)
 	require.Same(t, &words[0], &s.at(again).words[0])
-	require.Equal(t, []int32{4, 5}, s.at(again).words[20:])
+	require.Equal(t, []int32{4, 5}, s.at(again).words[21:])
 }
