@@ -20,6 +20,7 @@ const (
 type contender struct {
 	side  string
 	name  string
+	own   bool     // it is what the library chooses
 	args  []string // program and arguments, but for iterations
 	env   []string // beside the process's own
 	tail  func(iterations int, limit time.Duration) []string
@@ -74,15 +75,12 @@ var broadcasts = []choice{
 }
 
 func (b *built) ourContenders(c cell) []contender {
-	choices, transports := broadcasts, []string{"tcp", "mcast"}
+	choices := broadcasts
 	if c.op == opBarrier {
 		choices = barriers
 	}
-	if c.wire == wireShm {
-		transports = []string{"shm"}
-	}
 	var out []contender
-	for _, transport := range transports {
+	for _, transport := range transports(c.wire) {
 		for _, choice := range choices {
 			casts := strings.Contains(choice.algorithm, "mcast")
 			if transport == "tcp" && casts || transport == "mcast" && !casts && c.op == opBarrier || b.same(c, choice) {
@@ -92,6 +90,14 @@ func (b *built) ourContenders(c cell) []contender {
 		}
 	}
 	return out
+}
+
+// transports are those of ours over a wire.
+func transports(wire string) []string {
+	if wire == wireShm {
+		return []string{"shm"}
+	}
+	return []string{"tcp", "mcast"}
 }
 
 // same reports whether flags change nothing: everything is flat with two
@@ -108,12 +114,9 @@ func (b *built) our(c cell, transport string, choice choice) contender {
 	if c.op != opBarrier {
 		args = append(args, "--size", strconv.Itoa(c.bytes)+"B")
 	}
-	name := transport + " " + choice.algorithm
-	if len(choice.flags) > 0 {
-		name += " " + strings.ReplaceAll(strings.Join(choice.flags, " "), "--", "")
-	}
+	name := contenderName(transport, choice)
 	return contender{
-		side: ours, name: name, args: append(args, choice.flags...), parse: parseOurs,
+		side: ours, name: name, own: name == standardName(c, transport), args: append(args, choice.flags...), parse: parseOurs,
 		tail: func(n int, limit time.Duration) []string {
 			return []string{"--iterations", strconv.Itoa(n), "--timeout", limit.String()}
 		},
