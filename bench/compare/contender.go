@@ -83,7 +83,7 @@ func (b *built) ourContenders(c cell) []contender {
 	for _, transport := range transports(c.wire) {
 		for _, choice := range choices {
 			casts := strings.Contains(choice.algorithm, "mcast")
-			if transport == "tcp" && casts || transport == "mcast" && !casts && c.op == opBarrier || b.same(c, choice) {
+			if transport == "tcp" && casts || transport == "mcast" && !casts && c.op == opBarrier || isTwin(c, choice) {
 				continue
 			}
 			out = append(out, b.our(c, transport, choice))
@@ -100,14 +100,22 @@ func transports(wire string) []string {
 	return []string{"tcp", "mcast"}
 }
 
-// same reports whether flags change nothing: everything is flat with two
-// ranks.
-func (b *built) same(c cell, choice choice) bool {
-	if slices.Contains(choice.flags, strconv.Itoa(flatFan)) {
+// isTwin reports whether another choice does the same. With two ranks every barrier is flat, and
+// a broadcast of one chunk is one put.
+func isTwin(c cell, choice choice) bool {
+	switch {
+	case slices.Contains(choice.flags, strconv.Itoa(flatFan)):
 		return c.ranks <= flatUpTo
+	case c.ranks != 2:
+		return false
+	case c.op == opBarrier:
+		return len(choice.flags) > 0
 	}
-	return c.ranks == 2 && len(choice.flags) > 0
+	return c.bytes <= oneChunk && slices.Contains([]string{"bcast/binomial", "bcast/chain", "bcast/symmetric"}, choice.algorithm)
 }
+
+// oneChunk is how many bytes are one chunk, whatever the transport.
+const oneChunk = 4 << 10
 
 func (b *built) our(c cell, transport string, choice choice) contender {
 	args := []string{b.schedgen, "bench", c.op, "-p", strconv.Itoa(c.ranks), "--transport", transport, "--algorithm", choice.algorithm, "--json"}

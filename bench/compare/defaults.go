@@ -65,7 +65,7 @@ func (r *results) standards() (out []standard) {
 	for _, v := range r.verdicts() {
 		var rows []row
 		for _, o := range r.rows {
-			if o.cell == v.cell && o.side == ours {
+			if o.cell == v.cell && o.side == ours && !isTwin(o.cell, choice{algorithm: inner(&o)}) { // in older results those that are the same are there
 				rows = append(rows, o)
 			}
 		}

@@ -10,14 +10,14 @@ import (
 
 func TestStandards(t *testing.T) {
 	r := &results{rows: []row{
-		means(one, ours, "tcp bcast/binomial", 12),
+		means(one, ours, "tcp bcast/linear", 12),
 		means(one, ours, "tcp bcast/chain", 10, 20, 30),
 		means(one, ours, "mcast bcast/mcast-acktree", 1, 1, 1),
 		means(one, peer, "openmpi", 40, 40, 50),
 	}}
 	all := r.standards()
 	require.Len(t, all, 2)
-	require.Equal(t, "tcp bcast/binomial", all[0].row.contender)
+	require.Equal(t, "tcp bcast/linear", all[0].row.contender)
 	require.InDelta(t, 1.2, all[0].ratio, 1e-9, "the rounds that both were in")
 	require.False(t, all[0].isNear())
 	require.Nil(t, all[1].row)
@@ -27,8 +27,8 @@ func TestStandards(t *testing.T) {
 	var b bytes.Buffer
 	r.standardTable(&b)
 	require.Contains(t, b.String(), "in 1 of 2 cells (50 %) within 10 %")
-	require.Contains(t, b.String(), "| bcast 2 B | 4 | tcp | bcast/binomial | 11.0 | bcast/chain | 20.0 | 1.10 |\n")
-	require.Contains(t, b.String(), "| bcast 2 B | 4 | mcast | bcast/mcast-chain | not measured | bcast/mcast-acktree | 1.00 | - |\n")
+	require.Contains(t, b.String(), "| bcast 2 B | 4 | tcp | bcast/linear | 11.0 | bcast/chain | 20.0 | 1.10 |\n")
+	require.Contains(t, b.String(), "| bcast 2 B | 4 | mcast | bcast/linear | not measured | bcast/mcast-acktree | 1.00 | - |\n")
 }
 
 // What the library chooses must be among what is measured, in every cell.
