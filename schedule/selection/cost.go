@@ -76,8 +76,8 @@ func Choose(c Case, m loggp.Params) (Candidate, error) {
 
 // Compare returns for each algorithm of the case's collective the best parameters that a
 // search finds, the one that takes the least time first. Algorithms that multicast are
-// left out without multicast. Where hosts have several ranks all that can run between masters. If
-// the machine says what messages within a host take they are compared flat as well, and are there
+// left out without multicast. Where hosts have several ranks, those that can run between masters do.
+// If the machine says what messages within a host take they are compared flat as well, and are there
 // twice; else every message costs the same, so that nothing says whether masters are worth it.
 //
 // A search runs the schedule for some numbers of chunks, a factor of 1.4 from each other, or
