@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/sim/loggp"
+	"github.com/schedgen/schedgen/sim"
 )
 
 // Candidate is an algorithm with parameters, and what it costs.
 type Candidate struct {
 	Algorithm string
 	Params    schedule.Params // complete, with root 0
-	Time      loggp.Time      // when the last rank returns; loggp.Never: too large to be computed
+	Time      sim.Time        // when the last rank returns; sim.Never: too large to be computed
 }
 
 // The bounds of schedules that are run in the model: a million deliveries take about a second.
@@ -24,42 +24,42 @@ const (
 )
 
 // Cost returns when the last rank returns from an operation on a message of so many bytes
-// in the LogGP model of package loggp, loggp.Never if the schedule has more than 2^20 deliveries. A
-// multicast is one send there, and none is lost. The error is that of schedule.New or loggp.Run.
-func Cost(name string, p schedule.Params, bytes int, m loggp.Params) (loggp.Time, error) {
+// in a model of package sim, sim.Never if the schedule has more than 2^20 deliveries. A
+// multicast is one send there, and none is lost. The error is that of schedule.New or sim.Run.
+func Cost(name string, p schedule.Params, bytes int, m sim.Model) (sim.Time, error) {
 	c, err := priced(name, p, bytes, m, maxDeliveries)
 	return c.Time, err
 }
 
 // priced returns a candidate without its time if it has more deliveries than most.
-func priced(name string, p schedule.Params, bytes int, m loggp.Params, most int64) (Candidate, error) {
+func priced(name string, p schedule.Params, bytes int, m sim.Model, most int64) (Candidate, error) {
 	spec, err := schedule.New(name, p)
 	if err != nil {
 		return Candidate{}, err
 	}
-	c := Candidate{name, spec.Params(), loggp.Never}
+	c := Candidate{name, spec.Params(), sim.Never}
 	alg := spec.Algorithm()
 	slots := int64(c.Params.Ranks) * int64(max(c.Params.Chunks, 1))
 	if _, actions := spec.Size(); actions > most || (alg.Multicasts() || alg.Collective == schedule.Bcast) && slots > most {
 		return c, nil
 	}
-	r, err := loggp.Run(spec.Schedule(), m, bytes)
+	r, err := sim.Run(spec, sim.Config{Model: m, Bytes: bytes})
 	if err != nil {
-		return Candidate{}, err
+		return Candidate{}, fmt.Errorf("model of %s: %w", name, err)
 	}
 	c.Time = r.Makespan
 	return c, nil
 }
 
-// Choose returns what takes the least time in a case on a machine, by the LogGP model: an
+// Choose returns what takes the least time in a case on a modelled machine: an
 // algorithm of the collective with its degree, fans and chunks. It is the first of Compare,
 // and an error where none can be computed.
-func Choose(c Case, m loggp.Params) (Candidate, error) {
+func Choose(c Case, m sim.Model) (Candidate, error) {
 	all, err := Compare(c, m)
 	if err != nil {
 		return Candidate{}, err
 	}
-	if len(all) == 0 || all[0].Time == loggp.Never {
+	if len(all) == 0 || all[0].Time == sim.Never {
 		return Candidate{}, fmt.Errorf("%v: too large to be computed", &c)
 	}
 	return all[0], nil
@@ -73,7 +73,7 @@ func Choose(c Case, m loggp.Params) (Candidate, error) {
 // A search runs the schedule for some numbers of chunks, a factor of 1.4 from each other, or
 // for degrees and fans near the roots of the number of ranks, which is where steps become fewer,
 // as far as that makes no more than 2^17 deliveries.
-func Compare(c Case, m loggp.Params) ([]Candidate, error) {
+func Compare(c Case, m sim.Model) ([]Candidate, error) {
 	var all []Candidate
 	for _, alg := range schedule.Algorithms() {
 		if alg.Collective != c.Collective || alg.Multicasts() && !c.Multicast {
@@ -100,7 +100,7 @@ func compare(a, b Candidate) int { return cmp.Compare(uint64(a.Time), uint64(b.T
 type search struct {
 	alg    schedule.Algorithm
 	c      *Case
-	m      loggp.Params
+	m      sim.Model
 	params schedule.Params
 	best   Candidate
 }
@@ -145,7 +145,7 @@ func (s *search) tryAll(values []int, set func(p *schedule.Params, v int)) error
 		switch {
 		case err != nil:
 			return err
-		case c.Time == loggp.Never:
+		case c.Time == sim.Never:
 			return nil
 		case compare(c, s.best) < 0:
 			s.best = c

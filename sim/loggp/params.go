@@ -29,8 +29,8 @@ func (p Params) String() string {
 	return fmt.Sprintf("L=%d o=%d g=%d G=%d", p.L, p.O, p.Gap, p.GPerByte)
 }
 
-// model returns the parameters as package sim has them, whose G is in picoseconds.
-func (p Params) model() sim.LogGP {
+// Model returns the parameters as package sim has them, whose G is in picoseconds.
+func (p Params) Model() sim.LogGP {
 	perByte := sim.PerByte(min(p.GPerByte, math.MaxInt64/1000) * 1000)
 	return sim.LogGP{L: p.L, O: p.O, Gap: p.Gap, GPerByte: perByte}
 }
