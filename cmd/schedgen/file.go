@@ -10,10 +10,22 @@ import (
 	"path/filepath"
 )
 
-// writeFile makes the file called name hold what fill writes. A regular file
+// writeFile makes the file called name, which --output gives, hold what fill writes.
+func writeFile(name string, fill func(io.Writer) error) error {
+	return writeFlagFile("output", name, fill)
+}
+
+// writeFlagFile makes the file called name, which a flag gives, hold what fill writes. A regular file
 // is replaced in one step when all is written, and left as it was on an error;
 // a device or pipe is written to directly.
-func writeFile(name string, fill func(io.Writer) error) error {
+func writeFlagFile(flag, name string, fill func(io.Writer) error) error {
+	if err := replaceFile(name, fill); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
+}
+
+func replaceFile(name string, fill func(io.Writer) error) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return writeInPlace(name, fill)
 	}
@@ -22,14 +34,14 @@ func writeFile(name string, fill func(io.Writer) error) error {
 	}
 	temp, err := createBeside(name)
 	if err != nil {
-		return fmt.Errorf("--output: %w", err)
+		return err
 	}
 	err = fillAndClose(temp, fill)
 	if err == nil {
 		err = os.Rename(temp.Name(), name)
 	}
 	if err != nil {
-		return fmt.Errorf("--output: %w", errors.Join(err, os.Remove(temp.Name())))
+		return errors.Join(err, os.Remove(temp.Name()))
 	}
 	return nil
 }
@@ -37,12 +49,9 @@ func writeFile(name string, fill func(io.Writer) error) error {
 func writeInPlace(name string, fill func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("--output: %w", err)
+		return err
 	}
-	if err := fillAndClose(f, fill); err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
-	return nil
+	return fillAndClose(f, fill)
 }
 
 // createBeside creates a new file in the directory of name, with the mode of
