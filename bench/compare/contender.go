@@ -20,6 +20,7 @@ const (
 type contender struct {
 	side  string
 	name  string
+	own   bool     // it is what the library chooses
 	args  []string // program and arguments, but for iterations
 	env   []string // beside the process's own
 	tail  func(iterations int, limit time.Duration) []string
@@ -74,18 +75,15 @@ var broadcasts = []choice{
 }
 
 func (b *built) ourContenders(c cell) []contender {
-	choices, transports := broadcasts, []string{"tcp", "mcast"}
+	choices := broadcasts
 	if c.op == opBarrier {
 		choices = barriers
 	}
-	if c.wire == wireShm {
-		transports = []string{"shm"}
-	}
 	var out []contender
-	for _, transport := range transports {
+	for _, transport := range transports(c.wire) {
 		for _, choice := range choices {
 			casts := strings.Contains(choice.algorithm, "mcast")
-			if transport == "tcp" && casts || transport == "mcast" && !casts && c.op == opBarrier || b.same(c, choice) {
+			if transport == "tcp" && casts || transport == "mcast" && !casts && c.op == opBarrier || isTwin(c, choice) {
 				continue
 			}
 			out = append(out, b.our(c, transport, choice))
@@ -94,26 +92,39 @@ func (b *built) ourContenders(c cell) []contender {
 	return out
 }
 
-// same reports whether flags change nothing: everything is flat with two
-// ranks.
-func (b *built) same(c cell, choice choice) bool {
-	if slices.Contains(choice.flags, strconv.Itoa(flatFan)) {
-		return c.ranks <= flatUpTo
+// transports are those of ours over a wire.
+func transports(wire string) []string {
+	if wire == wireShm {
+		return []string{"shm"}
 	}
-	return c.ranks == 2 && len(choice.flags) > 0
+	return []string{"tcp", "mcast"}
 }
+
+// isTwin reports whether another choice does the same. With two ranks every barrier is flat, and
+// a broadcast of one chunk is one put.
+func isTwin(c cell, choice choice) bool {
+	switch {
+	case slices.Contains(choice.flags, strconv.Itoa(flatFan)):
+		return c.ranks <= flatUpTo
+	case c.ranks != 2:
+		return false
+	case c.op == opBarrier:
+		return len(choice.flags) > 0
+	}
+	return c.bytes <= oneChunk && slices.Contains([]string{"bcast/binomial", "bcast/chain", "bcast/symmetric"}, choice.algorithm)
+}
+
+// oneChunk is how many bytes are one chunk, whatever the transport.
+const oneChunk = 4 << 10
 
 func (b *built) our(c cell, transport string, choice choice) contender {
 	args := []string{b.schedgen, "bench", c.op, "-p", strconv.Itoa(c.ranks), "--transport", transport, "--algorithm", choice.algorithm, "--json"}
 	if c.op != opBarrier {
 		args = append(args, "--size", strconv.Itoa(c.bytes)+"B")
 	}
-	name := transport + " " + choice.algorithm
-	if len(choice.flags) > 0 {
-		name += " " + strings.ReplaceAll(strings.Join(choice.flags, " "), "--", "")
-	}
+	name := contenderName(transport, choice)
 	return contender{
-		side: ours, name: name, args: append(args, choice.flags...), parse: parseOurs,
+		side: ours, name: name, own: name == standardName(c, transport), args: append(args, choice.flags...), parse: parseOurs,
 		tail: func(n int, limit time.Duration) []string {
 			return []string{"--iterations", strconv.Itoa(n), "--timeout", limit.String()}
 		},

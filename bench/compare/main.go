@@ -5,7 +5,7 @@
 //	go run ./bench/compare --install               install the peers first (Debian, Ubuntu)
 //	go run ./bench/compare --quick                 a few minutes
 //	go run ./bench/compare --wire tcp --op barrier,bcast_ack -p 8 --size 2,65536
-//	go run ./bench/compare --quick --against bench/results/full.csv
+//	go run ./bench/compare --wire tcp --quick --against bench/results/tcp.csv
 //
 // It writes NAME.csv, NAME.md and NAME.svg to bench/results, or to --output; with
 // --against only to --output, so that what is stored stays. The exit code is 1

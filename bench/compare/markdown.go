@@ -43,6 +43,7 @@ func (r *results) writeMarkdown(w io.Writer, name string) error {
 			detailTable(&b, of)
 		}
 	}
+	r.standardTable(&b)
 	r.failures(&b)
 	r.limitTable(&b)
 	_, err := w.Write(b.Bytes())

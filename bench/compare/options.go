@@ -76,7 +76,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.Var(ranks, "p", "only these numbers of ranks")
 	f.Var(sizes, "size", "only these sizes, in bytes")
 	f.IntVar(&o.rounds, "rounds", 5, "measurements of each contender")
-	f.IntVar(&o.keep, "keep", 3, "after the first round only the best `N` of our algorithms stay; 0: all")
+	f.IntVar(&o.keep, "keep", 3, "after the first round only the best `N` of our algorithms over each transport stay; 0: all")
 	f.DurationVar(&o.limit, "limit", 20*time.Second, "time of one measurement at most")
 	f.DurationVar(&o.budget, "budget", 2*time.Minute, "time of one cell, after which no further measurement starts")
 	f.StringVar(&o.output, "output", "bench/results", "`directory` for the results; empty: none")

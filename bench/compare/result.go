@@ -24,6 +24,12 @@ type row struct {
 	runs       []timing
 }
 
+// transport is what our contender goes over, with which its name begins.
+func (r *row) transport() string {
+	name, _, _ := strings.Cut(r.contender, " ")
+	return name
+}
+
 func (r *row) note(err error) { r.status = strings.Join(strings.Fields(err.Error()), " ") }
 
 // mean is the median over runs of the mean over iterations, in microseconds;

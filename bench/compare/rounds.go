@@ -56,25 +56,28 @@ func measureCell(ctx context.Context, o *options, c cell, all []contender) []row
 			}
 		}
 		if round == 0 {
-			drop(rows, out, o.keep)
+			drop(all, rows, out, o.keep)
 		}
 	}
 	return rows
 }
 
-// drop leaves the best of our algorithms in; 0 leaves all.
-func drop(rows []row, out []bool, keep int) {
-	var left []int
+// drop leaves the best of our algorithms over each transport in, and what the library
+// chooses; 0 leaves all.
+func drop(all []contender, rows []row, out []bool, keep int) {
+	left := map[string][]int{}
 	for i := range rows {
 		if rows[i].side == ours && !out[i] {
-			left = append(left, i)
+			left[rows[i].transport()] = append(left[rows[i].transport()], i)
 		}
 	}
-	if keep == 0 || len(left) <= keep {
-		return
-	}
-	slices.SortStableFunc(left, func(a, b int) int { return compareFloats(rows[a].mean(), rows[b].mean()) })
-	for _, i := range left[keep:] {
-		out[i] = true
+	for _, of := range left {
+		if keep == 0 || len(of) <= keep {
+			continue
+		}
+		slices.SortStableFunc(of, func(a, b int) int { return compareFloats(rows[a].mean(), rows[b].mean()) })
+		for _, i := range of[keep:] {
+			out[i] = !all[i].own
+		}
 	}
 }

@@ -31,7 +31,7 @@ type runFlags struct {
 	Algorithm string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm, see schedgen list."`
 
 	Transport   string        `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, see above; default mcast if that works here, else tcp."`
-	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1."`
+	Loss        *float64      `placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, 0 to 1; broadcasts multicast then, unless --algorithm says otherwise."`
 	Seed        uint64        `default:"1" help:"Seed of the losses and of bytes made up."`
 	IPv6        bool          `name:"ipv6" help:"Use IPv6."`
 	Interface   string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`

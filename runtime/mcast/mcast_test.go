@@ -48,7 +48,7 @@ func TestCommEncrypted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("as TestComm and TestFramesEncrypted")
 	}
-	transporttest.Comm(t, connect(sealed(true)))
+	transporttest.CommSample(t, connect(sealed(true)))
 }
 
 func sealed(encrypt bool) mcast.Config {

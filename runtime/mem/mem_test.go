@@ -12,14 +12,19 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-func TestComm(t *testing.T) { overNetworks(t, transporttest.Comm) }
+func TestComm(t *testing.T) {
+	overNetworks(t, transporttest.Comm, "perfect", "lossy", "windows")
+	if !testing.Short() {
+		overNetworks(t, transporttest.CommSample, "all lost", "narrow", "no datagram")
+	}
+}
 
 // The networks that a Split meets differ in what they lose and in whether they have windows.
 func TestSplit(t *testing.T) {
 	overNetworks(t, transporttest.Split, "perfect", "lossy", "windows")
 }
 
-// overNetworks runs a suite over networks of some kinds, all if none is named, or over two if time is short.
+// overNetworks runs a suite over networks of some kinds, without the perfect one if time is short.
 func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make), kinds ...string) {
 	networks := map[string]mem.Options{
 		"perfect":     {},
@@ -30,7 +35,7 @@ func overNetworks(t *testing.T, suite func(*testing.T, transporttest.Make), kind
 		"windows":     {Seed: 6, Windows: true, Loss: 0.1, Delay: 100 * time.Microsecond},
 	}
 	for name, o := range networks {
-		if testing.Short() && name != "lossy" && name != "windows" || kinds != nil && !slices.Contains(kinds, name) {
+		if testing.Short() && name == "perfect" || !slices.Contains(kinds, name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

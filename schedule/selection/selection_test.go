@@ -23,6 +23,14 @@ func TestOf(t *testing.T) {
 		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65535}, "bcast/binomial", 0},
 		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4}, "bcast/chain", 4},
 		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4, Multicast: true}, "bcast/mcast-chain", 0},
+		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4, Multicast: true, Place: selection.OneEach}, "bcast/mcast-chain", 0},
+		{selection.Case{Collective: "bcast", Ranks: 23, Bytes: 65536, Multicast: true, Place: selection.OneHost}, "bcast/linear", 0},
+		{selection.Case{Collective: "bcast", Ranks: 24, Bytes: 65536, Multicast: true, Place: selection.OneHost}, "bcast/mcast-chain", 0},
+		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 1 << 20, Multicast: true, Place: selection.OneHost}, "bcast/mcast-acktree", 0},
+		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 1 << 20, Place: selection.OneHost}, "bcast/symmetric", 0},
+		{selection.Case{Collective: "bcast", Ranks: 65, Bytes: 1000, Place: selection.OneHost}, "bcast/binomial", 0},
+		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 8192, Multicast: true, Memory: true, Place: selection.OneHost}, "bcast/linear", 0},
+		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 8193, Multicast: true, Memory: true, Place: selection.OneHost}, "bcast/mcast-chain", 0},
 		{selection.Case{Collective: "anycast", Ranks: 8}, "anycast/skip-ring", 0},
 	} {
 		d, ok := selection.Builtin().Of(c.of)

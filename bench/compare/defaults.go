@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+)
+
+// near is how much longer what the library chooses by itself may take than the best of our
+// algorithms.
+const near = 1.10
+
+// standard is the library's own choice in a cell over a transport.
+type standard struct {
+	cell
+	transport string
+	row       *row // nil: it was not measured
+	best      *row // of all over that transport
+	ratio     float64
+}
+
+// standardName returns the name of the contender that the library chooses over a transport. The
+// replies of bcast_ack and the barrier of bcast_barrier are those of all contenders.
+func standardName(c cell, transport string) string {
+	of := selection.Case{
+		Collective: schedule.Bcast, Ranks: c.ranks, Bytes: c.bytes, Place: selection.OneHost,
+		Multicast: transport != "tcp", Memory: transport == "shm",
+	}
+	if c.op == opBarrier {
+		of.Collective = schedule.Barrier
+	}
+	d, _ := selection.Builtin().Of(of) // every collective has a rule
+	return contenderName(transport, choice{d.Rule.Algorithm, flagsOf(&d.Rule.Params)})
+}
+
+// flagsOf returns the flags of bench that stand for what a rule says of fans and degrees.
+func flagsOf(p *selection.Params) (flags []string) {
+	for _, f := range []struct {
+		name string
+		n    int
+	}{{"--fan-in", p.FanIn}, {"--fan-out", p.FanOut}, {"--degree", p.Degree}} {
+		if f.n > 0 {
+			flags = append(flags, f.name, strconv.Itoa(f.n))
+		}
+	}
+	return flags
+}
+
+// contenderName is that of one of our algorithms with its flags.
+func contenderName(transport string, c choice) string {
+	name := transport + " " + c.algorithm
+	if len(c.flags) > 0 {
+		name += " " + strings.ReplaceAll(strings.Join(c.flags, " "), "--", "")
+	}
+	return name
+}
+
+// standards compares in all cells, over each transport.
+func (r *results) standards() (out []standard) {
+	for _, v := range r.verdicts() {
+		var rows []row
+		for _, o := range r.rows {
+			if o.cell == v.cell && o.side == ours && !isTwin(o.cell, choice{algorithm: inner(&o)}) { // in older results those that are the same are there
+				rows = append(rows, o)
+			}
+		}
+		for _, transport := range standardTransports(v.cell) {
+			of := slices.DeleteFunc(slices.Clone(rows), func(o row) bool { return o.transport() != transport })
+			if s := standardOf(v.cell, transport, of); s.best != nil {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// standardTransports are those over which the choice is looked at: what the library chooses for
+// barriers goes by TCP with multicast, too.
+func standardTransports(c cell) []string {
+	if c.op == opBarrier && c.wire == wireTCP {
+		return []string{"tcp"}
+	}
+	return transports(c.wire)
+}
+
+// standardOf compares with what was measured over a transport in a cell, by the rounds that both were
+// in: what is left out after the first has one.
+func standardOf(c cell, transport string, rows []row) standard {
+	s := standard{cell: c, transport: transport, best: best(rows, ours)}
+	at := slices.IndexFunc(rows, func(o row) bool { return o.contender == standardName(c, transport) && len(o.runs) > 0 })
+	if at < 0 || s.best == nil {
+		return s
+	}
+	s.row = &rows[at]
+	n := min(len(s.row.runs), len(s.best.runs))
+	s.ratio = median(s.row.means()[:n]) / median(s.best.means()[:n])
+	return s
+}
+
+// isNear reports whether the library's choice is about as good as the best.
+func (s *standard) isNear() bool { return s.row != nil && s.ratio < near+0.005 } // as it is printed
+
+// standardTable says for each cell how the library's choice does.
+func (r *results) standardTable(b *bytes.Buffer) {
+	all := r.standards()
+	if len(all) == 0 {
+		return
+	}
+	good := 0
+	for i := range all {
+		if all[i].isNear() {
+			good++
+		}
+	}
+	fmt.Fprintf(b, "\n## What the library chooses\n\nIts own choice by the best of our algorithms over the same transport, in the rounds that both were in; "+
+		"in %d of %d cells (%.0f %%) within %.0f %%:\n\n| | P | transport | choice | µs | best | µs | ratio |\n|---|---|---|---|---|---|---|---|\n",
+		good, len(all), 100*float64(good)/float64(len(all)), 100*(near-1))
+	for _, s := range all {
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s | %s |\n", what(s.cell), s.ranks, s.transport, s.words(), inner(s.best), digits(s.best.mean()), s.mark())
+	}
+}
+
+func (s *standard) words() string {
+	if s.row == nil {
+		_, name, _ := strings.Cut(standardName(s.cell, s.transport), " ")
+		return name + " | not measured"
+	}
+	return inner(s.row) + " | " + digits(s.row.mean())
+}
+
+func (s *standard) mark() string {
+	switch {
+	case s.row == nil:
+		return "-"
+	case !s.isNear():
+		return fmt.Sprintf("**%.2f**", s.ratio)
+	}
+	return ratio(s.ratio)
+}
+
+// inner is the name of a contender without its transport.
+func inner(r *row) string {
+	_, name, _ := strings.Cut(r.contender, " ")
+	return name
+}
