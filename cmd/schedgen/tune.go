@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/schedule"
@@ -67,6 +66,7 @@ Examples:
 
 // Run measures, unless a model is given, and makes rules.
 func (c *tuneCmd) Run(ctx context.Context, std stdio) error {
+	c.dropIdle(std)
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -203,6 +203,3 @@ func (t *tuned) learn(ctx context.Context) error {
 	}
 	return nil
 }
-
-// wants reports whether rules of a collective are to be made.
-func (c *tuneCmd) wants(collective string) bool { return slices.Contains(c.Collective, collective) }

@@ -98,8 +98,8 @@ func (t *tuned) choices(of selection.Case) ([]timedCell, error) {
 	}
 	puts := of
 	puts.Multicast, puts.Memory = false, false
-	model := t.machine.PLogP()
-	best := func(c selection.Case) ([]selection.Candidate, error) { return selection.Compare(c, model) }
+	model := onMeasured(t.machine)
+	best := func(c selection.Case) ([]selection.Candidate, error) { return selection.Compare(c, model.Likely) }
 	cell, err := grid.OnModel(model, best)(puts, nil)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,25 @@ func (f *modelFlags) model() sim.LogGP {
 	return m
 }
 
+// dropIdle takes away flags that have nothing to act on where nothing is measured.
+func (c *tuneCmd) dropIdle(std stdio) {
+	if !c.FromModel {
+		return
+	}
+	for _, of := range []struct {
+		name  string
+		given bool
+	}{
+		{"transport", c.Transport != ""}, {"ipv6", c.IPv6}, {"interface", c.Interface != ""}, {"device", c.Device != ""},
+		{"netns", c.Netns}, {"key-file", c.KeyFile != ""}, {"encrypt", c.Encrypt},
+	} {
+		if of.given {
+			std.idle(of.name, "--from-model measures nothing")
+		}
+	}
+	c.tuneLink = tuneLink{}
+}
+
 // checkModel checks that the flags go together; timed and drawn say what others ask for.
 func (f *modelFlags) checkModel(timed, drawn bool) error {
 	if !f.FromModel {

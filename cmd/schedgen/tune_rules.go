@@ -12,6 +12,7 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
 	"github.com/schedgen/schedgen/sim"
+	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // grids returns what is timed, or what the model is asked about, a grid for each collective.
@@ -21,7 +22,7 @@ func (t *tuned) grids(timed bool) (all []grid.Grid) {
 		ranks = tunedRanks(t.cmd.Ranks.lo)
 	}
 	for _, collective := range []string{schedule.Barrier, schedule.Bcast} {
-		if !t.cmd.wants(collective) {
+		if !slices.Contains(t.cmd.Collective, collective) {
 			continue
 		}
 		g := grid.Grid{Where: t.where(collective, timed), Ranks: ranks, Sizes: []int{0}}
@@ -93,15 +94,15 @@ func (t *tuned) makeRules(ctx context.Context) error {
 // modelRules returns what the model says where nothing was timed. What puts take through memory
 // says nothing of a network.
 func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err error) {
-	model := sim.Model(t.cmd.model())
+	model := grid.Machine{Likely: t.cmd.model()}
 	if t.machine != nil {
-		model = t.machine.PLogP()
+		model = onMeasured(t.machine)
 	}
 	if t.link.Transport == overMem || t.link.sharesMemory() && !t.cmd.Netns {
 		return nil, nil
 	}
 	grids := t.grids(false)
-	found, err := t.compare(ctx, grids, model)
+	found, err := t.compare(ctx, grids, model.Likely)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +122,12 @@ func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err erro
 		list = append(list, rules...)
 	}
 	return list, nil
+}
+
+// onMeasured returns the machine of which rules are made, which has what was measured of each length.
+func onMeasured(m *fit.Machine) grid.Machine {
+	low, high := m.PLogPEnds()
+	return grid.Machine{Likely: m.PLogP(), Low: low, High: high}
 }
 
 // compare returns what selection.Compare finds in the cases of grids that were not timed, the work of

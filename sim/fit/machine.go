@@ -73,10 +73,20 @@ func (m *Machine) Linear() sim.Linear {
 // the sender's overhead and L leave of that is the receiver's, as in LogGP, where the bytes
 // come while it receives. Where overheads overlap L is 0, and the sender's counts.
 func (m *Machine) PLogP() sim.PLogP {
+	return m.plogp(func(v Interval) Interval { return v })
+}
+
+// PLogPEnds returns the same models if all that was measured is at the lower, and at the upper, ends of
+// its intervals.
+func (m *Machine) PLogPEnds() (low, high sim.PLogP) {
+	return m.plogp(func(v Interval) Interval { return around(v.Low, v.Half()) }), m.plogp(func(v Interval) Interval { return around(v.High, v.Half()) })
+}
+
+func (m *Machine) plogp(end func(Interval) Interval) sim.PLogP {
 	of := func(quantity func(*Size) Interval) []float64 {
 		points := make([]Point, len(m.Sizes))
 		for i := range m.Sizes {
-			points[i].Y = quantity(&m.Sizes[i])
+			points[i].Y = end(quantity(&m.Sizes[i]))
 		}
 		return monotone(points)
 	}

@@ -83,6 +83,14 @@ func TestPLogPOfAnOutlier(t *testing.T) {
 		require.InEpsilon(t, float64(8000+sizes[i].Bytes), float64(s.Gap), 0.05, "%d bytes", sizes[i].Bytes)
 	}
 	require.InEpsilon(t, 2000, m.L.Value, 0.2)
+	low, high := m.PLogPEnds()
+	for i := 1; i < len(p.Sizes); i++ {
+		require.Less(t, low.Sizes[i].Gap, p.Sizes[i].Gap)
+		require.Less(t, p.Sizes[i].Gap, high.Sizes[i].Gap)
+		way := func(p *sim.PLogP) sim.Time { return p.Sizes[i].Send + p.L + p.Sizes[i].Recv }
+		require.Less(t, way(&low), way(&p))
+		require.Less(t, way(&p), way(&high))
+	}
 }
 
 // What is level or falls becomes the weighted mean, what rises stays.

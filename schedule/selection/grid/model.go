@@ -11,10 +11,14 @@ import (
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
+// Machine is a modelled machine: as it likely is, and if all that was measured of it is at the lower, or
+// at the upper, ends of confidence intervals. Without these two it is known exactly.
+type Machine struct{ Likely, Low, High sim.Model }
+
 // OnModel returns the source of what candidates take on a modelled machine. It is for cases
 // without multicast and shared memory, of which models know nothing. compare returns what
-// selection.Compare does on that machine.
-func OnModel(m sim.Model, compare func(selection.Case) ([]selection.Candidate, error)) Source {
+// selection.Compare does on the likely machine.
+func OnModel(m Machine, compare func(selection.Case) ([]selection.Candidate, error)) Source {
 	return func(c selection.Case, near []Choice) (Cell, error) {
 		p := &pricing{c: c, m: m, cell: Cell{How: Modelled}}
 		if err := p.builtIn(); err != nil || p.cell.How == Unknown {
@@ -49,7 +53,7 @@ func BuiltIn(c selection.Case) Choice {
 // pricing fills a cell.
 type pricing struct {
 	c    selection.Case
-	m    sim.Model
+	m    Machine
 	cell Cell
 }
 
@@ -138,11 +142,22 @@ func (p *pricing) add(choice Choice, most float64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	took, err := selection.Cost(choice.Algorithm, params, p.c.Bytes, p.m)
+	took, err := selection.Cost(choice.Algorithm, params, p.c.Bytes, p.m.Likely)
 	if err != nil || took == sim.Never || float64(took) > most {
 		return false, err
 	}
-	p.cell.Candidates = append(p.cell.Candidates, Candidate{choice, fit.Exactly(float64(took))})
+	time := fit.Exactly(float64(took))
+	for _, m := range []sim.Model{p.m.Low, p.m.High} {
+		if m == nil {
+			continue
+		}
+		end, err := selection.Cost(choice.Algorithm, params, p.c.Bytes, m)
+		if err != nil {
+			return false, err
+		}
+		time.Low, time.High = min(time.Low, float64(end)), max(time.High, float64(end))
+	}
+	p.cell.Candidates = append(p.cell.Candidates, Candidate{choice, time})
 	return true, nil
 }
 

@@ -23,7 +23,7 @@ var machines = []sim.Model{
 }
 
 func onModel(m sim.Model) grid.Source {
-	return grid.OnModel(m, func(c selection.Case) ([]selection.Candidate, error) { return selection.Compare(c, m) })
+	return grid.OnModel(grid.Machine{Likely: m}, func(c selection.Case) ([]selection.Candidate, error) { return selection.Compare(c, m) })
 }
 
 // At each point of a grid what the rules choose takes at most what the built-in rules do, and about what the
@@ -67,6 +67,39 @@ func cost(t *testing.T, c selection.Case, r *selection.Rule, m sim.Model) sim.Ti
 	took, err := selection.Cost(r.Algorithm, p, c.Bytes, m)
 	require.NoError(t, err)
 	return took
+}
+
+// What is hardly known makes no rules: the less is known the fewer cases are decided.
+func TestUncertainMachine(t *testing.T) {
+	g := grid.Grid{Where: selection.Case{Collective: schedule.Bcast, Place: selection.OneEach}, Ranks: []int{2, 3, 5, 12}, Sizes: []int{1, 1000, 20_000, 100_000}}
+	likely := sim.DefaultLogGP()
+	found := map[selection.Case][]selection.Candidate{}
+	for _, c := range g.Cases() {
+		var err error
+		found[c], err = selection.Compare(c, likely)
+		require.NoError(t, err)
+	}
+	last := len(found)
+	for _, off := range []sim.Time{0, 5, 20, 100} { // percent
+		end := func(percent sim.Time) sim.LogGP {
+			return sim.LogGP{L: likely.L * percent / 100, O: likely.O * percent / 100, Gap: likely.Gap * percent / 100, GPerByte: likely.GPerByte * sim.PerByte(percent) / 100}
+		}
+		m := grid.Machine{Likely: likely, Low: end(100 - off), High: end(100 + off)}
+		rules, err := g.Rules(grid.OnModel(m, func(c selection.Case) ([]selection.Candidate, error) { return found[c], nil }))
+		require.NoError(t, err)
+		table, err := grid.Table(rules)
+		require.NoError(t, err)
+		decided := 0
+		for _, c := range g.Cases() {
+			if d, _ := table.Of(c); d.Own {
+				decided++
+			}
+		}
+		require.LessOrEqual(t, decided, last)
+		require.False(t, off == 0 && decided == 0)
+		last = decided
+	}
+	require.Zero(t, last)
 }
 
 // Rules that say nothing of places run between masters, where hosts have several ranks.
