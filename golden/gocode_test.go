@@ -48,7 +48,7 @@ func TestGeneratedCode(t *testing.T) {
 // of all degrees and fans that the suite has. What it skips has none.
 func TestGeneratedCodeCommunicates(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds two hundred packages")
+		t.Skip("builds a hundred packages")
 	}
 	dir := goDir(t)
 	var names []string
@@ -65,7 +65,6 @@ func TestGeneratedCodeCommunicates(t *testing.T) {
 	copyTo(t, dir, "main.go")
 	copyTo(t, dir, "comm_test.go")
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-timeout", "5m", "./"+dir, "-skip", strings.Join([]string{
-		"/Bcast/.*/.*/ranks=8",
 		"/Bcast/.*/.*/ranks=[1-3],hosts=[1-9]",
 		"/Barrier/.*/.*/ranks=[1-3],.*(degree|fans|hosts)=[1-9]",
 	}, "|")).CombinedOutput()
@@ -75,14 +74,14 @@ func TestGeneratedCodeCommunicates(t *testing.T) {
 // communicating are the parameters of what the suite of communicators calls.
 func communicating(alg *schedule.Algorithm) []schedule.Params {
 	var all []schedule.Params
-	for _, ranks := range []int{1, 2, 3, 4, 5, 6, 9} {
+	for _, ranks := range []int{2, 3, 5, 6} {
 		switch {
 		case alg.Collective == schedule.Barrier:
 			all = append(all, schedule.Params{Ranks: ranks})
 			if ranks > 5 {
 				all = append(all, varied(alg, ranks)...)
 			}
-		case alg.Collective == schedule.Bcast && ranks <= 5 && (ranks != 4 || alg.Name == "bcast/binomial"):
+		case alg.Collective == schedule.Bcast && ranks <= 5:
 			for root := range ranks {
 				p := schedule.Params{Ranks: ranks, Root: root, Chunks: 3}
 				if alg.Name == "bcast/symmetric" {
