@@ -103,7 +103,7 @@ const (
 	leastTuned    = 6       // sizes with which lines tell something
 	mostPrecise   = 0.001
 	leastPrecise  = 0.5
-	maxTunedRanks = 1 << 14 // a search of a case of so many takes a minute
+	maxTunedRanks = 1 << 14 // with more hardly any chunks are searched: package selection bounds schedules
 )
 
 // check checks the flags and fills in their defaults.

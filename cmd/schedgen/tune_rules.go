@@ -21,13 +21,17 @@ func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	if timed {
 		ranks = tunedRanks(t.cmd.Ranks.lo)
 	}
+	most := int(t.cmd.Size.hi)
+	if t.machine != nil { // nothing is known of longer messages
+		most = t.machine.Sizes[len(t.machine.Sizes)-1].Bytes
+	}
 	for _, collective := range []string{schedule.Barrier, schedule.Bcast} {
 		if !slices.Contains(t.cmd.Collective, collective) {
 			continue
 		}
 		g := grid.Grid{Where: t.where(collective, timed), Ranks: ranks, Sizes: []int{0}}
 		if collective == schedule.Bcast {
-			g.Sizes = everyOther(doublings(int(t.cmd.Size.lo), int(t.cmd.Size.hi)))
+			g.Sizes = everyOther(doublings(int(t.cmd.Size.lo), most))
 		}
 		all = append(all, g)
 	}

@@ -72,7 +72,9 @@ func TestWhereRulesHold(t *testing.T) {
 		c.want.Collective = schedule.Bcast
 		require.Equal(t, c.want, of.where(schedule.Bcast, true))
 		require.Equal(t, selection.Case{Collective: schedule.Bcast, Place: selection.OneEach}, of.where(schedule.Bcast, false))
-		require.Len(t, of.grids(true), 1)
+		require.Equal(t, []int{1, 4, 16, 64}, of.grids(true)[0].Sizes)
+		of.machine = &fit.Machine{Sizes: []fit.Size{{Bytes: 1}, {Bytes: 2}, {Bytes: 4}, {Bytes: 8}}}
+		require.Equal(t, []int{1, 4, 8}, of.grids(false)[0].Sizes, "what was not measured")
 	}
 }
 
