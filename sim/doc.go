@@ -7,8 +7,8 @@
 // it what ranks and network do otherwise. The [Result] has when each rank calls and
 // returns, what has happened and, where it is asked for, the critical path.
 //
-// Models are [LogGP], [Linear], which is that of paper 004, and [Links], hosts at a
-// switch. Config.Switch bounds what crosses the switch in any of them.
+// Models are [LogGP], [PLogP], whose parameters depend on a message's length, [Linear],
+// which is that of paper 004, and [Links], hosts at a switch. Config.Switch bounds what crosses the switch in any of them.
 //
 // Events happen in one total order, that of their times and, of what happens at the
 // same time, that in which it came about. All that is drawn is a function of the seed.

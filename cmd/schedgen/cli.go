@@ -37,10 +37,15 @@ type cli struct {
 	Rank    oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
 	Group   groupCmd   `cmd:"" help:"Be a member of a group that others join and leave meanwhile."`
 	Bench   benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
+	Tune    tuneCmd    `cmd:"" help:"Measure what messages take on this machine, and make rules of that."`
 	Soak    soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
 	Papers  papersCmd  `cmd:"" help:"Make the figures of the papers: as stated, by models, by simulation, by runs."`
-	Help    helpCmd    `cmd:"" help:"Tell about a verb."`
+	aboutVerbs
+}
 
+// aboutVerbs are the verbs that are about the command itself.
+type aboutVerbs struct {
+	Help       helpCmd       `cmd:"" help:"Tell about a verb."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`
 	Man        manCmd        `cmd:"" help:"Print the manual page."`
 	Complete   completeCmd   `cmd:"" hidden:"" passthrough:""`

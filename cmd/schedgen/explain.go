@@ -155,7 +155,7 @@ func explain(of selection.Case, rules *selection.Rules, m loggp.Params, named st
 		}
 		e.extra = &extra
 	}
-	e.others, err = selection.Compare(of, m)
+	e.others, err = selection.Compare(of, m.Model())
 	return e, err
 }
 
@@ -169,18 +169,11 @@ func (e *explanation) cost(name string, r *selection.Params) (selection.Candidat
 	if alg.Collective != e.of.Collective {
 		return selection.Candidate{}, fmt.Errorf("%s is no %s", name, e.of.Collective)
 	}
-	p := schedule.Params{Ranks: e.of.Ranks, Degree: r.Degree, FanIn: r.FanIn, FanOut: r.FanOut, Chunks: r.Chunks, Hosts: r.HostsFor(&e.of)}
-	if p.Chunks == 0 && e.of.Collective == schedule.Bcast && !alg.CutsItself() {
-		m := selection.Message{Algorithm: name, Ranks: e.of.Ranks, Bytes: e.of.Bytes, Links: e.of.Place != selection.OneHost, Memory: e.of.Memory, Most: r.Chunk}
-		if p.Hosts > 0 {
-			m.Ranks = p.Hosts
-		}
-		if e.of.Multicast {
-			m.Datagram = memDatagram
-		}
-		p.Chunks = selection.Chunks(m)
+	p, err := r.In(name, &e.of, memDatagram)
+	if err != nil {
+		return selection.Candidate{}, err
 	}
-	took, err := selection.Cost(name, p, e.of, e.machine)
+	took, err := selection.Cost(name, p, e.of, e.machine.Model())
 	if err != nil {
 		return selection.Candidate{}, err
 	}

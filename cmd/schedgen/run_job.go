@@ -6,12 +6,13 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // job is all that a rank is told. For ranks that are processes it goes to the
 // standard input of each as JSON, and Rank, Output and the descriptors differ.
 type job struct {
-	Verb       string // bcast, barrier, anycast or bench
+	Verb       string // bcast, barrier, anycast, bench or tune
 	Operation  string // bench: what is timed
 	Dup        bool   // bench: on a duplicate of the communicator
 	Rank       int
@@ -26,11 +27,17 @@ type job struct {
 	rootDelay
 	Timeout time.Duration
 	Silence time.Duration // of a rank that is lost; 0: none is
-	Replies bool          // bcast: time until all ranks have said that they have the message, too
-	Acked   bool          // bcast: the root's call ends no sooner than that
-	Rules   string        // the text of the rules, which choose what is not said; "": the built-in ones
-	Link    link
+	replying
+	Tune  tuning // tune
+	Rules string // the text of the rules, which choose what is not said; "": the built-in ones
+	Link  link
 	descriptors
+}
+
+// replying says what the root of a broadcast waits for.
+type replying struct {
+	Replies bool // time until all ranks have said that they have the message, too
+	Acked   bool // the root's call ends no sooner than that
 }
 
 // rootDelay says when the root of a broadcast that multicasts begins.
@@ -77,7 +84,7 @@ func (l *link) sharesMemory() bool {
 type report struct {
 	Joined  bool     `json:",omitempty"` // connected to all ranks
 	Samples []int64  `json:",omitempty"` // latencies of the next iterations, in nanoseconds
-	Steps   int      `json:",omitempty"` // anycast: messages received since the last report
+	Steps   int      `json:",omitempty"` // since the last report: messages received of anycast, sizes that tune has done with
 	Done    *outcome `json:",omitempty"` // the rank has gone through all its work
 	Failed  *failure `json:",omitempty"` // it has not
 
@@ -108,4 +115,5 @@ type outcome struct {
 	Replied     []int64       `json:",omitempty"` // bcast, at the root: by iteration, nanoseconds until all ranks have replied
 	Received    int           // anycast: messages
 	Elapsed     time.Duration // anycast: from the first to the last message
+	Tuned       []fit.Samples `json:",omitempty"` // tune, at rank 0
 }

@@ -124,6 +124,8 @@ func (w *worker) run(ctx context.Context, out *outcome) error {
 		return w.anycast(ctx, out)
 	case "bench":
 		return w.bench(ctx, out)
+	case "tune":
+		return w.tune(ctx, out)
 	}
 	return fmt.Errorf("no work %q", w.job.Verb)
 }
@@ -152,6 +154,8 @@ func (j *job) config() (runtime.Config, error) {
 		cfg.MaxMessage = max(int(j.Size), 1)
 	case "bench":
 		j.benchConfig(&cfg)
+	case "tune":
+		cfg.Bcast = alg
 	}
 	return cfg, nil
 }

@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/sim/loggp"
+	"github.com/schedgen/schedgen/sim"
 )
 
 // Candidate is an algorithm with parameters, and what it costs.
 type Candidate struct {
 	Algorithm string
 	Params    schedule.Params // complete, with root 0
-	Time      loggp.Time      // when the last rank returns; loggp.Never: too large to be computed
+	Time      sim.Time        // when the last rank returns; sim.Never: too large to be computed
 }
 
 // The bounds of schedules that are run in the model: a million deliveries take about a second.
@@ -24,51 +24,50 @@ const (
 )
 
 // Cost returns when the last rank returns from an operation in a case, on the case's hosts,
-// in the LogGP model of package loggp, loggp.Never if the schedule has more than 2^20 deliveries. A
-// multicast is one send there, and none is lost. The error is that of schedule.New or loggp.Run.
-func Cost(name string, p schedule.Params, c Case, m loggp.Params) (loggp.Time, error) {
-	of, err := priced(name, p, c.Bytes, c.machine(m), maxDeliveries)
+// in a model of package sim, sim.Never if the schedule has more than 2^20 deliveries. A
+// multicast is one send there, and none is lost. The error is that of schedule.New or sim.Run.
+func Cost(name string, p schedule.Params, c Case, m sim.Model) (sim.Time, error) {
+	of, err := priced(name, p, &c, m, maxDeliveries)
 	return of.Time, err
 }
 
-// machine returns the machine of which the ranks are where the case says.
-func (c *Case) machine(m loggp.Params) loggp.Params {
-	m.Hosts = c.Hosts
+// modelled returns the hosts on which the ranks are in a model, 0 if each is on its own.
+func (c *Case) modelled() int {
 	if c.Place == OneHost {
-		m.Hosts = 1
+		return 1
 	}
-	return m
+	return c.Hosts
 }
 
 // priced returns a candidate without its time if it has more deliveries than most.
-func priced(name string, p schedule.Params, bytes int, m loggp.Params, most int64) (Candidate, error) {
+func priced(name string, p schedule.Params, in *Case, m sim.Model, most int64) (Candidate, error) {
 	spec, err := schedule.New(name, p)
 	if err != nil {
 		return Candidate{}, err
 	}
-	c := Candidate{name, spec.Params(), loggp.Never}
+	c := Candidate{name, spec.Params(), sim.Never}
 	alg := spec.Algorithm()
 	slots := int64(c.Params.Ranks) * int64(max(c.Params.Chunks, 1))
 	if _, actions := spec.Size(); actions > most || (alg.Multicasts() || alg.Collective == schedule.Bcast) && slots > most {
 		return c, nil
 	}
-	r, err := loggp.Run(spec.Schedule(), m, bytes)
+	r, err := sim.Run(spec, sim.Config{Model: m, Bytes: in.Bytes, Hosts: in.modelled()})
 	if err != nil {
-		return Candidate{}, err
+		return Candidate{}, fmt.Errorf("model of %s: %w", name, err)
 	}
 	c.Time = r.Makespan
 	return c, nil
 }
 
-// Choose returns what takes the least time in a case on a machine, by the LogGP model: an
+// Choose returns what takes the least time in a case on a modelled machine: an
 // algorithm of the collective with its degree, fans and chunks. It is the first of Compare,
 // and an error where none can be computed.
-func Choose(c Case, m loggp.Params) (Candidate, error) {
+func Choose(c Case, m sim.Model) (Candidate, error) {
 	all, err := Compare(c, m)
 	if err != nil {
 		return Candidate{}, err
 	}
-	if len(all) == 0 || all[0].Time == loggp.Never {
+	if len(all) == 0 || all[0].Time == sim.Never {
 		return Candidate{}, fmt.Errorf("%v: too large to be computed", &c)
 	}
 	return all[0], nil
@@ -77,20 +76,20 @@ func Choose(c Case, m loggp.Params) (Candidate, error) {
 // Compare returns for each algorithm of the case's collective the best parameters that a
 // search finds, the one that takes the least time first. Algorithms that multicast are
 // left out without multicast. Where hosts have several ranks, those that can run between masters do.
-// If the machine says what messages within a host take they are compared flat as well, and are there
+// If the model says what messages within a host take they are compared flat as well, and are there
 // twice; else every message costs the same, so that nothing says whether masters are worth it.
 //
 // A search runs the schedule for some numbers of chunks, a factor of 1.4 from each other, or
 // for degrees and fans near the roots of the number of ranks, which is where steps become fewer,
 // as far as that makes no more than 2^17 deliveries.
-func Compare(c Case, m loggp.Params) ([]Candidate, error) {
+func Compare(c Case, m sim.Model) ([]Candidate, error) {
 	var all []Candidate
 	for _, alg := range schedule.Algorithms() {
 		if alg.Collective != c.Collective || alg.Multicasts() && !c.Multicast {
 			continue
 		}
-		for _, hosts := range groupings(&alg, &c, &m) {
-			s := search{alg: alg, c: &c, m: c.machine(m), params: schedule.Params{Ranks: c.Ranks, Hosts: hosts}}
+		for _, hosts := range groupings(&alg, &c, m) {
+			s := search{alg: alg, c: &c, m: m, params: schedule.Params{Ranks: c.Ranks, Hosts: hosts}}
 			best, err := s.run()
 			if err != nil {
 				return nil, err
@@ -103,11 +102,12 @@ func Compare(c Case, m loggp.Params) ([]Candidate, error) {
 }
 
 // groupings returns the hosts between whose masters an algorithm is to be tried, 0 for flat.
-func groupings(alg *schedule.Algorithm, c *Case, m *loggp.Params) []int {
+func groupings(alg *schedule.Algorithm, c *Case, m sim.Model) []int {
+	of, ok := m.(sim.LogGP)
 	switch {
 	case c.Hosts == 0 || !slices.Contains(alg.Params, "hosts"):
 		return []int{0}
-	case m.Near == nil:
+	case !ok || of.Near == nil:
 		return []int{c.Hosts}
 	}
 	return []int{0, c.Hosts}
@@ -120,7 +120,7 @@ func compare(a, b Candidate) int { return cmp.Compare(uint64(a.Time), uint64(b.T
 type search struct {
 	alg    schedule.Algorithm
 	c      *Case
-	m      loggp.Params
+	m      sim.Model
 	params schedule.Params
 	best   Candidate
 }
@@ -130,7 +130,7 @@ type search struct {
 // depend on each other: the one tree begins where the other has ended.
 func (s *search) run() (Candidate, error) {
 	var err error
-	if s.best, err = priced(s.alg.Name, s.params, s.c.Bytes, s.m, maxDeliveries); err != nil {
+	if s.best, err = priced(s.alg.Name, s.params, s.c, s.m, maxDeliveries); err != nil {
 		return s.best, err
 	}
 	for _, p := range []struct {
@@ -161,11 +161,11 @@ func (s *search) tryAll(values []int, set func(p *schedule.Params, v int)) error
 		if set(&p, v); p == s.best.Params {
 			continue
 		}
-		c, err := priced(s.alg.Name, p, s.c.Bytes, s.m, maxSearched)
+		c, err := priced(s.alg.Name, p, s.c, s.m, maxSearched)
 		switch {
 		case err != nil:
 			return err
-		case c.Time == loggp.Never:
+		case c.Time == sim.Never:
 			return nil
 		case compare(c, s.best) < 0:
 			s.best = c

@@ -9,24 +9,24 @@ import (
 
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/sim/loggp"
+	"github.com/schedgen/schedgen/sim"
 )
 
 // machines are networks to choose for: LogGOPSim's, one of slow links, one on which it is
 // dear to send, memory, and one whose interface is slower than its CPU.
-var machines = []loggp.Params{
-	loggp.Defaults(),
-	{L: 50_000, O: 4_000, Gap: 5_000, GPerByte: 80},
-	{L: 1_000, O: 12_000, Gap: 1_000, GPerByte: 1},
+var machines = []sim.LogGP{
+	sim.DefaultLogGP(),
+	{L: 50_000, O: 4_000, Gap: 5_000, GPerByte: 80_000},
+	{L: 1_000, O: 12_000, Gap: 1_000, GPerByte: 1_000},
 	{L: 100, O: 50, Gap: 60, GPerByte: 0},
-	{L: 3_000, O: 500, Gap: 8_000, GPerByte: 2},
+	{L: 3_000, O: 500, Gap: 8_000, GPerByte: 2_000},
 }
 
 // exhaust returns the least time of all algorithms with all degrees, all pairs of fans and
 // many numbers of chunks, which are none that a search would try alone.
-func exhaust(t *testing.T, c selection.Case, m loggp.Params) loggp.Time {
+func exhaust(t *testing.T, c selection.Case, m sim.Model) sim.Time {
 	t.Helper()
-	least := loggp.Time(1 << 62)
+	least := sim.Time(1 << 62)
 	try := func(name string, p schedule.Params) {
 		p.Ranks = c.Ranks
 		for _, p.Hosts = range slices.Compact([]int{0, c.Hosts}) {
@@ -35,7 +35,7 @@ func exhaust(t *testing.T, c selection.Case, m loggp.Params) loggp.Time {
 			}
 			took, err := selection.Cost(name, p, c, m)
 			require.NoError(t, err)
-			require.NotEqual(t, loggp.Never, took)
+			require.NotEqual(t, sim.Never, took)
 			least = min(least, took)
 		}
 	}
@@ -98,11 +98,11 @@ func TestChooseIsNearTheBest(t *testing.T) {
 // TestChooseOnHosts: on a machine that says what messages within a host take the choice is
 // within 5 % of the best, flat or between masters, and each is the best somewhere.
 func TestChooseOnHosts(t *testing.T) {
-	memory := loggp.Params{L: 100, O: 50, Gap: 60}
-	network := loggp.Params{L: 20_000, O: 3_000, Gap: 4_000, GPerByte: 8, Near: &memory}
-	slow := loggp.Params{L: 2_500, O: 1_500, Gap: 1_000, GPerByte: 6, Near: &loggp.Params{L: 30_000, O: 1_500, Gap: 20_000, GPerByte: 6}}
+	memory := sim.LogGP{L: 100, O: 50, Gap: 60}
+	network := sim.LogGP{L: 20_000, O: 3_000, Gap: 4_000, GPerByte: 8_000, Near: &memory}
+	slow := sim.LogGP{L: 2_500, O: 1_500, Gap: 1_000, GPerByte: 6_000, Near: &sim.LogGP{L: 30_000, O: 1_500, Gap: 20_000, GPerByte: 6_000}}
 	flat, masters := 0, 0
-	for _, m := range []loggp.Params{network, slow} {
+	for _, m := range []sim.LogGP{network, slow} {
 		for _, on := range []struct{ ranks, hosts int }{{5, 2}, {9, 3}, {10, 7}} {
 			for _, c := range []selection.Case{
 				{Collective: schedule.Barrier},
@@ -138,29 +138,29 @@ func TestChooseTakesWhatItSays(t *testing.T) {
 		{Collective: schedule.Barrier, Ranks: 100, Multicast: true},
 		{Collective: schedule.Barrier, Ranks: 11, Hosts: 3},
 	} {
-		all, err := selection.Compare(c, loggp.Defaults())
+		all, err := selection.Compare(c, sim.DefaultLogGP())
 		require.NoError(t, err)
 		for i, got := range all {
-			took, err := selection.Cost(got.Algorithm, got.Params, c, loggp.Defaults())
+			took, err := selection.Cost(got.Algorithm, got.Params, c, sim.DefaultLogGP())
 			require.NoError(t, err)
 			require.Equal(t, got.Time, took)
 			require.Equal(t, c.Hosts, got.Params.Hosts)
 			require.True(t, i == 0 || all[i-1].Time <= got.Time)
 		}
-		best, err := selection.Choose(c, loggp.Defaults())
+		best, err := selection.Choose(c, sim.DefaultLogGP())
 		require.NoError(t, err)
 		require.Equal(t, all[0], best)
 	}
 }
 
 func TestChooseRefuses(t *testing.T) {
-	_, err := selection.Choose(selection.Case{Collective: "scan", Ranks: 4}, loggp.Defaults())
+	_, err := selection.Choose(selection.Case{Collective: "scan", Ranks: 4}, sim.DefaultLogGP())
 	require.ErrorContains(t, err, "too large to be computed")
-	_, err = selection.Choose(selection.Case{Collective: schedule.Bcast, Ranks: 0}, loggp.Defaults())
+	_, err = selection.Choose(selection.Case{Collective: schedule.Bcast, Ranks: 0}, sim.DefaultLogGP())
 	require.ErrorContains(t, err, "ranks=0")
-	_, err = selection.Choose(selection.Case{Collective: schedule.Bcast, Ranks: 4, Bytes: -1}, loggp.Defaults())
+	_, err = selection.Choose(selection.Case{Collective: schedule.Bcast, Ranks: 4, Bytes: -1}, sim.DefaultLogGP())
 	require.ErrorContains(t, err, "-1 bytes")
-	took, err := selection.Cost("barrier/dissemination", schedule.Params{Ranks: 1 << 19}, selection.Case{}, loggp.Defaults())
+	took, err := selection.Cost("barrier/dissemination", schedule.Params{Ranks: 1 << 19}, selection.Case{}, sim.DefaultLogGP())
 	require.NoError(t, err)
-	require.Equal(t, loggp.Never, took)
+	require.Equal(t, sim.Never, took)
 }

@@ -40,12 +40,12 @@ func (p Params) String() string {
 	return text
 }
 
-// model returns the parameters as package sim has them, whose G is in picoseconds.
-func (p Params) model() sim.LogGP {
+// Model returns the parameters as package sim has them, whose G is in picoseconds.
+func (p Params) Model() sim.LogGP {
 	perByte := sim.PerByte(min(p.GPerByte, math.MaxInt64/1000) * 1000)
 	m := sim.LogGP{L: p.L, O: p.O, Gap: p.Gap, GPerByte: perByte}
 	if p.Near != nil {
-		near := p.Near.model()
+		near := p.Near.Model()
 		m.Near = &near
 	}
 	return m

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/sim/fit"
+)
+
+// tuneObject is what tune prints for machines. Times are in nanoseconds, slopes in nanoseconds a byte.
+type tuneObject struct {
+	Transport  string              `json:"transport,omitempty"`
+	Key        bool                `json:"key,omitempty"`
+	Encrypted  bool                `json:"encrypted,omitempty"`
+	Confidence float64             `json:"confidence,omitempty"`
+	Sizes      []tuneSize          `json:"sizes,omitempty"`
+	Missing    int                 `json:"missing,omitempty"` // sizes for which there was no time
+	LogGP      map[string]estimate `json:"loggp"`
+	Linear     map[string]estimate `json:"linear,omitempty"`
+	Lines      []tuneLines         `json:"lines,omitempty"`
+	Measured   int                 `json:"rules_measured"`
+	Modelled   int                 `json:"rules_modelled"`
+	Untimed    int                 `json:"cases_untimed,omitempty"` // for which there was no time
+	Rules      []json.RawMessage   `json:"rules"`
+}
+
+// estimate is a value with the ends of its interval, null where nothing is known of them.
+type estimate struct {
+	Value float64  `json:"value"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
+}
+
+func newEstimate(v fit.Interval) estimate {
+	finite := func(end float64) *float64 {
+		if math.IsInf(end, 0) {
+			return nil
+		}
+		return &end
+	}
+	return estimate{v.Value, finite(v.Low), finite(v.High)}
+}
+
+type tuneSize struct {
+	Bytes    int      `json:"bytes"`
+	Rounds   int      `json:"rounds"`
+	OneWay   estimate `json:"one_way"`
+	Sender   estimate `json:"sender"`
+	Receiver estimate `json:"receiver"`
+	Gap      estimate `json:"gap"`
+}
+
+// tuneLines are the lines of a quantity: one if that fits, or none do.
+type tuneLines struct {
+	Of    string     `json:"of"`
+	Lines []tuneLine `json:"lines"`
+}
+
+type tuneLine struct {
+	Min   int      `json:"min_bytes"`
+	Max   int      `json:"max_bytes"`
+	Start estimate `json:"start"`
+	Slope estimate `json:"slope"`
+	Fits  bool     `json:"fits"`
+	Off   float64  `json:"off"` // at most, as a part of a value
+}
+
+func (t *tuned) object() tuneObject {
+	o := tuneObject{Measured: t.made.measured, Modelled: t.made.modelled, Untimed: t.dropped, Rules: []json.RawMessage{}}
+	for _, r := range t.rules.List() {
+		if r.Algorithm != selection.BuiltIn {
+			o.Rules = append(o.Rules, json.RawMessage(r.String()))
+		}
+	}
+	m := t.machine
+	if m == nil {
+		given := t.cmd.model()
+		o.LogGP = loggpEstimates(fit.Exactly(float64(given.L)), fit.Exactly(float64(given.O)), fit.Exactly(float64(given.Gap)),
+			fit.Exactly(float64(given.GPerByte)/1000), fit.Exactly(float64(given.OPerByte)/1000))
+		return o
+	}
+	o.Transport, o.Key, o.Encrypted, o.Confidence = t.link.Transport, len(t.link.Key) > 0, t.link.Encrypt, fit.Confidence
+	o.Missing = t.wanted - len(m.Sizes)
+	o.LogGP = loggpEstimates(m.L, m.O, m.Gap, m.GPerByte, m.OPerByte)
+	o.Linear = map[string]estimate{"t0": newEstimate(m.T0), "td": newEstimate(m.PerByte)}
+	for i := range m.Sizes {
+		s := &m.Sizes[i]
+		o.Sizes = append(o.Sizes, tuneSize{
+			s.Bytes, len(t.samples[i].RoundTrip), newEstimate(s.OneWay), newEstimate(s.Send), newEstimate(s.Recv), newEstimate(s.Gap),
+		})
+	}
+	for _, q := range quantities(m) {
+		o.Lines = append(o.Lines, t.lines(&q))
+	}
+	return o
+}
+
+func loggpEstimates(l, o, g, perByte, cpuPerByte fit.Interval) map[string]estimate {
+	return map[string]estimate{
+		"L": newEstimate(l), "o": newEstimate(o), "g": newEstimate(g), "G": newEstimate(perByte), "O": newEstimate(cpuPerByte),
+	}
+}
+
+func (t *tuned) lines(q *quantity) tuneLines {
+	all := tuneLines{Of: q.name}
+	for i := range q.pieces {
+		p := &q.pieces[i]
+		all.Lines = append(all.Lines, tuneLine{
+			t.machine.Sizes[p.From].Bytes, t.machine.Sizes[p.To-1].Bytes,
+			newEstimate(p.Line.Intercept), newEstimate(p.Line.Slope), p.Fits, p.Worst,
+		})
+	}
+	return all
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	goruntime "runtime"
+	"slices"
+	"time"
+
+	"github.com/schedgen/schedgen/sim/fit"
+)
+
+// tuning is what the two ranks of tune are told.
+type tuning struct {
+	Sizes     []int         // bytes of messages, ascending
+	Precision float64       // half of an interval's width that is enough, as a part of the value
+	Budget    time.Duration // begin no further batch after this time
+}
+
+// tune measures what messages between the two ranks take. Rank 0 has the clock, and says what is
+// done next; rank 1 follows.
+func (w *worker) tune(ctx context.Context, out *outcome) (err error) {
+	t := &w.job.Tune
+	p := &prober{comm: w.comm, buf: make([]byte, slices.Max(t.Sizes)), now: time.Now}
+	if w.job.Rank > 0 {
+		return p.follow(ctx)
+	}
+	out.Tuned, err = p.lead(ctx, t, func() error { return w.send(report{Steps: 1}) })
+	return err
+}
+
+// caster is what a prober needs of a communicator.
+type caster interface {
+	Bcast(ctx context.Context, buf []byte, root int) error
+}
+
+// prober measures by broadcasts between two ranks.
+type prober struct {
+	comm caster
+	buf  []byte
+	now  func() time.Time
+	tick float64 // nanoseconds that reading the clock takes
+	head [orderBytes]byte
+}
+
+// The numbers of rounds.
+const (
+	batchRounds = 10   // of each kind, one after the other
+	warmRounds  = 3    // of each kind before a batch, which do not count
+	mostRounds  = 1000 // of a length; what is reported stays short
+	leastRounds = 20   // before an interval is believed
+)
+
+// resolution is half of an interval's width that is enough whatever the value, in nanoseconds: clocks
+// are no better.
+const resolution = 20
+
+// lead measures all lengths again and again until all are known well enough, so that what changes
+// while it measures shows at all of them. It goes up and down in turn: what long messages have left behind,
+// in caches and in the system's guess of a connection's rate, is not there when short ones begin.
+// Lengths that the budget has not reached are left out. done is called once for each that is known.
+func (p *prober) lead(ctx context.Context, t *tuning, done func() error) ([]fit.Samples, error) {
+	p.calibrate()
+	end := p.now().Add(t.Budget)
+	all := make([]fit.Samples, len(t.Sizes))
+	turn := make([]*fit.Samples, len(all))
+	for i := range all {
+		all[i].Bytes, turn[i] = t.Sizes[i], &all[i]
+	}
+	for known := map[*fit.Samples]bool{}; ; slices.Reverse(turn) {
+		over, err := p.sweep(ctx, turn, func() bool { return p.now().After(end) && len(all[0].RoundTrip) > 0 })
+		if err != nil {
+			return nil, err
+		}
+		open := 0
+		for _, s := range turn {
+			switch is := enough(s, t.Precision); {
+			case !is:
+				open++
+			case !known[s]:
+				known[s] = true
+				if err := done(); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if open == 0 || over {
+			break
+		}
+	}
+	all = slices.DeleteFunc(all, func(s fit.Samples) bool { return len(s.RoundTrip) == 0 })
+	return all, p.order(ctx, order{})
+}
+
+// sweep measures all lengths once, but those with as many rounds as are kept. It reports whether over
+// has ended it.
+func (p *prober) sweep(ctx context.Context, all []*fit.Samples, over func() bool) (bool, error) {
+	for _, s := range all {
+		if over() {
+			return true, nil
+		}
+		if len(s.RoundTrip) >= mostRounds {
+			continue
+		}
+		if err := p.batch(ctx, s); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// enough reports whether a length need not be measured further.
+func enough(s *fit.Samples, precision float64) bool {
+	if len(s.RoundTrip) < leastRounds {
+		return false
+	}
+	size := s.Size()
+	return size.Settled(precision, resolution) || len(s.RoundTrip) >= mostRounds
+}
+
+// calibrate measures how long it takes to read the clock.
+func (p *prober) calibrate() {
+	ticks := make([]float64, 101)
+	for i := range ticks {
+		before := p.now()
+		ticks[i] = float64(p.now().Sub(before))
+	}
+	p.tick = fit.Median(ticks).Value
+}
+
+// since returns nanoseconds, without the reading of the clock.
+func (p *prober) since(start time.Time) float64 {
+	return max(float64(p.now().Sub(start))-p.tick, 0)
+}
+
+// batch adds rounds of each kind to the samples of a length.
+func (p *prober) batch(ctx context.Context, s *fit.Samples) error {
+	warm := fit.Samples{Bytes: s.Bytes}
+	if err := p.rounds(ctx, &warm, warmRounds); err != nil {
+		return err
+	}
+	return p.rounds(ctx, s, batchRounds)
+}
+
+func (p *prober) rounds(ctx context.Context, s *fit.Samples, n int) error {
+	msg := p.buf[:s.Bytes]
+	if err := p.order(ctx, order{s.Bytes, 1, n}); err != nil {
+		return err
+	}
+	for range n {
+		took, err := p.flood(ctx, msg, 1)
+		if err != nil {
+			return err
+		}
+		s.RoundTrip = append(s.RoundTrip, took)
+	}
+	if err := p.order(ctx, order{s.Bytes, fit.Burst, n}); err != nil {
+		return err
+	}
+	for range n {
+		took, err := p.flood(ctx, msg, fit.Burst)
+		if err != nil {
+			return err
+		}
+		s.Flood = append(s.Flood, took)
+	}
+	if err := p.order(ctx, order{s.Bytes, 1, n}); err != nil {
+		return err
+	}
+	pause := wakeUp + time.Duration(2*fit.Median(slices.Clone(s.RoundTrip)).Value)
+	for range n {
+		send, receive, err := p.apart(ctx, msg, pause)
+		if err != nil {
+			return err
+		}
+		s.Send, s.Receive = append(s.Send, send), append(s.Receive, receive)
+	}
+	return nil
+}
+
+// flood sends n messages in a row and returns when the reply has come: PRTT(n, 0, m).
+func (p *prober) flood(ctx context.Context, msg []byte, n int) (took float64, err error) {
+	start := p.now()
+	for range n {
+		if err := p.comm.Bcast(ctx, msg, 0); err != nil {
+			return 0, err
+		}
+	}
+	if err := p.comm.Bcast(ctx, msg, 1); err != nil {
+		return 0, err
+	}
+	return p.since(start), nil
+}
+
+// apart times the calls by themselves: that which sends, and, once the reply must have come, that
+// which receives.
+func (p *prober) apart(ctx context.Context, msg []byte, pause time.Duration) (send, receive float64, err error) {
+	start := p.now()
+	if err := p.comm.Bcast(ctx, msg, 0); err != nil {
+		return 0, 0, err
+	}
+	send = p.since(start)
+	for p.now().Sub(start) < pause { // a sleep would wake up late, and on another core
+		goruntime.Gosched() // rank 1 may be a goroutine of this process
+	}
+	start = p.now()
+	if err := p.comm.Bcast(ctx, msg, 1); err != nil {
+		return 0, 0, err
+	}
+	return send, p.since(start), nil
+}
+
+// wakeUp is time for rank 1, which has not been sent anything for a while and may have to be woken.
+const wakeUp = 100 * time.Microsecond
+
+// order tells rank 1 what to do: so many rounds, in each of which it takes count messages of so many
+// bytes and replies with one. No rounds: that was all.
+type order struct{ bytes, count, rounds int }
+
+const orderBytes = 24
+
+func (p *prober) order(ctx context.Context, o order) error {
+	for i, v := range [...]int{o.bytes, o.count, o.rounds} {
+		binary.BigEndian.PutUint64(p.head[8*i:], uint64(v))
+	}
+	return p.comm.Bcast(ctx, p.head[:], 0)
+}
+
+// follow does what rank 0 says.
+func (p *prober) follow(ctx context.Context) error {
+	for {
+		if err := p.comm.Bcast(ctx, p.head[:], 0); err != nil {
+			return err
+		}
+		word := func(i int) uint64 { return binary.BigEndian.Uint64(p.head[8*i:]) }
+		bytes, count, rounds := word(0), word(1), word(2)
+		if bytes > uint64(len(p.buf)) {
+			return fmt.Errorf("an order of messages of %d bytes: the longest has %d", bytes, len(p.buf))
+		}
+		if rounds == 0 {
+			return nil
+		}
+		for range rounds {
+			if err := p.answer(ctx, p.buf[:bytes], count); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (p *prober) answer(ctx context.Context, msg []byte, count uint64) error {
+	for range count {
+		if err := p.comm.Bcast(ctx, msg, 0); err != nil {
+			return err
+		}
+	}
+	return p.comm.Bcast(ctx, msg, 1)
+}

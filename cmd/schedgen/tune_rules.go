@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	goruntime "runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/schedule/selection/grid"
+	"github.com/schedgen/schedgen/sim"
+	"github.com/schedgen/schedgen/sim/fit"
+)
+
+// grids returns what is timed, or what the model is asked about, a grid for each collective.
+func (t *tuned) grids(timed bool) (all []grid.Grid) {
+	ranks := tunedRanks(t.cmd.UpTo)
+	if timed {
+		ranks = tunedRanks(t.cmd.Ranks.lo)
+	}
+	most := int(t.cmd.Size.hi)
+	if t.machine != nil { // nothing is known of longer messages
+		most = t.machine.Sizes[len(t.machine.Sizes)-1].Bytes
+	}
+	for _, collective := range []string{schedule.Barrier, schedule.Bcast} {
+		if !slices.Contains(t.cmd.Collective, collective) {
+			continue
+		}
+		g := grid.Grid{Where: t.where(collective, timed), Ranks: ranks, Sizes: []int{0}}
+		if collective == schedule.Bcast {
+			g.Sizes = everyOther(doublings(int(t.cmd.Size.lo), most))
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// where returns the case that a grid is about. The model gives each rank a processor and an
+// interface, and knows of puts only.
+func (t *tuned) where(collective string, timed bool) selection.Case {
+	if !timed {
+		return selection.Case{Collective: collective, Place: selection.OneEach}
+	}
+	flags := t.cmd.run(t.cmd.Ranks.lo)
+	of := flags.caseOf(collective, 0, &t.link, 0)
+	if t.cmd.Netns {
+		of.Place = selection.OneEach
+	}
+	return of
+}
+
+// tunedRanks returns numbers of ranks up to most, half as many again or twice as many each.
+func tunedRanks(most int) (all []int) {
+	for _, n := range []int{2, 3, 4, 6, 8, 12} {
+		if n < most {
+			all = append(all, n)
+		}
+	}
+	for n := 16; n < most; n *= 2 {
+		all = append(all, n)
+	}
+	return append(all, most)
+}
+
+// everyOther returns every other number, and the last.
+func everyOther(all []int) (some []int) {
+	for i := 0; i < len(all)-1; i += 2 {
+		some = append(some, all[i])
+	}
+	return append(some, all[len(all)-1])
+}
+
+// makeRules makes the rules: of times where there are any, else of the model.
+func (t *tuned) makeRules(ctx context.Context) error {
+	var list []selection.Rule
+	if t.timed != nil {
+		for _, g := range t.grids(true) {
+			rules, err := g.Rules(t.ofTimes())
+			if err != nil {
+				return err
+			}
+			list = append(list, rules...)
+		}
+	}
+	t.made.measured = len(list)
+	rules, err := t.modelRules(ctx)
+	if err != nil {
+		return err
+	}
+	t.made.modelled = len(rules)
+	t.rules, err = grid.Table(append(list, rules...))
+	return err
+}
+
+// modelRules returns what the model says where nothing was timed. What puts take through memory
+// says nothing of a network.
+func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err error) {
+	model := grid.Machine{Likely: t.cmd.model()}
+	if t.machine != nil {
+		model = onMeasured(t.machine)
+	}
+	if t.link.Transport == overMem || t.link.sharesMemory() && !t.cmd.Netns {
+		return nil, nil
+	}
+	grids := t.grids(false)
+	found, err := t.compare(ctx, grids, model.Likely)
+	if err != nil {
+		return nil, err
+	}
+	on := grid.OnModel(model, func(c selection.Case) ([]selection.Candidate, error) { return found[c], nil })
+	for i := range grids {
+		rules, err := await(ctx, func() ([]selection.Rule, error) {
+			return grids[i].Rules(func(c selection.Case, near []grid.Choice) (grid.Cell, error) {
+				if _, timed := t.timed[c]; timed {
+					return grid.Cell{}, nil // it has rules of what was measured, if any
+				}
+				return on(c, near)
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rules...)
+	}
+	return list, nil
+}
+
+// onMeasured returns the machine of which rules are made, which has what was measured of each length.
+func onMeasured(m *fit.Machine) grid.Machine {
+	low, high := m.PLogPEnds()
+	return grid.Machine{Likely: m.PLogP(), Low: low, High: high}
+}
+
+// compare returns what selection.Compare finds in the cases of grids that were not timed, the work of
+// all cores.
+func (t *tuned) compare(ctx context.Context, grids []grid.Grid, m sim.Model) (map[selection.Case][]selection.Candidate, error) {
+	var cases []selection.Case
+	for i := range grids {
+		for _, c := range grids[i].Cases() {
+			if _, timed := t.timed[c]; !timed {
+				cases = append(cases, c)
+			}
+		}
+	}
+	slices.Reverse(cases) // what takes longest is the first
+	bar := newProgress(t.std, len(cases), "model")
+	defer bar.clear()
+	return await(ctx, func() (map[selection.Case][]selection.Candidate, error) {
+		found, failed := make([][]selection.Candidate, len(cases)), make([]error, len(cases))
+		var next atomic.Int64
+		var workers sync.WaitGroup
+		for range goruntime.GOMAXPROCS(0) {
+			workers.Go(func() {
+				for i := next.Add(1) - 1; int(i) < len(cases) && ctx.Err() == nil; i = next.Add(1) - 1 {
+					found[i], failed[i] = selection.Compare(cases[i], m)
+					bar.advance()
+				}
+			})
+		}
+		workers.Wait()
+		all := make(map[selection.Case][]selection.Candidate, len(cases))
+		for i, c := range cases {
+			all[c] = found[i]
+		}
+		return all, errors.Join(failed...)
+	})
+}
+
+// ofTimes is the source of what was timed.
+func (t *tuned) ofTimes() grid.Source {
+	return func(c selection.Case, _ []grid.Choice) (grid.Cell, error) {
+		cells, timed := t.timed[c]
+		if !timed {
+			return grid.Cell{}, nil
+		}
+		cell := grid.Cell{How: grid.Measured}
+		for i := range cells {
+			cell.Candidates = append(cell.Candidates, grid.Candidate{Choice: cells[i].Choice, Time: cells[i].time()})
+		}
+		return cell, nil
+	}
+}
+
+// ruleLines returns the rules as a file has them, without the last of a collective.
+func (t *tuned) ruleLines() (lines []string) {
+	all := t.rules.List()
+	all = slices.DeleteFunc(all, func(r selection.Rule) bool { return r.Algorithm == selection.BuiltIn })
+	for i := range all {
+		lines = append(lines, all[i].String())
+	}
+	return lines
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/schedule/selection/grid"
+	"github.com/schedgen/schedgen/sim/fit"
+)
+
+func TestTunedGrids(t *testing.T) {
+	require.Equal(t, []int{1, 2, 4, 8, 10}, doublings(1, 10))
+	require.Equal(t, []int{3, 6, 12}, doublings(3, 12))
+	require.Equal(t, []int{1, 4, 10}, everyOther(doublings(1, 10)))
+	require.Equal(t, []int{1, 4, 8}, everyOther([]int{1, 2, 4, 8}))
+	require.Equal(t, []int{2}, tunedRanks(2))
+	require.Equal(t, []int{2, 3, 4, 6, 8, 12, 16, 32, 50}, tunedRanks(50))
+	require.Equal(t, []int{2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024}, tunedRanks(1024))
+}
+
+// Numbers of ranks up to one that were timed are all numbers that the model is asked about, but the last:
+// so no rule of the model is idle.
+func TestTimedRanksAreOfTheGrid(t *testing.T) {
+	for most := 2; most <= maxRunRanks; most++ {
+		timed := tunedRanks(most)
+		require.Subset(t, tunedRanks(maxTunedRanks), timed[:len(timed)-1])
+		for _, n := range tunedRanks(maxTunedRanks) {
+			require.True(t, n >= most || timed[0] <= n)
+			if n < most {
+				require.Contains(t, timed, n)
+			}
+		}
+	}
+}
+
+// The runs of a candidate are one interval, which holds all of them.
+func TestTimedCell(t *testing.T) {
+	c := timedCell{runs: []fit.Interval{{Value: 10, Low: 9, High: 11}, {Value: 14, Low: 12, High: 15}}}
+	require.Equal(t, fit.Interval{Value: 12, Low: 9, High: 15}, c.time())
+	h := newTimes()
+	for ns := int64(1); ns <= 100; ns++ {
+		record(h, 10*ns)
+	}
+	m := medianOf(h)
+	require.InDelta(t, 505, m.Value, 1)
+	require.InDelta(t, 400, m.Low, 1)
+	require.InDelta(t, 610, m.High, 1)
+	require.True(t, math.IsInf(medianOf(hdrhistogram.New(1, 10, 3)).High, 1))
+}
+
+// On which cases what was learned counts.
+func TestWhereRulesHold(t *testing.T) {
+	for _, c := range []struct {
+		link  link
+		netns bool
+		want  selection.Case
+	}{
+		{link{Transport: overTCP}, false, selection.Case{Place: selection.OneHost}},
+		{link{Transport: overMcast, Interface: "lo"}, false, selection.Case{Place: selection.OneHost, Multicast: true}},
+		{link{Transport: overShm}, false, selection.Case{Place: selection.OneHost, Multicast: true, Memory: true}},
+		{link{Transport: overTCP}, true, selection.Case{Place: selection.OneEach}},
+		{link{Transport: overMcast, Interface: "eth0"}, true, selection.Case{Place: selection.OneEach, Multicast: true}},
+	} {
+		cmd := &tuneCmd{Ranks: &rankRange{4, 4}, Size: sizeRange{1, 64}, UpTo: 64, Collective: []string{schedule.Bcast}}
+		cmd.Netns, cmd.Transport = c.netns, c.link.Transport
+		of := &tuned{cmd: cmd, link: c.link}
+		c.want.Collective = schedule.Bcast
+		require.Equal(t, c.want, of.where(schedule.Bcast, true))
+		require.Equal(t, selection.Case{Collective: schedule.Bcast, Place: selection.OneEach}, of.where(schedule.Bcast, false))
+		require.Equal(t, []int{1, 4, 16, 64}, of.grids(true)[0].Sizes)
+		of.machine = &fit.Machine{Sizes: []fit.Size{{Bytes: 1}, {Bytes: 2}, {Bytes: 4}, {Bytes: 8}}}
+		require.Equal(t, []int{1, 4, 8}, of.grids(false)[0].Sizes, "what was not measured")
+	}
+}
+
+// What is timed has the choice of the built-in rules first, and no choice twice.
+func TestChoices(t *testing.T) {
+	flat := fit.Size{OneWay: fit.Exactly(9000), Send: fit.Exactly(2000), Recv: fit.Exactly(2000), Gap: fit.Exactly(3000)}
+	var sizes []fit.Size
+	for _, bytes := range doublings(1, 1<<20) {
+		flat.Bytes = bytes
+		sizes = append(sizes, flat)
+	}
+	of := &tuned{machine: fit.NewMachine(sizes)}
+	for _, c := range []selection.Case{
+		{Collective: schedule.Bcast, Ranks: 5, Bytes: 1 << 20, Place: selection.OneHost},
+		{Collective: schedule.Bcast, Ranks: 5, Bytes: 4, Place: selection.OneHost, Multicast: true, Memory: true},
+		{Collective: schedule.Barrier, Ranks: 5, Place: selection.OneHost},
+	} {
+		cells, err := of.choices(c)
+		require.NoError(t, err)
+		require.Equal(t, grid.BuiltIn(c), cells[0].Choice)
+		seen := map[grid.Choice]bool{}
+		for _, cell := range cells {
+			require.False(t, seen[cell.Choice], "%v", cell)
+			seen[cell.Choice] = true
+		}
+		require.GreaterOrEqual(t, len(cells), len(candidates(c.Collective, c.Multicast)))
+	}
+}
+
+func TestThreeDigits(t *testing.T) {
+	for want, v := range map[string]float64{
+		"0": 0, "1.23": 1.2345, "12.3": 12.345, "123": 123.45, "12345": 12345.4, "0.0123": 0.012345, "0.00001": 0.00001, "-1.50": -1.5,
+	} {
+		require.Equal(t, want, threeDigits(v))
+	}
+	require.Equal(t, "[1.00, 2.00]", ends(fit.Interval{Low: 1000, High: 2000}, 1e-3))
+	require.Equal(t, "[?]", ends(fit.Median([]float64{1, 2}), 1))
+}

@@ -1,0 +1,26 @@
+package selection
+
+import "github.com/schedgen/schedgen/schedule"
+
+// In returns the parameters of an algorithm in a case, for which p says what a rule gives it. A
+// message whose chunks it leaves open is cut as Chunks says, where multicasts have datagrams
+// of so many bytes.
+func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, error) {
+	in := schedule.Params{Ranks: c.Ranks, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Chunks: p.Chunks, Hosts: p.HostsFor(c)}
+	spec, err := schedule.New(algorithm, schedule.Params{Ranks: 1})
+	if err != nil {
+		return in, err
+	}
+	if alg := spec.Algorithm(); in.Chunks > 0 || c.Collective != schedule.Bcast || alg.CutsItself() {
+		return in, nil
+	}
+	m := Message{Algorithm: algorithm, Ranks: c.Ranks, Bytes: c.Bytes, Links: c.Place != OneHost, Memory: c.Memory, Most: p.Chunk}
+	if in.Hosts > 0 {
+		m.Ranks = in.Hosts
+	}
+	if c.Multicast {
+		m.Datagram = datagram
+	}
+	in.Chunks = Chunks(m)
+	return in, nil
+}
