@@ -37,6 +37,7 @@ var machineTimers = []struct{ in, reason string }{
 	{"runtime/internal/rendezvous.farewell", ofDescriptors},
 	{"runtime/internal/rendezvous.finish", ofDescriptors},
 	{"runtime/internal/rendezvous.watch", ofDescriptors},
+	{"runtime/internal/rendezvous.usher", ofDescriptors},
 	{"runtime/launch.tellOne", ofDescriptors},
 }
 

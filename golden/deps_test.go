@@ -81,6 +81,8 @@ var layers = []struct {
 		"what a connection is for is its owner's"},
 	{"runtime/internal/rendezvous", []string{"ir", "runtime/clock", "runtime/internal/seal", "runtime/internal/tcpopt"},
 		"how ranks meet does not depend on what they say to each other afterwards"},
+	{"runtime/lobby", []string{"ir", "runtime/clock", "runtime/internal/rendezvous"},
+		"who gives out ranks knows nothing of what they are for"},
 	{"runtime/internal/stream", []string{"ir", "runtime/clock", "runtime/wire", "runtime/internal/..."},
 		"connections are below the transports that are made of them"},
 	{"runtime/internal/datagram", []string{"ir", "runtime/clock", "runtime/wire", "runtime/internal/..."},

@@ -1,0 +1,54 @@
+package rendezvous
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzGuest: what is read of a guest is what a guest says.
+func FuzzGuest(f *testing.F) {
+	spell := func(g *Guest) []byte {
+		return appendBytes(appendBytes(binary.BigEndian.AppendUint32(nil, noRank), g.Name), g.Word)
+	}
+	f.Add(spell(&Guest{"node7", "no multicast"}))
+	f.Add(appendHello(nil, &hello{rank: 1, size: 2, job: "j", addr: "a:1"}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g, err := readGuest(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		again, err := readGuest(bytes.NewReader(spell(&g)))
+		if err != nil {
+			require.Greater(t, max(len(g.Name), len(g.Word)), MaxName, "replaced letters are longer")
+			return
+		}
+		require.Equal(t, g, again)
+	})
+}
+
+// FuzzPlace: what is read of a host is a place that can be, or an error.
+func FuzzPlace(f *testing.F) {
+	f.Add(appendPlace(nil, &Place{Rank: 1, Size: 2, Job: "j", Note: "tcp"}))
+	f.Add(appendStatus(nil, "all that were expected have come"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := readPlace(bufio.NewReader(bytes.NewReader(b)))
+		if err != nil {
+			return
+		}
+		require.Positive(t, p.Rank)
+		require.Less(t, p.Rank, p.Size)
+		require.True(t, bytes.HasPrefix(b, appendPlace(nil, p)))
+	})
+}
+
+// A rank that comes to a lobby, and a guest that comes to where ranks meet, are told from what should come.
+func TestGuestsAreNoRanks(t *testing.T) {
+	_, err := readGuest(bytes.NewReader(appendHello(nil, &hello{rank: 1, size: 2, job: "j", addr: "a:1"})))
+	require.EqualError(t, err, "ranks do not meet yet: processes without one are waited for")
+	_, err = readHello(bytes.NewReader(appendBytes(binary.BigEndian.AppendUint32(nil, noRank), "node7")))
+	require.ErrorIs(t, err, errStranger)
+}
