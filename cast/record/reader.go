@@ -1,0 +1,165 @@
+package record
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// Reader reads records. It uses the memory of one record and of a name for each open
+// directory, whatever the input says.
+type Reader struct {
+	r       *bufio.Reader
+	grammar grammar
+	span    int // bytes of data that the caller has and that are to be skipped
+	begun   bool
+}
+
+// NewReader returns a Reader of r.
+func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, MaxSpan)} }
+
+// Next reads the next record, the last of which is End. What cannot be is an error that
+// wraps ErrFormat; input that stops before its end is io.ErrUnexpectedEOF.
+func (r *Reader) Next() (Record, error) {
+	rec, err := r.next()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		err = r.grammar.next(&rec)
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("read a record: %w", err)
+	}
+	return rec, nil
+}
+
+func (r *Reader) next() (rec Record, err error) {
+	if _, err := r.r.Discard(r.span); err != nil {
+		return rec, err
+	}
+	r.span = 0
+	if !r.begun {
+		if err := r.begin(); err != nil {
+			return rec, err
+		}
+		r.begun = true
+	}
+	kind, err := r.r.ReadByte()
+	if err != nil {
+		return rec, err
+	}
+	rec.Kind = Kind(kind)
+	switch rec.Kind {
+	case Directory, File:
+		err = r.meta(&rec)
+	case Link:
+		if rec.Name, err = r.text(MaxName); err == nil {
+			rec.Target, err = r.text(MaxTarget)
+		}
+	case Data:
+		err = r.data(&rec)
+	case Hole, End:
+		rec.Size, err = r.integer()
+	case Sum:
+		_, err = io.ReadFull(r.r, rec.Sum[:])
+	case Up, Stream:
+	default:
+		err = fmt.Errorf("%w: a record of kind %q", ErrFormat, kind)
+	}
+	return rec, err
+}
+
+// begin reads what stands before all records.
+func (r *Reader) begin() error {
+	b, err := r.r.Peek(len(magic) + 1)
+	if err != nil {
+		return err
+	}
+	if string(b[:len(magic)]) != magic {
+		return fmt.Errorf("%w: it begins with %q", ErrFormat, b)
+	}
+	if v := b[len(magic)]; v != version {
+		return fmt.Errorf("%w: version %d, want %d", ErrFormat, v, version)
+	}
+	_, err = r.r.Discard(len(b))
+	return err
+}
+
+// meta reads what is said of a directory or a file.
+func (r *Reader) meta(rec *Record) error {
+	b, err := r.r.Peek(2)
+	if err != nil {
+		return err
+	}
+	rec.Mode = fs.FileMode(binary.BigEndian.Uint16(b))
+	if _, err := r.r.Discard(2); err != nil {
+		return err
+	}
+	if rec.Time, err = r.integer(); err != nil {
+		return err
+	}
+	if rec.Kind == File {
+		if rec.Size, err = r.integer(); err != nil {
+			return err
+		}
+		holes, err := r.r.ReadByte()
+		if err != nil {
+			return err
+		}
+		if holes > 1 {
+			return fmt.Errorf("%w: a flag of %d", ErrFormat, holes)
+		}
+		rec.Holes = holes == 1
+	}
+	rec.Name, err = r.text(MaxName)
+	return err
+}
+
+// data returns bytes where they lie in the buffer, which holds MaxSpan.
+func (r *Reader) data(rec *Record) error {
+	b, err := r.r.Peek(4)
+	if err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint32(b)
+	if n > MaxSpan {
+		return fmt.Errorf("%w: a stretch of %d bytes", ErrFormat, n)
+	}
+	if _, err := r.r.Discard(4); err != nil {
+		return err
+	}
+	rec.Data, err = r.r.Peek(int(n))
+	r.span = len(rec.Data)
+	return err
+}
+
+func (r *Reader) integer() (int64, error) {
+	b, err := r.r.Peek(8)
+	if err != nil {
+		return 0, err
+	}
+	n := int64(binary.BigEndian.Uint64(b))
+	_, err = r.r.Discard(8)
+	return n, err
+}
+
+func (r *Reader) text(limit int) (string, error) {
+	b, err := r.r.Peek(2)
+	if err != nil {
+		return "", err
+	}
+	n := int(binary.BigEndian.Uint16(b))
+	if n > limit {
+		return "", fmt.Errorf("%w: a text of %d bytes, at most %d are allowed", ErrFormat, n, limit)
+	}
+	if _, err := r.r.Discard(2); err != nil {
+		return "", err
+	}
+	text := make([]byte, n)
+	_, err = io.ReadFull(r.r, text)
+	return string(text), err
+}

@@ -1,0 +1,237 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// drawName draws a name, most of which can be.
+func drawName() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.StringMatching(`[a-c]{1,3}`), rapid.SampledFrom([]string{" ", "..a", "a.", "-", "é", "\n", "\xff", strings.Repeat("x", MaxName)}))
+}
+
+// drawEntries draws what is in a directory, with all that is below it.
+func drawEntries(t *rapid.T, depth int) (all []Record) {
+	names := rapid.SliceOfNDistinct(drawName(), 0, 4, rapid.ID).Draw(t, "names")
+	slices.Sort(names)
+	for _, name := range names {
+		when := rapid.Int64().Draw(t, "time")
+		mode := fs.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode"))
+		switch kind := rapid.SampledFrom([]Kind{Directory, File, Link}).Draw(t, "kind"); {
+		case kind == Directory && depth < 3:
+			all = append(all, Record{Kind: Directory, Name: name, Mode: mode, Time: when})
+			all = append(append(all, drawEntries(t, depth+1)...), Record{Kind: Up})
+		case kind == Link:
+			all = append(all, Record{Kind: Link, Name: name, Target: strings.Repeat("../", rapid.IntRange(0, depth).Draw(t, "ups")) + "a/b"})
+		default:
+			all = append(all, drawFile(t, Record{Kind: File, Name: name, Mode: mode, Time: when})...)
+		}
+	}
+	return all
+}
+
+func drawFile(t *rapid.T, file Record) []Record {
+	file.Holes = rapid.Bool().Draw(t, "holes")
+	var parts []Record
+	for range rapid.IntRange(0, 3).Draw(t, "parts") {
+		if file.Holes && rapid.Bool().Draw(t, "hole") {
+			parts = append(parts, Record{Kind: Hole, Size: rapid.Int64Range(1, math.MaxInt64>>3).Draw(t, "size")})
+		} else {
+			n := rapid.SampledFrom([]int{1, 2, 1000, MaxSpan}).Draw(t, "length")
+			parts = append(parts, Record{Kind: Data, Data: bytes.Repeat([]byte{byte(n)}, n)})
+		}
+		file.Size += max(parts[len(parts)-1].Size, int64(len(parts[len(parts)-1].Data)))
+	}
+	sum := Record{Kind: Sum}
+	copy(sum.Sum[:], rapid.SliceOfN(rapid.Byte(), SumLen, SumLen).Draw(t, "sum"))
+	return append(append([]Record{file}, parts...), sum)
+}
+
+// What a Writer takes a Reader returns.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawEntries(t, 0)
+		var b bytes.Buffer
+		w := NewWriter(&b)
+		for i := range all {
+			require.NoError(t, w.Write(&all[i]))
+		}
+		all = append(all, Record{Kind: End, Size: w.Entries()})
+		require.NoError(t, w.Write(&all[len(all)-1]))
+		r := NewReader(&b)
+		for i := range all {
+			got, err := r.Next()
+			require.NoError(t, err)
+			require.Equal(t, all[i], got)
+		}
+	})
+}
+
+// A stream that is cut off anywhere is an error.
+func TestCutOff(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b bytes.Buffer
+		w := NewWriter(&b)
+		for _, r := range drawEntries(t, 0) {
+			require.NoError(t, w.Write(&r))
+		}
+		require.NoError(t, w.Write(&Record{Kind: End, Size: w.Entries()}))
+		cut := rapid.IntRange(0, b.Len()-1).Draw(t, "cut")
+		r := NewReader(bytes.NewReader(b.Bytes()[:cut]))
+		for {
+			if _, err := r.Next(); err != nil {
+				require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+				return
+			}
+		}
+	})
+}
+
+// Records that do not fit are refused by both sides, in the same words.
+func TestGrammar(t *testing.T) {
+	file := Record{Kind: File, Name: "f", Size: 3, Mode: 0o644}
+	data := func(n int) Record { return Record{Kind: Data, Data: make([]byte, n)} }
+	dir := func(name string) Record { return Record{Kind: Directory, Name: name} }
+	for _, c := range []struct {
+		want string
+		all  []Record
+	}{
+		{`the name ""`, []Record{dir("")}},
+		{`the name "."`, []Record{dir(".")}},
+		{`the name ".."`, []Record{dir("..")}},
+		{`the name "a/b"`, []Record{dir("a/b")}},
+		{`the name "/"`, []Record{dir("/")}},
+		{`the name "a\x00b"`, []Record{dir("a\x00b")}},
+		{`"a" comes after "a"`, []Record{dir("a"), {Kind: Up}, {Kind: Link, Name: "a", Target: "b"}}},
+		{`"a" comes after "b"`, []Record{dir("b"), {Kind: Up}, dir("a")}},
+		{"it leaves the directory that all is in", []Record{{Kind: Up}}},
+		{"has mode", []Record{{Kind: Directory, Name: "d", Mode: 0o1777}}},
+		{"a link leads out", []Record{{Kind: Link, Name: "l", Target: "/etc/passwd"}}},
+		{"a link leads out", []Record{{Kind: Link, Name: "l", Target: ".."}}},
+		{"a link leads out", []Record{dir("d"), {Kind: Link, Name: "l", Target: "a/../b"}}},
+		{"a link's target has 0 bytes", []Record{{Kind: Link, Name: "l"}}},
+		{"3 bytes of a file are missing", []Record{file, {Kind: Sum}}},
+		{"1 bytes more than was said", []Record{file, data(4)}},
+		{`a record of kind 'o' where data should be`, []Record{file, {Kind: Hole, Size: 3}}},
+		{`a record of kind 'd' where data should be`, []Record{file, dir("d")}},
+		{"a stretch of 0 bytes", []Record{file, data(0)}},
+		{"bytes", []Record{{Kind: File, Name: "f", Size: -1}}},
+		{"a stream beside files", []Record{dir("d"), {Kind: Stream}}},
+		{`"d" beside a stream`, []Record{{Kind: Stream}, {Kind: Sum}, dir("d")}},
+		{"'x' where no file is open", []Record{data(1)}},
+		{"it ends inside of a directory", []Record{dir("d"), {Kind: End, Size: 1}}},
+		{"says that there were 2", []Record{dir("d"), {Kind: Up}, {Kind: End, Size: 2}}},
+		{"something follows the end", []Record{{Kind: End}, {Kind: End}}},
+	} {
+		var b bytes.Buffer
+		w := NewWriter(&b)
+		var err error
+		raw := append([]byte(magic), version)
+		for i := range c.all {
+			require.NoError(t, err, "%s: record %d of %d", c.want, i, len(c.all))
+			err = w.Write(&c.all[i])
+			raw = append(appendHead(raw, &c.all[i]), c.all[i].Data...)
+		}
+		require.ErrorIs(t, err, ErrFormat, c.want)
+		require.ErrorContains(t, err, c.want)
+		r := NewReader(bytes.NewReader(raw))
+		for range len(c.all) - 1 {
+			_, err := r.Next()
+			require.NoError(t, err, c.want)
+		}
+		_, err = r.Next()
+		require.ErrorIs(t, err, ErrFormat)
+		require.ErrorContains(t, err, c.want)
+	}
+}
+
+func TestDepth(t *testing.T) {
+	w := NewWriter(io.Discard)
+	for range MaxDepth {
+		require.NoError(t, w.Write(&Record{Kind: Directory, Name: "d"}))
+	}
+	require.ErrorContains(t, w.Write(&Record{Kind: Directory, Name: "d"}), "more than 256 directories inside each other")
+}
+
+// leads follows a target as a system would if any name in it were a link to any directory below the top: it returns
+// the highest place that may be reached, in directories below the top.
+func leads(target string, depth int) int {
+	if strings.HasPrefix(target, "/") {
+		return -1
+	}
+	lowest, at := depth, depth
+	for part := range strings.SplitSeq(target, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			at--
+		default:
+			at = 0 // at worst it is a link to the top
+		}
+		lowest = min(lowest, at)
+	}
+	return lowest
+}
+
+// FuzzTarget: a target that is taken stays below the top, whatever is there.
+func FuzzTarget(f *testing.F) {
+	for _, s := range []string{"a", "../a", "./../..", "a/..", "/", "..//b", "..."} {
+		f.Add(s, 1)
+	}
+	f.Fuzz(func(t *testing.T, target string, depth int) {
+		depth &= 7
+		if CheckTarget(target, depth) != nil {
+			return
+		}
+		if leads(target, depth) < 0 || path.IsAbs(target) || strings.ContainsRune(target, 0) {
+			t.Fatalf("%q is taken at depth %d", target, depth)
+		}
+	})
+}
+
+// FuzzReader: whatever the bytes are, what is read of them is what a Writer writes, and they are what it writes of that.
+func FuzzReader(f *testing.F) {
+	var b bytes.Buffer
+	w := NewWriter(&b)
+	for _, r := range []Record{
+		{Kind: Directory, Name: "d", Mode: 0o755, Time: 1}, {Kind: Link, Name: "l", Target: "../f"}, {Kind: Up},
+		{Kind: File, Name: "f", Mode: 0o644, Size: 5, Holes: true}, {Kind: Data, Data: []byte("ab")}, {Kind: Hole, Size: 3}, {Kind: Sum},
+		{Kind: End, Size: 3},
+	} {
+		if err := w.Write(&r); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Add(b.Bytes())
+	f.Add(append([]byte(magic), version, 's', 'x', 0, 0, 0, 1, 'a'))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		r := NewReader(bytes.NewReader(input))
+		var out bytes.Buffer
+		w := NewWriter(&out)
+		for {
+			rec, err := r.Next()
+			if err != nil {
+				if !errors.Is(err, ErrFormat) && !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Fatal(err)
+				}
+				break
+			}
+			if err := w.Write(&rec); err != nil {
+				t.Fatalf("%+v was read and cannot be written: %v", rec, err)
+			}
+		}
+		if !bytes.HasPrefix(input, out.Bytes()) {
+			t.Fatalf("%q was read of %q", out.Bytes(), input)
+		}
+	})
+}

@@ -1,0 +1,28 @@
+package unpack
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// reserve has the file system find room for size bytes, so that a disk that is too full is
+// known at once and the file lies in few pieces.
+func reserve(f *os.File, size int64) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		failed = unix.Fallocate(int(fd), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	})
+	switch {
+	case err != nil:
+		return err
+	case errors.Is(failed, unix.ENOSPC), errors.Is(failed, unix.EFBIG), errors.Is(failed, unix.EDQUOT):
+		return &os.PathError{Op: "reserve", Path: f.Name(), Err: failed}
+	}
+	return nil // any other answer is of a file system that cannot
+}

@@ -1,0 +1,496 @@
+package unpack_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/cast/pack"
+	"github.com/schedgen/schedgen/cast/record"
+	"github.com/schedgen/schedgen/cast/unpack"
+)
+
+// seen is what there is of an entry.
+type seen struct {
+	mode   fs.FileMode
+	when   time.Time
+	text   string
+	target string
+}
+
+// look returns all that is below a directory, by path.
+func look(t require.TestingT, dir string) map[string]seen {
+	all := map[string]seen{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		s := seen{mode: info.Mode(), when: info.ModTime()}
+		switch {
+		case d.Type() == fs.ModeSymlink:
+			s.when = time.Time{} // not kept
+			s.target, err = os.Readlink(path)
+		case !d.IsDir():
+			var b []byte
+			b, err = os.ReadFile(path)
+			s.text = string(b)
+		}
+		all[strings.TrimPrefix(path, dir+"/")] = s
+		return err
+	}))
+	return all
+}
+
+var epoch = time.Unix(1_700_000_000, 123_456_789)
+
+// drawTree makes what is in a directory.
+func drawTree(t *rapid.T, dir string, depth int) {
+	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z .\\\n]{1,4}[a-z]`), 0, 4, rapid.ID).Draw(t, "names") {
+		path := filepath.Join(dir, name)
+		switch kind := rapid.IntRange(0, 4).Draw(t, "kind"); {
+		case kind == 0 && depth < 3:
+			require.NoError(t, os.Mkdir(path, 0o755))
+			drawTree(t, path, depth+1)
+			require.NoError(t, os.Chmod(path, rapid.SampledFrom([]fs.FileMode{0o700, 0o755, 0o555}).Draw(t, "mode")))
+		case kind == 1:
+			require.NoError(t, os.Symlink(strings.Repeat("../", depth)+"nowhere", path))
+			continue
+		case kind == 2:
+			drawSparse(t, path)
+		default:
+			n := rapid.SampledFrom([]int{0, 1, 5000, record.MaxSpan, record.MaxSpan + 1, 3 << 20}).Draw(t, "length")
+			require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("0123456789abc"), n/13+1)[:n], 0o600))
+			require.NoError(t, os.Chmod(path, fs.FileMode(rapid.SampledFrom([]int{0o400, 0o644, 0o755}).Draw(t, "mode"))))
+		}
+		when := epoch.Add(time.Duration(rapid.IntRange(-1e9, 1e9).Draw(t, "time")))
+		require.NoError(t, os.Chtimes(path, when, when))
+	}
+}
+
+// drawSparse makes a file with holes, at its ends too.
+func drawSparse(t *rapid.T, path string) {
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	size := rapid.Int64Range(1, 8<<20).Draw(t, "size")
+	require.NoError(t, f.Truncate(size))
+	for range rapid.IntRange(0, 3).Draw(t, "parts") {
+		_, err := f.WriteAt([]byte("data"), rapid.Int64Range(0, size).Draw(t, "at"))
+		require.NoError(t, err)
+	}
+}
+
+// free lets everything in a tree be removed.
+func free(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if d.IsDir() {
+			_ = os.Chmod(path, 0o700) // what cannot be removed shows at the end of the test
+		}
+		return nil
+	})
+}
+
+func into(t require.TestingT, r io.Reader, dir string) (unpack.Totals, error) {
+	d, err := unpack.OpenDir(dir)
+	require.NoError(t, err)
+	defer d.Close()
+	return unpack.Unpack(context.Background(), r, unpack.Target{Dir: hasty{d}})
+}
+
+// hasty does not wait for the disk.
+type hasty struct{ unpack.Dir }
+
+func (h hasty) Enter(name string) (unpack.Dir, error) {
+	d, err := h.Dir.Enter(name)
+	return hasty{d}, err
+}
+
+func (h hasty) Create(name string) (unpack.File, error) {
+	f, err := h.Dir.Create(name)
+	return hastyFile{f}, err
+}
+
+func (hasty) Sync() error { return nil }
+
+type hastyFile struct{ unpack.File }
+
+func (hastyFile) Sync() error { return nil }
+
+// What is packed is unpacked: twice, since the second time everything is there. Holes stay holes.
+func TestTrees(t *testing.T) {
+	top := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		from, err := os.MkdirTemp(top, "from")
+		require.NoError(t, err)
+		to, err := os.MkdirTemp(top, "to")
+		require.NoError(t, err)
+		defer os.RemoveAll(from)
+		defer os.RemoveAll(to)
+		defer free(from)
+		defer free(to)
+		drawTree(t, from, 0)
+		for round := range 2 {
+			var b bytes.Buffer
+			require.NoError(t, pack.Tree(context.Background(), &b, from+"/"))
+			sent, err := pack.Measure(context.Background(), from+"/")
+			require.NoError(t, err)
+			got, err := into(t, &b, to)
+			if os.Geteuid() != 0 && errors.Is(err, fs.ErrPermission) && round > 0 {
+				return // a directory that this user may not write to is there now
+			}
+			require.NoError(t, err)
+			require.Equal(t, look(t, from), look(t, to))
+			require.Equal(t, sent, pack.Totals(got))
+		}
+	})
+}
+
+func TestHolesStay(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	f, err := os.Create(filepath.Join(from, "sparse"))
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.WriteAt([]byte("middle"), 1<<25)
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(1<<26))
+	info, err := f.Stat()
+	require.NoError(t, err)
+	if info.Sys().(*syscall.Stat_t).Blocks*512 > 1<<20 {
+		t.Log("this file system has no holes")
+		return
+	}
+	var b bytes.Buffer
+	require.NoError(t, pack.Tree(t.Context(), &b, f.Name()))
+	require.Less(t, b.Len(), 1<<20)
+	_, err = into(t, &b, to)
+	require.NoError(t, err)
+	info, err = os.Stat(filepath.Join(to, "sparse"))
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<26, info.Size())
+	require.Less(t, info.Sys().(*syscall.Stat_t).Blocks*512, int64(1<<20))
+}
+
+// The name of an argument is that of the entry, unless it ends with a slash.
+func TestNameOfArgument(t *testing.T) {
+	from := filepath.Join(t.TempDir(), "dir")
+	require.NoError(t, os.MkdirAll(filepath.Join(from, "sub"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "file"), []byte("x"), 0o644))
+	for arg, want := range map[string][]string{from: {"dir", "dir/file", "dir/sub"}, from + "/": {"file", "sub"}, from + "/.": {"file", "sub"}, from + "/file": {"file"}} {
+		to := t.TempDir()
+		var b bytes.Buffer
+		require.NoError(t, pack.Tree(t.Context(), &b, arg))
+		_, err := into(t, &b, to)
+		require.NoError(t, err)
+		var got []string
+		for path := range look(t, to) {
+			got = append(got, path)
+		}
+		require.ElementsMatch(t, want, got, arg)
+	}
+}
+
+// What cannot be sent is named.
+func TestWhatIsNotSent(t *testing.T) {
+	for want, put := range map[string]func(path string) error{
+		"a named pipe cannot be sent": func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"a link leads out":            func(path string) error { return os.Symlink("/etc", path) },
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+		require.NoError(t, put(filepath.Join(dir, "sub", "entry")))
+		err := pack.Tree(t.Context(), io.Discard, dir)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, filepath.Join(dir, "sub", "entry"))
+	}
+}
+
+// A link that was there before is never gone through.
+func TestLinkInTheWay(t *testing.T) {
+	outside, to, from := t.TempDir(), t.TempDir(), t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(from, "d"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "d", "f"), []byte("x"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "a"), []byte("new"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "a"), []byte("old"), 0o644))
+	require.NoError(t, os.Symlink(outside, filepath.Join(to, "d")))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "a"), filepath.Join(to, "a")))
+	var b bytes.Buffer
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/"))
+	_, err := into(t, &b, to)
+	require.ErrorContains(t, err, "write d: there is something that is no directory")
+	require.Equal(t, map[string]string{"a": "old"}, texts(t, outside))
+	require.Equal(t, "new", look(t, to)["a"].text, "the link was replaced by the file")
+}
+
+func texts(t require.TestingT, dir string) map[string]string {
+	out := map[string]string{}
+	for path, s := range look(t, dir) {
+		out[path] = s.text
+	}
+	return out
+}
+
+// faulty fails at one call, counted over a directory and all below it.
+type faulty struct {
+	unpack.Dir
+	left *int
+}
+
+var errFault = errors.New("no space left on device")
+
+func (f faulty) fault() error {
+	if *f.left--; *f.left == 0 {
+		return errFault
+	}
+	return nil
+}
+
+func (f faulty) Mkdir(name string, perm fs.FileMode) error {
+	if err := f.fault(); err != nil {
+		return err
+	}
+	return f.Dir.Mkdir(name, perm)
+}
+
+func (f faulty) Enter(name string) (unpack.Dir, error) {
+	if err := f.fault(); err != nil {
+		return nil, err
+	}
+	d, err := f.Dir.Enter(name)
+	return faulty{d, f.left}, err
+}
+
+func (f faulty) Create(name string) (unpack.File, error) {
+	if err := f.fault(); err != nil {
+		return nil, err
+	}
+	file, err := f.Dir.Create(name)
+	return faultyFile{file, f}, err
+}
+
+func (f faulty) Symlink(target, name string) error {
+	if err := f.fault(); err != nil {
+		return err
+	}
+	return f.Dir.Symlink(target, name)
+}
+
+func (f faulty) Rename(from, to string) error {
+	if err := f.fault(); err != nil {
+		return err
+	}
+	return f.Dir.Rename(from, to)
+}
+
+func (f faulty) Chtimes(name string, when time.Time) error {
+	if err := f.fault(); err != nil {
+		return err
+	}
+	return f.Dir.Chtimes(name, when)
+}
+
+func (f faulty) Sync() error {
+	if err := f.fault(); err != nil {
+		return err
+	}
+	return f.Dir.Sync()
+}
+
+type faultyFile struct {
+	unpack.File
+	dir faulty
+}
+
+func (f faultyFile) WriteAt(b []byte, at int64) (int, error) {
+	if err := f.dir.fault(); err != nil {
+		n, _ := f.File.WriteAt(b[:len(b)/2], at)
+		return n, err
+	}
+	return f.File.WriteAt(b, at)
+}
+
+func (f faultyFile) Truncate(size int64) error {
+	if err := f.dir.fault(); err != nil {
+		return err
+	}
+	return f.File.Truncate(size)
+}
+
+func (f faultyFile) Reserve(size int64) error {
+	if err := f.dir.fault(); err != nil {
+		return err
+	}
+	return f.File.Reserve(size)
+}
+
+func (f faultyFile) Sync() error {
+	if err := f.dir.fault(); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f faultyFile) Close() error {
+	err := f.File.Close()
+	if fault := f.dir.fault(); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// Whichever call of the system fails: it is told, every file that is there is whole, and nothing else is.
+func TestFaults(t *testing.T) {
+	from := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(from, "d"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "d", "large"), bytes.Repeat([]byte("0123456"), 300_000), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "empty"), nil, 0o644))
+	require.NoError(t, os.Truncate(filepath.Join(from, "empty"), 0))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "sparse"), []byte("x"), 0o644))
+	require.NoError(t, os.Truncate(filepath.Join(from, "sparse"), 1<<20))
+	require.NoError(t, os.Symlink("empty", filepath.Join(from, "link")))
+	var b bytes.Buffer
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/"))
+	want := look(t, from)
+	for fault := 1; ; fault++ {
+		to := t.TempDir()
+		d, err := unpack.OpenDir(to)
+		require.NoError(t, err)
+		left := fault
+		_, err = unpack.Unpack(t.Context(), bytes.NewReader(b.Bytes()), unpack.Target{Dir: faulty{d, &left}})
+		require.NoError(t, d.Close())
+		for path, s := range look(t, to) {
+			require.Contains(t, want, path, "fault %d", fault)
+			require.Equal(t, want[path].text, s.text, "fault %d: %s", fault, path)
+		}
+		if left > 0 {
+			require.NoError(t, err)
+			require.Greater(t, fault, 20, "faults were tried")
+			return
+		}
+		require.ErrorIs(t, err, errFault, "fault %d", fault)
+	}
+}
+
+// Bytes that were changed on the way are found, and no file appears.
+func TestWrongSum(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), []byte("honest"), 0o644))
+	var b bytes.Buffer
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/"))
+	bad := bytes.Replace(b.Bytes(), []byte("honest"), []byte("hornet"), 1)
+	_, err := into(t, bytes.NewReader(bad), to)
+	require.ErrorIs(t, err, unpack.ErrSum)
+	require.ErrorContains(t, err, "write f: ")
+	require.Empty(t, look(t, to))
+}
+
+// interrupting is a reader after whose first bytes the context ends.
+type interrupting struct {
+	r    io.Reader
+	stop context.CancelCauseFunc
+	left int
+}
+
+var errInterrupt = errors.New("Ctrl-C")
+
+func (i *interrupting) Read(b []byte) (int, error) {
+	n, err := i.r.Read(b[:min(len(b), i.left)])
+	if i.left -= n; i.left == 0 {
+		i.stop(errInterrupt)
+		i.left = 1 << 30
+	}
+	return n, err
+}
+
+// An interrupt in the middle of a file leaves nothing of it.
+func TestInterrupted(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), make([]byte, 5*record.MaxSpan), 0o644))
+	var b bytes.Buffer
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/"))
+	ctx, stop := context.WithCancelCause(t.Context())
+	d, err := unpack.OpenDir(to)
+	require.NoError(t, err)
+	defer d.Close()
+	_, err = unpack.Unpack(ctx, &interrupting{&b, stop, 2 * record.MaxSpan}, unpack.Target{Dir: d})
+	require.ErrorIs(t, err, errInterrupt)
+	require.Empty(t, look(t, to))
+}
+
+// A stream goes to a writer, and nothing else does.
+func TestStream(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOfN(rapid.Byte(), 0, 2000).Draw(t, "text")
+		var b, out bytes.Buffer
+		require.NoError(t, pack.Stream(context.Background(), &b, bytes.NewReader(text)))
+		totals, err := unpack.Unpack(context.Background(), bytes.NewReader(b.Bytes()), unpack.Target{Stream: &out})
+		require.NoError(t, err)
+		require.Equal(t, string(text), out.String())
+		require.Equal(t, unpack.Totals{Entries: 1, Bytes: int64(len(text))}, totals)
+		_, err = unpack.Unpack(context.Background(), bytes.NewReader(b.Bytes()), unpack.Target{})
+		require.ErrorIs(t, err, unpack.ErrStream)
+	})
+	var b bytes.Buffer
+	require.NoError(t, pack.Tree(t.Context(), &b, t.TempDir()))
+	_, err := unpack.Unpack(t.Context(), &b, unpack.Target{Stream: io.Discard})
+	require.ErrorIs(t, err, unpack.ErrFiles)
+}
+
+// small reports whether files are claimed to be small: it is the sender's to say how large they are, and the disk's to refuse.
+func small(input []byte) bool {
+	for r := record.NewReader(bytes.NewReader(input)); ; {
+		rec, err := r.Next()
+		if err != nil {
+			return true
+		}
+		if rec.Size > 1<<20 {
+			return false
+		}
+	}
+}
+
+// FuzzUnpack: whatever comes, nothing outside of the directory is touched, and nothing that is not whole is left.
+func FuzzUnpack(f *testing.F) {
+	from := f.TempDir()
+	require.NoError(f, os.Mkdir(filepath.Join(from, "d"), 0o755))
+	require.NoError(f, os.Symlink("../f", filepath.Join(from, "d", "l")))
+	require.NoError(f, os.WriteFile(filepath.Join(from, "f"), []byte("text"), 0o644))
+	var b bytes.Buffer
+	require.NoError(f, pack.Tree(context.Background(), &b, from))
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if !small(input) {
+			return
+		}
+		top := t.TempDir()
+		to := filepath.Join(top, "to")
+		require.NoError(t, os.Mkdir(to, 0o700))
+		before, err := os.Stat(top)
+		require.NoError(t, err)
+		_, err = into(t, bytes.NewReader(input), to)
+		free(to)
+		names, failed := os.ReadDir(top)
+		require.NoError(t, failed)
+		require.Len(t, names, 1)
+		after, failed := os.Stat(top)
+		require.NoError(t, failed)
+		require.Equal(t, before.ModTime(), after.ModTime())
+		for path := range look(t, to) {
+			require.NotContains(t, path, unpack.TempPrefix, "%v", err)
+		}
+	})
+}
