@@ -1,0 +1,402 @@
+package cast
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// join makes communicators among size ranks, with the broadcasts of a chain.
+func join(t require.TestingT, size int, o mem.Options, algorithm string) []*runtime.Comm {
+	ts, err := mem.New(size, o)
+	require.NoError(t, err)
+	comms := make([]*runtime.Comm, size)
+	for r := range comms {
+		comms[r], err = runtime.Join(context.Background(), runtime.Config{Transport: ts[r], Bcast: runtime.Algorithm{Name: algorithm}})
+		require.NoError(t, err)
+	}
+	return comms
+}
+
+// text returns so many bytes that nobody guesses.
+func text(seed uint64, n int) []byte {
+	b := make([]byte, n)
+	var key [32]byte
+	key[0] = byte(seed)
+	rand.NewChaCha8(key).Read(b)
+	return b
+}
+
+// parts is a source that writes b in writes of so many bytes.
+func parts(b []byte, n int) Source {
+	return func(_ context.Context, w io.Writer) error {
+		for rest := b; len(rest) > 0; {
+			k := min(n, len(rest))
+			if _, err := w.Write(rest[:k]); err != nil {
+				return err
+			}
+			rest = rest[k:]
+		}
+		return nil
+	}
+}
+
+// all is a sink that keeps what comes.
+func all(into *bytes.Buffer) Sink {
+	return func(_ context.Context, r io.Reader) error {
+		_, err := into.ReadFrom(r)
+		return err
+	}
+}
+
+// size is how large pieces are in most tests: with small ones few bytes do.
+const size = firstLen
+
+// world is one cast.
+type world struct {
+	comms  []*runtime.Comm
+	got    []bytes.Buffer
+	errs   []error // of receivers; by rank
+	report *Report
+	err    error
+	ctx    func(rank int) context.Context
+	sink   func(rank int) Sink
+	o      SendOptions
+	r      ReceiveOptions
+}
+
+func newWorld(comms []*runtime.Comm) *world {
+	w := &world{comms: comms, got: make([]bytes.Buffer, len(comms)), errs: make([]error, len(comms))}
+	w.o.piece, w.r.piece = size, size
+	w.ctx = func(int) context.Context { return context.Background() }
+	w.sink = func(rank int) Sink { return all(&w.got[rank]) }
+	return w
+}
+
+// run casts and returns when all have returned.
+func (w *world) run(source Source) {
+	var wg sync.WaitGroup
+	for rank, comm := range w.comms[1:] {
+		wg.Go(func() { w.errs[rank+1] = Receive(w.ctx(rank+1), comm, w.sink(rank+1), w.r) })
+	}
+	w.report, w.err = Send(w.ctx(0), w.comms[0], source, w.o)
+	wg.Wait()
+}
+
+// Whatever is sent arrives, among any few ranks, over networks that lose.
+func TestArrives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(1, 5).Draw(t, "ranks")
+		n := rapid.OneOf(rapid.IntRange(0, 2*firstLen), rapid.IntRange(0, 5*stride*size),
+			rapid.SampledFrom([]int{firstLen - headLen, firstLen - headLen + 1, firstLen + size - 2*headLen, stride*size + 1})).Draw(t, "bytes")
+		o, algorithm := mem.Options{Seed: 1}, "bcast/chain"
+		if rapid.Bool().Draw(t, "mcast") {
+			o.Loss, algorithm = 0.02, "bcast/mcast-chain"
+		}
+		w := newWorld(join(t, ranks, o, algorithm))
+		want := text(1, n)
+		w.run(parts(want, rapid.SampledFrom([]int{1 << 10, 10_000, 5 << 20}).Draw(t, "write")))
+		require.NoError(t, w.err)
+		require.EqualValues(t, n, w.report.Bytes)
+		require.Len(t, w.report.Outcomes, ranks-1)
+		require.Zero(t, w.report.Failed())
+		for rank := 1; rank < ranks; rank++ {
+			require.NoError(t, w.errs[rank])
+			require.True(t, bytes.Equal(want, w.got[rank].Bytes()), "rank %d has %d bytes", rank, w.got[rank].Len())
+		}
+	})
+}
+
+// failing is a sink that fails once so many bytes have come.
+func failing(after int64) Sink {
+	return func(_ context.Context, r io.Reader) error {
+		if _, err := io.CopyN(io.Discard, r, after); err != nil {
+			return err
+		}
+		return errors.New("no space left on device")
+	}
+}
+
+// A sink that fails, at any moment, stops nobody; the sender knows why.
+func TestSinkFails(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(3, 5).Draw(t, "ranks")
+		want := text(2, rapid.IntRange(0, 3*bufs*size/2).Draw(t, "bytes"))
+		bad := rapid.IntRange(1, ranks-1).Draw(t, "bad")
+		after := rapid.Int64Range(0, int64(len(want))).Draw(t, "after")
+		w := newWorld(join(t, ranks, mem.Options{}, "bcast/chain"))
+		sink := w.sink
+		w.sink = func(rank int) Sink {
+			if rank == bad {
+				return failing(after)
+			}
+			return sink(rank)
+		}
+		w.run(parts(want, 1<<20))
+		require.NoError(t, w.err)
+		for rank := 1; rank < ranks; rank++ {
+			if rank == bad {
+				require.EqualError(t, w.errs[rank], "receive: no space left on device")
+				require.Equal(t, Outcome{rank, false, "no space left on device"}, w.report.Outcomes[rank-1])
+				continue
+			}
+			require.NoError(t, w.errs[rank])
+			require.Equal(t, Outcome{Rank: rank, Done: true}, w.report.Outcomes[rank-1])
+			require.True(t, bytes.Equal(want, w.got[rank].Bytes()))
+		}
+	})
+}
+
+// endless is a source that ends with its context, or when nobody takes anything.
+func endless(_ context.Context, w io.Writer) error {
+	b := make([]byte, 100_000)
+	for {
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+}
+
+// Strict: the first that fails ends the cast, for all.
+func TestStrict(t *testing.T) {
+	w := newWorld(join(t, 4, mem.Options{}, "bcast/chain"))
+	w.o.Strict = true
+	w.sink = func(rank int) Sink {
+		if rank == 2 {
+			return failing(40 * size)
+		}
+		return func(_ context.Context, r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
+	}
+	w.run(endless)
+	require.EqualError(t, w.err, "send: rank 2: no space left on device")
+	require.ErrorContains(t, w.errs[2], "no space left on device")
+	for _, rank := range []int{1, 3} {
+		require.ErrorIs(t, w.errs[rank], errBroken)
+		require.Equal(t, Outcome{rank, false, errBroken.Error()}, w.report.Outcomes[rank-1])
+	}
+}
+
+// When all have failed nothing more is sent.
+func TestAllFail(t *testing.T) {
+	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
+	w.sink = func(int) Sink { return failing(20 * size) }
+	w.run(endless)
+	require.ErrorIs(t, w.err, errNobody)
+	require.Equal(t, 2, w.report.Failed())
+}
+
+// Ranks that go, at any moments, are named, and the others get all.
+func TestRanksGo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(3, 5).Draw(t, "ranks")
+		want := text(3, rapid.IntRange(0, 5*stride*size).Draw(t, "bytes"))
+		w := newWorld(join(t, ranks, mem.Options{}, rapid.SampledFrom([]string{"bcast/chain", "bcast/mcast-chain"}).Draw(t, "algorithm")))
+		gone := map[int]bool{}
+		ctxs, sinks := make([]context.Context, ranks), make([]Sink, ranks)
+		for rank := range ranks {
+			ctxs[rank], sinks[rank] = context.Background(), w.sink(rank)
+		}
+		for _, rank := range rapid.SliceOfNDistinct(rapid.IntRange(1, ranks-1), 1, min(2, ranks-2), rapid.ID).Draw(t, "gone") {
+			ctx, leave := context.WithCancelCause(context.Background())
+			defer leave(nil)
+			gone[rank], ctxs[rank] = true, ctx
+			sinks[rank] = leaving(rapid.Int64Range(0, int64(len(want))).Draw(t, "after"), leave)
+		}
+		w.ctx = func(rank int) context.Context { return ctxs[rank] }
+		w.sink = func(rank int) Sink { return sinks[rank] }
+		w.run(parts(want, 1<<20))
+		require.NoError(t, w.err)
+		for rank := 1; rank < ranks; rank++ {
+			o := w.report.Outcomes[rank-1]
+			if gone[rank] {
+				require.ErrorIs(t, w.errs[rank], errLeft)
+				require.False(t, o.Done)
+				require.Regexp(t, "^lost: it has left$|^Ctrl-C$", o.Reason, "the network says so, or its last words")
+				continue
+			}
+			require.NoError(t, w.errs[rank])
+			require.Equal(t, Outcome{Rank: rank, Done: true}, o)
+			require.True(t, bytes.Equal(want, w.got[rank].Bytes()), "rank %d has %d bytes of %d", rank, w.got[rank].Len(), len(want))
+		}
+	})
+}
+
+// leaving is the sink of a rank whose program is interrupted once so many bytes have come.
+func leaving(after int64, leave context.CancelCauseFunc) Sink {
+	return func(ctx context.Context, r io.Reader) error {
+		if _, err := io.CopyN(io.Discard, r, after); err != nil {
+			return err
+		}
+		leave(errLeft)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+}
+
+var errLeft = errors.New("Ctrl-C")
+
+// If the sender goes, all know.
+func TestSenderGoes(t *testing.T) {
+	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w.ctx = func(rank int) context.Context {
+		if rank == 0 {
+			return ctx
+		}
+		return context.Background()
+	}
+	w.o.Progress = func(p Progress) {
+		if p.Bytes > 40*size {
+			cancel(errLeft)
+		}
+	}
+	w.sink = func(int) Sink {
+		return func(_ context.Context, r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
+	}
+	w.run(endless)
+	require.ErrorIs(t, w.err, errLeft)
+	require.Equal(t, 2, w.report.Failed())
+	for _, err := range w.errs[1:] {
+		require.ErrorIs(t, err, errSender)
+	}
+}
+
+// An error of the source ends the cast, wherever it comes.
+func TestSourceFails(t *testing.T) {
+	for _, after := range []int{0, 1, firstLen, size, 5*size + 1, 20 * size} {
+		w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
+		w.run(func(ctx context.Context, out io.Writer) error {
+			if err := parts(make([]byte, after), 1<<16)(ctx, out); err != nil {
+				return err
+			}
+			return errors.New("input/output error")
+		})
+		require.EqualError(t, w.err, "send: input/output error")
+		for _, o := range w.report.Outcomes {
+			require.Equal(t, errBroken.Error(), o.Reason, "after %d", after)
+		}
+		for _, err := range w.errs[1:] {
+			require.ErrorIs(t, err, errBroken)
+		}
+	}
+}
+
+// A sink that takes nothing is given up after Patience, and the others go on.
+func TestSlowSink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
+		w.r.Patience = time.Minute
+		sink, began := w.sink, time.Now()
+		w.sink = func(rank int) Sink {
+			if rank == 1 {
+				return func(ctx context.Context, _ io.Reader) error { <-ctx.Done(); return context.Cause(ctx) }
+			}
+			return sink(rank)
+		}
+		want := text(4, 40*size)
+		w.run(parts(want, 1<<20))
+		require.NoError(t, w.err)
+		require.GreaterOrEqual(t, time.Since(began), time.Minute)
+		require.Less(t, time.Since(began), 2*time.Minute)
+		require.Equal(t, []Outcome{{1, false, "nothing could be written for 1m0s, while others waited"}, {Rank: 2, Done: true}}, w.report.Outcomes)
+		require.True(t, bytes.Equal(want, w.got[2].Bytes()))
+	})
+}
+
+// Limit is kept to, but for the piece that the limiter begins with.
+func TestLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(join(t, 2, mem.Options{}, "bcast/chain"))
+		w.o.Limit = size
+		began := time.Now()
+		w.run(parts(make([]byte, 30*size), 1<<20))
+		require.NoError(t, w.err)
+		require.InDelta(t, 29, time.Since(began).Seconds(), 1)
+	})
+}
+
+// A sender makes so many pieces at most, however much there is to send and however slowly it is taken.
+func TestBounded(t *testing.T) {
+	f, ended := newFeed(t.Context(), parts(make([]byte, 2*most*size), 1<<20), size)
+	for range 2*most - ahead {
+		p := <-f.full
+		f.free <- p
+	}
+	for range f.full {
+	}
+	<-ended
+	require.NoError(t, f.err)
+	require.LessOrEqual(t, f.made, most)
+}
+
+// Only rank 0 sends, and it does not receive.
+func TestRoles(t *testing.T) {
+	comms := join(t, 2, mem.Options{}, "bcast/chain")
+	require.ErrorContains(t, Receive(t.Context(), comms[0], failing(0), ReceiveOptions{}), "rank 0 sends")
+	_, err := Send(t.Context(), comms[1], endless, SendOptions{})
+	require.ErrorContains(t, err, "only rank 0 can")
+}
+
+// A piece that was changed anywhere is not taken.
+func TestPiece(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := head{number: rapid.Uint64Range(1, 1<<40).Draw(t, "number"), flags: rapid.SampledFrom([]byte{0, flagLast, flagLast | flagBroken}).Draw(t, "flags")}
+		b := append(make([]byte, headLen), rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")...)
+		h.length = len(b) - headLen
+		if h.flags == 0 {
+			h.announce = rapid.SliceOfN(rapid.IntRange(headLen, pieceLen), 1, 2).Draw(t, "announce")
+		}
+		h.seal(b)
+		got, err := open(b)
+		require.NoError(t, err)
+		require.Equal(t, h, got)
+		b[rapid.IntRange(0, len(b)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+		_, err = open(b)
+		require.ErrorIs(t, err, errPiece)
+	})
+}
+
+// FuzzPiece: what is not a piece is an error that says so, also where the checksum is right.
+func FuzzPiece(f *testing.F) {
+	h := head{number: 3, length: 4, announce: []int{pieceLen, headLen}}
+	b := append(make([]byte, headLen), "text"...)
+	h.seal(b)
+	f.Add(b)
+	f.Add([]byte(strings.Repeat("\x00", headLen)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) >= headLen {
+			mend(b)
+		}
+		h, err := open(b)
+		switch {
+		case err != nil && !errors.Is(err, errPiece):
+			t.Fatal(err)
+		case err == nil && (h.length < 0 || headLen+h.length > len(b) || len(h.announce) > 2):
+			t.Fatalf("%+v of %d bytes", h, len(b))
+		}
+	})
+}
+
+// mend gives bytes the magic and the checksum that they should have.
+func mend(b []byte) {
+	sealed := append([]byte(nil), b...)
+	(&head{}).seal(sealed)
+	copy(b, sealed[:4])
+	copy(b[4:], checksum(b[8:]))
+}

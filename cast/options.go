@@ -1,0 +1,88 @@
+package cast
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/schedgen/schedgen/cast/pack"
+	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/runtime/clock"
+)
+
+// Source writes what is to be sent. It returns when all is written, and soon after ctx has ended or a write has failed.
+type Source func(ctx context.Context, w io.Writer) error
+
+// Sink takes what comes, up to the end of r. Nil means that all is where it belongs. It returns soon after ctx
+// has ended or a read has failed.
+type Sink func(ctx context.Context, r io.Reader) error
+
+// Tree is the source of a file or a directory; see [pack.Tree].
+func Tree(path string) Source {
+	return func(ctx context.Context, w io.Writer) error { return pack.Tree(ctx, w, path) }
+}
+
+// Stream is the source of all that in gives, whose length nobody knows.
+func Stream(in io.Reader) Source {
+	return func(ctx context.Context, w io.Writer) error { return pack.Stream(ctx, w, in) }
+}
+
+// Into is the sink of what the two send. It says in totals, unless that is nil, how much it was.
+func Into(t unpack.Target, totals *unpack.Totals) Sink {
+	return func(ctx context.Context, r io.Reader) error {
+		got, err := unpack.Unpack(ctx, r, t)
+		if totals != nil {
+			*totals = got
+		}
+		return err
+	}
+}
+
+// SendOptions say how a sender works. The zero value of a field stands for its default.
+type SendOptions struct {
+	Limit    float64        // bytes a second at most; default no limit
+	Strict   bool           // the first rank that fails ends the cast for all
+	Progress func(Progress) // called before each piece, by the goroutine that is inside Send; default nobody
+
+	piece int // bytes of a piece, with its head, at least firstLen; default and at most pieceLen
+}
+
+// ReceiveOptions say how a receiver works. The zero value of a field stands for its default.
+type ReceiveOptions struct {
+	Patience time.Duration  // a sink that takes nothing for so long, while others wait for it, is given up; default 30 s
+	Clock    clock.Clock    // default the system's
+	Progress func(Progress) // called after each piece, by the goroutine that is inside Receive; default nobody
+
+	piece int // as the sender's, or more
+}
+
+const defaultPatience = 30 * time.Second
+
+// Progress is how far a cast has come.
+type Progress struct {
+	Bytes  int64 // what has been broadcast, or has come
+	Failed int   // at the sender: receivers that are lost or have given up
+}
+
+// Outcome is how a cast has ended at a receiver.
+type Outcome struct {
+	Rank   int    `json:"rank"`
+	Done   bool   `json:"done"`             // all is where it belongs
+	Reason string `json:"reason,omitempty"` // why not
+}
+
+// Report is how a cast has ended.
+type Report struct {
+	Outcomes []Outcome // of ranks 1, 2, …
+	Bytes    int64     // that were broadcast
+}
+
+// Failed returns how many receivers do not have all.
+func (r *Report) Failed() (n int) {
+	for _, o := range r.Outcomes {
+		if !o.Done {
+			n++
+		}
+	}
+	return n
+}

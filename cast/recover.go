@@ -1,0 +1,43 @@
+package cast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// errSender: the rank that sends is lost.
+var errSender = errors.New("the sender is gone")
+
+// leaveTime bounds how long a rank whose context has ended stays for the sake of the others.
+const leaveTime = 5 * time.Second
+
+// shrink returns a communicator of the ranks that are left after err, which has failed comm. If none is lost
+// the error would come again, and is returned.
+//
+// A rank whose ctx ends while they agree goes on until they have, and leaves what they have made then: who leaves
+// between the two agreements of Shrink is counted in, and would be waited for.
+func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, error) {
+	if ctx.Err() != nil || errors.Is(err, runtime.ErrMismatch) || errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput) || comm.Err() == nil {
+		return nil, err
+	}
+	agreeing, over := context.WithCancel(context.WithoutCancel(ctx))
+	defer over()
+	defer context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(leaveTime, over)
+		context.AfterFunc(agreeing, func() { late.Stop() })
+	})()
+	heir, failed := comm.Shrink(agreeing)
+	switch {
+	case failed != nil:
+		return nil, fmt.Errorf("go on without those that are lost: %w (%w)", failed, err)
+	case ctx.Err() != nil:
+		return nil, errors.Join(context.Cause(ctx), heir.Close())
+	case heir.Size() == comm.Size():
+		return nil, errors.Join(err, heir.Close())
+	}
+	return heir, nil
+}

@@ -1,0 +1,133 @@
+package cast
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// tally is what the sender knows of the receivers. Those that give up say so at any time.
+type tally struct {
+	strict bool
+	stop   chan struct{} // closed when nothing more is to be sent
+
+	mu       sync.Mutex
+	outcomes []Outcome // by rank, less one
+	why      error     // why stop is closed
+}
+
+func newTally(receivers int, strict bool) *tally {
+	t := &tally{strict: strict, stop: make(chan struct{}), outcomes: make([]Outcome, receivers)}
+	for i := range t.outcomes {
+		t.outcomes[i].Rank = i + 1
+	}
+	return t
+}
+
+// note takes note of what a rank has said.
+func (t *tally) note(a *account) {
+	if a.Rank < 1 || a.Rank > len(t.outcomes) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := &t.outcomes[a.Rank-1]
+	if o.Done || o.Reason != "" {
+		return
+	}
+	o.Done, o.Reason = a.Done, shorten(a.Reason)
+	t.consider()
+}
+
+// keep takes note of all that are lost, which are those that are not among ranks.
+func (t *tally) keep(ranks []int, why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.outcomes {
+		if o := &t.outcomes[i]; !slices.Contains(ranks, o.Rank) && !o.Done && o.Reason == "" {
+			o.Reason = shorten("lost: " + lossOf(why))
+		}
+	}
+	t.consider()
+}
+
+// lossOf says in short why a rank is lost.
+func lossOf(err error) string {
+	switch {
+	case errors.Is(err, runtime.ErrPeerLost):
+		return "its process or its host has ended, or cannot be reached"
+	case errors.Is(err, runtime.ErrRefused):
+		return err.Error()
+	case errors.Is(err, runtime.ErrPeerLeft), errors.Is(err, runtime.ErrAborted): // why its program has ended is told in words alone
+		return "it has left"
+	}
+	return err.Error()
+}
+
+// consider closes stop if nothing more is to be sent.
+func (t *tally) consider() {
+	failed := 0
+	for i := range t.outcomes {
+		o := &t.outcomes[i]
+		if o.Reason == "" {
+			continue
+		}
+		failed++
+		if t.strict && t.why == nil {
+			t.why = fmt.Errorf("rank %d: %s", o.Rank, o.Reason)
+			close(t.stop)
+		}
+	}
+	if failed == len(t.outcomes) && failed > 0 && t.why == nil {
+		t.why = errNobody
+		close(t.stop)
+	}
+}
+
+// failed returns how many have failed so far.
+func (t *tally) failed() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.outcomes {
+		if t.outcomes[i].Reason != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// stopped returns why nothing more is to be sent, nil if it is.
+func (t *tally) stopped() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.why
+}
+
+// result returns the outcomes; who has said nothing has not got all, for that reason.
+func (t *tally) result(reason string) []Outcome {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := slices.Clone(t.outcomes)
+	for i := range out {
+		if !out[i].Done && out[i].Reason == "" {
+			out[i].Reason = reason
+		}
+	}
+	return out
+}
+
+// hear calls tell with what ranks say beside the pieces, until comm is closed or has failed, or ctx has ended.
+// Every rank listens: what a rank says goes to all, and who takes nothing holds it up.
+func hear(ctx context.Context, comm *runtime.Comm, tell func(*account)) {
+	for msg, err := range comm.Messages(ctx) {
+		a := new(account)
+		if err == nil && json.Unmarshal(msg.Data, a) == nil && tell != nil {
+			tell(a)
+		}
+	}
+}
