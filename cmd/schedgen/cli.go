@@ -35,12 +35,19 @@ type cli struct {
 	Explore exploreCmd `cmd:"" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
 	Run     runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
 	Rank    oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
-	Group   groupCmd   `cmd:"" help:"Be a member of a group that others join and leave meanwhile."`
-	Bench   benchCmd   `cmd:"" help:"Time an operation with all algorithms among local ranks."`
-	Tune    tuneCmd    `cmd:"" help:"Measure what messages take on this machine, and make rules of that."`
-	Soak    soakCmd    `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
-	Papers  papersCmd  `cmd:"" help:"Make the figures of the papers: as stated, by models, by simulation, by runs."`
+	castVerbs
+	Group  groupCmd  `cmd:"" help:"Be a member of a group that others join and leave meanwhile."`
+	Bench  benchCmd  `cmd:"" help:"Time an operation with all algorithms among local ranks."`
+	Tune   tuneCmd   `cmd:"" help:"Measure what messages take on this machine, and make rules of that."`
+	Soak   soakCmd   `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
+	Papers papersCmd `cmd:"" help:"Make the figures of the papers: as stated, by models, by simulation, by runs."`
 	aboutVerbs
+}
+
+// castVerbs are the verbs that send files, and what else there is, to other hosts.
+type castVerbs struct {
+	Cast    castCmd    `cmd:"" help:"Send a file, a directory or a stream to many hosts at once."`
+	Receive receiveCmd `cmd:"" help:"Receive what another host casts."`
 }
 
 // aboutVerbs are the verbs that are about the command itself.

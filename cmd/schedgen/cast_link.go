@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/mcast"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// castLink says how the hosts of a cast reach each other.
+type castLink struct {
+	Transport string `default:"auto" enum:"auto,mcast,tcp" placeholder:"NAME" help:"How receivers are reached: auto, the default, mcast or tcp, see above."`
+	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one of --listen's address."`
+}
+
+// castKey is the flag that keeps strangers out of a cast.
+type castKey struct {
+	KeyFile string `placeholder:"FILE" complete:"file" help:"File with the key of the cast, the same at all hosts; default SCHEDGEN_KEY_FILE."`
+}
+
+// secret is the key, with which all is encrypted.
+func (k *castKey) secret(getenv func(string) string) (secret, error) {
+	s, err := (&keyFlags{KeyFile: k.KeyFile}).secret(getenv)
+	s.Encrypt = len(s.Key) > 0
+	return s, err
+}
+
+func (s *secret) lobby() lobby.Config { return lobby.Config{Key: s.Key, Encrypt: s.Encrypt} }
+
+// wayOf says how a transport broadcasts.
+func wayOf(transport string) string {
+	if transport == overMcast {
+		return "multicast"
+	}
+	return "chain"
+}
+
+// check checks the flags of the link.
+func (l *castLink) check() (err error) {
+	if l.Interface == "" {
+		return nil
+	}
+	if l.Transport == overTCP {
+		return errors.New("--interface: tcp multicasts on none")
+	}
+	l.Interface, err = interfaceName(l.Interface)
+	return err
+}
+
+// multicasts returns why this host cannot multicast where others reach it at an address, nil if it can.
+func (l *castLink) multicasts(ctx context.Context, address string, key secret) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); l.Interface == "" && ip != nil && ip.IsLoopback() {
+		return errors.New("all is on one host")
+	}
+	_, err = await(ctx, func() (int, error) {
+		t, err := mcast.Join(ctx, mcast.Config{TCP: tcp.Config{Size: 1, Coordinator: net.JoinHostPort(host, "0"), Key: key.Key, Encrypt: key.Encrypt}, Interface: l.Interface})
+		if err != nil {
+			return 0, err
+		}
+		return 0, t.Close(true, 0)
+	})
+	return err
+}
+
+// listen opens where receivers come.
+func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen=%s: %w", c.Listen, err)
+	}
+	return l.(*net.TCPListener), nil
+}
+
+// host waits for the receivers and tells them how they are reached, which is the note.
+func (c *castCmd) host(ctx context.Context, l *net.TCPListener, key secret, std stdio) (*lobby.Place, []lobby.Guest, error) {
+	transport, why := c.Transport, error(nil)
+	if transport == overAuto {
+		why = c.multicasts(ctx, l.Addr().String(), key)
+	}
+	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(c.Expect), "receiver", "receivers"))
+	note := func(all []lobby.Guest) string {
+		if transport != overAuto {
+			return transport
+		}
+		for i := range all {
+			if word := all[i].Word; why == nil && word != "" {
+				why = fmt.Errorf("%s: %s", all[i].Name, word)
+			}
+		}
+		transport = overMcast
+		if why != nil {
+			transport = overTCP
+			fmt.Fprintf(std.Err, "transport: tcp, since %v\n", why)
+		}
+		return transport
+	}
+	came := func(n int) {
+		if isTerminal(std.Err) {
+			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
+		}
+	}
+	return lobby.Host(ctx, l, c.Expect, key.lobby(), note, came)
+}
+
+// castAlgorithms are those of the broadcasts, by transport.
+var castAlgorithms = map[string]string{overTCP: "bcast/chain", overMcast: "bcast/mcast-chain"}
+
+// join connects a host that has a place with the others.
+func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp.Config) (*runtime.Comm, error) {
+	cfg.Rank, cfg.Size, cfg.Job, cfg.Key, cfg.Encrypt = p.Rank, p.Size, p.Job, key.Key, key.Encrypt
+	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &lateError{fmt.Sprintf("not connected after %v", meeting)})
+	defer cancel()
+	var t wire.Transport
+	var err error
+	switch l.Transport {
+	case overTCP:
+		t, err = opened(tcp.Join(ctx, cfg))
+	case overMcast:
+		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface}))
+	default:
+		err = fmt.Errorf("no transport %q", l.Transport)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return runtime.Join(ctx, runtime.Config{Transport: t, Bcast: runtime.Algorithm{Name: castAlgorithms[l.Transport]}})
+}
+
+// hostName is what this host is called in the sender's report.
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unnamed"
+	}
+	return cmp.Or(name[:min(len(name), lobby.MaxName)], "unnamed")
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// castProcess is a process that sends or receives.
+type castProcess struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines *bufio.Reader // of its output
+	said  *bufio.Reader // of its errors
+}
+
+func startCast(t *testing.T, args ...string) *castProcess {
+	t.Helper()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	c := &castProcess{t: t, cmd: exec.CommandContext(t.Context(), exe, args...)}
+	c.cmd.Args[0] = "schedgen"
+	c.cmd.Env = append(os.Environ(), quickExit)
+	c.in, err = c.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	said, err := c.cmd.StderrPipe()
+	require.NoError(t, err)
+	c.lines, c.said = bufio.NewReader(out), bufio.NewReader(said)
+	require.NoError(t, c.cmd.Start())
+	return c
+}
+
+// wait returns the exit code, -1 of a process that was killed, and what has been said since.
+func (c *castProcess) wait() (code int, out, said string) {
+	c.t.Helper()
+	o, err := io.ReadAll(c.lines)
+	require.NoError(c.t, err)
+	s, err := io.ReadAll(c.said)
+	require.NoError(c.t, err)
+	_ = c.cmd.Wait() // the exit code says it
+	return c.cmd.ProcessState.ExitCode(), string(o), string(s)
+}
+
+// address is where the sender waits.
+func (c *castProcess) address() string {
+	c.t.Helper()
+	line, err := c.said.ReadString('\n')
+	require.NoError(c.t, err)
+	rest, ok := strings.CutPrefix(line, "waiting at ")
+	require.True(c.t, ok, line)
+	at, _, _ := strings.Cut(rest, " ")
+	return at
+}
+
+// begins waits until a receiver's command has the first byte.
+func (c *castProcess) begins() {
+	c.t.Helper()
+	line, err := c.lines.ReadString('\n')
+	require.NoError(c.t, err)
+	require.Equal(c.t, "begun\n", line)
+}
+
+// Receivers that are killed, or interrupted, in the middle of a stream are named, and the others get all of it.
+func TestCastOutlivesReceiver(t *testing.T) {
+	text := make([]byte, 40<<20)
+	_, err := rand.Read(text)
+	require.NoError(t, err)
+	sender := startCast(t, "cast", "--serve", "-", "--expect", "4", "--listen", "127.0.0.1:0", "--json")
+	at := sender.address()
+	const reads = "head -c 1 >/dev/null; echo begun; cat >/dev/null; echo whole"
+	victim := startCast(t, "receive", "--from", at, "--name", "victim", "--exec", reads)
+	quitter := startCast(t, "receive", "--from", at, "--name", "quitter", "--exec", reads)
+	var others []*castProcess
+	var files []string
+	for _, name := range []string{"a", "b"} {
+		file := filepath.Join(t.TempDir(), name)
+		files = append(files, file)
+		others = append(others, startCast(t, "receive", "--from", at, "--name", name, "--exec", "cat >"+file))
+	}
+	_, err = sender.in.Write(text[:20<<20])
+	require.NoError(t, err)
+	victim.begins()
+	quitter.begins()
+	require.NoError(t, victim.cmd.Process.Kill())
+	require.NoError(t, quitter.cmd.Process.Signal(os.Interrupt))
+	_, err = sender.in.Write(text[20<<20:])
+	require.NoError(t, err)
+	require.NoError(t, sender.in.Close())
+	code, out, said := sender.wait()
+	require.Equal(t, exitNo, code, said)
+	var o castOutcome
+	require.NoError(t, json.Unmarshal([]byte(out), &o))
+	require.Len(t, o.Receivers, 4)
+	for _, r := range o.Receivers {
+		gone := r.Name == "victim" || r.Name == "quitter"
+		require.Equal(t, !gone, r.Done, "%+v", r)
+		require.Equal(t, gone, r.Reason != "", "%+v", r)
+	}
+	for i, c := range others {
+		code, _, said := c.wait()
+		require.Zero(t, code, said)
+		got, err := os.ReadFile(files[i])
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(text, got), "%s has %d bytes", files[i], len(got))
+	}
+	code, _, _ = victim.wait()
+	require.Equal(t, -1, code)
+	code, out, said = quitter.wait()
+	require.Equal(t, exitInterrupted, code, said)
+	require.NotContains(t, out, "whole", "its command was killed")
+}
+
+// Ctrl-C at the sender ends all, and nothing is left.
+func TestCastInterrupted(t *testing.T) {
+	sender := startCast(t, "cast", "--serve", "-", "--expect", "2", "--listen", "127.0.0.1:0")
+	at := sender.address()
+	var all []*castProcess
+	for range 2 {
+		all = append(all, startCast(t, "receive", "--from", at, "--exec", "head -c 1 >/dev/null; echo begun; cat >/dev/null; echo whole"))
+	}
+	_, err := sender.in.Write(make([]byte, 20<<20))
+	require.NoError(t, err)
+	for _, c := range all {
+		c.begins()
+	}
+	require.NoError(t, sender.cmd.Process.Signal(os.Interrupt))
+	code, _, said := sender.wait()
+	require.Equal(t, exitInterrupted, code, said)
+	for _, c := range all {
+		code, out, said := c.wait()
+		require.Equal(t, exitNo, code, said)
+		require.NotContains(t, out, "whole", "its command was killed")
+		require.Contains(t, said, "the sender is gone")
+	}
+}

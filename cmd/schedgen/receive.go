@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+// receiveCmd is the verb receive: this host gets what another one casts.
+type receiveCmd struct {
+	From      string `required:"" placeholder:"HOST:PORT" help:"Address of the sender."`
+	To        string `placeholder:"DIR" complete:"directory" help:"Directory that files are written to; it is made if it is not there. With --exec, where the command runs."`
+	Exec      string `placeholder:"COMMAND" help:"Shell command that gets the stream of a cast from standard input."`
+	Name      string `placeholder:"NAME" help:"What the sender calls this host; default its own name."`
+	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one by which the sender is reached."`
+	JSON      bool   `name:"json" help:"Print an object."`
+	castKey
+}
+
+// Help is the long help text.
+func (receiveCmd) Help() string {
+	return `Receives what "schedgen cast" sends, with others that do the same. It may be started before the
+sender, and waits until all have come.
+
+Files are written below DIR and never outside of it: names that lead elsewhere, and symbolic links that
+do, are refused. A file is written beside its place, under a name that begins with
+` + unpack.TempPrefix + `, checked by its SHA-256, given to the disk and renamed, so that it is whole or
+absent; one that is there is replaced. If this host cannot go on it says why, and the others do.
+
+A stream goes to --exec; the command is killed if not all of it comes.
+
+Examples:
+
+  schedgen receive --from 10.77.0.1:7717 --to /data/models --key-file key
+  schedgen receive --from 10.77.0.1:7717 --to /data --exec ./load.sh`
+}
+
+func (c *receiveCmd) check() (err error) {
+	switch {
+	case c.To == "" && c.Exec == "":
+		return errors.New("--to or --exec: needed")
+	case len(c.Name) > lobby.MaxName:
+		return fmt.Errorf("--name: %d bytes, at most %d are allowed", len(c.Name), lobby.MaxName)
+	}
+	if _, _, err := net.SplitHostPort(c.From); err != nil {
+		return fmt.Errorf("--from=%s: must be HOST:PORT, such as 10.77.0.1:7717: %w", c.From, err)
+	}
+	if c.Interface != "" {
+		c.Interface, err = interfaceName(c.Interface)
+	}
+	if c.Name == "" {
+		c.Name = hostName()
+	}
+	return err
+}
+
+// Run receives.
+func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	key, err := c.secret(std.Getenv)
+	if err != nil {
+		return err
+	}
+	var totals unpack.Totals
+	sink, closeSink, err := c.sink(std, &totals)
+	if err != nil {
+		return err
+	}
+	err = c.receive(ctx, key, sink, std)
+	if err = errors.Join(err, closeSink()); err != nil {
+		return failed(causeOf(ctx, err))
+	}
+	if c.JSON {
+		return writeJSON(std.Out, struct {
+			Entries int64 `json:"entries"`
+			Bytes   int64 `json:"bytes"`
+		}{totals.Entries, totals.Bytes}, "")
+	}
+	_, err = fmt.Fprintf(std.Out, "received %s, %s\n", plural(totals.Entries, "entry", "entries"), about(float64(totals.Bytes)))
+	return err
+}
+
+// receive comes to the sender and takes part.
+func (c *receiveCmd) receive(ctx context.Context, key secret, sink cast.Sink, std stdio) error {
+	place, err := lobby.Enter(ctx, c.From, lobby.Guest{Name: c.Name, Word: c.word(ctx, key)}, key.lobby())
+	if err != nil {
+		return err
+	}
+	way := castLink{Transport: place.Note, Interface: c.Interface}
+	comm, err := way.join(ctx, place, key, tcp.Config{Coordinator: c.From})
+	if err != nil {
+		return err
+	}
+	bar := newCastProgress(std, -1, "receive by "+wayOf(place.Note))
+	defer bar.clear()
+	return cast.Receive(ctx, comm, sink, cast.ReceiveOptions{Progress: bar.show})
+}
+
+// word tells the sender why this host cannot multicast; it is empty if it can.
+func (c *receiveCmd) word(ctx context.Context, key secret) string {
+	here, err := localAddress(ctx, c.From)
+	if err == nil {
+		err = (&castLink{Interface: c.Interface}).multicasts(ctx, here, key)
+	}
+	if err == nil {
+		return ""
+	}
+	why := err.Error()
+	return why[:min(len(why), lobby.MaxName)]
+}
+
+// localAddress returns the address of this host by which it reaches another, to which nothing is sent.
+func localAddress(ctx context.Context, to string) (string, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "udp", to)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	return conn.LocalAddr().String(), nil
+}
+
+// sink returns where what comes goes, and what closes that.
+func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (cast.Sink, func() error, error) {
+	if c.Exec != "" {
+		return func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }, func() error { return nil }, nil
+	}
+	if err := os.MkdirAll(c.To, 0o777); err != nil {
+		return nil, nil, fmt.Errorf("--to: %w", err)
+	}
+	dir, err := unpack.OpenDir(c.To)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--to: %w", err)
+	}
+	return cast.Into(unpack.Target{Dir: dir}, totals), dir.Close, nil
+}

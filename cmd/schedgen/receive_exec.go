@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/unpack"
+)
+
+// lastWords bounds how long the output of a command that was killed is waited for.
+const lastWords = time.Second
+
+// execute hands a stream to the command. It and all that it has started are killed if not all comes: the end of
+// its input would say that all has.
+func (c *receiveCmd) execute(ctx context.Context, r io.Reader, std stdio, totals *unpack.Totals) error {
+	ctx, kill := context.WithCancel(ctx)
+	defer kill()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.Exec)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = c.To, std.Out, std.Err
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = lastWords
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return fmt.Errorf("--exec: %w", err)
+	}
+	if err := cast.Into(unpack.Target{Stream: in}, totals)(ctx, r); err != nil {
+		kill()
+		if ended := cmd.Wait(); errors.Is(err, syscall.EPIPE) {
+			err = fmt.Errorf("the command has closed its input: %w", ended)
+		}
+		return fmt.Errorf("--exec: %w", err)
+	}
+	if err := in.Close(); err != nil {
+		return fmt.Errorf("--exec: %w", err)
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("--exec: %w", err)
+	}
+	return nil
+}
