@@ -106,6 +106,7 @@ func (c *Comm) shrinkOnce(ctx context.Context) (*Comm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shrink: rank %d, epoch %d: %w", c.rank, c.cfg.Epoch, err)
 	}
+	c.settle() // who hears the goodbyes before what has been agreed would take these ranks for gone
 	c.heir = nil
 	return heir, c.close()
 }
@@ -132,10 +133,36 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 			return nil, err
 		}
 	}
-	if _, err := c.agree(ctx, core.Vote{Flags: agreeBegin}); err != nil {
+	out, err := c.agree(ctx, core.Vote{Flags: agreeBegin})
+	if err != nil {
 		return nil, err
 	}
+	c.bereave(out.Gone)
 	return c.heir, nil
+}
+
+// errNotBegun is why a rank is lost in the heir that was counted in and has not begun.
+var errNotBegun = errors.New("it has left while the ranks shrank")
+
+// bereave tells the heir of ranks of c that were still there when it was agreed who is in it, and have taken
+// no part in the second agreement. What they have said of c nobody says of the heir.
+func (c *Comm) bereave(gone []int) {
+	for i, rank := range c.heir.ranksIn(c) {
+		if slices.Contains(gone, rank) {
+			c.heir.core.Ended(i, wire.Broken, errNotBegun)
+		}
+	}
+	c.heir.serve()
+	c.heir.notice()
+}
+
+// ranksIn returns the ranks in c of those of the heir, in their order.
+func (h *Comm) ranksIn(c *Comm) []int {
+	ranks := slices.Clone(h.members.endpoint)
+	for i, endpoint := range ranks {
+		ranks[i], _ = c.rankOf(endpoint)
+	}
+	return ranks
 }
 
 // without returns the ranks of c that are not among gone.

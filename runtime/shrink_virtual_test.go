@@ -1,0 +1,66 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// A rank whose context ends while ranks shrink, and that closes then, is no member of what they make, or
+// fails it: whenever that is, nobody waits for it.
+func TestLeavingWhileOthersShrink(t *testing.T) {
+	const delay = time.Millisecond // one message; two agreements take some
+	var again atomic.Int64
+	for after := time.Duration(0); after < 8*delay; after += delay / 8 {
+		t.Run(fmt.Sprint(after), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				comms := group(t, 4, mem.Options{Delay: delay, Seed: uint64(after)}, runtime.Config{})
+				var wg sync.WaitGroup
+				for _, c := range comms[:3] {
+					wg.Go(func() {
+						heir, err := c.Shrink(t.Context())
+						if !assert.NoError(t, err) {
+							return
+						}
+						ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+						defer cancel()
+						if heir.Size() == 3 {
+							assert.NoError(t, heir.Barrier(ctx))
+						} else if err := heir.Barrier(ctx); err != nil { // it is a member, and gone
+							assert.NoError(t, ctx.Err(), "%v", err)
+							if heir, err = heir.Shrink(ctx); !assert.NoError(t, err) {
+								return
+							}
+							assert.Equal(t, 3, heir.Size())
+							assert.NoError(t, heir.Barrier(ctx))
+							again.Add(1)
+						}
+						assert.NoError(t, heir.Close())
+					})
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), after)
+				defer cancel()
+				heir, err := comms[3].Shrink(ctx)
+				if err != nil {
+					assert.NoError(t, comms[3].Close())
+				} else {
+					assert.NoError(t, heir.Barrier(t.Context()))
+					assert.NoError(t, heir.Close())
+				}
+				wg.Wait()
+			})
+		})
+	}
+	t.Logf("shrunk again %d times", again.Load()/3)
+	require.Positive(t, again.Load())
+}
