@@ -19,7 +19,7 @@ const leaveTime = 5 * time.Second
 // the error would come again, and is returned.
 //
 // A rank whose ctx ends while they agree goes on until they have, and leaves what they have made then: who leaves
-// between the two agreements of Shrink is counted in, and would be waited for.
+// between the two agreements of Shrink is counted in, and fails what they have made.
 func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, error) {
 	if ctx.Err() != nil || errors.Is(err, runtime.ErrMismatch) || errors.Is(err, runtime.ErrProtocol) || errors.Is(err, runtime.ErrInput) || comm.Err() == nil {
 		return nil, err
