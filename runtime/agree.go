@@ -74,8 +74,8 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // Shrink returns a communicator of the ranks of c that are left, in their order, with a higher
 // epoch: what remains to be done after [ErrPeerLost]. c fails at all ranks, if it has not
 // yet, and is closed when Shrink returns without an error. All ranks that are left must call it; it agrees
-// twice, as [Comm.Agree] does: on who is left, and that all know. A rank that is lost later than that
-// fails the new communicator, which can be shrunk in turn.
+// twice, as [Comm.Agree] does: on who is left, and that all know. A rank that is lost later than that,
+// or leaves between the two, fails the new communicator, which can be shrunk in turn.
 //
 // The new communicator has the Config of c, but for Params.Hosts, shares its connections and
 // uses its number, and has schedules of its own. It has no windows: where ranks share memory,
@@ -147,22 +147,13 @@ var errNotBegun = errors.New("it has left while the ranks shrank")
 // bereave tells the heir of ranks of c that were still there when it was agreed who is in it, and have taken
 // no part in the second agreement. What they have said of c nobody says of the heir.
 func (c *Comm) bereave(gone []int) {
-	for i, rank := range c.heir.ranksIn(c) {
-		if slices.Contains(gone, rank) {
-			c.heir.core.Ended(i, wire.Broken, errNotBegun)
+	for _, rank := range gone {
+		if r, member := c.heir.rankOf(c.endpointOf(rank)); member {
+			c.heir.core.Ended(r, wire.Broken, errNotBegun)
 		}
 	}
 	c.heir.serve()
 	c.heir.notice()
-}
-
-// ranksIn returns the ranks in c of those of the heir, in their order.
-func (h *Comm) ranksIn(c *Comm) []int {
-	ranks := slices.Clone(h.members.endpoint)
-	for i, endpoint := range ranks {
-		ranks[i], _ = c.rankOf(endpoint)
-	}
-	return ranks
 }
 
 // without returns the ranks of c that are not among gone.

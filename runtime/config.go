@@ -32,7 +32,7 @@ type Config struct {
 	// and if Join fails. Default: what the launcher's environment says; see Init.
 	Transport wire.Transport
 
-	// Without a Name, the algorithm and its parameters are what Rules says. Most of the
+	// Without a Name, the algorithm and its parameters are what Rules says. Some of the
 	// built-in rules run it between the masters of hosts and below them within each host, if
 	// the transport knows hosts with several ranks in the blocks that this takes; see
 	// wire.Caps. An algorithm that is named is never changed.

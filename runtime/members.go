@@ -48,12 +48,12 @@ func (c *Comm) rankOf(endpoint int) (rank int, member bool) {
 	return rank, rank >= 0
 }
 
-// first returns the endpoint of rank 0.
-func (c *Comm) first() int {
+// endpointOf returns the endpoint of a rank of c.
+func (c *Comm) endpointOf(rank int) int {
 	if c.members == nil {
-		return 0
+		return rank
 	}
-	return c.members.endpoint[0]
+	return c.members.endpoint[rank]
 }
 
 func (m *members) stamp(f *wire.Frame) *wire.Frame {

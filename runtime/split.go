@@ -187,12 +187,9 @@ func (c *Comm) meet(ctx context.Context) error {
 // in its Config does not count for it.
 func (c *Comm) register(ranks []int, out outcome) (*Comm, error) {
 	d := c.drv
-	endpoints := ranks
-	if c.members != nil {
-		endpoints = make([]int, len(ranks))
-		for i, r := range ranks {
-			endpoints[i] = c.members.endpoint[r]
-		}
+	endpoints := make([]int, len(ranks))
+	for i, r := range ranks {
+		endpoints[i] = c.endpointOf(r)
 	}
 	m := newMembers(d.tr, out.number, endpoints)
 	all := d.tr.Caps()

@@ -86,7 +86,7 @@ func (c *Comm) snapshot() State {
 	defer d.mu.Unlock()
 	in := c.core.Inspect(d.now())
 	s := State{
-		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.first(), Epoch: c.cfg.Epoch, Transport: transportName(d.tr),
+		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.endpointOf(0), Epoch: c.cfg.Epoch, Transport: transportName(d.tr),
 		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
 		Totals: c.totals(),
 	}

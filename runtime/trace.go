@@ -62,7 +62,7 @@ func (c *Comm) coreTrace() func(core.Event) {
 // trace tells an event, and when it is.
 func (c *Comm) trace(e Event) {
 	e.At, e.Comm, e.Rank = c.drv.clock.Now(), c.number, c.rank
-	e.Process, e.First, e.Epoch = c.drv.tr.Rank(), c.first(), c.cfg.Epoch
+	e.Process, e.First, e.Epoch = c.drv.tr.Rank(), c.endpointOf(0), c.cfg.Epoch
 	c.cfg.Observe.Trace(e)
 }
 
