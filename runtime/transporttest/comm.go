@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -18,56 +19,86 @@ import (
 type Make func(t testing.TB, size int) []wire.Transport
 
 // Comm tests communicators over transports that with returns: every collective
-// operation and every way in which one can fail. If time is short it is CommSample.
+// operation and every way in which one can fail. If time is short there are fewer numbers of ranks.
 func Comm(t *testing.T, with Make) {
+	sizes := manySizes
 	if testing.Short() {
-		CommSample(t, with)
-		return
+		sizes = fewSizes
 	}
-	comm(t, with, []int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9})
+	collectives(t, with, &sizes)
+	for _, test := range slices.Concat(everywhere, once) {
+		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
+	}
 }
 
-// CommSample is Comm with fewer numbers of ranks, for a transport that has been through Comm, with
-// something else below it.
-func CommSample(t *testing.T, with Make) { comm(t, with, []int{3, 5}, []int{2, 6}) }
+// CommSample is the part of Comm that a transport which has been through Comm passes once more, with
+// something else below it or with other schedules above it: among fewer ranks, and only what that can break.
+func CommSample(t *testing.T, with Make) {
+	collectives(t, with, &fewSizes)
+	for _, test := range everywhere {
+		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
+	}
+}
 
-// comm tests broadcasts and barriers of these numbers of ranks.
-func comm(t *testing.T, with Make, bcasts, barriers []int) {
-	t.Run("Bcast", func(t *testing.T) { testBcast(t, with, bcasts) })
-	t.Run("Bytes", func(t *testing.T) { testBytes(t, with) })
-	t.Run("BackToBack", func(t *testing.T) { testBackToBack(t, with) })
-	t.Run("Held", func(t *testing.T) { testHeld(t, with) })
-	t.Run("Puts", func(t *testing.T) { testPuts(t, with) })
-	t.Run("Lent", func(t *testing.T) { testLent(t, with) })
-	t.Run("Large", func(t *testing.T) { testLarge(t, with) })
-	t.Run("Delay", func(t *testing.T) { testDelay(t, with) })
-	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with, barriers) })
-	t.Run("Anycast", func(t *testing.T) { testAnycast(t, with) })
-	t.Run("Mixed", func(t *testing.T) { testMixed(t, with) })
-	t.Run("Requests", func(t *testing.T) { testRequests(t, with) })
-	t.Run("RequestDone", func(t *testing.T) { testRequestDone(t, with) })
-	t.Run("RequestWait", func(t *testing.T) { testRequestWait(t, with) })
-	t.Run("RequestContext", func(t *testing.T) { testRequestContext(t, with) })
-	t.Run("RequestClose", func(t *testing.T) { testRequestClose(t, with) })
-	t.Run("RequestCrash", func(t *testing.T) { testRequestCrash(t, with) })
-	t.Run("Window", func(t *testing.T) { testWindow(t, with) })
-	t.Run("Flush", func(t *testing.T) { testFlush(t, with) })
-	t.Run("SlowReader", func(t *testing.T) { testSlowReader(t, with) })
-	t.Run("FlushDeath", func(t *testing.T) { testFlushDeath(t, with) })
-	t.Run("RelayLeft", func(t *testing.T) { testRelayLeft(t, with) })
-	t.Run("Mismatch", func(t *testing.T) { testMismatch(t, with) })
-	t.Run("Cancel", func(t *testing.T) { testCancel(t, with) })
-	t.Run("Belated", func(t *testing.T) { testBelated(t, with) })
-	t.Run("Truth", func(t *testing.T) { testTruth(t, with) })
-	t.Run("Crash", func(t *testing.T) { testCrash(t, with) })
-	t.Run("Agree", func(t *testing.T) { testAgree(t, with) })
-	t.Run("Shrink", func(t *testing.T) { testShrink(t, with) })
-	t.Run("Leave", func(t *testing.T) { testLeave(t, with) })
-	t.Run("Farewell", func(t *testing.T) { testFarewell(t, with) })
-	t.Run("Refused", func(t *testing.T) { testRefused(t, with) })
-	t.Run("Forsaken", func(t *testing.T) { testForsaken(t, with) })
-	t.Run("Bereft", func(t *testing.T) { testBereft(t, with) })
-	t.Run("Close", func(t *testing.T) { testClose(t, with) })
+// commSizes are numbers of ranks, by collective.
+type commSizes struct{ bcast, barrier, anycast []int }
+
+var (
+	manySizes = commSizes{[]int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9}, []int{1, 2, 3, 6, 8, 9}}
+	fewSizes  = commSizes{[]int{3, 5}, []int{2, 6}, []int{2, 6}}
+)
+
+// collectives tests every algorithm among these numbers of ranks.
+func collectives(t *testing.T, with Make, sizes *commSizes) {
+	t.Run("Bcast", func(t *testing.T) { testBcast(t, with, sizes.bcast) })
+	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with, sizes.barrier) })
+	t.Run("Anycast", func(t *testing.T) { testAnycast(t, with, sizes.anycast) })
+}
+
+// commTest is a test of communicators.
+type commTest struct {
+	name string
+	run  func(t *testing.T, with Make)
+}
+
+// everywhere are tests of what is put, and of what gets lost on its way.
+var everywhere = []commTest{
+	{"BackToBack", testBackToBack},
+	{"Held", testHeld},
+	{"Puts", testPuts},
+	{"Large", testLarge},
+	{"Mixed", testMixed},
+	{"Requests", testRequests},
+	{"Flush", testFlush},
+	{"Cancel", testCancel},
+	{"Crash", testCrash},
+	{"Agree", testAgree},
+	{"Shrink", testShrink},
+	{"Leave", testLeave},
+	{"Close", testClose},
+}
+
+// once are tests of what a communicator decides by itself, and of ends that take their time.
+var once = []commTest{
+	{"Bytes", testBytes},
+	{"Lent", testLent},
+	{"Delay", testDelay},
+	{"RequestDone", testRequestDone},
+	{"RequestWait", testRequestWait},
+	{"RequestContext", testRequestContext},
+	{"RequestClose", testRequestClose},
+	{"RequestCrash", testRequestCrash},
+	{"Window", testWindow},
+	{"SlowReader", testSlowReader},
+	{"FlushDeath", testFlushDeath},
+	{"RelayLeft", testRelayLeft},
+	{"Mismatch", testMismatch},
+	{"Belated", testBelated},
+	{"Truth", testTruth},
+	{"Farewell", testFarewell},
+	{"Refused", testRefused},
+	{"Forsaken", testForsaken},
+	{"Bereft", testBereft},
 }
 
 // patience bounds every wait of the suite, on machines however slow.

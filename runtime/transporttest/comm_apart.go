@@ -30,7 +30,7 @@ func testCloseOrder(t *testing.T, with Make) {
 			for i, closing := range order {
 				closeAll(t, lists[closing])
 				for _, left := range order[i+1:] {
-					all(t, lists[left], func(ctx context.Context, c *runtime.Comm) error { return collectives(ctx, c, 5) })
+					all(t, lists[left], func(ctx context.Context, c *runtime.Comm) error { return bcastsAndBarriers(ctx, c, 5) })
 				}
 				require.ErrorIs(t, lists[closing][0].Barrier(t.Context()), runtime.ErrClosed)
 				_, err := lists[closing][0].Dup(t.Context())

@@ -91,7 +91,7 @@ func work(ctx context.Context, c *runtime.Comm) error {
 	err := together(ctx,
 		func(ctx context.Context) error { return publish(ctx, c, 10) },
 		func(ctx context.Context) error { return receive(ctx, c, 10*(c.Size()-1)) },
-		func(ctx context.Context) error { return collectives(ctx, c, 2*c.Size()) })
+		func(ctx context.Context) error { return bcastsAndBarriers(ctx, c, 2*c.Size()) })
 	if err != nil {
 		return err
 	}
