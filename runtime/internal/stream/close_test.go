@@ -1,12 +1,16 @@
 package stream
 
 import (
+	"context"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -63,6 +67,43 @@ func TestConnectingToWhoLeaves(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A peer that leaves between the moment in which it is connected to and the greeting
+// has left, and has not died.
+func TestLeavingBeforeTheGreeting(t *testing.T) {
+	a, b := pair(t)
+	attempt := a.dialer.attempt
+	a.dialer.attempt = func(ctx context.Context, c clock.Clock, addr string, limit time.Duration) (net.Conn, error) {
+		conn, err := attempt(ctx, c, addr, limit)
+		if err == nil {
+			b.release()
+			err = reset(conn)
+		}
+		return conn, err
+	}
+	s := &log{}
+	a.Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameSlot}})
+	until(t, a, s, func() bool { return s.how != 0 })
+	require.Equal(t, wire.Refused, s.how)
+}
+
+// reset waits until the peer has reset a connection.
+func reset(conn net.Conn) error {
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	err = unix.EINTR
+	for err == unix.EINTR {
+		failed := raw.Control(func(fd uintptr) {
+			_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, int(patience.Milliseconds()))
+		})
+		if failed != nil {
+			return failed
+		}
+	}
+	return err
 }
 
 // A rank whose connection is reset, since its peer has left without ever having seen

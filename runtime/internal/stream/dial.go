@@ -65,14 +65,14 @@ func (d *dialer) dial(c *conn, wake func()) {
 }
 
 // greet says a greeting at once, whatever its rank does meanwhile: who connects and says
-// nothing is a stranger. If the connection is broken already its first frame tells why, and
-// whether the peer has said goodbye.
+// nothing is a stranger. A peer that has closed without having taken the connection has reset it, which the
+// system tells once: whoever reads then finds an end like that of a process that has died.
 func greet(fd int, b []byte) error {
 	n, err := unix.Write(fd, b)
 	if again(err) || err == nil && n < len(b) {
 		return io.ErrShortWrite // nothing that was just opened is full
 	}
-	return nil
+	return err
 }
 
 // dialPause is between two attempts to connect to a host that was not to be reached.
