@@ -85,12 +85,15 @@ func TestKilledRankOnHostMadeUp(t *testing.T) {
 func TestVanishedHostMadeUp(t *testing.T) {
 	mayMakeHosts(t)
 	for _, transport := range []string{overTCP, overMcast} {
-		p := startCommand(t, "run barrier -p 4 --netns 4 -v --iterations 1000000000 --silence 1s --transport "+transport)
-		out, err := exec.CommandContext(t.Context(), "nsenter", "-t", strconv.Itoa(p.ranks[2]), "-n", "ip", "link", "set", "eth0", "down").CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		code, said := p.end()
-		p.gone(0)
-		require.Equal(t, exitNo, code)
-		require.Contains(t, said, "rank lost: it has given no sign of life for 1 s")
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel() // it waits
+			p := startCommand(t, "run barrier -p 4 --netns 4 -v --iterations 1000000000 --silence 1s --transport "+transport)
+			out, err := exec.CommandContext(t.Context(), "nsenter", "-t", strconv.Itoa(p.ranks[2]), "-n", "ip", "link", "set", "eth0", "down").CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			code, said := p.end()
+			p.gone(0)
+			require.Equal(t, exitNo, code)
+			require.Contains(t, said, "rank lost: it has given no sign of life for 1 s")
+		})
 	}
 }

@@ -111,15 +111,18 @@ func TestKilledRank(t *testing.T) {
 // A rank that dies before all have met: its neighbours may still be starting.
 func TestKilledRankBeforeTheyMeet(t *testing.T) {
 	for victim := range 3 {
-		p := begin(t, endless)
-		p.read("\n") // the coordinator
-		for range victim + 1 {
-			p.read("\n")
-		}
-		require.NoError(t, syscall.Kill(p.ranks[victim], syscall.SIGKILL))
-		code, said := p.end()
-		require.Equal(t, exitNo, code)
-		require.Contains(t, said, fmt.Sprintf("schedgen: rank %d: its process died: signal: killed\n", victim))
+		t.Run(fmt.Sprint(victim), func(t *testing.T) {
+			t.Parallel() // it waits
+			p := begin(t, endless)
+			p.read("\n") // the coordinator
+			for range victim + 1 {
+				p.read("\n")
+			}
+			require.NoError(t, syscall.Kill(p.ranks[victim], syscall.SIGKILL))
+			code, said := p.end()
+			require.Equal(t, exitNo, code)
+			require.Contains(t, said, fmt.Sprintf("schedgen: rank %d: its process died: signal: killed\n", victim))
+		})
 	}
 }
 
@@ -179,6 +182,7 @@ func TestKilledParent(t *testing.T) {
 
 // A rank that does not answer is ended and named.
 func TestStoppedRank(t *testing.T) {
+	t.Parallel() // it waits
 	p := startCommand(t, endless+" --timeout 500ms")
 	require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
 	code, said := p.end()
@@ -195,6 +199,7 @@ func TestSilentRank(t *testing.T) {
 			continue
 		}
 		t.Run(transport, func(t *testing.T) {
+			t.Parallel() // it waits
 			p := startCommand(t, "run barrier -p 4 -v --iterations 1000000000 --silence 1s --transport "+transport)
 			require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
 			code, said := p.end()

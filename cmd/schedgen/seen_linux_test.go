@@ -21,39 +21,42 @@ func TestStatusOfAStoppedRank(t *testing.T) {
 		if transport == overMem {
 			continue
 		}
-		p := begin(t, endless[:strings.Index(endless, "--transport")]+"-v --iterations 1000000000 --status :0 --transport "+transport)
-		at := ""
-		for at == "" {
-			line, err := p.errs.ReadString('\n')
-			require.NoError(t, err)
-			if strings.Contains(line, "status at") {
-				at = pageOf(t, line)
-			}
-		}
-		p.read(" ranks connected\n")
-		require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
-		look(t, at, func(reports []status.Report) bool {
-			if len(reports) != 4 || !strings.Contains(reports[2].Note, "has not answered for") {
-				return false
-			}
-			for rank, r := range reports {
-				if rank != 2 && (r.Note != "" || len(r.States) != 1 || len(r.States[0].Open) != 1 || r.States[0].Open[0].Age < 1e9) {
-					return false
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel() // it waits
+			p := begin(t, endless[:strings.Index(endless, "--transport")]+"-v --iterations 1000000000 --status :0 --transport "+transport)
+			at := ""
+			for at == "" {
+				line, err := p.errs.ReadString('\n')
+				require.NoError(t, err)
+				if strings.Contains(line, "status at") {
+					at = pageOf(t, line)
 				}
 			}
-			return true
+			p.read(" ranks connected\n")
+			require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
+			look(t, at, func(reports []status.Report) bool {
+				if len(reports) != 4 || !strings.Contains(reports[2].Note, "has not answered for") {
+					return false
+				}
+				for rank, r := range reports {
+					if rank != 2 && (r.Note != "" || len(r.States) != 1 || len(r.States[0].Open) != 1 || r.States[0].Open[0].Age < 1e9) {
+						return false
+					}
+				}
+				return true
+			})
+			res, err := http.Get(at)
+			require.NoError(t, err)
+			page, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+			require.Contains(t, string(page), "rank 2: has not answered for")
+			require.Regexp(t, `rank \d is in operation \d+, barrier/hsb, for .*: it lacks s\d, from rank`, string(page))
+			require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGCONT))
+			require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+			code, _ := p.end()
+			require.Equal(t, exitInterrupted, code)
 		})
-		res, err := http.Get(at)
-		require.NoError(t, err)
-		page, err := io.ReadAll(res.Body)
-		require.NoError(t, err)
-		require.NoError(t, res.Body.Close())
-		require.Contains(t, string(page), "rank 2: has not answered for")
-		require.Regexp(t, `rank \d is in operation \d+, barrier/hsb, for .*: it lacks s\d, from rank`, string(page))
-		require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGCONT))
-		require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
-		code, _ := p.end()
-		require.Equal(t, exitInterrupted, code)
 	}
 }
 

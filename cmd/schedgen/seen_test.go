@@ -82,6 +82,7 @@ func TestTraceIsOfOneClock(t *testing.T) {
 
 // A run that fails leaves a trace that is whole.
 func TestTraceOfAFailedRun(t *testing.T) {
+	t.Parallel() // it waits
 	events := traced(t, exitNo, "run barrier -p 3 --iterations 1000000000 --transport tcp --timeout 2s")
 	require.Len(t, countPhase(events, "B"), 3)
 }
