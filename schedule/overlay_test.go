@@ -131,7 +131,7 @@ func TestForwardAppends(t *testing.T) {
 // TestProjection holds the program of every rank for every origin, computed
 // from its number alone, against the flood.
 func TestProjection(t *testing.T) {
-	rootless(t, 130, func(t *testing.T, name string, o Overlay, ranks int) {
+	rootless(t, 90, func(t *testing.T, name string, o Overlay, ranks int) {
 		for origin := range ranks {
 			s, err := New(name, Params{Ranks: ranks, Root: origin})
 			require.NoError(t, err)

@@ -128,7 +128,7 @@ func byName(all []*ir.Schedule) (names []string, groups map[string][]*ir.Schedul
 }
 
 func TestBothCheckersAgreeOnMutants(t *testing.T) {
-	const mutants = 8000
+	const mutants = 5000
 	names, groups := byName(tiny(t))
 	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast") // those with repairs
 	killed, by, total := 0, map[string]int{}, 0

@@ -132,6 +132,7 @@ func ownMembers(h *house) []string {
 // Real processes join, leave and are killed, the manager among them; what is said
 // is heard by all that are there, in order, once, and by nobody who comes later.
 func TestChat(t *testing.T) {
+	t.Parallel() // it waits
 	dir := filepath.Join(t.TempDir(), "chat")
 	for name, manager := range map[string]func(*house) []string{
 		"embedded": ownMembers,
@@ -187,6 +188,7 @@ func TestChat(t *testing.T) {
 
 // A manager that is stopped is replaced; when it goes on it is told that it is a member no more.
 func TestStopped(t *testing.T) {
+	t.Parallel() // it waits
 	h := newHouse(t, ownMembers)
 	ann := h.start("ann")
 	ann.sees(t, "ann")

@@ -143,7 +143,7 @@ func TestAnswerAboutAnotherLease(t *testing.T) {
 func TestSilentServer(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := newServer(t)
-	m := s.Manager(t)
+	m := s.manager(t, 3*time.Second, s.URL())
 	defer m.Close()
 	v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
 	require.NoError(t, err)
