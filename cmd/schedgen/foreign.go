@@ -17,7 +17,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// foreignForm is a form of schedules that others make. Only verify reads it.
+// foreignForm is a form of schedules that others make. Only verify and sim read it.
 type foreignForm struct {
 	name      string
 	extension string

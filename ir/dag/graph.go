@@ -21,13 +21,17 @@ const (
 
 // Op is one operation of a rank.
 type Op struct {
-	Kind  Kind
-	Peer  int    // Send, Recv: the other rank
-	Tag   int    // Send, Recv: messages between two ranks match by it
-	Size  int    // Send, Recv: in the file's unit
-	Name  string // how the file calls it; may be empty
-	Line  int    // of the file
-	After []int32
+	Kind    Kind
+	StartOf int32  // Local: the index, counted from 1, of the operation whose start this is; 0: of none
+	CPU     int32  // which of its rank's CPUs it takes
+	NIC     int32  // Send, Recv: which of its rank's network interfaces
+	Peer    int    // Send, Recv: the other rank
+	Tag     int    // Send, Recv: messages between two ranks match by it
+	Size    int    // Send, Recv: in the file's unit
+	Time    int    // Local: for so many nanoseconds it takes the CPU; what is proved does not depend on it
+	Name    string // how the file calls it; may be empty
+	Line    int    // of the file
+	After   []int32
 	Move
 }
 

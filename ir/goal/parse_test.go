@@ -36,8 +36,8 @@ func TestParse(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]dag.Op{
 		{
-			{Kind: dag.Send, Peer: 1, Tag: 3, Size: 10, Name: "a", Line: 4},
-			{Line: 5},
+			{Kind: dag.Send, Peer: 1, Tag: 3, Size: 10, NIC: 1, Name: "a", Line: 4},
+			{Line: 5, CPU: 2, Time: 5},
 			{Kind: dag.Send, Peer: 1, Line: 6},
 			{Kind: dag.Recv, Peer: 1, Size: 7, Name: "b", Line: 8, After: []int32{0}},
 		},
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 			{Kind: dag.Recv, Peer: 0, Tag: 3, Size: 10, Name: "x", Line: 13, After: []int32{3}},
 			{Kind: dag.Recv, Peer: 0, Name: "y", Line: 14},
 			{Kind: dag.Send, Peer: 0, Size: 7, Name: "z", Line: 15, After: []int32{1, 3}},
-			{Name: "x", Line: 13}, // the start of x
+			{StartOf: 1, Name: "x", Line: 13}, // the start of x
 		},
 	}, g.Ranks)
 }
