@@ -184,7 +184,7 @@ func (e *engine) step(k key, kind eventKind, r int, x event) error {
 func (e *engine) arrive(k key, r int, x event) error {
 	own := &e.ranks[r]
 	e.counts.Events++
-	if own.inbox.first == 0 && own.rules.first == 0 && max(own.cpu, own.in) <= k.at && !e.castLeft(r) && !e.works(r) {
+	if own.inbox.first == 0 && own.rules.first == 0 && max(own.cpu, own.in) <= k.at && !e.castLeft(r) {
 		if err := e.receive(r, k.at, entry{seq: k.seq, what: x.slot, from: x.from}); err != nil {
 			return err
 		}

@@ -363,6 +363,24 @@ func TestWorkInALongChain(t *testing.T) {
 	}
 }
 
+// Times that are too long in sum are an error, each time that it is run.
+func TestWorkThatTakesTooLong(t *testing.T) {
+	text := "num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 281474976710656\n", 1<<14+2) + "}\n"
+	g, err := goal.Parse(strings.NewReader(text))
+	require.NoError(t, err)
+	p, err := sim.OfGraph("long", g, 1)
+	require.NoError(t, err)
+	s, err := sim.New(p, sim.Config{Model: sim.DefaultLogGP()})
+	require.NoError(t, err)
+	for range 2 {
+		_, err = s.Run(1)
+		require.ErrorContains(t, err, "simulate barrier/long: times exceed 4611686018427387903 ns")
+	}
+	g.Ranks[0][3].Time = -1
+	_, err = sim.OfGraph("negative", g, 1)
+	require.EqualError(t, err, "rank 0: work (line 6) takes -1 ns: must be in 0..4503599627370496")
+}
+
 // What the models do not have is refused.
 func TestWorkThatIsRefused(t *testing.T) {
 	c := sim.Config{Model: sim.DefaultLogGP()}
