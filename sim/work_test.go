@@ -237,6 +237,29 @@ func indices(n int) []int {
 	return all
 }
 
+// Random schedules with calculations that are written as GOAL take as long when they are
+// read again.
+func TestWorkComesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks, ops := randomGOAL(t)
+		text := spellGOAL(ranks, ops, rapid.Permutation(indices(len(ops))).Draw(t, "order"))
+		var returns [2][]sim.Time
+		for i := range returns {
+			g, err := goal.Parse(strings.NewReader(text))
+			require.NoError(t, err, text)
+			p, err := sim.OfGraph("random", g, 1)
+			require.NoError(t, err, text)
+			r, err := sim.Run(p, sim.Config{Model: sim.DefaultLogGP()})
+			require.NoError(t, err, text)
+			returns[i] = r.Returns
+			var out strings.Builder
+			require.NoError(t, goal.Write(&out, g, 1))
+			text = out.String()
+		}
+		require.Equal(t, returns[0], returns[1], text)
+	})
+}
+
 // pingPong is two ranks that send a message of a byte there and back, with
 // calculations where the test wants them.
 func pingPong(before, between, beside string) string {
