@@ -44,10 +44,11 @@
 //
 // # Work
 //
-// In a schedule of another program a rank may have work of its own, such as a calculation. It takes the CPU, in
-// every model, from when all has ended that it waits for and the CPU is free. It does
-// not wait for the interface, nor for a send that does. What waits for a send or for
-// work comes about when that begins, and finds the CPU taken until it has ended.
+// In a schedule of another program a rank may have work of its own, such as a calculation.
+// It takes the CPU, in every model, from when all has ended that it waits for and the CPU
+// is free. It does not wait for the interface, nor for a send that does. What waits for a
+// send or for work comes about when that begins, and finds the CPU taken until it has
+// ended.
 //
 // # Calls, delays, repairs
 //

@@ -7,23 +7,6 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// startOf returns the start of operation i of a rank, if others wait for that.
-func startOf(ops []dag.Op, i int) (start int, ok bool) {
-	if a := ops[i].After; len(a) == 1 && int(ops[a[0]].StartOf) == i+1 {
-		return int(a[0]), true
-	}
-	return 0, false
-}
-
-// after returns the operations of a rank that operation i waits for. If others wait for
-// its start, that waits for them.
-func after(ops []dag.Op, i int) []int32 {
-	if start, ok := startOf(ops, i); ok {
-		return ops[start].After
-	}
-	return ops[i].After
-}
-
 // endOf returns the operation whose signal says that operation i has ended. What waits
 // for the start of a send or of work waits for its end, before which the CPU is not free.
 // A receive waits, after its start, without the CPU.
@@ -39,7 +22,7 @@ func (p *graph) number(rank int) {
 	ops := p.g.Ranks[rank]
 	needed := make([]bool, len(ops))
 	for i := range ops {
-		for _, a := range after(ops, i) {
+		for _, a := range dag.Before(ops, i) {
 			needed[endOf(ops, a)] = true
 		}
 	}
@@ -56,7 +39,7 @@ func (p *graph) number(rank int) {
 	for i := range ops {
 		op, id, end := &ops[i], p.index.Of(rank, i), int32(unheard)
 		switch {
-		case op.Kind == dag.Recv && len(after(ops, i)) == 0:
+		case op.Kind == dag.Recv && len(dag.Before(ops, i)) == 0:
 			end = p.arrival[id]
 		case needed[i], op.Time > 0:
 			end = add(i)
@@ -83,7 +66,7 @@ func (p *graph) program(rank int) ir.Program {
 		case op.Kind == dag.Recv:
 			arrived := ir.Signal(int(p.arrival[id]))
 			out.Done = append(out.Done, arrived)
-			if start, ok := startOf(ops, i); ok {
+			if start, cut := dag.Start(ops, i); cut {
 				p.addOwn(&out, start)
 			}
 			if p.ends[id] != p.arrival[id] {
@@ -91,7 +74,7 @@ func (p *graph) program(rank int) ir.Program {
 			}
 		case op.Kind == dag.Send:
 			put := ir.PutTo(ir.Signal(int(p.arrival[p.mates[id]])), op.Peer)
-			waits := after(ops, i)
+			waits := dag.Before(ops, i)
 			if last := len(out.Rules) - 1; last >= 0 && out.Rules[last].Do[0].To != toOwn && slices.Equal(sends, waits) {
 				out.Rules[last].Do = append(out.Rules[last].Do, put)
 				continue
@@ -122,7 +105,7 @@ func (p *graph) addOwn(out *ir.Program, i int, more ...ir.Slot) {
 func (p *graph) when(rank, i int) []ir.Slot {
 	ops := p.g.Ranks[rank]
 	slots := []ir.Slot{ir.Enter}
-	for _, a := range after(ops, i) {
+	for _, a := range dag.Before(ops, i) {
 		slots = append(slots, ir.Signal(int(p.ends[p.index.Of(rank, int(endOf(ops, a)))])))
 	}
 	return slots

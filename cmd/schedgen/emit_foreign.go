@@ -28,6 +28,9 @@ func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 	if l.form.chunks {
 		unit = c.model(emit.Options{}).Size
 	}
+	if unit < 1 {
+		return fmt.Errorf("--size=%d: LogGOPSim does not survive messages of no bytes", unit)
+	}
 	g, err := await(ctx, func() (*dag.Graph, error) { return l.form.read(l.in) })
 	if err != nil {
 		return placed(c.Source, err)

@@ -82,6 +82,24 @@ func faultf(ranks []int, format string, args ...any) *Fault {
 	return &Fault{Ranks: ranks, Text: fmt.Sprintf(format, args...)}
 }
 
+// Start returns the index of the start of operation i of a rank, which its reader has
+// cut off because others wait for it, and whether there is one.
+func Start(ops []Op, i int) (start int, cut bool) {
+	if a := ops[i].After; len(a) == 1 && int(ops[a[0]].StartOf) == i+1 {
+		return int(a[0]), true
+	}
+	return 0, false
+}
+
+// Before returns the operations that must end before operation i of a rank starts, its
+// own start left out.
+func Before(ops []Op, i int) []int32 {
+	if start, cut := Start(ops, i); cut {
+		return ops[start].After
+	}
+	return ops[i].After
+}
+
 // Tell spells an operation for people: "recv a (line 3)".
 func (o *Op) Tell() string {
 	word := [...]string{Local: "work", Send: "send", Recv: "recv"}[o.Kind]

@@ -8,11 +8,11 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// Write prints a graph as text that [Parse] reads as an equal one, but for the lines and
-// for what the text cannot hold: what messages carry. A unit of a message's size is so many bytes. An
-// operation has the name that it has in the graph, if that is a label, or else one that
-// no other has. A rank without operations gets a calculation of no time, as LogGOPSim
-// does not survive one that has none. It fails if a message is longer than may be read.
+// Write prints a graph as text, which [Parse] takes. What messages carry is not in it. A
+// unit of a message's size is so many bytes. An operation has the name that it has in the
+// graph, if that is a label, or else one that no other has. A rank without operations gets
+// a calculation of no time, as LogGOPSim does not survive one that has none. It fails if a
+// message is longer than may be read.
 func Write(w io.Writer, g *dag.Graph, unit int) error {
 	longest := g.Message
 	for _, ops := range g.Ranks {
@@ -46,7 +46,7 @@ func writeRank(out *bufio.Writer, ops []dag.Op, unit int) {
 	due := make([][]int, len(ops)) // by operation: whose requirements stand behind it
 	for i := range ops {
 		last := i
-		for _, a := range requirements(ops, i) {
+		for _, a := range dag.Before(ops, i) {
 			last = max(last, shown(ops, a))
 		}
 		if ops[i].StartOf == 0 {
@@ -60,7 +60,7 @@ func writeRank(out *bufio.Writer, ops []dag.Op, unit int) {
 		fmt.Fprintf(out, "%s: ", labels[i])
 		writeOp(out, &ops[i], unit)
 		for _, d := range due[i] {
-			for _, a := range requirements(ops, d) {
+			for _, a := range dag.Before(ops, d) {
 				word := "requires"
 				if ops[a].StartOf > 0 {
 					word = "irequires"
@@ -69,15 +69,6 @@ func writeRank(out *bufio.Writer, ops []dag.Op, unit int) {
 			}
 		}
 	}
-}
-
-// requirements returns what operation i waits for: where its start has been cut off,
-// that has them.
-func requirements(ops []dag.Op, i int) []int32 {
-	if a := ops[i].After; len(a) == 1 && int(ops[a[0]].StartOf) == i+1 {
-		return ops[a[0]].After
-	}
-	return ops[i].After
 }
 
 // shown returns the operation that stands in the text for operation a.
