@@ -64,6 +64,23 @@ func TestForeignGood(t *testing.T) {
 	}
 }
 
+// What is good as GOAL is so when it has been written again.
+func TestForeignComesBack(t *testing.T) {
+	for _, file := range foreignFiles(t, "good") {
+		if filepath.Ext(file) != ".goal" {
+			continue
+		}
+		g, err := readForeign(t, file)
+		require.NoError(t, err)
+		again := filepath.Join(t.TempDir(), filepath.Base(file))
+		out, err := os.Create(again)
+		require.NoError(t, err)
+		require.NoError(t, goal.Write(out, g, 1))
+		require.NoError(t, out.Close())
+		require.NoError(t, examineForeign(t, again), file)
+	}
+}
+
 // TestForeignBroken holds the counterexample against the file beside it.
 // SCHEDGEN_UPDATE=1 records.
 func TestForeignBroken(t *testing.T) {

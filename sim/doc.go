@@ -42,6 +42,14 @@
 //
 // A second copy of a slot is received like the first and changes nothing.
 //
+// # Work
+//
+// In a schedule of another program a rank may have work of its own, such as a calculation.
+// It takes the CPU, in every model, from when all has ended that it waits for and the CPU
+// is free. It does not wait for the interface, nor for a send that does. What waits for a
+// send or for work comes about when that begins, and finds the CPU taken until it has
+// ended.
+//
 // # Calls, delays, repairs
 //
 // A rank that calls late is one whose CPU is taken until then. It returns when its

@@ -29,7 +29,8 @@ type engine struct {
 	path   *path    // nil: not asked for
 	net    *network // nil: the costs say it all
 	gate   gate
-	full   Time // until when the switch has what has come to it
+	full   Time   // until when the switch has what has come to it
+	local  *local // nil: ranks do nothing but send and receive
 }
 
 // rank is what each event of a rank asks for, as much as a line of the cache: until
@@ -85,6 +86,9 @@ func newEngine(p Programs, c *Config) (*engine, error) {
 	if c.Path {
 		e.path = &path{}
 	}
+	if g, ok := p.(*graph); ok {
+		e.local = newLocal(g, e.h.Ranks)
+	}
 	e.ranks, e.calls = make([]rank, e.h.Ranks), make([]call, e.h.Ranks)
 	return e, nil
 }
@@ -106,6 +110,9 @@ func (e *engine) reset(seed uint64, enters []Time) {
 	}
 	if e.net != nil {
 		e.net.reset()
+	}
+	if e.local != nil {
+		e.local.reset()
 	}
 }
 
@@ -190,9 +197,9 @@ func (e *engine) arrive(k key, r int, x event) error {
 
 // turn lets a rank do what it can do now, or plans when it can.
 func (e *engine) turn(r int, now key) error {
-	next, send := e.next(r, now.at)
+	next, does := e.next(r, now.at)
 	if next == now {
-		if err := e.act(r, now.at, send); err != nil {
+		if err := e.act(r, now.at, does); err != nil {
 			return err
 		}
 	}
@@ -200,10 +207,15 @@ func (e *engine) turn(r int, now key) error {
 	return nil
 }
 
-// act lets a rank begin its next send, or the receipt of what has waited longest.
-func (e *engine) act(r int, now Time, send bool) error {
-	if send {
+// act lets a rank begin its next send or work, or the receipt of what has waited
+// longest.
+func (e *engine) act(r int, now Time, does Op) error {
+	switch does {
+	case Send:
 		return e.send(r, now)
+	case Work:
+		e.work(r, now)
+		return nil
 	}
 	own := &e.ranks[r]
 	x, mcast := e.oldest(r)
@@ -225,23 +237,28 @@ func (e *engine) plan(r int, now Time) {
 }
 
 // next returns when and with which number a rank can begin something, at a time
-// from now on, and whether that is a send.
-func (e *engine) next(r int, now Time) (next key, send bool) {
+// from now on, and what that is.
+func (e *engine) next(r int, now Time) (next key, does Op) {
 	own := &e.ranks[r]
 	next = never
 	if own.rules.first > 0 {
 		next = key{max(now, own.cpu, own.out), e.lists.at(own.rules.first).seq}
-		send = true
+		does = Send
+	}
+	if e.works(r) {
+		if k := (key{max(now, own.cpu), e.lists.at(e.local.work[r].first).seq}); k.before(next) {
+			next, does = k, Work
+		}
 	}
 	if own.inbox.first == 0 && !e.castLeft(r) {
-		return next, send
+		return next, does
 	}
 	if x, _ := e.oldest(r); x.seq != none {
 		if k := (key{max(now, own.cpu, own.in), x.seq}); k.before(next) {
-			return k, false
+			return k, Receive
 		}
 	}
-	return next, send
+	return next, does
 }
 
 // castLeft reports whether a multicast has come that a rank has neither received nor

@@ -14,20 +14,29 @@ type sized interface {
 	largestSignal() int
 }
 
-// graph is the programs of a graph.
+// graph is the programs of a graph. A rank has a signal for each message that it
+// receives and, behind those, one for each of its operations that others of it wait
+// for, or that takes time.
 type graph struct {
 	whole
-	g     *dag.Graph
-	index dag.Index
-	recvs [][]int // by rank and signal: the operation
-	unit  int
-	most  int
+	g       *dag.Graph
+	index   dag.Index
+	mates   []int
+	signals [][]int32 // by rank and signal: the operation
+	arrival []int32   // by number of a receive: the signal of its message
+	ends    []int32   // by number of an operation: the signal that is set when it ends, or unheard
+	unit    int
+	most    int
 }
+
+// unheard stands for the signal of what nobody waits for.
+const unheard = -1
 
 // OfGraph returns the programs of a schedule of another program, in which each
 // message is a signal of its receiver, as long as the file says in units of so many
-// bytes. Local work takes no time. It fails with a [*dag.Fault] if the graph cannot run
-// to its end, or if its run depends on timing.
+// bytes. Local work takes the CPU of its rank for as long as the file says. It fails with
+// a [*dag.Fault] if the graph cannot run to its end, or if its run depends on timing, and
+// with another error if a rank has several CPUs or interfaces, or something is too long.
 func OfGraph(name string, g *dag.Graph, unit int) (Programs, error) {
 	if len(g.Ranks) < 1 || len(g.Ranks) > ir.MaxRanks {
 		return nil, fmt.Errorf("%d ranks: must be in 1..%d", len(g.Ranks), ir.MaxRanks)
@@ -37,30 +46,79 @@ func OfGraph(name string, g *dag.Graph, unit int) (Programs, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, err := dag.Order(g, x, mates)
-	if err != nil {
+	if _, err := dag.Order(g, x, mates); err != nil {
 		return nil, err
 	}
-	w, err := dag.NewWaits(g, x, mates, order)
-	if err != nil {
-		return nil, err
+	p := &graph{
+		g: g, index: x, mates: mates, signals: make([][]int32, len(g.Ranks)),
+		arrival: make([]int32, x.Len()), ends: make([]int32, x.Len()), unit: unit,
 	}
-	p := &graph{g: g, index: x, recvs: w.Recvs, unit: unit}
-	p.s = w.Schedule(ir.Header{Collective: "barrier", Algorithm: name, Ranks: len(g.Ranks)})
+	p.s = &ir.Schedule{Header: ir.Header{Collective: "barrier", Algorithm: name, Ranks: len(g.Ranks)}}
 	for rank := range g.Ranks {
-		for i := range g.Ranks[rank] {
-			p.most = max(p.most, g.Ranks[rank][i].Size)
+		if err := p.check(rank); err != nil {
+			return nil, err
+		}
+		p.number(rank)
+		if n := len(p.signals[rank]); n > ir.MaxSignals {
+			return nil, fmt.Errorf("rank %d: %d messages and operations that others wait for: more than %d", rank, n, ir.MaxSignals)
 		}
 	}
 	if float64(p.most)*float64(unit) > maxTime {
 		return nil, fmt.Errorf("a message of %d times %d bytes: too long", p.most, unit)
 	}
+	for rank := range g.Ranks {
+		p.s.Programs = append(p.s.Programs, p.program(rank))
+	}
 	return p, nil
 }
 
+// check returns an error for what a rank of the models does not have, and notes how
+// long its messages are.
+func (p *graph) check(rank int) error {
+	ops := p.g.Ranks[rank]
+	cpu, nic := -1, -1 // the first operations that take them
+	for i := range ops {
+		op := &ops[i]
+		if op.Time < 0 || op.Time > maxTime {
+			return fmt.Errorf("%s takes %d ns: must be in 0..%d", p.g.Tell(dag.Ref{Rank: rank, I: i}), op.Time, int64(maxTime))
+		}
+		p.most = max(p.most, op.Size)
+		switch {
+		case op.Kind == dag.Local && op.Time == 0:
+			continue
+		case cpu < 0:
+			cpu = i
+		case op.CPU != ops[cpu].CPU:
+			return p.apart(rank, cpu, i, "CPU", ops[cpu].CPU, op.CPU)
+		}
+		switch {
+		case op.Kind == dag.Local:
+		case nic < 0:
+			nic = i
+		case op.NIC != ops[nic].NIC:
+			return p.apart(rank, nic, i, "network interface", ops[nic].NIC, op.NIC)
+		}
+	}
+	return nil
+}
+
+func (p *graph) apart(rank, a, b int, what string, ofA, ofB int32) error {
+	return fmt.Errorf("%s is on %s %d and %s on %d: in the models a rank has one", p.g.Tell(dag.Ref{Rank: rank, I: a}), what, ofA,
+		p.g.Ranks[rank][b].Tell(), ofB)
+}
+
 func (p *graph) signalBytes(rank, signal int) int {
-	ref := p.index.Ref(p.recvs[rank][signal])
-	return p.g.Ranks[ref.Rank][ref.I].Size * p.unit
+	return p.g.Ranks[rank][p.signals[rank][signal]].Size * p.unit
 }
 
 func (p *graph) largestSignal() int { return p.most * p.unit }
+
+// work returns for how long the operation of a signal takes the CPU of its rank.
+func (p *graph) work(rank, signal int) Time {
+	return Time(p.g.Ranks[rank][p.signals[rank][signal]].Time)
+}
+
+// sent returns the signal that the sender of a message has for its send, or unheard.
+func (p *graph) sent(to, signal int) int32 {
+	return p.ends[p.mates[p.index.Of(to, int(p.signals[to][signal]))]]
+}

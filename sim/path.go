@@ -14,9 +14,10 @@ const (
 	Enter   Op = iota + 1 // the rank has called
 	Send                  // a send of the rank, until its CPU is free
 	Receive               // a receipt of the rank, until its CPU is free
+	Work                  // work of the rank, until its CPU is free
 )
 
-// String returns "enter", "send" or "receive".
+// String returns "enter", "send", "receive" or "work".
 func (o Op) String() string {
 	switch o {
 	case Enter:
@@ -25,6 +26,8 @@ func (o Op) String() string {
 		return "send"
 	case Receive:
 		return "receive"
+	case Work:
+		return "work"
 	}
 	return "op?"
 }
@@ -34,7 +37,7 @@ func (o Op) String() string {
 type Step struct {
 	Rank  int
 	Op    Op
-	Slot  ir.Slot // what is sent or received; enter of a message by which a rank opens the root's gate
+	Slot  ir.Slot // what is sent or received; enter of a message by which a rank opens the root's gate; none of work
 	Peer  int     // whom it is sent to, who has sent it; -1: to all, or nobody
 	Begin Time
 	End   Time
@@ -100,6 +103,12 @@ func (p *path) receive(own *rank, r int, now Time, c *cost, x entry) {
 	last.cpu, last.in = n, n
 }
 
+// work notes work that begins now.
+func (p *path) work(r int, now, took Time) {
+	last := &p.ranks[r]
+	last.cpu = p.add(pathOp{now, now + took, int32(r), -1, 0, last.cpu, Work})
+}
+
 // returns notes that the call of a rank returns with what its CPU does now.
 func (p *path) returns(r int) { p.ranks[r].returned = p.ranks[r].cpu }
 
@@ -119,7 +128,11 @@ func (e *engine) critical(enters, returns []Time) []Step {
 	for n := e.path.ranks[last].returned; n >= 0; {
 		x := &e.path.ops[n]
 		rank = int(x.rank)
-		steps = append(steps, Step{rank, x.op, e.slotOf(x.slot), int(x.peer), x.begin, x.end})
+		slot := e.slotOf(x.slot)
+		if x.op == Work {
+			slot = ir.None
+		}
+		steps = append(steps, Step{rank, x.op, slot, int(x.peer), x.begin, x.end})
 		n = x.before
 	}
 	steps = append(steps, Step{Rank: rank, Op: Enter, Slot: ir.Enter, Peer: -1, Begin: enters[rank], End: enters[rank]})

@@ -64,7 +64,7 @@ type Counts struct {
 	Received int64 `json:"received"`   // messages that were received, copies of multicasts included
 	Lost     int64 `json:"lost"`       // copies of multicasts that were lost
 	Repairs  int64 `json:"repairs"`    // times that a repair was made
-	Events   int64 `json:"events"`     // sends, arrivals and receives
+	Events   int64 `json:"events"`     // sends, arrivals, receives and work
 }
 
 // Result is what a run has told.

@@ -28,6 +28,9 @@ func (e *engine) begin(r int) error {
 	for _, rule := range e.fired {
 		e.fire(r, n, rule)
 	}
+	if e.local != nil {
+		e.settle(r, n)
+	}
 	e.mayReturn(r)
 	if !fires {
 		e.drop(r)
@@ -107,11 +110,16 @@ func (e *engine) send(r int, now Time) error {
 	if last {
 		own.cpu += c.check
 		e.lists.dropFirst(&own.rules)
-		e.mayReturn(r)
 	} else {
 		e.lists.at(own.rules.first).advance()
 	}
 	e.transmit(r, int(to), now, c, event{slot, from})
+	if e.local != nil {
+		e.sent(r, slot, to)
+	}
+	if last {
+		e.mayReturn(r)
+	}
 	e.mayEnd(r)
 	return nil
 }
@@ -237,6 +245,9 @@ func (e *engine) assign(r int, n *node, slot int32) {
 	for _, rule := range e.fired {
 		e.fire(r, n, rule)
 	}
+	if e.local != nil {
+		e.settle(r, n)
+	}
 	if n.words[slot]&slotDone != 0 {
 		e.ranks[r].undone--
 		e.mayReturn(r)
@@ -249,6 +260,9 @@ func (e *engine) fire(r int, n *node, number int32) {
 	w := &n.shape.rules[number]
 	if w.unless >= 0 {
 		e.arm(r, w, number)
+		return
+	}
+	if e.local != nil && e.ownAction(r, n, w) {
 		return
 	}
 	e.queueSends(r, w)

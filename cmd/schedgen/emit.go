@@ -32,6 +32,7 @@ Examples:
 
   schedgen emit bcast/mcast-chain -p 8 --chunks 4
   schedgen emit bcast/mcast-acktree -p 8 -f dot | dot -Tsvg -o tree.svg
+  schedgen emit tree.xml -f goal --size 64KiB -o tree.goal
 
 In a program, with the package that it writes:
 
@@ -52,10 +53,30 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.checkLength(std); err != nil {
 		return err
 	}
+	if c.isFile() {
+		l, err := c.look(ctx, std)
+		if err != nil {
+			return err
+		}
+		defer l.file.Close() // read only: nothing to lose
+		if l.form != nil {
+			return c.rewrite(ctx, std, l)
+		}
+		s, err := c.read(ctx, l.in)
+		if err != nil {
+			return err
+		}
+		return c.write(ctx, std, s)
+	}
 	s, err := c.load(ctx, std)
 	if err != nil {
 		return err
 	}
+	return c.write(ctx, std, s)
+}
+
+// write prints a schedule of ours to the standard output or a file.
+func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 	if c.Output == "" {
 		return c.print(ctx, std.Out, s)
 	}

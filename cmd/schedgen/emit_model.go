@@ -13,7 +13,7 @@ import (
 type emitModel struct {
 	Extract *emit.Extract `placeholder:"WHICH" help:"With svg and html: ranks to draw: ${extracts}; default auto."`
 
-	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message; default 64KiB."`
+	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message, of MSCCL XML of a chunk; default 64KiB."`
 	Lost *lossFlag `placeholder:"LOSS" complete:"loss" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-// foreignForm is a form of schedules that others make. Only verify reads it.
+// foreignForm is a form of schedules that others make. Verify and sim read it, and emit writes it as GOAL.
 type foreignForm struct {
 	name      string
 	extension string
@@ -46,23 +46,6 @@ func sniff(name string, r *bufio.Reader) *foreignForm {
 		}
 	}
 	return nil
-}
-
-// looked is a file to verify whose first bytes have been looked at.
-type looked struct {
-	form *foreignForm // nil: one of ours
-	in   *bufio.Reader
-	file io.Closer
-}
-
-// look opens what is to be verified and finds its form.
-func (c *verifyCmd) look(std stdio) (looked, error) {
-	file, err := c.open(std)
-	if err != nil {
-		return looked{}, err
-	}
-	in := bufio.NewReader(file)
-	return looked{form: sniff(c.Source, in), in: in, file: file}, nil
 }
 
 // verifyForeign proves a file of another program.

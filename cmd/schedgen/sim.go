@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -199,27 +198,22 @@ func (c *simCmd) specs(std stdio) ([]*schedule.Spec, error) {
 
 // file returns the programs of a file, of whatever form it is, and their name.
 func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, error) {
-	in, err := await(ctx, func() (io.ReadCloser, error) { return c.open(std) })
+	l, err := c.look(ctx, std)
 	if err != nil {
 		return "", nil, err
 	}
-	defer in.Close() // read only: nothing to lose
-	buf := bufio.NewReader(in)
-	form, err := await(ctx, func() (*foreignForm, error) { return sniff(c.Source, buf), nil })
-	if err != nil {
-		return "", nil, err
-	}
-	if form == nil {
-		s, err := c.read(ctx, buf)
+	defer l.file.Close() // read only: nothing to lose
+	if l.form == nil {
+		s, err := c.read(ctx, l.in)
 		if err != nil {
 			return "", nil, err
 		}
 		return s.Name(), sim.Of(s), nil
 	}
-	if flags := c.list(); c.Ranks != nil || len(flags) > 0 {
-		return "", nil, fmt.Errorf("%s is %s, which has ranks and parameters of its own", c.Source, form.name)
+	if err := c.checkOwn(l.form); err != nil {
+		return "", nil, err
 	}
-	p, err := await(ctx, func() (sim.Programs, error) { return c.foreign(form, buf) })
+	p, err := await(ctx, func() (sim.Programs, error) { return c.foreign(l.form, l.in) })
 	return filepath.Base(c.Source), p, err
 }
 

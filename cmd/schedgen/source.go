@@ -158,7 +158,7 @@ func (a *sourceArgs) read(ctx context.Context, in io.Reader) (*ir.Schedule, erro
 func parse(r io.Reader, name string) (*ir.Schedule, error) {
 	buf := bufio.NewReader(r)
 	if form := sniff(name, buf); form != nil {
-		return nil, fmt.Errorf("%s: this is %s, which only schedgen verify reads", name, form.name)
+		return nil, fmt.Errorf("%s: this is %s, which only schedgen verify, sim and emit read", name, form.name)
 	}
 	read := ir.ParseText
 	if looksLikeJSON(buf) {

@@ -62,7 +62,7 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	var l looked
 	if c.isFile() {
 		var err error
-		if l, err = await(ctx, func() (looked, error) { return c.look(std) }); err != nil {
+		if l, err = c.look(ctx, std); err != nil {
 			return err
 		}
 		defer l.file.Close() // read only: nothing to lose

@@ -21,13 +21,17 @@ const (
 
 // Op is one operation of a rank.
 type Op struct {
-	Kind  Kind
-	Peer  int    // Send, Recv: the other rank
-	Tag   int    // Send, Recv: messages between two ranks match by it
-	Size  int    // Send, Recv: in the file's unit
-	Name  string // how the file calls it; may be empty
-	Line  int    // of the file
-	After []int32
+	Kind    Kind
+	StartOf int32  // Local: the index, counted from 1, of the operation whose start this is; 0: of none
+	CPU     int32  // which of its rank's CPUs it takes
+	NIC     int32  // Send, Recv: which of its rank's network interfaces
+	Peer    int    // Send, Recv: the other rank
+	Tag     int    // Send, Recv: messages between two ranks match by it
+	Size    int    // Send, Recv: in the file's unit
+	Time    int    // Local: for so many nanoseconds it takes the CPU; what is proved does not depend on it
+	Name    string // how the file calls it; may be empty
+	Line    int    // of the file
+	After   []int32
 	Move
 }
 
@@ -76,6 +80,24 @@ func (f *Fault) Error() string { return f.Text }
 
 func faultf(ranks []int, format string, args ...any) *Fault {
 	return &Fault{Ranks: ranks, Text: fmt.Sprintf(format, args...)}
+}
+
+// Start returns the index of the start of operation i of a rank, which its reader has
+// cut off because others wait for it, and whether there is one.
+func Start(ops []Op, i int) (start int, cut bool) {
+	if a := ops[i].After; len(a) == 1 && int(ops[a[0]].StartOf) == i+1 {
+		return int(a[0]), true
+	}
+	return 0, false
+}
+
+// Before returns the operations that must end before operation i of a rank starts, its
+// own start left out.
+func Before(ops []Op, i int) []int32 {
+	if start, cut := Start(ops, i); cut {
+		return ops[start].After
+	}
+	return ops[i].After
 }
 
 // Tell spells an operation for people: "recv a (line 3)".

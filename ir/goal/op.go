@@ -11,17 +11,17 @@ func (p *parser) operation(label, word token) {
 		op.Size = p.bytes()
 		p.word("to")
 		op.Peer = p.number("the rank to send to", 0, p.ranks-1)
-		op.Tag = p.options()
+		p.options(&op)
 	case "recv":
 		op.Kind = dag.Recv
 		op.Size = p.bytes()
 		p.word("from")
 		p.refuseAny("from any rank")
 		op.Peer = p.number("the rank to receive from", 0, p.ranks-1)
-		op.Tag = p.options()
+		p.options(&op)
 	case "calc":
-		p.number("the time of the calculation", 0, maxBytes)
-		p.option("cpu")
+		op.Time = p.number("the time of the calculation", 0, maxTime)
+		op.CPU = p.option("cpu")
 	default:
 		p.failAt(word.line, word.col, "unknown operation %q; known are send, recv, calc", word.text)
 	}
@@ -39,25 +39,24 @@ func (p *parser) bytes() int {
 	return n
 }
 
-// options reads the options of a send or receive and returns the tag.
-func (p *parser) options() int {
-	tag := 0
+// options reads the options of a send or receive.
+func (p *parser) options(op *dag.Op) {
 	if p.t.kind == tokenWord && p.t.text == "tag" {
 		p.advance()
 		p.refuseAny("with any tag")
-		tag = p.number("the tag", 0, maxTag)
+		op.Tag = p.number("the tag", 0, maxTag)
 	}
-	p.option("cpu")
-	p.option("nic")
-	return tag
+	op.CPU = p.option("cpu")
+	op.NIC = p.option("nic")
 }
 
-// option reads an option that says nothing about who waits for whom.
-func (p *parser) option(name string) {
-	if p.t.kind == tokenWord && p.t.text == name {
-		p.advance()
-		p.number("the number of the "+name, 0, maxTag)
+// option reads which CPU or interface an operation takes, 0 if the file does not say.
+func (p *parser) option(name string) int32 {
+	if p.t.kind != tokenWord || p.t.text != name {
+		return 0
 	}
+	p.advance()
+	return int32(p.number("the number of the "+name, 0, maxTag))
 }
 
 // refuseAny refuses -1.

@@ -44,7 +44,7 @@ func (r *rank) finish() []dag.Op {
 			start = int32(len(r.opList))
 			starts[b] = start
 			op := &r.opList[b]
-			r.opList = append(r.opList, dag.Op{Name: op.Name, Line: op.Line, After: op.After})
+			r.opList = append(r.opList, dag.Op{StartOf: b + 1, Name: op.Name, Line: op.Line, After: op.After})
 			r.opList[b].After = []int32{start}
 		}
 		r.waitForStart(starts, a, start)

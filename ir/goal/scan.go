@@ -16,7 +16,8 @@ const (
 	maxWord  = 64        // bytes of a label or number
 	maxOps   = 1 << 24   // operations of all ranks
 	maxEdges = 1 << 26   // requires lines of all ranks
-	maxBytes = 1 << 48   // of a message or calculation
+	maxBytes = 1 << 48   // of a message
+	maxTime  = 1 << 48   // of a calculation, ns: some 78 hours
 	maxTag   = 1<<31 - 1 // also of cpu and nic
 )
 

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir/dag"
+	"github.com/schedgen/schedgen/ir/goal"
+)
+
+// rewrite prints a file of another program as GOAL: its operations are not rules, so
+// that no other format holds them.
+func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
+	switch {
+	case c.Format != "goal":
+		return fmt.Errorf("%s is %s, which is written in format goal alone", c.Source, l.form.name)
+	case c.Lost != nil:
+		return fmt.Errorf("--lost: %s is %s, which has no multicasts", c.Source, l.form.name)
+	case c.Size != nil && !l.form.chunks:
+		return fmt.Errorf("--size: %s is %s, which says how long its messages are", c.Source, l.form.name)
+	}
+	if err := c.checkOwn(l.form); err != nil {
+		return err
+	}
+	unit := 1
+	if l.form.chunks {
+		unit = c.model(emit.Options{}).Size
+	}
+	if unit < 1 {
+		return fmt.Errorf("--size=%d: LogGOPSim does not survive messages of no bytes", unit)
+	}
+	g, err := await(ctx, func() (*dag.Graph, error) { return l.form.read(l.in) })
+	if err != nil {
+		return placed(c.Source, err)
+	}
+	write := func(w io.Writer) error {
+		w = ctxWriter{ctx, w}
+		if _, err := fmt.Fprintf(w, "// made by: %s\n", c.command()); err != nil {
+			return err
+		}
+		if err := goal.Write(w, g, unit); err != nil {
+			return fmt.Errorf("%s as GOAL: %w", c.Source, err)
+		}
+		return nil
+	}
+	if c.Output == "" {
+		return write(std.Out)
+	}
+	return writeTo("output", c.Output, std.Out, write)
+}

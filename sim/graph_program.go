@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/dag"
+)
+
+// endOf returns the operation whose signal says that operation i has ended. What waits
+// for the start of a send or of work waits for its end, before which the CPU is not free.
+// A receive waits, after its start, without the CPU.
+func endOf(ops []dag.Op, i int32) int32 {
+	if s := ops[i].StartOf; s > 0 && ops[s-1].Kind != dag.Recv {
+		return s - 1
+	}
+	return i
+}
+
+// number gives signals to the messages that a rank receives, and to its operations.
+func (p *graph) number(rank int) {
+	ops := p.g.Ranks[rank]
+	needed := make([]bool, len(ops))
+	for i := range ops {
+		for _, a := range dag.Before(ops, i) {
+			needed[endOf(ops, a)] = true
+		}
+	}
+	var signals []int32
+	add := func(i int) int32 {
+		signals = append(signals, int32(i))
+		return int32(len(signals) - 1)
+	}
+	for i := range ops {
+		if ops[i].Kind == dag.Recv {
+			p.arrival[p.index.Of(rank, i)] = add(i)
+		}
+	}
+	for i := range ops {
+		op, id, end := &ops[i], p.index.Of(rank, i), int32(unheard)
+		switch {
+		case op.Kind == dag.Recv && len(dag.Before(ops, i)) == 0:
+			end = p.arrival[id]
+		case needed[i], op.Time > 0:
+			end = add(i)
+		}
+		p.ends[id] = end
+	}
+	p.signals[rank] = signals
+}
+
+// toOwn stands in place of the rank of a put for an operation of the rank itself: work,
+// or a receive or a join that ends when all has ended that it waits for.
+const toOwn = -2
+
+// program returns the program of a rank, after all have been numbered: it has returned
+// when all messages have been received and all work is done. A send that others wait for
+// sets its signal without an action ([graph.sent]).
+func (p *graph) program(rank int) ir.Program {
+	ops := p.g.Ranks[rank]
+	out := ir.Program{Rank: rank, Signals: len(p.signals[rank]), Done: []ir.Slot{ir.Enter}}
+	var sends []int32 // what those of the last rule wait for, if it sends
+	for i := range ops {
+		switch op, id := &ops[i], p.index.Of(rank, i); {
+		case op.StartOf > 0: // its rule stands before that of its operation
+		case op.Kind == dag.Recv:
+			arrived := ir.Signal(int(p.arrival[id]))
+			out.Done = append(out.Done, arrived)
+			if start, cut := dag.Start(ops, i); cut {
+				p.addOwn(&out, start)
+			}
+			if p.ends[id] != p.arrival[id] {
+				p.addOwn(&out, i, arrived)
+			}
+		case op.Kind == dag.Send:
+			put := ir.PutTo(ir.Signal(int(p.arrival[p.mates[id]])), op.Peer)
+			waits := dag.Before(ops, i)
+			if last := len(out.Rules) - 1; last >= 0 && out.Rules[last].Do[0].To != toOwn && slices.Equal(sends, waits) {
+				out.Rules[last].Do = append(out.Rules[last].Do, put)
+				continue
+			}
+			sends = waits
+			out.Rules = append(out.Rules, ir.Rule{When: p.when(rank, i), Do: []ir.Action{put}})
+		case op.Time > 0:
+			out.Done = append(out.Done, ir.Signal(int(p.ends[id])))
+			p.addOwn(&out, i)
+		default:
+			p.addOwn(&out, i)
+		}
+	}
+	return out
+}
+
+// addOwn adds the rule of what operation i of a rank does for that rank alone, unless
+// it has no signal. It may wait for more than the operation does.
+func (p *graph) addOwn(out *ir.Program, i int, more ...ir.Slot) {
+	if end := p.ends[p.index.Of(out.Rank, i)]; end != unheard {
+		do := []ir.Action{{Op: ir.Put, Slot: ir.Signal(int(end)), To: toOwn}}
+		out.Rules = append(out.Rules, ir.Rule{When: append(p.when(out.Rank, i), more...), Do: do})
+	}
+}
+
+// when returns the slots that are set when all has ended that operation i of a rank
+// waits for.
+func (p *graph) when(rank, i int) []ir.Slot {
+	ops := p.g.Ranks[rank]
+	slots := []ir.Slot{ir.Enter}
+	for _, a := range dag.Before(ops, i) {
+		slots = append(slots, ir.Signal(int(p.ends[p.index.Of(rank, int(endOf(ops, a)))])))
+	}
+	return slots
+}

@@ -1,0 +1,73 @@
+package sim
+
+// local is what ranks do by themselves in the programs of a graph: work that takes
+// the CPU, and operations that end when others have ended.
+type local struct {
+	graph *graph
+	work  []list  // by rank: work that waits for the CPU
+	ended []int32 // slots, of the rank at hand, of operations that have ended and are not set yet
+}
+
+func newLocal(g *graph, ranks int) *local { return &local{graph: g, work: make([]list, ranks)} }
+
+func (l *local) reset() {
+	clear(l.work)
+	l.ended = l.ended[:0]
+}
+
+// works reports whether a rank has work that waits for the CPU.
+func (e *engine) works(r int) bool { return e.local != nil && e.local.work[r].first > 0 }
+
+// ownAction begins what a rule does for its own rank. It reports whether it is that.
+func (e *engine) ownAction(r int, n *node, w *rule) bool {
+	slot, to := n.send(w.do)
+	if to != toOwn {
+		return false
+	}
+	number := slotNumber(slot, e.h.Chunks, int(e.calls[r].signals))
+	if e.local.graph.work(r, slot.Index()) > 0 {
+		e.lists.put(&e.local.work[r], entry{seq: e.numbers(1), what: number})
+	} else {
+		e.local.ended = append(e.local.ended, number)
+	}
+	return true
+}
+
+// settle sets the slots of operations that have ended, and of those that end then.
+func (e *engine) settle(r int, n *node) {
+	for i := 0; i < len(e.local.ended); i++ {
+		e.fired = n.assign(e.fired[:0], e.local.ended[i])
+		for _, rule := range e.fired {
+			e.fire(r, n, rule)
+		}
+	}
+	e.local.ended = e.local.ended[:0]
+}
+
+// sent sets the slot that a rank has for the send of a message, which has begun: what
+// waits for it finds the CPU taken until the send has ended.
+func (e *engine) sent(r int, slot, to int32) {
+	own := e.local.graph.sent(int(to), int(slot)-1-e.h.Chunks)
+	if own == unheard {
+		return
+	}
+	e.local.ended = append(e.local.ended, int32(1+e.h.Chunks)+own)
+	e.settle(r, e.store.at(e.ranks[r].node))
+}
+
+// work begins work of a rank, whose CPU is free. What waits for it finds the CPU taken
+// until it has ended.
+func (e *engine) work(r int, now Time) {
+	own := &e.ranks[r]
+	waits := &e.local.work[r]
+	slot := e.lists.at(waits.first).what
+	took := e.local.graph.work(r, int(slot)-1-e.h.Chunks)
+	if e.path != nil {
+		e.path.work(r, now, took)
+	}
+	own.cpu = now + took
+	e.counts.Events++
+	e.lists.dropFirst(waits)
+	e.assign(r, e.store.at(own.node), slot)
+	e.mayEnd(r)
+}
