@@ -112,7 +112,11 @@ func (c *castCmd) host(ctx context.Context, l *net.TCPListener, key secret, std 
 			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
 		}
 	}
-	return lobby.Host(ctx, l, c.Expect, key.lobby(), note, came)
+	want, err := lobby.NewCount(c.Expect)
+	if err != nil {
+		return nil, nil, err
+	}
+	return lobby.Host(ctx, l, want, key.lobby(), note, came)
 }
 
 // castAlgorithms are those of the broadcasts, by transport.

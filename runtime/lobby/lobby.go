@@ -35,17 +35,29 @@ type Guest = rendezvous.Guest
 // Place is what a guest is given.
 type Place = rendezvous.Place
 
-// Host waits at l for so many guests, and tells each its place and what note makes of them. It returns them, in
+// Count is for how many guests a host waits. Any goroutine may change it while the host waits: Less is for
+// one that will not come, Stop for when those that have come are enough.
+type Count = rendezvous.Count
+
+// NewCount returns a count of n guests, 1 to ir.MaxRanks - 1.
+func NewCount(n int) (*Count, error) {
+	if n < 1 || n >= ir.MaxRanks {
+		return nil, fmt.Errorf("lobby: %d guests, want 1 to %d", n, ir.MaxRanks-1)
+	}
+	return rendezvous.NewCount(n), nil
+}
+
+// ErrNobody is what Host's error wraps when nobody is waited for any more, and nobody has come.
+var ErrNobody = rendezvous.ErrNobody
+
+// Host waits at l until there are as many guests as want says, and tells each its place and what note makes of them. It returns them, in
 // the order of their ranks, which are 1, 2, …, and the host's own place, rank 0. The job's name is drawn. If ctx ends before
 // that the guests are told, and the error says how many have come. came, if not nil, is called when that changes. Whoever does
 // not prove the key is turned away. The listener stays open.
-func Host(ctx context.Context, l *net.TCPListener, guests int, c Config, note func([]Guest) string, came func(guests int)) (*Place, []Guest, error) {
-	if guests < 1 || guests >= ir.MaxRanks {
-		return nil, nil, fmt.Errorf("lobby: %d guests, want 1 to %d", guests, ir.MaxRanks-1)
-	}
+func Host(ctx context.Context, l *net.TCPListener, want *Count, c Config, note func([]Guest) string, came func(guests int)) (*Place, []Guest, error) {
 	door := rendezvous.Lobby{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock}
-	p := &Place{Size: guests + 1, Job: rand.Text()}
-	here, err := door.Host(ctx, l, guests, p.Job, func(all []Guest) string {
+	p := &Place{Job: rand.Text()}
+	here, err := door.Host(ctx, l, want, p.Job, func(all []Guest) string {
 		p.Note = note(all)
 		p.Note = p.Note[:min(len(p.Note), MaxNote)]
 		return p.Note
@@ -53,6 +65,7 @@ func Host(ctx context.Context, l *net.TCPListener, guests int, c Config, note fu
 	if err != nil {
 		return nil, here, fmt.Errorf("lobby: %w", err)
 	}
+	p.Size = len(here) + 1
 	return p, here, nil
 }
 

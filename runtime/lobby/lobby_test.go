@@ -26,6 +26,13 @@ func listen(t *testing.T) *net.TCPListener {
 	return l
 }
 
+func count(t *testing.T, n int) *lobby.Count {
+	t.Helper()
+	c, err := lobby.NewCount(n)
+	require.NoError(t, err)
+	return c
+}
+
 // words joins what the guests have said.
 func words(all []lobby.Guest) (note string) {
 	for _, g := range all {
@@ -68,7 +75,7 @@ func TestGuestsBecomeRanks(t *testing.T) {
 				}
 			})
 		}
-		p, all, err := lobby.Host(t.Context(), l, guests, c, words, nil)
+		p, all, err := lobby.Host(t.Context(), l, count(t, guests), c, words, nil)
 		require.NoError(t, err)
 		require.NoError(t, join(p, l))
 		wg.Wait()
@@ -99,7 +106,7 @@ func TestStrangers(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	_, all, err := lobby.Host(t.Context(), l, 1, lobby.Config{Key: key}, words, nil)
+	_, all, err := lobby.Host(t.Context(), l, count(t, 1), lobby.Config{Key: key}, words, nil)
 	wg.Wait()
 	require.NoError(t, err)
 	require.Equal(t, []lobby.Guest{{Name: "friend"}}, all)
@@ -132,7 +139,7 @@ func TestGuestGoes(t *testing.T) {
 		}
 	})
 	var once sync.Once
-	_, all, err := lobby.Host(t.Context(), l, 2, lobby.Config{}, words, func(n int) {
+	_, all, err := lobby.Host(t.Context(), l, count(t, 2), lobby.Config{}, words, func(n int) {
 		first(n)
 		if n == 0 {
 			once.Do(func() { close(gone) })
@@ -159,11 +166,51 @@ func TestTooFew(t *testing.T) {
 		<-there
 		cancel(errOver)
 	})
-	_, all, err := lobby.Host(ctx, l, 2, lobby.Config{}, words, one)
+	_, all, err := lobby.Host(ctx, l, count(t, 2), lobby.Config{}, words, one)
 	wg.Wait()
 	require.ErrorIs(t, err, errOver)
 	require.EqualError(t, err, "lobby: 1 of 2 have come: closing time")
 	require.Equal(t, "only=;", words(all))
+}
+
+// Guests that will not come are not waited for; those that have come get places of so many.
+func TestFewer(t *testing.T) {
+	for _, few := range map[string]func(*lobby.Count){
+		"less": func(c *lobby.Count) { c.Less(); c.Less() }, "stop": (*lobby.Count).Stop,
+	} {
+		l, want := listen(t), count(t, 4)
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				p, err := lobby.Enter(t.Context(), l.Addr().String(), lobby.Guest{Name: "g"}, lobby.Config{})
+				if err != nil || p.Size != 3 {
+					t.Error(p, err)
+				}
+			})
+		}
+		two, there := came(2)
+		wg.Go(func() {
+			<-there
+			few(want)
+		})
+		p, all, err := lobby.Host(t.Context(), l, want, lobby.Config{}, words, two)
+		wg.Wait()
+		require.NoError(t, err)
+		require.Equal(t, "g=;g=;", words(all))
+		require.Equal(t, 3, p.Size)
+	}
+}
+
+// If nobody will come a host says so.
+func TestNobody(t *testing.T) {
+	for _, few := range []func(*lobby.Count){(*lobby.Count).Less, (*lobby.Count).Stop} {
+		want := count(t, 1)
+		few(want)
+		want.Less() // there is none less
+		_, _, err := lobby.Host(t.Context(), listen(t), want, lobby.Config{}, words, nil)
+		require.ErrorIs(t, err, lobby.ErrNobody)
+		require.EqualError(t, err, "lobby: nobody has come")
+	}
 }
 
 // A guest that waits for a host that does not come says so when its time is over.
@@ -178,10 +225,10 @@ func TestNoHost(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	l := listen(t)
-	_, _, err := lobby.Host(t.Context(), l, 0, lobby.Config{}, words, nil)
+	_, err := lobby.NewCount(0)
 	require.ErrorContains(t, err, "0 guests")
 	_, err = lobby.Enter(t.Context(), l.Addr().String(), lobby.Guest{Name: string(make([]byte, lobby.MaxName+1))}, lobby.Config{})
 	require.ErrorContains(t, err, "of 257 bytes")
-	_, _, err = lobby.Host(t.Context(), l, 1, lobby.Config{Key: []byte("short")}, words, nil)
+	_, _, err = lobby.Host(t.Context(), l, count(t, 1), lobby.Config{Key: []byte("short")}, words, nil)
 	require.Error(t, err)
 }

@@ -66,10 +66,10 @@ type lobby struct {
 	wg      sync.WaitGroup
 }
 
-// Host lets guests in at l until so many are there, and gives them the ranks 1, 2, … in the order in which they came. It
+// Host lets guests in at l until as many are there as want says, and gives them the ranks 1, 2, … in the order in which they came. It
 // returns them, by rank less one, or an error that says how many have come when ctx ends. Who hangs up before
 // that makes room for another. note says what all are told. came, if not nil, is called with each number of guests. The listener stays open.
-func (c *Lobby) Host(ctx context.Context, l net.Listener, want int, job string, note func([]Guest) string, came func(guests int)) ([]Guest, error) {
+func (c *Lobby) Host(ctx context.Context, l net.Listener, want *Count, job string, note func([]Guest) string, came func(guests int)) ([]Guest, error) {
 	h, err := newLobby(c, want)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (c *Lobby) Host(ctx context.Context, l net.Listener, want int, job string, 
 	}
 	told := note(guests)
 	for i, v := range here {
-		v.finish(appendPlace(nil, &Place{i + 1, want + 1, job, told}))
+		v.finish(appendPlace(nil, &Place{i + 1, len(here) + 1, job, told}))
 	}
 	return guests, nil
 }
@@ -103,26 +103,34 @@ func (c *Lobby) Host(ctx context.Context, l net.Listener, want int, job string, 
 // errAccept: the system lets nobody come.
 var errAccept = errors.New("accept those that come")
 
-func newLobby(c *Lobby, want int) (*lobby, error) {
+func newLobby(c *Lobby, want *Count) (*lobby, error) {
 	m, err := seal.ModeOf(c.Key, c.Encrypt)
 	if err != nil {
 		return nil, err
 	}
 	return &lobby{
-		cfg: Config{Key: c.Key, Encrypt: c.Encrypt, Clock: clock.OrSystem(c.Clock), mode: m}, guests: guests{most: want + spareGuests},
+		cfg: Config{Key: c.Key, Encrypt: c.Encrypt, Clock: clock.OrSystem(c.Clock), mode: m}, guests: guests{most: want.first + spareGuests},
 		arrived: make(chan *visitor), left: make(chan *visitor), over: make(chan struct{}),
 	}, nil
 }
 
 // fill returns the guests once there are enough.
-func (h *lobby) fill(ctx context.Context, accepting <-chan error, want int, came func(int)) (here []*visitor, err error) {
+func (h *lobby) fill(ctx context.Context, accepting <-chan error, want *Count, came func(int)) (here []*visitor, err error) {
 	tell := func() {
 		if came != nil {
 			came(len(here))
 		}
 	}
-	for len(here) < want {
+	for {
+		wanted, changed := want.now()
+		switch {
+		case wanted == 0 && len(here) == 0:
+			return nil, ErrNobody
+		case len(here) >= wanted:
+			return here, nil
+		}
 		select {
+		case <-changed:
 		case v := <-h.arrived:
 			here = append(here, v)
 			tell()
@@ -137,14 +145,13 @@ func (h *lobby) fill(ctx context.Context, accepting <-chan error, want int, came
 		case err := <-accepting:
 			return here, fmt.Errorf("%w: %w", errAccept, err)
 		case <-ctx.Done():
-			err := fmt.Errorf("%d of %d have come: %w", len(here), want, context.Cause(ctx))
+			err := fmt.Errorf("%d of %d have come: %w", len(here), wanted, context.Cause(ctx))
 			if _, last := h.guests.count(); last != nil {
 				err = fmt.Errorf("%w; a connection was refused: %w", err, last)
 			}
 			return here, err
 		}
 	}
-	return here, nil
 }
 
 // deadliner is a listener that can be told to stop accepting for a while.
