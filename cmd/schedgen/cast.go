@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
@@ -15,11 +16,13 @@ import (
 
 // castCmd is the verb cast: what this host has is sent to others.
 type castCmd struct {
-	What string `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
+	What string   `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
+	Host []string `arg:"" optional:"" help:"Hosts to send it to, as ssh calls them: names, aliases, user@host."`
 
-	Serve     bool     `help:"Wait for receivers, which are started on their hosts."`
-	Expect    int      `placeholder:"N" help:"Receivers to wait for."`
-	Listen    string   `default:":7717" placeholder:"HOST:PORT" help:"Address where receivers find this host, default :7717, port 7717 of all its addresses."`
+	castHosts
+	Serve     bool     `help:"Wait for receivers, which are started on their hosts, without ssh."`
+	Expect    int      `placeholder:"N" help:"With --serve: receivers to wait for."`
+	Listen    string   `placeholder:"HOST:PORT" help:"Address where receivers find this host; default, with --serve, :7717, port 7717 of all its addresses, else any port of these."`
 	Limit     castRate `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
 	KeepGoing bool     `help:"A receiver that fails does not stop the others; this is the default."`
 	Strict    bool     `help:"The first receiver that fails ends the cast for all."`
@@ -57,17 +60,33 @@ Examples:
     --limit 200MiB/s`
 }
 
-// check checks the flags.
-func (c *castCmd) check() error {
+// check checks the flags, and returns the hosts.
+func (c *castCmd) check() ([]string, error) {
+	hosts, err := c.names(c.Host)
 	switch {
+	case err != nil:
+		return nil, err
 	case c.Strict && c.KeepGoing:
-		return errors.New("--strict and --keep-going: give one of them")
+		return nil, errors.New("--strict and --keep-going: give one of them")
+	case len(hosts) > 0 && c.Serve:
+		return nil, errors.New("--serve: receivers are started on their hosts: name no hosts, or leave it out")
+	case len(hosts) > 0 && c.Expect != 0:
+		return nil, errors.New("--expect: the hosts are counted")
+	case len(hosts) > maxReceivers:
+		return nil, fmt.Errorf("%d hosts, at most %d are allowed", len(hosts), maxReceivers)
+	case len(hosts) > 0:
+		err = c.castHosts.check(c.What == "-")
+	case c.idle() != "":
+		err = fmt.Errorf("%s: for hosts that are named, or --hosts", c.idle())
 	case !c.Serve && !c.DryRun:
-		return errors.New("--serve: needed: receivers are started on their hosts")
+		err = errors.New("hosts, --hosts or --serve: needed")
 	case c.Expect < 1 || c.Expect > maxReceivers:
-		return fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
+		err = fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
 	}
-	return c.castLink.check()
+	if err != nil {
+		return nil, err
+	}
+	return hosts, c.castLink.check()
 }
 
 // maxReceivers is how many receivers a cast may have.
@@ -75,45 +94,62 @@ const maxReceivers = 4096
 
 // Run sends.
 func (c *castCmd) Run(ctx context.Context, std stdio) error {
-	if err := c.check(); err != nil {
-		return err
-	}
-	p, err := c.plan(ctx)
+	hosts, err := c.check()
 	if err != nil {
 		return err
 	}
-	if c.DryRun {
+	p, err := c.plan(ctx, max(c.Expect, len(hosts)))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(hosts) > 0:
+		return c.overSSH(ctx, hosts, p, std)
+	case c.DryRun:
 		return p.tell(std, c.JSON)
+	}
+	key, err := c.secret(std.Getenv)
+	if err != nil {
+		return err
 	}
 	l, err := c.listen(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Close() // who joins closes it, too
-	return c.serve(ctx, l, p, std)
-}
-
-// serve sends to those that come at l.
-func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, p *castPlan, std stdio) error {
-	key, err := c.secret(std.Getenv)
+	guests, err := c.served(l, std)
 	if err != nil {
 		return err
 	}
-	place, guests, err := c.host(ctx, l, key, std)
-	if err != nil {
+	out, err := c.serve(ctx, l, key, guests, p, std)
+	if out == nil {
 		return failed(err)
+	}
+	return out.finish(ctx, std, c.JSON, err)
+}
+
+// serve sends to those that come at l. It returns how that has ended, nil if it has not begun.
+func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, key secret, guests *castGuests, p *castPlan, std stdio) (*castOutcome, error) {
+	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(p.Receivers), "receiver", "receivers"))
+	place, here, err := c.host(ctx, l, key, guests, std)
+	if err != nil {
+		return nil, err
+	}
+	guests.full()
+	cfg := tcp.Config{Coordinator: l.Addr().String(), Listener: l}
+	if at, err := guests.at(); err == nil {
+		cfg.Bind = at.Addr().String()
 	}
 	began := time.Now()
 	way := castLink{Transport: place.Note, Interface: c.Interface}
-	comm, err := way.join(ctx, place, key, tcp.Config{Coordinator: l.Addr().String(), Listener: l})
+	comm, err := way.join(ctx, place, key, cfg)
 	if err != nil {
-		return failed(causeOf(ctx, err))
+		return nil, causeOf(ctx, err)
 	}
 	bar := newCastProgress(std, p.bytes(), "send by "+wayOf(place.Note))
 	report, err := cast.Send(ctx, comm, c.source(ctx, std), cast.SendOptions{Limit: float64(c.Limit), Strict: c.Strict, Progress: bar.show})
 	bar.clear()
-	out := newCastOutcome(p, place.Note, time.Since(began), report, guests)
-	return out.finish(ctx, std, c.JSON, err)
+	return newCastOutcome(p, place.Note, time.Since(began), report, here), err
 }
 
 // source is what is sent.
@@ -129,10 +165,11 @@ type castPlan struct {
 	What      string       `json:"what"`
 	Totals    *pack.Totals `json:"totals,omitempty"` // nil: of a stream
 	Receivers int          `json:"receivers"`
+	Hosts     []castVisit  `json:"hosts,omitempty"` // of a rehearsal
 }
 
-func (c *castCmd) plan(ctx context.Context) (*castPlan, error) {
-	p := &castPlan{What: c.What, Receivers: c.Expect}
+func (c *castCmd) plan(ctx context.Context, receivers int) (*castPlan, error) {
+	p := &castPlan{What: c.What, Receivers: receivers}
 	if c.What != "-" {
 		t, err := await(ctx, func() (pack.Totals, error) { return pack.Measure(ctx, c.What) })
 		if err != nil {
@@ -160,7 +197,12 @@ func (p *castPlan) tell(std stdio, asJSON bool) error {
 	if p.Totals != nil {
 		what = fmt.Sprintf("%s, %v", plural(p.Totals.Entries, "entry", "entries"), byteSize(p.Totals.Bytes))
 	}
-	_, err := fmt.Fprintf(std.Out, "would send %s to %s: %s\n", p.What, plural(int64(p.Receivers), "receiver", "receivers"), what)
+	var b strings.Builder
+	fmt.Fprintf(&b, "would send %s to %s: %s\n", p.What, plural(int64(p.Receivers), "receiver", "receivers"), what)
+	for i := range p.Hosts {
+		fmt.Fprintf(&b, "  %s: %s\n", p.Hosts[i].Name, p.Hosts[i].words())
+	}
+	_, err := io.WriteString(std.Out, b.String())
 	return err
 }
 

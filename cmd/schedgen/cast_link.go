@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -74,49 +75,84 @@ func (l *castLink) multicasts(ctx context.Context, address string, key secret) e
 	return err
 }
 
+// servedAt is where receivers that are started on their hosts find the sender.
+const servedAt = ":7717"
+
 // listen opens where receivers come.
 func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", c.Listen)
+	at := c.Listen
+	if at == "" {
+		at = servedAt
+		if c.Expect == 0 {
+			at = ":0"
+		}
+	}
+	l, err := lc.Listen(ctx, "tcp", at)
 	if err != nil {
-		return nil, fmt.Errorf("--listen=%s: %w", c.Listen, err)
+		return nil, fmt.Errorf("--listen=%s: %w", at, err)
 	}
 	return l.(*net.TCPListener), nil
 }
 
+// castGuests are the receivers that a sender waits for.
+type castGuests struct {
+	want *lobby.Count
+	came func(n int)                    // is told how many have come
+	at   func() (netip.AddrPort, error) // returns the one address of this host where they come, or why there is none
+	full func()                         // is called when nobody is waited for any more
+}
+
 // host waits for the receivers and tells them how they are reached, which is the note.
-func (c *castCmd) host(ctx context.Context, l *net.TCPListener, key secret, std stdio) (*lobby.Place, []lobby.Guest, error) {
-	transport, why := c.Transport, error(nil)
-	if transport == overAuto {
-		why = c.multicasts(ctx, l.Addr().String(), key)
-	}
-	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(c.Expect), "receiver", "receivers"))
+func (c *castCmd) host(ctx context.Context, l *net.TCPListener, key secret, guests *castGuests, std stdio) (*lobby.Place, []lobby.Guest, error) {
 	note := func(all []lobby.Guest) string {
-		if transport != overAuto {
-			return transport
+		if c.Transport != overAuto {
+			return c.Transport
+		}
+		where := l.Addr().String()
+		at, why := guests.at()
+		switch {
+		case why == nil:
+			where = at.String()
+		case c.Interface != "":
+			why = nil
+		}
+		if why == nil {
+			why = c.multicasts(ctx, where, key)
 		}
 		for i := range all {
 			if word := all[i].Word; why == nil && word != "" {
 				why = fmt.Errorf("%s: %s", all[i].Name, word)
 			}
 		}
-		transport = overMcast
-		if why != nil {
-			transport = overTCP
-			fmt.Fprintf(std.Err, "transport: tcp, since %v\n", why)
+		if why == nil {
+			return overMcast
 		}
-		return transport
+		fmt.Fprintf(std.Err, "transport: tcp, since %v\n", why)
+		return overTCP
+	}
+	return lobby.Host(ctx, l, guests.want, key.lobby(), note, guests.came)
+}
+
+// served are the receivers that are started on their hosts.
+func (c *castCmd) served(l *net.TCPListener, std stdio) (*castGuests, error) {
+	want, err := lobby.NewCount(c.Expect)
+	if err != nil {
+		return nil, err
 	}
 	came := func(n int) {
 		if isTerminal(std.Err) {
 			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
 		}
 	}
-	want, err := lobby.NewCount(c.Expect)
-	if err != nil {
-		return nil, nil, err
+	at := func() (netip.AddrPort, error) {
+		at := l.Addr().(*net.TCPAddr).AddrPort()
+		if at.Addr().IsUnspecified() {
+			return at, errors.New("it is not known where to multicast: give --listen a host, or --interface")
+		}
+		return at, nil
 	}
-	return lobby.Host(ctx, l, want, key.lobby(), note, came)
+	return &castGuests{want, came, at, func() {}}, nil
 }
 
 // castAlgorithms are those of the broadcasts, by transport.

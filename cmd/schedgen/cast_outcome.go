@@ -15,9 +15,9 @@ import (
 // castOutcome is how a cast has ended.
 type castOutcome struct {
 	What      string         `json:"what"`
-	Transport string         `json:"transport"`
-	Bytes     int64          `json:"bytes"` // of files, holes included; of a stream those that were broadcast
-	Sent      int64          `json:"sent"`  // bytes that were broadcast
+	Transport string         `json:"transport,omitempty"` // "": nobody has come
+	Bytes     int64          `json:"bytes"`               // of files, holes included; of a stream those that were broadcast
+	Sent      int64          `json:"sent"`                // bytes that were broadcast
 	Seconds   float64        `json:"seconds"`
 	Error     string         `json:"error,omitempty"`
 	Receivers []castReceiver `json:"receivers"`
@@ -25,8 +25,10 @@ type castOutcome struct {
 
 // castReceiver is how it has ended at one.
 type castReceiver struct {
-	Name string `json:"name"`
-	cast.Outcome
+	Name   string `json:"name"`
+	Rank   int    `json:"rank,omitempty"` // 0: it has not come
+	Done   bool   `json:"done"`           // all is where it belongs
+	Reason string `json:"reason,omitempty"`
 }
 
 func newCastOutcome(p *castPlan, transport string, took time.Duration, r *cast.Report, guests []lobby.Guest) *castOutcome {
@@ -35,7 +37,7 @@ func newCastOutcome(p *castPlan, transport string, took time.Duration, r *cast.R
 		o.Bytes = p.Totals.Bytes
 	}
 	for i, end := range r.Outcomes {
-		o.Receivers = append(o.Receivers, castReceiver{guests[i].Name, end})
+		o.Receivers = append(o.Receivers, castReceiver{guests[i].Name, end.Rank, end.Done, end.Reason})
 	}
 	return o
 }
@@ -74,15 +76,26 @@ func (o *castOutcome) print(std stdio, asJSON bool) error {
 		return writeJSON(std.Out, o, "")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s to %d of %s by %s in %.2f s, %s/s\n", o.What, about(float64(o.Bytes)), len(o.Receivers)-o.failed(),
-		plural(int64(len(o.Receivers)), "receiver", "receivers"), wayOf(o.Transport), o.Seconds, about(float64(o.Bytes)/o.Seconds))
+	fmt.Fprintf(&b, "%s: %s to %d of %s", o.What, about(float64(o.Bytes)), len(o.Receivers)-o.failed(), plural(int64(len(o.Receivers)), "receiver", "receivers"))
+	if o.Transport != "" {
+		fmt.Fprintf(&b, " by %s in %.2f s, %s/s", wayOf(o.Transport), o.Seconds, about(float64(o.Bytes)/o.Seconds))
+	}
+	b.WriteByte('\n')
 	for i := range o.Receivers {
 		if r := &o.Receivers[i]; !r.Done {
-			fmt.Fprintf(&b, "  %s, rank %d: %s\n", r.Name, r.Rank, r.Reason)
+			fmt.Fprintf(&b, "  %s: %s\n", r.who(), r.Reason)
 		}
 	}
 	_, err := fmt.Fprint(std.Out, b.String())
 	return err
+}
+
+// who names a receiver.
+func (r *castReceiver) who() string {
+	if r.Rank == 0 {
+		return r.Name
+	}
+	return fmt.Sprintf("%s, rank %d", r.Name, r.Rank)
 }
 
 // about spells bytes in three digits or so.

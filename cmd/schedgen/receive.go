@@ -71,14 +71,9 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	var totals unpack.Totals
-	sink, closeSink, err := c.sink(std, &totals)
+	totals, err := c.take(ctx, key, std)
 	if err != nil {
 		return err
-	}
-	err = c.receive(ctx, key, sink, std)
-	if err = errors.Join(err, closeSink()); err != nil {
-		return failed(causeOf(ctx, err))
 	}
 	if c.JSON {
 		return writeJSON(std.Out, struct {
@@ -88,6 +83,19 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	}
 	_, err = fmt.Fprintf(std.Out, "received %s, %s\n", plural(totals.Entries, "entry", "entries"), about(float64(totals.Bytes)))
 	return err
+}
+
+// take receives to where it is to go, and returns how much that was.
+func (c *receiveCmd) take(ctx context.Context, key secret, std stdio) (totals unpack.Totals, err error) {
+	sink, closeSink, err := c.sink(std, &totals)
+	if err != nil {
+		return totals, err
+	}
+	err = c.receive(ctx, key, sink, std)
+	if err = errors.Join(err, closeSink()); err != nil {
+		return totals, failed(causeOf(ctx, err))
+	}
+	return totals, nil
 }
 
 // receive comes to the sender and takes part.
