@@ -121,6 +121,7 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(c.Expect), "receiver", "receivers"))
 	out, err := c.serve(ctx, l, key, guests, p, std)
 	if out == nil {
 		return failed(err)
@@ -130,12 +131,10 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 
 // serve sends to those that come at l. It returns how that has ended, nil if it has not begun.
 func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, key secret, guests *castGuests, p *castPlan, std stdio) (*castOutcome, error) {
-	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(p.Receivers), "receiver", "receivers"))
 	place, here, err := c.host(ctx, l, key, guests, std)
 	if err != nil {
 		return nil, err
 	}
-	guests.full()
 	cfg := tcp.Config{Coordinator: l.Addr().String(), Listener: l}
 	if at, err := guests.at(); err == nil {
 		cfg.Bind = at.Addr().String()

@@ -106,6 +106,7 @@ type castGuests struct {
 // host waits for the receivers and tells them how they are reached, which is the note.
 func (c *castCmd) host(ctx context.Context, l *net.TCPListener, key secret, guests *castGuests, std stdio) (*lobby.Place, []lobby.Guest, error) {
 	note := func(all []lobby.Guest) string {
+		guests.full()
 		if c.Transport != overAuto {
 			return c.Transport
 		}

@@ -90,7 +90,7 @@ func (s *Server) write(t testing.TB, name, text string) {
 // serverConfig: a host is a port. What a client asks for is run by the host's login shell, as the server would.
 func (s *Server) serverConfig(ports []int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "HostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nPrintMotd no\nMaxStartups 100\nPermitRootLogin yes\n",
+	fmt.Fprintf(&b, "HostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPrintMotd no\nMaxStartups 100\nPermitRootLogin yes\n",
 		filepath.Join(s.dir, "host"), filepath.Join(s.dir, "user.pub"))
 	for _, port := range ports {
 		fmt.Fprintf(&b, "ListenAddress 127.0.0.1:%d\n", port)
