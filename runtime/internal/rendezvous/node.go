@@ -141,7 +141,16 @@ func (n *node) handOut() error {
 		}
 		s.link.send(msg)
 	}
-	return nil
+	return n.standIn()
+}
+
+// standIn has rank 0, if it accepts connections at all its addresses, stand in its own table where rank 1 has reached it: so it
+// stands in rank 1's. All ranks of one host are to see that they are on one host.
+func (n *node) standIn() (err error) {
+	if n.cfg.Rank == 0 && hostIn(n.tab.Addrs[0]) == "" {
+		n.tab.Addrs[0], err = fillHost(n.tab.Addrs[0], n.below[1].link.conn.LocalAddr())
+	}
+	return err
 }
 
 // tooLateError is a rank that has gone when all had arrived.
