@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// lines is a writer that passes on lines and remembers the last one that says anything.
+// lines is a writer that passes on lines, one of more than maxLine bytes in parts, and remembers the last that says anything.
 type lines struct {
 	say func(line string) // may be nil
 
@@ -19,21 +19,18 @@ func (l *lines) Write(b []byte) (int, error) {
 	defer l.mu.Unlock()
 	n := len(b)
 	for len(b) > 0 {
-		at := bytes.IndexByte(b, '\n')
-		whole := at >= 0
-		if !whole {
-			at = len(b)
-		}
-		room := maxLine - len(l.part)
-		if at > room { // a long line comes in parts
-			at, whole = room, false
-		}
-		l.part = append(l.part, b[:at]...)
-		b = b[at:]
-		if whole {
-			b = b[1:]
-		}
-		if whole || len(l.part) == maxLine {
+		next := b[:min(len(b), maxLine-len(l.part))]
+		at := bytes.IndexByte(next, '\n')
+		switch {
+		case len(next) == 0: // the line is as long as it may be
+			b = bytes.TrimPrefix(b, []byte("\n"))
+			l.flush()
+		case at < 0:
+			l.part = append(l.part, next...)
+			b = b[len(next):]
+		default:
+			l.part = append(l.part, next[:at]...)
+			b = b[at+1:]
 			l.flush()
 		}
 	}

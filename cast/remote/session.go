@@ -66,7 +66,7 @@ func Open(ctx context.Context, host string, p *Program, c Config) (*Session, err
 	if err := s.start(c.command(own, host)); err != nil {
 		s.watch.stop()
 		cancel(nil)
-		return nil, fmt.Errorf("start ssh: %w", err)
+		return nil, fmt.Errorf("start ssh: %w", cmp.Or(context.Cause(ctx), err))
 	}
 	if err := s.meet(); err != nil {
 		return nil, s.failed(ctx, err)
@@ -99,7 +99,7 @@ func (s *Session) start(cmd *exec.Cmd) (err error) {
 			s.err = nil
 		}
 		s.watch.stop()
-		_ = write.Close() // as its comment says it returns nil
+		_ = write.Close() // it never fails
 		close(s.ended)
 		s.cancel(nil)
 	}()
@@ -114,7 +114,7 @@ func (s *Session) meet() error {
 	}
 	facts, noise, err := readFacts(s.out)
 	if err != nil {
-		if clean := cleanLine(noise); clean != "" { // such as that there is no login
+		if clean := cleanLine(noise); clean != "" && ended(err) { // such as that there is no login
 			err = errors.New(clean)
 		}
 		return err
@@ -180,11 +180,11 @@ func (s *Session) hearGreeting() error {
 // failed ends the session before its program runs. It returns why: by what has been said on the standard error, if anything has.
 func (s *Session) failed(ctx context.Context, err error) error {
 	_ = s.in.Close() // it may have ended already
-	if over := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE); over {
-		s.await(s.grace) // it is about to end by itself and says why
+	over := ended(err)
+	if over { // it says why
+		s.await(s.grace)
 	}
-	_ = s.pipe.Close() // what else it says is not read
-	ended := s.Close()
+	code := s.Close()
 	switch last := s.said.end(); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -192,10 +192,17 @@ func (s *Session) failed(ctx context.Context, err error) error {
 		return s.watch.failure()
 	case last != "":
 		return errors.New(last)
-	case ended != nil && errors.Is(err, io.EOF):
-		return fmt.Errorf("ssh: %w", ended)
+	case over && code != nil:
+		return fmt.Errorf("ssh: %w", code)
+	case over:
+		return errors.New("it has ended without a word")
 	}
 	return err
+}
+
+// ended reports whether an error of the client's streams says that it ends.
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
 }
 
 // await waits until the client has ended, or for so long.
@@ -221,9 +228,10 @@ func (s *Session) Wait() error {
 	return s.err
 }
 
-// Close ends the input of the program, and waits until all has ended.
+// Close ends the input of the program, and waits until all has ended. What the program says that has not been read is lost.
 func (s *Session) Close() error {
 	s.cancel(nil)
+	_ = s.pipe.Close() // it never fails; who writes there must not wait
 	<-s.ended
 	return s.err
 }
