@@ -444,6 +444,8 @@ var whys = []struct{ pkg, imported, want string }{
 	{"cast", module + "/runtime", ""},
 	{"cast", module + "/runtime/tcp", "transports are given"},
 	{"cast/record", module + "/cast/pack", "where what it carries comes from"},
+	{"cast/remote", module + "/cast", "nothing of what that does"},
+	{"cast/remote/sshdtest", "testing", ""},
 	{"cast/unpack", module + "/cast", "who has sent it"},
 	{"cast/unpack", "golang.org/x/sys/unix", ""},
 	{"runtime", "golang.org/x/time/rate", "only a sender of files"},

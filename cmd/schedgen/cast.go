@@ -34,17 +34,23 @@ type castCmd struct {
 
 // Help is the long help text.
 func (castCmd) Help() string {
-	return `Sends a file or a directory to many hosts at once, over one network, at about the time that one copy
-takes: by multicast, or along a chain of the receivers. On each of these "schedgen receive" is
-started, before or after; when as many have come as --expect says it begins.
+	return `Sends a file, a directory or a stream to many hosts at once, over one network, at about the time that
+one copy takes: by multicast, or along a chain of the receivers.
+
+Receivers are started on the hosts by ssh, with the keys, aliases and jump hosts that are set up for it.
+Nothing need be installed there: a host that has not this very schedgen gets a copy for as long
+as it runs. The key of the cast goes through the connection, so that nobody else can join or read. When the
+sender ends, also by Ctrl-C, all that was started ends, and no part of a file is left. A host that
+cannot be reached, dies or has a full disk does not stop the others: it is named in the end, and the
+exit code is 1.
+
+With --serve "schedgen receive" is started on the hosts in some other way, before or after; when as many
+have come as --expect says it begins. Give a key then: without one anybody can join who reaches the address.
 
 Of a directory everything below it is sent, under its name; with a slash at the end of DIR/, without the
 name. Permissions, times, symbolic links and holes are kept. Each file appears when it
-is whole, its SHA-256 is right and the disk has it. A receiver that dies or whose disk is full
-does not stop the others: it is named in the end, and the exit code is 1.
-
-With a key nobody else can join, and all is encrypted. Without one anybody can who reaches
-the address.
+is whole, its SHA-256 is right and the disk has it. A stream goes to the command of --exec, whose output
+comes back behind the host's name.
 
 Transports:
 
@@ -55,9 +61,10 @@ Transports:
 	}) + `
 Examples:
 
-  schedgen cast --serve model.bin --expect 40 --key-file key
-  tar c . | schedgen cast --serve - --expect 3 --listen 10.77.0.1:7717 \
-    --limit 200MiB/s`
+  schedgen cast model.bin node01 node02 node03 --to /data/models
+  schedgen cast DIR/ --hosts hosts.txt --to /data --limit 200MiB/s
+  tar c . | schedgen cast - node01 node02 --exec 'tar x -C /data'
+  schedgen cast --serve model.bin --expect 40 --key-file key`
 }
 
 // check checks the flags, and returns the hosts.
