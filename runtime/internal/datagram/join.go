@@ -23,7 +23,7 @@ import (
 
 // Join has the ranks meet and join a group, and returns what connects them.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
-	if cfg.TCP.Listener != nil {
+	if cfg.TCP.Listener != nil && !cfg.TCP.Share {
 		defer cfg.TCP.Listener.Close()
 	}
 	t, err := join(ctx, &cfg)
