@@ -5,26 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/pack"
-	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/lobby"
 )
 
 // castCmd is the verb cast: what this host has is sent to others.
 type castCmd struct {
 	What string `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
 
-	Serve     bool     `help:"Wait for receivers, which are started on their hosts."`
-	Expect    int      `placeholder:"N" help:"Receivers to wait for."`
-	Listen    string   `default:":7717" placeholder:"HOST:PORT" help:"Address where receivers find this host, default :7717, port 7717 of all its addresses."`
-	Limit     castRate `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
-	KeepGoing bool     `help:"A receiver that fails does not stop the others; this is the default."`
-	Strict    bool     `help:"The first receiver that fails ends the cast for all."`
-	DryRun    bool     `help:"Say what would be sent, and send nothing."`
-	JSON      bool     `name:"json" help:"Print an object."`
+	Serve     bool          `help:"Wait for receivers, which are started on their hosts."`
+	Expect    int           `placeholder:"N" help:"Receivers to wait for."`
+	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come; others may come until then. Default: wait for all."`
+	Listen    string        `default:":7717" placeholder:"HOST:PORT" help:"Address where receivers find this host, default :7717, port 7717 of all its addresses."`
+	Limit     castRate      `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
+	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
+	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
+	DryRun    bool          `help:"Say what would be sent, and send nothing."`
+	JSON      bool          `name:"json" help:"Print an object."`
 	castLink
 	castKey
 }
@@ -67,6 +67,9 @@ func (c *castCmd) check() error {
 	case c.Expect < 1 || c.Expect > maxReceivers:
 		return fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
 	}
+	if c.Wait < 0 {
+		return fmt.Errorf("--wait=%v: must not be negative", c.Wait)
+	}
 	return c.castLink.check()
 }
 
@@ -89,30 +92,19 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close() // who joins closes it, too
-	return c.serve(ctx, l, p, std)
-}
-
-// serve sends to those that come at l.
-func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, p *castPlan, std stdio) error {
+	defer l.Close()
 	key, err := c.secret(std.Getenv)
 	if err != nil {
 		return err
 	}
-	place, guests, err := c.host(ctx, l, key, std)
+	want, err := lobby.NewCount(p.Receivers)
 	if err != nil {
+		return err
+	}
+	out, err := c.serve(ctx, l, key, want, p, std)
+	if out == nil {
 		return failed(err)
 	}
-	began := time.Now()
-	way := castLink{Transport: place.Note, Interface: c.Interface}
-	comm, err := way.join(ctx, place, key, tcp.Config{Coordinator: l.Addr().String(), Listener: l})
-	if err != nil {
-		return failed(causeOf(ctx, err))
-	}
-	bar := newCastProgress(std, p.bytes(), "send by "+wayOf(place.Note))
-	report, err := cast.Send(ctx, comm, c.source(ctx, std), cast.SendOptions{Limit: float64(c.Limit), Strict: c.Strict, Progress: bar.show})
-	bar.clear()
-	out := newCastOutcome(p, place.Note, time.Since(began), report, guests)
 	return out.finish(ctx, std, c.JSON, err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/lobby"
@@ -84,40 +85,8 @@ func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
 	return l.(*net.TCPListener), nil
 }
 
-// host waits for the receivers and tells them how they are reached, which is the note.
-func (c *castCmd) host(ctx context.Context, l *net.TCPListener, key secret, std stdio) (*lobby.Place, []lobby.Guest, error) {
-	transport, why := c.Transport, error(nil)
-	if transport == overAuto {
-		why = c.multicasts(ctx, l.Addr().String(), key)
-	}
-	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(c.Expect), "receiver", "receivers"))
-	note := func(all []lobby.Guest) string {
-		if transport != overAuto {
-			return transport
-		}
-		for i := range all {
-			if word := all[i].Word; why == nil && word != "" {
-				why = fmt.Errorf("%s: %s", all[i].Name, word)
-			}
-		}
-		transport = overMcast
-		if why != nil {
-			transport = overTCP
-			fmt.Fprintf(std.Err, "transport: tcp, since %v\n", why)
-		}
-		return transport
-	}
-	came := func(n int) {
-		if isTerminal(std.Err) {
-			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
-		}
-	}
-	want, err := lobby.NewCount(c.Expect)
-	if err != nil {
-		return nil, nil, err
-	}
-	return lobby.Host(ctx, l, want, key.lobby(), note, came)
-}
+// heardTime is within what every host hears a multicast of the sender, where multicast works.
+const heardTime = time.Second
 
 // castAlgorithms are those of the broadcasts, by transport.
 var castAlgorithms = map[string]string{overTCP: "bcast/chain", overMcast: "bcast/mcast-chain"}
@@ -133,7 +102,7 @@ func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp
 	case overTCP:
 		t, err = opened(tcp.Join(ctx, cfg))
 	case overMcast:
-		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface}))
+		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface, Heard: heardTime}))
 	default:
 		err = fmt.Errorf("no transport %q", l.Transport)
 	}

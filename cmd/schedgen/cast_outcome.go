@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/runtime/lobby"
 )
 
 // castOutcome is how a cast has ended.
@@ -29,13 +28,10 @@ type castReceiver struct {
 	cast.Outcome
 }
 
-func newCastOutcome(p *castPlan, transport string, took time.Duration, r *cast.Report, guests []lobby.Guest) *castOutcome {
-	o := &castOutcome{What: p.What, Transport: transport, Bytes: r.Bytes, Sent: r.Bytes, Seconds: took.Seconds(), Receivers: []castReceiver{}}
+func newCastOutcome(p *castPlan, transport string, took time.Duration, sent int64, all []castReceiver) *castOutcome {
+	o := &castOutcome{What: p.What, Transport: transport, Bytes: sent, Sent: sent, Seconds: took.Seconds(), Receivers: all}
 	if p.Totals != nil {
 		o.Bytes = p.Totals.Bytes
-	}
-	for i, end := range r.Outcomes {
-		o.Receivers = append(o.Receivers, castReceiver{guests[i].Name, end})
 	}
 	return o
 }
@@ -75,7 +71,7 @@ func (o *castOutcome) print(std stdio, asJSON bool) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s to %d of %s by %s in %.2f s, %s/s\n", o.What, about(float64(o.Bytes)), len(o.Receivers)-o.failed(),
-		plural(int64(len(o.Receivers)), "receiver", "receivers"), wayOf(o.Transport), o.Seconds, about(float64(o.Bytes)/o.Seconds))
+		plural(int64(len(o.Receivers)), "receiver", "receivers"), wayOf(o.Transport), o.Seconds, about(float64(o.Bytes)/max(o.Seconds, 1e-3)))
 	for i := range o.Receivers {
 		if r := &o.Receivers[i]; !r.Done {
 			fmt.Fprintf(&b, "  %s, rank %d: %s\n", r.Name, r.Rank, r.Reason)
