@@ -164,7 +164,7 @@ func (s *castServer) meet(ctx context.Context, party *lobby.Party) (*runtime.Com
 	if err == nil {
 		return comm, nil
 	}
-	err = causeOf(meeting, err)
+	err = causeOf(ctx, err)
 	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.Transport == overAuto && s.way == overMcast {
 		s.chain(err)
 	} else if ctx.Err() == nil {

@@ -35,8 +35,8 @@ type Config struct {
 	MTU int
 	// Hops limits how far datagrams go; 0 means 1, the local network.
 	Hops int
-	// Heard has every rank wait for a multicast of rank 0, so long at most, before Join returns: a network may
-	// forward none though all can send and join. 0 means that nobody looks.
+	// Heard has every rank wait for a multicast of rank 0, and for its own before, so long at most, before Join returns: a network may
+	// forward none though all can send and join. 0 means that nobody waits for rank 0's.
 	Heard time.Duration
 
 	// Loss is the probability with which this rank drops a datagram that it

@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -156,7 +157,7 @@ func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	if err := unix.Connect(t.group.fd, sockaddr(d.group, t.at.ifi)); err != nil {
 		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.at.ifi.Name, hint(t.at), os.NewSyscallError("connect", err))
 	}
-	if err := selfTest(t.group.fd, t.arrival.all.fd, t.at, t.probe, c); err != nil || t.heard == 0 || t.size == 1 {
+	if err := selfTest(t.group.fd, t.arrival.all.fd, t.at, t.probe, cmp.Or(t.heard, probeTime), c); err != nil || t.heard == 0 || t.size == 1 {
 		return err
 	}
 	if t.rank == 0 {
