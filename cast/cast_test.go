@@ -197,7 +197,7 @@ func TestAllFail(t *testing.T) {
 	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	w.sink = func(int) Sink { return failing(20 * size) }
 	w.run(endless)
-	require.ErrorIs(t, w.err, errNobody)
+	require.ErrorIs(t, w.err, ErrNobody)
 	require.Equal(t, 2, w.report.Failed())
 }
 

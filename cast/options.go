@@ -66,7 +66,7 @@ type Progress struct {
 
 // Outcome is how a cast has ended at a receiver.
 type Outcome struct {
-	Rank   int    `json:"rank"`
+	Rank   int    `json:"rank,omitempty"`
 	Done   bool   `json:"done"`             // all is where it belongs
 	Reason string `json:"reason,omitempty"` // why not
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// errNobody: there is nobody to send to.
-var errNobody = errors.New("no receiver is left")
+// ErrNobody is what the error of Send wraps when there is nobody to send to.
+var ErrNobody = errors.New("no receiver is left")
 
 // sender is rank 0.
 type sender struct {

@@ -84,7 +84,7 @@ func (t *tally) consider() {
 		}
 	}
 	if failed == len(t.outcomes) && failed > 0 && t.why == nil {
-		t.why = errNobody
+		t.why = ErrNobody
 		close(t.stop)
 	}
 }

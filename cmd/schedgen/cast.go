@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/pack"
-	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
 // castCmd is the verb cast: what this host has is sent to others.
@@ -20,14 +18,15 @@ type castCmd struct {
 	Host []string `arg:"" optional:"" help:"Hosts to send it to, as ssh calls them: names, aliases, user@host."`
 
 	castHosts
-	Serve     bool     `help:"Wait for receivers, which are started on their hosts, without ssh."`
-	Expect    int      `placeholder:"N" help:"With --serve: receivers to wait for."`
-	Listen    string   `placeholder:"HOST:PORT" help:"Address where receivers find this host; default, with --serve, :7717, port 7717 of all its addresses, else any port of these."`
-	Limit     castRate `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
-	KeepGoing bool     `help:"A receiver that fails does not stop the others; this is the default."`
-	Strict    bool     `help:"The first receiver that fails ends the cast for all."`
-	DryRun    bool     `help:"Say what would be sent, and send nothing."`
-	JSON      bool     `name:"json" help:"Print an object."`
+	Serve     bool          `help:"Wait for receivers, which are started on their hosts, without ssh."`
+	Expect    int           `placeholder:"N" help:"With --serve: receivers to wait for."`
+	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come; others may come until then. Default: wait for all."`
+	Listen    string        `placeholder:"HOST:PORT" help:"Address where receivers find this host; default, with --serve, :7717, port 7717 of all its addresses, else any port of these."`
+	Limit     castRate      `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
+	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
+	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
+	DryRun    bool          `help:"Say what would be sent, and send nothing."`
+	JSON      bool          `name:"json" help:"Print an object."`
 	castLink
 	castKey
 }
@@ -90,6 +89,9 @@ func (c *castCmd) check() ([]string, error) {
 	case c.Expect < 1 || c.Expect > maxReceivers:
 		err = fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
 	}
+	if err == nil && c.Wait < 0 {
+		err = fmt.Errorf("--wait=%v: must not be negative", c.Wait)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close() // who joins closes it, too
+	defer l.Close()
 	guests, err := c.served(l, std)
 	if err != nil {
 		return err
@@ -134,28 +136,6 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 		return failed(err)
 	}
 	return out.finish(ctx, std, c.JSON, err)
-}
-
-// serve sends to those that come at l. It returns how that has ended, nil if it has not begun.
-func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, key secret, guests *castGuests, p *castPlan, std stdio) (*castOutcome, error) {
-	place, here, err := c.host(ctx, l, key, guests, std)
-	if err != nil {
-		return nil, err
-	}
-	cfg := tcp.Config{Coordinator: l.Addr().String(), Listener: l}
-	if at, err := guests.at(); err == nil {
-		cfg.Bind = at.Addr().String()
-	}
-	began := time.Now()
-	way := castLink{Transport: place.Note, Interface: c.Interface}
-	comm, err := way.join(ctx, place, key, cfg)
-	if err != nil {
-		return nil, causeOf(ctx, err)
-	}
-	bar := newCastProgress(std, p.bytes(), "send by "+wayOf(place.Note))
-	report, err := cast.Send(ctx, comm, c.source(ctx, std), cast.SendOptions{Limit: float64(c.Limit), Strict: c.Strict, Progress: bar.show})
-	bar.clear()
-	return newCastOutcome(p, place.Note, time.Since(began), report, here), err
 }
 
 // source is what is sent.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote"
 	"github.com/schedgen/schedgen/runtime/lobby"
 )
@@ -30,17 +31,19 @@ var errLate = fmt.Errorf("its receiver runs, but has not come within %v", arrivi
 // castCrew are receivers that are started by ssh.
 type castCrew struct {
 	start *castStart
-	want  *lobby.Count
 	lines *castLines
 	gate  chan struct{}           // holds one for each connection that is being opened
 	stop  context.CancelCauseFunc // ends all, and the cast
 	ended chan struct{}           // closed when all have ended
 
 	mu    sync.Mutex
-	hosts []*castHost // in the order in which they were named
-	here  int         // receivers that have come
-	over  bool        // nobody is waited for any more
-	late  *time.Timer // runs when all that could be started have been
+	want  *lobby.Count // of the round that is to begin
+	hosts []*castHost  // in the order in which they were named
+	here  int          // receivers that have come
+	over  bool         // nobody is waited for any more
+	late  *time.Timer  // runs when all that could be started have been
+
+	served map[string]bool // who has all
 }
 
 // castStart is what receivers are started with.
@@ -154,6 +157,7 @@ func (c *castCrew) leave(h *castHost, err error) {
 	defer c.mu.Unlock()
 	h.state, h.err = hostEnded, err
 	if c.over {
+		c.settle()
 		return
 	}
 	if err == nil {
@@ -208,6 +212,29 @@ func (c *castCrew) close() {
 		c.late.Stop()
 	}
 	c.lines.show("")
+}
+
+// guests are the crew as those for whom a sender waits.
+func (c *castCrew) guests() *castGuests {
+	return &castGuests{want: c.want, came: c.come, full: c.close, at: c.at, later: c.later}
+}
+
+// later says for whom a later round waits, and who has all already.
+func (c *castCrew) later(want *lobby.Count, served map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.want, c.served = want, served
+	c.settle()
+}
+
+// settle stops the waiting for a later round when nobody else can come.
+func (c *castCrew) settle() {
+	for _, h := range c.hosts {
+		if h.state != hostEnded && !c.served[h.name] {
+			return
+		}
+	}
+	c.want.Stop()
 }
 
 // end waits until all receivers have ended. Who takes too long, or has not come, is ended.
@@ -271,7 +298,7 @@ func (c *castCrew) complete(o *castOutcome) {
 	for _, h := range c.hosts {
 		r, ok := came[h.name]
 		if !ok {
-			r = castReceiver{Name: h.name, Reason: h.reason()}
+			r = castReceiver{h.name, cast.Outcome{Reason: h.reason()}}
 		} else if !r.Done && h.err != nil && !strings.Contains(h.reason(), r.Reason) {
 			r.Reason += " (" + h.reason() + ")"
 		}

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/lobby"
@@ -66,7 +66,7 @@ func (l *castLink) multicasts(ctx context.Context, address string, key secret) e
 		return errors.New("all is on one host")
 	}
 	_, err = await(ctx, func() (int, error) {
-		t, err := mcast.Join(ctx, mcast.Config{TCP: tcp.Config{Size: 1, Coordinator: net.JoinHostPort(host, "0"), Key: key.Key, Encrypt: key.Encrypt}, Interface: l.Interface})
+		t, err := mcast.Join(ctx, mcast.Config{TCP: tcp.Config{Size: 1, Coordinator: net.JoinHostPort(host, "0"), Key: key.Key, Encrypt: key.Encrypt}, Interface: l.Interface, Heard: heardTime})
 		if err != nil {
 			return 0, err
 		}
@@ -95,66 +95,8 @@ func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
 	return l.(*net.TCPListener), nil
 }
 
-// castGuests are the receivers that a sender waits for.
-type castGuests struct {
-	want *lobby.Count
-	came func(n int)                    // is told how many have come
-	at   func() (netip.AddrPort, error) // returns the one address of this host where they come, or why there is none
-	full func()                         // is called when nobody is waited for any more
-}
-
-// host waits for the receivers and tells them how they are reached, which is the note.
-func (c *castCmd) host(ctx context.Context, l *net.TCPListener, key secret, guests *castGuests, std stdio) (*lobby.Place, []lobby.Guest, error) {
-	note := func(all []lobby.Guest) string {
-		guests.full()
-		if c.Transport != overAuto {
-			return c.Transport
-		}
-		where := l.Addr().String()
-		at, why := guests.at()
-		switch {
-		case why == nil:
-			where = at.String()
-		case c.Interface != "":
-			why = nil
-		}
-		if why == nil {
-			why = c.multicasts(ctx, where, key)
-		}
-		for i := range all {
-			if word := all[i].Word; why == nil && word != "" {
-				why = fmt.Errorf("%s: %s", all[i].Name, word)
-			}
-		}
-		if why == nil {
-			return overMcast
-		}
-		fmt.Fprintf(std.Err, "transport: tcp, since %v\n", why)
-		return overTCP
-	}
-	return lobby.Host(ctx, l, guests.want, key.lobby(), note, guests.came)
-}
-
-// served are the receivers that are started on their hosts.
-func (c *castCmd) served(l *net.TCPListener, std stdio) (*castGuests, error) {
-	want, err := lobby.NewCount(c.Expect)
-	if err != nil {
-		return nil, err
-	}
-	came := func(n int) {
-		if isTerminal(std.Err) {
-			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
-		}
-	}
-	at := func() (netip.AddrPort, error) {
-		at := l.Addr().(*net.TCPAddr).AddrPort()
-		if at.Addr().IsUnspecified() {
-			return at, errors.New("it is not known where to multicast: give --listen a host, or --interface")
-		}
-		return at, nil
-	}
-	return &castGuests{want, came, at, func() {}}, nil
-}
+// heardTime is within what every host hears a multicast of the sender, where multicast works.
+const heardTime = time.Second
 
 // castAlgorithms are those of the broadcasts, by transport.
 var castAlgorithms = map[string]string{overTCP: "bcast/chain", overMcast: "bcast/mcast-chain"}
@@ -170,7 +112,7 @@ func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp
 	case overTCP:
 		t, err = opened(tcp.Join(ctx, cfg))
 	case overMcast:
-		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface}))
+		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface, Heard: heardTime}))
 	default:
 		err = fmt.Errorf("no transport %q", l.Transport)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/runtime/lobby"
 )
 
 // castOutcome is how a cast has ended.
@@ -25,19 +24,14 @@ type castOutcome struct {
 
 // castReceiver is how it has ended at one.
 type castReceiver struct {
-	Name   string `json:"name"`
-	Rank   int    `json:"rank,omitempty"` // 0: it has not come
-	Done   bool   `json:"done"`           // all is where it belongs
-	Reason string `json:"reason,omitempty"`
+	Name         string `json:"name"`
+	cast.Outcome        // rank 0: it has not come
 }
 
-func newCastOutcome(p *castPlan, transport string, took time.Duration, r *cast.Report, guests []lobby.Guest) *castOutcome {
-	o := &castOutcome{What: p.What, Transport: transport, Bytes: r.Bytes, Sent: r.Bytes, Seconds: took.Seconds(), Receivers: []castReceiver{}}
+func newCastOutcome(p *castPlan, transport string, took time.Duration, sent int64, all []castReceiver) *castOutcome {
+	o := &castOutcome{What: p.What, Transport: transport, Bytes: sent, Sent: sent, Seconds: took.Seconds(), Receivers: all}
 	if p.Totals != nil {
 		o.Bytes = p.Totals.Bytes
-	}
-	for i, end := range r.Outcomes {
-		o.Receivers = append(o.Receivers, castReceiver{guests[i].Name, end.Rank, end.Done, end.Reason})
 	}
 	return o
 }
@@ -78,7 +72,7 @@ func (o *castOutcome) print(std stdio, asJSON bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s to %d of %s", o.What, about(float64(o.Bytes)), len(o.Receivers)-o.failed(), plural(int64(len(o.Receivers)), "receiver", "receivers"))
 	if o.Transport != "" {
-		fmt.Fprintf(&b, " by %s in %.2f s, %s/s", wayOf(o.Transport), o.Seconds, about(float64(o.Bytes)/o.Seconds))
+		fmt.Fprintf(&b, " by %s in %.2f s, %s/s", wayOf(o.Transport), o.Seconds, about(float64(o.Bytes)/max(o.Seconds, 1e-3)))
 	}
 	b.WriteByte('\n')
 	for i := range o.Receivers {

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote"
 	"github.com/schedgen/schedgen/runtime/lobby"
 )
@@ -38,7 +37,7 @@ func (c *castCmd) overSSH(ctx context.Context, hosts []string, p *castPlan, std 
 	if err != nil {
 		return err
 	}
-	defer l.Close() // who joins closes it, too
+	defer l.Close()
 	here := l.Addr().(*net.TCPAddr).AddrPort()
 	start := &castStart{
 		program: program, ssh: c.SSH, strict: c.Strict, order: castOrder{Key: key.Key, To: c.To, Exec: c.Exec},
@@ -59,10 +58,10 @@ func (c *castCmd) lead(ctx context.Context, l *net.TCPListener, key secret, host
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.serve(ctx, l, key, &castGuests{crew.want, crew.come, crew.at, crew.close}, p, std)
+	out, err := c.serve(ctx, l, key, crew.guests(), p, std)
 	crew.end()
 	if errors.Is(err, lobby.ErrNobody) {
-		out, err = newCastOutcome(p, "", 0, new(cast.Report), nil), nil
+		out, err = newCastOutcome(p, "", 0, 0, nil), nil
 	}
 	if out != nil {
 		crew.complete(out)

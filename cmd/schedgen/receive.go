@@ -7,9 +7,13 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
@@ -21,8 +25,11 @@ type receiveCmd struct {
 	Exec      string `placeholder:"COMMAND" help:"Shell command that gets the stream of a cast from standard input."`
 	Name      string `placeholder:"NAME" help:"What the sender calls this host; default its own name."`
 	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one by which the sender is reached."`
+	Port      uint16 `placeholder:"PORT" help:"Port at which other receivers reach this host; default that of the sender. Another one if it is taken."`
 	JSON      bool   `name:"json" help:"Print an object."`
 	castKey
+
+	told bool // that the port is taken
 }
 
 // Help is the long help text.
@@ -98,24 +105,76 @@ func (c *receiveCmd) take(ctx context.Context, key secret, std stdio) (totals un
 	return totals, nil
 }
 
-// receive comes to the sender and takes part.
+// receive comes to the sender and takes part. A party that has not met comes together again, without those that
+// have gone.
 func (c *receiveCmd) receive(ctx context.Context, key secret, sink cast.Sink, std stdio) error {
-	place, err := lobby.Enter(ctx, c.From, lobby.Guest{Name: c.Name, Word: c.word(ctx, key)}, key.lobby())
+	to, err := filepath.Abs(c.To)
 	if err != nil {
-		return err
+		return fmt.Errorf("--to: %w", err)
 	}
-	way := castLink{Transport: place.Note, Interface: c.Interface}
-	comm, err := way.join(ctx, place, key, tcp.Config{Coordinator: c.From})
-	if err != nil {
-		return err
+	word := newCastWord(c.Name, hostName(), to, c.Exec)
+	word.Mute = c.mute(ctx, key)
+	for meetings := 1; ; meetings++ {
+		seat, err := lobby.Enter(ctx, c.From, lobby.Guest{Name: c.Name, Word: word.spell()}, key.lobby())
+		if err != nil {
+			return err
+		}
+		comm, err := c.meet(ctx, seat, key, std)
+		if err == nil {
+			bar := newCastProgress(std, -1, "receive by "+wayOf(seat.Note))
+			defer bar.clear()
+			return cast.Receive(ctx, comm, sink, cast.ReceiveOptions{Progress: bar.show})
+		}
+		if ctx.Err() != nil || meetings == mostMeetings {
+			return err
+		}
 	}
-	bar := newCastProgress(std, -1, "receive by "+wayOf(place.Note))
-	defer bar.clear()
-	return cast.Receive(ctx, comm, sink, cast.ReceiveOptions{Progress: bar.show})
 }
 
-// word tells the sender why this host cannot multicast; it is empty if it can.
-func (c *receiveCmd) word(ctx context.Context, key secret) string {
+// meet connects this host with the others.
+func (c *receiveCmd) meet(ctx context.Context, seat *lobby.Seat, key secret, std stdio) (*runtime.Comm, error) {
+	defer seat.Leave()
+	l, err := c.listen(ctx, seat.Here, std)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	link := castLink{Transport: seat.Note, Interface: c.Interface}
+	comm, err := link.join(ctx, &seat.Place, key, tcp.Config{Coordinator: c.From, Listener: l, Share: true})
+	if err == nil {
+		seat.Met()
+	}
+	return comm, err
+}
+
+// listen opens where other receivers reach this host, at the address by which it has reached the sender: at the
+// sender's port, or --port, so that a firewall need not let more through.
+func (c *receiveCmd) listen(ctx context.Context, here net.Addr, std stdio) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(c.From)
+	if err != nil {
+		return nil, err
+	}
+	if c.Port != 0 {
+		port = strconv.Itoa(int(c.Port))
+	}
+	host, _, err := net.SplitHostPort(here.String())
+	if err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
+		return l, err
+	}
+	if l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0")); err == nil && !c.told {
+		c.told = true
+		fmt.Fprintf(std.Err, "port %s is taken on this host: others reach it at %v\n", port, l.Addr())
+	}
+	return l, err
+}
+
+// mute says why this host cannot multicast; it is empty if it can.
+func (c *receiveCmd) mute(ctx context.Context, key secret) string {
 	here, err := localAddress(ctx, c.From)
 	if err == nil {
 		err = (&castLink{Interface: c.Interface}).multicasts(ctx, here, key)
@@ -123,8 +182,7 @@ func (c *receiveCmd) word(ctx context.Context, key secret) string {
 	if err == nil {
 		return ""
 	}
-	why := err.Error()
-	return why[:min(len(why), lobby.MaxName)]
+	return err.Error()
 }
 
 // localAddress returns the address of this host by which it reaches another, to which nothing is sent.

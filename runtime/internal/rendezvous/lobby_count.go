@@ -10,15 +10,13 @@ var ErrNobody = errors.New("nobody has come")
 
 // Count is for how many guests a host waits. It may be changed at any time, by any goroutine.
 type Count struct {
-	first int
-
 	mu      sync.Mutex
 	n       int
 	changed chan struct{} // closed with each change
 }
 
 // NewCount returns a count of n guests.
-func NewCount(n int) *Count { return &Count{first: n, n: n, changed: make(chan struct{})} }
+func NewCount(n int) *Count { return &Count{n: n, changed: make(chan struct{})} }
 
 // Less has the host wait for one guest less: it is known that one will not come. Those that have come are served
 // if they are as many as are left.

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+// fileOf makes a file of so many bytes.
+func fileOf(t *testing.T, n int) (path string, text []byte) {
+	t.Helper()
+	text = bytes.Repeat([]byte("0123456789abcde\n"), n/16)
+	path = filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	return path, text
+}
+
+// ended returns what the sender says of each receiver.
+func (c *castProcess) ended(code int) (o castOutcome, said string) {
+	c.t.Helper()
+	got, out, said := c.wait()
+	require.Equal(c.t, code, got, said)
+	require.NoError(c.t, json.Unmarshal([]byte(out), &o), out)
+	return o, said
+}
+
+// has requires that a receiver has ended well, with these bytes.
+func (c *castProcess) has(path string, text []byte) {
+	c.t.Helper()
+	code, _, said := c.wait()
+	require.Zero(c.t, code, said)
+	got, err := os.ReadFile(path)
+	require.NoError(c.t, err)
+	require.True(c.t, bytes.Equal(text, got), "%s has %d bytes", path, len(got))
+}
+
+// writing waits until a receiver writes to a directory.
+func writing(t *testing.T, dir string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all, err := os.ReadDir(dir)
+		return err == nil && len(all) == 1 && strings.HasPrefix(all[0].Name(), unpack.TempPrefix)
+	}, time.Minute, 5*time.Millisecond)
+}
+
+// Who comes while a cast is under way is served behind it.
+func TestCastServesLate(t *testing.T) {
+	t.Parallel()
+	path, text := fileOf(t, 3<<20)
+	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "2MiB/s", "--json")
+	at := sender.address()
+	early := startCast(t, "receive", "--from", at, "--to", one, "--name", "early")
+	writing(t, one)
+	late := startCast(t, "receive", "--from", at, "--to", two, "--name", "late")
+	early.has(filepath.Join(one, "file"), text)
+	late.has(filepath.Join(two, "file"), text)
+	o, _ := sender.ended(0)
+	require.Len(t, o.Receivers, 2)
+	require.True(t, o.Receivers[1].Done)
+	require.Greater(t, o.Sent, int64(2*len(text)), "it was sent twice")
+}
+
+// After --wait the cast begins with those that have come; if nobody has it ends.
+func TestCastWaits(t *testing.T) {
+	t.Parallel()
+	path, text := fileOf(t, 1<<16)
+	to := t.TempDir()
+	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--wait", "1s", "--listen", "127.0.0.1:0", "--json")
+	startCast(t, "receive", "--from", sender.address(), "--to", to).has(filepath.Join(to, "file"), text)
+	o, _ := sender.ended(0)
+	require.Len(t, o.Receivers, 1)
+	sender = startCast(t, "cast", "--serve", path, "--expect", "3", "--wait", "10ms", "--listen", "127.0.0.1:0", "--json")
+	code, out, said := sender.wait()
+	require.Equal(t, exitNo, code)
+	require.Empty(t, out)
+	require.Contains(t, said, "nobody has come")
+}
+
+// A receiver that dies between its coming and the first piece is left out, at whatever moment that is.
+func TestCastOutlivesGuest(t *testing.T) {
+	for name, die := range map[string]func(t *testing.T, at string, s *lobby.Seat){
+		"with a place": func(_ *testing.T, _ string, s *lobby.Seat) { s.Leave() },
+		"connected": func(t *testing.T, at string, s *lobby.Seat) {
+			tr, err := tcp.Join(t.Context(), tcp.Config{Rank: s.Rank, Size: s.Size, Job: s.Job, Coordinator: at})
+			require.NoError(t, err)
+			s.Met()
+			require.NoError(t, tr.Close(false, 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, text := fileOf(t, 1<<20)
+			sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--listen", "127.0.0.1:0", "--json")
+			at := sender.address()
+			var dirs []string
+			var others []*castProcess
+			for range 2 {
+				dirs = append(dirs, t.TempDir())
+				others = append(others, startCast(t, "receive", "--from", at, "--to", dirs[len(dirs)-1]))
+			}
+			s, err := lobby.Enter(t.Context(), at, lobby.Guest{Name: "victim"}, lobby.Config{})
+			require.NoError(t, err)
+			die(t, at, s)
+			for i, c := range others {
+				c.has(filepath.Join(dirs[i], "file"), text)
+			}
+			o, _ := sender.ended(exitNo)
+			require.Len(t, o.Receivers, 3)
+			for _, r := range o.Receivers {
+				require.Equal(t, r.Name != "victim", r.Done, "%+v", r)
+				require.Equal(t, r.Done, r.Reason == "", "%+v", r)
+			}
+		})
+	}
+}
+
+// nothing requires that a directory is empty.
+func nothing(t *testing.T, dir string) {
+	t.Helper()
+	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
+		if path != "." {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	}))
+}
