@@ -29,10 +29,24 @@ func leave(dir string) error {
 	if err != nil {
 		return fmt.Errorf("find the copy: %w", err)
 	}
-	if filepath.Dir(own) != filepath.Clean(dir) {
+	same, err := sameFile(filepath.Dir(own), dir)
+	if err != nil {
+		return fmt.Errorf("find the copy: %w", err)
+	}
+	if !same {
 		return fmt.Errorf("the copy is %s and not in %s", own, dir)
 	}
 	_ = os.Remove(own)
 	_ = os.Remove(dir)
 	return nil
+}
+
+// sameFile reports whether two paths lead to the same file.
+func sameFile(a, b string) (bool, error) {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false, err
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other), err
 }

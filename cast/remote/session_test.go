@@ -250,6 +250,26 @@ func TestCopyElsewhere(t *testing.T) {
 	require.EqualError(t, s.Wait(), "bye")
 }
 
+// The directory for temporary files may be a link, and have blanks in its name; only the program's own file is removed.
+func TestCopyBehindLink(t *testing.T) {
+	t.Parallel()
+	target := filepath.Join(t.TempDir(), "it's $here")
+	require.NoError(t, os.Mkdir(target, 0o700))
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(target, link))
+	t.Run("copied", func(t *testing.T) {
+		s, err := remote.Open(t.Context(), "host", self(t), remote.Config{SSH: here("TMPDIR=" + link)})
+		require.NoError(t, err)
+		require.NoError(t, s.Run(t.Context()))
+		empty(t, target)
+		converse(t, s)
+		s.Close()
+		require.EqualError(t, s.Wait(), "bye")
+	})
+	require.ErrorContains(t, remote.Greet(io.Discard, target), "and not in "+target)
+	require.ErrorContains(t, remote.Greet(io.Discard, filepath.Join(target, "none")), "no such file")
+}
+
 // A session ends though nobody reads what its program says.
 func TestUnread(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -15,7 +16,7 @@ const (
 
 // reach returns the first of some addresses at which somebody listens. Those in front have a start.
 func reach(ctx context.Context, addresses []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	trying, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	type outcome struct {
 		at  string
@@ -24,7 +25,7 @@ func reach(ctx context.Context, addresses []string) (string, error) {
 	outcomes := make(chan outcome, len(addresses))
 	for i, at := range addresses {
 		go func() {
-			err := knock(ctx, at, time.Duration(i)*reachAfter)
+			err := knock(trying, at, time.Duration(i)*reachAfter)
 			outcomes <- outcome{at, err}
 		}()
 	}
@@ -35,6 +36,12 @@ func reach(ctx context.Context, addresses []string) (string, error) {
 			return o.at, nil
 		}
 		failures = append(failures, o.err.Error())
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case len(failures) == 0:
+		return "", errors.New("the sender has no address for other hosts")
 	}
 	return "", fmt.Errorf("this host cannot reach the sender: %s", strings.Join(failures, "; "))
 }
