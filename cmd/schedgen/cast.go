@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/pack"
 	"github.com/schedgen/schedgen/runtime/lobby"
 )
@@ -21,6 +22,7 @@ type castCmd struct {
 	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come; others may come until then. Default: wait for all."`
 	Listen    string        `default:":7717" placeholder:"HOST:PORT" help:"Address where receivers find this host, default :7717, port 7717 of all its addresses."`
 	Limit     castRate      `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
+	Resume    bool          `help:"Send to each receiver only what it lacks of what it has already, or has kept of a cast that has broken off; start receivers with it, too."`
 	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
 	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
 	DryRun    bool          `help:"Say what would be sent, and send nothing."`
@@ -67,6 +69,9 @@ func (c *castCmd) check() error {
 	case c.Expect < 1 || c.Expect > maxReceivers:
 		return fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
 	}
+	if c.Resume && c.What == "-" {
+		return errors.New("--resume: a stream comes once, and cannot be compared")
+	}
 	if c.Wait < 0 {
 		return fmt.Errorf("--wait=%v: must not be negative", c.Wait)
 	}
@@ -97,23 +102,19 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	want, err := lobby.NewCount(p.Receivers)
-	if err != nil {
-		return err
-	}
-	out, err := c.serve(ctx, l, key, want, p, std)
+	out, err := c.serve(ctx, l, key, lobby.NewCount(p.Receivers), p, std)
 	if out == nil {
 		return failed(err)
 	}
 	return out.finish(ctx, std, c.JSON, err)
 }
 
-// source is what is sent.
-func (c *castCmd) source(ctx context.Context, std stdio) cast.Source {
+// source is what is sent to those that lack some blocks, nil for all.
+func (c *castCmd) source(ctx context.Context, std stdio, lacked *block.Set) cast.Source {
 	if c.What == "-" {
 		return cast.Stream(&patientReader{ctx: ctx, r: std.In})
 	}
-	return cast.Tree(c.What)
+	return cast.Tree(c.What, lacked)
 }
 
 // castPlan is what is sent.
