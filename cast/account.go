@@ -15,6 +15,7 @@ type account struct {
 	Have   uint64 `json:"have"`             // it has all pieces below this one
 	Done   bool   `json:"done,omitempty"`   // all is where it belongs
 	Reason string `json:"reason,omitempty"` // why it will not be
+	Answer []byte `json:"answer,omitempty"` // what it says to the sender then
 }
 
 // maxReason is the longest reason that is told, in bytes.

@@ -116,6 +116,9 @@ func (r *receiver) account() account {
 	if r.why != nil {
 		a.Reason = shorten(r.why.Error())
 	}
+	if r.done && r.o.Answer != nil {
+		a.Answer = r.o.Answer()
+	}
 	return a
 }
 

@@ -40,7 +40,7 @@ func (t *tally) note(a *account) {
 	if o.Done || o.Reason != "" {
 		return
 	}
-	o.Done, o.Reason = a.Done, shorten(a.Reason)
+	o.Done, o.Reason, o.Answer = a.Done, shorten(a.Reason), a.Answer
 	t.consider()
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/pack"
 )
 
@@ -23,6 +24,7 @@ type castCmd struct {
 	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come; others may come until then. Default: wait for all."`
 	Listen    string        `placeholder:"HOST:PORT" help:"Address where receivers find this host; default, with --serve, :7717, port 7717 of all its addresses, else any port of these."`
 	Limit     castRate      `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
+	Resume    bool          `help:"Send to each receiver only what it lacks of what it has already, or has kept of a cast that has broken off; start receivers with it, too."`
 	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
 	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
 	DryRun    bool          `help:"Say what would be sent, and send nothing."`
@@ -89,7 +91,11 @@ func (c *castCmd) check() ([]string, error) {
 	case c.Expect < 1 || c.Expect > maxReceivers:
 		err = fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
 	}
-	if err == nil && c.Wait < 0 {
+	switch {
+	case err != nil:
+	case c.Resume && c.What == "-":
+		err = errors.New("--resume: a stream comes once, and cannot be compared")
+	case c.Wait < 0:
 		err = fmt.Errorf("--wait=%v: must not be negative", c.Wait)
 	}
 	if err != nil {
@@ -126,24 +132,20 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	defer l.Close()
-	guests, err := c.served(l, std)
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(c.Expect), "receiver", "receivers"))
-	out, err := c.serve(ctx, l, key, guests, p, std)
+	out, err := c.serve(ctx, l, key, c.served(l, std), p, std)
 	if out == nil {
 		return failed(err)
 	}
 	return out.finish(ctx, std, c.JSON, err)
 }
 
-// source is what is sent.
-func (c *castCmd) source(ctx context.Context, std stdio) cast.Source {
+// source is what is sent to those that lack some blocks, nil for all.
+func (c *castCmd) source(ctx context.Context, std stdio, lacked *block.Set) cast.Source {
 	if c.What == "-" {
 		return cast.Stream(&patientReader{ctx: ctx, r: std.In})
 	}
-	return cast.Tree(c.What)
+	return cast.Tree(c.What, lacked)
 }
 
 // castPlan is what is sent.

@@ -74,12 +74,8 @@ const (
 )
 
 // startCrew starts receivers on the hosts. All end with ctx, which stop ends.
-func startCrew(ctx context.Context, stop context.CancelCauseFunc, names []string, start *castStart, lines *castLines) (*castCrew, error) {
-	want, err := lobby.NewCount(len(names))
-	if err != nil {
-		return nil, err
-	}
-	c := &castCrew{start: start, want: want, lines: lines, gate: make(chan struct{}, maxOpening), stop: stop, ended: make(chan struct{})}
+func startCrew(ctx context.Context, stop context.CancelCauseFunc, names []string, start *castStart, lines *castLines) *castCrew {
+	c := &castCrew{start: start, want: lobby.NewCount(len(names)), lines: lines, gate: make(chan struct{}, maxOpening), stop: stop, ended: make(chan struct{})}
 	for _, name := range names {
 		c.hosts = append(c.hosts, &castHost{name: name})
 	}
@@ -91,7 +87,7 @@ func startCrew(ctx context.Context, stop context.CancelCauseFunc, names []string
 		all.Wait()
 		close(c.ended)
 	}()
-	return c, nil
+	return c
 }
 
 // serve has a receiver run on a host, until that has ended.

@@ -18,6 +18,8 @@ type castWord struct {
 	ID   string `json:"id"`             // of its process
 	Goal string `json:"goal,omitempty"` // the same for one that was started again: of its name and where it writes to
 	Mute string `json:"mute,omitempty"` // why it cannot multicast
+	// Resume says that what it has counts.
+	Resume bool `json:"resume,omitempty"`
 }
 
 // maxMute is how much is told of why, in bytes.
@@ -75,10 +77,12 @@ func (e *castEnds) begin(party []lobby.Guest) {
 	}
 }
 
-// fail takes note of those that could not be served.
+// fail takes note of those that have no reason yet: they do not have all.
 func (e *castEnds) fail(party []lobby.Guest, why error) {
 	for i := range party {
-		e.byID[wordOf(&party[i]).ID].Reason = why.Error()
+		if r := e.byID[wordOf(&party[i]).ID]; r.Reason == "" {
+			r.Done, r.Reason = false, why.Error()
+		}
 	}
 }
 

@@ -20,6 +20,8 @@ type castOrder struct {
 	Name string   `json:"name"` // of the receiver's host, in the sender's report
 	To   string   `json:"to,omitempty"`
 	Exec string   `json:"exec,omitempty"`
+
+	Resume bool `json:"resume,omitempty"`
 }
 
 // maxOrder bounds an order, in bytes.
@@ -73,7 +75,7 @@ func (o *castOrder) receive(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	c := &receiveCmd{From: at, To: o.To, Exec: o.Exec, Name: o.Name}
-	_, err = c.take(ctx, secret{Key: o.Key, Encrypt: true}, std)
+	c := &receiveCmd{From: at, To: o.To, Exec: o.Exec, Name: o.Name, Resume: o.Resume}
+	_, err = c.run(ctx, secret{Key: o.Key, Encrypt: true}, std)
 	return err
 }

@@ -19,11 +19,7 @@ type castGuests struct {
 }
 
 // served are the receivers that are started on their hosts.
-func (c *castCmd) served(l *net.TCPListener, std stdio) (*castGuests, error) {
-	want, err := lobby.NewCount(c.Expect)
-	if err != nil {
-		return nil, err
-	}
+func (c *castCmd) served(l *net.TCPListener, std stdio) *castGuests {
 	came := func(n int) {
 		if isTerminal(std.Err) {
 			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
@@ -36,5 +32,5 @@ func (c *castCmd) served(l *net.TCPListener, std stdio) (*castGuests, error) {
 		}
 		return at, nil
 	}
-	return &castGuests{want: want, came: came, full: func() {}, at: at, later: func(*lobby.Count, map[string]bool) {}}, nil
+	return &castGuests{want: lobby.NewCount(c.Expect), came: came, full: func() {}, at: at, later: func(*lobby.Count, map[string]bool) {}}
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -135,4 +137,97 @@ func nothing(t *testing.T, dir string) {
 		}
 		return err
 	}))
+}
+
+// partial waits until a receiver has kept so many bytes of a file.
+func partial(t *testing.T, dir string, bytes int64) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		info, err := os.Stat(filepath.Join(dir, unpack.PartialName("file")))
+		return err == nil && info.Size() >= bytes
+	}, time.Minute, 2*time.Millisecond)
+}
+
+// randomFile makes a file that has no two blocks alike.
+func randomFile(t *testing.T, n int) (path string, text []byte) {
+	t.Helper()
+	text = make([]byte, n)
+	_, err := rand.Read(text)
+	require.NoError(t, err)
+	path = filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	return path, text
+}
+
+// After the sender, or a receiver, or all were killed, a cast that resumes sends to each what it lacks.
+func TestCastResumes(t *testing.T) {
+	for _, killed := range []string{"sender", "receiver", "both"} {
+		t.Run(killed, func(t *testing.T) {
+			t.Parallel()
+			path, text := randomFile(t, 12<<20)
+			one, two := t.TempDir(), t.TempDir()
+			sender := startCast(t, "cast", "--serve", path, "--expect", "2", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--resume")
+			at := sender.address()
+			first := startCast(t, "receive", "--from", at, "--to", one, "--name", "first", "--resume")
+			second := startCast(t, "receive", "--from", at, "--to", two, "--name", "second", "--resume")
+			partial(t, one, 5<<20)
+			partial(t, two, 1<<20)
+			if killed != "receiver" {
+				require.NoError(t, sender.cmd.Process.Kill())
+			}
+			if killed != "sender" {
+				require.NoError(t, first.cmd.Process.Kill())
+			}
+			sender.wait()
+			first.wait()
+			second.wait()
+			want := 2
+			if killed == "receiver" {
+				want = 1
+				got, err := os.ReadFile(filepath.Join(two, "file"))
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(text, got))
+			}
+			sender = startCast(t, "cast", "--serve", path, "--expect", strconv.Itoa(want), "--listen", "127.0.0.1:0", "--resume", "--json")
+			at = sender.address()
+			first = startCast(t, "receive", "--from", at, "--to", one, "--name", "first", "--resume")
+			if want == 2 {
+				startCast(t, "receive", "--from", at, "--to", two, "--name", "second", "--resume").has(filepath.Join(two, "file"), text)
+			}
+			first.has(filepath.Join(one, "file"), text)
+			o, _ := sender.ended(0)
+			require.Less(t, o.Sent, int64(9<<20), "what was there is not sent again")
+			for _, dir := range []string{one, two} {
+				all, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				require.Len(t, all, 1, "nothing stays that is of no use")
+			}
+		})
+	}
+}
+
+// Hosts that lack all, nothing and some of a file that has changed get what they lack, in rounds.
+func TestCastGroups(t *testing.T) {
+	t.Parallel()
+	path, text := randomFile(t, 24<<20)
+	changed := bytes.Clone(text)
+	changed[20<<20]++
+	dirs := map[string]string{"all": t.TempDir(), "nothing": t.TempDir(), "some": t.TempDir()}
+	require.NoError(t, os.WriteFile(filepath.Join(dirs["nothing"], "file"), text, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dirs["some"], "file"), changed, 0o600))
+	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--listen", "127.0.0.1:0", "--resume", "--json")
+	at := sender.address()
+	got := map[string]*castProcess{}
+	for name, dir := range dirs {
+		got[name] = startCast(t, "receive", "--from", at, "--to", dir, "--name", name, "--resume", "--json")
+	}
+	for name, c := range got {
+		c.has(filepath.Join(dirs[name], "file"), text)
+	}
+	o, _ := sender.ended(0)
+	require.Len(t, o.Receivers, 3)
+	require.Less(t, o.Sent, int64(26<<20), "one block and the file, not more")
+	info, err := os.Stat(filepath.Join(dirs["nothing"], "file"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o644), info.Mode())
 }

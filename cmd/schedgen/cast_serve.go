@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -33,7 +34,15 @@ type castServer struct {
 	deadline time.Time
 	began    time.Time // the first round
 	ends     castEnds
+	lacks    castLacks
 	sent     int64
+}
+
+// castRound is a party, and what it gets.
+type castRound struct {
+	*lobby.Party
+	survey bool
+	lacked *block.Set // nil: all
 }
 
 // serve sends to those that come at l, first when as many have come as want says. It returns how that has ended, nil if it has not begun.
@@ -66,7 +75,7 @@ func (s *castServer) closing(err error) string {
 func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) {
 	stop := s.until(want, s.Wait)
 	for meetings := 1; ; meetings++ {
-		party, hosted := s.in.Host(ctx, want, lobby.All(func(all []lobby.Guest) string { return s.choose(ctx, all) }), s.guests.came)
+		round, hosted := s.host(ctx, want)
 		stop()
 		switch {
 		case errors.Is(hosted, lobby.ErrNobody) && len(s.ends.list) > 0:
@@ -74,30 +83,55 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 		case hosted != nil:
 			return hosted
 		}
-		s.ends.begin(party.Guests)
-		comm, unmet := s.meet(ctx, party)
+		s.ends.begin(round.Guests)
+		comm, unmet := s.meet(ctx, round.Party)
 		if unmet != nil {
-			s.ends.fail(party.Guests, unmet)
+			s.ends.fail(round.Guests, unmet)
 			if ctx.Err() != nil || meetings == mostMeetings {
 				return unmet
 			}
-			if want, err = lobby.NewCount(len(party.Guests)); err != nil {
-				return err
-			}
+			gone := 0
 			if errors.As(unmet, new(*lobby.GoneError)) {
-				want.Less()
+				gone = 1
 			}
-			err, stop = unmet, s.until(want, regroupTime)
+			err = unmet
+			want, stop = s.back(len(round.Guests) - gone)
 			continue
 		}
 		meetings = 0
-		if err = s.send(ctx, comm, party); err != nil && !errors.Is(err, cast.ErrNobody) || s.What == "-" {
+		var again int
+		if again, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, cast.ErrNobody) || s.What == "-" {
 			return err
 		}
-		if want, stop, err = s.next(err); want == nil {
-			return err
+		if want, stop = s.next(); again > 0 {
+			stop()
+			want, stop = s.back(again)
 		}
+		s.guests.later(want, s.ends.names())
 	}
+}
+
+// host waits for a party and decides what it gets: first a survey, if it resumes, and then what it lacks.
+func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, error) {
+	r := new(castRound)
+	party, err := s.in.Host(ctx, want, func(all []lobby.Guest) ([]int, string) {
+		var chosen []int
+		if s.Resume {
+			chosen = s.lacks.unknown(all)
+		}
+		if r.survey = len(chosen) > 0; !r.survey {
+			chosen, r.lacked = s.lacks.group(all)
+		}
+		return chosen, castNote{s.transport(ctx, all), r.survey}.spell()
+	}, s.guests.came)
+	r.Party = party
+	return r, err
+}
+
+// back returns a count of so many that are to come again, in a moment.
+func (s *castServer) back(n int) (want *lobby.Count, stop func()) {
+	want = lobby.NewCount(max(n, 0))
+	return want, s.until(want, regroupTime)
 }
 
 // until has a host wait no longer than d, if that is not 0.
@@ -109,22 +143,19 @@ func (s *castServer) until(want *lobby.Count, d time.Duration) (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// next returns for whom to wait behind a round that has ended with an error, or none: for those that have come meanwhile, and as
+// next returns for whom to wait behind a round: for those that have come meanwhile, and as
 // long as --wait says for those that are expected still.
-func (s *castServer) next(ended error) (want *lobby.Count, stop func(), err error) {
-	if want, err = lobby.NewCount(1); err != nil {
-		return nil, nil, err
-	}
+func (s *castServer) next() (want *lobby.Count, stop func()) {
+	want = lobby.NewCount(1)
 	left := time.Until(s.deadline)
 	if left <= 0 || s.ends.done() >= s.plan.Receivers {
 		want.Stop()
 	}
-	s.guests.later(want, s.ends.names())
-	return want, s.until(want, left), ended
+	return want, s.until(want, left)
 }
 
-// choose returns what a party is told: how it is reached.
-func (s *castServer) choose(ctx context.Context, all []lobby.Guest) string {
+// transport returns how a party is reached.
+func (s *castServer) transport(ctx context.Context, all []lobby.Guest) string {
 	s.guests.full()
 	if s.way == overAuto {
 		s.way = overMcast
@@ -184,18 +215,43 @@ func (s *castServer) meet(ctx context.Context, party *lobby.Party) (*runtime.Com
 	return nil, err
 }
 
-// send serves a party.
-func (s *castServer) send(ctx context.Context, comm *runtime.Comm, party *lobby.Party) error {
+// send serves a party, and returns how many of it come again.
+func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRound) (again int, err error) {
 	if s.began.IsZero() {
 		s.began = time.Now()
 	}
-	bar := newCastProgress(s.std, s.plan.bytes(), "send by "+wayOf(s.way))
-	report, err := cast.Send(ctx, comm, s.source(ctx, s.std), cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Progress: bar.show})
+	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict}
+	source, total, doing := s.source(ctx, s.std, round.lacked), s.plan.bytes(), "send"
+	switch {
+	case round.survey:
+		source, total, doing = cast.Survey(s.What), -1, "compare"
+	case round.lacked != nil:
+		total = min(total, round.lacked.Lacked(s.lacks.blocks)*block.Len)
+	}
+	bar := newCastProgress(s.std, total, doing+" by "+wayOf(s.way))
+	o.Progress = bar.show
+	report, err := cast.Send(ctx, comm, source, o)
 	bar.clear()
 	s.sent += report.Bytes
-	s.ends.end(party.Guests, report.Outcomes)
-	return err
+	s.ends.end(round.Guests, report.Outcomes)
+	if !round.survey || err != nil {
+		return 0, err
+	}
+	for i, o := range report.Outcomes {
+		if !o.Done {
+			continue
+		}
+		if err := s.lacks.learn(wordOf(&round.Guests[i]).ID, o.Answer); err != nil {
+			return 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
+		}
+		again++
+	}
+	s.ends.fail(round.Guests, errCompared)
+	return again, nil
 }
+
+// errCompared: a receiver has not come again.
+var errCompared = errors.New("lost: it has compared what it has, and has not come again")
 
 func (s *castServer) outcome() *castOutcome {
 	took := time.Duration(0)

@@ -40,7 +40,7 @@ func (c *castCmd) overSSH(ctx context.Context, hosts []string, p *castPlan, std 
 	defer l.Close()
 	here := l.Addr().(*net.TCPAddr).AddrPort()
 	start := &castStart{
-		program: program, ssh: c.SSH, strict: c.Strict, order: castOrder{Key: key.Key, To: c.To, Exec: c.Exec},
+		program: program, ssh: c.SSH, strict: c.Strict, order: castOrder{Key: key.Key, To: c.To, Exec: c.Exec, Resume: c.Resume},
 		at: castAddresses{netip.AddrPortFrom(here.Addr().Unmap(), here.Port()), own},
 	}
 	out, err := c.lead(ctx, l, key, hosts, start, p, std)
@@ -54,10 +54,7 @@ func (c *castCmd) overSSH(ctx context.Context, hosts []string, p *castPlan, std 
 func (c *castCmd) lead(ctx context.Context, l *net.TCPListener, key secret, hosts []string, start *castStart, p *castPlan, std stdio) (*castOutcome, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	crew, err := startCrew(ctx, stop, hosts, start, newCastLines(std, c.JSON))
-	if err != nil {
-		return nil, err
-	}
+	crew := startCrew(ctx, stop, hosts, start, newCastLines(std, c.JSON))
 	out, err := c.serve(ctx, l, key, crew.guests(), p, std)
 	crew.end()
 	if errors.Is(err, lobby.ErrNobody) {

@@ -25,11 +25,13 @@ type receiveCmd struct {
 	Exec      string `placeholder:"COMMAND" help:"Shell command that gets the stream of a cast from standard input."`
 	Name      string `placeholder:"NAME" help:"What the sender calls this host; default its own name."`
 	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one by which the sender is reached."`
+	Resume    bool   `help:"Take over what is there already, if the sender resumes, and keep what has come if the cast breaks off."`
 	Port      uint16 `placeholder:"PORT" help:"Port at which other receivers reach this host; default that of the sender. Another one if it is taken."`
 	JSON      bool   `name:"json" help:"Print an object."`
 	castKey
 
-	told bool // that the port is taken
+	told bool         // that the port is taken
+	held *unpack.Held // what is there; nil before it was compared
 }
 
 // Help is the long help text.
@@ -54,6 +56,8 @@ func (c *receiveCmd) check() (err error) {
 	switch {
 	case c.To == "" && c.Exec == "":
 		return errors.New("--to or --exec: needed")
+	case c.Resume && c.Exec != "":
+		return errors.New("--resume: of a stream nothing is kept")
 	case len(c.Name) > lobby.MaxName:
 		return fmt.Errorf("--name: %d bytes, at most %d are allowed", len(c.Name), lobby.MaxName)
 	}
@@ -78,7 +82,7 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	totals, err := c.take(ctx, key, std)
+	totals, err := c.run(ctx, key, std)
 	if err != nil {
 		return err
 	}
@@ -92,54 +96,77 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	return err
 }
 
-// take receives to where it is to go, and returns how much that was.
-func (c *receiveCmd) take(ctx context.Context, key secret, std stdio) (totals unpack.Totals, err error) {
-	sink, closeSink, err := c.sink(std, &totals)
+// run receives to where it is to go, and returns how much that was.
+func (c *receiveCmd) run(ctx context.Context, key secret, std stdio) (totals unpack.Totals, err error) {
+	sink, err := c.sink(std, &totals)
 	if err != nil {
 		return totals, err
 	}
 	err = c.receive(ctx, key, sink, std)
-	if err = errors.Join(err, closeSink()); err != nil {
+	if err = errors.Join(err, sink.close()); err != nil {
 		return totals, failed(causeOf(ctx, err))
 	}
 	return totals, nil
 }
 
 // receive comes to the sender and takes part. A party that has not met comes together again, without those that
-// have gone.
-func (c *receiveCmd) receive(ctx context.Context, key secret, sink cast.Sink, std stdio) error {
+// have gone. One that resumes compares first what it has, and comes again for what it lacks.
+func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink, std stdio) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
 	word := newCastWord(c.Name, hostName(), to, c.Exec)
-	word.Mute = c.mute(ctx, key)
+	word.Mute, word.Resume = c.mute(ctx, key), c.Resume
 	for meetings := 1; ; meetings++ {
 		seat, err := lobby.Enter(ctx, c.From, lobby.Guest{Name: c.Name, Word: word.spell()}, key.lobby())
 		if err != nil {
 			return err
 		}
-		comm, err := c.meet(ctx, seat, key, std)
-		if err == nil {
-			bar := newCastProgress(std, -1, "receive by "+wayOf(seat.Note))
-			defer bar.clear()
-			return cast.Receive(ctx, comm, sink, cast.ReceiveOptions{Progress: bar.show})
+		note, err := noteOf(seat.Note)
+		if err != nil {
+			seat.Leave()
+			return err
 		}
-		if ctx.Err() != nil || meetings == mostMeetings {
+		comm, err := c.meet(ctx, seat, note.Transport, key, std)
+		switch {
+		case err == nil && !note.Survey:
+			return c.take(ctx, comm, sink.write, note, std)
+		case err == nil:
+			if err := c.take(ctx, comm, sink.compare, note, std); err != nil {
+				return err
+			}
+			meetings = 0
+		case ctx.Err() != nil || meetings == mostMeetings:
 			return err
 		}
 	}
 }
 
+// take takes part in a round.
+func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink cast.Sink, note castNote, std stdio) error {
+	o, doing := cast.ReceiveOptions{}, "receive"
+	if note.Survey {
+		o.Answer, doing = c.lacked, "compare"
+	}
+	bar := newCastProgress(std, -1, doing+" by "+wayOf(note.Transport))
+	defer bar.clear()
+	o.Progress = bar.show
+	return cast.Receive(ctx, comm, sink, o)
+}
+
+// lacked tells the sender what this host lacks.
+func (c *receiveCmd) lacked() []byte { return c.held.Lacked().Text() }
+
 // meet connects this host with the others.
-func (c *receiveCmd) meet(ctx context.Context, seat *lobby.Seat, key secret, std stdio) (*runtime.Comm, error) {
+func (c *receiveCmd) meet(ctx context.Context, seat *lobby.Seat, transport string, key secret, std stdio) (*runtime.Comm, error) {
 	defer seat.Leave()
 	l, err := c.listen(ctx, seat.Here, std)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	link := castLink{Transport: seat.Note, Interface: c.Interface}
+	link := castLink{Transport: transport, Interface: c.Interface}
 	comm, err := link.join(ctx, &seat.Place, key, tcp.Config{Coordinator: c.From, Listener: l, Share: true})
 	if err == nil {
 		seat.Met()
@@ -196,17 +223,32 @@ func localAddress(ctx context.Context, to string) (string, error) {
 	return conn.LocalAddr().String(), nil
 }
 
-// sink returns where what comes goes, and what closes that.
-func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (cast.Sink, func() error, error) {
+// receiveSink is where what comes goes.
+type receiveSink struct {
+	write   cast.Sink
+	compare cast.Sink // of a survey
+	close   func() error
+}
+
+func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error) {
+	none := func(context.Context, io.Reader) error { return unpack.ErrSurvey }
 	if c.Exec != "" {
-		return func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }, func() error { return nil }, nil
+		write := func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }
+		return &receiveSink{write, none, func() error { return nil }}, nil
 	}
 	if err := os.MkdirAll(c.To, 0o777); err != nil {
-		return nil, nil, fmt.Errorf("--to: %w", err)
+		return nil, fmt.Errorf("--to: %w", err)
 	}
 	dir, err := unpack.OpenDir(c.To)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--to: %w", err)
+		return nil, fmt.Errorf("--to: %w", err)
 	}
-	return cast.Into(unpack.Target{Dir: dir}, totals), dir.Close, nil
+	s := &receiveSink{compare: none, close: dir.Close}
+	s.write = func(ctx context.Context, r io.Reader) error {
+		return cast.Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held}, totals)(ctx, r)
+	}
+	if c.Resume {
+		s.compare = cast.Compare(dir, &c.held)
+	}
+	return s, nil
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
@@ -58,13 +57,8 @@ type GoneError = rendezvous.GoneError
 // one that will not come, Stop for when those that have come are enough.
 type Count = rendezvous.Count
 
-// NewCount returns a count of n guests, 1 to ir.MaxRanks - 1.
-func NewCount(n int) (*Count, error) {
-	if n < 1 || n >= ir.MaxRanks {
-		return nil, fmt.Errorf("lobby: %d guests, want 1 to %d", n, ir.MaxRanks-1)
-	}
-	return rendezvous.NewCount(n), nil
-}
+// NewCount returns a count of n guests. If it is 0 those that have come are enough.
+func NewCount(n int) *Count { return rendezvous.NewCount(n) }
 
 // ErrNobody is what Host's error wraps when nobody is waited for any more, and nobody has come.
 var ErrNobody = rendezvous.ErrNobody
