@@ -137,11 +137,11 @@ func (s *Session) Run(ctx context.Context) error {
 		s.Close()
 		return err
 	}
-	s.watch.progress()
 	defer s.watch.stop()
 	if copies {
 		err = s.sendCopy()
 	} else {
+		s.watch.progress()
 		_, err = io.WriteString(s.in, "use\n")
 	}
 	if err == nil {
@@ -162,6 +162,7 @@ func (s *Session) sendCopy() error {
 		return fmt.Errorf("read the program that runs here: %w", err)
 	}
 	defer from.Close()
+	s.watch.progress() // it has taken a while here, maybe, which is not the host's fault
 	if _, err := fmt.Fprintf(s.in, "copy %d %s\n", size, s.Facts.Packer); err != nil {
 		return err
 	}

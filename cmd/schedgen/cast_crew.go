@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,8 @@ const (
 	leaving = 10 * time.Second
 )
 
-// errLate: a receiver runs, but does not come.
-var errLate = fmt.Errorf("its receiver runs, but has not come within %v", arriving)
+// errLate: a receiver has not come, or not ended, while the others have.
+var errLate = errors.New("its receiver has not come in time")
 
 // castCrew are receivers that are started by ssh.
 type castCrew struct {
@@ -81,7 +82,7 @@ func startCrew(ctx context.Context, stop context.CancelCauseFunc, names []string
 	}
 	var all sync.WaitGroup
 	for _, h := range c.hosts {
-		all.Go(func() { c.leave(h, c.serve(ctx, h)) })
+		all.Go(func() { c.leave(ctx, h, c.serve(ctx, h)) })
 	}
 	go func() {
 		all.Wait()
@@ -106,13 +107,13 @@ func (c *castCrew) serve(ctx context.Context, h *castHost) error {
 	order := c.start.order
 	order.Name, order.From = h.name, c.start.at.list(s.Facts.Client)
 	text, err := json.Marshal(order)
+	c.become(h, hostRuns)
 	if err == nil {
 		_, err = s.Write(text)
 	}
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	c.become(h, hostRuns)
 	c.lines.copy(c.lines.out, h.name, s.Output)
 	return s.Wait()
 }
@@ -148,23 +149,26 @@ func (c *castCrew) become(h *castHost, state hostState) {
 }
 
 // leave says that a host's receiver has ended. It is not waited for any more.
-func (c *castCrew) leave(h *castHost, err error) {
+func (c *castCrew) leave(ctx context.Context, h *castHost, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h.state, h.err = hostEnded, err
+	h.state, h.err = hostEnded, cmp.Or(h.err, err)
 	if c.over {
 		c.settle()
 		return
 	}
-	if err == nil {
+	if h.err == nil {
 		h.err = errors.New("its receiver has ended too soon")
+	}
+	c.want.Less()
+	if ctx.Err() != nil {
+		return
 	}
 	c.lines.print(c.lines.err, h.name, h.reason())
 	c.tell()
 	if c.start.strict {
 		c.stop(fmt.Errorf("%s: %s", h.name, h.reason()))
 	}
-	c.want.Less()
 }
 
 // come says how many receivers are here.
@@ -242,6 +246,13 @@ func (c *castCrew) end() {
 	case <-c.ended:
 	case <-late.C:
 	}
+	c.mu.Lock()
+	for _, h := range c.hosts {
+		if h.state != hostEnded {
+			h.err = errLate
+		}
+	}
+	c.mu.Unlock()
 	c.stop(nil)
 	<-c.ended
 }
@@ -274,13 +285,8 @@ func (c *castCrew) at() (netip.AddrPort, error) {
 	return netip.AddrPortFrom(at, listener.Port()), nil
 }
 
-// reason is why a host has nothing.
-func (h *castHost) reason() string {
-	if h.err == nil {
-		return errLate.Error()
-	}
-	return strings.TrimPrefix(h.err.Error(), "schedgen: ")
-}
+// reason is why a host whose receiver has ended has nothing.
+func (h *castHost) reason() string { return strings.TrimPrefix(h.err.Error(), "schedgen: ") }
 
 // complete names all hosts in an outcome, in the order in which they were named.
 func (c *castCrew) complete(o *castOutcome) {
@@ -294,6 +300,7 @@ func (c *castCrew) complete(o *castOutcome) {
 	for _, h := range c.hosts {
 		r, ok := came[h.name]
 		if !ok {
+			h.err = cmp.Or(h.err, errLate)
 			r = castReceiver{h.name, cast.Outcome{Reason: h.reason()}}
 		} else if !r.Done && h.err != nil && !strings.Contains(h.reason(), r.Reason) {
 			r.Reason += " (" + h.reason() + ")"

@@ -50,19 +50,30 @@ func (c *castCmd) overSSH(ctx context.Context, hosts []string, p *castPlan, std 
 	return out.finish(ctx, std, c.JSON, err)
 }
 
-// lead starts the receivers, sends, and returns how it has ended at all of them.
-func (c *castCmd) lead(ctx context.Context, l *net.TCPListener, key secret, hosts []string, start *castStart, p *castPlan, std stdio) (*castOutcome, error) {
-	ctx, stop := context.WithCancelCause(ctx)
+// lead starts the receivers, sends, and returns how it has ended at all of them, nil if ctx has ended before it began.
+func (c *castCmd) lead(outer context.Context, l *net.TCPListener, key secret, hosts []string, start *castStart, p *castPlan, std stdio) (*castOutcome, error) {
+	ctx, stop := context.WithCancelCause(outer)
 	defer stop(nil)
 	crew := startCrew(ctx, stop, hosts, start, newCastLines(std, c.JSON))
 	out, err := c.serve(ctx, l, key, crew.guests(), p, std)
+	nobody := errors.Is(err, lobby.ErrNobody)
+	switch {
+	case nobody:
+		stop(errLate)
+	case out == nil:
+		stop(err)
+	}
 	crew.end()
-	if errors.Is(err, lobby.ErrNobody) {
-		out, err = newCastOutcome(p, "", 0, 0, nil), nil
+	switch {
+	case out == nil && outer.Err() != nil:
+		return nil, err
+	case out == nil:
+		out = newCastOutcome(p, "", 0, 0, nil)
 	}
-	if out != nil {
-		crew.complete(out)
+	if nobody {
+		err = nil // each host says why
 	}
+	crew.complete(out)
 	return out, err
 }
 
