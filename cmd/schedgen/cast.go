@@ -42,6 +42,11 @@ name. Permissions, times, symbolic links and holes are kept. Each file appears w
 is whole, its SHA-256 is right and the disk has it. A receiver that dies or whose disk is full
 does not stop the others: it is named in the end, and the exit code is 1.
 
+Receivers that come while it casts are served behind. With --resume, at receivers as well, each gets only
+what it lacks of what it has already, or has kept of a cast that has broken off.
+
+Hosts need to let through TCP of one port, that of --listen, no more.
+
 With a key nobody else can join, and all is encrypted. Without one anybody can who reaches
 the address.
 
