@@ -57,6 +57,7 @@ type SendOptions struct {
 	Limit    float64        // bytes a second at most; default no limit
 	Strict   bool           // the first rank that fails ends the cast for all
 	Progress func(Progress) // called before each piece, by the goroutine that is inside Send; default nobody
+	Behind   bool           // receivers whose disks are much slower than those of the others are left out, with ErrSlow
 
 	piece int // bytes of a piece, with its head, at least firstLen; default and at most pieceLen
 }
@@ -85,6 +86,7 @@ type Outcome struct {
 	Done   bool   `json:"done"`             // all is where it belongs
 	Reason string `json:"reason,omitempty"` // why not
 	Answer []byte `json:"-"`                // what the receiver has said in the end
+	Behind bool   `json:"-"`                // it was left out since it is slow: it is to be served by itself
 }
 
 // Report is how a cast has ended.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -126,17 +125,6 @@ func TestCastOutlivesGuest(t *testing.T) {
 			}
 		})
 	}
-}
-
-// nothing requires that a directory is empty.
-func nothing(t *testing.T, dir string) {
-	t.Helper()
-	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
-		if path != "." {
-			t.Errorf("%s is left", path)
-		}
-		return err
-	}))
 }
 
 // partial waits until a receiver has kept so many bytes of a file.

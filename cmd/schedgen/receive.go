@@ -44,6 +44,9 @@ do, are refused. A file is written beside its place, under a name that begins wi
 ` + unpack.TempPrefix + `, checked by its SHA-256, given to the disk and renamed, so that it is whole or
 absent; one that is there is replaced. If this host cannot go on it says why, and the others do.
 
+With --resume what has come stays if the cast breaks off, and counts when it is cast again, as does a
+file that is there.
+
 A stream goes to --exec; the command is killed if not all of it comes.
 
 Examples:
