@@ -15,6 +15,11 @@ type account struct {
 	Have   uint64 `json:"have"`             // it has all pieces below this one
 	Done   bool   `json:"done,omitempty"`   // all is where it belongs
 	Reason string `json:"reason,omitempty"` // why it will not be
+	Answer []byte `json:"answer,omitempty"` // what it says to the sender then
+	Behind bool   `json:"behind,omitempty"` // it is to be served behind the others
+
+	Window *stint `json:"window,omitempty"` // how it keeps up
+	Slow   int    `json:"slow,omitempty"`   // of the sender: the rank that is left out
 }
 
 // maxReason is the longest reason that is told, in bytes.

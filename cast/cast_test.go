@@ -153,7 +153,7 @@ func TestSinkFails(t *testing.T) {
 		for rank := 1; rank < ranks; rank++ {
 			if rank == bad {
 				require.EqualError(t, w.errs[rank], "receive: no space left on device")
-				require.Equal(t, Outcome{rank, false, "no space left on device"}, w.report.Outcomes[rank-1])
+				require.Equal(t, Outcome{Rank: rank, Reason: "no space left on device"}, w.report.Outcomes[rank-1])
 				continue
 			}
 			require.NoError(t, w.errs[rank])
@@ -188,7 +188,7 @@ func TestStrict(t *testing.T) {
 	require.ErrorContains(t, w.errs[2], "no space left on device")
 	for _, rank := range []int{1, 3} {
 		require.ErrorIs(t, w.errs[rank], errBroken)
-		require.Equal(t, Outcome{rank, false, errBroken.Error()}, w.report.Outcomes[rank-1])
+		require.Equal(t, Outcome{Rank: rank, Reason: errBroken.Error()}, w.report.Outcomes[rank-1])
 	}
 }
 
@@ -197,7 +197,7 @@ func TestAllFail(t *testing.T) {
 	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
 	w.sink = func(int) Sink { return failing(20 * size) }
 	w.run(endless)
-	require.ErrorIs(t, w.err, errNobody)
+	require.ErrorIs(t, w.err, ErrNobody)
 	require.Equal(t, 2, w.report.Failed())
 }
 
@@ -314,7 +314,7 @@ func TestSlowSink(t *testing.T) {
 		require.NoError(t, w.err)
 		require.GreaterOrEqual(t, time.Since(began), time.Minute)
 		require.Less(t, time.Since(began), 2*time.Minute)
-		require.Equal(t, []Outcome{{1, false, "nothing could be written for 1m0s, while others waited"}, {Rank: 2, Done: true}}, w.report.Outcomes)
+		require.Equal(t, []Outcome{{Rank: 1, Reason: "nothing could be written for 1m0s, while others waited"}, {Rank: 2, Done: true}}, w.report.Outcomes)
 		require.True(t, bytes.Equal(want, w.got[2].Bytes()))
 	})
 }
@@ -343,6 +343,22 @@ func TestBounded(t *testing.T) {
 	<-ended
 	require.NoError(t, f.err)
 	require.LessOrEqual(t, f.made, most)
+}
+
+// What receivers say in the end comes to the sender, with whom it is from; who fails says nothing.
+func TestAnswers(t *testing.T) {
+	w := newWorld(join(t, 3, mem.Options{}, "bcast/chain"))
+	w.r.Answer = func() []byte { return []byte("an answer") }
+	sink := w.sink
+	w.sink = func(rank int) Sink {
+		if rank == 2 {
+			return failing(3 * size)
+		}
+		return sink(rank)
+	}
+	w.run(parts(text(5, 10*size), 1<<20))
+	require.NoError(t, w.err)
+	require.Equal(t, []Outcome{{Rank: 1, Done: true, Answer: []byte("an answer")}, {Rank: 2, Reason: "no space left on device"}}, w.report.Outcomes)
 }
 
 // Only rank 0 sends, and it does not receive.

@@ -1,7 +1,7 @@
 // Package cast sends what one rank of a communicator has to all others: a tree of files, or
 // anything else that can be written to an [io.Writer] at the one and read from an [io.Reader] at the others.
 //
-//	report, err := cast.Send(ctx, comm, cast.Tree(path), cast.SendOptions{})             // at rank 0
+//	report, err := cast.Send(ctx, comm, cast.Tree(path, nil), cast.SendOptions{})             // at rank 0
 //	report, err := cast.Receive(ctx, comm, cast.Into(unpack.Target{Dir: dir}), cast.ReceiveOptions{}) // at the others
 //
 // The bytes are cut into pieces of 1 MiB, each of which is broadcast; four broadcasts are under

@@ -11,7 +11,8 @@ type inlet struct {
 	work chan parcel // closed after the last
 	free chan []byte // pieces that were read; all of them have the same capacity
 	cur  []byte
-	rest []byte // what is still to be read of cur
+	rest []byte        // what is still to be read of cur
+	idle func() func() // measures how long a read waits
 }
 
 // parcel is a piece that has come.
@@ -20,8 +21,8 @@ type parcel struct {
 	bytes int    // behind that
 }
 
-func newInlet(ctx context.Context) *inlet {
-	return &inlet{ctx: ctx, work: make(chan parcel, bufs), free: make(chan []byte, bufs)}
+func newInlet(ctx context.Context, idle func() func()) *inlet {
+	return &inlet{ctx: ctx, idle: idle, work: make(chan parcel, bufs), free: make(chan []byte, bufs)}
 }
 
 var _ io.Reader = (*inlet)(nil)
@@ -36,8 +37,10 @@ func (in *inlet) Read(b []byte) (int, error) {
 			in.free <- in.cur
 			in.cur = nil
 		}
+		ended := in.idle()
 		select {
 		case p, ok := <-in.work:
+			ended()
 			if !ok {
 				return 0, io.EOF
 			}

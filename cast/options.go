@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/pack"
 	"github.com/schedgen/schedgen/cast/unpack"
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -17,9 +18,22 @@ type Source func(ctx context.Context, w io.Writer) error
 // has ended or a read has failed.
 type Sink func(ctx context.Context, r io.Reader) error
 
-// Tree is the source of a file or a directory; see [pack.Tree].
-func Tree(path string) Source {
-	return func(ctx context.Context, w io.Writer) error { return pack.Tree(ctx, w, path) }
+// Tree is the source of a file or a directory, of those blocks that are lacked; nil is all of them. See [pack.Tree].
+func Tree(path string, lacked *block.Set) Source {
+	return func(ctx context.Context, w io.Writer) error { return pack.Tree(ctx, w, path, lacked) }
+}
+
+// Survey is the source of what is to be compared with what receivers have; see [pack.Survey].
+func Survey(path string) Source {
+	return func(ctx context.Context, w io.Writer) error { return pack.Survey(ctx, w, path) }
+}
+
+// Compare is the sink of a survey. It says in held what is there below dir.
+func Compare(dir unpack.Dir, held **unpack.Held) Sink {
+	return func(ctx context.Context, r io.Reader) (err error) {
+		*held, err = unpack.Survey(ctx, r, dir)
+		return err
+	}
 }
 
 // Stream is the source of all that in gives, whose length nobody knows.
@@ -43,6 +57,7 @@ type SendOptions struct {
 	Limit    float64        // bytes a second at most; default no limit
 	Strict   bool           // the first rank that fails ends the cast for all
 	Progress func(Progress) // called before each piece, by the goroutine that is inside Send; default nobody
+	Behind   bool           // receivers whose disks are much slower than those of the others are left out, with ErrSlow
 
 	piece int // bytes of a piece, with its head, at least firstLen; default and at most pieceLen
 }
@@ -52,6 +67,7 @@ type ReceiveOptions struct {
 	Patience time.Duration  // a sink that takes nothing for so long, while others wait for it, is given up; default 30 s
 	Clock    clock.Clock    // default the system's
 	Progress func(Progress) // called after each piece, by the goroutine that is inside Receive; default nobody
+	Answer   func() []byte  // what the sender is told once all is where it belongs, at most some MiB; default nothing
 
 	piece int // as the sender's, or more
 }
@@ -66,9 +82,11 @@ type Progress struct {
 
 // Outcome is how a cast has ended at a receiver.
 type Outcome struct {
-	Rank   int    `json:"rank"`
+	Rank   int    `json:"rank,omitempty"`
 	Done   bool   `json:"done"`             // all is where it belongs
 	Reason string `json:"reason,omitempty"` // why not
+	Answer []byte `json:"-"`                // what the receiver has said in the end
+	Behind bool   `json:"-"`                // it was left out since it is slow: it is to be served by itself
 }
 
 // Report is how a cast has ended.

@@ -36,6 +36,15 @@ type receiver struct {
 	lengths []int  // of the pieces that are announced, from next on
 	open    []flight
 	ended   bool // the last piece has come
+
+	meter meter
+	slow  slowness
+}
+
+// slowness says that the sender leaves this rank out.
+type slowness struct {
+	once sync.Once
+	told chan struct{}
 }
 
 // flight is a broadcast under way.
@@ -53,7 +62,8 @@ func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOption
 	}
 	o.Clock, o.Patience, o.piece = clock.OrSystem(o.Clock), cmp.Or(o.Patience, defaultPatience), cmp.Or(o.piece, pieceLen)
 	sinking, stop := context.WithCancelCause(ctx)
-	r := &receiver{comm: comm, o: o, rank: comm.Rank(), in: newInlet(sinking), over: make(chan error, 1), stop: stop, lengths: []int{firstLen}}
+	r := &receiver{comm: comm, o: o, rank: comm.Rank(), over: make(chan error, 1), stop: stop, lengths: []int{firstLen}, meter: meter{clock: o.Clock}, slow: slowness{told: make(chan struct{})}}
+	r.in = newInlet(sinking, r.meter.rest)
 	r.wg.Go(func() { r.over <- sink(sinking, r.in) })
 	err := r.run(ctx)
 	if err != nil {
@@ -95,7 +105,7 @@ func (r *receiver) run(ctx context.Context) error {
 // receive takes all that is still to come over the communicator that there is now, and says how it has ended.
 func (r *receiver) receive(ctx context.Context) error {
 	comm := r.comm
-	r.wg.Go(func() { hear(ctx, comm, nil) })
+	r.wg.Go(func() { hear(ctx, comm, r.listen) })
 	for !r.ended {
 		if err := r.piece(ctx); err != nil {
 			return err
@@ -112,9 +122,12 @@ func (r *receiver) receive(ctx context.Context) error {
 }
 
 func (r *receiver) account() account {
-	a := account{Rank: r.rank, Have: r.have, Done: r.done}
+	a := account{Rank: r.rank, Have: r.have, Done: r.done, Behind: errors.Is(r.why, ErrSlow)}
 	if r.why != nil {
 		a.Reason = shorten(r.why.Error())
+	}
+	if r.done && r.o.Answer != nil {
+		a.Answer = r.o.Answer()
 	}
 	return a
 }
@@ -213,6 +226,9 @@ func (r *receiver) take(ctx context.Context, f flight) error {
 	}
 	if fresh && r.why == nil && !r.sunk {
 		r.in.work <- parcel{f.piece, h.length}
+		if err := r.report(ctx, h.length); err != nil {
+			return err
+		}
 	} else {
 		r.in.free <- f.piece
 	}

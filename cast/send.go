@@ -3,6 +3,7 @@ package cast
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,8 +13,8 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// errNobody: there is nobody to send to.
-var errNobody = errors.New("no receiver is left")
+// ErrNobody is what the error of Send wraps when there is nobody to send to.
+var ErrNobody = errors.New("no receiver is left")
 
 // sender is rank 0.
 type sender struct {
@@ -176,6 +177,9 @@ func (s *sender) piece(ctx context.Context) error {
 		s.breakOff(why)
 	}
 	p := s.at(s.next)
+	if err := s.leaveOut(ctx); err != nil {
+		return err
+	}
 	if s.o.Progress != nil {
 		s.o.Progress(Progress{s.bytes, s.tally.failed()})
 	}
@@ -199,6 +203,22 @@ func (s *sender) piece(ctx context.Context) error {
 	s.open = append(s.open, r)
 	s.announced, s.next, s.bytes = max(s.announced, until), s.next+1, s.bytes+int64(len(p.buf)-headLen)
 	return nil
+}
+
+// leaveOut tells a receiver that holds up the others that it is to be served behind them.
+func (s *sender) leaveOut(ctx context.Context) error {
+	if !s.o.Behind {
+		return nil
+	}
+	rank := s.tally.slow()
+	if rank == 0 {
+		return nil
+	}
+	text, err := json.Marshal(&account{Sender: true, Slow: rank})
+	if err != nil {
+		return fmt.Errorf("tell rank %d that it is slow: %w", rank, err)
+	}
+	return s.comm.Publish(ctx, text)
 }
 
 // seal writes the head of a piece, which announces those before until.

@@ -35,6 +35,27 @@ func (r *receiver) tell(ctx context.Context) error {
 	return r.comm.Publish(ctx, text)
 }
 
+// listen hears from the sender that this rank is too slow.
+func (r *receiver) listen(a *account) {
+	if a.Sender && a.Slow == r.rank {
+		r.slow.once.Do(func() { close(r.slow.told) })
+	}
+}
+
+// report tells the sender how this rank keeps up, now that a piece is given to the sink.
+func (r *receiver) report(ctx context.Context, bytes int) error {
+	r.meter.bytes += int64(bytes)
+	w := r.meter.window()
+	if w == nil {
+		return nil
+	}
+	text, err := json.Marshal(&account{Rank: r.rank, Have: r.have, Window: w})
+	if err != nil {
+		return fmt.Errorf("tell the sender how this rank keeps up: %w", err)
+	}
+	return r.comm.Publish(ctx, text)
+}
+
 // finish waits for the sink to end, once all has come.
 func (r *receiver) finish(ctx context.Context) error {
 	if r.sunk || r.why != nil {
@@ -66,6 +87,7 @@ func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 	if p := r.spare(); p != nil || len(r.open) > 0 {
 		return p, nil
 	}
+	defer r.meter.wait()()
 	late := make(chan struct{})
 	defer r.o.Clock.AfterFunc(r.o.Patience, func() { close(late) }).Stop()
 	select {
@@ -73,6 +95,8 @@ func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 		return p[:cap(p)], nil
 	case err := <-r.over:
 		r.sink(err)
+	case <-r.slow.told:
+		r.fail(ErrSlow)
 	case <-late:
 		r.fail(fmt.Errorf("nothing could be written for %v, while others waited", r.o.Patience))
 	case <-ctx.Done():

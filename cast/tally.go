@@ -19,6 +19,7 @@ type tally struct {
 	mu       sync.Mutex
 	outcomes []Outcome // by rank, less one
 	why      error     // why stop is closed
+	pace     pace
 }
 
 func newTally(receivers int, strict bool) *tally {
@@ -40,7 +41,14 @@ func (t *tally) note(a *account) {
 	if o.Done || o.Reason != "" {
 		return
 	}
-	o.Done, o.Reason = a.Done, shorten(a.Reason)
+	if a.Window != nil {
+		t.pace.report(a.Rank, *a.Window)
+		return
+	}
+	o.Done, o.Reason, o.Answer, o.Behind = a.Done, shorten(a.Reason), a.Answer, a.Behind
+	if o.Done || o.Reason != "" {
+		t.pace.forget(a.Rank)
+	}
 	t.consider()
 }
 
@@ -51,6 +59,7 @@ func (t *tally) keep(ranks []int, why error) {
 	for i := range t.outcomes {
 		if o := &t.outcomes[i]; !slices.Contains(ranks, o.Rank) && !o.Done && o.Reason == "" {
 			o.Reason = shorten("lost: " + lossOf(why))
+			t.pace.forget(o.Rank)
 		}
 	}
 	t.consider()
@@ -69,6 +78,15 @@ func lossOf(err error) string {
 	return err.Error()
 }
 
+// slow returns a receiver that is to be left out, once; 0 if there is none.
+func (t *tally) slow() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rank := t.pace.slow()
+	t.pace.forget(rank)
+	return rank
+}
+
 // consider closes stop if nothing more is to be sent.
 func (t *tally) consider() {
 	failed := 0
@@ -84,7 +102,7 @@ func (t *tally) consider() {
 		}
 	}
 	if failed == len(t.outcomes) && failed > 0 && t.why == nil {
-		t.why = errNobody
+		t.why = ErrNobody
 		close(t.stop)
 	}
 }

@@ -76,7 +76,7 @@ func TestTreeArrives(t *testing.T) {
 			sinks[rank] = Into(unpack.Target{Dir: dir}, nil)
 		}
 		w.sink = func(rank int) Sink { return sinks[rank] }
-		w.run(Tree(from + "/"))
+		w.run(Tree(from+"/", nil))
 		require.NoError(t, w.err)
 		for rank := 1; rank < ranks; rank++ {
 			require.NoError(t, w.errs[rank])

@@ -38,6 +38,9 @@ var machineTimers = []struct{ in, reason string }{
 	{"runtime/internal/rendezvous.finish", ofDescriptors},
 	{"runtime/internal/rendezvous.watch", ofDescriptors},
 	{"runtime/internal/rendezvous.usher", ofDescriptors},
+	{"runtime/internal/rendezvous.dismiss", ofDescriptors},
+	{"runtime/internal/rendezvous.Host", ofDescriptors},
+	{"runtime/internal/rendezvous.Met", ofDescriptors},
 	{"runtime/launch.tellOne", ofDescriptors},
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/record"
 )
 
@@ -26,6 +27,11 @@ type packer struct {
 	w    *record.Writer
 	buf  []byte
 	hash hash.Hash
+
+	send   sender
+	lacked *block.Set // by the receivers; nil: all
+	first  int64      // block of the file that is being sent
+	kept   int64      // bytes before the next record that they have
 }
 
 func newPacker(ctx context.Context, w io.Writer) *packer {
@@ -43,8 +49,31 @@ func (p *packer) end() error {
 //
 // What is neither file, directory nor link is an error, and so is a file that becomes shorter meanwhile.
 // Of one that grows what was there at first is sent. When ctx ends, so does Tree.
-func Tree(ctx context.Context, w io.Writer, path string) error {
+//
+// Of blocks that are not in lacked it is only said that the receivers have them; nil means that they lack all. So the tree is
+// to be as it was when the set was made.
+func Tree(ctx context.Context, w io.Writer, path string, lacked *block.Set) error {
 	p := newPacker(ctx, w)
+	p.lacked = lacked
+	return p.tree(path, p.file)
+}
+
+// Survey writes what Tree would, but of files the prints of their blocks in place of what is in them.
+func Survey(ctx context.Context, w io.Writer, path string) error {
+	p := newPacker(ctx, w)
+	p.buf = make([]byte, block.Len)
+	if err := p.w.Write(&record.Record{Kind: record.Survey}); err != nil {
+		return err
+	}
+	return p.tree(path, p.prints)
+}
+
+// sender sends an open file.
+type sender func(f *os.File, name, path string) error
+
+// tree sends what is at path.
+func (p *packer) tree(path string, send sender) error {
+	p.send = send
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -73,7 +102,7 @@ func (p *packer) single(path string) error {
 		return err
 	}
 	defer f.Close()
-	return p.file(f, filepath.Base(path), path)
+	return p.send(f, filepath.Base(path), path)
 }
 
 // top sends the directory that an argument names.
@@ -122,7 +151,7 @@ func (p *packer) entry(dir *os.Root, name, path string) error {
 			return within(path, err)
 		}
 		defer f.Close()
-		return p.file(f, name, path)
+		return p.send(f, name, path)
 	case fs.ModeDir:
 		below, err := dir.OpenRoot(name)
 		if err != nil {
@@ -197,11 +226,17 @@ func Stream(ctx context.Context, w io.Writer, r io.Reader) error {
 
 func (p *packer) data(b []byte) error {
 	p.hash.Write(b)
+	if err := p.keep(); err != nil {
+		return err
+	}
 	return p.w.Write(&record.Record{Kind: record.Data, Data: b})
 }
 
 // sum ends a file or a stream.
 func (p *packer) sum() error {
+	if err := p.keep(); err != nil {
+		return err
+	}
 	r := record.Record{Kind: record.Sum}
 	p.hash.Sum(r.Sum[:0])
 	p.hash.Reset()

@@ -1,6 +1,10 @@
 package record
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/cast/block"
+)
 
 // grammar says which record may follow those before; it is the same for who writes and
 // who reads them.
@@ -11,6 +15,8 @@ type grammar struct {
 	left    int64 // bytes of the file that are still to come
 	holes   bool  // the file may have some
 	whole   bool  // a stream was sent, so nothing else may be
+	begun   bool
+	survey  bool // files come as prints
 	ended   bool
 }
 
@@ -19,7 +25,14 @@ func (g *grammar) next(r *Record) error {
 	if g.last == nil {
 		g.last = []string{""}
 	}
+	first := !g.begun
+	g.begun = true
 	switch {
+	case r.Kind == Survey && first:
+		g.survey = true
+		return nil
+	case r.Kind == Stream && g.survey:
+		return fmt.Errorf("%w: a survey of a stream", ErrFormat)
 	case g.ended:
 		return fmt.Errorf("%w: something follows the end", ErrFormat)
 	case g.open != 0:
@@ -71,6 +84,9 @@ func (g *grammar) entry(r *Record) error {
 		if r.Size < 0 {
 			return fmt.Errorf("%w: %q has %d bytes", ErrFormat, r.Name, uint64(r.Size))
 		}
+		if g.survey && r.Size == 0 {
+			return nil // there is no block
+		}
 		g.open, g.left, g.holes = File, r.Size, r.Holes
 	case Link:
 		return CheckTarget(r.Target, len(g.last)-1)
@@ -82,6 +98,13 @@ func (g *grammar) entry(r *Record) error {
 func (g *grammar) content(r *Record) error {
 	n := r.Size
 	switch {
+	case g.survey && r.Kind == Print:
+		if g.left -= min(g.left, block.Len); g.left == 0 {
+			g.open = 0
+		}
+		return nil
+	case g.survey:
+		return fmt.Errorf("%w: a record of kind %q in a survey", ErrFormat, r.Kind)
 	case r.Kind == Sum && g.left == 0:
 		g.open = 0
 		return nil
@@ -89,6 +112,7 @@ func (g *grammar) content(r *Record) error {
 		return fmt.Errorf("%w: %d bytes of a file are missing", ErrFormat, g.left)
 	case r.Kind == Data:
 		n = int64(len(r.Data))
+	case r.Kind == Keep && g.open == File:
 	case r.Kind != Hole || !g.holes:
 		return fmt.Errorf("%w: a record of kind %q where data should be", ErrFormat, r.Kind)
 	}

@@ -62,11 +62,13 @@ func (r *Reader) next() (rec Record, err error) {
 		}
 	case Data:
 		err = r.data(&rec)
-	case Hole, End:
+	case Hole, Keep, End:
 		rec.Size, err = r.integer()
 	case Sum:
 		_, err = io.ReadFull(r.r, rec.Sum[:])
-	case Up, Stream:
+	case Print:
+		_, err = io.ReadFull(r.r, rec.Print[:])
+	case Up, Stream, Survey:
 	default:
 		err = fmt.Errorf("%w: a record of kind %q", ErrFormat, kind)
 	}

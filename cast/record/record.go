@@ -1,18 +1,21 @@
 // Package record is the form in which a tree of files, or a stream, is sent: one
 // record after the other, without any that speaks of what was long before.
 //
-//	stream  = "schedgen-cast" version u8, entries, end
+//	stream  = "schedgen-cast" version u8, survey if it is one, entries, end
 //	entries = any number of directory, file and link; or one stream and nothing else
 //
 //	'd' directory  mode u16, time i64, name; what follows is in it, up to
 //	'u' up
-//	'f' file       mode u16, time i64, size u64, holes u8, name; then data and holes, of size bytes together; then sum
+//	'f' file       mode u16, time i64, size u64, holes u8, name; then data, holes and what is kept, of size bytes together; then sum
 //	'l' link       name, target
 //	's' stream     then data; then sum
 //	'x' data       length u32, bytes
 //	'o' hole       length u64: so many bytes that are zero
+//	'k' keep       length u64: so many bytes that the receivers have already
 //	'.' sum        SHA-256 of the file or the stream, holes included [32]
 //	'e' end        how many directories, files, links and streams there were u64
+//	'v' survey     what follows says what there is, and sends none of it: of a file no data and no sum come, but
+//	'b' print      of each of its blocks [16], see package block
 //
 // Integers are big-endian. Times are nanoseconds since 1970. A mode has the nine
 // permission bits. Names and targets stand behind their length in a u16.
@@ -28,11 +31,13 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/schedgen/schedgen/cast/block"
 )
 
 const (
 	magic   = "schedgen-cast"
-	version = 1
+	version = 2
 
 	// MaxName is the longest name, in bytes.
 	MaxName = 255
@@ -58,7 +63,10 @@ const (
 	Stream    Kind = 's'
 	Data      Kind = 'x'
 	Hole      Kind = 'o'
+	Keep      Kind = 'k'
 	Sum       Kind = '.'
+	Survey    Kind = 'v'
+	Print     Kind = 'b'
 	End       Kind = 'e'
 )
 
@@ -69,10 +77,11 @@ type Record struct {
 	Target string       // of a link
 	Mode   fs.FileMode  // of a directory, a file: permissions alone
 	Time   int64        // of a directory, a file: of the last change, in nanoseconds since 1970
-	Size   int64        // of a file, a hole: bytes; of End: entries
+	Size   int64        // of a file, a hole, what is kept: bytes; of End: entries
 	Holes  bool         // of a file: it may have holes
 	Data   []byte       // of data: valid until the next record is read
 	Sum    [SumLen]byte // SHA-256
+	Print  block.Print
 }
 
 // ErrFormat is what records that cannot be wrap.

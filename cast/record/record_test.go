@@ -131,6 +131,13 @@ func TestGrammar(t *testing.T) {
 		{"'x' where no file is open", []Record{data(1)}},
 		{"it ends inside of a directory", []Record{dir("d"), {Kind: End, Size: 1}}},
 		{"says that there were 2", []Record{dir("d"), {Kind: Up}, {Kind: End, Size: 2}}},
+		{"'v' where no file is open", []Record{dir("d"), {Kind: Survey}}},
+		{"a survey of a stream", []Record{{Kind: Survey}, {Kind: Stream}}},
+		{"'x' in a survey", []Record{{Kind: Survey}, file, data(3)}},
+		{"'b' where no file is open", []Record{{Kind: Survey}, file, {Kind: Print}, {Kind: Print}}},
+		{"'b' where data should be", []Record{file, {Kind: Print}}},
+		{"1 bytes more than was said", []Record{file, {Kind: Keep, Size: 4}}},
+		{"'k' where data should be", []Record{{Kind: Stream}, {Kind: Keep, Size: 1}}},
 		{"something follows the end", []Record{{Kind: End}, {Kind: End}}},
 	} {
 		var b bytes.Buffer
@@ -213,6 +220,7 @@ func FuzzReader(f *testing.F) {
 		}
 	}
 	f.Add(b.Bytes())
+	f.Add(append([]byte(magic), version, 'v', 'f', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 'a', 'b'))
 	f.Add(append([]byte(magic), version, 's', 'x', 0, 0, 0, 1, 'a'))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		r := NewReader(bytes.NewReader(input))

@@ -60,10 +60,12 @@ func appendHead(b []byte, r *Record) []byte {
 		b = appendText(appendText(b, r.Name), r.Target)
 	case Data:
 		b = binary.BigEndian.AppendUint32(b, uint32(len(r.Data)))
-	case Hole, End:
+	case Hole, Keep, End:
 		b = binary.BigEndian.AppendUint64(b, uint64(r.Size))
 	case Sum:
 		b = append(b, r.Sum[:]...)
+	case Print:
+		b = append(b, r.Print[:]...)
 	}
 	return b
 }

@@ -1,9 +1,12 @@
 package unpack
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Dir is a directory that is written to, and nothing outside of it.
@@ -14,6 +17,10 @@ type Dir interface {
 	Enter(name string) (Dir, error)
 	// Create makes a file that is not there, for this user alone.
 	Create(name string) (File, error)
+	// Resume opens a file for this user alone, and says whether it was made. Nobody else resumes it until it is closed.
+	Resume(name string) (f File, fresh bool, err error)
+	// Open opens a file that is there, to read it.
+	Open(name string) (File, error)
 	Symlink(target, name string) error
 	Rename(from, to string) error
 	Remove(name string) error
@@ -27,6 +34,9 @@ type Dir interface {
 // File is a file that is written.
 type File interface {
 	WriteAt(b []byte, at int64) (int, error)
+	ReadAt(b []byte, at int64) (int, error)
+	// Zero makes a stretch zero, as a hole where the file system can.
+	Zero(at, n int64) error
 	Truncate(size int64) error
 	// Reserve makes room for so many bytes, where the file system can.
 	Reserve(size int64) error
@@ -63,10 +73,79 @@ func (d systemDir) Create(name string) (File, error) {
 	return systemFile{f}, nil
 }
 
+func (d systemDir) Resume(name string) (File, bool, error) {
+	f, err := d.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	fresh := err == nil
+	if errors.Is(err, fs.ErrExist) {
+		f, err = d.open(name, os.O_RDWR)
+	}
+	if errors.Is(err, fs.ErrPermission) { // it was about to be given its name
+		if err = d.Root.Chmod(name, 0o600); err == nil {
+			f, err = d.open(name, os.O_RDWR)
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if err := lock(f); err != nil {
+		return nil, false, errors.Join(err, f.Close())
+	}
+	return systemFile{f}, fresh, nil
+}
+
+var errNoFile = errors.New("there is something that is no file")
+
+// open opens a regular file, and nothing else.
+func (d systemDir) open(name string, how int) (*os.File, error) {
+	before, err := d.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	f, err := d.OpenFile(name, how|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(before, info) {
+		err = errNoFile
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (d systemDir) Open(name string) (File, error) {
+	f, err := d.open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	return systemFile{f}, nil
+}
+
+// lock keeps others from resuming a file until it is closed.
+func lock(f *os.File) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var locked error
+	if err := conn.Control(func(fd uintptr) { locked = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB) }); err != nil {
+		return err
+	}
+	if errors.Is(locked, unix.EWOULDBLOCK) {
+		return errors.New("another process writes what was kept of it")
+	}
+	return nil // any other answer is of a file system that has no locks
+}
+
 func (d systemDir) Chtimes(name string, t time.Time) error { return d.Root.Chtimes(name, t, t) }
 
 func (d systemDir) Sync() error {
-	f, err := d.Open(".")
+	f, err := d.Root.Open(".")
 	if err != nil {
 		return err
 	}
@@ -75,5 +154,21 @@ func (d systemDir) Sync() error {
 }
 
 type systemFile struct{ *os.File }
+
+// Zero implements [File].
+func (f systemFile) Zero(at, n int64) error {
+	if punch(f.File, at, n) {
+		return nil
+	}
+	zeros := make([]byte, min(n, 1<<16))
+	for ; n > 0; n -= int64(len(zeros)) {
+		zeros = zeros[:min(n, int64(len(zeros)))]
+		if _, err := f.WriteAt(zeros, at); err != nil {
+			return err
+		}
+		at += int64(len(zeros))
+	}
+	return nil
+}
 
 func (f systemFile) Reserve(size int64) error { return reserve(f.File, size) }

@@ -6,46 +6,53 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/record"
 )
 
-// file writes a file. Whatever fails, nothing of it is left.
+// file writes a file. Whatever fails, nothing of it is left, but for what is to be kept.
 func (u *unpacker) file(rec *record.Record) error {
 	dir, name := u.here(), rec.Name
-	f, err := dir.Create(u.temp)
+	d, err := u.draw(rec)
 	if err != nil {
 		return u.failed(name, err)
 	}
-	err = u.content(f, rec)
-	if e := f.Close(); err == nil && e != nil {
+	err = u.content(d, rec)
+	if e := d.close(); err == nil && e != nil {
 		err = u.failed(name, e)
 	}
-	if err == nil {
-		if err = dir.Chtimes(u.temp, time.Unix(0, rec.Time)); err == nil {
-			err = dir.Rename(u.temp, name)
-		}
-		if err != nil {
-			err = u.failed(name, err)
-		}
-	}
+	u.first += block.Count(rec.Size)
 	if err != nil {
-		return errors.Join(err, u.remove(dir))
+		return errors.Join(err, u.drop(dir, d))
+	}
+	if err := u.place(dir, d, rec); err != nil {
+		return errors.Join(u.failed(name, err), u.drop(dir, d))
+	}
+	if !u.target.Keep || d.name == "" {
+		if err := u.forget(dir, name); err != nil {
+			return u.failed(name, err)
+		}
 	}
 	u.totals.Bytes += rec.Size
 	return nil
 }
 
-func (u *unpacker) remove(dir Dir) error {
-	if err := dir.Remove(u.temp); err != nil {
-		return fmt.Errorf("remove what is not whole: %w", err)
+// place gives a file that is whole its time and its name.
+func (u *unpacker) place(dir Dir, d *draft, rec *record.Record) error {
+	at := d.name
+	if at == "" {
+		at = rec.Name
 	}
-	return nil
+	if err := dir.Chtimes(at, time.Unix(0, rec.Time)); err != nil || at == rec.Name {
+		return err
+	}
+	return dir.Rename(at, rec.Name)
 }
 
 // content writes what a file has.
-func (u *unpacker) content(f File, rec *record.Record) error {
-	if rec.Size >= reserveFrom && !rec.Holes {
-		if err := f.Reserve(rec.Size); err != nil {
+func (u *unpacker) content(d *draft, rec *record.Record) error {
+	if d.f != nil && rec.Size >= reserveFrom && !rec.Holes {
+		if err := d.f.Reserve(rec.Size); err != nil {
 			return u.failed(rec.Name, err)
 		}
 	}
@@ -57,30 +64,34 @@ func (u *unpacker) content(f File, rec *record.Record) error {
 		}
 		switch r.Kind {
 		case record.Data:
-			u.hash.Write(r.Data)
-			if _, err := f.WriteAt(r.Data, at); err != nil {
-				return u.failed(rec.Name, err)
-			}
+			err = u.write(d, r.Data, at)
 			at += int64(len(r.Data))
 		case record.Hole:
-			if err := u.hashZeros(r.Size); err != nil {
-				return err
-			}
+			err = u.hole(d, at, r.Size)
+			at += r.Size
+		case record.Keep:
+			err = u.take(d, at, r.Size)
 			at += r.Size
 		case record.Sum:
-			if err := u.check(&r); err != nil {
-				return u.failed(rec.Name, err)
+			if err = u.check(&r); err == nil {
+				return u.seal(d, rec)
 			}
-			return u.seal(f, rec)
+		}
+		if err != nil {
+			return u.failed(rec.Name, err)
 		}
 	}
 }
 
 // seal has the disk keep a file of which all is there.
-func (u *unpacker) seal(f File, rec *record.Record) error {
+func (u *unpacker) seal(d *draft, rec *record.Record) error {
+	f := d.f
+	if d.name == "" {
+		f = d.old
+	}
 	var err error
-	if rec.Holes {
-		err = f.Truncate(rec.Size) // there may be a hole at its end
+	if d.f != nil && (rec.Holes || !d.fresh) {
+		err = f.Truncate(rec.Size) // there may be a hole at its end, or more than belongs to it
 	}
 	if err == nil {
 		err = f.Chmod(rec.Mode)

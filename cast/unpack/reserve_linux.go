@@ -26,3 +26,15 @@ func reserve(f *os.File, size int64) error {
 	}
 	return nil // any other answer is of a file system that cannot
 }
+
+// punch makes a stretch of a file a hole, and reports whether the file system can.
+func punch(f *os.File, at, n int64) (done bool) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = conn.Control(func(fd uintptr) {
+		done = unix.Fallocate(int(fd), unix.FALLOC_FL_KEEP_SIZE|unix.FALLOC_FL_PUNCH_HOLE, at, n) == nil
+	})
+	return done && err == nil
+}

@@ -31,12 +31,18 @@ const reserveFrom = 1 << 20
 type Target struct {
 	Dir    Dir       // files; nil: that files come is an error. It is not closed
 	Stream io.Writer // a stream; nil: that one comes is an error
+	// Keep has what has come of a file stay when something fails, under its PartialName. Nobody else may write there meanwhile.
+	Keep bool
+	// Held is what Survey has found, of which the sender keeps back some; nil: nothing. It needs Keep.
+	Held *Held
 }
 
 // Errors of a target that does not fit.
 var (
 	ErrFiles  = errors.New("files come, where a stream was to come")
 	ErrStream = errors.New("a stream comes, where files were to come")
+	// ErrSurvey: a survey comes, where what it speaks of was to come.
+	ErrSurvey = errors.New("a survey comes, where files or a stream were to come")
 	// ErrSum: what has come is not what was sent.
 	ErrSum = errors.New("its SHA-256 is wrong")
 )
@@ -57,6 +63,8 @@ type unpacker struct {
 	hash   hash.Hash
 	temp   string
 	zeros  []byte
+	buf    []byte
+	first  int64 // block of the file that comes
 }
 
 // level is a directory that is being written to.
@@ -83,6 +91,9 @@ func Unpack(ctx context.Context, r io.Reader, t Target) (totals Totals, err erro
 		rec, err := u.next()
 		if err != nil {
 			return u.totals, err
+		}
+		if rec.Kind == record.Survey {
+			return u.totals, ErrSurvey
 		}
 		if rec.Kind == record.End {
 			return u.totals, u.end()

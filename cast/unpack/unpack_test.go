@@ -125,6 +125,11 @@ func (h hasty) Create(name string) (unpack.File, error) {
 	return hastyFile{f}, err
 }
 
+func (h hasty) Resume(name string) (unpack.File, bool, error) {
+	f, fresh, err := h.Dir.Resume(name)
+	return hastyFile{f}, fresh, err
+}
+
 func (hasty) Sync() error { return nil }
 
 type hastyFile struct{ unpack.File }
@@ -146,7 +151,7 @@ func TestTrees(t *testing.T) {
 		drawTree(t, from, 0)
 		for round := range 2 {
 			var b bytes.Buffer
-			require.NoError(t, pack.Tree(context.Background(), &b, from+"/"))
+			require.NoError(t, pack.Tree(context.Background(), &b, from+"/", nil))
 			sent, err := pack.Measure(context.Background(), from+"/")
 			require.NoError(t, err)
 			got, err := into(t, &b, to)
@@ -175,7 +180,7 @@ func TestHolesStay(t *testing.T) {
 		return
 	}
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, f.Name()))
+	require.NoError(t, pack.Tree(t.Context(), &b, f.Name(), nil))
 	require.Less(t, b.Len(), 1<<20)
 	_, err = into(t, &b, to)
 	require.NoError(t, err)
@@ -193,7 +198,7 @@ func TestNameOfArgument(t *testing.T) {
 	for arg, want := range map[string][]string{from: {"dir", "dir/file", "dir/sub"}, from + "/": {"file", "sub"}, from + "/.": {"file", "sub"}, from + "/file": {"file"}} {
 		to := t.TempDir()
 		var b bytes.Buffer
-		require.NoError(t, pack.Tree(t.Context(), &b, arg))
+		require.NoError(t, pack.Tree(t.Context(), &b, arg, nil))
 		_, err := into(t, &b, to)
 		require.NoError(t, err)
 		var got []string
@@ -213,7 +218,7 @@ func TestWhatIsNotSent(t *testing.T) {
 		dir := t.TempDir()
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 		require.NoError(t, put(filepath.Join(dir, "sub", "entry")))
-		err := pack.Tree(t.Context(), io.Discard, dir)
+		err := pack.Tree(t.Context(), io.Discard, dir, nil)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, filepath.Join(dir, "sub", "entry"))
 	}
@@ -229,7 +234,7 @@ func TestLinkInTheWay(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(to, "d")))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "a"), filepath.Join(to, "a")))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/"))
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
 	_, err := into(t, &b, to)
 	require.ErrorContains(t, err, "write d: there is something that is no directory")
 	require.Equal(t, map[string]string{"a": "old"}, texts(t, outside))
@@ -363,7 +368,7 @@ func TestFaults(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(from, "sparse"), 1<<20))
 	require.NoError(t, os.Symlink("empty", filepath.Join(from, "link")))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/"))
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
 	want := look(t, from)
 	for fault := 1; ; fault++ {
 		to := t.TempDir()
@@ -390,7 +395,7 @@ func TestWrongSum(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), []byte("honest"), 0o644))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/"))
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
 	bad := bytes.Replace(b.Bytes(), []byte("honest"), []byte("hornet"), 1)
 	_, err := into(t, bytes.NewReader(bad), to)
 	require.ErrorIs(t, err, unpack.ErrSum)
@@ -421,7 +426,7 @@ func TestInterrupted(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), make([]byte, 5*record.MaxSpan), 0o644))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/"))
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
 	ctx, stop := context.WithCancelCause(t.Context())
 	d, err := unpack.OpenDir(to)
 	require.NoError(t, err)
@@ -445,7 +450,7 @@ func TestStream(t *testing.T) {
 		require.ErrorIs(t, err, unpack.ErrStream)
 	})
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, t.TempDir()))
+	require.NoError(t, pack.Tree(t.Context(), &b, t.TempDir(), nil))
 	_, err := unpack.Unpack(t.Context(), &b, unpack.Target{Stream: io.Discard})
 	require.ErrorIs(t, err, unpack.ErrFiles)
 }
@@ -470,7 +475,7 @@ func FuzzUnpack(f *testing.F) {
 	require.NoError(f, os.Symlink("../f", filepath.Join(from, "d", "l")))
 	require.NoError(f, os.WriteFile(filepath.Join(from, "f"), []byte("text"), 0o644))
 	var b bytes.Buffer
-	require.NoError(f, pack.Tree(context.Background(), &b, from))
+	require.NoError(f, pack.Tree(context.Background(), &b, from, nil))
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if !small(input) {

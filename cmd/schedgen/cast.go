@@ -5,43 +5,58 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"strings"
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/pack"
-	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
 // castCmd is the verb cast: what this host has is sent to others.
 type castCmd struct {
-	What string `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
+	What string   `arg:"" complete:"file" help:"File or directory to send, or - for the standard input."`
+	Host []string `arg:"" optional:"" help:"Hosts to send it to, as ssh calls them: names, aliases, user@host."`
 
-	Serve     bool     `help:"Wait for receivers, which are started on their hosts."`
-	Expect    int      `placeholder:"N" help:"Receivers to wait for."`
-	Listen    string   `default:":7717" placeholder:"HOST:PORT" help:"Address where receivers find this host, default :7717, port 7717 of all its addresses."`
-	Limit     castRate `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
-	KeepGoing bool     `help:"A receiver that fails does not stop the others; this is the default."`
-	Strict    bool     `help:"The first receiver that fails ends the cast for all."`
-	DryRun    bool     `help:"Say what would be sent, and send nothing."`
-	JSON      bool     `name:"json" help:"Print an object."`
+	castHosts
+	Serve     bool          `help:"Wait for receivers, which are started on their hosts, without ssh."`
+	Expect    int           `placeholder:"N" help:"With --serve: receivers to wait for."`
+	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come; others may come until then. Default: wait for all."`
+	Listen    string        `placeholder:"HOST:PORT" help:"Address where receivers find this host; default, with --serve, :7717, port 7717 of all its addresses, else any port of these."`
+	Limit     castRate      `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
+	Resume    bool          `help:"Send to each receiver only what it lacks of what it has already, or has kept of a cast that has broken off; start receivers with it, too."`
+	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
+	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
+	DryRun    bool          `help:"Say what would be sent, and send nothing."`
+	JSON      bool          `name:"json" help:"Print an object."`
 	castLink
 	castKey
 }
 
 // Help is the long help text.
 func (castCmd) Help() string {
-	return `Sends a file or a directory to many hosts at once, over one network, at about the time that one copy
-takes: by multicast, or along a chain of the receivers. On each of these "schedgen receive" is
-started, before or after; when as many have come as --expect says it begins.
+	return `Sends a file, a directory or a stream to many hosts at once, over one network, at about the time that
+one copy takes: by multicast, or along a chain of the receivers.
+
+Receivers are started on the hosts by ssh, with the keys, aliases and jump hosts that are set up for it.
+Nothing need be installed there: a host that has not this very schedgen gets a copy for as long
+as it runs. The key of the cast goes through the connection, so that nobody else can join or read. When the
+sender ends, also by Ctrl-C, all that was started ends, and no part of a file is left. A host that
+cannot be reached, dies or has a full disk does not stop the others: it is named in the end, and the
+exit code is 1.
+
+With --serve "schedgen receive" is started on the hosts in some other way, before or after; when as many
+have come as --expect says it begins. Give a key then: without one anybody can join who reaches the address.
 
 Of a directory everything below it is sent, under its name; with a slash at the end of DIR/, without the
 name. Permissions, times, symbolic links and holes are kept. Each file appears when it
-is whole, its SHA-256 is right and the disk has it. A receiver that dies or whose disk is full
-does not stop the others: it is named in the end, and the exit code is 1.
+is whole, its SHA-256 is right and the disk has it. A stream goes to the command of --exec, whose output
+comes back behind the host's name.
 
-With a key nobody else can join, and all is encrypted. Without one anybody can who reaches
-the address.
+Hosts that come while it casts are served behind. With --resume each gets only what it lacks of what it
+has already, or has kept of a cast that has broken off; without ssh receivers are started with it, too.
+
+Hosts need to let through TCP of one port, that of --listen, no more.
 
 Transports:
 
@@ -52,22 +67,46 @@ Transports:
 	}) + `
 Examples:
 
-  schedgen cast --serve model.bin --expect 40 --key-file key
-  tar c . | schedgen cast --serve - --expect 3 --listen 10.77.0.1:7717 \
-    --limit 200MiB/s`
+  schedgen cast model.bin node01 node02 node03 --to /data/models
+  schedgen cast DIR/ --hosts hosts.txt --to /data --limit 200MiB/s
+  tar c . | schedgen cast - node01 node02 --exec 'tar x -C /data'
+  schedgen cast --serve model.bin --expect 40 --key-file key`
 }
 
-// check checks the flags.
-func (c *castCmd) check() error {
+// check checks the flags, and returns the hosts.
+func (c *castCmd) check() ([]string, error) {
+	hosts, err := c.names(c.Host)
 	switch {
+	case err != nil:
+		return nil, err
 	case c.Strict && c.KeepGoing:
-		return errors.New("--strict and --keep-going: give one of them")
+		return nil, errors.New("--strict and --keep-going: give one of them")
+	case len(hosts) > 0 && c.Serve:
+		return nil, errors.New("--serve: receivers are started on their hosts: name no hosts, or leave it out")
+	case len(hosts) > 0 && c.Expect != 0:
+		return nil, errors.New("--expect: the hosts are counted")
+	case len(hosts) > maxReceivers:
+		return nil, fmt.Errorf("%d hosts, at most %d are allowed", len(hosts), maxReceivers)
+	case len(hosts) > 0:
+		err = c.castHosts.check(c.What == "-")
+	case c.idle() != "":
+		err = fmt.Errorf("%s: for hosts that are named, or --hosts", c.idle())
 	case !c.Serve && !c.DryRun:
-		return errors.New("--serve: needed: receivers are started on their hosts")
+		err = errors.New("hosts, --hosts or --serve: needed")
 	case c.Expect < 1 || c.Expect > maxReceivers:
-		return fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
+		err = fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
 	}
-	return c.castLink.check()
+	switch {
+	case err != nil:
+	case c.Resume && c.What == "-":
+		err = errors.New("--resume: a stream comes once, and cannot be compared")
+	case c.Wait < 0:
+		err = fmt.Errorf("--wait=%v: must not be negative", c.Wait)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return hosts, c.castLink.check()
 }
 
 // maxReceivers is how many receivers a cast may have.
@@ -75,53 +114,43 @@ const maxReceivers = 4096
 
 // Run sends.
 func (c *castCmd) Run(ctx context.Context, std stdio) error {
-	if err := c.check(); err != nil {
-		return err
-	}
-	p, err := c.plan(ctx)
+	hosts, err := c.check()
 	if err != nil {
 		return err
 	}
-	if c.DryRun {
+	p, err := c.plan(ctx, max(c.Expect, len(hosts)))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(hosts) > 0:
+		return c.overSSH(ctx, hosts, p, std)
+	case c.DryRun:
 		return p.tell(std, c.JSON)
+	}
+	key, err := c.secret(std.Getenv)
+	if err != nil {
+		return err
 	}
 	l, err := c.listen(ctx)
 	if err != nil {
 		return err
 	}
-	defer l.Close() // who joins closes it, too
-	return c.serve(ctx, l, p, std)
-}
-
-// serve sends to those that come at l.
-func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, p *castPlan, std stdio) error {
-	key, err := c.secret(std.Getenv)
-	if err != nil {
-		return err
-	}
-	place, guests, err := c.host(ctx, l, key, std)
-	if err != nil {
+	defer l.Close()
+	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(c.Expect), "receiver", "receivers"))
+	out, err := c.serve(ctx, l, key, c.served(l, std), p, std)
+	if out == nil {
 		return failed(err)
 	}
-	began := time.Now()
-	way := castLink{Transport: place.Note, Interface: c.Interface}
-	comm, err := way.join(ctx, place, key, tcp.Config{Coordinator: l.Addr().String(), Listener: l})
-	if err != nil {
-		return failed(causeOf(ctx, err))
-	}
-	bar := newCastProgress(std, p.bytes(), "send by "+wayOf(place.Note))
-	report, err := cast.Send(ctx, comm, c.source(ctx, std), cast.SendOptions{Limit: float64(c.Limit), Strict: c.Strict, Progress: bar.show})
-	bar.clear()
-	out := newCastOutcome(p, place.Note, time.Since(began), report, guests)
 	return out.finish(ctx, std, c.JSON, err)
 }
 
-// source is what is sent.
-func (c *castCmd) source(ctx context.Context, std stdio) cast.Source {
+// source is what is sent to those that lack some blocks, nil for all.
+func (c *castCmd) source(ctx context.Context, std stdio, lacked *block.Set) cast.Source {
 	if c.What == "-" {
 		return cast.Stream(&patientReader{ctx: ctx, r: std.In})
 	}
-	return cast.Tree(c.What)
+	return cast.Tree(c.What, lacked)
 }
 
 // castPlan is what is sent.
@@ -129,10 +158,11 @@ type castPlan struct {
 	What      string       `json:"what"`
 	Totals    *pack.Totals `json:"totals,omitempty"` // nil: of a stream
 	Receivers int          `json:"receivers"`
+	Hosts     []castVisit  `json:"hosts,omitempty"` // of a rehearsal
 }
 
-func (c *castCmd) plan(ctx context.Context) (*castPlan, error) {
-	p := &castPlan{What: c.What, Receivers: c.Expect}
+func (c *castCmd) plan(ctx context.Context, receivers int) (*castPlan, error) {
+	p := &castPlan{What: c.What, Receivers: receivers}
 	if c.What != "-" {
 		t, err := await(ctx, func() (pack.Totals, error) { return pack.Measure(ctx, c.What) })
 		if err != nil {
@@ -160,7 +190,12 @@ func (p *castPlan) tell(std stdio, asJSON bool) error {
 	if p.Totals != nil {
 		what = fmt.Sprintf("%s, %v", plural(p.Totals.Entries, "entry", "entries"), byteSize(p.Totals.Bytes))
 	}
-	_, err := fmt.Fprintf(std.Out, "would send %s to %s: %s\n", p.What, plural(int64(p.Receivers), "receiver", "receivers"), what)
+	var b strings.Builder
+	fmt.Fprintf(&b, "would send %s to %s: %s\n", p.What, plural(int64(p.Receivers), "receiver", "receivers"), what)
+	for i := range p.Hosts {
+		fmt.Fprintf(&b, "  %s: %s\n", p.Hosts[i].Name, p.Hosts[i].words())
+	}
+	_, err := io.WriteString(std.Out, b.String())
 	return err
 }
 

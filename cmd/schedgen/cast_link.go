@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/lobby"
@@ -65,7 +66,7 @@ func (l *castLink) multicasts(ctx context.Context, address string, key secret) e
 		return errors.New("all is on one host")
 	}
 	_, err = await(ctx, func() (int, error) {
-		t, err := mcast.Join(ctx, mcast.Config{TCP: tcp.Config{Size: 1, Coordinator: net.JoinHostPort(host, "0"), Key: key.Key, Encrypt: key.Encrypt}, Interface: l.Interface})
+		t, err := mcast.Join(ctx, mcast.Config{TCP: tcp.Config{Size: 1, Coordinator: net.JoinHostPort(host, "0"), Key: key.Key, Encrypt: key.Encrypt}, Interface: l.Interface, Heard: heardTime})
 		if err != nil {
 			return 0, err
 		}
@@ -74,46 +75,28 @@ func (l *castLink) multicasts(ctx context.Context, address string, key secret) e
 	return err
 }
 
+// servedAt is where receivers that are started on their hosts find the sender.
+const servedAt = ":7717"
+
 // listen opens where receivers come.
 func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", c.Listen)
+	at := c.Listen
+	if at == "" {
+		at = servedAt
+		if c.Expect == 0 {
+			at = ":0"
+		}
+	}
+	l, err := lc.Listen(ctx, "tcp", at)
 	if err != nil {
-		return nil, fmt.Errorf("--listen=%s: %w", c.Listen, err)
+		return nil, fmt.Errorf("--listen=%s: %w", at, err)
 	}
 	return l.(*net.TCPListener), nil
 }
 
-// host waits for the receivers and tells them how they are reached, which is the note.
-func (c *castCmd) host(ctx context.Context, l *net.TCPListener, key secret, std stdio) (*lobby.Place, []lobby.Guest, error) {
-	transport, why := c.Transport, error(nil)
-	if transport == overAuto {
-		why = c.multicasts(ctx, l.Addr().String(), key)
-	}
-	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(c.Expect), "receiver", "receivers"))
-	note := func(all []lobby.Guest) string {
-		if transport != overAuto {
-			return transport
-		}
-		for i := range all {
-			if word := all[i].Word; why == nil && word != "" {
-				why = fmt.Errorf("%s: %s", all[i].Name, word)
-			}
-		}
-		transport = overMcast
-		if why != nil {
-			transport = overTCP
-			fmt.Fprintf(std.Err, "transport: tcp, since %v\n", why)
-		}
-		return transport
-	}
-	came := func(n int) {
-		if isTerminal(std.Err) {
-			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
-		}
-	}
-	return lobby.Host(ctx, l, c.Expect, key.lobby(), note, came)
-}
+// heardTime is within what every host hears a multicast of the sender, where multicast works.
+const heardTime = time.Second
 
 // castAlgorithms are those of the broadcasts, by transport.
 var castAlgorithms = map[string]string{overTCP: "bcast/chain", overMcast: "bcast/mcast-chain"}
@@ -129,7 +112,7 @@ func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp
 	case overTCP:
 		t, err = opened(tcp.Join(ctx, cfg))
 	case overMcast:
-		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface}))
+		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface, Heard: heardTime}))
 	default:
 		err = fmt.Errorf("no transport %q", l.Transport)
 	}

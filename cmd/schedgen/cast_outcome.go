@@ -9,15 +9,14 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/runtime/lobby"
 )
 
 // castOutcome is how a cast has ended.
 type castOutcome struct {
 	What      string         `json:"what"`
-	Transport string         `json:"transport"`
-	Bytes     int64          `json:"bytes"` // of files, holes included; of a stream those that were broadcast
-	Sent      int64          `json:"sent"`  // bytes that were broadcast
+	Transport string         `json:"transport,omitempty"` // "": nobody has come
+	Bytes     int64          `json:"bytes"`               // of files, holes included; of a stream those that were broadcast
+	Sent      int64          `json:"sent"`                // bytes that were broadcast
 	Seconds   float64        `json:"seconds"`
 	Error     string         `json:"error,omitempty"`
 	Receivers []castReceiver `json:"receivers"`
@@ -25,17 +24,14 @@ type castOutcome struct {
 
 // castReceiver is how it has ended at one.
 type castReceiver struct {
-	Name string `json:"name"`
-	cast.Outcome
+	Name         string `json:"name"`
+	cast.Outcome        // rank 0: it has not come
 }
 
-func newCastOutcome(p *castPlan, transport string, took time.Duration, r *cast.Report, guests []lobby.Guest) *castOutcome {
-	o := &castOutcome{What: p.What, Transport: transport, Bytes: r.Bytes, Sent: r.Bytes, Seconds: took.Seconds(), Receivers: []castReceiver{}}
+func newCastOutcome(p *castPlan, transport string, took time.Duration, sent int64, all []castReceiver) *castOutcome {
+	o := &castOutcome{What: p.What, Transport: transport, Bytes: sent, Sent: sent, Seconds: took.Seconds(), Receivers: all}
 	if p.Totals != nil {
 		o.Bytes = p.Totals.Bytes
-	}
-	for i, end := range r.Outcomes {
-		o.Receivers = append(o.Receivers, castReceiver{guests[i].Name, end})
 	}
 	return o
 }
@@ -74,15 +70,26 @@ func (o *castOutcome) print(std stdio, asJSON bool) error {
 		return writeJSON(std.Out, o, "")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s to %d of %s by %s in %.2f s, %s/s\n", o.What, about(float64(o.Bytes)), len(o.Receivers)-o.failed(),
-		plural(int64(len(o.Receivers)), "receiver", "receivers"), wayOf(o.Transport), o.Seconds, about(float64(o.Bytes)/o.Seconds))
+	fmt.Fprintf(&b, "%s: %s to %d of %s", o.What, about(float64(o.Bytes)), len(o.Receivers)-o.failed(), plural(int64(len(o.Receivers)), "receiver", "receivers"))
+	if o.Transport != "" {
+		fmt.Fprintf(&b, " by %s in %.2f s, %s/s", wayOf(o.Transport), o.Seconds, about(float64(o.Bytes)/max(o.Seconds, 1e-3)))
+	}
+	b.WriteByte('\n')
 	for i := range o.Receivers {
 		if r := &o.Receivers[i]; !r.Done {
-			fmt.Fprintf(&b, "  %s, rank %d: %s\n", r.Name, r.Rank, r.Reason)
+			fmt.Fprintf(&b, "  %s: %s\n", r.who(), r.Reason)
 		}
 	}
 	_, err := fmt.Fprint(std.Out, b.String())
 	return err
+}
+
+// who names a receiver.
+func (r *castReceiver) who() string {
+	if r.Rank == 0 {
+		return r.Name
+	}
+	return fmt.Sprintf("%s, rank %d", r.Name, r.Rank)
 }
 
 // about spells bytes in three digits or so.

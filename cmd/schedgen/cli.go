@@ -48,6 +48,7 @@ type cli struct {
 type castVerbs struct {
 	Cast    castCmd    `cmd:"" help:"Send a file, a directory or a stream to many hosts at once."`
 	Receive receiveCmd `cmd:"" help:"Receive what another host casts."`
+	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this by ssh."`
 }
 
 // aboutVerbs are the verbs that are about the command itself.

@@ -7,9 +7,13 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
@@ -21,8 +25,13 @@ type receiveCmd struct {
 	Exec      string `placeholder:"COMMAND" help:"Shell command that gets the stream of a cast from standard input."`
 	Name      string `placeholder:"NAME" help:"What the sender calls this host; default its own name."`
 	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts; default the one by which the sender is reached."`
+	Resume    bool   `help:"Take over what is there already, if the sender resumes, and keep what has come if the cast breaks off."`
+	Port      uint16 `placeholder:"PORT" help:"Port at which other receivers reach this host; default that of the sender. Another one if it is taken."`
 	JSON      bool   `name:"json" help:"Print an object."`
 	castKey
+
+	told bool         // that the port is taken
+	held *unpack.Held // what is there; nil before it was compared
 }
 
 // Help is the long help text.
@@ -34,6 +43,9 @@ Files are written below DIR and never outside of it: names that lead elsewhere, 
 do, are refused. A file is written beside its place, under a name that begins with
 ` + unpack.TempPrefix + `, checked by its SHA-256, given to the disk and renamed, so that it is whole or
 absent; one that is there is replaced. If this host cannot go on it says why, and the others do.
+
+With --resume what has come stays if the cast breaks off, and counts when it is cast again, as does a
+file that is there.
 
 A stream goes to --exec; the command is killed if not all of it comes.
 
@@ -47,6 +59,8 @@ func (c *receiveCmd) check() (err error) {
 	switch {
 	case c.To == "" && c.Exec == "":
 		return errors.New("--to or --exec: needed")
+	case c.Resume && c.Exec != "":
+		return errors.New("--resume: of a stream nothing is kept")
 	case len(c.Name) > lobby.MaxName:
 		return fmt.Errorf("--name: %d bytes, at most %d are allowed", len(c.Name), lobby.MaxName)
 	}
@@ -71,14 +85,9 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	var totals unpack.Totals
-	sink, closeSink, err := c.sink(std, &totals)
+	totals, err := c.run(ctx, key, std)
 	if err != nil {
 		return err
-	}
-	err = c.receive(ctx, key, sink, std)
-	if err = errors.Join(err, closeSink()); err != nil {
-		return failed(causeOf(ctx, err))
 	}
 	if c.JSON {
 		return writeJSON(std.Out, struct {
@@ -90,24 +99,112 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	return err
 }
 
-// receive comes to the sender and takes part.
-func (c *receiveCmd) receive(ctx context.Context, key secret, sink cast.Sink, std stdio) error {
-	place, err := lobby.Enter(ctx, c.From, lobby.Guest{Name: c.Name, Word: c.word(ctx, key)}, key.lobby())
+// run receives to where it is to go, and returns how much that was.
+func (c *receiveCmd) run(ctx context.Context, key secret, std stdio) (totals unpack.Totals, err error) {
+	sink, err := c.sink(std, &totals)
 	if err != nil {
-		return err
+		return totals, err
 	}
-	way := castLink{Transport: place.Note, Interface: c.Interface}
-	comm, err := way.join(ctx, place, key, tcp.Config{Coordinator: c.From})
-	if err != nil {
-		return err
+	err = c.receive(ctx, key, sink, std)
+	if err = errors.Join(err, sink.close()); err != nil {
+		return totals, failed(causeOf(ctx, err))
 	}
-	bar := newCastProgress(std, -1, "receive by "+wayOf(place.Note))
-	defer bar.clear()
-	return cast.Receive(ctx, comm, sink, cast.ReceiveOptions{Progress: bar.show})
+	return totals, nil
 }
 
-// word tells the sender why this host cannot multicast; it is empty if it can.
-func (c *receiveCmd) word(ctx context.Context, key secret) string {
+// receive comes to the sender and takes part. A party that has not met comes together again, without those that
+// have gone. One that resumes compares first what it has, and comes again for what it lacks.
+func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink, std stdio) error {
+	to, err := filepath.Abs(c.To)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	word := newCastWord(c.Name, hostName(), to, c.Exec)
+	word.Mute, word.Resume = c.mute(ctx, key), c.Resume
+	for meetings := 1; ; meetings++ {
+		seat, err := lobby.Enter(ctx, c.From, lobby.Guest{Name: c.Name, Word: word.spell()}, key.lobby())
+		if err != nil {
+			return err
+		}
+		note, err := noteOf(seat.Note)
+		if err != nil {
+			seat.Leave()
+			return err
+		}
+		comm, err := c.meet(ctx, seat, note.Transport, key, std)
+		switch {
+		case err == nil && !note.Survey:
+			return c.take(ctx, comm, sink.write, note, std)
+		case err == nil:
+			if err := c.take(ctx, comm, sink.compare, note, std); err != nil {
+				return err
+			}
+			meetings = 0
+		case ctx.Err() != nil || meetings == mostMeetings:
+			return err
+		}
+	}
+}
+
+// take takes part in a round.
+func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink cast.Sink, note castNote, std stdio) error {
+	o, doing := cast.ReceiveOptions{}, "receive"
+	if note.Survey {
+		o.Answer, doing = c.lacked, "compare"
+	}
+	bar := newCastProgress(std, -1, doing+" by "+wayOf(note.Transport))
+	defer bar.clear()
+	o.Progress = bar.show
+	return cast.Receive(ctx, comm, sink, o)
+}
+
+// lacked tells the sender what this host lacks.
+func (c *receiveCmd) lacked() []byte { return c.held.Lacked().Text() }
+
+// meet connects this host with the others.
+func (c *receiveCmd) meet(ctx context.Context, seat *lobby.Seat, transport string, key secret, std stdio) (*runtime.Comm, error) {
+	defer seat.Leave()
+	l, err := c.listen(ctx, seat.Here, std)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	link := castLink{Transport: transport, Interface: c.Interface}
+	comm, err := link.join(ctx, &seat.Place, key, tcp.Config{Coordinator: c.From, Listener: l, Share: true})
+	if err == nil {
+		seat.Met()
+	}
+	return comm, err
+}
+
+// listen opens where other receivers reach this host, at the address by which it has reached the sender: at the
+// sender's port, or --port, so that a firewall need not let more through.
+func (c *receiveCmd) listen(ctx context.Context, here net.Addr, std stdio) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(c.From)
+	if err != nil {
+		return nil, err
+	}
+	if c.Port != 0 {
+		port = strconv.Itoa(int(c.Port))
+	}
+	host, _, err := net.SplitHostPort(here.String())
+	if err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
+		return l, err
+	}
+	if l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0")); err == nil && !c.told {
+		c.told = true
+		fmt.Fprintf(std.Err, "port %s is taken on this host: others reach it at %v\n", port, l.Addr())
+	}
+	return l, err
+}
+
+// mute says why this host cannot multicast; it is empty if it can.
+func (c *receiveCmd) mute(ctx context.Context, key secret) string {
 	here, err := localAddress(ctx, c.From)
 	if err == nil {
 		err = (&castLink{Interface: c.Interface}).multicasts(ctx, here, key)
@@ -115,8 +212,7 @@ func (c *receiveCmd) word(ctx context.Context, key secret) string {
 	if err == nil {
 		return ""
 	}
-	why := err.Error()
-	return why[:min(len(why), lobby.MaxName)]
+	return err.Error()
 }
 
 // localAddress returns the address of this host by which it reaches another, to which nothing is sent.
@@ -130,17 +226,32 @@ func localAddress(ctx context.Context, to string) (string, error) {
 	return conn.LocalAddr().String(), nil
 }
 
-// sink returns where what comes goes, and what closes that.
-func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (cast.Sink, func() error, error) {
+// receiveSink is where what comes goes.
+type receiveSink struct {
+	write   cast.Sink
+	compare cast.Sink // of a survey
+	close   func() error
+}
+
+func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error) {
+	none := func(context.Context, io.Reader) error { return unpack.ErrSurvey }
 	if c.Exec != "" {
-		return func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }, func() error { return nil }, nil
+		write := func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }
+		return &receiveSink{write, none, func() error { return nil }}, nil
 	}
 	if err := os.MkdirAll(c.To, 0o777); err != nil {
-		return nil, nil, fmt.Errorf("--to: %w", err)
+		return nil, fmt.Errorf("--to: %w", err)
 	}
 	dir, err := unpack.OpenDir(c.To)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--to: %w", err)
+		return nil, fmt.Errorf("--to: %w", err)
 	}
-	return cast.Into(unpack.Target{Dir: dir}, totals), dir.Close, nil
+	s := &receiveSink{compare: none, close: dir.Close}
+	s.write = func(ctx context.Context, r io.Reader) error {
+		return cast.Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held}, totals)(ctx, r)
+	}
+	if c.Resume {
+		s.compare = cast.Compare(dir, &c.held)
+	}
+	return s, nil
 }

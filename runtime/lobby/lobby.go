@@ -1,6 +1,9 @@
-// Package lobby gives ranks to processes that come without one. A host waits where the ranks
-// are to meet; when as many guests are there as it expects, each is told its rank, how many ranks there are and
-// the name of the job. All then join by package tcp or one of those on it, at the same address.
+// Package lobby gives ranks to processes that come without one. Guests wait where the ranks
+// are to meet; when there are as many as the host expects it gives places to a party of them: each is told its rank, how many ranks there are and
+// the name of the job. All of the party then join by package tcp or one of those on it, at the same address. Others may go on
+// waiting, and more may come, for a later party.
+//
+// Until they have joined the host knows of each guest of a party whether it lives.
 package lobby
 
 import (
@@ -9,13 +12,15 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 )
 
-// MaxName is the longest name of a guest, and the longest word, in bytes.
-const MaxName = rendezvous.MaxName
+// MaxName is the longest name of a guest, and MaxWord its longest word, in bytes.
+const (
+	MaxName = rendezvous.MaxName
+	MaxWord = rendezvous.MaxWord
+)
 
 // MaxNote is the longest note, in bytes; a longer one is cut.
 const MaxNote = 1024
@@ -29,40 +34,106 @@ type Config struct {
 	Clock   clock.Clock // of pauses; nil means the system's
 }
 
+func (c *Config) admission() *rendezvous.Admission {
+	return &rendezvous.Admission{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock}
+}
+
 // Guest is what a process says of itself.
 type Guest = rendezvous.Guest
 
 // Place is what a guest is given.
 type Place = rendezvous.Place
 
-// Host waits at l for so many guests, and tells each its place and what note makes of them. It returns them, in
-// the order of their ranks, which are 1, 2, …, and the host's own place, rank 0. The job's name is drawn. If ctx ends before
-// that the guests are told, and the error says how many have come. came, if not nil, is called when that changes. Whoever does
-// not prove the key is turned away. The listener stays open.
-func Host(ctx context.Context, l *net.TCPListener, guests int, c Config, note func([]Guest) string, came func(guests int)) (*Place, []Guest, error) {
-	if guests < 1 || guests >= ir.MaxRanks {
-		return nil, nil, fmt.Errorf("lobby: %d guests, want 1 to %d", guests, ir.MaxRanks-1)
-	}
-	door := rendezvous.Lobby{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock}
-	p := &Place{Size: guests + 1, Job: rand.Text()}
-	here, err := door.Host(ctx, l, guests, p.Job, func(all []Guest) string {
-		p.Note = note(all)
-		p.Note = p.Note[:min(len(p.Note), MaxNote)]
-		return p.Note
-	}, came)
-	if err != nil {
-		return nil, here, fmt.Errorf("lobby: %w", err)
-	}
-	return p, here, nil
-}
+// Seat is a guest's place, and the connection by which the host knows that it lives.
+type Seat = rendezvous.Seat
 
-// Enter comes to the host at "host:port", as g, and returns the place that it is given. It waits until all have come,
-// or ctx ends; the host may come later.
-func Enter(ctx context.Context, addr string, g Guest, c Config) (*Place, error) {
-	door := rendezvous.Lobby{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock}
-	p, err := door.Enter(ctx, addr, g)
+// Refusal is an error: what a host says that gives no place.
+type Refusal = rendezvous.Refusal
+
+// GoneError is the cause why a party's meeting has ended: a guest has gone before all had met.
+type GoneError = rendezvous.GoneError
+
+// Count is for how many guests a host waits. Any goroutine may change it while the host waits: Less is for
+// one that will not come, Stop for when those that have come are enough.
+type Count = rendezvous.Count
+
+// NewCount returns a count of n guests. If it is 0 those that have come are enough.
+func NewCount(n int) *Count { return rendezvous.NewCount(n) }
+
+// ErrNobody is what Host's error wraps when nobody is waited for any more, and nobody has come.
+var ErrNobody = rendezvous.ErrNobody
+
+// Lobby is where guests wait.
+type Lobby struct{ in *rendezvous.Lobby }
+
+// Open returns a lobby at l, which stays open when the lobby is closed. Guests come in while Host waits there, and by Welcome.
+// Whoever does not prove the key is turned away.
+func Open(l *net.TCPListener, c Config) (*Lobby, error) {
+	in, err := rendezvous.OpenLobby(l, *c.admission())
 	if err != nil {
 		return nil, fmt.Errorf("lobby: %w", err)
 	}
+	return &Lobby{in}, nil
+}
+
+// Welcome takes in a connection that has come where ranks accept them; see tcp.Config.Guests.
+func (l *Lobby) Welcome(conn net.Conn) { l.in.Welcome(conn) }
+
+// Close tells those that wait why they get no place. Nobody may be in Host or Welcome.
+func (l *Lobby) Close(why string) { l.in.Close(why) }
+
+// Choice says who of those that wait get places, and what they are told.
+type Choice func(all []Guest) (chosen []int, note string)
+
+// All chooses all that wait.
+func All(note func(all []Guest) string) Choice {
+	return func(all []Guest) ([]int, string) {
+		chosen := make([]int, len(all))
+		for i := range chosen {
+			chosen[i] = i
+		}
+		return chosen, note(all)
+	}
+}
+
+// Party is the guests that were given places together.
+type Party struct {
+	// Place is the host's, rank 0. The job's name is drawn.
+	Place
+	// Guests are in the order of their ranks, which are 1, 2, ….
+	Guests []Guest
+
+	in *rendezvous.Party
+}
+
+// Meeting returns a context that ends as ctx does, and when one of the guests goes before it has met the others; its
+// cause is a *GoneError then. stop is called when the host has met them, or will not.
+func (p *Party) Meeting(ctx context.Context) (meeting context.Context, stop func()) {
+	return p.in.Meeting(ctx)
+}
+
+// Host waits until there are as many guests as want says, and gives places to those of them that are chosen, at least one, in that order. If ctx ends
+// before, the error says how many have come. came, if not nil, is called when that changes. One that hangs up makes room for another.
+func (l *Lobby) Host(ctx context.Context, want *Count, choose Choice, came func(guests int)) (*Party, error) {
+	p := &Party{Place: Place{Job: rand.Text()}}
+	var err error
+	p.in, p.Note, err = l.in.Host(ctx, want, p.Job, func(all []Guest) ([]int, string) {
+		chosen, note := choose(all)
+		return chosen, note[:min(len(note), MaxNote)]
+	}, came)
+	if err != nil {
+		return nil, fmt.Errorf("lobby: %w", err)
+	}
+	p.Guests, p.Size = p.in.Guests, len(p.in.Guests)+1
 	return p, nil
+}
+
+// Enter comes to the lobby at "host:port", as g, and returns the place that it is given. It waits for that, also for the host to
+// come, or until ctx ends. The caller joins the others, calls Met if it has, and in any case Leave.
+func Enter(ctx context.Context, addr string, g Guest, c Config) (*Seat, error) {
+	s, err := c.admission().Enter(ctx, addr, g)
+	if err != nil {
+		return nil, fmt.Errorf("lobby: %w", err)
+	}
+	return s, nil
 }

@@ -26,6 +26,24 @@ func listen(t *testing.T) *net.TCPListener {
 	return l
 }
 
+func open(t *testing.T, l *net.TCPListener, c lobby.Config) *lobby.Lobby {
+	t.Helper()
+	in, err := lobby.Open(l, c)
+	require.NoError(t, err)
+	t.Cleanup(func() { in.Close("the test is over") })
+	return in
+}
+
+// enter is a guest that is content with a place.
+func enter(ctx context.Context, l *net.TCPListener, g lobby.Guest, c lobby.Config) (*lobby.Place, error) {
+	s, err := lobby.Enter(ctx, l.Addr().String(), g, c)
+	if err != nil {
+		return nil, err
+	}
+	s.Met()
+	return &s.Place, nil
+}
+
 // words joins what the guests have said.
 func words(all []lobby.Guest) (note string) {
 	for _, g := range all {
@@ -62,16 +80,22 @@ func TestGuestsBecomeRanks(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range guests {
 			wg.Go(func() {
-				places[i], errs[i] = lobby.Enter(t.Context(), at, lobby.Guest{Name: fmt.Sprint("g", i), Word: fmt.Sprint(i * i)}, c)
-				if errs[i] == nil {
-					errs[i] = join(places[i], nil)
+				var s *lobby.Seat
+				if s, errs[i] = lobby.Enter(t.Context(), at, lobby.Guest{Name: fmt.Sprint("g", i), Word: fmt.Sprint(i * i)}, c); errs[i] == nil {
+					defer s.Leave()
+					places[i], errs[i] = &s.Place, join(&s.Place, nil)
+					s.Met()
 				}
 			})
 		}
-		p, all, err := lobby.Host(t.Context(), l, guests, c, words, nil)
+		p, err := open(t, l, c).Host(t.Context(), lobby.NewCount(guests), lobby.All(words), nil)
 		require.NoError(t, err)
-		require.NoError(t, join(p, l))
+		meeting, stop := p.Meeting(t.Context())
+		require.NoError(t, join(&p.Place, l))
 		wg.Wait()
+		require.NoError(t, meeting.Err(), "all have met")
+		stop()
+		all := p.Guests
 		require.Len(t, all, guests)
 		require.Equal(t, words(all), p.Note)
 		for i, place := range places {
@@ -90,19 +114,19 @@ func TestStrangers(t *testing.T) {
 		for want, c := range map[string]lobby.Config{
 			"not the same key": {Key: bytes.Repeat([]byte{2}, tcp.MinKey)}, "a rank has no key": {}, "which has not proved the key, says": {Key: key, Encrypt: true},
 		} {
-			_, err := lobby.Enter(t.Context(), l.Addr().String(), lobby.Guest{Name: "stranger"}, c)
+			_, err := enter(t.Context(), l, lobby.Guest{Name: "stranger"}, c)
 			if err == nil || !bytes.Contains([]byte(err.Error()), []byte(want)) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		}
-		if _, err := lobby.Enter(t.Context(), l.Addr().String(), lobby.Guest{Name: "friend"}, lobby.Config{Key: key}); err != nil {
+		if _, err := enter(t.Context(), l, lobby.Guest{Name: "friend"}, lobby.Config{Key: key}); err != nil {
 			t.Error(err)
 		}
 	})
-	_, all, err := lobby.Host(t.Context(), l, 1, lobby.Config{Key: key}, words, nil)
+	p, err := open(t, l, lobby.Config{Key: key}).Host(t.Context(), lobby.NewCount(1), lobby.All(words), nil)
 	wg.Wait()
 	require.NoError(t, err)
-	require.Equal(t, []lobby.Guest{{Name: "friend"}}, all)
+	require.Equal(t, []lobby.Guest{{Name: "friend"}}, p.Guests)
 }
 
 var errOver = errors.New("closing time")
@@ -114,7 +138,7 @@ func TestGuestGoes(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := lobby.Enter(ctx, l.Addr().String(), lobby.Guest{Name: "early"}, lobby.Config{}); !errors.Is(err, errOver) {
+		if _, err := enter(ctx, l, lobby.Guest{Name: "early"}, lobby.Config{}); !errors.Is(err, errOver) {
 			t.Error(err)
 		}
 	})
@@ -125,14 +149,14 @@ func TestGuestGoes(t *testing.T) {
 		<-gone
 		for range 2 {
 			wg.Go(func() {
-				if _, err := lobby.Enter(t.Context(), l.Addr().String(), lobby.Guest{Name: "late"}, lobby.Config{}); err != nil {
+				if _, err := enter(t.Context(), l, lobby.Guest{Name: "late"}, lobby.Config{}); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 	})
 	var once sync.Once
-	_, all, err := lobby.Host(t.Context(), l, 2, lobby.Config{}, words, func(n int) {
+	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.NewCount(2), lobby.All(words), func(n int) {
 		first(n)
 		if n == 0 {
 			once.Do(func() { close(gone) })
@@ -140,7 +164,7 @@ func TestGuestGoes(t *testing.T) {
 	})
 	wg.Wait()
 	require.NoError(t, err)
-	require.Equal(t, "late=;late=;", words(all))
+	require.Equal(t, "late=;late=;", words(p.Guests))
 }
 
 // When the host's time is over it says how many have come, also to them.
@@ -150,8 +174,8 @@ func TestTooFew(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_, err := lobby.Enter(t.Context(), l.Addr().String(), lobby.Guest{Name: "only"}, lobby.Config{})
-		if err == nil || err.Error() != "lobby: the host says: 1 of 2 have come: closing time" {
+		_, err := enter(t.Context(), l, lobby.Guest{Name: "only"}, lobby.Config{})
+		if err == nil || err.Error() != "lobby: the host says: so much for today" {
 			t.Error(err)
 		}
 	})
@@ -159,11 +183,116 @@ func TestTooFew(t *testing.T) {
 		<-there
 		cancel(errOver)
 	})
-	_, all, err := lobby.Host(ctx, l, 2, lobby.Config{}, words, one)
-	wg.Wait()
+	in := open(t, l, lobby.Config{})
+	_, err := in.Host(ctx, lobby.NewCount(2), lobby.All(words), one)
 	require.ErrorIs(t, err, errOver)
 	require.EqualError(t, err, "lobby: 1 of 2 have come: closing time")
-	require.Equal(t, "only=;", words(all))
+	in.Close("so much for today")
+	wg.Wait()
+}
+
+// Guests that will not come are not waited for; those that have come get places of so many.
+func TestFewer(t *testing.T) {
+	for _, few := range map[string]func(*lobby.Count){
+		"less": func(c *lobby.Count) { c.Less(); c.Less() }, "stop": (*lobby.Count).Stop,
+	} {
+		l, want := listen(t), lobby.NewCount(4)
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				p, err := enter(t.Context(), l, lobby.Guest{Name: "g"}, lobby.Config{})
+				if err != nil || p.Size != 3 {
+					t.Error(p, err)
+				}
+			})
+		}
+		two, there := came(2)
+		wg.Go(func() {
+			<-there
+			few(want)
+		})
+		p, err := open(t, l, lobby.Config{}).Host(t.Context(), want, lobby.All(words), two)
+		wg.Wait()
+		require.NoError(t, err)
+		require.Equal(t, "g=;g=;", words(p.Guests))
+		require.Equal(t, 3, p.Size)
+	}
+}
+
+// If nobody will come a host says so.
+func TestNobody(t *testing.T) {
+	for _, few := range []func(*lobby.Count){(*lobby.Count).Less, (*lobby.Count).Stop} {
+		want := lobby.NewCount(1)
+		few(want)
+		want.Less() // there is none less
+		_, err := open(t, listen(t), lobby.Config{}).Host(t.Context(), want, lobby.All(words), nil)
+		require.ErrorIs(t, err, lobby.ErrNobody)
+		require.EqualError(t, err, "lobby: nobody has come")
+	}
+}
+
+// Guests that are not chosen wait for the next party; others come meanwhile, also by another door.
+func TestParties(t *testing.T) {
+	l := listen(t)
+	in := open(t, l, lobby.Config{})
+	var wg sync.WaitGroup
+	come := func(name, to string, into *lobby.Place) {
+		wg.Go(func() {
+			s, err := lobby.Enter(t.Context(), to, lobby.Guest{Name: name}, lobby.Config{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			*into = s.Place
+			s.Met()
+		})
+	}
+	var a, b, c lobby.Place
+	come("a", l.Addr().String(), &a)
+	one, there := came(1)
+	wg.Go(func() { <-there; come("b", l.Addr().String(), &b) })
+	first, err := in.Host(t.Context(), lobby.NewCount(2), func(all []lobby.Guest) ([]int, string) { return []int{1}, "b first" }, one)
+	require.NoError(t, err)
+	require.Equal(t, "b=;", words(first.Guests))
+	side := listen(t)
+	come("c", side.Addr().String(), &c)
+	conn, err := side.Accept()
+	require.NoError(t, err)
+	in.Welcome(conn)
+	second, err := in.Host(t.Context(), lobby.NewCount(2), lobby.All(words), nil)
+	require.NoError(t, err)
+	wg.Wait()
+	require.Equal(t, "a=;c=;", words(second.Guests))
+	require.Equal(t, lobby.Place{Rank: 1, Size: 2, Job: first.Job, Note: "b first"}, b)
+	require.Equal(t, lobby.Place{Rank: 2, Size: 3, Job: second.Job, Note: "a=;c=;"}, c)
+	require.Equal(t, 1, a.Rank)
+	require.NotEqual(t, first.Job, second.Job)
+}
+
+// A guest that goes before it has met the others ends the meeting at once; who has met them does not.
+func TestGoesBeforeTheMeeting(t *testing.T) {
+	l := listen(t)
+	var wg sync.WaitGroup
+	for _, name := range []string{"stays", "goes"} {
+		wg.Go(func() {
+			s, err := lobby.Enter(t.Context(), l.Addr().String(), lobby.Guest{Name: name}, lobby.Config{})
+			switch {
+			case err != nil:
+				t.Error(err)
+			case name == "stays":
+				s.Met()
+			default:
+				s.Leave()
+			}
+		})
+	}
+	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.NewCount(2), lobby.All(words), nil)
+	require.NoError(t, err)
+	meeting, stop := p.Meeting(t.Context())
+	defer stop()
+	<-meeting.Done()
+	require.EqualError(t, context.Cause(meeting), "goes has gone before all had met")
+	wg.Wait()
 }
 
 // A guest that waits for a host that does not come says so when its time is over.
@@ -172,16 +301,16 @@ func TestNoHost(t *testing.T) {
 	require.NoError(t, l.Close())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errOver)
-	_, err := lobby.Enter(ctx, l.Addr().String(), lobby.Guest{}, lobby.Config{})
+	_, err := enter(ctx, l, lobby.Guest{}, lobby.Config{})
 	require.ErrorIs(t, err, errOver)
 }
 
 func TestBadInput(t *testing.T) {
 	l := listen(t)
-	_, _, err := lobby.Host(t.Context(), l, 0, lobby.Config{}, words, nil)
-	require.ErrorContains(t, err, "0 guests")
-	_, err = lobby.Enter(t.Context(), l.Addr().String(), lobby.Guest{Name: string(make([]byte, lobby.MaxName+1))}, lobby.Config{})
-	require.ErrorContains(t, err, "of 257 bytes")
-	_, _, err = lobby.Host(t.Context(), l, 1, lobby.Config{Key: []byte("short")}, words, nil)
+	_, err := enter(t.Context(), l, lobby.Guest{Name: string(make([]byte, lobby.MaxName+1))}, lobby.Config{})
+	require.ErrorContains(t, err, "a name of 257 bytes")
+	_, err = enter(t.Context(), l, lobby.Guest{Word: string(make([]byte, lobby.MaxWord+1))}, lobby.Config{})
+	require.ErrorContains(t, err, "a word of 1025 bytes")
+	_, err = lobby.Open(l, lobby.Config{Key: []byte("short")})
 	require.Error(t, err)
 }

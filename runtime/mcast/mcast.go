@@ -7,6 +7,7 @@ package mcast
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime/internal/datagram"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
@@ -34,6 +35,9 @@ type Config struct {
 	MTU int
 	// Hops limits how far datagrams go; 0 means 1, the local network.
 	Hops int
+	// Heard has every rank wait for a multicast of rank 0, and for its own before, so long at most, before Join returns: a network may
+	// forward none though all can send and join. 0 means that nobody waits for rank 0's.
+	Heard time.Duration
 
 	// Loss is the probability with which this rank drops a datagram that it
 	// has received, drawn from a generator seeded by Seed and the rank.
@@ -56,7 +60,7 @@ type Transport struct {
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := datagram.Join(ctx, datagram.Config{
 		TCP:       stream.Config{Options: stream.Options(cfg.TCP)},
-		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Loss: cfg.Loss, Seed: cfg.Seed,
+		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Heard: cfg.Heard, Loss: cfg.Loss, Seed: cfg.Seed,
 	})
 	if err != nil {
 		return nil, err

@@ -50,6 +50,11 @@ type Config struct {
 	// Listener, if this rank has one, takes the place of listening at
 	// Coordinator or at its door; Join closes it.
 	Listener net.Listener
+	// Share has the others connect to Listener, a *net.TCPListener, afterwards too, so that this rank needs no
+	// other port. Join does not close it then; nobody else accepts from it until the transport is closed.
+	Share bool
+	// Guests, if not nil, takes the connections that come to a lobby at a listener that is shared, after Join. It must not block.
+	Guests func(net.Conn)
 	// Apart says that the ranks are on several hosts. A name that stands for the
 	// loopback interface is refused then, since it leads nowhere from other hosts.
 	Apart bool

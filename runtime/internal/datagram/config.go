@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
@@ -19,6 +20,7 @@ type Config struct {
 	Family    int
 	MTU       int
 	Hops      int
+	Heard     time.Duration
 	Loss      float64
 	Seed      uint64
 }
@@ -33,6 +35,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("MTU %d is not in 0 … %d", c.MTU, 1<<16)
 	case c.Hops < 0 || c.Hops > 255:
 		return fmt.Errorf("%d hops are not in 0 … 255", c.Hops)
+	case c.Heard < 0:
+		return fmt.Errorf("a multicast that is to be heard within %v", c.Heard)
 	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("loss %v is not a probability", c.Loss)
 	}

@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,7 +24,7 @@ import (
 
 // Join has the ranks meet and join a group, and returns what connects them.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
-	if cfg.TCP.Listener != nil {
+	if cfg.TCP.Listener != nil && !cfg.TCP.Share {
 		defer cfg.TCP.Listener.Close()
 	}
 	t, err := join(ctx, &cfg)
@@ -38,8 +39,13 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d joins: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
 	}
+	t.heard = cfg.Heard
 	if t.puts, err = stream.Join(ctx, t.publish(cfg.TCP, own)); err == nil {
 		err = t.watch()
+	}
+	if t.silence != nil {
+		t.silence()
+		t.silence = nil
 	}
 	if err != nil {
 		t.release()
@@ -151,7 +157,14 @@ func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	if err := unix.Connect(t.group.fd, sockaddr(d.group, t.at.ifi)); err != nil {
 		return fmt.Errorf("multicast to %v on interface %s%s: %w", d.group, t.at.ifi.Name, hint(t.at), os.NewSyscallError("connect", err))
 	}
-	return selfTest(t.group.fd, t.arrival.all.fd, t.at, t.probe, c)
+	if err := selfTest(t.group.fd, t.arrival.all.fd, t.at, t.probe, cmp.Or(t.heard, probeTime), c); err != nil || t.heard == 0 || t.size == 1 {
+		return err
+	}
+	if t.rank == 0 {
+		t.silence = t.call(c)
+		return nil
+	}
+	return t.hear(t.heard, c)
 }
 
 // watch makes the buffers and lets the puts' poller watch the sockets.

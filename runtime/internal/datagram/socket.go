@@ -202,10 +202,10 @@ const (
 
 // selfTest sends probes to the group until one has come back through the
 // interface.
-func selfTest(send, receive int, at *endpoint, newProbe func() []byte, c clock.Clock) error {
+func selfTest(send, receive int, at *endpoint, newProbe func() []byte, limit time.Duration, c clock.Clock) error {
 	var lastErr error
 	b := make([]byte, fragment.HeadLen+seal.PacketOver)
-	for end := c.Now().Add(probeTime); c.Now().Before(end); {
+	for end := c.Now().Add(limit); c.Now().Before(end); {
 		probe := newProbe()
 		if _, err := unix.Write(send, probe); err != nil {
 			lastErr = os.NewSyscallError("send", err)
@@ -224,7 +224,7 @@ func selfTest(send, receive int, at *endpoint, newProbe func() []byte, c clock.C
 			}
 		}
 	}
-	err := fmt.Errorf("multicast does not work on interface %s: no probe has come back within %v%s", at.ifi.Name, probeTime, hint(at))
+	err := fmt.Errorf("multicast does not work on interface %s: no probe has come back within %v%s", at.ifi.Name, limit, hint(at))
 	if lastErr != nil {
 		err = fmt.Errorf("%w: %w", err, lastErr)
 	}

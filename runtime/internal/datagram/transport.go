@@ -40,6 +40,8 @@ type Transport struct {
 	target  netip.AddrPort // the group
 	names   []address      // of the ranks' own sockets
 	at      *endpoint
+	heard   time.Duration // within what rank 0 is to be heard; 0: nobody looks
+	silence func()        // at rank 0, while it is to be heard
 
 	group   outlet // what is multicast
 	direct  outlet // what is sent to one rank

@@ -74,13 +74,13 @@ func (n *node) attach(l *link, hello []byte, addr string) {
 // listen opens where this rank accepts connections, at the address that conn is from.
 func (c *climber) listen(conn net.Conn) (addr string, err error) {
 	bind := cmp.Or(c.n.cfg.Bind, hostOf(conn.LocalAddr()))
-	if c.data != nil && c.bind != bind {
+	if c.data != nil && c.bind != bind && c.n.cfg.Share == nil {
 		c.data.Close()
 		c.data = nil
 	}
 	if c.data == nil {
 		c.bind = bind
-		if c.data, _, err = listenAt(c.ctx, c.net, bind); err != nil {
+		if c.data, _, err = openData(c.ctx, c.n.cfg, bind); err != nil {
 			return "", &brokenError{err}
 		}
 	}

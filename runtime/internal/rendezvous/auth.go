@@ -28,6 +28,11 @@ func appendOpening(b []byte, m seal.Mode) []byte {
 	return append(b, byte(m))
 }
 
+// IsOpening reports whether a connection that begins with b comes to meet, or to a lobby.
+func IsOpening(b []byte) bool {
+	return len(b) >= 4 && binary.BigEndian.Uint32(b) == helloMagic
+}
+
 // readOpening returns what a rank wants kept from strangers.
 func readOpening(r io.Reader) (seal.Mode, error) {
 	var b [openingLen]byte

@@ -41,6 +41,8 @@ type Config struct {
 	// Listener, if this rank has one, takes the place of listening at Coordinator or
 	// at its door; Meet closes it.
 	Listener net.Listener
+	// Share, if not nil, has Listener stay open: Meet returns it as where this rank accepts connections afterwards.
+	Share *Share
 	// Apart says that the ranks are on several hosts: an address of the loopback
 	// interface is no address of a rank.
 	Apart bool
@@ -79,6 +81,9 @@ type Meeting struct {
 	Session *seal.Session
 	seed    [seal.SeedLen]byte
 
+	// Early are connections for afterwards that have come already, if the listener is shared. Who is given the
+	// meeting closes them.
+	Early []Early
 	// Refused is how many connections this rank has turned away, of strangers and of
 	// ranks of other jobs and versions.
 	Refused uint64
@@ -100,6 +105,9 @@ func (c *Config) fill() (err error) {
 		return fmt.Errorf("blob of %d bytes, at most %d are allowed", len(c.Blob), MaxBlob)
 	case c.Coordinator == "" && c.Size > 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil):
 		return errors.New("no coordinator address")
+	}
+	if _, ok := c.Listener.(deadliner); c.Share != nil && !ok {
+		return fmt.Errorf("a listener cannot be shared that cannot be told to stop accepting: %T", c.Listener)
 	}
 	c.Clock = clock.OrSystem(c.Clock)
 	if c.Rand == nil {

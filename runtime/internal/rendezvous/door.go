@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
 	"time"
 )
 
@@ -34,7 +35,7 @@ func (n *node) accept(ln net.Listener) {
 	for {
 		conn, err := ln.Accept()
 		if err != nil {
-			if !errors.Is(err, net.ErrClosed) {
+			if !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) { // see shut
 				n.post(func() error { return fmt.Errorf("accept the other ranks: %w", err) })
 			}
 			return
@@ -49,7 +50,12 @@ func (n *node) accept(ln net.Listener) {
 func (n *node) hear(conn net.Conn) {
 	conn.SetDeadline(time.Now().Add(helloTime))
 	stop := context.AfterFunc(n.over, func() { conn.SetDeadline(longAgo) })
-	g, err := n.greet(conn)
+	talk, later := n.forLater(conn)
+	if later {
+		stop()
+		return
+	}
+	g, err := n.greet(talk)
 	if stop() {
 		conn.SetDeadline(time.Time{})
 	}

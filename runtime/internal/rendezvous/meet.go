@@ -1,6 +1,7 @@
 package rendezvous
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 // Until all have arrived a rank may go and come again, as a process that was started
 // again: rank 0 too.
 func Meet(ctx context.Context, cfg Config) (*Meeting, net.Listener, error) {
-	if cfg.Listener != nil {
+	if cfg.Listener != nil && cfg.Share == nil {
 		defer cfg.Listener.Close()
 	}
 	if err := cfg.fill(); err != nil {
@@ -66,11 +67,7 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	bind := cfg.Bind
-	if bind == "" {
-		bind = hostOf(door.Addr())
-	}
-	data, addr, err := listenAt(ctx, cfg.Network, bind)
+	data, addr, err := openData(ctx, cfg, cmp.Or(cfg.Bind, hostOf(door.Addr())))
 	if err != nil {
 		door.Close()
 		return nil, nil, err
@@ -78,7 +75,16 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	n.roster.add(entry{0, addr, cfg.Blob})
 	n.open(door)
 	m, err := n.run(ctx, nil)
-	return finish(m, data, err)
+	return finish(cfg, m, data, err)
+}
+
+// openData opens where this rank accepts connections afterwards.
+func openData(ctx context.Context, cfg *Config, bind string) (l net.Listener, addr string, err error) {
+	if cfg.Share == nil {
+		return listenAt(ctx, cfg.Network, bind)
+	}
+	addr, err = publicAddr(cfg.Listener)
+	return cfg.Listener, addr, err
 }
 
 // openAt opens where the ranks below come in.
@@ -108,15 +114,15 @@ func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	c := &climber{n: n, ctx: climbing, net: cfg.Network}
 	n.wg.Go(c.climb)
 	m, err := n.run(ctx, giveUp)
-	return finish(m, c.data, err)
+	return finish(cfg, m, c.data, err)
 }
 
 // finish gives the listener back if there is no meeting.
-func finish(m *Meeting, data net.Listener, err error) (*Meeting, net.Listener, error) {
+func finish(cfg *Config, m *Meeting, data net.Listener, err error) (*Meeting, net.Listener, error) {
 	if err == nil {
 		return m, data, nil
 	}
-	if data != nil {
+	if data != nil && cfg.Share == nil {
 		data.Close()
 	}
 	return nil, nil, err

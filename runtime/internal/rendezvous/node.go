@@ -29,6 +29,7 @@ type node struct {
 
 	door   net.Listener // where the ranks below come in
 	guests guests
+	early  earlies
 	over   context.Context // ends the hellos
 	hush   context.CancelFunc
 	wg     sync.WaitGroup
@@ -43,6 +44,7 @@ func newNode(cfg *Config) *node {
 	if cfg.Rank == 0 && cfg.Doors == nil {
 		n.guests.most = cfg.Size + spareGuests
 	}
+	n.early.most = cfg.Size + spareGuests
 	for rank := cfg.Rank*fanOut + 1; rank < cfg.Size && rank <= cfg.Rank*fanOut+fanOut; rank++ {
 		n.below[rank] = &slot{}
 	}
@@ -94,17 +96,21 @@ func (n *node) run(ctx context.Context, giveUp context.CancelCauseFunc) (*Meetin
 	if err != nil && n.door != nil {
 		n.cfg.Clock.AfterFunc(graceTime, n.hush)
 		<-n.over.Done()
-	} else {
+	} else if n.cfg.Share == nil {
 		n.guests.close()
 	}
 	n.hush()
-	if n.door != nil {
-		n.door.Close()
+	if shut := n.shut(); err == nil {
+		err = shut
 	}
-	n.wg.Wait()
+	early := n.early.take()
 	if err != nil {
+		for _, e := range early {
+			e.Conn.Close()
+		}
 		return nil, err
 	}
+	n.tab.Early = early
 	n.tab.Refused, _ = n.guests.count()
 	return n.tab, nil
 }
@@ -141,7 +147,16 @@ func (n *node) handOut() error {
 		}
 		s.link.send(msg)
 	}
-	return nil
+	return n.standIn()
+}
+
+// standIn has rank 0, if it accepts connections at all its addresses, stand in its own table where rank 1 has reached it: so it
+// stands in rank 1's. All ranks of one host are to see that they are on one host.
+func (n *node) standIn() (err error) {
+	if n.cfg.Rank == 0 && hostIn(n.tab.Addrs[0]) == "" {
+		n.tab.Addrs[0], err = fillHost(n.tab.Addrs[0], n.below[1].link.conn.LocalAddr())
+	}
+	return err
 }
 
 // tooLateError is a rank that has gone when all had arrived.

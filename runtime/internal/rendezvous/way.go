@@ -78,13 +78,15 @@ func (c *climber) who() string {
 
 // openDoor has ranks below come in at the address that conn is from.
 func (c *climber) openDoor(conn net.Conn) error {
-	ln, _, err := listenAt(c.ctx, c.net, cmp.Or(c.n.cfg.Bind, hostOf(conn.LocalAddr())))
+	ln, _, err := openData(c.ctx, c.n.cfg, cmp.Or(c.n.cfg.Bind, hostOf(conn.LocalAddr())))
 	if err != nil {
 		return &brokenError{err}
 	}
 	opened := make(chan struct{})
 	if !c.n.post(func() error { c.n.open(ln); close(opened); return nil }) {
-		ln.Close()
+		if c.n.cfg.Share == nil {
+			ln.Close()
+		}
 		return context.Canceled
 	}
 	<-opened

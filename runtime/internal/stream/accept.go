@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -33,9 +35,10 @@ type acceptor struct {
 	token  int32
 	pause  clock.Timer
 	resume atomic.Bool
-	since  time.Time // when the system has run out of something
-	last   time.Time // and when it still was
-	guests []*conn   // connections that have not said which rank they come from, the oldest first
+	since  time.Time      // when the system has run out of something
+	last   time.Time      // and when it still was
+	guests []*conn        // connections that have not said which rank they come from, the oldest first
+	others func(net.Conn) // takes those that come to a lobby; nil: they are strangers
 
 	span      time.Time // when the present span began
 	strangers int       // in it
@@ -160,18 +163,36 @@ func (t *Transport) welcome(fd int, s wire.Sink) bool {
 		return false
 	}
 	hurry(fd)
+	if c := t.guest(fd, nil); c != nil {
+		t.meet(&c.in, s)
+		return true
+	}
+	return false
+}
+
+// guest takes a connection in of which something was read already. It returns nil if it is broken.
+func (t *Transport) guest(fd int, read []byte) *conn {
 	c := t.newConn()
 	c.in.since, c.in.buf = t.clock.Now(), make([]byte, greetingLen)
+	c.in.w = copy(c.in.buf, read)
 	if err := c.connect(fd); err != nil {
 		t.reject(c)
-		return false
+		return nil
 	}
 	if len(t.listener.guests) >= t.size*int(wire.Lanes)+spareStrangers {
 		t.reject(t.listener.guests[0])
 	}
 	t.listener.enter(c)
-	t.meet(&c.in, s)
-	return true
+	return c
+}
+
+// admit takes a connection in that has come while the ranks met.
+func (a *acceptor) admit(e *rendezvous.Early) {
+	fd, err := takeConn(e.Conn)
+	if err != nil {
+		return // it is broken already
+	}
+	_ = a.t.guest(fd, e.Read)
 }
 
 // reject closes a connection that does not belong here.
@@ -198,7 +219,12 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 		}
 		return false
 	}
-	if c.w += n; c.w < greetingLen {
+	c.w += n
+	if t.listener.others != nil && rendezvous.IsOpening(c.buf[:c.w]) {
+		t.handOver(c)
+		return true
+	}
+	if c.w < greetingLen {
 		return true
 	}
 	g, ok := decodeGreeting(c.buf, t.id, t.size)
@@ -211,6 +237,19 @@ func (t *Transport) meet(c *inbound, s wire.Sink) bool {
 		t.receive(c, s)
 	}
 	return true
+}
+
+// handOver gives away a connection that comes to a lobby.
+func (t *Transport) handOver(c *inbound) {
+	read := c.buf[:c.w]
+	t.forget(c.conn)
+	_ = c.watch(false, false) // the system forgets it with the transport's poller, if not now
+	fd := c.fd
+	c.fd = -1
+	t.closeConn(c.conn)
+	if conn, err := connOf(fd); err == nil { // else it is broken, and comes again
+		t.listener.others(rendezvous.Begun(conn, read))
+	}
 }
 
 // authentic reports whether a greeting is by a rank that has met the others, and to this

@@ -2,6 +2,8 @@ package stream
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -34,6 +36,8 @@ type Options struct {
 	Coordinator string
 	Doors       func(rank int) string
 	Listener    net.Listener
+	Share       bool
+	Guests      func(net.Conn)
 	Apart       bool
 	Bind        string
 	Rand        io.Reader
@@ -59,7 +63,14 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 }
 
 func join(ctx context.Context, cfg *Config) (*Transport, error) {
-	if cfg.Listener != nil {
+	var share *rendezvous.Share
+	switch {
+	case cfg.Share && cfg.Listener == nil:
+		return nil, errors.New("there is no listener to be shared")
+	case cfg.Share:
+		share = &rendezvous.Share{}
+		binary.BigEndian.PutUint32(share.Later[:], greetingMagic)
+	case cfg.Listener != nil:
 		defer cfg.Listener.Close()
 	}
 	cfg.Clock = clock.OrSystem(cfg.Clock)
@@ -71,25 +82,35 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
 		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Bind: cfg.Bind,
-		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Apart: cfg.Apart,
+		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Share: share, Apart: cfg.Apart,
 		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock,
 	})
 	if err != nil {
 		return nil, err
 	}
-	fd, err := listenFD(l)
-	if err != nil {
-		return nil, err
+	fd, err := listenFD(l, cfg.Share)
+	var t *Transport
+	if err == nil {
+		t, err = newTransport(cfg, m, fd)
 	}
-	return newTransport(cfg, m, fd)
+	for _, e := range m.Early {
+		if err != nil {
+			e.Conn.Close()
+			continue
+		}
+		t.listener.admit(&e)
+	}
+	return t, err
 }
 
 // listenFD takes a listener's descriptor out of it; -1 if there is none.
-func listenFD(l net.Listener) (int, error) {
+func listenFD(l net.Listener, shared bool) (int, error) {
 	if l == nil {
 		return -1, nil
 	}
-	defer l.Close()
+	if !shared {
+		defer l.Close()
+	}
 	fd, err := takeFD(l.(*net.TCPListener)) // the system's network has no others
 	if err != nil {
 		return -1, fmt.Errorf("accept connections at %v: %w", l.Addr(), err)

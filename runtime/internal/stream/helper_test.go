@@ -38,6 +38,17 @@ func TestCommunicatorsSealed(t *testing.T) {
 	}
 }
 
+// A listener that is shared serves all that a transport promises.
+func TestFramesShared(t *testing.T) {
+	transporttest.Frames(t, func(t testing.TB, size int) (list []wire.Transport) {
+		trs, _ := stream.JoinShared(t, size, nil)
+		for _, tr := range trs {
+			list = append(list, tr)
+		}
+		return list
+	})
+}
+
 var sealings = map[string]transporttest.Make{"signed": connectSealed(false), "encrypted": connectSealed(true)}
 
 func connectSealed(encrypt bool) transporttest.Make {

@@ -337,3 +337,25 @@ func TestMemberThatGoes(t *testing.T) {
 	require.ErrorIs(t, gone, context.Canceled)
 	require.Error(t, err)
 }
+
+// All ranks of one host see that they are on one, also where rank 0 waits at all addresses.
+func TestAllAreLocal(t *testing.T) {
+	l, err := net.Listen("tcp", ":0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	trs, errs := tryJoin(t, 3, func(rank int, c *stream.Config) {
+		c.Coordinator = net.JoinHostPort("127.0.0.1", port)
+		if rank == 0 {
+			require.NoError(t, c.Listener.Close())
+			c.Coordinator, c.Listener = l.Addr().String(), l
+		}
+	})
+	for rank, err := range errs {
+		require.NoError(t, err, "rank %d", rank)
+		require.Equal(t, 3, trs[rank].Caps().Local, "rank %d", rank)
+	}
+	for _, tr := range trs {
+		require.NoError(t, tr.Close(false, 0))
+	}
+}

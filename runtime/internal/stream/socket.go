@@ -48,6 +48,13 @@ func takeConn(c net.Conn) (int, error) {
 	return fd, nil
 }
 
+// connOf makes a connection of Go's of a descriptor, which it takes over.
+func connOf(fd int) (net.Conn, error) {
+	f := os.NewFile(uintptr(fd), "connection")
+	defer f.Close()
+	return net.FileConn(f)
+}
+
 // bears is how long a peer may confirm nothing. That it is dead is found out above, and sooner; a
 // connection that lives is worth waiting for.
 const bears = 150 * time.Second

@@ -52,7 +52,7 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
 	t.stats.Rejected = m.Refused
-	t.listener = acceptor{t: t, fd: listenFD, token: -1}
+	t.listener = acceptor{t: t, fd: listenFD, token: -1, others: cfg.Guests}
 	for rank := range t.peers {
 		p := &t.peers[rank]
 		p.reach(int(wire.Lanes) - 1)

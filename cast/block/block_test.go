@@ -1,0 +1,98 @@
+package block
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func setOf(lacked []bool) *Set {
+	s := new(Set)
+	for _, l := range lacked {
+		s.Append(l)
+	}
+	return s
+}
+
+// drawBlocks draws which blocks are lacked, in runs.
+func drawBlocks(t *rapid.T, name string) (all []bool) {
+	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 200), 0, 8).Draw(t, name) {
+		all = append(all, slices.Repeat([]bool{rapid.Bool().Draw(t, "lacked")}, n)...)
+	}
+	return all
+}
+
+// A set says of each block what was said of it, and its text says the same.
+func TestSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawBlocks(t, "runs")
+		s := setOf(all)
+		again, err := Parse(s.Text())
+		require.NoError(t, err)
+		require.Equal(t, s.Text(), again.Text())
+		lacked := int64(0)
+		for i, want := range all {
+			require.Equal(t, want, s.Lacks(int64(i)))
+			require.Equal(t, want, again.Lacks(int64(i)))
+			if require.Equal(t, lacked, s.Lacked(int64(i))); want {
+				lacked++
+			}
+		}
+		require.True(t, s.Lacks(int64(len(all))), "nothing is known of it")
+		require.Equal(t, lacked+7, s.Lacked(int64(len(all))+7))
+		require.EqualValues(t, len(all), s.Len())
+	})
+}
+
+// A union lacks what one of the two lacks.
+func TestUnion(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := setOf(drawBlocks(t, "a")), setOf(drawBlocks(t, "b"))
+		u := Union(a, b)
+		for i := range max(a.Len(), b.Len()) + 1 {
+			require.Equal(t, a.Lacks(i) || b.Lacks(i), u.Lacks(i))
+		}
+	})
+	require.Nil(t, Union(nil, setOf([]bool{false})))
+	require.True(t, (*Set)(nil).Lacks(3))
+	require.EqualValues(t, 3, (*Set)(nil).Lacked(3))
+}
+
+// What would be too long says that all are lacked.
+func TestLongText(t *testing.T) {
+	s := new(Set)
+	for i := range int64(2*maxText + 10) {
+		s.Append(i%2 == 0)
+	}
+	require.Empty(t, s.Text())
+	all, err := Parse(nil)
+	require.NoError(t, err)
+	require.Nil(t, all)
+}
+
+func TestCount(t *testing.T) {
+	for size, want := range map[int64]int64{0: 0, 1: 1, Len - 1: 1, Len: 1, Len + 1: 2, 1<<63 - 1: 1 << 43} {
+		require.Equal(t, want, Count(size), "%d", size)
+	}
+}
+
+// FuzzParse: a text that is read is the one of its set.
+func FuzzParse(f *testing.F) {
+	f.Add(setOf([]bool{true, false, false}).Text())
+	f.Add(setOf([]bool{false}).Text())
+	f.Add(new(Set).Text())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := Parse(b)
+		if err != nil {
+			require.ErrorIs(t, err, ErrText)
+			return
+		}
+		if s.Len() > 1<<20 {
+			return // it takes its time
+		}
+		require.True(t, bytes.Equal(b, s.Text()), "%x is %x", b, s.Text())
+	})
+}

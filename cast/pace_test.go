@@ -1,0 +1,93 @@
+package cast
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// disk is a sink that takes so many bytes a second, and rests once for a while after so many.
+func disk(into *bytes.Buffer, rate float64, restAt int, rest time.Duration) Sink {
+	return func(ctx context.Context, r io.Reader) error {
+		b := make([]byte, size)
+		for {
+			n, err := io.ReadFull(r, b)
+			into.Write(b[:n])
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			pause := time.Duration(float64(n) / rate * float64(time.Second))
+			if rest > 0 && into.Len() >= restAt {
+				pause, rest = pause+rest, 0
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+// One whose disk is ten times slower than those of the others is left out, and they go on at their speed; nobody else is.
+func TestSlowIsLeftOut(t *testing.T) {
+	const fast = 20 * size // bytes a second
+	for name, c := range map[string]struct {
+		rates  []float64
+		limit  float64
+		rest   time.Duration
+		behind []int
+	}{
+		"one of three":        {rates: []float64{fast, fast / 10, fast}, behind: []int{2}},
+		"one of two":          {rates: []float64{fast / 10, fast}, behind: []int{1}},
+		"two of five":         {rates: []float64{fast, fast / 10, fast, fast / 20, fast}, behind: []int{2, 4}},
+		"all alike":           {rates: []float64{fast, fast, fast}},
+		"all slow":            {rates: []float64{fast / 10, fast / 10}},
+		"alone":               {rates: []float64{fast / 10}},
+		"half as fast":        {rates: []float64{fast, fast / 2, fast}},
+		"rests":               {rates: []float64{fast, fast, fast}, rest: 10 * time.Second},
+		"the network is slow": {rates: []float64{fast, fast / 10, fast}, limit: fast / 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(join(t, len(c.rates)+1, mem.Options{}, "bcast/chain"))
+				w.o.Behind, w.o.Limit = true, c.limit
+				want := text(6, 1000*size)
+				w.sink = func(rank int) Sink {
+					rest := time.Duration(0)
+					if rank == 2 {
+						rest = c.rest
+					}
+					return disk(&w.got[rank], c.rates[rank-1], len(want)/2, rest)
+				}
+				began := time.Now()
+				w.run(parts(want, 1<<20))
+				var behind []int
+				for i, o := range w.report.Outcomes {
+					require.Equal(t, !o.Behind, o.Done, "%+v", o)
+					if o.Behind {
+						behind = append(behind, i+1)
+						require.ErrorIs(t, w.errs[i+1], ErrSlow)
+						continue
+					}
+					require.NoError(t, w.errs[i+1])
+					require.True(t, bytes.Equal(want, w.got[i+1].Bytes()))
+				}
+				require.Equal(t, c.behind, behind)
+				if len(behind) > 0 {
+					require.Less(t, time.Since(began), 150*time.Second, "50 s at the speed of the others, 500 s at that of the slow one")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package remote
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxHost is the longest name of a host, in bytes.
+const maxHost = 255
+
+// CheckHost returns why a word cannot be what ssh calls a host: a name, an alias, user@host or an ssh:// address.
+func CheckHost(host string) error {
+	switch {
+	case host == "":
+		return fmt.Errorf("a host without a name")
+	case len(host) > maxHost:
+		return fmt.Errorf("host %.20q…: %d bytes, at most %d are allowed", host, len(host), maxHost)
+	case strings.HasPrefix(host, "-"):
+		return fmt.Errorf("host %q: would be an option of ssh", host)
+	case strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }):
+		return fmt.Errorf("host %q: has a blank in it, or what cannot be printed", host)
+	}
+	return nil
+}
+
+// ReadHosts reads names of hosts, one a line. Empty lines, and what follows a #, are left out. An error names the line.
+func ReadHosts(r io.Reader) ([]string, error) {
+	var hosts []string
+	seen := map[string]int{}
+	in := bufio.NewScanner(r)
+	line := 0
+	for in.Scan() {
+		line++
+		text, _, _ := strings.Cut(in.Text(), "#")
+		host := strings.TrimSpace(text)
+		if host == "" {
+			continue
+		}
+		if err := CheckHost(host); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		if first, twice := seen[host]; twice {
+			return nil, fmt.Errorf("line %d: host %q is there twice, first in line %d", line, host, first)
+		}
+		seen[host] = line
+		hosts = append(hosts, host)
+	}
+	if err := in.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", line+1, err)
+	}
+	return hosts, nil
+}

@@ -1,0 +1,26 @@
+package remote
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed script.sh
+var script string
+
+// login is what the user's login shell is to run. All shells read it alike.
+const login = "exec sh"
+
+// scriptFor is what the shell reads: the words are the script's arguments, the name of the program and its own arguments.
+func scriptFor(name string, args []string) string {
+	var b strings.Builder
+	b.WriteString("set -- " + quote(name))
+	for _, arg := range args {
+		b.WriteString(" " + quote(arg))
+	}
+	b.WriteString("\n" + script)
+	return b.String()
+}
+
+// quote spells a word so that a shell of POSIX reads it as it is.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -1,0 +1,48 @@
+package remote
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+// silentError: a host has done nothing for too long.
+type silentError struct{ patience time.Duration }
+
+func (e *silentError) Error() string { return fmt.Sprintf("no answer within %v", e.patience) }
+
+// watch ends what does nothing for longer than its patience.
+type watch struct {
+	timer    *time.Timer
+	patience time.Duration
+	expired  atomic.Bool
+}
+
+func newWatch(patience time.Duration, end func(error)) *watch {
+	w := &watch{patience: patience}
+	w.timer = time.AfterFunc(patience, func() {
+		w.expired.Store(true)
+		end(w.failure())
+	})
+	return w
+}
+
+func (w *watch) failure() error { return &silentError{w.patience} }
+
+// progress begins the time anew.
+func (w *watch) progress() { w.timer.Reset(w.patience) }
+
+func (w *watch) stop() { w.timer.Stop() }
+
+// watchedWriter makes progress whenever something has been written.
+type watchedWriter struct {
+	io.Writer
+	watch *watch
+}
+
+func (w watchedWriter) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	w.watch.progress()
+	return n, err
+}

@@ -1,0 +1,146 @@
+package unpack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/schedgen/schedgen/cast/block"
+	"github.com/schedgen/schedgen/cast/record"
+)
+
+// draft is a file that is being written, beside its place.
+type draft struct {
+	name  string // empty: the file that is there is what is to come
+	f     File   // nil then
+	fresh bool   // nothing was in it
+	old   File   // what stands under the file's name; nil if nothing is taken of it
+}
+
+// errChanged: the sender keeps back what this host does not have.
+var errChanged = errors.New("what is sent has changed since it was compared: cast it again")
+
+// draw opens a draft.
+func (u *unpacker) draw(rec *record.Record) (d *draft, err error) {
+	dir, held := u.here(), u.target.Held
+	d = &draft{name: u.temp, fresh: true}
+	if held != nil && held.whole(dir, rec, u.first) {
+		d.name = ""
+	}
+	if held != nil {
+		d.old = openIn(dir, rec.Name)
+	}
+	switch {
+	case d.name == "" && d.old == nil:
+		err = fs.ErrPermission
+	case d.name == "":
+	case u.target.Keep:
+		d.name = PartialName(rec.Name)
+		d.f, d.fresh, err = dir.Resume(d.name)
+	default:
+		d.f, err = dir.Create(d.name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+func (d *draft) close() (err error) {
+	if d.f != nil {
+		err = d.f.Close()
+	}
+	if d.old != nil {
+		err = errors.Join(err, d.old.Close())
+	}
+	return err
+}
+
+// take takes over what this host has of what is to come at a place of the file.
+func (u *unpacker) take(d *draft, at, n int64) error {
+	for n > 0 {
+		if u.ctx.Err() != nil {
+			return context.Cause(u.ctx)
+		}
+		some := min(n, int64(len(u.scratch())), block.Len-at%block.Len)
+		from, copied := d.old, true
+		switch h, i := u.target.Held, u.first+at/block.Len; {
+		case d.name == "":
+			copied = false
+		case h == nil:
+			return errChanged
+		case !h.partial.Lacks(i) && !d.fresh:
+			from, copied = d.f, false
+		case h.old.Lacks(i) || d.old == nil:
+			return errChanged
+		}
+		b := u.scratch()[:some]
+		if got, err := from.ReadAt(b, at); int64(got) < some {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = errChanged
+			}
+			return err
+		}
+		u.hash.Write(b)
+		if copied {
+			if _, err := d.f.WriteAt(b, at); err != nil {
+				return err
+			}
+		}
+		at, n = at+some, n-some
+	}
+	return nil
+}
+
+// put writes what has come, unless it is there.
+func (u *unpacker) write(d *draft, b []byte, at int64) error {
+	if d.name == "" {
+		return u.take(d, at, int64(len(b)))
+	}
+	u.hash.Write(b)
+	_, err := d.f.WriteAt(b, at)
+	return err
+}
+
+// hole leaves out what is zero.
+func (u *unpacker) hole(d *draft, at, n int64) error {
+	if d.name == "" {
+		return u.take(d, at, n)
+	}
+	if err := u.hashZeros(n); err != nil {
+		return err
+	}
+	if d.fresh {
+		return nil
+	}
+	return d.f.Zero(at, n)
+}
+
+// scratch is room for a stretch of a file.
+func (u *unpacker) scratch() []byte {
+	if u.buf == nil {
+		u.buf = make([]byte, record.MaxSpan)
+	}
+	return u.buf
+}
+
+// drop gives a draft up. What has come of it stays if it is to be kept.
+func (u *unpacker) drop(dir Dir, d *draft) error {
+	if d.name == "" || u.target.Keep {
+		return nil
+	}
+	if err := dir.Remove(d.name); err != nil {
+		return fmt.Errorf("remove what is not whole: %w", err)
+	}
+	return nil
+}
+
+// forget removes what stays of an earlier cast of a file that is whole now.
+func (u *unpacker) forget(dir Dir, name string) error {
+	if err := dir.Remove(PartialName(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove what was kept: %w", err)
+	}
+	return nil
+}

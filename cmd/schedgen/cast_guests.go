@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/schedgen/schedgen/runtime/lobby"
+)
+
+// castGuests are the receivers that a sender waits for.
+type castGuests struct {
+	want  *lobby.Count                                    // for the first round
+	came  func(n int)                                     // is told how many wait
+	full  func()                                          // is called when a round begins
+	at    func() (netip.AddrPort, error)                  // returns the one address of this host where they come, or why there is none
+	later func(want *lobby.Count, served map[string]bool) // is told for whom a later round waits, and who has all: it stops that when nobody else can come
+}
+
+// served are the receivers that are started on their hosts.
+func (c *castCmd) served(l *net.TCPListener, std stdio) *castGuests {
+	came := func(n int) {
+		if isTerminal(std.Err) {
+			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
+		}
+	}
+	at := func() (netip.AddrPort, error) {
+		at := l.Addr().(*net.TCPAddr).AddrPort()
+		if at.Addr().IsUnspecified() {
+			return at, errors.New("it is not known where to multicast: give --listen a host, or --interface")
+		}
+		return at, nil
+	}
+	return &castGuests{want: lobby.NewCount(c.Expect), came: came, full: func() {}, at: at, later: func(*lobby.Count, map[string]bool) {}}
+}

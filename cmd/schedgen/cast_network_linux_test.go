@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// inNetwork says that the test runs in a namespace of its own.
+const inNetwork = "SCHEDGEN_TEST_NETWORK"
+
+// bridge is the network of the hosts. It forwards no multicast, as switches do that filter it.
+const bridge = `ip link set lo up
+ip link add br0 type bridge stp_state 0 mcast_snooping 0
+ip link set br0 up
+nft add table bridge filter
+nft add chain bridge filter forward { type filter hook forward priority 0 \; }
+nft add rule bridge filter forward ip daddr 224.0.0.0/4 drop
+`
+
+// onePort lets a host receive nothing but TCP of one port, from others and in answer.
+const onePort = `nft add table inet wall
+nft add chain inet wall input { type filter hook input priority 0 \; policy drop \; }
+nft add rule inet wall input iif lo accept
+nft add rule inet wall input tcp dport 7717 accept
+nft add rule inet wall input tcp sport 7717 accept
+`
+
+// A firewall that lets one TCP port through is enough; and where a switch filters multicast that is found out and told, and the
+// chain is used.
+func TestCastNetwork(t *testing.T) {
+	if os.Getenv(inNetwork) == "" {
+		inNamespace(t)
+		return
+	}
+	shell(t, bridge)
+	text := strings.Repeat("all of it\n", 200_000)
+	for name, c := range map[string]struct{ wall, why string }{
+		"filtered": {"", "no multicast from 10.77.0.1:"},
+		"one port": {onePort, "multicast does not work on interface eth0: no probe has come back within 1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "file")
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+			exe, err := os.Executable()
+			require.NoError(t, err)
+			sender := host(t, 1, c.wall, fmt.Sprintf("exec -a schedgen %s cast --serve %s --expect 10 --listen 10.77.0.1:7717", exe, path))
+			var receivers []*hostProcess
+			for i := range 10 { // so many that some have others below them while they meet
+				to := filepath.Join(dir, fmt.Sprint(i))
+				receivers = append(receivers, host(t, i+2, c.wall, fmt.Sprintf("exec -a schedgen %s receive --from 10.77.0.1:7717 --to %s", exe, to)))
+			}
+			for i, r := range receivers {
+				require.NotContains(t, r.wait(0), "taken")
+				got, err := os.ReadFile(filepath.Join(dir, fmt.Sprint(i), "file"))
+				require.NoError(t, err)
+				require.Equal(t, text, string(got))
+			}
+			said := sender.wait(0)
+			require.Contains(t, said, "transport: tcp, since ")
+			require.Contains(t, said, c.why)
+			require.Contains(t, said, "to 10 of 10 receivers by chain")
+		})
+	}
+}
+
+func inNamespace(t *testing.T) {
+	for _, tool := range []string{"ip", "nft", "bash"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("no network can be built: %v", err)
+		}
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root builds networks here")
+	}
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestCastNetwork$", "-test.timeout=120s", "-test.v")
+	cmd.Env = append(os.Environ(), inNetwork+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func shell(t *testing.T, script string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "bash", "-ec", script).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// hostProcess is the shell of a host with a network of its own, and what it has become.
+type hostProcess struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	out strings.Builder
+}
+
+// host makes a host at 10.77.0.n, and runs commands there.
+func host(t *testing.T, n int, commands ...string) *hostProcess {
+	t.Helper()
+	h := &hostProcess{t: t, cmd: exec.CommandContext(t.Context(), "bash", "-e")}
+	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
+	h.cmd.Env = append(os.Environ(), inNetwork+"=") // these are no tests
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	in, err := h.cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, h.cmd.Start())
+	pid := h.cmd.Process.Pid // the system takes its time to remove what was another host's
+	shell(t, fmt.Sprintf("ip link add v%d type veth peer name eth0 netns %d\nip link set v%d master br0 up", pid, pid, pid))
+	script := fmt.Sprintf("ip link set lo up\nip address add 10.77.0.%d/24 dev eth0\nip link set eth0 up\n%s\n", n, strings.Join(commands, "\n"))
+	_, err = io.WriteString(in, script)
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	return h
+}
+
+// wait returns what was said.
+func (h *hostProcess) wait(code int) string {
+	h.t.Helper()
+	_ = h.cmd.Wait() // the exit code says it
+	require.Equal(h.t, code, h.cmd.ProcessState.ExitCode(), "%s", &h.out)
+	return h.out.String()
+}

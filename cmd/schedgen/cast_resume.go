@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/schedgen/schedgen/cast/block"
+	"github.com/schedgen/schedgen/runtime/lobby"
+)
+
+// castNote is what the sender tells a party.
+type castNote struct {
+	Transport string `json:"transport"`
+	Survey    bool   `json:"survey,omitempty"` // what comes is a survey; each comes again then and gets what it lacks
+}
+
+func (n castNote) spell() string {
+	b, err := json.Marshal(n)
+	if err != nil {
+		return "" // there is nothing in it that cannot be spelt
+	}
+	return string(b)
+}
+
+func noteOf(text string) (n castNote, err error) {
+	if err := json.Unmarshal([]byte(text), &n); err != nil {
+		return n, fmt.Errorf("what the sender says cannot be read: %w", err)
+	}
+	return n, nil
+}
+
+const (
+	// spareShare is the part of what a host lacks that it may get beyond that, and spareBlocks what it may get in any case, so that it is
+	// served together with others.
+	spareShare  = 4
+	spareBlocks = 8
+	// mostGroups bounds the rounds of those that lack different things: the last of them is for all that are left.
+	mostGroups = 8
+)
+
+// castLacks is what receivers lack, by their processes.
+type castLacks struct {
+	blocks int64 // of what is sent
+	sets   map[string]*block.Set
+	groups int // that were served
+}
+
+// learn takes note of what a receiver has answered.
+func (l *castLacks) learn(id string, answer []byte) error {
+	set, err := block.Parse(answer)
+	if err != nil {
+		return err
+	}
+	if l.sets == nil {
+		l.sets = map[string]*block.Set{}
+	}
+	l.sets[id], l.blocks = set, max(l.blocks, set.Len())
+	return nil
+}
+
+// unknown returns who would resume and has not compared what it has.
+func (l *castLacks) unknown(all []lobby.Guest) (chosen []int) {
+	for i := range all {
+		w := wordOf(&all[i])
+		if _, known := l.sets[w.ID]; w.Resume && !known {
+			chosen = append(chosen, i)
+		}
+	}
+	return chosen
+}
+
+// group returns who is served together next, and what one of them lacks: the first of all, and others of whom none gets
+// much that it does not lack.
+func (l *castLacks) group(all []lobby.Guest) (chosen []int, lacked *block.Set) {
+	l.groups++
+	least := int64(0)
+	for i := range all {
+		mine := l.sets[wordOf(&all[i]).ID]
+		n := mine.Lacked(l.blocks)
+		if len(chosen) == 0 {
+			chosen, lacked, least = []int{i}, mine, n
+			continue
+		}
+		both := block.Union(lacked, mine)
+		if fewest := min(least, n); l.groups >= mostGroups || both.Lacked(l.blocks) <= fewest+fewest/spareShare+spareBlocks {
+			chosen, lacked, least = append(chosen, i), both, fewest
+		}
+	}
+	return chosen, lacked
+}

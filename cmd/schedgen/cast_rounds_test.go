@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+// fileOf makes a file of so many bytes.
+func fileOf(t *testing.T, n int) (path string, text []byte) {
+	t.Helper()
+	text = bytes.Repeat([]byte("0123456789abcde\n"), n/16)
+	path = filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	return path, text
+}
+
+// ended returns what the sender says of each receiver.
+func (c *castProcess) ended(code int) (o castOutcome, said string) {
+	c.t.Helper()
+	got, out, said := c.wait()
+	require.Equal(c.t, code, got, said)
+	require.NoError(c.t, json.Unmarshal([]byte(out), &o), out)
+	return o, said
+}
+
+// has requires that a receiver has ended well, with these bytes.
+func (c *castProcess) has(path string, text []byte) {
+	c.t.Helper()
+	code, _, said := c.wait()
+	require.Zero(c.t, code, said)
+	got, err := os.ReadFile(path)
+	require.NoError(c.t, err)
+	require.True(c.t, bytes.Equal(text, got), "%s has %d bytes", path, len(got))
+}
+
+// writing waits until a receiver writes to a directory.
+func writing(t *testing.T, dir string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all, err := os.ReadDir(dir)
+		return err == nil && len(all) == 1 && strings.HasPrefix(all[0].Name(), unpack.TempPrefix)
+	}, time.Minute, 5*time.Millisecond)
+}
+
+// Who comes while a cast is under way is served behind it.
+func TestCastServesLate(t *testing.T) {
+	t.Parallel()
+	path, text := fileOf(t, 3<<20)
+	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "2MiB/s", "--json")
+	at := sender.address()
+	early := startCast(t, "receive", "--from", at, "--to", one, "--name", "early")
+	writing(t, one)
+	late := startCast(t, "receive", "--from", at, "--to", two, "--name", "late")
+	early.has(filepath.Join(one, "file"), text)
+	late.has(filepath.Join(two, "file"), text)
+	o, _ := sender.ended(0)
+	require.Len(t, o.Receivers, 2)
+	require.True(t, o.Receivers[1].Done)
+	require.Greater(t, o.Sent, int64(2*len(text)), "it was sent twice")
+}
+
+// After --wait the cast begins with those that have come; if nobody has it ends.
+func TestCastWaits(t *testing.T) {
+	t.Parallel()
+	path, text := fileOf(t, 1<<16)
+	to := t.TempDir()
+	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--wait", "1s", "--listen", "127.0.0.1:0", "--json")
+	startCast(t, "receive", "--from", sender.address(), "--to", to).has(filepath.Join(to, "file"), text)
+	o, _ := sender.ended(0)
+	require.Len(t, o.Receivers, 1)
+	sender = startCast(t, "cast", "--serve", path, "--expect", "3", "--wait", "10ms", "--listen", "127.0.0.1:0", "--json")
+	code, out, said := sender.wait()
+	require.Equal(t, exitNo, code)
+	require.Empty(t, out)
+	require.Contains(t, said, "nobody has come")
+}
+
+// A receiver that dies between its coming and the first piece is left out, at whatever moment that is.
+func TestCastOutlivesGuest(t *testing.T) {
+	for name, die := range map[string]func(t *testing.T, at string, s *lobby.Seat){
+		"with a place": func(_ *testing.T, _ string, s *lobby.Seat) { s.Leave() },
+		"connected": func(t *testing.T, at string, s *lobby.Seat) {
+			tr, err := tcp.Join(t.Context(), tcp.Config{Rank: s.Rank, Size: s.Size, Job: s.Job, Coordinator: at})
+			require.NoError(t, err)
+			s.Met()
+			require.NoError(t, tr.Close(false, 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, text := fileOf(t, 1<<20)
+			sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--listen", "127.0.0.1:0", "--json")
+			at := sender.address()
+			var dirs []string
+			var others []*castProcess
+			for range 2 {
+				dirs = append(dirs, t.TempDir())
+				others = append(others, startCast(t, "receive", "--from", at, "--to", dirs[len(dirs)-1]))
+			}
+			s, err := lobby.Enter(t.Context(), at, lobby.Guest{Name: "victim"}, lobby.Config{})
+			require.NoError(t, err)
+			die(t, at, s)
+			for i, c := range others {
+				c.has(filepath.Join(dirs[i], "file"), text)
+			}
+			o, _ := sender.ended(exitNo)
+			require.Len(t, o.Receivers, 3)
+			for _, r := range o.Receivers {
+				require.Equal(t, r.Name != "victim", r.Done, "%+v", r)
+				require.Equal(t, r.Done, r.Reason == "", "%+v", r)
+			}
+		})
+	}
+}
+
+// partial waits until a receiver has kept so many bytes of a file.
+func partial(t *testing.T, dir string, bytes int64) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		info, err := os.Stat(filepath.Join(dir, unpack.PartialName("file")))
+		return err == nil && info.Size() >= bytes
+	}, time.Minute, 2*time.Millisecond)
+}
+
+// randomFile makes a file that has no two blocks alike.
+func randomFile(t *testing.T, n int) (path string, text []byte) {
+	t.Helper()
+	text = make([]byte, n)
+	_, err := rand.Read(text)
+	require.NoError(t, err)
+	path = filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	return path, text
+}
+
+// After the sender, or a receiver, or all were killed, a cast that resumes sends to each what it lacks.
+func TestCastResumes(t *testing.T) {
+	for _, killed := range []string{"sender", "receiver", "both"} {
+		t.Run(killed, func(t *testing.T) {
+			t.Parallel()
+			path, text := randomFile(t, 12<<20)
+			one, two := t.TempDir(), t.TempDir()
+			sender := startCast(t, "cast", "--serve", path, "--expect", "2", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--resume")
+			at := sender.address()
+			first := startCast(t, "receive", "--from", at, "--to", one, "--name", "first", "--resume")
+			second := startCast(t, "receive", "--from", at, "--to", two, "--name", "second", "--resume")
+			partial(t, one, 5<<20)
+			partial(t, two, 1<<20)
+			if killed != "receiver" {
+				require.NoError(t, sender.cmd.Process.Kill())
+			}
+			if killed != "sender" {
+				require.NoError(t, first.cmd.Process.Kill())
+			}
+			sender.wait()
+			first.wait()
+			second.wait()
+			want := 2
+			if killed == "receiver" {
+				want = 1
+				got, err := os.ReadFile(filepath.Join(two, "file"))
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(text, got))
+			}
+			sender = startCast(t, "cast", "--serve", path, "--expect", strconv.Itoa(want), "--listen", "127.0.0.1:0", "--resume", "--json")
+			at = sender.address()
+			first = startCast(t, "receive", "--from", at, "--to", one, "--name", "first", "--resume")
+			if want == 2 {
+				startCast(t, "receive", "--from", at, "--to", two, "--name", "second", "--resume").has(filepath.Join(two, "file"), text)
+			}
+			first.has(filepath.Join(one, "file"), text)
+			o, _ := sender.ended(0)
+			require.Less(t, o.Sent, int64(9<<20), "what was there is not sent again")
+			for _, dir := range []string{one, two} {
+				all, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				require.Len(t, all, 1, "nothing stays that is of no use")
+			}
+		})
+	}
+}
+
+// Hosts that lack all, nothing and some of a file that has changed get what they lack, in rounds.
+func TestCastGroups(t *testing.T) {
+	t.Parallel()
+	path, text := randomFile(t, 24<<20)
+	changed := bytes.Clone(text)
+	changed[20<<20]++
+	dirs := map[string]string{"all": t.TempDir(), "nothing": t.TempDir(), "some": t.TempDir()}
+	require.NoError(t, os.WriteFile(filepath.Join(dirs["nothing"], "file"), text, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dirs["some"], "file"), changed, 0o600))
+	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--listen", "127.0.0.1:0", "--resume", "--json")
+	at := sender.address()
+	got := map[string]*castProcess{}
+	for name, dir := range dirs {
+		got[name] = startCast(t, "receive", "--from", at, "--to", dir, "--name", name, "--resume", "--json")
+	}
+	for name, c := range got {
+		c.has(filepath.Join(dirs[name], "file"), text)
+	}
+	o, _ := sender.ended(0)
+	require.Len(t, o.Receivers, 3)
+	require.Less(t, o.Sent, int64(26<<20), "one block and the file, not more")
+	info, err := os.Stat(filepath.Join(dirs["nothing"], "file"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o644), info.Mode())
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/block"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+const (
+	// regroupTime is how long those are waited for that have not met: who lives comes again at once.
+	regroupTime = 5 * time.Second
+	// mostMeetings is how often a party tries to meet.
+	mostMeetings = 4
+)
+
+// castServer serves those that come, in rounds: who comes while a round is under way is served in the next one.
+type castServer struct {
+	*castCmd
+	l        *net.TCPListener
+	in       *lobby.Lobby
+	key      secret
+	guests   *castGuests
+	plan     *castPlan
+	std      stdio
+	way      string // the transport; auto until it is known
+	deadline time.Time
+	began    time.Time // the first round
+	ends     castEnds
+	lacks    castLacks
+	sent     int64
+}
+
+// castRound is a party, and what it gets.
+type castRound struct {
+	*lobby.Party
+	survey bool
+	lacked *block.Set // nil: all
+}
+
+// serve sends to those that come at l, first when as many have come as want says. It returns how that has ended, nil if it has not begun.
+func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, key secret, guests *castGuests, p *castPlan, std stdio) (*castOutcome, error) {
+	in, err := lobby.Open(l, key.lobby())
+	if err != nil {
+		return nil, err
+	}
+	s := &castServer{castCmd: c, l: l, in: in, key: key, guests: guests, plan: p, std: std, way: c.Transport, deadline: time.Now().Add(c.Wait)}
+	err = s.rounds(ctx, guests.want)
+	in.Close(s.closing(err))
+	if len(s.ends.list) == 0 {
+		return nil, err
+	}
+	return s.outcome(), err
+}
+
+// closing is what those are told that get no place.
+func (s *castServer) closing(err error) string {
+	switch {
+	case err != nil && len(s.ends.list) == 0:
+		return err.Error()
+	case s.What == "-":
+		return "the stream has begun without this host"
+	}
+	return "the cast is over"
+}
+
+// rounds serves parties until nobody waits, and nobody is waited for.
+func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) {
+	stop := s.until(want, s.Wait)
+	for meetings := 1; ; meetings++ {
+		round, hosted := s.host(ctx, want)
+		stop()
+		switch {
+		case errors.Is(hosted, lobby.ErrNobody) && len(s.ends.list) > 0:
+			return err // of the last round
+		case hosted != nil:
+			return hosted
+		}
+		s.ends.begin(round.Guests)
+		comm, unmet := s.meet(ctx, round.Party)
+		if unmet != nil {
+			s.ends.fail(round.Guests, unmet)
+			if ctx.Err() != nil || meetings == mostMeetings {
+				return unmet
+			}
+			gone := 0
+			if errors.As(unmet, new(*lobby.GoneError)) {
+				gone = 1
+			}
+			err = unmet
+			want, stop = s.back(len(round.Guests) - gone)
+			continue
+		}
+		meetings = 0
+		var again int
+		if again, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, cast.ErrNobody) || s.What == "-" {
+			return err
+		}
+		if want, stop = s.next(); again > 0 {
+			stop()
+			want, stop = s.back(again)
+		}
+		s.guests.later(want, s.ends.names())
+	}
+}
+
+// host waits for a party and decides what it gets: first a survey, if it resumes, and then what it lacks.
+func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, error) {
+	r := new(castRound)
+	party, err := s.in.Host(ctx, want, func(all []lobby.Guest) ([]int, string) {
+		var chosen []int
+		if s.Resume {
+			chosen = s.lacks.unknown(all)
+		}
+		if r.survey = len(chosen) > 0; !r.survey {
+			chosen, r.lacked = s.lacks.group(all)
+		}
+		return chosen, castNote{s.transport(ctx, all), r.survey}.spell()
+	}, s.guests.came)
+	r.Party = party
+	return r, err
+}
+
+// back returns a count of so many that are to come again, in a moment.
+func (s *castServer) back(n int) (want *lobby.Count, stop func()) {
+	want = lobby.NewCount(max(n, 0))
+	return want, s.until(want, regroupTime)
+}
+
+// until has a host wait no longer than d, if that is not 0.
+func (s *castServer) until(want *lobby.Count, d time.Duration) (stop func()) {
+	if d <= 0 {
+		return func() {}
+	}
+	timer := time.AfterFunc(d, want.Stop)
+	return func() { timer.Stop() }
+}
+
+// next returns for whom to wait behind a round: for those that have come meanwhile, and as
+// long as --wait says for those that are expected still.
+func (s *castServer) next() (want *lobby.Count, stop func()) {
+	want = lobby.NewCount(1)
+	left := time.Until(s.deadline)
+	if left <= 0 || s.ends.done() >= s.plan.Receivers {
+		want.Stop()
+	}
+	return want, s.until(want, left)
+}
+
+// transport returns how a party is reached.
+func (s *castServer) transport(ctx context.Context, all []lobby.Guest) string {
+	s.guests.full()
+	if s.way == overAuto {
+		s.way = overMcast
+		if why := s.muted(ctx, all); why != nil {
+			s.chain(why)
+		}
+	}
+	return s.way
+}
+
+// muted returns why this host or a guest cannot multicast, nil if all can.
+func (s *castServer) muted(ctx context.Context, all []lobby.Guest) error {
+	where := s.l.Addr().String()
+	at, err := s.guests.at()
+	switch {
+	case err == nil:
+		where = at.String()
+	case s.Interface == "":
+		return err
+	}
+	if err := s.multicasts(ctx, where, s.key); err != nil {
+		return err
+	}
+	for i := range all {
+		if w := wordOf(&all[i]); w.Mute != "" {
+			return fmt.Errorf("%s: %s", all[i].Name, w.Mute)
+		}
+	}
+	return nil
+}
+
+// chain has all go along the chain, for a reason that is told.
+func (s *castServer) chain(why error) {
+	s.way = overTCP
+	fmt.Fprintf(s.std.Err, "transport: tcp, since %v\n", why)
+}
+
+// meet connects this host with a party. If that cannot multicast after all, the next one goes along the chain.
+func (s *castServer) meet(ctx context.Context, party *lobby.Party) (*runtime.Comm, error) {
+	meeting, stop := party.Meeting(ctx)
+	defer stop()
+	link := castLink{Transport: s.way, Interface: s.Interface}
+	cfg := tcp.Config{Coordinator: s.l.Addr().String(), Listener: s.l, Share: true, Guests: s.in.Welcome}
+	if at, err := s.guests.at(); err == nil {
+		cfg.Bind = at.Addr().String()
+	}
+	comm, err := link.join(meeting, &party.Place, s.key, cfg)
+	if err == nil {
+		return comm, nil
+	}
+	err = causeOf(ctx, err)
+	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.Transport == overAuto && s.way == overMcast {
+		s.chain(err)
+	} else if ctx.Err() == nil {
+		fmt.Fprintf(s.std.Err, "once more: %v\n", err)
+	}
+	return nil, err
+}
+
+// send serves a party, and returns how many of it come again.
+func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRound) (again int, err error) {
+	if s.began.IsZero() {
+		s.began = time.Now()
+	}
+	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict}
+	source, total, doing := s.source(ctx, s.std, round.lacked), s.plan.bytes(), "send"
+	switch {
+	case round.survey:
+		source, total, doing = cast.Survey(s.What), -1, "compare"
+	case round.lacked != nil:
+		total = min(total, round.lacked.Lacked(s.lacks.blocks)*block.Len)
+	}
+	bar := newCastProgress(s.std, total, doing+" by "+wayOf(s.way))
+	o.Progress = bar.show
+	report, err := cast.Send(ctx, comm, source, o)
+	bar.clear()
+	s.sent += report.Bytes
+	s.ends.end(round.Guests, report.Outcomes)
+	if !round.survey || err != nil {
+		return 0, err
+	}
+	for i, o := range report.Outcomes {
+		if !o.Done {
+			continue
+		}
+		if err := s.lacks.learn(wordOf(&round.Guests[i]).ID, o.Answer); err != nil {
+			return 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
+		}
+		again++
+	}
+	s.ends.fail(round.Guests, errCompared)
+	return again, nil
+}
+
+// errCompared: a receiver has not come again.
+var errCompared = errors.New("lost: it has compared what it has, and has not come again")
+
+func (s *castServer) outcome() *castOutcome {
+	took := time.Duration(0)
+	if !s.began.IsZero() {
+		took = time.Since(s.began)
+	}
+	return newCastOutcome(s.plan, s.way, took, s.sent, s.ends.receivers())
+}

@@ -1,0 +1,60 @@
+package datagram
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
+)
+
+// callPause is between two calls of rank 0, of which one is to be heard.
+const callPause = 20 * time.Millisecond
+
+// call multicasts probes until stop is called. A switch may forward no multicast though hosts can send and join: only
+// another host can tell.
+func (t *Transport) call(c clock.Clock) (stop func()) {
+	over := make(chan struct{})
+	var calling sync.WaitGroup
+	calling.Go(func() {
+		for {
+			_, _ = unix.Write(t.group.fd, t.probe()) // what cannot be sent is not heard
+			wait := make(chan struct{})
+			timer := c.AfterFunc(callPause, func() { close(wait) })
+			select {
+			case <-wait:
+			case <-over:
+				timer.Stop()
+				return
+			}
+		}
+	})
+	return func() { close(over); calling.Wait() }
+}
+
+// hear waits until a datagram has come from rank 0, limit at most.
+func (t *Transport) hear(limit time.Duration, c clock.Clock) error {
+	from := t.arrival.all.sources[0]
+	b := make([]byte, fragment.HeadLen+seal.PacketOver)
+	for end := c.Now().Add(limit); c.Now().Before(end); {
+		fds := []unix.PollFd{{Fd: int32(t.arrival.all.fd), Events: unix.POLLIN}}
+		if n, err := unix.Poll(fds, int(probePause/time.Millisecond)); err != nil || n == 0 {
+			continue // the time is limited
+		}
+		for {
+			_, sa, err := unix.Recvfrom(t.arrival.all.fd, b, 0)
+			if err != nil {
+				break
+			}
+			if at := addrPort(sa); netip.AddrPortFrom(at.Addr().Unmap(), at.Port()) == from {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("no multicast from %v has come to interface %s within %v", from, t.at.ifi.Name, limit)
+}

@@ -1,0 +1,281 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
+)
+
+// Lobby is where guests wait for a host's parties. They may come at any time.
+type Lobby struct {
+	l      net.Listener
+	cfg    Config
+	guests guests // those that have not said who they are
+	over   context.Context
+	close  context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex // guards what is below, and the visitors
+	here    []*visitor // those that wait, in the order in which they came
+	changed chan struct{}
+}
+
+// visitor is a guest that has said who it is.
+type visitor struct {
+	conn  net.Conn
+	guest Guest
+	party *Party // nil: it waits
+	at    int    // in it
+}
+
+// Party is the guests that were given places together.
+type Party struct {
+	Guests []Guest // by rank less one
+	gone   chan int
+}
+
+// OpenLobby returns a lobby at l, which it does not close.
+func OpenLobby(l net.Listener, c Admission) (*Lobby, error) {
+	m, err := seal.ModeOf(c.Key, c.Encrypt)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := l.(deadliner); !ok {
+		return nil, fmt.Errorf("%T cannot be told to stop accepting", l)
+	}
+	h := &Lobby{
+		l: l, cfg: Config{Key: c.Key, Encrypt: c.Encrypt, Clock: clock.OrSystem(c.Clock), mode: m}, guests: guests{most: maxSilent},
+		changed: make(chan struct{}),
+	}
+	h.over, h.close = context.WithCancel(context.Background())
+	return h, nil
+}
+
+// Close tells those that wait why they get no place.
+func (h *Lobby) Close(why string) {
+	h.guests.close()
+	h.mu.Lock()
+	here := h.here
+	h.here = nil
+	h.mu.Unlock()
+	h.dismiss(here, why)
+	h.close()
+	h.wg.Wait()
+}
+
+// dismiss gives last words to guests. They are to hang up when they have heard them.
+func (h *Lobby) dismiss(all []*visitor, why string) {
+	for _, v := range all {
+		v.conn.SetDeadline(time.Now().Add(farewellTime))
+		if _, err := v.conn.Write(appendStatus(nil, why)); err == nil {
+			closeWrite(v.conn)
+		}
+	}
+}
+
+// Host waits until as many guests are here as want says, and gives places to those that choose returns, by
+// their numbers in what it is given, which are all that wait, in the order in which they came. They get the ranks 1, 2, …; others go on waiting. note is what they are told.
+// If ctx ends before, an error says how many have come. Who hangs up makes room for another. came, if not nil, is
+// called with each number of guests.
+func (h *Lobby) Host(ctx context.Context, want *Count, job string, choose func([]Guest) (chosen []int, note string), came func(guests int)) (*Party, string, error) {
+	accepting := make(chan error, 1)
+	h.wg.Go(func() { accepting <- h.accept() })
+	err := h.fill(ctx, accepting, want, came)
+	if !errors.Is(err, errAccept) {
+		err = errors.Join(err, stopAccepting(h.l.(deadliner), accepting))
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]Guest, len(h.here))
+	for i, v := range h.here {
+		all[i] = v.guest
+	}
+	chosen, note := choose(all)
+	p := &Party{gone: make(chan int, len(chosen))}
+	for i, which := range chosen {
+		v := h.here[which]
+		v.party, v.at = p, i
+		p.Guests = append(p.Guests, v.guest)
+		place := appendPlace(nil, &Place{i + 1, len(chosen) + 1, job, note})
+		v.conn.SetWriteDeadline(time.Now().Add(farewellTime))
+		if _, err := v.conn.Write(place); err != nil {
+			v.conn.Close() // its usher says that it is gone
+		}
+	}
+	h.here = slices.DeleteFunc(h.here, func(v *visitor) bool { return v.party != nil })
+	return p, note, nil
+}
+
+// errAccept: the system lets nobody come.
+var errAccept = errors.New("accept those that come")
+
+// fill returns once there are enough guests.
+func (h *Lobby) fill(ctx context.Context, accepting <-chan error, want *Count, came func(int)) error {
+	last := 0
+	for {
+		wanted, recount := want.now()
+		n, changed := h.now()
+		if n != last && came != nil {
+			came(n)
+		}
+		last = n
+		switch {
+		case wanted == 0 && n == 0:
+			return ErrNobody
+		case n >= wanted:
+			return nil
+		}
+		select {
+		case <-recount:
+		case <-changed:
+		case err := <-accepting:
+			return fmt.Errorf("%w: %w", errAccept, err)
+		case <-ctx.Done():
+			err := fmt.Errorf("%d of %d have come: %w", n, wanted, context.Cause(ctx))
+			if _, last := h.guests.count(); last != nil {
+				err = fmt.Errorf("%w; a connection was refused: %w", err, last)
+			}
+			return err
+		}
+	}
+}
+
+// now returns how many wait, and a channel that is closed when that changes.
+func (h *Lobby) now() (int, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.here), h.changed
+}
+
+// deadliner is a listener that can be told to stop accepting for a while.
+type deadliner interface{ SetDeadline(time.Time) error }
+
+// stopAccepting ends the accepting and leaves the listener as it was.
+func stopAccepting(l deadliner, accepting <-chan error) error {
+	if err := l.SetDeadline(longAgo); err != nil {
+		return fmt.Errorf("stop accepting: %w", err)
+	}
+	<-accepting
+	return l.SetDeadline(time.Time{})
+}
+
+func (h *Lobby) accept() error {
+	for {
+		conn, err := h.l.Accept()
+		if err != nil {
+			return err
+		}
+		h.Welcome(conn)
+	}
+}
+
+// Welcome takes in a connection that has come, and says whose it is.
+func (h *Lobby) Welcome(conn net.Conn) {
+	watchOver(conn)
+	h.guests.enter(conn)
+	h.wg.Go(func() { h.usher(conn) })
+}
+
+// usher hears who has come, and whether it goes.
+func (h *Lobby) usher(conn net.Conn) {
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(helloTime))
+	stop := context.AfterFunc(h.over, func() { conn.SetDeadline(longAgo) })
+	defer stop()
+	talk, guest, err := h.greet(conn)
+	if err != nil {
+		h.guests.refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), err))
+		if !errors.Is(err, errStranger) {
+			farewell(talk, err.Error())
+		}
+		h.guests.leave(conn)
+		return
+	}
+	conn.SetDeadline(time.Time{})
+	if !h.guests.leave(conn) { // it has made room for another
+		return
+	}
+	v := &visitor{conn: talk, guest: guest}
+	if !h.enter(v) {
+		farewell(talk, "too many wait here already")
+		return
+	}
+	var b [1]byte
+	_, err = io.ReadFull(talk, b[:])
+	h.leave(v, err == nil && b[0] == met)
+}
+
+// greet has a guest prove the key, if there is one, and reads what it says. With an error there is at least what to talk by.
+func (h *Lobby) greet(conn net.Conn) (talk net.Conn, g Guest, err error) {
+	if talk, err = admitted(&h.cfg, conn); err != nil {
+		return conn, g, err
+	}
+	g, err = readGuest(io.LimitReader(talk, 4+2+MaxName+2+MaxWord))
+	return talk, g, err
+}
+
+// enter has a guest wait, if there is room.
+func (h *Lobby) enter(v *visitor) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.here) == maxHere {
+		return false
+	}
+	h.here = append(h.here, v)
+	h.news()
+	return true
+}
+
+func (h *Lobby) news() {
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// leave takes note that a guest has hung up, or has met the others of its party.
+func (h *Lobby) leave(v *visitor, met bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if v.party != nil {
+		if !met {
+			v.party.gone <- v.at // there is room for each once
+		}
+		return
+	}
+	if i := slices.Index(h.here, v); i >= 0 {
+		h.here = slices.Delete(h.here, i, i+1)
+		h.news()
+	}
+}
+
+// Meeting returns a context that ends, as ctx does, and when one of the guests has gone before it has met the
+// others. stop ends the watching.
+func (p *Party) Meeting(ctx context.Context) (meeting context.Context, stop func()) {
+	meeting, cancel := context.WithCancelCause(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case i := <-p.gone:
+			p.gone <- i
+			cancel(&GoneError{p.Guests[i].Name})
+		case <-meeting.Done():
+		}
+	}()
+	return meeting, func() { cancel(context.Canceled); <-stopped }
+}
+
+// GoneError: a guest has gone before it has met the others.
+type GoneError struct{ Name string }
+
+func (e *GoneError) Error() string { return e.Name + " has gone before all had met" }
