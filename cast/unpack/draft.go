@@ -25,7 +25,7 @@ var errChanged = errors.New("what is sent has changed since it was compared: cas
 // draw opens a draft.
 func (u *unpacker) draw(rec *record.Record) (d *draft, err error) {
 	dir, held := u.here(), u.target.Held
-	d = &draft{name: u.temp, fresh: true}
+	d = &draft{name: u.temps.next(), fresh: true}
 	if held != nil && held.whole(dir, rec, u.first) {
 		d.name = ""
 	}
@@ -46,6 +46,14 @@ func (u *unpacker) draw(rec *record.Record) (d *draft, err error) {
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
+}
+
+// file is what gets the name in the end.
+func (d *draft) file() File {
+	if d.f != nil {
+		return d.f
+	}
+	return d.old
 }
 
 func (d *draft) close() (err error) {

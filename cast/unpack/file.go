@@ -12,29 +12,35 @@ import (
 
 // file writes a file. Whatever fails, nothing of it is left, but for what is to be kept.
 func (u *unpacker) file(rec *record.Record) error {
-	dir, name := u.here(), rec.Name
+	dir, path := u.here(), u.at(rec.Name)
 	d, err := u.draw(rec)
 	if err != nil {
-		return u.failed(name, err)
+		return failedAt(path, err)
 	}
 	err = u.content(d, rec)
-	if e := d.close(); err == nil && e != nil {
-		err = u.failed(name, e)
-	}
 	u.first += block.Count(rec.Size)
 	if err != nil {
-		return errors.Join(err, u.drop(dir, d))
+		return errors.Join(err, d.close(), u.drop(dir, d))
 	}
-	if err := u.place(dir, d, rec); err != nil {
-		return errors.Join(u.failed(name, err), u.drop(dir, d))
-	}
-	if !u.target.Keep || d.name == "" {
-		if err := u.forget(dir, name); err != nil {
-			return u.failed(name, err)
+	return u.disk.give(d.file().Sync, func(err error) error {
+		if e := d.close(); err == nil {
+			err = e
 		}
-	}
-	u.totals.Bytes += rec.Size
-	return nil
+		if err == nil {
+			err = u.place(dir, d, rec)
+		}
+		if err != nil {
+			return errors.Join(failedAt(path, err), u.drop(dir, d))
+		}
+		u.totals.Bytes += rec.Size
+		if u.target.Keep && d.name != "" {
+			return nil // it has its name
+		}
+		if err := u.forget(dir, rec.Name); err != nil {
+			return failedAt(path, err)
+		}
+		return nil
+	})
 }
 
 // place gives a file that is whole its time and its name.
@@ -83,21 +89,14 @@ func (u *unpacker) content(d *draft, rec *record.Record) error {
 	}
 }
 
-// seal has the disk keep a file of which all is there.
+// seal makes the length and the permissions right of a file of which all is there.
 func (u *unpacker) seal(d *draft, rec *record.Record) error {
-	f := d.f
-	if d.name == "" {
-		f = d.old
-	}
 	var err error
 	if d.f != nil && (rec.Holes || !d.fresh) {
-		err = f.Truncate(rec.Size) // there may be a hole at its end, or more than belongs to it
+		err = d.f.Truncate(rec.Size) // there may be a hole at its end, or more than belongs to it
 	}
 	if err == nil {
-		err = f.Chmod(rec.Mode)
-	}
-	if err == nil {
-		err = f.Sync()
+		err = d.file().Chmod(rec.Mode)
 	}
 	if err != nil {
 		return u.failed(rec.Name, err)

@@ -3,7 +3,7 @@
 //
 // A file is written beside its place, under a name that begins with TempPrefix, and
 // renamed when all of it is there, its SHA-256 is right and the disk has it. So it is whole or
-// absent. After an error nothing is left under such a name; a process that is killed leaves at most one.
+// absent. After an error nothing is left under such a name; a process that is killed leaves a few dozen at most.
 package unpack
 
 import (
@@ -61,7 +61,8 @@ type unpacker struct {
 	levels []level // directories that are open, the outermost first
 	totals Totals
 	hash   hash.Hash
-	temp   string
+	temps  temps
+	disk   disk
 	zeros  []byte
 	buf    []byte
 	first  int64 // block of the file that comes
@@ -78,11 +79,13 @@ type level struct {
 // Unpack reads the records that r gives and writes what they say. It returns nil when all is
 // where it belongs, and the disk has it. When ctx ends, so does Unpack, after the read or the write that is under way.
 func Unpack(ctx context.Context, r io.Reader, t Target) (totals Totals, err error) {
-	u := &unpacker{ctx: ctx, r: record.NewReader(r), target: t, hash: sha256.New(), temp: TempPrefix + rand.Text()}
+	u := &unpacker{ctx: ctx, r: record.NewReader(r), target: t, hash: sha256.New(), temps: temps{rand.Text(), 0}}
 	if t.Dir != nil {
 		u.levels = []level{{dir: t.Dir}}
 	}
 	defer func() {
+		err = errors.Join(err, u.disk.settle(0))
+		totals = u.totals
 		for len(u.levels) > 1 {
 			err = errors.Join(err, u.pop().dir.Close())
 		}
@@ -90,16 +93,16 @@ func Unpack(ctx context.Context, r io.Reader, t Target) (totals Totals, err erro
 	for {
 		rec, err := u.next()
 		if err != nil {
-			return u.totals, err
+			return totals, err
 		}
 		if rec.Kind == record.Survey {
-			return u.totals, ErrSurvey
+			return totals, ErrSurvey
 		}
 		if rec.Kind == record.End {
-			return u.totals, u.end()
+			return totals, u.end()
 		}
 		if err := u.put(&rec); err != nil {
-			return u.totals, err
+			return totals, err
 		}
 	}
 }
@@ -113,8 +116,8 @@ func (u *unpacker) next() (record.Record, error) {
 
 // end has the disk keep the names in the outermost directory.
 func (u *unpacker) end() error {
-	if u.target.Dir == nil || u.totals.Entries == 0 {
-		return nil
+	if err := u.disk.settle(0); err != nil || u.target.Dir == nil || u.totals.Entries == 0 {
+		return err
 	}
 	return u.target.Dir.Sync()
 }
@@ -156,12 +159,14 @@ func (u *unpacker) at(name string) string {
 }
 
 // failed says of which entry an error is.
-func (u *unpacker) failed(name string, err error) error {
+func (u *unpacker) failed(name string, err error) error { return failedAt(u.at(name), err) }
+
+func failedAt(path string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
 		err = of.Err // its path is part of this one, or a name of ours
 	}
-	return fmt.Errorf("write %s: %w", u.at(name), err)
+	return fmt.Errorf("write %s: %w", path, err)
 }
 
 // enter goes into a directory, which is made unless it is there. A link is none, wherever it leads.
@@ -190,32 +195,37 @@ func (u *unpacker) pop() level {
 	return l
 }
 
-// leave goes out of a directory, which gets its permissions and its time now that nothing
-// more is written to it.
+// leave goes out of a directory, which gets its permissions and its time once its files have their names.
 func (u *unpacker) leave() error {
 	l := u.pop()
-	err := l.dir.Sync()
-	if e := l.dir.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = u.here().Chmod(l.name, l.mode)
-	}
-	if err == nil {
-		err = u.here().Chtimes(l.name, time.Unix(0, l.time))
-	}
-	if err != nil {
-		return u.failed(l.name, err)
-	}
-	return nil
+	in, path := u.here(), u.at(l.name)
+	return u.disk.give(nil, func(error) error {
+		err := in.Chmod(l.name, l.mode)
+		if err == nil {
+			err = in.Chtimes(l.name, time.Unix(0, l.time))
+		}
+		if err != nil {
+			err = failedAt(path, err)
+		}
+		return errors.Join(err, u.disk.give(l.dir.Sync, func(err error) error {
+			if e := l.dir.Close(); err == nil {
+				err = e
+			}
+			if err != nil {
+				return failedAt(path, err)
+			}
+			return nil
+		}))
+	})
 }
 
 // link makes a link under another name first: a link that is there is replaced at once.
 func (u *unpacker) link(rec *record.Record) error {
-	err := u.here().Symlink(rec.Target, u.temp)
+	temp := u.temps.next()
+	err := u.here().Symlink(rec.Target, temp)
 	if err == nil {
-		if err = u.here().Rename(u.temp, rec.Name); err != nil {
-			err = errors.Join(err, u.here().Remove(u.temp))
+		if err = u.here().Rename(temp, rec.Name); err != nil {
+			err = errors.Join(err, u.here().Remove(temp))
 		}
 	}
 	if err != nil {

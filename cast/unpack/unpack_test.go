@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -252,13 +253,13 @@ func texts(t require.TestingT, dir string) map[string]string {
 // faulty fails at one call, counted over a directory and all below it.
 type faulty struct {
 	unpack.Dir
-	left *int
+	left *atomic.Int64
 }
 
 var errFault = errors.New("no space left on device")
 
 func (f faulty) fault() error {
-	if *f.left--; *f.left == 0 {
+	if f.left.Add(-1) == 0 {
 		return errFault
 	}
 	return nil
@@ -374,14 +375,15 @@ func TestFaults(t *testing.T) {
 		to := t.TempDir()
 		d, err := unpack.OpenDir(to)
 		require.NoError(t, err)
-		left := fault
+		var left atomic.Int64
+		left.Store(int64(fault))
 		_, err = unpack.Unpack(t.Context(), bytes.NewReader(b.Bytes()), unpack.Target{Dir: faulty{d, &left}})
 		require.NoError(t, d.Close())
 		for path, s := range look(t, to) {
 			require.Contains(t, want, path, "fault %d", fault)
 			require.Equal(t, want[path].text, s.text, "fault %d: %s", fault, path)
 		}
-		if left > 0 {
+		if left.Load() > 0 {
 			require.NoError(t, err)
 			require.Greater(t, fault, 20, "faults were tried")
 			return

@@ -1,0 +1,83 @@
+package unpack_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/cast/pack"
+	"github.com/schedgen/schedgen/cast/unpack"
+)
+
+// gathering is a disk that takes files once there are so many.
+type gathering struct {
+	unpack.Dir
+	g *gathered
+}
+
+type gathered struct {
+	mu    sync.Mutex
+	files int           // that have been given
+	want  int           // of which that many are to be there
+	there chan struct{} // closed then
+}
+
+func (d gathering) Enter(name string) (unpack.Dir, error) {
+	in, err := d.Dir.Enter(name)
+	return gathering{in, d.g}, err
+}
+
+func (d gathering) Create(name string) (unpack.File, error) {
+	f, err := d.Dir.Create(name)
+	return gatheringFile{f, d.g}, err
+}
+
+type gatheringFile struct {
+	unpack.File
+	g *gathered
+}
+
+var errAlone = errors.New("no other file has come")
+
+func (f gatheringFile) Sync() error {
+	f.g.mu.Lock()
+	if f.g.files++; f.g.files == f.g.want {
+		close(f.g.there)
+	}
+	f.g.mu.Unlock()
+	select {
+	case <-f.g.there:
+		return f.File.Sync()
+	case <-time.After(time.Minute):
+		return errAlone
+	}
+}
+
+// Files are given to the disk side by side, those of several directories, too. Each directory gets its time when its files are
+// there.
+func TestSideBySide(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	const files = 70
+	old := time.Unix(1_000_000_000, 0)
+	for i := range files {
+		dir := filepath.Join(from, fmt.Sprint("d", i/2))
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte{byte(i)}, 0o644))
+		require.NoError(t, os.Chtimes(dir, old, old))
+	}
+	var b bytes.Buffer
+	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
+	d, err := unpack.OpenDir(to)
+	require.NoError(t, err)
+	defer d.Close()
+	_, err = unpack.Unpack(t.Context(), &b, unpack.Target{Dir: gathering{d, &gathered{want: 10, there: make(chan struct{})}}})
+	require.NoError(t, err)
+	require.Equal(t, look(t, from), look(t, to))
+}
