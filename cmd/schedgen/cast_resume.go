@@ -58,6 +58,9 @@ func (l *castLacks) learn(id string, answer []byte) error {
 	return nil
 }
 
+// forget is for a receiver that has more by now: it compares again.
+func (l *castLacks) forget(id string) { delete(l.sets, id) }
+
 // unknown returns who would resume and has not compared what it has.
 func (l *castLacks) unknown(all []lobby.Guest) (chosen []int) {
 	for i := range all {

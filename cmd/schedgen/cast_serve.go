@@ -17,6 +17,8 @@ import (
 const (
 	// regroupTime is how long those are waited for that have not met: who lives comes again at once.
 	regroupTime = 5 * time.Second
+	// restTime is how long those are waited for that come again behind a round: the disk of one that is slow may have to end a write.
+	restTime = 30 * time.Second
 	// mostMeetings is how often a party tries to meet.
 	mostMeetings = 4
 )
@@ -95,7 +97,7 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 				gone = 1
 			}
 			err = unmet
-			want, stop = s.back(len(round.Guests) - gone)
+			want, stop = s.back(len(round.Guests)-gone, regroupTime)
 			continue
 		}
 		meetings = 0
@@ -105,7 +107,7 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 		}
 		if want, stop = s.next(); again > 0 {
 			stop()
-			want, stop = s.back(again)
+			want, stop = s.back(again, restTime)
 		}
 		s.guests.later(want, s.ends.names())
 	}
@@ -128,10 +130,10 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 	return r, err
 }
 
-// back returns a count of so many that are to come again, in a moment.
-func (s *castServer) back(n int) (want *lobby.Count, stop func()) {
+// back returns a count of so many that are to come again within d.
+func (s *castServer) back(n int, d time.Duration) (want *lobby.Count, stop func()) {
 	want = lobby.NewCount(max(n, 0))
-	return want, s.until(want, regroupTime)
+	return want, s.until(want, d)
 }
 
 // until has a host wait no longer than d, if that is not 0.
@@ -220,7 +222,7 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	if s.began.IsZero() {
 		s.began = time.Now()
 	}
-	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict}
+	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.What != "-" && !s.Strict}
 	source, total, doing := s.source(ctx, s.std, round.lacked), s.plan.bytes(), "send"
 	switch {
 	case round.survey:
@@ -234,20 +236,24 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	bar.clear()
 	s.sent += report.Bytes
 	s.ends.end(round.Guests, report.Outcomes)
-	if !round.survey || err != nil {
-		return 0, err
-	}
 	for i, o := range report.Outcomes {
-		if !o.Done {
-			continue
+		id := wordOf(&round.Guests[i]).ID
+		switch {
+		case o.Behind:
+			s.lacks.forget(id)
+			again++
+			fmt.Fprintf(s.std.Err, "%s, rank %d: %s\n", round.Guests[i].Name, o.Rank, o.Reason)
+		case round.survey && o.Done:
+			if err := s.lacks.learn(id, o.Answer); err != nil {
+				return 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
+			}
+			again++
 		}
-		if err := s.lacks.learn(wordOf(&round.Guests[i]).ID, o.Answer); err != nil {
-			return 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
-		}
-		again++
 	}
-	s.ends.fail(round.Guests, errCompared)
-	return again, nil
+	if round.survey {
+		s.ends.fail(round.Guests, errCompared)
+	}
+	return again, err
 }
 
 // errCompared: a receiver has not come again.

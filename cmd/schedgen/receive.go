@@ -113,7 +113,8 @@ func (c *receiveCmd) run(ctx context.Context, key secret, std stdio) (totals unp
 }
 
 // receive comes to the sender and takes part. A party that has not met comes together again, without those that
-// have gone. One that resumes compares first what it has, and comes again for what it lacks.
+// have gone. One that resumes compares first what it has, and comes again for what it lacks; so does one that is left out
+// since it is slow.
 func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink, std stdio) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
@@ -134,7 +135,10 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 		comm, err := c.meet(ctx, seat, note.Transport, key, std)
 		switch {
 		case err == nil && !note.Survey:
-			return c.take(ctx, comm, sink.write, note, std)
+			if err := c.take(ctx, comm, sink.write, note, std); !errors.Is(err, cast.ErrSlow) || ctx.Err() != nil {
+				return err
+			}
+			c.held, meetings = nil, 0
 		case err == nil:
 			if err := c.take(ctx, comm, sink.compare, note, std); err != nil {
 				return err

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// diskOf is a sink that takes a while for each MiB the first time.
+func diskOf(pause time.Duration, rounds *int) *receiveSink {
+	return &receiveSink{write: func(_ context.Context, r io.Reader) error {
+		*rounds++
+		for {
+			_, err := io.CopyN(io.Discard, r, 1<<20)
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			case *rounds == 1:
+				time.Sleep(pause) // it is a disk
+			}
+		}
+	}}
+}
+
+// A receiver whose disk is slow does not hold up the others, and is served behind them.
+func TestCastServesSlow(t *testing.T) {
+	t.Parallel()
+	path, _ := fileOf(t, 96<<20)
+	sender := startCast(t, "cast", "--serve", path, "--expect", "2", "--listen", "127.0.0.1:0", "--json")
+	at := sender.address()
+	var wg sync.WaitGroup
+	rounds, errs := make([]int, 2), make([]error, 2)
+	for i, name := range []string{"fast", "slow"} {
+		c := &receiveCmd{From: at, To: t.TempDir(), Name: name}
+		disk := diskOf(time.Duration(i)*300*time.Millisecond, &rounds[i])
+		wg.Go(func() { errs[i] = c.receive(t.Context(), secret{}, disk, stdio{Err: io.Discard}) })
+	}
+	o, said := sender.ended(0)
+	wg.Wait()
+	require.Equal(t, []error{nil, nil}, errs)
+	require.Equal(t, []int{1, 2}, rounds)
+	require.Contains(t, said, "slow, rank ")
+	require.Contains(t, said, ": its disk is much slower than those of the others: it is served behind them")
+	require.Len(t, o.Receivers, 2)
+}
