@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,13 +11,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"schedgen": main})
 }
 
-// TestScripts runs testdata/script. Beside the commands of testscript there
+// TestScripts runs testdata/script, with addresses that nobody listens at as $free1 to $free9. Beside the commands of testscript there
 // are "exits N command …", which runs a command and wants that exit code, and
 // "interrupts command …", which sends an interrupt after the first line of
 // output.
@@ -24,6 +27,9 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
+			for i := range 9 {
+				env.Setenv(fmt.Sprint("free", i+1), etcdtest.Free(t))
+			}
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second a process under the race detector
 			return nil
 		},
