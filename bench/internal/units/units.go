@@ -4,6 +4,7 @@ package units
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -76,6 +77,18 @@ func ParseRate(text string) (int64, error) {
 // Loss spells frames that are lost of a thousand, as "1 %".
 func Loss(perMille int) string {
 	return strconv.FormatFloat(float64(perMille)/10, 'f', -1, 64) + " %"
+}
+
+// ParseLoss reads a share in tenths of a percent, "0", "1%" or "0.5%", as frames of
+// a thousand.
+func ParseLoss(text string) (perMille int, err error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	x, err := strconv.ParseFloat(digits, 64)
+	n := int(math.Round(10 * x))
+	if err != nil || !percent && text != "0" || !(x >= 0 && x < 100) || n > 999 || math.Abs(10*x-float64(n)) > 1e-6 {
+		return 0, fmt.Errorf("%q is no loss: must be 0%% … 99.9%%, in tenths", text)
+	}
+	return n, nil
 }
 
 // A frame of Ethernet, as a shaper counts it, and what a bare datagram carries in

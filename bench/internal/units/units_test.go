@@ -27,5 +27,14 @@ func TestSpelling(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, r, rate)
 	})
+	for text, want := range map[string]int{"0": 0, "0%": 0, "0.5%": 5, "1%": 10, "99.9%": 999} {
+		got, err := ParseLoss(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "1", "100%", "99.99%", "0.05%", "-1%", "NaN%", "x%"} {
+		_, err := ParseLoss(text)
+		require.ErrorContains(t, err, "is no loss", text)
+	}
 	require.Equal(t, "2.5 %", Loss(25))
 }
