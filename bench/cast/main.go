@@ -11,7 +11,7 @@
 // It needs root, ip, tc, for losses nft, and the tools: the error says which Debian
 // packages have what is missing. Each measurement is a process with processes,
 // mounts and network of its own, and all that it has started ends with it. NAME.csv
-// in bench/results gets a line after each; NAME.md and NAME.svg are made of that. A
+// in bench/results gets a line after each; NAME.md and NAME.svg are made of that anew. A
 // measurement that takes longer than --budget is ended and reported as such. The
 // exit code is 2 if not all could be gone through; what fails stands in the report.
 package main
@@ -64,7 +64,7 @@ func measureAll(ctx context.Context, args []string, stderr io.Writer) error {
 		return err
 	}
 	defer b.remove()
-	all := o.trials()
+	about, all := tool.About(ctx), o.trials()
 	for i, t := range all {
 		if r.known(t) {
 			continue
@@ -76,9 +76,9 @@ func measureAll(ctx context.Context, args []string, stderr io.Writer) error {
 		}
 		row.Others = others
 		fmt.Fprintf(stderr, "%d of %d: %v: %v\n", i+1, len(all), t, &row.outcome)
-		if err := r.append(row); err != nil {
+		if err := errors.Join(r.append(row), r.write(about, o)); err != nil {
 			return err
 		}
 	}
-	return r.write(ctx, o)
+	return r.write(about, o)
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,8 +33,7 @@ with them, or another tool is faster.
 `
 
 // write makes table and plot of what stands in the report.
-func (r *report) write(ctx context.Context, o *options) error {
-	about := tool.About(ctx)
+func (r *report) write(about []string, o *options) error {
 	all := lines(r.figures())
 	return errors.Join(
 		tool.Replace(o.file(".md"), func(w io.Writer) error { return writeMarkdown(w, about, all) }),
