@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/core"
@@ -34,9 +35,10 @@ func (c *Comm) leave() {
 	if c.core.Sent() && !d.closing {
 		d.flush()
 	}
-	if d.parking.sleepers > 0 || c.closing {
+	if c.closing {
 		d.cond.Broadcast()
 	}
+	d.rouse()
 }
 
 // maxQuiet is how many times Config.Waiting.Idle the background may look away from a
@@ -80,19 +82,23 @@ func (d *driver) lookLater() {
 // serve drives until somebody else does. A failed communicator still passes on
 // why.
 func (d *driver) serve() {
+	d.parking.driving++
+	defer func() { d.parking.driving-- }()
 	for d.calls == 0 && !d.closing {
 		if !d.poll() {
-			d.park(context.Background())
+			d.park(context.Background(), sleeper{})
 		}
 	}
 }
 
 // await drives until w is met, ctx ends or the communicator fails. Many
-// goroutines may be in it: each polls when it can do no better, and
-// of those that find nothing one is parked in the transport and the others
-// sleep until it wakes them. The lock is held, but not while parked.
+// goroutines may be in it: one of them polls, or is parked in the transport when that finds
+// nothing, and the others sleep until what they wait for is there, or nobody drives. The lock is held, but not
+// while parked.
 func (c *Comm) await(ctx context.Context, w condition) error {
 	d := c.drv
+	d.parking.driving++
+	defer d.stop()
 	for idle := 0; ; {
 		if w.met(c) {
 			return nil
@@ -103,6 +109,11 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
+		if d.parking.driving > 1 {
+			d.sleep(ctx, sleeper{c, w})
+			idle = 0
+			continue
+		}
 		if d.awaitFlags(idle) || d.poll() {
 			idle = 0
 			continue
@@ -111,13 +122,13 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 			d.wait.HandOver(idle, &d.mu, d.crowded())
 			continue
 		}
-		d.park(ctx)
+		d.park(ctx, sleeper{c, w})
 	}
 }
 
 // crowded reports whether other goroutines inside calls are awake.
 func (d *driver) crowded() bool {
-	asleep := d.parking.sleepers
+	asleep := len(d.parking.asleep)
 	if d.parking.parked {
 		asleep++
 	}
@@ -163,17 +174,17 @@ func (d *driver) follow(moved bool) bool {
 	}
 	if moved {
 		d.tellMoved()
+	} else {
+		d.rouse() // a timer may have ended a call
 	}
 	return moved
 }
 
 // tellMoved wakes the goroutines whose calls may have ended.
 func (d *driver) tellMoved() {
-	if d.parking.sleepers > 0 {
-		d.cond.Broadcast()
-	}
-	if d.parking.parked {
-		d.tr.Wake() // what the parked goroutine waits for may have been taken from under it
+	d.rouse()
+	if s := &d.parking.by; d.parking.parked && (s.comm == nil || s.over()) {
+		d.tr.Wake() // what the parked goroutine waits for has been taken from under it
 	}
 }
 
@@ -211,38 +222,75 @@ func (d *driver) due() (first core.Time, ok bool) {
 	return first, ok
 }
 
-// park waits until the transport has something, a timer is due or ctx ends.
-func (d *driver) park(ctx context.Context) {
+// stop notes that a goroutine drives no more. If another one is parked, that looks anew at what to wait for, and
+// for how long.
+func (d *driver) stop() {
+	d.parking.driving--
+	if d.parking.parked {
+		d.tr.Wake()
+	}
+	d.rouse()
+}
+
+// rouse wakes those that sleep if one of them has something to do. To wake one for each arrival would cost more than the
+// arrival.
+func (d *driver) rouse() {
+	for i := range d.parking.asleep {
+		if d.unattended() || d.parking.asleep[i].over() {
+			d.cond.Broadcast()
+			return
+		}
+	}
+}
+
+// unattended reports whether nobody drives but those that sleep.
+func (d *driver) unattended() bool { return !d.parking.parked && d.parking.driving == 0 }
+
+// over reports whether there is nothing more to wait for.
+func (s *sleeper) over() bool {
+	return s.waits.met(s.comm) || s.waits.failed(s.comm) != nil
+}
+
+// sleep waits, beside somebody who drives, until there is something to do for s, or ctx ends, whose end wakes all.
+func (d *driver) sleep(ctx context.Context, s sleeper) {
+	defer d.watch(ctx)()
+	d.parking.asleep = append(d.parking.asleep, s)
+	d.stop()
+	for ctx.Err() == nil && !d.unattended() && !s.over() {
+		d.cond.Wait()
+	}
+	d.parking.driving++
+	i := slices.Index(d.parking.asleep, s)
+	d.parking.asleep = slices.Delete(d.parking.asleep, i, i+1)
+}
+
+// park waits for by, which is zero for the background, until the transport has something, a timer is due or ctx
+// ends; or beside somebody else who does so.
+func (d *driver) park(ctx context.Context, by sleeper) {
 	d.windows.stray()
 	d.windows.lookAround()
 	if d.stalled() {
 		return // what the tick has queued is sent first
 	}
-	defer d.watch(ctx)()
-	due, limited := d.due()
 	if d.parking.parked {
-		if limited && (d.parking.until == 0 || due < d.parking.until) {
-			d.tr.Wake() // so that somebody parks with the earlier limit
-		}
-		d.parking.sleepers++
-		d.cond.Wait()
-		d.parking.sleepers--
+		d.sleep(ctx, by)
 		return
 	}
+	defer d.watch(ctx)()
+	due, limited := d.due()
 	span := time.Duration(-1)
 	d.parking.until = 0
 	if limited {
 		d.parking.until = due
 		span = time.Duration(max(0, due-d.now()))
 	}
-	d.parking.parked = true
+	d.parking.parked, d.parking.by = true, by
+	d.parking.driving--
 	d.mu.Unlock()
 	d.tr.Wait(span)
 	d.mu.Lock()
-	d.parking.parked = false
-	if d.parking.sleepers > 0 {
-		d.cond.Broadcast()
-	}
+	d.parking.driving++
+	d.parking.parked, d.parking.by = false, sleeper{}
 }
 
 // watch has the end of ctx wake whoever is parked, until stop is called. A call

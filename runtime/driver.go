@@ -64,9 +64,17 @@ type background struct {
 
 // parking is who waits, of the goroutines inside calls.
 type parking struct {
-	sleepers int       // in cond.Wait
-	parked   bool      // one is in the transport's Wait
-	until    core.Time // when that ends; 0: without limit
+	driving int       // inside await or serve, and neither asleep nor parked
+	asleep  []sleeper // in cond.Wait
+	parked  bool      // one is in the transport's Wait
+	by      sleeper   // whose call that is; zero: the background's
+	until   core.Time // when that ends; 0: without limit
+}
+
+// sleeper is a call that sleeps.
+type sleeper struct {
+	comm  *Comm
+	waits condition
 }
 
 // watched is the context whose end wakes whoever is parked.

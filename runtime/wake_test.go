@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Of several calls that wait under contexts of their own, each ends with its
@@ -58,4 +59,60 @@ func TestFailureIsToldAtOnce(t *testing.T) {
 			require.NoError(t, c.Close())
 		}
 	})
+}
+
+// polling counts the polls of a transport.
+type polling struct {
+	wire.Transport
+	polls *int
+}
+
+func (p polling) Poll(sink wire.Sink) bool {
+	*p.polls++
+	return p.Transport.Poll(sink)
+}
+
+// A call that waits for something else all the while, such as a message, does not poll beside the one
+// that broadcasts come to.
+func TestOneCallPolls(t *testing.T) {
+	polls := func(t *testing.T, waits bool) (n int) {
+		synctest.Test(t, func(t *testing.T) {
+			ts, err := mem.New(2, mem.Options{})
+			require.NoError(t, err)
+			comms := make([]*runtime.Comm, 2)
+			for r, tr := range []wire.Transport{ts[0], polling{ts[1], &n}} {
+				comms[r], err = runtime.Join(t.Context(), runtime.Config{Transport: tr, Waiting: runtime.Waiting{Idle: -1}})
+				require.NoError(t, err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			next := make(chan error, 1)
+			if waits {
+				go func() {
+					_, err := comms[1].Next(ctx)
+					next <- err
+				}()
+			}
+			require.NoError(t, each(comms, func(c *runtime.Comm) error {
+				for range 50 {
+					if c.Rank() == 0 {
+						time.Sleep(time.Millisecond)
+					}
+					if err := c.Bcast(t.Context(), make([]byte, 64), 0); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+			cancel()
+			if waits {
+				require.ErrorIs(t, <-next, context.Canceled)
+			}
+			for _, c := range comms {
+				require.NoError(t, c.Close())
+			}
+		})
+		return n
+	}
+	alone, beside := polls(t, false), polls(t, true)
+	require.Less(t, beside, 3*alone/2, "%d polls where one call waits", alone)
 }

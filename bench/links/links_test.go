@@ -61,13 +61,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestWire(t *testing.T) {
-	require.InDelta(t, 8*1514/100e6, cell{rate: 100e6, bytes: 1472}.wire(), 1e-12)
-	require.InDelta(t, 8*(1514+43)/100e6, cell{rate: 100e6, bytes: 1473}.wire(), 1e-12)
-	require.InDelta(t, 0.0431, cell{rate: 100e6, bytes: 512 << 10}.wire(), 1e-4)
-	require.Zero(t, cell{bytes: 512 << 10}.wire())
-}
-
 func drawRow(t *rapid.T) *row {
 	outcome := func(label string) (o outcome) {
 		switch rapid.IntRange(0, 2).Draw(t, label) {

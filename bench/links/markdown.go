@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
 const disclosure = `Times are in seconds, from the root's call until it knows that all ranks have the message: by the
@@ -41,7 +43,7 @@ func (r *report) writeMarkdown(w io.Writer, about []string) error {
 }
 
 func head(w io.Writer, of *row) {
-	fmt.Fprintf(w, "\n## %s, %s\n\n", of.algorithm, spellRate(of.rate))
+	fmt.Fprintf(w, "\n## %s, %s\n\n", of.algorithm, units.Rate(of.rate))
 	fmt.Fprint(w, "| size | loss | hosts | wire | measured | min–max | measured / wire | predicted | measured / predicted | |\n")
 	fmt.Fprint(w, "|---|--:|--:|--:|--:|---|--:|--:|--:|---|\n")
 }
@@ -60,7 +62,7 @@ func (r *report) line(w io.Writer, of *row) {
 	if r.byCores(of) {
 		limit = "cores"
 	}
-	fmt.Fprintf(w, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", spellSize(of.bytes), spellLoss(of.perMille), of.hosts,
+	fmt.Fprintf(w, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", units.Size(of.bytes), units.Loss(of.perMille), of.hosts,
 		seconds(of.wire()), orDash(measured), spread, ratio(m.median, of.wire()), orDash(predicted), ratio(m.median, p.median), limit)
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
 // times are those of a cell's broadcasts, in seconds, from the root's call until
@@ -26,7 +28,7 @@ const linger = 5 * time.Second
 func (b *built) command(o *options, r *row) []string {
 	rate := ""
 	if r.rate > 0 {
-		rate = spellRate(r.rate)
+		rate = units.Rate(r.rate)
 	}
 	return append(append([]string{}, o.prefix...), b.netns, "--hosts", strconv.Itoa(r.hosts), "--rate", rate,
 		"--burst", strconv.Itoa(burst(r.rate)),

@@ -8,10 +8,11 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/bench/internal/tool"
+	"github.com/schedgen/schedgen/bench/internal/units"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -49,11 +50,11 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f := flag.NewFlagSet("links", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	quick := f.Bool("quick", false, "3 and 5 hosts, 100mbit, losses of 0 and 1 %, 512 KiB and 4 MiB by "+algorithms[0]+", 3 iterations; writes links-quick")
-	f.Func("hosts", "numbers of hosts, 2 to 250 (default 3,5,15)", list(&o.hosts, number(2, 250)))
-	f.Func("rate", "rates of the links: 100mbit, 1gbit, "+unlimited+" … (default these)", list(&o.rates, parseRate))
-	f.Func("loss", "frames lost of a thousand (default 0,10,50)", list(&o.losses, number(0, 999)))
-	f.Func("size", "sizes, as 512KiB or 1GiB (default 512KiB,4MiB,16MiB,64MiB,1GiB by "+algorithms[0]+", 512KiB,16MiB by others)", list(&o.sizes, parseSize))
-	f.Func("algorithm", "algorithms (default "+strings.Join(algorithms, ",")+")", list(&o.algorithms, parseAlgorithm))
+	f.Func("hosts", "numbers of hosts, 2 to 250 (default 3,5,15)", tool.List(&o.hosts, tool.Number(2, 250)))
+	f.Func("rate", "rates of the links: 100mbit, 1gbit, "+units.Unlimited+" … (default these)", tool.List(&o.rates, units.ParseRate))
+	f.Func("loss", "frames lost of a thousand (default 0,10,50)", tool.List(&o.losses, tool.Number(0, 999)))
+	f.Func("size", "sizes, as 512KiB or 1GiB (default 512KiB,4MiB,16MiB,64MiB,1GiB by "+algorithms[0]+", 512KiB,16MiB by others)", tool.List(&o.sizes, units.ParseSize))
+	f.Func("algorithm", "algorithms (default "+strings.Join(algorithms, ",")+")", tool.List(&o.algorithms, parseAlgorithm))
 	f.IntVar(&o.iterations, "iterations", 0, "broadcasts of each cell; 0: 11, 5, 3 or 1, by size")
 	f.DurationVar(&o.limit, "limit", 10*time.Minute, "time of a measurement or a prediction at most")
 	prefix := f.String("prefix", "", "`words` before the command that measures, as \"nice -n -10\"")
@@ -117,32 +118,6 @@ func (o *options) predicts() bool { return o.only != onlyMeasure }
 
 // file returns the name of a file of the results.
 func (o *options) file(extension string) string { return filepath.Join(o.output, o.name+extension) }
-
-// list takes values with commas between.
-func list[T any](into *[]T, one func(string) (T, error)) func(string) error {
-	return func(text string) error {
-		var all []T
-		for part := range strings.SplitSeq(text, ",") {
-			v, err := one(part)
-			if err != nil {
-				return err
-			}
-			all = append(all, v)
-		}
-		*into = all
-		return nil
-	}
-}
-
-func number(least, most int) func(string) (int, error) {
-	return func(text string) (int, error) {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("%q is not in %d..%d", text, least, most)
-		}
-		return n, nil
-	}
-}
 
 func parseAlgorithm(name string) (string, error) {
 	for _, a := range schedule.Algorithms() {

@@ -23,18 +23,5 @@ func (o *options) write(ctx context.Context, r *report) error {
 		about = append(about, fmt.Sprintf("ranks run by %s, beside other work", strings.Join(o.prefix, " ")))
 	}
 	markdown := func(w io.Writer) error { return r.writeMarkdown(w, about) }
-	return errors.Join(replace(o.file(".csv"), r.writeCSV), replace(o.file(".md"), markdown))
-}
-
-// replace writes a file, of which there is the old or the new one at any time.
-func replace(name string, write func(io.Writer) error) error {
-	part := name + ".part"
-	f, err := os.Create(part)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", part, err)
-	}
-	return os.Rename(part, name)
+	return errors.Join(tool.Replace(o.file(".csv"), r.writeCSV), tool.Replace(o.file(".md"), markdown))
 }

@@ -4,51 +4,18 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"time"
-)
 
-// lookAround is how long to look what others do.
-const lookAround = time.Second
+	"github.com/schedgen/schedgen/bench/internal/tool"
+)
 
 // waitForQuiet waits, within --patience, until other work takes at most --quiet
 // of the cores, and returns what it took in the end; below 0: not known.
 func (o *options) waitForQuiet(ctx context.Context) (share float64) {
 	for end := time.Now().Add(o.patience); ; {
-		share = busy(ctx)
+		share = tool.Busy(ctx)
 		if share <= o.quiet || ctx.Err() != nil || time.Now().After(end) {
 			return share
 		}
 	}
-}
-
-// busy returns the share of the cores that is taken for a while.
-func busy(ctx context.Context) float64 {
-	idle, all, ok := ticks()
-	select {
-	case <-time.After(lookAround):
-	case <-ctx.Done():
-	}
-	idleNow, allNow, okNow := ticks()
-	if !ok || !okNow || allNow == all {
-		return -1
-	}
-	return 1 - float64(idleNow-idle)/float64(allNow-all)
-}
-
-// ticks returns the system's ticks of all cores since it was started.
-func ticks() (idle, all int64, ok bool) {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, 0, false
-	}
-	var t [8]int64 // user, nice, system, idle, iowait, irq, softirq, steal
-	if _, err := fmt.Sscanf(string(text), "cpu %d %d %d %d %d %d %d %d", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]); err != nil {
-		return 0, 0, false
-	}
-	for _, n := range t {
-		all += n
-	}
-	return t[3] + t[4], all, true
 }

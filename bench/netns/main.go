@@ -25,14 +25,14 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+
+	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
 // options are the flags.
 type options struct {
 	hosts   int
-	rate    string // of tbf; empty: not shaped
-	queue   string // bytes that tbf holds
-	burst   string
+	link    netns.Link
 	loss    float64
 	rtoMin  int    // microseconds; 0: the system's
 	control string // TCP's congestion control; empty: the system's
@@ -43,9 +43,9 @@ func parse(args []string) (*options, error) {
 	o := new(options)
 	f := flag.NewFlagSet("netns", flag.ContinueOnError)
 	f.IntVar(&o.hosts, "hosts", 4, "number of hosts, 1 to 250")
-	f.StringVar(&o.rate, "rate", "100mbit", "rate of each link's ends, as for tc; empty: not shaped")
-	f.StringVar(&o.queue, "queue", "128kb", "bytes that wait at a link's end, as for tc; what comes beyond that is lost")
-	f.StringVar(&o.burst, "burst", "8kb", "bytes that a link takes at once, as for tc")
+	f.StringVar(&o.link.Rate, "rate", "100mbit", "rate of each link's ends, as for tc; empty: not shaped")
+	f.StringVar(&o.link.Queue, "queue", "128kb", "bytes that wait at a link's end, as for tc; what comes beyond that is lost")
+	f.StringVar(&o.link.Burst, "burst", "8kb", "bytes that a link takes at once, as for tc")
 	f.Float64Var(&o.loss, "loss", 0, "probability with which the bridge drops a frame to a host")
 	f.IntVar(&o.rtoMin, "rto-min", 0, "smallest retransmission timeout of TCP in microseconds; 0: the system's, 200000")
 	f.StringVar(&o.control, "congestion", "", "TCP's congestion control, such as reno; empty: the system's")
@@ -54,8 +54,8 @@ func parse(args []string) (*options, error) {
 	}
 	o.command = f.Args()
 	switch {
-	case o.hosts < 1 || o.hosts > 250:
-		return nil, fmt.Errorf("--hosts=%d: must be in 1..250", o.hosts)
+	case o.hosts < 1 || o.hosts > netns.MaxHosts:
+		return nil, fmt.Errorf("--hosts=%d: must be in 1..%d", o.hosts, netns.MaxHosts)
 	case !(o.loss >= 0 && o.loss <= 1):
 		return nil, fmt.Errorf("--loss=%v: must be a probability, 0 to 1", o.loss)
 	case len(o.command) == 0:

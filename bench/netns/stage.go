@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
 // grace is how long commands have to end once they should.
@@ -45,7 +47,7 @@ func bridge(args []string) error {
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := o.run(bridgeCommands(o)); err != nil {
+	if err := netns.Execute(netns.BridgeCommands(o.loss)); err != nil {
 		return err
 	}
 	hosts := make([]*hostProcess, o.hosts)
@@ -105,10 +107,10 @@ func (o *options) startHost(ctx context.Context, i int, args []string) (*hostPro
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start host %d: %w", i, err), read.Close())
 	}
-	if err := o.run(linkCommands(o, i, h.cmd.Process.Pid)); err != nil {
+	if err := netns.Execute(netns.PortCommands(o.link, i, h.cmd.Process.Pid)); err != nil {
 		return h, err
 	}
-	if err := offloadsOff(portName(i)); err != nil {
+	if err := netns.OffloadsOff(netns.Port(i)); err != nil {
 		return h, err
 	}
 	h.release()
@@ -151,10 +153,10 @@ func host(args []string) error {
 	if _, err := io.ReadFull(os.Stdin, line); err != nil {
 		return fmt.Errorf("wait for the link: %w", err)
 	}
-	if err := o.run(hostCommands(o, rank)); err != nil {
+	if err := netns.Execute(netns.HostCommands(o.link, rank)); err != nil {
 		return err
 	}
-	if err := offloadsOff("eth0"); err != nil {
+	if err := netns.OffloadsOff("eth0"); err != nil {
 		return err
 	}
 	if err := o.tune(); err != nil {
@@ -208,20 +210,6 @@ func (o *options) tune() error {
 	if o.control != "" {
 		if err := os.WriteFile(dir+"tcp_congestion_control", []byte(o.control), 0); err != nil {
 			return fmt.Errorf("--congestion: %w", err)
-		}
-	}
-	return nil
-}
-
-// run runs commands one after the other; a text behind < is their input.
-func (o *options) run(commands []string) error {
-	for _, c := range commands {
-		line, input, _ := strings.Cut(c, "<")
-		words := strings.Fields(line)
-		cmd := exec.Command(words[0], words[1:]...)
-		cmd.Stdin = strings.NewReader(input)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", line, err, out)
 		}
 	}
 	return nil

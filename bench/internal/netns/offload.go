@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package netns
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ var offloads = map[string]uint32{"tso": 0x1f, "gso": 0x24, "gro": 0x2c}
 
 const siocEthtool = 0x8946
 
-// offloadsOff has dev send frames of the wire's size, so that a shaper counts
+// OffloadsOff has dev send frames of the wire's size, so that a shaper counts
 // what a link would carry.
-func offloadsOff(dev string) error {
+func OffloadsOff(dev string) error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socket", err)

@@ -1,0 +1,73 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
+)
+
+// built is what is run, and what is sent.
+type built struct {
+	dir      string
+	schedgen string
+	payloads map[int]*payload // by size
+}
+
+// payload is a file that is sent.
+type payload struct {
+	name string
+	sum  string // SHA-256, hexadecimal
+}
+
+func build(ctx context.Context, stderr io.Writer) (*built, error) {
+	root, err := tool.ModuleRoot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "schedgen-cast-")
+	if err != nil {
+		return nil, fmt.Errorf("build: %w", err)
+	}
+	b := &built{dir, filepath.Join(dir, "schedgen"), map[int]*payload{}}
+	if err := tool.Execute(ctx, stderr, "go", "build", "-C", root, "-o", b.schedgen, "./cmd/schedgen"); err != nil {
+		b.remove()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *built) remove() { _ = os.RemoveAll(b.dir) } // temporary, and the system's in the end
+
+// payload returns a file of so many bytes, which no tool can compress.
+func (b *built) payload(bytes int) (*payload, error) {
+	if p := b.payloads[bytes]; p != nil {
+		return p, nil
+	}
+	dir := filepath.Join(b.dir, fmt.Sprint(bytes))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	p := &payload{name: filepath.Join(dir, fileName)}
+	f, err := os.Create(p.name)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	_, err = io.CopyN(io.MultiWriter(f, sum), rand.NewChaCha8([32]byte{}), int64(bytes))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("make what is sent: %w", err)
+	}
+	p.sum = hex.EncodeToString(sum.Sum(nil))
+	b.payloads[bytes] = p
+	return p, nil
+}

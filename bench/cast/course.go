@@ -1,0 +1,166 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/schedgen/schedgen/bench/internal/netns"
+)
+
+// course is how far a measurement is.
+type course struct {
+	cell
+	at      []time.Duration // when the file came, by host; 0: not yet
+	lost    map[int]error   // hosts whose receiver has failed
+	running int             // senders
+	senders error           // of them, the first that failed
+	ended   time.Duration   // when the last of them ended
+	why     error           // it was given up
+}
+
+func newCourse(c cell) *course {
+	return &course{cell: c, at: make([]time.Duration, c.Hosts+1), lost: map[int]error{}}
+}
+
+// over reports whether nothing more is to come: a host that has failed, or is to fail, is
+// not waited for.
+func (c *course) over() bool { return c.running == 0 && len(c.lacking()) == 0 }
+
+// lacking returns the hosts that should have the file and may still get it.
+func (c *course) lacking() (hosts []int) {
+	for i := 1; i <= c.Hosts; i++ {
+		doomed := i == c.victim() && c.Fault != faultSlow
+		if c.at[i] == 0 && c.lost[i] == nil && !doomed {
+			hosts = append(hosts, i)
+		}
+	}
+	return hosts
+}
+
+// linger is how long a file may take to appear when the senders have ended, and how long
+// receivers may take to end when all is done.
+const linger = 3 * time.Second
+
+// end is that of a process: of the sender or the receiver i.
+type end struct {
+	sender bool
+	i      int
+	err    error
+}
+
+// follow starts the senders and notes what happens until all is over, or time is.
+func (m *measurement) follow(ctx context.Context, c *course, came <-chan int, deaf <-chan error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ends := make(chan end, len(m.plan.senders)+len(m.receivers))
+	for i, p := range m.receivers {
+		go func() { <-p.ended; ends <- end{false, i + 1, p.failure()} }()
+	}
+	began := time.Now()
+	for i, words := range m.plan.senders {
+		p, err := m.hosts[0].start(words, m.Dir)
+		if err != nil {
+			return err
+		}
+		m.senders = append(m.senders, p)
+		go func() { <-p.ended; ends <- end{true, i, p.failure()} }()
+	}
+	c.running = len(m.senders)
+	struck := make(chan error, 1)
+	go func() { struck <- m.strike(ctx) }()
+	var late <-chan time.Time
+	for !c.over() {
+		select {
+		case host := <-came:
+			c.at[host] = time.Since(began)
+		case e := <-ends:
+			c.note(e, time.Since(began))
+			if c.running == 0 && late == nil {
+				late = time.After(linger)
+			}
+		case <-late:
+			return nil
+		case <-ctx.Done():
+			c.why = context.Cause(ctx)
+			return nil
+		case err := <-deaf:
+			return err
+		case err := <-struck:
+			if err != nil {
+				return err
+			}
+			struck = nil
+		}
+	}
+	m.settle()
+	return nil
+}
+
+// note notes that a process has ended.
+func (c *course) note(e end, now time.Duration) {
+	if !e.sender {
+		if e.err != nil {
+			c.lost[e.i] = e.err
+		}
+		return
+	}
+	c.ended = now
+	if c.running--; e.err != nil && c.senders == nil {
+		c.senders = e.err
+	}
+}
+
+// settle waits a moment for receivers that end by themselves, so that it is known what they
+// took.
+func (m *measurement) settle() {
+	if m.plan.stays {
+		return
+	}
+	timer := time.After(linger)
+	for _, p := range m.receivers {
+		select {
+		case <-p.ended:
+		case <-timer:
+			return
+		}
+	}
+}
+
+// strike has the victim die, or its link cut, when half of the file has come to it.
+func (m *measurement) strike(ctx context.Context) error {
+	c := m.Trial.cell
+	if c.Fault != faultDies && c.Fault != faultCut {
+		return nil
+	}
+	ticks := time.NewTicker(look)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return nil
+		}
+		_, to, err := carried(c.victim())
+		if err != nil {
+			return err
+		}
+		if to >= int64(c.Bytes)/2 {
+			break
+		}
+	}
+	if c.Fault == faultCut {
+		return netns.Execute([]string{fmt.Sprintf("ip link set %s down", netns.Port(c.victim()))})
+	}
+	processes, err := processesIn(m.hosts[c.victim()].thread)
+	for _, p := range processes {
+		_ = p.Kill() // one that has just ended is no error
+	}
+	if err == nil && len(processes) == 0 {
+		err = errors.New("the host that should die runs nothing")
+	}
+	return err
+}

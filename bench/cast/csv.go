@@ -1,0 +1,122 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/schedgen/schedgen/bench/internal/tool"
+)
+
+// columns of the CSV, a line a measurement. Times are in seconds.
+var columns = []string{
+	"bytes", "hosts", "rate_bps", "loss_per_mille", "fault", "tool", "round", "others", "store", "way", "wire_s",
+	"ended_s", "healthy_s", "told_s", "sender_cpu_s", "receivers_cpu_s", "sender_memory", "receivers_memory", "sent", "received", "failed",
+}
+
+// report is all measurements, as they stand in a file.
+type report struct {
+	name string
+	rows []*row
+}
+
+// openReport begins a file, or goes on with what is there.
+func openReport(o *options) (*report, error) {
+	if err := os.MkdirAll(o.out, 0o777); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	r := &report{name: o.file(".csv")}
+	if o.keep {
+		rows, err := tool.ReadFile(r.name, parseCSV)
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.rows = rows
+			return r, err
+		}
+	}
+	return r, tool.Replace(r.name, func(w io.Writer) error { return writeRecord(w, columns) })
+}
+
+func writeRecord(w io.Writer, record []string) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(record); err != nil {
+		return err
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// append adds a measurement to the file at once.
+func (r *report) append(of *row) error {
+	f, err := os.OpenFile(r.name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	r.rows = append(r.rows, of)
+	return errors.Join(writeRecord(f, of.record()), f.Close())
+}
+
+// known reports whether a measurement need not be made: it has been, or the tool did not come
+// to its end there before.
+func (r *report) known(t trial) bool {
+	return slices.ContainsFunc(r.rows, func(of *row) bool {
+		return of.trial == t || of.cell == t.cell && of.Tool == t.Tool && of.Failed != ""
+	})
+}
+
+func (r *row) record() []string {
+	return []string{
+		strconv.Itoa(r.Bytes), strconv.Itoa(r.Hosts), strconv.FormatInt(r.Rate, 10), strconv.Itoa(r.PerMille), r.Fault, r.Tool, strconv.Itoa(r.Round),
+		float(r.Others, 2), r.Store, r.Way, float(r.wire(), 6),
+		float(r.Ended, 6), float(r.Healthy, 6), float(r.Told, 6), float(r.SenderCPU, 3), float(r.ReceiversCPU, 3),
+		strconv.FormatInt(r.SenderMemory, 10), strconv.FormatInt(r.ReceiversMemory, 10),
+		strconv.FormatInt(r.Sent, 10), strconv.FormatInt(r.Received, 10), r.Failed,
+	}
+}
+
+func float(x float64, digits int) string { return strconv.FormatFloat(x, 'f', digits, 64) }
+
+func parseCSV(in io.Reader) (rows []*row, err error) {
+	err = tool.ReadCSV(in, columns, "a report on casts", func(record []string) error {
+		row, err := parseRow(record)
+		rows = append(rows, row)
+		return err
+	})
+	return rows, err
+}
+
+func parseRow(f []string) (*row, error) {
+	r := new(row)
+	r.Fault, r.Tool, r.Store, r.Way, r.Failed = f[4], f[5], f[8], f[9], f[20]
+	var errs []error
+	whole := func(i int) int64 {
+		n, err := strconv.ParseInt(f[i], 10, 64)
+		if err == nil && n < 0 {
+			err = errors.New("is negative")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %q: %w", columns[i], f[i], err))
+		}
+		return n
+	}
+	r.Bytes, r.Hosts, r.PerMille, r.Round = int(whole(0)), int(whole(1)), int(whole(3)), int(whole(6))
+	r.Rate, r.SenderMemory, r.ReceiversMemory, r.Sent, r.Received = whole(2), whole(16), whole(17), whole(18), whole(19)
+	for i, v := range map[int]*float64{7: &r.Others, 11: &r.Ended, 12: &r.Healthy, 13: &r.Told, 14: &r.SenderCPU, 15: &r.ReceiversCPU} {
+		x, err := strconv.ParseFloat(f[i], 64)
+		if err == nil && !(x >= -1 && x < math.MaxFloat64) {
+			err = errors.New("is no time")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %q: %w", columns[i], f[i], err))
+		}
+		*v = x
+	}
+	return r, errors.Join(errs...)
+}

@@ -1,0 +1,122 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// figure is what is known of a tool in a cell: all rounds.
+type figure struct {
+	cell
+	tool string
+	rows []*row
+}
+
+// figures returns them in the order in which the report has them.
+func (r *report) figures() (all []*figure) {
+	for _, of := range r.rows {
+		i := slices.IndexFunc(all, func(f *figure) bool { return f.cell == of.cell && f.tool == of.Tool })
+		if i < 0 {
+			i, all = len(all), append(all, &figure{cell: of.cell, tool: of.Tool})
+		}
+		all[i].rows = append(all[i].rows, of)
+	}
+	slices.SortStableFunc(all, func(a, b *figure) int {
+		return cmp.Or(a.cell.compare(b.cell), slices.Index(toolNames(), a.tool)-slices.Index(toolNames(), b.tool))
+	})
+	return all
+}
+
+// compare orders cells: those of one section of the report follow each other.
+func (c cell) compare(o cell) int {
+	order := func(c cell) []int {
+		rate := int(c.Rate)
+		if rate == 0 {
+			rate = int(^uint(0) >> 1)
+		}
+		return []int{c.Bytes, slices.Index(faults, c.Fault), rate, c.PerMille, c.Hosts}
+	}
+	return slices.Compare(order(c), order(o))
+}
+
+// median returns that of a quantity over the rounds, the lower of two; 0 if a round
+// failed.
+func (f *figure) median(of func(*row) float64) float64 {
+	var all []float64
+	for _, r := range f.rows {
+		if r.Failed != "" {
+			return 0
+		}
+		all = append(all, of(r))
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
+}
+
+func (f *figure) seconds() float64 { return f.median((*row).seconds) }
+
+// failure is why there is no result, "" if there is one.
+func (f *figure) failure() string {
+	for _, r := range f.rows {
+		if r.Failed != "" {
+			return r.Failed
+		}
+	}
+	return ""
+}
+
+// own reports whether the tool is ours, forced to a transport or not.
+func (f *figure) own() bool { return strings.HasPrefix(f.tool, ours) }
+
+// ours is what a user calls who forces nothing.
+const ours = "schedgen"
+
+// line is a cell with the figures of the tools that were measured in it.
+type line struct {
+	cell
+	by map[string]*figure
+}
+
+func lines(all []*figure) (out []*line) {
+	for _, f := range all {
+		if len(out) == 0 || out[len(out)-1].cell != f.cell {
+			out = append(out, &line{f.cell, map[string]*figure{}})
+		}
+		out[len(out)-1].by[f.tool] = f
+	}
+	return out
+}
+
+// fastest returns the best of the other tools that came to their end, nil if none.
+func (l *line) fastest() (best *figure) {
+	for _, c := range contenders {
+		f := l.by[c.name]
+		if f != nil && !f.own() && f.seconds() > 0 && (best == nil || f.seconds() < best.seconds()) {
+			best = f
+		}
+	}
+	return best
+}
+
+// goal is the multiple of the wire's time within which ours should be.
+func (c cell) goal() float64 {
+	if c.PerMille == 0 {
+		return 1.1
+	}
+	return 1.25
+}
+
+// missed reports whether ours has not reached what it should: it is not within the goal, or
+// another one is faster.
+func (l *line) missed() bool {
+	f := l.by[ours]
+	if f == nil {
+		return false
+	}
+	s, best := f.seconds(), l.fastest()
+	late := l.Fault == faultNone && l.Rate > 0 && s > l.goal()*l.wire()
+	return s <= 0 || late || best != nil && best.seconds() < s
+}

@@ -1,0 +1,91 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"strconv"
+	"syscall"
+
+	"github.com/schedgen/schedgen/bench/internal/netns"
+)
+
+// host is a thread in a network namespace of its own, in which all is that it starts.
+type host struct {
+	work   chan func()
+	thread int
+}
+
+func newHost() (*host, error) {
+	h := &host{work: make(chan func())}
+	made := make(chan error)
+	go func() {
+		goruntime.LockOSThread() // for ever: nothing else may run in this namespace
+		err := syscall.Unshare(syscall.CLONE_NEWNET)
+		h.thread = syscall.Gettid()
+		made <- err
+		if err != nil {
+			return
+		}
+		for f := range h.work {
+			f()
+		}
+	}()
+	if err := <-made; err != nil {
+		return nil, fmt.Errorf("make a network namespace: %w", err)
+	}
+	return h, nil
+}
+
+// within does something in the host's namespace.
+func (h *host) within(f func() error) error {
+	result := make(chan error, 1)
+	h.work <- func() { result <- f() }
+	return <-result
+}
+
+// newNetwork makes a cell's hosts, host 0 first, which sends.
+func newNetwork(c cell) ([]*host, error) {
+	if err := netns.Execute(netns.BridgeCommands(float64(c.PerMille) / 1000)); err != nil {
+		return nil, err
+	}
+	hosts := make([]*host, c.Hosts+1)
+	for i := range hosts {
+		h, err := newHost()
+		if err == nil {
+			err = h.connect(i, linkOf(c.rateOf(i)))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("host %d: %w", i, err)
+		}
+		hosts[i] = h
+	}
+	return hosts, nil
+}
+
+// connect makes the link of the host, which is the one with number i.
+func (h *host) connect(i int, l netns.Link) error {
+	if err := netns.Execute(netns.PortCommands(l, i, h.thread)); err != nil {
+		return err
+	}
+	if err := netns.OffloadsOff(netns.Port(i)); err != nil {
+		return err
+	}
+	return h.within(func() error {
+		if err := netns.Execute(netns.HostCommands(l, i)); err != nil {
+			return err
+		}
+		return netns.OffloadsOff("eth0")
+	})
+}
+
+// linkOf shapes a link of a rate. It has a queue of 128 KiB, as a small switch has for
+// each port, and lets pass at once what it carries in a millisecond, 32 KiB at least: the system's
+// token bucket is filled by timers, which come late where cores are busy.
+func linkOf(rate int64) netns.Link {
+	if rate == 0 {
+		return netns.Link{}
+	}
+	return netns.Link{Rate: fmt.Sprintf("%dbit", rate), Queue: "128kb", Burst: strconv.FormatInt(max(32<<10, rate/8/1000), 10)}
+}

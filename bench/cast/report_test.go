@@ -1,0 +1,109 @@
+//go:build linux
+
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func drawRow(t *rapid.T) *row {
+	number := func(label string) float64 { return float64(rapid.IntRange(0, 1e6).Draw(t, label)) / 1e3 }
+	count := func(label string) int64 { return rapid.Int64Range(0, 1<<40).Draw(t, label) }
+	return &row{
+		trial: trial{cell{
+			rapid.IntRange(1, 1<<30).Draw(t, "bytes"), rapid.IntRange(2, 249).Draw(t, "hosts"), rapid.SampledFrom([]int64{0, 10e6, 1e9}).Draw(t, "rate"),
+			rapid.IntRange(0, 999).Draw(t, "loss"), rapid.SampledFrom(faults).Draw(t, "fault"),
+		}, rapid.SampledFrom(toolNames()).Draw(t, "tool"), rapid.IntRange(1, 9).Draw(t, "round")},
+		Others: -1, Store: inMemory,
+		outcome: outcome{
+			number("ended"), number("healthy"), number("told"), "mcast", number("cpu"), number("cpus"), count("memory"), count("memories"),
+			count("sent"), count("received"), rapid.StringMatching(`([a-z ",;]{1,9}[a-z])?`).Draw(t, "failed"),
+		},
+	}
+}
+
+// What is written line by line is read again, whatever it is, and can be shown; what stands
+// there is not measured again.
+func TestResultsAreReadAsWritten(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		o := &options{out: dir, name: "cast"}
+		r, err := openReport(o)
+		require.NoError(t, err)
+		for range rapid.IntRange(0, 5).Draw(t, "rows") {
+			require.NoError(t, r.append(drawRow(t)))
+		}
+		o.keep = true
+		again, err := openReport(o)
+		require.NoError(t, err)
+		require.Equal(t, r, again)
+		for _, row := range again.rows {
+			require.True(t, again.known(row.trial))
+			next := row.trial
+			next.Hosts = 250
+			require.False(t, again.known(next))
+		}
+		require.NoError(t, writeMarkdown(io.Discard, nil, lines(again.figures())))
+		require.NoError(t, writeSVG(io.Discard, lines(again.figures())))
+	})
+}
+
+func TestBadResults(t *testing.T) {
+	head := strings.Join(columns, ",") + "\n"
+	good := "1,2,0,0,none,scp,1,0,memory,,0,1,1,0,0,0,0,0,0,0,\n"
+	rows, err := parseCSV(strings.NewReader(head + good))
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	for text, want := range map[string]string{
+		"":                    "EOF",
+		"a,b\n":               "wrong number of fields",
+		strings.ToUpper(head): "line 1",
+		head + strings.Replace(good, "1", "-1", 1):                `line 2: bytes: "-1": is negative`,
+		head + strings.Replace(good, "0,memory", "NaN,memory", 1): `others: "NaN": is no time`,
+		head + good + strings.Replace(good, ",1,1,", ",1,x,", 1):  "line 3: healthy_s",
+	} {
+		_, err := parseCSV(strings.NewReader(text))
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// sample is a report of a few cells.
+func sample() []*line {
+	r := new(report)
+	add := func(c cell, name string, round int, ended, healthy float64, failed string) {
+		r.rows = append(r.rows, &row{trial{c, name, round}, 0.25, inMemory, outcome{Ended: ended, Healthy: healthy, Told: ended / 2,
+			SenderCPU: 1, ReceiversCPU: 5, SenderMemory: 50 * mib, ReceiversMemory: 30 * mib, Sent: 70 * mib, Received: 71 * mib, Failed: failed}})
+	}
+	c := cell{64 * mib, 5, 100e6, 0, faultNone}
+	for round, s := range []float64{6.2, 5.8, 5.9} {
+		add(c, ours, round+1, s, s-0.1, "")
+		add(c, "uftp", round+1, s+1, s+1, "")
+	}
+	lossy, free, dies := c, c, c
+	lossy.PerMille, free.Rate, dies.Fault = 10, 0, faultDies
+	add(lossy, ours, 1, 7, 6.9, "")
+	add(lossy, "uftp", 1, 7.7, 7.7, "")
+	add(lossy, "scp", 1, 0, 0, "did not end after 63 s")
+	add(free, ours, 1, 0.5, 0.4, "")
+	add(free, "scp", 1, 0.4, 0.4, "")
+	add(free, "uftp", 1, 0, 0, "sender: exit status 3: no room")
+	add(dies, ours, 1, 6.5, 6, "")
+	return lines(r.figures())
+}
+
+func TestMarkdown(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, writeMarkdown(&b, []string{"about"}, sample()))
+	golden(t, "sample.md", b.String())
+}
+
+func TestPicture(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, writeSVG(&b, sample()))
+	golden(t, "sample.svg", b.String())
+}

@@ -1,0 +1,35 @@
+package tool
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// List returns what takes a flag's values, with commas between, each as one
+// reads it.
+func List[T any](into *[]T, one func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		var all []T
+		for part := range strings.SplitSeq(text, ",") {
+			v, err := one(part)
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+		}
+		*into = all
+		return nil
+	}
+}
+
+// Number returns what reads a number within bounds.
+func Number(least, most int) func(string) (int, error) {
+	return func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("%q is not in %d..%d", text, least, most)
+		}
+		return n, nil
+	}
+}

@@ -1,0 +1,113 @@
+// Package units reads and spells what links and messages are measured by: bytes,
+// bits a second, shares that are lost, and how long the wire takes.
+package units
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+var sizes = []struct {
+	name  string
+	bytes int
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+
+// Size spells a number of bytes exactly, as "64 MiB".
+func Size(n int) string {
+	for _, u := range sizes {
+		if n >= u.bytes && n%u.bytes == 0 {
+			return fmt.Sprintf("%d %s", n/u.bytes, u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// MaxSize is the largest that ParseSize reads.
+const MaxSize = 1 << 30
+
+// ParseSize reads "64MiB".
+func ParseSize(text string) (int, error) {
+	for _, u := range sizes {
+		digits, ok := strings.CutSuffix(text, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(digits))
+		if err != nil || n < 1 || n > MaxSize/u.bytes {
+			return 0, fmt.Errorf("%q: must be 1B … 1GiB", text)
+		}
+		return n * u.bytes, nil
+	}
+	return 0, fmt.Errorf("%q has no unit: B, KiB, MiB or GiB", text)
+}
+
+// Unlimited is the rate 0, of a link that is not shaped.
+const Unlimited = "unlimited"
+
+// Rate spells bits a second, in whole Mbit/s, as tc takes them, or Unlimited.
+func Rate(r int64) string {
+	switch {
+	case r == 0:
+		return Unlimited
+	case r%1e9 == 0:
+		return fmt.Sprintf("%dgbit", r/1e9)
+	}
+	return fmt.Sprintf("%dmbit", r/1e6)
+}
+
+// ParseRate reads what Rate spells.
+func ParseRate(text string) (int64, error) {
+	if text == Unlimited {
+		return 0, nil
+	}
+	for unit, bits := range map[string]int64{"mbit": 1e6, "gbit": 1e9} {
+		if digits, ok := strings.CutSuffix(text, unit); ok {
+			n, err := strconv.ParseInt(digits, 10, 64)
+			if err != nil || n < 1 || n > 1e12/bits {
+				return 0, fmt.Errorf("%q: must be 1mbit … 1000gbit", text)
+			}
+			return n * bits, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no rate, such as 100mbit, 1gbit or %s", text, Unlimited)
+}
+
+// Loss spells frames that are lost of a thousand, as "1 %".
+func Loss(perMille int) string {
+	return strconv.FormatFloat(float64(perMille)/10, 'f', -1, 64) + " %"
+}
+
+// ParseLoss reads a share in tenths of a percent, "0", "1%" or "0.5%", as frames of
+// a thousand.
+func ParseLoss(text string) (perMille int, err error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	x, err := strconv.ParseFloat(digits, 64)
+	n := int(math.Round(10 * x))
+	if err != nil || !percent && text != "0" || !(x >= 0 && x < 100) || n > 999 || math.Abs(10*x-float64(n)) > 1e-6 {
+		return 0, fmt.Errorf("%q is no loss: must be 0%% … 99.9%%, in tenths", text)
+	}
+	return n, nil
+}
+
+// A frame of Ethernet, as a shaper counts it, and what a bare datagram carries in
+// it.
+const (
+	frameBytes   = 1514
+	payloadBytes = 1472
+)
+
+// Wire returns how many seconds one copy of bytes takes a link in full datagrams
+// without heads of ours; 0 if the link is not limited.
+func Wire(bytes int, rate int64) float64 {
+	if rate == 0 {
+		return 0
+	}
+	full, rest := bytes/payloadBytes, bytes%payloadBytes
+	onLink := full * frameBytes
+	if rest > 0 {
+		onLink += rest + frameBytes - payloadBytes
+	}
+	return float64(onLink) * 8 / float64(rate)
+}
