@@ -109,10 +109,14 @@ func (s *Session) start(cmd *exec.Cmd) (err error) {
 // meet hands the script over and reads what it says.
 func (s *Session) meet() error {
 	defer s.watch.stop()
-	if _, err := io.WriteString(s.in, scriptFor(s.program.Name, s.program.Args)); err != nil {
-		return err
+	_, written := io.WriteString(s.in, scriptFor(s.program.Name, s.program.Args))
+	if written != nil && !ended(written) {
+		return written
 	}
-	facts, noise, err := readFacts(s.out)
+	facts, noise, err := readFacts(s.out) // what it has said before it ended tells more than that it has
+	if err == nil {
+		err = written
+	}
 	if err != nil {
 		if clean := cleanLine(noise); clean != "" && ended(err) { // such as that there is no login
 			err = errors.New(clean)

@@ -216,7 +216,12 @@ func (c *castCrew) close() {
 
 // guests are the crew as those for whom a sender waits.
 func (c *castCrew) guests() *castGuests {
-	return &castGuests{want: c.want, came: c.come, full: c.close, at: c.at, later: c.later}
+	places := map[string]int{}
+	for i, h := range c.hosts {
+		places[h.name] = i
+	}
+	order := func(a, b string) int { return cmp.Compare(places[a], places[b]) }
+	return &castGuests{want: c.want, came: c.come, full: c.close, at: c.at, order: order, later: c.later}
 }
 
 // later says for whom a later round waits, and who has all already.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/schedgen/schedgen/runtime/lobby"
 )
@@ -15,6 +17,7 @@ type castGuests struct {
 	came  func(n int)                                     // is told how many wait
 	full  func()                                          // is called when a round begins
 	at    func() (netip.AddrPort, error)                  // returns the one address of this host where they come, or why there is none
+	order func(a, b string) int                           // compares two names: neighbours in this order are neighbours in a chain
 	later func(want *lobby.Count, served map[string]bool) // is told for whom a later round waits, and who has all: it stops that when nobody else can come
 }
 
@@ -32,5 +35,10 @@ func (c *castCmd) served(l *net.TCPListener, std stdio) *castGuests {
 		}
 		return at, nil
 	}
-	return &castGuests{want: lobby.NewCount(c.Expect), came: came, full: func() {}, at: at, later: func(*lobby.Count, map[string]bool) {}}
+	return &castGuests{want: lobby.NewCount(c.Expect), came: came, full: func() {}, at: at, order: strings.Compare, later: func(*lobby.Count, map[string]bool) {}}
+}
+
+// arrange puts those of all that are chosen into an order of names. Ranks follow it.
+func arrange(all []lobby.Guest, chosen []int, order func(a, b string) int) {
+	slices.SortStableFunc(chosen, func(i, j int) int { return order(all[i].Name, all[j].Name) })
 }

@@ -124,6 +124,7 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 		if r.survey = len(chosen) > 0; !r.survey {
 			chosen, r.lacked = s.lacks.group(all)
 		}
+		arrange(all, chosen, s.guests.order)
 		return chosen, castNote{s.transport(ctx, all), r.survey}.spell()
 	}, s.guests.came)
 	r.Party = party

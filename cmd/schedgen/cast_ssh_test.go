@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
 	"github.com/schedgen/schedgen/cast/unpack"
 )
@@ -94,9 +95,14 @@ func TestCastOverSSH(t *testing.T) {
 	require.Zero(t, code, said)
 	require.Contains(t, out, "to 3 receivers: 1 entry, 3 MiB\n  bare: would get a copy of schedgen\n  same: has this schedgen\n  other: would get a copy of schedgen\n")
 
-	code, out, said = overSSH(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data").wait()
+	code, out, said = overSSH(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--json").wait()
 	require.Zero(t, code, said)
-	require.Contains(t, out, "3.0 MiB to 3 of 3 receivers by chain in ")
+	var end castOutcome
+	require.NoError(t, json.Unmarshal([]byte(out), &end), "%s", out)
+	require.Equal(t, "tcp", end.Transport)
+	for i, name := range []string{"bare", "same", "other"} { // in a chain they stand as they were named
+		require.Equal(t, castReceiver{name, cast.Outcome{Rank: i + 1, Done: true}}, end.Receivers[i])
+	}
 	for _, h := range s.Hosts {
 		got, err := os.ReadFile(filepath.Join(h.Home, "data", "model"))
 		require.NoError(t, err, h.Name)
