@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -128,7 +129,10 @@ func byName(all []*ir.Schedule) (names []string, groups map[string][]*ir.Schedul
 }
 
 func TestBothCheckersAgreeOnMutants(t *testing.T) {
-	const mutants = 5000
+	mutants := 3000
+	if os.Getenv("SCHEDGEN_HEAVY") != "" {
+		mutants = 20000
+	}
 	names, groups := byName(tiny(t))
 	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast") // those with repairs
 	killed, by, total := 0, map[string]int{}, 0

@@ -59,7 +59,7 @@ func free(t *testing.T) string {
 
 func (h *house) start(name string) *process {
 	p := &process{name: name, some: make(chan struct{}, 1<<16)}
-	p.cmd = exec.Command(h.program, append([]string{"-name", name, "-ttl", "5s"}, h.manager(h)...)...)
+	p.cmd = exec.Command(h.program, append([]string{"-name", name, "-ttl", "3s"}, h.manager(h)...)...)
 	var err error
 	p.in, err = p.cmd.StdinPipe()
 	require.NoError(h.t, err)

@@ -1,6 +1,7 @@
 package mem_test
 
 import (
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -13,9 +14,13 @@ import (
 )
 
 func TestComm(t *testing.T) {
-	overNetworks(t, transporttest.Comm, "perfect", "lossy", "windows")
+	all, some := []string{"lossy"}, []string{"perfect", "windows", "all lost", "narrow", "no datagram"}
+	if os.Getenv("SCHEDGEN_HEAVY") != "" {
+		all, some = slices.Concat(all, some), nil
+	}
+	overNetworks(t, transporttest.Comm, all...)
 	if !testing.Short() {
-		overNetworks(t, transporttest.CommSample, "all lost", "narrow", "no datagram")
+		overNetworks(t, transporttest.CommSample, some...)
 	}
 }
 

@@ -2,6 +2,7 @@ package rdma_test
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,8 +23,8 @@ func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect(rd
 func TestComm(t *testing.T) { transporttest.Comm(t, connect(rdma.Config{Loss: 0.2, Seed: 1})) }
 
 func TestCommQuiet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("as TestComm, but for the losses")
+	if os.Getenv("SCHEDGEN_HEAVY") == "" {
+		t.Skip("as TestComm, but for the losses: needs SCHEDGEN_HEAVY=1")
 	}
 	transporttest.CommSample(t, connect(rdma.Config{}))
 }
