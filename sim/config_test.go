@@ -258,3 +258,17 @@ func TestBadConfigs(t *testing.T) {
 		require.ErrorContains(t, err, "simulate bcast/chain: ")
 	}
 }
+
+// What a rank puts off since it is busy does not count as made: all comes, though no multicast does and a repair is due each µs.
+func TestRepairsOfBusyRanks(t *testing.T) {
+	spec, err := schedule.New("bcast/mcast-acktree", schedule.Params{Ranks: 17, Chunks: 2})
+	require.NoError(t, err)
+	s, err := sim.New(spec, sim.Config{
+		Model:  sim.Links{O: 667, Up: sim.Link{Rate: 1e9}, Down: sim.Link{Rate: 2e9}},
+		Switch: 1, Bytes: 3851, Loss: 1, Repair: 1000,
+	})
+	require.NoError(t, err)
+	r, err := s.Run(0)
+	require.NoError(t, err)
+	require.NotEqual(t, sim.Never, r.Makespan)
+}

@@ -4,8 +4,9 @@ package sim
 // runtime/core, and maxRounds how often one is made: what it puts is never lost, so
 // that a repair that was made so often is for something that never comes.
 const (
-	maxBackoff = 64
-	maxRounds  = 64
+	maxBackoff   = 1 << maxDoublings
+	maxDoublings = 6
+	maxRounds    = 64
 )
 
 // arm starts the clock of a repair of which all slots are set.
@@ -20,15 +21,20 @@ func (e *engine) expire(k key, r int, x event) {
 	own := &e.ranks[r]
 	n := e.store.at(own.node)
 	w := &n.shape.rules[x.slot]
-	if round := x.from; n.has(w.unless) || round == maxRounds {
+	if n.has(w.unless) || x.from == maxRounds {
 		return
 	}
-	if own.rules.first == 0 {
+	made := own.rules.first == 0
+	if made {
 		e.counts.Repairs++
 		e.queueSends(r, w)
 		e.plan(r, k.at)
 	}
 	least := max(Time(w.after), 1)
-	wait := min(least<<min(x.from, 6), max(least, maxBackoff)) * e.c.Repair
-	e.push(key{k.at + wait, e.numbers(1)}, expires, r, event{slot: x.slot, from: x.from + 1})
+	wait := min(least<<min(x.from, maxDoublings), max(least, maxBackoff)) * e.c.Repair
+	round := x.from
+	if made || round < maxDoublings { // what is put off waits longer, and is not counted: a rank may be busy for long
+		round++
+	}
+	e.push(key{k.at + wait, e.numbers(1)}, expires, r, event{slot: x.slot, from: round})
 }
