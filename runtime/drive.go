@@ -279,9 +279,7 @@ func (d *driver) park(ctx context.Context, by sleeper) {
 	defer d.watch(ctx)()
 	due, limited := d.due()
 	span := time.Duration(-1)
-	d.parking.until = 0
 	if limited {
-		d.parking.until = due
 		span = time.Duration(max(0, due-d.now()))
 	}
 	d.parking.parked, d.parking.by = true, by

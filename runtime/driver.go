@@ -68,7 +68,6 @@ type parking struct {
 	asleep  []sleeper // in cond.Wait
 	parked  bool      // one is in the transport's Wait
 	by      sleeper   // whose call that is; zero: the background's
-	until   core.Time // when that ends; 0: without limit
 }
 
 // sleeper is a call that sleeps.
