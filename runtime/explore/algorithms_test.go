@@ -1,12 +1,12 @@
 package explore
 
 import (
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -52,7 +52,7 @@ func TestAlgorithmsWithADeath(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		t.Run(a.Name, func(t *testing.T) {
 			for ranks := 2; ranks <= 3; ranks++ {
-				if ranks == 3 && os.Getenv("SCHEDGEN_HEAVY") == "" && slices.Contains([]string{"barrier/dissemination", "barrier/exchange"}, a.Name) {
+				if ranks == 3 && !heavy.Tests() && slices.Contains([]string{"barrier/dissemination", "barrier/exchange"}, a.Name) {
 					t.Skip("millions of states: needs SCHEDGEN_HEAVY=1")
 				}
 				o := Options{Ranks: ranks, Calls: calls(t, ranks, 1, a.Name), Losses: 1, Crash: true}
