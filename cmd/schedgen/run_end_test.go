@@ -85,6 +85,7 @@ func transports(t *testing.T) []string {
 // Every broadcast algorithm over every transport, with a number of ranks that
 // is no power of two and another root than 0.
 func TestBroadcasts(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Bcast) {
 			args := fmt.Sprintf("run bcast -p 5 --size 100kB --root 3 --iterations 3 --algorithm %s --transport %s", alg, transport)
@@ -117,6 +118,7 @@ func checkOrigins(t *testing.T, o *runObject, args string) {
 
 // Without any multicast arriving, everything comes by the chain or repairs.
 func TestLoss(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		if transport == overTCP || transport == overShm {
 			continue
@@ -135,6 +137,7 @@ func TestLoss(t *testing.T) {
 }
 
 func TestDelays(t *testing.T) {
+	t.Parallel()
 	for _, delay := range []string{"fixed", "fixed --root-delay 1us", "adaptive", "random-peer"} {
 		for _, transport := range transports(t) {
 			if transport != overTCP {
@@ -146,6 +149,7 @@ func TestDelays(t *testing.T) {
 
 // Whatever part of the releases is lost.
 func TestLossOfBarriers(t *testing.T) {
+	t.Parallel()
 	for _, loss := range []string{"0", "0.3", "1"} {
 		for _, transport := range []string{overMcast, overMem} {
 			o := object(t, fmt.Sprintf("run barrier -p 8 --iterations 20 --algorithm barrier/hsb-mcast --transport %s --loss %s", transport, loss))
@@ -155,6 +159,7 @@ func TestLossOfBarriers(t *testing.T) {
 }
 
 func TestBarriers(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Barrier) {
 			o := object(t, fmt.Sprintf("run barrier -p 6 --iterations 50 --algorithm %s --transport %s", alg, transport))
@@ -165,6 +170,7 @@ func TestBarriers(t *testing.T) {
 }
 
 func TestAnycasts(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Anycast) {
 			for _, size := range []string{"0", "1KiB"} {
@@ -179,6 +185,7 @@ func TestAnycasts(t *testing.T) {
 
 // What every rank writes is the file.
 func TestFileArrives(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.bin")
 	data := bytes.Repeat([]byte("all bytes count\n"), 12345)
@@ -195,6 +202,7 @@ func TestFileArrives(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		for _, args := range []string{"-p 1 --size 5", "-p 2 --size 0", "-p 2 --size 1", "-p 3 --size 3 --chunks 7", "-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB"} {
 			object(t, "run bcast --transport "+transport+" "+args)
