@@ -57,9 +57,10 @@ func object(t *testing.T, args string) (o runObject) {
 	return o
 }
 
+// names are the algorithms of a collective; if time is short the first: packages of transports run all.
 func names(collective string) (out []string) {
 	for _, a := range schedule.Algorithms() {
-		if a.Collective == collective {
+		if a.Collective == collective && (len(out) == 0 || !testing.Short()) {
 			out = append(out, a.Name)
 		}
 	}
@@ -124,7 +125,7 @@ func TestLoss(t *testing.T) {
 			continue
 		}
 		for _, alg := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
-			for _, loss := range []string{"0", "0.5", "1"} {
+			for _, loss := range losses("0", "0.5", "1") {
 				args := fmt.Sprintf("run bcast -p 4 --size 100kB --root 3 --iterations 3 --algorithm %s --transport %s --loss %s", alg, transport, loss)
 				o := object(t, args)
 				checkOrigins(t, &o, args)
@@ -134,6 +135,14 @@ func TestLoss(t *testing.T) {
 			}
 		}
 	}
+}
+
+// losses are those given; if time is short the one in the middle.
+func losses(none, some, all string) []string {
+	if testing.Short() {
+		return []string{some}
+	}
+	return []string{none, some, all}
 }
 
 func TestDelays(t *testing.T) {
@@ -150,7 +159,7 @@ func TestDelays(t *testing.T) {
 // Whatever part of the releases is lost.
 func TestLossOfBarriers(t *testing.T) {
 	t.Parallel()
-	for _, loss := range []string{"0", "0.3", "1"} {
+	for _, loss := range losses("0", "0.3", "1") {
 		for _, transport := range []string{overMcast, overMem} {
 			o := object(t, fmt.Sprintf("run barrier -p 8 --iterations 20 --algorithm barrier/hsb-mcast --transport %s --loss %s", transport, loss))
 			require.Len(t, o.Ranks, 8)
@@ -203,7 +212,11 @@ func TestFileArrives(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	t.Parallel()
-	for _, transport := range transports(t) {
+	all := transports(t)
+	if testing.Short() {
+		all = []string{overTCP}
+	}
+	for _, transport := range all {
 		for _, args := range []string{"-p 1 --size 5", "-p 2 --size 0", "-p 2 --size 1", "-p 3 --size 3 --chunks 7", "-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB"} {
 			object(t, "run bcast --transport "+transport+" "+args)
 		}

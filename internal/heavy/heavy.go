@@ -1,4 +1,5 @@
-// Package heavy says whether tests are to do what takes too long for every day.
+// Package heavy says how much tests are to do: what takes too long for every day, or less than
+// that where everything is slow.
 package heavy
 
 import "os"

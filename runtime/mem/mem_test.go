@@ -22,6 +22,9 @@ func TestComm(t *testing.T) {
 	if !testing.Short() {
 		overNetworks(t, transporttest.CommSample, some...)
 	}
+	if transporttest.Brief() { // for all transports
+		overNetworks(t, transporttest.CommItself, "lossy")
+	}
 }
 
 // The networks that a Split meets differ in what they lose and in whether they have windows.
