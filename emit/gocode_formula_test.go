@@ -3,11 +3,11 @@ package emit
 import (
 	"fmt"
 	"math/bits"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/schedule"
@@ -164,7 +164,7 @@ func (e *expr) swap(what, by *expr) *expr {
 func manyParams(alg *schedule.Algorithm) []schedule.Params {
 	var all []schedule.Params
 	many := []int{1, 2, 5, 8, 13, 24, 31, 64, 100}
-	if os.Getenv("SCHEDGEN_HEAVY") != "" {
+	if heavy.Tests() {
 		many = append(many, 300)
 	}
 	for _, ranks := range many {

@@ -17,7 +17,7 @@ import (
 // counterexamples opens what the command writes for schedules that do not
 // verify: the page tells why and leads through it.
 func counterexamples(b *browser) {
-	bin := build(b.T, "cmd/schedgen")
+	bin := build(b.T)
 	for _, c := range []struct {
 		file  string
 		steps []string // what the path says, causes first

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -61,7 +62,7 @@ func manySizes(b *browser) {
 // and say so.
 func manyRanks(b *browser) {
 	for _, alg := range schedule.Algorithms() {
-		for _, ranks := range []int{100, 4096} {
+		for _, ranks := range []int{100, heavy.Or(1000, 4096)} {
 			if alg.Name == "bcast/symmetric" && ranks > 100 { // P² puts are too many for a page
 				continue
 			}

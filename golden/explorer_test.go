@@ -225,6 +225,7 @@ func withRoots(t *testing.T, name string, p schedule.Params) emit.Options {
 
 // TestExplorer drives the page as a person would, by mouse and by keys.
 func TestExplorer(t *testing.T) {
+	t.Parallel()
 	b := openBrowser(t)
 	run := func(name string, test func(*browser)) {
 		t.Run(name, func(t *testing.T) {

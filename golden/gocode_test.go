@@ -18,58 +18,64 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// TestGeneratedCode builds the generated code of every algorithm into one
-// program, which plays it against the machine that interprets the schedule, in
-// random orders and with losses. go vet has nothing to say of the code.
+// TestGeneratedCode builds the generated code of all schedules into one package, once, of
+// which go vet has nothing to say. What its tests are stands in testdata/gocode: one plays the
+// code against the machine that interprets the schedule, in random orders and with losses; the
+// others run the suite of communicators with it, broadcasts from all roots and barriers of few
+// ranks, flat and on hosts, of all degrees and fans that the suite has. What it skips has none.
 func TestGeneratedCode(t *testing.T) {
+	t.Parallel()
 	dir := goDir(t)
 	schedules := generatedExamples(t)
-	names := make([]string, len(schedules))
-	for i := range names {
-		names[i] = fmt.Sprintf("twin%d", i)
+	writeTwins(t, dir, "played", schedules)
+	tests := []string{"play_test.go"}
+	if !testing.Short() {
+		writeTwins(t, dir, "communicating", communicatingExamples(t))
+		tests = append(tests, "comm_test.go")
 	}
-	writeTwins(t, dir, names, schedules)
-	copyTo(t, dir, "main.go")
-	vet := []string{"vet"}
-	for i, s := range schedules {
-		if s.Ranks == 24 {
-			vet = append(vet, "./"+dir+"/"+names[i])
+	for _, file := range tests {
+		copyTo(t, dir, file)
+	}
+	bin := filepath.Join(t.TempDir(), "twins.test")
+	execute(t, "go", "vet", "./"+dir)
+	execute(t, "go", "test", "-c", "-vet=off", "-gcflags=-l", "-o", bin, "./"+dir) // to inline calls takes as long as all else
+	t.Run("plays", func(t *testing.T) {
+		out := execute(t, bin, "-test.run=^TestPlay$", "-test.v")
+		require.Contains(t, out, fmt.Sprintf(": %d twins\n", len(schedules)))
+	})
+	t.Run("communicates", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("only the code that is played is built")
 		}
-	}
-	out, err := exec.CommandContext(t.Context(), "go", vet...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	out, err = exec.CommandContext(t.Context(), "go", "run", "./"+dir).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, fmt.Sprintf("%d twins\n", len(schedules)), string(out))
+		out := execute(t, bin, "-test.timeout=5m", "-test.v", "-test.skip="+strings.Join([]string{
+			"^TestPlay$",
+			"/(Anycast|Held|Flush|Cancel|Agree|Shrink|Leave|Close)",
+			"/Bcast/.*/.*/ranks=[1-3],hosts=[1-9]",
+			"/Barrier/.*/.*/ranks=[1-3],.*(degree|fans|hosts)=[1-9]",
+		}, "|"))
+		for _, test := range []string{"TestCommMem", "TestCommWindows", "TestCommTCP", "TestFlagsOfBarriers", "TestFind"} {
+			require.Contains(t, out, "--- PASS: "+test+" ")
+		}
+	})
 }
 
-// TestGeneratedCodeCommunicates runs the suite of communicators with generated
-// code: broadcasts from all roots and barriers of few ranks, flat and on hosts,
-// of all degrees and fans that the suite has. What it skips has none.
-func TestGeneratedCodeCommunicates(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a hundred packages")
-	}
-	dir := goDir(t)
-	var names []string
-	var schedules []*ir.Schedule
+// execute returns what a command prints.
+func execute(t *testing.T, name string, args ...string) string {
+	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// communicatingExamples are schedules of every algorithm that the suite of communicators calls.
+func communicatingExamples(t *testing.T) (all []*ir.Schedule) {
 	for _, alg := range schedule.Algorithms() {
 		for _, p := range communicating(&alg) {
 			spec, err := schedule.New(alg.Name, p)
 			require.NoError(t, err)
-			names = append(names, fmt.Sprintf("twin%d", len(names)))
-			schedules = append(schedules, spec.Schedule())
+			all = append(all, spec.Schedule())
 		}
 	}
-	writeTwins(t, dir, names, schedules)
-	copyTo(t, dir, "main.go")
-	copyTo(t, dir, "comm_test.go")
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-timeout", "5m", "./"+dir, "-skip", strings.Join([]string{
-		"/(Anycast|Held|Flush|Cancel|Agree|Shrink|Leave|Close)",
-		"/Bcast/.*/.*/ranks=[1-3],hosts=[1-9]",
-		"/Barrier/.*/.*/ranks=[1-3],.*(degree|fans|hosts)=[1-9]",
-	}, "|")).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	return all
 }
 
 // communicating are the parameters of what the suite of communicators calls.
@@ -113,21 +119,24 @@ func varied(alg *schedule.Algorithm, ranks int) []schedule.Params {
 	return all
 }
 
-// writeTwins writes the generated code of schedules, their text and a list of
-// them that is the variable twins.
-func writeTwins(t *testing.T, dir string, names []string, schedules []*ir.Schedule) {
-	var imports, list strings.Builder
+// writeTwins writes the generated code of schedules, their text and a file with a list of
+// them that is the variable of that name. They are files of one package, since to compile
+// a package takes longer than what is in it: what they declare gets names of its own.
+func writeTwins(t *testing.T, dir, list string, schedules []*ir.Schedule) {
+	var lines strings.Builder
 	for i, s := range schedules {
-		name := names[i]
-		writeTo(t, filepath.Join(dir, name, name+".go"), func(b *bytes.Buffer) error {
-			return emit.Write(b, "go", s, emit.Options{Package: name})
+		name := fmt.Sprintf("%s%d", list, i)
+		writeTo(t, filepath.Join(dir, name+".go"), func(b *bytes.Buffer) error {
+			if err := emit.Write(b, "go", s, emit.Options{Package: "twins"}); err != nil {
+				return err
+			}
+			return prefixDeclared(b, name+"_")
 		})
 		writeTo(t, filepath.Join(dir, name+".txt"), func(b *bytes.Buffer) error { return ir.WriteText(b, s) })
-		fmt.Fprintf(&imports, "\t%q\n", module+"/golden/"+filepath.Base(dir)+"/"+name)
-		fmt.Fprintf(&list, "\t{%q, %s.Schedule()},\n", name, name)
+		fmt.Fprintf(&lines, "\t{%q, %s_Schedule()},\n", name, name)
 	}
-	writeTo(t, filepath.Join(dir, "twins.go"), func(b *bytes.Buffer) error {
-		_, err := fmt.Fprintf(b, "package main\n\nimport (\n%s)\n\nvar twins = []twin{\n%s}\n", &imports, &list)
+	writeTo(t, filepath.Join(dir, list+"_test.go"), func(b *bytes.Buffer) error {
+		_, err := fmt.Fprintf(b, "package twins\n\nvar %s = []twin{\n%s}\n", list, &lines)
 		return err
 	})
 }

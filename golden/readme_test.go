@@ -1,11 +1,13 @@
 package golden
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,11 +17,33 @@ const readme = "../README.md"
 
 var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
-// build compiles a command of the module.
-func build(t *testing.T, pkg string) string {
-	bin := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	out, err := exec.Command("go", "build", "-o", bin, "../"+pkg).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+// command compiles the command, once for all tests; TestMain removes it.
+var command = sync.OnceValues(func() (bin string, err error) {
+	if commandDir, err = os.MkdirTemp("", "schedgen-golden-"); err != nil {
+		return "", err
+	}
+	bin = filepath.Join(commandDir, "schedgen")
+	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/schedgen").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return bin, nil
+})
+
+var commandDir string // where command has put it
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := os.RemoveAll(commandDir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// build returns the compiled command.
+func build(t *testing.T) string {
+	bin, err := command()
+	require.NoError(t, err)
 	return bin
 }
 
@@ -28,7 +52,8 @@ func build(t *testing.T, pkg string) string {
 // the README against examples/hello. With SCHEDGEN_UPDATE=1 the blocks are written
 // anew.
 func TestReadmeShowsWhatHappens(t *testing.T) {
-	bin := build(t, "cmd/schedgen")
+	t.Parallel()
+	bin := build(t)
 	hello, err := os.ReadFile("../examples/hello/main.go")
 	require.NoError(t, err)
 	files, err := filepath.Glob("../docs/*.md")
@@ -75,7 +100,8 @@ func output(t *testing.T, bin string, args []string) string {
 // TestReadmeCommandsWork runs every command that the README tells people to
 // type, but the one that runs this test.
 func TestReadmeCommandsWork(t *testing.T) {
-	bin := build(t, "cmd/schedgen")
+	t.Parallel()
+	bin := build(t)
 	text, err := os.ReadFile(readme)
 	require.NoError(t, err)
 	ran := 0

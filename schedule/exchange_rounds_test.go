@@ -2,11 +2,11 @@ package schedule
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -14,10 +14,7 @@ import (
 // and holds them against what the algorithm states and what paper 003, §4.2,
 // allows: ⌈log_n N⌉+2, and log_n N where N is a power of n.
 func TestExchangeRounds(t *testing.T) {
-	until := 1500 // of all powers of the degrees there is one below
-	if os.Getenv("SCHEDGEN_HEAVY") != "" {
-		until = 4096
-	}
+	until := heavy.Or(1500, 4096) // of all powers of the degrees there is one below 1500
 	for _, degree := range []int{2, 3, 6, 16} {
 		t.Run(fmt.Sprintf("n=%d", degree), func(t *testing.T) {
 			t.Parallel()

@@ -3,13 +3,13 @@ package verify
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -129,10 +129,7 @@ func byName(all []*ir.Schedule) (names []string, groups map[string][]*ir.Schedul
 }
 
 func TestBothCheckersAgreeOnMutants(t *testing.T) {
-	mutants := 3000
-	if os.Getenv("SCHEDGEN_HEAVY") != "" {
-		mutants = 20000
-	}
+	mutants := heavy.Or(3000, 20000)
 	names, groups := byName(tiny(t))
 	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast") // those with repairs
 	killed, by, total := 0, map[string]int{}, 0

@@ -206,6 +206,7 @@ func (l *groupLine) of(label string) heardFrom {
 
 // Real processes publish while others join, die and leave: whoever is there hears the same.
 func TestGroupAnycast(t *testing.T) {
+	t.Parallel()
 	for name, manager := range managers() {
 		t.Run(name, func(t *testing.T) {
 			p := newParty(t, "anycast", manager(t), "--every", "2ms", "--size", "100B", "--verbose")
@@ -242,6 +243,7 @@ func TestGroupAnycast(t *testing.T) {
 
 // Real processes broadcast while the root dies and others come and go.
 func TestGroupBcast(t *testing.T) {
+	t.Parallel()
 	for name, manager := range managers() {
 		t.Run(name, func(t *testing.T) {
 			p := newParty(t, "bcast", manager(t), "--every", "1ms", "--size", "20kB", "--verbose")
@@ -280,6 +282,7 @@ func (g *guest) broadcasts(ranks, n int) {
 
 // Members with the same key meet.
 func TestGroupKey(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")
 	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600))

@@ -57,9 +57,10 @@ func object(t *testing.T, args string) (o runObject) {
 	return o
 }
 
+// names are the algorithms of a collective; if time is short the first: packages of transports run all.
 func names(collective string) (out []string) {
 	for _, a := range schedule.Algorithms() {
-		if a.Collective == collective {
+		if a.Collective == collective && (len(out) == 0 || !testing.Short()) {
 			out = append(out, a.Name)
 		}
 	}
@@ -85,6 +86,7 @@ func transports(t *testing.T) []string {
 // Every broadcast algorithm over every transport, with a number of ranks that
 // is no power of two and another root than 0.
 func TestBroadcasts(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Bcast) {
 			args := fmt.Sprintf("run bcast -p 5 --size 100kB --root 3 --iterations 3 --algorithm %s --transport %s", alg, transport)
@@ -117,12 +119,13 @@ func checkOrigins(t *testing.T, o *runObject, args string) {
 
 // Without any multicast arriving, everything comes by the chain or repairs.
 func TestLoss(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		if transport == overTCP || transport == overShm {
 			continue
 		}
 		for _, alg := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
-			for _, loss := range []string{"0", "0.5", "1"} {
+			for _, loss := range losses("0", "0.5", "1") {
 				args := fmt.Sprintf("run bcast -p 4 --size 100kB --root 3 --iterations 3 --algorithm %s --transport %s --loss %s", alg, transport, loss)
 				o := object(t, args)
 				checkOrigins(t, &o, args)
@@ -134,7 +137,16 @@ func TestLoss(t *testing.T) {
 	}
 }
 
+// losses are those given; if time is short the one in the middle.
+func losses(none, some, all string) []string {
+	if testing.Short() {
+		return []string{some}
+	}
+	return []string{none, some, all}
+}
+
 func TestDelays(t *testing.T) {
+	t.Parallel()
 	for _, delay := range []string{"fixed", "fixed --root-delay 1us", "adaptive", "random-peer"} {
 		for _, transport := range transports(t) {
 			if transport != overTCP {
@@ -146,7 +158,8 @@ func TestDelays(t *testing.T) {
 
 // Whatever part of the releases is lost.
 func TestLossOfBarriers(t *testing.T) {
-	for _, loss := range []string{"0", "0.3", "1"} {
+	t.Parallel()
+	for _, loss := range losses("0", "0.3", "1") {
 		for _, transport := range []string{overMcast, overMem} {
 			o := object(t, fmt.Sprintf("run barrier -p 8 --iterations 20 --algorithm barrier/hsb-mcast --transport %s --loss %s", transport, loss))
 			require.Len(t, o.Ranks, 8)
@@ -155,6 +168,7 @@ func TestLossOfBarriers(t *testing.T) {
 }
 
 func TestBarriers(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Barrier) {
 			o := object(t, fmt.Sprintf("run barrier -p 6 --iterations 50 --algorithm %s --transport %s", alg, transport))
@@ -165,6 +179,7 @@ func TestBarriers(t *testing.T) {
 }
 
 func TestAnycasts(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		for _, alg := range names(schedule.Anycast) {
 			for _, size := range []string{"0", "1KiB"} {
@@ -179,6 +194,7 @@ func TestAnycasts(t *testing.T) {
 
 // What every rank writes is the file.
 func TestFileArrives(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.bin")
 	data := bytes.Repeat([]byte("all bytes count\n"), 12345)
@@ -195,7 +211,12 @@ func TestFileArrives(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for _, transport := range transports(t) {
+	t.Parallel()
+	all := transports(t)
+	if testing.Short() {
+		all = []string{overTCP}
+	}
+	for _, transport := range all {
 		for _, args := range []string{"-p 1 --size 5", "-p 2 --size 0", "-p 2 --size 1", "-p 3 --size 3 --chunks 7", "-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB"} {
 			object(t, "run bcast --transport "+transport+" "+args)
 		}

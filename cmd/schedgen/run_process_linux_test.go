@@ -98,6 +98,7 @@ func (p *program) gone(within time.Duration) {
 const endless = "run barrier -p 4 --transport tcp -v --iterations 1000000000"
 
 func TestKilledRank(t *testing.T) {
+	t.Parallel()
 	for _, victim := range []int{0, 2} {
 		p := startCommand(t, endless)
 		require.NoError(t, syscall.Kill(p.ranks[victim], syscall.SIGKILL))
@@ -127,6 +128,7 @@ func TestKilledRankBeforeTheyMeet(t *testing.T) {
 }
 
 func TestKilledRankOfBroadcast(t *testing.T) {
+	t.Parallel()
 	for _, transport := range transports(t) {
 		if transport == overMem {
 			continue
@@ -141,6 +143,7 @@ func TestKilledRankOfBroadcast(t *testing.T) {
 }
 
 func TestKilledRankOfAnycast(t *testing.T) {
+	t.Parallel()
 	p := startCommand(t, "run anycast -p 4 --transport tcp -v --messages 1000000000")
 	require.NoError(t, syscall.Kill(p.ranks[3], syscall.SIGKILL))
 	code, said := p.end()
@@ -150,6 +153,7 @@ func TestKilledRankOfAnycast(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	for name, interrupt := range map[string]func(pid int) error{
 		"SIGINT":       func(pid int) error { return syscall.Kill(pid, syscall.SIGINT) },
 		"SIGTERM":      func(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) },

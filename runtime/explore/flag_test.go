@@ -29,7 +29,7 @@ func TestFlags(t *testing.T) {
 				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Calls: calls(t, ranks, 1, name, name, name, name), Early: 1})
 				sound(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Calls: calls(t, ranks, 1, name, "bcast/chain", name, name), Crash: true, Quit: true})
 			}
-			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 4}, Calls: calls(t, 4, 1, name, name, name), States: 100_000})
+			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 4}, Calls: calls(t, 4, 1, name, name, name), States: far()})
 		})
 	}
 }
@@ -39,9 +39,9 @@ func TestRemoteFlags(t *testing.T) {
 	for name := range barriers {
 		t.Run(name, func(t *testing.T) {
 			for ranks := 2; ranks <= 3; ranks++ {
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Calls: calls(t, ranks, 1, name, name, name, name), Early: 1, States: 60_000})
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Calls: calls(t, ranks, 1, name, "bcast/chain", name, name), Crash: true, Quit: true, States: 60_000})
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Open: 3, Calls: calls(t, ranks, 1, name, name, name), States: 60_000})
+				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Calls: calls(t, ranks, 1, name, name, name, name), Early: 1, States: far()})
+				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Calls: calls(t, ranks, 1, name, "bcast/chain", name, name), Crash: true, Quit: true, States: far()})
+				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks, Remote: true}, Open: 3, Calls: calls(t, ranks, 1, name, name, name), States: far()})
 			}
 			sound(t, Options{Ranks: 3, Windows: Windows{Ranks: 3, Remote: true}, Calls: calls(t, 3, 1, name), OddRank: 1, Odd: calls(t, 3, 1, "bcast/binomial")})
 		})
@@ -53,8 +53,8 @@ func TestFlagsOfSeveralOpen(t *testing.T) {
 	for name := range barriers {
 		t.Run(name, func(t *testing.T) {
 			for ranks := 2; ranks <= 3; ranks++ {
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Open: 3, Calls: calls(t, ranks, 1, name, name, "bcast/binomial", name, name), States: 100_000})
-				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Open: 2, Calls: calls(t, ranks, 1, name, name, name), Crash: true, States: 60_000})
+				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Open: 3, Calls: calls(t, ranks, 1, name, name, "bcast/binomial", name, name), States: far()})
+				soundAsFar(t, Options{Ranks: ranks, Windows: Windows{Ranks: ranks}, Open: 2, Calls: calls(t, ranks, 1, name, name, name), Crash: true, States: far()})
 			}
 		})
 	}
@@ -67,10 +67,10 @@ func TestFlagsAmongSome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for windows := 1; windows < 3; windows++ {
 				sound(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Calls: calls(t, 3, 1, name, name, name)})
-				soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 3, Calls: calls(t, 3, 1, name, name, "bcast/linear", name), States: 60_000})
+				soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: windows}, Open: 3, Calls: calls(t, 3, 1, name, name, "bcast/linear", name), States: far()})
 			}
-			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 3}, Calls: calls(t, 4, 1, name, name, name), States: 60_000})
-			soundAsFar(t, Options{Ranks: 2, Windows: Windows{Ranks: 1}, Open: 4, Calls: calls(t, 2, 1, name, name, "bcast/linear", name, "bcast/linear", name, name, "bcast/linear"), States: 100_000})
+			soundAsFar(t, Options{Ranks: 4, Windows: Windows{Ranks: 3}, Calls: calls(t, 4, 1, name, name, name), States: far()})
+			soundAsFar(t, Options{Ranks: 2, Windows: Windows{Ranks: 1}, Open: 4, Calls: calls(t, 2, 1, name, name, "bcast/linear", name, "bcast/linear", name, name, "bcast/linear"), States: far()})
 		})
 	}
 }

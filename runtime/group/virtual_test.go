@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/internal/board"
@@ -372,7 +373,7 @@ func TestDrawnHistories(t *testing.T) {
 	switch {
 	case testing.Short():
 		count = min(count, 10)
-	case os.Getenv("SCHEDGEN_HEAVY") != "" && count > 1:
+	case heavy.Tests() && count > 1:
 		count = 600
 	}
 	for seed := first; seed < first+count; seed++ {

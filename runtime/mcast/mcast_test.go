@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/transporttest"
@@ -38,10 +38,7 @@ func TestSplit(t *testing.T) { transporttest.Split(t, connect(mcast.Config{Famil
 
 // TestCommLossy drops many datagrams, and cuts chunks into small ones.
 func TestCommLossy(t *testing.T) {
-	suite := transporttest.CommSample
-	if os.Getenv("SCHEDGEN_HEAVY") != "" {
-		suite = transporttest.Comm
-	}
+	suite := heavy.Or(transporttest.CommSample, transporttest.Comm)
 	suite(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
 }
 

@@ -1,13 +1,13 @@
 package mem_test
 
 import (
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -15,12 +15,15 @@ import (
 
 func TestComm(t *testing.T) {
 	all, some := []string{"lossy"}, []string{"perfect", "windows", "all lost", "narrow", "no datagram"}
-	if os.Getenv("SCHEDGEN_HEAVY") != "" {
+	if heavy.Tests() {
 		all, some = slices.Concat(all, some), nil
 	}
 	overNetworks(t, transporttest.Comm, all...)
 	if !testing.Short() {
 		overNetworks(t, transporttest.CommSample, some...)
+	}
+	if transporttest.Brief() { // for all transports
+		overNetworks(t, transporttest.CommItself, "lossy")
 	}
 }
 

@@ -2,7 +2,6 @@ package transporttest
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -11,12 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Make returns the transports of size ranks that are connected to each other.
 type Make func(t testing.TB, size int) []wire.Transport
+
+// Brief reports whether the race detector watches and time is short. Then nothing is tested
+// twice that runs the same code: transports below which others stand leave to those what both
+// do, and Comm leaves out CommItself.
+func Brief() bool { return heavy.Race && testing.Short() }
 
 // Comm tests communicators over transports that with returns: every collective
 // operation and every way in which one can fail. If time is short there are fewer numbers of ranks.
@@ -26,7 +31,18 @@ func Comm(t *testing.T, with Make) {
 		sizes = fewSizes
 	}
 	collectives(t, with, &sizes)
-	for _, test := range slices.Concat(everywhere, once) {
+	for _, test := range everywhere {
+		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
+	}
+	if !Brief() {
+		CommItself(t, with)
+	}
+}
+
+// CommItself is the part of Comm that is of what a communicator decides by itself, and of ends
+// that take their time: if the tests are brief one transport passes it for all.
+func CommItself(t *testing.T, with Make) {
+	for _, test := range once {
 		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}
 }
@@ -78,7 +94,7 @@ var everywhere = []commTest{
 	{"Close", testClose},
 }
 
-// once are tests of what a communicator decides by itself, and of ends that take their time.
+// once are the tests of CommItself.
 var once = []commTest{
 	{"Bytes", testBytes},
 	{"Lent", testLent},

@@ -7,10 +7,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -157,10 +157,7 @@ func stalledAt(c *runtime.Comm) uint64 {
 // testLarge broadcasts a message much larger than any buffer on the way; with
 // SCHEDGEN_HEAVY=1 one of 1 GiB, for which machines need 6 GiB and half a minute.
 func testLarge(t *testing.T, with Make) {
-	n := 48<<20 + 13
-	if os.Getenv("SCHEDGEN_HEAVY") == "1" {
-		n = 1<<30 + 13
-	}
+	n := heavy.Or(48<<20, 1<<30) + 13
 	comms := join(t, with, 3, runtime.Config{})
 	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 		return bcast(ctx, c, 1, buffer(n), 1)

@@ -173,8 +173,9 @@ func testCommMcast(t *testing.T, with Make) {
 		got++
 		return wire.Accept
 	}
+	held := pattern(1, 1000)
 	for range 3000 {
-		n.ranks[0].Mcast(of(1, slot(1, pattern(1, 1000))))
+		n.ranks[0].Mcast(of(1, slot(1, held)))
 		n.poll()
 	}
 	seq := 0
@@ -190,10 +191,14 @@ func testCommMcast(t *testing.T, with Make) {
 func testCommMcastAbandon(t *testing.T, with Make) {
 	n := connect(t, with, 2)
 	multicastOnly(t, n)
-	unsent := [2]int{50, 50}
+	size := 1 << 20
+	if Brief() {
+		size = 1 << 18
+	}
+	unsent, body := [2]int{50, 50}, pattern(0, size)
 	for i := range 50 {
 		for comm := range unsent {
-			f := of(uint8(comm), slot(uint64(i), pattern(i, 1<<20)))
+			f := of(uint8(comm), slot(uint64(i), body))
 			f.Unsent = &unsent[comm]
 			n.ranks[0].Mcast(f)
 		}

@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"crypto/rand"
 	"io"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -20,10 +20,7 @@ import (
 // take nothing of them.
 func TestTwoJobsInOneGroup(t *testing.T) {
 	const size, burst = 2, 16
-	datagrams := 20_000
-	if os.Getenv("SCHEDGEN_HEAVY") != "" {
-		datagrams = 1_000_000
-	}
+	datagrams := heavy.Or(20_000, 1_000_000)
 	var jobs [2][]*verbs.Transport
 	var sinks [2][size]*census
 	for j := range jobs {

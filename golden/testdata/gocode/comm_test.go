@@ -1,4 +1,4 @@
-package main
+package twins
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func connectWindows(t testing.TB, size int) []wire.Transport {
 // A barrier of generated code puts as many flags as the one that the runtime makes itself,
 // at every rank; so it does if some ranks interpret the schedule.
 func TestFlagsOfBarriers(t *testing.T) {
-	for _, tw := range twins {
+	for _, tw := range communicating {
 		h := &tw.generated.Header
 		if h.Collective != "barrier" || tw.generated.Places == nil || h.Ranks == 1 {
 			continue
@@ -124,7 +124,7 @@ func find(cfg runtime.Config) []*machine.Schedule {
 		cfg.Barrier.Name = "barrier/hsb"
 	}
 	var list []*machine.Schedule
-	for _, t := range twins {
+	for _, t := range communicating {
 		h := &t.generated.Header
 		if h.Ranks == cfg.Transport.Size() && (fits(h, cfg.Bcast) || fits(h, cfg.Barrier)) {
 			list = append(list, t.generated)

@@ -2,23 +2,18 @@ package datagram
 
 import (
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // siege is how many forgeries are sent: of a million in the heavy tests half.
-func siege() int {
-	if os.Getenv("SCHEDGEN_HEAVY") == "1" {
-		return 500_000
-	}
-	return 25_000
-}
+func siege() int { return heavy.Or(25_000, 500_000) }
 
 // forgers make of a good datagram one that must not count.
 var forgers = []func(r *rand.Rand, good, other []byte) []byte{

@@ -23,6 +23,9 @@ func (windowless) Windows() wire.Windows { return nil }
 // say how many more can come. They call the adapter to send once for all that a rank signals at a
 // time.
 func TestWhatBarriersCost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts, and what it runs is run by TestComm")
+	}
 	const rounds = 400
 	for _, test := range []struct {
 		name    string

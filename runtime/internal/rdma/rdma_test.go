@@ -2,12 +2,12 @@ package rdma_test
 
 import (
 	"errors"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/internal/rdma"
 	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -23,7 +23,7 @@ func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect(rd
 func TestComm(t *testing.T) { transporttest.Comm(t, connect(rdma.Config{Loss: 0.2, Seed: 1})) }
 
 func TestCommQuiet(t *testing.T) {
-	if os.Getenv("SCHEDGEN_HEAVY") == "" {
+	if !heavy.Tests() {
 		t.Skip("as TestComm, but for the losses: needs SCHEDGEN_HEAVY=1")
 	}
 	transporttest.CommSample(t, connect(rdma.Config{}))

@@ -5,22 +5,17 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
 // siege is how many forgeries are sent: so many of a million in the heavy tests.
-func siege(heavy int) int {
-	if os.Getenv("SCHEDGEN_HEAVY") == "1" {
-		return heavy
-	}
-	return heavy / 20
-}
+func siege(all int) int { return heavy.Or(all/20, all) }
 
 // Of what has been said at one meeting, and of anything else, nothing opens another one.
 func TestSiegeOfHandshakes(t *testing.T) {

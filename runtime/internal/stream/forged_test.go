@@ -3,24 +3,19 @@ package stream
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // siege is how many forgeries are sent: so many of a million in the heavy tests.
-func siege(heavy int) int {
-	if os.Getenv("SCHEDGEN_HEAVY") == "1" {
-		return heavy
-	}
-	return heavy / 20
-}
+func siege(all int) int { return heavy.Or(all/20, all) }
 
 // script is what a rank says on a connection: frames, each in a record of its own.
 func script(t testing.TB, s *seal.Session, turn uint64, frames int) (records [][]byte) {
