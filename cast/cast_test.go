@@ -107,7 +107,7 @@ func TestArrives(t *testing.T) {
 			rapid.SampledFrom([]int{firstLen - headLen, firstLen - headLen + 1, firstLen + size - 2*headLen, stride*size + 1})).Draw(t, "bytes")
 		o, algorithm := mem.Options{Seed: 1}, "bcast/chain"
 		if rapid.Bool().Draw(t, "mcast") {
-			o.Loss, algorithm = 0.02, "bcast/mcast-chain"
+			o.Loss, algorithm = 0.02, "bcast/mcast-acktree"
 		}
 		w := newWorld(join(t, ranks, o, algorithm))
 		want := text(1, n)
@@ -206,7 +206,7 @@ func TestRanksGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(3, 5).Draw(t, "ranks")
 		want := text(3, rapid.IntRange(0, 5*stride*size).Draw(t, "bytes"))
-		w := newWorld(join(t, ranks, mem.Options{}, rapid.SampledFrom([]string{"bcast/chain", "bcast/mcast-chain"}).Draw(t, "algorithm")))
+		w := newWorld(join(t, ranks, mem.Options{}, rapid.SampledFrom([]string{"bcast/chain", "bcast/mcast-chain", "bcast/mcast-acktree"}).Draw(t, "algorithm")))
 		gone := map[int]bool{}
 		ctxs, sinks := make([]context.Context, ranks), make([]Sink, ranks)
 		for rank := range ranks {

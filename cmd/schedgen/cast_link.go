@@ -98,8 +98,9 @@ func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
 // heardTime is within what every host hears a multicast of the sender, where multicast works.
 const heardTime = time.Second
 
-// castAlgorithms are those of the broadcasts, by transport.
-var castAlgorithms = map[string]string{overTCP: "bcast/chain", overMcast: "bcast/mcast-chain"}
+// castAlgorithms are those of the broadcasts, by transport. With bcast/mcast-chain no piece would wait for a
+// multicast that comes late, but where packets are lost what is put along the chain then holds up the rest.
+var castAlgorithms = map[string]string{overTCP: "bcast/chain", overMcast: "bcast/mcast-acktree"}
 
 // join connects a host that has a place with the others.
 func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp.Config) (*runtime.Comm, error) {

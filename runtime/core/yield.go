@@ -243,12 +243,13 @@ func (rc *recovery) yieldsDue(o *op) Time {
 }
 
 // checkYields puts some of what has waited to ranks that have been silent for too long.
-// While frames are still leaving nobody can have taken them in.
+// While frames are still leaving, or multicasts wait for those of earlier operations, nobody can
+// have taken them in.
 func (rc *recovery) checkYields(o *op, now Time) {
 	for i := range o.lost.yields.heirs {
 		h := &o.lost.yields.heirs[i]
 		late := o.behind(h)
-		if h.stirred || !h.late || !late || o.lost.window.leaving(o) {
+		if h.stirred || !h.late || !late || o.lost.window.behind || o.lost.window.leaving(o) {
 			h.stirred, h.moved = false, now
 		}
 		if h.late = late; late && now >= h.moved+rc.yieldPatience(h) {

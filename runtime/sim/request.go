@@ -18,6 +18,9 @@ type request struct {
 
 // width returns how many requests a rank has open at most.
 func (w *world) width(rank int) int {
+	if w.sc.Full {
+		return max(w.sc.Open, 1)
+	}
 	r := seeded(w.sc.Seed, 'o', uint64(rank))
 	return 1 + r.below(max(w.sc.Open, 1))
 }
@@ -28,6 +31,10 @@ func (p *process) startRequest(o *Op) {
 	p.open = append(p.open, &request{step: p.step, op: *o, plan: p.planFor(o), buf: p.w.bufferFor(p, o)})
 	width := p.w.width(p.rank)
 	if len(p.open) < width {
+		return
+	}
+	if p.w.sc.Full {
+		p.until = p.open[0].step + 1
 		return
 	}
 	r := seeded(p.w.sc.Seed, 'w', uint64(p.rank), uint64(p.step))

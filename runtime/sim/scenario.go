@@ -21,6 +21,7 @@ type Scenario struct {
 	Script []Op    `json:"script"`
 	Faults []Fault `json:"faults,omitempty"`
 	Open   int     `json:"open,omitempty"`  // each rank has as many requests open as it draws, up to this; default 1: it waits for each
+	Full   bool    `json:"full,omitempty"`  // each rank has Open requests open all the time, and waits for the oldest
 	Calm   Time    `json:"calm,omitempty"`  // from then on there are no faults
 	Limit  Time    `json:"limit,omitempty"` // everything has ended so long after that; default 10 minutes
 	Eager  bool    `json:"eager,omitempty"` // a goroutine of each process takes rootless messages as they come
