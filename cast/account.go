@@ -26,6 +26,9 @@ type account struct {
 const maxReason = 1024
 
 // gather has all ranks tell each other their accounts, in turn, and calls tell with each as it comes.
+//
+// Only the sender needs most of them. But what is proved brings what a rank has to all: neither a broadcast nor a rootless message
+// goes to one rank alone.
 func gather(ctx context.Context, comm *runtime.Comm, mine *account, tell func(*account)) error {
 	text, err := json.Marshal(mine)
 	if err != nil {
