@@ -54,7 +54,7 @@ func newNetwork(c cell) ([]*host, error) {
 	for i := range hosts {
 		h, err := newHost()
 		if err == nil {
-			err = h.connect(i, linkOf(c.rateOf(i)))
+			err = h.connect(i, len(hosts), linkOf(c.rateOf(i)))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("host %d: %w", i, err)
@@ -64,8 +64,8 @@ func newNetwork(c cell) ([]*host, error) {
 	return hosts, nil
 }
 
-// connect makes the link of the host, which is the one with number i.
-func (h *host) connect(i int, l netns.Link) error {
+// connect makes the link of the host, which is the one with number i of n.
+func (h *host) connect(i, n int, l netns.Link) error {
 	if err := netns.Execute(netns.PortCommands(l, i, h.thread)); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (h *host) connect(i int, l netns.Link) error {
 		return err
 	}
 	return h.within(func() error {
-		if err := netns.Execute(netns.HostCommands(l, i)); err != nil {
+		if err := netns.Execute(netns.HostCommands(l, i, n)); err != nil {
 			return err
 		}
 		return netns.OffloadsOff("eth0")

@@ -153,7 +153,7 @@ func host(args []string) error {
 	if _, err := io.ReadFull(os.Stdin, line); err != nil {
 		return fmt.Errorf("wait for the link: %w", err)
 	}
-	if err := netns.Execute(netns.HostCommands(o.link, rank)); err != nil {
+	if err := netns.Execute(netns.HostCommands(o.link, rank, o.hosts)); err != nil {
 		return err
 	}
 	if err := netns.OffloadsOff("eth0"); err != nil {
