@@ -76,8 +76,15 @@ const defaultPatience = 30 * time.Second
 
 // Progress is how far a cast has come.
 type Progress struct {
-	Bytes  int64 // what has been broadcast, or has come
-	Failed int   // at the sender: receivers that are lost or have given up
+	Bytes  int64  // what has been broadcast, or has come
+	Failed int    // at the sender: receivers that are lost or have given up
+	Slow   []Slow // at the sender: the receivers whose sinks the others have waited for lately, the slowest first, at most three
+}
+
+// Slow is a receiver that holds up the others.
+type Slow struct {
+	Rank int
+	Rate float64 // bytes a second that its sink takes
 }
 
 // Outcome is how a cast has ended at a receiver.

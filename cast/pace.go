@@ -1,6 +1,7 @@
 package cast
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -105,6 +106,24 @@ func (p *pace) slow() (slowest int) {
 		}
 	}
 	return slowest
+}
+
+// The others are said to wait for a receiver if its sink had them do so for heldShare of its last window. No more than
+// mostSlow are named.
+const (
+	heldShare = 0.25
+	mostSlow  = 3
+)
+
+// holding returns the receivers that the others wait for, the slowest first.
+func (p *pace) holding() (all []Slow) {
+	for rank, windows := range p.recent {
+		if last := len(windows) - 1; windows[last].Waited >= heldShare {
+			all = append(all, Slow{rank, speed(windows[last:])})
+		}
+	}
+	slices.SortFunc(all, func(a, b Slow) int { return cmp.Or(cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.Rank, b.Rank)) })
+	return all[:min(len(all), mostSlow)]
 }
 
 // speed returns how many bytes a second a sink takes while it has something to do.

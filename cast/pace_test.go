@@ -91,3 +91,46 @@ func TestSlowIsLeftOut(t *testing.T) {
 		})
 	}
 }
+
+// The sender names who holds up the others, the slowest first, and at most three; of those that keep up nobody is named.
+func TestProgressNamesTheSlowest(t *testing.T) {
+	const fast = 20 * size // bytes a second
+	for name, c := range map[string]struct {
+		rates []float64
+		limit float64
+		named []int
+	}{
+		"one of three":        {rates: []float64{fast, fast / 4, fast}, named: []int{2}},
+		"alone":               {rates: []float64{fast / 10}, named: []int{1}},
+		"the network is slow": {rates: []float64{fast, fast / 4, fast}, limit: fast / 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(join(t, len(c.rates)+1, mem.Options{}, "bcast/chain"))
+				w.o.Limit = c.limit
+				w.sink = func(rank int) Sink { return disk(&w.got[rank], c.rates[rank-1], 0, 0) }
+				told := map[int]float64{}
+				w.o.Progress = func(p Progress) {
+					for _, s := range p.Slow {
+						told[s.Rank] = s.Rate
+					}
+				}
+				w.run(parts(text(6, 200*size), 1<<20))
+				require.NoError(t, w.err)
+				require.Len(t, told, len(c.named))
+				for _, rank := range c.named {
+					require.InEpsilon(t, c.rates[rank-1], told[rank], 0.2)
+				}
+			})
+		})
+	}
+	var p pace
+	require.Empty(t, p.holding())
+	for rank, waited := range []float64{1: 0.3, 2: 0.2, 3: 0.9, 4: 0.5, 5: 0.25} {
+		p.report(rank, stint{Waited: 1, Bytes: 1, Busy: 1})
+		p.report(rank, stint{Waited: waited, Bytes: int64(100 - 10*rank), Busy: 2})
+	}
+	require.Equal(t, []Slow{{5, 25}, {4, 30}, {3, 35}}, p.holding())
+	p.forget(4)
+	require.Equal(t, []Slow{{5, 25}, {3, 35}, {1, 45}}, p.holding())
+}

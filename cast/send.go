@@ -181,7 +181,7 @@ func (s *sender) piece(ctx context.Context) error {
 		return err
 	}
 	if s.o.Progress != nil {
-		s.o.Progress(Progress{s.bytes, s.tally.failed()})
+		s.o.Progress(s.tally.progress(s.bytes))
 	}
 	if s.limit != nil {
 		if err := s.limit.WaitN(ctx, len(p.wire())); err != nil {

@@ -107,16 +107,17 @@ func (t *tally) consider() {
 	}
 }
 
-// failed returns how many have failed so far.
-func (t *tally) failed() (n int) {
+// progress says how far the cast is, of which so many bytes are broadcast.
+func (t *tally) progress(bytes int64) Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	p := Progress{Bytes: bytes, Slow: t.pace.holding()}
 	for i := range t.outcomes {
 		if t.outcomes[i].Reason != "" {
-			n++
+			p.Failed++
 		}
 	}
-	return n
+	return p
 }
 
 // stopped returns why nothing more is to be sent, nil if it is.

@@ -231,7 +231,7 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	case round.lacked != nil:
 		total = min(total, round.lacked.Lacked(s.lacks.blocks)*block.Len)
 	}
-	bar := newCastProgress(s.std, total, doing+" by "+wayOf(s.way))
+	bar := newCastProgress(s.std, total, doing+" by "+wayOf(s.way), namesOf(round.Guests))
 	o.Progress = bar.show
 	report, err := cast.Send(ctx, comm, source, o)
 	bar.clear()
@@ -255,6 +255,13 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 		s.ends.fail(round.Guests, errCompared)
 	}
 	return again, err
+}
+
+func namesOf(guests []lobby.Guest) (names []string) {
+	for i := range guests {
+		names = append(names, guests[i].Name)
+	}
+	return names
 }
 
 // errCompared: a receiver has not come again.

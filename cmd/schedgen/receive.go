@@ -156,7 +156,7 @@ func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink cast.Sin
 	if note.Survey {
 		o.Answer, doing = c.lacked, "compare"
 	}
-	bar := newCastProgress(std, -1, doing+" by "+wayOf(note.Transport))
+	bar := newCastProgress(std, -1, doing+" by "+wayOf(note.Transport), nil)
 	defer bar.clear()
 	o.Progress = bar.show
 	return cast.Receive(ctx, comm, sink, o)

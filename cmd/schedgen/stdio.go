@@ -19,8 +19,11 @@ type stdio struct {
 const defaultWidth = 80
 
 // width returns how many columns the standard output has.
-func (s stdio) width() int {
-	if f, ok := s.Out.(*os.File); ok {
+func (s stdio) width() int { return widthOf(s.Out) }
+
+// widthOf returns how many columns a stream has.
+func widthOf(stream any) int {
+	if f, ok := stream.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			return w
 		}
