@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -164,6 +165,8 @@ func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 	}
 	switch o := c.ops.lookup(h.Seq); {
 	case h.Epoch != c.env.Epoch || c.fate.err != nil || h.Seq > c.ops.seq+Remembered:
+	case h.Kind == wire.FrameSlot && h.Slot.Kind() == ir.KindSignal && h.Seq <= c.ops.complete:
+		c.rec.confirm(h.From)
 	case h.Kind == wire.FrameWatch:
 		c.watch.askedLoosely(h.From)
 		return wire.Accept

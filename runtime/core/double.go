@@ -103,6 +103,13 @@ func (ds *doubles) heard(rank int, seq uint64) {
 	}
 }
 
+// confirm tells a rank whose signal comes for an operation that is over here that it need not be repeated,
+// nor those of earlier ones. A rank that closes waits for that: without it, as long as signals are repeated.
+func (rc *recovery) confirm(to int) {
+	rc.queued = true
+	rc.net.Datagram(to, rc.fillControl(wire.FrameAlive, rc.ops.complete+1, 0, 0))
+}
+
 // repeatDoubles sends signals once more that are due.
 func (rc *recovery) repeatDoubles(now Time) {
 	if len(rc.doubles) == 0 {

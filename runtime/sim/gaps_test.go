@@ -86,6 +86,24 @@ func TestSignalsAreDoubledWhileLossesAreSeen(t *testing.T) {
 	}
 }
 
+// Who closes while losses are seen waits until its last signals are known to have come, which
+// those that have ended their operations say. Else it would repeat them for half a second.
+func TestClosingWhileLossesAreSeen(t *testing.T) {
+	sc := stream(acked, 100e6, 6, 4)
+	sc.Script = append(sc.Script, Op{Kind: OpWait}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+	sc.Faults = []Fault{{Kind: FaultLoss, Host: -1, Until: 350 * Millisecond, PerMille: 50}}
+	sc.Close = true
+	r := runs(t, sc)
+	require.Positive(t, r.Cores[1].Doubled)
+	var last Time
+	for _, c := range r.Calls {
+		if c.Step < len(sc.Script) {
+			last = max(last, c.Return)
+		}
+	}
+	require.Less(t, r.End-last, 20*Millisecond)
+}
+
 // Broadcasts over a network that loses datagrams and holds puts up.
 func TestBroadcastsOverLosingNetwork(t *testing.T) {
 	const rounds = 30
