@@ -16,7 +16,7 @@ import (
 
 const disclosure = `A file that cannot be compressed goes from one host to as many as stand in the table. Hosts are network
 namespaces of one machine behind a bridge; both ends of each link are shaped, with queues of 128 KiB; frames are lost on
-their way to each host by itself, those of TCP too. Receivers have been started and, where they bind a port,
+their way to each host by itself, those of TCP too. Hosts know each other's cards (ARP). Receivers have been started and, where they bind a port,
 have bound it. Times are in seconds, from the start of the sender's process until the last host has the whole
 file and the sender's process has ended, medians over rounds in which the tools took turns; behind each
 the multiple of the wire's time, which is what one copy takes a link in full datagrams without heads. What
