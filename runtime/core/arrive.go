@@ -1,7 +1,6 @@
 package core
 
 import (
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -160,17 +159,17 @@ const failed = 1
 // dropped and counted, and never an error.
 func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	c.watch.hear(h.From)
-	if h.Epoch == c.env.Epoch {
+	if h.Epoch == c.env.Epoch && h.Kind != wire.FrameAlive {
 		c.rec.doubles.heard(h.From, h.Seq)
+		c.rec.confirm(h)
 	}
 	switch o := c.ops.lookup(h.Seq); {
 	case h.Epoch != c.env.Epoch || c.fate.err != nil || h.Seq > c.ops.seq+Remembered:
-	case h.Kind == wire.FrameSlot && h.Slot.Kind() == ir.KindSignal && h.Seq <= c.ops.complete:
-		c.rec.confirm(h.From)
 	case h.Kind == wire.FrameWatch:
 		c.watch.askedLoosely(h.From)
 		return wire.Accept
 	case h.Kind == wire.FrameAlive: // it has been heard
+		c.rec.doubles.confirmed(h)
 		return wire.Accept
 	case h.Kind == wire.FrameOver:
 		c.ops.peerOver(h)

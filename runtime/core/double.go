@@ -103,11 +103,23 @@ func (ds *doubles) heard(rank int, seq uint64) {
 	}
 }
 
-// confirm tells a rank whose signal comes for an operation that is over here that it need not be repeated,
-// nor those of earlier ones. A rank that closes waits for that: without it, as long as signals are repeated.
-func (rc *recovery) confirm(to int) {
+// confirm tells the sender of h that it need not repeat that, if it is a signal of an operation that is over
+// here. A rank that closes waits for this word: without it, for as long as signals are repeated.
+func (rc *recovery) confirm(h *wire.Header) {
+	if h.Kind != wire.FrameSlot || h.Slot.Kind() != ir.KindSignal || h.Seq > rc.ops.complete || rc.fate.err != nil {
+		return
+	}
+	f := rc.fillControl(wire.FrameAlive, h.Seq, h.Print, 0)
+	f.Slot = h.Slot
 	rc.queued = true
-	rc.net.Datagram(to, rc.fillControl(wire.FrameAlive, rc.ops.complete+1, 0, 0))
+	rc.net.Datagram(h.From, f)
+}
+
+// confirmed takes such a word.
+func (ds *doubles) confirmed(h *wire.Header) {
+	if len(*ds) > 0 {
+		*ds = slices.DeleteFunc(*ds, func(d double) bool { return d.to == h.From && d.seq == h.Seq && d.slot == h.Slot })
+	}
 }
 
 // repeatDoubles sends signals once more that are due.
