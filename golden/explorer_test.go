@@ -256,7 +256,7 @@ type solution struct {
 func sameFixpoint(b *browser) {
 	rnd := rand.New(rand.NewPCG(4, 5))
 	for _, alg := range schedule.Algorithms() {
-		for _, p := range []schedule.Params{{Ranks: 1}, {Ranks: 9}, {Ranks: 8, Hosts: 3}} {
+		for _, p := range []schedule.Params{{Ranks: 1}, {Ranks: 5}, {Ranks: 9}, {Ranks: 8, Hosts: 3}} {
 			if p.Hosts > 0 && !slices.Contains(alg.Params, "hosts") {
 				continue
 			}

@@ -129,7 +129,7 @@ func byName(all []*ir.Schedule) (names []string, groups map[string][]*ir.Schedul
 }
 
 func TestBothCheckersAgreeOnMutants(t *testing.T) {
-	mutants := heavy.Or(3000, 20000)
+	mutants := heavy.Or(5000, 20000)
 	names, groups := byName(tiny(t))
 	names = append(names, "bcast/mcast-acktree", "bcast/mcast-acktree", "barrier/hsb-mcast") // those with repairs
 	killed, by, total := 0, map[string]int{}, 0

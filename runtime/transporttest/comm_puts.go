@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -26,7 +27,7 @@ func putters(yield func(name string) bool) {
 // and one after the other late: what is put must stay until all have it, however it goes.
 func testPuts(t *testing.T, with Make) {
 	lengths := []int{0, 2, 48, 49, 2 << 10, 5000, 9000, 20000, 64 << 10, 300000, 700000}
-	const rounds = 60
+	rounds := heavy.Or(60, 100)
 	for name := range putters {
 		for _, ranks := range []int{2, 5, 8} {
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {

@@ -34,7 +34,7 @@ func (s *server) Manager(t *testing.T) membership.Manager {
 }
 
 // ttl is what a loaded machine keeps. It is waited for only where etcd is not to be reached.
-const ttl = 6 * time.Second
+const ttl = 10 * time.Second
 
 func (s *server) manager(t *testing.T, ttl time.Duration, endpoints ...string) *etcd.Manager {
 	m, err := etcd.New(etcd.Config{Endpoints: endpoints, Prefix: strings.ReplaceAll(t.Name(), "/", "-"), TTL: ttl})
