@@ -29,9 +29,10 @@ func mmsg(trap uintptr, fd int, msgs []mmsghdr) (int, error) {
 }
 
 // outBatch is datagrams on their way out; each is a head and a payload that
-// stays where it is.
+// stays where it is. Those that the system has no room for wait in it.
 type outBatch struct {
-	n     int
+	n     int // datagrams
+	gone  int // how many of them are with the system
 	heads [][fragment.HeadLen]byte
 	iov   [][2]unix.Iovec
 	msgs  []mmsghdr
@@ -115,15 +116,25 @@ func (b *outBatch) addWhole(to *address, data []byte) {
 	b.iov[i][0].SetLen(len(data))
 }
 
-// send sends from socket fd and returns how many datagrams have
-// gone; an error is about the one behind them. The batch is empty then.
+// empty reports whether nothing waits.
+func (b *outBatch) empty() bool { return b.n == 0 }
+
+// send sends what waits from socket fd and returns how many datagrams have
+// gone; an error is about the one behind them, which waits as those behind it do.
 func (b *outBatch) send(fd int) (int, error) {
-	n, err := mmsg(unix.SYS_SENDMMSG, fd, b.msgs[:b.n])
+	n, err := mmsg(unix.SYS_SENDMMSG, fd, b.msgs[b.gone:b.n])
+	if b.gone += n; b.gone == b.n {
+		b.clear()
+	}
+	return n, err
+}
+
+// clear takes out what waits, and lets go of the payloads.
+func (b *outBatch) clear() {
 	for i := range b.iov[:b.n] {
 		b.iov[i][1] = unix.Iovec{}
 	}
-	b.n = 0
-	return n, err
+	b.n, b.gone = 0, 0
 }
 
 // inBatch is room for datagrams that come in.

@@ -48,8 +48,14 @@ func (b *outBatch) room() []byte { return b.buf[:0] }
 // addWhole appends a datagram that stands in room.
 func (b *outBatch) addWhole(to *address, data []byte) { b.n, b.to, b.buf, b.done = 1, to, data, true }
 
-// send sends from socket fd and returns how many datagrams have gone; an error
-// is about the one behind them. The batch is empty then.
+// empty reports whether nothing waits.
+func (b *outBatch) empty() bool { return b.n == 0 }
+
+// clear takes out what waits.
+func (b *outBatch) clear() { b.n, b.body = 0, nil }
+
+// send sends what waits from socket fd and returns how many datagrams have gone; after
+// an error it waits still.
 func (b *outBatch) send(fd int) (n int, err error) {
 	if !b.done {
 		b.buf = append(append(b.buf[:0], b.head[:]...), b.body...)
@@ -59,10 +65,10 @@ func (b *outBatch) send(fd int) (n int, err error) {
 	} else {
 		_, err = unix.Write(fd, b.buf)
 	}
-	b.n, b.body = 0, nil
 	if err != nil {
 		return 0, err
 	}
+	b.clear()
 	return 1, nil
 }
 

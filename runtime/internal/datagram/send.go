@@ -19,7 +19,7 @@ type outlet struct {
 	blocked bool // the system's buffer is full; watched for writing
 	overrun bool // the interface's queue is full; tried again after a pause
 	queue   fragment.Queue
-	batch   *outBatch
+	batch   *outBatch // the first datagrams of the queue, as they are sent
 }
 
 // ready reports whether more can be sent without waiting.
@@ -54,8 +54,13 @@ func (t *Transport) cast() bool {
 
 func (t *Transport) flush(o *outlet) (moved bool) {
 	o.overrun = false
+	if o.blocked {
+		return false // until the reactor tells that there is room: to try costs as much as to send
+	}
 	for burst := 0; burst < maxBurst && !o.queue.Empty(); {
-		t.gather(o)
+		if o.batch.empty() {
+			t.gather(o)
+		}
 		n, err := o.batch.send(o.fd)
 		t.advance(o, n)
 		burst += n
@@ -74,14 +79,26 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 			// A chunk with a hole is of no use: the rest of it is not sent.
 			t.stats.Unsendable++
 			o.queue.Pop()
+			o.batch.clear()
 			moved = true
 		}
 	}
-	t.block(o, false)
 	return moved
 }
 
-// gather fills the batch with what is to be sent next.
+// abandon takes out what is queued of a communicator.
+func (o *outlet) abandon(comm uint8) {
+	o.queue.Abandon(comm)
+	o.batch.clear()
+}
+
+// clear takes out all that is queued.
+func (o *outlet) clear() {
+	o.queue.Clear()
+	o.batch.clear()
+}
+
+// gather fills the batch, which is empty, with what is to be sent next.
 func (t *Transport) gather(o *outlet) {
 	waiting := o.queue.Waiting()
 	for i := 0; i < len(waiting) && !o.batch.full(); i++ {
@@ -130,6 +147,6 @@ func (t *Transport) block(o *outlet, full bool) {
 	if o.watch.Modify(o.reading, full) != nil {
 		o.blocked = false
 		t.stats.Unsendable += uint64(len(o.queue.Waiting()))
-		o.queue.Clear()
+		o.clear()
 	}
 }

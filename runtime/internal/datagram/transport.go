@@ -144,8 +144,8 @@ func (t *Transport) Flush(s wire.Sink) bool {
 
 // Abandon forgets what is queued of operations; see [wire.Transport].
 func (t *Transport) Abandon(comm uint8) {
-	t.group.queue.Abandon(comm)
-	t.direct.queue.Abandon(comm)
+	t.group.abandon(comm)
+	t.direct.abandon(comm)
 	t.puts.Abandon(comm)
 }
 
@@ -160,10 +160,12 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	if t.closed {
 		return nil
 	}
+	t.block(&t.group, false)
+	t.block(&t.direct, false)
 	for bye && t.cast() { // what the system does not take now is lost
 	}
-	t.group.queue.Clear()
-	t.direct.queue.Clear()
+	t.group.clear()
+	t.direct.clear()
 	// While the puts are sent, nobody reads datagrams any more.
 	t.arrival.all.readable, t.arrival.own.readable = false, false
 	err := errors.Join(t.group.watch.Modify(false, false), t.direct.watch.Modify(false, false), t.arrival.watch.Modify(false, false))
