@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -45,6 +46,16 @@ type inbox struct {
 	grams  ring[entry] // datagrams
 	notes  []note      // ranks that have closed
 	closed bool        // nothing is taken any more
+	vacant int64       // from when on the way to the rank is free, in nanoseconds of the clock
+}
+
+// pass returns when what arrives at a moment, and occupies the way here for so long, has come.
+func (in *inbox) pass(arrives int64, takes time.Duration) int64 {
+	if takes == 0 {
+		return arrives
+	}
+	in.vacant = max(in.vacant, arrives) + int64(takes)
+	return in.vacant
 }
 
 // key names a lane between this rank and a peer.

@@ -30,6 +30,10 @@ type Options struct {
 	Resent      float64
 	ResendAfter time.Duration
 
+	// Rates are bytes a second that can come to each rank, by rank; no entry, or 0: without limit. What comes
+	// faster waits its turn, of datagrams as many as Queue says. With them each rank is a host of its own.
+	Rates []float64
+
 	Datagram    int  // payload bytes of a datagram; default 8 KiB
 	NoMulticast bool // Mcast loses everything
 	Windows     bool // ranks have windows, in which flags stand as soon as they are written
@@ -44,6 +48,11 @@ func (o *Options) fill() error {
 	for name, p := range map[string]float64{"Loss": o.Loss, "Duplicate": o.Duplicate, "Reorder": o.Reorder, "Resent": o.Resent} {
 		if !(p >= 0 && p <= 1) {
 			return fmt.Errorf("mem: Options.%s is %v, want a probability from 0 to 1", name, p)
+		}
+	}
+	for rank, r := range o.Rates {
+		if !(r >= 0) {
+			return fmt.Errorf("mem: Options.Rates[%d] is %v, want bytes a second", rank, r)
 		}
 	}
 	for name, n := range map[string]int{"Datagram": o.Datagram, "Link": o.Link, "LinkBytes": o.LinkBytes, "Queue": o.Queue, "Delay": int(o.Delay), "ResendAfter": int(o.ResendAfter)} {
@@ -62,7 +71,15 @@ func (o *Options) fill() error {
 }
 
 // slow reports whether anything is under way for a while.
-func (o *Options) slow() bool { return o.Delay > 0 || o.Resent > 0 }
+func (o *Options) slow() bool { return o.Delay > 0 || o.Resent > 0 || len(o.Rates) > 0 }
+
+// takes returns for how long bytes occupy the way to a rank.
+func (o *Options) takes(rank, bytes int) time.Duration {
+	if rank >= len(o.Rates) || o.Rates[rank] == 0 {
+		return 0
+	}
+	return time.Duration(float64(bytes) / o.Rates[rank] * float64(time.Second))
+}
 
 func orElse(v *int, other int) {
 	if *v == 0 {

@@ -79,7 +79,7 @@ func (t *Transport) deliver(peer *Transport, l *lane, f *wire.Frame) {
 	if l.entries.n == 0 {
 		peer.in.ready = append(peer.in.ready, keyOf(t.rank, &f.Header))
 	}
-	ready := t.putArrival()
+	ready := peer.in.pass(t.putArrival(), t.o.takes(peer.rank, len(f.Body)))
 	if l.entries.n > 0 {
 		ready = max(ready, l.entries.at(l.entries.n-1).ready)
 	}
@@ -155,7 +155,7 @@ func (t *Transport) throw(peer *Transport, h *wire.Header, offset int, payload [
 			continue
 		}
 		e := peer.in.grams.grow()
-		e.header, e.offset, e.ready = *h, offset, t.arrival()
+		e.header, e.offset, e.ready = *h, offset, peer.in.pass(t.arrival(), t.o.takes(peer.rank, len(payload)))
 		e.header.From = t.rank
 		e.body = append(e.body[:0], payload...)
 		if n := peer.in.grams.n; overtaken && n > 1 {

@@ -56,10 +56,14 @@ func (t *Transport) ID() [16]byte { return t.id }
 
 // Caps implements [wire.Transport].
 func (t *Transport) Caps() wire.Caps {
-	if t.o.NoMulticast {
-		return wire.Caps{Local: len(t.all)}
+	local := len(t.all)
+	if len(t.o.Rates) > 0 {
+		local = 1
 	}
-	return wire.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Room: t.o.Queue * t.o.Datagram, Local: len(t.all)}
+	if t.o.NoMulticast {
+		return wire.Caps{Local: local}
+	}
+	return wire.Caps{Multicast: true, Direct: true, Datagram: t.o.Datagram, Room: t.o.Queue * t.o.Datagram, Local: local}
 }
 
 // Stats implements [wire.Transport].
