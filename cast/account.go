@@ -20,6 +20,7 @@ type account struct {
 
 	Window *stint `json:"window,omitempty"` // how it keeps up
 	Slow   int    `json:"slow,omitempty"`   // of the sender: the rank that is left out
+	Leave  bool   `json:"leave,omitempty"`  // and it is to go, not to pass on
 }
 
 // maxReason is the longest reason that is told, in bytes.

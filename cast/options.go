@@ -57,7 +57,8 @@ type SendOptions struct {
 	Limit    float64        // bytes a second at most; default no limit
 	Strict   bool           // the first rank that fails ends the cast for all
 	Progress func(Progress) // called before each piece, by the goroutine that is inside Send; default nobody
-	Behind   bool           // receivers whose disks are much slower than those of the others are left out, with ErrSlow
+	Behind   bool           // receivers that are much slower than the others, as is their disk or their network, are left out, with ErrSlow
+	Chain    bool           // comm broadcasts along the chain of its ranks, by bcast/chain: who is slow slows down those behind
 
 	piece int // bytes of a piece, with its head, at least firstLen; default and at most pieceLen
 }

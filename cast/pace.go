@@ -3,6 +3,7 @@ package cast
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -10,9 +11,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 )
 
-// ErrSlow is why a receiver is left out that holds up the others: its disk is so much slower than theirs. It is to be
-// served behind them.
-var ErrSlow = errors.New("its disk is much slower than those of the others: it is served behind them")
+// ErrSlow is why a receiver is left out that holds up the others. It is to be served behind them.
+var ErrSlow = errors.New("it is served behind them")
+
+var (
+	errSlowDisk = fmt.Errorf("its disk is much slower than those of the others: %w", ErrSlow)
+	errSlowHost = fmt.Errorf("the others wait for it, its network or the host is much slower than theirs: %w", ErrSlow)
+)
 
 // A receiver whose disk is slow holds up the others. Each reports, once in a window, how long the broadcasts have waited for its
 // sink, and how fast the sink is while it has something to do. The sender compares. A receiver is slow if for slowWindows in a row the broadcasts have waited for
@@ -30,6 +35,8 @@ type stint struct {
 	Waited float64 `json:"waited"` // what part of the time the broadcasts have waited for its sink
 	Bytes  int64   `json:"bytes"`  // that were given to its sink
 	Busy   float64 `json:"busy"`   // seconds for which that had something to do; below 0 if it had nothing in the window before
+	Rate   float64 `json:"rate"`   // bytes a second that have come
+	First  float64 `json:"first"`  // bytes a second of the first long piece over the communicator; 0: it has not come
 }
 
 // meter measures windows of a receiver.
@@ -38,8 +45,16 @@ type meter struct {
 	since  time.Time
 	waited time.Duration // for the sink, in the window
 	bytes  int64         // of the sink, in the window
-	idle   atomic.Int64  // nanoseconds for which the sink has waited, in all
-	before int64         // idle when the window began
+	came   int64         // bytes in the window
+	start  start
+	idle   atomic.Int64 // nanoseconds for which the sink has waited, in all
+	before int64        // idle when the window began
+}
+
+// piece takes note of a piece that has come.
+func (m *meter) piece(bytes int) {
+	m.came += int64(bytes)
+	m.start.piece(bytes, m.clock.Now())
 }
 
 // wait measures how long the broadcasts wait; it is called when that begins, and returns what is called when it ends.
@@ -65,8 +80,8 @@ func (m *meter) window() *stint {
 		return nil
 	}
 	busy := took - time.Duration(idle-m.before)
-	w := &stint{Waited: m.waited.Seconds() / took.Seconds(), Bytes: m.bytes, Busy: busy.Seconds()}
-	m.since, m.waited, m.bytes, m.before = now, 0, 0, idle
+	w := &stint{Waited: m.waited.Seconds() / took.Seconds(), Bytes: m.bytes, Busy: busy.Seconds(), Rate: float64(m.came) / took.Seconds(), First: m.start.rate}
+	m.since, m.waited, m.bytes, m.came, m.before = now, 0, 0, 0, idle
 	return w
 }
 

@@ -43,8 +43,9 @@ type receiver struct {
 
 // slowness says that the sender leaves this rank out.
 type slowness struct {
-	once sync.Once
-	told chan struct{}
+	once  sync.Once
+	told  chan struct{}           // closed if its disk is slow
+	leave context.CancelCauseFunc // is called otherwise
 }
 
 // flight is a broadcast under way.
@@ -61,8 +62,10 @@ func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOption
 		return errors.Join(errors.New("receive: rank 0 sends"), comm.Close())
 	}
 	o.Clock, o.Patience, o.piece = clock.OrSystem(o.Clock), cmp.Or(o.Patience, defaultPatience), cmp.Or(o.piece, pieceLen)
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
 	sinking, stop := context.WithCancelCause(ctx)
-	r := &receiver{comm: comm, o: o, rank: comm.Rank(), over: make(chan error, 1), stop: stop, lengths: []int{firstLen}, meter: meter{clock: o.Clock}, slow: slowness{told: make(chan struct{})}}
+	r := &receiver{comm: comm, o: o, rank: comm.Rank(), over: make(chan error, 1), stop: stop, lengths: []int{firstLen}, meter: meter{clock: o.Clock}, slow: slowness{told: make(chan struct{}), leave: leave}}
 	r.in = newInlet(sinking, r.meter.rest)
 	r.wg.Go(func() { r.over <- sink(sinking, r.in) })
 	err := r.run(ctx)
@@ -105,7 +108,7 @@ func (r *receiver) run(ctx context.Context) error {
 // receive takes all that is still to come over the communicator that there is now, and says how it has ended.
 func (r *receiver) receive(ctx context.Context) error {
 	comm := r.comm
-	r.wg.Go(func() { hear(ctx, comm, r.listen) })
+	r.wg.Go(func() { hear(ctx, comm, func(a *account) { r.listen(ctx, comm, a) }) })
 	for !r.ended {
 		if err := r.piece(ctx); err != nil {
 			return err
@@ -153,7 +156,7 @@ func (r *receiver) again(ctx context.Context, lost error) error {
 	case begin.From > r.have || begin.Length == 0 && !r.ended:
 		return fmt.Errorf("the sender goes on with piece %d of %d bytes, and %d have come", begin.From, begin.Length, r.have)
 	}
-	r.origin, r.next, r.lengths = begin.From, begin.From, nil
+	r.origin, r.next, r.lengths, r.meter.start = begin.From, begin.From, nil, start{}
 	if begin.Length > 0 {
 		r.lengths, r.ended = []int{begin.Length}, false
 	}
@@ -215,6 +218,7 @@ func (r *receiver) take(ctx context.Context, f flight) error {
 	if err != nil {
 		return err
 	}
+	r.meter.piece(len(f.piece))
 	r.lengths = append(r.lengths, h.announce...)
 	fresh := f.number == r.have
 	if fresh {

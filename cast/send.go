@@ -50,7 +50,7 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	}
 	o.piece = cmp.Or(o.piece, pieceLen)
 	reading, stop := context.WithCancel(ctx)
-	s := &sender{comm: comm, o: o, stop: stop, tally: newTally(comm.Size()-1, o.Strict), announced: 1}
+	s := &sender{comm: comm, o: o, stop: stop, tally: newTally(comm.Size()-1, o.Strict, o.Chain), announced: 1}
 	if o.Limit > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(o.Limit), o.piece)
 	}
@@ -210,11 +210,11 @@ func (s *sender) leaveOut(ctx context.Context) error {
 	if !s.o.Behind {
 		return nil
 	}
-	rank := s.tally.slow()
+	rank, leave := s.tally.slow()
 	if rank == 0 {
 		return nil
 	}
-	text, err := json.Marshal(&account{Sender: true, Slow: rank})
+	text, err := json.Marshal(&account{Sender: true, Slow: rank, Leave: leave})
 	if err != nil {
 		return fmt.Errorf("tell rank %d that it is slow: %w", rank, err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
 )
 
 // sink takes note of how the sink has ended.
@@ -36,10 +38,30 @@ func (r *receiver) tell(ctx context.Context) error {
 }
 
 // listen hears from the sender that this rank is too slow.
-func (r *receiver) listen(a *account) {
-	if a.Sender && a.Slow == r.rank {
-		r.slow.once.Do(func() { close(r.slow.told) })
+func (r *receiver) listen(ctx context.Context, comm *runtime.Comm, a *account) {
+	if !a.Sender || a.Slow != r.rank {
+		return
 	}
+	r.slow.once.Do(func() {
+		if a.Leave {
+			r.wg.Go(func() { r.leave(ctx, comm) })
+		} else {
+			close(r.slow.told)
+		}
+	})
+}
+
+// leave says why this rank goes, and has it go.
+func (r *receiver) leave(ctx context.Context, comm *runtime.Comm) {
+	defer r.slow.leave(errSlowHost)
+	text, err := json.Marshal(&account{Rank: r.rank, Reason: errSlowHost.Error(), Behind: true})
+	if err != nil || comm.Publish(ctx, text) != nil {
+		return
+	}
+	flushing, over := context.WithCancel(ctx)
+	defer over()
+	defer r.o.Clock.AfterFunc(leaveTime, over).Stop()
+	_ = comm.Flush(flushing) // without its last words the sender takes it for lost
 }
 
 // report tells the sender how this rank keeps up, now that a piece is given to the sink.
@@ -96,7 +118,7 @@ func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 	case err := <-r.over:
 		r.sink(err)
 	case <-r.slow.told:
-		r.fail(ErrSlow)
+		r.fail(errSlowDisk)
 	case <-late:
 		r.fail(fmt.Errorf("nothing could be written for %v, while others waited", r.o.Patience))
 	case <-ctx.Done():

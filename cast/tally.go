@@ -14,6 +14,7 @@ import (
 // tally is what the sender knows of the receivers. Those that give up say so at any time.
 type tally struct {
 	strict bool
+	chain  bool
 	stop   chan struct{} // closed when nothing more is to be sent
 
 	mu       sync.Mutex
@@ -22,8 +23,8 @@ type tally struct {
 	pace     pace
 }
 
-func newTally(receivers int, strict bool) *tally {
-	t := &tally{strict: strict, stop: make(chan struct{}), outcomes: make([]Outcome, receivers)}
+func newTally(receivers int, strict, chain bool) *tally {
+	t := &tally{strict: strict, chain: chain, stop: make(chan struct{}), outcomes: make([]Outcome, receivers)}
 	for i := range t.outcomes {
 		t.outcomes[i].Rank = i + 1
 	}
@@ -56,6 +57,7 @@ func (t *tally) note(a *account) {
 func (t *tally) keep(ranks []int, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.pace.begin()
 	for i := range t.outcomes {
 		if o := &t.outcomes[i]; !slices.Contains(ranks, o.Rank) && !o.Done && o.Reason == "" {
 			o.Reason = shorten("lost: " + lossOf(why))
@@ -78,13 +80,18 @@ func lossOf(err error) string {
 	return err.Error()
 }
 
-// slow returns a receiver that is to be left out, once; 0 if there is none.
-func (t *tally) slow() int {
+// slow returns a receiver that is to be left out, once, and whether it is to leave; 0 if there is none.
+func (t *tally) slow() (rank int, leave bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	rank := t.pace.slow()
+	if rank = t.pace.slow(); rank == 0 {
+		rank = t.pace.far(t.chain)
+		if leave = rank > 0; leave {
+			t.pace.begin() // without it all is different
+		}
+	}
 	t.pace.forget(rank)
-	return rank
+	return rank, leave
 }
 
 // consider closes stop if nothing more is to be sent.

@@ -43,7 +43,7 @@ Nothing need be installed there: a host that has not this very schedgen gets a c
 as it runs. The key of the cast goes through the connection, so that nobody else can join or read. When the
 sender ends, also by Ctrl-C, all that was started ends, and no part of a file is left. A host that
 cannot be reached, dies or has a full disk does not stop the others: it is named in the end, and the
-exit code is 1.
+exit code is 1. One that is much slower than the others is served behind them.
 
 With --serve "schedgen receive" is started on the hosts in some other way, before or after; when as many
 have come as --expect says it begins. Give a key then: without one anybody can join who reaches the address.
@@ -61,7 +61,7 @@ Hosts need to let through TCP of one port, that of --listen, no more.
 Transports:
 
 ` + table([][2]string{
-		{overAuto, "mcast where it works at all, unless --listen is a loopback address; else tcp"},
+		{overAuto, "mcast where it works at all and there are several, unless --listen is a loopback address; else tcp"},
 		{overMcast, "UDP multicast; what is lost comes by TCP"},
 		{overTCP, "TCP, along a chain"},
 	}) + `

@@ -93,6 +93,12 @@ func (e *castEnds) end(party []lobby.Guest, outcomes []cast.Outcome) {
 	}
 }
 
+// behind reports whether a guest was left out since it is slow.
+func (e *castEnds) behind(g *lobby.Guest) bool {
+	r := e.byID[wordOf(g).ID]
+	return r != nil && r.Behind
+}
+
 // receivers returns how it has ended. A receiver that has failed and was started again counts as the later one.
 func (e *castEnds) receivers() (all []castReceiver) {
 	for _, r := range e.list {

@@ -120,7 +120,10 @@ func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp
 	if err != nil {
 		return nil, err
 	}
-	return runtime.Join(ctx, runtime.Config{Transport: t, Bcast: runtime.Algorithm{Name: castAlgorithms[l.Transport]}})
+	return runtime.Join(ctx, runtime.Config{
+		Transport: t, Bcast: runtime.Algorithm{Name: castAlgorithms[l.Transport]},
+		Waiting: runtime.Waiting{Spin: -1}, // a piece takes milliseconds, and the core has hashes to compute
+	})
 }
 
 // hostName is what this host is called in the sender's report.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
@@ -33,6 +35,7 @@ type castServer struct {
 	plan     *castPlan
 	std      stdio
 	way      string // the transport; auto until it is known
+	used     string // that of the first round that was sent
 	deadline time.Time
 	began    time.Time // the first round
 	ends     castEnds
@@ -43,6 +46,7 @@ type castServer struct {
 // castRound is a party, and what it gets.
 type castRound struct {
 	*lobby.Party
+	way    string // the transport
 	survey bool
 	lacked *block.Set // nil: all
 }
@@ -86,7 +90,7 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 			return hosted
 		}
 		s.ends.begin(round.Guests)
-		comm, unmet := s.meet(ctx, round.Party)
+		comm, unmet := s.meet(ctx, round)
 		if unmet != nil {
 			s.ends.fail(round.Guests, unmet)
 			if ctx.Err() != nil || meetings == mostMeetings {
@@ -125,7 +129,8 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 			chosen, r.lacked = s.lacks.group(all)
 		}
 		arrange(all, chosen, s.guests.order)
-		return chosen, castNote{s.transport(ctx, all), r.survey}.spell()
+		r.way = s.wayTo(ctx, all, chosen)
+		return chosen, castNote{r.way, r.survey}.spell()
 	}, s.guests.came)
 	r.Party = party
 	return r, err
@@ -157,9 +162,12 @@ func (s *castServer) next() (want *lobby.Count, stop func()) {
 	return want, s.until(want, left)
 }
 
-// transport returns how a party is reached.
-func (s *castServer) transport(ctx context.Context, all []lobby.Guest) string {
+// wayTo returns how those of all that are chosen are reached. One alone needs no multicast, and one to which the network is slow would lose most of it.
+func (s *castServer) wayTo(ctx context.Context, all []lobby.Guest, chosen []int) string {
 	s.guests.full()
+	if s.Transport == overAuto && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.behind(&all[i]) })) {
+		return overTCP
+	}
 	if s.way == overAuto {
 		s.way = overMcast
 		if why := s.muted(ctx, all); why != nil {
@@ -197,20 +205,20 @@ func (s *castServer) chain(why error) {
 }
 
 // meet connects this host with a party. If that cannot multicast after all, the next one goes along the chain.
-func (s *castServer) meet(ctx context.Context, party *lobby.Party) (*runtime.Comm, error) {
-	meeting, stop := party.Meeting(ctx)
+func (s *castServer) meet(ctx context.Context, round *castRound) (*runtime.Comm, error) {
+	meeting, stop := round.Meeting(ctx)
 	defer stop()
-	link := castLink{Transport: s.way, Interface: s.Interface}
+	link := castLink{Transport: round.way, Interface: s.Interface}
 	cfg := tcp.Config{Coordinator: s.l.Addr().String(), Listener: s.l, Share: true, Guests: s.in.Welcome}
 	if at, err := s.guests.at(); err == nil {
 		cfg.Bind = at.Addr().String()
 	}
-	comm, err := link.join(meeting, &party.Place, s.key, cfg)
+	comm, err := link.join(meeting, &round.Place, s.key, cfg)
 	if err == nil {
 		return comm, nil
 	}
 	err = causeOf(ctx, err)
-	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.Transport == overAuto && s.way == overMcast {
+	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.Transport == overAuto && round.way == overMcast {
 		s.chain(err)
 	} else if ctx.Err() == nil {
 		fmt.Fprintf(s.std.Err, "once more: %v\n", err)
@@ -221,9 +229,9 @@ func (s *castServer) meet(ctx context.Context, party *lobby.Party) (*runtime.Com
 // send serves a party, and returns how many of it come again.
 func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRound) (again int, err error) {
 	if s.began.IsZero() {
-		s.began = time.Now()
+		s.began, s.used = time.Now(), round.way
 	}
-	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.What != "-" && !s.Strict}
+	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.What != "-" && !s.Strict, Chain: round.way == overTCP}
 	source, total, doing := s.source(ctx, s.std, round.lacked), s.plan.bytes(), "send"
 	switch {
 	case round.survey:
@@ -231,7 +239,7 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	case round.lacked != nil:
 		total = min(total, round.lacked.Lacked(s.lacks.blocks)*block.Len)
 	}
-	bar := newCastProgress(s.std, total, doing+" by "+wayOf(s.way), namesOf(round.Guests))
+	bar := newCastProgress(s.std, total, doing+" by "+wayOf(round.way), namesOf(round.Guests))
 	o.Progress = bar.show
 	report, err := cast.Send(ctx, comm, source, o)
 	bar.clear()
@@ -272,5 +280,5 @@ func (s *castServer) outcome() *castOutcome {
 	if !s.began.IsZero() {
 		took = time.Since(s.began)
 	}
-	return newCastOutcome(s.plan, s.way, took, s.sent, s.ends.receivers())
+	return newCastOutcome(s.plan, cmp.Or(s.used, s.way), took, s.sent, s.ends.receivers())
 }

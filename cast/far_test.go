@@ -1,0 +1,68 @@
+package cast
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// longer is how large pieces are that do not fit into little room.
+const longer = 512 << 10
+
+// One to which the network is ten times slower than to the others is left out, and they go on at their speed; nobody else is.
+func TestSlowNetworkIsLeftOut(t *testing.T) {
+	const fast = 10 * longer // bytes a second
+	const chain, tree = "bcast/chain", "bcast/mcast-acktree"
+	for name, c := range map[string]struct {
+		algorithm string
+		rates     []float64 // by receiver
+		room      int       // datagrams of a receiver's buffer
+		behind    []int
+		within    time.Duration // it takes 6 s at the speed of the others, and 60 s or more at that of the slow one
+	}{
+		"chain, in the middle":         {algorithm: chain, rates: []float64{fast, fast / 10, fast}, behind: []int{2}, within: 25 * time.Second},
+		"chain, at the end":            {algorithm: chain, rates: []float64{fast, fast, fast / 10}, behind: []int{3}, within: 25 * time.Second},
+		"chain, all slow":              {algorithm: chain, rates: []float64{fast / 10, fast / 10, fast / 10}, within: 70 * time.Second},
+		"chain, half as fast":          {algorithm: chain, rates: []float64{fast, fast / 2, fast}, within: 15 * time.Second},
+		"tree, one of three":           {algorithm: tree, rates: []float64{fast, fast / 10, fast}, behind: []int{2}, within: 50 * time.Second},
+		"tree, the first":              {algorithm: tree, rates: []float64{fast / 10, fast, fast}, behind: []int{1}, within: 40 * time.Second},
+		"tree, one of two":             {algorithm: tree, rates: []float64{fast, fast / 10}, behind: []int{2}, within: 40 * time.Second},
+		"tree, two of six":             {algorithm: tree, rates: []float64{fast / 20, fast, fast, fast, fast, fast / 10}, behind: []int{1, 6}, within: 2 * time.Minute},
+		"tree, all slow":               {algorithm: tree, rates: []float64{fast / 10, fast / 10, fast / 10}, within: 2 * time.Minute},
+		"tree, half as fast":           {algorithm: tree, rates: []float64{fast, fast / 2, fast}, within: 40 * time.Second},
+		"tree, little room":            {algorithm: tree, rates: []float64{fast, fast / 10, fast}, room: 20, behind: []int{2}, within: 60 * time.Second},
+		"tree, little room, all alike": {algorithm: tree, rates: []float64{fast, fast, fast, fast, fast, fast}, room: 20, within: 30 * time.Second},
+		"tree, alone":                  {algorithm: tree, rates: []float64{fast / 10}, within: 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := mem.Options{Rates: append([]float64{0}, c.rates...), Queue: c.room}
+				w := newWorld(join(t, len(c.rates)+1, o, c.algorithm))
+				w.o.Behind, w.o.Chain, w.o.piece, w.r.piece = true, c.algorithm == chain, longer, longer
+				want := text(7, 60*longer)
+				began := time.Now()
+				w.run(parts(want, 1<<20))
+				require.NoError(t, w.err)
+				var behind []int
+				for i, o := range w.report.Outcomes {
+					require.Equal(t, !o.Behind, o.Done, "%+v", o)
+					if o.Behind {
+						behind = append(behind, i+1)
+						require.ErrorIs(t, w.errs[i+1], ErrSlow)
+						require.Equal(t, errSlowHost.Error(), o.Reason)
+						continue
+					}
+					require.NoError(t, w.errs[i+1])
+					require.True(t, bytes.Equal(want, w.got[i+1].Bytes()))
+				}
+				require.Equal(t, c.behind, behind)
+				require.Less(t, time.Since(began), c.within)
+			})
+		})
+	}
+}
