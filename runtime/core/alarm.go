@@ -161,7 +161,7 @@ func (c *Core) Normalize() {
 	for i := range c.ops.ring {
 		c.rec.normalizeTimes(&c.ops.ring[i])
 	}
-	c.rec.asks.mean = 0
+	c.rec.asks.mean, c.rec.asks.off = 0, 0
 	c.rec.doubles = c.rec.doubles[:0] // a datagram that is repeated is like the put that comes late
 	c.rec.asks.datagrams.normalize()
 	c.rec.asks.puts.normalize()

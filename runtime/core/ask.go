@@ -13,6 +13,7 @@ type asks struct {
 	datagrams askRing
 	puts      askRing
 	mean      Time // of the time that an answer takes; 0: not known
+	off       Time // mean of what times are off it
 }
 
 // askRing is memory for requests, which is used in turn.
@@ -44,12 +45,14 @@ func (rc *recovery) looseParts() int { return max(1, looseBytes/max(1, rc.Caps.D
 // patience returns how long to wait for an answer; base is the timeout of
 // repairs. Answers that queue up on a link that the multicast fills take longer and
 // longer: to ask again before they can have come would have them sent twice, and
-// the queue grow.
+// the queue grow. Those of the root come behind its multicast, others do not: so the times
+// differ, and the wait is made of mean and deviation as TCP's is (RFC 6298), up to three
+// times the mean: where much is lost the deviation is large because of that.
 func (a *asks) patience(base Time) Time {
 	if a.mean == 0 {
 		return max(base/4, 1)
 	}
-	return min(max(2*a.mean, minPatience), maxBackoff*base)
+	return min(max(2*a.mean, min(a.mean+4*a.off, 3*a.mean), minPatience), maxBackoff*base)
 }
 
 // took notes how long an answer has taken. One that takes very long may be of a rank that
@@ -59,6 +62,7 @@ func (a *asks) took(d Time) {
 		a.mean = d
 	}
 	d = min(d, 4*a.mean)
+	a.off += (max(d-a.mean, a.mean-d) - a.off) / 4
 	a.mean = max(a.mean+(d-a.mean)/8, 1)
 }
 

@@ -82,7 +82,7 @@ var considered = map[string]string{
 
 	"recovery.env": "link", "recovery.fate": "link", "recovery.ops": "link", "recovery.asks": "state", "recovery.reports": "state", "recovery.silent": "state",
 	"recovery.lossy": "state", "recovery.repairs": "counter", "recovery.doubled": "counter",
-	"asks.datagrams": "state", "asks.puts": "state", "askRing.list": "state", "askRing.next": "state", "asks.mean": "time", "ask.body": "scratch", "ask.unsent": "state",
+	"asks.datagrams": "state", "asks.puts": "state", "askRing.list": "state", "askRing.next": "state", "asks.mean": "time", "asks.off": "time", "ask.body": "scratch", "ask.unsent": "state",
 	"child.rank": "derived", "child.chunk": "state", "child.given": "state",
 	"report.seq": "state", "report.print": "state", "report.chunk": "state",
 	"report.have": "state",

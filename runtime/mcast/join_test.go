@@ -24,6 +24,7 @@ func TestJoinRefusesBadConfigs(t *testing.T) {
 		"MTU -1":               {TCP: alone, MTU: -1},
 		"256 hops":             {TCP: alone, Hops: 256},
 		"loss 1.5":             {TCP: alone, Loss: 1.5},
+		"collect for -1ns":     {TCP: alone, Collect: -1},
 		"loss NaN":             {TCP: alone, Loss: math.NaN()},
 		"address 192.0.2.77":   {TCP: tcp.Config{Size: 1, Bind: "192.0.2.77", Coordinator: "127.0.0.1:1"}},
 		"name the interface":   {TCP: tcp.Config{Size: 1, Coordinator: ":5000"}},

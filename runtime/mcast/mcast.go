@@ -39,6 +39,10 @@ type Config struct {
 	// forward none though all can send and join. 0 means that nobody waits for rank 0's.
 	Heard time.Duration
 
+	// Collect is how long datagrams collect, while they come, before a rank that waits reads them; 0: it is woken for each.
+	// It is rounded up to a millisecond. It saves most of the time of a core that long broadcasts take on slow links, and delays each by as much.
+	Collect time.Duration
+
 	// Loss is the probability with which this rank drops a datagram that it
 	// has received, drawn from a generator seeded by Seed and the rank.
 	Loss float64
@@ -60,7 +64,7 @@ type Transport struct {
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := datagram.Join(ctx, datagram.Config{
 		TCP:       stream.Config{Options: stream.Options(cfg.TCP)},
-		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Heard: cfg.Heard, Loss: cfg.Loss, Seed: cfg.Seed,
+		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Heard: cfg.Heard, Collect: cfg.Collect, Loss: cfg.Loss, Seed: cfg.Seed,
 	})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,15 @@ func TestCommLossy(t *testing.T) {
 	suite(t, connect(mcast.Config{Family: 4, MTU: 1500, Loss: 0.2, Seed: 1}))
 }
 
+// Where datagrams collect nothing comes less.
+func TestFramesCollected(t *testing.T) {
+	transporttest.Frames(t, connect(mcast.Config{Family: 4, Collect: time.Millisecond}))
+}
+
+func TestCommCollected(t *testing.T) {
+	transporttest.CommSample(t, connect(mcast.Config{Family: 4, MTU: 1500, Collect: time.Millisecond, Loss: 0.05, Seed: 2}))
+}
+
 func TestFramesSigned(t *testing.T) { transporttest.Frames(t, connect(sealed(false))) }
 
 func TestFramesEncrypted(t *testing.T) { transporttest.Frames(t, connect(sealed(true))) }

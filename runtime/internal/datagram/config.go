@@ -21,6 +21,7 @@ type Config struct {
 	MTU       int
 	Hops      int
 	Heard     time.Duration
+	Collect   time.Duration
 	Loss      float64
 	Seed      uint64
 }
@@ -37,6 +38,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("%d hops are not in 0 … 255", c.Hops)
 	case c.Heard < 0:
 		return fmt.Errorf("a multicast that is to be heard within %v", c.Heard)
+	case c.Collect < 0:
+		return fmt.Errorf("datagrams that collect for %v", c.Collect)
 	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("loss %v is not a probability", c.Loss)
 	}

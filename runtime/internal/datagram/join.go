@@ -105,7 +105,8 @@ func newTransport(cfg *Config, at *endpoint) *Transport {
 		group: outlet{fd: -1}, direct: outlet{fd: -1},
 		arrival: arrival{
 			all: inlet{fd: -1}, own: inlet{fd: -1},
-			loss: cfg.Loss, random: mathrand.New(mathrand.NewPCG(cfg.Seed, uint64(cfg.TCP.Rank))),
+			collect: collect{limit: cfg.Collect},
+			loss:    cfg.Loss, random: mathrand.New(mathrand.NewPCG(cfg.Seed, uint64(cfg.TCP.Rank))),
 		},
 	}
 }

@@ -19,6 +19,7 @@ type arrival struct {
 	batch   *inBatch
 	current fragment.Part // the datagram under inspection
 	stashes fragment.Stashes
+	collect collect
 	loss    float64
 	random  *rand.Rand
 }
@@ -32,10 +33,16 @@ type inlet struct {
 
 // readAll takes bursts of datagrams from the sockets.
 func (t *Transport) readAll(s wire.Sink) (moved bool) {
-	for _, in := range [...]*inlet{&t.arrival.own, &t.arrival.all} {
-		if in.readable {
-			moved = t.read(s, in) || moved
-		}
+	if t.arrival.own.readable {
+		moved = t.read(s, &t.arrival.own)
+	}
+	if t.arrival.collect.on {
+		t.arrival.all.readable = true
+	}
+	if t.arrival.all.readable {
+		came := t.read(s, &t.arrival.all)
+		t.arrival.collecting(came)
+		moved = came || moved
 	}
 	return moved
 }

@@ -94,7 +94,8 @@ func (t *Transport) Wait(d time.Duration) {
 	if t.busy.Load() {
 		return
 	}
-	t.puts.Wait(pause(d, t.pausing.Load()))
+	t.puts.Wait(t.arrival.collect.shorten(pause(d, t.pausing.Load())))
+	t.arrival.collect.slept.Store(true)
 }
 
 // pause returns how long to wait at most: d, or less if the interface's queue

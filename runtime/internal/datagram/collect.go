@@ -1,0 +1,43 @@
+package datagram
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Where a link brings a datagram each 100 µs, a rank that waits is woken for each, which takes several times as long as to
+// read it. So while they come their socket may be left unwatched: Wait ends after a while, and the rank reads what has
+// collected. When nothing has the socket is watched again.
+
+// collect is what is multicast while nobody watches for it.
+type collect struct {
+	limit time.Duration // for which datagrams may collect; 0: none may
+	on    bool          // the socket is not watched
+	wait  atomic.Bool   // the same, for Wait
+	slept atomic.Bool   // a Wait has passed since datagrams have come
+}
+
+// collecting is called after a read from the socket of what is multicast, which has brought something or not.
+func (a *arrival) collecting(came bool) {
+	c := &a.collect
+	switch {
+	case c.limit == 0:
+		return
+	case came:
+		c.slept.Store(false)
+		if !c.on {
+			c.on = a.watch.Modify(false, false) == nil
+		}
+	case c.on && c.slept.Load():
+		c.on = a.watch.Modify(true, false) != nil // if it fails the next look may do
+	}
+	c.wait.Store(c.on)
+}
+
+// shorten returns for how long to wait at most: d, or less if datagrams collect. d < 0 is without limit.
+func (c *collect) shorten(d time.Duration) time.Duration {
+	if c.wait.Load() && (d < 0 || d > c.limit) {
+		return c.limit
+	}
+	return d
+}
