@@ -98,13 +98,16 @@ func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
 // heardTime is within what every host hears a multicast of the sender, where multicast works.
 const heardTime = time.Second
 
+// collectTime is how long datagrams may collect at a host that waits: a piece takes longer on any link up to 8 Gbit/s.
+const collectTime = time.Millisecond
+
 // castAlgorithms are those of the broadcasts, by transport. With bcast/mcast-chain no piece would wait for a
 // multicast that comes late, but where packets are lost what is put along the chain then holds up the rest.
 var castAlgorithms = map[string]string{overTCP: "bcast/chain", overMcast: "bcast/mcast-acktree"}
 
-// castSpins are polls in vain before a host sleeps. The core has hashes to compute, and what TCP brings is worth a waking. Datagrams
-// are small: at 1 Gbit/s they come every 12 µs, and a host that is woken for each takes twice the time of its core.
-var castSpins = map[string]int{overTCP: -1, overMcast: 40}
+// castSpins are polls in vain before a host sleeps: the core has hashes to compute, and what TCP brings is worth a waking. By multicast a few, in
+// which it yields the core: where hosts share cores, datagrams for all of them come meanwhile.
+var castSpins = map[string]int{overTCP: -1, overMcast: 32}
 
 // join connects a host that has a place with the others.
 func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp.Config) (*runtime.Comm, error) {
@@ -117,7 +120,7 @@ func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp
 	case overTCP:
 		t, err = opened(tcp.Join(ctx, cfg))
 	case overMcast:
-		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface, Heard: heardTime}))
+		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface, Heard: heardTime, Collect: collectTime}))
 	default:
 		err = fmt.Errorf("no transport %q", l.Transport)
 	}
