@@ -46,13 +46,13 @@ func (rc *recovery) looseParts() int { return max(1, looseBytes/max(1, rc.Caps.D
 // repairs. Answers that queue up on a link that the multicast fills take longer and
 // longer: to ask again before they can have come would have them sent twice, and
 // the queue grow. Those of the root come behind its multicast, others do not: so the times
-// differ, and the wait is made of mean and deviation as TCP's is (RFC 6298), up to three
+// differ, and the wait is made of mean and deviation as TCP's is (RFC 6298), up to 2.5
 // times the mean: where much is lost the deviation is large because of that.
 func (a *asks) patience(base Time) Time {
 	if a.mean == 0 {
 		return max(base/4, 1)
 	}
-	return min(max(2*a.mean, min(a.mean+4*a.off, 3*a.mean), minPatience), maxBackoff*base)
+	return min(max(2*a.mean, min(a.mean+4*a.off, 5*a.mean/2), minPatience), maxBackoff*base)
 }
 
 // took notes how long an answer has taken. One that takes very long may be of a rank that
