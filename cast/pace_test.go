@@ -39,6 +39,23 @@ func disk(into *bytes.Buffer, rate float64, restAt int, rest time.Duration) Sink
 	}
 }
 
+// behind returns who was left out, for that reason; the others must have all.
+func (w *world) behind(t *testing.T, want []byte, why error) (ranks []int) {
+	t.Helper()
+	for i, o := range w.report.Outcomes {
+		require.Equal(t, !o.Behind, o.Done, "%+v", o)
+		if o.Behind {
+			ranks = append(ranks, i+1)
+			require.ErrorIs(t, w.errs[i+1], ErrSlow)
+			require.Equal(t, why.Error(), o.Reason)
+			continue
+		}
+		require.NoError(t, w.errs[i+1])
+		require.True(t, bytes.Equal(want, w.got[i+1].Bytes()))
+	}
+	return ranks
+}
+
 // One whose disk is ten times slower than those of the others is left out, and they go on at their speed; nobody else is.
 func TestSlowIsLeftOut(t *testing.T) {
 	const fast = 20 * size // bytes a second
@@ -72,19 +89,8 @@ func TestSlowIsLeftOut(t *testing.T) {
 				}
 				began := time.Now()
 				w.run(parts(want, 1<<20))
-				var behind []int
-				for i, o := range w.report.Outcomes {
-					require.Equal(t, !o.Behind, o.Done, "%+v", o)
-					if o.Behind {
-						behind = append(behind, i+1)
-						require.ErrorIs(t, w.errs[i+1], ErrSlow)
-						continue
-					}
-					require.NoError(t, w.errs[i+1])
-					require.True(t, bytes.Equal(want, w.got[i+1].Bytes()))
-				}
-				require.Equal(t, c.behind, behind)
-				if len(behind) > 0 {
+				require.Equal(t, c.behind, w.behind(t, want, errSlowDisk))
+				if len(c.behind) > 0 {
 					require.Less(t, time.Since(began), 100*time.Second, "20 s at the speed of the others, 200 s or more at that of the slow one")
 				}
 			})
