@@ -10,11 +10,13 @@ import (
 // all get what is sent at its rate. What each could do shows in the first long piece over a communicator, which nobody waits for
 // yet: it comes to each as fast as the network brings it. Receivers report that rate, and the one of each window.
 //
-// A receiver is slow if for farWindows in a row what comes to it has come about as fast as the first piece, between farLess of that and farMore;
-// that was slowRatio times slower than the first piece of the others; and what comes to those comes so much slower than theirs. The others are,
-// in a chain, all that are before it, and else those in the middle and half of all. So nobody is left out where all are equally slow, the sender
-// included. In a chain the first piece is slow for all behind the slow one, and in a tree for whom those wait that have it below them: there, the last
-// one is taken, for which nobody below can be the reason.
+// A receiver is slow if, for farWindows in a row,
+//   - what comes to it has come about as fast as its first piece, between farLess of that and farMore;
+//   - its first piece has come slowRatio times slower than that of the others: in a chain, of the one before it; else, in the median;
+//   - what comes to others comes slowRatio times slower than their first pieces: in a chain, to all that are before it; else, to half of the others.
+//
+// So nobody is left out where all are equally slow, the sender included. In a chain the first piece is slow for all behind the slow one, so the
+// first of them is taken. In a tree it is slow for who waits until those below have it, so the last is taken, for which nobody below can be the reason.
 const (
 	farWindows = 4
 	farLess    = 0.25

@@ -54,14 +54,13 @@ func (r *receiver) listen(ctx context.Context, comm *runtime.Comm, a *account) {
 // leave says why this rank goes, and has it go.
 func (r *receiver) leave(ctx context.Context, comm *runtime.Comm) {
 	defer r.slow.leave(errSlowHost)
-	text, err := json.Marshal(&account{Rank: r.rank, Reason: errSlowHost.Error(), Behind: true})
-	if err != nil || comm.Publish(ctx, text) != nil {
-		return
-	}
-	flushing, over := context.WithCancel(ctx)
+	ctx, over := context.WithCancel(ctx)
 	defer over()
 	defer r.o.Clock.AfterFunc(leaveTime, over).Stop()
-	_ = comm.Flush(flushing) // without its last words the sender takes it for lost
+	text, err := json.Marshal(&account{Rank: r.rank, Reason: errSlowHost.Error(), Behind: true})
+	if err == nil && comm.Publish(ctx, text) == nil {
+		_ = comm.Flush(ctx) // without its last words the sender takes it for lost
+	}
 }
 
 // report tells the sender how this rank keeps up, now that a piece is given to the sink.
