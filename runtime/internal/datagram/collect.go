@@ -12,32 +12,24 @@ import (
 // collect is what is multicast while nobody watches for it.
 type collect struct {
 	limit time.Duration // for which datagrams may collect; 0: none may
-	on    bool          // the socket is not watched
-	wait  atomic.Bool   // the same, for Wait
+	on    atomic.Bool   // the socket is not watched; Wait asks, too
 	slept atomic.Bool   // a Wait has passed since datagrams have come
 }
 
 // collecting is called after a read from the socket of what is multicast, which has brought something or not.
 func (a *arrival) collecting(came bool) {
 	c := &a.collect
-	switch {
+	switch on := c.on.Load(); {
 	case c.limit == 0:
-		return
 	case came:
 		c.slept.Store(false)
-		if !c.on {
-			c.on = a.watch.Modify(false, false) == nil
+		if !on {
+			c.on.Store(a.watch.Modify(false, false) == nil)
 		}
-	case c.on && c.slept.Load():
-		c.on = a.watch.Modify(true, false) != nil // if it fails the next look may do
+	case on && c.slept.Load():
+		c.on.Store(a.watch.Modify(true, false) != nil) // if it fails the next look may do
 	}
-	c.wait.Store(c.on)
 }
 
-// shorten returns for how long to wait at most: d, or less if datagrams collect. d < 0 is without limit.
-func (c *collect) shorten(d time.Duration) time.Duration {
-	if c.wait.Load() && (d < 0 || d > c.limit) {
-		return c.limit
-	}
-	return d
-}
+// shorten returns for how long to wait at most, if d is the limit otherwise: see atMost.
+func (c *collect) shorten(d time.Duration) time.Duration { return atMost(d, c.limit, c.on.Load()) }

@@ -36,7 +36,7 @@ func (t *Transport) readAll(s wire.Sink) (moved bool) {
 	if t.arrival.own.readable {
 		moved = t.read(s, &t.arrival.own)
 	}
-	if t.arrival.collect.on {
+	if t.arrival.collect.on.Load() {
 		t.arrival.all.readable = true
 	}
 	if t.arrival.all.readable {

@@ -100,9 +100,12 @@ func (t *Transport) Wait(d time.Duration) {
 
 // pause returns how long to wait at most: d, or less if the interface's queue
 // has to drain before what is left can be sent. d < 0 is without limit.
-func pause(d time.Duration, overrun bool) time.Duration {
-	if overrun && (d < 0 || d > overrunPause) {
-		return overrunPause
+func pause(d time.Duration, overrun bool) time.Duration { return atMost(d, overrunPause, overrun) }
+
+// atMost returns d, or limit if that holds and is less. d < 0 is without limit.
+func atMost(d, limit time.Duration, holds bool) time.Duration {
+	if holds && (d < 0 || d > limit) {
+		return limit
 	}
 	return d
 }
