@@ -21,8 +21,9 @@ type succession struct {
 	agreeing sync.Mutex // held by the goroutine inside Agree or Shrink
 
 	// The driver's lock guards the others.
-	old  *Comm // the one before, until that is closed
-	heir *Comm // the next one, until it has begun
+	old     *Comm // the one before, until that is closed
+	heir    *Comm // the next one, until it has begun
+	offered uint8 // sets of windows for it, by bits, until it is known which of them it has
 }
 
 // before returns the communicator that a frame of another epoch is for: the one before, nil
@@ -37,7 +38,7 @@ func (c *Comm) before(h *wire.Header) *Comm {
 	return c
 }
 
-// What ranks agree on, besides the flags of Agree: they must all mean the same.
+// What ranks agree on, besides the flags of Agree and the sets of windows that all offer: they must all mean the same.
 const (
 	agreeFlags = 1 << (32 + iota) // Agree
 	agreeLeft                     // Shrink: who is left
@@ -78,8 +79,8 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // or leaves between the two, fails the new communicator, which can be shrunk in turn.
 //
 // The new communicator has the Config of c, but for Params.Hosts, shares its connections and
-// uses its number, and has schedules of its own. It has no windows: where ranks share memory,
-// too, its barriers and broadcasts go by frames. Nothing goes over from c: messages that were
+// uses its number, and has schedules of its own. Where ranks share memory it has windows of its own as one
+// made by [Comm.Split] does, if some are free at all its ranks. Nothing goes over from c: messages that were
 // published and not taken are gone.
 //
 // The end of ctx ends the waiting alone, as it does for Agree: Shrink can be called again.
@@ -124,12 +125,7 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 		c.notice()
 	}
 	if c.heir == nil {
-		out, err := c.agree(ctx, core.Vote{Flags: agreeLeft, Generation: c.drv.numbers.generation})
-		if err != nil {
-			return nil, err
-		}
-		c.drv.tr.Abandon(c.number) // what is still queued of c must not be before what is the heir's
-		if c.heir, err = c.register(c.without(out.Gone), outcome{number: c.number, epoch: out.Generation + 1}); err != nil {
+		if err := c.conceive(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -139,6 +135,25 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 	}
 	c.bereave(out.Gone)
 	return c.heir, nil
+}
+
+// conceive agrees on who is left, and makes the heir. The sets of windows that are free at a rank are in its vote, and
+// of votes what all have in common counts.
+func (c *Comm) conceive(ctx context.Context) error {
+	d := c.drv
+	if c.offered == 0 {
+		c.offered = d.offerSets()
+	}
+	out, err := c.agree(ctx, core.Vote{Flags: agreeLeft | uint64(c.offered), Generation: d.numbers.generation})
+	if err != nil {
+		return err
+	}
+	d.windows.release(&c.offered)
+	d.tr.Abandon(c.number) // what is still queued of c must not be before what is the heir's
+	c.heir, err = c.register(c.without(out.Gone), outcome{
+		number: c.number, epoch: out.Generation + 1, set: lowestSet(uint8(out.Flags)),
+	})
+	return err
 }
 
 // errNotBegun is why a rank is lost in the heir that was counted in and has not begun.

@@ -129,6 +129,7 @@ func (d *driver) add(c *Comm) {
 // drop ends that: what still comes for c is dropped.
 func (d *driver) drop(c *Comm) {
 	d.windows.drop(c.window)
+	d.windows.release(&c.offered)
 	switch present := d.comms[c.number]; {
 	case present != c:
 		present.old = nil

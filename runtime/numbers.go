@@ -121,13 +121,19 @@ func agree(offers []offer, ranks []int) outcome {
 		free.and(&o.free)
 		sets &= o.sets
 	}
-	if sets != 0 {
-		out.set = bits.TrailingZeros8(sets)
-	}
+	out.set = lowestSet(sets)
 	number, ok := free.lowest()
 	out.number, out.full = number, !ok || out.epoch+1 == 0
 	out.epoch++
 	return out
+}
+
+// lowestSet returns the first of sets of windows that are given by bits, 0 if there is none.
+func lowestSet(sets uint8) int {
+	if sets == 0 {
+		return 0
+	}
+	return bits.TrailingZeros8(sets)
 }
 
 // agreeAll finds those of the communicators of colors, and returns what has been found for

@@ -24,7 +24,7 @@ func TestLeavingWhileOthersShrink(t *testing.T) {
 	for after := time.Duration(0); after < 8*delay; after += delay / 8 {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				comms := group(t, 4, mem.Options{Delay: delay, Seed: uint64(after)}, runtime.Config{})
+				comms := group(t, 4, mem.Options{Delay: delay, Seed: uint64(after), Windows: true}, runtime.Config{})
 				var wg sync.WaitGroup
 				for _, c := range comms[:3] {
 					wg.Go(func() {

@@ -19,6 +19,7 @@ type windowSets struct {
 	sets    wire.Sets                // nil: no further communicator has windows
 	open    [wire.WindowSets]*window // by set
 	awaited uint8                    // those, by bits, in which something is awaited; no more than that is looked at
+	offered uint8                    // sets, by bits, that are offered to heirs, of which it is not known which they have
 }
 
 // first returns the window of the first communicator of tr, nil if it has none.
@@ -36,7 +37,24 @@ func (ws *windowSets) free() uint8 {
 	if ws.sets == nil {
 		return 0
 	}
-	return ws.sets.FreeSets()
+	return ws.sets.FreeSets() &^ ws.offered
+}
+
+// offerSets returns the sets that this rank offers to an heir, which nobody else is offered before they are
+// released. A Split that has the numbers may have offered them already: the heir is offered none then, and does not wait.
+func (d *driver) offerSets() (sets uint8) {
+	if d.numbers.user != 0 {
+		return 0
+	}
+	sets = d.windows.free()
+	d.windows.offered |= sets
+	return sets
+}
+
+// release ends an offer.
+func (ws *windowSets) release(offer *uint8) {
+	ws.offered &^= *offer
+	*offer = 0
 }
 
 // further opens a set for members, in which c is to have its window.

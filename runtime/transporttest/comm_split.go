@@ -40,6 +40,7 @@ func Split(t *testing.T, with Make) {
 		{"Mismatch", testSplitMismatch},
 		{"Crash", testCrashApart},
 		{"Windows", testWindowsApart},
+		{"WindowsOfHeirs", testWindowsOfHeirs},
 		{"WindowsAgain", testWindowsAgain},
 		{"WindowsMismatch", testWindowsMismatch},
 		{"WindowsLent", testWindowsLent},

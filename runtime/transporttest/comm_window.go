@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -70,6 +71,35 @@ func testWindowsApart(t *testing.T, with Make) {
 		exercise(t, list)
 	}
 	exercise(t, comms)
+}
+
+// testWindowsOfHeirs: what is left of a communicator that has lost ranks has windows too, which nobody else is given,
+// time and again.
+func testWindowsOfHeirs(t *testing.T, with Make) {
+	const ranks = 5
+	dead := []int{4, 3}
+	comms, shared := joinSets(t, mortals(with, dead), ranks)
+	for _, lost := range dead {
+		twins := derive(t, comms, dup)
+		require.Equal(t, shared, flagged(t, twins))
+		heirs := make([]*runtime.Comm, len(comms))
+		t.Cleanup(func() { closeAll(t, present(heirs)) })
+		all(t, comms, func(ctx context.Context, c *runtime.Comm) (err error) {
+			if c.Rank() == lost {
+				return errors.Join(twins[lost].Close(), c.Close())
+			}
+			if err := untilCallFails(ctx, c); !errors.Is(err, runtime.ErrPeerLost) {
+				return err
+			}
+			heirs[c.Rank()], err = c.Shrink(ctx)
+			return err
+		})
+		comms = present(heirs)
+		require.Equal(t, shared, flagged(t, comms))
+		beside := derive(t, comms, dup)
+		require.Equal(t, shared, flagged(t, beside), "beside the heir")
+		closeAll(t, append(beside, twins[:lost]...))
+	}
 }
 
 // testWindowsAgain has communicators follow each other in the same windows, which call other things under
