@@ -143,7 +143,10 @@ func (c *Comm) run(ctx context.Context, k core.Kind, buf []byte, root int) error
 	if !c.occupy() {
 		return ErrBusy
 	}
-	err := c.operate(ctx, k, buf, root)
+	var err error
+	if !c.quick(ctx, k, buf, root) {
+		err = c.operate(ctx, k, buf, root)
+	}
 	c.vacate()
 	return err
 }

@@ -18,6 +18,7 @@ type Core struct {
 	watch   watch
 	agree   agreement
 	bodies  bodies
+	quick   Quick // scratch
 }
 
 // New returns the core of a rank that sends by net.

@@ -13,6 +13,9 @@ type lines struct {
 	posts   []post               // what this rank puts that stands in its own window
 	awaited [flagTurns][]Awaited // of a barrier, by turn
 	chunks  []Awaited            // of a broadcast; the lines are chunks
+
+	quick bool              // the rank may go through operations at once
+	steps [flagTurns][]Step // of a barrier by turn; of a broadcast those of any
 }
 
 // post is a slot that one rule puts to ranks, one behind the other.
@@ -43,6 +46,8 @@ func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, place
 			p.lines.await(rank, a, together)
 		}
 	}
+	p.lines.steps = p.quickFlags(reaches)
+	p.lines.quick = p.lines.steps[0] != nil
 }
 
 // posts returns those that go to ranks that this one reaches.

@@ -14,6 +14,7 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 		return
 	}
 	var own []post
+	var mine ir.Program
 	var awaited []Awaited
 	put := make([]bool, p.header.Ranks*p.Chunks) // by receiver and chunk
 	for other := range p.header.Ranks {
@@ -22,7 +23,7 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 			return
 		}
 		if other == rank {
-			own = laid(&theirs, reaches)
+			mine, own = theirs, laid(&theirs, reaches)
 			continue
 		}
 		if !reaches(other) {
@@ -35,6 +36,8 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 		}
 	}
 	p.lines.known, p.lines.posts, p.lines.chunks = true, own, awaited
+	p.lines.steps[0] = p.quickChunk(rank, &mine)
+	p.lines.quick = p.lines.steps[0] != nil
 }
 
 // putsOnce notes what p puts, and reports whether it does so by rules that are no repairs, only

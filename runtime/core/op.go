@@ -29,6 +29,7 @@ const (
 type op struct {
 	seq     uint64
 	state   opState
+	quick   bool // it was gone through at once, and so was each other one since its place was prepared
 	kind    Kind
 	root    int
 	print   uint32
@@ -51,7 +52,7 @@ type op struct {
 // begin makes o operation seq under p on buf.
 func (o *op) begin(seq uint64, k Kind, root int, p *Plan, buf []byte) {
 	o.seq, o.kind, o.root, o.plan, o.print = seq, k, root, p, p.print(len(buf))
-	o.state = opActive
+	o.state, o.quick = opActive, false
 	o.buf, o.n, o.chunks, o.turn = buf, len(buf), p.Chunks, 0
 	o.machine = p.engine(o)
 	o.pulse = pulse{stirred: true} // moved is written only if the operation takes long

@@ -59,10 +59,11 @@ func TestSignalsWithoutLine(t *testing.T) {
 	require.NoError(t, err)
 	places, ok := windows.Of(0, 100, spec.Program)
 	require.True(t, ok)
-	plan := &Plan{}
+	plan := planOf(t, "barrier/hsb", schedule.Params{Ranks: 100, FanIn: 99, FanOut: 99}, 0)
 	plan.Flags(0, func(other int) bool { return other != 0 }, true, &places)
 	require.Len(t, plan.lines.awaited[0], flagSlots)
 	require.Len(t, places.Awaits, 99)
+	require.False(t, plan.lines.quick)
 }
 
 // A post is recognized by the first of its puts, and never as more than there is.

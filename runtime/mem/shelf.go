@@ -23,7 +23,7 @@ func (p *place) empty() {
 }
 
 // lendFrom is how long a chunk is, in bytes, that is lent.
-const lendFrom = 1 << 10
+const lendFrom = wire.CopiedTo + 1
 
 // Lay implements [wire.Shelves].
 func (w *windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent, ok bool) {

@@ -127,6 +127,9 @@ type Windows interface {
 	Post(line int, to []int, f Flag)
 }
 
+// CopiedTo is up to how many bytes a chunk that stands in a window is never lent.
+const CopiedTo = 4 << 10
+
 // Shelves are windows in which chunks stand beside flags, for ranks that read them there. A
 // chunk is copied out of the window of its rank, or lent: then it is copied from where it
 // lies, in the memory of its rank, once.
@@ -135,7 +138,7 @@ type Shelves interface {
 	// Lay has body stand in a line of the own window, from ChunkLine on, with f, for ranks
 	// that are reached, each of which Collects it once, and wakes those of them that wait. It
 	// returns false, and nothing stands there, if that line may not be written yet, or if
-	// body is too long to be copied and is not lent to all of them; lent says that body is
+	// body is too long to be copied and is not lent to all of them; lent says that body, of more than CopiedTo bytes, is
 	// referred to until all have collected it, or Revoke. whole is the length of the message that
 	// body is of: who lends waits for the others, which pays only if the message is long.
 	Lay(line int, to []int, f Flag, body []byte, whole int) (lent, ok bool)

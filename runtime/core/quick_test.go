@@ -1,0 +1,166 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir/windows"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// shelved keeps what is laid and told.
+type shelved struct {
+	recorder
+	told []string
+	full bool // no line may be written
+}
+
+func (s *shelved) Reaches(int) bool                  { return true }
+func (s *shelved) Waits() bool                       { return false }
+func (s *shelved) Flag(to, line int, f wire.Flag)    { s.tell("flag", to, line, f) }
+func (s *shelved) Post(l int, to []int, f wire.Flag) { s.tell("post", l, to, f) }
+func (s *shelved) Revoke(line int)                   { s.tell("revoke", line) }
+func (s *shelved) Passed(seq uint64)                 { s.tell("passed", seq) }
+
+func (s *shelved) Note(seq uint64, fingerprint, epoch uint32, show bool) {
+	s.tell("note", seq, fingerprint, epoch, show)
+}
+
+func (s *shelved) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool) {
+	if s.full {
+		return false, false
+	}
+	s.tell("lay", line, to, f, string(body), whole)
+	return false, true
+}
+
+func (s *shelved) tell(what ...any) { s.told = append(s.told, fmt.Sprint(what...)) }
+
+// plainly goes through an operation as any.
+func plainly(t require.TestingT, c *Core, k Kind, p *Plan, buf []byte) {
+	c.Begin(k, max(p.header.Root, 0), p, buf)
+	for len(c.Awaits().Flags) > 0 {
+		at := c.Awaits().Flags[0]
+		f := wire.Flag{Seq: at.Seq, Mark: at.mark, From: at.Rank}
+		if _, chunk := c.Buffer(0, f); chunk != at.IsChunk() {
+			require.Fail(t, "no place for the chunk")
+		}
+		c.Flagged(0, f)
+	}
+	begun, _ := c.Seq()
+	require.True(t, c.Ready(begun))
+	c.End(begun)
+}
+
+// A core that goes through operations at once is, after each, in the state of one that begins and ends them, and
+// has told others the same; whatever it has done before in whatever order.
+func TestQuickIsAsOthers(t *testing.T) {
+	quick := 0
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(2, 5).Draw(t, "ranks")
+		rank := rapid.IntRange(0, ranks-1).Draw(t, "rank")
+		cfg := Config{Rank: rank, Size: ranks, Epoch: 7, Retain: 1 << 20, Overlay: nowhere{}}
+		var nets [2]*shelved
+		var cores [2]*Core
+		var plans [2][]*Plan
+		for i := range cores {
+			nets[i] = new(shelved)
+			cores[i] = New(cfg, nets[i])
+			for _, of := range []struct {
+				name   string
+				root   int
+				chunks int
+			}{{"bcast/linear", 0, 1}, {"bcast/linear", 1, 1}, {"bcast/binomial", 0, 1}, {"bcast/linear", 0, 3}, {"barrier/dissemination", 0, 0}, {"barrier/hsb", 0, 0}, {"barrier/exchange", 0, 0}} {
+				params := schedule.Params{Ranks: ranks, Root: of.root, Chunks: of.chunks}
+				spec, err := schedule.New(of.name, params)
+				require.NoError(t, err)
+				p := planOf(t, of.name, params, rank)
+				if all := func(other int) bool { return other != rank }; of.chunks > 0 {
+					p.Shelve(rank, all, spec.Program)
+				} else {
+					places, ok := windows.Of(rank, ranks, spec.Program)
+					require.True(t, ok)
+					p.Flags(rank, all, true, &places)
+					require.True(t, p.lines.quick, of.name)
+				}
+				plans[i] = append(plans[i], p)
+			}
+		}
+		for range rapid.IntRange(1, 40).Draw(t, "operations") {
+			of, kind := rapid.IntRange(0, 6).Draw(t, "plan"), Bcast
+			n := rapid.SampledFrom([]int{0, 2, 48, 49, wire.CopiedTo, wire.CopiedTo + 1}).Draw(t, "bytes")
+			full := rapid.IntRange(0, 9).Draw(t, "full") == 0
+			nets[0].full, nets[1].full = full, full
+			if of >= 4 {
+				n, kind = 0, Barrier
+			}
+			buf := make([]byte, n)
+			plainly(t, cores[0], kind, plans[0][of], buf)
+			p, c := plans[1][of], cores[1]
+			q, told := c.Quick(p, n), len(nets[1].told)
+			ok := q != nil
+			for i := 0; ok && i < len(q.Steps); i++ {
+				if q.Steps[i].Rank >= 0 {
+					c.Note(p, q)
+				}
+				ok = c.Write(q, &q.Steps[i], buf)
+			}
+			if ok && rapid.IntRange(0, 4).Draw(t, "late") > 0 {
+				c.Through(p, q, n)
+				quick++
+			} else {
+				nets[1].told = nets[1].told[:told] // it is written again
+				plainly(t, c, kind, p, buf)
+			}
+			require.Equal(t, cores[0].AppendState(nil), c.AppendState(nil))
+			require.Equal(t, cores[0].ops.totals, c.ops.totals)
+			require.Equal(t, cores[0].Usage(), c.Usage())
+			require.ElementsMatch(t, nets[0].told, nets[1].told)
+			require.Equal(t, nets[0].puts, nets[1].puts)
+			require.Equal(t, cores[0].ops.words(c.ops.seq, p.print(n)), c.ops.words(c.ops.seq, p.print(n)))
+		}
+	})
+	require.NotZero(t, quick)
+}
+
+// A rank goes through broadcasts of one chunk at once if it lays that for all that it puts it to, or passes nothing on.
+func TestWhatIsQuick(t *testing.T) {
+	for rank := range 4 {
+		for name, want := range map[string]bool{"bcast/linear": true, "bcast/binomial": rank != 2, "bcast/chain": rank == 0 || rank == 3} {
+			params := schedule.Params{Ranks: 4, Chunks: 1}
+			require.Equal(t, want, plansOf(t, name, params, make([]int, 4))[rank].lines.quick, "%s, rank %d", name, rank)
+			params.Chunks = 2
+			require.False(t, plansOf(t, name, params, make([]int, 4))[rank].lines.quick)
+		}
+		require.Equal(t, rank == 1, plansOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, []int{0, 0, 1, 1})[rank].lines.quick, "not all are reached")
+	}
+}
+
+// What goes on beside an operation has it begin.
+func TestNotQuick(t *testing.T) {
+	prepare := func() (*Core, *Plan) {
+		return New(Config{Rank: 1, Size: 4, Overlay: nowhere{}}, new(shelved)), plansOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, make([]int, 4))[1]
+	}
+	for name, happens := range map[string]func(c *Core, p *Plan){
+		"open":     func(c *Core, p *Plan) { c.Begin(Bcast, 0, p, make([]byte, 2)) },
+		"failed":   func(c *Core, _ *Plan) { c.Fail("bcast", 1, ErrProtocol) },
+		"traced":   func(c *Core, _ *Plan) { c.env.Trace = func(Event) {} },
+		"called":   func(c *Core, _ *Plan) { c.ops.overlap.calls = []call{{1, 1, 0}} },
+		"absent":   func(c *Core, _ *Plan) { c.ops.absent.own = 1 },
+		"left":     func(c *Core, _ *Plan) { c.members.absent = []absence{{rank: 3}} },
+		"early":    func(c *Core, _ *Plan) { c.ops.earlies[1].list = make([]early, 1) },
+		"unsent":   func(c *Core, _ *Plan) { c.ops.ring[1].unsent = 1 },
+		"disputed": func(c *Core, _ *Plan) { c.fate.dispute.open = true },
+	} {
+		c, p := prepare()
+		require.NotNil(t, c.Quick(p, 2))
+		happens(c, p)
+		require.Nil(t, c.Quick(p, 2), name)
+	}
+	c, p := prepare()
+	require.Nil(t, c.Quick(p, wire.CopiedTo+1))
+}

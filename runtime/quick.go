@@ -1,0 +1,72 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// A call that has nothing to wait for takes three times as long if it goes through everything that others need. So what a rank can go through at
+// once (core's quick.go) it does, if no other call is inside, and if what it waits for is there within some looks. Else it
+// is started as all are.
+
+// How often a rank looks for a line before that: alone, with a core to itself; few times where others need the core.
+const (
+	quickAlone   = 512
+	quickCrowded = 64
+)
+
+// quick goes through an operation at once, and reports whether it has.
+func (c *Comm) quick(ctx context.Context, k core.Kind, buf []byte, root int) bool {
+	last := &c.plans.recent[k]
+	if last.plan == nil || last.bytes != len(buf) || last.root != root {
+		return false
+	}
+	p, looks := last.plan.Plan, quickAlone
+	q := c.core.Quick(p, len(buf))
+	if q == nil || !c.idle() || ctx.Err() != nil {
+		return false
+	}
+	if c.drv.wait.Crowded() {
+		if looks = quickCrowded; k == core.Barrier {
+			return false // the others need the core before they can signal
+		}
+	}
+	for i := range q.Steps {
+		s := &q.Steps[i]
+		if s.Rank >= 0 {
+			if c.core.Note(p, q); !c.window.await(q, s, looks, buf) {
+				return false
+			}
+		}
+		if !c.core.Write(q, s, buf) {
+			return false
+		}
+	}
+	c.started++
+	c.drv.behind.entered++
+	c.core.Through(p, q, len(buf))
+	return true
+}
+
+// idle reports whether no other call is inside, nothing is told of calls, and this is not one after which the others are looked at.
+func (c *Comm) idle() bool {
+	return c.calls == 0 && len(c.open) == 0 && c.queue.first == nil && !c.closing && c.cfg.Observe.Trace == nil &&
+		len(c.drv.parking.asleep) == 0 && (c.started+1)%checkCalls != 0
+}
+
+// await looks a few times for the line of a step, and copies its chunk, if it has one, to dst.
+func (w *window) await(q *core.Quick, s *core.Step, looks int, dst []byte) bool {
+	at := s.Line
+	if s.Chunk {
+		at = q.ChunkLine()
+	}
+	l := &w.lines[s.Rank][at]
+	for range looks {
+		if l.Seq() == q.Flag.Seq {
+			f := l.Flag()
+			return f.Seq == q.Flag.Seq && f.Mark == q.Flag.Mark && (!s.Chunk || w.shelf.Collect(s.Rank, at, f, dst))
+		}
+	}
+	return false
+}
