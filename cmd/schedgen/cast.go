@@ -27,6 +27,7 @@ type castCmd struct {
 	Resume    bool          `help:"Send to each receiver only what it lacks of what it has already, or has kept of a cast that has broken off; start receivers with it, too."`
 	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
 	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
+	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for so long is lost, as if its network were cut; default 10s; 0: never."`
 	DryRun    bool          `help:"Say what would be sent, and send nothing."`
 	JSON      bool          `name:"json" help:"Print an object."`
 	castLink
@@ -102,6 +103,8 @@ func (c *castCmd) check() ([]string, error) {
 		err = errors.New("--resume: a stream comes once, and cannot be compared")
 	case c.Wait < 0:
 		err = fmt.Errorf("--wait=%v: must not be negative", c.Wait)
+	case c.Silence != 0 && c.Silence < time.Second:
+		err = fmt.Errorf("--silence=%v: must be 0 or at least 1s", c.Silence)
 	}
 	if err != nil {
 		return nil, err

@@ -109,27 +109,27 @@ var castAlgorithms = map[string]string{overTCP: "bcast/chain", overMcast: "bcast
 // which it yields the core: where hosts share cores, datagrams for all of them come meanwhile.
 var castSpins = map[string]int{overTCP: -1, overMcast: 32}
 
-// join connects a host that has a place with the others.
-func (l *castLink) join(ctx context.Context, p *lobby.Place, key secret, cfg tcp.Config) (*runtime.Comm, error) {
+// join connects a host that has a place with the others, as the sender has noted. l says where it multicasts.
+func (l *castLink) join(ctx context.Context, note castNote, p *lobby.Place, key secret, cfg tcp.Config) (*runtime.Comm, error) {
 	cfg.Rank, cfg.Size, cfg.Job, cfg.Key, cfg.Encrypt = p.Rank, p.Size, p.Job, key.Key, key.Encrypt
 	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &lateError{fmt.Sprintf("not connected after %v", meeting)})
 	defer cancel()
 	var t wire.Transport
 	var err error
-	switch l.Transport {
+	switch note.Transport {
 	case overTCP:
 		t, err = opened(tcp.Join(ctx, cfg))
 	case overMcast:
 		t, err = opened(mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: l.Interface, Heard: heardTime, Collect: collectTime}))
 	default:
-		err = fmt.Errorf("no transport %q", l.Transport)
+		err = fmt.Errorf("no transport %q", note.Transport)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return runtime.Join(ctx, runtime.Config{
-		Transport: t, Bcast: runtime.Algorithm{Name: castAlgorithms[l.Transport]},
-		Waiting: runtime.Waiting{Spin: castSpins[l.Transport]},
+		Transport: t, Bcast: runtime.Algorithm{Name: castAlgorithms[note.Transport]}, Silence: note.Silence,
+		Waiting: runtime.Waiting{Spin: castSpins[note.Transport]},
 	})
 }
 

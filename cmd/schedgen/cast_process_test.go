@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,16 +73,17 @@ func (c *castProcess) begins() {
 	require.Equal(c.t, "begun\n", line)
 }
 
-// Receivers that are killed, or interrupted, in the middle of a stream are named, and the others get all of it.
+// Receivers that are killed, interrupted, or stopped, in the middle of a stream are named, and the others get all of it.
 func TestCastOutlivesReceiver(t *testing.T) {
 	text := make([]byte, 40<<20)
 	_, err := rand.Read(text)
 	require.NoError(t, err)
-	sender := startCast(t, "cast", "--serve", "-", "--expect", "4", "--listen", "127.0.0.1:0", "--json")
+	sender := startCast(t, "cast", "--serve", "-", "--expect", "5", "--silence", "3s", "--listen", "127.0.0.1:0", "--json")
 	at := sender.address()
 	const reads = "head -c 1 >/dev/null; echo begun; cat >/dev/null; echo whole"
 	victim := startCast(t, "receive", "--from", at, "--name", "victim", "--exec", reads)
 	quitter := startCast(t, "receive", "--from", at, "--name", "quitter", "--exec", reads)
+	stopped := startCast(t, "receive", "--from", at, "--name", "stopped", "--exec", reads)
 	var others []*castProcess
 	var files []string
 	for _, name := range []string{"a", "b"} {
@@ -93,6 +95,8 @@ func TestCastOutlivesReceiver(t *testing.T) {
 	require.NoError(t, err)
 	victim.begins()
 	quitter.begins()
+	stopped.begins()
+	require.NoError(t, stopped.cmd.Process.Signal(syscall.SIGSTOP))
 	require.NoError(t, victim.cmd.Process.Kill())
 	require.NoError(t, quitter.cmd.Process.Signal(os.Interrupt))
 	_, err = sender.in.Write(text[20<<20:])
@@ -102,9 +106,9 @@ func TestCastOutlivesReceiver(t *testing.T) {
 	require.Equal(t, exitNo, code, said)
 	var o castOutcome
 	require.NoError(t, json.Unmarshal([]byte(out), &o))
-	require.Len(t, o.Receivers, 4)
+	require.Len(t, o.Receivers, 5)
 	for _, r := range o.Receivers {
-		gone := r.Name == "victim" || r.Name == "quitter"
+		gone := r.Name == "victim" || r.Name == "quitter" || r.Name == "stopped"
 		require.Equal(t, !gone, r.Done, "%+v", r)
 		require.Equal(t, gone, r.Reason != "", "%+v", r)
 	}
@@ -117,6 +121,10 @@ func TestCastOutlivesReceiver(t *testing.T) {
 	}
 	code, _, _ = victim.wait()
 	require.Equal(t, -1, code)
+	require.NoError(t, stopped.cmd.Process.Signal(syscall.SIGCONT))
+	code, out, said = stopped.wait()
+	require.Equal(t, exitNo, code, said)
+	require.NotContains(t, out, "whole", "the others have gone on without it")
 	code, out, said = quitter.wait()
 	require.Equal(t, exitInterrupted, code, said)
 	require.NotContains(t, out, "whole", "its command was killed")

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/runtime/lobby"
@@ -10,8 +11,9 @@ import (
 
 // castNote is what the sender tells a party.
 type castNote struct {
-	Transport string `json:"transport"`
-	Survey    bool   `json:"survey,omitempty"` // what comes is a survey; each comes again then and gets what it lacks
+	Transport string        `json:"transport"`
+	Survey    bool          `json:"survey,omitempty"`  // what comes is a survey; each comes again then and gets what it lacks
+	Silence   time.Duration `json:"silence,omitempty"` // of a host that is lost; negative: none is
 }
 
 func (n castNote) spell() string {

@@ -46,8 +46,7 @@ type castServer struct {
 // castRound is a party, and what it gets.
 type castRound struct {
 	*lobby.Party
-	way    string // the transport
-	survey bool
+	castNote
 	lacked *block.Set // nil: all
 }
 
@@ -125,12 +124,12 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 		if s.Resume {
 			chosen = s.lacks.unknown(all)
 		}
-		if r.survey = len(chosen) > 0; !r.survey {
+		if r.Survey = len(chosen) > 0; !r.Survey {
 			chosen, r.lacked = s.lacks.group(all)
 		}
 		arrange(all, chosen, s.guests.order)
-		r.way = s.wayTo(ctx, all, chosen)
-		return chosen, castNote{r.way, r.survey}.spell()
+		r.Transport, r.Silence = s.wayTo(ctx, all, chosen), cmp.Or(s.Silence, -1)
+		return chosen, r.spell()
 	}, s.guests.came)
 	r.Party = party
 	return r, err
@@ -208,17 +207,16 @@ func (s *castServer) chain(why error) {
 func (s *castServer) meet(ctx context.Context, round *castRound) (*runtime.Comm, error) {
 	meeting, stop := round.Meeting(ctx)
 	defer stop()
-	link := castLink{Transport: round.way, Interface: s.Interface}
 	cfg := tcp.Config{Coordinator: s.l.Addr().String(), Listener: s.l, Share: true, Guests: s.in.Welcome}
 	if at, err := s.guests.at(); err == nil {
 		cfg.Bind = at.Addr().String()
 	}
-	comm, err := link.join(meeting, &round.Place, s.key, cfg)
+	comm, err := s.join(meeting, round.castNote, &round.Place, s.key, cfg)
 	if err == nil {
 		return comm, nil
 	}
 	err = causeOf(ctx, err)
-	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.Transport == overAuto && round.way == overMcast {
+	if gone := errors.As(err, new(*lobby.GoneError)); !gone && s.Transport == overAuto && round.Transport == overMcast {
 		s.chain(err)
 	} else if ctx.Err() == nil {
 		fmt.Fprintf(s.std.Err, "once more: %v\n", err)
@@ -229,17 +227,17 @@ func (s *castServer) meet(ctx context.Context, round *castRound) (*runtime.Comm,
 // send serves a party, and returns how many of it come again.
 func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRound) (again int, err error) {
 	if s.began.IsZero() {
-		s.began, s.used = time.Now(), round.way
+		s.began, s.used = time.Now(), round.Transport
 	}
-	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.What != "-" && !s.Strict, Chain: round.way == overTCP}
+	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.What != "-" && !s.Strict, Chain: round.Transport == overTCP}
 	source, total, doing := s.source(ctx, s.std, round.lacked), s.plan.bytes(), "send"
 	switch {
-	case round.survey:
+	case round.Survey:
 		source, total, doing = cast.Survey(s.What), -1, "compare"
 	case round.lacked != nil:
 		total = min(total, round.lacked.Lacked(s.lacks.blocks)*block.Len)
 	}
-	bar := newCastProgress(s.std, total, doing+" by "+wayOf(round.way), namesOf(round.Guests))
+	bar := newCastProgress(s.std, total, doing+" by "+wayOf(round.Transport), namesOf(round.Guests))
 	o.Progress = bar.show
 	report, err := cast.Send(ctx, comm, source, o)
 	bar.clear()
@@ -252,14 +250,14 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 			s.lacks.forget(id)
 			again++
 			fmt.Fprintf(s.std.Err, "%s, rank %d: %s\n", round.Guests[i].Name, o.Rank, o.Reason)
-		case round.survey && o.Done:
+		case round.Survey && o.Done:
 			if err := s.lacks.learn(id, o.Answer); err != nil {
 				return 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
 			}
 			again++
 		}
 	}
-	if round.survey {
+	if round.Survey {
 		s.ends.fail(round.Guests, errCompared)
 	}
 	return again, err

@@ -132,7 +132,7 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 			seat.Leave()
 			return err
 		}
-		comm, err := c.meet(ctx, seat, note.Transport, key, std)
+		comm, err := c.meet(ctx, seat, note, key, std)
 		switch {
 		case err == nil && !note.Survey:
 			if err := c.take(ctx, comm, sink.write, note, std); !errors.Is(err, cast.ErrSlow) || ctx.Err() != nil {
@@ -166,15 +166,14 @@ func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink cast.Sin
 func (c *receiveCmd) lacked() []byte { return c.held.Lacked().Text() }
 
 // meet connects this host with the others.
-func (c *receiveCmd) meet(ctx context.Context, seat *lobby.Seat, transport string, key secret, std stdio) (*runtime.Comm, error) {
+func (c *receiveCmd) meet(ctx context.Context, seat *lobby.Seat, note castNote, key secret, std stdio) (*runtime.Comm, error) {
 	defer seat.Leave()
 	l, err := c.listen(ctx, seat.Here, std)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	link := castLink{Transport: transport, Interface: c.Interface}
-	comm, err := link.join(ctx, &seat.Place, key, tcp.Config{Coordinator: c.From, Listener: l, Share: true})
+	comm, err := (&castLink{Interface: c.Interface}).join(ctx, note, &seat.Place, key, tcp.Config{Coordinator: c.From, Listener: l, Share: true})
 	if err == nil {
 		seat.Met()
 	}
