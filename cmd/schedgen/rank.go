@@ -3,11 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/schedgen/schedgen/runtime/launch"
-	"github.com/schedgen/schedgen/runtime/tcp"
-	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -15,14 +11,13 @@ import (
 // other hosts or in other network namespaces.
 type oneRankCmd struct {
 	Bcast rankBcastCmd `cmd:"" help:"Take part in broadcasts as one rank."`
+	Tune  rankTuneCmd  `cmd:"" help:"Measure what messages between two hosts take, and make rules of that."`
 }
 
 // rankBcastCmd is the verb rank bcast.
 type rankBcastCmd struct {
-	Rank *int   `placeholder:"R" help:"This rank, default from the launcher's variables (SCHEDGEN_RANK, PMI_RANK and so on)."`
-	Job  string `placeholder:"NAME" help:"Name of the job, the same at all its ranks: those of another one are turned away; default SCHEDGEN_JOB."`
+	seatFlags
 	runBcastCmd
-	found *launch.Position `kong:"-"` // what the launcher says, nil if the flags say it all
 }
 
 // Help is the long help text.
@@ -52,7 +47,7 @@ Example:
 func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	c.apart = true
-	rank, err := c.position(std.Getenv)
+	rank, err := c.position(&c.runFlags, std.Getenv)
 	if err != nil {
 		return err
 	}
@@ -72,67 +67,9 @@ func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 			return s.refuted(err)
 		}
 	}
-	if c.Coordinator != "" {
-		return s.takePart(ctx, openTransport)
+	t, err := s.takePart(ctx, c.opening(&c.runFlags), runProgress{})
+	if err != nil || rank != 0 {
+		return err
 	}
-	return s.takePart(ctx, c.openFound)
-}
-
-// openFound connects a rank with the others where the launcher's variables say that
-// they meet.
-func (c *rankBcastCmd) openFound(ctx context.Context, j *job) (wire.Transport, error) {
-	m, err := c.found.Meet(ctx)
-	if err != nil {
-		return nil, err
-	}
-	cfg := m.Config(c.found)
-	if j.Link.Job != "" {
-		cfg.Job = j.Link.Job
-	}
-	return j.Link.open(ctx, cfg)
-}
-
-// position completes the flags from the launcher's variables and returns the rank.
-func (c *rankBcastCmd) position(getenv func(string) string) (int, error) {
-	switch {
-	case c.Transport == overMem:
-		return 0, errors.New("--transport=mem: is for ranks of one process")
-	case c.Transport == overShm:
-		return 0, errors.New("--transport=shm: is for ranks that one process starts; hybrid finds those of one host")
-	case c.Netns != nil:
-		return 0, errors.New("--netns: is for run, which makes hosts up and starts all ranks")
-	}
-	if c.Job == "" {
-		c.Job = getenv("SCHEDGEN_JOB")
-	}
-	if len(c.Job) > tcp.MaxJob {
-		return 0, fmt.Errorf("--job: a name of %d bytes, at most %d are allowed", len(c.Job), tcp.MaxJob)
-	}
-	if c.Coordinator == "" || c.Rank == nil || c.Ranks == nil {
-		found, err := launch.Find(getenv)
-		switch {
-		case err != nil && c.Coordinator == "":
-			return 0, fmt.Errorf("--coordinator: needed, such as 10.77.0.1:7777, an address of rank 0's, where no launcher says where to meet: %w", err)
-		case err != nil:
-			return 0, fmt.Errorf("--rank and -p: %w", err)
-		}
-		c.found = &found
-		if c.Rank == nil {
-			c.Rank = &found.Rank
-		}
-		if c.Ranks == nil {
-			c.Ranks = new(rankRange)
-			if err := c.Ranks.UnmarshalText(fmt.Append(nil, found.Size)); err != nil {
-				return 0, err
-			}
-		}
-	}
-	p, err := c.ranks()
-	if err == nil && (*c.Rank < 0 || *c.Rank >= p) {
-		err = fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, p-1)
-	}
-	if f := c.found; err == nil && c.Coordinator == "" && (*c.Rank != f.Rank || p != f.Size) {
-		err = fmt.Errorf("--rank=%d and -p %d: %s say rank %d of %d, and no --coordinator says where others meet", *c.Rank, p, f.Source, f.Rank, f.Size)
-	}
-	return *c.Rank, err
+	return s.print(t)
 }

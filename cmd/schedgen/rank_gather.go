@@ -16,47 +16,49 @@ type account struct {
 	Outcome *outcome
 }
 
-// takePart does this rank's work over the transport that is opened; rank 0 prints what
-// all have found.
-func (s *session) takePart(ctx context.Context, open opening) (err error) {
+// takePart does this rank's work over the transport that is opened, and returns what all have found at rank 0, nil at the
+// others. bar shows how far the work is at rank 0.
+func (s *session) takePart(ctx context.Context, open opening, bar runProgress) (t *tally, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.job.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", s.job.Timeout)})
 	defer cancel()
 	res := resources{input: s.input, open: open, position: newPosition(s.job.Rank), log: s.flags.eventLog(s.std)}
 	if s.trace, err = s.seen.openTrace(); err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.trace.close()) }()
 	res.trace = s.trace.file()
 	pages, err := s.seen.showRank(ctx, res.position, s.job.Link.Coordinator, s.std)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, pages.close()) }()
-	return s.doPart(ctx, res, pages)
+	return s.doPart(ctx, res, pages, bar)
 }
 
 // doPart does this rank's work, with what it needs and where it is looked at.
-func (s *session) doPart(ctx context.Context, res resources, pages *book) error {
+func (s *session) doPart(ctx context.Context, res resources, pages *book, bar runProgress) (*tally, error) {
+	defer bar.clear()
 	mine := &account{Rank: s.job.Rank}
 	w := &worker{job: &s.job, res: res}
 	w.send = func(r report) error {
 		mine.Samples = append(mine.Samples, r.Samples...)
+		bar.add(r.Steps)
 		return nil
 	}
 	w.batch = batch{send: w.send, flushed: time.Now()}
 	all, err := w.account(ctx, mine, pages)
 	if err != nil {
-		return rootCause([]*failure{newFailure(s.job.Rank, causeOf(ctx, err))})
+		return nil, rootCause([]*failure{newFailure(s.job.Rank, causeOf(ctx, err))})
 	}
 	if s.job.Rank != 0 {
-		return nil
+		return nil, nil
 	}
 	t := newTally(&s.job, runProgress{})
 	for _, a := range all {
 		t.add(a.Rank, &report{Samples: a.Samples})
 		t.finish(a.Rank, a.Outcome)
 	}
-	return s.print(t)
+	return t, nil
 }
 
 // account joins, works, and gathers the accounts of all at rank 0.

@@ -14,18 +14,24 @@ import (
 
 // tuneCmd is the verb tune.
 type tuneCmd struct {
-	Ranks      *rankRange    `short:"p" placeholder:"P" help:"Time the candidates themselves among 2 to P ranks, too."`
+	Ranks      *rankRange `short:"p" placeholder:"P" help:"Time the candidates themselves among 2 to P ranks, too; half of --budget is for the parameters then."`
+	Iterations int        `default:"300" placeholder:"N" help:"With -p: operations that are timed of each candidate, twice, default 300."`
+	Netns      bool       `help:"Make a host up for each rank, a network namespace at a bridge. Linux; needs root, ip and nsenter."`
+	tuneFlags
+	modelFlags
+	tuneLink
+}
+
+// tuneFlags say what is measured, and what becomes of it.
+type tuneFlags struct {
 	Collective []string      `placeholder:"NAME" complete:"claim" help:"Make rules of bcast or barrier, default both."`
 	Size       sizeRange     `default:"1B..1MiB" placeholder:"LO..HI" help:"Bytes of messages, each twice those before, default 1B..1MiB; units B, kB, MB, GB, KiB, MiB, GiB."`
 	UpTo       int           `name:"up-to" default:"1024" placeholder:"N" help:"Ranks up to which the model makes rules, default 1024."`
 	Precision  float64       `default:"0.05" placeholder:"X" help:"Measure until half of each 95 % confidence interval is below this part of its value, default 0.05."`
-	Budget     time.Duration `default:"1m" help:"Begin no further measurement after this time; with -p, half of it is for the parameters."`
-	Iterations int           `default:"300" placeholder:"N" help:"With -p: operations that are timed of each candidate, twice, default 300."`
+	Budget     time.Duration `default:"1m" help:"Begin no further measurement after this time."`
 	Rules      string        `placeholder:"FILE" complete:"file" help:"Write rules to FILE."`
 	Plot       string        `placeholder:"FILE.svg" complete:"file" help:"Draw what messages take."`
 	JSON       bool          `name:"json" help:"Print one object."`
-	modelFlags
-	tuneLink
 }
 
 // tuneLink says how ranks reach each other.
@@ -34,7 +40,6 @@ type tuneLink struct {
 	IPv6      bool          `name:"ipv6" help:"Use IPv6."`
 	Interface string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
 	Device    string        `placeholder:"NAME" help:"RDMA device of --transport=verbs, NAME or NAME:PORT, default the first with an active port."`
-	Netns     bool          `help:"Make a host up for each rank, a network namespace at a bridge. Linux; needs root, ip and nsenter."`
 	Timeout   time.Duration `default:"30m" help:"Give a run of ranks up after this time."`
 	Verbose   bool          `short:"v" help:"Tell the ranks' processes on standard error."`
 	keyFlags
@@ -74,6 +79,12 @@ func (c *tuneCmd) Run(ctx context.Context, std stdio) error {
 	if err := t.learn(ctx); err != nil {
 		return err
 	}
+	return t.finish(ctx)
+}
+
+// finish makes the rules, and writes and prints what was asked for.
+func (t *tuned) finish(ctx context.Context) error {
+	c := t.cmd
 	if err := t.makeRules(ctx); err != nil {
 		return err
 	}
@@ -92,9 +103,9 @@ func (c *tuneCmd) Run(ctx context.Context, std stdio) error {
 		}
 	}
 	if c.JSON {
-		return writeJSON(ctxWriter{ctx, std.Out}, t.object(), "")
+		return writeJSON(ctxWriter{ctx, t.std.Out}, t.object(), "")
 	}
-	return t.print(ctxWriter{ctx, std.Out})
+	return t.print(ctxWriter{ctx, t.std.Out})
 }
 
 // The bounds of flags.
@@ -108,29 +119,13 @@ const (
 
 // check checks the flags and fills in their defaults.
 func (c *tuneCmd) check() error {
-	if c.Collective == nil {
-		c.Collective = []string{schedule.Barrier, schedule.Bcast}
-	}
-	for _, name := range c.Collective {
-		if err := oneOf("collective", name, []string{schedule.Bcast, schedule.Barrier}); err != nil {
-			return err
-		}
+	if err := c.tuneFlags.check(); err != nil {
+		return err
 	}
 	if c.Transport == "" {
 		c.Transport = overTCP
 	}
-	switch {
-	case c.Size.lo < 1 || c.Size.hi > maxTuned:
-		return fmt.Errorf("--size=%d..%d: must be in 1B..%v", c.Size.lo, c.Size.hi, byteSize(maxTuned))
-	case len(doublings(int(c.Size.lo), int(c.Size.hi))) < leastTuned:
-		return fmt.Errorf("--size=%d..%d: a range of %d sizes is needed, each twice those before, such as 1B..1MiB", c.Size.lo, c.Size.hi, leastTuned)
-	case c.UpTo < 2 || c.UpTo > maxTunedRanks:
-		return fmt.Errorf("--up-to=%d: must be in 2..%d", c.UpTo, maxTunedRanks)
-	case !(c.Precision >= mostPrecise && c.Precision <= leastPrecise):
-		return fmt.Errorf("--precision=%v: must be in %v..%v", c.Precision, mostPrecise, leastPrecise)
-	case c.Budget <= 0:
-		return fmt.Errorf("--budget=%v: must be more than 0", c.Budget)
-	case c.Iterations < 10 || c.Iterations > maxBenchIterations:
+	if c.Iterations < 10 || c.Iterations > maxBenchIterations {
 		return fmt.Errorf("--iterations=%d: must be in 10..%d", c.Iterations, maxBenchIterations)
 	}
 	if err := c.checkModel(c.Ranks != nil, c.Plot != ""); err != nil {
@@ -148,13 +143,38 @@ func (c *tuneCmd) check() error {
 	return err
 }
 
-// run returns the flags of a run of so many ranks.
-func (f *tuneLink) run(ranks int) runFlags {
-	r := runFlags{
-		Ranks: &rankRange{ranks, ranks}, Transport: f.Transport, Seed: 1, IPv6: f.IPv6, Interface: f.Interface, Device: f.Device,
-		Timeout: f.Timeout, Silence: f.Timeout, keyFlags: f.keyFlags, Verbose: f.Verbose,
+// check checks the flags and fills in their defaults.
+func (f *tuneFlags) check() error {
+	if f.Collective == nil {
+		f.Collective = []string{schedule.Barrier, schedule.Bcast}
 	}
-	if f.Netns {
+	for _, name := range f.Collective {
+		if err := oneOf("collective", name, []string{schedule.Bcast, schedule.Barrier}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.Size.lo < 1 || f.Size.hi > maxTuned:
+		return fmt.Errorf("--size=%d..%d: must be in 1B..%v", f.Size.lo, f.Size.hi, byteSize(maxTuned))
+	case len(doublings(int(f.Size.lo), int(f.Size.hi))) < leastTuned:
+		return fmt.Errorf("--size=%d..%d: a range of %d sizes is needed, each twice those before, such as 1B..1MiB", f.Size.lo, f.Size.hi, leastTuned)
+	case f.UpTo < 2 || f.UpTo > maxTunedRanks:
+		return fmt.Errorf("--up-to=%d: must be in 2..%d", f.UpTo, maxTunedRanks)
+	case !(f.Precision >= mostPrecise && f.Precision <= leastPrecise):
+		return fmt.Errorf("--precision=%v: must be in %v..%v", f.Precision, mostPrecise, leastPrecise)
+	case f.Budget <= 0:
+		return fmt.Errorf("--budget=%v: must be more than 0", f.Budget)
+	}
+	return nil
+}
+
+// run returns the flags of a run of so many ranks.
+func (c *tuneCmd) run(ranks int) runFlags {
+	r := runFlags{
+		Ranks: &rankRange{ranks, ranks}, Transport: c.Transport, Seed: 1, IPv6: c.IPv6, Interface: c.Interface, Device: c.Device,
+		Timeout: c.Timeout, Silence: c.Timeout, keyFlags: c.keyFlags, Verbose: c.Verbose,
+	}
+	if c.Netns {
 		r.Netns = &ranks
 	}
 	return r
@@ -189,15 +209,9 @@ func (t *tuned) learn(ctx context.Context) error {
 	if t.cmd.FromModel {
 		return nil
 	}
-	var err error
-	if t.samples, err = t.probe(ctx); err != nil {
+	if err := t.probe(ctx); err != nil {
 		return err
 	}
-	sizes := make([]fit.Size, len(t.samples))
-	for i := range t.samples {
-		sizes[i] = t.samples[i].Size()
-	}
-	t.machine = fit.NewMachine(sizes)
 	if t.cmd.Ranks != nil {
 		return t.timeCandidates(ctx)
 	}

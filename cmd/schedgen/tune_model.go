@@ -53,7 +53,7 @@ func (c *tuneCmd) dropIdle(std stdio) {
 			std.idle(of.name, "--from-model measures nothing")
 		}
 	}
-	c.tuneLink = tuneLink{}
+	c.tuneLink, c.Netns = tuneLink{}, false
 }
 
 // checkModel checks that the flags go together; timed and drawn say what others ask for.

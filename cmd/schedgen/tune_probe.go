@@ -12,15 +12,35 @@ import (
 // putting is the algorithm by which two ranks send each other a message: one put.
 const putting = "bcast/linear"
 
-// probe measures messages between two ranks.
-func (t *tuned) probe(ctx context.Context) ([]fit.Samples, error) {
-	c := t.cmd
-	sizes := doublings(int(c.Size.lo), int(c.Size.hi))
-	t.wanted = len(sizes)
-	flags := c.run(2)
+// probe measures messages between two ranks that are started here.
+func (t *tuned) probe(ctx context.Context) error {
+	flags := t.cmd.run(2)
 	if flags.Transport == overAuto {
 		flags.Transport = flags.auto()
 	}
+	s, err := t.prepare(ctx, &flags)
+	if err != nil {
+		return err
+	}
+	defer s.files.close()
+	if err := s.inherit(ctx); err != nil {
+		return err
+	}
+	of := newTally(&s.job, t.bar())
+	if err := s.execute(ctx, of); err != nil {
+		return err
+	}
+	return t.take(of)
+}
+
+// bar shows how many lengths of messages are known.
+func (t *tuned) bar() runProgress { return newRunProgress(t.std, "messages", t.wanted) }
+
+// prepare turns flags into a session of two ranks that measure.
+func (t *tuned) prepare(ctx context.Context, flags *runFlags) (*session, error) {
+	c := t.cmd
+	sizes := doublings(int(c.Size.lo), int(c.Size.hi))
+	t.wanted = len(sizes)
 	j, err := flags.common("tune")
 	if err != nil {
 		return nil, err
@@ -35,23 +55,23 @@ func (t *tuned) probe(ctx context.Context) ([]fit.Samples, error) {
 	if c.Ranks != nil {
 		j.Tune.Budget /= 2
 	}
-	s := &session{flags: &flags, std: t.std, job: j}
-	defer s.files.close()
-	if err := s.inherit(ctx); err != nil {
-		return nil, err
+	return &session{flags: flags, std: t.std, job: j}, nil
+}
+
+// take takes what rank 0 has measured.
+func (t *tuned) take(of *tally) error {
+	t.samples = of.ranks[0].outcome.Tuned
+	if len(t.samples) == 0 {
+		return errors.New("rank 0 has measured nothing")
 	}
-	of := newTally(&s.job, newRunProgress(t.std, "messages", len(sizes)))
-	if err := s.execute(ctx, of); err != nil {
-		return nil, err
-	}
-	samples := of.ranks[0].outcome.Tuned
-	if len(samples) == 0 {
-		return nil, errors.New("rank 0 has measured nothing")
-	}
-	for i := range samples {
-		if n := len(samples[i].RoundTrip); n == 0 || len(samples[i].Send) != n || len(samples[i].Receive) != n || len(samples[i].Flood) != n {
-			return nil, fmt.Errorf("rank 0 has told times that do not belong together, of %d bytes", samples[i].Bytes)
+	sizes := make([]fit.Size, len(t.samples))
+	for i := range t.samples {
+		s := &t.samples[i]
+		if n := len(s.RoundTrip); n == 0 || len(s.Send) != n || len(s.Receive) != n || len(s.Flood) != n {
+			return fmt.Errorf("rank 0 has told times that do not belong together, of %d bytes", s.Bytes)
 		}
+		sizes[i] = s.Size()
 	}
-	return samples, nil
+	t.machine = fit.NewMachine(sizes)
+	return nil
 }

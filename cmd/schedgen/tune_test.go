@@ -66,7 +66,7 @@ func TestWhereRulesHold(t *testing.T) {
 		{link{Transport: overTCP}, true, selection.Case{Place: selection.OneEach}},
 		{link{Transport: overMcast, Interface: "eth0"}, true, selection.Case{Place: selection.OneEach, Multicast: true}},
 	} {
-		cmd := &tuneCmd{Ranks: &rankRange{4, 4}, Size: sizeRange{1, 64}, UpTo: 64, Collective: []string{schedule.Bcast}}
+		cmd := &tuneCmd{Ranks: &rankRange{4, 4}, tuneFlags: tuneFlags{Size: sizeRange{1, 64}, UpTo: 64, Collective: []string{schedule.Bcast}}}
 		cmd.Netns, cmd.Transport = c.netns, c.link.Transport
 		of := &tuned{cmd: cmd, link: c.link}
 		c.want.Collective = schedule.Bcast

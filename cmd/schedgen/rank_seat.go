@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/launch"
+	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// seatFlags say which rank this is, where ranks are started by hand or by a launcher.
+type seatFlags struct {
+	Rank *int   `placeholder:"R" help:"This rank, default from the launcher's variables (SCHEDGEN_RANK, PMI_RANK and so on)."`
+	Job  string `placeholder:"NAME" help:"Name of the job, the same at all its ranks: those of another one are turned away; default SCHEDGEN_JOB."`
+
+	found *launch.Position `kong:"-"` // what the launcher says, nil if the flags say it all
+}
+
+// opening returns how the rank connects with the others: where --coordinator says, else where the launcher's
+// variables do.
+func (s *seatFlags) opening(f *runFlags) opening {
+	if f.Coordinator != "" {
+		return openTransport
+	}
+	return s.openFound
+}
+
+// openFound connects a rank with the others where the launcher's variables say that
+// they meet.
+func (s *seatFlags) openFound(ctx context.Context, j *job) (wire.Transport, error) {
+	m, err := s.found.Meet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg := m.Config(s.found)
+	if j.Link.Job != "" {
+		cfg.Job = j.Link.Job
+	}
+	return j.Link.open(ctx, cfg)
+}
+
+// position completes the flags from the launcher's variables and returns the rank.
+func (s *seatFlags) position(f *runFlags, getenv func(string) string) (int, error) {
+	switch {
+	case f.Transport == overMem:
+		return 0, errors.New("--transport=mem: is for ranks of one process")
+	case f.Transport == overShm:
+		return 0, errors.New("--transport=shm: is for ranks that one process starts; hybrid finds those of one host")
+	case f.Netns != nil:
+		return 0, errors.New("--netns: is for run, which makes hosts up and starts all ranks")
+	}
+	if s.Job == "" {
+		s.Job = getenv("SCHEDGEN_JOB")
+	}
+	if len(s.Job) > tcp.MaxJob {
+		return 0, fmt.Errorf("--job: a name of %d bytes, at most %d are allowed", len(s.Job), tcp.MaxJob)
+	}
+	if f.Coordinator == "" || s.Rank == nil || f.Ranks == nil {
+		found, err := launch.Find(getenv)
+		switch {
+		case err != nil && f.Coordinator == "":
+			return 0, fmt.Errorf("--coordinator: needed, such as 10.77.0.1:7777, an address of rank 0's, where no launcher says where to meet: %w", err)
+		case err != nil:
+			return 0, fmt.Errorf("--rank and -p: %w", err)
+		}
+		s.found = &found
+		if s.Rank == nil {
+			s.Rank = &found.Rank
+		}
+		if f.Ranks == nil {
+			f.Ranks = new(rankRange)
+			if err := f.Ranks.UnmarshalText(fmt.Append(nil, found.Size)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	p, err := f.ranks()
+	if err == nil && (*s.Rank < 0 || *s.Rank >= p) {
+		err = fmt.Errorf("--rank=%d: must be in 0..%d", *s.Rank, p-1)
+	}
+	if at := s.found; err == nil && f.Coordinator == "" && (*s.Rank != at.Rank || p != at.Size) {
+		err = fmt.Errorf("--rank=%d and -p %d: %s say rank %d of %d, and no --coordinator says where others meet", *s.Rank, p, at.Source, at.Rank, at.Size)
+	}
+	return *s.Rank, err
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Two ranks that are started by hand measure as two that tune starts do; rank 0 tells.
+func TestRankTune(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	coordinator := l.Addr().String()
+	require.NoError(t, l.Close())
+	rules := filepath.Join(t.TempDir(), "tuned.json")
+	args := "rank tune -p 2 --coordinator " + coordinator + " --size 1B..64B --precision 0.5 --budget 2s --up-to 8 --json --rank "
+	other := make(chan string, 1)
+	go func() {
+		code, out, said := invoke(t.Context(), nil, strings.Fields(args+"1")...)
+		other <- fmt.Sprint(code, out, said)
+	}()
+	code, out, said := invoke(t.Context(), nil, strings.Fields(args+"0 --rules "+rules)...)
+	require.Zero(t, code, said)
+	require.Equal(t, "0", <-other, "rank 1 has nothing to say")
+	var o tuneObject
+	require.NoError(t, json.Unmarshal([]byte(out), &o))
+	require.Equal(t, "tcp", o.Transport)
+	require.Len(t, o.Sizes, 7)
+	text, err := os.ReadFile(rules)
+	require.NoError(t, err)
+	require.Equal(t, o.Modelled, strings.Count(string(text), "modelled: "))
+}
+
+// Ranks that were given different lengths say so.
+func TestRankTuneDiffers(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	coordinator := l.Addr().String()
+	require.NoError(t, l.Close())
+	args := "rank tune -p 2 --coordinator " + coordinator + " --budget 2s --rank "
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := make(chan string, 1)
+	go func() {
+		code, _, said := invoke(ctx, nil, strings.Fields(args+"0")...)
+		first <- fmt.Sprint(code, said)
+	}()
+	code, _, said := invoke(t.Context(), nil, strings.Fields(args+"1 --size 1B..64B")...)
+	require.Equal(t, exitNo, code, said)
+	require.Contains(t, said, "an order of messages of 128 bytes: the longest has 64")
+	require.Contains(t, <-first, "rank 1")
+}
