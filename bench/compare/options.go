@@ -78,7 +78,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.rounds, "rounds", 5, "measurements of each contender")
 	f.IntVar(&o.keep, "keep", 3, "after the first round only the best `N` of our algorithms over each transport stay; 0: all")
 	f.DurationVar(&o.limit, "limit", 20*time.Second, "time of one measurement at most")
-	f.DurationVar(&o.budget, "budget", 2*time.Minute, "time of one cell, after which no further measurement starts")
+	f.DurationVar(&o.budget, "budget", 2*time.Minute, "time of one cell, after which no further round starts")
 	f.StringVar(&o.output, "output", "bench/results", "`directory` for the results; empty: none")
 	f.StringVar(&o.name, "name", "", "name of the files there; default quick or full")
 	f.StringVar(&o.against, "against", "", "compare the ratios with those in this `file`")

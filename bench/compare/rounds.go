@@ -38,12 +38,13 @@ func measureCell(ctx context.Context, o *options, c cell, all []contender) []row
 		rows[i] = row{cell: c, side: all[i].side, contender: all[i].name, iterations: c.iterations(o.quick)}
 	}
 	for round := range o.rounds {
+		over := time.Now().After(end) // a round is ended: whoever has fewer of them is not compared
 		for turn := range all {
 			i := (turn + round) % len(all) // nobody is always behind the same one
 			if out[i] || ctx.Err() != nil {
 				continue
 			}
-			if time.Now().After(end) {
+			if over {
 				rows[i].note(fmt.Errorf("the cell's time was over after round %d", round))
 				out[i] = true
 				continue
