@@ -15,7 +15,7 @@ import (
 
 // Quick is an operation that a rank may go through at once.
 type Quick struct {
-	Flag  wire.Flag // what stands in its lines; From is this rank, of a chunk that it collects the root
+	Flag  wire.Flag // what stands in its lines; From is this rank, and another one in lines that it looks at
 	Steps []Step    // one after the other
 	root  int
 	turn  uint64 // as op.turn
