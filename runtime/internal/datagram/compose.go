@@ -12,7 +12,7 @@ import (
 // prepare itself after this transport.
 func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 	theirs := cfg.Prepare
-	cfg.Blob = append(own.encode(), cfg.Blob...)
+	cfg.Blob, cfg.Sparse = append(own.encode(), cfg.Blob...), true
 	cfg.Prepare = func(m *rendezvous.Meeting) error {
 		cards, rest := make([][]byte, len(m.Blobs)), make([][]byte, len(m.Blobs))
 		for rank, b := range m.Blobs {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
 // The system sends a first packet that is lost again after a second (RFC 6298,
@@ -25,11 +27,22 @@ func Dial(ctx context.Context, c clock.Clock, addr string, limit time.Duration) 
 	return t.Dial(ctx, addr)
 }
 
+// DialSparse is [Dial] for a connection by which little goes; see [tcpopt.Sparse].
+func DialSparse(ctx context.Context, c clock.Clock, addr string, limit time.Duration) (net.Conn, error) {
+	t := tcpNetwork{clock: c, resolver: net.DefaultResolver, limit: limit, control: sparse}
+	return t.Dial(ctx, addr)
+}
+
+// sparse is before the socket connects: it keeps the pace of a congestion control that it has had.
+func sparse(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) { tcpopt.Sparse(int(fd)) })
+}
+
 // attempt connects once. It refuses connections to itself: while nobody listens at a
 // local port out of the range from which the system takes the ports of outgoing
 // connections, a dial can be given that port and meet itself.
-func attempt(ctx context.Context, addr string, limit time.Duration) (net.Conn, error) {
-	d := net.Dialer{Timeout: limit}
+func (t *tcpNetwork) attempt(ctx context.Context, addr string, limit time.Duration) (net.Conn, error) {
+	d := net.Dialer{Timeout: limit, Control: t.control}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err

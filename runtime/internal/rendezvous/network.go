@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -31,8 +32,9 @@ type Resolver interface {
 type tcpNetwork struct {
 	clock    clock.Clock
 	resolver Resolver
-	apart    bool          // the ranks are on several hosts
-	limit    time.Duration // of connecting once
+	apart    bool                                                   // the ranks are on several hosts
+	limit    time.Duration                                          // of connecting once
+	control  func(network, address string, c syscall.RawConn) error // of a socket, before it connects; nil: none
 }
 
 // LoopbackError is the name of a host that stands for whoever uses it, in a job of
@@ -127,7 +129,7 @@ func (t *tcpNetwork) Dial(ctx context.Context, addr string) (net.Conn, error) {
 		first := int(begun.Add(1)-1) % len(addrs)
 		var errs []error
 		for i := range addrs {
-			conn, err := attempt(ctx, addrs[(first+i)%len(addrs)], t.limit/time.Duration(len(addrs)))
+			conn, err := t.attempt(ctx, addrs[(first+i)%len(addrs)], t.limit/time.Duration(len(addrs)))
 			if err == nil {
 				return conn, nil
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
 
@@ -51,6 +52,7 @@ type Config struct {
 	Options
 	Blob    []byte
 	Prepare func(*rendezvous.Meeting) error
+	Sparse  bool // most of what is put are signals
 }
 
 // Join has the ranks meet and returns what connects them.
@@ -91,6 +93,9 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	fd, err := listenFD(l, cfg.Share)
 	var t *Transport
 	if err == nil {
+		if cfg.Sparse {
+			tcpopt.Sparse(fd) // those that it accepts have it from there
+		}
 		t, err = newTransport(cfg, m, fd)
 	}
 	for _, e := range m.Early {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -31,6 +32,9 @@ func (t *Transport) newConn() *conn {
 
 // connect takes over a descriptor on which something may come.
 func (c *conn) connect(fd int) error {
+	if c.t.sparse {
+		tcpopt.Sparse(fd)
+	}
 	c.fd, c.watched = fd, c.t.reactor.Descriptor(fd, c)
 	if c.p != nil {
 		c.watched.Eager()

@@ -21,6 +21,7 @@ import (
 type Transport struct {
 	rank, size int
 	local      int // ranks on this host
+	sparse     bool
 	id         [16]byte
 	session    *seal.Session
 	clock      clock.Clock
@@ -47,8 +48,8 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 		return nil, err
 	}
 	t := &Transport{
-		rank: cfg.Rank, size: cfg.Size, id: m.ID, session: m.Session, clock: cfg.Clock,
-		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout),
+		rank: cfg.Rank, size: cfg.Size, sparse: cfg.Sparse, id: m.ID, session: m.Session, clock: cfg.Clock,
+		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout, cfg.Sparse),
 		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
 	t.stats.Rejected = m.Refused

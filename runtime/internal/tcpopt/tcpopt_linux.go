@@ -1,6 +1,7 @@
 package tcpopt
 
 import (
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,14 @@ func Hurry(fd int) {
 	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MAX_MS, resendEvery)
 	// Where little is under way, the first six times after a loss become no longer.
 	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_THIN_LINEAR_TIMEOUTS, 1)
+}
+
+// Sparse is for a socket by which little goes, and seldom. Once something is lost BBR takes that little for what the line can
+// carry, and holds the next messages back for a second or two. Reno goes by losses, and every system has it.
+func Sparse(fd int) {
+	if name, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION); err == nil && strings.HasPrefix(name, "bbr") {
+		_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno") // else it is slower, no more
+	}
 }
 
 // Bear has a socket wait so long for a peer that confirms nothing.

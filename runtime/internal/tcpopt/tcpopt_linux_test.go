@@ -38,3 +38,23 @@ func TestHurry(t *testing.T) {
 	require.NoError(t, conn.Close())
 	tcpopt.HurryConn(conn.(*net.TCPConn)) // which is no harm
 }
+
+// A connection keeps whatever congestion control it has, but for BBR.
+func TestSparse(t *testing.T) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	defer unix.Close(fd)
+	control := func() string {
+		name, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+		require.NoError(t, err)
+		return name
+	}
+	for name, want := range map[string]string{"reno": "reno", "cubic": "cubic", "bbr": "reno"} {
+		if unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name) != nil {
+			continue // this system does not have it, or not for everybody
+		}
+		tcpopt.Sparse(fd)
+		require.Equal(t, want, control())
+	}
+	tcpopt.Sparse(-1) // which is no harm
+}

@@ -7,5 +7,8 @@ import "time"
 // Hurry does nothing: the system has its own times.
 func Hurry(int) {}
 
+// Sparse does nothing, as Hurry.
+func Sparse(int) {}
+
 // Bear does nothing, as Hurry.
 func Bear(int, time.Duration) {}
