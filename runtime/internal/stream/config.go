@@ -11,8 +11,8 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
-	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
 // dialTimeout is how long a first connection is tried, unless told otherwise: as long as
