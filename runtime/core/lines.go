@@ -14,8 +14,7 @@ type lines struct {
 	awaited [flagTurns][]Awaited // of a barrier, by turn
 	chunks  []Awaited            // of a broadcast; the lines are chunks
 
-	quick bool              // the rank may go through operations at once
-	steps [flagTurns][]Step // of a barrier by turn; of a broadcast those of any
+	steps [flagTurns][]Step // of operations that the rank may go through at once, by turn; nil: it may not
 }
 
 // post is a slot that one rule puts to ranks, one behind the other.
@@ -47,7 +46,6 @@ func (p *Plan) Flags(rank int, reaches func(rank int) bool, together bool, place
 		}
 	}
 	p.lines.steps = p.quickFlags(reaches)
-	p.lines.quick = p.lines.steps[0] != nil
 }
 
 // posts returns those that go to ranks that this one reaches.

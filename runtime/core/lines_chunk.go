@@ -36,8 +36,8 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 		}
 	}
 	p.lines.known, p.lines.posts, p.lines.chunks = true, own, awaited
-	p.lines.steps[0] = p.quickChunk(rank, &mine)
-	p.lines.quick = p.lines.steps[0] != nil
+	steps := p.quickChunk(rank, &mine)
+	p.lines.steps = [flagTurns][]Step{steps, steps}
 }
 
 // putsOnce notes what p puts, and reports whether it does so by rules that are no repairs, only

@@ -63,7 +63,7 @@ func TestSignalsWithoutLine(t *testing.T) {
 	plan.Flags(0, func(other int) bool { return other != 0 }, true, &places)
 	require.Len(t, plan.lines.awaited[0], flagSlots)
 	require.Len(t, places.Awaits, 99)
-	require.False(t, plan.lines.quick)
+	require.False(t, plan.isQuick())
 }
 
 // A post is recognized by the first of its puts, and never as more than there is.

@@ -113,21 +113,21 @@ func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []write
 // through at once, or something else goes on.
 func (c *Core) Quick(p *Plan, n int) *Quick {
 	ops, f := &c.ops, &c.ops.flags
-	if !p.lines.quick || n > wire.CopiedTo || ops.complete != ops.seq || !ops.alone() {
+	if !p.isQuick() || n > wire.CopiedTo || ops.complete != ops.seq || !ops.alone() {
 		return nil
 	}
 	q := &c.quick
 	q.noted = false
 	q.Flag = wire.Flag{Seq: ops.seq + 1, Mark: mark(p.print(n), ops.Epoch), From: ops.Rank}
-	if p.Chunks == 0 {
+	if q.turn, q.root = f.shelf.used+1, p.header.Root; p.Chunks == 0 {
 		q.turn, q.root = f.begun+1, 0
-		q.Steps = p.lines.steps[q.turn%flagTurns]
-	} else {
-		q.turn, q.root = f.shelf.used+1, p.header.Root
-		q.Steps = p.lines.steps[0]
 	}
+	q.Steps = p.lines.steps[q.turn%flagTurns]
 	return q
 }
+
+// isQuick reports whether there are operations that the rank may go through at once.
+func (p *Plan) isQuick() bool { return p.lines.steps[0] != nil }
 
 // alone reports whether nothing goes on beside operations, and nothing has come for the next one.
 func (ops *operations) alone() bool {

@@ -85,7 +85,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 					places, ok := windows.Of(rank, ranks, spec.Program)
 					require.True(t, ok)
 					p.Flags(rank, all, true, &places)
-					require.True(t, p.lines.quick, of.name)
+					require.True(t, p.isQuick(), of.name)
 				}
 				plans[i] = append(plans[i], p)
 			}
@@ -132,11 +132,11 @@ func TestWhatIsQuick(t *testing.T) {
 	for rank := range 4 {
 		for name, want := range map[string]bool{"bcast/linear": true, "bcast/binomial": rank != 2, "bcast/chain": rank == 0 || rank == 3} {
 			params := schedule.Params{Ranks: 4, Chunks: 1}
-			require.Equal(t, want, plansOf(t, name, params, make([]int, 4))[rank].lines.quick, "%s, rank %d", name, rank)
+			require.Equal(t, want, plansOf(t, name, params, make([]int, 4))[rank].isQuick(), "%s, rank %d", name, rank)
 			params.Chunks = 2
-			require.False(t, plansOf(t, name, params, make([]int, 4))[rank].lines.quick)
+			require.False(t, plansOf(t, name, params, make([]int, 4))[rank].isQuick())
 		}
-		require.Equal(t, rank == 1, plansOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, []int{0, 0, 1, 1})[rank].lines.quick, "not all are reached")
+		require.Equal(t, rank == 1, plansOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, []int{0, 0, 1, 1})[rank].isQuick(), "not all are reached")
 	}
 }
 
