@@ -27,22 +27,17 @@ func Dial(ctx context.Context, c clock.Clock, addr string, limit time.Duration) 
 	return t.Dial(ctx, addr)
 }
 
-// DialSparse is [Dial] for a connection by which little goes; see [tcpopt.Sparse].
-func DialSparse(ctx context.Context, c clock.Clock, addr string, limit time.Duration) (net.Conn, error) {
-	t := tcpNetwork{clock: c, resolver: net.DefaultResolver, limit: limit, control: sparse}
-	return t.Dial(ctx, addr)
-}
-
-// sparse is before the socket connects: it keeps the pace of a congestion control that it has had.
-func sparse(_, _ string, c syscall.RawConn) error {
-	return c.Control(func(fd uintptr) { tcpopt.Sparse(int(fd)) })
+// unpaced is for a socket that does not connect or listen yet. While ranks meet little goes by
+// any connection; what becomes of it later is for others to say ([tcpopt.Usual]).
+func unpaced(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) { tcpopt.Unpaced(int(fd)) })
 }
 
 // attempt connects once. It refuses connections to itself: while nobody listens at a
 // local port out of the range from which the system takes the ports of outgoing
 // connections, a dial can be given that port and meet itself.
 func (t *tcpNetwork) attempt(ctx context.Context, addr string, limit time.Duration) (net.Conn, error) {
-	d := net.Dialer{Timeout: limit, Control: t.control}
+	d := net.Dialer{Timeout: limit, Control: unpaced}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -32,9 +31,8 @@ type Resolver interface {
 type tcpNetwork struct {
 	clock    clock.Clock
 	resolver Resolver
-	apart    bool                                                   // the ranks are on several hosts
-	limit    time.Duration                                          // of connecting once
-	control  func(network, address string, c syscall.RawConn) error // of a socket, before it connects; nil: none
+	apart    bool          // the ranks are on several hosts
+	limit    time.Duration // of connecting once
 }
 
 // LoopbackError is the name of a host that stands for whoever uses it, in a job of
@@ -100,7 +98,7 @@ func addressesIn(host string) (ips []netip.Addr) {
 // Listen accepts connections at the first address that is this host's. The name of
 // a host is waited for.
 func (t *tcpNetwork) Listen(ctx context.Context, addr string) (net.Listener, error) {
-	var lc net.ListenConfig
+	lc := net.ListenConfig{Control: unpaced}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		addrs, err := t.resolve(ctx, addr)
 		for _, a := range addrs {

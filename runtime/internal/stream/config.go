@@ -12,7 +12,6 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
-	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
 // dialTimeout is how long a first connection is tried, unless told otherwise: as long as
@@ -75,6 +74,9 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	case cfg.Listener != nil:
 		defer cfg.Listener.Close()
 	}
+	if l, ok := cfg.Listener.(*net.TCPListener); ok {
+		unpaced(l)
+	}
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = dialTimeout
@@ -93,9 +95,6 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	fd, err := listenFD(l, cfg.Share)
 	var t *Transport
 	if err == nil {
-		if cfg.Sparse {
-			tcpopt.Sparse(fd) // those that it accepts have it from there
-		}
 		t, err = newTransport(cfg, m, fd)
 	}
 	for _, e := range m.Early {

@@ -32,8 +32,8 @@ func (t *Transport) newConn() *conn {
 
 // connect takes over a descriptor on which something may come.
 func (c *conn) connect(fd int) error {
-	if c.t.sparse {
-		tcpopt.Sparse(fd) // of a connection that came while the ranks met: others are so from the start
+	if !c.t.sparse && !within(fd) {
+		tcpopt.Usual(fd)
 	}
 	c.fd, c.watched = fd, c.t.reactor.Descriptor(fd, c)
 	if c.p != nil {

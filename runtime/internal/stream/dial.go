@@ -30,11 +30,8 @@ type dialer struct {
 	fresh   atomic.Bool // done is not empty
 }
 
-func newDialer(c clock.Clock, timeout time.Duration, sparse bool) *dialer {
+func newDialer(c clock.Clock, timeout time.Duration) *dialer {
 	d := &dialer{clock: c, timeout: timeout, attempt: rendezvous.Dial}
-	if sparse {
-		d.attempt = rendezvous.DialSparse
-	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d
 }

@@ -49,7 +49,7 @@ func TestDialIsRepeated(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDialer(clock.System{}, time.Second, false)
+				d := newDialer(clock.System{}, time.Second)
 				defer d.close()
 				attempt, made, limit := fails(c.times, c.err)
 				d.attempt = attempt
@@ -77,7 +77,7 @@ func TestDialOutlastsABlip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := newDialer(clock.System{}, dialTimeout, false)
+				d := newDialer(clock.System{}, dialTimeout)
 				defer d.close()
 				begun := time.Now()
 				d.attempt = func(ctx context.Context, _ clock.Clock, _ string, rest time.Duration) (net.Conn, error) {

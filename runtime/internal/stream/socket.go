@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -58,6 +59,35 @@ func connOf(fd int) (net.Conn, error) {
 // bears is how long a peer may confirm nothing. That it is dead is found out above, and sooner; a
 // connection that lives is worth waiting for.
 const bears = 150 * time.Second
+
+// unpaced is for a listener that others have made. Those that it accepts have it from there.
+func unpaced(l *net.TCPListener) {
+	if raw, err := l.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { tcpopt.Unpaced(int(fd)) }) // it fails only if l is closed
+	}
+}
+
+// within reports whether both ends of a connection are on this host, where what is sent goes
+// from memory to memory.
+func within(fd int) bool {
+	own, err := unix.Getsockname(fd)
+	if err != nil {
+		return false
+	}
+	peer, err := unix.Getpeername(fd)
+	return err == nil && hostOf(own) == hostOf(peer)
+}
+
+// hostOf returns the address without its port.
+func hostOf(of unix.Sockaddr) netip.Addr {
+	switch a := of.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrFrom4(a.Addr)
+	case *unix.SockaddrInet6:
+		return netip.AddrFrom16(a.Addr).Unmap()
+	}
+	return netip.Addr{}
+}
 
 // hurry has the system send again soon what is lost.
 func hurry(fd int) {

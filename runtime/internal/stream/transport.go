@@ -20,8 +20,8 @@ import (
 // of [wire.Transport].
 type Transport struct {
 	rank, size int
-	local      int // ranks on this host
-	sparse     bool
+	local      int  // ranks on this host
+	sparse     bool // Config.Sparse
 	id         [16]byte
 	session    *seal.Session
 	clock      clock.Clock
@@ -49,7 +49,7 @@ func newTransport(cfg *Config, m *rendezvous.Meeting, listenFD int) (*Transport,
 	}
 	t := &Transport{
 		rank: cfg.Rank, size: cfg.Size, sparse: cfg.Sparse, id: m.ID, session: m.Session, clock: cfg.Clock,
-		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout, cfg.Sparse),
+		reactor: r, peers: make([]peer, cfg.Size), dialer: newDialer(cfg.Clock, cfg.DialTimeout),
 		sender: sender{turns: turns{clock: cfg.Clock, ask: inFlight, unacked: unacked, trip: leastTrip}}, receiver: receiver{scratch: make([]byte, scratchSize)},
 	}
 	t.stats.Rejected = m.Refused

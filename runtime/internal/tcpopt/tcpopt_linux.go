@@ -27,12 +27,43 @@ func Hurry(fd int) {
 	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_THIN_LINEAR_TIMEOUTS, 1)
 }
 
-// Sparse is for a socket by which little goes, and seldom. Once something is lost BBR takes that little for what the line can
-// carry, and holds the next messages back for a second or two. Reno goes by losses, and every system has it.
-func Sparse(fd int) {
-	if name, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION); err == nil && strings.HasPrefix(name, "bbr") {
-		_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno") // else it is slower, no more
+// Unpaced has a socket go by Reno, which every system has, where it would go by BBR. It is for one that has not
+// connected, or that listens: what was paced once remains so. BBR sends at a pace, by timers, which between processes of one host
+// takes up to twice as long as to send at once. And where little goes by a connection, and seldom, BBR takes that
+// little for what the line can carry once something is lost, and holds the next messages back for a second or two.
+func Unpaced(fd int) {
+	if paces(control(fd)) {
+		become(fd, "reno")
 	}
+}
+
+// Usual has a socket go as the system's do, after Unpaced.
+func Usual(fd int) {
+	if control(fd) != "reno" {
+		return // Unpaced has done nothing
+	}
+	other, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	if name := control(other); paces(name) {
+		become(fd, name)
+	}
+	_ = unix.Close(other)
+}
+
+// paces reports whether a congestion control is a BBR, of whatever version.
+func paces(name string) bool { return strings.HasPrefix(name, "bbr") }
+
+// control returns the name of a socket's congestion control, empty where it has none.
+func control(fd int) string {
+	name, _ := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	return name
+}
+
+// become sets a socket's congestion control. If it fails the connection is slower, no more.
+func become(fd int, name string) {
+	_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 }
 
 // Bear has a socket wait so long for a peer that confirms nothing.

@@ -39,8 +39,8 @@ func TestHurry(t *testing.T) {
 	tcpopt.HurryConn(conn.(*net.TCPConn)) // which is no harm
 }
 
-// A connection keeps whatever congestion control it has, but for BBR.
-func TestSparse(t *testing.T) {
+// A connection keeps whatever congestion control it has, but for BBR, which it has again if it is the system's.
+func TestUnpaced(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
 	defer unix.Close(fd)
@@ -49,12 +49,19 @@ func TestSparse(t *testing.T) {
 		require.NoError(t, err)
 		return name
 	}
+	usual := control()
 	for name, want := range map[string]string{"reno": "reno", "cubic": "cubic", "bbr": "reno"} {
 		if unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name) != nil {
 			continue // this system does not have it, or not for everybody
 		}
-		tcpopt.Sparse(fd)
+		tcpopt.Unpaced(fd)
+		require.Equal(t, want, control())
+		tcpopt.Usual(fd)
+		if want == "reno" && usual == "bbr" {
+			want = "bbr"
+		}
 		require.Equal(t, want, control())
 	}
-	tcpopt.Sparse(-1) // which is no harm
+	tcpopt.Unpaced(-1) // which is no harm
+	tcpopt.Usual(-1)
 }

@@ -7,8 +7,11 @@ import "time"
 // Hurry does nothing: the system has its own times.
 func Hurry(int) {}
 
-// Sparse does nothing, as Hurry.
-func Sparse(int) {}
+// Unpaced does nothing, as Hurry.
+func Unpaced(int) {}
+
+// Usual does nothing, as Hurry.
+func Usual(int) {}
 
 // Bear does nothing, as Hurry.
 func Bear(int, time.Duration) {}
