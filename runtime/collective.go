@@ -100,7 +100,7 @@ func (c *Comm) rules() *selection.Rules {
 func (c *Comm) caseOf(collective string, n int) selection.Case {
 	return selection.Case{
 		Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread,
-		Memory: c.lends(), Hosts: hostsAbove(c.caps, c.size), Place: c.place,
+		Memory: c.lends(), Rings: c.lends() && c.caps.Rings, Hosts: hostsAbove(c.caps, c.size), Place: c.place,
 	}
 }
 

@@ -101,7 +101,8 @@ func transports(wire string) []string {
 }
 
 // isTwin reports whether another choice does the same. With two ranks every barrier is flat, and
-// a broadcast of one chunk is one put.
+// all broadcasts by puts are the same: bcast/linear and bcast/symmetric of one chunk, the others of as
+// many as they have of long messages that are not lent.
 func isTwin(c cell, choice choice) bool {
 	switch {
 	case slices.Contains(choice.flags, strconv.Itoa(flatFan)):
@@ -111,7 +112,13 @@ func isTwin(c cell, choice choice) bool {
 	case c.op == opBarrier:
 		return len(choice.flags) > 0
 	}
-	return c.bytes <= oneChunk && slices.Contains([]string{"bcast/binomial", "bcast/chain", "bcast/symmetric"}, choice.algorithm)
+	switch choice.algorithm {
+	case "bcast/symmetric", "bcast/chain":
+		return true
+	case "bcast/binomial":
+		return c.bytes <= oneChunk || c.wire == wireShm
+	}
+	return false
 }
 
 // oneChunk is how many bytes are one chunk, whatever the transport.

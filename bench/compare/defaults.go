@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -31,6 +32,7 @@ func standardName(c cell, transport string) string {
 		Collective: schedule.Bcast, Ranks: c.ranks, Bytes: c.bytes, Place: selection.OneHost,
 		Multicast: transport != "tcp", Memory: transport == "shm",
 	}
+	of.Rings = of.Memory && shm.RingsFaster()
 	if c.op == opBarrier {
 		of.Collective = schedule.Barrier
 	}

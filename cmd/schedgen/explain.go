@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
@@ -127,6 +128,7 @@ func (c *explainCmd) place(of *selection.Case) {
 	}
 	of.Memory = of.Place == selection.OneHost && (c.Transport == overShm || c.Transport == overHybrid)
 	of.Multicast = l.multicasts() || of.Memory
+	of.Rings = of.Memory && shm.RingsFaster()
 }
 
 // explanation is what is said of a case.

@@ -61,6 +61,7 @@ type explainObject struct {
 	Place      string            `json:"place"`
 	Multicast  bool              `json:"multicast"`
 	Memory     bool              `json:"memory"`
+	Rings      bool              `json:"rings"`
 	Rule       json.RawMessage   `json:"rule"`
 	BuiltIn    bool              `json:"built_in"` // the rule is a built-in one
 	Line       int               `json:"line"`     // of the file, of the rule that decides or leaves it to the built-in ones; 0: none
@@ -100,7 +101,7 @@ func (e *explanation) object() explainObject {
 	d := &e.decision
 	o := explainObject{
 		Collective: e.of.Collective, Ranks: e.of.Ranks, Bytes: e.of.Bytes, Hosts: e.of.Hosts, Place: e.of.Place.String(),
-		Multicast: e.of.Multicast, Memory: e.of.Memory, Rule: json.RawMessage(d.Rule.String()), BuiltIn: !d.Own || d.Rule.Line == 0, Line: d.Rule.Line,
+		Multicast: e.of.Multicast, Memory: e.of.Memory, Rings: e.of.Rings, Rule: json.RawMessage(d.Rule.String()), BuiltIn: !d.Own || d.Rule.Line == 0, Line: d.Rule.Line,
 		Chosen: newCandidateObject(&e.chosen),
 		LogGP:  newLoggpObject(e.of.Bytes, &e.machine),
 	}

@@ -119,6 +119,7 @@ func (f *runFlags) caseOf(collective string, size int64, l *link, hosts int) sel
 	if f.Netns == nil && hosts == 0 {
 		c.Place, c.Memory = selection.OneHost, l.sharesMemory()
 		c.Multicast = c.Multicast || c.Memory // what all read is written once
+		c.Rings = c.Memory && shm.RingsFaster()
 	}
 	return c
 }

@@ -164,7 +164,7 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	}
 	of := c.caseOf(schedule.Bcast, s.job.Size, &l, hosts)
 	if c.apart || c.Loss != nil || c.Delay != "none" { // where the others are is not known yet, or multicasts are meant
-		of.Place, of.Memory, of.Multicast = selection.Anywhere, false, l.multicasts()
+		of.Place, of.Memory, of.Rings, of.Multicast = selection.Anywhere, false, false, l.multicasts()
 	}
 	if err := c.choose(s.std, &s.job, of); err != nil {
 		return nil, err

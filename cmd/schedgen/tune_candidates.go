@@ -97,7 +97,7 @@ func (t *tuned) choices(of selection.Case) ([]timedCell, error) {
 		add(grid.Choice{Algorithm: name})
 	}
 	puts := of
-	puts.Multicast, puts.Memory = false, false
+	puts.Multicast, puts.Memory, puts.Rings = false, false, false
 	model := onMeasured(t.machine)
 	best := func(c selection.Case) ([]selection.Candidate, error) { return selection.Compare(c, model.Likely) }
 	cell, err := grid.OnModel(model, best)(puts, nil)

@@ -7,6 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
@@ -62,7 +63,7 @@ func TestWhereRulesHold(t *testing.T) {
 	}{
 		{link{Transport: overTCP}, false, selection.Case{Place: selection.OneHost}},
 		{link{Transport: overMcast, Interface: "lo"}, false, selection.Case{Place: selection.OneHost, Multicast: true}},
-		{link{Transport: overShm}, false, selection.Case{Place: selection.OneHost, Multicast: true, Memory: true}},
+		{link{Transport: overShm}, false, selection.Case{Place: selection.OneHost, Multicast: true, Memory: true, Rings: shm.RingsFaster()}},
 		{link{Transport: overTCP}, true, selection.Case{Place: selection.OneEach}},
 		{link{Transport: overMcast, Interface: "eth0"}, true, selection.Case{Place: selection.OneEach, Multicast: true}},
 	} {

@@ -60,6 +60,7 @@ func (t *Transport) Caps() wire.Caps {
 	caps := t.net.Caps()
 	caps.Local = max(caps.Local, len(t.location.ranks))
 	caps.Hosts, caps.Host = t.location.hosts, t.location.host
+	caps.Rings = t.near != nil && t.near.Caps().Rings
 	return caps
 }
 

@@ -52,6 +52,12 @@ type Transport struct{ wire.Transport }
 // why.
 func (t *Transport) Copies() (n int, why error) { return t.Transport.(wire.Copier).Copies() }
 
+// RingsFaster reports whether on this machine broadcasts of long messages through memory go by a ring that
+// all ranks read: the system copies from one process to another much more slowly than a process
+// copies by itself, or refuses to. It tries that once, for some 100 µs. Who makes a segment does so for all its
+// ranks.
+func RingsFaster() bool { return memory.RingsFaster() }
+
 // Create makes a segment for size ranks that has no name: processes inherit
 // the file and give it to [Join] in Config.File. When the last of them has ended
 // nothing is left of it. It takes at most 68 MiB of memory up to 32 ranks, and

@@ -10,12 +10,11 @@ const longMessage = 64 << 10
 // all switches between processes cost together, and not what the longest way does. Measured on two
 // cores (docs/performance.md, "What the library chooses").
 const (
-	inWindows    = 8<<10 + 1  // bytes: what is shorter stands where all read it
-	inRings      = 64<<10 + 1 // bytes: what is shorter than this, and no shorter than that, goes through rings
-	longLocal    = 256 << 10  // bytes: from here on it counts how often they are copied
-	severalLocal = 5          // ranks: from here on copies cost more than the answers to a multicast
-	crowd        = 24         // ranks: from here on datagrams wait for those that do not run, and fragments are short
-	linearTo     = 64         // ranks that the root alone sends to, at most
+	inWindows = 8<<10 + 1  // bytes: what is shorter stands where all read it
+	inRings   = 64<<10 + 1 // bytes: what is shorter than this, and no shorter than that, goes through rings
+	longLocal = 256 << 10  // bytes: from here on it counts how often they are copied
+	crowd     = 24         // ranks: from here on few run at a time
+	linearTo  = 64         // ranks that the root alone sends to, at most
 )
 
 // builtin is never written to.
@@ -29,16 +28,14 @@ var builtin = Rules{list: []Rule{
 		Reason: "the root writes it once"},
 	{Collective: schedule.Bcast, Multicast: With, Memory: With, Ranks: Range{From: crowd}, Bytes: Range{From: inWindows, To: inRings / 2}, Algorithm: "bcast/mcast-chain",
 		Reason: "the root writes it once"},
+	{Collective: schedule.Bcast, Multicast: With, Memory: With, Rings: With, Ranks: Range{From: 3}, Bytes: Range{From: inRings}, Algorithm: "bcast/mcast-acktree",
+		Reason: "the root writes it once, and ordinary copies are faster than the system's"},
 	{Collective: schedule.Bcast, Memory: With, Algorithm: "bcast/linear",
 		Reason: "all read it where the root has it"},
 	{Collective: schedule.Bcast, Place: OneHost, Multicast: With, Ranks: Range{From: crowd}, Bytes: Range{To: longLocal}, Algorithm: "bcast/mcast-chain",
 		Reason: "one message for all ranks, of which few run at a time"},
-	{Collective: schedule.Bcast, Place: OneHost, Ranks: Range{To: linearTo + 1}, Bytes: Range{To: longLocal}, Algorithm: "bcast/linear",
+	{Collective: schedule.Bcast, Place: OneHost, Ranks: Range{To: linearTo + 1}, Algorithm: "bcast/linear",
 		Reason: "one host: no rank is woken to pass anything on"},
-	{Collective: schedule.Bcast, Place: OneHost, Multicast: With, Ranks: Range{From: severalLocal}, Bytes: Range{From: longLocal}, Algorithm: "bcast/mcast-acktree",
-		Reason: "one host: the root sends it once"},
-	{Collective: schedule.Bcast, Place: OneHost, Ranks: Range{To: crowd}, Bytes: Range{From: longLocal}, Algorithm: "bcast/symmetric",
-		Reason: "one host: all ranks pass fragments on at the same time"},
 	{Collective: schedule.Bcast, Place: OneHost, Bytes: Range{From: longLocal}, Algorithm: "bcast/binomial",
 		Reason: "one host: the fewest pieces"},
 

@@ -74,7 +74,7 @@ func (r *Rule) checkConditions() error {
 		return errors.New("bytes: one algorithm serves rootless messages of all lengths")
 	case r.Hosts != Range{} && r.Hosts.From == 0:
 		return errors.New("hosts: min is missing; it counts hosts with several ranks, at least 2")
-	case int(r.Place) >= len(places) || r.Multicast > Without || r.Memory > Without:
+	case int(r.Place) >= len(places) || r.Multicast > Without || r.Memory > Without || r.Rings > Without:
 		return errors.New("a condition that there is not")
 	}
 	return nil

@@ -30,6 +30,8 @@ const (
 	// Ranks that share cores put a message of this length into rings, from which the first chunk is
 	// copied while the second is put.
 	ringBytes = 64 << 10
+	// What the root alone puts, within a host, nobody passes on.
+	linearBytes = 1 << 20
 	// chunkCost is what each chunk of a pipeline over links costs besides, in bytes
 	// that a link carries meanwhile: some 100 of heads, and the work at a rank,
 	// which is 4 µs at 1 Gbit/s.
@@ -43,6 +45,8 @@ func Chunks(m Message) int {
 		return m.pieces(m.Most)
 	case m.Memory && !multicasts(m.Algorithm):
 		return m.inMemory()
+	case m.Algorithm == "bcast/linear" && !m.Links:
+		return m.pieces(linearBytes)
 	case m.Algorithm == "bcast/chain" && m.Links:
 		return m.pipeline()
 	case m.Datagram > 0:

@@ -47,7 +47,7 @@ func of(list []Rule, collective string) (own []*Rule) {
 
 // try says which rules decide a case, and a case that none of them fits.
 func (g *grid) try(own []*Rule) (used []bool, gap *Case, err error) {
-	if tried := float64(len(g.ranks)) * float64(len(g.bytes)) * float64(len(g.hosts)+3) * 2 * float64(len(own)); tried > maxTried {
+	if tried := float64(len(g.ranks)) * float64(len(g.bytes)) * float64(len(g.hosts)+4) * 2 * float64(len(own)); tried > maxTried {
 		return nil, nil, fmt.Errorf("%s: %d rules with %d different bounds of ranks and %d of bytes are too many to be checked",
 			g.collective, len(own), len(g.ranks), len(g.bytes))
 	}
@@ -93,7 +93,8 @@ func bounds(of []int, lo, hi int) []int {
 }
 
 // each calls f with a case for each kind of cases that there can be. Only ranks of one host
-// share memory; hosts count where there are fewer of them than ranks, and two at least.
+// share memory, and only where they do it matters what is faster there; hosts count where there are
+// fewer of them than ranks, and two at least.
 func (g *grid) each(f func(*Case)) {
 	for i, ranks := range g.ranks {
 		last := schedule.MaxRanks
@@ -111,11 +112,13 @@ func (g *grid) each(f func(*Case)) {
 
 func (g *grid) eachPlace(c Case, last int, f func(*Case)) {
 	f(&c)
-	for _, memory := range []bool{false, true} {
-		c.Place, c.Memory = OneHost, memory
-		f(&c)
+	local := c
+	local.Place = OneHost
+	f(&local)
+	local.Memory = true
+	for _, local.Rings = range []bool{false, true} {
+		f(&local)
 	}
-	c.Memory = false
 	if last > 1 {
 		single := c
 		single.Place, single.Ranks = OneEach, max(c.Ranks, 2)
@@ -165,6 +168,9 @@ func (c *Case) String() string {
 	}
 	if c.Memory {
 		s += ", shared memory"
+	}
+	if c.Rings {
+		s += ", faster through rings"
 	}
 	if c.Multicast {
 		return s + ", multicast"

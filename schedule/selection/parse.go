@@ -15,7 +15,7 @@ const Format = "schedgen-rules/1"
 // The fields of a file of ours, in the order in which they are written.
 var (
 	fileFields  = []string{"format", "rules"}
-	ruleFields  = []string{"collective", "ranks", "bytes", "hosts", "place", "multicast", "memory", "algorithm", "params", "reason"}
+	ruleFields  = []string{"collective", "ranks", "bytes", "hosts", "place", "multicast", "memory", "rings", "algorithm", "params", "reason"}
 	rangeFields = []string{"min", "max"}
 	paramFields = []string{"degree", "fan-in", "fan-out", "chunks", "chunk", "masters"}
 )
@@ -105,6 +105,8 @@ func (n *node) into(r *Rule, name string) (err error) {
 		r.Multicast, err = n.need(name)
 	case "memory":
 		r.Memory, err = n.need(name)
+	case "rings":
+		r.Rings, err = n.need(name)
 	case "algorithm":
 		r.Algorithm, err = n.word(name)
 	case "params":

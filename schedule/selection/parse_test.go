@@ -135,6 +135,7 @@ func drawCase(t *rapid.T, most int) selection.Case {
 	switch kind := rapid.IntRange(0, 3).Draw(t, "kind"); {
 	case kind == 1:
 		c.Place, c.Memory = selection.OneHost, rapid.Bool().Draw(t, "memory")
+		c.Rings = c.Memory && rapid.Bool().Draw(t, "rings")
 	case kind == 2 && c.Ranks > 1:
 		c.Place = selection.OneEach
 	case kind == 3 && c.Ranks > 2:
@@ -157,7 +158,7 @@ func drawRange(t *rapid.T, name string, lo, hi int) (r selection.Range) {
 func drawRule(t *rapid.T) selection.Rule {
 	need := rapid.SampledFrom([]selection.Need{selection.Either, selection.Either, selection.With, selection.Without})
 	r := selection.Rule{
-		Collective: schedule.Barrier, Ranks: drawRange(t, "ranks", 1, 8), Multicast: need.Draw(t, "multicast"), Memory: need.Draw(t, "memory"),
+		Collective: schedule.Barrier, Ranks: drawRange(t, "ranks", 1, 8), Multicast: need.Draw(t, "multicast"), Memory: need.Draw(t, "memory"), Rings: need.Draw(t, "rings"),
 		Place:     rapid.SampledFrom([]selection.Place{selection.Anywhere, selection.Anywhere, selection.OneHost, selection.OneEach}).Draw(t, "place"),
 		Algorithm: "barrier/hsb",
 	}
@@ -173,7 +174,7 @@ func dumbFits(r *selection.Rule, c *selection.Case) bool {
 	have := map[selection.Need]map[bool]bool{
 		selection.Either: {true: true, false: true}, selection.With: {true: true}, selection.Without: {false: true},
 	}
-	return in(c.Ranks, r.Ranks) && in(c.Hosts, r.Hosts) && have[r.Multicast][c.Multicast] && have[r.Memory][c.Memory] &&
+	return in(c.Ranks, r.Ranks) && in(c.Hosts, r.Hosts) && have[r.Multicast][c.Multicast] && have[r.Memory][c.Memory] && have[r.Rings][c.Rings] &&
 		(r.Place == selection.Anywhere || r.Place == c.Place)
 }
 
@@ -191,7 +192,9 @@ func every(f func(c *selection.Case)) {
 			f(new(c))
 			c.Memory = true
 			f(new(c))
-			c.Memory, c.Place = false, selection.OneEach
+			c.Rings = true
+			f(new(c))
+			c.Memory, c.Rings, c.Place = false, false, selection.OneEach
 			if ranks > 1 {
 				f(new(c))
 			}

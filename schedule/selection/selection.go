@@ -18,6 +18,7 @@ type Case struct {
 	Bytes      int   // of the message; 0 for a barrier, and for rootless messages, for which one algorithm serves all lengths
 	Multicast  bool  // the network multicasts
 	Memory     bool  // all ranks share memory, and copy long chunks that are put from where they lie
+	Rings      bool  // with Memory: that is slow on their machine, beside a ring that all read
 	Hosts      int   // hosts that have several ranks, in blocks; 0: one host, one rank on each, or unknown
 	Place      Place // where the ranks are
 }
@@ -83,6 +84,7 @@ type Rule struct {
 	Hosts      Range
 	Multicast  Need
 	Memory     Need
+	Rings      Need
 	Place      Place
 
 	Algorithm string // or BuiltIn
@@ -99,7 +101,8 @@ func (r *Rule) CutsItself() bool { return r.cuts && r.Params.Chunks == 0 }
 
 func (r *Rule) fits(c *Case) bool {
 	return r.Collective == c.Collective && r.Ranks.has(c.Ranks) && r.Bytes.has(c.Bytes) && r.Hosts.has(c.Hosts) &&
-		r.Multicast.has(c.Multicast) && r.Memory.has(c.Memory) && (r.Place == Anywhere || r.Place == c.Place)
+		r.Multicast.has(c.Multicast) && r.Memory.has(c.Memory) && r.Rings.has(c.Rings) &&
+		(r.Place == Anywhere || r.Place == c.Place)
 }
 
 // Rules is a table of rules that has been checked: a collective of which it has a rule

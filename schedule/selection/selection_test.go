@@ -26,11 +26,15 @@ func TestOf(t *testing.T) {
 		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4, Multicast: true, Place: selection.OneEach}, "bcast/mcast-chain", 0},
 		{selection.Case{Collective: "bcast", Ranks: 23, Bytes: 65536, Multicast: true, Place: selection.OneHost}, "bcast/linear", 0},
 		{selection.Case{Collective: "bcast", Ranks: 24, Bytes: 65536, Multicast: true, Place: selection.OneHost}, "bcast/mcast-chain", 0},
-		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 1 << 20, Multicast: true, Place: selection.OneHost}, "bcast/mcast-acktree", 0},
-		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 1 << 20, Place: selection.OneHost}, "bcast/symmetric", 0},
+		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 1 << 20, Multicast: true, Place: selection.OneHost}, "bcast/linear", 0},
+		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 1 << 20, Place: selection.OneHost}, "bcast/linear", 0},
+		{selection.Case{Collective: "bcast", Ranks: 65, Bytes: 1 << 20, Place: selection.OneHost}, "bcast/binomial", 0},
 		{selection.Case{Collective: "bcast", Ranks: 65, Bytes: 1000, Place: selection.OneHost}, "bcast/binomial", 0},
 		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 8192, Multicast: true, Memory: true, Place: selection.OneHost}, "bcast/linear", 0},
 		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 8193, Multicast: true, Memory: true, Place: selection.OneHost}, "bcast/mcast-chain", 0},
+		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 512 << 10, Multicast: true, Memory: true, Place: selection.OneHost}, "bcast/linear", 0},
+		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 512 << 10, Multicast: true, Memory: true, Rings: true, Place: selection.OneHost}, "bcast/mcast-acktree", 0},
+		{selection.Case{Collective: "bcast", Ranks: 2, Bytes: 512 << 10, Multicast: true, Memory: true, Rings: true, Place: selection.OneHost}, "bcast/linear", 0},
 		{selection.Case{Collective: "anycast", Ranks: 8}, "anycast/skip-ring", 0},
 	} {
 		d, ok := selection.Builtin().Of(c.of)
@@ -73,6 +77,15 @@ func TestChunks(t *testing.T) {
 		m.Algorithm, m.Links = "bcast/chain", false
 		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
 	}
+}
+
+// What the root alone puts nobody waits for to pass it on, so that it need not be cut: between hosts it is,
+// since there the puts take turns.
+func TestChunksOfTheRootAlone(t *testing.T) {
+	for n, want := range map[int]int{0: 1, 1 << 20: 1, 1<<20 + 1: 2, 1 << 30: 1024, 1 << 40: 1024} {
+		require.Equal(t, want, selection.Chunks(selection.Message{Algorithm: "bcast/linear", Ranks: 8, Bytes: n, Datagram: 1452}))
+	}
+	require.Equal(t, 32, selection.Chunks(selection.Message{Algorithm: "bcast/linear", Ranks: 8, Bytes: 1 << 20, Links: true}))
 }
 
 // Chunks that are copied from where they lie are long, and as many as fit windows; those of multicasts

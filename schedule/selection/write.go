@@ -38,6 +38,7 @@ type written struct {
 	Place      string         `json:"place,omitempty"`
 	Multicast  *bool          `json:"multicast,omitempty"`
 	Memory     *bool          `json:"memory,omitempty"`
+	Rings      *bool          `json:"rings,omitempty"`
 	Algorithm  string         `json:"algorithm"`
 	Params     *writtenParams `json:"params,omitempty"`
 	Reason     string         `json:"reason,omitempty"`
@@ -61,7 +62,7 @@ type writtenParams struct {
 func (r *Rule) String() string {
 	w := written{
 		Collective: r.Collective, Ranks: r.Ranks.written(), Bytes: r.Bytes.written(), Hosts: r.Hosts.written(),
-		Place: r.Place.String(), Multicast: r.Multicast.written(), Memory: r.Memory.written(),
+		Place: r.Place.String(), Multicast: r.Multicast.written(), Memory: r.Memory.written(), Rings: r.Rings.written(),
 		Algorithm: r.Algorithm, Reason: r.Reason,
 	}
 	if r.Params != (Params{}) {

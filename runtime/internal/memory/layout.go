@@ -26,13 +26,13 @@ type header struct {
 	bytes   uint64
 	id      [16]byte
 	pid     uint32 // creator
-	_       uint32
+	rings   uint32 // 1 if RingsFaster
 	start   uint64 // when the creator was started, in the system's ticks since boot
 }
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 8
+	segmentVersion = 9
 )
 
 // rankLine tells how a rank is.

@@ -87,6 +87,9 @@ func fill(f *os.File, l *layout) error {
 		magic: segmentMagic, version: segmentVersion, size: uint32(l.size), bytes: uint64(l.length()),
 		pid: uint32(os.Getpid()), start: start,
 	}
+	if RingsFaster() {
+		h.rings = 1
+	}
 	if _, err := rand.Read(h.id[:]); err != nil {
 		return err
 	}

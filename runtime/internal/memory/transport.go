@@ -31,6 +31,7 @@ type Transport struct {
 	mine    caster
 	shelf   shelf
 	windows windowSets
+	rings   bool                 // wire.Caps.Rings
 	listens bool                 // to further communicators
 	blocked atomic.Bool          // a multicast waits for slow readers
 	held    [MaxSize / 64]uint64 // peers of which something is held
@@ -40,7 +41,7 @@ type Transport struct {
 
 // newTransport takes the segment over, of which all ranks have joined.
 func newTransport(s segment, rank int, c clock.Clock) *Transport {
-	t := &Transport{segment: s, rank: rank, id: s.header().id, clock: c, peers: make([]peer, s.size)}
+	t := &Transport{segment: s, rank: rank, id: s.header().id, rings: s.header().rings == 1, clock: c, peers: make([]peer, s.size)}
 	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This()}
 	t.watch.checked = c.Now()
 	t.mine.line, t.mine.rings = s.casts(rank)
@@ -91,7 +92,7 @@ func (t *Transport) ID() [16]byte { return t.id }
 
 // Caps says that there is multicast.
 func (t *Transport) Caps() wire.Caps {
-	return wire.Caps{Multicast: true, Datagram: t.gram, Local: t.size}
+	return wire.Caps{Multicast: true, Datagram: t.gram, Local: t.size, Rings: t.rings}
 }
 
 // Stats returns the counters; it is called under the same lock as Poll.
