@@ -32,8 +32,6 @@ var builtin = Rules{list: []Rule{
 		Reason: "the root writes it once, and ordinary copies are faster than the system's"},
 	{Collective: schedule.Bcast, Memory: With, Algorithm: "bcast/linear",
 		Reason: "all read it where the root has it"},
-	{Collective: schedule.Bcast, Place: OneHost, Multicast: With, Ranks: Range{From: crowd}, Bytes: Range{To: longLocal}, Algorithm: "bcast/mcast-chain",
-		Reason: "one message for all ranks, of which few run at a time"},
 	{Collective: schedule.Bcast, Place: OneHost, Ranks: Range{To: linearTo + 1}, Algorithm: "bcast/linear",
 		Reason: "one host: no rank is woken to pass anything on"},
 	{Collective: schedule.Bcast, Place: OneHost, Bytes: Range{From: longLocal}, Algorithm: "bcast/binomial",
