@@ -65,7 +65,7 @@ func TestRulesChoose(t *testing.T) {
 		{runtime.Config{Rules: rules}, bcast(9), "bcast/symmetric"},
 		{runtime.Config{Rules: rules}, bcast(99), "bcast/chain"},
 		{runtime.Config{Rules: rules}, bcast(999), "bcast/linear"},
-		{runtime.Config{Rules: rules}, bcast(256 << 10), "bcast/mcast-acktree"},
+		{runtime.Config{Rules: rules}, bcast(256 << 10), "bcast/linear"},
 		{fixed, bcast(99), "bcast/chain"},
 		{named, bcast(99), "bcast/binomial"},
 	} {

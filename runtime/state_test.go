@@ -12,6 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // stuck has all ranks but one call a barrier, and looks at them after a second.
@@ -87,7 +88,7 @@ func TestStateAsJSON(t *testing.T) {
 
 // A root whose puts nobody takes says to whom it puts.
 func TestStateOfARootThatCannotSend(t *testing.T) {
-	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/linear"}}
+	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/linear", Params: schedule.Params{Chunks: 1024}}}
 	virtual(t, 3, mem.Options{Queue: 1}, cfg, func(comms []*runtime.Comm) {
 		done := make(chan error)
 		go func() {

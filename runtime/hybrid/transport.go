@@ -60,7 +60,7 @@ func (t *Transport) Caps() wire.Caps {
 	caps := t.net.Caps()
 	caps.Local = max(caps.Local, len(t.location.ranks))
 	caps.Hosts, caps.Host = t.location.hosts, t.location.host
-	caps.Rings = t.near != nil && t.near.Caps().Rings
+	caps.Rings = t.near != nil && len(t.location.ranks) == t.size && t.near.Caps().Rings // else hosts might differ
 	return caps
 }
 

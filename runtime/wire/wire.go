@@ -105,7 +105,7 @@ type Caps struct {
 	Room      int  // bytes of multicasts that every rank can take in without being polled, agreed by all; 0: nothing overruns
 	Local     int  // ranks on this host, this one included; 0: unknown
 	Hosts     int  // hosts, if ranks lie on them in the blocks of package schedule; 0: they do not, or unknown
-	Rings     bool // to collect a long chunk from where it lies is slow on this host, beside a multicast through memory; ranks that share memory agree
+	Rings     bool // to collect a long chunk from where it lies is slow on this host, beside a multicast through memory; only where all ranks share it, and agreed by all
 
 	// Host says of every rank on which host it is: ranks that share one have the same
 	// number. It is the same list at all ranks. nil: unknown, unless Local counts all.

@@ -5,6 +5,7 @@ package memory
 import (
 	"bytes"
 	"os"
+	goruntime "runtime"
 	"sync"
 	"time"
 	"unsafe"
@@ -15,16 +16,17 @@ import (
 )
 
 // What several ranks collect that is lent, the system copies at each of them. What is multicast goes
-// through a ring, which costs a copy more, but an ordinary one. On some machines the system
-// copies about as fast, on others at a quarter of the speed: who makes a segment tries which it is,
+// through a ring, which costs a copy more, but ordinary ones. On some machines the system
+// copies half as fast or faster, on others at a quarter of the speed: who makes a segment tries which it is,
 // and says so in the segment, so that all ranks choose alike.
 
 const (
 	paceBytes = 128 << 10 // that are copied, as many as a chunk that is lent has at most
 	paceTries = 9         // of which the fastest counts: whatever else there is makes them slower
 	// slowLoan is how many times as long as an ordinary copy one by the system takes where rings
-	// are faster. It is 1.3 on an Intel Xeon, on which four ranks have 512 KiB in 52 µs where they are
-	// lent and in 107 through a ring, and 4 on an AMD EPYC, on which it takes them 93 and 38 µs.
+	// are faster. It is 1.8 on an Intel Xeon, on which four ranks have 512 KiB in 57 µs where they are
+	// lent and in 85 through a ring. On an AMD EPYC they have them in 93 and 38 µs; by what 512 KiB take
+	// two ranks, 33 and 16 µs with two copies, it is 4 there.
 	slowLoan = 2.5
 )
 
@@ -57,5 +59,6 @@ func copyBySystem(dst, src []byte) error {
 	local[0].SetLen(len(dst))
 	remote := [1]unix.RemoteIovec{{Base: uintptr(unsafe.Pointer(unsafe.SliceData(src))), Len: len(src)}}
 	_, err := unix.ProcessVMReadv(os.Getpid(), local[:], remote[:], 0)
+	goruntime.KeepAlive(src)
 	return err
 }
