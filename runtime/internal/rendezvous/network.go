@@ -152,7 +152,7 @@ const (
 // watchOver has the system find out that the peer has vanished.
 func watchOver(conn net.Conn) {
 	if c, ok := conn.(*net.TCPConn); ok {
-		tcpopt.HurryConn(c)
+		tcpopt.Of(c, tcpopt.Hurry)
 		// Where it fails the connection is broken, or the system has its own times.
 		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: aliveIdle, Interval: aliveInterval, Count: aliveCount})
 	}

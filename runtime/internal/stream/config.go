@@ -12,6 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
 // dialTimeout is how long a first connection is tried, unless told otherwise: as long as
@@ -75,7 +76,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		defer cfg.Listener.Close()
 	}
 	if l, ok := cfg.Listener.(*net.TCPListener); ok {
-		unpaced(l)
+		tcpopt.Of(l, tcpopt.Unpaced) // which those that it accepts have from it
 	}
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	if cfg.DialTimeout == 0 {

@@ -60,13 +60,6 @@ func connOf(fd int) (net.Conn, error) {
 // connection that lives is worth waiting for.
 const bears = 150 * time.Second
 
-// unpaced is for a listener that others have made. Those that it accepts have it from there.
-func unpaced(l *net.TCPListener) {
-	if raw, err := l.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { tcpopt.Unpaced(int(fd)) }) // it fails only if l is closed
-	}
-}
-
 // within reports whether both ends of a connection are on this host, where what is sent goes
 // from memory to memory.
 func within(fd int) bool {

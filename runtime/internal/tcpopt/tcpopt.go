@@ -5,11 +5,11 @@
 // further loss: where 30 % of all packets are lost, minutes in the end.
 package tcpopt
 
-import "net"
+import "syscall"
 
-// HurryConn is [Hurry] for a connection.
-func HurryConn(c *net.TCPConn) {
+// Of calls set with the descriptor of c, which is a connection or listens. It does nothing if c is closed.
+func Of(c syscall.Conn, set func(fd int)) {
 	if raw, err := c.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { Hurry(int(fd)) }) // it fails only if c is closed
+		_ = raw.Control(func(fd uintptr) { set(int(fd)) }) // it fails only if c is closed
 	}
 }

@@ -18,7 +18,7 @@ func TestHurry(t *testing.T) {
 	conn, err := net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
-	tcpopt.HurryConn(conn.(*net.TCPConn))
+	tcpopt.Of(conn.(*net.TCPConn), tcpopt.Hurry)
 	raw, err := conn.(*net.TCPConn).SyscallConn()
 	require.NoError(t, err)
 	get := func(opt int) (v int, err error) {
@@ -36,7 +36,7 @@ func TestHurry(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 90000, bears)
 	require.NoError(t, conn.Close())
-	tcpopt.HurryConn(conn.(*net.TCPConn)) // which is no harm
+	tcpopt.Of(conn.(*net.TCPConn), tcpopt.Hurry) // which is no harm
 }
 
 // A connection keeps whatever congestion control it has, but for BBR, which it has again if it is the system's.
