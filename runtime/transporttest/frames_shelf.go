@@ -22,6 +22,7 @@ func shelves(t *testing.T, with Make) {
 	t.Run("Again", func(t *testing.T) { testLayAgain(t, with) })
 	t.Run("Revoke", func(t *testing.T) { testRevoke(t, with) })
 	t.Run("Stream", func(t *testing.T) { testLayStream(t, with) })
+	t.Run("LayMany", func(t *testing.T) { testLayMany(t, with) })
 	t.Run("NoAllocation", func(t *testing.T) { testLayNoAllocation(t, with) })
 	t.Run("End", func(t *testing.T) { testLayEnd(t, with) })
 }
@@ -81,6 +82,32 @@ func testLayAgain(t *testing.T, with Make) {
 	}
 	require.True(t, lay(6))
 	require.False(t, lay(7))
+}
+
+// testLayMany has chunks stand in all lines at the same time: each stays as it is until it is passed, whatever is written beside it.
+func testLayMany(t *testing.T, with Make) {
+	n := connect(t, with, 2)
+	to, dst := n.reached(0), make([]byte, 500)
+	if len(to) == 0 {
+		return
+	}
+	read := 0
+	collect := func(upTo int) {
+		for ; read < upTo; read++ {
+			line, f := wire.ChunkLine+read%wire.ChunkLines, wire.Flag{Seq: uint64(read + 1)}
+			require.True(t, n.shelf(1).Collect(0, line, f, dst))
+			require.Equal(t, pattern(read, len(dst)), dst, "chunk %d", read)
+			n.shelf(1).Passed(f.Seq)
+		}
+	}
+	for i := range 5 * wire.ChunkLines {
+		if i-read == wire.ChunkLines {
+			collect(read + 1 + i%wire.ChunkLines)
+		}
+		_, ok := n.shelf(0).Lay(wire.ChunkLine+i%wire.ChunkLines, to, wire.Flag{Seq: uint64(i + 1)}, pattern(i, len(dst)), len(dst))
+		require.True(t, ok)
+	}
+	collect(5 * wire.ChunkLines)
 }
 
 // testRevoke takes back what is lent: nobody collects it any more.

@@ -71,9 +71,7 @@ func (w *Waiter) HandOver(idle int, lock sync.Locker, company bool) {
 		goruntime.Gosched()
 		lock.Lock()
 	case w.Crowded():
-		if !w.stay && !w.process.Shared() { // threads are nobody's among goroutines
-			w.crowd.Look()
-		}
+		w.lookAround()
 		lock.Unlock()
 		w.process.Yield()
 		lock.Lock()
@@ -81,5 +79,17 @@ func (w *Waiter) HandOver(idle int, lock sync.Locker, company bool) {
 		w.alone.Begin()
 	case idle%ownPolls == 0:
 		w.alone.Wait(lock)
+	}
+}
+
+// Yield lets others run that need the core that the rank waits on. It is called with the lock that guards w, and keeps it.
+func (w *Waiter) Yield() {
+	w.lookAround()
+	w.process.Yield()
+}
+
+func (w *Waiter) lookAround() {
+	if !w.stay && !w.process.Shared() { // threads are nobody's among goroutines
+		w.crowd.Look()
 	}
 }
