@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"sync/atomic"
 	"syscall"
@@ -205,9 +206,10 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// ended reports whether an error of the client's streams says that it ends.
+// ended reports whether an error of the client's streams says that it ends. Once it has been waited for, what is written to it
+// is closed on this side.
 func ended(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
 }
 
 // await waits until the client has ended, or for so long.
