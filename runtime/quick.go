@@ -31,8 +31,11 @@ func (c *Comm) quick(ctx context.Context, k core.Kind, buf []byte, root int) boo
 		return false
 	}
 	if c.drv.wait.Crowded() {
-		if looks, yields = quickCrowded, quickYields; k == core.Barrier {
+		if looks = quickCrowded; k == core.Barrier {
 			looks = 1
+		}
+		if c.drv.calls == 0 { // no call of another communicator waits for the lock
+			yields = quickYields
 		}
 	}
 	for i := range q.Steps {
