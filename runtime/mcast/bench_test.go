@@ -32,6 +32,15 @@ func BenchmarkMcast(b *testing.B) {
 	}
 }
 
+// BenchmarkTrains does so with datagrams of Ethernet's size, which the loopback interface takes by trains.
+func BenchmarkTrains(b *testing.B) {
+	for _, receivers := range []int{1, 7} {
+		b.Run("receivers="+strconv.Itoa(receivers), func(b *testing.B) {
+			benchMcast(b, joinAll(b, receivers+1, mcast.Config{MTU: 1500}), 64<<10)
+		})
+	}
+}
+
 func benchMcast(b *testing.B, ts []*mcast.Transport, n int) {
 	b.ReportAllocs()
 	b.SetBytes(int64(n))

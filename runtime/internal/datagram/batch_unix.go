@@ -23,6 +23,12 @@ type outBatch struct {
 
 func newOutBatch(_, bytes int) *outBatch { return &outBatch{buf: make([]byte, 0, bytes)} }
 
+// cutBy: a datagram goes by itself here.
+func (b *outBatch) cutBy(int) {}
+
+// uncut: it has.
+func (b *outBatch) uncut(error) bool { return false }
+
 // makeWhole: there is room already.
 func (b *outBatch) makeWhole(int) {}
 
@@ -79,18 +85,19 @@ type inBatch struct {
 	name netip.AddrPort
 }
 
-func newInBatch(_, bytes int) *inBatch { return &inBatch{buf: make([]byte, bytes+1)} }
+// merge: a datagram comes by itself here.
+func merge(int) bool { return false }
 
-func (b *inBatch) size() int { return 1 }
+func newInBatch(_, bytes int, _ bool) *inBatch { return &inBatch{buf: make([]byte, bytes+1)} }
 
-// receive reads what is there and returns how many datagrams that are.
-func (b *inBatch) receive(fd int) (int, error) {
+// receive reads what is there and returns how many datagrams that are, and whether the socket may have more.
+func (b *inBatch) receive(fd int) (n int, more bool, err error) {
 	n, from, err := unix.Recvfrom(fd, b.buf, unix.MSG_DONTWAIT)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	b.n, b.name = n, addrPort(from)
-	return 1, nil
+	return 1, true, nil
 }
 
 // datagram returns the one last received, and whether it is whole.

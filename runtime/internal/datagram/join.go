@@ -172,8 +172,11 @@ func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 func (t *Transport) watch() error {
 	bytes := t.payload + t.over
 	size := min(maxBurst, max(minBatch, batchBytes/bytes))
-	t.group.batch, t.arrival.batch = newOutBatch(size, bytes), newInBatch(size, bytes)
-	t.direct.batch = newOutBatch(minBatch, bytes)
+	t.group.batch, t.direct.batch = newOutBatch(size, bytes), newOutBatch(minBatch, bytes)
+	t.group.batch.cutBy(t.group.fd)
+	t.direct.batch.cutBy(t.direct.fd)
+	merges := merge(t.arrival.all.fd)
+	t.arrival.batch = newInBatch(size, bytes, merge(t.arrival.own.fd) || merges)
 	if t.sealed != nil {
 		t.group.batch.makeWhole(bytes)
 		t.direct.batch.makeWhole(bytes)

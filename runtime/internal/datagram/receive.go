@@ -50,7 +50,7 @@ func (t *Transport) readAll(s wire.Sink) (moved bool) {
 // read takes a burst of datagrams from one socket.
 func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
 	for burst := 0; burst < maxBurst; {
-		n, err := t.arrival.batch.receive(in.fd)
+		n, more, err := t.arrival.batch.receive(in.fd)
 		if err != nil && err != unix.EINTR {
 			in.readable = false // an error other than EAGAIN is gone once it has been told
 			return moved
@@ -60,7 +60,7 @@ func (t *Transport) read(s wire.Sink, in *inlet) (moved bool) {
 		}
 		burst += n
 		moved = moved || n > 0
-		if n < t.arrival.batch.size() && err == nil && t.arrival.batch.size() > 1 {
+		if !more && err == nil {
 			in.readable = false
 			return moved
 		}

@@ -75,6 +75,7 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 			return moved
 		case err == unix.ECONNREFUSED:
 			burst++ // an earlier datagram has come to a rank that has closed; this one has not been sent
+		case o.batch.uncut(err):
 		default:
 			// A chunk with a hole is of no use: the rest of it is not sent.
 			t.stats.Unsendable++
