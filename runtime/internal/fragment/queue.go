@@ -41,7 +41,19 @@ func (q *Queue) Waiting() []Chunk { return q.list[q.head:] }
 func (q *Queue) Push(to int, f *wire.Frame) {
 	c := Chunk{Head: f.Header, To: to, Body: f.Body, Offset: f.Offset, unsent: f.Unsent}
 	c.Head.Len = f.Whole()
+	q.compact()
 	q.list = append(q.list, c)
+}
+
+// compact uses the room of chunks that have gone, before there would be none: a queue may never be empty as long as a
+// file is sent. At least half of it has gone, so a chunk is moved once at most for each that is queued.
+func (q *Queue) compact() {
+	if len(q.list) < cap(q.list) || 2*q.head < len(q.list) {
+		return
+	}
+	n := copy(q.list, q.list[q.head:])
+	clear(q.list[n:])
+	q.list, q.head = q.list[:n], 0
 }
 
 // Sent counts a datagram of the first chunk that is with the system, with a payload of at

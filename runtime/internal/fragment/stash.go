@@ -10,6 +10,7 @@ const (
 	stashBytes  = 1 << 20 // at least
 	stashHeads  = 4096    // for that many bytes
 	stashMargin = 1 << 16 // room for one more datagram, whatever its length
+	stashFirst  = stashMargin
 )
 
 // Stashes keep the datagrams that the sink holds back. Each communicator has one
@@ -74,11 +75,16 @@ func (k *stash) full() bool {
 }
 
 func (k *stash) add(p *Part, payload []byte) {
-	if k.bytes == nil {
-		k.bytes = make([]byte, 0, k.limit())
+	if len(k.bytes)+len(payload) > cap(k.bytes) {
+		k.grow()
 	}
 	k.heads = append(k.heads, kept{*p, len(k.bytes)})
 	k.bytes = append(k.bytes, payload...)
+}
+
+// grow makes room for one more datagram. Most stashes never hold more than a few.
+func (k *stash) grow() {
+	k.bytes = append(make([]byte, 0, min(max(stashFirst, 2*cap(k.bytes)), k.limit())), k.bytes...)
 }
 
 // offer asks the sink again about all, and closes the gaps that those leave

@@ -44,6 +44,24 @@ func TestStashKeepsOrderAndClosesGaps(t *testing.T) {
 	require.Empty(t, k.bytes)
 }
 
+// Memory is taken as it is needed: most ranks hold back a few signals.
+func TestStashGrows(t *testing.T) {
+	k := stash{room: 3 << 20}
+	var all string
+	for i := 0; !k.full(); i++ {
+		payload := []byte{byte(i), byte(i >> 8), 9}
+		k.add(&Part{Header: wire.Header{Seq: uint64(i)}, Payload: 3}, payload)
+		all += string(payload)
+		require.LessOrEqual(t, cap(k.bytes), max(stashFirst, 2*len(k.bytes)))
+	}
+	require.Equal(t, all, string(k.bytes))
+	k.heads = k.heads[:1]
+	for big := make([]byte, stashMargin); !k.full(); {
+		k.add(&Part{Payload: len(big)}, big)
+	}
+	require.Equal(t, 3<<20, cap(k.bytes), "no more than what it may hold")
+}
+
 func TestStashIsBounded(t *testing.T) {
 	var k stash
 	payload := make([]byte, 60_000)
