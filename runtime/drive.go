@@ -99,6 +99,7 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 	d := c.drv
 	d.parking.driving++
 	defer d.stop()
+	sent, moved := false, false
 	for idle := 0; ; {
 		if w.met(c) {
 			return nil
@@ -114,7 +115,11 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 			idle = 0
 			continue
 		}
-		if d.awaitFlags(idle) || d.poll() {
+		if d.awaitFlags(idle) {
+			idle = 0
+			continue
+		}
+		if sent, moved = d.turn(sent); moved {
 			idle = 0
 			continue
 		}
@@ -124,6 +129,16 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 		}
 		d.park(ctx, sleeper{c, w})
 	}
+}
+
+// turn polls for a call. Where others need the core it only sends, if there is something to be sent and the turn before has not
+// been such a one: who is to answer may have to run here first, so there is hardly anything to be found before that.
+// It reports whether it was such a turn, and as poll does whether to go on at once.
+func (d *driver) turn(sent bool) (sends, moved bool) {
+	if sent || d.leaving.Flusher == nil || !d.wait.Crowded() || !d.leaving.Flush(d) {
+		return false, d.poll()
+	}
+	return true, d.follow(true)
 }
 
 // crowded reports whether other goroutines inside calls are awake.
@@ -146,7 +161,7 @@ func (d *driver) poll() bool {
 	moved := d.seeFlags() != 0
 	moved = d.tr.Poll(d) || moved
 	d.polls++
-	return d.follow(moved)
+	return d.follow(moved) || moved
 }
 
 // flush sends what a call leaves behind. It also looks for what has arrived if nobody has
@@ -161,23 +176,23 @@ func (d *driver) flush() {
 }
 
 // follow runs what is due after frames have moved, or have not, and reports whether
-// anything has moved or is queued.
-func (d *driver) follow(moved bool) bool {
+// anything is queued then, or a request has ended.
+func (d *driver) follow(moved bool) (queued bool) {
 	for _, c := range d.active {
 		c.core.Sent() // what arrivals have queued is sent, too
 		if c.core.Timed() || d.polls%probePolls == 0 {
 			c.core.Tick(d.now())
 		}
-		moved = c.serve() || moved
-		moved = c.core.Sent() || moved
+		queued = c.serve() || queued
+		queued = c.core.Sent() || queued
 		c.notice()
 	}
-	if moved {
+	if moved || queued {
 		d.tellMoved()
 	} else {
 		d.rouse() // a timer may have ended a call
 	}
-	return moved
+	return queued
 }
 
 // tellMoved wakes the goroutines whose calls may have ended.

@@ -2,11 +2,13 @@ package runtime
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -49,10 +51,31 @@ func stillOn(t testing.TB, tr wire.Transport, cfg Config) *Comm {
 type flusher struct {
 	sent
 	polls, flushes int
+	sends          bool // Flush has something to send
 }
 
 func (f *flusher) Poll(wire.Sink) bool  { f.polls++; return false }
-func (f *flusher) Flush(wire.Sink) bool { f.flushes++; return false }
+func (f *flusher) Flush(wire.Sink) bool { f.flushes++; return f.sends }
+
+// A call that has sent something lets others run before it looks for answers, where they need
+// the core; and however much there is to be sent, every other turn looks.
+func TestTurnsThatOnlySend(t *testing.T) {
+	turns := func(ranks int, sends bool) (polls int) {
+		tr := &flusher{sent: sent{size: 3}, sends: sends}
+		d := stillOn(t, tr, Config{}).drv
+		d.wait = yield.New(yield.Options{Process: new(yield.Process), Now: time.Now, Ranks: ranks, Cores: 2})
+		defer d.wait.Close()
+		sent, moved := false, false
+		for range 10 {
+			sent, moved = d.turn(sent)
+			require.False(t, moved, "nothing has come: others run next")
+		}
+		return tr.polls
+	}
+	require.Equal(t, 5, turns(3, true))
+	require.Equal(t, 10, turns(3, false), "nothing to send")
+	require.Equal(t, 10, turns(2, true), "a core for each rank")
+}
 
 // A root that never waits leaves what it sends behind, and looks for what has arrived
 // unless that has been done since its last call.
