@@ -18,7 +18,7 @@ import (
 // So nobody is left out where all are equally slow, the sender included. In a chain the first piece is slow for all behind the slow one, so the
 // first of them is taken. In a tree it is slow for who waits until those below have it, so the last is taken, for which nobody below can be the reason.
 const (
-	farWindows = 4
+	farWindows = 2
 	farLess    = 0.25
 	farMore    = 2
 )
