@@ -112,15 +112,28 @@ func (p *Party) Meeting(ctx context.Context) (meeting context.Context, stop func
 	return p.in.Meeting(ctx)
 }
 
-// Host waits until there are as many guests as want says, and gives places to those of them that are chosen, at least one, in that order. If ctx ends
-// before, the error says how many have come. came, if not nil, is called when that changes. One that hangs up makes room for another.
-func (l *Lobby) Host(ctx context.Context, want *Count, choose Choice, came func(guests int)) (*Party, error) {
+// Reception says for whom a host waits, and who of them gets a place.
+type Reception struct {
+	// Want is how many are waited for. One that hangs up makes room for another.
+	Want *Count
+	// Probe, if not nil, has those that wait measured before it is chosen: it says by how many bytes each is, where so many are. The result
+	// is their Rate. At most 64 KiB are sent at a time, to one after the other, and all takes 2 s at most, whatever some of them do.
+	Probe func(guests int) (bytes int)
+	// Choose says who gets places, in their order; at least one does.
+	Choose Choice
+	// Came, if not nil, is called when the number of those that wait changes.
+	Came func(guests int)
+}
+
+// Host waits until there are as many guests as are wanted, and gives places to those of them that are chosen. If ctx ends
+// before, the error says how many have come.
+func (l *Lobby) Host(ctx context.Context, r Reception) (*Party, error) {
 	p := &Party{Place: Place{Job: rand.Text()}}
 	var err error
-	p.in, p.Note, err = l.in.Host(ctx, want, p.Job, func(all []Guest) ([]int, string) {
-		chosen, note := choose(all)
+	p.in, p.Note, err = l.in.Host(ctx, p.Job, &rendezvous.Reception{Want: r.Want, Probe: r.Probe, Came: r.Came, Choose: func(all []Guest) ([]int, string) {
+		chosen, note := r.Choose(all)
 		return chosen, note[:min(len(note), MaxNote)]
-	}, came)
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("lobby: %w", err)
 	}

@@ -88,7 +88,7 @@ func TestGuestsBecomeRanks(t *testing.T) {
 				}
 			})
 		}
-		p, err := open(t, l, c).Host(t.Context(), lobby.NewCount(guests), lobby.All(words), nil)
+		p, err := open(t, l, c).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(guests), Choose: lobby.All(words)})
 		require.NoError(t, err)
 		meeting, stop := p.Meeting(t.Context())
 		require.NoError(t, join(&p.Place, l))
@@ -123,7 +123,7 @@ func TestStrangers(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	p, err := open(t, l, lobby.Config{Key: key}).Host(t.Context(), lobby.NewCount(1), lobby.All(words), nil)
+	p, err := open(t, l, lobby.Config{Key: key}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(1), Choose: lobby.All(words)})
 	wg.Wait()
 	require.NoError(t, err)
 	require.Equal(t, []lobby.Guest{{Name: "friend"}}, p.Guests)
@@ -156,12 +156,12 @@ func TestGuestGoes(t *testing.T) {
 		}
 	})
 	var once sync.Once
-	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.NewCount(2), lobby.All(words), func(n int) {
+	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(2), Choose: lobby.All(words), Came: func(n int) {
 		first(n)
 		if n == 0 {
 			once.Do(func() { close(gone) })
 		}
-	})
+	}})
 	wg.Wait()
 	require.NoError(t, err)
 	require.Equal(t, "late=;late=;", words(p.Guests))
@@ -184,7 +184,7 @@ func TestTooFew(t *testing.T) {
 		cancel(errOver)
 	})
 	in := open(t, l, lobby.Config{})
-	_, err := in.Host(ctx, lobby.NewCount(2), lobby.All(words), one)
+	_, err := in.Host(ctx, lobby.Reception{Want: lobby.NewCount(2), Choose: lobby.All(words), Came: one})
 	require.ErrorIs(t, err, errOver)
 	require.EqualError(t, err, "lobby: 1 of 2 have come: closing time")
 	in.Close("so much for today")
@@ -211,7 +211,7 @@ func TestFewer(t *testing.T) {
 			<-there
 			few(want)
 		})
-		p, err := open(t, l, lobby.Config{}).Host(t.Context(), want, lobby.All(words), two)
+		p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: want, Choose: lobby.All(words), Came: two})
 		wg.Wait()
 		require.NoError(t, err)
 		require.Equal(t, "g=;g=;", words(p.Guests))
@@ -225,7 +225,7 @@ func TestNobody(t *testing.T) {
 		want := lobby.NewCount(1)
 		few(want)
 		want.Less() // there is none less
-		_, err := open(t, listen(t), lobby.Config{}).Host(t.Context(), want, lobby.All(words), nil)
+		_, err := open(t, listen(t), lobby.Config{}).Host(t.Context(), lobby.Reception{Want: want, Choose: lobby.All(words)})
 		require.ErrorIs(t, err, lobby.ErrNobody)
 		require.EqualError(t, err, "lobby: nobody has come")
 	}
@@ -251,7 +251,7 @@ func TestParties(t *testing.T) {
 	come("a", l.Addr().String(), &a)
 	one, there := came(1)
 	wg.Go(func() { <-there; come("b", l.Addr().String(), &b) })
-	first, err := in.Host(t.Context(), lobby.NewCount(2), func(all []lobby.Guest) ([]int, string) { return []int{1}, "b first" }, one)
+	first, err := in.Host(t.Context(), lobby.Reception{Want: lobby.NewCount(2), Choose: func([]lobby.Guest) ([]int, string) { return []int{1}, "b first" }, Came: one})
 	require.NoError(t, err)
 	require.Equal(t, "b=;", words(first.Guests))
 	side := listen(t)
@@ -259,7 +259,7 @@ func TestParties(t *testing.T) {
 	conn, err := side.Accept()
 	require.NoError(t, err)
 	in.Welcome(conn)
-	second, err := in.Host(t.Context(), lobby.NewCount(2), lobby.All(words), nil)
+	second, err := in.Host(t.Context(), lobby.Reception{Want: lobby.NewCount(2), Choose: lobby.All(words)})
 	require.NoError(t, err)
 	wg.Wait()
 	require.Equal(t, "a=;c=;", words(second.Guests))
@@ -286,7 +286,7 @@ func TestGoesBeforeTheMeeting(t *testing.T) {
 			}
 		})
 	}
-	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.NewCount(2), lobby.All(words), nil)
+	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(2), Choose: lobby.All(words)})
 	require.NoError(t, err)
 	meeting, stop := p.Meeting(t.Context())
 	defer stop()

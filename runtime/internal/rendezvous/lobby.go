@@ -14,15 +14,18 @@ import (
 // Processes that have no rank yet come to a lobby, at the address where the ranks will meet. There they say
 //
 //	guest  opening (auth.go), noRank u32, name, word
+//	host   status, noRank u32, bytes u32, so many bytes; any number of times, or not at all
+//	guest  heard u8, for each of them
 //	host   status, rank u32, size u32, job, note
 //	guest  met u8
 //
-// and the host answers when it has as many as it wants. The guest says that it has met the others, and hangs up: until then the host
+// and the host answers when it has as many as it wants; before that it may measure how fast a guest is (lobby_rate.go). The guest says that it has met the others, and hangs up: until then the host
 // knows by the connection that it lives. No rank's hello begins with noRank, so a guest that comes while ranks
 // meet is turned away there, and comes again.
 const (
 	noRank = math.MaxUint32
 	met    = 'm'
+	heard  = 'h'
 
 	// MaxName is the longest name of a guest, in bytes, and MaxWord its longest word.
 	MaxName = 256
@@ -43,6 +46,9 @@ type Admission struct {
 type Guest struct {
 	Name string // at most MaxName bytes
 	Word string // what the host is to know of it, at most MaxWord bytes
+
+	// Rate is how many bytes a second have come to it when it was measured; 0: it was not. A guest does not say it.
+	Rate float64
 }
 
 // Place is what a guest is given.
@@ -68,7 +74,7 @@ func readGuest(r io.Reader) (g Guest, err error) {
 	if err != nil {
 		return g, fmt.Errorf("%w: %w", errStranger, err)
 	}
-	return Guest{strings.Map(plain, string(name)), strings.Map(plain, string(word))}, nil
+	return Guest{Name: strings.Map(plain, string(name)), Word: strings.Map(plain, string(word))}, nil
 }
 
 func appendPlace(b []byte, p *Place) []byte {

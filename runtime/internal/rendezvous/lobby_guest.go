@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
 )
+
+// patience is what part of the time for which it has waited already a guest lets pass before it looks again whether the host is there.
+const patience = 20
 
 // Seat is a guest's place, and the connection by which the host knows that it lives.
 type Seat struct {
@@ -49,12 +53,13 @@ func (c *Admission) Enter(ctx context.Context, addr string, g Guest) (*Seat, err
 	}
 	cfg := Config{Key: c.Key, Encrypt: c.Encrypt, Clock: clock.OrSystem(c.Clock), mode: m}
 	network := &tcpNetwork{clock: cfg.Clock, resolver: net.DefaultResolver, limit: dialLimit}
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for began := cfg.Clock.Now(); ; {
 		seat, err := enterOnce(ctx, &cfg, network, addr, &g)
 		if err == nil || errors.As(err, new(*Refusal)) || errors.As(err, new(*brokenError)) || hopeless(err) {
 			return seat, err
 		}
-		if late := clock.Sleep(ctx, cfg.Clock, pause); late != nil {
+		pause := cfg.Clock.Now().Sub(began) / patience
+		if late := clock.Sleep(ctx, cfg.Clock, min(max(pause, firstPause), lastPause)); late != nil {
 			return nil, fmt.Errorf("no place at %s: %w (%w)", addr, late, err)
 		}
 	}
@@ -86,39 +91,76 @@ func enterOnce(ctx context.Context, cfg *Config, network Network, addr string, g
 	if _, err := talk.Write(b); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnheard, err)
 	}
-	p, err := readPlace(bufio.NewReader(talk))
+	p, err := readPlace(bufio.NewReader(talk), talk)
 	if err != nil {
 		return nil, err
 	}
 	return &Seat{*p, conn.LocalAddr(), conn, talk}, nil
 }
 
-// readPlace waits for the host's answer.
-func readPlace(r *bufio.Reader) (*Place, error) {
+// readPlace waits for the host's answer, and says to w of each probe before that when it has come.
+func readPlace(r *bufio.Reader, w io.Writer) (*Place, error) {
+	for {
+		rank, size, err := readAnswer(r)
+		switch {
+		case err != nil:
+			return nil, err
+		case rank == noRank:
+			err = takeProbe(r, w, size)
+		case size > ir.MaxRanks || rank < 1 || rank >= size:
+			return nil, &brokenError{fmt.Errorf("the host says rank %d of %d", rank, size)}
+		default:
+			return readRest(r, &Place{Rank: int(rank), Size: int(size)})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readAnswer reads what stands before a place, or a probe.
+func readAnswer(r io.Reader) (rank, size uint32, err error) {
 	why, err := readStatus(r)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnheard, err)
+		return 0, 0, fmt.Errorf("%w: %w", errUnheard, err)
 	}
 	if why != "" {
-		return nil, &Refusal{why}
+		return 0, 0, &Refusal{why}
 	}
-	rank, err := readUint32(r)
-	var size uint32
+	rank, err = readUint32(r)
 	if err == nil {
 		size, err = readUint32(r)
 	}
-	var job, note []byte
-	if err == nil {
-		job, err = readBytes(r, MaxJob)
+	if err != nil {
+		return 0, 0, &brokenError{fmt.Errorf("read the place: %w", err)}
 	}
+	return rank, size, nil
+}
+
+// takeProbe takes a probe of n bytes.
+func takeProbe(r *bufio.Reader, w io.Writer, n uint32) error {
+	if n > maxProbe {
+		return &brokenError{fmt.Errorf("the host sends a probe of %d bytes", n)}
+	}
+	if _, err := r.Discard(int(n)); err != nil {
+		return fmt.Errorf("%w: %w", errUnheard, err)
+	}
+	if _, err := w.Write([]byte{heard}); err != nil {
+		return fmt.Errorf("%w: %w", errUnheard, err)
+	}
+	return nil
+}
+
+// readRest reads what of a place is told as text.
+func readRest(r io.Reader, p *Place) (*Place, error) {
+	job, err := readBytes(r, MaxJob)
+	var note []byte
 	if err == nil {
 		note, err = readBytes(r, maxText)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, &brokenError{fmt.Errorf("read the place: %w", err)}
-	case size > ir.MaxRanks || rank < 1 || rank >= size:
-		return nil, &brokenError{fmt.Errorf("the host says rank %d of %d", rank, size)}
 	}
-	return &Place{int(rank), int(size), string(job), string(note)}, nil
+	p.Job, p.Note = string(job), string(note)
+	return p, nil
 }

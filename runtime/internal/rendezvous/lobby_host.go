@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -34,6 +35,10 @@ type visitor struct {
 	guest Guest
 	party *Party // nil: it waits
 	at    int    // in it
+
+	late  bool          // it has not answered in time; the host's goroutine's
+	asked atomic.Int32  // probes that it has not answered
+	heard chan struct{} // holds one when it has answered all; closed when it has gone
 }
 
 // Party is the guests that were given places together.
@@ -81,14 +86,25 @@ func (h *Lobby) dismiss(all []*visitor, why string) {
 	}
 }
 
-// Host waits until as many guests are here as want says, and gives places to those that choose returns, by
-// their numbers in what it is given, which are all that wait, in the order in which they came. They get the ranks 1, 2, …; others go on waiting. note is what they are told.
-// If ctx ends before, an error says how many have come. Who hangs up makes room for another. came, if not nil, is
-// called with each number of guests.
-func (h *Lobby) Host(ctx context.Context, want *Count, job string, choose func([]Guest) (chosen []int, note string), came func(guests int)) (*Party, string, error) {
+// Reception says for whom a host waits, and who of them gets a place.
+type Reception struct {
+	Want *Count
+	// Probe, if not nil, has those that wait measured: it says by how many bytes each is, where so many are. See [Guest.Rate].
+	Probe func(guests int) (bytes int)
+	// Choose says who gets places, by their numbers in what it is given, which are all that wait, in the order in which they came; and what they are told.
+	Choose func([]Guest) (chosen []int, note string)
+	Came   func(guests int) // is called with each number of guests; nil: nobody is told
+}
+
+// Host waits until as many guests are here as are wanted, and gives places to those that are chosen. They get the ranks 1, 2, …; others go on waiting.
+// If ctx ends before, an error says how many have come. Who hangs up makes room for another.
+func (h *Lobby) Host(ctx context.Context, job string, re *Reception) (*Party, string, error) {
 	accepting := make(chan error, 1)
 	h.wg.Go(func() { accepting <- h.accept() })
-	err := h.fill(ctx, accepting, want, came)
+	err := h.fill(ctx, accepting, re.Want, re.Came)
+	if err == nil {
+		h.measure(ctx, re.Probe)
+	}
 	if !errors.Is(err, errAccept) {
 		err = errors.Join(err, stopAccepting(h.l.(deadliner), accepting))
 	}
@@ -101,7 +117,7 @@ func (h *Lobby) Host(ctx context.Context, want *Count, job string, choose func([
 	for i, v := range h.here {
 		all[i] = v.guest
 	}
-	chosen, note := choose(all)
+	chosen, note := re.Choose(all)
 	p := &Party{gone: make(chan int, len(chosen))}
 	for i, which := range chosen {
 		v := h.here[which]
@@ -183,6 +199,7 @@ func (h *Lobby) accept() error {
 // Welcome takes in a connection that has come, and says whose it is.
 func (h *Lobby) Welcome(conn net.Conn) {
 	watchOver(conn)
+	makeRoom(conn)
 	h.guests.enter(conn)
 	h.wg.Go(func() { h.usher(conn) })
 }
@@ -206,14 +223,32 @@ func (h *Lobby) usher(conn net.Conn) {
 	if !h.guests.leave(conn) { // it has made room for another
 		return
 	}
-	v := &visitor{conn: talk, guest: guest}
+	v := &visitor{conn: talk, guest: guest, heard: make(chan struct{}, 1)}
+	defer close(v.heard)
 	if !h.enter(v) {
 		farewell(talk, "too many wait here already")
 		return
 	}
-	var b [1]byte
-	_, err = io.ReadFull(talk, b[:])
-	h.leave(v, err == nil && b[0] == met)
+	h.leave(v, v.listen())
+}
+
+// listen hears what a guest answers to probes, until it has met the others, or has gone.
+func (v *visitor) listen() (hasMet bool) {
+	for {
+		var b [1]byte
+		if _, err := io.ReadFull(v.conn, b[:]); err != nil {
+			return false
+		}
+		if b[0] != heard {
+			return b[0] == met
+		}
+		switch left := v.asked.Add(-1); {
+		case left < 0:
+			return false // nobody has asked it
+		case left == 0:
+			v.heard <- struct{}{} // there is room: no other one is asked before it is taken
+		}
+	}
 }
 
 // greet has a guest prove the key, if there is one, and reads what it says. With an error there is at least what to talk by.

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"io"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,7 +16,7 @@ func FuzzGuest(f *testing.F) {
 	spell := func(g *Guest) []byte {
 		return appendBytes(appendBytes(binary.BigEndian.AppendUint32(nil, noRank), g.Name), g.Word)
 	}
-	f.Add(spell(&Guest{"node7", "no multicast"}))
+	f.Add(spell(&Guest{Name: "node7", Word: "no multicast"}))
 	f.Add(appendHello(nil, &hello{rank: 1, size: 2, job: "j", addr: "a:1"}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g, err := readGuest(bytes.NewReader(b))
@@ -33,15 +35,16 @@ func FuzzGuest(f *testing.F) {
 // FuzzPlace: what is read of a host is a place that can be, or an error.
 func FuzzPlace(f *testing.F) {
 	f.Add(appendPlace(nil, &Place{Rank: 1, Size: 2, Job: "j", Note: "tcp"}))
+	f.Add(appendPlace(appendProbe(appendProbe(nil, 0), 100), &Place{Rank: 1, Size: 2}))
 	f.Add(appendStatus(nil, "all that were expected have come"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := readPlace(bufio.NewReader(bytes.NewReader(b)))
+		p, err := readPlace(bufio.NewReader(bytes.NewReader(b)), io.Discard)
 		if err != nil {
 			return
 		}
 		require.Positive(t, p.Rank)
 		require.Less(t, p.Rank, p.Size)
-		require.True(t, bytes.HasPrefix(b, appendPlace(nil, p)))
+		require.True(t, bytes.Contains(b, appendPlace(nil, p)), "behind probes")
 	})
 }
 
@@ -51,4 +54,22 @@ func TestGuestsAreNoRanks(t *testing.T) {
 	require.EqualError(t, err, "ranks do not meet yet: processes without one are waited for")
 	_, err = readHello(bytes.NewReader(appendBytes(binary.BigEndian.AppendUint32(nil, noRank), "node7")))
 	require.ErrorIs(t, err, errStranger)
+}
+
+// A probe that is longer than any is an error, and takes no memory.
+func TestProbeOfAnyLength(t *testing.T) {
+	long := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(appendStatus(nil, ""), noRank), 1<<31)
+	_, err := readPlace(bufio.NewReader(bytes.NewReader(long)), io.Discard)
+	require.EqualError(t, err, "the host sends a probe of 2147483648 bytes")
+}
+
+// A guest that answers what nobody has asked is gone.
+func TestAnswersUnasked(t *testing.T) {
+	here, there := net.Pipe()
+	v := &visitor{conn: here, heard: make(chan struct{}, 1)}
+	v.asked.Add(1)
+	go there.Write([]byte{heard, heard, met})
+	require.False(t, v.listen())
+	require.Len(t, v.heard, 1, "it has answered once")
+	there.Close()
 }

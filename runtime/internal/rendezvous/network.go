@@ -151,9 +151,18 @@ const (
 
 // watchOver has the system find out that the peer has vanished.
 func watchOver(conn net.Conn) {
-	if c, ok := conn.(*net.TCPConn); ok {
+	if c := tcpOf(conn); c != nil {
 		tcpopt.Of(c, tcpopt.Hurry)
 		// Where it fails the connection is broken, or the system has its own times.
 		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: aliveIdle, Interval: aliveInterval, Count: aliveCount})
 	}
+}
+
+// tcpOf returns the connection of the system, nil in tests without one.
+func tcpOf(conn net.Conn) *net.TCPConn {
+	if b, ok := conn.(*begun); ok {
+		conn = b.Conn
+	}
+	c, _ := conn.(*net.TCPConn)
+	return c
 }

@@ -1,0 +1,140 @@
+package rendezvous
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"slices"
+	"time"
+)
+
+// A host may want to know of its guests how fast their networks are, before it chooses a party. It sends each some bytes that mean
+// nothing, a probe, and the guest answers when it has them. Guests are measured one after the other, since all are behind the host's link. Who seems
+// slow is measured again, as a pause of its processor looks the same; the best of these probes counts.
+const (
+	maxProbe    = 64 << 10               // bytes: no more than what a connection takes without waiting for its guest
+	probeBuffer = 2 * maxProbe           // bytes that the system is to take
+	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
+	measureTime = 2 * time.Second        // after that no other one is measured
+	doubtTime   = 50 * time.Millisecond  // for which one that seems slow is measured
+	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
+	suspect     = 4                      // so many times slower than the guest in the middle seems slow
+)
+
+// measure finds out how fast guests are that wait and were not measured before. probe says how many bytes each gets, where so many are measured.
+func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int)) {
+	if probe == nil {
+		return
+	}
+	h.mu.Lock()
+	all := slices.Clone(h.here)
+	h.mu.Unlock()
+	n := min(probe(len(all)), maxProbe)
+	if n <= 0 || len(all) < 2 {
+		return
+	}
+	m := &measurement{h: h, bytes: n, until: h.cfg.Clock.Now().Add(measureTime)}
+	var rates []float64
+	for _, v := range all {
+		if v.guest.Rate == 0 && ctx.Err() == nil {
+			h.rate(v, m.probe(v))
+		}
+		if v.guest.Rate > 0 {
+			rates = append(rates, v.guest.Rate)
+		}
+	}
+	if len(rates) == 0 {
+		return
+	}
+	slices.Sort(rates)
+	for _, v := range all {
+		h.doubt(ctx, m, v, rates[len(rates)/2])
+	}
+}
+
+// doubt measures a guest again that seems slow beside the one in the middle. Of the first probe some may have passed at once, as links do that
+// are shaped, so it does not count any more.
+func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle float64) {
+	best, end := 0.0, h.cfg.Clock.Now().Add(doubtTime)
+	for v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && !v.late && ctx.Err() == nil && h.cfg.Clock.Now().Before(end) {
+		again := m.probe(v)
+		if again == 0 {
+			return
+		}
+		best = max(best, again)
+		h.rate(v, best)
+	}
+}
+
+// rate takes note of how fast a guest is. Only the host's goroutine writes it.
+func (h *Lobby) rate(v *visitor, rate float64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v.guest.Rate = rate
+}
+
+// measurement is one of several guests.
+type measurement struct {
+	h     *Lobby
+	bytes int
+	until time.Time
+	buf   []byte
+}
+
+// probe returns how fast a guest is, in bytes a second; 0 if it cannot be measured.
+func (m *measurement) probe(v *visitor) float64 {
+	if !m.h.cfg.Clock.Now().Before(m.until) {
+		return 0
+	}
+	there, ok := m.send(v, 0) // there and back, beside which the bytes take
+	if !ok {
+		return 0
+	}
+	took, ok := m.send(v, m.bytes)
+	if !ok {
+		return 0
+	}
+	if v.late {
+		there = 0
+	}
+	return float64(m.bytes) / max(took-there, took/8, quickest).Seconds()
+}
+
+// send sends a probe of n bytes, and returns how long it took until the guest had them: probeTime if it has not answered by then.
+// Such a guest is not asked again, as it would not be known what it answers.
+func (m *measurement) send(v *visitor, n int) (took time.Duration, ok bool) {
+	if v.late {
+		return probeTime, true
+	}
+	m.buf = appendProbe(m.buf[:0], n)
+	late := make(chan struct{})
+	began := m.h.cfg.Clock.Now()
+	defer m.h.cfg.Clock.AfterFunc(probeTime, func() { close(late) }).Stop()
+	v.asked.Add(1)
+	v.conn.SetWriteDeadline(time.Now().Add(farewellTime))
+	if _, err := v.conn.Write(m.buf); err != nil {
+		v.conn.Close() // its usher says that it is gone
+		return 0, false
+	}
+	select {
+	case _, ok = <-v.heard:
+		return m.h.cfg.Clock.Now().Sub(began), ok
+	case <-late:
+		v.late = true
+		return probeTime, true
+	}
+}
+
+// appendProbe appends what a host says before it gives a place: n bytes that mean nothing.
+func appendProbe(b []byte, n int) []byte {
+	b = binary.BigEndian.AppendUint32(appendStatus(b, ""), noRank)
+	b = binary.BigEndian.AppendUint32(b, uint32(n))
+	return append(b, make([]byte, n)...)
+}
+
+// makeRoom has a connection take what is sent by probes, whether its guest takes it or not.
+func makeRoom(conn net.Conn) {
+	if c := tcpOf(conn); c != nil {
+		_ = c.SetWriteBuffer(probeBuffer) // if it fails a probe may have to wait, for farewellTime at most
+	}
+}

@@ -1,0 +1,123 @@
+package lobby_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
+
+	"github.com/schedgen/schedgen/runtime/lobby"
+	"github.com/schedgen/schedgen/runtime/tcp"
+)
+
+// slowly passes on what goes between a guest and the lobby, to the guest so many bytes a second, until the test ends; 0: some
+// with which they begin, and no more before open is closed.
+func slowly(t *testing.T, to *net.TCPListener, perSecond int, open <-chan struct{}) *net.TCPListener {
+	l := listen(t)
+	go func() {
+		guest, err := l.Accept()
+		if err != nil {
+			return
+		}
+		host, err := net.Dial("tcp", to.Addr().String())
+		if err != nil {
+			guest.Close()
+			return
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, _ = io.Copy(host, guest)
+			host.(*net.TCPConn).CloseWrite()
+		})
+		limit := rate.NewLimiter(rate.Limit(perSecond), 4<<10)
+		if perSecond == 0 {
+			limit.SetLimit(rate.Inf)
+		}
+		for b := make([]byte, 4<<10); err == nil; {
+			var n int
+			if n, err = host.Read(b); err == nil && limit.WaitN(context.Background(), n) == nil {
+				if perSecond == 0 && n > begins {
+					<-open
+				}
+				_, err = guest.Write(b[:n])
+			}
+		}
+		guest.Close()
+		wg.Wait()
+		host.Close()
+	}()
+	return l
+}
+
+// begins is more than what host and guest say before they are measured, in bytes at a time.
+const begins = 1 << 10
+
+// The networks of guests are measured before a party is chosen: one that is slow, and one that does not answer, do not look like the others,
+// and get their places nevertheless.
+func TestRates(t *testing.T) {
+	const probe, perSecond = 64 << 10, 1 << 20
+	for name, c := range map[string]lobby.Config{"plain": {}, "encrypted": {Key: bytes.Repeat([]byte{2}, tcp.MinKey), Encrypt: true}} {
+		t.Run(name, func(t *testing.T) {
+			l, chosen := listen(t), make(chan struct{})
+			at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "slow": slowly(t, l, perSecond, nil), "mute": slowly(t, l, 0, chosen)}
+			var wg sync.WaitGroup
+			for name, l := range at {
+				wg.Go(func() {
+					if _, err := enter(t.Context(), l, lobby.Guest{Name: name, Rate: 1e12}, c); err != nil {
+						t.Error(name, err)
+					}
+				})
+			}
+			asked, rates := 0, map[string]float64{}
+			choose := lobby.All(func(all []lobby.Guest) string {
+				defer close(chosen)
+				for _, g := range all {
+					rates[g.Name] = g.Rate
+				}
+				return ""
+			})
+			_, err := open(t, l, c).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(at)), Choose: choose, Probe: func(guests int) int {
+				asked = guests
+				return probe
+			}})
+			wg.Wait()
+			require.NoError(t, err)
+			require.Equal(t, len(at), asked)
+			require.InEpsilon(t, probe, rates["mute"], 0.001, "one second, and it has not answered")
+			require.Greater(t, rates["slow"], 2*rates["mute"])
+			require.Less(t, rates["slow"], 1.2*perSecond)
+			for _, name := range []string{"a", "b", "c"} {
+				require.Greater(t, rates[name], 5*rates["slow"], name)
+			}
+		})
+	}
+}
+
+// Who is alone, and where nobody wants to know, is not measured.
+func TestNotMeasured(t *testing.T) {
+	for _, c := range []struct {
+		guests int
+		probe  func(int) int
+	}{{1, func(int) int { return 1 << 10 }}, {2, func(int) int { return 0 }}, {2, nil}} {
+		l := listen(t)
+		var wg sync.WaitGroup
+		for range c.guests {
+			wg.Go(func() {
+				if _, err := enter(t.Context(), l, lobby.Guest{Name: "g"}, lobby.Config{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(c.guests), Choose: lobby.All(words), Probe: c.probe})
+		wg.Wait()
+		require.NoError(t, err)
+		for _, g := range p.Guests {
+			require.Zero(t, g.Rate)
+		}
+	}
+}
