@@ -12,8 +12,8 @@ import (
 //
 // A receiver is slow if, for farWindows in a row,
 //   - what comes to it has come about as fast as its first piece, between farLess of that and farMore;
-//   - its first piece has come slowRatio times slower than that of the others: in a chain, of the one before it; else, in the median;
-//   - what comes to others comes slowRatio times slower than their first pieces: in a chain, to all that are before it; else, to half of the others.
+//   - its first piece has come SlowRatio times slower than that of the others: in a chain, of the one before it; else, in the median;
+//   - what comes to others comes SlowRatio times slower than their first pieces: in a chain, to all that are before it; else, to half of the others.
 //
 // So nobody is left out where all are equally slow, the sender included. In a chain the first piece is slow for all behind the slow one, so the
 // first of them is taken. In a tree it is slow for who waits until those below have it, so the last is taken, for which nobody below can be the reason.
@@ -96,11 +96,11 @@ func lastFar(all []stint) int {
 }
 
 // idles reports whether what comes could come much faster.
-func (w *stint) idles() bool { return w.First >= slowRatio*w.Rate }
+func (w *stint) idles() bool { return w.First >= SlowRatio*w.Rate }
 
 // drags reports whether it comes about as fast as it can, which is much slower than to others, and does not wait for the disk.
 func (w *stint) drags(others float64) bool {
-	return slowRatio*w.First <= others && w.Rate >= farLess*w.First && w.Rate <= farMore*w.First && w.Waited < slowShare
+	return SlowRatio*w.First <= others && w.Rate >= farLess*w.First && w.Rate <= farMore*w.First && w.Waited < slowShare
 }
 
 // mean returns the mean of the last of some windows.

@@ -14,6 +14,9 @@ import (
 // ErrSlow is why a receiver is left out that holds up the others. It is to be served behind them.
 var ErrSlow = errors.New("it is served behind them")
 
+// SlowRatio is how many times slower than others a receiver is that is slow.
+const SlowRatio = 5
+
 var (
 	errSlowDisk = fmt.Errorf("its disk is much slower than those of the others: %w", ErrSlow)
 	errSlowHost = fmt.Errorf("the others wait for it, its network or the host is much slower than theirs: %w", ErrSlow)
@@ -21,12 +24,11 @@ var (
 
 // A receiver whose disk is slow holds up the others. Each reports, once in a window, how long the broadcasts have waited for its
 // sink, and how fast the sink is while it has something to do. The sender compares. A receiver is slow if for slowWindows in a row the broadcasts have waited for
-// it slowShare of the time at least, and its sink is slowRatio times slower than the one in the middle of all, of which it is none. So where all
+// it slowShare of the time at least, and its sink is SlowRatio times slower than the one in the middle of all, of which it is none. So where all
 // are equally slow, or one is half as fast as the others, or rests for a while, nobody is left out.
 const (
 	paceWindow  = 2 * time.Second
 	slowShare   = 0.5
-	slowRatio   = 5
 	slowWindows = 6
 )
 
@@ -116,7 +118,7 @@ func (p *pace) slow() (slowest int) {
 	slices.Sort(all)
 	for rank, windows := range p.recent {
 		waits := !slices.ContainsFunc(windows, func(w stint) bool { return w.Waited < slowShare })
-		if waits && rates[rank]*slowRatio <= all[len(all)/2] && (slowest == 0 || rates[rank] < rates[slowest]) {
+		if waits && rates[rank]*SlowRatio <= all[len(all)/2] && (slowest == 0 || rates[rank] < rates[slowest]) {
 			slowest = rank
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,11 +53,11 @@ func TestCastNetwork(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			exe, err := os.Executable()
 			require.NoError(t, err)
-			sender := host(t, 1, c.wall, fmt.Sprintf("exec -a schedgen %s cast --serve %s --expect 10 --listen 10.77.0.1:7717", exe, path))
+			sender := host(t, 1, "", c.wall, fmt.Sprintf("exec -a schedgen %s cast --serve %s --expect 10 --listen 10.77.0.1:7717", exe, path))
 			var receivers []*hostProcess
 			for i := range 10 { // so many that some have others below them while they meet
 				to := filepath.Join(dir, fmt.Sprint(i))
-				receivers = append(receivers, host(t, i+2, c.wall, fmt.Sprintf("exec -a schedgen %s receive --from 10.77.0.1:7717 --to %s", exe, to)))
+				receivers = append(receivers, host(t, i+2, "", c.wall, fmt.Sprintf("exec -a schedgen %s receive --from 10.77.0.1:7717 --to %s", exe, to)))
 			}
 			for i, r := range receivers {
 				require.NotContains(t, r.wait(0), "taken")
@@ -70,10 +71,40 @@ func TestCastNetwork(t *testing.T) {
 			require.Contains(t, said, "to 10 of 10 receivers by chain")
 		})
 	}
+	t.Run("slow", testSlowNetwork)
+}
+
+// A receiver with a slow link is served behind the others, also where it were the first of the chain.
+func testSlowNetwork(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	text := strings.Repeat("all of it\n", 400_000)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	sender := host(t, 1, "", fmt.Sprintf("exec -a schedgen %s cast --serve %s --expect 3 --listen 10.77.0.1:7717 --transport tcp", exe, path))
+	var receivers []*hostProcess
+	for i, link := range []string{"tbf rate 8mbit burst 16kb limit 128kb", "", ""} {
+		to := filepath.Join(dir, fmt.Sprint(i))
+		receivers = append(receivers, host(t, i+2, link, fmt.Sprintf("exec -a schedgen %s receive --from 10.77.0.1:7717 --to %s --name h%d", exe, to, i)))
+	}
+	for i, r := range slices.Backward(receivers) {
+		r.wait(0)
+		got, err := os.ReadFile(filepath.Join(dir, fmt.Sprint(i), "file"))
+		require.NoError(t, err)
+		require.Equal(t, text, string(got))
+		if i == 1 {
+			require.NoFileExists(t, filepath.Join(dir, "0", "file"), "its link takes four seconds: %v", &sender.out)
+		}
+	}
+	said := sender.wait(0)
+	require.Regexp(t, `h0: its network takes [0-9.]+ [KM]iB/s, those of the others [0-9.]+ MiB/s: it is served behind them`, said)
+	require.Equal(t, 1, strings.Count(said, "behind them"))
+	require.Contains(t, said, "to 3 of 3 receivers by chain")
 }
 
 func inNamespace(t *testing.T) {
-	for _, tool := range []string{"ip", "nft", "bash"} {
+	for _, tool := range []string{"ip", "tc", "nft", "bash"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("no network can be built: %v", err)
 		}
@@ -102,8 +133,8 @@ type hostProcess struct {
 	out strings.Builder
 }
 
-// host makes a host at 10.77.0.n, and runs commands there.
-func host(t *testing.T, n int, commands ...string) *hostProcess {
+// host makes a host at 10.77.0.n, to which a link of this queueing discipline leads, "" for any rate, and runs commands there.
+func host(t *testing.T, n int, link string, commands ...string) *hostProcess {
 	t.Helper()
 	h := &hostProcess{t: t, cmd: exec.CommandContext(t.Context(), "bash", "-e")}
 	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
@@ -114,6 +145,9 @@ func host(t *testing.T, n int, commands ...string) *hostProcess {
 	require.NoError(t, h.cmd.Start())
 	pid := h.cmd.Process.Pid // the system takes its time to remove what was another host's
 	shell(t, fmt.Sprintf("ip link add v%d type veth peer name eth0 netns %d\nip link set v%d master br0 up", pid, pid, pid))
+	if link != "" {
+		shell(t, fmt.Sprintf("tc qdisc add dev v%d root %s", pid, link))
+	}
 	script := fmt.Sprintf("ip link set lo up\nip address add 10.77.0.%d/24 dev eth0\nip link set eth0 up\n%s\n", n, strings.Join(commands, "\n"))
 	_, err = io.WriteString(in, script)
 	require.NoError(t, err)

@@ -40,6 +40,8 @@ type castServer struct {
 	began    time.Time // the first round
 	ends     castEnds
 	lacks    castLacks
+	rates    castRates
+	waiting  int // receivers that wait for a later round than the one that was chosen last
 	sent     int64
 }
 
@@ -100,7 +102,7 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 				gone = 1
 			}
 			err = unmet
-			want, stop = s.back(len(round.Guests)-gone, regroupTime)
+			want, stop = s.back(len(round.Guests)-gone+s.waiting, regroupTime)
 			continue
 		}
 		meetings = 0
@@ -110,7 +112,7 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 		}
 		if want, stop = s.next(); again > 0 {
 			stop()
-			want, stop = s.back(again, restTime)
+			want, stop = s.back(again+s.waiting, restTime)
 		}
 		s.guests.later(want, s.ends.names())
 	}
@@ -119,18 +121,23 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 // host waits for a party and decides what it gets: first a survey, if it resumes, and then what it lacks.
 func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, error) {
 	r := new(castRound)
-	party, err := s.in.Host(ctx, want, func(all []lobby.Guest) ([]int, string) {
+	choose := func(all []lobby.Guest) ([]int, string) {
 		var chosen []int
 		if s.Resume {
 			chosen = s.lacks.unknown(all)
 		}
 		if r.Survey = len(chosen) > 0; !r.Survey {
 			chosen, r.lacked = s.lacks.group(all)
+			if s.behind() {
+				chosen = s.rates.leaveOut(all, chosen, s.bytes(r.lacked), float64(s.Limit), s.std.Err)
+			}
 		}
+		s.waiting = len(all) - len(chosen)
 		arrange(all, chosen, s.guests.order)
 		r.Transport, r.Silence = s.wayTo(ctx, all, chosen), cmp.Or(s.Silence, -1)
 		return chosen, r.spell()
-	}, s.guests.came)
+	}
+	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: s.guests.came})
 	r.Party = party
 	return r, err
 }
@@ -164,7 +171,7 @@ func (s *castServer) next() (want *lobby.Count, stop func()) {
 // wayTo returns how those of all that are chosen are reached. One alone needs no multicast, and one to which the network is slow would lose most of it.
 func (s *castServer) wayTo(ctx context.Context, all []lobby.Guest, chosen []int) string {
 	s.guests.full()
-	if s.Transport == overAuto && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.behind(&all[i]) })) {
+	if s.Transport == overAuto && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.behind(&all[i]) || s.rates.knows(&all[i]) })) {
 		return overTCP
 	}
 	if s.way == overAuto {
@@ -229,13 +236,10 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	if s.began.IsZero() {
 		s.began, s.used = time.Now(), round.Transport
 	}
-	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.What != "-" && !s.Strict, Chain: round.Transport == overTCP}
-	source, total, doing := s.source(ctx, s.std, round.lacked), s.plan.bytes(), "send"
-	switch {
-	case round.Survey:
+	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == overTCP}
+	source, total, doing := s.source(ctx, s.std, round.lacked), s.bytes(round.lacked), "send"
+	if round.Survey {
 		source, total, doing = cast.Survey(s.What), -1, "compare"
-	case round.lacked != nil:
-		total = min(total, round.lacked.Lacked(s.lacks.blocks)*block.Len)
 	}
 	bar := newCastProgress(s.std, total, doing+" by "+wayOf(round.Transport), namesOf(round.Guests))
 	o.Progress = bar.show
