@@ -99,6 +99,12 @@ func (w *world) run(source Source) {
 	wg.Wait()
 }
 
+// pausing has all pause behind pieces that are drawn.
+func pausing(t *rapid.T) func(uint64) bool {
+	every := rapid.SampledFrom([]uint64{0, 1, 3, stride}).Draw(t, "pause")
+	return func(behind uint64) bool { return every > 0 && behind%every == 0 }
+}
+
 // Whatever is sent arrives, among any few ranks, over networks that lose.
 func TestArrives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,6 +116,7 @@ func TestArrives(t *testing.T) {
 			o.Loss, algorithm = 0.02, "bcast/mcast-acktree"
 		}
 		w := newWorld(join(t, ranks, o, algorithm))
+		w.o.stale = pausing(t)
 		want := text(1, n)
 		w.run(parts(want, rapid.SampledFrom([]int{1 << 10, 10_000, 5 << 20}).Draw(t, "write")))
 		require.NoError(t, w.err)
@@ -207,6 +214,7 @@ func TestRanksGo(t *testing.T) {
 		ranks := rapid.IntRange(3, 5).Draw(t, "ranks")
 		want := text(3, rapid.IntRange(0, 5*stride*size).Draw(t, "bytes"))
 		w := newWorld(join(t, ranks, mem.Options{}, rapid.SampledFrom([]string{"bcast/chain", "bcast/mcast-chain", "bcast/mcast-acktree"}).Draw(t, "algorithm")))
+		w.o.stale = pausing(t)
 		gone := map[int]bool{}
 		ctxs, sinks := make([]context.Context, ranks), make([]Sink, ranks)
 		for rank := range ranks {
@@ -372,7 +380,7 @@ func TestRoles(t *testing.T) {
 // A piece that was changed anywhere is not taken.
 func TestPiece(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := head{number: rapid.Uint64Range(1, 1<<40).Draw(t, "number"), flags: rapid.SampledFrom([]byte{0, flagLast, flagLast | flagBroken}).Draw(t, "flags")}
+		h := head{number: rapid.Uint64Range(1, 1<<40).Draw(t, "number"), flags: rapid.SampledFrom([]byte{0, flagLast, flagLast | flagBroken, flagPause}).Draw(t, "flags")}
 		b := append(make([]byte, headLen), rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")...)
 		h.length = len(b) - headLen
 		if h.flags == 0 {

@@ -1,6 +1,9 @@
 package cast
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -23,20 +26,29 @@ const (
 	farMore    = 2
 )
 
-// start measures the rate at which the first long piece comes.
+// start measures the rate at which the first long piece comes; behind a pause, that of the faster of two.
 type start struct {
-	pieces int
-	since  time.Time // when the one before it had come
-	rate   float64   // bytes a second; 0: it has not come
+	from   uint64    // the piece behind which all have paused; 0: none yet over the communicator
+	pieces int       // that have come; behind a pause, that and those that have come
+	since  time.Time // when the last of them had come
+	first  float64   // behind a pause: bytes a second of the first
+	rate   float64   // bytes a second; 0: what is measured has not come
 }
 
 // piece takes note of a piece that has come.
 func (s *start) piece(bytes int, now time.Time) {
-	switch s.pieces++; s.pieces {
-	case 1:
-		s.since = now
-	case 2:
-		s.rate = float64(bytes) / max(now.Sub(s.since), time.Millisecond).Seconds()
+	if s.pieces++; s.pieces > 3 {
+		return
+	}
+	rate := float64(bytes) / max(now.Sub(s.since), time.Millisecond).Seconds()
+	s.since = now
+	switch {
+	case s.pieces == 2 && s.from == 0:
+		s.rate = rate
+	case s.pieces == 2:
+		s.first = rate
+	case s.pieces == 3 && s.from > 0:
+		s.rate = max(s.first, rate)
 	}
 }
 
@@ -113,5 +125,66 @@ func mean(windows []stint) (m stint) {
 	return m
 }
 
+// What could come to each may change. If for staleWindows in a row what comes to all comes SlowRatio times slower than their first pieces, and
+// no disk is the reason, one of them or the sender has become slow. Then all pause until the last of the pieces
+// that are announced has come to everybody, and measure anew by the two that follow. The first comes later to
+// who leaves the barrier before others, or stands behind others in a chain; the second waits in a chain at the one before the slow one. So the faster counts. Where it
+// says nothing, as it may after losses, all comes slower than that again, and is measured once more.
+const staleWindows = 3
+
+// stale reports whether that is so; then what is reported counts again when it was measured behind that piece.
+func (p *pace) stale(behind uint64) bool {
+	if len(p.recent) < 2 {
+		return false
+	}
+	for _, windows := range p.recent {
+		if len(windows) < staleWindows {
+			return false
+		}
+		for i := range windows[len(windows)-staleWindows:] {
+			if w := &windows[len(windows)-1-i]; !w.idles() || w.Waited >= heldShare {
+				return false
+			}
+		}
+	}
+	p.begin()
+	p.from = behind
+	return true
+}
+
 // begin is for a communicator that there is now.
-func (p *pace) begin() { p.recent = nil }
+func (p *pace) begin() { p.recent, p.from = nil, 0 }
+
+// pauses reports whether all pause behind the next piece. It is the last that is announced, since others may have begun already.
+func (s *sender) pauses() bool {
+	if !s.pausing && s.o.stale != nil {
+		s.pausing = s.o.stale(s.announced - 1)
+	}
+	return s.pausing && s.next+1 == s.announced
+}
+
+// pause waits until all have all pieces that were sent.
+func (s *sender) pause(ctx context.Context) error {
+	s.pausing = false
+	r, err := s.comm.StartBarrier(ctx)
+	if err != nil {
+		return err
+	}
+	return r.Wait(ctx)
+}
+
+// leaveOut tells a receiver that holds up the others that it is to be served behind them.
+func (s *sender) leaveOut(ctx context.Context) error {
+	if !s.o.Behind {
+		return nil
+	}
+	rank, leave := s.tally.slow()
+	if rank == 0 {
+		return nil
+	}
+	text, err := json.Marshal(&account{Sender: true, Slow: rank, Leave: leave})
+	if err != nil {
+		return fmt.Errorf("tell rank %d that it is slow: %w", rank, err)
+	}
+	return s.comm.Publish(ctx, text)
+}

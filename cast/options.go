@@ -60,7 +60,8 @@ type SendOptions struct {
 	Behind   bool           // receivers that are much slower than the others, as is their disk or their network, are left out, with ErrSlow
 	Chain    bool           // comm broadcasts along the chain of its ranks, by bcast/chain: who is slow slows down those behind
 
-	piece int // bytes of a piece, with its head, at least firstLen; default and at most pieceLen
+	piece int                      // bytes of a piece, with its head, at least firstLen; default and at most pieceLen
+	stale func(behind uint64) bool // whether all pause behind that piece; default as tally.stale with Behind, else never
 }
 
 // ReceiveOptions say how a receiver works. The zero value of a field stands for its default.

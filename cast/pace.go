@@ -34,11 +34,12 @@ const (
 
 // stint is what a receiver reports of a window.
 type stint struct {
-	Waited float64 `json:"waited"` // what part of the time the broadcasts have waited for its sink
-	Bytes  int64   `json:"bytes"`  // that were given to its sink
-	Busy   float64 `json:"busy"`   // seconds for which that had something to do; below 0 if it had nothing in the window before
-	Rate   float64 `json:"rate"`   // bytes a second that have come
-	First  float64 `json:"first"`  // bytes a second of the first long piece over the communicator; 0: it has not come
+	Waited float64 `json:"waited"`         // what part of the time the broadcasts have waited for its sink
+	Bytes  int64   `json:"bytes"`          // that were given to its sink
+	Busy   float64 `json:"busy"`           // seconds for which that had something to do; below 0 if it had nothing in the window before
+	Rate   float64 `json:"rate"`           // bytes a second that have come
+	First  float64 `json:"first"`          // bytes a second of the first long piece over the communicator, or behind the last pause; 0: it has not come
+	From   uint64  `json:"from,omitempty"` // the piece behind which that was; 0: there was none yet
 }
 
 // meter measures windows of a receiver.
@@ -58,6 +59,9 @@ func (m *meter) piece(bytes int) {
 	m.came += int64(bytes)
 	m.start.piece(bytes, m.clock.Now())
 }
+
+// again measures anew what comes behind a pause, which is over.
+func (m *meter) again(from uint64) { m.start = start{from: from, pieces: 1, since: m.clock.Now()} }
 
 // wait measures how long the broadcasts wait; it is called when that begins, and returns what is called when it ends.
 func (m *meter) wait() func() {
@@ -82,7 +86,7 @@ func (m *meter) window() *stint {
 		return nil
 	}
 	busy := took - time.Duration(idle-m.before)
-	w := &stint{Waited: m.waited.Seconds() / took.Seconds(), Bytes: m.bytes, Busy: busy.Seconds(), Rate: float64(m.came) / took.Seconds(), First: m.start.rate}
+	w := &stint{Waited: m.waited.Seconds() / took.Seconds(), Bytes: m.bytes, Busy: busy.Seconds(), Rate: float64(m.came) / took.Seconds(), First: m.start.rate, From: m.start.from}
 	m.since, m.waited, m.bytes, m.came, m.before = now, 0, 0, 0, idle
 	return w
 }
@@ -90,10 +94,14 @@ func (m *meter) window() *stint {
 // pace is what the sender knows of how its receivers keep up.
 type pace struct {
 	recent map[int][]stint // by rank, the newest last
+	from   uint64          // the piece behind which receivers measure how fast their networks are; 0: what they have measured counts
 }
 
 // report takes note of a window of a receiver.
 func (p *pace) report(rank int, w stint) {
+	if w.From < p.from {
+		return // it has not measured anew
+	}
 	if p.recent == nil {
 		p.recent = map[int][]stint{}
 	}

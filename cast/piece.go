@@ -38,6 +38,7 @@ const most = 2*stride + 2*window + ahead + 1
 const (
 	flagLast   = 1 << iota // no piece follows those that are announced; there are none
 	flagBroken             // and not all has been sent: the sender gives up
+	flagPause              // all meet in a barrier when they have it: those that follow tell how fast the network is now
 )
 
 // head is what stands before the bytes of a piece.
@@ -92,7 +93,7 @@ func open(piece []byte) (h head, err error) {
 	switch {
 	case h.length > len(piece)-headLen || h.number > 0 && h.length != len(piece)-headLen:
 		return h, fmt.Errorf("%w: it has %d bytes of %d", errPiece, len(piece)-headLen, h.length)
-	case h.flags&^(flagLast|flagBroken) != 0, h.flags&flagLast != 0 && len(h.announce) > 0, h.flags == flagBroken:
+	case h.flags&^(flagLast|flagBroken|flagPause) != 0, h.flags&flagLast != 0 && len(h.announce) > 0, h.flags&(flagLast|flagBroken) == flagBroken:
 		return h, fmt.Errorf("%w: its flags are %b, and it announces %d", errPiece, h.flags, len(h.announce))
 	}
 	return h, nil

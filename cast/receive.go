@@ -219,6 +219,12 @@ func (r *receiver) take(ctx context.Context, f flight) error {
 		return err
 	}
 	r.meter.piece(len(f.piece))
+	if h.flags&flagPause != 0 {
+		if err := r.comm.Barrier(ctx); err != nil {
+			return err
+		}
+		r.meter.again(h.number)
+	}
 	r.lengths = append(r.lengths, h.announce...)
 	fresh := f.number == r.have
 	if fresh {

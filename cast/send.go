@@ -3,7 +3,6 @@ package cast
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -36,6 +35,7 @@ type sender struct {
 	open      []*runtime.Request // broadcasts under way
 	confirm   *runtime.Request   // the last barrier
 	confirmed uint64             // the piece before which it was started
+	pausing   bool               // no more pieces are announced, and all pause behind the last that is
 	bytes     int64
 }
 
@@ -51,6 +51,9 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	o.piece = cmp.Or(o.piece, pieceLen)
 	reading, stop := context.WithCancel(ctx)
 	s := &sender{comm: comm, o: o, stop: stop, tally: newTally(comm.Size()-1, o.Strict, o.Chain), announced: 1}
+	if o.Behind && o.stale == nil {
+		s.o.stale = s.tally.stale
+	}
 	if o.Limit > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(o.Limit), o.piece)
 	}
@@ -124,7 +127,7 @@ func (s *sender) end() uint64 {
 
 // again begins again, with those that are left after lost.
 func (s *sender) again(ctx context.Context, lost error) error {
-	s.open, s.confirm = nil, nil
+	s.open, s.confirm, s.pausing = nil, nil, false
 	from := s.end()
 	var ranks []int
 	mine := account{Sender: true, Have: s.next}
@@ -170,6 +173,10 @@ func (s *sender) piece(ctx context.Context) error {
 		}
 	}
 	until := min(s.next+1+window, s.announced+2)
+	pause := s.pauses()
+	if s.pausing && !pause {
+		until = s.announced
+	}
 	if err := s.load(ctx, until); err != nil {
 		return err
 	}
@@ -195,40 +202,31 @@ func (s *sender) piece(ctx context.Context) error {
 		s.open = append(s.open[:0], s.open[1:]...)
 	}
 	until = min(until, s.end())
-	s.seal(p, until)
+	pause = pause && !p.last
+	s.seal(p, until, pause)
 	r, err := s.comm.StartBcast(ctx, p.wire(), 0)
 	if err != nil {
 		return err
 	}
 	s.open = append(s.open, r)
 	s.announced, s.next, s.bytes = max(s.announced, until), s.next+1, s.bytes+int64(len(p.buf)-headLen)
+	if pause {
+		return s.pause(ctx)
+	}
 	return nil
 }
 
-// leaveOut tells a receiver that holds up the others that it is to be served behind them.
-func (s *sender) leaveOut(ctx context.Context) error {
-	if !s.o.Behind {
-		return nil
-	}
-	rank, leave := s.tally.slow()
-	if rank == 0 {
-		return nil
-	}
-	text, err := json.Marshal(&account{Sender: true, Slow: rank, Leave: leave})
-	if err != nil {
-		return fmt.Errorf("tell rank %d that it is slow: %w", rank, err)
-	}
-	return s.comm.Publish(ctx, text)
-}
-
-// seal writes the head of a piece, which announces those before until.
-func (s *sender) seal(p *piece, until uint64) {
+// seal writes the head of a piece, which announces those before until, and whether all pause behind it.
+func (s *sender) seal(p *piece, until uint64, pause bool) {
 	h := head{number: p.number, length: len(p.buf) - headLen}
+	if pause {
+		h.flags = flagPause
+	}
 	for n := s.announced; n < until; n++ {
 		h.announce = append(h.announce, len(s.at(n).wire()))
 	}
 	if p.last {
-		h.flags = flagLast
+		h.flags |= flagLast
 		if s.broken != nil {
 			h.flags |= flagBroken
 		}

@@ -94,6 +94,13 @@ func (t *tally) slow() (rank int, leave bool) {
 	return rank, leave
 }
 
+// stale reports whether it is not known any more what the networks of the receivers could do, so that they are to measure anew behind a piece.
+func (t *tally) stale(behind uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pace.stale(behind)
+}
+
 // consider closes stop if nothing more is to be sent.
 func (t *tally) consider() {
 	failed := 0

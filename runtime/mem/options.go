@@ -33,6 +33,9 @@ type Options struct {
 	// Rates are bytes a second that can come to each rank, by rank; no entry, or 0: without limit. What comes
 	// faster waits its turn, of datagrams as many as Queue says. With them each rank is a host of its own.
 	Rates []float64
+	// Later is after how long Then stands for Rates; 0: never.
+	Later time.Duration
+	Then  []float64
 
 	Datagram    int  // payload bytes of a datagram; default 8 KiB
 	NoMulticast bool // Mcast loses everything
@@ -42,6 +45,8 @@ type Options struct {
 	Queue       int  // datagrams a receiver holds before it loses more; default 256
 
 	Clock clock.Clock // default clock.System
+
+	began time.Time
 }
 
 func (o *Options) fill() error {
@@ -50,12 +55,14 @@ func (o *Options) fill() error {
 			return fmt.Errorf("mem: Options.%s is %v, want a probability from 0 to 1", name, p)
 		}
 	}
-	for rank, r := range o.Rates {
-		if !(r >= 0) {
-			return fmt.Errorf("mem: Options.Rates[%d] is %v, want bytes a second", rank, r)
+	for name, rates := range map[string][]float64{"Rates": o.Rates, "Then": o.Then} {
+		for rank, r := range rates {
+			if !(r >= 0) {
+				return fmt.Errorf("mem: Options.%s[%d] is %v, want bytes a second", name, rank, r)
+			}
 		}
 	}
-	for name, n := range map[string]int{"Datagram": o.Datagram, "Link": o.Link, "LinkBytes": o.LinkBytes, "Queue": o.Queue, "Delay": int(o.Delay), "ResendAfter": int(o.ResendAfter)} {
+	for name, n := range map[string]int{"Datagram": o.Datagram, "Link": o.Link, "LinkBytes": o.LinkBytes, "Queue": o.Queue, "Delay": int(o.Delay), "Later": int(o.Later), "ResendAfter": int(o.ResendAfter)} {
 		if n < 0 {
 			return fmt.Errorf("mem: Options.%s is negative: %d", name, n)
 		}
@@ -67,18 +74,23 @@ func (o *Options) fill() error {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
+	o.began = o.Clock.Now()
 	return nil
 }
 
 // slow reports whether anything is under way for a while.
-func (o *Options) slow() bool { return o.Delay > 0 || o.Resent > 0 || len(o.Rates) > 0 }
+func (o *Options) slow() bool { return o.Delay > 0 || o.Resent > 0 || len(o.Rates) > 0 || len(o.Then) > 0 }
 
 // takes returns for how long bytes occupy the way to a rank.
 func (o *Options) takes(rank, bytes int) time.Duration {
-	if rank >= len(o.Rates) || o.Rates[rank] == 0 {
+	rates := o.Rates
+	if o.Later > 0 && o.Clock.Now().Sub(o.began) >= o.Later {
+		rates = o.Then
+	}
+	if rank >= len(rates) || rates[rank] == 0 {
 		return 0
 	}
-	return time.Duration(float64(bytes) / o.Rates[rank] * float64(time.Second))
+	return time.Duration(float64(bytes) / rates[rank] * float64(time.Second))
 }
 
 func orElse(v *int, other int) {
