@@ -13,7 +13,8 @@
 //
 // A receiver that cannot go on by itself, because its disk is full, say, tells the sender why and
 // takes part in the broadcasts without writing. One whose writer takes nothing for a while does the
-// same, so that it does not keep the others waiting for longer; so does one that is much slower than the others, if the sender asks for that. If a rank is lost those that are left shrink the
+// same, so that it does not keep the others waiting for longer; so does one that is much slower than the others, if the sender asks for that
+// (SendOptions.Behind): by its disk, or by its network, also if that becomes slow meanwhile. If a rank is lost those that are left shrink the
 // communicator, tell each other how many pieces they have, and go on with the first that one of them lacks: the sender
 // keeps a piece until all have confirmed that they have it. If the sender is lost the cast has failed.
 package cast

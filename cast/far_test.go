@@ -13,10 +13,22 @@ import (
 // longer is how large pieces are that do not fit into little room.
 const longer = 512 << 10
 
+const chain, tree = "bcast/chain", "bcast/mcast-acktree"
+
+// leftOut casts so many pieces over networks with rates, and returns who was left out since its own is slow, and after how long all is over.
+func leftOut(t *testing.T, o mem.Options, algorithm string, pieces int) (behind []int, took time.Duration) {
+	w := newWorld(join(t, len(o.Rates), o, algorithm))
+	w.o.Behind, w.o.Chain, w.o.piece, w.r.piece = true, algorithm == chain, longer, longer
+	want := text(7, pieces*longer)
+	began := time.Now()
+	w.run(parts(want, 1<<20))
+	require.NoError(t, w.err)
+	return w.behind(t, want, errSlowHost), time.Since(began)
+}
+
 // One to which the network is ten times slower than to the others is left out, and they go on at their speed; nobody else is.
 func TestSlowNetworkIsLeftOut(t *testing.T) {
 	const fast = 10 * longer // bytes a second
-	const chain, tree = "bcast/chain", "bcast/mcast-acktree"
 	for name, c := range map[string]struct {
 		algorithm string
 		rates     []float64 // by receiver
@@ -42,14 +54,9 @@ func TestSlowNetworkIsLeftOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := mem.Options{Rates: append([]float64{0}, c.rates...), Queue: c.room}
-				w := newWorld(join(t, len(c.rates)+1, o, c.algorithm))
-				w.o.Behind, w.o.Chain, w.o.piece, w.r.piece = true, c.algorithm == chain, longer, longer
-				want := text(7, 60*longer)
-				began := time.Now()
-				w.run(parts(want, 1<<20))
-				require.NoError(t, w.err)
-				require.Equal(t, c.behind, w.behind(t, want, errSlowHost))
-				require.Less(t, time.Since(began), c.within)
+				behind, took := leftOut(t, o, c.algorithm, 60)
+				require.Equal(t, c.behind, behind)
+				require.Less(t, took, c.within)
 			})
 		})
 	}
@@ -58,7 +65,6 @@ func TestSlowNetworkIsLeftOut(t *testing.T) {
 // One to which the network becomes slow while it casts is left out; nobody is if it becomes slow to all, or to the sender.
 func TestNetworkBecomesSlow(t *testing.T) {
 	const fast, later = 10 * longer, 5 * time.Second
-	const chain, tree = "bcast/chain", "bcast/mcast-acktree"
 	for name, c := range map[string]struct {
 		algorithm string
 		then      []float64 // by receiver
@@ -79,14 +85,9 @@ func TestNetworkBecomesSlow(t *testing.T) {
 				for i := range c.then {
 					o.Rates[i+1] = fast
 				}
-				w := newWorld(join(t, len(o.Rates), o, c.algorithm))
-				w.o.Behind, w.o.Chain, w.o.piece, w.r.piece = true, c.algorithm == chain, longer, longer
-				want := text(7, 200*longer)
-				began := time.Now()
-				w.run(parts(want, 1<<20))
-				require.NoError(t, w.err)
-				require.Equal(t, c.behind, w.behind(t, want, errSlowHost))
-				require.Less(t, time.Since(began), c.within)
+				behind, took := leftOut(t, o, c.algorithm, 200)
+				require.Equal(t, c.behind, behind)
+				require.Less(t, took, c.within)
 			})
 		})
 	}

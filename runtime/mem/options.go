@@ -79,7 +79,9 @@ func (o *Options) fill() error {
 }
 
 // slow reports whether anything is under way for a while.
-func (o *Options) slow() bool { return o.Delay > 0 || o.Resent > 0 || len(o.Rates) > 0 || len(o.Then) > 0 }
+func (o *Options) slow() bool {
+	return o.Delay > 0 || o.Resent > 0 || len(o.Rates) > 0 || len(o.Then) > 0
+}
 
 // takes returns for how long bytes occupy the way to a rank.
 func (o *Options) takes(rank, bytes int) time.Duration {
