@@ -40,6 +40,7 @@ var machineTimers = []struct{ in, reason string }{
 	{"runtime/internal/rendezvous.usher", ofDescriptors},
 	{"runtime/internal/rendezvous.dismiss", ofDescriptors},
 	{"runtime/internal/rendezvous.Host", ofDescriptors},
+	{"runtime/internal/rendezvous.send", ofDescriptors},
 	{"runtime/internal/rendezvous.Met", ofDescriptors},
 	{"runtime/launch.tellOne", ofDescriptors},
 }
