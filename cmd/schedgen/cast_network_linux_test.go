@@ -78,13 +78,13 @@ func TestCastNetwork(t *testing.T) {
 func testSlowNetwork(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	text := strings.Repeat("all of it\n", 400_000)
+	text := strings.Repeat("all of it\n", 270_000)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	sender := host(t, 1, "", fmt.Sprintf("exec -a schedgen %s cast --serve %s --expect 3 --listen 10.77.0.1:7717 --transport tcp", exe, path))
 	var receivers []*hostProcess
-	for i, link := range []string{"tbf rate 8mbit burst 16kb limit 128kb", "", ""} {
+	for i, link := range []string{"tbf rate 2mbit burst 4kb limit 64kb", "", ""} {
 		to := filepath.Join(dir, fmt.Sprint(i))
 		receivers = append(receivers, host(t, i+2, link, fmt.Sprintf("exec -a schedgen %s receive --from 10.77.0.1:7717 --to %s --name h%d", exe, to, i)))
 	}
@@ -94,7 +94,7 @@ func testSlowNetwork(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, text, string(got))
 		if i == 1 {
-			require.NoFileExists(t, filepath.Join(dir, "0", "file"), "its link takes four seconds: %v", &sender.out)
+			require.NoFileExists(t, filepath.Join(dir, "0", "file"), "its link takes ten seconds: %v", &sender.out)
 		}
 	}
 	said := sender.wait(0)
