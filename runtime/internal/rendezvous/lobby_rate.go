@@ -10,13 +10,14 @@ import (
 
 // A host may want to know of its guests how fast their networks are, before it chooses a party. It sends each some bytes that mean
 // nothing, a probe, and the guest answers when it has them. Guests are measured one after the other, since all are behind the host's link. Who seems
-// slow is measured again, as a pause of its processor looks the same; the best of these probes counts.
+// slow is measured again, as a pause of its processor, or a packet that is lost, looks the same; the best of these probes counts.
 const (
 	maxProbe    = 64 << 10               // bytes: no more than what a connection takes without waiting for its guest
 	probeBuffer = 2 * maxProbe           // bytes that the system is to take
 	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
 	measureTime = 2 * time.Second        // after that no other one is measured
-	doubtTime   = 50 * time.Millisecond  // for which one that seems slow is measured
+	doubts      = 5                      // how often one that seems slow is measured again at least, by half as much,
+	doubtTime   = 50 * time.Millisecond  // and for how long
 	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
 	suspect     = 4                      // so many times slower than the guest in the middle seems slow
 )
@@ -37,7 +38,7 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 	var rates []float64
 	for _, v := range all {
 		if v.guest.Rate == 0 && ctx.Err() == nil {
-			h.rate(v, m.probe(v))
+			h.rate(v, m.probe(v, n))
 		}
 		if v.guest.Rate > 0 {
 			rates = append(rates, v.guest.Rate)
@@ -56,8 +57,8 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 // are shaped, so it does not count any more.
 func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle float64) {
 	best, end := 0.0, h.cfg.Clock.Now().Add(doubtTime)
-	for v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && !v.late && ctx.Err() == nil && h.cfg.Clock.Now().Before(end) {
-		again := m.probe(v)
+	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && !v.late && ctx.Err() == nil && (n < doubts || h.cfg.Clock.Now().Before(end)); n++ {
+		again := m.probe(v, m.bytes/2)
 		if again == 0 {
 			return
 		}
@@ -81,8 +82,8 @@ type measurement struct {
 	buf   []byte
 }
 
-// probe returns how fast a guest is, in bytes a second; 0 if it cannot be measured.
-func (m *measurement) probe(v *visitor) float64 {
+// probe returns how fast a guest is by n bytes, in bytes a second; 0 if it cannot be measured.
+func (m *measurement) probe(v *visitor, n int) float64 {
 	if !m.h.cfg.Clock.Now().Before(m.until) {
 		return 0
 	}
@@ -90,14 +91,14 @@ func (m *measurement) probe(v *visitor) float64 {
 	if !ok {
 		return 0
 	}
-	took, ok := m.send(v, m.bytes)
+	took, ok := m.send(v, n)
 	if !ok {
 		return 0
 	}
 	if v.late {
 		there = 0
 	}
-	return float64(m.bytes) / max(took-there, took/8, quickest).Seconds()
+	return float64(n) / max(took-there, took/8, quickest).Seconds()
 }
 
 // send sends a probe of n bytes, and returns how long it took until the guest had them: probeTime if it has not answered by then.
