@@ -141,8 +141,8 @@ func (p *pace) stale(behind uint64) bool {
 		if len(windows) < staleWindows {
 			return false
 		}
-		for i := range windows[len(windows)-staleWindows:] {
-			if w := &windows[len(windows)-1-i]; !w.idles() || w.Waited >= heldShare {
+		for _, w := range windows[len(windows)-staleWindows:] {
+			if !w.idles() || w.Waited >= heldShare {
 				return false
 			}
 		}
@@ -166,11 +166,7 @@ func (s *sender) pauses() bool {
 // pause waits until all have all pieces that were sent.
 func (s *sender) pause(ctx context.Context) error {
 	s.pausing = false
-	r, err := s.comm.StartBarrier(ctx)
-	if err != nil {
-		return err
-	}
-	return r.Wait(ctx)
+	return s.comm.Barrier(ctx)
 }
 
 // leaveOut tells a receiver that holds up the others that it is to be served behind them.

@@ -37,8 +37,8 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 	m := &measurement{h: h, bytes: n, until: h.cfg.Clock.Now().Add(measureTime)}
 	var rates []float64
 	for _, v := range all {
-		if v.guest.Rate == 0 && ctx.Err() == nil {
-			h.rate(v, m.probe(v, n))
+		if v.guest.Rate == 0 {
+			h.rate(v, m.probe(ctx, v, n))
 		}
 		if v.guest.Rate > 0 {
 			rates = append(rates, v.guest.Rate)
@@ -57,8 +57,8 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 // are shaped, so it does not count any more.
 func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle float64) {
 	best, end := 0.0, h.cfg.Clock.Now().Add(doubtTime)
-	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && !v.late && ctx.Err() == nil && (n < doubts || h.cfg.Clock.Now().Before(end)); n++ {
-		again := m.probe(v, m.bytes/2)
+	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && !v.late && (n < doubts || h.cfg.Clock.Now().Before(end)); n++ {
+		again := m.probe(ctx, v, m.bytes/2)
 		if again == 0 {
 			return
 		}
@@ -83,15 +83,15 @@ type measurement struct {
 }
 
 // probe returns how fast a guest is by n bytes, in bytes a second; 0 if it cannot be measured.
-func (m *measurement) probe(v *visitor, n int) float64 {
-	if !m.h.cfg.Clock.Now().Before(m.until) {
+func (m *measurement) probe(ctx context.Context, v *visitor, n int) float64 {
+	if ctx.Err() != nil || !m.h.cfg.Clock.Now().Before(m.until) {
 		return 0
 	}
-	there, ok := m.send(v, 0) // there and back, beside which the bytes take
+	there, ok := m.send(ctx, v, 0) // there and back, beside which the bytes take
 	if !ok {
 		return 0
 	}
-	took, ok := m.send(v, n)
+	took, ok := m.send(ctx, v, n)
 	if !ok {
 		return 0
 	}
@@ -103,7 +103,7 @@ func (m *measurement) probe(v *visitor, n int) float64 {
 
 // send sends a probe of n bytes, and returns how long it took until the guest had them: probeTime if it has not answered by then.
 // Such a guest is not asked again, as it would not be known what it answers.
-func (m *measurement) send(v *visitor, n int) (took time.Duration, ok bool) {
+func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Duration, ok bool) {
 	if v.late {
 		return probeTime, true
 	}
@@ -123,6 +123,9 @@ func (m *measurement) send(v *visitor, n int) (took time.Duration, ok bool) {
 	case <-late:
 		v.late = true
 		return probeTime, true
+	case <-ctx.Done():
+		v.late = true
+		return 0, false
 	}
 }
 
