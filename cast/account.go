@@ -16,42 +16,35 @@ type account struct {
 	Done   bool   `json:"done,omitempty"`   // all is where it belongs
 	Reason string `json:"reason,omitempty"` // why it will not be
 	Answer []byte `json:"answer,omitempty"` // what it says to the sender then
+	More   bool   `json:"more,omitempty"`   // of the answer
 	Behind bool   `json:"behind,omitempty"` // it is to be served behind the others
+	Roll   bool   `json:"roll,omitempty"`   // all tell theirs now
 
 	Window *stint `json:"window,omitempty"` // how it keeps up
 	Slow   int    `json:"slow,omitempty"`   // of the sender: the rank that is left out
 	Leave  bool   `json:"leave,omitempty"`  // and it is to go, not to pass on
 }
 
-// maxReason is the longest reason that is told, in bytes.
-const maxReason = 1024
+const (
+	maxReason = 1024      // bytes of the longest reason that is told
+	answerLen = 64 << 10  // bytes of an answer that an account has; a longer one goes on in the next
+	maxAnswer = 256 << 20 // bytes of the longest answer
+)
 
-// gather has all ranks tell each other their accounts, in turn, and calls tell with each as it comes.
-//
-// Only the sender needs most of them. But what is proved brings what a rank has to all: neither a broadcast nor a rootless message
-// goes to one rank alone.
-func gather(ctx context.Context, comm *runtime.Comm, mine *account, tell func(*account)) error {
-	text, err := json.Marshal(mine)
-	if err != nil {
-		return fmt.Errorf("tell the others: %w", err)
-	}
-	for rank := range comm.Size() {
-		var buf []byte
-		if rank == comm.Rank() {
-			buf = text
-		}
-		got, err := comm.BcastBytes(ctx, buf, rank)
+// publish tells all others, by as many messages as the answer takes.
+func (a account) publish(ctx context.Context, comm *runtime.Comm) error {
+	rest := a.Answer
+	for a.More = true; a.More; {
+		n := min(len(rest), answerLen)
+		a.Answer, rest = rest[:n], rest[n:]
+		a.More = len(rest) > 0
+		text, err := json.Marshal(&a)
 		if err != nil {
+			return fmt.Errorf("tell the others: %w", err)
+		}
+		if err := comm.Publish(ctx, text); err != nil {
 			return err
 		}
-		a := new(account)
-		if err := json.Unmarshal(got, a); err != nil {
-			return fmt.Errorf("the account of rank %d: %w", rank, err)
-		}
-		if a.Sender != (rank == 0) {
-			return fmt.Errorf("the account of rank %d: %w", rank, errSender)
-		}
-		tell(a)
 	}
 	return nil
 }

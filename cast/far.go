@@ -2,8 +2,6 @@ package cast
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -178,9 +176,5 @@ func (s *sender) leaveOut(ctx context.Context) error {
 	if rank == 0 {
 		return nil
 	}
-	text, err := json.Marshal(&account{Sender: true, Slow: rank, Leave: leave})
-	if err != nil {
-		return fmt.Errorf("tell rank %d that it is slow: %w", rank, err)
-	}
-	return s.comm.Publish(ctx, text)
+	return account{Sender: true, Slow: rank, Leave: leave}.publish(ctx, s.comm)
 }

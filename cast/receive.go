@@ -19,6 +19,7 @@ type receiver struct {
 	comm *runtime.Comm
 	o    ReceiveOptions
 	rank int // in the communicator that the cast began with
+	roll *roll
 	wg   sync.WaitGroup
 
 	in    *inlet
@@ -93,6 +94,7 @@ func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOption
 
 // run takes part, and goes on without those that are lost.
 func (r *receiver) run(ctx context.Context) error {
+	r.hear(ctx)
 	err := r.receive(ctx)
 	for err != nil {
 		heir, failed := shrink(ctx, r.comm, err)
@@ -100,15 +102,20 @@ func (r *receiver) run(ctx context.Context) error {
 			return failed
 		}
 		r.comm = heir
+		r.hear(ctx)
 		err = r.again(ctx, err)
 	}
 	return nil
 }
 
+// hear begins to listen over the communicator that there is now.
+func (r *receiver) hear(ctx context.Context) {
+	comm := r.comm
+	r.roll = hear(ctx, &r.wg, comm, func(a *account) { r.listen(ctx, comm, a) })
+}
+
 // receive takes all that is still to come over the communicator that there is now, and says how it has ended.
 func (r *receiver) receive(ctx context.Context) error {
-	comm := r.comm
-	r.wg.Go(func() { hear(ctx, comm, func(a *account) { r.listen(ctx, comm, a) }) })
 	for !r.ended {
 		if err := r.piece(ctx); err != nil {
 			return err
@@ -117,11 +124,8 @@ func (r *receiver) receive(ctx context.Context) error {
 	if err := r.finish(ctx); err != nil {
 		return err
 	}
-	mine := r.account()
-	if err := gather(ctx, comm, &mine, func(*account) {}); err != nil {
-		return err
-	}
-	return comm.Barrier(ctx)
+	_, err := r.roll.call(ctx, r.account())
+	return err
 }
 
 func (r *receiver) account() account {
@@ -141,8 +145,7 @@ func (r *receiver) again(ctx context.Context, lost error) error {
 		r.in.free <- f.piece
 	}
 	r.open = r.open[:0]
-	mine := r.account()
-	err := gather(ctx, r.comm, &mine, func(*account) {})
+	_, err := r.roll.call(ctx, r.account())
 	if errors.Is(err, errSender) {
 		return fmt.Errorf("%w: %w", errSender, lost)
 	}

@@ -23,6 +23,7 @@ type sender struct {
 	feed  *feed
 	stop  context.CancelFunc // ends the source
 	tally *tally
+	roll  *roll
 	wg    sync.WaitGroup // who hears
 
 	held      []*piece // of ascending numbers, the last that was read at the end
@@ -77,13 +78,14 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 
 // run sends, and goes on without those that are lost.
 func (s *sender) run(ctx context.Context) error {
+	s.roll = hear(ctx, &s.wg, s.comm, s.tally.note)
 	err := s.send(ctx)
 	for err != nil {
 		heir, failed := shrink(ctx, s.comm, err)
 		if failed != nil {
 			return failed
 		}
-		s.comm = heir
+		s.comm, s.roll = heir, hear(ctx, &s.wg, heir, s.tally.note)
 		err = s.again(ctx, err)
 	}
 	return nil
@@ -91,8 +93,6 @@ func (s *sender) run(ctx context.Context) error {
 
 // send sends all that is left to be sent over the communicator that there is now, and hears how it has ended.
 func (s *sender) send(ctx context.Context) error {
-	comm := s.comm
-	s.wg.Go(func() { hear(ctx, comm, s.tally.note) })
 	for !s.ended || s.next < s.end() {
 		if err := s.piece(ctx); err != nil {
 			return err
@@ -109,12 +109,8 @@ func (s *sender) send(ctx context.Context) error {
 	if s.broken != nil {
 		mine.Reason = shorten(s.broken.Error())
 	}
-	if err := gather(ctx, comm, &mine, s.tally.note); err != nil {
-		return err
-	}
-	// All have said how it has ended. The barrier is for the others, which may need this rank.
-	_ = comm.Barrier(ctx)
-	return nil
+	_, err := s.roll.call(ctx, mine)
+	return err
 }
 
 // end returns the number behind that of the last piece that is held.
@@ -130,16 +126,15 @@ func (s *sender) again(ctx context.Context, lost error) error {
 	s.open, s.confirm, s.pausing = nil, nil, false
 	from := s.end()
 	var ranks []int
-	mine := account{Sender: true, Have: s.next}
-	err := gather(ctx, s.comm, &mine, func(a *account) {
+	all, err := s.roll.call(ctx, account{Sender: true, Have: s.next})
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
 		ranks = append(ranks, a.Rank)
-		s.tally.note(a)
 		if !a.Sender {
 			from = min(from, a.Have)
 		}
-	})
-	if err != nil {
-		return err
 	}
 	s.tally.keep(ranks, lost)
 	if s.comm.Size() == 1 {

@@ -2,7 +2,6 @@ package cast
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -29,12 +28,7 @@ func (r *receiver) tell(ctx context.Context) error {
 	if r.why == nil {
 		return nil
 	}
-	a := r.account()
-	text, err := json.Marshal(&a)
-	if err != nil {
-		return fmt.Errorf("tell the sender: %w", err)
-	}
-	return r.comm.Publish(ctx, text)
+	return r.account().publish(ctx, r.comm)
 }
 
 // listen hears from the sender that this rank is too slow.
@@ -57,8 +51,7 @@ func (r *receiver) leave(ctx context.Context, comm *runtime.Comm) {
 	ctx, over := context.WithCancel(ctx)
 	defer over()
 	defer r.o.Clock.AfterFunc(leaveTime, over).Stop()
-	text, err := json.Marshal(&account{Rank: r.rank, Reason: errSlowHost.Error(), Behind: true})
-	if err == nil && comm.Publish(ctx, text) == nil {
+	if (account{Rank: r.rank, Reason: errSlowHost.Error(), Behind: true}).publish(ctx, comm) == nil {
 		_ = comm.Flush(ctx) // without its last words the sender takes it for lost
 	}
 }
@@ -70,11 +63,7 @@ func (r *receiver) report(ctx context.Context, bytes int) error {
 	if w == nil {
 		return nil
 	}
-	text, err := json.Marshal(&account{Rank: r.rank, Have: r.have, Window: w})
-	if err != nil {
-		return fmt.Errorf("tell the sender how this rank keeps up: %w", err)
-	}
-	return r.comm.Publish(ctx, text)
+	return account{Rank: r.rank, Have: r.have, Window: w}.publish(ctx, r.comm)
 }
 
 // finish waits for the sink to end, once all has come.

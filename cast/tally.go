@@ -1,8 +1,6 @@
 package cast
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -152,15 +150,4 @@ func (t *tally) result(reason string) []Outcome {
 		}
 	}
 	return out
-}
-
-// hear calls tell with what ranks say beside the pieces, until comm is closed or has failed, or ctx has ended.
-// Every rank listens: what a rank says goes to all, and who takes nothing holds it up.
-func hear(ctx context.Context, comm *runtime.Comm, tell func(*account)) {
-	for msg, err := range comm.Messages(ctx) {
-		a := new(account)
-		if err == nil && json.Unmarshal(msg.Data, a) == nil && tell != nil {
-			tell(a)
-		}
-	}
 }
