@@ -26,9 +26,9 @@ type account struct {
 }
 
 const (
-	maxReason = 1024      // bytes of the longest reason that is told
-	answerLen = 64 << 10  // bytes of an answer that an account has; a longer one goes on in the next
-	maxAnswer = 256 << 20 // bytes of the longest answer
+	maxReason = 1024     // bytes of the longest reason that is told
+	answerLen = 64 << 10 // bytes of an answer that an account has; a longer one goes on in the next
+	maxAnswer = 16 << 20 // bytes of the longest answer
 )
 
 // publish tells all others, by as many messages as the answer takes.

@@ -60,7 +60,7 @@ func TestOddAccounts(t *testing.T) {
 	say(`{"rank":1,"done":true,"roll":true}`)
 	require.Len(t, told, 1)
 	require.False(t, told[0].Done)
-	require.Equal(t, "it answers with more than 268435456 bytes", told[0].Reason)
+	require.Equal(t, "it answers with more than 16777216 bytes", told[0].Reason)
 	require.Same(t, told[0], r.pop(1))
 	require.Nil(t, r.pop(1))
 }
