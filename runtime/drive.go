@@ -284,8 +284,8 @@ func (d *driver) sleep(ctx context.Context, s sleeper) {
 func (d *driver) park(ctx context.Context, by sleeper) {
 	d.windows.stray()
 	d.windows.lookAround()
-	if d.stalled() {
-		return // what the tick has queued is sent first
+	if d.stalled() || by.comm != nil && by.over() {
+		return // what the tick has queued is sent first, and what it was waited for may be so by time alone
 	}
 	if d.parking.parked {
 		d.sleep(ctx, by)

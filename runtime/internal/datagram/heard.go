@@ -14,7 +14,7 @@ import (
 )
 
 // callPause is between two calls of rank 0, of which one is to be heard.
-const callPause = 20 * time.Millisecond
+const callPause = 5 * time.Millisecond
 
 // call multicasts probes until stop is called. A switch may forward no multicast though hosts can send and join: only
 // another host can tell.

@@ -16,8 +16,8 @@ import (
 // afterwards. So an attempt that has not been answered for a while gets another one
 // beside it, and the first that succeeds counts.
 const (
-	firstPatience = 100 * time.Millisecond // then twice as long each time
-	maxAttempts   = 6
+	firstPatience = 40 * time.Millisecond // then twice as long each time
+	maxAttempts   = 7
 )
 
 // Dial connects to another rank within limit. The clock is for the patience with an
@@ -27,17 +27,17 @@ func Dial(ctx context.Context, c clock.Clock, addr string, limit time.Duration) 
 	return t.Dial(ctx, addr)
 }
 
-// unpaced is for a socket that does not connect or listen yet. While ranks meet little goes by
+// begin is for a socket that does not connect or listen yet. While ranks meet little goes by
 // any connection; what becomes of it later is for others to say ([tcpopt.Usual]).
-func unpaced(_, _ string, c syscall.RawConn) error {
-	return c.Control(func(fd uintptr) { tcpopt.Unpaced(int(fd)) })
+func begin(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) { tcpopt.Begin(int(fd)) })
 }
 
 // attempt connects once. It refuses connections to itself: while nobody listens at a
 // local port out of the range from which the system takes the ports of outgoing
 // connections, a dial can be given that port and meet itself.
 func (t *tcpNetwork) attempt(ctx context.Context, addr string, limit time.Duration) (net.Conn, error) {
-	d := net.Dialer{Timeout: limit, Control: unpaced}
+	d := net.Dialer{Timeout: limit, Control: begin}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err

@@ -86,13 +86,13 @@ func TestRaceOfAttempts(t *testing.T) {
 		closed  int
 	}{
 		{"at once", []answer{{}}, nil, 0, []time.Duration{0}, 0},
-		{"slowly", []answer{{after: 99 * ms}}, nil, 99 * ms, []time.Duration{0}, 0},
-		{"the first packet is lost", []answer{{after: time.Second}, {after: ms}}, nil, 101 * ms, []time.Duration{0, 100 * ms}, 0},
-		{"two are", []answer{{after: -1}, {after: -1}, {}}, nil, 300 * ms, []time.Duration{0, 100 * ms, 300 * ms}, 0},
-		{"the first is the first all the same", []answer{{after: 150 * ms}, {after: 100 * ms, stays: true}}, nil, 150 * ms, []time.Duration{0, 100 * ms}, 1},
+		{"slowly", []answer{{after: 39 * ms}}, nil, 39 * ms, []time.Duration{0}, 0},
+		{"the first packet is lost", []answer{{after: time.Second}, {after: ms}}, nil, 41 * ms, []time.Duration{0, 40 * ms}, 0},
+		{"two are", []answer{{after: -1}, {after: -1}, {}}, nil, 120 * ms, []time.Duration{0, 40 * ms, 120 * ms}, 0},
+		{"the first is the first all the same", []answer{{after: 100 * ms}, {after: 80 * ms, stays: true}}, nil, 100 * ms, []time.Duration{0, 40 * ms}, 1},
 		{"refused", []answer{{err: refused}}, refused, 0, []time.Duration{0}, 0},
-		{"the second is refused", []answer{{after: -1}, {after: ms, err: refused}}, refused, 101 * ms, []time.Duration{0, 100 * ms}, 0},
-		{"no answer", []answer{{after: 10 * time.Second, err: late}}, late, 10 * time.Second, []time.Duration{0, 100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms}, 0},
+		{"the second is refused", []answer{{after: -1}, {after: ms, err: refused}}, refused, 41 * ms, []time.Duration{0, 40 * ms}, 0},
+		{"no answer", []answer{{after: 10 * time.Second, err: late}}, late, 10 * time.Second, []time.Duration{0, 40 * ms, 120 * ms, 280 * ms, 600 * ms, 1240 * ms, 2520 * ms}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

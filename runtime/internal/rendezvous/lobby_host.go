@@ -9,10 +9,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
 // Lobby is where guests wait for a host's parties. They may come at any time.
@@ -36,7 +38,7 @@ type visitor struct {
 	party *Party // nil: it waits
 	at    int    // in it
 
-	late  bool          // it has not answered in time; the host's goroutine's
+	late  bool          // it has not answered in time; of the goroutine that measures it
 	asked atomic.Int32  // probes that it has not answered
 	heard chan struct{} // holds one when it has answered all; closed when it has gone
 }
@@ -55,6 +57,9 @@ func OpenLobby(l net.Listener, c Admission) (*Lobby, error) {
 	}
 	if _, ok := l.(deadliner); !ok {
 		return nil, fmt.Errorf("%T cannot be told to stop accepting", l)
+	}
+	if c, ok := l.(syscall.Conn); ok {
+		tcpopt.Of(c, tcpopt.Unpaced)
 	}
 	h := &Lobby{
 		l: l, cfg: Config{Key: c.Key, Encrypt: c.Encrypt, Clock: clock.OrSystem(c.Clock), mode: m}, guests: guests{most: maxSilent},

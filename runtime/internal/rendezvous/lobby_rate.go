@@ -5,12 +5,15 @@ import (
 	"encoding/binary"
 	"net"
 	"slices"
+	"sync"
 	"time"
 )
 
 // A host may want to know of its guests how fast their networks are, before it chooses a party. It sends each some bytes that mean
-// nothing, a probe, and the guest answers when it has them. Guests are measured one after the other, since all are behind the host's link. Who seems
-// slow is measured again, as a pause of its processor, or a packet that is lost, looks the same; the best of these probes counts.
+// nothing, a probe, and the guest answers when it has them. Guests are measured in turn, since all are behind the host's link. One that takes
+// twice as long as those before has had its turn, and is waited for beside the others: its network is slow, or a packet is lost, for which
+// it and not the host's link waits. Who seems slow is measured again, as a loss, or a pause of its processor, looks the same; the best of these
+// probes counts.
 const (
 	maxProbe    = 64 << 10               // bytes: no more than what a connection takes without waiting for its guest
 	probeBuffer = 2 * maxProbe           // bytes that the system is to take
@@ -19,7 +22,8 @@ const (
 	doubts      = 5                      // how often one that seems slow is measured again at least, by half as much,
 	doubtTime   = 50 * time.Millisecond  // and for how long
 	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
-	suspect     = 4                      // so many times slower than the guest in the middle seems slow
+	leastTurn   = time.Millisecond
+	suspect     = 4 // so many times slower than the guest in the middle seems slow
 )
 
 // measure finds out how fast guests are that wait and were not measured before. probe says how many bytes each gets, where so many are measured.
@@ -34,23 +38,37 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 	if n <= 0 || len(all) < 2 {
 		return
 	}
-	m := &measurement{h: h, bytes: n, until: h.cfg.Clock.Now().Add(measureTime)}
+	m := &measurement{h: h, bytes: n, until: h.cfg.Clock.Now().Add(measureTime), link: make(chan struct{}, 1)}
+	var measuring sync.WaitGroup
+	for _, v := range all {
+		if v.guest.Rate > 0 {
+			continue
+		}
+		over := m.turn()
+		measuring.Go(func() { h.rate(v, m.probe(ctx, v, n, over)) })
+	}
+	measuring.Wait()
+	if middle := middleOf(all); middle > 0 {
+		for _, v := range all {
+			measuring.Go(func() { h.doubt(ctx, m, v, middle) })
+		}
+		measuring.Wait()
+	}
+}
+
+// middleOf returns how fast the guest in the middle is of those that were measured, 0 if none was.
+func middleOf(all []*visitor) float64 {
 	var rates []float64
 	for _, v := range all {
-		if v.guest.Rate == 0 {
-			h.rate(v, m.probe(ctx, v, n))
-		}
 		if v.guest.Rate > 0 {
 			rates = append(rates, v.guest.Rate)
 		}
 	}
 	if len(rates) == 0 {
-		return
+		return 0
 	}
 	slices.Sort(rates)
-	for _, v := range all {
-		h.doubt(ctx, m, v, rates[len(rates)/2])
-	}
+	return rates[len(rates)/2]
 }
 
 // doubt measures a guest again that seems slow beside the one in the middle. Of the first probe some may have passed at once, as links do that
@@ -58,7 +76,7 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle float64) {
 	best, end := 0.0, h.cfg.Clock.Now().Add(doubtTime)
 	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && !v.late && (n < doubts || h.cfg.Clock.Now().Before(end)); n++ {
-		again := m.probe(ctx, v, m.bytes/2)
+		again := m.probe(ctx, v, m.bytes/2, m.turn())
 		if again == 0 {
 			return
 		}
@@ -67,7 +85,7 @@ func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle fl
 	}
 }
 
-// rate takes note of how fast a guest is. Only the host's goroutine writes it.
+// rate takes note of how fast a guest is. Only the goroutine that measures it does.
 func (h *Lobby) rate(v *visitor, rate float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,11 +97,42 @@ type measurement struct {
 	h     *Lobby
 	bytes int
 	until time.Time
-	buf   []byte
+	link  chan struct{} // holds one while it is a guest's turn
+
+	mu   sync.Mutex
+	took []time.Duration // by turns, those that were over in time
 }
 
-// probe returns how fast a guest is by n bytes, in bytes a second; 0 if it cannot be measured.
-func (m *measurement) probe(ctx context.Context, v *visitor, n int) float64 {
+// turn waits for the turn of a guest. over ends it, and says that the guest has been measured; it ends by itself when that takes twice as long as others
+// take.
+func (m *measurement) turn() (over func(measured bool)) {
+	m.link <- struct{}{}
+	began := m.h.cfg.Clock.Now()
+	end := sync.OnceFunc(func() { <-m.link })
+	timer := m.h.cfg.Clock.AfterFunc(m.patience(), end)
+	return func(measured bool) {
+		if timer.Stop() && measured {
+			m.mu.Lock()
+			m.took = append(m.took, m.h.cfg.Clock.Now().Sub(began))
+			m.mu.Unlock()
+		}
+		end()
+	}
+}
+
+// patience is how long a turn is at most.
+func (m *measurement) patience() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.took) == 0 {
+		return probeTime
+	}
+	return 2*slices.Min(m.took) + leastTurn
+}
+
+// probe returns how fast a guest is by n bytes, in bytes a second, and ends its turn; 0 if it cannot be measured.
+func (m *measurement) probe(ctx context.Context, v *visitor, n int, over func(measured bool)) (rate float64) {
+	defer func() { over(rate > 0) }()
 	if ctx.Err() != nil || !m.h.cfg.Clock.Now().Before(m.until) {
 		return 0
 	}
@@ -107,13 +156,12 @@ func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Du
 	if v.late {
 		return probeTime, true
 	}
-	m.buf = appendProbe(m.buf[:0], n)
 	late := make(chan struct{})
 	began := m.h.cfg.Clock.Now()
 	defer m.h.cfg.Clock.AfterFunc(probeTime, func() { close(late) }).Stop()
 	v.asked.Add(1)
 	v.conn.SetWriteDeadline(time.Now().Add(farewellTime))
-	if _, err := v.conn.Write(m.buf); err != nil {
+	if _, err := v.conn.Write(appendProbe(nil, n)); err != nil {
 		v.conn.Close() // its usher says that it is gone
 		return 0, false
 	}

@@ -98,7 +98,7 @@ func addressesIn(host string) (ips []netip.Addr) {
 // Listen accepts connections at the first address that is this host's. The name of
 // a host is waited for.
 func (t *tcpNetwork) Listen(ctx context.Context, addr string) (net.Listener, error) {
-	lc := net.ListenConfig{Control: unpaced}
+	lc := net.ListenConfig{Control: begin}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		addrs, err := t.resolve(ctx, addr)
 		for _, a := range addrs {

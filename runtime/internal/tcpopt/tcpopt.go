@@ -13,3 +13,10 @@ func Of(c syscall.Conn, set func(fd int)) {
 		_ = raw.Control(func(fd uintptr) { set(int(fd)) }) // it fails only if c is closed
 	}
 }
+
+// Begin is Hurry and Unpaced for a socket that has not connected yet. The system measures the first round trip while
+// it connects, and for long after goes by the least time that it has been told until then. What a listener accepts does not have that from it.
+func Begin(fd int) {
+	Unpaced(fd)
+	Hurry(fd)
+}

@@ -2,6 +2,7 @@ package tcpopt_test
 
 import (
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -64,4 +65,25 @@ func TestUnpaced(t *testing.T) {
 	}
 	tcpopt.Unpaced(-1) // which is no harm
 	tcpopt.Usual(-1)
+}
+
+// A connection that has begun so goes by short times from its first round trip on.
+func TestBegin(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { tcpopt.Begin(int(fd)) })
+	}}
+	conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	tcpopt.Of(conn.(*net.TCPConn), func(fd int) {
+		if _, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US); err != nil {
+			return // this system knows no such time
+		}
+		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+		require.NoError(t, err)
+		require.Less(t, info.Rto, uint32(100_000), "microseconds")
+	})
 }
