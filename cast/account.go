@@ -18,6 +18,7 @@ type account struct {
 	Answer []byte `json:"answer,omitempty"` // what it says to the sender then
 	More   bool   `json:"more,omitempty"`   // of the answer
 	Behind bool   `json:"behind,omitempty"` // it is to be served behind the others
+	Silent bool   `json:"silent,omitempty"` // who is lost has given no sign of life, as far as this rank knows
 	Roll   bool   `json:"roll,omitempty"`   // all tell theirs now
 
 	Window *stint `json:"window,omitempty"` // how it keeps up

@@ -55,6 +55,7 @@ func Into(t unpack.Target, totals *unpack.Totals) Sink {
 // SendOptions say how a sender works. The zero value of a field stands for its default.
 type SendOptions struct {
 	Limit    float64        // bytes a second at most; default no limit
+	Rate     float64        // bytes a second that the networks take, as far as is known: where that is little, little is under way; default not known
 	Strict   bool           // the first rank that fails ends the cast for all
 	Progress func(Progress) // called before each piece, by the goroutine that is inside Send; default nobody
 	Behind   bool           // receivers that are much slower than the others, as is their disk or their network, are left out, with ErrSlow
@@ -96,6 +97,7 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"` // why not
 	Answer []byte `json:"-"`                // what the receiver has said in the end
 	Behind bool   `json:"-"`                // it was left out since it is slow: it is to be served by itself
+	Silent bool   `json:"-"`                // it has given no sign of life, and may live and come again
 }
 
 // Report is how a cast has ended.

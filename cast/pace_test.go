@@ -140,3 +140,10 @@ func TestProgressNamesTheSlowest(t *testing.T) {
 	p.forget(4)
 	require.Equal(t, []Slow{{5, 25}, {3, 35}, {1, 45}}, p.holding())
 }
+
+// Where networks are slow pieces are short; what is not known, and what is fast, makes no difference.
+func TestPieceFor(t *testing.T) {
+	for rate, want := range map[float64]int{0: 1 << 20, 1e9: 1 << 20, 12.5e6: 1 << 20, 2.1e6: 1 << 20, 2e6: 1 << 19, 1.25e6: 1 << 19, 125e3: 1 << 15, 1: 1 << 15} {
+		require.Equal(t, want, pieceFor(rate), "%v bytes a second", rate)
+	}
+}

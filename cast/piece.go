@@ -30,6 +30,22 @@ const (
 	bufs   = 16 // pieces that a receiver has: under way, and to be written
 )
 
+// A piece is to take no longer than pieceTime: who is much slower than others shows by the pieces, and they by the windows of which a receiver tells. Where
+// packets are lost a network seems slower than it is, so this is some times what one of pieceLen takes at 100 Mbit/s.
+const (
+	pieceTime  = 0.5      // seconds
+	leastPiece = 32 << 10 // bytes
+)
+
+// pieceFor returns the length of pieces for networks that take so many bytes a second, 0 if that is not known.
+func pieceFor(rate float64) int {
+	n := pieceLen
+	for n > leastPiece && rate > 0 && float64(n) > pieceTime*rate {
+		n /= 2
+	}
+	return n
+}
+
 // most is how many pieces a sender holds at most: those between two confirmations and behind them, those that are announced,
 // those that are read ahead, and the one that is being filled.
 const most = 2*stride + 2*window + ahead + 1

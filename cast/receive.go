@@ -57,7 +57,8 @@ type flight struct {
 }
 
 // Receive takes part in what rank 0 sends: sink gets it. It closes comm. It returns nil if the sink has: all is where it belongs.
-// After an error of the sink Receive goes on for the sake of the others, and returns the error in the end.
+// After an error of the sink Receive goes on for the sake of the others, and returns the error in the end. If the sender is lost, or takes this
+// rank for lost, the error is ErrParted.
 func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOptions) error {
 	if comm.Rank() == 0 {
 		return errors.Join(errors.New("receive: rank 0 sends"), comm.Close())
@@ -69,13 +70,10 @@ func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOption
 	r := &receiver{comm: comm, o: o, rank: comm.Rank(), over: make(chan error, 1), stop: stop, lengths: []int{firstLen}, meter: meter{clock: o.Clock}, slow: slowness{told: make(chan struct{}), leave: leave}}
 	r.in = newInlet(sinking, r.meter.rest)
 	r.wg.Go(func() { r.over <- sink(sinking, r.in) })
-	err := r.run(ctx)
-	if err != nil {
-		stop(err)
-	} else {
-		stop(context.Canceled)
-	}
-	err = errors.Join(err, r.comm.Close())
+	failed := r.run(ctx)
+	parted := r.why == nil && (errors.Is(failed, errSender) || errors.Is(failed, errAlone))
+	stop(cmp.Or(failed, context.Canceled))
+	err := errors.Join(failed, r.comm.Close())
 	r.wg.Wait()
 	if !r.sunk {
 		r.sink(<-r.over)
@@ -83,11 +81,15 @@ func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOption
 	switch {
 	case r.done:
 		return nil // what has gone wrong since is not about what is there
+	case failed != nil && errors.Is(r.why, failed): // the sink has ended since this rank has
 	case r.why != nil && !errors.Is(err, r.why):
 		err = errors.Join(r.why, err)
 	}
-	if err != nil {
-		err = fmt.Errorf("receive: %w", err)
+	if err == nil {
+		return nil
+	}
+	if err = fmt.Errorf("receive: %w", err); parted {
+		err = &partedError{err}
 	}
 	return err
 }
@@ -145,7 +147,9 @@ func (r *receiver) again(ctx context.Context, lost error) error {
 		r.in.free <- f.piece
 	}
 	r.open = r.open[:0]
-	_, err := r.roll.call(ctx, r.account())
+	mine := r.account()
+	mine.Silent = errors.Is(lost, runtime.ErrPeerSilent)
+	_, err := r.roll.call(ctx, mine)
 	if errors.Is(err, errSender) {
 		return fmt.Errorf("%w: %w", errSender, lost)
 	}

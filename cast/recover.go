@@ -9,8 +9,19 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// errSender: the rank that sends is lost.
-var errSender = errors.New("the sender is gone")
+// ErrParted is what the error of Receive wraps if the sender is gone, or goes on without this rank: it may be
+// that the two have not reached each other for a while.
+var ErrParted = errors.New("parted from the sender")
+
+var (
+	errSender = errors.New("the sender is gone")
+	errAlone  = errors.New("go on without those that are lost")
+)
+
+// partedError is an error that is ErrParted, too.
+type partedError struct{ error }
+
+func (e *partedError) Unwrap() []error { return []error{e.error, ErrParted} }
 
 // leaveTime bounds how long a rank whose context has ended stays for the sake of the others.
 const leaveTime = 5 * time.Second
@@ -33,7 +44,7 @@ func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, 
 	heir, failed := comm.Shrink(agreeing)
 	switch {
 	case failed != nil:
-		return nil, fmt.Errorf("go on without those that are lost: %w (%w)", failed, err)
+		return nil, fmt.Errorf("%w: %w (%w)", errAlone, failed, err)
 	case ctx.Err() != nil:
 		return nil, errors.Join(context.Cause(ctx), heir.Close())
 	case heir.Size() == comm.Size():

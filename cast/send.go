@@ -49,7 +49,7 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	if comm.Rank() != 0 {
 		return nil, errors.Join(fmt.Errorf("send: rank %d, only rank 0 can", comm.Rank()), comm.Close())
 	}
-	o.piece = cmp.Or(o.piece, pieceLen)
+	o.piece = cmp.Or(o.piece, pieceFor(o.Rate))
 	reading, stop := context.WithCancel(ctx)
 	s := &sender{comm: comm, o: o, stop: stop, tally: newTally(comm.Size()-1, o.Strict, o.Chain), announced: 1}
 	if o.Behind && o.stale == nil {
@@ -124,17 +124,20 @@ func (s *sender) end() uint64 {
 // again begins again, with those that are left after lost.
 func (s *sender) again(ctx context.Context, lost error) error {
 	s.open, s.confirm, s.pausing = nil, nil, false
-	from := s.end()
+	from, silent := s.end(), errors.Is(lost, runtime.ErrPeerSilent)
 	var ranks []int
 	all, err := s.roll.call(ctx, account{Sender: true, Have: s.next})
 	if err != nil {
 		return err
 	}
 	for _, a := range all {
-		ranks = append(ranks, a.Rank)
+		ranks, silent = append(ranks, a.Rank), silent || a.Silent
 		if !a.Sender {
 			from = min(from, a.Have)
 		}
+	}
+	if silent { // who has found that out knows best
+		lost = runtime.ErrPeerSilent
 	}
 	s.tally.keep(ranks, lost)
 	if s.comm.Size() == 1 {

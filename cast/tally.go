@@ -58,7 +58,7 @@ func (t *tally) keep(ranks []int, why error) {
 	t.pace.begin()
 	for i := range t.outcomes {
 		if o := &t.outcomes[i]; !slices.Contains(ranks, o.Rank) && !o.Done && o.Reason == "" {
-			o.Reason = shorten("lost: " + lossOf(why))
+			o.Reason, o.Silent = shorten("lost: "+lossOf(why)), errors.Is(why, runtime.ErrPeerSilent)
 			t.pace.forget(o.Rank)
 		}
 	}
@@ -68,6 +68,8 @@ func (t *tally) keep(ranks []int, why error) {
 // lossOf says in short why a rank is lost.
 func lossOf(err error) string {
 	switch {
+	case errors.Is(err, runtime.ErrPeerSilent):
+		return "it gives no sign of life"
 	case errors.Is(err, runtime.ErrPeerLost):
 		return "its process or its host has ended, or cannot be reached"
 	case errors.Is(err, runtime.ErrRefused):

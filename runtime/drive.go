@@ -287,6 +287,7 @@ func (d *driver) park(ctx context.Context, by sleeper) {
 	if d.stalled() || by.comm != nil && by.over() {
 		return // what the tick has queued is sent first, and what it was waited for may be so by time alone
 	}
+	d.rouse() // likewise for others
 	if d.parking.parked {
 		d.sleep(ctx, by)
 		return

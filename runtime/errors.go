@@ -39,6 +39,8 @@ var (
 	ErrRefused = core.ErrRefused
 	// ErrPeerLost: a rank cannot be reached any more.
 	ErrPeerLost = core.ErrPeerLost
+	// ErrPeerSilent: a rank has given no sign of life for Config.Silence, and may live all the same. It is ErrPeerLost, too.
+	ErrPeerSilent = core.ErrPeerSilent
 	// ErrPeerLeft: a rank has closed its communicator while others go on, or inside an operation,
 	// or rootless messages would have to go by it.
 	ErrPeerLeft = core.ErrPeerLeft

@@ -16,6 +16,8 @@ const (
 	// for each that tells anything, in bytes: a switch or a system may let some pass at once.
 	probeShare = 50
 	leastProbe = 16 << 10
+	// sureProbe tells how fast a network is also where links are shaped and let some pass at once.
+	sureProbe = 64 << 10
 	// worthWaiting is how long those that are slow must hold up the others at least, to be served in a round of their own.
 	worthWaiting = 2 * time.Second
 )

@@ -23,6 +23,10 @@ const (
 	restTime = 30 * time.Second
 	// mostMeetings is how often a party tries to meet.
 	mostMeetings = 4
+	// quietTime is how long the others wait for a host that gives no sign of life. Until --silence is over it may come again, and is served behind them.
+	// On links of less than quietRate bytes a second a sign of life may wait for as long behind what is sent.
+	quietTime = 3 * time.Second
+	quietRate = 1e6
 )
 
 // castServer serves those that come, in rounds: who comes while a round is under way is served in the next one.
@@ -50,6 +54,7 @@ type castRound struct {
 	*lobby.Party
 	castNote
 	lacked *block.Set // nil: all
+	rate   float64    // bytes a second that come to the receiver in the middle, and --limit lets; 0: not known
 }
 
 // serve sends to those that come at l, first when as many have come as want says. It returns how that has ended, nil if it has not begun.
@@ -106,13 +111,17 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 			continue
 		}
 		meetings = 0
-		var again int
-		if again, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, cast.ErrNobody) || s.What == "-" {
+		var again, silent int
+		if again, silent, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, cast.ErrNobody) || s.What == "-" {
 			return err
 		}
-		if want, stop = s.next(); again > 0 {
-			stop()
+		switch rest := s.Silence - s.quiet(round.rate); {
+		case again > 0:
 			want, stop = s.back(again+s.waiting, restTime)
+		case silent > 0 && rest > max(0, time.Until(s.deadline)):
+			want, stop = s.back(silent+s.waiting, rest)
+		default:
+			want, stop = s.next()
 		}
 		s.guests.later(want, s.ends.names())
 	}
@@ -132,14 +141,25 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 				chosen = s.rates.leaveOut(all, chosen, s.bytes(r.lacked), float64(s.Limit), s.std.Err)
 			}
 		}
+		if s.probe(len(all)) >= sureProbe {
+			r.rate = middleRate(all, chosen, float64(s.Limit))
+		}
 		s.waiting = len(all) - len(chosen)
 		arrange(all, chosen, s.guests.order)
-		r.Transport, r.Silence = s.wayTo(ctx, all, chosen), cmp.Or(s.Silence, -1)
+		r.Transport, r.Silence = s.wayTo(ctx, all, chosen), cmp.Or(s.quiet(r.rate), -1)
 		return chosen, r.spell()
 	}
 	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: s.guests.came})
 	r.Party = party
 	return r, err
+}
+
+// quiet returns how long those of a round, to which so many bytes a second come, wait for one that gives no sign of life; 0: for ever.
+func (s *castServer) quiet(rate float64) time.Duration {
+	if !s.behind() || rate < quietRate {
+		return s.Silence
+	}
+	return min(s.Silence, quietTime)
 }
 
 // back returns a count of so many that are to come again within d.
@@ -231,12 +251,12 @@ func (s *castServer) meet(ctx context.Context, round *castRound) (*runtime.Comm,
 	return nil, err
 }
 
-// send serves a party, and returns how many of it come again.
-func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRound) (again int, err error) {
+// send serves a party, and returns how many of it come again, and how many may that have given no sign of life.
+func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRound) (again, silent int, err error) {
 	if s.began.IsZero() {
 		s.began, s.used = time.Now(), round.Transport
 	}
-	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == overTCP}
+	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == overTCP, Rate: round.rate}
 	source, total, doing := s.source(ctx, s.std, round.lacked), s.bytes(round.lacked), "send"
 	if round.Survey {
 		source, total, doing = cast.Survey(s.What), -1, "compare"
@@ -254,9 +274,13 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 			s.lacks.forget(id)
 			again++
 			fmt.Fprintf(s.std.Err, "%s, rank %d: %s\n", round.Guests[i].Name, o.Rank, o.Reason)
+		case o.Silent:
+			s.lacks.forget(id)
+			silent++
+			fmt.Fprintf(s.std.Err, "%s, rank %d: %s\n", round.Guests[i].Name, o.Rank, o.Reason)
 		case round.Survey && o.Done:
 			if err := s.lacks.learn(id, o.Answer); err != nil {
-				return 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
+				return 0, 0, fmt.Errorf("what %s lacks: %w", round.Guests[i].Name, err)
 			}
 			again++
 		}
@@ -264,7 +288,7 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	if round.Survey {
 		s.ends.fail(round.Guests, errCompared)
 	}
-	return again, err
+	return again, silent, err
 }
 
 func namesOf(guests []lobby.Guest) (names []string) {

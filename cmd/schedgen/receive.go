@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/unpack"
@@ -114,7 +115,7 @@ func (c *receiveCmd) run(ctx context.Context, key secret, std stdio) (totals unp
 
 // receive comes to the sender and takes part. A party that has not met comes together again, without those that
 // have gone. One that resumes compares first what it has, and comes again for what it lacks; so does one that is left out
-// since it is slow.
+// since it is slow, or that was parted from the sender.
 func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink, std stdio) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
@@ -122,8 +123,9 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 	}
 	word := newCastWord(c.Name, hostName(), to, c.Exec)
 	word.Mute, word.Resume = c.mute(ctx, key), c.Resume
+	var parted error
 	for meetings := 1; ; meetings++ {
-		seat, err := lobby.Enter(ctx, c.From, lobby.Guest{Name: c.Name, Word: word.spell()}, key.lobby())
+		seat, err := c.enter(ctx, key, &word, parted)
 		if err != nil {
 			return err
 		}
@@ -135,12 +137,14 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 		comm, err := c.meet(ctx, seat, note, key, std)
 		switch {
 		case err == nil && !note.Survey:
-			if err := c.take(ctx, comm, sink.write, note, std); !errors.Is(err, cast.ErrSlow) || ctx.Err() != nil {
+			err := c.take(ctx, comm, sink.write, note, std)
+			if parted = partedBy(err); ctx.Err() != nil || parted == nil && !errors.Is(err, cast.ErrSlow) {
 				return err
 			}
 			c.held, meetings = nil, 0
 		case err == nil:
-			if err := c.take(ctx, comm, sink.compare, note, std); err != nil {
+			err := c.take(ctx, comm, sink.compare, note, std)
+			if parted = partedBy(err); ctx.Err() != nil || parted == nil && err != nil {
 				return err
 			}
 			meetings = 0
@@ -148,6 +152,34 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 			return err
 		}
 	}
+}
+
+// partedBy returns err if it is that this host and the sender have not reached each other: then it comes again.
+func partedBy(err error) error {
+	if errors.Is(err, cast.ErrParted) {
+		return err
+	}
+	return nil
+}
+
+// returning is how long a host that was parted from the sender tries to reach it again.
+const returning = 10 * time.Second
+
+// enter comes to the sender, and waits for a place. After parted, which is not nil then, the sender is there, or not any more.
+func (c *receiveCmd) enter(ctx context.Context, key secret, word *castWord, parted error) (*lobby.Seat, error) {
+	cfg := key.lobby()
+	if parted != nil {
+		cfg.Patience = returning
+	}
+	seat, err := lobby.Enter(ctx, c.From, lobby.Guest{Name: c.Name, Word: word.spell()}, cfg)
+	var refused *lobby.Refusal
+	switch {
+	case err == nil || parted == nil || ctx.Err() != nil:
+		return seat, err
+	case errors.As(err, &refused):
+		return nil, fmt.Errorf("%w; %w", parted, refused)
+	}
+	return nil, parted
 }
 
 // take takes part in a round.

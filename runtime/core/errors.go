@@ -16,6 +16,8 @@ var (
 	ErrRefused  = errors.New("the system refuses this rank what it needs")
 	ErrPeerLost = errors.New("rank lost")
 	ErrPeerLeft = errors.New("rank has left")
+
+	ErrPeerSilent = fmt.Errorf("%w: it has given no sign of life", ErrPeerLost)
 )
 
 // RankError is an error that one rank has caused, as far as is known, or else has

@@ -115,15 +115,17 @@ func (f *failure) refused(err error) {
 }
 
 // lost fails the core because a rank is dead.
-func (f *failure) lost(rank int, err error) {
+func (f *failure) lost(rank int, err error) { f.lose(rank, fmt.Errorf("%w: %w", ErrPeerLost, err)) }
+
+func (f *failure) lose(rank int, err error) {
 	f.members.lose(rank)
-	f.fail(&RankError{Rank: rank, Err: fmt.Errorf("%w: %w", ErrPeerLost, err)}, true)
+	f.fail(&RankError{Rank: rank, Err: err}, true)
 }
 
-// silent fails the core because a rank is lost that no connection tells of. If it comes
+// silent fails the core because a rank is lost that no connection tells of, and that has said nothing for so long. If it comes
 // back it is told so.
-func (f *failure) silent(rank int, err error) {
-	f.lost(rank, err)
+func (f *failure) silent(rank int, silence Time) {
+	f.lose(rank, fmt.Errorf("%w for %v s", ErrPeerSilent, float64(silence)/1e9))
 	f.answer(rank)
 }
 

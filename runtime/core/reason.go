@@ -21,8 +21,8 @@ type reason struct {
 // FrameAbort. Those from 1 on are of known, and behind these of Config.Causes.
 type cause uint32
 
-// known are the errors that a core tells apart.
-var known = [...]error{ErrMismatch, ErrProtocol, ErrPeerLost, ErrPeerLeft}
+// known are the errors that a core tells apart. One that is another one, too, stands before that.
+var known = [...]error{ErrMismatch, ErrProtocol, ErrPeerSilent, ErrPeerLost, ErrPeerLeft}
 
 // kindOf returns the error that c stands for, nil if that is known at the origin only.
 func (e *env) kindOf(c cause) error {

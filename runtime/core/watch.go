@@ -1,11 +1,6 @@
 package core
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/schedgen/schedgen/runtime/wire"
-)
+import "github.com/schedgen/schedgen/runtime/wire"
 
 // watch finds a rank that has fallen silent and that no connection tells of: its
 // process is stopped, its host has vanished, or the network is cut. Every rank watches
@@ -28,9 +23,6 @@ type watch struct {
 	ask    Time   // when it is asked for one
 	looked Time   // when tick last looked
 }
-
-// errSilent is how a rank is lost that gives no sign of life.
-var errSilent = errors.New("it has given no sign of life")
 
 // The interval of questions: so many to a silence, but no longer than maxInterval.
 const (
@@ -108,7 +100,7 @@ func (w *watch) tick(now Time) {
 	}
 	if now-w.last >= w.Silence {
 		w.on = false
-		w.fate.silent(target, fmt.Errorf("%w for %v s", errSilent, float64(w.Silence)/1e9))
+		w.fate.silent(target, w.Silence)
 		return
 	}
 	if now >= w.ask {

@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
@@ -32,10 +33,13 @@ type Config struct {
 	Key     []byte
 	Encrypt bool
 	Clock   clock.Clock // of pauses; nil means the system's
+	// Patience, if not 0, is how long a guest looks for a host that it cannot reach; one that refuses connections is gone then. Otherwise
+	// the host may come later than the guest, and is looked for until the context ends.
+	Patience time.Duration
 }
 
 func (c *Config) admission() *rendezvous.Admission {
-	return &rendezvous.Admission{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock}
+	return &rendezvous.Admission{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock, Patience: c.Patience}
 }
 
 // Guest is what a process says of itself.
@@ -117,7 +121,7 @@ type Reception struct {
 	// Want is how many are waited for. One that hangs up makes room for another.
 	Want *Count
 	// Probe, if not nil, has those that wait measured before it is chosen: it says by how many bytes each is, where so many are. The result
-	// is their Rate. At most 64 KiB are sent at a time, to one after the other. After 2 s no other one is measured; one that says nothing is given up after 1 s.
+	// is their Rate. At most 64 KiB are sent at a time, to one after the other; who takes long is waited for beside others. After 2 s no other one is measured; one that says nothing is given up after 1 s.
 	Probe func(guests int) (bytes int)
 	// Choose says who gets places, in their order; at least one does.
 	Choose Choice

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
 )
@@ -40,6 +41,8 @@ type Admission struct {
 	Key     []byte // as in Config
 	Encrypt bool
 	Clock   clock.Clock // nil means the system's
+
+	Patience time.Duration // of a guest with a host that it cannot reach; 0: until its context ends. With one, a host that refuses is gone
 }
 
 // Guest is what a process says of itself in a lobby.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
@@ -39,7 +40,7 @@ func (s *Seat) Met() {
 func (s *Seat) Leave() { s.conn.Close() }
 
 // Enter comes to the lobby at "host:port" as g, and waits until it is given a place or ctx ends. The host may come
-// later than the guest. The caller leaves the seat.
+// later than the guest, unless c.Patience says otherwise. The caller leaves the seat.
 func (c *Admission) Enter(ctx context.Context, addr string, g Guest) (*Seat, error) {
 	m, err := seal.ModeOf(c.Key, c.Encrypt)
 	if err != nil {
@@ -58,7 +59,11 @@ func (c *Admission) Enter(ctx context.Context, addr string, g Guest) (*Seat, err
 		if err == nil || errors.As(err, new(*Refusal)) || errors.As(err, new(*brokenError)) || hopeless(err) {
 			return seat, err
 		}
-		pause := cfg.Clock.Now().Sub(began) / patience
+		past := cfg.Clock.Now().Sub(began)
+		if c.Patience > 0 && (past > c.Patience || errors.Is(err, syscall.ECONNREFUSED)) {
+			return nil, fmt.Errorf("no place at %s: %w", addr, err)
+		}
+		pause := past / patience
 		if late := clock.Sleep(ctx, cfg.Clock, min(max(pause, firstPause), lastPause)); late != nil {
 			return nil, fmt.Errorf("no place at %s: %w (%w)", addr, late, err)
 		}

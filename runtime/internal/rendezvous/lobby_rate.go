@@ -19,7 +19,7 @@ const (
 	probeBuffer = 2 * maxProbe           // bytes that the system is to take
 	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
 	measureTime = 2 * time.Second        // after that no other one is measured
-	doubts      = 5                      // how often one that seems slow is measured again at least, by half as much,
+	doubts      = 6                      // how often one that seems slow is measured again at least, by half as much,
 	doubtTime   = 50 * time.Millisecond  // and for how long
 	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
 	leastTurn   = time.Millisecond
@@ -71,14 +71,17 @@ func middleOf(all []*visitor) float64 {
 	return rates[len(rates)/2]
 }
 
-// doubt measures a guest again that seems slow beside the one in the middle. Of the first probe some may have passed at once, as links do that
-// are shaped, so it does not count any more.
+// doubt measures a guest again that seems slow beside the one in the middle. Of the probe before some may have passed at once, as links do that
+// are shaped, and of the first one here again, if that was a while ago: neither counts.
 func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle float64) {
 	best, end := 0.0, h.cfg.Clock.Now().Add(doubtTime)
 	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && !v.late && (n < doubts || h.cfg.Clock.Now().Before(end)); n++ {
 		again := m.probe(ctx, v, m.bytes/2, m.turn())
 		if again == 0 {
 			return
+		}
+		if n == 0 {
+			continue
 		}
 		best = max(best, again)
 		h.rate(v, best)

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The others do not wait long for a receiver that gives no sign of life. When it lives again it comes again, and is served behind them,
+// also if it does so behind the last of them; then the sender waits for it as long as --silence says.
+func TestCastServesSilent(t *testing.T) {
+	for name, resume := range map[string]bool{"anew": false, "resumed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, text := randomFile(t, 12<<20)
+			args := func(all ...string) []string {
+				if resume {
+					all = append(all, "--resume")
+				}
+				return all
+			}
+			sender := startCast(t, args("cast", "--serve", path, "--expect", "3", "--silence", "40s", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")...)
+			at := sender.address()
+			dirs, all := map[string]string{}, map[string]*castProcess{}
+			for _, name := range []string{"one", "silent", "two"} {
+				dirs[name] = t.TempDir()
+				all[name] = startCast(t, args("receive", "--from", at, "--to", dirs[name], "--name", name)...)
+			}
+			writing(t, dirs["silent"])
+			require.NoError(t, all["silent"].cmd.Process.Signal(syscall.SIGSTOP))
+			for _, name := range []string{"one", "two"} {
+				all[name].has(filepath.Join(dirs[name], "file"), text)
+			}
+			require.NoError(t, all["silent"].cmd.Process.Signal(syscall.SIGCONT))
+			all["silent"].has(filepath.Join(dirs["silent"], "file"), text)
+			o, said := sender.ended(0)
+			require.Contains(t, said, "silent, rank 2: lost: it gives no sign of life\n")
+			require.Len(t, o.Receivers, 3)
+		})
+	}
+}
+
+// A sender that was stopped for a while serves all anew.
+func TestCastSenderReturns(t *testing.T) {
+	t.Parallel()
+	path, text := randomFile(t, 12<<20)
+	sender := startCast(t, "cast", "--serve", path, "--expect", "2", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")
+	at := sender.address()
+	dirs, all := map[string]string{}, map[string]*castProcess{}
+	for _, name := range []string{"one", "two"} {
+		dirs[name] = t.TempDir()
+		all[name] = startCast(t, "receive", "--from", at, "--to", dirs[name], "--name", name)
+	}
+	for _, dir := range dirs {
+		writing(t, dir)
+	}
+	require.NoError(t, sender.cmd.Process.Signal(syscall.SIGSTOP))
+	for _, dir := range dirs {
+		require.Eventually(t, func() bool {
+			left, err := os.ReadDir(dir)
+			return err == nil && len(left) == 0
+		}, time.Minute, 5*time.Millisecond, "it has given up what has come, and comes again")
+	}
+	require.NoError(t, sender.cmd.Process.Signal(syscall.SIGCONT))
+	for name, dir := range dirs {
+		all[name].has(filepath.Join(dir, "file"), text)
+	}
+	o, _ := sender.ended(0)
+	require.Len(t, o.Receivers, 2)
+}
