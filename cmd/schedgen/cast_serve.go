@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	goruntime "runtime"
 	"slices"
 	"time"
 
@@ -124,6 +125,7 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 			want, stop = s.next()
 		}
 		s.guests.later(want, s.ends.names())
+		goruntime.GC() // what this round has held is given back before the next one holds as much
 	}
 }
 

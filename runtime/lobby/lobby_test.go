@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -303,6 +305,24 @@ func TestNoHost(t *testing.T) {
 	cancel(errOver)
 	_, err := enter(ctx, l, lobby.Guest{}, lobby.Config{})
 	require.ErrorIs(t, err, errOver)
+}
+
+// A guest that comes again does not look for ever for a host that is gone: it is gone at once if it refuses, and after a while if it hangs up.
+func TestPatience(t *testing.T) {
+	l := listen(t)
+	hungUp := make(chan struct{})
+	go func() {
+		defer close(hungUp)
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			conn.Close()
+		}
+	}()
+	_, err := enter(t.Context(), l, lobby.Guest{Name: "g"}, lobby.Config{Patience: 50 * time.Millisecond})
+	require.ErrorContains(t, err, "no place at "+l.Addr().String())
+	require.NoError(t, l.Close())
+	<-hungUp
+	_, err = enter(t.Context(), l, lobby.Guest{Name: "g"}, lobby.Config{Patience: time.Hour})
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
 func TestBadInput(t *testing.T) {
