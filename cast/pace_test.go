@@ -146,4 +146,6 @@ func TestPieceFor(t *testing.T) {
 	for rate, want := range map[float64]int{0: 1 << 20, 1e9: 1 << 20, 12.5e6: 1 << 20, 2.1e6: 1 << 20, 2e6: 1 << 19, 1.25e6: 1 << 19, 125e3: 1 << 15, 1: 1 << 15} {
 		require.Equal(t, want, pieceFor(rate), "%v bytes a second", rate)
 	}
+	require.Equal(t, 1<<19, pieceFor(0, 2e6))
+	require.Equal(t, 1<<19, pieceFor(2e6, 1e9))
 }

@@ -37,11 +37,13 @@ const (
 	leastPiece = 32 << 10 // bytes
 )
 
-// pieceFor returns the length of pieces for networks that take so many bytes a second, 0 if that is not known.
-func pieceFor(rate float64) int {
+// pieceFor returns the length of pieces for as many bytes a second as the least of some rates, of which 0 says nothing.
+func pieceFor(rates ...float64) int {
 	n := pieceLen
-	for n > leastPiece && rate > 0 && float64(n) > pieceTime*rate {
-		n /= 2
+	for _, rate := range rates {
+		for n > leastPiece && rate > 0 && float64(n) > pieceTime*rate {
+			n /= 2
+		}
 	}
 	return n
 }

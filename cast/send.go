@@ -49,7 +49,7 @@ func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions)
 	if comm.Rank() != 0 {
 		return nil, errors.Join(fmt.Errorf("send: rank %d, only rank 0 can", comm.Rank()), comm.Close())
 	}
-	o.piece = cmp.Or(o.piece, pieceFor(o.Rate))
+	o.piece = cmp.Or(o.piece, pieceFor(o.Rate, o.Limit))
 	reading, stop := context.WithCancel(ctx)
 	s := &sender{comm: comm, o: o, stop: stop, tally: newTally(comm.Size()-1, o.Strict, o.Chain), announced: 1}
 	if o.Behind && o.stale == nil {

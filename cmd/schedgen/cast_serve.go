@@ -28,6 +28,9 @@ const (
 	// On links of less than quietRate bytes a second a sign of life may wait for as long behind what is sent.
 	quietTime = 3 * time.Second
 	quietRate = 1e6
+	// mcastRate is how many bytes a second networks must take at least to be multicast to, where the sender may choose: on slower ones datagrams stand in queues
+	// for longer than ranks wait before they take them for lost.
+	mcastRate = 400e3
 )
 
 // castServer serves those that come, in rounds: who comes while a round is under way is served in the next one.
@@ -55,7 +58,7 @@ type castRound struct {
 	*lobby.Party
 	castNote
 	lacked *block.Set // nil: all
-	rate   float64    // bytes a second that come to the receiver in the middle, and --limit lets; 0: not known
+	rate   float64    // bytes a second that the network of the receiver in the middle takes; 0: not known
 }
 
 // serve sends to those that come at l, first when as many have come as want says. It returns how that has ended, nil if it has not begun.
@@ -144,11 +147,11 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 			}
 		}
 		if s.probe(len(all)) >= sureProbe {
-			r.rate = middleRate(all, chosen, float64(s.Limit))
+			r.rate = middleRate(all, chosen, 0)
 		}
 		s.waiting = len(all) - len(chosen)
 		arrange(all, chosen, s.guests.order)
-		r.Transport, r.Silence = s.wayTo(ctx, all, chosen), cmp.Or(s.quiet(r.rate), -1)
+		r.Transport, r.Silence = s.wayTo(ctx, all, chosen, r.rate), cmp.Or(s.quiet(r.rate), -1)
 		return chosen, r.spell()
 	}
 	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: s.guests.came})
@@ -156,7 +159,7 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 	return r, err
 }
 
-// quiet returns how long those of a round, to which so many bytes a second come, wait for one that gives no sign of life; 0: for ever.
+// quiet returns how long those of a round, whose networks take so many bytes a second, wait for one that gives no sign of life; 0: for ever.
 func (s *castServer) quiet(rate float64) time.Duration {
 	if !s.behind() || rate < quietRate {
 		return s.Silence
@@ -191,14 +194,17 @@ func (s *castServer) next() (want *lobby.Count, stop func()) {
 }
 
 // wayTo returns how those of all that are chosen are reached. One alone needs no multicast, and one to which the network is slow would lose most of it.
-func (s *castServer) wayTo(ctx context.Context, all []lobby.Guest, chosen []int) string {
+// The network of the one in the middle takes so many bytes a second, 0 if that is not known.
+func (s *castServer) wayTo(ctx context.Context, all []lobby.Guest, chosen []int, rate float64) string {
 	s.guests.full()
 	if s.Transport == overAuto && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.behind(&all[i]) || s.rates.knows(&all[i]) })) {
 		return overTCP
 	}
 	if s.way == overAuto {
 		s.way = overMcast
-		if why := s.muted(ctx, all); why != nil {
+		if rate > 0 && rate < mcastRate {
+			s.chain(fmt.Errorf("the networks of the receivers take no more than %s/s", about(rate)))
+		} else if why := s.muted(ctx, all); why != nil {
 			s.chain(why)
 		}
 	}
