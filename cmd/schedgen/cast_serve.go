@@ -278,13 +278,13 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	for i, o := range report.Outcomes {
 		id := wordOf(&round.Guests[i]).ID
 		switch {
-		case o.Behind:
+		case o.Behind, o.Silent:
 			s.lacks.forget(id)
-			again++
-			fmt.Fprintf(s.std.Err, "%s, rank %d: %s\n", round.Guests[i].Name, o.Rank, o.Reason)
-		case o.Silent:
-			s.lacks.forget(id)
-			silent++
+			if o.Silent {
+				silent++
+			} else {
+				again++
+			}
 			fmt.Fprintf(s.std.Err, "%s, rank %d: %s\n", round.Guests[i].Name, o.Rank, o.Reason)
 		case round.Survey && o.Done:
 			if err := s.lacks.learn(id, o.Answer); err != nil {

@@ -136,18 +136,15 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 		}
 		comm, err := c.meet(ctx, seat, note, key, std)
 		switch {
-		case err == nil && !note.Survey:
-			err := c.take(ctx, comm, sink.write, note, std)
-			if parted = partedBy(err); ctx.Err() != nil || parted == nil && !errors.Is(err, cast.ErrSlow) {
-				return err
-			}
-			c.held, meetings = nil, 0
 		case err == nil:
-			err := c.take(ctx, comm, sink.compare, note, std)
-			if parted = partedBy(err); ctx.Err() != nil || parted == nil && err != nil {
+			err := c.take(ctx, comm, sink, note, std)
+			parted, meetings = partedBy(err), 0
+			switch again := parted != nil || errors.Is(err, cast.ErrSlow); {
+			case ctx.Err() != nil, err != nil && !again, err == nil && !note.Survey:
 				return err
+			case again:
+				c.held = nil
 			}
-			meetings = 0
 		case ctx.Err() != nil || meetings == mostMeetings:
 			return err
 		}
@@ -183,15 +180,15 @@ func (c *receiveCmd) enter(ctx context.Context, key secret, word *castWord, part
 }
 
 // take takes part in a round.
-func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink cast.Sink, note castNote, std stdio) error {
-	o, doing := cast.ReceiveOptions{}, "receive"
+func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink *receiveSink, note castNote, std stdio) error {
+	o, doing, into := cast.ReceiveOptions{}, "receive", sink.write
 	if note.Survey {
-		o.Answer, doing = c.lacked, "compare"
+		o.Answer, doing, into = c.lacked, "compare", sink.compare
 	}
 	bar := newCastProgress(std, -1, doing+" by "+wayOf(note.Transport), nil)
 	defer bar.clear()
 	o.Progress = bar.show
-	return cast.Receive(ctx, comm, sink, o)
+	return cast.Receive(ctx, comm, into, o)
 }
 
 // lacked tells the sender what this host lacks.

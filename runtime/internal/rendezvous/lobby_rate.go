@@ -22,8 +22,8 @@ const (
 	doubts      = 6                      // how often one that seems slow is measured again at least, by half as much,
 	doubtTime   = 50 * time.Millisecond  // and for how long
 	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
-	leastTurn   = time.Millisecond
-	suspect     = 4 // so many times slower than the guest in the middle seems slow
+	leastTurn   = time.Millisecond       // what a turn may take beyond twice the shortest one
+	suspect     = 4                      // so many times slower than the guest in the middle seems slow
 )
 
 // measure finds out how fast guests are that wait and were not measured before. probe says how many bytes each gets, where so many are measured.
