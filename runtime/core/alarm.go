@@ -161,7 +161,7 @@ func (c *Core) Normalize() {
 	for i := range c.ops.ring {
 		c.rec.normalizeTimes(&c.ops.ring[i])
 	}
-	c.rec.asks.mean, c.rec.asks.off = 0, 0
+	c.rec.asks.answers, c.rec.rhythm, c.rec.tells = delay{}, delay{}, delay{}
 	c.rec.doubles = c.rec.doubles[:0] // a datagram that is repeated is like the put that comes late
 	c.rec.asks.datagrams.normalize()
 	c.rec.asks.puts.normalize()
@@ -176,6 +176,7 @@ func (rc *recovery) normalizeTimes(o *op) {
 	for i := range o.lost.yields.heirs {
 		h := &o.lost.yields.heirs[i]
 		h.stirred, h.late, h.moved, h.turns = true, false, noon, 0
+		h.heard, h.told = false, 0
 	}
 	o.lost.repairs.normalize(rc.Repair)
 	g := &o.lost.gaps

@@ -13,10 +13,10 @@ import (
 
 // debt is what a rank has asked for and is missing here as well.
 type debt struct {
-	rank    int
-	unheard bool     // all was asked for without knowing of a loss: see unheard.go
-	chunks  []uint64 // asked for by put
-	parts   []uint64 // fragments, asked for by datagram; empty: none
+	rank   int
+	late   bool     // all may only be late: who asks has heard nothing for a while
+	chunks []uint64 // asked for by put
+	parts  []uint64 // fragments, asked for by datagram; empty: none
 }
 
 // service is what has been put to a rank. Puts are reliable: what has been put
@@ -106,13 +106,13 @@ func (rc *recovery) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
 // also tells that the rank is at work, and has the chunks below h.Arg: what the
 // schedule would put to it, it asks for by itself.
 func (rc *recovery) serve(o *op, h *wire.Header, runs []byte, loose bool) {
-	rank, unheard := h.From, h.Slot == ir.Enter
-	if unheard && o.premature(rc.Rank) {
+	rank, late := h.From, h.Slot == mayBeLate
+	if late && o.premature(rc.Rank) {
 		return
 	}
 	rc.learn(o, rank, int(h.Arg))
 	rc.spare(o, rank, int(h.Arg) >= o.chunks)
-	if len(runs) > 0 && !unheard {
+	if len(runs) > 0 && !late {
 		rc.noteLoss()
 	}
 	for ; len(runs) > 0; runs = runs[8:] {
@@ -122,17 +122,17 @@ func (rc *recovery) serve(o *op, h *wire.Header, runs []byte, loose bool) {
 			continue
 		}
 		for k := first; k < first+n; k++ {
-			rc.give(o, k, rank, unheard)
+			rc.give(o, k, rank, late)
 		}
 	}
 }
 
 // give puts chunk k to rank, now or when it is here.
-func (rc *recovery) give(o *op, k, rank int, unheard bool) {
+func (rc *recovery) give(o *op, k, rank int, late bool) {
 	switch {
 	case o.state == opActive && !o.machine.Has(ir.Chunk(k)):
 		if d := o.lost.debtTo(rank); d != nil {
-			d.unheard = d.unheard && unheard
+			d.late = d.late && late
 			d.chunks = marked(d.chunks, k, o.chunks)
 		}
 	case o.canSend(): // else the request came too late for what is kept; others repair
@@ -147,7 +147,7 @@ func (rc *recovery) giveParts(o *op, lo, hi, rank int) {
 		k := o.frags.chunkOf(i)
 		if !o.hasPart(k, i) {
 			if d := o.lost.debtTo(rank); d != nil {
-				d.unheard = false
+				d.late = false
 				d.parts = marked(d.parts, i, o.frags.count())
 			}
 			i++
@@ -205,7 +205,7 @@ func (l *losses) debtTo(rank int) *debt {
 		l.debts = append(l.debts, debt{})
 	}
 	d := &l.debts[n]
-	d.rank, d.unheard, d.chunks, d.parts = rank, true, d.chunks[:0], d.parts[:0]
+	d.rank, d.late, d.chunks, d.parts = rank, true, d.chunks[:0], d.parts[:0]
 	return d
 }
 
@@ -234,7 +234,7 @@ func (rc *recovery) repay(o *op, k int) {
 	for n := range o.lost.debts {
 		d := &o.lost.debts[n]
 		if unmark(d.chunks, k) {
-			rc.give(o, k, d.rank, d.unheard)
+			rc.give(o, k, d.rank, d.late)
 		}
 		if len(d.parts) == 0 {
 			continue

@@ -12,8 +12,7 @@ import (
 type asks struct {
 	datagrams askRing
 	puts      askRing
-	mean      Time // of the time that an answer takes; 0: not known
-	off       Time // mean of what times are off it
+	answers   delay // how long they take
 }
 
 // askRing is memory for requests, which is used in turn.
@@ -39,6 +38,13 @@ const (
 	minPatience = Time(1e6)
 )
 
+// What the slot of a request says of the chunks that it is for. One that may be late comes
+// to who is asked as to who asks, unless it is lost: see debt.
+const (
+	wasPassed = ir.None  // the multicast has passed them
+	mayBeLate = ir.Enter // it has been silent for a while
+)
+
 // looseParts is looseBytes in fragments.
 func (rc *recovery) looseParts() int { return max(1, looseBytes/max(1, rc.Caps.Datagram)) }
 
@@ -49,21 +55,11 @@ func (rc *recovery) looseParts() int { return max(1, looseBytes/max(1, rc.Caps.D
 // differ, and the wait is made of mean and deviation as TCP's is (RFC 6298), up to 2.5
 // times the mean: where much is lost the deviation is large because of that.
 func (a *asks) patience(base Time) Time {
-	if a.mean == 0 {
+	mean := a.answers.mean
+	if mean == 0 {
 		return max(base/4, 1)
 	}
-	return min(max(2*a.mean, min(a.mean+4*a.off, 5*a.mean/2), minPatience), maxBackoff*base)
-}
-
-// took notes how long an answer has taken. One that takes very long may be of a rank that
-// had to wait for it itself.
-func (a *asks) took(d Time) {
-	if a.mean == 0 {
-		a.mean = d
-	}
-	d = min(d, 4*a.mean)
-	a.off += (max(d-a.mean, a.mean-d) - a.off) / 4
-	a.mean = max(a.mean+(d-a.mean)/8, 1)
+	return min(max(2*mean, min(a.answers.late(), 5*mean/2), minPatience), maxBackoff*base)
 }
 
 // wantParts asks rank to by datagram for the first fragments that are missing from
@@ -87,7 +83,7 @@ func (rc *recovery) wantParts(o *op, from, hi, to int) (n, next int, ok bool) {
 
 // want asks rank to by put for the first chunks of [lo, hi) that are missing, at most so
 // many, and returns how many; ok is false if the request has to wait.
-func (rc *recovery) want(o *op, lo, hi, most, to int) (n int, ok bool) {
+func (rc *recovery) want(o *op, lo, hi, most, to int, why ir.Slot) (n int, ok bool) {
 	a := rc.asks.puts.vacant()
 	if a == nil {
 		return 0, false
@@ -95,7 +91,9 @@ func (rc *recovery) want(o *op, lo, hi, most, to int) (n int, ok bool) {
 	dst, n := o.missingChunks(a.body[:0], lo, hi, most)
 	if n > 0 {
 		rc.trace(EventAsked, o.seq, ir.None, to)
-		rc.put(to, rc.fillAsk(o, &rc.asks.puts, a, dst))
+		f := rc.fillAsk(o, &rc.asks.puts, a, dst)
+		f.Slot = why
+		rc.put(to, f)
 	}
 	return n, true
 }

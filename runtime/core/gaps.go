@@ -48,8 +48,11 @@ func (g *gaps) due() Time {
 	return g.quiet
 }
 
-// silence is how long a multicast has to be silent to be asked for.
-func (rc *recovery) silence() Time { return max(rc.Repair/2, 1) }
+// silence is how long a multicast has to be silent to be asked for: longer than it usually is
+// between two bursts, of which a slow link takes a while to carry one.
+func (rc *recovery) silence() Time {
+	return min(max(rc.Repair/2, rc.rhythm.late(), 1), maxBackoff*rc.Repair)
+}
 
 // hear notes that a datagram of chunk k has come.
 func (rc *recovery) hear(o *op, k int) {
@@ -59,9 +62,7 @@ func (rc *recovery) hear(o *op, k int) {
 	if k == o.chunks-1 {
 		g.top = o.chunks + reorder // the last one tells that all have been sent
 	}
-	if o.lost.yields.on {
-		rc.listen(o)
-	}
+	rc.listen(o, o.lost.yields.step)
 	if !g.armed && o.mayAsk() && !o.lost.whole(o) {
 		g.armed, g.reach = true, firstReach
 	}
@@ -92,6 +93,7 @@ func (rc *recovery) checkGaps(o *op, now Time) {
 		return
 	}
 	rc.stampGaps(g, now)
+	rc.listenSlowly(o, now)
 	if lost := g.top - reorder; lost > g.lost && !o.lost.whole(o) {
 		g.lost = lost
 		rc.goOn(o, now)
@@ -118,6 +120,9 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 		g.quiet = now + rc.silence()
 	}
 	if g.fresh {
+		if g.last > 0 {
+			rc.rhythm.took(now - g.last)
+		}
 		g.fresh, g.last, g.tries, g.reach = false, now, 0, firstReach
 	}
 	if g.given { // what is missing is on its way: whole chunks would come once more
@@ -125,7 +130,7 @@ func (rc *recovery) stampGaps(g *gaps, now Time) {
 	}
 	if g.pass.timed {
 		g.pass.timed = false
-		rc.asks.took(now - g.pass.since)
+		rc.asks.answers.took(now - g.pass.since)
 	}
 }
 
@@ -140,10 +145,10 @@ func (rc *recovery) askInSilence(o *op, now Time) {
 		}
 		g.tries++
 	case g.top >= o.chunks:
-		rc.want(o, 0, o.chunks, rc.putLimit(o), o.asked(g.tries))
+		rc.want(o, 0, o.chunks, rc.putLimit(o), o.asked(g.tries), wasPassed)
 		g.tries++
-	case now-g.last >= rc.Repair:
-		rc.want(o, 0, min(o.chunks, g.top+1+g.reach), rc.putLimit(o), o.asked(g.tries))
+	case now-g.last >= max(rc.Repair, rc.silence()):
+		rc.want(o, 0, min(o.chunks, g.top+1+g.reach), rc.putLimit(o), o.asked(g.tries), mayBeLate)
 		g.tries++
 		g.reach = min(2*g.reach, maxReach)
 	}

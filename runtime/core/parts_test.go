@@ -272,14 +272,14 @@ func TestPatience(t *testing.T) {
 	const base = Time(20e6)
 	var a asks
 	require.Equal(t, base/4, a.patience(base), "nothing is known")
-	a.took(100e3)
+	a.answers.took(100e3)
 	require.Equal(t, minPatience, a.patience(base))
 	for range 100 {
-		a.took(2e6)
+		a.answers.took(2e6)
 	}
 	require.InDelta(t, 4e6, float64(a.patience(base)), 1e5)
 	for range 200 {
-		a.took(1e10)
+		a.answers.took(1e10)
 	}
 	require.Equal(t, maxBackoff*base, a.patience(base))
 }

@@ -116,7 +116,7 @@ func (rc *recovery) askNext(o *op, now Time) bool {
 	}
 	p.to, p.turn = to, turn
 	p.requested(n, from, next, now)
-	if now-g.told >= rc.silence() {
+	if now-g.told >= rc.Repair/2 {
 		g.told = now
 		rc.tellAtWork(o)
 	}
@@ -176,7 +176,7 @@ func (rc *recovery) judge(p *pass, now Time) {
 	}
 	d, late := now-p.since, p.sample != none && now-p.since >= rc.asks.patience(rc.Repair)
 	if late && (!p.came || p.sample[1]-p.sample[0] >= certain) {
-		rc.asks.took(d) // it takes at least so long
+		rc.asks.answers.took(d) // it takes at least so long
 	}
 	if late {
 		p.sample = none // an answer would be to either request
@@ -206,6 +206,6 @@ func (rc *recovery) wantUnits(o *op, from, hi, to int) (n, next int, ok bool) {
 		rc.layout(o)
 		return rc.wantParts(o, from, hi, to)
 	}
-	n, ok = rc.want(o, from, hi, o.chunks, to)
+	n, ok = rc.want(o, from, hi, o.chunks, to, wasPassed)
 	return n, hi, ok
 }

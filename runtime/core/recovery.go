@@ -18,6 +18,8 @@ type recovery struct {
 	ops  *operations
 
 	asks    asks
+	rhythm  delay // from when something of a multicast comes to when more of it does
+	tells   delay // from one word of a rank whose puts yield to the next
 	reports reports
 	silent  map[int]bool // ranks that have not reported for too long, until they do
 	behind  int          // open operations whose multicasts wait for earlier ones

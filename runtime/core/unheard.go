@@ -1,7 +1,5 @@
 package core
 
-import "github.com/schedgen/schedgen/ir"
-
 // A rank that hears nothing of a multicast cannot tell a root that is late from one whose
 // multicast is lost. The schedule's repairs can, but they take long where all is lost: each
 // level of the tree waits longer than the one below it (paper 002, section 3.3.4), and begins to
@@ -32,27 +30,21 @@ func (rc *recovery) checkUnheard(o *op, now Time) {
 	}
 	to := int(o.plan.recovery.Ask[o.lost.cries])
 	o.lost.cries++
-	a := rc.asks.puts.vacant()
-	if a == nil {
-		return // there are many requests already; the schedule repairs
-	}
-	runs, _ := o.missingChunks(a.body[:0], 0, o.chunks, rc.some(o, 0))
-	rc.trace(EventAsked, o.seq, ir.None, to)
-	f := rc.fillAsk(o, &rc.asks.puts, a, runs)
-	f.Slot = ir.Enter // which tells such a request from others
-	rc.put(to, f)
+	rc.want(o, 0, o.chunks, rc.some(o, 0), to, mayBeLate) // if there are many requests already the schedule repairs
 }
 
-// premature reports whether a request of who has heard nothing may have been made before the
-// multicast left: that is not over, or no time has passed since, so that the request has waited
+// premature reports whether a request for what may be late may have been made before the
+// multicast left: some of that is leaving, or no time has passed since, so that the request has waited
 // for the root to begin.
-func (o *op) premature(rank int) bool { return o.root == rank && (o.unsent > 0 || o.pulse.since == 0) }
+func (o *op) premature(rank int) bool {
+	return o.root == rank && (o.unsent > 0 || o.pulse.since == 0)
+}
 
-// excuse forgets that chunk k, which the multicast has brought, is owed to ranks that have
-// heard nothing so far.
+// excuse forgets that chunk k, which the multicast has brought, is owed to ranks to which it may
+// only be late.
 func (l *losses) excuse(k int) {
 	for i := range l.debts {
-		if d := &l.debts[i]; d.unheard {
+		if d := &l.debts[i]; d.late {
 			unmark(d.chunks, k)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 type yields struct {
 	on    bool
 	step  int    // chunks between two reports
+	least int    // chunks between two reports that are a while apart
 	have  int    // the chunks below have come; all at the root
 	heard int    // how far the multicast had come at the last report
 	whole bool   // it has been told that all have come
@@ -34,7 +35,9 @@ type heir struct {
 	chunks  []uint64 // whose puts wait
 	waits   int      // how many those are
 	given   bool     // it has been silent for too long and put everything: nothing waits
-	stirred bool     // it has told something since the last tick
+	stirred bool     // it has told something since the last tick, or the operation has begun
+	heard   bool     // it has told something since the last tick
+	told    Time     // when it last did, at a tick; 0: not yet
 	late    bool     // it was behind at the last tick
 	moved   Time     // when it was last known to be at work
 	turns   int      // how often it has been silent for too long, one time after the other
@@ -44,6 +47,7 @@ const (
 	yieldBytes   = 256 << 10 // shorter messages are put at once, if receivers can take them in
 	yieldReports = 8         // reports of a rank on a message, unless that is
 	yieldStep    = 512 << 10 // too many bytes for one of them
+	yieldLeast   = 16 << 10  // too few, however slow the link is: a report is to take a hundredth of it at most
 
 	maxSilence   = 2  // doublings of the base timeout, for which a rank may be silent
 	maxYieldTurn = 16 // doublings of what it is put then
@@ -57,6 +61,7 @@ func (rc *recovery) openYields(o *op) {
 		return
 	}
 	y.step = max(1, min(o.chunks/yieldReports, yieldStep*o.chunks/max(1, o.n)))
+	y.least = min(y.step, o.chunksIn(yieldLeast))
 	if o.root == rc.Rank {
 		y.have = o.chunks
 	}
@@ -165,7 +170,7 @@ func (rc *recovery) learn(o *op, rank, have int) {
 	if h == nil {
 		return
 	}
-	h.stirred, h.given, h.turns = true, false, 0
+	h.stirred, h.heard, h.given, h.turns = true, true, false, 0
 	if have < o.chunks {
 		delete(rc.silent, rank) // what all have come by need not be the multicast
 	}
@@ -199,12 +204,22 @@ func (rc *recovery) grown(o *op) {
 }
 
 // listen reports the chunks that have come each time that the multicast has come
-// further by a step.
-func (rc *recovery) listen(o *op) {
+// further by so many.
+func (rc *recovery) listen(o *op, step int) (reported bool) {
 	y, r := &o.lost.yields, &o.plan.recovery
-	if top := o.lost.gaps.top; top >= y.heard+y.step && !y.whole && r.Reports {
+	if top := o.lost.gaps.top; top >= y.heard+step && y.on && !y.whole && r.Reports {
 		y.heard = top
 		rc.tellLoosely(o, int(r.ReportTo))
+		return true
+	}
+	return false
+}
+
+// listenSlowly does so where a link is so slow that who waits for a report would take this rank for a silent
+// one.
+func (rc *recovery) listenSlowly(o *op, now Time) {
+	if g := &o.lost.gaps; now-g.told >= rc.Repair/2 && rc.listen(o, o.lost.yields.least) {
+		g.told = now
 	}
 }
 
@@ -229,7 +244,9 @@ func (o *op) behind(h *heir) bool {
 // yieldPatience is how long h, which is behind, may be silent. A rank that is kept
 // from its core is silent, too: what it is put then costs the link what was to be
 // saved, but at first that is little.
-func (rc *recovery) yieldPatience(h *heir) Time { return rc.Repair << min(h.turns, maxSilence) }
+func (rc *recovery) yieldPatience(h *heir) Time {
+	return min(max(rc.Repair, rc.tells.late()), maxBackoff*rc.Repair) << min(h.turns, maxSilence)
+}
 
 // yieldsDue returns when a silent rank is given up.
 func (rc *recovery) yieldsDue(o *op) Time {
@@ -249,6 +266,7 @@ func (rc *recovery) checkYields(o *op, now Time) {
 	for i := range o.lost.yields.heirs {
 		h := &o.lost.yields.heirs[i]
 		late := o.behind(h)
+		rc.timeTells(h, now)
 		if h.stirred || !h.late || !late || o.lost.window.behind || o.lost.window.leaving(o) {
 			h.stirred, h.moved = false, now
 		}
@@ -257,6 +275,17 @@ func (rc *recovery) checkYields(o *op, now Time) {
 			rc.giveUp(o, h)
 		}
 	}
+}
+
+// timeTells learns how long it takes from one word of h to the next.
+func (rc *recovery) timeTells(h *heir, now Time) {
+	if !h.heard {
+		return
+	}
+	if h.told > 0 {
+		rc.tells.took(now - h.told)
+	}
+	h.heard, h.told = false, now
 }
 
 // giveUp puts to h what has waited, or the first of it if that is much.

@@ -52,3 +52,29 @@ func TestPiecesTakeOneCopy(t *testing.T) {
 		}
 	}
 }
+
+// Where links are so slow that a burst takes longer than a base timeout, what is still on its way is not taken for
+// lost: all of it was once put as well, to all, and took five times as long as one copy.
+func TestPiecesOverSlowLinks(t *testing.T) {
+	const pieces = 6
+	for _, c := range []struct {
+		rate     int64
+		perMille int
+		percent  Time // of what the wire needs at most
+	}{
+		{100e3, 0, 200}, {500e3, 0, 170}, {500e3, 50, 170}, {1e6, 0, 105}, {2e6, 0, 105}, {2e6, 10, 110}, {2e6, 50, 145}, {10e6, 0, 105}, {10e6, 50, 125},
+	} {
+		for _, algorithm := range []string{acked, chained} {
+			t.Run(fmt.Sprintf("%s, %d bit/s, %d of 1000", algorithm, c.rate, c.perMille), func(t *testing.T) {
+				sc := stream(algorithm, c.rate, 5, pieces)
+				sc.Limit, sc.Net.GiveUp = 7200*Second, 7200*Second
+				if c.perMille > 0 {
+					sc.Faults = []Fault{{Kind: FaultLoss, Host: -1, Until: sc.Limit, PerMille: c.perMille}}
+				}
+				r := runs(t, sc)
+				t.Logf("%.3f of the wire", float64(r.End)/float64(onWire(pieces<<20, c.rate)))
+				require.Less(t, r.End, onWire(pieces<<20, c.rate)*c.percent/100)
+			})
+		}
+	}
+}
