@@ -14,8 +14,8 @@ import (
 // debt is what a rank has asked for and is missing here as well.
 type debt struct {
 	rank   int
-	late   bool     // all may only be late: who asks has heard nothing for a while
 	chunks []uint64 // asked for by put
+	late   []uint64 // of these, those that may only be late
 	parts  []uint64 // fragments, asked for by datagram; empty: none
 }
 
@@ -132,8 +132,7 @@ func (rc *recovery) give(o *op, k, rank int, late bool) {
 	switch {
 	case o.state == opActive && !o.machine.Has(ir.Chunk(k)):
 		if d := o.lost.debtTo(rank); d != nil {
-			d.late = d.late && late
-			d.chunks = marked(d.chunks, k, o.chunks)
+			d.owe(k, o.chunks, late)
 		}
 	case o.canSend(): // else the request came too late for what is kept; others repair
 		rc.putOnce(o, k, rank)
@@ -147,7 +146,6 @@ func (rc *recovery) giveParts(o *op, lo, hi, rank int) {
 		k := o.frags.chunkOf(i)
 		if !o.hasPart(k, i) {
 			if d := o.lost.debtTo(rank); d != nil {
-				d.late = false
 				d.parts = marked(d.parts, i, o.frags.count())
 			}
 			i++
@@ -205,8 +203,19 @@ func (l *losses) debtTo(rank int) *debt {
 		l.debts = append(l.debts, debt{})
 	}
 	d := &l.debts[n]
-	d.rank, d.late, d.chunks, d.parts = rank, true, d.chunks[:0], d.parts[:0]
+	*d = debt{rank: rank, chunks: d.chunks[:0], late: d.late[:0], parts: d.parts[:0]}
 	return d
+}
+
+// owe notes that chunk k of so many is asked for by put. Asked for twice, it is late only if it is both times.
+func (d *debt) owe(k, chunks int, late bool) {
+	owed := marks(d.chunks, k)
+	d.chunks = marked(d.chunks, k, chunks)
+	if !late {
+		unmark(d.late, k)
+	} else if !owed {
+		d.late = marked(d.late, k, chunks)
+	}
 }
 
 // marked returns words, n bits that are zero if it is empty, with bit i set.
@@ -218,10 +227,13 @@ func marked(words []uint64, i, n int) []uint64 {
 	return words
 }
 
+// marks reports whether bit i of words, which may be empty, is set.
+func marks(words []uint64, i int) bool { return len(words) > 0 && words[i/64]>>(i%64)&1 != 0 }
+
 // unmark clears bit i of words, which may be empty, and reports whether it was
 // set.
 func unmark(words []uint64, i int) bool {
-	if len(words) == 0 || words[i/64]>>(i%64)&1 == 0 {
+	if !marks(words, i) {
 		return false
 	}
 	words[i/64] &^= 1 << (i % 64)
@@ -234,7 +246,8 @@ func (rc *recovery) repay(o *op, k int) {
 	for n := range o.lost.debts {
 		d := &o.lost.debts[n]
 		if unmark(d.chunks, k) {
-			rc.give(o, k, d.rank, d.late)
+			unmark(d.late, k)
+			rc.give(o, k, d.rank, false)
 		}
 		if len(d.parts) == 0 {
 			continue

@@ -79,7 +79,7 @@ func (o *op) copyFrom(src *op, buf func(seq uint64) []byte) {
 	o.lost.debts = slices.Clone(src.lost.debts)
 	for i := range o.lost.debts {
 		d := &o.lost.debts[i]
-		d.chunks, d.parts = slices.Clone(d.chunks), slices.Clone(d.parts)
+		d.chunks, d.late, d.parts = slices.Clone(d.chunks), slices.Clone(d.late), slices.Clone(d.parts)
 	}
 	o.lost.served = slices.Clone(src.lost.served)
 	for i := range o.lost.served {

@@ -168,8 +168,8 @@ func (rc *recovery) complete(o *op, h *wire.Header, k int) {
 		o.lost.byPut++
 	} else {
 		o.lost.byMcast++
-		o.lost.excuse(k)
 	}
+	o.lost.excuse(k)
 	rc.trace(EventReceived, o.seq, h.Slot, h.From)
 	rc.ops.set(o, h.Slot)
 }

@@ -183,8 +183,8 @@ func (s *state) debts(debts []debt) {
 	for i := range debts {
 		if d := &debts[i]; anyOf(d.chunks) || anyOf(d.parts) {
 			s.num(d.rank + 1)
-			s.flags(d.late)
 			s.set(d.chunks)
+			s.set(d.late)
 			s.set(d.parts)
 		}
 	}

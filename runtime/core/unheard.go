@@ -15,7 +15,18 @@ func (rc *recovery) unheardDue(o *op) Time {
 	if o.pulse.since == 0 || !rc.deaf(o) {
 		return never
 	}
-	return o.pulse.since + Time(1+o.lost.cries)*rc.Repair
+	return max(o.pulse.since, rc.heardBefore(o)) + Time(1+o.lost.cries)*max(rc.Repair, rc.silence())
+}
+
+// heardBefore returns when the multicast before that of o, of the same root, was last heard: that of o comes behind
+// it. 0: it was not.
+func (rc *recovery) heardBefore(o *op) Time {
+	for seq := o.seq - 1; seq > 0 && seq+Remembered > o.seq; seq-- {
+		if p := rc.ops.lookup(seq); p != nil && p.root == o.root && p.lost.gaps.last > 0 {
+			return p.lost.gaps.last
+		}
+	}
+	return 0
 }
 
 // deaf reports whether o has heard nothing, and there is somebody to ask.
@@ -40,11 +51,11 @@ func (o *op) premature(rank int) bool {
 	return o.root == rank && (o.unsent > 0 || o.pulse.since == 0)
 }
 
-// excuse forgets that chunk k, which the multicast has brought, is owed to ranks to which it may
-// only be late.
+// excuse forgets that chunk k, which has come by datagram, is owed to ranks to which it may
+// only be late: they hear the multicast, too, or ask for what they have lost of it.
 func (l *losses) excuse(k int) {
 	for i := range l.debts {
-		if d := &l.debts[i]; d.late {
+		if d := &l.debts[i]; unmark(d.late, k) {
 			unmark(d.chunks, k)
 		}
 	}

@@ -1,0 +1,70 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// A rank that hears the multicast before it does not ask for the one behind it, however long that
+// is to come; it does when both fall silent.
+func TestNoCryBehindAnotherMulticast(t *testing.T) {
+	const base = Time(20e6)
+	net := &spy{}
+	c := New(Config{
+		Rank: 2, Size: 4, Epoch: 1, Repair: base, Overlay: nowhere{}, CastWindow: 1,
+		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4},
+	}, net)
+	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 200}, 2)
+	for range 2 {
+		c.Begin(Bcast, 0, plan, make([]byte, 800))
+	}
+	now := Time(1)
+	for k := range 199 {
+		h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Print: plan.print(800), Len: 4, Slot: ir.Chunk(k)}
+		require.Equal(t, wire.Accept, c.Fragment(&h, 0, make([]byte, 4)))
+		c.Tick(now)
+		now += base / 8
+	}
+	require.Empty(t, net.sent)
+	c.Tick(now + base)
+	require.NotEmpty(t, net.sent)
+}
+
+// Of what is asked for by put that alone is not owed any more which may only have been late, and has come
+// by datagram.
+func TestLateChunksAreExcused(t *testing.T) {
+	var l losses
+	d := l.debtTo(3)
+	d.owe(1, 100, true)
+	d.owe(2, 100, false)
+	d.owe(3, 100, true)
+	d.owe(3, 100, false)
+	d.owe(4, 100, false)
+	d.owe(4, 100, true)
+	d.parts = marked(d.parts, 1, 1000)
+	for k := range 100 {
+		l.excuse(k)
+	}
+	for k, owed := range []bool{false, false, true, true, true, false} {
+		require.Equal(t, owed, unmark(l.debtTo(3).chunks, k), "chunk %d", k)
+	}
+	require.True(t, unmark(l.debtTo(3).parts, 1), "a fragment is asked for when it is lost")
+}
+
+func TestDelay(t *testing.T) {
+	var d delay
+	require.Zero(t, d.late(), "nothing is known")
+	d.took(100)
+	require.EqualValues(t, 100, d.late())
+	for range 100 {
+		d.took(1000)
+	}
+	require.InDelta(t, 1000, float64(d.late()), 50)
+	d.took(1e9)
+	require.Less(t, d.late(), Time(5000), "one that takes very long says little")
+}
