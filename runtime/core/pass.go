@@ -63,14 +63,17 @@ func (p *pass) requested(n, first, next int, now Time) {
 	}
 }
 
-// asked returns whom the schedule says to ask at the given turn, from 0; the last
-// one stays. While the multicast goes on the root is spared, whose link that keeps
-// busy, for a turn: what two ranks that ask each other have both lost is with it
-// alone.
+// asked returns whom the schedule says to ask at the given turn, from 0: one after the other, and
+// again from the first, since who is asked last may have returned and have nothing any more.
+// While the multicast goes on the root is spared, whose link that keeps busy, the first time: what two ranks
+// that ask each other have both lost is with it alone.
 func (o *op) asked(turn int) int {
 	ask := o.plan.recovery.Ask
 	i := min(turn, len(ask)-1)
-	if i > 0 && turn <= i && int(ask[i]) == o.root && o.lost.gaps.top < o.chunks {
+	if vain := turn - i; vain > eagerTurns {
+		i = vain % len(ask)
+	}
+	if i > 0 && turn < len(ask) && int(ask[i]) == o.root && o.lost.gaps.top < o.chunks {
 		i--
 	}
 	return int(ask[i])

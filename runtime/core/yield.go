@@ -244,7 +244,11 @@ func (o *op) behind(h *heir) bool {
 // yieldPatience is how long h, which is behind, may be silent. A rank that is kept
 // from its core is silent, too: what it is put then costs the link what was to be
 // saved, but at first that is little.
+// One that has told something of this operation asks for what it lacks.
 func (rc *recovery) yieldPatience(h *heir) Time {
+	if h.told > 0 {
+		return maxBackoff * rc.Repair
+	}
 	return min(max(rc.Repair, rc.tells.late()), maxBackoff*rc.Repair) << min(h.turns, maxSilence)
 }
 
@@ -267,7 +271,7 @@ func (rc *recovery) checkYields(o *op, now Time) {
 		h := &o.lost.yields.heirs[i]
 		late := o.behind(h)
 		rc.timeTells(h, now)
-		if h.stirred || !h.late || !late || o.lost.window.behind || o.lost.window.leaving(o) {
+		if h.stirred || !h.late || !late || o.lost.window.behind || o.lost.window.leaving(o) || rc.lacksBefore(o, h.rank) {
 			h.stirred, h.moved = false, now
 		}
 		if h.late = late; late && now >= h.moved+rc.yieldPatience(h) {
@@ -275,6 +279,18 @@ func (rc *recovery) checkYields(o *op, now Time) {
 			rc.giveUp(o, h)
 		}
 	}
+}
+
+// lacksBefore reports whether puts of an operation before o wait for rank, which may not have begun o then.
+func (rc *recovery) lacksBefore(o *op, rank int) bool {
+	for seq := rc.ops.complete + 1; seq < o.seq; seq++ {
+		if p := rc.ops.open(seq); p != nil {
+			if h := p.lost.yields.heir(rank); h != nil && h.waits > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // timeTells learns how long it takes from one word of h to the next.
