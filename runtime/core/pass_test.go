@@ -146,3 +146,20 @@ func TestPutsInSilence(t *testing.T) {
 	rc.Caps.Direct, g.tries = false, 0
 	require.Equal(t, o.chunks, rc.putLimit(o), "nothing else is asked for")
 }
+
+// Who is asked last has mostly all, and is asked again; but it may have returned and have nothing any more: so
+// others are asked in turn when nothing comes for long. The root is spared once while its multicast goes on.
+func TestWhoIsAskedInTurn(t *testing.T) {
+	_, o, _ := lacking(t)
+	ask := o.plan.recovery.Ask
+	require.Equal(t, []int32{1, 0}, ask)
+	turns := func() (ranks []int) {
+		for turn := range 10 {
+			ranks = append(ranks, o.asked(turn))
+		}
+		return ranks
+	}
+	require.Equal(t, []int{1, 0, 0, 0, 0, 0, 0, 1, 0, 1}, turns())
+	o.lost.gaps.top = 2
+	require.Equal(t, []int{1, 1, 0, 0, 0, 0, 0, 1, 0, 1}, turns())
+}

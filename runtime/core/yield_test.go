@@ -39,7 +39,7 @@ func takes(c *Core, plan *Plan, seq uint64, chunk int) {
 // putsOf are the chunks among what has been sent by put.
 func putsOf(net *spy) (puts []string) {
 	for _, s := range net.sent {
-		if strings.HasPrefix(s, "put1") {
+		if strings.HasPrefix(s, "put1c") {
 			puts = append(puts, s[len("put1"):])
 		}
 	}
@@ -173,4 +173,31 @@ func TestReportOfTooMuch(t *testing.T) {
 	require.NoError(t, c.Err())
 	c.Arrived(&h, nil)
 	require.ErrorIs(t, c.Err(), ErrProtocol)
+}
+
+// Who has told something of the operation is waited for much longer: it asks for what it lacks. And nobody
+// is silent in an operation who still lacks something of one before it.
+func TestSilenceIsNotLack(t *testing.T) {
+	const base = 1000
+	c, plan, net := rootOfChain(t)
+	buf := []byte("aaaabbbbccccdddd")
+	c.Begin(Bcast, 0, plan, buf)
+	c.Begin(Bcast, 0, plan, buf)
+	for _, seq := range []uint64{1, 2} {
+		h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: plan.print(16), Arg: 4, From: 1}
+		c.Arrived(&h, nil)
+	}
+	now := Time(1)
+	until := func(end Time) {
+		for ; now < end; now += base / 10 {
+			c.Tick(now)
+		}
+	}
+	until(base / 2)
+	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: plan.print(16), Arg: 2, From: 1}
+	c.Arrived(&h, nil)
+	until(20 * base)
+	require.Empty(t, putsOf(net), "it asks for the rest of the first, and may not have begun the second")
+	until(4 * maxBackoff * base)
+	require.Subset(t, putsOf(net), []string{"c2cccc", "c3dddd", "c0aaaa"})
 }
