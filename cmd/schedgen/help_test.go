@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // nowhere.
 func parserForTests(t *testing.T) *kong.Kong {
 	t.Helper()
-	parser, err := newParser(stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	parser, err := newParser(new(cli), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
 	return parser
 }
@@ -111,4 +112,27 @@ func examplesIn(help string) [][]string {
 		out = append(out, strings.Fields(line))
 	}
 	return out
+}
+
+// TestGrammarOfCasts: the verbs that have a part of the command line to themselves say and take the same by it.
+func TestGrammarOfCasts(t *testing.T) {
+	part, err := newParser(new(castOnly), stdio{}, func(int) {})
+	require.NoError(t, err)
+	require.Len(t, part.Model.Children, 3)
+	whole := parserForTests(t).Model
+	for _, verb := range whole.Children {
+		alone := slices.ContainsFunc(part.Model.Children, func(n *kong.Node) bool { return n.Name == verb.Name })
+		_, is := grammar([]string{verb.Name, "--help"}).(*castOnly)
+		require.Equal(t, alone, is, verb.Name)
+	}
+	for _, verb := range part.Model.Children {
+		var help [2]strings.Builder
+		for i, g := range []any{new(cli), new(castOnly)} {
+			parser, err := newParser(g, stdio{Out: &help[i], Err: io.Discard}, func(int) {})
+			require.NoError(t, err)
+			_, _ = parser.Parse([]string{verb.Name, "--help"})
+		}
+		require.Contains(t, help[0].String(), "Usage: schedgen "+verb.Name)
+		require.Equal(t, help[0].String(), help[1].String())
+	}
 }
