@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/time/rate"
@@ -95,6 +96,29 @@ func TestRates(t *testing.T) {
 				require.Greater(t, rates[name], 5*rates["slow"], name)
 			}
 		})
+	}
+}
+
+// TCP may take more than a second to send again what is lost several times: who answers that late is measured again.
+func TestLateIsNotSlow(t *testing.T) {
+	l, over := listen(t), make(chan struct{})
+	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "late": slowly(t, l, 0, over)}
+	var wg sync.WaitGroup
+	for name, l := range at {
+		wg.Go(func() {
+			if _, err := enter(t.Context(), l, lobby.Guest{Name: name}, lobby.Config{}); err != nil {
+				t.Error(name, err)
+			}
+		})
+	}
+	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(at)), Choose: lobby.All(words), Probe: func(int) int {
+		time.AfterFunc(1200*time.Millisecond, func() { close(over) })
+		return 64 << 10
+	}})
+	wg.Wait()
+	require.NoError(t, err)
+	for _, g := range p.Guests {
+		require.Greater(t, g.Rate, 1e6, g.Name)
 	}
 }
 

@@ -75,7 +75,10 @@ func middleOf(all []*visitor) float64 {
 // are shaped, and of the first one here again, if that was a while ago: neither counts.
 func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle float64) {
 	best, end := 0.0, h.cfg.Clock.Now().Add(doubtTime)
-	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && !v.late && (n < doubts || h.cfg.Clock.Now().Before(end)); n++ {
+	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && (n < doubts || h.cfg.Clock.Now().Before(end)); n++ {
+		if v.late && !m.hearLate(ctx, v) {
+			return
+		}
 		again := m.probe(ctx, v, m.bytes/2, m.turn())
 		if again == 0 {
 			return
@@ -154,7 +157,7 @@ func (m *measurement) probe(ctx context.Context, v *visitor, n int, over func(me
 }
 
 // send sends a probe of n bytes, and returns how long it took until the guest had them: probeTime if it has not answered by then.
-// Such a guest is not asked again, as it would not be known what it answers.
+// Such a guest is not asked again before it has, as it would not be known what it answers.
 func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Duration, ok bool) {
 	if v.late {
 		return probeTime, true
@@ -178,6 +181,21 @@ func (m *measurement) send(ctx context.Context, v *visitor, n int) (took time.Du
 		v.late = true
 		return 0, false
 	}
+}
+
+// hearLate waits for the answer of a guest that has not answered in time, for as long as guests are measured, and reports whether it has
+// come: then the guest is asked again. TCP may take a second to send again what is lost several times.
+func (m *measurement) hearLate(ctx context.Context, v *visitor) bool {
+	over := make(chan struct{})
+	defer m.h.cfg.Clock.AfterFunc(m.until.Sub(m.h.cfg.Clock.Now()), func() { close(over) }).Stop()
+	select {
+	case _, ok := <-v.heard:
+		v.late = !ok
+		return ok
+	case <-over:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // appendProbe appends what a host says before it gives a place: n bytes that mean nothing.
