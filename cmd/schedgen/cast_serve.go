@@ -28,9 +28,9 @@ const (
 	// On links of less than quietRate bytes a second a sign of life may wait for as long behind what is sent.
 	quietTime = 3 * time.Second
 	quietRate = 1e6
-	// mcastRate is how many bytes a second networks must take at least to be multicast to, where the sender may choose: on slower ones datagrams stand in queues
-	// for longer than ranks wait before they take them for lost.
-	mcastRate = 400e3
+	// mcastRate is how many bytes a second networks must take at least to be multicast to, where the sender may choose: on slower ones some of what stands in
+	// queues is taken for lost, and the chain takes less.
+	mcastRate = 100e3
 )
 
 // castServer serves those that come, in rounds: who comes while a round is under way is served in the next one.
