@@ -31,15 +31,9 @@ type receiver struct {
 	done  bool  // the sink has taken all
 	bytes int64
 
-	origin  uint64 // the first piece over comm
-	next    uint64 // the piece whose broadcast is started next
-	have    uint64 // all below have come
-	lengths []int  // of the pieces that are announced, from next on
-	open    []flight
-	ended   bool // the last piece has come
-
-	meter meter
-	slow  slowness
+	pieces arrivals
+	meter  meter
+	slow   slowness
 }
 
 // slowness says that the sender leaves this rank out.
@@ -47,13 +41,6 @@ type slowness struct {
 	once  sync.Once
 	told  chan struct{}           // closed if its disk is slow
 	leave context.CancelCauseFunc // is called otherwise
-}
-
-// flight is a broadcast under way.
-type flight struct {
-	number uint64
-	piece  []byte
-	r      *runtime.Request
 }
 
 // Receive takes part in what rank 0 sends: sink gets it. It closes comm. It returns nil if the sink has: all is where it belongs.
@@ -67,7 +54,7 @@ func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOption
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	sinking, stop := context.WithCancelCause(ctx)
-	r := &receiver{comm: comm, o: o, rank: comm.Rank(), over: make(chan error, 1), stop: stop, lengths: []int{firstLen}, meter: meter{clock: o.Clock}, slow: slowness{told: make(chan struct{}), leave: leave}}
+	r := &receiver{comm: comm, o: o, rank: comm.Rank(), over: make(chan error, 1), stop: stop, pieces: arrivals{lengths: []int{firstLen}}, meter: meter{clock: o.Clock}, slow: slowness{told: make(chan struct{}), leave: leave}}
 	r.in = newInlet(sinking, r.meter.rest)
 	r.wg.Go(func() { r.over <- sink(sinking, r.in) })
 	failed := r.run(ctx)
@@ -118,7 +105,7 @@ func (r *receiver) hear(ctx context.Context) {
 
 // receive takes all that is still to come over the communicator that there is now, and says how it has ended.
 func (r *receiver) receive(ctx context.Context) error {
-	for !r.ended {
+	for !r.pieces.ended {
 		if err := r.piece(ctx); err != nil {
 			return err
 		}
@@ -131,7 +118,7 @@ func (r *receiver) receive(ctx context.Context) error {
 }
 
 func (r *receiver) account() account {
-	a := account{Rank: r.rank, Have: r.have, Done: r.done, Behind: errors.Is(r.why, ErrSlow)}
+	a := account{Rank: r.rank, Have: r.pieces.have, Done: r.done, Behind: errors.Is(r.why, ErrSlow)}
 	if r.why != nil {
 		a.Reason = shorten(r.why.Error())
 	}
@@ -143,10 +130,10 @@ func (r *receiver) account() account {
 
 // again begins again, with those that are left after lost.
 func (r *receiver) again(ctx context.Context, lost error) error {
-	for _, f := range r.open {
+	for _, f := range r.pieces.open {
 		r.in.free <- f.piece
 	}
-	r.open = r.open[:0]
+	r.pieces.open = r.pieces.open[:0]
 	mine := r.account()
 	mine.Silent = errors.Is(lost, runtime.ErrPeerSilent)
 	_, err := r.roll.call(ctx, mine)
@@ -157,22 +144,19 @@ func (r *receiver) again(ctx context.Context, lost error) error {
 		return err
 	}
 	begin, err := agree(ctx, r.comm, resume{})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case begin.From > r.have || begin.Length == 0 && !r.ended:
-		return fmt.Errorf("the sender goes on with piece %d of %d bytes, and %d have come", begin.From, begin.Length, r.have)
 	}
-	r.origin, r.next, r.lengths, r.meter.start = begin.From, begin.From, nil, start{}
-	if begin.Length > 0 {
-		r.lengths, r.ended = []int{begin.Length}, false
+	if err := r.pieces.again(begin); err != nil {
+		return err
 	}
+	r.meter.start = start{}
 	return r.receive(ctx)
 }
 
 // piece starts the broadcasts that are announced, and waits for the one that was started first.
 func (r *receiver) piece(ctx context.Context) error {
-	for len(r.lengths) > 0 && len(r.open) < window {
+	for r.pieces.startable() {
 		p, err := r.buffer(ctx)
 		if err != nil {
 			return err
@@ -185,34 +169,33 @@ func (r *receiver) piece(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(r.open) == 0 {
-		return fmt.Errorf("%w: no piece follows, and it was not the last", errPiece)
+	f, err := r.pieces.oldest()
+	if err != nil {
+		return err
 	}
-	f := r.open[0]
 	if err := f.r.Wait(ctx); err != nil {
 		return err
 	}
-	r.open = append(r.open[:0], r.open[1:]...)
+	r.pieces.landed()
 	return r.take(ctx, f)
 }
 
 // start starts the next broadcast.
 func (r *receiver) start(ctx context.Context, p []byte) error {
-	if r.next%stride == 0 && r.next > r.origin {
-		if _, err := r.comm.StartBarrier(ctx); err != nil { // with it the rank confirms; it waits for nobody
+	if r.pieces.confirms() {
+		if _, err := r.comm.StartBarrier(ctx); err != nil { // it waits for nobody
 			return err
 		}
 	}
-	if r.lengths[0] > len(p) {
-		return fmt.Errorf("%w: it has %d bytes, at most %d are expected", errPiece, r.lengths[0], len(p))
+	p, err := r.pieces.fit(p)
+	if err != nil {
+		return err
 	}
-	p = p[:r.lengths[0]]
 	req, err := r.comm.StartBcast(ctx, p, 0)
 	if err != nil {
 		return err
 	}
-	r.open = append(r.open, flight{r.next, p, req})
-	r.next, r.lengths = r.next+1, r.lengths[1:]
+	r.pieces.started(p, req)
 	return nil
 }
 
@@ -232,10 +215,8 @@ func (r *receiver) take(ctx context.Context, f flight) error {
 		}
 		r.meter.again(h.number)
 	}
-	r.lengths = append(r.lengths, h.announce...)
-	fresh := f.number == r.have
+	fresh := r.pieces.came(f, h)
 	if fresh {
-		r.have++
 		r.bytes += int64(h.length)
 		if r.o.Progress != nil {
 			r.o.Progress(Progress{Bytes: r.bytes})
@@ -249,11 +230,8 @@ func (r *receiver) take(ctx context.Context, f flight) error {
 	} else {
 		r.in.free <- f.piece
 	}
-	if h.flags&flagLast != 0 {
-		r.ended = true
-		if h.flags&flagBroken != 0 {
-			r.fail(errBroken)
-		}
+	if h.flags&flagLast != 0 && h.flags&flagBroken != 0 {
+		r.fail(errBroken)
 	}
 	return nil
 }

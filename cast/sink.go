@@ -63,7 +63,7 @@ func (r *receiver) report(ctx context.Context, bytes int) error {
 	if w == nil {
 		return nil
 	}
-	return account{Rank: r.rank, Have: r.have, Window: w}.publish(ctx, r.comm)
+	return account{Rank: r.rank, Have: r.pieces.have, Window: w}.publish(ctx, r.comm)
 }
 
 // finish waits for the sink to end, once all has come.
@@ -94,7 +94,7 @@ func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 		default:
 		}
 	}
-	if p := r.spare(); p != nil || len(r.open) > 0 {
+	if p := r.spare(); p != nil || len(r.pieces.open) > 0 {
 		return p, nil
 	}
 	defer r.meter.wait()()

@@ -1,0 +1,77 @@
+package cast
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// arrivals are the pieces of a receiver by their numbers: which have come, which are under way, and which are announced.
+type arrivals struct {
+	origin  uint64 // the first piece over the communicator that there is now
+	next    uint64 // the piece whose broadcast is started next
+	have    uint64 // all below have come
+	lengths []int  // of the pieces that are announced, from next on
+	open    []flight
+	ended   bool // the last piece has come
+}
+
+// flight is a broadcast under way.
+type flight struct {
+	number uint64
+	piece  []byte
+	r      *runtime.Request
+}
+
+// startable reports whether a broadcast may be started.
+func (a *arrivals) startable() bool { return len(a.lengths) > 0 && len(a.open) < window }
+
+// confirms reports whether a barrier comes before the next broadcast: with it the rank confirms those before.
+func (a *arrivals) confirms() bool { return a.next%stride == 0 && a.next > a.origin }
+
+// fit returns as much of p as the next piece takes.
+func (a *arrivals) fit(p []byte) ([]byte, error) {
+	if a.lengths[0] > len(p) {
+		return nil, fmt.Errorf("%w: it has %d bytes, at most %d are expected", errPiece, a.lengths[0], len(p))
+	}
+	return p[:a.lengths[0]], nil
+}
+
+// started notes that the broadcast of the next piece is under way.
+func (a *arrivals) started(p []byte, r *runtime.Request) {
+	a.open = append(a.open, flight{a.next, p, r})
+	a.next, a.lengths = a.next+1, a.lengths[1:]
+}
+
+// oldest returns the broadcast that was started first of those under way.
+func (a *arrivals) oldest() (flight, error) {
+	if len(a.open) == 0 {
+		return flight{}, fmt.Errorf("%w: no piece follows, and it was not the last", errPiece)
+	}
+	return a.open[0], nil
+}
+
+// landed notes that the oldest broadcast is over.
+func (a *arrivals) landed() { a.open = append(a.open[:0], a.open[1:]...) }
+
+// came takes note of a piece, and reports whether it has not come before.
+func (a *arrivals) came(f flight, h head) (fresh bool) {
+	a.lengths = append(a.lengths, h.announce...)
+	a.ended = a.ended || h.flags&flagLast != 0
+	if fresh = f.number == a.have; fresh {
+		a.have++
+	}
+	return fresh
+}
+
+// again goes on over another communicator, with what the sender says of the piece that is first there.
+func (a *arrivals) again(begin resume) error {
+	if begin.From > a.have || begin.Length == 0 && !a.ended {
+		return fmt.Errorf("the sender goes on with piece %d of %d bytes, and %d have come", begin.From, begin.Length, a.have)
+	}
+	a.origin, a.next, a.lengths = begin.From, begin.From, nil
+	if begin.Length > 0 {
+		a.lengths, a.ended = []int{begin.Length}, false
+	}
+	return nil
+}
