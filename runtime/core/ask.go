@@ -82,7 +82,7 @@ func (rc *recovery) wantParts(o *op, from, hi, to int) (n, next int, ok bool) {
 }
 
 // want asks rank to by put for the first chunks of [lo, hi) that are missing, at most so
-// many, and returns how many; ok is false if the request has to wait.
+// many, and returns how many; ok is false if the request has to wait. why is wasPassed or mayBeLate.
 func (rc *recovery) want(o *op, lo, hi, most, to int, why ir.Slot) (n int, ok bool) {
 	a := rc.asks.puts.vacant()
 	if a == nil {

@@ -37,7 +37,8 @@ const certain = 4
 // none is no sample.
 var none [2]int
 
-// eagerTurns is how many waits in vain are no longer than the first.
+// eagerTurns is how many waits in vain are no longer than the first, and for how many turns who is asked last is
+// asked again.
 const eagerTurns = 4
 
 // arrived notes that fragment i has come as an answer; parts are those of a request.
@@ -63,8 +64,8 @@ func (p *pass) requested(n, first, next int, now Time) {
 	}
 }
 
-// asked returns whom the schedule says to ask at the given turn, from 0: one after the other, and
-// again from the first, since who is asked last may have returned and have nothing any more.
+// asked returns whom the schedule says to ask at the given turn, from 0. The last one stays for
+// eagerTurns; after that all are asked in turn, since it may have returned and have nothing any more.
 // While the multicast goes on the root is spared, whose link that keeps busy, the first time: what two ranks
 // that ask each other have both lost is with it alone.
 func (o *op) asked(turn int) int {

@@ -137,7 +137,7 @@ const (
 	FrameCast                         // a rootless message; Seq counts those of its origin
 	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
 	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1
-	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; it has all chunks below Arg
+	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; it has all chunks below Arg; Slot: enter if what it asks for may only be late
 	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
 	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
 	FrameEntered                      // the sender, who was asked, has entered Seq
