@@ -41,8 +41,8 @@ const (
 // What the slot of a request says of the chunks that it is for. One that may be late comes
 // to who is asked as to who asks, unless it is lost: see debt.
 const (
-	wasPassed = ir.None  // the multicast has passed them
-	mayBeLate = ir.Enter // it has been silent for a while
+	wasPassed = ir.None  // the multicast has passed them, or has fallen silent
+	mayBeLate = ir.Enter // nothing of it has been heard
 )
 
 // looseParts is looseBytes in fragments.

@@ -148,7 +148,7 @@ func (rc *recovery) askInSilence(o *op, now Time) {
 		rc.want(o, 0, o.chunks, rc.putLimit(o), o.asked(g.tries), wasPassed)
 		g.tries++
 	case now-g.last >= max(rc.Repair, rc.silence()):
-		rc.want(o, 0, min(o.chunks, g.top+1+g.reach), rc.putLimit(o), o.asked(g.tries), mayBeLate)
+		rc.want(o, 0, min(o.chunks, g.top+1+g.reach), rc.putLimit(o), o.asked(g.tries), wasPassed)
 		g.tries++
 		g.reach = min(2*g.reach, maxReach)
 	}

@@ -78,7 +78,7 @@ func TestPiecesOverSlowLinks(t *testing.T) {
 		perMille int
 		percent  Time // of what the wire needs at most
 	}{
-		{100e3, 0, 200}, {500e3, 0, 170}, {500e3, 50, 170}, {1e6, 0, 105}, {2e6, 0, 105}, {2e6, 10, 105}, {2e6, 50, 110}, {10e6, 0, 105}, {10e6, 50, 120},
+		{500e3, 0, 300}, {500e3, 50, 170}, {1e6, 0, 105}, {2e6, 0, 105}, {2e6, 10, 105}, {2e6, 50, 110}, {10e6, 0, 105}, {10e6, 50, 120},
 	} {
 		for _, algorithm := range []string{acked, chained} {
 			t.Run(fmt.Sprintf("%s, %d bit/s, %d of 1000", algorithm, c.rate, c.perMille), func(t *testing.T) {
