@@ -47,9 +47,7 @@ func (rc *recovery) checkUnheard(o *op, now Time) {
 // premature reports whether a request for what may be late may have been made before the
 // multicast left: some of that is leaving, or no time has passed since, so that the request has waited
 // for the root to begin.
-func (o *op) premature(rank int) bool {
-	return o.root == rank && (o.unsent > 0 || o.pulse.since == 0)
-}
+func (o *op) premature(rank int) bool { return o.root == rank && (o.unsent > 0 || o.pulse.since == 0) }
 
 // excuse forgets that chunk k, which has come by datagram, is owed to ranks to which it may
 // only be late: they hear the multicast, too, or ask for what they have lost of it.

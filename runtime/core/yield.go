@@ -207,7 +207,7 @@ func (rc *recovery) grown(o *op) {
 // further by so many.
 func (rc *recovery) listen(o *op, step int) (reported bool) {
 	y, r := &o.lost.yields, &o.plan.recovery
-	if top := o.lost.gaps.top; top >= y.heard+step && y.on && !y.whole && r.Reports {
+	if top := o.lost.gaps.top; y.on && top >= y.heard+step && !y.whole && r.Reports {
 		y.heard = top
 		rc.tellLoosely(o, int(r.ReportTo))
 		return true
