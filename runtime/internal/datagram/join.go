@@ -102,7 +102,7 @@ func open(cfg *Config) (*Transport, *card, error) {
 func newTransport(cfg *Config, at *endpoint) *Transport {
 	return &Transport{
 		rank: cfg.TCP.Rank, size: cfg.TCP.Size, over: fragment.HeadLen, at: at,
-		group: outlet{fd: -1}, direct: outlet{fd: -1},
+		group: outlet{fd: -1, room: littleRoom}, direct: outlet{fd: -1},
 		arrival: arrival{
 			all: inlet{fd: -1}, own: inlet{fd: -1},
 			collect: collect{limit: cfg.Collect},

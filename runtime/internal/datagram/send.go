@@ -18,6 +18,7 @@ type outlet struct {
 	reading bool // watched for reading
 	blocked bool // the system's buffer is full; watched for writing
 	overrun bool // the interface's queue is full; tried again after a pause
+	room    room // of the system's buffer
 	queue   fragment.Queue
 	batch   *outBatch // the first datagrams of the queue, as they are sent
 }
@@ -57,6 +58,7 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 	if o.blocked {
 		return false // until the reactor tells that there is room: to try costs as much as to send
 	}
+	o.room.turn(o.fd)
 	for burst := 0; burst < maxBurst && !o.queue.Empty(); {
 		if o.batch.empty() {
 			t.gather(o)
@@ -68,10 +70,12 @@ func (t *Transport) flush(o *outlet) (moved bool) {
 		switch {
 		case err == nil, err == unix.EINTR:
 		case err == unix.EAGAIN:
+			o.room.full = true
 			t.block(o, true)
 			return moved
 		case err == unix.ENOBUFS:
 			o.overrun = true
+			o.room.overrun(o.fd)
 			return moved
 		case err == unix.ECONNREFUSED:
 			burst++ // an earlier datagram has come to a rank that has closed; this one has not been sent

@@ -21,13 +21,6 @@ import (
 // arrive while the process computes.
 const bufferBytes = 8 << 20
 
-// sendBytes is what is asked of the system for the sending socket's buffer.
-// Datagrams count against it until they are on the wire, so that a small one
-// makes the interface's own rate the clock: about 40 datagrams of Ethernet's
-// size wait at the interface, and do not overrun its queue. They keep a link of
-// 10 Gbit/s busy for the 50 µs until the process has been woken up.
-const sendBytes = 32 << 10
-
 // A rank has three sockets. It multicasts from one of its own, whose address
 // tells the others that a datagram is really its; it receives what is multicast
 // by another; and what goes to one rank alone leaves and comes by the third.
