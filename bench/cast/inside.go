@@ -115,7 +115,7 @@ func (m *measurement) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return m.warm()
 }
 
 // startReceivers starts them and waits until they can be sent to.

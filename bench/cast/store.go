@@ -5,6 +5,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -67,6 +68,26 @@ func (j *job) isolate() error {
 		}
 	}
 	return os.Mkdir("/run/sshd", 0o755)
+}
+
+// warm has the system use as much memory as the hosts will, and give it back. Of a machine that is simulated memory may come
+// from the one below, which takes longer than to write it, and would be measured in place of links.
+func (j *job) warm() (err error) {
+	if j.Store != inMemory {
+		return nil
+	}
+	f, err := os.Create(filepath.Join(j.Dir, "hosts", "warm"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	zeros := make([]byte, mib)
+	for left := int64(j.Trial.Hosts) * int64(j.Trial.Bytes); left > 0; left -= int64(len(zeros)) {
+		if _, err := f.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check returns what is wrong with a file that should have the SHA-256 sum.
