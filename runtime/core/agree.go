@@ -66,13 +66,17 @@ func (a *agreement) find(number uint64) *ballot {
 	return nil
 }
 
-// of returns the ballot of a number, which is made if there is none.
+// of returns the ballot of a number, which is made if there is none. It begins with who has gone by what is known in any other: a rank may have
+// heard of that there alone, and who has gone may live again, and must not be asked to take part in what follows.
 func (a *agreement) of(number uint64) *ballot {
 	b := a.find(number)
 	if b == nil {
 		b = newBallot(number, a.Rank, a.Size, a.send)
 		if number == 0 {
 			b.came = a.casts.came
+		}
+		for _, other := range a.ballots {
+			b.learn(other.gone, other.lost)
 		}
 		a.ballots = append(a.ballots, b)
 	}
