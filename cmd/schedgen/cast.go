@@ -62,7 +62,7 @@ Hosts need to let through TCP of one port, that of --listen, no more.
 Transports:
 
 ` + table([][2]string{
-		{overAuto, "mcast where it works at all and there are several, unless --listen is a loopback address; else tcp"},
+		{overAuto, "mcast where it works at all and there are several; else tcp"},
 		{overMcast, "UDP multicast; what is lost comes by TCP"},
 		{overTCP, "TCP, along a chain"},
 	}) + `

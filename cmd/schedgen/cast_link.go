@@ -62,9 +62,6 @@ func (l *castLink) multicasts(ctx context.Context, address string, key secret) e
 	if err != nil {
 		return err
 	}
-	if ip := net.ParseIP(host); l.Interface == "" && ip != nil && ip.IsLoopback() {
-		return errors.New("all is on one host")
-	}
 	_, err = await(ctx, func() (int, error) {
 		t, err := mcast.Join(ctx, mcast.Config{TCP: tcp.Config{Size: 1, Coordinator: net.JoinHostPort(host, "0"), Key: key.Key, Encrypt: key.Encrypt}, Interface: l.Interface, Heard: heardTime})
 		if err != nil {

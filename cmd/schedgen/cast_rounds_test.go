@@ -103,7 +103,7 @@ func TestCastOutlivesGuest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path, text := fileOf(t, 1<<20)
-			sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--listen", "127.0.0.1:0", "--json")
+			sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--listen", "127.0.0.1:0", "--transport", "tcp", "--json")
 			at := sender.address()
 			var dirs []string
 			var others []*castProcess

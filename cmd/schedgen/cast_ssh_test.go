@@ -95,7 +95,7 @@ func TestCastOverSSH(t *testing.T) {
 	require.Zero(t, code, said)
 	require.Contains(t, out, "to 3 receivers: 1 entry, 3 MiB\n  bare: would get a copy of schedgen\n  same: has this schedgen\n  other: would get a copy of schedgen\n")
 
-	code, out, said = overSSH(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--json").wait()
+	code, out, said = overSSH(t, s, from+"/", "bare", "--hosts", hosts, "--to", "data", "--json", "--transport", "tcp").wait()
 	require.Zero(t, code, said)
 	var end castOutcome
 	require.NoError(t, json.Unmarshal([]byte(out), &end), "%s", out)
