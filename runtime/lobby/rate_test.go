@@ -122,6 +122,68 @@ func TestLateIsNotSlow(t *testing.T) {
 	}
 }
 
+// pausing passes on what goes between a guest and the lobby. Each time that so many bytes have gone to the guest it pauses, as often as there are pauses.
+func pausing(t *testing.T, to *net.TCPListener, bytes int, pauses []time.Duration) *net.TCPListener {
+	l := listen(t)
+	go func() {
+		guest, err := l.Accept()
+		if err != nil {
+			return
+		}
+		host, err := net.Dial("tcp", to.Addr().String())
+		if err != nil {
+			guest.Close()
+			return
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, _ = io.Copy(host, guest)
+			host.(*net.TCPConn).CloseWrite()
+		})
+		b, gone := make([]byte, 4<<10), 0
+		for err == nil {
+			var n int
+			if n, err = host.Read(b); err != nil {
+				break
+			}
+			if gone += n; gone >= bytes && len(pauses) > 0 {
+				time.Sleep(pauses[0])
+				gone, pauses = gone-bytes, pauses[1:]
+			}
+			_, err = guest.Write(b[:n])
+		}
+		guest.Close()
+		wg.Wait()
+		host.Close()
+	}()
+	return l
+}
+
+// Who loses packets takes each time another time, and has been measured often enough when it has lost none.
+func TestLossIsNotSlow(t *testing.T) {
+	const probe = 64 << 10
+	var pauses []time.Duration
+	for range 7 {
+		pauses = append(pauses, 30*time.Millisecond, 60*time.Millisecond)
+	}
+	l := listen(t)
+	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "lossy": pausing(t, l, probe/2, pauses)}
+	var wg sync.WaitGroup
+	for name, l := range at {
+		wg.Go(func() {
+			if _, err := enter(t.Context(), l, lobby.Guest{Name: name}, lobby.Config{}); err != nil {
+				t.Error(name, err)
+			}
+		})
+	}
+	p, err := open(t, l, lobby.Config{}).Host(t.Context(), lobby.Reception{Want: lobby.NewCount(len(at)), Choose: lobby.All(words), Probe: func(int) int { return probe }})
+	wg.Wait()
+	require.NoError(t, err)
+	for _, g := range p.Guests {
+		require.Greater(t, g.Rate, probe/2/20e-3, g.Name)
+	}
+}
+
 // Who is alone, and where nobody wants to know, is not measured.
 func TestNotMeasured(t *testing.T) {
 	for _, c := range []struct {

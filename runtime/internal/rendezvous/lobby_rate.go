@@ -20,7 +20,9 @@ const (
 	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
 	measureTime = 2 * time.Second        // after that no other one is measured
 	doubts      = 6                      // how often one that seems slow is measured again at least, by half as much,
-	doubtTime   = 50 * time.Millisecond  // and for how long
+	doubtTime   = 50 * time.Millisecond  // and for how long;
+	alike       = 1.5                    // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
+	mostDoubts  = 32                     // but no more often than that
 	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
 	leastTurn   = time.Millisecond       // what a turn may take beyond twice the shortest one
 	suspect     = 4                      // so many times slower than the guest in the middle seems slow
@@ -50,7 +52,7 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 	measuring.Wait()
 	if middle := middleOf(all); middle > 0 {
 		for _, v := range all {
-			measuring.Go(func() { h.doubt(ctx, m, v, middle) })
+			measuring.Go(func() { h.recheck(ctx, m, v, middle) })
 		}
 		measuring.Wait()
 	}
@@ -71,11 +73,11 @@ func middleOf(all []*visitor) float64 {
 	return rates[len(rates)/2]
 }
 
-// doubt measures a guest again that seems slow beside the one in the middle. Of the probe before some may have passed at once, as links do that
+// recheck measures a guest again that seems slow beside the one in the middle. Of the probe before some may have passed at once, as links do that
 // are shaped, and of the first one here again, if that was a while ago: neither counts.
-func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle float64) {
-	best, end := 0.0, h.cfg.Clock.Now().Add(doubtTime)
-	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && (n < doubts || h.cfg.Clock.Now().Before(end)); n++ {
+func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, middle float64) {
+	d, end := new(doubt), h.cfg.Clock.Now().Add(doubtTime)
+	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && (d.open() || h.cfg.Clock.Now().Before(end)); n++ {
 		if v.late && !m.hearLate(ctx, v) {
 			return
 		}
@@ -86,9 +88,27 @@ func (h *Lobby) doubt(ctx context.Context, m *measurement, v *visitor, middle fl
 		if n == 0 {
 			continue
 		}
-		best = max(best, again)
-		h.rate(v, best)
+		d.take(again)
+		h.rate(v, d.best)
 	}
+}
+
+// doubt is what is known of a guest that seems slow: how fast it was, measured again.
+type doubt struct {
+	n           int
+	worst, best float64
+}
+
+func (d *doubt) take(rate float64) {
+	if d.n++; d.n == 1 {
+		d.worst = rate
+	}
+	d.worst, d.best = min(d.worst, rate), max(d.best, rate)
+}
+
+// open reports whether it has to be measured once more.
+func (d *doubt) open() bool {
+	return d.n < doubts-1 || d.best > alike*d.worst && d.n < mostDoubts
 }
 
 // rate takes note of how fast a guest is. Only the goroutine that measures it does.
