@@ -34,6 +34,7 @@ type Lobby struct {
 // visitor is a guest that has said who it is.
 type visitor struct {
 	conn  net.Conn
+	below *net.TCPConn // carries conn; nil: not known
 	guest Guest
 	party *Party // nil: it waits
 	at    int    // in it
@@ -228,7 +229,7 @@ func (h *Lobby) usher(conn net.Conn) {
 	if !h.guests.leave(conn) { // it has made room for another
 		return
 	}
-	v := &visitor{conn: talk, guest: guest, heard: make(chan struct{}, 1)}
+	v := &visitor{conn: talk, below: tcpOf(conn), guest: guest, heard: make(chan struct{}, 1)}
 	defer close(v.heard)
 	if !h.enter(v) {
 		farewell(talk, "too many wait here already")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
 // A host may want to know of its guests how fast their networks are, before it chooses a party. It sends each some bytes that mean
@@ -19,7 +21,7 @@ const (
 	probeBuffer = 2 * maxProbe           // bytes that the system is to take
 	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
 	measureTime = 2 * time.Second        // after that no other one is measured
-	doubts      = 6                      // how often one that seems slow is measured again at least, by half as much,
+	doubts      = 6                      // how often one that seems slow is measured again at least, by maxProbe,
 	doubtTime   = 50 * time.Millisecond  // and for how long;
 	alike       = 1.5                    // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
 	mostDoubts  = 32                     // but no more often than that
@@ -73,7 +75,8 @@ func middleOf(all []*visitor) float64 {
 	return rates[len(rates)/2]
 }
 
-// recheck measures a guest again that seems slow beside the one in the middle. Of the probe before some may have passed at once, as links do that
+// recheck measures a guest again that seems slow beside the one in the middle: by as much as a connection takes, since after a loss TCP sends
+// little at a time, and short probes tell of that alone. Of the probe before some may have passed at once, as links do that
 // are shaped, and of the first one here again, if that was a while ago: neither counts.
 func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, middle float64) {
 	d, end := new(doubt), h.cfg.Clock.Now().Add(doubtTime)
@@ -81,34 +84,49 @@ func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, middle 
 		if v.late && !m.hearLate(ctx, v) {
 			return
 		}
-		again := m.probe(ctx, v, m.bytes/2, m.turn())
+		before := v.resent()
+		again := m.probe(ctx, v, maxProbe, m.turn())
 		if again == 0 {
 			return
 		}
 		if n == 0 {
 			continue
 		}
-		d.take(again)
+		d.take(again, v.resent() != before)
 		h.rate(v, d.best)
 	}
 }
 
 // doubt is what is known of a guest that seems slow: how fast it was, measured again.
 type doubt struct {
-	n           int
+	n           int // probes that tell
+	lossy       int // and those of which something was sent again: the network is as fast as that at least
 	worst, best float64
 }
 
-func (d *doubt) take(rate float64) {
+func (d *doubt) take(rate float64, lossy bool) {
+	d.best = max(d.best, rate)
+	if lossy {
+		d.lossy++
+		return
+	}
 	if d.n++; d.n == 1 {
 		d.worst = rate
 	}
-	d.worst, d.best = min(d.worst, rate), max(d.best, rate)
+	d.worst = min(d.worst, rate)
 }
 
 // open reports whether it has to be measured once more.
 func (d *doubt) open() bool {
-	return d.n < doubts-1 || d.best > alike*d.worst && d.n < mostDoubts
+	return d.n+d.lossy < mostDoubts && (d.n < doubts-1 || d.best > alike*d.worst)
+}
+
+// resent returns how often the system has sent something again to a guest, as far as it tells.
+func (v *visitor) resent() (n int) {
+	if v.below != nil {
+		tcpopt.Of(v.below, func(fd int) { n = tcpopt.Resent(fd) })
+	}
+	return n
 }
 
 // rate takes note of how fast a guest is. Only the goroutine that measures it does.

@@ -66,6 +66,15 @@ func become(fd int, name string) {
 	_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 }
 
+// Resent returns how many segments of a connection have been sent again.
+func Resent(fd int) int {
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return 0
+	}
+	return int(info.Total_retrans)
+}
+
 // Bear has a socket wait so long for a peer that confirms nothing.
 func Bear(fd int, d time.Duration) {
 	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d/time.Millisecond))

@@ -15,3 +15,6 @@ func Usual(int) {}
 
 // Bear does nothing, as Hurry.
 func Bear(int, time.Duration) {}
+
+// Resent is not known.
+func Resent(int) int { return 0 }
