@@ -117,7 +117,7 @@ const maxReceivers = 4096
 
 // Run sends.
 func (c *castCmd) Run(ctx context.Context, std stdio) error {
-	defer saveMemory(std.Getenv)()
+	saveMemory(std.Getenv)
 	hosts, err := c.check()
 	if err != nil {
 		return err

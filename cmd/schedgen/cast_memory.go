@@ -6,11 +6,9 @@ import "runtime/debug"
 // are buffers that stay, so that the usual 100 would have it take twice as much as it needs.
 const castGarbage = 25
 
-// saveMemory has this process take less memory, unless its user says how much it may. undo ends that.
-func saveMemory(getenv func(string) string) (undo func()) {
-	if getenv("GOGC") != "" {
-		return func() {}
+// saveMemory has this process, which does nothing else, take less memory, unless its user says how much it may.
+func saveMemory(getenv func(string) string) {
+	if getenv("GOGC") == "" {
+		debug.SetGCPercent(castGarbage)
 	}
-	before := debug.SetGCPercent(castGarbage)
-	return func() { debug.SetGCPercent(before) }
 }

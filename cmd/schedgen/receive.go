@@ -79,7 +79,7 @@ func (c *receiveCmd) check() (err error) {
 
 // Run receives.
 func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
-	defer saveMemory(std.Getenv)()
+	saveMemory(std.Getenv)
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -32,50 +32,53 @@ func (c *carrier) Put(to int, f *wire.Frame) {
 	c.drop(f)
 }
 
+// group is the cores of some ranks, of which one is stopped, and what is under way between them.
+type group struct {
+	stopped int
+	cores   []*Core
+	way     []told
+	kept    []told // for the one that is stopped
+}
+
+func (g *group) core(rank, size int) *Core {
+	return New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, &carrier{from: rank, all: &g.way})
+}
+
+// agree has all but the one that is stopped agree.
+func (g *group) agree(t *testing.T) {
+	left := slices.Delete(slices.Clone(g.cores), g.stopped, g.stopped+1)
+	for _, c := range left {
+		c.Vote(Vote{})
+	}
+	for ; len(g.way) > 0; g.way = g.way[1:] {
+		if l := g.way[0]; l.to == g.stopped {
+			g.kept = append(g.kept, l)
+		} else {
+			g.cores[l.to].agree.heard(&l.head, l.body)
+		}
+	}
+	for _, c := range left {
+		require.NoError(t, c.Excluded())
+		require.True(t, c.Confirmed(), "rank %d", c.env.Rank)
+		_, ok := c.Outcome(c.agree.last)
+		require.True(t, ok)
+	}
+}
+
 // A rank that was stopped while the others have taken it for lost, and have agreed without it, hears of that whatever comes to it first, also from those
 // that have heard it from others alone.
 func TestStoppedRankIsExcluded(t *testing.T) {
 	const size, stopped = 4, 2
-	for finds := range size {
-		if finds == stopped {
-			continue
-		}
-		var way []told
-		newCore := func(rank int) *Core {
-			return New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 1000, Stall: 1000, CastWindow: 1, Overlay: nowhere{}}, &carrier{from: rank, all: &way})
-		}
-		var all []*Core
+	for _, finds := range []int{0, 1, 3} {
+		g := &group{stopped: stopped}
 		for rank := range size {
-			all = append(all, newCore(rank))
+			g.cores = append(g.cores, g.core(rank, size))
 		}
-		all[finds].members.lose(stopped)
-		var kept []told
-		for range 2 {
-			for rank, c := range all {
-				if rank != stopped {
-					c.Vote(Vote{})
-				}
-			}
-			for len(way) > 0 {
-				l := way[0]
-				way = way[1:]
-				if l.to == stopped {
-					kept = append(kept, l)
-					continue
-				}
-				all[l.to].agree.heard(&l.head, l.body)
-			}
-			for rank, c := range all {
-				if rank != stopped {
-					require.NoError(t, c.Excluded())
-					require.True(t, c.Confirmed(), "rank %d", rank)
-					_, ok := c.Outcome(c.agree.last)
-					require.True(t, ok)
-				}
-			}
-		}
-		for _, l := range kept {
-			c := newCore(stopped)
+		g.cores[finds].members.lose(stopped)
+		g.agree(t)
+		g.agree(t)
+		for _, l := range g.kept {
+			c := g.core(stopped, size)
 			c.agree.heard(&l.head, l.body)
 			if l.head.Seq <= 1 && c.Excluded() == nil {
 				require.NoError(t, c.Err()) // from one that did not know yet

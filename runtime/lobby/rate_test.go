@@ -16,9 +16,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
-// slowly passes on what goes between a guest and the lobby, to the guest so many bytes a second, until the test ends; 0: some
-// with which they begin, and no more before open is closed.
-func slowly(t *testing.T, to *net.TCPListener, perSecond int, open <-chan struct{}) *net.TCPListener {
+// relay passes on what goes between a guest and the lobby, to the guest at most 4 KiB at a time, before which it calls hold with how many bytes that is.
+func relay(t *testing.T, to *net.TCPListener, hold func(n int)) *net.TCPListener {
 	l := listen(t)
 	go func() {
 		guest, err := l.Accept()
@@ -35,16 +34,10 @@ func slowly(t *testing.T, to *net.TCPListener, perSecond int, open <-chan struct
 			_, _ = io.Copy(host, guest)
 			host.(*net.TCPConn).CloseWrite()
 		})
-		limit := rate.NewLimiter(rate.Limit(perSecond), 4<<10)
-		if perSecond == 0 {
-			limit.SetLimit(rate.Inf)
-		}
 		for b := make([]byte, 4<<10); err == nil; {
 			var n int
-			if n, err = host.Read(b); err == nil && limit.WaitN(context.Background(), n) == nil {
-				if perSecond == 0 && n > begins {
-					<-open
-				}
+			if n, err = host.Read(b); err == nil {
+				hold(n)
 				_, err = guest.Write(b[:n])
 			}
 		}
@@ -53,6 +46,32 @@ func slowly(t *testing.T, to *net.TCPListener, perSecond int, open <-chan struct
 		host.Close()
 	}()
 	return l
+}
+
+// slowly passes on so many bytes a second.
+func slowly(t *testing.T, to *net.TCPListener, perSecond int) *net.TCPListener {
+	limit := rate.NewLimiter(rate.Limit(perSecond), 4<<10)
+	return relay(t, to, func(n int) { _ = limit.WaitN(context.Background(), n) }) // n is not above its burst
+}
+
+// mute passes on some bytes with which they begin, and no more before open is closed.
+func mute(t *testing.T, to *net.TCPListener, open <-chan struct{}) *net.TCPListener {
+	return relay(t, to, func(n int) {
+		if n > begins {
+			<-open
+		}
+	})
+}
+
+// pausing pauses each time that so many bytes have gone to the guest, as often as there are pauses.
+func pausing(t *testing.T, to *net.TCPListener, bytes int, pauses []time.Duration) *net.TCPListener {
+	gone := 0
+	return relay(t, to, func(n int) {
+		if gone += n; gone >= bytes && len(pauses) > 0 {
+			time.Sleep(pauses[0])
+			gone, pauses = gone-bytes, pauses[1:]
+		}
+	})
 }
 
 // begins is more than what host and guest say before they are measured, in bytes at a time.
@@ -65,7 +84,7 @@ func TestRates(t *testing.T) {
 	for name, c := range map[string]lobby.Config{"plain": {}, "encrypted": {Key: bytes.Repeat([]byte{2}, tcp.MinKey), Encrypt: true}} {
 		t.Run(name, func(t *testing.T) {
 			l, chosen := listen(t), make(chan struct{})
-			at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "slow": slowly(t, l, perSecond, nil), "mute": slowly(t, l, 0, chosen)}
+			at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "slow": slowly(t, l, perSecond), "mute": mute(t, l, chosen)}
 			var wg sync.WaitGroup
 			for name, l := range at {
 				wg.Go(func() {
@@ -102,7 +121,7 @@ func TestRates(t *testing.T) {
 // TCP may take more than a second to send again what is lost several times: who answers that late is measured again.
 func TestLateIsNotSlow(t *testing.T) {
 	l, over := listen(t), make(chan struct{})
-	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "late": slowly(t, l, 0, over)}
+	at := map[string]*net.TCPListener{"a": l, "b": l, "c": l, "late": mute(t, l, over)}
 	var wg sync.WaitGroup
 	for name, l := range at {
 		wg.Go(func() {
@@ -120,43 +139,6 @@ func TestLateIsNotSlow(t *testing.T) {
 	for _, g := range p.Guests {
 		require.Greater(t, g.Rate, 1e6, g.Name)
 	}
-}
-
-// pausing passes on what goes between a guest and the lobby. Each time that so many bytes have gone to the guest it pauses, as often as there are pauses.
-func pausing(t *testing.T, to *net.TCPListener, bytes int, pauses []time.Duration) *net.TCPListener {
-	l := listen(t)
-	go func() {
-		guest, err := l.Accept()
-		if err != nil {
-			return
-		}
-		host, err := net.Dial("tcp", to.Addr().String())
-		if err != nil {
-			guest.Close()
-			return
-		}
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			_, _ = io.Copy(host, guest)
-			host.(*net.TCPConn).CloseWrite()
-		})
-		b, gone := make([]byte, 4<<10), 0
-		for err == nil {
-			var n int
-			if n, err = host.Read(b); err != nil {
-				break
-			}
-			if gone += n; gone >= bytes && len(pauses) > 0 {
-				time.Sleep(pauses[0])
-				gone, pauses = gone-bytes, pauses[1:]
-			}
-			_, err = guest.Write(b[:n])
-		}
-		guest.Close()
-		wg.Wait()
-		host.Close()
-	}()
-	return l
 }
 
 // Who loses packets takes each time another time, and has been measured often enough when it has lost none.

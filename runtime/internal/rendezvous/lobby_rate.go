@@ -21,7 +21,7 @@ const (
 	probeBuffer = 2 * maxProbe           // bytes that the system is to take
 	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
 	measureTime = 2 * time.Second        // after that no other one is measured
-	doubts      = 6                      // how often one that seems slow is measured again at least, by maxProbe,
+	doubts      = 5                      // how often one that seems slow is measured again at least, by maxProbe,
 	doubtTime   = 50 * time.Millisecond  // and for how long;
 	alike       = 1.5                    // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
 	mostDoubts  = 32                     // but no more often than that
@@ -118,7 +118,7 @@ func (d *doubt) take(rate float64, lossy bool) {
 
 // open reports whether it has to be measured once more.
 func (d *doubt) open() bool {
-	return d.n+d.lossy < mostDoubts && (d.n < doubts-1 || d.best > alike*d.worst)
+	return d.n+d.lossy < mostDoubts && (d.n < doubts || d.best > alike*d.worst)
 }
 
 // resent returns how often the system has sent something again to a guest, as far as it tells.

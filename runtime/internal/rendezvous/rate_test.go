@@ -25,15 +25,15 @@ func TestDoubt(t *testing.T) {
 		best   float64
 	}{
 		"not measured":         {nil, true, 0},
-		"not often enough":     {repeat(doubts-2, slow), true, 100},
-		"alike":                {repeat(doubts-1, slow), false, 100},
-		"nearly alike":         {append(repeat(doubts-2, slow), probe{140, false}), false, 140},
-		"not alike":            {append(repeat(doubts-1, slow), probe{160, false}), true, 160},
+		"not often enough":     {repeat(doubts-1, slow), true, 100},
+		"alike":                {repeat(doubts, slow), false, 100},
+		"nearly alike":         {append(repeat(doubts-1, slow), probe{140, false}), false, 140},
+		"not alike":            {append(repeat(doubts, slow), probe{160, false}), true, 160},
 		"never alike":          {append(repeat(mostDoubts-1, slow), probe{160, false}), false, 160},
-		"lost each time":       {repeat(doubts+1, lossy), true, 100},
+		"lost each time":       {repeat(doubts+2, lossy), true, 100},
 		"lost too often":       {repeat(mostDoubts, lossy), false, 100},
-		"lost now and then":    {append(repeat(9, lossy), repeat(doubts-1, slow)...), false, 100},
-		"lost, and faster yet": {append(repeat(doubts-1, slow), probe{200, true}), true, 200},
+		"lost now and then":    {append(repeat(9, lossy), repeat(doubts, slow)...), false, 100},
+		"lost, and faster yet": {append(repeat(doubts, slow), probe{200, true}), true, 200},
 	} {
 		d := new(doubt)
 		for _, p := range c.probes {
