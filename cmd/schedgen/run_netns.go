@@ -37,7 +37,7 @@ func (f *runFlags) fitsMadeUp() error {
 // What the hosts have that are made up.
 const (
 	madeUpInterface = "eth0"
-	madeUpDatagram  = 1408 // payload bytes
+	madeUpDatagram  = 1424 // payload bytes
 )
 
 // madeUpLink completes the link between hosts that are made up: multicast works

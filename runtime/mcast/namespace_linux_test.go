@@ -67,7 +67,7 @@ func testSmallestDatagram(t *testing.T) {
 	trs, errs := tryJoin(t, 3, mcast.Config{Interface: "va"}, func(rank int, c *mcast.Config) { c.MTU = 1500 - rank })
 	for rank, tr := range trs {
 		require.NoError(t, errs[rank])
-		require.Equal(t, 1498-28-64, tr.Caps().Datagram)
+		require.Equal(t, 1498-28-48, tr.Caps().Datagram)
 		require.Equal(t, "va", tr.Interface())
 		require.NoError(t, tr.Close(true, patience))
 	}

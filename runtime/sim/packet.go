@@ -8,7 +8,7 @@ import (
 // What travels is packets: of datagrams, each with its part of a frame, and of
 // lanes. Sizes on the wire count the heads of Ethernet, IP, UDP or TCP, and ours.
 const (
-	gramHead    = 14 + 20 + 8 + 64
+	gramHead    = 14 + 20 + 8 + 48
 	segmentHead = 14 + 20 + 32
 	frameHead   = 40 // of a frame, in the first segment of a lane that carries it
 	leastRoom   = 64 // that a datagram takes of a buffer at least

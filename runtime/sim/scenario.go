@@ -39,7 +39,7 @@ type Net struct {
 	// Loop is how long a packet takes between ranks of one host; default 5 µs.
 
 	Multicast bool `json:"multicast,omitempty"`
-	Datagram  int  `json:"datagram,omitempty"` // bytes of a datagram's payload; default 1408
+	Datagram  int  `json:"datagram,omitempty"` // bytes of a datagram's payload; default 1424
 	Room      int  `json:"room,omitempty"`     // bytes that a socket for datagrams takes in; default 4 MiB
 	SendRoom  int  `json:"send_room,omitempty"`
 	// SendRoom is how many bytes of datagrams a sender has in its link's queue
@@ -227,7 +227,7 @@ func orElse[T comparable](v, other T) T {
 }
 
 // datagramBytes fills a frame of Ethernet.
-const datagramBytes = 1408
+const datagramBytes = 1424
 
 // filled returns the network with its defaults.
 func (n Net) filled() Net {

@@ -177,6 +177,6 @@ func TestWindowBeyondTheQueueDelaysAPipeline(t *testing.T) {
 	}
 	length := (&Link{Rate: rate}).Serialize(queue)
 	one := took(queue / 2)
-	require.Less(t, one, onWire(bytes, rate)*106/100)
+	require.Less(t, one, onWire(bytes, rate)*107/100)
 	require.Greater(t, took(2*queue), one+length*8/10)
 }

@@ -77,12 +77,12 @@ func (f readFunc) Read(b []byte) (int, error) { return f(b) }
 func TestPayloadFor(t *testing.T) {
 	for _, c := range []struct{ mtu, family, want int }{
 		{1500, 4, 1500 - 28 - fragment.HeadLen}, {1500, 6, 1500 - 48 - fragment.HeadLen},
-		{65536, 4, 65507 - fragment.HeadLen}, {1 << 20, 6, 65487 - fragment.HeadLen}, {156, 4, 64},
+		{65536, 4, 65507 - fragment.HeadLen}, {1 << 20, 6, 65487 - fragment.HeadLen}, {140, 4, 64},
 	} {
 		n, err := payloadFor(c.mtu, c.family, fragment.HeadLen)
 		require.NoError(t, err)
 		require.Equal(t, c.want, n)
 	}
-	_, err := payloadFor(155, 4, fragment.HeadLen)
-	require.ErrorContains(t, err, "MTU of 155")
+	_, err := payloadFor(139, 4, fragment.HeadLen)
+	require.ErrorContains(t, err, "MTU of 139")
 }

@@ -27,6 +27,7 @@ func sendTo(fd int, b []byte, to netip.AddrPort) error {
 // whole encodes one whole datagram.
 func whole(id [16]byte, h wire.Header, from, chunk, offset int, payload []byte) []byte {
 	var b [fragment.HeadLen]byte
-	fragment.Encode(&b, &id, &h, from, chunk, offset, payload)
+	mark := fragment.MarkOf(id)
+	fragment.Encode(&b, &mark, &h, from, chunk, offset, payload)
 	return append(b[:], payload...)
 }

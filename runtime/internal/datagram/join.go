@@ -146,7 +146,7 @@ func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	if err != nil {
 		return err
 	}
-	t.id, t.payload, t.room, t.target = m.ID, d.payload, d.room, d.group
+	t.mark, t.payload, t.room, t.target = fragment.MarkOf(m.ID), d.payload, d.room, d.group
 	t.arrival.stashes.Room = d.room
 	t.arrival.all.sources, t.arrival.own.sources = d.senders, d.directs
 	for _, a := range d.directs {
@@ -205,6 +205,6 @@ func (t *Transport) probe() []byte {
 		return t.seal(nil, &h, everybody, 0, 0, nil)
 	}
 	var b [fragment.HeadLen]byte
-	fragment.Encode(&b, &t.id, &h, t.rank, 0, 0, nil)
+	fragment.Encode(&b, &t.mark, &h, t.rank, 0, 0, nil)
 	return b[:]
 }

@@ -89,7 +89,7 @@ func (t *Transport) examine(in *inlet, b []byte, whole bool, from netip.AddrPort
 	if t.sealed != nil {
 		return t.open(in, b, whole, from, p)
 	}
-	switch f := fragment.Decode(b, &t.id, t.size, t.payload, p); {
+	switch f := fragment.Decode(b, &t.mark, t.size, t.payload, p); {
 	case f != fragment.Sound:
 		return nil, f
 	case !whole:

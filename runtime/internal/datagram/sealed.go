@@ -9,14 +9,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// With a key a datagram begins with sealedMagic and, in the place of the checksum, the rank
-// to which it goes, or noRank for the group; and ends as [seal.Packets] has it. So it counts
+// With a key a datagram has sealedMagic and, in the place of the checksum, the rank
+// to which it goes, or noRank for the group; and it ends as [seal.Packets] has it. So it counts
 // only where it was sent to, and once.
 const (
 	// SealBytes is by how much a datagram's payload is shorter then.
 	SealBytes = seal.PacketOver
 
-	sealedMagic = 0x5CED0E01
+	sealedMagic = 0xEE02
 	noRank      = 1<<32 - 1
 )
 
@@ -40,9 +40,9 @@ func newSealed(s *seal.Session, size int) (*sealed, error) {
 func (t *Transport) seal(b []byte, h *wire.Header, to, chunk, offset int, payload []byte) []byte {
 	b = append(b, make([]byte, fragment.HeadLen)...)
 	head := (*[fragment.HeadLen]byte)(b)
-	fragment.EncodeHead(head, &t.id, h, t.rank, chunk, offset, len(payload))
-	binary.BigEndian.PutUint32(head[0:], sealedMagic)
-	binary.BigEndian.PutUint32(head[4:], uint32(to)) // everybody is noRank
+	fragment.EncodeHead(head, &t.mark, h, t.rank, chunk, offset)
+	binary.BigEndian.PutUint32(head[0:], uint32(to)) // everybody is noRank
+	binary.BigEndian.PutUint16(head[4:], sealedMagic)
 	t.sealed.count++
 	return t.sealed.packets.Seal(append(b, payload...), fragment.HeadLen, t.rank, t.sealed.count)
 }
@@ -68,7 +68,7 @@ func (t *Transport) open(in *inlet, b []byte, whole bool, source netip.AddrPort,
 	if in == &t.arrival.own {
 		to, windows = uint32(t.rank), t.sealed.own
 	}
-	if binary.BigEndian.Uint32(b[4:]) != to || !windows[from].Take(count) {
+	if binary.BigEndian.Uint32(b) != to || !windows[from].Take(count) {
 		return nil, fragment.Replayed
 	}
 	return b[fragment.HeadLen:], p.Read(b, t.size, t.payload)
@@ -76,18 +76,14 @@ func (t *Transport) open(in *inlet, b []byte, whole bool, source netip.AddrPort,
 
 // claimed returns the rank from which b claims to be.
 func (t *Transport) claimed(b []byte) (from int, f fragment.Fault) {
-	if len(b) < 4 || binary.BigEndian.Uint32(b) != sealedMagic {
+	if len(b) < 6 || binary.BigEndian.Uint16(b[4:]) != sealedMagic {
 		return 0, fragment.Foreign
 	}
 	if len(b) < fragment.HeadLen+seal.PacketOver {
 		return 0, fragment.Torn
 	}
-	if [16]byte(b[8:24]) != t.id {
+	if !t.mark.On(b) {
 		return 0, fragment.Foreign
 	}
-	rank := binary.BigEndian.Uint32(b[24:])
-	if int64(rank) >= int64(t.size) {
-		return 0, fragment.Torn
-	}
-	return int(rank), fragment.Sound
+	return fragment.Sender(b, t.size)
 }

@@ -38,8 +38,8 @@ func TestStrangersWithTheSendersAddress(t *testing.T) {
 			sealed := func(to int) []byte { return sender.seal(nil, &h, to, 5, 0, []byte("hello")) }
 			late, good := sealed(everybody), sealed(everybody)
 			other, nobodys := slices.Clone(good), slices.Clone(good)
-			other[20]++
-			binary.BigEndian.PutUint32(nobodys[24:], 3)
+			other[9]++
+			binary.BigEndian.PutUint32(nobodys[12:], 3)
 			foreign := func(s wire.Stats) uint64 { return s.Foreign }
 			torn := func(s wire.Stats) uint64 { return s.Torn }
 			unsealed := func(s wire.Stats) uint64 { return s.Unauthenticated }
@@ -50,7 +50,7 @@ func TestStrangersWithTheSendersAddress(t *testing.T) {
 				n    func(wire.Stats) uint64
 			}{
 				{"garbage", []byte("hello, is anybody there?"), foreign},
-				{"without a seal", whole(tr.id, h, 1, 5, 0, []byte("hello")), foreign},
+				{"without a seal", whole(tr.ID(), h, 1, 5, 0, []byte("hello")), foreign},
 				{"another communicator", other, foreign},
 				{"half a header", good[:30], torn},
 				{"no seal", good[:fragment.HeadLen+seal.PacketOver-1], torn},
@@ -58,7 +58,7 @@ func TestStrangersWithTheSendersAddress(t *testing.T) {
 				{"of nobody", nobodys, torn},
 				{"cut", good[:len(good)-1], unsealed},
 				{"longer", append(slices.Clone(good), 0), unsealed},
-				{"another sequence number", changed(good, 39), unsealed},
+				{"another sequence number", changed(good, 31), unsealed},
 				{"another payload", changed(good, fragment.HeadLen), unsealed},
 				{"another tag", changed(good, -9), unsealed},
 				{"another count", changed(good, -1), unsealed},
@@ -127,7 +127,7 @@ func FuzzSealed(f *testing.F) {
 	keys, err := newSealed(session, 4)
 	require.NoError(f, err)
 	source := netip.MustParseAddrPort("127.0.0.1:9")
-	tr := &Transport{rank: 3, size: 4, id: [16]byte{7}, payload: 100, sealed: keys}
+	tr := &Transport{rank: 3, size: 4, mark: fragment.MarkOf([16]byte{7}), payload: 100, sealed: keys}
 	tr.arrival.all.sources = []netip.AddrPort{source, source, source, source}
 	good := tr.seal(nil, &wire.Header{Kind: wire.FrameSlot}, everybody, 5, 0, []byte("hello"))
 	f.Add(good[:len(good)-1])
@@ -136,8 +136,8 @@ func FuzzSealed(f *testing.F) {
 		var p fragment.Part
 		if len(b) >= fragment.HeadLen {
 			b = slices.Clone(b)
-			binary.BigEndian.PutUint32(b, sealedMagic)
-			copy(b[8:], tr.id[:])
+			binary.BigEndian.PutUint16(b[4:], sealedMagic)
+			copy(b[8:12], tr.mark.ID[:])
 		}
 		if _, f := tr.open(&tr.arrival.all, b, true, source, &p); f == fragment.Sound || f == fragment.Replayed {
 			t.Fatal("opened")

@@ -124,7 +124,7 @@ func (t *Transport) add(b *outBatch, c *fragment.Chunk, offset int, payload []by
 		b.addWhole(t.name(c.To), t.seal(b.room(), &c.Head, c.To, c.Head.Len, offset, payload))
 		return
 	}
-	fragment.Encode(b.add(t.name(c.To), payload), &t.id, &c.Head, t.rank, c.Head.Len, offset, payload)
+	fragment.Encode(b.add(t.name(c.To), payload), &t.mark, &c.Head, t.rank, c.Head.Len, offset, payload)
 }
 
 // name returns where datagrams to a rank go; nil to the group.

@@ -49,7 +49,7 @@ func come(t *testing.T, tr *Transport, far int) (all [][2]int) {
 		}
 		require.NoError(t, err)
 		var p fragment.Part
-		require.Equal(t, fragment.Sound, fragment.Decode(b[:n], &tr.id, tr.size, tr.payload, &p))
+		require.Equal(t, fragment.Sound, fragment.Decode(b[:n], &tr.mark, tr.size, tr.payload, &p))
 		at := p.Offset / tr.payload
 		require.Equal(t, byte(at), b[fragment.HeadLen])
 		all = append(all, [2]int{int(p.Seq), at})

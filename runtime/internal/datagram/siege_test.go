@@ -66,7 +66,7 @@ func TestSiegeOfDatagrams(t *testing.T) {
 			h := wire.Header{Kind: wire.FrameSlot, Seq: 1}
 			text := []byte("a chunk that ranks have sent to each other")
 			good := sender.seal(nil, &h, everybody, len(text), 0, text)
-			before[1].id = sender.id // or it would be foreign
+			before[1].mark = sender.mark // or it would be foreign
 			other := before[1].seal(nil, &h, everybody, len(text), 0, text)
 			sendRaw(t, sender.group.fd, good)
 			until(t, tr, s, func() bool { return s.fragments == 1 })

@@ -92,8 +92,8 @@ func TestStrangersInTheGroup(t *testing.T) {
 	trs := joined(t, 2, Config{})
 	tr, s := trs[0], &tally{}
 	fd := outsider(t, tr.target)
-	id, other := tr.id, tr.id
-	other[15]++
+	id, other := tr.ID(), tr.ID()
+	other[0]++
 	h := wire.Header{Kind: wire.FrameSlot, Seq: 1}
 	good := whole(id, h, 1, 5, 0, []byte("hello"))
 	type count func(wire.Stats) uint64
@@ -133,7 +133,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	trs := joined(t, 2, Config{})
 	tr, s := trs[0], &tally{}
 	h := wire.Header{Kind: wire.FrameSlot, Seq: 1}
-	good := whole(tr.id, h, 1, 5, 0, []byte("hello"))
+	good := whole(tr.ID(), h, 1, 5, 0, []byte("hello"))
 	door := tr.arrival.own.sources[0]
 	for _, from := range []netip.AddrPort{door, tr.target} {
 		fd := outsider(t, from)

@@ -94,7 +94,7 @@ func TestTrainsComeAsDatagrams(t *testing.T) {
 		var p fragment.Part
 		b, whole := in.datagram(i)
 		require.True(t, whole)
-		require.Equal(t, fragment.Sound, fragment.Decode(b, &tr.id, tr.size, tr.payload, &p), "datagram %d", i)
+		require.Equal(t, fragment.Sound, fragment.Decode(b, &tr.mark, tr.size, tr.payload, &p), "datagram %d", i)
 		require.EqualValues(t, i/21, p.Seq)
 		require.Equal(t, i%21*1000, p.Offset)
 		require.True(t, bytes.Equal(body[p.Offset:p.Offset+p.Payload], b[fragment.HeadLen:]))

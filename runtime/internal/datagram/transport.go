@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -32,7 +33,7 @@ type Transport struct {
 	puts    *stream.Transport
 	rank    int
 	size    int
-	id      [16]byte
+	mark    fragment.Mark
 	payload int            // agreed bytes of a datagram
 	over    int            // bytes beside them
 	sealed  *sealed        // nil without a key
@@ -62,7 +63,7 @@ func (t *Transport) Rank() int { return t.rank }
 func (t *Transport) Size() int { return t.size }
 
 // ID returns the communicator's identity, drawn by rank 0.
-func (t *Transport) ID() [16]byte { return t.id }
+func (t *Transport) ID() [16]byte { return t.mark.ID }
 
 // Group returns where the communicator's datagrams go.
 func (t *Transport) Group() netip.AddrPort { return t.target }

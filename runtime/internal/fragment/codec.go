@@ -10,19 +10,19 @@ import (
 
 // HeadLen is the width of a datagram's head. Integers are big-endian:
 //
-//	 0 magic u32     4 checksum u32    8 communicator id [16]
-//	24 sender u32   28 epoch u32      32 seq u64
-//	40 slot u32     44 print u32      48 arg u32
-//	52 chunk u32    56 offset u32     60 payload u16   62 kind u8   63 communicator u8
+//	 0 checksum u32  4 magic u16      6 kind u8      7 communicator u8
+//	 8 mark [4]     12 sender u32    16 epoch u32   20 slot u32
+//	24 seq u64      32 print u32     36 arg u32     40 chunk u32    44 offset u32
 //
-// chunk is the length of the whole chunk, payload that of the part of it in
-// this datagram, which belongs at offset. The checksum (CRC-32C) covers all
-// that follows it: UDP's own is weak, optional, and not computed at all on
-// loopback interfaces. With a key there is none (package datagram).
-const HeadLen = 64
+// chunk is the length of the whole chunk; the part of it in this datagram is what
+// follows the head, and belongs at offset. The checksum (CRC-32C) covers the
+// communicator's id, and then all that follows the checksum: UDP's own is weak,
+// optional, and not computed at all on loopback interfaces. With a key there is none
+// (package datagram).
+const HeadLen = 48
 
 const (
-	magic = 0x5CED0D02 // the last byte is the version, as of what is sealed
+	magic = 0xED03 // the last byte is the version, as of what is sealed
 
 	// KindProbe is a datagram that a rank sends to itself, to see whether
 	// multicast works.
@@ -45,6 +45,20 @@ const (
 	Ours                  // has been sent by this rank
 )
 
+// Mark tells the datagrams of a communicator from those of others, in four bytes of a head: the first
+// of its id, and the checksum, which begins with all sixteen. So a datagram of another communicator
+// passes for one of this only if both are alike.
+type Mark struct {
+	ID  [16]byte // the communicator's
+	sum uint32   // the checksum's beginning
+}
+
+// MarkOf returns the mark of a communicator's id.
+func MarkOf(id [16]byte) Mark { return Mark{id, crc32.Checksum(id[:], castagnoli)} }
+
+// On reports whether head b, of HeadLen bytes or more, begins as those of this communicator.
+func (m *Mark) On(b []byte) bool { return [4]byte(b[8:]) == [4]byte(m.ID[:]) }
+
 // Part is the head of a datagram.
 type Part struct {
 	wire.Header         // Len is the chunk's, From is what the datagram claims
@@ -52,67 +66,74 @@ type Part struct {
 }
 
 // Encode writes the head of a datagram; payload is what will follow it.
-func Encode(b *[HeadLen]byte, id *[16]byte, h *wire.Header, from, chunk, offset int, payload []byte) {
-	EncodeHead(b, id, h, from, chunk, offset, len(payload))
-	binary.BigEndian.PutUint32(b[0:], magic)
-	binary.BigEndian.PutUint32(b[4:], crc32.Update(crc32.Checksum(b[8:], castagnoli), castagnoli, payload))
+func Encode(b *[HeadLen]byte, m *Mark, h *wire.Header, from, chunk, offset int, payload []byte) {
+	EncodeHead(b, m, h, from, chunk, offset)
+	binary.BigEndian.PutUint16(b[4:], magic)
+	binary.BigEndian.PutUint32(b[0:], crc32.Update(crc32.Update(m.sum, castagnoli, b[4:]), castagnoli, payload))
 }
 
-// EncodeHead writes all but the first eight bytes of a head.
-func EncodeHead(b *[HeadLen]byte, id *[16]byte, h *wire.Header, from, chunk, offset, payload int) {
-	copy(b[8:24], id[:])
-	binary.BigEndian.PutUint32(b[24:], uint32(from))
-	binary.BigEndian.PutUint32(b[28:], h.Epoch)
-	binary.BigEndian.PutUint64(b[32:], h.Seq)
-	binary.BigEndian.PutUint32(b[40:], uint32(h.Slot))
-	binary.BigEndian.PutUint32(b[44:], h.Print)
-	binary.BigEndian.PutUint32(b[48:], h.Arg)
-	binary.BigEndian.PutUint32(b[52:], uint32(chunk))
-	binary.BigEndian.PutUint32(b[56:], uint32(offset))
-	binary.BigEndian.PutUint16(b[60:], uint16(payload))
-	b[62], b[63] = byte(h.Kind), h.Comm
+// EncodeHead writes all of a head but the checksum and the magic.
+func EncodeHead(b *[HeadLen]byte, m *Mark, h *wire.Header, from, chunk, offset int) {
+	b[6], b[7] = byte(h.Kind), h.Comm
+	copy(b[8:12], m.ID[:])
+	binary.BigEndian.PutUint32(b[12:], uint32(from))
+	binary.BigEndian.PutUint32(b[16:], h.Epoch)
+	binary.BigEndian.PutUint32(b[20:], uint32(h.Slot))
+	binary.BigEndian.PutUint64(b[24:], h.Seq)
+	binary.BigEndian.PutUint32(b[32:], h.Print)
+	binary.BigEndian.PutUint32(b[36:], h.Arg)
+	binary.BigEndian.PutUint32(b[40:], uint32(chunk))
+	binary.BigEndian.PutUint32(b[44:], uint32(offset))
 }
 
 // Decode reads the head of datagram b into p. size is the number of ranks
 // and limit the agreed payload of a datagram.
-func Decode(b []byte, id *[16]byte, size, limit int, p *Part) Fault {
-	if len(b) < 4 || binary.BigEndian.Uint32(b) != magic {
+func Decode(b []byte, m *Mark, size, limit int, p *Part) Fault {
+	if len(b) < 6 || binary.BigEndian.Uint16(b[4:]) != magic {
 		return Foreign
 	}
 	if len(b) < HeadLen {
 		return Torn
 	}
-	if [16]byte(b[8:24]) != *id {
+	if !m.On(b) {
 		return Foreign
 	}
-	if binary.BigEndian.Uint32(b[4:]) != crc32.Checksum(b[8:], castagnoli) {
+	if binary.BigEndian.Uint32(b) != crc32.Update(m.sum, castagnoli, b[4:]) {
 		return Torn
 	}
 	return p.Read(b, size, limit)
 }
 
+// Sender returns the rank from which head b, of HeadLen bytes or more, claims to be: from 0 on, and less than size if it is sound.
+func Sender(b []byte, size int) (from int, f Fault) {
+	rank := binary.BigEndian.Uint32(b[12:])
+	if int64(rank) >= int64(size) {
+		return 0, Torn
+	}
+	return int(rank), Sound
+}
+
 // Read reads the head of b, and checks what must fit.
 func (p *Part) Read(b []byte, size, limit int) Fault {
-	p.Kind, p.Comm, p.Lane = wire.FrameKind(b[62]), b[63], wire.LaneOps
-	p.Epoch = binary.BigEndian.Uint32(b[28:])
-	p.Seq = binary.BigEndian.Uint64(b[32:])
-	p.Slot = ir.Slot(binary.BigEndian.Uint32(b[40:]))
-	p.Print = binary.BigEndian.Uint32(b[44:])
-	p.Arg = binary.BigEndian.Uint32(b[48:])
+	p.Kind, p.Comm, p.Lane = wire.FrameKind(b[6]), b[7], wire.LaneOps
+	p.Epoch = binary.BigEndian.Uint32(b[16:])
+	p.Slot = ir.Slot(binary.BigEndian.Uint32(b[20:]))
+	p.Seq = binary.BigEndian.Uint64(b[24:])
+	p.Print = binary.BigEndian.Uint32(b[32:])
+	p.Arg = binary.BigEndian.Uint32(b[36:])
 	return p.measure(b, size, limit)
 }
 
 // measure reads what must fit: the sender, and the lengths.
 func (p *Part) measure(b []byte, size, limit int) Fault {
-	from, chunk := binary.BigEndian.Uint32(b[24:]), binary.BigEndian.Uint32(b[52:])
-	offset, payload := binary.BigEndian.Uint32(b[56:]), binary.BigEndian.Uint16(b[60:])
-	if int64(from) >= int64(size) || int64(chunk) > MaxChunk || offset > chunk {
+	from, f := Sender(b, size)
+	chunk, offset := binary.BigEndian.Uint32(b[40:]), binary.BigEndian.Uint32(b[44:])
+	if f != Sound || int64(chunk) > MaxChunk || offset > chunk {
 		return Torn
 	}
-	p.From, p.Len, p.Offset, p.Payload = int(from), int(chunk), int(offset), int(payload)
+	p.From, p.Len, p.Offset, p.Payload = from, int(chunk), int(offset), len(b)-HeadLen
 	switch {
-	case p.Payload != len(b)-HeadLen,
-		p.Offset%limit != 0,
+	case p.Offset%limit != 0,
 		p.Payload != min(limit, p.Len-p.Offset),
 		p.Payload == 0 && p.Len > 0,
 		p.Kind != KindProbe && !p.Kind.Valid():

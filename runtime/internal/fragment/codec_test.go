@@ -15,13 +15,14 @@ import (
 // datagram encodes one whole datagram.
 func datagram(id [16]byte, h wire.Header, from, chunk, offset int, payload []byte) []byte {
 	var b [HeadLen]byte
-	Encode(&b, &id, &h, from, chunk, offset, payload)
+	mark := MarkOf(id)
+	Encode(&b, &mark, &h, from, chunk, offset, payload)
 	return append(b[:], payload...)
 }
 
 // reseal makes the checksum of a changed datagram right again.
-func reseal(b []byte) []byte {
-	binary.BigEndian.PutUint32(b[4:], crc32.Checksum(b[8:], castagnoli))
+func reseal(b []byte, id [16]byte) []byte {
+	binary.BigEndian.PutUint32(b, crc32.Checksum(append(id[:], b[4:]...), castagnoli))
 	return b
 }
 
@@ -39,15 +40,15 @@ func TestPartRoundTrip(t *testing.T) {
 			Kind: wire.FrameSlot, Comm: rapid.Uint8().Draw(t, "comm"), Epoch: rapid.Uint32().Draw(t, "epoch"), Seq: rapid.Uint64().Draw(t, "seq"),
 			Slot: ir.Slot(rapid.Uint32().Draw(t, "slot")), Arg: rapid.Uint32().Draw(t, "arg"), Print: rapid.Uint32().Draw(t, "print"),
 		}
-		b := datagram(id, h, 3, chunk, offset, payload)
+		b, mark := datagram(id, h, 3, chunk, offset, payload), MarkOf(id)
 		var p Part
-		require.Equal(t, Sound, Decode(b, &id, 4, limit, &p))
+		require.Equal(t, Sound, Decode(b, &mark, 4, limit, &p))
 		h.From, h.Len = 3, chunk
 		require.Equal(t, Part{h, offset, len(payload)}, p)
 
 		// No single change goes unnoticed.
 		b[rapid.IntRange(0, len(b)-1).Draw(t, "byte")] ^= byte(rapid.IntRange(1, 255).Draw(t, "flip"))
-		require.NotEqual(t, Sound, Decode(b, &id, 4, limit, &p))
+		require.NotEqual(t, Sound, Decode(b, &mark, 4, limit, &p))
 	})
 }
 
@@ -59,33 +60,34 @@ func TestPartRefusals(t *testing.T) {
 	put := func(at int, v uint32) []byte {
 		b := good()
 		binary.BigEndian.PutUint32(b[at:], v)
-		return reseal(b)
+		return reseal(b, id)
 	}
 	var p Part
-	require.Equal(t, Sound, Decode(good(), &id, 2, 100, &p))
+	mark := MarkOf(id)
+	require.Equal(t, Sound, Decode(good(), &mark, 2, 100, &p))
 	for name, c := range map[string]struct {
 		b    []byte
 		want Fault
 	}{
-		"empty":             {nil, Foreign},
-		"garbage":           {[]byte("GET / HTTP/1.0"), Foreign},
-		"version":           {put(0, magic+1), Foreign},
-		"identity":          {put(8, 99), Foreign},
-		"short":             {good()[:HeadLen-1], Torn},
-		"cut":               {good()[:150], Torn},
-		"cut and resealed":  {reseal(good()[:150]), Torn},
-		"longer":            {reseal(append(good(), 0)), Torn},
-		"checksum":          {append(good()[:163], 1), Torn},
-		"sender":            {put(24, 2), Torn},
-		"chunk too long":    {put(52, 1<<31), Torn},
-		"offset beyond":     {put(56, 300), Torn},
-		"offset within":     {put(56, 101), Torn},
-		"last part full":    {put(56, 200), Torn},
-		"chunk too short":   {put(52, 150), Torn},
-		"kind":              {put(60, 100<<16|99<<8), Torn},
-		"payload in header": {put(60, 99<<16|1<<8), Torn},
+		"empty":            {nil, Foreign},
+		"garbage":          {[]byte("GET / HTTP/1.0"), Foreign},
+		"version":          {put(4, (magic+1)<<16), Foreign},
+		"identity":         {put(8, 99), Foreign},
+		"identity's end":   {reseal(good(), [16]byte{1, 2, 3, 15: 1}), Torn},
+		"short":            {good()[:HeadLen-1], Torn},
+		"cut":              {good()[:130], Torn},
+		"cut and resealed": {reseal(good()[:130], id), Torn},
+		"longer":           {reseal(append(good(), 0), id), Torn},
+		"checksum":         {append(good()[:147], 1), Torn},
+		"sender":           {put(12, 2), Torn},
+		"chunk too long":   {put(40, 1<<31), Torn},
+		"offset beyond":    {put(44, 300), Torn},
+		"offset within":    {put(44, 101), Torn},
+		"last part full":   {put(44, 200), Torn},
+		"chunk too short":  {put(40, 150), Torn},
+		"kind":             {put(4, magic<<16|99<<8), Torn},
 	} {
-		require.Equal(t, c.want, Decode(c.b, &id, 2, 100, &p), name)
+		require.Equal(t, c.want, Decode(c.b, &mark, 2, 100, &p), name)
 	}
 }
 
@@ -94,10 +96,11 @@ func FuzzPart(f *testing.F) {
 	f.Add(datagram(id, wire.Header{Kind: wire.FrameSlot, Seq: 1}, 0, 5, 0, []byte("hello")))
 	f.Add(datagram(id, wire.Header{Kind: wire.FrameWant, Comm: 255}, 3, 0, 0, nil))
 	f.Add([]byte{})
+	mark := MarkOf(id)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, b := range [][]byte{b, checked(b, id)} {
 			var p Part
-			if Decode(b, &id, 4, 100, &p) != Sound {
+			if Decode(b, &mark, 4, 100, &p) != Sound {
 				continue
 			}
 			require.Less(t, p.From, 4)
@@ -114,7 +117,7 @@ func checked(b []byte, id [16]byte) []byte {
 		return b
 	}
 	b = append([]byte(nil), b...)
-	binary.BigEndian.PutUint32(b, magic)
-	copy(b[8:], id[:])
-	return reseal(b)
+	binary.BigEndian.PutUint16(b[4:], magic)
+	copy(b[8:12], id[:])
+	return reseal(b, id)
 }

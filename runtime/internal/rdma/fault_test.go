@@ -210,7 +210,8 @@ func TestForgedDatagrams(t *testing.T) {
 	n, trs := joined(t, 3, nil)
 	cast := func(id [16]byte, from int) wire.Stats {
 		var b [fragment.HeadLen]byte
-		fragment.Encode(&b, &id, &wire.Header{Kind: wire.FrameSlot}, from, 0, 0, nil)
+		mark := fragment.MarkOf(id)
+		fragment.Encode(&b, &mark, &wire.Header{Kind: wire.FrameSlot}, from, 0, 0, nil)
 		at := trs[1].plan.gramSend(0)
 		copy(trs[1].own.Memory[at:], b[:])
 		trs[1].works = append(trs[1].works, Work{

@@ -18,9 +18,10 @@ type grams struct {
 	sends   int  // that may be on their way to the adapter
 	dead    bool // the queue pair is in error: all is lost
 	casts   bool // it multicasts
-	payload int  // agreed bytes of a datagram
-	room    int  // agreed bytes that are taken in without a Poll
-	inline  int  // bytes that the adapter copies
+	mark    fragment.Mark
+	payload int // agreed bytes of a datagram
+	room    int // agreed bytes that are taken in without a Poll
+	inline  int // bytes that the adapter copies
 	group   Group
 	sources []source // by rank
 	current fragment.Part
@@ -86,7 +87,7 @@ func (t *Transport) castOne(g *grams) {
 	payload := c.Next(c.Sent, g.payload)
 	at := t.plan.gramSend(int(g.posted) % g.sends)
 	b := t.own.Memory[at:]
-	fragment.Encode((*[fragment.HeadLen]byte)(b), &t.id, &c.Head, t.rank, c.Head.Len, c.Offset+c.Sent, payload)
+	fragment.Encode((*[fragment.HeadLen]byte)(b), &t.grams.mark, &c.Head, t.rank, c.Head.Len, c.Offset+c.Sent, payload)
 	n := fragment.HeadLen + copy(b[fragment.HeadLen:], payload)
 	g.posted++
 	w := Work{ID: workID(idGramSend, 0, g.posted), At: t.own.Base + uint64(at), Local: t.own.Local, Len: uint32(n), To: Everybody, Op: SendGram}
@@ -153,7 +154,7 @@ func (t *Transport) examine(b []byte, from uint32) fragment.Fault {
 		return fragment.Foreign
 	}
 	g, p := &t.grams, &t.grams.current
-	if f := fragment.Decode(b[GRHLen:], &t.id, t.size, g.payload, p); f != fragment.Sound {
+	if f := fragment.Decode(b[GRHLen:], &t.grams.mark, t.size, g.payload, p); f != fragment.Sound {
 		return f
 	}
 	if g.sources[p.From].number != from || !g.sources[p.From].sent(b) {

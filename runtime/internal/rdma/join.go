@@ -9,6 +9,7 @@ import (
 	mathrand "math/rand/v2"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 )
@@ -134,7 +135,7 @@ func (t *Transport) prepare(m *rendezvous.Meeting) error {
 	if err != nil {
 		return err
 	}
-	t.id, t.way.cards = m.ID, cards
+	t.way.cards, t.grams.mark = cards, fragment.MarkOf(m.ID)
 	if t.grams.casts = multicasts(cards); t.grams.casts {
 		t.grams.group = cards[0].group
 	}

@@ -13,7 +13,6 @@ import (
 // [wire.Transport].
 type Transport struct {
 	rank, size int
-	id         [16]byte
 	clock      clock.Clock
 
 	adapter Adapter
@@ -55,7 +54,7 @@ func (t *Transport) Rank() int { return t.rank }
 func (t *Transport) Size() int { return t.size }
 
 // ID returns the communicator's identity, drawn by rank 0.
-func (t *Transport) ID() [16]byte { return t.id }
+func (t *Transport) ID() [16]byte { return t.grams.mark.ID }
 
 // Group returns where the communicator's multicasts go.
 func (t *Transport) Group() Group { return t.grams.group }
