@@ -117,7 +117,6 @@ const maxReceivers = 4096
 
 // Run sends.
 func (c *castCmd) Run(ctx context.Context, std stdio) error {
-	saveMemory(std.Getenv)
 	hosts, err := c.check()
 	if err != nil {
 		return err

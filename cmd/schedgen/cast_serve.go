@@ -270,7 +270,7 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 		source, total, doing = cast.Survey(s.What), -1, "compare"
 	}
 	bar := newCastProgress(s.std, total, doing+" by "+wayOf(round.Transport), namesOf(round.Guests))
-	o.Progress = bar.show
+	o.Progress = saveMemory(s.std.Getenv, bar.show)
 	report, err := cast.Send(ctx, comm, source, o)
 	bar.clear()
 	s.sent += report.Bytes

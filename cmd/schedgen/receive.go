@@ -79,7 +79,6 @@ func (c *receiveCmd) check() (err error) {
 
 // Run receives.
 func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
-	saveMemory(std.Getenv)
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -188,7 +187,7 @@ func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink *receive
 	}
 	bar := newCastProgress(std, -1, doing+" by "+wayOf(note.Transport), nil)
 	defer bar.clear()
-	o.Progress = bar.show
+	o.Progress = saveMemory(std.Getenv, bar.show)
 	return cast.Receive(ctx, comm, into, o)
 }
 
