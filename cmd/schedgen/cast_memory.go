@@ -11,7 +11,7 @@ const (
 	// are buffers that stay, so that the usual 100 would have it take twice as much as it needs.
 	castGarbage = 25
 	// castSettled is after how many pieces these buffers are there. Before that, while all hosts begin at the same time, more collections would find nothing.
-	castSettled = 16
+	castSettled = 4
 )
 
 // saveMemory returns what shows how far a cast has come, and has this process, which does nothing else, take less memory from when its buffers are
