@@ -1,6 +1,7 @@
 package rendezvous
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"net"
@@ -17,17 +18,18 @@ import (
 // it and not the host's link waits. Who seems slow is measured again, as a loss, or a pause of its processor, looks the same; the best of these
 // probes counts.
 const (
-	maxProbe    = 64 << 10               // bytes: no more than what a connection takes without waiting for its guest
+	firstProbe  = 64 << 10               // bytes that a guest is measured by at most,
+	maxProbe    = 128 << 10              // and again if it seems slow: no more than what a connection takes without waiting for its guest
 	probeBuffer = 2 * maxProbe           // bytes that the system is to take
 	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
 	measureTime = 2 * time.Second        // after that no other one is measured
-	doubts      = 5                      // how often one that seems slow is measured again at least, by maxProbe,
+	doubts      = 3                      // how often one that seems slow is measured again at least, by maxProbe,
 	doubtTime   = 50 * time.Millisecond  // and for how long;
 	alike       = 1.5                    // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
-	mostDoubts  = 32                     // but no more often than that
+	mostDoubts  = 16                     // but no more often than that
 	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
 	leastTurn   = time.Millisecond       // what a turn may take beyond twice the shortest one
-	suspect     = 4                      // so many times slower than the guest in the middle seems slow
+	suspect     = 4                      // so many times slower than the guest in the middle, or with losses than the fastest, seems slow
 )
 
 // measure finds out how fast guests are that wait and were not measured before. probe says how many bytes each gets, where so many are measured.
@@ -38,7 +40,7 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 	h.mu.Lock()
 	all := slices.Clone(h.here)
 	h.mu.Unlock()
-	n := min(probe(len(all)), maxProbe)
+	n := min(probe(len(all)), firstProbe)
 	if n <= 0 || len(all) < 2 {
 		return
 	}
@@ -49,19 +51,26 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 			continue
 		}
 		over := m.turn()
-		measuring.Go(func() { h.rate(v, m.probe(ctx, v, n, over)) })
+		measuring.Go(func() {
+			before := v.resent()
+			h.rate(v, m.probe(ctx, v, n, over))
+			v.lossy = v.resent() != before
+		})
 	}
 	measuring.Wait()
-	if middle := middleOf(all); middle > 0 {
-		for _, v := range all {
-			measuring.Go(func() { h.recheck(ctx, m, v, middle) })
+	middle, most := ratesOf(all)
+	for _, v := range all {
+		limit := middle
+		if v.lossy {
+			limit = most // the one in the middle may have lost packets, too
 		}
-		measuring.Wait()
+		measuring.Go(func() { h.recheck(ctx, m, v, limit/suspect) })
 	}
+	measuring.Wait()
 }
 
-// middleOf returns how fast the guest in the middle is of those that were measured, 0 if none was.
-func middleOf(all []*visitor) float64 {
+// ratesOf returns how fast the guest in the middle is of those that were measured, and the fastest; 0 if none was.
+func ratesOf(all []*visitor) (middle, most float64) {
 	var rates []float64
 	for _, v := range all {
 		if v.guest.Rate > 0 {
@@ -69,18 +78,18 @@ func middleOf(all []*visitor) float64 {
 		}
 	}
 	if len(rates) == 0 {
-		return 0
+		return 0, 0
 	}
 	slices.Sort(rates)
-	return rates[len(rates)/2]
+	return rates[len(rates)/2], rates[len(rates)-1]
 }
 
-// recheck measures a guest again that seems slow beside the one in the middle: by as much as a connection takes, since after a loss TCP sends
+// recheck measures a guest again that seems slow, as it is below a limit: by as much as a connection takes, since after a loss TCP sends
 // little at a time, and short probes tell of that alone. Of the probe before some may have passed at once, as links do that
 // are shaped, and of the first one here again, if that was a while ago: neither counts.
-func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, middle float64) {
+func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit float64) {
 	d, end := new(doubt), h.cfg.Clock.Now().Add(doubtTime)
-	for n := 0; v.guest.Rate > 0 && v.guest.Rate*suspect <= middle && (d.open() || h.cfg.Clock.Now().Before(end)); n++ {
+	for n := 0; v.guest.Rate > 0 && v.guest.Rate <= limit && (d.open() || h.cfg.Clock.Now().Before(end)); n++ {
 		if v.late && !m.hearLate(ctx, v) {
 			return
 		}
@@ -180,7 +189,7 @@ func (m *measurement) probe(ctx context.Context, v *visitor, n int, over func(me
 	if ctx.Err() != nil || !m.h.cfg.Clock.Now().Before(m.until) {
 		return 0
 	}
-	there, ok := m.send(ctx, v, 0) // there and back, beside which the bytes take
+	there, ok := m.send(ctx, v, 0)
 	if !ok {
 		return 0
 	}
@@ -189,9 +198,17 @@ func (m *measurement) probe(ctx context.Context, v *visitor, n int, over func(me
 		return 0
 	}
 	if v.late {
-		there = 0
+		return float64(n) / took.Seconds()
 	}
-	return float64(n) / max(took-there, took/8, quickest).Seconds()
+	if 2*there > took { // most of it is the way there and back, or that answer was lost
+		again, ok := m.send(ctx, v, 0)
+		if !ok {
+			return 0
+		}
+		there = min(there, again)
+	}
+	v.there = cmp.Or(min(v.there, there), there)
+	return float64(n) / max(took-v.there, took/8, quickest).Seconds()
 }
 
 // send sends a probe of n bytes, and returns how long it took until the guest had them: probeTime if it has not answered by then.
