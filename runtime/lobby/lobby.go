@@ -121,7 +121,7 @@ type Reception struct {
 	// Want is how many are waited for. One that hangs up makes room for another.
 	Want *Count
 	// Probe, if not nil, has those that wait measured before it is chosen: it says by how many bytes each is, where so many are. The result
-	// is their Rate. At most 64 KiB are sent at a time, to one after the other; who takes long is waited for beside others. After 2 s no other one is measured; one that says nothing is given up after 1 s.
+	// is their Rate. At most 64 KiB are sent, to one after the other, and 128 KiB at a time to those that seem slow; who takes long is waited for beside others. After 2 s no other one is measured; one that says nothing is given up after 1 s.
 	Probe func(guests int) (bytes int)
 	// Choose says who gets places, in their order; at least one does.
 	Choose Choice
