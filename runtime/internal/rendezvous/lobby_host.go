@@ -40,7 +40,7 @@ type visitor struct {
 	at    int    // in it
 
 	late  bool          // it has not answered in time; of the goroutine that measures it, as are lossy and there
-	lossy bool          // something was sent to it again when it was measured first
+	lossy bool          // something was sent to it again before, or when it was measured first
 	there time.Duration // the least that it took there and back, beside which bytes take: a loss makes it much; 0: not known
 	asked atomic.Int32  // probes that it has not answered
 	heard chan struct{} // holds one when it has answered all; closed when it has gone

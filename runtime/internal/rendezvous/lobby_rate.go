@@ -23,13 +23,8 @@ const (
 	probeBuffer = 2 * maxProbe           // bytes that the system is to take
 	probeTime   = time.Second            // a guest that has not answered by then is as slow as that
 	measureTime = 2 * time.Second        // after that no other one is measured
-	doubts      = 3                      // how often one that seems slow is measured again at least, by maxProbe,
-	doubtTime   = 50 * time.Millisecond  // and for how long;
-	alike       = 1.5                    // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
-	mostDoubts  = 16                     // but no more often than that
 	quickest    = 100 * time.Microsecond // a probe that takes less tells nothing but that
 	leastTurn   = time.Millisecond       // what a turn may take beyond twice the shortest one
-	suspect     = 4                      // so many times slower than the guest in the middle, or with losses than the fastest, seems slow
 )
 
 // measure finds out how fast guests are that wait and were not measured before. probe says how many bytes each gets, where so many are measured.
@@ -52,90 +47,21 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 		}
 		over := m.turn()
 		measuring.Go(func() {
-			before := v.resent()
 			h.rate(v, m.probe(ctx, v, n, over))
-			v.lossy = v.resent() != before
+			again, _ := v.sent()
+			v.lossy = again > 0
 		})
 	}
 	measuring.Wait()
-	middle, most := ratesOf(all)
-	for _, v := range all {
-		limit := middle
-		if v.lossy {
-			limit = most // the one in the middle may have lost packets, too
-		}
-		measuring.Go(func() { h.recheck(ctx, m, v, limit/suspect) })
-	}
-	measuring.Wait()
+	h.settle(ctx, m, all)
 }
 
-// ratesOf returns how fast the guest in the middle is of those that were measured, and the fastest; 0 if none was.
-func ratesOf(all []*visitor) (middle, most float64) {
-	var rates []float64
-	for _, v := range all {
-		if v.guest.Rate > 0 {
-			rates = append(rates, v.guest.Rate)
-		}
-	}
-	if len(rates) == 0 {
-		return 0, 0
-	}
-	slices.Sort(rates)
-	return rates[len(rates)/2], rates[len(rates)-1]
-}
-
-// recheck measures a guest again that seems slow, as it is below a limit: by as much as a connection takes, since after a loss TCP sends
-// little at a time, and short probes tell of that alone. Of the probe before some may have passed at once, as links do that
-// are shaped, and of the first one here again, if that was a while ago: neither counts.
-func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit float64) {
-	d, end := new(doubt), h.cfg.Clock.Now().Add(doubtTime)
-	for n := 0; v.guest.Rate > 0 && v.guest.Rate <= limit && (d.open() || h.cfg.Clock.Now().Before(end)); n++ {
-		if v.late && !m.hearLate(ctx, v) {
-			return
-		}
-		before := v.resent()
-		again := m.probe(ctx, v, maxProbe, m.turn())
-		if again == 0 {
-			return
-		}
-		if n == 0 {
-			continue
-		}
-		d.take(again, v.resent() != before)
-		h.rate(v, d.best)
-	}
-}
-
-// doubt is what is known of a guest that seems slow: how fast it was, measured again.
-type doubt struct {
-	n           int // probes that tell
-	lossy       int // and those of which something was sent again: the network is as fast as that at least
-	worst, best float64
-}
-
-func (d *doubt) take(rate float64, lossy bool) {
-	d.best = max(d.best, rate)
-	if lossy {
-		d.lossy++
-		return
-	}
-	if d.n++; d.n == 1 {
-		d.worst = rate
-	}
-	d.worst = min(d.worst, rate)
-}
-
-// open reports whether it has to be measured once more.
-func (d *doubt) open() bool {
-	return d.n+d.lossy < mostDoubts && (d.n < doubts || d.best > alike*d.worst)
-}
-
-// resent returns how often the system has sent something again to a guest, as far as it tells.
-func (v *visitor) resent() (n int) {
+// sent returns what the system tells of what it has sent to a guest, as [tcpopt.Sent] has it.
+func (v *visitor) sent() (again int, rate float64) {
 	if v.below != nil {
-		tcpopt.Of(v.below, func(fd int) { n = tcpopt.Resent(fd) })
+		tcpopt.Of(v.below, func(fd int) { again, rate = tcpopt.Sent(fd) })
 	}
-	return n
+	return again, rate
 }
 
 // rate takes note of how fast a guest is. Only the goroutine that measures it does.

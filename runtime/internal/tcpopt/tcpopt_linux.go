@@ -66,13 +66,19 @@ func become(fd int, name string) {
 	_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 }
 
-// Resent returns how many segments of a connection have been sent again.
-func Resent(fd int) int {
+// Sent returns how many segments of a connection have been sent again, and how fast its window has the others go: so many bytes a second
+// as it may have under way in the time that they take there and back. Where the window is more than the line holds that time is
+// so much longer, so that this is what the line carries. It is 0 if that is not known, as where the peer has not taken what came.
+func Sent(fd int) (again int, rate float64) {
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return int(info.Total_retrans)
+	again = int(info.Total_retrans)
+	if info.Rtt == 0 || info.Rwnd_limited > 0 {
+		return again, 0
+	}
+	return again, float64(info.Snd_cwnd) * float64(info.Snd_mss) / float64(info.Rtt) * 1e6
 }
 
 // Bear has a socket wait so long for a peer that confirms nothing.

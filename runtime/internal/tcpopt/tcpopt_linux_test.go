@@ -41,6 +41,24 @@ func TestHurry(t *testing.T) {
 }
 
 // A connection keeps whatever congestion control it has, but for BBR, which it has again if it is the system's.
+// What has been sent, and how fast, is known of a connection, and of nothing else.
+func TestSent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	var again int
+	var rate float64
+	tcpopt.Of(conn.(*net.TCPConn), func(fd int) { again, rate = tcpopt.Sent(fd) })
+	require.Zero(t, again)
+	require.Greater(t, rate, 1e6, "ten segments on the loopback interface")
+	again, rate = tcpopt.Sent(-1)
+	require.Zero(t, again)
+	require.Zero(t, rate)
+}
+
 func TestUnpaced(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)

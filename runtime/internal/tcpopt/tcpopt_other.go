@@ -16,5 +16,5 @@ func Usual(int) {}
 // Bear does nothing, as Hurry.
 func Bear(int, time.Duration) {}
 
-// Resent is not known.
-func Resent(int) int { return 0 }
+// Sent is not known.
+func Sent(int) (again int, rate float64) { return 0, 0 }
