@@ -31,8 +31,11 @@ func (h *Lobby) settle(ctx context.Context, m *measurement, all []*visitor) {
 		return
 	}
 	for _, v := range all { // beside whom it is slow is to be known then: losses alone may have halved what they take
-		if v.lossy && v.guest.Rate > upper/suspect {
-			measuring.Go(func() { h.recheck(ctx, m, v, upper/2) })
+		if known := v.guest.Rate; v.lossy && known > upper/suspect {
+			measuring.Go(func() {
+				h.recheck(ctx, m, v, upper/2)
+				h.rate(v, max(known, v.guest.Rate))
+			})
 		}
 	}
 	measuring.Wait()
