@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestCastServesSlow(t *testing.T) {
 	for i, name := range []string{"fast", "slow"} {
 		c := &receiveCmd{From: at, To: t.TempDir(), Name: name}
 		disk := diskOf(time.Duration(i)*300*time.Millisecond, &rounds[i])
-		wg.Go(func() { errs[i] = c.receive(t.Context(), secret{}, disk, stdio{Err: io.Discard}) })
+		wg.Go(func() { errs[i] = c.receive(t.Context(), secret{}, disk, stdio{Err: io.Discard, Getenv: os.Getenv}) })
 	}
 	o, said := sender.ended(0)
 	wg.Wait()
