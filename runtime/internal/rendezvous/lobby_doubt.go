@@ -69,22 +69,21 @@ func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit f
 		}
 		before, _ := v.sent()
 		again := m.probe(ctx, v, maxProbe, m.turn())
-		switch resent, window := v.sent(); {
-		case again == 0:
+		resent, window := v.sent()
+		if again == 0 {
 			if d.n+d.lossy < doubts {
 				h.rate(v, 0)
 			}
 			return
-		case n > 0:
+		}
+		if n > 0 {
 			if least := min(last, window); resent > 0 && least > limit {
 				again = max(again, least) // what was lost has made the window small, whatever the network carries
 			}
 			d.take(again, resent != before)
 			h.rate(v, d.best)
-			fallthrough
-		default:
-			last = window
 		}
+		last = window
 	}
 }
 

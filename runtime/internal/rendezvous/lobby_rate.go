@@ -39,7 +39,7 @@ func (h *Lobby) measure(ctx context.Context, probe func(guests int) (bytes int))
 	if n <= 0 || len(all) < 2 {
 		return
 	}
-	m := &measurement{h: h, bytes: n, until: h.cfg.Clock.Now().Add(measureTime), link: make(chan struct{}, 1)}
+	m := &measurement{h: h, until: h.cfg.Clock.Now().Add(measureTime), link: make(chan struct{}, 1)}
 	var measuring sync.WaitGroup
 	for _, v := range all {
 		if v.guest.Rate > 0 {
@@ -74,7 +74,6 @@ func (h *Lobby) rate(v *visitor, rate float64) {
 // measurement is one of several guests.
 type measurement struct {
 	h     *Lobby
-	bytes int
 	until time.Time
 	link  chan struct{} // holds one while it is a guest's turn
 

@@ -12,15 +12,21 @@ import (
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
-func TestHurry(t *testing.T) {
+// connected returns a connection to a port at which nobody says anything.
+func connected(t *testing.T) *net.TCPConn {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
+	t.Cleanup(func() { l.Close() })
 	conn, err := net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)
-	defer conn.Close()
-	tcpopt.Of(conn.(*net.TCPConn), tcpopt.Hurry)
-	raw, err := conn.(*net.TCPConn).SyscallConn()
+	t.Cleanup(func() { conn.Close() })
+	return conn.(*net.TCPConn)
+}
+
+func TestHurry(t *testing.T) {
+	conn := connected(t)
+	tcpopt.Of(conn, tcpopt.Hurry)
+	raw, err := conn.SyscallConn()
 	require.NoError(t, err)
 	get := func(opt int) (v int, err error) {
 		require.NoError(t, raw.Control(func(fd uintptr) { v, err = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, opt) }))
@@ -37,21 +43,14 @@ func TestHurry(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 90000, bears)
 	require.NoError(t, conn.Close())
-	tcpopt.Of(conn.(*net.TCPConn), tcpopt.Hurry) // which is no harm
+	tcpopt.Of(conn, tcpopt.Hurry) // which is no harm
 }
 
-// A connection keeps whatever congestion control it has, but for BBR, which it has again if it is the system's.
 // What has been sent, and how fast, is known of a connection, and of nothing else.
 func TestSent(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	conn, err := net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	defer conn.Close()
 	var again int
 	var rate float64
-	tcpopt.Of(conn.(*net.TCPConn), func(fd int) { again, rate = tcpopt.Sent(fd) })
+	tcpopt.Of(connected(t), func(fd int) { again, rate = tcpopt.Sent(fd) })
 	require.Zero(t, again)
 	require.Greater(t, rate, 1e6, "ten segments on the loopback interface")
 	again, rate = tcpopt.Sent(-1)
@@ -59,6 +58,7 @@ func TestSent(t *testing.T) {
 	require.Zero(t, rate)
 }
 
+// A connection keeps whatever congestion control it has, but for BBR, which it has again if it is the system's.
 func TestUnpaced(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
