@@ -3,26 +3,30 @@ package cast
 import (
 	"context"
 	"io"
+	"sync/atomic"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // inlet is what a sink reads from: the pieces that have come, in order.
 type inlet struct {
-	ctx  context.Context
-	work chan parcel // closed after the last
-	free chan []byte // pieces that were read; all of them have the same capacity
-	cur  []byte
-	rest []byte        // what is still to be read of cur
-	idle func() func() // measures how long a read waits
+	ctx    context.Context
+	clock  clock.Clock
+	work   chan parcel // closed after the last
+	free   chan []byte // pieces that were read; all of them have the same capacity
+	cur    []byte
+	rest   []byte       // what is still to be read of cur
+	waited atomic.Int64 // nanoseconds for which reads have waited, in all
 }
 
 // parcel is a piece that has come.
 type parcel struct {
-	piece []byte // with its head
-	bytes int    // behind that
+	piece []byte
+	news  []byte // the part of it that the sink is to get
 }
 
-func newInlet(ctx context.Context, idle func() func()) *inlet {
-	return &inlet{ctx: ctx, idle: idle, work: make(chan parcel, bufs), free: make(chan []byte, bufs)}
+func newInlet(ctx context.Context, c clock.Clock) *inlet {
+	return &inlet{ctx: ctx, clock: c, work: make(chan parcel, bufs+window), free: make(chan []byte, bufs+window)}
 }
 
 var _ io.Reader = (*inlet)(nil)
@@ -37,14 +41,14 @@ func (in *inlet) Read(b []byte) (int, error) {
 			in.free <- in.cur
 			in.cur = nil
 		}
-		ended := in.idle()
+		began := in.clock.Now()
 		select {
 		case p, ok := <-in.work:
-			ended()
+			in.waited.Add(int64(in.clock.Now().Sub(began)))
 			if !ok {
 				return 0, io.EOF
 			}
-			in.cur, in.rest = p.piece, p.piece[headLen:headLen+p.bytes]
+			in.cur, in.rest = p.piece, p.news
 		case <-in.ctx.Done():
 			return 0, context.Cause(in.ctx)
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/pack"
 	"github.com/schedgen/schedgen/cast/unpack"
-	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Source writes what is to be sent. It returns when all is written, and soon after ctx has ended or a write has failed.
@@ -68,7 +67,7 @@ type SendOptions struct {
 // ReceiveOptions say how a receiver works. The zero value of a field stands for its default.
 type ReceiveOptions struct {
 	Patience time.Duration  // a sink that takes nothing for so long, while others wait for it, is given up; default 30 s
-	Clock    clock.Clock    // default the system's
+	From     int64          // where in the stream what is sent begins, at most what has come of it: see [Tail] and [Intake]
 	Progress func(Progress) // called after each piece, by the goroutine that is inside Receive; default nobody
 	Answer   func() []byte  // what the sender is told once all is where it belongs, at most some MiB; default nothing
 

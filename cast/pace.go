@@ -50,8 +50,8 @@ type meter struct {
 	bytes  int64         // of the sink, in the window
 	came   int64         // bytes in the window
 	start  start
-	idle   atomic.Int64 // nanoseconds for which the sink has waited, in all
-	before int64        // idle when the window began
+	idle   *atomic.Int64 // nanoseconds for which the sink has waited, in all
+	before int64         // idle when the window began
 }
 
 // piece takes note of a piece that has come.
@@ -67,12 +67,6 @@ func (m *meter) again(from uint64) { m.start = start{from: from, pieces: 1, sinc
 func (m *meter) wait() func() {
 	began := m.clock.Now()
 	return func() { m.waited += m.clock.Now().Sub(began) }
-}
-
-// rest is that of the sink.
-func (m *meter) rest() func() {
-	began := m.clock.Now()
-	return func() { m.idle.Add(int64(m.clock.Now().Sub(began))) }
 }
 
 // window returns a window that is over, nil if none is.

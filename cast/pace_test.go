@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,40 @@ func (w *world) behind(t *testing.T, want []byte, why error) (ranks []int) {
 		require.True(t, bytes.Equal(want, w.got[i+1].Bytes()))
 	}
 	return ranks
+}
+
+// One that was left out since its disk is slow goes on where it has stopped, with what was on its way to the disk.
+func TestSlowGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const fast = 20 * size // bytes a second
+		want := text(9, 400*size)
+		var got [2]bytes.Buffer
+		var wg sync.WaitGroup
+		comms := join(t, 3, mem.Options{}, "bcast/chain")
+		wg.Go(func() {
+			require.NoError(t, Receive(t.Context(), comms[1], disk(&got[0], fast, 0, 0), ReceiveOptions{piece: size}))
+		})
+		slow := NewIntake(t.Context(), disk(&got[1], fast/10, 0, 0), nil)
+		wg.Go(func() { require.ErrorIs(t, slow.Receive(t.Context(), comms[2], ReceiveOptions{piece: size}), ErrSlow) })
+		report, err := Send(t.Context(), comms[0], parts(want, 1<<20), SendOptions{piece: size, Behind: true})
+		require.NoError(t, err)
+		wg.Wait()
+		require.Equal(t, []Outcome{{Rank: 1, Done: true}, {Rank: 2, Reason: errSlowDisk.Error(), Behind: true}}, report.Outcomes)
+		require.True(t, bytes.Equal(want, got[0].Bytes()))
+		from := slow.Have()
+		require.Greater(t, from, int64(bufs*size))
+		require.Less(t, from, int64(len(want)/2))
+		comms = join(t, 2, mem.Options{}, "bcast/chain")
+		wg.Go(func() {
+			require.NoError(t, slow.Receive(t.Context(), comms[1], ReceiveOptions{From: from, piece: size}))
+		})
+		report, err = Send(t.Context(), comms[0], Tail(parts(want, 1<<20), from), SendOptions{piece: size})
+		require.NoError(t, err)
+		wg.Wait()
+		require.Equal(t, int64(len(want))-from, report.Bytes)
+		require.NoError(t, slow.Close())
+		require.True(t, bytes.Equal(want, got[1].Bytes()))
+	})
 }
 
 // One whose disk is ten times slower than those of the others is left out, and they go on at their speed; nobody else is.

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // errBroken: the sender has not sent all.
@@ -16,20 +15,16 @@ var errBroken = errors.New("the sender has given up")
 
 // receiver is any rank but 0.
 type receiver struct {
+	*Intake
 	comm *runtime.Comm
 	o    ReceiveOptions
 	rank int // in the communicator that the cast began with
 	roll *roll
 	wg   sync.WaitGroup
 
-	in    *inlet
-	over  chan error // how the sink has ended
-	sunk  bool       // that was read
-	stop  context.CancelCauseFunc
-	made  int   // pieces there are
-	why   error // the sink failed, or was given up
-	done  bool  // the sink has taken all
-	bytes int64
+	out   error // why this rank is left out: what comes to it from now on is for others
+	known int64 // bytes of what comes next that the sink has got by an earlier communicator
+	bytes int64 // of the stream, up to where it has come
 
 	pieces arrivals
 	meter  meter
@@ -43,42 +38,11 @@ type slowness struct {
 	leave context.CancelCauseFunc // is called otherwise
 }
 
-// Receive takes part in what rank 0 sends: sink gets it. It closes comm. It returns nil if the sink has: all is where it belongs.
-// After an error of the sink Receive goes on for the sake of the others, and returns the error in the end. If the sender is lost, or takes this
-// rank for lost, the error is ErrParted.
+// Receive takes part in what rank 0 sends: sink gets it. It is all of [Intake] for one communicator.
 func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOptions) error {
-	if comm.Rank() == 0 {
-		return errors.Join(errors.New("receive: rank 0 sends"), comm.Close())
-	}
-	o.Clock, o.Patience, o.piece = clock.OrSystem(o.Clock), cmp.Or(o.Patience, defaultPatience), cmp.Or(o.piece, pieceLen)
-	ctx, leave := context.WithCancelCause(ctx)
-	defer leave(nil)
-	sinking, stop := context.WithCancelCause(ctx)
-	r := &receiver{comm: comm, o: o, rank: comm.Rank(), over: make(chan error, 1), stop: stop, pieces: arrivals{lengths: []int{firstLen}}, meter: meter{clock: o.Clock}, slow: slowness{told: make(chan struct{}), leave: leave}}
-	r.in = newInlet(sinking, r.meter.rest)
-	r.wg.Go(func() { r.over <- sink(sinking, r.in) })
-	failed := r.run(ctx)
-	parted := r.why == nil && (errors.Is(failed, errSender) || errors.Is(failed, errAlone))
-	stop(cmp.Or(failed, context.Canceled))
-	err := errors.Join(failed, r.comm.Close())
-	r.wg.Wait()
-	if !r.sunk {
-		r.sink(<-r.over)
-	}
-	switch {
-	case r.done:
-		return nil // what has gone wrong since is not about what is there
-	case failed != nil && errors.Is(r.why, failed): // the sink has ended since this rank has
-	case r.why != nil && !errors.Is(err, r.why):
-		err = errors.Join(r.why, err)
-	}
-	if err == nil {
-		return nil
-	}
-	if err = fmt.Errorf("receive: %w", err); parted {
-		err = &partedError{err}
-	}
-	return err
+	t := NewIntake(ctx, sink, nil)
+	err := t.Receive(ctx, comm, o)
+	return errors.Join(err, t.Close())
 }
 
 // run takes part, and goes on without those that are lost.
@@ -95,6 +59,21 @@ func (r *receiver) run(ctx context.Context) error {
 		err = r.again(ctx, err)
 	}
 	return nil
+}
+
+// leftOut returns why this rank is to go on over another communicator, if failed has ended this one, with err; nil if it is not.
+func (r *receiver) leftOut(failed, err error) error {
+	parted := errors.Is(failed, errSender) || errors.Is(failed, errAlone)
+	switch {
+	case r.out != nil && !errors.Is(err, r.out):
+		err = errors.Join(r.out, err)
+	case r.out == nil && !errors.Is(failed, ErrSlow) && (!parted || r.done):
+		return nil
+	}
+	if err = fmt.Errorf("receive: %w", err); parted {
+		err = &partedError{err}
+	}
+	return err
 }
 
 // hear begins to listen over the communicator that there is now.
@@ -118,9 +97,9 @@ func (r *receiver) receive(ctx context.Context) error {
 }
 
 func (r *receiver) account() account {
-	a := account{Rank: r.rank, Have: r.pieces.have, Done: r.done, Behind: errors.Is(r.why, ErrSlow)}
-	if r.why != nil {
-		a.Reason = shorten(r.why.Error())
+	a := account{Rank: r.rank, Have: r.pieces.have, Done: r.done, Behind: r.why == nil && r.out != nil}
+	if why := cmp.Or(r.why, r.out); why != nil {
+		a.Reason = shorten(why.Error())
 	}
 	if r.done && r.o.Answer != nil {
 		a.Answer = r.o.Answer()
@@ -130,10 +109,7 @@ func (r *receiver) account() account {
 
 // again begins again, with those that are left after lost.
 func (r *receiver) again(ctx context.Context, lost error) error {
-	for _, f := range r.pieces.open {
-		r.in.free <- f.piece
-	}
-	r.pieces.open = r.pieces.open[:0]
+	r.giveBack()
 	mine := r.account()
 	mine.Silent = errors.Is(lost, runtime.ErrPeerSilent)
 	_, err := r.roll.call(ctx, mine)
@@ -152,6 +128,14 @@ func (r *receiver) again(ctx context.Context, lost error) error {
 	}
 	r.meter.start = start{}
 	return r.receive(ctx)
+}
+
+// giveBack gives back the pieces of broadcasts that have failed.
+func (r *receiver) giveBack() {
+	for _, f := range r.pieces.open {
+		r.in.free <- f.piece
+	}
+	r.pieces.open = r.pieces.open[:0]
 }
 
 // piece starts the broadcasts that are announced, and waits for the one that was started first.
@@ -211,6 +195,7 @@ func (r *receiver) take(ctx context.Context, f flight) error {
 	r.meter.piece(len(f.piece))
 	if h.flags&flagPause != 0 {
 		if err := r.comm.Barrier(ctx); err != nil {
+			r.in.free <- f.piece
 			return err
 		}
 		r.meter.again(h.number)
@@ -222,9 +207,8 @@ func (r *receiver) take(ctx context.Context, f flight) error {
 			r.o.Progress(Progress{Bytes: r.bytes})
 		}
 	}
-	if fresh && r.why == nil && !r.sunk {
-		r.in.work <- parcel{f.piece, h.length}
-		if err := r.report(ctx, h.length); err != nil {
+	if fresh && r.takes() {
+		if err := r.hand(ctx, f.piece, h.length); err != nil {
 			return err
 		}
 	} else {

@@ -7,25 +7,9 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// sink takes note of how the sink has ended.
-func (r *receiver) sink(err error) {
-	r.sunk, r.done = true, err == nil && r.why == nil
-	if err != nil {
-		r.fail(err)
-	}
-}
-
-// fail gives the sink up, if it has not ended. The first reason counts.
-func (r *receiver) fail(why error) {
-	if r.why == nil {
-		r.why = why
-	}
-	r.stop(why)
-}
-
-// tell tells the sender at once that this rank has given up.
+// tell tells the sender at once that this rank takes nothing more.
 func (r *receiver) tell(ctx context.Context) error {
-	if r.why == nil {
+	if r.takes() {
 		return nil
 	}
 	return r.account().publish(ctx, r.comm)
@@ -50,13 +34,32 @@ func (r *receiver) leave(ctx context.Context, comm *runtime.Comm) {
 	defer r.slow.leave(errSlowHost)
 	ctx, over := context.WithCancel(ctx)
 	defer over()
-	defer r.o.Clock.AfterFunc(leaveTime, over).Stop()
+	defer r.clock.AfterFunc(leaveTime, over).Stop()
 	if (account{Rank: r.rank, Reason: errSlowHost.Error(), Behind: true}).publish(ctx, comm) == nil {
 		_ = comm.Flush(ctx) // without its last words the sender takes it for lost
 	}
 }
 
-// report tells the sender how this rank keeps up, now that a piece is given to the sink.
+// takes reports whether the sink gets more of what comes.
+func (r *receiver) takes() bool { return r.why == nil && r.out == nil && !r.sunk }
+
+// hand gives the sink what is new to it of a piece, and tells the sender now and then how this rank keeps up.
+func (r *receiver) hand(ctx context.Context, piece []byte, length int) error {
+	known := int(min(r.known, int64(length)))
+	r.known -= int64(known)
+	switch {
+	case known == length:
+		r.in.free <- piece
+		return nil
+	case r.whole:
+		return fmt.Errorf("%w: more comes than there was by an earlier communicator", errPiece)
+	}
+	r.have += int64(length - known)
+	r.in.work <- parcel{piece, piece[headLen+known : headLen+length]}
+	return r.report(ctx, length-known)
+}
+
+// report tells the sender how this rank keeps up, now that so many bytes are given to the sink.
 func (r *receiver) report(ctx context.Context, bytes int) error {
 	r.meter.bytes += int64(bytes)
 	w := r.meter.window()
@@ -68,10 +71,13 @@ func (r *receiver) report(ctx context.Context, bytes int) error {
 
 // finish waits for the sink to end, once all has come.
 func (r *receiver) finish(ctx context.Context) error {
-	if r.sunk || r.why != nil {
+	if !r.takes() {
 		return nil
 	}
-	close(r.in.work)
+	if !r.whole {
+		r.whole = true
+		close(r.in.work)
+	}
 	select {
 	case err := <-r.over:
 		r.sink(err)
@@ -94,19 +100,19 @@ func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 		default:
 		}
 	}
-	if p := r.spare(); p != nil || len(r.pieces.open) > 0 {
+	if p := r.spare(r.most(), r.o.piece); p != nil || len(r.pieces.open) > 0 {
 		return p, nil
 	}
 	defer r.meter.wait()()
 	late := make(chan struct{})
-	defer r.o.Clock.AfterFunc(r.o.Patience, func() { close(late) }).Stop()
+	defer r.clock.AfterFunc(r.o.Patience, func() { close(late) }).Stop()
 	select {
 	case p := <-r.in.free:
 		return p[:cap(p)], nil
 	case err := <-r.over:
 		r.sink(err)
 	case <-r.slow.told:
-		r.fail(errSlowDisk)
+		r.out = errSlowDisk
 	case <-late:
 		r.fail(fmt.Errorf("nothing could be written for %v, while others waited", r.o.Patience))
 	case <-ctx.Done():
@@ -115,27 +121,13 @@ func (r *receiver) buffer(ctx context.Context) ([]byte, error) {
 	if err := r.tell(ctx); err != nil {
 		return nil, err
 	}
-	return r.spare(), nil
+	return r.spare(r.most(), r.o.piece), nil
 }
 
-// spare returns a piece that nobody needs, nil if there is none.
-func (r *receiver) spare() []byte {
-	select {
-	case p := <-r.in.free:
-		return p[:cap(p)]
-	default:
+// most returns how many pieces this rank has at most: when it is left out its sink goes on with those that it has, and others pass through.
+func (r *receiver) most() int {
+	if r.out != nil {
+		return bufs + window
 	}
-	if r.made < bufs {
-		r.made++
-		return make([]byte, r.o.piece)
-	}
-	if r.why == nil && !r.sunk {
-		return nil
-	}
-	select {
-	case p := <-r.in.work: // nobody reads it any more
-		return p.piece[:cap(p.piece)]
-	default:
-		return nil
-	}
+	return bufs
 }

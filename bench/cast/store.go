@@ -21,10 +21,10 @@ const (
 )
 
 // storeFor says where the hosts of a cell write: in memory if what they write takes no
-// more than half of what is free, since a disk that all of them share would be measured
+// more than three quarters of what is free, since a disk that all of them share would be measured
 // in place of links.
 func storeFor(c cell) string {
-	if free, err := freeMemory(); err == nil && int64(c.Hosts)*int64(c.Bytes) <= free/2 {
+	if free, err := freeMemory(); err == nil && int64(c.Hosts)*int64(c.Bytes) <= free/4*3 {
 		return inMemory
 	}
 	return onDisk

@@ -20,6 +20,9 @@ type castWord struct {
 	Mute string `json:"mute,omitempty"` // why it cannot multicast
 	// Resume says that what it has counts.
 	Resume bool `json:"resume,omitempty"`
+	// Stream is the one of which Have bytes have come; see castNote.
+	Stream string `json:"stream,omitempty"`
+	Have   int64  `json:"have,omitempty"`
 }
 
 // maxMute is how much is told of why, in bytes.

@@ -65,6 +65,18 @@ func (c *castProcess) address() string {
 	return at
 }
 
+// says waits until a line of its errors has some words.
+func (c *castProcess) says(words string) {
+	c.t.Helper()
+	for {
+		line, err := c.said.ReadString('\n')
+		require.NoError(c.t, err)
+		if strings.Contains(line, words) {
+			return
+		}
+	}
+}
+
 // begins waits until a receiver's command has the first byte.
 func (c *castProcess) begins() {
 	c.t.Helper()

@@ -46,6 +46,15 @@ func (s *castServer) bytes(lacked *block.Set) int64 {
 	return min(s.plan.bytes(), lacked.Lacked(s.lacks.blocks)*block.Len)
 }
 
+// left returns how much that is behind the first so many bytes.
+func (s *castServer) left(lacked *block.Set, from int64) int64 {
+	n := s.bytes(lacked)
+	if from == 0 {
+		return n
+	}
+	return max(n-from, 0)
+}
+
 // probeOf returns by how many bytes each of so many is measured, for a cast of so many; 0 if that would tell nothing.
 func probeOf(bytes int64, guests int) int {
 	n := bytes / probeShare / int64(max(guests, 1))

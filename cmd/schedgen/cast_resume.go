@@ -13,6 +13,8 @@ import (
 type castNote struct {
 	Transport string        `json:"transport"`
 	Survey    bool          `json:"survey,omitempty"`  // what comes is a survey; each comes again then and gets what it lacks
+	Stream    string        `json:"stream,omitempty"`  // names what comes: who has got some of the same name goes on behind that; empty: nobody can
+	From      int64         `json:"from,omitempty"`    // byte of the stream with which it begins
 	Silence   time.Duration `json:"silence,omitempty"` // of a host that is lost; negative: none is
 }
 

@@ -55,6 +55,20 @@ func writing(t *testing.T, dir string) {
 	}, time.Minute, 5*time.Millisecond)
 }
 
+// wrote waits until so many bytes of a file that comes are in dir.
+func wrote(t *testing.T, dir string, bytes int64) {
+	t.Helper()
+	writing(t, dir)
+	require.Eventually(t, func() bool {
+		all, err := os.ReadDir(dir)
+		if err != nil || len(all) != 1 {
+			return false
+		}
+		info, err := all[0].Info()
+		return err == nil && info.Size() >= bytes
+	}, time.Minute, 5*time.Millisecond)
+}
+
 // Who comes while a cast is under way is served behind it.
 func TestCastServesLate(t *testing.T) {
 	t.Parallel()

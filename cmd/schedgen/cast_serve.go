@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -51,6 +52,8 @@ type castServer struct {
 	rates    castRates
 	waiting  int // receivers that wait for a later round than the one that was chosen last
 	sent     int64
+	stream   string // names what those get who lack all, the same in each round
+	reached  int64  // bytes of that which were sent
 }
 
 // castRound is a party, and what it gets.
@@ -67,7 +70,7 @@ func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, key secret, gue
 	if err != nil {
 		return nil, err
 	}
-	s := &castServer{castCmd: c, l: l, in: in, key: key, guests: guests, plan: p, std: std, way: c.Transport, deadline: time.Now().Add(c.Wait)}
+	s := &castServer{castCmd: c, l: l, in: in, key: key, guests: guests, plan: p, std: std, way: c.Transport, deadline: time.Now().Add(c.Wait), stream: rand.Text()}
 	err = s.rounds(ctx, guests.want)
 	in.Close(s.closing(err))
 	if len(s.ends.list) == 0 {
@@ -143,7 +146,10 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 		if r.Survey = len(chosen) > 0; !r.Survey {
 			chosen, r.lacked = s.lacks.group(all)
 			if s.behind() {
-				chosen = s.rates.leaveOut(all, chosen, s.bytes(r.lacked), float64(s.Limit), s.std.Err)
+				chosen = s.rates.leaveOut(all, chosen, s.left(r.lacked, s.from(all, chosen, r.lacked)), float64(s.Limit), s.std.Err)
+			}
+			if r.From = s.from(all, chosen, r.lacked); r.lacked == nil {
+				r.Stream = s.stream
 			}
 		}
 		if s.probe(len(all)) >= sureProbe {
@@ -157,6 +163,22 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: s.guests.came})
 	r.Party = party
 	return r, err
+}
+
+// from returns where in the stream those of all that are chosen begin, who lack some blocks, nil for all: behind what all of them have got of it.
+func (s *castServer) from(all []lobby.Guest, chosen []int, lacked *block.Set) int64 {
+	if lacked != nil {
+		return 0 // it is a stream of its own
+	}
+	least := s.reached
+	for _, i := range chosen {
+		w := wordOf(&all[i])
+		if w.Stream != s.stream {
+			return 0
+		}
+		least = min(least, max(w.Have, 0))
+	}
+	return least
 }
 
 // quiet returns how long those of a round, whose networks take so many bytes a second, wait for one that gives no sign of life; 0: for ever.
@@ -265,7 +287,7 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 		s.began, s.used = time.Now(), round.Transport
 	}
 	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == overTCP, Rate: round.rate}
-	source, total, doing := s.source(ctx, s.std, round.lacked), s.bytes(round.lacked), "send"
+	source, total, doing := cast.Tail(s.source(ctx, s.std, round.lacked), round.From), s.left(round.lacked, round.From), "send"
 	if round.Survey {
 		source, total, doing = cast.Survey(s.What), -1, "compare"
 	}
@@ -274,6 +296,9 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 	report, err := cast.Send(ctx, comm, source, o)
 	bar.clear()
 	s.sent += report.Bytes
+	if round.Stream != "" {
+		s.reached = max(s.reached, round.From+report.Bytes)
+	}
 	s.ends.end(round.Guests, report.Outcomes)
 	for i, o := range report.Outcomes {
 		id := wordOf(&round.Guests[i]).ID

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -107,7 +105,7 @@ func (c *receiveCmd) run(ctx context.Context, key secret, std stdio) (totals unp
 		return totals, err
 	}
 	err = c.receive(ctx, key, sink, std)
-	if err = errors.Join(err, sink.close()); err != nil {
+	if err = errors.Join(err, sink.stop(), sink.close()); err != nil {
 		return totals, failed(causeOf(ctx, err))
 	}
 	return totals, nil
@@ -115,7 +113,7 @@ func (c *receiveCmd) run(ctx context.Context, key secret, std stdio) (totals unp
 
 // receive comes to the sender and takes part. A party that has not met comes together again, without those that
 // have gone. One that resumes compares first what it has, and comes again for what it lacks; so does one that is left out
-// since it is slow, or that was parted from the sender.
+// since it is slow, or that was parted from the sender: it goes on where it has stopped.
 func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink, std stdio) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
@@ -125,6 +123,7 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 	word.Mute, word.Resume = c.mute(ctx, key), c.Resume
 	var parted error
 	for meetings := 1; ; meetings++ {
+		word.Stream, word.Have = sink.has()
 		seat, err := c.enter(ctx, key, &word, parted)
 		if err != nil {
 			return err
@@ -135,20 +134,33 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 			return err
 		}
 		comm, err := c.meet(ctx, seat, note, key, std)
-		switch {
-		case err == nil:
-			err := c.take(ctx, comm, sink, note, std)
-			parted, meetings = partedBy(err), 0
-			switch again := parted != nil || errors.Is(err, cast.ErrSlow); {
-			case ctx.Err() != nil, err != nil && !again, err == nil && !note.Survey:
+		if err != nil {
+			if ctx.Err() != nil || meetings == mostMeetings {
 				return err
-			case again:
-				c.held = nil
 			}
-		case ctx.Err() != nil || meetings == mostMeetings:
+			continue
+		}
+		err = c.take(ctx, comm, sink, note, std)
+		parted, meetings = partedBy(err), 0
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case parted != nil, errors.Is(err, cast.ErrSlow):
+			c.comeAgain(err, sink, std)
+		case err != nil, !note.Survey:
 			return err
 		}
 	}
+}
+
+// comeAgain has this host come again behind a round that has ended so, and says it.
+func (c *receiveCmd) comeAgain(err error, sink *receiveSink, std stdio) {
+	c.held = nil
+	if errors.Is(err, cast.ErrParted) {
+		err = cast.ErrParted // in short
+	}
+	_, have := sink.has()
+	fmt.Fprintf(std.Err, "%v: this host comes again, and has %s of what is sent\n", err, about(float64(have)))
 }
 
 // partedBy returns err if it is that this host and the sender have not reached each other: then it comes again.
@@ -181,14 +193,14 @@ func (c *receiveCmd) enter(ctx context.Context, key secret, word *castWord, part
 
 // take takes part in a round.
 func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink *receiveSink, note castNote, std stdio) error {
-	o, doing, into := cast.ReceiveOptions{}, "receive", sink.write
+	o, doing := cast.ReceiveOptions{From: note.From}, "receive"
 	if note.Survey {
-		o.Answer, doing, into = c.lacked, "compare", sink.compare
+		o.Answer, doing = c.lacked, "compare"
 	}
 	bar := newCastProgress(std, -1, doing+" by "+wayOf(note.Transport), nil)
 	defer bar.clear()
 	o.Progress = saveMemory(std.Getenv, bar.show)
-	return cast.Receive(ctx, comm, into, o)
+	return sink.take(ctx, comm, note, o)
 }
 
 // lacked tells the sender what this host lacks.
@@ -256,34 +268,4 @@ func localAddress(ctx context.Context, to string) (string, error) {
 	}
 	defer conn.Close()
 	return conn.LocalAddr().String(), nil
-}
-
-// receiveSink is where what comes goes.
-type receiveSink struct {
-	write   cast.Sink
-	compare cast.Sink // of a survey
-	close   func() error
-}
-
-func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error) {
-	none := func(context.Context, io.Reader) error { return unpack.ErrSurvey }
-	if c.Exec != "" {
-		write := func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }
-		return &receiveSink{write, none, func() error { return nil }}, nil
-	}
-	if err := os.MkdirAll(c.To, 0o777); err != nil {
-		return nil, fmt.Errorf("--to: %w", err)
-	}
-	dir, err := unpack.OpenDir(c.To)
-	if err != nil {
-		return nil, fmt.Errorf("--to: %w", err)
-	}
-	s := &receiveSink{compare: none, close: dir.Close}
-	s.write = func(ctx context.Context, r io.Reader) error {
-		return cast.Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held}, totals)(ctx, r)
-	}
-	if c.Resume {
-		s.compare = cast.Compare(dir, &c.held)
-	}
-	return s, nil
 }

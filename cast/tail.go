@@ -1,0 +1,44 @@
+package cast
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Tail is the source of what source writes behind the first from bytes: for receivers that have those. It must write the same each time.
+func Tail(source Source, from int64) Source {
+	if from == 0 {
+		return source
+	}
+	return func(ctx context.Context, w io.Writer) error {
+		t := &tail{ctx, w, from}
+		if err := source(ctx, t); err != nil {
+			return err
+		}
+		if t.skip > 0 {
+			return fmt.Errorf("what is sent has become shorter: %d bytes of %d that were sent before are not there", t.skip, from)
+		}
+		return nil
+	}
+}
+
+// tail writes to w what comes behind the next skip bytes.
+type tail struct {
+	ctx  context.Context
+	w    io.Writer
+	skip int64
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	known := int(min(t.skip, int64(len(b))))
+	t.skip -= int64(known)
+	if known == len(b) {
+		if t.ctx.Err() != nil {
+			return 0, context.Cause(t.ctx)
+		}
+		return known, nil
+	}
+	n, err := t.w.Write(b[known:])
+	return known + n, err
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// receiveSink is where what comes goes, in one round or several.
+type receiveSink struct {
+	write   cast.Sink
+	compare cast.Sink // of a survey
+	close   func() error
+
+	intake *cast.Intake // of what is written; nil: nothing is
+	stream string       // what comes to it; see castNote
+}
+
+func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error) {
+	none := func(context.Context, io.Reader) error { return unpack.ErrSurvey }
+	if c.Exec != "" {
+		write := func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }
+		return &receiveSink{write: write, compare: none, close: func() error { return nil }}, nil
+	}
+	if err := os.MkdirAll(c.To, 0o777); err != nil {
+		return nil, fmt.Errorf("--to: %w", err)
+	}
+	dir, err := unpack.OpenDir(c.To)
+	if err != nil {
+		return nil, fmt.Errorf("--to: %w", err)
+	}
+	s := &receiveSink{compare: none, close: dir.Close}
+	s.write = func(ctx context.Context, r io.Reader) error {
+		return cast.Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held}, totals)(ctx, r)
+	}
+	if c.Resume {
+		s.compare = cast.Compare(dir, &c.held)
+	}
+	return s, nil
+}
+
+// has says of which stream how many bytes have come, if more may.
+func (s *receiveSink) has() (stream string, bytes int64) {
+	if s.intake == nil {
+		return "", 0
+	}
+	return s.stream, s.intake.Have()
+}
+
+// take takes part in a round. What is written goes on if it is the same stream as before, and waits for more of it if this round does not bring all.
+func (s *receiveSink) take(ctx context.Context, comm *runtime.Comm, note castNote, o cast.ReceiveOptions) error {
+	if s.stream == "" || note.Stream != s.stream {
+		if err := s.stop(); err != nil {
+			return errors.Join(err, comm.Close())
+		}
+	}
+	if note.Survey {
+		return cast.Receive(ctx, comm, s.compare, o)
+	}
+	if s.intake == nil {
+		s.intake, s.stream = cast.NewIntake(ctx, s.write, nil), note.Stream
+	}
+	err := s.intake.Receive(ctx, comm, o)
+	if s.stream == "" {
+		err = errors.Join(err, s.stop())
+	}
+	return err
+}
+
+// stop gives up what is being written.
+func (s *receiveSink) stop() error {
+	t := s.intake
+	if t == nil {
+		return nil
+	}
+	s.intake, s.stream = nil, ""
+	return t.Close()
+}
