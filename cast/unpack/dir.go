@@ -41,6 +41,8 @@ type File interface {
 	// Reserve makes room for so many bytes, where the file system can.
 	Reserve(size int64) error
 	Chmod(mode fs.FileMode) error
+	// Begin has the system begin to hand a stretch that was written to the disk, and may wait for that. What goes wrong Sync says.
+	Begin(at, n int64)
 	// Sync returns once what was written would survive a crash.
 	Sync() error
 	Close() error
@@ -172,3 +174,5 @@ func (f systemFile) Zero(at, n int64) error {
 }
 
 func (f systemFile) Reserve(size int64) error { return reserve(f.File, size) }
+
+func (f systemFile) Begin(at, n int64) { begin(f.File, at, n) }

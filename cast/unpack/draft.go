@@ -17,6 +17,8 @@ type draft struct {
 	f     File   // nil then
 	fresh bool   // nothing was in it
 	old   File   // what stands under the file's name; nil if nothing is taken of it
+
+	behind behind
 }
 
 // errChanged: the sender keeps back what this host does not have.
@@ -57,6 +59,7 @@ func (d *draft) file() File {
 }
 
 func (d *draft) close() (err error) {
+	d.behind.wait()
 	if d.f != nil {
 		err = d.f.Close()
 	}
@@ -108,7 +111,8 @@ func (u *unpacker) write(d *draft, b []byte, at int64) error {
 		return u.take(d, at, int64(len(b)))
 	}
 	u.hash.Write(b)
-	_, err := d.f.WriteAt(b, at)
+	n, err := d.f.WriteAt(b, at)
+	d.behind.wrote(d.f, at, int64(n))
 	return err
 }
 

@@ -38,3 +38,14 @@ func punch(f *os.File, at, n int64) (done bool) {
 	})
 	return done && err == nil
 }
+
+// begin has the system write a stretch of a file that lies in memory. Errors are kept for fsync.
+func begin(f *os.File, at, n int64) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) {
+		_ = unix.SyncFileRange(int(fd), at, n, unix.SYNC_FILE_RANGE_WRITE)
+	})
+}
