@@ -27,7 +27,7 @@ type castCmd struct {
 	Resume    bool          `help:"Send to each receiver only what it lacks of what it has already, or has kept of a cast that has broken off; start receivers with it, too."`
 	KeepGoing bool          `help:"A receiver that fails does not stop the others; this is the default."`
 	Strict    bool          `help:"The first receiver that fails ends the cast for all."`
-	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for so long is lost, as if its network were cut; default 10s; 0: never. The others wait for it for 3s; if it comes again it is served behind them."`
+	Silence   time.Duration `default:"10s" placeholder:"TIME" help:"A host that gives no sign of life for so long is lost, as if its network were cut; default 10s; 0: never. The others wait for it for 0.5s, or up to 3s on slow networks; if it comes again it gets the rest behind them."`
 	DryRun    bool          `help:"Say what would be sent, and send nothing."`
 	JSON      bool          `name:"json" help:"Print an object."`
 	castLink

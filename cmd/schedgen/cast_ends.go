@@ -102,6 +102,12 @@ func (e *castEnds) behind(g *lobby.Guest) bool {
 	return r != nil && r.Behind
 }
 
+// silent reports whether a guest gave no sign of life when it was served last.
+func (e *castEnds) silent(g *lobby.Guest) bool {
+	r := e.byID[wordOf(g).ID]
+	return r != nil && r.Silent
+}
+
 // receivers returns how it has ended. A receiver that has failed and was started again counts as the later one.
 func (e *castEnds) receivers() (all []castReceiver) {
 	for _, r := range e.list {

@@ -25,10 +25,12 @@ const (
 	restTime = 30 * time.Second
 	// mostMeetings is how often a party tries to meet.
 	mostMeetings = 4
-	// quietTime is how long the others wait for a host that gives no sign of life. Until --silence is over it may come again, and is served behind them.
-	// On links of less than quietRate bytes a second a sign of life may wait for as long behind what is sent.
-	quietTime = 3 * time.Second
-	quietRate = 1e6
+	// leastQuiet is how long the others wait at least for a host that gives no sign of life, and mostQuiet how long at most. Until --silence is over it may come
+	// again, and gets the rest behind them. A sign of life may stand behind quietBytes of what is sent; on links of less than quietRate bytes a second behind more.
+	leastQuiet = 500 * time.Millisecond
+	mostQuiet  = 3 * time.Second
+	quietBytes = 3e6
+	quietRate  = 1e6
 	// mcastRate is how many bytes a second networks must take at least to be multicast to, where the sender may choose: on slower ones some of what stands in
 	// queues is taken for lost, and the chain takes less.
 	mcastRate = 100e3
@@ -122,7 +124,7 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 		if again, silent, err = s.send(ctx, comm, round); err != nil && !errors.Is(err, cast.ErrNobody) || s.What == "-" {
 			return err
 		}
-		switch rest := s.Silence - s.quiet(round.rate); {
+		switch rest := s.Silence - round.Silence; {
 		case again > 0:
 			want, stop = s.back(again+s.waiting, restTime)
 		case silent > 0 && rest > max(0, time.Until(s.deadline)):
@@ -157,7 +159,7 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 		}
 		s.waiting = len(all) - len(chosen)
 		arrange(all, chosen, s.guests.order)
-		r.Transport, r.Silence = s.wayTo(ctx, all, chosen, r.rate), cmp.Or(s.quiet(r.rate), -1)
+		r.Transport, r.Silence = s.wayTo(ctx, all, chosen, r.rate), cmp.Or(s.quiet(r.rate, s.returns(all, chosen)), -1)
 		return chosen, r.spell()
 	}
 	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: s.guests.came})
@@ -181,12 +183,22 @@ func (s *castServer) from(all []lobby.Guest, chosen []int, lacked *block.Set) in
 	return least
 }
 
-// quiet returns how long those of a round, whose networks take so many bytes a second, wait for one that gives no sign of life; 0: for ever.
-func (s *castServer) quiet(rate float64) time.Duration {
-	if !s.behind() || rate < quietRate {
+// returns reports whether one of all that are chosen gave no sign of life in its last round.
+func (s *castServer) returns(all []lobby.Guest, chosen []int) bool {
+	return slices.ContainsFunc(chosen, func(i int) bool { return s.ends.silent(&all[i]) })
+}
+
+// quiet returns how long those of a round, whose networks take so many bytes a second, wait for one that gives no sign of life; 0: for ever. One of them may have
+// been silent before, and has lived.
+func (s *castServer) quiet(rate float64, before bool) time.Duration {
+	switch {
+	case !s.behind(), rate < quietRate:
 		return s.Silence
+	case before:
+		return min(s.Silence, mostQuiet)
 	}
-	return min(s.Silence, quietTime)
+	behind := time.Duration(quietBytes / rate * float64(time.Second))
+	return min(s.Silence, max(leastQuiet, min(behind, mostQuiet)))
 }
 
 // back returns a count of so many that are to come again within d.
