@@ -106,7 +106,7 @@ func (w *watch) tick(now Time) {
 	if now >= w.ask {
 		w.ask = now + w.interval()
 		w.control(target, wire.FrameWatch, 0, 0, 0)
-		if w.Caps.Direct && now-w.last >= w.Silence/2 {
+		if w.Caps.Direct && now-w.last >= w.interval() { // what was put may have been lost, and be sent again late
 			w.sayLoosely(target, wire.FrameWatch)
 		}
 	}

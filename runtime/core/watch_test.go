@@ -102,6 +102,32 @@ func TestSignsOfLife(t *testing.T) {
 	}
 }
 
+// datagrams counts the questions that a core asks by datagram.
+type datagrams struct {
+	questioner
+	n int
+}
+
+func (d *datagrams) Datagram(to int, f *wire.Frame) {
+	if f.Kind == wire.FrameWatch {
+		d.n++
+	}
+	d.questioner.Datagram(to, f)
+}
+
+// Where datagrams reach a rank all questions but the first go by datagram as well: a put that is lost may be sent again when it is too late.
+func TestQuestionsByDatagram(t *testing.T) {
+	net := &datagrams{}
+	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Direct: true}}, net)
+	c.Begin(Barrier, 0, planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), nil)
+	now := goOn(c, 1, 20e9, func() { c.Body(control(0, wire.FrameAlive)) })
+	require.NoError(t, c.Err())
+	require.Zero(t, net.n, "each was answered")
+	goOn(c, now, 100e9, func() {})
+	require.ErrorIs(t, c.Err(), ErrPeerSilent)
+	require.Equal(t, questions-1, net.n)
+}
+
 // A rank that was stopped itself has not taken what came meanwhile, and calls nobody silent.
 func TestOwnPauseIsNoSilence(t *testing.T) {
 	c, _, now := watching(t)
