@@ -1,8 +1,8 @@
 // Package cast sends what one rank of a communicator has to all others: a tree of files, or
 // anything else that can be written to an [io.Writer] at the one and read from an [io.Reader] at the others.
 //
-//	report, err := cast.Send(ctx, comm, cast.Tree(path, nil), cast.SendOptions{})             // at rank 0
-//	report, err := cast.Receive(ctx, comm, cast.Into(unpack.Target{Dir: dir}), cast.ReceiveOptions{}) // at the others
+//	report, err := cast.Send(ctx, comm, cast.Tree(path, nil), cast.SendOptions{})                       // at rank 0
+//	err := cast.Receive(ctx, comm, cast.Into(unpack.Target{Dir: dir}, nil), cast.ReceiveOptions{}) // at the others
 //
 // The bytes are cut into pieces of 1 MiB, each of which is broadcast; four broadcasts are under
 // way at a time. So memory is bounded, whatever is sent: some 30 pieces at the sender, 16 at a receiver. Reading, the
@@ -17,4 +17,7 @@
 // (SendOptions.Behind): by its disk, or by its network, also if that becomes slow meanwhile. If a rank is lost those that are left shrink the
 // communicator, tell each other how many pieces they have, and go on with the first that one of them lacks: the sender
 // keeps a piece until all have confirmed that they have it. If the sender is lost the cast has failed.
+//
+// A receiver that is left out, or that has lost the sender, has an [Intake] that waits for the rest: another communicator may
+// bring that, of those that have about as much, if the source writes the same again ([Tail]).
 package cast

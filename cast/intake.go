@@ -40,10 +40,10 @@ func (t *Intake) Have() int64 { return t.have }
 
 // Close gives the sink up, unless it has ended, and returns when it has. The error is the sink's, unless it is that it was given up.
 func (t *Intake) Close() error {
+	t.stop(context.Canceled)
 	if t.sunk {
 		return nil
 	}
-	t.stop(context.Canceled)
 	t.sunk = true
 	if err := <-t.over; err != nil && !errors.Is(err, context.Canceled) {
 		return err

@@ -9,7 +9,7 @@ import (
 
 // tell tells the sender at once that this rank takes nothing more.
 func (r *receiver) tell(ctx context.Context) error {
-	if r.takes() {
+	if r.why == nil && r.out == nil {
 		return nil
 	}
 	return r.account().publish(ctx, r.comm)
