@@ -128,6 +128,7 @@ func (s *castServer) rounds(ctx context.Context, want *lobby.Count) (err error) 
 		case again > 0:
 			want, stop = s.back(again+s.waiting, restTime)
 		case silent > 0 && rest > max(0, time.Until(s.deadline)):
+			fmt.Fprintf(s.std.Err, "who gave no sign of life has %v to come again\n", rest)
 			want, stop = s.back(silent+s.waiting, rest)
 		default:
 			want, stop = s.next()
