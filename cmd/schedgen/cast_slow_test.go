@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/cast"
 )
 
 // diskOf is a sink that takes a while for each MiB of the first so many.
 func diskOf(pause time.Duration, slow int, rounds *int) *receiveSink {
-	return &receiveSink{write: func(_ context.Context, r io.Reader) error {
+	write := func(_ context.Context, r io.Reader) error {
 		*rounds++
 		for mib := 0; ; mib++ {
 			_, err := io.CopyN(io.Discard, r, 1<<20)
@@ -27,7 +29,8 @@ func diskOf(pause time.Duration, slow int, rounds *int) *receiveSink {
 				time.Sleep(pause) // it is a disk
 			}
 		}
-	}}
+	}
+	return &receiveSink{write: func() cast.Sink { return write }}
 }
 
 // A receiver whose disk is slow does not hold up the others, and gets the rest behind them.

@@ -14,7 +14,7 @@ import (
 
 // receiveSink is where what comes goes, in one round or several.
 type receiveSink struct {
-	write   cast.Sink
+	write   func() cast.Sink
 	compare cast.Sink // of a survey
 	close   func() error
 
@@ -26,7 +26,7 @@ func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error
 	none := func(context.Context, io.Reader) error { return unpack.ErrSurvey }
 	if c.Exec != "" {
 		write := func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }
-		return &receiveSink{write: write, compare: none, close: func() error { return nil }}, nil
+		return &receiveSink{write: func() cast.Sink { return write }, compare: none, close: func() error { return nil }}, nil
 	}
 	if err := os.MkdirAll(c.To, 0o777); err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
@@ -36,9 +36,7 @@ func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error
 		return nil, fmt.Errorf("--to: %w", err)
 	}
 	s := &receiveSink{compare: none, close: dir.Close}
-	s.write = func(ctx context.Context, r io.Reader) error {
-		return cast.Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held}, totals)(ctx, r)
-	}
+	s.write = func() cast.Sink { return cast.Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held}, totals) }
 	if c.Resume {
 		s.compare = cast.Compare(dir, &c.held)
 	}
@@ -64,7 +62,7 @@ func (s *receiveSink) take(ctx context.Context, comm *runtime.Comm, note castNot
 		return cast.Receive(ctx, comm, s.compare, o)
 	}
 	if s.intake == nil {
-		s.intake, s.stream = cast.NewIntake(ctx, s.write, nil), note.Stream
+		s.intake, s.stream = cast.NewIntake(ctx, s.write(), nil), note.Stream
 	}
 	err := s.intake.Receive(ctx, comm, o)
 	if s.stream == "" {
