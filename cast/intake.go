@@ -55,7 +55,7 @@ func (t *Intake) Close() error {
 // belongs. After an error of the sink Receive goes on for the sake of the others, and returns the error in the end.
 //
 // If the sender is lost, or takes this rank for lost, the error is ErrParted, and if this rank is too slow for the others ErrSlow: then the sink waits for
-// more, by another Receive. After any other the sink has ended.
+// more, by another Receive. After any other there is no more to come.
 func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptions) error {
 	switch {
 	case comm.Rank() == 0:

@@ -10,12 +10,8 @@ import (
 // reserve has the file system find room for size bytes, so that a disk that is too full is
 // known at once and the file lies in few pieces.
 func reserve(f *os.File, size int64) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
 	var failed error
-	err = conn.Control(func(fd uintptr) { failed = reserveIn(int(fd), size) })
+	err := control(f, func(fd int) { failed = reserveIn(fd, size) })
 	switch {
 	case err != nil:
 		return err
@@ -46,23 +42,22 @@ func reserveIn(fd int, size int64) error {
 
 // punch makes a stretch of a file a hole, and reports whether the file system can.
 func punch(f *os.File, at, n int64) (done bool) {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return false
-	}
-	err = conn.Control(func(fd uintptr) {
-		done = unix.Fallocate(int(fd), unix.FALLOC_FL_KEEP_SIZE|unix.FALLOC_FL_PUNCH_HOLE, at, n) == nil
+	err := control(f, func(fd int) {
+		done = unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE|unix.FALLOC_FL_PUNCH_HOLE, at, n) == nil
 	})
 	return done && err == nil
 }
 
 // begin has the system write a stretch of a file that lies in memory. Errors are kept for fsync.
 func begin(f *os.File, at, n int64) {
+	_ = control(f, func(fd int) { _ = unix.SyncFileRange(fd, at, n, unix.SYNC_FILE_RANGE_WRITE) })
+}
+
+// control calls do with a file's descriptor, which stays open meanwhile.
+func control(f *os.File, do func(fd int)) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
-		return
+		return err
 	}
-	_ = conn.Control(func(fd uintptr) {
-		_ = unix.SyncFileRange(int(fd), at, n, unix.SYNC_FILE_RANGE_WRITE)
-	})
+	return conn.Control(func(fd uintptr) { do(int(fd)) })
 }

@@ -96,16 +96,12 @@ func (e *castEnds) end(party []lobby.Guest, outcomes []cast.Outcome) {
 	}
 }
 
-// behind reports whether a guest was left out since it is slow.
-func (e *castEnds) behind(g *lobby.Guest) bool {
-	r := e.byID[wordOf(g).ID]
-	return r != nil && r.Behind
-}
-
-// silent reports whether a guest gave no sign of life when it was served last.
-func (e *castEnds) silent(g *lobby.Guest) bool {
-	r := e.byID[wordOf(g).ID]
-	return r != nil && r.Silent
+// last returns how it has ended for a guest when it was served last; it is empty if that was never.
+func (e *castEnds) last(g *lobby.Guest) cast.Outcome {
+	if r := e.byID[wordOf(g).ID]; r != nil {
+		return r.Outcome
+	}
+	return cast.Outcome{}
 }
 
 // receivers returns how it has ended. A receiver that has failed and was started again counts as the later one.

@@ -186,7 +186,7 @@ func (s *castServer) from(all []lobby.Guest, chosen []int, lacked *block.Set) in
 
 // returns reports whether one of all that are chosen gave no sign of life in its last round.
 func (s *castServer) returns(all []lobby.Guest, chosen []int) bool {
-	return slices.ContainsFunc(chosen, func(i int) bool { return s.ends.silent(&all[i]) })
+	return slices.ContainsFunc(chosen, func(i int) bool { return s.ends.last(&all[i]).Silent })
 }
 
 // quiet returns how long those of a round, whose networks take so many bytes a second, wait for one that gives no sign of life; 0: for ever. One of them may have
@@ -232,7 +232,7 @@ func (s *castServer) next() (want *lobby.Count, stop func()) {
 // The network of the one in the middle takes so many bytes a second, 0 if that is not known.
 func (s *castServer) wayTo(ctx context.Context, all []lobby.Guest, chosen []int, rate float64) string {
 	s.guests.full()
-	if s.Transport == overAuto && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.behind(&all[i]) || s.rates.knows(&all[i]) })) {
+	if s.Transport == overAuto && (len(chosen) == 1 || slices.ContainsFunc(chosen, func(i int) bool { return s.ends.last(&all[i]).Behind || s.rates.knows(&all[i]) })) {
 		return overTCP
 	}
 	if s.way == overAuto {
