@@ -22,7 +22,7 @@ func TestDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		probes []probe
 		open   bool
-		best   float64
+		rate   float64
 	}{
 		"not measured":         {nil, true, 0},
 		"not often enough":     {repeat(doubts-1, slow), true, 100},
@@ -30,8 +30,8 @@ func TestDoubt(t *testing.T) {
 		"nearly alike":         {append(repeat(doubts-1, slow), probe{140, false}), false, 140},
 		"not alike":            {append(repeat(doubts, slow), probe{160, false}), true, 160},
 		"never alike":          {append(repeat(mostDoubts-1, slow), probe{160, false}), false, 160},
-		"lost each time":       {repeat(doubts+2, lossy), true, 100},
-		"lost too often":       {repeat(mostDoubts, lossy), false, 100},
+		"lost each time":       {repeat(doubts+2, lossy), true, 100 * lossTakes},
+		"lost too often":       {repeat(mostDoubts, lossy), false, 100 * lossTakes},
 		"lost now and then":    {append(repeat(9, lossy), repeat(doubts, slow)...), false, 100},
 		"lost, and faster yet": {append(repeat(doubts, slow), probe{200, true}), true, 200},
 	} {
@@ -40,6 +40,6 @@ func TestDoubt(t *testing.T) {
 			d.take(p.rate, p.lossy)
 		}
 		require.Equal(t, c.open, d.open(), name)
-		require.Equal(t, c.best, d.best, name)
+		require.Equal(t, c.rate, d.rate(), name)
 	}
 }

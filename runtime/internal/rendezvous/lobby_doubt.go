@@ -13,6 +13,7 @@ const (
 	alike      = 1.5                   // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
 	mostDoubts = 10                    // but no more often than that
 	suspect    = 4                     // so many times slower than the guest in the middle, or with losses than a quarter of them, seems slow
+	lossTakes  = 1.35                  // so many times faster than the best of its probes is a network of which each has lost something: half-way, at 5 %, to those that are slow
 )
 
 // settle measures guests again that seem slow, until it is known whether they are.
@@ -81,7 +82,7 @@ func (h *Lobby) recheck(ctx context.Context, m *measurement, v *visitor, limit f
 				again = max(again, least) // what was lost has made the window small, whatever the network carries
 			}
 			d.take(again, resent != before)
-			h.rate(v, d.best)
+			h.rate(v, d.rate())
 		}
 		last = window
 	}
@@ -104,6 +105,14 @@ func (d *doubt) take(rate float64, lossy bool) {
 		d.worst = rate
 	}
 	d.worst = min(d.worst, rate)
+}
+
+// rate is how fast the guest is taken to be.
+func (d *doubt) rate() float64 {
+	if d.n == 0 {
+		return d.best * lossTakes
+	}
+	return d.best
 }
 
 // open reports whether it has to be measured once more.
