@@ -9,7 +9,7 @@ const (
 	// size wait at the interface, and do not overrun its queue.
 	sendBytes = 32 << 10
 	// mostSendBytes is what is asked for at most, where the process comes too late.
-	mostSendBytes = 64 << 10
+	mostSendBytes = 256 << 10
 	// calmTurns is how often in a row the process has to come in time before less is asked for again.
 	calmTurns = 512
 )
