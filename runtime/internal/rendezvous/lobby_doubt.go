@@ -13,7 +13,7 @@ const (
 	alike      = 1.5                   // what it takes a slow network differs by less than that: else packets may be lost, and it is measured again,
 	mostDoubts = 10                    // but no more often than that
 	suspect    = 4                     // so many times slower than the guest in the middle, or with losses than a quarter of them, seems slow
-	lossTakes  = 1.35                  // so many times faster than the best of its probes is a network of which each has lost something: half-way, at 5 %, to those that are slow
+	lossTakes  = 1.35                  // if each probe of a network has lost something it is taken to be so many times faster than they tell (docs/performance.md, Slow and lossy)
 )
 
 // settle measures guests again that seem slow, until it is known whether they are.
@@ -107,7 +107,7 @@ func (d *doubt) take(rate float64, lossy bool) {
 	d.worst = min(d.worst, rate)
 }
 
-// rate is how fast the guest is taken to be.
+// rate is how fast the guest is taken to be, in bytes a second.
 func (d *doubt) rate() float64 {
 	if d.n == 0 {
 		return d.best * lossTakes
