@@ -44,6 +44,14 @@ func openReport(o *options) (*report, error) {
 	return r, tool.Replace(r.name, func(w io.Writer) error { return writeRecord(w, columns) })
 }
 
+// kept says how many measurements runs before have made, for the table: its head names what this run measures.
+func (r *report) kept() []string {
+	if len(r.rows) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of the measurements were made by runs before, of this commit or others", len(r.rows))}
+}
+
 func writeRecord(w io.Writer, record []string) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(record); err != nil {

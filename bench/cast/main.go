@@ -64,7 +64,7 @@ func measureAll(ctx context.Context, args []string, stderr io.Writer) error {
 		return err
 	}
 	defer b.remove()
-	about, all := tool.About(ctx), o.trials()
+	about, all := append(tool.About(ctx), r.kept()...), o.trials()
 	for i, t := range all {
 		if r.known(t) {
 			continue
