@@ -17,10 +17,23 @@ const (
 	linearTo  = 64         // ranks that the root alone sends to, at most
 )
 
+// Of ranks each of which has a host, and so a processor, to itself (docs/selection.md, "Rules by
+// place"). The rules for barriers follow the LogGP model; those for broadcasts follow measurements.
+const (
+	oneStep    = 7       // ranks: below this, one step in which everybody tells everybody is fastest
+	stepDegree = 4       // degree of dissemination from there on
+	fewHosts   = 4       // ranks: below this, a tree brings a short message sooner than a multicast
+	shortToFew = 4 << 10 // bytes: from here on the root's second copy costs more than a multicast
+)
+
 // builtin is never written to.
 var builtin = Rules{list: []Rule{
 	{Collective: schedule.Barrier, Ranks: Range{To: 3}, Algorithm: "barrier/dissemination",
 		Reason: "two ranks tell each other: as many messages as with a tree, and one hop less"},
+	{Collective: schedule.Barrier, Place: OneEach, Ranks: Range{To: oneStep}, Algorithm: "barrier/dissemination",
+		Reason: "one rank a host: in one step every rank tells all others"},
+	{Collective: schedule.Barrier, Place: OneEach, Algorithm: "barrier/dissemination", Params: Params{Degree: stepDegree},
+		Reason: "one rank a host: all ranks send at the same time, in few steps"},
 	{Collective: schedule.Barrier, Algorithm: "barrier/hsb", Params: Params{Masters: true},
 		Reason: "the fewest messages"},
 
@@ -37,7 +50,9 @@ var builtin = Rules{list: []Rule{
 	{Collective: schedule.Bcast, Place: OneHost, Bytes: Range{From: longLocal}, Algorithm: "bcast/binomial",
 		Reason: "one host: the fewest pieces"},
 
-	{Collective: schedule.Bcast, Multicast: With, Algorithm: "bcast/mcast-chain",
+	{Collective: schedule.Bcast, Multicast: With, Ranks: Range{From: 3}, Bytes: Range{From: shortToFew}, Algorithm: "bcast/mcast-chain",
+		Reason: "the root sends it once, and a loss costs a hop"},
+	{Collective: schedule.Bcast, Multicast: With, Ranks: Range{From: fewHosts}, Algorithm: "bcast/mcast-chain",
 		Reason: "the time does not grow with the ranks, and a loss costs a hop"},
 	{Collective: schedule.Bcast, Bytes: Range{To: longMessage}, Algorithm: "bcast/binomial", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},

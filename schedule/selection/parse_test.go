@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,8 @@ func TestBuiltinIsATable(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, again.Digest())
 	require.Zero(t, selection.Builtin().Digest())
-	other, err := selection.New(again.List()[:2])
+	barriers := slices.DeleteFunc(again.List(), func(r selection.Rule) bool { return r.Collective != "barrier" })
+	other, err := selection.New(barriers)
 	require.NoError(t, err)
 	require.NotZero(t, other.Digest())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 func TestOf(t *testing.T) {
@@ -20,6 +21,14 @@ func TestOf(t *testing.T) {
 		{selection.Case{Collective: "barrier", Ranks: 2}, "barrier/dissemination", 0},
 		{selection.Case{Collective: "barrier", Ranks: 3}, "barrier/hsb", 0},
 		{selection.Case{Collective: "barrier", Ranks: 8, Hosts: 2}, "barrier/hsb", 2},
+		{selection.Case{Collective: "barrier", Ranks: 3, Place: selection.OneHost}, "barrier/hsb", 0},
+		{selection.Case{Collective: "barrier", Ranks: 3, Place: selection.OneEach}, "barrier/dissemination", 0},
+		{selection.Case{Collective: "barrier", Ranks: 1000, Place: selection.OneEach}, "barrier/dissemination", 0},
+		{selection.Case{Collective: "bcast", Ranks: 2, Bytes: 65535, Multicast: true}, "bcast/binomial", 0},
+		{selection.Case{Collective: "bcast", Ranks: 2, Bytes: 65536, Multicast: true}, "bcast/chain", 0},
+		{selection.Case{Collective: "bcast", Ranks: 3, Bytes: 4095, Multicast: true, Place: selection.OneEach}, "bcast/binomial", 0},
+		{selection.Case{Collective: "bcast", Ranks: 3, Bytes: 4096, Multicast: true, Place: selection.OneEach}, "bcast/mcast-chain", 0},
+		{selection.Case{Collective: "bcast", Ranks: 4, Bytes: 1, Multicast: true, Place: selection.OneEach}, "bcast/mcast-chain", 0},
 		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65535}, "bcast/binomial", 0},
 		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4}, "bcast/chain", 4},
 		{selection.Case{Collective: "bcast", Ranks: 8, Bytes: 65536, Hosts: 4, Multicast: true}, "bcast/mcast-chain", 0},
@@ -65,6 +74,39 @@ func TestEveryCaseHasARule(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.Collective, spec.Algorithm().Collective)
 	})
+}
+
+// TestBarrierOfOneRankAHost: where every rank has a host to itself, the built-in rules choose a
+// barrier that takes at most 1.3 times as long as the best tree, exchange or dissemination of any
+// degree up to 16, on each of three machines of the LogGP model.
+func TestBarrierOfOneRankAHost(t *testing.T) {
+	machines := map[string]loggp.Params{
+		"LogGOPSim's defaults": loggp.Defaults(),
+		"TCP in the kernel":    {L: 20000, O: 5000, Gap: 1000, GPerByte: 8},
+		"InfiniBand":           {L: 1000, O: 300, Gap: 100, GPerByte: 1},
+	}
+	takes := func(t *testing.T, machine loggp.Params, algorithm string, p schedule.Params) loggp.Time {
+		spec, err := schedule.New(algorithm, p)
+		require.NoError(t, err)
+		result, err := loggp.Run(spec.Schedule(), machine, 1)
+		require.NoError(t, err)
+		return result.Makespan
+	}
+	for name, machine := range machines {
+		for _, ranks := range []int{2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 20, 25, 31, 32, 36, 37, 48, 64, 65, 100} {
+			best := takes(t, machine, "barrier/hsb", schedule.Params{Ranks: ranks})
+			for degree := 2; degree <= 16; degree++ {
+				best = min(best,
+					takes(t, machine, "barrier/dissemination", schedule.Params{Ranks: ranks, Degree: degree}),
+					takes(t, machine, "barrier/exchange", schedule.Params{Ranks: ranks, Degree: degree}),
+					takes(t, machine, "barrier/hsb", schedule.Params{Ranks: ranks, FanIn: degree, FanOut: degree}))
+			}
+			d, ok := selection.Builtin().Of(selection.Case{Collective: schedule.Barrier, Ranks: ranks, Place: selection.OneEach})
+			require.True(t, ok)
+			chosen := takes(t, machine, d.Rule.Algorithm, schedule.Params{Ranks: ranks, Degree: d.Rule.Params.Degree})
+			require.LessOrEqual(t, float64(chosen), 1.3*float64(best), "%s, %d ranks", name, ranks)
+		}
+	}
 }
 
 func TestChunks(t *testing.T) {
