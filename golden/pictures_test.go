@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,11 +162,28 @@ func proved(r *verify.Report) string {
 	return strings.Join(out, ", ")
 }
 
-// TestReadmeShowsEveryPicture holds that none is missing in the gallery.
+// TestReadmeShowsEveryPicture holds the gallery of the README against the registry: a table of
+// three columns, each picture a link to its explanation.
 func TestReadmeShowsEveryPicture(t *testing.T) {
+	const head = "|  |  |  |\n|--|--|--|\n"
 	text, err := os.ReadFile(readme)
 	require.NoError(t, err)
-	for _, alg := range schedule.Algorithms() {
-		require.Contains(t, string(text), path.Join("docs/pictures", pictureName(alg.Name)))
+	before, rest, found := strings.Cut(string(text), head)
+	require.True(t, found, "no gallery in the README")
+	_, after, _ := strings.Cut(rest, "\n\n")
+	var gallery strings.Builder
+	gallery.WriteString(head)
+	for row := range slices.Chunk(schedule.Algorithms(), 3) {
+		gallery.WriteString("|")
+		for i := range 3 {
+			if i < len(row) {
+				name := row[i].Name
+				fmt.Fprintf(&gallery, " [![%s](%s)](docs/algorithms.md#%s) |", name, path.Join("docs/pictures", pictureName(name)), strings.ReplaceAll(name, "/", ""))
+			} else {
+				gallery.WriteString(" |")
+			}
+		}
+		gallery.WriteString("\n")
 	}
+	compare(t, readme, []byte(before+gallery.String()+"\n"+after))
 }

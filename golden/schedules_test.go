@@ -166,20 +166,6 @@ func requireReadsBack(t *testing.T, e example, want *ir.Schedule) {
 	}
 }
 
-// compare holds got against the golden at path, or records it with
-// SCHEDGEN_UPDATE=1.
-func compare(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if os.Getenv("SCHEDGEN_UPDATE") != "" {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "no golden; SCHEDGEN_UPDATE=1 records it")
-	require.Equal(t, string(want), string(got), path)
-}
-
 // TestNoStrayGoldens finds files that no example stands for any more.
 func TestNoStrayGoldens(t *testing.T) {
 	known := make(map[string]bool)

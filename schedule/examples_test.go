@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -64,22 +65,14 @@ func ExampleNew() {
 	// schedule: no algorithm "bcast/chian"; did you mean bcast/chain?
 }
 
+// The algorithms that take a degree, with all their parameters.
 func ExampleAlgorithms() {
 	for _, alg := range schedule.Algorithms() {
-		fmt.Println(alg.Name, alg.Params)
+		if slices.Contains(alg.Params, "degree") {
+			fmt.Println(alg.Name, alg.Params)
+		}
 	}
 	// Output:
-	// bcast/linear [root chunks hosts]
-	// bcast/binomial [root chunks hosts]
-	// bcast/binomial-doubling [root chunks hosts]
-	// bcast/chain [root chunks hosts]
-	// bcast/mcast-chain [root chunks hosts]
-	// bcast/mcast-acktree [root chunks hosts]
-	// bcast/symmetric [root chunks hosts]
-	// anycast/skip-ring [origin]
-	// anycast/circulant [origin]
-	// barrier/hsb [fan-in fan-out hosts]
-	// barrier/hsb-mcast [fan-in fan-out hosts]
 	// barrier/exchange [degree hosts]
 	// barrier/dissemination [degree hosts]
 }
