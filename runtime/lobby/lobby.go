@@ -83,8 +83,8 @@ func Open(l *net.TCPListener, c Config) (*Lobby, error) {
 // Welcome takes in a connection that has come where ranks accept them; see tcp.Config.Guests.
 func (l *Lobby) Welcome(conn net.Conn) { l.in.Welcome(conn) }
 
-// Close tells those that wait why they get no place. Nobody may be in Host or Welcome.
-func (l *Lobby) Close(why string) { l.in.Close(why) }
+// Close tells those that wait why they get no place, and returns them in the order in which they came. Nobody may be in Host or Welcome.
+func (l *Lobby) Close(why string) (waiting []Guest) { return l.in.Close(why) }
 
 // Choice says who of those that wait get places, and what they are told.
 type Choice func(all []Guest) (chosen []int, note string)

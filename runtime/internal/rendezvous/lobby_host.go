@@ -72,16 +72,20 @@ func OpenLobby(l net.Listener, c Admission) (*Lobby, error) {
 	return h, nil
 }
 
-// Close tells those that wait why they get no place.
-func (h *Lobby) Close(why string) {
+// Close tells those that wait why they get no place, and returns them in the order in which they came.
+func (h *Lobby) Close(why string) (waiting []Guest) {
 	h.guests.close()
 	h.mu.Lock()
 	here := h.here
 	h.here = nil
 	h.mu.Unlock()
+	for _, v := range here {
+		waiting = append(waiting, v.guest)
+	}
 	h.dismiss(here, why)
 	h.close()
 	h.wg.Wait()
+	return waiting
 }
 
 // dismiss gives last words to guests. They are to hang up when they have heard them.
