@@ -195,7 +195,7 @@ func TestStrict(t *testing.T) {
 	require.ErrorContains(t, w.errs[2], "no space left on device")
 	for _, rank := range []int{1, 3} {
 		require.ErrorIs(t, w.errs[rank], errBroken)
-		require.Equal(t, Outcome{Rank: rank, Reason: errBroken.Error()}, w.report.Outcomes[rank-1])
+		require.Equal(t, Outcome{Rank: rank, Reason: errBroken.Error() + ": rank 2: no space left on device"}, w.report.Outcomes[rank-1])
 	}
 }
 
@@ -297,10 +297,11 @@ func TestSourceFails(t *testing.T) {
 		})
 		require.EqualError(t, w.err, "send: input/output error")
 		for _, o := range w.report.Outcomes {
-			require.Equal(t, errBroken.Error(), o.Reason, "after %d", after)
+			require.Equal(t, errBroken.Error()+": input/output error", o.Reason, "after %d", after)
 		}
 		for _, err := range w.errs[1:] {
 			require.ErrorIs(t, err, errBroken)
+			require.ErrorContains(t, err, ": input/output error", "a receiver says why as well")
 		}
 	}
 }

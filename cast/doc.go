@@ -1,7 +1,7 @@
 // Package cast sends what one rank of a communicator has to all others: a tree of files, or
 // anything else that can be written to an [io.Writer] at the one and read from an [io.Reader] at the others.
 //
-//	report, err := cast.Send(ctx, comm, cast.Tree(path, nil), cast.SendOptions{})                       // at rank 0
+//	report, err := cast.Send(ctx, comm, cast.Tree(pack.At(path), nil), cast.SendOptions{})          // at rank 0
 //	err := cast.Receive(ctx, comm, cast.Into(unpack.Target{Dir: dir}, nil), cast.ReceiveOptions{}) // at the others
 //
 // The bytes are cut into pieces of 1 MiB, each of which is broadcast; four broadcasts are under
@@ -19,5 +19,6 @@
 // keeps a piece until all have confirmed that they have it. If the sender is lost the cast has failed.
 //
 // A receiver that is left out, or that has lost the sender, has an [Intake] that waits for the rest: another communicator may
-// bring that, of those that have about as much, if the source writes the same again ([Tail]).
+// bring that, of those that have about as much, if the source writes the same again ([Tail]). A [pack.Origin] does, or fails: it
+// remembers what it was when it was first sent.
 package cast

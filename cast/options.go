@@ -7,6 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/pack"
+	"github.com/schedgen/schedgen/cast/record"
 	"github.com/schedgen/schedgen/cast/unpack"
 )
 
@@ -17,14 +18,18 @@ type Source func(ctx context.Context, w io.Writer) error
 // has ended or a read has failed.
 type Sink func(ctx context.Context, r io.Reader) error
 
-// Tree is the source of a file or a directory, of those blocks that are lacked; nil is all of them. See [pack.Tree].
-func Tree(path string, lacked *block.Set) Source {
-	return func(ctx context.Context, w io.Writer) error { return pack.Tree(ctx, w, path, lacked) }
+// Digest identifies what is sent.
+type Digest = record.Digest
+
+// Tree is the source of a file or a directory, of those blocks that are lacked; nil is all of them. See
+// [pack.Origin.Tree]. What one origin gives in several casts is the same, or the cast fails.
+func Tree(o *pack.Origin, lacked *block.Set) Source {
+	return func(ctx context.Context, w io.Writer) error { return o.Tree(ctx, w, lacked) }
 }
 
-// Survey is the source of what is to be compared with what receivers have; see [pack.Survey].
-func Survey(path string) Source {
-	return func(ctx context.Context, w io.Writer) error { return pack.Survey(ctx, w, path) }
+// Survey is the source of what is to be compared with what receivers have; see [pack.Origin.Survey].
+func Survey(o *pack.Origin) Source {
+	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w) }
 }
 
 // Compare is the sink of a survey. It says in held what is there below dir.
@@ -35,12 +40,20 @@ func Compare(dir unpack.Dir, held **unpack.Held) Sink {
 	}
 }
 
-// Stream is the source of all that in gives, whose length nobody knows.
-func Stream(in io.Reader) Source {
-	return func(ctx context.Context, w io.Writer) error { return pack.Stream(ctx, w, in) }
+// Stream is the source of all that in gives, whose length nobody knows. It sets *digest, unless that is
+// nil, when all has been read.
+func Stream(in io.Reader, digest *Digest) Source {
+	return func(ctx context.Context, w io.Writer) error {
+		got, err := pack.Stream(ctx, w, in)
+		if err == nil && digest != nil {
+			*digest = got
+		}
+		return err
+	}
 }
 
-// Into is the sink of what the two send. It says in totals, unless that is nil, how much it was.
+// Into is the sink of what Tree and Stream send. It says in totals, unless that is nil, how much it was,
+// and its digest.
 func Into(t unpack.Target, totals *unpack.Totals) Sink {
 	return func(ctx context.Context, r io.Reader) error {
 		got, err := unpack.Unpack(ctx, r, t)

@@ -92,7 +92,10 @@ func (r *receiver) receive(ctx context.Context) error {
 	if err := r.finish(ctx); err != nil {
 		return err
 	}
-	_, err := r.roll.call(ctx, r.account())
+	all, err := r.roll.call(ctx, r.account())
+	if err == nil && errors.Is(r.why, errBroken) && all[0].Reason != "" {
+		r.why = fmt.Errorf("%w: %s", errBroken, all[0].Reason)
+	}
 	return err
 }
 

@@ -141,7 +141,8 @@ func (t *tally) stopped() error {
 	return t.why
 }
 
-// result returns the outcomes; who has said nothing has not got all, for that reason.
+// result returns the outcomes. A receiver that has said nothing does not have all, for that reason, and
+// one that only knows that the sender has given up is told why.
 func (t *tally) result(reason string) []Outcome {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,6 +150,9 @@ func (t *tally) result(reason string) []Outcome {
 	for i := range out {
 		if !out[i].Done && out[i].Reason == "" {
 			out[i].Reason = reason
+		}
+		if out[i].Reason == errBroken.Error() {
+			out[i].Reason = shorten(fmt.Sprintf("%v: %s", errBroken, reason))
 		}
 	}
 	return out

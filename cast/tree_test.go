@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/cast/pack"
 	"github.com/schedgen/schedgen/cast/unpack"
 	"github.com/schedgen/schedgen/runtime/mem"
 )
@@ -76,7 +77,7 @@ func TestTreeArrives(t *testing.T) {
 			sinks[rank] = Into(unpack.Target{Dir: dir}, nil)
 		}
 		w.sink = func(rank int) Sink { return sinks[rank] }
-		w.run(Tree(from+"/", nil))
+		w.run(Tree(pack.At(from+"/"), nil))
 		require.NoError(t, w.err)
 		for rank := 1; rank < ranks; rank++ {
 			require.NoError(t, w.errs[rank])

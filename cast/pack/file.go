@@ -17,72 +17,91 @@ import (
 // blockBytes is the unit in which systems count what a file takes on a disk.
 const blockBytes = 512
 
-// head sends what is said of an open file, and returns its size and whether it may have holes.
-func (p *packer) head(f *os.File, name, path string) (size int64, holes bool, err error) {
+// head sends what is said of an open file, and returns that.
+func (p *packer) head(f *os.File, name, path string) (*record.Record, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return 0, false, within(path, err)
+		return nil, within(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return 0, false, fmt.Errorf("%s: a %v cannot be sent", path, kindOf(info.Mode()))
+		return nil, fmt.Errorf("%s: a %v cannot be sent", path, kindOf(info.Mode()))
 	}
-	size = info.Size()
+	size := info.Size()
 	st, ok := info.Sys().(*syscall.Stat_t)
-	holes = ok && int64(st.Blocks)*blockBytes < size
-	head := record.Record{Kind: record.File, Name: name, Mode: info.Mode().Perm(), Time: info.ModTime().UnixNano(), Size: size, Holes: holes}
-	if err := p.w.Write(&head); err != nil {
-		return 0, false, fmt.Errorf("%s: %w", path, err)
+	holes := ok && int64(st.Blocks)*blockBytes < size
+	head := &record.Record{Kind: record.File, Name: name, Mode: info.Mode().Perm(), Time: info.ModTime().UnixNano(), Size: size, Holes: holes}
+	return head, p.begin(head, path)
+}
+
+// seal ends a file that has been read. Nobody gives a file its name before its sum has come, so none is
+// sent of a file that was not the same all the time.
+func (p *packer) seal(f *os.File, head *record.Record, path string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return within(path, err)
 	}
-	return size, holes, nil
+	switch {
+	case info.Size() != head.Size:
+		return &ChangedError{path, fmt.Sprintf("while it was read its size went from %d to %d bytes", head.Size, info.Size())}
+	case info.ModTime().UnixNano() != head.Time:
+		return &ChangedError{path, "it was written to while it was read"}
+	}
+	if err := p.keep(); err != nil {
+		return err
+	}
+	sum := p.sum()
+	if err := p.check(p.number-1, &sum, path); err != nil {
+		return err
+	}
+	p.bytes += head.Size
+	return p.w.Write(&sum)
 }
 
 // file sends an open file.
 func (p *packer) file(f *os.File, name, path string) error {
-	size, holes, err := p.head(f, name, path)
+	head, err := p.head(f, name, path)
 	if err != nil {
 		return err
 	}
-	for at := int64(0); at < size; {
-		from, to := at, size
-		if holes {
-			from, to = nextData(f, at, size)
+	for at := int64(0); at < head.Size; {
+		from, to := at, head.Size
+		if head.Holes {
+			from, to = nextData(f, at, head.Size)
 		}
 		if from > at {
 			if err := p.hole(from - at); err != nil {
 				return err
 			}
 		}
-		if err := p.stretch(f, from, to); err != nil {
+		if err := p.stretch(f, from, to, path); err != nil {
 			return within(path, err)
 		}
 		at = to
 	}
-	p.first += block.Count(size)
-	return p.sum()
+	p.first += block.Count(head.Size)
+	return p.seal(f, head, path)
 }
 
 // prints sends the prints of the blocks of an open file.
 func (p *packer) prints(f *os.File, name, path string) error {
-	size, _, err := p.head(f, name, path)
+	head, err := p.head(f, name, path)
 	if err != nil {
 		return err
 	}
-	for at := int64(0); at < size; at += block.Len {
+	for at := int64(0); at < head.Size; at += block.Len {
 		if p.ctx.Err() != nil {
 			return context.Cause(p.ctx)
 		}
-		b := p.buf[:min(size-at, block.Len)]
+		b := p.buf[:min(head.Size-at, block.Len)]
 		if _, err := f.ReadAt(b, at); err != nil {
-			if err == io.EOF {
-				err = errShorter
-			}
-			return within(path, err)
+			return within(path, shorter(err, path))
 		}
+		p.hash.Write(b)
 		if err := p.w.Write(&record.Record{Kind: record.Print, Print: block.PrintOf(b)}); err != nil {
 			return err
 		}
 	}
-	return nil
+	return p.seal(f, head, path)
 }
 
 // nextData returns where the first data of f at or behind at are: from one byte to before
@@ -127,11 +146,16 @@ func (p *packer) keep() error {
 	return p.w.Write(&record.Record{Kind: record.Keep, Size: n})
 }
 
-// errShorter: a file has changed.
-var errShorter = errors.New("it has become shorter while it was read")
+// shorter returns what an error of a read is: a file ends early if it has become shorter since.
+func shorter(err error, path string) error {
+	if err == io.EOF {
+		return &ChangedError{path, "it has become shorter while it was read"}
+	}
+	return err
+}
 
 // stretch sends the bytes from one place in a file to before another.
-func (p *packer) stretch(f *os.File, from, to int64) error {
+func (p *packer) stretch(f *os.File, from, to int64, path string) error {
 	for from < to {
 		if p.ctx.Err() != nil {
 			return context.Cause(p.ctx)
@@ -147,10 +171,7 @@ func (p *packer) stretch(f *os.File, from, to int64) error {
 			from += int64(n)
 			continue
 		}
-		if err == io.EOF {
-			err = errShorter
-		}
-		return err
+		return shorter(err, path)
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
-// Package pack reads a tree of files, or a stream, and writes the records of package
-// record. It holds the names of a few directories and one stretch of one file.
+// Package pack reads a tree of files, or a stream, and writes the records of package record. It holds
+// the names of a few directories, one stretch of one file, and 24 bytes for each entry, by which it
+// notices what changes from one time to the next.
 package pack
 
 import (
@@ -23,6 +24,8 @@ var zeros [record.MaxSpan]byte
 
 // packer writes the records of one tree or stream.
 type packer struct {
+	*Origin // nil: a stream
+
 	ctx  context.Context
 	w    *record.Writer
 	buf  []byte
@@ -31,7 +34,9 @@ type packer struct {
 	send   sender
 	lacked *block.Set // by the receivers; nil: all
 	first  int64      // block of the file that is being sent
+	number int        // of the entry that is sent next
 	kept   int64      // bytes before the next record that they have
+	bytes  int64      // of files
 }
 
 func newPacker(ctx context.Context, w io.Writer) *packer {
@@ -39,49 +44,55 @@ func newPacker(ctx context.Context, w io.Writer) *packer {
 }
 
 func (p *packer) end() error {
-	return p.w.Write(&record.Record{Kind: record.End, Size: p.w.Entries()})
+	r := record.Record{Kind: record.End, Size: p.w.Entries(), Sum: p.w.Digest()}
+	if p.Origin != nil {
+		if err := p.close(p.number, &r, p.bytes); err != nil {
+			return err
+		}
+	}
+	return p.w.Write(&r)
 }
 
-// Tree writes the records of the file or the directory at path to w. A directory comes
-// under its name; if path ends with a slash, or is "." or "..", what is in it comes without it. A symbolic
-// link at path is followed, those below are sent as links. Owners, access lists and the
-// bits setuid, setgid and sticky are left out; files with several names come several times.
+// Tree writes the records of the origin to w. A directory comes under its name; if the path ends with a
+// slash, or is "." or "..", what is in it comes without it. A symbolic link at the path is followed, and
+// links below are sent as links. Owners, access lists and the bits setuid, setgid and sticky are left
+// out; a file with several names comes several times.
 //
-// What is neither file, directory nor link is an error, and so is a file that becomes shorter meanwhile.
-// Of one that grows what was there at first is sent. When ctx ends, so does Tree.
+// What is neither file, directory nor link is an error. When ctx ends, so does Tree. The error for what
+// has changed is a *ChangedError.
 //
-// Of blocks that are not in lacked it is only said that the receivers have them; nil means that they lack all. So the tree is
-// to be as it was when the set was made.
-func Tree(ctx context.Context, w io.Writer, path string, lacked *block.Set) error {
+// Of blocks that are not in lacked it is only said that the receivers have them; nil means that they
+// lack all.
+func (o *Origin) Tree(ctx context.Context, w io.Writer, lacked *block.Set) error {
 	p := newPacker(ctx, w)
-	p.lacked = lacked
-	return p.tree(path, p.file)
+	p.Origin, p.lacked = o, lacked
+	return p.tree(p.file)
 }
 
-// Survey writes what Tree would, but of files the prints of their blocks in place of what is in them.
-func Survey(ctx context.Context, w io.Writer, path string) error {
+// Survey writes what Tree would, but the prints of a file's blocks in place of what is in them.
+func (o *Origin) Survey(ctx context.Context, w io.Writer) error {
 	p := newPacker(ctx, w)
-	p.buf = make([]byte, block.Len)
+	p.Origin, p.buf = o, make([]byte, block.Len)
 	if err := p.w.Write(&record.Record{Kind: record.Survey}); err != nil {
 		return err
 	}
-	return p.tree(path, p.prints)
+	return p.tree(p.prints)
 }
 
 // sender sends an open file.
 type sender func(f *os.File, name, path string) error
 
-// tree sends what is at path.
-func (p *packer) tree(path string, send sender) error {
+// tree sends what is at the path.
+func (p *packer) tree(send sender) error {
 	p.send = send
-	info, err := os.Stat(path)
+	info, err := os.Stat(p.path)
 	switch {
 	case err != nil:
-		return err
+		err = p.missing(err)
 	case info.IsDir():
-		err = p.top(path, info)
+		err = p.top(p.path, info)
 	default:
-		err = p.single(path)
+		err = p.single(p.path)
 	}
 	if err != nil {
 		return err
@@ -99,7 +110,7 @@ func bare(path string) bool {
 func (p *packer) single(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return p.missing(err)
 	}
 	defer f.Close()
 	return p.send(f, filepath.Base(path), path)
@@ -120,8 +131,8 @@ func (p *packer) top(path string, info fs.FileInfo) error {
 
 // directory sends a directory with all that is in it.
 func (p *packer) directory(dir *os.Root, info fs.FileInfo, name, path string) error {
-	if err := p.w.Write(&record.Record{Kind: record.Directory, Name: name, Mode: info.Mode().Perm(), Time: info.ModTime().UnixNano()}); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if err := p.begin(&record.Record{Kind: record.Directory, Name: name, Mode: info.Mode().Perm(), Time: info.ModTime().UnixNano()}, path); err != nil {
+		return err
 	}
 	if err := p.inside(dir, path); err != nil {
 		return err
@@ -161,10 +172,10 @@ func (p *packer) entry(dir *os.Root, name, path string) error {
 		return p.directory(below, info, name, path)
 	case fs.ModeSymlink:
 		target, err := dir.Readlink(name)
-		if err == nil {
-			err = p.w.Write(&record.Record{Kind: record.Link, Name: name, Target: target})
+		if err != nil {
+			return within(path, err)
 		}
-		return within(path, err)
+		return p.begin(&record.Record{Kind: record.Link, Name: name, Target: target}, path)
 	}
 	return fmt.Errorf("%s: a %v cannot be sent", path, kindOf(info.Mode()))
 }
@@ -185,6 +196,9 @@ func kindOf(m fs.FileMode) string {
 // within names the path that an error is about, in place of the last part of it.
 func within(path string, err error) error {
 	var of *fs.PathError
+	if errors.As(err, new(*ChangedError)) {
+		return err
+	}
 	if errors.As(err, &of) {
 		return fmt.Errorf("%s %s: %w", strings.TrimSuffix(of.Op, "at"), path, of.Err)
 	}
@@ -194,17 +208,34 @@ func within(path string, err error) error {
 	return nil
 }
 
-// Stream writes the records of a stream, which is all that r gives, to w. When ctx ends, so does
-// Stream, after the read that is under way.
-func Stream(ctx context.Context, w io.Writer, r io.Reader) error {
+// begin writes the head of an entry, which in a later pass must be as it was in the first one.
+func (p *packer) begin(r *record.Record, path string) error {
+	if err := p.see(p.number, r, path); err != nil {
+		return err
+	}
+	p.number++
+	if err := p.w.Write(r); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Stream writes the records of a stream, which is all that r gives, to w, and returns their digest. When
+// ctx ends, so does Stream, after the read that is under way.
+func Stream(ctx context.Context, w io.Writer, r io.Reader) (record.Digest, error) {
 	p := newPacker(ctx, w)
+	err := p.stream(r)
+	return p.w.Digest(), err
+}
+
+func (p *packer) stream(r io.Reader) error {
 	if err := p.w.Write(&record.Record{Kind: record.Stream}); err != nil {
 		return err
 	}
 	for {
 		n, err := r.Read(p.buf)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if p.ctx.Err() != nil {
+			return context.Cause(p.ctx)
 		}
 		if n > 0 {
 			if err := p.data(p.buf[:n]); err != nil {
@@ -218,7 +249,8 @@ func Stream(ctx context.Context, w io.Writer, r io.Reader) error {
 			return fmt.Errorf("read the stream: %w", err)
 		}
 	}
-	if err := p.sum(); err != nil {
+	sum := p.sum()
+	if err := p.w.Write(&sum); err != nil {
 		return err
 	}
 	return p.end()
@@ -232,13 +264,10 @@ func (p *packer) data(b []byte) error {
 	return p.w.Write(&record.Record{Kind: record.Data, Data: b})
 }
 
-// sum ends a file or a stream.
-func (p *packer) sum() error {
-	if err := p.keep(); err != nil {
-		return err
-	}
-	r := record.Record{Kind: record.Sum}
+// sum returns the sum of what was sent since the one before.
+func (p *packer) sum() (r record.Record) {
+	r.Kind = record.Sum
 	p.hash.Sum(r.Sum[:0])
 	p.hash.Reset()
-	return p.w.Write(&r)
+	return r
 }

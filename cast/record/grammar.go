@@ -1,13 +1,15 @@
 package record
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"hash"
 
 	"github.com/schedgen/schedgen/cast/block"
 )
 
-// grammar says which record may follow those before; it is the same for who writes and
-// who reads them.
+// grammar says which record may follow those before, and computes their digest. Writer and Reader share
+// it.
 type grammar struct {
 	last    []string // by depth, the name of the entry that was last in the directory
 	entries int64
@@ -18,13 +20,40 @@ type grammar struct {
 	begun   bool
 	survey  bool // files come as prints
 	ended   bool
+	hash    hash.Hash // of the entries
+	scratch []byte
 }
 
-// next returns an error that wraps ErrFormat unless r may come now, and takes note of it.
+// next takes note of r. It returns an error that wraps ErrFormat unless r may come now, and one that
+// wraps ErrDigest if r is the end of something else.
 func (g *grammar) next(r *Record) error {
 	if g.last == nil {
-		g.last = []string{""}
+		g.last, g.hash = []string{""}, sha256.New()
 	}
+	if err := g.follow(r); err != nil {
+		return err
+	}
+	switch r.Kind {
+	case Directory, Up, File, Link, Stream, Sum:
+		entry := *r
+		entry.Holes = false // how a file lies on the disk may differ from one time to the next
+		g.scratch = appendHead(g.scratch[:0], &entry)
+		g.hash.Write(g.scratch)
+	}
+	return nil
+}
+
+// digest returns the digest of the entries so far.
+func (g *grammar) digest() (d Digest) {
+	if g.hash == nil {
+		return sha256.Sum256(nil)
+	}
+	g.hash.Sum(d[:0])
+	return d
+}
+
+// follow returns an error unless r may come now.
+func (g *grammar) follow(r *Record) error {
 	first := !g.begun
 	g.begun = true
 	switch {
@@ -84,9 +113,6 @@ func (g *grammar) entry(r *Record) error {
 		if r.Size < 0 {
 			return fmt.Errorf("%w: %q has %d bytes", ErrFormat, r.Name, uint64(r.Size))
 		}
-		if g.survey && r.Size == 0 {
-			return nil // there is no block
-		}
 		g.open, g.left, g.holes = File, r.Size, r.Holes
 	case Link:
 		return CheckTarget(r.Target, len(g.last)-1)
@@ -98,12 +124,12 @@ func (g *grammar) entry(r *Record) error {
 func (g *grammar) content(r *Record) error {
 	n := r.Size
 	switch {
-	case g.survey && r.Kind == Print:
-		if g.left -= min(g.left, block.Len); g.left == 0 {
-			g.open = 0
-		}
+	case g.survey && r.Kind == Print && g.left > 0:
+		g.left -= min(g.left, block.Len)
 		return nil
-	case g.survey:
+	case g.survey && r.Kind == Print:
+		return fmt.Errorf("%w: a file has more blocks than was said", ErrFormat)
+	case g.survey && r.Kind != Sum:
 		return fmt.Errorf("%w: a record of kind %q in a survey", ErrFormat, r.Kind)
 	case r.Kind == Sum && g.left == 0:
 		g.open = 0
@@ -134,6 +160,8 @@ func (g *grammar) end(r *Record) error {
 		return fmt.Errorf("%w: it ends inside of a directory", ErrFormat)
 	case r.Size != g.entries:
 		return fmt.Errorf("%w: it ends after %d entries and says that there were %d", ErrFormat, g.entries, r.Size)
+	case r.Sum != g.digest():
+		return ErrDigest
 	}
 	g.ended = true
 	return nil

@@ -21,8 +21,9 @@ type Reader struct {
 // NewReader returns a Reader of r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, MaxSpan)} }
 
-// Next reads the next record, the last of which is End. What cannot be is an error that
-// wraps ErrFormat; input that stops before its end is io.ErrUnexpectedEOF.
+// Next reads the next record, the last of which is End. The error for a record that cannot be wraps
+// ErrFormat, the one for a wrong digest ErrDigest; for input that stops before its end it is
+// io.ErrUnexpectedEOF.
 func (r *Reader) Next() (Record, error) {
 	rec, err := r.next()
 	if errors.Is(err, io.EOF) {
@@ -62,8 +63,12 @@ func (r *Reader) next() (rec Record, err error) {
 		}
 	case Data:
 		err = r.data(&rec)
-	case Hole, Keep, End:
+	case Hole, Keep:
 		rec.Size, err = r.integer()
+	case End:
+		if rec.Size, err = r.integer(); err == nil {
+			_, err = io.ReadFull(r.r, rec.Sum[:])
+		}
 	case Sum:
 		_, err = io.ReadFull(r.r, rec.Sum[:])
 	case Print:

@@ -1,5 +1,5 @@
-// Package record is the form in which a tree of files, or a stream, is sent: one
-// record after the other, without any that speaks of what was long before.
+// Package record is the form in which a tree of files, or a stream, is sent: one record after
+// another. No record refers to one that came long before it.
 //
 //	stream  = "schedgen-cast" version u8, survey if it is one, entries, end
 //	entries = any number of directory, file and link; or one stream and nothing else
@@ -13,17 +13,20 @@
 //	'o' hole       length u64: so many bytes that are zero
 //	'k' keep       length u64: so many bytes that the receivers have already
 //	'.' sum        SHA-256 of the file or the stream, holes included [32]
-//	'e' end        how many directories, files, links and streams there were u64
-//	'v' survey     what follows says what there is, and sends none of it: of a file no data and no sum come, but
-//	'b' print      of each of its blocks [16], see package block
+//	'e' end        how many directories, files, links and streams there were u64; their digest [32]
+//	'v' survey     what follows says what there is, and sends none of it: of a file no data come, but
+//	'b' print      of each of its blocks [16], see package block; then sum
 //
-// Integers are big-endian. Times are nanoseconds since 1970. A mode has the nine
-// permission bits. Names and targets stand behind their length in a u16.
+// Integers are big-endian. Times are nanoseconds since 1970. A mode has the nine permission bits.
+// Names and targets stand behind their length in a u16.
 //
-// A name is that of an entry in the directory that the reader is in, never a path, so
-// that none leads anywhere else. The names of a directory ascend, byte by byte, so
-// that nothing comes twice. A link leads to something below the directory that everything is written
-// to (CheckTarget). A Reader takes nothing else.
+// A name is that of an entry in the directory that the reader is in, never a path, so no name leads
+// anywhere else. The names of a directory ascend, byte by byte, so nothing comes twice. A link leads
+// to something below the directory that everything is written to (CheckTarget). A Reader takes
+// nothing else.
+//
+// The digest at the end is the same for a tree however it is sent: as a whole, without what the
+// receivers have, or as a survey. See [Digest].
 package record
 
 import (
@@ -37,7 +40,7 @@ import (
 
 const (
 	magic   = "schedgen-cast"
-	version = 2
+	version = 3
 
 	// MaxName is the longest name, in bytes.
 	MaxName = 255
@@ -80,9 +83,19 @@ type Record struct {
 	Size   int64        // of a file, a hole, what is kept: bytes; of End: entries
 	Holes  bool         // of a file: it may have holes
 	Data   []byte       // of data: valid until the next record is read
-	Sum    [SumLen]byte // SHA-256
+	Sum    [SumLen]byte // SHA-256; of End: the Digest
 	Print  block.Print
 }
+
+// Digest identifies a tree or a stream: it is the SHA-256 of the records of its entries, in order,
+// which are directory, up, file, link, stream and sum. So it covers names, permissions, times, sizes,
+// targets and, by the sums, contents. It does not cover where a file has holes, nor what the receivers
+// have already.
+type Digest [SumLen]byte
+
+// ErrDigest is wrapped by the error for an end whose digest is not that of the records before it: they
+// came in several rounds and are not of one tree.
+var ErrDigest = errors.New("what has come is not what was sent: its digest is wrong")
 
 // ErrFormat is what records that cannot be wrap.
 var ErrFormat = errors.New("not what a cast is made of")

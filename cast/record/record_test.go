@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -66,7 +67,7 @@ func TestRoundTrip(t *testing.T) {
 		for i := range all {
 			require.NoError(t, w.Write(&all[i]))
 		}
-		all = append(all, Record{Kind: End, Size: w.Entries()})
+		all = append(all, Record{Kind: End, Size: w.Entries(), Sum: w.Digest()})
 		require.NoError(t, w.Write(&all[len(all)-1]))
 		r := NewReader(&b)
 		for i := range all {
@@ -77,6 +78,55 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
+// The digest is the same for a tree that is sent as a whole, in part, and as a survey, and another for
+// any other tree. An end with the digest of another tree is an error at both sides.
+func TestDigest(t *testing.T) {
+	sum := Record{Kind: Sum, Sum: [SumLen]byte{7}}
+	file := func(name string, mode fs.FileMode, time, size int64, holes bool) Record {
+		return Record{Kind: File, Name: name, Mode: mode, Time: time, Size: size, Holes: holes}
+	}
+	digest := func(all ...Record) Digest {
+		w := NewWriter(io.Discard)
+		for i := range all {
+			require.NoError(t, w.Write(&all[i]))
+		}
+		return w.Digest()
+	}
+	data := Record{Kind: Data, Data: []byte("abc")}
+	want := digest(file("f", 0o644, 5, 3, false), data, sum)
+	require.Equal(t, want, digest(file("f", 0o644, 5, 3, true), Record{Kind: Hole, Size: 3}, sum))
+	require.Equal(t, want, digest(file("f", 0o644, 5, 3, false), Record{Kind: Keep, Size: 3}, sum))
+	require.Equal(t, want, digest(Record{Kind: Survey}, file("f", 0o644, 5, 3, false), Record{Kind: Print}, sum))
+	seen := map[Digest]bool{want: true}
+	for _, all := range [][]Record{
+		{},
+		{file("g", 0o644, 5, 3, false), data, sum},
+		{file("f", 0o640, 5, 3, false), data, sum},
+		{file("f", 0o644, 6, 3, false), data, sum},
+		{file("f", 0o644, 5, 3, false), data, {Kind: Sum}},
+		{file("f", 0o644, 5, 0, false), sum},
+		{{Kind: Directory, Name: "d"}, file("f", 0o644, 5, 3, false), data, sum, {Kind: Up}},
+		{{Kind: Directory, Name: "d"}, {Kind: Up}, file("f", 0o644, 5, 3, false), data, sum},
+		{{Kind: Link, Name: "f", Target: "g"}},
+		{{Kind: Stream}, data, sum},
+	} {
+		got := digest(all...)
+		require.False(t, seen[got], "%+v", all)
+		seen[got] = true
+	}
+	var b bytes.Buffer
+	w := NewWriter(&b)
+	link := Record{Kind: Link, Name: "f", Target: "g"}
+	require.NoError(t, w.Write(&link))
+	end := Record{Kind: End, Size: 1, Sum: want}
+	require.ErrorIs(t, w.Write(&end), ErrDigest)
+	r := NewReader(bytes.NewReader(appendHead(b.Bytes(), &end)))
+	_, err := r.Next()
+	require.NoError(t, err)
+	_, err = r.Next()
+	require.ErrorIs(t, err, ErrDigest)
+}
+
 // A stream that is cut off anywhere is an error.
 func TestCutOff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -85,7 +135,7 @@ func TestCutOff(t *testing.T) {
 		for _, r := range drawEntries(t, 0) {
 			require.NoError(t, w.Write(&r))
 		}
-		require.NoError(t, w.Write(&Record{Kind: End, Size: w.Entries()}))
+		require.NoError(t, w.Write(&Record{Kind: End, Size: w.Entries(), Sum: w.Digest()}))
 		cut := rapid.IntRange(0, b.Len()-1).Draw(t, "cut")
 		r := NewReader(bytes.NewReader(b.Bytes()[:cut]))
 		for {
@@ -134,11 +184,12 @@ func TestGrammar(t *testing.T) {
 		{"'v' where no file is open", []Record{dir("d"), {Kind: Survey}}},
 		{"a survey of a stream", []Record{{Kind: Survey}, {Kind: Stream}}},
 		{"'x' in a survey", []Record{{Kind: Survey}, file, data(3)}},
-		{"'b' where no file is open", []Record{{Kind: Survey}, file, {Kind: Print}, {Kind: Print}}},
+		{"a file has more blocks than was said", []Record{{Kind: Survey}, file, {Kind: Print}, {Kind: Print}}},
+		{"3 bytes of a file are missing", []Record{{Kind: Survey}, file, {Kind: Sum}}},
 		{"'b' where data should be", []Record{file, {Kind: Print}}},
 		{"1 bytes more than was said", []Record{file, {Kind: Keep, Size: 4}}},
 		{"'k' where data should be", []Record{{Kind: Stream}, {Kind: Keep, Size: 1}}},
-		{"something follows the end", []Record{{Kind: End}, {Kind: End}}},
+		{"something follows the end", []Record{{Kind: End, Sum: sha256.Sum256(nil)}, {Kind: End}}},
 	} {
 		var b bytes.Buffer
 		w := NewWriter(&b)
@@ -215,6 +266,9 @@ func FuzzReader(f *testing.F) {
 		{Kind: File, Name: "f", Mode: 0o644, Size: 5, Holes: true}, {Kind: Data, Data: []byte("ab")}, {Kind: Hole, Size: 3}, {Kind: Sum},
 		{Kind: End, Size: 3},
 	} {
+		if r.Kind == End {
+			r.Sum = w.Digest()
+		}
 		if err := w.Write(&r); err != nil {
 			f.Fatal(err)
 		}
@@ -229,7 +283,7 @@ func FuzzReader(f *testing.F) {
 		for {
 			rec, err := r.Next()
 			if err != nil {
-				if !errors.Is(err, ErrFormat) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				if !errors.Is(err, ErrFormat) && !errors.Is(err, ErrDigest) && !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatal(err)
 				}
 				break

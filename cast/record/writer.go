@@ -20,6 +20,9 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 // Entries returns how many directories, files, links and streams have been written.
 func (w *Writer) Entries() int64 { return w.grammar.entries }
 
+// Digest returns the digest of what has been written. The End of it says the same.
+func (w *Writer) Digest() Digest { return w.grammar.digest() }
+
 // Write writes a record. One that a Reader would not take is an error that wraps ErrFormat,
 // and nothing is written.
 func (w *Writer) Write(r *Record) error {
@@ -60,8 +63,10 @@ func appendHead(b []byte, r *Record) []byte {
 		b = appendText(appendText(b, r.Name), r.Target)
 	case Data:
 		b = binary.BigEndian.AppendUint32(b, uint32(len(r.Data)))
-	case Hole, Keep, End:
+	case Hole, Keep:
 		b = binary.BigEndian.AppendUint64(b, uint64(r.Size))
+	case End:
+		b = append(binary.BigEndian.AppendUint64(b, uint64(r.Size)), r.Sum[:]...)
 	case Sum:
 		b = append(b, r.Sum[:]...)
 	case Print:

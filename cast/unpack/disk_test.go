@@ -73,7 +73,7 @@ func TestSideBySide(t *testing.T) {
 		require.NoError(t, os.Chtimes(dir, old, old))
 	}
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
+	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	d, err := unpack.OpenDir(to)
 	require.NoError(t, err)
 	defer d.Close()

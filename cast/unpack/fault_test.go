@@ -135,7 +135,7 @@ func TestFaults(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(from, "sparse"), 1<<20))
 	require.NoError(t, os.Symlink("empty", filepath.Join(from, "link")))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
+	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	want := look(t, from)
 	for fault := 1; ; fault++ {
 		to := t.TempDir()

@@ -22,7 +22,7 @@ import (
 // compare returns what is there in to of what is in from.
 func compare(t require.TestingT, from, to string) *unpack.Held {
 	var b bytes.Buffer
-	require.NoError(t, pack.Survey(context.Background(), &b, from))
+	require.NoError(t, pack.At(from).Survey(context.Background(), &b))
 	dir, err := unpack.OpenDir(to)
 	require.NoError(t, err)
 	defer dir.Close()
@@ -34,7 +34,7 @@ func compare(t require.TestingT, from, to string) *unpack.Held {
 // resumed casts what is lacked, of which so many bytes come, all if that is negative. It returns how many there were.
 func resumed(t require.TestingT, from, to string, lacked *block.Set, held *unpack.Held, come int) (int, error) {
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(context.Background(), &b, from, lacked))
+	require.NoError(t, pack.At(from).Tree(context.Background(), &b, lacked))
 	dir, err := unpack.OpenDir(to)
 	require.NoError(t, err)
 	defer dir.Close()
@@ -181,7 +181,7 @@ func TestPartialIsForgotten(t *testing.T) {
 	require.Equal(t, unpack.PartialName("f"), all[0].Name())
 	require.True(t, strings.HasPrefix(all[0].Name(), unpack.TempPrefix))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
+	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	_, err = into(t, &b, to)
 	require.NoError(t, err)
 	require.Equal(t, look(t, from), look(t, to))
@@ -216,7 +216,7 @@ func FuzzSurvey(f *testing.F) {
 	from := f.TempDir()
 	require.NoError(f, os.WriteFile(filepath.Join(from, "f"), []byte("text"), 0o644))
 	var b bytes.Buffer
-	require.NoError(f, pack.Survey(context.Background(), &b, from))
+	require.NoError(f, pack.At(from).Survey(context.Background(), &b))
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, input []byte) {
 		to := t.TempDir()

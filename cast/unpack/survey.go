@@ -21,6 +21,7 @@ func PartialName(name string) string {
 type Held struct {
 	partial, old block.Set // what is not there
 	lacked       block.Set
+	digest       record.Digest // of the survey
 }
 
 // Lacked returns which blocks are not there.
@@ -67,6 +68,7 @@ func Survey(ctx context.Context, r io.Reader, dir Dir) (*Held, error) {
 		case record.File:
 			err = s.file(&rec)
 		case record.End:
+			s.held.digest = rec.Sum
 			return &s.held, nil
 		}
 	}
@@ -118,7 +120,8 @@ func (s *surveyor) file(rec *record.Record) error {
 		inPartial := s.has(partial, at, n, &r.Print)
 		s.held.add(inPartial, !inPartial && s.has(old, at, n, &r.Print))
 	}
-	return nil
+	_, err := s.next() // the sum, which the digest has
+	return err
 }
 
 // openIn opens a file that is there; nil if there is none, or none that can be read.

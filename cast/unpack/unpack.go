@@ -47,10 +47,11 @@ var (
 	ErrSum = errors.New("its SHA-256 is wrong")
 )
 
-// Totals is how much has been written.
+// Totals is how much has been written, and what.
 type Totals struct {
-	Entries int64 // directories, files and links; 1 of a stream
-	Bytes   int64 // of files, holes included, or of the stream
+	Entries int64         // directories, files and links; 1 of a stream
+	Bytes   int64         // of files, holes included, or of the stream
+	Digest  record.Digest // of all; zero before all has been written
 }
 
 // unpacker writes one tree or stream.
@@ -99,7 +100,7 @@ func Unpack(ctx context.Context, r io.Reader, t Target) (totals Totals, err erro
 			return totals, ErrSurvey
 		}
 		if rec.Kind == record.End {
-			return totals, u.end()
+			return totals, u.end(&rec)
 		}
 		if err := u.put(&rec); err != nil {
 			return totals, err
@@ -115,11 +116,18 @@ func (u *unpacker) next() (record.Record, error) {
 }
 
 // end has the disk keep the names in the outermost directory.
-func (u *unpacker) end() error {
-	if err := u.disk.settle(0); err != nil || u.target.Dir == nil || u.totals.Entries == 0 {
-		return err
+func (u *unpacker) end(rec *record.Record) error {
+	if held := u.target.Held; held != nil && held.digest != rec.Sum {
+		return errChanged
 	}
-	return u.target.Dir.Sync()
+	err := u.disk.settle(0)
+	if err == nil && u.target.Dir != nil && u.totals.Entries > 0 {
+		err = u.target.Dir.Sync()
+	}
+	if err == nil {
+		u.totals.Digest = rec.Sum
+	}
+	return err
 }
 
 // put does what a record says that stands between files.

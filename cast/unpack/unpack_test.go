@@ -151,7 +151,7 @@ func TestTrees(t *testing.T) {
 		drawTree(t, from, 0)
 		for round := range 2 {
 			var b bytes.Buffer
-			require.NoError(t, pack.Tree(context.Background(), &b, from+"/", nil))
+			require.NoError(t, pack.At(from+"/").Tree(context.Background(), &b, nil))
 			sent, err := pack.Measure(context.Background(), from+"/")
 			require.NoError(t, err)
 			got, err := into(t, &b, to)
@@ -160,7 +160,7 @@ func TestTrees(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, look(t, from), look(t, to))
-			require.Equal(t, sent, pack.Totals(got))
+			require.Equal(t, sent, pack.Totals{Entries: got.Entries, Bytes: got.Bytes})
 		}
 	})
 }
@@ -180,7 +180,7 @@ func TestHolesStay(t *testing.T) {
 		return
 	}
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, f.Name(), nil))
+	require.NoError(t, pack.At(f.Name()).Tree(t.Context(), &b, nil))
 	require.Less(t, b.Len(), 1<<20)
 	_, err = into(t, &b, to)
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestNameOfArgument(t *testing.T) {
 	for arg, want := range map[string][]string{from: {"dir", "dir/file", "dir/sub"}, from + "/": {"file", "sub"}, from + "/.": {"file", "sub"}, from + "/file": {"file"}} {
 		to := t.TempDir()
 		var b bytes.Buffer
-		require.NoError(t, pack.Tree(t.Context(), &b, arg, nil))
+		require.NoError(t, pack.At(arg).Tree(t.Context(), &b, nil))
 		_, err := into(t, &b, to)
 		require.NoError(t, err)
 		var got []string
@@ -218,7 +218,7 @@ func TestWhatIsNotSent(t *testing.T) {
 		dir := t.TempDir()
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 		require.NoError(t, put(filepath.Join(dir, "sub", "entry")))
-		err := pack.Tree(t.Context(), io.Discard, dir, nil)
+		err := pack.At(dir).Tree(t.Context(), io.Discard, nil)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, filepath.Join(dir, "sub", "entry"))
 	}
@@ -234,7 +234,7 @@ func TestLinkInTheWay(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(to, "d")))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "a"), filepath.Join(to, "a")))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
+	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	_, err := into(t, &b, to)
 	require.ErrorContains(t, err, "write d: there is something that is no directory")
 	require.Equal(t, map[string]string{"a": "old"}, texts(t, outside))
@@ -254,7 +254,7 @@ func TestWrongSum(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), []byte("honest"), 0o644))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
+	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	bad := bytes.Replace(b.Bytes(), []byte("honest"), []byte("hornet"), 1)
 	_, err := into(t, bytes.NewReader(bad), to)
 	require.ErrorIs(t, err, unpack.ErrSum)
@@ -285,7 +285,7 @@ func TestInterrupted(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(from, "f"), make([]byte, 5*record.MaxSpan), 0o644))
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, from+"/", nil))
+	require.NoError(t, pack.At(from+"/").Tree(t.Context(), &b, nil))
 	ctx, stop := context.WithCancelCause(t.Context())
 	d, err := unpack.OpenDir(to)
 	require.NoError(t, err)
@@ -300,16 +300,17 @@ func TestStream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOfN(rapid.Byte(), 0, 2000).Draw(t, "text")
 		var b, out bytes.Buffer
-		require.NoError(t, pack.Stream(context.Background(), &b, bytes.NewReader(text)))
+		digest, err := pack.Stream(context.Background(), &b, bytes.NewReader(text))
+		require.NoError(t, err)
 		totals, err := unpack.Unpack(context.Background(), bytes.NewReader(b.Bytes()), unpack.Target{Stream: &out})
 		require.NoError(t, err)
 		require.Equal(t, string(text), out.String())
-		require.Equal(t, unpack.Totals{Entries: 1, Bytes: int64(len(text))}, totals)
+		require.Equal(t, unpack.Totals{Entries: 1, Bytes: int64(len(text)), Digest: digest}, totals)
 		_, err = unpack.Unpack(context.Background(), bytes.NewReader(b.Bytes()), unpack.Target{})
 		require.ErrorIs(t, err, unpack.ErrStream)
 	})
 	var b bytes.Buffer
-	require.NoError(t, pack.Tree(t.Context(), &b, t.TempDir(), nil))
+	require.NoError(t, pack.At(t.TempDir()).Tree(t.Context(), &b, nil))
 	_, err := unpack.Unpack(t.Context(), &b, unpack.Target{Stream: io.Discard})
 	require.ErrorIs(t, err, unpack.ErrFiles)
 }
@@ -334,7 +335,7 @@ func FuzzUnpack(f *testing.F) {
 	require.NoError(f, os.Symlink("../f", filepath.Join(from, "d", "l")))
 	require.NoError(f, os.WriteFile(filepath.Join(from, "f"), []byte("text"), 0o644))
 	var b bytes.Buffer
-	require.NoError(f, pack.Tree(context.Background(), &b, from, nil))
+	require.NoError(f, pack.At(from).Tree(context.Background(), &b, nil))
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if !small(input) {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/cast/block"
 	"github.com/schedgen/schedgen/cast/pack"
 )
 
@@ -146,14 +144,6 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 		return failed(err)
 	}
 	return out.finish(ctx, std, c.JSON, err)
-}
-
-// source is what is sent to those that lack some blocks, nil for all.
-func (c *castCmd) source(ctx context.Context, std stdio, lacked *block.Set) cast.Source {
-	if c.What == "-" {
-		return cast.Stream(&patientReader{ctx: ctx, r: std.In})
-	}
-	return cast.Tree(c.What, lacked)
 }
 
 // castPlan is what is sent.

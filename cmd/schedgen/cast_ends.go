@@ -89,6 +89,19 @@ func (e *castEnds) fail(party []lobby.Guest, why error) {
 	}
 }
 
+// unserved takes note of those that have waited for a round that never came, for a reason.
+func (e *castEnds) unserved(waiting []lobby.Guest, why error) {
+	for i := range waiting {
+		id := wordOf(&waiting[i]).ID
+		if e.byID[id] == nil {
+			e.begin(waiting[i : i+1])
+			e.byID[id].Rank = 0
+		}
+		r := e.byID[id]
+		r.Done, r.Reason = false, why.Error()
+	}
+}
+
 // end takes note of how it has ended for those that were served.
 func (e *castEnds) end(party []lobby.Guest, outcomes []cast.Outcome) {
 	for i := range outcomes {

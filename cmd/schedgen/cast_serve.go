@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/block"
+	"github.com/schedgen/schedgen/cast/pack"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -56,6 +58,8 @@ type castServer struct {
 	sent     int64
 	stream   string // names what those get who lack all, the same in each round
 	reached  int64  // bytes of that which were sent
+	origin   *pack.Origin
+	streamed cast.Digest // of a stream that was sent
 }
 
 // castRound is a party, and what it gets.
@@ -72,11 +76,14 @@ func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, key secret, gue
 	if err != nil {
 		return nil, err
 	}
-	s := &castServer{castCmd: c, l: l, in: in, key: key, guests: guests, plan: p, std: std, way: c.Transport, deadline: time.Now().Add(c.Wait), stream: rand.Text()}
+	s := &castServer{castCmd: c, l: l, in: in, key: key, guests: guests, plan: p, std: std, way: c.Transport, deadline: time.Now().Add(c.Wait), stream: rand.Text(), origin: pack.At(c.What)}
 	err = s.rounds(ctx, guests.want)
-	in.Close(s.closing(err))
+	waiting := in.Close(s.closing(err))
 	if len(s.ends.list) == 0 {
 		return nil, err
+	}
+	if err != nil && s.What != "-" { // they would have been served behind
+		s.ends.unserved(waiting, err)
 	}
 	return s.outcome(), err
 }
@@ -84,12 +91,41 @@ func (c *castCmd) serve(ctx context.Context, l *net.TCPListener, key secret, gue
 // closing is what those are told that get no place.
 func (s *castServer) closing(err error) string {
 	switch {
-	case err != nil && len(s.ends.list) == 0:
-		return err.Error()
-	case s.What == "-":
+	case len(s.ends.list) > 0 && s.What == "-":
 		return "the stream has begun without this host"
+	case err != nil:
+		return err.Error()
 	}
 	return "the cast is over"
+}
+
+// source is what is sent to those that lack some blocks, nil for all.
+func (s *castServer) source(ctx context.Context, lacked *block.Set) cast.Source {
+	if s.What == "-" {
+		return cast.Stream(&patientReader{ctx: ctx, r: s.std.In}, &s.streamed)
+	}
+	return cast.Tree(s.origin, lacked)
+}
+
+// digest returns what identifies all that is sent, or ok = false as long as not all of it has been read.
+func (s *castServer) digest() (d cast.Digest, ok bool) {
+	if s.What == "-" {
+		return s.streamed, s.streamed != cast.Digest{}
+	}
+	d, _, ok = s.origin.Digest()
+	return d, ok
+}
+
+// confirm takes a receiver for one that has all only if the digest of what it has, which it tells in the
+// end, is that of what was sent in the first round.
+func (s *castServer) confirm(outcomes []cast.Outcome) {
+	want, whole := s.digest()
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.Done && (!whole || !bytes.Equal(o.Answer, want[:])) {
+			o.Done, o.Reason = false, fmt.Sprintf("it has something else: its digest is %x, that of what was sent %x", o.Answer, want)
+		}
+	}
 }
 
 // rounds serves parties until nobody waits, and nobody is waited for.
@@ -300,15 +336,18 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 		s.began, s.used = time.Now(), round.Transport
 	}
 	o := cast.SendOptions{Limit: float64(s.Limit), Strict: s.Strict, Behind: s.behind(), Chain: round.Transport == overTCP, Rate: round.rate}
-	source, total, doing := cast.Tail(s.source(ctx, s.std, round.lacked), round.From), s.left(round.lacked, round.From), "send"
+	source, total, doing := cast.Tail(s.source(ctx, round.lacked), round.From), s.left(round.lacked, round.From), "send"
 	if round.Survey {
-		source, total, doing = cast.Survey(s.What), -1, "compare"
+		source, total, doing = cast.Survey(s.origin), -1, "compare"
 	}
 	bar := newCastProgress(s.std, total, doing+" by "+wayOf(round.Transport), namesOf(round.Guests))
 	o.Progress = saveMemory(s.std.Getenv, bar.show)
 	report, err := cast.Send(ctx, comm, source, o)
 	bar.clear()
 	s.sent += report.Bytes
+	if !round.Survey {
+		s.confirm(report.Outcomes)
+	}
 	if round.Stream != "" {
 		s.reached = max(s.reached, round.From+report.Bytes)
 	}
@@ -352,5 +391,9 @@ func (s *castServer) outcome() *castOutcome {
 	if !s.began.IsZero() {
 		took = time.Since(s.began)
 	}
-	return newCastOutcome(s.plan, cmp.Or(s.used, s.way), took, s.sent, s.ends.receivers())
+	o := newCastOutcome(s.plan, cmp.Or(s.used, s.way), took, s.sent, s.ends.receivers())
+	if _, totals, ok := s.origin.Digest(); ok { // more may have been written before the first round
+		o.Bytes = totals.Bytes
+	}
+	return o
 }

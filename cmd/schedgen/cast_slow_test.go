@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"sync"
@@ -12,25 +11,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cast"
+	castrecord "github.com/schedgen/schedgen/cast/record"
+	"github.com/schedgen/schedgen/cast/unpack"
 )
 
 // diskOf is a sink that takes a while for each MiB of the first so many.
 func diskOf(pause time.Duration, slow int, rounds *int) *receiveSink {
-	write := func(_ context.Context, r io.Reader) error {
+	totals := new(unpack.Totals)
+	write := func(_ context.Context, from io.Reader) error {
 		*rounds++
-		for mib := 0; ; mib++ {
-			_, err := io.CopyN(io.Discard, r, 1<<20)
-			switch {
-			case errors.Is(err, io.EOF):
-				return nil
-			case err != nil:
+		r := castrecord.NewReader(from)
+		for bytes, mib := 0, 0; ; {
+			rec, err := r.Next()
+			if err != nil {
 				return err
-			case mib < slow:
+			}
+			if rec.Kind == castrecord.End {
+				totals.Digest = rec.Sum
+				return nil
+			}
+			if bytes += len(rec.Data); bytes > mib<<20 && mib < slow {
+				mib++
 				time.Sleep(pause) // it is a disk
 			}
 		}
 	}
-	return &receiveSink{write: func() cast.Sink { return write }}
+	return &receiveSink{write: func() cast.Sink { return write }, totals: totals}
 }
 
 // A receiver whose disk is slow does not hold up the others, and gets the rest behind them.

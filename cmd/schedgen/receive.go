@@ -193,7 +193,7 @@ func (c *receiveCmd) enter(ctx context.Context, key secret, word *castWord, part
 
 // take takes part in a round.
 func (c *receiveCmd) take(ctx context.Context, comm *runtime.Comm, sink *receiveSink, note castNote, std stdio) error {
-	o, doing := cast.ReceiveOptions{From: note.From}, "receive"
+	o, doing := cast.ReceiveOptions{From: note.From, Answer: sink.digest}, "receive"
 	if note.Survey {
 		o.Answer, doing = c.lacked, "compare"
 	}

@@ -17,6 +17,7 @@ type receiveSink struct {
 	write   func() cast.Sink
 	compare cast.Sink // of a survey
 	close   func() error
+	totals  *unpack.Totals // of what was written
 
 	intake *cast.Intake // of what is written; nil: nothing is
 	stream string       // what comes to it; see castNote
@@ -26,7 +27,7 @@ func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error
 	none := func(context.Context, io.Reader) error { return unpack.ErrSurvey }
 	if c.Exec != "" {
 		write := func(ctx context.Context, r io.Reader) error { return c.execute(ctx, r, std, totals) }
-		return &receiveSink{write: func() cast.Sink { return write }, compare: none, close: func() error { return nil }}, nil
+		return &receiveSink{write: func() cast.Sink { return write }, compare: none, close: func() error { return nil }, totals: totals}, nil
 	}
 	if err := os.MkdirAll(c.To, 0o777); err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
@@ -35,7 +36,7 @@ func (c *receiveCmd) sink(std stdio, totals *unpack.Totals) (*receiveSink, error
 	if err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
 	}
-	s := &receiveSink{compare: none, close: dir.Close}
+	s := &receiveSink{compare: none, close: dir.Close, totals: totals}
 	s.write = func() cast.Sink { return cast.Into(unpack.Target{Dir: dir, Keep: c.Resume, Held: c.held}, totals) }
 	if c.Resume {
 		s.compare = cast.Compare(dir, &c.held)
@@ -50,6 +51,9 @@ func (s *receiveSink) has() (stream string, bytes int64) {
 	}
 	return s.stream, s.intake.Have()
 }
+
+// digest is what the sender is told once all is where it belongs.
+func (s *receiveSink) digest() []byte { return s.totals.Digest[:] }
 
 // take takes part in a round. What is written goes on if it is the same stream as before, and waits for more of it if this round does not bring all.
 func (s *receiveSink) take(ctx context.Context, comm *runtime.Comm, note castNote, o cast.ReceiveOptions) error {

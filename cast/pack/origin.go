@@ -1,0 +1,126 @@
+package pack
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/schedgen/schedgen/cast/record"
+)
+
+// Origin is a file or a directory that is sent, to all receivers at once or in several passes. The first
+// pass fixes what it is: its entries with their names, permissions, times, sizes, targets and contents.
+// What a later pass reads must be the same, entry by entry, or that pass ends with a *ChangedError before
+// a receiver has got what is different. If a pass breaks off, the next one goes on to fix what is behind.
+//
+// Passes must not run at the same time.
+type Origin struct {
+	path   string
+	seen   []sighting // by the numbers of the entries
+	whole  bool       // there are no others; digest and totals are valid
+	digest record.Digest
+	totals Totals
+}
+
+// sighting identifies an entry by the first bytes of hashes. Of a file whose reading has broken off
+// content is 0.
+type sighting struct{ path, head, content uint64 }
+
+// At returns the origin at a path. Nothing is read yet.
+func At(path string) *Origin { return &Origin{path: path} }
+
+// Path returns the path of the origin, as it was given.
+func (o *Origin) Path() string { return o.path }
+
+// Digest returns the digest and the size of all that is sent, or ok = false before a pass has come to its
+// end.
+func (o *Origin) Digest() (d record.Digest, t Totals, ok bool) { return o.digest, o.totals, o.whole }
+
+// ChangedError is the error for what is not the same as in the first pass, or has changed while it was
+// read.
+type ChangedError struct {
+	Path string
+	How  string
+}
+
+// Error implements [error].
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s has changed since the cast began (%s): cast it again", e.Path, e.How)
+}
+
+// see takes note of the head of an entry, and returns an error if it is not as it was in the first pass.
+func (o *Origin) see(number int, head *record.Record, path string) error {
+	mine := sighting{path: hash64([]byte(path)), head: headOf(head)}
+	switch {
+	case number < len(o.seen):
+		return o.compare(number, mine, path)
+	case o.whole:
+		return &ChangedError{path, "it was not there before"}
+	}
+	o.seen = append(o.seen, mine)
+	return nil
+}
+
+func (o *Origin) compare(number int, mine sighting, path string) error {
+	switch was := &o.seen[number]; {
+	case was.path == mine.path && was.head == mine.head:
+		return nil
+	case was.path == mine.path:
+		return &ChangedError{path, "its kind, size, time or permissions are not those that it had"}
+	}
+	if !o.whole { // it is not known what came behind those that were seen
+		return &ChangedError{filepath.Dir(path), "its entries are not those that it had"}
+	}
+	if slices.ContainsFunc(o.seen[number:], func(s sighting) bool { return s.path == mine.path }) {
+		return &ChangedError{filepath.Dir(path), fmt.Sprintf("what came before %s is gone", filepath.Base(path))}
+	}
+	return &ChangedError{path, "it was not there before"}
+}
+
+// check compares the sum of a file with that of the first pass.
+func (o *Origin) check(number int, sum *record.Record, path string) error {
+	content := binary.BigEndian.Uint64(sum.Sum[:])
+	was := &o.seen[number].content
+	if *was != 0 && *was != content {
+		return &ChangedError{path, "its contents are not those that it had"}
+	}
+	*was = content
+	return nil
+}
+
+// close takes note that all has been read.
+func (o *Origin) close(entries int, end *record.Record, bytes int64) error {
+	switch {
+	case entries < len(o.seen):
+		return &ChangedError{o.path, fmt.Sprintf("%d of %d entries are gone", len(o.seen)-entries, len(o.seen))}
+	case o.whole && end.Sum != o.digest:
+		return &ChangedError{o.path, "its digest is not what it was"}
+	}
+	o.whole, o.digest, o.totals = true, end.Sum, Totals{int64(entries), bytes}
+	return nil
+}
+
+// missing returns what it means that nothing is at the path.
+func (o *Origin) missing(err error) error {
+	if len(o.seen) > 0 && errors.Is(err, fs.ErrNotExist) {
+		return &ChangedError{o.path, "it is gone"}
+	}
+	return err
+}
+
+// headOf returns the hash of what is said of an entry. Where a file has holes may change while it lies there.
+func headOf(r *record.Record) uint64 {
+	b := append(make([]byte, 0, 64), byte(r.Kind), byte(r.Mode>>8), byte(r.Mode))
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Size))
+	return hash64(append(b, r.Target...))
+}
+
+func hash64(b []byte) uint64 {
+	sum := sha256.Sum256(b)
+	return binary.BigEndian.Uint64(sum[:])
+}

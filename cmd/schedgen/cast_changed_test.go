@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/cast/remote/sshdtest"
+)
+
+// lacks requires that a receiver has failed for such a reason, and that path is not there.
+func (c *castProcess) lacks(path, reason string) {
+	c.t.Helper()
+	code, _, said := c.wait()
+	require.Equal(c.t, exitNo, code, said)
+	require.Contains(c.t, said, reason)
+	require.NoFileExists(c.t, path)
+}
+
+// byName returns how it has ended at each receiver.
+func (o *castOutcome) byName() map[string]cast.Outcome {
+	all := map[string]cast.Outcome{}
+	for _, r := range o.Receivers {
+		all[r.Name] = r.Outcome
+	}
+	return all
+}
+
+// Receivers that are served later get what the first got, or fail: whatever has been done to the file
+// between the rounds.
+func TestCastChangedBetweenRounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(path string) error
+		want   string
+	}{
+		"replaced": {func(path string) error { return os.Rename(path+".new", path) }, "its kind, size, time or permissions are not those that it had"},
+		"rewritten": {func(path string) error { // as if by who sets the time back
+			info, err := os.Stat(path)
+			if err == nil {
+				err = os.WriteFile(path+".again", make([]byte, info.Size()), 0o644)
+			}
+			if err == nil {
+				err = os.Chtimes(path+".again", info.ModTime(), info.ModTime())
+			}
+			if err == nil {
+				err = os.Rename(path+".again", path)
+			}
+			return err
+		}, "its contents are not those that it had"},
+		"removed": {os.Remove, "it is gone"},
+	} {
+		for _, resume := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", resumed"}[resume], func(t *testing.T) {
+				t.Parallel()
+				path, text := randomFile(t, 8<<20)
+				require.NoError(t, os.WriteFile(path+".new", make([]byte, 9<<20), 0o644))
+				args := func(all ...string) []string {
+					if resume {
+						all = append(all, "--resume")
+					}
+					return all
+				}
+				sender := startCast(t, args("cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "2MiB/s", "--json")...)
+				at := sender.address()
+				dirs, all := map[string]string{}, map[string]*castProcess{}
+				start := func(name string) {
+					dirs[name] = t.TempDir()
+					all[name] = startCast(t, args("receive", "--from", at, "--to", dirs[name], "--name", name)...)
+				}
+				start("first")
+				writing(t, dirs["first"])
+				start("second")
+				start("third")
+				wrote(t, dirs["first"], 13<<19) // then the sender has read all
+				require.NoError(t, c.change(path))
+				all["first"].has(filepath.Join(dirs["first"], "file"), text)
+				for _, name := range []string{"second", "third"} {
+					all[name].lacks(filepath.Join(dirs[name], "file"), c.want)
+				}
+				o, said := sender.ended(exitNo)
+				require.Contains(t, said, path+" has changed since the cast began ("+c.want+"): cast it again\n")
+				ends := o.byName()
+				require.Len(t, ends, 3)
+				require.True(t, ends["first"].Done)
+				for _, name := range []string{"second", "third"} {
+					require.False(t, ends[name].Done)
+					require.Contains(t, ends[name].Reason, c.want)
+				}
+			})
+		}
+	}
+}
+
+// A receiver that comes again goes on with what it got first, or fails.
+func TestCastChangedMeanwhile(t *testing.T) {
+	for name, resume := range map[string]bool{"anew": false, "resumed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, text := randomFile(t, 12<<20)
+			args := func(all ...string) []string {
+				if resume {
+					all = append(all, "--resume")
+				}
+				return all
+			}
+			sender := startCast(t, args("cast", "--serve", path, "--expect", "2", "--silence", "40s", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")...)
+			at := sender.address()
+			one, silent := t.TempDir(), t.TempDir()
+			first := startCast(t, args("receive", "--from", at, "--to", one, "--name", "one")...)
+			second := startCast(t, args("receive", "--from", at, "--to", silent, "--name", "silent")...)
+			wrote(t, silent, kept)
+			require.NoError(t, second.cmd.Process.Signal(syscall.SIGSTOP))
+			first.has(filepath.Join(one, "file"), text)
+			require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("new "), len(text)/4), 0o644))
+			require.NoError(t, second.cmd.Process.Signal(syscall.SIGCONT))
+			second.lacks(filepath.Join(silent, "file"), "file has changed since the cast began")
+			o, _ := sender.ended(exitNo)
+			require.True(t, o.byName()["one"].Done)
+			require.Contains(t, o.byName()["silent"].Reason, "file has changed since the cast began")
+		})
+	}
+}
+
+// A host that is late gets what the others got, or fails, over ssh as well.
+func TestCastChangedOverSSH(t *testing.T) {
+	t.Parallel()
+	early, late := node(t, "early", false), node(t, "late", false)
+	now := filepath.Join(t.TempDir(), "now")
+	wrapped(t, late, `until [ -e `+now+` ]; do sleep 0.02; done; exec "$@"`)
+	s := sshdtest.Start(t, early, late)
+	path, text := randomFile(t, 8<<20)
+	require.NoError(t, os.WriteFile(path+".new", text[1:], 0o644))
+	for _, h := range s.Hosts {
+		require.NoError(t, os.Mkdir(filepath.Join(h.Home, "data"), 0o755))
+	}
+	sender := overSSH(t, s, path, "early", "late", "--to", "data", "--wait", "4s", "--limit", "1MiB/s", "--json")
+	writing(t, filepath.Join(early.Home, "data"))
+	require.NoError(t, os.WriteFile(now, nil, 0o600))
+	wrote(t, filepath.Join(early.Home, "data"), 13<<19)
+	require.NoError(t, os.Rename(path+".new", path))
+	o, said := sender.ended(exitNo)
+	require.Contains(t, said, path+" has changed since the cast began")
+	ends := o.byName()
+	require.True(t, ends["early"].Done, "%+v", ends)
+	require.False(t, ends["late"].Done)
+	require.Contains(t, ends["late"].Reason, path+" has changed since the cast began")
+	got, err := os.ReadFile(filepath.Join(early.Home, "data", "file"))
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(text, got))
+	clean(t, late)
+	require.NoFileExists(t, filepath.Join(late.Home, "data", "file"))
+}
+
+// A file that is written to while it is read comes to nobody.
+func TestCastChangedWhileRead(t *testing.T) {
+	t.Parallel()
+	path, text := randomFile(t, 12<<20)
+	sender := startCast(t, "cast", "--serve", path, "--expect", "1", "--listen", "127.0.0.1:0", "--limit", "6MiB/s", "--json")
+	to := t.TempDir()
+	receiver := startCast(t, "receive", "--from", sender.address(), "--to", to)
+	wrote(t, to, 1<<20)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = f.Write(text[:1])
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	const want = "while it was read its size went from 12582912 to 12582913 bytes"
+	receiver.lacks(filepath.Join(to, "file"), want)
+	o, said := sender.ended(exitNo)
+	require.Contains(t, said, want)
+	require.Len(t, o.Receivers, 1)
+	require.Contains(t, o.Receivers[0].Reason, want)
+	left, err := os.ReadDir(to)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A receiver that says it has all counts only if that is what was sent.
+func TestCastConfirms(t *testing.T) {
+	sent := cast.Digest{1}
+	s := &castServer{castCmd: &castCmd{What: "-"}, streamed: sent}
+	all := []cast.Outcome{{Done: true, Answer: sent[:]}, {Done: true, Answer: make([]byte, 32)}, {Done: true}, {Reason: "lost", Answer: sent[:]}}
+	s.confirm(all)
+	require.True(t, all[0].Done)
+	require.Empty(t, all[0].Reason)
+	for _, o := range all[1:] {
+		require.False(t, o.Done)
+	}
+	require.Regexp(t, "^it has something else: its digest is 0+, that of what was sent 010+$", all[1].Reason)
+	require.Equal(t, "lost", all[3].Reason)
+	s.streamed = cast.Digest{} // not all was read
+	all = []cast.Outcome{{Done: true, Answer: make([]byte, 32)}}
+	s.confirm(all)
+	require.False(t, all[0].Done)
+}
