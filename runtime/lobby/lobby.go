@@ -36,10 +36,14 @@ type Config struct {
 	// Patience, if not 0, is how long a guest looks for a host that it cannot reach; one that refuses connections is gone then. Otherwise
 	// the host may come later than the guest, and is looked for until the context ends.
 	Patience time.Duration
+	// News, if not nil, is told by a guest that waits for a place why it has not been let in so far, each
+	// time that an attempt fails, and nil when the host has let it in: then it waits for others, or for
+	// its turn. It is called by the goroutine that is inside Enter.
+	News func(why error)
 }
 
 func (c *Config) admission() *rendezvous.Admission {
-	return &rendezvous.Admission{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock, Patience: c.Patience}
+	return &rendezvous.Admission{Key: c.Key, Encrypt: c.Encrypt, Clock: c.Clock, Patience: c.Patience, News: c.News}
 }
 
 // Guest is what a process says of itself.
@@ -85,6 +89,10 @@ func (l *Lobby) Welcome(conn net.Conn) { l.in.Welcome(conn) }
 
 // Close tells those that wait why they get no place, and returns them in the order in which they came. Nobody may be in Host or Welcome.
 func (l *Lobby) Close(why string) (waiting []Guest) { return l.in.Close(why) }
+
+// Here returns those that wait, in the order in which they came, and why the newest connection was turned
+// away that was, or nil. It may be called at any time.
+func (l *Lobby) Here() (all []Guest, refused error) { return l.in.Here() }
 
 // Choice says who of those that wait get places, and what they are told.
 type Choice func(all []Guest) (chosen []int, note string)

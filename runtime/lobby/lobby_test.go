@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -305,6 +306,62 @@ func TestNoHost(t *testing.T) {
 	cancel(errOver)
 	_, err := enter(ctx, l, lobby.Guest{}, lobby.Config{})
 	require.ErrorIs(t, err, errOver)
+}
+
+// A guest that waits for a place is told why it has none: what is wrong so far, or that it has been let in.
+func TestNews(t *testing.T) {
+	key := bytes.Repeat([]byte{1}, tcp.MinKey)
+	closed, silent, other, hall := listen(t), listen(t), listen(t), listen(t)
+	require.NoError(t, closed.Close())
+	go func() {
+		for conn, err := other.Accept(); err == nil; conn, err = other.Accept() {
+			_, _ = conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			conn.Close()
+		}
+	}()
+	in := open(t, hall, lobby.Config{})
+	hosting, over := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, err := in.Host(hosting, lobby.Reception{Want: lobby.NewCount(2), Choose: lobby.All(words)})
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	for _, c := range []struct {
+		l    *net.TCPListener
+		key  []byte
+		want string // the empty one is of a guest that has been let in
+	}{
+		{closed, nil, "connection refused"},
+		{silent, nil, "something accepts connections there, and has not answered as the host would"},
+		{silent, key, "something accepts connections there, and has not answered as the host would"},
+		{other, nil, "something else answers there"},
+		{other, key, "something else answers there"},
+		{hall, nil, ""},
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		told := ""
+		_, err := enter(ctx, c.l, lobby.Guest{Name: "g"}, lobby.Config{Key: c.key, News: func(why error) {
+			if told = fmt.Sprint(why); why == nil {
+				told = ""
+				all, refused := in.Here()
+				if refused != nil || len(all) > 1 {
+					t.Errorf("%v, %v", all, refused)
+				}
+			}
+			if told == c.want || c.want != "" && strings.Contains(told, c.want) {
+				leave()
+			}
+		}})
+		require.ErrorIs(t, err, context.Canceled, c.want)
+		require.Contains(t, told, c.want)
+	}
+	_, err := enter(t.Context(), hall, lobby.Guest{Name: "stranger"}, lobby.Config{Key: key})
+	require.Error(t, err)
+	require.Eventually(t, func() bool { _, refused := in.Here(); return refused != nil }, time.Minute, time.Millisecond)
+	over()
+	wg.Wait()
 }
 
 // A guest that comes again does not look for ever for a host that is gone: it is gone at once if it refuses, and after a while if it hangs up.

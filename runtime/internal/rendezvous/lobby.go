@@ -15,6 +15,7 @@ import (
 // Processes that have no rank yet come to a lobby, at the address where the ranks will meet. There they say
 //
 //	guest  opening (auth.go), noRank u32, name, word
+//	host   status, welcome u32, 0 u32
 //	host   status, noRank u32, bytes u32, so many bytes; any number of times, or not at all
 //	guest  heard u8, for each of them
 //	host   status, rank u32, size u32, job, note
@@ -24,9 +25,10 @@ import (
 // knows by the connection that it lives. No rank's hello begins with noRank, so a guest that comes while ranks
 // meet is turned away there, and comes again.
 const (
-	noRank = math.MaxUint32
-	met    = 'm'
-	heard  = 'h'
+	noRank  = math.MaxUint32
+	welcome = math.MaxUint32 - 1
+	met     = 'm'
+	heard   = 'h'
 
 	// MaxName is the longest name of a guest, in bytes, and MaxWord its longest word.
 	MaxName = 256
@@ -43,6 +45,22 @@ type Admission struct {
 	Clock   clock.Clock // nil means the system's
 
 	Patience time.Duration // of a guest with a host that it cannot reach; 0: until its context ends. With one, a host that refuses is gone
+
+	// News, if not nil, is told by a guest that waits for a place why it has not been let in so far, each
+	// time that an attempt fails, and nil when the host has let it in.
+	News func(why error)
+}
+
+// errSilent: what listens where the host should be has said nothing.
+var errSilent = errors.New("something accepts connections there, and has not answered as the host would")
+
+// errOther: what listens where the host should be is something else.
+var errOther = errors.New("something else answers there")
+
+func (c *Admission) tell(why error) {
+	if c.News != nil {
+		c.News(why)
+	}
 }
 
 // Guest is what a process says of itself in a lobby.

@@ -55,7 +55,10 @@ func (c *Admission) Enter(ctx context.Context, addr string, g Guest) (*Seat, err
 	cfg := Config{Key: c.Key, Encrypt: c.Encrypt, Clock: clock.OrSystem(c.Clock), mode: m}
 	network := &tcpNetwork{clock: cfg.Clock, resolver: net.DefaultResolver, limit: dialLimit}
 	for began := cfg.Clock.Now(); ; {
-		seat, err := enterOnce(ctx, &cfg, network, addr, &g)
+		seat, err := c.enterOnce(ctx, &cfg, network, addr, &g)
+		if err != nil && ctx.Err() == nil {
+			c.tell(err)
+		}
 		if err == nil || errors.As(err, new(*Refusal)) || errors.As(err, new(*brokenError)) || hopeless(err) {
 			return seat, err
 		}
@@ -75,7 +78,7 @@ type Refusal struct{ why string }
 
 func (e *Refusal) Error() string { return "the host says: " + e.why }
 
-func enterOnce(ctx context.Context, cfg *Config, network Network, addr string, g *Guest) (seat *Seat, err error) {
+func (c *Admission) enterOnce(ctx context.Context, cfg *Config, network Network, addr string, g *Guest) (seat *Seat, err error) {
 	conn, err := network.Dial(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -86,9 +89,13 @@ func enterOnce(ctx context.Context, cfg *Config, network Network, addr string, g
 		}
 	}()
 	watchOver(conn)
+	c.tell(errSilent)
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(longAgo) })
 	defer stop()
 	talk, err := introduced(cfg, conn, "the host")
+	if errors.As(err, new(*lengthError)) {
+		return nil, errOther
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -96,20 +103,23 @@ func enterOnce(ctx context.Context, cfg *Config, network Network, addr string, g
 	if _, err := talk.Write(b); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnheard, err)
 	}
-	p, err := readPlace(bufio.NewReader(talk), talk)
+	p, err := readPlace(bufio.NewReader(talk), talk, func() { c.tell(nil) })
 	if err != nil {
 		return nil, err
 	}
 	return &Seat{*p, conn.LocalAddr(), conn, talk}, nil
 }
 
-// readPlace waits for the host's answer, and says to w of each probe before that when it has come.
-func readPlace(r *bufio.Reader, w io.Writer) (*Place, error) {
+// readPlace waits for the host's answer, and says to w of each probe before that when it has come. It
+// calls letIn when the host has let this guest in.
+func readPlace(r *bufio.Reader, w io.Writer, letIn func()) (*Place, error) {
 	for {
 		rank, size, err := readAnswer(r)
 		switch {
 		case err != nil:
 			return nil, err
+		case rank == welcome:
+			letIn()
 		case rank == noRank:
 			err = takeProbe(r, w, size)
 		case size > ir.MaxRanks || rank < 1 || rank >= size:
@@ -126,6 +136,9 @@ func readPlace(r *bufio.Reader, w io.Writer) (*Place, error) {
 // readAnswer reads what stands before a place, or a probe.
 func readAnswer(r io.Reader) (rank, size uint32, err error) {
 	why, err := readStatus(r)
+	if errors.As(err, new(*lengthError)) {
+		return 0, 0, errOther
+	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: %w", errUnheard, err)
 	}

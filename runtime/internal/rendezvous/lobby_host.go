@@ -179,6 +179,18 @@ func (h *Lobby) fill(ctx context.Context, accepting <-chan error, want *Count, c
 	}
 }
 
+// Here returns those that wait, in the order in which they came, and why the newest connection was turned
+// away that was; nil if none was.
+func (h *Lobby) Here() (all []Guest, refused error) {
+	h.mu.Lock()
+	for _, v := range h.here {
+		all = append(all, v.guest)
+	}
+	h.mu.Unlock()
+	_, refused = h.guests.count()
+	return all, refused
+}
+
 // now returns how many wait, and a channel that is closed when that changes.
 func (h *Lobby) now() (int, <-chan struct{}) {
 	h.mu.Lock()
@@ -231,12 +243,15 @@ func (h *Lobby) usher(conn net.Conn) {
 		h.guests.leave(conn)
 		return
 	}
-	conn.SetDeadline(time.Time{})
 	if !h.guests.leave(conn) { // it has made room for another
 		return
 	}
 	v := &visitor{conn: talk, below: tcpOf(conn), guest: guest, heard: make(chan struct{}, 1)}
 	defer close(v.heard)
+	if _, err := talk.Write(appendWelcome(nil)); err != nil {
+		return
+	}
+	conn.SetDeadline(time.Time{})
 	if !h.enter(v) {
 		farewell(talk, "too many wait here already")
 		return

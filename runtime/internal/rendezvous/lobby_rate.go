@@ -185,6 +185,12 @@ func appendProbe(b []byte, n int) []byte {
 	return append(b, make([]byte, n)...)
 }
 
+// appendWelcome appends what a host says to a guest that it has let in, before anything else.
+func appendWelcome(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(appendStatus(b, ""), welcome)
+	return binary.BigEndian.AppendUint32(b, 0)
+}
+
 // makeRoom has a connection take what is sent by probes, whether its guest takes it or not.
 func makeRoom(conn net.Conn) {
 	if c := tcpOf(conn); c != nil {

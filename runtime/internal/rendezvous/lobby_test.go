@@ -36,9 +36,10 @@ func FuzzGuest(f *testing.F) {
 func FuzzPlace(f *testing.F) {
 	f.Add(appendPlace(nil, &Place{Rank: 1, Size: 2, Job: "j", Note: "tcp"}))
 	f.Add(appendPlace(appendProbe(appendProbe(nil, 0), 100), &Place{Rank: 1, Size: 2}))
+	f.Add(appendPlace(appendWelcome(nil), &Place{Rank: 1, Size: 2}))
 	f.Add(appendStatus(nil, "all that were expected have come"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := readPlace(bufio.NewReader(bytes.NewReader(b)), io.Discard)
+		p, err := readPlace(bufio.NewReader(bytes.NewReader(b)), io.Discard, func() {})
 		if err != nil {
 			return
 		}
@@ -59,7 +60,7 @@ func TestGuestsAreNoRanks(t *testing.T) {
 // A probe that is longer than any is an error, and takes no memory.
 func TestProbeOfAnyLength(t *testing.T) {
 	long := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(appendStatus(nil, ""), noRank), 1<<31)
-	_, err := readPlace(bufio.NewReader(bytes.NewReader(long)), io.Discard)
+	_, err := readPlace(bufio.NewReader(bytes.NewReader(long)), io.Discard, func() {})
 	require.EqualError(t, err, "the host sends a probe of 2147483648 bytes")
 }
 

@@ -86,12 +86,20 @@ func readBytes(r io.Reader, limit int) ([]byte, error) {
 	if _, err := io.ReadFull(r, n[:]); err != nil {
 		return nil, err
 	}
-	if int(binary.BigEndian.Uint16(n[:])) > limit {
-		return nil, fmt.Errorf("%d bytes where at most %d are allowed", binary.BigEndian.Uint16(n[:]), limit)
+	length := int(binary.BigEndian.Uint16(n[:]))
+	if length > limit {
+		return nil, &lengthError{length, limit}
 	}
-	b := make([]byte, binary.BigEndian.Uint16(n[:]))
+	b := make([]byte, length)
 	_, err := io.ReadFull(r, b)
 	return b, err
+}
+
+// lengthError is the error for a text that is longer than any that is sent.
+type lengthError struct{ length, limit int }
+
+func (e *lengthError) Error() string {
+	return fmt.Sprintf("%d bytes where at most %d are allowed", e.length, e.limit)
 }
 
 // readStatus returns the reason that the peer gives, "" if all is well. People read it, and
