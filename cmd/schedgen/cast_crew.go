@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -221,7 +222,34 @@ func (c *castCrew) guests() *castGuests {
 		places[h.name] = i
 	}
 	order := func(a, b string) int { return cmp.Compare(places[a], places[b]) }
-	return &castGuests{want: c.want, came: c.come, full: c.close, at: c.at, order: order, later: c.later}
+	return &castGuests{want: c.want, came: c.come, full: c.close, at: c.at, order: order, later: c.later, words: c.words, say: func(line string) { c.lines.say(c.lines.err, line) }}
+}
+
+// absent says what is known of a host whose receiver has not come, by its state.
+var absent = [...]string{
+	hostWaits:  "its turn to be connected to has not come",
+	hostOpens:  "ssh has not connected",
+	hostCopies: "it gets a copy of schedgen",
+	hostRuns:   "its receiver runs and has not come",
+}
+
+// words says which hosts have not come, and why.
+func (c *castCrew) words(here []string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var by [hostEnded][]string
+	for _, h := range c.hosts {
+		if h.state < hostEnded && !slices.Contains(here, h.name) {
+			by[h.state] = append(by[h.state], h.name)
+		}
+	}
+	words := fmt.Sprintf("%d of %s have come", len(here), plural(int64(len(c.hosts)), "host", "hosts"))
+	for state, names := range by {
+		if len(names) > 0 {
+			words += fmt.Sprintf("; %s: %s", someOf(names), absent[state])
+		}
+	}
+	return words
 }
 
 // later says for whom a later round waits, and who has all already.

@@ -19,6 +19,8 @@ type castGuests struct {
 	at    func() (netip.AddrPort, error)                  // returns the one address of this host where they come, or why there is none
 	order func(a, b string) int                           // compares two names: neighbours in this order are neighbours in a chain
 	later func(want *lobby.Count, served map[string]bool) // is told for whom a later round waits, and who has all: it stops that when nobody else can come
+	words func(here []string) string                      // says who has come, and who has not and why
+	say   func(line string)                               // prints a line
 }
 
 // served are the receivers that are started on their hosts.
@@ -35,7 +37,16 @@ func (c *castCmd) served(l *net.TCPListener, std stdio) *castGuests {
 		}
 		return at, nil
 	}
-	return &castGuests{want: lobby.NewCount(c.Expect), came: came, full: func() {}, at: at, order: strings.Compare, later: func(*lobby.Count, map[string]bool) {}}
+	words := func(here []string) string {
+		if len(here) == 0 {
+			return fmt.Sprintf("nobody has come to %v: start \"schedgen receive --from HOST:%d --to DIR\" on the hosts", l.Addr(), l.Addr().(*net.TCPAddr).Port)
+		}
+		return fmt.Sprintf("%d of %s have come: %s", len(here), plural(int64(c.Expect), "receiver", "receivers"), someOf(here))
+	}
+	return &castGuests{
+		want: lobby.NewCount(c.Expect), came: came, full: func() {}, at: at, order: strings.Compare, later: func(*lobby.Count, map[string]bool) {},
+		words: words, say: func(line string) { fmt.Fprintln(std.Err, line) },
+	}
 }
 
 // arrange puts those of all that are chosen into an order of names. Ranks follow it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"sync"
 )
@@ -27,14 +26,17 @@ func newCastLines(std stdio, asJSON bool) *castLines {
 // wipe empties the line of a terminal that the cursor is in.
 const wipe = "\r\x1b[K"
 
-// print prints a line of a host. An error of the terminal, or of a pipe that nobody reads, is no reason to stop a cast.
-func (l *castLines) print(w io.Writer, host, line string) {
+// print prints a line of a host.
+func (l *castLines) print(w io.Writer, host, line string) { l.say(w, host+": "+line) }
+
+// say prints a line. An error of the terminal, or of a pipe that nobody reads, is no reason to stop a cast.
+func (l *castLines) say(w io.Writer, line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.terminal {
 		_, _ = io.WriteString(l.err, wipe)
 	}
-	_, _ = fmt.Fprintf(w, "%s: %s\n", host, line)
+	_, _ = io.WriteString(w, line+"\n")
 	if l.status != "" {
 		_, _ = io.WriteString(l.err, l.status)
 	}

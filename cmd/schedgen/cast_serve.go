@@ -10,6 +10,7 @@ import (
 	"net"
 	goruntime "runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
@@ -54,7 +55,8 @@ type castServer struct {
 	ends     castEnds
 	lacks    castLacks
 	rates    castRates
-	waiting  int // receivers that wait for a later round than the one that was chosen last
+	served   atomic.Int64 // receivers that have all
+	waiting  int          // receivers that wait for a later round than the one that was chosen last
 	sent     int64
 	stream   string // names what those get who lack all, the same in each round
 	reached  int64  // bytes of that which were sent
@@ -199,9 +201,24 @@ func (s *castServer) host(ctx context.Context, want *lobby.Count) (*castRound, e
 		r.Transport, r.Silence = s.wayTo(ctx, all, chosen, r.rate), cmp.Or(s.quiet(r.rate, s.returns(all, chosen)), -1)
 		return chosen, r.spell()
 	}
+	stop := waitingFor(s.guests.say, s.waits)
 	party, err := s.in.Host(ctx, lobby.Reception{Want: want, Probe: s.probe, Choose: choose, Came: s.guests.came})
+	stop()
 	r.Party = party
 	return r, err
+}
+
+// waits says for whom the sender waits.
+func (s *castServer) waits() string {
+	all, refused := s.in.Here()
+	words := s.guests.words(namesOf(all))
+	if done := s.served.Load(); done > 0 {
+		words = fmt.Sprintf("%d of %s have all; others may still come", done, plural(int64(s.plan.Receivers), "receiver", "receivers"))
+	}
+	if refused != nil {
+		words = fmt.Sprintf("%s; a connection was refused: %v", words, refused)
+	}
+	return words
 }
 
 // from returns where in the stream those of all that are chosen begin, who lack some blocks, nil for all: behind what all of them have got of it.
@@ -352,6 +369,7 @@ func (s *castServer) send(ctx context.Context, comm *runtime.Comm, round *castRo
 		s.reached = max(s.reached, round.From+report.Bytes)
 	}
 	s.ends.end(round.Guests, report.Outcomes)
+	s.served.Store(int64(s.ends.done()))
 	for i, o := range report.Outcomes {
 		id := wordOf(&round.Guests[i]).ID
 		switch {

@@ -119,12 +119,19 @@ func (c *receiveCmd) receive(ctx context.Context, key secret, sink *receiveSink,
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
+	var news *senderNews
+	wait := func() (stop func()) {
+		news = &senderNews{at: c.From}
+		return waitingFor(func(line string) { fmt.Fprintln(std.Err, line) }, news.words)
+	}
+	stop := wait()
 	word := newCastWord(c.Name, hostName(), to, c.Exec)
 	word.Mute, word.Resume = c.mute(ctx, key), c.Resume
 	var parted error
-	for meetings := 1; ; meetings++ {
+	for meetings := 1; ; meetings, stop = meetings+1, wait() {
 		word.Stream, word.Have = sink.has()
-		seat, err := c.enter(ctx, key, &word, parted)
+		seat, err := c.enter(ctx, key, &word, news, parted)
+		stop()
 		if err != nil {
 			return err
 		}
@@ -175,8 +182,9 @@ func partedBy(err error) error {
 const returning = 10 * time.Second
 
 // enter comes to the sender, and waits for a place. After parted, which is not nil then, the sender is there, or not any more.
-func (c *receiveCmd) enter(ctx context.Context, key secret, word *castWord, parted error) (*lobby.Seat, error) {
+func (c *receiveCmd) enter(ctx context.Context, key secret, word *castWord, news *senderNews, parted error) (*lobby.Seat, error) {
 	cfg := key.lobby()
+	cfg.News = news.note
 	if parted != nil {
 		cfg.Patience = returning
 	}
