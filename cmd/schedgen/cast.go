@@ -18,8 +18,8 @@ type castCmd struct {
 
 	castHosts
 	Serve     bool          `help:"Wait for receivers, which are started on their hosts, without ssh."`
-	Expect    int           `placeholder:"N" help:"With --serve: receivers to wait for."`
-	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come; others may come until then. Default: wait for all."`
+	Expect    int           `placeholder:"N" help:"With --serve: receivers to wait for. Without it --wait says how long."`
+	Wait      time.Duration `placeholder:"TIME" help:"Begin after so long with those that have come. Default: wait for all hosts, or for as many receivers as --expect says."`
 	Listen    string        `placeholder:"HOST:PORT" help:"Address where receivers find this host; default, with --serve, :7717, port 7717 of all its addresses, else any port of these."`
 	Limit     castRate      `placeholder:"N/s" help:"Bytes a second to send at most, such as 200MiB/s; default no limit."`
 	Resume    bool          `help:"Send to each receiver only what it lacks of what it has already, or has kept of a cast that has broken off; start receivers with it, too."`
@@ -44,8 +44,9 @@ sender ends, also by Ctrl-C, all that was started ends, and no part of a file is
 cannot be reached, dies or has a full disk does not stop the others: it is named in the end, and the
 exit code is 1. One that is much slower than the others is served behind them.
 
-With --serve "schedgen receive" is started on the hosts in some other way, before or after; when as many
-have come as --expect says it begins. Give a key then: without one anybody can join who reaches the address.
+With --serve "schedgen receive" is started on the hosts in some other way, before or after. The cast begins
+when as many have come as --expect says, or after --wait with those that have come. Give a key then:
+without one anybody can join who reaches the address.
 
 Of a directory everything below it is sent, under its name; with a slash at the end of DIR/, without the
 name. Permissions, times, symbolic links and holes are kept. Each file appears when it
@@ -92,7 +93,9 @@ func (c *castCmd) check() ([]string, error) {
 		err = fmt.Errorf("%s: for hosts that are named, or --hosts", c.idle())
 	case !c.Serve && !c.DryRun:
 		err = errors.New("hosts, --hosts or --serve: needed")
-	case c.Expect < 1 || c.Expect > maxReceivers:
+	case c.Expect == 0 && c.Wait == 0:
+		err = errors.New("--serve: give --expect N, for how many receivers to wait, or --wait TIME, for how long")
+	case c.Expect < 0 || c.Expect > maxReceivers:
 		err = fmt.Errorf("--expect=%d: must be in 1..%d", c.Expect, maxReceivers)
 	}
 	switch {
@@ -108,6 +111,14 @@ func (c *castCmd) check() ([]string, error) {
 		return nil, err
 	}
 	return hosts, c.castLink.check()
+}
+
+// expected says for which receivers a sender without ssh waits.
+func (c *castCmd) expected() string {
+	if c.Expect == 0 {
+		return fmt.Sprintf("receivers that come within %v", c.Wait)
+	}
+	return plural(int64(c.Expect), "receiver", "receivers")
 }
 
 // maxReceivers is how many receivers a cast may have.
@@ -138,7 +149,7 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	defer l.Close()
-	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), plural(int64(c.Expect), "receiver", "receivers"))
+	fmt.Fprintf(std.Err, "waiting at %v for %s\n", l.Addr(), c.expected())
 	out, err := c.serve(ctx, l, key, c.served(l, std), p, std)
 	if out == nil {
 		return failed(err)
@@ -184,7 +195,11 @@ func (p *castPlan) tell(std stdio, asJSON bool) error {
 		what = fmt.Sprintf("%s, %v", plural(p.Totals.Entries, "entry", "entries"), byteSize(p.Totals.Bytes))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "would send %s to %s: %s\n", p.What, plural(int64(p.Receivers), "receiver", "receivers"), what)
+	to := plural(int64(p.Receivers), "receiver", "receivers")
+	if p.Receivers == 0 {
+		to = "all receivers that come in time"
+	}
+	fmt.Fprintf(&b, "would send %s to %s: %s\n", p.What, to, what)
 	for i := range p.Hosts {
 		fmt.Fprintf(&b, "  %s: %s\n", p.Hosts[i].Name, p.Hosts[i].words())
 	}

@@ -25,9 +25,14 @@ type castGuests struct {
 
 // served are the receivers that are started on their hosts.
 func (c *castCmd) served(l *net.TCPListener, std stdio) *castGuests {
+	of := ""
+	want := lobby.NewCount(maxReceivers)
+	if c.Expect > 0 {
+		of, want = fmt.Sprintf(" of %d", c.Expect), lobby.NewCount(c.Expect)
+	}
 	came := func(n int) {
 		if isTerminal(std.Err) {
-			fmt.Fprintf(std.Err, "%d of %d have come\n", n, c.Expect)
+			fmt.Fprintf(std.Err, "%d%s have come\n", n, of)
 		}
 	}
 	at := func() (netip.AddrPort, error) {
@@ -41,10 +46,10 @@ func (c *castCmd) served(l *net.TCPListener, std stdio) *castGuests {
 		if len(here) == 0 {
 			return fmt.Sprintf("nobody has come to %v: start \"schedgen receive --from HOST:%d --to DIR\" on the hosts", l.Addr(), l.Addr().(*net.TCPAddr).Port)
 		}
-		return fmt.Sprintf("%d of %s have come: %s", len(here), plural(int64(c.Expect), "receiver", "receivers"), someOf(here))
+		return fmt.Sprintf("%d%s have come: %s", len(here), of, someOf(here))
 	}
 	return &castGuests{
-		want: lobby.NewCount(c.Expect), came: came, full: func() {}, at: at, order: strings.Compare, later: func(*lobby.Count, map[string]bool) {},
+		want: want, came: came, full: func() {}, at: at, order: strings.Compare, later: func(*lobby.Count, map[string]bool) {},
 		words: words, say: func(line string) { fmt.Fprintln(std.Err, line) },
 	}
 }

@@ -81,7 +81,7 @@ func (c *castCmd) listen(ctx context.Context) (*net.TCPListener, error) {
 	at := c.Listen
 	if at == "" {
 		at = servedAt
-		if c.Expect == 0 {
+		if !c.Serve {
 			at = ":0"
 		}
 	}

@@ -213,7 +213,7 @@ func (s *castServer) waits() string {
 	all, refused := s.in.Here()
 	words := s.guests.words(namesOf(all))
 	if done := s.served.Load(); done > 0 {
-		words = fmt.Sprintf("%d of %s have all; others may still come", done, plural(int64(s.plan.Receivers), "receiver", "receivers"))
+		words = fmt.Sprintf("%d of %d have all; others may still come", done, max(int64(s.plan.Receivers), done))
 	}
 	if refused != nil {
 		words = fmt.Sprintf("%s; a connection was refused: %v", words, refused)
