@@ -4,6 +4,7 @@ package main
 
 import (
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -108,4 +109,17 @@ func TestPicture(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, writeSVG(&b, sample()))
 	golden(t, "sample.svg", b.String())
+}
+
+// The picture in the documentation is made of the results beside it.
+func TestPublishedPicture(t *testing.T) {
+	const results = "../results/cast"
+	text, err := os.Open(results + ".csv")
+	require.NoError(t, err)
+	defer text.Close()
+	rows, err := parseCSV(text)
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, writeSVG(&b, lines((&report{rows: rows}).figures())))
+	golden(t, "../"+results+".svg", b.String())
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
@@ -11,15 +12,16 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
-// The picture has a panel for each size, rate and loss without a fault: by number of hosts a bar for
-// each tool, as high as its time. The scale is logarithmic; a line shows the time of
-// the wire. What came to no end has no bar, but a cross.
+// The picture is one panel: the smallest file over the slowest links, where links and not the cores of
+// this machine are what is measured. For each loss and number of hosts a bar for each tool is as high as
+// its time in multiples of the wire's time, on a linear scale from 0. A cross stands for a tool that came
+// to no end. The table has the rest.
 const (
-	panelWidth, panelHeight  = 300.0, 190.0
-	panelsInRow              = 3
-	marginLeft, marginTop    = 40.0, 26.0
-	marginRight, marginBelow = 8.0, 26.0
-	headHeight               = 24.0
+	pictureWidth, pictureHeight = 800.0, 400.0
+	plotLeft, plotRight         = 44.0, 792.0
+	plotTop, plotFloor          = 76.0, 344.0
+	mostBar                     = 18.0 // of a bar's width
+	groupGap, lossGap           = 16.0, 12.0 // a figure stands above a bar and the gap before it
 )
 
 var colors = map[string]string{
@@ -27,110 +29,147 @@ var colors = map[string]string{
 	"udpcast": "#c4541d", "udpcast-fec": "#e59a6d", "uftp": "#6a9a3c", "scp": "#8a8a8a",
 }
 
+// legends are what tools are called that are ours, forced to a transport.
+var legends = map[string]string{"schedgen-tcp": "schedgen, chain only", "schedgen-mcast": "schedgen, multicast only"}
+
 func writeSVG(w io.Writer, all []*line) error {
-	panels := panelsOf(all)
-	width := panelWidth * panelsInRow
-	height := headHeight + panelHeight*math.Ceil(float64(len(panels))/panelsInRow)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" font-family="sans-serif" font-size="10">`+"\n",
-		width, height, width, height)
-	fmt.Fprintf(&b, `<rect width="%g" height="%g" fill="white"/>`+"\n", width, height)
-	fmt.Fprint(&b, `<text x="10" y="15">Seconds until all hosts have the file, by number of hosts:`)
-	for _, name := range measured(all) {
-		fmt.Fprintf(&b, `<tspan dx="8" fill="%s">■ %s</tspan>`, colors[name], name)
-	}
-	fmt.Fprint(&b, `<tspan dx="8">┄ the wire's time</tspan></text>`+"\n")
-	for i, p := range panels {
-		fmt.Fprintf(&b, `<g transform="translate(%g,%g)">`+"\n", float64(i%panelsInRow)*panelWidth, headHeight+math.Floor(float64(i)/panelsInRow)*panelHeight)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" font-family="sans-serif" font-size="13">`+"\n",
+		pictureWidth, pictureHeight, pictureWidth, pictureHeight)
+	fmt.Fprintf(&b, `<rect width="%g" height="%g" fill="white"/>`+"\n", pictureWidth, pictureHeight)
+	if p := pictured(all); p != nil {
 		p.draw(&b)
-		fmt.Fprintln(&b, "</g>")
 	}
 	fmt.Fprintln(&b, "</svg>")
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// panel is lines that differ in the number of hosts only.
+// panel is lines that differ in loss and the number of hosts only.
 type panel struct {
-	lines    []*line
-	low, top float64 // logarithms of the least and the largest time, as powers of ten
+	lines []*line
+	top   float64 // of the scale, in multiples of the wire's time
 }
 
-func panelsOf(all []*line) (out []*panel) {
-	var last cell
+// pictured returns the first section of the report that has no fault, and links with a limit; nil if
+// there is none.
+func pictured(all []*line) *panel {
+	p := &panel{top: 2}
 	for _, l := range all {
-		if l.Fault != faultNone {
+		if l.Fault != faultNone || l.Rate == 0 {
 			continue
 		}
-		key := l.cell
-		key.Hosts = 0
-		if len(out) == 0 || key != last {
-			out, last = append(out, new(panel)), key
+		if len(p.lines) > 0 && (l.Bytes != p.lines[0].Bytes || l.Rate != p.lines[0].Rate) {
+			break
 		}
-		p := out[len(out)-1]
 		p.lines = append(p.lines, l)
-	}
-	for _, p := range out {
-		p.scale()
-	}
-	return out
-}
-
-func (p *panel) scale() {
-	p.low, p.top = math.Inf(1), math.Inf(-1)
-	see := func(seconds float64) {
-		if seconds > 0 {
-			p.low, p.top = min(p.low, math.Floor(math.Log10(seconds))), max(p.top, math.Ceil(math.Log10(seconds)))
-		}
-	}
-	for _, l := range p.lines {
-		see(l.wire())
 		for _, f := range l.by {
-			see(f.seconds())
+			p.top = max(p.top, math.Ceil(f.seconds()/l.wire()))
 		}
 	}
-	if math.IsInf(p.low, 0) {
-		p.low, p.top = 0, 1
+	if len(p.lines) == 0 {
+		return nil
 	}
-	if p.low == p.top {
-		p.low--
-	}
+	return p
 }
 
-func (p *panel) y(seconds float64) float64 {
-	return panelHeight - marginBelow - (math.Log10(seconds)-p.low)/(p.top-p.low)*(panelHeight-marginTop-marginBelow)
+func (p *panel) y(multiple float64) float64 {
+	return plotFloor - multiple/p.top*(plotFloor-plotTop)
 }
 
 func (p *panel) draw(b *bytes.Buffer) {
 	c, names := p.lines[0].cell, measured(p.lines)
-	right, floor := panelWidth-marginRight, panelHeight-marginBelow
-	fmt.Fprintf(b, `<text x="%g" y="%g" font-weight="bold">%s, %s, %s loss</text>`+"\n", marginLeft, marginTop-8, units.Size(c.Bytes), units.Rate(c.Rate), units.Loss(c.PerMille))
-	for e := p.low; e <= p.top; e++ {
-		t := math.Pow(10, e)
-		fmt.Fprintf(b, `<path d="M%g %.1fH%g" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%g</text>`+"\n", marginLeft, p.y(t), right, marginLeft-4, p.y(t)+3, t)
+	fmt.Fprintf(b, `<text x="10" y="22" font-size="15" font-weight="bold">%s to many hosts at %s: time, in multiples of one copy on the wire</text>`+"\n",
+		units.Size(c.Bytes), rateWords(c.Rate))
+	fmt.Fprint(b, `<text x="10" y="46">`)
+	for i, name := range names {
+		text := name
+		if long := legends[name]; long != "" {
+			text = long
+		}
+		fmt.Fprintf(b, `<tspan dx="%d" fill="%s">■</tspan><tspan dx="4">%s</tspan>`, min(i, 1)*16, colors[name], text)
 	}
-	group := (right - marginLeft) / float64(len(p.lines))
-	bar := group / float64(len(names)+1)
+	fmt.Fprint(b, `<tspan dx="16">┄ one copy</tspan></text>`+"\n")
+	step := math.Ceil(p.top / 8)
+	for m := 0.0; m <= p.top; m += step {
+		fmt.Fprintf(b, `<path d="M%g %.1fH%g" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%g ×</text>`+"\n", plotLeft, p.y(m), plotRight, plotLeft-6, p.y(m)+4, m)
+	}
+	p.bars(b, names)
+	fmt.Fprintf(b, `<path d="M%g %.1fH%g" stroke="black" stroke-dasharray="4 3"/>`+"\n", plotLeft, p.y(1), plotRight)
+}
+
+// bars draws a group of bars for each line, with the number of hosts below, and below those of the same
+// loss that.
+func (p *panel) bars(b *bytes.Buffer, names []string) {
+	gaps, slots := 0.0, 0
 	for i, l := range p.lines {
-		left := marginLeft + float64(i)*group + bar/2
-		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">%d</text>`+"\n", left+group/2-bar/2, floor+14, l.Hosts)
-		for k, name := range names {
-			drawBar(b, l.by[name], left+float64(k)*bar, bar, floor, p)
+		slots += len(l.by)
+		if gaps += groupGap; i > 0 && l.PerMille != p.lines[i-1].PerMille {
+			gaps += lossGap
 		}
 	}
-	if wire := c.wire(); wire > 0 {
-		fmt.Fprintf(b, `<path d="M%g %.1fH%g" stroke="black" stroke-dasharray="3 2"/>`+"\n", marginLeft, p.y(wire), right)
+	bar := min((plotRight-plotLeft-gaps)/float64(max(slots, 1)), mostBar)
+	x := plotLeft + (plotRight-plotLeft-gaps-bar*float64(slots))/2
+	begin := x
+	for i, l := range p.lines {
+		x += groupGap / 2
+		left := x
+		for _, name := range names {
+			if f := l.by[name]; f != nil {
+				p.bar(b, f, l.wire(), x, bar)
+				x += bar
+			}
+		}
+		hosts := fmt.Sprint(l.Hosts)
+		if i == 0 || l.PerMille != p.lines[i-1].PerMille {
+			hosts += " hosts"
+		}
+		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">%s</text>`+"\n", (left+x)/2, plotFloor+18, hosts)
+		x += groupGap / 2
+		if i+1 == len(p.lines) || l.PerMille != p.lines[i+1].PerMille {
+			fmt.Fprintf(b, `<path d="M%.1f %gH%.1f" stroke="#888"/><text x="%.1f" y="%g" text-anchor="middle">%s</text>`+"\n",
+				begin+groupGap/2, plotFloor+26, x-groupGap/2, (begin+x)/2, plotFloor+44, lossWords(l.PerMille))
+			x += lossGap
+			begin = x
+		}
 	}
 }
 
-func drawBar(b *bytes.Buffer, f *figure, x, width, floor float64, p *panel) {
-	switch {
-	case f == nil:
-	case f.seconds() <= 0:
-		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle" fill="%s">×</text>`+"\n", x+width/2, floor-2, colors[f.tool])
-	default:
-		y := p.y(f.seconds())
-		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>%s: %s s</title></rect>`+"\n",
-			x, y, width*0.9, floor-y, colors[f.tool], f.tool, spell(f.seconds()))
+func (p *panel) bar(b *bytes.Buffer, f *figure, wire, x, width float64) {
+	m := f.seconds() / wire
+	if m <= 0 {
+		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle" fill="%s">×<title>%s: %s</title></text>`+"\n", x+width/2, plotFloor-3, colors[f.tool], f.tool, escape(f.failure()))
+		return
 	}
+	y := p.y(m)
+	fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>%s: %s s, %.2f ×</title></rect>`+"\n",
+		x, y, width*0.92, plotFloor-y, colors[f.tool], f.tool, spell(f.seconds()), m)
+	if f.tool == ours {
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="end" font-size="12" font-weight="bold" fill="%s">%.2f</text>`+"\n", x+width*0.92, y-4, colors[ours], m)
+	}
+}
+
+func lossWords(perMille int) string {
+	if perMille == 0 {
+		return "no loss"
+	}
+	return units.Loss(perMille) + " of the frames lost"
+}
+
+// rateWords spells a rate as people do.
+func rateWords(bits int64) string {
+	switch {
+	case bits >= 1e9:
+		return fmt.Sprintf("%g Gbit/s", float64(bits)/1e9)
+	case bits >= 1e6:
+		return fmt.Sprintf("%g Mbit/s", float64(bits)/1e6)
+	}
+	return fmt.Sprintf("%d bit/s", bits)
+}
+
+// escape spells text in XML.
+func escape(text string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes all
+	return b.String()
 }
