@@ -123,3 +123,53 @@ func TestPublishedPicture(t *testing.T) {
 	require.NoError(t, writeSVG(&b, lines((&report{rows: rows}).figures())))
 	golden(t, "../"+results+".svg", b.String())
 }
+
+// What docs/cast.md and docs/performance.md say of the picture is what the published results say.
+func TestClaims(t *testing.T) {
+	text, err := os.Open("../results/cast.csv")
+	require.NoError(t, err)
+	defer text.Close()
+	rows, err := parseCSV(text)
+	require.NoError(t, err)
+	var faster []cell
+	multiples := map[string][2]float64{} // of one copy on the wire, the least and the most
+	for _, l := range lines((&report{rows: rows}).figures()) {
+		own := l.by[ours]
+		if own == nil {
+			continue
+		}
+		require.Positive(t, own.seconds(), "%v", l.cell)
+		if best := l.fastest(); best != nil && best.seconds() < own.seconds() {
+			faster = append(faster, l.cell)
+		}
+		if l.Rate == 0 || l.Fault != faultNone {
+			continue
+		}
+		kind := rateWords(l.Rate)
+		switch {
+		case l.Hosts > 15:
+			kind += ", 40 hosts"
+		case l.Rate > 100e6 && l.Hosts > 5:
+			kind += ", 15 hosts"
+		case l.PerMille > 0:
+			kind += ", losses"
+		}
+		m := own.seconds() / l.wire()
+		seen, ok := multiples[kind]
+		if !ok {
+			seen = [2]float64{m, m}
+		}
+		multiples[kind] = [2]float64{min(seen[0], m), max(seen[1], m)}
+	}
+	require.Equal(t, []cell{{1024 * mib, 15, 100e6, 0, faultNone}}, faster, "where another tool is faster")
+	for kind, want := range map[string][2]float64{
+		"100 Mbit/s":           {1.04, 1.09},
+		"100 Mbit/s, losses":   {1.04, 1.25},
+		"100 Mbit/s, 40 hosts": {1.28, 1.77},
+		"1 Gbit/s, 15 hosts":   {2.82, 3.88},
+	} {
+		got := multiples[kind]
+		require.InDelta(t, want[0], got[0], 0.005, kind)
+		require.InDelta(t, want[1], got[1], 0.005, kind)
+	}
+}

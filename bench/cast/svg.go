@@ -20,7 +20,7 @@ const (
 	pictureWidth, pictureHeight = 800.0, 400.0
 	plotLeft, plotRight         = 44.0, 792.0
 	plotTop, plotFloor          = 76.0, 344.0
-	mostBar                     = 18.0 // of a bar's width
+	mostBar                     = 18.0       // of a bar's width
 	groupGap, lossGap           = 16.0, 12.0 // a figure stands above a bar and the gap before it
 )
 
