@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/schedgen/schedgen/cast/record"
 )
@@ -20,8 +19,8 @@ import (
 // Passes must not run at the same time.
 type Origin struct {
 	path   string
-	seen   []sighting // by the numbers of the entries
-	whole  bool       // there are no others; digest and totals are valid
+	seen   sightings // by the numbers of the entries
+	whole  bool      // there are no others; digest and totals are valid
 	digest record.Digest
 	totals Totals
 }
@@ -29,6 +28,36 @@ type Origin struct {
 // sighting identifies an entry by the first bytes of hashes. Of a file whose reading has broken off
 // content is 0.
 type sighting struct{ path, head, content uint64 }
+
+// sightings is a list that never copies what is in it: a million entries are to take no more than their
+// 24 MB at any time.
+type sightings struct {
+	chunks [][]sighting // of chunkLen each, but the last
+	n      int
+}
+
+const chunkLen = 1 << 12
+
+func (l *sightings) add(s sighting) {
+	if l.n%chunkLen == 0 {
+		l.chunks = append(l.chunks, make([]sighting, 0, min(chunkLen, max(l.n, 1))))
+	}
+	last := &l.chunks[len(l.chunks)-1]
+	*last = append(*last, s)
+	l.n++
+}
+
+func (l *sightings) at(i int) *sighting { return &l.chunks[i/chunkLen][i%chunkLen] }
+
+// later reports whether an entry at number i or behind has a path.
+func (l *sightings) later(i int, path uint64) bool {
+	for ; i < l.n; i++ {
+		if l.at(i).path == path {
+			return true
+		}
+	}
+	return false
+}
 
 // At returns the origin at a path. Nothing is read yet.
 func At(path string) *Origin { return &Origin{path: path} }
@@ -56,17 +85,17 @@ func (e *ChangedError) Error() string {
 func (o *Origin) see(number int, head *record.Record, path string) error {
 	mine := sighting{path: hash64([]byte(path)), head: headOf(head)}
 	switch {
-	case number < len(o.seen):
+	case number < o.seen.n:
 		return o.compare(number, mine, path)
 	case o.whole:
 		return &ChangedError{path, "it was not there before"}
 	}
-	o.seen = append(o.seen, mine)
+	o.seen.add(mine)
 	return nil
 }
 
 func (o *Origin) compare(number int, mine sighting, path string) error {
-	switch was := &o.seen[number]; {
+	switch was := o.seen.at(number); {
 	case was.path == mine.path && was.head == mine.head:
 		return nil
 	case was.path == mine.path:
@@ -75,7 +104,7 @@ func (o *Origin) compare(number int, mine sighting, path string) error {
 	if !o.whole { // it is not known what came behind those that were seen
 		return &ChangedError{filepath.Dir(path), "its entries are not those that it had"}
 	}
-	if slices.ContainsFunc(o.seen[number:], func(s sighting) bool { return s.path == mine.path }) {
+	if o.seen.later(number, mine.path) {
 		return &ChangedError{filepath.Dir(path), fmt.Sprintf("what came before %s is gone", filepath.Base(path))}
 	}
 	return &ChangedError{path, "it was not there before"}
@@ -84,7 +113,7 @@ func (o *Origin) compare(number int, mine sighting, path string) error {
 // check compares the sum of a file with that of the first pass.
 func (o *Origin) check(number int, sum *record.Record, path string) error {
 	content := binary.BigEndian.Uint64(sum.Sum[:])
-	was := &o.seen[number].content
+	was := &o.seen.at(number).content
 	if *was != 0 && *was != content {
 		return &ChangedError{path, "its contents are not those that it had"}
 	}
@@ -95,8 +124,8 @@ func (o *Origin) check(number int, sum *record.Record, path string) error {
 // close takes note that all has been read.
 func (o *Origin) close(entries int, end *record.Record, bytes int64) error {
 	switch {
-	case entries < len(o.seen):
-		return &ChangedError{o.path, fmt.Sprintf("%d of %d entries are gone", len(o.seen)-entries, len(o.seen))}
+	case entries < o.seen.n:
+		return &ChangedError{o.path, fmt.Sprintf("%d of %d entries are gone", o.seen.n-entries, o.seen.n)}
 	case o.whole && end.Sum != o.digest:
 		return &ChangedError{o.path, "its digest is not what it was"}
 	}
@@ -106,7 +135,7 @@ func (o *Origin) close(entries int, end *record.Record, bytes int64) error {
 
 // missing returns what it means that nothing is at the path.
 func (o *Origin) missing(err error) error {
-	if len(o.seen) > 0 && errors.Is(err, fs.ErrNotExist) {
+	if o.seen.n > 0 && errors.Is(err, fs.ErrNotExist) {
 		return &ChangedError{o.path, "it is gone"}
 	}
 	return err

@@ -205,9 +205,9 @@ func TestPassBreaksOff(t *testing.T) {
 		err := o.Tree(t.Context(), &short{cut}, nil)
 		_, _, ok := o.Digest()
 		require.True(t, ok || err != nil)
-		seen := len(o.seen) // all, if only the end is missing
+		seen := o.seen.n // all, if only the end is missing
 		require.NoError(t, o.Tree(t.Context(), io.Discard, nil))
-		require.Len(t, o.seen, 5)
+		require.Equal(t, 5, o.seen.n)
 		if err == nil {
 			return
 		}
@@ -219,6 +219,20 @@ func TestPassBreaksOff(t *testing.T) {
 		require.Equal(t, seen == 5, err != nil, "after %d bytes %d entries were fixed: %v", cut, seen, err)
 	}
 	t.Fatal("all was never written")
+}
+
+// Entries are found again by their numbers, however many there are.
+func TestSightings(t *testing.T) {
+	var l sightings
+	for i := range uint64(3*chunkLen + 1) {
+		l.add(sighting{path: i})
+	}
+	for i := range l.n {
+		require.EqualValues(t, i, l.at(i).path)
+	}
+	require.True(t, l.later(5, 5))
+	require.True(t, l.later(0, 3*chunkLen))
+	require.False(t, l.later(6, 5))
 }
 
 // short takes so many bytes.

@@ -53,8 +53,9 @@ name. Permissions, times, symbolic links and holes are kept. Each file appears w
 is whole, its SHA-256 is right and the disk has it. A stream goes to the command of --exec, whose output
 comes back behind the host's name.
 
-Hosts that come while it casts are served behind. With --resume each gets only what it lacks of what it
-has already, or has kept of a cast that has broken off; without ssh receivers are started with it, too.
+Hosts that come while it casts are served behind, with what the first ones got: if that has changed since
+they fail. With --resume each gets only what it lacks of what it has already, or has kept of a cast that
+has broken off; without ssh receivers are started with it, too.
 
 Hosts need to let through TCP of one port, that of --listen, no more.
 
