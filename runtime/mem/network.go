@@ -47,6 +47,7 @@ type inbox struct {
 	notes  []note      // ranks that have closed
 	closed bool        // nothing is taken any more
 	vacant int64       // from when on the way to the rank is free, in nanoseconds of the clock
+	groups map[wire.GroupName]*group
 }
 
 // pass returns when what arrives at a moment, and occupies the way here for so long, has come.

@@ -39,10 +39,18 @@ type Options struct {
 
 	Datagram    int  // payload bytes of a datagram; default 8 KiB
 	NoMulticast bool // Mcast loses everything
-	Windows     bool // ranks have windows, in which flags stand as soon as they are written
-	Link        int  // frames a lane between two ranks holds before the sender keeps the rest; default 64
-	LinkBytes   int  // bytes a lane holds beyond its first frame; default 1 MiB
-	Queue       int  // datagrams a receiver holds before it loses more; default 256
+
+	// Groups is how many multicast groups of communicators a rank may be in at a time, beside that of all
+	// ranks; 0: any number; negative: none.
+	Groups int
+	// JoinDelay is the longest time that a network takes until what is multicast to a group that a rank
+	// joins comes there; each join takes a uniformly random time up to it.
+	JoinDelay time.Duration
+
+	Windows   bool // ranks have windows, in which flags stand as soon as they are written
+	Link      int  // frames a lane between two ranks holds before the sender keeps the rest; default 64
+	LinkBytes int  // bytes a lane holds beyond its first frame; default 1 MiB
+	Queue     int  // datagrams a receiver holds before it loses more; default 256
 
 	Clock clock.Clock // default clock.System
 
@@ -62,7 +70,7 @@ func (o *Options) fill() error {
 			}
 		}
 	}
-	for name, n := range map[string]int{"Datagram": o.Datagram, "Link": o.Link, "LinkBytes": o.LinkBytes, "Queue": o.Queue, "Delay": int(o.Delay), "Later": int(o.Later), "ResendAfter": int(o.ResendAfter)} {
+	for name, n := range map[string]int{"Datagram": o.Datagram, "Link": o.Link, "LinkBytes": o.LinkBytes, "Queue": o.Queue, "Delay": int(o.Delay), "Later": int(o.Later), "JoinDelay": int(o.JoinDelay), "ResendAfter": int(o.ResendAfter)} {
 		if n < 0 {
 			return fmt.Errorf("mem: Options.%s is negative: %d", name, n)
 		}

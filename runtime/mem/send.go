@@ -95,12 +95,13 @@ func (t *Transport) deliver(peer *Transport, l *lane, f *wire.Frame) {
 // Mcast implements [wire.Transport]. It sends at once: what a receiver has
 // no room for is lost.
 func (t *Transport) Mcast(f *wire.Frame) {
+	to := t.groups[f.Comm]
 	t.cut(f, func(offset int, payload []byte) {
 		t.stats.McastFrames++
 		t.stats.McastBytes += uint64(len(payload))
 		for _, peer := range t.all {
 			if peer != t {
-				t.throw(peer, &f.Header, offset, payload)
+				t.throw(peer, to, &f.Header, offset, payload)
 			}
 		}
 	})
@@ -110,7 +111,7 @@ func (t *Transport) Mcast(f *wire.Frame) {
 func (t *Transport) Datagram(to int, f *wire.Frame) {
 	t.cut(f, func(offset int, payload []byte) {
 		t.stats.DatagramFrames++
-		t.throw(t.all[to], &f.Header, offset, payload)
+		t.throw(t.all[to], nil, &f.Header, offset, payload)
 	})
 }
 
@@ -129,11 +130,11 @@ func (t *Transport) cut(f *wire.Frame, send func(offset int, payload []byte)) {
 	}
 }
 
-// throw sends one datagram to one receiver, with the network's faults. They
+// throw sends one datagram to one receiver, if it is in that group, with the network's faults. They
 // are drawn from the sender's source: each sender draws the same in every run. Which
 // datagrams that meets depends on how goroutines are scheduled; package runtime/sim
 // repeats whole runs.
-func (t *Transport) throw(peer *Transport, h *wire.Header, offset int, payload []byte) {
+func (t *Transport) throw(peer *Transport, to *group, h *wire.Header, offset int, payload []byte) {
 	copies := 1
 	if t.random.Float64() < t.o.Loss {
 		copies = 0
@@ -143,7 +144,7 @@ func (t *Transport) throw(peer *Transport, h *wire.Header, offset int, payload [
 	overtaken := t.random.Float64() < t.o.Reorder
 	peer.in.mu.Lock()
 	defer peer.in.mu.Unlock()
-	if peer.in.closed {
+	if peer.in.closed || !peer.hears(to) {
 		return
 	}
 	if copies == 0 {

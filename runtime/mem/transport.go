@@ -25,6 +25,8 @@ type Transport struct {
 	cur     entry                   // scratch: what the sink is looking at
 	polled  int64                   // the time up to which Poll has taken what arrived; guarded by in.mu
 	sets    windowSets
+	groups  [1 << 8]*group // by communicator: where it multicasts; nil: to all ranks
+	names   *rand.Rand     // names of groups are drawn of it
 	stats   wire.Stats
 	closed  bool
 }
@@ -36,6 +38,7 @@ func newTransport(rank int, id [16]byte, o *Options, all []*Transport) *Transpor
 		rank: rank, id: id, o: o, all: all,
 		signal: make(chan struct{}, 1),
 		random: rand.New(rand.NewPCG(o.Seed, uint64(rank)+1)),
+		names:  rand.New(rand.NewPCG(o.Seed^0x9e37, uint64(rank)+1)),
 		left:   make([]bool, len(all)),
 	}
 	t.out.peers, t.in.lanes.peers = len(all), len(all)
