@@ -43,6 +43,11 @@ type Config struct {
 	// It is rounded up to a millisecond. It saves most of the time of a core that long broadcasts take on slow links, and delays each by as much.
 	Collect time.Duration
 
+	// Groups is how many groups this rank joins at a time for communicators that are split off, beside the
+	// one of all ranks: switches know few, some only a few hundred. 0: as many as the system allows; negative:
+	// none. A communicator for which a member joins no group multicasts to all ranks.
+	Groups int
+
 	// Loss is the probability with which this rank drops a datagram that it
 	// has received, drawn from a generator seeded by Seed and the rank.
 	Loss float64
@@ -54,6 +59,7 @@ type Transport struct {
 	wire.Transport
 	wire.Taker
 	wire.Flusher
+	wire.Groups
 	group netip.AddrPort
 	ifi   string
 }
@@ -64,15 +70,15 @@ type Transport struct {
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := datagram.Join(ctx, datagram.Config{
 		TCP:       stream.Config{Options: stream.Options(cfg.TCP)},
-		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Heard: cfg.Heard, Collect: cfg.Collect, Loss: cfg.Loss, Seed: cfg.Seed,
+		Interface: cfg.Interface, Family: cfg.Family, MTU: cfg.MTU, Hops: cfg.Hops, Heard: cfg.Heard, Collect: cfg.Collect, Groups: cfg.Groups, Loss: cfg.Loss, Seed: cfg.Seed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{t, t, t, t.Group(), t.Interface()}, nil
+	return &Transport{t, t, t, t, t.Group(), t.Interface()}, nil
 }
 
-// Group returns where the communicator's datagrams go.
+// Group returns where the datagrams of the first communicator go.
 func (t *Transport) Group() netip.AddrPort { return t.group }
 
 // Interface returns the name of the interface that is multicast on.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Config is that of package mcast, which says what it means.
@@ -22,6 +23,7 @@ type Config struct {
 	Hops      int
 	Heard     time.Duration
 	Collect   time.Duration
+	Groups    int
 	Loss      float64
 	Seed      uint64
 }
@@ -73,15 +75,20 @@ func payloadFor(mtu, family, over int) (int, error) {
 // port has to help: 24 bits, and 14 of the port. Ports are below those that
 // systems hand out by themselves.
 func drawGroup(random io.Reader, family int) (netip.AddrPort, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
+	var name wire.GroupName
+	if _, err := io.ReadFull(random, name[:]); err != nil {
 		return netip.AddrPort{}, fmt.Errorf("draw the multicast group: %w", err)
 	}
-	port := 1<<14 | (uint16(b[0])<<8|uint16(b[1]))&(1<<14-1)
+	return groupOf(name, family), nil
+}
+
+// groupOf returns the group of a name.
+func groupOf(name wire.GroupName, family int) netip.AddrPort {
+	port := 1<<14 | (uint16(name[0])<<8|uint16(name[1]))&(1<<14-1)
 	if family == 4 {
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{239, b[2], b[3], b[4]}), port), nil
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{239, name[2], name[3], name[4]}), port)
 	}
-	group := [16]byte{0xFF, 0x15}
-	copy(group[2:], b[2:])
-	return netip.AddrPortFrom(netip.AddrFrom16(group), port), nil
+	at := [16]byte{0xFF, 0x15}
+	copy(at[2:], name[2:])
+	return netip.AddrPortFrom(netip.AddrFrom16(at), port)
 }

@@ -102,7 +102,7 @@ func open(cfg *Config) (*Transport, *card, error) {
 func newTransport(cfg *Config, at *endpoint) *Transport {
 	return &Transport{
 		rank: cfg.TCP.Rank, size: cfg.TCP.Size, over: fragment.HeadLen, at: at,
-		group: outlet{fd: -1, room: littleRoom}, direct: outlet{fd: -1},
+		group: outlet{fd: -1, room: littleRoom}, direct: outlet{fd: -1}, groups: groups{limit: cfg.Groups},
 		arrival: arrival{
 			all: inlet{fd: -1}, own: inlet{fd: -1},
 			collect: collect{limit: cfg.Collect},
@@ -139,9 +139,10 @@ func coordinatorOf(cfg *Config) (string, error) {
 
 // prepare is called when all ranks have arrived.
 func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
+	t.groups.clock = c
 	d, err := gather(m.Blobs)
 	if err == nil {
-		t.sealed, err = newSealed(m.Session, t.size)
+		t.sealed, err = newSealed(m.Session)
 	}
 	if err != nil {
 		return err
@@ -149,6 +150,10 @@ func (t *Transport) prepare(m *rendezvous.Meeting, c clock.Clock) error {
 	t.mark, t.payload, t.room, t.target = fragment.MarkOf(m.ID), d.payload, d.room, d.group
 	t.arrival.stashes.Room = d.room
 	t.arrival.all.sources, t.arrival.own.sources = d.senders, d.directs
+	t.arrival.all.to, t.arrival.own.to = noRank, uint32(t.rank)
+	if t.sealed != nil {
+		t.arrival.all.windows, t.arrival.own.windows = make([]seal.Window, t.size), make([]seal.Window, t.size)
+	}
 	for _, a := range d.directs {
 		t.names = append(t.names, newAddress(a, t.at.ifi.Index))
 	}
@@ -176,7 +181,8 @@ func (t *Transport) watch() error {
 	t.group.batch.cutBy(t.group.fd)
 	t.direct.batch.cutBy(t.direct.fd)
 	merges := merge(t.arrival.all.fd)
-	t.arrival.batch = newInBatch(size, bytes, merge(t.arrival.own.fd) || merges)
+	t.arrival.merges = merge(t.arrival.own.fd) || merges
+	t.arrival.batch = newInBatch(size, bytes, t.arrival.merges)
 	if t.sealed != nil {
 		t.group.batch.makeWhole(bytes)
 		t.direct.batch.makeWhole(bytes)
@@ -198,11 +204,14 @@ func (t *Transport) watch() error {
 	return nil
 }
 
-// probe returns a datagram that says nothing.
-func (t *Transport) probe() []byte {
+// probe returns a datagram to the group of all that says nothing.
+func (t *Transport) probe() []byte { return t.probeTo(everybody) }
+
+// probeTo returns one that is sealed for the inlet to.
+func (t *Transport) probeTo(to int) []byte {
 	h := wire.Header{Kind: fragment.KindProbe}
 	if t.sealed != nil {
-		return t.seal(nil, &h, everybody, 0, 0, nil)
+		return t.seal(nil, &h, to, 0, 0, nil)
 	}
 	var b [fragment.HeadLen]byte
 	fragment.Encode(&b, &t.mark, &h, t.rank, 0, 0, nil)

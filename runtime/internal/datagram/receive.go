@@ -8,6 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
 	"github.com/schedgen/schedgen/runtime/internal/reactor"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -17,6 +18,7 @@ type arrival struct {
 	own     inlet               // what is sent to this rank, to the socket of direct
 	watch   *reactor.Descriptor // of all
 	batch   *inBatch
+	merges  bool          // batch has room for trains
 	current fragment.Part // the datagram under inspection
 	stashes fragment.Stashes
 	collect collect
@@ -29,6 +31,9 @@ type inlet struct {
 	fd       int
 	readable bool
 	sources  []netip.AddrPort // by rank: where its datagrams come from
+	group    *group           // nil: it is not that of a communicator's group
+	to       uint32           // what is sealed for this inlet says so; see sealed.go
+	windows  []seal.Window    // by sender, of what is sealed
 }
 
 // readAll takes bursts of datagrams from the sockets.
@@ -38,6 +43,9 @@ func (t *Transport) readAll(s wire.Sink) (moved bool) {
 	}
 	if t.arrival.collect.on.Load() {
 		t.arrival.all.readable = true
+	}
+	if len(t.groups.ready) > 0 {
+		moved = t.readGroups(s) || moved
 	}
 	if t.arrival.all.readable {
 		came := t.read(s, &t.arrival.all)
@@ -75,8 +83,11 @@ func (t *Transport) sort(s wire.Sink, in *inlet, i int) {
 	payload, f := t.examine(in, b, whole, t.arrival.batch.from(i), p)
 	switch {
 	case f.Count(&t.stats):
-	case f == fragment.Ours || p.Kind == fragment.KindProbe:
-		// Our own, or another rank's test of its interface.
+	case f == fragment.Ours:
+	case p.Kind == fragment.KindProbe: // another rank's test of its interface, or a call
+		if g := in.group; g != nil && p.From == g.hears {
+			g.heard = true
+		}
 	case t.arrival.loss > 0 && t.arrival.random.Float64() < t.arrival.loss:
 		t.stats.Injected++
 	default:

@@ -10,7 +10,8 @@ import (
 )
 
 // With a key a datagram has sealedMagic and, in the place of the checksum, the rank
-// to which it goes, or noRank for the group; and it ends as [seal.Packets] has it. So it counts
+// to which it goes, or noRank for the group of all, or, for a communicator's group, the last four bytes of
+// the group's name with the highest bit set; and it ends as [seal.Packets] has it. So it counts
 // only where it was sent to, and once.
 const (
 	// SealBytes is by how much a datagram's payload is shorter then.
@@ -22,18 +23,17 @@ const (
 
 // sealed is what a rank needs for that.
 type sealed struct {
-	packets  *seal.Packets
-	count    uint64        // of datagrams that this rank has sealed
-	all, own []seal.Window // by sender, of each inlet
+	packets *seal.Packets
+	count   uint64 // of datagrams that this rank has sealed
 }
 
 // newSealed returns nil if the ranks have no key.
-func newSealed(s *seal.Session, size int) (*sealed, error) {
+func newSealed(s *seal.Session) (*sealed, error) {
 	p, err := s.Packets()
 	if p == nil || err != nil {
 		return nil, err
 	}
-	return &sealed{packets: p, all: make([]seal.Window, size), own: make([]seal.Window, size)}, nil
+	return &sealed{packets: p}, nil
 }
 
 // seal appends a datagram to b, which is empty.
@@ -64,11 +64,7 @@ func (t *Transport) open(in *inlet, b []byte, whole bool, source netip.AddrPort,
 	if !ok {
 		return nil, fragment.Unauthenticated
 	}
-	to, windows := uint32(noRank), t.sealed.all
-	if in == &t.arrival.own {
-		to, windows = uint32(t.rank), t.sealed.own
-	}
-	if binary.BigEndian.Uint32(b) != to || !windows[from].Take(count) {
+	if binary.BigEndian.Uint32(b) != in.to || !in.windows[from].Take(count) {
 		return nil, fragment.Replayed
 	}
 	return b[fragment.HeadLen:], p.Read(b, t.size, t.payload)

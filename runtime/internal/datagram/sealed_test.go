@@ -124,11 +124,12 @@ func TestSealedLengths(t *testing.T) {
 func FuzzSealed(f *testing.F) {
 	session, err := seal.NewSession(seal.Signed, bytes.Repeat([]byte("k"), seal.MinKey), &[seal.SeedLen]byte{}, [16]byte{7}, "")
 	require.NoError(f, err)
-	keys, err := newSealed(session, 4)
+	keys, err := newSealed(session)
 	require.NoError(f, err)
 	source := netip.MustParseAddrPort("127.0.0.1:9")
 	tr := &Transport{rank: 3, size: 4, mark: fragment.MarkOf([16]byte{7}), payload: 100, sealed: keys}
 	tr.arrival.all.sources = []netip.AddrPort{source, source, source, source}
+	tr.arrival.all.to, tr.arrival.all.windows = noRank, make([]seal.Window, 4)
 	good := tr.seal(nil, &wire.Header{Kind: wire.FrameSlot}, everybody, 5, 0, []byte("hello"))
 	f.Add(good[:len(good)-1])
 	f.Add(changed(good, 70))

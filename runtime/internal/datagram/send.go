@@ -8,7 +8,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// everybody is in the place of a rank to which datagrams go.
+// everybody is in the place of a rank to which datagrams go. Numbers below that are of groups.
 const everybody = -1
 
 // outlet is a socket that sends datagrams, and what waits to be sent from it.
@@ -26,9 +26,15 @@ type outlet struct {
 // ready reports whether more can be sent without waiting.
 func (o *outlet) ready() bool { return !o.queue.Empty() && !o.blocked && !o.overrun }
 
-// Mcast queues the unreliable transfer of f to all other ranks. Chunks beyond
-// 2 GiB are lost.
-func (t *Transport) Mcast(f *wire.Frame) { t.enqueue(&t.group, everybody, f) }
+// Mcast queues the unreliable transfer of f to all other ranks, or to those of the group that its
+// communicator uses. Chunks beyond 2 GiB are lost.
+func (t *Transport) Mcast(f *wire.Frame) {
+	to := everybody
+	if g := t.groups.of[f.Comm]; g != nil {
+		to = toGroup(g.slot)
+	}
+	t.enqueue(&t.group, to, f)
+}
 
 // Datagram queues the unreliable transfer of f to rank to.
 func (t *Transport) Datagram(to int, f *wire.Frame) { t.enqueue(&t.direct, to, f) }
@@ -121,16 +127,23 @@ func (t *Transport) gather(o *outlet) {
 // add adds one datagram of a chunk.
 func (t *Transport) add(b *outBatch, c *fragment.Chunk, offset int, payload []byte) {
 	if t.sealed != nil {
-		b.addWhole(t.name(c.To), t.seal(b.room(), &c.Head, c.To, c.Head.Len, offset, payload))
+		to := c.To
+		if to < everybody {
+			to = int(t.groups.groupAt(to).in.to)
+		}
+		b.addWhole(t.name(c.To), t.seal(b.room(), &c.Head, to, c.Head.Len, offset, payload))
 		return
 	}
 	fragment.Encode(b.add(t.name(c.To), payload), &t.mark, &c.Head, t.rank, c.Head.Len, offset, payload)
 }
 
-// name returns where datagrams to a rank go; nil to the group.
+// name returns where datagrams to a rank, or a group, go; nil to the group of all.
 func (t *Transport) name(to int) *address {
-	if to < 0 {
+	switch {
+	case to == everybody:
 		return nil
+	case to < everybody:
+		return &t.groups.groupAt(to).to
 	}
 	return &t.names[to]
 }

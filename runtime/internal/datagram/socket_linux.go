@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// manyGroups: a socket that is connected to one group sends to others, too.
+const manyGroups = true
+
 // shareAddress lets all ranks on a host receive at one address; each gets a
 // copy of every datagram.
 func shareAddress(fd int) error {

@@ -45,6 +45,7 @@ type Transport struct {
 	silence func()        // at rank 0, while it is to be heard
 
 	group   outlet // what is multicast
+	groups  groups // where it goes, if not to all
 	direct  outlet // what is sent to one rank
 	arrival arrival
 
@@ -95,7 +96,8 @@ func (t *Transport) Wait(d time.Duration) {
 	if t.busy.Load() {
 		return
 	}
-	t.puts.Wait(t.arrival.collect.shorten(pause(d, t.pausing.Load())))
+	d = atMost(pause(d, t.pausing.Load()), joiningPause, t.groups.wakes.Load())
+	t.puts.Wait(t.arrival.collect.shorten(d))
 	t.arrival.collect.slept.Store(true)
 }
 
@@ -119,6 +121,7 @@ func (t *Transport) Stats() wire.Stats {
 	s.Unauthenticated += t.stats.Unauthenticated
 	s.Replayed = t.stats.Replayed
 	s.Early, s.Injected, s.Unsendable = t.stats.Early, t.stats.Injected, t.stats.Unsendable
+	s.Groups, s.GroupsRefused = t.stats.Groups, t.stats.GroupsRefused
 	return s
 }
 
@@ -127,6 +130,9 @@ func (t *Transport) Stats() wire.Stats {
 func (t *Transport) Poll(s wire.Sink) bool {
 	if t.closed {
 		return false
+	}
+	if len(t.groups.joining) > 0 {
+		t.callGroups()
 	}
 	moved := t.cast()
 	moved = t.puts.Poll(s) || moved
@@ -142,7 +148,7 @@ func (t *Transport) Flush(s wire.Sink) bool {
 	}
 	moved := t.cast()
 	moved = t.puts.Flush(s) || moved
-	t.busy.Store(t.group.ready() || t.direct.ready() || t.arrival.all.readable || t.arrival.own.readable)
+	t.busy.Store(t.group.ready() || t.direct.ready() || t.arrival.all.readable || t.arrival.own.readable || len(t.groups.ready) > 0)
 	t.pausing.Store(t.group.overrun || t.direct.overrun)
 	return moved
 }
@@ -171,6 +177,7 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 	}
 	t.group.clear()
 	t.direct.clear()
+	t.groups.leaveAll()
 	// While the puts are sent, nobody reads datagrams any more.
 	t.arrival.all.readable, t.arrival.own.readable = false, false
 	err := errors.Join(t.group.watch.Modify(false, false), t.direct.watch.Modify(false, false), t.arrival.watch.Modify(false, false))

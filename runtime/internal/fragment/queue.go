@@ -2,6 +2,7 @@ package fragment
 
 import (
 	"math"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -36,6 +37,11 @@ func (q *Queue) Empty() bool { return q.head == len(q.list) }
 
 // Waiting returns all that wait, valid until the next change.
 func (q *Queue) Waiting() []Chunk { return q.list[q.head:] }
+
+// Has reports whether anything waits that goes to to.
+func (q *Queue) Has(to int) bool {
+	return slices.ContainsFunc(q.Waiting(), func(c Chunk) bool { return c.To == to })
+}
 
 // Push queues f for rank to, or, if that is negative, for the group.
 func (q *Queue) Push(to int, f *wire.Frame) {

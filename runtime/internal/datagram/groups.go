@@ -1,0 +1,269 @@
+package datagram
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/reactor"
+	"github.com/schedgen/schedgen/runtime/internal/seal"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Communicators of some of the ranks have groups of their own. A rank receives each by a socket of
+// its own, since Linux lets a socket be in 20 groups at most (igmp_max_memberships), and groups differ
+// in their ports. It multicasts to all groups from one socket, by whose address the others know it.
+//
+// That a host has joined does not mean that switches know: the system tells them some milliseconds later, and
+// they may forward nothing of the group before, or ever. So while members join, two of them call: they
+// multicast probes until all are ready, and a member is ready when it has heard one that calls from another
+// host, if there is one.
+
+const (
+	// A member that calls does so at once, and then after callFirst, and twice that, up to callPause.
+	callFirst = 200 * time.Microsecond
+	// joiningPause is how long a rank waits at most while it joins a group.
+	joiningPause = time.Millisecond
+	// hearTime is how long a member waits for a call: all have begun to join when the slowest of them has
+	// been told what the others want.
+	hearTime = 3 * time.Second
+	// deafTime is how long a rank that has waited in vain joins no further group: the next would take as long.
+	deafTime = time.Minute
+)
+
+// groups are those that communicators have, or will have.
+type groups struct {
+	clock   clock.Clock
+	limit   int // at a time; 0: none, negative: no group at all
+	list    []*group
+	of      [1 << 8]*group // by communicator
+	slots   []*group       // by number: where queued multicasts go
+	joining []*group       // those that no communicator uses yet
+	ready   []*group       // those whose sockets have something
+	wakes   atomic.Bool    // len(joining) > 0, for Wait
+	deaf    time.Time      // until then no further group is joined
+}
+
+// group is a [wire.Group].
+type group struct {
+	t     *Transport
+	at    netip.AddrPort
+	to    address
+	in    inlet
+	watch *reactor.Descriptor
+	slot  int
+	comm  int // that uses it; -1: none yet
+
+	calls bool // this rank calls
+	hears int  // the rank whose call it waits for
+	heard bool
+	since time.Time     // of the call for which it waits
+	next  time.Time     // call
+	pause time.Duration // before the one after that
+	left  bool
+}
+
+var (
+	_ wire.Groups = (*Transport)(nil)
+
+	errClosed    = errors.New("the transport is closed")
+	errGroups    = errors.New("mcast.Config.Groups are joined already")
+	errConnected = errors.New("this system has a socket multicast to one group alone")
+)
+
+// refusal returns why this rank joins no further group, nil if it does.
+func (gs *groups) refusal() error {
+	switch {
+	case !manyGroups:
+		return errConnected
+	case gs.limit < 0 || gs.limit > 0 && len(gs.list) >= gs.limit:
+		return errGroups
+	case !gs.deaf.IsZero() && gs.clock.Now().Before(gs.deaf):
+		return fmt.Errorf("nothing came to one that was joined less than %v ago", deafTime)
+	}
+	return nil
+}
+
+// DrawGroup implements [wire.Groups].
+func (t *Transport) DrawGroup() (name wire.GroupName, err error) {
+	if err := t.groups.refusal(); err != nil {
+		return name, err
+	}
+	_, err = rand.Read(name[:]) // not from Config.TCP.Rand, which may be the same at several ranks
+	return name, err
+}
+
+// JoinGroup implements [wire.Groups].
+func (t *Transport) JoinGroup(name wire.GroupName, members []int) (wire.Group, error) {
+	g, err := t.joinGroup(name, members)
+	if err != nil {
+		t.stats.GroupsRefused++
+		return nil, fmt.Errorf("mcast: rank %d: %w", t.rank, err)
+	}
+	return g, nil
+}
+
+func (t *Transport) joinGroup(name wire.GroupName, members []int) (*group, error) {
+	gs := &t.groups
+	if t.closed {
+		return nil, errClosed
+	}
+	if err := gs.refusal(); err != nil {
+		return nil, err
+	}
+	at := groupOf(name, t.at.family)
+	fd, err := openReceiver(t.at, at)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{t: t, at: at, to: newAddress(at, t.at.ifi.Index), comm: -1, since: gs.clock.Now(), pause: callFirst}
+	g.in = inlet{fd: fd, group: g, sources: t.arrival.all.sources, to: binary.BigEndian.Uint32(name[12:]) | 1<<31}
+	if t.sealed != nil {
+		g.in.windows = make([]seal.Window, t.size)
+	}
+	if t.arrival.merges {
+		merge(fd)
+	}
+	g.watch = t.puts.Reactor().Descriptor(fd, reactor.Func(func(_, _ bool) { g.find() }))
+	g.watch.Eager()
+	if err := g.watch.Modify(true, false); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	g.arrange(members)
+	g.slot = gs.slotFor(g, &t.group)
+	gs.list, gs.joining = append(gs.list, g), append(gs.joining, g)
+	gs.wakes.Store(true)
+	t.stats.Groups++
+	t.callGroups()
+	return g, nil
+}
+
+// arrange decides who calls and who hears whom: the first member, and the first at another address, if there is
+// one, call; those at the first member's address hear the second, and the others the first.
+func (g *group) arrange(members []int) {
+	at := func(rank int) netip.Addr { return g.in.sources[rank].Addr() }
+	first, second := members[0], members[1]
+	if i := slices.IndexFunc(members, func(rank int) bool { return at(rank) != at(first) }); i > 0 {
+		second = members[i]
+	}
+	g.calls = g.t.rank == first || g.t.rank == second
+	if g.hears = first; g.t.rank == first || at(g.t.rank) == at(first) && at(second) != at(first) {
+		g.hears = second
+	}
+}
+
+// slotFor returns a number for g that nothing queued has.
+func (gs *groups) slotFor(g *group, o *outlet) int {
+	for slot, old := range gs.slots {
+		if old.left && !o.queue.Has(toGroup(slot)) {
+			gs.slots[slot] = g
+			return slot
+		}
+	}
+	gs.slots = append(gs.slots, g)
+	return len(gs.slots) - 1
+}
+
+// toGroup is in the place of a rank to which datagrams go, of those for a group.
+func toGroup(slot int) int { return everybody - 1 - slot }
+
+// groupAt returns the group that is in the place of a rank.
+func (gs *groups) groupAt(to int) *group { return gs.slots[everybody-1-to] }
+
+// callGroups calls in the groups that are being joined, where that is due.
+func (t *Transport) callGroups() {
+	now := t.groups.clock.Now()
+	for _, g := range t.groups.joining {
+		if !g.calls || now.Before(g.next) {
+			continue
+		}
+		_ = unix.Sendto(t.group.fd, t.probeTo(int(g.in.to)), unix.MSG_DONTWAIT, sockaddr(g.at, t.at.ifi)) // what cannot be sent is not heard
+		g.next, g.pause = now.Add(g.pause), min(2*g.pause, callPause)
+	}
+}
+
+// find notes that the group's socket may have something.
+func (g *group) find() {
+	if !g.in.readable && !g.left {
+		g.in.readable = true
+		g.t.groups.ready = append(g.t.groups.ready, g)
+	}
+}
+
+// readGroups takes bursts of datagrams from the groups' sockets that have some.
+func (t *Transport) readGroups(s wire.Sink) (moved bool) {
+	left := t.groups.ready[:0]
+	for _, g := range t.groups.ready {
+		moved = t.read(s, &g.in) || moved
+		if g.in.readable {
+			left = append(left, g)
+		}
+	}
+	t.groups.ready = left
+	return moved
+}
+
+// Ready implements [wire.Group].
+func (g *group) Ready() (bool, error) {
+	gs := &g.t.groups
+	switch {
+	case g.heard:
+		return true, nil
+	case g.left:
+		return false, errClosed
+	case gs.clock.Now().Sub(g.since) < hearTime:
+		return false, nil
+	}
+	gs.deaf = gs.clock.Now().Add(deafTime)
+	g.t.stats.GroupsRefused++
+	return false, fmt.Errorf("mcast: rank %d: nothing that rank %d multicasts to %v has come to interface %s within %v", g.t.rank, g.hears, g.at, g.t.at.ifi.Name, hearTime)
+}
+
+// Use implements [wire.Group].
+func (g *group) Use(comm uint8) {
+	g.comm, g.t.groups.of[comm] = int(comm), g
+	g.t.groups.settled(g)
+}
+
+// settled notes that a group is not being joined any more.
+func (gs *groups) settled(g *group) {
+	gs.joining = slices.DeleteFunc(gs.joining, func(other *group) bool { return other == g })
+	gs.wakes.Store(len(gs.joining) > 0)
+}
+
+// Leave implements [wire.Group]. The system leaves the group with the socket.
+func (g *group) Leave() {
+	if g.left {
+		return
+	}
+	g.left = true
+	gs := &g.t.groups
+	if g.comm >= 0 && gs.of[g.comm] == g {
+		gs.of[g.comm] = nil
+	}
+	gs.settled(g)
+	same := func(other *group) bool { return other == g }
+	gs.list, gs.ready = slices.DeleteFunc(gs.list, same), slices.DeleteFunc(gs.ready, same)
+	_ = g.watch.Modify(false, false) // the socket is closed, which ends that in any case
+	closeFD(g.in.fd)
+	g.in.fd = -1
+}
+
+// leaveAll leaves all groups.
+func (gs *groups) leaveAll() {
+	for len(gs.list) > 0 {
+		gs.list[0].Leave()
+	}
+}
+
+// String implements [wire.Group].
+func (g *group) String() string { return g.at.String() }
