@@ -79,7 +79,7 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // or leaves between the two, fails the new communicator, which can be shrunk in turn.
 //
 // The new communicator has the Config of c, but for Params.Hosts, shares its connections and
-// uses its number, and has schedules of its own. Where ranks share memory it has windows of its own as one
+// uses its number and its multicast group, and has schedules of its own. Where ranks share memory it has windows of its own as one
 // made by [Comm.Split] does, if some are free at all its ranks. Nothing goes over from c: messages that were
 // published and not taken are gone.
 //
@@ -152,7 +152,7 @@ func (c *Comm) conceive(ctx context.Context) error {
 	d.tr.Abandon(c.number) // what is still queued of c must not be before what is the heir's
 	c.heir, err = c.register(c.without(out.Gone), outcome{
 		number: c.number, epoch: out.Generation + 1, set: lowestSet(uint8(out.Flags)),
-	})
+	}, c.casting)
 	return err
 }
 

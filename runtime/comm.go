@@ -20,8 +20,9 @@ type Comm struct {
 	number  uint8    // wire.Header.Comm
 	members *members // nil: all ranks of the transport, under their own numbers
 	window  *window  // nil: none, frames are all there is
-	cfg     Config
-	caps    wire.Caps
+	casting
+	cfg  Config
+	caps wire.Caps
 	ground
 	rank int
 	size int
@@ -58,7 +59,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	}
 	cfg.fill()
 	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), ground: ground{spread: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), ground: ground{spread: true}, casting: casting{apart: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
 	err = ctx.Err()
 	if err == nil {
 		err = c.prepare()

@@ -19,6 +19,7 @@ type driver struct {
 	tr      wire.Transport
 	leaving leaving
 	windows windowSets
+	groups  wire.Groups // the transport; nil: it has none but that of all ranks
 	clock   clock.Clock
 	start   time.Time // what the cores' time counts from
 	wait    *yield.Waiter
@@ -94,6 +95,7 @@ func newDriver(cfg *Config) *driver {
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.cond.L = &d.mu
 	d.leaving.Flusher, _ = cfg.Transport.(wire.Flusher)
+	d.groups, _ = cfg.Transport.(wire.Groups)
 	return d
 }
 
@@ -137,8 +139,13 @@ func (d *driver) drop(c *Comm) {
 		d.comms[c.number] = c.old
 	}
 	d.active = slices.DeleteFunc(d.active, func(other *Comm) bool { return other == c })
-	if len(d.active) > 0 && d.comms[c.number] == nil {
-		d.tr.Forget(c.number)
+	if d.comms[c.number] == nil {
+		if c.group != nil {
+			c.group.Leave()
+		}
+		if len(d.active) > 0 {
+			d.tr.Forget(c.number)
+		}
 	}
 }
 

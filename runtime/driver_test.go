@@ -112,7 +112,7 @@ func BenchmarkArrivalToPut(b *testing.B) {
 	root.core.Begin(core.Bcast, 0, plan.Plan, buf)
 	h := root.drv.tr.(*sent).last
 	first := still(b, &sent{rank: 1, size: 3}, cfg)
-	second, err := first.register([]int{0, 1, 2}, outcome{number: 7, epoch: h.Epoch})
+	second, err := first.register([]int{0, 1, 2}, outcome{number: 7, epoch: h.Epoch}, casting{})
 	require.NoError(b, err)
 	for _, way := range []struct {
 		name string
@@ -174,7 +174,7 @@ func TestFramesOfNoCommunicator(t *testing.T) {
 // dropped. The first communicator's number is never another's: there the ranks disagree.
 func TestFramesOfAnotherEpoch(t *testing.T) {
 	first := still(t, &sent{size: 3}, Config{})
-	second, err := first.register([]int{0, 1, 2}, outcome{number: 7, epoch: 5})
+	second, err := first.register([]int{0, 1, 2}, outcome{number: 7, epoch: 5}, casting{})
 	require.NoError(t, err)
 	h := &wire.Header{Kind: wire.FrameSlot, Comm: 7, Epoch: 4, Seq: 1, From: 1}
 	_, v := first.drv.Body(h)

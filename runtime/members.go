@@ -64,7 +64,8 @@ func (m *members) stamp(f *wire.Frame) *wire.Frame {
 // Put implements [core.Net].
 func (m *members) Put(to int, f *wire.Frame) { m.tr.Put(m.endpoint[to], m.stamp(f)) }
 
-// Mcast implements [core.Net]: all endpoints hear it, and who is no member drops it.
+// Mcast implements [core.Net]. It goes to the communicator's own group, if it has one, and else to all
+// endpoints, of which those that are no members drop it.
 func (m *members) Mcast(f *wire.Frame) { m.tr.Mcast(m.stamp(f)) }
 
 // Taken implements [wire.Taker].
@@ -109,12 +110,12 @@ func shareHosts(caps wire.Caps, ranks int) bool {
 }
 
 // spreads reports whether multicasts are worth it for some of the endpoints of a
-// transport, of which capsAmong says what it can do for them: all others have to drop
-// them, so they must be half of all at least, and those of one host do without what
-// leaves it.
-func spreads(caps, among wire.Caps, endpoints, some int) bool {
+// transport, of which capsAmong says what it can do for them. Unless they are apart, in a group of their own,
+// all others have to drop what is multicast, so they must be half of all at least. Those of one host do
+// without what leaves it.
+func spreads(caps, among wire.Caps, endpoints, some int, apart bool) bool {
 	several := func(host []int) bool {
 		return slices.ContainsFunc(host, func(h int) bool { return h != host[0] })
 	}
-	return 2*some >= endpoints && (several(among.Host) || !several(caps.Host))
+	return (apart || 2*some >= endpoints) && (several(among.Host) || !several(caps.Host))
 }

@@ -31,7 +31,8 @@ func TestCapsAmongMembers(t *testing.T) {
 		require.Equal(t, test.local, got.Local, name)
 		require.Equal(t, test.hosts, got.Hosts, name)
 		require.Equal(t, test.caps.Datagram, got.Datagram, name)
-		require.Equal(t, test.spread, spreads(test.caps, got, 6, len(test.endpoints)), name)
+		require.Equal(t, test.spread, spreads(test.caps, got, 6, len(test.endpoints), false), name)
+		require.Equal(t, test.spread || name == "a few", spreads(test.caps, got, 6, len(test.endpoints), true), name)
 	}
 }
 
@@ -52,7 +53,7 @@ func TestMembersAreTranslated(t *testing.T) {
 // Frames from ranks that are no members, as multicasts are, are dropped.
 func TestFramesOfStrangers(t *testing.T) {
 	first := still(t, &sent{rank: 4, size: 6}, Config{})
-	c, err := first.register([]int{5, 2, 4}, outcome{number: 9, epoch: 7})
+	c, err := first.register([]int{5, 2, 4}, outcome{number: 9, epoch: 7}, casting{})
 	require.NoError(t, err)
 	require.Equal(t, 2, c.Rank())
 	d := first.drv
@@ -77,11 +78,11 @@ func TestFramesOfStrangers(t *testing.T) {
 	require.ErrorIs(t, c.core.Err(), ErrPeerLost)
 	require.ErrorContains(t, c.core.Err(), "rank 0:")
 
-	later, err := first.register([]int{4, 5}, outcome{number: 10, epoch: 8})
+	later, err := first.register([]int{4, 5}, outcome{number: 10, epoch: 8}, casting{})
 	require.NoError(t, err)
 	require.ErrorIs(t, later.core.Err(), ErrPeerLost, "what the transport tells but once")
 	require.ErrorContains(t, later.core.Err(), "rank 1:")
-	later, err = first.register([]int{4, 2}, outcome{number: 11, epoch: 9})
+	later, err = first.register([]int{4, 2}, outcome{number: 11, epoch: 9}, casting{})
 	require.NoError(t, err)
 	require.NoError(t, later.core.Err())
 }

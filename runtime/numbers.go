@@ -72,6 +72,7 @@ type offer struct {
 	generation uint32 // the new communicator's epoch is higher than all
 	free       mask
 	sets       uint8 // of windows that are free, by bits
+	joined     bool  // the rank is in the group of its new communicator
 }
 
 const offerBytes = 1 + 4 + maxComms/8 + 1
@@ -81,6 +82,9 @@ func (o *offer) encode() []byte {
 	if o.open {
 		b[0] = 1
 	}
+	if o.joined {
+		b[0] |= 2
+	}
 	b = binary.BigEndian.AppendUint32(b, o.generation)
 	for _, word := range o.free {
 		b = binary.BigEndian.AppendUint64(b, word)
@@ -89,7 +93,7 @@ func (o *offer) encode() []byte {
 }
 
 func decodeOffer(b []byte) (o offer) {
-	o.open, o.generation = b[0] != 0, binary.BigEndian.Uint32(b[1:])
+	o.open, o.joined, o.generation = b[0]&1 != 0, b[0]&2 != 0, binary.BigEndian.Uint32(b[1:])
 	for i := range o.free {
 		o.free[i] = binary.BigEndian.Uint64(b[5+8*i:])
 	}
@@ -104,6 +108,7 @@ type outcome struct {
 	epoch  uint32
 	set    int  // of windows, which is free at all of them; 0: none is
 	full   bool // agreed, and no number is free at all of them, or no epoch is left
+	absent int  // the first of the members that is not in their group; -1: all are
 }
 
 // agree finds the number, the epoch and the windows of a communicator of ranks.
@@ -113,13 +118,16 @@ func agree(offers []offer, ranks []int) outcome {
 		free[i] = ^uint64(0)
 	}
 	sets := ^uint8(1)
-	out := outcome{agreed: true}
+	out := outcome{agreed: true, absent: -1}
 	for _, r := range ranks {
 		o := &offers[r]
 		out.agreed = out.agreed && o.open
 		out.epoch = max(out.epoch, o.generation)
 		free.and(&o.free)
 		sets &= o.sets
+		if !o.joined && out.absent < 0 {
+			out.absent = r
+		}
 	}
 	out.set = lowestSet(sets)
 	number, ok := free.lowest()

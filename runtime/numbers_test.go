@@ -22,6 +22,7 @@ func TestOffersSurviveTheWire(t *testing.T) {
 			generation: rapid.Uint32().Draw(t, "generation"),
 			free:       masked(rapid.SliceOf(rapid.Uint8()).Draw(t, "free")...),
 			sets:       rapid.Uint8().Draw(t, "sets"),
+			joined:     rapid.Bool().Draw(t, "joined"),
 		}
 		b := o.encode()
 		require.Len(t, b, offerBytes)
@@ -31,20 +32,20 @@ func TestOffersSurviveTheWire(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	everywhere := []offer{
-		{open: true, generation: 4, free: masked(3, 64, 200), sets: 0b1110_0000},
+		{open: true, generation: 4, free: masked(3, 64, 200), sets: 0b1110_0000, joined: true},
 		{open: false, generation: 9, free: masked()},
-		{open: true, generation: 7, free: masked(2, 64, 200), sets: 0b1101_1100},
+		{open: true, generation: 7, free: masked(2, 64, 200), sets: 0b1101_1100, joined: true},
 		{open: true, generation: math.MaxUint32, free: masked(3)},
 	}
 	for _, test := range []struct {
 		ranks []int
 		want  outcome
 	}{
-		{[]int{0}, outcome{agreed: true, number: 3, epoch: 5, set: 5}},
-		{[]int{0, 2}, outcome{agreed: true, number: 64, epoch: 8, set: 6}},
-		{[]int{0, 2, 3}, outcome{agreed: true, full: true}},
-		{[]int{3}, outcome{agreed: true, number: 3, full: true}}, // no epoch is left
-		{[]int{0, 1}, outcome{agreed: false, epoch: 10, full: true}},
+		{[]int{0}, outcome{agreed: true, number: 3, epoch: 5, set: 5, absent: -1}},
+		{[]int{0, 2}, outcome{agreed: true, number: 64, epoch: 8, set: 6, absent: -1}},
+		{[]int{0, 2, 3}, outcome{agreed: true, full: true, absent: 3}},
+		{[]int{3}, outcome{agreed: true, number: 3, full: true, absent: 3}}, // no epoch is left
+		{[]int{0, 1}, outcome{agreed: false, epoch: 10, full: true, absent: 1}},
 	} {
 		require.Equal(t, test.want, agree(everywhere, test.ranks), "%v", test.ranks)
 	}
@@ -52,7 +53,7 @@ func TestSettle(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooMany, "one that cannot be made ends all")
 	found, err := agreeAll(everywhere, map[int][]int{5: {0}, 2: {0, 1}})
 	require.NoError(t, err)
-	require.Equal(t, map[int]outcome{5: {agreed: true, number: 3, epoch: 5, set: 5}}, found)
+	require.Equal(t, map[int]outcome{5: {agreed: true, number: 3, epoch: 5, set: 5, absent: -1}}, found)
 }
 
 // One Split at a time uses a process's numbers, the one of the lowest parent first.

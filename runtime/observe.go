@@ -46,6 +46,12 @@ func (c *Comm) logJoin(by string, took time.Duration) {
 	if c.drv.windows.sets != nil {
 		attrs = append(attrs, slog.Bool("windows", c.window != nil))
 	}
+	if c.group != nil {
+		attrs = append(attrs, slog.String("group", c.group.String()))
+	}
+	if c.shared != "" {
+		attrs = append(attrs, slog.String("shares_group", c.shared))
+	}
 	c.log(slog.LevelInfo, "joined", attrs...)
 }
 

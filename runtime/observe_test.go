@@ -72,7 +72,7 @@ func TestLogOfALife(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		`level=INFO msg=joined rank=1 size=2 comm=0 epoch=1 by=join transport=mem hosts=1`,
-		`level=INFO msg=joined rank=1 size=2 comm=1 epoch=2 by=dup transport=mem hosts=1`,
+		`level=INFO msg=joined rank=1 size=2 comm=1 epoch=2 by=dup transport=mem hosts=1 group=38ab316005478f57258d23f0448e1d76`,
 		`level=INFO msg="communicator closed" rank=1 size=2 comm=1 epoch=2 operations=0`,
 		`level=INFO msg="communicator closed" rank=1 size=2 comm=0 epoch=1 operations=4`,
 	}, journals[1].lines())

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Undefined is the color of a rank that becomes no member of any communicator of a
@@ -28,10 +29,13 @@ const Undefined = -1
 // not wait for each other. Each fails by itself, but for a rank that is lost: that
 // fails all that it is a member of. Each is to be closed, in any order.
 //
-// Multicasts of a communicator reach all processes of the transport, and those that
-// are no members drop them. So broadcasts for which Config names no algorithm only
-// multicast if the members are at least half of all, and not if all of them, but not
-// all others, are on one host.
+// A new communicator multicasts to a group of its own, which its members join while they split and
+// leave when they close it, so that nobody else receives anything of it. Where that cannot be, it
+// shares the group of all processes of the transport, and those that are no members drop what comes:
+// over shared memory alone; and where a member has no room for a further group, or hears
+// nothing in it. That is no error: the event "joined" and [State] say so, and why. Broadcasts for which
+// Config names no algorithm then only multicast if the members are at least half of all. They never
+// do if all members, but not all others, are on one host.
 //
 // Where ranks share memory the signals of barriers and the chunks of broadcasts stand in windows, for up to
 // seven communicators at a time at each process beside the first one; those beyond go by frames, which takes
@@ -39,7 +43,7 @@ const Undefined = -1
 // communicator has its windows until all members have closed it. The event "joined" says
 // whether it has any. So close what is not needed before you make the next one.
 //
-// It takes two exchanges in which each rank has some 16 and 38 bytes for each other,
+// It takes two exchanges in which each rank has some 32 and 38 bytes for each other,
 // so as many frames as there are ranks, and a barrier. Where Splits of several
 // communicators have processes in common at the same time the second exchange is
 // repeated until it is a Split's turn. At most 255 communicators made by Split may
@@ -85,11 +89,15 @@ func (c *Comm) deriveOnce(ctx context.Context, op string, color, key int) (*Comm
 }
 
 func (c *Comm) split(ctx context.Context, color, key int) (*Comm, error) {
-	colors, err := c.colors(ctx, color, key)
+	colors, names, err := c.colors(ctx, color, key)
 	if err != nil {
 		return nil, err
 	}
-	child, err := c.enrol(ctx, colors, color)
+	own := c.joinGroup(ctx, colors[color], names)
+	child, err := c.enrol(ctx, colors, color, &own)
+	if child == nil {
+		own.leave()
+	}
 	if err == nil {
 		err = c.meet(ctx)
 	}
@@ -103,16 +111,24 @@ func (c *Comm) split(ctx context.Context, color, key int) (*Comm, error) {
 }
 
 // colors tells all ranks what each wishes, and returns the ranks of every color, in
-// their new order. When it returns every rank has called Split.
-func (c *Comm) colors(ctx context.Context, color, key int) (map[int][]int, error) {
+// their new order, and the names of the groups that ranks have drawn. When it returns every rank has
+// called Split.
+func (c *Comm) colors(ctx context.Context, color, key int) (map[int][]int, []wire.GroupName, error) {
 	b := binary.BigEndian.AppendUint64(nil, uint64(max(color, Undefined)))
-	wishes, err := c.exchange(ctx, binary.BigEndian.AppendUint64(b, uint64(key)))
+	b = binary.BigEndian.AppendUint64(b, uint64(key))
+	name := wire.GroupName{}
+	if color >= 0 {
+		name = c.drv.drawGroup()
+	}
+	wishes, err := c.exchange(ctx, append(b, name[:]...))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	keyOf := func(rank int) int { return int(int64(binary.BigEndian.Uint64(wishes[rank][8:]))) }
 	colors := make(map[int][]int)
+	names := make([]wire.GroupName, len(wishes))
 	for rank, wish := range wishes {
+		names[rank] = wire.GroupName(wish[16:])
 		if color := int(int64(binary.BigEndian.Uint64(wish))); color >= 0 {
 			colors[color] = append(colors[color], rank)
 		}
@@ -120,12 +136,13 @@ func (c *Comm) colors(ctx context.Context, color, key int) (map[int][]int, error
 	for _, ranks := range colors {
 		slices.SortStableFunc(ranks, func(a, b int) int { return cmp.Compare(keyOf(a), keyOf(b)) })
 	}
-	return colors, nil
+	return colors, names, nil
 }
 
 // enrol finds a number for each of colors and registers the communicator of color, if
-// this rank is a member of one. All ranks see the same offers, and so do the same.
-func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int) (child *Comm, err error) {
+// this rank is a member of one; own is the group that it has joined for that. All ranks see the
+// same offers, and so do the same.
+func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *joining) (child *Comm, err error) {
 	ns := &c.drv.numbers
 	_, member := colors[color]
 	if member {
@@ -133,7 +150,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int) (chil
 		defer ns.withdraw(c.number)
 	}
 	for len(colors) > 0 {
-		offers, err := c.offers(ctx, member && child == nil)
+		offers, err := c.offers(ctx, member && child == nil, own.group != nil)
 		if err != nil {
 			return child, err
 		}
@@ -142,7 +159,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int) (chil
 			return child, err
 		}
 		if out, ok := found[color]; ok {
-			if child, err = c.register(colors[color], out); err != nil {
+			if child, err = c.register(colors[color], out, own.agreed(out, c.rank)); err != nil {
 				return nil, c.core.Fail("split", c.started, err) // the others are not to wait for it
 			}
 		}
@@ -153,12 +170,14 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int) (chil
 
 // offers tells all ranks which numbers are free at each. A rank that needs none, or
 // whose numbers are used by another Split, offers nothing; so do all that repeat.
-func (c *Comm) offers(ctx context.Context, need bool) ([]offer, error) {
+// Each says, too, whether it has joined the group of its new communicator: when offers returns
+// all members have that say so.
+func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
 	d := c.drv
 	d.mu.Unlock() // between repetitions: the other Split needs it
 	goruntime.Gosched()
 	d.mu.Lock()
-	o := offer{generation: d.numbers.generation}
+	o := offer{generation: d.numbers.generation, joined: joined}
 	if need && d.numbers.acquire(c.number) {
 		o.open, o.free, o.sets = true, d.free(), d.windows.free()
 	}
@@ -183,9 +202,9 @@ func (c *Comm) meet(ctx context.Context) error {
 	return c.perform(&Request{comm: c, ctx: ctx, kind: core.Barrier, plan: p})
 }
 
-// register makes the communicator of ranks and begins to drive it. All that is c's alone
-// in its Config does not count for it.
-func (c *Comm) register(ranks []int, out outcome) (*Comm, error) {
+// register makes the communicator of ranks, which multicasts to own, and begins to drive it. All that
+// is c's alone in its Config does not count for it.
+func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 	d := c.drv
 	endpoints := make([]int, len(ranks))
 	for i, r := range ranks {
@@ -195,9 +214,9 @@ func (c *Comm) register(ranks []int, out outcome) (*Comm, error) {
 	all := d.tr.Caps()
 	child := &Comm{
 		drv: d, number: out.number, members: m, cfg: c.cfg, rank: slices.Index(ranks, c.rank), size: len(ranks),
-		caps: capsAmong(all, d.tr.Size(), m.self, endpoints),
+		caps: capsAmong(all, d.tr.Size(), m.self, endpoints), casting: own,
 	}
-	child.spread = spreads(all, child.caps, d.tr.Size(), len(ranks))
+	child.spread = spreads(all, child.caps, d.tr.Size(), len(ranks), own.apart)
 	child.cfg.Epoch = out.epoch
 	if !slices.IsSorted(ranks) || len(ranks) < c.size {
 		child.cfg.Bcast.Params.Hosts, child.cfg.Barrier.Params.Hosts, child.cfg.Anycast.Params.Hosts = 0, 0, 0
@@ -214,6 +233,9 @@ func (c *Comm) register(ranks []int, out outcome) (*Comm, error) {
 		return nil, err
 	}
 	d.numbers.generation = max(d.numbers.generation, out.epoch)
+	if own.group != nil {
+		own.group.Use(out.number)
+	}
 	d.add(child)
 	return child, nil
 }

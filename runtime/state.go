@@ -17,12 +17,14 @@ type State struct {
 	Size      int    `json:"size"`
 	First     int    `json:"first"` // the process of its rank 0: with Comm and Epoch it tells the communicators of a job apart
 	Epoch     uint32 `json:"epoch"`
-	Transport string `json:"transport"` // the package that it is of, such as tcp
-	Callers   int    `json:"callers"`   // goroutines inside a call
-	Begun     uint64 `json:"begun"`     // the last operation that has begun; they count from 1
-	Ended     uint64 `json:"ended"`     // this one and all before it have ended
-	Queued    int    `json:"queued"`    // operations that have been started and are to begin when others have ended
-	Unread    int    `json:"unread"`    // rootless messages that the process has not taken
+	Transport string `json:"transport"`        // the package that it is of, such as tcp
+	Group     string `json:"group,omitempty"`  // the multicast group that is its alone, as an address; empty: it has none but its transport's
+	Shared    string `json:"shared,omitempty"` // why it multicasts to all of its transport's ranks, where it should not
+	Callers   int    `json:"callers"`          // goroutines inside a call
+	Begun     uint64 `json:"begun"`            // the last operation that has begun; they count from 1
+	Ended     uint64 `json:"ended"`            // this one and all before it have ended
+	Queued    int    `json:"queued"`           // operations that have been started and are to begin when others have ended
+	Unread    int    `json:"unread"`           // rootless messages that the process has not taken
 
 	Open    []Operation `json:"open"`              // operations that have begun and not ended, the oldest first
 	Peers   []core.Peer `json:"peers,omitempty"`   // ranks that have left or are lost, or perhaps are
@@ -86,7 +88,7 @@ func (c *Comm) snapshot() State {
 	defer d.mu.Unlock()
 	in := c.core.Inspect(d.now())
 	s := State{
-		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.endpointOf(0), Epoch: c.cfg.Epoch, Transport: transportName(d.tr),
+		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.endpointOf(0), Epoch: c.cfg.Epoch, Transport: transportName(d.tr), Group: c.groupName(), Shared: c.shared,
 		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
 		Totals: c.totals(),
 	}

@@ -44,6 +44,9 @@ func Split(t *testing.T, with Make) {
 		{"WindowsAgain", testWindowsAgain},
 		{"WindowsMismatch", testWindowsMismatch},
 		{"WindowsLent", testWindowsLent},
+		{"Groups", testGroups},
+		{"ManyGroups", testManyGroups},
+		{"GroupOfHeir", testGroupOfHeir},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, with) })
 	}
