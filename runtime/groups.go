@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -25,58 +26,58 @@ type casting struct {
 
 // joining is a group that this rank joins for a communicator that is being made.
 type joining struct {
-	group wire.Group // nil: it is in none
-	why   error      // for what reason; nil: there is nothing to be had from one
+	name  wire.GroupName // what this rank has drawn; zero: it can join none
+	group wire.Group     // nil: there is none, or it is left
+	why   error          // why this rank is not in it; nil: it is, or there is nothing to be had from one
 }
 
-// errUnnamed is why members have no group if the first of them has drawn none.
-var errUnnamed = errors.New("its first rank can join no multicast group")
-
-// drawGroup draws the name of a group, the zero one if that cannot be.
-func (d *driver) drawGroup() wire.GroupName {
+// draw draws the name of a group.
+func (d *driver) draw() (own joining) {
 	if d.groups == nil {
-		return wire.GroupName{}
+		return own
 	}
 	name, err := d.groups.DrawGroup()
-	if err != nil {
-		return wire.GroupName{}
+	switch {
+	case errors.Is(err, wire.ErrNoGroups):
+	case err != nil:
+		own.why = err
+	default:
+		own.name = name
 	}
-	return name
+	return own
 }
 
-// joinGroup joins the group of ranks, and returns when it is ready or cannot be. If ctx ends meanwhile, or
-// c fails, the exchange that follows says so.
-func (c *Comm) joinGroup(ctx context.Context, ranks []int, names []wire.GroupName) (own joining) {
+// join joins the group of ranks of c, if all of them have drawn a name, and returns when it is ready or cannot be. If
+// ctx ends meanwhile, or c fails, the exchange that follows says so. A group in which this rank is not is left
+// no sooner than the others know that: it may have to call there.
+func (j *joining) join(ctx context.Context, c *Comm, ranks []int, names []wire.GroupName) {
 	d := c.drv
-	if d.groups == nil || !c.caps.Multicast || len(ranks) < 2 {
-		return own
-	}
-	name := names[ranks[0]]
-	if name == (wire.GroupName{}) {
-		own.why = errUnnamed
-		if ranks[0] == c.rank {
-			_, own.why = d.groups.DrawGroup()
-		}
-		return own
+	unnamed := slices.IndexFunc(ranks, func(rank int) bool { return names[rank] == wire.GroupName{} })
+	switch {
+	case j.name == wire.GroupName{}:
+		return
+	case len(ranks) < 2 || !c.caps.Multicast:
+		j.name = wire.GroupName{}
+		return
+	case unnamed >= 0:
+		j.why = fmt.Errorf("rank %d of those that split can join no further multicast group", ranks[unnamed])
+		return
 	}
 	endpoints := make([]int, len(ranks))
 	for i, rank := range ranks {
 		endpoints[i] = c.endpointOf(rank)
 	}
-	g, err := d.groups.JoinGroup(name, endpoints)
-	if err != nil {
-		own.why = err
-		return own
+	if j.group, j.why = d.groups.JoinGroup(names[ranks[0]], endpoints); j.why != nil {
+		return
 	}
-	w := &groupWait{group: g}
+	w := &groupWait{group: j.group}
 	if err := c.await(ctx, w); err != nil || w.why != nil {
-		g.Leave()
-		own.why = errors.Join(err, w.why)
-		return own
+		j.why = errors.Join(err, w.why)
 	}
-	own.group = g
-	return own
 }
+
+// joined reports whether this rank is in the group.
+func (j *joining) joined() bool { return j.group != nil && j.why == nil }
 
 // groupWait is what joinGroup waits for.
 type groupWait struct {
@@ -98,18 +99,18 @@ func (j *joining) leave() {
 	}
 }
 
-// agreed returns where the communicator multicasts, after rank has seen that all its members have joined the
-// group, or that one has not.
-func (j *joining) agreed(out outcome, rank int) casting {
-	switch {
-	case out.absent < 0:
+// agreed returns where the communicator multicasts, after this rank has seen that all members are in the group, or
+// that one is not.
+func (j *joining) agreed(out outcome) casting {
+	if out.absent < 0 {
 		return casting{group: j.group, apart: true}
-	case j.group == nil && j.why == nil:
-		return casting{} // the transport has none, or the rank is alone
 	}
 	j.leave()
-	if out.absent == rank {
+	switch {
+	case j.why != nil:
 		return casting{shared: j.why.Error()}
+	case j.name == wire.GroupName{}:
+		return casting{} // the transport has none, or the rank is alone
 	}
 	return casting{shared: fmt.Sprintf("rank %d of those that split is not in a multicast group of its own", out.absent)}
 }

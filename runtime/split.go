@@ -89,11 +89,15 @@ func (c *Comm) deriveOnce(ctx context.Context, op string, color, key int) (*Comm
 }
 
 func (c *Comm) split(ctx context.Context, color, key int) (*Comm, error) {
-	colors, names, err := c.colors(ctx, color, key)
+	var own joining
+	if color >= 0 {
+		own = c.drv.draw()
+	}
+	colors, names, err := c.colors(ctx, color, key, own.name)
 	if err != nil {
 		return nil, err
 	}
-	own := c.joinGroup(ctx, colors[color], names)
+	own.join(ctx, c, colors[color], names)
 	child, err := c.enrol(ctx, colors, color, &own)
 	if child == nil {
 		own.leave()
@@ -113,13 +117,9 @@ func (c *Comm) split(ctx context.Context, color, key int) (*Comm, error) {
 // colors tells all ranks what each wishes, and returns the ranks of every color, in
 // their new order, and the names of the groups that ranks have drawn. When it returns every rank has
 // called Split.
-func (c *Comm) colors(ctx context.Context, color, key int) (map[int][]int, []wire.GroupName, error) {
+func (c *Comm) colors(ctx context.Context, color, key int, name wire.GroupName) (map[int][]int, []wire.GroupName, error) {
 	b := binary.BigEndian.AppendUint64(nil, uint64(max(color, Undefined)))
 	b = binary.BigEndian.AppendUint64(b, uint64(key))
-	name := wire.GroupName{}
-	if color >= 0 {
-		name = c.drv.drawGroup()
-	}
 	wishes, err := c.exchange(ctx, append(b, name[:]...))
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +150,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *
 		defer ns.withdraw(c.number)
 	}
 	for len(colors) > 0 {
-		offers, err := c.offers(ctx, member && child == nil, own.group != nil)
+		offers, err := c.offers(ctx, member && child == nil, own.joined())
 		if err != nil {
 			return child, err
 		}
@@ -159,7 +159,7 @@ func (c *Comm) enrol(ctx context.Context, colors map[int][]int, color int, own *
 			return child, err
 		}
 		if out, ok := found[color]; ok {
-			if child, err = c.register(colors[color], out, own.agreed(out, c.rank)); err != nil {
+			if child, err = c.register(colors[color], out, own.agreed(out)); err != nil {
 				return nil, c.core.Fail("split", c.started, err) // the others are not to wait for it
 			}
 		}

@@ -75,7 +75,7 @@ func (t *Transport) connect(ctx context.Context, cfg *Config, puts stream.Config
 	m := cfg.Mcast
 	net, err := datagram.Join(ctx, datagram.Config{
 		TCP:       puts,
-		Interface: m.Interface, Family: m.Family, MTU: m.MTU, Hops: m.Hops, Loss: m.Loss, Seed: m.Seed,
+		Interface: m.Interface, Family: m.Family, MTU: m.MTU, Hops: m.Hops, Groups: m.Groups, Loss: m.Loss, Seed: m.Seed,
 	})
 	if err == nil {
 		t.net = net

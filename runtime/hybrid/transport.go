@@ -89,13 +89,30 @@ func (t *Transport) Taken(to int) uint64 {
 	return 0
 }
 
-// Mcast queues f for all others, over the network if any of them is there.
+// Mcast queues f for all others, or those of its communicator's group, over the network if any rank is there.
 func (t *Transport) Mcast(f *wire.Frame) {
 	if t.net == nil {
 		t.near.Mcast(f)
 		return
 	}
 	t.net.Mcast(f)
+}
+
+// DrawGroup implements [wire.Groups]. There are none where what is multicast goes through memory, in which all
+// can read it, and where nothing is.
+func (t *Transport) DrawGroup() (wire.GroupName, error) {
+	if g, ok := t.net.(wire.Groups); ok {
+		return g.DrawGroup()
+	}
+	return wire.GroupName{}, wire.ErrNoGroups
+}
+
+// JoinGroup implements [wire.Groups].
+func (t *Transport) JoinGroup(name wire.GroupName, members []int) (wire.Group, error) {
+	if g, ok := t.net.(wire.Groups); ok {
+		return g.JoinGroup(name, members)
+	}
+	return nil, wire.ErrNoGroups
 }
 
 // Datagram queues f for rank to over the network: what is put in memory is not

@@ -49,6 +49,8 @@ func TestNamespace(t *testing.T) {
 	}
 	t.Run("Datagrams", testSmallestDatagram)
 	t.Run("Unusable", testUnusableInterfaces)
+	t.Run("Groups", testGroupsFreed)
+	t.Run("FewDescriptors", testFewDescriptors)
 }
 
 func testUnusableInterfaces(t *testing.T) {

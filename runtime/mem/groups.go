@@ -16,12 +16,15 @@ type group struct {
 	from time.Time // when datagrams begin to come
 	comm int       // that multicasts to it; -1: none
 	left bool
+
+	failed error // why the rank is not in it
 }
 
 var (
 	_ wire.Groups = (*Transport)(nil)
 
 	errNoGroups   = errors.New("mem: nothing is multicast")
+	errClosed     = errors.New("mem: the transport is closed")
 	errManyGroups = errors.New("mem: Options.Groups are joined already")
 )
 
@@ -45,10 +48,14 @@ func (t *Transport) full() bool {
 
 // JoinGroup implements [wire.Groups].
 func (t *Transport) JoinGroup(name wire.GroupName, _ []int) (wire.Group, error) {
-	if t.closed || t.full() {
-		return nil, errManyGroups
+	if t.closed {
+		return nil, errClosed
 	}
 	g := &group{t: t, name: name, comm: -1}
+	if t.full() {
+		g.failed = errManyGroups
+		return g, nil
+	}
 	if t.o.JoinDelay > 0 {
 		g.from = t.o.Clock.Now().Add(time.Duration(t.names.Int64N(int64(t.o.JoinDelay) + 1)))
 		t.o.Clock.AfterFunc(g.from.Sub(t.o.Clock.Now()), t.Wake)
@@ -63,7 +70,9 @@ func (t *Transport) JoinGroup(name wire.GroupName, _ []int) (wire.Group, error) 
 }
 
 // Ready implements [wire.Group].
-func (g *group) Ready() (bool, error) { return !g.t.o.Clock.Now().Before(g.from), nil }
+func (g *group) Ready() (bool, error) {
+	return g.failed == nil && !g.t.o.Clock.Now().Before(g.from), g.failed
+}
 
 // Use implements [wire.Group].
 func (g *group) Use(comm uint8) { g.comm, g.t.groups[comm] = int(comm), g }

@@ -2,12 +2,15 @@ package mem_test
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -65,4 +68,68 @@ func wide(t testing.TB, size int) []wire.Transport {
 	ts, err := mem.New(size, mem.Options{Queue: 1 << 16, Windows: true})
 	require.NoError(t, err)
 	return mem.Transports(ts)
+}
+
+// A network takes its time until what is multicast to a group comes to a rank that has joined. Split waits for it: no
+// first multicast is lost.
+func TestSlowJoins(t *testing.T) {
+	ts, err := mem.New(6, mem.Options{JoinDelay: 3 * time.Millisecond})
+	require.NoError(t, err)
+	splits(t, ts, 20, func(c *runtime.Comm) {
+		require.NotEmpty(t, c.State().Group)
+		require.Zero(t, c.Totals().PutChunks, "chunks that were put as their multicasts were lost")
+	})
+}
+
+// Where ranks join few groups the others share the one of all ranks.
+func TestFewGroups(t *testing.T) {
+	for groups, want := range map[int]int{1: 1, -1: 0} {
+		ts, err := mem.New(4, mem.Options{Groups: groups})
+		require.NoError(t, err)
+		apart := 0
+		splits(t, ts, 3, func(c *runtime.Comm) {
+			s := c.State()
+			require.NotEqual(t, s.Group == "", s.Shared == "", "%q, %q", s.Group, s.Shared)
+			if s.Group != "" {
+				apart++
+			}
+		})
+		require.Equal(t, 4*want, apart)
+	}
+}
+
+// splits splits a communicator by parity so many times, broadcasts in each half, and looks at each new communicator.
+func splits(t *testing.T, ts []*mem.Transport, times int, look func(*runtime.Comm)) {
+	comms := make([]*runtime.Comm, len(ts))
+	children := make([][]*runtime.Comm, len(ts))
+	var wg sync.WaitGroup
+	for rank, tr := range ts {
+		wg.Go(func() {
+			var err error
+			cfg := runtime.Config{Transport: tr, Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}, Repair: 100 * time.Millisecond}
+			comms[rank], err = runtime.Join(t.Context(), cfg)
+			for range times {
+				var c *runtime.Comm
+				if err == nil {
+					c, err = comms[rank].Split(t.Context(), rank%2, 0)
+				}
+				if err == nil {
+					err = c.Bcast(t.Context(), make([]byte, 20_000), 0)
+				}
+				children[rank] = append(children[rank], c)
+			}
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	require.False(t, t.Failed())
+	for rank, c := range comms {
+		for _, child := range children[rank] {
+			look(child)
+		}
+		defer c.Close()
+		for _, child := range children[rank] {
+			defer child.Close()
+		}
+	}
 }

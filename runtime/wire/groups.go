@@ -1,5 +1,11 @@
 package wire
 
+import "errors"
+
+// ErrNoGroups is when nothing that a transport multicasts goes over a network: there is nothing to be had from
+// groups.
+var ErrNoGroups = errors.New("nothing is multicast over a network")
+
 // GroupName is the random name of a multicast group. The zero value names none.
 type GroupName [16]byte
 
@@ -9,11 +15,11 @@ type GroupName [16]byte
 // within Poll. None of them blocks.
 type Groups interface {
 	// DrawGroup draws the name of a group, which nobody else has. It fails where this rank can
-	// join no further group.
+	// join no further group, with ErrNoGroups if no rank ever can.
 	DrawGroup() (GroupName, error)
 	// JoinGroup begins to join the group of members, which are ranks of the transport, at least
-	// two, and this rank one of them. All members join with the same list. An error is no more than
-	// the news that this rank is not in the group: the system has no room for a further one.
+	// two, and this rank one of them. All members join with the same list, and a member that cannot leaves the
+	// group no sooner than the others know that: they may wait for a call of it. It fails if the transport is closed.
 	JoinGroup(name GroupName, members []int) (Group, error)
 }
 

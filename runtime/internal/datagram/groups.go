@@ -62,13 +62,14 @@ type group struct {
 	slot  int
 	comm  int // that uses it; -1: none yet
 
-	calls bool // this rank calls
-	hears int  // the rank whose call it waits for
-	heard bool
-	since time.Time     // of the call for which it waits
-	next  time.Time     // call
-	pause time.Duration // before the one after that
-	left  bool
+	failed error // why this rank is not in the group
+	calls  bool  // this rank calls
+	hears  int   // the rank whose call it waits for
+	heard  bool
+	since  time.Time     // of the call for which it waits
+	next   time.Time     // call
+	pause  time.Duration // before the one after that
+	left   bool
 }
 
 var (
@@ -76,6 +77,7 @@ var (
 
 	errClosed    = errors.New("the transport is closed")
 	errGroups    = errors.New("mcast.Config.Groups are joined already")
+	errFew       = errors.New("the process has few descriptors left")
 	errConnected = errors.New("this system has a socket multicast to one group alone")
 )
 
@@ -95,7 +97,8 @@ func (gs *groups) refusal() error {
 // DrawGroup implements [wire.Groups].
 func (t *Transport) DrawGroup() (name wire.GroupName, err error) {
 	if err := t.groups.refusal(); err != nil {
-		return name, err
+		t.stats.GroupsRefused++
+		return name, fmt.Errorf("mcast: rank %d: %w", t.rank, err)
 	}
 	_, err = rand.Read(name[:]) // not from Config.TCP.Rand, which may be the same at several ranks
 	return name, err
@@ -103,48 +106,55 @@ func (t *Transport) DrawGroup() (name wire.GroupName, err error) {
 
 // JoinGroup implements [wire.Groups].
 func (t *Transport) JoinGroup(name wire.GroupName, members []int) (wire.Group, error) {
-	g, err := t.joinGroup(name, members)
-	if err != nil {
-		t.stats.GroupsRefused++
-		return nil, fmt.Errorf("mcast: rank %d: %w", t.rank, err)
-	}
-	return g, nil
-}
-
-func (t *Transport) joinGroup(name wire.GroupName, members []int) (*group, error) {
 	gs := &t.groups
 	if t.closed {
-		return nil, errClosed
-	}
-	if err := gs.refusal(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("mcast: rank %d: %w", t.rank, errClosed)
 	}
 	at := groupOf(name, t.at.family)
-	fd, err := openReceiver(t.at, at)
-	if err != nil {
-		return nil, err
-	}
 	g := &group{t: t, at: at, to: newAddress(at, t.at.ifi.Index), comm: -1, since: gs.clock.Now(), pause: callFirst}
-	g.in = inlet{fd: fd, group: g, sources: t.arrival.all.sources, to: binary.BigEndian.Uint32(name[12:]) | 1<<31}
-	if t.sealed != nil {
-		g.in.windows = make([]seal.Window, t.size)
-	}
-	if t.arrival.merges {
-		merge(fd)
-	}
-	g.watch = t.puts.Reactor().Descriptor(fd, reactor.Func(func(_, _ bool) { g.find() }))
-	g.watch.Eager()
-	if err := g.watch.Modify(true, false); err != nil {
-		unix.Close(fd)
-		return nil, err
+	g.in = inlet{fd: -1, group: g, sources: t.arrival.all.sources, to: binary.BigEndian.Uint32(name[12:]) | 1<<31}
+	if g.failed = g.open(); g.failed != nil {
+		t.stats.GroupsRefused++
+	} else {
+		t.stats.Groups++
 	}
 	g.arrange(members)
 	g.slot = gs.slotFor(g, &t.group)
 	gs.list, gs.joining = append(gs.list, g), append(gs.joining, g)
 	gs.wakes.Store(true)
-	t.stats.Groups++
 	t.callGroups()
 	return g, nil
+}
+
+// open opens the group's socket.
+func (g *group) open() (err error) {
+	t := g.t
+	if err := t.groups.refusal(); err != nil {
+		return err
+	}
+	if g.in.fd, err = openReceiver(t.at, g.at); err != nil {
+		return err
+	}
+	if few(g.in.fd) {
+		return errFew
+	}
+	if t.sealed != nil {
+		g.in.windows = make([]seal.Window, t.size)
+	}
+	if t.arrival.merges {
+		merge(g.in.fd)
+	}
+	g.watch = t.puts.Reactor().Descriptor(g.in.fd, reactor.Func(func(_, _ bool) { g.find() }))
+	g.watch.Eager()
+	return g.watch.Modify(true, false)
+}
+
+// few reports whether a process that has been given this descriptor, which is the lowest that was free, has less than
+// a quarter of all left. Connections cannot do without them.
+func few(fd int) bool {
+	var limit unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	return err == nil && uint64(fd) >= uint64(limit.Cur)/4*3
 }
 
 // arrange decides who calls and who hears whom: the first member, and the first at another address, if there is
@@ -216,6 +226,8 @@ func (t *Transport) readGroups(s wire.Sink) (moved bool) {
 func (g *group) Ready() (bool, error) {
 	gs := &g.t.groups
 	switch {
+	case g.failed != nil:
+		return false, fmt.Errorf("mcast: rank %d: %w", g.t.rank, g.failed)
 	case g.heard:
 		return true, nil
 	case g.left:
@@ -253,7 +265,9 @@ func (g *group) Leave() {
 	gs.settled(g)
 	same := func(other *group) bool { return other == g }
 	gs.list, gs.ready = slices.DeleteFunc(gs.list, same), slices.DeleteFunc(gs.ready, same)
-	_ = g.watch.Modify(false, false) // the socket is closed, which ends that in any case
+	if g.watch != nil {
+		_ = g.watch.Modify(false, false) // the socket is closed, which ends that in any case
+	}
 	closeFD(g.in.fd)
 	g.in.fd = -1
 }
