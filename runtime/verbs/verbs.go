@@ -71,6 +71,7 @@ type Transport struct {
 	wire.Transport
 	wire.Taker
 	wire.Opener
+	wire.Groups
 	group rdma.Group
 }
 
@@ -84,7 +85,7 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{t, t, t, t.Group()}, nil
+	return &Transport{t, t, t, t, t.Group()}, nil
 }
 
 // port is what cfg says of the port.
@@ -103,5 +104,5 @@ func (c *Config) port() (p ibv.Config, err error) {
 	return p, nil
 }
 
-// Group returns the group in which the ranks are, on RoCE an IPv4 address.
+// Group returns the group in which all ranks are, on RoCE an IPv4 address.
 func (t *Transport) Group() netip.Addr { return netip.AddrFrom16(t.group).Unmap() }

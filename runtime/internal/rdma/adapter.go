@@ -71,6 +71,14 @@ type Adapter interface {
 	// which datagrams to [Everybody] go.
 	Attach(group Group, key uint32) error
 
+	// Join begins to have the unreliable queue pair join a further group, under a number below MostGroups,
+	// and Joined reports whether it is in it; err says why it will not be. The group has the key of Attach.
+	// Leave gives that back, but for the address at which the group's datagrams go: works that are posted may
+	// need it until the number is used again.
+	Join(number int, group Group) error
+	Joined(number int) (bool, error)
+	Leave(number int)
+
 	// Exchange hands works over, in order, and takes completions of what was posted before.
 	// It returns how many of both; failed is why the next work could not be posted. After
 	// err no completion can be taken any more.
@@ -106,6 +114,9 @@ type Address struct {
 // Group is where multicasts of a communicator go.
 type Group [16]byte
 
+// MostGroups is how many further groups a rank is in at most, at a time.
+const MostGroups = 256
+
 // Everybody is in the place of a rank to which datagrams go.
 const Everybody = 0xFFFF
 
@@ -117,6 +128,7 @@ const (
 	Write          Op = iota // into the memory of a rank
 	WriteImmediate           // likewise; and a Receive that is posted there completes
 	SendGram                 // a datagram to a rank, or to Everybody
+	SendGroup                // likewise to a further group: To is its number
 	Receive                  // completes when a rank has written something, with WriteImmediate
 	ReceiveGram              // posts a buffer for a datagram, and GRHLen bytes that come before it
 )
@@ -138,7 +150,7 @@ type Work struct {
 	Len       uint32 // how many
 	Local     uint32 // key of the memory where they are
 	Key       uint32 // of the memory that is written to
-	To        uint16 // rank, or Everybody
+	To        uint16 // rank, or Everybody; of a SendGroup a number
 	Op        Op
 	Flags     uint8
 	Immediate uint32 // of a WriteImmediate: what the rank is told

@@ -130,10 +130,15 @@ func drawGroup(random io.Reader, ethernet bool) (g Group, key uint32, err error)
 		return g, 0, fmt.Errorf("draw the multicast group: %w", err)
 	}
 	key = binary.BigEndian.Uint32(b[14:]) &^ (1 << 31)
+	return groupOf(b[:14], ethernet), key, nil
+}
+
+// groupOf returns the group of 14 random bytes.
+func groupOf(b []byte, ethernet bool) (g Group) {
 	if ethernet {
-		return Group{10: 0xFF, 11: 0xFF, 12: 239, 13: b[0], 14: b[1], 15: b[2]}, key, nil
+		return Group{10: 0xFF, 11: 0xFF, 12: 239, 13: b[0], 14: b[1], 15: b[2]}
 	}
 	copy(g[:], []byte{0xFF, 0x12}) // transient, within the subnet
 	copy(g[2:], b[:14])
-	return g, key, nil
+	return g
 }

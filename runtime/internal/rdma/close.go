@@ -102,6 +102,7 @@ func (t *Transport) work(linger time.Duration, left func(*pair) int) {
 
 // release gives back all that the transport has taken, but TCP.
 func (t *Transport) release() error {
+	t.grams.groups.leaveAll()
 	t.closed = true
 	for _, p := range t.begun {
 		p.clear()

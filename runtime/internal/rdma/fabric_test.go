@@ -76,6 +76,9 @@ type port struct {
 	gram    *queue
 	handles map[uint16]uint32 // of datagrams: numbers of queue pairs, by rank
 	group   Group
+	further [MostGroups]Group // by number; zero: none
+	toward  [MostGroups]Group // likewise, those that have been left, too
+	refuses error             // to join further groups
 	done    []Completion
 	late    int    // completions, from the first, that the next Exchange gives; -1: all
 	torn    []torn // words of lines that are still to be placed
@@ -85,6 +88,7 @@ type port struct {
 	poor    error  // there is no more memory
 	scratch [GRHLen + biggestGram]byte
 	one     [1]*port
+	looks   int
 }
 
 const (
@@ -183,6 +187,41 @@ func (a *port) Attach(g Group, key uint32) error {
 	return nil
 }
 
+func (a *port) Join(number int, g Group) error {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	if a.further[number] != (Group{}) {
+		panic("a number that a group has")
+	}
+	if a.refuses != nil {
+		return a.refuses
+	}
+	a.further[number], a.toward[number] = g, g
+	a.net.members[g] = append(a.net.members[g], a)
+	return nil
+}
+
+// Joined is true at every other look: a subnet manager takes its time.
+func (a *port) Joined(int) (bool, error) {
+	a.looks++
+	return a.looks%2 == 0, nil
+}
+
+func (a *port) Leave(number int) {
+	a.net.mu.Lock()
+	defer a.net.mu.Unlock()
+	a.leave(a.further[number])
+	a.further[number] = Group{}
+}
+
+// leave takes the port out of a group.
+func (a *port) leave(g Group) {
+	a.net.members[g] = slices.DeleteFunc(slices.Clone(a.net.members[g]), func(other *port) bool { return other == a })
+	if len(a.net.members[g]) == 0 {
+		delete(a.net.members, g)
+	}
+}
+
 func (a *port) Disconnect(rank int) {
 	a.net.mu.Lock()
 	defer a.net.mu.Unlock()
@@ -217,7 +256,7 @@ func (a *port) post(w *Work) error {
 		a.gram.buffers = append(a.gram.buffers, *w)
 	case Write, WriteImmediate:
 		a.send(w)
-	case SendGram:
+	case SendGram, SendGroup:
 		a.cast(w)
 	default:
 		return fmt.Errorf("no work %d", w.Op)
@@ -328,7 +367,10 @@ func (a *port) cast(w *Work) {
 	}
 	copy(b[GRHLen:], a.memory(w.At, w.Len, w.Local))
 	to := a.net.members[a.group]
-	if w.To != Everybody {
+	switch {
+	case w.Op == SendGroup:
+		to = a.net.members[a.toward[w.To]]
+	case w.To != Everybody:
 		to = nil
 		if q := a.net.reach[a.handles[w.To]]; q != nil {
 			a.one[0] = q.at
@@ -399,11 +441,6 @@ func (a *port) Close() error {
 			delete(a.net.reach, q.number)
 		}
 	}
-	for i, p := range a.net.members[a.group] {
-		if p == a {
-			a.net.members[a.group] = append(a.net.members[a.group][:i:i], a.net.members[a.group][i+1:]...)
-			break
-		}
-	}
+	a.leave(a.group)
 	return errors.Join(unix.Close(a.event[0]), unix.Close(a.event[1]))
 }

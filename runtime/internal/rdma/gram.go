@@ -23,6 +23,7 @@ type grams struct {
 	room    int // agreed bytes that are taken in without a Poll
 	inline  int // bytes that the adapter copies
 	group   Group
+	groups  groups   // others to which communicators multicast
 	sources []source // by rank
 	current fragment.Part
 	stashes fragment.Stashes
@@ -36,8 +37,15 @@ type source struct {
 	number uint32
 }
 
-// Mcast queues the unreliable transfer of f to all other ranks.
-func (t *Transport) Mcast(f *wire.Frame) { t.enqueue(-1, f) }
+// Mcast queues the unreliable transfer of f to all other ranks, or to those of the group that its
+// communicator uses.
+func (t *Transport) Mcast(f *wire.Frame) {
+	to := everybody
+	if g := t.grams.groups.of[f.Comm]; g != nil {
+		to = toGroup(g.number)
+	}
+	t.enqueue(to, f)
+}
 
 // Datagram queues the unreliable transfer of f to rank to.
 func (t *Transport) Datagram(to int, f *wire.Frame) { t.enqueue(to, f) }
@@ -91,8 +99,11 @@ func (t *Transport) castOne(g *grams) {
 	n := fragment.HeadLen + copy(b[fragment.HeadLen:], payload)
 	g.posted++
 	w := Work{ID: workID(idGramSend, 0, g.posted), At: t.own.Base + uint64(at), Local: t.own.Local, Len: uint32(n), To: Everybody, Op: SendGram}
-	if c.To >= 0 {
+	switch {
+	case c.To >= 0:
 		w.To = uint16(c.To)
+	case c.To < everybody:
+		w.To, w.Op = uint16(everybody-1-c.To), SendGroup
 	}
 	if int(g.posted)%(g.sends/4) == 0 {
 		w.Flags |= Signal

@@ -92,6 +92,9 @@ func (t *Transport) Wait(d time.Duration) {
 	if d < 0 || d > pulseEvery {
 		d = pulseEvery
 	}
+	if t.grams.groups.wakes.Load() {
+		d = min(d, joiningPause)
+	}
 	t.way.puts.Wait(d)
 	t.park.woken.Store(true)
 }

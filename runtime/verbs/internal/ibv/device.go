@@ -75,7 +75,7 @@ func openPort(d *C.struct_ibv_device, name string, cfg *Config) (*port, error) {
 	if cfg.GID != ([16]byte{}) {
 		want = (*C.union_ibv_gid)(unsafe.Pointer(&cfg.GID))
 	}
-	p := &port{name: name, c: (*C.struct_sg_port)(C.calloc(1, C.sizeof_struct_sg_port)), managed: cfg.Managed, joined: -1}
+	p := &port{name: name, c: (*C.struct_sg_port)(C.calloc(1, C.sizeof_struct_sg_port)), managed: cfg.Managed, joined: -1, further: map[int]int{}}
 	if errno := C.sg_open(p.c, d, C.int(cfg.Port), want); errno != 0 {
 		return nil, errors.Join(openError(syscall.Errno(errno), cfg.Port), p.Close())
 	}

@@ -5,11 +5,13 @@ package ibv
 /*
 #cgo LDFLAGS: -lrdmacm
 #include "ibv.h"
+#include <errno.h>
 */
 import "C"
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"syscall"
@@ -23,6 +25,9 @@ import (
 
 // joinTime bounds how long the connection manager, and the subnet manager that it asks, may take.
 const joinTime = 30 * time.Second
+
+// Groups beside that of all ranks have numbers below this.
+const _ = -(uint(rdma.MostGroups) ^ C.sg_most_groups)
 
 // managedMTU is what the packets of a group that is made so may have on InfiniBand: it takes after
 // the group of IP's broadcasts, which has that unless somebody has changed it.
@@ -47,24 +52,97 @@ func (p *port) Attach(group rdma.Group, key uint32) error {
 	return nil
 }
 
-// join has the system join a group: by a socket, or by the connection manager.
+// join has the system join the group of all ranks: by a socket, or by the connection manager.
 func (p *port) join(group rdma.Group) (err error) {
 	if p.ethernet() && !p.managed {
-		if p.joined, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
-			return err
-		}
-		m := unix.IPMreqn{Multiaddr: [4]byte(group[12:]), Ifindex: int32(p.c.gid.ndev_ifindex)}
-		return unix.SetsockoptIPMreqn(p.joined, unix.IPPROTO_IP, unix.IP_ADD_MEMBERSHIP, &m)
+		p.joined, err = p.socketIn(group)
+		return err
 	}
+	if err := p.joinManaged(&p.c.member, group); err != nil {
+		return err
+	}
+	switch errno := C.sg_joined(p.c, p.c.member, C.int(joinTime.Milliseconds()), &p.c.path, &p.c.managed_key); {
+	case errno == C.EAGAIN:
+		return fmt.Errorf("connection manager: %w", syscall.ETIMEDOUT)
+	case errno != 0:
+		return fmt.Errorf("connection manager: %w", syscall.Errno(errno))
+	}
+	return nil
+}
+
+// socketIn returns a socket that is in a group, -1 and an error if there is none.
+func (p *port) socketIn(group rdma.Group) (int, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	m := unix.IPMreqn{Multiaddr: [4]byte(group[12:]), Ifindex: int32(p.c.gid.ndev_ifindex)}
+	if err := unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_ADD_MEMBERSHIP, &m); err != nil {
+		return -1, errors.Join(err, unix.Close(fd))
+	}
+	return fd, nil
+}
+
+// joinManaged has the connection manager begin to join a group.
+func (p *port) joinManaged(m **C.struct_sg_member, group rdma.Group) error {
 	local := p.ipv4()
 	if local == nil {
 		return ErrAddress
 	}
-	errno := C.sg_join(p.c, (*C.uint8_t)(unsafe.Pointer(&local[0])), (*C.union_ibv_gid)(unsafe.Pointer(&group)), C.int(joinTime.Milliseconds()))
-	if errno != 0 {
+	if errno := C.sg_join(p.c, m, (*C.uint8_t)(unsafe.Pointer(&local[0])), (*C.union_ibv_gid)(unsafe.Pointer(&group))); errno != 0 {
 		return fmt.Errorf("connection manager: %w", syscall.Errno(errno))
 	}
 	return nil
+}
+
+// errKey is when a group has a key of its own: the queue pair has one for all of its groups.
+var errKey = errors.New("the group's key is not that of the first group")
+
+// Join implements [rdma.Adapter].
+func (p *port) Join(number int, group rdma.Group) (err error) {
+	g := &p.c.further[number]
+	*(*rdma.Group)(unsafe.Pointer(&g.gid)) = group
+	if !p.ethernet() || p.managed {
+		return p.joinManaged(&g.member, group)
+	}
+	fd, err := p.socketIn(group)
+	if err != nil {
+		return err
+	}
+	p.further[number] = fd
+	return nil
+}
+
+// Joined implements [rdma.Adapter].
+func (p *port) Joined(number int) (bool, error) {
+	g := &p.c.further[number]
+	if g.attached != 0 {
+		return true, nil
+	}
+	if g.member != nil {
+		var key C.uint32_t
+		switch errno := C.sg_joined(p.c, g.member, 0, &g.path, &key); {
+		case errno == C.EAGAIN:
+			return false, nil
+		case errno != 0:
+			return false, fmt.Errorf("connection manager: %w", syscall.Errno(errno))
+		case !p.ethernet() && key != p.c.key:
+			return false, errKey
+		}
+	}
+	if errno := C.sg_attach_group(p.c, g); errno != 0 {
+		return false, fmt.Errorf("attach: %w", syscall.Errno(errno))
+	}
+	return true, nil
+}
+
+// Leave implements [rdma.Adapter].
+func (p *port) Leave(number int) {
+	C.sg_leave_group(p.c, &p.c.further[number])
+	if fd, ok := p.further[number]; ok {
+		unix.Close(fd) // nothing can be done, and nothing is lost, if it fails
+		delete(p.further, number)
+	}
 }
 
 func (p *port) ethernet() bool { return p.c.attr.link_layer == C.IBV_LINK_LAYER_ETHERNET }

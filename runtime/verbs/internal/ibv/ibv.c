@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { op_write, op_write_immediate, op_send_gram, op_receive, op_receive_gram };
+enum { op_write, op_write_immediate, op_send_gram, op_send_group, op_receive, op_receive_gram };
 enum { flag_signal = 1, flag_inline = 2 };
-enum { everybody = 0xFFFF };
+enum { everybody = 0xFFFF, multicast_pair = 0xFFFFFF };
 enum { chain = 32 };
 
 // How long a packet that is not confirmed is waited for before it is sent again: 4.096 µs
@@ -246,7 +246,33 @@ int sg_attach(struct sg_port *p, const union ibv_gid *group, uint32_t key)
 	if (err)
 		return err;
 	p->attached = 1;
-	return make_handle(p, p->size, p->path, 0xFFFFFF);
+	return make_handle(p, p->size, p->path, multicast_pair);
+}
+
+int sg_attach_group(struct sg_port *p, struct sg_group *g)
+{
+	int err;
+
+	if (g->handle)
+		ibv_destroy_ah(g->handle);
+	g->handle = NULL;
+	if (!g->member)
+		g->path = path(p, &g->gid, 0, near);
+	g->gid = g->path.grh.dgid;
+	err = ibv_attach_mcast(p->gram, &g->gid, g->path.dlid);
+	if (err)
+		return err;
+	g->attached = 1;
+	g->handle = ibv_create_ah(p->pd, &g->path);
+	return g->handle ? 0 : errno;
+}
+
+void sg_leave_group(struct sg_port *p, struct sg_group *g)
+{
+	if (g->attached)
+		ibv_detach_mcast(p->gram, &g->gid, g->path.dlid);
+	g->attached = 0;
+	sg_leave(&g->member);
 }
 
 void sg_disconnect(struct sg_port *p, int rank)
@@ -264,7 +290,7 @@ static int receives(const struct sg_work *w) { return w->op >= op_receive; }
 
 static struct ibv_qp *queue(const struct sg_port *p, const struct sg_work *w)
 {
-	if (w->op == op_send_gram || w->op == op_receive_gram)
+	if (w->op == op_send_gram || w->op == op_send_group || w->op == op_receive_gram)
 		return p->gram;
 	return p->pairs[w->to];
 }
@@ -273,6 +299,7 @@ static const enum ibv_wr_opcode opcodes[] = {
 	[op_write] = IBV_WR_RDMA_WRITE,
 	[op_write_immediate] = IBV_WR_RDMA_WRITE_WITH_IMM,
 	[op_send_gram] = IBV_WR_SEND,
+	[op_send_group] = IBV_WR_SEND,
 };
 
 static void fill_send(struct sg_port *p, struct ibv_send_wr *wr, struct ibv_sge *sge, const struct sg_work *w)
@@ -292,6 +319,10 @@ static void fill_send(struct sg_port *p, struct ibv_send_wr *wr, struct ibv_sge 
 
 		wr->wr.ud.ah = p->handles[i];
 		wr->wr.ud.remote_qpn = p->grams[i];
+		wr->wr.ud.remote_qkey = p->key;
+	} else if (w->op == op_send_group) {
+		wr->wr.ud.ah = p->further[w->to].handle;
+		wr->wr.ud.remote_qpn = multicast_pair;
 		wr->wr.ud.remote_qkey = p->key;
 	}
 }
@@ -413,7 +444,13 @@ void sg_close_pairs(struct sg_port *p)
 		sg_disconnect(p, rank);
 	if (p->attached)
 		ibv_detach_mcast(p->gram, &p->group, p->path.dlid);
-	sg_leave(p);
+	sg_leave(&p->member);
+	for (int i = 0; i < sg_most_groups; i++) {
+		sg_leave_group(p, &p->further[i]);
+		if (p->further[i].handle)
+			ibv_destroy_ah(p->further[i].handle);
+		p->further[i].handle = NULL;
+	}
 	if (p->gram)
 		ibv_destroy_qp(p->gram);
 	if (p->cq)

@@ -7,6 +7,18 @@
 #include <infiniband/verbs.h>
 #include <stdint.h>
 
+// The largest number of groups beside that of all ranks, as rdma.MostGroups.
+enum { sg_most_groups = 256 };
+
+// A group beside that of all ranks.
+struct sg_group {
+	union ibv_gid gid;
+	struct sg_member *member; // by the connection manager; NULL: none
+	struct ibv_ah_attr path;
+	struct ibv_ah *handle; // where it is; it stays when the group is left, until its number is used again
+	int attached;
+};
+
 // A port with all that belongs to one rank. pairs, handles and grams are by rank, NULL where there
 // is none; one handle and one number more are those of the group.
 struct sg_port {
@@ -29,6 +41,7 @@ struct sg_port {
 	struct sg_member *member; // of the group, by the connection manager; NULL: none
 	struct ibv_ah_attr path; // to the group, of a member
 	uint32_t managed_key; // of the group's datagrams, likewise
+	struct sg_group further[sg_most_groups];
 	struct ibv_port_attr attr;
 	struct ibv_gid_entry gid;
 	uint8_t number;
@@ -71,13 +84,21 @@ int sg_pair(struct sg_port *p, int rank);
 int sg_connect(struct sg_port *p, int rank, const struct sg_address *to, uint32_t number);
 int sg_reach(struct sg_port *p, int rank, const struct sg_address *to, uint32_t gram);
 
-// sg_join has the connection manager join a group, for the port whose interface has an IPv4
-// address. It waits at most so many milliseconds. sg_leave gives that back.
-int sg_join(struct sg_port *p, const uint8_t local[4], const union ibv_gid *group, int patience);
-void sg_leave(struct sg_port *p);
+// sg_join has the connection manager begin to join a group, for the port whose interface has an IPv4
+// address. sg_joined waits for that, at most so many milliseconds, and then returns EAGAIN; it says by which
+// path the group is reached, and which key it has. sg_leave gives that back. In all of them *m is NULL where
+// there is nothing.
+int sg_join(struct sg_port *p, struct sg_member **m, const uint8_t local[4], const union ibv_gid *group);
+int sg_joined(struct sg_port *p, struct sg_member *m, int patience, struct ibv_ah_attr *path, uint32_t *key);
+void sg_leave(struct sg_member **m);
 
 // sg_attach makes the unreliable queue pair ready, and attaches it to the group, if that is not NULL.
 int sg_attach(struct sg_port *p, const union ibv_gid *group, uint32_t key);
+
+// sg_attach_group attaches that queue pair to a further group, of which a member is there if the connection manager
+// joins groups. sg_leave_group gives that back, but for the handle.
+int sg_attach_group(struct sg_port *p, struct sg_group *g);
+void sg_leave_group(struct sg_port *p, struct sg_group *g);
 void sg_disconnect(struct sg_port *p, int rank);
 
 // sg_exchange posts n works, and then takes at most m completions. posted and done say how many

@@ -55,8 +55,7 @@ static int bind_member(const struct sg_port *p, struct sg_member *m, const uint8
 	return 0;
 }
 
-// await_join waits for the outcome, at most so many milliseconds.
-static int await_join(struct sg_port *p, struct sg_member *m, int patience)
+int sg_joined(struct sg_port *p, struct sg_member *m, int patience, struct ibv_ah_attr *path, uint32_t *key)
 {
 	struct pollfd fd = {.fd = m->events->fd, .events = POLLIN};
 	struct rdma_cm_event *event;
@@ -66,13 +65,13 @@ static int await_join(struct sg_port *p, struct sg_member *m, int patience)
 		n = poll(&fd, 1, patience);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
-		return n < 0 ? errno : ETIMEDOUT;
+		return n < 0 ? errno : EAGAIN;
 	if (rdma_get_cm_event(m->events, &event))
 		return errno;
 	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
-		p->path = event->param.ud.ah_attr;
-		p->path.grh.sgid_index = p->gid.gid_index; // by which others know the port
-		p->managed_key = event->param.ud.qkey;
+		*path = event->param.ud.ah_attr;
+		path->grh.sgid_index = p->gid.gid_index; // by which others know the port
+		*key = event->param.ud.qkey;
 	} else {
 		err = event->status < 0 ? -event->status : EIO;
 	}
@@ -80,9 +79,9 @@ static int await_join(struct sg_port *p, struct sg_member *m, int patience)
 	return err;
 }
 
-int sg_join(struct sg_port *p, const uint8_t local[4], const union ibv_gid *group, int patience)
+int sg_join(struct sg_port *p, struct sg_member **to, const uint8_t local[4], const union ibv_gid *group)
 {
-	struct sg_member *m = p->member = calloc(1, sizeof *m);
+	struct sg_member *m = *to = calloc(1, sizeof *m);
 	int err;
 
 	if (!m)
@@ -94,12 +93,12 @@ int sg_join(struct sg_port *p, const uint8_t local[4], const union ibv_gid *grou
 	if (rdma_join_multicast(m->id, (struct sockaddr *)&m->group, NULL))
 		return errno;
 	m->joined = 1;
-	return await_join(p, m, patience);
+	return 0;
 }
 
-void sg_leave(struct sg_port *p)
+void sg_leave(struct sg_member **of)
 {
-	struct sg_member *m = p->member;
+	struct sg_member *m = *of;
 
 	if (!m)
 		return;
@@ -110,5 +109,5 @@ void sg_leave(struct sg_port *p)
 	if (m->events)
 		rdma_destroy_event_channel(m->events);
 	free(m);
-	p->member = NULL;
+	*of = NULL;
 }

@@ -27,8 +27,9 @@ type port struct {
 	name    string
 	c       *C.struct_sg_port // nil: closed
 	regions []region
-	managed bool // on Ethernet, too, the connection manager joins groups
-	joined  int  // socket by which the system is in the group; -1: none
+	managed bool        // on Ethernet, too, the connection manager joins groups
+	joined  int         // socket by which the system is in the group; -1: none
+	further map[int]int // likewise for further groups, by number: a socket is in 20 at most
 }
 
 var _ rdma.Adapter = (*port)(nil)
@@ -194,6 +195,9 @@ func (p *port) Close() error {
 	p.c = nil
 	if p.joined >= 0 {
 		err = errors.Join(err, unix.Close(p.joined))
+	}
+	for _, fd := range p.further {
+		err = errors.Join(err, unix.Close(fd))
 	}
 	return err
 }
