@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // Handler serves what src knows:
@@ -13,10 +14,14 @@ import (
 //	/status.json  the reports
 //	/metrics      the same as metrics, in Prometheus' text format
 //
-// It only answers GET and HEAD, and changes nothing.
+// It only answers GET and HEAD, and changes nothing. Serve also refuses requests that were sent to
+// another host's name; with a server of your own, that is up to you.
 func Handler(src Source) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", answer("text/html; charset=utf-8", src, writePage))
+	rates := &rates{now: time.Now}
+	mux.HandleFunc("GET /{$}", answer("text/html; charset=utf-8", src, func(b *bytes.Buffer, reports []Report) error {
+		return writePage(b, reports, rates)
+	}))
 	mux.HandleFunc("GET /status.json", answer("application/json", src, writeJSON))
 	mux.HandleFunc("GET /metrics", answer("text/plain; version=0.0.4; charset=utf-8", src, writeMetrics))
 	return mux

@@ -34,13 +34,14 @@ type row struct {
 	Step      string
 	WaitsFor  string
 	Repairs   string
-	Ended     string
+	Ended     string // operations and bytes of the whole job so far
 }
 
-func writePage(b *bytes.Buffer, reports []Report) error {
+// writePage writes the page; a cell for which there is nothing to say has a dash.
+func writePage(b *bytes.Buffer, reports []Report, rates *rates) error {
 	v := view{Title: title(reports), Findings: Findings(reports)}
 	for _, r := range reports {
-		v.Rows = append(v.Rows, rowsOf(&r)...)
+		v.Rows = append(v.Rows, rowsOf(&r, rates)...)
 	}
 	if err := page.Execute(b, v); err != nil {
 		return fmt.Errorf("status: %w", err)
@@ -66,14 +67,14 @@ func title(reports []Report) string {
 }
 
 // rowsOf returns the lines of a process.
-func rowsOf(r *Report) []row {
+func rowsOf(r *Report, rates *rates) []row {
 	if len(r.States) == 0 {
 		return []row{{Class: "bad", URL: r.URL, Rank: fmt.Sprint(r.Process), Operation: r.Note}}
 	}
 	var rows []row
 	for i := range r.States {
 		s := &r.States[i]
-		head := row{URL: r.URL, Rank: name(s), Repairs: fmt.Sprintf("%d made", s.Totals.Repairs), Ended: fmt.Sprint(s.Ended)}
+		head := row{URL: r.URL, Rank: name(s), Repairs: some("%d made", s.Totals.Repairs), Ended: rates.of(s)}
 		if r.Note != "" {
 			head.Class, head.Detail = "bad", r.Note+"; this is what it said last"
 		}
@@ -115,7 +116,7 @@ func (head row) of(s *runtime.State) []row {
 func (r *row) operation(s *runtime.State, o *runtime.Operation) {
 	r.Operation = fmt.Sprintf("%d: %s", o.Seq, o.Name)
 	if o.Root >= 0 {
-		r.Detail = join("; ", fmt.Sprintf("root %d, %d bytes in %d chunks", o.Root, o.Bytes, o.Chunks), r.Detail)
+		r.Detail = join("; ", fmt.Sprintf("root %d, %s in %s", o.Root, sizeText(o.Bytes), chunks(o.Chunks)), r.Detail)
 	}
 	if s.Callers == 0 {
 		r.Detail = join("; ", r.Detail, "no goroutine inside a call")
@@ -126,7 +127,7 @@ func (r *row) operation(s *runtime.State, o *runtime.Operation) {
 	if o.Quiet > 0 {
 		r.Quiet = span(o.Quiet)
 	}
-	r.Step = fmt.Sprintf("%d of %d rules", o.Fired, o.Rules)
+	r.Step = join(", ", progress(o), fmt.Sprintf("%d of %d rules", o.Fired, o.Rules))
 	if lacks := Lacks(&o.Missing); lacks != "" {
 		r.Step += ", lacks " + lacks
 	}
@@ -137,20 +138,34 @@ func (r *row) operation(s *runtime.State, o *runtime.Operation) {
 	r.Repairs = join(", ", r.Repairs, some("%d due", o.Repairs), some("%d asked for", o.Asked))
 }
 
-// waits returns whom an operation waits for, and why.
+// progress says how much of a message has come, and how fast, or "" if the operation has none.
+func progress(o *runtime.Operation) string {
+	if o.Root < 0 || o.Chunks == 0 || o.Bytes == 0 {
+		return ""
+	}
+	has := o.Chunks - o.Missing.Chunks
+	came := int(float64(o.Bytes) * float64(has) / float64(o.Chunks))
+	text := fmt.Sprintf("%s of %s (%d %%)", sizeText(came), sizeText(o.Bytes), 100*has/o.Chunks)
+	if seconds := float64(o.Age) / 1e9; seconds > 0 && o.Missing.Chunks > 0 && has > 0 {
+		text += ", " + sizeText(int(float64(came)/seconds)) + "/s"
+	}
+	return text
+}
+
+// waits returns the ranks that an operation waits for, and why.
 func waits(o *runtime.Operation) string {
 	of := func(format string, ranks []int) string {
 		if len(ranks) == 0 {
 			return ""
 		}
-		return fmt.Sprintf(format, Numbers(ranks))
+		return fmt.Sprintf(format, ranksText(ranks))
 	}
-	return join("; ", of("%s", o.WaitsFor), of("not entered: %s", o.Absent), of("to take frames: %s", o.SendsTo),
-		of("to enter: %s", o.Held.Postponed), of("to report: %s", o.Held.Yielding), of("to take multicasts: %s", o.Held.Window))
+	return join("; ", of("%s to send", o.WaitsFor), of("%s to begin the operation", o.Absent), of("%s to receive what is queued", o.SendsTo),
+		of("%s to begin, before it is sent more", o.Held.Postponed), of("%s to say what has come", o.Held.Yielding), of("%s to say which multicasts have come", o.Held.Window))
 }
 
 // some returns a number in words, "" if it is 0.
-func some(format string, n int) string {
+func some[N int | uint64](format string, n N) string {
 	if n == 0 {
 		return ""
 	}

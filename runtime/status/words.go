@@ -55,9 +55,33 @@ func Lacks(m *core.Missing) string {
 func call(o *runtime.Operation) string {
 	text := o.Name
 	if o.Root >= 0 {
-		text += fmt.Sprintf(" from rank %d, %d bytes in %d chunks", o.Root, o.Bytes, o.Chunks)
+		text += fmt.Sprintf(" from rank %d, %d bytes in %s", o.Root, o.Bytes, chunks(o.Chunks)) // exact: calls that differ are told apart by it
 	}
 	return text
+}
+
+// sizeText returns a number of bytes as people write it: in the largest binary unit of which there is one
+// at least, to three digits, such as "16 MiB", "1.5 KiB" or "1000 B".
+func sizeText(bytes int) string {
+	const units = "KMGTPE"
+	if bytes < 1<<10 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	value, unit := float64(bytes)/(1<<10), 0
+	for ; value >= 1023.5 && unit < len(units)-1; unit++ {
+		value /= 1 << 10
+	}
+	if value >= 1000 {
+		return fmt.Sprintf("%.0f %ciB", value, units[unit])
+	}
+	return fmt.Sprintf("%.3g %ciB", value, units[unit])
+}
+
+func chunks(n int) string {
+	if n == 1 {
+		return "1 chunk"
+	}
+	return fmt.Sprintf("%d chunks", n)
 }
 
 // span returns a time as people write it.
