@@ -36,7 +36,8 @@ type receiveCmd struct {
 // Help is the long help text.
 func (receiveCmd) Help() string {
 	return `Receives what "schedgen cast" sends, with others that do the same. It may be started before the
-sender, and waits until all have come.
+sender, and waits until all have come. After two seconds, and again at growing intervals, it says what
+it waits for.
 
 Files are written below DIR and never outside of it: names that lead elsewhere, and symbolic links that
 do, are refused. A file is written beside its place, under a name that begins with
