@@ -11,7 +11,8 @@
 // It needs root, ip, tc, for losses nft, and the tools: the error says which Debian
 // packages have what is missing. Each measurement is a process with processes,
 // mounts and network of its own, and all that it has started ends with it. NAME.csv
-// in bench/results gets a line after each; NAME.md and NAME.svg are made of that anew. A
+// in bench/results gets a line after each; NAME.md and NAME.svg are made of that anew. SCHEDGEN_UPDATE=1
+// go test ./bench/cast -run Picture draws the published picture anew, without a measurement. A
 // measurement that takes longer than --budget is ended and reported as such. The
 // exit code is 2 if not all could be gone through; what fails stands in the report.
 package main
