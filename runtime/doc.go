@@ -41,8 +41,8 @@
 //
 // [Comm.Split] and [Comm.Dup] make communicators that share the transport. They are
 // apart: operations and rootless messages of one do not wait for those of another, and
-// may run at the same time in other goroutines; each fails and is closed by
-// itself, and the transport is closed with the last one.
+// may run at the same time in other goroutines; each multicasts to a group of its own, which other
+// ranks do not receive; each fails and is closed by itself, and the transport is closed with the last one.
 //
 // # Operations at a time
 //

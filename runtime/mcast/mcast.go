@@ -2,6 +2,9 @@
 // IPv4 or IPv6, and puts over TCP. Datagrams are unreliable: any rank may miss
 // any of them. What does not belong to the communicator, or is not what its
 // sender has sent, is counted and dropped.
+//
+// The first communicator multicasts to one group. Each that is split off has a group and a socket of its own, as
+// long as the system has room for a further one (Config.Groups).
 package mcast
 
 import (

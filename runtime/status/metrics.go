@@ -62,6 +62,8 @@ var (
 		{"unsendable_datagrams", "Datagrams that the system refused to send.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Unsendable) }},
 		{"unauthenticated", "Datagrams dropped, and connections given up: not sealed with the ranks' key.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Unauthenticated) }},
 		{"replayed_datagrams", "Datagrams dropped: sealed, but have come before, or are too old to tell.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Replayed) }},
+		{"groups", "Multicast groups joined for communicators.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Groups) }},
+		{"groups_refused", "Multicast groups that could not be joined.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.GroupsRefused) }},
 		{"rejected_connections", "Connections closed because they were not a rank's.", func(s *runtime.State) float64 { return float64(s.Totals.Transport.Rejected) }},
 	}
 )
