@@ -10,25 +10,26 @@ import (
 )
 
 // Each communicator made by Split or Dup multicasts to a group of its own (paper 000, section 3.1). Every
-// rank draws a name and tells it with its color, and that of the communicator's first rank counts. The
-// members join before they offer their numbers, and their offers say whether they have. So who has seen all
-// offers knows that all members hear the group, or that one does not, in which case all leave it again
-// and share the transport's. Nothing is sent for it beside what Split sends anyway.
+// rank draws a name and tells it with its color; the name of the communicator's first rank counts. The
+// members join before they offer their numbers, and each offer says whether its rank has joined. A rank that has
+// seen all offers therefore knows that all members receive what is multicast to the group, or that one member
+// does not. In that case all members leave the group and share the transport's. Split sends no further message
+// for this.
 //
-// A communicator that Shrink makes keeps the group of the one before: whoever else was in it has gone.
+// A communicator made by Shrink keeps the group of its predecessor: all other ranks in it have gone.
 
 // casting is where a communicator multicasts.
 type casting struct {
-	group  wire.Group // its own; nil: the transport's
-	apart  bool       // nobody but its ranks, and those that have gone, is in that group
-	shared string     // why it has none of its own; "": it has, or there is nothing to be had from one
+	group  wire.Group // its own; nil: it uses the transport's
+	apart  bool       // all other ranks in that group have gone
+	shared string     // why it has none of its own; "": it has one, or the transport has none to give
 }
 
 // joining is a group that this rank joins for a communicator that is being made.
 type joining struct {
-	name  wire.GroupName // what this rank has drawn; zero: it can join none
-	group wire.Group     // nil: there is none, or it is left
-	why   error          // why this rank is not in it; nil: it is, or there is nothing to be had from one
+	name  wire.GroupName // drawn by this rank; zero: it can join none
+	group wire.Group     // nil: there is none, or the rank has left it
+	why   error          // why this rank is not in it; nil: it is, or the transport has none to give
 }
 
 // draw draws the name of a group.
@@ -47,9 +48,9 @@ func (d *driver) draw() (own joining) {
 	return own
 }
 
-// join joins the group of ranks of c, if all of them have drawn a name, and returns when it is ready or cannot be. If
-// ctx ends meanwhile, or c fails, the exchange that follows says so. A group in which this rank is not is left
-// no sooner than the others know that: it may have to call there.
+// join joins the group of some ranks of c, if all of them have drawn a name. It returns when this rank is in the
+// group, or cannot be. If ctx ends meanwhile, or c fails, the exchange that follows reports it. A rank that cannot be
+// in the group keeps it until the others know that: they may wait for its call.
 func (j *joining) join(ctx context.Context, c *Comm, ranks []int, names []wire.GroupName) {
 	d := c.drv
 	unnamed := slices.IndexFunc(ranks, func(rank int) bool { return names[rank] == wire.GroupName{} })
@@ -99,8 +100,7 @@ func (j *joining) leave() {
 	}
 }
 
-// agreed returns where the communicator multicasts, after this rank has seen that all members are in the group, or
-// that one is not.
+// agreed returns where the communicator multicasts, given what all members have offered.
 func (j *joining) agreed(out outcome) casting {
 	if out.absent < 0 {
 		return casting{group: j.group, apart: true}
@@ -110,7 +110,7 @@ func (j *joining) agreed(out outcome) casting {
 	case j.why != nil:
 		return casting{shared: j.why.Error()}
 	case j.name == wire.GroupName{}:
-		return casting{} // the transport has none, or the rank is alone
+		return casting{} // the transport has no groups, or the rank is alone
 	}
 	return casting{shared: fmt.Sprintf("rank %d of those that split is not in a multicast group of its own", out.absent)}
 }

@@ -18,8 +18,8 @@ type State struct {
 	First     int    `json:"first"` // the process of its rank 0: with Comm and Epoch it tells the communicators of a job apart
 	Epoch     uint32 `json:"epoch"`
 	Transport string `json:"transport"`        // the package that it is of, such as tcp
-	Group     string `json:"group,omitempty"`  // the multicast group that is its alone, as an address; empty: it has none but its transport's
-	Shared    string `json:"shared,omitempty"` // why it multicasts to all of its transport's ranks, where it should not
+	Group     string `json:"group,omitempty"`  // the address of its own multicast group; empty: it uses its transport's
+	Shared    string `json:"shared,omitempty"` // why it has no group of its own, so that its multicasts reach all ranks of the transport; empty: it has, or needs none
 	Callers   int    `json:"callers"`          // goroutines inside a call
 	Begun     uint64 `json:"begun"`            // the last operation that has begun; they count from 1
 	Ended     uint64 `json:"ended"`            // this one and all before it have ended

@@ -2,38 +2,38 @@ package wire
 
 import "errors"
 
-// ErrNoGroups is when nothing that a transport multicasts goes over a network: there is nothing to be had from
-// groups.
+// ErrNoGroups says that a transport multicasts nothing over a network, so that groups would save nothing.
 var ErrNoGroups = errors.New("nothing is multicast over a network")
 
 // GroupName is the random name of a multicast group. The zero value names none.
 type GroupName [16]byte
 
-// Groups is a transport that multicasts to groups of some of its ranks, too: each communicator
-// can have one of its own, so that its multicasts reach none but its members (paper 000, section
-// 3.1). Its methods, and those of [Group], are called under the same rules as Put, but not from
-// within Poll. None of them blocks.
+// Groups is a transport that can multicast to groups of some of its ranks. Each communicator can have a
+// group of its own, so that nobody but its members receives its multicasts (paper 000, section 3.1). The
+// methods of Groups and of [Group] are called under the same rules as Put, but not from within Poll, and none
+// of them blocks.
 type Groups interface {
-	// DrawGroup draws the name of a group, which nobody else has. It fails where this rank can
-	// join no further group, with ErrNoGroups if no rank ever can.
+	// DrawGroup draws a name at random. It fails if this rank can join no further group, with
+	// ErrNoGroups if no rank ever can.
 	DrawGroup() (GroupName, error)
 	// JoinGroup begins to join the group of members, which are ranks of the transport, at least
-	// two, and this rank one of them. All members join with the same list, and a member that cannot leaves the
-	// group no sooner than the others know that: they may wait for a call of it. It fails if the transport is closed.
+	// two of them, this rank included. All members pass the same list. A member that cannot join learns it
+	// from Ready, and must not leave before the others know it too: they may wait for its call. JoinGroup
+	// fails if the transport is closed.
 	JoinGroup(name GroupName, members []int) (Group, error)
 }
 
-// Group is a multicast group that this rank has joined, or joins. A rank that is done with it leaves
-// it; Close of the transport leaves all.
+// Group is a multicast group that this rank has joined, or is joining. The rank leaves it when it needs it no more;
+// Close of the transport leaves all groups.
 type Group interface {
-	// Ready reports whether what members multicast to the group comes to this rank, as far as the
-	// transport can tell. Poll goes on with it. An error says why nothing comes, or will come.
+	// Ready reports whether this rank receives what members multicast to the group, as far as the transport can
+	// tell. Poll drives the join. An error says why the rank will receive nothing.
 	Ready() (bool, error)
-	// Use has this rank multicast to the group what it multicasts in communicator comm, until
-	// it leaves the group. All members are ready.
+	// Use sends this rank's multicasts in communicator comm to the group, until Leave. It is called when all
+	// members are ready.
 	Use(comm uint8)
-	// Leave leaves the group. Multicasts that are queued still go there.
+	// Leave leaves the group. Multicasts that this rank has queued for it are still sent.
 	Leave()
-	// String says where the group is, as the transport's users know it: an address.
+	// String returns the group's address.
 	String() string
 }

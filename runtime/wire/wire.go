@@ -261,7 +261,7 @@ type Stats struct {
 	Unsendable      uint64 `json:"unsendable"`      // datagrams that the system refused to send
 	Unauthenticated uint64 `json:"unauthenticated"` // datagrams dropped, and connections given up: not sealed with the ranks' key
 	Replayed        uint64 `json:"replayed"`        // datagrams dropped: sealed, but have come before, or are too old to tell
-	Groups          uint64 `json:"groups"`          // multicast groups that this rank has joined for communicators, those that it has left again included
-	GroupsRefused   uint64 `json:"groups_refused"`  // such groups that it could not join, or in which it has heard nothing
+	Groups          uint64 `json:"groups"`          // multicast groups joined for communicators since the start
+	GroupsRefused   uint64 `json:"groups_refused"`  // such groups that could not be joined, or in which nothing was heard
 	Rejected        uint64 `json:"rejected"`        // connections closed because they did not open as a rank of this communicator would
 }

@@ -18,24 +18,24 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Communicators of some of the ranks have groups of their own. A rank receives each by a socket of
-// its own, since Linux lets a socket be in 20 groups at most (igmp_max_memberships), and groups differ
-// in their ports. It multicasts to all groups from one socket, by whose address the others know it.
+// Communicators made by Split have groups of their own. A rank receives each group by a separate socket:
+// Linux lets a socket join 20 groups at most (igmp_max_memberships), and groups differ in their ports. One socket
+// multicasts to all groups; the other ranks know the sender by its address.
 //
-// That a host has joined does not mean that switches know: the system tells them some milliseconds later, and
-// they may forward nothing of the group before, or ever. So while members join, two of them call: they
-// multicast probes until all are ready, and a member is ready when it has heard one that calls from another
-// host, if there is one.
+// When a host has joined a group its switches do not know that yet. The system tells them some milliseconds later,
+// and until then, or for ever, they may forward nothing. So two members call while the others join: they
+// multicast probes until all are ready. A member is ready when it has heard a call, one from another host if
+// members are on several.
 
 const (
-	// A member that calls does so at once, and then after callFirst, and twice that, up to callPause.
+	// A caller calls at once, then after callFirst, then after twice that, up to callPause.
 	callFirst = 200 * time.Microsecond
 	// joiningPause is how long a rank waits at most while it joins a group.
 	joiningPause = time.Millisecond
-	// hearTime is how long a member waits for a call: all have begun to join when the slowest of them has
-	// been told what the others want.
+	// hearTime is how long a member waits for a call.
 	hearTime = 3 * time.Second
-	// deafTime is how long a rank that has waited in vain joins no further group: the next would take as long.
+	// deafTime is for how long a rank that has waited in vain joins no further group, since that would take as
+	// long again.
 	deafTime = time.Minute
 )
 
