@@ -37,8 +37,10 @@ func counterexamples(b *browser) {
 		require.Equal(b, first, b.text("#failure option")+": "+b.text("#why"))
 		require.NotContains(b, b.text("#say"), b.text("#why"), "the counterexample is told once")
 		require.Equal(b, c.steps, ask[[]string](b, "[...document.querySelectorAll('#path button')].map(x => x.textContent)"), c.file)
-		require.Equal(b, c.ghost, ask[int](b, "document.querySelectorAll('.ghost').length"), c.file)
-		require.Positive(b, ask[int](b, "document.querySelectorAll('.leg.path').length"), c.file)
+		require.Equal(b, c.ghost, ask[int](b, "document.querySelectorAll('#diagram .ghost').length"), c.file)
+		require.Positive(b, ask[int](b, "document.querySelectorAll('#diagram .leg.path').length"), c.file)
+		legend := b.text("#legend")
+		require.Equal(b, c.ghost > 0, strings.Contains(legend, "never happens"), "%s: %s", c.file, legend)
 		b.do(chromedp.Click("#path li:last-child button"))
 		require.Contains(b, b.text("#say"), c.steps[len(c.steps)-1])
 		b.keys("p")
@@ -49,7 +51,7 @@ func counterexamples(b *browser) {
 	b.openFile(bin, "lost-with-the-multicast")
 	require.Equal(b, 3, ask[int](b, "document.querySelectorAll('#diagram .lost').length"), "all multicasts are lost")
 	b.do(chromedp.Click("#restore"))
-	require.Zero(b, ask[int](b, "document.querySelectorAll('.ghost').length"))
+	require.Zero(b, ask[int](b, "document.querySelectorAll('#diagram .ghost').length"))
 }
 
 // openFile loads the page that the command writes for a broken schedule.

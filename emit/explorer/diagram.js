@@ -20,13 +20,20 @@ function layout(view, width) {
   const g = {view, pitch: pitchOf(view.lanes.length), tracks: [], x: [gutter]};
   for (let round = 1; round <= view.last; round++) g.tracks.push(view.rounds.has(round) ? tracksOf(view, round) : null);
   if (view.ghosts.length) g.tracks.push(new Map(view.ghosts.map((s, i) => [s.key, i])));
-  const least = g.tracks.map((t, i) => t ? 56 + 12 * Math.min(Math.max(t.size - 1, 0), 12) : g.tracks[i - 1] === null ? 0 : gap);
+  const least = g.tracks.map((t, i) => t ? leastWidth(g, t, i + 1) : g.tracks[i - 1] === null ? 0 : gap);
   const spare = Math.max(0, width - gutter - 24 - least.reduce((a, b) => a + b, 0)), shown = g.tracks.filter(t => t).length;
   const extra = shown ? Math.min(spare / shown, 380) : 0;
   least.forEach((w, i) => g.x.push(g.x[i] + w + (g.tracks[i] ? extra : 0)));
   g.width = Math.max(g.x[g.x.length - 1] + 24, 200);
   g.height = headroom + view.lanes.length * g.pitch + 6;
   return g;
+}
+
+// leastWidth returns how wide a round must be: its arrows start side by side, and many that cross
+// need room to be told apart. A page that is narrower scrolls.
+function leastWidth(g, tracks, round) {
+  const crossing = g.view.drawn.filter(l => l.arrive === round && l.kind !== 'mcast').length;
+  return 56 + 12 * Math.min(Math.max(tracks.size - 1, 0), 12) + 6 * Math.min(crossing, 40);
 }
 
 function pitchOf(ranks) { return ranks <= 8 ? 50 : ranks <= 16 ? 32 : ranks <= 32 ? 22 : 16; }
@@ -133,17 +140,17 @@ function trunk(g, legs, carried) {
 
 function legNode(g, l) {
   const at = armOf(g, l);
-  const label = `${l.kind === 'mcast' ? 'multicast of ' : ''}${l.name} from rank ${l.from} to rank ${l.to}, round ${l.arrive}`;
+  const what = `${l.kind === 'mcast' ? 'multicast of ' : ''}${l.name} from rank ${l.from} to rank ${l.to}, round ${l.arrive}`;
   const node = svg('g', {
     class: `leg ${l.kind}${l.lost ? ' lost' : ''}${l.first || l.lost ? '' : ' again'}`, style: kindStyle(l.kind),
     'data-kind': l.kind, 'data-from': l.from, 'data-to': l.to, 'data-slot': l.name, 'data-arrive': l.arrive,
-  }, svg('title', {}, label + (l.lost ? ', lost' : l.first ? '' : ', not the first copy')));
+  }, svg('title', {}, what + (l.lost ? ', lost' : l.first ? '' : ', not the first copy')));
   if (l.kind === 'mcast') {
-    for (const [key, value] of [['role', 'button'], ['tabindex', -1], ['aria-pressed', l.lost], ['aria-label', `Lose the ${label}`], ['data-key', l.key]]) node.setAttribute(key, value);
+    for (const [key, value] of [['role', 'button'], ['tabindex', -1], ['aria-pressed', l.lost], ['aria-label', `Lose the ${what}`], ['data-key', l.key]]) node.setAttribute(key, value);
   }
   node.append(...strokes(at, l.lost, isOpen(l.kind)));
-  const carried = g.labels.get(l);
-  if (carried) node.append(tag(at, carried, 0.5));
+  const label = g.labels.get(l);
+  if (label) node.append(tag(at, label.text, label.part));
   return node;
 }
 
@@ -159,14 +166,27 @@ function strokes(at, lost, open) {
   ];
 }
 
-// labels says which arrows tell what they carry, where there is room: of those
-// side by side the middle one speaks for all.
+// labels says which arrows tell what they carry, and at which part of their length: of those side by
+// side the middle one speaks for all. An arrow on which every place is taken by another label tells
+// nothing; its title does.
 function labels(g) {
   if (g.pitch < 30 || g.view.drawn.length > 160) return new Map();
   const told = g.view.drawn.filter(l => !l.lost && l.kind !== 'mcast');
-  return new Map(gather(told, l => `${l.arrive} ${l.kind} ${l.from} ${l.to} ${l.name[0]}`).map(all =>
-    [all[Math.floor(all.length / 2)], all[0].name[0] + spans(all.map(l => Number(l.name.slice(1))))]));
+  const found = new Map(), taken = [];
+  for (const all of gather(told, l => `${l.arrive} ${l.kind} ${l.from} ${l.to} ${l.name[0]}`)) {
+    const l = all[Math.floor(all.length / 2)], at = armOf(g, l);
+    const text = all[0].name[0] + spans(all.map(l => Number(l.name.slice(1))));
+    const room = part => ({x: at.x1 + (at.x2 - at.x1) * part, y: at.y1 + (at.y2 - at.y1) * part, w: 7 * text.length + 4, h: 14});
+    const part = [0.5, 0.3, 0.7, 0.4, 0.6, 0.2, 0.8].find(part => !taken.some(box => overlap(box, room(part))));
+    if (part === undefined) continue;
+    taken.push(room(part));
+    found.set(l, {text, part});
+  }
+  return found;
 }
+
+// overlap reports whether two boxes, of which x and y are the middles, have a point in common.
+function overlap(a, b) { return 2 * Math.abs(a.x - b.x) < a.w + b.w && 2 * Math.abs(a.y - b.y) < a.h + b.h; }
 
 // tag writes what an arrow carries at a part of its length.
 function tag(at, name, part) {

@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
-const state = {which: 0, lost: new Set(), round: 0, rank: 0, timer: 0, critical: false, failure: -1, step: -1, follow: false, lanes: 'extract', end: true};
+const state = {which: 0, lost: new Set(), round: 0, rank: 0, timer: 0, critical: false, failure: -1, step: -1, follow: false, lanes: 'extract', end: false};
 const maxWhole = 64; // ranks that a page offers to show all of
 let view;
 
@@ -89,7 +89,7 @@ function header() {
   $('name').textContent = `${s.collective}/${s.algorithm}`;
   $('facts').textContent = tellHeader(s);
   $('totals').textContent = tellTotals(view);
-  $('losses').hidden = !view.legs.some(l => l.kind === 'mcast');
+  $('losses').hidden = $('losekeys').hidden = !view.legs.some(l => l.kind === 'mcast');
   $('limits').hidden = !left;
   $('limits').textContent = left;
   $('shown').hidden = !data.extracts[state.which].ranks.length;
@@ -100,12 +100,14 @@ function legend() {
   const used = data.kinds.filter(kind => view.legs.some(l => l.kind === kind.id));
   const items = used.map(kind => [kind.id, kind.name]);
   if (view.legs.some(l => l.lost)) items.push(['lost', 'lost']);
+  if (view.steps.some(s => s.from >= 0 && view.run.slots[s.id] >= 0)) items.push(['path', 'the counterexample']);
+  if (view.ghosts.length) items.push(['ghost path', 'never happens']);
   $('legend').replaceChildren(...items.map(([kind, word]) => item(sample(kind), word)), item(homeSample(), 'call has returned'));
 }
 
 function sample(kind) {
   const box = svg('svg', {width: 38, height: 12, 'aria-hidden': true});
-  const leg = svg('g', {class: `leg ${kind}`, style: kindStyle(kind === 'lost' ? 'mcast' : kind)});
+  const leg = svg('g', {class: `leg ${kind}`, style: kindStyle(kind === 'lost' ? 'mcast' : kind)}); // kind is a class of .leg, too
   leg.append(...strokes({x1: 1, y1: 6, x2: 37, y2: 6}, kind === 'lost', isOpen(kind)));
   box.append(leg);
   return box;
@@ -226,7 +228,12 @@ function pause() {
   $('play').textContent = '▶ Play';
 }
 
+// toSee goes from the beginning to the end of the run: who changes what is lost there wants to see
+// what comes of it.
+function toSee() { if (state.round === 0) state.end = true; }
+
 function toggle(key) {
+  toSee();
   const lose = !state.lost.delete(key);
   if (lose) state.lost.add(key);
   refresh();
@@ -235,6 +242,7 @@ function toggle(key) {
 }
 
 function loseAll(lose) {
+  toSee();
   state.lost.clear();
   // What is lost can change what is sent: repeat until all that is sent is lost.
   for (let before = -1; lose && state.lost.size > before;) {
@@ -340,13 +348,15 @@ function start() {
   wire();
   refresh();
   if (data.failures.length) return refute(0);
-  finish();
+  open();
 }
 
-// finish shows the end of the run, which is where a page opens.
-function finish() {
-  go(view.last);
-  say(`${tellEnd(view)} Press play to see how, or ? for keys.`);
+// open shows the beginning of the run, which is where a page opens: play then shows the rest.
+function open() {
+  go(0);
+  state.end = false;
+  const lose = $('losses').hidden ? '' : ' Click an arm of a multicast to lose it.';
+  say(`${tellRound(view, 0)} ${tellEnd(view)} Press play to see how.${lose}`);
 }
 
 function wire() {
@@ -369,7 +379,7 @@ function changeRoot(which) {
   state.which = which;
   state.lost.clear();
   refresh();
-  finish();
+  open();
 }
 
 start();

@@ -40,11 +40,11 @@ function tellRound(view, round) {
   return `Round ${round}: ${parts.join('; ') || 'nothing'}.`;
 }
 
-// tellEnd says when the calls have returned.
+// tellEnd says by when the calls return.
 function tellEnd(view) {
-  const back = view.returns.filter(at => at >= 0), never = view.returns.length - back.length, last = latestOf(back);
+  const back = view.returns.filter(at => at >= 0), never = view.returns.length - back.length;
   const parts = [];
-  if (back.length) parts.push(`${never ? `${count(back.length, 'call')} ${back.length === 1 ? 'has' : 'have'}` : view.p.ranks === 1 ? 'The call has' : 'All calls have'} returned after round ${last}`);
+  if (back.length) parts.push(`${never ? count(back.length, 'call') : view.p.ranks === 1 ? 'The call' : 'All calls'} ${back.length === 1 ? 'returns' : 'return'} by round ${latestOf(back)}`);
   if (never) parts.push(`${count(never, 'call')} never ${never === 1 ? 'returns' : 'return'}`);
   return `${parts.join('; ')}.`;
 }
