@@ -11,9 +11,9 @@ import (
 )
 
 // Bcast sends buf of rank root to all ranks: on return, buf holds the root's
-// bytes at every rank. len(buf) must be the same at all ranks; one whose chunks are
-// longer than wire.MaxBody, 2 GiB, is ErrInput at all of them. When the root
-// returns, its buf may be reused; whether all ranks have the message by then
+// bytes at every rank. root and len(buf) must be the same at all ranks: if they are not, the
+// communicator fails at every rank with ErrMismatch, at the latest in the next barrier.
+// When the root returns, its buf may be reused; whether all ranks have the message by then
 // depends on the algorithm (bcast/mcast-acktree guarantees it). BcastBytes is for
 // messages of which only the root knows the length.
 //

@@ -27,7 +27,8 @@ var (
 	ErrTooMany = errors.New("too many communicators")
 	// ErrMismatch: ranks have called different operations, roots, sizes, algorithms or
 	// schedules, or have different Config.Epoch or rules for rootless messages. The error says of
-	// two ranks what each has called.
+	// two ranks what each has called. A call may return before the ranks know: a root waits for
+	// nobody. The next call in which a rank waits for one that differs fails, a barrier at every rank.
 	ErrMismatch = core.ErrMismatch
 	// ErrProtocol: a peer has sent what no correct peer sends.
 	ErrProtocol = core.ErrProtocol

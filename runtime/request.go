@@ -230,8 +230,8 @@ func (c *Comm) begin(r *Request) {
 	c.open = append(c.open, r)
 	c.traceBegin(r)
 	c.core.Begin(r.kind, r.root, r.plan.Plan, r.buf)
-	if r.seq%checkCalls == 0 {
-		c.window.check(r.seq)
+	if r.seq%checkCalls == 0 && c.window.shelves() {
+		c.window.lookAround()
 	}
 }
 

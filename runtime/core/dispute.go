@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
@@ -8,10 +9,13 @@ import (
 )
 
 // Ranks that run different things under one number find that out by fingerprints, which are
-// numbers. The rank that has found it tells the other one, in words, what it has called itself
-// (FrameClash). That one knows what it has called, and so what both sides have. Several pairs may
-// find out at the same time, and all ranks are to get the same error: so it tells the lowest
-// rank that is there (FrameDispute), which fails with the first that it is told, and tells all.
+// numbers. The rank that has found it tells the other one, in words, what it has called itself, and
+// its fingerprints of the operations before (FrameClash). A fingerprint covers all operations up to
+// its own, so the other rank sees which was the first that differed. If that is an earlier one, it
+// answers with its own words for that. Otherwise it knows what it has called, and so what both
+// sides have. Several pairs may find out at the same time, and all ranks are to get the same error:
+// so it tells the lowest rank that is there (FrameDispute), which fails with the first that it is
+// told, and tells all.
 // While all goes well none of this is sent. If it takes long, since one of them computes or is
 // gone, a rank fails with what it knows: after a second, or the time of Config.Stall if that is
 // longer, who knows both sides, and after twice that who knows one.
@@ -32,21 +36,52 @@ const (
 	subjects
 )
 
-// clash takes note that another rank has called something else, by its fingerprint, and tells
-// it what this one has.
-func (f *failure) clash(subject uint32, seq uint64, mine string, other int, theirs uint32) {
+// clash takes note that another rank has called something else, which by itself has the fingerprint
+// theirs there, and tells it what this one has, and the fingerprints of what it has called before, the
+// last first.
+func (f *failure) clash(subject uint32, seq uint64, mine string, before []uint32, other int, theirs uint32) {
 	if f.err != nil || f.dispute.open {
 		return
 	}
-	f.dispute = dispute{open: true, about: other, text: sides(subject, seq, f.Rank, mine, other, "something else, and has not said what")}
+	f.dispute = dispute{open: true, about: other, text: sides(subject, seq, f.Rank, mine, other, "something else, then or before, and has not said what")}
 	if f.members.gone(other) {
 		f.unheard(other)
 		return
 	}
+	f.tellClash(subject, seq, mine, before, other, theirs)
+}
+
+func (f *failure) tellClash(subject uint32, seq uint64, mine string, before []uint32, other int, theirs uint32) {
 	fr := f.fillControl(wire.FrameClash, seq, theirs, subject)
-	fr.Body = []byte(clip(mine, wire.MaxControl/3))
+	fr.Body = clashBody(mine, before)
 	fr.Len = len(fr.Body)
 	f.put(other, fr)
+}
+
+// clashBody is the body of a FrameClash: the length of the words, the words, and the fingerprints.
+func clashBody(words string, before []uint32) []byte {
+	words = clip(words, wire.MaxControl/3)
+	b := append(binary.LittleEndian.AppendUint16(nil, uint16(len(words))), words...)
+	for _, print := range before {
+		b = binary.LittleEndian.AppendUint32(b, print)
+	}
+	return b
+}
+
+// clashIn reads such a body; ok is false if it is none.
+func clashIn(body []byte) (words string, before []uint32, ok bool) {
+	if len(body) < 2 {
+		return "", nil, false
+	}
+	n, rest := int(binary.LittleEndian.Uint16(body)), body[2:]
+	if n > len(rest) || (len(rest)-n)%4 != 0 {
+		return "", nil, false
+	}
+	words, rest = string(rest[:n]), rest[n:]
+	for ; len(rest) > 0; rest = rest[4:] {
+		before = append(before, binary.LittleEndian.Uint32(rest))
+	}
+	return words, before, true
 }
 
 // unheard has no more words expected of a rank that has left.
@@ -65,16 +100,52 @@ func sides(subject uint32, seq uint64, a int, ofA string, b int, ofB string) str
 	if subject == overCasts {
 		what, verb = "rootless messages", "uses"
 	}
+	if subject == overOperation && ofA == ofB {
+		ofB = "the same, after something else" // longer ago than they remember
+	}
 	return fmt.Sprintf("%s: rank %d %s %s, rank %d %s %s", what, a, verb, ofA, b, verb, ofB)
 }
 
 // clashed takes the words of a rank that this one has called something else than.
-func (c *Core) clashed(h *wire.Header, words []byte) {
+func (c *Core) clashed(h *wire.Header, body []byte) {
+	words, before, ok := clashIn(body)
+	if !ok {
+		c.fate.violation(h, "mismatch in %d bytes", len(body))
+		return
+	}
 	mine := c.env.CastWords
 	if h.Arg == overOperation {
+		if first, theirs := c.ops.parted(h.Seq, before); first < h.Seq {
+			c.ops.askFirst(first, h.From, theirs)
+			return
+		}
 		mine = c.ops.words(h.Seq, h.Print)
 	}
-	c.fate.propose(c.env.Rank, sides(h.Arg, h.Seq, h.From, string(words), c.env.Rank, clip(mine, wire.MaxControl/3)))
+	c.fate.propose(c.env.Rank, sides(h.Arg, h.Seq, h.From, words, c.env.Rank, clip(mine, wire.MaxControl/3)))
+}
+
+// parted returns the first operation in which another rank has called something else than this one,
+// as far as that can be known, and its fingerprint there. They differ in operation seq, and before
+// are its fingerprints of those before that, the last first.
+func (ops *operations) parted(seq uint64, before []uint32) (first uint64, theirs uint32) {
+	for _, theirPrint := range before {
+		print, ok := ops.past(seq - 1)
+		if !ok || seq == 1 || print == theirPrint {
+			break
+		}
+		seq, theirs = seq-1, theirPrint
+	}
+	return seq, theirs
+}
+
+// askFirst answers a rank that has told of a mismatch with what this one has called in the first
+// operation that differed, of which that rank knows its own side.
+func (ops *operations) askFirst(first uint64, other int, theirs uint32) {
+	if ops.fate.dispute.open || ops.fate.err != nil {
+		ops.fate.tellClash(overOperation, first, ops.words(first, 0), ops.before(first), other, ops.own(first, theirs))
+		return
+	}
+	ops.disagree(first, other, theirs)
 }
 
 // propose has the lowest rank that is there fail by what is known of a mismatch, because of a
@@ -91,7 +162,11 @@ func (f *failure) propose(about int, text string) {
 		f.decide(about, text)
 		return
 	}
-	f.dispute.open, f.dispute.whole, f.dispute.about, f.dispute.text = true, true, about, text
+	d := &f.dispute
+	if d.until != 0 && !d.whole {
+		d.until -= f.doubt() // it was to wait for the other side
+	}
+	d.open, d.whole, d.about, d.text = true, true, about, text
 	fr := f.fillControl(wire.FrameDispute, 0, 0, 0)
 	fr.Slot = ir.Slot(about)
 	fr.Body = []byte(clip(text, wire.MaxControl))
@@ -120,15 +195,18 @@ func (f *failure) tick(now Time) {
 		return
 	}
 	if d.until == 0 {
-		d.until = now + max(f.Stall, suspicion)
+		d.until = now + f.doubt()
 		if !d.whole {
-			d.until += max(f.Stall, suspicion)
+			d.until += f.doubt()
 		}
 	}
 	if now >= d.until {
 		f.decide(d.about, d.text)
 	}
 }
+
+// doubt is for how long a rank waits for another one to tell of a mismatch.
+func (f *failure) doubt() Time { return max(f.Stall, suspicion) }
 
 // disputes reports whether the core knows of a mismatch that it has not failed by.
 func (f *failure) disputes() bool { return f.err == nil && f.dispute.open }
@@ -150,26 +228,68 @@ func (f *failure) with(err error) error {
 	return fmt.Errorf("%w; %w", mismatch(f.dispute.about, f.dispute.text), err)
 }
 
-// history is the last different operations of a rank, by their fingerprints, so that it can say
-// in words what they were.
-type history [64]struct {
-	print uint32
-	plan  *Plan
-	n     int
+// history is what a rank has called, so that it can compare that with what other ranks have called, and
+// say in words what it was.
+type history struct {
+	prints [128]uint32  // of the last operations, by their numbers
+	calls  [64]pastCall // the last different ones, by their own fingerprints
+}
+
+// pastCall is an operation of n bytes.
+type pastCall struct {
+	own  uint32 // its fingerprint, whatever came before
+	plan *Plan  // nil: there was none
+	n    int
 }
 
 // note notes an operation that begins. Fingerprints are odd.
 func (c *history) note(o *op) {
-	e := &c[o.print/2%uint32(len(c))]
-	e.print, e.plan, e.n = o.print, o.plan, o.n
+	c.prints[o.seq%uint64(len(c.prints))] = o.print
+	own := o.plan.print(o.n)
+	e := &c.calls[own/2%uint32(len(c.calls))]
+	e.own, e.plan, e.n = own, o.plan, o.n
 }
 
-// words says what operation seq was, under a fingerprint that this rank has told.
-func (ops *operations) words(seq uint64, fingerprint uint32) string {
-	if o := ops.lookup(seq); o != nil && o.print == fingerprint {
-		return o.plan.words(o.n)
+// past returns the fingerprint of an operation that has begun, 0 for number 0; ok is false if it has
+// not, or is not remembered any more.
+func (ops *operations) past(seq uint64) (print uint32, ok bool) {
+	h := &ops.history
+	if seq == 0 {
+		return 0, ops.seq < uint64(len(h.prints))
 	}
-	if e := &ops.history[fingerprint/2%uint32(len(ops.history))]; e.plan != nil && e.print == fingerprint {
+	return h.prints[seq%uint64(len(h.prints))], seq <= ops.seq && ops.seq-seq < uint64(len(h.prints))
+}
+
+// before returns the fingerprints of the operations before seq that are remembered, the last first.
+func (ops *operations) before(seq uint64) (prints []uint32) {
+	for seq--; seq > 0; seq-- {
+		print, ok := ops.past(seq)
+		if !ok {
+			break
+		}
+		prints = append(prints, print)
+	}
+	return prints
+}
+
+// own returns the fingerprint that operation seq has by itself, at a rank where it is print and
+// which has called the same as this one before; 0 if that is not known.
+func (ops *operations) own(seq uint64, print uint32) uint32 {
+	before, ok := ops.past(seq - 1)
+	if !ok {
+		return 0
+	}
+	return following(before, print)
+}
+
+// words says what operation seq was. own is what it is by itself, as far as another rank can tell.
+func (ops *operations) words(seq uint64, own uint32) string {
+	if print, ok := ops.past(seq); ok {
+		if known := ops.own(seq, print); known != 0 {
+			own = known
+		}
+	}
+	if e := &ops.history.calls[own/2%uint32(len(ops.history.calls))]; e.plan != nil && e.own == own {
 		return e.plan.words(e.n)
 	}
 	return "something that it no longer knows"

@@ -67,7 +67,7 @@ func (ops *operations) replay(o *op) {
 	for _, e := range list {
 		switch {
 		case e.print != o.print:
-			ops.disagree(o, e.from, e.print)
+			ops.disagree(o.seq, e.from, e.print)
 		case !o.machine.Valid(e.slot):
 			ops.fate.violation(&wire.Header{From: e.from, Seq: o.seq}, "%v does not exist here", e.slot)
 		default:

@@ -191,7 +191,7 @@ func (ops *operations) strayed(o *op, f wire.Flag) {
 		ops.fate.strange(&h)
 		return
 	}
-	ops.disagree(o, h.From, h.Print)
+	ops.disagree(o.seq, h.From, h.Print)
 }
 
 // mark is what a flag says of its operation.

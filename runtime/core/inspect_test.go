@@ -139,13 +139,13 @@ func TestTrace(t *testing.T) {
 	got = nil
 	chain := planOf(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 2}, 1)
 	c.Begin(Bcast, 0, chain, make([]byte, 8))
-	h := wire.Header{Kind: wire.FrameSlot, Epoch: 1, Seq: 2, Print: chain.print(8), Len: 4, Slot: ir.Chunk(0), From: 0}
+	h := wire.Header{Kind: wire.FrameSlot, Epoch: 1, Seq: 2, Print: following(barrier.print(0), chain.print(8)), Len: 4, Slot: ir.Chunk(0), From: 0}
 	for range 2 {
 		require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("aaaa")))
 	}
 	require.Equal(t, EventReceived, got[0].Kind)
 	require.Equal(t, 1, countOf(got, EventReceived))
-	_, verdict := c.Body(&wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: chain.print(8), Len: 4, Slot: ir.Chunk(0), From: 0})
+	_, verdict := c.Body(&wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: following(barrier.print(0), chain.print(8)), Len: 4, Slot: ir.Chunk(0), From: 0})
 	require.Equal(t, wire.Drop, verdict)
 }
 

@@ -46,7 +46,7 @@ func (rl *rootless) heardListener(h *wire.Header) {
 
 // disagree has the core fail since the sender of a frame means other trees, or other windows.
 func (rl *rootless) disagree(h *wire.Header) {
-	rl.fate.clash(overCasts, 0, rl.CastWords, h.From, h.Print)
+	rl.fate.clash(overCasts, 0, rl.CastWords, nil, h.From, h.Print)
 }
 
 // Listen says that the process waits for rootless messages, of which there is none. It

@@ -32,7 +32,7 @@ type op struct {
 	quick   bool // it was gone through at once, and so was each other one since its place was prepared
 	kind    Kind
 	root    int
-	print   uint32
+	print   uint32 // its fingerprint; see operations.next
 	plan    *Plan
 	machine machine.Engine  // runs the operation
 	own     machine.Machine // does so unless the plan has engines of its own
@@ -49,9 +49,9 @@ type op struct {
 	lost    losses // what recovery knows of the operation
 }
 
-// begin makes o operation seq under p on buf.
-func (o *op) begin(seq uint64, k Kind, root int, p *Plan, buf []byte) {
-	o.seq, o.kind, o.root, o.plan, o.print = seq, k, root, p, p.print(len(buf))
+// begin makes o operation seq, of that fingerprint, under p on buf.
+func (o *op) begin(seq uint64, fingerprint uint32, k Kind, root int, p *Plan, buf []byte) {
+	o.seq, o.kind, o.root, o.plan, o.print = seq, k, root, p, fingerprint
 	o.state, o.quick = opActive, false
 	o.buf, o.n, o.chunks, o.turn = buf, len(buf), p.Chunks, 0
 	o.machine = p.engine(o)

@@ -25,6 +25,7 @@ type operations struct {
 
 	seq      uint64 // the last operation entered
 	complete uint64 // this one and all before it have ended
+	print    uint32 // of the last operation entered; 0: there was none
 	ring     [Remembered]op
 	earlies  [Remembered]earlies // signals of later operations
 	joined   seqSet              // operations that the rank drawn for them has entered
@@ -79,10 +80,12 @@ func (ops *operations) vacant() bool {
 // begin enters the next operation: signals that came early count, and the root
 // starts when its policy allows.
 func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
+	ops.print = ops.next(p, len(buf))
 	ops.seq++
 	ops.fate.seq = ops.seq
 	o := &ops.ring[ops.seq%Remembered]
-	o.begin(ops.seq, k, root, p, buf)
+	o.begin(ops.seq, ops.print, k, root, p, buf)
+	ops.history.note(o)
 	ops.mayBeAsked(p)
 	ops.rec.open(o)
 	ops.checkLeft()
@@ -103,7 +106,6 @@ func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
 	if !o.gate.closed && !o.gate.behind {
 		ops.set(o, ir.Enter)
 	}
-	ops.history.note(o)
 	ops.note(o) // others look at it when all else is done
 	ops.replay(o)
 }
@@ -214,17 +216,41 @@ func (ops *operations) checkLeft() {
 	}
 }
 
+// next is the fingerprint of the next operation, if that is one of n bytes under p. It covers the
+// operations before it too: ranks that have once made different calls never agree on a fingerprint
+// again, so that whatever next comes from one to the other shows it. A root that waits for nobody
+// may have returned from the call that differed.
+func (ops *operations) next(p *Plan, n int) uint32 { return following(ops.print, p.print(n)) }
+
+// following is the fingerprint of an operation that by itself has the fingerprint own, behind one with the
+// fingerprint before, or as the first one behind 0. It is its own inverse, since fingerprints are odd:
+// following(before, following(before, own)) is own.
+func following(before, own uint32) uint32 {
+	return own ^ uint32(uint64(before)*0x9E3779B97F4A7C15>>32) | 1
+}
+
 // agrees has the core fail if the sender of a frame runs another operation under
-// the same number.
+// the same number, or has run another one before.
 func (ops *operations) agrees(o *op, h *wire.Header) bool {
 	if h.Print == o.print {
 		return true
 	}
-	ops.disagree(o, h.From, h.Print)
+	ops.disagree(o.seq, h.From, h.Print)
 	return false
 }
 
-// disagree has the core fail since another rank runs something else, of that fingerprint.
-func (ops *operations) disagree(o *op, other int, theirs uint32) {
-	ops.fate.clash(overOperation, o.seq, o.plan.words(o.n), other, theirs)
+// agreed has the core fail if the sender of a frame has run something else under the number of an
+// operation that has begun here, as far back as this rank knows.
+func (ops *operations) agreed(h *wire.Header) bool {
+	if print, ok := ops.past(h.Seq); ok && print != h.Print {
+		ops.disagree(h.Seq, h.From, h.Print)
+		return false
+	}
+	return true
+}
+
+// disagree has the core fail since another rank has something else than this one under a number, of
+// that fingerprint.
+func (ops *operations) disagree(seq uint64, other int, theirs uint32) {
+	ops.fate.clash(overOperation, seq, ops.words(seq, 0), ops.before(seq), other, ops.own(seq, theirs))
 }

@@ -149,7 +149,7 @@ func (ops *operations) drop(o *op) {
 // called answers a rank that wants to put, now or when this one has come so far.
 func (ops *operations) called(h *wire.Header) {
 	if h.Seq <= ops.seq {
-		if o := ops.lookup(h.Seq); o == nil || ops.agrees(o, h) {
+		if ops.agreed(h) {
 			ops.control(h.From, wire.FrameEntered, h.Seq, h.Print, 0)
 		}
 		return
@@ -170,7 +170,7 @@ func (ops *operations) clearCalls(o *op) {
 		case c.seq != o.seq:
 			kept = append(kept, c)
 		case c.print != o.print:
-			ops.disagree(o, c.from, c.print)
+			ops.disagree(o.seq, c.from, c.print)
 		default:
 			ops.control(c.from, wire.FrameEntered, c.seq, c.print, 0)
 		}

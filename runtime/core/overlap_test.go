@@ -205,7 +205,7 @@ func TestPutsGoToWhoHasEntered(t *testing.T) {
 	c.Begin(Bcast, 0, first, make([]byte, 8))
 	c.Begin(Bcast, 1, second, make([]byte, 8))
 	require.Equal(t, []string{"call 2", "call 2"}, net.drain())
-	entered := wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: second.print(8), From: 2}
+	entered := wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: following(first.print(8), second.print(8)), From: 2}
 	c.Arrived(&entered, nil)
 	require.Equal(t, []string{"c0 2"}, net.drain())
 	require.False(t, c.Ready(2), "rank 0 has not got its chunk")
@@ -221,7 +221,7 @@ func TestCallsAreAnswered(t *testing.T) {
 	net := &kinds{}
 	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, net)
 	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 0)
-	call := wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: plan.print(8), From: 1}
+	call := wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: printOf(plan, 8, 2), From: 1}
 	c.Arrived(&call, nil)
 	c.Begin(Bcast, 1, plan, make([]byte, 8))
 	require.Empty(t, net.drain())
@@ -230,7 +230,7 @@ func TestCallsAreAnswered(t *testing.T) {
 	c.Arrived(&call, nil)
 	require.Equal(t, []string{"entered 2"}, net.drain(), "it has entered before")
 	require.NoError(t, c.Err())
-	call.Seq, call.Print = 3, plan.print(9)
+	call.Seq, call.Print = 3, printOf(plan, 9, 3)
 	c.Arrived(&call, nil)
 	c.Begin(Bcast, 1, plan, make([]byte, 8))
 	require.Equal(t, []string{"clash 3"}, net.drain())
@@ -299,6 +299,14 @@ func TestEarlySignals(t *testing.T) {
 	requireDispute(t, c)
 }
 
+// printOf is the fingerprint of the last of so many operations of n bytes under p.
+func printOf(p *Plan, n int, operations uint64) (print uint32) {
+	for range operations {
+		print = following(print, p.print(n))
+	}
+	return print
+}
+
 // requireDispute checks that a core has found a mismatch, and fails by it when nobody answers.
 func requireDispute(t *testing.T, c *Core) {
 	t.Helper()
@@ -311,7 +319,7 @@ func requireDispute(t *testing.T, c *Core) {
 		c.Tick(due)
 	}
 	require.ErrorIs(t, c.Err(), ErrMismatch)
-	require.ErrorContains(t, c.Err(), "rank 1 called something else, and has not said what")
+	require.ErrorContains(t, c.Err(), "rank 1 called something else, then or before, and has not said what")
 }
 
 // No algorithm has more signals than are remembered.
@@ -387,7 +395,7 @@ func TestEndedOperationsAnswerAtOnce(t *testing.T) {
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 1}, 3)
 	c.Begin(Bcast, 0, plan, make([]byte, 8))
 	c.Begin(Bcast, 0, plan, make([]byte, 8))
-	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: plan.print(8), Len: 8, Slot: ir.Chunk(0)}
+	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: printOf(plan, 8, 2), Len: 8, Slot: ir.Chunk(0)}
 	require.Equal(t, wire.Accept, c.Fragment(&h, 0, make([]byte, 8)))
 	require.Equal(t, []string{"s0 2"}, net.drain())
 	c.End(2)

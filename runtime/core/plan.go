@@ -122,7 +122,7 @@ type printed struct {
 	print uint32 // 0: none
 }
 
-// print is the fingerprint of an operation on n bytes; it is never 0.
+// print is the fingerprint of an operation on n bytes, whatever comes before it; it is never 0.
 func (p *Plan) print(n int) uint32 {
 	if p.printed.print == 0 || p.printed.n != n {
 		p.printed = printed{n, p.hash(n)}

@@ -118,7 +118,7 @@ func (c *Core) Quick(p *Plan, n int) *Quick {
 	}
 	q := &c.quick
 	q.noted = false
-	q.Flag = wire.Flag{Seq: ops.seq + 1, Mark: mark(p.print(n), ops.Epoch), From: ops.Rank}
+	q.Flag = wire.Flag{Seq: ops.seq + 1, Mark: mark(ops.next(p, n), ops.Epoch), From: ops.Rank}
 	if q.turn, q.root = f.shelf.used+1, p.header.Root; p.Chunks == 0 {
 		q.turn, q.root = f.begun+1, 0
 	}
@@ -141,9 +141,9 @@ func (q *Quick) ChunkLine() int { return wire.ChunkLine + int((q.turn-1)%wire.Ch
 
 // Note writes down what the operation is, for others to see. It is for before the rank waits: afterwards it would cost time.
 func (c *Core) Note(p *Plan, q *Quick) {
-	if !q.noted {
+	if !q.noted && p.Chunks > 0 {
 		q.noted = true
-		c.ops.flags.shelf.net.Note(q.Flag.Seq, uint32(q.Flag.Mark>>32), c.ops.Epoch, p.Chunks > 0)
+		c.ops.flags.shelf.net.Note(q.Flag.Seq, uint32(q.Flag.Mark>>32))
 	}
 }
 
@@ -169,12 +169,12 @@ func (c *Core) Write(q *Quick, s *Step, buf []byte) bool {
 func (c *Core) Through(p *Plan, q *Quick, n int) {
 	ops, f := &c.ops, &c.ops.flags
 	ops.seq++
-	ops.complete, ops.fate.seq = ops.seq, ops.seq
+	ops.complete, ops.fate.seq, ops.print = ops.seq, ops.seq, uint32(q.Flag.Mark>>32)
 	o := &ops.ring[ops.seq%Remembered]
 	if !o.quick || o.plan != p {
 		ops.leaveQuick(o, p, q)
 	}
-	o.seq, o.n, o.print, o.turn = ops.seq, n, uint32(q.Flag.Mark>>32), q.turn
+	o.seq, o.n, o.print, o.turn = ops.seq, n, ops.print, q.turn
 	ops.history.note(o)
 	c.Note(p, q)
 	t := &ops.totals
@@ -199,7 +199,7 @@ func (ops *operations) leaveQuick(o *op, p *Plan, q *Quick) {
 	if p.Chunks == 0 {
 		k = Barrier
 	}
-	o.begin(ops.seq, k, q.root, p, nil)
+	o.begin(ops.seq, ops.print, k, q.root, p, nil)
 	ops.rec.open(o)
 	o.machine.Set(ir.Enter)
 	if p.Chunks > 0 && q.root != ops.Rank {

@@ -24,15 +24,15 @@ import (
 // that follow each other do not share lines.
 const maxShelved = wire.ChunkLines / 2
 
-// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note writes down what
-// this rank has called under a number, and if show is set has other ranks see it: where two call
-// different things it may be that neither looks at a line of the other.
+// ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note has other ranks see
+// the fingerprint of an operation that this one has called: where two call different things it may be
+// that neither looks at a line of the other.
 type ShelfNet interface {
 	FlagNet
 	Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool)
 	Revoke(line int)
 	Passed(seq uint64)
-	Note(seq uint64, fingerprint, epoch uint32, show bool)
+	Note(seq uint64, fingerprint uint32)
 }
 
 // shelf is the lines of a rank in which chunks stand.
@@ -71,10 +71,11 @@ func (ops *operations) shelve(o *op) {
 	}
 }
 
-// note writes down what o is.
+// note shows what o is, if its chunks stand in windows. Whoever waits for a signal, as all do in a
+// barrier, is told by that.
 func (ops *operations) note(o *op) {
-	if v := &ops.flags.shelf; v.net != nil {
-		v.net.Note(o.seq, o.print, ops.Epoch, o.plan.lines.known && o.chunks > 0)
+	if v := &ops.flags.shelf; v.net != nil && o.plan.lines.known && o.chunks > 0 {
+		v.net.Note(o.seq, o.print)
 	}
 }
 
@@ -138,21 +139,17 @@ func (c *Core) Collected(i int) {
 	c.ops.resume()
 }
 
-// Oldest returns the operation that has been open longest, with its fingerprint; ok is false if
-// none is.
-func (c *Core) Oldest() (seq uint64, fingerprint uint32, ok bool) {
-	o := c.ops.oldest()
-	if o == nil {
-		return 0, 0, false
-	}
-	return o.seq, o.print, true
+// Called returns the fingerprint of an operation that has begun here; ok is false if that is not
+// known, or no more.
+func (c *Core) Called(seq uint64) (fingerprint uint32, ok bool) {
+	return c.ops.past(seq)
 }
 
-// Differs fails the core since another rank has called something else than this one under a number,
-// by what both have noted.
-func (c *Core) Differs(seq uint64, mine uint32, rank int, theirs uint32) {
-	if c.fate.err == nil {
-		c.ops.fate.clash(overOperation, seq, c.ops.words(seq, mine), rank, theirs)
+// Noted takes what another rank has noted under a number, and fails the core if this one has called
+// something else, then or before.
+func (c *Core) Noted(rank int, seq uint64, theirs uint32) {
+	if mine, ok := c.Called(seq); ok && mine != theirs && c.fate.err == nil {
+		c.ops.disagree(seq, rank, theirs)
 	}
 }
 

@@ -14,7 +14,7 @@ func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	}
 	o := ops.lookup(h.Seq)
 	if o == nil {
-		if h.Slot.Kind() == ir.KindSignal { // a request, of a rank that has fallen behind
+		if ops.agreed(h) && h.Slot.Kind() == ir.KindSignal { // a request, of a rank that has fallen behind
 			ops.sayOver(h.From, h.Seq, h.Print)
 		}
 		ops.totals.Stale++

@@ -78,7 +78,7 @@ func (ops *operations) peerLate(h *wire.Header) {
 // under the same number, or says that it has not come so far, or that it is over.
 func (ops *operations) probed(h *wire.Header) {
 	switch o := ops.lookup(h.Seq); {
-	case o != nil && !ops.agrees(o, h):
+	case o != nil && !ops.agrees(o, h), o == nil && !ops.agreed(h):
 	case ops.over(o, h.Seq):
 		ops.sayOver(h.From, h.Seq, h.Print)
 	case o != nil:

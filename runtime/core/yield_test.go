@@ -24,14 +24,14 @@ func rootOfChain(t *testing.T) (c *Core, plan *Plan, net *spy) {
 
 // tells has rank 1 tell what it has of operation seq.
 func tells(c *Core, plan *Plan, seq uint64, have int) {
-	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: plan.print(16), Arg: uint32(have), From: 1}
+	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: printOf(plan, 16, seq), Arg: uint32(have), From: 1}
 	c.Arrived(&h, nil)
 	c.Normalize()
 }
 
 // takes has rank 1 tell how far the multicast has come at all ranks.
 func takes(c *Core, plan *Plan, seq uint64, chunk int) {
-	h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: plan.print(16), Arg: uint32(chunk), From: 1}
+	h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: printOf(plan, 16, seq), Arg: uint32(chunk), From: 1}
 	c.Arrived(&h, nil)
 	c.Normalize()
 }
@@ -184,7 +184,7 @@ func TestSilenceIsNotLack(t *testing.T) {
 	c.Begin(Bcast, 0, plan, buf)
 	c.Begin(Bcast, 0, plan, buf)
 	for _, seq := range []uint64{1, 2} {
-		h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: plan.print(16), Arg: 4, From: 1}
+		h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: printOf(plan, 16, seq), Arg: 4, From: 1}
 		c.Arrived(&h, nil)
 	}
 	now := Time(1)

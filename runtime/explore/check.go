@@ -20,12 +20,18 @@ func (s *system) ended(w *world) bool {
 // early reports what must not be about e, which is about to happen, in view of
 // the other ranks: a call that returns too soon.
 func (s *system) early(w *world, e event) (problem string) {
-	if e.kind() != evReturn || s.Odd != nil {
+	if e.kind() != evReturn {
 		return ""
 	}
 	l := s.local(w, e.rank())
 	call := int(e.of())
 	c := l.script[call]
+	if s.Odd != nil {
+		if c.kind == core.Barrier && !c.isMessage() && call > s.parted {
+			return fmt.Sprintf("rank %d returns from %s, though call %d was not the same at all ranks", e.rank(), l.callName(call+1), s.parted+1)
+		}
+		return ""
+	}
 	for other := range w.ranks {
 		o := s.local(w, other)
 		switch {

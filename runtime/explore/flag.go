@@ -46,11 +46,8 @@ func (b flagbox) Revoke(int) {}
 func (b flagbox) Passed(uint64) {}
 
 // Note implements [core.ShelfNet].
-func (b flagbox) Note(seq uint64, fingerprint, epoch uint32, show bool) {
-	if !show {
-		return
-	}
-	b.raise(b.rank, wire.CallLine+int(seq), wire.Flag{Seq: seq, Mark: uint64(fingerprint)<<32 | uint64(epoch), From: b.rank}, nil)
+func (b flagbox) Note(seq uint64, fingerprint uint32) {
+	b.raise(b.rank, wire.CallLine+int(seq), wire.Flag{Seq: seq, Mark: uint64(fingerprint) << 32, From: b.rank}, nil)
 }
 
 func (b flagbox) raise(of, line int, f wire.Flag, body []byte) {
@@ -130,12 +127,12 @@ func (l *local) awaits(m *message) int {
 	})
 }
 
-// differs reports whether m is the note of another rank that has called something else in the
-// operation that this one is in.
+// differs reports whether m is the note of another rank that has called something else than this
+// one.
 func (l *local) differs(m *message) bool {
 	h := &m.header
-	seq, mine, inside := l.core.Oldest()
-	return inside && h.Slot >= wire.CallLine && h.From != l.rank && h.Seq == seq && h.Print != mine
+	mine, called := l.core.Called(h.Seq)
+	return called && h.Slot >= wire.CallLine && h.From != l.rank && h.Print != mine
 }
 
 // find has the driver of l find a flag.
@@ -147,8 +144,7 @@ func (l *local) find(m *message) {
 		}
 		l.core.Flagged(i, m.flag())
 	case m.header.Slot >= wire.CallLine:
-		seq, mine, _ := l.core.Oldest()
-		l.core.Differs(seq, mine, m.offset, m.header.Print)
+		l.core.Noted(m.offset, m.header.Seq, m.header.Print)
 	default:
 		l.core.Stray(m.flag())
 	}

@@ -92,6 +92,24 @@ func TestFlagsOfRanksThatDisagree(t *testing.T) {
 	}
 }
 
+// Roots that differ, of a broadcast that its roots return from at once, are found by the time of the next barrier, whatever
+// the order; no rank returns from that.
+func TestRootsThatDiffer(t *testing.T) {
+	rooted := func(ranks, root int, after ...string) []Call {
+		spec, err := schedule.New("bcast/linear", schedule.Params{Ranks: ranks, Root: root, Chunks: 1})
+		require.NoError(t, err)
+		return append([]Call{{Schedule: spec.Schedule()}}, calls(t, ranks, 1, after...)...)
+	}
+	for name := range barriers {
+		t.Run(name, func(t *testing.T) {
+			for _, windows := range []Windows{{}, {Ranks: 2}, {Ranks: 3}, {Ranks: 3, Remote: true}} {
+				soundAsFar(t, Options{Ranks: 3, Windows: windows, Calls: rooted(3, 0, name), OddRank: 1, Odd: rooted(3, 1, name), States: far()})
+			}
+			soundAsFar(t, Options{Ranks: 2, Windows: Windows{Ranks: 2}, Calls: rooted(2, 0, "bcast/chain", name), OddRank: 1, Odd: rooted(2, 1, "bcast/chain", name), States: far()})
+		})
+	}
+}
+
 // Were all places used by every barrier, or only some written, it would be found.
 func TestFlagsHaveTeeth(t *testing.T) {
 	for what, tamper := range map[string]func(*message) int{

@@ -18,6 +18,7 @@ import (
 type system struct {
 	Options
 	scripts [][]*call // rank -> its calls
+	parted  int       // the first call that the odd rank makes otherwise
 
 	locals   []*local
 	localIDs map[string]uint32
@@ -91,7 +92,22 @@ func newSystem(o Options) (*system, error) {
 			s.scripts[rank] = odd
 		}
 	}
+	for s.parted < min(len(common), len(odd)) && common[s.parted].same(odd[s.parted]) {
+		s.parted++
+	}
 	return s, nil
+}
+
+// same reports whether two calls are the same.
+func (c *call) same(d *call) bool {
+	var texts [2]bytes.Buffer
+	for i, of := range []*call{c, d} {
+		fmt.Fprintln(&texts[i], of.name(), of.Origin)
+		if !of.isMessage() {
+			_ = ir.WriteText(&texts[i], of.Schedule) // a buffer takes everything
+		}
+	}
+	return bytes.Equal(texts[0].Bytes(), texts[1].Bytes())
 }
 
 func (s *system) prepareAll(calls []Call) (script []*call, err error) {

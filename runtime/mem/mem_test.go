@@ -25,6 +25,7 @@ func TestComm(t *testing.T) {
 	if !testing.Short() {
 		overNetworks(t, transporttest.CommSample, some...)
 	}
+	overNetworks(t, transporttest.CommParted, "windows")
 	if transporttest.Brief() { // for all transports
 		overNetworks(t, transporttest.CommItself, "lossy")
 	}

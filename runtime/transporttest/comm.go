@@ -111,6 +111,7 @@ var once = []commTest{
 	{"Mismatch", testMismatch},
 	{"Belated", testBelated},
 	{"Truth", testTruth},
+	{"Parted", testParted},
 	{"Farewell", testFarewell},
 	{"Refused", testRefused},
 	{"Forsaken", testForsaken},

@@ -38,6 +38,7 @@ func Split(t *testing.T, with Make) {
 		{"Cancel", testCancelApart},
 		{"CancelSplit", testCancelSplit},
 		{"Mismatch", testSplitMismatch},
+		{"Parted", testSplitParted},
 		{"Crash", testCrashApart},
 		{"Windows", testWindowsApart},
 		{"WindowsOfHeirs", testWindowsOfHeirs},

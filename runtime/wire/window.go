@@ -75,21 +75,19 @@ func flagOf(stamp, mark uint64) Flag {
 	return Flag{Seq: stamp >> fromBits, Mark: mark, From: int(stamp & (1<<fromBits - 1))}
 }
 
-// Note writes to l what a rank has called under a number: its fingerprint, and a sum over all
-// that it has called. The fingerprint comes first, with a part of the number, so that who sees the
-// whole number sees that fingerprint or none.
-func (l *Line) Note(seq uint64, fingerprint uint32, sum uint64) {
+// Note writes to l the fingerprint of an operation that a rank has called. It comes first, with a
+// part of the number, so that a reader who sees the whole number sees that fingerprint or none.
+func (l *Line) Note(seq uint64, fingerprint uint32) {
 	put(&l.mark, uint64(fingerprint)<<32|seq&(1<<32-1))
-	atomic.StoreUint64(&l.stamp, seq<<16|sum&(1<<16-1))
+	atomic.StoreUint64(&l.stamp, seq<<fromBits)
 }
 
-// Noted returns the fingerprint that is noted in l of operation seq, from 1, and whether the sum
-// that is noted may be this one; noted is false if neither is.
-func (l *Line) Noted(seq uint64, sum uint64) (fingerprint uint32, same, noted bool) {
+// Noted returns the fingerprint that is noted in l of operation seq, from 1; noted is false if none
+// is.
+func (l *Line) Noted(seq uint64) (fingerprint uint32, noted bool) {
 	stamp := atomic.LoadUint64(&l.stamp)
 	mark := atomic.LoadUint64(&l.mark)
-	noted = seq > 0 && stamp>>16 == seq && uint32(mark) == uint32(seq)
-	return uint32(mark >> 32), uint16(stamp) == uint16(sum), noted
+	return uint32(mark >> 32), seq > 0 && stamp == seq<<fromBits && uint32(mark) == uint32(seq)
 }
 
 // The lines of a window.
@@ -97,7 +95,7 @@ const (
 	FlagLines   = 128                    // the first of them are written by others
 	PostLines   = 128                    // the next by the window's rank, without a chunk
 	ChunkLines  = 32                     // the next too, with a chunk
-	CallLines   = 128                    // the rest too, with what it has called last, where chunks stand in windows
+	CallLines   = 128                    // the rest too, with the fingerprints of its last broadcasts, where chunks stand in windows
 	ChunkLine   = FlagLines + PostLines  // the first with a chunk
 	CallLine    = ChunkLine + ChunkLines // the first with a call
 	WindowLines = CallLine + CallLines   // all

@@ -50,16 +50,14 @@ func TestSealed(t *testing.T) {
 // A note is of its operation only, however many there have been since.
 func TestNoteIsNotTakenForALaterOne(t *testing.T) {
 	var l Line
-	_, _, noted := l.Noted(0, 0)
+	_, noted := l.Noted(0)
 	require.False(t, noted, "nothing has been noted")
-	l.Note(5, 7, 9)
-	called, same, noted := l.Noted(5, 9)
-	require.True(t, noted && same)
+	l.Note(5, 7)
+	called, noted := l.Noted(5)
+	require.True(t, noted)
 	require.Equal(t, uint32(7), called)
-	_, same, _ = l.Noted(5, 10)
-	require.False(t, same)
 	for _, later := range []uint64{1 << 16, 1 << 32, 1 << 40} {
-		_, _, noted = l.Noted(5+later, 9)
+		_, noted = l.Noted(5 + later)
 		require.False(t, noted)
 	}
 }

@@ -149,7 +149,7 @@ const (
 	FrameFlush                        // the sender asks whether the messages of origin Arg below Seq have come to the receiver and all behind it; Slot: the sender takes the part of that rank, which has left
 	FrameFlushed                      // they have
 	FramePassed                       // the sender, which leaves, has had the messages of origin Arg below Seq and has passed them on
-	FrameClash                        // the sender has met another fingerprint of the receiver's, Print, in operation Seq, or of rootless messages if Arg is 1; Body is its own call in words
+	FrameClash                        // the sender differs from the receiver in operation Seq, which at that has the fingerprint Print by itself, or about rootless messages if Arg is 1; Body is the length, u16, of its own call in words, the words, and its fingerprints of the operations before, u32 each, the last first
 	FrameDispute                      // Body is a mismatch in words, of both sides, because of rank Slot: the receiver tells all
 	FrameOver                         // operation Seq, of which the receiver lacks something, has ended at the sender
 	frameKinds
@@ -174,7 +174,7 @@ type Header struct {
 	Seq   uint64  // operation number; message number for FrameCast, FrameCredit, FrameFlush, FrameFlushed and FramePassed
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about, as of FrameDispute; FrameFlush: a rank; FrameWant: Enter if the sender has heard nothing of the multicast
 	Arg   uint32  // FrameSlot: 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
-	Print uint32  // fingerprint of the operation: collective, algorithm, root, bytes, chunks; FrameAbort: the cause
+	Print uint32  // fingerprint of the operation, of its collective, algorithm, root, bytes and chunks, and of all operations before it; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
 }

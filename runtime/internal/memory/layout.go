@@ -32,7 +32,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 9
+	segmentVersion = 10
 )
 
 // rankLine tells how a rank is.

@@ -1,0 +1,120 @@
+package transporttest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// parting is a call that some ranks calls otherwise than the others, once.
+type parting struct {
+	name string
+	call func(rank, odd, bytes int) call
+}
+
+var partings = []parting{
+	{"roots", func(rank, _, bytes int) call { return bcastOf(bytes, rank) }},
+	{"root", func(rank, odd, bytes int) call {
+		if rank == odd {
+			return bcastOf(bytes, odd)
+		}
+		return bcastOf(bytes, (odd+1)%2)
+	}},
+	{"size", func(rank, odd, bytes int) call {
+		if rank == odd {
+			return bcastOf(bytes-1, 0)
+		}
+		return bcastOf(bytes, 0)
+	}},
+	{"root and size", func(rank, odd, bytes int) call {
+		if rank == odd {
+			return bcastOf(2*bytes, odd)
+		}
+		return bcastOf(bytes, (odd+1)%2)
+	}},
+	{"collective", func(rank, odd, bytes int) call {
+		if rank == odd {
+			return barrier
+		}
+		return bcastOf(bytes, 0)
+	}},
+	{"collective of the root", func(rank, odd, bytes int) call {
+		if rank == odd {
+			return bcastOf(bytes, odd)
+		}
+		return barrier
+	}},
+}
+
+// partedSizes are messages that take different ways where memory is shared: in the line of a flag, copied beside it, by a
+// ring or lent, and in chunks.
+var partedSizes = []int{2, 1000, 64 << 10, 1 << 20}
+
+// CommParted is the part of CommItself that is of ranks whose calls differ once.
+func CommParted(t *testing.T, with Make) { testParted(t, with) }
+
+// testSplitParted: so do those of another communicator, and the one that it was made of goes on.
+func testSplitParted(t *testing.T, with Make) {
+	for _, bytes := range partedSizes {
+		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {
+			comms := join(t, with, 3, runtime.Config{Stall: 20 * time.Millisecond})
+			apart := derive(t, comms, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) })
+			requirePart(t, apart, 0, func(rank int) call { return bcastOf(bytes, rank) })
+			all(t, comms, barrier)
+		})
+	}
+}
+
+// testParted: ranks that have made one call which differs all fail, at the latest in the barrier after it, though the call
+// may have returned everywhere; and all say which call it was. A root waits for nobody, so it is only later that anything
+// of the others comes to it.
+func testParted(t *testing.T, with Make) {
+	for _, ranks := range []int{2, 3, 5} {
+		for _, p := range partings {
+			for _, bytes := range partedSizes {
+				t.Run(fmt.Sprintf("%s/ranks=%d/%dB", p.name, ranks, bytes), func(t *testing.T) {
+					for i := range heavy.Or([]int{0, 1}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+						testPartedOnce(t, with, ranks, (1+i)%ranks, i%3, func(rank, odd int) call { return p.call(rank, odd, bytes) })
+					}
+				})
+			}
+		}
+	}
+}
+
+// testPartedOnce has ranks calls before calls that are alike, then the one that is not, and then barriers.
+func testPartedOnce(t *testing.T, with Make, ranks, odd, before int, calls func(rank, odd int) call) {
+	t.Helper()
+	comms := join(t, with, ranks, runtime.Config{Stall: 20 * time.Millisecond})
+	requirePart(t, comms, before, func(rank int) call { return calls(rank, odd) })
+	closeAll(t, comms)
+}
+
+func requirePart(t *testing.T, comms []*runtime.Comm, before int, calls func(rank int) call) {
+	t.Helper()
+	errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		for range before {
+			if err := barrier(ctx, c); err != nil {
+				return err
+			}
+		}
+		if err := calls(c.Rank())(ctx, c); err != nil {
+			return err
+		}
+		return barrier(ctx, c)
+	})
+	requireFailed(t, errs, runtime.ErrMismatch)
+	text := comms[0].Err().Error()
+	for _, c := range comms {
+		require.EqualError(t, c.Err(), text, "rank %d", c.Rank())
+	}
+	require.Contains(t, text, fmt.Sprintf("operation %d: rank ", before+1))
+	require.Equal(t, 2, strings.Count(text, " called "), text)
+}
