@@ -45,7 +45,13 @@ func (c *Comm) Barrier(ctx context.Context) error {
 // bcastPlan returns the plan of a broadcast of n bytes.
 func (c *Comm) bcastPlan(n, root int) (*plan, error) {
 	ch := c.chosen(schedule.Bcast, c.cfg.Bcast, n)
-	return c.plans.get(planKey{algorithm: ch.Algorithm, root: root, chunks: c.chunks(&ch, n)})
+	key := planKey{algorithm: ch.Algorithm, root: root, chunks: c.chunks(&ch, n)}
+	p, err := c.plans.get(key)
+	if err == nil && fitsFrames(n, p.Chunks) != nil && c.cfg.Bcast.Params.Chunks == 0 {
+		key.chunks = selection.AtLeast(p.Chunks, n) // nobody has asked for so few
+		return c.plans.get(key)
+	}
+	return p, err
 }
 
 func (c *Comm) barrierPlan() (*plan, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // A message with chunks that no frame carries is refused at every rank, before
@@ -39,6 +40,38 @@ func TestChunksThatNoFrameCarries(t *testing.T) {
 			}
 			require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Bcast(t.Context(), make([]byte, 9), 1) }))
 			require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Close() }))
+		})
+	}
+}
+
+// A message is cut so that frames carry its chunks where nobody says how: by the rules for two ranks of one host, which would not
+// cut it; by an algorithm that has a number of its own; by rules of the user's that say one chunk. Nobody touches the message,
+// which has no memory, and the operation is given up at once.
+func TestLongMessagesAreCut(t *testing.T) {
+	require.EqualValues(t, wire.MaxBody, selection.MaxChunk)
+	whole, err := selection.Parse([]byte(`{"format": "schedgen-rules/1", "rules": [{"collective": "bcast", "algorithm": "bcast/linear", "params": {"chunks": 1}}]}`))
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		cfg runtime.Config
+		net mem.Options
+	}{
+		"built-in rules":  {net: mem.Options{Windows: true}},
+		"own number":      {cfg: runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/symmetric"}}},
+		"rules of others": {cfg: runtime.Config{Rules: whole}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			buf, err := unix.Mmap(-1, 0, 2*wire.MaxBody+1, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE)
+			if err != nil {
+				t.Skipf("no such slice on this machine: %v", err)
+			}
+			defer unix.Munmap(buf)
+			comms := group(t, 2, c.net, c.cfg)
+			r, err := comms[1].StartBcast(t.Context(), buf, 0)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, comms[1].State().Open[0].Chunks, 3)
+			require.NoError(t, comms[1].Close())
+			require.ErrorIs(t, r.Wait(t.Context()), runtime.ErrClosed)
+			require.NoError(t, comms[0].Close())
 		})
 	}
 }

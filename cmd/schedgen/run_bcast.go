@@ -193,11 +193,17 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	if err != nil {
 		return nil, err
 	}
-	if f := int64(spec.Params().Chunks); (s.job.Size-1)/max(f, 1) >= wire.MaxBody {
+	chunks := spec.Params().Chunks
+	switch enough := selection.AtLeast(chunks, int(s.job.Size)); {
+	case enough == chunks:
+		return spec, nil
+	case c.Chunks != nil:
 		return nil, fmt.Errorf("--chunks=%d: of %v that is more than %v in each; give %d or more",
-			f, byteSize(s.job.Size), byteSize(wire.MaxBody), (s.job.Size-1)/wire.MaxBody+1)
+			chunks, byteSize(s.job.Size), byteSize(wire.MaxBody), (s.job.Size-1)/wire.MaxBody+1)
+	default:
+		p.Chunks = enough
+		return newSpec(c.Algorithm, p)
 	}
-	return spec, nil
 }
 
 // outputs makes sure that the ranks can write to the output directory and

@@ -36,10 +36,26 @@ const (
 	// that a link carries meanwhile: some 100 of heads, and the work at a rank,
 	// which is 4 µs at 1 Gbit/s.
 	chunkCost = 512
+	// MaxChunk is how long a chunk is at most: a frame carries no more.
+	MaxChunk = math.MaxInt32
 )
 
-// Chunks returns into how many chunks a message is cut.
-func Chunks(m Message) int {
+// Chunks returns into how many chunks a message is cut, none of them longer than MaxChunk.
+func Chunks(m Message) int { return AtLeast(m.best(), m.Bytes) }
+
+// AtLeast returns the least multiple of chunks in which no chunk of a message is longer than
+// MaxChunk, so far as a schedule can have so many.
+func AtLeast(chunks, bytes int) int {
+	if bytes/MaxChunk < chunks { // nothing longer than that, or just that
+		return chunks
+	}
+	least := bytes/MaxChunk + min(1, bytes%MaxChunk)
+	times := min((least-1)/chunks+1, schedule.MaxChunks/chunks)
+	return max(1, times) * chunks
+}
+
+// best returns the number of chunks with which the message takes the least time.
+func (m *Message) best() int {
 	switch {
 	case m.Most > 0:
 		return m.pieces(m.Most)

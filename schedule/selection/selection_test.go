@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,7 +113,7 @@ func TestBarrierOfOneRankAHost(t *testing.T) {
 func TestChunks(t *testing.T) {
 	for _, c := range []struct{ n, datagram, most, want int }{
 		{0, 0, 0, 1}, {1, 0, 0, 1}, {32 << 10, 0, 0, 1}, {32<<10 + 1, 0, 0, 2}, {1 << 30, 0, 0, 1024},
-		{1452, 1452, 0, 1}, {1453, 1452, 0, 2}, {64 << 10, 60 << 10, 0, 2}, {10, 1452, 3, 4}, {1<<63 - 1, 0, 1 << 62, 2},
+		{1452, 1452, 0, 1}, {1453, 1452, 0, 2}, {64 << 10, 60 << 10, 0, 2}, {10, 1452, 3, 4}, {1<<40 - 1, 0, 1 << 30, 1024}, {1<<63 - 1, 0, 1 << 62, 1 << 20},
 	} {
 		m := selection.Message{Algorithm: "bcast/binomial", Ranks: 8, Bytes: c.n, Links: true, Datagram: c.datagram, Most: c.most}
 		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
@@ -145,11 +146,33 @@ func TestChunksInMemory(t *testing.T) {
 	require.Equal(t, 16, selection.Chunks(selection.Message{Algorithm: "bcast/mcast-chain", Ranks: 3, Bytes: 512 << 10, Memory: true, Datagram: 64 << 10}))
 }
 
+// However long a message is, each chunk of it fits a frame, as long as a schedule can have so many: a
+// PiB takes half of those.
+func TestChunksFitFrames(t *testing.T) {
+	for _, n := range []int{1, selection.MaxChunk, selection.MaxChunk + 1, 1 << 31, 2 * selection.MaxChunk, 2*selection.MaxChunk + 1, 1 << 40, 1 << 47, 1 << 50} {
+		for _, a := range schedule.Algorithms() {
+			for _, ranks := range []int{1, 2, 3, 64} {
+				for _, m := range []selection.Message{{Memory: true}, {Links: true}, {Datagram: 1452}, {}, {Most: 1 << 40}, {Most: 7}} {
+					m.Algorithm, m.Ranks, m.Bytes = a.Name, ranks, n
+					require.LessOrEqual(t, (n-1)/selection.Chunks(m)+1, selection.MaxChunk, "%+v", m)
+				}
+			}
+		}
+	}
+	for own := range 100 {
+		require.Zero(t, selection.AtLeast(1+own, 1<<40)%(1+own))
+		require.Equal(t, 1+own, selection.AtLeast(1+own, (1+own)*selection.MaxChunk))
+		require.Greater(t, selection.AtLeast(1+own, (1+own)*selection.MaxChunk+1), 1+own)
+	}
+	require.LessOrEqual(t, selection.AtLeast(3, math.MaxInt), schedule.MaxChunks)
+	require.Positive(t, selection.AtLeast(schedule.MaxChunks, math.MaxInt))
+}
+
 func TestChunksOfAPipelineOverLinks(t *testing.T) {
 	for _, c := range []struct{ ranks, n, datagram, most, want int }{
 		{15, 512 << 10, 0, 0, 115}, {15, 512 << 10, 1424, 0, 115}, {15, 512 << 10, 1424, 1000, 525},
 		{2, 512 << 10, 0, 0, 16}, {1, 512 << 10, 0, 0, 16}, {3, 512 << 10, 0, 0, 32}, {15, 0, 0, 0, 1},
-		{15, 16 << 20, 0, 0, 653}, {3, 16 << 20, 0, 0, 512}, {1000, 512 << 10, 0, 0, 1011}, {1000, 1 << 62, 0, 0, 1024},
+		{15, 16 << 20, 0, 0, 653}, {3, 16 << 20, 0, 0, 512}, {1000, 512 << 10, 0, 0, 1011}, {1000, 1 << 40, 0, 0, 1024}, {1000, 1 << 62, 0, 0, 1 << 20},
 	} {
 		m := selection.Message{Algorithm: "bcast/chain", Ranks: c.ranks, Bytes: c.n, Links: true, Datagram: c.datagram, Most: c.most}
 		require.Equal(t, c.want, selection.Chunks(m), "%+v", c)
