@@ -232,7 +232,7 @@ func (f *failure) with(err error) error {
 // say in words what it was.
 type history struct {
 	prints [128]uint32  // of the last operations, by their numbers
-	calls  [64]pastCall // the last different ones, by their own fingerprints
+	calls  [64]pastCall // the last different ones, each in the place of its own fingerprint or, if another one has taken that, in the next
 }
 
 // pastCall is an operation of n bytes.
@@ -246,8 +246,23 @@ type pastCall struct {
 func (c *history) note(o *op) {
 	c.prints[o.seq%uint64(len(c.prints))] = o.print
 	own := o.plan.print(o.n)
-	e := &c.calls[own/2%uint32(len(c.calls))]
-	e.own, e.plan, e.n = own, o.plan, o.n
+	e := &c.calls[place(own)]
+	if e.own != own {
+		c.calls[place(own+2)] = *e
+		*e = pastCall{own, o.plan, o.n}
+	}
+}
+
+func place(own uint32) uint32 { return own / 2 % uint32(len(history{}.calls)) }
+
+// call returns the operation that has a fingerprint by itself; nil if it is not remembered any more.
+func (c *history) call(own uint32) *pastCall {
+	for _, at := range []uint32{own, own + 2} {
+		if e := &c.calls[place(at)]; e.own == own && e.plan != nil {
+			return e
+		}
+	}
+	return nil
 }
 
 // past returns the fingerprint of an operation that has begun, 0 for number 0; ok is false if it has
@@ -284,12 +299,15 @@ func (ops *operations) own(seq uint64, print uint32) uint32 {
 
 // words says what operation seq was. own is what it is by itself, as far as another rank can tell.
 func (ops *operations) words(seq uint64, own uint32) string {
+	if o := ops.lookup(seq); o != nil {
+		return o.plan.words(o.n)
+	}
 	if print, ok := ops.past(seq); ok {
 		if known := ops.own(seq, print); known != 0 {
 			own = known
 		}
 	}
-	if e := &ops.history.calls[own/2%uint32(len(ops.history.calls))]; e.plan != nil && e.own == own {
+	if e := ops.history.call(own); e != nil {
 		return e.plan.words(e.n)
 	}
 	return "something that it no longer knows"

@@ -1,0 +1,74 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Whatever the lengths of messages that take turns with a barrier, a rank knows long afterwards what it has called.
+func TestWordsOfThePast(t *testing.T) {
+	for n := range 500 {
+		c := New(Config{Rank: 1, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
+		bcast := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 1)
+		barrier := planOf(t, "barrier/dissemination", schedule.Params{Ranks: 2}, 1)
+		for seq := uint64(1); seq <= 40; seq++ {
+			p, kind, buf := bcast, Bcast, make([]byte, n)
+			if seq%2 == 0 {
+				p, kind, buf = barrier, Barrier, nil
+			}
+			o := &c.ops.ring[0]
+			c.ops.print = c.ops.next(p, len(buf))
+			c.ops.seq++
+			o.begin(c.ops.seq, c.ops.print, kind, 1, p, buf)
+			c.ops.history.note(o)
+			o.free()
+		}
+		require.Contains(t, c.ops.words(1, 0), fmt.Sprintf("bcast of %d bytes from root 1", n))
+		require.Contains(t, c.ops.words(2, 0), "barrier by barrier/dissemination")
+		require.Contains(t, c.ops.words(1000, bcast.print(n)), "bcast", "by what another rank says")
+	}
+}
+
+// The first operation that differs is found by the fingerprints of both.
+func TestParted(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
+	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 0)
+	theirs := []uint32{0}
+	for seq := uint64(1); seq <= 20; seq++ {
+		c.Begin(Bcast, 0, plan, make([]byte, 8))
+		require.True(t, c.Ready(seq))
+		c.End(seq)
+		n := 8
+		if seq >= 7 {
+			n = 9
+		}
+		theirs = append(theirs, following(theirs[seq-1], plan.print(n)))
+	}
+	for seq := uint64(1); seq <= 20; seq++ {
+		var before []uint32
+		for s := seq - 1; s > 0; s-- {
+			before = append(before, theirs[s])
+		}
+		first, print := c.ops.parted(seq, before)
+		require.Equal(t, min(seq, 7), min(first, 7))
+		if seq > 7 {
+			require.Equal(t, uint64(7), first)
+			require.Equal(t, theirs[7], print)
+			require.Equal(t, plan.print(9), c.ops.own(first, print))
+		}
+	}
+	for _, body := range [][]byte{nil, {1}, {1, 0}, {0, 0, 1}, {255, 255, 1, 2, 3}} {
+		_, _, ok := clashIn(body)
+		require.False(t, ok, "%v", body)
+	}
+	words, prints, ok := clashIn(clashBody("words", []uint32{1, 2}))
+	require.True(t, ok)
+	require.Equal(t, "words", words)
+	require.Equal(t, []uint32{1, 2}, prints)
+	require.LessOrEqual(t, len(clashBody(string(make([]byte, 5000)), make([]uint32, len(history{}.prints)))), wire.MaxControl)
+}
