@@ -26,8 +26,18 @@ type Intake struct {
 	done  bool  // the sink has taken all
 }
 
-// NewIntake starts a sink, which ends when ctx does. Its times are those of c; nil is the system's.
+// errNoContext is the error of a call whose context is nil, and the cause of the end of a sink that is
+// started under one.
+var errNoContext = fmt.Errorf("%w: the context is nil", runtime.ErrInput)
+
+// NewIntake starts a sink, which ends when ctx does, and at once if that is nil. Its times are those of
+// c; nil is the system's.
 func NewIntake(ctx context.Context, sink Sink, c clock.Clock) *Intake {
+	if ctx == nil {
+		ended, end := context.WithCancelCause(context.Background())
+		end(errNoContext)
+		ctx = ended
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	c = clock.OrSystem(c)
 	t := &Intake{clock: c, in: newInlet(ctx, c), over: make(chan error, 1), stop: stop}
@@ -58,6 +68,8 @@ func (t *Intake) Close() error {
 // more, by another Receive. After any other there is no more to come.
 func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptions) error {
 	switch {
+	case ctx == nil:
+		return errors.Join(fmt.Errorf("receive: %w", errNoContext), comm.Close())
 	case comm.Rank() == 0:
 		return errors.Join(errors.New("receive: rank 0 sends"), comm.Close())
 	case o.From < 0 || o.From > t.have:

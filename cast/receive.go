@@ -40,6 +40,9 @@ type slowness struct {
 
 // Receive takes part in what rank 0 sends: sink gets it. It is all of [Intake] for one communicator.
 func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOptions) error {
+	if ctx == nil {
+		return errors.Join(fmt.Errorf("receive: %w", errNoContext), comm.Close())
+	}
 	t := NewIntake(ctx, sink, nil)
 	err := t.Receive(ctx, comm, o)
 	return errors.Join(err, t.Close())

@@ -44,8 +44,11 @@ type sender struct {
 // rank 0 calls it. It closes comm.
 //
 // That receivers fail is no error of Send, unless all do before all is sent, or one does and SendOptions.Strict asks for it. The error of
-// the source is, and that ctx has ended. The report is there also with an error, but for that of a rank that is not 0.
+// the source is, and that ctx has ended. The report is there also with an error, but not if the rank is not 0 or ctx is nil.
 func Send(ctx context.Context, comm *runtime.Comm, source Source, o SendOptions) (report *Report, err error) {
+	if ctx == nil {
+		return nil, errors.Join(fmt.Errorf("send: %w", errNoContext), comm.Close())
+	}
 	if comm.Rank() != 0 {
 		return nil, errors.Join(fmt.Errorf("send: rank %d, only rank 0 can", comm.Rank()), comm.Close())
 	}

@@ -59,6 +59,9 @@ const (
 // The end of ctx ends the waiting alone: this rank's vote counts, and its next call of Agree
 // waits for the same agreement, whatever flags it gives.
 func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []int, err error) {
+	if ctx == nil {
+		return 0, nil, noContext("agree")
+	}
 	if !c.agreeing.TryLock() {
 		return 0, nil, ErrBusy
 	}
@@ -85,6 +88,9 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 //
 // The end of ctx ends the waiting alone, as it does for Agree: Shrink can be called again.
 func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
+	if ctx == nil {
+		return nil, noContext("shrink")
+	}
 	since := c.drv.clock.Now()
 	heir, err := c.shrinkOnce(ctx)
 	if heir != nil {

@@ -30,6 +30,9 @@ const (
 // A message of more than Config.MaxBcast bytes is ErrTooLarge at every rank, and
 // leaves the communicator intact. All else is as with Bcast.
 func (c *Comm) BcastBytes(ctx context.Context, buf []byte, root int) ([]byte, error) {
+	if ctx == nil {
+		return nil, noContext("bcast")
+	}
 	if err := c.validRoot(root); err != nil {
 		return nil, err
 	}

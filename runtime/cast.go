@@ -27,6 +27,9 @@ type Message = core.Message
 // The end of ctx while waiting leaves the communicator intact: msg is not sent. Where
 // there is nothing to wait for, msg is sent also if ctx has ended.
 func (c *Comm) Publish(ctx context.Context, msg []byte) error {
+	if ctx == nil {
+		return noContext("publish")
+	}
 	if len(msg) > c.cfg.MaxMessage {
 		return fmt.Errorf("publish: %w: %d bytes, at most %d", ErrTooLarge, len(msg), c.cfg.MaxMessage)
 	}
@@ -62,6 +65,9 @@ func (c *Comm) Publish(ctx context.Context, msg []byte) error {
 //
 // A rank whose Config.Waiting.Idle is negative answers only while it is inside a call.
 func (c *Comm) Flush(ctx context.Context) error {
+	if ctx == nil {
+		return noContext("flush")
+	}
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
 	if err := c.core.Err(); err != nil {
@@ -80,6 +86,9 @@ func (c *Comm) Flush(ctx context.Context) error {
 // have closed the communicator by which messages come here (all others at the latest), Next fails with
 // ErrPeerLeft, which leaves the communicator intact too.
 func (c *Comm) Next(ctx context.Context) (Message, error) {
+	if ctx == nil {
+		return Message{}, noContext("next")
+	}
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
 	if err := c.core.Err(); err != nil && c.core.Mail() == 0 {

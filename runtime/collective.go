@@ -23,6 +23,9 @@ import (
 // rank is refused: the call does nothing, and is not counted as one of the operations that
 // all ranks call in the same order.
 func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
+	if ctx == nil {
+		return noContext("bcast")
+	}
 	if err := c.validRoot(root); err != nil {
 		return err
 	}
@@ -39,6 +42,9 @@ func (c *Comm) validRoot(root int) error {
 // Barrier returns when every rank has called it. If ctx ends first, or has ended
 // before the call, the communicator fails at every rank.
 func (c *Comm) Barrier(ctx context.Context) error {
+	if ctx == nil {
+		return noContext("barrier")
+	}
 	return c.run(ctx, core.Barrier, nil, 0)
 }
 

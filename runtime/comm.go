@@ -48,6 +48,9 @@ type Comm struct {
 func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	since := clock.OrSystem(cfg.Clock).Now()
 	err := cfg.check()
+	if err == nil && ctx == nil {
+		err = fmt.Errorf("%w: the context is nil", ErrInput)
+	}
 	if err == nil {
 		err = cfg.connect(ctx)
 	}

@@ -106,7 +106,7 @@
 // these: [Comm.Shrink] makes a communicator of those that are left, and [Comm.Agree] has
 // them agree on flags.
 //
-// A call that is refused ([ErrInput], [ErrBusy]) does nothing and does not count as
+// A call that is refused ([ErrInput], as for a nil context, or [ErrBusy]) does nothing and does not count as
 // one of the operations that all ranks call in the same order: if the others have not been
 // refused theirs, this rank has to make up for it, or all are out of step. A context that has
 // ended before the call is none of these: the communicator fails.

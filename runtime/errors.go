@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
@@ -18,7 +19,7 @@ var (
 	// operation: which of the two comes first is not defined. Operations that are to
 	// overlap are started one after the other.
 	ErrBusy = errors.New("another goroutine is inside a collective call of this communicator")
-	// ErrInput: an argument or a field of Config is out of range.
+	// ErrInput: an argument or a field of Config is out of range, or a context is nil.
 	ErrInput = errors.New("invalid argument")
 	// ErrTooLarge: a rootless message is longer than Config.MaxMessage, or a
 	// message of BcastBytes longer than Config.MaxBcast.
@@ -54,6 +55,10 @@ type RankError = core.RankError
 // OpError is the failure of one operation: which, how far it came, what it still
 // waited for, and why it ended.
 type OpError = core.OpError
+
+// noContext is the error of a call whose context is nil. It must come before the call takes a lock,
+// which whoever recovers from a panic would leave behind.
+func noContext(op string) error { return fmt.Errorf("%w: %s: the context is nil", ErrInput, op) }
 
 // waitingFor returns the ranks, at most that many, whose programs write one of the
 // missing slots at rank. It generates other ranks' programs and is meant for

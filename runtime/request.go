@@ -48,6 +48,9 @@ type Request struct {
 // ended before, the communicator fails at every rank. A root that is no rank is refused as by
 // Bcast.
 func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, error) {
+	if ctx == nil {
+		return nil, noContext("bcast")
+	}
 	if err := c.validRoot(root); err != nil {
 		return nil, err
 	}
@@ -57,6 +60,9 @@ func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, 
 // StartBarrier starts what [Comm.Barrier] does: the request ends when every rank
 // has started or called the barrier. Otherwise it is as [Comm.StartBcast].
 func (c *Comm) StartBarrier(ctx context.Context) (*Request, error) {
+	if ctx == nil {
+		return nil, noContext("barrier")
+	}
 	return c.startRequest(ctx, core.Barrier, nil, 0)
 }
 
@@ -89,6 +95,9 @@ func (c *Comm) startRequest(ctx context.Context, k core.Kind, buf []byte, root i
 // The end of ctx ends the waiting only: the operation goes on, and buf is still the
 // communicator's.
 func (r *Request) Wait(ctx context.Context) error {
+	if ctx == nil {
+		return noContext("wait")
+	}
 	c := r.comm
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()

@@ -59,6 +59,9 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 func (c *Comm) Dup(ctx context.Context) (*Comm, error) { return c.derive(ctx, "dup", 0, 0) }
 
 func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, error) {
+	if ctx == nil {
+		return nil, noContext(op)
+	}
 	since := c.drv.clock.Now()
 	child, err := c.deriveOnce(ctx, op, color, key)
 	if child != nil {

@@ -20,6 +20,9 @@ import (
 // goroutine, if there are more than a window of each member. It ends with the membership. Group closes
 // the communicator.
 func (g *Group) Advance(ctx context.Context) (*runtime.Comm, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("advance: %w", errNoContext)
+	}
 	if !g.advance.TryLock() {
 		return nil, runtime.ErrBusy
 	}

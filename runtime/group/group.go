@@ -73,7 +73,11 @@ func Join(ctx context.Context, cfg Config) (*Group, error) {
 }
 
 func join(ctx context.Context, cfg Config) (*Group, error) {
-	if err := cfg.fill(); err != nil {
+	err := cfg.fill()
+	if err == nil && ctx == nil {
+		err = errNoContext
+	}
+	if err != nil {
 		if cfg.Manager != nil {
 			cfg.Manager.Close() // the first error is the one to tell
 		}
@@ -133,6 +137,9 @@ func (g *Group) watch() {
 	}
 }
 
+// errNoContext is the error of a call whose context is nil, which does nothing.
+var errNoContext = fmt.Errorf("%w: the context is nil", runtime.ErrInput)
+
 // await returns the newest era once met, which is called under the lock, holds.
 func (g *Group) await(ctx context.Context, met func() bool) (*era, error) {
 	for {
@@ -173,6 +180,9 @@ func (g *Group) View() membership.View {
 
 // Await returns the newest view that has begun, once its epoch is above after.
 func (g *Group) Await(ctx context.Context, after uint32) (membership.View, error) {
+	if ctx == nil {
+		return membership.View{}, errNoContext
+	}
 	e, err := g.await(ctx, func() bool { return g.era != nil && g.era.view.Epoch > after })
 	if err != nil {
 		return membership.View{}, err
@@ -185,7 +195,12 @@ func (g *Group) Err() error { return context.Cause(g.ctx) }
 
 // Next waits for a message of another member. Those that are here are returned also when the
 // membership has ended.
-func (g *Group) Next(ctx context.Context) (Message, error) { return g.queue.next(ctx) }
+func (g *Group) Next(ctx context.Context) (Message, error) {
+	if ctx == nil {
+		return Message{}, errNoContext
+	}
+	return g.queue.next(ctx)
+}
 
 // Messages returns the messages as they come, in a loop such as
 //

@@ -11,6 +11,9 @@ import (
 // ErrLeft; messages that are here may still be taken. If ctx ends first it is to be called again, or
 // Close.
 func (g *Group) Leave(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("leave group %q: %w", g.cfg.Name, errNoContext)
+	}
 	if err := g.leave(ctx); err != nil && !errors.Is(err, ErrLeft) {
 		return fmt.Errorf("leave group %q: %w", g.cfg.Name, err)
 	}

@@ -18,6 +18,9 @@ type publisher struct {
 // what is promised. It waits while a view changes, and as [runtime.Comm.Publish] does. msg may be
 // reused when it returns. If it returns an error, msg is not sent.
 func (g *Group) Publish(ctx context.Context, msg []byte) error {
+	if ctx == nil {
+		return fmt.Errorf("publish: %w", errNoContext)
+	}
 	if len(msg) > g.cfg.Comm.MaxMessage {
 		return fmt.Errorf("publish: %w: %d bytes, at most %d", runtime.ErrTooLarge, len(msg), g.cfg.Comm.MaxMessage)
 	}

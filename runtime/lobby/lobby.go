@@ -9,6 +9,7 @@ package lobby
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -71,6 +72,9 @@ func NewCount(n int) *Count { return rendezvous.NewCount(n) }
 // ErrNobody is what Host's error wraps when nobody is waited for any more, and nobody has come.
 var ErrNobody = rendezvous.ErrNobody
 
+// errNoContext is the error of a call whose context is nil, and the cause of a Meeting under one.
+var errNoContext = errors.New("lobby: the context is nil")
+
 // Lobby is where guests wait.
 type Lobby struct{ in *rendezvous.Lobby }
 
@@ -121,6 +125,11 @@ type Party struct {
 // Meeting returns a context that ends as ctx does, and when one of the guests goes before it has met the others; its
 // cause is a *GoneError then. stop is called when the host has met them, or will not.
 func (p *Party) Meeting(ctx context.Context) (meeting context.Context, stop func()) {
+	if ctx == nil {
+		ended, end := context.WithCancelCause(context.Background())
+		end(errNoContext)
+		return ended, func() {}
+	}
 	return p.in.Meeting(ctx)
 }
 
@@ -140,6 +149,9 @@ type Reception struct {
 // Host waits until there are as many guests as are wanted, and gives places to those of them that are chosen. If ctx ends
 // before, the error says how many have come.
 func (l *Lobby) Host(ctx context.Context, r Reception) (*Party, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	p := &Party{Place: Place{Job: rand.Text()}}
 	var err error
 	p.in, p.Note, err = l.in.Host(ctx, p.Job, &rendezvous.Reception{Want: r.Want, Probe: r.Probe, Came: r.Came, Choose: func(all []Guest) ([]int, string) {
@@ -156,6 +168,9 @@ func (l *Lobby) Host(ctx context.Context, r Reception) (*Party, error) {
 // Enter comes to the lobby at "host:port", as g, and returns the place that it is given. It waits for that, also for the host to
 // come, or until ctx ends. The caller joins the others, calls Met if it has, and in any case Leave.
 func Enter(ctx context.Context, addr string, g Guest, c Config) (*Seat, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	s, err := c.admission().Enter(ctx, addr, g)
 	if err != nil {
 		return nil, fmt.Errorf("lobby: %w", err)

@@ -391,3 +391,17 @@ func TestBadInput(t *testing.T) {
 	_, err = lobby.Open(l, lobby.Config{Key: []byte("short")})
 	require.Error(t, err)
 }
+
+// A nil context is an error of the call, which takes nobody in.
+func TestNilContexts(t *testing.T) {
+	l := listen(t)
+	in := open(t, l, lobby.Config{})
+	var none context.Context
+	_, err := in.Host(none, lobby.Reception{Want: lobby.NewCount(1)})
+	require.EqualError(t, err, "lobby: the context is nil")
+	_, err = lobby.Enter(none, l.Addr().String(), lobby.Guest{}, lobby.Config{})
+	require.EqualError(t, err, "lobby: the context is nil")
+	meeting, stop := new(lobby.Party).Meeting(none)
+	defer stop()
+	require.EqualError(t, context.Cause(meeting), "lobby: the context is nil")
+}
