@@ -62,8 +62,8 @@ func (f *failure) tellClash(subject uint32, seq uint64, mine string, before []ui
 func clashBody(words string, before []uint32) []byte {
 	words = clip(words, wire.MaxControl/3)
 	b := append(binary.LittleEndian.AppendUint16(nil, uint16(len(words))), words...)
-	for _, print := range before {
-		b = binary.LittleEndian.AppendUint32(b, print)
+	for _, p := range before {
+		b = binary.LittleEndian.AppendUint32(b, p)
 	}
 	return b
 }
@@ -129,8 +129,8 @@ func (c *Core) clashed(h *wire.Header, body []byte) {
 // are its fingerprints of those before that, the last first.
 func (ops *operations) parted(seq uint64, before []uint32) (first uint64, theirs uint32) {
 	for _, theirPrint := range before {
-		print, ok := ops.past(seq - 1)
-		if !ok || seq == 1 || print == theirPrint {
+		mine, ok := ops.past(seq - 1)
+		if !ok || mine == theirPrint {
 			break
 		}
 		seq, theirs = seq-1, theirPrint
@@ -265,36 +265,36 @@ func (c *history) call(own uint32) *pastCall {
 	return nil
 }
 
-// past returns the fingerprint of an operation that has begun, 0 for number 0; ok is false if it has
-// not, or is not remembered any more.
-func (ops *operations) past(seq uint64) (print uint32, ok bool) {
+// past returns the fingerprint of an operation that has begun; ok is false if it has not, or is not
+// remembered any more.
+func (ops *operations) past(seq uint64) (fingerprint uint32, ok bool) {
 	h := &ops.history
-	if seq == 0 {
-		return 0, ops.seq < uint64(len(h.prints))
-	}
-	return h.prints[seq%uint64(len(h.prints))], seq <= ops.seq && ops.seq-seq < uint64(len(h.prints))
+	return h.prints[seq%uint64(len(h.prints))], seq > 0 && seq <= ops.seq && ops.seq-seq < uint64(len(h.prints))
 }
 
 // before returns the fingerprints of the operations before seq that are remembered, the last first.
 func (ops *operations) before(seq uint64) (prints []uint32) {
 	for seq--; seq > 0; seq-- {
-		print, ok := ops.past(seq)
+		p, ok := ops.past(seq)
 		if !ok {
 			break
 		}
-		prints = append(prints, print)
+		prints = append(prints, p)
 	}
 	return prints
 }
 
-// own returns the fingerprint that operation seq has by itself, at a rank where it is print and
+// own returns the fingerprint that operation seq has by itself, at a rank where it is fingerprint and
 // which has called the same as this one before; 0 if that is not known.
-func (ops *operations) own(seq uint64, print uint32) uint32 {
+func (ops *operations) own(seq uint64, fingerprint uint32) uint32 {
+	if seq == 1 {
+		return following(0, fingerprint)
+	}
 	before, ok := ops.past(seq - 1)
 	if !ok {
 		return 0
 	}
-	return following(before, print)
+	return following(before, fingerprint)
 }
 
 // words says what operation seq was. own is what it is by itself, as far as another rank can tell.
@@ -302,8 +302,8 @@ func (ops *operations) words(seq uint64, own uint32) string {
 	if o := ops.lookup(seq); o != nil {
 		return o.plan.words(o.n)
 	}
-	if print, ok := ops.past(seq); ok {
-		if known := ops.own(seq, print); known != 0 {
+	if mine, ok := ops.past(seq); ok {
+		if known := ops.own(seq, mine); known != 0 {
 			own = known
 		}
 	}

@@ -242,7 +242,7 @@ func (ops *operations) agrees(o *op, h *wire.Header) bool {
 // agreed has the core fail if the sender of a frame has run something else under the number of an
 // operation that has begun here, as far back as this rank knows.
 func (ops *operations) agreed(h *wire.Header) bool {
-	if print, ok := ops.past(h.Seq); ok && print != h.Print {
+	if mine, ok := ops.past(h.Seq); ok && mine != h.Print {
 		ops.disagree(h.Seq, h.From, h.Print)
 		return false
 	}

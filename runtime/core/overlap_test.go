@@ -300,11 +300,11 @@ func TestEarlySignals(t *testing.T) {
 }
 
 // printOf is the fingerprint of the last of so many operations of n bytes under p.
-func printOf(p *Plan, n int, operations uint64) (print uint32) {
+func printOf(p *Plan, n int, operations uint64) (fingerprint uint32) {
 	for range operations {
-		print = following(print, p.print(n))
+		fingerprint = following(fingerprint, p.print(n))
 	}
-	return print
+	return fingerprint
 }
 
 // requireDispute checks that a core has found a mismatch, and fails by it when nobody answers.
