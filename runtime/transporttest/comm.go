@@ -111,7 +111,7 @@ var once = []commTest{
 	{"Mismatch", testMismatch},
 	{"Belated", testBelated},
 	{"Truth", testTruth},
-	{"Parted", testParted},
+	{"Parted", CommParted},
 	{"Farewell", testFarewell},
 	{"Refused", testRefused},
 	{"Forsaken", testForsaken},

@@ -58,7 +58,10 @@ var partings = []parting{
 var partedSizes = []int{2, 1000, 64 << 10, 1 << 20}
 
 // CommParted is the part of CommItself that is of ranks whose calls differ once.
-func CommParted(t *testing.T, with Make) { testParted(t, with) }
+func CommParted(t *testing.T, with Make) {
+	testParted(t, with)
+	t.Run("always", func(t *testing.T) { testRootsAlways(t, with) })
+}
 
 // testSplitParted: so do those of another communicator, and the one that it was made of goes on.
 func testSplitParted(t *testing.T, with Make) {
@@ -86,6 +89,18 @@ func testParted(t *testing.T, with Make) {
 				})
 			}
 		}
+	}
+}
+
+// testRootsAlways: ranks each of which is the root of every broadcast wait for nobody, and find out all the same.
+func testRootsAlways(t *testing.T, with Make) {
+	for _, bytes := range partedSizes {
+		t.Run(fmt.Sprintf("%dB", bytes), func(t *testing.T) {
+			errs := each(t, join(t, with, 3, runtime.Config{Stall: 20 * time.Millisecond}), func(ctx context.Context, c *runtime.Comm) error {
+				return untilFailed(ctx, c, bcastOf(bytes, c.Rank()))
+			})
+			requireFailed(t, errs, runtime.ErrMismatch)
+		})
 	}
 }
 
