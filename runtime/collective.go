@@ -17,6 +17,9 @@ import (
 // depends on the algorithm (bcast/mcast-acktree guarantees it). BcastBytes is for
 // messages of which only the root knows the length.
 //
+// buf may be of any length, unless Config.Bcast asks for so few chunks that one of them would be
+// longer than wire.MaxBody, 2 GiB: that is ErrInput at every rank.
+//
 // If ctx ends first, or has ended before the call, the communicator fails at every
 // rank, since the others cannot complete either. After an error buf is undefined, unless
 // that is an [OpError] that says that it is Whole. A root that is no
