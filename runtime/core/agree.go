@@ -24,7 +24,8 @@ type agreement struct {
 	taken   uint64    // the last of which it has been told the outcome
 	out     error     // why this rank cannot agree any more: the others have gone on without it
 	settled bool      // calls fail with what fate says now
-	until   Time      // when they do at the latest; 0: from the next tick on for a while
+	missed  int       // how many ranks were known to have gone at the last tick, while calls wait for that
+	until   Time      // when they fail at the latest
 	ask     Time      // when those that are waited for are asked next; 0: from the next tick on
 }
 
@@ -86,6 +87,9 @@ func (a *agreement) of(number uint64) *ballot {
 func (a *agreement) send(to int, b *ballot, s *saying) {
 	f := s.frame(a.Size)
 	f.Seq, f.Epoch, f.From = b.number, a.Epoch, a.Rank
+	if b.number == 0 && a.fate.err != nil {
+		a.fate.answer(to) // first why: it may hear of the failure by this alone
+	}
 	a.put(to, f)
 }
 
@@ -150,7 +154,9 @@ func (a *agreement) heard(h *wire.Header, body []byte) {
 	s := heardSaying(h.Arg, body, a.Size)
 	switch number := h.Seq; {
 	case s.gone.has(a.Rank):
-		a.out = a.fate.excluded(h.From)
+		if !a.members.lost(h.From) {
+			a.exclude(&RankError{Rank: a.Rank, Err: fmt.Errorf("%w: rank %d and others have gone on without this one", ErrPeerLost, h.From)}, false)
+		}
 		return
 	case number > 2*a.last+1:
 		a.fate.violation(h, "ballot %d, where this rank has asked for %d agreements", number, a.last)
@@ -164,7 +170,49 @@ func (a *agreement) heard(h *wire.Header, body []byte) {
 	if h.Seq == 0 && a.fate.err == nil {
 		a.fate.hearsay(h.From, append(b.lost.list(), b.gone.list()...))
 	}
+	if a.fate.err != nil {
+		a.mourn(s.lost)
+	}
 	a.look()
+}
+
+// mourn notes ranks that others say are lost.
+func (a *agreement) mourn(lost rankset) {
+	kind := ErrPeerLost
+	if errors.Is(a.fate.err, ErrPeerSilent) {
+		kind = ErrPeerSilent
+	}
+	for _, rank := range lost.list() {
+		if !a.members.gone(rank) {
+			a.fate.mourn(rank, fmt.Errorf("%w, as other ranks have found", kind))
+		}
+	}
+}
+
+// told takes the reason of an abort: it may be that the others take this rank for lost. What a rank says counts
+// unless this one takes that one for lost.
+func (a *agreement) told(h *wire.Header, text []byte) {
+	r, _ := a.reasonIn(h) // Body has looked
+	if r.about == a.Rank && r.origin != a.Rank && a.fate.isLoss(&r) && !a.members.lost(r.origin) {
+		r.text = string(text)
+		a.exclude(a.errorOf(&r), false)
+	}
+}
+
+// exclude fails the core because the others have taken this rank for lost. If calls wait until it is agreed which
+// ranks are lost they fail with this instead.
+func (a *agreement) exclude(err error, tell bool) {
+	if a.out != nil || a.fate.closing {
+		return
+	}
+	if a.settling() {
+		a.settled, a.fate.err = true, err
+	}
+	a.out = err
+	a.fate.fail(err, tell)
+	if a.Lost != nil {
+		a.Lost(a.Rank, err)
+	}
 }
 
 // active reports whether this rank waits for others.
@@ -184,8 +232,17 @@ func (a *agreement) confirmed() bool {
 	return b != nil && b.known
 }
 
-// longest is how long failed calls wait for agreement at most.
+// longest is how long failed calls wait at most for a rank that says nothing, where nobody is lost by silence.
 const longest = Time(2e9)
+
+// patience is how long failed calls wait for ranks that say nothing, from when another one was last found to have gone.
+// Those that are lost, too, are found in this time: the watch may have begun only now.
+func (a *agreement) patience() Time {
+	if a.Silence == 0 {
+		return longest
+	}
+	return a.Silence + stays*a.watch.interval()
+}
 
 func (a *agreement) tick(now Time) {
 	if a.look(); !a.active() {
@@ -197,11 +254,8 @@ func (a *agreement) tick(now Time) {
 	if !a.settling() {
 		return
 	}
-	if a.until == 0 {
-		a.until = now + longest
-		if a.Silence > 0 {
-			a.until = now + a.watch.interval()
-		}
+	if gone := len(a.find(0).gone.list()); a.until == 0 || gone > a.missed {
+		a.missed, a.until = gone, now+a.patience()
 	}
 	if now >= a.until {
 		a.settle()
@@ -217,8 +271,17 @@ func (a *agreement) remind(now Time) {
 		for _, b := range a.ballots {
 			if late && !b.known {
 				b.remind()
+				a.passOn(b)
 			}
 		}
+	}
+}
+
+// passOn tells the ranks that this one watches who has gone. The last of them is the next rank that is there: so all
+// hear of every loss, round the ring, also if those between them in the tree are lost and nobody knows yet.
+func (a *agreement) passOn(b *ballot) {
+	for _, t := range a.watch.targets {
+		b.answer(t.rank)
 	}
 }
 
@@ -259,6 +322,18 @@ func (c *Core) Confirmed() bool {
 // Excluded returns an error if the other ranks have taken this one for lost, and it cannot
 // agree with them any more.
 func (c *Core) Excluded() error { return c.agree.out }
+
+// Lose fails the core because a rank is lost, perhaps this one itself, as another communicator of the process has found.
+func (c *Core) Lose(rank int, err error) {
+	switch {
+	case c.fate.closing:
+	case rank == c.env.Rank:
+		c.agree.exclude(&RankError{Rank: rank, Err: err}, true)
+	case !c.members.gone(rank):
+		c.fate.lose(rank, err)
+		c.agree.look()
+	}
+}
 
 // Settle has calls fail at once because of a rank that is lost, though it has not been agreed which are.
 func (c *Core) Settle() {

@@ -109,6 +109,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.casts.passedOn(h)
 	case wire.FrameAbort:
 		c.fate.heard(h, body)
+		c.agree.told(h, body)
 	case wire.FrameClash:
 		c.clashed(h, body)
 	case wire.FrameDispute:

@@ -36,7 +36,7 @@ func (c *Core) link() {
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
 	c.agree.env, c.agree.fate, c.agree.members, c.agree.watch = &c.env, &c.fate, &c.members, &c.watch
 	c.casts.members, c.agree.casts = &c.members, &c.casts
-	c.watch.fate, c.watch.members, c.ops.watch = &c.fate, &c.members, &c.watch
+	c.watch.fate, c.watch.members, c.watch.agree, c.ops.watch = &c.fate, &c.members, &c.agree, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
 
@@ -173,7 +173,9 @@ func (c *Core) Tick(now Time) {
 		c.ops.tick(now)
 	}
 	if c.agree.tick(now); c.fate.err == nil || c.agree.active() {
-		c.watch.tick(now)
+		if lost := c.watch.tick(now); lost {
+			c.agree.look()
+		}
 	}
 }
 

@@ -38,6 +38,8 @@ type Config struct {
 	CastBytes  int     // bytes of them before another one has to wait
 	MaxMessage int     // bytes of one at most
 
+	Lost func(rank int, err error) // is told of each rank that this one finds or hears to be lost, itself too, once; it must not call the core. nil: nobody is
+
 	Trace func(Event) // is told what operations do; it must not call the core. nil: nobody is
 }
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -90,6 +91,9 @@ func (f *failure) heard(h *wire.Header, text []byte) {
 	}
 	f.passed[h.Arg] = true
 	r.text = string(text)
+	if r.about == r.origin && f.isLoss(&r) && !f.members.gone(r.about) {
+		f.mourn(r.about, f.errorOf(&r)) // it has been told so in another communicator
+	}
 	if f.err == nil {
 		f.end(f.errorOf(&r), r, false)
 	}
@@ -118,15 +122,29 @@ func (f *failure) refused(err error) {
 func (f *failure) lost(rank int, err error) { f.lose(rank, fmt.Errorf("%w: %w", ErrPeerLost, err)) }
 
 func (f *failure) lose(rank int, err error) {
-	f.members.lose(rank)
+	f.mourn(rank, err)
 	f.fail(&RankError{Rank: rank, Err: err}, true)
 }
 
-// silent fails the core because a rank is lost that no connection tells of, and that has said nothing for so long. If it comes
-// back it is told so.
+// mourn notes that a rank is lost.
+func (f *failure) mourn(rank int, err error) {
+	known := f.members.lost(rank)
+	f.members.lose(rank)
+	if f.Lost != nil && !known {
+		f.Lost(rank, err)
+	}
+}
+
+// isLoss reports whether r says that a rank is lost.
+func (f *failure) isLoss(r *reason) bool { return errors.Is(f.kindOf(r.cause), ErrPeerLost) }
+
+// silent fails the core because a rank has said nothing for so long, and no connection says that it is lost. That
+// rank is told so: it reads it if it goes on, whatever else it may have been told of others that are lost.
 func (f *failure) silent(rank int, silence Time) {
-	f.lose(rank, fmt.Errorf("%w for %v s", ErrPeerSilent, float64(silence)/1e9))
-	f.answer(rank)
+	err := &RankError{Rank: rank, Err: fmt.Errorf("%w for %v s", ErrPeerSilent, float64(silence)/1e9)}
+	f.lose(rank, err.Err)
+	why := f.reasonOf(err)
+	f.tell(rank, &why)
 }
 
 // hearsay fails the core because another rank says which have gone.
@@ -134,13 +152,6 @@ func (f *failure) hearsay(from int, gone []int) {
 	if len(gone) > 0 {
 		f.fail(&RankError{Rank: gone[0], Err: fmt.Errorf("%w: rank %d says so", ErrPeerLost, from)}, true)
 	}
-}
-
-// excluded fails the core because the others have taken this rank for lost.
-func (f *failure) excluded(from int) error {
-	err := &RankError{Rank: f.Rank, Err: fmt.Errorf("%w: rank %d and others have gone on without this one", ErrPeerLost, from)}
-	f.fail(err, false)
-	return err
 }
 
 // deserted fails the core because a rank has closed its communicator though that had

@@ -85,6 +85,12 @@ func (m *membership) suspect(rank int, err error) {
 // lose notes that rank is lost.
 func (m *membership) lose(rank int) { m.set(absence{rank: rank, state: isLost}) }
 
+// lost reports whether rank is lost.
+func (m *membership) lost(rank int) bool {
+	a := m.of(rank)
+	return a != nil && a.state == isLost
+}
+
 // missing returns a rank that has left before operation seq.
 func (m *membership) missing(seq uint64) (a absence, ok bool) {
 	for _, a := range m.absent {

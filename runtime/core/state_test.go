@@ -39,7 +39,7 @@ var considered = map[string]string{
 	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.err": "state", "absence.until": "time",
 
 	"agreement.env": "link", "agreement.fate": "link", "agreement.members": "link", "agreement.watch": "link",
-	"agreement.ballots": "state", "agreement.last": "state", "agreement.taken": "state", "agreement.settled": "state", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
+	"agreement.ballots": "state", "agreement.last": "state", "agreement.taken": "state", "agreement.settled": "state", "agreement.missed": "time", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
 	"ballot.size": "derived", "ballot.rank": "derived", "ballot.number": "state", "ballot.say": "link",
 	"ballot.voted": "state", "ballot.own": "state", "ballot.lost": "state", "ballot.gone": "state", "ballot.above": "derived",
 	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.raised": "state", "ballot.without": "state",
@@ -49,7 +49,7 @@ var considered = map[string]string{
 
 	// Nobody is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
-	"watch.target": "time", "watch.heard": "time", "watch.took": "time", "watch.last": "time", "watch.ask": "time", "watch.looked": "time",
+	"watch.agree": "link", "watch.targets": "time", "target.rank": "time", "target.heard": "time", "target.took": "time", "target.last": "time", "watch.ask": "time", "watch.looked": "time",
 
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
 	"operations.seq": "state", "operations.complete": "state", "operations.ring": "state",

@@ -1,27 +1,41 @@
 package core
 
-import "github.com/schedgen/schedgen/runtime/wire"
+import (
+	"slices"
 
-// watch finds a rank that has fallen silent and that no connection tells of: its
-// process is stopped, its host has vanished, or the network is cut. Every rank watches
-// the next one that has not gone, so that each is watched by one, and asks it for a sign of
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// watch finds ranks that have fallen silent and that no connection tells of: a process
+// is stopped, a host has vanished, or the network is cut. Every rank watches the next
+// one that has not gone, so that each is watched by one, and asks it for a sign of
 // life. It does so while an operation of it does not move, while its process waits
 // for messages, and while it is asked itself: so one rank that waits has all of them
 // watched, each by one frame an interval. While all goes well nobody asks.
+//
+// Ranks may fall silent together, and then nobody watches the one behind a silent one. So a
+// rank whose targets do not answer asks twice as many, up to the next one that answers: what
+// silence lasts is counted for each of them, and all are lost at about the same time.
 type watch struct {
 	*env
 	fate    *failure
 	members *membership
+	agree   *agreement
 
-	wanted bool   // since the last tick something has asked for it
-	on     bool   // this rank watches
-	until  Time   // when it stops, unless it is asked for again
-	target int    // whom it watches
-	heard  bool   // the target has been heard of since the last tick
-	took   uint64 // how much of what was put to it had left at the last tick: a slow link is not silence
-	last   Time   // when there was a sign of life
-	ask    Time   // when it is asked for one
-	looked Time   // when tick last looked
+	wanted  bool     // since the last tick something has asked for it
+	on      bool     // this rank watches
+	until   Time     // when it stops, unless it is asked for again
+	targets []target // whom it watches, the nearest first: all but the last are behind with their answers
+	ask     Time     // when they are asked for a sign of life
+	looked  Time     // when tick last looked
+}
+
+// target is a rank that is watched.
+type target struct {
+	rank  int
+	heard bool   // it has been heard of since the last tick
+	took  uint64 // how much of what was put to it had left at the last tick: a slow link is not silence
+	last  Time   // when there was a sign of life
 }
 
 // The interval of questions: so many to a silence, but no longer than maxInterval.
@@ -38,8 +52,13 @@ func (w *watch) want() { w.wanted = w.Silence > 0 && w.Size > 1 }
 
 // hear notes a frame of rank.
 func (w *watch) hear(rank int) {
-	if w.on && rank == w.target {
-		w.heard = true
+	if !w.on {
+		return
+	}
+	for i := range w.targets {
+		if t := &w.targets[i]; t.rank == rank {
+			t.heard = true
+		}
 	}
 }
 
@@ -70,57 +89,115 @@ func (w *watch) due() Time {
 	if w.on {
 		return min(w.ask, w.until)
 	}
-	if _, some := w.next(); w.wanted && some {
+	if w.wanted && w.some() {
 		return 1
 	}
 	return never
 }
 
-// tick asks the target for a sign of life, and declares it lost when there was none for too
-// long.
-func (w *watch) tick(now Time) {
+// tick asks the targets for signs of life, and declares those lost that gave none for too
+// long. It reports whether it has.
+func (w *watch) tick(now Time) (lost bool) {
 	if w.wanted {
 		w.wanted, w.until = false, now+stays*w.interval()
 	}
-	target, some := w.next()
-	if now >= w.until || !some {
-		w.on = false
-		return
+	if now >= w.until {
+		w.on, w.targets = false, w.targets[:0]
+		return false
 	}
-	if !w.on || target != w.target {
-		w.on, w.target, w.heard, w.took = true, target, false, w.taken(target)
-		w.last, w.ask, w.looked = now, now, now
+	if !w.on {
+		w.on, w.targets, w.ask, w.looked = true, w.targets[:0], now, now
 	}
-	if gap := now - w.looked; gap > 2*w.interval() {
-		w.last += gap // this rank itself was stopped: what has come meanwhile has not been taken
+	gap := now - w.looked
+	if gap <= 2*w.interval() {
+		gap = 0
 	}
 	w.looked = now
-	if took := w.taken(target); w.heard || took != w.took {
-		w.heard, w.took, w.last = false, took, now
+	for i := range w.targets {
+		t := &w.targets[i]
+		t.last += gap // this rank itself was stopped: what has come meanwhile has not been taken
+		if took := w.taken(t.rank); t.heard || took != t.took {
+			t.heard, t.took, t.last = false, took, now
+		}
 	}
-	if now-w.last >= w.Silence {
+	for i := 0; i < len(w.targets); i++ {
+		if t := w.targets[i]; now-t.last >= w.Silence && !w.members.gone(t.rank) {
+			w.fate.silent(t.rank, w.Silence)
+			lost = true
+		}
+	}
+	if lost || len(w.targets) == 0 || w.members.gone(w.targets[0].rank) || now >= w.ask {
+		w.aim(now)
+	}
+	if len(w.targets) == 0 {
 		w.on = false
-		w.fate.silent(target, w.Silence)
-		return
+		return lost
 	}
 	if now >= w.ask {
 		w.ask = now + w.interval()
-		w.control(target, wire.FrameWatch, 0, 0, 0)
-		if w.Caps.Direct && now-w.last >= w.interval() { // what was put may have been lost, and be sent again late
-			w.sayLoosely(target, wire.FrameWatch)
+		for i := range w.targets {
+			w.question(&w.targets[i], now)
+		}
+	}
+	return lost
+}
+
+// aim chooses the targets anew: ranks that have not gone, the nearest first, up to one that has lately
+// given a sign of life. While there is no such one, it adds as many as there are already.
+func (w *watch) aim(now Time) {
+	before := w.targets
+	late := func(t target) bool { return now-t.last >= w.interval() }
+	room := 0
+	for _, t := range before {
+		if late(t) && !w.members.gone(t.rank) {
+			room++
+		}
+	}
+	room = max(1, room)
+	w.targets = nil
+	for distance := 1; distance < w.Size; distance = w.farther(distance) {
+		rank := (w.Rank + distance) % w.Size
+		if w.members.gone(rank) {
+			continue
+		}
+		if i := slices.IndexFunc(before, func(t target) bool { return t.rank == rank }); i >= 0 {
+			if w.targets = append(w.targets, before[i]); !late(before[i]) {
+				return
+			}
+		} else if room > 0 {
+			room--
+			w.targets = append(w.targets, target{rank: rank, took: w.taken(rank), last: now})
+			w.ask = now
 		}
 	}
 }
 
-// next returns the nearest rank after this one that has not gone, of those that say goodbye
-// to this one: see probe.
-func (w *watch) next() (rank int, some bool) {
-	for distance := 1; distance < w.Size; distance = farther(distance) {
-		if rank = (w.Rank + distance) % w.Size; !w.members.gone(rank) {
-			return rank, true
+// question asks a target for a sign of life.
+func (w *watch) question(t *target, now Time) {
+	w.control(t.rank, wire.FrameWatch, 0, 0, 0)
+	if w.Caps.Direct && now-t.last >= w.interval() { // what was put may have been lost, and be sent again late
+		w.sayLoosely(t.rank, wire.FrameWatch)
+	}
+}
+
+// farther returns the next distance of ranks that may be watched: of those that say goodbye to this one
+// (see mayAsk), or of all while the ranks that are left agree. The agreement waits for each of them, and one that has
+// left says so when it is asked.
+func (w *watch) farther(distance int) int {
+	if w.agree.active() {
+		return distance + 1
+	}
+	return farther(distance)
+}
+
+// some reports whether there is a rank to watch.
+func (w *watch) some() bool {
+	for distance := 1; distance < w.Size; distance = w.farther(distance) {
+		if !w.members.gone((w.Rank + distance) % w.Size) {
+			return true
 		}
 	}
-	return 0, false
+	return false
 }
 
 func (w *watch) taken(to int) uint64 {

@@ -16,12 +16,13 @@ type questioner struct {
 	discard
 	kinds []wire.FrameKind
 	to    []int
+	about []int // ranks that aborts are about
 	taken uint64
 }
 
 func (q *questioner) Put(to int, f *wire.Frame) {
 	if f.Lane == wire.LaneControl {
-		q.kinds, q.to = append(q.kinds, f.Kind), append(q.to, to)
+		q.kinds, q.to, q.about = append(q.kinds, f.Kind), append(q.to, to), append(q.about, int(f.Slot))
 	}
 	q.drop(f)
 }
@@ -68,7 +69,10 @@ func goOn(c *Core, now, end Time, each func()) Time {
 func TestSilentRankIsLost(t *testing.T) {
 	c, net, start := watching(t)
 	now := goOn(c, start, 3600e9, func() {})
-	require.Equal(t, start+8e9+1e9+1, now, "the others do not say for an interval which ranks are lost")
+	require.Equal(t, start+8e9+2e9, now, "the others are silent, too: rank 3 is asked after an interval, rank 0 after another one")
+	var lost *LostError
+	require.ErrorAs(t, c.Err(), &lost)
+	require.Equal(t, []int{0, 2, 3}, lost.Ranks)
 	require.ErrorIs(t, c.Err(), ErrPeerLost)
 	require.ErrorContains(t, c.Err(), "rank 2: rank lost: it has given no sign of life for 8 s")
 	require.ErrorIs(t, c.Err(), ErrPeerSilent)
@@ -76,14 +80,18 @@ func TestSilentRankIsLost(t *testing.T) {
 	heard := c.env.reasonOf(c.Err())
 	require.ErrorIs(t, c.env.errorOf(&heard), ErrPeerSilent, "at all other ranks, too")
 	require.ErrorIs(t, c.env.errorOf(&heard), ErrPeerLost)
-	asks := slices.DeleteFunc(net.asks(), func(to int) bool { return to != 2 })
-	require.Len(t, asks, 8, "once in a while")
-	require.True(t, slices.ContainsFunc(net.kinds, func(k wire.FrameKind) bool { return k == wire.FrameAbort }))
-	told := false
-	for i, k := range net.kinds {
-		told = told || k == wire.FrameAbort && net.to[i] == 2
+	for _, rank := range lost.Ranks {
+		asks := slices.DeleteFunc(net.asks(), func(to int) bool { return to != rank })
+		require.Len(t, asks, 8, "rank %d, once in a while", rank)
 	}
-	require.True(t, told, "the silent one is told, too")
+	require.True(t, slices.ContainsFunc(net.kinds, func(k wire.FrameKind) bool { return k == wire.FrameAbort }))
+	for _, rank := range lost.Ranks {
+		told := false
+		for i, k := range net.kinds {
+			told = told || k == wire.FrameAbort && net.to[i] == rank && net.about[i] == rank
+		}
+		require.True(t, told, "the silent one is told, too, that it is lost: rank %d", rank)
+	}
 }
 
 func TestSignsOfLife(t *testing.T) {
@@ -125,7 +133,7 @@ func TestQuestionsByDatagram(t *testing.T) {
 	require.Zero(t, net.n, "each was answered")
 	goOn(c, now, 100e9, func() {})
 	require.ErrorIs(t, c.Err(), ErrPeerSilent)
-	require.Equal(t, questions-1, net.n)
+	require.Equal(t, 3*(questions-1), net.n, "of each of the others")
 }
 
 // A rank that was stopped itself has not taken what came meanwhile, and calls nobody silent.
@@ -153,7 +161,7 @@ func TestQuestionGoesRound(t *testing.T) {
 	require.True(t, c.Waits())
 	now := goOn(c, 1, 20e9, func() {})
 	require.NoError(t, c.Err())
-	require.Equal(t, []int{0, 0, 0}, net.asks())
+	require.Equal(t, []int{0, 0, 1, 0, 1, 2}, net.asks(), "and those behind it, since it does not answer")
 	require.False(t, c.Waits())
 	_, limited := c.Due()
 	require.False(t, limited)
@@ -161,7 +169,20 @@ func TestQuestionGoesRound(t *testing.T) {
 	c.Ended(0, wire.Closed, nil)
 	c.Arrived(ask, nil)
 	c.Tick(now + 1)
-	require.Equal(t, 1, net.asks()[3], "who has left is passed over")
+	require.Equal(t, []int{1}, net.asks()[6:], "a rank that has left is passed over")
+}
+
+// A rank whose target answers again asks nobody else any more.
+func TestAnswerEndsTheSearch(t *testing.T) {
+	c, net, start := watching(t)
+	now := goOn(c, start, start+3e9, func() {})
+	require.Len(t, c.watch.targets, 3)
+	answer := func() { c.Body(control(2, wire.FrameAlive)) }
+	now = goOn(c, now, now+3e9, answer)
+	asked := len(net.asks())
+	goOn(c, now, now+10e9, answer)
+	require.NoError(t, c.Err())
+	require.Equal(t, slices.Repeat([]int{2}, 10), net.asks()[asked:])
 }
 
 // A rank that waits when those that it might ask have left is not kept busy by that.

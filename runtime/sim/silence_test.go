@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -142,7 +143,7 @@ func TestPartitionIsNoticed(t *testing.T) {
 			}
 			require.ErrorAs(t, c.Err, &about)
 			require.NotEqual(t, side>>c.Rank&1, side>>about.Rank&1, "rank %d of side %b says: %v", c.Rank, side, c.Err)
-			require.Less(t, c.Return, 10*Millisecond+noticed)
+			require.Less(t, c.Return, 10*Millisecond+noticedAll(10))
 		}
 	}
 }
@@ -161,5 +162,125 @@ func TestSlowIsNotSilent(t *testing.T) {
 				require.NoError(t, c.Err, fmt.Sprint(c))
 			}
 		})
+	}
+}
+
+// lossesOf returns, of each rank that is not among those, the ranks that its last call calls lost, and
+// requires that every one of these errors is a LostError.
+func (r *Result) lossesOf(t require.TestingT, silent []int) (named [][]int) {
+	named = make([][]int, len(r.Cores))
+	for _, c := range r.Calls {
+		if c.Err == nil || slices.Contains(silent, c.Rank) {
+			continue
+		}
+		var lost *core.LostError
+		require.ErrorAs(t, c.Err, &lost, "rank %d", c.Rank)
+		require.ErrorIs(t, c.Err, core.ErrPeerSilent, "rank %d", c.Rank)
+		named[c.Rank] = lost.Ranks
+	}
+	return named
+}
+
+// noticedAll is the latest that all know of the silence of so many that begins at 0: they may follow each
+// other, and one is asked an interval after those before it have not answered, each time twice as many.
+func noticedAll(silent int) Time {
+	return noticed + Time(3+bits.Len(uint(silent)))*Second/8
+}
+
+// requireAllNamed requires that all ranks but the silent ones name just these, in time.
+func requireAllNamed(t require.TestingT, sc *Scenario, r *Result, silent []int) {
+	named := r.lossesOf(t, silent)
+	for rank := range sc.Ranks {
+		if !slices.Contains(silent, rank) {
+			require.Equal(t, silent, named[rank], "rank %d of %d", rank, sc.Ranks)
+		}
+	}
+	for _, c := range r.Calls {
+		if !slices.Contains(silent, c.Rank) {
+			require.Less(t, c.Return, noticedAll(len(silent)), "rank %d", c.Rank)
+		}
+	}
+}
+
+// Ranks that fall silent together are named by all others, all of them: whichever they are, neighbours or
+// not, and the one that counts votes among them.
+func TestSilentTogether(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(3, 24).Draw(rt, "ranks")
+		silent := rapid.SliceOfNDistinct(rapid.IntRange(0, size-1), 2, size-1, rapid.ID).Draw(rt, "silent")
+		slices.Sort(silent)
+		vanish := rapid.Bool().Draw(rt, "vanish")
+		op := rapid.SampledFrom(steps()).Draw(rt, "step")
+		sc := hush(size, nil, op, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+		for _, rank := range silent {
+			f := Fault{Kind: FaultPause, Rank: rank, Until: 60 * Second}
+			if vanish {
+				f = Fault{Kind: FaultSilent, Rank: rank}
+			}
+			sc.Faults = append(sc.Faults, f)
+		}
+		requireAllNamed(rt, sc, runs(rt, sc), silent)
+	})
+}
+
+// Processes that are stopped together and go on later are told that they were lost, each of itself, whether the
+// others are still there or have closed.
+func TestStoppedTogetherComeBack(t *testing.T) {
+	for _, silent := range [][]int{{1, 4}, {2, 3}, {0, 3}, {0, 1, 5}, {1, 2, 3}} {
+		for _, closes := range []bool{false, true} {
+			sc := hush(6, nil)
+			for range 2000 {
+				sc.Script = append(sc.Script, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+			}
+			sc.Close = closes
+			for _, rank := range silent {
+				sc.Faults = append(sc.Faults, Fault{Kind: FaultPause, Rank: rank, From: 10 * Millisecond, Until: 20*Second + Time(rank)*Millisecond})
+			}
+			r := runs(t, sc)
+			told := 0
+			for _, c := range r.Calls {
+				var about *core.RankError
+				if c.Err == nil {
+					continue
+				}
+				require.ErrorIs(t, c.Err, core.ErrPeerLost)
+				require.ErrorAs(t, c.Err, &about)
+				if slices.Contains(silent, c.Rank) {
+					told++
+					require.Equal(t, c.Rank, about.Rank, "%v of %v, closes %v: %v", c.Rank, silent, closes, c.Err)
+				}
+			}
+			require.Equal(t, len(silent), told)
+			named := r.lossesOf(t, silent)
+			for rank := range 6 {
+				if !slices.Contains(silent, rank) {
+					require.Equal(t, silent, named[rank], "rank %d", rank)
+				}
+			}
+		}
+	}
+}
+
+// When the network is cut, all of each part name all of the other.
+func TestPartsNameEachOther(t *testing.T) {
+	for _, c := range []struct {
+		ranks int
+		side  uint64
+	}{{5, 0b00111}, {5, 0b10100}, {8, 0b00001111}, {8, 0b01010101}, {8, 0b10000001}, {24, 0xfff}, {40, 0xfffff}, {40, 0xf0f0f0f0f0}} {
+		for _, until := range []Time{25 * Second, 3600 * Second} {
+			sc := hush(c.ranks, []Fault{{Kind: FaultPartition, Side: c.side, From: 10 * Millisecond, Until: until}})
+			for range 1000 {
+				sc.Script = append(sc.Script, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"})
+			}
+			r := runs(t, sc)
+			var parts [2][]int
+			for rank := range c.ranks {
+				parts[c.side>>rank&1] = append(parts[c.side>>rank&1], rank)
+			}
+			named := r.lossesOf(t, nil)
+			for rank := range c.ranks {
+				require.Equal(t, parts[1-c.side>>rank&1], named[rank], "rank %d of %d, side %b", rank, c.ranks, c.side)
+			}
+		}
 	}
 }
