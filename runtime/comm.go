@@ -107,6 +107,7 @@ func (c *Comm) prepare() error {
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		Causes:  []error{context.DeadlineExceeded, context.Canceled},
 		Overlay: overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		Lost:  func(rank int, err error) { c.drv.lost(c, rank, err) },
 		Trace: c.coreTrace(),
 	}, c.window.net(net))
 	return nil

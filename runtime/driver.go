@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	goruntime "runtime"
 	"slices"
 	"sync"
@@ -31,6 +32,7 @@ type driver struct {
 	comms  [maxComms]*Comm // by wire.Header.Comm
 	active []*Comm         // those of them that there are
 	ends   []peerEnd       // how connections with peers have ended, by endpoint
+	silent []error         // by endpoint, this one too: why it is lost, though no connection says so; nil: it is not
 	stale  uint64          // frames dropped: of communicators that there are not, or not of members
 
 	numbers numbers
@@ -93,6 +95,7 @@ type peerEnd struct {
 func newDriver(cfg *Config) *driver {
 	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Waiting.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
+	d.silent = make([]error, cfg.Transport.Size())
 	d.cond.L = &d.mu
 	d.leaving.Flusher, _ = cfg.Transport.(wire.Flusher)
 	d.groups, _ = cfg.Transport.(wire.Groups)
@@ -124,6 +127,27 @@ func (d *driver) add(c *Comm) {
 	for endpoint, e := range d.ends {
 		if rank, member := c.rankOf(endpoint); member && e.how != 0 {
 			c.core.Ended(rank, e.how, e.err)
+		}
+	}
+	for endpoint, err := range d.silent {
+		if rank, member := c.rankOf(endpoint); member && err != nil {
+			c.core.Lose(rank, err)
+		}
+	}
+}
+
+// lost takes that by has found, or heard, that a rank of it is lost. A rank that is silent is so for all
+// communicators, and no connection tells them. Other losses do not concern them: a rank may have left while by was
+// made by Shrink, or the driver itself has told all.
+func (d *driver) lost(by *Comm, rank int, err error) {
+	endpoint := by.endpointOf(rank)
+	if d.silent[endpoint] != nil || !errors.Is(err, ErrPeerSilent) {
+		return
+	}
+	d.silent[endpoint] = err
+	for _, c := range d.active {
+		if rank, member := c.rankOf(endpoint); member && c != by {
+			c.core.Lose(rank, err)
 		}
 	}
 }

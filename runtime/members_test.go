@@ -80,6 +80,7 @@ func TestFramesOfStrangers(t *testing.T) {
 
 	later, err := first.register([]int{4, 5}, outcome{number: 10, epoch: 8}, casting{})
 	require.NoError(t, err)
+	later.core.Tick(1)
 	require.ErrorIs(t, later.core.Err(), ErrPeerLost, "what the transport tells but once")
 	require.ErrorContains(t, later.core.Err(), "rank 1:")
 	later, err = first.register([]int{4, 2}, outcome{number: 11, epoch: 9}, casting{})

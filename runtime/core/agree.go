@@ -37,9 +37,11 @@ func (a *agreement) vote(v Vote) (number uint64) {
 		a.forget()
 	}
 	b := a.of(2*a.last - 1)
-	a.learn(b)
-	b.vote(v)
-	a.look()
+	if a.out == nil {
+		a.learn(b)
+		b.vote(v)
+		a.look()
+	}
 	return a.last
 }
 
@@ -77,7 +79,7 @@ func (a *agreement) of(number uint64) *ballot {
 			b.came = a.casts.came
 		}
 		for _, other := range a.ballots {
-			b.learn(other.gone, other.lost)
+			b.learn(other.gone, other.lostSet)
 		}
 		a.ballots = append(a.ballots, b)
 	}
@@ -98,20 +100,27 @@ func (a *agreement) learn(b *ballot) {
 	if b.known {
 		return // every tick comes here
 	}
-	gone, lost := newRankset(a.Size), newRankset(a.Size)
+	gone, l := newRankset(a.Size), newLostSet(a.Size)
 	for _, m := range a.members.absent {
 		if m.state != suspected {
 			gone.add(m.rank)
 		}
 		if m.state == isLost {
-			lost.add(m.rank)
+			l.lost.add(m.rank)
+		}
+		if m.silent {
+			l.silent.add(m.rank)
 		}
 	}
-	b.learn(gone, lost)
+	b.learn(gone, l)
 }
 
-// look is called after whatever may have changed who is there.
+// look is called after whatever may have changed who is there. A rank that the others have taken for lost agrees on
+// nothing any more, not even with itself when all others have gone.
 func (a *agreement) look() {
+	if a.out != nil {
+		return
+	}
 	if a.settling() && a.find(0) == nil {
 		a.of(0)
 	}
@@ -126,10 +135,11 @@ func (a *agreement) look() {
 		a.learn(confirm)
 		confirm.vote(Vote{})
 	}
-	if a.settling() && a.find(0).known {
-		a.settle()
-	}
 }
+
+// ripe reports whether it is agreed why calls fail, and they have not yet. They do at the next tick, when all has been taken
+// that has come: a rank that was stopped may find there that the others have gone on without it.
+func (a *agreement) ripe() bool { return a.settling() && a.find(0) != nil && a.find(0).known }
 
 // settling reports whether calls that have failed wait until it is agreed why.
 func (a *agreement) settling() bool {
@@ -139,8 +149,21 @@ func (a *agreement) settling() bool {
 // settle has calls fail with what is known now.
 func (a *agreement) settle() {
 	a.settled = true
-	if b := a.find(0); b.known && len(b.dead.list()) > 0 {
-		a.fate.err = &LostError{Ranks: b.dead.list(), Came: b.spans(), Err: a.fate.err}
+	b := a.find(0)
+	lost := b.lostSet
+	if b.known {
+		lost = b.dead
+	} else if why := &a.fate.why; a.kindOf(why.cause) == ErrPeerSilent {
+		lost.lost.add(why.about)
+		lost.silent.add(why.about)
+	}
+	for _, rank := range lost.lost.list() {
+		if !a.members.gone(rank) {
+			a.fate.mourn(rank, lost.lossOf(rank))
+		}
+	}
+	if ranks := lost.lost.list(); b.known && len(ranks) > 0 {
+		a.fate.err = &LostError{Ranks: ranks, Silent: lost.silent.list(), Came: b.spans(), Err: a.fate.err}
 	}
 }
 
@@ -155,8 +178,10 @@ func (a *agreement) heard(h *wire.Header, body []byte) {
 	switch number := h.Seq; {
 	case s.gone.has(a.Rank):
 		if !a.members.lost(h.From) {
-			a.exclude(&RankError{Rank: a.Rank, Err: fmt.Errorf("%w: rank %d and others have gone on without this one", ErrPeerLost, h.From)}, false)
+			a.exclude(s.lossOf(a.Rank), fmt.Errorf("%w: rank %d and others have gone on without this one", s.lossOf(a.Rank), h.From), false)
 		}
+		return
+	case a.out != nil:
 		return
 	case number > 2*a.last+1:
 		a.fate.violation(h, "ballot %d, where this rank has asked for %d agreements", number, a.last)
@@ -168,25 +193,17 @@ func (a *agreement) heard(h *wire.Header, body []byte) {
 	b.heard(h.From, s)
 	a.learn(b)
 	if h.Seq == 0 && a.fate.err == nil {
-		a.fate.hearsay(h.From, append(b.lost.list(), b.gone.list()...))
-	}
-	if a.fate.err != nil {
-		a.mourn(s.lost)
+		a.fate.hearsay(h.From, &b.lostSet, b.gone)
 	}
 	a.look()
 }
 
-// mourn notes ranks that others say are lost.
-func (a *agreement) mourn(lost rankset) {
-	kind := ErrPeerLost
-	if errors.Is(a.fate.err, ErrPeerSilent) {
-		kind = ErrPeerSilent
+// lossOf returns why rank is lost: ErrPeerSilent or ErrPeerLost.
+func (l *lostSet) lossOf(rank int) error {
+	if l.silent.has(rank) {
+		return ErrPeerSilent
 	}
-	for _, rank := range lost.list() {
-		if !a.members.gone(rank) {
-			a.fate.mourn(rank, fmt.Errorf("%w, as other ranks have found", kind))
-		}
-	}
+	return ErrPeerLost
 }
 
 // told takes the reason of an abort: it may be that the others take this rank for lost. What a rank says counts
@@ -194,24 +211,26 @@ func (a *agreement) mourn(lost rankset) {
 func (a *agreement) told(h *wire.Header, text []byte) {
 	r, _ := a.reasonIn(h) // Body has looked
 	if r.about == a.Rank && r.origin != a.Rank && a.fate.isLoss(&r) && !a.members.lost(r.origin) {
+		kind := a.kindOf(r.cause)
 		r.text = string(text)
-		a.exclude(a.errorOf(&r), false)
+		a.exclude(kind, &heardError{r, kind}, false)
 	}
 }
 
-// exclude fails the core because the others have taken this rank for lost. If calls wait until it is agreed which
-// ranks are lost they fail with this instead.
-func (a *agreement) exclude(err error, tell bool) {
+// exclude fails the core because the others have taken this rank for lost: it is of a kind and, in words, why. If
+// calls wait until it is agreed which ranks are lost they fail with this instead.
+func (a *agreement) exclude(kind, why error, tell bool) {
 	if a.out != nil || a.fate.closing {
 		return
 	}
+	err := &RankError{Rank: a.Rank, Err: why}
 	if a.settling() {
 		a.settled, a.fate.err = true, err
 	}
 	a.out = err
 	a.fate.fail(err, tell)
 	if a.Lost != nil {
-		a.Lost(a.Rank, err)
+		a.Lost(a.Rank, fmt.Errorf("%w, and other ranks have gone on without this one", kind))
 	}
 }
 
@@ -220,7 +239,7 @@ func (a *agreement) active() bool {
 	if a.settling() {
 		return true
 	}
-	return a.last > 0 && !a.confirmed()
+	return a.out == nil && a.last > 0 && !a.confirmed()
 }
 
 // confirmed reports whether all ranks that are left know what this one has agreed on last.
@@ -245,7 +264,10 @@ func (a *agreement) patience() Time {
 }
 
 func (a *agreement) tick(now Time) {
-	if a.look(); !a.active() {
+	if a.look(); a.ripe() {
+		a.settle()
+	}
+	if !a.active() {
 		a.ask = 0
 		return
 	}
@@ -291,6 +313,9 @@ func (a *agreement) due() Time {
 		return never
 	}
 	due := max(a.ask, 1)
+	if a.ripe() {
+		return 1
+	}
 	if a.settling() {
 		due = min(due, max(a.until, 1))
 	}
@@ -309,11 +334,11 @@ func (c *Core) Outcome(number uint64) (o Outcome, ok bool) {
 		return Outcome{}, false
 	}
 	c.agree.taken = max(c.agree.taken, number)
-	return Outcome{Vote: b.is, Gone: b.apart.list(), Lost: b.dead.list()}, true
+	return Outcome{Vote: b.is, Gone: b.apart.list(), Lost: b.dead.lost.list()}, true
 }
 
 // Confirmed reports whether this rank may close: all that are left know what it has agreed on last,
-// so that nobody agrees on anything else, and, where losses are seen, its last signals have been sent
+// so that nobody agrees on anything else, and, where lostSet are seen, its last signals have been sent
 // as often as they are.
 func (c *Core) Confirmed() bool {
 	return c.agree.confirmed() && (c.fate.err != nil || !c.rec.losing() || len(c.rec.doubles) == 0)
@@ -323,12 +348,13 @@ func (c *Core) Confirmed() bool {
 // agree with them any more.
 func (c *Core) Excluded() error { return c.agree.out }
 
-// Lose fails the core because a rank is lost, perhaps this one itself, as another communicator of the process has found.
+// Lose fails the core because a rank is lost, perhaps this one itself, as another communicator of the process has
+// found. A core without other ranks goes on.
 func (c *Core) Lose(rank int, err error) {
 	switch {
-	case c.fate.closing:
+	case c.fate.closing || c.env.Size == 1:
 	case rank == c.env.Rank:
-		c.agree.exclude(&RankError{Rank: rank, Err: err}, true)
+		c.agree.exclude(err, err, true)
 	case !c.members.gone(rank):
 		c.fate.lose(rank, err)
 		c.agree.look()
@@ -346,9 +372,10 @@ func (c *Core) Settle() {
 // LostError is that ranks are lost: the same ones at every rank that is left, unless a rank
 // did not answer in time when they agreed on that.
 type LostError struct {
-	Ranks []int  // ascending
-	Came  []Came // of the first few of them that have published
-	Err   error  // how this rank has learnt of it
+	Ranks  []int  // ascending
+	Silent []int  // those of them that have given no sign of life, and may live all the same
+	Came   []Came // of the first few of them that have published
+	Err    error  // how this rank has learnt of it
 }
 
 // Came is how many of the rootless messages of a rank that is lost have come to the ranks that are
@@ -371,9 +398,13 @@ func (e *LostError) Error() string {
 	return text
 }
 
-// Unwrap returns Err, and first that the lowest of the ranks is lost.
+// Unwrap returns Err, and before it that the lowest of the ranks is lost, and that the lowest silent one is silent.
 func (e *LostError) Unwrap() []error {
-	return []error{&RankError{Rank: e.Ranks[0], Err: ErrPeerLost}, e.Err}
+	all := []error{&RankError{Rank: e.Ranks[0], Err: ErrPeerLost}}
+	if len(e.Silent) > 0 {
+		all = append(all, &RankError{Rank: e.Silent[0], Err: ErrPeerSilent})
+	}
+	return append(all, e.Err)
 }
 
 // cloneBallots makes the ballots independent of those that a is a plain copy of.

@@ -74,7 +74,7 @@ func TestStoppedRankIsExcluded(t *testing.T) {
 		for rank := range size {
 			g.cores = append(g.cores, g.core(rank, size))
 		}
-		g.cores[finds].members.lose(stopped)
+		g.cores[finds].members.lose(stopped, false)
 		g.agree(t)
 		g.agree(t)
 		for _, l := range g.kept {

@@ -19,9 +19,9 @@ type ballot struct {
 	say        func(to int, b *ballot, s *saying)
 	came       func(rank int) uint64 // of whom how many rootless messages are here; nil: that is not asked
 
-	voted bool    // this rank's vote is there
-	own   Vote    // that
-	lost  rankset // that this rank knows to be lost
+	voted   bool // this rank's vote is there
+	own     Vote // that
+	lostSet      // that this rank knows of
 
 	gone    rankset // numbers the attempt
 	above   int     // the rank above this one in it, -1 at the root
@@ -34,11 +34,26 @@ type ballot struct {
 	known bool // what is agreed on:
 	is    Vote
 	apart rankset // who had gone
-	dead  rankset // who of them was lost
+	dead  lostSet // who of them was lost
 }
 
+// lostSet is a set of ranks that are lost.
+type lostSet struct {
+	lost   rankset
+	silent rankset // those of them that have given no sign of life
+}
+
+func newLostSet(size int) lostSet { return lostSet{newRankset(size), newRankset(size)} }
+
+func (l *lostSet) join(other lostSet) {
+	l.lost.join(other.lost)
+	l.silent.join(other.silent)
+}
+
+func (l lostSet) clone() lostSet { return lostSet{slices.Clone(l.lost), slices.Clone(l.silent)} }
+
 func newBallot(number uint64, rank, size int, say func(to int, b *ballot, s *saying)) *ballot {
-	b := &ballot{size: size, rank: rank, number: number, say: say, lost: newRankset(size), gone: newRankset(size), without: newRankset(size)}
+	b := &ballot{size: size, rank: rank, number: number, say: say, lostSet: newLostSet(size), gone: newRankset(size), without: newRankset(size)}
 	b.place()
 	return b
 }
@@ -76,11 +91,11 @@ func (b *ballot) vote(v Vote) {
 
 // learn notes ranks that have gone, and those of them that are lost. Once it is known what
 // is agreed on only who asks still cares.
-func (b *ballot) learn(gone, lost rankset) {
+func (b *ballot) learn(gone rankset, lost lostSet) {
 	if b.known {
 		return
 	}
-	b.lost.join(lost)
+	b.lostSet.join(lost)
 	b.attempt(gone)
 }
 
@@ -90,7 +105,7 @@ func (b *ballot) attempt(gone rankset) {
 		return
 	}
 	b.place()
-	s := &saying{kind: agreeCall, lost: b.lost}
+	s := &saying{kind: agreeCall, lostSet: b.lostSet}
 	if b.known {
 		s = b.knows()
 	}
@@ -102,11 +117,11 @@ func (b *ballot) attempt(gone rankset) {
 // rank has voted in one without from: that may have ended otherwise. Votes of an attempt
 // that is over do not count: from votes again when it hears of this one.
 func (b *ballot) heard(from int, s *saying) {
-	b.lost.join(s.lost)
+	b.lostSet.join(s.lostSet)
 	b.attempt(s.gone)
 	switch {
 	case s.kind == agreeKnow && !b.known && !b.without.has(from):
-		b.decide(s.vote, s.apart, s.lost, from)
+		b.decide(s.vote, s.apart, s.lostSet, from)
 	case b.gone.has(from):
 		b.answer(from)
 	case s.kind == agreeVote && !b.known && !b.gone.extends(s.gone):
@@ -135,7 +150,7 @@ func (b *ballot) remind() {
 }
 
 // answer tells a rank who has gone: perhaps that rank itself, which is heard of all the same.
-func (b *ballot) answer(to int) { b.tell(to, &saying{kind: agreeCall, lost: b.lost}) }
+func (b *ballot) answer(to int) { b.tell(to, &saying{kind: agreeCall, lostSet: b.lostSet}) }
 
 // count takes the votes of a rank below.
 func (b *ballot) count(from int, v Vote) {
@@ -161,15 +176,15 @@ func (b *ballot) raise() {
 	v.join(b.joined)
 	b.raised, b.without = true, slices.Clone(b.gone)
 	if b.above >= 0 {
-		b.tell(b.above, &saying{kind: agreeVote, vote: v, lost: b.lost})
+		b.tell(b.above, &saying{kind: agreeVote, vote: v, lostSet: b.lostSet})
 		return
 	}
-	b.decide(v, b.gone, b.lost, -1)
+	b.decide(v, b.gone, b.lostSet, -1)
 }
 
 // decide takes what is agreed on and passes it on, but not to where it is from.
-func (b *ballot) decide(v Vote, apart, lost rankset, from int) {
-	b.known, b.is, b.apart, b.dead = true, v, newRankset(b.size), newRankset(b.size)
+func (b *ballot) decide(v Vote, apart rankset, lost lostSet, from int) {
+	b.known, b.is, b.apart, b.dead = true, v, newRankset(b.size), newLostSet(b.size)
 	b.apart.join(apart)
 	b.dead.join(lost)
 	b.tellAll(b.knows(), from)
@@ -178,7 +193,7 @@ func (b *ballot) decide(v Vote, apart, lost rankset, from int) {
 // spans returns what is known of the messages of those that are lost.
 func (b *ballot) spans() (list []Came) {
 	for i, rank := range first(b.apart.list()) {
-		if s := b.is.came[i]; b.dead.has(rank) && 0 < s.most && s.least <= s.most {
+		if s := b.is.came[i]; b.dead.lost.has(rank) && 0 < s.most && s.least <= s.most {
 			list = append(list, Came{rank, s.least, s.most})
 		}
 	}
@@ -186,7 +201,7 @@ func (b *ballot) spans() (list []Came) {
 }
 
 func (b *ballot) knows() *saying {
-	return &saying{kind: agreeKnow, vote: b.is, lost: b.dead, apart: b.apart}
+	return &saying{kind: agreeKnow, vote: b.is, lostSet: b.dead, apart: b.apart}
 }
 
 // tellAll tells the neighbours in the tree, but for one.
@@ -212,9 +227,10 @@ func (b *ballot) clone(say func(to int, b *ballot, s *saying), came func(rank in
 	if b.came != nil {
 		c.came = came
 	}
-	for _, set := range [...]*rankset{&c.lost, &c.gone, &c.without, &c.apart, &c.dead} {
+	for _, set := range [...]*rankset{&c.gone, &c.without, &c.apart} {
 		*set = slices.Clone(*set)
 	}
+	c.lostSet, c.dead = b.lostSet.clone(), b.dead.clone()
 	c.below, c.missing = slices.Clone(b.below), slices.Clone(b.missing)
 	return &c
 }

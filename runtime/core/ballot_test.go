@@ -90,7 +90,7 @@ func (a *assembly) do(s step) {
 		a.told[s.to][s.from] = true
 		gone := newRankset(a.size)
 		gone.add(s.from)
-		b.learn(gone, gone)
+		b.learn(gone, lostSet{gone, newRankset(a.size)})
 	case 'd':
 		m := (*queue)[0]
 		*queue = (*queue)[1:]
@@ -124,7 +124,7 @@ func (a *assembly) agreed(t require.TestingT, over bool) {
 		for of := range a.size { // whoever is left has voted, and nobody who had gone counts
 			require.True(t, a.dead[of] || !b.apart.has(of))
 			require.True(t, a.dead[of] || b.is.Flags>>of&1 == 0, "the vote of rank %d is missing", of)
-			require.True(t, !b.dead.has(of) || b.apart.has(of))
+			require.True(t, !b.dead.lost.has(of) || b.apart.has(of))
 		}
 	}
 }
@@ -236,7 +236,7 @@ func TestSayingIsReadInParts(t *testing.T) {
 	c := New(Config{Rank: 0, Size: size, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, &discard{})
 	gone := newRankset(size)
 	gone.add(70)
-	f := (&saying{kind: agreeCall, gone: gone, lost: gone}).frame(size)
+	f := (&saying{kind: agreeCall, gone: gone, lostSet: lostSet{lost: gone}}).frame(size)
 	f.Seq, f.Epoch, f.From = 1, 1, 1
 	const half = 30
 	first, _ := c.Body(&f.Header)

@@ -181,7 +181,9 @@ func (c *Core) Tick(now Time) {
 
 // Timed reports whether something waits for a time that is to be met closely: a
 // tick is due after every step.
-func (c *Core) Timed() bool { return c.members.suspects() || c.fate.disputes() || c.ops.timed() }
+func (c *Core) Timed() bool {
+	return c.members.suspects() || c.fate.disputes() || c.ops.timed() || c.agree.ripe()
+}
 
 // Due returns when Tick has something to do next, as of the last Tick; ok is
 // false if it has not.

@@ -92,7 +92,7 @@ func (f *failure) heard(h *wire.Header, text []byte) {
 	f.passed[h.Arg] = true
 	r.text = string(text)
 	if r.about == r.origin && f.isLoss(&r) && !f.members.gone(r.about) {
-		f.mourn(r.about, f.errorOf(&r)) // it has been told so in another communicator
+		f.mourn(r.about, f.kindOf(r.cause)) // it has been told so in another communicator
 	}
 	if f.err == nil {
 		f.end(f.errorOf(&r), r, false)
@@ -129,7 +129,7 @@ func (f *failure) lose(rank int, err error) {
 // mourn notes that a rank is lost.
 func (f *failure) mourn(rank int, err error) {
 	known := f.members.lost(rank)
-	f.members.lose(rank)
+	f.members.lose(rank, errors.Is(err, ErrPeerSilent))
 	if f.Lost != nil && !known {
 		f.Lost(rank, err)
 	}
@@ -147,10 +147,10 @@ func (f *failure) silent(rank int, silence Time) {
 	f.tell(rank, &why)
 }
 
-// hearsay fails the core because another rank says which have gone.
-func (f *failure) hearsay(from int, gone []int) {
-	if len(gone) > 0 {
-		f.fail(&RankError{Rank: gone[0], Err: fmt.Errorf("%w: rank %d says so", ErrPeerLost, from)}, true)
+// hearsay fails the core because another rank says which are lost, or have gone.
+func (f *failure) hearsay(from int, l *lostSet, gone rankset) {
+	if all := append(l.lost.list(), gone.list()...); len(all) > 0 {
+		f.fail(&RankError{Rank: all[0], Err: fmt.Errorf("%w: rank %d says so", l.lossOf(all[0]), from)}, true)
 	}
 }
 

@@ -14,11 +14,12 @@ type membership struct {
 
 // absence is a rank that is not there, or perhaps not.
 type absence struct {
-	rank  int
-	state absenceState
-	last  uint64 // hasLeft: the operation that it takes part in last
-	err   error  // suspected: why
-	until Time   // suspected: how long it may still be heard of; 0: from the next tick on for a while
+	rank   int
+	state  absenceState
+	last   uint64 // hasLeft: the operation that it takes part in last
+	silent bool   // isLost: it has given no sign of life, and may live
+	err    error  // suspected: why
+	until  Time   // suspected: how long it may still be heard of; 0: from the next tick on for a while
 }
 
 type absenceState uint8
@@ -82,8 +83,10 @@ func (m *membership) suspect(rank int, err error) {
 	}
 }
 
-// lose notes that rank is lost.
-func (m *membership) lose(rank int) { m.set(absence{rank: rank, state: isLost}) }
+// lose notes that rank is lost: by silence, or by the end of its connections.
+func (m *membership) lose(rank int, silent bool) {
+	m.set(absence{rank: rank, state: isLost, silent: silent})
+}
 
 // lost reports whether rank is lost.
 func (m *membership) lost(rank int) bool {

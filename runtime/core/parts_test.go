@@ -49,7 +49,7 @@ func TestFailureReachesAll(t *testing.T) {
 			parts[r].members = &membership{}
 			for rank := range gone {
 				if gone[rank] {
-					parts[r].members.lose(rank)
+					parts[r].members.lose(rank, false)
 				}
 			}
 		}
@@ -123,7 +123,7 @@ func TestMembership(t *testing.T) {
 	a, overdue = m.overdue(5 + suspicion)
 	require.True(t, overdue)
 	require.Equal(t, absence{rank: 2, state: suspected, err: refused, until: 5 + suspicion}, a, "3 has been heard of")
-	m.lose(2)
+	m.lose(2, false)
 	m.leave(2, 7) // too late
 	_, overdue = m.overdue(5 + suspicion)
 	require.False(t, overdue)

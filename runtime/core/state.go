@@ -70,6 +70,7 @@ func (s *state) members(m *membership) {
 		a := &m.absent[i]
 		s.num(a.rank)
 		s.num(int(a.state))
+		s.flags(a.silent)
 		s.u64(a.last)
 		if a.state == suspected {
 			s.text(a.err.Error())
@@ -98,7 +99,7 @@ func (s *state) ballot(b *ballot) {
 			s.u64(of.most)
 		}
 	}
-	for _, set := range [...]rankset{b.lost, b.gone, b.without, b.apart, b.dead} {
+	for _, set := range [...]rankset{b.lost, b.silent, b.gone, b.without, b.apart, b.dead.lost, b.dead.silent} {
 		s.words(set)
 	}
 	s.num(len(b.missing))

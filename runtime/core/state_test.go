@@ -36,12 +36,12 @@ var considered = map[string]string{
 	"reason.cause": "state", "reason.origin": "state", "reason.about": "state", "reason.text": "state",
 
 	"membership.absent": "state",
-	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.err": "state", "absence.until": "time",
+	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.silent": "state", "absence.err": "state", "absence.until": "time",
 
 	"agreement.env": "link", "agreement.fate": "link", "agreement.members": "link", "agreement.watch": "link",
 	"agreement.ballots": "state", "agreement.last": "state", "agreement.taken": "state", "agreement.settled": "state", "agreement.missed": "time", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",
 	"ballot.size": "derived", "ballot.rank": "derived", "ballot.number": "state", "ballot.say": "link",
-	"ballot.voted": "state", "ballot.own": "state", "ballot.lost": "state", "ballot.gone": "state", "ballot.above": "derived",
+	"ballot.voted": "state", "ballot.own": "state", "ballot.lostSet": "state", "lostSet.lost": "state", "lostSet.silent": "state", "ballot.gone": "state", "ballot.above": "derived",
 	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.raised": "state", "ballot.without": "state",
 	"ballot.known": "state", "ballot.is": "state", "ballot.apart": "state", "ballot.dead": "state",
 	"Vote.Flags": "state", "Vote.Generation": "state", "Vote.came": "state", "span.least": "state", "span.most": "state",

@@ -97,15 +97,15 @@ const (
 
 // saying is what a FrameAgree carries.
 type saying struct {
-	kind  uint32
-	vote  Vote
-	gone  rankset // that the sender knows of
-	lost  rankset // those of them that are lost
-	apart rankset // agreeKnow: that had gone when it was agreed
+	kind    uint32
+	vote    Vote
+	gone    rankset // that the sender knows of
+	lostSet         // those of them that are lost
+	apart   rankset // agreeKnow: that had gone when it was agreed
 }
 
 // sayingBytes is the length of the body of a FrameAgree among size ranks.
-func sayingBytes(size int) int { return votedBytes + 3*8*len(newRankset(size)) }
+func sayingBytes(size int) int { return votedBytes + 4*8*len(newRankset(size)) }
 
 // votedBytes is the length of a vote.
 const votedBytes = 8 + 4 + 2*8*maxCame
@@ -117,7 +117,7 @@ func (s *saying) frame(size int) *wire.Frame {
 		b = binary.BigEndian.AppendUint64(b, of.least)
 		b = binary.BigEndian.AppendUint64(b, of.most)
 	}
-	for _, set := range [...]rankset{s.gone, s.lost, s.apart} {
+	for _, set := range [...]rankset{s.gone, s.lost, s.silent, s.apart} {
 		for i := range (size + 63) / 64 {
 			w := uint64(0)
 			if set != nil {
@@ -137,7 +137,7 @@ func heardSaying(kind uint32, body []byte, size int) *saying {
 		s.vote.came[i] = span{binary.BigEndian.Uint64(at), binary.BigEndian.Uint64(at[8:])}
 	}
 	body = body[votedBytes:]
-	for _, set := range [...]*rankset{&s.gone, &s.lost, &s.apart} {
+	for _, set := range [...]*rankset{&s.gone, &s.lost, &s.silent, &s.apart} {
 		*set = newRankset(size)
 		for i := range *set {
 			(*set)[i] = binary.BigEndian.Uint64(body[8*i:])

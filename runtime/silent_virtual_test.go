@@ -1,0 +1,229 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// process is the transport of a process that can be stopped: it neither sends nor takes anything then, and what is
+// put to it waits.
+type process struct {
+	*mem.Transport
+	stopped atomic.Pointer[chan struct{}]
+}
+
+func (p *process) stop() {
+	c := make(chan struct{})
+	p.stopped.Store(&c)
+}
+
+func (p *process) goOn() {
+	if c := p.stopped.Swap(nil); c != nil {
+		close(*c)
+	}
+}
+
+func (p *process) pause() {
+	if c := p.stopped.Load(); c != nil {
+		<-*c
+	}
+}
+
+func (p *process) Poll(s wire.Sink) bool {
+	p.pause()
+	return p.Transport.Poll(s)
+}
+
+func (p *process) Wait(d time.Duration) {
+	p.Transport.Wait(d)
+	p.pause()
+}
+
+// family is communicators that a process is a member of, by name.
+type family map[string]*runtime.Comm
+
+// silence is how long ranks of families may say nothing.
+const silence = time.Second
+
+// lines are how the communicators of a family are made, one after the other: of even and odd ranks, of
+// every fourth one, of blocks of three, and of all.
+var lines = []struct {
+	name, parent string
+	color        func(rank int) int
+}{
+	{"half", "world", func(rank int) int { return rank % 2 }},
+	{"quarter", "half", func(rank int) int { return rank % 4 / 2 }},
+	{"block", "world", func(rank int) int { return rank / 3 }},
+	{"twin", "world", func(int) int { return 0 }},
+}
+
+// families has f use six processes and their communicators, and closes them.
+func families(t *testing.T, f func(ps []*process, all []family)) {
+	synctest.Test(t, func(t *testing.T) {
+		ts, err := mem.New(6, mem.Options{})
+		require.NoError(t, err)
+		var ps []*process
+		for _, tr := range ts {
+			ps = append(ps, &process{Transport: tr})
+		}
+		all := make([]family, len(ps))
+		defer func() {
+			for rank, p := range ps {
+				p.goOn()
+				for _, c := range all[rank] {
+					require.NoError(t, c.Close())
+				}
+			}
+		}()
+		ranks := []int{0, 1, 2, 3, 4, 5}
+		require.NoError(t, atAll(ranks, func(rank int) (err error) {
+			m := family{}
+			all[rank] = m
+			if m["world"], err = runtime.Join(context.Background(), runtime.Config{Transport: ps[rank], Silence: silence}); err != nil {
+				return err
+			}
+			for _, l := range lines {
+				if m[l.name], err = m[l.parent].Split(context.Background(), l.color(rank), 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		f(ps, all)
+	})
+}
+
+// atAll calls f for all of some ranks at once and returns their errors.
+func atAll(ranks []int, f func(rank int) error) error {
+	errs := make([]error, len(ranks))
+	var wg sync.WaitGroup
+	for i, rank := range ranks {
+		wg.Go(func() { errs[i] = f(rank) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// peers are the ranks in the world of a communicator of one of families, in their order there.
+func peers(name string, rank int) (list []int) {
+	for other := range 6 {
+		if name == "world" || name == "twin" || name == "block" && other/3 == rank/3 ||
+			name == "half" && other%2 == rank%2 || name == "quarter" && other%4 == rank%4 {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// anyOf reports whether list has one of some ranks.
+func anyOf(list, some []int) bool {
+	return slices.ContainsFunc(list, func(rank int) bool { return slices.Contains(some, rank) })
+}
+
+// namesAll returns an error unless err, of a rank's communicator, names just those ranks of the world that have been
+// silent and are members.
+func namesAll(err error, name string, rank int, silent []int) error {
+	var want []int
+	for i, other := range peers(name, rank) {
+		if slices.Contains(silent, other) {
+			want = append(want, i)
+		}
+	}
+	var lost *runtime.LostError
+	if !errors.As(err, &lost) || !slices.Equal(want, lost.Ranks) || !errors.Is(err, runtime.ErrPeerSilent) || errors.Is(err, runtime.ErrMismatch) {
+		return fmt.Errorf("%s of rank %d: want ranks %v lost, got %w", name, rank, want, err)
+	}
+	return nil
+}
+
+// Whichever communicator of a process finds that ranks are silent, all communicators with these ranks fail, at all
+// processes: a program that then turns to another one is told of the same ranks. Those without them work.
+func TestSilenceFailsAllCommunicatorsOfTheRank(t *testing.T) {
+	for _, finder := range []string{"half", "quarter", "block", "twin", "world"} {
+		for _, silent := range [][]int{{4}, {2}, {4, 5}, {0, 4}} {
+			t.Run(fmt.Sprint(finder, silent), func(t *testing.T) {
+				families(t, func(ps []*process, all []family) { findSilent(t, ps, all, finder, silent) })
+			})
+		}
+	}
+}
+
+// findSilent stops ranks, has their peers in one communicator find it, and looks at all the others.
+func findSilent(t *testing.T, ps []*process, all []family, finder string, silent []int) {
+	ctx := context.Background()
+	var left, finders []int
+	for rank := range ps {
+		if slices.Contains(silent, rank) {
+			ps[rank].stop()
+			continue
+		}
+		left = append(left, rank)
+		if anyOf(peers(finder, rank), silent) {
+			finders = append(finders, rank)
+		}
+	}
+	if len(finders) == 0 {
+		return // all that might find it are silent, too
+	}
+	// The finders turn to the world then, with another call than the others, who compute meanwhile.
+	require.NoError(t, atAll(finders, func(rank int) error {
+		found := all[rank][finder].Barrier(ctx)
+		if !errors.Is(found, runtime.ErrPeerSilent) {
+			return fmt.Errorf("rank %d does not find it: %w", rank, found)
+		}
+		return namesAll(all[rank]["world"].Bcast(ctx, make([]byte, 10), 1), "world", rank, silent)
+	}))
+	require.NoError(t, atAll(left, func(rank int) error {
+		return namesAll(all[rank]["world"].Barrier(ctx), "world", rank, silent)
+	}))
+	time.Sleep(3 * silence) // the backgrounds agree in the other communicators
+	for _, rank := range left {
+		for name, c := range all[rank] {
+			if anyOf(peers(name, rank), silent) {
+				require.NoError(t, namesAll(c.Err(), name, rank, silent))
+			} else {
+				require.NoError(t, c.Err(), "%s of rank %d", name, rank)
+			}
+		}
+	}
+	require.NoError(t, atAll(left, func(rank int) error {
+		heir, err := all[rank]["world"].Shrink(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(heir.Barrier(ctx), heir.Close())
+	}), "those that are left go on")
+
+	for _, rank := range silent {
+		ps[rank].goOn()
+	}
+	time.Sleep(silence)
+	for _, rank := range silent {
+		for name, c := range all[rank] {
+			if c.Size() == 1 {
+				require.NoError(t, c.Barrier(ctx))
+				continue
+			}
+			err := c.Barrier(ctx)
+			var about *runtime.RankError
+			require.ErrorIs(t, err, runtime.ErrPeerLost, "%s of rank %d", name, rank)
+			require.ErrorAs(t, err, &about)
+			require.Equal(t, c.Rank(), about.Rank, "%s of rank %d is told that it was lost: %v", name, rank, err)
+			_, err = c.Shrink(ctx)
+			require.ErrorIs(t, err, runtime.ErrPeerLost, "%s of rank %d does not go on alone", name, rank)
+		}
+	}
+}
