@@ -32,6 +32,19 @@ func TestKills(t *testing.T) {
 	}
 }
 
+// Ranks that fall silent together are all named, also where they are found by those of a half, and those that go on
+// later say that they were lost.
+func TestStops(t *testing.T) {
+	for _, args := range [][]string{{"--works", "halves"}, {"--works", "bcast"}} {
+		var out, errs bytes.Buffer
+		failed, err := kills(t.Context(), append(args, "--stop", "--kills", "1", "--ranks", "6", "--at-once", "2"), &out, &errs)
+		t.Log(out.String())
+		require.NoError(t, err)
+		require.False(t, failed, errs.String())
+		require.Contains(t, out.String(), " 2 of 2 |")
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	for _, args := range [][]string{{"--ranks", "1"}, {"--kills", "0"}, {"--at-once", "16"}, {"--transports", "pigeon"}, {"--works", "sleep"}, {"--no"}} {
 		_, err := parse(args, &bytes.Buffer{})

@@ -7,11 +7,14 @@
 //
 //	go run ./bench/kills                               200 kills of 16 processes over each transport
 //	go run ./bench/kills --transports tcp --kills 20 --ranks 8 --seed 7
+//	go run ./bench/kills --stop --at-once 3            ranks are stopped with SIGSTOP, and go on later
 //	go build -tags verbs -o /tmp/kills ./bench/kills
 //	go run ./bench/guests --guests 1 --memory 1024 -- /tmp/kills --transports verbs --kills 20 --ranks 4
 //
-// All ranks are on this host; hybrid is told that there are three. It prints a table in Markdown, and
-// exits with 1 if a rank hangs, names others, or cannot go on.
+// All ranks are on this host; hybrid is told that there are three. With --stop the ranks are stopped in place of
+// killed, so that nothing but their silence tells of it, and go on when all others have said what they have outlived:
+// then they must say that they were lost themselves. Kills prints a table in Markdown, and exits with 1 if a rank
+// hangs, names others, or cannot go on.
 package main
 
 import (
@@ -59,6 +62,8 @@ type options struct {
 	atOnce     int
 	seed       uint64
 	patience   time.Duration
+	stop       bool
+	silence    time.Duration
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
@@ -70,6 +75,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.IntVar(&o.ranks, "ranks", 16, "processes")
 	flags.IntVar(&o.atOnce, "at-once", 1, "ranks that are killed in each run")
 	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of victims and moments")
+	flags.BoolVar(&o.stop, "stop", false, "stop ranks in place of killing them, and have them go on when the others have said that they are lost")
+	flags.DurationVar(&o.silence, "silence", 2*time.Second, "with --stop, a rank that gives no sign of life for so long is lost")
 	flags.DurationVar(&o.patience, "patience", 30*time.Second, "a rank that has not ended so long after the kill hangs")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -96,10 +103,15 @@ func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed
 	if err != nil {
 		return false, err
 	}
-	fmt.Fprintf(stdout, "%d kills of %d among %d processes over each transport, seed %d\n\n", o.kills, o.atOnce, o.ranks, o.seed)
-	fmt.Fprint(stdout, "| transport | runs | survivors | name the same | name the killed | went on | known after, median | 99 % | most |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	what, head, rule := "kills", "killed", ""
+	if o.stop {
+		what, head, rule = "stops", "stopped", " told when they go on |"
+	}
+	fmt.Fprintf(stdout, "%d %s of %d among %d processes over each transport, seed %d\n\n", o.kills, what, o.atOnce, o.ranks, o.seed)
+	fmt.Fprintf(stdout, "| transport | runs | survivors | name the same | name the %s | went on | known after, median | 99 %% | most |%s\n", head, rule)
+	fmt.Fprintf(stdout, "|---|--:|--:|--:|--:|--:|--:|--:|--:|%s\n", strings.Repeat("--:|", strings.Count(rule, "|")))
 	for _, name := range o.transports {
-		t := tally{transport: name}
+		t := tally{transport: name, stop: o.stop}
 		random := rand.New(rand.NewPCG(o.seed, uint64(len(name))))
 		for i := range o.kills {
 			r, err := run(ctx, &o, name, o.works[i%len(o.works)], random)

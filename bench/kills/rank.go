@@ -36,6 +36,7 @@ type job struct {
 	Coordinator string
 	Work        string
 	Patience    time.Duration
+	Silence     time.Duration
 }
 
 // inherited is the file that a rank is started with: the segment over shm, or the listener of rank 0.
@@ -132,7 +133,12 @@ var works = []struct {
 	}},
 }
 
+// halves is the work of ranks that are split into two halves and work there. When that fails they turn to the
+// communicator of all; who is in the other half looks whether that has failed.
+const halves = "halves"
+
 func workNames() (names []string) {
+	names = append(names, halves)
 	for _, w := range works {
 		names = append(names, w.name)
 	}
@@ -181,7 +187,7 @@ func (j *job) join(ctx context.Context) (*runtime.Comm, error) {
 		if err != nil {
 			return nil, err
 		}
-		return runtime.Join(ctx, runtime.Config{Transport: tr})
+		return runtime.Join(ctx, runtime.Config{Transport: tr, Silence: j.Silence})
 	}
 	return nil, fmt.Errorf("no transport %q", j.Transport)
 }
@@ -193,8 +199,12 @@ func (j *job) outlive(ctx context.Context, c *runtime.Comm, t *testament) *runti
 	err := j.work(ctx, c, buf)
 	t.At, t.Err = time.Now().UnixNano(), err.Error()
 	var lost *runtime.LostError
-	if errors.As(err, &lost) {
+	var about *runtime.RankError
+	switch {
+	case errors.As(err, &lost):
 		t.Lost = lost.Ranks
+	case errors.Is(err, runtime.ErrPeerLost) && errors.As(err, &about):
+		t.Self = about.Rank == j.Rank
 	}
 	for {
 		next, err := c.Shrink(ctx)
@@ -214,6 +224,9 @@ func (j *job) outlive(ctx context.Context, c *runtime.Comm, t *testament) *runti
 }
 
 func (j *job) work(ctx context.Context, c *runtime.Comm, buf []byte) error {
+	if j.Work == halves {
+		return j.workInHalves(ctx, c)
+	}
 	for turn := 0; ; turn++ {
 		for _, w := range works {
 			if w.name != j.Work {
@@ -224,6 +237,19 @@ func (j *job) work(ctx context.Context, c *runtime.Comm, buf []byte) error {
 			}
 		}
 	}
+}
+
+func (j *job) workInHalves(ctx context.Context, c *runtime.Comm) error {
+	half, err := c.Split(ctx, c.Rank()%2, 0)
+	if err != nil {
+		return err
+	}
+	for c.Err() == nil {
+		if err := half.Barrier(ctx); err != nil {
+			return errors.Join(c.Barrier(ctx), half.Close())
+		}
+	}
+	return errors.Join(c.Err(), half.Close())
 }
 
 // without does something of each kind in a communicator of those that are left.

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/shm"
@@ -22,9 +23,10 @@ import (
 
 // outcome is what one run has shown.
 type outcome struct {
-	killed    []int // ascending
+	killed    []int // or stopped, ascending
 	at        time.Time
 	survivors []testament
+	back      []testament // of those that were stopped, when they have gone on
 }
 
 // testament is what a rank says when it has outlived others, as a line of JSON.
@@ -32,6 +34,7 @@ type testament struct {
 	Rank  int
 	At    int64  // when its call failed, in ns since 1970
 	Lost  []int  // whom it names
+	Self  bool   // it says that it was lost itself
 	Err   string // of the call
 	After string // why it could not go on without them; empty: it could
 
@@ -65,8 +68,8 @@ func run(ctx context.Context, o *options, transport, work string, random *rand.R
 	time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // a random moment of what they do
 	r.at = time.Now()
 	for _, rank := range r.killed {
-		if err := members[rank].cmd.Process.Kill(); err != nil {
-			return nil, fmt.Errorf("kill rank %d: %w", rank, err)
+		if err := members[rank].cmd.Process.Signal(o.signal()); err != nil {
+			return nil, fmt.Errorf("end rank %d: %w", rank, err)
 		}
 	}
 	slices.Sort(r.killed)
@@ -76,15 +79,49 @@ func run(ctx context.Context, o *options, transport, work string, random *rand.R
 		if slices.Contains(r.killed, rank) {
 			continue
 		}
-		t := testament{Rank: rank}
-		if !m.lines.Scan() {
-			t.silent = true
-		} else if err := json.Unmarshal(m.lines.Bytes(), &t); err != nil {
-			return nil, fmt.Errorf("rank %d says %q: %w", rank, m.lines.Text(), err)
+		t, err := m.hear(rank)
+		if err != nil {
+			return nil, err
 		}
 		r.survivors = append(r.survivors, t)
 	}
+	if !o.stop {
+		return r, ctx.Err()
+	}
+	for _, rank := range r.killed {
+		if err := members[rank].cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			return nil, fmt.Errorf("let rank %d go on: %w", rank, err)
+		}
+	}
+	for _, rank := range r.killed {
+		t, err := members[rank].hear(rank)
+		if err != nil {
+			return nil, err
+		}
+		r.back = append(r.back, t)
+	}
 	return r, ctx.Err()
+}
+
+// signal is what ranks get that the others are to outlive.
+func (o *options) signal() syscall.Signal {
+	if o.stop {
+		return syscall.SIGSTOP
+	}
+	return syscall.SIGKILL
+}
+
+// hear returns what the rank says at its end.
+func (m *member) hear(rank int) (t testament, err error) {
+	t.Rank = rank
+	if !m.lines.Scan() {
+		t.silent = true
+		return t, nil
+	}
+	if err := json.Unmarshal(m.lines.Bytes(), &t); err != nil {
+		return t, fmt.Errorf("rank %d says %q: %w", rank, m.lines.Text(), err)
+	}
+	return t, nil
 }
 
 // start starts all ranks and returns when they are at work.
@@ -101,6 +138,9 @@ func start(ctx context.Context, o *options, transport, work string) (members []*
 		defer f.Close()
 	}
 	job.Work, job.Patience = work, o.patience
+	if o.stop {
+		job.Silence = o.silence
+	}
 	for job.Rank = range o.ranks {
 		m := &member{cmd: exec.CommandContext(ctx, self, rankVerb)}
 		m.cmd.Stderr = &m.stderr

@@ -11,6 +11,8 @@ import (
 // tally is what runs over one transport have shown.
 type tally struct {
 	transport               string
+	stop                    bool // ranks were stopped, and went on
+	back, told              int
 	runs, survivors         int
 	same, right, went, hung int
 	after                   []time.Duration
@@ -48,12 +50,23 @@ func (t *tally) count(r *outcome) (wrong []string) {
 		}
 		t.after = append(t.after, time.Unix(0, s.At).Sub(r.at))
 	}
+	for i := range r.back {
+		s := &r.back[i]
+		t.back++
+		if s.Self && s.After != "" {
+			t.told++
+		} else {
+			wrong = append(wrong, fmt.Sprintf("rank %d, which was stopped, says: %s; and then: %s", s.Rank, s.Err, s.After))
+		}
+	}
 	return wrong
 }
 
 // bad reports whether a promise was not kept. Of ranks that are killed one by one, the first may
 // have been found lost and named before the next was.
-func (t *tally) bad() bool { return t.hung > 0 || t.same < t.survivors || t.went < t.survivors }
+func (t *tally) bad() bool {
+	return t.hung > 0 || t.same < t.survivors || t.went < t.survivors || t.told < t.back
+}
 
 func (t *tally) row() string {
 	slices.Sort(t.after)
@@ -63,5 +76,9 @@ func (t *tally) row() string {
 		}
 		return t.after[int(share*float64(len(t.after)-1))].Round(10 * time.Microsecond)
 	}
-	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %v | %v | %v |", t.transport, t.runs, t.survivors, t.same, t.right, t.went, at(0.5), at(0.99), at(1))
+	row := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %v | %v | %v |", t.transport, t.runs, t.survivors, t.same, t.right, t.went, at(0.5), at(0.99), at(1))
+	if t.stop {
+		row += fmt.Sprintf(" %d of %d |", t.told, t.back)
+	}
+	return row
 }
