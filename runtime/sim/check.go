@@ -20,6 +20,7 @@ import (
 //     everywhere when a flush returns;
 //   - a call fails only if a rank has died, and then every call ends; nobody calls a
 //     rank lost that lives;
+//   - all that outlive others name the same ranks as lost, and those that are taken for lost and come back are told that;
 //   - all that agree do so on the same, on the votes of all that are left, and call nobody gone
 //     that is not;
 //   - everything ends within a bound once the network is whole;
@@ -35,6 +36,7 @@ type checker struct {
 	hasty     bool              // a process has closed before all it sent could arrive, or all knew what it has agreed on
 	outcomes  [][]*core.Outcome // by step and rank: what they have agreed on
 	disagreed bool              // a process has called something else than the others
+	named     [][]int           // by rank: whom its calls have called lost
 }
 
 func (c *checker) init(w *world) {
@@ -49,6 +51,7 @@ func (c *checker) init(w *world) {
 	for step := range c.outcomes {
 		c.outcomes[step] = make([]*core.Outcome, w.sc.Ranks)
 	}
+	c.named = make([][]int, w.sc.Ranks)
 	c.acked = make(map[string]bool)
 	for _, a := range schedule.Algorithms() {
 		c.acked[a.Name] = a.Acknowledged()
@@ -83,7 +86,7 @@ func (c *checker) agreed(p *process, out core.Outcome) {
 	c.note(p, p.step)
 	c.outcomes[p.step][p.rank] = &out
 	for rank, first := range c.outcomes[p.step] {
-		if first != nil && !c.hasty && c.w.procs[rank].state != crashed && !reflect.DeepEqual(*first, out) {
+		if first != nil && !c.hasty && !c.w.apart(rank, p.rank) && c.w.procs[rank].state != crashed && !reflect.DeepEqual(*first, out) {
 			c.fail("rank %d has agreed on %+v in step %d, rank %d on %+v", p.rank, out, p.step, rank, *first)
 		}
 	}
@@ -124,6 +127,31 @@ func (c *checker) failed(p *process, err error) {
 	}
 	if rank, lost := lostIn(err); lost && !c.hasty && c.w.procs[rank].state != crashed && !c.w.hushed(rank) {
 		c.fail("rank %d calls rank %d lost, which has not died: %v", p.rank, rank, err)
+	}
+	c.checkNamed(p, err)
+}
+
+// checkNamed checks whom the calls of a process call lost: all that are left the same ranks, if these were silent, and
+// one that was stopped itself.
+func (c *checker) checkNamed(p *process, err error) {
+	rank, lost := lostIn(err)
+	if !lost || c.hasty || c.w.comm.Silence == 0 {
+		return
+	}
+	var all *core.LostError
+	switch {
+	case rank == p.rank && c.w.hushed(rank): // it is told
+	case !errors.As(err, &all):
+		c.fail("rank %d does not name all that are lost: %v", p.rank, err)
+	case c.w.stopped(p.rank):
+		c.fail("rank %d, which was stopped, is not told that it was lost: %v", p.rank, err)
+	default:
+		for other, named := range c.named {
+			if named != nil && !c.w.apart(other, p.rank) && !slices.Equal(named, all.Ranks) {
+				c.fail("rank %d calls ranks %v lost, rank %d ranks %v", p.rank, all.Ranks, other, named)
+			}
+		}
+		c.named[p.rank] = all.Ranks
 	}
 }
 

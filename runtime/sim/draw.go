@@ -24,7 +24,57 @@ func Draw(seed uint64, most int) *Scenario {
 	if r.chance(300) {
 		s.Script = append(s.Script, Op{Kind: OpAgree})
 	}
+	own := seeded(seed, 'h')
+	s.drawSilences(&own)
 	return s
+}
+
+// drawSilences has some ranks fall silent together in some scenarios: their hosts vanish, their processes are stopped and
+// go on later, or the network is cut. Nothing but the ranks themselves finds that then. What else goes wrong stays as
+// short as it takes to be no silence.
+func (s *Scenario) drawSilences(r *random) {
+	if s.Ranks < 2 || r.chance(800) {
+		return
+	}
+	s.Comm.Silence, s.Net.GiveUp = 3*Second, 3600*Second
+	for _, l := range []*Link{&s.Net.Up, &s.Net.Down} {
+		if l.Rate > 0 {
+			l.Rate = max(l.Rate, 100e6)
+		}
+	}
+	s.Faults = slices.DeleteFunc(s.Faults, func(f Fault) bool {
+		return slices.Contains([]FaultKind{FaultSlow, FaultPartition, FaultCrash, FaultSilent, FaultMismatch}, f.Kind)
+	})
+	for i := range s.Faults {
+		s.Faults[i].PerMille = min(s.Faults[i].PerMille, 50)
+	}
+	f := Fault{Kind: pick(r, FaultSilent, FaultPause, FaultPartition), From: r.upTo(pick(r, Millisecond, 20*Millisecond, 300*Millisecond))}
+	f.Until = f.From + pick(r, 8*s.Comm.Silence, 15*s.Comm.Silence) + r.upTo(Second)
+	group, side := s.drawGroup(r), uint64(0)
+	for _, rank := range group {
+		side |= 1 << (rank * orElse(s.Hosts, s.Ranks) / s.Ranks)
+	}
+	if f.Kind == FaultPartition {
+		f.Side = side
+		s.Faults = append(s.Faults, f)
+	} else {
+		for _, f.Rank = range group {
+			s.Faults = append(s.Faults, f)
+		}
+	}
+	s.Calm = max(s.Calm, f.Until)
+}
+
+// drawGroup returns some ranks: neighbours, or any.
+func (s *Scenario) drawGroup(r *random) (group []int) {
+	size := 1 + r.below(s.Ranks-1)
+	first, apart := r.below(s.Ranks), r.chance(500)
+	for n := range s.Ranks {
+		if !apart && n < size || apart && r.below(s.Ranks) < size {
+			group = append(group, (first+n)%s.Ranks)
+		}
+	}
+	return group
 }
 
 func drawNet(r *random) Net {

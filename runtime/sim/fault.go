@@ -102,6 +102,24 @@ func (w *world) hushed(rank int) bool {
 	return false
 }
 
+// stopped reports whether a rank's process has been paused for so long that it is lost.
+func (w *world) stopped(rank int) bool {
+	return slices.ContainsFunc(w.sc.Faults, func(f Fault) bool {
+		return f.Kind == FaultPause && f.Rank == rank && w.comm.Silence > 0 && f.Until-f.From >= w.comm.Silence
+	})
+}
+
+// apart reports whether a partition has kept two ranks from each other for so long that each is lost to the other.
+func (w *world) apart(a, b int) bool {
+	for i := range w.sc.Faults {
+		f := &w.sc.Faults[i]
+		if f.Kind == FaultPartition && w.comm.Silence > 0 && f.Until-f.From >= w.comm.Silence && f.Side>>w.hostOf[a]&1 != f.Side>>w.hostOf[b]&1 {
+			return true
+		}
+	}
+	return false
+}
+
 // beginning returns when a process begins.
 func (w *world) beginning(rank int) Time {
 	at := Time(1)
