@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// LostError is that ranks are lost. It wraps ErrPeerLost, and a RankError about the lowest of
-// them.
+// LostError is that ranks are lost. It wraps ErrPeerLost, a RankError about the lowest of them, and
+// ErrPeerSilent if one of them is silent.
 type LostError = core.LostError
 
 // succession is of communicators that follow each other by Shrink under one number, with

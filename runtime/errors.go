@@ -41,7 +41,8 @@ var (
 	ErrRefused = core.ErrRefused
 	// ErrPeerLost: a rank cannot be reached any more.
 	ErrPeerLost = core.ErrPeerLost
-	// ErrPeerSilent: a rank has given no sign of life for Config.Silence, and may live all the same. It is ErrPeerLost, too.
+	// ErrPeerSilent: a rank has given no sign of life for Config.Silence, and may live all the same. It is ErrPeerLost,
+	// too. If the rank of the error is this one, the others have taken it for lost and gone on without it.
 	ErrPeerSilent = core.ErrPeerSilent
 	// ErrPeerLeft: a rank has closed its communicator while others go on, or inside an operation,
 	// or rootless messages would have to go by it.

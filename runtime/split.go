@@ -26,8 +26,9 @@ const Undefined = -1
 // Config, but for Params.Hosts, which are c's; schedules that c was given by Use are
 // c's alone. Ranks in their arguments and errors are their own. Operations of
 // different communicators may run at the same time, in different goroutines, and do
-// not wait for each other. Each fails by itself, but for a rank that is lost: that
-// fails all that it is a member of. Each is to be closed, in any order.
+// not wait for each other. Each fails by itself, with one exception: a rank that is lost
+// fails all communicators that it is a member of, whichever finds it, and they fail
+// with a [LostError] that names it. Close each of them, in any order.
 //
 // A new communicator multicasts to a group of its own, which its members join while they split and
 // leave when they close it, so that nobody else receives anything of it. Where that cannot be, it

@@ -145,7 +145,7 @@ const (
 	FrameListen                       // the sender waits for rootless messages, which come by the receiver; Print is their fingerprint
 	FrameWatch                        // the sender asks for a sign of life
 	FrameAlive                        // the sign of life that the sender was asked for; as a datagram with a Seq it says that signal Slot of that operation has come
-	FrameAgree                        // ballot Seq: Arg is what the sender says of it, and Body who has gone and what the ranks below it have said; see package core
+	FrameAgree                        // ballot Seq: Arg is what the sender says of it, and Body who has gone, is lost and is silent, and what the ranks below it have said; see package core
 	FrameFlush                        // the sender asks whether the messages of origin Arg below Seq have come to the receiver and all behind it; Slot: the sender takes the part of that rank, which has left
 	FrameFlushed                      // they have
 	FramePassed                       // the sender, which leaves, has had the messages of origin Arg below Seq and has passed them on
