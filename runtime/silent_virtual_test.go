@@ -23,6 +23,7 @@ import (
 type process struct {
 	*mem.Transport
 	stopped atomic.Pointer[chan struct{}]
+	beyond  atomic.Uint32 // processes of which nothing comes, as bits
 }
 
 func (p *process) stop() {
@@ -44,7 +45,27 @@ func (p *process) pause() {
 
 func (p *process) Poll(s wire.Sink) bool {
 	p.pause()
-	return p.Transport.Poll(s)
+	return p.Transport.Poll(part{s, p})
+}
+
+// part is a sink that nothing comes to from processes that the network does not reach any more.
+type part struct {
+	wire.Sink
+	p *process
+}
+
+func (s part) Body(h *wire.Header) ([]byte, wire.Verdict) {
+	if s.p.beyond.Load()>>h.From&1 != 0 {
+		return nil, wire.Drop
+	}
+	return s.Sink.Body(h)
+}
+
+func (s part) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
+	if s.p.beyond.Load()>>h.From&1 != 0 {
+		return wire.Drop
+	}
+	return s.Sink.Fragment(h, offset, payload)
 }
 
 func (p *process) Wait(d time.Duration) {
@@ -226,4 +247,49 @@ func findSilent(t *testing.T, ps []*process, all []family, finder string, silent
 			require.ErrorIs(t, err, runtime.ErrPeerLost, "%s of rank %d does not go on alone", name, rank)
 		}
 	}
+}
+
+// When the network is cut all communicators across the cut fail, and each part goes on without the other: whichever
+// communicators the processes are at work in.
+func TestCutFailsAllCommunicatorsAcross(t *testing.T) {
+	for _, finder := range []string{"half", "quarter", "block", "world"} {
+		for side := uint32(1); side < 1<<5; side++ {
+			t.Run(fmt.Sprintf("%s/%06b", finder, side), func(t *testing.T) {
+				families(t, func(ps []*process, all []family) { cut(t, ps, all, finder, side) })
+			})
+		}
+	}
+}
+
+func cut(t *testing.T, ps []*process, all []family, finder string, side uint32) {
+	ctx := context.Background()
+	var parts [2][]int
+	for rank, p := range ps {
+		mine := side >> rank & 1
+		parts[mine] = append(parts[mine], rank)
+		p.beyond.Store([2]uint32{side, ^side}[mine])
+	}
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	for i, own := range parts {
+		others := parts[1-i]
+		wg.Go(func() {
+			errs[i] = atAll(own, func(rank int) error {
+				m := all[rank]
+				for turns := 30; turns > 0 && m["world"].Err() == nil && m[finder].Barrier(ctx) == nil; turns-- {
+					time.Sleep(silence / 10)
+				}
+				if err := namesAll(m["world"].Barrier(ctx), "world", rank, others); err != nil {
+					return err
+				}
+				heir, err := m["world"].Shrink(ctx)
+				if err != nil {
+					return err
+				}
+				return errors.Join(heir.Barrier(ctx), heir.Close())
+			})
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
 }

@@ -5,13 +5,17 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/bench/internal/netns"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == rankVerb {
+	if len(os.Args) == 2 && os.Args[1] == rankVerb || os.Getenv(insideNetwork) != "" {
 		main()
 		return
 	}
@@ -43,6 +47,28 @@ func TestStops(t *testing.T) {
 		require.False(t, failed, errs.String())
 		require.Contains(t, out.String(), " 2 of 2 |")
 	}
+}
+
+// When the network is cut each part names all of the other, and goes on.
+func TestCut(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root makes network namespaces")
+	}
+	if err := netns.Missing(false); err != nil {
+		t.Skip(err)
+	}
+	if text, err := exec.Command("unshare", "--net", "ip", "link", "add", "br0", "type", "bridge").CombinedOutput(); err != nil {
+		t.Skipf("no bridges in network namespaces here: %v: %s", err, text)
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "--cut", "--kills", "1", "--ranks", "5", "--at-once", "2", "--works", "barrier")
+	cmd.Env = append(os.Environ(), insideNetwork+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	require.Contains(t, string(text), "| tcp | 1 | 5 | 5 | 5 | 5 |")
+	require.Contains(t, string(text), "| mcast | 1 | 5 | 5 | 5 | 5 |")
 }
 
 func TestOptionsAreChecked(t *testing.T) {

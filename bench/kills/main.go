@@ -8,12 +8,14 @@
 //	go run ./bench/kills                               200 kills of 16 processes over each transport
 //	go run ./bench/kills --transports tcp --kills 20 --ranks 8 --seed 7
 //	go run ./bench/kills --stop --at-once 3            ranks are stopped with SIGSTOP, and go on later
+//	go run ./bench/kills --cut --at-once 3             the network is cut between 3 ranks and the others
 //	go build -tags verbs -o /tmp/kills ./bench/kills
 //	go run ./bench/guests --guests 1 --memory 1024 -- /tmp/kills --transports verbs --kills 20 --ranks 4
 //
 // All ranks are on this host; hybrid is told that there are three. With --stop the ranks are stopped in place of
 // killed, so that nothing but their silence tells of it, and go on when all others have said what they have outlived:
-// then they must say that they were lost themselves. Kills prints a table in Markdown, and exits with 1 if a rank
+// then they must say that they were lost themselves. With --cut, which needs root and ip, each rank is on a host of its
+// own, a network namespace, and both parts must name all of the other. Kills prints a table in Markdown, and exits with 1 if a rank
 // hangs, names others, or cannot go on.
 package main
 
@@ -42,6 +44,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if o, err := parse(os.Args[1:], io.Discard); err == nil && o.cut && os.Getenv(insideNetwork) == "" {
+		if err := enterNetwork(ctx, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "kills:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	failed, err := kills(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -63,6 +72,7 @@ type options struct {
 	seed       uint64
 	patience   time.Duration
 	stop       bool
+	cut        bool
 	silence    time.Duration
 }
 
@@ -76,7 +86,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.IntVar(&o.atOnce, "at-once", 1, "ranks that are killed in each run")
 	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of victims and moments")
 	flags.BoolVar(&o.stop, "stop", false, "stop ranks in place of killing them, and have them go on when the others have said that they are lost")
-	flags.DurationVar(&o.silence, "silence", 2*time.Second, "with --stop, a rank that gives no sign of life for so long is lost")
+	flags.BoolVar(&o.cut, "cut", false, "cut the network between the ranks and the others, over tcp or mcast, in place of killing them")
+	flags.DurationVar(&o.silence, "silence", 2*time.Second, "with --stop and --cut, a rank that gives no sign of life for so long is lost")
 	flags.DurationVar(&o.patience, "patience", 30*time.Second, "a rank that has not ended so long after the kill hangs")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -91,6 +102,12 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		if !slices.Contains(workNames(), name) {
 			return o, fmt.Errorf("no work %q, only %s", name, strings.Join(workNames(), ", "))
 		}
+	}
+	if o.cut {
+		o.transports = slices.DeleteFunc(o.transports, func(name string) bool { return name != "tcp" && name != "mcast" })
+	}
+	if o.stop && o.cut || len(o.transports) == 0 {
+		return o, errors.New("--cut is for tcp and mcast, and goes without --stop")
 	}
 	if o.kills < 1 || o.ranks < 2 || o.atOnce < 1 || o.atOnce >= o.ranks {
 		return o, fmt.Errorf("%d kills of %d among %d ranks", o.kills, o.atOnce, o.ranks)
@@ -107,6 +124,12 @@ func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed
 	if o.stop {
 		what, head, rule = "stops", "stopped", " told when they go on |"
 	}
+	if o.cut {
+		what, head = "cuts", "other part"
+		if err := makeBridges(); err != nil {
+			return false, err
+		}
+	}
 	fmt.Fprintf(stdout, "%d %s of %d among %d processes over each transport, seed %d\n\n", o.kills, what, o.atOnce, o.ranks, o.seed)
 	fmt.Fprintf(stdout, "| transport | runs | survivors | name the same | name the %s | went on | known after, median | 99 %% | most |%s\n", head, rule)
 	fmt.Fprintf(stdout, "|---|--:|--:|--:|--:|--:|--:|--:|--:|%s\n", strings.Repeat("--:|", strings.Count(rule, "|")))
@@ -114,16 +137,28 @@ func kills(ctx context.Context, args []string, stdout, stderr io.Writer) (failed
 		t := tally{transport: name, stop: o.stop}
 		random := rand.New(rand.NewPCG(o.seed, uint64(len(name))))
 		for i := range o.kills {
-			r, err := run(ctx, &o, name, o.works[i%len(o.works)], random)
+			parts, err := o.run(ctx, name, o.works[i%len(o.works)], random)
 			if err != nil {
 				return true, fmt.Errorf("%s, run %d: %w", name, i, err)
 			}
-			for _, why := range t.count(r) {
-				fmt.Fprintf(stderr, "%s, run %d (%s): %s\n", name, i, o.works[i%len(o.works)], why)
+			t.runs++
+			for _, r := range parts {
+				for _, why := range t.count(r) {
+					fmt.Fprintf(stderr, "%s, run %d (%s): %s\n", name, i, o.works[i%len(o.works)], why)
+				}
 			}
 		}
 		fmt.Fprintln(stdout, t.row())
 		failed = failed || t.bad()
 	}
 	return failed, nil
+}
+
+// run makes one run. Where the network is cut both parts of it have an outcome.
+func (o *options) run(ctx context.Context, transport, work string, random *rand.Rand) ([]*outcome, error) {
+	if o.cut {
+		return runCut(ctx, o, transport, work, random)
+	}
+	r, err := run(ctx, o, transport, work, random)
+	return []*outcome{r}, err
 }

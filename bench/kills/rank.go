@@ -37,6 +37,7 @@ type job struct {
 	Work        string
 	Patience    time.Duration
 	Silence     time.Duration
+	Hosts       bool // each rank has a host of its own
 }
 
 // inherited is the file that a rank is started with: the segment over shm, or the listener of rank 0.
@@ -58,7 +59,7 @@ var transports = []struct {
 		if err != nil {
 			return nil, err
 		}
-		return mcast.Join(ctx, mcast.Config{TCP: cfg})
+		return mcast.Join(ctx, mcast.Config{TCP: cfg, Interface: j.device()})
 	}},
 	{"shm", func(ctx context.Context, j *job) (wire.Transport, error) {
 		return shm.Join(ctx, shm.Config{Rank: j.Rank, Size: j.Size, File: os.NewFile(inherited, "segment")})
@@ -98,7 +99,7 @@ func transportNames() (names []string) {
 // tcp returns how the rank meets the others.
 func (j *job) tcp() (tcp.Config, error) {
 	cfg := tcp.Config{Rank: j.Rank, Size: j.Size, Coordinator: j.Coordinator}
-	if j.Rank > 0 {
+	if j.Rank > 0 || j.Hosts {
 		return cfg, nil
 	}
 	f := os.NewFile(inherited, "listener")
@@ -109,6 +110,14 @@ func (j *job) tcp() (tcp.Config, error) {
 	}
 	cfg.Listener = l
 	return cfg, nil
+}
+
+// device is the interface that multicasts go by; empty: any.
+func (j *job) device() string {
+	if j.Hosts {
+		return "eth0"
+	}
+	return ""
 }
 
 // works are what ranks do again and again until it fails. turn counts.

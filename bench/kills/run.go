@@ -130,7 +130,7 @@ func start(ctx context.Context, o *options, transport, work string) (members []*
 	if err != nil {
 		return nil, err
 	}
-	job, files, err := prepare(transport, o.ranks)
+	job, files, err := prepare(o, transport)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func start(ctx context.Context, o *options, transport, work string) (members []*
 		defer f.Close()
 	}
 	job.Work, job.Patience = work, o.patience
-	if o.stop {
+	if o.stop || o.cut {
 		job.Silence = o.silence
 	}
 	for job.Rank = range o.ranks {
@@ -146,6 +146,9 @@ func start(ctx context.Context, o *options, transport, work string) (members []*
 		m.cmd.Stderr = &m.stderr
 		if transport == "shm" || job.Rank == 0 {
 			m.cmd.ExtraFiles = files
+		}
+		if o.cut {
+			m.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 		}
 		in, err1 := m.cmd.StdinPipe()
 		out, err2 := m.cmd.StdoutPipe()
@@ -155,6 +158,11 @@ func start(ctx context.Context, o *options, transport, work string) (members []*
 		m.in, m.lines = in, bufio.NewScanner(out)
 		m.lines.Buffer(nil, 1<<20)
 		members = append(members, m)
+		if o.cut {
+			if err := makeHost(job.Rank, o.ranks, m.cmd.Process.Pid); err != nil {
+				return members, err
+			}
+		}
 		if err := json.NewEncoder(in).Encode(job); err != nil {
 			return members, fmt.Errorf("tell rank %d: %w", job.Rank, err)
 		}
@@ -179,11 +187,16 @@ func unjoined(members []*member) error {
 	return errors.Join(said...)
 }
 
-// prepare makes what the ranks meet by: a segment for all of them, or a listener for rank 0.
-func prepare(transport string, ranks int) (j job, files []*os.File, err error) {
-	j = job{Transport: transport, Size: ranks}
+// prepare makes what the ranks meet by: a segment for all of them, a listener for rank 0, or an address on
+// its host.
+func prepare(o *options, transport string) (j job, files []*os.File, err error) {
+	j = job{Transport: transport, Size: o.ranks, Hosts: o.cut}
+	if o.cut {
+		j.Coordinator = coordinatorOfHosts
+		return j, nil, nil
+	}
 	if transport == "shm" {
-		f, err := shm.Create(ranks)
+		f, err := shm.Create(o.ranks)
 		return j, []*os.File{f}, err
 	}
 	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
