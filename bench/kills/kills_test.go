@@ -39,9 +39,9 @@ func TestKills(t *testing.T) {
 // Ranks that fall silent together are all named, also where they are found by those of a half, and those that go on
 // later say that they were lost.
 func TestStops(t *testing.T) {
-	for _, args := range [][]string{{"--works", "halves"}, {"--works", "bcast"}} {
+	for _, args := range [][]string{{"--works", "halves", "--transports", "tcp,shm"}, {"--works", "bcast", "--transports", "mcast,hybrid"}} {
 		var out, errs bytes.Buffer
-		failed, err := kills(t.Context(), append(args, "--stop", "--kills", "1", "--ranks", "6", "--at-once", "2"), &out, &errs)
+		failed, err := kills(t.Context(), append(args, "--stop", "--kills", "1", "--ranks", "6", "--at-once", "2", "--silence", "4s"), &out, &errs)
 		t.Log(out.String())
 		require.NoError(t, err)
 		require.False(t, failed, errs.String())
@@ -62,7 +62,7 @@ func TestCut(t *testing.T) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), self, "--cut", "--kills", "1", "--ranks", "5", "--at-once", "2", "--works", "barrier")
+	cmd := exec.CommandContext(t.Context(), self, "--cut", "--kills", "1", "--ranks", "5", "--at-once", "2", "--works", "barrier", "--silence", "4s")
 	cmd.Env = append(os.Environ(), insideNetwork+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	text, err := cmd.CombinedOutput()

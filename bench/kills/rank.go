@@ -248,14 +248,21 @@ func (j *job) work(ctx context.Context, c *runtime.Comm, buf []byte) error {
 	}
 }
 
+// worldTurns is after how many turns in the halves all ranks meet: a network may be cut between the halves.
+const worldTurns = 100
+
 func (j *job) workInHalves(ctx context.Context, c *runtime.Comm) error {
 	half, err := c.Split(ctx, c.Rank()%2, 0)
 	if err != nil {
 		return err
 	}
-	for c.Err() == nil {
-		if err := half.Barrier(ctx); err != nil {
-			return errors.Join(c.Barrier(ctx), half.Close())
+	for turn := 1; c.Err() == nil; turn++ {
+		err := half.Barrier(ctx)
+		if err != nil || turn%worldTurns == 0 {
+			err = c.Barrier(ctx)
+		}
+		if err != nil {
+			return errors.Join(err, half.Close())
 		}
 	}
 	return errors.Join(c.Err(), half.Close())
