@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -116,15 +117,61 @@ func TestConnectAgain(t *testing.T) {
 }
 
 func TestConnectByHand(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
+	addr := porttest.Hold(t)
 	for _, transport := range []string{"", "mcast"} {
 		requireConnected(t, connectAll(t, 3, func(rank int) env {
 			return byHand.with(env{"SCHEDGEN_COORDINATOR": addr, "SCHEDGEN_TRANSPORT": transport}, rank, 3)
 		}))
 	}
+}
+
+// What torch.distributed calls env:// on one host: nothing says how many hosts there are. A loopback
+// address is as good as any then.
+func TestConnectByTorchEnvironment(t *testing.T) {
+	for _, host := range []string{"localhost", "127.0.0.1"} {
+		_, port, err := net.SplitHostPort(porttest.Hold(t))
+		require.NoError(t, err)
+		requireConnected(t, connectAll(t, 3, func(rank int) env {
+			return env{"RANK": "<R>", "WORLD_SIZE": "<N>", "MASTER_ADDR": host, "MASTER_PORT": port}.with(nil, rank, 3)
+		}))
+	}
+}
+
+// Rank 0 listens at the address that was asked for, and nowhere else.
+func TestRankZeroListensWhereItWasAsked(t *testing.T) {
+	for name, e := range map[string]env{
+		"torch":   {"RANK": "<R>", "WORLD_SIZE": "<N>", "MASTER_ADDR": "127.0.0.1"},
+		"by hand": byHand,
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := porttest.Hold(t)
+			_, port, err := net.SplitHostPort(addr)
+			require.NoError(t, err)
+			at := env{"MASTER_PORT": port}
+			if !e.set("MASTER_ADDR") {
+				at = env{"SCHEDGEN_COORDINATOR": addr}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := Connect(ctx, e.with(at, 0, 2).get, nil)
+				done <- err
+			}()
+			require.Eventually(t, func() bool { return reaches(addr) }, 10*time.Second, time.Millisecond)
+			// All of 127/8 are addresses of this host.
+			require.False(t, reaches(net.JoinHostPort("127.0.0.2", port)), "it listens at addresses that nobody has asked for")
+			cancel()
+			require.ErrorIs(t, <-done, context.Canceled)
+		})
+	}
+}
+
+func reaches(addr string) bool {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
 }
 
 // A program that nobody has launched is a rank alone.
@@ -169,6 +216,8 @@ func TestConnectRefuses(t *testing.T) {
 	}
 }
 
+func (e env) set(name string) bool { return e[name] != "" }
+
 // and returns e with one more variable.
 func (e env) and(name, value string) env {
 	all := maps.Clone(e)
@@ -198,7 +247,7 @@ func TestMeetOnSeveralHosts(t *testing.T) {
 				m, err := p.Meet(t.Context())
 				require.NoError(t, err)
 				at[rank] = m.Coordinator
-				require.Equal(t, rank == 0, m.Listener != nil)
+				require.Equal(t, rank == 0 && !c.env.set("MASTER_ADDR"), m.Listener != nil, "where somebody has said where, it listens there only")
 				if m.Listener != nil {
 					require.NoError(t, m.Listener.Close())
 				}
@@ -287,10 +336,7 @@ func TestAbsentRankIsNamedOnOneHost(t *testing.T) {
 
 // A rank of another job that is given the same address is told so, and hinders nobody.
 func TestConnectTurnsOtherJobsAway(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
-	require.NoError(t, err)
-	at := env{"SCHEDGEN_COORDINATOR": l.Addr().String(), "SCHEDGEN_TRANSPORT": "tcp", "SCHEDGEN_JOB": "night"}
-	require.NoError(t, l.Close())
+	at := env{"SCHEDGEN_COORDINATOR": porttest.Hold(t), "SCHEDGEN_TRANSPORT": "tcp", "SCHEDGEN_JOB": "night"}
 	var other error
 	got := connectAll(t, 3, func(rank int) env {
 		if rank == 2 { // while the meeting cannot end

@@ -1,7 +1,8 @@
-// Package launch finds out from the environment what the program that has
-// started the ranks of a job knows: rank, size and where the ranks can meet. It
-// knows mpirun of Open MPI and of MPICH, srun, torchrun, indexed jobs of Kubernetes,
-// and what a person sets.
+// Package launch finds out from the environment what the program that has started the ranks of a job
+// knows: rank, size and where the ranks can meet. It reads the variables of mpirun (Open MPI, MPICH,
+// Intel MPI, MVAPICH), srun, flux run, PALS, torchrun and indexed jobs of Kubernetes, and those that a
+// person sets. A process without any of them is rank 0 of 1. Half a set of variables is an error that
+// names the missing ones.
 //
 //	SCHEDGEN_RANK, SCHEDGEN_SIZE   rank and number of ranks; they win over any launcher's
 //	SCHEDGEN_COORDINATOR           host:port, an address of rank 0's at a port that is free there
@@ -14,19 +15,26 @@
 //
 // SCHEDGEN_RULES, a file of rules that choose algorithms, is read by package runtime.
 //
-// All ranks must be given the same, but for SCHEDGEN_RANK and the names of interface and device.
+// All ranks must be given the same values, except SCHEDGEN_RANK and the names of interface and device.
 //
 // Where the ranks meet follows from the launcher, in this order:
 //
 //	SCHEDGEN_COORDINATOR   there
-//	PMI_FD                 rank 0 tells its address through MPICH's process manager (PMI-1), on any number of hosts
-//	all ranks on one host  at a socket in a private directory of the system's for temporary files, named after the job
+//	PMI_FD, PMI_PORT       rank 0 tells its address through the process manager (PMI-1) of MPICH, MVAPICH or Flux
+//	all ranks on one host  at a socket in a private directory for temporary files, named after the job
 //	srun                   at the first host of SLURM_STEP_NODELIST; the port is reserved (SLURM_STEP_RESV_PORTS) or follows from the step's number
 //	Open MPI               at mpirun's host, if rank 0 is there, at a port that follows from the job's name
-//	torchrun               at MASTER_ADDR; the port is MASTER_PORT, or follows from it where torchrun's own store listens there
+//	torch                  at MASTER_ADDR; the port is MASTER_PORT, or follows from it where torchrun's own store listens there
 //
-// Kubernetes tells a pod of an indexed job its number, JOB_COMPLETION_INDEX, and
-// nothing else. The manifest has to set
+// PALS, and Flux without PMI, name no host: jobs on several hosts need SCHEDGEN_COORDINATOR.
+//
+// Rank 0 listens only at the address that somebody has set (SCHEDGEN_COORDINATOR, MASTER_ADDR), or that
+// the host which srun, mpirun or PMI names has in its own eyes. It listens at all its addresses if
+// SCHEDGEN_COORDINATOR has no host (":7777"), if the name that a launcher gives its host is unknown
+// there or stands for the loopback interface, if Open MPI gives several addresses, and in a pod.
+//
+// Kubernetes tells a pod of an indexed job only its number, JOB_COMPLETION_INDEX. The manifest has to
+// set
 //
 //	SCHEDGEN_SIZE          the job's completions, which must all run at once (parallelism)
 //	SCHEDGEN_COORDINATOR   JOB-0.SERVICE:PORT: the pods' subdomain is a headless service, which publishes addresses that are not ready

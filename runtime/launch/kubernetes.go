@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -26,7 +27,14 @@ func meetKubernetes(ctx context.Context, p *Position) (m Meeting, err error) {
 	if p.Rank > 0 && m.Doors == nil {
 		return m, nil
 	}
-	if m.Listener, err = listenEverywhere(ctx, port); err != nil {
+	// Where an address stands for the pod, that is the one; its name may become known late, and a pod has
+	// its addresses for itself.
+	at := ":" + port
+	if _, err := netip.ParseAddr(host); err == nil {
+		at = m.Coordinator
+	}
+	var lc net.ListenConfig
+	if m.Listener, err = lc.Listen(ctx, "tcp", at); err != nil {
 		return m, fmt.Errorf("SCHEDGEN_COORDINATOR is %q: wait at its port: %w", m.Coordinator, err)
 	}
 	return m, nil

@@ -8,8 +8,10 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 
@@ -49,7 +51,7 @@ func (p *Position) Meet(ctx context.Context) (Meeting, error) {
 
 func (p *Position) meet(ctx context.Context) (Meeting, error) {
 	if c := p.getenv("SCHEDGEN_COORDINATOR"); c != "" && p.launcher != nil && p.launcher.rank != indexOfJob {
-		return Meeting{Coordinator: c, Apart: p.Local > 0 && !p.together()}, nil
+		return Meeting{Coordinator: c, Apart: p.apart}, nil
 	}
 	if p.Size == 1 {
 		return Meeting{Coordinator: "127.0.0.1:0"}, nil // nobody comes; it says which interface to take
@@ -65,6 +67,23 @@ func (p *Position) meet(ctx context.Context) (Meeting, error) {
 const advice = "set SCHEDGEN_COORDINATOR to host:port, an address of rank 0's"
 
 func meetUnknown(context.Context, *Position) (Meeting, error) { return Meeting{}, errors.New(advice) }
+
+// meetFlux is for tasks of flux run without PMI (-o pmi=off), which are told the job's number.
+func meetFlux(ctx context.Context, p *Position) (Meeting, error) {
+	return p.meetByJob(ctx, "FLUX_JOB_ID")
+}
+
+func meetPALS(ctx context.Context, p *Position) (Meeting, error) {
+	return p.meetByJob(ctx, "PALS_APID")
+}
+
+// meetByJob is for launchers that name the job and no host: ranks of one host meet by that name.
+func (p *Position) meetByJob(ctx context.Context, name string) (Meeting, error) {
+	if !p.together() || p.getenv(name) == "" {
+		return meetUnknown(ctx, p)
+	}
+	return meetLocal(ctx, p, p.job(name))
+}
 
 // meetSlurm takes the first host of the step, where srun starts task 0.
 func meetSlurm(ctx context.Context, p *Position) (Meeting, error) {
@@ -87,7 +106,7 @@ func meetSlurm(ctx context.Context, p *Position) (Meeting, error) {
 	if port == 0 {
 		port = portOf(step)
 	}
-	m, err := meetAt(ctx, p, host, port)
+	m, err := meetOn(ctx, p, host, port)
 	m.Job = step // another step's port may be the same
 	return m, err
 }
@@ -103,13 +122,13 @@ func meetTorch(ctx context.Context, p *Position) (Meeting, error) {
 	case p.together():
 		return meetLocal(ctx, p, job)
 	case p.getenv("TORCHELASTIC_USE_AGENT_STORE") == "True":
-		return meetAt(ctx, p, host, portOf(job))
+		return p.meetAt(host, portOf(job)), nil
 	}
 	port, err := strconv.ParseUint(p.getenv("MASTER_PORT"), 10, 16)
 	if err != nil || port == 0 {
 		return Meeting{}, fmt.Errorf("MASTER_PORT is %q, want a port; %s", p.getenv("MASTER_PORT"), advice)
 	}
-	return meetAt(ctx, p, host, int(port))
+	return p.meetAt(host, int(port)), nil
 }
 
 // Ports that follow from a job's name are below those that systems give to
@@ -140,22 +159,41 @@ func firstPort(list string) (int, error) {
 	return int(port), nil
 }
 
-// meetAt has rank 0 listen on all its addresses, since others may know it by
-// another than it knows itself.
-func meetAt(ctx context.Context, p *Position, host string, port int) (Meeting, error) {
-	m := Meeting{Coordinator: net.JoinHostPort(host, strconv.Itoa(port)), Apart: true}
+// meetAt is for ranks that meet where somebody has said: rank 0 listens there, and nowhere else.
+func (p *Position) meetAt(host string, port int) Meeting {
+	return Meeting{Coordinator: net.JoinHostPort(host, strconv.Itoa(port)), Apart: p.apart}
+}
+
+// meetOn is for ranks that meet on a host that the launcher names; nobody has said at which address.
+func meetOn(ctx context.Context, p *Position, host string, port int) (m Meeting, err error) {
+	m = Meeting{Coordinator: net.JoinHostPort(host, strconv.Itoa(port)), Apart: p.apart}
 	if p.Rank > 0 {
 		return m, nil
 	}
-	var err error
-	m.Listener, err = listenEverywhere(ctx, strconv.Itoa(port))
+	m.Listener, err = p.listenOn(ctx, host, strconv.Itoa(port))
 	if err != nil {
 		return Meeting{}, fmt.Errorf("wait at %s: %w; %s", m.Coordinator, err, advice)
 	}
 	return m, nil
 }
 
-func listenEverywhere(ctx context.Context, port string) (net.Listener, error) {
+// lookUpTime bounds the search for what a name of this host stands for.
+const lookUpTime = 3 * time.Second
+
+// listenOn listens at the address of this host that its name stands for. Other hosts may know it by
+// another address if the name is unknown here, or stands for the loopback interface, or if host is a
+// list of addresses: then it listens at all of them.
+func (p *Position) listenOn(ctx context.Context, host, port string) (net.Listener, error) {
 	var lc net.ListenConfig
+	asking, stop := clock.WithTimeoutCause(ctx, clock.OrSystem(p.Clock), lookUpTime, context.DeadlineExceeded)
+	defer stop()
+	ips, err := net.DefaultResolver.LookupNetIP(asking, "ip", host)
+	for _, ip := range ips {
+		if ip = ip.Unmap(); err == nil && !ip.IsLoopback() {
+			if l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(ip.String(), port)); err == nil || errors.Is(err, syscall.EADDRINUSE) {
+				return l, err
+			}
+		}
+	}
 	return lc.Listen(ctx, "tcp", ":"+port)
 }

@@ -31,7 +31,7 @@ func meetOpenMPI(ctx context.Context, p *Position) (Meeting, error) {
 	if err != nil {
 		return Meeting{}, fmt.Errorf("%w, so that not all ranks can know where it is; start them by mpirun -x SCHEDGEN_COORDINATOR=%s", err, p.lineFor(port))
 	}
-	m, err := meetAt(ctx, p, host, port)
+	m, err := meetOn(ctx, p, host, port)
 	m.Job = p.job("PMIX_NAMESPACE") // another job's port may be the same
 	return m, err
 }

@@ -2,12 +2,14 @@ package launch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -23,13 +25,9 @@ import (
 // process for a crash: a job can meet so once, and what else wants to talk to the
 // manager, such as MPI_Init, comes too late.
 func meetPMI(ctx context.Context, p *Position) (m Meeting, err error) {
-	fd, err := number("PMI_FD", p.getenv("PMI_FD"))
+	c, err := dialPMI(ctx, p)
 	if err != nil {
-		return m, fmt.Errorf("%w: without it nobody tells where rank 0 is; %s", err, advice)
-	}
-	c, err := openPMI(ctx, fd)
-	if err != nil {
-		return m, fmt.Errorf("PMI_FD: %w", err)
+		return m, err
 	}
 	defer func() {
 		if err = errors.Join(err, c.close()); err != nil && m.Listener != nil {
@@ -60,8 +58,60 @@ type pmi struct {
 	ctx  context.Context
 	conn net.Conn
 	in   *bufio.Reader
-	fd   int
+	fd   int // of the manager's socket; -1: there is none but conn's
 	stop func() bool
+}
+
+// dialPMI begins a conversation with the process manager: over the descriptor that it has left to this
+// process, or at its port.
+func dialPMI(ctx context.Context, p *Position) (*pmi, error) {
+	name, value := firstSet(p.getenv, "PMI_FD", "PMI_PORT")
+	if name == "" {
+		return nil, fmt.Errorf("neither PMI_FD nor PMI_PORT is set: without them nobody tells where rank 0 is; %s", advice)
+	}
+	if name == "PMI_PORT" {
+		c, err := callPMI(ctx, value, cmp.Or(p.getenv("PMI_ID"), strconv.Itoa(p.Rank)))
+		if err != nil {
+			return nil, fmt.Errorf("PMI_PORT is %q: %w", value, err)
+		}
+		return c, nil
+	}
+	fd, err := number(name, value)
+	if err != nil {
+		return nil, err
+	}
+	c, err := openPMI(ctx, fd)
+	if err != nil {
+		return nil, fmt.Errorf("PMI_FD is %d: %w", fd, err)
+	}
+	return c, nil
+}
+
+// callPMI says at the port of the process manager which process this is. The manager answers with
+// what PMI_SIZE and PMI_RANK would have said: a line each of size, rank and debug.
+func callPMI(ctx context.Context, addr, id string) (*pmi, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	c := newPMI(ctx, conn)
+	c.fd = -1
+	_, err = c.ask("initack pmiid="+id, "initack", "")
+	for range 3 {
+		if err == nil {
+			_, err = readLine(c.in)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(because(ctx, err), c.close())
+	}
+	return c, nil
+}
+
+func newPMI(ctx context.Context, conn net.Conn) *pmi {
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(longAgo) })
+	return &pmi{ctx: ctx, conn: conn, in: bufio.NewReader(conn), stop: stop}
 }
 
 // openPMI leaves fd itself open.
@@ -76,13 +126,17 @@ func openPMI(ctx context.Context, fd int) (*pmi, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(longAgo) })
-	return &pmi{ctx: ctx, conn: conn, in: bufio.NewReader(conn), fd: fd, stop: stop}, nil
+	c := newPMI(ctx, conn)
+	c.fd = fd
+	return c, nil
 }
 
-// close lets go of the manager. The socket blocks again, as it was found.
+// close lets go of the manager. The socket that it has left to this process blocks again, as it was found.
 func (c *pmi) close() error {
 	c.stop()
+	if c.fd < 0 {
+		return c.conn.Close()
+	}
 	return errors.Join(c.conn.Close(), unix.SetNonblock(c.fd, false))
 }
 
@@ -105,7 +159,7 @@ func (c *pmi) publish(ctx context.Context, p *Position, name string) (m Meeting,
 	if p.together() {
 		m.Listener, err = listenLoopback(ctx)
 	} else {
-		m, err = meetAt(ctx, p, host, 0)
+		m, err = meetOn(ctx, p, host, 0)
 	}
 	if err != nil {
 		return m, err
@@ -122,7 +176,7 @@ func (c *pmi) publish(ctx context.Context, p *Position, name string) (m Meeting,
 // lookUp is the part of the other ranks.
 func (c *pmi) lookUp(p *Position, name string) (m Meeting, err error) {
 	m.Coordinator, err = c.ask(fmt.Sprintf("get kvsname=%s key=%s", name, keyOfAddress), "get_result", "value")
-	m.Apart = !p.together()
+	m.Apart = p.apart
 	return m, err
 }
 

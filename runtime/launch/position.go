@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,43 +23,77 @@ type Position struct {
 	// Clock is for pauses while the ranks meet; nil means the system's.
 	Clock clock.Clock
 
+	apart    bool // the launcher says that there are several hosts
 	launcher *launcher
 	getenv   func(string) string
 }
 
 // launcher is the variables of a program that starts the ranks of a job.
 type launcher struct {
-	rank, size string
-	local      string // ranks on this host
-	hosts      string // hosts of the job
-	twin       string // says the same rank where it is set
-	mute       bool   // without a size it has not started this process
-	outer      bool   // others may run below it: what they say counts
-	meet       meeting
+	rank  string
+	size  []string // the first that is set counts
+	local string   // ranks on this host
+	hosts []string // hosts of the job; the first that is set counts
+	needs []string // ranks can meet by this launcher only if one of these is set; nil: always
+	twin  string   // says the same rank where it is set
+	// claims reports whether the launcher has started this process, where rank and size may be set
+	// although it has not; nil: it has if either is set.
+	claims func(getenv func(string) string) bool
+	mark   string // set wherever claims is true, though rank and size may be missing
+	outer  bool   // other launchers may run below it, and then they count
+	quiet  bool   // half of its variables are an error only if no other launcher is found
+	meet   meeting
 }
 
-// launchers are in the order in which they count.
+// launchers are in the order in which they count; those below which others may run come last.
 var launchers = []launcher{
-	{rank: "SCHEDGEN_RANK", size: "SCHEDGEN_SIZE", meet: meetUnknown},
-	{rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE", local: "OMPI_COMM_WORLD_LOCAL_SIZE", twin: "PMIX_RANK", meet: meetOpenMPI},
-	{rank: "PMI_RANK", size: "PMI_SIZE", local: "MPI_LOCALNRANKS", hosts: "SLURM_STEP_NUM_NODES", meet: meetPMI}, // MPICH, Intel MPI, srun --mpi=pmi2
-	{rank: "RANK", size: "WORLD_SIZE", local: "LOCAL_WORLD_SIZE", meet: meetTorch},
-	// The number of tasks is set only inside a step: a batch script is no rank.
-	{rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS", hosts: "SLURM_STEP_NUM_NODES", twin: "PMIX_RANK", mute: true, outer: true, meet: meetSlurm},
-	// Kubernetes tells no size: whoever writes the job says it.
-	{rank: indexOfJob, size: "SCHEDGEN_SIZE", mute: true, meet: meetKubernetes},
+	{rank: "SCHEDGEN_RANK", size: []string{"SCHEDGEN_SIZE"}, meet: meetUnknown},
+	{rank: "OMPI_COMM_WORLD_RANK", size: []string{"OMPI_COMM_WORLD_SIZE"}, local: "OMPI_COMM_WORLD_LOCAL_SIZE", twin: "PMIX_RANK", meet: meetOpenMPI},
+	// mpirun_rsh of MVAPICH. It speaks PMI-1 at a port.
+	{rank: "MV2_COMM_WORLD_RANK", size: []string{"MV2_COMM_WORLD_SIZE"}, local: "MV2_COMM_WORLD_LOCAL_SIZE", needs: []string{"PMI_FD", "PMI_PORT"}, twin: "PMI_ID", meet: meetPMI},
+	// mpirun of MPICH and of Intel MPI, srun --mpi=pmi2, flux run
+	{rank: "PMI_RANK", size: []string{"PMI_SIZE"}, local: "MPI_LOCALNRANKS", hosts: []string{"SLURM_STEP_NUM_NODES", "FLUX_JOB_NNODES"}, needs: []string{"PMI_FD"}, meet: meetPMI},
+	{rank: "RANK", size: []string{"WORLD_SIZE"}, local: "LOCAL_WORLD_SIZE", meet: meetTorch},
+	// A batch script has a rank and a number of tasks too, and is no task.
+	{rank: "SLURM_PROCID", size: []string{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, hosts: []string{"SLURM_STEP_NUM_NODES"}, twin: "PMIX_RANK", claims: taskOfSlurm, mark: "SLURM_STEP_ID", outer: true, quiet: true, meet: meetSlurm},
+	{rank: "FLUX_TASK_RANK", size: []string{"FLUX_JOB_SIZE"}, hosts: []string{"FLUX_JOB_NNODES"}, outer: true, quiet: true, meet: meetFlux},
+	// PALS itself does not always say the size; Cray's PMI beside it does.
+	{rank: "PALS_RANKID", size: []string{"PALS_SIZE", "PMI_SIZE"}, local: "PALS_LOCAL_SIZE", claims: taskOfPALS, outer: true, quiet: true, meet: meetPALS},
+	// Kubernetes does not say the size: the author of the job does.
+	{rank: indexOfJob, size: []string{"SCHEDGEN_SIZE"}, claims: podOfJob, quiet: true, meet: meetKubernetes},
+	// PMIx, and PMI-1 at a port (mpirun -pmi-port of MPICH), tell the size only when asked.
+	{rank: "PMIX_RANK", quiet: true},
+	{rank: "PMI_ID", quiet: true},
 }
 
 const indexOfJob = "JOB_COMPLETION_INDEX"
 
-// halves are ranks of launchers that do not tell the size.
-var halves = []string{"PMIX_RANK", indexOfJob}
+// taskOfSlurm reports whether this process is a task of a step. Ranks above 0 always are.
+func taskOfSlurm(getenv func(string) string) bool {
+	rank := getenv("SLURM_PROCID")
+	return getenv("SLURM_STEP_NUM_TASKS") != "" || rank != "" && rank != "0" || numberedStep(getenv("SLURM_STEP_ID"))
+}
 
-// Find reads rank and size from the variables that launchers set; getenv is
-// [os.Getenv]. Explicit settings, SCHEDGEN_RANK and SCHEDGEN_SIZE, win; a
-// launcher that was started by srun on each host wins over it; otherwise variables
-// that contradict each other are refused, with the names of both, and so is a rank
-// without a size. The error wraps ErrNone if there is no launcher.
+// numberedStep reports whether id is the number of a step that srun has made. Slurm numbers the
+// steps of batch scripts and of interactive shells from the other end of 32 bits.
+func numberedStep(id string) bool {
+	const highest = 1<<32 - 256
+	n, err := strconv.ParseUint(id, 10, 32)
+	return err == nil && n < highest
+}
+
+func taskOfPALS(getenv func(string) string) bool {
+	return getenv("PALS_RANKID") != "" || getenv("PALS_SIZE") != "" || getenv("PALS_LOCAL_SIZE") != ""
+}
+
+func podOfJob(getenv func(string) string) bool { return getenv(indexOfJob) != "" }
+
+// Find reads rank and size from the variables that launchers set; getenv is [os.Getenv].
+//
+// SCHEDGEN_RANK and SCHEDGEN_SIZE win. The launcher that is nearest to the process comes next: mpirun
+// that srun has started on each host wins over srun. Other variables that contradict each other are
+// an error that names both. So is half a set of variables: the error names the missing ones. The error
+// wraps ErrNone if no launcher has started the process.
 func Find(getenv func(string) string) (Position, error) {
 	p, err := find(getenv)
 	if err != nil {
@@ -68,12 +103,16 @@ func Find(getenv func(string) string) (Position, error) {
 }
 
 func find(getenv func(string) string) (found *Position, err error) {
+	var half, less *halfError
 	for i := range launchers {
 		if i == 0 && getenv("SCHEDGEN_RANK") == "" && getenv(indexOfJob) != "" {
-			continue // the size is Kubernetes'
+			continue // the size belongs to Kubernetes
 		}
-		p, err := launchers[i].position(getenv)
+		l := &launchers[i]
+		p, err := l.position(getenv)
 		switch {
+		case errors.As(err, &less) && (l.quiet || less.faint):
+			half = cmp.Or(half, less)
 		case err != nil:
 			return nil, err
 		case p == nil:
@@ -81,64 +120,108 @@ func find(getenv func(string) string) (found *Position, err error) {
 			return p, nil
 		case found == nil:
 			found = p
-		case !p.launcher.outer && (found.Rank != p.Rank || found.Size != p.Size):
+		case found.Rank == p.Rank && found.Size == p.Size:
+			if !found.launcher.able(getenv) && l.able(getenv) {
+				found = p
+			}
+		case !l.outer:
 			return nil, fmt.Errorf("%s say rank %d of %d, %s say rank %d of %d; set SCHEDGEN_RANK and SCHEDGEN_SIZE",
 				found.Source, found.Rank, found.Size, p.Source, p.Rank, p.Size)
 		}
 	}
-	if found == nil {
-		return nil, nobody(getenv)
+	switch {
+	case found != nil:
+		return found, nil
+	case half != nil:
+		return nil, half
+	case getenv("SCHEDGEN_COORDINATOR") != "":
+		return nil, &halfError{set: "SCHEDGEN_COORDINATOR", value: getenv("SCHEDGEN_COORDINATOR"), missing: "SCHEDGEN_RANK and SCHEDGEN_SIZE"}
 	}
-	return found, nil
+	return nil, ErrNone
 }
 
-// nobody is the error where no launcher was found; only ErrNone means that the
-// process has been started alone.
-func nobody(getenv func(string) string) error {
-	for _, name := range slices.Concat(halves, []string{"SCHEDGEN_COORDINATOR"}) {
+// halfError is a variable of a launcher without another one that belongs to it.
+type halfError struct {
+	set, value string
+	missing    string
+	faint      bool // neither rank nor size is set
+}
+
+func (e *halfError) Error() string {
+	text := fmt.Sprintf("%s is %q, but %s is not set", e.set, e.value, e.missing)
+	if strings.Contains(e.missing, " and ") {
+		text = fmt.Sprintf("%s is %q, but %s are not set", e.set, e.value, e.missing)
+	}
+	if !strings.Contains(e.missing, "SCHEDGEN_") {
+		text += "; set SCHEDGEN_RANK and SCHEDGEN_SIZE if the launcher does not set it"
+	}
+	return text
+}
+
+// firstSet returns the name and the value of the first variable that is set.
+func firstSet(getenv func(string) string, names ...string) (name, value string) {
+	for _, name := range names {
 		if v := getenv(name); v != "" {
-			return fmt.Errorf("%s is %q, but nobody says how many ranks there are; set %s", name, v, missing(name))
+			return name, v
 		}
 	}
-	return ErrNone
+	return "", ""
 }
 
-// missing names what is to be set where there is only the variable name.
-func missing(name string) string {
-	if name == indexOfJob {
-		return "SCHEDGEN_SIZE"
-	}
-	return "SCHEDGEN_RANK and SCHEDGEN_SIZE"
+// able reports whether ranks can meet by l.
+func (l *launcher) able(getenv func(string) string) bool {
+	_, set := firstSet(getenv, l.needs...)
+	return l.needs == nil || set != ""
 }
 
 // position returns what l says, nil if it has not started this process.
 func (l *launcher) position(getenv func(string) string) (*Position, error) {
-	rank, size := getenv(l.rank), getenv(l.size)
-	switch {
-	case size == "" && (rank == "" || l.mute):
+	if l.claims != nil && !l.claims(getenv) {
 		return nil, nil
-	case rank == "" || size == "":
-		return nil, fmt.Errorf("%s is %q but %s is %q", l.rank, rank, l.size, size)
 	}
-	p := &Position{Source: l.rank + " and " + l.size, launcher: l, getenv: getenv}
+	rank := getenv(l.rank)
+	sizeName, size := firstSet(getenv, l.size...)
+	if rank == "" || size == "" {
+		set, value := firstSet(getenv, l.rank, sizeName, l.local, l.mark)
+		if set == "" {
+			return nil, nil
+		}
+		return nil, &halfError{set, value, l.missing(rank, size), rank == "" && size == ""}
+	}
+	p := &Position{Source: l.rank + " and " + sizeName, launcher: l, getenv: getenv}
 	var err error
 	if p.Rank, err = number(l.rank, rank); err != nil {
 		return nil, err
 	}
-	if p.Size, err = number(l.size, size); err != nil {
+	if p.Size, err = number(sizeName, size); err != nil {
 		return nil, err
 	}
 	if p.Size < 1 || p.Rank < 0 || p.Rank >= p.Size {
-		return nil, fmt.Errorf("%s is %d, %s is %d", l.rank, p.Rank, l.size, p.Size)
+		return nil, fmt.Errorf("%s is %d, %s is %d: ranks count from 0 up to one less than the size", l.rank, p.Rank, sizeName, p.Size)
 	}
-	if p.Local, err = l.localOf(getenv, p.Size); err == nil {
+	if err = p.place(l); err == nil {
 		err = l.agree(getenv, rank)
 	}
 	return p, err
 }
 
-// agree compares the rank with what another variable says. What runs below the
-// launcher may have set its own.
+// missing names the variables of rank and size that are not set.
+func (l *launcher) missing(rank, size string) string {
+	var names []string
+	if rank == "" {
+		names = append(names, l.rank)
+	}
+	if size == "" && l.size != nil {
+		names = append(names, l.size[0])
+	}
+	if names == nil {
+		return "SCHEDGEN_RANK and SCHEDGEN_SIZE"
+	}
+	return strings.Join(names, " and ")
+}
+
+// agree compares the rank with what another variable says. Another launcher, below an outer one,
+// may have set its own.
 func (l *launcher) agree(getenv func(string) string, rank string) error {
 	if l.twin == "" || getenv(l.twin) == "" || getenv(l.twin) == rank || l.outer && below(getenv) {
 		return nil
@@ -148,28 +231,30 @@ func (l *launcher) agree(getenv func(string) string, rank string) error {
 
 // below reports whether another launcher has started this process than the outer ones.
 func below(getenv func(string) string) bool {
-	return slices.ContainsFunc(launchers[1:], func(l launcher) bool { return !l.mute && getenv(l.rank) != "" })
+	return slices.ContainsFunc(launchers[1:], func(l launcher) bool { return !l.quiet && getenv(l.rank) != "" })
 }
 
-// localOf returns how many of size ranks are on this host, 0 if nobody says so.
-func (l *launcher) localOf(getenv func(string) string, size int) (int, error) {
-	if l.local == "" || getenv(l.local) == "" {
-		if l.hosts != "" && getenv(l.hosts) == "1" {
-			return size, nil
-		}
-		return 0, nil
+// place sets how many ranks are on this host, and whether there are several hosts, as far as l says so.
+func (p *Position) place(l *launcher) (err error) {
+	if _, hosts := firstSet(p.getenv, l.hosts...); hosts == "1" {
+		p.Local = p.Size
+	} else if hosts != "" {
+		p.apart = true
 	}
-	n, err := number(l.local, getenv(l.local))
-	if err == nil && (n < 1 || n > size) {
-		err = fmt.Errorf("%s is %d, %s is %d", l.local, n, l.size, size)
+	if l.local == "" || p.getenv(l.local) == "" {
+		return nil
 	}
-	return n, err
+	if p.Local, err = number(l.local, p.getenv(l.local)); err == nil && (p.Local < 1 || p.Local > p.Size) {
+		err = fmt.Errorf("%s is %d, but there are %d ranks", l.local, p.Local, p.Size)
+	}
+	p.apart = p.Local < p.Size
+	return err
 }
 
 func number(name, value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
+		return 0, fmt.Errorf("%s is %q, want a number", name, value)
 	}
 	return n, nil
 }

@@ -43,6 +43,9 @@ type LoopbackError struct {
 }
 
 func (e *LoopbackError) Error() string {
+	if e.Host == e.Addr.String() {
+		return fmt.Sprintf("%s is the loopback interface on this host, which the ranks of other hosts cannot reach", e.Host)
+	}
 	return fmt.Sprintf("%s is %v on this host, which the ranks of other hosts cannot reach", e.Host, e.Addr)
 }
 
