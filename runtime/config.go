@@ -59,6 +59,11 @@ type Config struct {
 	CastBytes  int // bytes of one origin's rootless messages under way before Publish waits; default 256 KiB
 	MaxMessage int // bytes of a rootless message at most; default 1 MiB
 
+	// JoinTimeout is how long the ranks that a launcher has started may take to meet; default what
+	// SCHEDGEN_JOIN_TIMEOUT says, such as 90s or none, else DefaultJoinTimeout; negative: no limit but the
+	// context's. It has no meaning with a Transport, whose ranks have met.
+	JoinTimeout time.Duration
+
 	Epoch uint32      // version of the membership, on which ranks must agree (ErrMismatch); default 1
 	Clock clock.Clock // also of the transport that the environment says; default clock.System
 
@@ -108,6 +113,7 @@ func (cfg *Config) check() error {
 		{"CastWindow", int64(cfg.CastWindow), false},
 		{"CastBytes", int64(cfg.CastBytes), false},
 		{"MaxMessage", int64(cfg.MaxMessage), false},
+		{"JoinTimeout", int64(cfg.JoinTimeout), true},
 		{"Waiting.Spin", int64(cfg.Waiting.Spin), true},
 		{"Waiting.Idle", int64(cfg.Waiting.Idle), true},
 		{"Waiting.Linger", int64(cfg.Waiting.Linger), true},

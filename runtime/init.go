@@ -5,17 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"time"
 
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/launch"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Init makes the communicator of all processes that a launcher has started with
-// this one: mpirun of Open MPI or MPICH, srun, torchrun, an indexed job of Kubernetes,
-// or whoever sets SCHEDGEN_RANK, SCHEDGEN_SIZE and SCHEDGEN_COORDINATOR. A process that was
-// started by hand, without any of them, is rank 0 of 1. Init returns when all ranks
-// have called it, or when ctx ends. It is Join with nothing chosen.
+// this one: mpirun of Open MPI, MPICH or MVAPICH, srun, flux run, PALS, torchrun, an indexed job
+// of Kubernetes, or a person who sets SCHEDGEN_RANK, SCHEDGEN_SIZE and SCHEDGEN_COORDINATOR. A process
+// that was started by hand, without any of them, is rank 0 of 1. It is Join with nothing chosen.
+//
+// Init returns when all ranks have called it, when ctx ends, or after DefaultJoinTimeout;
+// SCHEDGEN_JOIN_TIMEOUT sets another limit, such as 90s, or none. While it waits it says on the standard
+// error what it waits for, from two seconds on; Observe.Log in Config of Join takes these words instead.
 //
 // Package launch says which variables are read, which transport is taken
 // (SCHEDGEN_TRANSPORT) and where ranks meet. SCHEDGEN_RULES names a file of rules that choose algorithms,
@@ -34,11 +40,63 @@ func (cfg *Config) connect(ctx context.Context) (err error) {
 			return fmt.Errorf("SCHEDGEN_RULES: %s: %w", name, err)
 		}
 	}
-	if cfg.Transport, err = launch.Connect(ctx, os.Getenv, cfg.Clock); err != nil {
+	limit, err := cfg.joinTimeout(os.Getenv)
+	if err != nil {
+		return err
+	}
+	if limit > 0 {
+		late := fmt.Errorf("the ranks have not met within %v, which SCHEDGEN_JOIN_TIMEOUT or Config.JoinTimeout sets: %w", limit, context.DeadlineExceeded)
+		var stop context.CancelFunc
+		ctx, stop = clock.WithTimeoutCause(ctx, clock.OrSystem(cfg.Clock), limit, late)
+		defer stop()
+	}
+	log := cfg.Observe.Log
+	if log == nil {
+		log = slog.New(plain{os.Stderr})
+	}
+	if cfg.Transport, err = launch.Connect(ctx, os.Getenv, cfg.Clock, log); err != nil {
 		return fmt.Errorf("connect as the environment says: %w", err)
 	}
 	return nil
 }
+
+// DefaultJoinTimeout is how long ranks that a launcher has started may take to meet, unless they are told
+// otherwise. Names of Kubernetes become known up to half a minute late, and pods and nodes may start
+// minutes apart. It is what torch's store waits, too.
+const DefaultJoinTimeout = 5 * time.Minute
+
+// joinTimeout returns how long ranks may take to meet; not positive: no limit.
+func (cfg *Config) joinTimeout(getenv func(string) string) (time.Duration, error) {
+	const name = "SCHEDGEN_JOIN_TIMEOUT"
+	switch v := getenv(name); {
+	case cfg.JoinTimeout != 0:
+		return cfg.JoinTimeout, nil
+	case v == "":
+		return DefaultJoinTimeout, nil
+	case v == "0" || v == "none":
+		return 0, nil
+	default:
+		d, err := time.ParseDuration(v)
+		if err != nil || d < 0 {
+			return 0, fmt.Errorf("%s is %q, want a time such as 90s, or none", name, v)
+		}
+		return d, nil
+	}
+}
+
+// plain is a handler that writes the words of warnings alone, for people.
+type plain struct{ w io.Writer }
+
+func (plain) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (p plain) Handle(_ context.Context, r slog.Record) error {
+	_, err := fmt.Fprintf(p.w, "schedgen: %s\n", r.Message)
+	return err
+}
+
+func (p plain) WithAttrs([]slog.Attr) slog.Handler { return p }
+
+func (p plain) WithGroup(string) slog.Handler { return p }
 
 // readRules reads a file of rules.
 func readRules(name string) (rules *selection.Rules, err error) {

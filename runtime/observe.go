@@ -15,9 +15,13 @@ import (
 // Observe is who is told what a communicator does, beside the process itself: each
 // rank's own. Communicators made by Split, Dup and Shrink have the same.
 type Observe struct {
-	// Log gets an event when ranks have joined, when one is lost, when the communicator
-	// fails, and when it is closed; nil: nobody does. Its handler may take its time, and
-	// may call the communicator, but for Close.
+	// Log gets an event when ranks have joined, when one is lost, when the communicator fails, and when it
+	// is closed; nil: nobody does. Its handler may take its time, and may call any method of the
+	// communicator except Close.
+	//
+	// While the ranks that a launcher has started meet, Log also gets a warning that says what this rank
+	// waits for and why that has not come: after two seconds, and then at growing intervals. If Log is nil,
+	// these warnings go to the standard error, a line each; slog.DiscardHandler silences them.
 	Log *slog.Logger
 
 	// Trace is called for all that operations do; nil: nothing is, and that costs a

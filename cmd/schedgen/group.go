@@ -117,10 +117,11 @@ func (f *groupFlags) join(ctx context.Context, verb string, l link, std stdio) (
 	if cfg.Label, err = f.label(); err != nil {
 		return nil, err
 	}
+	log := waitLog(std)
 	cfg.Connect = func(ctx context.Context, v group.Meeting) (wire.Transport, error) {
-		return l.open(ctx, tcp.Config{Rank: v.Rank, Size: v.Size, Job: v.Job, Coordinator: v.Coordinator, Listener: v.Listener})
+		return l.open(ctx, tcp.Config{Rank: v.Rank, Size: v.Size, Job: v.Job, Coordinator: v.Coordinator, Listener: v.Listener, Log: log})
 	}
-	if cfg.Manager, cfg.Address, err = f.Manager.open(cfg.Name, f.Listen, f.Silence); err != nil {
+	if cfg.Manager, cfg.Address, err = f.Manager.open(cfg.Name, f.Listen, f.Silence, log); err != nil {
 		return nil, err
 	}
 	m := newMember(f, std)

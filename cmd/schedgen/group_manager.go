@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"slices"
@@ -58,8 +59,9 @@ func (u *managerURL) UnmarshalText(text []byte) error {
 }
 
 // open returns a manager for a member of the group of that name, and the address where the
-// others meet this member. listen and silence are the flags, which may be empty.
-func (u *managerURL) open(name, listen string, silence *time.Duration) (m membership.Manager, address string, err error) {
+// others meet this member. listen and silence are the flags, which may be empty; log is told what a member waits
+// for.
+func (u *managerURL) open(name, listen string, silence *time.Duration, log *slog.Logger) (m membership.Manager, address string, err error) {
 	var ttl time.Duration // the manager's own
 	if silence != nil {
 		ttl = *silence
@@ -77,11 +79,11 @@ func (u *managerURL) open(name, listen string, silence *time.Duration) (m member
 		for i, at := range u.hosts {
 			urls[i] = "http://" + at
 		}
-		m, err = etcd.New(etcd.Config{Endpoints: urls, Prefix: "schedgen/" + name, TTL: ttl})
+		m, err = etcd.New(etcd.Config{Endpoints: urls, Prefix: "schedgen/" + name, TTL: ttl, Log: log})
 	case "file":
-		m, err = file.New(file.Config{Dir: filepath.Join(u.rest, name), TTL: ttl})
+		m, err = file.New(file.Config{Dir: filepath.Join(u.rest, name), TTL: ttl, Log: log})
 	default:
-		cfg := embedded.Config{Group: name, Seeds: u.hosts, Listener: own.listener, Advertise: own.at, TTL: ttl}
+		cfg := embedded.Config{Group: name, Seeds: u.hosts, Listener: own.listener, Advertise: own.at, TTL: ttl, Log: log}
 		if own.listener == nil {
 			host, _, _ := net.SplitHostPort(address) // it has one
 			cfg.Listen = net.JoinHostPort(host, "0")

@@ -30,6 +30,7 @@ func (s *seatFlags) opening(f *runFlags) opening {
 // openFound connects a rank with the others where the launcher's variables say that
 // they meet.
 func (s *seatFlags) openFound(ctx context.Context, j *job) (wire.Transport, error) {
+	s.found.Log = j.log
 	m, err := s.found.Meet(ctx)
 	if err != nil {
 		return nil, err

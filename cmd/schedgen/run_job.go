@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -12,6 +13,8 @@ import (
 // job is all that a rank is told. For ranks that are processes it goes to the
 // standard input of each as JSON, and Rank, Output and the descriptors differ.
 type job struct {
+	log *slog.Logger // is told what this rank waits for while the ranks meet; of a rank that is started by hand
+
 	Verb       string // bcast, barrier, anycast, bench or tune
 	Operation  string // bench: what is timed
 	Dup        bool   // bench: on a duplicate of the communicator

@@ -62,7 +62,7 @@ func openTransport(ctx context.Context, j *job) (wire.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.Link.open(ctx, tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l})
+	return j.Link.open(ctx, tcp.Config{Rank: j.Rank, Size: j.Params.Ranks, Job: j.Link.Job, Coordinator: j.Link.Coordinator, Listener: l, Log: j.log})
 }
 
 // open connects a rank with the others that meet as cfg says.

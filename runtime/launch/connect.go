@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/hybrid"
@@ -34,21 +35,21 @@ const (
 )
 
 // Connect finds the ranks that a launcher has started with this one and connects
-// them; getenv is [os.Getenv], and c the clock of the transport, nil for the
-// system's. A process that no launcher has started is rank 0 of 1. It returns when
+// them; getenv is [os.Getenv], c the clock of the transport, nil for the system's, and log
+// is told what this rank waits for, unless it is nil (see tcp.Config). A process that no launcher has started is rank 0 of 1. It returns when
 // all ranks have come, or when ctx ends.
 //
 // The default transport, auto, is shared memory among the ranks of a host and TCP
 // between hosts, with multicast between these if SCHEDGEN_INTERFACE is set (package
 // hybrid). shm is the same, and an error where a rank needs the network.
-func Connect(ctx context.Context, getenv func(string) string, c clock.Clock) (wire.Transport, error) {
+func Connect(ctx context.Context, getenv func(string) string, c clock.Clock, log *slog.Logger) (wire.Transport, error) {
 	p, err := Find(getenv)
 	if errors.Is(err, ErrNone) {
 		p = Position{Size: 1, Local: 1, Source: "no launcher", getenv: getenv}
 	} else if err != nil {
 		return nil, err
 	}
-	p.Clock = c
+	p.Clock, p.Log = c, log
 	t, err := connect(ctx, &p)
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d: %w", p.Rank, p.Size, err)
@@ -79,7 +80,7 @@ func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 			return nil, err
 		}
 		cfg := m.Config(p)
-		cfg.Key, cfg.Encrypt, cfg.Clock = key, encrypt, p.Clock
+		cfg.Key, cfg.Encrypt = key, encrypt
 		return t.join(ctx, cfg, p.getenv(t.where))
 	}
 	return nil, fmt.Errorf("SCHEDGEN_TRANSPORT is %q, want auto, hybrid, tcp, mcast, shm or verbs", name)

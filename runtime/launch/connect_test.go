@@ -50,7 +50,7 @@ func connectIn(t *testing.T, dir string, size int, e func(rank int) env) []outco
 	var wg sync.WaitGroup
 	for rank := range got {
 		wg.Go(func() {
-			got[rank].t, got[rank].err = Connect(ctx, e(rank).get, nil)
+			got[rank].t, got[rank].err = Connect(ctx, e(rank).get, nil, nil)
 			if got[rank].err != nil {
 				cancel()
 			}
@@ -154,7 +154,7 @@ func TestRankZeroListensWhereItWasAsked(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() {
-				_, err := Connect(ctx, e.with(at, 0, 2).get, nil)
+				_, err := Connect(ctx, e.with(at, 0, 2).get, nil, nil)
 				done <- err
 			}()
 			require.Eventually(t, func() bool { return reaches(addr) }, 10*time.Second, time.Millisecond)
@@ -210,7 +210,7 @@ func TestConnectRefuses(t *testing.T) {
 		"contradiction":         {env{"RANK": "0", "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}, "set SCHEDGEN_RANK"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Connect(t.Context(), c.env.with(nil, 0, 2).get, nil)
+			_, err := Connect(t.Context(), c.env.with(nil, 0, 2).get, nil, nil)
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -269,7 +269,7 @@ func TestConnectRefusesLoopbackNames(t *testing.T) {
 		"srun":     slurm.and("SLURM_STEP_NUM_NODES", "2").and("SLURM_STEP_NODELIST", "localhost,node1"),
 		"Open MPI": openMPI.and("OMPI_COMM_WORLD_LOCAL_SIZE", "1").and("SCHEDGEN_COORDINATOR", "localhost:7777"),
 	} {
-		_, err := Connect(t.Context(), e.with(nil, 1, 2).get, nil)
+		_, err := Connect(t.Context(), e.with(nil, 1, 2).get, nil, nil)
 		require.ErrorContains(t, err, "localhost is ", name)
 		require.ErrorContains(t, err, "on this host, which the ranks of other hosts cannot reach", name)
 	}
@@ -325,7 +325,7 @@ func TestAbsentRankIsNamedOnOneHost(t *testing.T) {
 	var wg sync.WaitGroup
 	for rank := range errs {
 		e := slurm.with(nil, rank, 3).and("SCHEDGEN_TRANSPORT", "tcp")
-		wg.Go(func() { _, errs[rank] = Connect(ctx, e.get, nil) })
+		wg.Go(func() { _, errs[rank] = Connect(ctx, e.get, nil, nil) })
 	}
 	wg.Wait()
 	for rank, err := range errs {
@@ -340,7 +340,7 @@ func TestConnectTurnsOtherJobsAway(t *testing.T) {
 	var other error
 	got := connectAll(t, 3, func(rank int) env {
 		if rank == 2 { // while the meeting cannot end
-			_, other = Connect(t.Context(), byHand.with(at, 1, 3).and("SCHEDGEN_JOB", "day").get, nil)
+			_, other = Connect(t.Context(), byHand.with(at, 1, 3).and("SCHEDGEN_JOB", "day").get, nil, nil)
 		}
 		return byHand.with(at, rank, 3)
 	})
@@ -485,7 +485,7 @@ func TestPMIErrors(t *testing.T) {
 		_, err = unix.Write(pair[0], []byte(answer))
 		require.NoError(t, err)
 		require.NoError(t, unix.Shutdown(pair[0], unix.SHUT_WR))
-		_, err = Connect(t.Context(), env{"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_FD": strconv.Itoa(pair[1])}.get, nil)
+		_, err = Connect(t.Context(), env{"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_FD": strconv.Itoa(pair[1])}.get, nil, nil)
 		require.ErrorContains(t, err, want)
 		for _, fd := range pair {
 			require.NoError(t, unix.Close(fd))

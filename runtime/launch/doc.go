@@ -13,7 +13,8 @@
 //	SCHEDGEN_KEY_FILE              a file with the key of the job, for this user's eyes only: nobody joins without it (docs/security.md)
 //	SCHEDGEN_ENCRYPT               1: what ranks send is confidential, too; needs the key
 //
-// SCHEDGEN_RULES, a file of rules that choose algorithms, is read by package runtime.
+// Package runtime reads SCHEDGEN_RULES, a file of rules that choose algorithms, and SCHEDGEN_JOIN_TIMEOUT,
+// how long the ranks may take to meet.
 //
 // All ranks must be given the same values, except SCHEDGEN_RANK and the names of interface and device.
 //

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/notice"
 )
 
 const (
@@ -166,11 +167,16 @@ func tellOne(conn net.Conn, addr string) (rank int, err error) {
 
 // askLocal asks rank 0, which may not be there yet, until ctx ends.
 func askLocal(ctx context.Context, p *Position, path string) (string, error) {
+	var trouble notice.Trouble
+	defer notice.Wait(p.Clock, p.Log, func() string {
+		return fmt.Sprintf("rank %d of %d waits: rank 0 has not come to this host: %v", p.Rank, p.Size, &trouble)
+	})()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		addr, err := askOnce(ctx, p, path)
 		if err == nil {
 			return addr, nil
 		}
+		trouble.Set(err.Error())
 		if late := clock.Sleep(ctx, clock.OrSystem(p.Clock), pause); late != nil {
 			return "", fmt.Errorf("rank 0 has not come: ask it for its address: %w (%w)", late, err)
 		}

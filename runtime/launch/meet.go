@@ -26,7 +26,7 @@ type Meeting struct {
 
 // Config is that of a transport whose ranks meet so.
 func (m *Meeting) Config(p *Position) tcp.Config {
-	return tcp.Config{Rank: p.Rank, Size: p.Size, Job: m.Job, Coordinator: m.Coordinator, Doors: m.Doors, Listener: m.Listener, Apart: m.Apart}
+	return tcp.Config{Rank: p.Rank, Size: p.Size, Job: m.Job, Coordinator: m.Coordinator, Doors: m.Doors, Listener: m.Listener, Apart: m.Apart, Clock: p.Clock, Log: p.Log}
 }
 
 // meeting agrees on a Meeting with the other ranks.

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/runtime/internal/notice"
 )
 
 // meetPMI has rank 0 tell its address through the process manager: it puts it
@@ -25,6 +27,11 @@ import (
 // process for a crash: a job can meet so once, and what else wants to talk to the
 // manager, such as MPI_Init, comes too late.
 func meetPMI(ctx context.Context, p *Position) (m Meeting, err error) {
+	var trouble notice.Trouble
+	trouble.Set("the process manager has not answered")
+	defer notice.Wait(p.Clock, p.Log, func() string {
+		return fmt.Sprintf("rank %d of %d waits: %v", p.Rank, p.Size, &trouble)
+	})()
 	c, err := dialPMI(ctx, p)
 	if err != nil {
 		return m, err
@@ -39,6 +46,7 @@ func meetPMI(ctx context.Context, p *Position) (m Meeting, err error) {
 		m, err = c.publish(ctx, p, name)
 	}
 	if err == nil {
+		trouble.Set("the process manager says that other ranks have not come")
 		_, err = c.ask("barrier_in", "barrier_out", "")
 	}
 	if err == nil && p.Rank > 0 {

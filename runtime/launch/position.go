@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ type Position struct {
 	Source     string // what said so: "SCHEDGEN_RANK and SCHEDGEN_SIZE", "PMI_RANK and PMI_SIZE", …
 	// Clock is for pauses while the ranks meet; nil means the system's.
 	Clock clock.Clock
+	// Log, if not nil, is told what this rank waits for while the ranks meet; see tcp.Config.
+	Log *slog.Logger
 
 	apart    bool // the launcher says that there are several hosts
 	launcher *launcher

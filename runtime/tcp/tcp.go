@@ -8,6 +8,7 @@ package tcp
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"time"
 
@@ -72,6 +73,10 @@ type Config struct {
 	// the system waits for itself it always bounds by its own: how long Wait parks,
 	// a connection's handshake and its first words.
 	Clock clock.Clock
+	// Log, if not nil, is told while ranks meet what this one waits for, and why that has not come: which
+	// ranks are missing, which name is not known. It gets the first words after two seconds, as a warning,
+	// and more at growing intervals.
+	Log *slog.Logger
 }
 
 // Transport is one rank's end of a communicator.

@@ -54,6 +54,7 @@ func (c *climber) try() error {
 		}
 		if c.last == nil || c.ctx.Err() == nil && !timedOut(err) {
 			c.last = err // others may only say that ctx has ended, before it does itself
+			c.n.trouble.Set(c.absence() + ": " + err.Error())
 		}
 		if late := clock.Sleep(c.ctx, c.n.cfg.Clock, pause); late != nil {
 			return fmt.Errorf("%s: %w (%w)", c.absence(), c.last, late)

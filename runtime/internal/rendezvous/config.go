@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 
 	"github.com/schedgen/schedgen/ir"
@@ -68,6 +69,9 @@ type Config struct {
 	// the system's in any case.
 	Clock clock.Clock
 
+	// Log, if not nil, is told what this rank waits for when it waits long; see package notice.
+	Log *slog.Logger
+
 	decode func(r io.Reader, size int) (*Meeting, error) // the table; readTable but in tests of many ranks
 	mode   seal.Mode
 }
@@ -117,7 +121,7 @@ func (c *Config) fill() (err error) {
 		c.Resolver = net.DefaultResolver
 	}
 	if c.Network == nil {
-		c.Network = &tcpNetwork{clock: c.Clock, resolver: c.Resolver, apart: c.Apart, limit: dialLimit}
+		c.Network = &tcpNetwork{clock: c.Clock, resolver: c.Resolver, apart: c.Apart, limit: dialLimit, log: c.Log, who: fmt.Sprintf("rank %d of %d", c.Rank, c.Size)}
 	}
 	if c.decode == nil {
 		c.decode = readTable

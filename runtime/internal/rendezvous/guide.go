@@ -64,22 +64,43 @@ func (g *guide) forget(rank int) {
 // absence says which ranks are not here when the waiting ends, and whether others were
 // that are not wanted.
 func (n *node) absence(cause error) error {
+	why, last := n.absent()
+	if last == nil {
+		return fmt.Errorf("%s: %w", why, cause)
+	}
+	return &absentError{why, cause, last}
+}
+
+// absentError is absence where connections were refused, the last of them because of last.
+type absentError struct {
+	why         string
+	cause, last error
+}
+
+func (e *absentError) Error() string { return e.why + ": " + e.cause.Error() }
+
+func (e *absentError) Unwrap() []error { return []error{e.cause, e.last} }
+
+// absent says in words which ranks are not here, and why the last connection was refused, if one was
+// that spoke as a rank does.
+func (n *node) absent() (why string, last error) {
 	var absent []int
 	for rank := 1; rank < n.cfg.Size; rank++ {
 		if _, here := n.roster.come[rank]; !here && n.guide.waiting[rank] == nil && !n.guide.shown[rank] && !n.roster.cut[rank] && n.roster.gone[rank] == "" {
 			absent = append(absent, rank)
 		}
 	}
-	err := fmt.Errorf("%s: %w", n.missing(absent), cause)
-	switch refused, last := n.guests.count(); {
+	why = n.missing(absent)
+	refused, last := n.guests.count()
+	switch {
 	case refused == 1 && last != nil:
-		err = fmt.Errorf("%w (besides, a connection was refused: %w)", err, last)
+		why += fmt.Sprintf(" (besides, a connection was refused: %v)", last)
 	case last != nil:
-		err = fmt.Errorf("%w (besides, %d connections were refused, one of them: %w)", err, refused, last)
+		why += fmt.Sprintf(" (besides, %d connections were refused, one of them: %v)", refused, last)
 	case refused > 0:
-		err = fmt.Errorf("%w (besides, %d connections that said nothing were refused)", err, refused)
+		why += fmt.Sprintf(" (besides, %d connections that said nothing were refused)", refused)
 	}
-	return err
+	return why, last
 }
 
 // maxGone is how many ranks that have gone are named.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/runtime/internal/notice"
 	"github.com/schedgen/schedgen/runtime/internal/tcpopt"
 )
 
@@ -33,6 +35,8 @@ type tcpNetwork struct {
 	resolver Resolver
 	apart    bool          // the ranks are on several hosts
 	limit    time.Duration // of connecting once
+	log      *slog.Logger
+	who      string // for the log
 }
 
 // LoopbackError is the name of a host that stands for whoever uses it, in a job of
@@ -102,6 +106,10 @@ func addressesIn(host string) (ips []netip.Addr) {
 // a host is waited for.
 func (t *tcpNetwork) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	lc := net.ListenConfig{Control: begin}
+	var trouble notice.Trouble
+	defer notice.Wait(t.clock, t.log, func() string {
+		return fmt.Sprintf("%s waits: it cannot listen at %s yet: %v", t.who, addr, &trouble)
+	})()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		addrs, err := t.resolve(ctx, addr)
 		for _, a := range addrs {
@@ -113,6 +121,7 @@ func (t *tcpNetwork) Listen(ctx context.Context, addr string) (net.Listener, err
 		if !errors.As(err, new(*net.DNSError)) {
 			return nil, err
 		}
+		trouble.Set(err.Error())
 		if late := clock.Sleep(ctx, t.clock, pause); late != nil {
 			return nil, fmt.Errorf("%w (%w)", late, err)
 		}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 	"sync"
+
+	"github.com/schedgen/schedgen/runtime/internal/notice"
 )
 
 // node is a rank while the communicator is built. All of it belongs to the goroutine
@@ -26,6 +28,8 @@ type node struct {
 	closed chan struct{} // nobody takes what is posted any more
 	why    string        // the outcome, "" if it is good; valid when closed is closed
 	end    *ending       // how the climb has ended
+
+	trouble notice.Trouble // how far the climb is, or why it does not get on
 
 	door   net.Listener // where the ranks below come in
 	guests guests
@@ -86,7 +90,9 @@ func (e *lateError) Unwrap() error { return e.cause }
 // run returns when all ranks are prepared, or none will be. The climb, of all ranks
 // but 0, is ended by giveUp.
 func (n *node) run(ctx context.Context, giveUp context.CancelCauseFunc) (*Meeting, error) {
+	stop := notice.Wait(n.cfg.Clock, n.cfg.Log, n.waits)
 	err := n.meet(ctx)
+	stop()
 	if err != nil {
 		err = n.explain(err, giveUp)
 	}
@@ -133,6 +139,31 @@ func (n *node) meet(ctx context.Context) error {
 		n.up.send([]byte{noteReady})
 	}
 	return n.until(ctx, func() bool { return n.going })
+}
+
+// waits says what this rank waits for; "" when it waits no longer. It is called in any goroutine.
+func (n *node) waits() string {
+	words := make(chan string, 1)
+	if !n.post(func() error {
+		words <- fmt.Sprintf("rank %d of %d waits: %s", n.cfg.Rank, n.cfg.Size, n.waitsFor())
+		return nil
+	}) {
+		return ""
+	}
+	return <-words
+}
+
+func (n *node) waitsFor() string {
+	switch {
+	case n.tab != nil && len(n.unprepared()) > 0:
+		return "not yet prepared: " + n.inTree()
+	case n.tab != nil:
+		return "all ranks have come, and not all are prepared"
+	case n.cfg.Rank == 0:
+		why, _ := n.absent()
+		return why
+	}
+	return n.trouble.String()
 }
 
 // handOut gives the table to the ranks right below.

@@ -46,6 +46,9 @@ func (c *climber) visit(rank int, addr string) error {
 // reach returns what to talk to a rank by.
 func (c *climber) reach(rank int, addr string) (net.Conn, error) {
 	c.to = rank
+	if c.last == nil {
+		c.n.trouble.Set(fmt.Sprintf("%s has not answered yet at %s", RankList([]int{rank}), addr))
+	}
 	conn, err := c.net.Dial(c.ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("reach %s at %s: %w", c.who(), addr, err)
@@ -54,8 +57,10 @@ func (c *climber) reach(rank int, addr string) (net.Conn, error) {
 	talk, err := c.introduce(conn)
 	if err != nil {
 		conn.Close()
+		return talk, err
 	}
-	return talk, err
+	c.n.trouble.Set(fmt.Sprintf("it is connected with %s at %s, which has not said yet that all ranks have come", RankList([]int{rank}), addr))
+	return talk, nil
 }
 
 // introduce proves the key over conn, if there is one, until ctx ends.

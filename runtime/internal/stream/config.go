@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"time"
 
@@ -44,6 +45,7 @@ type Options struct {
 	Rand        io.Reader
 	DialTimeout time.Duration
 	Clock       clock.Clock
+	Log         *slog.Logger
 }
 
 // Config says how a rank finds the others, and what it tells them; see
@@ -88,7 +90,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	m, l, err := rendezvous.Meet(ctx, rendezvous.Config{
 		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Bind: cfg.Bind,
 		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Share: share, Apart: cfg.Apart,
-		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock,
+		Blob: cfg.Blob, Prepare: cfg.Prepare, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
@@ -35,6 +36,9 @@ type Config struct {
 	Patience time.Duration
 	// Clock is where time comes from; nil means the system's.
 	Clock clock.Clock
+	// Log, if not nil, is told what this member waits for, from two seconds on and then at growing
+	// intervals, as a warning: to be taken in, or to have a change made.
+	Log *slog.Logger
 
 	dial dialer // in place of the system's
 }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/board"
+	"github.com/schedgen/schedgen/runtime/internal/notice"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
@@ -87,6 +89,8 @@ func (m *Manager) me() membership.Member {
 func (m *Manager) enter(ctx context.Context) error {
 	ctx, stop := m.until(ctx)
 	defer stop()
+	trouble, told := m.waits(fmt.Sprintf("waiting to be taken in by the group at %s", strings.Join(m.cfg.Seeds, ", ")))
+	defer told()
 	var last error
 	for {
 		found, err := m.seek(ctx)
@@ -98,6 +102,7 @@ func (m *Manager) enter(ctx context.Context) error {
 		case err != nil:
 			if last == nil || ctx.Err() == nil && !timedOut(err) {
 				last = err // others may only say that ctx has ended, before it does itself
+				trouble.Set(err.Error())
 			}
 		case !found && m.founds():
 			m.learn(membership.View{Epoch: 1, Members: []membership.Member{m.me()}})
@@ -201,6 +206,8 @@ func (m *Manager) Leave(ctx context.Context) error {
 func (m *Manager) urge(ctx context.Context, q *request, change membership.Change, done func(membership.View) bool) error {
 	ctx, stop := m.until(ctx)
 	defer stop()
+	trouble, told := m.waits("waiting for the manager")
+	defer told()
 	for {
 		v := m.board.View()
 		if done(v) {
@@ -213,10 +220,20 @@ func (m *Manager) urge(ctx context.Context, q *request, change membership.Change
 		if done(m.board.View()) {
 			return nil
 		}
+		if last != nil {
+			trouble.Set(last.Error())
+		}
 		if err := m.pause(ctx); err != nil {
 			return because(err, last)
 		}
 	}
+}
+
+// waits has the log told of a waiting, and why it has not ended.
+func (m *Manager) waits(what string) (*notice.Trouble, func()) {
+	trouble := new(notice.Trouble)
+	trouble.Set("no answer yet")
+	return trouble, notice.Wait(m.cfg.Clock, m.cfg.Log, func() string { return fmt.Sprintf("%s: %v", what, trouble) })
 }
 
 // urgeOnce asks the manager of v.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/board"
+	"github.com/schedgen/schedgen/runtime/internal/notice"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
@@ -30,6 +32,9 @@ type Config struct {
 	Client *http.Client
 	// Clock is where time comes from; nil means the system's.
 	Clock clock.Clock
+	// Log, if not nil, is told what this member waits for, from two seconds on and then at growing
+	// intervals, as a warning: to be taken in, or to have a change made.
+	Log *slog.Logger
 }
 
 // Manager is one member's access to the group's keys.
@@ -212,6 +217,11 @@ func (m *Manager) urge(ctx context.Context, try func(context.Context) error) err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(context.Canceled)
 	defer context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })()
+	var trouble notice.Trouble
+	trouble.Set("no answer yet")
+	defer notice.Wait(m.cfg.Clock, m.cfg.Log, func() string {
+		return fmt.Sprintf("waiting for etcd at %s: %v", strings.Join(m.cfg.Endpoints, ", "), &trouble)
+	})()
 	var last error
 	for {
 		err := try(ctx)
@@ -222,6 +232,7 @@ func (m *Manager) urge(ctx context.Context, try func(context.Context) error) err
 			return context.Cause(m.ctx)
 		case last == nil || ctx.Err() == nil:
 			last = err // a later one may only say that ctx has ended
+			trouble.Set(err.Error())
 		}
 		if ended := m.pause(ctx); ended != nil {
 			return fmt.Errorf("%w (%w)", ended, last)

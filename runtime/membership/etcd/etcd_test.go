@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/etcd"
@@ -159,7 +160,7 @@ func TestSeveralEndpoints(t *testing.T) {
 	s := newServer(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	m, err := etcd.New(etcd.Config{Endpoints: []string{"http://" + etcdtest.Free(t), other.URL, s.URL()}, Prefix: "g"})
+	m, err := etcd.New(etcd.Config{Endpoints: []string{"http://" + porttest.Hold(t), other.URL, s.URL()}, Prefix: "g"})
 	require.NoError(t, err)
 	defer m.Close()
 	v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
@@ -255,4 +256,18 @@ func FuzzDecode(f *testing.F) {
 			t.Error("a view without an epoch")
 		}
 	})
+}
+
+// Who waits for an etcd that is not there says which, and why it does not answer.
+func TestWaitingIsTold(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	at := "http://" + porttest.Hold(t) // nobody listens there
+	var c clock.Manual
+	var said membershiptest.Words
+	m, err := etcd.New(etcd.Config{Endpoints: []string{at}, Prefix: "g", Clock: &c, Log: said.Log()})
+	require.NoError(t, err)
+	defer m.Close()
+	said.Await(t, &c, m)
+	require.Contains(t, said.String(), "waiting for etcd at "+at+": ")
+	require.Contains(t, said.String(), "connection refused")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/board"
+	"github.com/schedgen/schedgen/runtime/internal/notice"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
@@ -25,6 +27,9 @@ type Config struct {
 	TTL time.Duration
 	// Clock is where time comes from; nil means the system's.
 	Clock clock.Clock
+	// Log, if not nil, is told what this member waits for, from two seconds on and then at growing
+	// intervals, as a warning: to be taken in, or to have a change made.
+	Log *slog.Logger
 }
 
 // Manager is one member's access to the files.
@@ -223,6 +228,9 @@ func (m *Manager) urge(ctx context.Context, do func(ctx context.Context) error) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(context.Canceled)
 	defer context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })()
+	defer notice.Wait(m.cfg.Clock, m.cfg.Log, func() string {
+		return fmt.Sprintf("waiting for the files in %s: the disk has not answered", m.cfg.Dir)
+	})()
 	done := make(chan error, 1)
 	go func() { done <- do(ctx) }() // a disk may hang for ever, and then leaves one goroutine
 	select {

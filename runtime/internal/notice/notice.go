@@ -1,0 +1,88 @@
+// Package notice tells a log what a process waits for, if it waits long.
+package notice
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
+)
+
+// First is how long a process waits in silence. The next words follow after twice as long each time, up
+// to Most.
+const (
+	First = 2 * time.Second
+	Most  = time.Minute
+)
+
+// Wait tells log, while a process waits, what it waits for and why that has not come. The answer of
+// what is asked for each time; an empty one is not told. It is called in a goroutine of its own. The
+// caller calls stop when the waiting has ended: nothing is told afterwards. A nil log is told nothing.
+func Wait(c clock.Clock, log *slog.Logger, what func() string) (stop func()) {
+	if log == nil {
+		return func() {}
+	}
+	w := &wait{clock: clock.OrSystem(c), log: log, what: what, pause: First}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.since = w.clock.Now()
+	w.timer = w.clock.AfterFunc(w.pause, w.tell)
+	return w.stop
+}
+
+type wait struct {
+	clock clock.Clock
+	log   *slog.Logger
+	what  func() string
+
+	mu    sync.Mutex
+	since time.Time
+	pause time.Duration
+	timer clock.Timer
+	over  bool
+}
+
+func (w *wait) tell() {
+	text := w.what()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	if text != "" {
+		waited := w.clock.Now().Sub(w.since).Round(time.Second)
+		w.log.LogAttrs(context.Background(), slog.LevelWarn, text, slog.Duration("waited", waited))
+	}
+	w.pause = min(2*w.pause, Most)
+	w.timer.Reset(w.pause)
+}
+
+func (w *wait) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	w.timer.Stop()
+}
+
+// Trouble is the newest reason why something does not come, for a function what of Wait. It may be used
+// by several goroutines. The zero value has none.
+type Trouble struct {
+	mu   sync.Mutex
+	text string
+}
+
+// Set takes note of a reason.
+func (t *Trouble) Set(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = text
+}
+
+// String returns the newest one.
+func (t *Trouble) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text
+}
