@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // A host tries first what works most likely, and never more than is useful.
@@ -49,18 +51,16 @@ func TestReach(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, gone.Close())
-	at, err := reach(t.Context(), []string{gone.Addr().String(), l.Addr().String()})
+	gone := porttest.Hold(t) // nobody listens there
+	at, err := reach(t.Context(), []string{gone, l.Addr().String()})
 	require.NoError(t, err)
 	require.Equal(t, l.Addr().String(), at)
-	_, err = reach(t.Context(), []string{gone.Addr().String()})
-	require.ErrorContains(t, err, "this host cannot reach the sender: dial tcp "+gone.Addr().String()+": connect: connection refused")
+	_, err = reach(t.Context(), []string{gone})
+	require.ErrorContains(t, err, "this host cannot reach the sender: dial tcp "+gone+": connect: connection refused")
 	_, err = reach(t.Context(), nil)
 	require.EqualError(t, err, "the sender has no address for other hosts")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = reach(ctx, []string{l.Addr().String(), gone.Addr().String()})
+	_, err = reach(ctx, []string{l.Addr().String(), gone})
 	require.ErrorIs(t, err, context.Canceled)
 }

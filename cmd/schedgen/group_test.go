@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 )
 
@@ -55,7 +56,7 @@ type groupLine struct {
 func managers() map[string]func(t *testing.T) string {
 	return map[string]func(t *testing.T) string{
 		"embedded": func(t *testing.T) string {
-			return fmt.Sprintf("embedded://%s,%s,%s", etcdtest.Free(t), etcdtest.Free(t), etcdtest.Free(t))
+			return fmt.Sprintf("embedded://%s,%s,%s", porttest.Hold(t), porttest.Hold(t), porttest.Hold(t))
 		},
 		"etcd": func(t *testing.T) string { return "etcd://" + strings.TrimPrefix(etcdtest.Start(t).URL(), "http://") },
 		"file": func(t *testing.T) string { return "file://" + t.TempDir() },

@@ -4,21 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // Two ranks that are started by hand measure as two that tune starts do; rank 0 tells.
 func TestRankTune(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	coordinator := l.Addr().String()
-	require.NoError(t, l.Close())
+	coordinator := porttest.Hold(t)
 	rules := filepath.Join(t.TempDir(), "tuned.json")
 	args := "rank tune -p 2 --coordinator " + coordinator + " --size 1B..64B --precision 0.5 --budget 2s --up-to 8 --json --rank "
 	other := make(chan string, 1)
@@ -40,10 +38,7 @@ func TestRankTune(t *testing.T) {
 
 // Ranks that were given different lengths say so.
 func TestRankTuneDiffers(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	coordinator := l.Addr().String()
-	require.NoError(t, l.Close())
+	coordinator := porttest.Hold(t)
 	args := "rank tune -p 2 --coordinator " + coordinator + " --budget 2s --rank "
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			for i := range 9 {
-				env.Setenv(fmt.Sprint("free", i+1), etcdtest.Free(t))
+				env.Setenv(fmt.Sprint("free", i+1), porttest.Hold(t))
 			}
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second a process under the race detector
 			return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
@@ -63,10 +63,7 @@ func TestStatusOfAStoppedRank(t *testing.T) {
 // Ranks that are started by hand show each other on the page of each, from before they have
 // met; a rank without a page is left out.
 func TestStatusOfRanksStartedByHand(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	coordinator := l.Addr().String()
-	require.NoError(t, l.Close())
+	coordinator := porttest.Hold(t)
 	args := "rank bcast -p 3 --transport tcp --size 1kB --iterations 1000000000 -v --coordinator " + coordinator
 	var ranks [3]*program
 	var pages [2]string

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // process is one member.
@@ -47,14 +48,6 @@ func newHouse(t *testing.T, manager func(*house) []string) *house {
 		}
 	})
 	return h
-}
-
-// free returns an address that nobody listens at.
-func free(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func (h *house) start(name string) *process {
@@ -124,7 +117,7 @@ func (p *process) sees(t *testing.T, names string) {
 }
 
 func ownMembers(h *house) []string {
-	flags := []string{"-listen", free(h.t), "-seeds", strings.Join(h.seeds, ",")}
+	flags := []string{"-listen", porttest.Hold(h.t), "-seeds", strings.Join(h.seeds, ",")}
 	h.seeds = append(h.seeds, flags[1])
 	return flags
 }

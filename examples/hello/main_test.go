@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // build returns a program's path.
@@ -47,10 +48,7 @@ func TestByHand(t *testing.T) {
 	hello := build(t, ".")
 	require.Equal(t, want(1, "hello world"), run(t, nil, hello, "world"))
 
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
-	require.NoError(t, err)
-	coordinator := "SCHEDGEN_COORDINATOR=" + l.Addr().String()
-	require.NoError(t, l.Close())
+	coordinator := "SCHEDGEN_COORDINATOR=" + porttest.Hold(t)
 	const size = 3
 	var got [size][]string
 	var wg sync.WaitGroup

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/schedule"
@@ -75,7 +75,7 @@ func TestKilledRank(t *testing.T) {
 func killOne(t *testing.T, victim int) {
 	goruntime.LockOSThread() // the children's lives hang on it
 	defer goruntime.UnlockOSThread()
-	port := freePort(t)
+	port := porttest.Hold(t)
 	before, err := filepath.Glob("/dev/shm/*")
 	require.NoError(t, err)
 	ranks, outs := make([]*exec.Cmd, 6), make([]*bufio.Reader, 6)
@@ -114,12 +114,4 @@ func schedgens(files []string) (ours []string) {
 		}
 	}
 	return ours
-}
-
-// freePort returns an address of the loopback interface that rank 0 can take.
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -6,7 +6,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // Host is one of a server's.
@@ -47,7 +49,7 @@ func Start(t testing.TB, hosts ...*Host) *Server {
 	if os.Getuid() == 0 {
 		require.NoError(t, os.MkdirAll("/run/sshd", 0o755)) // where the server of the system, too, gives up its privileges
 	}
-	ports := freePorts(t, len(hosts))
+	ports := holdPorts(t, len(hosts))
 	for _, h := range hosts {
 		h.Home = filepath.Join(s.dir, h.Name)
 		require.NoError(t, os.Mkdir(h.Home, 0o700))
@@ -69,15 +71,14 @@ func find(t testing.TB, program string) string {
 	return ""
 }
 
-// freePorts returns ports that nobody listens at.
-func freePorts(t testing.TB, n int) []int {
+// holdPorts returns ports that are the test's until it ends.
+func holdPorts(t testing.TB, n int) []int {
 	t.Helper()
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports := make([]int, n)
+	for i := range ports {
+		at, err := netip.ParseAddrPort(porttest.Hold(t))
 		require.NoError(t, err)
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		ports[i] = int(at.Port())
 	}
 	return ports
 }

@@ -64,26 +64,28 @@ func (g *guide) forget(rank int) {
 // absence says which ranks are not here when the waiting ends, and whether others were
 // that are not wanted.
 func (n *node) absence(cause error) error {
-	why, last := n.absent()
-	if last == nil {
-		return fmt.Errorf("%s: %w", why, cause)
-	}
-	return &absentError{why, cause, last}
+	why, besides, last := n.absent()
+	return &absentError{why, besides, cause, last}
 }
 
-// absentError is absence where connections were refused, the last of them because of last.
+// absentError is absence.
 type absentError struct {
-	why         string
-	cause, last error
+	why, besides string // which ranks are not here, and which others were refused
+	cause, last  error  // what has ended the waiting; why the last connection was refused, nil if none was
 }
 
-func (e *absentError) Error() string { return e.why + ": " + e.cause.Error() }
+func (e *absentError) Error() string { return e.why + ": " + e.cause.Error() + e.besides }
 
-func (e *absentError) Unwrap() []error { return []error{e.cause, e.last} }
+func (e *absentError) Unwrap() []error {
+	if e.last == nil {
+		return []error{e.cause}
+	}
+	return []error{e.cause, e.last}
+}
 
-// absent says in words which ranks are not here, and why the last connection was refused, if one was
-// that spoke as a rank does.
-func (n *node) absent() (why string, last error) {
+// absent says in words which ranks are not here, and whether connections were refused. The error is why the
+// last one was, if that spoke as a rank does.
+func (n *node) absent() (why, besides string, last error) {
 	var absent []int
 	for rank := 1; rank < n.cfg.Size; rank++ {
 		if _, here := n.roster.come[rank]; !here && n.guide.waiting[rank] == nil && !n.guide.shown[rank] && !n.roster.cut[rank] && n.roster.gone[rank] == "" {
@@ -94,13 +96,13 @@ func (n *node) absent() (why string, last error) {
 	refused, last := n.guests.count()
 	switch {
 	case refused == 1 && last != nil:
-		why += fmt.Sprintf(" (besides, a connection was refused: %v)", last)
+		besides = fmt.Sprintf(" (besides, a connection was refused: %v)", last)
 	case last != nil:
-		why += fmt.Sprintf(" (besides, %d connections were refused, one of them: %v)", refused, last)
+		besides = fmt.Sprintf(" (besides, %d connections were refused, one of them: %v)", refused, last)
 	case refused > 0:
-		why += fmt.Sprintf(" (besides, %d connections that said nothing were refused)", refused)
+		besides = fmt.Sprintf(" (besides, %d connections that said nothing were refused)", refused)
 	}
-	return why, last
+	return why, besides, last
 }
 
 // maxGone is how many ranks that have gone are named.

@@ -160,8 +160,8 @@ func (n *node) waitsFor() string {
 	case n.tab != nil:
 		return "all ranks have come, and not all are prepared"
 	case n.cfg.Rank == 0:
-		why, _ := n.absent()
-		return why
+		why, besides, _ := n.absent()
+		return why + besides
 	}
 	return n.trouble.String()
 }

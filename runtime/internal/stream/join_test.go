@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime/internal/rendezvous"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 )
@@ -81,12 +82,9 @@ func TestJoinWithoutListener(t *testing.T) {
 	leave(t, trs)
 }
 
-// joinLate has three ranks join by a port that was free, where rank 0 listens last. If it fails the others give up.
+// joinLate has three ranks join by a port that is held, where rank 0 listens last. If it fails the others give up.
 func joinLate(t *testing.T) (trs []*stream.Transport, errs []error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
+	addr := porttest.Hold(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	trs, errs = make([]*stream.Transport, 3), make([]error, 3)
@@ -214,13 +212,10 @@ func (w watched) Accept() (net.Conn, error) {
 }
 
 func TestNoCoordinator(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
+	addr := porttest.Hold(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = stream.Join(ctx, stream.Config{Options: stream.Options{Rank: 1, Size: 2, Coordinator: addr}})
+	_, err := stream.Join(ctx, stream.Config{Options: stream.Options{Rank: 1, Size: 2, Coordinator: addr}})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, addr)
 	require.ErrorContains(t, err, "refused")

@@ -3,7 +3,6 @@ package etcdtest
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/porttest"
 )
 
 // Server is an etcd of the test's own, which ends with it.
@@ -21,24 +22,16 @@ type Server struct {
 	cmd          *exec.Cmd
 }
 
-// Start starts an etcd at ports of the loopback address that are free. The test is skipped if the program
-// is not installed.
+// Start starts an etcd at ports of the loopback address that are the test's until it ends. The test is
+// skipped if the program is not installed.
 func Start(t *testing.T) *Server {
 	if _, err := exec.LookPath("etcd"); err != nil {
 		t.Skip("etcd is not installed: Debian has it as etcd-server")
 	}
-	s := &Server{dir: t.TempDir(), client: "http://" + Free(t), peer: "http://" + Free(t)}
+	s := &Server{dir: t.TempDir(), client: "http://" + porttest.Hold(t), peer: "http://" + porttest.Hold(t)}
 	s.Resume(t)
 	t.Cleanup(func() { s.Stop(t) })
 	return s
-}
-
-// Free returns a host:port at which nobody listens.
-func Free(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // URL returns where it answers.
