@@ -1,0 +1,74 @@
+// Survive goes on without a rank that dies. The last rank kills itself in the middle of the work; the
+// others are told which rank is lost, shrink the communicator and finish the work without it.
+//
+// A launcher that ends all ranks when one dies leaves nobody to go on:
+//
+//	mpirun -n 4 ./survive                       Open MPI and MPICH end all ranks
+//	mpirun --enable-recovery -n 4 ./survive     Open MPI 4: the others live on
+//	mpirun -n 4 sh -c './survive || true'       Open MPI and MPICH: the others live on, since mpirun sees no death; it exits with 0
+//
+// MPICH has no flag that keeps them reliably: with -disable-auto-cleanup they live on or are ended.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime"
+)
+
+func main() {
+	work := flag.Duration("work", time.Second, "how long the others work after the death")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := survive(ctx, *work); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func survive(ctx context.Context, work time.Duration) error {
+	comm, err := runtime.Init(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { comm.Close() }()
+	if err := comm.Barrier(ctx); err != nil {
+		return err
+	}
+	if comm.Rank() == comm.Size()-1 {
+		return die()
+	}
+
+	var lost *runtime.LostError // Ranks are the same at all that are left
+	if err := comm.Barrier(ctx); !errors.As(err, &lost) {
+		return fmt.Errorf("a barrier with a dead rank: %w", err)
+	}
+	if comm, err = comm.Shrink(ctx); err != nil {
+		return err
+	}
+	time.Sleep(work)
+	if err := comm.Barrier(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("rank %d of %d goes on without ranks %v\n", comm.Rank(), comm.Size(), lost.Ranks)
+	return nil
+}
+
+// die ends this process at once, without a word to anybody.
+func die() error {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if err := self.Kill(); err != nil {
+		return err
+	}
+	select {}
+}
