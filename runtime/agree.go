@@ -87,6 +87,9 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // published and not taken are gone.
 //
 // The end of ctx ends the waiting alone, as it does for Agree: Shrink can be called again.
+//
+// A launcher may end all ranks when one dies: mpirun needs --enable-recovery (Open MPI), or ranks that are
+// started as sh -c './program || true' (Open MPI, MPICH); see examples/survive.
 func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	if ctx == nil {
 		return nil, noContext("shrink")

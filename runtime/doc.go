@@ -1,6 +1,31 @@
 // Package runtime executes schedules: broadcasts, barriers and rootless
 // messages among the ranks of a communicator.
 //
+// # Read this first
+//
+// A context that ends during a collective call, or has ended before it, ends the communicator at
+// every rank, for good: this call and all later ones fail everywhere. One rank cannot leave an
+// operation alone, since the others wait for what it would have sent. So:
+//
+//   - Give [Comm.Bcast], [Comm.Barrier], [Comm.Split] and the starts of operations a context that ends
+//     only when the job is to end.
+//   - To wait for a limited time, start the operation with [Comm.StartBcast] or [Comm.StartBarrier] under
+//     such a context, and give the short one to [Request.Wait]. Its end ends the waiting alone.
+//   - The contexts of [Comm.Publish], [Comm.Flush], [Comm.Next], [Comm.Messages], [Comm.Agree] and
+//     [Comm.Shrink] end the waiting alone, too.
+//   - To go on after such an end, all ranks call [Comm.Shrink].
+//
+// When a process dies, its launcher decides whether the others live on to call Shrink:
+//
+//	mpirun of Open MPI          ends all ranks; with --enable-recovery (version 4) the others live on
+//	mpirun of MPICH             ends all ranks; none of its flags keeps them reliably
+//	sh -c './program || true'   under either mpirun: the others live on, since mpirun sees no death
+//
+// The program examples/survive goes on without a rank that was killed, and its test runs it under both. For other
+// launchers see their manuals: srun has --kill-on-bad-exit, and torchrun starts all ranks anew.
+//
+// # How it works
+//
 // A schedule (package schedule) has decided everything; the runtime counts
 // down and puts. The machine (package runtime/machine) holds the slots and rules
 // of one operation. The core (package runtime/core) is all that one rank decides:
@@ -9,8 +34,8 @@
 // waiting; its clock and its transport are given to it. A transport moves frames
 // (package runtime/wire): over memory (runtime/mem), shared memory (runtime/shm),
 // TCP (runtime/tcp) or UDP multicast with TCP for what must be reliable
-// (runtime/mcast). Which of them, and where its ranks meet, the environment says
-// (runtime/launch), or the program.
+// (runtime/mcast). The environment says which of them to take and where its ranks meet
+// (runtime/launch), or the program does.
 //
 // Config chooses among the algorithms of package schedule; [Comm.Use] takes
 // schedules of any origin, read from a file or compiled to Go.

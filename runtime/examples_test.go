@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"sync"
@@ -156,4 +157,60 @@ func ExampleComm_Split() {
 		return half.Barrier(ctx)
 	})
 	// Output: rank 2 is rank 1 of 3 below rank 4
+}
+
+// A context that ends in a call ends the communicator at every rank; Shrink makes another one of all.
+func Example_cancelled() {
+	ranks(3, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
+		short := ctx
+		if c.Rank() == 1 {
+			var cancel context.CancelFunc
+			short, cancel = context.WithCancel(ctx)
+			cancel()
+		}
+		err := c.Barrier(short)
+		if c.Rank() == 0 {
+			fmt.Println("rank 0:", errors.Is(err, context.Canceled))
+			fmt.Println("again:", errors.Is(c.Barrier(ctx), context.Canceled))
+		}
+		next, err := c.Shrink(ctx)
+		if err != nil {
+			return err
+		}
+		if next.Rank() == 0 {
+			fmt.Println("then:", next.Size(), "ranks")
+		}
+		return errors.Join(next.Barrier(ctx), next.Close())
+	})
+	// Output:
+	// rank 0: true
+	// again: true
+	// then: 3 ranks
+}
+
+// To wait for a limited time, give the short context to Wait alone.
+func Example_limitedWait() {
+	ranks(2, runtime.Config{}, func(ctx context.Context, c *runtime.Comm) error {
+		if c.Rank() == 0 {
+			req, err := c.StartBarrier(ctx)
+			if err != nil {
+				return err
+			}
+			short, cancel := context.WithCancel(ctx)
+			cancel() // its time is over
+			fmt.Println("waiting:", errors.Is(req.Wait(short), context.Canceled))
+			if err := c.Publish(ctx, []byte("go on")); err != nil {
+				return err
+			}
+			fmt.Println("barrier:", req.Wait(ctx))
+			return nil
+		}
+		if _, err := c.Next(ctx); err != nil {
+			return err
+		}
+		return c.Barrier(ctx)
+	})
+	// Output:
+	// waiting: true
+	// barrier: <nil>
 }
