@@ -23,10 +23,10 @@ type rankBcastCmd struct {
 // Help is the long help text.
 func (rankBcastCmd) Help() string {
 	return `Runs one rank of a broadcast that is started once on every host, with the same flags. --rank
-and -p may come from the launcher's variables: those of mpirun, srun, torchrun, Kubernetes. The
-ranks meet at --coordinator, an address of rank 0's, or without it where the launcher's
-variables say; rank 0 prints the outcome of all of them. Ranks that have not come after a
-minute are named by all that are there.
+and -p may come from the variables of a launcher: mpirun, srun, flux run, PALS, torchrun or
+Kubernetes. The ranks meet at --coordinator, an address of rank 0's, or without it where the
+launcher's variables say; rank 0 prints the outcome of all of them. Ranks that wait for others
+say after two seconds which have not come, and why. They give up after a minute.
 
 Beside the times of the calls it prints the time from the root's call until all ranks have
 said that they have the message: by the algorithm's own acknowledgements, else by a barrier.

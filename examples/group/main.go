@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -63,20 +64,20 @@ func (o *options) manager() (membership.Manager, error) {
 	case o.etcd != "" && o.dir != "":
 		return nil, errors.New("-etcd and -dir are both given: there is one manager")
 	case o.etcd != "":
-		return etcd.New(etcd.Config{Endpoints: strings.Split(o.etcd, ","), Prefix: "chat", TTL: o.ttl})
+		return etcd.New(etcd.Config{Endpoints: strings.Split(o.etcd, ","), Prefix: "chat", TTL: o.ttl, Log: slog.Default()})
 	case o.dir != "":
-		return file.New(file.Config{Dir: o.dir, TTL: o.ttl})
+		return file.New(file.Config{Dir: o.dir, TTL: o.ttl, Log: slog.Default()})
 	}
 	var seeds []string
 	if o.seeds != "" {
 		seeds = strings.Split(o.seeds, ",")
 	}
-	return embedded.New(embedded.Config{Group: "chat", Listen: o.listen, Seeds: seeds, TTL: o.ttl})
+	return embedded.New(embedded.Config{Group: "chat", Listen: o.listen, Seeds: seeds, TTL: o.ttl, Log: slog.Default()})
 }
 
 // connect makes the transport of a view.
 func connect(ctx context.Context, m group.Meeting) (wire.Transport, error) {
-	return tcp.Join(ctx, tcp.Config{Rank: m.Rank, Size: m.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener})
+	return tcp.Join(ctx, tcp.Config{Rank: m.Rank, Size: m.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener, Log: slog.Default()})
 }
 
 // chat is in the group until in ends.

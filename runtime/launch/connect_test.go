@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -315,6 +317,40 @@ func TestSizesThatDifferOnOneHost(t *testing.T) {
 	for rank, o := range got {
 		require.ErrorContains(t, o.err, "was told that there are 3 ranks, rank 0 that there are 2", "rank %d", rank)
 	}
+}
+
+// A rank says from two seconds on that rank 0 has not come to this host.
+func TestWaitingForTheAddressIsTold(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var m clock.Manual
+	told := make(lines, 1)
+	done := make(chan error, 1)
+	go func() {
+		_, err := Connect(ctx, slurm.with(nil, 1, 3).get, &m, slog.New(slog.NewTextHandler(told, nil)))
+		done <- err
+	}()
+	for len(told) == 0 {
+		m.Advance(10 * time.Millisecond)
+		time.Sleep(time.Millisecond) // the system answers in its own time
+	}
+	said := <-told
+	require.Contains(t, said, "rank 1 of 3 waits: rank 0 has not come to this host: dial unix ")
+	require.Contains(t, said, "no such file or directory")
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+}
+
+// lines takes what is written to it, as far as there is room.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	select {
+	case l <- string(b):
+	default:
+	}
+	return len(b), nil
 }
 
 func TestAbsentRankIsNamedOnOneHost(t *testing.T) {

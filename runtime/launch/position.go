@@ -62,11 +62,14 @@ var launchers = []launcher{
 	{rank: "FLUX_TASK_RANK", size: []string{"FLUX_JOB_SIZE"}, hosts: []string{"FLUX_JOB_NNODES"}, outer: true, quiet: true, meet: meetFlux},
 	// PALS itself does not always say the size; Cray's PMI beside it does.
 	{rank: "PALS_RANKID", size: []string{"PALS_SIZE", "PMI_SIZE"}, local: "PALS_LOCAL_SIZE", claims: taskOfPALS, outer: true, quiet: true, meet: meetPALS},
+	// jsrun of LSF; it sets the variables of Open MPI too for programs of Spectrum MPI.
+	{rank: "JSM_NAMESPACE_RANK", size: []string{"JSM_NAMESPACE_SIZE"}, local: "JSM_NAMESPACE_LOCAL_SIZE", outer: true, quiet: true, meet: meetUnknown},
 	// Kubernetes does not say the size: the author of the job does.
 	{rank: indexOfJob, size: []string{"SCHEDGEN_SIZE"}, claims: podOfJob, quiet: true, meet: meetKubernetes},
-	// PMIx, and PMI-1 at a port (mpirun -pmi-port of MPICH), tell the size only when asked.
+	// PMIx, PMI-1 at a port (mpirun -pmi-port of MPICH) and ALPS (aprun) do not say the size in a variable.
 	{rank: "PMIX_RANK", quiet: true},
 	{rank: "PMI_ID", quiet: true},
+	{rank: "ALPS_APP_PE", quiet: true},
 }
 
 const indexOfJob = "JOB_COMPLETION_INDEX"

@@ -105,6 +105,8 @@ var unclear = map[string]struct {
 	"older PMI":     {env{"PMI_ID": "3"}, `PMI_ID is "3", but SCHEDGEN_RANK and SCHEDGEN_SIZE are not set`},
 	"half of PALS":  {env{"PALS_RANKID": "3"}, `PALS_RANKID is "3", but PALS_SIZE is not set`},
 	"PALS, local":   {env{"PALS_LOCAL_SIZE": "3"}, `PALS_LOCAL_SIZE is "3", but PALS_RANKID and PALS_SIZE are not set`},
+	"half of jsrun": {env{"JSM_NAMESPACE_RANK": "3"}, `JSM_NAMESPACE_RANK is "3", but JSM_NAMESPACE_SIZE is not set`},
+	"aprun":         {env{"ALPS_APP_PE": "3"}, `ALPS_APP_PE is "3", but SCHEDGEN_RANK and SCHEDGEN_SIZE are not set`},
 	"half of Flux":  {env{"FLUX_TASK_RANK": "3"}, `FLUX_TASK_RANK is "3", but FLUX_JOB_SIZE is not set`},
 	"Flux, no rank": {env{"FLUX_JOB_SIZE": "4"}, `FLUX_JOB_SIZE is "4", but FLUX_TASK_RANK is not set`},
 	"half of MV2":   {env{"MV2_COMM_WORLD_RANK": "3"}, `MV2_COMM_WORLD_RANK is "3", but MV2_COMM_WORLD_SIZE is not set`},
