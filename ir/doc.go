@@ -11,8 +11,8 @@
 //
 // The package reads and writes two forms of the same content. The JSON form is
 // for other programs ([WriteJSON], [ParseJSON]). The text form is for people,
-// diffs and goldens ([WriteText], [ParseText]); it has exactly one spelling per
-// schedule:
+// diffs and goldens ([WriteText], [ParseText]). WriteText has exactly one spelling
+// per schedule:
 //
 //	text    = header { program } .
 //	header  = "schedule " NAME "/" NAME " ranks=" N [ [ " root=" N ] " chunks=" N [ " recovery" ] ] { " " NAME "=" N } "\n" .
@@ -32,6 +32,11 @@
 // puts of signals are sent twice. They stand only where the first line says
 // recovery. N is decimal without leading zeros; a NAME is lower-case letters,
 // digits and hyphens, a letter first.
+//
+// ParseText takes two more things, for texts that people write. A line may end in
+// blanks and in a comment, which begins with # and goes to the end of the line. Lines
+// of blanks or of a comment alone may stand anywhere. Comments are not kept: what is
+// read and written again has the one spelling.
 //
 // The readers refuse what is no schedule: bad syntax, counts, ranks and slots
 // out of range. A schedule that does the wrong thing, such as a barrier that

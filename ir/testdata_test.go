@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // golden holds got against a file, or writes it if SCHEDGEN_UPDATE=1.
@@ -51,6 +52,57 @@ func TestGood(t *testing.T) {
 			require.Equal(t, s, again)
 		})
 	}
+}
+
+// testdata/commented holds schedules as people write them, with comments, blank lines and
+// blanks at the ends of lines. All that is lost is those.
+func TestCommented(t *testing.T) {
+	for _, path := range inputs(t, "commented/*.txt") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NotEqual(t, plain(text), string(text), "nothing to leave out")
+			s, err := ParseText(bytes.NewReader(text))
+			require.NoError(t, err)
+			require.Equal(t, plain(text), string(forms[0].print(t, s)))
+			for n := range len(text) { // a line that is cut within a comment ends there
+				s, err := ParseText(bytes.NewReader(text[:n]))
+				if err == nil {
+					require.Equal(t, plain(text[:n]), string(forms[0].print(t, s)))
+				}
+			}
+		})
+	}
+}
+
+// plain returns a text without comments, blank lines and blanks at the ends of lines, as
+// WriteText writes it. It shares nothing with the reader.
+func plain(text []byte) string {
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Comments and blanks in any place between lines, and behind them, change nothing.
+func TestCommentsAnywhere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := randomSchedule().Draw(t, "schedule")
+		between := rapid.SampledFrom([]string{"", "", "\n", "# why\n", "  # put c0 @1\n", "\t \r\n", "#\n\n"})
+		behind := rapid.SampledFrom([]string{"\n", "\n", " \n", "# to all\n", "  ## 1 #\n", "\r\n", "\t# ü\r\n"})
+		var b strings.Builder
+		for line := range strings.Lines(string(forms[0].print(t, s))) {
+			b.WriteString(between.Draw(t, "between") + strings.TrimSuffix(line, "\n") + behind.Draw(t, "behind"))
+		}
+		text := b.String() + rapid.SampledFrom([]string{"", "# the end", "  "}).Draw(t, "end")
+		got, err := ParseText(strings.NewReader(text))
+		require.NoError(t, err, "%s", text)
+		require.Equal(t, s, got)
+	})
 }
 
 // testdata/bad holds inputs that are no schedule, each with the error that its

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// ParseText reads the canonical text form. It accepts that one spelling and
-// nothing else, save that the last line feed may be missing: no comments, no
-// blank lines, no other spaces. It reads in a stream and holds memory in
-// proportion to what it has read. The error is a [*ParseError] with the line
-// and column of the first fault.
+// ParseText reads the text form: the canonical spelling, in which a line may
+// also end in blanks and in a comment, from # on, and between which lines of
+// blanks or comments may stand. The last line feed may be missing. It reads in a
+// stream and holds memory in proportion to what it has read. The error is a
+// [*ParseError] with the line and column of the first fault.
 //
 // What it accepts is in range ([Validate]); whether it is a correct schedule is
 // for package verify to say.
 func ParseText(r io.Reader) (*Schedule, error) {
 	p := textReader{source: newSource(r)}
+	p.startLine()
 	p.header()
 	for rank := 0; p.ok() && rank < p.s.Ranks; rank++ {
 		p.program(rank)
@@ -34,6 +35,10 @@ type textReader struct {
 	source
 	s     Schedule
 	lines []mark // where each program starts; the zero mark: it names no number of signals
+
+	// How the line being read is indented.
+	lead   []byte // the blanks, at most maxQuote of them
+	leadAt mark
 
 	slots   arena[Slot]
 	actions arena[Action]
@@ -69,16 +74,95 @@ const (
 	wantMore     = "another slot, unless or ->"
 )
 
-// endLine consumes the end of a line or, at the very end, of the input.
+// startLine skips lines that hold nothing but blanks or a comment, and consumes the
+// blanks before the first word of the next one.
+func (p *textReader) startLine() {
+	for {
+		p.lead, p.leadAt = p.lead[:0], p.mark()
+		for c := p.peek(); isBlank(c); c = p.peek() {
+			if len(p.lead) < maxQuote {
+				p.lead = append(p.lead, byte(c))
+			}
+			p.skip()
+		}
+		p.comment()
+		switch p.peek() {
+		case '\n':
+			p.newline()
+			continue
+		case eof:
+			p.lead = p.lead[:0]
+		}
+		return
+	}
+}
+
+// indented reports whether the line is indented, which must be by two spaces.
+func (p *textReader) indented(want string) bool {
+	if len(p.lead) > 0 && string(p.lead) != indent {
+		p.unexpected(p.leadAt, want, string(p.lead))
+	}
+	return p.ok() && len(p.lead) > 0
+}
+
+// flush fails if the line is indented.
+func (p *textReader) flush(want string) {
+	if len(p.lead) > 0 {
+		p.unexpected(p.leadAt, want, string(p.lead))
+	}
+}
+
+// more reports whether another word follows in the line, and consumes the space
+// before it.
+func (p *textReader) more() bool {
+	if p.peek() != ' ' {
+		return false
+	}
+	m := p.mark()
+	p.skip()
+	wide := false
+	for ; isBlank(p.peek()); wide = true {
+		p.skip()
+	}
+	switch p.peek() {
+	case '#', '\n', eof:
+		return false
+	}
+	if wide {
+		p.failAt(m, "more than one space between words")
+	}
+	return p.ok()
+}
+
+// endLine consumes the end of a line, the blanks and the comment before it, and what
+// of the next line startLine consumes.
 func (p *textReader) endLine() {
+	for isBlank(p.peek()) {
+		p.skip()
+	}
+	p.comment()
 	switch p.peek() {
 	case '\n':
 		p.newline()
+		p.startLine()
 	case eof:
+		p.lead = p.lead[:0]
 	default:
 		p.unexpected(p.mark(), "the end of the line", "")
 	}
 }
+
+// comment consumes a comment, up to the end of its line.
+func (p *textReader) comment() {
+	if p.peek() != '#' {
+		return
+	}
+	for c := p.peek(); c != '\n' && c != eof; c = p.peek() {
+		p.skip()
+	}
+}
+
+func isBlank(c int) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // name consumes a run of letters, digits and hyphens.
 func (p *textReader) name(what string) string {
@@ -96,6 +180,7 @@ func (p *textReader) name(what string) string {
 
 func (p *textReader) header() {
 	h := &p.s.Header
+	p.flush(`"schedule "`)
 	p.expect("schedule ")
 	m := p.mark()
 	if h.Collective = p.name("a collective"); p.ok() && !isCollective(h.Collective) {
@@ -111,7 +196,7 @@ func (p *textReader) header() {
 		p.expect(" chunks=")
 		h.Chunks = p.number(p.mark(), "chunks", 1, MaxChunks)
 	}
-	for p.peek() == ' ' {
+	for p.more() {
 		p.param()
 	}
 	p.endLine()
@@ -120,7 +205,6 @@ func (p *textReader) header() {
 // param consumes a parameter, or before the first the word that says that the
 // schedule has recovery, or the chunks of a barrier that multicasts.
 func (p *textReader) param() {
-	p.skip()
 	m := p.mark()
 	name := p.name("the name of a parameter")
 	if name == recoveryWord && p.peek() != '=' {
@@ -149,23 +233,28 @@ func (p *textReader) param() {
 func (p *textReader) program(rank int) {
 	g := Program{Rank: rank}
 	var named mark
+	want := fmt.Sprintf(`"rank %d"`, rank)
+	p.flush(want)
 	if p.peek() != 'r' {
-		p.unexpected(p.mark(), fmt.Sprintf(`"rank %d"`, rank), "")
+		p.unexpected(p.mark(), want, "")
 	}
 	p.expect("rank ")
 	m := p.mark()
 	if got := p.number(m, "rank", 0, p.s.Ranks-1); p.ok() && got != rank {
 		p.failAt(m, "expected rank %d, found rank %d", rank, got)
 	}
-	if p.peek() == ' ' {
-		p.expect(" signals=")
+	if p.more() {
+		p.expect("signals=")
 		named = p.mark()
 		g.Signals = p.number(named, "signals", 0, MaxSignals)
 	}
 	p.endLine()
 	p.ruleBuf = p.ruleBuf[:0]
-	for p.expectAs(indent, wantIndented); p.ok() && p.peek() != 'd'; p.expectAs(indent, wantIndented) {
+	for p.indented(wantIndented) && p.peek() != 'd' {
 		p.ruleBuf = append(p.ruleBuf, p.rule())
+	}
+	if len(p.lead) == 0 {
+		p.unexpected(p.mark(), wantIndented, "")
 	}
 	p.expect("done")
 	g.Rules = p.rules.copyOf(p.ruleBuf)
@@ -177,8 +266,7 @@ func (p *textReader) program(rank int) {
 
 func (p *textReader) done() []Slot {
 	p.slotBuf = p.slotBuf[:0]
-	for p.peek() == ' ' {
-		p.skip()
+	for p.more() {
 		p.slotBuf = append(p.slotBuf, p.slot(wantSlot))
 	}
 	p.endLine()

@@ -71,8 +71,7 @@ func (p *textReader) recovers(m mark) {
 // recovery consumes the lines of a program that follow done.
 func (p *textReader) recovery(g *Program) {
 	words := []string{"ask", "report", "twice"}
-	for p.peek() == ' ' {
-		p.expect(indent)
+	for p.indented(cmp.Or(strings.Join(words, " or "), "the next rank")) {
 		m := p.mark()
 		i := p.word(words)
 		switch {
@@ -111,8 +110,8 @@ func (p *textReader) word(words []string) int {
 // one cannot follow the others.
 func (p *textReader) rankList(fault func([]int32) string) []int32 {
 	p.rankBuf = p.rankBuf[:0]
-	for next := true; p.ok() && next; next = p.peek() == ' ' {
-		p.expectAs(" ", "a rank")
+	p.expectAs(" ", "a rank")
+	for next := true; p.ok() && next; next = p.more() {
 		m := p.mark()
 		p.rankBuf = append(p.rankBuf, int32(p.number(m, "rank", 0, p.s.Ranks-1)))
 		if why := fault(p.rankBuf); p.ok() && why != "" {
@@ -130,10 +129,9 @@ func (p *textReader) report(g *Program) {
 		if why := peerFault(&p.s.Header, g.Rank, g.ReportTo, "reports to"); p.ok() && why != "" {
 			p.failAt(m, "%s", why)
 		}
-		if p.peek() != ' ' {
+		if !p.more() {
 			return
 		}
-		p.skip()
 	}
 	p.expect("from")
 	g.ReportFrom = p.rankList(func(from []int32) string { return reporterFault(&p.s.Header, g.Rank, from) })
