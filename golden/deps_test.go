@@ -47,7 +47,7 @@ var layers = []struct {
 		"what analyses share stands on the representation alone"},
 	{"schedule", []string{"ir/..."},
 		"an algorithm is defined apart from how it is checked, printed and run"},
-	{"schedule/selection", []string{"sim", "schedule"},
+	{"schedule/selection", []string{"sim", "schedule", "internal/forms"},
 		"what is chosen is said in terms of algorithms and what they cost, whoever runs them"},
 	{"schedule/selection/grid", []string{"sim", "sim/fit", "schedule", "schedule/selection"},
 		"rules are made of times that are passed in: who has measured them, and how, is not their business"},

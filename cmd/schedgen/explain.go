@@ -15,16 +15,16 @@ import (
 
 // explainCmd is the verb explain.
 type explainCmd struct {
-	Collective string       `arg:"" enum:"bcast,barrier,anycast" help:"bcast, barrier or anycast."`
-	Ranks      *rankRange   `short:"p" placeholder:"P" help:"Number of ranks."`
-	Size       *byteSize    `placeholder:"N" help:"Bytes of a broadcast, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Hosts      *int         `placeholder:"H" help:"Hosts that the ranks are on, in blocks, default unknown."`
-	Transport  string       `placeholder:"NAME" complete:"transport" help:"What the ranks reach each other by, which says whether there is multicast and shared memory; default tcp."`
-	Algorithm  string       `placeholder:"NAME" complete:"algorithm" help:"Say what this one costs, too, with its default parameters."`
-	Rules      string       `placeholder:"FILE" complete:"file" help:"Rules in place of the built-in ones and of SCHEDGEN_RULES; Open MPI's are read as well."`
-	LogGP      loggpParams  `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
-	Near       *loggpParams `placeholder:"L,o,g,G" help:"The same of messages between ranks of one host; then what can run between masters is compared flat, too."`
-	JSON       bool         `name:"json" help:"Print one object."`
+	Collective string     `arg:"" enum:"bcast,barrier,anycast" help:"bcast, barrier or anycast."`
+	Ranks      *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
+	Size       *byteSize  `placeholder:"N" help:"Bytes of a broadcast, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Hosts      *int       `placeholder:"H" help:"Hosts that the ranks are on, in blocks, default unknown."`
+	Transport  string     `placeholder:"NAME" complete:"transport" help:"What the ranks reach each other by, which says whether there is multicast and shared memory; default tcp."`
+	Algorithm  string     `placeholder:"NAME" complete:"algorithm" help:"Say what this one costs, too, with its default parameters."`
+	rulesFlag
+	LogGP loggpParams  `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
+	Near  *loggpParams `placeholder:"L,o,g,G" help:"The same of messages between ranks of one host; then what can run between masters is compared flat, too."`
+	JSON  bool         `name:"json" help:"Print one object."`
 }
 
 // Help is the long help text.
@@ -68,14 +68,10 @@ func (c *explainCmd) Run(ctx context.Context, std stdio) error {
 
 // rules returns the rules and what is to be said of them.
 func (c *explainCmd) rules(std stdio) (*selection.Rules, []selection.Note, error) {
-	if c.Rules == "" {
-		flag := rulesFlag{}
-		rules, err := flag.rules(std.Getenv)
-		return rules, nil, err
-	}
-	rules, notes, err := anyRules(c.Rules, std)
+	name, from := c.rulesFile(std.Getenv)
+	rules, notes, err := anyRules(name, std)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--rules: %w", err)
+		return nil, nil, fmt.Errorf("%s: %w", from, err)
 	}
 	return rules, notes, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +15,19 @@ type rulesFlag struct {
 	Rules string `placeholder:"FILE" complete:"file" help:"Rules that choose the algorithm where no flag names one, or built-in; default SCHEDGEN_RULES, else built-in."`
 }
 
+// rulesFile returns the file that flag or environment name, or built-in, and which of them
+// does.
+func (f *rulesFlag) rulesFile(getenv func(string) string) (name, from string) {
+	if f.Rules != "" {
+		return f.Rules, "--rules"
+	}
+	return cmp.Or(getenv("SCHEDGEN_RULES"), selection.BuiltIn), "SCHEDGEN_RULES"
+}
+
 // rules returns the rules that flag or environment name.
 func (f *rulesFlag) rules(getenv func(string) string) (*selection.Rules, error) {
-	name, from := f.Rules, "--rules"
-	if name == "" {
-		name, from = getenv("SCHEDGEN_RULES"), "SCHEDGEN_RULES"
-	}
-	if name == "" || name == selection.BuiltIn {
+	name, from := f.rulesFile(getenv)
+	if name == selection.BuiltIn {
 		return selection.Builtin(), nil
 	}
 	data, err := readBounded(name)
@@ -30,9 +37,6 @@ func (f *rulesFlag) rules(getenv func(string) string) (*selection.Rules, error) 
 	rules, err := selection.Parse(data)
 	if err == nil {
 		return rules, nil
-	}
-	if _, _, foreign := selection.Import(data); foreign == nil {
-		return nil, fmt.Errorf("%s: %s is of Open MPI; schedgen rules %s makes a file of ours of it", from, name, name)
 	}
 	return nil, fmt.Errorf("%s: %w", from, inFile(name, err))
 }

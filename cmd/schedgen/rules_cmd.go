@@ -17,8 +17,9 @@ type rulesCmd struct {
 func (rulesCmd) Help() string {
 	return `Reads rules, checks them and prints them in their one spelling, a rule a line. A file may be of
 schedgen, or of Open MPI's component tuned: JSON with rule_file_version 3, or the classic
-numbers. An algorithm of Open MPI that schedgen has not is left to the built-in rules; each such
-rule is a line on standard error.
+numbers. An algorithm of Open MPI that schedgen has not is left to the built-in rules. One that
+schedgen does not even know, of a newer Open MPI, is left out. Each such rule is a line on
+standard error.
 
 Examples:
 

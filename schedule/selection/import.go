@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/schedgen/schedgen/internal/forms"
 )
 
 // Note says what a table of Open MPI had that ours has not, and what stands in its place.
@@ -18,14 +20,18 @@ func (n Note) String() string { return fmt.Sprintf("line %d: %s", n.Line, n.Msg)
 
 // Import reads a table in our form, or one of Open MPI's component tuned: JSON with
 // rule_file_version 3, or the classic numbers, with or without rule-file-version-2 before
-// them. An algorithm that we have not is left to the built-in rules, and a note says so. The
-// notes are in the order of their lines. Errors are as Parse's.
+// them. What another version of Open MPI may know and schedgen does not, such as an
+// algorithm, is left out or left to the built-in rules, and a note says so. The notes are in
+// the order of their lines. Errors are as Parse's.
 func Import(data []byte) (*Rules, []Note, error) {
+	if err := otherForm(data, forms.Rules, forms.OpenMPITuned); err != nil {
+		return nil, nil, err
+	}
 	text := bytes.TrimLeft(data, " \t\r\n")
 	if !bytes.HasPrefix(text, []byte("{")) {
 		return imported(parseClassic(data))
 	}
-	root, err := parseTree(data)
+	root, err := parseTree(withoutTrailingCommas(data))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,6 +40,42 @@ func Import(data []byte) (*Rules, []Note, error) {
 		return r, nil, err
 	}
 	return imported(root.openMPI())
+}
+
+// withoutTrailingCommas returns a document with a blank for each comma that stands behind
+// the last member of an object or array. Open MPI's reader allows them, and the example of
+// its documentation has one.
+func withoutTrailingCommas(data []byte) []byte {
+	data = bytes.Clone(data)
+	comma := -1 // behind a value, with nothing but blanks since; -1: none
+	value := false
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case ',':
+			if comma = -1; value {
+				comma = i
+			}
+			value = false
+			continue
+		case '}', ']':
+			if comma >= 0 {
+				data[comma] = ' '
+			}
+		case '{', '[', ':':
+			comma, value = -1, false
+			continue
+		}
+		comma, value = -1, true
+	}
+	return data
 }
 
 // imported makes a table of what a reader has found.

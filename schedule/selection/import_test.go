@@ -91,8 +91,28 @@ func TestImportedRules(t *testing.T) {
 	}
 }
 
+// TestOtherForms: a file that is something else is told so, by the reader of ours, too.
+func TestOtherForms(t *testing.T) {
+	inputs(t, "other/*.*[nfv]", func(t *testing.T, name string, data []byte) {
+		_, _, err := selection.Import(data)
+		var other *selection.FormError
+		require.ErrorAs(t, err, &other)
+		golden(t, name, filepath.Ext(name)+".want", []byte(err.Error()+"\n"))
+		_, err = selection.Parse(data)
+		require.EqualError(t, err, other.Error())
+	})
+}
+
+// TestParseNamesOpenMPI: what Import reads is not ours, and Parse says what makes ours of it.
+func TestParseNamesOpenMPI(t *testing.T) {
+	inputs(t, "ompi/*.*[nf]", func(t *testing.T, name string, data []byte) {
+		_, err := selection.Parse(data)
+		require.ErrorContains(t, err, "this is a table of rules of Open MPI's component tuned; the command schedgen rules")
+	})
+}
+
 func FuzzImport(f *testing.F) {
-	for _, pattern := range []string{"ompi/*.*[nf]", "ompi_bad/*.*[nf]", "good/*.json"} {
+	for _, pattern := range []string{"ompi/*.*[nf]", "ompi_bad/*.*[nf]", "other/*.*[nfv]", "good/*.json"} {
 		names, err := filepath.Glob(filepath.Join("testdata", pattern))
 		require.NoError(f, err)
 		for _, name := range names {
@@ -105,6 +125,10 @@ func FuzzImport(f *testing.F) {
 		lines := strings.Count(string(data), "\n") + 1
 		rules, notes, err := selection.Import(data)
 		if err != nil {
+			var other *selection.FormError
+			if errors.As(err, &other) {
+				return
+			}
 			var at *selection.FileError
 			if !errors.As(err, &at) || at.Line < 1 || at.Line > lines {
 				t.Fatalf("an error without its line: %v", err)

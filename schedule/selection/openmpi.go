@@ -101,13 +101,13 @@ func (t *tuned) addTwoProc(r Rule) {
 	t.notef(r.Line, "barrier two_proc: is for 2 ranks, the built-in rules decide for others")
 }
 
-// openMPIAlgorithm returns an algorithm by its number.
-func openMPIAlgorithm(line int, collective string, id int) (string, error) {
-	all := openMPIAlgorithms[collective]
-	if id >= len(all) {
-		return "", faultf(line, "%s: Open MPI has no algorithm %d, the last is %d", collective, id, len(all)-1)
+// openMPIAlgorithm returns an algorithm by its number, "" for one of another version of
+// Open MPI.
+func openMPIAlgorithm(collective string, id int) string {
+	if all := openMPIAlgorithms[collective]; id < len(all) {
+		return all[id]
 	}
-	return all[id], nil
+	return ""
 }
 
 // ours reports whether we have a collective of Open MPI.

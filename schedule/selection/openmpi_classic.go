@@ -25,7 +25,7 @@ func parseClassic(data []byte) (*tuned, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := c.number("how many collectives there are", len(openMPICollectives))
+	n, err := c.number("how many collectives there are", maxCollectives)
 	seen := make(map[string]bool)
 	for range n {
 		if err != nil {
@@ -38,6 +38,9 @@ func parseClassic(data []byte) (*tuned, error) {
 	}
 	return &c.tuned, err
 }
+
+// maxCollectives bounds how many collectives a version of Open MPI may have.
+const maxCollectives = 256
 
 // classic is where a reader stands.
 type classic struct {
@@ -100,13 +103,16 @@ func (c *classic) number(what string, most int) (int, error) {
 func (c *classic) line() int { return c.words[c.next-1].line }
 
 func (c *classic) collective(seen map[string]bool) error {
-	id, err := c.number("the number of a collective", len(openMPICollectives)-1)
+	id, err := c.number("the number of a collective", maxCollectives-1)
 	if err != nil {
 		return err
 	}
-	name := openMPICollectives[id]
+	name := fmt.Sprintf("collective %d", id) // of another version of Open MPI
+	if id < len(openMPICollectives) {
+		name = openMPICollectives[id]
+	}
 	if seen[name] {
-		return faultf(c.line(), "%s, %d, stands twice", name, id)
+		return faultf(c.line(), "%s (number %d) stands twice", name, id)
 	}
 	seen[name] = true
 	if !ours(name) {
@@ -187,8 +193,8 @@ func (c *classic) rule(collective string) (r tunedRule, err error) {
 			return r, err
 		}
 	}
-	if ours(collective) {
-		r.algorithm, err = openMPIAlgorithm(r.Line, collective, id)
+	if r.algorithm = openMPIAlgorithm(collective, id); r.algorithm == "" && ours(collective) {
+		r.algorithm = strconv.Itoa(id) // add knows none of that name
 	}
 	return r, err
 }

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/schedgen/schedgen/schedule"
@@ -25,13 +26,17 @@ func (n *node) openMPI() (*tuned, error) {
 	if m := n.get("module"); m != nil && m.text != "tuned" {
 		return nil, faultf(m.line, `module: "tuned" is read`)
 	}
-	if err := of.known("collectives", openMPICollectives...); err != nil {
-		return nil, err
+	if of.kind != "object" {
+		return nil, faultf(of.line, "collectives: an object was expected, not %s", of.a())
 	}
 	t := new(tuned)
 	for _, f := range of.fields {
 		if !ours(f.name) {
-			t.notef(f.line, "%s: schedgen has no such collective, its rules are left out", f.name)
+			name := f.name
+			if !slices.Contains(openMPICollectives, name) {
+				name = short(name) // of another version of Open MPI, or misspelled
+			}
+			t.notef(f.line, "%s: schedgen has no such collective, its rules are left out", name)
 			continue
 		}
 		if err := f.value.communicators(t, f.name); err != nil {
@@ -62,10 +67,10 @@ func (n *node) communicator(t *tuned, collective string) error {
 	}
 	r := Rule{Collective: collective, Line: n.line}
 	var err error
-	if r.Ranks, err = n.between("comm_size_min", "comm_size_max"); err == nil {
-		err = n.distribution(&r)
+	if r.Ranks, err = n.between("comm_size_min", "comm_size_max"); err != nil {
+		return err
 	}
-	if err != nil {
+	if known, err := n.distribution(t, &r); err != nil || !known {
 		return err
 	}
 	if r.Ranks.To == 1 || r.Ranks.From > schedule.MaxRanks {
@@ -92,23 +97,25 @@ func (n *node) communicator(t *tuned, collective string) error {
 	return nil
 }
 
-// distribution reads the condition on where ranks are.
-func (n *node) distribution(r *Rule) error {
+// distribution reads the condition on where ranks are. It is not known if it is one of
+// another version of Open MPI: the entry is left out then.
+func (n *node) distribution(t *tuned, r *Rule) (known bool, err error) {
 	d := n.get("comm_rank_distribution")
 	if d == nil {
-		return nil
+		return true, nil
 	}
 	words := []string{Anywhere: "any", OneHost: "single-node", OneEach: "one-per-node"}
 	word, err := d.word("comm_rank_distribution")
 	if err != nil {
-		return err
+		return false, err
 	}
 	i := slices.Index(words, word)
 	if i < 0 {
-		return faultf(d.line, "comm_rank_distribution: %s, must be one of %s", short(word), strings.Join(words, ", "))
+		t.notef(d.line, "left out: comm_rank_distribution is %s, schedgen knows %s", short(word), strings.Join(words, ", "))
+		return false, nil
 	}
 	r.Place = Place(i)
-	return nil
+	return true, nil
 }
 
 // message reads an entry for sizes of messages. Open MPI takes 0 for that of a barrier.
@@ -125,7 +132,8 @@ func (n *node) message(t *tuned, within Rule) error {
 	if r.Collective == schedule.Bcast {
 		r.Bytes = sizes
 	}
-	if r.algorithm, err = n.algorithm(r.Collective); err != nil {
+	var alg string
+	if r.algorithm, alg, err = n.algorithm(r.Collective); err != nil {
 		return err
 	}
 	for _, f := range []struct {
@@ -138,7 +146,11 @@ func (n *node) message(t *tuned, within Rule) error {
 			}
 		}
 	}
-	if r.Collective == schedule.Barrier && sizes.From > 0 {
+	switch {
+	case r.algorithm == "":
+		t.notef(n.line, "left out: schedgen knows no %s %s of Open MPI", r.Collective, alg)
+		return nil
+	case r.Collective == schedule.Barrier && sizes.From > 0:
 		t.notef(n.line, "left out: the size of a barrier is 0")
 		return nil
 	}
@@ -146,24 +158,23 @@ func (n *node) message(t *tuned, within Rule) error {
 	return nil
 }
 
-// algorithm reads an algorithm by its name or number.
-func (n *node) algorithm(collective string) (string, error) {
+// algorithm reads an algorithm by its name or number, and how the file spells it. name is
+// "" for one of another version of Open MPI, whose reader leaves such a rule out too, so that two
+// versions can have one file.
+func (n *node) algorithm(collective string) (name, spelled string, err error) {
 	a := n.get("alg")
 	if a == nil {
-		return "", faultf(n.line, `rule: field "alg" is missing`)
+		return "", "", faultf(n.line, `rule: field "alg" is missing`)
 	}
 	if a.kind == "number" {
 		id, err := a.whole("alg", 0, maxBytes)
-		if err != nil {
-			return "", err
-		}
-		return openMPIAlgorithm(a.line, collective, id)
+		return openMPIAlgorithm(collective, id), strconv.Itoa(id), err
 	}
-	name, err := a.word("alg")
-	if err == nil && !slices.Contains(openMPIAlgorithms[collective], name) {
-		err = faultf(a.line, "alg: %s, %s has %s", short(name), collective, strings.Join(openMPIAlgorithms[collective], ", "))
+	name, err = a.word("alg")
+	if spelled = short(name); !slices.Contains(openMPIAlgorithms[collective], name) {
+		name = ""
 	}
-	return name, err
+	return name, spelled, err
 }
 
 // between reads two bounds, both included, of which each may be missing and the upper one may be

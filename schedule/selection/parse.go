@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/schedgen/schedgen/internal/forms"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -25,8 +26,12 @@ const maxReason = 256
 
 // Parse reads a table of rules in our form (docs/selection.md). The error says in which
 // line the first fault is; a field, an algorithm or a parameter that there is not is one,
-// so is a name that stands twice, a case that no rule fits and a rule that is idle.
+// so is a name that stands twice, a case that no rule fits and a rule that is idle. It is a
+// *FormError if the file is known to be something else.
 func Parse(data []byte) (*Rules, error) {
+	if err := otherForm(data, forms.Rules); err != nil {
+		return nil, err
+	}
 	root, err := parseTree(data)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,220 @@
+// Package forms recognises files by what they say: schedules and rules, of this
+// product and of others. A reader that is handed a file of another kind can then tell
+// its user what the file is, instead of where the file stops to fit the reader's syntax.
+package forms
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Form is a form of files. As text it says what a file is, with an article.
+type Form string
+
+// The forms.
+const (
+	Unknown Form = ""
+
+	// Schedules.
+	Text    Form = "a schedule of schedgen as text"
+	JSON    Form = "a schedule of schedgen as JSON"
+	GOAL    Form = "a schedule in GOAL"
+	MSCCL   Form = "a schedule in MSCCL XML"
+	MSCCLPP Form = "an execution plan of MSCCL++"
+
+	// Rules that choose algorithms.
+	Rules        Form = "a table of rules of schedgen"
+	OpenMPITuned Form = "a table of rules of Open MPI's component tuned"
+	OpenMPIHAN   Form = "a table of rules of Open MPI's component han"
+	MPICH        Form = "a selection file of MPICH"
+	NCCLTuner    Form = "a configuration file of NCCL's tuner"
+
+	// What else is at hand where these are.
+	NCCLTopology Form = "a topology or graph of NCCL"
+	Trace        Form = "a trace of events"
+	SVG          Form = "an SVG picture"
+	HTML         Form = "an HTML page"
+	DOT          Form = "a graph for Graphviz"
+	Go           Form = "Go code"
+)
+
+// IsSchedule reports whether a file of the form holds a schedule.
+func (f Form) IsSchedule() bool {
+	return slices.Contains([]Form{Text, JSON, GOAL, MSCCL, MSCCLPP}, f)
+}
+
+// IsRules reports whether a file of the form chooses algorithms.
+func (f Form) IsRules() bool {
+	return slices.Contains([]Form{Rules, OpenMPITuned, OpenMPIHAN, MPICH, NCCLTuner}, f)
+}
+
+// File is what the beginning of a file tells.
+type File struct {
+	Form       Form
+	Collective string // what an execution plan of MSCCL++ says that it does
+}
+
+// Look looks at a file, or at the beginning of one that is longer, and says what it
+// is. It is Unknown if nothing tells. Some kilobytes are enough for all forms, except
+// that rules of Open MPI as numbers are told apart by all of them.
+func Look(head []byte) File {
+	head = bytes.TrimLeft(head, " \t\r\n\ufeff")
+	if len(head) > 0 && head[0] == '{' {
+		return lookJSON(head)
+	}
+	if f := lookMarkup(head); f != Unknown {
+		return File{Form: f}
+	}
+	code, commented := afterComments(head)
+	first := firstLine(code)
+	word, _, _ := strings.Cut(first, " ")
+	switch {
+	case word == "package":
+		return File{Form: Go}
+	case word == "num_ranks" || commented:
+		return File{Form: GOAL}
+	case word == "schedule":
+		return File{Form: Text}
+	case word == "digraph" || word == "graph":
+		return File{Form: DOT}
+	case strings.HasPrefix(word, "rule-file-version-"):
+		return File{Form: OpenMPITuned}
+	case isNCCLRow(first):
+		return File{Form: NCCLTuner}
+	}
+	return File{Form: lookNumbers(head)}
+}
+
+// lookMarkup tells files apart that begin with an element.
+func lookMarkup(head []byte) Form {
+	text := afterProlog(head)
+	if end := bytes.IndexAny(text, " \t\r\n/>"); end > 0 {
+		text = text[:end]
+	}
+	switch strings.ToLower(string(text)) {
+	case "<algo":
+		return MSCCL
+	case "<svg":
+		return SVG
+	case "<html", "<!doctype":
+		return HTML
+	case "<system", "<graphs":
+		return NCCLTopology
+	}
+	return Unknown
+}
+
+// afterProlog returns a document in XML from its first element on.
+func afterProlog(head []byte) []byte {
+	for {
+		head = bytes.TrimLeft(head, " \t\r\n")
+		end := ""
+		switch {
+		case bytes.HasPrefix(head, []byte("<?")):
+			end = "?>"
+		case bytes.HasPrefix(head, []byte("<!--")):
+			end = "-->"
+		case bytes.HasPrefix(head, []byte("<")):
+			return head
+		default:
+			return nil
+		}
+		_, rest, ends := bytes.Cut(head, []byte(end))
+		if !ends {
+			return nil
+		}
+		head = rest
+	}
+}
+
+// afterComments returns a text from behind the comments that it begins with, those of
+// GOAL and Go, and reports whether there are any.
+func afterComments(head []byte) (rest []byte, commented bool) {
+	for rest = head; ; commented = true {
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+		end := "\n"
+		switch {
+		case bytes.HasPrefix(rest, []byte("//")):
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end = "*/"
+		default:
+			return rest, commented
+		}
+		_, rest, _ = bytes.Cut(rest, []byte(end))
+	}
+}
+
+// firstLine returns the first line that holds more than a comment, which begins with #.
+func firstLine(head []byte) string {
+	for line := range bytes.Lines(head) {
+		text, _, _ := strings.Cut(string(line), "#")
+		if text = strings.TrimSpace(text); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// isNCCLRow reports whether a line is one of a configuration of NCCL's tuner, or its head:
+// collective,min bytes,max bytes,algorithm,protocol,channels,nodes,ranks,…
+func isNCCLRow(line string) bool {
+	fields := strings.Split(line, ",")
+	if len(fields) < 8 {
+		return false
+	}
+	known := []string{"collective_type", "allreduce", "broadcast", "reduce", "allgather", "reducescatter"}
+	return slices.Contains(known, strings.ToLower(strings.TrimSpace(fields[0])))
+}
+
+// lookJSON tells objects apart by the names of their fields. The object may end too early.
+func lookJSON(head []byte) File {
+	var names []string
+	texts := make(map[string]string)
+	dec := json.NewDecoder(bytes.NewReader(head))
+	depth, name, isName := 0, "", false
+	for {
+		t, err := dec.Token()
+		if err != nil {
+			break
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			isName = depth == 1
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+			isName = depth == 1
+			continue
+		}
+		if depth != 1 {
+			continue
+		}
+		text, isText := t.(string)
+		if isName && isText {
+			name = text
+			names = append(names, name)
+		} else if isText {
+			texts[name] = text
+		}
+		isName = !isName
+	}
+	has := func(name string) bool { return slices.Contains(names, name) }
+	switch format := texts["format"]; {
+	case strings.HasPrefix(format, "schedgen-rules/"):
+		return File{Form: Rules}
+	case strings.HasPrefix(format, "schedgen/"):
+		return File{Form: JSON}
+	case has("rule_file_version"):
+		return File{Form: OpenMPITuned}
+	case has("gpus") && has("protocol"), has("gpus") && has("num_chunks"), has("gpus") && texts["collective"] != "":
+		return File{MSCCLPP, texts["collective"]}
+	case slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "collective=") }):
+		return File{Form: MPICH}
+	case has("traceEvents"):
+		return File{Form: Trace}
+	}
+	return File{}
+}

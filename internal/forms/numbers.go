@@ -1,0 +1,95 @@
+package forms
+
+import (
+	"strconv"
+	"strings"
+)
+
+// lookNumbers tells the two tables of rules of Open MPI apart that are rows of numbers.
+// Both begin with a number of collectives and give the number of what follows at
+// every level: that of tuned has three levels, collective, communicator and message, and a
+// message has four numbers. That of han has four, collective, level of the topology,
+// its size and message, and a message has two words. Words behind # are a comment.
+func lookNumbers(head []byte) Form {
+	w := words(head)
+	switch {
+	case len(w) == 0:
+		return Unknown
+	case w.tuned():
+		return OpenMPITuned
+	case w.han():
+		return OpenMPIHAN
+	}
+	return Unknown
+}
+
+// table is the words of a table that are not read yet.
+type table []string
+
+func words(text []byte) table {
+	var all table
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		all = append(all, strings.Fields(line)...)
+	}
+	return all
+}
+
+// number takes a number.
+func (t *table) number() (n int, ok bool) {
+	if len(*t) == 0 {
+		return 0, false
+	}
+	n, err := strconv.Atoi((*t)[0])
+	*t = (*t)[1:]
+	return n, err == nil && n >= 0
+}
+
+// name takes a number or a name.
+func (t *table) name() bool {
+	if len(*t) == 0 {
+		return false
+	}
+	word := (*t)[0]
+	*t = (*t)[1:]
+	return strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// each takes a number and so many times what item takes.
+func (t *table) each(item func() bool) bool {
+	n, ok := t.number()
+	for i := 0; ok && i < n; i++ {
+		ok = item()
+	}
+	return ok
+}
+
+func (t table) tuned() bool {
+	message := func() bool {
+		for range 4 {
+			if _, ok := t.number(); !ok {
+				return false
+			}
+		}
+		return true
+	}
+	communicator := func() bool { _, ok := t.number(); return ok && t.each(message) }
+	collective := func() bool { _, ok := t.number(); return ok && t.each(communicator) }
+	return t.each(collective) && len(t) == 0
+}
+
+func (t table) han() bool {
+	message := func() bool {
+		if _, ok := t.number(); !ok || !t.name() {
+			return false
+		}
+		if len(t) > 0 && strings.HasPrefix(t[0], "@") {
+			t = t[1:] // how the component does it
+		}
+		return true
+	}
+	size := func() bool { _, ok := t.number(); return ok && t.each(message) }
+	level := func() bool { return t.name() && t.each(size) }
+	collective := func() bool { return t.name() && t.each(level) }
+	return t.each(collective) && len(t) == 0
+}
