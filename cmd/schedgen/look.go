@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -22,7 +23,11 @@ func (a *sourceArgs) look(ctx context.Context, std stdio) (looked, error) {
 			return looked{}, err
 		}
 		in := bufio.NewReader(file)
-		return looked{form: sniff(a.Source, in), in: in, file: file}, nil
+		form, err := sniff(a.Source, in)
+		if err != nil {
+			return looked{}, errors.Join(err, file.Close())
+		}
+		return looked{form: form, in: in, file: file}, nil
 	})
 }
 

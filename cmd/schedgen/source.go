@@ -157,7 +157,10 @@ func (a *sourceArgs) read(ctx context.Context, in io.Reader) (*ir.Schedule, erro
 // parse reads a schedule in the form that its first byte tells.
 func parse(r io.Reader, name string) (*ir.Schedule, error) {
 	buf := bufio.NewReader(r)
-	if form := sniff(name, buf); form != nil {
+	switch form, err := sniff(name, buf); {
+	case err != nil:
+		return nil, err
+	case form != nil:
 		return nil, fmt.Errorf("%s: this is %s, which only schedgen verify, sim and emit read", name, form.name)
 	}
 	read := ir.ParseText

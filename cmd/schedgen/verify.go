@@ -18,7 +18,7 @@ import (
 // verifyCmd is the verb verify.
 type verifyCmd struct {
 	sourceArgs
-	As       string    `placeholder:"WHAT" complete:"claim" help:"What the file of another program is to be: barrier or bcast, from --root."`
+	As       string    `placeholder:"WHAT" complete:"claim" help:"What the file of another program is to be: barrier or bcast, from --root; default what MSCCL XML says."`
 	Size     *byteSize `placeholder:"SIZE" help:"Length of the message that a GOAL file broadcasts, such as 64KiB; default: what a comment in it says, or else as much as any one rank can get."`
 	AllRoots bool      `help:"Prove every root or origin."`
 	Check    []string  `placeholder:"NAME" complete:"check" help:"Run only these checks (${checks})."`
@@ -36,7 +36,8 @@ func (verifyCmd) Help() string {
 ` + table(checks) + `
 What fails is shown with a counterexample, and the exit code is 1.
 
-Files of other programs, GOAL text and MSCCL XML, are proved as what --as says.
+Files of other programs, GOAL text and MSCCL XML, are proved as what --as says. Broadcasts in MSCCL
+XML say themselves that they are.
 
 Examples:
 
@@ -72,7 +73,7 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	}
 	switch {
 	case c.As != "":
-		return fmt.Errorf("--as: %s says what it is; only GOAL and MSCCL XML do not", c.Source)
+		return fmt.Errorf("--as: %s says itself that it is a schedule of schedgen; the flag is for GOAL and MSCCL XML", c.Source)
 	case c.Size != nil:
 		return fmt.Errorf("--size: %s is not GOAL", c.Source)
 	}

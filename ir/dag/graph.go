@@ -52,6 +52,7 @@ type Graph struct {
 	Ranks   [][]Op
 	Cells   *Cells // nil: the file does not say what its messages carry
 	Unit    string // of Op.Size, such as "bytes"
+	As      string // the collective that the file says it does, "bcast"; "": it does not say
 	Message int    // Size of what a broadcast broadcasts, as the file says; 0: it does not
 }
 

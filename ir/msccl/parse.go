@@ -60,7 +60,13 @@ func (p *parser) file() {
 func (p *parser) algo(e xml.StartElement) {
 	a := p.open(e, "algo", []string{"name", "coll", "ngpus", "nchunksperloop"},
 		[]string{"proto", "nchannels", "inplace", "outofplace", "minBytes", "maxBytes", "redop", "nthreads"})
-	a.word("coll", "broadcast", "custom")
+	switch coll := a.value["coll"]; coll {
+	case "broadcast":
+		p.graph.As = "bcast"
+	case "custom": // of a program that does not say
+	default:
+		p.fail("<algo>: the file says coll=%q, which is not read; coll=\"broadcast\" is, and coll=\"custom\", which does not say what the file does", coll)
+	}
 	p.gpus = a.int("ngpus", 1, ir.MaxRanks)
 	a.int("nchunksperloop", 1, maxChunks)
 	p.channels = a.optional("nchannels", maxBlocks, 1, maxBlocks)
