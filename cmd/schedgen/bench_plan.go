@@ -18,7 +18,11 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 		if c.Operation == opAnycast {
 			size = 0 // one algorithm serves all lengths
 		}
-		if err := c.choose(std, base, c.caseOf(c.collective(), size, &base.Link, 0)); err != nil {
+		of, err := c.caseOf(c.collective(), size, &base.Link, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.choose(std, base, of); err != nil {
 			return nil, err
 		}
 	}

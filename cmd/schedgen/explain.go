@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
@@ -18,9 +16,11 @@ type explainCmd struct {
 	Collective string     `arg:"" enum:"bcast,barrier,anycast" help:"bcast, barrier or anycast."`
 	Ranks      *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
 	Size       *byteSize  `placeholder:"N" help:"Bytes of a broadcast, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Hosts      *int       `placeholder:"H" help:"Hosts that the ranks are on, in blocks, default unknown."`
-	Transport  string     `placeholder:"NAME" complete:"transport" help:"What the ranks reach each other by, which says whether there is multicast and shared memory; default tcp."`
-	Algorithm  string     `placeholder:"NAME" complete:"algorithm" help:"Say what this one costs, too, with its default parameters."`
+	Hosts      *int       `placeholder:"H" help:"Hosts that the ranks are on, in blocks, default 1, as schedgen run has it; 0: nobody knows, as with schedgen rank."`
+	Transport  string     `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, default what schedgen run takes here."`
+	Interface  string     `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
+	Loss       *float64   `placeholder:"X" help:"Lose multicasts with probability X, as schedgen run does; broadcasts multicast then."`
+	Algorithm  string     `placeholder:"NAME" complete:"algorithm" help:"Run this one in place of the one that the rules choose."`
 	rulesFlag
 	LogGP loggpParams  `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
 	Near  *loggpParams `placeholder:"L,o,g,G" help:"The same of messages between ranks of one host; then what can run between masters is compared flat, too."`
@@ -29,23 +29,26 @@ type explainCmd struct {
 
 // Help is the long help text.
 func (explainCmd) Help() string {
-	return `Says which rule decides in a case, with its line and reason, which algorithm and parameters it
-gives, and what that would cost in the LogGP model beside the others, each with the best parameters
-that a search finds. The model knows no difference between memory and network, unless --near says
-what messages take between ranks of one host. Where the rules
-leave the chunks to the runtime, datagrams are taken to be as long as those of the loopback
-interface.
+	return `Says what schedgen run does for the same flags: over which transport, by which rule, with its line
+and reason, with which algorithm and parameters. Beside that it says what the others would cost in
+the LogGP model, each with the best parameters that a search finds. The model knows no difference
+between memory and network, unless --near says what messages take between ranks of one host.
+
+Without --transport it looks what works on this machine, as schedgen run does. A transport that is
+named and does not work here is explained all the same, with datagrams as long as those of the
+loopback interface.
 
 Examples:
 
-  schedgen explain bcast -p 40 --size 2KiB
+  schedgen explain bcast -p 8 --size 16MiB
+  schedgen explain bcast -p 40 --hosts 40 --transport tcp --size 2KiB
   schedgen explain barrier -p 16 --hosts 4 --rules tuned.conf
   schedgen explain barrier -p 64 --hosts 8 --near 100,50,60,0`
 }
 
 // Run explains.
 func (c *explainCmd) Run(ctx context.Context, std stdio) error {
-	of, err := c.caseOf(std)
+	at, from, err := c.situation(ctx, std)
 	if err != nil {
 		return err
 	}
@@ -55,11 +58,16 @@ func (c *explainCmd) Run(ctx context.Context, std stdio) error {
 	}
 	machine := loggp.Params(c.LogGP)
 	machine.Near = (*loggp.Params)(c.Near)
-	e, err := await(ctx, func() (*explanation, error) { return explain(of, rules, machine, c.Algorithm) })
+	e := &explanation{at: at, from: from, machine: machine, notes: notes}
+	_, err = await(ctx, func() (any, error) {
+		if err := e.decide(rules, c.Algorithm); err != nil {
+			return nil, err
+		}
+		return nil, e.compare()
+	})
 	if err != nil {
 		return err
 	}
-	e.notes = notes
 	if c.JSON {
 		return writeJSON(std.Out, e.object(), "")
 	}
@@ -76,102 +84,118 @@ func (c *explainCmd) rules(std stdio) (*selection.Rules, []selection.Note, error
 	return rules, notes, nil
 }
 
-// caseOf returns the case that the flags describe.
-func (c *explainCmd) caseOf(std stdio) (of selection.Case, err error) {
-	of = selection.Case{Collective: c.Collective}
+// situation resolves the flags as those of run. from says who has chosen the transport.
+func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, from string, err error) {
 	if c.Ranks == nil {
-		return of, errors.New("--ranks: needed, such as -p 8")
+		return at, "", errNoRanks
 	}
-	if of.Ranks, err = c.Ranks.one(); err != nil {
-		return of, err
+	p, err := c.Ranks.one()
+	if err != nil {
+		return at, "", err
 	}
-	if of.Ranks > schedule.MaxRanks {
-		return of, fmt.Errorf("--ranks=%d: must be in 1..%d", of.Ranks, schedule.MaxRanks)
+	if p > schedule.MaxRanks {
+		return at, "", fmt.Errorf("--ranks=%d: must be in 1..%d", p, schedule.MaxRanks)
 	}
+	size := int64(0)
 	switch {
 	case c.Size != nil && c.Collective == schedule.Barrier:
 		std.idle("size", noMessage)
 	case c.Collective == schedule.Bcast && c.Size != nil:
-		of.Bytes = int(*c.Size)
+		size = int64(*c.Size)
 	case c.Collective == schedule.Bcast:
-		of.Bytes = 1
+		size = 1
 	}
-	if c.Transport == "" {
-		c.Transport = overTCP
+	if c.Loss != nil && c.Collective != schedule.Bcast {
+		return at, "", errors.New("--loss: only broadcasts are explained with it")
 	}
-	if err := oneOf("transport", c.Transport, withoutAuto(heads(transportHelp))); err != nil {
-		return of, err
+	run := runFlags{Ranks: c.Ranks, Algorithm: c.Algorithm, Transport: c.Transport, Interface: c.Interface, Loss: c.Loss}
+	hosts := c.Hosts
+	if hosts != nil && *hosts == 0 {
+		run.apart, hosts = true, nil
 	}
-	if of.Hosts, err = hostsOf(c.Hosts, c.Ranks); err != nil {
-		return of, err
+	if err := run.fits(); err != nil {
+		return at, "", err
 	}
-	c.place(&of)
-	return of, nil
-}
-
-func withoutAuto(names []string) []string {
-	return slices.DeleteFunc(names, func(name string) bool { return name == overAuto })
-}
-
-// place says where the ranks are, and what their transport can do there.
-func (c *explainCmd) place(of *selection.Case) {
-	l := link{Transport: c.Transport}
+	if _, err := hostsOf(hosts, c.Ranks); err != nil {
+		return at, "", err
+	}
+	at, err = run.situation(ctx, std, c.Collective, size, hosts)
 	switch {
-	case c.Transport == overShm || c.Transport == overMem || c.Hosts != nil && *c.Hosts == 1:
-		of.Place, of.Hosts = selection.OneHost, 0
-	case c.Hosts != nil && *c.Hosts == of.Ranks:
-		of.Place = selection.OneEach
+	case err == nil && run.chosen != "":
+		return at, "as schedgen run takes it here", nil
+	case err == nil || c.Transport == "" || ctx.Err() != nil:
+		return at, "by --transport", err
 	}
-	of.Memory = of.Place == selection.OneHost && (c.Transport == overShm || c.Transport == overHybrid)
-	of.Multicast = l.multicasts() || of.Memory
-	of.Rings = of.Memory && shm.RingsFaster()
+	// It does not work here. What would be elsewhere?
+	at.link = link{Transport: c.Transport, Interface: c.Interface}
+	if at.datagram = 0; at.link.multicasts() {
+		at.datagram = memDatagram
+	}
+	at.of, err = run.caseOf(c.Collective, size, &at.link, hosts)
+	return at, "by --transport; it does not work here", err
 }
 
-// explanation is what is said of a case.
+// explanation is what is said of a situation.
 type explanation struct {
-	of       selection.Case
+	at       situation
+	from     string // who has chosen the transport
 	machine  loggp.Params
 	decision selection.Decision
-	chosen   selection.Candidate
+	chosen   selection.Candidate   // by the rules
 	others   []selection.Candidate // the best of each algorithm, flat and between masters, by time
-	extra    *selection.Candidate  // that a flag names
+	named    *selection.Candidate  // by a flag, in place of the chosen one
 	notes    []selection.Note
 }
 
-func explain(of selection.Case, rules *selection.Rules, m loggp.Params, named string) (*explanation, error) {
-	e := &explanation{of: of, machine: m}
-	e.decision, _ = rules.Of(of) // every collective that the command knows has a rule
+// decide says what the rules choose, and what the flag names in its place.
+func (e *explanation) decide(rules *selection.Rules, named string) (err error) {
+	e.decision, _ = rules.Of(e.at.of) // every collective that the command knows has a rule
 	r := e.decision.Rule
-	var err error
 	if e.chosen, err = e.cost(r.Algorithm, &r.Params); err != nil {
-		return nil, err
+		return err
 	}
 	if named != "" {
-		extra, err := e.cost(named, &selection.Params{})
+		c, err := e.cost(named, &selection.Params{Masters: e.at.of.Hosts > 0})
 		if err != nil {
-			return nil, fmt.Errorf("--algorithm: %w", flagError(err))
+			return fmt.Errorf("--algorithm: %w", flagError(err))
 		}
-		e.extra = &extra
+		e.named = &c
 	}
-	e.others, err = selection.Compare(of, m.Model())
-	return e, err
+	if l := &e.at.link; e.at.of.Collective == schedule.Barrier && l.Transport == overHybrid && e.runs().Algorithm != castBarrier {
+		l.Interface = "" // run does not multicast then
+	}
+	return nil
 }
 
-// cost returns what an algorithm with the parameters of a rule costs; it cuts a message as the
-// runtime does.
+// compare says what others would cost.
+func (e *explanation) compare() (err error) {
+	e.others, err = selection.Compare(e.at.of, e.machine.Model())
+	return err
+}
+
+// runs is the algorithm that run takes.
+func (e *explanation) runs() *selection.Candidate {
+	if e.named != nil {
+		return e.named
+	}
+	return &e.chosen
+}
+
+// cost returns what an algorithm with the parameters of a rule costs; it cuts a message as
+// run does.
 func (e *explanation) cost(name string, r *selection.Params) (selection.Candidate, error) {
 	alg, err := algorithm(name)
 	if err != nil {
 		return selection.Candidate{}, err
 	}
-	if alg.Collective != e.of.Collective {
-		return selection.Candidate{}, fmt.Errorf("%s is no %s", name, e.of.Collective)
+	if alg.Collective != e.at.of.Collective {
+		return selection.Candidate{}, fmt.Errorf("%s is no %s", name, e.at.of.Collective)
 	}
-	p, err := r.In(name, &e.of, memDatagram)
+	p, err := e.at.params(name, r)
 	if err != nil {
 		return selection.Candidate{}, err
 	}
-	took, err := selection.Cost(name, p, e.of, e.machine.Model())
+	took, err := selection.Cost(name, p, e.at.of, e.machine.Model())
 	if err != nil {
 		return selection.Candidate{}, err
 	}

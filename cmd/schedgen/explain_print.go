@@ -18,11 +18,16 @@ func (e *explanation) print(w io.Writer) error {
 	for _, n := range e.notes {
 		fmt.Fprintf(&b, "note: %v\n", n)
 	}
-	fmt.Fprintf(&b, "%s: %v\n  rule        %s\n", e.of.Collective, &e.of, e.ruleWords())
+	fmt.Fprintf(&b, "%s: %v\n  transport   %s, %s\n  rule        %s\n", e.at.of.Collective, &e.at.of, e.at.link.name(), e.from, e.ruleWords())
 	if reason := e.decision.Rule.Reason; reason != "" {
 		fmt.Fprintf(&b, "  reason      %s\n", reason)
 	}
-	fmt.Fprintf(&b, "  algorithm   %s\n\n", strings.TrimSpace(e.chosen.Algorithm+" "+candidateWords(&e.chosen.Params)))
+	by := ""
+	if e.named != nil {
+		by = ", by --algorithm in place of the rule's"
+	}
+	runs := e.runs()
+	fmt.Fprintf(&b, "  algorithm   %s%s\n\n", strings.TrimSpace(runs.Algorithm+" "+candidateWords(&runs.Params)), by)
 	t := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "MAKESPAN\tCANDIDATE")
 	row := func(c *selection.Candidate, note string) {
@@ -30,8 +35,8 @@ func (e *explanation) print(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s%s\n", makespanWords(c.Time), words, note)
 	}
 	row(&e.chosen, ", by the rules")
-	if e.extra != nil {
-		row(e.extra, ", by --algorithm")
+	if e.named != nil {
+		row(e.named, ", by --algorithm")
 	}
 	for i := range e.others {
 		row(&e.others[i], "")
@@ -55,6 +60,7 @@ func makespanWords(t loggp.Time) string {
 // explainObject is an explanation for machines.
 type explainObject struct {
 	Collective string            `json:"collective"`
+	Transport  string            `json:"transport"`
 	Ranks      int               `json:"ranks"`
 	Bytes      int               `json:"bytes"`
 	Hosts      int               `json:"hosts"` // that have several ranks; 0: none, or unknown
@@ -100,16 +106,16 @@ func paramsOf(p *schedule.Params) map[string]int {
 func (e *explanation) object() explainObject {
 	d := &e.decision
 	o := explainObject{
-		Collective: e.of.Collective, Ranks: e.of.Ranks, Bytes: e.of.Bytes, Hosts: e.of.Hosts, Place: e.of.Place.String(),
-		Multicast: e.of.Multicast, Memory: e.of.Memory, Rings: e.of.Rings, Rule: json.RawMessage(d.Rule.String()), BuiltIn: !d.Own || d.Rule.Line == 0, Line: d.Rule.Line,
+		Collective: e.at.of.Collective, Transport: e.at.link.Transport, Ranks: e.at.of.Ranks, Bytes: e.at.of.Bytes, Hosts: e.at.of.Hosts, Place: e.at.of.Place.String(),
+		Multicast: e.at.of.Multicast, Memory: e.at.of.Memory, Rings: e.at.of.Rings, Rule: json.RawMessage(d.Rule.String()), BuiltIn: !d.Own || d.Rule.Line == 0, Line: d.Rule.Line,
 		Chosen: newCandidateObject(&e.chosen),
-		LogGP:  newLoggpObject(e.of.Bytes, &e.machine),
+		LogGP:  newLoggpObject(e.at.of.Bytes, &e.machine),
 	}
 	if d.From != nil {
 		o.Line = d.From.Line
 	}
-	if e.extra != nil {
-		o.Named = new(newCandidateObject(e.extra))
+	if e.named != nil {
+		o.Named = new(newCandidateObject(e.named))
 	}
 	for i := range e.others {
 		o.Candidates = append(o.Candidates, newCandidateObject(&e.others[i]))

@@ -47,14 +47,19 @@ type runFlags struct {
 
 	chosen string           // the transport in words, unless a flag names it
 	picked selection.Params // those of the rule that has chosen the algorithm
+	ruled  bool             // a rule has
+	apart  bool             // ranks are started one by one: where they are is not known yet
+	delays bool             // the root is to wait before it multicasts
 }
+
+var errNoRanks = errors.New("--ranks: needed, such as -p 8")
 
 // maxRunRanks is how many local ranks make sense.
 const maxRunRanks = 256
 
 func (f *runFlags) ranks() (int, error) {
 	if f.Ranks == nil {
-		return 0, errors.New("--ranks: needed, such as -p 8")
+		return 0, errNoRanks
 	}
 	p, err := f.Ranks.one()
 	if err == nil && p > maxRunRanks {
@@ -79,6 +84,9 @@ func (f *runFlags) common(verb string) (job, error) {
 func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params, error) {
 	if err := f.checkAlgorithm(collective); err != nil {
 		return schedule.Params{}, err
+	}
+	if hosts, err := hostsOf(flags.Hosts, f.Ranks); f.ruled && (err != nil || hosts == 0 || !f.picked.Masters) {
+		flags.Hosts = nil // the rule does not run it between masters
 	}
 	flags.fill(f.picked)
 	p, err := flags.params(f.Algorithm)
@@ -106,22 +114,10 @@ func (f *runFlags) choose(std stdio, j *job, c selection.Case) error {
 		return err
 	}
 	if d, ok := rules.Of(c); ok {
-		f.Algorithm, f.picked = d.Rule.Algorithm, d.Rule.Params
+		f.Algorithm, f.picked, f.ruled = d.Rule.Algorithm, d.Rule.Params, true
 		j.Algorithm = f.Algorithm
 	}
 	return nil
-}
-
-// caseOf returns what an operation on so many bytes meets over a link among ranks that are started
-// together, on one host unless flags say otherwise.
-func (f *runFlags) caseOf(collective string, size int64, l *link, hosts int) selection.Case {
-	c := selection.Case{Collective: collective, Bytes: int(size), Multicast: l.multicasts(), Hosts: hosts}
-	if f.Netns == nil && hosts == 0 {
-		c.Place, c.Memory = selection.OneHost, l.sharesMemory()
-		c.Multicast = c.Multicast || c.Memory // what all read is written once
-		c.Rings = c.Memory && shm.RingsFaster()
-	}
-	return c
 }
 
 // fill takes the parameters of a rule where no flags give them.

@@ -40,10 +40,12 @@ func (c *runAnycastCmd) Run(ctx context.Context, std stdio) (err error) {
 	if s.job, err = c.common("anycast"); err != nil {
 		return err
 	}
-	if s.job.Link, err = c.quietLink(ctx, std); err != nil {
+	at, err := c.situation(ctx, std, schedule.Anycast, 0, nil)
+	if err != nil {
 		return err
 	}
-	if err := c.choose(std, &s.job, c.caseOf(schedule.Anycast, 0, &s.job.Link, 0)); err != nil {
+	s.job.Link = at.link
+	if err := c.choose(std, &s.job, at.of); err != nil {
 		return err
 	}
 	if s.job.Messages, s.job.Size, err = c.messages(); err != nil {

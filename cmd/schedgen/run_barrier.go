@@ -60,25 +60,30 @@ const defaultBarriers = 1000
 func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
 	c.drop(std)
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
-	if s.job, err = c.common("barrier"); err != nil {
-		return err
-	}
-	if s.job.Iterations, err = iterations(c.Iterations, defaultBarriers); err != nil {
-		return err
-	}
-	s.limit = s.job.Iterations
-	if err := c.barrierLink(ctx, std, &s.job); err != nil {
-		return err
-	}
-	p, err := c.params(schedule.Barrier, paramFlags{Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut, Hosts: c.Hosts})
-	if err != nil {
-		return err
-	}
-	spec, err := newSpec(c.Algorithm, p)
+	spec, err := c.prepare(ctx, s)
 	if err != nil {
 		return err
 	}
 	return s.finish(ctx, []*schedule.Spec{spec})
+}
+
+// prepare turns the flags into a session's job and its schedule.
+func (c *runBarrierCmd) prepare(ctx context.Context, s *session) (spec *schedule.Spec, err error) {
+	if s.job, err = c.common("barrier"); err != nil {
+		return nil, err
+	}
+	if s.job.Iterations, err = iterations(c.Iterations, defaultBarriers); err != nil {
+		return nil, err
+	}
+	s.limit = s.job.Iterations
+	if err := c.barrierLink(ctx, s.std, &s.job); err != nil {
+		return nil, err
+	}
+	p, err := c.params(schedule.Barrier, paramFlags{Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut, Hosts: c.Hosts})
+	if err != nil {
+		return nil, err
+	}
+	return newSpec(c.Algorithm, p)
 }
 
 // barrierLink chooses the algorithm and the link: only one algorithm multicasts.
@@ -89,14 +94,12 @@ func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err
 	if c.Loss != nil && c.Algorithm != "" && c.Algorithm != castBarrier {
 		return errLoss
 	}
-	if j.Link, _, err = c.link(ctx, std); err != nil {
-		return err
-	}
-	hosts, err := hostsOf(c.Hosts, c.Ranks)
+	at, err := c.situation(ctx, std, schedule.Barrier, 0, c.Hosts)
 	if err != nil {
 		return err
 	}
-	if err := c.choose(std, j, c.caseOf(schedule.Barrier, 0, &j.Link, hosts)); err != nil || c.Algorithm == castBarrier {
+	j.Link = at.link
+	if err := c.choose(std, j, at.of); err != nil || c.Algorithm == castBarrier {
 		return err
 	}
 	if j.Link.Transport == overHybrid {

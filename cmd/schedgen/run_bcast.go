@@ -29,8 +29,6 @@ type runBcastCmd struct {
 	RootDelay *time.Duration `placeholder:"TIME" help:"Time of --delay fixed, default 100us."`
 	runFlags
 	seenFlags
-
-	apart bool // ranks are started one by one, where they are on several hosts
 }
 
 // Help is the long help text.
@@ -151,22 +149,15 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	if _, err := c.ranks(); err != nil {
 		return nil, err
 	}
-	l, datagram, err := c.link(ctx, s.std)
+	c.delays = c.Delay != "none"
+	at, err := c.situation(ctx, s.std, schedule.Bcast, s.job.Size, c.Hosts)
 	if err != nil {
 		return nil, err
 	}
-	if s.job.Link = l; !l.multicasts() && c.Delay != "none" {
-		return nil, fmt.Errorf("--delay: %s has no multicast that could be delayed", l.Transport)
+	if s.job.Link = at.link; !at.link.multicasts() && c.delays {
+		return nil, fmt.Errorf("--delay: %s has no multicast that could be delayed", at.link.Transport)
 	}
-	hosts, err := hostsOf(c.Hosts, c.Ranks)
-	if err != nil {
-		return nil, err
-	}
-	of := c.caseOf(schedule.Bcast, s.job.Size, &l, hosts)
-	if c.apart || c.Loss != nil || c.Delay != "none" { // where the others are is not known yet, or multicasts are meant
-		of.Place, of.Memory, of.Rings, of.Multicast = selection.Anywhere, false, false, l.multicasts()
-	}
-	if err := c.choose(s.std, &s.job, of); err != nil {
+	if err := c.choose(s.std, &s.job, at.of); err != nil {
 		return nil, err
 	}
 	s.job.Algorithm = c.Algorithm
@@ -174,20 +165,12 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 	if err != nil {
 		return nil, err
 	}
-	alg, err := algorithm(c.Algorithm)
-	if err != nil {
-		return nil, err
-	}
-	if p.Chunks == 0 && !alg.CutsItself() {
-		m := selection.Message{
-			Algorithm: c.Algorithm, Ranks: p.Ranks, Bytes: int(s.job.Size), Datagram: datagram, Most: c.picked.Chunk,
-			Links: c.apart || c.Netns != nil,
+	if p.Chunks == 0 {
+		cut, err := at.params(c.Algorithm, &selection.Params{Chunk: c.picked.Chunk, Masters: p.Hosts > 0})
+		if err != nil {
+			return nil, flagError(err)
 		}
-		m.Memory = !m.Links && l.sharesMemory()
-		if p.Hosts > 0 {
-			m.Ranks = p.Hosts
-		}
-		p.Chunks = selection.Chunks(m)
+		p.Chunks = cut.Chunks
 	}
 	spec, err := newSpec(c.Algorithm, p)
 	if err != nil {

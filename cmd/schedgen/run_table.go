@@ -58,9 +58,13 @@ func (s *session) table(t *tally) error {
 
 // title says what was run.
 func (s *session) title() string {
-	l := &s.job.Link
-	words := []string{s.job.Algorithm, "over", l.Transport}
-	if l.Transport == overMcast || l.Transport == overHybrid && l.multicasts() {
+	return s.job.Algorithm + " over " + s.job.Link.name() + s.job.Link.words()
+}
+
+// name spells the transport, and where it multicasts.
+func (l *link) name() string {
+	words := []string{l.Transport}
+	if l.Interface != "" && (l.Transport == overMcast || l.Transport == overHybrid) {
 		words = append(words, "on", l.Interface)
 	}
 	if l.Device != "" {
@@ -69,7 +73,7 @@ func (s *session) title() string {
 	if l.IPv6 {
 		words = append(words, "(IPv6)")
 	}
-	return strings.Join(words, " ") + l.words()
+	return strings.Join(words, " ")
 }
 
 func (s *session) bcastRows(w io.Writer, t *tally) {

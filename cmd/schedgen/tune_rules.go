@@ -45,7 +45,7 @@ func (t *tuned) where(collective string, timed bool) selection.Case {
 		return selection.Case{Collective: collective, Place: selection.OneEach}
 	}
 	flags := t.cmd.run(t.cmd.Ranks.lo)
-	of := flags.caseOf(collective, 0, &t.link, 0)
+	of, _ := flags.caseOf(collective, 0, &t.link, nil) // no flag says how many hosts there are
 	if t.cmd.Netns {
 		of.Place = selection.OneEach
 	}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/sim/loggp"
+)
+
+// TestExplainSaysWhatRunDoes: for the same flags explain names the transport, the algorithm and
+// the parameters that run takes.
+func TestExplainSaysWhatRunDoes(t *testing.T) {
+	transports := []string{"", "--transport mem", "--transport tcp", "--transport mcast", "--transport auto"}
+	if canShare() {
+		transports = append(transports, "--transport shm", "--transport hybrid", "--transport hybrid --interface lo")
+	}
+	for _, transport := range transports {
+		for _, flags := range []string{
+			"bcast -p 8 --size 16MiB", "bcast -p 3 --size 20000B", "bcast -p 6 --hosts 2 --size 1MiB", "bcast -p 3 --hosts 3 --size 1MiB",
+			"bcast -p 9 --hosts 1 --size 1MiB", "bcast -p 70 --size 1MiB", "bcast -p 8 --size 1MiB --algorithm bcast/chain",
+			"bcast -p 8 --hosts 4 --size 1MiB --algorithm bcast/chain", "bcast -p 8 --size 1MiB --algorithm bcast/mcast-acktree",
+			"bcast -p 8 --size 1MiB --loss 0.01", "barrier -p 2", "barrier -p 8", "barrier -p 8 --hosts 4", "barrier -p 8 --hosts 8",
+			"barrier -p 8 --algorithm barrier/exchange", "barrier -p 8 --algorithm barrier/hsb-mcast",
+		} {
+			line := strings.TrimSpace(flags + " " + transport)
+			t.Run(line, func(t *testing.T) {
+				takes, link, err := prepared(t, line)
+				if err != nil {
+					return // such as --loss over tcp
+				}
+				told := explained(t, line)
+				p, q := takes.Params(), told.runs().Params
+				require.Equal(t, link.name(), told.at.link.name())
+				require.Equal(t, takes.Algorithm().Name, told.runs().Algorithm)
+				require.Equal(t, paramsOf(&p), paramsOf(&q))
+			})
+		}
+	}
+}
+
+// quiet is an environment in which nothing is said and nothing is read.
+func quiet(out *bytes.Buffer) stdio {
+	return stdio{In: strings.NewReader(""), Out: out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }}
+}
+
+// parsed returns the flags of a command line.
+func parsed(t *testing.T, verb, line string) *cli {
+	parser, err := newParser(new(cli), quiet(new(bytes.Buffer)), func(int) {})
+	require.NoError(t, err)
+	_, err = parser.Parse(append([]string{verb}, strings.Fields(line)...))
+	require.NoError(t, err)
+	return parser.Model.Target.Addr().Interface().(*cli)
+}
+
+// prepared returns what run takes for some flags.
+func prepared(t *testing.T, line string) (spec *schedule.Spec, l *link, err error) {
+	flags, s := parsed(t, "run", line), &session{std: quiet(new(bytes.Buffer))}
+	if strings.HasPrefix(line, "barrier") {
+		spec, err = flags.Run.Barrier.prepare(t.Context(), s)
+	} else {
+		spec, err = flags.Run.Bcast.prepare(t.Context(), s)
+	}
+	return spec, &s.job.Link, err
+}
+
+// explained returns what explain says of some flags.
+func explained(t *testing.T, line string) *explanation {
+	c := &parsed(t, "explain", line).Explain
+	at, _, err := c.situation(t.Context(), quiet(new(bytes.Buffer)))
+	require.NoError(t, err)
+	e := &explanation{at: at, machine: loggp.Params(c.LogGP)}
+	require.NoError(t, e.decide(selection.Builtin(), c.Algorithm))
+	return e
+}
