@@ -87,7 +87,7 @@ const exitCodes = "Exit code: 0 good, 1 the answer is no or a run failed, 2 bad 
 // run runs the command line args and returns the exit code. It touches nothing
 // of the process but what it is given.
 func run(ctx context.Context, args []string, std stdio) int {
-	err := parseAndRun(ctx, args, std)
+	err := parseAndRun(ctx, withCollective(args), std)
 	switch {
 	case err == nil:
 		return exitGood

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
 )
@@ -29,14 +28,14 @@ func TestExplainSaysWhatRunDoes(t *testing.T) {
 		} {
 			line := strings.TrimSpace(flags + " " + transport)
 			t.Run(line, func(t *testing.T) {
-				takes, link, err := prepared(t, line)
+				takes, did, err := prepared(t, line)
 				if err != nil {
 					return // such as --loss over tcp
 				}
 				told := explained(t, line)
-				p, q := takes.Params(), told.runs().Params
-				require.Equal(t, link.name(), told.at.link.name())
-				require.Equal(t, takes.Algorithm().Name, told.runs().Algorithm)
+				p, q := takes.params(), told.runs().Params
+				require.Equal(t, did.Link.name(), told.at.link.name())
+				require.Equal(t, did.Algorithm, told.runs().Algorithm)
 				require.Equal(t, paramsOf(&p), paramsOf(&q))
 			})
 		}
@@ -58,14 +57,14 @@ func parsed(t *testing.T, verb, line string) *cli {
 }
 
 // prepared returns what run takes for some flags.
-func prepared(t *testing.T, line string) (spec *schedule.Spec, l *link, err error) {
+func prepared(t *testing.T, line string) (r toRun, j *job, err error) {
 	flags, s := parsed(t, "run", line), &session{std: quiet(new(bytes.Buffer))}
 	if strings.HasPrefix(line, "barrier") {
-		spec, err = flags.Run.Barrier.prepare(t.Context(), s)
+		r, err = flags.Run.Barrier.prepare(t.Context(), s)
 	} else {
-		spec, err = flags.Run.Bcast.prepare(t.Context(), s)
+		r, err = flags.Run.Bcast.prepare(t.Context(), s)
 	}
-	return spec, &s.job.Link, err
+	return r, &s.job, err
 }
 
 // explained returns what explain says of some flags.

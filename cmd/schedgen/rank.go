@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // oneRankCmd is the verb rank: one rank of a run that others start by hand, on
@@ -51,19 +49,20 @@ func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	spec, err := c.prepare(ctx, s)
+	r, err := c.prepare(ctx, s)
 	defer func() { err = errors.Join(err, s.input.close()) }()
 	if err != nil {
 		return err
 	}
-	s.job.Rank, s.job.Params, s.job.Link.Job = rank, spec.Params(), c.Job
+	s.job.Rank, s.job.Params, s.job.Link.Job = rank, r.params(), c.Job
+	s.job.FromFile = r.file != nil
 	s.job.Replies, s.job.Acked = true, repliesItself(s.job.Algorithm)
 	if s.names != nil {
 		s.job.Output = s.names[rank]
 	}
 	c.announce(std)
 	if rank == 0 {
-		if s.proof, err = proveSpecs(ctx, []*schedule.Spec{spec}); err != nil {
+		if s.proof, err = r.prove(ctx); err != nil {
 			return s.refuted(err)
 		}
 	}

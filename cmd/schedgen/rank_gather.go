@@ -22,7 +22,7 @@ func (s *session) takePart(ctx context.Context, open opening, bar runProgress) (
 	ctx, cancel := context.WithTimeoutCause(ctx, s.job.Timeout, &lateError{fmt.Sprintf("not finished after --timeout=%v", s.job.Timeout)})
 	defer cancel()
 	s.job.log = waitLog(s.std)
-	res := resources{input: s.input, open: open, position: newPosition(s.job.Rank), log: s.flags.eventLog(s.std)}
+	res := resources{input: s.input, schedule: s.flags.file, open: open, position: newPosition(s.job.Rank), log: s.flags.eventLog(s.std)}
 	if s.trace, err = s.seen.openTrace(); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -23,6 +24,17 @@ type runCmd struct {
 	Barrier runBarrierCmd `cmd:"" help:"Go through barriers and check that none is left too soon."`
 	Anycast runAnycastCmd `cmd:"" help:"Have every rank publish messages and check what the others receive."`
 	Rank    rankCmd       `cmd:"" hidden:""`
+}
+
+// Help is the long help text.
+func (runCmd) Help() string {
+	return `Starts ranks on this machine and runs a collective operation that has been proved. What is run is an
+algorithm, or a schedule that somebody has written: a file in one of the forms text and json.
+
+Examples:
+
+  schedgen run bcast -p 8 --size 16MiB
+  schedgen run FILE --size 16MiB`
 }
 
 // runFlags are the flags of all runs.
@@ -50,6 +62,7 @@ type runFlags struct {
 	ruled  bool             // a rule has
 	apart  bool             // ranks are started one by one: where they are is not known yet
 	delays bool             // the root is to wait before it multicasts
+	file   *ir.Schedule     // that is run in place of an algorithm; nil: none
 }
 
 var errNoRanks = errors.New("--ranks: needed, such as -p 8")
@@ -164,16 +177,16 @@ type session struct {
 	wrap  func(wire.Transport) wire.Transport // tests: lies between ranks over mem and their network
 }
 
-// finish proves the schedules, runs them and prints the outcome.
-func (s *session) finish(ctx context.Context, specs []*schedule.Spec) error {
+// finish proves what is to be run, runs it and prints the outcome.
+func (s *session) finish(ctx context.Context, r toRun) error {
 	var err error
 	s.flags.announce(s.std)
-	s.job.Params = specs[0].Params()
+	s.job.Params, s.job.FromFile = r.params(), r.file != nil
 	defer s.files.close()
 	if err := s.inherit(ctx); err != nil {
 		return err
 	}
-	if s.proof, err = proveSpecs(ctx, specs); err != nil {
+	if s.proof, err = r.prove(ctx); err != nil {
 		return s.refuted(err)
 	}
 	if !s.flags.JSON {
@@ -238,7 +251,7 @@ func (s *session) jobs() []*job {
 
 func (s *session) start(ctx context.Context) (*crew, error) {
 	if s.job.Link.Transport == overMem {
-		return goroutines(ctx, s.jobs(), resources{input: s.input, trace: s.trace.file()}, s.board, s.wrap)
+		return goroutines(ctx, s.jobs(), resources{input: s.input, schedule: s.flags.file, trace: s.trace.file()}, s.board, s.wrap)
 	}
 	defer s.files.close()
 	s.files.trace = s.trace.file()
@@ -254,6 +267,11 @@ func (s *session) inherit(ctx context.Context) (err error) {
 	}
 	if s.input != nil {
 		s.files.input = s.input.file
+	}
+	if s.flags.file != nil {
+		if s.files.schedule, err = scheduleFile(s.flags.file); err != nil {
+			return failed(err)
+		}
 	}
 	if err := s.meet(ctx); err != nil {
 		return err
@@ -290,7 +308,7 @@ func (s *session) meet(ctx context.Context) (err error) {
 // close closes what only the children need once they run; the input and the trace are
 // the session's own. It may be called again.
 func (i *inherited) close() {
-	for _, f := range []**os.File{&i.listener, &i.counters, &i.segment} {
+	for _, f := range []**os.File{&i.listener, &i.counters, &i.segment, &i.schedule} {
 		if *f != nil {
 			_ = (*f).Close() // nothing was written through it
 			*f = nil

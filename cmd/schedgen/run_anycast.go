@@ -64,7 +64,7 @@ func (c *runAnycastCmd) Run(ctx context.Context, std stdio) (err error) {
 		}
 		specs = append(specs, spec)
 	}
-	return s.finish(ctx, specs)
+	return s.finish(ctx, toRun{specs: specs})
 }
 
 func (c *runAnycastCmd) messages() (n int, size int64, err error) {

@@ -9,6 +9,7 @@ import (
 
 // runBarrierCmd is the verb run barrier.
 type runBarrierCmd struct {
+	fileArg
 	Iterations *int `placeholder:"N" help:"Barriers, default 1000; one more warms up."`
 	Degree     *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
 	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
@@ -41,6 +42,8 @@ barrier after barrier. Each counts itself in, in memory that all share, before i
 barrier, and looks at all counters when it has left it; the exit code is 1 if it was let go
 before all had entered.
 
+A FILE that holds a schedule is proved and run in place of an algorithm.
+
 Default algorithm: barrier/hsb; of two ranks barrier/dissemination. --loss has
 barrier/hsb-mcast lose multicasts.
 
@@ -60,30 +63,39 @@ const defaultBarriers = 1000
 func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
 	c.drop(std)
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
-	spec, err := c.prepare(ctx, s)
+	r, err := c.prepare(ctx, s)
 	if err != nil {
 		return err
 	}
-	return s.finish(ctx, []*schedule.Spec{spec})
+	return s.finish(ctx, r)
 }
 
-// prepare turns the flags into a session's job and its schedule.
-func (c *runBarrierCmd) prepare(ctx context.Context, s *session) (spec *schedule.Spec, err error) {
+// prepare turns the flags into a session's job and what is run.
+func (c *runBarrierCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
 	if s.job, err = c.common("barrier"); err != nil {
-		return nil, err
+		return r, err
 	}
 	if s.job.Iterations, err = iterations(c.Iterations, defaultBarriers); err != nil {
-		return nil, err
+		return r, err
 	}
 	s.limit = s.job.Iterations
+	flags := paramFlags{Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut, Hosts: c.Hosts}
+	if r.file, err = c.load(ctx, s.std, &c.runFlags, schedule.Barrier, flags); err != nil {
+		return r, err
+	}
 	if err := c.barrierLink(ctx, s.std, &s.job); err != nil {
-		return nil, err
+		return r, err
 	}
-	p, err := c.params(schedule.Barrier, paramFlags{Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut, Hosts: c.Hosts})
+	if s.job.Algorithm = c.Algorithm; r.file != nil {
+		return r, nil
+	}
+	p, err := c.params(schedule.Barrier, flags)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	return newSpec(c.Algorithm, p)
+	spec, err := newSpec(c.Algorithm, p)
+	r.specs = []*schedule.Spec{spec}
+	return r, err
 }
 
 // barrierLink chooses the algorithm and the link: only one algorithm multicasts.
@@ -91,7 +103,7 @@ func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err
 	if _, err := c.ranks(); err != nil {
 		return err
 	}
-	if c.Loss != nil && c.Algorithm != "" && c.Algorithm != castBarrier {
+	if c.Loss != nil && c.Algorithm != "" && !c.casts() {
 		return errLoss
 	}
 	at, err := c.situation(ctx, std, schedule.Barrier, 0, c.Hosts)
@@ -99,7 +111,7 @@ func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err
 		return err
 	}
 	j.Link = at.link
-	if err := c.choose(std, j, at.of); err != nil || c.Algorithm == castBarrier {
+	if err := c.choose(std, j, at.of); err != nil || c.casts() {
 		return err
 	}
 	if j.Link.Transport == overHybrid {
@@ -109,6 +121,11 @@ func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err
 		return errLoss
 	}
 	return nil
+}
+
+// casts reports whether what is run multicasts.
+func (c *runBarrierCmd) casts() bool {
+	return c.Algorithm == castBarrier || c.file != nil && c.file.Chunks > 0
 }
 
 // castBarrier is the barrier that multicasts.

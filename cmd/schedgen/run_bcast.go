@@ -17,6 +17,7 @@ import (
 
 // runBcastCmd is the verb run bcast.
 type runBcastCmd struct {
+	fileArg
 	Input      string    `placeholder:"FILE" complete:"file" help:"File to broadcast."`
 	Size       *byteSize `placeholder:"N" help:"Broadcast N bytes made up in place of a file; units B, kB, MB, GB, KiB, MiB, GiB."`
 	Output     string    `placeholder:"DIR" complete:"directory" help:"Write what each rank has received to files in DIR."`
@@ -45,47 +46,51 @@ Default algorithm: bcast/mcast-chain; over tcp bcast/binomial below 64 KiB, else
 Transports:
 
 ` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
+A FILE that holds a schedule, written by hand or by schedgen emit, is proved and run in place of an
+algorithm. It says itself how many ranks and chunks there are and which rank is the root.
+
 Examples:
 
   schedgen run bcast -p 8 --size 16MiB
+  schedgen run bcast FILE --size 16MiB
   schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
 }
 
 // Run broadcasts.
 func (c *runBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
-	spec, err := c.prepare(ctx, s)
+	r, err := c.prepare(ctx, s)
 	defer func() { err = errors.Join(err, s.input.close()) }()
 	if err != nil {
 		return err
 	}
-	return s.finish(ctx, []*schedule.Spec{spec})
+	return s.finish(ctx, r)
 }
 
-// prepare turns the flags into a session's job and its schedule.
-func (c *runBcastCmd) prepare(ctx context.Context, s *session) (spec *schedule.Spec, err error) {
+// prepare turns the flags into a session's job and what is run.
+func (c *runBcastCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
 	if s.job, err = c.common("bcast"); err != nil {
-		return nil, err
+		return r, err
 	}
 	if err := c.policy(&s.job); err != nil {
-		return nil, err
+		return r, err
 	}
 	if s.input, err = c.message(); err != nil {
-		return nil, err
+		return r, err
 	}
 	s.job.Size = s.input.size
 	if s.job.Iterations, err = iterations(c.Iterations, defaultIterations(s.job.Size)); err != nil {
-		return nil, err
+		return r, err
 	}
 	s.limit = s.job.Iterations
-	if spec, err = c.spec(ctx, s); err != nil {
-		return nil, err
+	if r, err = c.schedules(ctx, s); err != nil {
+		return r, err
 	}
-	if s.names, err = c.outputs(spec.Params().Ranks); err != nil {
-		return nil, err
+	if s.names, err = c.outputs(r.params().Ranks); err != nil {
+		return r, err
 	}
 	s.job.Sum, err = await(ctx, s.input.sum)
-	return spec, err
+	return r, err
 }
 
 // delays are the root-delay policies.
@@ -144,24 +149,42 @@ func iterations(flag *int, other int) (int, error) {
 
 func defaultIterations(size int64) int { return int(min(max(256<<20/max(size, 1), 1), 100)) }
 
-// spec chooses what is run: the link, the algorithm and the chunks.
-func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, error) {
+// schedules chooses what is run: the link, the algorithm and the chunks.
+func (c *runBcastCmd) schedules(ctx context.Context, s *session) (r toRun, err error) {
+	flags := paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts}
+	if r.file, err = c.load(ctx, s.std, &c.runFlags, schedule.Bcast, flags); err != nil {
+		return r, err
+	}
 	if _, err := c.ranks(); err != nil {
-		return nil, err
+		return r, err
 	}
 	c.delays = c.Delay != "none"
 	at, err := c.situation(ctx, s.std, schedule.Bcast, s.job.Size, c.Hosts)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	if s.job.Link = at.link; !at.link.multicasts() && c.delays {
-		return nil, fmt.Errorf("--delay: %s has no multicast that could be delayed", at.link.Transport)
+		return r, fmt.Errorf("--delay: %s has no multicast that could be delayed", at.link.Transport)
 	}
 	if err := c.choose(s.std, &s.job, at.of); err != nil {
-		return nil, err
+		return r, err
 	}
 	s.job.Algorithm = c.Algorithm
-	p, err := c.params(schedule.Bcast, paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts})
+	if r.file == nil {
+		spec, err := c.spec(&at, flags, int(s.job.Size))
+		r.specs = []*schedule.Spec{spec}
+		return r, err
+	}
+	if chunks := r.params().Chunks; selection.AtLeast(chunks, int(s.job.Size)) > chunks {
+		return r, fmt.Errorf("%s cuts the message into %s: of %v that is more than %v in each; write it for %d or more",
+			c.File, count(chunks, "chunk"), byteSize(s.job.Size), byteSize(wire.MaxBody), (s.job.Size-1)/wire.MaxBody+1)
+	}
+	return r, nil
+}
+
+// spec returns the algorithm with its parameters, for a message of so many bytes.
+func (c *runBcastCmd) spec(at *situation, flags paramFlags, size int) (*schedule.Spec, error) {
+	p, err := c.params(schedule.Bcast, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -177,12 +200,12 @@ func (c *runBcastCmd) spec(ctx context.Context, s *session) (*schedule.Spec, err
 		return nil, err
 	}
 	chunks := spec.Params().Chunks
-	switch enough := selection.AtLeast(chunks, int(s.job.Size)); {
+	switch enough := selection.AtLeast(chunks, size); {
 	case enough == chunks:
 		return spec, nil
 	case c.Chunks != nil:
 		return nil, fmt.Errorf("--chunks=%d: of %v that is more than %v in each; give %d or more",
-			chunks, byteSize(s.job.Size), byteSize(wire.MaxBody), (s.job.Size-1)/wire.MaxBody+1)
+			chunks, byteSize(size), byteSize(wire.MaxBody), (size-1)/wire.MaxBody+1)
 	default:
 		p.Chunks = enough
 		return newSpec(c.Algorithm, p)

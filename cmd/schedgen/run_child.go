@@ -63,6 +63,11 @@ func (j *job) resources() (res resources, err error) {
 	if j.TraceFD > 0 {
 		res.trace = os.NewFile(uintptr(j.TraceFD), "trace")
 	}
+	if j.ScheduleFD > 0 {
+		if res.schedule, err = readSchedule(os.NewFile(uintptr(j.ScheduleFD), "schedule")); err != nil {
+			return res, fmt.Errorf("the schedule: %w", err)
+		}
+	}
 	if j.CountersFD > 0 {
 		res.counters, err = mapCounters(os.NewFile(uintptr(j.CountersFD), "counters"), j.Params.Ranks)
 	}

@@ -20,6 +20,7 @@ type job struct {
 	Dup        bool   // bench: on a duplicate of the communicator
 	Rank       int
 	Algorithm  string
+	FromFile   bool            // a schedule of that name is run, not the algorithm
 	Params     schedule.Params // with the number of ranks, the root and the chunks filled in
 	Size       int64           // bytes of a message
 	Iterations int             // of bcast and barrier
@@ -57,6 +58,7 @@ type descriptors struct {
 	ListenerFD int // the coordinator's socket at rank 0
 	SegmentFD  int // shared memory of the transport shm
 	TraceFD    int // the file of a trace; 0: none
+	ScheduleFD int // the schedule that is run in place of an algorithm; 0: none
 }
 
 // link is how the ranks reach each other.

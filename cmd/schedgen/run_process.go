@@ -32,6 +32,7 @@ type inherited struct {
 	counters *os.File // all
 	segment  *os.File // all
 	trace    *os.File // all
+	schedule *os.File // all
 }
 
 // processes starts ranks as processes; with hosts > 0 on so many hosts that are
@@ -153,6 +154,7 @@ func handOut(cmd *exec.Cmd, j job, reports *os.File, files inherited) *job {
 	give(files.counters, &j.CountersFD)
 	give(files.segment, &j.SegmentFD)
 	give(files.trace, &j.TraceFD)
+	give(files.schedule, &j.ScheduleFD)
 	return &j
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/perfetto"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -26,8 +27,9 @@ type worker struct {
 
 // resources are what a rank is handed beside its job.
 type resources struct {
-	input    *input   // bcast: the message, at the root
-	counters counters // barrier
+	input    *input       // bcast: the message, at the root
+	counters counters     // barrier
+	schedule *ir.Schedule // that is run in place of an algorithm; nil: none
 	open     opening
 	trace    *os.File  // what operations do is appended to it; nil: nothing is
 	position *position // where the rank stands, for who asks
@@ -91,10 +93,16 @@ func (w *worker) connect(ctx context.Context, cfg *runtime.Config) (err error) {
 		w.trace = perfetto.New(w.res.trace, perfetto.Options{Process: w.job.Rank})
 		cfg.Observe.Trace = w.trace.Event
 	}
-	if w.comm, err = runtime.Join(ctx, *cfg); err == nil && w.res.position != nil {
+	if w.comm, err = runtime.Join(ctx, *cfg); err != nil {
+		return causeOf(ctx, err)
+	}
+	if w.res.position != nil {
 		w.res.position.comm.Store(w.comm)
 	}
-	return causeOf(ctx, err)
+	if err := use(w.comm, w.res.schedule); err != nil {
+		return errors.Join(err, w.comm.Close())
+	}
+	return nil
 }
 
 // leave closes the communicator, and writes the rest of the trace.
@@ -142,6 +150,9 @@ func (j *job) config() (runtime.Config, error) {
 		if cfg.Rules, err = selection.Parse([]byte(j.Rules)); err != nil {
 			return cfg, err
 		}
+	}
+	if j.FromFile {
+		return cfg, nil
 	}
 	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
 	switch j.Verb {

@@ -221,7 +221,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 			Ranks: ranks, Algorithm: "bcast/chain", Transport: overMem, Timeout: time.Minute,
 		}}
 		s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
-		spec, err := cmd.prepare(t.Context(), s)
+		r, err := cmd.prepare(t.Context(), s)
 		require.NoError(t, err)
 		s.wrap = func(tr wire.Transport) wire.Transport {
 			if tr.Rank() != 2 {
@@ -230,7 +230,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 			done := !flipped
 			return &flip{Transport: tr, done: &done}
 		}
-		err = s.finish(t.Context(), []*schedule.Spec{spec})
+		err = s.finish(t.Context(), r)
 		if !flipped {
 			require.NoError(t, err)
 			require.Contains(t, out.String(), "at every rank after every broadcast")

@@ -53,7 +53,7 @@ func (f Form) IsRules() bool {
 // File is what the beginning of a file tells.
 type File struct {
 	Form       Form
-	Collective string // what an execution plan of MSCCL++ says that it does
+	Collective string // what a schedule of schedgen or an execution plan of MSCCL++ says that it does; else ""
 }
 
 // Look looks at a file, or at the beginning of one that is longer, and says what it
@@ -76,7 +76,8 @@ func Look(head []byte) File {
 	case word == "num_ranks" || commented:
 		return File{Form: GOAL}
 	case word == "schedule":
-		return File{Form: Text}
+		collective, _, _ := strings.Cut(strings.TrimSpace(first[len(word):]), "/")
+		return File{Text, collective}
 	case word == "digraph" || word == "graph":
 		return File{Form: DOT}
 	case strings.HasPrefix(word, "rule-file-version-"):
@@ -206,7 +207,7 @@ func lookJSON(head []byte) File {
 	case strings.HasPrefix(format, "schedgen-rules/"):
 		return File{Form: Rules}
 	case strings.HasPrefix(format, "schedgen/"):
-		return File{Form: JSON}
+		return File{JSON, texts["collective"]}
 	case has("rule_file_version"):
 		return File{Form: OpenMPITuned}
 	case has("gpus") && has("protocol"), has("gpus") && has("num_chunks"), has("gpus") && texts["collective"] != "":

@@ -53,6 +53,8 @@ func TestLook(t *testing.T) {
 	} {
 		require.Equal(t, c.want, forms.Look([]byte(c.text)).Form, "%s", c.text)
 	}
+	require.Equal(t, "barrier", forms.Look([]byte("# mine\nschedule barrier/mine ranks=2\n")).Collective)
+	require.Equal(t, "bcast", forms.Look([]byte(`{"format": "schedgen/1", "collective": "bcast", "al`)).Collective)
 	require.Equal(t, "allreduce", forms.Look([]byte(`{"collective": "allreduce", "gpus": [`)).Collective)
 }
 
