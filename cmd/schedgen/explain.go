@@ -108,6 +108,7 @@ func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, fr
 	if c.Loss != nil && c.Collective != schedule.Bcast {
 		return at, "", errors.New("--loss: only broadcasts are explained with it")
 	}
+	c.Algorithm = qualified(c.Collective, c.Algorithm)
 	run := runFlags{Ranks: c.Ranks, Algorithm: c.Algorithm, Transport: c.Transport, Interface: c.Interface, Loss: c.Loss}
 	hosts := c.Hosts
 	if hosts != nil && *hosts == 0 {

@@ -105,6 +105,15 @@ func algorithm(name string) (schedule.Algorithm, error) {
 	return schedule.Algorithm{}, flagError(err)
 }
 
+// qualified returns the name of an algorithm that may leave the collective out, since the verb
+// says it: mcast-chain for bcast/mcast-chain.
+func qualified(collective, name string) string {
+	if full := collective + "/" + name; slices.Contains(candidates(collective, true), full) {
+		return full
+	}
+	return name
+}
+
 // flagError spells an error of package schedule in words of the command line.
 func flagError(err error) error {
 	var param *schedule.ParamError

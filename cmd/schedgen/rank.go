@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // oneRankCmd is the verb rank: one rank of a run that others start by hand, on
@@ -45,6 +47,10 @@ Example:
 func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	c.apart = true
+	flags := paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts}
+	if _, err := c.load(ctx, std, &c.runFlags, schedule.Bcast, flags); err != nil {
+		return err
+	}
 	rank, err := c.position(&c.runFlags, std.Getenv)
 	if err != nil {
 		return err

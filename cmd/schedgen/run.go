@@ -83,6 +83,7 @@ func (f *runFlags) ranks() (int, error) {
 
 // common returns the job's part that all ranks of all runs share.
 func (f *runFlags) common(verb string) (job, error) {
+	f.Algorithm = qualified(verb, f.Algorithm)
 	j := job{Verb: verb, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout, Silence: f.Silence}
 	if f.Silence < 0 {
 		return j, fmt.Errorf("--silence=%v: must not be negative", f.Silence)

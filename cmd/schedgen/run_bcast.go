@@ -38,6 +38,9 @@ func (runBcastCmd) Help() string {
 broadcasts the message to the others; before every broadcast all ranks meet at a barrier.
 SHA-256 is checked at every rank after every broadcast; the exit code is 1 if a byte differs.
 
+Where the schedule multicasts, a line tells for each rank how its chunks came: by multicast, or
+otherwise because a datagram was lost or late.
+
 Times are from a rank's call to its return. Throughput is the message's size by the median,
 over the broadcasts, of the time of the slowest rank.
 
@@ -51,7 +54,7 @@ algorithm. It says itself how many ranks and chunks there are and which rank is 
 
 Examples:
 
-  schedgen run bcast -p 8 --size 16MiB
+  schedgen run bcast -p 8 --size 16MiB --algorithm mcast-acktree
   schedgen run bcast FILE --size 16MiB
   schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
 }

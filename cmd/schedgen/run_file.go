@@ -72,11 +72,11 @@ func (r *toRun) prove(ctx context.Context) (*proof, error) {
 	return proveSpecs(ctx, r.specs)
 }
 
-// load reads the schedule, nil if no file is named. What the file says itself no flag says: flags
+// load reads the schedule once, nil if no file is named. What the file says itself no flag says: flags
 // are those of the algorithm.
 func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective string, flags paramFlags) (*ir.Schedule, error) {
-	if a.File == "" {
-		return nil, nil
+	if a.File == "" || f.file != nil {
+		return f.file, nil
 	}
 	given := flags.list()
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
@@ -15,6 +16,37 @@ import (
 type proof struct {
 	Schedule string   `json:"schedule"` // header line; the root may be a range
 	Checks   []string `json:"checks"`
+	delivers
+}
+
+// delivers says how a schedule brings chunks to its ranks.
+type delivers struct {
+	multicasts bool
+	puts       bool // rules that are not repairs put chunks, too
+}
+
+// deliveries looks at the rules of a schedule. A rule that waits for a request answers it: that
+// is part of a repair.
+func deliveries(s *ir.Schedule) (d delivers) {
+	for i := range s.Programs {
+		p := &s.Programs[i]
+		requests := p.Requests()
+		for j := range p.Rules {
+			r := &p.Rules[j]
+			answers := slices.ContainsFunc(r.When, func(slot ir.Slot) bool {
+				return slot.Kind() == ir.KindSignal && slot.Index() < len(requests) && requests[slot.Index()]
+			})
+			for _, a := range r.Do {
+				switch {
+				case a.Op == ir.Mcast:
+					d.multicasts = true
+				case a.Slot.Kind() == ir.KindChunk && !r.IsRepair() && !answers:
+					d.puts = true
+				}
+			}
+		}
+	}
+	return d
 }
 
 // String is the proof in one line.
@@ -52,7 +84,7 @@ func prove(s *ir.Schedule) (*proof, error) {
 	if report.Err() != nil {
 		return nil, &refutation{report}
 	}
-	p := &proof{Schedule: headerLine(&report.Header)}
+	p := &proof{Schedule: headerLine(&report.Header), delivers: deliveries(s)}
 	for i := range report.Results {
 		if report.Results[i].Applies {
 			p.Checks = append(p.Checks, report.Results[i].Check)

@@ -58,7 +58,11 @@ func (s *session) table(t *tally) error {
 
 // title says what was run.
 func (s *session) title() string {
-	return s.job.Algorithm + " over " + s.job.Link.name() + s.job.Link.words()
+	lost := ""
+	if s.job.Link.Loss > 0 {
+		lost = fmt.Sprintf(", losing %.4g %% of all multicasts", 100*s.job.Link.Loss)
+	}
+	return s.job.Algorithm + " over " + s.job.Link.name() + s.job.Link.words() + lost
 }
 
 // name spells the transport, and where it multicasts.
@@ -79,23 +83,55 @@ func (l *link) name() string {
 func (s *session) bcastRows(w io.Writer, t *tally) {
 	fmt.Fprintf(w, "%s: %v in %s, %s\n", s.title(), byteSize(s.job.Size),
 		count(s.job.Params.Chunks, "chunk"), count(s.job.Iterations, "iteration"))
-	fmt.Fprintln(w, "rank\tmedian\tp99\tby multicast\tby chain or repair\trepairs\t")
+	head := ""
+	if s.proof.multicasts {
+		head = "   how the chunks came"
+	}
+	fmt.Fprintf(w, "rank\tmedian\tp99\t%s\n", head)
 	for rank := range t.ranks {
 		r := &t.ranks[rank]
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t\n", rank, spell(quantile(r.times, 50)), spell(quantile(r.times, 99)),
-			s.origins(rank, r.outcome), r.outcome.Repairs)
+		words := ""
+		if rank == s.job.Params.Root {
+			words = "   root"
+		} else if s.proof.multicasts {
+			words = "   " + s.origins(r.outcome)
+		}
+		if n := r.outcome.Repairs; n > 0 {
+			words += fmt.Sprintf(", repaired others %s", count(int(n), "time"))
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", rank, spell(quantile(r.times, 50)), spell(quantile(r.times, 99)), words)
 	}
 }
 
-// origins says how a rank's chunks came; the root has them all along.
-func (s *session) origins(rank int, o *outcome) string {
-	if rank == s.job.Params.Root {
-		return "root\t-"
+// origins says how a rank's chunks came.
+func (s *session) origins(o *outcome) string {
+	switch all := o.McastChunks + o.PutChunks; {
+	case all == 0:
+		return "no chunks"
+	case o.PutChunks == 0:
+		return "all by multicast"
+	case o.McastChunks == 0:
+		return "all " + s.otherwise()
+	default:
+		return fmt.Sprintf("%d by multicast, %d %s", o.McastChunks, o.PutChunks, s.otherwise())
 	}
-	return fmt.Sprintf("%d\t%d", o.McastChunks, o.PutChunks)
+}
+
+// otherwise says how chunks come that a multicast has not brought.
+func (s *session) otherwise() string {
+	switch {
+	case s.job.Algorithm == "bcast/mcast-chain":
+		return "by chain or repair"
+	case s.proof.puts:
+		return "by put or repair"
+	}
+	return "by repair"
 }
 
 func (s *session) bcastSummary(w io.Writer, t *tally) {
+	if line := s.multicastLine(t); line != "" {
+		fmt.Fprintln(w, line)
+	}
 	k := t.skew()
 	fmt.Fprintf(w, "skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n",
 		spell(k.Median), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent)
@@ -104,6 +140,32 @@ func (s *session) bcastSummary(w io.Writer, t *tally) {
 		rate(float64(s.job.Size)/slowest.Seconds()), spell(slowest))
 	if r := s.replied(t); r != nil {
 		fmt.Fprintf(w, "all replied: %s after the root's call (median), p99 %s\n", spellSeconds(r.Median), spellSeconds(r.P99))
+	}
+}
+
+// multicastLine says what multicasts have brought to all ranks, or that there are none where there
+// could be.
+func (s *session) multicastLine(t *tally) string {
+	if !s.proof.multicasts {
+		if s.job.Link.Transport == overMcast && len(t.ranks) > 1 {
+			return fmt.Sprintf("multicast: %s sends none; --algorithm bcast/mcast-acktree does", s.job.Algorithm)
+		}
+		return ""
+	}
+	var by, others uint64
+	for rank := range t.ranks {
+		if rank != s.job.Params.Root {
+			by += t.ranks[rank].outcome.McastChunks
+			others += t.ranks[rank].outcome.PutChunks
+		}
+	}
+	switch all := by + others; {
+	case all == 0:
+		return ""
+	case others == 0:
+		return fmt.Sprintf("multicast: the root sent each chunk once, and it came to all %s", count(len(t.ranks)-1, "other rank"))
+	default:
+		return fmt.Sprintf("multicast: it brought %d of %d chunks to the other ranks; %d came %s", by, all, others, s.otherwise())
 	}
 }
 
