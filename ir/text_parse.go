@@ -184,7 +184,8 @@ func (p *textReader) header() {
 	p.expect("schedule ")
 	m := p.mark()
 	if h.Collective = p.name("a collective"); p.ok() && !isCollective(h.Collective) {
-		p.failAt(m, "unknown collective %q; known are %s", h.Collective, strings.Join(collectives[:], ", "))
+		p.failAt(m, "unknown collective %q: a schedule is called COLLECTIVE/NAME, such as bcast/mine; collectives are %s",
+			h.Collective, strings.Join(collectives[:], ", "))
 	}
 	p.expect("/")
 	h.Algorithm = p.name("the name of an algorithm")

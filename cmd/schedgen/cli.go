@@ -25,30 +25,42 @@ const (
 type cli struct {
 	Version versionFlag `help:"Print the version and exit."`
 
-	List    listCmd    `cmd:"" help:"List the algorithms, their parameters and message counts."`
-	Show    showCmd    `cmd:"" help:"Draw a schedule's rounds in the terminal."`
-	Emit    emitCmd    `cmd:"" help:"Print a schedule as one of ${formats}."`
-	Verify  verifyCmd  `cmd:"" help:"Prove that schedules do what they should."`
-	Explain explainCmd `cmd:"" help:"Say which algorithm is chosen, by which rule, and what all would cost."`
-	Rules   rulesCmd   `cmd:"" help:"Print a file of rules as schedgen writes it; it may be Open MPI's."`
-	Cost    costCmd    `cmd:"" help:"Count rounds, messages, bytes and time of a schedule."`
-	Sim     simCmd     `cmd:"" help:"Run a schedule on a modelled machine and say how long it takes."`
-	Explore exploreCmd `cmd:"" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
-	Run     runCmd     `cmd:"" help:"Start local ranks and run a collective operation for real."`
-	Rank    oneRankCmd `cmd:"" help:"Run one rank of a collective operation; start one on every host."`
+	List    listCmd    `cmd:"" group:"schedules" help:"List the algorithms, their parameters and message counts."`
+	Show    showCmd    `cmd:"" group:"schedules" help:"Draw a schedule's rounds in the terminal."`
+	Emit    emitCmd    `cmd:"" group:"schedules" help:"Print a schedule as one of ${formats}."`
+	Verify  verifyCmd  `cmd:"" group:"schedules" help:"Prove that schedules do what they should."`
+	Explain explainCmd `cmd:"" group:"schedules" help:"Say which algorithm is chosen, by which rule, and what all would cost."`
+	Cost    costCmd    `cmd:"" group:"schedules" help:"Count rounds, messages, bytes and time of a schedule."`
+	Sim     simCmd     `cmd:"" group:"schedules" help:"Run a schedule on a modelled machine and say how long it takes."`
+
+	Run   runCmd     `cmd:"" group:"run" help:"Start local ranks and run a collective operation for real."`
+	Rank  oneRankCmd `cmd:"" group:"run" help:"Run one rank of a collective operation; start one on every host."`
+	Group groupCmd   `cmd:"" group:"run" help:"Be a member of a group that others join and leave meanwhile."`
+	Bench benchCmd   `cmd:"" group:"run" help:"Time an operation with all algorithms among local ranks."`
+
 	castVerbs
-	Group  groupCmd  `cmd:"" help:"Be a member of a group that others join and leave meanwhile."`
-	Bench  benchCmd  `cmd:"" help:"Time an operation with all algorithms among local ranks."`
-	Tune   tuneCmd   `cmd:"" help:"Measure what messages take on this machine, and make rules of that."`
-	Soak   soakCmd   `cmd:"" help:"Run communicators on a simulated network that fails, drawn from seeds."`
-	Papers papersCmd `cmd:"" help:"Make the figures of the papers: as stated, by models, by simulation, by runs."`
+
+	Rules   rulesCmd   `cmd:"" group:"experts" help:"Print a file of rules as schedgen writes it; it may be Open MPI's."`
+	Tune    tuneCmd    `cmd:"" group:"experts" help:"Measure what messages take on this machine, and make rules of that."`
+	Explore exploreCmd `cmd:"" group:"experts" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
+	Soak    soakCmd    `cmd:"" group:"experts" help:"Run communicators on a simulated network that fails, drawn from seeds."`
+	Papers  papersCmd  `cmd:"" group:"experts" help:"Make the figures of the papers: as stated, by models, by simulation, by runs."`
 	aboutVerbs
+}
+
+// groups are what the help lists the verbs under, in this order.
+var groups = []kong.Group{
+	{Key: "schedules", Title: "Schedules:"},
+	{Key: "run", Title: "Run:"},
+	{Key: "files", Title: "Files:"},
+	{Key: "experts", Title: "For experts:"},
+	{Key: "about", Title: "About schedgen:"},
 }
 
 // castVerbs are the verbs that send files, and what else there is, to other hosts.
 type castVerbs struct {
-	Cast    castCmd    `cmd:"" help:"Send a file, a directory or a stream to many hosts at once."`
-	Receive receiveCmd `cmd:"" help:"Receive what another host casts."`
+	Cast    castCmd    `cmd:"" group:"files" help:"Send a file, a directory or a stream to many hosts at once."`
+	Receive receiveCmd `cmd:"" group:"files" help:"Receive what another host casts."`
 	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this by ssh."`
 }
 
@@ -69,18 +81,18 @@ func grammar(args []string) any {
 
 // aboutVerbs are the verbs that are about the command itself.
 type aboutVerbs struct {
-	Help       helpCmd       `cmd:"" help:"Tell about a verb."`
-	Completion completionCmd `cmd:"" help:"Print what makes a shell complete schedgen's words."`
-	Man        manCmd        `cmd:"" help:"Print the manual page."`
+	Help       helpCmd       `cmd:"" group:"about" help:"Tell about a verb."`
+	Completion completionCmd `cmd:"" group:"about" help:"Print what makes a shell complete schedgen's words."`
+	Man        manCmd        `cmd:"" group:"about" help:"Print the manual page."`
 	Complete   completeCmd   `cmd:"" hidden:"" passthrough:""`
 }
 
 // description is the long help text of the command, without the exit codes.
 const description = `Schedules of collective operations: generate them, look at them, prove them, run them.
 
-ALGORITHM is a name from "schedgen list", such as bcast/binomial; FILE is a schedule that
-"schedgen emit" printed as text or json, or - for standard input. verify and sim read GOAL
-and MSCCL XML too.`
+ALGORITHM is a name from "schedgen list", such as bcast/binomial. FILE is a schedule as text or
+json, which "schedgen emit" or a person has written, or - for standard input. verify, sim and
+emit read GOAL and MSCCL XML too.`
 
 const exitCodes = "Exit code: 0 good, 1 the answer is no or a run failed, 2 bad input, 130 interrupted."
 
@@ -110,6 +122,7 @@ func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 		kong.Name("schedgen"),
 		kong.Description(description+"\n\n"+exitCodes),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.ExplicitGroups(groups),
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),
 		kong.Vars{

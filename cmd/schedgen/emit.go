@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ import (
 type emitCmd struct {
 	sourceArgs
 	emitModel
-	Format  string `short:"f" default:"text" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default text."`
+	Format  string `short:"f" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default by the name of --output, else text."`
 	Output  string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all."`
 	Package string `placeholder:"NAME" help:"Name of the package, format go; default: the algorithm's name and the number of ranks."`
 }
@@ -41,7 +42,7 @@ In a program, with the package that it writes:
 
 // Run prints the schedule to the standard output or a file.
 func (c *emitCmd) Run(ctx context.Context, std stdio) error {
-	if err := oneOf("format", c.Format, formatNames()); err != nil {
+	if err := c.chooseFormat(); err != nil {
 		return err
 	}
 	if err := c.checkPackage(); err != nil {
@@ -73,6 +74,27 @@ func (c *emitCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	return c.write(ctx, std, s)
+}
+
+// chooseFormat takes the format that the flag says, or else the name of the output. A name that
+// is of another format than the flag is an error.
+func (c *emitCmd) chooseFormat() error {
+	named := ""
+	for _, f := range emit.Formats() {
+		if filepath.Ext(c.Output) == "."+f.Extension {
+			named = f.Name
+		}
+	}
+	if c.Format == "" {
+		c.Format = cmp.Or(named, "text")
+	}
+	if err := oneOf("format", c.Format, formatNames()); err != nil {
+		return err
+	}
+	if named != "" && named != "text" && named != c.Format { // any format may be called text
+		return fmt.Errorf("--output=%s: that is the name of a file of format %s, and --format is %s", c.Output, named, c.Format)
+	}
+	return nil
 }
 
 // write prints a schedule of ours to the standard output or a file.

@@ -153,8 +153,11 @@ func (r *rankRange) UnmarshalText(text []byte) error {
 
 func atLeastOne(text string) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q is no number of ranks: must be N or LO..HI, at least 1", text)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is no number of ranks: write one such as 8, or for verify a range such as 1..64", text)
+	case n < 1:
+		return 0, fmt.Errorf("must be at least 1, not %d", n)
 	}
 	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/schedgen/schedgen/runtime/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -42,6 +43,21 @@ func (s *seatFlags) openFound(ctx context.Context, j *job) (wire.Transport, erro
 	return j.Link.open(ctx, cfg)
 }
 
+// unsaid lists the flags that are missing where no launcher says the same.
+func (s *seatFlags) unsaid(f *runFlags) string {
+	var flags []string
+	if s.Rank == nil {
+		flags = append(flags, "--rank")
+	}
+	if f.Ranks == nil {
+		flags = append(flags, "-p")
+	}
+	if f.Coordinator == "" {
+		flags = append(flags, "--coordinator=HOST:PORT (an address of rank 0, at which the ranks meet)")
+	}
+	return strings.Join(flags, ", ")
+}
+
 // position completes the flags from the launcher's variables and returns the rank.
 func (s *seatFlags) position(f *runFlags, getenv func(string) string) (int, error) {
 	switch {
@@ -61,10 +77,10 @@ func (s *seatFlags) position(f *runFlags, getenv func(string) string) (int, erro
 	if f.Coordinator == "" || s.Rank == nil || f.Ranks == nil {
 		found, err := launch.Find(getenv)
 		switch {
-		case err != nil && f.Coordinator == "":
-			return 0, fmt.Errorf("--coordinator: needed, such as 10.77.0.1:7777, an address of rank 0's, where no launcher says where to meet: %w", err)
+		case errors.Is(err, launch.ErrNone):
+			return 0, fmt.Errorf("no launcher has started this rank, so give %s", s.unsaid(f))
 		case err != nil:
-			return 0, fmt.Errorf("--rank and -p: %w", err)
+			return 0, fmt.Errorf("%w; or give %s", err, s.unsaid(f))
 		}
 		s.found = &found
 		if s.Rank == nil {

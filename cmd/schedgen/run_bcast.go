@@ -19,7 +19,7 @@ import (
 type runBcastCmd struct {
 	fileArg
 	Input      string    `placeholder:"FILE" complete:"file" help:"File to broadcast."`
-	Size       *byteSize `placeholder:"N" help:"Broadcast N bytes made up in place of a file; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Size       *byteSize `placeholder:"N" help:"Broadcast N bytes made up in place of a file, default 1MiB; units B, kB, MB, GB, KiB, MiB, GiB."`
 	Output     string    `placeholder:"DIR" complete:"directory" help:"Write what each rank has received to files in DIR."`
 	Iterations *int      `placeholder:"N" help:"Broadcasts that are timed, default as many as make 256 MiB, at most 100; one more warms up."`
 	Root       *int      `placeholder:"R" help:"Rank that has the file, default 0."`
@@ -117,6 +117,9 @@ func (c *runBcastCmd) policy(j *job) error {
 	return nil
 }
 
+// defaultMessage is how many bytes are broadcast where no flag says what.
+const defaultMessage = 1 << 20
+
 // maxMessage is the largest message; every rank holds one.
 const maxMessage = 64 << 30
 
@@ -124,14 +127,17 @@ func (c *runBcastCmd) message() (*input, error) {
 	var in *input
 	var err error
 	switch {
-	case (c.Size == nil) == (c.Input == ""):
+	case c.Size != nil && c.Input != "":
 		return nil, errors.New("--input and --size: give one of them")
 	case c.Input != "":
 		if in, err = openInput(c.Input); err != nil {
 			return nil, err
 		}
 	default:
-		in = &input{name: "made-up bytes", size: int64(*c.Size), seed: c.Seed}
+		in = &input{name: "made-up bytes", size: defaultMessage, seed: c.Seed}
+		if c.Size != nil {
+			in.size = int64(*c.Size)
+		}
 	}
 	if in.size > maxMessage {
 		return nil, errors.Join(fmt.Errorf("a message of %v: at most %v", byteSize(in.size), byteSize(maxMessage)), in.close())

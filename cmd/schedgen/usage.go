@@ -45,6 +45,9 @@ var spellings = []struct {
 	{regexp.MustCompile(`expected a float but got ("[^"]*") \(\w+\)`), `$1 is no number`},
 	{regexp.MustCompile(`expected duration but got ("[^"]*"): .*`), `$1 is no time: must be a number and a unit, such as 30s or 5m`},
 	{regexp.MustCompile(`^expected "<algorithm\|file>"$`), `the name of an algorithm (see schedgen list) or a file is missing`},
+	{regexp.MustCompile(`^expected "<collective>"$`), `a collective is missing: bcast, barrier or anycast`},
+	{regexp.MustCompile(`^<(\w+)> must be one of (.*) but got ("[^"]*")$`), `$3 is no $1; it must be one of $2`},
+	{regexp.MustCompile(`^missing flags: (.*)$`), `missing: $1`},
 	{regexp.MustCompile(`^expected "<name>"$`), `the name of the group is missing`},
 	{regexp.MustCompile(`^expected "<operation>"$`), `an operation is missing, one of ` + strings.Join(heads(operations), ", ")},
 }
@@ -63,10 +66,20 @@ func respell(text string, at *kong.Node) string {
 		return unknownVerb(at, m[1])
 	}
 	if m := unknownFlag.FindStringSubmatch(text); m != nil && isFlagOfAnother(at, m[1]) {
-		if at.Parent == nil {
+		switch {
+		case at.Parent == nil:
 			return m[1] + ": stands behind a verb that takes it"
+		case len(at.Children) > 0:
+			return fmt.Sprintf("%s: stands behind a verb that takes it: %s", m[1], strings.Join(verbsOf(at), ", "))
 		}
 		return m[1] + ": " + at.FullPath() + " does not take it"
+	}
+	if strings.HasPrefix(text, `expected one of "`) && len(at.Children) > 0 {
+		text = "say what: " + strings.Join(verbsOf(at), ", ")
+		if at.Name == "run" {
+			text += ", or a file with a schedule"
+		}
+		return text
 	}
 	for _, s := range spellings {
 		text = s.pattern.ReplaceAllString(text, s.text)
@@ -76,16 +89,26 @@ func respell(text string, at *kong.Node) string {
 
 // unknownVerb is the error for a word that is no verb below node.
 func unknownVerb(node *kong.Node, word string) string {
-	var verbs []string
+	switch all := verbsOf(node); {
+	case len(all) == 0:
+		return fmt.Sprintf("%q: %s has no verbs", word, node.FullPath())
+	case node.Parent == nil:
+		return fmt.Sprintf("no verb %q", word)
+	case node.Name == "run":
+		return fmt.Sprintf("%q is neither a collective (%s) nor a file with a schedule", word, strings.Join(all, ", "))
+	default:
+		return fmt.Sprintf("no verb %q below %s, only %s", word, node.FullPath(), strings.Join(all, ", "))
+	}
+}
+
+// verbsOf returns the verbs below node that help shows.
+func verbsOf(node *kong.Node) (all []string) {
 	for _, child := range node.Children {
 		if !child.Hidden {
-			verbs = append(verbs, child.Name)
+			all = append(all, child.Name)
 		}
 	}
-	if len(verbs) == 0 {
-		return fmt.Sprintf("%q: %s has no verbs", word, node.FullPath())
-	}
-	return fmt.Sprintf("no verb %q below %s, only %s", word, node.FullPath(), strings.Join(verbs, ", "))
+	return all
 }
 
 // isFlagOfAnother reports whether a flag, spelled with its hyphens, is one of
