@@ -49,7 +49,7 @@ var errCalledOff = errors.New("called off")
 func newFailure(rank int, err error) *failure {
 	var input inputError
 	var late *lateError
-	f := &failure{Rank: rank, Cause: causeOwn, Text: err.Error(), Bad: errors.As(err, &input)}
+	f := &failure{Rank: rank, Cause: causeOwn, Text: spellFailure(rank, err), Bad: errors.As(err, &input)}
 	switch {
 	case errors.Is(err, runtime.ErrAborted), errors.Is(err, errCalledOff), errors.Is(err, context.Canceled):
 		f.Cause = causeAborted
@@ -63,6 +63,17 @@ func newFailure(rank int, err error) *failure {
 		f.Lost = lost.Ranks
 	}
 	return f
+}
+
+// spellFailure spells why a rank has failed, whose number stands before it: the rank and its epoch
+// are left out of the library's words, and what these say twice in a row is said once.
+func spellFailure(rank int, err error) string {
+	text := err.Error()
+	var op *runtime.OpError
+	if errors.As(err, &op) && op.Rank == rank {
+		text = strings.Replace(text, fmt.Sprintf("%s: rank %d, epoch %d", op.Op, op.Rank, op.Epoch), op.Op, 1)
+	}
+	return strings.Join(slices.Compact(strings.Split(text, ": ")), ": ")
 }
 
 // failed says that something did not go as it should though the input was good.
