@@ -35,7 +35,7 @@ type exploreCmd struct {
 	Delay  string `default:"none" placeholder:"POLICY" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 
 	States int  `default:"5000000" placeholder:"MAX" help:"Distinct states at most."`
-	Full   bool `help:"Explore every order of what has no effect too."`
+	Full   bool `help:"Leave out nothing: try every moment of messages that change nothing, too. The result is the same."`
 	JSON   bool `name:"json" help:"Print an object."`
 }
 

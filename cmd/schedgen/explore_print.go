@@ -25,6 +25,9 @@ func (c *exploreCmd) print(w io.Writer, h *ir.Header, calls int, r *explore.Repo
 	fmt.Fprintf(&b, "  states       %d (%d of single ranks)\n", r.States, r.Local)
 	fmt.Fprintf(&b, "  transitions  %d\n", r.Transitions)
 	fmt.Fprintf(&b, "  depth        %d\n", r.Depth)
+	if r.Searches > 1 {
+		fmt.Fprintf(&b, "  searches     %d: a message that changed nothing when it came would have changed something later\n", r.Searches)
+	}
 	switch {
 	case r.Violation != nil:
 		tellViolation(&b, r.Violation)
@@ -77,6 +80,7 @@ type exploredReport struct {
 	Transitions int            `json:"transitions"`
 	Depth       int            `json:"depth"`
 	Complete    bool           `json:"complete"` // all states have been met
+	Searches    int            `json:"searches"` // 1, or more if something could not be left out
 	Violation   *violation     `json:"violation,omitempty"`
 }
 
@@ -89,7 +93,7 @@ type violation struct {
 func exploredObject(h *ir.Header, calls int, r *explore.Report) exploredReport {
 	o := exploredReport{
 		Schedule: h.Name(), Ranks: h.Ranks, Root: h.Root, Chunks: h.Chunks, Params: paramObject(h), Calls: calls,
-		States: r.States, Transitions: r.Transitions, Depth: r.Depth, Complete: r.Complete,
+		States: r.States, Transitions: r.Transitions, Depth: r.Depth, Complete: r.Complete, Searches: r.Searches,
 	}
 	if v := r.Violation; v != nil {
 		o.Violation = &violation{Problem: v.Problem, Story: v.Story, Forever: v.Forever}

@@ -21,7 +21,7 @@ func sound(t *testing.T, o Options) {
 		t.Fatal(spell(r.Violation))
 	}
 	require.True(t, r.Complete, "%d states", r.States)
-	t.Logf("%d states, %d transitions, %d of single ranks, depth %d", r.States, r.Transitions, r.Local, r.Depth)
+	t.Logf("%d states, %d transitions, %d of single ranks, depth %d, %d searches", r.States, r.Transitions, r.Local, r.Depth, r.Searches)
 }
 
 // calls makes a call of each algorithm, one after the other.

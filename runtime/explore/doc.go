@@ -66,9 +66,12 @@
 // is cloned and stepped some hundred times for a million states of the whole. Of
 // those a set keeps 128 bits each, and a list how each was met first.
 //
-// One reduction is made unless Options.Full: an arriving slot that changes nothing
-// is taken away before all else. Slots are only set and operations only end, so
-// it would change nothing later either. Nor does a slot that is put again behind
-// itself, as a repair does whose receiver has not come so far: without it there
-// is no end of states. TestReductionLeavesNothingOut compares both searches.
+// A search leaves something out unless Options.Full says otherwise: the moments at which
+// a message arrives that changes nothing. Such an arrival is taken away before all else, and
+// a slot that is put again while the same waits in its lane, as by a repair whose receiver has
+// not come so far, is not put a second time. That the message would change nothing later
+// either is not taken for granted, since a core that is wrong may take it for another one. The
+// search notes each message that it has left out, and at its end tries it in every state that the
+// receiver can come to from there. If it changes something in one of them, the search is made
+// again without leaving out that message (Report.Searches). See reduce.go.
 package explore

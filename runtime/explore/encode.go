@@ -1,16 +1,34 @@
 package explore
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // append appends w as bytes: first the three budgets, then all else.
-func (w *world) append(dst []byte) []byte {
+func (w *world) append(dst []byte) []byte { return w.appendWith(dst, appendList) }
+
+// appendOnce is append without the messages of a lane that wait in it already.
+func (w *world) appendOnce(dst []byte) []byte {
+	return w.appendWith(dst, func(dst []byte, lane []uint32) []byte {
+		var once []uint32
+		for _, n := range lane {
+			if !slices.Contains(once, n) {
+				once = append(once, n)
+			}
+		}
+		return appendList(dst, once)
+	})
+}
+
+func (w *world) appendWith(dst []byte, appendLane func([]byte, []uint32) []byte) []byte {
 	dst = append(dst, w.losses, w.doubles, w.early, w.fault)
 	dst = binary.AppendUvarint(dst, w.links)
 	for _, id := range w.ranks {
 		dst = binary.AppendUvarint(dst, uint64(id))
 	}
 	for _, lane := range w.lanes {
-		dst = appendList(dst, lane)
+		dst = appendLane(dst, lane)
 	}
 	dst = appendList(dst, w.grams)
 	dst = appendList(dst, w.flags)

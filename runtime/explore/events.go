@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -79,30 +78,11 @@ func (s *system) unlessHeld(w *world, will []event, e event) []event {
 	return append(will, e)
 }
 
-// idle returns an arrival of a slot that changes nothing, if there is one. Slots
-// are only ever set and operations only ever end, so it changes nothing later
-// either: it is as good as never having been sent, and taking it away first
-// leaves out nothing but the moments at which it could have come. Not so a chunk
-// that is multicast twice, and comes during its operation: that a multicast is
-// heard has an effect on whom the rank asks.
-func (s *system) idle(w *world, arrivals []event) (e event, some bool) {
-	for _, e := range arrivals {
-		if k := e.kind(); k != evPut && k != evDatagram {
-			continue
-		}
-		h := &s.messages[e.of()].header
-		if h.Kind != wire.FrameSlot || e.kind() == evDatagram && h.Slot.Kind() == ir.KindChunk && s.local(w, e.rank()).runs(h.Seq) {
-			continue
-		}
-		if s.step(w.ranks[e.rank()], e).idle {
-			return e, true
-		}
-	}
-	return 0, false
+// isOver reports whether the rank has returned from operation seq.
+func (l *local) isOver(seq uint64) bool {
+	call := l.callOf(seq)
+	return call >= 0 && l.over.has(call)
 }
-
-// runs reports whether operation seq is open at the rank.
-func (l *local) runs(seq uint64) bool { return !l.gone() && l.isOpen(l.callOf(seq)) }
 
 // processes are what processes do by themselves. Those that are not eager make no
 // call while they have one open.

@@ -63,20 +63,26 @@ func (c *continuation) run() (problem string, forever bool) {
 }
 
 // pass notes the present state. What budgets are left makes no difference from
-// here on.
+// here on. Two states count as one if they differ only in how often a message waits in
+// a lane: a repair is put again and again to a rank that never takes it.
 func (c *continuation) pass() (known, again bool) {
 	c.bytes = c.w.append(c.bytes[:0])
 	k := c.good.hash(c.bytes[budgets:])
 	if c.good.has(k) {
 		return true, false
 	}
-	if c.now[k] {
+	once := k
+	if c.Full || len(c.reduction.kept) > 0 {
+		c.bytes = c.w.appendOnce(c.bytes[:0])
+		once = c.good.hash(c.bytes[budgets:])
+	}
+	if c.now[once] {
 		return false, true
 	}
 	if c.now == nil {
 		c.now = make(map[[2]uint64]bool)
 	}
-	c.now[k] = true
+	c.now[once] = true
 	c.passed = append(c.passed, k)
 	return false, false
 }

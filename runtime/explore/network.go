@@ -42,12 +42,9 @@ func (s *system) refuses(w *world, from, to int) bool {
 	return s.local(w, to).dead || goodbye
 }
 
-// put puts a message into its lane, or way. A slot that is put again while the same waits
-// there would change nothing: see idle.
+// put puts a message into its lane, or way.
 func (s *system) put(w *world, from, to int, way wire.Lane, msg uint32) {
-	h := &s.messages[msg].header
-	lane := &w.lanes[s.lane(from, to, way)]
-	if s.Full || h.Kind != wire.FrameSlot || !slices.Contains(*lane, msg) {
+	if lane := &w.lanes[s.lane(from, to, way)]; !s.merges(w, to, *lane, msg) {
 		*lane = append(*lane, msg)
 	}
 	s.connect(w, from, to)

@@ -106,5 +106,5 @@ func soundAsFar(t *testing.T, o Options) {
 	if r.Violation != nil {
 		t.Fatal(spell(r.Violation))
 	}
-	t.Logf("%d states, all of them: %v", r.States, r.Complete)
+	t.Logf("%d states, all of them: %v, %d searches", r.States, r.Complete, r.Searches)
 }

@@ -55,7 +55,7 @@ type Options struct {
 	CastWindow  int              // rootless messages of one origin under way; default 1
 
 	States int  // distinct states at most; default DefaultStates
-	Full   bool // every order of what has no effect too; see the package comment
+	Full   bool // leave out nothing: every moment of messages that change nothing, too; see the package comment
 
 	// Progress, if not nil, is called now and then.
 	Progress func(Report)

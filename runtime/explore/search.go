@@ -14,6 +14,11 @@ type Report struct {
 	Local       int        // distinct states of single ranks
 	Complete    bool       // all states have been met: the bound has not been reached
 	Violation   *Violation // nil: there is none among the states met
+
+	// Searches counts how often the search was made. A search leaves out moments at which messages
+	// arrive that change nothing, shows that they change nothing at any later moment either, and
+	// is made again with those for which that does not hold. See Options.Full.
+	Searches int
 }
 
 // Violation is something that must not be, and how it comes about.
@@ -51,7 +56,28 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return newSearch(sys).run(ctx)
+	_, r, err := sys.explore(ctx)
+	return r, err
+}
+
+// explore searches, and again as long as what the search has left out could have made a
+// difference.
+func (s *system) explore(ctx context.Context) (*search, Report, error) {
+	for searches := 1; ; searches++ {
+		x := newSearch(s)
+		r, err := x.run(ctx)
+		r.Searches = searches
+		if err != nil || s.Full {
+			return x, r, err
+		}
+		mattered := s.mattered()
+		if len(mattered) == 0 {
+			return x, r, nil
+		}
+		if s, err = s.again(mattered, searches); err != nil {
+			return x, r, err
+		}
+	}
 }
 
 func newSearch(sys *system) *search {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -193,4 +195,69 @@ func BenchmarkSearch(b *testing.B) {
 		states += r.States
 	}
 	b.ReportMetric(float64(states)/b.Elapsed().Seconds(), "states/s")
+}
+
+// stale has a rank take a signal of an operation that is over for one of the operation that it
+// is in.
+func stale(l *local, h *wire.Header) {
+	if seq, print, inside := l.core.Oldest(); inside && h.Kind == wire.FrameSlot && h.Slot.Kind() == ir.KindSignal && h.Seq < seq {
+		h.Seq, h.Print = seq, print
+	}
+}
+
+// A signal that changes nothing when it comes may set one of the next operation if it comes later:
+// that slots are only ever set, once each, is under test and not taken for granted.
+func TestReductionTakesNothingForGranted(t *testing.T) {
+	for what, c := range map[string]struct {
+		o      Options
+		tamper func(*message) int
+		hidden bool // the first search misses it
+	}{
+		"a late datagram": {
+			o: Options{Ranks: 2, Calls: calls(t, 2, 1, "bcast/mcast-acktree", "bcast/mcast-acktree"), Losses: Unbounded, Early: 1},
+		},
+		"a signal put twice": {
+			o: Options{Ranks: 2, Calls: calls(t, 2, 1, "barrier/hsb", "barrier/hsb")},
+			tamper: func(m *message) int {
+				if m.header.Kind == wire.FrameSlot {
+					return 2
+				}
+				return 1
+			},
+			hidden: true,
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			system := func(full bool) *system {
+				o := c.o
+				o.Full = full
+				sys, err := newSystem(o)
+				require.NoError(t, err)
+				sys.tamper, sys.mistake = c.tamper, stale
+				return sys
+			}
+			_, whole, err := system(true).explore(context.Background())
+			require.NoError(t, err)
+			require.NotNil(t, whole.Violation)
+			_, reduced, err := system(false).explore(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, whole.Violation, reduced.Violation)
+			if c.hidden {
+				require.Equal(t, 2, reduced.Searches)
+				first, err := newSearch(system(false)).run(context.Background())
+				require.NoError(t, err)
+				require.True(t, first.Complete)
+				require.Nil(t, first.Violation)
+			}
+		})
+	}
+}
+
+// Repairs that pile up in a lane do not make a state another one for the fair continuation.
+func TestMessagesThatPileUp(t *testing.T) {
+	w := &world{ranks: []uint32{1, 2}, lanes: [][]uint32{{7, 8}, nil}, grams: []uint32{3, 3}}
+	piled := &world{ranks: w.ranks, lanes: [][]uint32{{7, 8, 7, 7, 8}, nil}, grams: w.grams}
+	require.Equal(t, w.append(nil), w.appendOnce(nil))
+	require.Equal(t, w.append(nil), piled.appendOnce(nil))
+	require.NotEqual(t, w.append(nil), piled.append(nil))
 }

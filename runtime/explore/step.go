@@ -69,7 +69,7 @@ type outcome struct {
 
 // step returns what e does at its rank in state id. It is worked out once.
 func (s *system) step(id uint32, e event) *outcome {
-	key := uint64(id)<<32 | uint64(e)
+	key := stepKey(id, e)
 	out := s.outcomes[key]
 	if out == nil {
 		out = s.work(id, e)
@@ -77,6 +77,8 @@ func (s *system) step(id uint32, e event) *outcome {
 	}
 	return out
 }
+
+func stepKey(id uint32, e event) uint64 { return uint64(id)<<32 | uint64(e) }
 
 func (s *system) work(id uint32, e event) *outcome {
 	net := &outbox{sys: s}
@@ -147,6 +149,7 @@ func (s *system) happen(l *local, e event, out *outcome) (problem string) {
 	case evDatagram:
 		m := &s.messages[e.of()]
 		h := m.header
+		s.misread(l, &h)
 		out.held = l.core.Fragment(&h, m.offset, []byte(m.body)) == wire.Hold
 	case evLook:
 		l.find(&s.messages[e.of()])
@@ -282,6 +285,7 @@ func (s *system) fail(l *local, call int, err error) {
 // deliver offers the head of a lane to l.
 func (s *system) deliver(l *local, m *message, out *outcome) (problem string) {
 	h := m.header
+	s.misread(l, &h)
 	dst, verdict := l.core.Body(&h)
 	switch verdict {
 	case wire.Hold:
@@ -294,4 +298,11 @@ func (s *system) deliver(l *local, m *message, out *outcome) (problem string) {
 		l.core.Arrived(&h, dst)
 	}
 	return ""
+}
+
+// misread has l take a message for another one, if a test says so.
+func (s *system) misread(l *local, h *wire.Header) {
+	if s.mistake != nil {
+		s.mistake(l, h)
+	}
 }

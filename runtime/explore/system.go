@@ -26,10 +26,14 @@ type system struct {
 	msgIDs   map[message]uint32
 	outcomes map[uint64]*outcome
 	scratch  []byte
+	reduction
 
 	// tamper, if not nil, may change a message that is sent, and returns how many
 	// copies are: tests make networks worse by it.
 	tamper func(*message) int
+	// mistake, if not nil, may change the header of a message that a rank is about to take: tests
+	// make ranks worse by it.
+	mistake func(*local, *wire.Header)
 }
 
 // call is a call in readiness.
@@ -76,7 +80,7 @@ func newSystem(o Options) (*system, error) {
 		return nil, err
 	}
 	s := &system{
-		Options: o, localIDs: make(map[string]uint32), msgIDs: make(map[message]uint32), outcomes: make(map[uint64]*outcome),
+		Options: o, localIDs: make(map[string]uint32), msgIDs: make(map[message]uint32), outcomes: make(map[uint64]*outcome), reduction: newReduction(),
 	}
 	common, err := s.prepareAll(o.Calls)
 	if err != nil {

@@ -47,8 +47,7 @@ func explored(t testing.TB, o Options, tamper func(*message) int) (*search, Repo
 	sys, err := newSystem(o)
 	require.NoError(t, err)
 	sys.tamper = tamper
-	x := newSearch(sys)
-	r, err := x.run(context.Background())
+	x, r, err := sys.explore(context.Background())
 	require.NoError(t, err)
 	return x, r
 }
