@@ -43,6 +43,26 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestGood holds that every schedule in testdata/good verifies, by all checks: none of them is what
+// an algorithm of ours makes.
+func TestGood(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "good", "*.txt"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			s, err := ir.ParseText(bytes.NewReader(text))
+			require.NoError(t, err)
+			requireCanonical(t, s, text)
+			report, err := verify.Run(s)
+			require.NoError(t, err)
+			require.NoError(t, report.Err())
+		})
+	}
+}
+
 // requireCanonical holds the text against what ir writes, so that the file is
 // broken in nothing but what it does.
 func requireCanonical(t *testing.T, s *ir.Schedule, text []byte) {

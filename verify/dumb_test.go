@@ -176,8 +176,9 @@ func (d *dumb) explore() dumbVerdict {
 		}
 	}
 	for i, r := range d.rules {
-		if r.IsRepair() && fired[i] && !open[i] {
-			bad["wellformed"], bad["repairs"] = true, true
+		if r.IsRepair() && !open[i] { // it can never be made
+			bad["wellformed"] = true
+			bad.note("repairs", fired[i])
 		}
 	}
 	return bad
@@ -296,8 +297,8 @@ func (d *dumb) stillNeeded(r *dumbRule, state uint64) bool {
 				continue
 			}
 			need := d.mask(to, a.Slot)
-			if answers, ok := d.answers(r.rank, place(to, a.Slot)); ok {
-				need = answers
+			if d.request[place(to, a.Slot)] {
+				need = d.answers(place(to, a.Slot))
 			}
 			if state&need != need {
 				return true
@@ -307,27 +308,20 @@ func (d *dumb) stillNeeded(r *dumbRule, state uint64) bool {
 	return false
 }
 
-// answers returns what the rules that wait for p put, if all of that is chunks
-// for the asker and p is a request that nobody returns upon.
-func (d *dumb) answers(asker int, p Place) (uint64, bool) {
-	if !d.request[p] {
-		return 0, false
-	}
+// answers returns all that the rules that wait for a request put.
+func (d *dumb) answers(request Place) uint64 {
 	all := uint64(0)
-	for _, r := range d.awaiting(p) {
+	for _, r := range d.awaiting(request) {
 		for _, a := range r.Do {
-			if int(a.To) != asker {
-				return 0, false
-			}
-			all |= d.mask(asker, a.Slot)
+			all |= d.mask(int(a.To), a.Slot)
 		}
 	}
-	return all, true
+	return all
 }
 
 // static counts what can be counted without running anything, and once.
 func (d *dumb) static(bad dumbVerdict) {
-	writers, plainPuts := map[Place]map[int]bool{}, map[Place]int{}
+	puts, plainPuts := map[Place]int{}, map[Place]int{}
 	awaited := map[Place]bool{}
 	for r, p := range d.s.Programs {
 		for _, s := range p.Done {
@@ -339,13 +333,7 @@ func (d *dumb) static(bad dumbVerdict) {
 			}
 			for _, a := range rule.Do {
 				to := place(int(a.To), a.Slot)
-				signal := a.Slot.Kind() == ir.KindSignal
-				bad.note("wellformed", rule.IsRepair() && signal && repeated(rule.Do, a))
-				if writers[to] == nil {
-					writers[to] = map[int]bool{}
-				}
-				writers[to][r] = true
-				if !rule.IsRepair() {
+				if puts[to]++; !rule.IsRepair() {
 					plainPuts[to]++
 				}
 				bad.note("wellformed", a.Op == ir.Put && to.Rank == r)
@@ -354,7 +342,7 @@ func (d *dumb) static(bad dumbVerdict) {
 	}
 	for p := range d.bit {
 		if p.Slot.Kind() == ir.KindSignal {
-			bad.note("wellformed", len(writers[p]) != 1 || plainPuts[p] > 1 || !awaited[p])
+			bad.note("wellformed", puts[p] != 1 || !awaited[p])
 			byPlain := slices.ContainsFunc(d.awaiting(p), func(r dumbRule) bool { return !r.IsRepair() })
 			bad.note("wellformed", byPlain && d.request[p] != (plainPuts[p] == 0))
 		}

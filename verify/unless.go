@@ -6,24 +6,39 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// repairsStop checks that a repair is called off only when it is no longer
-// needed. Let rank a have a repair with unless u. Then, by must-analysis:
+// repairsStart checks that what a repair waits for can be set at all. If nothing ever sets it, the
+// repair is never made.
+func repairsStart(sub *subject) error {
+	var err error
+	sub.eachRule(func(rank int, r *ir.Rule) {
+		for _, w := range r.When {
+			if err == nil && r.IsRepair() && sub.may.Slot(rank, w) < 0 {
+				err = fail([]int{rank}, []Place{place(rank, w)}, nil,
+					"the repair of rank %d when %s can never be made: %v is never set", rank, spell(r.When), w)
+			}
+		}
+	})
+	return err
+}
+
+// repairsStop checks that a repair is called off only when all that it brings is there. Let rank a
+// have a repair with unless u. Then, by must-analysis:
 //
 //   - What it puts, slot x at rank d, must be set at d whenever u is set at a.
 //
-//   - Except that a request, which only asks d for chunks, need not have
-//     arrived once a has them. x is such a request if it is one of d (see
-//     ir.Program.Requests) and the rules of d that wait for it put chunks to
-//     nobody but a. Each of these chunks must be set at a whenever u is.
+//   - Except that a request, which only asks d for chunks, need not have arrived
+//     itself. x is a request if it is one of d (see ir.Program.Requests). Instead
+//     every chunk that the rules of d put upon x, to whichever rank, must be there
+//     whenever u is set at a.
 //
 //   - u must not have to be set before the repair's own when is and its rank acts:
 //     such a repair could never be made.
 //
 // This is what lets one fixpoint speak for repairs too. In the end every repair
 // whose When holds was made or called off, and if it was called off, what it
-// would have put is there (or nobody needs the request). So whatever was lost
-// and however long everybody waited, the slots that end up set are those of the
-// rules with all repairs taken for plain rules, requests aside.
+// would have brought is there. So whatever was lost and however long everybody
+// waited, the slots that end up set are those of the rules with all repairs taken
+// for plain rules, requests aside.
 func repairsStop(sub *subject) error {
 	var claims []claim
 	for rank := range sub.s.Programs {
@@ -50,13 +65,13 @@ func (sub *subject) repairClaims(claims []claim, rank int, r *ir.Rule) []claim {
 			continue
 		}
 		p := place(int(a.To), a.Slot)
-		if answers, ok := sub.answers(rank, p); ok {
-			for _, slot := range answers {
-				claims = append(claims, claim{rank: rank, given: unless, need: place(rank, slot)})
-			}
+		if !sub.isRequest(p) {
+			claims = append(claims, claim{rank: rank, given: unless, need: p})
 			continue
 		}
-		claims = append(claims, claim{rank: rank, given: unless, need: p})
+		for _, answer := range sub.answers(p) {
+			claims = append(claims, claim{rank: rank, given: unless, need: answer})
+		}
 	}
 	return claims
 }
@@ -69,22 +84,16 @@ func (sub *subject) actsOn(r *ir.Rule) []ir.Slot {
 	return append(slices.Clone(r.When), ir.Enter)
 }
 
-// answers returns the chunks that the rules waiting for p put to the asker, if
-// p is a request that it makes.
-func (sub *subject) answers(asker int, p Place) (chunks []ir.Slot, ok bool) {
-	if !sub.isRequest(p) {
-		return nil, false
-	}
-	for _, id := range sub.waiters.Of(sub.layout.Slot(p.Rank, p.Slot)) {
+// answers returns what the rules that wait for a request put.
+func (sub *subject) answers(request Place) []Place {
+	var chunks []Place
+	for _, id := range sub.waiters.Of(sub.layout.Slot(request.Rank, request.Slot)) {
 		_, i := sub.layout.RuleOf(int(id))
-		for _, a := range sub.s.Programs[p.Rank].Rules[i].Do {
-			if int(a.To) != asker {
-				return nil, false
-			}
-			chunks = append(chunks, a.Slot)
+		for _, a := range sub.s.Programs[request.Rank].Rules[i].Do {
+			chunks = append(chunks, place(int(a.To), a.Slot))
 		}
 	}
-	return chunks, true
+	return chunks
 }
 
 func (sub *subject) refuteRepair(c claim) error {

@@ -6,7 +6,7 @@ import (
 
 var wellformed = Check{
 	Name:    "wellformed",
-	Summary: "slots, ranks and operations exist; a signal has one writer and is waited for; nothing is put that is not held; only repairs make requests; repairs stop when they may",
+	Summary: "slots, ranks and operations exist; one action puts each signal, and something waits for it; nothing is put that is not held; only repairs make requests; repairs can be made, and stop only when they may",
 	scope:   everySchedule,
 	prove:   proveWellformed,
 }
@@ -15,7 +15,7 @@ var wellformed = Check{
 // ranks and operations are in range has been checked before: the subject could
 // not have been made otherwise.
 func proveWellformed(sub *subject) (string, error) {
-	for _, prove := range []func(*subject) error{noneToItself, oneWriter, allAwaited, allHeld, requestsAsked, repairsStop} {
+	for _, prove := range []func(*subject) error{noneToItself, oneWriter, allAwaited, allHeld, requestsAsked, repairsStart, repairsStop} {
 		if err := prove(sub); err != nil {
 			return "", err
 		}
@@ -35,16 +35,16 @@ func noneToItself(sub *subject) error {
 	return err
 }
 
-// writers is who sets each signal, by slot number.
+// writers holds, by slot number, what puts each signal.
 type writers struct {
-	rank  []int32 // the rank that puts the signal, -1: nobody
-	plain []bool  // one of its plain rules does
-	again *stamps // those that the repair under way puts
+	rank   []int32 // the rank that puts the signal, -1: nobody
+	repair []bool  // it is a repair that does
+	again  *stamps // the signals that the present rule puts
 }
 
-// oneWriter checks that every signal is put by one rank, and by one action of
-// its plain rules: a flag that is set twice may be set again after the operation
-// that it belongs to. Repairs of the same rank may put it again, each once.
+// oneWriter checks that one action of one rule puts each signal. A slot is assigned once in an
+// operation: a flag that is set a second time may be set after the operation that it belongs to.
+// An action of a repair is carried out as often as the repair is.
 func oneWriter(sub *subject) error {
 	w := writers{make([]int32, sub.layout.Slots()), make([]bool, sub.layout.Slots()), newStamps(sub)}
 	for i := range w.rank {
@@ -68,18 +68,25 @@ func oneWriter(sub *subject) error {
 func (w *writers) put(sub *subject, rank int, r *ir.Rule, a ir.Action) error {
 	p := place(int(a.To), a.Slot)
 	id := sub.layout.Slot(p.Rank, p.Slot)
-	switch was := int(w.rank[id]); {
-	case was >= 0 && was != rank:
-		return fail([]int{p.Rank, was, rank}, []Place{p}, nil, "%v has two writers, rank %d and rank %d", p, was, rank)
-	case r.IsRepair() && w.again.has(p.Rank, p.Slot):
-		return fail([]int{p.Rank, rank}, []Place{p}, nil, "rank %d puts %v twice in one repair", rank, p)
-	case w.plain[id] && !r.IsRepair():
-		return fail([]int{p.Rank, rank}, []Place{p}, nil, "rank %d puts %v twice", rank, p)
+	was := int(w.rank[id])
+	if was < 0 {
+		w.again.add(p.Rank, p.Slot)
+		w.rank[id], w.repair[id] = int32(rank), r.IsRepair()
+		return nil
 	}
-	w.again.add(p.Rank, p.Slot)
-	w.rank[id] = int32(rank)
-	w.plain[id] = w.plain[id] || !r.IsRepair()
-	return nil
+	if was != rank {
+		return fail([]int{p.Rank, was, rank}, []Place{p}, nil, "%v has two writers, rank %d and rank %d", p, was, rank)
+	}
+	where := "" // in plain rules
+	switch {
+	case r.IsRepair() && w.again.has(p.Rank, p.Slot):
+		where = " in one repair"
+	case r.IsRepair() && w.repair[id]:
+		where = ", in two repairs"
+	case r.IsRepair() || w.repair[id]:
+		where = ", in a repair and in another rule"
+	}
+	return fail([]int{p.Rank, rank}, []Place{p}, nil, "rank %d puts %v twice%s", rank, p, where)
 }
 
 // complete checks that no signal lacks a writer.
