@@ -34,6 +34,9 @@ type Options struct {
 	// Package is the name of a Go package; empty: the algorithm's name and the
 	// number of ranks.
 	Package string
+	// Proved says that the caller has proved the schedule with package verify. A Go package tells
+	// the runtime so, whose Comm.Use takes no other code.
+	Proved bool
 
 	Others   []*ir.Schedule // html: the schedule for other roots, which the page lets choose
 	Failures []Failure      // html: why the schedule does not verify
@@ -46,7 +49,7 @@ func Formats() []Format {
 		{"json", "json", "JSON form schedgen/1, with recovery schedgen/2, for other programs", 0, fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", mostDrawn, fixed(writeDOT)},
 		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", 0, writeSVG},
-		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule compiled", 0, writeGo},
+		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved and compiled", 0, writeGo},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML},
 		{"msccl", "xml", "XML for MSCCL: broadcasts of puts alone", mostWritten, writeMSCCL},

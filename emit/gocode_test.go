@@ -59,6 +59,16 @@ func TestGoPackageNames(t *testing.T) {
 	}
 }
 
+// A package says that its schedule is proved, and which call of the runtime takes it.
+func TestGoTellsWhatIsProved(t *testing.T) {
+	s := of(t, "barrier/hsb", schedule.Params{Ranks: 6})
+	proved, not := goText(t, s, Options{Proved: true}), goText(t, s, Options{})
+	require.Contains(t, proved, "\t\tProved:  true,\n")
+	require.Contains(t, proved, " to Comm.Use of the runtime ")
+	require.NotContains(t, not, "Proved")
+	require.Contains(t, not, " to Comm.UseUnverified of the runtime ")
+}
+
 // What Set does is told by the rule that it is, in the words of the text form.
 func TestGoTellsRules(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {

@@ -127,7 +127,7 @@ func writeTwins(t *testing.T, dir, list string, schedules []*ir.Schedule) {
 	for i, s := range schedules {
 		name := fmt.Sprintf("%s%d", list, i)
 		writeTo(t, filepath.Join(dir, name+".go"), func(b *bytes.Buffer) error {
-			if err := emit.Write(b, "go", s, emit.Options{Package: "twins"}); err != nil {
+			if err := emit.Write(b, "go", s, emit.Options{Package: "twins", Proved: true}); err != nil {
 				return err
 			}
 			return prefixDeclared(b, name+"_")

@@ -137,7 +137,7 @@ const refused = ".refused"
 func (e example) compare(t *testing.T, format string, s *ir.Schedule) {
 	t.Helper()
 	var out bytes.Buffer
-	err := emit.Write(&out, format, s, emit.Options{})
+	err := emit.Write(&out, format, s, emit.Options{Proved: true})
 	path, other := e.path(format), e.path(format)+refused
 	if unfit := new(emit.Unfit); errors.As(err, &unfit) {
 		path, other = other, path

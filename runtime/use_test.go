@@ -15,6 +15,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // parsed reads a schedule for machines to interpret.
@@ -174,4 +175,68 @@ func TestUseOfDifferentSchedulesIsFoundOut(t *testing.T) {
 		return c.Bcast(t.Context(), make([]byte, 100), 1)
 	})
 	require.ErrorIs(t, err, runtime.ErrMismatch)
+}
+
+// forgetful has rank 2 wait for a signal that only rank 1 puts, after rank 2's own.
+const forgetful = `schedule barrier/forgetful ranks=3
+rank 0
+  enter s0 s1 -> put s0 @1
+  done s0 s1
+rank 1
+  enter -> put s0 @0
+  s1 -> put s0 @2
+  done s0
+rank 2
+  enter -> put s1 @0
+  s0 -> put s1 @1
+  done s0
+`
+
+// Use proves what it is given, and what does not hold is the error at every rank; who knows better
+// says so.
+func TestUseRefusesWhatDoesNotVerify(t *testing.T) {
+	comms := group(t, 3, mem.Options{}, runtime.Config{})
+	closed(t, comms)
+	for _, c := range comms {
+		err := c.Use(parsed(t, forgetful))
+		require.ErrorIs(t, err, runtime.ErrInput)
+		var f *verify.Failure
+		require.ErrorAs(t, err, &f)
+		require.Equal(t, "deadlock", f.Check)
+		require.ErrorContains(t, err, "use: barrier/forgetful does not verify: deadlock: rank 2 never returns")
+		require.ErrorContains(t, err, ", and 1 other checks fail")
+		require.NotContains(t, err.Error(), "\n")
+	}
+	require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Barrier(t.Context()) }), "nothing has changed")
+	for _, c := range comms {
+		require.NoError(t, c.UseUnverified(parsed(t, forgetful)))
+	}
+}
+
+// Code carries no rules that could be proved: its generator says that it has proved them.
+func TestUseTakesCodeThatWasProved(t *testing.T) {
+	comms := group(t, 3, mem.Options{}, runtime.Config{})
+	closed(t, comms)
+	code := func(proved bool) *machine.Schedule {
+		s := known(t, "barrier/hsb", schedule.Params{Ranks: 3})
+		s.Source, s.Proved = nil, proved
+		return s
+	}
+	for _, c := range comms {
+		err := c.Use(code(false))
+		require.ErrorIs(t, err, runtime.ErrInput)
+		require.ErrorContains(t, err, "barrier/hsb: it is code of which nothing is proved")
+		require.NoError(t, c.Use(code(true)))
+		require.NoError(t, c.UseUnverified(code(false)))
+	}
+	require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Barrier(t.Context()) }))
+}
+
+// What was changed after machine.Of is not what has the digest.
+func TestUseRefusesWhatWasChanged(t *testing.T) {
+	comms := group(t, 3, mem.Options{}, runtime.Config{})
+	closed(t, comms)
+	s := known(t, "barrier/hsb", schedule.Params{Ranks: 3})
+	s.Source.Programs[1].Rules[0].Do = []ir.Action{ir.PutTo(ir.Signal(1), 0)}
+	require.ErrorContains(t, comms[0].Use(s), "it was changed after machine.Of")
 }

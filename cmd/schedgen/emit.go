@@ -11,15 +11,17 @@ import (
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // emitCmd is the verb emit.
 type emitCmd struct {
 	sourceArgs
 	emitModel
-	Format  string `short:"f" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default by the name of --output, else text."`
-	Output  string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all."`
-	Package string `placeholder:"NAME" help:"Name of the package, format go; default: the algorithm's name and the number of ranks."`
+	Format     string `short:"f" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default by the name of --output, else text."`
+	Output     string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all."`
+	Package    string `placeholder:"NAME" help:"Name of the package, format go; default: the algorithm's name and the number of ranks."`
+	Unverified bool   `help:"Write a package, format go, although the schedule does not verify."`
 }
 
 // Help is the long help text.
@@ -99,18 +101,31 @@ func (c *emitCmd) chooseFormat() error {
 
 // write prints a schedule of ours to the standard output or a file.
 func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
-	if c.Output == "" {
-		return c.print(ctx, std.Out, s)
-	}
-	return writeTo("output", c.Output, std.Out, func(w io.Writer) error { return c.print(ctx, w, s) })
-}
-
-func (c *emitCmd) print(ctx context.Context, w io.Writer, s *ir.Schedule) error {
 	o, err := c.explained(ctx, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
+	if err == nil && c.Format == "go" {
+		o.Proved, err = c.verifies(ctx, s)
+	}
 	if err != nil {
 		return err
 	}
-	return emit.Write(ctxWriter{ctx, w}, c.Format, s, o)
+	print := func(w io.Writer) error { return emit.Write(ctxWriter{ctx, w}, c.Format, s, o) }
+	if c.Output == "" {
+		return print(std.Out)
+	}
+	return writeTo("output", c.Output, std.Out, print)
+}
+
+// verifies reports whether s holds all checks. Code of what does not is written only if the user says
+// so: a program that uses it cannot prove it any more.
+func (c *emitCmd) verifies(ctx context.Context, s *ir.Schedule) (bool, error) {
+	report, err := await(ctx, func() (*verify.Report, error) { return verify.Run(s) })
+	if err != nil {
+		return false, err
+	}
+	if err := report.Err(); err != nil && !c.Unverified {
+		return false, &noError{fmt.Sprintf("not verified: %v\n  --unverified writes the package all the same", err)}
+	}
+	return report.Err() == nil, nil
 }
 
 // checkLength refuses what the format does not take before it is built: each action
@@ -134,6 +149,8 @@ func (c *emitCmd) checkLength(std stdio) error {
 
 func (c *emitCmd) checkPackage() error {
 	switch {
+	case c.Unverified && c.Format != "go":
+		return fmt.Errorf("--unverified: only with --format go")
 	case c.Package == "":
 		return nil
 	case c.Format != "go":
@@ -161,6 +178,9 @@ func (c *emitCmd) command() string {
 	words = append(words, "--format "+c.Format)
 	if c.Package != "" {
 		words = append(words, "--package "+c.Package)
+	}
+	if c.Unverified {
+		words = append(words, "--unverified")
 	}
 	words = append(words, c.modelWords()...)
 	return strings.Join(words, " ")

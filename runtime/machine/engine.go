@@ -69,15 +69,21 @@ type Schedule struct {
 	// [windows.Of] has it. Without it, which must be so at all ranks then, signals go by
 	// frames: those of schedules of which [windows.Has] is false.
 	Places func(rank int) windows.Places
+
+	// Source is what is executed, for those who want to prove it; nil for generated code.
+	Source *ir.Schedule
+	// Proved says that what has the Digest was proved by package verify when the code was
+	// generated.
+	Proved bool
 }
 
-// Of returns s for machines to interpret.
+// Of returns s for machines to interpret. Nobody may change s afterwards.
 func Of(s *ir.Schedule) (*Schedule, error) {
 	digest, err := ir.Digest(s)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name(), err)
 	}
-	of := &Schedule{Header: s.Header, Digest: digest, Program: func(rank int) (Program, error) {
+	of := &Schedule{Header: s.Header, Digest: digest, Source: s, Program: func(rank int) (Program, error) {
 		if rank < 0 || rank >= len(s.Programs) {
 			return nil, fmt.Errorf("%s: no rank %d of %d", s.Name(), rank, len(s.Programs))
 		}

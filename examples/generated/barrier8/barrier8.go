@@ -28,6 +28,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0xb30f0cb7287ba2ac,
 		Program: program,
+		Proved:  true,
 		Places:  places,
 	}
 }

@@ -31,6 +31,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0xfa51439ee9112bfe,
 		Program: program,
+		Proved:  true,
 	}
 }
 

@@ -30,6 +30,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0xe9b460bc4971d668,
 		Program: program,
+		Proved:  true,
 	}
 }
 

@@ -30,6 +30,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x042b7d635d3d8ebb,
 		Program: program,
+		Proved:  true,
 	}
 }
 

@@ -28,6 +28,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x2a5a03ef86f73f2b,
 		Program: program,
+		Proved:  true,
 		Places:  places,
 	}
 }

@@ -28,6 +28,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x72cfc8446a644bf3,
 		Program: program,
+		Proved:  true,
 		Places:  places,
 	}
 }

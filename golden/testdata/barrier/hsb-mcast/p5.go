@@ -29,6 +29,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0xd6c8207f8259ec90,
 		Program: program,
+		Proved:  true,
 	}
 }
 

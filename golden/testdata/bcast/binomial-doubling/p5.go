@@ -30,6 +30,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x756edc25379763cb,
 		Program: program,
+		Proved:  true,
 	}
 }
 

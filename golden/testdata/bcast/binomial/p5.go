@@ -30,6 +30,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0xa6089e1cb474c97e,
 		Program: program,
+		Proved:  true,
 	}
 }
 

@@ -30,6 +30,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0xceeeb19771708e8a,
 		Program: program,
+		Proved:  true,
 	}
 }
 

@@ -30,6 +30,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x182ba192bca779ec,
 		Program: program,
+		Proved:  true,
 	}
 }
 

@@ -32,6 +32,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0xa42927e31c5e13ed,
 		Program: program,
+		Proved:  true,
 	}
 }
 

@@ -31,6 +31,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x97347f18adc0bf07,
 		Program: program,
+		Proved:  true,
 	}
 }
 
