@@ -22,7 +22,8 @@ type Recovery struct {
 	// Reports says that the rank tells ReportTo how far a long multicast has
 	// come at it and at all ranks that report to it, directly or not. The root
 	// reports to nobody: it multicasts no further than a window beyond what it
-	// is told. Puts of chunks to a rank that reports yield: see [Program.Yields].
+	// is told. If the root puts chunks to a rank that reports to it, puts of chunks to ranks that
+	// report to the putting rank yield at all ranks: see [Program.Yields].
 	Reports    bool
 	ReportTo   int32   // 0 unless Reports
 	ReportFrom []int32 // the ranks that report to this one, ascending

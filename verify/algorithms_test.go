@@ -61,3 +61,29 @@ func variants(ranks int) []schedule.Params {
 		{Ranks: ranks, FanIn: 3, FanOut: 1, Hosts: 1 + third},
 	}
 }
+
+// The table of docs/checks.md that says how far apart ranks can be.
+func TestHowFarApartRanksCanBe(t *testing.T) {
+	for _, alg := range schedule.Algorithms() {
+		for ranks := 2; ranks <= 17; ranks++ {
+			want := "needs flow control: "
+			switch {
+			case alg.Collective == schedule.Barrier:
+				want = "at most 1 operation ahead when writing, 1 when entering"
+			case alg.Name == "bcast/mcast-acktree" && ranks > 2:
+				want = "at most 1 operation ahead when writing, 2 when entering"
+			case alg.Name == "bcast/mcast-acktree":
+				want = "at most 1 operation ahead when writing, 1 when entering"
+			}
+			for _, p := range variants(ranks) {
+				s := generate(t, alg.Name, p)
+				if s == nil {
+					continue
+				}
+				report, err := verify.Run(s, "reuse")
+				require.NoError(t, err)
+				require.Contains(t, report.Results[0].Note, want, "%s %+v", alg.Name, p)
+			}
+		}
+	}
+}

@@ -19,7 +19,8 @@ import (
 //
 // Puts that yield (see ir.Program.Yields) are left out only where what they bring
 // is there, so all that is proved of plain puts holds of them. Of a short message
-// they do not wait, and nobody asks, so plain puts must bring it to all.
+// they do not wait, and nobody asks, so plain puts must bring it to all. They yield if a plain
+// rule of the root puts a chunk to a rank that reports to the root itself.
 var recovery = Check{
 	Name:    "recovery",
 	Summary: "who lacks a chunk of a lost multicast can ask somebody who has or will have it; every report that is waited for is sent, on a way to the root; puts that yield to the multicast bring everything without it; only puts of signals are sent twice",
@@ -132,8 +133,8 @@ func allReport(sub *subject, lost *fixpoint.Result) error {
 	return nil
 }
 
-// yieldsBring checks, if puts of the root yield to the multicast, that plain puts
-// bring every chunk to every rank without it.
+// yieldsBring checks, if the root puts chunks to a rank that reports to it, that plain puts
+// bring every chunk to every rank without the multicast.
 func yieldsBring(sub *subject, lost *fixpoint.Result) error {
 	if !sub.s.Programs[sub.s.Root].Yields() {
 		return nil

@@ -47,7 +47,7 @@ var promised = map[string]bool{"bcast/mcast-acktree": true}
 // show that the schedule is built upon them. The done slots of the root, of
 // which the check is about, have no say.
 var acknowledged = scope{
-	"mcast-acktree; where a repair waits for a signal; where no rule of the root waits for one of its signals",
+	"bcast/mcast-acktree; messages of which a repair waits for a signal, or whose root has a signal that none of its rules waits for",
 	func(s *ir.Schedule) (string, bool) {
 		if !s.HasMessage() {
 			return everyMessage.of(s)
