@@ -150,17 +150,18 @@ func (g *goal) message(from, to int, slot ir.Slot, needs []string) {
 	}
 }
 
-// bytes returns the length of the message that carries the slot. The simulator
-// cannot deal with messages of no bytes.
+// bytes returns the length of the message that carries the slot. A signal and a
+// barrier's chunk carry no data; both are one byte, because LogGOPSim crashes on
+// messages of no bytes.
 func (g *goal) bytes(slot ir.Slot) int {
-	if slot.Kind() != ir.KindChunk {
+	if slot.Kind() != ir.KindChunk || !g.s.HasMessage() {
 		return 1
 	}
 	lo, hi := ir.ChunkBounds(g.size, g.s.Chunks, slot.Index())
 	return max(hi-lo, 1)
 }
 
-// length returns that of all chunks together, as they are sent.
+// length returns the sum of the lengths of all chunks, as they are sent.
 func (g *goal) length() int {
 	sum := 0
 	for k := range g.s.Chunks {

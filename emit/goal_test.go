@@ -81,6 +81,38 @@ func TestGOALIsWhatItsReaderTakes(t *testing.T) {
 	}
 }
 
+// The chunk that a barrier multicasts carries no data: it is sent as one byte, like
+// a signal, whatever the length of the message.
+func TestGOALChunkOfABarrierIsOneByte(t *testing.T) {
+	s, err := ir.ParseText(strings.NewReader(`schedule barrier/test ranks=3 chunks=1
+rank 0
+  enter s0 s1 -> mcast c0
+  enter s0 s1 s2 -> put c0 @1
+  done s0 s1
+rank 1
+  enter -> put s0 @0
+  c0 s0 -> put c0 @2
+  enter unless c0 after 1 -> put s2 @0
+  done c0
+rank 2
+  enter -> put s1 @0
+  enter unless c0 after 1 -> put s0 @1
+  done c0
+`))
+	require.NoError(t, err)
+	for _, size := range []int{0, 1, 64 << 10} {
+		for _, lost := range []Loss{{}, {Rate: 1}} {
+			text := written(t, func(b *bytes.Buffer) error { return Write(b, "goal", s, Options{Size: size, Lost: lost}) })
+			require.Positive(t, requireGOAL(t, text, 3))
+			for line := range strings.Lines(text) {
+				if m := goalSend.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
+					require.Equal(t, "1", m[2], "a message of %d bytes, lost %v: %s", size, lost, line)
+				}
+			}
+		}
+	}
+}
+
 // A rank that neither sends nor receives has an operation all the same.
 func TestGOALHasNoEmptyRank(t *testing.T) {
 	for _, text := range []string{

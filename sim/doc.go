@@ -28,8 +28,12 @@
 // 003, section 4). A message that finds CPU or interface taken waits. What a rank may begin at the
 // same moment it begins in the order in which it came about. The sends of a rule
 // come about when the last slot that it waits for begins to be received and find
-// the CPU taken until that has ended. This is what the simulator LogGOPSim does
-// with messages that need no rendezvous, and the tests hold its figures.
+// the CPU taken until that has ended.
+//
+// With O = 0 this is what the simulator LogGOPSim does with messages that need no
+// rendezvous, and the tests hold its figures. With O > 0 LogGOPSim differs: there the
+// first byte arrives o + L after the send began, before the sender's CPU is done, and
+// the receiver's CPU takes o + (s-1)·max(O, G).
 //
 // # Multicasts
 //

@@ -101,6 +101,10 @@ func (c *emitCmd) chooseFormat() error {
 
 // write prints a schedule of ours to the standard output or a file.
 func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
+	if c.Size != nil && !s.HasMessage() {
+		std.idle("size", noMessage)
+		c.Size = nil
+	}
 	o, err := c.explained(ctx, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
 	if err == nil && c.Format == "go" {
 		o.Proved, err = c.verifies(ctx, s)
