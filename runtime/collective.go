@@ -67,18 +67,17 @@ func (c *Comm) barrierPlan() (*plan, error) {
 	return c.plans.get(planKey{algorithm: c.chosen(schedule.Barrier, c.cfg.Barrier, 0).Algorithm})
 }
 
-// chosen is an algorithm, and what else is known of how it cuts a message.
+// chosen is an algorithm and the longest chunk that it may have.
 type chosen struct {
 	Algorithm
-	chunk int  // bytes of a chunk at most; 0: nobody says
-	cuts  bool // it has a number of chunks of its own
+	chunk int // bytes of a chunk at most; 0: nobody says
 }
 
 // chosen returns the algorithm that Config says, or else the one that the rules say. What
 // Config gives of parameters counts in any case.
 func (c *Comm) chosen(collective string, given Algorithm, n int) chosen {
 	if given.Name != "" {
-		return chosen{given, c.cfg.Chunk, c.plans.cuts}
+		return chosen{given, c.cfg.Chunk}
 	}
 	of := c.caseOf(collective, n)
 	d, _ := c.rules().Of(of) // every collective has a rule
@@ -89,10 +88,10 @@ func (c *Comm) chosen(collective string, given Algorithm, n int) chosen {
 	orElse(&given.Params.FanOut, p.FanOut)
 	orElse(&given.Params.Hosts, p.HostsFor(&of))
 	if c.cfg.Chunk > 0 {
-		return chosen{given, c.cfg.Chunk, d.Rule.CutsItself()}
+		return chosen{given, c.cfg.Chunk}
 	}
 	orElse(&given.Params.Chunks, p.Chunks)
-	return chosen{given, p.Chunk, d.Rule.CutsItself()}
+	return chosen{given, p.Chunk}
 }
 
 // rulesWords says which rules ranks have, nothing of the built-in ones.
@@ -125,15 +124,10 @@ func (c *Comm) lends() bool {
 }
 
 // chunks returns into how many chunks a message of n bytes is cut: the same
-// at all ranks, since all know n and have agreed on the datagram. Some
-// algorithms cut by the number of ranks: the symmetric one has a fragment for
-// every destination (paper 004).
+// at all ranks, since all know n and have agreed on the datagram.
 func (c *Comm) chunks(ch *chosen, n int) int {
 	if ch.Params.Chunks > 0 {
 		return ch.Params.Chunks
-	}
-	if ch.cuts {
-		return 0 // its default
 	}
 	m := selection.Message{Algorithm: ch.Name, Ranks: c.size, Bytes: n, Datagram: c.caps.Datagram, Most: ch.chunk}
 	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree whether they are on one host
@@ -142,15 +136,6 @@ func (c *Comm) chunks(ch *chosen, n int) int {
 		m.Ranks = ch.Params.Hosts
 	}
 	return selection.Chunks(m)
-}
-
-func cutsItself(name string) bool {
-	for _, a := range schedule.Algorithms() {
-		if a.Name == name {
-			return a.CutsItself()
-		}
-	}
-	return false
 }
 
 // run starts an operation and waits for it.

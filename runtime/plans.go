@@ -33,7 +33,6 @@ type plans struct {
 	reaches    func(rank int) bool // flags reach a rank; nil: there are none
 	together   bool                // one can stand for several ranks
 	opens      func(rank int)      // connects with a rank; nil: nothing is won by that
-	cuts       bool                // Config.Bcast has a number of chunks of its own
 	recent     [core.Kinds]recent
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled

@@ -7,8 +7,12 @@ import "github.com/schedgen/schedgen/ir"
 // each puts it to the p-1 others. The message crosses the root's link once and
 // every destination's link about once each way, whatever p is.
 //
-// The paper cuts the message into p pieces. With another number of chunks,
-// chunk i belongs to destination i mod p. Destinations serve the others
+// The paper cuts the message into p pieces, and advises against p² fragments of a
+// small message: "it is better to distribute the whole information in a single step
+// during phase 1". So a message of one chunk is not passed on: the root puts it to
+// every destination, and there is no phase 2. Which messages are small enough is
+// decided where their length is known (selection.Chunks). With any other number of
+// chunks, chunk i belongs to destination i mod p. Destinations serve the others
 // backwards along the ring, each from its own predecessor on: the root serves
 // them forwards, so that each begins a put later than the one before, and in
 // any other order those that are under way would meet at the same ranks. In LogGP
@@ -31,8 +35,15 @@ func symmetric() Algorithm {
 func sizeSymmetric(n node) size {
 	dests := n.hosts - 1
 	if n.isRoot() {
-		acts := n.chunks * (count(dests > 0) + n.slaves())
+		each := count(dests > 0) // destinations that get a chunk from the root
+		if n.chunks == 1 {
+			each = dests
+		}
+		acts := n.chunks * (each + n.slaves())
 		return size{rules: count(acts > 0), slots: 1, acts: acts}
+	}
+	if n.chunks == 1 {
+		return size{rules: count(n.slaves() > 0), slots: 1, acts: n.slaves()}
 	}
 	own := (n.chunks - n.v + dests) / dests // chunks k with k mod dests = v-1
 	acts := own*(dests-1) + n.chunks*n.slaves()
@@ -50,7 +61,7 @@ func fillSymmetric(n node, a arena) ir.Program {
 	}
 	a.waitChunks(n.chunks)
 	for k := range n.chunks {
-		if k%dests == n.v-1 {
+		if n.chunks > 1 && k%dests == n.v-1 {
 			a.scatter(&n, k, dests)
 		}
 		a.share(&n, k)
@@ -61,8 +72,13 @@ func fillSymmetric(n node, a arena) ir.Program {
 
 func fillSymmetricRoot(n *node, a arena, dests int) ir.Program {
 	a.wait(ir.Enter)
-	for k := range n.chunks {
-		if dests > 0 {
+	switch {
+	case n.chunks == 1:
+		for v := range dests {
+			a.put(ir.Chunk(0), n.master(1+v))
+		}
+	case dests > 0:
+		for k := range n.chunks {
 			a.put(ir.Chunk(k), n.master(1+k%dests))
 		}
 	}

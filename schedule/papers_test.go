@@ -118,6 +118,14 @@ func TestSymmetricFigures(t *testing.T) {
 	}
 }
 
+// Paper 004, §3: "in case of small message sizes it is better to distribute the whole
+// information in a single step during phase 1".
+func TestSymmetricInOneStep(t *testing.T) {
+	for ranks := 2; ranks <= 40; ranks++ {
+		require.Equal(t, tally{puts: ranks - 1, rounds: 1}, tallyOf(t, "bcast/symmetric", Params{Ranks: ranks, Chunks: 1}))
+	}
+}
+
 // Paper 002, §3.2: in a tree of order n, 2^(n-i) acknowledgements are sent in
 // cycle i, and the root gets one in every cycle.
 func TestAckTreeFigures(t *testing.T) {

@@ -203,11 +203,6 @@ func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 
 // chunks cuts a message as runtime.Comm does.
 func (s *Scenario) chunks(o *Op) int {
-	for _, a := range schedule.Algorithms() {
-		if a.Name == o.Algorithm && a.CutsItself() {
-			return 0
-		}
-	}
 	m := selection.Message{
 		Algorithm: o.Algorithm, Ranks: orElse(o.Hosts, s.Ranks), Bytes: o.Bytes,
 		Links: orElse(s.Hosts, s.Ranks) > 1, Most: s.Comm.Chunk,

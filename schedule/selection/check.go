@@ -111,7 +111,6 @@ func (r *Rule) checkAlgorithm() error {
 	if alg.Multicasts() && r.Multicast != With {
 		return fmt.Errorf(`%s multicasts: the rule needs "multicast": true`, alg.Name)
 	}
-	r.cuts = alg.CutsItself()
 	return r.Params.check(&alg)
 }
 

@@ -32,15 +32,16 @@ const (
 	ringBytes = 64 << 10
 	// What the root alone puts, within a host, nobody passes on.
 	linearBytes = 1 << 20
-	// chunkCost is what each chunk of a pipeline over links costs besides, in bytes
-	// that a link carries meanwhile: some 100 of heads, and the work at a rank,
-	// which is 4 µs at 1 Gbit/s.
+	// chunkCost is what each chunk costs besides its bytes, in bytes that a link
+	// carries meanwhile: some 100 of heads, and the work at a rank, which is 4 µs at
+	// 1 Gbit/s.
 	chunkCost = 512
 	// MaxChunk is how long a chunk is at most: a frame carries no more.
 	MaxChunk = math.MaxInt32
 )
 
-// Chunks returns into how many chunks a message is cut, none of them longer than MaxChunk.
+// Chunks returns into how many chunks a message is cut, none of them longer than MaxChunk. The
+// symmetric broadcast cuts by the number of ranks, whatever Most says.
 func Chunks(m Message) int { return AtLeast(m.best(), m.Bytes) }
 
 // AtLeast returns the least multiple of chunks in which no chunk of a message is longer than
@@ -57,6 +58,8 @@ func AtLeast(chunks, bytes int) int {
 // best returns the number of chunks with which the message takes the least time.
 func (m *Message) best() int {
 	switch {
+	case m.Algorithm == "bcast/symmetric":
+		return m.fragments()
 	case m.Most > 0:
 		return m.pieces(m.Most)
 	case m.Memory && !multicasts(m.Algorithm):
@@ -84,6 +87,19 @@ func (m *Message) inMemory() int {
 
 func multicasts(name string) bool {
 	return slices.ContainsFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool { return a.Name == name && a.Multicasts() })
+}
+
+// fragments returns the number of chunks of the symmetric broadcast to p ranks: p, or
+// one for a small message, which the root then puts to all (paper 004, §3). One chunk
+// takes the root's link for p·(n + chunkCost) bytes. Fragments take it for
+// p·(n/p + chunkCost), and then a destination's for p-1 as long ones. The first is no
+// more if n·(p-1)²/p ≤ (p-1)·chunkCost.
+func (m *Message) fragments() int {
+	p := max(m.Ranks-1, 1)
+	if p == 1 || m.Bytes <= chunkCost*p/(p-1) {
+		return 1
+	}
+	return p
 }
 
 // pieces returns how many chunks of so many bytes there are.

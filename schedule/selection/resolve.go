@@ -7,11 +7,10 @@ import "github.com/schedgen/schedgen/schedule"
 // of so many bytes.
 func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, error) {
 	in := schedule.Params{Ranks: c.Ranks, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Chunks: p.Chunks, Hosts: p.HostsFor(c)}
-	spec, err := schedule.New(algorithm, schedule.Params{Ranks: 1})
-	if err != nil {
+	if _, err := schedule.New(algorithm, schedule.Params{Ranks: 1}); err != nil {
 		return in, err
 	}
-	if alg := spec.Algorithm(); in.Chunks > 0 || c.Collective != schedule.Bcast || alg.CutsItself() {
+	if in.Chunks > 0 || c.Collective != schedule.Bcast {
 		return in, nil
 	}
 	m := Message{Algorithm: algorithm, Ranks: c.Ranks, Bytes: c.Bytes, Links: c.Place != OneHost, Memory: c.Memory, Most: p.Chunk}

@@ -91,13 +91,7 @@ type Rule struct {
 	Params    Params
 	Reason    string
 	Line      int // of the file that it was read from, from 1; 0: from none
-
-	cuts bool // see CutsItself
 }
-
-// CutsItself reports whether the rule leaves the number of chunks to an algorithm that
-// has one of its own, of the number of ranks. It is known of the rules of a table.
-func (r *Rule) CutsItself() bool { return r.cuts && r.Params.Chunks == 0 }
 
 func (r *Rule) fits(c *Case) bool {
 	return r.Collective == c.Collective && r.Ranks.has(c.Ranks) && r.Bytes.has(c.Bytes) && r.Hosts.has(c.Hosts) &&

@@ -168,6 +168,38 @@ func TestChunksFitFrames(t *testing.T) {
 	require.Positive(t, selection.AtLeast(schedule.MaxChunks, math.MaxInt))
 }
 
+// The symmetric broadcast to p ranks has p fragments; a small message goes in one step,
+// as paper 004 advises (section 3), wherever the ranks are and whatever a rule says.
+func TestChunksOfTheSymmetricBroadcast(t *testing.T) {
+	for _, c := range []struct{ ranks, n, want int }{
+		{1, 0, 1}, {1, 1 << 30, 1}, {2, 0, 1}, {2, 1 << 30, 1},
+		{3, 0, 1}, {3, 1024, 1}, {3, 1025, 2},
+		{8, 0, 1}, {8, 2, 1}, {8, 597, 1}, {8, 598, 7}, {8, 512 << 10, 7},
+		{15, 2, 1}, {15, 551, 1}, {15, 552, 14}, {1000, 512, 1}, {1000, 513, 999},
+	} {
+		for _, m := range []selection.Message{{}, {Links: true}, {Memory: true}, {Datagram: 1452}, {Most: 100}} {
+			m.Algorithm, m.Ranks, m.Bytes = "bcast/symmetric", c.ranks, c.n
+			require.Equal(t, c.want, selection.Chunks(m), "%+v", m)
+		}
+	}
+}
+
+// One step is taken where it is no longer than fragments, by what crosses a link.
+func TestSmallMessagesTakeOneStep(t *testing.T) {
+	const cost = 512
+	rapid.Check(t, func(t *rapid.T) {
+		p, n := rapid.IntRange(2, 200).Draw(t, "destinations"), rapid.IntRange(0, 4<<10).Draw(t, "bytes")
+		step := float64(p) * float64(n+cost)
+		fragments := float64(2*p-1) * (float64(n)/float64(p) + cost)
+		got := selection.Chunks(selection.Message{Algorithm: "bcast/symmetric", Ranks: p + 1, Bytes: n})
+		if step < fragments-float64(p) { // bytes are whole
+			require.Equal(t, 1, got)
+		} else if step > fragments+float64(p) {
+			require.Equal(t, p, got)
+		}
+	})
+}
+
 func TestChunksOfAPipelineOverLinks(t *testing.T) {
 	for _, c := range []struct{ ranks, n, datagram, most, want int }{
 		{15, 512 << 10, 0, 0, 115}, {15, 512 << 10, 1424, 0, 115}, {15, 512 << 10, 1424, 1000, 525},

@@ -114,11 +114,9 @@ func (p *pricing) exact(best *selection.Candidate) (Choice, error) {
 	switch chunks := best.Params.Chunks; {
 	case err != nil:
 		return choice, err
-	case alg.CutsItself():
-		choice.Params.Chunks = unless(chunks, usual.Chunks)
 	case chunks == open.Chunks: // which the runtime takes by itself
-	case chunks == 1:
-		choice.Params.Chunks = 1
+	case chunks == 1, alg.CutsItself():
+		choice.Params.Chunks = chunks
 	default:
 		choice.Params.Chunk = (p.c.Bytes + chunks - 1) / chunks
 	}
