@@ -25,12 +25,18 @@ func TestRankTune(t *testing.T) {
 		other <- fmt.Sprint(code, out, said)
 	}()
 	code, out, said := invoke(t.Context(), nil, strings.Fields(args+"0 --rules "+rules)...)
-	require.Zero(t, code, said)
 	require.Equal(t, "0", <-other, "rank 1 has nothing to say")
 	var o tuneObject
 	require.NoError(t, json.Unmarshal([]byte(out), &o))
 	require.Equal(t, "tcp", o.Transport)
 	require.Len(t, o.Sizes, 7)
+	if len(o.Misfits) > 0 { // other processes have disturbed the measurement
+		require.Equal(t, exitNo, code)
+		require.Contains(t, said, "no rules: ")
+		require.NoFileExists(t, rules)
+		return
+	}
+	require.Zero(t, code, said)
 	text, err := os.ReadFile(rules)
 	require.NoError(t, err)
 	require.Equal(t, o.Modelled, strings.Count(string(text), "modelled: "))

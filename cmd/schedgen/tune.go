@@ -53,6 +53,11 @@ line does not fit, lines by size. With -p it also times the candidates themselve
 does. Of that it makes rules, which choose algorithms, wherever a choice is better than the
 built-in one; a rule's reason says whether that was measured or modelled, and by how much.
 
+The model makes no rules of a bad measurement: if one of the four times of a message is uncertain by
+more than 25 % at some length, or differs by more than 10 % beyond its interval from a model in which
+longer messages take no less. Then tune says which times are off and by how much, leaves the file of
+--rules as it is, and exits with 1 unless -p has measured rules.
+
 The model makes rules for ranks that are each on a host of its own, without multicast; measured
 rules are for what was measured, on one host unless --netns is given. docs/tuning.md says how all
 is measured and what it means.
@@ -82,7 +87,8 @@ func (c *tuneCmd) Run(ctx context.Context, std stdio) error {
 	return t.finish(ctx)
 }
 
-// finish makes the rules, and writes and prints what was asked for.
+// finish makes the rules, and writes and prints what was asked for. Without rules, because the
+// measurement is no basis for them, it writes none and returns an error that says why.
 func (t *tuned) finish(ctx context.Context) error {
 	c := t.cmd
 	if err := t.makeRules(ctx); err != nil {
@@ -93,7 +99,8 @@ func (t *tuned) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.Rules != "" {
+	refusal := t.refusal()
+	if c.Rules != "" && refusal == nil {
 		write := func(w io.Writer) error {
 			_, err := w.Write(t.rules.Text())
 			return err
@@ -102,10 +109,14 @@ func (t *tuned) finish(ctx context.Context) error {
 			return err
 		}
 	}
+	print := t.print
 	if c.JSON {
-		return writeJSON(ctxWriter{ctx, t.std.Out}, t.object(), "")
+		print = func(w io.Writer) error { return writeJSON(w, t.object(), "") }
 	}
-	return t.print(ctxWriter{ctx, t.std.Out})
+	if err := print(ctxWriter{ctx, t.std.Out}); err != nil {
+		return err
+	}
+	return refusal
 }
 
 // The bounds of flags.
@@ -200,6 +211,7 @@ type tuned struct {
 	machine *fit.Machine                   // likewise
 	timed   map[selection.Case][]timedCell // what candidates took; nil: they were not timed
 	dropped int                            // cases for which there was no time
+	misfits []fit.Misfit                   // why the model has made no rules; nil: it may make some
 	rules   *selection.Rules
 	made    struct{ measured, modelled int } // rules
 }

@@ -22,6 +22,7 @@ type tuneObject struct {
 	Measured   int                 `json:"rules_measured"`
 	Modelled   int                 `json:"rules_modelled"`
 	Untimed    int                 `json:"cases_untimed,omitempty"` // for which there was no time
+	Misfits    []tuneMisfit        `json:"misfits,omitempty"`       // why the model made no rules
 	Rules      []json.RawMessage   `json:"rules"`
 }
 
@@ -33,13 +34,26 @@ type estimate struct {
 }
 
 func newEstimate(v fit.Interval) estimate {
-	finite := func(end float64) *float64 {
-		if math.IsInf(end, 0) {
-			return nil
-		}
-		return &end
-	}
 	return estimate{v.Value, finite(v.Low), finite(v.High)}
+}
+
+// finite returns a pointer to v, nil if v is infinite.
+func finite(v float64) *float64 {
+	if math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// tuneMisfit is a time that was not measured well enough for a model.
+type tuneMisfit struct {
+	Of        string   `json:"of"`
+	Bytes     int      `json:"bytes"`
+	Measured  estimate `json:"measured"`
+	Uncertain bool     `json:"uncertain"` // the interval is too wide; else the model is off
+	Model     float64  `json:"model"`
+	Off       *float64 `json:"off"` // as a part of the value; null: too few rounds to tell
+	Allowed   float64  `json:"allowed"`
 }
 
 type tuneSize struct {
@@ -90,6 +104,10 @@ func (t *tuned) object() tuneObject {
 			s.Bytes, len(t.samples[i].RoundTrip), newEstimate(s.OneWay), newEstimate(s.Send), newEstimate(s.Recv), newEstimate(s.Gap),
 		})
 	}
+	for i := range t.misfits {
+		f := &t.misfits[i]
+		o.Misfits = append(o.Misfits, tuneMisfit{f.Quantity, f.Bytes, newEstimate(f.Measured), f.Uncertain, f.Model, finite(f.Off), f.Allowed})
+	}
 	for _, q := range quantities(m) {
 		o.Lines = append(o.Lines, t.lines(&q))
 	}
@@ -103,7 +121,7 @@ func loggpEstimates(l, o, g, perByte, cpuPerByte fit.Interval) map[string]estima
 }
 
 func (t *tuned) lines(q *quantity) tuneLines {
-	all := tuneLines{Of: q.name}
+	all := tuneLines{Of: q.Name}
 	for i := range q.pieces {
 		p := &q.pieces[i]
 		all.Lines = append(all.Lines, tuneLine{

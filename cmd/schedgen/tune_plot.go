@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/chart"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // drawTuned draws what messages take: a dot for each median, thin lines through the ends of the
@@ -15,12 +14,8 @@ func drawTuned(w io.Writer, t *tuned) error {
 		Title: fmt.Sprintf("messages between 2 ranks over %s%s", t.link.Transport, t.link.words()),
 		X:     "bytes", Y: "time, µs", LogX: true, LogY: true,
 	}
-	of := []func(*fit.Size) fit.Interval{
-		func(s *fit.Size) fit.Interval { return s.OneWay }, func(s *fit.Size) fit.Interval { return s.Send },
-		func(s *fit.Size) fit.Interval { return s.Recv }, func(s *fit.Size) fit.Interval { return s.Gap },
-	}
 	for color, q := range quantities(t.machine) {
-		dots := chart.Line{Name: q.name, Color: color, Style: chart.Dots}
+		dots := chart.Line{Name: q.Name, Color: color, Style: chart.Dots}
 		low := chart.Line{Color: color, Thin: true}
 		high := low
 		add := func(l *chart.Line, bytes int, ns float64) {
@@ -30,7 +25,7 @@ func drawTuned(w io.Writer, t *tuned) error {
 		}
 		for i := range t.machine.Sizes {
 			s := &t.machine.Sizes[i]
-			v := of[color](s)
+			v := q.Of(s)
 			add(&dots, s.Bytes, v.Value)
 			add(&low, s.Bytes, v.Low)
 			add(&high, s.Bytes, v.High)
@@ -47,9 +42,9 @@ func drawTuned(w io.Writer, t *tuned) error {
 // first.
 func (t *tuned) pieceLine(q *quantity, i, color int) chart.Line {
 	p := &q.pieces[i]
-	line := chart.Line{Name: q.name + ", fitted", Color: color, Style: chart.Dashed}
+	line := chart.Line{Name: q.Name + ", fitted", Color: color, Style: chart.Dashed}
 	if len(q.pieces) > 1 {
-		line.Name = fmt.Sprintf("%s, from %v", q.name, byteSize(t.machine.Sizes[p.From].Bytes))
+		line.Name = fmt.Sprintf("%s, from %v", q.Name, byteSize(t.machine.Sizes[p.From].Bytes))
 	}
 	first := 1
 	if q.start == "t0" {

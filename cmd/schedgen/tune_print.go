@@ -50,7 +50,7 @@ func (t *tuned) printSizes(b *bytes.Buffer) {
 // unsettled counts sizes that were not measured as well as was asked for.
 func (t *tuned) unsettled() (n int) {
 	for i := range t.machine.Sizes {
-		if !t.machine.Sizes[i].Settled(t.cmd.Precision, resolution) {
+		if !t.machine.Sizes[i].Settled(t.cmd.Precision, fit.Resolution) {
 			n++
 		}
 	}
@@ -59,15 +59,16 @@ func (t *tuned) unsettled() (n int) {
 
 // quantity is a parameter that lines were fitted to.
 type quantity struct {
-	name         string // of the function of a message's length
+	fit.Quantity
 	start, slope string // what the line's numbers are called
 	pieces       []fit.Piece
 }
 
 func quantities(m *fit.Machine) []quantity {
+	of := fit.Quantities()
 	return []quantity{
-		{"one way", "t0", "t_d", m.OneWay}, {"sender", "o_s", "O_s", m.Send},
-		{"receiver", "o_r", "O_r", m.Recv}, {"gap", "g", "G", m.Gaps},
+		{of[0], "t0", "t_d", m.OneWay}, {of[1], "o_s", "O_s", m.Send},
+		{of[2], "o_r", "O_r", m.Recv}, {of[3], "g", "G", m.Gaps},
 	}
 }
 
@@ -99,14 +100,17 @@ func (t *tuned) printModels(b *bytes.Buffer) {
 // printPieces says whether one line fits a quantity.
 func (t *tuned) printPieces(b *bytes.Buffer, q *quantity) {
 	if len(q.pieces) == 1 {
-		word := "one line fits"
+		word, rules := "one line fits", ""
 		if !q.pieces[0].Fits {
 			word = "no four lines fit; one"
+			if t.made.modelled > 0 {
+				rules = "; rules use the times themselves, no line"
+			}
 		}
-		fmt.Fprintf(b, "%s: %s, off by %.0f %% at most\n", q.name, word, 100*q.pieces[0].Worst)
+		fmt.Fprintf(b, "%s: %s, off by %.0f %% at most%s\n", q.Name, word, 100*q.pieces[0].Worst, rules)
 		return
 	}
-	fmt.Fprintf(b, "%s: one line does not fit, these do:\n", q.name)
+	fmt.Fprintf(b, "%s: one line does not fit, these do:\n", q.Name)
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for i := range q.pieces {
 		p := &q.pieces[i]
@@ -123,17 +127,86 @@ func (t *tuned) printRules(b *bytes.Buffer) {
 		fmt.Fprintln(b)
 	}
 	lines := t.ruleLines()
-	if len(lines) == 0 {
-		fmt.Fprintln(b, "rules: none is better than the built-in ones")
-	} else {
+	switch {
+	case len(lines) > 0:
 		fmt.Fprintf(b, "rules: %d measured, %d modelled; else the built-in ones\n", t.made.measured, t.made.modelled)
+	case len(t.misfits) == 0 || t.timed != nil:
+		fmt.Fprintln(b, "rules: none is better than the built-in ones")
 	}
 	for _, line := range lines {
 		fmt.Fprintf(b, "  %s\n", line)
 	}
+	t.printMisfits(b)
 	if t.dropped > 0 {
 		fmt.Fprintf(b, "candidates of %s were not timed: --budget was over\n", count(t.dropped, "case"))
 	}
+}
+
+// printMisfits says why the model makes no rules: of each quantity the time that is most off.
+func (t *tuned) printMisfits(b *bytes.Buffer) {
+	if len(t.misfits) == 0 {
+		return
+	}
+	what := "rules"
+	if t.timed != nil {
+		what = "modelled rules"
+	}
+	fmt.Fprintf(b, "%s: none, because %d of %d times were not measured well enough for a model\n",
+		what, len(t.misfits), len(fit.Quantities())*len(t.machine.Sizes))
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, q := range fit.Quantities() {
+		worst, others := worstOf(t.misfits, q.Name)
+		if worst == nil {
+			continue
+		}
+		more := ""
+		if others > 0 {
+			more = "; and " + count(others, "other size")
+		}
+		fmt.Fprintf(table, "  %s, %v\t%s µs\t%s\t%s%s\n", q.Name, byteSize(worst.Bytes),
+			threeDigits(worst.Measured.Value/1e3), ends(worst.Measured, 1e-3), misfitWords(worst), more)
+	}
+	_ = table.Flush() // into memory
+}
+
+// worstOf returns the misfit of a quantity that is most off, and how many others there are;
+// nil: it has none. The quantity "" is any.
+func worstOf(all []fit.Misfit, quantity string) (worst *fit.Misfit, others int) {
+	n := 0
+	for i := range all {
+		if quantity != "" && all[i].Quantity != quantity {
+			continue
+		}
+		if n++; worst == nil || all[i].Off > worst.Off {
+			worst = &all[i]
+		}
+	}
+	return worst, max(n-1, 0)
+}
+
+// misfitWords says what is off and by how much.
+func misfitWords(m *fit.Misfit) string {
+	switch {
+	case math.IsInf(m.Off, 1):
+		return "too few rounds to tell"
+	case m.Uncertain && m.Off > 10: // of values near zero
+		return fmt.Sprintf("uncertain by more than 1000 %%, allowed are %.0f", 100*m.Allowed)
+	case m.Uncertain:
+		return fmt.Sprintf("uncertain by %.0f %%, allowed are %.0f", 100*m.Off, 100*m.Allowed)
+	}
+	return fmt.Sprintf("the model has %s µs, off by %.0f %%, allowed are %.0f", threeDigits(m.Model/1e3), 100*m.Off, 100*m.Allowed)
+}
+
+// refusal returns the error of a measurement of which no rules were made; nil: there are some,
+// or none were to be made.
+func (t *tuned) refusal() error {
+	if len(t.misfits) == 0 || t.timed != nil {
+		return nil
+	}
+	worst, _ := worstOf(t.misfits, "")
+	return &noError{fmt.Sprintf("no rules: %s not measured well enough; worst: %s, %v: %s; "+
+		"measure again while the machine is idle, with a longer --budget, or leave sizes out with --size",
+		count(len(t.misfits), "time"), worst.Quantity, byteSize(worst.Bytes), misfitWords(worst))}
 }
 
 // ends spells an interval, in a unit.

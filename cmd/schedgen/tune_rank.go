@@ -52,10 +52,6 @@ const (
 	leastRounds = 20   // before an interval is believed
 )
 
-// resolution is half of an interval's width that is enough whatever the value, in nanoseconds: clocks
-// are no better.
-const resolution = 20
-
 // lead measures all lengths again and again until all are known well enough, so that what changes
 // while it measures shows at all of them. It goes up and down in turn: what long messages have left behind,
 // in caches and in the system's guess of a connection's rate, is not there when short ones begin.
@@ -116,7 +112,7 @@ func enough(s *fit.Samples, precision float64) bool {
 		return false
 	}
 	size := s.Size()
-	return size.Settled(precision, resolution) || len(s.RoundTrip) >= mostRounds
+	return size.Settled(precision, fit.Resolution) || len(s.RoundTrip) >= mostRounds
 }
 
 // calibrate measures how long it takes to read the clock.

@@ -96,7 +96,7 @@ func (t *tuned) makeRules(ctx context.Context) error {
 }
 
 // modelRules returns what the model says where nothing was timed. What puts take through memory
-// says nothing of a network.
+// says nothing of a network, and times that were not measured well enough say nothing at all.
 func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err error) {
 	model := grid.Machine{Likely: t.cmd.model()}
 	if t.machine != nil {
@@ -104,6 +104,11 @@ func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err erro
 	}
 	if t.link.Transport == overMem || t.link.sharesMemory() && !t.cmd.Netns {
 		return nil, nil
+	}
+	if t.machine != nil {
+		if t.misfits = t.machine.Misfits(); len(t.misfits) > 0 {
+			return nil, nil
+		}
 	}
 	grids := t.grids(false)
 	found, err := t.compare(ctx, grids, model.Likely)
