@@ -13,7 +13,7 @@ import (
 type benchCmd struct {
 	Operation  string    `arg:"" enum:"${operations}" help:"What is timed, see above."`
 	Size       *byteSize `placeholder:"N" help:"Bytes of a broadcast or a rootless message, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Iterations int       `default:"2000" placeholder:"N" help:"Operations that are timed, default 2000; a tenth as many, at least 10, warm up."`
+	Iterations *int      `placeholder:"N" help:"Operations that are timed, default 2000, messages of a loop of anycast_loop, default 10000; a tenth as many, at least 10, warm up."`
 	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
 	Degree     *int      `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
 	FanIn      *int      `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
@@ -29,7 +29,22 @@ const (
 	opBcastAck     = "bcast_ack"
 	opBcastBarrier = "bcast_barrier"
 	opAnycast      = "anycast"
+	opAnycastLoop  = "anycast_loop"
 )
+
+// loops is how often anycast_loop runs its loop, as in paper 001 (section 3.1).
+const loops = 4
+
+// rootless reports whether an operation is rootless.
+func rootless(operation string) bool { return operation == opAnycast || operation == opAnycastLoop }
+
+// samples returns how many times each rank of a job tells.
+func (j *job) samples() int {
+	if j.Operation == opAnycastLoop {
+		return loops
+	}
+	return j.Iterations
+}
 
 // replies is the barrier by which ranks reply to the root of a broadcast: its
 // root, rank 0, returns as soon as all others have checked in.
@@ -41,7 +56,8 @@ func (benchCmd) Help() string {
 --rules with the one that they choose.
 Ranks are processes of this machine. Before every operation all ranks meet at a barrier that is
 not timed; each rank then takes the time from its call to its return, and the longest time of
-a rank is that operation's. Nothing is reported before the last operation is over.
+a rank is that operation's. Nothing is reported before the last operation is over. A loop of
+anycast_loop is timed as one, and its time divided by its messages.
 
 Operations:
 
@@ -58,7 +74,8 @@ Examples:
 
   schedgen bench barrier -p 8
   schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast
-  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast --key-file key`
+  schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast --key-file key
+  schedgen bench anycast_loop -p 16 --size 10B`
 }
 
 // operations are what --help says of each operation.
@@ -69,6 +86,8 @@ var operations = [][2]string{
 		"has all replies. bcast/mcast-acktree replies by itself; after the others the ranks check in at the root of a barrier/hsb"},
 	{opBcastBarrier, "a broadcast from rank 0, then a barrier"},
 	{opAnycast, "a rootless message that rank 0 publishes and every other rank takes; only those who take it have to wait"},
+	{opAnycastLoop, "rank 0 publishes --iterations rootless messages in a tight loop; timed until a rank has the last, for each " +
+		"message, four loops (paper 001, section 3.1)"},
 }
 
 // benchAuto is what auto is for bench.
@@ -91,7 +110,7 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 	out := benchOutput{std: std, json: c.JSON}
 	// Ranks tell their times at the end only: a step of the bar is an
 	// algorithm, so that drawing disturbs no measurement.
-	bar := newRunProgress(std, c.Operation, len(jobs)*c.Iterations)
+	bar := newRunProgress(std, c.Operation, len(jobs)*base.samples())
 	for i := range jobs {
 		t, err := c.measure(ctx, std, &jobs[i], bar)
 		if err == nil {
@@ -110,7 +129,13 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 	if err != nil {
 		return j, err
 	}
-	j.Operation, j.Iterations, j.Size, j.Dup = c.Operation, c.Iterations, 2, c.Dup
+	j.Operation, j.Iterations, j.Size, j.Dup = c.Operation, 2000, 2, c.Dup
+	switch {
+	case c.Iterations != nil:
+		j.Iterations = *c.Iterations
+	case c.Operation == opAnycastLoop:
+		j.Iterations = 10_000
+	}
 	switch {
 	case c.Size != nil && c.Operation == opBarrier:
 		std.idle("size", noMessage)
@@ -118,12 +143,12 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 		j.Size = int64(*c.Size)
 	}
 	most := int64(min(maxMessage, math.MaxInt))
-	if c.Operation == opAnycast {
+	if rootless(c.Operation) {
 		most = maxCast
 	}
 	switch {
-	case c.Iterations < 1 || c.Iterations > maxBenchIterations:
-		err = fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxBenchIterations)
+	case j.Iterations < 1 || j.Iterations > maxBenchIterations:
+		err = fmt.Errorf("--iterations=%d: must be in 1..%d", j.Iterations, maxBenchIterations)
 	case j.Size > most:
 		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(most))
 	}
@@ -142,7 +167,7 @@ func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
 	if c.Transport == "auto" {
 		c.Transport = c.auto()
 	}
-	if c.Operation == opBarrier || c.Operation == opAnycast {
+	if c.Operation == opBarrier || rootless(c.Operation) {
 		return c.quietLink(ctx, std)
 	}
 	l, _, err := c.link(ctx, std)
@@ -179,10 +204,10 @@ func (c *benchCmd) measure(ctx context.Context, std stdio, j *job, bar runProgre
 
 // collective is what the algorithms are of that are measured.
 func (c *benchCmd) collective() string {
-	switch c.Operation {
-	case opBarrier:
+	switch {
+	case c.Operation == opBarrier:
 		return schedule.Barrier
-	case opAnycast:
+	case rootless(c.Operation):
 		return schedule.Anycast
 	}
 	return schedule.Bcast

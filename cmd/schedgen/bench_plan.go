@@ -15,7 +15,7 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 	flags.dropIdle(c.collective(), std)
 	if c.Rules != "" {
 		size := base.Size
-		if c.Operation == opAnycast {
+		if rootless(c.Operation) {
 			size = 0 // one algorithm serves all lengths
 		}
 		of, err := c.caseOf(c.collective(), size, &base.Link, nil)
@@ -78,7 +78,7 @@ func (j *job) benchConfig(cfg *runtime.Config) {
 		cfg.Barrier = alg
 	case opBcastAck:
 		cfg.Bcast, cfg.Barrier.Name = alg, replies
-	case opAnycast:
+	case opAnycast, opAnycastLoop:
 		cfg.Anycast, cfg.MaxMessage = alg, max(int(j.Size), 1)
 	default:
 		cfg.Bcast = alg

@@ -9,8 +9,12 @@ import (
 
 // bench measures with the communicator that the ranks have joined, or with a duplicate of it.
 func (w *worker) bench(ctx context.Context, out *outcome) (err error) {
+	measure := w.measure
+	if w.job.Operation == opAnycastLoop {
+		measure = w.measureLoops
+	}
 	if !w.job.Dup {
-		return w.measure(ctx, out)
+		return measure(ctx, out)
 	}
 	joined := w.comm
 	twin, err := joined.Dup(ctx)
@@ -22,7 +26,7 @@ func (w *worker) bench(ctx context.Context, out *outcome) (err error) {
 		w.comm = joined
 		err = errors.Join(err, twin.Close())
 	}()
-	return w.measure(ctx, out)
+	return measure(ctx, out)
 }
 
 // measure does the operation again and again and keeps its own time of each
@@ -49,6 +53,41 @@ func (w *worker) measure(ctx context.Context, out *outcome) error {
 		}
 	}
 	// Whoever is done reports, which the last operation of others must not wait for.
+	if err := w.comm.Barrier(ctx); err != nil {
+		return err
+	}
+	return w.send(report{Samples: times})
+}
+
+// measureLoops times loops of rootless messages from one origin. Of each it keeps the time from
+// the barrier before the loop until this rank has published, or taken, the last message, divided
+// by the messages. A barrier after the loop lets no rank begin the next one early.
+func (w *worker) measureLoops(ctx context.Context, out *outcome) error {
+	buf := make([]byte, w.job.Size)
+	times := make([]int64, loops)
+	for k := -1; k < loops; k++ {
+		messages := w.job.Iterations
+		if k < 0 {
+			messages = max(messages/10, 10)
+		}
+		if err := w.comm.Barrier(ctx); err != nil {
+			return err
+		}
+		start := time.Now()
+		for i := range messages {
+			if w.job.Rank == w.job.Params.Root {
+				mark(buf, i)
+			}
+			got, err := w.rootless(ctx, buf)
+			if err != nil {
+				return err
+			}
+			checkMark(&out.Wrong, got, len(buf), i)
+		}
+		if k >= 0 {
+			times[k] = int64(time.Since(start)) / int64(messages)
+		}
+	}
 	if err := w.comm.Barrier(ctx); err != nil {
 		return err
 	}

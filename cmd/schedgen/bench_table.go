@@ -88,8 +88,12 @@ func (o *benchOutput) start(j *job, t *tally) {
 	if j.Operation != opBarrier {
 		of = fmt.Sprintf(" of %v", byteSize(j.Size))
 	}
-	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; µs, of the slowest rank%s\n",
-		j.Operation, of, count(j.Params.Ranks, "rank"), j.Link.Transport, j.Link.words(), count(j.Iterations, "iteration"), copyWords(j, t))
+	times, unit := count(j.Iterations, "iteration"), "µs"
+	if j.Operation == opAnycastLoop {
+		times, unit = fmt.Sprintf("%s of %s", count(loops, "loop"), count(j.Iterations, "message")), "µs a message"
+	}
+	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; %s, of the slowest rank%s\n",
+		j.Operation, of, count(j.Params.Ranks, "rank"), j.Link.Transport, j.Link.words(), times, unit, copyWords(j, t))
 	o.table = tabwriter.NewWriter(o.std.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(o.table, "algorithm\tmean\tmin\tmedian\tp90\tp99\tmax\t")
 }

@@ -57,7 +57,7 @@ func TestCandidates(t *testing.T) {
 
 // Waiting for replies is the root's business: its time alone counts.
 func TestTimed(t *testing.T) {
-	for _, op := range []string{opBarrier, opBcast, opBcastAck, opBcastBarrier, opAnycast} {
+	for _, op := range []string{opBarrier, opBcast, opBcastAck, opBcastBarrier, opAnycast, opAnycastLoop} {
 		for rank := range 2 {
 			w := worker{job: &job{Operation: op, Rank: rank}}
 			require.Equal(t, op != opBcastAck || rank == 0, w.timed(), "%s at rank %d", op, rank)

@@ -116,7 +116,7 @@ func listFigures(w io.Writer, entries []papers.Entry) error {
 // runner times operations as bench does, over mcast if that works here, else tcp.
 func (c *papersCmd) runner(std stdio) papers.Runner {
 	return func(ctx context.Context, j papers.Job) (float64, error) {
-		b := benchCmd{Operation: j.Operation, Iterations: c.Iterations, runFlags: runFlags{
+		b := benchCmd{Operation: j.Operation, Iterations: &c.Iterations, runFlags: runFlags{
 			Ranks: &rankRange{j.Params.Ranks, j.Params.Ranks}, Algorithm: j.Algorithm,
 			Seed: c.Seed, Timeout: papersTimeout, Silence: papersTimeout,
 		}}
