@@ -16,7 +16,7 @@ import (
 type costCmd struct {
 	sourceArgs
 	loggpArgs
-	Linear  *linearFlag `placeholder:"T0,TD" help:"Also tell the time in the linear model of paper 004: latency T0 of a message, time TD of a byte, such as 150us,80ns."`
+	Linear  *linearFlag `placeholder:"T0,TD" help:"Also tell the times in the linear model of paper 004: latency T0 of a message, time TD of a byte, such as 150us,80ns."`
 	PerRank bool        `help:"Also print a table with a line for each rank."`
 	JSON    bool        `name:"json" help:"Print an object."`
 }
@@ -30,8 +30,10 @@ returns is not counted.
 
 The makespan is when the last call returns in the LogGP model, which --loggp and --size set;
 its parameters are those of the simulator LogGOPSim unless given. A multicast is one send
-there, which every other rank receives. --linear adds the time in the linear model, where a
-message of n bytes takes T0 + n·TD and messages of one sender share its link.
+there, which every other rank receives. --linear adds the times in the linear model of paper 004,
+where a message of n bytes takes T0 + n·TD: with synchronous sends, each of which begins when the
+one before has arrived (the paper's equation 2), and with asynchronous ones, which share the
+sender's link and overlap their T0 (equations 4 and 5).
 
 Examples:
 

@@ -35,7 +35,8 @@ func (f *linearFlag) UnmarshalText(text []byte) error {
 type linearTime struct {
 	model    sim.Linear
 	bytes    int
-	makespan sim.Time
+	makespan sim.Time // sends of a rank overlap their t0
+	sync     sim.Time // a send begins when the one before has arrived
 }
 
 // run runs s in the model, with a message of so many bytes.
@@ -43,11 +44,20 @@ func (f *linearFlag) run(s *ir.Schedule, bytes int) (*linearTime, error) {
 	if f == nil {
 		return nil, nil
 	}
-	r, err := sim.Run(sim.Of(s), sim.Config{Model: f.model, Bytes: bytes})
-	if err != nil {
-		return nil, fmt.Errorf("--linear: %w", err)
+	t := &linearTime{model: f.model, bytes: bytes}
+	for _, of := range []struct {
+		sync bool
+		to   *sim.Time
+	}{{false, &t.makespan}, {true, &t.sync}} {
+		model := f.model
+		model.Sync = of.sync
+		r, err := sim.Run(sim.Of(s), sim.Config{Model: model, Bytes: bytes})
+		if err != nil {
+			return nil, fmt.Errorf("--linear: %w", err)
+		}
+		*of.to = r.Makespan
 	}
-	return &linearTime{f.model, bytes, r.Makespan}, nil
+	return t, nil
 }
 
 // line is what cost prints of it, "" if it was not asked for.
@@ -59,13 +69,15 @@ func (t *linearTime) line(h *ir.Header) string {
 	if h.HasMessage() {
 		of = fmt.Sprintf(" for %v", byteSize(t.bytes))
 	}
-	return fmt.Sprintf("  linear       %s%s in the linear model: t0 %s, t_d %g ns\n",
-		micros(loggp.Time(t.makespan)), of, micros(loggp.Time(t.model.T0)), float64(t.model.PerByte)/1000)
+	return fmt.Sprintf(`  linear       %s%s in the linear model, with synchronous sends,
+               %s with asynchronous ones: t0 %s, t_d %g ns
+`, micros(loggp.Time(t.sync)), of, micros(loggp.Time(t.makespan)), micros(loggp.Time(t.model.T0)), float64(t.model.PerByte)/1000)
 }
 
 // linearObject is the same for machines: nanoseconds, and nanoseconds a byte.
 type linearObject struct {
-	Makespan *int64  `json:"makespan_ns"` // null: some rank never returns
+	Makespan *int64  `json:"makespan_ns"`      // null: some rank never returns
+	Sync     *int64  `json:"sync_makespan_ns"` // with synchronous sends
 	Bytes    int     `json:"bytes"`
 	T0       int64   `json:"t0"`
 	TD       float64 `json:"td"`
@@ -75,5 +87,5 @@ func (t *linearTime) object() *linearObject {
 	if t == nil {
 		return nil
 	}
-	return &linearObject{nanos(loggp.Time(t.makespan)), t.bytes, int64(t.model.T0), float64(t.model.PerByte) / 1000}
+	return &linearObject{nanos(loggp.Time(t.makespan)), nanos(loggp.Time(t.sync)), t.bytes, int64(t.model.T0), float64(t.model.PerByte) / 1000}
 }
