@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schedgen/schedgen/cmd/schedgen/internal/chart"
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/complete"
 	"github.com/schedgen/schedgen/sim/papers"
 )
@@ -97,7 +96,7 @@ func (c *papersCmd) put(w io.Writer, f *papers.Figure, behind bool) error {
 		return f.WriteTable(w)
 	}
 	name := filepath.Join(c.Out, strings.ReplaceAll(f.ID, "/", "-"))
-	err := errors.Join(writeFile("out", name+".svg", func(w io.Writer) error { return chart.Write(w, chartOf(f)) }), writeFile("out", name+".csv", f.WriteCSV))
+	err := errors.Join(writeFile("out", name+".svg", func(w io.Writer) error { return drawFigure(w, f) }), writeFile("out", name+".csv", f.WriteCSV))
 	if err != nil {
 		return err
 	}

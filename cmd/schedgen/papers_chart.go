@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"math"
 	"slices"
 
@@ -8,11 +9,19 @@ import (
 	"github.com/schedgen/schedgen/sim/papers"
 )
 
+// drawFigure draws a figure: a chart of its series, or a picture of its channels.
+func drawFigure(w io.Writer, f *papers.Figure) error {
+	if f.Channels {
+		return drawChannels(w, f)
+	}
+	return chart.Write(w, chartOf(f))
+}
+
 // chartOf returns the picture of a figure: what the paper states as rings, models as
 // dashed lines, simulations as dots, on a line where that is no model's, and runs as
-// crosses on a line. Series of one name share a colour.
+// crosses on a line. Series of one name share a colour, and the paper's are black.
 func chartOf(f *papers.Figure) chart.Chart {
-	c := chart.Chart{Title: f.ID + "  " + f.Title, X: f.X.String(), Y: f.Y.String(), LogX: f.X.Log, LogY: f.Y.Log}
+	c := chart.Chart{Title: f.ID + "  " + f.Title, X: f.X.String(), Y: f.Y.String(), LogX: f.X.Log, LogY: f.Y.Log, CutY: f.Y.Cut}
 	var names []string
 	for i := range f.Series {
 		s := &f.Series[i]
@@ -20,6 +29,9 @@ func chartOf(f *papers.Figure) chart.Chart {
 			names = append(names, s.Name)
 		}
 		line := chart.Line{Name: s.Kind.String() + ": " + s.Name, Color: slices.Index(names, s.Name), Style: styleOf(f, s)}
+		if s.Kind == papers.Paper && len(names) < chart.Black {
+			line.Color = chart.Black // what is stated stands out
+		}
 		for _, p := range s.Points {
 			if !math.IsNaN(p.Y) {
 				line.At = append(line.At, chart.Point(p))

@@ -27,6 +27,7 @@ type Axis struct {
 	Label string // "ranks"
 	Unit  string // "µs", "" for a number
 	Log   bool   // drawn by its logarithm
+	Cut   bool   // drawn from the least value on, not from 0
 }
 
 // String returns the label with the unit.
@@ -69,6 +70,11 @@ type Figure struct {
 	Series []Series
 	Claims []Claim
 	Notes  []string // what is modelled, and what is fitted to what
+
+	// Channels says that the figure is a picture of nodes: a point is a channel from node X
+	// to node Y, series of kind Model are the channels of a level each, from 0, and series
+	// of kind Simulation those of them that a message takes, in the same order.
+	Channels bool
 }
 
 // curve returns the series of y over the given values of x.

@@ -31,6 +31,14 @@ func (l Linear) Symmetric(n, p int) float64 {
 	return 2*l.T0 + float64(n)*l.Td*(2-1/float64(p))
 }
 
+// SymmetricBusy returns the time of the symmetric broadcast to p ranks where each
+// fragment takes a CPU an overhead o besides, for its send and for its receipt. That is
+// equation (5) and 2·(p-1)·o: a destination sends p-1 fragments and receives p, and the
+// CPU does one after the other. Equation (5) has no such overhead.
+func (l Linear) SymmetricBusy(n, p int, o float64) float64 {
+	return l.Symmetric(n, p) + 2*float64(p-1)*o
+}
+
 // Tree returns the time of the binomial tree to p ranks: ⌈log2 (p+1)⌉ transfers
 // one after the other (section 2).
 func (l Linear) Tree(n, p int) float64 {

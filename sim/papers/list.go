@@ -18,7 +18,7 @@ type Options struct {
 
 // Job is an operation that a Runner times.
 type Job struct {
-	Operation string // "barrier", "bcast", "bcast_ack" or "anycast", as of the verb bench
+	Operation string // "barrier", "bcast", "bcast_ack", "anycast" or "anycast_loop", as of the verb bench
 	Algorithm string
 	Params    schedule.Params
 	Bytes     int

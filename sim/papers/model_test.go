@@ -3,6 +3,7 @@ package papers
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -160,6 +161,81 @@ func TestSkipRingDepth(t *testing.T) {
 		require.EqualValues(t, p-1, s.fewest)
 		require.EqualValues(t, p-1, s.many)
 	}
+}
+
+// TestSymmetricBusy: equation (5) with the overhead of fragments is within a sixth of the
+// simulation, of which equation (5) alone is a third for small messages.
+func TestSymmetricBusy(t *testing.T) {
+	for p := 1; p <= most004; p++ {
+		for _, n := range []int{2, 128, 512, 2 << 10, 8 << 10, 64 << 10, 512 << 10} {
+			simulated, err := simulated004(symmetricName, p, n)
+			require.NoError(t, err)
+			require.InEpsilon(t, simulated, busySymmetric004(n, p)/1e6, 0.18, "%d B to %d", n, p)
+		}
+	}
+	simulated, err := simulated004(symmetricName, most004, 2)
+	require.NoError(t, err)
+	require.Less(t, linear004.Symmetric(2, most004)/1e6, simulated/3)
+}
+
+// TestLoop: the cost of a message in a loop against a loop of many, run by a queue of the CPU
+// and two of the interface for each rank.
+func TestLoop(t *testing.T) {
+	for _, p := range []int{2, 3, 8, 23, 64} {
+		for _, n := range []int{1, 1000, 10_000} {
+			spec, err := schedule.New(skipRing, schedule.Params{Ranks: p})
+			require.NoError(t, err)
+			took := func(messages int) float64 {
+				wire := float64(n-1) * float64(cori.GPerByte) / 1000
+				o, g, l := float64(cori.O), float64(cori.Gap), float64(cori.L)
+				cpu, in, out := make([]float64, p), make([]float64, p), make([]float64, p)
+				for range messages {
+					type arrival struct {
+						rank int
+						at   float64
+					}
+					for next := []arrival{{}}; len(next) > 0; next = next[1:] {
+						r := next[0].rank
+						if r > 0 {
+							start := max(next[0].at, cpu[r], in[r])
+							cpu[r], in[r] = start+o+wire, start+g+wire
+						}
+						program := spec.Program(r)
+						for _, rule := range program.Rules {
+							for _, a := range rule.Do {
+								start := max(cpu[r], out[r])
+								cpu[r], out[r] = start+o, start+g+wire
+								next = append(next, arrival{int(a.To), start + o + l})
+							}
+						}
+					}
+				}
+				return slices.Max(cpu)
+			}
+			want, err := loop001(skipRing, p, n)
+			require.NoError(t, err)
+			require.InEpsilon(t, want*1e3, (took(400)-took(200))/200, 1e-6, "%d ranks, %d B", p, n)
+		}
+	}
+}
+
+// TestChannels: what is drawn is what paper 001 shows in figures 1 to 3.
+func TestChannels(t *testing.T) {
+	of := func(id string) *Figure {
+		found, err := Find(id)
+		require.NoError(t, err)
+		f, err := found[0].Make(t.Context(), Options{})
+		require.NoError(t, err)
+		return f
+	}
+	list, ring, way := of("001/1"), of("001/2"), of("001/3")
+	require.Equal(t, []Point{{0, 4}}, list.Series[2].Points)
+	require.Equal(t, []Point{{0, 4}, {4, 0}}, ring.Series[2].Points)
+	require.Equal(t, []Point{{0, 2}, {2, 4}, {4, 6}, {6, 0}}, ring.Series[1].Points)
+	require.Len(t, list.Series[0].Points, 7)
+	require.Len(t, ring.Series[0].Points, 8)
+	require.Equal(t, []Point{{2, 4}, {4, 6}}, way.Series[4].Points, "to a higher level, since it is new there")
+	require.Equal(t, []Point{{4, 0}}, way.Series[5].Points)
 }
 
 // TestAdapt is the rule of the adaptive policy.

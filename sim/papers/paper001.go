@@ -1,9 +1,11 @@
 package papers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/schedule"
@@ -13,6 +15,9 @@ import (
 // figures001 are those of paper 001, the rootless broadcast.
 func figures001() []Entry {
 	return []Entry{
+		{"001/1", "channels of a skip list of 8 nodes", skipList001},
+		{"001/2", "channels of a skip ring of 8 nodes", skipRing001},
+		{"001/3", "the way of a message of rank 2 among 8 nodes", routes001},
 		{"001/4", "latency of an anycast against ranks, 10 to 10,000 bytes", latency001},
 		{"001/depth", "hops to the last rank, over all origins", depth001},
 		{"001/origins", "hops to the last rank by origin, 64 ranks", origins001},
@@ -43,23 +48,30 @@ func ranks001(o Options) []int {
 	return []int{16, 23, 32, 48, 64, 100, 128, 200, 256, 384, 512}
 }
 
+// latency001 is figure 4: the paper's skip ring with messages of four lengths, each alone and
+// in a loop.
 func latency001(ctx context.Context, o Options) (*Figure, error) {
-	f := &Figure{X: sizeAxis, Y: latencyAxis}
+	f := &Figure{X: Axis{Label: "ranks", Log: true}, Y: latencyAxis}
 	xs := ofInts(ranks001(o)...)
-	for _, name := range []string{skipRing, circulant} {
-		for _, n := range []int{10, 100, 1000, 10_000} {
-			s, err := curveOf(fmt.Sprintf("%s, %d B", short001(name), n), Simulation, xs, func(x float64) (float64, error) {
-				r, err := simulate(name, schedule.Params{Ranks: int(x)}, sim.Config{Model: cori, Bytes: n})
-				if err != nil {
-					return 0, err
-				}
-				return micros(r.Makespan), nil
-			})
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		s, err := curveOf(fmt.Sprintf("one message, %d B", n), Simulation, xs, func(x float64) (float64, error) {
+			r, err := simulate(skipRing, schedule.Params{Ranks: int(x)}, sim.Config{Model: cori, Bytes: n})
 			if err != nil {
-				return nil, err
+				return 0, err
 			}
-			f.Series = append(f.Series, s)
+			return micros(r.Makespan), nil
+		})
+		if err != nil {
+			return nil, err
 		}
+		f.Series = append(f.Series, s)
+	}
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		s, err := curveOf(fmt.Sprintf("in a loop, %d B", n), Model, xs, func(x float64) (float64, error) { return loop001(skipRing, int(x), n) })
+		if err != nil {
+			return nil, err
+		}
+		f.Series = append(f.Series, s)
 	}
 	growth := func(s *Series) float64 { return s.Points[len(s.Points)-1].Y / s.Points[0].Y }
 	size := func(small, large *Series) float64 {
@@ -68,17 +80,131 @@ func latency001(ctx context.Context, o Options) (*Figure, error) {
 	}
 	s := f.Series
 	f.Claims = []Claim{
-		{"§3.2, fig. 4", "most ranks to 16 ranks, 10 B (\"slight increase\")", "", None, None, growth(&s[0])},
-		{"§3.2, fig. 4", "10 B to 1,000 B, most ranks (\"not sensitive\")", "", None, None, size(&s[0], &s[2])},
-		{"§3.2, fig. 4", "10 B to 10,000 B, most ranks (\"not sensitive\")", "", None, None, size(&s[0], &s[3])},
-		{"ours", "circulant to skip ring, 10 B, most ranks", "", None, None, size(&s[0], &s[4])},
+		{"§3.2, fig. 4", "most ranks to 16 ranks, 10 B (\"slight increase\")", "", None, growth(&s[4]), growth(&s[0])},
+		{"§3.2, fig. 4", "1,000 B to 10 B, most ranks (\"not sensitive\")", "", None, size(&s[4], &s[6]), size(&s[0], &s[2])},
+		{"§3.2, fig. 4", "10,000 B to 10 B, most ranks (\"not sensitive\")", "", None, size(&s[4], &s[7]), size(&s[0], &s[3])},
 	}
-	f.Notes = []string{"The paper measures 10,000 anycasts of rank 0 in a tight loop, so its times are those of a pipeline, in which a message costs what the busiest rank does for it; ours is one message until its last rank " +
-		"has it. So ours grows with the logarithm of the ranks, and 10,000 bytes, of a microsecond a hop, are seen. The text gives no times; L = 1 µs, o = g = 0.3 µs and 10 GB/s are round figures."}
-	return f, f.run(ctx, o, ofInts(2, 3, 5, 8),
-		realCurve{"skip-ring, 10 B", Job{Operation: "anycast", Algorithm: skipRing, Bytes: 10}},
-		realCurve{"skip-ring, 10000 B", Job{Operation: "anycast", Algorithm: skipRing, Bytes: 10_000}},
-		realCurve{"circulant, 10 B", Job{Operation: "anycast", Algorithm: circulant, Bytes: 10}})
+	f.Notes = []string{"The paper measures 10,000 anycasts of rank 0 in a tight loop, and takes the longest time of a rank for each message. The model is that of such a loop: a message costs what the busiest rank does for it, its sends and its receipt. " +
+		"The simulation is one message alone, until its last rank has it, which takes a logarithm of hops. The text gives no times; L = 1 µs, o = g = 0.3 µs and 10 GB/s are round figures. Runs are loops (schedgen bench anycast_loop)."}
+	var runs []realCurve
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		runs = append(runs, realCurve{fmt.Sprintf("in a loop, %d B", n), Job{Operation: "anycast_loop", Algorithm: skipRing, Bytes: n}})
+	}
+	return f, f.run(ctx, o, ofInts(2, 3, 5, 8), runs...)
+}
+
+// loop001 returns what each message costs, in µs, if rank 0 of p sends many of n bytes
+// without a pause: the time for which the busiest CPU or interface is taken by one of them.
+// It is the limit for which a pipeline is full, and does not depend on L.
+func loop001(name string, p, n int) (float64, error) {
+	spec, err := schedule.New(name, schedule.Params{Ranks: p})
+	if err != nil {
+		return 0, err
+	}
+	wire := float64(n-1) * float64(cori.GPerByte) / 1000
+	busiest := 0.0
+	for r := range p {
+		sends, receives := 0.0, 1.0
+		if r == 0 {
+			receives = 0
+		}
+		program := spec.Program(r)
+		for i := range program.Rules {
+			sends += float64(len(program.Rules[i].Do))
+		}
+		cpu := sends*float64(cori.O) + receives*(float64(cori.O)+wire)
+		link := max(sends, receives) * (float64(cori.Gap) + wire)
+		busiest = max(busiest, cpu, link)
+	}
+	return busiest / 1e3, nil
+}
+
+// channels001 returns the figure of those channels among eight nodes that drawn says: a series
+// for each level, of which a point is a channel from X to Y. The overlay is that of the channels.
+func channels001(drawn func(to int) bool) (*Figure, schedule.Overlay, error) {
+	const p = 8
+	spec, err := schedule.New(skipRing, schedule.Params{Ranks: p})
+	if err != nil {
+		return nil, nil, err
+	}
+	overlay := spec.Overlay()
+	f := &Figure{X: Axis{Label: "node"}, Y: Axis{Label: "node to which the channel leads"}, Channels: true}
+	for from := range p {
+		for level, to := range overlay.Channels(nil, from) {
+			if level == len(f.Series) {
+				f.Series = append(f.Series, Series{Name: fmt.Sprintf("level %d", level), Kind: Model})
+			}
+			if drawn(to) {
+				s := &f.Series[level]
+				s.Points = append(s.Points, Point{float64(from), float64(to)})
+			}
+		}
+	}
+	return f, overlay, nil
+}
+
+// skipList001 is figure 1: nobody links back to the head.
+func skipList001(context.Context, Options) (*Figure, error) {
+	f, _, err := channels001(func(to int) bool { return to != 0 })
+	if err != nil {
+		return nil, err
+	}
+	f.Notes = []string{"The paper's figure 1: on level l a node links to the next one of level l or higher, and the last node of a level to none."}
+	return f, nil
+}
+
+// skipRing001 is figure 2: the last node of each level links to the head.
+func skipRing001(context.Context, Options) (*Figure, error) {
+	f, _, err := channels001(func(int) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	count := func(node int) (n float64) {
+		for i := range f.Series {
+			if f.Series[i].at(float64(node)) != "-" {
+				n++
+			}
+		}
+		return n
+	}
+	f.Claims = []Claim{{"fig. 2", "channels of nodes 0 and 4, which have the most", "", None, 3, min(count(0), count(4))}}
+	f.Notes = []string{"The paper's figure 2: the last nodes of the levels, 7, 6 and 4, link to node 0 as well. Nodes 0 and 4 have the highest level and the most channels."}
+	return f, nil
+}
+
+// routes001 is figure 3: the way of a message that rank 2 publishes.
+func routes001(context.Context, Options) (*Figure, error) {
+	const origin = 2
+	f, overlay, err := channels001(func(int) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	levels := len(f.Series)
+	for level := range levels {
+		f.Series = append(f.Series, Series{Name: f.Series[level].Name + ", its message", Kind: Simulation})
+	}
+	messages := 0
+	type hop struct{ from, to int }
+	for next := []hop{{origin, origin}}; len(next) > 0; next = next[1:] {
+		node := next[0].to
+		for _, to := range overlay.Forward(nil, node, origin, next[0].from) {
+			messages++
+			next = append(next, hop{node, to})
+			for level := range levels {
+				if f.Series[level].y(float64(node)) == float64(to) {
+					s := &f.Series[levels+level]
+					s.Points = append(s.Points, Point{float64(node), float64(to)})
+					break
+				}
+			}
+		}
+	}
+	for level := range levels {
+		slices.SortFunc(f.Series[levels+level].Points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
+	}
+	f.Claims = []Claim{{"§2.2, fig. 3", "messages", "", 8, 7, float64(messages)}}
+	f.Notes = []string{"The paper's figure 3: rank 2 sends to rank 4, which has a higher level, and rank 4 to rank 0, which has the same, since the message is new to them."}
+	return f, nil
 }
 
 // spreadOf is what is told of all origins of an overlay.

@@ -33,7 +33,7 @@ func TestRunner(t *testing.T) {
 	jobs = nil
 	f, err = found[0].Make(t.Context(), o)
 	require.NoError(t, err)
-	require.Equal(t, Job{Operation: "anycast", Algorithm: skipRing, Params: schedule.Params{Ranks: 2}, Bytes: 10}, jobs[0])
+	require.Equal(t, Job{Operation: "anycast_loop", Algorithm: skipRing, Params: schedule.Params{Ranks: 2}, Bytes: 10}, jobs[0])
 	require.Equal(t, Point{8, 8}, f.Series[len(f.Series)-1].Points[3])
 
 	found, err = Find("004/2-both") // over destinations, in ms

@@ -21,6 +21,7 @@ type Chart struct {
 	X, Y  string // what the axes are, with units
 	LogX  bool   // logarithmic where all of it is positive and spans more than a factor of ten
 	LogY  bool   // likewise
+	CutY  bool   // from the least value on, not from 0
 	Lines []Line
 }
 
@@ -50,6 +51,9 @@ const (
 type Point struct{ X, Y float64 }
 
 // palette is that of Okabe and Ito, which people tell apart who do not see all colours.
+// Black is the number of the colour that is black.
+const Black = 6
+
 var palette = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{86, 180, 233, 255}, {230, 159, 0, 255}, {0, 0, 0, 255}, {120, 120, 120, 255},
@@ -79,11 +83,11 @@ func Write(w io.Writer, c Chart) error {
 			return fmt.Errorf("draw %s: %w", c.Lines[i].Name, err)
 		}
 	}
-	setScale(&p.X, logX)
-	setScale(&p.Y, logY)
+	setScale(&p.X, logX, false)
+	setScale(&p.Y, logY, c.CutY)
 	canvas := vgsvg.New(width, height)
 	all := draw.New(canvas)
-	p.Draw(draw.Crop(all, 0, -legendWidth, 0, -vg.Millimeter))
+	p.Draw(draw.Crop(all, 2*vg.Millimeter, -legendWidth, 0, -vg.Millimeter))
 	legend.Draw(draw.Crop(all, width-legendWidth+vg.Millimeter*3, 0, 0, -vg.Centimeter))
 	_, err := canvas.WriteTo(w)
 	return err
@@ -98,16 +102,22 @@ func setFonts(p *plot.Plot, legend *plot.Legend) {
 	legend.TextStyle.Font.Size = 8.5
 }
 
-// setScale has an axis begin at 0, and the curves end before it does. What is drawn by
-// its logarithm is drawn as that on a linear axis: the library centres no label on
-// another.
-func setScale(a *plot.Axis, log bool) {
-	if !log {
-		a.Min, a.Max = min(0, a.Min), a.Max*1.04
+// setScale has an axis begin at 0, unless it is cut, and the curves end before it does. What
+// is drawn by its logarithm is drawn as that on a linear axis: the library centres no label
+// on another.
+func setScale(a *plot.Axis, log, cut bool) {
+	switch {
+	case log:
+		a.Tick.Marker = logTicks{}
+		a.Min, a.Max = a.Min-0.03, a.Max+0.03
 		return
+	case cut:
+		margin := 0.04 * (a.Max - a.Min)
+		a.Min, a.Max = a.Min-margin, a.Max+margin
+	default:
+		a.Min, a.Max = min(0, a.Min), a.Max*1.04
 	}
-	a.Tick.Marker = logTicks{}
-	a.Min, a.Max = a.Min-0.03, a.Max+0.03
+	a.Tick.Marker = linearTicks{}
 }
 
 func add(p *plot.Plot, legend *plot.Legend, l *Line, logX, logY bool) error {
@@ -136,7 +146,7 @@ func add(p *plot.Plot, legend *plot.Legend, l *Line, logX, logY bool) error {
 		legend.Add(l.Name, line)
 		return nil
 	case Rings:
-		marks.Shape, marks.Radius = draw.RingGlyph{}, vg.Points(5)
+		marks.Shape, marks.Radius = draw.RingGlyph{}, vg.Points(6)
 	case Crosses:
 		marks.Shape, marks.Radius = draw.CrossGlyph{}, vg.Points(3)
 		p.Add(line)

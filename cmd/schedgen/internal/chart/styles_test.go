@@ -42,3 +42,22 @@ func TestLogTicks(t *testing.T) {
 	}
 	require.Equal(t, []string{"0.05", "0.1", "0.2", "0.5", "1", "2", "5"}, labels)
 }
+
+// TestLinearTicks: labels are round, whole where steps are, and neither few nor many.
+func TestLinearTicks(t *testing.T) {
+	labels := func(lo, hi float64) (all []string) {
+		for _, tick := range (linearTicks{}).Ticks(lo, hi) {
+			all = append(all, tick.Label)
+		}
+		return all
+	}
+	require.Equal(t, []string{"0", "5", "10", "15", "20", "25"}, labels(0, 27.2))
+	require.Equal(t, []string{"0", "100", "200", "300", "400", "500"}, labels(0, 532))
+	require.Equal(t, []string{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}, labels(0, 1.04))
+	require.Equal(t, []string{"8", "9", "10", "11", "12", "13", "14"}, labels(7.7, 14.2))
+	require.Empty(t, labels(1, 1))
+	for hi := 0.001; hi < 1e7; hi *= 1.1 {
+		n := len(labels(0, hi))
+		require.True(t, n >= 5 && n <= 11, "%v: %d", hi, n)
+	}
+}

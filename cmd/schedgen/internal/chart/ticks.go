@@ -7,6 +7,32 @@ import (
 	"gonum.org/v1/plot"
 )
 
+// linearTicks has a label at every multiple of 1, 2 or 5 times a power of ten, four to ten
+// of them, with as few digits as tell them apart.
+type linearTicks struct{}
+
+// Ticks returns the ticks between two values.
+func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
+	if !(hi > lo) {
+		return nil
+	}
+	const fewest = 4 // steps that fit between the ends
+	power := math.Floor(math.Log10((hi - lo) / fewest))
+	step := math.Pow(10, power)
+	for _, digit := range []float64{5, 2} {
+		if digit*step <= (hi-lo)/fewest {
+			step *= digit
+			break
+		}
+	}
+	var ticks []plot.Tick
+	for k := math.Ceil(lo / step); k*step <= hi; k++ {
+		label := strconv.FormatFloat(k*step, 'f', max(0, -int(power)), 64)
+		ticks = append(ticks, plot.Tick{Value: k * step, Label: label})
+	}
+	return ticks
+}
+
 // logTicks marks the powers of ten, and twice and five times these.
 type logTicks struct{}
 
