@@ -19,7 +19,7 @@ func drawFigure(w io.Writer, f *papers.Figure) error {
 
 // chartOf returns the picture of a figure: what the paper states as rings, models as
 // dashed lines, simulations as dots, on a line where that is no model's, and runs as
-// crosses on a line. Series of one name share a colour, and the paper's are black.
+// crosses on a line. Series of one name share a colour; what the paper alone has is black.
 func chartOf(f *papers.Figure) chart.Chart {
 	c := chart.Chart{Title: f.ID + "  " + f.Title, X: f.X.String(), Y: f.Y.String(), LogX: f.X.Log, LogY: f.Y.Log, CutY: f.Y.Cut}
 	var names []string
@@ -29,8 +29,9 @@ func chartOf(f *papers.Figure) chart.Chart {
 			names = append(names, s.Name)
 		}
 		line := chart.Line{Name: s.Kind.String() + ": " + s.Name, Color: slices.Index(names, s.Name), Style: styleOf(f, s)}
-		if s.Kind == papers.Paper && len(names) < chart.Black {
-			line.Color = chart.Black // what is stated stands out
+		others := func(o papers.Series) bool { return o.Name == s.Name && o.Kind != s.Kind }
+		if s.Kind == papers.Paper && !slices.ContainsFunc(f.Series, others) {
+			line.Color = chart.Black
 		}
 		for _, p := range s.Points {
 			if !math.IsNaN(p.Y) {

@@ -67,7 +67,7 @@ func latency000(ctx context.Context, o Options) (*Figure, error) {
 	saved := func(tree, stages *Series) float64 { return 100 * (1 - stages.y(ranks116)/tree.y(ranks116)) }
 	slower := func(tree, stages *Series) float64 { return firstAbove(tree, stages) }
 	const stated = 20 // processes from which the tree is slower (section 4.3)
-	mark := Series{Name: "the tree is slower from 20 on", Kind: Paper, Points: []Point{{stated, micros(last(stated, func(r int) sim.Time { return odin.stagesReturn(stated, r) }))}}}
+	mark := Series{Name: "tree slower from 20 on", Kind: Paper, Points: []Point{{stated, micros(last(stated, func(r int) sim.Time { return odin.stagesReturn(stated, r) }))}}}
 	f.Series = append(f.Series, mark)
 	f.Claims = []Claim{
 		{"abstract", "saved by the two stages, 116 ranks (fitted)", "%", saved000, saved(&all[0], &all[1]), saved(&all[2], &all[3])},

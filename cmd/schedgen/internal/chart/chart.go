@@ -102,6 +102,19 @@ func setFonts(p *plot.Plot, legend *plot.Legend) {
 	legend.TextStyle.Font.Size = 8.5
 }
 
+// ring is a circle drawn with a line that is seen behind dots.
+type ring struct{}
+
+// DrawGlyph draws the circle.
+func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: vg.Points(1.4)})
+	var path vg.Path
+	path.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
+	path.Arc(at, style.Radius, 0, 2*math.Pi)
+	path.Close()
+	c.Stroke(path)
+}
+
 // setScale has an axis begin at 0, unless it is cut, and the curves end before it does. What
 // is drawn by its logarithm is drawn as that on a linear axis: the library centres no label
 // on another.
@@ -146,7 +159,7 @@ func add(p *plot.Plot, legend *plot.Legend, l *Line, logX, logY bool) error {
 		legend.Add(l.Name, line)
 		return nil
 	case Rings:
-		marks.Shape, marks.Radius = draw.RingGlyph{}, vg.Points(6)
+		marks.Shape, marks.Radius = ring{}, vg.Points(5)
 	case Crosses:
 		marks.Shape, marks.Radius = draw.CrossGlyph{}, vg.Points(3)
 		p.Add(line)
