@@ -24,7 +24,7 @@ const (
 type Params struct {
 	Ranks  int // number of ranks, 1 … MaxRanks; no default
 	Root   int // root of a broadcast or origin of an anycast; default 0
-	Chunks int // chunks of the message; default 1, bcast/symmetric: one a destination
+	Chunks int // chunks of the message; default 1, bcast/symmetric: one a destination, whatever the length
 	Degree int // n of the n-ary barriers, 2 … MaxFan; default the group up to 16 members, else 6
 	FanIn  int // fan of the gather tree of barrier/hsb and hsb-mcast, 1 … MaxFan; default the group less one up to 16 members, else 6
 	FanOut int // fan of their release tree, likewise
