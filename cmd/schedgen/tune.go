@@ -109,11 +109,11 @@ func (t *tuned) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	print := t.print
+	show := t.print
 	if c.JSON {
-		print = func(w io.Writer) error { return writeJSON(w, t.object(), "") }
+		show = func(w io.Writer) error { return writeJSON(w, t.object(), "") }
 	}
-	if err := print(ctxWriter{ctx, t.std.Out}); err != nil {
+	if err := show(ctxWriter{ctx, t.std.Out}); err != nil {
 		return err
 	}
 	return refusal
