@@ -38,7 +38,11 @@ func TestAlgorithms(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		t.Run(a.Name, func(t *testing.T) {
 			for ranks := 1; ranks <= 3; ranks++ {
-				o := Options{Ranks: ranks, Calls: calls(t, ranks, 1, a.Name, a.Name), Losses: Unbounded}
+				chunks := 1
+				if a.CutsItself() { // one chunk is not passed on
+					chunks = max(1, ranks-1)
+				}
+				o := Options{Ranks: ranks, Calls: calls(t, ranks, chunks, a.Name, a.Name), Losses: Unbounded}
 				if ranks < 3 {
 					o.Calls = calls(t, ranks, 2, a.Name, a.Name)
 					o.Early, o.Duplicates = 1, 1
