@@ -200,7 +200,9 @@ func BenchmarkSearch(b *testing.B) {
 // stale has a rank take a signal of an operation that is over for one of the operation that it
 // is in.
 func stale(l *local, h *wire.Header) {
-	if seq, print, inside := l.core.Oldest(); inside && h.Kind == wire.FrameSlot && h.Slot.Kind() == ir.KindSignal && h.Seq < seq {
+	begun, ended := l.core.Seq()
+	seq := ended + 1
+	if print, known := l.core.Called(seq); known && seq <= begun && h.Kind == wire.FrameSlot && h.Slot.Kind() == ir.KindSignal && h.Seq < seq {
 		h.Seq, h.Print = seq, print
 	}
 }
