@@ -151,10 +151,11 @@ func (t *tuned) printMisfits(b *bytes.Buffer) {
 	if t.timed != nil {
 		what = "modelled rules"
 	}
+	quantities := fit.Quantities()
 	fmt.Fprintf(b, "%s: none, because %d of %d times were not measured well enough for a model\n",
-		what, len(t.misfits), len(fit.Quantities())*len(t.machine.Sizes))
+		what, len(t.misfits), len(quantities)*len(t.machine.Sizes))
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, q := range fit.Quantities() {
+	for _, q := range quantities {
 		worst, others := worstOf(t.misfits, q.Name)
 		if worst == nil {
 			continue
