@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/runtime"
@@ -51,4 +52,19 @@ func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, 
 		return nil, errors.Join(err, heir.Close())
 	}
 	return heir, nil
+}
+
+// excluded reports whether err says that the other ranks have taken this one for lost and gone on
+// without it.
+func excluded(err error, rank int) bool {
+	if lost := new(runtime.RankError); errors.As(err, &lost) && lost.Rank == rank && errors.Is(lost, runtime.ErrPeerLost) {
+		return true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return excluded(e.Unwrap(), rank)
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), func(err error) bool { return excluded(err, rank) })
+	}
+	return false
 }

@@ -85,6 +85,11 @@ func (s *sender) run(ctx context.Context) error {
 	err := s.send(ctx)
 	for err != nil {
 		heir, failed := shrink(ctx, s.comm, err)
+		if excluded(failed, s.comm.Rank()) { // it was this one that was silent: they come again
+			s.tally.keep(nil, runtime.ErrPeerSilent)
+			s.ended, s.broken = true, s.tally.stopped()
+			return nil
+		}
 		if failed != nil {
 			return failed
 		}

@@ -125,7 +125,7 @@ var layers = []struct {
 		"who reads a tree knows neither who gets it nor how"},
 	{"cast/unpack", []string{"cast/block", "cast/record"},
 		"who writes a tree knows neither who has sent it nor how"},
-	{"cast", []string{"cast/block", "cast/pack", "cast/unpack", "runtime", "runtime/clock"},
+	{"cast", []string{"cast/block", "cast/pack", "cast/record", "cast/unpack", "runtime", "runtime/clock"},
 		"a cast is made of broadcasts of any communicator: transports are given to it"},
 	{"cast/remote", nil,
 		"who starts a program on a host knows nothing of what that does"},

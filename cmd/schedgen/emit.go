@@ -112,11 +112,11 @@ func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 	if err != nil {
 		return err
 	}
-	print := func(w io.Writer) error { return emit.Write(ctxWriter{ctx, w}, c.Format, s, o) }
+	to := func(w io.Writer) error { return emit.Write(ctxWriter{ctx, w}, c.Format, s, o) }
 	if c.Output == "" {
-		return print(std.Out)
+		return to(std.Out)
 	}
-	return writeTo("output", c.Output, std.Out, print)
+	return writeTo("output", c.Output, std.Out, to)
 }
 
 // verifies reports whether s holds all checks. Code of what does not is written only if the user says

@@ -34,7 +34,7 @@ func TestRunsOnHostsMadeUp(t *testing.T) {
 		"run barrier -p 5 --netns 2 --transport tcp --iterations 50":                      "barrier/hsb over tcp: 50 barriers",
 		"run bcast -p 6 --netns 3 --size 100KiB --iterations 5":                           "bcast/mcast-chain over hybrid on eth0: 100 KiB",
 		"run bcast -p 6 --hosts 3 --netns 3 --size 1MB --iterations 2 --transport hybrid": "bcast/chain over hybrid: ",
-		"run bcast -p 4 --netns 2 --size 10KiB --iterations 5 --loss 0.1":                 "bcast/mcast-chain over hybrid on eth0: 10 KiB",
+		"run bcast -p 4 --netns 2 --size 10KiB --iterations 5 --loss 0.1":                 "bcast/mcast-chain over hybrid on eth0, losing 10 % of all multicasts: 10 KiB",
 		"run anycast -p 4 --netns 2 --messages 50":                                        "anycast/skip-ring over hybrid",
 	} {
 		t.Run(args, func(t *testing.T) {

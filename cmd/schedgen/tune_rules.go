@@ -49,6 +49,7 @@ func (t *tuned) where(collective string, timed bool) selection.Case {
 	if t.cmd.Netns {
 		of.Place = selection.OneEach
 	}
+	of.Ranks = 0 // the grid has them
 	return of
 }
 

@@ -202,8 +202,8 @@ func BenchmarkSearch(b *testing.B) {
 func stale(l *local, h *wire.Header) {
 	begun, ended := l.core.Seq()
 	seq := ended + 1
-	if print, known := l.core.Called(seq); known && seq <= begun && h.Kind == wire.FrameSlot && h.Slot.Kind() == ir.KindSignal && h.Seq < seq {
-		h.Seq, h.Print = seq, print
+	if mine, known := l.core.Called(seq); known && seq <= begun && h.Kind == wire.FrameSlot && h.Slot.Kind() == ir.KindSignal && h.Seq < seq {
+		h.Seq, h.Print = seq, mine
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"time"
+
+	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Handler serves what src knows:
@@ -18,7 +19,7 @@ import (
 // another host's name; with a server of your own, that is up to you.
 func Handler(src Source) http.Handler {
 	mux := http.NewServeMux()
-	rates := &rates{now: time.Now}
+	rates := &rates{now: clock.System{}.Now}
 	mux.HandleFunc("GET /{$}", answer("text/html; charset=utf-8", src, func(b *bytes.Buffer, reports []Report) error {
 		return writePage(b, reports, rates)
 	}))
