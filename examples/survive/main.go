@@ -3,7 +3,7 @@
 //
 // A launcher that ends all ranks when one dies leaves nobody to go on:
 //
-//	mpirun -n 4 ./survive                       Open MPI and MPICH end all ranks
+//	mpirun -n 4 ./survive                       Open MPI ends all ranks; MPICH does so, or is stuck while it tries
 //	mpirun --enable-recovery -n 4 ./survive     Open MPI 4: the others live on
 //	mpirun -n 4 sh -c './survive || true'       Open MPI and MPICH: the others live on, since mpirun sees no death; it exits with 0
 //

@@ -29,8 +29,7 @@ func TestSurvivors(t *testing.T) {
 		{openMPI, false, false},
 		{openMPI + " --enable-recovery", false, true},
 		{openMPI, true, true},
-		{mpich, false, false},
-		{mpich, true, true},
+		{mpich, true, true}, // without a shell mpiexec ends the others, or is stuck while it tries
 	} {
 		args := append(strings.Fields(c.launcher), "-n", "4")
 		work, how := "1s", "ends"

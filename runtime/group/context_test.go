@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/group"
@@ -14,8 +15,10 @@ import (
 
 // Every method that takes a context refuses a nil one, and the membership goes on.
 func TestNilContexts(t *testing.T) {
+	defer goleak.VerifyNone(t)
 	w := newTown(t)
 	g := w.join()
+	defer g.Close()
 	of, ctx := reflect.ValueOf(g), reflect.TypeFor[context.Context]()
 	called := 0
 	for i := range of.NumMethod() {
