@@ -18,7 +18,8 @@
 // communicator, tell each other how many pieces they have, and go on with the first that one of them lacks: the sender
 // keeps a piece until all have confirmed that they have it. If the sender is lost the cast has failed.
 //
-// A receiver that is left out, or that has lost the sender, has an [Intake] that waits for the rest: another communicator may
-// bring that, of those that have about as much, if the source writes the same again ([Tail]). A [pack.Origin] does, or fails: it
-// remembers what it was when it was first sent.
+// A receiver may be left out, or lose the sender. Its [Intake] then waits for the rest, and a later
+// communicator brings it, together with other receivers that have about as much. The source must write
+// the same bytes again ([Tail]). A [pack.Origin] remembers what it was in the first round, and fails if
+// it has changed since.
 package cast

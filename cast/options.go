@@ -21,13 +21,14 @@ type Sink func(ctx context.Context, r io.Reader) error
 // Digest identifies what is sent.
 type Digest = record.Digest
 
-// Tree is the source of a file or a directory, of those blocks that are lacked; nil is all of them. See
-// [pack.Origin.Tree]. What one origin gives in several casts is the same, or the cast fails.
+// Tree is the source of a file or a directory. It sends the blocks in lacked, or all if that is nil. See
+// [pack.Origin.Tree]. If the origin has changed since an earlier cast of it, the cast fails.
 func Tree(o *pack.Origin, lacked *block.Set) Source {
 	return func(ctx context.Context, w io.Writer) error { return o.Tree(ctx, w, lacked) }
 }
 
-// Survey is the source of what is to be compared with what receivers have; see [pack.Origin.Survey].
+// Survey is the source of a survey, which receivers compare with the files that they have; see
+// [pack.Origin.Survey].
 func Survey(o *pack.Origin) Source {
 	return func(ctx context.Context, w io.Writer) error { return o.Survey(ctx, w) }
 }

@@ -125,11 +125,11 @@
 // program's own causes of contexts are told in words alone. A mismatch names two ranks and
 // what each has called, in the same words everywhere.
 //
-// When ranks are lost, those that are left agree on which are before any of their calls
-// returns: their errors are a [LostError] of the same ranks. It also says whether all have the
-// same rootless messages of these. [Comm.Shrink] makes a communicator of the ranks that are
-// left, and [Comm.Agree] has them agree on flags. A process that was stopped, was taken for lost
-// and goes on gets an error about itself, [ErrPeerLost], and cannot agree or shrink.
+// When ranks are lost, the survivors agree on the list of lost ranks before any of their calls
+// returns. All get a [LostError] with the same list. It also says whether all survivors have the
+// same rootless messages of the lost ranks. [Comm.Shrink] makes a communicator of the survivors, and
+// [Comm.Agree] has them agree on flags. A process may be stopped, taken for lost, and go on later: it
+// then gets an error about itself, [ErrPeerLost], and cannot agree or shrink.
 //
 // A call that is refused ([ErrInput], as for a nil context, or [ErrBusy]) does nothing and does not count as
 // one of the operations that all ranks call in the same order: if the others have not been

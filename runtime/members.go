@@ -64,8 +64,8 @@ func (m *members) stamp(f *wire.Frame) *wire.Frame {
 // Put implements [core.Net].
 func (m *members) Put(to int, f *wire.Frame) { m.tr.Put(m.endpoint[to], m.stamp(f)) }
 
-// Mcast implements [core.Net]. It goes to the communicator's own group, if it has one, and else to all
-// endpoints, of which those that are no members drop it.
+// Mcast implements [core.Net]. The frame goes to the communicator's own group, if there is one. If not,
+// it goes to all endpoints, and the ones that are no members drop it.
 func (m *members) Mcast(f *wire.Frame) { m.tr.Mcast(m.stamp(f)) }
 
 // Taken implements [wire.Taker].

@@ -30,13 +30,13 @@ const Undefined = -1
 // fails all communicators that it is a member of, whichever finds it, and they fail
 // with a [LostError] that names it. Close each of them, in any order.
 //
-// A new communicator multicasts to a group of its own, which its members join while they split and
-// leave when they close it, so that nobody else receives anything of it. Where that cannot be, it
-// shares the group of all processes of the transport, and those that are no members drop what comes:
-// over shared memory alone; and where a member has no room for a further group, or hears
-// nothing in it. That is no error: the event "joined" and [State] say so, and why. Broadcasts for which
-// Config names no algorithm then only multicast if the members are at least half of all. They never
-// do if all members, but not all others, are on one host.
+// A new communicator multicasts to a group of its own. Its members join the group while they split and
+// leave it when they close the communicator, so nobody else receives its multicasts. It shares the
+// group of all processes of the transport over shared memory alone, and if one member has no room for a
+// further group or hears nothing in it. Processes that are no members then drop the multicasts. Sharing
+// is no error: the event "joined" and [State] say so, and why. Broadcasts for which Config names no
+// algorithm multicast in a shared group only if the members are at least half of all processes, and not
+// if all members, but not all others, are on one host.
 //
 // Where ranks share memory the signals of barriers and the chunks of broadcasts stand in windows, for up to
 // seven communicators at a time at each process beside the first one; those beyond go by frames, which takes

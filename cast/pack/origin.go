@@ -13,8 +13,8 @@ import (
 
 // Origin is a file or a directory that is sent, to all receivers at once or in several passes. The first
 // pass fixes what it is: its entries with their names, permissions, times, sizes, targets and contents.
-// What a later pass reads must be the same, entry by entry, or that pass ends with a *ChangedError before
-// a receiver has got what is different. If a pass breaks off, the next one goes on to fix what is behind.
+// A later pass must read the same entries. It ends with a *ChangedError at the first one that differs,
+// before a receiver accepts it. If a pass breaks off, the next pass fixes the entries behind that place.
 //
 // Passes must not run at the same time.
 type Origin struct {

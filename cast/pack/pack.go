@@ -58,11 +58,10 @@ func (p *packer) end() error {
 // links below are sent as links. Owners, access lists and the bits setuid, setgid and sticky are left
 // out; a file with several names comes several times.
 //
-// What is neither file, directory nor link is an error. When ctx ends, so does Tree. The error for what
-// has changed is a *ChangedError.
+// Devices, sockets and pipes are errors. Tree ends when ctx does. If an entry has changed since an
+// earlier pass, the error is a *ChangedError.
 //
-// Of blocks that are not in lacked it is only said that the receivers have them; nil means that they
-// lack all.
+// lacked holds the blocks that receivers lack; nil means all. Tree sends no contents of the others.
 func (o *Origin) Tree(ctx context.Context, w io.Writer, lacked *block.Set) error {
 	p := newPacker(ctx, w)
 	p.Origin, p.lacked = o, lacked

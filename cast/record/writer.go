@@ -20,7 +20,7 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 // Entries returns how many directories, files, links and streams have been written.
 func (w *Writer) Entries() int64 { return w.grammar.entries }
 
-// Digest returns the digest of what has been written. The End of it says the same.
+// Digest returns the digest of all entries that have been written, which the record End carries.
 func (w *Writer) Digest() Digest { return w.grammar.digest() }
 
 // Write writes a record. One that a Reader would not take is an error that wraps ErrFormat,

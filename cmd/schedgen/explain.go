@@ -84,7 +84,7 @@ func (c *explainCmd) rules(std stdio) (*selection.Rules, []selection.Note, error
 	return rules, notes, nil
 }
 
-// situation resolves the flags as those of run. from says who has chosen the transport.
+// situation resolves the flags as run does. from says what chose the transport.
 func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, from string, err error) {
 	if c.Ranks == nil {
 		return at, "", errNoRanks

@@ -72,8 +72,8 @@ func (r *toRun) prove(ctx context.Context) (*proof, error) {
 	return proveSpecs(ctx, r.specs)
 }
 
-// load reads the schedule once, nil if no file is named. What the file says itself no flag says: flags
-// are those of the algorithm.
+// load reads the schedule, once, and returns nil if no file is named. The flags of an algorithm are
+// errors beside a file, which sets them itself.
 func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective string, flags paramFlags) (*ir.Schedule, error) {
 	if a.File == "" || f.file != nil {
 		return f.file, nil

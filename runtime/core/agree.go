@@ -206,8 +206,8 @@ func (l *lostSet) lossOf(rank int) error {
 	return ErrPeerLost
 }
 
-// told takes the reason of an abort: it may be that the others take this rank for lost. What a rank says counts
-// unless this one takes that one for lost.
+// told takes the reason of an abort, which may say that the others take this rank for lost. It ignores
+// ranks that this one takes for lost.
 func (a *agreement) told(h *wire.Header, text []byte) {
 	r, _ := a.reasonIn(h) // Body has looked
 	if r.about == a.Rank && r.origin != a.Rank && a.fate.isLoss(&r) && !a.members.lost(r.origin) {
@@ -299,8 +299,9 @@ func (a *agreement) remind(now Time) {
 	}
 }
 
-// passOn tells the ranks that this one watches who has gone. The last of them is the next rank that is there: so all
-// hear of every loss, round the ring, also if those between them in the tree are lost and nobody knows yet.
+// passOn tells the ranks that this one watches which ranks have gone. The last watched rank is the next
+// one alive, so the news goes round the ring. It reaches all ranks even if lost ranks, unknown so far,
+// cut the tree.
 func (a *agreement) passOn(b *ballot) {
 	for _, t := range a.watch.targets {
 		b.answer(t.rank)

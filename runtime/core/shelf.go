@@ -71,8 +71,8 @@ func (ops *operations) shelve(o *op) {
 	}
 }
 
-// note shows what o is, if its chunks stand in windows. Whoever waits for a signal, as all do in a
-// barrier, is told by that.
+// note shows the fingerprint of o to the other ranks, if its chunks stand in windows. A rank that waits
+// for a signal needs no note: the signal carries the fingerprint.
 func (ops *operations) note(o *op) {
 	if v := &ops.flags.shelf; v.net != nil && o.plan.lines.known && o.chunks > 0 {
 		v.net.Note(o.seq, o.print)

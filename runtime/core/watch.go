@@ -180,9 +180,9 @@ func (w *watch) question(t *target, now Time) {
 	}
 }
 
-// farther returns the next distance of ranks that may be watched: of those that say goodbye to this one
-// (see mayAsk), or of all while the ranks that are left agree. The agreement waits for each of them, and one that has
-// left says so when it is asked.
+// farther returns the next distance at which this rank may watch another. Usually those are the ranks
+// that say goodbye to this one (see mayAsk). During an agreement it is every rank: the agreement waits
+// for each of them, and a rank that has left says so when it is asked.
 func (w *watch) farther(distance int) int {
 	if w.agree.active() {
 		return distance + 1

@@ -91,11 +91,12 @@ func Open(l *net.TCPListener, c Config) (*Lobby, error) {
 // Welcome takes in a connection that has come where ranks accept them; see tcp.Config.Guests.
 func (l *Lobby) Welcome(conn net.Conn) { l.in.Welcome(conn) }
 
-// Close tells those that wait why they get no place, and returns them in the order in which they came. Nobody may be in Host or Welcome.
+// Close tells the waiting guests why they get no place, and returns them in the order of arrival. No
+// call of Host or Welcome may be running.
 func (l *Lobby) Close(why string) (waiting []Guest) { return l.in.Close(why) }
 
-// Here returns those that wait, in the order in which they came, and why the newest connection was turned
-// away that was, or nil. It may be called at any time.
+// Here returns the waiting guests in the order of arrival. refused says why the newest of the refused
+// connections was refused; it is nil if none was. Here may be called at any time.
 func (l *Lobby) Here() (all []Guest, refused error) { return l.in.Here() }
 
 // Choice says who of those that wait get places, and what they are told.

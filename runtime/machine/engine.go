@@ -72,7 +72,7 @@ type Schedule struct {
 
 	// Source is what is executed, for those who want to prove it; nil for generated code.
 	Source *ir.Schedule
-	// Proved says that what has the Digest was proved by package verify when the code was
+	// Proved says that package verify proved the schedule with this Digest when the code was
 	// generated.
 	Proved bool
 }

@@ -30,8 +30,8 @@ func Draw(seed uint64, most int) *Scenario {
 }
 
 // drawSilences has some ranks fall silent together in some scenarios: their hosts vanish, their processes are stopped and
-// go on later, or the network is cut. Nothing but the ranks themselves finds that then. What else goes wrong stays as
-// short as it takes to be no silence.
+// go on later, or the network is cut. Only the ranks themselves can find that. All
+// other faults are too short to count as silence.
 func (s *Scenario) drawSilences(r *random) {
 	if s.Ranks < 2 || r.chance(800) {
 		return

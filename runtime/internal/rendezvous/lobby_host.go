@@ -72,7 +72,7 @@ func OpenLobby(l net.Listener, c Admission) (*Lobby, error) {
 	return h, nil
 }
 
-// Close tells those that wait why they get no place, and returns them in the order in which they came.
+// Close tells the waiting guests why they get no place, and returns them in the order of arrival.
 func (h *Lobby) Close(why string) (waiting []Guest) {
 	h.guests.close()
 	h.mu.Lock()
@@ -179,8 +179,8 @@ func (h *Lobby) fill(ctx context.Context, accepting <-chan error, want *Count, c
 	}
 }
 
-// Here returns those that wait, in the order in which they came, and why the newest connection was turned
-// away that was; nil if none was.
+// Here returns the waiting guests in the order of arrival. refused says why the newest of the refused
+// connections was refused; it is nil if none was.
 func (h *Lobby) Here() (all []Guest, refused error) {
 	h.mu.Lock()
 	for _, v := range h.here {
