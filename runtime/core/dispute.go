@@ -233,6 +233,15 @@ func (f *failure) with(err error) error {
 type history struct {
 	prints [128]uint32  // of the last operations, by their numbers
 	calls  [64]pastCall // the last different ones, each in the place of its own fingerprint or, if another one has taken that, in the next
+	runs   [32]run      // the last runs of the same call, by their numbers
+	run    uint64       // the number of the newest; 0: there is none
+}
+
+// run is operations in a row that were the same call. A rank that repeats one call so remembers it
+// however far it has got: roots that do not wait for each other may be thousands of operations apart.
+type run struct {
+	first uint64 // operation
+	call  pastCall
 }
 
 // pastCall is an operation of n bytes.
@@ -246,6 +255,10 @@ type pastCall struct {
 func (c *history) note(o *op) {
 	c.prints[o.seq%uint64(len(c.prints))] = o.print
 	own := o.plan.print(o.n)
+	if c.runs[c.run%uint64(len(c.runs))].call.own != own {
+		c.run++
+		c.runs[c.run%uint64(len(c.runs))] = run{o.seq, pastCall{own, o.plan, o.n}}
+	}
 	e := &c.calls[place(own)]
 	if e.own != own {
 		c.calls[place(own+2)] = *e
@@ -260,6 +273,16 @@ func (c *history) call(own uint32) *pastCall {
 	for _, at := range []uint32{own, own + 2} {
 		if e := &c.calls[place(at)]; e.own == own && e.plan != nil {
 			return e
+		}
+	}
+	return nil
+}
+
+// at returns the call that operation seq was, which has begun; nil if it is not remembered any more.
+func (c *history) at(seq uint64) *pastCall {
+	for n := c.run; n > 0 && c.run-n < uint64(len(c.runs)); n-- {
+		if r := &c.runs[n%uint64(len(c.runs))]; r.first <= seq {
+			return &r.call
 		}
 	}
 	return nil
@@ -301,6 +324,11 @@ func (ops *operations) own(seq uint64, fingerprint uint32) uint32 {
 func (ops *operations) words(seq uint64, own uint32) string {
 	if o := ops.lookup(seq); o != nil {
 		return o.plan.words(o.n)
+	}
+	if seq <= ops.seq {
+		if e := ops.history.at(seq); e != nil {
+			return e.plan.words(e.n)
+		}
 	}
 	if mine, ok := ops.past(seq); ok {
 		if known := ops.own(seq, mine); known != 0 {

@@ -35,6 +35,25 @@ func TestWordsOfThePast(t *testing.T) {
 	}
 }
 
+// A rank that repeats a call knows thousands of operations later that it has made it.
+func TestWordsOfRepeatedCalls(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))
+	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 0)
+	for seq := uint64(1); seq <= 5000; seq++ {
+		n := 8
+		if seq > 4000 {
+			n = 9
+		}
+		c.Begin(Bcast, 0, plan, make([]byte, n))
+		require.True(t, c.Ready(seq))
+		c.End(seq)
+	}
+	for seq, want := range map[uint64]string{1: "bcast of 8 bytes", 4000: "bcast of 8 bytes", 4001: "bcast of 9 bytes", 5000: "bcast of 9 bytes"} {
+		require.Contains(t, c.ops.words(seq, 0), want, "operation %d", seq)
+	}
+	require.NotContains(t, c.ops.words(5001, 0), "bcast", "that has not begun")
+}
+
 // The first operation that differs is found by the fingerprints of both.
 func TestParted(t *testing.T) {
 	c := New(Config{Rank: 0, Size: 2, Epoch: 1, CastWindow: 1, Overlay: nowhere{}}, new(shelved))

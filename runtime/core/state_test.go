@@ -31,7 +31,7 @@ var considered = map[string]string{
 	"failure.env": "link", "failure.err": "state", "failure.seq": "derived", "failure.members": "link", "failure.closing": "state",
 	"failure.told": "state", "failure.passed": "state", "failure.why": "state",
 	"failure.dispute": "state", "dispute.open": "state", "dispute.whole": "state", "dispute.about": "state", "dispute.text": "state", "dispute.until": "time",
-	"operations.history": "derived", "history.prints": "derived", "history.calls": "derived", "pastCall.plan": "derived", "pastCall.n": "derived", "pastCall.own": "derived", "operations.print": "derived",
+	"operations.history": "derived", "history.prints": "derived", "history.calls": "derived", "history.runs": "derived", "history.run": "derived", "run.first": "derived", "run.call": "derived", "pastCall.plan": "derived", "pastCall.n": "derived", "pastCall.own": "derived", "operations.print": "derived",
 	"Plan.header": "derived", "Plan.digest": "derived", "Plan.note": "derived",
 	"reason.cause": "state", "reason.origin": "state", "reason.about": "state", "reason.text": "state",
 
