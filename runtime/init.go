@@ -54,10 +54,8 @@ func (cfg *Config) connect(ctx context.Context) (err error) {
 	if log == nil {
 		log = slog.New(plain{os.Stderr})
 	}
-	if cfg.Transport, err = launch.Connect(ctx, os.Getenv, cfg.Clock, log); err != nil {
-		return fmt.Errorf("connect as the environment says: %w", err)
-	}
-	return nil
+	cfg.Transport, err = launch.Connect(ctx, os.Getenv, cfg.Clock, log) // its errors name the variables at fault
+	return err
 }
 
 // DefaultJoinTimeout is how long ranks that a launcher has started may take to meet, unless they are told

@@ -103,7 +103,7 @@ func podOfJob(getenv func(string) string) bool { return getenv(indexOfJob) != ""
 func Find(getenv func(string) string) (Position, error) {
 	p, err := find(getenv)
 	if err != nil {
-		return Position{}, fmt.Errorf("rank and size from the environment: %w", err)
+		return Position{}, err
 	}
 	return *p, nil
 }
