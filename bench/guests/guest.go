@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	goruntime "runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/schedgen/schedgen/bench/guests/internal/ether"
 )
@@ -94,6 +96,22 @@ func socketPair() (net.Conn, *os.File, error) {
 		return nil, nil, errors.Join(err, far.Close())
 	}
 	return conn, far, nil
+}
+
+// killAsAsked has the guest killed when k says.
+func (g *guest) killAsAsked(k kill) {
+	begin := sync.OnceFunc(func() { time.AfterFunc(k.after, g.kill) }) // no-op once the command has ended
+	if k.text == "" {
+		begin()
+		return
+	}
+	for _, l := range []*lines{g.stdout, g.stderr} {
+		l.seen = func(line []byte) {
+			if bytes.Contains(line, []byte(k.text)) {
+				begin()
+			}
+		}
+	}
 }
 
 // kill ends a guest whose command runs as a failing machine ends: at once.

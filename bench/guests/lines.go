@@ -17,7 +17,8 @@ type lines struct {
 	mu     *sync.Mutex
 	out    io.Writer
 	prefix string
-	begun  []byte // of a line whose end has not come
+	seen   func(line []byte) // is told of every line; nil: nobody is
+	begun  []byte            // of a line whose end has not come
 }
 
 func (l *lines) Write(data []byte) (int, error) {
@@ -51,6 +52,9 @@ func (l *lines) flush() error {
 func (l *lines) put(line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.seen != nil {
+		l.seen(line)
+	}
 	_, err := l.out.Write(append([]byte(l.prefix), line...))
 	return err
 }

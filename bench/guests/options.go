@@ -34,11 +34,18 @@ type options struct {
 	command []string
 }
 
-// kill says which guest is to be killed how long after the commands have
-// started.
+// kill says which guest is to be killed, and when.
 type kill struct {
 	guest int
 	after time.Duration
+	text  string // the time begins when the guest's command prints it; empty: when the commands start
+}
+
+func (k kill) String() string {
+	if k.text == "" {
+		return fmt.Sprintf("--kill=%d@%v", k.guest, k.after)
+	}
+	return fmt.Sprintf("--kill=%d@%v=%s", k.guest, k.after, k.text)
 }
 
 // queue is how many frames wait in the switch for a guest: more than a
@@ -56,7 +63,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.accel, "accel", "auto", "how qemu runs guests: kvm, tcg (emulated), or auto: kvm if this machine has it")
 	f.DurationVar(&o.boot, "boot", 3*time.Minute, "how long guests may take until they are up")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the command may take")
-	f.Func("kill", "`G@DURATION`: kill guest G so long after the commands have started; may be repeated", func(text string) error {
+	f.Func("kill", "kill guests as `G@DURATION[=TEXT]` says: guest G, so long after the commands have started or,\nwith a TEXT, after its command has printed a line with that; may be repeated", func(text string) error {
 		k, err := parseKill(text)
 		o.kills = append(o.kills, k)
 		return err
@@ -79,7 +86,11 @@ func parse(args []string) (*options, error) {
 func parseKill(text string) (kill, error) {
 	guest, after, ok := strings.Cut(text, "@")
 	if !ok {
-		return kill{}, errors.New("must be G@DURATION, such as 2@1.5s")
+		return kill{}, errors.New("must be G@DURATION or G@DURATION=TEXT, such as 2@1.5s")
+	}
+	after, line, ok := strings.Cut(after, "=")
+	if ok && line == "" {
+		return kill{}, errors.New("no text behind =")
 	}
 	g, err := strconv.Atoi(guest)
 	if err != nil {
@@ -89,13 +100,13 @@ func parseKill(text string) (kill, error) {
 	if err != nil {
 		return kill{}, err
 	}
-	return kill{g, d}, nil
+	return kill{g, d, line}, nil
 }
 
 func (o *options) check() error {
 	for _, k := range o.kills {
 		if k.guest < 0 || k.guest >= o.guests || k.after < 0 {
-			return fmt.Errorf("--kill=%d@%v: must be a guest in 0..%d and a time not below 0", k.guest, k.after, o.guests-1)
+			return fmt.Errorf("%v: must be a guest in 0..%d and a time not below 0", k, o.guests-1)
 		}
 	}
 	switch {

@@ -13,10 +13,10 @@ import (
 
 func TestParse(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/cached")
-	o, err := parse(strings.Fields("--guests 4 --loss 0.01 --kill 2@1.5s --kill 0@1m --add a --add b/c -- ./prog --loss 1"))
+	o, err := parse(strings.Fields("--guests 4 --loss 0.01 --kill 2@1.5s --kill 0@1m=a=b --add a --add b/c -- ./prog --loss 1"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"./prog", "--loss", "1"}, o.command)
-	require.Equal(t, []kill{{2, 1500 * time.Millisecond}, {0, time.Minute}}, o.kills)
+	require.Equal(t, []kill{{2, 1500 * time.Millisecond, ""}, {0, time.Minute, "a=b"}}, o.kills)
 	require.Equal(t, []string{"./prog", "a", "b/c"}, o.programs())
 	require.Equal(t, "/cached/schedgen/guests", o.cache)
 	o, err = parse(strings.Fields("--cache x --add a sh"))
@@ -35,6 +35,8 @@ func TestParse(t *testing.T) {
 		"--timeout -1s x":          "--timeout=-1s",
 		"--kill 1 x":               "must be G@DURATION",
 		"--kill a@1s x":            `guest "a"`,
+		"--kill 1@1s= x":           "no text behind =",
+		"--kill 3@1s=up x":         "--kill=3@1s=up: must be a guest in 0..2",
 		"--kill 1@soon x":          "soon",
 		"--kill 3@1s x":            "--kill=3@1s: must be a guest in 0..2",
 		"--kill 1@-1s x":           "--kill=1@-1s",

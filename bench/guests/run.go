@@ -230,14 +230,14 @@ func (h *hosts) overdue(pending map[int]bool, late string, bound time.Duration) 
 // commands runs the command in all guests.
 func (h *hosts) commands(ctx context.Context, results *results) error {
 	for _, k := range h.options.kills {
-		defer time.AfterFunc(k.after, h.guests[k.guest].kill).Stop()
+		h.guests[k.guest].killAsAsked(k)
 	}
 	err := h.each(ctx, h.options.timeout, "the command has not ended", func(g *guest) error {
 		return g.command(h.options.startMessage(g.number), results)
 	})
 	for _, k := range h.options.kills {
 		if h.guests[k.guest].become(done) != killed && err == nil {
-			err = fmt.Errorf("--kill=%d@%v: its command had ended before", k.guest, k.after)
+			err = fmt.Errorf("%v: its command had ended before", k)
 		}
 	}
 	return err

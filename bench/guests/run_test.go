@@ -218,17 +218,27 @@ func TestGuestsThatTakeTooLong(t *testing.T) {
 // A guest that is to be killed is, whatever its command was doing, and that is
 // no failure.
 func TestKill(t *testing.T) {
-	o := options{guests: 2, kills: []kill{{1, 100 * time.Millisecond}}}
+	o := options{guests: 2, kills: []kill{{1, 100 * time.Millisecond, ""}}}
 	got := try(t, "good", o, "sh", "-c", `if test $GUEST = 1; then `+forever+`; fi; echo done`)
 	require.NoError(t, got.err)
 	require.Equal(t, "guest0: done\n", got.out)
 
-	got = try(t, "good", options{guests: 2, kills: []kill{{1, 0}}}, "sh", "-c", `test $GUEST = 0 || `+forever)
+	got = try(t, "good", options{guests: 2, kills: []kill{{1, 0, ""}}}, "sh", "-c", `test $GUEST = 0 || `+forever)
 	require.NoError(t, got.err, "it may be dead before its command has started")
 
-	o = options{guests: 1, kills: []kill{{0, time.Hour}}}
+	o = options{guests: 1, kills: []kill{{0, time.Hour, ""}}}
 	got = try(t, "good", o, "true")
 	require.ErrorContains(t, got.err, "--kill=0@1h0m0s: its command had ended before")
+
+	for _, stream := range []string{"1", "2"} {
+		o = options{guests: 2, kills: []kill{{1, 0, "here"}}}
+		got = try(t, "good", o, "sh", "-c", `test $GUEST = 0 || { echo I am here >&`+stream+`; `+forever+`; }`)
+		require.NoError(t, got.err)
+		require.Equal(t, "guest1: I am here\n", got.out+got.errs)
+	}
+	o = options{guests: 1, kills: []kill{{0, 0, "here"}}}
+	got = try(t, "good", o, "echo", "gone")
+	require.ErrorContains(t, got.err, "--kill=0@0s=here: its command had ended before")
 }
 
 func TestStopping(t *testing.T) {

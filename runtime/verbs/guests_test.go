@@ -45,8 +45,8 @@ func TestGuests(t *testing.T) {
 		{"loss", false, "", suite("1", "2048", "TestCommLossy/(Bcast|Back|Delay|Mixed|Crash)")},
 		{"hosts", true, "", append([]string{"--loss", "0.01"}, suite("3", "512", "TestHosts")...)},
 		{"killed processes", false, "", []string{"--guests", "1", "--memory", "1024", "--", "kills", "--transports", "verbs", "--kills", "12", "--ranks", "4"}},
-		{"killed guest", true, "rank 2: rank lost: verbs: queue pair to rank 2", []string{"--kill", "2@12s", "--", "schedgen",
-			"rank", "bcast", "-p", "3", "--rank", "{guest}", "--coordinator", "10.78.0.1:7777", "--transport", "verbs", "--size", "20KiB", "--iterations", "1000000"}},
+		{"killed guest", true, "rank 2: rank lost: verbs: queue pair to rank 2", []string{"--kill", "2@1s=msg=joined", "--", "schedgen",
+			"rank", "bcast", "--verbose", "-p", "3", "--rank", "{guest}", "--coordinator", "10.78.0.1:7777", "--transport", "verbs", "--size", "20KiB", "--iterations", "1000000"}},
 	} {
 		if testing.Short() && !g.short {
 			continue
