@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +20,14 @@ import (
 // The words come after 2, 6, 14, 30, 62 seconds and then every minute, and none after stop.
 func TestNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // lines are told in goroutines of their own
 		var out bytes.Buffer
 		asked := 0
-		stop := waitingFor(func(line string) { fmt.Fprintln(&out, line) }, func() string {
+		stop := waitingFor(func(line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintln(&out, line)
+		}, func() string {
 			asked++
 			return fmt.Sprint("answer ", asked)
 		})
@@ -29,6 +35,8 @@ func TestNotice(t *testing.T) {
 			t.Helper()
 			time.Sleep(pass)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			require.Equal(t, want, out.String())
 			out.Reset()
 		}
