@@ -138,7 +138,8 @@ func TestCastChangedOverSSH(t *testing.T) {
 	for _, h := range s.Hosts {
 		require.NoError(t, os.Mkdir(filepath.Join(h.Home, "data"), 0o755))
 	}
-	sender := overSSH(t, s, path, "early", "late", "--to", "data", "--wait", "4s", "--limit", "1MiB/s", "--json")
+	// The first host has come by then on a machine however busy, and the second one cannot.
+	sender := overSSH(t, s, path, "early", "late", "--to", "data", "--wait", "20s", "--limit", "1MiB/s", "--json")
 	writing(t, filepath.Join(early.Home, "data"))
 	require.NoError(t, os.WriteFile(now, nil, 0o600))
 	wrote(t, filepath.Join(early.Home, "data"), 13<<19)
