@@ -53,7 +53,8 @@ const (
 // must call Agree and Shrink in the same order; operations may run beside them. (It is what MPI_Comm_agree of ULFM is.)
 //
 // Agreement is among ranks that are left: one that has returned, and then dies before all know,
-// may have been told something else. Where a network is cut in two, each part agrees for
+// may have been told something else. So may one that was stopped for longer than Config.Silence and
+// goes on: it first takes the votes that came before the others found it lost. Where a network is cut in two, each part agrees for
 // itself that the other is lost.
 //
 // The end of ctx ends the waiting alone: this rank's vote counts, and its next call of Agree

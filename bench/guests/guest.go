@@ -100,17 +100,17 @@ func socketPair() (net.Conn, *os.File, error) {
 
 // killAsAsked has the guest killed when k says.
 func (g *guest) killAsAsked(k kill) {
-	begin := sync.OnceFunc(func() { time.AfterFunc(k.after, g.kill) }) // no-op once the command has ended
+	begin := sync.OnceFunc(func() { time.AfterFunc(k.after, g.kill) }) // kill does nothing to a guest whose command has ended
 	if k.text == "" {
 		begin()
 		return
 	}
 	for _, l := range []*lines{g.stdout, g.stderr} {
-		l.seen = func(line []byte) {
+		l.seen = append(l.seen, func(line []byte) {
 			if bytes.Contains(line, []byte(k.text)) {
 				begin()
 			}
-		}
+		})
 	}
 }
 

@@ -17,8 +17,8 @@ type lines struct {
 	mu     *sync.Mutex
 	out    io.Writer
 	prefix string
-	seen   func(line []byte) // is told of every line; nil: nobody is
-	begun  []byte            // of a line whose end has not come
+	seen   []func(line []byte) // are told of every line
+	begun  []byte              // of a line whose end has not come
 }
 
 func (l *lines) Write(data []byte) (int, error) {
@@ -52,8 +52,8 @@ func (l *lines) flush() error {
 func (l *lines) put(line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.seen != nil {
-		l.seen(line)
+	for _, seen := range l.seen {
+		seen(line)
 	}
 	_, err := l.out.Write(append([]byte(l.prefix), line...))
 	return err

@@ -236,6 +236,9 @@ func TestKill(t *testing.T) {
 		require.NoError(t, got.err)
 		require.Equal(t, "guest1: I am here\n", got.out+got.errs)
 	}
+	o = options{guests: 1, kills: []kill{{0, 0, "here"}, {0, 0, "never"}}}
+	got = try(t, "good", o, "sh", "-c", "echo I am here; "+forever)
+	require.NoError(t, got.err, "each of several may be the one")
 	o = options{guests: 1, kills: []kill{{0, 0, "here"}}}
 	got = try(t, "good", o, "echo", "gone")
 	require.ErrorContains(t, got.err, "--kill=0@0s=here: its command had ended before")

@@ -130,8 +130,10 @@ func TestCastChangedMeanwhile(t *testing.T) {
 func TestCastChangedOverSSH(t *testing.T) {
 	t.Parallel()
 	early, late := node(t, "early", false), node(t, "late", false)
-	now := filepath.Join(t.TempDir(), "now")
-	wrapped(t, late, `until [ -e `+now+` ]; do sleep 0.02; done; exec "$@"`)
+	dir := t.TempDir()
+	now := filepath.Join(dir, "now")
+	// Nothing waits any more when the test has ended and its directory is gone.
+	wrapped(t, late, `until [ -e `+now+` ] || [ ! -e `+dir+` ]; do sleep 0.02; done; exec "$@"`)
 	s := sshdtest.Start(t, early, late)
 	path, text := randomFile(t, 8<<20)
 	require.NoError(t, os.WriteFile(path+".new", text[1:], 0o644))
