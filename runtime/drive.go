@@ -131,13 +131,15 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 	}
 }
 
-// turn polls for a call. Where others need the core it only sends, if there is something to be sent and the turn before has not
-// been such a one: who is to answer may have to run here first, so there is hardly anything to be found before that.
+// turn polls for a call. Where others need the core it only sends, if there is something to be sent, the turn before has not
+// been such a one, and somebody has polled since the last such turn: who is to answer may have to run here first, so there is
+// hardly anything to be found before that. A root whose calls end with that turn hears of the others, too.
 // It reports whether it was such a turn, and as poll does whether to go on at once.
 func (d *driver) turn(sent bool) (sends, moved bool) {
-	if sent || d.leaving.Flusher == nil || !d.wait.Crowded() || !d.leaving.Flush(d) {
+	if sent || d.leaving.Flusher == nil || d.polls == d.leaving.polls || !d.wait.Crowded() || !d.leaving.Flush(d) {
 		return false, d.poll()
 	}
+	d.leaving.polls = d.polls
 	return true, d.follow(true)
 }
 

@@ -57,6 +57,19 @@ type flusher struct {
 func (f *flusher) Poll(wire.Sink) bool  { f.polls++; return false }
 func (f *flusher) Flush(wire.Sink) bool { f.flushes++; return f.sends }
 
+// A root of which each call ends with a turn that sends looks for what has arrived in every other call: else it would
+// not hear that the others have failed, or take the connections that they open, for as long as it goes on.
+func TestTurnsOfARoot(t *testing.T) {
+	tr := &flusher{sent: sent{size: 3}, sends: true}
+	d := stillOn(t, tr, Config{}).drv
+	d.wait = yield.New(yield.Options{Process: new(yield.Process), Now: time.Now, Ranks: 3, Cores: 2})
+	defer d.wait.Close()
+	for range 10 {
+		d.turn(false)
+	}
+	require.Equal(t, []int{5, 5}, []int{tr.polls, tr.flushes})
+}
+
 // A call that has sent something lets others run before it looks for answers, where they need
 // the core; and however much there is to be sent, every other turn looks.
 func TestTurnsThatOnlySend(t *testing.T) {
