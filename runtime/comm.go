@@ -229,10 +229,10 @@ func (c *Comm) close() error {
 	return nil
 }
 
-// desert ends a communicator that could not be made at all ranks, and tells them.
+// desert ends a communicator that could not be made at all ranks, and tells them why.
 func (c *Comm) desert(err error) {
 	c.closing = true
-	c.core.Fail("split", 0, err)
+	c.core.Fail("split", 0, &foreignError{err})
 	c.notice()
 	c.core.Goodbye(false)
 	c.drv.drop(c)

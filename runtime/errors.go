@@ -57,6 +57,20 @@ type RankError = core.RankError
 // waited for, and why it ended.
 type OpError = core.OpError
 
+// foreignError is an error of another communicator. The ranks that it names have other numbers here: so it hides
+// which they are, and if one of them is lost, it is that a rank has left.
+type foreignError struct{ err error }
+
+func (e *foreignError) Error() string { return e.err.Error() }
+
+// Is has errors.Is find what e.err is.
+func (e *foreignError) Is(target error) bool {
+	if errors.Is(e.err, ErrPeerLost) {
+		return target == ErrPeerLeft
+	}
+	return errors.Is(e.err, target)
+}
+
 // noContext is the error of a call whose context is nil. It must come before the call takes a lock,
 // which whoever recovers from a panic would leave behind.
 func noContext(op string) error { return fmt.Errorf("%w: %s: the context is nil", ErrInput, op) }

@@ -24,6 +24,7 @@ type process struct {
 	*mem.Transport
 	stopped atomic.Pointer[chan struct{}]
 	beyond  atomic.Uint32 // processes of which nothing comes, as bits
+	frames  atomic.Int32  // after so many more frames it stops; 0: it goes on
 }
 
 func (p *process) stop() {
@@ -57,6 +58,9 @@ type part struct {
 func (s part) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	if s.p.beyond.Load()>>h.From&1 != 0 {
 		return nil, wire.Drop
+	}
+	if s.p.frames.Load() > 0 && s.p.frames.Add(-1) == 0 {
+		s.p.stop()
 	}
 	return s.Sink.Body(h)
 }
@@ -93,8 +97,13 @@ var lines = []struct {
 
 // families has f use six processes and their communicators, and closes them.
 func families(t *testing.T, f func(ps []*process, all []family)) {
+	familiesOf(t, len(lines), mem.Options{}, f)
+}
+
+// familiesOf does so on such a network with the first so many of lines, and the world.
+func familiesOf(t *testing.T, made int, o mem.Options, f func(ps []*process, all []family)) {
 	synctest.Test(t, func(t *testing.T) {
-		ts, err := mem.New(6, mem.Options{})
+		ts, err := mem.New(6, o)
 		require.NoError(t, err)
 		var ps []*process
 		for _, tr := range ts {
@@ -116,7 +125,7 @@ func families(t *testing.T, f func(ps []*process, all []family)) {
 			if m["world"], err = runtime.Join(context.Background(), runtime.Config{Transport: ps[rank], Silence: silence}); err != nil {
 				return err
 			}
-			for _, l := range lines {
+			for _, l := range lines[:made] {
 				if m[l.name], err = m[l.parent].Split(context.Background(), l.color(rank), 0); err != nil {
 					return err
 				}
@@ -247,6 +256,59 @@ func findSilent(t *testing.T, ps []*process, all []family, finder string, silent
 			require.ErrorIs(t, err, runtime.ErrPeerLost, "%s of rank %d does not go on alone", name, rank)
 		}
 	}
+}
+
+// Ranks that fall silent while communicators are made fail that at all ranks. Those that are left go on without them,
+// however many of them have their new communicator already: its ranks have other numbers than those of the one that
+// is split.
+func TestSilenceInsideSplit(t *testing.T) {
+	for frames := int32(1); frames <= 12; frames++ {
+		for _, silent := range [][]int{{1}, {1, 3}, {1, 5}, {0, 3}, {2, 4}, {0, 1}} {
+			t.Run(fmt.Sprint(frames, silent), func(t *testing.T) {
+				o := mem.Options{Seed: uint64(frames), Delay: 50 * time.Millisecond}
+				familiesOf(t, 0, o, func(ps []*process, all []family) { silentInsideSplit(t, ps, all, frames, silent) })
+			})
+		}
+	}
+}
+
+// silentInsideSplit stops ranks that split when so many frames have come to them.
+func silentInsideSplit(t *testing.T, ps []*process, all []family, frames int32, silent []int) {
+	ctx := context.Background()
+	var left []int
+	for rank := range ps {
+		if slices.Contains(silent, rank) {
+			ps[rank].frames.Store(frames)
+		} else {
+			left = append(left, rank)
+		}
+	}
+	split := func(rank int) error {
+		half, err := all[rank]["world"].Split(ctx, rank%2, 0)
+		if half != nil {
+			all[rank]["half"] = half
+		}
+		return err
+	}
+	var wg sync.WaitGroup
+	for _, rank := range silent {
+		wg.Go(func() { _ = split(rank) }) // it is told that it was lost, if it has stopped inside
+	}
+	_ = atAll(left, split) // fails where the silent ranks were needed
+	require.NoError(t, atAll(left, func(rank int) error {
+		return namesAll(all[rank]["world"].Barrier(ctx), "world", rank, silent)
+	}))
+	require.NoError(t, atAll(left, func(rank int) error {
+		heir, err := all[rank]["world"].Shrink(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(heir.Barrier(ctx), heir.Close())
+	}), "those that are left go on")
+	for _, rank := range silent {
+		ps[rank].goOn()
+	}
+	wg.Wait()
 }
 
 // When the network is cut all communicators across the cut fail, and each part goes on without the other: whichever
