@@ -15,18 +15,18 @@
 // per schedule:
 //
 //	text    = header { program } .
-//	header  = "schedule " NAME "/" NAME " ranks=" N [ [ " root=" N ] " chunks=" N [ " recovery" ] ] { " " NAME "=" N } "\n" .
+//	header  = "schedule " NAME "/" NAME " ranks=" N [ " root=" N ] [ " chunks=" N [ " recovery" ] ] { " " NAME "=" N } "\n" .
 //	program = "rank " N [ " signals=" N ] "\n" { "  " rule "\n" } "  done" { " " slot } "\n" [ ask ] [ report ] [ twice ] .
 //	rule    = slot " " { slot " " } [ "unless " slot " after " N " " ] "-> " action { ", " action } .
-//	action  = "put " place | "mcast " slot .
+//	action  = "put " { slot " " } place | "mcast " slot .
 //	place   = slot " @" N .
 //	slot    = "enter" | "c" N | "s" N .
 //	ask     = "  ask" { " " N } "\n" .
 //	report  = "  report" [ " " N ] [ " from" { " " N } ] "\n" .
 //	twice   = "  twice " place { ", " place } "\n" .
 //
-// A barrier has no root and no recovery, and chunks only if it multicasts. Parameters are sorted by name, programs
-// by rank. A rank's signals are named only where they are more than its rules,
+// Only collectives that have a root name one ([Collective]). A barrier has no recovery, and chunks only if
+// it multicasts. A put of several chunks is one message. Parameters are sorted by name, programs by rank. A rank's signals are named only where they are more than its rules,
 // and the puts to it, speak of. ask, report and twice are the program's
 // [Recovery]: whom it asks, to whom it reports and who reports to it, and which
 // puts of signals are sent twice. They stand only where the first line says

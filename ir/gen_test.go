@@ -33,16 +33,18 @@ func randomSchedule() *rapid.Generator[*Schedule] {
 
 func randomHeader(t *rapid.T) Header {
 	h := Header{
-		Collective: rapid.SampledFrom(collectives[:]).Draw(t, "collective"),
+		Collective: rapid.SampledFrom(collectiveNames()).Draw(t, "collective"),
 		Algorithm:  rapid.StringMatching(`[a-z][a-z0-9-]{0,63}`).Draw(t, "algorithm"),
 		Ranks:      rapid.IntRange(1, 9).Draw(t, "ranks"),
 	}
-	if h.Collective == "barrier" {
+	if !h.HasMessage() {
 		h.Chunks = rapid.SampledFrom([]int{0, 0, 1, 2, MaxChunks}).Draw(t, "chunks of no bytes")
 	} else {
-		h.Root = rapid.IntRange(0, h.Ranks-1).Draw(t, "root")
+		if h.Rooted() {
+			h.Root = rapid.IntRange(0, h.Ranks-1).Draw(t, "root")
+		}
 		h.Recovers = rapid.Bool().Draw(t, "recovers")
-		h.Chunks = rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, MaxChunks)).Draw(t, "chunks")
+		h.Chunks = h.Blocks() * rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, MaxChunks/h.Blocks())).Draw(t, "chunks of a block")
 	}
 	name := rapid.StringMatching(`[a-z][a-z0-9-]{0,9}`).Filter(isParam)
 	names := rapid.SliceOfNDistinct(name, 0, MaxParams, rapid.ID[string]).Draw(t, "params")
@@ -90,6 +92,10 @@ func randomRule(t *rapid.T, s *Schedule, rank int) (r Rule, ok bool) {
 			continue
 		}
 		to := rapid.IntRange(0, s.Ranks-1).Draw(t, "to")
+		if s.Chunks > 1 && rapid.Bool().Draw(t, "several slots") {
+			r.Do = append(r.Do, PutAll(to, Chunk(s.Chunks-1), Chunk(0))...)
+			continue
+		}
 		if slots := held(s, to, false); len(slots) > 0 {
 			r.Do = append(r.Do, PutTo(rapid.SampledFrom(slots).Draw(t, "slot"), to))
 		}

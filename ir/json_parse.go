@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ParseJSON reads the JSON forms schedgen/1, schedgen/2 and schedgen/3. It is strict:
-// an unknown, missing or duplicate field, also one of schedgen/2 in a document of
-// another form, chunks of a barrier in another form than schedgen/3, a value of another type or out of range, a rank without a program
-// or with two and anything after the document are errors. The members of an
+// ParseJSON reads the JSON forms schedgen/1 to schedgen/4. It is strict: an unknown, missing or
+// duplicate field, a field that the document's form does not have, a form that WriteJSON would not
+// have chosen, a value of another type or out of range, a rank without a program or with two and
+// anything after the document are errors. The members of an
 // object and the programs may come in any order. It reads in a stream and holds
 // memory in proportion to what it has read, whatever counts the document claims.
 // The error is a [*ParseError] with the path, line, column and byte of the first
@@ -36,15 +36,15 @@ func ParseJSON(r io.Reader) (*Schedule, error) {
 
 type jsonReader struct {
 	jsonScanner
-	s      Schedule
-	fields [len(topFields)]mark // where the values of the header are
-	starts []mark               // where the programs are, in the order of the document
-	ranks  []int32              // the rank of each, in the order of the document
-	seen   []uint64             // bit set of the ranks that have a program
-	known  bool                 // the format has been read
-	newer  string               // a field of schedgen/2 seen before the format, if any
-
-	barrier bool // the format is schedgen/3
+	s            Schedule
+	fields       [len(topFields)]mark // where the values of the header are
+	starts       []mark               // where the programs are, in the order of the document
+	ranks        []int32              // the rank of each, in the order of the document
+	seen         []uint64             // bit set of the ranks that have a program
+	form         string               // the format, "" until it has been read
+	early        map[string]string    // form that has a field -> the first such field seen before the format
+	saidRecovery bool                 // the header's member recovery has been read
+	noValues     mark                 // the first program without the member values
 
 	// Bounds for what is being read: the limits until the document has named
 	// its own numbers.
@@ -62,13 +62,13 @@ type jsonReader struct {
 }
 
 var topFields = [...]string{
-	"format", "collective", "algorithm", "ranks", "root", "chunks", "params", "programs",
+	"format", "collective", "algorithm", "ranks", "root", "chunks", "params", "programs", "recovery",
 }
 
 // Bits of topFields.
 const (
-	allTop    = 1<<len(topFields) - 1
-	headerTop = allTop >> 1 // all but the programs
+	allTop    = 1<<(len(topFields)-1) - 1 // of every form
+	headerTop = allTop >> 1               // all but the programs
 )
 
 func (p *jsonReader) document() {
@@ -103,6 +103,9 @@ func (p *jsonReader) topField(i int) {
 		p.chunkBound = h.Chunks
 	case "params":
 		p.params()
+	case "recovery":
+		p.ofForm("recovery", FormatBlocks)
+		h.Recovers, p.saidRecovery = p.bool(), true
 	case "programs":
 		p.array(p.program)
 	}
@@ -121,15 +124,19 @@ func (p *jsonReader) checkHeader() {
 	p.failPath(p.fields[slices.Index(topFields[:], field)], f.field, f.msg)
 }
 
-// checkForm checks that the document has the form of its header: that of a barrier
-// with chunks is schedgen/3, and of nothing else.
+// checkForm checks that the document has the form of its header, as far as that alone decides.
 func (p *jsonReader) checkForm() *fault {
-	switch form := p.s.format(); {
-	case form == FormatBarrier && !p.barrier:
-		return at(-1, -1, -1, "chunks", "%d: a barrier with chunks is of %s", p.s.Chunks, FormatBarrier)
-	case form != FormatBarrier && p.barrier && p.s.HasMessage():
+	h := &p.s.Header
+	barrier := !h.HasMessage() && h.Chunks > 0
+	switch {
+	case p.form == FormatBlocks:
+	case !inOldForms(h.Collective):
+		return at(-1, -1, -1, "collective", "%s is of %s", h.Collective, FormatBlocks)
+	case barrier && p.form != FormatBarrier:
+		return at(-1, -1, -1, "chunks", "%d: a barrier with chunks is of %s", h.Chunks, FormatBarrier)
+	case !barrier && p.form == FormatBarrier && h.HasMessage():
 		return at(-1, -1, -1, "collective", "%s is for barriers alone", FormatBarrier)
-	case form != FormatBarrier && p.barrier:
+	case !barrier && p.form == FormatBarrier:
 		return at(-1, -1, -1, "chunks", "0: a barrier without chunks is of %s", Format)
 	}
 	return nil
@@ -183,9 +190,23 @@ func (p *jsonReader) checkEnd() {
 		p.fault(at(programs[n-1].Rank, -1, -1, "rank", "%d is out of range 0 … %d", programs[n-1].Rank, p.s.Ranks-1))
 	} else if n < p.s.Ranks {
 		msg := fmt.Sprintf("no program for rank %s; %d programs for %d ranks", p.missing(), n, p.s.Ranks)
-		p.failPath(p.fields[len(topFields)-1], "programs", msg)
+		p.failPath(p.fields[slices.Index(topFields[:], "programs")], "programs", msg)
 	} else if f := check(&p.s); f != nil {
 		p.fault(f)
+	} else if p.form == FormatBlocks {
+		p.checkBlocks()
+	}
+}
+
+// checkBlocks checks what schedgen/4 asks for beside what is in range.
+func (p *jsonReader) checkBlocks() {
+	switch form := p.s.format(); {
+	case form != FormatBlocks:
+		p.failPath(p.fields[0], "format", fmt.Sprintf("%s, but all of it can be said in %s", FormatBlocks, form))
+	case !p.saidRecovery:
+		p.failPath(p.fields[0], "format", fmt.Sprintf(`%s, but field "recovery" is missing`, FormatBlocks))
+	case p.noValues != (mark{}):
+		p.failPath(p.noValues, "programs", `field "values" is missing`)
 	}
 }
 

@@ -3,19 +3,20 @@ package ir
 import "slices"
 
 var (
-	programFields = []string{"rank", "signals", "rules", "done", "ask", "report", "twice"}
+	programFields = []string{"rank", "signals", "rules", "done", "ask", "report", "twice", "values"}
 	ruleFields    = []string{"when", "unless", "after", "do"}
-	actionFields  = []string{"op", "slot", "to"}
+	actionFields  = []string{"op", "slot", "to", "slots"}
 	reportFields  = []string{"to", "from"}
 )
 
 // Bits of the fields, for what is required and what has been seen.
 const (
-	allProgram  = 1<<4 - 1
-	plainRule   = 1<<0 | 1<<3
-	repairRule  = 1<<4 - 1
-	mcastAction = 1<<0 | 1<<1
-	putAction   = 1<<3 - 1
+	allProgram    = 1<<4 - 1
+	plainRule     = 1<<0 | 1<<3
+	repairRule    = 1<<4 - 1
+	mcastAction   = 1<<0 | 1<<1
+	putAction     = 1<<3 - 1
+	messageAction = 1<<0 | 1<<2 | 1<<3
 )
 
 func (p *jsonReader) program(int) {
@@ -23,7 +24,7 @@ func (p *jsonReader) program(int) {
 	start := p.here()
 	p.signalBound = MaxSignals
 	p.ruleBuf = p.ruleBuf[:0]
-	p.object(programFields, allProgram, func(i int) {
+	seen := p.object(programFields, allProgram, func(i int) {
 		switch programFields[i] {
 		case "rank":
 			g.Rank = p.rank()
@@ -35,10 +36,16 @@ func (p *jsonReader) program(int) {
 			g.Rules = p.rules.copyOf(p.ruleBuf)
 		case "done":
 			g.Done = p.slotList()
+		case "values":
+			p.ofForm("values", FormatBlocks)
+			p.int(0, 0) // no rank has partial results
 		default:
 			p.recovery(&g, programFields[i])
 		}
 	})
+	if seen&(1<<slices.Index(programFields, "values")) == 0 && p.noValues == (mark{}) {
+		p.noValues = start
+	}
 	p.s.Programs = append(p.s.Programs, g)
 	p.starts = append(p.starts, start)
 	p.ranks = append(p.ranks, int32(g.Rank))
@@ -142,13 +149,15 @@ func ParseSlot(text []byte) (Slot, bool) {
 
 func (p *jsonReader) actionList() []Action {
 	p.actionBuf = p.actionBuf[:0]
-	p.array(p.action)
+	p.array(p.message)
 	return p.actions.copyOf(p.actionBuf)
 }
 
-func (p *jsonReader) action(int) {
+// message reads a multicast, or what is put in one message, and appends its actions.
+func (p *jsonReader) message(int) {
 	a, start := Action{}, p.here()
-	seen := p.object(actionFields, mcastAction, func(i int) {
+	var several []Slot
+	seen := p.object(actionFields, 1<<0, func(i int) {
 		switch actionFields[i] {
 		case "op":
 			a.Op = p.op()
@@ -156,9 +165,27 @@ func (p *jsonReader) action(int) {
 			a.Slot = p.slot(MaxSignals)
 		case "to":
 			a.To = p.peer()
+		case "slots":
+			p.ofForm("slots", FormatBlocks)
+			if several = p.slotList(); p.ok() && len(several) < 2 {
+				p.failAt(start, "slots has at least two slots; one is written as slot")
+			}
 		}
 	})
 	switch {
+	case !p.ok():
+	case several != nil && seen&mcastAction == mcastAction:
+		p.failAt(start, `fields "slot" and "slots" in one action`)
+	case several != nil && a.Op != Put:
+		p.failAt(start, `field "slots" in a multicast`)
+	case several != nil:
+		p.require(actionFields, messageAction, seen)
+		for _, a := range PutAll(int(a.To), several...) {
+			p.actionBuf = append(p.actionBuf, a)
+		}
+		return
+	case seen&mcastAction != mcastAction:
+		p.require(actionFields, mcastAction, seen)
 	case a.Op == Put && a.Slot == Enter:
 		p.failAt(start, "enter cannot be put")
 	case a.Op == Put:

@@ -1,5 +1,10 @@
 package ir
 
+import (
+	"slices"
+	"strings"
+)
+
 // jsonRecovery writes the members of a program that schedgen/2 adds, those
 // that say something.
 func (p printer) jsonRecovery(r *Recovery) {
@@ -47,28 +52,42 @@ func (p *jsonReader) format() {
 	m := p.here()
 	switch v := p.string("a string"); {
 	case !p.ok():
-	case string(v) == FormatRecovery:
-		p.s.Recovers = true
-	case string(v) != Format && string(v) != FormatBarrier:
-		p.failAt(m, "unknown format %s; known are %s, %s, %s", quote(v), Format, FormatRecovery, FormatBarrier)
-	case p.newer != "":
-		p.failAt(m, "%s has no field %q, but a program has: that is of %s", v, p.newer, FormatRecovery)
+	case !slices.Contains(formats, string(v)):
+		p.failAt(m, "unknown format %s; known are %s", quote(v), strings.Join(formats, ", "))
 	default:
-		p.barrier = string(v) == FormatBarrier
+		p.form = string(v)
+		p.s.Recovers = p.s.Recovers || p.form == FormatRecovery
+		for _, of := range formats {
+			if field := p.early[of]; field != "" && !p.has(of) {
+				p.failAt(m, "%s has no field %q, but a program has: that is of %s", p.form, field, of)
+			}
+		}
 	}
-	p.known = true
+}
+
+var formats = []string{Format, FormatRecovery, FormatBarrier, FormatBlocks}
+
+// has reports whether the document's form has the fields that the form named of has brought.
+func (p *jsonReader) has(of string) bool { return p.form == of || p.form == FormatBlocks }
+
+// ofForm fails unless the document's form has the field, which the form named of has brought. If the
+// form is still to come, format looks at the field then.
+func (p *jsonReader) ofForm(field, of string) {
+	switch {
+	case p.form != "" && !p.has(of):
+		p.failAt(p.here(), "%s has no such field: it is of %s", p.form, of)
+	case p.form == "" && p.early[of] == "":
+		if p.early == nil {
+			p.early = make(map[string]string)
+		}
+		p.early[of] = field
+	}
 }
 
 // recovery reads a member of a program that schedgen/2 adds. What is in range
 // is checked when the whole program is known.
 func (p *jsonReader) recovery(g *Program, field string) {
-	if p.newer = field; p.known && !p.s.Recovers {
-		form := Format
-		if p.barrier {
-			form = FormatBarrier
-		}
-		p.failAt(p.here(), "%s has no such field: it is of %s", form, FormatRecovery)
-	}
+	p.ofForm(field, FormatRecovery)
 	switch field {
 	case "ask":
 		g.Ask = p.peerList(MaxAsk)

@@ -164,6 +164,23 @@ func (p *jsonScanner) colon() {
 	p.skip()
 }
 
+// bool reads true or false.
+func (p *jsonScanner) bool() bool {
+	m := p.here()
+	word := "false"
+	if p.peek() == 't' {
+		word = "true"
+	}
+	for i := range len(word) {
+		if p.peek() != int(word[i]) {
+			p.unexpected(m, "true or false", word[:i])
+			return false
+		}
+		p.skip()
+	}
+	return word == "true"
+}
+
 // int reads a whole number lo … hi.
 func (p *jsonScanner) int(lo, hi int) int {
 	m := p.here()

@@ -3,21 +3,25 @@ package ir
 import (
 	"fmt"
 	"io"
+	"strconv"
 )
 
-// The JSON forms that WriteJSON writes and ParseJSON reads. A schedule is
-// written in the one or the other by its Header alone, so whoever reads only
-// the first gets every schedule that has no recovery and is no barrier with a
-// multicast.
+// The JSON forms that WriteJSON writes and ParseJSON reads. Each schedule is written in the first
+// of them that can say it, so a program that reads only the older forms reads as many schedules as
+// it can understand.
 const (
-	Format         = "schedgen/1"
-	FormatRecovery = "schedgen/2" // with recovery
-	FormatBarrier  = "schedgen/3" // of a barrier that multicasts: it has chunks
+	Format         = "schedgen/1" // bcast, barrier and anycast
+	FormatRecovery = "schedgen/2" // the same with recovery
+	FormatBarrier  = "schedgen/3" // a barrier that multicasts: it has chunks
+	FormatBlocks   = "schedgen/4" // any other collective, or several slots in one message
 )
 
-// format returns the name of the form for a schedule with header h.
-func (h *Header) format() string {
+// format returns the name of the form that s is written in.
+func (s *Schedule) format() string {
+	h := &s.Header
 	switch {
+	case !inOldForms(h.Collective) || s.bundles():
+		return FormatBlocks
 	case h.Recovers:
 		return FormatRecovery
 	case !h.HasMessage() && h.Chunks > 0:
@@ -26,22 +30,42 @@ func (h *Header) format() string {
 	return Format
 }
 
-// WriteJSON writes s in the JSON form schedgen/1 or, if s has recovery,
-// schedgen/2, or, if s is a barrier that multicasts, schedgen/3, one rule a line. Equal schedules have equal bytes and [ParseJSON]
-// gives back an equal schedule. What [Validate] refuses is not written.
+// inOldForms reports whether the forms before schedgen/4 have the collective.
+func inOldForms(collective string) bool {
+	return collective == "bcast" || collective == "barrier" || collective == "anycast"
+}
+
+// bundles reports whether a message of s has several slots.
+func (s *Schedule) bundles() bool {
+	for rank := range s.Programs {
+		for i := range s.Programs[rank].Rules {
+			for _, a := range s.Programs[rank].Rules[i].Do {
+				if a.Joins {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// WriteJSON writes s in the first of the JSON forms that can say it, one rule a line. Equal schedules
+// have equal bytes and [ParseJSON] gives back an equal schedule. What [Validate] refuses is not
+// written.
 func WriteJSON(w io.Writer, s *Schedule) error {
 	if err := Validate(s); err != nil {
 		return fmt.Errorf("writing %s as JSON: %w", s.Name(), err)
 	}
 	out := newPrinter(w)
-	out.jsonHeader(&s.Header)
+	form := s.format()
+	out.jsonHeader(&s.Header, form)
 	out.str(`"programs":[`)
 	for r := range s.Programs {
 		if r > 0 {
 			out.str(",")
 		}
 		out.str("\n")
-		out.jsonProgram(&s.Programs[r])
+		out.jsonProgram(&s.Programs[r], form)
 	}
 	out.str("]}\n")
 	return out.flush(s.Name() + " as JSON")
@@ -49,13 +73,16 @@ func WriteJSON(w io.Writer, s *Schedule) error {
 
 // jsonHeader writes the members before the programs. The names need no
 // escapes: Validate has let only letters, digits and hyphens through.
-func (p printer) jsonHeader(h *Header) {
-	p.str(`{"format":"` + h.format() + `","collective":"` + h.Collective + `","algorithm":"` + h.Algorithm + `",`)
+func (p printer) jsonHeader(h *Header, form string) {
+	p.str(`{"format":"` + form + `","collective":"` + h.Collective + `","algorithm":"` + h.Algorithm + `",`)
 	p.member("ranks", h.Ranks)
 	p.str(",")
 	p.member("root", h.Root)
 	p.str(",")
 	p.member("chunks", h.Chunks)
+	if form == FormatBlocks {
+		p.str(`,"recovery":` + strconv.FormatBool(h.Recovers))
+	}
 	p.str(",\n" + `"params":{`)
 	for i, param := range h.Params {
 		if i > 0 {
@@ -74,11 +101,14 @@ func (p printer) member(name string, v int) {
 	p.num(v)
 }
 
-func (p printer) jsonProgram(g *Program) {
+func (p printer) jsonProgram(g *Program, form string) {
 	p.str("{")
 	p.member("rank", g.Rank)
 	p.str(",")
 	p.member("signals", g.Signals)
+	if form == FormatBlocks {
+		p.str(`,"values":0`)
+	}
 	p.str(`,"rules":[`)
 	for i := range g.Rules {
 		if i > 0 {
@@ -109,11 +139,12 @@ func (p printer) jsonRule(r *Rule) {
 
 func (p printer) jsonActions(actions []Action) {
 	p.str("[")
-	for i, a := range actions {
-		if i > 0 {
+	for len(actions) > 0 {
+		message := MessageOf(actions)
+		p.jsonAction(message)
+		if actions = actions[len(message):]; len(actions) > 0 {
 			p.str(",")
 		}
-		p.jsonAction(a)
 	}
 	p.str("]")
 }
@@ -131,12 +162,27 @@ func (p printer) jsonSlots(slots []Slot) {
 	p.str("]")
 }
 
-func (p printer) jsonAction(a Action) {
+func (p printer) jsonAction(message []Action) {
+	a := message[0]
 	p.str(`{"op":"`)
 	p.str(a.Op.String())
-	p.str(`","slot":"`)
-	p.slot(a.Slot)
-	p.str(`"`)
+	p.str(`","slot`)
+	if len(message) == 1 {
+		p.str(`":"`)
+		p.slot(a.Slot)
+		p.str(`"`)
+	} else {
+		p.str(`s":[`)
+		for i, b := range message {
+			if i > 0 {
+				p.str(",")
+			}
+			p.str(`"`)
+			p.slot(b.Slot)
+			p.str(`"`)
+		}
+		p.str("]")
+	}
 	if a.Op == Put {
 		p.str(",")
 		p.member("to", int(a.To))

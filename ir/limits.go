@@ -18,18 +18,6 @@ const (
 	MaxSlots = 1 << 28
 )
 
-// collectives are the legal values of Header.Collective.
-var collectives = [...]string{"bcast", "barrier", "anycast"}
-
-func isCollective(name string) bool {
-	for _, c := range collectives {
-		if c == name {
-			return true
-		}
-	}
-	return false
-}
-
 // isName reports whether s can name an algorithm or a parameter: lower-case
 // letters, digits and hyphens, a letter first.
 func isName(s string) bool {

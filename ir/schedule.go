@@ -2,22 +2,17 @@ package ir
 
 // Header says what a schedule is a schedule of.
 type Header struct {
-	Collective string  // "bcast", "barrier" or "anycast"
+	Collective string  // the name of a row of the table of collectives, such as "bcast"; see Collective
 	Algorithm  string  // the name after the slash, such as "mcast-chain"
 	Ranks      int     // number of ranks, 1 … MaxRanks
-	Root       int     // root of a broadcast, origin of an anycast; 0 for a barrier
-	Chunks     int     // chunks of the message, 1 … MaxChunks; of a barrier those that it multicasts, 0 … MaxChunks, of no bytes
+	Root       int     // the root, or the origin of an anycast; 0 for a collective that has none
+	Chunks     int     // chunks of all blocks, a multiple of their number, at most MaxChunks; of a barrier those that it multicasts, 0 … MaxChunks, of no bytes
 	Recovers   bool    // the programs say who recovers what from whom; never of a barrier
 	Params     []Param // the algorithm's parameters, sorted by name
 }
 
 // Name returns the algorithm's full name, "bcast/mcast-chain".
 func (h *Header) Name() string { return h.Collective + "/" + h.Algorithm }
-
-// HasMessage reports whether the operation moves a message, which Root has from
-// enter on. A barrier moves none. Its chunks have no bytes: they are what a
-// multicast, or a repair of it, tells, and nobody has them before.
-func (h *Header) HasMessage() bool { return h.Collective != "barrier" }
 
 // Param is one named parameter of an algorithm, such as degree=3.
 type Param struct {
@@ -80,14 +75,37 @@ func (o Op) String() string {
 
 // Action moves one slot. For a Put of a signal, Slot is the signal's number
 // at the destination.
+//
+// Puts of several chunks to one rank may make up one message. Then they follow each other in a
+// rule, and all but the first of them have Joins set. Whatever a check proves of each put by itself
+// is right for such a message too.
 type Action struct {
-	Op   Op
-	Slot Slot
-	To   int32 // destination rank of a Put, 0 for a Mcast
+	Op    Op
+	Joins bool // of a Put: it goes in the message of the action before it
+	Slot  Slot
+	To    int32 // destination rank of a Put, 0 for a Mcast
 }
 
 // PutTo returns the action that puts slot s to rank to.
 func PutTo(s Slot, to int) Action { return Action{Op: Put, Slot: s, To: int32(to)} }
+
+// PutAll returns the actions that put chunks to rank to in one message.
+func PutAll(to int, chunks ...Slot) []Action {
+	message := make([]Action, len(chunks))
+	for i, c := range chunks {
+		message[i] = Action{Op: Put, Joins: i > 0, Slot: c, To: int32(to)}
+	}
+	return message
+}
+
+// MessageOf returns the first actions of do that make up one message. do is not empty.
+func MessageOf(do []Action) []Action {
+	n := 1
+	for n < len(do) && do[n].Joins {
+		n++
+	}
+	return do[:n]
+}
 
 // McastOf returns the action that multicasts chunk slot s.
 func McastOf(s Slot) Action { return Action{Op: Mcast, Slot: s} }

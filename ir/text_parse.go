@@ -72,6 +72,7 @@ const (
 	wantIndented = "two spaces and a rule or done"
 	wantSlot     = "a slot (enter, c0 …, s0 …)"
 	wantMore     = "another slot, unless or ->"
+	wantPut      = "another slot, or @ and a rank"
 )
 
 // startLine skips lines that hold nothing but blanks or a comment, and consumes the
@@ -185,17 +186,25 @@ func (p *textReader) header() {
 	m := p.mark()
 	if h.Collective = p.name("a collective"); p.ok() && !isCollective(h.Collective) {
 		p.failAt(m, "unknown collective %q: a schedule is called COLLECTIVE/NAME, such as bcast/mine; collectives are %s",
-			h.Collective, strings.Join(collectives[:], ", "))
+			h.Collective, strings.Join(collectiveNames(), ", "))
 	}
 	p.expect("/")
 	h.Algorithm = p.name("the name of an algorithm")
 	p.expect(" ranks=")
 	h.Ranks = p.number(p.mark(), "ranks", 1, MaxRanks)
-	if h.HasMessage() {
+	if h.Rooted() {
 		p.expect(" root=")
 		h.Root = p.number(p.mark(), "root", 0, h.Ranks-1)
+	}
+	if h.HasMessage() {
 		p.expect(" chunks=")
-		h.Chunks = p.number(p.mark(), "chunks", 1, MaxChunks)
+		m = p.mark()
+		h.Chunks = p.number(m, "chunks", 1, MaxChunks)
+		if p.ok() {
+			if why := chunksFault(h); why != "" {
+				p.failAt(m, "chunks %s", why)
+			}
+		}
 	}
 	for p.more() {
 		p.param()
@@ -287,7 +296,7 @@ func (p *textReader) rule() Rule {
 	p.actionBuf = p.actionBuf[:0]
 	for sep := " "; p.ok(); sep = ", " {
 		p.expect(sep)
-		p.actionBuf = append(p.actionBuf, p.action())
+		p.message()
 		if p.peek() != ',' {
 			break
 		}
@@ -309,7 +318,8 @@ func (p *textReader) when() []Slot {
 	return p.slots.copyOf(p.slotBuf)
 }
 
-func (p *textReader) action() Action {
+// message consumes a multicast, or what is put in one message, and appends its actions.
+func (p *textReader) message() {
 	m := p.mark()
 	switch p.peek() {
 	case 'm':
@@ -319,13 +329,40 @@ func (p *textReader) action() Action {
 		if p.ok() && a.Slot.Kind() != KindChunk {
 			p.failAt(m, "%s: only a chunk can be multicast", a.Slot)
 		}
-		return a
+		p.actionBuf = append(p.actionBuf, a)
 	case 'p':
 		p.expect("put ")
-		return p.place()
+		p.puts()
+	default:
+		p.unexpected(m, "an action (put or mcast)", "")
 	}
-	p.unexpected(m, "an action (put or mcast)", "")
-	return Action{}
+}
+
+// puts consumes the slots of one message and where they are put to.
+func (p *textReader) puts() {
+	start, first := p.mark(), len(p.actionBuf)
+	for want := wantSlot; p.ok(); want = wantPut {
+		m := p.mark()
+		a := Action{Op: Put, Joins: len(p.actionBuf) > first, Slot: p.slot(want)}
+		if a.Slot == Enter {
+			p.failAt(m, "enter cannot be put")
+		}
+		p.actionBuf = append(p.actionBuf, a)
+		p.expectAs(" ", `" @" or another slot`)
+		if p.peek() == '@' {
+			break
+		}
+	}
+	p.expect("@")
+	to := int32(p.number(p.mark(), "rank", 0, p.s.Ranks-1))
+	for i := first; i < len(p.actionBuf); i++ {
+		p.actionBuf[i].To = to
+	}
+	if p.ok() {
+		if _, why := messageFault(p.actionBuf[first:]); why != "" {
+			p.failAt(start, "%s", why)
+		}
+	}
 }
 
 // place consumes what is put and where to.

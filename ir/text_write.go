@@ -78,7 +78,7 @@ func (p printer) textHeader(h *Header) {
 	p.str("schedule " + h.Name())
 	p.str(" ranks=")
 	p.num(h.Ranks)
-	if h.HasMessage() {
+	if h.Rooted() {
 		p.str(" root=")
 		p.num(h.Root)
 	}
@@ -130,23 +130,28 @@ func (p printer) textRule(r *Rule) {
 		p.str(" ")
 	}
 	p.str("-> ")
-	for i, a := range r.Do {
-		if i > 0 {
+	for do := r.Do; len(do) > 0; {
+		message := MessageOf(do)
+		p.textAction(message)
+		if do = do[len(message):]; len(do) > 0 {
 			p.str(", ")
 		}
-		p.textAction(a)
 	}
 	p.str("\n")
 }
 
-func (p printer) textAction(a Action) {
-	if a.Op == Mcast {
+func (p printer) textAction(message []Action) {
+	if message[0].Op == Mcast {
 		p.str("mcast ")
-		p.slot(a.Slot)
+		p.slot(message[0].Slot)
 		return
 	}
 	p.str("put ")
-	p.textPlace(a)
+	for _, a := range message[:len(message)-1] {
+		p.slot(a.Slot)
+		p.str(" ")
+	}
+	p.textPlace(message[len(message)-1])
 }
 
 // textPlace writes what is put and where to.

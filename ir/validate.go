@@ -89,16 +89,41 @@ func checkMessage(h *Header) *fault {
 	if !h.HasMessage() && h.Recovers {
 		return at(-1, -1, -1, "format", "a barrier has no recovery: its rules repair what it multicasts")
 	}
-	if h.HasMessage() {
+	if h.Rooted() {
 		if f := inRange("root", h.Root, 0, h.Ranks-1); f != nil {
 			return f
 		}
-		return inRange("chunks", h.Chunks, 1, MaxChunks)
+	} else if h.Root != 0 {
+		return at(-1, -1, -1, "root", "%d: %s has no root, it is written as 0", h.Root, withArticle(h.Collective))
 	}
-	if h.Root != 0 {
-		return at(-1, -1, -1, "root", "%d: a barrier has no root, it is written as 0", h.Root)
+	if !h.HasMessage() {
+		return inRange("chunks", h.Chunks, 0, MaxChunks)
 	}
-	return inRange("chunks", h.Chunks, 0, MaxChunks)
+	if f := inRange("chunks", h.Chunks, 1, MaxChunks); f != nil {
+		return f
+	}
+	if why := chunksFault(h); why != "" {
+		return at(-1, -1, -1, "chunks", "%s", why)
+	}
+	return nil
+}
+
+// chunksFault returns the reason why the blocks cannot have so many chunks, or "".
+func chunksFault(h *Header) string {
+	if n := h.Blocks(); n > 0 && h.Chunks%n != 0 {
+		return fmt.Sprintf("%d: %s among %d ranks has %d blocks, and each has the same number of chunks",
+			h.Chunks, withArticle(h.Collective), h.Ranks, n)
+	}
+	return ""
+}
+
+// withArticle returns "a barrier", "an allgather".
+func withArticle(collective string) string {
+	switch collective[0] {
+	case 'a', 'e', 'i', 'o':
+		return "an " + collective
+	}
+	return "a " + collective
 }
 
 func checkParams(params []Param) *fault {
@@ -186,7 +211,38 @@ func checkRule(s *Schedule, rank, rule int) *fault {
 			return at(rank, rule, i, field, "%s", why)
 		}
 	}
+	for i := 0; i < len(r.Do); {
+		message := MessageOf(r.Do[i:])
+		if k, why := messageFault(message); why != "" {
+			return at(rank, rule, i+k, "slot", "%s", why)
+		}
+		i += len(message)
+	}
 	return nil
+}
+
+// messageFault returns which of the actions that make up a message cannot be in it, and why; the
+// reason is "" if all can.
+func messageFault(message []Action) (i int, why string) {
+	if message[0].Joins {
+		return 0, fmt.Sprintf("%v joins no message: no action stands before it", message[0].Slot)
+	}
+	if len(message) == 1 {
+		return 0, ""
+	}
+	seen := make(map[Slot]bool, len(message))
+	for i, a := range message {
+		switch {
+		case a.Op != Put || a.Slot.Kind() != KindChunk:
+			return i, fmt.Sprintf("%v: only chunks that are put go in one message with others", a.Slot)
+		case a.To != message[0].To:
+			return i, fmt.Sprintf("%v joins a message to another rank, %d", a.Slot, message[0].To)
+		case seen[a.Slot]:
+			return i, fmt.Sprintf("%v twice in one message", a.Slot)
+		}
+		seen[a.Slot] = true
+	}
+	return 0, ""
 }
 
 func checkRepair(s *Schedule, rank, rule int) *fault {

@@ -1,0 +1,241 @@
+package ir
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Collective is a row of the table that says what each collective is: how many blocks an operation
+// moves, which rank holds which of them at enter, and which rank wants which of them at the end.
+// Everything else, from the readers of files to the runtime, asks the row.
+//
+// With F chunks a block, block b is the chunks b·F … b·F+F-1 (see [Header.BlockChunks]). A chunk
+// names one value of the whole operation: wherever it stands, it has the same bytes.
+type Collective struct {
+	Name   string // what stands before the slash in the name of an algorithm: "bcast"
+	Rooted bool   // Header.Root means something: the root, or the origin of a message
+
+	// Blocks returns the number of blocks among so many ranks. It is nil for a collective that moves
+	// no bytes: if it has chunks, they tell something, and nobody holds them at enter.
+	Blocks func(ranks int) int
+
+	// Held returns the blocks that rank holds at enter, among ranks with that root.
+	Held func(ranks, root, rank int) Blocks
+
+	// Wanted returns the blocks that rank has at the end, among ranks with that root. Those that it
+	// holds may be among them.
+	Wanted func(ranks, root, rank int) Blocks
+
+	// Synchronizes says that no rank leaves before all ranks have entered.
+	Synchronizes bool
+}
+
+// Blocks are the blocks First, First+Step, First+2·Step …, Count of them. The zero value is none.
+type Blocks struct{ First, Step, Count int }
+
+// At returns the i-th of the blocks, 0 ≤ i < Count.
+func (b Blocks) At(i int) int { return b.First + i*b.Step }
+
+// Index returns the place of a block among b, -1 if it is not among them.
+func (b Blocks) Index(block int) int {
+	if b.Count == 0 || block < b.First || (block-b.First)%b.Step != 0 {
+		return -1
+	}
+	if i := (block - b.First) / b.Step; i < b.Count {
+		return i
+	}
+	return -1
+}
+
+func one(int) int { return 1 }
+
+// collectives is the table.
+var collectives = []Collective{
+	{
+		Name: "bcast", Rooted: true, Blocks: one,
+		Held:   heldByRoot,
+		Wanted: func(_, _, _ int) Blocks { return Blocks{0, 1, 1} },
+	},
+	{Name: "barrier", Synchronizes: true},
+	{
+		Name: "anycast", Rooted: true, Blocks: one,
+		Held:   heldByRoot,
+		Wanted: func(_, _, _ int) Blocks { return Blocks{0, 1, 1} },
+	},
+	{
+		Name: "scatter", Rooted: true, Blocks: blockPerRank,
+		Held: func(ranks, root, rank int) Blocks {
+			if rank != root {
+				return Blocks{}
+			}
+			return Blocks{0, 1, ranks}
+		},
+		Wanted: func(_, _, rank int) Blocks { return Blocks{rank, 1, 1} },
+	},
+	{
+		Name: "gather", Rooted: true, Blocks: blockPerRank,
+		Held: func(_, _, rank int) Blocks { return Blocks{rank, 1, 1} },
+		Wanted: func(ranks, root, rank int) Blocks {
+			if rank != root {
+				return Blocks{}
+			}
+			return Blocks{0, 1, ranks}
+		},
+	},
+	{
+		Name: "allgather", Blocks: blockPerRank,
+		Held:   func(_, _, rank int) Blocks { return Blocks{rank, 1, 1} },
+		Wanted: func(ranks, _, _ int) Blocks { return Blocks{0, 1, ranks} },
+	},
+	{
+		Name: "alltoall", Blocks: func(ranks int) int { return ranks * ranks },
+		Held:   func(ranks, _, rank int) Blocks { return Blocks{rank * ranks, 1, ranks} },
+		Wanted: func(ranks, _, rank int) Blocks { return Blocks{rank, ranks, ranks} },
+	},
+}
+
+func blockPerRank(ranks int) int { return ranks }
+
+func heldByRoot(_, root, rank int) Blocks {
+	if rank != root {
+		return Blocks{}
+	}
+	return Blocks{0, 1, 1}
+}
+
+// Collectives returns the table. It is a copy.
+func Collectives() []Collective { return slices.Clone(collectives) }
+
+// CollectiveNamed returns the row of the given name; ok is false if there is none.
+func CollectiveNamed(name string) (row Collective, ok bool) {
+	if c := rowOf(name); c != nil {
+		return *c, true
+	}
+	return Collective{}, false
+}
+
+// Define adds a row to the table: a collective of a program's own. It is to be called before
+// anything else looks at the table, in an init function or in TestMain. It fails if the name is
+// taken or is no name, and if a row with Blocks lacks Held or Wanted.
+func Define(c Collective) error {
+	switch {
+	case !isName(c.Name):
+		return fmt.Errorf("defining a collective: %.*q is no name", MaxName, c.Name)
+	case rowOf(c.Name) != nil:
+		return fmt.Errorf("defining a collective: there is a %s already", c.Name)
+	case c.Blocks != nil && (c.Held == nil || c.Wanted == nil):
+		return fmt.Errorf("defining a collective: %s has blocks, so it needs Held and Wanted", c.Name)
+	case c.Blocks == nil && c.Rooted:
+		return fmt.Errorf("defining a collective: %s has a root, but no blocks", c.Name)
+	}
+	collectives = append(collectives, c)
+	return nil
+}
+
+func rowOf(name string) *Collective {
+	for i := range collectives {
+		if collectives[i].Name == name {
+			return &collectives[i]
+		}
+	}
+	return nil
+}
+
+func isCollective(name string) bool { return rowOf(name) != nil }
+
+// collectiveNames returns the names in the table's order.
+func collectiveNames() []string {
+	var names []string
+	for i := range collectives {
+		names = append(names, collectives[i].Name)
+	}
+	return names
+}
+
+// Row returns what the collective of h is, nil if there is no collective of that name.
+func (h *Header) Row() *Collective { return rowOf(h.Collective) }
+
+// HasMessage reports whether the operation moves blocks of bytes. A barrier moves none: its chunks
+// have no bytes. They are what a multicast, or a repair of it, tells, and nobody has them before.
+func (h *Header) HasMessage() bool {
+	c := h.Row()
+	return c != nil && c.Blocks != nil
+}
+
+// Rooted reports whether Root means something.
+func (h *Header) Rooted() bool {
+	c := h.Row()
+	return c != nil && c.Rooted
+}
+
+// Synchronizes reports whether the collective keeps every rank until all ranks have entered, as a
+// barrier does.
+func (h *Header) Synchronizes() bool {
+	c := h.Row()
+	return c != nil && c.Synchronizes
+}
+
+// Blocks returns the number of blocks of the operation, 0 if it moves none.
+func (h *Header) Blocks() int {
+	if c := h.Row(); c != nil && c.Blocks != nil {
+		return c.Blocks(h.Ranks)
+	}
+	return 0
+}
+
+// BlockChunks returns F, the number of chunks of each block, 0 if there are no blocks.
+func (h *Header) BlockChunks() int {
+	if n := h.Blocks(); n > 0 {
+		return h.Chunks / n
+	}
+	return 0
+}
+
+// Held returns the chunks that rank holds at enter.
+func (h *Header) Held(rank int) Chunks {
+	if c := h.Row(); c != nil && c.Blocks != nil {
+		return Chunks{c.Held(h.Ranks, h.Root, rank), h.BlockChunks()}
+	}
+	return Chunks{}
+}
+
+// Wanted returns the chunks that rank has at the end, with those that it holds.
+func (h *Header) Wanted(rank int) Chunks {
+	if c := h.Row(); c != nil && c.Blocks != nil {
+		return Chunks{c.Wanted(h.Ranks, h.Root, rank), h.BlockChunks()}
+	}
+	return Chunks{}
+}
+
+// Holds reports whether rank holds chunk k at enter.
+func (h *Header) Holds(rank, k int) bool {
+	held := h.Held(rank)
+	return held.Has(k)
+}
+
+// Chunks are the chunks of some blocks, Per chunks a block.
+type Chunks struct {
+	Blocks
+	Per int
+}
+
+// Len returns how many chunks there are.
+func (c Chunks) Len() int { return c.Count * c.Per }
+
+// Has reports whether chunk k is among c.
+func (c Chunks) Has(k int) bool { return c.Per > 0 && c.Index(k/c.Per) >= 0 }
+
+// All returns the numbers of the chunks, ascending.
+func (c Chunks) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range c.Count {
+			first := c.At(i) * c.Per
+			for f := range c.Per {
+				if !yield(first + f) {
+					return
+				}
+			}
+		}
+	}
+}
