@@ -8,22 +8,23 @@ import (
 // answers to them are not in it.
 type Cost struct {
 	Rounds   int     // after which the last call has returned, see fixpoint.Result.Rounds
-	Puts     int     // puts of chunks
+	Puts     int     // messages that put chunks; one may have several
+	Chunks   int     // chunks that are put
 	Mcasts   int     // multicasts, each counted once however many ranks it reaches
 	Signals  int     // puts of signals
-	Messages int     // all of these
-	Bytes    float64 // handed to the network, in messages of n bytes: n times this, a multicast once
+	Messages int     // puts, multicasts and signals
+	Bytes    float64 // handed to the network, in blocks: if one has n bytes, n times this; a multicast counts once
 	MaxOut   int     // most ranks that one rank puts to
 	MaxIn    int     // most ranks that put to one rank
 }
 
 // RankCost is the part of one rank.
 type RankCost struct {
-	Sent     int     // puts and multicasts
-	Received int     // puts, and multicasts of others
+	Sent     int     // messages: puts and multicasts
+	Received int     // messages: puts, and multicasts of others
 	Out, In  int     // ranks that it puts to, that put to it
-	BytesOut float64 // in messages of n bytes
-	BytesIn  float64 // in messages of n bytes, every copy counted
+	BytesOut float64 // in blocks
+	BytesIn  float64 // in blocks, every copy counted
 }
 
 // CostOf returns the cost of s. It fails if s names ranks or slots that do not
@@ -64,7 +65,7 @@ func costOf(sub *subject, ranks []RankCost) Cost {
 		}
 	}
 	c.Messages = c.Puts + c.Mcasts + c.Signals
-	c.Bytes = ofMessage(sub.s, c.Puts+c.Mcasts)
+	c.Bytes = inBlocks(sub.s, c.Chunks+c.Mcasts)
 	for r, t := range own {
 		ranks[r] = t.cost(sub.s, c.Mcasts)
 	}
@@ -80,7 +81,10 @@ func (c *Cost) count(a ir.Action) {
 	case a.Op == ir.Mcast:
 		c.Mcasts++
 	case a.Slot.Kind() == ir.KindChunk:
-		c.Puts++
+		c.Chunks++
+		if !a.Joins {
+			c.Puts++
+		}
 	default:
 		c.Signals++
 	}
@@ -90,7 +94,9 @@ func (c *Cost) count(a ir.Action) {
 type tally struct{ sent, mcasts, chunksOut, received, chunksIn int }
 
 func (t *tally) send(a ir.Action) {
-	t.sent++
+	if !a.Joins {
+		t.sent++
+	}
 	if a.Op == ir.Mcast {
 		t.mcasts++
 	}
@@ -100,7 +106,9 @@ func (t *tally) send(a ir.Action) {
 }
 
 func (t *tally) receive(a ir.Action) {
-	t.received++
+	if !a.Joins {
+		t.received++
+	}
 	if a.Slot.Kind() == ir.KindChunk {
 		t.chunksIn++
 	}
@@ -112,17 +120,17 @@ func (t *tally) cost(s *ir.Schedule, mcasts int) RankCost {
 	return RankCost{
 		Sent:     t.sent,
 		Received: t.received + others,
-		BytesOut: ofMessage(s, t.chunksOut),
-		BytesIn:  ofMessage(s, t.chunksIn+others),
+		BytesOut: inBlocks(s, t.chunksOut),
+		BytesIn:  inBlocks(s, t.chunksIn+others),
 	}
 }
 
-// ofMessage returns which part of the message so many chunks are.
-func ofMessage(s *ir.Schedule, chunks int) float64 {
+// inBlocks returns how many blocks so many chunks are; those of a barrier have no bytes.
+func inBlocks(s *ir.Schedule, chunks int) float64 {
 	if !s.HasMessage() {
 		return 0
 	}
-	return float64(chunks) / float64(s.Chunks)
+	return float64(chunks) / float64(s.BlockChunks())
 }
 
 // countPeers counts every pair of ranks with a put between them once. Rules that

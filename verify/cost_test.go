@@ -16,7 +16,7 @@ func TestCostByRank(t *testing.T) {
 		root, last verify.RankCost
 	}{
 		"bcast/mcast-chain": {
-			verify.Cost{Rounds: 2, Puts: 6, Mcasts: 2, Messages: 8, Bytes: 4, MaxOut: 1, MaxIn: 1},
+			verify.Cost{Rounds: 2, Puts: 6, Chunks: 6, Mcasts: 2, Messages: 8, Bytes: 4, MaxOut: 1, MaxIn: 1},
 			verify.RankCost{Sent: 4, Out: 1, BytesOut: 2},
 			verify.RankCost{Received: 4, In: 1, BytesIn: 2}},
 		"bcast/mcast-acktree": {
@@ -24,7 +24,7 @@ func TestCostByRank(t *testing.T) {
 			verify.RankCost{Sent: 2, Received: 2, In: 2, BytesOut: 1},
 			verify.RankCost{Sent: 1, Received: 2, Out: 1, BytesIn: 1}},
 		"bcast/chain": {
-			verify.Cost{Rounds: 3, Puts: 6, Messages: 6, Bytes: 3, MaxOut: 1, MaxIn: 1},
+			verify.Cost{Rounds: 3, Puts: 6, Chunks: 6, Messages: 6, Bytes: 3, MaxOut: 1, MaxIn: 1},
 			verify.RankCost{Sent: 2, Out: 1, BytesOut: 1},
 			verify.RankCost{Received: 2, In: 1, BytesIn: 1}},
 	} {

@@ -13,14 +13,14 @@ import (
 // shown that what calls a repair off implies what it would have done.
 var coverage = Check{
 	Name:    "coverage",
-	Summary: "every rank gets every chunk whichever multicasts are lost, and returns only when it has them",
+	Summary: "every rank gets every chunk that it wants whichever multicasts are lost, and returns only when it has them",
 	scope:   everyMessage,
 	prove:   proveCoverage,
 }
 
 func proveCoverage(sub *subject) (string, error) {
 	for rank := range sub.s.Programs {
-		for k := range sub.s.Chunks {
+		for k := range sub.s.Wanted(rank).All() {
 			if p := place(rank, ir.Chunk(k)); sub.worst.Slot(rank, p.Slot) < 0 {
 				return "", refuteCoverage(sub, p)
 			}
@@ -38,19 +38,17 @@ func refuteCoverage(sub *subject, p Place) error {
 	return fail(ranksOf(path), []Place{p}, path, "rank %d never gets %v%s: %s", p.Rank, p.Slot, lost, sub.tellStuck(path, cycle)).in(worstWorld)
 }
 
-// provePatience checks that done of every rank but the root, which has them
-// anyway, means that all chunks are there.
+// provePatience checks that done of every rank means that all chunks are there that it wants. Those
+// that it holds are there anyway.
 func provePatience(sub *subject) error {
 	var open []claim
 	seen := newStamps(sub)
 	for rank := range sub.s.Programs {
-		if rank == sub.s.Root {
-			continue
-		}
 		done := sub.s.Programs[rank].Done
 		seen.mark(rank, done)
-		for k := range sub.s.Chunks {
-			if !seen.has(rank, ir.Chunk(k)) {
+		held := sub.s.Held(rank)
+		for k := range sub.s.Wanted(rank).All() {
+			if !held.Has(k) && !seen.has(rank, ir.Chunk(k)) {
 				open = append(open, claim{rank: rank, given: done, need: place(rank, ir.Chunk(k))})
 			}
 		}

@@ -4,10 +4,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// allHeld checks that a chunk is put only by a rank that has it. The root of a
-// broadcast has all chunks, as it acts only once it has entered. Another rank
-// has a chunk if the rule waits for it, or if what the rule waits for can only
-// be set after the chunk was. A barrier's chunk has no bytes that its sender would
+// allHeld checks that a chunk is put only by a rank that has it. A rank has the chunks that it holds
+// at enter, as it acts only once it has entered. It has another chunk if the rule waits for it, or
+// if what the rule waits for can only be set after the chunk was. A barrier's chunk has no bytes that its sender would
 // have to have: what it tells is what check barrier is about.
 func allHeld(sub *subject) error {
 	if !sub.s.HasMessage() {
@@ -16,12 +15,10 @@ func allHeld(sub *subject) error {
 	var open []claim
 	seen := newStamps(sub)
 	sub.eachRule(func(rank int, r *ir.Rule) {
-		if rank == sub.s.Root {
-			return
-		}
+		held := sub.s.Held(rank)
 		seen.mark(rank, r.When)
 		for _, a := range r.Do {
-			if a.Slot.Kind() == ir.KindChunk && !seen.has(rank, a.Slot) {
+			if a.Slot.Kind() == ir.KindChunk && !held.Has(a.Slot.Index()) && !seen.has(rank, a.Slot) {
 				open = append(open, claim{rank: rank, given: r.When, need: place(rank, a.Slot)})
 				seen.add(rank, a.Slot)
 			}

@@ -37,13 +37,13 @@ func enterMarks(sub *subject) *marks {
 	return noMarks(sub).number(wanted)
 }
 
-// chunkMarks marks every chunk of every rank but the root, which holds them
-// all without being told.
+// chunkMarks marks every chunk that a rank wants and does not hold from the beginning.
 func chunkMarks(sub *subject) *marks {
 	wanted := make([]bool, sub.layout.Slots())
 	for r := range sub.s.Programs {
-		for k := range sub.s.Chunks {
-			wanted[sub.layout.Slot(r, ir.Chunk(k))] = r != sub.s.Root
+		held := sub.s.Held(r)
+		for k := range sub.s.Wanted(r).All() {
+			wanted[sub.layout.Slot(r, ir.Chunk(k))] = !held.Has(k)
 		}
 	}
 	return noMarks(sub).number(wanted)

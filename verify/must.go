@@ -103,27 +103,25 @@ func (a *must) solve() bool {
 }
 
 // begin gives their sets to the slots that are set from the beginning: enter of
-// every rank, and with that of a message's root its chunks.
+// every rank, and with it the chunks that the rank holds.
 func (a *must) begin() {
 	for rank := range a.sub.s.Programs {
 		enter := a.sub.layout.Slot(rank, ir.Enter)
+		set := int32(0)
 		if a.seeds != nil {
-			a.slots[enter] = a.add(a.seeds[rank])
-			continue
+			set = a.add(a.seeds[rank])
+		} else {
+			set = a.with(0, enter)
 		}
-		a.slots[enter] = a.with(0, enter)
+		held := a.sub.s.Held(rank)
+		for k := range held.All() {
+			set = a.with(set, a.sub.layout.Slot(rank, ir.Chunk(k)))
+		}
+		for k := range held.All() {
+			a.slots[a.sub.layout.Slot(rank, ir.Chunk(k))] = set
+		}
+		a.slots[enter] = set
 	}
-	if !a.sub.s.HasMessage() {
-		return
-	}
-	root, set := a.sub.s.Root, a.slots[a.sub.layout.Slot(a.sub.s.Root, ir.Enter)]
-	for k := range a.sub.s.Chunks {
-		set = a.with(set, a.sub.layout.Slot(root, ir.Chunk(k)))
-	}
-	for k := range a.sub.s.Chunks {
-		a.slots[a.sub.layout.Slot(root, ir.Chunk(k))] = set
-	}
-	a.slots[a.sub.layout.Slot(root, ir.Enter)] = set
 }
 
 // visit recomputes what a rule needs and tells the slots that it sets.

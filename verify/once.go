@@ -26,9 +26,10 @@ func proveOnce(sub *subject) (string, error) {
 		return "", err
 	}
 	for rank := range sub.s.Programs {
-		for k := range sub.s.Chunks {
+		held := sub.s.Held(rank)
+		for k := range sub.s.Wanted(rank).All() {
 			p := place(rank, ir.Chunk(k))
-			if rank != sub.s.Root && first[sub.layout.Slot(rank, p.Slot)] == 0 {
+			if !held.Has(k) && first[sub.layout.Slot(rank, p.Slot)] == 0 {
 				return "", fail([]int{rank}, []Place{p}, nil, "rank %d is never put %v", rank, p.Slot)
 			}
 		}
@@ -54,8 +55,12 @@ func countPut(sub *subject, first []int32, from int, p Place) error {
 	id := sub.layout.Slot(p.Rank, p.Slot)
 	was := int(first[id]) - 1
 	switch {
-	case p.Rank == sub.s.Root:
-		return fail([]int{p.Rank, from}, []Place{p}, nil, "rank %d puts %v to rank %d, the root, which has it", from, p.Slot, p.Rank)
+	case sub.s.Holds(p.Rank, p.Slot.Index()):
+		who := ""
+		if sub.s.Rooted() && p.Rank == sub.s.Root {
+			who = ", the root,"
+		}
+		return fail([]int{p.Rank, from}, []Place{p}, nil, "rank %d puts %v to rank %d%s which has it", from, p.Slot, p.Rank, who)
 	case was == from:
 		return fail([]int{p.Rank, from}, []Place{p}, nil, "rank %d puts %v to rank %d twice", from, p.Slot, p.Rank)
 	case was >= 0:

@@ -56,7 +56,8 @@ func allAsk(sub *subject, lost *fixpoint.Result) error {
 		c := ir.Chunk(k)
 		has := func(rank int) bool { return lost.Slot(rank, c) >= 0 }
 		for rank := range sub.s.Programs {
-			if !has(rank) && len(sub.s.Programs[rank].Ask) == 0 {
+			wanted := sub.s.Wanted(rank)
+			if wanted.Has(k) && !has(rank) && len(sub.s.Programs[rank].Ask) == 0 {
 				return fail([]int{rank}, []Place{place(rank, c)}, nil,
 					"rank %d has nobody to ask for %v if the multicast is lost", rank, c).in(lostWorld)
 			}

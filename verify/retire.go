@@ -33,10 +33,10 @@ func proveRetire(sub *subject) (string, error) {
 }
 
 // retireClaims claims what a rule waits for and is not in done. enter is set if
-// the rank returns, and so are the chunks of a message's root.
+// the rank returns, and so are the chunks that it holds.
 func (sub *subject) retireClaims(open []claim, done *stamps, rank int, r *ir.Rule) []claim {
 	for _, w := range r.When {
-		holds := sub.s.HasMessage() && rank == sub.s.Root && w.Kind() == ir.KindChunk
+		holds := w.Kind() == ir.KindChunk && sub.s.Holds(rank, w.Index())
 		given := w == ir.Enter || holds || done.has(rank, w)
 		if !given {
 			open = append(open, claim{rank: rank, given: sub.s.Programs[rank].Done, need: place(rank, w)})

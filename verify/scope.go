@@ -22,7 +22,7 @@ type scope struct {
 
 var everySchedule = scope{"every schedule", func(*ir.Schedule) (string, bool) { return "", true }}
 
-var everyMessage = scope{"broadcasts and rootless messages", func(s *ir.Schedule) (string, bool) {
+var everyMessage = scope{"collectives that move bytes", func(s *ir.Schedule) (string, bool) {
 	switch {
 	case s.HasMessage():
 		return "", true
@@ -33,7 +33,7 @@ var everyMessage = scope{"broadcasts and rootless messages", func(s *ir.Schedule
 }}
 
 var everyBarrier = scope{"barriers", func(s *ir.Schedule) (string, bool) {
-	if s.HasMessage() {
+	if !s.Synchronizes() {
 		return fmt.Sprintf("%s is no barrier", s.Name()), false
 	}
 	return "", true
@@ -109,7 +109,7 @@ func repairOnSignal(s *ir.Schedule) (rank int, slot ir.Slot) {
 // freeSignal returns a signal of the root that none of its rules waits for, or
 // is called off by. It is not there to make the root do something.
 func freeSignal(s *ir.Schedule) ir.Slot {
-	if s.Root < 0 || s.Root >= len(s.Programs) {
+	if !s.Rooted() || s.Root < 0 || s.Root >= len(s.Programs) {
 		return ir.None
 	}
 	p := &s.Programs[s.Root]

@@ -60,7 +60,7 @@ func (e *engine) start() {
 	for r := range e.s.Programs {
 		e.set(e.l.Slot(r, ir.Enter), -1, 0)
 	}
-	e.rootHolds()
+	e.holdings()
 	for r := range e.s.Programs {
 		for i := range e.s.Programs[r].Rules {
 			id := e.l.Rule(r, i)
@@ -72,17 +72,15 @@ func (e *engine) start() {
 	}
 }
 
-// rootHolds sets the chunks of the root of a message, which it holds from enter on.
-func (e *engine) rootHolds() {
-	root := e.s.Root
-	if !e.s.HasMessage() {
-		return
-	}
-	if enter := e.l.Slot(root, ir.Enter); enter < 0 || e.slots[enter] < 0 {
-		return
-	}
-	for k := range e.s.Chunks {
-		e.set(e.l.Slot(root, ir.Chunk(k)), -1, 0)
+// holdings sets the chunks that ranks hold from enter on.
+func (e *engine) holdings() {
+	for rank := range e.s.Programs {
+		if e.slots[e.l.Slot(rank, ir.Enter)] < 0 {
+			continue
+		}
+		for k := range e.s.Held(rank).All() {
+			e.set(e.l.Slot(rank, ir.Chunk(k)), -1, 0)
+		}
 	}
 }
 

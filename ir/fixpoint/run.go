@@ -66,7 +66,7 @@ func RunWith(s *ir.Schedule, l *Layout, w *Waiters, m Model) (*Result, error) {
 }
 
 // Slot returns the round in which slot s of rank is set, -1 if it never is or
-// does not exist. enter, and the chunks of a message's root, are set in round 0.
+// does not exist. enter, and the chunks that the rank holds, are set in round 0.
 func (r *Result) Slot(rank int, s ir.Slot) int {
 	if id := r.layout.Slot(rank, s); id >= 0 {
 		return int(r.slots[id])

@@ -63,12 +63,8 @@ func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		return nil, nil
 	}
 	fired := m.mark(m.fired[:0], i)
-	if i == 0 && m.plan.root {
-		for k := 1; k <= m.plan.chunks; k++ {
-			if !m.set[k] {
-				fired = m.mark(fired, k)
-			}
-		}
+	if i == 0 {
+		fired = m.hold(fired)
 	}
 	switch {
 	case len(fired) == 0:
@@ -77,6 +73,20 @@ func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 		return m.plan.Actions(fired[0]), nil
 	}
 	return m.several(fired)
+}
+
+// hold sets the chunks that the rank has from enter on, and appends the rules that fire.
+func (m *Machine) hold(fired []int32) []int32 {
+	held := &m.plan.held
+	for b := range held.Count {
+		first := 1 + held.At(b)*held.Per
+		for i := first; i < first+held.Per; i++ {
+			if !m.set[i] {
+				fired = m.mark(fired, i)
+			}
+		}
+	}
+	return fired
 }
 
 // mark sets slot i, which is not set, and appends the rules that fire.

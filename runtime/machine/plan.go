@@ -20,7 +20,7 @@ type Plan struct {
 	rank    int
 	chunks  int
 	signals int
-	root    bool // the rank is: it has all chunks from enter on
+	held    ir.Chunks // the chunks that the rank has from enter on
 
 	waitersAt []int32 // slot -> its first place in waiters; one longer than the slots
 	waiters   []int32 // rules that wait for a slot
@@ -48,7 +48,7 @@ func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 		rank:     p.Rank,
 		chunks:   h.Chunks,
 		signals:  p.Signals,
-		root:     h.HasMessage() && p.Rank == h.Root,
+		held:     h.Held(p.Rank),
 		recovery: p.Recovery,
 	}
 	pl.compileDone(p.Done)
