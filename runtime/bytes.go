@@ -78,7 +78,7 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	if err := c.core.Err(); err != nil {
 		return err
 	}
-	p, err := c.planFor(core.Bcast, headBytes, root)
+	p, err := c.planFor(bcast, headBytes, root)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	}
 	r := &c.blocking
 	*r = Request{comm: c}
-	if err := c.prepareUnder(r, ctx, core.Bcast, p.head, c.head, root); err != nil {
+	if err := c.prepareUnder(r, ctx, p.head, core.InPlace(c.head)); err != nil {
 		return err
 	}
 	return c.call(r)
@@ -98,11 +98,11 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 // bcastRest broadcasts what the first bytes have announced: other ranks wait for
 // that, so the end of ctx by now fails the communicator.
 func (c *Comm) bcastRest(ctx context.Context, rest []byte, root int) error {
-	p, err := c.planFor(core.Bcast, len(rest), root)
+	p, err := c.planFor(bcast, len(rest), root)
 	if err != nil {
 		return err
 	}
 	r := &c.blocking
-	*r = Request{comm: c, ctx: ctx, kind: core.Bcast, root: root, plan: p, buf: rest}
+	*r = Request{comm: c, ctx: ctx, plan: p, mem: core.InPlace(rest)}
 	return c.call(r)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -32,7 +33,7 @@ func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
 	if err := c.validRoot(root); err != nil {
 		return err
 	}
-	return c.run(ctx, core.Bcast, buf, root)
+	return c.run(ctx, bcast, core.InPlace(buf), root)
 }
 
 func (c *Comm) validRoot(root int) error {
@@ -48,23 +49,70 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	if ctx == nil {
 		return noContext("barrier")
 	}
-	return c.run(ctx, core.Barrier, nil, 0)
+	return c.run(ctx, barrier, core.Buffers{}, 0)
 }
 
-// bcastPlan returns the plan of a broadcast of n bytes.
-func (c *Comm) bcastPlan(n, root int) (*plan, error) {
-	ch := c.chosen(schedule.Bcast, c.cfg.Bcast, n)
-	key := planKey{algorithm: ch.Algorithm, root: root, chunks: c.chunks(&ch, n)}
+// kind is a collective: its place in the table.
+type kind int
+
+func kindOf(collective string) kind {
+	for i, row := range ir.Collectives() {
+		if row.Name == collective {
+			return kind(i)
+		}
+	}
+	return -1
+}
+
+// kindOf returns the kind of a name, -1 if there is none.
+func (ps *plans) kindOf(collective string) kind {
+	for i := range ps.rows {
+		if ps.rows[i].Name == collective {
+			return kind(i)
+		}
+	}
+	return -1
+}
+
+// The collectives that the runtime calls by name.
+var (
+	bcast     = kindOf(schedule.Bcast)
+	barrier   = kindOf(schedule.Barrier)
+	allgather = kindOf("allgather")
+)
+
+// row returns what a collective is.
+func (ps *plans) row(k kind) *ir.Collective { return &ps.rows[k] }
+
+// choose returns the plan of an operation with blocks of n bytes.
+func (c *Comm) choose(k kind, n, root int) (*plan, error) {
+	row := c.plans.row(k)
+	given := c.given(row.Name)
+	ch, err := c.chosen(row.Name, given, n)
+	if err != nil {
+		return nil, err
+	}
+	key := planKey{algorithm: ch.Algorithm, root: root}
+	if row.Blocks != nil {
+		key.chunks = c.chunks(&ch, row, n)
+	}
 	p, err := c.plans.get(key)
-	if err == nil && fitsFrames(n, p.Chunks) != nil && c.cfg.Bcast.Params.Chunks == 0 {
-		key.chunks = selection.AtLeast(p.Chunks, n) // nobody has asked for so few
+	if err == nil && c.fitsFrames(row, n, p.Chunks) != nil && given.Params.Chunks == 0 {
+		key.chunks = selection.AtLeast(key.chunks, n) // nobody has asked for so few
 		return c.plans.get(key)
 	}
 	return p, err
 }
 
-func (c *Comm) barrierPlan() (*plan, error) {
-	return c.plans.get(planKey{algorithm: c.chosen(schedule.Barrier, c.cfg.Barrier, 0).Algorithm})
+// given returns the algorithm that Config asks for.
+func (c *Comm) given(collective string) Algorithm {
+	switch collective {
+	case schedule.Bcast:
+		return c.cfg.Bcast
+	case schedule.Barrier:
+		return c.cfg.Barrier
+	}
+	return Algorithm{}
 }
 
 // chosen is an algorithm and the longest chunk that it may have.
@@ -75,12 +123,17 @@ type chosen struct {
 
 // chosen returns the algorithm that Config says, or else the one that the rules say. What
 // Config gives of parameters counts in any case.
-func (c *Comm) chosen(collective string, given Algorithm, n int) chosen {
+func (c *Comm) chosen(collective string, given Algorithm, n int) (chosen, error) {
 	if given.Name != "" {
-		return chosen{given, c.cfg.Chunk}
+		return chosen{given, c.cfg.Chunk}, nil
 	}
 	of := c.caseOf(collective, n)
-	d, _ := c.rules().Of(of) // every collective has a rule
+	d, ok := c.rules().Of(of)
+	if !ok {
+		name, err := defaultFor(collective)
+		given.Name = name
+		return chosen{given, c.cfg.Chunk}, err
+	}
 	p := &d.Rule.Params
 	given.Name = d.Rule.Algorithm
 	orElse(&given.Params.Degree, p.Degree)
@@ -88,10 +141,10 @@ func (c *Comm) chosen(collective string, given Algorithm, n int) chosen {
 	orElse(&given.Params.FanOut, p.FanOut)
 	orElse(&given.Params.Hosts, p.HostsFor(&of))
 	if c.cfg.Chunk > 0 {
-		return chosen{given, c.cfg.Chunk}
+		return chosen{given, c.cfg.Chunk}, nil
 	}
 	orElse(&given.Params.Chunks, p.Chunks)
-	return chosen{given, p.Chunk}
+	return chosen{given, p.Chunk}, nil
 }
 
 // rulesWords says which rules ranks have, nothing of the built-in ones.
@@ -123,11 +176,14 @@ func (c *Comm) lends() bool {
 	return c.window.shelves() && c.caps.Local == c.size
 }
 
-// chunks returns into how many chunks a message of n bytes is cut: the same
+// chunks returns into how many chunks a block of n bytes is cut: the same
 // at all ranks, since all know n and have agreed on the datagram.
-func (c *Comm) chunks(ch *chosen, n int) int {
-	if ch.Params.Chunks > 0 {
+func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
+	switch {
+	case ch.Params.Chunks > 0:
 		return ch.Params.Chunks
+	case row.Blocks(c.size) > 1:
+		return 1
 	}
 	m := selection.Message{Algorithm: ch.Name, Ranks: c.size, Bytes: n, Datagram: c.caps.Datagram, Most: ch.chunk}
 	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree whether they are on one host
@@ -139,13 +195,13 @@ func (c *Comm) chunks(ch *chosen, n int) int {
 }
 
 // run starts an operation and waits for it.
-func (c *Comm) run(ctx context.Context, k core.Kind, buf []byte, root int) error {
+func (c *Comm) run(ctx context.Context, k kind, mem core.Buffers, root int) error {
 	if !c.occupy() {
 		return ErrBusy
 	}
 	var err error
-	if !c.quick(ctx, k, buf, root) {
-		err = c.operate(ctx, k, buf, root)
+	if !c.quick(ctx, k, mem, root) {
+		err = c.operate(ctx, k, mem, root)
 	}
 	c.vacate()
 	return err
@@ -171,10 +227,10 @@ func (c *Comm) vacate() {
 
 // operate does so in memory that the next call uses again. No defer here or in
 // run: that costs as much as the rest where memory is shared.
-func (c *Comm) operate(ctx context.Context, k core.Kind, buf []byte, root int) error {
+func (c *Comm) operate(ctx context.Context, k kind, mem core.Buffers, root int) error {
 	r := &c.blocking
 	r.ended, r.err = false, nil
-	if err := c.prepareRequest(r, ctx, k, buf, root); err != nil {
+	if err := c.prepareRequest(r, ctx, k, mem, root); err != nil {
 		return err
 	}
 	return c.call(r)
@@ -197,16 +253,16 @@ func (c *Comm) perform(r *Request) error {
 	return r.err
 }
 
-// planFor returns the plan of an operation of n bytes, without a look at Config as
+// planFor returns the plan of an operation with blocks of n bytes, without a look at Config as
 // long as the operations of a kind are alike.
-func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
+func (c *Comm) planFor(k kind, n, root int) (*plan, error) {
 	last := &c.plans.recent[k]
 	if last.plan != nil && last.bytes == n && last.root == root {
 		return last.plan, nil
 	}
 	p, err := c.find(k, n, root)
 	if err == nil {
-		err = fitsFrames(n, p.Chunks)
+		err = c.fitsFrames(c.plans.row(k), n, p.Chunks)
 	}
 	if err != nil {
 		return nil, err
@@ -215,21 +271,25 @@ func (c *Comm) planFor(k core.Kind, n, root int) (*plan, error) {
 	return p, nil
 }
 
-// fitsFrames returns an error if the chunks of a message of n bytes are longer than a
-// frame carries. All ranks know n and the chunks, so all or none get it.
-func fitsFrames(n, chunks int) error {
-	if chunks < 1 || (n-1)/chunks < wire.MaxBody {
+// fitsFrames returns an error if chunks of blocks of n bytes are longer than a frame carries. All
+// ranks know n and the chunks, so all or none get it.
+func (c *Comm) fitsFrames(row *ir.Collective, n, chunks int) error {
+	if row.Blocks == nil || chunks < 1 {
 		return nil
 	}
-	return fmt.Errorf("%w: bcast: %d bytes in chunks of %d, at most %d in each", ErrInput, n, (n-1)/chunks+1, wire.MaxBody)
+	per := chunks / row.Blocks(c.size)
+	if (n-1)/per < wire.MaxBody {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: %d bytes in chunks of %d, at most %d in each", ErrInput, row.Name, n, (n-1)/per+1, wire.MaxBody)
 }
 
-func (c *Comm) find(k core.Kind, n, root int) (*plan, error) {
+func (c *Comm) find(k kind, n, root int) (*plan, error) {
 	if p, err := c.used.plan(k, root); p != nil || err != nil {
+		if err != nil {
+			err = fmt.Errorf("%w: %s: %w", ErrInput, c.plans.row(k).Name, err)
+		}
 		return p, err
 	}
-	if k == core.Barrier {
-		return c.barrierPlan()
-	}
-	return c.bcastPlan(n, root)
+	return c.choose(k, n, root)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -30,12 +31,13 @@ type Comm struct {
 	blocking Request // of Bcast and Barrier
 
 	// The driver's lock guards all below.
-	core  *core.Core
-	busy  bool // a goroutine is inside Bcast or Barrier, or inside a Start
-	plans plans
-	used  used   // schedules that take the place of what Config says
-	head  []byte // of BcastBytes
-	calls int    // goroutines inside one
+	core      *core.Core
+	busy      bool // a goroutine is inside Bcast or Barrier, or inside a Start
+	plans     plans
+	exchanges *plan  // see exchange; nil before the first
+	used      used   // schedules that take the place of what Config says
+	head      []byte // of BcastBytes
+	calls     int    // goroutines inside one
 	requests
 	succession
 	closing bool
@@ -79,18 +81,23 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
 func (c *Comm) prepare() error {
-	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules), opens: c.opens()}
+	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules), opens: c.opens(), rows: ir.Collectives()}
+	c.plans.recent = make([]recent, len(c.plans.rows))
 	if c.window != nil {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
 	c.place = placeOf(c.caps, c.size)
-	if _, err := c.barrierPlan(); err != nil {
+	if _, err := c.choose(barrier, 0, 0); err != nil {
 		return err
 	}
-	if _, err := c.bcastPlan(0, 0); err != nil {
+	if _, err := c.choose(bcast, 0, 0); err != nil {
 		return err
 	}
-	overlay, agreed, err := c.cfg.overlay(c.chosen(schedule.Anycast, c.cfg.Anycast, 0).Algorithm, c.size)
+	anycast, err := c.chosen(schedule.Anycast, c.cfg.Anycast, 0)
+	if err != nil {
+		return err
+	}
+	overlay, agreed, err := c.cfg.overlay(anycast.Algorithm, c.size)
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,9 @@ import (
 // receives one frame for each other rank, at most, to and from log₂ of them, and the
 // last block is there after log₂ of the ranks' steps.
 
-// exchangeHeader is the head of that schedule. No rank is its root: each begins with
-// a block of its own.
+// exchangeHeader is the head of that schedule.
 func exchangeHeader(ranks int) ir.Header {
-	return ir.Header{Collective: "split", Algorithm: "exchange", Ranks: ranks, Root: -1, Chunks: ranks}
+	return ir.Header{Collective: "allgather", Algorithm: "doubling", Ranks: ranks, Chunks: ranks}
 }
 
 // exchangeProgram is what rank does in it.
@@ -46,8 +45,8 @@ func exchangeProgram(rank, ranks int) ir.Program {
 
 // exchangePlan returns the plan of exchanges, which is made for the first one.
 func (c *Comm) exchangePlan() (*plan, error) {
-	if c.plans.exchanges != nil {
-		return c.plans.exchanges, nil
+	if c.exchanges != nil {
+		return c.exchanges, nil
 	}
 	h, p := exchangeHeader(c.size), exchangeProgram(c.rank, c.size)
 	program, err := machine.Compile(&h, &p)
@@ -55,8 +54,8 @@ func (c *Comm) exchangePlan() (*plan, error) {
 		return nil, err
 	}
 	programs := func(rank int) ir.Program { return exchangeProgram(rank, c.size) }
-	c.plans.exchanges = &plan{Plan: core.NewPlan(&h, program, ir.Program{}, 0), programs: programs}
-	return c.plans.exchanges, nil
+	c.exchanges = &plan{Plan: core.NewPlan(&h, program, ir.Program{}, 0).Marked("of Split"), programs: programs}
+	return c.exchanges, nil
 }
 
 // exchange gives block, of the same length at all ranks, to every rank, and returns
@@ -72,8 +71,7 @@ func (c *Comm) exchange(ctx context.Context, block []byte) (blocks [][]byte, err
 	}
 	n := len(block)
 	all := make([]byte, c.size*n)
-	copy(all[c.rank*n:], block)
-	if err := c.perform(&Request{comm: c, ctx: ctx, kind: core.Exchange, plan: p, buf: all}); err != nil {
+	if err := c.perform(&Request{comm: c, ctx: ctx, plan: p, mem: core.Buffers{In: block, Out: all, Block: n}}); err != nil {
 		return nil, err
 	}
 	for ; len(all) > 0; all = all[n:] {

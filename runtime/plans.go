@@ -33,11 +33,11 @@ type plans struct {
 	reaches    func(rank int) bool // flags reach a rank; nil: there are none
 	together   bool                // one can stand for several ranks
 	opens      func(rank int)      // connects with a rank; nil: nothing is won by that
-	recent     [core.Kinds]recent
+	rows       []ir.Collective     // the table of collectives, by kind
+	recent     []recent            // by kind
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
 	weight     int       // of all
-	exchanges  *plan     // see exchange; nil before the first
 }
 
 // recent is the plan of the last operation of a kind, which mostly is the next one's
@@ -119,8 +119,10 @@ func (ps *plans) open(p *ir.Program) {
 
 // stand has p's signals or chunks stand in windows, where there are any.
 func (ps *plans) stand(p *core.Plan, spec *schedule.Spec) {
+	h := spec.Header()
 	switch {
 	case ps.reaches == nil:
+	case p.Chunks > 0 && h.Blocks() != 1:
 	case p.Chunks > 0:
 		p.Shelve(ps.rank, ps.reaches, spec.Program)
 	default:

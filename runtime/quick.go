@@ -20,18 +20,18 @@ const (
 )
 
 // quick goes through an operation at once, and reports whether it has.
-func (c *Comm) quick(ctx context.Context, k core.Kind, buf []byte, root int) bool {
+func (c *Comm) quick(ctx context.Context, k kind, mem core.Buffers, root int) bool {
 	last := &c.plans.recent[k]
-	if last.plan == nil || last.bytes != len(buf) || last.root != root {
+	if last.plan == nil || last.bytes != mem.Block || last.root != root {
 		return false
 	}
 	p, looks, yields := last.plan.Plan, quickAlone, 0
-	q := c.core.Quick(p, len(buf))
+	q := c.core.Quick(p, mem.Block)
 	if q == nil || !c.idle() || ctx.Err() != nil {
 		return false
 	}
 	if c.drv.wait.Crowded() {
-		if looks = quickCrowded; k == core.Barrier {
+		if looks = quickCrowded; k == barrier {
 			looks = 1
 		}
 		if c.drv.calls == 0 { // no call of another communicator waits for the lock
@@ -41,17 +41,17 @@ func (c *Comm) quick(ctx context.Context, k core.Kind, buf []byte, root int) boo
 	for i := range q.Steps {
 		s := &q.Steps[i]
 		if s.Rank >= 0 {
-			if c.core.Note(p, q); !c.awaitLine(q, s, looks, yields, buf) {
+			if c.core.Note(p, q); !c.awaitLine(q, s, looks, yields, mem.Out) {
 				return false
 			}
 		}
-		if !c.core.Write(q, s, buf) {
+		if !c.core.Write(q, s, mem.Out) {
 			return false
 		}
 	}
 	c.started++
 	c.drv.behind.entered++
-	c.core.Through(p, q, len(buf))
+	c.core.Through(p, q, mem.Block)
 	return true
 }
 

@@ -22,10 +22,8 @@ type requests struct {
 type Request struct {
 	comm *Comm
 	ctx  context.Context
-	kind core.Kind
-	root int
 	plan *plan
-	buf  []byte
+	mem  core.Buffers
 	seq  uint64 // its number
 
 	next  *Request // in the queue
@@ -54,7 +52,7 @@ func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, 
 	if err := c.validRoot(root); err != nil {
 		return nil, err
 	}
-	return c.startRequest(ctx, core.Bcast, buf, root)
+	return c.startRequest(ctx, bcast, core.InPlace(buf), root)
 }
 
 // StartBarrier starts what [Comm.Barrier] does: the request ends when every rank
@@ -63,17 +61,17 @@ func (c *Comm) StartBarrier(ctx context.Context) (*Request, error) {
 	if ctx == nil {
 		return nil, noContext("barrier")
 	}
-	return c.startRequest(ctx, core.Barrier, nil, 0)
+	return c.startRequest(ctx, barrier, core.Buffers{}, 0)
 }
 
-func (c *Comm) startRequest(ctx context.Context, k core.Kind, buf []byte, root int) (*Request, error) {
+func (c *Comm) startRequest(ctx context.Context, k kind, mem core.Buffers, root int) (*Request, error) {
 	if !c.occupy() {
 		return nil, ErrBusy
 	}
 	defer c.vacate()
 	d := c.drv
 	r := &Request{comm: c}
-	if err := c.prepareRequest(r, ctx, k, buf, root); err != nil {
+	if err := c.prepareRequest(r, ctx, k, mem, root); err != nil {
 		return nil, err
 	}
 	if r.guard = c.guards.of(c, ctx); r.guard != nil {
@@ -139,7 +137,7 @@ func (r *Request) failed(c *Comm) error { return c.core.Err() }
 
 // end notes the outcome. The buffer is the caller's again.
 func (r *Request) end(err error) {
-	r.ended, r.err, r.buf, r.ctx = true, err, nil, nil
+	r.ended, r.err, r.mem, r.ctx = true, err, core.Buffers{}, nil
 	if r.done != nil {
 		close(r.done)
 	}
@@ -149,23 +147,23 @@ func (r *Request) end(err error) {
 }
 
 // prepareRequest fills in r, unless it cannot be started.
-func (c *Comm) prepareRequest(r *Request, ctx context.Context, k core.Kind, buf []byte, root int) error {
+func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem core.Buffers, root int) error {
 	if err := c.core.Err(); err != nil {
 		return err
 	}
-	p, err := c.planFor(k, len(buf), root)
+	p, err := c.planFor(k, mem.Block, root)
 	if err != nil {
 		return err
 	}
-	return c.prepareUnder(r, ctx, k, p, buf, root)
+	return c.prepareUnder(r, ctx, p, mem)
 }
 
 // prepareUnder fills in r to run under p, unless ctx has ended.
-func (c *Comm) prepareUnder(r *Request, ctx context.Context, k core.Kind, p *plan, buf []byte, root int) error {
+func (c *Comm) prepareUnder(r *Request, ctx context.Context, p *plan, mem core.Buffers) error {
 	if ctx.Err() != nil {
 		return c.belated(ctx, p.Name)
 	}
-	r.ctx, r.kind, r.root, r.plan, r.buf = ctx, k, root, p, buf
+	r.ctx, r.plan, r.mem = ctx, p, mem
 	return nil
 }
 
@@ -238,7 +236,7 @@ func (c *Comm) endReady() (some bool) {
 func (c *Comm) begin(r *Request) {
 	c.open = append(c.open, r)
 	c.traceBegin(r)
-	c.core.Begin(r.kind, r.root, r.plan.Plan, r.buf)
+	c.core.Begin(r.plan.Plan, r.mem)
 	if r.seq%checkCalls == 0 && c.window.shelves() {
 		c.window.lookAround()
 	}

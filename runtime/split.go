@@ -9,7 +9,6 @@ import (
 	goruntime "runtime"
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -199,11 +198,11 @@ func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
 
 // meet returns when all ranks have registered: only then may frames be sent.
 func (c *Comm) meet(ctx context.Context) error {
-	p, err := c.planFor(core.Barrier, 0, 0)
+	p, err := c.planFor(barrier, 0, 0)
 	if err != nil {
 		return err
 	}
-	return c.perform(&Request{comm: c, ctx: ctx, kind: core.Barrier, plan: p})
+	return c.perform(&Request{comm: c, ctx: ctx, plan: p})
 }
 
 // register makes the communicator of ranks, which multicasts to own, and begins to drive it. All that

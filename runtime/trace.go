@@ -71,11 +71,7 @@ func (c *Comm) traceBegin(r *Request) {
 	if c.cfg.Observe.Trace == nil {
 		return
 	}
-	root := r.root
-	if r.kind != core.Bcast {
-		root = -1
-	}
-	c.trace(Event{Kind: EventBegan, Seq: r.seq, Op: r.plan.Name, Root: root, Bytes: len(r.buf)})
+	c.trace(Event{Kind: EventBegan, Seq: r.seq, Op: r.plan.Name, Root: r.plan.Root(), Bytes: r.mem.Block})
 }
 
 // traceEnd tells that r has ended, which had begun.

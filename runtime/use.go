@@ -11,6 +11,7 @@ import (
 	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // Use makes s what this communicator runs: a broadcast's or an anycast's
@@ -74,10 +75,11 @@ func (c *Comm) use(s *machine.Schedule, unproved error) error {
 		return fmt.Errorf("%w: use: %s: %w", ErrInput, s.Header.Name(), err)
 	}
 	programs := outlines(s)
-	c.plans.recent = [core.Kinds]recent{}
+	clear(c.plans.recent)
 	compiled := core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest)
 	switch {
 	case c.plans.reaches == nil:
+	case compiled.Chunks > 0 && s.Header.Blocks() != 1:
 	case compiled.Chunks > 0:
 		compiled.Shelve(c.rank, c.plans.reaches, programs)
 	case places != nil:
@@ -99,10 +101,12 @@ func (c *Comm) usable(s *machine.Schedule) error {
 		return fmt.Errorf("%s is for %d ranks, the communicator has %d", h.Name(), h.Ranks, c.size)
 	case h.Root < 0 || h.Root >= h.Ranks:
 		return fmt.Errorf("%s: root %d outside 0 … %d", h.Name(), h.Root, h.Ranks-1)
-	case h.Collective == "barrier":
+	case h.Row() == nil:
+		return fmt.Errorf("%s: no such collective", h.Name())
+	case !h.HasMessage():
 		return nil
-	case h.Chunks < 1:
-		return fmt.Errorf("%s cuts the message into %d chunks", h.Name(), h.Chunks)
+	case h.Chunks < 1 || h.Chunks%h.Blocks() != 0:
+		return fmt.Errorf("%s has %d chunks of %d blocks", h.Name(), h.Chunks, h.Blocks())
 	case fixed > 0 && fixed != h.Chunks:
 		return fmt.Errorf("%s cuts the message into %d chunks, Config.Bcast into %d", h.Name(), h.Chunks, fixed)
 	}
@@ -111,7 +115,7 @@ func (c *Comm) usable(s *machine.Schedule) error {
 
 // placesOf returns where the signals of a rank may stand as flags, nil if none may.
 func placesOf(s *machine.Schedule, program machine.Program, rank int) (*windows.Places, error) {
-	if s.Places == nil || s.Header.Collective != "barrier" {
+	if s.Places == nil || !s.Header.Synchronizes() {
 		return nil, nil
 	}
 	own, places := program.Outline(), s.Places(rank)
@@ -130,32 +134,36 @@ func outlines(s *machine.Schedule) func(rank int) ir.Program {
 	}
 }
 
-// used are the plans of the schedules that were given.
-type used struct {
-	barrier *plan
-	bcasts  map[int]*plan // by root
-}
+// used are the plans of the schedules that were given, by collective and root.
+type used map[kind]map[int]*plan
 
 func (u *used) add(p *plan, h *ir.Header) {
-	if h.Collective == "barrier" {
-		u.barrier = p
-		return
+	k := kindOf(useFor(h.Collective))
+	if *u == nil {
+		*u = make(used)
 	}
-	if u.bcasts == nil {
-		u.bcasts = make(map[int]*plan)
+	if (*u)[k] == nil {
+		(*u)[k] = make(map[int]*plan)
 	}
-	u.bcasts[h.Root] = p
+	(*u)[k][h.Root] = p
+}
+
+// useFor returns the collective whose calls a schedule serves: that of an anycast is one of a
+// broadcast from its origin.
+func useFor(collective string) string {
+	if collective == schedule.Anycast {
+		return schedule.Bcast
+	}
+	return collective
 }
 
 // plan returns the plan that was given for an operation, nil if none was given
 // for operations of its kind.
-func (u *used) plan(k core.Kind, root int) (*plan, error) {
-	if k == core.Barrier {
-		return u.barrier, nil
-	}
-	if p := u.bcasts[root]; p != nil || len(u.bcasts) == 0 {
+func (u used) plan(k kind, root int) (*plan, error) {
+	of := u[k]
+	if p := of[root]; p != nil || len(of) == 0 {
 		return p, nil
 	}
-	roots := slices.Sorted(maps.Keys(u.bcasts))
-	return nil, fmt.Errorf("%w: bcast: no schedule for root %d: Use was given those for %v", ErrInput, root, roots[:min(len(roots), maxNamed)])
+	roots := slices.Sorted(maps.Keys(of))
+	return nil, fmt.Errorf("no schedule for root %d: Use was given those for %v", root, roots[:min(len(roots), maxNamed)])
 }

@@ -57,7 +57,7 @@ func BenchmarkArrivalToPut(b *testing.B) {
 				seq, _ := c.Seq()
 				c.End(seq)
 			}
-			c.Begin(Bcast, 0, plan, buf)
+			c.Begin(plan, InPlace(buf))
 		}
 		h.Seq, _ = c.Seq()
 		h.Slot = ir.Chunk(k)

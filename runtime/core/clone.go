@@ -8,13 +8,13 @@ import (
 )
 
 // Clone returns a core like c, which goes on independently of it and sends by
-// net. buf returns the message of an open operation, a copy: the caller's buffer of
-// c stays c's. Engines are copied if they interpret a plan;
+// net. mem returns the buffers of an open operation, a copy: the caller's buffers of
+// c stay c's. Engines are copied if they interpret a plan;
 // the operations of a core that is cloned must not run generated code.
 //
 // A frame that has not left refers to its core, not to the clone: c must not
 // be waiting for any.
-func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
+func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d := &Core{env: c.env, fate: c.fate, ops: c.ops, rec: c.rec}
 	d.env.net = net
 	d.ops.flags.connect(net)
@@ -26,7 +26,7 @@ func (c *Core) Clone(net Net, buf func(seq uint64) []byte) *Core {
 	d.ops.askers = slices.Clone(c.ops.askers)
 	d.ops.overlap.calls = slices.Clone(c.ops.overlap.calls)
 	for i := range d.ops.ring {
-		d.ops.ring[i].copyFrom(&c.ops.ring[i], buf)
+		d.ops.ring[i].copyFrom(&c.ops.ring[i], mem)
 		e := &d.ops.earlies[i]
 		e.seen, e.list = slices.Clone(e.seen), slices.Clone(e.list)
 	}
@@ -52,15 +52,15 @@ func (rs reports) clone() reports {
 }
 
 // copyFrom makes o, a plain copy of src, independent of it.
-func (o *op) copyFrom(src *op, buf func(seq uint64) []byte) {
-	o.keep = nil
+func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
+	o.keep, o.relayed = nil, slices.Clone(src.relayed)
 	switch {
-	case src.buf == nil:
+	case src.gone || src.state == opFree:
 	case src.state == opActive:
-		o.buf = buf(o.seq)
+		o.mem = mem(o.seq)
 	default:
-		o.keep = slices.Clone(src.buf)
-		o.buf = o.keep
+		o.keep = slices.Clone(src.keep)
+		o.mem.Out, o.mem.In = o.keep[:len(src.mem.Out)], o.keep[len(src.mem.Out):]
 	}
 	o.own, o.machine = machine.Machine{}, nil
 	if o.state != opFree {

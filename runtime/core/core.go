@@ -49,10 +49,9 @@ func (c *Core) Err() error {
 	return c.fate.err
 }
 
-// Begin enters the next operation, for which Vacant must hold: buf is the
-// message, and the core's until End or Abandon. The operation's number is the
-// first that Seq returns from then on.
-func (c *Core) Begin(k Kind, root int, p *Plan, buf []byte) { c.ops.begin(k, root, p, buf) }
+// Begin enters the next operation, for which Vacant must hold. The buffers are the core's until End
+// or Abandon. The operation's number is the first that Seq returns from then on.
+func (c *Core) Begin(p *Plan, mem Buffers) { c.ops.begin(p, mem) }
 
 // Vacant reports whether the next operation may begin. If not it does once
 // another one has ended or answers of an old one have been sent.

@@ -17,14 +17,14 @@ func TestWordsOfThePast(t *testing.T) {
 		bcast := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 1)
 		barrier := planOf(t, "barrier/dissemination", schedule.Params{Ranks: 2}, 1)
 		for seq := uint64(1); seq <= 300; seq++ {
-			p, kind, buf := bcast, Bcast, make([]byte, n)
+			p, buf := bcast, make([]byte, n)
 			if seq%2 == 0 {
-				p, kind, buf = barrier, Barrier, nil
+				p, buf = barrier, nil
 			}
 			o := &c.ops.ring[0]
 			c.ops.print = c.ops.next(p, len(buf))
 			c.ops.seq++
-			o.begin(c.ops.seq, c.ops.print, kind, 1, p, buf)
+			o.begin(c.ops.seq, c.ops.print, p, InPlace(buf))
 			c.ops.history.note(o)
 			o.free()
 		}
@@ -44,7 +44,7 @@ func TestWordsOfRepeatedCalls(t *testing.T) {
 		if seq > 4000 {
 			n = 9
 		}
-		c.Begin(Bcast, 0, plan, make([]byte, n))
+		c.Begin(plan, InPlace(make([]byte, n)))
 		require.True(t, c.Ready(seq))
 		c.End(seq)
 	}
@@ -60,7 +60,7 @@ func TestParted(t *testing.T) {
 	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 0)
 	theirs := []uint32{0}
 	for seq := uint64(1); seq <= 20; seq++ {
-		c.Begin(Bcast, 0, plan, make([]byte, 8))
+		c.Begin(plan, InPlace(make([]byte, 8)))
 		require.True(t, c.Ready(seq))
 		c.End(seq)
 		n := 8

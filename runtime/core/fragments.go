@@ -20,14 +20,14 @@ func (f *fragments) reset() { f.first = f.first[:0] }
 // laidOut reports whether layout has been called since reset.
 func (f *fragments) laidOut() bool { return len(f.first) > 0 }
 
-// layout prepares for a message of n bytes in datagrams of size bytes.
-func (f *fragments) layout(n, chunks, size int) {
+// layout prepares for blocks of n bytes, of per chunks each, in datagrams of size bytes.
+func (f *fragments) layout(n, per, chunks, size int) {
 	f.size = size
 	f.first = append(f.first[:0], 0)
 	f.left = f.left[:0]
 	total := int32(0)
 	for k := range chunks {
-		lo, hi := ir.ChunkBounds(n, chunks, k)
+		lo, hi := ir.ChunkBounds(n, per, k%per)
 		pieces := int32(max(1, (hi-lo+size-1)/size))
 		total += pieces
 		f.left = append(f.left, pieces)

@@ -128,7 +128,7 @@ func (ops *operations) inspect(o *op, now Time) OpState {
 		Delayed: o.gate.closed, Unsent: o.unsent, Repairs: o.lost.repairs.armed, Asked: o.lost.gaps.pass.pending,
 		FromMcast: o.lost.byMcast, FromPut: o.lost.byPut,
 	}
-	if o.kind != Bcast {
+	if !o.plan.header.Rooted() {
 		s.Root = -1
 	}
 	s.Age, s.Quiet = o.pulse.inspect(now)

@@ -25,7 +25,7 @@ func inspected(t *testing.T, rank int, net Net) *Core {
 func TestInspectionOfABroadcast(t *testing.T) {
 	c := inspected(t, 2, &spy{})
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 6}, 2)
-	c.Begin(Bcast, 0, plan, make([]byte, 24))
+	c.Begin(plan, InPlace(make([]byte, 24)))
 	o := c.Inspect(40).Open[0]
 	require.Zero(t, o.Age, "no tick has come yet")
 	c.Tick(50)
@@ -53,7 +53,7 @@ func TestInspectionOfABroadcast(t *testing.T) {
 // To inspect changes nothing: the state is the same, and so is what is done next.
 func TestInspectionChangesNothing(t *testing.T) {
 	c := inspected(t, 2, &spy{})
-	c.Begin(Barrier, 0, planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 2), nil)
+	c.Begin(planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 2), InPlace(nil))
 	before := c.AppendState(nil)
 	first := c.Inspect(10)
 	require.Equal(t, first, c.Inspect(10))
@@ -67,8 +67,8 @@ func TestInspectionNamesWhoIsWaitedFor(t *testing.T) {
 	c := inspected(t, 0, &spy{})
 	barrier := planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 0)
 	chain := planOf(t, "bcast/chain", schedule.Params{Ranks: 4, Chunks: 3}, 0)
-	c.Begin(Barrier, 0, barrier, nil)
-	c.Begin(Bcast, 0, chain, make([]byte, 3))
+	c.Begin(barrier, InPlace(nil))
+	c.Begin(chain, InPlace(make([]byte, 3)))
 	c.Arrived(&wire.Header{Kind: wire.FrameAbsent, Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: away, Arg: 3, From: 3}, nil)
 	in := c.Inspect(10)
 	require.Equal(t, []int{3}, in.Open[0].Absent)
@@ -95,7 +95,7 @@ func TestInspectionOfPeers(t *testing.T) {
 func TestInspectionOfAWatch(t *testing.T) {
 	c := inspected(t, 1, &spy{})
 	require.Nil(t, c.Inspect(1).Watch)
-	c.Begin(Barrier, 0, planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 1), nil)
+	c.Begin(planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 1), InPlace(nil))
 	c.Tick(1)
 	c.Tick(200000)
 	c.Tick(200001)
@@ -130,7 +130,7 @@ func TestTrace(t *testing.T) {
 		c.Arrived(&h, nil)
 	}
 	signal(1) // before the rank has entered
-	c.Begin(Barrier, 0, barrier, nil)
+	c.Begin(barrier, InPlace(nil))
 	signal(1)
 	require.Equal(t, []Event{
 		{EventArrived, 1, ir.Signal(0), 0}, {EventPut, 1, ir.Signal(0), 2}, {EventPut, 1, ir.Signal(1), 0},
@@ -138,7 +138,7 @@ func TestTrace(t *testing.T) {
 
 	got = nil
 	chain := planOf(t, "bcast/mcast-chain", schedule.Params{Ranks: 3, Chunks: 2}, 1)
-	c.Begin(Bcast, 0, chain, make([]byte, 8))
+	c.Begin(chain, InPlace(make([]byte, 8)))
 	h := wire.Header{Kind: wire.FrameSlot, Epoch: 1, Seq: 2, Print: following(barrier.print(0), chain.print(8)), Len: 4, Slot: ir.Chunk(0), From: 0}
 	for range 2 {
 		require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("aaaa")))
@@ -165,7 +165,7 @@ func TestTraceChangesNothing(t *testing.T) {
 		c := New(Config{
 			Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{}, Caps: lossyCaps, Trace: trace,
 		}, net)
-		c.Begin(Bcast, 0, planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 0), []byte("............"))
+		c.Begin(planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 0), InPlace([]byte("............")))
 		for now := Time(1); now < 20000; now += 500 {
 			c.Tick(now)
 		}

@@ -5,22 +5,22 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// Kind is what an operation is.
-type Kind uint8
+// Buffers are the caller's memory for an operation. Blocks stand in it one behind the other, each of
+// Block bytes: in In those that the rank holds at enter, in the order of [ir.Header.Held], and in
+// Out those that it wants, in the order of [ir.Header.Wanted].
+type Buffers struct {
+	In, Out []byte
+	Block   int // bytes of one block, the same at all ranks
+}
 
-// The kinds of operations.
-const (
-	Bcast Kind = iota
-	Barrier
-	Exchange // every rank has a chunk, and gets those of all
-	Kinds    // number of kinds
-)
+// InPlace returns the buffers of a broadcast: its one block is sent from and received in buf.
+func InPlace(buf []byte) Buffers { return Buffers{In: buf, Out: buf, Block: len(buf)} }
 
 type opState uint8
 
 const (
 	opFree     opState = iota
-	opActive           // the process is inside the call; buf is the caller's
+	opActive           // the process is inside the call; the buffers are the caller's
 	opReturned         // requests are still answered, from keep
 )
 
@@ -30,18 +30,19 @@ type op struct {
 	seq     uint64
 	state   opState
 	quick   bool // it was gone through at once, and so was each other one since its place was prepared
-	kind    Kind
 	root    int
 	print   uint32 // its fingerprint; see operations.next
 	plan    *Plan
 	machine machine.Engine  // runs the operation
 	own     machine.Machine // does so unless the plan has engines of its own
 	chunks  int
-	n       int    // bytes of the message
-	buf     []byte // the message: the caller's while active, keep afterwards, nil if it is gone
-	keep    []byte // memory for the copy
-	unsent  int    // frames that refer to buf or still have to leave
-	turn    uint64 // of a barrier whose signals are flags: which it is; of a broadcast whose chunks are: one more than the lines before it; else 0
+	n       int     // bytes of a block
+	mem     Buffers // the caller's while active, copies in keep afterwards
+	gone    bool    // the bytes are not there any more
+	relayed []byte  // blocks that the rank passes on but neither holds nor wants
+	keep    []byte  // memory for the copies
+	unsent  int     // frames that refer to the bytes or still have to leave
+	turn    uint64  // of a barrier whose signals are flags: which it is; of a broadcast whose chunks are: one more than the lines before it; else 0
 	waits   waits
 	gate    gate
 	pulse   pulse
@@ -49,11 +50,14 @@ type op struct {
 	lost    losses // what recovery knows of the operation
 }
 
-// begin makes o operation seq, of that fingerprint, under p on buf.
-func (o *op) begin(seq uint64, fingerprint uint32, k Kind, root int, p *Plan, buf []byte) {
-	o.seq, o.kind, o.root, o.plan, o.print = seq, k, root, p, fingerprint
+// begin makes o operation seq, of that fingerprint, under p. The blocks that the rank holds and wants
+// are copied to where it wants them.
+func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
+	o.seq, o.root, o.plan, o.print = seq, p.header.Root, p, fingerprint
 	o.state, o.quick = opActive, false
-	o.buf, o.n, o.chunks, o.turn = buf, len(buf), p.Chunks, 0
+	o.mem, o.n, o.chunks, o.turn, o.gone = mem, mem.Block, p.Chunks, 0, false
+	p.places.copyOwn(mem)
+	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
 	o.machine = p.engine(o)
 	o.pulse = pulse{stirred: true} // moved is written only if the operation takes long
 	o.frags.reset()
@@ -61,26 +65,44 @@ func (o *op) begin(seq uint64, fingerprint uint32, k Kind, root int, p *Plan, bu
 	o.waits.reset()
 }
 
-// chunk returns the bytes of chunk slot s in the message; nil if the message
-// is gone.
+// chunk returns where the bytes of chunk slot s are, or go; nil if they are gone.
 func (o *op) chunk(s ir.Slot) []byte {
-	if o.buf == nil && o.n > 0 {
+	if o.gone || o.n == 0 {
 		return nil
 	}
-	if o.chunks == 1 {
-		return o.buf[:o.n:o.n]
+	pl := &o.plan.places
+	if pl.whole {
+		if pl.per == 1 {
+			return o.mem.Out[:o.n:o.n]
+		}
+		lo, hi := ir.ChunkBounds(o.n, pl.per, s.Index())
+		return o.mem.Out[lo:hi:hi]
 	}
-	lo, hi := ir.ChunkBounds(o.n, o.chunks, s.Index())
-	return o.buf[lo:hi:hi]
+	block := s.Index() / pl.per
+	lo, hi := ir.ChunkBounds(o.n, pl.per, s.Index()%pl.per)
+	mem, at := pl.of(o, block)
+	at *= o.n
+	return mem[at+lo : at+hi : at+hi]
 }
 
 // canSend reports whether o can send chunks now.
-func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || o.buf != nil }
+func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || !o.gone }
 
-// whole reports whether rank has all of the message.
-func (o *op) whole(rank int) bool {
-	for k := 0; k < o.chunks && rank != o.root; k++ {
-		if !o.machine.Has(ir.Chunk(k)) {
+// bytes returns the bytes of all blocks.
+func (o *op) bytes() int { return o.n * o.plan.places.blocks }
+
+// longest returns the bytes of a chunk at most.
+func (o *op) longest() int {
+	if per := o.plan.places.per; per > 1 {
+		return (o.n + per - 1) / per
+	}
+	return o.n
+}
+
+// whole reports whether the rank has all that it wants.
+func (o *op) whole() bool {
+	for k := range o.plan.places.wanted.All() {
+		if !o.plan.places.held.Has(k) && !o.machine.Has(ir.Chunk(k)) {
 			return false
 		}
 	}
@@ -94,19 +116,27 @@ func (o *op) ready() bool {
 	return o.machine.Done() && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
 }
 
-// retire ends the call. If others may still ask for chunks, the message is kept,
-// as far as limit bytes suffice; beyond that the repairs of ranks that are still in
-// the operation have to do.
+// retire ends the call. If others may still ask for chunks, they are kept, as far as limit bytes
+// suffice; beyond that the repairs of ranks that are still in the operation have to do.
 func (o *op) retire(asked bool, limit int) {
 	o.state = opReturned
 	o.lost.repairs.disarm()
-	if o.n == 0 || !asked || o.n > limit {
-		o.buf = nil
+	mem := o.mem
+	o.mem = Buffers{}
+	if mem.isInPlace() {
+		mem.In = nil
+	}
+	if o.gone = o.n == 0 || !asked || len(mem.Out)+len(mem.In) > limit; o.gone {
 		return
 	}
-	o.keep = append(o.keep[:0], o.buf...)
-	o.buf = o.keep
+	o.keep = append(append(o.keep[:0], mem.Out...), mem.In...)
+	o.mem.Out, o.mem.In = o.keep[:len(mem.Out)], o.keep[len(mem.Out):]
+}
+
+// isInPlace reports whether what is sent and what is received share their memory.
+func (b *Buffers) isInPlace() bool {
+	return len(b.In) > 0 && len(b.Out) > 0 && &b.In[0] == &b.Out[0]
 }
 
 // free forgets the operation, which could not be completed.
-func (o *op) free() { o.state, o.buf = opFree, nil }
+func (o *op) free() { o.state, o.mem, o.gone = opFree, Buffers{}, true }

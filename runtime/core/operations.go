@@ -44,10 +44,10 @@ type operations struct {
 type Totals struct {
 	Operations      uint64 // collective operations completed
 	Stale           uint64 // frames and datagrams dropped: of past operations, or not fitting
-	McastChunks     uint64 // chunks of broadcasts that came by multicast first
-	PutChunks       uint64 // chunks of broadcasts that came by put first: from the chain, the tree or a repair
-	LastMcastChunks int    // McastChunks of the last broadcast alone
-	LastPutChunks   int    // PutChunks of the last broadcast alone
+	McastChunks     uint64 // chunks with bytes that came by multicast first
+	PutChunks       uint64 // chunks with bytes that came by put first: from the chain, the tree or a repair
+	LastMcastChunks int    // McastChunks of the last operation with bytes alone
+	LastPutChunks   int    // PutChunks of the last operation with bytes alone
 }
 
 // open returns operation seq if it is open, nil otherwise.
@@ -79,12 +79,12 @@ func (ops *operations) vacant() bool {
 
 // begin enters the next operation: signals that came early count, and the root
 // starts when its policy allows.
-func (ops *operations) begin(k Kind, root int, p *Plan, buf []byte) {
-	ops.print = ops.next(p, len(buf))
+func (ops *operations) begin(p *Plan, mem Buffers) {
+	ops.print = ops.next(p, mem.Block)
 	ops.seq++
 	ops.fate.seq = ops.seq
 	o := &ops.ring[ops.seq%Remembered]
-	o.begin(ops.seq, ops.print, k, root, p, buf)
+	o.begin(ops.seq, ops.print, p, mem)
 	ops.history.note(o)
 	ops.mayBeAsked(p)
 	ops.rec.open(o)
@@ -124,7 +124,7 @@ func (ops *operations) end(o *op) {
 		ops.leaveBarrier(o)
 		ops.unshelve()
 	}
-	if o.kind == Bcast {
+	if o.plan.places.blocks > 0 {
 		ops.totals.McastChunks += uint64(o.lost.byMcast)
 		ops.totals.PutChunks += uint64(o.lost.byPut)
 		ops.totals.LastMcastChunks, ops.totals.LastPutChunks = o.lost.byMcast, o.lost.byPut
@@ -136,7 +136,7 @@ func (ops *operations) progress(e *OpError) {
 	if o := ops.open(e.Seq); o != nil {
 		e.Fired, e.Rules = o.machine.Progress()
 		e.Missing = o.machine.Missing(nil, maxNamed)
-		e.Whole = o.kind == Bcast && o.whole(ops.Rank)
+		e.Whole = o.plan.places.blocks > 0 && o.whole()
 	}
 }
 

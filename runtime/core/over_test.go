@@ -48,7 +48,7 @@ func newFlock(t *testing.T, size int) *flock {
 func (f *flock) begin(ranks []int, name string, p schedule.Params, n int) {
 	p.Ranks = len(f.cores)
 	for _, rank := range ranks {
-		f.cores[rank].Begin(kindOf(name), 0, planOf(f.t, name, p, rank), make([]byte, n))
+		f.cores[rank].Begin(planOf(f.t, name, p, rank), InPlace(make([]byte, n)))
 	}
 }
 
@@ -156,7 +156,7 @@ func TestGoodbyeToThoseThatAsk(t *testing.T) {
 		c := New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 20e6, CastWindow: 1, Overlay: nowhere{}}, net)
 		c.Goodbye(true)
 		require.Less(t, len(net.to), 40)
-		c.Begin(Barrier, 0, planOf(t, castBarrier, p, rank), nil)
+		c.Begin(planOf(t, castBarrier, p, rank), InPlace(nil))
 		net.to = nil
 		c.Goodbye(true)
 		require.Contains(t, net.to, far)

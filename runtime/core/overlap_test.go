@@ -38,7 +38,7 @@ func newCrew(t *rapid.T, size, calls int) *crew {
 		name := rapid.SampledFrom(names).Draw(t, "algorithm")
 		root := rapid.IntRange(0, size-1).Draw(t, "root")
 		p := schedule.Params{Ranks: size, Root: root, Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")}
-		if kindOf(name) == Barrier {
+		if isBarrier(name) {
 			root, p.Root, p.Chunks = 0, 0, 0
 		}
 		if name == "bcast/symmetric" {
@@ -60,16 +60,11 @@ func newCrew(t *rapid.T, size, calls int) *crew {
 	return c
 }
 
-func kindOf(name string) Kind {
-	if name[:7] == "barrier" {
-		return Barrier
-	}
-	return Bcast
-}
+func isBarrier(name string) bool { return name[:7] == "barrier" }
 
 // message is what call i broadcasts.
 func (c *crew) message(i int) []byte {
-	if kindOf(c.plans[i][0].Name) == Barrier {
+	if isBarrier(c.plans[i][0].Name) {
 		return nil
 	}
 	return fmt.Appendf(nil, "the message of call %d", i)
@@ -86,7 +81,7 @@ func (c *crew) enter(rank int) (moved bool) {
 		copy(buf, c.message(i))
 	}
 	c.bufs[rank] = append(c.bufs[rank], buf)
-	core.Begin(kindOf(c.plans[i][rank].Name), c.roots[i], c.plans[i][rank], buf)
+	core.Begin(c.plans[i][rank], InPlace(buf))
 	seq, _ := core.Seq()
 	require.Equal(c.t, uint64(i+1), seq)
 	c.open[rank] = append(c.open[rank], seq)
@@ -179,8 +174,8 @@ func TestPutsWaitForEarlierOperations(t *testing.T) {
 	c := New(Config{Rank: 1, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
 	first := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 1}, 1)
 	second := planOf(t, "bcast/chain", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 1)
-	c.Begin(Bcast, 0, first, make([]byte, 8))
-	c.Begin(Bcast, 1, second, make([]byte, 8))
+	c.Begin(first, InPlace(make([]byte, 8)))
+	c.Begin(second, InPlace(make([]byte, 8)))
 	require.Equal(t, []string{"call 2"}, net.drain())
 	require.False(t, c.Ready(2), "its chunk has not been sent")
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Print: first.print(8), Len: 8, Slot: ir.Chunk(0)}
@@ -202,8 +197,8 @@ func TestPutsGoToWhoHasEntered(t *testing.T) {
 	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{}}, net)
 	first := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Chunks: 1}, 1)
 	second := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Root: 1, Chunks: 1}, 1)
-	c.Begin(Bcast, 0, first, make([]byte, 8))
-	c.Begin(Bcast, 1, second, make([]byte, 8))
+	c.Begin(first, InPlace(make([]byte, 8)))
+	c.Begin(second, InPlace(make([]byte, 8)))
 	require.Equal(t, []string{"call 2", "call 2"}, net.drain())
 	entered := wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: following(first.print(8), second.print(8)), From: 2}
 	c.Arrived(&entered, nil)
@@ -223,16 +218,16 @@ func TestCallsAreAnswered(t *testing.T) {
 	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Root: 1, Chunks: 1}, 0)
 	call := wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: printOf(plan, 8, 2), From: 1}
 	c.Arrived(&call, nil)
-	c.Begin(Bcast, 1, plan, make([]byte, 8))
+	c.Begin(plan, InPlace(make([]byte, 8)))
 	require.Empty(t, net.drain())
-	c.Begin(Bcast, 1, plan, make([]byte, 8))
+	c.Begin(plan, InPlace(make([]byte, 8)))
 	require.Equal(t, []string{"entered 2"}, net.drain())
 	c.Arrived(&call, nil)
 	require.Equal(t, []string{"entered 2"}, net.drain(), "it has entered before")
 	require.NoError(t, c.Err())
 	call.Seq, call.Print = 3, printOf(plan, 9, 3)
 	c.Arrived(&call, nil)
-	c.Begin(Bcast, 1, plan, make([]byte, 8))
+	c.Begin(plan, InPlace(make([]byte, 8)))
 	require.Equal(t, []string{"clash 3"}, net.drain())
 	requireDispute(t, c)
 }
@@ -295,7 +290,7 @@ func TestEarlySignals(t *testing.T) {
 	}
 	require.Equal(t, ahead*(size-1)+1, c.Usage().Early, "of another fingerprint one is enough")
 	require.LessOrEqual(t, c.Usage().Early, MaxEarly(size))
-	c.Begin(Barrier, 0, planOf(t, "barrier/hsb", schedule.Params{Ranks: size, FanIn: size - 1}, 0), nil)
+	c.Begin(planOf(t, "barrier/hsb", schedule.Params{Ranks: size, FanIn: size - 1}, 0), InPlace(nil))
 	requireDispute(t, c)
 }
 
@@ -352,9 +347,9 @@ func TestLongMulticastsGoOneAfterTheOther(t *testing.T) {
 			core := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{},
 				Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 8, Room: c.window}}, net)
 			plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: c.chunks}, 0)
-			core.Begin(Bcast, 0, plan, make([]byte, 8*c.chunks))
+			core.Begin(plan, InPlace(make([]byte, 8*c.chunks)))
 			require.Equal(t, c.want[0], net.drain())
-			core.Begin(Bcast, 0, plan, make([]byte, 8*c.chunks))
+			core.Begin(plan, InPlace(make([]byte, 8*c.chunks)))
 			require.Equal(t, c.want[1], net.drain())
 			h := wire.Header{Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: plan.print(8 * c.chunks), From: 1}
 			h.Kind, h.Arg = wire.FrameTaken, uint32(c.chunks)
@@ -393,8 +388,8 @@ func TestEndedOperationsAnswerAtOnce(t *testing.T) {
 	net := &kinds{}
 	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Multicast: true, Datagram: 8}}, net)
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 1}, 3)
-	c.Begin(Bcast, 0, plan, make([]byte, 8))
-	c.Begin(Bcast, 0, plan, make([]byte, 8))
+	c.Begin(plan, InPlace(make([]byte, 8)))
+	c.Begin(plan, InPlace(make([]byte, 8)))
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: printOf(plan, 8, 2), Len: 8, Slot: ir.Chunk(0)}
 	require.Equal(t, wire.Accept, c.Fragment(&h, 0, make([]byte, 8)))
 	require.Equal(t, []string{"s0 2"}, net.drain())

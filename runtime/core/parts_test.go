@@ -183,7 +183,7 @@ func TestFragments(t *testing.T) {
 		chunks := rapid.IntRange(1, 12).Draw(t, "chunks")
 		size := rapid.IntRange(1, 40).Draw(t, "datagram")
 		var f fragments
-		f.layout(n, chunks, size)
+		f.layout(n, chunks, chunks, size)
 		for k := range chunks {
 			lo, hi := ir.ChunkBounds(n, chunks, k)
 			pieces := int(f.first[k+1] - f.first[k])
@@ -358,7 +358,7 @@ func TestRootless(t *testing.T) {
 func TestMissingParts(t *testing.T) {
 	var o op
 	o.chunks = 2
-	o.frags.layout(2*100*10, 2, 10) // 100 fragments each
+	o.frags.layout(2*100*10, 2, 2, 10) // 100 fragments each
 
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 2}, 1)
 	o.plan = plan

@@ -37,7 +37,7 @@ func lacking(t *testing.T) (*recovery, *op, *asking) {
 		Rank: 2, Size: 4, Epoch: 1, Repair: 20e6, Overlay: nowhere{}, CastWindow: 1,
 		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000},
 	}, net)
-	c.Begin(Bcast, 0, planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 4}, 2), make([]byte, 400e3))
+	c.Begin(planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 4}, 2), InPlace(make([]byte, 400e3)))
 	o := c.ops.open(1)
 	c.rec.layout(o)
 	c.rec.hear(o, 3)

@@ -27,6 +27,7 @@ type Plan struct {
 	recovery   ir.Recovery // this rank's part in that
 	lines      lines       // where signals and chunks stand in windows
 	printed    printed
+	places     places
 	answers    []int                      // ranks that may ask this one what a barrier multicasts
 	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each operation that may be remembered
 }
@@ -35,9 +36,11 @@ type Plan struct {
 // is what the root sends and waits for. digest tells schedules with the same
 // header apart; it is 0 for those that the header says all of.
 func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint64) *Plan {
+	outline := program.Outline()
 	return &Plan{
-		Name: h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
-		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(), answers: answersOf(h, program.Outline()),
+		places: placesOf(h, outline.Rank, &outline),
+		Name:   h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
+		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(), answers: answersOf(h, outline),
 	}
 }
 
@@ -89,15 +92,26 @@ func baseprint(h *ir.Header) uint64 {
 	return f.Sum64()
 }
 
-// words says what an operation on n bytes is, all that ranks must agree on.
+// Root returns the root of p's operations, -1 if they have none.
+func (p *Plan) Root() int {
+	if !p.header.Rooted() {
+		return -1
+	}
+	return p.header.Root
+}
+
+// words says what an operation with blocks of n bytes is, all that ranks must agree on.
 func (p *Plan) words(n int) string {
 	var b strings.Builder
 	h := &p.header
 	b.WriteString(h.Collective)
-	if h.HasMessage() {
+	switch {
+	case p.places.blocks == 1:
 		fmt.Fprintf(&b, " of %d bytes", n)
+	case p.places.blocks > 1:
+		fmt.Fprintf(&b, " of blocks of %d bytes", n)
 	}
-	if h.HasMessage() && h.Root >= 0 {
+	if h.Rooted() {
 		fmt.Fprintf(&b, " from root %d", h.Root)
 	}
 	fmt.Fprintf(&b, " by %s", h.Name())
@@ -122,7 +136,7 @@ type printed struct {
 	print uint32 // 0: none
 }
 
-// print is the fingerprint of an operation on n bytes, whatever comes before it; it is never 0.
+// print is the fingerprint of an operation with blocks of n bytes, whatever comes before it; it is never 0.
 func (p *Plan) print(n int) uint32 {
 	if p.printed.print == 0 || p.printed.n != n {
 		p.printed = printed{n, p.hash(n)}

@@ -195,11 +195,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 
 // leaveQuick leaves o as operations are left that a rank has gone through at once.
 func (ops *operations) leaveQuick(o *op, p *Plan, q *Quick) {
-	k := Bcast
-	if p.Chunks == 0 {
-		k = Barrier
-	}
-	o.begin(ops.seq, ops.print, k, q.root, p, nil)
+	o.begin(ops.seq, ops.print, p, Buffers{})
 	ops.rec.open(o)
 	o.machine.Set(ir.Enter)
 	if p.Chunks > 0 && q.root != ops.Rank {
@@ -209,5 +205,5 @@ func (ops *operations) leaveQuick(o *op, p *Plan, q *Quick) {
 	for s := range len(q.Steps) - 1 {
 		o.machine.Set(ir.Signal(s))
 	}
-	o.state, o.quick = opReturned, true
+	o.state, o.quick, o.gone = opReturned, true, true
 }

@@ -39,8 +39,8 @@ func (s *shelved) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 func (s *shelved) tell(what ...any) { s.told = append(s.told, fmt.Sprint(what...)) }
 
 // plainly goes through an operation as any.
-func plainly(t require.TestingT, c *Core, k Kind, p *Plan, buf []byte) {
-	c.Begin(k, max(p.header.Root, 0), p, buf)
+func plainly(t require.TestingT, c *Core, p *Plan, buf []byte) {
+	c.Begin(p, InPlace(buf))
 	for len(c.Awaits().Flags) > 0 {
 		at := c.Awaits().Flags[0]
 		f := wire.Flag{Seq: at.Seq, Mark: at.mark, From: at.Rank}
@@ -89,15 +89,15 @@ func TestQuickIsAsOthers(t *testing.T) {
 			}
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "operations") {
-			of, kind := rapid.IntRange(0, 6).Draw(t, "plan"), Bcast
+			of := rapid.IntRange(0, 6).Draw(t, "plan")
 			n := rapid.SampledFrom([]int{0, 2, 48, 49, wire.CopiedTo, wire.CopiedTo + 1}).Draw(t, "bytes")
 			full := rapid.IntRange(0, 9).Draw(t, "full") == 0
 			nets[0].full, nets[1].full = full, full
 			if of >= 4 {
-				n, kind = 0, Barrier
+				n = 0
 			}
 			buf := make([]byte, n)
-			plainly(t, cores[0], kind, plans[0][of], buf)
+			plainly(t, cores[0], plans[0][of], buf)
 			p, c := plans[1][of], cores[1]
 			q, told := c.Quick(p, n), len(nets[1].told)
 			ok := q != nil
@@ -112,7 +112,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 				quick++
 			} else {
 				nets[1].told = nets[1].told[:told] // it is written again
-				plainly(t, c, kind, p, buf)
+				plainly(t, c, p, buf)
 			}
 			require.Equal(t, cores[0].AppendState(nil), c.AppendState(nil))
 			require.Equal(t, cores[0].ops.totals, c.ops.totals)
@@ -145,7 +145,7 @@ func TestNotQuick(t *testing.T) {
 		return New(Config{Rank: 1, Size: 4, Overlay: nowhere{}}, new(shelved)), plansOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, make([]int, 4))[1]
 	}
 	for name, happens := range map[string]func(c *Core, p *Plan){
-		"open":     func(c *Core, p *Plan) { c.Begin(Bcast, 0, p, make([]byte, 2)) },
+		"open":     func(c *Core, p *Plan) { c.Begin(p, InPlace(make([]byte, 2))) },
 		"failed":   func(c *Core, _ *Plan) { c.Fail("bcast", 1, ErrProtocol) },
 		"traced":   func(c *Core, _ *Plan) { c.env.Trace = func(Event) {} },
 		"called":   func(c *Core, _ *Plan) { c.ops.overlap.calls = []call{{1, 1, 0}} },

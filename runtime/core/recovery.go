@@ -158,7 +158,7 @@ func nearEnd(end, n int) bool { return end >= n-n/4 }
 // layout numbers the fragments of o, unless that has been done.
 func (rc *recovery) layout(o *op) {
 	if !o.frags.laidOut() {
-		o.frags.layout(o.n, o.chunks, rc.Caps.Datagram)
+		o.frags.layout(o.n, max(o.plan.places.per, 1), o.chunks, rc.Caps.Datagram)
 	}
 }
 

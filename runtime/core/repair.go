@@ -144,11 +144,11 @@ func (rc *recovery) some(o *op, times int) int {
 }
 
 // chunksIn returns how many chunks are about so many bytes, at least one.
-func (o *op) chunksIn(bytes int) int { return max(1, bytes*o.chunks/max(1, o.n)) }
+func (o *op) chunksIn(bytes int) int { return max(1, bytes*o.chunks/max(1, o.bytes())) }
 
 // slowly reports whether repairs put less, and wait longer: where losses are seen, who lacks
 // something asks for it by datagram, and what is put in vain holds up TCP for seconds.
-func (rc *recovery) slowly(o *op) bool { return rc.losing() && o.n <= someBytes }
+func (rc *recovery) slowly(o *op) bool { return rc.losing() && o.bytes() <= someBytes }
 
 const (
 	someBytes = 256 << 10
@@ -157,7 +157,7 @@ const (
 )
 
 // much reports whether the chunks of o that have not come are more bytes than that.
-func (l *losses) much(o *op) bool { return l.missing(o)*(o.n/max(1, o.chunks)) > someBytes }
+func (l *losses) much(o *op) bool { return l.missing(o)*(o.bytes()/max(1, o.chunks)) > someBytes }
 
 // carryOut does what a repair says, chunks that have been put to their rank
 // before excepted, and no more than so many of the others; it reports whether some are

@@ -9,7 +9,7 @@ import (
 
 // delayed reports whether the policy applies: only a multicast can be too early.
 func (ops *operations) delayed(o *op) bool {
-	return ops.Delay != DelayNone && ops.Size > 1 && o.kind == Bcast && o.plan.multicasts && ops.Caps.Multicast
+	return ops.Delay != DelayNone && ops.Size > 1 && o.plan.places.blocks > 0 && o.plan.header.Rooted() && o.plan.multicasts && ops.Caps.Multicast
 }
 
 // drawn returns the rank that is drawn for o.

@@ -109,12 +109,16 @@ func (s *state) op(ops *operations, o *op) {
 		return
 	}
 	s.u64(o.seq)
-	s.flags(o.kind == Barrier, o.buf != nil, o.lost.heard)
+	s.flags(o.plan.places.blocks == 0, o.n > 0 && !o.gone, o.lost.heard)
 	s.num(o.root)
 	s.num(int(o.print))
 	s.text(o.plan.Name)
 	s.num(o.chunks)
-	s.bytes(o.buf)
+	s.bytes(o.mem.Out)
+	if !o.mem.isInPlace() {
+		s.bytes(o.mem.In)
+	}
+	s.bytes(o.relayed)
 	s.num(o.unsent)
 	s.b = o.machine.(*machine.Machine).AppendState(s.b)
 	s.debts(o.lost.debts)

@@ -60,12 +60,13 @@ var considered = map[string]string{
 	"op.waits": "state", "waits.list": "state", "waits.asked": "state", "waits.entered": "state",
 	"earlies.seq": "state", "earlies.seen": "derived", "earlies.odd": "derived", "earlies.list": "state", "early.slot": "state", "early.print": "state", "early.from": "state",
 
-	"op.seq": "state", "op.state": "state", "op.kind": "state", "op.root": "state", "op.print": "state", "op.plan": "state",
-	"op.machine": "state", "op.own": "state", "op.chunks": "state", "op.n": "derived", "op.buf": "state", "op.keep": "scratch",
+	"op.seq": "state", "op.state": "state", "op.root": "state", "op.print": "state", "op.plan": "state",
+	"op.machine": "state", "op.own": "state", "op.chunks": "state", "op.n": "derived", "op.mem": "state", "op.gone": "state", "op.relayed": "state", "op.keep": "scratch",
 	"op.unsent": "state", "op.gate": "state", "op.pulse": "time", "op.frags": "state", "op.lost": "state",
 
 	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived",
-	"Plan.answers": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
+	"Plan.answers": "derived", "Plan.places": "derived", "places.blocks": "derived", "places.per": "derived", "places.held": "derived", "places.wanted": "derived",
+	"places.whole": "derived", "places.relayed": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
 
 	"operations.flags": "state", "flags.net": "link", "flags.waits": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
@@ -183,14 +184,14 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 	}, net)
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 2)
 	buf := []byte("............")
-	c.Begin(Bcast, 0, plan, buf)
+	c.Begin(plan, InPlace(buf))
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Print: plan.print(12), Len: 4, Slot: ir.Chunk(1)}
 	require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("bbbb")))
 	c.Normalize()
 	before := c.AppendState(nil)
 
 	copied, sent := slices.Clone(buf), &spy{}
-	d := c.Clone(sent, func(uint64) []byte { return copied })
+	d := c.Clone(sent, func(uint64) Buffers { return InPlace(copied) })
 	require.Equal(t, before, d.AppendState(nil))
 	put := func(c *Core, k int, body string) {
 		h := h
@@ -227,7 +228,7 @@ func TestSettledIsSettled(t *testing.T) {
 	c := New(Config{Rank: 0, Size: 4, Epoch: 1, Repair: 1000, Stall: 100000, CastWindow: 1, Overlay: nowhere{},
 		Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 4, Room: 4}}, &spy{})
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 3}, 0)
-	c.Begin(Bcast, 0, plan, make([]byte, 12))
+	c.Begin(plan, InPlace(make([]byte, 12)))
 	c.Normalize()
 	for range 4 {
 		for _, a := range c.Alarms(nil) {

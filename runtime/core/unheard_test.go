@@ -21,7 +21,7 @@ func TestNoCryBehindAnotherMulticast(t *testing.T) {
 	}, net)
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 4, Chunks: 200}, 2)
 	for range 2 {
-		c.Begin(Bcast, 0, plan, make([]byte, 800))
+		c.Begin(plan, InPlace(make([]byte, 800)))
 	}
 	now := Time(1)
 	for k := range 199 {

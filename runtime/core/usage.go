@@ -17,7 +17,7 @@ func (c *Core) Usage() Usage {
 		o := &c.ops.ring[i]
 		u.Debtors += len(o.lost.debts)
 		if o.state == opReturned {
-			u.Kept += len(o.buf)
+			u.Kept += len(o.mem.Out) + len(o.mem.In)
 		}
 	}
 	return u

@@ -43,7 +43,7 @@ func (q *questioner) asks() (to []int) {
 func watching(t *testing.T) (*Core, *questioner, Time) {
 	net := &questioner{}
 	c := New(Config{Rank: 1, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, net)
-	c.Begin(Barrier, 0, planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), nil)
+	c.Begin(planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), InPlace(nil))
 	c.Tick(1)
 	require.False(t, c.watch.active(), "nobody is asked while all goes well")
 	c.Tick(300e6)
@@ -127,7 +127,7 @@ func (d *datagrams) Datagram(to int, f *wire.Frame) {
 func TestQuestionsByDatagram(t *testing.T) {
 	net := &datagrams{}
 	c := New(Config{Rank: 3, Size: 4, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}, Caps: wire.Caps{Direct: true}}, net)
-	c.Begin(Barrier, 0, planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), nil)
+	c.Begin(planOf(t, "barrier/dissemination", schedule.Params{Ranks: 4}, 1), InPlace(nil))
 	now := goOn(c, 1, 20e9, func() { c.Body(control(0, wire.FrameAlive)) })
 	require.NoError(t, c.Err())
 	require.Zero(t, net.n, "each was answered")

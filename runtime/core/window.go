@@ -84,7 +84,7 @@ func (rc *recovery) openWindow(o *op) {
 	if w.on = rc.Caps.Room > 0 && (r.Reports || len(r.ReportFrom) > 0); !w.on {
 		return
 	}
-	chunk := footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram)
+	chunk := footprint(o.longest(), rc.Caps.Datagram)
 	w.postponed, w.first = w.postponed[:0], 0
 	if !r.Reports {
 		w.bytes = o.chunks * chunk

@@ -60,7 +60,7 @@ func (rc *recovery) openYields(o *op) {
 	if y.on = o.plan.yields && rc.overNetwork(o); !y.on {
 		return
 	}
-	y.step = max(1, min(o.chunks/yieldReports, yieldStep*o.chunks/max(1, o.n)))
+	y.step = max(1, min(o.chunks/yieldReports, yieldStep*o.chunks/max(1, o.bytes())))
 	y.least = min(y.step, o.chunksIn(yieldLeast))
 	if o.root == rc.Rank {
 		y.have = o.chunks
@@ -78,10 +78,10 @@ func (rc *recovery) overNetwork(o *op) bool {
 	if !rc.Caps.Multicast || rc.Caps.Room == 0 {
 		return false
 	}
-	if o.n >= yieldBytes && rc.Caps.Local < rc.Size {
+	if o.bytes() >= yieldBytes && rc.Caps.Local < rc.Size {
 		return true
 	}
-	return o.chunks*footprint((o.n+o.chunks-1)/o.chunks, rc.Caps.Datagram) > rc.Caps.Room
+	return o.chunks*footprint(o.longest(), rc.Caps.Datagram) > rc.Caps.Room
 }
 
 // add returns the next heir, with the memory of an old one.

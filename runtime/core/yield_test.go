@@ -61,7 +61,7 @@ func silence(t *testing.T, c *Core) {
 // known of every chunk.
 func TestPutsYield(t *testing.T) {
 	c, plan, net := rootOfChain(t)
-	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+	c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
 	c.Normalize()
 	tells(c, plan, 1, 2)
 	takes(c, plan, 1, 4)
@@ -77,7 +77,7 @@ func TestPutsYield(t *testing.T) {
 func TestSilentRankIsPutEverything(t *testing.T) {
 	c, plan, net := rootOfChain(t)
 	buf := []byte("aaaabbbbccccdddd")
-	c.Begin(Bcast, 0, plan, buf)
+	c.Begin(plan, InPlace(buf))
 	c.Normalize()
 	tells(c, plan, 1, 1)
 	takes(c, plan, 1, 4)
@@ -90,7 +90,7 @@ func TestSilentRankIsPutEverything(t *testing.T) {
 	c.End(begun(c))
 
 	net.sent = nil
-	c.Begin(Bcast, 0, plan, buf)
+	c.Begin(plan, InPlace(buf))
 	takes(c, plan, 2, 4)
 	require.Equal(t, []string{"c0aaaa", "c1bbbb", "c2cccc", "c3dddd"}, putsOf(net))
 	require.True(t, c.Ready(begun(c)))
@@ -98,7 +98,7 @@ func TestSilentRankIsPutEverything(t *testing.T) {
 	c.End(begun(c))
 
 	net.sent = nil
-	c.Begin(Bcast, 0, plan, buf)
+	c.Begin(plan, InPlace(buf))
 	takes(c, plan, 3, 4)
 	require.Empty(t, putsOf(net))
 	require.False(t, c.Ready(begun(c)))
@@ -109,7 +109,7 @@ func TestToldEarly(t *testing.T) {
 	c, plan, net := rootOfChain(t)
 	tells(c, plan, 1, 3)
 	takes(c, plan, 1, 4)
-	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+	c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
 	c.Normalize()
 	silence(t, c)
 	require.Equal(t, []string{"c3dddd"}, putsOf(net))
@@ -117,7 +117,7 @@ func TestToldEarly(t *testing.T) {
 
 	net.sent = nil
 	tells(c, plan, 2+Remembered, 0)
-	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+	c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
 	takes(c, plan, 2, 4)
 	require.Empty(t, putsOf(net))
 	require.False(t, slices.Contains(c.Alarms(nil), Alarm{AlarmYield, begun(c), 1}))
@@ -132,9 +132,9 @@ func TestLaterPutsWaitForThoseThatYield(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			c, plan, net := rootOfChain(t)
-			c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+			c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
 			later := planOf(t, "bcast/chain", schedule.Params{Ranks: 3, Chunks: 1}, 0)
-			c.Begin(Bcast, 0, later, []byte("late"))
+			c.Begin(later, InPlace([]byte("late")))
 			takes(c, plan, 1, 4)
 			require.NotContains(t, putsOf(net), "c0late")
 			release(t, c, plan)
@@ -157,7 +157,7 @@ func TestShortMessagesDoNotWait(t *testing.T) {
 	} {
 		c, plan, net := rootOfChain(t)
 		c.env.Caps = caps
-		c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+		c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
 		require.Len(t, putsOf(net), 4, what)
 		require.True(t, c.Ready(begun(c)), what)
 	}
@@ -167,7 +167,7 @@ func TestShortMessagesDoNotWait(t *testing.T) {
 // datagram.
 func TestReportOfTooMuch(t *testing.T) {
 	c, plan, _ := rootOfChain(t)
-	c.Begin(Bcast, 0, plan, []byte("aaaabbbbccccdddd"))
+	c.Begin(plan, InPlace([]byte("aaaabbbbccccdddd")))
 	h := wire.Header{Kind: wire.FrameWant, Lane: wire.LaneControl, Epoch: 1, Seq: 1, Print: plan.print(16), Arg: 5, From: 1}
 	require.Equal(t, wire.Drop, c.Fragment(&h, 0, nil))
 	require.NoError(t, c.Err())
@@ -181,8 +181,8 @@ func TestSilenceIsNotLack(t *testing.T) {
 	const base = 1000
 	c, plan, net := rootOfChain(t)
 	buf := []byte("aaaabbbbccccdddd")
-	c.Begin(Bcast, 0, plan, buf)
-	c.Begin(Bcast, 0, plan, buf)
+	c.Begin(plan, InPlace(buf))
+	c.Begin(plan, InPlace(buf))
 	for _, seq := range []uint64{1, 2} {
 		h := wire.Header{Kind: wire.FrameTaken, Lane: wire.LaneControl, Epoch: 1, Seq: seq, Print: printOf(plan, 16, seq), Arg: 4, From: 1}
 		c.Arrived(&h, nil)

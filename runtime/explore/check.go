@@ -27,7 +27,7 @@ func (s *system) early(w *world, e event) (problem string) {
 	call := int(e.of())
 	c := l.script[call]
 	if s.Odd != nil {
-		if c.kind == core.Barrier && !c.isMessage() && call > s.parted {
+		if c.synchronizes() && call > s.parted {
 			return fmt.Sprintf("rank %d returns from %s, though call %d was not the same at all ranks", e.rank(), l.callName(call+1), s.parted+1)
 		}
 		return ""
@@ -38,7 +38,7 @@ func (s *system) early(w *world, e event) (problem string) {
 		case c.Flush && c.Origin == e.rank() && !o.gone() && o.failed == "" && o.core.Came(e.rank()) < l.published(call):
 			return fmt.Sprintf("rank %d returns from its flush before rank %d has its messages", e.rank(), other)
 		case other == e.rank() || o.closed || o.over.has(call):
-		case c.kind == core.Barrier && !c.isMessage() && o.begun <= call:
+		case c.synchronizes() && o.begun <= call:
 			return fmt.Sprintf("rank %d returns from %s before rank %d has entered it", e.rank(), l.callName(call+1), other)
 		case c.Acked && c.root == e.rank() && !o.whole.has(call):
 			return fmt.Sprintf("the root, rank %d, returns from %s before rank %d has the message", e.rank(), l.callName(call+1), other)

@@ -83,7 +83,7 @@ func (l *local) gone() bool { return l.closed || l.dead }
 func (l *local) clone(sys *system, net core.Net) *local {
 	n := *l
 	n.buf = bytes.Clone(l.buf)
-	n.core = l.core.Clone(net, func(seq uint64) []byte { return n.bytesOf(sys, n.callOf(seq)) })
+	n.core = l.core.Clone(net, func(seq uint64) core.Buffers { return core.InPlace(n.bytesOf(sys, n.callOf(seq))) })
 	return &n
 }
 

@@ -189,7 +189,7 @@ func (s *system) enter(l *local) {
 	} else {
 		copy(buf, bytes.Repeat([]byte{blank}, len(buf)))
 	}
-	l.core.Begin(c.kind, c.root, c.plans[l.rank], buf)
+	l.core.Begin(c.plans[l.rank], core.InPlace(buf))
 }
 
 // leave returns from an open call, well, and checks what it has brought.

@@ -39,7 +39,6 @@ type system struct {
 // call is a call in readiness.
 type call struct {
 	Call
-	kind    core.Kind
 	root    int
 	plans   []*core.Plan // by rank
 	seq     uint64       // operation; 0 for rootless messages
@@ -48,6 +47,9 @@ type call struct {
 }
 
 func (c *call) isMessage() bool { return c.Schedule == nil }
+
+// synchronizes reports whether nobody may return from the call before all have entered it.
+func (c *call) synchronizes() bool { return c.Schedule != nil && c.Schedule.Synchronizes() }
 
 func (c *call) name() string {
 	switch {
@@ -139,9 +141,7 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 	}
 	h := &c.Schedule.Header
 	r.root = h.Root
-	if h.Collective == "barrier" {
-		r.kind = core.Barrier
-	} else {
+	if h.HasMessage() {
 		for k := range h.Chunks {
 			for piece := range s.Pieces {
 				r.message = append(r.message, byte(i+1), byte(k+1), byte(piece), 0xA5)

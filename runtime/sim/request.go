@@ -74,11 +74,7 @@ func (p *process) serveRequests() (moved bool) {
 }
 
 func (p *process) begins(r *request) {
-	k := core.Bcast
-	if r.op.Kind == OpBarrier {
-		k = core.Barrier
-	}
-	p.core.Begin(k, r.op.Root, r.plan, r.buf)
+	p.core.Begin(r.plan, core.InPlace(r.buf))
 	r.seq, _ = p.core.Seq()
 }
 

@@ -1,0 +1,76 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// places says where the chunks of an operation lie at one rank. That follows from the collective's
+// row: a block that the rank wants lies in its output, another one that it holds lies in its input,
+// and one that it only passes on lies in memory of the core.
+type places struct {
+	blocks       int // of the operation
+	per          int // chunks a block
+	held, wanted ir.Chunks
+	whole        bool  // there is one block, and the rank wants it
+	relayed      []int // blocks that the rank passes on, ascending
+}
+
+// placesOf returns the places of a rank that sends what outline says.
+func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
+	pl := places{blocks: h.Blocks(), per: h.BlockChunks(), held: h.Held(rank), wanted: h.Wanted(rank)}
+	if pl.whole = pl.blocks == 1 && pl.wanted.Count == 1; pl.blocks == 0 {
+		return pl
+	}
+	for i := range outline.Rules {
+		for _, a := range outline.Rules[i].Do {
+			if block := a.Slot.Index() / pl.per; a.Slot.Kind() == ir.KindChunk && pl.wanted.Index(block) < 0 && pl.held.Index(block) < 0 {
+				pl.relayed = append(pl.relayed, block)
+			}
+		}
+	}
+	slices.Sort(pl.relayed)
+	pl.relayed = slices.Compact(pl.relayed)
+	return pl
+}
+
+// of returns the memory of o in which a block lies, and which of the blocks there it is.
+func (pl *places) of(o *op, block int) (mem []byte, at int) {
+	if i := pl.wanted.Index(block); i >= 0 {
+		return o.mem.Out, i
+	}
+	if i := pl.held.Index(block); i >= 0 {
+		return o.mem.In, i
+	}
+	i, found := slices.BinarySearch(pl.relayed, block)
+	if !found {
+		// The schedule brings the rank a block for which it has no use. All of these share a place.
+		i = len(pl.relayed)
+		o.relayed = grown(o.relayed, (i+1)*o.n)
+	}
+	return o.relayed, i
+}
+
+// copyOwn copies the blocks that the rank holds and wants to where it wants them.
+func (pl *places) copyOwn(mem Buffers) {
+	if mem.isInPlace() || pl.held.Count == 0 || pl.wanted.Count == 0 || mem.Block == 0 {
+		return
+	}
+	n := mem.Block
+	for i := range pl.held.Count {
+		if at := pl.wanted.Index(pl.held.At(i)); at >= 0 {
+			copy(mem.Out[at*n:(at+1)*n], mem.In[i*n:(i+1)*n])
+		}
+	}
+}
+
+// grown returns b with n bytes, in its memory if that suffices. What it held is kept.
+func grown(b []byte, n int) []byte {
+	if n <= cap(b) {
+		return b[:n]
+	}
+	more := make([]byte, n)
+	copy(more, b[:cap(b)])
+	return more
+}
