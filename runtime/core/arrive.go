@@ -91,7 +91,7 @@ func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 // Arrived implements [wire.Sink].
 func (c *Core) Arrived(h *wire.Header, body []byte) {
 	if h.Lane == wire.LaneOps {
-		c.ops.arrived(h)
+		c.ops.arrived(h, body)
 		return
 	}
 	switch h.Kind {

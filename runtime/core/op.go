@@ -85,6 +85,37 @@ func (o *op) chunk(s ir.Slot) []byte {
 	return mem[at+lo : at+hi : at+hi]
 }
 
+// chunksFrom returns where n chunks are, or go, that have numbers from first on; ok is false if they do
+// not lie one behind the other.
+func (o *op) chunksFrom(first, n int) (all []byte, ok bool) {
+	if o.gone || o.n == 0 {
+		return nil, true
+	}
+	pl := &o.plan.places
+	from, to := first/pl.per, (first+n-1)/pl.per
+	for block := from; block < to; block++ {
+		if !pl.adjacent(block, block+1) {
+			return nil, false
+		}
+	}
+	lo, _ := ir.ChunkBounds(o.n, pl.per, first%pl.per)
+	_, hi := ir.ChunkBounds(o.n, pl.per, (first+n-1)%pl.per)
+	mem, at := pl.of(o, from)
+	lo, hi = lo+at*o.n, hi+(at+to-from)*o.n
+	return mem[lo:hi:hi], true
+}
+
+// lengthFrom returns the bytes of n chunks that have numbers from first on.
+func (o *op) lengthFrom(first, n int) int {
+	per := o.plan.places.per
+	if per == 0 {
+		return 0
+	}
+	lo, _ := ir.ChunkBounds(o.n, per, first%per)
+	_, hi := ir.ChunkBounds(o.n, per, (first+n-1)%per)
+	return ((first+n-1)/per-first/per)*o.n + hi - lo
+}
+
 // canSend reports whether o can send chunks now.
 func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || !o.gone }
 

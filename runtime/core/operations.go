@@ -32,8 +32,9 @@ type operations struct {
 	overlap  overlap
 	flags    flags
 	absent   absent
-	askers   []int // ranks that may ask this one what a barrier has multicast, ascending
-	asked    *Plan // the last one whose answers are among them
+	apart    bodies // what comes in one frame and goes to several places, by sender
+	askers   []int  // ranks that may ask this one what a barrier has multicast, ascending
+	asked    *Plan  // the last one whose answers are among them
 	history  history
 	watch    *watch
 	delay    Time // the present delay of DelayAdaptive

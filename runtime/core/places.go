@@ -15,11 +15,14 @@ type places struct {
 	held, wanted ir.Chunks
 	whole        bool  // there is one block, and the rank wants it
 	relayed      []int // blocks that the rank passes on, ascending
+	wantedBy     func(rank int) ir.Chunks
 }
 
 // placesOf returns the places of a rank that sends what outline says.
 func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	pl := places{blocks: h.Blocks(), per: h.BlockChunks(), held: h.Held(rank), wanted: h.Wanted(rank)}
+	header := *h
+	pl.wantedBy = header.Wanted
 	if pl.whole = pl.blocks == 1 && pl.wanted.Count == 1; pl.blocks == 0 {
 		return pl
 	}
@@ -50,6 +53,40 @@ func (pl *places) of(o *op, block int) (mem []byte, at int) {
 		o.relayed = grown(o.relayed, (i+1)*o.n)
 	}
 	return o.relayed, i
+}
+
+// shortBlock is how many bytes a block has at most that its receiver copies to its place rather than
+// getting a frame for it.
+const shortBlock = 1 << 10
+
+// run returns how many of the actions at the start of a message go in one frame, where blocks have so
+// many bytes: those of chunks with numbers that follow each other and that lie one behind the other
+// here. Longer blocks of which the destination wants one and passes the other on go in two frames, so
+// that both are received where they are to lie.
+func (pl *places) run(message []ir.Action, bytes int) int {
+	n, theirs := 1, ir.Chunks{}
+	if bytes > shortBlock {
+		theirs = pl.wantedBy(int(message[0].To))
+	}
+	for ; n < len(message) && message[n].Joins && message[n].Slot == message[n-1].Slot+1; n++ {
+		block, before := message[n].Slot.Index()/pl.per, message[n-1].Slot.Index()/pl.per
+		if block != before && (!pl.adjacent(before, block) || (theirs.Index(block) < 0) != (theirs.Index(before) < 0)) {
+			break
+		}
+	}
+	return n
+}
+
+// adjacent reports whether block b lies behind block a in the same memory.
+func (pl *places) adjacent(a, b int) bool {
+	if i, k := pl.wanted.Index(a), pl.wanted.Index(b); i >= 0 || k >= 0 {
+		return i >= 0 && k == i+1
+	}
+	if i, k := pl.held.Index(a), pl.held.Index(b); i >= 0 || k >= 0 {
+		return i >= 0 && k == i+1
+	}
+	i, found := slices.BinarySearch(pl.relayed, a)
+	return found && i+1 < len(pl.relayed) && pl.relayed[i+1] == b
 }
 
 // copyOwn copies the blocks that the rank holds and wants to where it wants them.

@@ -47,6 +47,9 @@ func (ops *operations) bufferChunk(o *op, h *wire.Header) ([]byte, wire.Verdict)
 		ops.fate.violation(h, "slot %v does not exist here", h.Slot)
 		return nil, wire.Drop
 	}
+	if h.Arg > 0 {
+		return ops.bufferRun(o, h)
+	}
 	if o.state != opActive || o.machine.Has(h.Slot) {
 		return nil, wire.Drop
 	}
@@ -58,8 +61,46 @@ func (ops *operations) bufferChunk(o *op, h *wire.Header) ([]byte, wire.Verdict)
 	return dst, wire.Accept
 }
 
+// bufferRun decides where the body of a frame goes that has several chunks, one behind the other.
+func (ops *operations) bufferRun(o *op, h *wire.Header) ([]byte, wire.Verdict) {
+	first, n := h.Slot.Index(), int(h.Arg)+1
+	if n < 0 || n > o.chunks-first || !o.machine.Valid(ir.Chunk(first+n-1)) {
+		ops.fate.violation(h, "%d slots from %v on do not exist here", n, h.Slot)
+		return nil, wire.Drop
+	}
+	missing := false
+	for k := first; k < first+n && !missing; k++ {
+		missing = !o.machine.Has(ir.Chunk(k))
+	}
+	if o.state != opActive || !missing {
+		return nil, wire.Drop
+	}
+	if want := o.lengthFrom(first, n); want != h.Len {
+		ops.fate.violation(h, "%d slots from %v on have %d bytes, want %d", n, h.Slot, h.Len, want)
+		return nil, wire.Drop
+	}
+	if dst, ok := o.chunksFrom(first, n); ok {
+		return dst, wire.Accept
+	}
+	return ops.apart.buffer(h), wire.Accept
+}
+
+// part copies the chunks of a frame of several to where they go, unless they have been received there.
+func (ops *operations) part(o *op, h *wire.Header, body []byte) {
+	first, n := h.Slot.Index(), int(h.Arg)+1
+	if _, there := o.chunksFrom(first, n); there {
+		return
+	}
+	for k := first; k < first+n; k++ {
+		body = body[copy(o.chunk(ir.Chunk(k)), body):]
+	}
+	if h.Len > wire.MaxControl {
+		delete(ops.apart, h.From) // it is not worth its memory
+	}
+}
+
 // arrived takes a slot whose body is in its buffer.
-func (ops *operations) arrived(h *wire.Header) {
+func (ops *operations) arrived(h *wire.Header, body []byte) {
 	if h.Seq > ops.seq {
 		ops.earlies[h.Seq%Remembered].add(h)
 		ops.trace(EventArrived, h.Seq, h.Slot, h.From)
@@ -70,13 +111,24 @@ func (ops *operations) arrived(h *wire.Header) {
 		ops.totals.Stale++
 		return
 	}
-	ops.traceNew(EventArrived, o, h.Slot, h.From)
-	if h.Slot.Kind() == ir.KindChunk && !o.machine.Has(h.Slot) {
-		o.lost.byPut++
-		o.lost.gaps.given = true
-		o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings it: it is not silent
+	if h.Slot.Kind() == ir.KindSignal {
+		ops.traceNew(EventArrived, o, h.Slot, h.From)
+		ops.set(o, h.Slot)
+		return
 	}
-	ops.set(o, h.Slot)
+	if h.Arg > 0 && o.state == opActive {
+		ops.part(o, h, body)
+	}
+	for k := h.Slot.Index(); k <= h.Slot.Index()+int(h.Arg); k++ {
+		s := ir.Chunk(k)
+		ops.traceNew(EventArrived, o, s, h.From)
+		if !o.machine.Has(s) {
+			o.lost.byPut++
+			o.lost.gaps.given = true
+			o.lost.gaps.fresh = o.lost.gaps.fresh || o.lost.yields.on // the chain brings it: it is not silent
+		}
+		ops.set(o, s)
+	}
 }
 
 // set sets a slot of o and does what that triggers.
@@ -114,6 +166,9 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			ops.sayOver(int(a.To), o.seq, o.print)
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
 		case o.lost.yields.on && ops.rec.yield(o, a):
+		case a.Op == ir.Put && n < len(actions) && actions[n].Joins:
+			n = o.plan.places.run(actions, o.n)
+			ops.putRun(o, a.Slot, n, int(a.To))
 		case a.Op == ir.Put:
 			ops.putSlot(o, a.Slot, int(a.To))
 		case !o.lost.window.postpone(o, a.Slot):
@@ -127,6 +182,21 @@ func (ops *operations) putSlot(o *op, s ir.Slot, to int) {
 	o.unsent++
 	ops.rec.double(o, to)
 	ops.trace(EventPut, o.seq, s, to)
+	ops.put(to, f)
+}
+
+// putRun puts n chunks, from s on, in one frame.
+func (ops *operations) putRun(o *op, s ir.Slot, n, to int) {
+	f := ops.fill(o, s)
+	if n > 1 {
+		f.Body, _ = o.chunksFrom(s.Index(), n)
+		f.Len, f.Arg = len(f.Body), uint32(n-1)
+	}
+	o.unsent++
+	ops.rec.double(o, to)
+	for k := range n {
+		ops.trace(EventPut, o.seq, ir.Chunk(s.Index()+k), to)
+	}
 	ops.put(to, f)
 }
 
