@@ -23,6 +23,7 @@ func dissemination() Algorithm {
 		Params:     naryParams(),
 		size:       sizeDissemination,
 		fill:       fillDissemination,
+		slaves:     barrierSlaves,
 	}
 }
 

@@ -30,6 +30,7 @@ func exchange() Algorithm {
 		Params:     naryParams(),
 		size:       sizeExchange,
 		fill:       fillExchange,
+		slaves:     barrierSlaves,
 	}
 }
 

@@ -24,6 +24,7 @@ func hsb() Algorithm {
 		Params:     []string{"fan-in", "fan-out", "hosts"},
 		size:       sizeHsb,
 		fill:       fillHsb,
+		slaves:     barrierSlaves,
 	}
 }
 

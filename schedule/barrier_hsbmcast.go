@@ -33,6 +33,7 @@ func hsbMcast() Algorithm {
 		tells:      true,
 		size:       sizeHsbMcast,
 		fill:       fillHsbMcast,
+		slaves:     barrierSlaves,
 	}
 }
 

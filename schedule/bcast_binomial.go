@@ -22,5 +22,6 @@ func binomial() Algorithm {
 		Params:     bcastParams(),
 		size:       t.size,
 		fill:       t.fill,
+		slaves:     bcastSlaves,
 	}
 }

@@ -24,6 +24,7 @@ func binomialDoubling() Algorithm {
 		Params:     bcastParams(),
 		size:       t.size,
 		fill:       t.fill,
+		slaves:     bcastSlaves,
 	}
 }
 

@@ -20,6 +20,7 @@ func chain() Algorithm {
 		Params:     bcastParams(),
 		size:       t.size,
 		fill:       t.fill,
+		slaves:     bcastSlaves,
 	}
 }
 

@@ -16,6 +16,7 @@ func linear() Algorithm {
 		Params:     bcastParams(),
 		size:       t.size,
 		fill:       t.fill,
+		slaves:     bcastSlaves,
 	}
 }
 

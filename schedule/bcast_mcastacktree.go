@@ -41,6 +41,7 @@ func mcastAckTree() Algorithm {
 		recovers:   true,
 		size:       sizeAckTree,
 		fill:       fillAckTree,
+		slaves:     ackedSlaves,
 	}
 }
 

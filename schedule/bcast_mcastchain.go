@@ -34,5 +34,6 @@ func mcastChain() Algorithm {
 			a.recoverAlong(&n)
 			return t.fill(n, a)
 		},
+		slaves: bcastSlaves,
 	}
 }

@@ -29,6 +29,7 @@ func symmetric() Algorithm {
 		chunks:     func(group int) int { return max(1, group-1) },
 		size:       sizeSymmetric,
 		fill:       fillSymmetric,
+		slaves:     bcastSlaves,
 	}
 }
 

@@ -7,18 +7,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const manyRanks = MaxRanks
+// manyRanks are the ranks of programs that are short whatever the group, fewRanks those of programs
+// that are as long as the group is large.
+const (
+	manyRanks = MaxRanks
+	fewRanks  = 1 << 8
+)
 
-// local returns the specs whose programs must be cheap at any size: those of
-// all algorithms but bcast/symmetric, where every program is as long as the
-// group is large.
+// groupLong reports whether an algorithm's programs are as long as the group is large.
+func groupLong(alg *Algorithm) bool {
+	row := alg.Row()
+	return row.Blocks != nil && row.Blocks(2) > 1 || alg.chunks != nil
+}
+
+// local returns specs of all algorithms, as large as is cheap.
 func local(t testing.TB) []*Spec {
 	var specs []*Spec
 	for _, alg := range Algorithms() {
-		if alg.Name == "bcast/symmetric" {
-			continue
+		ranks := manyRanks
+		if groupLong(&alg) {
+			ranks = fewRanks
 		}
-		for _, p := range []Params{{Ranks: manyRanks}, {Ranks: manyRanks, Root: 3}, {Ranks: manyRanks, Chunks: 16}, {Ranks: manyRanks, Hosts: manyRanks / 8}} {
+		for _, p := range []Params{{Ranks: ranks}, {Ranks: ranks, Root: 3}, {Ranks: ranks, Chunks: 16}, {Ranks: ranks, Hosts: ranks / 8}} {
 			if p.check(&alg) != nil {
 				continue
 			}
@@ -33,7 +43,8 @@ func local(t testing.TB) []*Spec {
 // someRanks are ranks of every kind: the root's, masters with many children,
 // leaves, slaves, the last.
 func (s *Spec) someRanks() []int {
-	ranks := []int{0, 1, 3, 4, manyRanks / 2, manyRanks/2 + 1, manyRanks - 1}
+	many := s.params.Ranks
+	ranks := []int{0, 1, 3, 4, many / 2, many/2 + 1, many - 1}
 	if s.alg.Name != "bcast/linear" {
 		return ranks
 	}

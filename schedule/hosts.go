@@ -39,6 +39,13 @@ func (a *arena) arrived() []ir.Slot {
 	return a.span(min(1, len(a.slots)-1), len(a.slots))
 }
 
+// The slaves of each kind of collective whose masters need not know how many blocks there are.
+var (
+	barrierSlaves = slaves{sizeBarrierSlave, fillBarrierSlave}
+	bcastSlaves   = slaves{sizeBcastSlave, fillBcastSlave}
+	ackedSlaves   = slaves{sizeAckedSlave, fillAckedSlave}
+)
+
 func sizeBarrierSlave(node) size { return size{rules: 1, slots: 2, acts: 1} }
 
 func fillBarrierSlave(n node, a arena) ir.Program {
@@ -49,20 +56,22 @@ func fillBarrierSlave(n node, a arena) ir.Program {
 	return a.program(&n, 1, a.span(1, 2))
 }
 
-func sizeBcastSlave(n node, acked bool) size {
-	if !acked {
-		return size{slots: n.chunks}
-	}
+func sizeBcastSlave(n node) size { return size{slots: n.chunks} }
+
+func fillBcastSlave(n node, a arena) ir.Program {
+	a.waitChunks(n.chunks)
+	return a.program(&n, 0, a.span(0, n.chunks))
+}
+
+func sizeAckedSlave(n node) size {
 	return size{rules: 1, slots: n.chunks, acts: 1, peers: peersOfRecovery(&n)}
 }
 
-func fillBcastSlave(n node, a arena, acked bool) ir.Program {
+func fillAckedSlave(n node, a arena) ir.Program {
 	a.waitChunks(n.chunks)
 	all := a.span(0, n.chunks)
-	if acked {
-		a.put(ir.Signal(n.slaveIndex()), n.master(n.v))
-		a.recoverAs(&n, a.last(1))
-		a.rule(all)
-	}
+	a.put(ir.Signal(n.slaveIndex()), n.master(n.v))
+	a.recoverAs(&n, a.last(1))
+	a.rule(all)
 	return a.program(&n, 0, all)
 }

@@ -7,7 +7,7 @@ import (
 
 // Paper is a publication that algorithms come from.
 type Paper struct {
-	Number  string // as in Algorithm.Paper
+	Number  string // as in Algorithm.Paper: a number, or the first author and the year
 	Authors string
 	Title   string
 }
@@ -25,10 +25,21 @@ func Papers() []Paper {
 			"Evaluation of Optimized Barrier Algorithms for SCI Networks with Different MPI Implementations"},
 		{"004", "S. Juhász",
 			"Broadcasting Algorithm of Constant Complexity for Fully-Switched Clusters"},
+		{"Barnett 1994", "M. Barnett, S. Gupta, D. Payne, L. Shuler, R. van de Geijn, J. Watts",
+			"Interprocessor Collective Communication Library (InterCom)"},
+		{"Bruck 1997", "J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby",
+			"Efficient Algorithms for All-to-All Communications in Multiport Message-Passing Systems"},
+		{"Thakur 2005", "R. Thakur, R. Rabenseifner, W. Gropp",
+			"Optimization of Collective Communication Operations in MPICH"},
 	}
 }
 
 // Papers returns the papers that the algorithm comes from, none if it is ours.
 func (a *Algorithm) Papers() []Paper {
-	return slices.DeleteFunc(Papers(), func(p Paper) bool { return !strings.Contains(a.Paper, p.Number+" §") })
+	return slices.DeleteFunc(Papers(), func(p Paper) bool {
+		return !slices.ContainsFunc(strings.Split(a.Paper, ", "), func(cited string) bool {
+			number, _, _ := strings.Cut(cited, " §")
+			return number == p.Number
+		})
+	})
 }

@@ -3,12 +3,14 @@ package schedule
 import (
 	"fmt"
 	"slices"
+
+	"github.com/schedgen/schedgen/ir"
 )
 
 // Limits of the parameters.
 const (
 	MaxRanks  = 1 << 20 // ranks of a schedule
-	MaxChunks = 1 << 20 // chunks of a message
+	MaxChunks = 1 << 20 // chunks of a block; all blocks have at most ir.MaxChunks
 	MaxFan    = 1 << 20 // degree, fan-in and fan-out
 )
 
@@ -23,8 +25,8 @@ const (
 // default; a field that an algorithm does not take must be 0.
 type Params struct {
 	Ranks  int // number of ranks, 1 … MaxRanks; no default
-	Root   int // root of a broadcast or origin of an anycast; default 0
-	Chunks int // chunks of the message; default 1, bcast/symmetric: one a destination, whatever the length
+	Root   int // root, or origin of an anycast; default 0
+	Chunks int // chunks of a block, and of a broadcast's message; default 1, bcast/symmetric: one a destination, bcast/scatter-allgather: one a rank, whatever the length
 	Degree int // n of the n-ary barriers, 2 … MaxFan; default the group up to 16 members, else 6
 	FanIn  int // fan of the gather tree of barrier/hsb and hsb-mcast, 1 … MaxFan; default the group less one up to 16 members, else 6
 	FanOut int // fan of their release tree, likewise
@@ -84,6 +86,22 @@ func (p Params) check(a *Algorithm) error {
 		if err := b.check(); err != nil {
 			return err
 		}
+	}
+	return p.checkBlocks(a)
+}
+
+// checkBlocks returns a ParamError if the chunks of all blocks are more than a schedule has.
+func (p Params) checkBlocks(a *Algorithm) error {
+	row := a.Row()
+	if row.Blocks == nil {
+		return nil
+	}
+	blocks := row.Blocks(p.Ranks)
+	if p.Chunks > 1 && p.Chunks > ir.MaxChunks/blocks {
+		return &ParamError{"chunks", p.Chunks, fmt.Sprintf("%s among %d ranks has %d blocks, and all of them at most %d chunks", a.Collective, p.Ranks, blocks, ir.MaxChunks)}
+	}
+	if blocks > ir.MaxChunks {
+		return &ParamError{"ranks", p.Ranks, fmt.Sprintf("%s has %d blocks then, more than %d", a.Collective, blocks, ir.MaxChunks)}
 	}
 	return nil
 }

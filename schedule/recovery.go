@@ -37,6 +37,28 @@ func (a *arena) recoverAlong(n *node) {
 	}
 }
 
+// Recovery of a multicast beside which a binomial tree brings everything (paper 000, §2.2). As in
+// the chain, only masters take part: a rank reports to its parent, which puts to it what it does not
+// have, and asks whom it asks in a tree of acknowledgements, see below.
+
+// peersOfTree is how many ranks the recovery of a master in the tree names.
+func peersOfTree(n *node) int {
+	children := binomialDegree(n.v, n.hosts)
+	if n.isRoot() {
+		return children
+	}
+	return children + 1 + count(askFirst(n.v, n.hosts) != 0)
+}
+
+// recoverDown writes the recovery of a master in the tree.
+func (a *arena) recoverDown(n *node) {
+	if !n.isRoot() {
+		a.askFor(n)
+		a.made.Reports, a.made.ReportTo = true, int32(n.master(binomialParent(n.v)))
+	}
+	a.hearFrom(n, len(a.peers))
+}
+
 // Recovery of a multicast whose acknowledgements climb the binomial tree (paper
 // 002, §3). The root's slaves take no part in it: the root puts every chunk to
 // them, so they lack none, and nobody waits until they have heard the multicast.
@@ -120,13 +142,17 @@ func (a *arena) askFor(n *node) {
 // hearReports writes the ranks that acknowledge to a master and take part.
 func (a *arena) hearReports(n *node) {
 	from := len(a.peers)
+	for i := 0; i < n.slaves() && !n.isRoot(); i++ {
+		a.peer(n.slave(i))
+	}
+	a.hearFrom(n, from)
+}
+
+// hearFrom writes the ranks that report to a master: those written from the given one on, and its
+// children.
+func (a *arena) hearFrom(n *node, from int) {
 	for j := range binomialDegree(n.v, n.hosts) {
 		a.peer(n.master(n.v + 1<<j))
-	}
-	if !n.isRoot() {
-		for i := range n.slaves() {
-			a.peer(n.slave(i))
-		}
 	}
 	slices.Sort(a.peers[from:])
 	a.made.ReportFrom = a.peersFrom(from)

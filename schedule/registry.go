@@ -2,29 +2,40 @@ package schedule
 
 import "github.com/schedgen/schedgen/ir"
 
-// The collectives.
+// The collectives: names of rows of [ir.Collectives].
 const (
-	Bcast   = "bcast"
-	Anycast = "anycast"
-	Barrier = "barrier"
+	Bcast     = "bcast"
+	Anycast   = "anycast"
+	Barrier   = "barrier"
+	Scatter   = "scatter"
+	Gather    = "gather"
+	Allgather = "allgather"
+	Alltoall  = "alltoall"
 )
 
 // Algorithm describes one algorithm and how to compute its programs.
 type Algorithm struct {
 	Name       string   // full name, such as "bcast/mcast-chain"; what New takes
-	Collective string   // Bcast, Anycast or Barrier
-	Paper      string   // numbers, as in Papers, and sections of the papers it comes from; "ours" if none
+	Collective string   // the name of a row of ir.Collectives, such as Bcast
+	Paper      string   // labels, as in Papers, and sections of the papers it comes from; "ours" if none
 	Summary    string   // one line
-	Messages   string   // number of messages of P ranks and F chunks, flat
+	Messages   string   // number of messages of P ranks and F chunks a block, flat
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
 
 	acked    bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
 	recovers bool                // its programs say how to recover from multicasts that are lost
 	tells    bool                // a barrier that multicasts: it has one chunk, of no bytes
-	chunks   func(group int) int // default number of chunks; nil: 1
+	chunks   func(group int) int // default number of chunks a block; nil: 1
 	size     func(node) size
 	fill     func(node, arena) ir.Program
+	slaves   slaves                  // of an algorithm that takes hosts
 	overlay  func(ranks int) Overlay // nil unless rootless
+}
+
+// slaves is what the ranks of a host do that are not its master. size counts what fill writes.
+type slaves struct {
+	size func(node) size
+	fill func(node, arena) ir.Program
 }
 
 // Algorithms returns all algorithms in the order in which they are listed.
@@ -35,15 +46,33 @@ func Algorithms() []Algorithm {
 		binomialDoubling(),
 		chain(),
 		mcastChain(),
+		mcastBinomial(),
 		mcastAckTree(),
 		symmetric(),
+		scatterAllgather(),
 		skipRingAlgorithm(),
 		circulant(),
 		hsb(),
 		hsbMcast(),
 		exchange(),
 		dissemination(),
+		scatterLinear(),
+		scatterBinomial(),
+		gatherLinear(),
+		gatherBinomial(),
+		allgatherRing(),
+		allgatherBruck(),
+		allgatherDoubling(),
+		alltoallLinear(),
+		alltoallPairwise(),
+		alltoallBruck(),
 	}
+}
+
+// Row returns the row of the algorithm's collective: what it moves from where to where.
+func (a *Algorithm) Row() ir.Collective {
+	row, _ := ir.CollectiveNamed(a.Collective)
+	return row
 }
 
 // CutsItself reports whether the default number of chunks is the algorithm's
@@ -60,7 +89,7 @@ func (a *Algorithm) Acknowledged() bool { return a.acked }
 
 // rootName is what the algorithm calls Params.Root.
 func (a *Algorithm) rootName() string {
-	if a.Collective == Anycast {
+	if a.rootless() {
 		return "origin"
 	}
 	return "root"
@@ -69,10 +98,15 @@ func (a *Algorithm) rootName() string {
 // fixed reports whether the algorithm has the parameter but leaves no choice:
 // a rootless message is always one chunk, and so is what a barrier multicasts.
 func (a *Algorithm) fixed(param string) bool {
-	return (a.Collective == Anycast || a.tells) && param == "chunks"
+	return (a.rootless() || a.tells) && param == "chunks"
 }
 
+// rootless reports whether any rank may begin, at any time.
+func (a *Algorithm) rootless() bool { return a.overlay != nil }
+
 // The parameters that the algorithms of a collective have in common.
-func bcastParams() []string   { return []string{"root", "chunks", "hosts"} }
-func anycastParams() []string { return []string{"origin"} }
-func naryParams() []string    { return []string{"degree", "hosts"} }
+func bcastParams() []string    { return []string{"root", "chunks", "hosts"} }
+func anycastParams() []string  { return []string{"origin"} }
+func naryParams() []string     { return []string{"degree", "hosts"} }
+func rootedParams() []string   { return bcastParams() }
+func unrootedParams() []string { return []string{"chunks", "hosts"} }

@@ -1,10 +1,6 @@
 package schedule
 
-import (
-	"strings"
-
-	"github.com/schedgen/schedgen/ir"
-)
+import "github.com/schedgen/schedgen/ir"
 
 // Spec is an algorithm with its parameters checked and complete. It is
 // immutable and safe for concurrent use.
@@ -21,6 +17,11 @@ func New(name string, p Params) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newSpec(alg, p)
+}
+
+// newSpec returns an algorithm, which may be none of the registry, with parameters p.
+func newSpec(alg Algorithm, p Params) (*Spec, error) {
 	if err := p.check(&alg); err != nil {
 		return nil, err
 	}
@@ -37,14 +38,16 @@ func (s *Spec) Params() Params { return s.params }
 // Header returns the header of the schedule. Its Params are those that change
 // the algorithm: degree or fan-in and fan-out, and hosts unless flat.
 func (s *Spec) Header() ir.Header {
-	_, short, _ := strings.Cut(s.alg.Name, "/")
 	h := ir.Header{
 		Collective: s.alg.Collective,
-		Algorithm:  short,
+		Algorithm:  short(s.alg.Name),
 		Ranks:      s.params.Ranks,
 		Root:       s.params.Root,
 		Chunks:     s.params.Chunks,
 		Recovers:   s.alg.recovers,
+	}
+	if h.HasMessage() {
+		h.Chunks *= h.Blocks()
 	}
 	for _, p := range []ir.Param{
 		{Name: "degree", Value: s.params.Degree},
@@ -79,14 +82,10 @@ func (s *Spec) programIn(m *memory, rank int) ir.Program {
 	}
 	n := s.node(rank)
 	a := m.arena(s.sizeOf(n))
-	switch {
-	case n.isMaster():
+	if n.isMaster() {
 		return s.alg.fill(n, a)
-	case s.alg.Collective == Barrier:
-		return fillBarrierSlave(n, a)
-	default:
-		return fillBcastSlave(n, a, s.alg.acked)
 	}
+	return s.alg.slaves.fill(n, a)
 }
 
 // Schedule returns the programs of all ranks. Its size is what Size says:
@@ -111,14 +110,10 @@ func (s *Spec) Size() (rules, actions int64) {
 }
 
 func (s *Spec) sizeOf(n node) size {
-	switch {
-	case n.isMaster():
+	if n.isMaster() {
 		return s.alg.size(n)
-	case s.alg.Collective == Barrier:
-		return sizeBarrierSlave(n)
-	default:
-		return sizeBcastSlave(n, s.alg.acked)
 	}
+	return s.alg.slaves.size(n)
 }
 
 // Overlay returns the channels and the forwarding rule of a rootless

@@ -1,0 +1,101 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// spread is an allgather among hosts in rounds: in each of them a host sends the blocks of hosts
+// that follow each other to one other host, and gets as many from another one. A rank waits for
+// what it sends, never for a round, so the rounds of different ranks may overlap.
+//
+// On hosts, slaves put their blocks to their master. It puts to each of them what they lack, its
+// own host's blocks in one message and then what every round has brought, after it has served
+// other hosts.
+type spread struct {
+	rounds func(hosts int) int
+	// sends returns where v sends in a round, and the first and the number of hosts whose blocks it
+	// sends, all virtual ranks.
+	sends func(l layout, v, round int) (to, first, hosts int)
+	// gets returns the first and the number of hosts whose blocks v gets in a round.
+	gets func(l layout, v, round int) (first, hosts int)
+	// sum returns the size of the rules that send.
+	sum func(n node) size
+}
+
+// algorithm completes the description of an allgather.
+func (s spread) algorithm(a Algorithm) Algorithm {
+	a.Collective = Allgather
+	a.Params = unrootedParams()
+	a.size, a.fill = s.size, s.fill
+	a.slaves = slaves{sizeAllgatherSlave, fillAllgatherSlave}
+	return a
+}
+
+func (s spread) size(n node) size {
+	z := s.sum(n)
+	z.slots += n.othersSize()
+	if k := n.slaves(); k > 0 {
+		z = z.plus(n.eachChunkSize(1+k, k*k))
+		others := n.ranks - k - 1
+		z.rules += n.chunks * s.rounds(n.hosts)
+		z.slots += n.chunks * others
+		z.acts += n.chunks * others * k
+	}
+	return z
+}
+
+// sumOfRounds returns the size of the rules that send, round by round.
+func (s spread) sumOfRounds(n node) (z size) {
+	for i := range s.rounds(n.hosts) {
+		_, first, hosts := s.sends(n.layout, n.v, i)
+		blocks := n.ranksOf(first, hosts).n // enter takes the place of the own one
+		z = z.plus(n.eachChunkSize(blocks, blocks))
+	}
+	return z
+}
+
+func (s spread) fill(n node, a arena) ir.Program {
+	rounds := s.rounds(n.hosts)
+	for i := range rounds {
+		to, first, hosts := s.sends(n.layout, n.v, i)
+		blocks, own := n.ranksOf(first, hosts), n.after(n.v, -first) < hosts
+		a.eachChunk(&n, func(f int) {
+			if own {
+				a.wait(ir.Enter)
+			}
+			a.waitBlocks(&n, blocks, f)
+		}, func(f int) { a.putBlocks(&n, blocks, f, n.master(to)) })
+	}
+	if n.slaves() > 0 {
+		a.spreadOnHost(&n, n.ranksOf(n.v, 1), true)
+		for i := range rounds {
+			first, hosts := s.gets(n.layout, n.v, i)
+			a.spreadOnHost(&n, n.ranksOf(first, hosts), false)
+		}
+	}
+	from := len(a.slots)
+	a.waitForOthers(&n)
+	return a.program(&n, 0, a.span(from, len(a.slots)))
+}
+
+// spreadOnHost puts blocks to the node's slaves, each of which holds its own one.
+func (a *arena) spreadOnHost(n *node, blocks run, own bool) {
+	a.eachChunk(n, func(f int) {
+		if own {
+			a.wait(ir.Enter)
+		}
+		a.waitBlocks(n, blocks, f)
+	}, func(f int) {
+		for i := range n.slaves() {
+			a.putBlocks(n, blocks, f, n.slave(i))
+		}
+	})
+}
+
+func sizeAllgatherSlave(n node) size {
+	return size{rules: 1, slots: 1 + n.othersSize(), acts: n.chunks}
+}
+
+func fillAllgatherSlave(n node, a arena) ir.Program {
+	a.contribute(&n)
+	a.waitForOthers(&n)
+	return a.program(&n, 0, a.span(1, len(a.slots)))
+}

@@ -1,0 +1,130 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// Collectives of many blocks. On hosts a master carries the blocks of all ranks of its host: what
+// is one block among ranks is a bundle, and goes in one message. A block of F chunks goes in F
+// messages, the first chunks of all blocks in the first of them, so that the parts of a long
+// block travel one behind the other.
+
+// run is the ranks first, first+1 …, n of them, rank 0 after the last one.
+type run struct{ first, n int }
+
+// at returns rank i of r, 0 ≤ i < r.n.
+func (l *layout) at(r run, i int) int {
+	rank := r.first + i
+	if rank >= l.ranks {
+		rank -= l.ranks
+	}
+	return rank
+}
+
+// ranksOf returns the ranks of so many hosts, those of virtual ranks v, v+1 … modulo their number.
+func (l *layout) ranksOf(v, hosts int) run {
+	from := l.real(v)
+	r := run{first: l.first(from)}
+	if to := from + hosts; to <= l.hosts {
+		r.n = l.first(to) - r.first
+	} else {
+		r.n = l.ranks - r.first + l.first(to-l.hosts)
+	}
+	return r
+}
+
+// after returns the virtual rank that is d behind v, |d| ≤ hosts.
+func (l *layout) after(v, d int) int { return (v + d + l.hosts) % l.hosts }
+
+// all returns all ranks in their order.
+func (l *layout) all() run { return run{0, l.ranks} }
+
+// block returns chunk f of a block.
+func (n *node) block(block, f int) ir.Slot { return ir.Chunk(block*n.chunks + f) }
+
+// waitBlocks writes the slots of chunk f of the blocks of r, but for that of the node itself.
+func (a *arena) waitBlocks(n *node, r run, f int) {
+	for i := range r.n {
+		if rank := n.at(r, i); rank != n.rank {
+			a.wait(n.block(rank, f))
+		}
+	}
+}
+
+// putBlocks adds a message with chunk f of the blocks of r, but for that of the rank which gets it.
+func (a *arena) putBlocks(n *node, r run, f, to int) {
+	from := len(a.acts)
+	for i := range r.n {
+		if rank := n.at(r, i); rank != to {
+			a.put(n.block(rank, f), to)
+		}
+	}
+	a.join(from)
+}
+
+// join makes one message of the actions from the given one on.
+func (a *arena) join(from int) {
+	for i := from + 1; i < len(a.acts); i++ {
+		a.acts[i].Joins = true
+	}
+}
+
+// eachChunk writes a rule for every f: waits writes what it waits for, puts what it does. If they
+// all wait for enter alone, they are one rule.
+func (a *arena) eachChunk(n *node, waits, puts func(f int)) {
+	for f := range n.chunks {
+		from := len(a.slots)
+		waits(f)
+		when := a.span(from, len(a.slots))
+		if len(when) == 1 && when[0] == ir.Enter {
+			for f := range n.chunks {
+				puts(f)
+			}
+			a.rule(when)
+			return
+		}
+		puts(f)
+		a.rule(when)
+	}
+}
+
+// eachChunkSize is what eachChunk writes if a rule waits for so many slots and puts so many chunks.
+// A rule that waits for one slot waits for enter.
+func (n *node) eachChunkSize(waits, puts int) size {
+	if waits == 1 {
+		return size{rules: 1, slots: 1, acts: n.chunks * puts}
+	}
+	return size{rules: n.chunks, slots: n.chunks * waits, acts: n.chunks * puts}
+}
+
+// times returns the size of so many things of size z.
+func (z size) times(count int) size {
+	return size{count * z.rules, count * z.slots, count * z.acts, count * z.peers}
+}
+
+func (z size) plus(y size) size {
+	return size{z.rules + y.rules, z.slots + y.slots, z.acts + y.acts, z.peers + y.peers}
+}
+
+// waitForOthers writes all chunks of the blocks of all other ranks, ascending, or enter if there
+// are no others.
+func (a *arena) waitForOthers(n *node) {
+	if n.ranks == 1 {
+		a.wait(ir.Enter)
+	}
+	for rank := range n.ranks {
+		for f := 0; f < n.chunks && rank != n.rank; f++ {
+			a.wait(n.block(rank, f))
+		}
+	}
+}
+
+// othersSize is how many slots waitForOthers writes.
+func (n *node) othersSize() int { return max(1, n.chunks*(n.ranks-1)) }
+
+// contribute writes the rule by which a slave puts its block to its master.
+func (a *arena) contribute(n *node) {
+	a.wait(ir.Enter)
+	for f := range n.chunks {
+		a.put(n.block(n.rank, f), n.master(n.v))
+	}
+	a.rule(a.span(0, 1))
+}

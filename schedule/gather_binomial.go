@@ -1,0 +1,13 @@
+package schedule
+
+// gatherBinomial climbs the binomial tree of bcast/binomial, whose sub-trees are ranks that follow
+// each other: ⌈log2 P⌉ messages reach the root, and what it takes in is all blocks, as in any
+// gather. A block goes over as many links as its rank's number, counted from the root, has bits set.
+func gatherBinomial() Algorithm {
+	return gatherAlong(binomialBranches, Algorithm{
+		Name:     "gather/binomial",
+		Paper:    "Thakur 2005 §4.2",
+		Summary:  "binomial tree: every rank puts the blocks of its sub-tree to its parent in one message",
+		Messages: "F(P-1) puts",
+	})
+}
