@@ -22,6 +22,10 @@ func text(p ir.Program) string {
 		}
 		b.WriteString(" ->")
 		for _, act := range r.Do {
+			if act.Joins {
+				fmt.Fprintf(&b, "+%v", act.Slot)
+				continue
+			}
 			fmt.Fprintf(&b, " %v:%v", act.Op, act.Slot)
 			if act.Op == ir.Put {
 				fmt.Fprintf(&b, "@%d", act.To)
@@ -90,6 +94,42 @@ func TestPrograms(t *testing.T) {
 			"c0 -> put:s0@5", "done c0", "ask [1 5] report true 5 from [] twice s0@5"}},
 		{"bcast/mcast-acktree", Params{Ranks: 2}, 1, []string{
 			"c0 -> put:s0@0", "done c0", "ask [0] report true 0 from [] twice s0@0"}},
+		{"bcast/mcast-binomial", Params{Ranks: 8, Chunks: 2}, 4, []string{
+			"c0 -> put:c0@6 put:c0@5", "c1 -> put:c1@6 put:c1@5", "done c0 c1", "ask [1 0] report true 0 from [5 6] twice"}},
+		{"bcast/mcast-binomial", Params{Ranks: 8, Hosts: 2, Root: 1}, 4, []string{
+			"c0 -> put:c0@5 put:c0@6 put:c0@7", "done c0", "ask [1] report true 1 from [] twice"}},
+		{"bcast/scatter-allgather", Params{Ranks: 4}, 0, []string{
+			"enter -> put:c2@2+c3 put:c1@1 put:c0@1 put:c3@1 put:c2@1", "done enter"}},
+		{"bcast/scatter-allgather", Params{Ranks: 4}, 2, []string{
+			"c3 -> put:c3@3", "c2 -> put:c2@3", "c1 -> put:c1@3", "c0 -> put:c0@3", "done c0 c1 c2 c3"}},
+		{"bcast/scatter-allgather", Params{Ranks: 4, Chunks: 2}, 2, []string{
+			"c1 -> put:c1@3", "c0 -> put:c0@3", "done c0 c1"}},
+		{"allgather/bruck", Params{Ranks: 5}, 0, []string{
+			"enter -> put:c0@4", "enter c1 -> put:c0@3+c1", "enter -> put:c0@1", "done c1 c2 c3 c4"}},
+		{"allgather/bruck", Params{Ranks: 3, Chunks: 2}, 0, []string{
+			"enter -> put:c0@2 put:c1@2", "enter -> put:c0@1 put:c1@1", "done c2 c3 c4 c5"}},
+		{"allgather/bruck", Params{Ranks: 1}, 0, []string{"done enter"}},
+		{"allgather/doubling", Params{Ranks: 7}, 1, []string{
+			"enter -> put:c1@2", "enter c0 -> put:c0@3+c1", "enter c6 c0 -> put:c6@5+c0+c1", "done c0 c2 c3 c4 c5 c6"}},
+		{"allgather/ring", Params{Ranks: 6, Hosts: 3}, 2, []string{
+			"enter c3 -> put:c2@4+c3", "c0 c1 -> put:c0@4+c1", "enter c3 -> put:c2@3", "c0 c1 -> put:c0@3+c1", "c4 c5 -> put:c4@3+c5",
+			"done c0 c1 c3 c4 c5"}},
+		{"allgather/ring", Params{Ranks: 6, Hosts: 3}, 3, []string{"enter -> put:c3@2", "done c0 c1 c2 c4 c5"}},
+		{"gather/binomial", Params{Ranks: 6, Root: 2}, 0, []string{"enter c1 -> put:c0@2+c1", "done c1"}},
+		{"gather/binomial", Params{Ranks: 6, Root: 2, Chunks: 2}, 4, []string{
+			"enter c10 -> put:c8@2+c10", "enter c11 -> put:c9@2+c11", "done c10 c11"}},
+		{"gather/linear", Params{Ranks: 6, Root: 2, Hosts: 2}, 3, []string{"enter c4 c5 -> put:c3@2+c4+c5", "done c4 c5"}},
+		{"scatter/binomial", Params{Ranks: 6, Root: 2}, 2, []string{"enter -> put:c0@0+c1 put:c4@4+c5 put:c3@3", "done enter"}},
+		{"scatter/binomial", Params{Ranks: 6, Root: 2, Chunks: 2}, 4, []string{
+			"c10 -> put:c10@5", "c11 -> put:c11@5", "done c8 c9 c10 c11"}},
+		{"scatter/linear", Params{Ranks: 6, Hosts: 2}, 3, []string{"c4 c5 -> put:c4@4 put:c5@5", "done c3 c4 c5"}},
+		{"alltoall/bruck", Params{Ranks: 4}, 0, []string{
+			"enter -> put:c1@1+c3", "enter c14 -> put:c2@2+c14", "done c4 c8 c12 c14"}},
+		{"alltoall/pairwise", Params{Ranks: 4}, 0, []string{
+			"enter -> put:c1@1", "enter c12 -> put:c2@2", "enter c8 -> put:c3@3", "done c4 c8 c12"}},
+		{"alltoall/pairwise", Params{Ranks: 4, Hosts: 2}, 2, []string{
+			"enter c12 c13 -> put:c8@0+c9+c12+c13", "enter -> put:c11@3", "c3 c7 -> put:c3@3+c7", "done c2 c6 c14 c12 c13 c3 c7"}},
+		{"alltoall/linear", Params{Ranks: 4, Hosts: 2}, 3, []string{"enter -> put:c12@2+c13+c14", "done c3 c7 c11"}},
 		{"barrier/dissemination", Params{Ranks: 4, Degree: 2}, 0, []string{
 			"enter -> put:s0@1", "enter s0 -> put:s1@2", "done s0 s1"}},
 		{"barrier/dissemination", Params{Ranks: 8, Hosts: 3, Degree: 2}, 3, []string{
