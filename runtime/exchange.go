@@ -4,57 +4,23 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// An exchange gives every rank a block of each: it is what ranks agree by on a new
-// communicator. It is one operation, all ranks' broadcasts at once: block k goes down
-// a binomial tree by distance doubling whose root is rank k. A rank sends and
-// receives one frame for each other rank, at most, to and from log₂ of them, and the
-// last block is there after log₂ of the ranks' steps.
-
-// exchangeHeader is the head of that schedule.
-func exchangeHeader(ranks int) ir.Header {
-	return ir.Header{Collective: "allgather", Algorithm: "doubling", Ranks: ranks, Chunks: ranks}
-}
-
-// exchangeProgram is what rank does in it.
-func exchangeProgram(rank, ranks int) ir.Program {
-	p := ir.Program{Rank: rank, Done: []ir.Slot{ir.Enter}}
-	for distance := range ranks {
-		origin := (rank - distance + ranks) % ranks
-		when := ir.Enter
-		if distance > 0 {
-			when = ir.Chunk(origin)
-			p.Done = append(p.Done, when)
-		}
-		var do []ir.Action
-		for step := 1; distance+step < ranks; step *= 2 {
-			if step > distance {
-				do = append(do, ir.PutTo(ir.Chunk(origin), (rank+step)%ranks))
-			}
-		}
-		if len(do) > 0 {
-			p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{when}, Do: do})
-		}
-	}
-	return p
-}
+// exchangeAlgorithm is how ranks tell each other what they agree by on a new communicator: each sends
+// and receives log₂ of the ranks' messages.
+const exchangeAlgorithm = "allgather/doubling"
 
 // exchangePlan returns the plan of exchanges, which is made for the first one.
 func (c *Comm) exchangePlan() (*plan, error) {
-	if c.exchanges != nil {
-		return c.exchanges, nil
+	if c.exchanges == nil {
+		p, err := c.plans.compile(planKey{algorithm: Algorithm{Name: exchangeAlgorithm}, chunks: 1})
+		if err != nil {
+			return nil, fmt.Errorf("exchange: %w", err)
+		}
+		p.Plan = p.Marked("of Split") // no allgather of the program is taken for it
+		c.exchanges = p
 	}
-	h, p := exchangeHeader(c.size), exchangeProgram(c.rank, c.size)
-	program, err := machine.Compile(&h, &p)
-	if err != nil {
-		return nil, err
-	}
-	programs := func(rank int) ir.Program { return exchangeProgram(rank, c.size) }
-	c.exchanges = &plan{Plan: core.NewPlan(&h, program, ir.Program{}, 0).Marked("of Split"), programs: programs}
 	return c.exchanges, nil
 }
 
@@ -64,7 +30,7 @@ func (c *Comm) exchangePlan() (*plan, error) {
 func (c *Comm) exchange(ctx context.Context, block []byte) (blocks [][]byte, err error) {
 	p, err := c.exchangePlan()
 	if err != nil {
-		return nil, fmt.Errorf("exchange: %w", err)
+		return nil, err
 	}
 	if err := c.core.Err(); err != nil {
 		return nil, err

@@ -57,11 +57,11 @@ func CommSample(t *testing.T, with Make) {
 }
 
 // commSizes are numbers of ranks, by collective.
-type commSizes struct{ bcast, barrier, anycast []int }
+type commSizes struct{ bcast, barrier, anycast, blocks []int }
 
 var (
-	manySizes = commSizes{[]int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9}, []int{1, 2, 3, 6, 8, 9}}
-	fewSizes  = commSizes{[]int{3, 5}, []int{2, 6}, []int{2, 6}}
+	manySizes = commSizes{[]int{1, 2, 3, 5, 8}, []int{1, 2, 3, 6, 9}, []int{1, 2, 3, 6, 8, 9}, []int{1, 2, 5, 8}}
+	fewSizes  = commSizes{[]int{3, 5}, []int{2, 6}, []int{2, 6}, []int{3}}
 )
 
 // collectives tests every algorithm among these numbers of ranks.
@@ -69,6 +69,7 @@ func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Run("Bcast", func(t *testing.T) { testBcast(t, with, sizes.bcast) })
 	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with, sizes.barrier) })
 	t.Run("Anycast", func(t *testing.T) { testAnycast(t, with, sizes.anycast) })
+	t.Run("Blocks", func(t *testing.T) { testBlocks(t, with, sizes.blocks) })
 }
 
 // commTest is a test of communicators.
@@ -109,6 +110,7 @@ var once = []commTest{
 	{"FlushDeath", testFlushDeath},
 	{"RelayLeft", testRelayLeft},
 	{"Mismatch", testMismatch},
+	{"BlockLengths", testBlockLengths},
 	{"Belated", testBelated},
 	{"Truth", testTruth},
 	{"Parted", CommParted},
