@@ -71,9 +71,16 @@ func (l *local) partOf(sys *system, call int) []byte {
 	return l.buf[at : at+size]
 }
 
-// bytesOf returns the process's memory for the message of a call.
+// bytesOf returns the process's memory for the blocks of a call.
 func (l *local) bytesOf(sys *system, call int) []byte {
-	return l.partOf(sys, call)[:l.script[call].bytes]
+	out, in := l.script[call].sizes(l.rank)
+	return l.partOf(sys, call)[:out+in]
+}
+
+// has reports whether the process has all that it wants of a call.
+func (l *local) has(sys *system, call int) bool {
+	c := l.script[call]
+	return bytes.Equal(c.buffers(l.rank, l.bytesOf(sys, call)).Out, c.contents(c.Schedule.Wanted(l.rank)))
 }
 
 // gone reports whether nothing reaches the rank any more.
@@ -83,7 +90,10 @@ func (l *local) gone() bool { return l.closed || l.dead }
 func (l *local) clone(sys *system, net core.Net) *local {
 	n := *l
 	n.buf = bytes.Clone(l.buf)
-	n.core = l.core.Clone(net, func(seq uint64) core.Buffers { return core.InPlace(n.bytesOf(sys, n.callOf(seq))) })
+	n.core = l.core.Clone(net, func(seq uint64) core.Buffers {
+		call := n.callOf(seq)
+		return n.script[call].buffers(n.rank, n.bytesOf(sys, call))
+	})
 	return &n
 }
 
@@ -163,7 +173,7 @@ func (l *local) lookAt(sys *system, call int) {
 	} else if l.broken == nil && !c.isMessage() {
 		l.canCancel = l.canCancel.with(call)
 	}
-	if c.bytes > 0 && bytes.Equal(l.bytesOf(sys, call), c.message) {
+	if c.block > 0 && l.has(sys, call) {
 		l.whole = l.whole.with(call)
 	}
 }

@@ -113,7 +113,7 @@ func (c *Call) check(ranks int) error {
 		return nil
 	case s.Ranks != ranks || len(s.Programs) != ranks:
 		return fmt.Errorf("%s is for %d ranks, not %d", s.Name(), s.Ranks, ranks)
-	case s.Collective == "barrier":
+	case !s.HasMessage():
 		return nil
 	case s.Root < 0 || s.Root >= ranks:
 		return fmt.Errorf("%s: root %d outside 0 … %d", s.Name(), s.Root, ranks-1)

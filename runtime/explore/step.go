@@ -184,12 +184,12 @@ func (s *system) enter(l *local) {
 		return
 	}
 	buf := l.bytesOf(s, l.begun-1)
-	if c.root == l.rank {
-		copy(buf, c.message)
-	} else {
-		copy(buf, bytes.Repeat([]byte{blank}, len(buf)))
+	mem := c.buffers(l.rank, buf)
+	copy(buf, bytes.Repeat([]byte{blank}, len(buf)))
+	if c.block > 0 {
+		copy(mem.In, c.contents(c.Schedule.Held(l.rank)))
 	}
-	l.core.Begin(c.plans[l.rank], core.InPlace(buf))
+	l.core.Begin(c.plans[l.rank], mem)
 }
 
 // leave returns from an open call, well, and checks what it has brought.
@@ -203,13 +203,26 @@ func (s *system) leave(l *local, call int) (problem string) {
 		if begun, ended := l.core.Seq(); !l.inside() && begun != ended {
 			return fmt.Sprintf("rank %d has returned from operation %d and counts %d as ended", l.rank, begun, ended)
 		}
-		if at := mismatch(buf, c.message); at >= 0 {
-			problem = fmt.Sprintf("rank %d returns from %s with wrong data: c%d is % x, not % x",
-				l.rank, l.callName(call+1), c.chunkAt(at, s.Pieces), pieceAt(buf, at), pieceAt(c.message, at))
+		if c.block > 0 {
+			problem = s.compare(l, call, c.buffers(l.rank, buf).Out)
 		}
 	}
 	copy(buf, bytes.Repeat([]byte{spent}, len(buf)))
 	return problem
+}
+
+// compare reports where what a call has brought is not what the rank wants.
+func (s *system) compare(l *local, call int, out []byte) (problem string) {
+	c := l.script[call]
+	wanted := c.Schedule.Wanted(l.rank)
+	want := c.contents(wanted)
+	at := mismatch(out, want)
+	if at < 0 {
+		return ""
+	}
+	chunk := wanted.At(at/c.block)*wanted.Per + c.chunkAt(at%c.block, s.Pieces)
+	return fmt.Sprintf("rank %d returns from %s with wrong data: c%d is % x, not % x",
+		l.rank, l.callName(call+1), chunk, pieceAt(out, at), pieceAt(want, at))
 }
 
 func (s *system) leaveMessage(l *local, c *call) (problem string) {

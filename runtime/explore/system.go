@@ -42,8 +42,8 @@ type call struct {
 	root    int
 	plans   []*core.Plan // by rank
 	seq     uint64       // operation; 0 for rootless messages
-	bytes   int          // of the message; 0 for a barrier and for rootless messages
-	message []byte       // what all are to have
+	message []byte       // all blocks one behind the other, or a rootless message
+	block   int          // bytes of a block; 0 for a barrier and for rootless messages
 }
 
 func (c *call) isMessage() bool { return c.Schedule == nil }
@@ -147,7 +147,7 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 				r.message = append(r.message, byte(i+1), byte(k+1), byte(piece), 0xA5)
 			}
 		}
-		r.bytes = len(r.message)
+		r.block = len(r.message) / h.Blocks()
 	}
 	for rank := range c.Schedule.Programs {
 		p, err := machine.Compile(h, &c.Schedule.Programs[rank])
@@ -161,12 +161,45 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 	return r, nil
 }
 
+// sizes returns the bytes of a rank's output and input. A single block is sent from where it is received.
+func (c *call) sizes(rank int) (out, in int) {
+	if c.block == 0 {
+		return 0, 0
+	}
+	out = c.Schedule.Wanted(rank).Count * c.block
+	if c.Schedule.Blocks() > 1 {
+		in = c.Schedule.Held(rank).Count * c.block
+	}
+	return out, in
+}
+
+// contents returns the bytes of blocks.
+func (c *call) contents(of ir.Chunks) (all []byte) {
+	for i := range of.Count {
+		all = append(all, c.message[of.At(i)*c.block:][:c.block]...)
+	}
+	return all
+}
+
+// buffers returns the output and input of a rank in its memory for the call.
+func (c *call) buffers(rank int, memory []byte) core.Buffers {
+	if c.block == 0 {
+		return core.Buffers{}
+	}
+	if c.Schedule.Blocks() == 1 {
+		return core.InPlace(memory)
+	}
+	out, _ := c.sizes(rank)
+	return core.Buffers{Out: memory[:out:out], In: memory[out:], Block: c.block}
+}
+
 // stand has signals and chunks stand in windows, where there are any.
 func (s *system) stand(p *core.Plan, rank int, of *ir.Schedule) {
 	reaches := func(other int) bool { return s.reaches(rank, other) }
 	programs := func(rank int) ir.Program { return of.Programs[rank] }
 	switch {
 	case s.Windows.Ranks == 0:
+	case p.Chunks > 0 && of.Blocks() != 1:
 	case p.Chunks > 0:
 		p.Shelve(rank, reaches, programs)
 	case windows.Has(of):
@@ -179,7 +212,8 @@ func (s *system) stand(p *core.Plan, rank int, of *ir.Schedule) {
 func (s *system) newLocal(rank int) *local {
 	longest := 0
 	for _, c := range s.scripts[rank] {
-		longest = max(longest, c.bytes)
+		out, in := c.sizes(rank)
+		longest = max(longest, out+in)
 	}
 	caps := wire.Caps{Local: s.Ranks}
 	if !s.NoMulticast {
