@@ -96,12 +96,13 @@ func (p Params) checkBlocks(a *Algorithm) error {
 	if row.Blocks == nil {
 		return nil
 	}
-	blocks := row.Blocks(p.Ranks)
-	if p.Chunks > 1 && p.Chunks > ir.MaxChunks/blocks {
-		return &ParamError{"chunks", p.Chunks, fmt.Sprintf("%s among %d ranks has %d blocks, and all of them at most %d chunks", a.Collective, p.Ranks, blocks, ir.MaxChunks)}
-	}
-	if blocks > ir.MaxChunks {
-		return &ParamError{"ranks", p.Ranks, fmt.Sprintf("%s has %d blocks then, more than %d", a.Collective, blocks, ir.MaxChunks)}
+	switch blocks := row.Blocks(p.Ranks); {
+	case blocks > ir.MaxChunks:
+		return &ParamError{"ranks", p.Ranks, fmt.Sprintf("%s then has %d blocks, more than %d",
+			a.Collective, blocks, ir.MaxChunks)}
+	case p.Chunks > ir.MaxChunks/blocks:
+		return &ParamError{"chunks", p.Chunks, fmt.Sprintf("%s among %d ranks has %d blocks, of at most %d chunks together",
+			a.Collective, p.Ranks, blocks, ir.MaxChunks)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,6 +35,11 @@ func TestParamErrors(t *testing.T) {
 		{"barrier/hsb", Params{Ranks: 4, FanIn: -2}, "schedule: fan-in=-2: must be in 1..1048576"},
 		{"barrier/hsb", Params{Ranks: 4, FanOut: MaxFan + 1}, "schedule: fan-out=1048577: must be in 1..1048576"},
 		{"barrier/exchange", Params{Ranks: 4, Degree: 1}, "schedule: degree=1: must be in 2..1048576"},
+		{"allgather/ring", Params{Ranks: 4, Root: 1}, "schedule: root=1: not a parameter of allgather/ring"},
+		{"gather/linear", Params{Ranks: 4, Root: 4}, "schedule: root=4: must be in 0..3"},
+		{"alltoall/bruck", Params{Ranks: 4, Degree: 2}, "schedule: degree=2: not a parameter of alltoall/bruck"},
+		{"scatter/linear", Params{Ranks: 4, Chunks: ir.MaxChunks/4 + 1}, fmt.Sprintf("schedule: chunks=%d: scatter among 4 ranks has 4 blocks, of at most %d chunks together", ir.MaxChunks/4+1, ir.MaxChunks)},
+		{"alltoall/linear", Params{Ranks: MaxRanks}, fmt.Sprintf("schedule: ranks=1048576: alltoall then has 1099511627776 blocks, more than %d", ir.MaxChunks)},
 	} {
 		_, err := New(c.name, c.p)
 		var pe *ParamError
@@ -77,6 +83,9 @@ func TestDefaults(t *testing.T) {
 		{"bcast/symmetric", Params{Ranks: 1}, Params{Ranks: 1, Chunks: 1}},
 		{"bcast/symmetric", Params{Ranks: 9, Hosts: 3}, Params{Ranks: 9, Hosts: 3, Chunks: 2}},
 		{"anycast/skip-ring", Params{Ranks: 4, Root: 2}, Params{Ranks: 4, Root: 2, Chunks: 1}},
+		{"bcast/scatter-allgather", Params{Ranks: 9, Hosts: 3}, Params{Ranks: 9, Hosts: 3, Chunks: 3}},
+		{"alltoall/bruck", Params{Ranks: 9}, Params{Ranks: 9, Chunks: 1}},
+		{"gather/linear", Params{Ranks: 9, Root: 2}, Params{Ranks: 9, Root: 2, Chunks: 1}},
 		{"barrier/exchange", Params{Ranks: 16}, Params{Ranks: 16, Degree: 16}},
 		{"barrier/exchange", Params{Ranks: 17}, Params{Ranks: 17, Degree: 6}},
 		{"barrier/exchange", Params{Ranks: 17, Hosts: 3}, Params{Ranks: 17, Hosts: 3, Degree: 3}},
@@ -102,7 +111,10 @@ func TestHeader(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ir.Header{Collective: "bcast", Algorithm: "mcast-chain", Ranks: 9, Root: 3, Chunks: 7, Recovers: true}, s.Header())
 	require.Nil(t, s.Overlay())
-	require.Equal(t, "bcast/mcast-chain", s.Algorithm().Name)
+
+	s, err = New("alltoall/pairwise", Params{Ranks: 5, Chunks: 3, Hosts: 2})
+	require.NoError(t, err)
+	require.Equal(t, ir.Header{Collective: "alltoall", Algorithm: "pairwise", Ranks: 5, Chunks: 75, Params: []ir.Param{{Name: "hosts", Value: 2}}}, s.Header())
 }
 
 // TestProgramOfNobody: a rank that does not exist has nothing to do.

@@ -109,6 +109,40 @@ rank 1
 	}
 }
 
+// A rank that lacks a chunk which it does not want needs nobody to ask; one that asks it does.
+func TestRecoveryOfWhatIsWanted(t *testing.T) {
+	const text = `schedule gather/x ranks=3 root=0 chunks=3 recovery
+rank 0
+  done c1 c2
+  ask 1
+  report from 1 2
+rank 1
+  enter -> mcast c1
+  done enter
+  report 0
+rank 2
+  enter -> put c2 @0
+  done enter
+  report 0
+`
+	for old, want := range map[string]string{
+		"":        "coverage: rank 0 never gets c1, if all multicasts are lost",
+		"  ask 1": "recovery: rank 2 has nobody to ask for c1",
+	} {
+		s, err := ir.ParseText(strings.NewReader(strings.Replace(text, old, strings.Replace(old, "1", "2", 1), 1)))
+		require.NoError(t, err)
+		report, err := verify.Run(s, "coverage", "recovery")
+		require.NoError(t, err)
+		var all []string
+		for _, r := range report.Results {
+			if r.Err != nil {
+				all = append(all, r.Err.Error())
+			}
+		}
+		require.Contains(t, strings.Join(all, "\n"), want)
+	}
+}
+
 // A message of several slots counts once, its bytes in full.
 func TestCostOfSeveralSlotsInAMessage(t *testing.T) {
 	s, err := ir.ParseText(strings.NewReader(`schedule scatter/x ranks=3 root=0 chunks=6

@@ -17,10 +17,10 @@ func dumbRecovery(s *ir.Schedule) bool {
 	yields := dumbYields(s)
 	for rank, p := range s.Programs {
 		for k := range s.Chunks {
-			if !set[place(rank, ir.Chunk(k))] && yields {
-				return true
+			if wanted := s.Wanted(rank); !wanted.Has(k) || set[place(rank, ir.Chunk(k))] {
+				continue
 			}
-			if !set[place(rank, ir.Chunk(k))] && (!findsChunk(s, set, rank, k) || !climbs(s, rank)) {
+			if yields || !findsChunk(s, set, rank, k) || !climbs(s, rank) {
 				return true
 			}
 		}
@@ -58,7 +58,7 @@ func byPutAlone(s *ir.Schedule) map[Place]bool {
 	for rank := range s.Programs {
 		set[place(rank, ir.Enter)] = true
 		for k := range s.Chunks {
-			set[place(rank, ir.Chunk(k))] = rank == s.Root
+			set[place(rank, ir.Chunk(k))] = s.Holds(rank, k)
 		}
 	}
 	for changed := true; changed; {
@@ -149,15 +149,15 @@ func flag(b bool) int {
 	return 0
 }
 
-// TestRecoveryAgreesWithBruteForce holds the check against brute force on all
-// broadcasts that are made with recovery of any kind, and on changes of both.
+// TestRecoveryAgreesWithBruteForce holds the check against brute force on all collectives with a
+// root that are made with recovery of any kind, and on changes of both.
 func TestRecoveryAgreesWithBruteForce(t *testing.T) {
 	good := tiny(t)
 	refuted, total := 0, 0
 	for seed := range uint64(20000) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		s := good[rnd.IntN(len(good))]
-		if !s.HasMessage() {
+		if !s.Rooted() { // reports are for the root
 			continue
 		}
 		if !s.Recovers || rnd.IntN(2) == 0 {

@@ -30,7 +30,7 @@ func backToBack(s *ir.Schedule, ops int, never moment) (set map[moment]bool, fir
 		return true
 	}
 	fired = func(rank int, r *ir.Rule, op int) bool {
-		entered := s.Collective == "barrier" || set[moment{place(rank, ir.Enter), op}]
+		entered := !s.HasMessage() || set[moment{place(rank, ir.Enter), op}]
 		return entered && all(rank, r.When, op)
 	}
 	for before := -1; len(set) > before; {
@@ -46,8 +46,10 @@ func backToBack(s *ir.Schedule, ops int, never moment) (set map[moment]bool, fir
 				if op == 0 || set[moment{enter.Place, op - 1}] && all(rank, p.Done, op-1) {
 					add(enter)
 				}
-				for k := 0; k < s.Chunks && rank == s.Root && s.Collective != "barrier" && set[enter]; k++ {
-					add(moment{place(rank, ir.Chunk(k)), op})
+				for k := range s.Chunks {
+					if set[enter] && s.Holds(rank, k) {
+						add(moment{place(rank, ir.Chunk(k)), op})
+					}
 				}
 				for i := range p.Rules {
 					if !fired(rank, &p.Rules[i], op) {

@@ -23,7 +23,7 @@ type dumb struct {
 	casts   []dumbSend // every single delivery of a multicast
 	enter   []uint64   // by rank: what its entering sets
 	done    []uint64   // by rank: enter and its done slots
-	chunks  []uint64   // by rank: all its chunks
+	chunks  []uint64   // by rank: the chunks that it has in the end
 	request map[Place]bool
 
 	left  map[[2]int]bool // seen: a rank returned, another had not entered
@@ -57,16 +57,17 @@ func newDumb(s *ir.Schedule) *dumb {
 		}
 	}
 	for r, p := range s.Programs {
-		chunks := uint64(0)
-		for k := range s.Chunks {
-			chunks |= d.mask(r, ir.Chunk(k))
-		}
-		enter := d.mask(r, ir.Enter)
-		d.chunks = append(d.chunks, chunks)
+		chunks, enter := uint64(0), d.mask(r, ir.Enter)
 		d.done = append(d.done, enter|d.mask(r, p.Done...))
-		if r == s.Root && s.Collective != "barrier" {
-			enter |= chunks
+		for k := range s.Chunks {
+			if wanted := s.Wanted(r); wanted.Has(k) {
+				chunks |= d.mask(r, ir.Chunk(k))
+			}
+			if s.Holds(r, k) {
+				enter |= d.mask(r, ir.Chunk(k))
+			}
 		}
+		d.chunks = append(d.chunks, chunks)
 		d.enter = append(d.enter, enter)
 		for i := range p.Rules {
 			d.rules = append(d.rules, d.rule(r, &p.Rules[i]))
@@ -86,7 +87,7 @@ func (d *dumb) mask(rank int, slots ...ir.Slot) uint64 {
 
 func (d *dumb) rule(rank int, r *ir.Rule) dumbRule {
 	dr := dumbRule{Rule: r, rank: rank, when: d.mask(rank, r.When...)}
-	if d.s.Collective != "barrier" { // where buffers are, ranks act once they have entered
+	if d.s.HasMessage() { // where buffers are, ranks act once they have entered
 		dr.when |= d.mask(rank, ir.Enter)
 	}
 	if r.IsRepair() {
@@ -280,7 +281,7 @@ func (d *dumb) awaitsRequest(r *dumbRule) bool {
 // holds reports whether the rank has every chunk that the rule puts.
 func (d *dumb) holds(r *dumbRule, state uint64) bool {
 	for _, a := range r.Do {
-		if d.s.Collective != "barrier" && a.Slot.Kind() == ir.KindChunk && state&d.mask(r.rank, a.Slot) == 0 {
+		if d.s.HasMessage() && a.Slot.Kind() == ir.KindChunk && state&d.mask(r.rank, a.Slot) == 0 {
 			return false
 		}
 	}
@@ -412,7 +413,8 @@ func (d *dumb) countCopies(bad dumbVerdict) {
 	for r := range d.s.Programs {
 		for k := range d.s.Chunks {
 			n := copies[d.mask(r, ir.Chunk(k))]
-			bad.note("once", n > 1 || r == d.s.Root && n > 0 || r != d.s.Root && n == 0 && len(d.casts) == 0)
+			holds, wanted := d.s.Holds(r, k), d.s.Wanted(r)
+			bad.note("once", n > 1 || holds && n > 0 || !holds && wanted.Has(k) && n == 0 && len(d.casts) == 0)
 		}
 	}
 }

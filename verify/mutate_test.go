@@ -35,6 +35,7 @@ func mutations() []mutation {
 		}},
 		{"retarget a put", func(m *mutant) { m.inAction(func(a *ir.Action) { a.To = int32(m.rnd.IntN(m.Ranks)) }) }},
 		{"swap a put's slot", func(m *mutant) { m.inAction(func(a *ir.Action) { a.Slot = m.slot(int(a.To)) }) }},
+		{"split a message", func(m *mutant) { m.inAction(func(a *ir.Action) { a.Joins = false }) }},
 		{"duplicate a put", func(m *mutant) {
 			a := ir.Action{}
 			m.inAction(func(b *ir.Action) { a = *b })
@@ -142,6 +143,23 @@ func (m *mutant) tidy() {
 		m.Programs[r].Rules = slices.DeleteFunc(m.Programs[r].Rules, func(r ir.Rule) bool {
 			return len(r.When) == 0 || len(r.Do) == 0
 		})
+		for i := range m.Programs[r].Rules {
+			tidyMessages(m.Programs[r].Rules[i].Do)
+		}
+	}
+}
+
+// tidyMessages takes out of messages what cannot be in one.
+func tidyMessages(do []ir.Action) {
+	start := 0
+	for i := range do {
+		a := &do[i]
+		if a.Joins && i > start && a.Op == ir.Put && a.To == do[start].To &&
+			a.Slot.Kind() == ir.KindChunk && do[start].Op == ir.Put && do[start].Slot.Kind() == ir.KindChunk &&
+			!slices.ContainsFunc(do[start:i], func(b ir.Action) bool { return b.Slot == a.Slot }) {
+			continue
+		}
+		a.Joins, start = false, i
 	}
 }
 

@@ -152,7 +152,7 @@ func TestBothCheckersAgreeOnMutants(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d mutants killed; refuted by: %v", killed, total, by)
-	require.Greater(t, total, mutants*55/100)
+	require.Greater(t, total, mutants/2)
 	require.Greater(t, killed, total*7/10)
 	for _, c := range []string{"wellformed", "coverage", "barrier", "deadlock", "once", "acked", "retire", "recovery"} {
 		require.Greater(t, by[c], total/200, "mutants refuted by %s", c)

@@ -55,16 +55,21 @@ func allAsk(sub *subject, lost *fixpoint.Result) error {
 	for k := range sub.s.Chunks {
 		c := ir.Chunk(k)
 		has := func(rank int) bool { return lost.Slot(rank, c) >= 0 }
+		atEnd := func(rank int) bool { return has(rank) || len(sub.s.Programs[rank].Ask) == 0 }
+		clear(seen)
 		for rank := range sub.s.Programs {
-			wanted := sub.s.Wanted(rank)
-			if wanted.Has(k) && !has(rank) && len(sub.s.Programs[rank].Ask) == 0 {
-				return fail([]int{rank}, []Place{place(rank, c)}, nil,
-					"rank %d has nobody to ask for %v if the multicast is lost", rank, c).in(lostWorld)
+			if wanted := sub.s.Wanted(rank); !wanted.Has(k) {
+				continue
 			}
-		}
-		if circle := circleOf(seen, lastAsked, has); circle != nil {
-			return fail(circle, []Place{place(circle[0], c)}, stepsOf(circle, c),
-				"who lacks %v if the multicast is lost asks in a circle in the end: %s", c, tellCircle(circle, "asks")).in(lostWorld)
+			last, circle := follow(seen, rank, lastAsked, atEnd)
+			switch {
+			case circle != nil:
+				return fail(circle, []Place{place(circle[0], c)}, stepsOf(circle, c),
+					"who lacks %v if the multicast is lost asks in a circle in the end: %s", c, tellCircle(circle, "asks")).in(lostWorld)
+			case atEnd(last) && !has(last):
+				return fail([]int{last}, []Place{place(last, c)}, nil,
+					"rank %d has nobody to ask for %v if the multicast is lost", last, c).in(lostWorld)
+			}
 		}
 	}
 	return nil
@@ -76,21 +81,30 @@ func allAsk(sub *subject, lost *fixpoint.Result) error {
 func circleOf(seen []int32, next func(rank int) int, end func(rank int) bool) []int {
 	clear(seen)
 	for start := range seen {
-		rank := start
-		for !end(rank) && seen[rank] == 0 {
-			seen[rank] = int32(start + 1)
-			rank = next(rank)
+		if _, circle := follow(seen, start, next, end); circle != nil {
+			return circle
 		}
-		if end(rank) || seen[rank] != int32(start+1) {
-			continue
-		}
-		circle := []int{rank}
-		for at := next(rank); at != rank; at = next(at) {
-			circle = append(circle, at)
-		}
-		return circle
 	}
 	return nil
+}
+
+// follow goes on from a rank to where it leads, and marks the ranks on the way in seen. It returns
+// the last one, which is at an end or has been seen on an earlier way, or the circle in which the
+// way ends.
+func follow(seen []int32, start int, next func(rank int) int, end func(rank int) bool) (last int, circle []int) {
+	rank := start
+	for !end(rank) && seen[rank] == 0 {
+		seen[rank] = int32(start + 1)
+		rank = next(rank)
+	}
+	if end(rank) || seen[rank] != int32(start+1) {
+		return rank, nil
+	}
+	circle = []int{rank}
+	for at := next(rank); at != rank; at = next(at) {
+		circle = append(circle, at)
+	}
+	return rank, circle
 }
 
 // stepsOf returns how slot is to come round a circle.
@@ -141,7 +155,7 @@ func yieldsBring(sub *subject, lost *fixpoint.Result) error {
 		return nil
 	}
 	for rank := range sub.s.Programs {
-		for k := range sub.s.Chunks {
+		for k := range sub.s.Wanted(rank).All() {
 			if c := ir.Chunk(k); lost.Slot(rank, c) < 0 {
 				return fail([]int{rank, sub.s.Root}, []Place{place(rank, c)}, nil,
 					"rank %d needs the multicast for %v, but puts of root %d yield to it: who is to be put everything does not ask",
@@ -189,7 +203,7 @@ func passedOn(sub *subject, rank int, lost *fixpoint.Result) error {
 	case len(p.ReportFrom) > 0:
 		return failReport([]int{rank, int(p.ReportFrom[0])}, "rank %d reports to nobody what rank %d reports to it", rank, p.ReportFrom[0])
 	}
-	for k := range sub.s.Chunks {
+	for k := range sub.s.Wanted(rank).All() {
 		if c := ir.Chunk(k); lost.Slot(rank, c) < 0 {
 			return fail([]int{rank}, []Place{place(rank, c)}, nil,
 				"rank %d reports to nobody, but needs the multicast for %v: the root may overrun it", rank, c).in(lostWorld)

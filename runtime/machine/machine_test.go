@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,11 +21,14 @@ func TestEveryOrderReachesTheFixpoint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.SampledFrom(algorithms).Draw(t, "algorithm")
 		p := schedule.Params{Ranks: rapid.IntRange(1, 20).Draw(t, "ranks")}
-		if a.Collective != "barrier" {
+		if row := a.Row(); row.Rooted {
 			p.Root = rapid.IntRange(0, p.Ranks-1).Draw(t, "root")
 		}
-		if a.Collective == "bcast" {
+		if slices.Contains(a.Params, "chunks") {
 			p.Chunks = rapid.IntRange(1, 5).Draw(t, "chunks")
+		}
+		if slices.Contains(a.Params, "hosts") {
+			p.Hosts = rapid.IntRange(0, p.Ranks).Draw(t, "hosts")
 		}
 		spec, err := schedule.New(a.Name, p)
 		require.NoError(t, err)
