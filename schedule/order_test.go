@@ -56,6 +56,11 @@ var orders = []struct {
 	{"bcast/mcast-chain", "multicasts last", onMean, flatBcasts, multicastsLast},
 	{"bcast/mcast-chain", "chunk by chunk", unclear, flatBcasts, chunkByChunk},
 	{"bcast/mcast-chain", "slaves first", unclear, hostBcasts, slavesFirst},
+	{"bcast/mcast-binomial", "multicasts last", onMean, flatBcasts, multicastsLast},
+	{"bcast/scatter-allgather", "ring before scatter", onMean, wholeGroups, inTurn},
+	{"scatter/binomial", "nearest first", onMean, wholeGroups, reversed},
+	{"scatter/linear", "backwards", equal, wholeGroups, reversed},
+	{"alltoall/linear", "by number", onMean, wholeGroups, toNumber},
 	{"bcast/mcast-acktree", "multicasts last", onMean, hostBcasts, multicastsLast},
 	{"bcast/mcast-acktree", "chunk by chunk", onMean, hostBcasts, chunkByChunk},
 	{"bcast/symmetric", "forwards", onMean, symmetrics, backwards},
@@ -112,6 +117,17 @@ func trees(*Algorithm) []Params {
 	var out []Params
 	for ranks := 2; ranks <= 130; ranks++ {
 		out = append(out, Params{Ranks: ranks, Chunks: 1})
+	}
+	return out
+}
+
+// wholeGroups is all parameters at their defaults.
+func wholeGroups(*Algorithm) []Params {
+	var out []Params
+	for _, ranks := range orderRanks {
+		if ranks <= 65 {
+			out = append(out, Params{Ranks: ranks})
+		}
 	}
 	return out
 }

@@ -29,19 +29,25 @@ func reordered(s *ir.Schedule, p Params, o ordering) *ir.Schedule {
 	return t
 }
 
-// sortBy makes an ordering of a number that every action gets: lower ones go
+// sortBy makes an ordering of a number that the first action of every message gets: lower ones go
 // first, equal ones stay in their order.
 func sortBy(number func(p Params, rank, at int, do []ir.Action) int) ordering {
 	return func(p Params, rank int, do []ir.Action) {
-		numbers := make([]int, len(do))
-		places := make([]int, len(do))
-		for i := range do {
-			numbers[i], places[i] = number(p, rank, i, do), i
+		type numbered struct {
+			number  int
+			message []ir.Action
 		}
-		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(numbers[a], numbers[b]) })
+		var all []numbered
 		was := slices.Clone(do)
-		for i, from := range places {
-			do[i] = was[from]
+		for i := 0; i < len(do); {
+			message := ir.MessageOf(was[i:])
+			all = append(all, numbered{number(p, rank, i, was), message})
+			i += len(message)
+		}
+		slices.SortStableFunc(all, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+		do = do[:0]
+		for _, m := range all {
+			do = append(do, m.message...)
 		}
 	}
 }
@@ -95,6 +101,9 @@ var (
 	chunkByChunk = sortBy(func(_ Params, _, at int, do []ir.Action) int {
 		return max(step(do[at]), do[at].Slot.Index()*far)
 	})
+	reversed     = sortBy(func(_ Params, _, at int, _ []ir.Action) int { return -at })
+	toNumber     = sortBy(func(_ Params, _, at int, do []ir.Action) int { return int(do[at].To) })
+	inTurn       = sortBy(func(_ Params, _, at int, do []ir.Action) int { return do[at].Slot.Index() })
 	nearestFirst = sortBy(func(p Params, rank, at int, do []ir.Action) int {
 		return step(do[at]) + ahead(p, rank, do[at])
 	})
