@@ -15,6 +15,7 @@ import (
 type Collective struct {
 	Name   string // what stands before the slash in the name of an algorithm: "bcast"
 	Rooted bool   // Header.Root means something: the root, or the origin of a message
+	Origin bool   // users call Header.Root the origin, not the root
 
 	// Blocks returns the number of blocks among so many ranks. It is nil for a collective that moves
 	// no bytes: if it has chunks, they tell something, and nobody holds them at enter.
@@ -59,7 +60,7 @@ var collectives = []Collective{
 	},
 	{Name: "barrier", Synchronizes: true},
 	{
-		Name: "anycast", Rooted: true, Blocks: one,
+		Name: "anycast", Rooted: true, Origin: true, Blocks: one,
 		Held:   heldByRoot,
 		Wanted: func(_, _, _ int) Blocks { return Blocks{0, 1, 1} },
 	},
@@ -169,6 +170,17 @@ func (h *Header) Rooted() bool {
 	return c != nil && c.Rooted
 }
 
+// RootWord returns what users call Root: "root" or "origin", and "" if the collective has neither.
+func (h *Header) RootWord() string {
+	switch c := h.Row(); {
+	case c == nil || !c.Rooted:
+		return ""
+	case c.Origin:
+		return "origin"
+	}
+	return "root"
+}
+
 // Synchronizes reports whether the collective keeps every rank until all ranks have entered, as a
 // barrier does.
 func (h *Header) Synchronizes() bool {
@@ -225,6 +237,14 @@ func (c Chunks) Len() int { return c.Count * c.Per }
 
 // Has reports whether chunk k is among c.
 func (c Chunks) Has(k int) bool { return c.Per > 0 && c.Index(k/c.Per) >= 0 }
+
+// Place returns the place of chunk k among c, -1 if it is not among them.
+func (c Chunks) Place(k int) int {
+	if !c.Has(k) {
+		return -1
+	}
+	return c.Index(k/c.Per)*c.Per + k%c.Per
+}
 
 // All returns the numbers of the chunks, ascending.
 func (c Chunks) All() iter.Seq[int] {
