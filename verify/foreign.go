@@ -11,9 +11,23 @@ import (
 // Claim is what a schedule that others have made is to be: their files do not
 // say.
 type Claim struct {
-	Collective string // "barrier" or "bcast"
-	Root       int    // of a broadcast
-	Size       int    // of its message, in the unit of the graph; 0: as the file says, or else as much as any rank can get
+	Collective string // the name of a row of the table of collectives
+	Root       int    // of a collective that has one
+
+	// Size is the length of one block, such as the message of a broadcast, in the unit of the graph. 0:
+	// as the file says, or else, of a collective with one block, as much as any rank can get.
+	Size int
+}
+
+// Claims returns the names of the collectives that the schedules of others can be judged as.
+func Claims() []string {
+	var names []string
+	for _, row := range ir.Collectives() {
+		if row.Blocks != nil || row.Synchronizes {
+			names = append(names, row.Name)
+		}
+	}
+	return names
 }
 
 // foreign is a graph of operations with what its checks find out one after the
@@ -21,9 +35,10 @@ type Claim struct {
 type foreign struct {
 	*dag.Graph
 	Claim
-	index dag.Index
-	mates []int
-	order []int
+	header ir.Header // of what is claimed
+	index  dag.Index
+	mates  []int
+	order  []int
 }
 
 // foreignCheck is one check of a graph; the next need what it finds out.
@@ -37,32 +52,92 @@ type foreignCheck struct {
 // error is about the claim; what does not hold is in the report.
 func RunForeign(g *dag.Graph, c Claim) (*Report, error) {
 	f := &foreign{Graph: g, Claim: c, index: dag.NewIndex(g)}
+	f.header = ir.Header{Collective: c.Collective, Algorithm: "imported", Ranks: len(g.Ranks), Root: c.Root}
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
 	checks := []foreignCheck{{"matched", (*foreign).proveMatched}, {"deadlock", (*foreign).proveOrder}}
-	header := ir.Header{Collective: c.Collective, Algorithm: "imported", Ranks: len(g.Ranks)}
-	switch {
-	case c.Collective == "barrier" && g.Cells != nil:
-		return nil, errors.New("verify: a file that moves the chunks of a message is no barrier")
-	case c.Size != 0 && (c.Size < 0 || g.Cells != nil || c.Collective == "barrier"):
-		return nil, fmt.Errorf("verify: a message of %d %s: only for a broadcast whose file does not say what messages carry", c.Size, g.Unit)
-	case c.Collective == "barrier":
-	case c.Collective != "bcast":
-		return nil, fmt.Errorf("verify: cannot tell whether a file is a %s, only barrier and bcast", c.Collective)
-	case c.Root < 0 || c.Root >= len(g.Ranks):
-		return nil, fmt.Errorf("verify: root %d of %d ranks", c.Root, len(g.Ranks))
-	default:
-		header.Root, header.Chunks = c.Root, 1
+	if f.header.HasMessage() {
+		f.header.Chunks = f.header.Blocks()
 		prove := (*foreign).proveBytes
 		if g.Cells != nil {
-			header.Chunks, prove = max(g.Cells.Input[c.Root].Len, 1), (*foreign).proveContents
+			f.header.Chunks, prove = f.header.Blocks()*max(f.blockCells(), 1), (*foreign).proveContents
 		}
 		checks = append(checks, foreignCheck{"coverage", prove})
 	}
-	report := &Report{Header: header}
+	report := &Report{Header: f.header}
 	failed := f.run(report, checks)
-	if c.Collective == "barrier" {
+	if !f.header.HasMessage() {
 		f.runBarrier(report, failed)
 	}
 	return report, nil
+}
+
+// maxBlocks is how many blocks are judged: those of an alltoall among 4,096 ranks.
+const maxBlocks = 1 << 24
+
+// check fails if the claim is none, or if the file does not say enough to judge it.
+func (f *foreign) check() error {
+	h := &f.header
+	row := h.Row()
+	switch {
+	case row == nil || row.Blocks == nil && !row.Synchronizes:
+		return fmt.Errorf("cannot tell whether a file is %q: no such collective can be judged", f.Collective)
+	case row.Blocks == nil && f.Cells != nil:
+		return fmt.Errorf("a file that moves the chunks of a message is no %s", f.Collective)
+	case f.Size != 0 && (f.Size < 0 || f.Cells != nil || row.Blocks == nil):
+		return fmt.Errorf("blocks of %d %s: only where blocks are moved and the file does not say what messages carry", f.Size, f.Unit)
+	case h.Rooted() && (h.Root < 0 || h.Root >= h.Ranks):
+		return fmt.Errorf("root %d of %d ranks", h.Root, h.Ranks)
+	case !h.Rooted() && h.Root != 0:
+		return fmt.Errorf("root %d of a collective that has none, %s", h.Root, f.Collective)
+	case h.Blocks() > 1 && f.Cells == nil && f.Size == 0 && f.Message == 0:
+		return fmt.Errorf("neither the file nor anybody else says how long each of the %d blocks is", h.Blocks())
+	case h.Blocks() > maxBlocks || f.Cells != nil && int64(h.Blocks())*int64(max(f.blockCells(), 1)) > ir.MaxChunks:
+		return fmt.Errorf("too large: %d blocks", h.Blocks())
+	case f.Cells != nil && f.misplaced() >= 0:
+		rank := f.misplaced()
+		return fmt.Errorf("rank %d has its input and its output in one buffer, and the file does not say where in it the input of %s lies: "+
+			"only a file that says itself what it does can be in place", rank, f.Collective)
+	}
+	return nil
+}
+
+// misplaced returns a rank whose input and output begin at the same cell, although the row gives a
+// block that it both holds and wants different places in them; -1 if there is none.
+func (f *foreign) misplaced() int {
+	for rank := range f.Ranks {
+		in, out := f.Cells.Input[rank], f.Cells.Result[rank]
+		if in.Len == 0 || out.Len == 0 || in.From != out.From {
+			continue
+		}
+		held, wanted := f.held(rank), f.wanted(rank)
+		for i := range held.Count {
+			if at := wanted.Index(held.At(i)); at >= 0 && at != i {
+				return rank
+			}
+		}
+	}
+	return -1
+}
+
+// held returns the blocks that a rank has at first, wanted those that it has at the end.
+func (f *foreign) held(rank int) ir.Blocks {
+	return f.header.Row().Held(f.header.Ranks, f.header.Root, rank)
+}
+
+func (f *foreign) wanted(rank int) ir.Blocks {
+	return f.header.Row().Wanted(f.header.Ranks, f.header.Root, rank)
+}
+
+// blockCells returns how many cells a block has: as many as the first input that there is says.
+func (f *foreign) blockCells() int {
+	for rank := range f.Ranks {
+		if held := f.held(rank); held.Count > 0 && f.Cells.Input[rank].Len >= held.Count {
+			return f.Cells.Input[rank].Len / held.Count
+		}
+	}
+	return 0
 }
 
 // run runs checks until one does not hold, and returns that one's name.

@@ -9,18 +9,19 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// bytesOf counts the bytes of a broadcast whose file says how long messages are
-// and not what they carry. Only the root has the message. A rank can send on
-// no more than what it must have received before, and what passes through a
-// message is no longer than that. So there is a most that each rank can get.
+// bytesOf counts the bytes of an operation whose file says how long messages are
+// and not what they carry. A rank can send no more than what it holds and what it
+// must have received before, and what passes through a message is no longer than
+// that. So there is a most that each rank can get.
 type bytesOf struct {
 	*foreign
-	holds  []bool  // by operation: its rank has data of the root when it ends
-	size   int64   // of the root's message
+	holds  []bool  // by operation: its rank has data of some block when it ends
+	size   int64   // of a block
 	origin string  // who says so
 	got    []int64 // by rank: the most that it can get
 	stamp  []int32 // by operation: the walk that has seen it
 	todo   []int
+	steps  int // of the flows so far
 }
 
 func (f *foreign) proveBytes() (string, error) {
@@ -39,36 +40,44 @@ func (f *foreign) proveBytes() (string, error) {
 	case f.Message > 0:
 		b.size, b.origin = int64(f.Message), "as the file says"
 	}
-	for _, prove := range []func() error{b.proveReached, b.proveSends, b.proveFlows} {
+	flows := b.proveFlows
+	if f.header.Blocks() > 1 {
+		flows = b.proveBlocks
+	}
+	for _, prove := range []func() error{b.proveReached, b.proveSends, flows} {
 		if err := prove(); err != nil {
 			return "", err
 		}
 	}
 	if len(f.Ranks) == 1 {
-		return "one rank: it has its message", nil
+		return "one rank: it has its " + plural(f.header.Blocks(), "message", "blocks"), nil
 	}
-	return fmt.Sprintf("%s; assumed: messages carry what their receivers lack", b.message()), nil
+	note := fmt.Sprintf("%s; assumed: messages carry what their receivers lack", b.message())
+	if !b.exact() {
+		note += ", and there is room for what all of them want at once"
+	}
+	return note, nil
 }
 
 // message spells "a message of 10 bytes, as claimed".
 func (b *bytesOf) message() string {
-	return fmt.Sprintf("a message of %d %s, %s", b.size, b.Unit, b.origin)
+	return fmt.Sprintf("%s of %d %s, %s", plural(b.header.Blocks(), "a message", "blocks"), b.size, b.Unit, b.origin)
 }
 
-// findHolds returns for each operation whether its rank has data of the root
+// findHolds returns for each operation whether its rank has data of some block
 // when it ends. Messages of no bytes carry none.
 func (f *foreign) findHolds() []bool {
 	holds := make([]bool, f.index.Len())
 	for _, id := range f.order {
 		ref, op := f.op(id)
-		holds[id] = ref.Rank == f.Root || slices.ContainsFunc(op.After, func(a int32) bool {
+		holds[id] = f.held(ref.Rank).Count > 0 || slices.ContainsFunc(op.After, func(a int32) bool {
 			return holds[f.index.Of(ref.Rank, int(a))]
 		}) || op.Kind == dag.Recv && (op.Size > 0 || op.Peer == ref.Rank) && holds[f.mates[id]]
 	}
 	return holds
 }
 
-// carried returns how many bytes of the root's data a receive can bring at
+// carried returns how many bytes of data a receive can bring at
 // most: none, or as many as the message has.
 func (b *bytesOf) carried(id int) int64 {
 	if ref, op := b.op(id); op.Kind == dag.Recv && op.Peer != ref.Rank && b.holds[b.mates[id]] {
@@ -77,10 +86,12 @@ func (b *bytesOf) carried(id int) int64 {
 	return 0
 }
 
-// proveReached finds ranks that get nothing at all.
+// proveReached finds ranks that want something and get nothing at all.
 func (b *bytesOf) proveReached() error {
 	reached := make([]bool, len(b.Ranks))
-	reached[b.Root] = true
+	for rank := range b.Ranks {
+		reached[rank] = b.held(rank).Count > 0 || b.wanted(rank).Count == 0
+	}
 	for id, h := range b.holds {
 		ref, _ := b.op(id)
 		reached[ref.Rank] = reached[ref.Rank] || h
@@ -94,8 +105,12 @@ func (b *bytesOf) proveReached() error {
 	if len(missed) == 0 {
 		return nil
 	}
-	return fail(missed, nil, nil, "%s never %s what rank %d broadcasts: %s",
-		spellRanks(missed), plural(len(missed), "gets", "get"), b.Root, b.tellUnreached(missed[0]))
+	what := fmt.Sprintf("what rank %d broadcasts", b.Root)
+	if b.header.Blocks() > 1 {
+		what = "anything of what " + plural(len(missed), "it wants", "they want")
+	}
+	return fail(missed, nil, nil, "%s never %s %s: %s",
+		spellRanks(missed), plural(len(missed), "gets", "get"), what, b.tellUnreached(missed[0]))
 }
 
 // tellUnreached says why the rank never gets any data.
@@ -124,25 +139,27 @@ func (b *bytesOf) proveSends() error {
 		if op.Kind != dag.Send || op.Peer == ref.Rank || !b.holds[id] {
 			continue
 		}
-		if b.size > 0 && int64(op.Size) > b.size {
+		if all := int64(b.header.Blocks()) * b.size; b.size > 0 && int64(op.Size) > all {
 			return fail([]int{ref.Rank}, nil, nil, "%s sends %d %s of %s", b.Tell(ref), op.Size, b.Unit, b.message())
 		}
-		if ref.Rank == b.Root {
+		held := b.held(ref.Rank).Count
+		if held == b.header.Blocks() {
 			continue
 		}
+		own := int64(held) * b.size
 		walk++
-		had, n := b.had(id, walk, int64(op.Size))
+		had, n := b.had(id, walk, int64(op.Size)-own)
 		if steps += n; steps > maxFlowSteps {
 			return dag.ErrTooLarge
 		}
-		if had < int64(op.Size) {
+		if had += own; had < int64(op.Size) {
 			return fail([]int{ref.Rank}, nil, nil, "%s sends %d %s on, and its rank need not have more than %d by then", b.Tell(ref), op.Size, b.Unit, had)
 		}
 	}
 	return nil
 }
 
-// had returns how many bytes of the root's data have come to the rank of the
+// had returns how many bytes of data have come to the rank of the
 // operation before it starts, or enough of them, and how long that took to find.
 func (b *bytesOf) had(id int, walk int32, enough int64) (sum int64, steps int) {
 	b.todo = append(b.todo[:0], id)
@@ -175,7 +192,7 @@ func (b *bytesOf) proveFlows() error {
 	fl := b.newFlow()
 	for _, rank := range b.ranksAsTheyEnd() {
 		var err error
-		if b.got[rank], err = fl.pull(rank, b.wanted(rank)); err != nil {
+		if b.got[rank], err = fl.pull(rank, b.most(rank)); err != nil {
 			return err
 		}
 	}
@@ -218,9 +235,9 @@ func (b *bytesOf) ranksAsTheyEnd() []int {
 	return ranks
 }
 
-// wanted returns how much need be pulled to the rank: the message, as far as
+// most returns how much need be pulled to the rank: the message, as far as
 // what comes to it is that long.
-func (b *bytesOf) wanted(rank int) int64 {
+func (b *bytesOf) most(rank int) int64 {
 	limit := int64(math.MaxInt64)
 	if b.size > 0 {
 		limit = b.size

@@ -6,23 +6,32 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// What a cell holds, beside a chunk of the root's message (≥ 0).
+// What a cell holds, beside a chunk of the operation (≥ 0).
 const (
 	cellEmpty = int32(-1) // nothing yet
 	cellMixed = int32(-2) // the result of a computation
 )
 
-func spellCell(v int32) string {
-	switch v {
-	case cellEmpty:
+// spellValue tells what a cell holds. Of many blocks a chunk is called by its place in the input of
+// the rank that it comes from.
+func (c *contents) spellValue(v int32) string {
+	switch {
+	case v == cellEmpty:
 		return "nothing"
-	case cellMixed:
+	case v == cellMixed:
 		return "the result of a reduction"
+	case c.header.Blocks() == 1:
+		return fmt.Sprintf("chunk %d", v)
 	}
-	return fmt.Sprintf("chunk %d", v)
+	for rank := range c.Ranks {
+		if at := c.header.Held(rank); at.Has(int(v)) {
+			return fmt.Sprintf("%s of rank %d", c.Cells.Spell(rank, c.Cells.Input[rank].From+at.Place(int(v))), rank)
+		}
+	}
+	return fmt.Sprintf("chunk %d, which nobody holds at first", v)
 }
 
-// contents follows the chunks of a broadcast through the memory of the ranks. A
+// contents follows the chunks of an operation through the memory of the ranks. A
 // read sees a write only if the rank itself orders the write before it.
 type contents struct {
 	*foreign
@@ -38,6 +47,9 @@ type write struct {
 }
 
 func (f *foreign) proveContents() (string, error) {
+	if err := f.proveInputs(); err != nil {
+		return "", err
+	}
 	c := &contents{foreign: f, walk: dag.NewWalker(f.Graph), writes: make([]map[int][]write, len(f.Ranks)), carried: make([][]int32, f.index.Len())}
 	for rank := range c.writes {
 		c.writes[rank] = make(map[int][]write)
@@ -53,6 +65,25 @@ func (f *foreign) proveContents() (string, error) {
 		}
 	}
 	return c.judge()
+}
+
+// proveInputs finds ranks whose inputs are not as long as the blocks that they hold.
+func (f *foreign) proveInputs() error {
+	per := f.blockCells()
+	for rank := range f.Ranks {
+		held, in := f.held(rank), f.Cells.Input[rank].Len
+		switch {
+		case held.Count == 0 || per > 0 && in == held.Count*per:
+		case in == 0 && f.header.Rooted():
+			return fail([]int{rank}, nil, nil, "rank %d, the root, has no input", rank)
+		case in == 0:
+			return fail([]int{rank}, nil, nil, "rank %d has no input", rank)
+		default:
+			return fail([]int{rank}, nil, nil, "rank %d has an input of %d chunks, which are not %s of %s",
+				rank, in, plural(held.Count, "a block", fmt.Sprint(held.Count, " blocks")), plural(max(per, 1), "one chunk", fmt.Sprint(max(per, 1), " chunks")))
+		}
+	}
+	return nil
 }
 
 // addWrites lists what the operation will write. Writes of one cell must be
@@ -119,11 +150,11 @@ func mixed(n int) []int32 {
 
 // initial returns what a cell holds at first.
 func (c *contents) initial(rank, cell int) int32 {
-	in := c.Cells.Input[rank]
-	if rank != c.Root || cell < in.From || cell >= in.From+in.Len {
+	held, at := c.header.Held(rank), cell-c.Cells.Input[rank].From
+	if at < 0 || at >= held.Len() {
 		return cellEmpty
 	}
-	return int32(cell - in.From)
+	return int32(held.At(at/held.Per)*held.Per + at%held.Per)
 }
 
 // read returns what a cell holds when the operation starts. Whatever writes the
@@ -156,47 +187,73 @@ func (c *contents) read(ref dag.Ref, cell int) (int32, error) {
 
 // judge looks at what the ranks have at the end.
 func (c *contents) judge() (string, error) {
-	if c.Cells.Input[c.Root].Len == 0 {
-		return "", fail([]int{c.Root}, nil, nil, "rank %d, the root, has no input", c.Root)
-	}
 	var missed []int
 	why := ""
-	for rank, result := range c.Cells.Result {
-		if rank == c.Root {
-			continue
-		}
-		if lacks := c.lacks(rank, result); lacks != "" {
-			missed = append(missed, rank)
-			if why == "" {
-				why = lacks
+	own, whyOwn := -1, ""
+	for rank := range c.Ranks {
+		place, chunk := c.lacks(rank)
+		switch {
+		case place < 0:
+		case c.header.Holds(rank, chunk):
+			if own < 0 {
+				own, whyOwn = rank, c.tellLack(rank, place, chunk)
+			}
+		default:
+			if missed = append(missed, rank); len(missed) == 1 {
+				why = c.tellLack(rank, place, chunk)
 			}
 		}
 	}
-	if len(missed) > 0 {
+	switch h := &c.header; {
+	case len(missed) > 0 && h.Blocks() == 1:
 		return "", fail(missed, nil, nil, "%s never %s the message of rank %d: %s",
-			spellRanks(missed), plural(len(missed), "gets", "get"), c.Root, why)
-	}
-	if lacks := c.lacks(c.Root, c.Cells.Result[c.Root]); lacks != "" {
-		return "", fail([]int{c.Root}, nil, nil, "rank %d, the root, does not copy its message into its own output, which is not its input: %s", c.Root, lacks)
+			spellRanks(missed), plural(len(missed), "gets", "get"), h.Root, why)
+	case len(missed) > 0:
+		return "", fail(missed, nil, nil, "%s never %s all that %s wants: %s",
+			spellRanks(missed), plural(len(missed), "gets", "get"), plural(len(missed), "it", "each"), why)
+	case own >= 0 && h.Blocks() == 1:
+		return "", fail([]int{own}, nil, nil, "rank %d, the root, does not copy its message into its own output, which is not its input: %s", own, whyOwn)
+	case own >= 0:
+		return "", fail([]int{own}, nil, nil, "rank %d does not copy its own block into its output: %s", own, whyOwn)
 	}
 	return "", nil
 }
 
-// lacks says what is wrong with what the rank has at the end; nothing: "".
-func (c *contents) lacks(rank int, result dag.Span) string {
-	chunks := c.Cells.Input[c.Root].Len
-	for k := range chunks {
-		if k >= result.Len {
-			return fmt.Sprintf("rank %d has room for %d of %d chunks", rank, result.Len, chunks)
+// lacks returns a chunk that the rank wants and that is not at its place among the wanted ones at the
+// end; the place is -1 if there is none. A chunk that must come from another rank goes first.
+func (c *contents) lacks(rank int) (place, chunk int) {
+	held, wanted, result := c.header.Held(rank), c.header.Wanted(rank), c.Cells.Result[rank]
+	place = -1
+	i := -1
+	for k := range wanted.All() {
+		if i++; i < result.Len && c.last(rank, result.From+i) == int32(k) {
+			continue
 		}
-		cell := result.From + k
-		value := c.initial(rank, cell)
-		if list := c.writes[rank][cell]; len(list) > 0 {
-			value = list[len(list)-1].value
+		if !held.Has(k) {
+			return i, k
 		}
-		if value != int32(k) {
-			return fmt.Sprintf("%s of rank %d holds %s at the end, not chunk %d", c.Cells.Spell(rank, cell), rank, spellCell(value), k)
+		if place < 0 {
+			place, chunk = i, k
 		}
 	}
-	return ""
+	return place, chunk
+}
+
+// tellLack says what is there in place of a chunk.
+func (c *contents) tellLack(rank, place, chunk int) string {
+	result, wanted := c.Cells.Result[rank], c.header.Wanted(rank)
+	if place >= result.Len {
+		return fmt.Sprintf("rank %d has room for %d of %d chunks", rank, result.Len, wanted.Len())
+	}
+	cell := result.From + place
+	return fmt.Sprintf("%s of rank %d holds %s at the end, not %s",
+		c.Cells.Spell(rank, cell), rank, c.spellValue(c.last(rank, cell)), c.spellValue(int32(chunk)))
+}
+
+// last returns what a cell holds at the end.
+func (c *contents) last(rank, cell int) int32 {
+	if list := c.writes[rank][cell]; len(list) > 0 {
+		return list[len(list)-1].value
+	}
+	return c.initial(rank, cell)
 }

@@ -11,11 +11,12 @@ const (
 	maxFlowSteps = 1 << 29 // of all searches together
 )
 
-// flow finds how many bytes of the root's message each rank can get at most: by
+// flow finds how many bytes each rank can get at most of those that others hold: by
 // the theorem of maximum flow and minimum cut (Ford, Fulkerson, 1956) as many
-// as the narrowest place between root and rank lets through. Nodes are the
-// operations, and behind them the ends of the ranks; a message is an arc as
-// wide as it is long, and what a rank has before an operation it has after it.
+// as the narrowest place on the way lets through. Nodes are the
+// operations, behind them the ends of the ranks, and behind these what each
+// rank holds; a message is an arc as wide as it is long, and what a rank has
+// before an operation it has after it.
 //
 // What one rank has been found to get stays where it is. The search for the
 // next one goes backwards and takes from whoever it meets first, mostly its
@@ -23,9 +24,10 @@ const (
 type flow struct {
 	start  []int32 // by node: its first arc
 	arcs   []flowArc
-	rank   int32   // number of the first rank's end
-	source [2]int  // the operations of the root, first and behind the last
-	supply []int64 // by rank: what lies at its end
+	rank   int32   // number of the first rank's end; behind the ends are the ranks' own blocks
+	ranks  int     // how many
+	source [2]int  // the operations of the rank that holds all blocks, first and behind the last
+	supply []int64 // by rank: what lies at its end; then by rank: what it still has of its own blocks
 	steps  int
 
 	// Of the search.
@@ -49,10 +51,13 @@ type flowArc struct {
 // newFlow returns the network of the graph, with nothing flowing.
 func (f *foreign) newFlow() *flow {
 	ops, ranks := f.index.Len(), len(f.Ranks)
-	fl := &flow{rank: int32(ops), source: [2]int{f.index.Of(f.Root, 0), f.index.Of(f.Root, len(f.Ranks[f.Root]))},
-		start: make([]int32, ops+ranks+1), supply: make([]int64, ranks)}
+	nodes := ops + 2*ranks
+	fl := &flow{rank: int32(ops), ranks: ranks, start: make([]int32, nodes+1), supply: make([]int64, 2*ranks)}
+	if all := f.holderOfAll(); all >= 0 {
+		fl.source = [2]int{f.index.Of(all, 0), f.index.Of(all, len(f.Ranks[all]))}
+	}
 	for _, list := range []*[]int32{&fl.seen, &fl.begun, &fl.tried, &fl.from, &fl.last} {
-		*list = make([]int32, ops+ranks)
+		*list = make([]int32, nodes)
 	}
 	f.eachArc(fl.rank, func(tail, head int, _ int64) {
 		fl.start[tail+1]++
@@ -61,7 +66,7 @@ func (f *foreign) newFlow() *flow {
 	for i := 1; i < len(fl.start); i++ {
 		fl.start[i] += fl.start[i-1]
 	}
-	fl.arcs = make([]flowArc, fl.start[ops+ranks])
+	fl.arcs = make([]flowArc, fl.start[nodes])
 	next := append([]int32(nil), fl.start...)
 	f.eachArc(fl.rank, func(tail, head int, width int64) {
 		a, back := next[head], next[tail]
@@ -73,15 +78,29 @@ func (f *foreign) newFlow() *flow {
 	return fl
 }
 
-// eachArc calls do for every arc of the network but those to the root, which
-// has all there is.
+// holderOfAll returns the first rank that holds all blocks, -1 if there is none.
+func (f *foreign) holderOfAll() int {
+	for rank := range f.Ranks {
+		if f.held(rank).Count == f.header.Blocks() {
+			return rank
+		}
+	}
+	return -1
+}
+
+// eachArc calls do for every arc of the network. To a rank that holds all blocks nothing need flow.
 func (f *foreign) eachArc(end int32, do func(tail, head int, width int64)) {
+	all := f.holderOfAll()
 	for rank, ops := range f.Ranks {
-		if rank == f.Root {
+		if rank == all {
 			continue
 		}
+		holds := f.held(rank).Count > 0
 		for i := range ops {
 			id, op := f.index.Of(rank, i), &ops[i]
+			if holds && op.Kind == dag.Send {
+				do(int(end)+len(f.Ranks)+rank, id, unbounded)
+			}
 			switch {
 			case op.Kind == dag.Recv && op.Peer == rank:
 				do(f.mates[id], id, unbounded)
@@ -112,6 +131,12 @@ func (fl *flow) pull(rank int, want int64) (int64, error) {
 	fl.supply[rank] += got
 	return got, nil
 }
+
+// own says how many bytes of what the rank holds can be pulled.
+func (fl *flow) own(rank int, bytes int64) { fl.supply[fl.ranks+rank] = bytes }
+
+// consume takes away what lies at the end of the rank: no other can get it any more.
+func (fl *flow) consume(rank int) { fl.supply[rank] = 0 }
 
 // search goes once through what leads to the sink, depth first. If nothing
 // flows then, nothing can.

@@ -364,14 +364,18 @@ func (d dumbBroadcast) before(at dag.Ref, seen map[int]bool) map[int]bool {
 
 func TestForeignClaims(t *testing.T) {
 	g := &dag.Graph{Ranks: make([][]dag.Op, 2)}
-	_, err := verify.RunForeign(g, verify.Claim{Collective: "anycast"})
-	require.ErrorContains(t, err, "only barrier and bcast")
+	_, err := verify.RunForeign(g, verify.Claim{Collective: "allreduce"})
+	require.ErrorContains(t, err, `"allreduce": no such collective can be judged`)
+	_, err = verify.RunForeign(g, verify.Claim{Collective: "allgather", Root: 1, Size: 1})
+	require.ErrorContains(t, err, "root 1 of a collective that has none")
+	_, err = verify.RunForeign(g, verify.Claim{Collective: "allgather"})
+	require.ErrorContains(t, err, "how long each of the 2 blocks is")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "bcast", Root: 2})
 	require.ErrorContains(t, err, "root 2 of 2 ranks")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "bcast", Size: -1})
-	require.ErrorContains(t, err, "a message of -1 ")
+	require.ErrorContains(t, err, "blocks of -1 ")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "barrier", Size: 1})
-	require.ErrorContains(t, err, "only for a broadcast")
+	require.ErrorContains(t, err, "only where blocks are moved")
 	g.Cells = &dag.Cells{}
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "barrier"})
 	require.ErrorContains(t, err, "is no barrier")
@@ -397,7 +401,7 @@ func FuzzForeign(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, collective := range []string{"barrier", "bcast"} {
+		for _, collective := range verify.Claims() {
 			for _, size := range []int{0, 1, root} {
 				report, err := verify.RunForeign(g, verify.Claim{Collective: collective, Root: root, Size: size})
 				require.True(t, (err == nil) == (report != nil))

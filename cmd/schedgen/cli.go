@@ -11,6 +11,7 @@ import (
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/complete"
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // The exit codes.
@@ -129,6 +130,7 @@ func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 			"formats":    strings.Join(formatNames(), ", "),
 			"extracts":   strings.Join(emit.ExtractNames(), ", "),
 			"checks":     strings.Join(checkNames(), ", "),
+			"claims":     strings.Join(verify.Claims(), ", "),
 			"operations": strings.Join(heads(operations), ","),
 			"shells":     strings.Join(complete.Shells(), ","),
 		},

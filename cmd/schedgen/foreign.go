@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/schedgen/schedgen/internal/forms"
 	"github.com/schedgen/schedgen/ir"
@@ -66,8 +67,7 @@ func toDo(collective string) string {
 
 // verifyForeign proves a file of another program.
 func (c *verifyCmd) verifyForeign(ctx context.Context, std stdio, l looked) error {
-	claim, err := c.claim(l.form)
-	if err != nil {
+	if err := c.checkForeign(l.form); err != nil {
 		return err
 	}
 	report, err := await(ctx, func() (*verify.Report, error) {
@@ -75,11 +75,9 @@ func (c *verifyCmd) verifyForeign(ctx context.Context, std stdio, l looked) erro
 		if err != nil {
 			return nil, placed(c.Source, err)
 		}
-		if claim.Collective = cmp.Or(claim.Collective, g.As); claim.Collective == "" {
-			return nil, c.needsAs(l.form)
-		}
-		if claim.Root >= len(g.Ranks) {
-			return nil, fmt.Errorf("--root=%d: %s has ranks 0 … %d", claim.Root, c.Source, len(g.Ranks)-1)
+		claim, err := c.claim(l.form, g)
+		if err != nil {
+			return nil, err
 		}
 		return verify.RunForeign(g, claim)
 	})
@@ -97,58 +95,78 @@ func (c *verifyCmd) verifyForeign(ctx context.Context, std stdio, l looked) erro
 	return c.finish(out, failed, 1)
 }
 
-// needsAs is the error for a file that does not say what it does.
-func (c *verifyCmd) needsAs(form *foreignForm) error {
-	return fmt.Errorf("--as: needed for %s, which is %s and does not say what it is: barrier or bcast", c.Source, form.name)
+// checkForeign refuses flags that no file of that form has a use for.
+func (c *verifyCmd) checkForeign(form *foreignForm) error {
+	switch {
+	case c.As == "" && !form.chunks:
+		return c.needsAs(form)
+	case c.Ranks != nil:
+		return fmt.Errorf("--ranks: %s has its own", c.Source)
+	case c.AllRoots:
+		return errors.New("--all-roots: not with a file of another program")
+	case len(c.Check) > 0:
+		return errors.New("--check: not with a file of another program, whose checks build on each other")
+	}
+	if c.As != "" {
+		if err := oneOf("as", c.As, verify.Claims()); err != nil {
+			return err
+		}
+		return c.checkClaim(form, &ir.Header{Collective: c.As})
+	}
+	return nil
 }
 
-// claim returns what the flags say the file is. Where --as is missing, MSCCL XML may say
-// that it is a broadcast.
-func (c *verifyCmd) claim(form *foreignForm) (verify.Claim, error) {
-	claim := verify.Claim{Collective: c.As}
-	as := c.As
-	if as == "" && form.form == forms.MSCCL {
-		as = "bcast"
+// checkClaim refuses flags that a file has no use for as the collective of h.
+func (c *verifyCmd) checkClaim(form *foreignForm, h *ir.Header) error {
+	for _, flag := range c.list() {
+		if flag.name != h.RootWord() {
+			return fmt.Errorf("--%s: not with a file of another program as %s", flag.name, h.Collective)
+		}
 	}
 	switch {
-	case as == "":
+	case c.Size == nil:
+	case !h.HasMessage():
+		return fmt.Errorf("--size: a %s has no message", h.Collective)
+	case form.chunks:
+		return fmt.Errorf("--size: %s is %s, which says what its messages carry", c.Source, form.name)
+	case *c.Size < 1:
+		return fmt.Errorf("--size=%d: must be at least 1", *c.Size)
+	}
+	return nil
+}
+
+// needsAs is the error for a file that does not say what it does.
+func (c *verifyCmd) needsAs(form *foreignForm) error {
+	return fmt.Errorf("--as: needed for %s, which is %s and does not say what it is: must be one of %s",
+		c.Source, form.name, strings.Join(verify.Claims(), ", "))
+}
+
+// claim returns what the file, which has been read, is to be.
+func (c *verifyCmd) claim(form *foreignForm, g *dag.Graph) (verify.Claim, error) {
+	claim := verify.Claim{Collective: cmp.Or(c.As, g.As)}
+	h := ir.Header{Collective: claim.Collective, Ranks: len(g.Ranks)}
+	switch {
+	case claim.Collective == "":
 		return claim, c.needsAs(form)
-	case c.Ranks != nil:
-		return claim, fmt.Errorf("--ranks: %s has its own", c.Source)
-	case c.AllRoots:
-		return claim, errors.New("--all-roots: not with a file of another program")
-	case len(c.Check) > 0:
-		return claim, errors.New("--check: not with a file of another program, whose checks build on each other")
+	case g.As != "" && h.HasMessage() && form.form == forms.MSCCL && msccl.Word(g.As) != msccl.Word(c.As) && c.As != "":
+		return claim, fmt.Errorf("--as=%s: %s says that it is coll=%q", c.As, c.Source, msccl.Word(g.As))
 	}
-	if err := oneOf("as", as, []string{"barrier", "bcast"}); err != nil {
-		return claim, err
-	}
-	var err error
-	if claim.Size, err = c.size(form, as); err != nil {
+	if err := c.checkClaim(form, &h); err != nil {
 		return claim, err
 	}
 	for _, flag := range c.list() {
-		if flag.name != "root" || as != "bcast" {
-			return claim, fmt.Errorf("--%s: not with a file of another program as %s", flag.name, as)
+		if flag.value >= len(g.Ranks) {
+			return claim, fmt.Errorf("--%s=%d: %s has ranks 0 … %d", flag.name, flag.value, c.Source, len(g.Ranks)-1)
 		}
 		claim.Root = flag.value
 	}
-	return claim, nil
-}
-
-// size returns how long the message is to be, 0 if the flag is not given.
-func (c *verifyCmd) size(form *foreignForm, as string) (int, error) {
-	switch {
-	case c.Size == nil:
-		return 0, nil
-	case as != "bcast":
-		return 0, fmt.Errorf("--size: a %s has no message", as)
-	case form.chunks:
-		return 0, fmt.Errorf("--size: %s is %s, which says what its messages carry", c.Source, form.name)
-	case *c.Size < 1:
-		return 0, fmt.Errorf("--size=%d: must be at least 1", *c.Size)
+	if c.Size != nil {
+		claim.Size = int(*c.Size)
 	}
-	return int(*c.Size), nil
+	if h.Blocks() > 1 && !form.chunks && claim.Size == 0 && g.Message == 0 {
+		return claim, fmt.Errorf("--size: needed for %s as %s: the file does not say how long a block is", c.Source, claim.Collective)
+	}
+	return claim, nil
 }
 
 // placed puts the name of the file before an error of its reader.

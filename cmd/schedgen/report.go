@@ -32,7 +32,7 @@ func (c *verifyCmd) printer(std stdio, total int) reportPrinter {
 // headerLine spells a header as the text form does, without its first word.
 func headerLine(h *ir.Header) string {
 	parts := []string{h.Name(), fmt.Sprintf("ranks=%d", h.Ranks)}
-	if h.HasMessage() {
+	if h.Rooted() {
 		parts = append(parts, fmt.Sprintf("root=%d", h.Root))
 	}
 	if h.Chunks > 0 {

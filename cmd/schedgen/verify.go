@@ -18,8 +18,8 @@ import (
 // verifyCmd is the verb verify.
 type verifyCmd struct {
 	sourceArgs
-	As       string    `placeholder:"WHAT" complete:"claim" help:"What the file of another program is to be: barrier or bcast, from --root; default what MSCCL XML says."`
-	Size     *byteSize `placeholder:"SIZE" help:"Length of the message that a GOAL file broadcasts, such as 64KiB; default: what a comment in it says, or else as much as any one rank can get."`
+	As       string    `placeholder:"WHAT" complete:"claim" help:"What the file of another program is to be: ${claims}; default what MSCCL XML says."`
+	Size     *byteSize `placeholder:"SIZE" help:"Length of a block of a GOAL file, such as the message of a broadcast; default: what a comment in it says, or else, of a broadcast, as much as any one rank can get."`
 	AllRoots bool      `help:"Prove every root or origin."`
 	Check    []string  `placeholder:"NAME" complete:"check" help:"Run only these checks (${checks})."`
 	JSON     bool      `name:"json" help:"Print one object per schedule and line."`
@@ -36,8 +36,8 @@ func (verifyCmd) Help() string {
 ` + table(checks) + `
 What fails is shown with a counterexample, and the exit code is 1.
 
-Files of other programs, GOAL text and MSCCL XML, are proved as what --as says. Broadcasts in MSCCL
-XML say themselves that they are.
+Files of other programs, GOAL text and MSCCL XML, are proved as what --as says. MSCCL XML says
+itself what it is, unless that is "custom".
 
 Examples:
 

@@ -53,14 +53,14 @@ type Graph struct {
 	Cells   *Cells // nil: the file does not say what its messages carry
 	Unit    string // of Op.Size, such as "bytes"
 	As      string // the collective that the file says it does, "bcast"; "": it does not say
-	Message int    // Size of what a broadcast broadcasts, as the file says; 0: it does not
+	Message int    // Size of one block, such as the message of a broadcast, as the file says; 0: it does not
 }
 
-// Cells is the memory of every rank: what is in it first, and where the message
-// of the broadcast shall be at the end.
+// Cells is the memory of every rank: where its own blocks are at first, and where the blocks that it
+// wants shall be at the end, one behind the other.
 type Cells struct {
-	Input  []Span // by rank: what the rank would broadcast if it were the root
-	Result []Span // by rank: where the message is to arrive
+	Input  []Span // by rank: the blocks that it holds; of a broadcast those that it would, were it the root
+	Result []Span // by rank: the blocks that it wants
 
 	// Spell tells how the file calls a cell of a rank.
 	Spell func(rank, cell int) string

@@ -35,14 +35,16 @@ type parser struct {
 	gpus     int
 	channels int
 	inPlace  bool
-	layouts  []layout // by GPU
-	steps    int      // so far
-	moved    int      // chunks, so far
+	header   ir.Header // of what the file says that it does
+	layouts  []layout  // by GPU
+	steps    int       // so far
+	moved    int       // chunks, so far
 }
 
-// layout is how many cells the buffers of a GPU have.
+// layout is how many cells the buffers of a GPU have. In place, input and output share memory.
 type layout struct {
 	in, out, scratch int
+	offset           int // of the input in the output, in place
 }
 
 func (p *parser) file() {
@@ -60,18 +62,21 @@ func (p *parser) file() {
 func (p *parser) algo(e xml.StartElement) {
 	a := p.open(e, "algo", []string{"name", "coll", "ngpus", "nchunksperloop"},
 		[]string{"proto", "nchannels", "inplace", "outofplace", "minBytes", "maxBytes", "redop", "nthreads"})
-	switch coll := a.value["coll"]; coll {
-	case "broadcast":
-		p.graph.As = "bcast"
-	case "custom": // of a program that does not say
-	default:
-		p.fail("<algo>: the file says coll=%q, which is not read; coll=\"broadcast\" is, and coll=\"custom\", which does not say what the file does", coll)
+	coll := a.value["coll"]
+	as, ok := collectiveOf(coll)
+	if !ok {
+		p.fail("<algo>: the file says coll=%q, which is not read; %s are, and %s, which does not say what the file does", coll, known(), custom)
 	}
+	p.graph.As = as
 	p.gpus = a.int("ngpus", 1, ir.MaxRanks)
 	a.int("nchunksperloop", 1, maxChunks)
 	p.channels = a.optional("nchannels", maxBlocks, 1, maxBlocks)
 	p.inPlace = a.optional("inplace", 0, 0, 1) == 1
 	a.optional("outofplace", 0, 0, 1)
+	p.header = ir.Header{Collective: as, Ranks: p.gpus}
+	if blocks := p.header.Blocks(); p.inPlace && p.header.Rooted() && blocks > 1 {
+		p.fail("<algo>: inplace=\"1\" with coll=%q: only the root has both buffers in one, and the file does not say which GPU that is", coll)
+	}
 	p.children("algo", p.gpu)
 	if p.err == nil && len(p.layouts) < p.gpus {
 		p.fail("%d of %d GPUs are there", len(p.layouts), p.gpus)
@@ -85,7 +90,7 @@ func (p *parser) algo(e xml.StartElement) {
 func (p *parser) gpu(e xml.StartElement) {
 	a := p.open(e, "gpu", []string{"id", "i_chunks", "o_chunks", "s_chunks"}, nil)
 	id := a.int("id", 0, p.gpus-1)
-	l := layout{a.int("i_chunks", 0, maxChunks), a.int("o_chunks", 0, maxChunks), a.int("s_chunks", 0, maxChunks)}
+	l := layout{in: a.int("i_chunks", 0, maxChunks), out: a.int("o_chunks", 0, maxChunks), scratch: a.int("s_chunks", 0, maxChunks)}
 	if p.err != nil {
 		return
 	}
@@ -94,8 +99,7 @@ func (p *parser) gpu(e xml.StartElement) {
 		return
 	}
 	if p.inPlace {
-		l.out = max(l.in, l.out)
-		l.in = l.out
+		l = p.share(id, l)
 	}
 	p.layouts = append(p.layouts, l)
 	g := gpu{parser: p, layout: l, id: id, blocks: make(map[int]block)}
@@ -103,8 +107,27 @@ func (p *parser) gpu(e xml.StartElement) {
 	p.graph.Ranks = append(p.graph.Ranks, g.finish())
 }
 
+// share puts input and output into one buffer. A block that the GPU both holds and wants has one
+// place there, so the input of an allgather lies in the middle of its output.
+func (p *parser) share(id int, l layout) layout {
+	l.out = max(l.in, l.out)
+	if row := p.header.Row(); row != nil && !row.Rooted {
+		held, wanted := row.Held(p.gpus, 0, id), row.Wanted(p.gpus, 0, id)
+		for i := range held.Count {
+			if at := wanted.Index(held.At(i)); at >= 0 {
+				per := l.out / wanted.Count
+				l.offset, l.in = (at-i)*per, held.Count*per
+				break
+			}
+		}
+		return l
+	}
+	l.in = l.out
+	return l
+}
+
 // cells describes the memory: of each GPU the output, then the input, which in
-// place is the same, then the scratch buffer.
+// place is part of that, then the scratch buffer.
 func (p *parser) cells() *dag.Cells {
 	c := &dag.Cells{Spell: p.spell}
 	for _, l := range p.layouts {
@@ -117,8 +140,10 @@ func (p *parser) cells() *dag.Cells {
 // base returns where a buffer begins.
 func (p *parser) base(buffer string, l layout) int {
 	switch {
-	case buffer == "o" || buffer == "i" && p.inPlace:
+	case buffer == "o":
 		return 0
+	case buffer == "i" && p.inPlace:
+		return l.offset
 	case buffer == "i":
 		return l.out
 	case p.inPlace:

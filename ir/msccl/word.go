@@ -1,0 +1,48 @@
+package msccl
+
+import "strings"
+
+// words are the values of the attribute coll and the collectives that they name. The first
+// collective of a word is what a file with it is read as.
+var words = []struct{ word, collective string }{
+	{"broadcast", "bcast"},
+	{"broadcast", "anycast"},
+	{"scatter", "scatter"},
+	{"gather", "gather"},
+	{"allgather", "allgather"},
+	{"alltoall", "alltoall"},
+}
+
+// custom is the word of a file that does not say what it does.
+const custom = "custom"
+
+// Word returns the value of the attribute coll for a collective, custom if there is none.
+func Word(collective string) string {
+	for _, w := range words {
+		if w.collective == collective {
+			return w.word
+		}
+	}
+	return custom
+}
+
+// collectiveOf returns the collective that a value of the attribute coll names.
+func collectiveOf(word string) (name string, ok bool) {
+	for _, w := range words {
+		if w.word == word {
+			return w.collective, true
+		}
+	}
+	return "", word == custom
+}
+
+// known spells the words that are read, custom left out.
+func known() string {
+	var list []string
+	for i, w := range words {
+		if i == 0 || w.word != words[i-1].word {
+			list = append(list, w.word)
+		}
+	}
+	return strings.Join(list, ", ")
+}
