@@ -1,5 +1,7 @@
 package emit
 
+import "unicode/utf8"
+
 // arrows draws one star: a shaft over its span, dots where it leaves, heads
 // where it arrives.
 func (sh *sheet) arrows(r row, s *star) {
@@ -114,10 +116,10 @@ func gapTowards(rank, hub int) int {
 
 // label writes a leaf's slots into the middle of a gap.
 func (sh *sheet) label(r row, s *star, gap int, l leaf) {
-	text := slotList(l.slots)
-	if len(text)+6 <= sh.pitch {
+	text := l.cargo.label()
+	if utf8.RuneCountInString(text)+6 <= sh.pitch {
 		text = " " + text + " "
 	}
 	room := sh.pitch - 1
-	r.text(sh.lane(gap)+1+(room-len(text))/2, text, classStyle+style(s.class))
+	r.text(sh.lane(gap)+1+(room-utf8.RuneCountInString(text))/2, text, classStyle+style(s.class))
 }

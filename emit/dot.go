@@ -168,7 +168,7 @@ type dotLine struct {
 // Attributes tells what is sent and how.
 func (l dotLine) Attributes() []encoding.Attribute {
 	color := encoding.Attribute{Key: "color", Value: dotColor[l.edge.class]}
-	slots := slotList(l.edge.slots)
+	slots := l.edge.cargo.label()
 	if l.edge.class == mcast {
 		return []encoding.Attribute{{Key: "headlabel", Value: slots}, color, {Key: "style", Value: "dashed"}}
 	}

@@ -200,7 +200,7 @@ func (e *explainer) origin(s ir.Slot) string {
 	switch {
 	case e.told[s]:
 		return ""
-	case s.Kind() == ir.KindChunk && e.s.HasMessage() && e.p.Rank == e.s.Root:
+	case s.Kind() == ir.KindChunk && e.s.Holds(e.p.Rank, s.Index()):
 		return " (its own)"
 	case len(from.ranks) == 0:
 		return " (that nobody sends)"
@@ -212,14 +212,18 @@ func (e *explainer) origin(s ir.Slot) string {
 	return " (from " + anyOf(from.ranks) + ")"
 }
 
-// actions spells what a rule does; neighbours with the same slot or the same
-// destination share a phrase, and those with the same verb name it once.
+// actions spells what a rule does. A message of several slots has a phrase of its own; other
+// neighbours with the same slot or the same destination share one. Phrases with the same verb name it
+// once.
 func actions(do []ir.Action) string {
 	var parts []string
 	last := ""
 	for i := 0; i < len(do); {
 		n := alikeActions(do[i:])
 		verb, what := actionPhrase(do[i : i+n])
+		if do[i : i+n][n-1].Joins {
+			what += " in one message"
+		}
 		if verb != last {
 			what = verb + " " + what
 		}
@@ -229,9 +233,18 @@ func actions(do []ir.Action) string {
 	return list(parts)
 }
 
-// alikeActions returns how many actions at the start of do are multicasts,
-// puts of one slot, or puts of one kind of slot to one rank.
+// alikeActions returns how many actions at the start of do are one message of several slots, or
+// multicasts, puts of one slot, or puts of one kind of slot to one rank.
 func alikeActions(do []ir.Action) int {
+	if n := len(ir.MessageOf(do)); n > 1 {
+		return n
+	}
+	for i := range do {
+		if do[i].Joins { // the message before it has a phrase of its own
+			do = do[:i-1]
+			break
+		}
+	}
 	slot, dest := 1, 1
 	for slot < len(do) && do[slot].Op == do[0].Op && do[slot].Slot == do[0].Slot {
 		slot++

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/schedgen/schedgen/ir"
 )
 
 // Extract says which ranks of a schedule a picture shows. The zero value shows
@@ -87,18 +85,23 @@ func (t *run) crowded() bool {
 // arrows counts what is drawn of the run: pairs of ranks between which
 // something moves in a round, a multicast once for each rank.
 func (t *run) arrows() int {
-	seen := map[transfer]bool{}
+	type arrow struct {
+		round    int
+		class    class
+		from, to int
+	}
+	seen := map[arrow]bool{}
 	n := 0
 	t.moves(func(tr transfer) {
-		tr.slot = ir.None
+		at := arrow{tr.round, tr.class, tr.from, tr.to}
 		switch {
-		case seen[tr]:
+		case seen[at]:
 		case tr.to == everyone:
 			n += len(t.Programs) - 1
 		default:
 			n++
 		}
-		seen[tr] = true
+		seen[at] = true
 	})
 	return n
 }

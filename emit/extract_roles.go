@@ -88,6 +88,9 @@ func roleOf(p *ir.Program) string {
 		b = append(appendKinds(b, r.When), '?')
 		b = strconv.AppendInt(append(b, byte('a'+r.Unless.Kind())), int64(r.After), 10)
 		for _, a := range r.Do {
+			if a.Joins {
+				b = append(b, '+')
+			}
 			b = append(b, byte('A'+a.Op), byte('a'+a.Slot.Kind()))
 		}
 		b = append(b, ';')

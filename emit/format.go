@@ -28,7 +28,7 @@ type Options struct {
 
 	Extract Extract // svg, html: which ranks the picture shows, html: beyond 64 at first
 
-	Size int  // goal: bytes of the message; ≥ 0
+	Size int  // goal: bytes of one block, such as the message of a broadcast; ≥ 0
 	Lost Loss // goal: which multicasts are lost
 
 	// Package is the name of a Go package; empty: the algorithm's name and the
@@ -46,13 +46,13 @@ type Options struct {
 func Formats() []Format {
 	return []Format{
 		{"text", "txt", "canonical text form, parses back to the same schedule", 0, fixed(ir.WriteText)},
-		{"json", "json", "JSON form schedgen/1, with recovery schedgen/2, for other programs", 0, fixed(ir.WriteJSON)},
+		{"json", "json", "JSON form schedgen/1 to schedgen/4, for other programs", 0, fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", mostDrawn, fixed(writeDOT)},
 		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", 0, writeSVG},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved and compiled", 0, writeGo},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML},
-		{"msccl", "xml", "XML for MSCCL: broadcasts of puts alone", mostWritten, writeMSCCL},
+		{"msccl", "xml", "XML for MSCCL: what puts alone move, such as an allgather", mostWritten, writeMSCCL},
 	}
 }
 
@@ -76,8 +76,8 @@ func (f *Format) Takes(transfers int64) error {
 func transfersIn(s *ir.Schedule) (n int64) {
 	for i := range s.Programs {
 		for j := range s.Programs[i].Rules {
-			for _, a := range s.Programs[i].Rules[j].Do {
-				if a.Op == ir.Mcast {
+			for message := range messages(s.Programs[i].Rules[j].Do) {
+				if message[0].Op == ir.Mcast {
 					n += int64(s.Ranks - 1)
 				} else {
 					n++

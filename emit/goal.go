@@ -41,7 +41,7 @@ type goal struct {
 	layout *fixpoint.Layout
 	lines  [][]string
 	first  []string       // by slot number: the label of the receive that sets it
-	copies map[copyOf]int // of a slot from one rank to another, so far
+	copies map[copyOf]int // of messages whose first slot it is, from one rank to another, so far
 	joins  []int          // by rank: calcs so far
 	width  int            // tags of one copy
 }
@@ -86,12 +86,14 @@ func (g *goal) fire(rank int, r *ir.Rule) {
 		g.add(rank, join, "calc 0", needs)
 		needs = []string{join}
 	}
-	for _, a := range r.Do {
+	for message := range messages(r.Do) {
 		own := needs
-		if a.Slot.Kind() == ir.KindChunk && !slices.Contains(r.When, a.Slot) {
-			own = append(own[:len(own):len(own)], g.labels(rank, []ir.Slot{a.Slot})...)
+		for _, a := range message {
+			if a.Slot.Kind() == ir.KindChunk && !slices.Contains(r.When, a.Slot) {
+				own = append(own[:len(own):len(own)], g.labels(rank, []ir.Slot{a.Slot})...)
+			}
 		}
-		g.act(rank, a, own)
+		g.act(rank, message, own)
 	}
 }
 
@@ -110,8 +112,8 @@ func (g *goal) labels(rank int, slots []ir.Slot) []string {
 // sends returns how many messages the rule sends.
 func (g *goal) sends(rank int, r *ir.Rule) int {
 	n := 0
-	for _, a := range r.Do {
-		if a.Op == ir.Put {
+	for message := range messages(r.Do) {
+		if message[0].Op == ir.Put {
 			n++
 		} else {
 			n += g.s.Ranks - 1
@@ -120,20 +122,22 @@ func (g *goal) sends(rank int, r *ir.Rule) int {
 	return n
 }
 
-func (g *goal) act(rank int, a ir.Action, needs []string) {
+func (g *goal) act(rank int, message []ir.Action, needs []string) {
+	a := message[0]
 	if a.Op == ir.Put {
-		g.message(rank, int(a.To), a.Slot, needs)
+		g.message(rank, int(a.To), message, needs)
 		return
 	}
 	for to := range g.s.Ranks {
 		if to != rank && !g.lost.Hits(rank, to, a.Slot.Index()) {
-			g.message(rank, to, a.Slot, needs)
+			g.message(rank, to, message, needs)
 		}
 	}
 }
 
-// message prints one send and its receive.
-func (g *goal) message(from, to int, slot ir.Slot, needs []string) {
+// message prints one send and its receive. Its tag is that of its first slot.
+func (g *goal) message(from, to int, message []ir.Action, needs []string) {
+	slot := message[0].Slot
 	c := copyOf{from, to, slot}
 	n := g.copies[c]
 	g.copies[c]++
@@ -141,30 +145,37 @@ func (g *goal) message(from, to int, slot ir.Slot, needs []string) {
 	if n > 0 {
 		suffix = fmt.Sprintf("_%d", n+1)
 	}
-	bytes, tag := g.bytes(slot), n*g.width+g.tag(slot)
-	g.add(from, fmt.Sprintf("%v_to_%d%s", slot, to, suffix), fmt.Sprintf("send %db to %d tag %d", bytes, to, tag), needs)
-	label := fmt.Sprintf("%v_from_%d%s", slot, from, suffix)
-	g.add(to, label, fmt.Sprintf("recv %db from %d tag %d", bytes, from, tag), nil)
-	if id := g.layout.Slot(to, slot); g.first[id] == "" && !(g.s.HasMessage() && to == g.s.Root && slot.Kind() == ir.KindChunk) {
-		g.first[id] = label
+	bytes, tag, name := 0, n*g.width+g.tag(slot), slot.String()
+	if more := len(message) - 1; more > 0 {
+		name += fmt.Sprintf("_and_%d_more", more)
 	}
+	label := fmt.Sprintf("%s_from_%d%s", name, from, suffix)
+	for _, a := range message {
+		bytes += g.bytes(a.Slot)
+		held := a.Slot.Kind() == ir.KindChunk && g.s.Holds(to, a.Slot.Index())
+		if id := g.layout.Slot(to, a.Slot); g.first[id] == "" && !held {
+			g.first[id] = label
+		}
+	}
+	g.add(from, fmt.Sprintf("%s_to_%d%s", name, to, suffix), fmt.Sprintf("send %db to %d tag %d", bytes, to, tag), needs)
+	g.add(to, label, fmt.Sprintf("recv %db from %d tag %d", bytes, from, tag), nil)
 }
 
-// bytes returns the length of the message that carries the slot. A signal and a
-// barrier's chunk carry no data; both are one byte, because LogGOPSim crashes on
-// messages of no bytes.
+// bytes returns what the slot adds to the length of its message. A signal and a barrier's chunk
+// carry no data; both are one byte, because LogGOPSim crashes on messages of no bytes.
 func (g *goal) bytes(slot ir.Slot) int {
 	if slot.Kind() != ir.KindChunk || !g.s.HasMessage() {
 		return 1
 	}
-	lo, hi := ir.ChunkBounds(g.size, g.s.Chunks, slot.Index())
+	per := g.s.BlockChunks()
+	lo, hi := ir.ChunkBounds(g.size, per, slot.Index()%per)
 	return max(hi-lo, 1)
 }
 
-// length returns the sum of the lengths of all chunks, as they are sent.
+// length returns the sum of the lengths of a block's chunks, as they are sent.
 func (g *goal) length() int {
 	sum := 0
-	for k := range g.s.Chunks {
+	for k := range g.s.BlockChunks() {
 		sum += g.bytes(ir.Chunk(k))
 	}
 	return sum
@@ -190,9 +201,14 @@ func (g *goal) add(rank int, label, op string, needs []string) {
 // header says what the file is.
 func (g *goal) header(w io.Writer, o Options) {
 	fmt.Fprintf(w, "// %s, %s", g.s.Name(), count(g.s.Ranks, "rank"))
+	if g.s.Rooted() {
+		fmt.Fprintf(w, ", %s %d", g.s.RootWord(), g.s.Root)
+	}
 	switch {
+	case g.s.Blocks() > 1:
+		fmt.Fprintf(w, ", %s of %d bytes each in %s, lost: %v", count(g.s.Blocks(), "block"), o.Size, count(g.s.BlockChunks(), "chunk"), o.Lost)
 	case g.s.HasMessage():
-		fmt.Fprintf(w, ", root %d, %d bytes in %s, lost: %v", g.s.Root, o.Size, count(g.s.Chunks, "chunk"), o.Lost)
+		fmt.Fprintf(w, ", %d bytes in %s, lost: %v", o.Size, count(g.s.Chunks, "chunk"), o.Lost)
 	case g.s.Chunks > 0:
 		fmt.Fprintf(w, ", %s of no bytes, lost: %v", count(g.s.Chunks, "chunk"), o.Lost)
 	}
@@ -201,7 +217,7 @@ func (g *goal) header(w io.Writer, o Options) {
 		fmt.Fprintf(w, "// made by: %s\n", o.Command)
 	}
 	if g.s.HasMessage() {
-		fmt.Fprintf(w, "// message: %db\n", g.length())
+		fmt.Fprintf(w, "// message: %db\n", g.length()) // of one block
 	}
 	for _, line := range goalNotes {
 		fmt.Fprintln(w, "// "+line)

@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 )
 
 // margin is the column of the first lane; the number of the round stands left
@@ -81,7 +82,7 @@ func longestLabel(rounds [][]star) int {
 	for _, round := range rounds {
 		for _, s := range round {
 			for _, l := range s.leaves {
-				longest = max(longest, len(slotList(l.slots)))
+				longest = max(longest, utf8.RuneCountInString(l.cargo.label()))
 			}
 		}
 	}

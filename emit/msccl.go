@@ -6,22 +6,31 @@ import (
 	"io"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/msccl"
 )
 
-// writeMSCCL prints a broadcast that consists of puts alone as XML for MSCCL
-// (form: package ir/msccl). Every connection between two ranks has a thread
-// block at each of its ends; where all that a rank receives on one connection
-// goes out on another in the same order, one block does both.
+// writeMSCCL prints a schedule that consists of puts of chunks alone as XML for MSCCL (form: package
+// ir/msccl). Every connection between two ranks has a thread block at each of its ends; where all
+// that a rank receives on one connection goes out on another in the same order, one block does both.
+//
+// The input of a rank is the chunks that it holds at enter, the output those that it wants, each in
+// their order; what it only passes on lies in its scratch buffer.
 func writeMSCCL(w io.Writer, s *ir.Schedule, _ Options) error {
-	blocks, err := mscclBlocks(s)
+	p, err := newMSCCLPlan(s)
 	if err != nil {
 		return err
 	}
+	loop := 0
+	for rank := range s.Ranks {
+		held, wanted := s.Held(rank), s.Wanted(rank)
+		loop = max(loop, held.Len(), wanted.Len())
+	}
 	buf := bufio.NewWriter(w)
-	fmt.Fprintf(buf, `<algo name="%s" proto="Simple" nchannels="1" nchunksperloop="%d" ngpus="%d" coll="broadcast" `+
-		`inplace="0" outofplace="1" minBytes="0" maxBytes="%d">`+"\n", s.Name(), s.Chunks, s.Ranks, int64(1)<<40)
-	for rank, list := range blocks {
-		fmt.Fprintf(buf, ` <gpu id="%d" i_chunks="%d" o_chunks="%d" s_chunks="0">`+"\n", rank, s.Chunks, s.Chunks)
+	fmt.Fprintf(buf, `<algo name="%s" proto="Simple" nchannels="1" nchunksperloop="%d" ngpus="%d" coll="%s" `+
+		`inplace="0" outofplace="1" minBytes="0" maxBytes="%d">`+"\n", s.Name(), loop, s.Ranks, msccl.Word(s.Collective), int64(1)<<40)
+	for rank, list := range p.blocks {
+		held, wanted := s.Held(rank), s.Wanted(rank)
+		fmt.Fprintf(buf, ` <gpu id="%d" i_chunks="%d" o_chunks="%d" s_chunks="%d">`+"\n", rank, held.Len(), wanted.Len(), p.scratch[rank])
 		for id, b := range list {
 			b.write(buf, id)
 		}
@@ -37,11 +46,17 @@ type mscclBlock struct {
 	steps      []mscclStep
 }
 
-// mscclStep moves cnt chunks from buffer src to the output, both from chunk on.
+// mscclPlace is a place of a rank's memory.
+type mscclPlace struct {
+	buffer string // i, o or s
+	at     int
+}
+
+// mscclStep moves cnt chunks.
 type mscclStep struct {
 	kind       string // nop, s, r, rcs or cpy
-	src        string // buffer, i or o
-	chunk, cnt int
+	src, dst   mscclPlace
+	cnt        int
 	block, dep int // waits for step dep of this block; block -1: for none
 	awaited    bool
 }
@@ -53,8 +68,8 @@ func (b *mscclBlock) write(w io.Writer, id int) {
 		if st.awaited {
 			awaited = 1
 		}
-		fmt.Fprintf(w, `   <step s="%d" type="%s" srcbuf="%s" srcoff="%d" dstbuf="o" dstoff="%d" cnt="%d" depid="%d" deps="%d" hasdep="%d"/>`+"\n",
-			i, st.kind, st.src, st.chunk, st.chunk, st.cnt, st.block, st.dep, awaited)
+		fmt.Fprintf(w, `   <step s="%d" type="%s" srcbuf="%s" srcoff="%d" dstbuf="%s" dstoff="%d" cnt="%d" depid="%d" deps="%d" hasdep="%d"/>`+"\n",
+			i, st.kind, st.src.buffer, st.src.at, st.dst.buffer, st.dst.at, st.cnt, st.block, st.dep, awaited)
 	}
 	fmt.Fprintln(w, "  </tb>")
 }

@@ -8,16 +8,19 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// mscclPut is one chunk on its way.
+// mscclPut is chunks on their way that lie one behind the other at both ranks. A message of several
+// chunks is as many of them as it has runs.
 type mscclPut struct {
-	from, to, chunk int
-	needs           []int // chunks that the sender must have received before
+	from, to int
+	chunks   []int
+	src, dst mscclPlace // of the first chunk
+	needs    []int      // puts that must have come to the sender before, the last that of its own chunks
 }
 
-// mscclFits returns why a schedule is no broadcast of puts alone, or nil.
+// mscclFits returns why a schedule does not consist of puts of chunks alone, or nil.
 func mscclFits(s *ir.Schedule) error {
 	if !s.HasMessage() {
-		return &Unfit{"a barrier sets signals, and MSCCL only moves chunks"}
+		return &Unfit{"it moves no bytes but sets signals, and MSCCL only moves chunks"}
 	}
 	for rank := range s.Programs {
 		for i := range s.Programs[rank].Rules {
@@ -37,120 +40,207 @@ func mscclFits(s *ir.Schedule) error {
 	return nil
 }
 
-// mscclPuts returns all puts, each after those that it needs.
-func mscclPuts(s *ir.Schedule) ([]mscclPut, error) {
-	if err := mscclFits(s); err != nil {
-		return nil, err
-	}
-	fix, err := fixpoint.Run(s, fixpoint.Model{})
-	if err != nil {
-		return nil, err
-	}
-	var puts []mscclPut
-	got := make(map[[2]int]bool) // rank and chunk
-	for _, id := range fix.Fired() {
-		rank, i := fix.Layout().RuleOf(int(id))
-		r := &s.Programs[rank].Rules[i]
-		for _, a := range r.Do {
-			key := [2]int{int(a.To), a.Slot.Index()}
-			if got[key] || int(a.To) == s.Root {
-				return nil, &Unfit{fmt.Sprintf("rank %d gets %v twice", a.To, a.Slot)}
-			}
-			needs := mscclNeeds(s, rank, r, a)
-			for _, chunk := range needs {
-				if !got[[2]int{rank, chunk}] {
-					return nil, &Unfit{fmt.Sprintf("rank %d puts %v before it has it", rank, ir.Chunk(chunk))}
-				}
-			}
-			got[key] = true
-			puts = append(puts, mscclPut{rank, int(a.To), a.Slot.Index(), needs})
-		}
-	}
-	return puts, nil
-}
-
-// mscclNeeds returns the chunks that a put waits for, its own last; of the root
-// none, as it has them all.
-func mscclNeeds(s *ir.Schedule, rank int, r *ir.Rule, a ir.Action) []int {
-	if rank == s.Root {
-		return nil
-	}
-	var needs []int
-	for _, w := range r.When {
-		if w.Kind() == ir.KindChunk && w != a.Slot {
-			needs = append(needs, w.Index())
-		}
-	}
-	return append(needs, a.Slot.Index())
-}
+// rankChunk is a chunk at a rank.
+type rankChunk struct{ rank, chunk int }
 
 // connection is from one rank to another.
 type connection struct{ from, to int }
 
 // mscclPlan places puts into thread blocks.
 type mscclPlan struct {
+	s       *ir.Schedule
+	puts    []mscclPut        // each after those that it needs
+	came    map[rankChunk]int // the put that brings the chunk
+	place   map[rankChunk]mscclPlace
+	scratch []int // by rank: chunks of its scratch buffer
+
 	blocks [][]mscclBlock
 	sends  map[connection]int // which block of the sender
 	recvs  map[connection]int // which block of the receiver
 	fused  map[connection]connection
-	place  map[[2]int][2]int // by rank and chunk: block and step that receive it
+	step   []int // by put: which step of the receiver's block receives it
 }
 
-// mscclBlocks returns the thread blocks of every rank.
-func mscclBlocks(s *ir.Schedule) ([][]mscclBlock, error) {
-	puts, err := mscclPuts(s)
-	if err != nil {
+// newMSCCLPlan returns the thread blocks of every rank.
+func newMSCCLPlan(s *ir.Schedule) (*mscclPlan, error) {
+	if err := mscclFits(s); err != nil {
 		return nil, err
 	}
 	p := &mscclPlan{
+		s: s, came: make(map[rankChunk]int), place: make(map[rankChunk]mscclPlace), scratch: make([]int, s.Ranks),
 		blocks: make([][]mscclBlock, s.Ranks), sends: make(map[connection]int), recvs: make(map[connection]int),
-		fused: fusable(puts), place: make(map[[2]int][2]int),
 	}
-	copied := mscclStep{kind: "cpy", src: "i", cnt: s.Chunks, block: -1, dep: -1}
-	p.blocks[s.Root] = []mscclBlock{{send: -1, recv: -1, steps: []mscclStep{copied}}}
-	for _, put := range puts {
-		p.send(put)
-		p.receive(put)
+	if err := p.findPuts(); err != nil {
+		return nil, err
 	}
-	return p.blocks, nil
+	p.fused = p.fusable()
+	p.step = make([]int, len(p.puts))
+	for rank := range s.Ranks {
+		p.copyOwn(rank)
+	}
+	for i := range p.puts {
+		p.send(&p.puts[i])
+		p.receive(i)
+	}
+	return p, nil
 }
 
-// fusable returns, by the connection on which chunks leave a rank, the one on
-// which the very same chunks come in the same order, if what leaves needs
-// nothing else. No connection occurs twice.
-func fusable(puts []mscclPut) map[connection]connection {
-	chunks := make(map[connection][]int)
-	source := make(map[[2]int]int) // by rank and chunk: who sends it
-	var order []connection
-	for _, put := range puts {
-		c := connection{put.from, put.to}
-		if chunks[c] == nil {
-			order = append(order, c)
-		}
-		chunks[c] = append(chunks[c], put.chunk)
-		source[[2]int{put.to, put.chunk}] = put.from
+// findPuts walks along the rules in the order in which they fire.
+func (p *mscclPlan) findPuts() error {
+	fix, err := fixpoint.Run(p.s, fixpoint.Model{})
+	if err != nil {
+		return err
 	}
-	lone := make(map[connection]bool)
-	for _, put := range puts {
-		c := connection{put.from, put.to}
-		if was, seen := lone[c]; !seen || was {
-			lone[c] = len(put.needs) == 1
+	for _, id := range fix.Fired() {
+		rank, i := fix.Layout().RuleOf(int(id))
+		r := &p.s.Programs[rank].Rules[i]
+		for message := range messages(r.Do) {
+			if err := p.addMessage(rank, r, message); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// addMessage adds a put for every run of the message. Its first put waits for all that the rule waits
+// for: the steps of a block follow each other.
+func (p *mscclPlan) addMessage(rank int, r *ir.Rule, message []ir.Action) error {
+	to := int(message[0].To)
+	var rule []int
+	for _, w := range r.When {
+		if w.Kind() == ir.KindChunk && !slices.ContainsFunc(message, func(a ir.Action) bool { return a.Slot == w }) {
+			need, err := p.need(rank, w.Index())
+			if err != nil {
+				return err
+			}
+			rule = append(rule, need...)
+		}
+	}
+	for len(message) > 0 {
+		put := mscclPut{from: rank, to: to, needs: rule}
+		rule = nil
+		for _, a := range message {
+			k := a.Slot.Index()
+			at := rankChunk{to, k}
+			if _, twice := p.came[at]; twice || p.s.Holds(to, k) {
+				return &Unfit{fmt.Sprintf("rank %d gets %v twice", to, a.Slot)}
+			}
+			need, err := p.need(rank, k)
+			if err != nil {
+				return err
+			}
+			src, dst := p.source(rank, k), p.destination(to, k)
+			if n := len(put.chunks); n == 0 {
+				put.src, put.dst = src, dst
+			} else if src != put.src.plus(n) || dst != put.dst.plus(n) {
+				break
+			}
+			put.chunks, put.needs = append(put.chunks, k), append(put.needs, need...)
+			p.came[at], p.place[at] = len(p.puts), dst
+			if dst.buffer == "s" {
+				p.scratch[to]++
+			}
+		}
+		put.needs = lastOfEach(put.needs)
+		p.puts = append(p.puts, put)
+		message = message[len(put.chunks):]
+	}
+	return nil
+}
+
+func (at mscclPlace) plus(n int) mscclPlace { return mscclPlace{at.buffer, at.at + n} }
+
+// lastOfEach drops all but the last of numbers that repeat.
+func lastOfEach(list []int) []int {
+	var out []int
+	for i, v := range list {
+		if !slices.Contains(list[i+1:], v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// need returns the put that brings the chunk to the rank, none if it holds it.
+func (p *mscclPlan) need(rank, chunk int) ([]int, error) {
+	if p.s.Holds(rank, chunk) {
+		return nil, nil
+	}
+	put, ok := p.came[rankChunk{rank, chunk}]
+	if !ok {
+		return nil, &Unfit{fmt.Sprintf("rank %d puts %v before it has it", rank, ir.Chunk(chunk))}
+	}
+	return []int{put}, nil
+}
+
+// source returns where the rank reads a chunk that it holds or has received.
+func (p *mscclPlan) source(rank, chunk int) mscclPlace {
+	if held := p.s.Held(rank); held.Has(chunk) {
+		return mscclPlace{"i", held.Place(chunk)}
+	}
+	return p.place[rankChunk{rank, chunk}]
+}
+
+// destination returns where the rank puts a chunk that comes to it.
+func (p *mscclPlan) destination(rank, chunk int) mscclPlace {
+	if wanted := p.s.Wanted(rank); wanted.Has(chunk) {
+		return mscclPlace{"o", wanted.Place(chunk)}
+	}
+	return mscclPlace{"s", p.scratch[rank]}
+}
+
+// copyOwn adds a block that copies what the rank both holds and wants to its output, run by run.
+func (p *mscclPlan) copyOwn(rank int) {
+	held, wanted := p.s.Held(rank), p.s.Wanted(rank)
+	var steps []mscclStep
+	for k := range held.All() {
+		if !wanted.Has(k) {
+			continue
+		}
+		src, dst := mscclPlace{"i", held.Place(k)}, mscclPlace{"o", wanted.Place(k)}
+		if n := len(steps) - 1; n >= 0 && src == steps[n].src.plus(steps[n].cnt) && dst == steps[n].dst.plus(steps[n].cnt) {
+			steps[n].cnt++
+			continue
+		}
+		steps = append(steps, mscclStep{kind: "cpy", src: src, dst: dst, cnt: 1, block: -1, dep: -1})
+	}
+	if len(steps) > 0 {
+		p.blocks[rank] = append(p.blocks[rank], mscclBlock{send: -1, recv: -1, steps: steps})
+	}
+}
+
+// fusable returns, by the connection on which chunks leave a rank, the one on which the very same
+// runs come in the same order, if what leaves needs nothing else. No connection occurs twice.
+func (p *mscclPlan) fusable() map[connection]connection {
+	runs := make(map[connection][][]int)
+	lone := make(map[connection]bool)
+	var order []connection
+	for _, put := range p.puts {
+		c := connection{put.from, put.to}
+		if runs[c] == nil {
+			order = append(order, c)
+			lone[c] = true
+		}
+		runs[c] = append(runs[c], put.chunks)
+		lone[c] = lone[c] && len(put.needs) == 1
 	}
 	fused := make(map[connection]connection)
 	taken := make(map[connection]bool)
 	for _, out := range order {
-		from, ok := source[[2]int{out.from, chunks[out][0]}]
-		in := connection{from, out.from}
-		if ok && lone[out] && !taken[in] && slices.Equal(chunks[in], chunks[out]) {
+		put, ok := p.came[rankChunk{out.from, runs[out][0][0]}]
+		if !ok {
+			continue
+		}
+		in := connection{p.puts[put].from, out.from}
+		if lone[out] && !taken[in] && slices.EqualFunc(runs[in], runs[out], slices.Equal) {
 			fused[out], taken[in] = in, true
 		}
 	}
 	return fused
 }
 
-// block returns the number of the rank's block for a connection, a new one if
-// there is none.
+// block returns the number of the rank's block for a connection, a new one if there is none.
 func (p *mscclPlan) block(rank int, known map[connection]int, c connection, fresh mscclBlock) int {
 	id, ok := known[c]
 	if !ok {
@@ -161,37 +251,38 @@ func (p *mscclPlan) block(rank int, known map[connection]int, c connection, fres
 	return id
 }
 
-// send adds the steps of the sender. In a block that does both, the step that
-// receives the chunk sends it too.
-func (p *mscclPlan) send(put mscclPut) {
+// send adds the steps of the sender. In a block that does both, the step that receives the chunks
+// sends them too.
+func (p *mscclPlan) send(put *mscclPut) {
 	c := connection{put.from, put.to}
 	if in, ok := p.fused[c]; ok {
-		id := p.recvs[in]
-		b := &p.blocks[put.from][id]
+		b := &p.blocks[put.from][p.recvs[in]]
 		b.send = put.to
-		b.steps[p.place[[2]int{put.from, put.chunk}][1]].kind = "rcs"
+		b.steps[p.step[put.needs[0]]].kind = "rcs"
 		return
 	}
 	id := p.block(put.from, p.sends, c, mscclBlock{send: put.to, recv: -1})
 	b := &p.blocks[put.from][id]
-	for i, chunk := range put.needs {
-		at := p.place[[2]int{put.from, chunk}]
-		p.blocks[put.from][at[0]].steps[at[1]].awaited = true
-		st := mscclStep{kind: "nop", src: "o", chunk: -1, block: at[0], dep: at[1]}
+	step := mscclStep{kind: "s", src: put.src, dst: put.dst, cnt: len(put.chunks), block: -1, dep: -1}
+	for i, need := range put.needs {
+		in := connection{p.puts[need].from, put.from}
+		block, dep := p.recvs[in], p.step[need]
+		p.blocks[put.from][block].steps[dep].awaited = true
 		if i == len(put.needs)-1 {
-			st.kind, st.chunk, st.cnt = "s", put.chunk, 1
+			step.block, step.dep = block, dep
+			break
 		}
-		b.steps = append(b.steps, st)
+		nothing := mscclPlace{"o", -1}
+		b.steps = append(b.steps, mscclStep{kind: "nop", src: nothing, dst: nothing, block: block, dep: dep})
 	}
-	if len(put.needs) == 0 {
-		b.steps = append(b.steps, mscclStep{kind: "s", src: "i", chunk: put.chunk, cnt: 1, block: -1, dep: -1})
-	}
+	b.steps = append(b.steps, step)
 }
 
 // receive adds the step of the receiver.
-func (p *mscclPlan) receive(put mscclPut) {
+func (p *mscclPlan) receive(i int) {
+	put := &p.puts[i]
 	id := p.block(put.to, p.recvs, connection{put.from, put.to}, mscclBlock{send: -1, recv: put.from})
 	b := &p.blocks[put.to][id]
-	p.place[[2]int{put.to, put.chunk}] = [2]int{id, len(b.steps)}
-	b.steps = append(b.steps, mscclStep{kind: "r", src: "o", chunk: put.chunk, cnt: 1, block: -1, dep: -1})
+	p.step[i] = len(b.steps)
+	b.steps = append(b.steps, mscclStep{kind: "r", src: put.dst, dst: put.dst, cnt: len(put.chunks), block: -1, dep: -1})
 }

@@ -37,7 +37,7 @@ rank 3
   done c0 c1
 `)
 	require.NoError(t, err)
-	require.Contains(t, text, ` <gpu id="1" i_chunks="2" o_chunks="2" s_chunks="0">
+	require.Contains(t, text, ` <gpu id="1" i_chunks="0" o_chunks="2" s_chunks="0">
   <tb id="0" send="2" recv="0" chan="0">
    <step s="0" type="rcs" srcbuf="o" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="1"/>
   </tb>
@@ -58,7 +58,7 @@ func TestMSCCLSaysWhatItCannotExpress(t *testing.T) {
 	const head = "schedule bcast/test ranks=2 root=0 chunks=1\nrank 0\n"
 	const tail = "  done enter\nrank 1\n  done c0\n"
 	for reason, text := range map[string]string{
-		"a barrier sets signals":          "schedule barrier/test ranks=1\nrank 0\n  done enter\n",
+		"it moves no bytes":               "schedule barrier/test ranks=1\nrank 0\n  done enter\n",
 		"rank 0 multicasts c0":            head + "  enter -> mcast c0\n" + tail,
 		"rank 0 puts the signal s0":       head + "  enter -> put s0 @1\n" + tail,
 		"rank 0 has a repair":             head + "  enter unless s0 after 1 -> put c0 @1\n" + tail,

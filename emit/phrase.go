@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -55,8 +56,15 @@ func numbered(word string, sorted []int) string {
 	if len(sorted) > 1 {
 		word += "s"
 	}
-	return word + " " + list(intRuns(sorted, " to "))
+	runs := intRuns(sorted, " to ")
+	if n := len(runs); n > maxNamed {
+		runs = append(runs[:maxNamed:maxNamed], fmt.Sprintf("%d more", n-maxNamed))
+	}
+	return word + " " + list(runs)
 }
+
+// maxNamed is how many runs of numbers a phrase names one by one.
+const maxNamed = 12
 
 // anyOf spells ranks of which one is enough.
 func anyOf(ranks []int) string { return "rank " + joined(intRuns(ranks, " to "), " or ") }

@@ -100,20 +100,31 @@ func title(t *run, o RoundsOptions) []row {
 // headerFacts spells what the schedule was made for: "8 ranks, root 0, 1 chunk".
 func headerFacts(h *ir.Header) string {
 	parts := []string{count(h.Ranks, "rank")}
-	switch h.Collective {
-	case "bcast":
-		parts = append(parts, fmt.Sprintf("root %d", h.Root), count(h.Chunks, "chunk"))
-	case "anycast":
-		parts = append(parts, fmt.Sprintf("origin %d", h.Root))
-	case "barrier":
-		if h.Chunks > 0 {
-			parts = append(parts, count(h.Chunks, "chunk"))
-		}
+	if h.Rooted() {
+		parts = append(parts, fmt.Sprintf("%s %d", h.RootWord(), h.Root))
+	}
+	if text := chunksPhrase(h); text != "" {
+		parts = append(parts, text)
 	}
 	for _, p := range h.Params {
 		parts = append(parts, fmt.Sprintf("%s %d", p.Name, p.Value))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// chunksPhrase spells what the operation moves: "2 chunks", "5 blocks", "5 blocks of 2 chunks"; of a
+// barrier its chunks of no bytes, "" if there are none.
+func chunksPhrase(h *ir.Header) string {
+	switch blocks, per := h.Blocks(), h.BlockChunks(); {
+	case h.Chunks == 0:
+		return ""
+	case blocks <= 1:
+		return count(h.Chunks, "chunk")
+	case per == 1:
+		return count(blocks, "block")
+	default:
+		return fmt.Sprintf("%s of %s", count(blocks, "block"), count(per, "chunk"))
+	}
 }
 
 // totals spells how long the run takes and how much it moves: "4 rounds, 1

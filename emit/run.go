@@ -23,17 +23,18 @@ const (
 // everyone is the destination of a multicast.
 const everyone = -1
 
-// transfer is one slot on its way from one lane to another.
+// transfer is one message on its way from one lane to another: the slots of a put that may have
+// several, or what is multicast.
 type transfer struct {
-	round int // column, counted from 1: it leaves and arrives in this one
-	class class
-	from  int
-	to    int // or everyone
-	slot  ir.Slot
+	round   int // column, counted from 1: it leaves and arrives in this one
+	class   class
+	from    int
+	to      int // or everyone
+	message []ir.Action
 }
 
 func compareTransfers(a, b transfer) int {
-	return cmp.Or(a.round-b.round, cmp.Compare(a.class, b.class), a.from-b.from, a.to-b.to, cmp.Compare(a.slot, b.slot))
+	return cmp.Or(a.round-b.round, cmp.Compare(a.class, b.class), a.from-b.from, a.to-b.to, cmp.Compare(a.message[0].Slot, b.message[0].Slot))
 }
 
 // spare is a transfer that only happens if something is lost; it has no round.
@@ -95,8 +96,8 @@ func (t *run) count(rank int) {
 }
 
 func (t *run) countActions(rule *ir.Rule) {
-	for _, a := range rule.Do {
-		if a.Op == ir.Mcast {
+	for message := range messages(rule.Do) {
+		if message[0].Op == ir.Mcast {
 			t.multicasts++
 		} else {
 			t.puts++
@@ -151,8 +152,8 @@ func (t *run) notNeeded() string {
 	return list(parts)
 }
 
-// moves calls f with all that moves in the run, a multicast once, by rank and
-// rule: the transfer between ranks, its round that of the run.
+// moves calls f with every message of the run, a multicast once, by rank and rule: the transfer
+// between ranks, its round that of the run.
 func (t *run) moves(f func(transfer)) {
 	for rank := range t.Programs {
 		for i := range t.Programs[rank].Rules {
@@ -160,8 +161,8 @@ func (t *run) moves(f func(transfer)) {
 			if at < 0 || t.all.Rule(rank, i) < 0 {
 				continue
 			}
-			for _, a := range t.Programs[rank].Rules[i].Do {
-				f(transfer{at + 1, t.classOf(rank, i, a), rank, destination(a), a.Slot})
+			for message := range messages(t.Programs[rank].Rules[i].Do) {
+				f(transfer{at + 1, t.classOf(rank, i, message[0]), rank, destination(message[0]), message})
 			}
 		}
 	}
@@ -175,9 +176,9 @@ func (t *run) mayMove(f func(spare)) {
 				continue
 			}
 			rule := &t.Programs[rank].Rules[i]
-			for _, a := range rule.Do {
-				if a.Op == ir.Put {
-					f(spare{transfer{0, t.classOf(rank, i, a), rank, int(a.To), a.Slot}, rule.After})
+			for message := range messages(rule.Do) {
+				if a := message[0]; a.Op == ir.Put {
+					f(spare{transfer{0, t.classOf(rank, i, a), rank, int(a.To), message}, rule.After})
 				}
 			}
 		}

@@ -2,6 +2,8 @@ package emit
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,4 +62,79 @@ func intRuns(sorted []int, to string) []string {
 		i = j + 1
 	}
 	return out
+}
+
+// messages returns the messages that actions make up, in their order.
+func messages(do []ir.Action) iter.Seq[[]ir.Action] {
+	return func(yield func([]ir.Action) bool) {
+		for len(do) > 0 {
+			message := ir.MessageOf(do)
+			if !yield(message) {
+				return
+			}
+			do = do[len(message):]
+		}
+	}
+}
+
+// cargo is the messages that one rank sends another in a round.
+type cargo [][]ir.Action
+
+// slots returns the slots of all messages.
+func (c cargo) slots() []ir.Slot {
+	var all []ir.Slot
+	for _, message := range c {
+		for _, a := range message {
+			all = append(all, a.Slot)
+		}
+	}
+	return all
+}
+
+// equal reports whether both have the same slots in the same messages.
+func (c cargo) equal(other cargo) bool {
+	return slices.EqualFunc(c, other, func(a, b []ir.Action) bool {
+		return slices.EqualFunc(a, b, func(x, y ir.Action) bool { return x.Slot == y.Slot })
+	})
+}
+
+// bundled reports whether a message has several slots.
+func (c cargo) bundled() bool {
+	return slices.ContainsFunc(c, func(message []ir.Action) bool { return len(message) > 1 })
+}
+
+// label spells the cargo shortly: messages of one slot as a list, c0,1, the slots of a message that
+// has several side by side, c0 c1.
+func (c cargo) label() string {
+	if !c.bundled() {
+		return slotList(set(c.slots()))
+	}
+	if len(c) > 2 {
+		return fmt.Sprintf("%d messages", len(c))
+	}
+	var parts []string
+	for _, message := range c {
+		parts = append(parts, bundleLabel(message))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// bundleLabel spells the slots of one message: c0 c1 c2. Of more than three it names the first and
+// the last, c0…c7, and if these are no run of numbers also how many they are, c3…c0 (8).
+func bundleLabel(message []ir.Action) string {
+	n := len(message)
+	if n <= 3 {
+		var names []string
+		for _, a := range message {
+			names = append(names, a.Slot.String())
+		}
+		return strings.Join(names, " ")
+	}
+	label := fmt.Sprintf("%v…%v", message[0].Slot, message[n-1].Slot)
+	for i, a := range message {
+		if a.Slot.Index() != message[0].Slot.Index()+i {
+			return fmt.Sprintf("%s (%d)", label, n)
+		}
+	}
+	return label
 }

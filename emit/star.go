@@ -17,10 +17,10 @@ type star struct {
 	leaves []leaf
 }
 
-// leaf is the other end of some transfers and what they carry, sorted.
+// leaf is the other end of some transfers and what they carry.
 type leaf struct {
 	rank  int
-	slots []ir.Slot
+	cargo cargo
 }
 
 // span returns the lowest and highest rank of the star.
@@ -28,20 +28,22 @@ func (s *star) span() (lo, hi int) {
 	return min(s.hub, s.leaves[0].rank), max(s.hub, s.leaves[len(s.leaves)-1].rank)
 }
 
-// label spells all slots that the star carries.
+// label spells what the star carries: where leaves differ, all slots of all of them.
 func (s *star) label() string {
+	if s.uniform() {
+		return s.leaves[0].cargo.label()
+	}
 	var all []ir.Slot
 	for _, l := range s.leaves {
-		all = append(all, l.slots...)
+		all = append(all, l.cargo.slots()...)
 	}
-	slices.Sort(all)
-	return slotList(slices.Compact(all))
+	return slotList(set(all))
 }
 
-// uniform reports whether every leaf has the same slots.
+// uniform reports whether every leaf has the same cargo.
 func (s *star) uniform() bool {
 	for _, l := range s.leaves[1:] {
-		if !slices.Equal(l.slots, s.leaves[0].slots) {
+		if !l.cargo.equal(s.leaves[0].cargo) {
 			return false
 		}
 	}
@@ -66,7 +68,7 @@ func stars(round []transfer, ranks int) []star {
 type edge struct {
 	class    class
 	from, to int
-	slots    []ir.Slot
+	cargo    cargo
 }
 
 // edges merges sorted transfers of one class; a multicast becomes an edge to
@@ -75,10 +77,10 @@ func edges(trs []transfer, ranks int) []edge {
 	var out []edge
 	for _, t := range trs {
 		if n := len(out) - 1; n >= 0 && out[n].from == t.from && out[n].to == t.to {
-			out[n].slots = append(out[n].slots, t.slot)
+			out[n].cargo = append(out[n].cargo, t.message)
 			continue
 		}
-		out = append(out, edge{t.class, t.from, t.to, []ir.Slot{t.slot}})
+		out = append(out, edge{t.class, t.from, t.to, cargo{t.message}})
 	}
 	return expand(out, ranks)
 }
@@ -92,7 +94,7 @@ func expand(es []edge, ranks int) []edge {
 		}
 		for to := range ranks {
 			if to != e.from {
-				out = append(out, edge{e.class, e.from, to, e.slots})
+				out = append(out, edge{e.class, e.from, to, e.cargo})
 			}
 		}
 	}
@@ -123,7 +125,7 @@ func starsOfClass(es []edge) []star {
 			all = append(all, star{class: e.class, hub: k.hub, out: k.out})
 		}
 		s := &all[at[k]]
-		s.leaves = append(s.leaves, leaf{other, e.slots})
+		s.leaves = append(s.leaves, leaf{other, e.cargo})
 	}
 	sortStars(all)
 	return all

@@ -18,6 +18,8 @@ type tally struct {
 	slots     []ir.Slot // sorted
 	distances []int     // of a put, to - from modulo the number of ranks; sorted
 	first     transfer
+
+	fewest, most int // slots of a message
 }
 
 // summary tells in one line for each round and class what moves. Consecutive
@@ -60,9 +62,12 @@ func tallies(t *run) [][]tally {
 }
 
 func newTally(trs []transfer, ranks int) tally {
-	out := tally{class: trs[0].class, count: len(trs), first: trs[0]}
+	out := tally{class: trs[0].class, count: len(trs), first: trs[0], fewest: len(trs[0].message)}
 	for _, tr := range trs {
-		out.slots = append(out.slots, tr.slot)
+		for _, a := range tr.message {
+			out.slots = append(out.slots, a.Slot)
+		}
+		out.fewest, out.most = min(out.fewest, len(tr.message)), max(out.most, len(tr.message))
 		if tr.to != everyone {
 			out.distances = append(out.distances, (tr.to-tr.from+ranks)%ranks)
 		}
@@ -89,7 +94,9 @@ func runsOfRounds(rounds [][]tally) []span {
 		if n := len(out) - 1; n >= 0 && slices.EqualFunc(out[n].tallies, ts, alike) {
 			out[n].last = i + 1
 			for j := range ts {
-				out[n].tallies[j].slots = set(append(out[n].tallies[j].slots, ts[j].slots...))
+				all := &out[n].tallies[j]
+				all.slots = set(append(all.slots, ts[j].slots...))
+				all.fewest, all.most = min(all.fewest, ts[j].fewest), max(all.most, ts[j].most)
 			}
 			continue
 		}
@@ -129,7 +136,18 @@ func (t *tally) line() string {
 	if t.class == mcast {
 		return fmt.Sprintf("%-10s %-11s to all      e.g. from %d", what, slotList(t.slots), t.first.from)
 	}
-	return fmt.Sprintf("%-10s %-11s %-11s e.g. %d → %d", what, slotList(t.slots), distanceList(t.distances), t.first.from, t.first.to)
+	return fmt.Sprintf("%-10s %-11s %-11s e.g. %d → %d%s", what, slotList(t.slots), distanceList(t.distances), t.first.from, t.first.to, t.bundled())
+}
+
+// bundled tells how many chunks the messages have, if that is not one each.
+func (t *tally) bundled() string {
+	switch {
+	case t.most == 1:
+		return ""
+	case t.fewest == t.most:
+		return fmt.Sprintf(", %s each", count(t.most, "chunk"))
+	}
+	return fmt.Sprintf(", %s to %s each", number(t.fewest), count(t.most, "chunk"))
 }
 
 // distanceList spells a few distances, or only how many there are.

@@ -175,7 +175,7 @@ func (c *canvas) fanLabels(p *plan, b *band, s *star, x1, x2 float64) {
 		x := x1 + at*(x2-x1)
 		hub, leaf := p.lane(s.hub), p.lane(l.rank)
 		y := leaf + 0.34*(hub-leaf)
-		c.text("s m "+looks[b.class].id, x, y+3, slotList(l.slots))
+		c.text("s m "+looks[b.class].id, x, y+3, l.cargo.label())
 	}
 }
 
@@ -192,7 +192,7 @@ func (c *canvas) trunk(p *plan, b *band, s *star, x, reach float64) {
 			n.dot(x, p.lane(l.rank))
 		}
 		if b.detail == leafDetail {
-			c.text("s "+looks[b.class].id, x+4, p.lane(l.rank)-5, slotList(l.slots))
+			c.text("s "+looks[b.class].id, x+4, p.lane(l.rank)-5, l.cargo.label())
 		}
 	}
 	if s.out {

@@ -3,8 +3,6 @@ package emit
 import (
 	"math"
 	"strconv"
-
-	"github.com/schedgen/schedgen/ir"
 )
 
 // Pixels of the layout.
@@ -184,7 +182,7 @@ func (b *band) pitch() float64 {
 			widest = max(widest, textWidth(s.label(), smallSize)+3)
 		case leafDetail:
 			for _, l := range s.leaves {
-				widest = max(widest, textWidth(slotList(l.slots), smallSize)+8)
+				widest = max(widest, textWidth(l.cargo.label(), smallSize)+8)
 			}
 		}
 	}
@@ -259,12 +257,11 @@ func (b *band) chooseDetail() detail {
 	return leafDetail
 }
 
+// bandLabel spells what all stars carry: where they differ, all slots of all of them.
 func bandLabel(stars []star) string {
-	var all []ir.Slot
+	all := star{class: stars[0].class}
 	for _, s := range stars {
-		for _, l := range s.leaves {
-			all = append(all, l.slots...)
-		}
+		all.leaves = append(all.leaves, s.leaves...)
 	}
-	return slotList(set(all))
+	return all.label()
 }

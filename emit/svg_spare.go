@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/schedgen/schedgen/ir"
 )
 
 // spareSpace are the pixels before a column of what is only sent if something
@@ -79,7 +77,7 @@ func (p *plan) spareBand(group []spare) band {
 	for _, s := range group {
 		if at := (pair{s.from, s.to}); !seen[at] {
 			seen[at] = true
-			stars = append(stars, star{class: s.class, hub: s.from, out: true, leaves: []leaf{{s.to, []ir.Slot{s.slot}}}})
+			stars = append(stars, star{class: s.class, hub: s.from, out: true, leaves: []leaf{{s.to, cargo{s.message}}}})
 		}
 	}
 	b := p.band(stars)

@@ -87,5 +87,5 @@ func (t *tally) what() string {
 	if t.class == mcast {
 		return text + ", to all"
 	}
-	return text + ", " + distanceList(t.distances)
+	return text + ", " + distanceList(t.distances) + t.bundled()
 }
