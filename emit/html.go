@@ -2,6 +2,7 @@ package emit
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // the parts of the page
 	"encoding/json"
 	"fmt"
@@ -89,21 +90,51 @@ func explorerData(s *ir.Schedule, o Options) (string, error) {
 	for i := range o.Failures {
 		failures = append(failures, newPageFailure(&o.Failures[i]))
 	}
+	rows := make([]pageRow, 0, len(all))
+	for _, one := range all {
+		rows = append(rows, newPageRow(&one.Header))
+	}
 	extracts, err := pageExtracts(all, o.Extract)
 	if err != nil {
 		return "", err
 	}
 	rest, err := json.Marshal(struct {
+		Rows     []pageRow     `json:"rows"`
 		Kinds    []pageKind    `json:"kinds"`
 		Extracts []pageExtract `json:"extracts"`
 		Failures []pageFailure `json:"failures"`
 		Command  string        `json:"command"`
-	}{pageKinds(), extracts, failures, o.Command})
+	}{rows, pageKinds(), extracts, failures, o.Command})
 	if err != nil {
 		return "", err
 	}
 	b.WriteString("],\n" + string(rest[1:]))
 	return strings.ReplaceAll(b.String(), "<", `\u003c`), nil
+}
+
+// pageRow is what the row of its collective says of a schedule, as the page's script reads it.
+type pageRow struct {
+	Root   string       `json:"root"`   // what users call the root, "" if there is none
+	Facts  []string     `json:"facts"`  // what the schedule was made for
+	Per    int          `json:"per"`    // chunks of a block
+	Held   []pageBlocks `json:"held"`   // by rank: at enter
+	Wanted []pageBlocks `json:"wanted"` // by rank: at the end
+}
+
+// pageBlocks are the blocks first, first+step …, count of them.
+type pageBlocks struct {
+	First int `json:"first"`
+	Step  int `json:"step"`
+	Count int `json:"count"`
+}
+
+func newPageRow(h *ir.Header) pageRow {
+	out := pageRow{Root: h.RootWord(), Facts: factsOf(h), Per: h.BlockChunks()}
+	for rank := range h.Ranks {
+		out.Held = append(out.Held, pageBlocks(h.Held(rank).Blocks))
+		out.Wanted = append(out.Wanted, pageBlocks(h.Wanted(rank).Blocks))
+	}
+	return out
 }
 
 // byRoot returns s and the others in the order of their roots, one for each.
@@ -172,13 +203,14 @@ func explorerPalette() string {
 type pageKind struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
+	Many string `json:"many"` // where a message has several slots
 	Open bool   `json:"open"`
 }
 
 func pageKinds() []pageKind {
 	var out []pageKind
 	for _, l := range looks {
-		out = append(out, pageKind{l.id, l.name, l.open})
+		out = append(out, pageKind{l.id, l.name, cmp.Or(l.many, l.name), l.open})
 	}
 	return out
 }

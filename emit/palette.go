@@ -5,6 +5,7 @@ package emit
 type look struct {
 	id    string  // short, fit for a CSS class: "mcast"
 	name  string  // in a legend: "multicast, may be lost"
+	many  string  // the name where a message has several slots; empty: the same
 	light string  // colour on a light background, #rrggbb
 	dark  string  // colour on a dark background
 	width float64 // of the stroke, pixels
@@ -17,7 +18,7 @@ type look struct {
 // background.
 var looks = [...]look{
 	mcast:     {id: "mcast", name: "multicast, may be lost", light: "#b84300", dark: "#ff9d5c", width: 2.6},
-	putChunk:  {id: "put", name: "put of a chunk", light: "#0062a8", dark: "#6cb8ff", width: 1.6},
+	putChunk:  {id: "put", name: "put of a chunk", many: "put of chunks", light: "#0062a8", dark: "#6cb8ff", width: 1.6},
 	putSignal: {id: "signal", name: "put of a signal", light: "#007058", dark: "#4fd3ae", width: 1.4, dash: "6 3", open: true},
 	repair:    {id: "repair", name: "repair, after time-outs", light: "#8a4a86", dark: "#d79bd3", width: 1.6, dash: "1.5 3.5", open: true},
 	request:   {id: "request", name: "request for what was lost", light: "#7a5c00", dark: "#e0bd4a", width: 1.3, dash: "8 2.5 1.5 2.5", open: true},

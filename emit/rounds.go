@@ -98,7 +98,9 @@ func title(t *run, o RoundsOptions) []row {
 }
 
 // headerFacts spells what the schedule was made for: "8 ranks, root 0, 1 chunk".
-func headerFacts(h *ir.Header) string {
+func headerFacts(h *ir.Header) string { return strings.Join(factsOf(h), ", ") }
+
+func factsOf(h *ir.Header) []string {
 	parts := []string{count(h.Ranks, "rank")}
 	if h.Rooted() {
 		parts = append(parts, fmt.Sprintf("%s %d", h.RootWord(), h.Root))
@@ -109,7 +111,7 @@ func headerFacts(h *ir.Header) string {
 	for _, p := range h.Params {
 		parts = append(parts, fmt.Sprintf("%s %d", p.Name, p.Value))
 	}
-	return strings.Join(parts, ", ")
+	return parts
 }
 
 // chunksPhrase spells what the operation moves: "2 chunks", "5 blocks", "5 blocks of 2 chunks"; of a

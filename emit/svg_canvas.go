@@ -59,6 +59,15 @@ func (c *canvas) text(class string, x, y float64, text string) {
 	fmt.Fprintf(&c.body, "<text class=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n", class, num(x), num(y), escaped(text))
 }
 
+// label writes what an arrow carries. The arrow does not show in the blanks of the text.
+func (c *canvas) label(class string, x, y float64, text string) {
+	if !strings.ContainsAny(text, " …") {
+		c.text(class, x, y, text)
+		return
+	}
+	fmt.Fprintf(&c.body, "<text class=\"%s\" style=\"stroke-width:6px\" x=\"%s\" y=\"%s\">%s</text>\n", class, num(x), num(y), escaped(text))
+}
+
 // header writes the title and what is drawn; it returns the next free height.
 func (c *canvas) header() float64 {
 	c.text("t", svgMargin, svgMargin+12, c.run.Name())

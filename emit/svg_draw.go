@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -94,6 +95,9 @@ func (c *canvas) band(p *plan, b *band) {
 		for i := range b.stars {
 			c.fan(p, b, &b.stars[i])
 		}
+		if b.detail == freeDetail {
+			c.freeLabels(p, b)
+		}
 		return
 	}
 	for i, trunk := range b.trunks {
@@ -159,7 +163,7 @@ func (c *canvas) fan(p *plan, b *band, s *star) {
 		n.dot(x1, y1)
 	}
 	n.lay(c)
-	if b.detail != noDetail {
+	if b.detail == leafDetail || b.detail == starDetail {
 		c.fanLabels(p, b, s, x1, x2)
 	}
 }
@@ -175,7 +179,35 @@ func (c *canvas) fanLabels(p *plan, b *band, s *star, x1, x2 float64) {
 		x := x1 + at*(x2-x1)
 		hub, leaf := p.lane(s.hub), p.lane(l.rank)
 		y := leaf + 0.34*(hub-leaf)
-		c.text("s m "+looks[b.class].id, x, y+3, l.cargo.label())
+		c.label("s m "+looks[b.class].id, x, y+3, l.cargo.label())
+	}
+}
+
+// freeLabels writes what the straight arrows of a band carry where no other label stands. An arrow
+// without such a place has none: the band's label covers it.
+func (c *canvas) freeLabels(p *plan, b *band) {
+	type box struct{ x, y, width float64 }
+	var taken []box
+	x1, x2 := b.x+bandPad, b.x+b.width-bandPad
+	for i := range b.stars {
+		s := &b.stars[i]
+		for _, l := range s.leaves {
+			from, to, label := s.hub, l.rank, l.cargo.label()
+			if !s.out {
+				from, to = to, from
+			}
+			for _, part := range []float64{0.5, 0.36, 0.64, 0.24, 0.76} {
+				at := box{x1 + part*(x2-x1), p.lane(from) + part*(p.lane(to)-p.lane(from)), textWidth(label, smallSize) + 4}
+				overlaps := func(o box) bool {
+					return math.Abs(o.x-at.x) < (o.width+at.width)/2 && math.Abs(o.y-at.y) < smallSize+1
+				}
+				if !slices.ContainsFunc(taken, overlaps) {
+					taken = append(taken, at)
+					c.label("s m "+looks[b.class].id, at.x, at.y+3, label)
+					break
+				}
+			}
+		}
 	}
 }
 
@@ -192,7 +224,7 @@ func (c *canvas) trunk(p *plan, b *band, s *star, x, reach float64) {
 			n.dot(x, p.lane(l.rank))
 		}
 		if b.detail == leafDetail {
-			c.text("s "+looks[b.class].id, x+4, p.lane(l.rank)-5, l.cargo.label())
+			c.label("s "+looks[b.class].id, x+4, p.lane(l.rank)-5, l.cargo.label())
 		}
 	}
 	if s.out {

@@ -39,7 +39,11 @@ func (c *canvas) legend(p *plan, top float64) float64 {
 func legendKeys(p *plan) []key {
 	var out []key
 	for _, cl := range usedClasses(p) {
-		out = append(out, key{looks[cl].name, func(c *canvas, x, y float64) { c.sampleArrow(cl, x, y) }})
+		name := looks[cl].name
+		if looks[cl].many != "" && p.bundles(cl) {
+			name = looks[cl].many
+		}
+		out = append(out, key{name, func(c *canvas, x, y float64) { c.sampleArrow(cl, x, y) }})
 	}
 	out = append(out,
 		lineKey("active", "sends"), lineKey("wait", "waits"),
@@ -48,6 +52,11 @@ func legendKeys(p *plan) []key {
 		out = append(out, key{"never returns", func(c *canvas, x, y float64) { c.mark("alarm", cross, x, y) }})
 	}
 	return out
+}
+
+// bundles reports whether a message of the class has several slots.
+func (p *plan) bundles(cl class) bool {
+	return slices.ContainsFunc(p.scene.transfers, func(tr transfer) bool { return tr.class == cl && len(tr.message) > 1 })
 }
 
 // usedClasses returns the classes that are drawn, in their order.

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -61,6 +62,7 @@ const (
 	noDetail   detail = iota
 	starDetail        // at every star
 	leafDetail        // at every leaf
+	freeDetail        // at every arrow that has a free place
 )
 
 func (p *plan) lane(rank int) float64 { return p.top + float64(rank)*p.pitch }
@@ -124,10 +126,13 @@ func (p *plan) stretch(x float64) {
 	}
 }
 
+// widePitch is how far lanes are apart that have room for labels between them.
+const widePitch = 30
+
 func lanePitch(ranks int) float64 {
 	switch {
 	case ranks <= 10:
-		return 30
+		return widePitch
 	case ranks <= 20:
 		return 24
 	}
@@ -161,6 +166,9 @@ func (p *plan) band(stars []star) band {
 		b.trunks = packTrunks(stars)
 	}
 	b.detail = b.chooseDetail()
+	if b.detail == noDetail && b.trunks == nil && p.pitch == widePitch && bundled(stars) {
+		b.detail = freeDetail
+	}
 	b.width = max(minBand, p.need(&b), textWidth(b.label, smallSize)+12)
 	return b
 }
@@ -168,7 +176,11 @@ func (p *plan) band(stars []star) band {
 // need is the width that the arrows of a band take.
 func (p *plan) need(b *band) float64 {
 	if b.trunks == nil {
-		return 2*bandPad + min(26+2*float64(longestSpan(b.stars)), 80)
+		room := min(26+2*float64(longestSpan(b.stars)), 80)
+		if b.detail == freeDetail {
+			room = max(room, 3*widestLabel(b.stars))
+		}
+		return 2*bandPad + room
 	}
 	return 2*bandPad + float64(len(b.trunks))*b.pitch()
 }
@@ -233,6 +245,26 @@ next:
 		out = append(out, []star{s})
 	}
 	return out
+}
+
+// bundled reports whether several stars, which carry different things, have messages of several slots.
+func bundled(stars []star) bool {
+	for i := range stars {
+		if slices.ContainsFunc(stars[i].leaves, func(l leaf) bool { return l.cargo.bundled() }) {
+			return len(stars) > 1 && stars[i].label() != bandLabel(stars)
+		}
+	}
+	return false
+}
+
+func widestLabel(stars []star) float64 {
+	widest := 0.0
+	for _, s := range stars {
+		for _, l := range s.leaves {
+			widest = max(widest, textWidth(l.cargo.label(), smallSize))
+		}
+	}
+	return widest
 }
 
 // chooseDetail labels what differs, unless that is too much.

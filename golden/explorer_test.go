@@ -235,6 +235,7 @@ func TestExplorer(t *testing.T) {
 		})
 	}
 	run("same fixpoint", sameFixpoint)
+	run("several blocks", severalBlocks)
 	run("mouse", byMouse)
 	run("keyboard", byKeyboard)
 	run("root", changeOfRoot)
@@ -245,10 +246,33 @@ func TestExplorer(t *testing.T) {
 	run("counterexamples", counterexamples)
 }
 
-// solution is what the page's own fixpoint finds.
+// solution is what the page's own fixpoint finds. Slots have numbers of the page's own.
 type solution struct {
 	Slots, Causes, Rules []int32
 	Returns              []int
+	Names                []string // by slot
+	RankOf               []int
+}
+
+// requireSame holds what the page finds against package fixpoint. What the page has no number for
+// is never set.
+func (got *solution) requireSame(b *browser, want *fixpoint.Result, of string) {
+	b.Helper()
+	type set struct{ round, cause int }
+	page, ours := map[fixpoint.Place]set{}, map[fixpoint.Place]set{}
+	for id, round := range got.Slots {
+		if round >= 0 {
+			page[fixpoint.Place{Rank: got.RankOf[id], Slot: slotNamed(got.Names[id])}] = set{int(round), int(got.Causes[id])}
+		}
+	}
+	for id, round := range want.Slots() {
+		if round >= 0 {
+			ours[want.Layout().PlaceOf(id)] = set{int(round), want.Cause(id)}
+		}
+	}
+	require.Equal(b, ours, page, of)
+	require.Equal(b, want.Rules(), got.Rules, of)
+	require.Equal(b, want.Returns(), got.Returns, of)
 }
 
 // sameFixpoint holds the page's fixpoint against package fixpoint's: all
@@ -266,19 +290,46 @@ func sameFixpoint(b *browser) {
 				lost := someOf(rnd, legsOf(s))
 				got := ask[solution](b, `(() => { const lost = new Set(%s);
 					const e = solve(view.p, {lost: (f, t, c) => lost.has(legKey(f, t, c)), every: false, without: new Set()});
-					return {...e, returns: returns(e)}; })()`, keysOf(lost))
-				want := solved(b.T, s, lost)
-				require.Equal(b, want.Slots(), got.Slots, "%s %+v", alg.Name, p)
-				require.Equal(b, want.Rules(), got.Rules, "%s %+v", alg.Name, p)
-				require.Equal(b, want.Returns(), got.Returns, "%s %+v", alg.Name, p)
-				for id, cause := range got.Causes {
-					require.Equal(b, want.Cause(id), int(cause), "%s %+v: %v", alg.Name, p, want.Layout().PlaceOf(id))
-				}
+					return {...e, returns: returns(e), names: view.p.names, rankOf: view.p.rankOf}; })()`, keysOf(lost))
+				got.requireSame(b, solved(b.T, s, lost), fmt.Sprintf("%s %+v", alg.Name, p))
 			}
 			b.requireShown(s, nil)
 			require.Regexp(b, fmt.Sprintf("^%d rounds?($| )", solved(b.T, s, nil).Rounds()), b.text("#totals"))
 		}
 	}
+}
+
+// severalBlocks shows schedules of several blocks: what ranks hold comes from the row, and messages of
+// several chunks are one arrow.
+func severalBlocks(b *browser) {
+	for name, s := range bundled(b.T) {
+		b.open(s, emit.Options{})
+		got := ask[solution](b, `({...view.run, returns: view.returns, names: view.p.names, rankOf: view.p.rankOf})`)
+		got.requireSame(b, solved(b.T, s, nil), name)
+		b.requireShown(s, nil)
+		messages := 0
+		for _, p := range s.Programs {
+			for _, r := range p.Rules {
+				for do := r.Do; len(do) > 0; do = do[len(ir.MessageOf(do)):] {
+					messages++
+				}
+			}
+		}
+		require.Equal(b, messages, ask[int](b, "document.querySelectorAll('#diagram .leg').length"), name)
+		root := ask[[]string](b, "[...document.querySelectorAll('#diagram .tag')].map(n => n.textContent)")
+		if s.Rooted() {
+			require.Equal(b, []string{"root"}, root, name)
+		} else {
+			require.Empty(b, root, name)
+		}
+	}
+	b.open(bundled(b.T)["allgather-bruck.txt"], emit.Options{})
+	b.do(chromedp.Click("#end"))
+	require.Contains(b, b.text("#facts"), "5 ranks · 5 blocks")
+	require.Contains(b, b.text("#totals"), "15 puts")
+	require.Contains(b, b.text("#say"), "rank 0 puts c0 c1 to 3")
+	require.Contains(b, b.text("#rules"), "put c0 c1 @3")
+	require.Equal(b, 5, ask[int](b, "[...document.querySelectorAll('#diagram .label')].filter(n => n.textContent.includes(' ')).length"))
 }
 
 func someOf(rnd *rand.Rand, all []leg) map[leg]bool {

@@ -27,7 +27,7 @@ func (c *emitCmd) explained(ctx context.Context, s *ir.Schedule, o emit.Options)
 		return o, err
 	}
 	o.Failures = pageFailures(report)
-	if !c.isFile() && s.Collective != "barrier" && s.Ranks <= maxPageRanks {
+	if !c.isFile() && s.Rooted() && s.Ranks <= maxPageRanks {
 		o.Others, err = c.otherRoots(s)
 	}
 	return o, err

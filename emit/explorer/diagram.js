@@ -68,16 +68,14 @@ function draw(root, view, width) {
 }
 
 function lane(g, rank, back) {
-  const y = laneY(g, rank), right = g.width - 8, s = g.view.p.schedule;
+  const y = laneY(g, rank), right = g.width - 8, {schedule: s, row} = g.view.p;
   const node = svg('g', {class: 'lane', 'data-rank': rank, 'data-returns': back});
   node.append(
     svg('rect', {class: 'band', x: 0, y: y - g.pitch / 2, width: g.width, height: g.pitch}),
     svg('line', {class: 'wire', x1: gutter - 6, x2: right, y1: y, y2: y}),
     svg('text', {class: 'name', x: 8, y: y + 4}, String(rank)));
   if (back >= 0) node.append(svg('line', {class: 'home', x1: g.x[Math.min(back, g.x.length - 1)], x2: right, y1: y, y2: y}));
-  if (rank === s.root && s.collective !== 'barrier') {
-    node.append(svg('text', {class: 'tag', x: 16 + 8 * String(rank).length, y: y + 4}, s.collective === 'anycast' ? 'origin' : 'root'));
-  }
+  if (rank === s.root && row.root) node.append(svg('text', {class: 'tag', x: 16 + 8 * String(rank).length, y: y + 4}, row.root));
   if (g.view.run.slots[g.view.p.base[rank]] < 0) node.append(svg('text', {class: 'tag absent', x: 16 + 8 * String(rank).length, y: y + 4}, 'absent'));
   return node;
 }
@@ -140,10 +138,10 @@ function trunk(g, legs, carried) {
 
 function legNode(g, l) {
   const at = armOf(g, l);
-  const what = `${l.kind === 'mcast' ? 'multicast of ' : ''}${l.name} from rank ${l.from} to rank ${l.to}, round ${l.arrive}`;
+  const what = `${l.kind === 'mcast' ? 'multicast of ' : ''}${few(l.names, 12)} from rank ${l.from} to rank ${l.to}, round ${l.arrive}`;
   const node = svg('g', {
     class: `leg ${l.kind}${l.lost ? ' lost' : ''}${l.first || l.lost ? '' : ' again'}`, style: kindStyle(l.kind),
-    'data-kind': l.kind, 'data-from': l.from, 'data-to': l.to, 'data-slot': l.name, 'data-arrive': l.arrive,
+    'data-kind': l.kind, 'data-from': l.from, 'data-to': l.to, 'data-slot': l.names.join(' '), 'data-arrive': l.arrive,
   }, svg('title', {}, what + (l.lost ? ', lost' : l.first ? '' : ', not the first copy')));
   if (l.kind === 'mcast') {
     for (const [key, value] of [['role', 'button'], ['tabindex', -1], ['aria-pressed', l.lost], ['aria-label', `Lose the ${what}`], ['data-key', l.key]]) node.setAttribute(key, value);
@@ -175,7 +173,7 @@ function labels(g) {
   const found = new Map(), taken = [];
   for (const all of gather(told, l => `${l.arrive} ${l.kind} ${l.from} ${l.to} ${l.name[0]}`)) {
     const l = all[Math.floor(all.length / 2)], at = armOf(g, l);
-    const text = all[0].name[0] + spans(all.map(l => Number(l.name.slice(1))));
+    const text = all.some(l => l.names.length > 1) ? few([...new Set(all.map(l => l.name))], 2) : all[0].name[0] + spans(all.map(l => Number(l.name.slice(1))));
     const room = part => ({x: at.x1 + (at.x2 - at.x1) * part, y: at.y1 + (at.y2 - at.y1) * part, w: 7 * text.length + 4, h: 14});
     const part = [0.5, 0.3, 0.7, 0.4, 0.6, 0.2, 0.8].find(part => !taken.some(box => overlap(box, room(part))));
     if (part === undefined) continue;

@@ -19,7 +19,7 @@ function world(p) {
 
 // look computes the run that is to be shown, and its picture's parts.
 function look() {
-  const p = number(data.schedules[state.which]), run = solve(p, world(p)), all = legs(run);
+  const p = number(data.schedules[state.which], data.rows[state.which]), run = solve(p, world(p)), all = legs(run);
   view = {p, run, legs: all, returns: returns(run), critical: critical(run), picked: state.rank};
   view.last = all.reduce((last, l) => Math.max(last, l.arrive), 0);
   view.steps = steps();
@@ -35,7 +35,7 @@ function drawable(view) {
   view.cut = all.length > most.legs;
   if (!view.cut) return all;
   let chunks = view.p.chunks;
-  const early = l => l.name[0] !== 'c' || Number(l.name.slice(1)) < chunks;
+  const early = l => l.name[0] !== 'c' || Number(l.names[0].slice(1)) < chunks;
   while (chunks > 1 && all.filter(early).length > most.legs) chunks = Math.floor(chunks / 2);
   return all.filter(early).slice(0, most.legs);
 }
@@ -50,7 +50,7 @@ function steps() {
   if (path.length > 1 && first.rank === last.rank && first.slot === last.slot) path = path.slice(0, -1); // a cycle
   if (!path.length) {
     path = f.places.flatMap(at => {
-      const into = view.legs.filter(l => l.to === at.rank && l.name === at.slot);
+      const into = view.legs.filter(l => l.to === at.rank && l.names.includes(at.slot));
       return into.length ? into.map(l => ({...at, from: l.from})) : [{...at, from: -1}];
     });
   }
@@ -87,7 +87,7 @@ function rove(key) {
 function header() {
   const s = view.p.schedule, left = tellExtract(view);
   $('name').textContent = `${s.collective}/${s.algorithm}`;
-  $('facts').textContent = tellHeader(s);
+  $('facts').textContent = view.p.row.facts.join(' · ');
   $('totals').textContent = tellTotals(view);
   $('losses').hidden = $('losekeys').hidden = !view.legs.some(l => l.kind === 'mcast');
   $('limits').hidden = !left;
@@ -98,7 +98,7 @@ function header() {
 
 function legend() {
   const used = data.kinds.filter(kind => view.legs.some(l => l.kind === kind.id));
-  const items = used.map(kind => [kind.id, kind.name]);
+  const items = used.map(kind => [kind.id, view.legs.some(l => l.kind === kind.id && l.names.length > 1) ? kind.many : kind.name]);
   if (view.legs.some(l => l.lost)) items.push(['lost', 'lost']);
   if (view.steps.some(s => s.from >= 0 && view.run.slots[s.id] >= 0)) items.push(['path', 'the counterexample']);
   if (view.ghosts.length) items.push(['ghost path', 'never happens']);
@@ -145,7 +145,7 @@ function paint() {
 }
 
 // own tells whether an arrow stands out where some do.
-function own(l) { return state.critical ? view.critical.has(l.slot) && l.first : l.from === state.rank || l.to === state.rank; }
+function own(l) { return state.critical ? l.first && l.slots.some(slot => view.critical.has(slot)) : l.from === state.rank || l.to === state.rank; }
 
 function paintTrunk({legs, node}) {
   node.classList.toggle('future', legs[0].arrive > state.round);
@@ -153,7 +153,7 @@ function paintTrunk({legs, node}) {
 }
 
 function paintLeg(node, l) {
-  const {round} = state, on = view.steps.findIndex(s => s.id === l.slot && s.from === l.from);
+  const {round} = state, on = view.steps.findIndex(s => l.slots.includes(s.id) && s.from === l.from);
   node.classList.toggle('future', l.arrive > round);
   node.classList.toggle('now', l.arrive === round);
   node.classList.toggle('own', own(l));
@@ -336,12 +336,12 @@ function options(select, list) {
 }
 
 function start() {
-  const s = data.schedules[0], word = s.collective === 'anycast' ? 'Origin' : 'Root';
+  const s = data.schedules[0], {root} = data.rows[0];
   options($('root'), data.schedules.map((x, i) => [i, x.root]));
   options($('rank'), [...Array(s.ranks).keys()].map(r => [r, r]));
   options($('lanes'), [['extract', 'extract'], ['path', 'critical path'], ['part', 'one rank'], ...(s.ranks > maxWhole ? [] : [['all', 'all ranks']])]);
   options($('failure'), [...data.failures.map((f, i) => [i, f.check]), [-1, 'as if nothing were wrong']]);
-  $('rootword').textContent = word;
+  $('rootword').textContent = root && root[0].toUpperCase() + root.slice(1);
   $('rooted').hidden = data.schedules.length < 2;
   $('root').value = state.which = data.start;
   $('command').textContent = data.command;

@@ -3,15 +3,17 @@
 // two against each other.
 
 // number gives every slot and every rule of a schedule its number over all
-// ranks: of each rank enter, its chunks and its signals, in this order.
-function number(schedule) {
-  const p = {schedule, ranks: schedule.ranks, chunks: schedule.chunks, base: [0], names: [], rankOf: [], rules: []};
+// ranks: of each rank enter, the chunks that it has to do with and its signals, in this order. What a
+// rank holds and wants is said by row.
+function number(schedule, row) {
+  const p = {schedule, row, ranks: schedule.ranks, chunks: schedule.chunks, base: [], at: [], names: [], rankOf: [], rules: []};
+  const known = chunksKnown(p);
   for (const program of byRank(schedule.programs)) {
-    const names = ['enter'];
-    for (let k = 0; k < schedule.chunks; k++) names.push('c' + k);
+    const names = ['enter', ...ascending(known[program.rank]).map(k => 'c' + k)], at = new Map();
     for (let j = 0; j < program.signals; j++) names.push('s' + j);
-    for (const name of names) p.names.push(name), p.rankOf.push(program.rank);
     p.base.push(p.names.length);
+    for (const name of names) at.set(name, p.names.length), p.names.push(name), p.rankOf.push(program.rank);
+    p.at.push(at);
   }
   for (const program of byRank(schedule.programs)) {
     program.rules.forEach((rule, i) => p.rules.push(numbered(p, program.rank, rule, i)));
@@ -23,10 +25,40 @@ function number(schedule) {
 
 function byRank(programs) { return [...programs].sort((a, b) => a.rank - b.rank); }
 
-function slotOf(p, rank, name) {
-  if (name === 'enter') return p.base[rank];
-  const index = Number(name.slice(1));
-  return p.base[rank] + 1 + (name[0] === 'c' ? index : p.chunks + index);
+// chunksKnown returns for each rank the chunks that it holds, wants, gets or waits for.
+function chunksKnown(p) {
+  const known = p.row.held.map((held, rank) => new Set([...chunksOf(p, held), ...chunksOf(p, p.row.wanted[rank])]));
+  const add = (rank, name) => { if (name && name[0] === 'c') known[rank].add(Number(name.slice(1))); };
+  for (const program of p.schedule.programs) {
+    for (const name of program.done) add(program.rank, name);
+    for (const rule of program.rules) {
+      for (const name of [...rule.when, rule.unless]) add(program.rank, name);
+      for (const act of rule.do.map(actOf)) {
+        for (const to of receivers(p, program, act)) for (const name of act.names) add(to, name);
+      }
+    }
+  }
+  return known;
+}
+
+// chunksOf lists the chunks of blocks: those that row.held and row.wanted have for a rank.
+function chunksOf(p, {first, step, count}) {
+  const out = [];
+  for (let i = 0; i < count; i++) for (let f = 0; f < p.row.per; f++) out.push((first + i * step) * p.row.per + f);
+  return out;
+}
+
+// slotOf returns the number of a slot, -1 of one that its rank has nothing to do with.
+function slotOf(p, rank, name) { return p.at[rank].get(name) ?? -1; }
+
+// actOf returns an action of a rule; a put may have several slots.
+function actOf(a) { return {op: a.op, names: a.slots || [a.slot], to: a.to}; }
+
+// namesTogether spells the slots of one message: c0 c1 c2, of more the first and the last.
+function namesTogether(names) {
+  if (names.length <= 3) return names.join(' ');
+  const ends = `${names[0]}…${names[names.length - 1]}`, first = Number(names[0].slice(1));
+  return names.every((name, i) => Number(name.slice(1)) === first + i) ? ends : `${ends} (${names.length})`;
 }
 
 function numbered(p, rank, rule, index) {
@@ -34,13 +66,13 @@ function numbered(p, rank, rule, index) {
     rank, index, text: spellRule(rule), repair: rule.unless !== undefined, after: rule.after || 0,
     when: rule.when.map(name => slotOf(p, rank, name)),
     unless: rule.unless === undefined ? -1 : slotOf(p, rank, rule.unless),
-    acts: rule.do.map(a => ({op: a.op, name: a.slot, to: a.to})),
+    acts: rule.do.map(actOf),
   };
 }
 
 function spellRule(rule) {
   const unless = rule.unless === undefined ? '' : ` unless ${rule.unless} after ${rule.after}`;
-  const acts = rule.do.map(a => a.op === 'mcast' ? 'mcast ' + a.slot : `put ${a.slot} @${a.to}`);
+  const acts = rule.do.map(actOf).map(a => `${a.op} ${namesTogether(a.names)}${a.op === 'mcast' ? '' : ` @${a.to}`}`);
   return `${rule.when.join(' ')}${unless} → ${acts.join(', ')}`;
 }
 
@@ -51,7 +83,7 @@ function link(p) {
   p.rules.forEach((rule, id) => {
     for (const slot of rule.when) p.waiters[slot].push(id);
     for (const act of rule.acts) {
-      for (const to of receivers(p, rule, act)) p.writers[slotOf(p, to, act.name)].push({id, op: act.op});
+      for (const to of receivers(p, rule, act)) for (const name of act.names) p.writers[slotOf(p, to, name)].push({id, op: act.op});
     }
   });
 }
@@ -72,9 +104,8 @@ function solve(p, world) {
     missing: p.rules.map(r => r.when.length), queue: [], fired: [], ready: [],
   };
   for (let r = 0; r < p.ranks; r++) setSlot(e, p.base[r], -1, 0);
-  const root = p.schedule.root;
-  if (p.schedule.collective !== 'barrier' && e.slots[p.base[root]] === 0) {
-    for (let k = 0; k < p.chunks; k++) setSlot(e, p.base[root] + 1 + k, -1, 0);
+  for (let r = 0; r < p.ranks; r++) {
+    if (e.slots[p.base[r]] === 0) for (const k of chunksOf(p, p.row.held[r])) setSlot(e, slotOf(p, r, 'c' + k), -1, 0);
   }
   let head = 0;
   do {
@@ -105,7 +136,8 @@ function fire(e, id, round) {
   e.fired.push(id);
   for (const act of rule.acts) {
     for (const to of receivers(e.p, rule, act)) {
-      if (act.op === 'put' || !e.world.lost(rule.rank, to, act.name)) setSlot(e, slotOf(e.p, to, act.name), id, round + 1);
+      if (act.op === 'mcast' && e.world.lost(rule.rank, to, act.names[0])) continue;
+      for (const name of act.names) setSlot(e, slotOf(e.p, to, name), id, round + 1);
     }
   }
 }
@@ -119,8 +151,8 @@ function repairs(e) {
   return needed.length > 0;
 }
 
-// legs lists every transfer of a run, a multicast once for each receiver. The
-// first copy of a slot is the first that its rule sends.
+// legs lists every message of a run, a multicast once for each receiver. It is the
+// first copy if it brings a slot that its rule has not sent before.
 function legs(e) {
   const out = [], had = new Set();
   for (const id of e.fired) {
@@ -130,26 +162,28 @@ function legs(e) {
     }
   }
   for (const l of out.filter(x => x.first)) {
-    l.first = !had.has(l.slot);
-    had.add(l.slot);
+    const brought = l.slots.filter(slot => e.causes[slot] === l.id && !had.has(slot));
+    l.first = brought.length > 0;
+    for (const slot of brought) had.add(slot);
   }
   return out;
 }
 
 function leg(e, id, rule, act, to) {
-  const slot = slotOf(e.p, to, act.name), arrive = e.rules[id] + 1;
-  const lost = act.op === 'mcast' && e.world.lost(rule.rank, to, act.name);
+  const slots = act.names.map(name => slotOf(e.p, to, name)), arrive = e.rules[id] + 1, name = namesTogether(act.names);
+  const lost = act.op === 'mcast' && e.world.lost(rule.rank, to, name);
   return {
-    id, slot, name: act.name, from: rule.rank, to, arrive, kind: kindOf(rule, act, e.asked[id]),
-    lost: lost || e.world.without.has(slot), first: e.causes[slot] === id && !lost, key: legKey(rule.rank, to, act.name),
+    id, slots, names: act.names, name, from: rule.rank, to, arrive, kind: kindOf(rule, act, e.asked[id]),
+    lost: lost || slots.every(slot => e.world.without.has(slot)), first: slots.some(slot => e.causes[slot] === id) && !lost, key: legKey(rule.rank, to, name),
   };
 }
 
 function kindOf(rule, act, asked) {
   if (act.op === 'mcast') return 'mcast';
-  if (rule.repair) return act.name[0] === 's' ? 'request' : 'repair';
+  const signal = act.names[0][0] === 's';
+  if (rule.repair) return signal ? 'request' : 'repair';
   if (asked) return 'answer';
-  return act.name[0] === 's' ? 'signal' : 'put';
+  return signal ? 'signal' : 'put';
 }
 
 // onRequest tells for each rule whether it has fired as a repair or because of

@@ -79,7 +79,7 @@ function tellSources(view, slot) {
 function tellHow(view, slot) {
   const cause = view.run.causes[slot];
   if (cause < 0) return 'from the beginning';
-  const l = view.legs.find(x => x.id === cause && x.slot === slot && x.first);
+  const l = view.legs.find(x => x.id === cause && x.slots.includes(slot) && x.first);
   const how = {mcast: 'multicast', put: 'put', signal: 'signal', repair: 'repair', request: 'request', answer: 'answer'}[l.kind];
   return `${how} from rank ${l.from}, round ${l.arrive}`;
 }
@@ -123,9 +123,9 @@ function pending(view, rank, round) {
 
 // tellLoss says what a lost leg is made up by.
 function tellLoss(view, l) {
-  const at = view.run.slots[l.slot];
+  const at = view.run.slots[l.slots[0]];
   const head = `The multicast of ${l.name} from rank ${l.from} to rank ${l.to} is lost`;
-  return at < 0 ? `${head}; nothing brings it.` : `${head}; ${l.name} comes by ${tellHow(view, l.slot)}.`;
+  return at < 0 ? `${head}; nothing brings it.` : `${head}; ${l.name} comes by ${tellHow(view, l.slots[0])}.`;
 }
 
 // tellStep says one step of a counterexample.
@@ -144,14 +144,4 @@ function tellTotals(view) {
     count(of('signal').length, 'signal'), count(of('repair').length, 'repair'), count(of('request').length, 'request'), count(of('answer').length, 'answer')];
   const lost = view.legs.filter(l => l.lost).length;
   return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '');
-}
-
-// tellHeader says what the schedule was made for.
-function tellHeader(s) {
-  const parts = [count(s.ranks, 'rank')];
-  if (s.collective === 'bcast') parts.push(`root ${s.root}`);
-  if (s.collective === 'anycast') parts.push(`origin ${s.root}`);
-  if (s.chunks) parts.push(count(s.chunks, 'chunk'));
-  for (const [name, value] of Object.entries(s.params)) parts.push(`${name} ${value}`);
-  return parts.join(' · ');
 }
