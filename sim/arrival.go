@@ -5,8 +5,8 @@ import "fmt"
 // Arrival says when the ranks call the operation. All of it adds up.
 type Arrival struct {
 	At     []Time // by rank, when it calls; nil: at 0
-	Others Time   // all but the root come so much later: the root is first
-	Late   Time   // one rank, drawn among those that are not the root, comes so much later
+	Others Time   // all but the root, or rank 0 if there is no root, come so much later
+	Late   Time   // one rank, drawn among those that are neither, comes so much later
 	Skew   Time   // each rank comes up to so much later, drawn uniformly
 }
 
@@ -49,8 +49,8 @@ func drawOther(seed uint64, p purpose, ranks, root int) int {
 	return other
 }
 
-// Delay is what the root of a broadcast waits for once it has called: the
-// policies of paper 000, section 2.1, of which the barrier is Config.Before.
+// Delay is what the root waits for once it has called: the policies of paper 000, section 2.1,
+// except the barrier, which is Config.Before. A collective that has no root ignores it.
 type Delay struct {
 	Fixed Time // a time
 	// Peer: a message of one byte that a rank sends as soon as it has called; the

@@ -96,7 +96,7 @@ func checkPath(t *rapid.T, r *sim.Result) {
 			require.Equal(t, sim.Receive, s.Op)
 			require.Equal(t, sim.Send, before.Op)
 			require.Equal(t, before.Rank, s.Peer)
-			require.Equal(t, before.Slot, s.Slot)
+			require.Equal(t, before.Slots, s.Slots)
 		}
 	}
 }
@@ -105,19 +105,19 @@ func checkPath(t *rapid.T, r *sim.Result) {
 func TestCriticalPath(t *testing.T) {
 	c := sim.Config{Model: sim.LogGP{L: 100, O: 10, Gap: 5}, Path: true}
 	r := simulate(t, "bcast/chain", schedule.Params{Ranks: 3}, c)
-	c0 := ir.Chunk(0)
+	c0 := []ir.Slot{ir.Chunk(0)}
 	require.Equal(t, []sim.Step{
-		{Rank: 0, Op: sim.Enter, Slot: ir.Enter, Peer: -1},
-		{Rank: 0, Op: sim.Send, Slot: c0, Peer: 1, Begin: 0, End: 10},
-		{Rank: 1, Op: sim.Receive, Slot: c0, Peer: 0, Begin: 110, End: 120},
-		{Rank: 1, Op: sim.Send, Slot: c0, Peer: 2, Begin: 120, End: 130},
-		{Rank: 2, Op: sim.Receive, Slot: c0, Peer: 1, Begin: 230, End: 240},
+		{Rank: 0, Op: sim.Enter, Slots: []ir.Slot{ir.Enter}, Peer: -1},
+		{Rank: 0, Op: sim.Send, Slots: c0, Peer: 1, Begin: 0, End: 10},
+		{Rank: 1, Op: sim.Receive, Slots: c0, Peer: 0, Begin: 110, End: 120},
+		{Rank: 1, Op: sim.Send, Slots: c0, Peer: 2, Begin: 120, End: 130},
+		{Rank: 2, Op: sim.Receive, Slots: c0, Peer: 1, Begin: 230, End: 240},
 	}, r.Path)
 	c.Arrival.At = []sim.Time{0, 0, 5000}
 	r = simulate(t, "bcast/chain", schedule.Params{Ranks: 3}, c)
 	require.Equal(t, []sim.Step{
-		{Rank: 2, Op: sim.Enter, Slot: ir.Enter, Peer: -1, Begin: 5000, End: 5000},
-		{Rank: 2, Op: sim.Receive, Slot: c0, Peer: 1, Begin: 5000, End: 5010},
+		{Rank: 2, Op: sim.Enter, Slots: []ir.Slot{ir.Enter}, Peer: -1, Begin: 5000, End: 5000},
+		{Rank: 2, Op: sim.Receive, Slots: c0, Peer: 1, Begin: 5000, End: 5010},
 	}, r.Path)
 }
 
@@ -231,7 +231,7 @@ func TestBadConfigs(t *testing.T) {
 	good := sim.Config{Model: sim.DefaultLogGP()}
 	for want, change := range map[string]func(*sim.Config){
 		"no model":                              func(c *sim.Config) { c.Model = nil },
-		"a message of -1 bytes":                 func(c *sim.Config) { c.Bytes = -1 },
+		"a block of -1 bytes":                 func(c *sim.Config) { c.Bytes = -1 },
 		"a loss of NaN":                         func(c *sim.Config) { c.Loss = math.NaN() },
 		"a loss of 1.5":                         func(c *sim.Config) { c.Loss = 1.5 },
 		"noise of -1 ns":                        func(c *sim.Config) { c.Noise = -1 },

@@ -12,6 +12,7 @@ import (
 type engine struct {
 	program func(rank int) ir.Program // valid until the next call
 	h       ir.Header
+	row     ir.Collective // of h
 	c       Config
 	costs   costs
 	seed    uint64
@@ -25,6 +26,7 @@ type engine struct {
 	queue  queue.Queue[event]
 	seq    uint64 // number of what comes about next
 	fired  []int32
+	set    []int32 // slots that a rank has from the beginning
 	counts Counts
 	path   *path    // nil: not asked for
 	net    *network // nil: the costs say it all
@@ -62,8 +64,17 @@ type cast struct {
 	slot int32
 }
 
+// held returns the chunks that a rank has when it enters, as [ir.Header.Held] does.
+func (e *engine) held(r int) ir.Chunks {
+	if e.row.Blocks == nil {
+		return ir.Chunks{}
+	}
+	return ir.Chunks{Blocks: e.row.Held(e.h.Ranks, e.h.Root, r), Per: e.costs.per}
+}
+
 func newEngine(p Programs, c *Config) (*engine, error) {
 	e := &engine{program: p.Program, h: p.Header(), c: *c}
+	e.row, _ = ir.CollectiveNamed(e.h.Collective) // the zero row, without blocks, for an unknown name
 	if m, ok := p.(maker); ok {
 		e.program = m.Maker()
 	}
@@ -73,6 +84,11 @@ func newEngine(p Programs, c *Config) (*engine, error) {
 	if e.h.Ranks < 1 || e.h.Ranks > ir.MaxRanks || e.h.Root < 0 || e.h.Root >= e.h.Ranks || e.h.Chunks < 0 || e.h.Chunks > ir.MaxChunks {
 		return nil, fmt.Errorf("%d ranks, root %d, %d chunks: no schedule", e.h.Ranks, e.h.Root, e.h.Chunks)
 	}
+	blocks := e.h.Blocks()
+	if blocks > 0 && e.h.Chunks%blocks != 0 {
+		return nil, fmt.Errorf("%d chunks of %d blocks: no schedule", e.h.Chunks, blocks)
+	}
+	e.shapes.dense = blocks > 1
 	if n := len(c.Arrival.At); n != 0 && n != e.h.Ranks {
 		return nil, fmt.Errorf("%d times of arrival for %d ranks", n, e.h.Ranks)
 	}
@@ -101,6 +117,7 @@ func (e *engine) reset(seed uint64, enters []Time) {
 		}
 	}
 	e.lists.clear()
+	e.costs.bundles.clear()
 	e.queue.Clear()
 	e.casts = e.casts[:0]
 	e.seq, e.counts, e.seed, e.full = 0, Counts{}, seed, 0
@@ -127,7 +144,7 @@ func (e *engine) run(seed uint64, enters []Time) error {
 	for r := range e.ranks {
 		e.ranks[r], e.calls[r] = rank{cpu: enters[r], wake: never}, call{returns: Never}
 	}
-	if e.h.HasMessage() {
+	if e.row.Rooted {
 		e.ranks[e.h.Root].cpu += e.c.Delay.Fixed
 	}
 	for r := range e.ranks {

@@ -19,7 +19,7 @@ func (a key) before(b key) bool { return a.at < b.at || a.at == b.at && a.seq < 
 
 // event is what happens to a rank, which the tie of its item says.
 type event struct {
-	slot int32 // of a message; of a timer the rule
+	slot int32 // of a message, or its bundle; of a timer the rule
 	from int32 // who sent it: the rank or, where a path is to be found, the send's number in it
 }
 

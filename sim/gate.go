@@ -6,9 +6,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// gate keeps the root of a broadcast from beginning until the message of a rank
-// that has called has come (paper 000, section 2.1, the third policy). Until then
-// the root has neither called nor the message.
+// gate keeps the root from beginning until the message of a rank that has called has come
+// (paper 000, section 2.1, the third policy). Until then the root has neither called nor what it
+// holds. A collective that has no root has no gate.
 type gate struct {
 	enters []Time // by rank, when its call begins
 	peer   int    // the rank, -1: there is no gate
@@ -20,7 +20,7 @@ const gateRule = -1
 
 func (e *engine) newGate(enters []Time) gate {
 	g := gate{enters: enters, peer: -1}
-	if e.c.Delay.Peer && e.h.HasMessage() {
+	if e.c.Delay.Peer && e.row.Rooted {
 		g.peer = drawOther(e.seed, drawPeer, len(e.ranks), e.h.Root)
 	}
 	g.shut = g.peer >= 0
@@ -34,7 +34,8 @@ func (e *engine) shutFor(r int) bool { return e.gate.shut && r == e.h.Root }
 func (e *engine) open(r int, n *node) {
 	e.gate.shut = false
 	e.fired = e.fired[:0]
-	for slot := int32(0); slot <= int32(e.h.Chunks); slot++ {
+	e.set = e.heldSlots(append(e.set[:0], 0), r, n)
+	for _, slot := range e.set {
 		if n.has(slot) {
 			continue
 		}

@@ -4,7 +4,7 @@ package sim
 // number of the first send of it, or a message that has come, with its own.
 type entry struct {
 	seq  uint64
-	what int32 // the first send of the rule that is left, or gateRule; the slot of the message
+	what int32 // the first send of the rule that is left, or gateRule; the slot of the message, or its bundle
 	from int32 // behind its last send; of a message what event.from says
 	next int32
 }

@@ -37,8 +37,8 @@ func (o Op) String() string {
 type Step struct {
 	Rank  int
 	Op    Op
-	Slot  ir.Slot // what is sent or received; enter of a message by which a rank opens the root's gate; none of work
-	Peer  int     // whom it is sent to, who has sent it; -1: to all, or nobody
+	Slots []ir.Slot // what is sent or received; enter of a message by which a rank opens the root's gate; none of work
+	Peer  int       // the rank that it is sent to, or that has sent it; -1: all, or nobody
 	Begin Time
 	End   Time
 }
@@ -55,7 +55,7 @@ type path struct {
 type pathOp struct {
 	begin, end Time
 	rank, peer int32
-	slot       int32
+	slot       int32 // or the bundle
 	before     int32
 	op         Op
 }
@@ -128,14 +128,14 @@ func (e *engine) critical(enters, returns []Time) []Step {
 	for n := e.path.ranks[last].returned; n >= 0; {
 		x := &e.path.ops[n]
 		rank = int(x.rank)
-		slot := e.slotOf(x.slot)
-		if x.op == Work {
-			slot = ir.None
+		var slots []ir.Slot
+		if x.op != Work {
+			slots = e.slotsOf(x.slot)
 		}
-		steps = append(steps, Step{rank, x.op, slot, int(x.peer), x.begin, x.end})
+		steps = append(steps, Step{rank, x.op, slots, int(x.peer), x.begin, x.end})
 		n = x.before
 	}
-	steps = append(steps, Step{Rank: rank, Op: Enter, Slot: ir.Enter, Peer: -1, Begin: enters[rank], End: enters[rank]})
+	steps = append(steps, Step{Rank: rank, Op: Enter, Slots: []ir.Slot{ir.Enter}, Peer: -1, Begin: enters[rank], End: enters[rank]})
 	slices.Reverse(steps)
 	return steps
 }

@@ -18,7 +18,9 @@ type node struct {
 	next  int32 // of a node that is free the next one that is
 }
 
-// The words of a node are those of its slots, of its rules and of its sends.
+// The words of a node are those of its slots, of its rules and of its sends. Behind them
+// are the chunks that it has numbered by itself (see numbering), and the lists of slots of
+// messages that have several: how many there are, and an ir.Slot of each.
 //
 // A slot's word is the first rule that waits by it, counted from 1, times 4, and
 // its two flags.
@@ -40,13 +42,26 @@ const (
 
 // The words of a send.
 const (
-	sendSlot = iota // an ir.Slot
+	sendSlot = iota // an ir.Slot, or what listAt returns
 	sendTo          // the rank, or toAll
 
 	sendWords
 )
 
 const toAll = -1 // in place of the rank of a put
+
+// listAt returns what stands in the word of a send in place of one slot if the list of its
+// slots begins at a place in the lists: a slot of no kind that is not ir.None.
+func listAt(place int) ir.Slot { return ir.Slot(1 + place) }
+
+// list returns the slots of a send of several. ok is false if slot is not such a list.
+func (n *node) list(slot ir.Slot) (slots []int32, ok bool) {
+	if slot == ir.None || slot.Kind() != ir.KindNone {
+		return nil, false
+	}
+	at := int(n.shape.lists) + int(slot) - 1
+	return n.words[at+1:][:n.words[at]], true
+}
 
 func (n *node) rule(i int32) []int32 {
 	at := n.shape.slots + i*ruleWords

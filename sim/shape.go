@@ -11,10 +11,13 @@ import (
 // most schedules all programs have one of a few shapes, so that what a rank has for
 // itself is little. A shape is not changed once it is made.
 type shape struct {
-	begin []int32 // the words of a node of which no slot is set: of its slots and its rules
-	slots int32   // how many of them are of slots: enter, chunks, signals
-	rules []rule
-	waits []int32 // what rules wait for, numbers of slots
+	begin  []int32 // the words of a node of which no slot is set: of its slots and its rules
+	slots  int32   // how many of them are of slots: enter, chunks, signals
+	chunks int32   // how many of the slots are chunks
+	known  int32   // behind the words of sends: where the chunks stand that the node has numbered
+	lists  int32   // where the lists of messages of several slots stand
+	rules  []rule
+	waits  []int32 // what rules wait for, numbers of slots
 
 	entered []int32 // begin, with enter set
 	fires   []int32 // the rules that fire then
@@ -36,7 +39,7 @@ type rule struct {
 
 // equal reports whether two shapes are the same.
 func (s *shape) equal(o *shape) bool {
-	return s.slots == o.slots && slices.Equal(s.waits, o.waits) && slices.Equal(s.begin, o.begin) && slices.Equal(s.rules, o.rules)
+	return s.slots == o.slots && s.chunks == o.chunks && slices.Equal(s.waits, o.waits) && slices.Equal(s.begin, o.begin) && slices.Equal(s.rules, o.rules)
 }
 
 // hash returns a number by which shapes are found.
@@ -69,6 +72,7 @@ func (s *shape) enter() {
 type shapes struct {
 	byHash map[uint64]*shape
 	last   *shape // that was found last
+	dense  bool   // a node numbers the chunks that its own program names, and no others
 	words  int    // of all
 	most   int    // at how many words those are given up that no node has
 	draft  draft
@@ -77,10 +81,11 @@ type shapes struct {
 // leastShapes is how many words of shapes are always kept.
 const leastShapes = 1 << 18
 
-// of returns the shape of a program, and what it sends, which is valid until the next
-// call.
+// of returns the shape of a program, and the words that a node of it has behind those of
+// its shape. They are valid until the next call. The schedule has so many chunks.
 func (s *shapes) of(p *ir.Program, chunks int, repairs bool) (*shape, []int32, error) {
 	d := &s.draft
+	d.dense = s.dense
 	if err := d.write(p, chunks, repairs); err != nil {
 		return nil, nil, err
 	}
@@ -105,7 +110,7 @@ func (s *shapes) find(d *shape) *shape {
 		s.sweep()
 		s.most = max(2*s.words, leastShapes)
 	}
-	x := &shape{begin: slices.Clone(d.begin), slots: d.slots, rules: slices.Clone(d.rules), waits: slices.Clone(d.waits)}
+	x := &shape{begin: slices.Clone(d.begin), slots: d.slots, chunks: d.chunks, known: d.known, lists: d.lists, rules: slices.Clone(d.rules), waits: slices.Clone(d.waits)}
 	x.enter()
 	x.next, s.byHash[hash] = s.byHash[hash], x
 	s.words += x.words()
@@ -135,7 +140,11 @@ func (s *shapes) sweep() {
 // the next one takes.
 type draft struct {
 	shape
-	sends []int32 // of each an ir.Slot, and the rank, or toAll
+	sends []int32 // of each an ir.Slot, and the rank, or toAll; at the end all words behind the shape's
+
+	lists   []int32 // of messages of several slots: how many, and each
+	dense   bool
+	numbers numbering
 
 	// What the rules wait for that were written last and not shared with others.
 	when   []ir.Slot
@@ -150,18 +159,24 @@ const maxWords = 1 << 28
 // repair does if none is made.
 func kept(r *ir.Rule, repairs bool) bool { return len(r.Do) > 0 && (repairs || !r.IsRepair()) }
 
-// write makes d the program p.
-func (d *draft) write(p *ir.Program, chunks int, repairs bool) error {
+// write makes d the program p of a schedule of so many chunks in total.
+func (d *draft) write(p *ir.Program, total int, repairs bool) error {
+	chunks := total
+	if d.dense {
+		d.numbers.note(p, total, repairs)
+		chunks = len(d.numbers.chunks)
+	}
 	slots := 1 + chunks + p.Signals
 	if slots > maxWords {
 		return tooLong(p)
 	}
 	d.begin = slices.Grow(d.begin[:0], slots)[:slots]
 	clear(d.begin)
-	d.slots, d.rules, d.waits, d.sends = int32(slots), d.rules[:0], d.waits[:0], d.sends[:0]
+	d.slots, d.chunks, d.rules, d.waits = int32(slots), int32(chunks), d.rules[:0], d.waits[:0]
+	d.sends, d.lists = d.sends[:0], d.lists[:0]
 	d.when, d.before = nil, 0
 	for _, s := range p.Done {
-		k := slotNumber(s, chunks, p.Signals)
+		k := d.number(s, p.Signals)
 		if k < 0 {
 			return fmt.Errorf("rank %d: there is no slot %v to be done with", p.Rank, s)
 		}
@@ -169,16 +184,33 @@ func (d *draft) write(p *ir.Program, chunks int, repairs bool) error {
 	}
 	for i := range p.Rules {
 		if !kept(&p.Rules[i], repairs) {
-			if err := checkWhen(p, i, chunks); err != nil {
+			if err := checkWhen(p, i, total); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := d.rule(p, i, chunks); err != nil {
+		if err := d.rule(p, i, total); err != nil {
 			return err
 		}
 	}
+	d.known = int32(len(d.begin) + len(d.sends))
+	if d.dense {
+		d.sends = d.numbers.write(d.sends)
+	}
+	d.shape.lists = int32(len(d.begin) + len(d.sends))
+	if d.sends = append(d.sends, d.lists...); len(d.begin)+len(d.sends) > maxWords {
+		return tooLong(p)
+	}
 	return nil
+}
+
+// number returns the number that a slot of the rank has in its node, -1 if it has no such
+// slot.
+func (d *draft) number(s ir.Slot, signals int) int32 {
+	if d.dense && s.Kind() == ir.KindChunk {
+		return d.numbers.of(s)
+	}
+	return slotNumber(s, int(d.chunks), signals)
 }
 
 // rule writes rule i of p.
@@ -186,30 +218,58 @@ func (d *draft) rule(p *ir.Program, i, chunks int) error {
 	r := &p.Rules[i]
 	first, prefix, more := d.share(r.When)
 	for _, s := range more {
-		number := slotNumber(s, chunks, p.Signals)
+		number := d.number(s, p.Signals)
 		if number < 0 {
 			return checkWhen(p, i, chunks)
 		}
 		d.waits = append(d.waits, number)
 	}
-	w := rule{first: first, prefix: prefix, do: int32(len(d.sends) / sendWords), unless: slotNumber(r.Unless, chunks, p.Signals), after: int32(r.After)}
+	w := rule{first: first, prefix: prefix, do: int32(len(d.sends) / sendWords), unless: d.number(r.Unless, p.Signals), after: int32(r.After)}
 	if r.IsRepair() && w.unless < 0 {
 		return fmt.Errorf("rank %d, rule %d: there is no slot %v to be repaired", p.Rank, i, r.Unless)
 	}
-	for _, a := range r.Do {
-		to := a.To
-		if a.Op == ir.Mcast {
+	for do := r.Do; len(do) > 0; {
+		message := ir.MessageOf(do)
+		do = do[len(message):]
+		slot, to := message[0].Slot, message[0].To
+		switch {
+		case len(message) > 1:
+			var err error
+			if slot, err = d.list(p, i, message); err != nil {
+				return err
+			}
+		case message[0].Op == ir.Mcast:
 			to = toAll
 		}
-		d.sends = append(d.sends, int32(a.Slot), to)
+		if len(message) == 1 && slot.Kind() == ir.KindNone {
+			slot = ir.None
+		}
+		d.sends = append(d.sends, int32(slot), to)
 	}
 	w.end = int32(len(d.sends) / sendWords)
 	d.rules = append(d.rules, w)
 	d.begin = append(d.begin, 0, first+int32(len(r.When))-1)
-	if len(d.begin)+len(d.waits)+len(d.sends) > maxWords {
+	if len(d.begin)+len(d.waits)+len(d.sends)+len(d.lists) > maxWords {
 		return tooLong(p)
 	}
 	return nil
+}
+
+// list writes the slots of a message of several, and returns what stands for them in the
+// word of its send.
+func (d *draft) list(p *ir.Program, i int, message []ir.Action) (ir.Slot, error) {
+	at := len(d.lists)
+	if at+len(message) >= maxWords {
+		return ir.None, tooLong(p)
+	}
+	d.lists = append(d.lists, int32(len(message)))
+	for _, a := range message {
+		if a.Op != ir.Put || a.To != message[0].To {
+			return ir.None, fmt.Errorf("rank %d, rule %d: one message of several slots consists of puts to one rank", p.Rank, i)
+		}
+		d.lists = append(d.lists, int32(a.Slot))
+	}
+	return listAt(at), nil
 }
 
 // share returns the place of what a rule waits for, and what of it has to be written

@@ -42,7 +42,7 @@ type Config struct {
 	Model   Model   // what messages take
 	Hosts   int     // the ranks are on so many hosts, in blocks as even as possible; 0: each on its own
 	Switch  PerByte // a switch that all hosts share passes on no more than a byte in that time; 0: it is fast enough
-	Bytes   int     // of the message; of a barrier it is ignored
+	Bytes   int     // of one block, which is the whole message of a broadcast; ignored of a collective without blocks
 	Arrival Arrival // when the ranks call the operation
 	Seed    uint64  // of all that is drawn
 	Noise   Time    // a message, and each copy of a multicast, is late by up to so much, drawn uniformly
@@ -52,7 +52,7 @@ type Config struct {
 	Unready bool
 	Fanout  Time     // what a multicast takes longer than a put
 	Repair  Time     // the base timeout of repairs; 0: none is made
-	Delay   Delay    // what the root waits for before it begins
+	Delay   Delay    // what the root waits for before it begins, if there is a root
 	Before  Programs // a barrier that all ranks call before
 	Path    bool     // find the critical path; takes some 40 bytes for each send and receive
 }
@@ -154,7 +154,7 @@ func (c *Config) check() error {
 	case c.Model == nil:
 		return fmt.Errorf("no model")
 	case c.Bytes < 0:
-		return fmt.Errorf("a message of %d bytes", c.Bytes)
+		return fmt.Errorf("a block of %d bytes", c.Bytes)
 	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("a loss of %v: must be in 0..1", c.Loss)
 	}

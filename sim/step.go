@@ -53,23 +53,53 @@ func (e *engine) compile(r int) (*node, error) {
 }
 
 // start sets what a rank has from the beginning, and leaves in e.fired the rules
-// that fire then; it reports whether there are any. The root of which a gate is
-// shut has nothing yet.
+// that fire then; it reports whether there are any. A root whose gate is shut has nothing yet.
 func (e *engine) start(r int, n *node) bool {
-	if r != e.h.Root || !e.h.HasMessage() {
+	shut := e.shutFor(r)
+	if e.set = e.heldSlots(e.set[:0], r, n); len(e.set) == 0 && !shut {
 		copy(n.words, n.shape.entered)
 		n.left = n.shape.left
 		e.fired = append(e.fired[:0], n.shape.fires...)
 		return len(e.fired) > 0
 	}
 	copy(n.words, n.shape.begin)
-	if !e.shutFor(r) {
-		for k := range 1 + e.h.Chunks {
-			n.words[k] |= slotSet
+	if !shut {
+		n.words[0] |= slotSet
+		for _, slot := range e.set {
+			n.words[slot] |= slotSet
 		}
 	}
 	e.fired = n.begin(e.fired[:0])
 	return len(e.fired) > 0
+}
+
+// heldSlots appends the numbers of the slots of n whose chunks rank r has when it enters.
+func (e *engine) heldSlots(slots []int32, r int, n *node) []int32 {
+	held := e.held(r)
+	switch {
+	case held.Len() == 0:
+	case e.shapes.dense:
+		known := n.knows()
+		for i := 0; i < len(known); i += knownWords {
+			if held.Has(int(known[i+knownChunk])) {
+				slots = append(slots, known[i+knownSlot])
+			}
+		}
+	default:
+		for k := range held.All() {
+			slots = append(slots, int32(1+k))
+		}
+	}
+	return slots
+}
+
+// numberIn returns the number that a slot has in n, from the number that a message carries: -1 if n
+// has no need of it.
+func (e *engine) numberIn(n *node, what int32) int32 {
+	if e.shapes.dense {
+		return n.local(what, e.h.Chunks)
+	}
+	return what
 }
 
 // drop gives up a rank's program.
@@ -124,8 +154,8 @@ func (e *engine) send(r int, now Time) error {
 	return nil
 }
 
-// nextSend returns what a rank sends next: the number of a slot, and the rank or
-// toAll. last: the rule sends nothing else.
+// nextSend returns what a rank sends next: the number of a slot or of a bundle, and the rank
+// or toAll. last: the rule sends nothing else.
 func (e *engine) nextSend(r int) (slot, to int32, last bool, err error) {
 	own := &e.ranks[r]
 	rule := e.lists.at(own.rules.first)
@@ -134,7 +164,9 @@ func (e *engine) nextSend(r int) (slot, to int32, last bool, err error) {
 	}
 	s, to := e.store.at(own.node).send(rule.what)
 	if slot = e.slotAt(s, to); slot < 0 {
-		return 0, 0, false, noSlot(r, s, to)
+		if slot, err = e.bundle(r, s, to); err != nil {
+			return 0, 0, false, err
+		}
 	}
 	return slot, to, rule.what+1 == rule.from, nil
 }
@@ -222,21 +254,25 @@ func (e *engine) receive(r int, now Time, x entry) error {
 	e.counts.Received++
 	e.counts.Events++
 	if own.node == 0 && int(x.what) <= e.h.Chunks+int(e.calls[r].signals) && e.calls[r].over {
+		e.received(x.what)
 		return nil
 	}
 	n, err := e.node(r)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case x.what >= n.shape.slots:
-		return noSlot(e.sender(x.from), e.slotOf(x.what), int32(r))
-	case x.what == 0:
+	}
+	if x.what < 0 {
+		err = e.receiveAll(r, n, x.what)
+		e.received(x.what)
+	} else if x.what == 0 {
 		e.open(r, n)
-	case !n.has(x.what):
-		e.assign(r, n, x.what)
+	} else if slot := e.numberIn(n, x.what); slot >= n.shape.slots {
+		return noSlot(e.sender(x.from), e.slotOf(x.what), int32(r))
+	} else if slot >= 0 && !n.has(slot) {
+		e.assign(r, n, slot)
 	}
 	e.mayEnd(r)
-	return nil
+	return err
 }
 
 // assign sets a slot of a rank and fires the rules that waited for it alone.
@@ -301,6 +337,18 @@ func (e *engine) sender(from int32) int {
 		return int(e.path.ops[from].rank)
 	}
 	return int(from)
+}
+
+// slotsOf returns the slots that a message carries, from the number of its slot or its bundle.
+func (e *engine) slotsOf(number int32) []ir.Slot {
+	if number >= 0 {
+		return []ir.Slot{e.slotOf(number)}
+	}
+	var slots []ir.Slot
+	for _, what := range e.costs.bundles.at(number).slots {
+		slots = append(slots, e.slotOf(what))
+	}
+	return slots
 }
 
 // slotOf returns the slot of a number.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/goal"
 	"github.com/schedgen/schedgen/sim"
 )
@@ -308,7 +307,7 @@ func TestWorkOnThePathAndBeside(t *testing.T) {
 	}
 	r, err := ofGOAL(t, pingPong("700", "0", "0"), 1, sim.Config{Model: m, Path: true})
 	require.NoError(t, err)
-	require.Equal(t, sim.Step{Rank: 0, Op: sim.Work, Slot: ir.None, Peer: -1, End: 700}, r.Path[1])
+	require.Equal(t, sim.Step{Rank: 0, Op: sim.Work, Peer: -1, End: 700}, r.Path[1])
 }
 
 // A calculation runs while the interface is taken by a long message and the next one

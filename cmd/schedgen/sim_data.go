@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/chart"
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
 )
 
@@ -67,12 +68,28 @@ type simObject struct {
 
 // stepObject is a step of the critical path.
 type stepObject struct {
-	Rank  int    `json:"rank"`
-	Op    string `json:"op"`
-	Slot  string `json:"slot"`
-	Peer  int    `json:"peer"` // -1: all, or nobody
-	Begin int64  `json:"begin_ns"`
-	End   int64  `json:"end_ns"`
+	Rank  int      `json:"rank"`
+	Op    string   `json:"op"`
+	Slot  string   `json:"slot,omitempty"`  // "none" of work
+	Slots []string `json:"slots,omitempty"` // in place of slot: those of a message of several
+	Peer  int      `json:"peer"`            // -1: all, or nobody
+	Begin int64    `json:"begin_ns"`
+	End   int64    `json:"end_ns"`
+}
+
+func newStepObject(s *sim.Step) stepObject {
+	o := stepObject{Rank: s.Rank, Op: s.Op.String(), Peer: s.Peer, Begin: int64(s.Begin), End: int64(s.End)}
+	switch len(s.Slots) {
+	case 0:
+		o.Slot = ir.None.String()
+	case 1:
+		o.Slot = s.Slots[0].String()
+	default:
+		for _, slot := range s.Slots {
+			o.Slots = append(o.Slots, slot.String())
+		}
+	}
+	return o
 }
 
 func (c *simCmd) object(p *point) simObject {
@@ -86,8 +103,8 @@ func (c *simCmd) object(p *point) simObject {
 			o.Calls, o.Returns = append(o.Calls, nanos(p.first.Enters[r])), append(o.Returns, nanos(t))
 		}
 	}
-	for _, s := range p.first.Path {
-		o.Path = append(o.Path, stepObject{s.Rank, s.Op.String(), s.Slot.String(), s.Peer, int64(s.Begin), int64(s.End)})
+	for i := range p.first.Path {
+		o.Path = append(o.Path, newStepObject(&p.first.Path[i]))
 	}
 	if c.Loads {
 		o.Loads = p.first.Loads

@@ -5,8 +5,10 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
 )
 
@@ -106,14 +108,27 @@ func (p *point) pathTo(t *tabwriter.Writer) {
 		does := s.Op.String()
 		switch {
 		case s.Op == sim.Send && s.Peer < 0:
-			does = fmt.Sprintf("send %v to all", s.Slot)
+			does = fmt.Sprintf("send %s to all", slotWords(s.Slots))
 		case s.Op == sim.Send:
-			does = fmt.Sprintf("send %v to %d", s.Slot, s.Peer)
+			does = fmt.Sprintf("send %s to %d", slotWords(s.Slots), s.Peer)
 		case s.Op == sim.Receive:
-			does = fmt.Sprintf("receive %v from %d", s.Slot, s.Peer)
+			does = fmt.Sprintf("receive %s from %d", slotWords(s.Slots), s.Peer)
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t\n", s.Rank, micros(s.Begin), micros(s.End), does)
 	}
+}
+
+// slotWords spells the slots of a message, "c0 c1"; of many only the first and how many there are.
+func slotWords(slots []ir.Slot) string {
+	const most = 8
+	if len(slots) > most {
+		return fmt.Sprintf("%v … (%d slots)", slots[0], len(slots))
+	}
+	words := make([]string, len(slots))
+	for i, s := range slots {
+		words[i] = s.String()
+	}
+	return strings.Join(words, " ")
 }
 
 // loadsTo prints what has crossed each link.

@@ -34,7 +34,7 @@ type dumbOp struct {
 	at      loggp.Time
 	seq     int
 	rank    int
-	act     ir.Action
+	acts    []ir.Action // of one message
 	message bool
 }
 
@@ -43,7 +43,7 @@ func runDumb(s *ir.Schedule, p loggp.Params, bytes int) []loggp.Time {
 	for r := range d.ranks {
 		d.ranks[r] = dumbRank{returns: loggp.Never, set: map[ir.Slot]bool{ir.Enter: true}, fired: map[int]bool{}}
 		for k := range s.Chunks {
-			d.ranks[r].set[ir.Chunk(k)] = r == s.Root
+			d.ranks[r].set[ir.Chunk(k)] = dumbHolds(&s.Header, r, k)
 		}
 		d.fire(r)
 		d.mayReturn(r)
@@ -73,9 +73,14 @@ func (d *dumb) fire(r int) {
 			continue
 		}
 		own.fired[i] = true
-		for _, a := range rule.Do {
+		for i := range rule.Do {
+			if rule.Do[i].Joins {
+				last := &d.ops[len(d.ops)-1]
+				last.acts = append(last.acts, rule.Do[i])
+				continue
+			}
 			own.unsent++
-			d.ops = append(d.ops, dumbOp{max(own.cpu, own.out), d.seq, r, a, false})
+			d.ops = append(d.ops, dumbOp{max(own.cpu, own.out), d.seq, r, []ir.Action{rule.Do[i]}, false})
 			d.seq++
 		}
 	}
@@ -102,14 +107,16 @@ func (d *dumb) try(i int) {
 	}
 	done := *op
 	d.ops = slices.Delete(d.ops, i, i+1)
-	wire := loggp.Time(0)
-	if s := done.act.Slot; s.Kind() == ir.KindChunk {
-		lo, hi := ir.ChunkBounds(d.bytes, d.s.Chunks, s.Index())
-		wire = loggp.Time(max(0, hi-lo-1)) * d.p.GPerByte
+	bytes := 0
+	for _, a := range done.acts {
+		bytes += d.length(a.Slot)
 	}
+	wire := loggp.Time(max(0, bytes-1)) * d.p.GPerByte
 	if done.message {
 		own.cpu, own.in = done.at+d.p.O+wire, done.at+d.p.Gap+wire
-		own.set[done.act.Slot] = true
+		for _, a := range done.acts {
+			own.set[a.Slot] = true
+		}
 		d.fire(done.rank)
 	} else {
 		own.cpu, own.out = done.at+d.p.O, done.at+d.p.Gap+wire
@@ -122,20 +129,59 @@ func (d *dumb) try(i int) {
 // transmit lists the messages of a send.
 func (d *dumb) transmit(op dumbOp) {
 	for to := range d.ranks {
-		if op.act.Op == ir.Put && to == int(op.act.To) || op.act.Op == ir.Mcast && to != op.rank {
-			d.ops = append(d.ops, dumbOp{op.at + d.p.O + d.p.L, d.seq, to, op.act, true})
+		if a := op.acts[0]; a.Op == ir.Put && to == int(a.To) || a.Op == ir.Mcast && to != op.rank {
+			d.ops = append(d.ops, dumbOp{op.at + d.p.O + d.p.L, d.seq, to, op.acts, true})
 		}
 	}
 	d.seq++
 }
 
-// randomSchedule draws a broadcast of two chunks in which ranks send whatever to
-// whomever.
+// length returns the bytes of a slot. A chunk is cut from its own block, which has d.bytes.
+func (d *dumb) length(s ir.Slot) int {
+	if s.Kind() != ir.KindChunk {
+		return 1
+	}
+	per := d.s.Chunks
+	switch d.s.Collective {
+	case "scatter", "gather", "allgather":
+		per /= d.s.Ranks
+	case "alltoall":
+		per /= d.s.Ranks * d.s.Ranks
+	}
+	lo, hi := ir.ChunkBounds(d.bytes, per, s.Index()%per)
+	return hi - lo
+}
+
+// dumbHolds reports whether a rank has a chunk when it enters.
+func dumbHolds(h *ir.Header, rank, k int) bool {
+	switch h.Collective {
+	case "gather", "allgather":
+		return k/(h.Chunks/h.Ranks) == rank
+	case "alltoall":
+		return k/(h.Chunks/h.Ranks) == rank // a row of P blocks is a rank's
+	}
+	return rank == h.Root
+}
+
+// randomSchedule draws a schedule of two chunks a block in which ranks send whatever to
+// whomever, by themselves or several slots in one message.
 func randomSchedule(rnd *rand.Rand) *ir.Schedule {
-	slots := []ir.Slot{ir.Enter, ir.Chunk(0), ir.Chunk(1), ir.Signal(0), ir.Signal(1)}
-	s := &ir.Schedule{Header: ir.Header{Collective: "bcast", Algorithm: "random", Ranks: 1 + rnd.IntN(6), Chunks: 2}}
+	s := &ir.Schedule{Header: ir.Header{Algorithm: "random", Ranks: 1 + rnd.IntN(6), Chunks: 2}}
 	s.Root = rnd.IntN(s.Ranks)
+	switch s.Collective = []string{"bcast", "bcast", "scatter", "gather", "allgather", "alltoall"}[rnd.IntN(6)]; s.Collective {
+	case "scatter", "gather":
+		s.Chunks *= s.Ranks
+	case "allgather":
+		s.Root, s.Chunks = 0, s.Chunks*s.Ranks
+	case "alltoall":
+		s.Root, s.Chunks = 0, s.Chunks*s.Ranks*s.Ranks
+	}
 	for r := range s.Ranks {
+		chunk := func() ir.Slot { return ir.Chunk(rnd.IntN(s.Chunks)) }
+		slots := []ir.Slot{ir.Enter, ir.Chunk(0), ir.Chunk(1), ir.Signal(0), ir.Signal(1)}
+		if s.Chunks > 2 {
+			slots[1], slots[2] = chunk(), chunk()
+		}
 		p := ir.Program{Rank: r, Signals: 2, Done: []ir.Slot{slots[rnd.IntN(5)], slots[rnd.IntN(5)]}}
 		for range rnd.IntN(5) {
 			rule := ir.Rule{When: []ir.Slot{slots[rnd.IntN(5)], slots[rnd.IntN(5)]}[:rnd.IntN(3)]}
@@ -145,8 +191,11 @@ func randomSchedule(rnd *rand.Rand) *ir.Schedule {
 			for range rnd.IntN(4) {
 				rule.Do = append(rule.Do, ir.PutTo(slots[1+rnd.IntN(4)], rnd.IntN(s.Ranks)))
 			}
+			if rnd.IntN(3) == 0 {
+				rule.Do = append(rule.Do, ir.PutAll(rnd.IntN(s.Ranks), chunk(), chunk(), chunk())...)
+			}
 			if rnd.IntN(4) == 0 {
-				rule.Do = append(rule.Do, ir.McastOf(ir.Chunk(rnd.IntN(2))))
+				rule.Do = append(rule.Do, ir.McastOf(chunk()))
 			}
 			p.Rules = append(p.Rules, rule)
 		}

@@ -79,7 +79,7 @@ func TestBadInput(t *testing.T) {
 		"o=-1 g=1000 G=6: a parameter is negative": func() (*loggp.Result, error) {
 			return loggp.Run(good, loggp.Params{L: 2500, O: -1, Gap: 1000, GPerByte: 6}, 1)
 		},
-		"a message of -1 bytes":                   func() (*loggp.Result, error) { return loggp.Run(good, p, -1) },
+		"a block of -1 bytes":                     func() (*loggp.Result, error) { return loggp.Run(good, p, -1) },
 		"times could exceed":                      func() (*loggp.Result, error) { return loggp.Run(good, p, 1<<62) },
 		"put of c0 to rank 7: no such slot there": func() (*loggp.Result, error) { return loggp.Run(put(ir.PutTo(ir.Chunk(0), 7)), p, 1) },
 		"put of c3 to rank 1: no such slot there": func() (*loggp.Result, error) { return loggp.Run(put(ir.PutTo(ir.Chunk(3), 1)), p, 1) },

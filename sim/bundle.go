@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// bundle is a message of several slots that is under way. It is one send and one receipt, as long
+// as all that it carries.
+type bundle struct {
+	slots []int32 // numbers of slots, as messages of one slot carry them
+	bytes int
+	next  int32 // of one that is free the next one that is
+}
+
+// bundles are those that are under way. In place of the number of a slot their messages carry a
+// number below 0.
+type bundles struct {
+	all  pages[bundle]
+	free int32
+}
+
+// add returns the number of a bundle that carries nothing yet.
+func (b *bundles) add() int32 {
+	i := b.free
+	if i > 0 {
+		b.free = b.all.at(i).next
+	} else {
+		i = b.all.add()
+	}
+	x := b.all.at(i)
+	x.slots, x.bytes = x.slots[:0], 0
+	return -i
+}
+
+func (b *bundles) at(number int32) *bundle { return b.all.at(-number) }
+
+// drop gives a bundle back, with its memory.
+func (b *bundles) drop(number int32) { b.at(number).next, b.free = b.free, -number }
+
+func (b *bundles) clear() {
+	b.all.clear()
+	b.free = 0
+}
+
+// bundle makes the message of a send of several slots, which send stands for.
+func (e *engine) bundle(r int, send ir.Slot, to int32) (number int32, err error) {
+	slots, ok := e.store.at(e.ranks[r].node).list(send)
+	if !ok {
+		return 0, noSlot(r, send, to)
+	}
+	number = e.costs.bundles.add()
+	x := e.costs.bundles.at(number)
+	for _, s := range slots {
+		slot := e.slotAt(ir.Slot(s), to)
+		if slot < 0 {
+			return 0, noSlot(r, ir.Slot(s), to)
+		}
+		n := e.costs.lengthOf(slot, int(to))
+		if x.bytes > math.MaxInt-n {
+			return 0, fmt.Errorf("rank %d: a message to rank %d of more than %d bytes", r, to, math.MaxInt)
+		}
+		x.bytes += n
+		x.slots = append(x.slots, slot)
+	}
+	return number, e.costs.allow(x.bytes)
+}
+
+// receiveAll sets all slots that a message of several brings, and fires the rules that are ready
+// then, in their order.
+func (e *engine) receiveAll(r int, n *node, number int32) error {
+	x := e.costs.bundles.at(number)
+	e.fired = e.fired[:0]
+	for _, what := range x.slots {
+		slot := e.numberIn(n, what)
+		switch {
+		case slot >= n.shape.slots:
+			return fmt.Errorf("rank %d: %v in a message to it: no such slot there", r, e.slotOf(what))
+		case slot < 0 || n.has(slot):
+			continue
+		}
+		e.fired = n.assign(e.fired, slot)
+		if n.words[slot]&slotDone != 0 {
+			e.ranks[r].undone--
+		}
+	}
+	slices.Sort(e.fired)
+	for _, rule := range e.fired {
+		e.fire(r, n, rule)
+	}
+	e.mayReturn(r)
+	return nil
+}
+
+// received gives up a message of several slots, unless the critical path may have to tell of it.
+func (e *engine) received(number int32) {
+	if number < 0 && e.path == nil {
+		e.costs.bundles.drop(number)
+	}
+}
