@@ -231,7 +231,7 @@ func TestBadConfigs(t *testing.T) {
 	good := sim.Config{Model: sim.DefaultLogGP()}
 	for want, change := range map[string]func(*sim.Config){
 		"no model":                              func(c *sim.Config) { c.Model = nil },
-		"a block of -1 bytes":                 func(c *sim.Config) { c.Bytes = -1 },
+		"a block of -1 bytes":                   func(c *sim.Config) { c.Bytes = -1 },
 		"a loss of NaN":                         func(c *sim.Config) { c.Loss = math.NaN() },
 		"a loss of 1.5":                         func(c *sim.Config) { c.Loss = 1.5 },
 		"noise of -1 ns":                        func(c *sim.Config) { c.Noise = -1 },
