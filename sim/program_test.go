@@ -25,6 +25,9 @@ func drawProgram(t *rapid.T) (ir.Header, ir.Program) {
 		return s.Header(), s.Program(rapid.IntRange(1, p.Ranks-1).Draw(t, "rank"))
 	}
 	h := ir.Header{Collective: "bcast", Algorithm: "any", Ranks: 12, Chunks: rapid.IntRange(1, 4).Draw(t, "chunks")}
+	if rapid.Bool().Draw(t, "blocks") {
+		h.Collective, h.Chunks = "scatter", 12
+	}
 	p := ir.Program{Rank: 1, Signals: rapid.IntRange(1, 6).Draw(t, "signals")}
 	slot := rapid.Custom(func(t *rapid.T) ir.Slot {
 		return slotOfNumber(rapid.IntRange(0, h.Chunks+p.Signals).Draw(t, "slot"), h.Chunks)
@@ -55,14 +58,19 @@ func slotOfNumber(i, chunks int) ir.Slot {
 }
 
 // In whatever order slots are set, a node and the machine of the runtime do the
-// same at each step. Shapes are those of all programs that were drawn before.
+// same at each step. Shapes are those of all programs that were drawn before. Where there are
+// several blocks a node numbers the chunks by itself, and has no slot for those that change nothing.
 func TestNodesDoWhatMachinesDo(t *testing.T) {
-	store, shapes := store{}, shapes{}
+	store, plain, dense := store{}, shapes{}, shapes{dense: true}
 	rapid.Check(t, func(t *rapid.T) {
 		h, p := drawProgram(t)
 		plan, err := machine.Compile(&h, &p)
 		require.NoError(t, err)
 		engine := plan.Engine()
+		shapes := &plain
+		if h.Blocks() > 1 {
+			shapes = &dense
+		}
 		shape, sends, err := shapes.of(&p, h.Chunks, true)
 		require.NoError(t, err)
 		number := store.add(shape, sends)
@@ -74,7 +82,13 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 		order := rapid.Permutation(numbers(1+h.Chunks+p.Signals)).Draw(t, "order")
 		for _, slot := range order {
 			do, arm := engine.Set(slotOfNumber(slot, h.Chunks))
-			fired = n.assign(fired[:0], int32(slot))
+			number := int32(slot)
+			if shapes.dense {
+				number = n.local(number, h.Chunks)
+			}
+			if fired = fired[:0]; number >= 0 {
+				fired = n.assign(fired, number)
+			}
 			var acts []ir.Action
 			armed := 0
 			for _, i := range fired {

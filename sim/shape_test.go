@@ -33,6 +33,35 @@ func TestShapesAreShared(t *testing.T) {
 	}
 }
 
+// Where there are several blocks a node has slots for the chunks of its own program, numbered in the
+// order in which the program names them: ranks that do the same with other blocks have one shape.
+func TestShapesAreDense(t *testing.T) {
+	const ranks = 300
+	all := shapes{dense: true}
+	of := func(p *ir.Program) *shape {
+		s, words, err := all.of(p, ranks*ranks, false)
+		require.NoError(t, err)
+		require.Len(t, words, int(s.lists)-len(s.begin)+3) // the last are the list of the message of two
+		require.EqualValues(t, 1+ranks, s.slots)
+		return s
+	}
+	program := func(r int) *ir.Program { // of an alltoall, whose first block goes with the one behind
+		p := ir.Program{Rank: r, Rules: []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: ir.PutAll((r+1)%ranks, ir.Chunk(r*ranks), ir.Chunk(r*ranks+1))}}}
+		for s := range ranks {
+			p.Done = append(p.Done, ir.Chunk(s*ranks+r))
+		}
+		return &p
+	}
+	first := of(program(0))
+	require.Same(t, first, of(program(7)))
+	p := program(1)
+	p.Done[0], p.Rules[0].When = ir.Chunk(1), []ir.Slot{ir.Enter, ir.Chunk(1)}
+	require.NotSame(t, first, of(p))
+	p.Done[0] = ir.Chunk(ranks * ranks)
+	_, _, err := all.of(p, ranks*ranks, false)
+	require.ErrorContains(t, err, "rank 1: there is no slot c90000 to be done with")
+}
+
 // Programs that differ in anything but what they send to whom have shapes of their own.
 func TestShapesTellApart(t *testing.T) {
 	program := func() ir.Program {
