@@ -59,8 +59,12 @@ func (n *numbering) note(p *ir.Program, chunks int, repairs bool) {
 	}
 }
 
-// of returns the number of a chunk's slot, -1 if the program does not know it.
-func (n *numbering) of(s ir.Slot) int32 {
+// of returns the number of a chunk's slot, -1 if the program does not name it. Of another slot it
+// returns number.
+func (n *numbering) of(s ir.Slot, number int32) int32 {
+	if s.Kind() != ir.KindChunk {
+		return number
+	}
 	if i, ok := n.place[s]; ok {
 		return 1 + i
 	}

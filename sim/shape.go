@@ -176,7 +176,10 @@ func (d *draft) write(p *ir.Program, total int, repairs bool) error {
 	d.sends, d.lists = d.sends[:0], d.lists[:0]
 	d.when, d.before = nil, 0
 	for _, s := range p.Done {
-		k := d.number(s, p.Signals)
+		k := slotNumber(s, chunks, p.Signals)
+		if d.dense {
+			k = d.numbers.of(s, k)
+		}
 		if k < 0 {
 			return fmt.Errorf("rank %d: there is no slot %v to be done with", p.Rank, s)
 		}
@@ -204,45 +207,44 @@ func (d *draft) write(p *ir.Program, total int, repairs bool) error {
 	return nil
 }
 
-// number returns the number that a slot of the rank has in its node, -1 if it has no such
-// slot.
-func (d *draft) number(s ir.Slot, signals int) int32 {
-	if d.dense && s.Kind() == ir.KindChunk {
-		return d.numbers.of(s)
-	}
-	return slotNumber(s, int(d.chunks), signals)
-}
-
 // rule writes rule i of p.
 func (d *draft) rule(p *ir.Program, i, chunks int) error {
 	r := &p.Rules[i]
 	first, prefix, more := d.share(r.When)
 	for _, s := range more {
-		number := d.number(s, p.Signals)
+		number := slotNumber(s, int(d.chunks), p.Signals)
+		if d.dense {
+			number = d.numbers.of(s, number)
+		}
 		if number < 0 {
 			return checkWhen(p, i, chunks)
 		}
 		d.waits = append(d.waits, number)
 	}
-	w := rule{first: first, prefix: prefix, do: int32(len(d.sends) / sendWords), unless: d.number(r.Unless, p.Signals), after: int32(r.After)}
-	if r.IsRepair() && w.unless < 0 {
-		return fmt.Errorf("rank %d, rule %d: there is no slot %v to be repaired", p.Rank, i, r.Unless)
+	w := rule{first: first, prefix: prefix, do: int32(len(d.sends) / sendWords), unless: -1, after: int32(r.After)}
+	if r.IsRepair() {
+		if w.unless = slotNumber(r.Unless, int(d.chunks), p.Signals); d.dense {
+			w.unless = d.numbers.of(r.Unless, w.unless)
+		}
+		if w.unless < 0 {
+			return fmt.Errorf("rank %d, rule %d: there is no slot %v to be repaired", p.Rank, i, r.Unless)
+		}
 	}
-	for do := r.Do; len(do) > 0; {
-		message := ir.MessageOf(do)
-		do = do[len(message):]
-		slot, to := message[0].Slot, message[0].To
+	for k := 0; k < len(r.Do); k++ {
+		a := &r.Do[k]
+		slot, to := a.Slot, a.To
 		switch {
-		case len(message) > 1:
+		case k+1 < len(r.Do) && r.Do[k+1].Joins:
+			message := ir.MessageOf(r.Do[k:])
 			var err error
 			if slot, err = d.list(p, i, message); err != nil {
 				return err
 			}
-		case message[0].Op == ir.Mcast:
-			to = toAll
-		}
-		if len(message) == 1 && slot.Kind() == ir.KindNone {
+			k += len(message) - 1
+		case slot.Kind() == ir.KindNone:
 			slot = ir.None
+		case a.Op == ir.Mcast:
+			to = toAll
 		}
 		d.sends = append(d.sends, int32(slot), to)
 	}

@@ -23,10 +23,11 @@ type costCmd struct {
 
 // Help is the long help text.
 func (costCmd) Help() string {
-	return `Counts what happens if nothing is lost. Bytes are multiples of n, the length of the message;
-rounds are those after which the last call has returned, if every transfer takes one. A call
-returns when its rank has what it waits for and has sent what it is to send; one that never
-returns is not counted.
+	return `Counts what happens if nothing is lost. Bytes are multiples of n, the length of a block: a
+broadcast has one block, its message, and an allgather one a rank. A message of several chunks
+counts once. Rounds are those after which the last call has returned, if every transfer takes
+one. A call returns when its rank has what it waits for and has sent what it is to send; one
+that never returns is not counted.
 
 The makespan is when the last call returns in the LogGP model, which --loggp and --size set;
 its parameters are those of the simulator LogGOPSim unless given. A multicast is one send
@@ -94,14 +95,19 @@ func (c *costs) print(w io.Writer) error {
 	return err
 }
 
-// messages spells the number of messages and of which kinds they are.
+// messages spells the number of messages and of which kinds they are. Of messages that carry
+// several chunks it says how many chunks they carry in all.
 func (c *costs) messages() string {
+	chunks := "of chunks"
+	if c.total.Chunks != c.total.Puts {
+		chunks = fmt.Sprintf("with %d chunks", c.total.Chunks)
+	}
 	var kinds []string
 	for _, k := range []struct {
 		n    int
 		name string
 	}{
-		{c.total.Mcasts, "by multicast"}, {c.total.Puts, "of chunks"}, {c.total.Signals, "of signals"},
+		{c.total.Mcasts, "by multicast"}, {c.total.Puts, chunks}, {c.total.Signals, "of signals"},
 	} {
 		if k.n > 0 {
 			kinds = append(kinds, fmt.Sprintf("%d %s", k.n, k.name))
@@ -113,7 +119,7 @@ func (c *costs) messages() string {
 	return fmt.Sprintf("%d (%s)", c.total.Messages, strings.Join(kinds, ", "))
 }
 
-// multiple spells a multiple of the message's length n.
+// multiple spells a multiple of a block's length n.
 func multiple(f float64) string {
 	if f == 0 {
 		return "0"
@@ -135,15 +141,16 @@ func (c *costs) printRanks(w io.Writer) error {
 type costObject struct {
 	Schedule string         `json:"schedule"`
 	Ranks    int            `json:"ranks"`
-	Root     int            `json:"root"`
+	Root     int            `json:"root"` // 0 if the collective has no root
 	Chunks   int            `json:"chunks"`
 	Params   map[string]int `json:"params"`
 	Rounds   int            `json:"rounds"`
 	Messages int            `json:"messages"`
 	Mcasts   int            `json:"mcasts"`
 	Puts     int            `json:"puts"`
+	Put      int            `json:"put_chunks"` // chunks of all puts; a put may carry several
 	Signals  int            `json:"signals"`
-	Bytes    float64        `json:"bytes"` // multiples of the message's length
+	Bytes    float64        `json:"bytes"` // multiples of a block's length
 	MaxOut   int            `json:"max_out"`
 	MaxIn    int            `json:"max_in"`
 	Makespan *int64         `json:"makespan_ns"` // null: some rank never returns
@@ -167,7 +174,7 @@ func (c *costs) object(perRank bool) costObject {
 	h, t := c.header, &c.total
 	o := costObject{
 		Schedule: h.Name(), Ranks: h.Ranks, Root: h.Root, Chunks: h.Chunks, Params: paramObject(h),
-		Rounds: t.Rounds, Messages: t.Messages, Mcasts: t.Mcasts, Puts: t.Puts, Signals: t.Signals,
+		Rounds: t.Rounds, Messages: t.Messages, Mcasts: t.Mcasts, Puts: t.Puts, Put: t.Chunks, Signals: t.Signals,
 		Bytes: t.Bytes, MaxOut: t.MaxOut, MaxIn: t.MaxIn,
 		Makespan: nanos(c.span.result.Makespan), LogGP: c.span.object(), Linear: c.linear.object(),
 	}

@@ -39,7 +39,7 @@ type linearTime struct {
 	sync     sim.Time // a send begins when the one before has arrived
 }
 
-// run runs s in the model, with a message of so many bytes.
+// run runs s in the model, with blocks of so many bytes.
 func (f *linearFlag) run(s *ir.Schedule, bytes int) (*linearTime, error) {
 	if f == nil {
 		return nil, nil

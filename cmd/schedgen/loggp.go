@@ -9,9 +9,9 @@ import (
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
-// loggpArgs choose the machine and the message of the LogGP model.
+// loggpArgs choose the machine of the LogGP model and the length of a block.
 type loggpArgs struct {
-	Size  *byteSize   `placeholder:"SIZE" help:"Bytes of the message that the makespan is for, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Size  *byteSize   `placeholder:"SIZE" help:"Bytes of one block, which is the whole message of a broadcast, for the makespan; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	LogGP loggpParams `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the makespan's model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
 }
 
@@ -88,8 +88,7 @@ func nanos(t loggp.Time) *int64 {
 	return &n
 }
 
-// loggpObject is the model for machines: the message's bytes, nanoseconds, and
-// nanoseconds a byte.
+// loggpObject is the model for machines: a block's bytes, nanoseconds, and nanoseconds a byte.
 type loggpObject struct {
 	Bytes int `json:"bytes"`
 	loggpTimes

@@ -14,7 +14,7 @@ import (
 // simCmd is the verb sim.
 type simCmd struct {
 	sourceArgs
-	Size sizeRange `default:"1B" placeholder:"SIZE" help:"Bytes of the message, or a range LO..HI; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Size sizeRange `default:"1B" placeholder:"SIZE" help:"Bytes of one block, which is the whole message of a broadcast, or a range LO..HI; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	Runs int       `default:"1" placeholder:"N" help:"Runs of each, with seeds that follow one another."`
 	Seed uint64    `default:"1" help:"The first seed, of all that is drawn."`
 
@@ -36,6 +36,10 @@ Equal arguments give equal numbers on every machine; docs/models.md describes th
 loggp, CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and --O;
 linear, that of paper 004, in which a message of n bytes takes --t0 and n times --td; links,
 hosts at a switch by links of --rate with a --delay, and CPUs with --o.
+
+--size is the length of one block. A broadcast has one block, its message; scatter, gather and
+allgather have one a rank; alltoall has one from each rank to each. A message of several chunks
+is one send, as long as all of them.
 
 Ranges of -p and --size are swept: every number if there are no more than 64, else so many
 that are as far apart as they can be. With --runs the table has the distribution over the
@@ -140,8 +144,16 @@ type point struct {
 // points returns what is to be simulated.
 func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
 	var all []*point
+	wait, err := c.rootWait()
+	if err != nil {
+		return nil, err
+	}
 	add := func(name string, p sim.Programs) error {
 		h := p.Header()
+		if wait != (sim.Delay{}) && !h.Rooted() {
+			std.idle("root-delay", name+" has no root")
+			c.RootDelay, wait = "none", sim.Delay{}
+		}
 		sizes := []int{0}
 		if h.HasMessage() {
 			sizes = c.Size.all()

@@ -41,8 +41,8 @@ type faultFlags struct {
 	Repair    duration `placeholder:"TIME" help:"Make repairs, with this base timeout."`
 	Noise     duration `placeholder:"TIME" help:"A message is late by up to so much."`
 	Skew      duration `placeholder:"TIME" help:"Ranks call up to so much later."`
-	RootFirst duration `placeholder:"TIME" help:"All but the root call so much later."`
-	OneLate   duration `placeholder:"TIME" help:"One rank that is not the root calls so much later."`
+	RootFirst duration `placeholder:"TIME" help:"All but the root call so much later; where there is no root, all but rank 0."`
+	OneLate   duration `placeholder:"TIME" help:"One of the ranks that --root-first delays calls so much later."`
 	RootDelay string   `default:"none" placeholder:"POLICY" help:"What the root waits for: none, a time, peer (one rank that has called) or barrier (all of them); default none."`
 }
 
@@ -103,23 +103,29 @@ func (c *simCmd) model() (sim.Model, error) {
 
 // rootDelay adds what the root waits for.
 func (c *simCmd) rootDelay(config *sim.Config, p *point) error {
-	switch c.RootDelay {
-	case "none":
-		return nil
-	case "peer":
-		config.Delay.Peer = true
-		return nil
-	case "barrier":
+	if c.RootDelay == "barrier" {
 		spec, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: p.header.Ranks, Degree: 2})
 		config.Before = spec
 		return err
 	}
+	var err error
+	config.Delay, err = c.rootWait()
+	return err
+}
+
+// rootWait returns what the root alone waits for.
+func (c *simCmd) rootWait() (sim.Delay, error) {
+	switch c.RootDelay {
+	case "none", "barrier":
+		return sim.Delay{}, nil
+	case "peer":
+		return sim.Delay{Peer: true}, nil
+	}
 	var d duration
 	if err := d.UnmarshalText([]byte(c.RootDelay)); err != nil {
-		return fmt.Errorf("--root-delay=%s: must be none, peer, barrier or a time, such as 20us", c.RootDelay)
+		return sim.Delay{}, fmt.Errorf("--root-delay=%s: must be none, peer, barrier or a time, such as 20us", c.RootDelay)
 	}
-	config.Delay.Fixed = sim.Time(d)
-	return nil
+	return sim.Delay{Fixed: sim.Time(d)}, nil
 }
 
 // duration is a time of a model on the command line, not negative.
