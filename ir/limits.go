@@ -1,20 +1,21 @@
 package ir
 
-// Limits of a schedule. The readers and writers refuse what exceeds them, so
-// that whoever holds a schedule may size its tables by the schedule's counts.
+// Limits of a schedule. The readers and writers refuse what exceeds them.
+// Whoever holds a schedule may size tables by the number of its ranks, but not
+// by that of its chunks: a short file can claim MaxChunks of them. A rank knows
+// the chunks that its own program names.
 const (
 	MaxRanks   = 1 << 20 // ranks of a schedule
-	MaxChunks  = 1 << 20 // chunks of a message
+	MaxChunks  = 1 << 28 // chunks of all blocks: those of an alltoall among 16,384 ranks
 	MaxSignals = 1 << 22 // signals of one rank: a flag from every rank and a request for every chunk fit
 	MaxAfter   = 1 << 20 // Rule.After
 	MaxParams  = 16      // parameters of an algorithm
 	MaxName    = 64      // bytes in the name of an algorithm or a parameter
 	MaxAsk     = 16      // ranks that a rank asks, one after the other: more delay the last, who is certain to have a chunk
 
-	// MaxSlots bounds the chunks and signals of all ranks together. A file
-	// that only claims its slots, and mentions few of them, cannot make a
-	// reader of the schedule allocate more than tables of this length; one
-	// that mentions each of them once is larger than a gigabyte.
+	// MaxSlots bounds the signals of all ranks together, for each of which a
+	// reader of the schedule may have an entry in a table. A schedule in which
+	// each of them occurs is larger than a gigabyte. Chunks do not count.
 	MaxSlots = 1 << 28
 )
 

@@ -32,7 +32,7 @@ func TestHostileInputsAllocateLittle(t *testing.T) {
 	const start = `{"format":"schedgen/1","collective":"bcast","algorithm":"a",`
 	const program = `{"format":"schedgen/2","collective":"bcast","algorithm":"a","ranks":2,"root":0,"chunks":1,"params":{},"programs":[{"rank":0,"signals":0,"rules":[],"done":[],`
 	const recovering = "schedule bcast/a ranks=2 root=0 chunks=1 recovery\nrank 0\n  done enter\n"
-	const header = start + `"ranks":1048576,"root":0,"chunks":1048576,"params":{},`
+	const header = start + `"ranks":1048576,"root":0,"chunks":268435456,"params":{},`
 	for _, c := range []struct {
 		name  string
 		parse func(io.Reader) (*Schedule, error)
@@ -56,7 +56,7 @@ func TestHostileInputsAllocateLittle(t *testing.T) {
 		{"name in text", ParseText, repeat("schedule bcast/", 'a', hundredMB, "\n"), "expected the name of an algorithm"},
 		{"number in text", ParseText, repeat("schedule bcast/a ranks=", '0', hundredMB, "\n"), "has leading zeros"},
 		{"blank lines", ParseText, repeat("schedule barrier/a ranks=1048576\n", '\n', hundredMB, "\n"), `expected "rank 0"`},
-		{"claims in text", ParseText, strings.NewReader("schedule bcast/a ranks=1048576 root=0 chunks=1048576\nrank 0 signals=4194304\n  done\n"), "found the end of the input"},
+		{"claims in text", ParseText, strings.NewReader("schedule bcast/a ranks=1048576 root=0 chunks=268435456\nrank 0 signals=4194304\n  done\n"), "found the end of the input"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after goruntime.MemStats
@@ -99,20 +99,20 @@ func TestMemoryInProportionToInput(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*text.Cap()))
 }
 
-// Slots are bounded for the schedule as a whole.
-func TestTooManySlots(t *testing.T) {
-	s := &Schedule{Header: Header{Collective: "bcast", Algorithm: "a", Ranks: 257, Chunks: MaxChunks}}
+// Signals are bounded for the schedule as a whole. Chunks are not: what a header claims costs nothing.
+func TestTooManySignals(t *testing.T) {
+	s := &Schedule{Header: Header{Collective: "bcast", Algorithm: "a", Ranks: 65, Chunks: MaxChunks}}
 	for r := range s.Ranks {
-		s.Programs = append(s.Programs, Program{Rank: r})
+		s.Programs = append(s.Programs, Program{Rank: r, Signals: MaxSignals})
 	}
-	require.ErrorContains(t, Validate(s), "programs[256].signals: the schedule has more than 268435456 slots")
-	s.Ranks, s.Programs = 256, s.Programs[:256]
+	require.ErrorContains(t, Validate(s), "programs[64].signals: the schedule has more than 268435456 signals")
+	s.Programs[64].Signals = 0
 	require.NoError(t, Validate(s))
 	for _, f := range forms {
-		many := bytes.ReplaceAll(f.print(t, s), []byte("rank 9\n"), []byte("rank 9 signals=1\n"))
-		many = bytes.ReplaceAll(many, []byte(`"rank":9,"signals":0`), []byte(`"rank":9,"signals":1`))
+		many := bytes.ReplaceAll(f.print(t, s), []byte("rank 64\n"), []byte("rank 64 signals=1\n"))
+		many = bytes.ReplaceAll(many, []byte(`"rank":64,"signals":0`), []byte(`"rank":64,"signals":1`))
 		_, err := f.parse(bytes.NewReader(many))
-		require.ErrorContains(t, err, "programs[255].signals: the schedule has more than", f.name)
+		require.ErrorContains(t, err, "programs[64].signals: the schedule has more than", f.name)
 	}
 }
 

@@ -144,7 +144,7 @@ func checkParams(params []Param) *fault {
 	return nil
 }
 
-// checkSlots checks the counts that the slots of the rules are held against.
+// checkSlots checks the numbers of signals, which the slots of the rules are held against.
 func checkSlots(s *Schedule) *fault {
 	total := 0
 	for r := range s.Programs {
@@ -155,8 +155,8 @@ func checkSlots(s *Schedule) *fault {
 		if p.Signals < 0 || p.Signals > MaxSignals {
 			return at(r, -1, -1, "signals", "%d is out of range 0 … %d", p.Signals, MaxSignals)
 		}
-		if total += s.Chunks + p.Signals; total > MaxSlots {
-			return at(r, -1, -1, "signals", "the schedule has more than %d slots up to this rank", MaxSlots)
+		if total += p.Signals; total > MaxSlots {
+			return at(r, -1, -1, "signals", "the schedule has more than %d signals up to this rank", MaxSlots)
 		}
 	}
 	return nil

@@ -11,16 +11,21 @@ var acked = Check{
 }
 
 func proveAcked(sub *subject) (string, error) {
-	m := chunkMarks(sub)
+	m, never := chunkMarks(sub)
 	root := sub.s.Root
 	done := sub.s.Programs[root].Done
+	early := func(need Place) error {
+		return sub.failWithout([]int{root, need.Rank}, root, done, need,
+			"root %d may return before rank %d has %v", root, need.Rank, need.Slot)
+	}
+	if never != (Place{}) && sub.may.All(root, done) {
+		return "", early(never)
+	}
 	return "", eachWindow(sub, m, 0, len(m.slots), maxRuns, func(a *must) error {
 		mark := a.needed(root, done).firstMissing(a.span.lo, a.span.hi)
 		if mark >= a.span.hi {
 			return nil
 		}
-		need := sub.layout.PlaceOf(int(m.slots[mark]))
-		return sub.failWithout([]int{root, need.Rank}, root, done, need,
-			"root %d may return before rank %d has %v", root, need.Rank, need.Slot)
+		return early(sub.layout.PlaceOf(int(m.slots[mark])))
 	})
 }

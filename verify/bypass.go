@@ -17,10 +17,7 @@ const (
 // failWithout returns the failure that the given slots of rank can all be set
 // although need is not, with how that comes about.
 func (sub *subject) failWithout(ranks []int, rank int, given []ir.Slot, need Place, format string, args ...any) error {
-	res, err := sub.without(need)
-	if err != nil {
-		return err
-	}
+	res := sub.without(need)
 	return fail(ranks, []Place{need}, sub.chain(res, rank, sub.latest(res, rank, given)),
 		"%s: %s", fmt.Sprintf(format, args...), sub.tellGiven(res, rank, given)).in(allBut(need))
 }

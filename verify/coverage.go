@@ -20,7 +20,7 @@ var coverage = Check{
 
 func proveCoverage(sub *subject) (string, error) {
 	for rank := range sub.s.Programs {
-		for k := range sub.s.Wanted(rank).All() {
+		for k := range sub.lacks(rank) {
 			if p := place(rank, ir.Chunk(k)); sub.worst.Slot(rank, p.Slot) < 0 {
 				return "", refuteCoverage(sub, p)
 			}
@@ -46,9 +46,8 @@ func provePatience(sub *subject) error {
 	for rank := range sub.s.Programs {
 		done := sub.s.Programs[rank].Done
 		seen.mark(rank, done)
-		held := sub.s.Held(rank)
-		for k := range sub.s.Wanted(rank).All() {
-			if !held.Has(k) && !seen.has(rank, ir.Chunk(k)) {
+		for k := range sub.lacks(rank) {
+			if !seen.has(rank, ir.Chunk(k)) {
 				open = append(open, claim{rank: rank, given: done, need: place(rank, ir.Chunk(k))})
 			}
 		}

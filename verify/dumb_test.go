@@ -324,9 +324,15 @@ func (d *dumb) answers(request Place) uint64 {
 func (d *dumb) static(bad dumbVerdict) {
 	puts, plainPuts := map[Place]int{}, map[Place]int{}
 	awaited := map[Place]bool{}
+	var chunkPuts []Place
 	for r, p := range d.s.Programs {
 		for _, s := range p.Done {
 			awaited[place(r, s)] = true
+		}
+		for k := range d.s.Chunks {
+			if d.s.Collective != "barrier" { // a broadcast: all want all
+				awaited[place(r, ir.Chunk(k))] = true
+			}
 		}
 		for _, rule := range p.Rules {
 			for _, s := range append(slices.Clone(rule.When), rule.Unless) {
@@ -334,12 +340,19 @@ func (d *dumb) static(bad dumbVerdict) {
 			}
 			for _, a := range rule.Do {
 				to := place(int(a.To), a.Slot)
+				if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
+					awaited[place(r, a.Slot)] = true
+					chunkPuts = append(chunkPuts, to)
+				}
 				if puts[to]++; !rule.IsRepair() {
 					plainPuts[to]++
 				}
 				bad.note("wellformed", a.Op == ir.Put && to.Rank == r)
 			}
 		}
+	}
+	for _, p := range chunkPuts {
+		bad.note("wellformed", !awaited[p])
 	}
 	for p := range d.bit {
 		if p.Slot.Kind() == ir.KindSignal {

@@ -53,6 +53,9 @@ func (st *stuck) graph(from int64) waitGraph {
 // set.
 func (st *stuck) explain(p Place) (steps []Step, cycle bool) {
 	id := int64(st.sub.layout.Slot(p.Rank, p.Slot))
+	if id < 0 {
+		return []Step{{p, -1}}, false // nobody mentions it
+	}
 	g := st.graph(id)
 	nearest := path.DijkstraFrom(g.Node(id), g)
 	if cyclic := inCycles(g); len(cyclic) > 0 {

@@ -52,5 +52,6 @@ func (st *stamps) mark(rank int, slots []ir.Slot) {
 func (st *stamps) add(rank int, s ir.Slot) { st.of[st.sub.layout.Slot(rank, s)] = st.last }
 
 func (st *stamps) has(rank int, s ir.Slot) bool {
-	return st.of[st.sub.layout.Slot(rank, s)] == st.last
+	id := st.sub.layout.Slot(rank, s)
+	return id >= 0 && st.of[id] == st.last
 }

@@ -37,14 +37,19 @@ func enterMarks(sub *subject) *marks {
 	return noMarks(sub).number(wanted)
 }
 
-// chunkMarks marks every chunk that a rank wants and does not hold from the beginning.
-func chunkMarks(sub *subject) *marks {
+// chunkMarks marks every chunk that a rank wants and does not hold from the beginning. It ends at
+// the first of them that is never set because the schedule does not mention it; never is the zero
+// Place if there is no such chunk.
+func chunkMarks(sub *subject) (m *marks, never Place) {
 	wanted := make([]bool, sub.layout.Slots())
 	for r := range sub.s.Programs {
-		held := sub.s.Held(r)
-		for k := range sub.s.Wanted(r).All() {
-			wanted[sub.layout.Slot(r, ir.Chunk(k))] = !held.Has(k)
+		for k := range sub.lacks(r) {
+			id := sub.layout.Slot(r, ir.Chunk(k))
+			if id < 0 {
+				return noMarks(sub).number(wanted), place(r, ir.Chunk(k))
+			}
+			wanted[id] = true
 		}
 	}
-	return noMarks(sub).number(wanted)
+	return noMarks(sub).number(wanted), Place{}
 }

@@ -113,12 +113,12 @@ func (a *must) begin() {
 		} else {
 			set = a.with(0, enter)
 		}
-		held := a.sub.s.Held(rank)
-		for k := range held.All() {
-			set = a.with(set, a.sub.layout.Slot(rank, ir.Chunk(k)))
+		held := a.sub.layout.Held(a.sub.s, rank)
+		for id := range held {
+			set = a.with(set, id)
 		}
-		for k := range held.All() {
-			a.slots[a.sub.layout.Slot(rank, ir.Chunk(k))] = set
+		for id := range held {
+			a.slots[id] = set
 		}
 		a.slots[enter] = set
 	}

@@ -26,10 +26,9 @@ func proveOnce(sub *subject) (string, error) {
 		return "", err
 	}
 	for rank := range sub.s.Programs {
-		held := sub.s.Held(rank)
-		for k := range sub.s.Wanted(rank).All() {
+		for k := range sub.lacks(rank) {
 			p := place(rank, ir.Chunk(k))
-			if !held.Has(k) && first[sub.layout.Slot(rank, p.Slot)] == 0 {
+			if id := sub.layout.Slot(rank, p.Slot); id < 0 || first[id] == 0 {
 				return "", fail([]int{rank}, []Place{p}, nil, "rank %d is never put %v", rank, p.Slot)
 			}
 		}

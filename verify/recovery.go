@@ -32,8 +32,8 @@ var recovery = Check{
 var lostWorld = fixpoint.Model{LoseMcast: true}
 
 func proveRecovery(sub *subject) (string, error) {
-	lost, err := sub.world(lostWorld)
-	if err != nil {
+	lost := sub.world(lostWorld)
+	if err := allMentioned(sub); err != nil {
 		return "", err
 	}
 	for _, prove := range []func(*subject, *fixpoint.Result) error{allAsk, allReport, yieldsBring} {
@@ -42,6 +42,22 @@ func proveRecovery(sub *subject) (string, error) {
 		}
 	}
 	return "", twiceArePut(sub)
+}
+
+// allMentioned checks, where the header claims more chunks than the schedule mentions slots, that
+// ranks want none of the rest: what recovery brings is what rules bring as well.
+func allMentioned(sub *subject) error {
+	if sub.s.Chunks <= sub.layout.Slots() {
+		return nil
+	}
+	for rank := range sub.s.Programs {
+		for k := range sub.lacks(rank) {
+			if c := ir.Chunk(k); sub.layout.Slot(rank, c) < 0 {
+				return fail([]int{rank}, []Place{place(rank, c)}, nil, "nothing brings %v to rank %d, so nobody could be asked for it", c, rank)
+			}
+		}
+	}
+	return nil
 }
 
 // allAsk checks that asking the last of those that a rank asks, who asks its

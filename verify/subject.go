@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"fmt"
+	"iter"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
@@ -39,38 +39,30 @@ func newSubject(s *ir.Schedule) (*subject, error) {
 	}
 	sub := &subject{s: s, layout: l, waiters: w}
 	sub.findKinds()
-	return sub, sub.runWorlds()
+	sub.runWorlds()
+	return sub, nil
 }
 
-func (sub *subject) runWorlds() (err error) {
-	if sub.calm, err = sub.world(fixpoint.Model{}); err != nil {
-		return err
-	}
+func (sub *subject) runWorlds() {
+	sub.calm = sub.world(fixpoint.Model{})
 	sub.worst, sub.may = sub.calm, sub.calm
 	if sub.repairs {
-		if sub.may, err = sub.world(fixpoint.Model{EveryRepair: true}); err != nil {
-			return err
-		}
+		sub.may = sub.world(fixpoint.Model{EveryRepair: true})
 	}
 	if sub.repairs || sub.mcasts {
-		sub.worst, err = sub.world(worstWorld)
+		sub.worst = sub.world(worstWorld)
 	}
-	return err
 }
 
-func (sub *subject) world(m fixpoint.Model) (*fixpoint.Result, error) {
-	res, err := fixpoint.RunWith(sub.s, sub.layout, sub.waiters, m)
-	if err != nil {
-		return nil, fmt.Errorf("running the schedule: %w", err)
-	}
-	return res, nil
+func (sub *subject) world(m fixpoint.Model) *fixpoint.Result {
+	return fixpoint.RunWith(sub.s, sub.layout, sub.waiters, m)
 }
 
 // worstWorld is the world in which least happens.
 var worstWorld = fixpoint.Model{LoseMcast: true, Repairs: true}
 
 // without returns all that can happen if the given slot is never set.
-func (sub *subject) without(p Place) (*fixpoint.Result, error) {
+func (sub *subject) without(p Place) *fixpoint.Result {
 	return sub.world(allBut(p))
 }
 
@@ -94,9 +86,16 @@ func (sub *subject) findKinds() {
 			sub.request = make([]bool, sub.layout.Slots())
 		}
 		for j, is := range request {
-			sub.request[sub.layout.Slot(rank, ir.Signal(j))] = is
+			if is {
+				sub.request[sub.layout.Slot(rank, ir.Signal(j))] = true
+			}
 		}
 	}
+}
+
+// lacks returns the chunks that rank wants and does not hold.
+func (sub *subject) lacks(rank int) iter.Seq[int] {
+	return sub.s.Wanted(rank).Without(sub.s.Held(rank))
 }
 
 func (sub *subject) isRequest(p Place) bool {

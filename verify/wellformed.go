@@ -6,7 +6,7 @@ import (
 
 var wellformed = Check{
 	Name:    "wellformed",
-	Summary: "slots, ranks and operations exist; one action puts each signal, and something waits for it; nothing is put that is not held; only repairs make requests; repairs can be made, and stop only when they may",
+	Summary: "slots, ranks and operations exist; one action puts each signal, and something waits for it; nothing is put that is not held, or to a rank that neither wants nor names it; only repairs make requests; repairs can be made, and stop only when they may",
 	scope:   everySchedule,
 	prove:   proveWellformed,
 }
@@ -93,7 +93,8 @@ func (w *writers) put(sub *subject, rank int, r *ir.Rule, a ir.Action) error {
 func (w *writers) complete(sub *subject) error {
 	for rank := range sub.s.Programs {
 		for j := range sub.s.Programs[rank].Signals {
-			if p := place(rank, ir.Signal(j)); w.rank[sub.layout.Slot(rank, p.Slot)] < 0 {
+			p := place(rank, ir.Signal(j))
+			if id := sub.layout.Slot(rank, p.Slot); id < 0 || w.rank[id] < 0 {
 				return fail([]int{rank}, []Place{p}, nil, "%v has no writer: no rank puts it", p)
 			}
 		}
@@ -124,5 +125,33 @@ func allAwaited(sub *subject) error {
 			}
 		}
 	}
-	return nil
+	return chunksAwaited(sub, awaited)
+}
+
+// chunksAwaited checks that a chunk is put only to a rank that has a place for it: one that wants or
+// holds it, or whose program names it. A rank that runs its program knows no others, and takes a
+// frame with one for a fault. A multicast may well bring chunks that are nothing to some ranks.
+func chunksAwaited(sub *subject, awaited []bool) error {
+	sub.eachRule(func(rank int, r *ir.Rule) {
+		for _, a := range r.Do {
+			if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
+				awaited[sub.layout.Slot(rank, a.Slot)] = true
+			}
+		}
+	})
+	var err error
+	sub.eachRule(func(rank int, r *ir.Rule) {
+		for _, a := range r.Do {
+			if err != nil || a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || awaited[sub.layout.Slot(int(a.To), a.Slot)] {
+				continue
+			}
+			p := place(int(a.To), a.Slot)
+			wanted, held := sub.s.Wanted(p.Rank), sub.s.Held(p.Rank)
+			if k := a.Slot.Index(); !wanted.Has(k) && !held.Has(k) {
+				err = fail([]int{p.Rank, rank}, []Place{p}, nil,
+					"rank %d puts %v to rank %d, which neither wants nor names it", rank, a.Slot, p.Rank)
+			}
+		}
+	})
+	return err
 }

@@ -25,8 +25,7 @@ type engine struct {
 	fired   []int32
 	ready   []int32 // repairs whose When holds and that have not fired
 	blocked map[int]bool
-	cast    []int32 // by chunk: whose multicast of it has happened
-	err     error
+	cast    []int32 // by multicast chunk: whose multicast of it has happened
 }
 
 func newEngine(s *ir.Schedule, l *Layout, w *Waiters, m Model) *engine {
@@ -35,7 +34,7 @@ func newEngine(s *ir.Schedule, l *Layout, w *Waiters, m Model) *engine {
 		causes:  filled(l.Slots(), -1),
 		rules:   filled(l.Rules(), -1),
 		missing: make([]int32, l.Rules()),
-		cast:    filled(s.Chunks, castNobody),
+		cast:    filled(l.Casts(), castNobody),
 	}
 	if len(m.Without) > 0 {
 		e.blocked = make(map[int]bool, len(m.Without))
@@ -78,8 +77,8 @@ func (e *engine) holdings() {
 		if e.slots[e.l.Slot(rank, ir.Enter)] < 0 {
 			continue
 		}
-		for k := range e.s.Held(rank).All() {
-			e.set(e.l.Slot(rank, ir.Chunk(k)), -1, 0)
+		for id := range e.l.Held(e.s, rank) {
+			e.set(id, -1, 0)
 		}
 	}
 }
@@ -121,21 +120,12 @@ func (e *engine) fire(id, rank int, rule *ir.Rule, round int32) {
 			e.mcast(id, rank, a, round+1)
 			continue
 		}
-		to := e.l.Slot(int(a.To), a.Slot)
-		if to < 0 {
-			e.err = noSlot(rank, a)
-			return
-		}
-		e.set(to, id, round+1)
+		e.set(e.l.Slot(int(a.To), a.Slot), id, round+1)
 	}
 }
 
 func (e *engine) mcast(cause, from int, a ir.Action, round int32) {
-	if a.Slot.Kind() != ir.KindChunk || a.Slot.Index() >= e.s.Chunks {
-		e.err = noSlot(from, a)
-		return
-	}
-	cast := &e.cast[a.Slot.Index()]
+	cast := &e.cast[e.l.cast(a.Slot)]
 	if e.m.Lost != nil && !e.m.LoseMcast {
 		e.mcastSome(cause, from, a.Slot, round)
 		return

@@ -2,14 +2,16 @@ package fixpoint
 
 import (
 	"fmt"
+	"iter"
 	"sort"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/numbering"
 )
 
 // MaxSlots bounds how many slots, and how many rules, a schedule may have in
 // all to be analysed. An analysis keeps some ten numbers of four bytes for
-// each, also for slots that a schedule claims and never mentions.
+// each.
 const MaxSlots = 1 << 26
 
 // Place is one slot of one rank.
@@ -27,37 +29,21 @@ func (p Place) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d:%v", 
 // Layout numbers the slots and rules of a schedule consecutively over all
 // ranks, so that analyses can keep what they find in flat arrays. Of each
 // rank come enter, its chunks and its signals, in this order.
+//
+// Beside enter, a rank has the slots that the schedule mentions: those that the
+// rank's rules and done name, those that are put to it, and every chunk that any
+// rank multicasts. So there are as many as the schedule is long. What the header
+// says that a rank holds or wants has no number unless it is mentioned: such a
+// chunk is there from enter on, or never (see [Result.Slot]).
 type Layout struct {
-	chunks   int
 	slotBase []int32 // first slot of each rank, and the number of slots
 	ruleBase []int32 // first rule of each rank, and the number of rules
-}
+	casts    numbering.Slots
 
-// NewLayout numbers the slots and rules of s. It fails if the programs are
-// not those of ranks 0 … Ranks-1 or if there are more than [MaxSlots].
-func NewLayout(s *ir.Schedule) (*Layout, error) {
-	if s.Ranks < 1 || len(s.Programs) != s.Ranks {
-		return nil, fmt.Errorf("numbering slots: %d programs for %d ranks", len(s.Programs), s.Ranks)
-	}
-	if s.Chunks < 0 || s.Chunks > MaxSlots || s.Ranks > MaxSlots {
-		return nil, fmt.Errorf("numbering slots: %d ranks with %d chunks are out of range", s.Ranks, s.Chunks)
-	}
-	l := &Layout{s.Chunks, make([]int32, 1, s.Ranks+1), make([]int32, 1, s.Ranks+1)}
-	slots, rules := 0, 0
-	for r := range s.Programs {
-		p := &s.Programs[r]
-		if p.Rank != r || p.Signals < 0 || p.Signals > ir.MaxIndex {
-			return nil, fmt.Errorf("numbering slots: program %d is of rank %d with %d signals", r, p.Rank, p.Signals)
-		}
-		slots += 1 + s.Chunks + p.Signals
-		rules += len(p.Rules)
-		if slots > MaxSlots || rules > MaxSlots {
-			return nil, fmt.Errorf("numbering slots: more than %d slots or rules up to rank %d", MaxSlots, r)
-		}
-		l.slotBase = append(l.slotBase, int32(slots))
-		l.ruleBase = append(l.ruleBase, int32(rules))
-	}
-	return l, nil
+	// Where every rank has the chunks 0 … chunks-1 and its signals from 0 on, as
+	// in most broadcasts and barriers, ranks is nil.
+	chunks int
+	ranks  []numbering.Slots
 }
 
 // Ranks returns the number of ranks.
@@ -75,6 +61,9 @@ func (l *Layout) Slot(rank int, s ir.Slot) int {
 		return -1
 	}
 	base, i := int(l.slotBase[rank]), s.Index()
+	if l.ranks != nil {
+		return l.search(rank, s)
+	}
 	switch s.Kind() {
 	case ir.KindEnter:
 		if i == 0 {
@@ -92,6 +81,14 @@ func (l *Layout) Slot(rank int, s ir.Slot) int {
 	return -1
 }
 
+func (l *Layout) search(rank int, s ir.Slot) int {
+	i := l.ranks[rank].Index(s)
+	if i < 0 {
+		return -1
+	}
+	return int(l.slotBase[rank]) + i
+}
+
 // Rule returns the number of the i-th rule of rank, -1 if there is none.
 func (l *Layout) Rule(rank, i int) int {
 	if rank < 0 || rank >= l.Ranks() || i < 0 {
@@ -107,7 +104,10 @@ func (l *Layout) Rule(rank, i int) int {
 // in 0 … Slots-1.
 func (l *Layout) PlaceOf(slot int) Place {
 	r := rankOf(l.slotBase, slot)
-	switch i := slot - int(l.slotBase[r]); {
+	i := slot - int(l.slotBase[r])
+	switch {
+	case l.ranks != nil:
+		return Place{r, l.ranks[r].At(i)}
 	case i == 0:
 		return Place{r, ir.Enter}
 	case i <= l.chunks:
@@ -128,3 +128,46 @@ func (l *Layout) RuleOf(rule int) (rank, i int) {
 func rankOf(base []int32, id int) int {
 	return sort.Search(len(base)-1, func(r int) bool { return int(base[r+1]) > id })
 }
+
+// Held returns the numbers of the chunks that rank of s holds at enter and that
+// have a number, ascending.
+func (l *Layout) Held(s *ir.Schedule, rank int) iter.Seq[int] {
+	held := s.Held(rank)
+	first, end := int(l.slotBase[rank]), int(l.slotBase[rank+1])
+	return func(yield func(int) bool) {
+		if held.Len() <= end-first {
+			for k := range held.All() {
+				if id := l.Slot(rank, ir.Chunk(k)); id >= 0 && !yield(id) {
+					return
+				}
+			}
+			return
+		}
+		for id := first + 1; id < end; id++ {
+			slot := l.slotOf(rank, id-first)
+			if slot.Kind() != ir.KindChunk {
+				return
+			}
+			if held.Has(slot.Index()) && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// slotOf returns the i-th slot of rank.
+func (l *Layout) slotOf(rank, i int) ir.Slot {
+	if l.ranks != nil {
+		return l.ranks[rank].At(i)
+	}
+	if i <= l.chunks {
+		return ir.Chunk(i - 1)
+	}
+	return ir.Signal(i - 1 - l.chunks)
+}
+
+// cast returns the place of a chunk among those that are multicast.
+func (l *Layout) cast(chunk ir.Slot) int { return l.casts.Index(chunk) - 1 }
+
+// Casts returns the number of chunks that any rank multicasts.
+func (l *Layout) Casts() int { return l.casts.Len() - 1 }

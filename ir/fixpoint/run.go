@@ -46,32 +46,46 @@ func Run(s *ir.Schedule, m Model) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RunWith(s, l, w, m)
+	return RunWith(s, l, w, m), nil
 }
 
 // RunWith is [Run] with the layout and waiters of s at hand, for callers that
 // look at one schedule under several models.
-func RunWith(s *ir.Schedule, l *Layout, w *Waiters, m Model) (*Result, error) {
+func RunWith(s *ir.Schedule, l *Layout, w *Waiters, m Model) *Result {
 	e := newEngine(s, l, w, m)
 	e.start()
 	for {
-		for e.head < len(e.queue) && e.err == nil {
+		for e.head < len(e.queue) {
 			e.wake(int(e.queue[e.head]))
 			e.head++
 		}
-		if e.err != nil || !e.repair() {
-			return e.result(), e.err
+		if !e.repair() {
+			return e.result()
 		}
 	}
 }
 
 // Slot returns the round in which slot s of rank is set, -1 if it never is or
-// does not exist. enter, and the chunks that the rank holds, are set in round 0.
+// does not exist. enter, and the chunks that the rank holds, are set in round 0,
+// whether the schedule mentions them or not.
 func (r *Result) Slot(rank int, s ir.Slot) int {
 	if id := r.layout.Slot(rank, s); id >= 0 {
 		return int(r.slots[id])
 	}
+	if s.Kind() == ir.KindChunk && rank >= 0 && rank < r.layout.Ranks() && r.schedule.Holds(rank, s.Index()) {
+		return r.Slot(rank, ir.Enter)
+	}
 	return -1
+}
+
+// All reports whether all the slots of rank are set.
+func (r *Result) All(rank int, slots []ir.Slot) bool {
+	for _, s := range slots {
+		if r.Slot(rank, s) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Rule returns the round in which the given rule of rank fires, the latest

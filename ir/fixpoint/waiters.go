@@ -13,8 +13,7 @@ type Waiters struct {
 	rules []int32
 }
 
-// NewWaiters builds the lists. It fails if a rule waits for a slot that its
-// rank does not have.
+// NewWaiters builds the lists. It fails if there is too much to wait for.
 func NewWaiters(s *ir.Schedule, l *Layout) (*Waiters, error) {
 	w := &Waiters{start: make([]int32, l.Slots()+2)}
 	total, err := w.count(s, l)
@@ -36,11 +35,7 @@ func (w *Waiters) count(s *ir.Schedule, l *Layout) (int, error) {
 	for r := range s.Programs {
 		for i := range s.Programs[r].Rules {
 			for _, slot := range s.Programs[r].Rules[i].When {
-				id := l.Slot(r, slot)
-				if id < 0 {
-					return 0, fmt.Errorf("rank %d, rule %d: there is no slot %v to wait for", r, i, slot)
-				}
-				w.start[id+2]++
+				w.start[l.Slot(r, slot)+2]++
 				total++
 			}
 			if total > 4*MaxSlots {

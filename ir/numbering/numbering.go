@@ -1,0 +1,167 @@
+// Package numbering numbers the slots of a rank densely.
+//
+// The number of a chunk is that among all chunks of an operation: an alltoall among 1,024 ranks has
+// a million of them. A rank knows few of these, and what is kept by slot should be as long as a
+// rank's own program. So tables are indexed by the numbers that [Slots] gives.
+package numbering
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Slots numbers some slots of a rank: enter is 0, then come the chunks and then the signals, both
+// ascending. The zero value has enter alone. Slots are never changed, and may be shared.
+//
+// Most programs name the chunks from 0 on and the signals from 0 on without a gap, and their numbers
+// are computed. Those of others are found by a search, among arithmetic progressions where there are
+// few: the blocks that a rank of an alltoall holds are one, and the blocks that it wants another.
+type Slots struct {
+	chunks  int32 // how many; c0 … c<chunks-1> if odd is nil
+	signals int32 // how many; s0 … s<signals-1> if odd is nil
+	odd     *odd
+}
+
+// odd are chunks or signals that are not those from 0 on.
+type odd struct {
+	runs []run     // progressions in ascending order
+	list []ir.Slot // or, if runs is nil, the slots themselves, ascending, without enter
+}
+
+// run is the slots first, first+step … of a number; they have the numbers from at on.
+type run struct {
+	first, last ir.Slot
+	step        uint32
+	at          int32
+}
+
+// Prefix numbers enter and the given numbers of chunks and signals, from 0 on.
+func Prefix(chunks, signals int) Slots { return Slots{chunks: int32(chunks), signals: int32(signals)} }
+
+// Of numbers enter and the given chunks and signals, which may occur more than once. It sorts named.
+func Of(named []ir.Slot) Slots {
+	slices.Sort(named)
+	named = slices.Compact(named)
+	for len(named) > 0 && named[0] <= ir.Enter {
+		named = named[1:]
+	}
+	chunks := sort.Search(len(named), func(i int) bool { return named[i] >= ir.Signal(0) })
+	signals := len(named) - chunks
+	if isPrefix(named[:chunks]) && isPrefix(named[chunks:]) {
+		return Prefix(chunks, signals)
+	}
+	s := Slots{int32(chunks), int32(signals), new(odd)}
+	if s.odd.runs = progressions(named, 1+len(named)/8); s.odd.runs == nil {
+		s.odd.list = slices.Clone(named)
+	}
+	return s
+}
+
+// isPrefix reports whether the sorted slots, all of one kind, are those from 0 on.
+func isPrefix(sorted []ir.Slot) bool {
+	return len(sorted) == 0 || sorted[len(sorted)-1].Index() == len(sorted)-1
+}
+
+// progressions cuts sorted slots into at most that many arithmetic progressions; nil: it needs more.
+func progressions(sorted []ir.Slot, most int) []run {
+	var runs []run
+	for i := 0; i < len(sorted); {
+		if len(runs) == most {
+			return nil
+		}
+		r := run{first: sorted[i], last: sorted[i], step: 1, at: int32(1 + i)}
+		if i++; i < len(sorted) {
+			r.step = uint32(sorted[i] - r.first)
+		}
+		for ; i < len(sorted) && uint32(sorted[i]-r.last) == r.step; i++ {
+			r.last = sorted[i]
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// Len returns how many slots there are, enter among them.
+func (s *Slots) Len() int { return 1 + int(s.chunks) + int(s.signals) }
+
+// Counts returns how many of the slots are chunks and how many are signals.
+func (s *Slots) Counts() (chunks, signals int) { return int(s.chunks), int(s.signals) }
+
+// Index returns the number of x, -1 if it is not among s.
+func (s *Slots) Index(x ir.Slot) int {
+	if s.odd != nil {
+		return s.odd.search(x)
+	}
+	i := x.Index()
+	switch x.Kind() {
+	case ir.KindChunk:
+		if i < int(s.chunks) {
+			return 1 + i
+		}
+	case ir.KindSignal:
+		if i < int(s.signals) {
+			return 1 + int(s.chunks) + i
+		}
+	case ir.KindEnter:
+		if i == 0 {
+			return 0
+		}
+	}
+	return -1
+}
+
+func (o *odd) search(x ir.Slot) int {
+	if x == ir.Enter {
+		return 0
+	}
+	if o.runs == nil {
+		if i, found := slices.BinarySearch(o.list, x); found {
+			return 1 + i
+		}
+		return -1
+	}
+	lo, hi := 0, len(o.runs) // the first run that ends at x or later
+	for lo < hi {
+		if mid := int(uint(lo+hi) / 2); o.runs[mid].last < x {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == len(o.runs) || x < o.runs[lo].first {
+		return -1
+	}
+	r := &o.runs[lo]
+	d := uint32(x - r.first)
+	if r.step == 1 {
+		return int(r.at) + int(d)
+	}
+	if d%r.step != 0 {
+		return -1
+	}
+	return int(r.at) + int(d/r.step)
+}
+
+// At returns the slot that has the number i, 0 ≤ i < Len.
+func (s *Slots) At(i int) ir.Slot {
+	switch {
+	case i == 0:
+		return ir.Enter
+	case s.odd != nil:
+		return s.odd.at(i)
+	case i <= int(s.chunks):
+		return ir.Chunk(i - 1)
+	}
+	return ir.Signal(i - 1 - int(s.chunks))
+}
+
+func (o *odd) at(i int) ir.Slot {
+	if o.runs == nil {
+		return o.list[i-1]
+	}
+	k := sort.Search(len(o.runs), func(k int) bool { return int(o.runs[k].at) > i }) - 1
+	r := &o.runs[k]
+	return r.first + ir.Slot(r.step)*ir.Slot(i-int(r.at))
+}
