@@ -259,21 +259,3 @@ func (c Chunks) All() iter.Seq[int] {
 		}
 	}
 }
-
-// Without returns the numbers of those of the chunks that are not among d, ascending. Both have the
-// same number of chunks a block.
-func (c Chunks) Without(d Chunks) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := range c.Count {
-			block := c.At(i)
-			if d.Index(block) >= 0 {
-				continue
-			}
-			for k := block * c.Per; k < (block+1)*c.Per; k++ {
-				if !yield(k) {
-					return
-				}
-			}
-		}
-	}
-}

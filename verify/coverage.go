@@ -1,9 +1,5 @@
 package verify
 
-import (
-	"github.com/schedgen/schedgen/ir"
-)
-
 // coverage is complete over all subsets of lost multicasts although it looks at
 // one of them. What ends up set can only grow with what arrives: a rule that
 // fires with fewer slots set fires with more. So the slots that end up set when
@@ -20,9 +16,10 @@ var coverage = Check{
 
 func proveCoverage(sub *subject) (string, error) {
 	for rank := range sub.s.Programs {
-		for k := range sub.lacks(rank) {
-			if p := place(rank, ir.Chunk(k)); sub.worst.Slot(rank, p.Slot) < 0 {
-				return "", refuteCoverage(sub, p)
+		lacks := sub.lacks(rank)
+		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
+			if sub.worst.Slot(rank, c) < 0 {
+				return "", refuteCoverage(sub, place(rank, c))
 			}
 		}
 	}
@@ -46,9 +43,10 @@ func provePatience(sub *subject) error {
 	for rank := range sub.s.Programs {
 		done := sub.s.Programs[rank].Done
 		seen.mark(rank, done)
-		for k := range sub.lacks(rank) {
-			if !seen.has(rank, ir.Chunk(k)) {
-				open = append(open, claim{rank: rank, given: done, need: place(rank, ir.Chunk(k))})
+		lacks := sub.lacks(rank)
+		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
+			if !seen.has(rank, c) {
+				open = append(open, claim{rank: rank, given: done, need: place(rank, c)})
 			}
 		}
 	}

@@ -43,10 +43,11 @@ func enterMarks(sub *subject) *marks {
 func chunkMarks(sub *subject) (m *marks, never Place) {
 	wanted := make([]bool, sub.layout.Slots())
 	for r := range sub.s.Programs {
-		for k := range sub.lacks(r) {
-			id := sub.layout.Slot(r, ir.Chunk(k))
+		lacks := sub.lacks(r)
+		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
+			id := sub.layout.Slot(r, c)
 			if id < 0 {
-				return noMarks(sub).number(wanted), place(r, ir.Chunk(k))
+				return noMarks(sub).number(wanted), place(r, c)
 			}
 			wanted[id] = true
 		}

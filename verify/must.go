@@ -113,6 +113,10 @@ func (a *must) begin() {
 		} else {
 			set = a.with(0, enter)
 		}
+		a.slots[enter] = set
+		if a.sub.s.Held(rank).Len() == 0 {
+			continue
+		}
 		held := a.sub.layout.Held(a.sub.s, rank)
 		for id := range held {
 			set = a.with(set, id)

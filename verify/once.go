@@ -26,10 +26,10 @@ func proveOnce(sub *subject) (string, error) {
 		return "", err
 	}
 	for rank := range sub.s.Programs {
-		for k := range sub.lacks(rank) {
-			p := place(rank, ir.Chunk(k))
-			if id := sub.layout.Slot(rank, p.Slot); id < 0 || first[id] == 0 {
-				return "", fail([]int{rank}, []Place{p}, nil, "rank %d is never put %v", rank, p.Slot)
+		lacks := sub.lacks(rank)
+		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
+			if id := sub.layout.Slot(rank, c); id < 0 || first[id] == 0 {
+				return "", fail([]int{rank}, []Place{place(rank, c)}, nil, "rank %d is never put %v", rank, c)
 			}
 		}
 	}

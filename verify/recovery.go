@@ -51,8 +51,9 @@ func allMentioned(sub *subject) error {
 		return nil
 	}
 	for rank := range sub.s.Programs {
-		for k := range sub.lacks(rank) {
-			if c := ir.Chunk(k); sub.layout.Slot(rank, c) < 0 {
+		lacks := sub.lacks(rank)
+		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
+			if sub.layout.Slot(rank, c) < 0 {
 				return fail([]int{rank}, []Place{place(rank, c)}, nil, "nothing brings %v to rank %d, so nobody could be asked for it", c, rank)
 			}
 		}

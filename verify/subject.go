@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"iter"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
@@ -94,8 +92,33 @@ func (sub *subject) findKinds() {
 }
 
 // lacks returns the chunks that rank wants and does not hold.
-func (sub *subject) lacks(rank int) iter.Seq[int] {
-	return sub.s.Wanted(rank).Without(sub.s.Held(rank))
+func (sub *subject) lacks(rank int) lacking {
+	wanted := sub.s.Wanted(rank)
+	return lacking{wanted: wanted.Blocks, held: sub.s.Held(rank).Blocks, per: wanted.Per}
+}
+
+// lacking goes through chunks in ascending order. What a rank holds is passed over by blocks: a root
+// that wants the message may hold any number of chunks.
+type lacking struct {
+	wanted, held ir.Blocks
+	per          int
+	block        int // the place among wanted of the next block
+	next, end    int // the rest of the present block
+}
+
+// chunk returns the next chunk; ok is false if there is none.
+func (l *lacking) chunk() (c ir.Slot, ok bool) {
+	for l.next == l.end {
+		if l.block == l.wanted.Count {
+			return ir.None, false
+		}
+		b := l.wanted.At(l.block)
+		if l.block++; l.held.Index(b) < 0 {
+			l.next, l.end = b*l.per, (b+1)*l.per
+		}
+	}
+	l.next++
+	return ir.Chunk(l.next - 1), true
 }
 
 func (sub *subject) isRequest(p Place) bool {

@@ -103,7 +103,7 @@ func (w *writers) complete(sub *subject) error {
 }
 
 // allAwaited checks that somebody looks at every signal: a rule, done or, to
-// call off a repair, unless.
+// call off a repair, unless. Chunks may also be named by what puts them.
 func allAwaited(sub *subject) error {
 	awaited := make([]bool, sub.layout.Slots())
 	sub.eachRule(func(rank int, r *ir.Rule) {
@@ -112,6 +112,11 @@ func allAwaited(sub *subject) error {
 		}
 		if r.IsRepair() {
 			awaited[sub.layout.Slot(rank, r.Unless)] = true
+		}
+		for _, a := range r.Do {
+			if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
+				awaited[sub.layout.Slot(rank, a.Slot)] = true
+			}
 		}
 	})
 	for rank := range sub.s.Programs {
@@ -132,13 +137,6 @@ func allAwaited(sub *subject) error {
 // holds it, or whose program names it. A rank that runs its program knows no others, and takes a
 // frame with one for a fault. A multicast may well bring chunks that are nothing to some ranks.
 func chunksAwaited(sub *subject, awaited []bool) error {
-	sub.eachRule(func(rank int, r *ir.Rule) {
-		for _, a := range r.Do {
-			if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
-				awaited[sub.layout.Slot(rank, a.Slot)] = true
-			}
-		}
-	})
 	var err error
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		for _, a := range r.Do {

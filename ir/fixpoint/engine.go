@@ -74,7 +74,7 @@ func (e *engine) start() {
 // holdings sets the chunks that ranks hold from enter on.
 func (e *engine) holdings() {
 	for rank := range e.s.Programs {
-		if e.slots[e.l.Slot(rank, ir.Enter)] < 0 {
+		if e.slots[e.l.Slot(rank, ir.Enter)] < 0 || e.s.Held(rank).Len() == 0 {
 			continue
 		}
 		for id := range e.l.Held(e.s, rank) {

@@ -29,120 +29,216 @@ func NewLayout(s *ir.Schedule) (*Layout, error) {
 		}
 		l.ruleBase = append(l.ruleBase, int32(rules))
 	}
-	m, err := newMentions(s)
-	if err != nil {
+	m := mentions{s: s}
+	if all, err := l.numberAll(&m); all || err != nil {
+		return l, err
+	}
+	if err := m.collect(); err != nil {
 		return nil, err
 	}
-	return l, l.number(m)
+	return l, l.number(&m)
 }
 
 func tooMany(rank int) error {
 	return fmt.Errorf("numbering slots: more than %d slots or rules up to rank %d", MaxSlots, rank)
 }
 
+// numberAll numbers every chunk of the header and every signal that a program says it has, at each
+// rank. It reports false, and numbers nothing, unless the schedule mentions all of them.
+func (l *Layout) numberAll(m *mentions) (all bool, err error) {
+	s, slots, most := m.s, 0, 0
+	for r := range s.Programs {
+		p := &s.Programs[r]
+		slots += 1 + s.Chunks + p.Signals
+		most += 1 + len(p.Done)
+		for i := range p.Rules {
+			most += len(p.Rules[i].When) + 2*len(p.Rules[i].Do) + 1
+		}
+		if slots > MaxSlots {
+			break
+		}
+		l.slotBase = append(l.slotBase, int32(slots))
+	}
+	if slots > min(most, MaxSlots) {
+		l.slotBase = l.slotBase[:1]
+		return false, nil
+	}
+	m.seen, m.base = make([]bool, slots), l.slotBase
+	if err := m.programs(); err != nil {
+		return false, err
+	}
+	casts := numbering.Of(m.casts)
+	if missing := slots - s.Ranks - m.distinct; missing > 0 && (casts.Len()-1 != s.Chunks || m.signalsMissing()) {
+		m.seen, l.slotBase = nil, l.slotBase[:1]
+		return false, nil
+	}
+	l.chunks, l.casts = s.Chunks, casts
+	return true, nil
+}
+
 // mentions are the slots that a schedule mentions, by rank. What is mentioned
 // more than once may be there as often. A multicast chunk, which all ranks have,
 // stands apart.
 type mentions struct {
-	casts numbering.Slots
+	s     *ir.Schedule
+	casts []ir.Slot
+
+	// While what the header and the programs claim is held against what is mentioned.
+	seen     []bool  // by number in a layout of all slots: whether it is mentioned
+	base     []int32 // by rank: its first number
+	distinct int     // numbers seen, without enter
+
+	// While what is mentioned is listed.
 	slots []ir.Slot
 	start []int // by rank: where its part of slots starts; one more entry at the end
 	most  int   // length of the longest part
 }
 
-// newMentions collects what s mentions: first it is counted, then filled in.
-func newMentions(s *ir.Schedule) (*mentions, error) {
-	m := &mentions{start: make([]int, s.Ranks+2)}
-	var casts []ir.Slot
-	for rank := range s.Programs {
-		err := eachMention(s, rank, func(to int, slot ir.Slot) { m.start[to+2]++ }, func(chunk ir.Slot) {
-			if n := len(casts); n == 0 || casts[n-1] != chunk {
-				casts = append(casts, chunk)
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
+// collect lists what the schedule mentions: first it is counted, then filled in.
+func (m *mentions) collect() error {
+	m.start = make([]int, m.s.Ranks+2)
+	if err := m.programs(); err != nil {
+		return err
 	}
 	for r := 1; r < len(m.start); r++ {
 		m.most = max(m.most, m.start[r])
 		m.start[r] += m.start[r-1]
 	}
-	m.casts = numbering.Of(casts)
-	m.slots = make([]ir.Slot, m.start[s.Ranks+1])
-	for rank := range s.Programs {
-		_ = eachMention(s, rank, func(to int, slot ir.Slot) { // it has not failed before
-			m.slots[m.start[to+1]] = slot
-			m.start[to+1]++
-		}, func(ir.Slot) {})
+	m.slots = make([]ir.Slot, m.start[m.s.Ranks+1])
+	if err := m.programs(); err != nil {
+		return err
 	}
-	m.start = m.start[:s.Ranks+1]
-	return m, nil
+	m.start = m.start[:m.s.Ranks+1]
+	return nil
 }
 
-// eachMention calls named with every slot that the program of rank mentions, at
-// whichever rank, and cast with every chunk that it multicasts.
-func eachMention(s *ir.Schedule, rank int, named func(to int, slot ir.Slot), cast func(chunk ir.Slot)) error {
-	p := &s.Programs[rank]
-	var wrong error
-	own := func(what string, slots ...ir.Slot) {
-		for _, slot := range slots {
-			if !exists(s, rank, slot) {
-				wrong = fmt.Errorf("rank %d: there is no slot %v to %s", rank, slot, what)
-				return
+// signalsMissing reports whether some signal of the claimed ones is not mentioned.
+func (m *mentions) signalsMissing() bool {
+	for r := range m.s.Programs {
+		for _, seen := range m.seen[int(m.base[r])+1+m.s.Chunks : m.base[r+1]] {
+			if !seen {
+				return true
 			}
-			named(rank, slot)
 		}
 	}
+	return false
+}
+
+// add takes in that slot of rank is mentioned. While slots are listed and m.slots is nil, the part of
+// rank r is counted in start[r+2]: the sums then make start[r+1] the place where it begins, and filling
+// moves that to its end.
+func (m *mentions) add(rank int, slot ir.Slot) {
+	switch {
+	case m.seen != nil:
+		id := int(m.base[rank])
+		switch slot.Kind() {
+		case ir.KindChunk:
+			id += 1 + slot.Index()
+		case ir.KindSignal:
+			id += 1 + m.s.Chunks + slot.Index()
+		default:
+			return
+		}
+		if !m.seen[id] {
+			m.seen[id] = true
+			m.distinct++
+		}
+	case m.slots == nil:
+		m.start[rank+2]++
+	default:
+		m.slots[m.start[rank+1]] = slot
+		m.start[rank+1]++
+	}
+}
+
+// programs adds what all programs mention.
+func (m *mentions) programs() error {
+	m.casts = m.casts[:0]
+	for rank := range m.s.Programs {
+		if err := m.program(rank); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program adds what the program of rank mentions, at whichever rank.
+func (m *mentions) program(rank int) error {
+	p := &m.s.Programs[rank]
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		own("wait for", r.When...)
-		if r.IsRepair() {
-			own("call off a repair", r.Unless)
-		}
-		for _, a := range r.Do {
-			chunk := a.Slot.Kind() == ir.KindChunk && a.Slot.Index() < s.Chunks
-			switch {
-			case a.Op == ir.Mcast && chunk:
-				cast(a.Slot)
-			case a.Op == ir.Put && a.To >= 0 && int(a.To) < s.Ranks && exists(s, int(a.To), a.Slot):
-				named(int(a.To), a.Slot)
-				if chunk {
-					named(rank, a.Slot)
-				}
-			default:
-				return noSlot(rank, a)
+		for _, slot := range r.When {
+			if err := m.own(rank, slot); err != nil {
+				return err
 			}
 		}
-		if wrong != nil {
-			return wrong
+		if r.IsRepair() {
+			if err := m.own(rank, r.Unless); err != nil {
+				return err
+			}
+		}
+		for _, a := range r.Do {
+			if err := m.action(rank, a); err != nil {
+				return err
+			}
 		}
 	}
-	own("return upon", p.Done...)
-	return wrong
+	for _, slot := range p.Done {
+		if err := m.own(rank, slot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own adds a slot that the program of rank names as its own.
+func (m *mentions) own(rank int, slot ir.Slot) error {
+	if !m.exists(rank, slot) {
+		return fmt.Errorf("rank %d: there is no slot %v to wait for", rank, slot)
+	}
+	m.add(rank, slot)
+	return nil
+}
+
+func (m *mentions) action(rank int, a ir.Action) error {
+	chunk := a.Slot.Kind() == ir.KindChunk && a.Slot.Index() < m.s.Chunks
+	switch {
+	case a.Op == ir.Mcast && chunk:
+		if n := len(m.casts); n == 0 || m.casts[n-1] != a.Slot {
+			m.casts = append(m.casts, a.Slot)
+		}
+	case a.Op == ir.Put && a.To >= 0 && int(a.To) < m.s.Ranks && m.exists(int(a.To), a.Slot):
+		m.add(int(a.To), a.Slot)
+		if chunk {
+			m.add(rank, a.Slot)
+		}
+	default:
+		return fmt.Errorf("rank %d: %v of %v to rank %d: no such slot there", rank, a.Op, a.Slot, a.To)
+	}
+	return nil
 }
 
 // exists reports whether the header and the program of rank let it have the slot.
-func exists(s *ir.Schedule, rank int, slot ir.Slot) bool {
+func (m *mentions) exists(rank int, slot ir.Slot) bool {
 	switch slot.Kind() {
 	case ir.KindEnter:
 		return slot == ir.Enter
 	case ir.KindChunk:
-		return slot.Index() < s.Chunks
+		return slot.Index() < m.s.Chunks
 	case ir.KindSignal:
-		return slot.Index() < s.Programs[rank].Signals
+		return slot.Index() < m.s.Programs[rank].Signals
 	}
 	return false
 }
 
 // number gives the mentioned slots their numbers.
 func (l *Layout) number(m *mentions) error {
-	l.casts = m.casts
+	l.casts = numbering.Of(m.casts)
 	ranks, casts := len(m.start)-1, l.Casts()
 	if casts > 0 && casts > MaxSlots/ranks {
 		return fmt.Errorf("numbering slots: more than %d slots: %d chunks are multicast to %d ranks", MaxSlots, casts, ranks)
 	}
-	p := prefixes{casts: casts, chunks: make([]int32, m.most), signals: make([]int32, m.most)}
+	p := prefixes{casts: casts, chunks: distinct{seen: make([]int32, m.most)}, signals: distinct{seen: make([]int32, m.most)}}
 	if casts > 0 && l.casts.At(casts) != ir.Chunk(casts-1) {
 		p.casts = -1
 	}
@@ -189,42 +285,53 @@ func (l *Layout) add(own numbering.Slots, prefix bool) {
 // prefixes finds out, without sorting, which ranks have the chunks and signals
 // from 0 on.
 type prefixes struct {
-	casts   int     // all ranks have the chunks 0 … casts-1; -1: some that are no prefix
-	chunks  []int32 // by chunk, from casts on: the last rank seen to have it, counted from 1
-	signals []int32 // by signal: likewise
-	rank    int32
+	casts   int      // all ranks have the chunks 0 … casts-1; -1: some that are no prefix
+	chunks  distinct // from casts on
+	signals distinct
+}
+
+// distinct counts the distinct numbers of a rank, and finds their end.
+type distinct struct {
+	seen   []int32 // by number: the last rank that had it, counted from 1
+	rank   int32
+	n, end int
+}
+
+func (d *distinct) restart() { d.rank, d.n, d.end = d.rank+1, 0, 0 }
+
+// add takes in number i of a rank that has at most that many numbers. It reports false if they
+// cannot be those from 0 on.
+func (d *distinct) add(i, most int) bool {
+	if i >= most {
+		return false
+	}
+	if d.seen[i] != d.rank {
+		d.seen[i] = d.rank
+		d.n++
+		d.end = max(d.end, i+1)
+	}
+	return true
 }
 
 // of returns the numbering of the next rank, which has the named slots and the
 // multicast chunks; ok is false if they are not those from 0 on.
 func (p *prefixes) of(named []ir.Slot) (own numbering.Slots, ok bool) {
-	if p.rank++; p.casts < 0 {
+	if p.casts < 0 {
 		return own, false
 	}
-	count := func(seen []int32, i int, n, end *int) bool {
-		if i >= len(named) {
-			return false // a prefix that long has more slots
-		}
-		if seen[i] != p.rank {
-			seen[i] = p.rank
-			*n++
-			*end = max(*end, i+1)
-		}
-		return true
-	}
-	chunks, chunkEnd, signals, signalEnd := 0, 0, 0, 0
+	p.chunks.restart()
+	p.signals.restart()
 	for _, slot := range named {
-		i := slot.Index()
-		switch slot.Kind() {
+		switch i := slot.Index(); slot.Kind() {
 		case ir.KindChunk:
-			if i >= p.casts && !count(p.chunks, i-p.casts, &chunks, &chunkEnd) {
+			if i >= p.casts && !p.chunks.add(i-p.casts, len(named)) {
 				return own, false
 			}
 		case ir.KindSignal:
-			if !count(p.signals, i, &signals, &signalEnd) {
+			if !p.signals.add(i, len(named)) {
 				return own, false
 			}
 		}
 	}
-	return numbering.Prefix(p.casts+chunks, signals), chunks == chunkEnd && signals == signalEnd
+	return numbering.Prefix(p.casts+p.chunks.n, p.signals.n), p.chunks.n == p.chunks.end && p.signals.n == p.signals.end
 }

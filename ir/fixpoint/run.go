@@ -1,10 +1,6 @@
 package fixpoint
 
-import (
-	"fmt"
-
-	"github.com/schedgen/schedgen/ir"
-)
+import "github.com/schedgen/schedgen/ir"
 
 // Model says which of the transfers that need not happen do happen. The zero
 // value is the world in which nothing is lost and nobody runs out of patience.
@@ -114,8 +110,3 @@ func (r *Result) Cause(slot int) int { return int(r.causes[slot]) }
 // Fired returns the numbers of the rules that fire, each after all rules that
 // first set what it waits for. Not to be modified.
 func (r *Result) Fired() []int32 { return r.fired }
-
-// noSlot reports an action that cannot be carried out.
-func noSlot(rank int, a ir.Action) error {
-	return fmt.Errorf("rank %d: %v of %v to rank %d: no such slot there", rank, a.Op, a.Slot, a.To)
-}
