@@ -55,7 +55,7 @@ var layers = []struct {
 		"a proof that used the generator or the runtime would share their mistakes"},
 	{"emit", []string{"ir/..."},
 		"what is printed is what the schedule says, not what its generator meant"},
-	{"runtime/machine/...", []string{"ir", "ir/windows"},
+	{"runtime/machine/...", []string{"ir", "ir/numbering", "ir/windows"},
 		"the machine is pure: the same one runs on a network, in virtual time and in every order"},
 	{"runtime/wire", []string{"ir"},
 		"what communicator and transport say to each other stands below both"},

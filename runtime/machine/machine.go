@@ -45,12 +45,14 @@ func grown[T any](s []T, n int) []T {
 func (m *Machine) Plan() *Plan { return m.plan }
 
 // Valid reports whether the rank has slot s.
-func (m *Machine) Valid(s ir.Slot) bool { return m.plan.index(s) >= 0 }
+func (m *Machine) Valid(s ir.Slot) bool { return m.plan.valid(s) }
 
 // Has reports whether s is set. A slot that the rank does not have never is.
 func (m *Machine) Has(s ir.Slot) bool {
-	i := m.plan.index(s)
-	return i >= 0 && m.set[i]
+	if i := m.plan.index(s); i >= 0 {
+		return m.set[i]
+	}
+	return m.set[0] && s.Kind() == ir.KindChunk && m.plan.held.Has(s.Index())
 }
 
 // Clear implements [Engine].
@@ -77,12 +79,10 @@ func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 
 // hold sets the chunks that the rank has from enter on, and appends the rules that fire.
 func (m *Machine) hold(fired []int32) []int32 {
-	held := &m.plan.held
-	for b := range held.Count {
-		first := 1 + held.At(b)*held.Per
-		for i := first; i < first+held.Per; i++ {
+	for _, held := range m.plan.holding {
+		for i := held.lo; i < held.hi; i++ {
 			if !m.set[i] {
-				fired = m.mark(fired, i)
+				fired = m.mark(fired, int(i))
 			}
 		}
 	}

@@ -12,15 +12,25 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/numbering"
 )
 
 // Plan is one rank's program compiled for a [Machine]: flat arrays that are
-// never written again, so that any number of machines may share a plan.
+// never written again, so that any number of machines may share a plan. They
+// are as long as the program, however many chunks the operation has.
+//
+// A rank has the chunks that it wants or holds and those that its program
+// names. Others do not exist at it: whoever puts one to it makes a mistake,
+// which package verify finds. A multicast may bring one; it means nothing to
+// the rank. All ranks have all chunks of a barrier, which is how they are told
+// something.
 type Plan struct {
 	rank    int
-	chunks  int
 	signals int
-	held    ir.Chunks // the chunks that the rank has from enter on
+	numbers numbering.Slots // of the slots whose state a machine keeps
+	held    ir.Chunks       // the chunks that the rank has from enter on
+	holding []span          // the numbers of those of them that have one
+	told    int             // the chunks of a barrier
 
 	waitersAt []int32 // slot -> its first place in waiters; one longer than the slots
 	waiters   []int32 // rules that wait for a slot
@@ -46,10 +56,15 @@ func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 	}
 	pl := &Plan{
 		rank:     p.Rank,
-		chunks:   h.Chunks,
 		signals:  p.Signals,
 		held:     h.Held(p.Rank),
 		recovery: p.Recovery,
+	}
+	if !h.HasMessage() {
+		pl.told = h.Chunks
+	}
+	if err := pl.number(h, p); err != nil {
+		return nil, fmt.Errorf("compile %s, rank %d: %w", h.Name(), p.Rank, err)
 	}
 	pl.compileDone(p.Done)
 	pl.compileWaits(p)
@@ -110,10 +125,23 @@ func actionInRange(h *ir.Header, a ir.Action) error {
 	return fmt.Errorf("action %v %v @%d out of range", a.Op, a.Slot, a.To)
 }
 
-// slots are numbered enter, chunks, signals.
-func (pl *Plan) slots() int { return 1 + pl.chunks + pl.signals }
+// slots returns the number of slots that have a number.
+func (pl *Plan) slots() int { return pl.numbers.Len() }
 
-func (pl *Plan) index(s ir.Slot) int { return slotIndex(s, pl.chunks, pl.signals) }
+func (pl *Plan) index(s ir.Slot) int { return pl.numbers.Index(s) }
+
+// valid reports whether the rank has s. A machine keeps no state of what nothing waits for.
+func (pl *Plan) valid(s ir.Slot) bool {
+	switch i := s.Index(); {
+	case pl.index(s) >= 0:
+		return true
+	case s.Kind() == ir.KindChunk:
+		return i < pl.told || pl.held.Has(i)
+	case s.Kind() == ir.KindSignal:
+		return i < pl.signals
+	}
+	return false
+}
 
 // slotIndex numbers the slots of a rank, -1 for others.
 func slotIndex(s ir.Slot, chunks, signals int) int {
@@ -132,15 +160,7 @@ func slotIndex(s ir.Slot, chunks, signals int) int {
 	return -1
 }
 
-func (pl *Plan) slot(i int) ir.Slot {
-	switch {
-	case i == 0:
-		return ir.Enter
-	case i <= pl.chunks:
-		return ir.Chunk(i - 1)
-	}
-	return ir.Signal(i - 1 - pl.chunks)
-}
+func (pl *Plan) slot(i int) ir.Slot { return pl.numbers.At(i) }
 
 func (pl *Plan) compileDone(done []ir.Slot) {
 	pl.done = make([]bool, pl.slots())
