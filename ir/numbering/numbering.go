@@ -19,12 +19,15 @@ import (
 // are computed. Those of others are found by a search, among arithmetic progressions where there are
 // few: the blocks that a rank of an alltoall holds are one, and the blocks that it wants another.
 type Slots struct {
-	chunks  int32 // how many; c0 … c<chunks-1> if odd is nil
-	signals int32 // how many; s0 … s<signals-1> if odd is nil
-	odd     *odd
+	chunks  int32
+	signals int32
+	odd     *odd // nil: all are computed
+
+	// By kind: the slots below end have computed numbers. Slot x has the number x - zero.
+	end, zero [4]ir.Slot
 }
 
-// odd are chunks or signals that are not those from 0 on.
+// odd are chunks and signals that are not those from 0 on.
 type odd struct {
 	runs []run     // progressions in ascending order
 	list []ir.Slot // or, if runs is nil, the slots themselves, ascending, without enter
@@ -38,7 +41,14 @@ type run struct {
 }
 
 // Prefix numbers enter and the given numbers of chunks and signals, from 0 on.
-func Prefix(chunks, signals int) Slots { return Slots{chunks: int32(chunks), signals: int32(signals)} }
+func Prefix(chunks, signals int) Slots {
+	c0, s0 := ir.Chunk(0), ir.Signal(0)
+	return Slots{
+		chunks: int32(chunks), signals: int32(signals),
+		end:  [4]ir.Slot{ir.KindChunk: c0 + ir.Slot(chunks), ir.KindSignal: s0 + ir.Slot(signals)},
+		zero: [4]ir.Slot{ir.KindChunk: c0 - 1, ir.KindSignal: s0 - 1 - ir.Slot(chunks)},
+	}
+}
 
 // Of numbers enter and the given chunks and signals, which may occur more than once. It sorts named.
 func Of(named []ir.Slot) Slots {
@@ -52,7 +62,7 @@ func Of(named []ir.Slot) Slots {
 	if isPrefix(named[:chunks]) && isPrefix(named[chunks:]) {
 		return Prefix(chunks, signals)
 	}
-	s := Slots{int32(chunks), int32(signals), new(odd)}
+	s := Slots{chunks: int32(chunks), signals: int32(signals), odd: new(odd)}
 	if s.odd.runs = progressions(named, 1+len(named)/8); s.odd.runs == nil {
 		s.odd.list = slices.Clone(named)
 	}
@@ -91,32 +101,20 @@ func (s *Slots) Counts() (chunks, signals int) { return int(s.chunks), int(s.sig
 
 // Index returns the number of x, -1 if it is not among s.
 func (s *Slots) Index(x ir.Slot) int {
-	if s.odd != nil {
-		return s.odd.search(x)
+	if x < s.end[x>>30] {
+		return int(x - s.zero[x>>30])
 	}
-	i := x.Index()
-	switch x.Kind() {
-	case ir.KindChunk:
-		if i < int(s.chunks) {
-			return 1 + i
-		}
-	case ir.KindSignal:
-		if i < int(s.signals) {
-			return 1 + int(s.chunks) + i
-		}
-	case ir.KindEnter:
-		if i == 0 {
-			return 0
-		}
-	}
-	return -1
+	return s.search(x)
 }
 
-func (o *odd) search(x ir.Slot) int {
-	if x == ir.Enter {
+func (s *Slots) search(x ir.Slot) int {
+	o := s.odd
+	switch {
+	case x == ir.Enter:
 		return 0
-	}
-	if o.runs == nil {
+	case o == nil:
+		return -1
+	case o.runs == nil:
 		if i, found := slices.BinarySearch(o.list, x); found {
 			return 1 + i
 		}

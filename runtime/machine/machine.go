@@ -49,7 +49,7 @@ func (m *Machine) Valid(s ir.Slot) bool { return m.plan.valid(s) }
 
 // Has reports whether s is set. A slot that the rank does not have never is.
 func (m *Machine) Has(s ir.Slot) bool {
-	if i := m.plan.index(s); i >= 0 {
+	if i := m.plan.numbers.Index(s); i >= 0 {
 		return m.set[i]
 	}
 	return m.set[0] && s.Kind() == ir.KindChunk && m.plan.held.Has(s.Index())
@@ -60,7 +60,7 @@ func (m *Machine) Clear() { m.Reset(m.plan) }
 
 // Set implements [Engine]; repairs have the numbers of their rules.
 func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
-	i := m.plan.index(s)
+	i := m.plan.numbers.Index(s)
 	if i < 0 || m.set[i] {
 		return nil, nil
 	}

@@ -128,12 +128,10 @@ func actionInRange(h *ir.Header, a ir.Action) error {
 // slots returns the number of slots that have a number.
 func (pl *Plan) slots() int { return pl.numbers.Len() }
 
-func (pl *Plan) index(s ir.Slot) int { return pl.numbers.Index(s) }
-
 // valid reports whether the rank has s. A machine keeps no state of what nothing waits for.
 func (pl *Plan) valid(s ir.Slot) bool {
 	switch i := s.Index(); {
-	case pl.index(s) >= 0:
+	case pl.numbers.Index(s) >= 0:
 		return true
 	case s.Kind() == ir.KindChunk:
 		return i < pl.told || pl.held.Has(i)
@@ -165,7 +163,7 @@ func (pl *Plan) slot(i int) ir.Slot { return pl.numbers.At(i) }
 func (pl *Plan) compileDone(done []ir.Slot) {
 	pl.done = make([]bool, pl.slots())
 	for _, s := range done {
-		if i := pl.index(s); !pl.done[i] {
+		if i := pl.numbers.Index(s); !pl.done[i] {
 			pl.done[i] = true
 			pl.doneCount++
 		}
@@ -185,7 +183,7 @@ func (pl *Plan) compileWaits(p *ir.Program) {
 		clear(last)
 		for r := range rules {
 			for _, s := range rules[r].When {
-				if i := pl.index(s); last[i] != int32(r)+1 {
+				if i := pl.numbers.Index(s); last[i] != int32(r)+1 {
 					last[i] = int32(r) + 1
 					visit(r, i)
 				}
@@ -226,7 +224,7 @@ func (pl *Plan) compileActions(rules []ir.Rule) {
 		pl.after[r] = int32(rule.After)
 		pl.unless[r] = -1
 		if rule.IsRepair() {
-			pl.unless[r] = int32(pl.index(rule.Unless))
+			pl.unless[r] = int32(pl.numbers.Index(rule.Unless))
 			pl.optional[r] = true
 			continue
 		}
