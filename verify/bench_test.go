@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -43,10 +44,14 @@ func BenchmarkVerify65536(b *testing.B) {
 	})
 }
 
-// benchmarkVerify reports the largest heap seen (the schedule itself included)
-// and fails if a run takes longer or more than allowed.
+// benchmarkVerify generates a schedule and proves it.
 func benchmarkVerify(b *testing.B, name string, p schedule.Params, limit time.Duration, memory uint64) {
-	s := generate(b, name, p)
+	prove(b, generate(b, name, p), limit, memory)
+}
+
+// prove reports the largest heap seen (the schedule itself included)
+// and fails if a run takes longer or more than allowed.
+func prove(b *testing.B, s *ir.Schedule, limit time.Duration, memory uint64) {
 	stop, peak := watchHeap()
 	b.ReportAllocs()
 	b.ResetTimer()
