@@ -28,7 +28,7 @@ func join(t require.TestingT, size int, o mem.Options, algorithm string) []*runt
 	require.NoError(t, err)
 	comms := make([]*runtime.Comm, size)
 	for r := range comms {
-		comms[r], err = runtime.Join(context.Background(), runtime.Config{Transport: ts[r], Bcast: runtime.Algorithm{Name: algorithm}})
+		comms[r], err = runtime.Join(context.Background(), runtime.Config{Transport: ts[r], Algorithms: runtime.Algorithms{"bcast": {Name: algorithm}}})
 		require.NoError(t, err)
 	}
 	return comms

@@ -15,7 +15,7 @@ import (
 // several.
 func TestWarmOperationsDoNotAllocate(t *testing.T) {
 	const rounds = 2000
-	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}})
+	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	reversed := make([]*runtime.Comm, len(comms))

@@ -46,7 +46,7 @@ func BenchmarkBarrier(b *testing.B) {
 	for _, alg := range []string{"barrier/dissemination", "barrier/exchange", "barrier/hsb"} {
 		for _, size := range []int{2, 8} {
 			b.Run(fmt.Sprintf("%s/ranks=%d", alg, size), func(b *testing.B) {
-				collectives(b, size, runtime.Config{Barrier: runtime.Algorithm{Name: alg}}, func(c *runtime.Comm, _ []byte) error {
+				collectives(b, size, runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: alg}}}, func(c *runtime.Comm, _ []byte) error {
 					return c.Barrier(context.Background())
 				}, 0)
 			})
@@ -57,7 +57,7 @@ func BenchmarkBarrier(b *testing.B) {
 func BenchmarkBcast(b *testing.B) {
 	for _, alg := range []string{"bcast/binomial", "bcast/mcast-chain", "bcast/mcast-acktree"} {
 		b.Run(fmt.Sprintf("%s/ranks=8", alg), func(b *testing.B) {
-			collectives(b, 8, runtime.Config{Bcast: runtime.Algorithm{Name: alg}}, func(c *runtime.Comm, buf []byte) error {
+			collectives(b, 8, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: alg}}}, func(c *runtime.Comm, buf []byte) error {
 				return c.Bcast(context.Background(), buf, 0)
 			}, 2048)
 		})

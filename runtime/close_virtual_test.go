@@ -19,7 +19,7 @@ func TestCloseEndsWithWhatItWaitsFor(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			const linger = time.Minute
-			cfg := runtime.Config{Bcast: ackTree.Bcast, Waiting: runtime.Waiting{Linger: linger}}
+			cfg := runtime.Config{Algorithms: ackTree.Algorithms, Waiting: runtime.Waiting{Linger: linger}}
 			comms := group(t, 6, mem.Options{Loss: 0.9, Delay: 200 * time.Microsecond, Seed: seed}, cfg)
 			var all sync.WaitGroup
 			for _, c := range comms {

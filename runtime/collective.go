@@ -18,7 +18,7 @@ import (
 // depends on the algorithm (bcast/mcast-acktree guarantees it). BcastBytes is for
 // messages of which only the root knows the length.
 //
-// buf may be of any length, unless Config.Bcast asks for so few chunks that one of them would be
+// buf may be of any length, unless Config.Algorithms asks for so few chunks that one of them would be
 // longer than wire.MaxBody, 2 GiB: that is ErrInput at every rank.
 //
 // If ctx ends first, or has ended before the call, the communicator fails at every
@@ -87,8 +87,8 @@ func (ps *plans) row(k kind) *ir.Collective { return &ps.rows[k] }
 // choose returns the plan of an operation with blocks of n bytes.
 func (c *Comm) choose(k kind, n, root int) (*plan, error) {
 	row := c.plans.row(k)
-	given := c.given(row.Name)
-	ch, err := c.chosen(row.Name, given, n)
+	given := c.cfg.Algorithms[row.Name]
+	ch, err := c.chosen(row.Name, n)
 	if err != nil {
 		return nil, err
 	}
@@ -104,26 +104,16 @@ func (c *Comm) choose(k kind, n, root int) (*plan, error) {
 	return p, err
 }
 
-// given returns the algorithm that Config asks for.
-func (c *Comm) given(collective string) Algorithm {
-	switch collective {
-	case schedule.Bcast:
-		return c.cfg.Bcast
-	case schedule.Barrier:
-		return c.cfg.Barrier
-	}
-	return Algorithm{}
-}
-
 // chosen is an algorithm and the longest chunk that it may have.
 type chosen struct {
 	Algorithm
 	chunk int // bytes of a chunk at most; 0: nobody says
 }
 
-// chosen returns the algorithm that Config says, or else the one that the rules say. What
-// Config gives of parameters counts in any case.
-func (c *Comm) chosen(collective string, given Algorithm, n int) (chosen, error) {
+// chosen returns the algorithm that Config names for an operation with blocks of n bytes, or else
+// the one that the rules choose. Config's parameters count in both cases.
+func (c *Comm) chosen(collective string, n int) (chosen, error) {
+	given := c.cfg.Algorithms[collective]
 	if given.Name != "" {
 		return chosen{given, c.cfg.Chunk}, nil
 	}

@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
@@ -81,6 +83,9 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // prepare compiles what every rank will run first and checks the choice of
 // algorithms.
 func (c *Comm) prepare() error {
+	if err := c.checkNamed(); err != nil {
+		return err
+	}
 	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules), opens: c.opens(), rows: ir.Collectives()}
 	c.plans.recent = make([]recent, len(c.plans.rows))
 	if c.window != nil {
@@ -93,7 +98,7 @@ func (c *Comm) prepare() error {
 	if _, err := c.choose(bcast, 0, 0); err != nil {
 		return err
 	}
-	anycast, err := c.chosen(schedule.Anycast, c.cfg.Anycast, 0)
+	anycast, err := c.chosen(schedule.Anycast, 0)
 	if err != nil {
 		return err
 	}
@@ -117,6 +122,22 @@ func (c *Comm) prepare() error {
 		Lost:  func(rank int, err error) { c.drv.lost(c, rank, err) },
 		Trace: c.coreTrace(),
 	}, c.window.net(net))
+	return nil
+}
+
+// checkNamed returns an error if an algorithm that Config names cannot run among the ranks of c with
+// its parameters.
+func (c *Comm) checkNamed() error {
+	for _, collective := range slices.Sorted(maps.Keys(c.cfg.Algorithms)) {
+		a := c.cfg.Algorithms[collective]
+		if a.Name == "" {
+			continue
+		}
+		a.Params.Ranks, a.Params.Root = c.size, 0
+		if _, err := schedule.New(a.Name, a.Params); err != nil {
+			return fmt.Errorf("%w: Config.Algorithms: %s: %w", ErrInput, collective, err)
+		}
+	}
 	return nil
 }
 

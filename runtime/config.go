@@ -2,10 +2,14 @@ package runtime
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	goruntime "runtime"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -15,10 +19,46 @@ import (
 // Algorithm selects how a collective operation is done: the name of an
 // algorithm of package schedule and its parameters. Ranks, Root and Chunks of
 // Params are filled in for each operation, except that Chunks > 0 fixes the
-// number of chunks of every broadcast.
+// number of chunks of every block. Without a Name only the parameters count: Rules
+// choose the algorithm, and the parameters that are not 0 replace those of the rule. An
+// algorithm that is named is never changed.
 type Algorithm struct {
 	Name   string
 	Params schedule.Params
+}
+
+// Algorithms selects algorithms by the names of their collectives, such as "bcast", "barrier",
+// "anycast" (the messages of Publish) or "allgather".
+//
+//	Algorithms{"bcast": {Name: "bcast/chain"}, "barrier": {Params: schedule.Params{Hosts: 1}}}
+//
+// Join fails with ErrInput if there is no such collective, if an algorithm is one of another
+// collective, or if one cannot run with its parameters. It copies the map.
+type Algorithms map[string]Algorithm
+
+// check returns the error of the first key, in the order of names, that is no collective or has an
+// algorithm of another one.
+func (a Algorithms) check() error {
+	for _, collective := range slices.Sorted(maps.Keys(a)) {
+		name := a[collective].Name
+		if _, ok := ir.CollectiveNamed(collective); !ok {
+			return fmt.Errorf("%w: Config.Algorithms: %q, for which it has algorithm %q, is no collective", ErrInput, collective, name)
+		}
+		if of, _, _ := strings.Cut(name, "/"); name != "" && of != collective {
+			return fmt.Errorf("%w: Config.Algorithms: %s has algorithm %q, which is none of %[2]s", ErrInput, collective, name)
+		}
+	}
+	return nil
+}
+
+// withoutHosts returns the same algorithms without a number of hosts.
+func (a Algorithms) withoutHosts() Algorithms {
+	flat := maps.Clone(a)
+	for collective, alg := range flat {
+		alg.Params.Hosts = 0
+		flat[collective] = alg
+	}
+	return flat
 }
 
 // Config says how a communicator works. All ranks must be given the same
@@ -32,17 +72,16 @@ type Config struct {
 	// and if Join fails. Default: what the launcher's environment says; see Init.
 	Transport wire.Transport
 
-	// Without a Name, the algorithm and its parameters are what Rules says. Some of the
-	// built-in rules run it between the masters of hosts and below them within each host, if
-	// the transport knows hosts with several ranks in the blocks that this takes; see
-	// wire.Caps. An algorithm that is named is never changed.
-	Bcast   Algorithm
-	Barrier Algorithm
-	Anycast Algorithm
+	// Algorithms chooses for the collectives that it has. Rules choose for the others, and where
+	// it has parameters only.
+	Algorithms Algorithms
 
 	// Rules choose algorithms: selection.Parse reads a file of them. Ranks that have
 	// different ones get ErrMismatch. Default: without a Transport those of the file
-	// that the environment names in SCHEDGEN_RULES, else the built-in ones.
+	// that the environment names in SCHEDGEN_RULES, else the built-in ones. Some of the
+	// built-in rules run an algorithm between the masters of hosts and below them within each
+	// host, if the transport knows hosts with several ranks in the blocks that this takes; see
+	// wire.Caps.
 	Rules *selection.Rules
 
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
@@ -128,12 +167,13 @@ func (cfg *Config) check() error {
 	if !cfg.Delay.Valid() {
 		return fmt.Errorf("%w: Config.Delay: %v", ErrInput, cfg.Delay)
 	}
-	return nil
+	return cfg.Algorithms.check()
 }
 
 // fill puts the defaults in, and for none what does nothing: 0, but for MaxBcast,
 // which is a limit, and Waiting.Idle, which stays negative.
 func (cfg *Config) fill() {
+	cfg.Algorithms = maps.Clone(cfg.Algorithms) // the caller may change it
 	orElse(&cfg.MaxBcast, 1<<30)
 	orElse(&cfg.Repair, 20*time.Millisecond)
 	orElse(&cfg.Stall, 250*time.Millisecond)

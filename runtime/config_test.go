@@ -4,11 +4,13 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // Of several fields that are out of range the first is named.
@@ -43,11 +45,54 @@ func TestConfigIsChecked(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
+func TestConfigOfAlgorithms(t *testing.T) {
+	for want, algorithms := range map[string]runtime.Algorithms{
+		`"bacst", for which it has algorithm "bcast/chain", is no collective`:    {"bacst": {Name: "bcast/chain"}, "barrier": {}},
+		`bcast has algorithm "barrier/hsb", which is none of bcast`:              {"bcast": {Name: "barrier/hsb"}},
+		`anycast has algorithm "bcast/chain", which is none of anycast`:          {"anycast": {Name: "bcast/chain"}},
+		`gather has algorithm "linear", which is none of gather`:                 {"gather": {Name: "linear"}},
+		`Config.Algorithms: alltoall: schedule: no algorithm "alltoall/fastest"`: {"alltoall": {Name: "alltoall/fastest"}},
+		`Config.Algorithms: barrier: schedule: degree=1`:                         {"barrier": {Name: "barrier/dissemination", Params: schedule.Params{Degree: 1}}},
+	} {
+		net, err := mem.New(2, mem.Options{})
+		require.NoError(t, err)
+		_, err = runtime.Join(t.Context(), runtime.Config{Transport: net[0], Algorithms: algorithms})
+		require.ErrorIs(t, err, runtime.ErrInput)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// What the caller does to the map after Join has no effect, also on communicators that are split off.
+func TestConfigOfAlgorithmsIsCopied(t *testing.T) {
+	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/linear", Params: schedule.Params{Chunks: 3}}}}
+	comms := group(t, 2, mem.Options{}, cfg)
+	clear(cfg.Algorithms)
+	require.NoError(t, each(comms, func(c *runtime.Comm) error {
+		half, err := c.Split(t.Context(), 0, c.Rank())
+		if err != nil {
+			return err
+		}
+		for _, c := range []*runtime.Comm{c, half} {
+			r, err := c.StartBcast(t.Context(), make([]byte, 100), 0)
+			if err != nil {
+				return err
+			}
+			if open := c.State().Open; len(open) == 1 {
+				assert.Equal(t, 3, open[0].Chunks)
+			}
+			if err := r.Wait(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
 // A communicator that has none of what it can do without still works.
 func TestConfigOfNone(t *testing.T) {
 	for _, name := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
 		comms := group(t, 5, mem.Options{Seed: 1, Loss: 0.2}, runtime.Config{
-			Bcast: runtime.Algorithm{Name: name}, MaxBcast: -1, Stall: -1, Retain: -1, Waiting: runtime.Waiting{Spin: -1, Idle: -1, Linger: -1},
+			Algorithms: runtime.Algorithms{"bcast": {Name: name}}, MaxBcast: -1, Stall: -1, Retain: -1, Waiting: runtime.Waiting{Spin: -1, Idle: -1, Linger: -1},
 		})
 		require.NoError(t, each(comms, func(c *runtime.Comm) error {
 			for root := range c.Size() {

@@ -94,7 +94,7 @@ func TestTurnsThatOnlySend(t *testing.T) {
 // unless that has been done since its last call.
 func TestLeaveFlushesOnce(t *testing.T) {
 	tr := &flusher{sent: sent{size: 3}}
-	cfg := Config{Bcast: Algorithm{Name: "bcast/linear"}}
+	cfg := Config{Algorithms: Algorithms{"bcast": {Name: "bcast/linear"}}}
 	c := stillOn(t, tr, cfg)
 	bcast := func() {
 		before := tr.frames
@@ -127,7 +127,7 @@ func BenchmarkArrivalToPut(b *testing.B) {
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			comm := func(rank int) *Comm {
-				c := still(b, &sent{rank: rank, size: 3}, Config{Bcast: Algorithm{Name: "bcast/chain"}, Chunk: 64})
+				c := still(b, &sent{rank: rank, size: 3}, Config{Algorithms: Algorithms{"bcast": {Name: "bcast/chain"}}, Chunk: 64})
 				if !way.split {
 					return c
 				}

@@ -39,7 +39,7 @@ func ranks(size int, cfg runtime.Config, f func(ctx context.Context, c *runtime.
 }
 
 func ExampleComm_Bcast() {
-	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}}
+	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}}
 	ranks(4, cfg, func(ctx context.Context, c *runtime.Comm) error {
 		buf := make([]byte, 5)
 		if c.Rank() == 2 {

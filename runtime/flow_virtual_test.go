@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // narrow has receivers that hold 16 datagrams, a fiftieth of the message.
@@ -36,9 +37,7 @@ func broadcastLong(t *testing.T, comms []*runtime.Comm, enter map[int]time.Durat
 }
 
 func longChunks() runtime.Config {
-	cfg := ackTree
-	cfg.Bcast.Params.Chunks = 800
-	return cfg
+	return runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree", Params: schedule.Params{Chunks: 800}}}}
 }
 
 // A multicast longer than the receivers' buffers loses nothing: all ranks have

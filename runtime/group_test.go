@@ -58,7 +58,7 @@ func TestSignalsToSeveralRanks(t *testing.T) {
 			for rank, tr := range trs {
 				groups[rank] = &grouping{Transport: tr, posting: posting{Windows: tr.Windows()}}
 				comms[rank], err = runtime.Join(t.Context(), runtime.Config{
-					Transport: groups[rank], Barrier: runtime.Algorithm{Name: test.name, Params: test.p}, Bcast: runtime.Algorithm{Name: "bcast/linear"},
+					Transport: groups[rank], Algorithms: runtime.Algorithms{"barrier": {Name: test.name, Params: test.p}, "bcast": {Name: "bcast/linear"}},
 				})
 				require.NoError(t, err)
 				defer comms[rank].Close()

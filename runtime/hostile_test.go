@@ -20,7 +20,7 @@ func hostile(t testing.TB, cfg runtime.Config) (*runtime.Comm, *mem.Transport) {
 	ts, err := mem.New(2, mem.Options{})
 	require.NoError(t, err)
 	cfg.Transport = ts[0]
-	cfg.Barrier.Name = "barrier/dissemination" // rank 0 has something to say at once
+	cfg.Algorithms = runtime.Algorithms{"barrier": {Name: "barrier/dissemination"}} // rank 0 has something to say at once
 	c, err := runtime.Join(context.Background(), cfg)
 	require.NoError(t, err)
 	return c, ts[1]

@@ -52,7 +52,7 @@ func TestDefaultsAboveHosts(t *testing.T) {
 			trs := make([]*placed, 4)
 			for rank := range trs {
 				trs[rank] = &placed{net[rank], test.hosts, map[int]bool{}}
-				c, err := runtime.Join(t.Context(), runtime.Config{Transport: trs[rank], Barrier: test.barrier})
+				c, err := runtime.Join(t.Context(), runtime.Config{Transport: trs[rank], Algorithms: runtime.Algorithms{"barrier": test.barrier}})
 				require.NoError(t, err)
 				wg.Go(func() {
 					if err := c.Barrier(t.Context()); err != nil {

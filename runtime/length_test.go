@@ -27,7 +27,7 @@ func TestChunksThatNoFrameCarries(t *testing.T) {
 				t.Skipf("no such slice on this machine: %v", err)
 			}
 			defer unix.Munmap(buf)
-			comms := group(t, 3, mem.Options{}, runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/binomial", Params: schedule.Params{Chunks: chunks}}})
+			comms := group(t, 3, mem.Options{}, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/binomial", Params: schedule.Params{Chunks: chunks}}}})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // who sends it waits for the others
 			defer cancel()
 			for _, c := range comms {
@@ -56,7 +56,7 @@ func TestLongMessagesAreCut(t *testing.T) {
 		net mem.Options
 	}{
 		"built-in rules":  {net: mem.Options{Windows: true}},
-		"own number":      {cfg: runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/symmetric"}}},
+		"own number":      {cfg: runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/symmetric"}}}},
 		"rules of others": {cfg: runtime.Config{Rules: whole}},
 	} {
 		t.Run(name, func(t *testing.T) {

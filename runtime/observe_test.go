@@ -16,6 +16,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // journal is what slog writes, without the times.
@@ -153,8 +154,8 @@ func TestTraceOfABroadcast(t *testing.T) {
 	comms, events := make([]*runtime.Comm, size), make([][]runtime.Event, size)
 	for r := range comms {
 		cfg := traced(&events[r])
-		cfg.Transport, cfg.Bcast = ts[r], runtime.Algorithm{Name: "bcast/mcast-acktree"}
-		cfg.Bcast.Params.Chunks = 3
+		cfg.Transport = ts[r]
+		cfg.Algorithms = runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree", Params: schedule.Params{Chunks: 3}}}
 		comms[r], err = runtime.Join(t.Context(), cfg)
 		require.NoError(t, err)
 	}

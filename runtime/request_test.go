@@ -45,7 +45,7 @@ func buffers(n int) [][]byte {
 // A warm communicator allocates the request, and nothing else for it.
 func TestWarmRequestsAllocateThemselves(t *testing.T) {
 	const rounds = 500
-	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}})
+	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	run := func(rounds int) error {
@@ -138,7 +138,7 @@ func TestStartIsChecked(t *testing.T) {
 // Four broadcasts in flight against one after the other, where the way takes no
 // time and where it takes some.
 func BenchmarkInFlight(b *testing.B) {
-	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}}
+	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}}
 	together := func(c *runtime.Comm, buf []byte) error {
 		return overlapped(context.Background(), c, [][]byte{buf[:2048], buf[2048:4096], buf[4096:6144], buf[6144:]})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -52,9 +53,8 @@ func TestRulesChoose(t *testing.T) {
 	}
 	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
 	rules := table(t, flags)
-	fixed := runtime.Config{Rules: rules}
-	fixed.Bcast.Params.Chunks = 2
-	named := runtime.Config{Rules: rules, Bcast: runtime.Algorithm{Name: "bcast/binomial"}}
+	fixed := runtime.Config{Rules: rules, Algorithms: runtime.Algorithms{"bcast": {Params: schedule.Params{Chunks: 2}}}}
+	named := runtime.Config{Rules: rules, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/binomial"}}}
 	for _, c := range []struct {
 		cfg  runtime.Config
 		call func(context.Context, *runtime.Comm) error

@@ -222,7 +222,7 @@ func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 	child.spread = spreads(all, child.caps, d.tr.Size(), len(ranks), own.apart)
 	child.cfg.Epoch = out.epoch
 	if !slices.IsSorted(ranks) || len(ranks) < c.size {
-		child.cfg.Bcast.Params.Hosts, child.cfg.Barrier.Params.Hosts, child.cfg.Anycast.Params.Hosts = 0, 0, 0
+		child.cfg.Algorithms = c.cfg.Algorithms.withoutHosts()
 	}
 	if out.set > 0 && shareHosts(child.caps, child.size) {
 		w, err := d.windows.further(out.set, m, child)

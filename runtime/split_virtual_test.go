@@ -81,7 +81,7 @@ func TestCloseInsideAfterGoodbye(t *testing.T) {
 
 // While a process computes the background serves all its communicators.
 func TestBackgroundServesAllCommunicators(t *testing.T) {
-	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}, Anycast: runtime.Algorithm{Name: "anycast/skip-ring"}}
+	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}, "anycast": {Name: "anycast/skip-ring"}}}
 	duplicated(t, 8, cfg, func(comms, twins []*runtime.Comm) {
 		for i, list := range [][]*runtime.Comm{comms, twins} {
 			require.NoError(t, list[i].Publish(context.Background(), []byte{byte(i)}))

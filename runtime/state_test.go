@@ -44,7 +44,7 @@ func stuck(t *testing.T, size, late int, cfg runtime.Config, look func(states []
 func TestStateOfAStuckBarrier(t *testing.T) {
 	const size, late = 5, 3
 	for _, name := range []string{"barrier/hsb", "barrier/dissemination", "barrier/exchange"} {
-		stuck(t, size, late, runtime.Config{Barrier: runtime.Algorithm{Name: name}}, func(states []runtime.State) {
+		stuck(t, size, late, runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: name}}}, func(states []runtime.State) {
 			for rank, s := range states {
 				require.Equal(t, []int{rank, rank, size}, []int{s.Rank, s.Process, s.Size})
 				require.Equal(t, "mem", s.Transport)
@@ -88,7 +88,7 @@ func TestStateAsJSON(t *testing.T) {
 
 // A root whose puts nobody takes says to whom it puts.
 func TestStateOfARootThatCannotSend(t *testing.T) {
-	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/linear", Params: schedule.Params{Chunks: 1024}}}
+	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/linear", Params: schedule.Params{Chunks: 1024}}}}
 	virtual(t, 3, mem.Options{Queue: 1}, cfg, func(comms []*runtime.Comm) {
 		done := make(chan error)
 		go func() {

@@ -96,7 +96,7 @@ func (c *Comm) usable(s *machine.Schedule) error {
 		return errors.New("no schedule")
 	}
 	h := &s.Header
-	switch fixed := c.cfg.Bcast.Params.Chunks; {
+	switch fixed := c.cfg.Algorithms[useFor(h.Collective)].Params.Chunks; {
 	case h.Ranks != c.size:
 		return fmt.Errorf("%s is for %d ranks, the communicator has %d", h.Name(), h.Ranks, c.size)
 	case h.Root < 0 || h.Root >= h.Ranks:
@@ -107,8 +107,8 @@ func (c *Comm) usable(s *machine.Schedule) error {
 		return nil
 	case h.Chunks < 1 || h.Chunks%h.Blocks() != 0:
 		return fmt.Errorf("%s has %d chunks of %d blocks", h.Name(), h.Chunks, h.Blocks())
-	case fixed > 0 && fixed != h.Chunks:
-		return fmt.Errorf("%s cuts the message into %d chunks, Config.Bcast into %d", h.Name(), h.Chunks, fixed)
+	case fixed > 0 && fixed != h.BlockChunks():
+		return fmt.Errorf("%s cuts each block into %d chunks, Config.Algorithms for %s into %d", h.Name(), h.BlockChunks(), useFor(h.Collective), fixed)
 	}
 	return nil
 }

@@ -133,16 +133,16 @@ func TestUseOfChunksThatSeveralRulesPut(t *testing.T) {
 }
 
 func TestUseRefusesWhatDoesNotFit(t *testing.T) {
-	comms := group(t, 3, mem.Options{}, runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/chain", Params: schedule.Params{Chunks: 2}}})
+	comms := group(t, 3, mem.Options{}, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/chain", Params: schedule.Params{Chunks: 2}}}})
 	closed(t, comms)
 	c := comms[0]
 	broken := parsed(t, star)
 	broken.Program = parsed(t, strings.Replace(star, "  done enter s0 s1", "  enter unless s1 after 1 -> put c1 @2\n  done enter s0", 1)).Program
 	for want, s := range map[string]*machine.Schedule{
-		"no schedule":                                         nil,
-		"is for 4 ranks, the communicator has 3":              known(t, "barrier/hsb", schedule.Params{Ranks: 4}),
-		"cuts the message into 5 chunks, Config.Bcast into 2": known(t, "bcast/chain", schedule.Params{Ranks: 3, Chunks: 5}),
-		"done does not wait for s1":                           broken,
+		"no schedule":                            nil,
+		"is for 4 ranks, the communicator has 3": known(t, "barrier/hsb", schedule.Params{Ranks: 4}),
+		"cuts each block into 5 chunks, Config.Algorithms for bcast into 2": known(t, "bcast/chain", schedule.Params{Ranks: 3, Chunks: 5}),
+		"done does not wait for s1":                                         broken,
 	} {
 		err := c.Use(s)
 		require.ErrorIs(t, err, runtime.ErrInput, want)

@@ -55,7 +55,7 @@ func returns(t *testing.T, comms []*runtime.Comm, enter map[int]time.Duration) [
 	return out
 }
 
-var ackTree = runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}}
+var ackTree = runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}}
 
 // With every multicast lost, ranks ask after a timeout, and the message comes to all at once. How
 // the repairs of the schedule do it without that is TestRepairTimeoutsGrowWithTheLevel of package sim.
@@ -82,7 +82,7 @@ func TestLateRankHoldsOnlyItsAncestors(t *testing.T) {
 // The two stages run at once: a rank without the multicast has its
 // predecessor's copy without any timeout, and waits for nobody behind it.
 func TestTwoStagesNeedNoTimeout(t *testing.T) {
-	cfg := runtime.Config{Bcast: runtime.Algorithm{Name: "bcast/mcast-chain"}}
+	cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-chain"}}}
 	late := map[int]time.Duration{3: time.Second}
 	virtual(t, 6, mem.Options{Loss: 0.5, Seed: 3}, cfg, func(comms []*runtime.Comm) {
 		for range 20 {
@@ -99,7 +99,7 @@ func TestTwoStagesNeedNoTimeout(t *testing.T) {
 func TestRootDelays(t *testing.T) {
 	chain := runtime.Algorithm{Name: "bcast/mcast-chain"}
 	t.Run("fixed", func(t *testing.T) {
-		cfg := runtime.Config{Bcast: chain, Delay: runtime.DelayFixed, RootDelay: 3 * time.Millisecond}
+		cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": chain}, Delay: runtime.DelayFixed, RootDelay: 3 * time.Millisecond}
 		virtual(t, 4, mem.Options{}, cfg, func(comms []*runtime.Comm) {
 			for _, d := range returns(t, comms, nil) {
 				require.Equal(t, 3*time.Millisecond, d)
@@ -107,7 +107,7 @@ func TestRootDelays(t *testing.T) {
 		})
 	})
 	t.Run("random-peer", func(t *testing.T) {
-		cfg := runtime.Config{Bcast: chain, Delay: runtime.DelayRandomPeer}
+		cfg := runtime.Config{Algorithms: runtime.Algorithms{"bcast": chain}, Delay: runtime.DelayRandomPeer}
 		waited := 0
 		virtual(t, 4, mem.Options{Seed: 9}, cfg, func(comms []*runtime.Comm) {
 			for range 60 {
@@ -141,7 +141,7 @@ func TestMissedDeadlineNamesWhoIsLate(t *testing.T) {
 		for _, name := range []string{"barrier/dissemination", "barrier/hsb", "barrier/exchange"} {
 			late := ranks / 2
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
-				virtual(t, ranks, mem.Options{}, runtime.Config{Barrier: runtime.Algorithm{Name: name}}, func(comms []*runtime.Comm) {
+				virtual(t, ranks, mem.Options{}, runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: name}}}, func(comms []*runtime.Comm) {
 					errs := make([]error, ranks)
 					require.NoError(t, each(comms, func(c *runtime.Comm) error {
 						rank := c.Rank()

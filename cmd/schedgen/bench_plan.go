@@ -75,12 +75,12 @@ func (j *job) benchConfig(cfg *runtime.Config) {
 	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
 	switch j.Operation {
 	case opBarrier:
-		cfg.Barrier = alg
+		cfg.Algorithms = runtime.Algorithms{"barrier": alg}
 	case opBcastAck:
-		cfg.Bcast, cfg.Barrier.Name = alg, replies
+		cfg.Algorithms = runtime.Algorithms{"bcast": alg, "barrier": {Name: replies}}
 	case opAnycast, opAnycastLoop:
-		cfg.Anycast, cfg.MaxMessage = alg, max(int(j.Size), 1)
+		cfg.Algorithms, cfg.MaxMessage = runtime.Algorithms{"anycast": alg}, max(int(j.Size), 1)
 	default:
-		cfg.Bcast = alg
+		cfg.Algorithms = runtime.Algorithms{"bcast": alg}
 	}
 }

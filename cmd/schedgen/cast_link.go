@@ -125,7 +125,7 @@ func (l *castLink) join(ctx context.Context, note castNote, p *lobby.Place, key 
 		return nil, err
 	}
 	return runtime.Join(ctx, runtime.Config{
-		Transport: t, Bcast: runtime.Algorithm{Name: castAlgorithms[note.Transport]}, Silence: note.Silence,
+		Transport: t, Algorithms: runtime.Algorithms{"bcast": {Name: castAlgorithms[note.Transport]}}, Silence: note.Silence,
 		Waiting: runtime.Waiting{Spin: castSpins[note.Transport]},
 	})
 }

@@ -156,17 +156,15 @@ func (j *job) config() (runtime.Config, error) {
 	}
 	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
 	switch j.Verb {
-	case "bcast":
-		cfg.Bcast = alg
-	case "barrier":
-		cfg.Barrier = alg
+	case "bcast", "barrier":
+		cfg.Algorithms = runtime.Algorithms{j.Verb: alg}
 	case "anycast":
-		cfg.Anycast = alg
+		cfg.Algorithms = runtime.Algorithms{"anycast": alg}
 		cfg.MaxMessage = max(int(j.Size), 1)
 	case "bench":
 		j.benchConfig(&cfg)
 	case "tune":
-		cfg.Bcast = alg
+		cfg.Algorithms = runtime.Algorithms{"bcast": alg}
 	}
 	return cfg, nil
 }

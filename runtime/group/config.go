@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"time"
 
@@ -84,6 +85,7 @@ func (cfg *Config) fill() error {
 	orElse(&cfg.Comm.MaxMessage, 1<<20)
 	cfg.Clock = clock.OrSystem(cfg.Clock)
 	cfg.Comm.Clock = cfg.Clock
+	cfg.Comm.Algorithms = maps.Clone(cfg.Comm.Algorithms) // later views need it, and the caller may change it
 	return cfg.checkBounds()
 }
 

@@ -210,7 +210,7 @@ func TestBarrierDoesNotAllocate(t *testing.T) {
 	var wg sync.WaitGroup
 	var before, after goruntime.MemStats
 	for _, tr := range trs {
-		c, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Barrier: runtime.Algorithm{Name: "barrier/hsb", Params: schedule.Params{Hosts: 2}}})
+		c, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/hsb", Params: schedule.Params{Hosts: 2}}}})
 		require.NoError(t, err)
 		defer c.Close()
 		wg.Go(func() {

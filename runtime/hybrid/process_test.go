@@ -49,7 +49,7 @@ func beRank(role string) error {
 	if err != nil {
 		return err
 	}
-	c, err := runtime.Join(ctx, runtime.Config{Transport: tr, Barrier: runtime.Algorithm{Name: "barrier/hsb", Params: schedule.Params{Hosts: 2}}})
+	c, err := runtime.Join(ctx, runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/hsb", Params: schedule.Params{Hosts: 2}}}})
 	if err != nil {
 		return err
 	}

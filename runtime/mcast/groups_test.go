@@ -19,7 +19,7 @@ import (
 func communicators(t testing.TB, size int, base mcast.Config) (comms []*runtime.Comm) {
 	for _, tr := range joinAll(t, size, base) {
 		c, err := runtime.Join(t.Context(), runtime.Config{
-			Transport: tr, Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}, Chunk: 1000, Repair: time.Hour,
+			Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}, Chunk: 1000, Repair: time.Hour,
 		})
 		require.NoError(t, err)
 		comms = append(comms, c)
@@ -134,7 +134,7 @@ func TestOneWithoutAGroup(t *testing.T) {
 	var comms []*runtime.Comm
 	for rank, tr := range trs {
 		require.NoError(t, errs[rank])
-		c, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}, Repair: time.Hour})
+		c, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}, Repair: time.Hour})
 		require.NoError(t, err)
 		comms = append(comms, c)
 	}

@@ -58,7 +58,7 @@ func TestTwoJobsInOneGroup(t *testing.T) {
 
 // broadcasts takes part in broadcasts of bytes that tell the job and the round.
 func broadcasts(t *testing.T, tr *mcast.Transport, job byte, rank, rounds int) {
-	comm, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Bcast: runtime.Algorithm{Name: "bcast/mcast-chain"}})
+	comm, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-chain"}}})
 	if !assertNo(t, err) {
 		return
 	}

@@ -107,7 +107,7 @@ func splits(t *testing.T, ts []*mem.Transport, times int, look func(*runtime.Com
 	for rank, tr := range ts {
 		wg.Go(func() {
 			var err error
-			cfg := runtime.Config{Transport: tr, Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}, Repair: 100 * time.Millisecond}
+			cfg := runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}, Repair: 100 * time.Millisecond}
 			comms[rank], err = runtime.Join(t.Context(), cfg)
 			for range times {
 				var c *runtime.Comm

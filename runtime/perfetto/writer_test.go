@@ -130,7 +130,7 @@ func work(t *testing.T, name string, tr *mem.Transport, rounds int) error {
 		return err
 	}
 	w := perfetto.New(f, perfetto.Options{Process: tr.Rank()})
-	comm, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Observe: runtime.Observe{Trace: w.Event}, Bcast: runtime.Algorithm{Name: "bcast/mcast-acktree"}})
+	comm, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Observe: runtime.Observe{Trace: w.Event}, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}}})
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func TestLongMessagesAreLent(t *testing.T) {
 }
 
 func broadcastLong(t *testing.T, tr wire.Transport) error {
-	c, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Bcast: runtime.Algorithm{Name: "bcast/chain"}})
+	c, err := runtime.Join(t.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/chain"}}})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func BenchmarkCalls(b *testing.B) {
 		b.Run(fmt.Sprintf("bytes=%d", n), func(b *testing.B) {
 			var comms []*runtime.Comm
 			for _, tr := range connect(b, 2) {
-				c, err := runtime.Join(b.Context(), runtime.Config{Transport: tr, Bcast: runtime.Algorithm{Name: "bcast/linear"}})
+				c, err := runtime.Join(b.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/linear"}}})
 				require.NoError(b, err)
 				comms = append(comms, c)
 			}

@@ -131,7 +131,7 @@ func beRank(role []string) error {
 func configOf(tr wire.Transport, role string) runtime.Config {
 	cfg := runtime.Config{Transport: tr}
 	if strings.HasSuffix(role, byPuts) || role == "hidden" {
-		cfg.Bcast.Name = "bcast/binomial"
+		cfg.Algorithms = runtime.Algorithms{"bcast": {Name: "bcast/binomial"}}
 	}
 	return cfg
 }

@@ -24,7 +24,7 @@ func testBarrier(t *testing.T, with Make, numbers []int) {
 				for _, hosts := range []int{0, (ranks + 2) / 3} {
 					p.Hosts = hosts
 					t.Run(fmt.Sprintf("%s/ranks=%d,degree=%d,fans=%d+%d,hosts=%d", name, ranks, p.Degree, p.FanIn, p.FanOut, hosts), func(t *testing.T) {
-						countBarriers(t, join(t, with, ranks, runtime.Config{Barrier: runtime.Algorithm{Name: name, Params: p}}), 40)
+						countBarriers(t, join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: name, Params: p}}}), 40)
 					})
 				}
 			}

@@ -57,8 +57,8 @@ func testBcast(t *testing.T, with Make, numbers []int) {
 			for _, hosts := range []int{0, (ranks + 1) / 2} {
 				t.Run(fmt.Sprintf("%s/ranks=%d,hosts=%d", name, ranks, hosts), func(t *testing.T) {
 					comms := join(t, with, ranks, runtime.Config{
-						Bcast: runtime.Algorithm{Name: name, Params: schedule.Params{Hosts: hosts}},
-						Chunk: 3000, Repair: 2 * time.Millisecond,
+						Algorithms: runtime.Algorithms{"bcast": {Name: name, Params: schedule.Params{Hosts: hosts}}},
+						Chunk:      3000, Repair: 2 * time.Millisecond,
 					})
 					all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return bcastSizes(ctx, c) })
 				})
@@ -87,7 +87,7 @@ func testBackToBack(t *testing.T, with Make) {
 	const ranks, rounds = 5, 200
 	for name := range broadcasts {
 		t.Run(name, func(t *testing.T) {
-			comms := join(t, with, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Chunk: 400, Repair: 2 * time.Millisecond})
+			comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Chunk: 400, Repair: 2 * time.Millisecond})
 			random := rand.New(rand.NewPCG(1, 2))
 			busy := [ranks]int{}
 			for r := range busy {
@@ -113,7 +113,7 @@ func testHeld(t *testing.T, with Make) {
 	const n, rounds = 256 << 10, 120
 	for _, name := range []string{"bcast/chain", "bcast/mcast-chain"} {
 		t.Run(name, func(t *testing.T) {
-			comms := join(t, with, 2, runtime.Config{Bcast: runtime.Algorithm{Name: name}})
+			comms := join(t, with, 2, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}})
 			enter := signal()
 			go func() {
 				defer close(enter)
@@ -169,7 +169,7 @@ func testDelay(t *testing.T, with Make) {
 		for _, name := range []string{"bcast/mcast-chain", "bcast/mcast-acktree"} {
 			t.Run(fmt.Sprintf("%v/%s", policy, name), func(t *testing.T) {
 				comms := join(t, with, 5, runtime.Config{
-					Bcast: runtime.Algorithm{Name: name}, Delay: policy, RootDelay: 50 * time.Microsecond, Chunk: 500, Repair: 2 * time.Millisecond,
+					Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Delay: policy, RootDelay: 50 * time.Microsecond, Chunk: 500, Repair: 2 * time.Millisecond,
 				})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					buf := [2000]byte{}

@@ -23,7 +23,7 @@ func testBytes(t *testing.T, with Make) {
 		for _, ranks := range []int{1, 2, 5} {
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 				comms := join(t, with, ranks, runtime.Config{
-					Bcast: runtime.Algorithm{Name: name}, Chunk: 3000, Repair: 2 * time.Millisecond,
+					Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Chunk: 3000, Repair: 2 * time.Millisecond,
 				})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					var buf []byte

@@ -20,7 +20,7 @@ func testAnycast(t *testing.T, with Make, numbers []int) {
 			for _, window := range []int{1, 3, 64} {
 				t.Run(fmt.Sprintf("%s/ranks=%d,window=%d", name, ranks, window), func(t *testing.T) {
 					comms := join(t, with, ranks, runtime.Config{
-						Anycast: runtime.Algorithm{Name: name}, CastWindow: window, CastBytes: 4000, MaxMessage: 9000,
+						Algorithms: runtime.Algorithms{"anycast": {Name: name}}, CastWindow: window, CastBytes: 4000, MaxMessage: 9000,
 					})
 					all(t, comms, func(ctx context.Context, c *runtime.Comm) error { return castAll(ctx, c, 60) })
 				})

@@ -50,8 +50,8 @@ func testMismatch(t *testing.T, with Make) {
 	t.Run("algorithm", func(t *testing.T) {
 		comms := joinEach(t, with, 3, func(rank int) runtime.Config {
 			return runtime.Config{
-				Stall:   20 * time.Millisecond,
-				Barrier: runtime.Algorithm{Name: "barrier/dissemination", Params: schedule.Params{Degree: 2 + rank%2}},
+				Stall:      20 * time.Millisecond,
+				Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/dissemination", Params: schedule.Params{Degree: 2 + rank%2}}},
 			}
 		})
 		requireFailed(t, each(t, comms, barrier), runtime.ErrMismatch)
@@ -160,7 +160,7 @@ func testFarewell(t *testing.T, with Make) {
 		for _, hosts := range []int{0, 2} {
 			t.Run(fmt.Sprintf("%s/hosts=%d", name, hosts), func(t *testing.T) {
 				comms := join(t, with, 6, runtime.Config{
-					Bcast: runtime.Algorithm{Name: name, Params: schedule.Params{Hosts: hosts}}, Repair: 2 * time.Millisecond,
+					Algorithms: runtime.Algorithms{"bcast": {Name: name, Params: schedule.Params{Hosts: hosts}}}, Repair: 2 * time.Millisecond,
 				})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					if err := bcast(ctx, c, 1, buffer(3000), 2); err != nil {

@@ -19,7 +19,7 @@ func testFlush(t *testing.T, with Make) {
 		for _, ranks := range []int{1, 2, 3, 5, 8, 9} {
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
 				const messages = 4
-				comms := join(t, with, ranks, runtime.Config{Anycast: runtime.Algorithm{Name: name}, CastWindow: messages})
+				comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: name}}, CastWindow: messages})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					for range 3 {
 						if err := flushAndTake(ctx, c, messages); err != nil {
@@ -152,7 +152,7 @@ func testFlushDeath(t *testing.T, with Make) {
 // before can still be flushed.
 func testRelayLeft(t *testing.T, with Make) {
 	const ranks, relay, behind = 5, 2, 3 // of the skip ring's messages of rank 0
-	comms := join(t, with, ranks, runtime.Config{Anycast: runtime.Algorithm{Name: "anycast/skip-ring"}})
+	comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"anycast": {Name: "anycast/skip-ring"}}})
 	require.NoError(t, comms[0].Publish(t.Context(), []byte("first")))
 	for _, c := range comms[1:] {
 		m, err := c.Next(t.Context())

@@ -19,7 +19,7 @@ import (
 // multicasting is a configuration with which broadcasts are multicast, and barriers are not.
 func multicasting() runtime.Config {
 	return runtime.Config{
-		Chunk: 3000, Bcast: runtime.Algorithm{Name: "bcast/mcast-chain"}, Barrier: runtime.Algorithm{Name: "barrier/dissemination"},
+		Chunk: 3000, Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-chain"}, "barrier": {Name: "barrier/dissemination"}},
 	}
 }
 

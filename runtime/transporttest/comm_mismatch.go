@@ -75,7 +75,9 @@ func otherOperation(odd int) (all []mismatch) {
 	} {
 		all = append(all, mismatch{
 			name: c.name, words: c.words, wordsOdd: c.wordsOdd,
-			cfg: func(bool) runtime.Config { return runtime.Config{Bcast: runtime.Algorithm{Name: c.bcast}} },
+			cfg: func(bool) runtime.Config {
+				return runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: c.bcast}}}
+			},
 			call: func(ctx context.Context, comm *runtime.Comm, odd bool) error {
 				if odd {
 					return c.callOdd(ctx, comm)
@@ -88,7 +90,7 @@ func otherOperation(odd int) (all []mismatch) {
 }
 
 func barrierBy(name string, degree int) runtime.Config {
-	return runtime.Config{Barrier: runtime.Algorithm{Name: name, Params: schedule.Params{Degree: degree}}}
+	return runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: name, Params: schedule.Params{Degree: degree}}}}
 }
 
 // otherConfig is how the odd rank may be set up in another way, for the same calls.

@@ -31,7 +31,7 @@ func testPuts(t *testing.T, with Make) {
 	for name := range putters {
 		for _, ranks := range []int{2, 5, 8} {
 			t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
-				comms := join(t, with, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}})
+				comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}})
 				all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 					buf := buffer(lengths[len(lengths)-1])
 					random := rand.New(rand.NewPCG(1, 2)) // the same at all ranks
@@ -60,7 +60,7 @@ func testLent(t *testing.T, with Make) {
 	const n = 256 << 10
 	for name := range putters {
 		t.Run(name, func(t *testing.T) {
-			comms := join(t, with, 3, runtime.Config{Bcast: runtime.Algorithm{Name: name}})
+			comms := join(t, with, 3, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}})
 			given := signal()
 			errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 				buf := buffer(n)

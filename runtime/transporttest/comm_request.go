@@ -28,7 +28,7 @@ func testRequests(t *testing.T, with Make) {
 	for i, name := range algorithms {
 		ranks := []int{1, 2, 3, 5, 8}[i%5]
 		t.Run(fmt.Sprintf("%s/ranks=%d", name, ranks), func(t *testing.T) {
-			comms := join(t, with, ranks, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Chunk: 3000, Repair: 2 * time.Millisecond})
+			comms := join(t, with, ranks, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Chunk: 3000, Repair: 2 * time.Millisecond})
 			plays := script(uint64(i), ranks, 60)
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
 				return (&player{ctx: ctx, c: c, plays: plays, random: rand.New(rand.NewPCG(uint64(i), uint64(c.Rank())))}).run()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // Split tests several communicators over the same transports: Split and Dup, and
@@ -171,7 +172,7 @@ func testNested(t *testing.T, with Make) {
 }
 
 func testDup(t *testing.T, with Make) {
-	comms := join(t, with, 5, runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/hsb"}})
+	comms := join(t, with, 5, runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/hsb"}}})
 	twins := derive(t, comms, func(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) })
 	for rank, c := range twins {
 		require.Equal(t, rank, c.Rank())
@@ -184,8 +185,8 @@ func testDup(t *testing.T, with Make) {
 // testSplitHosts: what Config says of hosts is about the ranks of the first
 // communicator.
 func testSplitHosts(t *testing.T, with Make) {
-	cfg := runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/hsb"}, Bcast: runtime.Algorithm{Name: "bcast/chain"}}
-	cfg.Barrier.Params.Hosts, cfg.Bcast.Params.Hosts = 5, 5
+	p := schedule.Params{Hosts: 5}
+	cfg := runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/hsb", Params: p}, "bcast": {Name: "bcast/chain", Params: p}}}
 	comms := join(t, with, 5, cfg)
 	exercise(t, divide(t, comms, parity, identity))
 	exercise(t, comms)
@@ -210,7 +211,7 @@ func testAtOnce(t *testing.T, with Make) {
 func testLateApart(t *testing.T, with Make) {
 	for name := range broadcasts {
 		t.Run(name, func(t *testing.T) {
-			comms := join(t, with, 3, runtime.Config{Bcast: runtime.Algorithm{Name: name}, Repair: 2 * time.Millisecond})
+			comms := join(t, with, 3, runtime.Config{Algorithms: runtime.Algorithms{"bcast": {Name: name}}, Repair: 2 * time.Millisecond})
 			twins := divide(t, comms, constant, identity)
 			late := signal()
 			all(t, comms, func(ctx context.Context, c *runtime.Comm) error {

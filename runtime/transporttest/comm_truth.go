@@ -71,7 +71,7 @@ func requireNames(t *testing.T, err, target error, rank int) {
 // that, by that rank's name, at all ranks, if there is time to ask.
 func testLateNamed(t *testing.T, with Make, ranks, late int, name string) {
 	comms := join(t, with, ranks, runtime.Config{
-		Stall: 5 * time.Millisecond, Barrier: runtime.Algorithm{Name: name},
+		Stall: 5 * time.Millisecond, Algorithms: runtime.Algorithms{"barrier": {Name: name}},
 	})
 	barrier := func(ctx context.Context, c *runtime.Comm) error { return c.Barrier(ctx) }
 	all(t, comms, barrier)

@@ -15,7 +15,7 @@ import (
 
 // byWindows is the configuration of communicators all of whose operations go through windows, where there
 // are any.
-var byWindows = runtime.Config{Barrier: runtime.Algorithm{Name: "barrier/dissemination"}, Bcast: runtime.Algorithm{Name: "bcast/linear"}}
+var byWindows = runtime.Config{Algorithms: runtime.Algorithms{"barrier": {Name: "barrier/dissemination"}, "bcast": {Name: "bcast/linear"}}}
 
 func dup(ctx context.Context, c *runtime.Comm) (*runtime.Comm, error) { return c.Dup(ctx) }
 

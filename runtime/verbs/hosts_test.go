@@ -48,12 +48,7 @@ func TestHosts(t *testing.T) {
 				}
 				tr, err := verbs.Join(ctx, port)
 				require.NoError(t, err)
-				one := runtime.Algorithm{Name: a.Name}
-				c, err := runtime.Join(ctx, map[string]runtime.Config{
-					schedule.Bcast:   {Transport: tr, Bcast: one},
-					schedule.Barrier: {Transport: tr, Barrier: one},
-					schedule.Anycast: {Transport: tr, Anycast: one},
-				}[a.Collective])
+				c, err := runtime.Join(ctx, runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{a.Collective: {Name: a.Name}}})
 				require.NoError(t, err)
 				require.NoError(t, exercises[a.Collective](ctx, c))
 				require.NoError(t, c.Close())

@@ -1,6 +1,7 @@
 package twins
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"reflect"
@@ -65,7 +66,7 @@ func TestFlagsOfBarriers(t *testing.T) {
 			*map[string]*int{"degree": &p.Degree, "fan-in": &p.FanIn, "fan-out": &p.FanOut, "hosts": &p.Hosts}[param.Name] = param.Value
 		}
 		own := runtime.Algorithm{Name: h.Name(), Params: p}
-		want := flagsOf(t, h.Ranks, runtime.Config{Barrier: own}, func(int) *machine.Schedule { return nil })
+		want := flagsOf(t, h.Ranks, runtime.Config{Algorithms: runtime.Algorithms{"barrier": own}}, func(int) *machine.Schedule { return nil })
 		require.NotContains(t, want, uint64(0))
 		spec, err := schedule.New(h.Name(), schedule.Params{Ranks: h.Ranks, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Hosts: p.Hosts})
 		require.NoError(t, err)
@@ -118,16 +119,13 @@ func TestCommTCP(t *testing.T) {
 // find returns the generated code for a configuration: all of it that is for
 // its algorithms and their parameters, whatever the root and the chunks.
 func find(cfg runtime.Config) []*machine.Schedule {
-	if cfg.Bcast.Name == "" {
-		cfg.Bcast.Name = "bcast/binomial"
-	}
-	if cfg.Barrier.Name == "" {
-		cfg.Barrier.Name = "barrier/hsb"
-	}
+	bcast, barrier := cfg.Algorithms["bcast"], cfg.Algorithms["barrier"]
+	bcast.Name = cmp.Or(bcast.Name, "bcast/binomial")
+	barrier.Name = cmp.Or(barrier.Name, "barrier/hsb")
 	var list []*machine.Schedule
 	for _, t := range communicating {
 		h := &t.generated.Header
-		if h.Ranks == cfg.Transport.Size() && (fits(h, cfg.Bcast) || fits(h, cfg.Barrier)) {
+		if h.Ranks == cfg.Transport.Size() && (fits(h, bcast) || fits(h, barrier)) {
 			list = append(list, t.generated)
 		}
 	}
@@ -186,7 +184,7 @@ func TestFind(t *testing.T) {
 	} {
 		ts, err := mem.New(c.ranks, mem.Options{})
 		require.NoError(t, err)
-		require.Len(t, find(runtime.Config{Transport: ts[0], Bcast: c.bcast, Barrier: c.barrier}), c.want, "%+v", c)
+		require.Len(t, find(runtime.Config{Transport: ts[0], Algorithms: runtime.Algorithms{"bcast": c.bcast, "barrier": c.barrier}}), c.want, "%+v", c)
 		for _, tr := range ts {
 			require.NoError(t, tr.Close(false, 0))
 		}

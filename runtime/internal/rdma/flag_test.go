@@ -66,7 +66,7 @@ func barriers(t *testing.T, size, rounds int, a runtime.Algorithm, as func(wire.
 	comms := make([]*runtime.Comm, size)
 	for rank, tr := range trs {
 		var err error
-		comms[rank], err = runtime.Join(t.Context(), runtime.Config{Transport: as(tr), Barrier: a})
+		comms[rank], err = runtime.Join(t.Context(), runtime.Config{Transport: as(tr), Algorithms: runtime.Algorithms{"barrier": a}})
 		require.NoError(t, err)
 		defer comms[rank].Close()
 	}
