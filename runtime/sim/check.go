@@ -108,17 +108,17 @@ func (c *checker) agreed(p *process, out core.Outcome) {
 
 // finishedRequest checks a request that has ended without error.
 func (c *checker) finishedRequest(p *process, r *request) {
-	switch o := &r.op; o.Kind {
-	case OpBcast:
+	o := &r.op
+	row := o.row()
+	if row.Blocks != nil {
 		c.checkBytes(p, r)
 		if c.acked[o.Algorithm] && p.rank == o.Root {
 			c.checkAll(p, r)
 		}
 		c.scribble(p, r)
-	case OpBarrier:
-		if c.entries[r.step] < c.w.sc.Ranks {
-			c.fail("rank %d leaves the barrier of step %d, which only %d of %d ranks have entered", p.rank, r.step, c.entries[r.step], c.w.sc.Ranks)
-		}
+	}
+	if row.Synchronizes && c.entries[r.step] < c.w.sc.Ranks {
+		c.fail("rank %d leaves the barrier of step %d, which only %d of %d ranks have entered", p.rank, r.step, c.entries[r.step], c.w.sc.Ranks)
 	}
 	c.note(p, r.step)
 }

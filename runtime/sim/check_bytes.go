@@ -16,7 +16,7 @@ func (c *checker) message(step int) []byte {
 // bufferFor returns the buffer that a rank calls with.
 func (c *checker) bufferFor(p *process, o *Op) []byte {
 	c.checkScribble(p)
-	if o.Kind != OpBcast {
+	if o.row().Blocks == nil {
 		return nil
 	}
 	if c.w.sc.Shared {

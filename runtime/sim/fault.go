@@ -138,7 +138,7 @@ func (w *world) twist(rank, step int) Op {
 		f := &w.sc.Faults[i]
 		switch {
 		case f.Kind != FaultMismatch || f.Rank != rank || int(f.Amount) != step:
-		case o.Kind == OpBcast:
+		case o.row().Rooted:
 			o.Root = (o.Root + 1) % w.sc.Ranks
 			w.disagreed = true
 		case o.Kind == OpBarrier:

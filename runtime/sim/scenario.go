@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -182,12 +183,22 @@ func ReadScenario(r io.Reader) (*Scenario, error) {
 	return &s, s.check()
 }
 
+// row returns what the collective of a step is. It is the zero row, without blocks, of a step that
+// is no collective.
+func (o *Op) row() ir.Collective {
+	row, _ := ir.CollectiveNamed(string(o.Kind))
+	return row
+}
+
 // spec returns the schedule of a collective step.
 func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 	params := schedule.Params{Ranks: s.Ranks, Degree: o.Degree, FanIn: o.FanIn, FanOut: o.FanOut, Hosts: o.Hosts}
-	if o.Kind == OpBcast {
-		params.Root, params.Chunks = o.Root, o.Chunks
-		if o.Chunks == 0 {
+	row := o.row()
+	if row.Rooted {
+		params.Root = o.Root
+	}
+	if row.Blocks != nil {
+		if params.Chunks = o.Chunks; o.Chunks == 0 {
 			params.Chunks = s.chunks(o)
 		}
 	}
