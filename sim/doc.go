@@ -7,6 +7,10 @@
 // it what ranks and network do otherwise. The [Result] has when each rank calls and
 // returns, what has happened and, where it is asked for, the critical path.
 //
+// The row of the collective ([ir.Collective]) says which chunks a rank has when it enters.
+// Config.Bytes is the length of one block, and each block is cut into chunks in the same way.
+// A broadcast has one block, its message.
+//
 // Models are [LogGP], [PLogP], whose parameters depend on a message's length, [Linear],
 // which is that of paper 004, and [Links], hosts at a switch. Config.Switch bounds what crosses the switch in any of them.
 //
@@ -34,6 +38,13 @@
 // rendezvous, and the tests hold its figures. With O > 0 LogGOPSim differs: there the
 // first byte arrives o + L after the send began, before the sender's CPU is done, and
 // the receiver's CPU takes o + (s-1)·max(O, G).
+//
+// # Messages of several slots
+//
+// Several slots that are put in one message ([ir.MessageOf]) are one send and one receipt of a
+// message that is as long as all of them. In LogGP they take one overhead o and one gap g. When the
+// message is received it sets all its slots, and then fires the rules that are ready, in the
+// order of the program.
 //
 // # Multicasts
 //
