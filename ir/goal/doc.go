@@ -9,6 +9,6 @@
 //
 // Labels are of one rank, and defined before they are used.
 //
-// GOAL does not say how long the message of a broadcast is. A comment
+// GOAL does not say how long a block is, such as the message of a broadcast. A comment
 // "// message: 4096b" above num_ranks does, to those who know it.
 package goal
