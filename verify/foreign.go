@@ -93,7 +93,7 @@ func (f *foreign) check() error {
 		return fmt.Errorf("root %d of a collective that has none, %s", h.Root, f.Collective)
 	case h.Blocks() > 1 && f.Cells == nil && f.Size == 0 && f.Message == 0:
 		return fmt.Errorf("neither the file nor anybody else says how long each of the %d blocks is", h.Blocks())
-	case h.Blocks() > maxBlocks || f.Cells != nil && int64(h.Blocks())*int64(max(f.blockCells(), 1)) > ir.MaxChunks:
+	case h.Blocks() > maxBlocks || f.Cells == nil && h.Blocks() > 1 && h.Ranks > maxFlowSteps/h.Blocks() || f.Cells != nil && int64(h.Blocks())*int64(max(f.blockCells(), 1)) > ir.MaxChunks:
 		return fmt.Errorf("too large: %d blocks", h.Blocks())
 	case f.Cells != nil && f.misplaced() >= 0:
 		rank := f.misplaced()

@@ -368,6 +368,11 @@ func TestForeignClaims(t *testing.T) {
 	require.ErrorContains(t, err, `"allreduce": no such collective can be judged`)
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "allgather", Root: 1, Size: 1})
 	require.ErrorContains(t, err, "root 1 of a collective that has none")
+	many := &dag.Graph{Ranks: make([][]dag.Op, 30_000)}
+	for _, collective := range []string{"allgather", "alltoall"} {
+		_, err = verify.RunForeign(many, verify.Claim{Collective: collective, Size: 1})
+		require.ErrorContains(t, err, "too large: ")
+	}
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "allgather"})
 	require.ErrorContains(t, err, "how long each of the 2 blocks is")
 	_, err = verify.RunForeign(g, verify.Claim{Collective: "bcast", Root: 2})
