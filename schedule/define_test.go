@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,11 @@ func TestCollectiveOfOnesOwn(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, max(1, chunks)*((ranks+1)/2), s.Header().Chunks)
 				prove(t, s)
+				var text bytes.Buffer
+				require.NoError(t, ir.WriteText(&text, s.Schedule()))
+				back, err := ir.ParseText(&text)
+				require.NoError(t, err)
+				require.Equal(t, s.Schedule(), back)
 			}
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // paramFlags are the parameters of algorithms beside the number of ranks; nil
 // is a flag that was not given.
 type paramFlags struct {
-	Root   *int `placeholder:"R" help:"Root of a broadcast, default 0."`
+	Root   *int `placeholder:"R" help:"Root of a broadcast, scatter or gather, default 0."`
 	Origin *int `placeholder:"R" help:"Origin of an anycast, the same as --root; default 0, for verify all."`
-	Chunks *int `placeholder:"F" help:"Chunks that the message is cut into, default 1; bcast/symmetric: P-1."`
+	Chunks *int `placeholder:"F" help:"Chunks of a block, or of the message of a broadcast, default 1; bcast/symmetric: P-1, bcast/scatter-allgather: P."`
 	Degree *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
 	FanIn  *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
 	FanOut *int `placeholder:"N" help:"Fan of its release tree, likewise."`
