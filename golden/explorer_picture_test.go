@@ -63,7 +63,8 @@ func manySizes(b *browser) {
 func manyRanks(b *browser) {
 	for _, alg := range schedule.Algorithms() {
 		for _, ranks := range []int{100, heavy.Or(1000, 4096)} {
-			if alg.Name == "bcast/symmetric" && ranks > 100 { // P² puts are too many for a page
+			row := alg.Row()
+			if alg.CutsItself() && ranks > 100 || row.Blocks != nil && ranks*row.Blocks(ranks) > mostDrawn { // P² puts are too many for a page
 				continue
 			}
 			b.open(made(b.T, alg.Name, schedule.Params{Ranks: ranks}), emit.Options{})
