@@ -134,7 +134,7 @@ func TestEveryParameterHasAFlag(t *testing.T) {
 			if row := a.Row(); p == "chunks" {
 				value *= row.Blocks(9)
 			}
-			require.Contains(t, stdout, fmt.Sprintf("%q:%d,", strings.Replace(p, "origin", "root", 1), value), a.Name)
+			require.Contains(t, stdout, fmt.Sprintf("%q:%d", strings.Replace(p, "origin", "root", 1), value), a.Name)
 		}
 	}
 }
