@@ -30,6 +30,10 @@ type Collective struct {
 
 	// Synchronizes says that no rank leaves before all ranks have entered.
 	Synchronizes bool
+
+	// Published says that the root sends whenever it likes, and that the others take what comes as
+	// a message: they make no call of their own for it, and need not know who the root is.
+	Published bool
 }
 
 // Blocks are the blocks First, First+Step, First+2·Step …, Count of them. The zero value is none.
@@ -60,7 +64,7 @@ var collectives = []Collective{
 	},
 	{Name: "barrier", Synchronizes: true},
 	{
-		Name: "anycast", Rooted: true, Origin: true, Blocks: one,
+		Name: "anycast", Rooted: true, Origin: true, Published: true, Blocks: one,
 		Held:   heldByRoot,
 		Wanted: func(_, _, _ int) Blocks { return Blocks{0, 1, 1} },
 	},

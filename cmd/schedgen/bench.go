@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
-	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/ir"
 )
 
 // benchCmd is the verb bench.
 type benchCmd struct {
 	Operation  string    `arg:"" enum:"${operations}" help:"What is timed, see above."`
-	Size       *byteSize `placeholder:"N" help:"Bytes of a broadcast or a rootless message, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Size       *byteSize `placeholder:"N" help:"Bytes of a broadcast or a rootless message, or of each block, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	Iterations *int      `placeholder:"N" help:"Operations that are timed, default 2000, messages of a loop of anycast_loop, default 10000; a tenth as many, at least 10, warm up."`
 	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
 	Degree     *int      `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
@@ -22,25 +23,51 @@ type benchCmd struct {
 	runFlags
 }
 
-// The operations of bench.
-const (
-	opBarrier      = "barrier"
-	opBcast        = "bcast"
-	opBcastAck     = "bcast_ack"
-	opBcastBarrier = "bcast_barrier"
-	opAnycast      = "anycast"
-	opAnycastLoop  = "anycast_loop"
-)
+// operation is what bench times.
+type operation struct {
+	name       string
+	collective string // that it calls
+	help       string
+	replied    bool // it ends at the root, when all other ranks have replied that they have the message
+	barrier    bool // a barrier follows, which is timed too
+	loop       bool // messages are published in a tight loop, which is timed as one
+}
 
-// loops is how often anycast_loop runs its loop, as in paper 001 (section 3.1).
+// operations returns what bench can time, first what moves no bytes.
+func operations() (all []operation) {
+	for _, moves := range []bool{false, true} {
+		for _, row := range ir.Collectives() {
+			if k := kindOf(&row); k != nil && (row.Blocks != nil) == moves {
+				all = append(all, k.operations(row)...)
+			}
+		}
+	}
+	return all
+}
+
+// operationNamed returns the operation of that name; the zero value if there is none.
+func operationNamed(name string) operation {
+	all := operations()
+	if i := slices.IndexFunc(all, func(op operation) bool { return op.name == name }); i >= 0 {
+		return all[i]
+	}
+	return operation{}
+}
+
+// operationRows are the operations as --help lists them.
+func operationRows() (rows [][2]string) {
+	for _, op := range operations() {
+		rows = append(rows, [2]string{op.name, op.help})
+	}
+	return rows
+}
+
+// loops is how often a loop of messages is run, as in paper 001 (section 3.1).
 const loops = 4
-
-// rootless reports whether an operation is rootless.
-func rootless(operation string) bool { return operation == opAnycast || operation == opAnycastLoop }
 
 // samples returns how many times each rank of a job tells.
 func (j *job) samples() int {
-	if j.Operation == opAnycastLoop {
+	if operationNamed(j.Operation).loop {
 		return loops
 	}
 	return j.Iterations
@@ -61,7 +88,7 @@ anycast_loop is timed as one, and its time divided by its messages.
 
 Operations:
 
-` + table(operations) + `
+` + table(operationRows()) + `
 Transports:
 
 ` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
@@ -76,18 +103,6 @@ Examples:
   schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast
   schedgen bench bcast_ack -p 8 --size 2KiB --transport mcast --key-file key
   schedgen bench anycast_loop -p 16 --size 10B`
-}
-
-// operations are what --help says of each operation.
-var operations = [][2]string{
-	{opBarrier, "a barrier"},
-	{opBcast, "a broadcast from rank 0"},
-	{opBcastAck, "a broadcast from rank 0 to which every other rank replies once it has the message; timed at rank 0, until it " +
-		"has all replies. bcast/mcast-acktree replies by itself; after the others the ranks check in at the root of a barrier/hsb"},
-	{opBcastBarrier, "a broadcast from rank 0, then a barrier"},
-	{opAnycast, "a rootless message that rank 0 publishes and every other rank takes; only those who take it have to wait"},
-	{opAnycastLoop, "rank 0 publishes --iterations rootless messages in a tight loop; timed until a rank has the last, for each " +
-		"message, four loops (paper 001, section 3.1)"},
 }
 
 // benchAuto is what auto is for bench.
@@ -125,7 +140,9 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 
 // job checks the flags and returns what the jobs of all algorithms share.
 func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
-	j, err := c.common("bench")
+	op := operationNamed(c.Operation)
+	row := rowOf(op.collective)
+	j, err := c.common(taskBench, row.Name)
 	if err != nil {
 		return j, err
 	}
@@ -133,17 +150,17 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 	switch {
 	case c.Iterations != nil:
 		j.Iterations = *c.Iterations
-	case c.Operation == opAnycastLoop:
+	case op.loop:
 		j.Iterations = 10_000
 	}
 	switch {
-	case c.Size != nil && c.Operation == opBarrier:
-		std.idle("size", noMessage)
+	case c.Size != nil && row.Blocks == nil:
+		std.idle("size", noMessage(row.Name))
 	case c.Size != nil:
 		j.Size = int64(*c.Size)
 	}
 	most := int64(min(maxMessage, math.MaxInt))
-	if rootless(c.Operation) {
+	if row.Published {
 		most = maxCast
 	}
 	switch {
@@ -155,19 +172,19 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 	if err != nil {
 		return j, err
 	}
-	if c.Operation == opBarrier {
+	if row.Blocks == nil {
 		j.Size = 0
 	}
-	j.Link, err = c.benchLink(ctx, std)
+	j.Link, err = c.benchLink(ctx, std, row)
 	return j, err
 }
 
 // benchLink is the link of run, but auto is a name too.
-func (c *benchCmd) benchLink(ctx context.Context, std stdio) (link, error) {
+func (c *benchCmd) benchLink(ctx context.Context, std stdio, row *ir.Collective) (link, error) {
 	if c.Transport == "auto" {
 		c.Transport = c.auto()
 	}
-	if c.Operation == opBarrier || rootless(c.Operation) {
+	if !hasMessage(row) {
 		return c.quietLink(ctx, std)
 	}
 	l, _, err := c.link(ctx, std)
@@ -200,15 +217,4 @@ func (c *benchCmd) measure(ctx context.Context, std stdio, j *job, bar runProgre
 			count(len(wrong), "rank"), wrong[0], t.ranks[wrong[0]].outcome.Wrong.First)}
 	}
 	return t, nil
-}
-
-// collective is what the algorithms are of that are measured.
-func (c *benchCmd) collective() string {
-	switch {
-	case c.Operation == opBarrier:
-		return schedule.Barrier
-	case rootless(c.Operation):
-		return schedule.Anycast
-	}
-	return schedule.Bcast
 }

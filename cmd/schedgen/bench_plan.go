@@ -11,14 +11,15 @@ import (
 // plan returns a job for every algorithm that is measured. base is what they
 // share.
 func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
+	row := rowOf(base.Collective)
 	flags := paramFlags{Chunks: c.Chunks, Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut}
-	flags.dropIdle(c.collective(), std)
+	flags.dropIdle(row.Name, std)
 	if c.Rules != "" {
 		size := base.Size
-		if rootless(c.Operation) {
+		if row.Published {
 			size = 0 // one algorithm serves all lengths
 		}
-		of, err := c.caseOf(c.collective(), size, &base.Link, nil)
+		of, err := c.caseOf(row, size, &base.Link, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -31,12 +32,12 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 		if len(flags.list()) > 0 {
 			return nil, errors.New("--" + flags.list()[0].name + ": only with --algorithm")
 		}
-		names = candidates(c.collective(), base.Link.multicasts())
+		names = candidates(row.Name, base.Link.multicasts())
 	}
 	var jobs []job
 	for _, name := range names {
 		c.Algorithm = name
-		p, err := c.params(c.collective(), flags)
+		p, err := c.params(row.Name, flags)
 		if err != nil {
 			return nil, err
 		}
@@ -67,20 +68,14 @@ func candidates(collective string, multicast bool) []string {
 
 // repliesItself reports whether a broadcast returns at its root only when all
 // ranks have replied.
-func repliesItself(algorithm string) bool { return algorithm == "bcast/mcast-acktree" }
+func repliesItself(name string) bool {
+	alg, err := algorithm(name)
+	return err == nil && alg.Acknowledged()
+}
 
-// benchConfig puts the algorithms of a measurement into cfg. The number of
-// chunks is the runtime's choice unless a flag fixes it.
+// benchConfig puts what an operation needs beside its algorithm into cfg.
 func (j *job) benchConfig(cfg *runtime.Config) {
-	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
-	switch j.Operation {
-	case opBarrier:
-		cfg.Algorithms = runtime.Algorithms{"barrier": alg}
-	case opBcastAck:
-		cfg.Algorithms = runtime.Algorithms{"bcast": alg, "barrier": {Name: replies}}
-	case opAnycast, opAnycastLoop:
-		cfg.Algorithms, cfg.MaxMessage = runtime.Algorithms{"anycast": alg}, max(int(j.Size), 1)
-	default:
-		cfg.Algorithms = runtime.Algorithms{"bcast": alg}
+	if operationNamed(j.Operation).replied {
+		setAlgorithm(cfg, schedule.Barrier, runtime.Algorithm{Name: replies})
 	}
 }

@@ -9,12 +9,13 @@ import (
 
 // bench measures with the communicator that the ranks have joined, or with a duplicate of it.
 func (w *worker) bench(ctx context.Context, out *outcome) (err error) {
-	measure := w.measure
-	if w.job.Operation == opAnycastLoop {
-		measure = w.measureLoops
+	op := operationNamed(w.job.Operation)
+	measure := func() error { return w.measure(ctx, &op, out) }
+	if op.loop {
+		measure = func() error { return w.measureLoops(ctx, out) }
 	}
 	if !w.job.Dup {
-		return measure(ctx, out)
+		return measure()
 	}
 	joined := w.comm
 	twin, err := joined.Dup(ctx)
@@ -26,29 +27,27 @@ func (w *worker) bench(ctx context.Context, out *outcome) (err error) {
 		w.comm = joined
 		err = errors.Join(err, twin.Close())
 	}()
-	return measure(ctx, out)
+	return measure()
 }
 
 // measure does the operation again and again and keeps its own time of each
 // until all are over.
-func (w *worker) measure(ctx context.Context, out *outcome) error {
-	buf := make([]byte, w.job.Size)
+func (w *worker) measure(ctx context.Context, op *operation, out *outcome) error {
+	b := newBuffers(w.job)
+	do := w.timedCall(op, b)
 	times := make([]int64, w.job.Iterations)
 	for i := -max(w.job.Iterations/10, 10); i < w.job.Iterations; i++ {
-		if w.job.Rank == w.job.Params.Root {
-			mark(buf, i)
-		}
+		b.mark(i)
 		if err := w.comm.Barrier(ctx); err != nil {
 			return err
 		}
 		start := time.Now()
-		got, err := w.operation(ctx, buf)
-		if err != nil {
+		if err := do(ctx); err != nil {
 			return err
 		}
 		took := time.Since(start)
-		checkMark(&out.Wrong, got, len(buf), i)
-		if i >= 0 && w.timed() {
+		b.check(&out.Wrong, i)
+		if i >= 0 && op.timedAt(w.job.Rank == w.job.Params.Root) {
 			times[i] = int64(took)
 		}
 	}
@@ -63,7 +62,7 @@ func (w *worker) measure(ctx context.Context, out *outcome) error {
 // the barrier before the loop until this rank has published, or taken, the last message, divided
 // by the messages. A barrier after the loop lets no rank begin the next one early.
 func (w *worker) measureLoops(ctx context.Context, out *outcome) error {
-	buf := make([]byte, w.job.Size)
+	b := newBuffers(w.job)
 	times := make([]int64, loops)
 	for k := -1; k < loops; k++ {
 		messages := w.job.Iterations
@@ -75,14 +74,11 @@ func (w *worker) measureLoops(ctx context.Context, out *outcome) error {
 		}
 		start := time.Now()
 		for i := range messages {
-			if w.job.Rank == w.job.Params.Root {
-				mark(buf, i)
-			}
-			got, err := w.rootless(ctx, buf)
-			if err != nil {
+			b.mark(i)
+			if err := w.publishOrTake(ctx, b); err != nil {
 				return err
 			}
-			checkMark(&out.Wrong, got, len(buf), i)
+			b.check(&out.Wrong, i)
 		}
 		if k >= 0 {
 			times[k] = int64(time.Since(start)) / int64(messages)
@@ -94,48 +90,57 @@ func (w *worker) measureLoops(ctx context.Context, out *outcome) error {
 	return w.send(report{Samples: times})
 }
 
-// operation is what is timed. It returns the message, which is in buf at the root
-// and comes there at the others unless it is rootless.
-func (w *worker) operation(ctx context.Context, buf []byte) ([]byte, error) {
-	switch w.job.Operation {
-	case opBarrier:
-		return buf, w.comm.Barrier(ctx)
-	case opAnycast:
-		return w.rootless(ctx, buf)
+// timedCall returns what is timed: a call that moves the blocks of b, and what follows it.
+func (w *worker) timedCall(op *operation, b *buffers) func(ctx context.Context) error {
+	if rowOf(op.collective).Published {
+		return func(ctx context.Context) error { return w.publishOrTake(ctx, b) }
 	}
-	err := w.comm.Bcast(ctx, buf, w.job.Params.Root)
-	if err != nil || w.job.Operation == opBcast || w.job.Operation == opBcastAck && repliesItself(w.job.Algorithm) {
-		return buf, err
+	call := w.performer(b)
+	if !op.barrier && (!op.replied || repliesItself(w.job.Algorithm)) {
+		return call
 	}
-	return buf, w.comm.Barrier(ctx)
+	return func(ctx context.Context) error {
+		if err := call(ctx); err != nil {
+			return err
+		}
+		return w.comm.Barrier(ctx)
+	}
 }
 
-// rootless publishes the message at its origin and takes it at the others.
-func (w *worker) rootless(ctx context.Context, buf []byte) ([]byte, error) {
+// publishOrTake publishes the message at its origin and takes it at the others.
+func (w *worker) publishOrTake(ctx context.Context, b *buffers) error {
 	if w.job.Rank == w.job.Params.Root {
-		return buf, w.comm.Publish(ctx, buf)
+		return w.comm.Publish(ctx, b.src)
 	}
 	msg, err := w.comm.Next(ctx)
-	return msg.Data, err
+	b.dst = msg.Data
+	return err
 }
 
-// timed reports whether this rank's time counts: replies are waited for at
+// timedAt reports whether the time of the root, or of another rank, counts: replies are waited for at
 // the root alone.
-func (w *worker) timed() bool {
-	return w.job.Operation != opBcastAck || w.job.Rank == w.job.Params.Root
-}
+func (op *operation) timedAt(root bool) bool { return !op.replied || root }
 
-// mark makes the message of an iteration unlike the one before, at both ends.
-func mark(buf []byte, iteration int) {
-	if len(buf) > 0 {
-		buf[0], buf[len(buf)-1] = byte(iteration), byte(iteration)
+// mark makes the blocks that the rank holds unlike those of the iteration before, at both ends, and
+// unlike each other.
+func (b *buffers) mark(iteration int) {
+	for i := range b.held.Count {
+		if buf, m := b.sent(i), byte(iteration+b.held.At(i)); len(buf) > 0 {
+			buf[0], buf[len(buf)-1] = m, m
+		}
 	}
 }
 
-// checkMark looks for the length and the marks: enough to see that it was this message that
-// was timed. Whether all bytes come through is for run to see.
-func checkMark(wrong *findings, buf []byte, size, iteration int) {
-	if len(buf) != size || size > 0 && (buf[0] != byte(iteration) || buf[size-1] != byte(iteration)) {
-		wrong.add(fmt.Sprintf("iteration %d: the message is not that of this iteration", iteration))
+// check looks for the length and the marks: enough to see that these were the blocks that were timed.
+// Whether all bytes come through is for run to see.
+func (b *buffers) check(wrong *findings, iteration int) {
+	if len(b.dst) != b.wanted.Count*b.block {
+		wrong.add(fmt.Sprintf("iteration %d: received %s, not %d", iteration, count(len(b.dst), "byte"), b.wanted.Count*b.block))
+		return
+	}
+	for i := range b.wanted.Count {
+		if buf, m := b.received(i), byte(iteration+b.wanted.At(i)); len(buf) > 0 && (buf[0] != m || buf[len(buf)-1] != m) {
+			wrong.add(fmt.Sprintf("iteration %d: block %d is not that of this iteration", iteration, b.wanted.At(i)))
+		}
 	}
 }

@@ -84,12 +84,12 @@ func copyWords(j *job, t *tally) string {
 
 // start prints what is measured and the columns' names.
 func (o *benchOutput) start(j *job, t *tally) {
-	of := ""
-	if j.Operation != opBarrier {
+	of, op := "", operationNamed(j.Operation)
+	if rowOf(op.collective).Blocks != nil {
 		of = fmt.Sprintf(" of %v", byteSize(j.Size))
 	}
 	times, unit := count(j.Iterations, "iteration"), "µs"
-	if j.Operation == opAnycastLoop {
+	if op.loop {
 		times, unit = fmt.Sprintf("%s of %s", count(loops, "loop"), count(j.Iterations, "message")), "µs a message"
 	}
 	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; %s, of the slowest rank%s\n",

@@ -11,23 +11,25 @@ import (
 
 // A message that stayed behind is not taken for the one that is timed.
 func TestMarks(t *testing.T) {
-	for _, size := range []int{1, 2, 1000} {
-		buf := make([]byte, size)
+	for _, size := range []int64{1, 2, 1000} {
+		b := newBuffers(&job{Collective: schedule.Bcast, Size: size, Params: schedule.Params{Ranks: 3}})
 		var wrong findings
-		mark(buf, 300)
-		checkMark(&wrong, buf, size, 300)
+		b.mark(300)
+		b.check(&wrong, 300)
 		require.Zero(t, wrong)
-		checkMark(&wrong, buf, size, 301)
+		b.check(&wrong, 301)
 		require.Equal(t, 1, wrong.Count)
-		checkMark(&wrong, buf, size+1, 300)
+		b.dst[size-1]++
+		b.check(&wrong, 300)
 		require.Equal(t, 2, wrong.Count)
-		buf[size-1]++
-		checkMark(&wrong, buf, size, 300)
+		b.dst = b.dst[1:]
+		b.check(&wrong, 300)
 		require.Equal(t, 3, wrong.Count)
 	}
 	var wrong findings
-	mark(nil, 1)
-	checkMark(&wrong, nil, 0, 1)
+	b := newBuffers(&job{Collective: schedule.Bcast, Params: schedule.Params{Ranks: 3}})
+	b.mark(1)
+	b.check(&wrong, 1)
 	require.Zero(t, wrong)
 }
 
@@ -57,10 +59,9 @@ func TestCandidates(t *testing.T) {
 
 // Waiting for replies is the root's business: its time alone counts.
 func TestTimed(t *testing.T) {
-	for _, op := range []string{opBarrier, opBcast, opBcastAck, opBcastBarrier, opAnycast, opAnycastLoop} {
-		for rank := range 2 {
-			w := worker{job: &job{Operation: op, Rank: rank}}
-			require.Equal(t, op != opBcastAck || rank == 0, w.timed(), "%s at rank %d", op, rank)
+	for _, op := range operations() {
+		for _, root := range []bool{false, true} {
+			require.Equal(t, op.name != "bcast_ack" || root, op.timedAt(root), "%s, root %v", op.name, root)
 		}
 	}
 }

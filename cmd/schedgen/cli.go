@@ -77,7 +77,14 @@ func grammar(args []string) any {
 	if len(args) > 0 && slices.Contains([]string{"cast", "receive", "guest"}, args[0]) {
 		return new(castOnly)
 	}
-	return new(cli)
+	return newCLI()
+}
+
+// newCLI returns the whole command line, with the verbs of all collectives.
+func newCLI() *cli {
+	c := new(cli)
+	c.Run.Plugins, c.Rank.Plugins = runVerbs(), rankVerbs()
+	return c
 }
 
 // aboutVerbs are the verbs that are about the command itself.
@@ -131,7 +138,8 @@ func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 			"extracts":   strings.Join(emit.ExtractNames(), ", "),
 			"checks":     strings.Join(checkNames(), ", "),
 			"claims":     strings.Join(verify.Claims(), ", "),
-			"operations": strings.Join(heads(operations), ","),
+			"operations": strings.Join(heads(operationRows()), ","),
+			"explained":  strings.Join(explainable(), ","),
 			"shells":     strings.Join(complete.Shells(), ","),
 		},
 	)

@@ -111,7 +111,7 @@ func tableWords(rows [][2]string) []complete.Word {
 func algorithmWords(at complete.Place) []complete.Word {
 	collective := at.Verb.Name
 	if collective == "bench" && len(at.Args) > 0 {
-		collective, _, _ = strings.Cut(at.Args[0], "_")
+		collective = operationNamed(at.Args[0]).collective
 	}
 	var all, those []complete.Word
 	for _, a := range schedule.Algorithms() {

@@ -102,7 +102,7 @@ func (c *emitCmd) chooseFormat() error {
 // write prints a schedule of ours to the standard output or a file.
 func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 	if c.Size != nil && !s.HasMessage() {
-		std.idle("size", noMessage)
+		std.idle("size", noMessage(s.Collective))
 		c.Size = nil
 	}
 	o, err := c.explained(ctx, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))

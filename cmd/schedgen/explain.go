@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
@@ -13,9 +14,9 @@ import (
 
 // explainCmd is the verb explain.
 type explainCmd struct {
-	Collective string     `arg:"" enum:"bcast,barrier,anycast" help:"bcast, barrier or anycast."`
+	Collective string     `arg:"" enum:"${explained}" help:"One of ${explained}."`
 	Ranks      *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
-	Size       *byteSize  `placeholder:"N" help:"Bytes of a broadcast, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Size       *byteSize  `placeholder:"N" help:"Bytes of a broadcast, or of one block, default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	Hosts      *int       `placeholder:"H" help:"Hosts that the ranks are on, in blocks, default 1, as schedgen run has it; 0: nobody knows, as with schedgen rank."`
 	Transport  string     `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, default what schedgen run takes here."`
 	Interface  string     `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts, default the loopback interface."`
@@ -44,6 +45,16 @@ Examples:
   schedgen explain bcast -p 40 --hosts 40 --transport tcp --size 2KiB
   schedgen explain barrier -p 16 --hosts 4 --rules tuned.conf
   schedgen explain barrier -p 64 --hosts 8 --near 100,50,60,0`
+}
+
+// explainable returns the collectives for which there are rules.
+func explainable() (names []string) {
+	for _, row := range ir.Collectives() {
+		if _, ok := selection.Builtin().Of(selection.Case{Collective: row.Name, Ranks: 1}); ok {
+			names = append(names, row.Name)
+		}
+	}
+	return names
 }
 
 // Run explains.
@@ -96,16 +107,16 @@ func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, fr
 	if p > schedule.MaxRanks {
 		return at, "", fmt.Errorf("--ranks=%d: must be in 1..%d", p, schedule.MaxRanks)
 	}
-	size := int64(0)
+	row, size := rowOf(c.Collective), int64(0)
 	switch {
-	case c.Size != nil && c.Collective == schedule.Barrier:
-		std.idle("size", noMessage)
-	case c.Collective == schedule.Bcast && c.Size != nil:
+	case c.Size != nil && row.Blocks == nil:
+		std.idle("size", noMessage(row.Name))
+	case hasMessage(row) && c.Size != nil:
 		size = int64(*c.Size)
-	case c.Collective == schedule.Bcast:
+	case hasMessage(row):
 		size = 1
 	}
-	if c.Loss != nil && c.Collective != schedule.Bcast {
+	if c.Loss != nil && !hasMessage(row) {
 		return at, "", errors.New("--loss: only broadcasts are explained with it")
 	}
 	c.Algorithm = qualified(c.Collective, c.Algorithm)
@@ -120,7 +131,7 @@ func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, fr
 	if _, err := hostsOf(hosts, c.Ranks); err != nil {
 		return at, "", err
 	}
-	at, err = run.situation(ctx, std, c.Collective, size, hosts)
+	at, err = run.situation(ctx, std, row, size, hosts)
 	switch {
 	case err == nil && run.chosen != "":
 		return at, "as schedgen run takes it here", nil
@@ -132,7 +143,7 @@ func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, fr
 	if at.datagram = 0; at.link.multicasts() {
 		at.datagram = memDatagram
 	}
-	at.of, err = run.caseOf(c.Collective, size, &at.link, hosts)
+	at.of, err = run.caseOf(row, size, &at.link, hosts)
 	return at, "by --transport; it does not work here", err
 }
 
@@ -162,7 +173,7 @@ func (e *explanation) decide(rules *selection.Rules, named string) (err error) {
 		}
 		e.named = &c
 	}
-	if l := &e.at.link; e.at.of.Collective == schedule.Barrier && l.Transport == overHybrid && e.runs().Algorithm != castBarrier {
+	if l := &e.at.link; rowOf(e.at.of.Collective).Synchronizes && l.Transport == overHybrid && !multicasts(e.runs().Algorithm) {
 		l.Interface = "" // run does not multicast then
 	}
 	return nil

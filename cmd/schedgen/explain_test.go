@@ -47,29 +47,27 @@ func quiet(out *bytes.Buffer) stdio {
 	return stdio{In: strings.NewReader(""), Out: out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }}
 }
 
-// parsed returns the flags of a command line.
-func parsed(t *testing.T, verb, line string) *cli {
-	parser, err := newParser(new(cli), quiet(new(bytes.Buffer)), func(int) {})
+// parsed returns the flags of a command line, all and those of the verb.
+func parsed(t *testing.T, verb, line string) (all *cli, own any) {
+	parser, err := newParser(newCLI(), quiet(new(bytes.Buffer)), func(int) {})
 	require.NoError(t, err)
-	_, err = parser.Parse(append([]string{verb}, strings.Fields(line)...))
+	at, err := parser.Parse(append([]string{verb}, strings.Fields(line)...))
 	require.NoError(t, err)
-	return parser.Model.Target.Addr().Interface().(*cli)
+	return parser.Model.Target.Addr().Interface().(*cli), at.Selected().Target.Addr().Interface()
 }
 
 // prepared returns what run takes for some flags.
 func prepared(t *testing.T, line string) (r toRun, j *job, err error) {
-	flags, s := parsed(t, "run", line), &session{std: quiet(new(bytes.Buffer))}
-	if strings.HasPrefix(line, "barrier") {
-		r, err = flags.Run.Barrier.prepare(t.Context(), s)
-	} else {
-		r, err = flags.Run.Bcast.prepare(t.Context(), s)
-	}
+	_, verb := parsed(t, "run", line)
+	s := &session{std: quiet(new(bytes.Buffer))}
+	r, err = verb.(collectiveCmd).prepare(t.Context(), s)
 	return r, &s.job, err
 }
 
 // explained returns what explain says of some flags.
 func explained(t *testing.T, line string) *explanation {
-	c := &parsed(t, "explain", line).Explain
+	all, _ := parsed(t, "explain", line)
+	c := &all.Explain
 	at, _, err := c.situation(t.Context(), quiet(new(bytes.Buffer)))
 	require.NoError(t, err)
 	e := &explanation{at: at, machine: loggp.Params(c.LogGP)}

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/schedgen/schedgen/schedule"
-)
+import "fmt"
 
 // A flag that has nothing to act on changes nothing, so a line on the standard
 // error says so and the command goes on: whoever tries several collectives or
@@ -17,21 +13,23 @@ func (s stdio) idle(flag, reason string) {
 }
 
 // Why flags have nothing to act on.
-const (
-	noMessage = "a barrier has no message"
-	noRoot    = "a barrier has no root"
-)
+func noMessage(collective string) string { return withArticle(collective) + " has no message" }
+func noRoot(collective string) string    { return withArticle(collective) + " has no root" }
 
 // dropIdle takes away the flags that have nothing to act on in a collective.
 func (f *paramFlags) dropIdle(collective string, std stdio) {
-	if collective != schedule.Barrier {
-		return
-	}
+	row := rowOf(collective)
 	for _, flag := range []struct {
-		name, reason string
-		value        **int
-	}{{"root", noRoot, &f.Root}, {"origin", noRoot, &f.Origin}, {"chunks", noMessage, &f.Chunks}} {
-		if *flag.value != nil {
+		name   string
+		acts   bool
+		reason string
+		value  **int
+	}{
+		{"root", row.Rooted, noRoot(collective), &f.Root},
+		{"origin", row.Rooted, noRoot(collective), &f.Origin},
+		{"chunks", row.Blocks != nil, noMessage(collective), &f.Chunks},
+	} {
+		if *flag.value != nil && !flag.acts {
 			std.idle(flag.name, flag.reason)
 			*flag.value = nil
 		}

@@ -119,7 +119,7 @@ func (c *papersCmd) runner(std stdio) papers.Runner {
 			Ranks: &rankRange{j.Params.Ranks, j.Params.Ranks}, Algorithm: j.Algorithm,
 			Seed: c.Seed, Timeout: papersTimeout, Silence: papersTimeout,
 		}}
-		if j.Operation != opBarrier {
+		if rowOf(operationNamed(j.Operation).collective).Blocks != nil {
 			size := byteSize(j.Bytes)
 			b.Size = &size
 		}

@@ -4,24 +4,39 @@ import (
 	"context"
 	"errors"
 
-	"github.com/schedgen/schedgen/schedule"
+	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/ir"
 )
 
 // oneRankCmd is the verb rank: one rank of a run that others start by hand, on
 // other hosts or in other network namespaces.
 type oneRankCmd struct {
-	Bcast rankBcastCmd `cmd:"" help:"Take part in broadcasts as one rank."`
-	Tune  rankTuneCmd  `cmd:"" help:"Measure what messages between two hosts take, and make rules of that."`
+	kong.Plugins             // see rankVerbs
+	Tune         rankTuneCmd `cmd:"" help:"Measure what messages between two hosts take, and make rules of that."`
 }
 
-// rankBcastCmd is the verb rank bcast.
-type rankBcastCmd struct {
+// seated is a command of run that rank has too: then it runs as one rank, of which each is started
+// on its own.
+type seated interface {
+	collectiveCmd
+
+	// read reads the file with the schedule, if one is named: it says how many ranks there are.
+	read(ctx context.Context, std stdio) error
+}
+
+// rankMessageCmd is the verb of rank for a collective of the kind message.
+type rankMessageCmd struct {
 	seatFlags
-	runBcastCmd
+	messageCmd
+}
+
+func (message) seat(row ir.Collective) (any, string) {
+	return &rankMessageCmd{messageCmd: messageCmd{row: row}}, "Take part in broadcasts as one rank."
 }
 
 // Help is the long help text.
-func (rankBcastCmd) Help() string {
+func (c *rankMessageCmd) Help() string {
 	return `Runs one rank of a broadcast that is started once on every host, with the same flags. --rank
 and -p may come from the variables of a launcher: mpirun, srun, flux run, PALS, torchrun or
 Kubernetes. The ranks meet at --coordinator, an address of rank 0's, or without it where the
@@ -36,22 +51,27 @@ Transports:
 ` + transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto) + `
 Example:
 
-  schedgen rank bcast -p 15 --rank 3 --coordinator 10.77.0.1:7777 \
+  schedgen rank ` + c.row.Name + ` -p 15 --rank 3 --coordinator 10.77.0.1:7777 \
     --transport mcast --interface eth0 --size 512KiB
-  schedgen rank bcast -p 3 --rank 0 --coordinator 10.77.0.1:7777 \
+  schedgen rank ` + c.row.Name + ` -p 3 --rank 0 --coordinator 10.77.0.1:7777 \
     --transport verbs --device mlx5_0
-  mpirun -n 4 schedgen rank bcast --transport tcp --size 512KiB`
+  mpirun -n 4 schedgen rank ` + c.row.Name + ` --transport tcp --size 512KiB`
 }
 
 // Run takes part.
-func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
-	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
-	c.apart = true
-	flags := paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts}
-	if _, err := c.load(ctx, std, &c.runFlags, schedule.Bcast, flags); err != nil {
+func (c *rankMessageCmd) Run(ctx context.Context, std stdio) error {
+	return takeSeat(ctx, std, &c.seatFlags, &c.messageCmd)
+}
+
+// takeSeat runs a collective as one of its ranks. Rank 0 proves the schedule, and prints the outcome.
+func takeSeat(ctx context.Context, std stdio, seat *seatFlags, c seated) (err error) {
+	flags, seen := c.flags()
+	s := &session{flags: flags, seen: *seen, std: std}
+	flags.apart = true
+	if err := c.read(ctx, std); err != nil {
 		return err
 	}
-	rank, err := c.position(&c.runFlags, std.Getenv)
+	rank, err := seat.position(flags, std.Getenv)
 	if err != nil {
 		return err
 	}
@@ -60,19 +80,19 @@ func (c *rankBcastCmd) Run(ctx context.Context, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	s.job.Rank, s.job.Params, s.job.Link.Job = rank, r.params(), c.Job
+	s.job.Rank, s.job.Params, s.job.Link.Job = rank, r.params(), seat.Job
 	s.job.FromFile = r.file != nil
-	s.job.Replies, s.job.Acked = true, repliesItself(s.job.Algorithm)
+	s.job.Replies, s.job.Acked = isMessage(rowOf(s.job.Collective)), repliesItself(s.job.Algorithm)
 	if s.names != nil {
 		s.job.Output = s.names[rank]
 	}
-	c.announce(std)
+	flags.announce(std)
 	if rank == 0 {
 		if s.proof, err = r.prove(ctx); err != nil {
 			return s.refuted(err)
 		}
 	}
-	t, err := s.takePart(ctx, c.opening(&c.runFlags), runProgress{})
+	t, err := s.takePart(ctx, seat.opening(flags), runProgress{})
 	if err != nil || rank != 0 {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/status"
@@ -20,10 +22,8 @@ import (
 
 // runCmd is the verb run, with a verb for each collective.
 type runCmd struct {
-	Bcast   runBcastCmd   `cmd:"" help:"Broadcast a file, or bytes made up, and check what arrives."`
-	Barrier runBarrierCmd `cmd:"" help:"Go through barriers and check that none is left too soon."`
-	Anycast runAnycastCmd `cmd:"" help:"Have every rank publish messages and check what the others receive."`
-	Rank    rankCmd       `cmd:"" hidden:""`
+	kong.Plugins         // see runVerbs
+	Rank         rankCmd `cmd:"" hidden:""`
 }
 
 // Help is the long help text.
@@ -82,9 +82,9 @@ func (f *runFlags) ranks() (int, error) {
 }
 
 // common returns the job's part that all ranks of all runs share.
-func (f *runFlags) common(verb string) (job, error) {
-	f.Algorithm = qualified(verb, f.Algorithm)
-	j := job{Verb: verb, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout, Silence: f.Silence}
+func (f *runFlags) common(task task, collective string) (job, error) {
+	f.Algorithm = qualified(collective, f.Algorithm)
+	j := job{Task: task, Collective: collective, Algorithm: f.Algorithm, Seed: f.Seed, Timeout: f.Timeout, Silence: f.Silence}
 	if f.Silence < 0 {
 		return j, fmt.Errorf("--silence=%v: must not be negative", f.Silence)
 	}
@@ -129,8 +129,12 @@ func (f *runFlags) choose(std stdio, j *job, c selection.Case) error {
 	}
 	if d, ok := rules.Of(c); ok {
 		f.Algorithm, f.picked, f.ruled = d.Rule.Algorithm, d.Rule.Params, true
-		j.Algorithm = f.Algorithm
+	} else if all := candidates(c.Collective, c.Multicast); len(all) > 0 {
+		f.Algorithm = all[0] // as the runtime does, too
+	} else {
+		return fmt.Errorf("there is no algorithm for %s yet; give a file with a schedule", c.Collective)
 	}
+	j.Algorithm = f.Algorithm
 	return nil
 }
 
@@ -195,7 +199,7 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 			return err
 		}
 	}
-	t := newTally(&s.job, newRunProgress(s.std, s.job.Verb, s.limit))
+	t := newTally(&s.job, newRunProgress(s.std, s.job.Collective, s.limit))
 	if err := s.watched(ctx, t); err != nil {
 		return err
 	}
@@ -277,7 +281,7 @@ func (s *session) inherit(ctx context.Context) (err error) {
 	if err := s.meet(ctx); err != nil {
 		return err
 	}
-	if s.job.Verb == "barrier" {
+	if rowOf(s.job.Collective).Synchronizes {
 		if s.files.counters, err = counterFile(s.job.Params.Ranks); err != nil {
 			return failed(err)
 		}

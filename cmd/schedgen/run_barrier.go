@@ -2,13 +2,32 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"io"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// runBarrierCmd is the verb run barrier.
-type runBarrierCmd struct {
+// synchronizing is the kind of the collectives that move no bytes, and that no rank leaves before all
+// have entered.
+type synchronizing struct{}
+
+func (synchronizing) command(row ir.Collective) (collectiveCmd, string) {
+	return &barrierCmd{row: row}, "Go through barriers and check that none is left too soon."
+}
+
+// seat returns nothing: ranks that are started one by one share no memory in which to count who has
+// entered.
+func (synchronizing) seat(ir.Collective) (any, string) { return nil, "" }
+
+func (synchronizing) operations(row ir.Collective) []operation {
+	return []operation{{name: row.Name, collective: row.Name, help: withArticle(row.Name)}}
+}
+
+// barrierCmd is the verb of run for a collective of the kind synchronizing.
+type barrierCmd struct {
+	row ir.Collective
 	fileArg
 	Iterations *int `placeholder:"N" help:"Barriers, default 1000; one more warms up."`
 	Degree     *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
@@ -27,16 +46,16 @@ type barrierIdle struct {
 	Chunks *int      `hidden:""`
 }
 
-func (f *barrierIdle) drop(std stdio) {
+func (f *barrierIdle) drop(collective string, std stdio) {
 	if f.Size != nil {
-		std.idle("size", noMessage)
+		std.idle("size", noMessage(collective))
 	}
 	flags := paramFlags{Root: f.Root, Chunks: f.Chunks}
-	flags.dropIdle(schedule.Barrier, std)
+	flags.dropIdle(collective, std)
 }
 
 // Help is the long help text.
-func (runBarrierCmd) Help() string {
+func (c *barrierCmd) Help() string {
 	return `The schedule is proved first. Then local processes are started, one a rank, which go through
 barrier after barrier. Each counts itself in, in memory that all share, before it enters a
 barrier, and looks at all counters when it has left it; the exit code is 1 if it was let go
@@ -44,35 +63,28 @@ before all had entered.
 
 A FILE that holds a schedule is proved and run in place of an algorithm.
 
-Default algorithm: barrier/hsb; of two ranks barrier/dissemination. --loss has
-barrier/hsb-mcast lose multicasts.
+The default algorithm depends on the ranks and the transport: schedgen explain says for the same
+flags which one it is, and why. --loss has barrier/hsb-mcast lose multicasts.
 
 Transports:
 
 ` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
 Examples:
 
-  schedgen run barrier -p 8 --algorithm barrier/hsb \
-    --fan-in 3 --fan-out 3
-  schedgen run barrier -p 8 --algorithm barrier/hsb-mcast --loss 0.01`
+  schedgen run ` + c.row.Name + ` -p 8 --algorithm hsb --fan-in 3 --fan-out 3
+  schedgen run ` + c.row.Name + ` -p 8 --algorithm hsb-mcast --loss 0.01`
 }
 
 const defaultBarriers = 1000
 
 // Run goes through barriers.
-func (c *runBarrierCmd) Run(ctx context.Context, std stdio) (err error) {
-	c.drop(std)
-	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
-	r, err := c.prepare(ctx, s)
-	if err != nil {
-		return err
-	}
-	return s.finish(ctx, r)
-}
+func (c *barrierCmd) Run(ctx context.Context, std stdio) error { return runCommand(ctx, std, c) }
 
-// prepare turns the flags into a session's job and what is run.
-func (c *runBarrierCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
-	if s.job, err = c.common("barrier"); err != nil {
+func (c *barrierCmd) flags() (*runFlags, *seenFlags) { return &c.runFlags, &c.seenFlags }
+
+func (c *barrierCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
+	c.drop(c.row.Name, s.std)
+	if s.job, err = c.common(taskRun, c.row.Name); err != nil {
 		return r, err
 	}
 	if s.job.Iterations, err = iterations(c.Iterations, defaultBarriers); err != nil {
@@ -80,7 +92,7 @@ func (c *runBarrierCmd) prepare(ctx context.Context, s *session) (r toRun, err e
 	}
 	s.limit = s.job.Iterations
 	flags := paramFlags{Degree: c.Degree, FanIn: c.FanIn, FanOut: c.FanOut, Hosts: c.Hosts}
-	if r.file, err = c.load(ctx, s.std, &c.runFlags, schedule.Barrier, flags); err != nil {
+	if r.file, err = c.load(ctx, s.std, &c.runFlags, c.row.Name, flags); err != nil {
 		return r, err
 	}
 	if err := c.barrierLink(ctx, s.std, &s.job); err != nil {
@@ -89,7 +101,7 @@ func (c *runBarrierCmd) prepare(ctx context.Context, s *session) (r toRun, err e
 	if s.job.Algorithm = c.Algorithm; r.file != nil {
 		return r, nil
 	}
-	p, err := c.params(schedule.Barrier, flags)
+	p, err := c.params(c.row.Name, flags)
 	if err != nil {
 		return r, err
 	}
@@ -98,15 +110,15 @@ func (c *runBarrierCmd) prepare(ctx context.Context, s *session) (r toRun, err e
 	return r, err
 }
 
-// barrierLink chooses the algorithm and the link: only one algorithm multicasts.
-func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err error) {
+// barrierLink chooses the algorithm and the link: few algorithms multicast.
+func (c *barrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err error) {
 	if _, err := c.ranks(); err != nil {
 		return err
 	}
 	if c.Loss != nil && c.Algorithm != "" && !c.casts() {
-		return errLoss
+		return errLoss()
 	}
-	at, err := c.situation(ctx, std, schedule.Barrier, 0, c.Hosts)
+	at, err := c.situation(ctx, std, &c.row, 0, c.Hosts)
 	if err != nil {
 		return err
 	}
@@ -118,29 +130,34 @@ func (c *runBarrierCmd) barrierLink(ctx context.Context, std stdio, j *job) (err
 		j.Link.Interface = ""
 	}
 	if c.Loss != nil {
-		return errLoss
+		return errLoss()
 	}
 	return nil
 }
 
 // casts reports whether what is run multicasts.
-func (c *runBarrierCmd) casts() bool {
-	return c.Algorithm == castBarrier || c.file != nil && c.file.Chunks > 0
+func (c *barrierCmd) casts() bool {
+	return multicasts(c.Algorithm) || c.file != nil && c.file.Chunks > 0
 }
 
-// castBarrier is the barrier that multicasts.
-const castBarrier = "barrier/hsb-mcast"
-
-var errLoss = errors.New("--loss: only multicasts are lost; broadcasts and " + castBarrier + " have them")
-
-// quietLink is the link of a run without multicasts: nothing can be lost.
-func (f *runFlags) quietLink(ctx context.Context, std stdio) (link, error) {
-	if f.Loss != nil {
-		return link{}, errLoss
+// table says how long barriers took each rank, and all together.
+func (synchronizing) table(s *session, w io.Writer, t *tally) string {
+	fmt.Fprintf(w, "%s: %s\n", s.title(), count(s.job.Iterations, s.job.Collective))
+	fmt.Fprintln(w, "rank\tmedian\tp99\t")
+	for rank := range t.ranks {
+		r := &t.ranks[rank]
+		fmt.Fprintf(w, "%d\t%s\t%s\t\n", rank, spell(quantile(r.times, 50)), spell(quantile(r.times, 99)))
 	}
-	l, _, err := f.link(ctx, std)
-	if l.Transport == overHybrid {
-		l.Interface = ""
-	}
-	return l, err
+	fmt.Fprintf(w, "max over ranks\t%s\t%s\t\n", spell(quantile(t.slowest, 50)), spell(quantile(t.slowest, 99)))
+	return ""
 }
+
+func (synchronizing) object(*session, *tally, *runObject) {}
+
+func (synchronizing) verdict(s *session) string {
+	return fmt.Sprintf("no rank left a %s before the last had entered it", s.job.Collective)
+}
+
+func (synchronizing) wrong() string { return "no barrier" }
+
+func (synchronizing) timed() bool { return true }

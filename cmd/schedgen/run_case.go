@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -20,8 +21,8 @@ type situation struct {
 
 // situation resolves the flags for an operation on so many bytes. hosts is the flag of that
 // name. It may try whether multicast works here.
-func (f *runFlags) situation(ctx context.Context, std stdio, collective string, size int64, hosts *int) (s situation, err error) {
-	if collective == schedule.Anycast {
+func (f *runFlags) situation(ctx context.Context, std stdio, row *ir.Collective, size int64, hosts *int) (s situation, err error) {
+	if row.Published {
 		s.link, err = f.quietLink(ctx, std)
 	} else {
 		s.link, s.datagram, err = f.link(ctx, std)
@@ -29,15 +30,15 @@ func (f *runFlags) situation(ctx context.Context, std stdio, collective string, 
 	if err != nil {
 		return s, err
 	}
-	s.of, err = f.caseOf(collective, size, &s.link, hosts)
+	s.of, err = f.caseOf(row, size, &s.link, hosts)
 	return s, err
 }
 
 // caseOf returns what an operation on so many bytes meets over a link. Ranks that are started
 // together are on one host, unless a flag says that they are on several: then the case is
 // that of such hosts, although none is there.
-func (f *runFlags) caseOf(collective string, size int64, l *link, hosts *int) (c selection.Case, err error) {
-	c = selection.Case{Collective: collective, Bytes: int(min(size, math.MaxInt)), Multicast: l.multicasts()}
+func (f *runFlags) caseOf(row *ir.Collective, size int64, l *link, hosts *int) (c selection.Case, err error) {
+	c = selection.Case{Collective: row.Name, Bytes: int(min(size, math.MaxInt)), Multicast: l.multicasts()}
 	if f.Ranks != nil {
 		c.Ranks = f.Ranks.lo
 	}
@@ -46,7 +47,7 @@ func (f *runFlags) caseOf(collective string, size int64, l *link, hosts *int) (c
 	}
 	switch {
 	case f.Netns != nil || f.apart || c.Hosts > 0:
-	case collective == schedule.Bcast && (f.Loss != nil || f.delays): // who says so wants multicasts
+	case hasMessage(row) && (f.Loss != nil || f.delays): // who says so wants multicasts
 	case hosts != nil && *hosts > 1:
 		c.Place = selection.OneEach
 	default:

@@ -22,22 +22,22 @@ type fileArg struct {
 	File string `arg:"" optional:"" name:"file" complete:"file" help:"File with a schedule, text or json, to run in place of an algorithm (- for standard input)."`
 }
 
-// withCollective returns a command line in which the collective of run is said that stands in
-// the file: run FILE is run bcast FILE, or run barrier FILE.
+// withCollective returns a command line in which run is told the collective of the schedule in a file:
+// run FILE is run bcast FILE, or run barrier FILE, and so on.
 func withCollective(args []string) []string {
 	if len(args) < 2 || args[0] != "run" || strings.HasPrefix(args[1], "-") {
 		return args
 	}
-	name, collective := args[1], schedule.Bcast
+	name, verb := args[1], verbOf("")
 	info, err := os.Stat(name)
 	isFile := err == nil && info.Mode().IsRegular()
 	if !isFile && !slices.Contains([]string{".txt", ".json"}, filepath.Ext(name)) {
 		return args // a collective, or nothing
 	}
-	if head, err := readHead(name); err == nil && forms.Look(head).Collective == schedule.Barrier {
-		collective = schedule.Barrier
+	if head, err := readHead(name); err == nil {
+		verb = verbOf(forms.Look(head).Collective)
 	}
-	return slices.Concat(args[:1], []string{collective}, args[1:])
+	return slices.Concat(args[:1], []string{verb}, args[1:])
 }
 
 // readHead reads as much of a file as tells what it is.
@@ -100,8 +100,8 @@ func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective s
 	if err != nil {
 		return nil, err
 	}
-	if s.Collective != collective {
-		return nil, fmt.Errorf("%s is the schedule of a %s: give it to schedgen run %s", a.File, s.Collective, s.Collective)
+	if !serves(collective, s) {
+		return nil, fmt.Errorf("%s is the schedule of %s: give it to schedgen run %s", a.File, withArticle(s.Collective), verbOf(s.Collective))
 	}
 	if f.Ranks != nil && (f.Ranks.lo != s.Ranks || f.Ranks.hi != s.Ranks) {
 		return nil, fmt.Errorf("--ranks: %s is for %s", a.File, count(s.Ranks, "rank"))

@@ -15,7 +15,8 @@ import (
 type job struct {
 	log *slog.Logger // is told what this rank waits for while the ranks meet; of a rank that is started by hand
 
-	Verb       string // bcast, barrier, anycast, bench or tune
+	Task       task
+	Collective string // of a row of the table
 	Operation  string // bench: what is timed
 	Dup        bool   // bench: on a duplicate of the communicator
 	Rank       int
@@ -37,6 +38,19 @@ type job struct {
 	Link  link
 	descriptors
 }
+
+// task is what the ranks of a job do.
+type task string
+
+// The tasks.
+const (
+	taskRun   task = "run"   // run a collective and check it
+	taskBench task = "bench" // time an operation
+	taskTune  task = "tune"  // measure what messages take
+)
+
+// kind returns the kind of the job's collective.
+func (j *job) kind() kind { return kindOf(rowOf(j.Collective)) }
 
 // replying says what the root of a broadcast waits for.
 type replying struct {

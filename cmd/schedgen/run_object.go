@@ -56,21 +56,22 @@ type skewObject struct {
 	LastPercent  float64 `json:"last_percent"`
 }
 
+func newSkewObject(k skew) *skewObject {
+	return &skewObject{k.Median.Seconds(), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent}
+}
+
 func (s *session) object(t *tally) error {
 	j := &s.job
 	o := runObject{
-		Run: j.Verb, Proved: s.proof, Transport: j.Link.Transport, Interface: j.Link.Interface, Loss: j.Link.Loss,
+		Run: j.Collective, Proved: s.proof, Transport: j.Link.Transport, Interface: j.Link.Interface, Loss: j.Link.Loss,
 		Size: j.Size, Iterations: j.Iterations, Messages: j.Messages, SHA256: j.Sum, Good: len(t.wrong()) == 0,
 	}
-	timed := j.Verb != "anycast"
+	k := j.kind()
+	timed := k.timed()
 	if timed {
 		o.Slowest = newTimeObject(t.slowest)
 	}
-	if j.Verb == "bcast" {
-		k := t.skew()
-		o.Skew = &skewObject{k.Median.Seconds(), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent}
-		o.Replied = s.replied(t)
-	}
+	k.object(s, t, &o)
 	for rank := range t.ranks {
 		o.Ranks = append(o.Ranks, newRankResult(rank, &t.ranks[rank], timed))
 	}

@@ -123,19 +123,15 @@ func causeOf(ctx context.Context, err error) error {
 }
 
 func (w *worker) run(ctx context.Context, out *outcome) error {
-	switch w.job.Verb {
-	case "bcast":
-		return w.bcast(ctx, out)
-	case "barrier":
-		return w.barrier(ctx, out)
-	case "anycast":
-		return w.anycast(ctx, out)
-	case "bench":
+	switch w.job.Task {
+	case taskRun:
+		return w.job.kind().work(ctx, w, out)
+	case taskBench:
 		return w.bench(ctx, out)
-	case "tune":
+	case taskTune:
 		return w.tune(ctx, out)
 	}
-	return fmt.Errorf("no work %q", w.job.Verb)
+	return fmt.Errorf("no work %q", w.job.Task)
 }
 
 // config is the communicator's configuration, without its transport.
@@ -154,17 +150,12 @@ func (j *job) config() (runtime.Config, error) {
 	if j.FromFile {
 		return cfg, nil
 	}
-	alg := runtime.Algorithm{Name: j.Algorithm, Params: j.Params}
-	switch j.Verb {
-	case "bcast", "barrier":
-		cfg.Algorithms = runtime.Algorithms{j.Verb: alg}
-	case "anycast":
-		cfg.Algorithms = runtime.Algorithms{"anycast": alg}
+	setAlgorithm(&cfg, j.Collective, runtime.Algorithm{Name: j.Algorithm, Params: j.Params})
+	if rowOf(j.Collective).Published {
 		cfg.MaxMessage = max(int(j.Size), 1)
-	case "bench":
+	}
+	if j.Task == taskBench {
 		j.benchConfig(&cfg)
-	case "tune":
-		cfg.Algorithms = runtime.Algorithms{"bcast": alg}
 	}
 	return cfg, nil
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// barrier goes through barrier after barrier, back to back. Before each the
+// work goes through barrier after barrier, back to back. Before each the
 // rank counts itself in, in memory that all ranks share; after it, every rank
 // must be counted in.
-func (w *worker) barrier(ctx context.Context, out *outcome) error {
+func (synchronizing) work(ctx context.Context, w *worker, out *outcome) error {
 	if err := w.comm.Barrier(ctx); err != nil { // warm-up: opens the connections
 		return err
 	}

@@ -217,7 +217,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 	size, ranks := byteSize(10000), &rankRange{3, 3}
 	for _, flipped := range []bool{false, true} {
 		var out bytes.Buffer
-		cmd := runBcastCmd{Size: &size, Delay: "none", runFlags: runFlags{
+		cmd := messageCmd{row: *rowOf(schedule.Bcast), Size: &size, Delay: "none", runFlags: runFlags{
 			Ranks: ranks, Algorithm: "bcast/chain", Transport: overMem, Timeout: time.Minute,
 		}}
 		s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}

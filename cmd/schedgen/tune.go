@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/fit"
 )
@@ -157,10 +156,10 @@ func (c *tuneCmd) check() error {
 // check checks the flags and fills in their defaults.
 func (f *tuneFlags) check() error {
 	if f.Collective == nil {
-		f.Collective = []string{schedule.Barrier, schedule.Bcast}
+		f.Collective = tunable()
 	}
 	for _, name := range f.Collective {
-		if err := oneOf("collective", name, []string{schedule.Bcast, schedule.Barrier}); err != nil {
+		if err := oneOf("collective", name, tunable()); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ func (t *tuned) prepare(ctx context.Context, flags *runFlags) (*session, error) 
 	c := t.cmd
 	sizes := doublings(int(c.Size.lo), int(c.Size.hi))
 	t.wanted = len(sizes)
-	j, err := flags.common("tune")
+	j, err := flags.common(taskTune, schedule.Bcast)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
 	"github.com/schedgen/schedgen/sim"
@@ -25,12 +25,13 @@ func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	if t.machine != nil { // nothing is known of longer messages
 		most = t.machine.Sizes[len(t.machine.Sizes)-1].Bytes
 	}
-	for _, collective := range []string{schedule.Barrier, schedule.Bcast} {
+	for _, collective := range tunable() {
 		if !slices.Contains(t.cmd.Collective, collective) {
 			continue
 		}
-		g := grid.Grid{Where: t.where(collective, timed), Ranks: ranks, Sizes: []int{0}}
-		if collective == schedule.Bcast {
+		row := rowOf(collective)
+		g := grid.Grid{Where: t.where(row, timed), Ranks: ranks, Sizes: []int{0}}
+		if row.Blocks != nil {
 			g.Sizes = everyOther(doublings(int(t.cmd.Size.lo), most))
 		}
 		all = append(all, g)
@@ -38,14 +39,32 @@ func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	return all
 }
 
+// tunable returns the collectives of which rules are made: first what moves no bytes, then what brings
+// one message to all ranks. Whole schedules of the others, of which the model is asked about hundreds,
+// grow with the square of the ranks.
+func tunable() (names []string) {
+	all := ir.Collectives()
+	for _, row := range all {
+		if row.Blocks == nil {
+			names = append(names, row.Name)
+		}
+	}
+	for _, row := range all {
+		if hasMessage(&row) && isMessage(&row) {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
 // where returns the case that a grid is about. The model gives each rank a processor and an
 // interface, and knows of puts only.
-func (t *tuned) where(collective string, timed bool) selection.Case {
+func (t *tuned) where(row *ir.Collective, timed bool) selection.Case {
 	if !timed {
-		return selection.Case{Collective: collective, Place: selection.OneEach}
+		return selection.Case{Collective: row.Name, Place: selection.OneEach}
 	}
 	flags := t.cmd.run(t.cmd.Ranks.lo)
-	of, _ := flags.caseOf(collective, 0, &t.link, nil) // no flag says how many hosts there are
+	of, _ := flags.caseOf(row, 0, &t.link, nil) // no flag says how many hosts there are
 	if t.cmd.Netns {
 		of.Place = selection.OneEach
 	}

@@ -71,8 +71,8 @@ func TestWhereRulesHold(t *testing.T) {
 		cmd.Netns, cmd.Transport = c.netns, c.link.Transport
 		of := &tuned{cmd: cmd, link: c.link}
 		c.want.Collective = schedule.Bcast
-		require.Equal(t, c.want, of.where(schedule.Bcast, true))
-		require.Equal(t, selection.Case{Collective: schedule.Bcast, Place: selection.OneEach}, of.where(schedule.Bcast, false))
+		require.Equal(t, c.want, of.where(rowOf(schedule.Bcast), true))
+		require.Equal(t, selection.Case{Collective: schedule.Bcast, Place: selection.OneEach}, of.where(rowOf(schedule.Bcast), false))
 		require.Equal(t, []int{1, 4, 16, 64}, of.grids(true)[0].Sizes)
 		of.machine = &fit.Machine{Sizes: []fit.Size{{Bytes: 1}, {Bytes: 2}, {Bytes: 4}, {Bytes: 8}}}
 		require.Equal(t, []int{1, 4, 8}, of.grids(false)[0].Sizes, "what was not measured")

@@ -30,26 +30,30 @@ func selected(ctx *kong.Context) *kong.Node {
 	return ctx.Model.Node
 }
 
-// spellings are errors of the parser, which has no types for them, and what is
-// said in their place.
-var spellings = []struct {
+// spelling is an error of the parser, which has no types for them, and what is
+// said in its place.
+type spelling struct {
 	pattern *regexp.Regexp
 	text    string
-}{
-	{regexp.MustCompile(`expected \S+ value but got "EOL" \(<EOL>\)`), `a value is missing`},
-	{regexp.MustCompile(`missing value, expecting ".*"`), `a value is missing`},
-	{regexp.MustCompile(`expected \S+ value but got ("-[^"]*") \(.*\); perhaps try (--[a-z0-9-]+)="(.*)"\?`),
-		`$1 looks like a flag; if it is the value, write $2=$3`},
-	{regexp.MustCompile(`expected a valid 64 bit int but got ("[^"]*")`), `$1 is no whole number`},
-	{regexp.MustCompile(`expected a valid 64 bit uint but got ("[^"]*")`), `$1 is no whole number from 0 on`},
-	{regexp.MustCompile(`expected a float but got ("[^"]*") \(\w+\)`), `$1 is no number`},
-	{regexp.MustCompile(`expected duration but got ("[^"]*"): .*`), `$1 is no time: must be a number and a unit, such as 30s or 5m`},
-	{regexp.MustCompile(`^expected "<algorithm\|file>"$`), `the name of an algorithm (see schedgen list) or a file is missing`},
-	{regexp.MustCompile(`^expected "<collective>"$`), `a collective is missing: bcast, barrier or anycast`},
-	{regexp.MustCompile(`^<(\w+)> must be one of (.*) but got ("[^"]*")$`), `$3 is no $1; it must be one of $2`},
-	{regexp.MustCompile(`^missing flags: (.*)$`), `missing: $1`},
-	{regexp.MustCompile(`^expected "<name>"$`), `the name of the group is missing`},
-	{regexp.MustCompile(`^expected "<operation>"$`), `an operation is missing, one of ` + strings.Join(heads(operations), ", ")},
+}
+
+func spellings() []spelling {
+	return []spelling{
+		{regexp.MustCompile(`expected \S+ value but got "EOL" \(<EOL>\)`), `a value is missing`},
+		{regexp.MustCompile(`missing value, expecting ".*"`), `a value is missing`},
+		{regexp.MustCompile(`expected \S+ value but got ("-[^"]*") \(.*\); perhaps try (--[a-z0-9-]+)="(.*)"\?`),
+			`$1 looks like a flag; if it is the value, write $2=$3`},
+		{regexp.MustCompile(`expected a valid 64 bit int but got ("[^"]*")`), `$1 is no whole number`},
+		{regexp.MustCompile(`expected a valid 64 bit uint but got ("[^"]*")`), `$1 is no whole number from 0 on`},
+		{regexp.MustCompile(`expected a float but got ("[^"]*") \(\w+\)`), `$1 is no number`},
+		{regexp.MustCompile(`expected duration but got ("[^"]*"): .*`), `$1 is no time: must be a number and a unit, such as 30s or 5m`},
+		{regexp.MustCompile(`^expected "<algorithm\|file>"$`), `the name of an algorithm (see schedgen list) or a file is missing`},
+		{regexp.MustCompile(`^expected "<collective>"$`), `a collective is missing, one of ` + strings.Join(explainable(), ", ")},
+		{regexp.MustCompile(`^<(\w+)> must be one of (.*) but got ("[^"]*")$`), `$3 is no $1; it must be one of $2`},
+		{regexp.MustCompile(`^missing flags: (.*)$`), `missing: $1`},
+		{regexp.MustCompile(`^expected "<name>"$`), `the name of the group is missing`},
+		{regexp.MustCompile(`^expected "<operation>"$`), `an operation is missing, one of ` + strings.Join(heads(operationRows()), ", ")},
+	}
 }
 
 var (
@@ -81,7 +85,7 @@ func respell(text string, at *kong.Node) string {
 		}
 		return text
 	}
-	for _, s := range spellings {
+	for _, s := range spellings() {
 		text = s.pattern.ReplaceAllString(text, s.text)
 	}
 	return text

@@ -11,7 +11,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -175,7 +174,7 @@ func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 func (c *verifyCmd) dropIdle(std stdio) {
 	c.sourceArgs.dropIdle(std)
 	if alg, err := algorithm(c.Source); err == nil && c.AllRoots && !takes(&alg, "root") {
-		std.idle("all-roots", noRoot)
+		std.idle("all-roots", noRoot(alg.Collective))
 		c.AllRoots = false
 	}
 }
@@ -191,5 +190,5 @@ func (c *verifyCmd) everyRoot() (bool, error) {
 	case c.AllRoots && rooted:
 		return false, errors.New("--all-roots: not with --root or --origin")
 	}
-	return c.AllRoots || alg.Collective == schedule.Anycast && !rooted, nil
+	return c.AllRoots || rowOf(alg.Collective).Published && !rooted, nil
 }

@@ -4,19 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// runBcastCmd is the verb run bcast.
-type runBcastCmd struct {
+// message is the kind of the collectives that bring one message from the root to all ranks.
+type message struct{}
+
+func (message) command(row ir.Collective) (collectiveCmd, string) {
+	return &messageCmd{row: row}, "Broadcast a file, or bytes made up, and check what arrives."
+}
+
+func (message) operations(row ir.Collective) []operation {
+	return []operation{
+		{name: row.Name, collective: row.Name, help: "a broadcast from rank 0"},
+		{name: row.Name + "_ack", collective: row.Name, replied: true,
+			help: "a broadcast from rank 0 to which every other rank replies once it has the message; timed at rank 0, until it " +
+				"has all replies. bcast/mcast-acktree replies by itself; after the others the ranks check in at the root of a " + replies},
+		{name: row.Name + "_barrier", collective: row.Name, barrier: true, help: "a broadcast from rank 0, then a barrier"},
+	}
+}
+
+// messageCmd is the verb of run for a collective of the kind message.
+type messageCmd struct {
+	row ir.Collective
 	fileArg
 	Input      string    `placeholder:"FILE" complete:"file" help:"File to broadcast."`
 	Size       *byteSize `placeholder:"N" help:"Broadcast N bytes made up in place of a file, default 1MiB; units B, kB, MB, GB, KiB, MiB, GiB."`
@@ -33,7 +53,7 @@ type runBcastCmd struct {
 }
 
 // Help is the long help text.
-func (runBcastCmd) Help() string {
+func (c *messageCmd) Help() string {
 	return `The schedule is proved first. Then local processes are started, one a rank, and one of them
 broadcasts the message to the others; before every broadcast all ranks meet at a barrier.
 SHA-256 is checked at every rank after every broadcast; the exit code is 1 if a byte differs.
@@ -44,7 +64,8 @@ otherwise because a datagram was lost or late.
 Times are from a rank's call to its return. Throughput is the message's size by the median,
 over the broadcasts, of the time of the slowest rank.
 
-Default algorithm: bcast/mcast-chain; over tcp bcast/binomial below 64 KiB, else bcast/chain.
+The default algorithm depends on the ranks, the size and the transport: schedgen explain says for the
+same flags which one it is, and why.
 
 Transports:
 
@@ -54,25 +75,18 @@ algorithm. It says itself how many ranks and chunks there are and which rank is 
 
 Examples:
 
-  schedgen run bcast -p 8 --size 16MiB --algorithm mcast-acktree
-  schedgen run bcast FILE --size 16MiB
-  schedgen run bcast -p 8 --input FILE --loss 0.5 --output DIR`
+  schedgen run ` + c.row.Name + ` -p 8 --size 16MiB
+  schedgen run ` + c.row.Name + ` FILE --size 16MiB
+  schedgen run ` + c.row.Name + ` -p 8 --input FILE --loss 0.5 --output DIR`
 }
 
 // Run broadcasts.
-func (c *runBcastCmd) Run(ctx context.Context, std stdio) (err error) {
-	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
-	r, err := c.prepare(ctx, s)
-	defer func() { err = errors.Join(err, s.input.close()) }()
-	if err != nil {
-		return err
-	}
-	return s.finish(ctx, r)
-}
+func (c *messageCmd) Run(ctx context.Context, std stdio) error { return runCommand(ctx, std, c) }
 
-// prepare turns the flags into a session's job and what is run.
-func (c *runBcastCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
-	if s.job, err = c.common("bcast"); err != nil {
+func (c *messageCmd) flags() (*runFlags, *seenFlags) { return &c.runFlags, &c.seenFlags }
+
+func (c *messageCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
+	if s.job, err = c.common(taskRun, c.row.Name); err != nil {
 		return r, err
 	}
 	if err := c.policy(&s.job); err != nil {
@@ -100,7 +114,7 @@ func (c *runBcastCmd) prepare(ctx context.Context, s *session) (r toRun, err err
 var delays = []string{"none", "fixed", "adaptive", "random-peer"}
 
 // policy puts the root-delay policy into the job.
-func (c *runBcastCmd) policy(j *job) error {
+func (c *messageCmd) policy(j *job) error {
 	if err := j.Delay.UnmarshalText([]byte(c.Delay)); err != nil {
 		return fmt.Errorf("--delay=%s: must be one of %s", c.Delay, strings.Join(delays, ", "))
 	}
@@ -123,7 +137,7 @@ const defaultMessage = 1 << 20
 // maxMessage is the largest message; every rank holds one.
 const maxMessage = 64 << 30
 
-func (c *runBcastCmd) message() (*input, error) {
+func (c *messageCmd) message() (*input, error) {
 	var in *input
 	var err error
 	switch {
@@ -158,17 +172,26 @@ func iterations(flag *int, other int) (int, error) {
 
 func defaultIterations(size int64) int { return int(min(max(256<<20/max(size, 1), 1), 100)) }
 
+func (c *messageCmd) params() paramFlags {
+	return paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts}
+}
+
+func (c *messageCmd) read(ctx context.Context, std stdio) error {
+	_, err := c.load(ctx, std, &c.runFlags, c.row.Name, c.params())
+	return err
+}
+
 // schedules chooses what is run: the link, the algorithm and the chunks.
-func (c *runBcastCmd) schedules(ctx context.Context, s *session) (r toRun, err error) {
-	flags := paramFlags{Root: c.Root, Chunks: c.Chunks, Hosts: c.Hosts}
-	if r.file, err = c.load(ctx, s.std, &c.runFlags, schedule.Bcast, flags); err != nil {
+func (c *messageCmd) schedules(ctx context.Context, s *session) (r toRun, err error) {
+	flags := c.params()
+	if r.file, err = c.load(ctx, s.std, &c.runFlags, c.row.Name, flags); err != nil {
 		return r, err
 	}
 	if _, err := c.ranks(); err != nil {
 		return r, err
 	}
 	c.delays = c.Delay != "none"
-	at, err := c.situation(ctx, s.std, schedule.Bcast, s.job.Size, c.Hosts)
+	at, err := c.situation(ctx, s.std, &c.row, s.job.Size, c.Hosts)
 	if err != nil {
 		return r, err
 	}
@@ -192,8 +215,8 @@ func (c *runBcastCmd) schedules(ctx context.Context, s *session) (r toRun, err e
 }
 
 // spec returns the algorithm with its parameters, for a message of so many bytes.
-func (c *runBcastCmd) spec(at *situation, flags paramFlags, size int) (*schedule.Spec, error) {
-	p, err := c.params(schedule.Bcast, flags)
+func (c *messageCmd) spec(at *situation, flags paramFlags, size int) (*schedule.Spec, error) {
+	p, err := c.runFlags.params(c.row.Name, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +246,7 @@ func (c *runBcastCmd) spec(at *situation, flags paramFlags, size int) (*schedule
 
 // outputs makes sure that the ranks can write to the output directory and
 // returns the names of their files; nil if there are to be none.
-func (c *runBcastCmd) outputs(ranks int) ([]string, error) {
+func (c *messageCmd) outputs(ranks int) ([]string, error) {
 	if c.Output == "" {
 		return nil, nil
 	}
@@ -247,3 +270,111 @@ func (c *runBcastCmd) outputs(ranks int) ([]string, error) {
 	}
 	return names, nil
 }
+
+// table says of each rank how long its calls took, and how its chunks came.
+func (message) table(s *session, w io.Writer, t *tally) string {
+	fmt.Fprintf(w, "%s: %v in %s, %s\n", s.title(), byteSize(s.job.Size),
+		count(s.job.Params.Chunks, "chunk"), count(s.job.Iterations, "iteration"))
+	head := ""
+	if s.proof.multicasts {
+		head = "   how the chunks came"
+	}
+	fmt.Fprintf(w, "rank\tmedian\tp99\t%s\n", head)
+	for rank := range t.ranks {
+		r := &t.ranks[rank]
+		words := ""
+		if rank == s.job.Params.Root {
+			words = "   root"
+		} else if s.proof.multicasts {
+			words = "   " + s.origins(r.outcome)
+		}
+		if n := r.outcome.Repairs; n > 0 {
+			words += fmt.Sprintf(", repaired others %s", count(int(n), "time"))
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", rank, spell(quantile(r.times, 50)), spell(quantile(r.times, 99)), words)
+	}
+	return s.messageSummary(t)
+}
+
+// origins says how a rank's chunks came.
+func (s *session) origins(o *outcome) string {
+	switch all := o.McastChunks + o.PutChunks; {
+	case all == 0:
+		return "no chunks"
+	case o.PutChunks == 0:
+		return "all by multicast"
+	case o.McastChunks == 0:
+		return "all " + s.otherwise()
+	default:
+		return fmt.Sprintf("%d by multicast, %d %s", o.McastChunks, o.PutChunks, s.otherwise())
+	}
+}
+
+// otherwise says how chunks come that a multicast has not brought.
+func (s *session) otherwise() string {
+	switch {
+	case s.job.Algorithm == "bcast/mcast-chain":
+		return "by chain or repair"
+	case s.proof.puts:
+		return "by put or repair"
+	}
+	return "by repair"
+}
+
+// messageSummary says what the ranks together took.
+func (s *session) messageSummary(t *tally) string {
+	var b strings.Builder
+	if line := s.multicastLine(t); line != "" {
+		fmt.Fprintln(&b, line)
+	}
+	k := t.skew()
+	fmt.Fprintf(&b, "skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n",
+		spell(k.Median), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent)
+	slowest := quantile(t.slowest, 50)
+	fmt.Fprintf(&b, "throughput: %s to every rank, the last having all after %s (median)\n",
+		rate(float64(s.job.Size)/slowest.Seconds()), spell(slowest))
+	if r := s.replied(t); r != nil {
+		fmt.Fprintf(&b, "all replied: %s after the root's call (median), p99 %s\n", spellSeconds(r.Median), spellSeconds(r.P99))
+	}
+	return b.String()
+}
+
+// multicastLine says what multicasts have brought to all ranks, or that there are none where there
+// could be.
+func (s *session) multicastLine(t *tally) string {
+	if !s.proof.multicasts {
+		if s.job.Link.Transport == overMcast && len(t.ranks) > 1 {
+			return fmt.Sprintf("multicast: %s sends none; --algorithm bcast/mcast-acktree does", s.job.Algorithm)
+		}
+		return ""
+	}
+	var by, others uint64
+	for rank := range t.ranks {
+		if rank != s.job.Params.Root {
+			by += t.ranks[rank].outcome.McastChunks
+			others += t.ranks[rank].outcome.PutChunks
+		}
+	}
+	switch all := by + others; {
+	case all == 0:
+		return ""
+	case others == 0:
+		return fmt.Sprintf("multicast: the root sent each chunk once, and it came to all %s", count(len(t.ranks)-1, "other rank"))
+	default:
+		return fmt.Sprintf("multicast: it brought %d of %d chunks to the other ranks; %d came %s", by, all, others, s.otherwise())
+	}
+}
+
+// object adds the skew of the ranks, and the time of the replies.
+func (message) object(s *session, t *tally, o *runObject) {
+	o.Skew = newSkewObject(t.skew())
+	o.Replied = s.replied(t)
+}
+
+func (message) verdict(s *session) string {
+	return fmt.Sprintf("SHA-256 %s at every rank after every broadcast", s.job.Sum)
+}
+
+func (message) wrong() string { return "wrong data" }
+
+func (message) timed() bool { return true }

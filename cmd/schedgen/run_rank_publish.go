@@ -9,10 +9,10 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// anycast publishes the rank's messages while it receives those of all
+// work publishes the rank's messages while it receives those of all
 // others. All ranks begin together and meet again at the end; whatever comes
 // after all messages have come is one too many.
-func (w *worker) anycast(ctx context.Context, out *outcome) error {
+func (published) work(ctx context.Context, w *worker, out *outcome) error {
 	if err := w.comm.Barrier(ctx); err != nil {
 		return err
 	}

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// bcast broadcasts the message once to warm up and then in every iteration.
+// work broadcasts the message once to warm up and then in every iteration.
 // All ranks meet at a barrier before each, so that what is timed is the
 // broadcast alone; making the buffer unlike the message before and taking its
 // SHA-256 after it are outside the time.
-func (w *worker) bcast(ctx context.Context, out *outcome) error {
+func (message) work(ctx context.Context, w *worker, out *outcome) error {
 	buf := make([]byte, w.job.Size)
 	root := w.job.Params.Root
 	if w.job.Rank == root {
