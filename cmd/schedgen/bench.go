@@ -168,6 +168,8 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 		err = fmt.Errorf("--iterations=%d: must be in 1..%d", j.Iterations, maxBenchIterations)
 	case j.Size > most:
 		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(most))
+	case hasMessage(row) && c.Ranks != nil:
+		_, err = mostBytes(row, min(c.Ranks.lo, maxRunRanks), 0, j.Size)
 	}
 	if err != nil {
 		return j, err

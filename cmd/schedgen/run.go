@@ -129,13 +129,26 @@ func (f *runFlags) choose(std stdio, j *job, c selection.Case) error {
 	}
 	if d, ok := rules.Of(c); ok {
 		f.Algorithm, f.picked, f.ruled = d.Rule.Algorithm, d.Rule.Params, true
-	} else if all := candidates(c.Collective, c.Multicast); len(all) > 0 {
-		f.Algorithm = all[0] // as the runtime does, too
-	} else {
-		return fmt.Errorf("there is no algorithm for %s yet; give a file with a schedule", c.Collective)
+	} else if f.Algorithm, err = f.firstOf(c.Collective); err != nil {
+		return err
 	}
 	j.Algorithm = f.Algorithm
 	return nil
+}
+
+// firstOf returns the algorithm of a collective for which no rule is made: as in the runtime, the first
+// that there is; with --loss, the first that multicasts.
+func (f *runFlags) firstOf(collective string) (string, error) {
+	all := candidates(collective, true)
+	if f.Loss != nil {
+		if all = slices.DeleteFunc(all, func(name string) bool { return !multicasts(name) }); len(all) == 0 {
+			return "", errLoss()
+		}
+	}
+	if len(all) == 0 {
+		return "", fmt.Errorf("there is no algorithm for %s; give a file with a schedule", withArticle(collective))
+	}
+	return all[0], nil
 }
 
 // fill takes the parameters of a rule where no flags give them.

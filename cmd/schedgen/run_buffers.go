@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -43,5 +42,5 @@ func (w *worker) performer(b *buffers) func(ctx context.Context) error {
 	case isMessage(row):
 		return func(ctx context.Context) error { return w.comm.Bcast(ctx, b.dst, root) }
 	}
-	return func(context.Context) error { return fmt.Errorf("no call for %s", row.Name) }
+	return func(ctx context.Context) error { return w.comm.Collective(ctx, row.Name, b.dst, b.src, root) }
 }

@@ -59,7 +59,11 @@ type toRun struct {
 // params are those of the algorithm; of a file what its first line says.
 func (r *toRun) params() schedule.Params {
 	if r.file != nil {
-		return schedule.Params{Ranks: r.file.Ranks, Root: r.file.Root, Chunks: r.file.Chunks}
+		chunks := r.file.Chunks
+		if r.file.HasMessage() {
+			chunks = r.file.BlockChunks()
+		}
+		return schedule.Params{Ranks: r.file.Ranks, Root: r.file.Root, Chunks: chunks}
 	}
 	return r.specs[0].Params()
 }
@@ -137,9 +141,6 @@ func readSchedule(f *os.File) (*ir.Schedule, error) {
 
 // use has a communicator run the schedule.
 func use(comm *runtime.Comm, s *ir.Schedule) error {
-	if s == nil {
-		return nil
-	}
 	program, err := machine.Of(s)
 	if err != nil {
 		return err

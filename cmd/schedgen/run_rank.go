@@ -99,7 +99,11 @@ func (w *worker) connect(ctx context.Context, cfg *runtime.Config) (err error) {
 	if w.res.position != nil {
 		w.res.position.comm.Store(w.comm)
 	}
-	if err := use(w.comm, w.res.schedule); err != nil {
+	give := w.giveAlgorithm
+	if w.res.schedule != nil {
+		give = func() error { return use(w.comm, w.res.schedule) }
+	}
+	if err := give(); err != nil {
 		return errors.Join(err, w.comm.Close())
 	}
 	return nil

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+)
+
+// blocks is the kind of the collectives that move blocks from the ranks that hold them to those that
+// want them: scatter, gather, allgather, alltoall and what else the table says.
+type blocks struct{}
+
+func (blocks) command(row ir.Collective) (collectiveCmd, string) {
+	return newBlocksCmd(row), fmt.Sprintf("Run %ss of made-up blocks and check every byte that arrives.", row.Name)
+}
+
+func (blocks) operations(row ir.Collective) []operation {
+	help := withArticle(row.Name) + " with blocks of --size"
+	if row.Rooted {
+		help += ", root rank 0"
+	}
+	return []operation{{name: row.Name, collective: row.Name, help: help}}
+}
+
+// blocksCmd is the verb of run for a collective of the kind blocks.
+type blocksCmd struct {
+	row ir.Collective
+	fileArg
+	Size         *byteSize `placeholder:"N" help:"Bytes of one block, default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Iterations   *int      `placeholder:"N" help:"Operations that are timed, default as many as move 256 MiB to a rank or from it, at most 100; one more warms up."`
+	kong.Plugins           // --root, where there is a root
+	root         *rootFlag
+	Chunks       *int `placeholder:"F" help:"Chunks that each block is cut into, default 1."`
+	Hosts        *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
+	runFlags
+	seenFlags
+}
+
+// rootFlag is the flag of rooted collectives.
+type rootFlag struct {
+	Root *int `placeholder:"R" help:"The root, default 0."`
+}
+
+func newBlocksCmd(row ir.Collective) *blocksCmd {
+	c := &blocksCmd{row: row, root: new(rootFlag)}
+	if row.Rooted {
+		c.Plugins = kong.Plugins{c.root}
+	}
+	return c
+}
+
+// Help is the long help text.
+func (c *blocksCmd) Help() string {
+	root := ""
+	if c.row.Rooted {
+		root = " --root 3"
+	}
+	return `The schedule is proved first. Then local processes are started, one a rank. Before every operation
+all ranks meet at a barrier, and each fills its blocks with bytes that depend on the seed, the
+iteration and the block. Afterwards each rank compares every byte of the blocks that it should
+have; the exit code is 1 if one differs.
+
+Times are from a rank's call to its return. Throughput is the bytes that all ranks together receive
+by the median, over the operations, of the time of the slowest rank.
+
+Transports:
+
+` + transportTable(runAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
+A FILE that holds a schedule, written by hand or by schedgen emit, is proved and run in place of an
+algorithm. It says itself how many ranks and chunks there are.
+
+Examples:
+
+  schedgen run ` + c.row.Name + ` -p 5 --size 10KB` + root + `
+  schedgen run ` + c.row.Name + ` FILE --size 10KB`
+}
+
+// Run runs the collective.
+func (c *blocksCmd) Run(ctx context.Context, std stdio) error { return runCommand(ctx, std, c) }
+
+func (c *blocksCmd) flags() (*runFlags, *seenFlags) { return &c.runFlags, &c.seenFlags }
+
+func (c *blocksCmd) params() paramFlags {
+	return paramFlags{Root: c.root.Root, Chunks: c.Chunks, Hosts: c.Hosts}
+}
+
+func (c *blocksCmd) read(ctx context.Context, std stdio) error {
+	_, err := c.load(ctx, std, &c.runFlags, c.row.Name, c.params())
+	return err
+}
+
+// defaultBlock is how many bytes a block has where no flag says it.
+const defaultBlock = 64 << 10
+
+func (c *blocksCmd) prepare(ctx context.Context, s *session) (r toRun, err error) {
+	if s.job, err = c.common(taskRun, c.row.Name); err != nil {
+		return r, err
+	}
+	if s.job.Size = defaultBlock; c.Size != nil {
+		s.job.Size = int64(*c.Size)
+	}
+	if r, err = c.schedules(ctx, s); err != nil {
+		return r, err
+	}
+	p := r.params()
+	most, err := mostBytes(&c.row, p.Ranks, p.Root, s.job.Size)
+	if err != nil {
+		return r, err
+	}
+	s.job.Iterations, err = iterations(c.Iterations, defaultIterations(most))
+	s.limit = s.job.Iterations
+	return r, err
+}
+
+// mostBytes returns the bytes of the largest buffer of a rank, or an error if that is too large.
+func mostBytes(row *ir.Collective, ranks, root int, size int64) (int64, error) {
+	most := 1
+	for rank := range ranks {
+		most = max(most, row.Held(ranks, root, rank).Count, row.Wanted(ranks, root, rank).Count)
+	}
+	if limit := int64(min(maxMessage, math.MaxInt)); size > limit/int64(most) {
+		return 0, fmt.Errorf("--size=%v: a rank has %s of that size, and at most %v in all", byteSize(size), count(most, "block"), byteSize(limit))
+	}
+	return int64(most) * size, nil
+}
+
+// schedules chooses what is run: the link, the algorithm and the chunks.
+func (c *blocksCmd) schedules(ctx context.Context, s *session) (r toRun, err error) {
+	flags := c.params()
+	if r.file, err = c.load(ctx, s.std, &c.runFlags, c.row.Name, flags); err != nil {
+		return r, err
+	}
+	if _, err := c.ranks(); err != nil {
+		return r, err
+	}
+	if c.Loss != nil && c.Algorithm != "" && !c.casts() {
+		return r, errLoss()
+	}
+	at, err := c.situation(ctx, s.std, &c.row, s.job.Size, c.Hosts)
+	if err != nil {
+		return r, err
+	}
+	s.job.Link = at.link
+	if err := c.choose(s.std, &s.job, at.of); err != nil {
+		return r, err
+	}
+	s.job.Algorithm = c.Algorithm
+	if !c.casts() {
+		if c.Loss != nil {
+			return r, errLoss()
+		}
+		if s.job.Link.Transport == overHybrid {
+			s.job.Link.Interface = ""
+		}
+	}
+	if r.file != nil {
+		return r, fitsFrames(r.file.BlockChunks(), s.job.Size, func(chunks int) string {
+			return fmt.Sprintf("%s cuts each block into %s", c.File, count(chunks, "chunk"))
+		})
+	}
+	spec, err := c.spec(flags, s.job.Size)
+	r.specs = []*schedule.Spec{spec}
+	return r, err
+}
+
+// casts reports whether what is run multicasts.
+func (c *blocksCmd) casts() bool {
+	if c.file != nil {
+		return deliveries(c.file).multicasts
+	}
+	return multicasts(c.Algorithm)
+}
+
+// spec returns the algorithm with its parameters, for blocks of so many bytes.
+func (c *blocksCmd) spec(flags paramFlags, size int64) (*schedule.Spec, error) {
+	p, err := c.runFlags.params(c.row.Name, flags)
+	if err != nil {
+		return nil, err
+	}
+	if c.Chunks == nil && p.Chunks == 0 {
+		p.Chunks = selection.AtLeast(1, int(size))
+	}
+	if err := fitsFrames(p.Chunks, size, func(chunks int) string { return fmt.Sprintf("--chunks=%d", chunks) }); err != nil {
+		return nil, err
+	}
+	return newSpec(c.Algorithm, p)
+}
+
+// fitsFrames returns an error if blocks of so many bytes, in so many chunks each, have longer chunks
+// than a frame carries.
+func fitsFrames(chunks int, size int64, whose func(chunks int) string) error {
+	if chunks < 1 || selection.AtLeast(chunks, int(size)) <= chunks {
+		return nil
+	}
+	return fmt.Errorf("%s: of %v that is more than %v in each; %d or more are needed",
+		whose(chunks), byteSize(size), byteSize(wire.MaxBody), (size-1)/wire.MaxBody+1)
+}
+
+// table says of each rank how long its calls took, and how its chunks came.
+func (blocks) table(s *session, w io.Writer, t *tally) string {
+	j := &s.job
+	row := rowOf(j.Collective)
+	cut := ""
+	if j.Params.Chunks > 1 {
+		cut = fmt.Sprintf(" in %s each", count(j.Params.Chunks, "chunk"))
+	}
+	fmt.Fprintf(w, "%s: %s of %v%s, %s\n", s.title(), count(row.Blocks(j.Params.Ranks), "block"), byteSize(j.Size), cut,
+		count(j.Iterations, "iteration"))
+	fmt.Fprint(w, "rank\tmedian\tp99\t")
+	if s.proof.multicasts {
+		fmt.Fprint(w, "   how the chunks came")
+	}
+	fmt.Fprintln(w)
+	for rank := range t.ranks {
+		r := &t.ranks[rank]
+		var words []string
+		if row.Rooted && rank == j.Params.Root {
+			words = append(words, "root")
+		}
+		if s.proof.multicasts {
+			words = append(words, s.origins(r.outcome))
+		}
+		if n := r.outcome.Repairs; n > 0 {
+			words = append(words, "repaired others "+count(int(n), "time"))
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t", rank, spell(quantile(r.times, 50)), spell(quantile(r.times, 99)))
+		if len(words) > 0 {
+			fmt.Fprintf(w, "   %s", strings.Join(words, ", "))
+		}
+		fmt.Fprintln(w)
+	}
+	k := t.skew()
+	slowest := quantile(t.slowest, 50)
+	return fmt.Sprintf("skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n"+
+		"throughput: %s to all ranks together, the last having all after %s (median)\n",
+		spell(k.Median), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent,
+		rate(float64(moved(row, j.Params.Ranks, j.Params.Root)*j.Size)/slowest.Seconds()), spell(slowest))
+}
+
+// moved returns how many blocks the ranks want that they do not hold, all together.
+func moved(row *ir.Collective, ranks, root int) (n int64) {
+	for rank := range ranks {
+		held, wanted := row.Held(ranks, root, rank), row.Wanted(ranks, root, rank)
+		for i := range wanted.Count {
+			if held.Index(wanted.At(i)) < 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// object adds the skew of the ranks.
+func (blocks) object(_ *session, t *tally, o *runObject) { o.Skew = newSkewObject(t.skew()) }
+
+func (blocks) verdict(s *session) string {
+	return fmt.Sprintf("every byte of every block is right at every rank after every %s", s.job.Collective)
+}
+
+func (blocks) wrong() string { return "wrong data" }
+
+func (blocks) timed() bool { return true }
+
+// rankBlocksCmd is the verb of rank for a collective of the kind blocks.
+type rankBlocksCmd struct {
+	seatFlags
+	blocksCmd
+}
+
+func (blocks) seat(row ir.Collective) (any, string) {
+	return &rankBlocksCmd{blocksCmd: *newBlocksCmd(row)}, fmt.Sprintf("Take part in %ss as one rank.", row.Name)
+}
+
+// Help is the long help text.
+func (c *rankBlocksCmd) Help() string {
+	return fmt.Sprintf(`Runs one rank of %[2]s that is started once on every host, with the same flags. --rank and -p may
+come from the variables of a launcher: mpirun, srun, flux run, PALS, torchrun or Kubernetes. The
+ranks meet at --coordinator, an address of rank 0's, or without it where the launcher's variables
+say. Each rank compares every byte of its blocks; rank 0 prints the outcome of all of them.
+
+Transports:
+
+%[3]s
+Example:
+
+  schedgen rank %[1]s -p 15 --rank 3 --coordinator 10.77.0.1:7777 \
+    --size 10KB
+  mpirun -n 4 schedgen rank %[1]s --transport tcp --size 10KB`,
+		c.row.Name, withArticle(c.row.Name), transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto))
+}
+
+// Run takes part.
+func (c *rankBlocksCmd) Run(ctx context.Context, std stdio) error {
+	return takeSeat(ctx, std, &c.seatFlags, &c.blocksCmd)
+}
