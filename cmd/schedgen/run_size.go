@@ -10,10 +10,10 @@ import (
 // byteSize is a number of bytes, written with a unit.
 type byteSize int64
 
-// units by name; those of one letter more are powers of 1024.
+// units by name; those of one letter more are powers of 1024. KB is how many write kB.
 var units = map[string]int64{
 	"": 1, "B": 1,
-	"kB": 1e3, "MB": 1e6, "GB": 1e9,
+	"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9,
 	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
 }
 

@@ -23,7 +23,7 @@ import (
 func TestByteSize(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "0KiB": 0, "100": 100, "100B": 100, "64KiB": 65536, "1MiB": 1 << 20, "2GiB": 2 << 30,
-		"3kB": 3000, "3MB": 3e6, "3GB": 3e9,
+		"3kB": 3000, "3KB": 3000, "3MB": 3e6, "3GB": 3e9,
 	} {
 		var s byteSize
 		require.NoError(t, s.UnmarshalText([]byte(text)), text)
