@@ -58,11 +58,13 @@ func TestCompletedAlgorithms(t *testing.T) {
 	require.Equal(t, barriers, completed(t, "run", "barrier", "--algorithm", ""))
 	require.Equal(t, barriers, completed(t, "bench", "barrier", "--algorithm", ""))
 	require.Equal(t, []string{"bcast/linear"}, completed(t, "bench", "bcast_ack", "--algorithm", "bcast/l"))
+	require.Equal(t, []string{"allgather/bruck"}, completed(t, "bench", "allgather", "--algorithm", "allgather/b"))
+	require.Equal(t, []string{"gather/linear"}, completed(t, "rank", "gather", "--algorithm", "gather/l"))
 	require.Equal(t, all, completed(t, "bench", "--algorithm", ""))
 }
 
 func TestCompletedVerbs(t *testing.T) {
-	require.Equal(t, []string{"bcast", "barrier", "anycast"}, completed(t, "help", "run", ""))
+	require.Equal(t, runnable(), completed(t, "help", "run", ""))
 	require.Empty(t, completed(t, "help", "draw", ""))
 	require.Equal(t, completed(t, ""), completed(t, "help", ""))
 	require.False(t, slices.Contains(completed(t, ""), "complete"), "a hidden verb")

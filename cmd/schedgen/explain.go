@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
@@ -47,11 +46,11 @@ Examples:
   schedgen explain barrier -p 64 --hosts 8 --near 100,50,60,0`
 }
 
-// explainable returns the collectives for which there are rules.
+// explainable returns the collectives for which there are algorithms.
 func explainable() (names []string) {
-	for _, row := range ir.Collectives() {
-		if _, ok := selection.Builtin().Of(selection.Case{Collective: row.Name, Ranks: 1}); ok {
-			names = append(names, row.Name)
+	for _, name := range runnable() {
+		if len(candidates(name, true)) > 0 {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -153,6 +152,7 @@ type explanation struct {
 	from     string // who has chosen the transport
 	machine  loggp.Params
 	decision selection.Decision
+	unruled  bool                  // there are no rules for the collective
 	chosen   selection.Candidate   // by the rules
 	others   []selection.Candidate // the best of each algorithm, flat and between masters, by time
 	named    *selection.Candidate  // by a flag, in place of the chosen one
@@ -161,7 +161,18 @@ type explanation struct {
 
 // decide says what the rules choose, and what the flag names in its place.
 func (e *explanation) decide(rules *selection.Rules, named string) (err error) {
-	e.decision, _ = rules.Of(e.at.of) // every collective that the command knows has a rule
+	var ok bool
+	if e.decision, ok = rules.Of(e.at.of); !ok {
+		first, err := new(runFlags).firstOf(e.at.of.Collective)
+		if err != nil {
+			return err
+		}
+		e.unruled = true
+		e.decision.Rule = &selection.Rule{
+			Collective: e.at.of.Collective, Algorithm: first, Reason: "the first of its algorithms",
+			Params: selection.Params{Masters: e.at.of.Hosts > 0}, // --hosts counts where no rule says otherwise
+		}
+	}
 	r := e.decision.Rule
 	if e.chosen, err = e.cost(r.Algorithm, &r.Params); err != nil {
 		return err
@@ -173,7 +184,7 @@ func (e *explanation) decide(rules *selection.Rules, named string) (err error) {
 		}
 		e.named = &c
 	}
-	if l := &e.at.link; rowOf(e.at.of.Collective).Synchronizes && l.Transport == overHybrid && !multicasts(e.runs().Algorithm) {
+	if l := &e.at.link; kindOf(rowOf(e.at.of.Collective)) != kind(message{}) && l.Transport == overHybrid && !multicasts(e.runs().Algorithm) {
 		l.Interface = "" // run does not multicast then
 	}
 	return nil
@@ -224,6 +235,8 @@ func (e *explanation) ruleWords() string {
 	rule := *d.Rule
 	rule.Reason = "" // it has a line of its own
 	switch {
+	case e.unruled:
+		return "none for " + withArticle(rule.Collective)
 	case d.Own && rule.Line > 0:
 		return fmt.Sprintf("line %d: %v", rule.Line, &rule)
 	case d.From != nil:
