@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
@@ -32,7 +33,9 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 		if len(flags.list()) > 0 {
 			return nil, errors.New("--" + flags.list()[0].name + ": only with --algorithm")
 		}
-		names = candidates(row.Name, base.Link.multicasts())
+		if names = candidates(row.Name, base.Link.multicasts()); len(names) == 0 {
+			return nil, fmt.Errorf("there is no algorithm for %s", withArticle(row.Name))
+		}
 	}
 	var jobs []job
 	for _, name := range names {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // buffers are what one rank gives to a collective: the blocks that it holds, and room for those that
@@ -33,14 +34,14 @@ func newBuffers(j *job) *buffers {
 func (b *buffers) sent(i int) []byte     { return b.src[i*b.block : (i+1)*b.block] }
 func (b *buffers) received(i int) []byte { return b.dst[i*b.block : (i+1)*b.block] }
 
-// performer returns the call of a collective, which is looked up once and not in each iteration.
+// performer returns the call of a job's collective, which is looked up once and not in each iteration.
 func (w *worker) performer(b *buffers) func(ctx context.Context) error {
-	row, root := rowOf(w.job.Collective), w.job.Params.Root
-	switch {
-	case row.Blocks == nil:
+	collective, root := w.job.Collective, w.job.Params.Root
+	switch collective { // what programs call for it
+	case schedule.Barrier:
 		return w.comm.Barrier
-	case isMessage(row):
+	case schedule.Bcast:
 		return func(ctx context.Context) error { return w.comm.Bcast(ctx, b.dst, root) }
 	}
-	return func(ctx context.Context) error { return w.comm.Collective(ctx, row.Name, b.dst, b.src, root) }
+	return func(ctx context.Context) error { return w.comm.Collective(ctx, collective, b.dst, b.src, root) }
 }

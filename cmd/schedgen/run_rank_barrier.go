@@ -10,13 +10,14 @@ import (
 // rank counts itself in, in memory that all ranks share; after it, every rank
 // must be counted in.
 func (synchronizing) work(ctx context.Context, w *worker, out *outcome) error {
-	if err := w.comm.Barrier(ctx); err != nil { // warm-up: opens the connections
+	call := w.performer(newBuffers(w.job))
+	if err := call(ctx); err != nil { // warm-up: opens the connections
 		return err
 	}
 	for i := uint64(1); i <= uint64(w.job.Iterations); i++ {
 		w.res.counters.enter(w.job.Rank, i)
 		start := time.Now()
-		if err := w.comm.Barrier(ctx); err != nil {
+		if err := call(ctx); err != nil {
 			return err
 		}
 		end := time.Now()

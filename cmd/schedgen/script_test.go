@@ -13,10 +13,31 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/ir"
 )
 
+// inventing has TestMain add a collective to the table, in the commands of scripts too.
+const inventing = "SCHEDGEN_TEST_INVENTS"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(inventing) != "" {
+		if err := ir.Define(deal); err != nil {
+			panic(err)
+		}
+	}
 	testscript.Main(m, map[string]func(){"schedgen": main})
+}
+
+// deal is a collective that no other file knows: the root deals two blocks to each rank.
+var deal = ir.Collective{
+	Name: "deal", Rooted: true, Blocks: func(ranks int) int { return 2 * ranks },
+	Held: func(ranks, root, rank int) ir.Blocks {
+		if rank != root {
+			return ir.Blocks{}
+		}
+		return ir.Blocks{Step: 1, Count: 2 * ranks}
+	},
+	Wanted: func(ranks, _, rank int) ir.Blocks { return ir.Blocks{First: rank, Step: ranks, Count: 2} },
 }
 
 // TestScripts runs testdata/script, with addresses that nobody listens at as $free1 to $free9. Beside the commands of testscript there

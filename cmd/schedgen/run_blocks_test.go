@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// moving are the collectives of the kind blocks.
+func moving() (rows []ir.Collective) {
+	for _, row := range ir.Collectives() {
+		if (kindOf(&row) == blocks{}) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Every collective has a verb, of its kind.
+func TestKinds(t *testing.T) {
+	require.Equal(t, kind(message{}), kindOf(rowOf("bcast")))
+	require.Equal(t, kind(synchronizing{}), kindOf(rowOf("barrier")))
+	require.Equal(t, kind(published{}), kindOf(rowOf("anycast")))
+	for _, name := range []string{"scatter", "gather", "allgather", "alltoall"} {
+		require.Equal(t, kind(blocks{}), kindOf(rowOf(name)), name)
+	}
+	require.Len(t, runnable(), len(ir.Collectives()))
+	require.Nil(t, kindOf(rowOf("nothing")))
+	require.Equal(t, "bcast", verbOf("nothing"))
+	require.Equal(t, "bcast", verbOf("anycast"), "a message from a file is one of its origin")
+	require.Equal(t, "alltoall", verbOf("alltoall"))
+}
+
+// deliver copies the blocks of all ranks to where they are wanted, as the collective should.
+func deliver(all []*buffers) {
+	for _, to := range all {
+		for i := range to.wanted.Count {
+			for _, from := range all {
+				if k := from.held.Index(to.wanted.At(i)); k >= 0 {
+					copy(to.received(i), from.sent(k))
+				}
+			}
+		}
+	}
+}
+
+// Whatever is wrong, at either end of whatever block, is found, and so is a block that did not come.
+func TestPatternFindsEveryByte(t *testing.T) {
+	const ranks, size = 4, 3
+	for _, row := range moving() {
+		t.Run(row.Name, func(t *testing.T) {
+			var all []*buffers
+			root := 0
+			if row.Rooted {
+				root = 2
+			}
+			for rank := range ranks {
+				all = append(all, newBuffers(&job{Collective: row.Name, Rank: rank, Size: size, Params: schedule.Params{Ranks: ranks, Root: root}}))
+			}
+			p := newPattern(&job{Seed: 7})
+			compared := func(iteration int) (wrong findings) {
+				for _, b := range all {
+					p.compare(&wrong, b, iteration)
+				}
+				return wrong
+			}
+			for _, b := range all {
+				p.fill(b, 5)
+			}
+			got := 0
+			for _, b := range all {
+				got += b.wanted.Count
+			}
+			require.Equal(t, got, compared(5).Count, "nothing has come")
+			deliver(all)
+			require.Zero(t, compared(5))
+			require.NotZero(t, compared(6).Count, "the blocks of another iteration")
+			for rank, b := range all {
+				for _, buf := range [][]byte{b.dst, b.src} {
+					for k := range buf {
+						buf[k] ^= 0x40
+						wrong := compared(5)
+						require.Equal(t, 1, wrong.Count, "rank %d byte %d", rank, k)
+						require.Contains(t, wrong.First, fmt.Sprintf(" as byte %d, not 0x", k%size))
+						buf[k] ^= 0x40
+					}
+				}
+			}
+		})
+	}
+}
+
+// Blocks differ from each other and from themselves in other iterations and runs.
+func TestBlocksDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(3) {
+		p := newPattern(&job{Seed: seed})
+		for iteration := -1; iteration < 3; iteration++ {
+			for number := range 3 {
+				seen[string(p.block(32, iteration, number))] = true
+			}
+		}
+	}
+	require.Len(t, seen, 3*4*3)
+}
+
+// One bit that differs in one block at one rank makes exit code 1, whatever the collective.
+func TestFlippedBitInABlockIsNotAccepted(t *testing.T) {
+	size := byteSize(1000)
+	for _, row := range moving() {
+		t.Run(row.Name, func(t *testing.T) {
+			var out bytes.Buffer
+			cmd := newBlocksCmd(row)
+			cmd.Size, cmd.runFlags = &size, runFlags{Ranks: &rankRange{3, 3}, Transport: overMem, Timeout: time.Minute}
+			s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
+			r, err := cmd.prepare(t.Context(), s)
+			require.NoError(t, err)
+			victim := 2
+			if row.Held(3, 0, 0).Count == row.Held(3, 0, 1).Count && row.Rooted {
+				victim = 0 // only the root receives
+			}
+			s.wrap = func(tr wire.Transport) wire.Transport {
+				if tr.Rank() != victim {
+					return tr
+				}
+				return &flip{Transport: tr, done: new(bool)}
+			}
+			err = s.finish(t.Context(), r)
+			var no *noError
+			require.ErrorAs(t, err, &no)
+			require.ErrorContains(t, err, "wrong data: found at ")
+			require.ErrorContains(t, err, ": iteration 0: received block ")
+			require.Contains(t, out.String(), fmt.Sprintf("rank %d: WRONG 1 times", victim)) // others too, if it passes the block on
+			require.NotContains(t, out.String(), "every byte")
+		})
+	}
+}
+
+// How much of the ranks' memory the blocks take decides whether they are too large.
+func TestMostBytes(t *testing.T) {
+	for collective, want := range map[string]int64{"scatter": 50, "gather": 50, "allgather": 50, "alltoall": 50, "bcast": 10} {
+		most, err := mostBytes(rowOf(collective), 5, 0, 10)
+		require.NoError(t, err)
+		require.Equal(t, want, most, collective)
+		_, err = mostBytes(rowOf(collective), 5, 0, maxMessage+1)
+		require.ErrorContains(t, err, "--size=", collective)
+	}
+	for collective, want := range map[string]int64{"scatter": 4, "gather": 4, "allgather": 20, "alltoall": 20} {
+		require.Equal(t, want, moved(rowOf(collective), 5, 0), collective)
+	}
+}
+
+// The help of every verb names its own collective.
+func TestVerbsHelpNamesThem(t *testing.T) {
+	for _, name := range runnable() {
+		code, out, said := invoke(t.Context(), nil, "run", name, "--help")
+		require.Zero(t, code, said)
+		require.Contains(t, out, "schedgen run "+name+" -p ")
+		for _, other := range runnable() {
+			require.False(t, other != name && strings.Contains(out, "run "+other), "%s names %s", name, other)
+		}
+	}
+}
