@@ -32,7 +32,8 @@ type Collective struct {
 	Synchronizes bool
 
 	// Published says that the root sends whenever it likes, and that the others take what comes as
-	// a message: they make no call of their own for it, and need not know who the root is.
+	// a message: they make no call of their own for it, and need not know who the root is. One
+	// algorithm is therefore agreed on before, and serves messages of all lengths.
 	Published bool
 }
 

@@ -169,13 +169,10 @@ func (c *Comm) lends() bool {
 // chunks returns into how many chunks a block of n bytes is cut: the same
 // at all ranks, since all know n and have agreed on the datagram.
 func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
-	switch {
-	case ch.Params.Chunks > 0:
+	if ch.Params.Chunks > 0 {
 		return ch.Params.Chunks
-	case row.Blocks(c.size) > 1:
-		return 1
 	}
-	m := selection.Message{Algorithm: ch.Name, Ranks: c.size, Bytes: n, Datagram: c.caps.Datagram, Most: ch.chunk}
+	m := selection.Message{Algorithm: ch.Name, Ranks: c.size, Blocks: row.Blocks(c.size), Bytes: n, Datagram: c.caps.Datagram, Most: ch.chunk}
 	m.Links = c.caps.Local > 0 && c.caps.Local < c.size // all ranks agree whether they are on one host
 	m.Memory = c.lends()
 	if ch.Params.Hosts > 0 {

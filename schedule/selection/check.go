@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -24,16 +25,31 @@ func check(list []Rule) error {
 			return list[i].blame(err)
 		}
 	}
-	for _, collective := range collectives {
-		if err := cover(list, collective); err != nil {
+	for _, row := range ir.Collectives() {
+		if err := cover(list, row.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// collectives are those that rules can be of.
-var collectives = []string{schedule.Barrier, schedule.Bcast, schedule.Anycast}
+// hasSizes reports whether rules of a collective may ask how long a block is.
+func hasSizes(row *ir.Collective) bool { return row.Blocks != nil && !row.Published }
+
+// sized reports whether the collective of that name has messages, of lengths that rules may ask for.
+func sized(collective string) bool {
+	row, ok := ir.CollectiveNamed(collective)
+	return ok && hasSizes(&row)
+}
+
+// collectiveNames returns the names of the table for people.
+func collectiveNames() string {
+	var names []string
+	for _, row := range ir.Collectives() {
+		names = append(names, row.Name)
+	}
+	return strings.Join(names, ", ")
+}
 
 // blame says of which rule an error is.
 func (r *Rule) blame(err error) error {
@@ -44,16 +60,17 @@ func (r *Rule) blame(err error) error {
 }
 
 func (r *Rule) check() error {
-	if !slices.Contains(collectives, r.Collective) {
-		return fmt.Errorf("no collective %q; there are %s", r.Collective, strings.Join(collectives, ", "))
+	row, ok := ir.CollectiveNamed(r.Collective)
+	if !ok {
+		return fmt.Errorf("no collective %q; there are %s", r.Collective, collectiveNames())
 	}
-	if err := r.checkConditions(); err != nil {
+	if err := r.checkConditions(&row); err != nil {
 		return err
 	}
 	return r.checkAlgorithm()
 }
 
-func (r *Rule) checkConditions() error {
+func (r *Rule) checkConditions(row *ir.Collective) error {
 	for _, c := range []struct {
 		name   string
 		of     Range
@@ -68,9 +85,9 @@ func (r *Rule) checkConditions() error {
 		}
 	}
 	switch {
-	case r.Bytes != Range{} && r.Collective == schedule.Barrier:
-		return errors.New("bytes: a barrier has no message")
-	case r.Bytes != Range{} && r.Collective == schedule.Anycast:
+	case r.Bytes != Range{} && row.Blocks == nil:
+		return fmt.Errorf("bytes: a %s has no message", row.Name)
+	case r.Bytes != Range{} && row.Published:
 		return errors.New("bytes: one algorithm serves rootless messages of all lengths")
 	case r.Hosts != Range{} && r.Hosts.From == 0:
 		return errors.New("hosts: min is missing; it counts hosts with several ranks, at least 2")

@@ -4,19 +4,21 @@ import (
 	"math"
 	"slices"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// Message is what is cut into chunks, and what it crosses. All ranks of a
+// Message is a block that is cut into chunks, and what it crosses. All ranks of a
 // communicator must ask about the same.
 type Message struct {
 	Algorithm string // that broadcasts it
 	Ranks     int    // or hosts, where it runs between their masters
-	Bytes     int
-	Links     bool // there are links between hosts on its way
-	Memory    bool // all ranks share memory, and copy long chunks that are put from where they lie
-	Datagram  int  // payload of a datagram of multicast; 0: there is none
-	Most      int  // bytes of a chunk, as far as the bound on their number allows; 0: what is best
+	Blocks    int    // of the operation: one of several is cut only as far as Most says; 0 as 1
+	Bytes     int    // of one block
+	Links     bool   // there are links between hosts on its way
+	Memory    bool   // all ranks share memory, and copy long chunks that are put from where they lie
+	Datagram  int    // payload of a datagram of multicast; 0: there is none
+	Most      int    // bytes of a chunk, as far as the bound on their number allows; 0: what is best
 }
 
 // The bounds of chunks.
@@ -61,7 +63,9 @@ func (m *Message) best() int {
 	case m.Algorithm == "bcast/symmetric":
 		return m.fragments()
 	case m.Most > 0:
-		return m.pieces(m.Most)
+		return min(m.pieces(m.Most), max(1, ir.MaxChunks/max(m.Blocks, 1)))
+	case m.Blocks > 1:
+		return 1
 	case m.Memory && !multicasts(m.Algorithm):
 		return m.inMemory()
 	case m.Algorithm == "bcast/linear" && !m.Links:

@@ -48,7 +48,7 @@ func priced(name string, p schedule.Params, in *Case, m sim.Model, most int64) (
 	c := Candidate{name, spec.Params(), sim.Never}
 	alg := spec.Algorithm()
 	slots := int64(c.Params.Ranks) * int64(max(c.Params.Chunks, 1))
-	if _, actions := spec.Size(); actions > most || (alg.Multicasts() || alg.Collective == schedule.Bcast) && slots > most {
+	if _, actions := spec.Size(); actions > most || (alg.Multicasts() || sized(alg.Collective)) && slots > most {
 		return c, nil
 	}
 	r, err := sim.Run(spec, sim.Config{Model: m, Bytes: in.Bytes, Hosts: in.modelled()})

@@ -157,7 +157,7 @@ func (c *Case) String() string {
 	if c.Ranks == 1 {
 		s = "1 rank"
 	}
-	if c.Collective == schedule.Bcast {
+	if sized(c.Collective) {
 		s += fmt.Sprintf(", %d bytes", c.Bytes)
 	}
 	if c.Hosts > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/forms"
+	"github.com/schedgen/schedgen/ir"
 )
 
 // Note says what a table of Open MPI had that ours has not, and what stands in its place.
@@ -117,7 +118,8 @@ func (t *tuned) kept() ([]Rule, error) {
 		return nil, faultf(max(1, t.list[maxRules].Line), "more than %d rules", maxRules)
 	}
 	var kept []Rule
-	for _, collective := range collectives {
+	for _, row := range ir.Collectives() {
+		collective := row.Name
 		own := of(t.list, collective)
 		if len(own) == 0 {
 			continue

@@ -2,8 +2,8 @@ package selection
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -110,8 +110,18 @@ func openMPIAlgorithm(collective string, id int) string {
 	return ""
 }
 
+// leftOut says why no rule of a collective is translated. The sizes of Open MPI's rules for those of
+// many blocks are of all blocks together, so that no range of ours means the same for several numbers
+// of ranks.
+func leftOut(collective string) string {
+	if _, ok := ir.CollectiveNamed(collective); ok {
+		return collective + ": its sizes count all blocks together, ours one block, so its rules are left out"
+	}
+	return collective + ": schedgen has no such collective, its rules are left out"
+}
+
 // ours reports whether we have a collective of Open MPI.
 func ours(collective string) bool {
 	_, ok := openMPIAlgorithms[collective]
-	return ok && slices.Contains(collectives, collective)
+	return ok
 }

@@ -116,7 +116,7 @@ func (c *classic) collective(seen map[string]bool) error {
 	}
 	seen[name] = true
 	if !ours(name) {
-		c.notef(c.line(), "%s: schedgen has no such collective, its rules are left out", name)
+		c.notef(c.line(), "%s", leftOut(name))
 	}
 	n, err := c.number("how many sizes of communicators follow", maxRules)
 	if err != nil {
@@ -215,12 +215,12 @@ func (c *classic) addRows(collective string, rows []classicRow) {
 		}
 		for _, r := range row.rules {
 			r.Ranks = within.Ranks
-			if collective == schedule.Bcast {
+			if sized(collective) {
 				c.add(r)
 				continue
 			}
 			if r.Bytes.From > 0 {
-				c.notef(r.Line, "left out: the size of a barrier is 0")
+				c.notef(r.Line, "left out: the size of a %s is 0", collective)
 				continue
 			}
 			r.Bytes = Range{}

@@ -36,7 +36,7 @@ func (n *node) openMPI() (*tuned, error) {
 			if !slices.Contains(openMPICollectives, name) {
 				name = short(name) // of another version of Open MPI, or misspelled
 			}
-			t.notef(f.line, "%s: schedgen has no such collective, its rules are left out", name)
+			t.notef(f.line, "%s", leftOut(name))
 			continue
 		}
 		if err := f.value.communicators(t, f.name); err != nil {
@@ -129,7 +129,7 @@ func (n *node) message(t *tuned, within Rule) error {
 	if err != nil {
 		return err
 	}
-	if r.Collective == schedule.Bcast {
+	if sized(r.Collective) {
 		r.Bytes = sizes
 	}
 	var alg string
@@ -150,8 +150,8 @@ func (n *node) message(t *tuned, within Rule) error {
 	case r.algorithm == "":
 		t.notef(n.line, "left out: schedgen knows no %s %s of Open MPI", r.Collective, alg)
 		return nil
-	case r.Collective == schedule.Barrier && sizes.From > 0:
-		t.notef(n.line, "left out: the size of a barrier is 0")
+	case !sized(r.Collective) && sizes.From > 0:
+		t.notef(n.line, "left out: the size of a %s is 0", r.Collective)
 		return nil
 	}
 	t.add(r)

@@ -1,6 +1,9 @@
 package selection
 
-import "github.com/schedgen/schedgen/schedule"
+import (
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
 
 // In returns the parameters of an algorithm in a case, for which p says what a rule gives it. A
 // message whose chunks it leaves open is cut as Chunks says, where multicasts have datagrams
@@ -10,10 +13,11 @@ func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, e
 	if _, err := schedule.New(algorithm, schedule.Params{Ranks: 1}); err != nil {
 		return in, err
 	}
-	if in.Chunks > 0 || c.Collective != schedule.Bcast {
+	row, ok := ir.CollectiveNamed(c.Collective)
+	if in.Chunks > 0 || !ok || !hasSizes(&row) {
 		return in, nil
 	}
-	m := Message{Algorithm: algorithm, Ranks: c.Ranks, Bytes: c.Bytes, Links: c.Place != OneHost, Memory: c.Memory, Most: p.Chunk}
+	m := Message{Algorithm: algorithm, Ranks: c.Ranks, Blocks: row.Blocks(c.Ranks), Bytes: c.Bytes, Links: c.Place != OneHost, Memory: c.Memory, Most: p.Chunk}
 	if in.Hosts > 0 {
 		m.Ranks = in.Hosts
 	}

@@ -13,9 +13,9 @@ import "slices"
 // Case is an operation and what it meets. All ranks of a communicator must ask
 // about the same case.
 type Case struct {
-	Collective string // schedule.Bcast, Barrier or Anycast
+	Collective string // its name in the table of package ir
 	Ranks      int
-	Bytes      int   // of the message; 0 for a barrier, and for rootless messages, for which one algorithm serves all lengths
+	Bytes      int   // of one block, which is the whole message of a broadcast; 0 for a barrier, and for rootless messages, for which one algorithm serves all lengths
 	Multicast  bool  // the network multicasts
 	Memory     bool  // all ranks share memory, and copy long chunks that are put from where they lie
 	Rings      bool  // with Memory: that is slow on their machine, beside a ring that all read
@@ -67,7 +67,7 @@ type Params struct {
 	Degree  int
 	FanIn   int
 	FanOut  int
-	Chunks  int  // of a message
+	Chunks  int  // of a block
 	Chunk   int  // bytes of a chunk at most, as far as 1024 chunks suffice; not with Chunks
 	Masters bool // run between the masters of hosts, where some have several ranks
 }

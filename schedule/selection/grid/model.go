@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim"
@@ -107,7 +108,7 @@ func (p *pricing) exact(best *selection.Candidate) (Choice, error) {
 		FanIn:  fan(best.Params.FanIn, usual.FanIn), FanOut: fan(best.Params.FanOut, usual.FanOut),
 		Masters: p.c.Place == selection.Anywhere && slices.Contains(alg.Params, "hosts"),
 	}
-	if p.c.Collective != schedule.Bcast {
+	if row, _ := ir.CollectiveNamed(p.c.Collective); row.Blocks == nil || row.Published {
 		return choice, nil
 	}
 	open, err := choice.Params.In(best.Algorithm, &p.c, 0)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -60,7 +60,8 @@ func (g *Grid) Rules(of Source) ([]selection.Rule, error) {
 // a collective it leaves all other cases to the built-in rules.
 func Table(rules []selection.Rule) (*selection.Rules, error) {
 	var all []selection.Rule
-	for _, collective := range []string{schedule.Barrier, schedule.Bcast, schedule.Anycast} {
+	for _, row := range ir.Collectives() {
+		collective := row.Name
 		before := len(all)
 		for i := range rules {
 			if rules[i].Collective == collective {
@@ -166,7 +167,7 @@ func (g *Grid) rule(a *area) selection.Rule {
 		Multicast: need(g.Where.Multicast), Memory: need(g.Where.Memory),
 		Algorithm: a.Algorithm, Params: a.Params, Reason: a.reason(),
 	}
-	if g.Where.Collective == schedule.Bcast {
+	if row, _ := ir.CollectiveNamed(g.Where.Collective); row.Blocks != nil && !row.Published {
 		r.Bytes = band(g.Sizes, a.sizes)
 		if r.Bytes.From == 1 {
 			r.Bytes.From = 0 // an empty message goes with one of a byte
