@@ -7,7 +7,6 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // Collective performs a collective of the table ([ir.Collective]) by its name. src has the blocks
@@ -116,15 +115,4 @@ func checkOverlap(dst, src []byte, n int, wanted, held ir.Blocks) error {
 		return nil
 	}
 	return fmt.Errorf("dst, of %d bytes, and src, of %d, overlap", len(dst), len(src))
-}
-
-// defaultFor returns the algorithm of a collective for which no rule is made: the first one that
-// package schedule has.
-func defaultFor(collective string) (name string, err error) {
-	for _, a := range schedule.Algorithms() {
-		if a.Collective == collective {
-			return a.Name, nil
-		}
-	}
-	return "", fmt.Errorf("%w: there is no algorithm for %s; Use can be given a schedule", ErrInput, collective)
 }

@@ -120,9 +120,7 @@ func (c *Comm) chosen(collective string, n int) (chosen, error) {
 	of := c.caseOf(collective, n)
 	d, ok := c.rules().Of(of)
 	if !ok {
-		name, err := defaultFor(collective)
-		given.Name = name
-		return chosen{given, c.cfg.Chunk}, err
+		return chosen{}, fmt.Errorf("%w: no rule chooses an algorithm for %s: Config.Algorithms may name one, and Use takes a schedule", ErrInput, collective)
 	}
 	p := &d.Rule.Params
 	given.Name = d.Rule.Algorithm

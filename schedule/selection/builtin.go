@@ -26,6 +26,16 @@ const (
 	shortToFew = 4 << 10 // bytes: from here on the root's second copy costs more than a multicast
 )
 
+// Of collectives that move a block for each rank, or for each pair of ranks, in bytes of a block
+// (docs/selection.md, "Rules for blocks"). They follow the LogGP model.
+const (
+	fewRanks    = 8       // ranks: up to here the root's own messages to all take less than a tree
+	longBlock   = 8 << 10 // from here on a ring takes at most a tenth more than Bruck's rounds
+	longRooted  = 4 << 10 // from here on the root's link takes nearly all of the time, whatever the tree
+	bruckBlock  = 256     // below this, few rounds are worth it that blocks travel several times
+	manyAtATime = 1 << 10 // from here on links are busy as long, whether or not all blocks are sent at once
+)
+
 // builtin is never written to.
 var builtin = Rules{list: []Rule{
 	{Collective: schedule.Barrier, Ranks: Range{To: 3}, Algorithm: "barrier/dissemination",
@@ -64,6 +74,29 @@ var builtin = Rules{list: []Rule{
 		Reason: "every link carries the message once, and all at the same time"},
 	{Collective: schedule.Anycast, Algorithm: "anycast/skip-ring",
 		Reason: "two channels a rank on average"},
+
+	{Collective: "scatter", Ranks: Range{To: fewRanks + 1}, Algorithm: "scatter/linear",
+		Reason: "few ranks: no block waits for another rank to pass it on"},
+	{Collective: "scatter", Bytes: Range{From: longRooted}, Algorithm: "scatter/linear",
+		Reason: "the root's link takes the time, and every block travels once"},
+	{Collective: "scatter", Algorithm: "scatter/binomial", Params: Params{Masters: true},
+		Reason: "the root sends the fewest messages"},
+	{Collective: "gather", Ranks: Range{To: fewRanks + 1}, Algorithm: "gather/linear",
+		Reason: "few ranks: no block waits for another rank to pass it on"},
+	{Collective: "gather", Bytes: Range{From: longRooted}, Algorithm: "gather/linear",
+		Reason: "the root's link takes the time, and every block travels once"},
+	{Collective: "gather", Algorithm: "gather/binomial", Params: Params{Masters: true},
+		Reason: "the root takes in the fewest messages"},
+	{Collective: "allgather", Bytes: Range{From: longBlock}, Algorithm: "allgather/ring", Params: Params{Masters: true},
+		Reason: "links take the time, and every rank sends to its neighbour alone"},
+	{Collective: "allgather", Algorithm: "allgather/bruck", Params: Params{Masters: true},
+		Reason: "the fewest rounds"},
+	{Collective: "alltoall", Ranks: Range{From: fewRanks}, Bytes: Range{To: bruckBlock}, Algorithm: "alltoall/bruck", Params: Params{Masters: true},
+		Reason: "the fewest messages"},
+	{Collective: "alltoall", Bytes: Range{To: manyAtATime}, Algorithm: "alltoall/linear",
+		Reason: "no rank waits for another one before it sends"},
+	{Collective: "alltoall", Algorithm: "alltoall/pairwise",
+		Reason: "every block travels once, and every rank sends to one and takes in from one at a time"},
 }}
 
 // Builtin returns the rules that decide where no others do.
