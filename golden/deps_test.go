@@ -131,11 +131,13 @@ var layers = []struct {
 		"who starts a program on a host knows nothing of what that does"},
 	{"cast/remote/sshdtest", []string{"internal/porttest"},
 		"a test's server knows nothing of what is tested"},
+	{".", []string{"ir", "runtime", "runtime/clock", "runtime/core", "runtime/machine", "runtime/wire", "schedule", "schedule/selection"},
+		"what programs import gives types to package runtime, which does the work: transports are given to it"},
 	{"cmd/...", []string{"..."},
 		"the command joins everything"},
 	{"golden/...", []string{"..."},
 		"tests of the whole see everything"},
-	{"examples/...", []string{"ir/...", "schedule", "verify", "emit", "runtime/...", "examples/generated/..."},
+	{"examples/...", []string{".", "ir/...", "schedule", "verify", "emit", "runtime/...", "examples/generated/..."},
 		"an example shows what a program outside of the module can import, and what is generated for it"},
 	{"bench/...", []string{"..."},
 		"measurements see everything"},
@@ -151,7 +153,9 @@ var homes = []struct {
 }{
 	{[]string{"net/http/...", "expvar", "html/template"}, []string{"runtime/membership/etcd", "runtime/membership/etcdtest", "runtime/status", "cmd/..."},
 		"a program that shows its status to nobody has no server in it, and one that asks no etcd no client"},
-	{[]string{"net/...", "time", "os/...", "math/rand/...", "unsafe", "syscall"},
+	{[]string{"time", "unsafe"}, []string{".", "internal/heavy", "internal/porttest", "runtime/...", "cast/...", "cmd/...", "examples/...", "bench/..."},
+		"ir, schedule, verify and emit are functions of their arguments; the module's root sees elements of any type as bytes, and has durations in its Config"},
+	{[]string{"net/...", "os/...", "math/rand/...", "syscall"},
 		[]string{"internal/heavy", "internal/porttest", "runtime/...", "cast/...", "cmd/...", "examples/...", "bench/..."},
 		"ir, schedule, verify and emit are functions of their arguments: the same input gives the same bytes on every machine"},
 	{[]string{"crypto/aes", "crypto/cipher", "crypto/hkdf", "crypto/hmac", "golang.org/x/crypto/..."}, []string{"runtime/internal/seal"},
@@ -225,6 +229,9 @@ func matches(patterns []string, p string) bool {
 // why returns the reason why package pkg, a path below the module, may not
 // import imported, or "".
 func why(pkg, imported string) string {
+	if imported == module {
+		return whyOurs(pkg, ".")
+	}
 	if below, ours := strings.CutPrefix(imported, module+"/"); ours {
 		return whyOurs(pkg, below)
 	}
@@ -462,6 +469,13 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime", "golang.org/x/time/rate", "only a sender of files"},
 	{"cmd/schedgen", "github.com/alecthomas/kong", ""},
 	{"cmd/schedgen", "github.com/nobody/knows", "homes does not list"},
+	{".", module + "/runtime", ""},
+	{".", "unsafe", ""},
+	{".", "net", "functions of their arguments"},
+	{".", module + "/runtime/tcp", "transports are given"},
+	{".", module + "/verify", "package runtime, which does the work"},
+	{"runtime", module, "transports are given"},
+	{"examples/hello", module, ""},
 	{"misc", module + "/ir", "layers does not list"},
 }
 

@@ -1,0 +1,232 @@
+package schedgen
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Bcast copies buf of rank root to buf of every other rank. buf has the same length at all ranks.
+//
+// When the root returns, it may reuse buf. Whether the other ranks have the elements by then depends
+// on the algorithm: bcast/mcast-acktree guarantees it. After an error buf is undefined, unless the
+// error is an [OpError] that says that it is Whole.
+func Bcast[T any](ctx context.Context, comm *Comm, buf []T, root int) error {
+	if err := checkCall[T](ctx, comm, "Bcast", root); err != nil {
+		return err
+	}
+	return public(comm.under.Bcast(ctx, bytesOf(buf), root))
+}
+
+// BcastBytes sends a message of rank root to all ranks, of which only the root knows the length. At
+// the root, buf is the message, and is returned. At other ranks, buf gives memory for it, up to its
+// capacity, and may be nil: the result lies in it if there is room, and else in new memory. So a loop
+// that passes the last result does not allocate.
+//
+// Where all ranks know the length, [Bcast] is quicker for more than 504 bytes. A message of more than
+// Config.MaxBcast bytes is ErrTooLarge at every rank, and leaves the communicator intact.
+func BcastBytes(ctx context.Context, comm *Comm, buf []byte, root int) ([]byte, error) {
+	if err := checkCall[byte](ctx, comm, "BcastBytes", root); err != nil {
+		return nil, err
+	}
+	msg, err := comm.under.BcastBytes(ctx, buf, root)
+	return msg, public(err)
+}
+
+// Scatter gives each rank its block of src of rank root: rank r gets elements r·n … r·n+n-1, where n
+// is the length of dst. n is the same at all ranks. At the root src has n elements for every rank; at
+// the others it is nil.
+func Scatter[T any](ctx context.Context, comm *Comm, dst, src []T, root int) error {
+	return move(ctx, comm, "Scatter", &scatter, dst, src, root)
+}
+
+// Gather collects src of every rank in dst of rank root: src of rank r becomes the elements
+// r·n … r·n+n-1, where n is the length of src. n is the same at all ranks. At the root dst has n
+// elements for every rank; at the others it is nil.
+//
+// src of the root may be the very place in dst where it goes.
+func Gather[T any](ctx context.Context, comm *Comm, dst, src []T, root int) error {
+	return move(ctx, comm, "Gather", &gather, dst, src, root)
+}
+
+// Allgather collects src of every rank in dst of every rank: src of rank r becomes the elements
+// r·n … r·n+n-1, where n is the length of src. n is the same at all ranks, and dst has n elements for
+// every rank.
+//
+// src may be the very place in dst where it goes.
+func Allgather[T any](ctx context.Context, comm *Comm, dst, src []T) error {
+	return move(ctx, comm, "Allgather", &allgather, dst, src, 0)
+}
+
+// Alltoall gives every rank a block of every other: block d of src at rank s becomes block s of dst
+// at rank d. With P ranks and blocks of n elements, block i is the elements i·n … i·n+n-1, and dst and
+// src have P·n elements each. n is the same at all ranks. dst and src must not overlap.
+func Alltoall[T any](ctx context.Context, comm *Comm, dst, src []T) error {
+	return move(ctx, comm, "Alltoall", &alltoall, dst, src, 0)
+}
+
+// Barrier returns when every rank has called it.
+func Barrier(ctx context.Context, comm *Comm) error {
+	if err := checkCall[byte](ctx, comm, "Barrier", 0); err != nil {
+		return err
+	}
+	return public(comm.under.Barrier(ctx))
+}
+
+// The rows of the collectives that have two buffers.
+var (
+	scatter   = rowOf("scatter")
+	gather    = rowOf("gather")
+	allgather = rowOf("allgather")
+	alltoall  = rowOf("alltoall")
+)
+
+func rowOf(name string) ir.Collective {
+	row, _ := ir.CollectiveNamed(name)
+	return row
+}
+
+// move performs the collective of a row, for the function named fn.
+func move[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, root int) error {
+	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
+		return err
+	}
+	return public(comm.under.Collective(ctx, row.Name, bytesOf(dst), bytesOf(src), root))
+}
+
+// startMove starts the collective of a row, for the function named fn.
+func startMove[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, root int) (*Request, error) {
+	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
+		return nil, err
+	}
+	return started(comm.under.StartCollective(ctx, row.Name, bytesOf(dst), bytesOf(src), root))
+}
+
+// checkCall checks what all functions have: a context, a communicator, a root and elements.
+func checkCall[T any](ctx context.Context, comm *Comm, fn string, root int) error {
+	if comm.missing() {
+		return comm.wrong(fn, "the communicator is nil")
+	}
+	if ctx == nil {
+		return comm.wrong(fn, "the context is nil")
+	}
+	if err := checkElement[T](); err != nil {
+		return comm.wrong(fn, "%v", err)
+	}
+	if size := comm.under.Size(); root < 0 || root >= size {
+		return comm.wrong(fn, "root %d outside 0 … %d", root, size-1)
+	}
+	return nil
+}
+
+// checkBlocks checks the arguments of a collective that has two buffers.
+func checkBlocks[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, root int) error {
+	if err := checkCall[T](ctx, comm, fn, root); err != nil {
+		return err
+	}
+	size, rank := comm.under.Size(), comm.under.Rank()
+	held, wanted := row.Held(size, root, rank), row.Wanted(size, root, rank)
+	if why := lengths(len(dst), len(src), wanted.Count, held.Count, root); why != "" {
+		return comm.wrong(fn, "%s", why)
+	}
+	if shares, at, inside := overlap(dst, src); shares && !(inside && held.Count == 1 && at == wanted.Index(held.First)*len(src)) {
+		return comm.wrong(fn, "dst, of %d elements, and src, of %d, overlap", len(dst), len(src))
+	}
+	return nil
+}
+
+// lengths says what is wrong if dst and src have so many elements and are to have so many blocks that
+// this rank wants and holds. It returns "" if they have blocks of one length.
+func lengths(dst, src, wanted, held, root int) string {
+	switch {
+	case wanted == 0 && dst > 0:
+		return fmt.Sprintf("dst has %d elements, want none: only the root, rank %d, gets blocks", dst, root)
+	case held == 0 && src > 0:
+		return fmt.Sprintf("src has %d elements, want none: only the root, rank %d, sends blocks", src, root)
+	case wanted == 0 || held == 0 || dst*held == src*wanted && dst%wanted == 0:
+		return ""
+	case held == 1:
+		return fmt.Sprintf("dst has %d elements and src %d, want %d in dst: one block of src's length for each of %d ranks", dst, src, src*wanted, wanted)
+	case wanted == 1:
+		return fmt.Sprintf("src has %d elements and dst %d, want %d in src: one block of dst's length for each of %d ranks", src, dst, dst*held, held)
+	case dst*held != src*wanted:
+		return fmt.Sprintf("dst has %d elements in %d blocks and src %d in %d, want blocks of one length", dst, wanted, src, held)
+	default:
+		return fmt.Sprintf("dst and src have %d elements each, want a multiple of %d: a block for each rank", dst, wanted)
+	}
+}
+
+// Request is a collective that has been started. It goes on whether anybody waits for it or not.
+type Request struct {
+	under *runtime.Request
+}
+
+// started turns what starts of package runtime return into what a program gets.
+func started(under *runtime.Request, err error) (*Request, error) {
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Request{under}, nil
+}
+
+// Wait waits until the operation has ended and returns its error. Several goroutines may wait for one
+// request, and wait again. The end of ctx ends the waiting alone: the operation goes on, and the
+// buffers still belong to the communicator.
+func (r *Request) Wait(ctx context.Context) error {
+	if r == nil || r.under == nil {
+		return fmt.Errorf("%w: Wait: the request is nil", ErrInput)
+	}
+	return public(r.under.Wait(ctx))
+}
+
+// Done returns a channel that is closed when the operation has ended; Wait then returns at once. While
+// no goroutine is inside a call of the communicator, its background completes the operation, though
+// not before Config.Waiting.Idle has passed.
+func (r *Request) Done() <-chan struct{} { return r.under.Done() }
+
+// StartBcast starts a [Bcast] and does not wait for it: buf belongs to the communicator until the
+// request has ended. The same holds for the other functions that start a collective.
+//
+// Every rank must start or call the same collectives in the same order. It may wait for requests in
+// any order, and where one rank starts an operation another may call it. A few operations run at
+// once; others are queued and begin in their order.
+//
+// ctx governs the operation, also when nobody waits for it: if it ends first, the communicator fails
+// at every rank. The context of [Request.Wait] ends the waiting alone.
+func StartBcast[T any](ctx context.Context, comm *Comm, buf []T, root int) (*Request, error) {
+	if err := checkCall[T](ctx, comm, "StartBcast", root); err != nil {
+		return nil, err
+	}
+	return started(comm.under.StartBcast(ctx, bytesOf(buf), root))
+}
+
+// StartScatter starts a [Scatter]; see [StartBcast].
+func StartScatter[T any](ctx context.Context, comm *Comm, dst, src []T, root int) (*Request, error) {
+	return startMove(ctx, comm, "StartScatter", &scatter, dst, src, root)
+}
+
+// StartGather starts a [Gather]; see [StartBcast].
+func StartGather[T any](ctx context.Context, comm *Comm, dst, src []T, root int) (*Request, error) {
+	return startMove(ctx, comm, "StartGather", &gather, dst, src, root)
+}
+
+// StartAllgather starts an [Allgather]; see [StartBcast].
+func StartAllgather[T any](ctx context.Context, comm *Comm, dst, src []T) (*Request, error) {
+	return startMove(ctx, comm, "StartAllgather", &allgather, dst, src, 0)
+}
+
+// StartAlltoall starts an [Alltoall]; see [StartBcast].
+func StartAlltoall[T any](ctx context.Context, comm *Comm, dst, src []T) (*Request, error) {
+	return startMove(ctx, comm, "StartAlltoall", &alltoall, dst, src, 0)
+}
+
+// StartBarrier starts a [Barrier]; see [StartBcast]. The request ends when every rank has started or
+// called the barrier.
+func StartBarrier(ctx context.Context, comm *Comm) (*Request, error) {
+	if err := checkCall[byte](ctx, comm, "StartBarrier", 0); err != nil {
+		return nil, err
+	}
+	return started(comm.under.StartBarrier(ctx))
+}

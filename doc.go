@@ -1,0 +1,115 @@
+// Package schedgen moves data among the processes of a parallel program: broadcasts, gathers,
+// transposes and barriers, of values of any type without pointers.
+//
+// The processes of a program are ranks, 0 … P-1. All of them run the same code:
+//
+//	package main
+//
+//	import (
+//		"context"
+//		"fmt"
+//		"log"
+//
+//		"github.com/schedgen/schedgen"
+//	)
+//
+//	func main() {
+//		ctx := context.Background()
+//		comm, err := schedgen.Init(ctx)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		defer comm.Close()
+//
+//		params := make([]float64, 1000)
+//		if comm.Rank() == 0 {
+//			params[0] = 0.5
+//		}
+//		if err := schedgen.Bcast(ctx, comm, params, 0); err != nil {
+//			log.Fatal(err) // else all ranks have rank 0's params
+//		}
+//
+//		mine := []float64{params[0] * float64(comm.Rank())}
+//		all := make([]float64, comm.Size())
+//		if err := schedgen.Allgather(ctx, comm, all, mine); err != nil {
+//			log.Fatal(err)
+//		}
+//		fmt.Println(comm.Rank(), "of", comm.Size(), "has", all)
+//	}
+//
+// A launcher starts the ranks, and Init finds them:
+//
+//	mpirun -n 4 ./program
+//	srun -n 4 ./program
+//	SCHEDGEN_RANK=0 SCHEDGEN_SIZE=2 SCHEDGEN_COORDINATOR=host:7000 ./program
+//
+// Started without any of these, a program is rank 0 of 1.
+//
+// # Collectives
+//
+// The functions are collectives. Every rank calls the same ones in the same order, with the same
+// type, root and lengths. With P ranks and n elements a block:
+//
+//	                                    src has                     dst gets
+//	Bcast(ctx, comm, buf, root)         buf of the root             buf of every other rank
+//	Scatter(ctx, comm, dst, src, root)  P·n at the root, else nil   n: the block of this rank
+//	Gather(ctx, comm, dst, src, root)   n                           P·n at the root, else nil
+//	Allgather(ctx, comm, dst, src)      n                           P·n
+//	Alltoall(ctx, comm, dst, src)       P·n                         P·n: block i is from rank i
+//	Barrier(ctx, comm)                  nothing                     nothing
+//
+// Blocks lie in the order of ranks: block i of a Gather's dst is rank i's src. Lengths are counted
+// in elements and may be 0. [BcastBytes] sends a message whose length only the root knows.
+//
+// dst and src must not overlap, with one exception: where src is one block, it may be the very place
+// in dst where that block goes, as in Allgather(ctx, comm, all, all[rank*n:][:n]).
+//
+// An element may be a number, a bool, an array or a struct of these: any type that has no pointers,
+// and so no strings, slices, maps or interfaces. Elements travel as they lie in memory. So all ranks
+// must have been built for the same architecture.
+//
+// # Several operations at a time
+//
+// [StartBcast], [StartGather] and so on start an operation and return a [Request]. The buffers belong
+// to the communicator until the request has ended. The program may compute or start further
+// operations meanwhile, and then calls [Request.Wait].
+//
+// [Comm.Split] and [Comm.Dup] make communicators whose operations are independent of each other.
+//
+// # Messages that nobody expects
+//
+// Any rank may send a message to all others at any time by [Comm.Publish]. They take it by
+// [Comm.Next] or in a loop over [Comm.Messages]:
+//
+//	for msg, err := range comm.Messages(ctx) { … }
+//
+// # Contexts
+//
+// A rank cannot leave a collective alone, since others wait for what it would send. So if the
+// context of a collective or of its Start function ends, the communicator fails at every rank, for
+// good. Give collectives a context that ends only when the job is to end. To wait for a limited
+// time, start the operation under such a context, and give the short one to Request.Wait, where it
+// ends the waiting alone. The contexts of Publish, Next, Messages, Flush, Agree and Shrink end the
+// waiting alone, too.
+//
+// # Errors
+//
+// Errors wrap one of the Err variables. A call that is refused, with [ErrInput] or [ErrBusy], has
+// done nothing at this rank and does not count as one of the collectives that all ranks call. Any
+// other failure of a collective is a failure of the communicator: all ranks get an error that says
+// the same, and every later call returns it again.
+//
+// If ranks are lost, the survivors get a [LostError] with the same list of ranks, and may continue
+// with the communicator that [Comm.Shrink] makes:
+//
+//	var lost *schedgen.LostError
+//	if errors.As(err, &lost) {
+//		comm, err = comm.Shrink(ctx) // of the ranks that are left
+//	}
+//
+// # Below
+//
+// [Config] chooses transports and algorithms for [Join]. Package runtime, which moves bytes by
+// schedules, is below this package; [Comm.Runtime] and [Wrap] go from one to the other. The errors
+// of this package wrap those of package runtime, and [errors.As] finds the types of both.
+package schedgen

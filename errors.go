@@ -1,0 +1,182 @@
+package schedgen
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// The conditions that errors wrap; test with [errors.Is]. After any of them but ErrInput, ErrBusy,
+// ErrTooLarge, ErrTooMany and, from Next, ErrPeerLeft the communicator has failed: every later call
+// returns the same error. Package runtime has the same variables.
+var (
+	// ErrInput: an argument or a field of Config is wrong. The call has done nothing.
+	ErrInput = runtime.ErrInput
+	// ErrBusy: another goroutine is inside a collective of this communicator. Start operations that
+	// are to overlap one after the other.
+	ErrBusy = runtime.ErrBusy
+	// ErrClosed: Close has been called at this rank.
+	ErrClosed = runtime.ErrClosed
+	// ErrTooLarge: a published message is longer than Config.MaxMessage, or a message of BcastBytes
+	// longer than Config.MaxBcast.
+	ErrTooLarge = runtime.ErrTooLarge
+	// ErrTooMany: Split or Dup would make more communicators than may share a transport.
+	ErrTooMany = runtime.ErrTooMany
+	// ErrMismatch: ranks have called different collectives, or the same one with different roots,
+	// lengths or algorithms. The error says of two ranks what each has called. A call may return
+	// before the ranks know, since a root waits for nobody. The next call in which a rank waits for
+	// one that differs fails; a barrier fails at every rank.
+	ErrMismatch = runtime.ErrMismatch
+	// ErrProtocol: a rank has sent what no correct rank sends.
+	ErrProtocol = runtime.ErrProtocol
+	// ErrAborted: another rank has failed and has said so. The error also wraps what it is there.
+	ErrAborted = runtime.ErrAborted
+	// ErrRefused: the system refuses this rank what it needs to reach the others, such as
+	// descriptors. At the others the error is ErrAborted.
+	ErrRefused = runtime.ErrRefused
+	// ErrPeerLost: a rank can no longer be reached.
+	ErrPeerLost = runtime.ErrPeerLost
+	// ErrPeerSilent: a rank has given no sign of life for Config.Silence, and may live all the same.
+	// It is ErrPeerLost, too. If the error is about this very rank, the others have taken it for lost
+	// and have gone on without it.
+	ErrPeerSilent = runtime.ErrPeerSilent
+	// ErrPeerLeft: a rank has closed its communicator while others still need it.
+	ErrPeerLeft = runtime.ErrPeerLeft
+)
+
+// OpError is the failure of one operation: which one, how far it came, and why it failed.
+type OpError struct {
+	Op      string    // the algorithm, such as "allgather/ring", or "publish", "flush", "next"
+	Rank    int       // the rank that reports
+	Epoch   uint32    // version of the membership
+	Seq     uint64    // the operation's number, from 1; 0 for published messages
+	Fired   int       // how many rules of this rank's program have fired,
+	Rules   int       // of so many
+	Missing []ir.Slot // what the operation still waited for, the first few: c3 is chunk 3, s1 signal 1
+	Waiting []int     // the ranks that were to send it, the first few
+	Whole   bool      // of a broadcast: this rank's buffer nevertheless holds the whole message
+	Err     error     // why
+}
+
+// Error names the operation, where it stood and why it failed.
+func (e *OpError) Error() string { return (*runtime.OpError)(e).Error() }
+
+// Unwrap returns Err.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// RankError is an error that one rank has caused as far as is known, or else has detected.
+type RankError struct {
+	Rank int
+	Err  error
+}
+
+// Error names the rank.
+func (e *RankError) Error() string { return (*runtime.RankError)(e).Error() }
+
+// Unwrap returns Err.
+func (e *RankError) Unwrap() error { return e.Err }
+
+// LostError says that ranks are lost. All survivors get the same list, unless one of them did not
+// answer in time when they agreed on it. It wraps ErrPeerLost, a [RankError] about the lowest rank of
+// the list, and ErrPeerSilent if one of the ranks is silent.
+type LostError struct {
+	Ranks  []int  // ascending
+	Silent []int  // those of them that have given no sign of life, and may live all the same
+	Came   []Came // what has come of their published messages, of the first few that have published
+	Err    error  // how this rank has learnt of it
+}
+
+// Came says how many of the messages that a lost rank has published have come to the survivors: Least
+// to one of them and Most to another. If the two are equal, all survivors have the same messages.
+type Came struct {
+	Rank        int
+	Least, Most uint64
+}
+
+// Error names the ranks.
+func (e *LostError) Error() string { return e.below().Error() }
+
+// Unwrap returns the errors that LostError wraps.
+func (e *LostError) Unwrap() []error {
+	all := e.below().Unwrap()
+	for i := range all {
+		all[i] = public(all[i])
+	}
+	return all
+}
+
+// below returns the same error of package runtime.
+func (e *LostError) below() *runtime.LostError {
+	b := &runtime.LostError{Ranks: e.Ranks, Silent: e.Silent, Err: e.Err}
+	for _, c := range e.Came {
+		b.Came = append(b.Came, core.Came(c))
+	}
+	return b
+}
+
+// failure is an error of package runtime as a program sees it: the same text, and besides the types
+// of that package, which Unwrap leads to, errors.As finds those of this one.
+type failure struct{ err error }
+
+// public returns err, an error of package runtime, for a program. It returns nil for nil.
+func public(err error) error {
+	if err == nil {
+		return nil
+	}
+	var already *failure
+	if errors.As(err, &already) {
+		return err
+	}
+	return &failure{err}
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// As finds the types of this package.
+func (f *failure) As(target any) bool {
+	switch t := target.(type) {
+	case **OpError:
+		var e *runtime.OpError
+		if !errors.As(f.err, &e) {
+			return false
+		}
+		found := OpError(*e)
+		found.Err = public(e.Err)
+		*t = &found
+	case **RankError:
+		var e *runtime.RankError
+		if !errors.As(f.err, &e) {
+			return false
+		}
+		found := RankError(*e)
+		found.Err = public(e.Err)
+		*t = &found
+	case **LostError:
+		var e *runtime.LostError
+		if !errors.As(f.err, &e) {
+			return false
+		}
+		found := LostError{Ranks: e.Ranks, Silent: e.Silent, Err: public(e.Err)}
+		for _, c := range e.Came {
+			found.Came = append(found.Came, Came(c))
+		}
+		*t = &found
+	default:
+		return false
+	}
+	return true
+}
+
+// wrong is the error of function fn's arguments, at a rank of c if there is one.
+func (c *Comm) wrong(fn, format string, args ...any) error {
+	why := fmt.Sprintf(format, args...)
+	if c.missing() {
+		return fmt.Errorf("%w: %s: %s", ErrInput, fn, why)
+	}
+	return fmt.Errorf("%w: %s: rank %d of %d: %s", ErrInput, fn, c.Rank(), c.Size(), why)
+}
