@@ -1,0 +1,51 @@
+package schedgen_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// group joins so many ranks in this process.
+func group(t require.TestingT, size int, cfg schedgen.Config) []*schedgen.Comm {
+	transports, err := mem.New(size, mem.Options{Queue: 4096})
+	require.NoError(t, err)
+	comms := make([]*schedgen.Comm, size)
+	for rank := range comms {
+		own := cfg
+		own.Transport = transports[rank]
+		comms[rank], err = schedgen.Join(context.Background(), own)
+		require.NoError(t, err)
+	}
+	return comms
+}
+
+// each runs f at all ranks at once and returns their errors joined.
+func each(comms []*schedgen.Comm, f func(c *schedgen.Comm) error) error {
+	errs := make([]error, len(comms))
+	var wg sync.WaitGroup
+	for i, c := range comms {
+		wg.Go(func() { errs[i] = f(c) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func closeAll(t require.TestingT, comms []*schedgen.Comm) {
+	for _, c := range comms {
+		require.NoError(t, c.Close())
+	}
+}
+
+// ranks runs f at all of so many ranks, which then close.
+func ranks(t testing.TB, size int, f func(c *schedgen.Comm) error) {
+	comms := group(t, size, schedgen.Config{})
+	require.NoError(t, each(comms, f))
+	closeAll(t, comms)
+}
