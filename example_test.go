@@ -1,0 +1,258 @@
+package schedgen_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"sync"
+
+	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// run runs f as every rank of a communicator in memory. A program calls Init in place of it.
+func run(size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
+	transports, err := mem.New(size, mem.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for _, tr := range transports {
+		wg.Go(func() {
+			ctx := context.Background()
+			comm, err := schedgen.Join(ctx, schedgen.Config{Transport: tr})
+			if err != nil {
+				log.Fatal(err)
+			}
+			if err := errors.Join(f(ctx, comm), comm.Close()); err != nil {
+				log.Fatal(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func ExampleInit() {
+	ctx := context.Background()
+	comm, err := schedgen.Init(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer comm.Close()
+	fmt.Printf("rank %d of %d\n", comm.Rank(), comm.Size()) // no launcher has started this program
+	if err := schedgen.Barrier(ctx, comm); err != nil {
+		log.Fatal(err)
+	}
+	// Output: rank 0 of 1
+}
+
+func ExampleBcast() {
+	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
+		params := make([]float64, 3)
+		if comm.Rank() == 2 {
+			params = []float64{0.5, 1, 2}
+		}
+		if err := schedgen.Bcast(ctx, comm, params, 2); err != nil {
+			return err
+		}
+		if comm.Rank() == 0 {
+			fmt.Println("rank 0 has", params)
+		}
+		return nil
+	})
+	// Output: rank 0 has [0.5 1 2]
+}
+
+func ExampleBcastBytes() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		var msg []byte
+		for i := range 3 {
+			if comm.Rank() == 0 {
+				msg = fmt.Append(nil, "line ", i*i*i)
+			}
+			var err error
+			if msg, err = schedgen.BcastBytes(ctx, comm, msg, 0); err != nil { // its memory is used again
+				return err
+			}
+			if comm.Rank() == 2 {
+				fmt.Printf("rank 2 has %q\n", msg)
+			}
+		}
+		return nil
+	})
+	// Output:
+	// rank 2 has "line 0"
+	// rank 2 has "line 1"
+	// rank 2 has "line 8"
+}
+
+func ExampleScatter() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		var work []int // only the root has it
+		if comm.Rank() == 0 {
+			work = []int{10, 11, 20, 21, 30, 31}
+		}
+		mine := make([]int, 2)
+		if err := schedgen.Scatter(ctx, comm, mine, work, 0); err != nil {
+			return err
+		}
+		if comm.Rank() == 1 {
+			fmt.Println("rank 1 works on", mine)
+		}
+		return nil
+	})
+	// Output: rank 1 works on [20 21]
+}
+
+// Elements may be structs.
+func ExampleGather() {
+	type result struct {
+		Rank  int32
+		Score float64
+	}
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		var all []result
+		if comm.Rank() == 0 {
+			all = make([]result, comm.Size())
+		}
+		mine := []result{{int32(comm.Rank()), 1 / float64(comm.Rank()+1)}}
+		if err := schedgen.Gather(ctx, comm, all, mine, 0); err != nil {
+			return err
+		}
+		for _, r := range all { // none but at rank 0
+			fmt.Printf("rank %d: %.2f\n", r.Rank, r.Score)
+		}
+		return nil
+	})
+	// Output:
+	// rank 0: 1.00
+	// rank 1: 0.50
+	// rank 2: 0.33
+}
+
+// A rank's block may already lie in its place.
+func ExampleAllgather() {
+	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
+		all := make([]int, comm.Size())
+		all[comm.Rank()] = 100 + comm.Rank()
+		if err := schedgen.Allgather(ctx, comm, all, all[comm.Rank():][:1]); err != nil {
+			return err
+		}
+		if comm.Rank() == 3 {
+			fmt.Println("rank 3 has", all)
+		}
+		return nil
+	})
+	// Output: rank 3 has [100 101 102 103]
+}
+
+func ExampleAlltoall() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		src, dst := make([]pair, 3), make([]pair, 3)
+		for to := range src {
+			copy(src[to][:], fmt.Sprintf("%d→%d", comm.Rank(), to))
+		}
+		if err := schedgen.Alltoall(ctx, comm, dst, src); err != nil {
+			return err
+		}
+		if comm.Rank() == 1 {
+			fmt.Printf("rank 1 has %s\n", dst)
+		}
+		return nil
+	})
+	// Output: rank 1 has [0→1 1→1 2→1]
+}
+
+// pair holds words such as 0→1: strings have pointers, arrays of bytes have none.
+type pair [5]byte
+
+func ExampleStartAllgather() {
+	run(2, func(ctx context.Context, comm *schedgen.Comm) error {
+		squares, cubes := make([]int, 2), make([]int, 2)
+		n := comm.Rank() + 2
+		first, err := schedgen.StartAllgather(ctx, comm, squares, []int{n * n})
+		if err != nil {
+			return err
+		}
+		second, err := schedgen.StartAllgather(ctx, comm, cubes, []int{n * n * n})
+		if err != nil {
+			return err
+		}
+		// The rank computes meanwhile.
+		if err := errors.Join(second.Wait(ctx), first.Wait(ctx)); err != nil {
+			return err
+		}
+		if comm.Rank() == 0 {
+			fmt.Println(squares, cubes)
+		}
+		return nil
+	})
+	// Output: [4 9] [8 27]
+}
+
+func ExampleComm_Publish() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		if comm.Rank() == 1 { // any rank, at any time
+			if err := comm.Publish(ctx, []byte("the state has changed")); err != nil {
+				return err
+			}
+			return schedgen.Barrier(ctx, comm)
+		}
+		msg, err := comm.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if comm.Rank() == 2 {
+			fmt.Printf("rank %d says: %s\n", msg.Origin, msg.Data)
+		}
+		return schedgen.Barrier(ctx, comm)
+	})
+	// Output: rank 1 says: the state has changed
+}
+
+func ExampleComm_Split() {
+	run(5, func(ctx context.Context, comm *schedgen.Comm) error {
+		half, err := comm.Split(ctx, comm.Rank()%2, -comm.Rank()) // the highest rank becomes rank 0
+		if err != nil {
+			return err
+		}
+		defer half.Close()
+		members := make([]int, half.Size())
+		if err := schedgen.Allgather(ctx, half, members, []int{comm.Rank()}); err != nil {
+			return err
+		}
+		if comm.Rank() == 2 {
+			fmt.Printf("rank 2 is rank %d of %v\n", half.Rank(), members)
+		}
+		return schedgen.Barrier(ctx, half)
+	})
+	// Output: rank 2 is rank 1 of [4 2 0]
+}
+
+// To wait for a limited time, give the short context to Wait alone.
+func ExampleRequest_Wait() {
+	run(2, func(ctx context.Context, comm *schedgen.Comm) error {
+		if comm.Rank() == 1 {
+			if _, err := comm.Next(ctx); err != nil { // rank 1 comes late
+				return err
+			}
+			return schedgen.Barrier(ctx, comm)
+		}
+		request, err := schedgen.StartBarrier(ctx, comm)
+		if err != nil {
+			return err
+		}
+		short, cancel := context.WithCancel(ctx)
+		cancel() // its time is over
+		fmt.Println("waiting has ended:", errors.Is(request.Wait(short), context.Canceled))
+		if err := comm.Publish(ctx, []byte("go on")); err != nil {
+			return err
+		}
+		fmt.Println("barrier:", request.Wait(ctx))
+		return nil
+	})
+	// Output:
+	// waiting has ended: true
+	// barrier: <nil>
+}
