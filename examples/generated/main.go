@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/schedgen/schedgen"
 	"github.com/schedgen/schedgen/examples/generated/barrier8"
 	"github.com/schedgen/schedgen/examples/generated/bcast8"
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -49,7 +49,7 @@ func broadcast(ctx context.Context, text string, o mem.Options) ([]string, error
 
 // run is one rank.
 func run(ctx context.Context, tr wire.Transport, text string) (string, error) {
-	comm, err := runtime.Join(ctx, runtime.Config{Transport: tr})
+	comm, err := schedgen.Join(ctx, schedgen.Config{Transport: tr})
 	if err != nil {
 		return "", err
 	}
@@ -61,8 +61,8 @@ func run(ctx context.Context, tr wire.Transport, text string) (string, error) {
 		text = strings.Repeat(".", len(text))
 	}
 	buf := []byte(text)
-	if err := comm.Bcast(ctx, buf, bcast8.Root); err != nil {
+	if err := schedgen.Bcast(ctx, comm, buf, bcast8.Root); err != nil {
 		return "", err
 	}
-	return string(buf), comm.Barrier(ctx)
+	return string(buf), schedgen.Barrier(ctx, comm)
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen"
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/examples/generated/barrier8"
 	"github.com/schedgen/schedgen/examples/generated/bcast8"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/schedule"
@@ -124,12 +124,12 @@ func TestWarmOperationsDoNotAllocate(t *testing.T) {
 	require.Less(t, perOperation, 0.05)
 }
 
-func joined(t *testing.T) []*runtime.Comm {
+func joined(t *testing.T) []*schedgen.Comm {
 	ts, err := mem.New(bcast8.Ranks, mem.Options{Queue: 4096})
 	require.NoError(t, err)
-	var comms []*runtime.Comm
+	var comms []*schedgen.Comm
 	for _, tr := range ts {
-		comm, err := runtime.Join(t.Context(), runtime.Config{Transport: tr})
+		comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
 		require.NoError(t, err)
 		require.NoError(t, comm.Use(bcast8.Schedule()))
 		require.NoError(t, comm.Use(barrier8.Schedule()))
@@ -144,7 +144,7 @@ func joined(t *testing.T) []*runtime.Comm {
 }
 
 // collectives does rounds broadcasts and barriers at all ranks.
-func collectives(t *testing.T, comms []*runtime.Comm, rounds int) {
+func collectives(t *testing.T, comms []*schedgen.Comm, rounds int) {
 	errs := make(chan error, len(comms))
 	for _, c := range comms {
 		go func() { errs <- repeat(c, rounds) }()
@@ -154,13 +154,13 @@ func collectives(t *testing.T, comms []*runtime.Comm, rounds int) {
 	}
 }
 
-func repeat(c *runtime.Comm, rounds int) error {
+func repeat(c *schedgen.Comm, rounds int) error {
 	buf := make([]byte, 2048)
 	for range rounds {
-		if err := c.Bcast(context.Background(), buf, bcast8.Root); err != nil {
+		if err := schedgen.Bcast(context.Background(), c, buf, bcast8.Root); err != nil {
 			return err
 		}
-		if err := c.Barrier(context.Background()); err != nil {
+		if err := schedgen.Barrier(context.Background(), c); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"os/signal"
 	"strings"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen"
 )
 
 func main() {
@@ -23,16 +23,16 @@ func main() {
 }
 
 func hello(ctx context.Context, line string) error {
-	comm, err := runtime.Init(ctx)
+	comm, err := schedgen.Init(ctx)
 	if err != nil {
 		return err
 	}
 	defer comm.Close()
 
-	msg, err := comm.BcastBytes(ctx, []byte(line), 0) // only rank 0's counts
+	msg, err := schedgen.BcastBytes(ctx, comm, []byte(line), 0) // only rank 0's counts
 	if err != nil {
 		return err
 	}
 	fmt.Printf("rank %d of %d has %q\n", comm.Rank(), comm.Size(), msg)
-	return comm.Barrier(ctx)
+	return schedgen.Barrier(ctx, comm)
 }

@@ -20,7 +20,7 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen"
 )
 
 func main() {
@@ -34,27 +34,27 @@ func main() {
 }
 
 func survive(ctx context.Context, work time.Duration) error {
-	comm, err := runtime.Init(ctx)
+	comm, err := schedgen.Init(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { comm.Close() }()
-	if err := comm.Barrier(ctx); err != nil {
+	if err := schedgen.Barrier(ctx, comm); err != nil {
 		return err
 	}
 	if comm.Rank() == comm.Size()-1 {
 		return die()
 	}
 
-	var lost *runtime.LostError // Ranks are the same at all that are left
-	if err := comm.Barrier(ctx); !errors.As(err, &lost) {
+	var lost *schedgen.LostError // Ranks are the same at all that are left
+	if err := schedgen.Barrier(ctx, comm); !errors.As(err, &lost) {
 		return fmt.Errorf("a barrier with a dead rank: %w", err)
 	}
 	if comm, err = comm.Shrink(ctx); err != nil {
 		return err
 	}
 	time.Sleep(work)
-	if err := comm.Barrier(ctx); err != nil {
+	if err := schedgen.Barrier(ctx, comm); err != nil {
 		return err
 	}
 	fmt.Printf("rank %d of %d goes on without ranks %v\n", comm.Rank(), comm.Size(), lost.Ranks)
