@@ -3,7 +3,9 @@ package schedgen_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,48 +57,106 @@ func TestRefusedCallsAreErrors(t *testing.T) {
 	require.ErrorIs(t, err, runtime.ErrClosed)
 }
 
-// Survivors get the same list of lost ranks, and go on without them.
-func TestLostRanks(t *testing.T) {
-	transports, err := mem.New(4, mem.Options{})
-	require.NoError(t, err)
-	comms := make([]*schedgen.Comm, 4)
-	for rank := range comms {
-		comms[rank], err = schedgen.Join(t.Context(), schedgen.Config{Transport: transports[rank]})
-		require.NoError(t, err)
-	}
-	require.NoError(t, each(comms, func(c *schedgen.Comm) error { return schedgen.Barrier(t.Context(), c) }))
-	require.NoError(t, transports[2].Close(false, 0)) // rank 2 dies
-	survivors := slices.Delete(slices.Clone(comms), 2, 3)
-	require.NoError(t, each(survivors, func(c *schedgen.Comm) error {
-		all := make([]int, 4)
-		err := schedgen.Allgather(t.Context(), c, all, []int{c.Rank()})
-		if err == nil {
-			err = schedgen.Barrier(t.Context(), c)
+// calls are all collectives, of one element a block.
+var calls = []struct {
+	name string
+	call func(ctx context.Context, c *schedgen.Comm) error
+}{
+	{"Bcast", func(ctx context.Context, c *schedgen.Comm) error { return schedgen.Bcast(ctx, c, make([]int, 1), 0) }},
+	{"Scatter", func(ctx context.Context, c *schedgen.Comm) error {
+		var src []int
+		if c.Rank() == 1 {
+			src = make([]int, c.Size())
 		}
-		var lost *schedgen.LostError
-		require.ErrorAs(t, err, &lost)
-		require.Equal(t, []int{2}, lost.Ranks)
-		require.Contains(t, err.Error(), lost.Error())
-		require.ErrorIs(t, lost, schedgen.ErrPeerLost)
-		var of *schedgen.RankError
-		require.ErrorAs(t, lost, &of)
-		require.Equal(t, 2, of.Rank)
+		return schedgen.Scatter(ctx, c, make([]int, 1), src, 1)
+	}},
+	{"Gather", func(ctx context.Context, c *schedgen.Comm) error {
+		var dst []int
+		if c.Rank() == 1 {
+			dst = make([]int, c.Size())
+		}
+		return schedgen.Gather(ctx, c, dst, make([]int, 1), 1)
+	}},
+	{"Allgather", func(ctx context.Context, c *schedgen.Comm) error {
+		return schedgen.Allgather(ctx, c, make([]int, c.Size()), make([]int, 1))
+	}},
+	{"Alltoall", func(ctx context.Context, c *schedgen.Comm) error {
+		return schedgen.Alltoall(ctx, c, make([]int, c.Size()), make([]int, c.Size()))
+	}},
+	{"BcastBytes", func(ctx context.Context, c *schedgen.Comm) error {
+		_, err := schedgen.BcastBytes(ctx, c, nil, 1)
+		return err
+	}},
+	{"Barrier", schedgen.Barrier},
+}
 
-		agreed, gone, err := c.Agree(t.Context(), 1<<c.Rank()|1<<9)
-		if err != nil {
-			return err
+// Survivors get the same list of lost ranks, whatever they call, and go on without them.
+func TestLostRanks(t *testing.T) {
+	for _, one := range calls {
+		t.Run(one.name, func(t *testing.T) {
+			transports, err := mem.New(4, mem.Options{})
+			require.NoError(t, err)
+			comms := make([]*schedgen.Comm, 4)
+			for rank := range comms {
+				comms[rank], err = schedgen.Join(t.Context(), schedgen.Config{Transport: transports[rank]})
+				require.NoError(t, err)
+			}
+			require.NoError(t, each(comms, func(c *schedgen.Comm) error { return one.call(t.Context(), c) }))
+			require.NoError(t, each(comms, func(c *schedgen.Comm) error { return schedgen.Barrier(t.Context(), c) }))
+			require.NoError(t, transports[2].Close(false, 0)) // rank 2 dies
+			survivors := slices.Delete(slices.Clone(comms), 2, 3)
+			require.NoError(t, each(survivors, func(c *schedgen.Comm) error { return goOn(t, c, one.call) }))
+		})
+	}
+}
+
+// goOn calls a collective at a rank that is left without rank 2 of 4.
+func goOn(t *testing.T, c *schedgen.Comm, call func(ctx context.Context, c *schedgen.Comm) error) error {
+	ctx := t.Context()
+	err := call(ctx, c)
+	if err == nil { // a rank may need nothing of rank 2
+		err = schedgen.Barrier(ctx, c)
+	}
+	var lost *schedgen.LostError
+	var of *schedgen.RankError
+	switch {
+	case !errors.As(err, &lost):
+		return fmt.Errorf("rank %d: no LostError: %w", c.Rank(), err)
+	case !slices.Equal(lost.Ranks, []int{2}) || !strings.Contains(err.Error(), lost.Error()):
+		return fmt.Errorf("rank %d: %+v of %w", c.Rank(), lost, err)
+	case !errors.As(lost, &of) || of.Rank != 2 || !errors.Is(lost, schedgen.ErrPeerLost):
+		return fmt.Errorf("rank %d: the error does not wrap that rank 2 is lost: %w", c.Rank(), lost)
+	}
+	agreed, gone, err := c.Agree(ctx, 1<<c.Rank()|1<<9)
+	if err != nil || agreed != 1<<9 || !slices.Equal(gone, []int{2}) {
+		return fmt.Errorf("rank %d: agreed on %b without %v: %w", c.Rank(), agreed, gone, err)
+	}
+	next, err := c.Shrink(ctx)
+	if err != nil {
+		return err
+	}
+	if next.Size() != 3 {
+		return fmt.Errorf("%d ranks are left", next.Size())
+	}
+	return errors.Join(call(ctx, next), schedgen.Barrier(ctx, next), next.Close())
+}
+
+// A rank whose call was refused may leave: the others do not wait for it for ever.
+func TestOthersOfARefusedCall(t *testing.T) {
+	comms := group(t, 3, schedgen.Config{})
+	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
+		src := make([]int, 2)
+		if c.Rank() == 1 {
+			src = make([]int, 3)
 		}
-		require.Equal(t, uint32(1<<9), agreed)
-		require.Equal(t, []int{2}, gone)
-		next, err := c.Shrink(t.Context())
-		if err != nil {
-			return err
+		err := schedgen.Allgather(t.Context(), c, make([]int, 6), src)
+		want := schedgen.ErrPeerLeft
+		if c.Rank() == 1 {
+			want = schedgen.ErrInput
 		}
-		got := make([]int, 3)
-		if err := schedgen.Allgather(t.Context(), next, got, []int{c.Rank()}); err != nil {
-			return err
+		if !errors.Is(err, want) {
+			return fmt.Errorf("rank %d: want %w, got %w", c.Rank(), want, err)
 		}
-		require.Equal(t, []int{0, 1, 3}, got)
-		return errors.Join(schedgen.Barrier(t.Context(), next), next.Close())
+		return c.Close()
 	}))
 }
