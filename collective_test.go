@@ -231,8 +231,11 @@ func TestSplit(t *testing.T) {
 func TestPublish(t *testing.T) {
 	ranks(t, 3, func(c *schedgen.Comm) error {
 		ctx := t.Context()
-		if _, ok, err := c.TryNext(); c.Rank() == 0 && (ok || err != nil) {
+		if _, ok, err := c.TryNext(); ok || err != nil {
 			return fmt.Errorf("a message before one was published, or %w", err)
+		}
+		if err := schedgen.Barrier(ctx, c); err != nil { // nobody has published before it
+			return err
 		}
 		if c.Rank() == 1 {
 			if err := c.Publish(ctx, []byte("one")); err != nil {

@@ -26,12 +26,17 @@ func group(t require.TestingT, size int, cfg schedgen.Config) []*schedgen.Comm {
 	return comms
 }
 
-// each runs f at all ranks at once and returns their errors joined.
+// each runs f at all ranks at once and returns their errors joined. A rank that fails leaves, so that
+// the others do not wait for it.
 func each(comms []*schedgen.Comm, f func(c *schedgen.Comm) error) error {
 	errs := make([]error, len(comms))
 	var wg sync.WaitGroup
 	for i, c := range comms {
-		wg.Go(func() { errs[i] = f(c) })
+		wg.Go(func() {
+			if errs[i] = f(c); errs[i] != nil {
+				errs[i] = errors.Join(errs[i], c.Close())
+			}
+		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
