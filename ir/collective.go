@@ -28,6 +28,12 @@ type Collective struct {
 	// holds may be among them.
 	Wanted func(ranks, root, rank int) Blocks
 
+	// Rotated returns what a block becomes when every rank r becomes rank r+by, modulo ranks: who
+	// holds and wants the one are then who held and wanted the other, each by ranks further. It is
+	// nil if there is no such block, because a root is unlike other ranks, or if there are no blocks.
+	// by is in 0 … ranks-1.
+	Rotated func(ranks, by, block int) int
+
 	// Synchronizes says that no rank leaves before all ranks have entered.
 	Synchronizes bool
 
@@ -91,13 +97,18 @@ var collectives = []Collective{
 	},
 	{
 		Name: "allgather", Blocks: blockPerRank,
-		Held:   func(_, _, rank int) Blocks { return Blocks{rank, 1, 1} },
-		Wanted: func(ranks, _, _ int) Blocks { return Blocks{0, 1, ranks} },
+		Held:    func(_, _, rank int) Blocks { return Blocks{rank, 1, 1} },
+		Wanted:  func(ranks, _, _ int) Blocks { return Blocks{0, 1, ranks} },
+		Rotated: func(ranks, by, block int) int { return (block + by) % ranks },
 	},
 	{
 		Name: "alltoall", Blocks: func(ranks int) int { return ranks * ranks },
 		Held:   func(ranks, _, rank int) Blocks { return Blocks{rank * ranks, 1, ranks} },
 		Wanted: func(ranks, _, rank int) Blocks { return Blocks{rank, ranks, ranks} },
+		Rotated: func(ranks, by, block int) int {
+			from, to := block/ranks, block%ranks
+			return (from+by)%ranks*ranks + (to+by)%ranks
+		},
 	},
 }
 

@@ -54,13 +54,18 @@ func proveReuse(sub *subject) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return ahead.note(), nil
+}
+
+// note says it in words.
+func (ra *runAhead) note() string {
 	switch {
-	case ahead.flow != nil:
-		return fmt.Sprintf("needs flow control: rank %d may run ahead of rank %d", ahead.flow[0], ahead.flow[1]), nil
-	case ahead.apart != nil:
-		return fmt.Sprintf("at most %s ahead when writing; rank %d enters any number ahead of rank %d", operations(ahead.writes), ahead.apart[0], ahead.apart[1]), nil
+	case ra.flow != nil:
+		return fmt.Sprintf("needs flow control: rank %d may run ahead of rank %d", ra.flow[0], ra.flow[1])
+	case ra.apart != nil:
+		return fmt.Sprintf("at most %s ahead when writing; rank %d enters any number ahead of rank %d", operations(ra.writes), ra.apart[0], ra.apart[1])
 	}
-	return fmt.Sprintf("at most %s ahead when writing, %d when entering", operations(ahead.writes), ahead.enters), nil
+	return fmt.Sprintf("at most %s ahead when writing, %d when entering", operations(ra.writes), ra.enters)
 }
 
 func operations(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "operation", "operations")) }

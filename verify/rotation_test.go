@@ -1,0 +1,265 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// programs are the programs of all ranks of a schedule that rotates, by rank.
+type programs func(rank int) ir.Program
+
+// ofBlock returns the chunks of a block.
+func ofBlock(per, block int) (slots []ir.Slot) {
+	for f := range per {
+		slots = append(slots, ir.Chunk(block*per+f))
+	}
+	return slots
+}
+
+// allButOwn is done of an allgather.
+func allButOwn(ranks, per, rank int) (done []ir.Slot) {
+	for b := range ranks {
+		if b != rank {
+			done = append(done, ofBlock(per, b)...)
+		}
+	}
+	return done
+}
+
+func allgatherRing(ranks, per int) (ir.Header, programs) {
+	h := ir.Header{Collective: "allgather", Algorithm: "ring", Ranks: ranks, Chunks: ranks * per}
+	return h, func(rank int) ir.Program {
+		p := ir.Program{Rank: rank, Done: allButOwn(ranks, per, rank)}
+		for d := range ranks - 1 {
+			block := ofBlock(per, (rank-d+ranks)%ranks)
+			when := []ir.Slot{ir.Enter}
+			if d > 0 {
+				when = append(when, block...)
+			}
+			p.Rules = append(p.Rules, ir.Rule{When: when, Do: ir.PutAll((rank+1)%ranks, block...)})
+		}
+		return p
+	}
+}
+
+func allgatherBruck(ranks, per int) (ir.Header, programs) {
+	h := ir.Header{Collective: "allgather", Algorithm: "bruck", Ranks: ranks, Chunks: ranks * per}
+	return h, func(rank int) ir.Program {
+		p := ir.Program{Rank: rank, Done: allButOwn(ranks, per, rank)}
+		for step := 1; step < ranks; step *= 2 {
+			var message []ir.Slot
+			for b := range ranks {
+				if (b-rank+ranks)%ranks < min(step, ranks-step) { // ascending, as in a schedule
+					message = append(message, ofBlock(per, b)...)
+				}
+			}
+			r := ir.Rule{When: []ir.Slot{ir.Enter}, Do: ir.PutAll((rank-step+ranks)%ranks, message...)}
+			for _, c := range message {
+				if c.Index()/per != rank {
+					r.When = append(r.When, c)
+				}
+			}
+			p.Rules = append(p.Rules, r)
+		}
+		return p
+	}
+}
+
+// alltoallLinear puts each block to its rank; in pairs, rank r+i's after that of rank r-i+1 has come.
+func alltoallLinear(ranks, per int, pairwise bool) (ir.Header, programs) {
+	h := ir.Header{Collective: "alltoall", Algorithm: "linear", Ranks: ranks, Chunks: ranks * ranks * per}
+	return h, func(rank int) ir.Program {
+		p := ir.Program{Rank: rank}
+		for i := 1; i < ranks; i++ {
+			to, before := (rank+i)%ranks, (rank-i+1+ranks)%ranks
+			when := []ir.Slot{ir.Enter}
+			if pairwise && i > 1 {
+				when = append(when, ofBlock(per, before*ranks+rank)...)
+			}
+			p.Rules = append(p.Rules, ir.Rule{When: when, Do: ir.PutAll(to, ofBlock(per, rank*ranks+to)...)})
+		}
+		for from := range ranks {
+			if from != rank {
+				p.Done = append(p.Done, ofBlock(per, from*ranks+rank)...)
+			}
+		}
+		return p
+	}
+}
+
+// withAck adds a signal to a ring: each rank tells its predecessor what it has got.
+func withAck(h ir.Header, of programs) (ir.Header, programs) {
+	return h, func(rank int) ir.Program {
+		p := of(rank)
+		p.Signals = 1
+		p.Rules = append(p.Rules, ir.Rule{When: p.Done, Do: []ir.Action{ir.PutTo(ir.Signal(0), (rank-1+h.Ranks)%h.Ranks)}})
+		p.Done = append(p.Done[:len(p.Done):len(p.Done)], ir.Signal(0))
+		return p
+	}
+}
+
+func rotations(ranks, per int) map[string]func() (ir.Header, programs) {
+	return map[string]func() (ir.Header, programs){
+		"ring":         func() (ir.Header, programs) { return allgatherRing(ranks, per) },
+		"bruck":        func() (ir.Header, programs) { return allgatherBruck(ranks, per) },
+		"linear":       func() (ir.Header, programs) { return alltoallLinear(ranks, per, false) },
+		"pairwise":     func() (ir.Header, programs) { return alltoallLinear(ranks, per, true) },
+		"acknowledged": func() (ir.Header, programs) { return withAck(allgatherRing(ranks, per)) },
+	}
+}
+
+func whole(h ir.Header, of programs) *ir.Schedule {
+	s := &ir.Schedule{Header: h}
+	for rank := range h.Ranks {
+		s.Programs = append(s.Programs, of(rank))
+	}
+	return s
+}
+
+// Rank 0 alone shows what all checks say of a schedule that rotates, to the word.
+func TestRotationsAreProvedByOneRank(t *testing.T) {
+	for ranks := 2; ranks <= 13; ranks++ {
+		for per := 1; per <= 3; per++ {
+			for name, make := range rotations(ranks, per) {
+				t.Run(fmt.Sprintf("%s, %d ranks, %d chunks a block", name, ranks, per), func(t *testing.T) {
+					h, of := make()
+					report := proveRotation(h, of, Checks())
+					require.NotNil(t, report)
+					full, err := Run(whole(h, of))
+					require.NoError(t, err)
+					require.NoError(t, full.Err())
+					require.Equal(t, full, report)
+				})
+			}
+		}
+	}
+}
+
+// mutateRotation changes one rank's program, or, by the same change, those of all ranks.
+func mutateRotation(h ir.Header, of programs, all bool, seed uint64) programs {
+	row := h.Row()
+	rotate := func(s *ir.Schedule, by int, slot ir.Slot) ir.Slot {
+		if slot.Kind() != ir.KindChunk {
+			return slot
+		}
+		per := s.BlockChunks()
+		return ir.Chunk(row.Rotated(h.Ranks, by, slot.Index()/per)*per + slot.Index()%per)
+	}
+	s := whole(h, of)
+	mutated, _ := mutate(s, rand.New(rand.NewPCG(seed, 5)))
+	if !all {
+		return func(rank int) ir.Program { return mutated.Programs[rank] }
+	}
+	p := mutated.Programs[0]
+	return func(rank int) ir.Program { // rank 0's, shifted
+		q := clone(&ir.Schedule{Header: h, Programs: []ir.Program{p}}).Programs[0]
+		q.Rank = rank
+		for i := range q.Rules {
+			r := &q.Rules[i]
+			r.Unless = rotate(s, rank, r.Unless)
+			for j := range r.When {
+				r.When[j] = rotate(s, rank, r.When[j])
+			}
+			for j := range r.Do {
+				r.Do[j].Slot = rotate(s, rank, r.Do[j].Slot)
+				if r.Do[j].Op == ir.Put {
+					r.Do[j].To = int32((int(r.Do[j].To) + rank) % h.Ranks)
+				}
+			}
+		}
+		for j := range q.Done {
+			q.Done[j] = rotate(s, rank, q.Done[j])
+		}
+		return q
+	}
+}
+
+// A mutant of a schedule that rotates is proved by one rank only if it is right, and then with the
+// same words.
+func TestMutantsOfRotations(t *testing.T) {
+	proved, refuted := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		ranks, per := rapid.IntRange(2, 7).Draw(t, "ranks"), rapid.IntRange(1, 2).Draw(t, "chunks a block")
+		make := rotations(ranks, per)[rapid.SampledFrom([]string{"ring", "bruck", "linear", "pairwise", "acknowledged"}).Draw(t, "algorithm")]
+		h, of := make()
+		all := rapid.Bool().Draw(t, "all ranks")
+		of = mutateRotation(h, of, all, rapid.Uint64().Draw(t, "seed"))
+		s := whole(h, of)
+		full, err := Run(s)
+		require.NoError(t, err)
+		report := proveRotation(h, of, Checks())
+		if report != nil {
+			proved++
+			require.NoError(t, full.Err(), "%v", s)
+			require.Equal(t, full, report)
+		} else if full.Err() != nil {
+			refuted++
+		}
+		either, err := RunPrograms(h, of)
+		require.NoError(t, err)
+		require.Equal(t, full, either)
+	})
+	require.Positive(t, proved)
+	require.Positive(t, refuted)
+}
+
+// One rank that differs, and be it the last, is enough for a schedule not to rotate.
+func TestOneRankThatDiffers(t *testing.T) {
+	for name, make := range rotations(5, 2) {
+		h, of := make()
+		for odd := range h.Ranks {
+			for what, spoil := range map[string]func(p *ir.Program){
+				"a rule less":      func(p *ir.Program) { p.Rules = p.Rules[1:] },
+				"another rank":     func(p *ir.Program) { p.Rules[0].Do[0].To = int32((int(p.Rules[0].Do[0].To) + 1) % h.Ranks) },
+				"two messages":     func(p *ir.Program) { p.Rules[0].Do[1].Joins = false },
+				"another chunk":    func(p *ir.Program) { p.Rules[0].Do[0].Slot = p.Rules[0].Do[1].Slot },
+				"less done":        func(p *ir.Program) { p.Done = p.Done[1:] },
+				"another signal":   func(p *ir.Program) { p.Signals++ },
+				"waits for more":   func(p *ir.Program) { p.Rules[0].When = append(p.Rules[0].When, p.Done[0]) },
+				"somebody to ask":  func(p *ir.Program) { p.Ask = []int32{int32((odd + 1) % h.Ranks)} },
+				"a repair":         func(p *ir.Program) { p.Rules[0].Unless = p.Done[0] },
+				"the wrong number": func(p *ir.Program) { p.Rank = (p.Rank + 1) % h.Ranks },
+			} {
+				report := proveRotation(h, func(rank int) ir.Program {
+					p := of(rank)
+					if rank == odd {
+						p.Rules = append([]ir.Rule(nil), p.Rules...)
+						spoil(&p)
+					}
+					return p
+				}, Checks())
+				require.Nil(t, report, "%s: rank %d has %s", name, odd, what)
+			}
+		}
+	}
+}
+
+// Each row that can be rotated holds and wants the same, further on.
+func TestRowsRotate(t *testing.T) {
+	for _, row := range ir.Collectives() {
+		if row.Rotated == nil {
+			continue
+		}
+		for ranks := 1; ranks <= 9; ranks++ {
+			h := ir.Header{Collective: row.Name, Ranks: ranks, Chunks: row.Blocks(ranks)}
+			for rank := range ranks {
+				for by := range ranks {
+					to := (rank + by) % ranks
+					for b := range row.Blocks(ranks) {
+						c := row.Rotated(ranks, by, b)
+						require.Equal(t, h.Holds(rank, b), h.Holds(to, c))
+						wanted, further := h.Wanted(rank), h.Wanted(to)
+						require.Equal(t, wanted.Has(b), further.Has(c))
+						require.Equal(t, b, row.Rotated(ranks, (ranks-by)%ranks, c))
+					}
+				}
+			}
+		}
+	}
+}
