@@ -130,9 +130,9 @@ func whole(h ir.Header, of programs) *ir.Schedule {
 func TestRotationsAreProvedByOneRank(t *testing.T) {
 	for ranks := 2; ranks <= 13; ranks++ {
 		for per := 1; per <= 3; per++ {
-			for name, make := range rotations(ranks, per) {
+			for name, made := range rotations(ranks, per) {
 				t.Run(fmt.Sprintf("%s, %d ranks, %d chunks a block", name, ranks, per), func(t *testing.T) {
-					h, of := make()
+					h, of := made()
 					report := proveRotation(h, of, Checks())
 					require.NotNil(t, report)
 					full, err := Run(whole(h, of))
@@ -190,8 +190,8 @@ func TestMutantsOfRotations(t *testing.T) {
 	proved, refuted := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		ranks, per := rapid.IntRange(2, 7).Draw(t, "ranks"), rapid.IntRange(1, 2).Draw(t, "chunks a block")
-		make := rotations(ranks, per)[rapid.SampledFrom([]string{"ring", "bruck", "linear", "pairwise", "acknowledged"}).Draw(t, "algorithm")]
-		h, of := make()
+		made := rotations(ranks, per)[rapid.SampledFrom([]string{"ring", "bruck", "linear", "pairwise", "acknowledged"}).Draw(t, "algorithm")]
+		h, of := made()
 		all := rapid.Bool().Draw(t, "all ranks")
 		of = mutateRotation(h, of, all, rapid.Uint64().Draw(t, "seed"))
 		s := whole(h, of)
@@ -215,8 +215,8 @@ func TestMutantsOfRotations(t *testing.T) {
 
 // One rank that differs, and be it the last, is enough for a schedule not to rotate.
 func TestOneRankThatDiffers(t *testing.T) {
-	for name, make := range rotations(5, 2) {
-		h, of := make()
+	for name, made := range rotations(5, 2) {
+		h, of := made()
 		for odd := range h.Ranks {
 			for what, spoil := range map[string]func(p *ir.Program){
 				"a rule less":      func(p *ir.Program) { p.Rules = p.Rules[1:] },
