@@ -281,3 +281,59 @@ func BenchmarkRotation(b *testing.B) {
 		})
 	}
 }
+
+// What must be set before the rules of rank 0 is what the analysis of all ranks says, for one
+// operation and for one that follows another.
+func TestRankZeroNeedsWhatAllRanksSay(t *testing.T) {
+	for ranks := 2; ranks <= 9; ranks++ {
+		for name, made := range rotations(ranks, 1) {
+			s := whole(made())
+			sub, err := newSubject(s)
+			require.NoError(t, err)
+			q := newQuotient(s)
+			require.True(t, q.run())
+			var seeds []runs
+			seed := runs{{0, 1}}
+			for range 3 {
+				a := newMust(sub, enterMarks(sub), run{0, int32(ranks)}, maxRuns)
+				a.seeds = seeds
+				require.True(t, a.solve())
+				rules, done := q.must(seed)
+				for i := range rules {
+					require.Equal(t, a.sets[a.rules[sub.layout.Rule(0, i)]], rules[i], "%s, %d ranks, rule %d", name, ranks, i)
+				}
+				seeds = a.enteredBefore()
+				seed = union(nil, done, runs{{0, 1}})
+				require.Equal(t, seeds[0], seed)
+			}
+		}
+	}
+}
+
+// A block that passes through a rank that does not want it may not come there twice either.
+func TestBlocksPassedOnTwice(t *testing.T) {
+	h, of := alltoallLinear(5, 1, false)
+	twice := func(again bool) programs {
+		return func(rank int) ir.Program {
+			p := of(rank)
+			via, to := (rank+1)%h.Ranks, (rank+2)%h.Ranks
+			block := ir.Chunk(rank*h.Ranks + to)
+			before := ir.Chunk((rank+h.Ranks-1)%h.Ranks*h.Ranks + via) // which this rank passes on
+			p.Rules[1] = ir.Rule{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(block, via)}}
+			p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{ir.Enter, before}, Do: []ir.Action{ir.PutTo(before, via)}})
+			p.Done = append(p.Done, before)
+			if again {
+				p.Rules = append(p.Rules, p.Rules[1])
+			}
+			return p
+		}
+	}
+	full, err := Run(whole(h, twice(false)))
+	require.NoError(t, err)
+	require.NoError(t, full.Err())
+	require.Equal(t, full, proveRotation(h, twice(false), Checks()))
+	require.Nil(t, proveRotation(h, twice(true), Checks()))
+	full, err = RunPrograms(h, twice(true))
+	require.NoError(t, err)
+	require.ErrorContains(t, full.Err(), "once: ")
+}
