@@ -1,111 +1,300 @@
 package emit
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
 
-// loop is one that a number stands in.
-type loop struct {
-	variable
-	times func(c *goCode) *goNumber
+	"github.com/schedgen/schedgen/ir"
+)
+
+// node is a piece of a role's program. Pieces that follow each other and differ by steps become a
+// loop.
+type node struct {
+	kind    nodeKind
+	times   int       // of a loop
+	values  []int     // of a loop: what its listed numbers go through
+	slot    ir.Kind   // of a slot
+	numbers []operand // of a rule those of a repair, of a put its rank
+	lists   []nodes   // of a loop its body
 }
 
-// run finds the numbers of run j of family i.
-func (t *fitter) run(i, j int) {
-	of := func(c *goCode) *repeat { return c.families[i].runs[j] }
-	nest := []loop{
-		{varK, func(c *goCode) *goNumber { return &c.families[i].times }},
-		{varJ, func(c *goCode) *goNumber { return &of(c).times }},
-	}
-	run := of(t.goCode)
-	if run.again != nil {
-		t.looped("the slots that end its repairs", nest, func(c *goCode) *goNumber { return &of(c).again.unless })
-		t.looped("the times after which its repairs are due", nest, func(c *goCode) *goNumber { return &of(c).again.after })
-	}
-	t.segments(nest, of)
+// nodes is a list of pieces.
+type nodes struct {
+	list []node
+	sort bool // its slots ascend in the program, and do not here
 }
 
-// segments finds the numbers of a run's segments.
-func (t *fitter) segments(nest []loop, of func(c *goCode) *repeat) {
-	run := of(t.goCode)
-	run.fitted = nil
-	for m := range run.segments {
-		run.fitted = append(run.fitted, t.segment(nest, func(c *goCode) *segment { return of(c).segments[m] })...)
+type nodeKind uint8
+
+const (
+	loopNode nodeKind = iota
+	ruleNode          // lists: when, do, unless
+	putNode           // lists: the slots of the message
+	mcastNode
+	slotNode
+	rankNode
+	programNode // lists: rules, done, ask, reportTo, reportFrom, twice
+)
+
+// program returns the role's program. A chunk has so many numbers that are ranks.
+func (ro *role) program(owners int) node {
+	r := shapeReader{ro.shape, ro.numbers, ro.moved, owners}
+	p := node{kind: programNode, numbers: r.take(1)}
+	var rules nodes
+	for range r.count() {
+		rule := node{kind: ruleNode}
+		var unless nodes
+		if kind := ir.Kind(r.count()); kind != ir.KindNone {
+			unless.list = []node{r.slot(kind)}
+			rule.numbers = r.take(1)
+		}
+		when := r.slots()
+		rule.lists = []nodes{when, r.actions(), unless}
+		rules.list = append(rules.list, rule)
+	}
+	rules.list = rolled(rules.list, minRules)
+	done, ask, to, from := r.slots(), r.peers(), r.peers(), r.peers()
+	p.lists = []nodes{rules, done, ask, to, from, r.actions()}
+	return p
+}
+
+// shapeReader makes pieces of what an outline has taken apart.
+type shapeReader struct {
+	shape   []byte
+	numbers []operand
+	moved   []bool
+	owners  int
+}
+
+func (r *shapeReader) count() int {
+	n, size := binary.Uvarint(r.shape)
+	r.shape = r.shape[size:]
+	return int(n)
+}
+
+func (r *shapeReader) take(n int) []operand {
+	list := slices.Clone(r.numbers[:n])
+	r.numbers = r.numbers[n:]
+	return list
+}
+
+func (r *shapeReader) slot(kind ir.Kind) node {
+	n := 0
+	switch kind {
+	case ir.KindChunk:
+		n = r.owners + 1
+	case ir.KindSignal:
+		n = 1
+	}
+	return node{kind: slotNode, slot: kind, numbers: r.take(n)}
+}
+
+func (r *shapeReader) slots() nodes {
+	var list []node
+	for range r.count() {
+		list = append(list, r.slot(ir.Kind(r.count())))
+	}
+	moved := r.moved[0]
+	r.moved = r.moved[1:]
+	return nodes{rolled(list, minSlots), moved}
+}
+
+func (r *shapeReader) peers() nodes {
+	var list []node
+	for range r.count() {
+		list = append(list, node{kind: rankNode, numbers: r.take(1)})
+	}
+	return nodes{list: rolled(list, minSlots)}
+}
+
+func (r *shapeReader) actions() nodes {
+	var list []node
+	for range r.count() {
+		action := node{kind: mcastNode}
+		if ir.Op(r.count()) == ir.Put {
+			action.kind, action.numbers = putNode, r.take(1)
+		}
+		action.lists = []nodes{r.slots()}
+		list = append(list, action)
+	}
+	return nodes{list: rolled(list, minActions)}
+}
+
+// So many turns a loop has at least: fewer are shorter without it.
+const (
+	minRules   = 3
+	minActions = 4
+	minSlots   = 5
+)
+
+// maxBody is how many pieces that follow each other a loop's body may have.
+const maxBody = 8
+
+// rolled returns the list with loops in place of pieces that repeat, least turns at least. Loops of
+// one piece come first, so that what repeats with loops in it is found as well.
+func rolled(list []node, least int) []node {
+	for {
+		before := len(list)
+		for n := -1; n != len(list); {
+			n = len(list)
+			list = roll(list, 1, least, false)
+		}
+		list = roll(list, maxBody, least, false)
+		if len(list) == before && least < minSlots {
+			list = roll(list, maxBody, least, true)
+		}
+		if len(list) == before {
+			return list
+		}
 	}
 }
 
-// looped finds a number that stands in loops, if need be in a list.
-func (t *fitter) looped(what string, nest []loop, of func(c *goCode) *goNumber) {
-	n := of(t.goCode)
-	value := func(c *goCode, i int, _ *env) int { return of(c).values[i] }
-	if n.expr = t.searched(nest, t.ownBases(), 0, value); n.expr == nil {
-		n.expr = t.listed(what, nest, of)
-	}
-}
-
-// searched finds a formula for a number in loops, nil if there is none. value
-// returns what it is at a rank's pass i, and may add to the environment.
-func (t *fitter) searched(nest []loop, bases []base, wrap int, value func(c *goCode, i int, at *env) int) *expr {
-	c := &sought{bases: bases, wrap: wrap, each: func(visit func(sample) bool) {
-		for k, code := range t.codes {
-			at, i := t.envs[k], 0
-			if !passes(code, nest, &at, func() bool {
-				v := value(code, i, &at)
-				i++
-				return visit(sample{at, v})
-			}) {
-				return
+// roll makes loops of what repeats in list, with bodies of at most so many pieces. Numbers grow by steps, or
+// they may also go through a list.
+func roll(list []node, most, least int, listed bool) []node {
+	var out []node
+	for len(list) > 0 {
+		body, times := 1, 1
+		var best [][]step
+		for n := 1; n <= most && n*least <= len(list); n++ {
+			if by := turns(list, n, listed); len(by)+1 >= least && (len(by)+1)*n > times*body {
+				body, times, best = n, len(by)+1, by
 			}
 		}
-	}}
-	for _, l := range nest {
-		if slices.ContainsFunc(t.codes, func(c *goCode) bool { return l.times(c).at() > 1 }) {
-			c.loops = append(c.loops, l.variable)
+		piece := list[0]
+		if times > 1 {
+			piece = loopOf(list[:body], best)
 		}
+		out = append(out, piece)
+		list = list[body*times:]
 	}
-	e := t.find(c)
-	if e == nil {
-		t.failed = append(t.failed, c)
-		return nil
-	}
-	return e.put(varTimes, nest[len(nest)-1].times(t.goCode).expr)
+	return out
 }
 
-// passes goes through the loops of a rank until visit returns false, and
-// returns what it last returned.
-func passes(c *goCode, nest []loop, at *env, visit func() bool) bool {
-	if len(nest) == 0 {
-		return visit()
+// loopOf returns a loop with that body, whose numbers grow by so much each time.
+func loopOf(body []node, by [][]step) node {
+	loop := node{kind: loopNode, times: len(by) + 1, lists: []nodes{{list: slices.Clone(body)}}}
+	g := grower{by: slices.Clone(by[0])}
+	odd := oddStep(by)
+	if odd >= 0 {
+		loop.values = []int{0}
+		for t, steps := range by {
+			loop.values = append(loop.values, loop.values[t]+steps[odd].at)
+		}
 	}
-	times := nest[0].times(c).at()
-	at.vars[varTimes] = times
-	for i := range times {
-		at.vars[nest[0].variable] = i
-		if !passes(c, nest[1:], at, visit) {
+	for i := range g.by {
+		g.by[i].listed = slices.ContainsFunc(by, func(steps []step) bool { return steps[i] != by[0][i] })
+	}
+	for i := range loop.lists[0].list {
+		g.grow(&loop.lists[0].list[i])
+	}
+	for i := range loop.values {
+		loop.values[i] += *g.base
+	}
+	return loop
+}
+
+// turns returns what the numbers of the first n pieces of list grow by each time that the pieces repeat.
+func turns(list []node, n int, listed bool) (by [][]step) {
+	for at := n; at+n <= len(list); at += n {
+		var steps []step
+		for i := range n {
+			if a, b := &list[at-n+i], &list[at+i]; !a.differs(b, &steps) {
+				return by
+			}
+		}
+		by = append(by, steps)
+		if !listed && !slices.Equal(steps, by[0]) || listed && !oneList(by) {
+			return by[:len(by)-1]
+		}
+	}
+	return by
+}
+
+// oddStep returns the first number that does not grow by the same each time, -1 if there is none.
+func oddStep(by [][]step) int {
+	for i := range by[0] {
+		for _, steps := range by {
+			if steps[i] != by[0][i] {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// oneList reports whether all numbers that do not grow by the same each time grow by the same as each
+// other, and have no other columns.
+func oneList(by [][]step) bool {
+	odd := oddStep(by)
+	for i := range by[0] {
+		same, asOdd := true, true
+		for _, steps := range by {
+			same = same && steps[i] == by[0][i]
+			asOdd = asOdd && odd >= 0 && steps[i].at == steps[odd].at && steps[i].column == 0
+		}
+		if !same && !asOdd {
 			return false
 		}
 	}
-	at.vars[nest[0].variable] = 0
 	return true
 }
 
-// listed makes a list for each rank of a number in loops.
-func (t *fitter) listed(what string, nest []loop, of func(c *goCode) *goNumber) *expr {
-	index := lit(0)
-	for _, l := range nest {
-		index = add(mul(index, l.times(t.goCode).expr), variableOf(l.variable))
+// differs appends what the numbers of b are more than those of a; ok is false if more than numbers differ.
+func (a *node) differs(b *node, steps *[]step) (ok bool) {
+	if a.kind != b.kind || a.times != b.times || !slices.Equal(a.values, b.values) || a.slot != b.slot || len(a.numbers) != len(b.numbers) {
+		return false
 	}
-	for _, l := range nest {
-		if l.times(t.goCode).expr.is(1) {
-			index = index.put(l.variable, lit(0))
+	for i := range a.numbers {
+		x, y := &a.numbers[i], &b.numbers[i]
+		if x.form != y.form || x.mod != y.mod || !slices.Equal(x.list, y.list) || !slices.Equal(x.by, y.by) {
+			return false
+		}
+		at := y.at - x.at
+		if x.mod > 0 && 2*at > x.mod {
+			at -= x.mod
+		} else if x.mod > 0 && 2*at <= -x.mod {
+			at += x.mod
+		}
+		*steps = append(*steps, step{column: y.column - x.column, at: at})
+	}
+	for i := range a.lists {
+		x, y := &a.lists[i], &b.lists[i]
+		if x.sort != y.sort || len(x.list) != len(y.list) {
+			return false
+		}
+		for k := range x.list {
+			if !x.list[k].differs(&y.list[k], steps) {
+				return false
+			}
 		}
 	}
-	var rows [][]int
-	var values []int
-	for _, c := range t.codes {
-		rows = append(rows, of(c).values)
-		values = append(values, of(c).values[0])
+	return true
+}
+
+// grower notes by what the numbers of a loop's body grow.
+type grower struct {
+	by   []step // in the order of differs
+	base *int   // what the first number begins with that goes through the list
+}
+
+func (g *grower) grow(a *node) {
+	for i := range a.numbers {
+		n, s := &a.numbers[i], g.by[0]
+		g.by = g.by[1:]
+		if s.listed {
+			if s.at = 0; g.base == nil {
+				base := n.at
+				g.base = &base
+			}
+			n.at -= *g.base
+		}
+		n.by = append(slices.Clone(n.by), s)
 	}
-	if index.is(0) {
-		return t.table.cell(values)
+	a.lists = slices.Clone(a.lists)
+	for i := range a.lists {
+		for k := range a.lists[i].list {
+			g.grow(&a.lists[i].list[k])
+		}
 	}
-	return t.table.list(what, rows, index)
 }

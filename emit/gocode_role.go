@@ -7,215 +7,346 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// role is ranks whose code differs in numbers only: all of them run the same
-// generated code, for which the numbers are formulas of the rank or stand in
-// the role's table.
+// role is ranks whose programs differ in numbers only.
 type role struct {
-	*goCode // with the formulas
 	ranks   []int
-	conds   []condition // of each family
-	words   []int       // of each family that is masked: the word of bits
-	table   table
+	shape   []byte
+	numbers []operand // in the order of shape
+	moved   []bool    // list of slots -> it is to be sorted at some rank
+	width   int       // columns of the table: numbers of each rank that follow no formula
+	table   [][]int   // those of each rank
 }
 
-// programsOf sorts the ranks by what they do.
-func programsOf(s *ir.Schedule, l *layout) []part {
-	return parts(s.Ranks, func(rank int) (*goCode, int) { return takeApart(s, l, rank), 0 })
+// operand is one number of a role's programs.
+type operand struct {
+	form   form
+	column int    // of the table, of columnForm
+	list   []int  // what the table picks of, of columnForm; nil: nothing
+	at     int    // what is added, or with xorForm the other operand
+	mod    int    // the sum is modulo so much; 0: it is not
+	by     []step // for each loop that it stands in, the innermost first
 }
 
-// parts sorts ranks by their kinds and by what their code is like without its numbers.
-func parts(ranks int, code func(rank int) (c *goCode, kind int)) []part {
-	of := make(map[string]*part)
-	var order []*part
-	for r := range ranks {
-		c, kind := code(r)
-		key := strconv.Itoa(kind) + c.key()
-		if of[key] == nil {
-			of[key] = new(part)
-			order = append(order, of[key])
+// step is what a number grows by from one turn of a loop to the next, if it does not go through the
+// loop's list.
+type step struct {
+	column, at int
+	listed     bool
+}
+
+// form is how a number follows from the rank.
+type form uint8
+
+const (
+	constForm  form = iota // at
+	rankForm               // rank + at
+	xorForm                // rank ^ at
+	ringForm               // the rank that is at places behind in the circle of all but the root
+	columnForm             // table[rank][column] + at; with a list: list[table[rank][column]], + rank if it is one, + at
+)
+
+// rolesOf sorts the ranks of a schedule by what they do, and finds out how their numbers follow
+// from the rank. The roles have no tables if these would have more than most numbers together.
+func rolesOf(o *outline, picks bool, most int) (roles []*role, numbers int) {
+	known := make(map[string]*fit)
+	var fits []*fit
+	var c coded
+	for rank := range o.s.Programs {
+		o.take(&c, rank)
+		f := known[string(c.shape)]
+		if f == nil {
+			f = newFit(&c, rank, &o.s.Header)
+			known[string(c.shape)] = f
+			fits = append(fits, f)
 		}
-		of[key].codes = append(of[key].codes, c)
-		of[key].ranks = append(of[key].ranks, r)
+		f.see(&c, rank)
 	}
-	var out []part
-	for _, p := range order {
-		out = append(out, p.separated()...)
+	left := most
+	for _, f := range fits {
+		n := f.tabulate(o, picks, left)
+		numbers += n
+		left = max(0, left-n)
+		roles = append(roles, &f.role)
 	}
-	return out
+	return roles, numbers
 }
 
-// roles makes roles of parts and finds the formulas.
-func roles(f *finder, s *ir.Schedule, parts []part) []*role {
-	var out []*role
-	for _, p := range parts {
-		out = append(out, rolesOf(f, s, p)...)
-	}
-	return out
+// fit finds the numbers of a role, which is the ranks of one shape.
+type fit struct {
+	role
+	first  []int              // the numbers of the first rank
+	isRank []bool             // number -> it is a rank
+	is     [columnForm][]bool // form -> number -> the form is right at all ranks seen
+	h      *ir.Header
 }
 
-// rolesOfRanks returns, for each of so many ranks, which of the roles it has.
-func rolesOfRanks(ranks int, roles []*role) []int {
-	of := make([]int, ranks)
+func newFit(c *coded, rank int, h *ir.Header) *fit {
+	f := &fit{first: slices.Clone(c.numbers), isRank: slices.Clone(c.ranks), h: h}
+	f.shape, f.moved = slices.Clone(c.shape), make([]bool, len(c.moved))
+	for form := range f.is {
+		f.is[form] = slices.Repeat([]bool{true}, len(f.first))
+	}
+	return f
+}
+
+// see holds the formulas that are right at the first rank against another.
+func (f *fit) see(c *coded, rank int) {
+	f.ranks = append(f.ranks, rank)
+	for i, moved := range c.moved {
+		f.moved[i] = f.moved[i] || moved
+	}
+	first := f.ranks[0]
+	for i, v := range c.numbers {
+		f.is[constForm][i] = f.is[constForm][i] && v == f.first[i]
+		f.is[rankForm][i] = f.is[rankForm][i] && f.less(i, v, rank) == f.less(i, f.first[i], first)
+		f.is[xorForm][i] = f.is[xorForm][i] && v^rank == f.first[i]^first
+		f.is[ringForm][i] = f.is[ringForm][i] && f.isRank[i] && f.behind(v, rank) >= 0 && f.behind(v, rank) == f.behind(f.first[i], first)
+	}
+}
+
+// behind returns how many places rank a is behind rank b in the circle of all ranks but the root, -1 if
+// one of them is not in it.
+func (f *fit) behind(a, b int) int {
+	n := f.h.Ranks
+	if !f.h.Rooted() || n < 3 || a == f.h.Root || b == f.h.Root {
+		return -1
+	}
+	place := func(rank int) int { return (rank - f.h.Root - 1 + n) % n }
+	return (place(a) - place(b) + n - 1) % (n - 1)
+}
+
+// less returns a - b, of numbers that are ranks modulo the number of ranks.
+func (f *fit) less(i, a, b int) int {
+	if f.isRank[i] && a < b {
+		return a - b + f.h.Ranks
+	}
+	return a - b
+}
+
+// tabulate chooses the formulas, has the numbers that follow none in columns, and returns how many
+// numbers the table has, which it may give up to make when there are more than most. Numbers whose
+// difference is the same at all ranks share a column.
+func (f *fit) tabulate(o *outline, picks bool, most int) int {
+	f.numbers = make([]operand, len(f.first))
+	forms := f.preferred()
+	var odd []int // the numbers that follow no formula
+	for i := range f.numbers {
+		n := &f.numbers[i]
+		if f.isRank[i] {
+			n.mod = f.h.Ranks
+		}
+		n.form = columnForm
+		for _, form := range forms {
+			if f.is[form][i] {
+				n.form = form
+				break
+			}
+		}
+		switch n.form {
+		case constForm:
+			n.at, n.mod = f.first[i], 0
+		case rankForm:
+			n.at = f.less(i, f.first[i], f.ranks[0])
+		case xorForm:
+			n.at, n.mod = f.first[i]^f.ranks[0], 0
+		case ringForm:
+			n.at, n.mod = f.behind(f.first[i], f.ranks[0]), f.h.Ranks-1
+		default:
+			odd = append(odd, i)
+		}
+	}
+	if len(odd) == 0 {
+		return 0
+	}
+	room := most // for numbers that may be picked of lists later
+	if picks {
+		room *= packed
+	}
+	lead := f.share(o, odd, room/len(f.ranks))
+	var leads []int
+	for _, i := range odd {
+		if lead[i] == i {
+			leads = append(leads, i)
+		}
+	}
+	if size := len(leads) * len(f.ranks); size > room {
+		return size
+	}
+	f.setTable(o, picks, leads)
+	for _, i := range odd {
+		of := f.numbers[lead[i]]
+		f.numbers[i].column, f.numbers[i].list = of.column, of.list
+		f.numbers[i].at = f.less(i, f.first[i], f.first[lead[i]])
+	}
+	return f.width * len(f.ranks)
+}
+
+// packed is how many times fewer numbers a table may have when it picks them of lists.
+const packed = 6
+
+// setTable makes the table of some numbers. Numbers that differ from the rank by few different distances share a
+// column that says which of them it is.
+func (f *fit) setTable(o *outline, picks bool, leads []int) {
+	values := make([][]int, len(leads)) // lead -> rank -> number
+	var c coded
+	for _, rank := range f.ranks {
+		o.take(&c, rank)
+		for k, i := range leads {
+			values[k] = append(values[k], c.numbers[i])
+		}
+	}
+	var packs []*digit
+	for k, i := range leads {
+		base := f.ranks
+		if !f.isRank[i] {
+			base = make([]int, len(f.ranks))
+		}
+		if !picks || !slices.ContainsFunc(packs, func(p *digit) bool { return p.add(k, base, values[k]) }) {
+			p := &digit{which: make([]int, len(f.ranks)), picks: 1}
+			p.add(k, base, values[k])
+			packs = append(packs, p)
+		}
+	}
+	f.table = make([][]int, len(f.ranks))
+	column := func(values []int) {
+		for r, v := range values {
+			f.table[r] = append(f.table[r], v)
+		}
+		f.width++
+	}
+	for _, p := range packs {
+		if saved := p.length - len("0, ")*len(f.ranks); !picks || p.picks == 0 || saved < leastSaved*len(p.numbers) {
+			for _, k := range p.numbers {
+				f.numbers[leads[k]].column = f.width
+				column(values[k])
+			}
+			continue
+		}
+		for m, k := range p.numbers {
+			n := &f.numbers[leads[k]]
+			n.column, n.list = f.width, p.lists[m]
+		}
+		column(p.which)
+	}
+}
+
+// digit is numbers that one column tells.
+type digit struct {
+	numbers []int   // in the order of leads
+	lists   [][]int // of each of them, what its distance from the rank may be
+	which   []int   // rank -> place in lists
+	picks   int     // length of lists; 0: it is one number in full
+	length  int     // of the text of all the numbers
+}
+
+const (
+	maxPicks   = 10  // so many distances a column may tell apart
+	leastSaved = 200 // bytes that a list is worth
+)
+
+// add adds a number to p, if it then still tells few enough apart or is the first.
+func (p *digit) add(k int, base, values []int) bool {
+	if len(p.numbers) > 0 && p.picks == 0 {
+		return false
+	}
+	type pick struct{ which, distance int }
+	known := make(map[pick]int)
+	which := make([]int, len(values))
+	var of []pick
+	length := 0
+	for r, v := range values {
+		at := pick{p.which[r], v - base[r]}
+		if _, ok := known[at]; !ok {
+			known[at] = len(of)
+			of = append(of, at)
+		}
+		which[r] = known[at]
+		length += len(strconv.Itoa(v)) + len(", ")
+		if len(of) > maxPicks && len(p.numbers) > 0 {
+			return false
+		}
+	}
+	p.numbers, p.length = append(p.numbers, k), p.length+length
+	if len(of) > maxPicks {
+		p.picks = 0
+		return true
+	}
+	lists := make([][]int, len(p.numbers))
+	for _, at := range of {
+		for m := range p.lists {
+			lists[m] = append(lists[m], p.lists[m][at.which])
+		}
+		lists[len(p.lists)] = append(lists[len(p.lists)], at.distance)
+	}
+	p.lists, p.which, p.picks = lists, which, len(of)
+	return true
+}
+
+// preferred returns the formulas, those first that are right for most numbers: numbers of one
+// formula are more often one loop.
+func (f *fit) preferred() []form {
+	forms := []form{constForm, rankForm, xorForm, ringForm}
+	right := func(form form) (n int) {
+		for _, is := range f.is[form] {
+			n += count01(is)
+		}
+		return n
+	}
+	slices.SortStableFunc(forms, func(a, b form) int { return right(b) - right(a) })
+	return forms
+}
+
+// share returns, for each of the odd numbers, the first of them from which it has the same distance
+// at all ranks. When there are more than most such, it may call others equal.
+func (f *fit) share(o *outline, odd []int, most int) map[int]int {
+	lead := make(map[int]int, len(odd))
+	for _, i := range odd {
+		lead[i] = odd[slices.IndexFunc(odd, func(j int) bool { return f.isRank[j] == f.isRank[i] })]
+	}
+	type class struct{ lead, moved int }
+	var c coded
+	for _, rank := range f.ranks[1:] {
+		o.take(&c, rank)
+		leads := make(map[class]int)
+		for _, i := range odd {
+			k := class{lead[i], f.less(i, c.numbers[i], f.first[i])}
+			if f.isRank[i] {
+				k.moved = (k.moved + f.h.Ranks) % f.h.Ranks
+			}
+			if _, ok := leads[k]; !ok {
+				leads[k] = i
+			}
+			lead[i] = leads[k]
+		}
+		if len(leads) > most {
+			break
+		}
+	}
+	return lead
+}
+
+// choice returns a condition of each role that says which ranks have it, as the runs of its ranks,
+// and which role has most; ok is false if that is longer than a table.
+func choice(roles []*role) (runs [][][2]int, most int, ok bool) {
+	total := 0
 	for i, ro := range roles {
+		var list [][2]int
 		for _, r := range ro.ranks {
-			of[r] = i
-		}
-	}
-	return of
-}
-
-// key spells the code without its numbers.
-func (c *goCode) key() string {
-	var b keyBuilder
-	b.add(flag(c.holds), flag(c.keeps))
-	b.spans(c.done)
-	for _, f := range c.families {
-		b.add(flag(f.repair))
-		b.spans(f.when)
-		for _, run := range f.runs {
-			b.add(-1, flag(run.again != nil))
-			if run.again != nil {
-				b.add(int(run.again.kind))
-			}
-			b.segments(run)
-		}
-		b.add(-2)
-	}
-	for _, run := range c.apart() {
-		b.segments(run)
-	}
-	b.effect(&c.enter)
-	for _, list := range [][]slotClass{c.chunk, c.signal} {
-		b.add(-3)
-		for i := range list {
-			b.effect(&list[i].effect)
-		}
-	}
-	return string(b)
-}
-
-type keyBuilder []byte
-
-func (b *keyBuilder) add(numbers ...int) {
-	for _, n := range numbers {
-		*b = append(*b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
-	}
-}
-
-func (b *keyBuilder) spans(list []slotSpan) {
-	for i := range list {
-		b.add(int(list[i].kind))
-	}
-	b.add(-4)
-}
-
-func (b *keyBuilder) segments(run *repeat) {
-	for _, s := range run.segments {
-		b.add(int(s.op), int(s.kind), flag(s.nested))
-	}
-	b.add(-6)
-}
-
-func (b *keyBuilder) effect(e *effect) {
-	*b = append(*b, e.key()...)
-	b.add(-5)
-}
-
-func flag(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// part is ranks that can share code.
-type part struct {
-	codes []*goCode
-	ranks []int
-}
-
-// separated parts ranks whose families or classes do not go by the same steps:
-// code of families of several rules is for rules that wait for one slot of
-// each span.
-func (p part) separated() []part {
-	several := make([]bool, len(p.codes[0].families))
-	for _, c := range p.codes {
-		for i, f := range c.families {
-			several[i] = several[i] || f.times.at() > 1
-		}
-	}
-	var first []goNumber
-	var in, out part
-	for _, c := range p.codes { // what any step would do for has that of another
-		for i, n := range c.steps(several) {
-			if len(first) <= i {
-				first = append(first, n)
-			} else if first[i].free {
-				first[i] = n
+			if n := len(list); n > 0 && list[n-1][1] == r-1 {
+				list[n-1][1] = r
+			} else {
+				list = append(list, [2]int{r, r})
 			}
 		}
-	}
-	for i, c := range p.codes {
-		to := &in
-		if !slices.EqualFunc(first, c.steps(several), func(a, b goNumber) bool { return b.free || a.at() == b.at() }) {
-			to = &out
+		runs = append(runs, list)
+		if len(ro.ranks) > len(roles[most].ranks) {
+			most = i
 		}
-		to.codes, to.ranks = append(to.codes, c), append(to.ranks, p.ranks[i])
+		total += len(list)
+		ok = ok || ro.width > 0
 	}
-	if out.codes == nil {
-		return []part{in}
-	}
-	return append([]part{in}, out.separated()...)
+	return runs, most, !ok && total-len(runs[most]) <= maxRuns
 }
 
-// steps are those of a rank's families and classes, and whether families wait
-// for spans of several slots that are of several rules at some rank.
-func (c *goCode) steps(several []bool) []goNumber {
-	var out []goNumber
-	for i, f := range c.families {
-		for j := range f.when {
-			out = append(out, f.step[j], one(flag(several[i] && f.when[j].n.at() > 1)))
-		}
-	}
-	for i := range c.chunk {
-		out = append(out, c.chunk[i].stride)
-	}
-	for i := range c.signal {
-		out = append(out, c.signal[i].stride)
-	}
-	return out
-}
-
-// numbers are those of the code that stand in no loop, in the same order for
-// all codes of a key.
-func (c *goCode) numbers() []*goNumber {
-	list := []*goNumber{&c.signals, &c.must}
-	spans := func(spans []slotSpan) {
-		for i := range spans {
-			list = append(list, &spans[i].first, &spans[i].n)
-		}
-	}
-	spans(c.done)
-	for _, f := range c.families {
-		list = append(list, &f.times, &f.must, &f.at, &f.size, &f.arm, &f.arms, &f.counter)
-		spans(f.when)
-		for i := range f.step {
-			list = append(list, &f.step[i])
-		}
-		for _, run := range f.runs {
-			list = append(list, &run.times)
-			if run.again != nil {
-				list = append(list, &run.again.n)
-			}
-		}
-	}
-	for _, classes := range [][]slotClass{c.chunk, c.signal} {
-		for i := range classes {
-			list = append(list, &classes[i].stride)
-			if i < len(classes)-1 {
-				list = append(list, &classes[i].lo, &classes[i].hi)
-			}
-		}
-	}
-	return list
-}
+// maxRuns is how many runs of ranks a choice of roles may tell apart.
+const maxRuns = 6

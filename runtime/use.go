@@ -27,7 +27,7 @@ import (
 // A process proves a schedule once, for all its ranks and communicators; nothing is sent for
 // it, and other goroutines may use the communicator meanwhile. On one core the proof of a large
 // barrier or acknowledged broadcast takes 5 ms for 64 ranks, 30 ms for 1,024, a second and 20 MB for
-// 4,096, and ten seconds and 80 MB for 16,384. Generated code is not proved again and takes no time:
+// 4,096, and ten seconds and 80 MB for 16,384. Generated code is not proved again:
 // schedgen emit has proved the schedule, and refuses one that does not verify.
 //
 // A schedule is for one number of ranks, one root and one number of chunks:
@@ -63,31 +63,30 @@ func (c *Comm) use(s *machine.Schedule, unproved error) error {
 	if err := cmp.Or(c.usable(s), unproved); err != nil {
 		return fmt.Errorf("%w: use: %w", ErrInput, err)
 	}
-	program, err := s.Program(c.rank)
+	program, err := s.Compile(c.rank)
 	if err != nil {
 		return fmt.Errorf("%w: use: %w", ErrInput, err)
 	}
-	if _, err := s.Program(s.Header.Root); err != nil {
+	if _, err := s.Compile(s.Header.Root); err != nil {
 		return fmt.Errorf("%w: use: %w", ErrInput, err)
 	}
-	places, err := placesOf(s, program, c.rank)
+	own := s.Program(c.rank)
+	places, err := placesOf(s, &own)
 	if err != nil {
 		return fmt.Errorf("%w: use: %s: %w", ErrInput, s.Header.Name(), err)
 	}
-	programs := outlines(s)
 	clear(c.plans.recent)
-	compiled := core.NewPlan(&s.Header, program, programs(s.Header.Root), s.Digest)
+	compiled := core.NewPlan(&s.Header, program, s.Program(s.Header.Root), s.Digest)
 	switch {
 	case c.plans.reaches == nil:
 	case compiled.Chunks > 0 && s.Header.Blocks() != 1:
 	case compiled.Chunks > 0:
-		compiled.Shelve(c.rank, c.plans.reaches, programs)
+		compiled.Shelve(c.rank, c.plans.reaches, s.Program)
 	case places != nil:
 		compiled.Flags(c.rank, c.plans.reaches, c.plans.together, places)
 	}
-	own := program.Outline()
 	c.plans.open(&own)
-	c.used.add(&plan{compiled, planKey{}, programs, 0, nil}, &s.Header)
+	c.used.add(&plan{compiled, planKey{}, s.Program, 0, nil}, &s.Header)
 	return nil
 }
 
@@ -113,25 +112,13 @@ func (c *Comm) usable(s *machine.Schedule) error {
 	return nil
 }
 
-// placesOf returns where the signals of a rank may stand as flags, nil if none may.
-func placesOf(s *machine.Schedule, program machine.Program, rank int) (*windows.Places, error) {
+// placesOf returns where the signals of own's rank may stand as flags, nil if none may.
+func placesOf(s *machine.Schedule, own *ir.Program) (*windows.Places, error) {
 	if s.Places == nil || !s.Header.Synchronizes() {
 		return nil, nil
 	}
-	own, places := program.Outline(), s.Places(rank)
-	return &places, places.Check(&own, s.Header.Ranks)
-}
-
-// outlines returns what the ranks of s send and wait for; a rank whose program
-// cannot be had sends nothing.
-func outlines(s *machine.Schedule) func(rank int) ir.Program {
-	return func(rank int) ir.Program {
-		p, err := s.Program(rank)
-		if err != nil {
-			return ir.Program{Rank: rank}
-		}
-		return p.Outline()
-	}
+	places := s.Places(own.Rank)
+	return &places, places.Check(own, s.Header.Ranks)
 }
 
 // used are the plans of the schedules that were given, by collective and root.

@@ -213,7 +213,7 @@ func TestUseRefusesWhatDoesNotVerify(t *testing.T) {
 	}
 }
 
-// Code carries no rules that could be proved: its generator says that it has proved them.
+// Generated code is not proved again: its generator says whether it has proved the schedule.
 func TestUseTakesCodeThatWasProved(t *testing.T) {
 	comms := group(t, 3, mem.Options{}, runtime.Config{})
 	closed(t, comms)

@@ -66,7 +66,8 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 		h, p := drawProgram(t)
 		plan, err := machine.Compile(&h, &p)
 		require.NoError(t, err)
-		engine := plan.Engine()
+		var engine machine.Machine
+		engine.Reset(plan)
 		shapes := &plain
 		if h.Blocks() > 1 {
 			shapes = &dense

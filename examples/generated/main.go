@@ -1,5 +1,5 @@
-// Generated broadcasts and meets in barriers with schedules that are compiled
-// to Go: go generate writes the packages bcast8 and barrier8. The eight ranks
+// Generated broadcasts and meets in barriers with schedules that are Go code:
+// go generate writes the packages bcast8 and barrier8. The eight ranks
 // are goroutines of this process.
 package main
 
@@ -22,7 +22,7 @@ import (
 //go:generate go run ../../cmd/schedgen emit barrier/dissemination -p 8 --degree 2 --format go --package barrier8 -o barrier8/barrier8.go
 
 func main() {
-	lines, err := broadcast(context.Background(), "compiled for eight ranks", mem.Options{})
+	lines, err := broadcast(context.Background(), "generated for eight ranks", mem.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"os"
 	goruntime "runtime"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen"
@@ -13,7 +15,6 @@ import (
 	"github.com/schedgen/schedgen/examples/generated/barrier8"
 	"github.com/schedgen/schedgen/examples/generated/bcast8"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -29,8 +30,8 @@ func TestEveryRankHasTheLine(t *testing.T) {
 	}
 }
 
-// interpreted are the schedules that the packages were made from.
-func interpreted(t testing.TB) (bcast, barrier *ir.Schedule) {
+// made are the schedules that the packages were made from.
+func made(t testing.TB) (bcast, barrier *ir.Schedule) {
 	a, err := schedule.New("bcast/mcast-chain", schedule.Params{Ranks: bcast8.Ranks, Chunks: bcast8.Chunks})
 	require.NoError(t, err)
 	b, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: barrier8.Ranks, Degree: 2})
@@ -40,7 +41,7 @@ func interpreted(t testing.TB) (bcast, barrier *ir.Schedule) {
 
 // What is committed is what emit writes now.
 func TestPackagesAreUpToDate(t *testing.T) {
-	bcast, barrier := interpreted(t)
+	bcast, barrier := made(t)
 	for file, o := range map[string]struct {
 		s       *ir.Schedule
 		options emit.Options
@@ -67,47 +68,12 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// engines are those of one rank: of the machine and of generated code.
-func engines(t testing.TB, s *ir.Schedule, generated *machine.Schedule, rank int) map[string]machine.Engine {
-	of, err := machine.Of(s)
-	require.NoError(t, err)
-	list := make(map[string]machine.Engine)
-	for name, all := range map[string]*machine.Schedule{"machine": of, "generated": generated} {
-		p, err := all.Program(rank)
-		require.NoError(t, err)
-		list[name] = p.Engine()
-	}
-	return list
-}
-
-// operation is one operation at a rank: it enters, then chunks and signals
-// arrive in order.
-func operation(e machine.Engine, chunks, signals int) (actions int) {
-	e.Clear()
-	do, _ := e.Set(ir.Enter)
-	actions = len(do)
-	for k := range chunks {
-		do, _ = e.Set(ir.Chunk(k))
-		actions += len(do)
-	}
-	for k := range signals {
-		do, _ = e.Set(ir.Signal(k))
-		actions += len(do)
-	}
-	return actions
-}
-
-// ends are the signals of a rank of the barrier.
-const ends = 3
-
-func TestGeneratedEnginesDoNotAllocate(t *testing.T) {
-	bcast, barrier := interpreted(t)
-	for _, e := range []machine.Engine{
-		engines(t, bcast, bcast8.Schedule(), 4)["generated"],
-		engines(t, barrier, barrier8.Schedule(), 4)["generated"],
-	} {
-		require.Zero(t, testing.AllocsPerRun(100, func() { operation(e, bcast8.Chunks, ends) }))
-		require.True(t, e.Done())
+// The packages build the programs that the schedules have.
+func TestProgramsAreThoseOfTheSchedules(t *testing.T) {
+	bcast, barrier := made(t)
+	for rank := range bcast8.Ranks {
+		require.Equal(t, bcast.Programs[rank], bcast8.Schedule().Program(rank))
+		require.Equal(t, barrier.Programs[rank], barrier8.Schedule().Program(rank))
 	}
 }
 
@@ -167,29 +133,30 @@ func repeat(c *schedgen.Comm, rounds int) error {
 	return nil
 }
 
-// BenchmarkEngines is one operation of a rank, that of the machine and that of
-// generated code, by arrival.
-func BenchmarkEngines(b *testing.B) {
-	bcast, barrier := interpreted(b)
-	for _, c := range []struct {
-		name            string
-		s               *ir.Schedule
-		generated       *machine.Schedule
-		chunks, signals int
-	}{
-		{"bcast", bcast, bcast8.Schedule(), bcast8.Chunks, 0},
-		{"barrier", barrier, barrier8.Schedule(), 0, ends},
-	} {
-		for name, e := range engines(b, c.s, c.generated, 4) {
-			b.Run(c.name+"/"+name, func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if operation(e, c.chunks, c.signals) == 0 {
-						b.Fatal("no action")
+// BenchmarkBarrier is a barrier of eight ranks by generated code: over memory, where signals are
+// frames, and over shared windows, where they are flags.
+func BenchmarkBarrier(b *testing.B) {
+	for name, o := range map[string]mem.Options{"frames": {Queue: 4096}, "flags": {Queue: 4096, Windows: true}} {
+		b.Run(name, func(b *testing.B) {
+			ts, err := mem.New(barrier8.Ranks, o)
+			require.NoError(b, err)
+			var wg sync.WaitGroup
+			for _, tr := range ts {
+				wg.Go(func() {
+					c, err := schedgen.Join(b.Context(), schedgen.Config{Transport: tr})
+					if !assert.NoError(b, err) {
+						return
 					}
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*(1+c.chunks+c.signals)), "ns/arrival")
-			})
-		}
+					assert.NoError(b, c.Use(barrier8.Schedule()))
+					for range b.N {
+						if !assert.NoError(b, schedgen.Barrier(b.Context(), c)) {
+							return
+						}
+					}
+					assert.NoError(b, c.Close())
+				})
+			}
+			wg.Wait()
+		})
 	}
 }

@@ -39,29 +39,6 @@ type Post struct {
 	To     []int // the ranks that one rule puts it to, one directly after the other
 }
 
-// Await adds a signal that stands in the own window when rank from has put it.
-func (p *Places) Await(signal, from int) { p.Awaits = append(p.Awaits, Await{signal, from, false}) }
-
-// Posted says of a signal that has been added that it stands in the window of who puts it.
-func (p *Places) Posted(signal int) {
-	for i := range p.Awaits {
-		if p.Awaits[i].Signal == signal {
-			p.Awaits[i].Posted = true
-		}
-	}
-}
-
-// Post adds a rank to those that a signal is put to at once.
-func (p *Places) Post(signal, to int) {
-	for i := range p.Posts {
-		if p.Posts[i].Signal == signal {
-			p.Posts[i].To = append(p.Posts[i].To, to)
-			return
-		}
-	}
-	p.Posts = append(p.Posts, Post{signal, []int{to}})
-}
-
 // Check returns an error unless the places can be those of a rank of a barrier of so many
 // ranks whose program is own: all ranks and signals exist, and what is posted are puts of
 // one signal that follow each other.

@@ -175,18 +175,3 @@ func TestCheck(t *testing.T) {
 		require.EqualError(t, places.Check(&s.Programs[1], s.Ranks), want)
 	}
 }
-
-// What generated code calls gives the same places.
-func TestAdded(t *testing.T) {
-	var p windows.Places
-	p.Await(0, 0)
-	p.Await(2, 7)
-	p.Posted(2)
-	p.Post(0, 0)
-	p.Post(5, 3)
-	p.Post(0, 2)
-	require.Equal(t, windows.Places{
-		Awaits: []windows.Await{{}, {Signal: 2, From: 7, Posted: true}},
-		Posts:  []windows.Post{{Signal: 0, To: []int{0, 2}}, {Signal: 5, To: []int{3}}},
-	}, p)
-}

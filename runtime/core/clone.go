@@ -9,8 +9,7 @@ import (
 
 // Clone returns a core like c, which goes on independently of it and sends by
 // net. mem returns the buffers of an open operation, a copy: the caller's buffers of
-// c stay c's. Engines are copied if they interpret a plan;
-// the operations of a core that is cloned must not run generated code.
+// c stay c's.
 //
 // A frame that has not left refers to its core, not to the clone: c must not
 // be waiting for any.
@@ -62,10 +61,9 @@ func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 		o.keep = slices.Clone(src.keep)
 		o.mem.Out, o.mem.In = o.keep[:len(src.mem.Out)], o.keep[len(src.mem.Out):]
 	}
-	o.own, o.machine = machine.Machine{}, nil
+	o.machine = machine.Machine{}
 	if o.state != opFree {
-		o.own.CopyFrom(&src.own)
-		o.machine = &o.own
+		o.machine.CopyFrom(&src.machine)
 	}
 	o.frags.first, o.frags.got, o.frags.left = slices.Clone(src.frags.first), slices.Clone(src.frags.got), slices.Clone(src.frags.left)
 	o.waits = waits{slices.Clone(src.waits.list), slices.Clone(src.waits.asked), slices.Clone(src.waits.entered)}

@@ -33,8 +33,7 @@ type op struct {
 	root    int
 	print   uint32 // its fingerprint; see operations.next
 	plan    *Plan
-	machine machine.Engine  // runs the operation
-	own     machine.Machine // does so unless the plan has engines of its own
+	machine machine.Machine // runs the operation
 	chunks  int
 	n       int     // bytes of a block
 	mem     Buffers // the caller's while active, copies in keep afterwards
@@ -58,7 +57,7 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.mem, o.n, o.chunks, o.turn, o.gone = mem, mem.Block, p.Chunks, 0, false
 	p.places.copyOwn(mem)
 	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
-	o.machine = p.engine(o)
+	o.machine.Reset(p.program)
 	o.pulse = pulse{stirred: true} // moved is written only if the operation takes long
 	o.frags.reset()
 	o.lost.reset()

@@ -362,7 +362,7 @@ func TestMissingParts(t *testing.T) {
 
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 2}, 1)
 	o.plan = plan
-	o.machine = plan.engine(&o)
+	o.machine.Reset(plan.program)
 	for i := range 100 {
 		if i%2 == 0 {
 			o.frags.add(0, i*10)

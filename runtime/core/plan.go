@@ -19,7 +19,7 @@ type Plan struct {
 	header     ir.Header
 	digest     uint64 // of a schedule that the header does not say all of; else 0
 	note       string // of a marked plan: what its operations are a part of, what has chosen it
-	program    machine.Program
+	program    *machine.Plan
 	base       uint64      // fingerprint of all but the message's length
 	multicasts bool        // the root multicasts
 	recovers   bool        // the schedule says how to recover from losses
@@ -28,14 +28,13 @@ type Plan struct {
 	lines      lines       // where signals and chunks stand in windows
 	printed    printed
 	places     places
-	answers    []int                      // ranks that may ask this one what a barrier multicasts
-	engines    [Remembered]machine.Engine // of a program that is no machine's, one for each operation that may be remembered
+	answers    []int // ranks that may ask this one what a barrier multicasts
 }
 
 // NewPlan returns the plan of a rank's program of a schedule with header h. root
 // is what the root sends and waits for. digest tells schedules with the same
 // header apart; it is 0 for those that the header says all of.
-func NewPlan(h *ir.Header, program machine.Program, root ir.Program, digest uint64) *Plan {
+func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64) *Plan {
 	outline := program.Outline()
 	return &Plan{
 		places: placesOf(h, outline.Rank, &outline),
@@ -55,23 +54,7 @@ func (p *Plan) Marked(note string) *Plan {
 	if q.note = note; p.note != "" {
 		q.note = p.note + "; " + note
 	}
-	q.engines = [Remembered]machine.Engine{} // each is of one operation
 	return &q
-}
-
-// engine returns the engine for o, with nothing set.
-func (p *Plan) engine(o *op) machine.Engine {
-	if interpreted, ok := p.program.(*machine.Plan); ok {
-		o.own.Reset(interpreted)
-		return &o.own
-	}
-	e := &p.engines[o.seq%Remembered]
-	if *e == nil {
-		*e = p.program.Engine()
-	} else {
-		(*e).Clear()
-	}
-	return *e
 }
 
 func multicasts(p ir.Program) bool {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -65,7 +66,8 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 	if own.Signals != len(p.lines.awaited[0]) || p.recovers || p.program.Keeps() {
 		return turns
 	}
-	e := p.program.Engine()
+	var e machine.Machine
+	e.Reset(p.program)
 	do, _ := e.Set(ir.Enter)
 	writes, ok := p.writes(do, reaches)
 	steps := []Step{{Rank: -1, writes: writes}}

@@ -2,8 +2,6 @@ package core
 
 import (
 	"slices"
-
-	"github.com/schedgen/schedgen/runtime/machine"
 )
 
 // The part of a state that is of operations, and of their recovery.
@@ -120,7 +118,7 @@ func (s *state) op(ops *operations, o *op) {
 	}
 	s.bytes(o.relayed)
 	s.num(o.unsent)
-	s.b = o.machine.(*machine.Machine).AppendState(s.b)
+	s.b = o.machine.AppendState(s.b)
 	s.debts(o.lost.debts)
 	s.served(o.lost.served)
 	s.window(&o.lost.window)

@@ -61,13 +61,13 @@ var considered = map[string]string{
 	"earlies.seq": "state", "earlies.seen": "derived", "earlies.odd": "derived", "earlies.list": "state", "early.slot": "state", "early.print": "state", "early.from": "state",
 
 	"op.seq": "state", "op.state": "state", "op.root": "state", "op.print": "state", "op.plan": "state",
-	"op.machine": "state", "op.own": "state", "op.chunks": "state", "op.n": "derived", "op.mem": "state", "op.gone": "state", "op.relayed": "state", "op.keep": "scratch",
+	"op.machine": "state", "op.chunks": "state", "op.n": "derived", "op.mem": "state", "op.gone": "state", "op.relayed": "state", "op.keep": "scratch",
 	"op.unsent": "state", "op.gate": "state", "op.pulse": "time", "op.frags": "state", "op.lost": "state",
 
 	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived",
 	"Plan.answers": "derived", "Plan.places": "derived", "places.blocks": "derived", "places.per": "derived", "places.held": "derived", "places.wanted": "derived",
 	"places.whole": "derived", "places.wantedBy": "derived", "operations.apart": "scratch", "places.relayed": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
-	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived", "Plan.engines": "scratch",
+	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived",
 
 	"operations.flags": "state", "flags.net": "link", "flags.waits": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
 	"flags.inside": "state", "flags.shelf": "state", "shelf.net": "link", "shelf.used": "state", "shelf.passed": "state", "shelf.lent": "state", "Lent.Line": "derived", "Lent.seq": "derived",

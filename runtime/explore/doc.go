@@ -57,8 +57,6 @@
 //   - A core that waits for an alarm has said so by Due.
 //   - Nothing panics.
 //
-// Calls of generated code are not explored, only those of machines.
-//
 // # How it is bounded
 //
 // States of ranks are few; those of the whole are what they combine to. So states

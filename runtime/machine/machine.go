@@ -7,9 +7,9 @@ import "github.com/schedgen/schedgen/ir"
 type Machine struct {
 	plan     *Plan
 	set      []bool
-	left     []int32 // rule -> slots it still waits for
-	fired    []int32 // scratch of Set
-	joined   joiner
+	left     []int32     // rule -> slots it still waits for
+	fired    []int32     // scratch of Set
+	joined   []ir.Action // scratch of several: the actions of several rules
 	doneLeft int
 	mustLeft int // rules that must fire and have not
 }
@@ -55,10 +55,9 @@ func (m *Machine) Has(s ir.Slot) bool {
 	return m.set[0] && s.Kind() == ir.KindChunk && m.plan.held.Has(s.Index())
 }
 
-// Clear implements [Engine].
-func (m *Machine) Clear() { m.Reset(m.plan) }
-
-// Set implements [Engine]; repairs have the numbers of their rules.
+// Set sets slot s and returns what that makes due: the actions of rules, in order, and the repairs to
+// be armed, by the numbers of their rules. A slot that is set already, or that the rank does not have,
+// changes nothing. The results are valid until the next call.
 func (m *Machine) Set(s ir.Slot) (do []ir.Action, arm []int32) {
 	i := m.plan.numbers.Index(s)
 	if i < 0 || m.set[i] {
@@ -112,6 +111,7 @@ func (m *Machine) mark(fired []int32, i int) []int32 {
 // several returns what the fired rules do; the repairs among them move up.
 func (m *Machine) several(fired []int32) (do []ir.Action, arm []int32) {
 	arm = fired[:0]
+	m.joined = m.joined[:0]
 	for _, r := range fired {
 		switch more := m.plan.Actions(r); {
 		case m.plan.unless[r] >= 0:
@@ -119,22 +119,14 @@ func (m *Machine) several(fired []int32) (do []ir.Action, arm []int32) {
 		case len(do) == 0:
 			do = more
 		default:
-			do = m.joined.join(do, more)
+			if len(m.joined) == 0 {
+				m.joined = append(m.joined, do...)
+			}
+			m.joined = append(m.joined, more...)
+			do = m.joined
 		}
 	}
 	return do, arm
-}
-
-// joiner is scratch for the actions of several rules.
-type joiner []ir.Action
-
-// join returns do, which may be the last result, followed by more.
-func (j *joiner) join(do, more []ir.Action) []ir.Action {
-	if len(*j) == 0 || len(do) == 0 || &do[0] != &(*j)[0] {
-		*j = append((*j)[:0], do...)
-	}
-	*j = append(*j, more...)
-	return *j
 }
 
 // Pending reports whether repair rule is still wanted: what it waits for is

@@ -168,14 +168,13 @@ func TestRecoveryIsCarried(t *testing.T) {
 	ready, err := machine.Of(s)
 	require.NoError(t, err)
 	for rank := range s.Programs {
-		p, err := ready.Program(rank)
+		p, err := ready.Compile(rank)
 		require.NoError(t, err)
 		require.Equal(t, s.Programs[rank].Recovery, p.Recovery())
 	}
 	s.Programs[1].Ask[0] = 1
 	_, err = machine.Compile(&s.Header, &s.Programs[1])
 	require.ErrorContains(t, err, "rank 1: ask[0]: rank 1 asks itself")
-	require.Zero(t, (&machine.Code{}).Recovery())
 }
 
 // All rules of a barrier must fire, also those that done does not wait for; in a
@@ -237,6 +236,24 @@ func BenchmarkArrival(b *testing.B) {
 			m.Reset(plan)
 			m.Set(ir.Enter)
 			b.StartTimer()
+		}
+		do, _ := m.Set(ir.Chunk(i % chunks))
+		puts += len(do)
+	}
+	require.Positive(b, puts)
+}
+
+// BenchmarkOperation is BenchmarkArrival with all else that the machine does in an operation.
+func BenchmarkOperation(b *testing.B) {
+	const chunks = 1024
+	plan := compile(b, "bcast/mcast-chain", 64, 5, chunks)
+	var m machine.Machine
+	puts := 0
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if i%chunks == 0 {
+			m.Reset(plan)
+			m.Set(ir.Enter)
 		}
 		do, _ := m.Set(ir.Chunk(i % chunks))
 		puts += len(do)

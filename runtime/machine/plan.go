@@ -141,23 +141,6 @@ func (pl *Plan) valid(s ir.Slot) bool {
 	return false
 }
 
-// slotIndex numbers the slots of a rank, -1 for others.
-func slotIndex(s ir.Slot, chunks, signals int) int {
-	switch s.Kind() {
-	case ir.KindChunk:
-		if s.Index() < chunks {
-			return 1 + s.Index()
-		}
-	case ir.KindSignal:
-		if s.Index() < signals {
-			return 1 + chunks + s.Index()
-		}
-	case ir.KindEnter:
-		return 0
-	}
-	return -1
-}
-
 func (pl *Plan) slot(i int) ir.Slot { return pl.numbers.At(i) }
 
 func (pl *Plan) compileDone(done []ir.Slot) {
@@ -241,14 +224,8 @@ func sendsChunk(actions []ir.Action) bool {
 	return false
 }
 
-// Engine implements [Program]: a new machine that is reset to the plan.
-func (pl *Plan) Engine() Engine {
-	m := new(Machine)
-	m.Reset(pl)
-	return m
-}
-
-// Outline implements [Program].
+// Outline returns what the rank sends, repairs and waits for; which slots its rules wait for, and its recovery,
+// are left out.
 func (pl *Plan) Outline() ir.Program {
 	p := ir.Program{Rank: pl.rank, Signals: pl.signals}
 	for r := range int32(pl.Rules()) {
@@ -284,5 +261,6 @@ func (pl *Plan) Repair(rule int32) (after int, ok bool) {
 // is done, so that the message must outlive the call.
 func (pl *Plan) Keeps() bool { return pl.keeps }
 
-// Recovery implements [Program].
+// Recovery returns what the rank does about multicasts that have not reached it, and for others. The caller must not
+// modify it.
 func (pl *Plan) Recovery() ir.Recovery { return pl.recovery }

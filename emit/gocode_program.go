@@ -1,0 +1,208 @@
+package emit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// outline takes programs apart into what they do and the numbers that they do it with. Two ranks
+// are of one role if what they do is the same.
+//
+// A slot of a chunk has several numbers if its blocks belong to ranks: those ranks, and which
+// chunk of the block it is. So the numbers of a rank that says "the block of my neighbour" are to
+// the rank as those of any other rank are.
+type outline struct {
+	s       *ir.Schedule
+	owners  int                // numbers of a chunk that are ranks: 0, 1 or 2
+	per     int                // chunks of what belongs to one rank, or to one pair of ranks
+	ordered [whenList + 3]bool // kind of list -> at all ranks it ascends
+}
+
+// The kinds of lists of slots.
+const (
+	whenList = iota
+	doneList
+	messageList
+)
+
+// coded is one rank's program, taken apart.
+type coded struct {
+	shape   []byte // what the rank does, see shapeReader
+	numbers []int  // in the order of shape
+	ranks   []bool // number -> it is a rank
+	moved   []bool // list of slots -> its order here is not that of the program
+
+	sorted, message []ir.Slot // scratch
+}
+
+func newOutline(s *ir.Schedule, owners int) *outline {
+	o := &outline{s: s, owners: owners, per: s.Chunks, ordered: [...]bool{true, true, true}}
+	for range owners {
+		o.per /= s.Ranks
+	}
+	see := func(kind int, list []ir.Slot) { o.ordered[kind] = o.ordered[kind] && slices.IsSorted(list) }
+	for r := range s.Programs {
+		p := &s.Programs[r]
+		see(doneList, p.Done)
+		for i := range p.Rules {
+			see(whenList, p.Rules[i].When)
+			for do := p.Rules[i].Do; len(do) > 0; do = do[len(ir.MessageOf(do)):] {
+				o.ordered[messageList] = o.ordered[messageList] && slices.IsSortedFunc(ir.MessageOf(do), func(a, b ir.Action) int { return int(a.Slot) - int(b.Slot) })
+			}
+		}
+	}
+	return o
+}
+
+// owned returns in how many ways chunks may be told by the ranks that they belong to.
+func owned(s *ir.Schedule) []int {
+	switch n := s.Blocks(); {
+	case s.Ranks == 1 || s.Chunks == 0:
+		return []int{0}
+	case n == s.Ranks:
+		return []int{1}
+	case n == s.Ranks*s.Ranks:
+		return []int{2}
+	case s.Chunks%s.Ranks == 0:
+		return []int{0, 1} // a message in a piece for each rank, perhaps
+	}
+	return []int{0}
+}
+
+// parts returns the numbers of a chunk, those that are ranks first.
+func (o *outline) parts(chunk int) (parts [3]int, n int) {
+	k := chunk % max(o.per, 1)
+	switch owner := chunk / max(o.per, 1); o.owners {
+	case 1:
+		return [3]int{owner, k}, 2
+	case 2:
+		return [3]int{owner / o.s.Ranks, owner % o.s.Ranks, k}, 3
+	}
+	return [3]int{chunk}, 1
+}
+
+// order is that of a list of slots as rank sees them: its own chunks first, then those of the next
+// rank. So a list that ascends is the same list at all ranks, though it begins elsewhere at each.
+func (o *outline) order(rank int, s ir.Slot) int {
+	if s.Kind() != ir.KindChunk {
+		return int(s)
+	}
+	parts, n := o.parts(s.Index())
+	key := 0
+	for _, owner := range parts[:o.owners] {
+		key = key*o.s.Ranks + (owner-rank+o.s.Ranks)%o.s.Ranks
+	}
+	return int(ir.Chunk(0)) + key*o.per + parts[n-1]
+}
+
+// take takes the program of a rank apart. The result is valid until the next call with the same c.
+func (o *outline) take(c *coded, rank int) {
+	c.shape, c.numbers, c.ranks, c.moved = c.shape[:0], c.numbers[:0], c.ranks[:0], c.moved[:0]
+	p := &o.s.Programs[rank]
+	c.number(p.Signals, false)
+	c.count(len(p.Rules))
+	for i := range p.Rules {
+		rule := &p.Rules[i]
+		c.count(int(rule.Unless.Kind()))
+		if rule.IsRepair() {
+			o.slot(c, rule.Unless)
+			c.number(rule.After, false)
+		}
+		o.list(c, rank, whenList, rule.When)
+		o.actions(c, rank, rule.Do)
+	}
+	o.list(c, rank, doneList, p.Done)
+	c.peers(p.Ask)
+	c.count(count01(p.Reports))
+	if p.Reports {
+		c.number(int(p.ReportTo), true)
+	}
+	c.peers(p.ReportFrom)
+	o.actions(c, rank, p.Twice)
+}
+
+func count01(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (c *coded) count(n int) { c.shape = binary.AppendUvarint(c.shape, uint64(n)) }
+
+func (c *coded) number(n int, rank bool) {
+	c.numbers, c.ranks = append(c.numbers, n), append(c.ranks, rank)
+}
+
+func (c *coded) peers(list []int32) {
+	c.count(len(list))
+	for _, r := range list {
+		c.number(int(r), true)
+	}
+}
+
+func (o *outline) slot(c *coded, s ir.Slot) {
+	switch s.Kind() {
+	case ir.KindChunk:
+		parts, n := o.parts(s.Index())
+		for i, part := range parts[:n] {
+			c.number(part, i < o.owners)
+		}
+	case ir.KindSignal:
+		c.number(s.Index(), false)
+	}
+}
+
+func (o *outline) list(c *coded, rank, kind int, list []ir.Slot) {
+	moved := false
+	if o.owners > 0 && o.ordered[kind] && len(list) > 1 {
+		c.sorted = append(c.sorted[:0], list...)
+		slices.SortFunc(c.sorted, func(a, b ir.Slot) int { return o.order(rank, a) - o.order(rank, b) })
+		moved, list = !slices.Equal(c.sorted, list), c.sorted
+	}
+	c.moved = append(c.moved, moved)
+	c.count(len(list))
+	for _, s := range list {
+		c.count(int(s.Kind()))
+		o.slot(c, s)
+	}
+}
+
+// actions takes a list of actions apart, message by message.
+func (o *outline) actions(c *coded, rank int, do []ir.Action) {
+	messages := 0
+	for rest := do; len(rest) > 0; rest = rest[len(ir.MessageOf(rest)):] {
+		messages++
+	}
+	c.count(messages)
+	for len(do) > 0 {
+		message := ir.MessageOf(do)
+		do = do[len(message):]
+		c.count(int(message[0].Op))
+		if message[0].Op == ir.Put {
+			c.number(int(message[0].To), true)
+		}
+		c.message = c.message[:0]
+		for _, a := range message {
+			c.message = append(c.message, a.Slot)
+		}
+		o.list(c, rank, messageList, c.message)
+	}
+}
+
+// checkGo refuses what the runtime refuses to compile: repairs that may still be wanted when the
+// operation is done. What is out of range [ir.Digest] has refused before.
+func checkGo(s *ir.Schedule) error {
+	for r := range s.Programs {
+		p := &s.Programs[r]
+		for i := range p.Rules {
+			if rule := &p.Rules[i]; rule.IsRepair() && !slices.Contains(p.Done, rule.Unless) {
+				return fmt.Errorf("rank %d, rule %d: done does not wait for %v, which ends the repair", r, i, rule.Unless)
+			}
+		}
+	}
+	return nil
+}
