@@ -99,6 +99,7 @@ type goWriter struct {
 	roles   []*role
 	picks   bool // the table may pick numbers of lists
 	ringed  bool // some number is of ringForm
+	without bool // some message is of all slots but one
 }
 
 // text returns the package, as gofmt has it, unless it is too long.
@@ -127,6 +128,7 @@ func (g *goWriter) text() ([]byte, error) {
 	}
 	f.Add(g.chunk())
 	f.Add(g.other())
+	f.Add(g.except())
 	f.Add(g.table())
 	var b bytes.Buffer
 	if err := f.Render(&b); err != nil {

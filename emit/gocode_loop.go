@@ -14,6 +14,7 @@ type node struct {
 	times   int       // of a loop
 	values  []int     // of a loop: what its listed numbers go through
 	slot    ir.Kind   // of a slot
+	but     bool      // of a put: it has all slots of its list but that of the rank that it is to
 	numbers []operand // of a rule those of a repair, of a put its rank
 	lists   []nodes   // of a loop its body
 }
@@ -33,7 +34,7 @@ const (
 	mcastNode
 	slotNode
 	rankNode
-	programNode // lists: rules, done, ask, reportTo, reportFrom, twice
+	programNode // lists: rules, wanted, done, ask, reportTo, reportFrom, twice
 )
 
 // program returns the role's program. A chunk has so many numbers that are ranks.
@@ -53,8 +54,12 @@ func (ro *role) program(owners int) node {
 		rules.list = append(rules.list, rule)
 	}
 	rules.list = rolled(rules.list, minRules)
-	done, ask, to, from := r.slots(), r.peers(), r.peers(), r.peers()
-	p.lists = []nodes{rules, done, ask, to, from, r.actions()}
+	wanted, done := r.slots(), r.slots()
+	if !wanted.sort {
+		wanted, done = nodes{}, nodes{list: rolled(append(wanted.list, done.list...), minSlots)}
+	}
+	ask, to, from := r.peers(), r.peers(), r.peers()
+	p.lists = []nodes{rules, wanted, done, ask, to, from, r.actions()}
 	return p
 }
 
@@ -112,7 +117,7 @@ func (r *shapeReader) actions() nodes {
 	for range r.count() {
 		action := node{kind: mcastNode}
 		if ir.Op(r.count()) == ir.Put {
-			action.kind, action.numbers = putNode, r.take(1)
+			action.kind, action.but, action.numbers = putNode, r.count() == 1, r.take(1)
 		}
 		action.lists = []nodes{r.slots()}
 		list = append(list, action)
@@ -156,8 +161,12 @@ func roll(list []node, most, least int, listed bool) []node {
 	for len(list) > 0 {
 		body, times := 1, 1
 		var best [][]step
-		for n := 1; n <= most && n*least <= len(list); n++ {
-			if by := turns(list, n, listed); len(by)+1 >= least && (len(by)+1)*n > times*body {
+		for n := 1; n <= min(most, len(list)); n++ {
+			enough := least
+			if slices.ContainsFunc(list[:n], func(p node) bool { return p.kind == loopNode }) {
+				enough = 2 // two loops are longer than one in another
+			}
+			if by := turns(list, n, listed); len(by)+1 >= enough && (len(by)+1)*n > times*body {
 				body, times, best = n, len(by)+1, by
 			}
 		}
@@ -242,7 +251,7 @@ func oneList(by [][]step) bool {
 
 // differs appends what the numbers of b are more than those of a; ok is false if more than numbers differ.
 func (a *node) differs(b *node, steps *[]step) (ok bool) {
-	if a.kind != b.kind || a.times != b.times || !slices.Equal(a.values, b.values) || a.slot != b.slot || len(a.numbers) != len(b.numbers) {
+	if a.kind != b.kind || a.times != b.times || !slices.Equal(a.values, b.values) || a.slot != b.slot || a.but != b.but || len(a.numbers) != len(b.numbers) {
 		return false
 	}
 	for i := range a.numbers {

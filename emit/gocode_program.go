@@ -18,14 +18,15 @@ type outline struct {
 	s       *ir.Schedule
 	owners  int                // numbers of a chunk that are ranks: 0, 1 or 2
 	per     int                // chunks of what belongs to one rank, or to one pair of ranks
-	ordered [whenList + 3]bool // kind of list -> at all ranks it ascends
+	ordered [doneList + 1]bool // kind of list -> it is a set, which ascends at all ranks
 }
 
 // The kinds of lists of slots.
 const (
-	whenList = iota
-	doneList
-	messageList
+	whenList    = iota
+	messageList // of a put
+	wantedList  // what done begins with
+	doneList    // the rest of done
 )
 
 // coded is one rank's program, taken apart.
@@ -39,14 +40,14 @@ type coded struct {
 }
 
 func newOutline(s *ir.Schedule, owners int) *outline {
-	o := &outline{s: s, owners: owners, per: s.Chunks, ordered: [...]bool{true, true, true}}
+	o := &outline{s: s, owners: owners, per: s.Chunks, ordered: [...]bool{true, true, true, false}}
 	for range owners {
 		o.per /= s.Ranks
 	}
 	see := func(kind int, list []ir.Slot) { o.ordered[kind] = o.ordered[kind] && slices.IsSorted(list) }
 	for r := range s.Programs {
 		p := &s.Programs[r]
-		see(doneList, p.Done)
+		see(wantedList, p.Done[:o.wanted(p)])
 		for i := range p.Rules {
 			see(whenList, p.Rules[i].When)
 			for do := p.Rules[i].Do; len(do) > 0; do = do[len(ir.MessageOf(do)):] {
@@ -55,6 +56,16 @@ func newOutline(s *ir.Schedule, owners int) *outline {
 		}
 	}
 	return o
+}
+
+// wanted returns how many slots at the beginning of done are chunks that the rank wants.
+func (o *outline) wanted(p *ir.Program) int {
+	want := o.s.Wanted(p.Rank)
+	n := slices.IndexFunc(p.Done, func(s ir.Slot) bool { return s.Kind() != ir.KindChunk || !want.Has(s.Index()) })
+	if n < 0 {
+		return len(p.Done)
+	}
+	return n
 }
 
 // owned returns in how many ways chunks may be told by the ranks that they belong to.
@@ -114,7 +125,9 @@ func (o *outline) take(c *coded, rank int) {
 		o.list(c, rank, whenList, rule.When)
 		o.actions(c, rank, rule.Do)
 	}
-	o.list(c, rank, doneList, p.Done)
+	n := o.wanted(p)
+	o.list(c, rank, wantedList, p.Done[:n])
+	o.list(c, rank, doneList, p.Done[n:])
 	c.peers(p.Ask)
 	c.count(count01(p.Reports))
 	if p.Reports {
@@ -181,16 +194,38 @@ func (o *outline) actions(c *coded, rank int, do []ir.Action) {
 	for len(do) > 0 {
 		message := ir.MessageOf(do)
 		do = do[len(message):]
-		c.count(int(message[0].Op))
-		if message[0].Op == ir.Put {
-			c.number(int(message[0].To), true)
-		}
 		c.message = c.message[:0]
 		for _, a := range message {
 			c.message = append(c.message, a.Slot)
 		}
+		c.count(int(message[0].Op))
+		if message[0].Op == ir.Put {
+			c.count(count01(o.complete(c, int(message[0].To))))
+			c.number(int(message[0].To), true)
+		}
 		o.list(c, rank, messageList, c.message)
 	}
+}
+
+// complete adds the chunk of the rank that a message is to, and reports whether it has. It does if only that one
+// is missing between the others: a host's first rank tells each other one of it what all of them have but its own.
+func (o *outline) complete(c *coded, to int) bool {
+	if o.owners != 1 || o.per != 1 || len(c.message) < 2 {
+		return false
+	}
+	at, found := slices.BinarySearch(c.message, ir.Chunk(to))
+	if found || at == 0 || at == len(c.message) {
+		return false
+	}
+	all := slices.Insert(c.message, at, ir.Chunk(to))
+	for i, s := range all {
+		if s != all[0]+ir.Slot(i) {
+			c.message = slices.Delete(all, at, at+1)
+			return false
+		}
+	}
+	c.message = all
+	return true
 }
 
 // checkGo refuses what the runtime refuses to compile: repairs that may still be wanted when the

@@ -116,6 +116,18 @@ func (g *goWriter) chunk() jen.Code {
 		Func().Id("chunk").Params(jen.List(params...).Int()).Qual(irPath, "Slot").Block(jen.Return(jen.Qual(irPath, "Chunk").Call(number))).Line()
 }
 
+// except returns the function for messages of all slots but one, if there are some.
+func (g *goWriter) except() jen.Code {
+	if !g.without {
+		return jen.Null()
+	}
+	slot := jen.Qual(irPath, "Slot")
+	same := jen.Func().Params(jen.Id("c").Add(slot)).Bool().Block(jen.Return(jen.Id("c").Op("==").Id("s")))
+	return jen.Comment("without returns list without s.").Line().
+		Func().Id("without").Params(jen.Id("s").Add(slot), jen.Id("list").Index().Add(slot)).Index().Add(slot).
+		Block(jen.Return(jen.Qual("slices", "DeleteFunc").Call(jen.Id("list"), same))).Line()
+}
+
 // other returns the function for numbers of ringForm, if there are some.
 func (g *goWriter) other() jen.Code {
 	if !g.ringed {
@@ -160,13 +172,18 @@ func (g *goWriter) role(i int) jen.Code {
 			body = append(body, jen.Id("p."+name).Op("=").Add(value))
 		}
 	}
-	set("Done", root.lists[1], slotType, b.slot)
-	set("Ask", root.lists[2], jen.Int32(), b.rank)
-	if to := root.lists[3].list; len(to) > 0 {
+	if wanted := root.lists[1]; len(wanted.list) > 0 {
+		set("Done", wanted, slotType, b.slot)
+		body = append(body, b.appends("p.Done", root.lists[2].list, b.slot)...)
+	} else {
+		set("Done", root.lists[2], slotType, b.slot)
+	}
+	set("Ask", root.lists[3], jen.Int32(), b.rank)
+	if to := root.lists[4].list; len(to) > 0 {
 		body = append(body, jen.List(jen.Id("p.Reports"), jen.Id("p.ReportTo")).Op("=").List(jen.True(), b.rank(&to[0])))
 	}
-	set("ReportFrom", root.lists[4], jen.Int32(), b.rank)
-	set("Twice", root.lists[5], actionType, b.action)
+	set("ReportFrom", root.lists[5], jen.Int32(), b.rank)
+	set("Twice", root.lists[6], actionType, b.action)
 	body = append(body, jen.Return(jen.Id("p")))
 	params := []jen.Code{jen.Id("rank").Int()}
 	if b.ro.width > 0 {
@@ -338,14 +355,18 @@ func (b *builder) appends(name string, list []node, one func(*node) jen.Code) (c
 
 // isMessage reports whether a piece is a put of several slots.
 func isMessage(n *node) bool {
-	return n.kind == putNode && (len(n.lists[0].list) > 1 || n.lists[0].list[0].kind == loopNode)
+	return n.kind == putNode && (n.but || len(n.lists[0].list) > 1 || n.lists[0].list[0].kind == loopNode)
 }
 
 // message returns the actions of a put of several slots, and the statements before that make them.
 func (b *builder) message(n *node) (before []jen.Code, actions jen.Code) {
 	before, slots := b.list("message", n.lists[0], slotType, b.slot)
 	args := []jen.Code{b.number(n.numbers[0])}
-	if before != nil {
+	if n.but {
+		b.without = true
+		slots = jen.Id("without").Call(jen.Id("chunk").Call(b.number(n.numbers[0])), slots)
+	}
+	if before != nil || n.but {
 		args = append(args, jen.Add(slots).Op("..."))
 	} else {
 		for i := range n.lists[0].list {

@@ -184,6 +184,10 @@ func generatedExamples(t *testing.T) []*ir.Schedule {
 	for range 15 {
 		all = append(all, arbitrary(t, random))
 	}
+	for _, ranks := range []int{2, 7, 24, 256} {
+		all = append(all, bundles(ranks, 1), bundles(ranks, 3))
+	}
+	all = append(all, pairs(7), pairs(24), members(20))
 	files, err := filepath.Glob("testdata/gocode/*.txt")
 	require.NoError(t, err)
 	more, err := filepath.Glob("../emit/testdata/*.txt")
@@ -197,6 +201,73 @@ func generatedExamples(t *testing.T) []*ir.Schedule {
 		all = append(all, s)
 	}
 	return all
+}
+
+// bundles is an allgather by Bruck's algorithm, each block of so many chunks, with messages of several slots.
+func bundles(ranks, per int) *ir.Schedule {
+	s := &ir.Schedule{Header: ir.Header{Collective: "allgather", Algorithm: "bundles", Ranks: ranks, Chunks: ranks * per}}
+	for r := range ranks {
+		p := ir.Program{Rank: r}
+		block := func(i int) (slots []ir.Slot) {
+			for k := range per {
+				slots = append(slots, ir.Chunk((r+i)%ranks*per+k))
+			}
+			return slots
+		}
+		for have := 1; have < ranks; have *= 2 {
+			when, message := []ir.Slot{ir.Enter}, block(0)
+			for i := 1; i < min(have, ranks-have); i++ {
+				when, message = append(when, block(i)...), append(message, block(i)...)
+			}
+			slices.Sort(when)
+			p.Rules = append(p.Rules, ir.Rule{When: when, Do: ir.PutAll((r+ranks-have)%ranks, message...)})
+		}
+		for i := 1; i < ranks; i++ {
+			p.Done = append(p.Done, block(i)...)
+		}
+		slices.Sort(p.Done)
+		s.Programs = append(s.Programs, p)
+	}
+	return s
+}
+
+// pairs is an alltoall, every rank to every other.
+func pairs(ranks int) *ir.Schedule {
+	s := &ir.Schedule{Header: ir.Header{Collective: "alltoall", Algorithm: "pairs", Ranks: ranks, Chunks: ranks * ranks}}
+	for r := range ranks {
+		p := ir.Program{Rank: r}
+		var do []ir.Action
+		for i := 1; i < ranks; i++ {
+			do = append(do, ir.PutTo(ir.Chunk(r*ranks+(r+i)%ranks), (r+i)%ranks))
+		}
+		p.Rules = []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: do}}
+		for from := range ranks {
+			if from != r {
+				p.Done = append(p.Done, ir.Chunk(from*ranks+r))
+			}
+		}
+		s.Programs = append(s.Programs, p)
+	}
+	return s
+}
+
+// members is an allgather by rank 0, which gives every other rank all but its own block.
+func members(ranks int) *ir.Schedule {
+	s := &ir.Schedule{Header: ir.Header{Collective: "allgather", Algorithm: "members", Ranks: ranks, Chunks: ranks}}
+	var do []ir.Action
+	for r := range ranks {
+		p := ir.Program{Rank: r, Rules: []ir.Rule{{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(ir.Chunk(r), 0)}}}}
+		for k := range ranks {
+			if k != r {
+				p.Done = append(p.Done, ir.Chunk(k))
+			}
+		}
+		do = append(do, ir.PutAll(r, p.Done...)...)
+		s.Programs = append(s.Programs, p)
+	}
+	root := &s.Programs[0]
+	root.Rules = []ir.Rule{{When: append([]ir.Slot{ir.Enter}, root.Done...), Do: do[ranks-1:]}}
+	return s
 }
 
 // uneven are parameters for which formulas have no power of two to lean on:
@@ -223,7 +294,7 @@ func uneven(alg *schedule.Algorithm) []schedule.Params {
 			{Ranks: 1000, Degree: 3},
 		}
 	case !slices.Contains(alg.Params, "fan-in"):
-		return []schedule.Params{{Ranks: 37}, {Ranks: 61, Hosts: 17}}
+		return []schedule.Params{{Ranks: 37}, {Ranks: 24, Hosts: 6}, {Ranks: 17, Hosts: 3}}
 	default:
 		return []schedule.Params{
 			{Ranks: 100, FanIn: 3, FanOut: 1},
