@@ -49,7 +49,7 @@ func Formats() []Format {
 		{"json", "json", "JSON form schedgen/1 to schedgen/4, for other programs", 0, fixed(ir.WriteJSON)},
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", mostDrawn, fixed(writeDOT)},
 		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", 0, writeSVG},
-		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved and compiled", 0, writeGo},
+		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved, its programs as functions", 0, writeGo},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML},
 		{"msccl", "xml", "XML for MSCCL: what puts alone move, such as an allgather", mostWritten, writeMSCCL},
