@@ -38,7 +38,7 @@ func TestParamErrors(t *testing.T) {
 		{"allgather/ring", Params{Ranks: 4, Root: 1}, "schedule: root=1: not a parameter of allgather/ring"},
 		{"gather/linear", Params{Ranks: 4, Root: 4}, "schedule: root=4: must be in 0..3"},
 		{"alltoall/bruck", Params{Ranks: 4, Degree: 2}, "schedule: degree=2: not a parameter of alltoall/bruck"},
-		{"scatter/linear", Params{Ranks: 4, Chunks: ir.MaxChunks/4 + 1}, fmt.Sprintf("schedule: chunks=%d: scatter among 4 ranks has 4 blocks, of at most %d chunks together", ir.MaxChunks/4+1, ir.MaxChunks)},
+		{"scatter/linear", Params{Ranks: 1024, Chunks: ir.MaxChunks/1024 + 1}, fmt.Sprintf("schedule: chunks=%d: scatter among 1024 ranks has 1024 blocks, of at most %d chunks together", ir.MaxChunks/1024+1, ir.MaxChunks)},
 		{"alltoall/linear", Params{Ranks: MaxRanks}, fmt.Sprintf("schedule: ranks=1048576: alltoall then has 1099511627776 blocks, more than %d", ir.MaxChunks)},
 	} {
 		_, err := New(c.name, c.p)

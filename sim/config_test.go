@@ -44,10 +44,11 @@ func TestEveryCallReturns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.SampledFrom(algorithms).Draw(t, "algorithm")
 		p := schedule.Params{Ranks: rapid.IntRange(1, 40).Draw(t, "ranks")}
-		if a.Collective != schedule.Barrier {
+		row, _ := ir.CollectiveNamed(a.Collective)
+		if row.Rooted {
 			p.Root = rapid.IntRange(0, p.Ranks-1).Draw(t, "root")
 		}
-		if a.Collective == schedule.Bcast {
+		if row.Blocks != nil && !row.Published && a.Name != "bcast/symmetric" {
 			p.Chunks = rapid.IntRange(1, 4).Draw(t, "chunks")
 		}
 		spec, err := schedule.New(a.Name, p)

@@ -100,6 +100,12 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 				}
 				for k := w.do; k < w.end; k++ {
 					slot, to := n.send(k)
+					if list, ok := n.list(slot); ok {
+						for at, slot := range list {
+							acts = append(acts, ir.Action{Op: ir.Put, Slot: ir.Slot(slot), To: to, Joins: at > 0})
+						}
+						continue
+					}
 					acts = append(acts, ir.Action{Op: opOf(to), Slot: slot, To: max(to, 0)})
 				}
 			}

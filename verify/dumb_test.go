@@ -330,7 +330,7 @@ func (d *dumb) static(bad dumbVerdict) {
 			awaited[place(r, s)] = true
 		}
 		for k := range d.s.Chunks {
-			if d.s.Collective != "barrier" { // a broadcast: all want all
+			if wanted := d.s.Wanted(r); wanted.Has(k) || d.s.Holds(r, k) {
 				awaited[place(r, ir.Chunk(k))] = true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,15 +20,14 @@ type crew struct {
 	*lanes
 	t     *rapid.T
 	plans [][]*Plan // by call and rank
-	roots []int
 	width []int // by rank: calls open at most
-	bufs  [][][]byte
+	bufs  [][]Buffers // by rank and call
 	open  [][]uint64 // by rank: in the order of their beginnings
 	now   Time
 }
 
 func newCrew(t *rapid.T, size, calls int) *crew {
-	c := &crew{lanes: newLanes(size), t: t, open: make([][]uint64, size), bufs: make([][][]byte, size), now: 1}
+	c := &crew{lanes: newLanes(size), t: t, open: make([][]uint64, size), bufs: make([][]Buffers, size), now: 1}
 	var names []string
 	for _, a := range schedule.Algorithms() {
 		if a.Collective != schedule.Anycast {
@@ -38,13 +38,13 @@ func newCrew(t *rapid.T, size, calls int) *crew {
 		name := rapid.SampledFrom(names).Draw(t, "algorithm")
 		root := rapid.IntRange(0, size-1).Draw(t, "root")
 		p := schedule.Params{Ranks: size, Root: root, Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")}
-		if isBarrier(name) {
-			root, p.Root, p.Chunks = 0, 0, 0
+		row, _ := ir.CollectiveNamed(rowOf(name))
+		if !row.Rooted {
+			p.Root = 0
 		}
-		if name == "bcast/symmetric" {
+		if row.Blocks == nil || name == "bcast/symmetric" {
 			p.Chunks = 0
 		}
-		c.roots = append(c.roots, root)
 		c.plans = append(c.plans, nil)
 		for rank := range size {
 			c.plans[i] = append(c.plans[i], planOf(t, name, p, rank))
@@ -60,14 +60,30 @@ func newCrew(t *rapid.T, size, calls int) *crew {
 	return c
 }
 
-func isBarrier(name string) bool { return name[:7] == "barrier" }
+func rowOf(name string) string {
+	collective, _, _ := strings.Cut(name, "/")
+	return collective
+}
 
-// message is what call i broadcasts.
-func (c *crew) message(i int) []byte {
-	if isBarrier(c.plans[i][0].Name) {
-		return nil
+// text is what blocks have in call i, one behind the other.
+func (c *crew) text(i int, blocks ir.Blocks) (text []byte) {
+	for b := range blocks.Count {
+		text = fmt.Appendf(text, "block %3d of call %d.", blocks.At(b), i)
 	}
-	return fmt.Appendf(nil, "the message of call %d", i)
+	return text
+}
+
+// buffers are those of a rank for call i: what it holds is there, what it wants is not.
+func (c *crew) buffers(i, rank int) Buffers {
+	pl := &c.plans[i][rank].places
+	held, wanted := c.text(i, pl.held.Blocks), c.text(i, pl.wanted.Blocks)
+	if pl.whole {
+		if buf := make([]byte, len(wanted)); len(held) == 0 {
+			return InPlace(buf)
+		}
+		return InPlace(held)
+	}
+	return Buffers{In: held, Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: min(1, pl.blocks)}))}
 }
 
 // enter makes the next call of a rank, if that may have another one open.
@@ -76,12 +92,9 @@ func (c *crew) enter(rank int) (moved bool) {
 	if i == len(c.plans) || len(c.open[rank]) == c.width[rank] || !core.Vacant() {
 		return false
 	}
-	buf := make([]byte, len(c.message(i)))
-	if rank == c.roots[i] {
-		copy(buf, c.message(i))
-	}
-	c.bufs[rank] = append(c.bufs[rank], buf)
-	core.Begin(c.plans[i][rank], InPlace(buf))
+	mem := c.buffers(i, rank)
+	c.bufs[rank] = append(c.bufs[rank], mem)
+	core.Begin(c.plans[i][rank], mem)
 	seq, _ := core.Seq()
 	require.Equal(c.t, uint64(i+1), seq)
 	c.open[rank] = append(c.open[rank], seq)
@@ -99,8 +112,9 @@ func (c *crew) leave(rank, choice int) (moved bool) {
 	core.End(seq)
 	c.open[rank] = slices.DeleteFunc(c.open[rank], func(s uint64) bool { return s == seq })
 	i := int(seq) - 1
-	require.Equal(c.t, string(c.message(i)), string(c.bufs[rank][i]), "rank %d, operation %d", rank, seq)
-	copy(c.bufs[rank][i], bytes.Repeat([]byte{0xEE}, len(c.bufs[rank][i])))
+	out := c.bufs[rank][i].Out
+	require.Equal(c.t, string(c.text(i, c.plans[i][rank].places.wanted.Blocks)), string(out), "rank %d, operation %d", rank, seq)
+	copy(out, bytes.Repeat([]byte{0xEE}, len(out)))
 	if _, ended := core.Seq(); len(c.open[rank]) > 0 {
 		require.Equal(c.t, c.open[rank][0]-1, ended, "all before the oldest that is open have ended")
 	} else {
@@ -139,7 +153,7 @@ func (c *crew) rest() {
 
 // Whatever the order in which lanes deliver, ranks begin and calls return, some
 // ranks having several open and others waiting for each: all calls end, with the
-// root's bytes, and nothing is written afterwards.
+// blocks that each rank wants, and nothing is written afterwards.
 func TestOpenOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCrew(t, rapid.IntRange(1, 6).Draw(t, "size"), rapid.IntRange(1, 7).Draw(t, "calls"))
@@ -160,8 +174,8 @@ func TestOpenOperations(t *testing.T) {
 			c.rest()
 		}
 		for rank := range c.bufs {
-			for i, buf := range c.bufs[rank] {
-				require.Equal(t, len(buf), bytes.Count(buf, []byte{0xEE}), "rank %d, operation %d: written to after its end", rank, i+1)
+			for i, mem := range c.bufs[rank] {
+				require.Equal(t, len(mem.Out), bytes.Count(mem.Out, []byte{0xEE}), "rank %d, operation %d: written to after its end", rank, i+1)
 			}
 		}
 	})
