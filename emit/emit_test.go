@@ -64,19 +64,10 @@ func inFormat(t *testing.T, f Format, s *ir.Schedule) (text, extension string) {
 	return b.String(), f.Extension
 }
 
-// olderForm reports whether the forms before schedgen/4 can express s: format go takes no others yet.
-func olderForm(s *ir.Schedule) bool {
-	var b bytes.Buffer
-	return ir.WriteJSON(&b, s) == nil && !strings.Contains(b.String(), `"schedgen/4"`)
-}
-
 func TestGoldens(t *testing.T) {
 	for name, s := range cases(t) {
 		t.Run(name, func(t *testing.T) {
 			for _, f := range Formats() {
-				if f.Name == "go" && !olderForm(s) {
-					continue
-				}
 				text, extension := inFormat(t, f, s)
 				golden(t, name+"."+extension, text)
 			}

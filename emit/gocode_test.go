@@ -95,7 +95,7 @@ func TestGoChoosesRoles(t *testing.T) {
 	}
 }
 
-// Every algorithm fits among 1,024 ranks, unless its numbers are not sums, and those that are the same for each rank are as long among
+// Every algorithm fits among 1,024 ranks, and those that are the same for each rank are as long among
 // few.
 func TestGoSize(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
@@ -103,6 +103,9 @@ func TestGoSize(t *testing.T) {
 		for name, p := range map[string]schedule.Params{
 			"root": {Root: 33}, "degree": {Degree: 3}, "fan-in": {FanIn: 2, FanOut: 3}, "hosts": {Hosts: 17},
 		} {
+			if name == "hosts" && of(t, alg.Name, schedule.Params{Ranks: 3}).Blocks() > 1 {
+				continue // hosts of unequal numbers of ranks take tables, and may be refused
+			}
 			if slices.Contains(alg.Params, name) {
 				all = append(all, p)
 			}
