@@ -35,7 +35,7 @@ func lanes(t *run, o RoundsOptions) (*sheet, string) {
 	if most < min(len(t.Programs), 3) || o.Extract.kind == everybody && most < len(t.Programs) {
 		return nil, fmt.Sprintf("%s do not fit in %d columns", count(len(t.Programs), "rank"), o.Width)
 	}
-	rounds := terminalRounds
+	rounds := wholeRounds
 	if o.Extract.kind == everybody {
 		rounds = maxLines
 	}

@@ -26,9 +26,8 @@ const MaxWidth = 10_000
 // What is beyond these is summed up: the lines of a drawing, and the transfers
 // that it is made from.
 const (
-	maxLines       = 400
-	maxTransfers   = 1 << 20
-	terminalRounds = 100 // of an extract
+	maxLines     = 400
+	maxTransfers = 1 << 20
 )
 
 // Rounds draws s for a terminal: ranks across, rounds down, an arrow for every

@@ -203,6 +203,11 @@ func (b *browser) requireShown(s *ir.Schedule, lost map[leg]bool) {
 			want[res.Layout().PlaceOf(id)] = int(round)
 		}
 	}
+	for rank := range s.Ranks { // also the chunks that no program mentions
+		for k := range s.Held(rank).All() {
+			want[fixpoint.Place{Rank: rank, Slot: ir.Chunk(k)}] = 0
+		}
+	}
 	require.Equal(b, want, b.dots())
 }
 
@@ -261,8 +266,12 @@ func (got *solution) requireSame(b *browser, want *fixpoint.Result, of string) {
 	type set struct{ round, cause int }
 	page, ours := map[fixpoint.Place]set{}, map[fixpoint.Place]set{}
 	for id, round := range got.Slots {
-		if round >= 0 {
-			page[fixpoint.Place{Rank: got.RankOf[id], Slot: slotNamed(got.Names[id])}] = set{int(round), int(got.Causes[id])}
+		at := fixpoint.Place{Rank: got.RankOf[id], Slot: slotNamed(got.Names[id])}
+		switch {
+		case want.Layout().Slot(at.Rank, at.Slot) < 0: // a chunk that is held and that no program mentions
+			require.Zero(b, round, "%s: %v", of, at)
+		case round >= 0:
+			page[at] = set{int(round), int(got.Causes[id])}
 		}
 	}
 	for id, round := range want.Slots() {

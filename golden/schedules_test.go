@@ -58,37 +58,46 @@ func examples() []example {
 	return all
 }
 
-// particular returns parameters beside the defaults.
+// particular returns parameters beside the defaults, of those that the algorithm takes.
 func particular(alg *schedule.Algorithm) []schedule.Params {
+	takes := func(name string) bool { return slices.Contains(alg.Params, name) }
+	var all []schedule.Params
 	switch {
-	case alg.Collective == schedule.Bcast:
-		return []schedule.Params{
-			{Ranks: 8, Root: 3, Chunks: 2},
-			{Ranks: 9, Root: 8, Chunks: 3},
-			{Ranks: 8, Root: 4, Hosts: 3},
-			{Ranks: 9, Root: 1, Chunks: 2, Hosts: 2},
-			{Ranks: 5, Hosts: 1},
-		}
-	case alg.Collective == schedule.Anycast:
+	case alg.Row().Published:
 		return []schedule.Params{{Ranks: 8, Root: 2}, {Ranks: 8, Root: 7}, {Ranks: 9, Root: 5}, {Ranks: 12, Root: 9}}
-	case slices.Contains(alg.Params, "degree"):
-		return []schedule.Params{
+	case takes("degree"):
+		all = []schedule.Params{
 			{Ranks: 8, Degree: 2},
 			{Ranks: 9, Degree: 3},
 			{Ranks: 11, Degree: 3},
 			{Ranks: 5, Degree: 7},
 			{Ranks: 9, Degree: 2, Hosts: 4},
-			{Ranks: 5, Hosts: 1},
 		}
-	default:
-		return []schedule.Params{
+	case takes("fan-in"):
+		all = []schedule.Params{
 			{Ranks: 7, FanIn: 3, FanOut: 3},
 			{Ranks: 9, FanIn: 2, FanOut: 4},
 			{Ranks: 5, FanIn: 1, FanOut: 8},
 			{Ranks: 9, FanIn: 2, FanOut: 2, Hosts: 4},
-			{Ranks: 5, Hosts: 1},
+		}
+	default:
+		all = []schedule.Params{
+			{Ranks: 8, Root: 3, Chunks: 2},
+			{Ranks: 9, Root: 8, Chunks: 3},
+			{Ranks: 8, Root: 4, Hosts: 3},
+			{Ranks: 9, Root: 1, Chunks: 2, Hosts: 2},
 		}
 	}
+	all = append(all, schedule.Params{Ranks: 5, Hosts: 1})
+	for i := range all {
+		if !takes("root") {
+			all[i].Root = 0
+		}
+		if !takes("hosts") {
+			all[i].Hosts = 0
+		}
+	}
+	return all
 }
 
 // path is where the golden of one format stands.
