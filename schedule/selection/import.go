@@ -97,6 +97,8 @@ func imported(t *tuned, err error) (*Rules, []Note, error) {
 type tuned struct {
 	list  []Rule
 	notes []Note
+
+	halved map[string]bool // collectives of which a note says that sizes were divided
 }
 
 func (t *tuned) notef(line int, format string, args ...any) {
@@ -129,12 +131,17 @@ func (t *tuned) kept() ([]Rule, error) {
 		if err != nil {
 			return nil, faultf(max(1, own[0].Line), "%v", err)
 		}
+		decides := make(map[int]bool) // lines of which a rule decides a case
 		for i, r := range own {
-			switch {
-			case used[i]:
+			if used[i] {
 				kept = append(kept, *r)
-			case r.Line > 0:
+				decides[r.Line] = true
+			}
+		}
+		for _, r := range own {
+			if r.Line > 0 && !decides[r.Line] {
 				t.notef(r.Line, "left out: rules before it fit all its cases")
+				decides[r.Line] = true // one rule of Open MPI may have become several
 			}
 		}
 	}

@@ -91,6 +91,44 @@ func TestImportedRules(t *testing.T) {
 	}
 }
 
+// TestImportedBlocks: Open MPI's sizes count all blocks together, and a rule's range of them is right
+// for the least number of ranks that it is for.
+func TestImportedBlocks(t *testing.T) {
+	data, err := os.ReadFile("testdata/ompi/blocks.conf")
+	require.NoError(t, err)
+	rules, _, err := selection.Import(data)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		collective   string
+		ranks, total int // bytes of all blocks together
+		want         string
+	}{
+		{"allgather", 2, 1 << 20, "allgather/bruck"},
+		{"allgather", 4, 2047 &^ 3, "allgather/bruck"},
+		{"allgather", 4, 2048, selection.BuiltIn},
+		{"allgather", 4, 1<<20 - 4, "allgather/ring"},
+		{"allgather", 4, 1 << 20, selection.BuiltIn},
+		{"alltoall", 8, 8192 - 8, "alltoall/linear"},
+		{"alltoall", 8, 8192, selection.BuiltIn},
+		{"alltoall", 8, 65536, "alltoall/pairwise"},
+		{"alltoall", 1024, 19 << 10, "alltoall/bruck"},
+		{"alltoall", 1024, 20 << 10, "alltoall/linear"},
+		{"gather", 1 << 20, 0, "gather/binomial"},
+		{"gather", 8, 16, selection.BuiltIn},
+		{"gather", 1 << 20, 1 << 20, "gather/linear"},
+		{"scatter", 2, 4094, "scatter/binomial"},
+		{"scatter", 16, 4096, "scatter/linear"},
+	} {
+		d, ok := rules.Of(selection.Case{Collective: c.collective, Ranks: c.ranks, Bytes: c.total / c.ranks})
+		require.True(t, ok)
+		got := d.Rule.Algorithm
+		if !d.Own {
+			got = selection.BuiltIn
+		}
+		require.Equal(t, c.want, got, "%s of %d bytes among %d ranks", c.collective, c.total, c.ranks)
+	}
+}
+
 // TestOtherForms: a file that is something else is told so, by the reader of ours, too.
 func TestOtherForms(t *testing.T) {
 	inputs(t, "other/*.*[nfv]", func(t *testing.T, name string, data []byte) {

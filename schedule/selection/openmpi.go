@@ -2,6 +2,7 @@ package selection
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -21,84 +22,187 @@ var openMPIAlgorithms = map[string][]string{
 		"ignore", "basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial",
 		"scatter_allgather", "scatter_allgather_ring",
 	},
+	schedule.Allgather: {"ignore", "linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"},
+	schedule.Alltoall:  {"ignore", "linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"},
+	schedule.Gather:    {"ignore", "basic_linear", "binomial", "linear_sync"},
+	schedule.Scatter:   {"ignore", "basic_linear", "binomial", "linear_nb"},
+}
+
+// An equal is an algorithm of ours that sends the same messages between the same ranks as one of
+// Open MPI's.
+type equal struct {
+	name     string
+	params   Params
+	segments bool                    // segments of a message are chunks
+	pair     bool                    // Open MPI refuses it unless there are 2 ranks
+	only     func(*tunedRule) bool   // whether it is the equal of the rule; nil: always
+	words    func(*tunedRule) string // names what has no equal; nil: the algorithm alone
+}
+
+// whole has each message, or block, sent as one.
+var whole = Params{Chunks: 1}
+
+// equals are what Open MPI's algorithms are here. Those that are missing have no equal.
+var equals = map[string]map[string]equal{
+	schedule.Bcast: {
+		"basic_linear": {name: "bcast/linear", params: whole},
+		"chain": {
+			name: "bcast/chain", segments: true,
+			only:  func(r *tunedRule) bool { return r.fan <= 1 },
+			words: func(r *tunedRule) string { return fmt.Sprintf("%d chains", r.fan) },
+		},
+		"pipeline": {name: "bcast/chain", segments: true},
+		"binomial": {name: "bcast/binomial-doubling", segments: true},
+	},
+	schedule.Barrier: {
+		"linear":             {name: "barrier/hsb", params: Params{FanIn: schedule.MaxFan, FanOut: schedule.MaxFan}},
+		"recursive_doubling": {name: "barrier/exchange", params: Params{Degree: 2}},
+		"bruck":              {name: "barrier/dissemination", params: Params{Degree: 2}},
+		"two_proc":           {name: "barrier/dissemination", pair: true},
+	},
+	schedule.Allgather: {
+		"bruck":    {name: "allgather/bruck", params: whole},
+		"ring":     {name: "allgather/ring", params: whole},
+		"two_proc": {name: "allgather/bruck", params: whole, pair: true},
+	},
+	schedule.Alltoall: {
+		"linear":         {name: "alltoall/linear", params: whole},
+		"pairwise":       {name: "alltoall/pairwise", params: whole},
+		"modified_bruck": {name: "alltoall/bruck", params: whole},
+		"linear_sync": {
+			name: "alltoall/linear", params: whole,
+			only:  func(r *tunedRule) bool { return r.requests == 0 },
+			words: func(r *tunedRule) string { return fmt.Sprintf("linear_sync with %d requests", r.requests) },
+		},
+		"two_proc": {name: "alltoall/pairwise", params: whole, pair: true},
+	},
+	schedule.Gather: {
+		"basic_linear": {name: "gather/linear", params: whole},
+		"binomial":     {name: "gather/binomial", params: whole},
+	},
+	schedule.Scatter: {
+		"basic_linear": {name: "scatter/linear", params: whole},
+		"binomial":     {name: "scatter/binomial", params: whole},
+		"linear_nb":    {name: "scatter/linear", params: whole},
+	},
 }
 
 // tunedRule is a rule of Open MPI: in whose cases, and what it says.
 type tunedRule struct {
-	Rule      // collective, conditions and line
+	Rule      // collective, conditions and line; Bytes counts all blocks that a rank has together
 	algorithm string
 	fan       int // of chains: how many there are; 0 as 1
 	segment   int // bytes; 0: the message is not cut
+	requests  int // messages of a rank that are on their way, at most; 0: no limit
 }
 
-// add maps a rule to ours. A rule that has no equivalent is left to the built-in rules.
+// add maps a rule to ours. A rule that has no equal is left to the built-in rules.
 func (t *tuned) add(r tunedRule) {
 	r.Reason = fmt.Sprintf("Open MPI: %s", r.algorithm)
-	if r.algorithm == "two_proc" {
-		t.addTwoProc(r.Rule)
-		return
-	}
-	if alg, params, ok := r.equivalent(); ok {
-		r.Algorithm, r.Params = alg, params
-		t.list = append(t.list, r.Rule)
-		return
-	}
-	r.Algorithm = BuiltIn
-	t.list = append(t.list, r.Rule)
-	if r.algorithm == "ignore" {
-		t.notef(r.Line, "%s ignore: Open MPI's fixed rules decide there, the built-in ones here", r.Collective)
-		return
-	}
-	words := r.algorithm
-	if r.algorithm == "chain" {
-		words = fmt.Sprintf("%d chains", r.fan)
-	}
-	t.notef(r.Line, "%s %s: schedgen has no such algorithm, the built-in rules decide", r.Collective, words)
-}
-
-// equivalent returns the algorithm of ours that sends the same messages between the same ranks.
-func (r *tunedRule) equivalent() (name string, p Params, ok bool) {
-	if r.Collective == schedule.Bcast {
-		p = Params{Chunk: r.segment}
-		if r.segment == 0 {
-			p.Chunks = 1
+	e, ok := equals[r.Collective][r.algorithm]
+	switch {
+	case ok && e.pair:
+		t.addPair(r.Rule, &e)
+	case ok && (e.only == nil || e.only(&r)):
+		r.Algorithm, r.Params = e.name, e.params
+		switch {
+		case e.segments && r.segment == 0:
+			r.Params = whole
+		case e.segments:
+			r.Params = Params{Chunk: r.segment}
 		}
+		t.addBlocks(r.Rule)
+	default:
+		r.Algorithm = BuiltIn
+		t.addBlocks(r.Rule)
+		words := r.algorithm
+		if ok {
+			words = e.words(&r)
+		}
+		if r.algorithm == "ignore" {
+			t.notef(r.Line, "%s ignore: Open MPI's fixed rules decide there, the built-in ones here", r.Collective)
+			return
+		}
+		t.notef(r.Line, "%s %s: schedgen has no such algorithm, the built-in rules decide", r.Collective, words)
 	}
-	switch r.Collective + " " + r.algorithm {
-	case "bcast basic_linear":
-		return "bcast/linear", Params{Chunks: 1}, true
-	case "bcast chain":
-		return "bcast/chain", p, r.fan <= 1
-	case "bcast pipeline":
-		return "bcast/chain", p, true
-	case "bcast binomial":
-		return "bcast/binomial-doubling", p, true
-	case "barrier linear":
-		return "barrier/hsb", Params{FanIn: schedule.MaxFan, FanOut: schedule.MaxFan}, true
-	case "barrier recursive_doubling":
-		return "barrier/exchange", Params{Degree: 2}, true
-	case "barrier bruck":
-		return "barrier/dissemination", Params{Degree: 2}, true
-	}
-	return "", Params{}, false
 }
 
-// addTwoProc maps the barrier of two ranks, which Open MPI refuses to others.
-func (t *tuned) addTwoProc(r Rule) {
+// addPair maps a rule for an algorithm of two ranks, which Open MPI refuses to others.
+func (t *tuned) addPair(r Rule, e *equal) {
 	pair := r
-	pair.Algorithm = "barrier/dissemination"
+	pair.Algorithm, pair.Params = e.name, e.params
 	if r.Ranks.To != 3 && r.Ranks.has(2) {
 		pair.Ranks = Range{2, 3}
 	}
 	if r.Ranks.has(2) {
-		t.list = append(t.list, pair)
+		t.addBlocks(pair)
 	}
 	if r.Ranks.To == 3 {
 		return
 	}
 	r.Algorithm = BuiltIn
-	t.list = append(t.list, r)
-	t.notef(r.Line, "barrier two_proc: is for 2 ranks, the built-in rules decide for others")
+	t.addBlocks(r)
+	t.notef(r.Line, "%s two_proc: is for 2 ranks, the built-in rules decide for others", r.Collective)
+}
+
+// addBlocks adds a rule whose sizes may count several blocks together. A range of the bytes of all
+// blocks is one of the bytes of a block for each number of ranks, so the ranks are cut into ranges
+// of which the last is less than twice the first, and the sizes are right for the first.
+func (t *tuned) addBlocks(r Rule) {
+	row, _ := ir.CollectiveNamed(r.Collective)
+	if r.Bytes == (Range{}) || blocksAt(&row, 2) < 2 {
+		t.list = append(t.list, r)
+		return
+	}
+	t.rounded(&r)
+	added, end := false, r.Ranks.To
+	if end == 0 {
+		end = schedule.MaxRanks + 1
+	}
+	for first, next := max(1, r.Ranks.From), 0; first < end && len(t.list) <= maxRules; first = next {
+		next = min(end, 1<<bits.Len(uint(first)))
+		blocks, piece := blocksAt(&row, first), r
+		piece.Bytes = Range{ceil(r.Bytes.From, blocks), ceil(r.Bytes.To, blocks)}
+		if r.Bytes.To > 0 && piece.Bytes.From >= piece.Bytes.To {
+			continue // no block has such a length
+		}
+		if piece.Ranks = (Range{first, next}); next > schedule.MaxRanks {
+			piece.Ranks.To = 0
+		}
+		t.list = append(t.list, piece)
+		added = true
+	}
+	if !added {
+		t.notef(r.Line, "left out: no block of whole bytes has its sizes")
+	}
+}
+
+// rounded says once for each collective that sizes are right for some numbers of ranks only.
+func (t *tuned) rounded(r *Rule) {
+	if t.halved == nil {
+		t.halved = make(map[string]bool)
+	}
+	if t.halved[r.Collective] {
+		return
+	}
+	t.halved[r.Collective] = true
+	t.notef(r.Line, "%s: its sizes count all blocks together, ours one block; they are divided by the least number of ranks of each rule", r.Collective)
+}
+
+// blocksAt returns how many blocks Open MPI counts in a size among so many ranks: those of the rank
+// that has the most.
+func blocksAt(row *ir.Collective, ranks int) int {
+	if !hasSizes(row) {
+		return 0
+	}
+	return max(row.Held(ranks, 0, 0).Count, row.Wanted(ranks, 0, 0).Count)
+}
+
+func ceil(n, by int) int {
+	if n == 0 {
+		return 0
+	}
+	return (n-1)/by + 1
 }
 
 // openMPIAlgorithm returns an algorithm by its number, "" for one of another version of
@@ -110,18 +214,13 @@ func openMPIAlgorithm(collective string, id int) string {
 	return ""
 }
 
-// leftOut says why no rule of a collective is translated. The sizes of Open MPI's rules for those of
-// many blocks are of all blocks together, so that no range of ours means the same for several numbers
-// of ranks.
-func leftOut(collective string) string {
-	if _, ok := ir.CollectiveNamed(collective); ok {
-		return collective + ": its sizes count all blocks together, ours one block, so its rules are left out"
-	}
-	return collective + ": schedgen has no such collective, its rules are left out"
-}
-
 // ours reports whether we have a collective of Open MPI.
 func ours(collective string) bool {
 	_, ok := openMPIAlgorithms[collective]
 	return ok
+}
+
+// leftOut says why no rule of a collective is translated.
+func leftOut(collective string) string {
+	return collective + ": schedgen has no such collective, its rules are left out"
 }

@@ -189,7 +189,7 @@ func (c *classic) rule(collective string) (r tunedRule, err error) {
 		}
 	}
 	if c.version > 1 && c.next < len(c.words) && c.words[c.next].line == c.line() {
-		if _, err := c.number("how many requests there are", maxBytes-1); err != nil {
+		if r.requests, err = c.number("how many requests there are", maxBytes-1); err != nil {
 			return r, err
 		}
 	}

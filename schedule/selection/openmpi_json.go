@@ -139,7 +139,7 @@ func (n *node) message(t *tuned, within Rule) error {
 	for _, f := range []struct {
 		name string
 		to   *int
-	}{{"faninout", &r.fan}, {"seg_size", &r.segment}, {"reqs", new(int)}} {
+	}{{"faninout", &r.fan}, {"seg_size", &r.segment}, {"reqs", &r.requests}} {
 		if v := n.get(f.name); v != nil {
 			if *f.to, err = v.whole(f.name, 0, maxBytes); err != nil {
 				return err
