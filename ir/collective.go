@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -41,6 +42,25 @@ type Collective struct {
 	// a message: they make no call of their own for it, and need not know who the root is. One
 	// algorithm is therefore agreed on before, and serves messages of all lengths.
 	Published bool
+
+	// Caller names the collective whose calls run a schedule of this one that a program was given.
+	// "" stands for its own. Published messages have no call at the ranks that take them, so their
+	// schedules run as broadcasts from the origin.
+	Caller string
+}
+
+// CalledBy returns the name of the collective whose calls run a schedule of c: Caller, or its own.
+func (c *Collective) CalledBy() string { return cmp.Or(c.Caller, c.Name) }
+
+// RootWord returns what users call the root, "root" or "origin", and "" if c has none.
+func (c *Collective) RootWord() string {
+	switch {
+	case !c.Rooted:
+		return ""
+	case c.Origin:
+		return "origin"
+	}
+	return "root"
 }
 
 // Blocks are the blocks First, First+Step, First+2·Step …, Count of them. The zero value is none.
@@ -71,7 +91,7 @@ var collectives = []Collective{
 	},
 	{Name: "barrier", Synchronizes: true},
 	{
-		Name: "anycast", Rooted: true, Origin: true, Published: true, Blocks: one,
+		Name: "anycast", Rooted: true, Origin: true, Published: true, Caller: "bcast", Blocks: one,
 		Held:   heldByRoot,
 		Wanted: func(_, _, _ int) Blocks { return Blocks{0, 1, 1} },
 	},
@@ -188,13 +208,10 @@ func (h *Header) Rooted() bool {
 
 // RootWord returns what users call Root: "root" or "origin", and "" if the collective has neither.
 func (h *Header) RootWord() string {
-	switch c := h.Row(); {
-	case c == nil || !c.Rooted:
-		return ""
-	case c.Origin:
-		return "origin"
+	if c := h.Row(); c != nil {
+		return c.RootWord()
 	}
-	return "root"
+	return ""
 }
 
 // Synchronizes reports whether the collective keeps every rank until all ranks have entered, as a

@@ -11,7 +11,6 @@ import (
 	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // Use makes s what this communicator runs: a broadcast's or an anycast's
@@ -135,11 +134,10 @@ func (u *used) add(p *plan, h *ir.Header) {
 	(*u)[k][h.Root] = p
 }
 
-// useFor returns the collective whose calls a schedule serves: that of an anycast is one of a
-// broadcast from its origin.
+// useFor returns the collective whose calls run a schedule of the given one.
 func useFor(collective string) string {
-	if collective == schedule.Anycast {
-		return schedule.Bcast
+	if row, ok := ir.CollectiveNamed(collective); ok {
+		return row.CalledBy()
 	}
 	return collective
 }

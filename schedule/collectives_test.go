@@ -151,6 +151,7 @@ func TestAnyCollective(t *testing.T) {
 
 // anyParams draws parameters among that many ranks.
 func anyParams(t *rapid.T, alg *Algorithm, ranks int) Params {
+	row := alg.Row()
 	draw := func(name string, lo, hi int) int {
 		if !slices.Contains(alg.Params, name) {
 			return 0
@@ -159,7 +160,7 @@ func anyParams(t *rapid.T, alg *Algorithm, ranks int) Params {
 	}
 	return Params{
 		Ranks:  ranks,
-		Root:   draw(alg.rootName(), 0, ranks-1),
+		Root:   draw(row.RootWord(), 0, ranks-1),
 		Chunks: draw("chunks", 0, 5),
 		Hosts:  draw("hosts", 0, ranks),
 		Degree: draw("degree", 2, 6),

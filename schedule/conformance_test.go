@@ -130,6 +130,7 @@ func sample(t *rapid.T, alg *Algorithm) Params {
 		}
 	}
 	ranks := rapid.IntRange(least, most).Draw(t, "ranks")
+	row := alg.Row()
 	draw := func(name string, values *rapid.Generator[int]) int {
 		if !slices.Contains(alg.Params, name) {
 			return 0
@@ -139,7 +140,7 @@ func sample(t *rapid.T, alg *Algorithm) Params {
 	fans := rapid.SampledFrom([]int{0, 2, 3, 7, 40})
 	return Params{
 		Ranks:  ranks,
-		Root:   draw(alg.rootName(), rapid.IntRange(0, ranks-1)),
+		Root:   draw(row.RootWord(), rapid.IntRange(0, ranks-1)),
 		Chunks: draw("chunks", rapid.IntRange(0, 6)),
 		Hosts:  draw("hosts", rapid.OneOf(rapid.Just(0), rapid.IntRange(1, ranks))),
 		Degree: draw("degree", fans),

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -65,12 +66,12 @@ func (p Params) check(a *Algorithm) error {
 	if err := (bound{"ranks", p.Ranks, 1, MaxRanks}).check(); err != nil {
 		return err
 	}
-	maxChunks := MaxChunks
+	row, maxChunks := a.Row(), MaxChunks
 	if a.fixed("chunks") {
 		maxChunks = 1
 	}
 	for _, b := range []bound{
-		{a.rootName(), p.Root, 0, p.Ranks - 1},
+		{cmp.Or(row.RootWord(), "root"), p.Root, 0, p.Ranks - 1},
 		{"chunks", p.Chunks, 1, maxChunks},
 		{"degree", p.Degree, 2, MaxFan},
 		{"fan-in", p.FanIn, 1, MaxFan},

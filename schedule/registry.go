@@ -1,6 +1,10 @@
 package schedule
 
-import "github.com/schedgen/schedgen/ir"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // The collectives: names of rows of [ir.Collectives].
 const (
@@ -69,6 +73,11 @@ func Algorithms() []Algorithm {
 	}
 }
 
+// AlgorithmsOf returns the algorithms of a collective, in the order of [Algorithms].
+func AlgorithmsOf(collective string) []Algorithm {
+	return slices.DeleteFunc(Algorithms(), func(a Algorithm) bool { return a.Collective != collective })
+}
+
 // Row returns the row of the algorithm's collective: what it moves from where to where.
 func (a *Algorithm) Row() ir.Collective {
 	row, _ := ir.CollectiveNamed(a.Collective)
@@ -86,14 +95,6 @@ func (a *Algorithm) Multicasts() bool { return a.recovers || a.tells }
 // Acknowledged reports whether the root returns only when every rank has the
 // message.
 func (a *Algorithm) Acknowledged() bool { return a.acked }
-
-// rootName is what the algorithm calls Params.Root.
-func (a *Algorithm) rootName() string {
-	if a.rootless() {
-		return "origin"
-	}
-	return "root"
-}
 
 // fixed reports whether the algorithm has the parameter but leaves no choice:
 // a rootless message is always one chunk, and so is what a barrier multicasts.

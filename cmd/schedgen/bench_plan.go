@@ -61,8 +61,8 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 // transport: without multicast those that use it mend the loss of everything.
 func candidates(collective string, multicast bool) []string {
 	var names []string
-	for _, a := range schedule.Algorithms() {
-		if a.Collective == collective && (multicast || !a.Multicasts()) {
+	for _, a := range schedule.AlgorithmsOf(collective) {
+		if multicast || !a.Multicasts() {
 			names = append(names, a.Name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -34,14 +35,20 @@ func newBuffers(j *job) *buffers {
 func (b *buffers) sent(i int) []byte     { return b.src[i*b.block : (i+1)*b.block] }
 func (b *buffers) received(i int) []byte { return b.dst[i*b.block : (i+1)*b.block] }
 
+// calls are the collectives for which the runtime has a method of its own, which programs call. The
+// others go by their names.
+var calls = map[string]func(comm *runtime.Comm, b *buffers, root int) func(context.Context) error{
+	schedule.Barrier: func(comm *runtime.Comm, _ *buffers, _ int) func(context.Context) error { return comm.Barrier },
+	schedule.Bcast: func(comm *runtime.Comm, b *buffers, root int) func(context.Context) error {
+		return func(ctx context.Context) error { return comm.Bcast(ctx, b.dst, root) }
+	},
+}
+
 // performer returns the call of a job's collective, which is looked up once and not in each iteration.
 func (w *worker) performer(b *buffers) func(ctx context.Context) error {
 	collective, root := w.job.Collective, w.job.Params.Root
-	switch collective { // what programs call for it
-	case schedule.Barrier:
-		return w.comm.Barrier
-	case schedule.Bcast:
-		return func(ctx context.Context) error { return w.comm.Bcast(ctx, b.dst, root) }
+	if call := calls[collective]; call != nil {
+		return call(w.comm, b, root)
 	}
 	return func(ctx context.Context) error { return w.comm.Collective(ctx, collective, b.dst, b.src, root) }
 }

@@ -150,12 +150,11 @@ func runnable() (names []string) {
 	return names
 }
 
-// verbOf returns the verb of run for a schedule from a file: its collective, if that has one. The
-// schedule of a message that one rank publishes is run as broadcasts from that rank.
+// verbOf returns the verb of run for a schedule from a file: that of the collective whose calls run
+// it. A file that names no collective of the table is taken for a broadcast's.
 func verbOf(collective string) string {
-	row := rowOf(collective)
-	if kindOf(row) != nil && !row.Published {
-		return collective
+	if row := rowOf(collective); kindOf(row) != nil {
+		return row.CalledBy()
 	}
 	return schedule.Bcast
 }

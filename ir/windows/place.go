@@ -10,7 +10,7 @@ import (
 // Has reports whether signals of s may be flags: it is a barrier without chunks and without
 // repairs, which may come late, and each signal is put once, by another rank that waits for it.
 func Has(s *ir.Schedule) bool {
-	if s.Collective != "barrier" || s.Chunks > 0 {
+	if !s.Synchronizes() || s.Chunks > 0 {
 		return false
 	}
 	put := make([][]bool, len(s.Programs))

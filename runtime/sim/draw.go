@@ -116,10 +116,8 @@ func drawComm(r *random) Comm {
 
 // algorithms returns the names of a collective's.
 func algorithms(collective string) (names []string) {
-	for _, a := range schedule.Algorithms() {
-		if a.Collective == collective {
-			names = append(names, a.Name)
-		}
+	for _, a := range schedule.AlgorithmsOf(collective) {
+		names = append(names, a.Name)
 	}
 	return names
 }

@@ -42,8 +42,8 @@ func bcast(ctx context.Context, c *runtime.Comm, i uint64, buf []byte, root int)
 }
 
 func broadcasts(yield func(name string) bool) {
-	for _, a := range schedule.Algorithms() {
-		if a.Collective == "bcast" && !yield(a.Name) {
+	for _, a := range schedule.AlgorithmsOf(schedule.Bcast) {
+		if !yield(a.Name) {
 			return
 		}
 	}
