@@ -184,8 +184,8 @@ func TestNoStrayGoldens(t *testing.T) {
 			known[e.path(format)], known[e.path(format)+refused] = true, true
 		}
 	}
-	for _, collective := range []string{schedule.Bcast, schedule.Anycast, schedule.Barrier} {
-		err := filepath.WalkDir(filepath.Join("testdata", collective), func(path string, d fs.DirEntry, err error) error {
+	for _, row := range ir.Collectives() {
+		err := filepath.WalkDir(filepath.Join("testdata", row.Name), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), ".") {
 				require.True(t, known[path], "no example for %s", path)
 			}
