@@ -14,9 +14,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // kind is what run, rank and bench do with the collectives of one kind. The row of a collective says
@@ -168,28 +166,6 @@ func setAlgorithm(cfg *runtime.Config, collective string, alg runtime.Algorithm)
 		cfg.Algorithms = make(runtime.Algorithms)
 	}
 	cfg.Algorithms[collective] = alg
-}
-
-// giveAlgorithm has the communicator use the job's algorithm where its configuration has no place for
-// one: for collectives that move blocks. It has been proved before the ranks were started.
-func (w *worker) giveAlgorithm() error {
-	j := w.job
-	if j.FromFile || (j.kind() != blocks{}) {
-		return nil
-	}
-	p := j.Params
-	if p.Chunks == 0 {
-		p.Chunks = selection.AtLeast(1, int(j.Size))
-	}
-	spec, err := newSpec(j.Algorithm, p)
-	if err != nil {
-		return err
-	}
-	program, err := machine.Of(spec.Schedule())
-	if err != nil {
-		return err
-	}
-	return w.comm.UseUnverified(program)
 }
 
 // multicasts reports whether the algorithm of that name does.

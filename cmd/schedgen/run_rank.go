@@ -99,11 +99,10 @@ func (w *worker) connect(ctx context.Context, cfg *runtime.Config) (err error) {
 	if w.res.position != nil {
 		w.res.position.comm.Store(w.comm)
 	}
-	give := w.giveAlgorithm
-	if w.res.schedule != nil {
-		give = func() error { return use(w.comm, w.res.schedule) }
+	if w.res.schedule == nil {
+		return nil
 	}
-	if err := give(); err != nil {
+	if err := use(w.comm, w.res.schedule); err != nil {
 		return errors.Join(err, w.comm.Close())
 	}
 	return nil
