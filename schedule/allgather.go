@@ -18,6 +18,9 @@ type spread struct {
 	gets func(l layout, v, round int) (first, hosts int)
 	// sum returns the size of the rules that send.
 	sum func(n node) size
+	// fillFlat writes the rules that send, and the same ones as fill, where each host is one rank.
+	// nil: there are so few rounds that fill does it as fast.
+	fillFlat func(n node, a arena) arena
 }
 
 // algorithm completes the description of an allgather.
@@ -54,6 +57,9 @@ func (s spread) sumOfRounds(n node) (z size) {
 
 func (s spread) fill(n node, a arena) ir.Program {
 	rounds := s.rounds(n.hosts)
+	if n.flat() && s.fillFlat != nil {
+		a, rounds = s.fillFlat(n, a), 0 // without slaves nothing else depends on rounds
+	}
 	for i := range rounds {
 		to, first, hosts := s.sends(n.layout, n.v, i)
 		blocks, own := n.ranksOf(first, hosts), n.after(n.v, -first) < hosts

@@ -1,5 +1,7 @@
 package schedule
 
+import "github.com/schedgen/schedgen/ir"
+
 // allgatherRing passes every block along a ring (R. Thakur et al., 2005, §4.1): a rank puts its own
 // block to the next one, and what it gets as well, but for the last. Every rank talks to its
 // neighbours alone, so it is as fast as links are, whatever lies between them, and takes P-1 steps.
@@ -11,6 +13,8 @@ func allgatherRing() Algorithm {
 		},
 		gets: func(l layout, v, i int) (first, hosts int) { return l.after(v, -1-i), 1 },
 		sum:  sumOfRing,
+
+		fillFlat: fillFlatRing,
 	}.algorithm(Algorithm{
 		Name:     "allgather/ring",
 		Paper:    "Thakur 2005 §4.1",
@@ -29,4 +33,45 @@ func sumOfRing(n node) size {
 	z := n.eachChunkSize(own, own)
 	passed := n.ranks - own - next
 	return z.plus(size{rules: n.hosts - 2, slots: passed, acts: passed}.times(n.chunks))
+}
+
+// fillFlatRing writes each rule by itself: a million ranks have a million rules each.
+func fillFlatRing(n node, a arena) arena {
+	if n.ranks == 1 {
+		return a
+	}
+	next := n.master(n.after(n.v, 1))
+	a.wait(ir.Enter)
+	for f := range n.chunks {
+		a.put(n.block(n.rank, f), next)
+	}
+	a.rule(a.span(0, 1))
+	count := (n.ranks - 2) * n.chunks
+	from := len(a.rules)
+	a.rules, a.slots, a.acts = a.rules[:from+count], a.slots[:1+count], a.acts[:n.chunks+count]
+	a.open = len(a.acts)
+	slots, acts, rules := a.slots[1:], a.acts[n.chunks:], a.rules[from:]
+	slots, acts = slots[:len(rules)], acts[:len(rules)]
+	slot, f := n.block(n.after(n.rank, -1), 0), 0
+	for i := range slots {
+		slots[i] = slot
+		acts[i] = ir.Action{Op: ir.Put, Slot: slot, To: int32(next)}
+		slot++
+		if f++; f == n.chunks {
+			f = 0
+			if slot -= ir.Slot(2 * n.chunks); slot < ir.Chunk(0) { // after the block of rank 0
+				slot = n.block(n.ranks-1, 0)
+			}
+		}
+	}
+	// In a Maker's memory are the rules of another rank. They are the same slices of the same arrays,
+	// and rules are three quarters of the memory.
+	if i := len(rules) - 1; i >= 0 && len(rules[i].When) == 1 && len(rules[i].Do) == 1 &&
+		&rules[i].When[0] == &slots[i] && &rules[i].Do[0] == &acts[i] {
+		return a
+	}
+	for i := range rules {
+		rules[i] = ir.Rule{When: slots[i : i+1 : i+1], Do: acts[i : i+1 : i+1]}
+	}
+	return a
 }

@@ -52,11 +52,16 @@ func room[T any](of *[]T, n int) []T {
 func (a *arena) wait(s ir.Slot) { a.slots = append(a.slots, s) }
 
 // waitChunks writes the slots of n chunks.
-func (a *arena) waitChunks(n int) {
-	from := len(a.slots)
-	a.slots = a.slots[:from+n]
-	for k, slots := 0, a.slots[from:]; k < len(slots); k++ {
-		slots[k] = ir.Chunk(k)
+func (a *arena) waitChunks(n int) { a.waitRange(0, n) }
+
+// waitRange writes the slots of chunks from … to-1.
+func (a *arena) waitRange(from, to int) {
+	at := len(a.slots)
+	a.slots = a.slots[:at+to-from]
+	next := ir.Chunk(from)
+	for i, slots := 0, a.slots[at:]; i < len(slots); i++ {
+		slots[i] = next
+		next++
 	}
 }
 

@@ -32,7 +32,15 @@ func (l *layout) ranksOf(v, hosts int) run {
 }
 
 // after returns the virtual rank that is d behind v, |d| ≤ hosts.
-func (l *layout) after(v, d int) int { return (v + d + l.hosts) % l.hosts }
+func (l *layout) after(v, d int) int {
+	switch v += d; {
+	case v < 0:
+		return v + l.hosts
+	case v >= l.hosts:
+		return v - l.hosts
+	}
+	return v
+}
 
 // all returns all ranks in their order.
 func (l *layout) all() run { return run{0, l.ranks} }
@@ -42,22 +50,45 @@ func (n *node) block(block, f int) ir.Slot { return ir.Chunk(block*n.chunks + f)
 
 // waitBlocks writes the slots of chunk f of the blocks of r, but for that of the node itself.
 func (a *arena) waitBlocks(n *node, r run, f int) {
-	for i := range r.n {
-		if rank := n.at(r, i); rank != n.rank {
-			a.wait(n.block(rank, f))
+	for _, part := range n.without(r, n.rank) {
+		from := len(a.slots)
+		a.slots = a.slots[:from+part.n]
+		next, step := n.block(part.first, f), ir.Slot(n.chunks)
+		for i, slots := 0, a.slots[from:]; i < len(slots); i++ {
+			slots[i] = next
+			next += step
 		}
 	}
 }
 
-// putBlocks adds a message with chunk f of the blocks of r, but for that of the rank which gets it.
-func (a *arena) putBlocks(n *node, r run, f, to int) {
-	from := len(a.acts)
-	for i := range r.n {
-		if rank := n.at(r, i); rank != to {
-			a.put(n.block(rank, f), to)
+// without returns the ranks of r but one, as runs that do not go beyond the last rank. Some may be
+// empty. It is what loops over many ranks go by: they do not ask at each of them.
+func (l *layout) without(r run, rank int) (parts [3]run) {
+	low := min(r.n, l.ranks-r.first) // as many are up to the last rank
+	parts[0], parts[1] = run{r.first, low}, run{0, r.n - low}
+	for i, p := range parts[:2] {
+		if before := rank - p.first; 0 <= before && before < p.n {
+			parts[2] = parts[1] // if i is 1, it is replaced below
+			parts[i], parts[i+1] = run{p.first, before}, run{rank + 1, p.n - before - 1}
+			return parts
 		}
 	}
-	a.join(from)
+	return parts
+}
+
+// putBlocks adds a message with chunk f of the blocks of r, but for that of the rank which gets it.
+func (a *arena) putBlocks(n *node, r run, f, to int) {
+	joins := false
+	for _, part := range n.without(r, to) {
+		from := len(a.acts)
+		a.acts = a.acts[:from+part.n]
+		next, step := n.block(part.first, f), ir.Slot(n.chunks)
+		for i, acts := 0, a.acts[from:]; i < len(acts); i++ {
+			acts[i] = ir.Action{Op: ir.Put, Joins: joins, Slot: next, To: int32(to)}
+			next += step
+			joins = true
+		}
+	}
 }
 
 // join makes one message of the actions from the given one on.
@@ -110,11 +141,8 @@ func (a *arena) waitForOthers(n *node) {
 	if n.ranks == 1 {
 		a.wait(ir.Enter)
 	}
-	for rank := range n.ranks {
-		for f := 0; f < n.chunks && rank != n.rank; f++ {
-			a.wait(n.block(rank, f))
-		}
-	}
+	a.waitRange(0, n.rank*n.chunks)
+	a.waitRange((n.rank+1)*n.chunks, n.ranks*n.chunks)
 }
 
 // othersSize is how many slots waitForOthers writes.

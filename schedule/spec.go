@@ -68,9 +68,10 @@ func (s *Spec) Header() ir.Header {
 // the program.
 func (s *Spec) Program(rank int) ir.Program { return s.programIn(&memory{}, rank) }
 
-// Maker returns a function that returns what Program returns, but in the memory of
-// what it has returned before, which is not valid any more: it makes no allocation once it
-// has made a program as large. It is for one goroutine at a time.
+// Maker returns a function that returns what Program returns, but in the memory of what it has
+// returned before, which is not valid any more: it makes no allocation once it has made a program as
+// large. The programs must not be changed: parts that two have in common are written once. It is
+// for one goroutine at a time.
 func (s *Spec) Maker() func(rank int) ir.Program {
 	m := &memory{}
 	return func(rank int) ir.Program { return s.programIn(m, rank) }
