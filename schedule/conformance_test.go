@@ -7,15 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
 )
 
-// The conformance suite: what every algorithm must pass. Every check of
-// package verify holds for every number of ranks up to smallRanks with every
-// root, or many, and parameters of every kind, and for samples up to largeRanks. The
-// test of an algorithm is one call of conform.
+// The conformance suite: what every algorithm must pass. Every check of package verify holds for
+// every number of ranks up to smallRanks with every root, or many, and parameters of every kind, and
+// for samples up to largeRanks. Tests of every day take the numbers up to dailyRanks and the two
+// largest. The test of an algorithm is one call of conform.
 const (
+	dailyRanks  = 33
 	smallRanks  = 64
 	largeRanks  = 1024
 	mostSlots   = 20_000 // of a schedule of many blocks, all ranks together
@@ -23,10 +25,15 @@ const (
 )
 
 func conform(t *testing.T, name string) {
+	t.Parallel()
 	alg, err := find(name)
 	require.NoError(t, err)
 	t.Run("small", func(t *testing.T) {
+		t.Parallel()
 		for ranks := 1; ranks <= smallRanks && blocksEverywhere(&alg, ranks) <= mostSlots; ranks++ {
+			if ranks > dailyRanks && ranks < smallRanks-1 && !heavy.Tests() {
+				continue
+			}
 			for _, p := range grid(&alg, ranks) {
 				s, err := New(name, p)
 				require.NoError(t, err, "%s %+v", name, p)
@@ -35,6 +42,7 @@ func conform(t *testing.T, name string) {
 		}
 	})
 	t.Run("samples", func(t *testing.T) {
+		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			s, err := New(name, sample(t, &alg))
 			require.NoError(t, err)
