@@ -2,7 +2,10 @@ package verify
 
 import (
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/numbering"
@@ -33,33 +36,47 @@ import (
 // Only what is asked without must-analysis of slots, and reuse, is decided here. Whatever else is
 // the case, a fault above all, is left to the full checks, which tell it.
 
-// RunPrograms is [Run] for the schedule with header h in which each rank has the given program. If
-// the schedule rotates, and nothing is wrong with it, it is proved without ever being in memory as a
-// whole, in the time that it takes to make and compare the programs; otherwise it is put together and
-// run by [Run]. program must return equal programs for equal ranks.
-func RunPrograms(h ir.Header, program func(rank int) ir.Program, names ...string) (*Report, error) {
-	checks, err := selected(names)
-	if err != nil {
-		return nil, err
-	}
-	if report := proveRotation(h, program, checks); report != nil {
-		return report, nil
+// RunPrograms is [Run] for the schedule with header h and the programs that maker's functions make,
+// such as Maker of a schedule.Spec. If the schedule rotates by one rank, and nothing is wrong with
+// it, it is proved without ever being in memory as a whole: [RunRotation] says how. Otherwise it is
+// put together and proved by [Run], in memory and time for all its programs.
+//
+// maker is called for each goroutine, and for each program that is kept. The functions that it
+// returns may make a program in the memory of the one before. They return equal programs for equal
+// ranks.
+func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
+	report, err := RunRotation(h, maker, names...)
+	if err != nil || report != nil {
+		return report, err
 	}
 	s := &ir.Schedule{Header: h}
 	for rank := range h.Ranks {
-		s.Programs = append(s.Programs, program(rank))
+		s.Programs = append(s.Programs, maker()(rank))
 	}
 	return Run(s, names...)
 }
 
+// RunRotation proves a schedule that rotates by one rank: it makes the programs of all ranks, one
+// after the other, and compares each with that of rank 0; then it proves what rank 0 holds, gets and
+// waits for. It keeps the program of rank 0, and one for each goroutine. The report is nil if the
+// schedule does not rotate, if its collective has no row with Rotated, or if something is wrong with
+// it: [Run] then tells what. The error is that of Run.
+func RunRotation(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
+	checks, err := selected(names)
+	if err != nil {
+		return nil, err
+	}
+	return proveRotation(h, maker, checks), nil
+}
+
 // proveRotation returns the report of a schedule that rotates and of which all checks hold, nil if
 // this is not the case or is not known.
-func proveRotation(h ir.Header, program func(rank int) ir.Program, checks []Check) *Report {
+func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks []Check) *Report {
 	row := h.Row()
 	if row == nil || row.Rotated == nil || h.Root != 0 || h.Recovers || h.Ranks < 2 || h.Ranks > ir.MaxRanks {
 		return nil
 	}
-	first := program(0)
+	first := maker()(0)
 	// The other programs are in range if this one is. They have as many signals.
 	s := &ir.Schedule{Header: h, Programs: make([]ir.Program, h.Ranks)}
 	for rank := range s.Programs {
@@ -74,10 +91,10 @@ func proveRotation(h ir.Header, program func(rank int) ir.Program, checks []Chec
 	if ok {
 		ahead, ok = q.ahead()
 	}
-	if !ok || !rotates(&h, row.Rotated, &first, program) {
+	if !ok || !rotates(&h, row.Rotated, &first, maker) {
 		return nil
 	}
-	report := &Report{Header: h, Cost: q.cost()}
+	report := &Report{Header: h, Cost: q.cost(), Rotates: true}
 	for _, c := range checks {
 		res := Result{Check: c.Name}
 		if res.Note, res.Applies = c.scope.of(s); c.Name == reuse.Name {
@@ -425,61 +442,138 @@ func (q *quotient) cost() Cost {
 	return c
 }
 
-// rotates reports whether the program of each rank is first, shifted.
-func rotates(h *ir.Header, rotated func(ranks, by, block int) int, first *ir.Program, program func(rank int) ir.Program) bool {
-	per := h.BlockChunks()
-	c := comparer{ranks: int32(h.Ranks), shift: func(by, k int) int { return rotated(h.Ranks, by, k/per)*per + k%per }}
-	if h.Blocks() == h.Ranks { // no division for each slot: there may be 2^32 of them
-		c.shift = func(by, k int) int {
-			if k += by * per; k >= h.Chunks {
-				k -= h.Chunks
+// rotates reports whether the program of each rank is first, shifted. It goes by all processors:
+// a ring among 65,536 ranks has 2^32 rules.
+func rotates(h *ir.Header, rotated func(ranks, by, block int) int, first *ir.Program, maker func() func(rank int) ir.Program) bool {
+	proto := comparer{ranks: int32(h.Ranks), per: h.BlockChunks(), rotated: rotated}
+	if proto.inOrder(h.Blocks()) {
+		proto.chunks = ir.Slot(h.Chunks)
+	}
+	var next atomic.Int64 // the last rank that somebody has taken
+	var differ atomic.Bool
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), h.Ranks-1) {
+		workers.Go(func() {
+			c, program := proto, maker()
+			for !differ.Load() {
+				rank := int(next.Add(1))
+				if rank >= h.Ranks {
+					return
+				}
+				p := program(rank)
+				if c.by, c.last = rank, (stretch{}); !c.same(first, &p) {
+					differ.Store(true)
+				}
 			}
-			return k
-		}
+		})
 	}
-	for rank := 1; rank < h.Ranks; rank++ {
-		p := program(rank)
-		if c.by = rank; !c.same(first, &p) {
-			return false
-		}
-	}
-	return true
+	workers.Wait()
+	return !differ.Load()
 }
 
 // comparer compares a program with one of a rank that lies by further.
 type comparer struct {
-	ranks int32
-	by    int
-	shift func(by, k int) int
-	a, b  []ir.Slot // scratch
+	ranks   int32
+	per     int // chunks a block
+	rotated func(ranks, by, block int) int
+	chunks  ir.Slot // of all blocks, if each block becomes the one by further, modulo their number; else 0
+	by      int
+	last    stretch   // the one that was used last, with by
+	a, b    []ir.Slot // scratch
+}
+
+// inOrder reports whether each of so many blocks becomes the next one if the ranks move by one: then
+// it becomes the one by further if they move by by.
+func (c *comparer) inOrder(blocks int) bool {
+	if blocks != int(c.ranks) {
+		return false
+	}
+	for b := range blocks {
+		if c.rotated(blocks, 1, b) != (b+1)%blocks {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *comparer) same(p, q *ir.Program) bool {
 	if q.Rank != p.Rank+c.by || q.Signals != p.Signals || len(q.Rules) != len(p.Rules) || !q.Recovery.IsNone() || !c.slots(p.Done, q.Done) {
 		return false
 	}
+	rules := q.Rules[:len(p.Rules)]
 	for i := range p.Rules {
-		r, s := &p.Rules[i], &q.Rules[i]
-		if s.IsRepair() || s.After != 0 || len(s.Do) != len(r.Do) || !c.slots(r.When, s.When) {
+		r, s := &p.Rules[i], &rules[i]
+		if s.IsRepair() || s.After != 0 || len(s.Do) != len(r.Do) || len(s.When) != len(r.When) {
 			return false
 		}
-		for at := 0; at < len(r.Do); {
-			message := ir.MessageOf(r.Do[at:])
-			if !c.message(message, s.Do[at:at+len(message)]) {
+		if len(r.When) == 1 && len(r.Do) == 1 { // the rules of a ring: there may be 2^32 of them
+			w, x, y := r.When[0], &r.Do[0], &s.Do[0]
+			if w-c.last.lo >= c.last.n {
+				c.last = c.stretch(w)
+			}
+			came := s.When[0] == w+c.last.shift
+			if x.Slot-c.last.lo >= c.last.n {
+				c.last = c.stretch(x.Slot)
+			}
+			if !came || y.Slot != x.Slot+c.last.shift || y.To != c.to(x.To) || y.Op != ir.Put || y.Joins != x.Joins {
 				return false
 			}
-			at += len(message)
+			continue
+		}
+		if !c.slots(r.When, s.When) {
+			return false
+		}
+		if !c.actions(r.Do, s.Do) && !c.messages(r.Do, s.Do) {
+			return false
 		}
 	}
 	return true
 }
 
-// message compares two messages, in which slots may stand in any order.
-func (c *comparer) message(m, n []ir.Action) bool {
-	to := m[0].To + int32(c.by)
-	if to >= c.ranks {
-		to -= c.ranks
+// to returns the rank that a put to the given one becomes.
+func (c *comparer) to(rank int32) int32 {
+	if rank += int32(c.by); rank >= c.ranks {
+		rank -= c.ranks
 	}
+	return rank
+}
+
+// actions compares lists of actions of the same length, in their order.
+func (c *comparer) actions(m, n []ir.Action) bool {
+	s := c.last
+	n = n[:len(m)]
+	was, to := int32(-1), int32(-1)
+	for i := range m {
+		a, b := &m[i], &n[i]
+		if a.To != was {
+			was, to = a.To, c.to(a.To)
+		}
+		if a.Slot-s.lo >= s.n {
+			s = c.stretch(a.Slot)
+		}
+		if b.Slot != a.Slot+s.shift || b.To != to || b.Op != ir.Put || b.Joins != a.Joins {
+			return false
+		}
+	}
+	c.last = s
+	return true
+}
+
+// messages compares lists of actions of the same length, in whose messages slots may stand in any
+// order.
+func (c *comparer) messages(m, n []ir.Action) bool {
+	for at := 0; at < len(m); {
+		message := ir.MessageOf(m[at:])
+		if !c.message(message, n[at:at+len(message)]) {
+			return false
+		}
+		at += len(message)
+	}
+	return true
+}
+
+func (c *comparer) message(m, n []ir.Action) bool {
+	to := c.to(m[0].To)
 	c.a, c.b = c.a[:0], c.b[:0]
 	for i := range m {
 		if n[i].Op != ir.Put || n[i].To != to || n[i].Joins != m[i].Joins {
@@ -499,20 +593,20 @@ func (c *comparer) slots(a, b []ir.Slot) bool {
 	for len(a) > 0 && a[0].Kind() != ir.KindChunk && a[0] == b[0] { // enter, as a rule
 		a, b = a[1:], b[1:]
 	}
-	if len(a) == 0 {
+	switch len(a) {
+	case 0:
 		return true
+	case 1:
+		return c.one(a[0]) == b[0]
 	}
-	start := slices.Index(b, c.one(a[0]))
-	if start < 0 {
-		return false
-	}
-	i := 0
-	for i < len(a) && c.one(a[i]) == b[start] {
-		if i, start = i+1, start+1; start == len(b) {
-			start = 0
+	start := 0
+	if first := c.one(a[0]); first != b[0] {
+		if start = slices.Index(b, first); start < 0 {
+			return false
 		}
 	}
-	if i == len(a) {
+	most := len(b) - start
+	if c.inStep(a[:most], b[start:]) && c.inStep(a[most:], b[:start]) {
 		return true
 	}
 	shifted := make([]ir.Slot, len(a))
@@ -525,9 +619,47 @@ func (c *comparer) slots(a, b []ir.Slot) bool {
 	return slices.Equal(shifted, sorted)
 }
 
-func (c *comparer) one(slot ir.Slot) ir.Slot {
-	if slot.Kind() != ir.KindChunk {
-		return slot
+// inStep compares two lists of the same length in their order.
+func (c *comparer) inStep(a, b []ir.Slot) bool {
+	s := c.last
+	b = b[:len(a)]
+	for i, slot := range a {
+		if slot-s.lo >= s.n {
+			s = c.stretch(slot)
+		}
+		if b[i] != slot+s.shift {
+			return false
+		}
 	}
-	return ir.Chunk(c.shift(c.by, slot.Index()))
+	c.last = s
+	return true
+}
+
+// stretch is the n slots from lo on. Slot x of them becomes x + shift; these wrap around like all
+// numbers of their type.
+type stretch struct{ lo, n, shift ir.Slot }
+
+// stretch returns a stretch with the given slot.
+func (c *comparer) stretch(slot ir.Slot) stretch {
+	first := ir.Chunk(0)
+	switch k := slot - first; {
+	case slot.Kind() != ir.KindChunk:
+		return stretch{slot, 1, 0}
+	case k >= c.chunks: // they become what rotated says, each by itself
+		block := c.rotated(int(c.ranks), c.by, slot.Index()/c.per)
+		return stretch{slot, 1, ir.Chunk(block*c.per+slot.Index()%c.per) - slot}
+	case k < c.chunks-c.shift():
+		return stretch{first, c.chunks - c.shift(), c.shift()}
+	}
+	return stretch{first + c.chunks - c.shift(), c.shift(), c.shift() - c.chunks}
+}
+
+// shift returns by how many chunks those of a block move.
+func (c *comparer) shift() ir.Slot { return ir.Slot(c.by * c.per) }
+
+func (c *comparer) one(slot ir.Slot) ir.Slot {
+	if slot-c.last.lo >= c.last.n {
+		c.last = c.stretch(slot)
+	}
+	return slot + c.last.shift
 }

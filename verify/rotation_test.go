@@ -14,6 +14,9 @@ import (
 // programs are the programs of all ranks of a schedule that rotates, by rank.
 type programs func(rank int) ir.Program
 
+// maker is the programs as RunPrograms takes them.
+func (of programs) maker() func(rank int) ir.Program { return of }
+
 // ofBlock returns the chunks of a block.
 func ofBlock(per, block int) (slots []ir.Slot) {
 	for f := range per {
@@ -133,11 +136,14 @@ func TestRotationsAreProvedByOneRank(t *testing.T) {
 			for name, made := range rotations(ranks, per) {
 				t.Run(fmt.Sprintf("%s, %d ranks, %d chunks a block", name, ranks, per), func(t *testing.T) {
 					h, of := made()
-					report := proveRotation(h, of, Checks())
+					report := proveRotation(h, of.maker, Checks())
 					require.NotNil(t, report)
 					full, err := Run(whole(h, of))
 					require.NoError(t, err)
 					require.NoError(t, full.Err())
+					require.False(t, full.Rotates)
+					require.True(t, report.Rotates)
+					full.Rotates = true
 					require.Equal(t, full, report)
 				})
 			}
@@ -197,15 +203,16 @@ func TestMutantsOfRotations(t *testing.T) {
 		s := whole(h, of)
 		full, err := Run(s)
 		require.NoError(t, err)
-		report := proveRotation(h, of, Checks())
+		report := proveRotation(h, of.maker, Checks())
 		if report != nil {
 			proved++
 			require.NoError(t, full.Err(), "%v", s)
+			full.Rotates = true
 			require.Equal(t, full, report)
 		} else if full.Err() != nil {
 			refuted++
 		}
-		either, err := RunPrograms(h, of)
+		either, err := RunPrograms(h, of.maker)
 		require.NoError(t, err)
 		require.Equal(t, full, either)
 	})
@@ -230,14 +237,14 @@ func TestOneRankThatDiffers(t *testing.T) {
 				"a repair":         func(p *ir.Program) { p.Rules[0].Unless = p.Done[0] },
 				"the wrong number": func(p *ir.Program) { p.Rank = (p.Rank + 1) % h.Ranks },
 			} {
-				report := proveRotation(h, func(rank int) ir.Program {
+				report := proveRotation(h, programs(func(rank int) ir.Program {
 					p := of(rank)
 					if rank == odd {
 						p.Rules = append([]ir.Rule(nil), p.Rules...)
 						spoil(&p)
 					}
 					return p
-				}, Checks())
+				}).maker, Checks())
 				require.Nil(t, report, "%s: rank %d has %s", name, odd, what)
 			}
 		}
@@ -276,7 +283,7 @@ func BenchmarkRotation(b *testing.B) {
 		b.Run(fmt.Sprintf("bruck/%d", ranks), func(b *testing.B) {
 			h, of := allgatherBruck(ranks, 1)
 			for b.Loop() {
-				require.NotNil(b, proveRotation(h, of, Checks()))
+				require.NotNil(b, proveRotation(h, of.maker, Checks()))
 			}
 		})
 	}
@@ -331,9 +338,10 @@ func TestBlocksPassedOnTwice(t *testing.T) {
 	full, err := Run(whole(h, twice(false)))
 	require.NoError(t, err)
 	require.NoError(t, full.Err())
-	require.Equal(t, full, proveRotation(h, twice(false), Checks()))
-	require.Nil(t, proveRotation(h, twice(true), Checks()))
-	full, err = RunPrograms(h, twice(true))
+	full.Rotates = true
+	require.Equal(t, full, proveRotation(h, twice(false).maker, Checks()))
+	require.Nil(t, proveRotation(h, twice(true).maker, Checks()))
+	full, err = RunPrograms(h, twice(true).maker)
 	require.NoError(t, err)
 	require.ErrorContains(t, full.Err(), "once: ")
 }

@@ -30,6 +30,16 @@ type Report struct {
 	Header  ir.Header
 	Results []Result
 	Cost    Cost // zero if the schedule is not well-formed
+	Rotates bool // rank 0 was proved for all ranks, whose programs are its own, shifted (see [RunRotation])
+}
+
+// How says in one line of English what was examined to get the results.
+func (r *Report) How() string {
+	if !r.Rotates {
+		return "all ranks were examined, each by itself"
+	}
+	return fmt.Sprintf("rank 0 was proved for all %d ranks: each rank's program is that of rank 0, "+
+		"with all ranks and blocks moved on by the same number", r.Header.Ranks)
 }
 
 // Result is the outcome of one check.
