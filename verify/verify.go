@@ -62,7 +62,8 @@ func (r *Report) Err() error {
 // Run checks s: the named checks, or all that apply. A schedule that is not
 // well-formed is not examined further, and wellformed is then among the results
 // whatever was named. The error is about names: one that no check has. Whatever
-// s is, Run does not panic.
+// s is, Run does not panic. It looks at all programs; for a schedule that rotates,
+// and is too large to be built, there is [RunPrograms].
 func Run(s *ir.Schedule, names ...string) (*Report, error) {
 	return RunTelling(s, func(string) {}, names...)
 }

@@ -229,14 +229,16 @@ func TestJobsCountWhatTheyYield(t *testing.T) {
 		{name: "bcast/chain", ranks: rankRange{2, 9}},
 		{name: "bcast/chain", ranks: rankRange{2, 9}, allRoots: true},
 		{name: "anycast/circulant", ranks: rankRange{1, 1}, allRoots: true},
+		{name: "allgather/ring", ranks: rankRange{1, 9}},
 	} {
 		n := 0
 		seen := map[[2]int]bool{}
-		for build := range j.all() {
-			s, err := build()
+		for prove := range j.all(func(string) {}, nil) {
+			report, err := prove()
 			require.NoError(t, err)
-			require.False(t, seen[[2]int{s.Ranks, s.Root}])
-			seen[[2]int{s.Ranks, s.Root}] = true
+			h := report.Header
+			require.False(t, seen[[2]int{h.Ranks, h.Root}])
+			seen[[2]int{h.Ranks, h.Root}] = true
 			n++
 		}
 		require.Equal(t, n, j.len())

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // jobs are the schedules that one verify proves: a file's, or an algorithm's
@@ -18,17 +20,38 @@ type jobs struct {
 	allRoots bool
 }
 
-// check returns the error of a schedule that cannot be built. Ranks bound roots
+// check returns the error of a schedule that is not proved. Ranks bound roots
 // and hosts, and sizes grow with them, so the ends of the range speak for all.
 func (j *jobs) check() error {
-	p := j.params
-	p.Ranks = j.ranks.lo
-	if _, err := newSpec(j.name, p); err != nil {
-		return err
+	for _, j.params.Ranks = range []int{j.ranks.lo, j.ranks.hi} {
+		spec, err := schedule.New(j.name, j.params)
+		if err != nil {
+			return flagError(err)
+		}
+		if rules, actions := spec.Size(); mayRotate(spec) && max(rules, actions) > maxSize {
+			if max(rules, actions) > maxCompared {
+				return fmt.Errorf("--ranks=%d: %s has %d rules and %d transfers, more than %d are not compared",
+					j.params.Ranks, j.name, rules, actions, int64(maxCompared))
+			}
+			continue
+		}
+		if _, err := newSpec(j.name, j.params); err != nil {
+			return err
+		}
 	}
-	p.Ranks = j.ranks.hi
-	_, err := newSpec(j.name, p)
-	return err
+	return nil
+}
+
+// maxCompared is the largest number of rules, or of actions, of all programs that are compared
+// without being kept: that takes about a minute.
+const maxCompared = 1 << 32
+
+// mayRotate reports whether it is worth while to ask if rank r+1 does what rank r does, moved on by
+// one: hosts of several ranks are not like that.
+func mayRotate(s *schedule.Spec) bool {
+	h, p := s.Header(), s.Params()
+	row := h.Row()
+	return row != nil && row.Rotated != nil && (p.Hosts == 0 || p.Hosts == p.Ranks)
 }
 
 // specs yields the parameters of all schedules of an algorithm.
@@ -62,24 +85,35 @@ func (j *jobs) len() int {
 	return n
 }
 
-// all yields functions that build the schedules, one at a time.
-func (j *jobs) all() iter.Seq[func() (*ir.Schedule, error)] {
-	return func(yield func(func() (*ir.Schedule, error)) bool) {
+// all yields functions that prove the schedules, one at a time. They call begin before each check.
+func (j *jobs) all(begin func(check string), checks []string) iter.Seq[func() (*verify.Report, error)] {
+	return func(yield func(func() (*verify.Report, error)) bool) {
 		if j.file != nil {
-			yield(func() (*ir.Schedule, error) { return j.file, nil })
+			yield(func() (*verify.Report, error) { return verify.RunTelling(j.file, begin, checks...) })
 			return
 		}
 		for p := range j.specs() {
-			build := func() (*ir.Schedule, error) {
-				spec, err := schedule.New(j.name, p)
-				if err != nil {
-					return nil, flagError(err)
-				}
-				return spec.Schedule(), nil
-			}
-			if !yield(build) {
+			if !yield(func() (*verify.Report, error) { return proveSpec(j.name, p, begin, checks) }) {
 				return
 			}
 		}
 	}
+}
+
+// proveSpec proves an algorithm, by rotation if it rotates: the schedule is then never built.
+func proveSpec(name string, p schedule.Params, begin func(check string), checks []string) (*verify.Report, error) {
+	spec, err := schedule.New(name, p)
+	if err != nil {
+		return nil, flagError(err)
+	}
+	if mayRotate(spec) {
+		begin("rotation")
+		if report, err := verify.RunRotation(spec.Header(), spec.Maker, checks...); report != nil || err != nil {
+			return report, err
+		}
+		if spec, err = newSpec(name, p); err != nil { // now it must be built
+			return nil, err
+		}
+	}
+	return verify.RunTelling(spec.Schedule(), begin, checks...)
 }

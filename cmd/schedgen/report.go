@@ -24,7 +24,7 @@ func (c *verifyCmd) printer(std stdio, total int) reportPrinter {
 	case c.JSON:
 		return &objectPrinter{std.Out}
 	case total == 1:
-		return &checkPrinter{std.Out}
+		return &checkPrinter{w: std.Out}
 	}
 	return &linePrinter{w: std.Out}
 }
@@ -70,13 +70,19 @@ func counterexample(err error) string {
 }
 
 // checkPrinter prints every check of a schedule.
-type checkPrinter struct{ w io.Writer }
+type checkPrinter struct {
+	w   io.Writer
+	how string // the rotation of the schedule, if it was proved by that
+}
 
 func (p *checkPrinter) report(r *verify.Report) error {
 	var b strings.Builder
 	b.WriteString(headerLine(&r.Header) + "\n")
 	for i := range r.Results {
 		b.WriteString(checkLines(&r.Results[i]))
+	}
+	if r.Rotates {
+		p.how = ": " + r.How()
 	}
 	_, err := io.WriteString(p.w, b.String())
 	return err
@@ -96,7 +102,7 @@ func (p *checkPrinter) close(failed, _ int) error {
 	if failed > 0 {
 		return nil // the error says so
 	}
-	_, err := fmt.Fprintln(p.w, "verified")
+	_, err := fmt.Fprintln(p.w, "verified"+p.how)
 	return err
 }
 
@@ -165,6 +171,7 @@ type reportObject struct {
 	Chunks   int            `json:"chunks"`
 	Params   map[string]int `json:"params"`
 	Verified bool           `json:"verified"`
+	How      string         `json:"how"` // what was examined, in English
 	Checks   []checkObject  `json:"checks"`
 }
 
@@ -178,7 +185,7 @@ type checkObject struct {
 func (p *objectPrinter) report(r *verify.Report) error {
 	o := reportObject{
 		Schedule: r.Header.Name(), Ranks: r.Header.Ranks, Root: r.Header.Root, Chunks: r.Header.Chunks,
-		Params: paramObject(&r.Header), Verified: r.Err() == nil,
+		Params: paramObject(&r.Header), Verified: r.Err() == nil, How: r.How(),
 	}
 	for i := range r.Results {
 		res := &r.Results[i]

@@ -99,7 +99,7 @@ func (s *session) refuted(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	printer := reportPrinter(&checkPrinter{s.std.Out})
+	printer := reportPrinter(&checkPrinter{w: s.std.Out})
 	if s.flags.JSON {
 		printer = &objectPrinter{s.std.Out}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -84,8 +83,8 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	out := c.printer(std, jobs.len())
 	bar, begin := c.progress(ctx, std, jobs.len())
 	failed, applied := 0, false
-	for job := range jobs.all() {
-		report, err := await(ctx, func() (*verify.Report, error) { return c.prove(job, begin) })
+	for prove := range jobs.all(begin, c.Check) {
+		report, err := await(ctx, prove)
 		bar.clear()
 		if err != nil {
 			return err
@@ -117,21 +116,13 @@ func (c *verifyCmd) progress(ctx context.Context, std stdio, schedules int) (bar
 	if schedules > 1 {
 		return newProgress(std, schedules, "proving"), func(string) {}
 	}
-	steps := 2 + len(verify.Checks()) // building comes first, and none is the last before all are over
+	steps := 3 + len(verify.Checks()) // building and rotation come first, and none is the last before all are over
 	bar = newProgress(std, steps, "building", progressbar.OptionThrottle(0), progressbar.OptionSetRenderBlankState(true))
 	return bar, func(check string) {
 		if ctx.Err() == nil { // who is interrupted leaves the check behind
 			bar.begin("proving " + check)
 		}
 	}
-}
-
-func (c *verifyCmd) prove(build func() (*ir.Schedule, error), begin func(check string)) (*verify.Report, error) {
-	s, err := build()
-	if err != nil {
-		return nil, err
-	}
-	return verify.RunTelling(s, begin, c.Check...)
 }
 
 func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {
