@@ -141,6 +141,44 @@ func heldByRoot(_, root, rank int) Blocks {
 	return Blocks{0, 1, 1}
 }
 
+// Everywhere reports whether every rank holds or wants every block, among ranks with that root. A rank
+// then knows as much of each block as any other.
+func (c *Collective) Everywhere(ranks, root int) bool {
+	if c.Blocks == nil {
+		return false
+	}
+	all := c.Blocks(ranks)
+	for rank := range ranks {
+		if c.Wanted(ranks, root, rank).Count < all && c.Held(ranks, root, rank).Count < all {
+			return false
+		}
+	}
+	return true
+}
+
+// Relays reports whether a schedule brings a rank a block that it neither holds nor wants, for it to
+// pass on. programs are those of the schedule.
+func (h *Header) Relays(programs func(rank int) Program) bool {
+	if h.BlockChunks() == 0 || h.Row().Everywhere(h.Ranks, h.Root) {
+		return false
+	}
+	for rank := range h.Ranks {
+		p := programs(rank)
+		for i := range p.Rules {
+			for _, a := range p.Rules[i].Do {
+				if a.Slot.Kind() != KindChunk {
+					continue
+				}
+				to := int(a.To)
+				if held, wanted := h.Held(to), h.Wanted(to); a.Op == Mcast || !held.Has(a.Slot.Index()) && !wanted.Has(a.Slot.Index()) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // Collectives returns the table. It is a copy.
 func Collectives() []Collective { return slices.Clone(collectives) }
 

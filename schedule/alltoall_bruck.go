@@ -27,6 +27,7 @@ func alltoallBruck() Algorithm {
 		Paper:    "Bruck 1997 §3",
 		Summary:  "round i: all blocks whose way has bit i move 2^i ranks, in one message",
 		Messages: "F·P⌈log2 P⌉ puts",
+		relays:   true,
 	})
 }
 

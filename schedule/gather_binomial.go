@@ -9,5 +9,6 @@ func gatherBinomial() Algorithm {
 		Paper:    "Thakur 2005 §4.2",
 		Summary:  "binomial tree: every rank puts the blocks of its sub-tree to its parent in one message",
 		Messages: "F(P-1) puts",
+		relays:   true,
 	})
 }

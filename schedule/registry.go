@@ -28,6 +28,7 @@ type Algorithm struct {
 
 	acked    bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
 	recovers bool                // its programs say how to recover from multicasts that are lost
+	relays   bool                // ranks pass on blocks that they neither hold nor want, also where none is on a host with others
 	tells    bool                // a barrier that multicasts: it has one chunk, of no bytes
 	chunks   func(group int) int // default number of chunks a block; nil: 1
 	size     func(node) size

@@ -10,5 +10,6 @@ func scatterBinomial() Algorithm {
 		Paper:    "Thakur 2005 §4.2",
 		Summary:  "binomial tree: every rank gets the blocks of its sub-tree in one message",
 		Messages: "F(P-1) puts",
+		relays:   true,
 	})
 }

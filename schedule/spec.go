@@ -117,6 +117,13 @@ func (s *Spec) sizeOf(n node) size {
 	return s.alg.slaves.size(n)
 }
 
+// Relays reports whether a rank may be brought a block that it neither holds nor wants, for it to pass
+// on, as masters of hosts are ([ir.Header.Relays] looks at the programs).
+func (s *Spec) Relays() bool {
+	row := s.alg.Row()
+	return (s.alg.relays || s.params.Hosts != 0) && !row.Everywhere(s.params.Ranks, s.params.Root)
+}
+
 // Overlay returns the channels and the forwarding rule of a rootless
 // algorithm, nil for others.
 func (s *Spec) Overlay() Overlay {

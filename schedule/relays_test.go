@@ -1,0 +1,26 @@
+package schedule
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Relays says of every algorithm what its programs say. It may be cautious where few ranks leave nothing
+// to pass on.
+func TestRelays(t *testing.T) {
+	for _, alg := range Algorithms() {
+		relays := false // for some number of ranks
+		for ranks := 1; ranks <= 17; ranks++ {
+			for _, p := range grid(&alg, ranks) {
+				s, err := New(alg.Name, p)
+				require.NoError(t, err)
+				h := s.Header()
+				does := h.Relays(s.Program)
+				require.False(t, does && !s.Relays(), "%s %+v", alg.Name, p)
+				relays = relays || does && p.Hosts == 0
+			}
+		}
+		require.Equal(t, alg.relays, relays, alg.Name)
+	}
+}
