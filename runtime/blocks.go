@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -29,53 +30,140 @@ import (
 // does nothing and does not count. If ctx ends first, or has ended before the call, the communicator
 // fails at every rank. After an error what dst holds is undefined.
 func (c *Comm) Collective(ctx context.Context, collective string, dst, src []byte, root int) error {
-	k, mem, err := c.blocksOf(ctx, collective, dst, src, root)
-	if err != nil {
-		return err
-	}
-	return c.run(ctx, k, mem, root)
+	return c.Do(ctx, Call{Collective: collective, Dst: dst, Src: src, Root: root})
 }
 
 // StartCollective starts what [Comm.Collective] does and does not wait for it: dst and src are the
 // communicator's until the request has ended. Otherwise it is as [Comm.StartBcast].
 func (c *Comm) StartCollective(ctx context.Context, collective string, dst, src []byte, root int) (*Request, error) {
-	k, mem, err := c.blocksOf(ctx, collective, dst, src, root)
+	return c.Start(ctx, Call{Collective: collective, Dst: dst, Src: src, Root: root})
+}
+
+// Call is a collective of the table and its arguments.
+type Call struct {
+	Collective string // its name
+	Root       int    // 0 for a collective that has none
+	Dst, Src   []byte // the blocks that this rank wants, and those that it holds: see [Comm.Collective]
+	Element    int    // bytes of an element, the same at all ranks; 0 is 1
+
+	// Counted says that each block has a length of its own, as in MPI's gatherv and its like. DstCounts
+	// are the elements of each block in Dst, SrcCounts those of each block in Src. A buffer that has
+	// one block, or none, needs no counts. All ranks must set Counted, or none.
+	//
+	// So the root of a gather knows all lengths, and other ranks know theirs; every rank of an
+	// allgather knows all; and a rank of an alltoall knows what it sends to each rank and gets from
+	// each. Ranks that differ in a length fail with ErrMismatch, as those do that differ in another
+	// argument, and the error says what each of both has said.
+	//
+	// Unless every rank knows all lengths, no rank passes a block on that is neither from it nor for
+	// it, since it has no place for it. An algorithm of Config.Algorithms and a schedule given to Use
+	// in which one does are ErrInput. If Config names none, the rules choose one as for long blocks,
+	// and if ranks pass blocks on in that one the first in which none does takes its place. A block is
+	// one chunk then, of at most wire.MaxBody bytes, 2 GiB, unless Config.Algorithms asks for more.
+	Counted              bool
+	DstCounts, SrcCounts []int
+}
+
+// Do performs a collective. It is [Comm.Collective] for elements of several bytes, and for blocks
+// that have different lengths. The counts are only read, and are the caller's again when it returns.
+func (c *Comm) Do(ctx context.Context, call Call) error {
+	k, mem, f, err := c.blocksOf(ctx, &call)
+	if err != nil {
+		return err
+	}
+	if !f.counted {
+		return c.run(ctx, k, mem, call.Root, f)
+	}
+	if !c.occupy() {
+		return ErrBusy
+	}
+	c.blocking.count(&mem, &call, f.shared)
+	err = c.operate(ctx, k, mem, call.Root, f)
+	c.vacate()
+	return err
+}
+
+// Start starts what [Comm.Do] does and does not wait for it: the buffers and the counts are the
+// communicator's until the request has ended. Otherwise it is as [Comm.StartBcast].
+func (c *Comm) Start(ctx context.Context, call Call) (*Request, error) {
+	k, mem, f, err := c.blocksOf(ctx, &call)
 	if err != nil {
 		return nil, err
 	}
-	return c.startRequest(ctx, k, mem, root)
+	r := &Request{comm: c}
+	if f.counted {
+		r.count(&mem, &call, f.shared)
+	}
+	return c.startRequest(r, ctx, k, mem, call.Root, f)
+}
+
+// elements returns the form of calls that move elements of so many bytes in blocks of one length.
+func elements(bytes int) form {
+	if bytes == 1 {
+		bytes = 0
+	}
+	return form{element: bytes}
 }
 
 // blocksOf checks the arguments of a call.
-func (c *Comm) blocksOf(ctx context.Context, collective string, dst, src []byte, root int) (kind, core.Buffers, error) {
+func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, form, error) {
 	none := core.Buffers{}
 	if ctx == nil {
-		return 0, none, noContext(collective)
+		return 0, none, form{}, noContext(call.Collective)
 	}
-	k := c.plans.kindOf(collective)
+	k := c.plans.kindOf(call.Collective)
 	if k < 0 {
-		return 0, none, fmt.Errorf("%w: no collective %q", ErrInput, collective)
+		return 0, none, form{}, fmt.Errorf("%w: no collective %q", ErrInput, call.Collective)
 	}
 	row := c.plans.row(k)
-	switch {
-	case row.Rooted && (root < 0 || root >= c.size):
-		return 0, none, fmt.Errorf("%w: %s: root %d outside 0 … %d", ErrInput, collective, root, c.size-1)
-	case !row.Rooted && root != 0:
-		return 0, none, fmt.Errorf("%w: %s: root %d, but it has no root: 0 is written", ErrInput, collective, root)
-	case row.Blocks == nil && len(dst)+len(src) > 0:
-		return 0, none, fmt.Errorf("%w: %s: it moves no bytes, but dst has %d and src %d", ErrInput, collective, len(dst), len(src))
-	case row.Blocks == nil:
-		return k, none, nil
-	}
-	held, wanted := row.Held(c.size, root, c.rank), row.Wanted(c.size, root, c.rank)
-	n, err := blockBytes(len(dst), len(src), wanted.Count, held.Count)
-	if err == nil {
-		err = checkOverlap(dst, src, n, wanted, held)
-	}
+	bytes, err := c.checkCall(call, row)
 	if err != nil {
-		return 0, none, fmt.Errorf("%w: %s: rank %d: %w", ErrInput, collective, c.rank, err)
+		v := ""
+		if call.Counted {
+			v = "v"
+		}
+		return 0, none, form{}, fmt.Errorf("%w: %s%s: rank %d: %w", ErrInput, row.Name, v, c.rank, err)
 	}
-	return k, core.Buffers{In: src, Out: dst, Block: n}, nil
+	if row.Blocks == nil {
+		return k, none, form{}, nil
+	}
+	f := elements(max(1, call.Element))
+	if f.counted = call.Counted; f.counted {
+		f.shared = row.Everywhere(c.size, call.Root)
+	}
+	return k, core.Buffers{In: call.Src, Out: call.Dst, Block: bytes}, f, nil
+}
+
+// checkCall returns the bytes of a block, of the longest if they have lengths of their own.
+func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) {
+	switch {
+	case row.Rooted && (call.Root < 0 || call.Root >= c.size):
+		return 0, fmt.Errorf("root %d outside 0 … %d", call.Root, c.size-1)
+	case !row.Rooted && call.Root != 0:
+		return 0, fmt.Errorf("root %d, but it has no root: 0 is written", call.Root)
+	case row.Blocks == nil && len(call.Dst)+len(call.Src) > 0:
+		return 0, fmt.Errorf("it moves no bytes, but dst has %d and src %d", len(call.Dst), len(call.Src))
+	case call.Element < 0:
+		return 0, fmt.Errorf("elements of %d bytes", call.Element)
+	case call.Counted && (row.Blocks == nil || row.Blocks(2) < 2):
+		return 0, errors.New("it takes no counts: it does not move several blocks")
+	case row.Blocks == nil:
+		return 0, nil
+	}
+	element := max(1, call.Element)
+	if len(call.Dst)%element != 0 || len(call.Src)%element != 0 {
+		return 0, fmt.Errorf("dst has %d bytes and src %d, which are not whole elements of %d", len(call.Dst), len(call.Src), element)
+	}
+	held, wanted := row.Held(c.size, call.Root, c.rank), row.Wanted(c.size, call.Root, c.rank)
+	if call.Counted {
+		n, err := checkCounts(call, wanted, held)
+		return n * element, err
+	}
+	n, err := blockBytes(len(call.Dst), len(call.Src), wanted.Count, held.Count)
+	if err != nil {
+		return 0, err
+	}
+	return n, checkOverlap(call.Dst, call.Src, n*wanted.Index(held.First), wanted, held)
 }
 
 // blockBytes returns the bytes of a block where dst has those of so many wanted blocks and src those
@@ -102,8 +190,8 @@ func blockBytes(dst, src, wanted, held int) (int, error) {
 }
 
 // checkOverlap returns an error if dst and src share memory, unless src is the one block that the rank
-// holds, in its place in dst.
-func checkOverlap(dst, src []byte, n int, wanted, held ir.Blocks) error {
+// holds, in its place in dst, at byte own.
+func checkOverlap(dst, src []byte, own int, wanted, held ir.Blocks) error {
 	if len(dst) == 0 || len(src) == 0 {
 		return nil
 	}
@@ -111,7 +199,7 @@ func checkOverlap(dst, src []byte, n int, wanted, held ir.Blocks) error {
 	if d+uintptr(len(dst)) <= s || s+uintptr(len(src)) <= d {
 		return nil
 	}
-	if at := wanted.Index(held.First); held.Count == 1 && at >= 0 && s == d+uintptr(at*n) {
+	if held.Count == 1 && wanted.Index(held.First) >= 0 && s == d+uintptr(own) {
 		return nil
 	}
 	return fmt.Errorf("dst, of %d bytes, and src, of %d, overlap", len(dst), len(src))

@@ -78,7 +78,7 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	if err := c.core.Err(); err != nil {
 		return err
 	}
-	p, err := c.planFor(bcast, headBytes, root)
+	p, err := c.planFor(bcast, headBytes, root, form{})
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 // bcastRest broadcasts what the first bytes have announced: other ranks wait for
 // that, so the end of ctx by now fails the communicator.
 func (c *Comm) bcastRest(ctx context.Context, rest []byte, root int) error {
-	p, err := c.planFor(bcast, len(rest), root)
+	p, err := c.planFor(bcast, len(rest), root, form{})
 	if err != nil {
 		return err
 	}

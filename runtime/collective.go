@@ -27,13 +27,22 @@ import (
 // rank is refused: the call does nothing, and is not counted as one of the operations that
 // all ranks call in the same order.
 func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
+	return c.BcastElements(ctx, buf, 1, root)
+}
+
+// BcastElements is [Comm.Bcast] of elements that have so many bytes each, at least one: ranks that say
+// otherwise have called something else.
+func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int) error {
 	if ctx == nil {
 		return noContext("bcast")
 	}
 	if err := c.validRoot(root); err != nil {
 		return err
 	}
-	return c.run(ctx, bcast, core.InPlace(buf), root)
+	if element < 1 {
+		return fmt.Errorf("%w: bcast: elements of %d bytes", ErrInput, element)
+	}
+	return c.run(ctx, bcast, core.InPlace(buf), root, elements(element))
 }
 
 func (c *Comm) validRoot(root int) error {
@@ -49,7 +58,7 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	if ctx == nil {
 		return noContext("barrier")
 	}
-	return c.run(ctx, barrier, core.Buffers{}, 0)
+	return c.run(ctx, barrier, core.Buffers{}, 0, form{})
 }
 
 // kind is a collective: its place in the table.
@@ -180,13 +189,13 @@ func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 }
 
 // run starts an operation and waits for it.
-func (c *Comm) run(ctx context.Context, k kind, mem core.Buffers, root int) error {
+func (c *Comm) run(ctx context.Context, k kind, mem core.Buffers, root int, f form) error {
 	if !c.occupy() {
 		return ErrBusy
 	}
 	var err error
-	if !c.quick(ctx, k, mem, root) {
-		err = c.operate(ctx, k, mem, root)
+	if !c.quick(ctx, k, mem, root, f) {
+		err = c.operate(ctx, k, mem, root, f)
 	}
 	c.vacate()
 	return err
@@ -212,10 +221,10 @@ func (c *Comm) vacate() {
 
 // operate does so in memory that the next call uses again. No defer here or in
 // run: that costs as much as the rest where memory is shared.
-func (c *Comm) operate(ctx context.Context, k kind, mem core.Buffers, root int) error {
+func (c *Comm) operate(ctx context.Context, k kind, mem core.Buffers, root int, f form) error {
 	r := &c.blocking
 	r.ended, r.err = false, nil
-	if err := c.prepareRequest(r, ctx, k, mem, root); err != nil {
+	if err := c.prepareRequest(r, ctx, k, mem, root, f); err != nil {
 		return err
 	}
 	return c.call(r)
@@ -238,21 +247,22 @@ func (c *Comm) perform(r *Request) error {
 	return r.err
 }
 
-// planFor returns the plan of an operation with blocks of n bytes, without a look at Config as
-// long as the operations of a kind are alike.
-func (c *Comm) planFor(k kind, n, root int) (*plan, error) {
+// planFor returns the plan of an operation with blocks of n bytes, or of at most n if they have lengths
+// of their own, without a look at Config as long as the operations of a kind are alike. n is 0 if not
+// all ranks know all lengths.
+func (c *Comm) planFor(k kind, n, root int, f form) (*plan, error) {
 	last := &c.plans.recent[k]
-	if last.plan != nil && last.bytes == n && last.root == root {
+	if last.plan != nil && last.bytes == n && last.root == root && last.form == f {
 		return last.plan, nil
 	}
-	p, err := c.find(k, n, root)
+	p, err := c.find(k, n, root, f)
 	if err == nil {
 		err = c.fitsFrames(c.plans.row(k), n, p.Chunks)
 	}
 	if err != nil {
 		return nil, err
 	}
-	*last = recent{n, root, p}
+	*last = recent{n, root, f, p}
 	return p, nil
 }
 
@@ -269,12 +279,21 @@ func (c *Comm) fitsFrames(row *ir.Collective, n, chunks int) error {
 	return fmt.Errorf("%w: %s: %d bytes in chunks of %d, at most %d in each", ErrInput, row.Name, n, (n-1)/per+1, wire.MaxBody)
 }
 
-func (c *Comm) find(k kind, n, root int) (*plan, error) {
-	if p, err := c.used.plan(k, root); p != nil || err != nil {
-		if err != nil {
-			err = fmt.Errorf("%w: %s: %w", ErrInput, c.plans.row(k).Name, err)
-		}
-		return p, err
+func (c *Comm) find(k kind, n, root int, f form) (*plan, error) {
+	local := f.counted && !f.shared
+	p, err := c.used.plan(k, root)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s: %w", ErrInput, c.plans.row(k).Name, err)
+	case p != nil && local && p.relays():
+		return nil, c.relayed(k, p)
+	case p == nil && local:
+		p, err = c.chooseDirect(k, root)
+	case p == nil:
+		p, err = c.choose(k, n, root)
 	}
-	return c.choose(k, n, root)
+	if err != nil {
+		return nil, err
+	}
+	return p.as(f), nil
 }

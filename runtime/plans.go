@@ -15,8 +15,47 @@ type plan struct {
 	*core.Plan
 	key      planKey
 	programs func(rank int) ir.Program // what the ranks send and wait for, for error messages
+	relays   func() bool               // the schedule brings ranks blocks that they neither hold nor want
 	weight   int
 	head     *plan // of BcastBytes; nil before the first
+	form     form
+	forms    []*plan // the same schedule, for calls of other forms
+}
+
+// form is what ranks agree on, beside the schedule, of a call that moves blocks. The zero value is that
+// of bytes, in blocks of one length.
+type form struct {
+	element int  // bytes of an element; 0: 1
+	counted bool // blocks have lengths of their own
+	shared  bool // and every rank knows all of them
+}
+
+// maxForms bounds the forms that a plan is kept in.
+const maxForms = 16
+
+// as returns the plan for calls of form f.
+func (p *plan) as(f form) *plan {
+	if f == p.form {
+		return p
+	}
+	for _, q := range p.forms {
+		if q.form == f {
+			return q
+		}
+	}
+	q := *p
+	q.form, q.forms, q.head = f, nil, nil
+	if f.element > 0 {
+		q.Plan = q.Marked(fmt.Sprintf("elements of %d bytes", f.element))
+	}
+	if f.counted {
+		q.Plan = q.Counted(f.shared)
+	}
+	if len(p.forms) == maxForms {
+		p.forms = p.forms[1:]
+	}
+	p.forms = append(p.forms, &q)
+	return &q
 }
 
 // planKey is what a plan is made of.
@@ -44,6 +83,7 @@ type plans struct {
 // too.
 type recent struct {
 	bytes, root int
+	form        form
 	plan        *plan // nil: there was none
 }
 
@@ -99,7 +139,7 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 		compiled = compiled.Marked(ps.rules)
 	}
 	ps.stand(compiled, spec)
-	return &plan{compiled, key, spec.Program, weigh(&p, h.Chunks), nil}, nil
+	return &plan{Plan: compiled, key: key, programs: spec.Program, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
 }
 
 // open has this rank connected with those that its program puts to (paper 002, section 6), before

@@ -20,9 +20,9 @@ const (
 )
 
 // quick goes through an operation at once, and reports whether it has.
-func (c *Comm) quick(ctx context.Context, k kind, mem core.Buffers, root int) bool {
+func (c *Comm) quick(ctx context.Context, k kind, mem core.Buffers, root int, f form) bool {
 	last := &c.plans.recent[k]
-	if last.plan == nil || last.bytes != mem.Block || last.root != root {
+	if last.plan == nil || last.bytes != mem.Block || last.root != root || last.form != f {
 		return false
 	}
 	p, looks, yields := last.plan.Plan, quickAlone, 0

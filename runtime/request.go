@@ -26,6 +26,9 @@ type Request struct {
 	mem  core.Buffers
 	seq  uint64 // its number
 
+	counts core.Counts // where mem points, if blocks have lengths of their own
+	single [2]int      // and theirs where there is one
+
 	next  *Request // in the queue
 	guard *guard   // of ctx, if nobody may be waiting
 
@@ -52,7 +55,7 @@ func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, 
 	if err := c.validRoot(root); err != nil {
 		return nil, err
 	}
-	return c.startRequest(ctx, bcast, core.InPlace(buf), root)
+	return c.startRequest(&Request{comm: c}, ctx, bcast, core.InPlace(buf), root, form{})
 }
 
 // StartBarrier starts what [Comm.Barrier] does: the request ends when every rank
@@ -61,17 +64,16 @@ func (c *Comm) StartBarrier(ctx context.Context) (*Request, error) {
 	if ctx == nil {
 		return nil, noContext("barrier")
 	}
-	return c.startRequest(ctx, barrier, core.Buffers{}, 0)
+	return c.startRequest(&Request{comm: c}, ctx, barrier, core.Buffers{}, 0, form{})
 }
 
-func (c *Comm) startRequest(ctx context.Context, k kind, mem core.Buffers, root int) (*Request, error) {
+func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Buffers, root int, f form) (*Request, error) {
 	if !c.occupy() {
 		return nil, ErrBusy
 	}
 	defer c.vacate()
 	d := c.drv
-	r := &Request{comm: c}
-	if err := c.prepareRequest(r, ctx, k, mem, root); err != nil {
+	if err := c.prepareRequest(r, ctx, k, mem, root, f); err != nil {
 		return nil, err
 	}
 	if r.guard = c.guards.of(c, ctx); r.guard != nil {
@@ -137,7 +139,7 @@ func (r *Request) failed(c *Comm) error { return c.core.Err() }
 
 // end notes the outcome. The buffer is the caller's again.
 func (r *Request) end(err error) {
-	r.ended, r.err, r.mem, r.ctx = true, err, core.Buffers{}, nil
+	r.ended, r.err, r.mem, r.counts, r.ctx = true, err, core.Buffers{}, core.Counts{}, nil
 	if r.done != nil {
 		close(r.done)
 	}
@@ -147,11 +149,18 @@ func (r *Request) end(err error) {
 }
 
 // prepareRequest fills in r, unless it cannot be started.
-func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem core.Buffers, root int) error {
+func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem core.Buffers, root int, f form) error {
 	if err := c.core.Err(); err != nil {
 		return err
 	}
-	p, err := c.planFor(k, mem.Block, root)
+	n := mem.Block
+	if f.counted && !f.shared {
+		n = 0
+	}
+	p, err := c.planFor(k, n, root, f)
+	if err == nil && f.counted && !f.shared {
+		err = c.fitsFrames(c.plans.row(k), mem.Block, p.Chunks)
+	}
 	if err != nil {
 		return err
 	}

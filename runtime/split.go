@@ -198,7 +198,7 @@ func (c *Comm) offers(ctx context.Context, need, joined bool) ([]offer, error) {
 
 // meet returns when all ranks have registered: only then may frames be sent.
 func (c *Comm) meet(ctx context.Context) error {
-	p, err := c.planFor(barrier, 0, 0)
+	p, err := c.planFor(barrier, 0, 0, form{})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/windows"
@@ -85,7 +86,8 @@ func (c *Comm) use(s *machine.Schedule, unproved error) error {
 		compiled.Flags(c.rank, c.plans.reaches, c.plans.together, places)
 	}
 	c.plans.open(&own)
-	c.used.add(&plan{compiled, planKey{}, s.Program, 0, nil}, &s.Header)
+	relays := sync.OnceValue(func() bool { return s.Header.Relays(s.Program) })
+	c.used.add(&plan{Plan: compiled, programs: s.Program, relays: relays}, &s.Header)
 	return nil
 }
 

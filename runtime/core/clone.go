@@ -53,6 +53,7 @@ func (rs reports) clone() reports {
 // copyFrom makes o, a plain copy of src, independent of it.
 func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	o.keep, o.relayed = nil, slices.Clone(src.relayed)
+	o.spans.in, o.spans.out = slices.Clone(src.spans.in), slices.Clone(src.spans.out)
 	switch {
 	case src.gone || src.state == opFree:
 	case src.state == opActive:

@@ -244,7 +244,7 @@ type run struct {
 	call  pastCall
 }
 
-// pastCall is an operation of n bytes.
+// pastCall is an operation with blocks of n bytes, or of the lengths of which n is the key.
 type pastCall struct {
 	own  uint32 // its fingerprint, whatever came before
 	plan *Plan  // nil: there was none
@@ -254,15 +254,15 @@ type pastCall struct {
 // note notes an operation that begins. Fingerprints are odd.
 func (c *history) note(o *op) {
 	c.prints[o.seq%uint64(len(c.prints))] = o.print
-	own := o.plan.print(o.n)
+	own := o.plan.print(o.key)
 	if c.runs[c.run%uint64(len(c.runs))].call.own != own {
 		c.run++
-		c.runs[c.run%uint64(len(c.runs))] = run{o.seq, pastCall{own, o.plan, o.n}}
+		c.runs[c.run%uint64(len(c.runs))] = run{o.seq, pastCall{own, o.plan, o.key}}
 	}
 	e := &c.calls[place(own)]
 	if e.own != own {
 		c.calls[place(own+2)] = *e
-		*e = pastCall{own, o.plan, o.n}
+		*e = pastCall{own, o.plan, o.key}
 	}
 }
 
@@ -323,7 +323,7 @@ func (ops *operations) own(seq uint64, fingerprint uint32) uint32 {
 // words says what operation seq was. own is what it is by itself, as far as another rank can tell.
 func (ops *operations) words(seq uint64, own uint32) string {
 	if o := ops.lookup(seq); o != nil {
-		return o.plan.words(o.n)
+		return o.words()
 	}
 	if seq <= ops.seq {
 		if e := ops.history.at(seq); e != nil {

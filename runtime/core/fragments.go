@@ -22,18 +22,32 @@ func (f *fragments) laidOut() bool { return len(f.first) > 0 }
 
 // layout prepares for blocks of n bytes, of per chunks each, in datagrams of size bytes.
 func (f *fragments) layout(n, per, chunks, size int) {
-	f.size = size
-	f.first = append(f.first[:0], 0)
-	f.left = f.left[:0]
-	total := int32(0)
+	f.begin(size)
 	for k := range chunks {
 		lo, hi := ir.ChunkBounds(n, per, k%per)
-		pieces := int32(max(1, (hi-lo+size-1)/size))
-		total += pieces
-		f.left = append(f.left, pieces)
-		f.first = append(f.first, total)
+		f.append(hi - lo)
 	}
-	f.got = cleared(f.got, (int(total)+63)/64)
+	f.got = cleared(f.got, (f.count()+63)/64)
+}
+
+// layoutBlocks is layout for the chunks of o, whose blocks have lengths of their own.
+func (f *fragments) layoutBlocks(o *op, size int) {
+	f.begin(size)
+	for k := range o.chunks {
+		f.append(o.lengthFrom(k, 1))
+	}
+	f.got = cleared(f.got, (f.count()+63)/64)
+}
+
+func (f *fragments) begin(size int) {
+	f.size, f.first, f.left = size, append(f.first[:0], 0), f.left[:0]
+}
+
+// append adds a chunk of so many bytes.
+func (f *fragments) append(bytes int) {
+	pieces := int32(max(1, (bytes+f.size-1)/f.size))
+	f.left = append(f.left, pieces)
+	f.first = append(f.first, f.first[len(f.first)-1]+pieces)
 }
 
 // fits reports whether a payload of length bytes at offset is a whole

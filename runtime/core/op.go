@@ -5,12 +5,13 @@ import (
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
-// Buffers are the caller's memory for an operation. Blocks stand in it one behind the other, each of
-// Block bytes: in In those that the rank holds at enter, in the order of [ir.Header.Held], and in
-// Out those that it wants, in the order of [ir.Header.Wanted].
+// Buffers are the caller's memory for an operation. Blocks stand in it one behind the other: in In
+// those that the rank holds at enter, in the order of [ir.Header.Held], and in Out those that it
+// wants, in the order of [ir.Header.Wanted].
 type Buffers struct {
 	In, Out []byte
-	Block   int // bytes of one block, the same at all ranks
+	Block   int     // bytes of one block, the same at all ranks; with Counts, of the longest that this rank knows
+	Counts  *Counts // lengths of the blocks; nil: all have Block bytes
 }
 
 // InPlace returns the buffers of a broadcast: its one block is sent from and received in buf.
@@ -35,7 +36,9 @@ type op struct {
 	plan    *Plan
 	machine machine.Machine // runs the operation
 	chunks  int
-	n       int     // bytes of a block
+	n       int     // bytes of a block; of the longest that this rank knows, if they differ
+	key     int     // what its fingerprint says of lengths; see Buffers.key
+	spans   spans   // of blocks that have lengths of their own
 	mem     Buffers // the caller's while active, copies in keep afterwards
 	gone    bool    // the bytes are not there any more
 	relayed []byte  // blocks that the rank passes on but neither holds nor wants
@@ -54,8 +57,10 @@ type op struct {
 func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.seq, o.root, o.plan, o.print = seq, p.header.Root, p, fingerprint
 	o.state, o.quick = opActive, false
-	o.mem, o.n, o.chunks, o.turn, o.gone = mem, mem.Block, p.Chunks, 0, false
-	p.places.copyOwn(mem)
+	o.mem, o.n, o.key, o.chunks, o.turn, o.gone = mem, mem.Block, mem.key(), p.Chunks, 0, false
+	o.spans.set(mem.Counts)
+	o.mem.Counts = nil // from now on it is the caller's
+	o.copyOwn()
 	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
 	o.machine.Reset(p.program)
 	o.pulse = pulse{stirred: true} // moved is written only if the operation takes long
@@ -77,11 +82,18 @@ func (o *op) chunk(s ir.Slot) []byte {
 		lo, hi := ir.ChunkBounds(o.n, pl.per, s.Index())
 		return o.mem.Out[lo:hi:hi]
 	}
-	block := s.Index() / pl.per
-	lo, hi := ir.ChunkBounds(o.n, pl.per, s.Index()%pl.per)
-	mem, at := pl.of(o, block)
-	at *= o.n
+	mem, at, end := o.place(s.Index() / pl.per)
+	lo, hi := ir.ChunkBounds(end-at, pl.per, s.Index()%pl.per)
 	return mem[at+lo : at+hi : at+hi]
+}
+
+// place returns in which memory a block lies, and from where to where.
+func (o *op) place(block int) (mem []byte, at, end int) {
+	if o.spans.on {
+		return o.spans.place(o, block)
+	}
+	mem, i := o.plan.places.of(o, block)
+	return mem, i * o.n, (i + 1) * o.n
 }
 
 // chunksFrom returns where n chunks are, or go, that have numbers from first on; ok is false if they do
@@ -97,10 +109,14 @@ func (o *op) chunksFrom(first, n int) (all []byte, ok bool) {
 			return nil, false
 		}
 	}
-	lo, _ := ir.ChunkBounds(o.n, pl.per, first%pl.per)
-	_, hi := ir.ChunkBounds(o.n, pl.per, (first+n-1)%pl.per)
-	mem, at := pl.of(o, from)
-	lo, hi = lo+at*o.n, hi+(at+to-from)*o.n
+	mem, at, end := o.place(from)
+	lo, _ := ir.ChunkBounds(end-at, pl.per, first%pl.per)
+	lo += at
+	if to != from {
+		_, at, end = o.place(to)
+	}
+	_, hi := ir.ChunkBounds(end-at, pl.per, (first+n-1)%pl.per)
+	hi += at
 	return mem[lo:hi:hi], true
 }
 
@@ -110,6 +126,9 @@ func (o *op) lengthFrom(first, n int) int {
 	if per == 0 {
 		return 0
 	}
+	if o.spans.on {
+		return o.spans.lengthFrom(o, first, n)
+	}
 	lo, _ := ir.ChunkBounds(o.n, per, first%per)
 	_, hi := ir.ChunkBounds(o.n, per, (first+n-1)%per)
 	return ((first+n-1)/per-first/per)*o.n + hi - lo
@@ -118,7 +137,10 @@ func (o *op) lengthFrom(first, n int) int {
 // canSend reports whether o can send chunks now.
 func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || !o.gone }
 
-// bytes returns the bytes of all blocks.
+// empty reports whether no chunk of o has bytes at any rank.
+func (o *op) empty() bool { return o.n == 0 && !(o.spans.on && !o.spans.shared) }
+
+// bytes returns the bytes of all blocks, at most.
 func (o *op) bytes() int { return o.n * o.plan.places.blocks }
 
 // longest returns the bytes of a chunk at most.

@@ -81,7 +81,7 @@ func (ops *operations) vacant() bool {
 // begin enters the next operation: signals that came early count, and the root
 // starts when its policy allows.
 func (ops *operations) begin(p *Plan, mem Buffers) {
-	ops.print = ops.next(p, mem.Block)
+	ops.print = ops.next(p, mem.key())
 	ops.seq++
 	ops.fate.seq = ops.seq
 	o := &ops.ring[ops.seq%Remembered]
@@ -217,7 +217,8 @@ func (ops *operations) checkLeft() {
 	}
 }
 
-// next is the fingerprint of the next operation, if that is one of n bytes under p. It covers the
+// next is the fingerprint of the next operation, if that is one under p with blocks of n bytes, or of the
+// lengths of which n is the key. It covers the
 // operations before it too: ranks that have once made different calls never agree on a fingerprint
 // again, so that whatever next comes from one to the other shows it. A root that waits for nobody
 // may have returned from the call that differed.

@@ -28,7 +28,7 @@ func (ops *operations) over(o *op, seq uint64) bool {
 	if o == nil {
 		return seq <= ops.complete
 	}
-	return o.state == opReturned && o.n == 0 && o.chunks > 0
+	return o.state == opReturned && o.empty() && o.chunks > 0
 }
 
 // sayOver tells a rank that operation seq is over, again by datagram where there are any:
@@ -43,7 +43,7 @@ func (ops *operations) sayOver(to int, seq uint64, fingerprint uint32) {
 
 // peerOver takes the word of a rank that an operation is over there.
 func (ops *operations) peerOver(h *wire.Header) {
-	if o := ops.open(h.Seq); o != nil && o.n == 0 && h.Print == o.print {
+	if o := ops.open(h.Seq); o != nil && o.empty() && h.Print == o.print {
 		ops.rec.noteLoss()
 		ops.tellAll(o, h.From)
 	}
@@ -52,7 +52,7 @@ func (ops *operations) peerOver(h *wire.Header) {
 // leftAfter takes in that a rank has ended all operations up to last.
 func (ops *operations) leftAfter(rank int, last uint64) {
 	for seq := ops.complete + 1; seq <= min(ops.seq, last); seq++ {
-		if o := ops.open(seq); o != nil && o.n == 0 {
+		if o := ops.open(seq); o != nil && o.empty() {
 			ops.tellAll(o, rank)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // places says where the chunks of an operation lie at one rank. That follows from the collective's
@@ -65,10 +66,11 @@ const shortBlock = 1 << 10
 // that both are received where they are to lie.
 func (pl *places) run(message []ir.Action, bytes int) int {
 	n, theirs := 1, ir.Chunks{}
+	most := wire.MaxBody / ((bytes+pl.per-1)/pl.per + 1) // chunks
 	if bytes > shortBlock {
 		theirs = pl.wantedBy(int(message[0].To))
 	}
-	for ; n < len(message) && message[n].Joins && message[n].Slot == message[n-1].Slot+1; n++ {
+	for ; n < min(len(message), most) && message[n].Joins && message[n].Slot == message[n-1].Slot+1; n++ {
 		block, before := message[n].Slot.Index()/pl.per, message[n-1].Slot.Index()/pl.per
 		if block != before && (!pl.adjacent(before, block) || (theirs.Index(block) < 0) != (theirs.Index(before) < 0)) {
 			break
@@ -90,14 +92,19 @@ func (pl *places) adjacent(a, b int) bool {
 }
 
 // copyOwn copies the blocks that the rank holds and wants to where it wants them.
-func (pl *places) copyOwn(mem Buffers) {
-	if mem.isInPlace() || pl.held.Count == 0 || pl.wanted.Count == 0 || mem.Block == 0 {
+func (o *op) copyOwn() {
+	pl := &o.plan.places
+	if o.mem.isInPlace() || pl.held.Count == 0 || pl.wanted.Count == 0 || o.n == 0 {
 		return
 	}
-	n := mem.Block
 	for i := range pl.held.Count {
-		if at := pl.wanted.Index(pl.held.At(i)); at >= 0 {
-			copy(mem.Out[at*n:(at+1)*n], mem.In[i*n:(i+1)*n])
+		if to := pl.wanted.Index(pl.held.At(i)); to >= 0 {
+			from, end := i*o.n, (i+1)*o.n
+			at := to * o.n
+			if o.spans.on {
+				from, end, at = o.spans.in[i], o.spans.in[i+1], o.spans.out[to]
+			}
+			copy(o.mem.Out[at:at+end-from], o.mem.In[from:end])
 		}
 	}
 }

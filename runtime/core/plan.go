@@ -28,6 +28,8 @@ type Plan struct {
 	lines      lines       // where signals and chunks stand in windows
 	printed    printed
 	places     places
+	counted    bool  // blocks have lengths of their own: see counts.go
+	shared     bool  // and every rank knows all of them
 	answers    []int // ranks that may ask this one what a barrier multicasts
 }
 
@@ -57,6 +59,15 @@ func (p *Plan) Marked(note string) *Plan {
 	return &q
 }
 
+// Counted returns a plan for operations whose blocks have lengths of their own, which are not taken for
+// p's. shared says that every rank knows all lengths. If they do not, every rank that p brings a block
+// must want or hold it.
+func (p *Plan) Counted(shared bool) *Plan {
+	q := p.Marked("counts")
+	q.note, q.counted, q.shared = p.note, true, shared
+	return q
+}
+
 func multicasts(p ir.Program) bool {
 	for i := range p.Rules {
 		for _, a := range p.Rules[i].Do {
@@ -83,17 +94,28 @@ func (p *Plan) Root() int {
 	return p.header.Root
 }
 
-// words says what an operation with blocks of n bytes is, all that ranks must agree on.
+// words says what an operation is, all that ranks must agree on. n is the bytes of its blocks, or what
+// its fingerprint says of them.
 func (p *Plan) words(n int) string {
+	switch {
+	case p.counted && p.shared:
+		return p.wordsOf(fmt.Sprintf(" of blocks of lengths %016x", uint64(n))) // nobody remembers them
+	case p.counted:
+		return p.wordsOf(" of blocks of different lengths")
+	case p.places.blocks == 1:
+		return p.wordsOf(fmt.Sprintf(" of %d bytes", n))
+	case p.places.blocks > 1:
+		return p.wordsOf(fmt.Sprintf(" of blocks of %d bytes", n))
+	}
+	return p.wordsOf("")
+}
+
+// wordsOf is words, with those about the lengths of blocks given.
+func (p *Plan) wordsOf(lengths string) string {
 	var b strings.Builder
 	h := &p.header
 	b.WriteString(h.Collective)
-	switch {
-	case p.places.blocks == 1:
-		fmt.Fprintf(&b, " of %d bytes", n)
-	case p.places.blocks > 1:
-		fmt.Fprintf(&b, " of blocks of %d bytes", n)
-	}
+	b.WriteString(lengths)
 	if h.Rooted() {
 		fmt.Fprintf(&b, " from root %d", h.Root)
 	}

@@ -176,7 +176,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 	if !o.quick || o.plan != p {
 		ops.leaveQuick(o, p, q)
 	}
-	o.seq, o.n, o.print, o.turn = ops.seq, n, ops.print, q.turn
+	o.seq, o.n, o.key, o.print, o.turn = ops.seq, n, n, ops.print, q.turn
 	ops.history.note(o)
 	c.Note(p, q)
 	t := &ops.totals

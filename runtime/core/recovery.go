@@ -158,6 +158,10 @@ func nearEnd(end, n int) bool { return end >= n-n/4 }
 // layout numbers the fragments of o, unless that has been done.
 func (rc *recovery) layout(o *op) {
 	if !o.frags.laidOut() {
+		if o.spans.on {
+			o.frags.layoutBlocks(o, rc.Caps.Datagram)
+			return
+		}
 		o.frags.layout(o.n, max(o.plan.places.per, 1), o.chunks, rc.Caps.Datagram)
 	}
 }

@@ -125,7 +125,7 @@ func (rc *recovery) repairOne(o *op, r *repair, now Time) {
 		r.due = now + again
 		return
 	}
-	if o.n == 0 && !carries(actions) {
+	if o.empty() && !carries(actions) {
 		// A lane loses nothing: to ask again brings nothing, and looks like progress to who
 		// watches a rank that is dead.
 		o.lost.repairs.call(r)

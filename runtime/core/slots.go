@@ -55,7 +55,7 @@ func (ops *operations) bufferChunk(o *op, h *wire.Header) ([]byte, wire.Verdict)
 	}
 	dst := o.chunk(h.Slot)
 	if len(dst) != h.Len {
-		ops.fate.violation(h, "%v has %d bytes, want %d", h.Slot, h.Len, len(dst))
+		ops.misfit(o, h, 1, len(dst))
 		return nil, wire.Drop
 	}
 	return dst, wire.Accept
@@ -76,7 +76,7 @@ func (ops *operations) bufferRun(o *op, h *wire.Header) ([]byte, wire.Verdict) {
 		return nil, wire.Drop
 	}
 	if want := o.lengthFrom(first, n); want != h.Len {
-		ops.fate.violation(h, "%d slots from %v on have %d bytes, want %d", n, h.Slot, h.Len, want)
+		ops.misfit(o, h, n, want)
 		return nil, wire.Drop
 	}
 	if dst, ok := o.chunksFrom(first, n); ok {

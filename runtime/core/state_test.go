@@ -66,7 +66,7 @@ var considered = map[string]string{
 
 	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived",
 	"Plan.answers": "derived", "Plan.places": "derived", "places.blocks": "derived", "places.per": "derived", "places.held": "derived", "places.wanted": "derived",
-	"places.whole": "derived", "places.wantedBy": "derived", "operations.apart": "scratch", "places.relayed": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
+	"places.whole": "derived", "places.wantedBy": "derived", "operations.apart": "scratch", "places.relayed": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "Buffers.Counts": "derived", "Counts.In": "derived", "Counts.Out": "derived", "Counts.Element": "derived", "Counts.Shared": "derived", "op.key": "derived", "op.spans": "derived", "spans.on": "derived", "spans.shared": "derived", "spans.element": "derived", "spans.in": "derived", "spans.out": "derived", "Plan.counted": "derived", "Plan.shared": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived",
 
 	"operations.flags": "state", "flags.net": "link", "flags.waits": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",

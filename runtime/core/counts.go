@@ -1,0 +1,153 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Blocks may have lengths of their own, as in MPI's v-forms. That changes where they lie, and nothing
+// in the schedule. Either all ranks know all lengths: then the fingerprint covers them. Or each rank
+// knows those of the blocks that it holds and wants, and learns from a frame whether its sender means
+// the same. No rank then passes on a block that it neither holds nor wants: it would have no place for
+// it (see Plan.Counted).
+
+// Counts are the lengths of the blocks of an operation, in elements.
+type Counts struct {
+	In, Out []int // of the blocks in Buffers.In and in Buffers.Out, in their order; none is negative
+	Element int   // bytes of an element
+	Shared  bool  // every rank knows the lengths of all blocks, since it holds or wants all
+}
+
+// key is what the fingerprint of an operation says of the lengths of its blocks.
+func (b *Buffers) key() int {
+	c := b.Counts
+	switch {
+	case c == nil:
+		return b.Block
+	case !c.Shared:
+		return 0
+	}
+	all := c.Out
+	if len(c.In) > len(all) {
+		all = c.In
+	}
+	h := uint64(14695981039346656037)
+	for _, n := range all {
+		h = (h ^ uint64(n)) * 1099511628211
+		h ^= h >> 29
+	}
+	return int(h)
+}
+
+// spans are where blocks that have lengths of their own lie in the caller's buffers, or in the copies
+// of them.
+type spans struct {
+	on      bool
+	shared  bool
+	element int
+	in, out []int // where each block begins, in bytes, and where the last one ends
+}
+
+func (s *spans) set(c *Counts) {
+	if s.on = c != nil; !s.on {
+		return
+	}
+	s.shared, s.element = c.Shared, max(1, c.Element)
+	s.in = offsets(s.in[:0], c.In, s.element)
+	s.out = offsets(s.out[:0], c.Out, s.element)
+}
+
+func offsets(at, counts []int, element int) []int {
+	end := 0
+	for _, n := range counts {
+		at = append(at, end)
+		end += n * element
+	}
+	return append(at, end)
+}
+
+// place is as op.place. A block that the rank neither holds nor wants has no bytes here.
+func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
+	pl := &o.plan.places
+	if i := pl.wanted.Index(block); i >= 0 {
+		return o.mem.Out, s.out[i], s.out[i+1]
+	}
+	if i := pl.held.Index(block); i >= 0 {
+		return o.mem.In, s.in[i], s.in[i+1]
+	}
+	return nil, 0, 0
+}
+
+// lengthFrom is as op.lengthFrom.
+func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
+	per := o.plan.places.per
+	for k := first; k < first+n; {
+		_, at, end := s.place(o, k/per)
+		last := min(first+n, (k/per+1)*per) - 1
+		lo, _ := ir.ChunkBounds(end-at, per, k%per)
+		_, hi := ir.ChunkBounds(end-at, per, last%per)
+		bytes += hi - lo
+		k = last + 1
+	}
+	return bytes
+}
+
+// words says what o is, all that ranks must agree on.
+func (o *op) words() string {
+	if !o.spans.on || !o.spans.shared {
+		return o.plan.words(o.key)
+	}
+	at := o.spans.out
+	if len(o.spans.in) > len(at) {
+		at = o.spans.in
+	}
+	return o.plan.wordsOf(" of blocks of " + lengthWords(at, o.spans.element))
+}
+
+// lengthWords says how long blocks are that begin where at says: equal ones in a row once.
+func lengthWords(at []int, element int) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(at); {
+		n, same := at[i+1]-at[i], 1
+		for i+same+1 < len(at) && at[i+same+1]-at[i+same] == n {
+			same++
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if same > 1 {
+			fmt.Fprintf(&b, "%d times ", same)
+		}
+		fmt.Fprint(&b, n/element)
+		i += same
+	}
+	return b.String() + " " + unitWord(element)
+}
+
+func unitWord(element int) string {
+	if element == 1 {
+		return "bytes"
+	}
+	return "elements"
+}
+
+// misfit has the core fail because a frame of n chunks is not as long as these are here. Where ranks
+// know the lengths of their own blocks alone, two of them have different ones.
+func (ops *operations) misfit(o *op, h *wire.Header, n, want int) {
+	if !o.spans.on || o.spans.shared {
+		ops.fate.violation(h, "%d slots from %v on have %d bytes, want %d", n, h.Slot, h.Len, want)
+		return
+	}
+	if ops.fate.dispute.open {
+		return
+	}
+	what, element, unit := "a block", o.spans.element, unitWord(o.spans.element)
+	if per := o.plan.places.per; n%per != 0 || h.Len%element != 0 {
+		what, element, unit = fmt.Sprintf("a part of a block, one of %d,", per), 1, "bytes"
+	}
+	ops.fate.propose(h.From, fmt.Sprintf("operation %d, %s: rank %d sends rank %d %s of %d %s, but rank %d expects %d",
+		o.seq, o.plan.Name, h.From, ops.Rank, what, h.Len/element, unit, ops.Rank, want/element))
+}

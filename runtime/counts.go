@@ -1,0 +1,130 @@
+package runtime
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// Blocks that have lengths of their own, as in MPI's v-forms. Lengths change where blocks lie, not the
+// schedule; see [Call].
+
+// checkCounts checks the counts of a call and returns the elements of the longest block.
+func checkCounts(call *Call, wanted, held ir.Blocks) (longest int, err error) {
+	element := max(1, call.Element)
+	dst, err := checkSum("dst", len(call.Dst)/element, call.DstCounts, wanted.Count)
+	if err != nil {
+		return 0, err
+	}
+	src, err := checkSum("src", len(call.Src)/element, call.SrcCounts, held.Count)
+	if err != nil {
+		return 0, err
+	}
+	own := 0 // where the rank's one block begins in dst
+	for i := range held.Count {
+		at := wanted.Index(held.At(i))
+		if at < 0 {
+			continue
+		}
+		in, out := countAt(call.SrcCounts, i, src), countAt(call.DstCounts, at, dst)
+		if in != out {
+			return 0, fmt.Errorf("the block of this rank for itself has %d elements in src and %d in dst", in, out)
+		}
+		if held.Count == 1 {
+			for _, n := range call.DstCounts[:min(at, len(call.DstCounts))] {
+				own += n * element
+			}
+		}
+	}
+	return max(dst, src), checkOverlap(call.Dst, call.Src, own, wanted, held)
+}
+
+// countAt returns the elements of block i. one is those of the only block, if there are no counts.
+func countAt(counts []int, i, one int) int {
+	if counts == nil {
+		return one
+	}
+	return counts[i]
+}
+
+// checkSum checks the counts of a buffer of n elements that has so many blocks and returns the greatest.
+func checkSum(buffer string, n int, counts []int, blocks int) (longest int, err error) {
+	switch {
+	case counts == nil && blocks == 1:
+		return n, nil
+	case blocks == 0 && n > 0:
+		return 0, fmt.Errorf("%s has %d elements, but this rank has no block there", buffer, n)
+	case len(counts) != blocks:
+		return 0, fmt.Errorf("%s has %d counts, want one for each of %d blocks", buffer, len(counts), blocks)
+	}
+	left := n
+	for i, count := range counts {
+		switch {
+		case count < 0:
+			return 0, fmt.Errorf("count %d of %s is %d", i, buffer, count)
+		case count > left:
+			return 0, fmt.Errorf("%s has %d elements, but its counts 0 … %d alone add up to %d more", buffer, n, i, count-left)
+		}
+		left -= count
+		longest = max(longest, count)
+	}
+	if left > 0 {
+		return 0, fmt.Errorf("%s has %d elements, but its counts add up to %d", buffer, n, n-left)
+	}
+	return longest, nil
+}
+
+// count has mem point to the counts of a call, which r keeps.
+func (r *Request) count(mem *core.Buffers, call *Call, shared bool) {
+	element := max(1, call.Element)
+	r.single = [2]int{len(call.Src) / element, len(call.Dst) / element}
+	r.counts = core.Counts{In: call.SrcCounts, Out: call.DstCounts, Element: element, Shared: shared}
+	if r.counts.In == nil {
+		r.counts.In = r.single[:1]
+	}
+	if r.counts.Out == nil {
+		r.counts.Out = r.single[1:]
+	}
+	mem.Counts = &r.counts
+}
+
+// longBlock is for blocks of how many bytes the rules choose where not all ranks know how long they are.
+const longBlock = 1 << 20
+
+// chooseDirect returns the plan of an operation in which ranks know the lengths of their own blocks
+// alone: one that brings no rank another block. All ranks choose the same, by what all know.
+func (c *Comm) chooseDirect(k kind, root int) (*plan, error) {
+	row := c.plans.row(k)
+	ch, err := c.chosen(row.Name, longBlock)
+	if err != nil {
+		return nil, err
+	}
+	key := planKey{algorithm: ch.Algorithm, root: root, chunks: max(1, c.cfg.Algorithms[row.Name].Params.Chunks)}
+	p, err := c.plans.get(key)
+	switch {
+	case err != nil:
+		return nil, err
+	case !p.relays():
+		return p, nil
+	case c.cfg.Algorithms[row.Name].Name != "":
+		return nil, c.relayed(k, p)
+	}
+	for _, a := range schedule.Algorithms() {
+		if a.Collective != row.Name {
+			continue
+		}
+		key.algorithm = Algorithm{Name: a.Name}
+		if p, err = c.plans.get(key); err != nil || !p.relays() {
+			return p, err
+		}
+	}
+	return nil, c.relayed(k, p)
+}
+
+// relayed is the error of a call whose blocks have lengths of their own, under a plan that does not
+// serve it.
+func (c *Comm) relayed(k kind, p *plan) error {
+	return fmt.Errorf("%w: %sv: in %s ranks pass on blocks whose lengths they do not know", ErrInput, c.plans.row(k).Name, p.Name)
+}
