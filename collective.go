@@ -17,7 +17,7 @@ func Bcast[T any](ctx context.Context, comm *Comm, buf []T, root int) error {
 	if err := checkCall[T](ctx, comm, "Bcast", root); err != nil {
 		return err
 	}
-	return public(comm.under.Bcast(ctx, bytesOf(buf), root))
+	return public(comm.under.BcastElements(ctx, bytesOf(buf), sizeOf[T](), root))
 }
 
 // BcastBytes sends a message of rank root to all ranks, of which only the root knows the length. At
@@ -67,6 +67,33 @@ func Alltoall[T any](ctx context.Context, comm *Comm, dst, src []T) error {
 	return move(ctx, comm, "Alltoall", &alltoall, dst, src, 0)
 }
 
+// Scatterv is [Scatter] with blocks of different lengths: rank r gets counts[r] elements of src, which
+// lie behind those of the ranks before it. The root passes counts. The other ranks pass the length of
+// dst alone: counts is nil there, or has that length at their own place.
+func Scatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, root int) error {
+	return moveCounted(ctx, comm, "Scatterv", &scatter, dst, nil, src, counts, root)
+}
+
+// Gatherv is [Gather] with blocks of different lengths: src of rank r has counts[r] elements, which lie
+// in dst of the root behind those of the ranks before it. The root passes counts. The other ranks pass
+// the length of src alone: counts is nil there, or has that length at their own place.
+func Gatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T, root int) error {
+	return moveCounted(ctx, comm, "Gatherv", &gather, dst, counts, src, nil, root)
+}
+
+// Allgatherv is [Allgather] with blocks of different lengths: src of rank r has counts[r] elements,
+// which lie in dst behind those of the ranks before it. All ranks pass the same counts.
+func Allgatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T) error {
+	return moveCounted(ctx, comm, "Allgatherv", &allgather, dst, counts, src, nil, 0)
+}
+
+// Alltoallv is [Alltoall] with blocks of different lengths: this rank sends srcCounts[r] elements of src
+// to rank r and gets dstCounts[r] from it. Blocks lie in the order of ranks, one behind the other.
+// srcCounts[d] of rank s must be dstCounts[s] of rank d.
+func Alltoallv[T any](ctx context.Context, comm *Comm, dst []T, dstCounts []int, src []T, srcCounts []int) error {
+	return moveCounted(ctx, comm, "Alltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0)
+}
+
 // Barrier returns when every rank has called it.
 func Barrier(ctx context.Context, comm *Comm) error {
 	if err := checkCall[byte](ctx, comm, "Barrier", 0); err != nil {
@@ -75,8 +102,9 @@ func Barrier(ctx context.Context, comm *Comm) error {
 	return public(comm.under.Barrier(ctx))
 }
 
-// The rows of the collectives that have two buffers.
+// The rows of the collectives that move elements.
 var (
+	bcast     = rowOf("bcast")
 	scatter   = rowOf("scatter")
 	gather    = rowOf("gather")
 	allgather = rowOf("allgather")
@@ -93,7 +121,7 @@ func move[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective,
 	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
 		return err
 	}
-	return public(comm.under.Collective(ctx, row.Name, bytesOf(dst), bytesOf(src), root))
+	return public(comm.under.Do(ctx, callOf(row, dst, src, root)))
 }
 
 // startMove starts the collective of a row, for the function named fn.
@@ -101,7 +129,54 @@ func startMove[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collec
 	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
 		return nil, err
 	}
-	return started(comm.under.StartCollective(ctx, row.Name, bytesOf(dst), bytesOf(src), root))
+	return started(comm.under.Start(ctx, callOf(row, dst, src, root)))
+}
+
+// moveCounted performs the collective of a row with blocks of different lengths, for the function named fn.
+func moveCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) error {
+	call, err := countedCall(ctx, comm, fn, row, dst, dstCounts, src, srcCounts, root)
+	if err != nil {
+		return err
+	}
+	return public(comm.under.Do(ctx, call))
+}
+
+// startCounted starts what moveCounted performs.
+func startCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) (*Request, error) {
+	call, err := countedCall(ctx, comm, fn, row, dst, dstCounts, src, srcCounts, root)
+	if err != nil {
+		return nil, err
+	}
+	return started(comm.under.Start(ctx, call))
+}
+
+// countedCall checks the arguments of a collective with blocks of different lengths.
+func countedCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) (runtime.Call, error) {
+	if err := checkCall[T](ctx, comm, fn, root); err != nil {
+		return runtime.Call{}, err
+	}
+	if row.Rooted && comm.under.Rank() != root {
+		counts, own := dstCounts, len(src)
+		if counts == nil {
+			counts, own = srcCounts, len(dst)
+		}
+		if rank, size := comm.under.Rank(), comm.under.Size(); counts != nil && (len(counts) != size || counts[rank] != own) {
+			return runtime.Call{}, comm.wrong(fn, "counts is %v, want %d of them with %d, the length of this rank's block, at place %d, or nil: only the root, rank %d, needs them",
+				counts[:min(len(counts), maxNamed)], size, own, rank, root)
+		}
+		dstCounts, srcCounts = nil, nil
+	}
+	call := callOf(row, dst, src, root)
+	call.Counted, call.DstCounts, call.SrcCounts = true, dstCounts, srcCounts
+	return call, nil
+}
+
+// maxNamed is how many counts an error names.
+const maxNamed = 8
+
+// callOf returns the call of a row with blocks of one length.
+func callOf[T any](row *ir.Collective, dst, src []T, root int) runtime.Call {
+	return runtime.Call{Collective: row.Name, Root: root, Dst: bytesOf(dst), Src: bytesOf(src), Element: sizeOf[T]()}
 }
 
 // checkCall checks what all functions have: a context, a communicator, a root and elements.
@@ -199,7 +274,11 @@ func StartBcast[T any](ctx context.Context, comm *Comm, buf []T, root int) (*Req
 	if err := checkCall[T](ctx, comm, "StartBcast", root); err != nil {
 		return nil, err
 	}
-	return started(comm.under.StartBcast(ctx, bytesOf(buf), root))
+	call := callOf(&bcast, buf, nil, root)
+	if comm.under.Rank() == root {
+		call.Src = call.Dst
+	}
+	return started(comm.under.Start(ctx, call))
 }
 
 // StartScatter starts a [Scatter]; see [StartBcast].
@@ -220,6 +299,26 @@ func StartAllgather[T any](ctx context.Context, comm *Comm, dst, src []T) (*Requ
 // StartAlltoall starts an [Alltoall]; see [StartBcast].
 func StartAlltoall[T any](ctx context.Context, comm *Comm, dst, src []T) (*Request, error) {
 	return startMove(ctx, comm, "StartAlltoall", &alltoall, dst, src, 0)
+}
+
+// StartScatterv starts a [Scatterv]; see [StartBcast]. counts belongs to the communicator, too.
+func StartScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, root int) (*Request, error) {
+	return startCounted(ctx, comm, "StartScatterv", &scatter, dst, nil, src, counts, root)
+}
+
+// StartGatherv starts a [Gatherv]; see [StartBcast]. counts belongs to the communicator, too.
+func StartGatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T, root int) (*Request, error) {
+	return startCounted(ctx, comm, "StartGatherv", &gather, dst, counts, src, nil, root)
+}
+
+// StartAllgatherv starts an [Allgatherv]; see [StartBcast]. counts belongs to the communicator, too.
+func StartAllgatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T) (*Request, error) {
+	return startCounted(ctx, comm, "StartAllgatherv", &allgather, dst, counts, src, nil, 0)
+}
+
+// StartAlltoallv starts an [Alltoallv]; see [StartBcast]. The counts belong to the communicator, too.
+func StartAlltoallv[T any](ctx context.Context, comm *Comm, dst []T, dstCounts []int, src []T, srcCounts []int) (*Request, error) {
+	return startCounted(ctx, comm, "StartAlltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0)
 }
 
 // StartBarrier starts a [Barrier]; see [StartBcast]. The request ends when every rank has started or

@@ -70,10 +70,15 @@ func pointerIn(typ reflect.Type, path string) (at string, what reflect.Type) {
 	}
 }
 
+// sizeOf returns the bytes of an element.
+func sizeOf[T any]() int {
+	var element T
+	return int(unsafe.Sizeof(element))
+}
+
 // bytesOf returns the memory of s.
 func bytesOf[T any](s []T) []byte {
-	var element T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(element)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*sizeOf[T]())
 }
 
 // overlap reports whether dst and src share memory, and the element of dst at which src begins. That
