@@ -147,6 +147,35 @@ func ExampleAllgather() {
 	// Output: rank 3 has [100 101 102 103]
 }
 
+// Each rank has found another number of results. Where the root does not know how many, it gathers that
+// first.
+func ExampleGatherv() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		found := make([]int, comm.Rank()+1)
+		for i := range found {
+			found[i] = 10*comm.Rank() + i
+		}
+		var counts, all []int
+		if comm.Rank() == 0 {
+			counts = make([]int, comm.Size())
+		}
+		if err := schedgen.Gather(ctx, comm, counts, []int{len(found)}, 0); err != nil {
+			return err
+		}
+		for _, n := range counts {
+			all = append(all, make([]int, n)...)
+		}
+		if err := schedgen.Gatherv(ctx, comm, all, counts, found, 0); err != nil {
+			return err
+		}
+		if comm.Rank() == 0 {
+			fmt.Println(counts, all)
+		}
+		return nil
+	})
+	// Output: [1 2 3] [0 10 11 20 21 22]
+}
+
 func ExampleAlltoall() {
 	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
 		src, dst := make([]pair, 3), make([]pair, 3)
