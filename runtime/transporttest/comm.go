@@ -111,6 +111,8 @@ var once = []commTest{
 	{"RelayLeft", testRelayLeft},
 	{"Mismatch", testMismatch},
 	{"BlockLengths", testBlockLengths},
+	{"BlockCounts", testBlockCounts},
+	{"BlockCountsDiffer", testBlockCountsDiffer},
 	{"Belated", testBelated},
 	{"Truth", testTruth},
 	{"Parted", CommParted},

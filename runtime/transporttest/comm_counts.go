@@ -1,0 +1,93 @@
+package transporttest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// manyBlocks are the collectives whose blocks may have lengths of their own.
+var manyBlocks = []string{schedule.Scatter, schedule.Gather, schedule.Allgather, schedule.Alltoall}
+
+// counted returns the call of rank, with blocks of elements of 8 bytes, of which block b has count(b).
+// Each round has its own content. want is what Dst is to become.
+func counted(row *ir.Collective, ranks, root, rank, round int, count func(block int) int) (call runtime.Call, want []byte) {
+	part := func(of ir.Blocks) (b []byte, counts []int) {
+		for i := range of.Count {
+			n := count(of.At(i))
+			b = append(b, content(uint64(round)<<32|uint64(of.At(i)), 8*n)...)
+			counts = append(counts, n)
+		}
+		return b, counts
+	}
+	call = runtime.Call{Collective: row.Name, Root: root, Element: 8, Counted: true}
+	call.Src, call.SrcCounts = part(row.Held(ranks, root, rank))
+	want, call.DstCounts = part(row.Wanted(ranks, root, rank))
+	call.Dst = bytes.Repeat([]byte{0xff}, len(want))
+	return call, want
+}
+
+// testBlockCounts moves blocks of different lengths, among them none and long ones, and compares every
+// byte at every rank.
+func testBlockCounts(t *testing.T, with Make) {
+	const ranks = 5
+	lengths := []int{0, 1, 100, 9000, 3, 0, 2000}
+	comms := join(t, with, ranks, runtime.Config{})
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		for round := range 2 * len(lengths) {
+			for _, name := range manyBlocks {
+				row, _ := ir.CollectiveNamed(name)
+				root := 0
+				if row.Rooted {
+					root = round % ranks
+				}
+				call, want := counted(&row, ranks, root, c.Rank(), round, func(b int) int { return lengths[(b+round)%len(lengths)] })
+				if err := c.Do(ctx, call); err != nil {
+					return err
+				}
+				if !bytes.Equal(call.Dst, want) {
+					return fmt.Errorf("%s, round %d: rank %d has other bytes than those that were sent to it", name, round, c.Rank())
+				}
+			}
+		}
+		return c.Barrier(ctx)
+	})
+}
+
+// testBlockCountsDiffer: where two ranks differ in the length of a block all ranks fail, in the words of
+// both.
+func testBlockCountsDiffer(t *testing.T, with Make) {
+	for _, name := range manyBlocks {
+		t.Run(name, func(t *testing.T) {
+			const ranks, odd = 3, 1
+			row, _ := ir.CollectiveNamed(name)
+			comms := joinEach(t, with, ranks, func(int) runtime.Config { return runtime.Config{Stall: 20 * time.Millisecond} })
+			errs := each(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+				call, _ := counted(&row, ranks, 0, c.Rank(), 0, func(b int) int {
+					if c.Rank() == odd && b == odd {
+						return 600
+					}
+					return 500
+				})
+				err := c.Do(ctx, call)
+				if err == nil {
+					err = c.Barrier(ctx)
+				}
+				return err
+			})
+			for rank, err := range errs {
+				require.ErrorIs(t, err, runtime.ErrMismatch, "rank %d", rank)
+				require.ErrorContains(t, err, "500", "rank %d", rank)
+				require.ErrorContains(t, err, "600", "rank %d", rank)
+			}
+		})
+	}
+}
