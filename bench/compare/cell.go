@@ -1,6 +1,11 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // What ranks reach each other by.
 const (
@@ -8,7 +13,7 @@ const (
 	wireShm = "shm" // shared memory
 )
 
-// The operations, as in schedgen bench.
+// Operations of one block or none, as in schedgen bench.
 const (
 	opBarrier      = "barrier"
 	opBcast        = "bcast"
@@ -16,14 +21,38 @@ const (
 	opBcastBarrier = "bcast_barrier"
 )
 
-var operations = []string{opBarrier, opBcast, opBcastAck, opBcastBarrier}
+// operations are all that can be compared: those above, and each collective of the table whose
+// blocks differ from rank to rank. The peers' program, bench/mpi/micro.c, knows all of them.
+func operations() []string {
+	all := []string{opBarrier, opBcast, opBcastAck, opBcastBarrier}
+	for _, row := range ir.Collectives() {
+		if movesBlocks(row.Name) {
+			all = append(all, row.Name)
+		}
+	}
+	return all
+}
+
+// collective is the name of the collective that an operation calls, as in the table.
+func collective(op string) string {
+	if slices.Contains([]string{opBcastAck, opBcastBarrier}, op) {
+		return opBcast
+	}
+	return op
+}
+
+// movesBlocks reports whether the operation moves blocks that differ from rank to rank.
+func movesBlocks(op string) bool {
+	row, ok := ir.CollectiveNamed(collective(op))
+	return ok && row.Blocks != nil && row.Blocks(2) > 1
+}
 
 // cell is what is compared: everybody does the same there.
 type cell struct {
 	wire  string
 	op    string
 	ranks int
-	bytes int // 0 for a barrier
+	bytes int // of the message, or of each block; 0 for a barrier
 }
 
 func (c cell) String() string {
@@ -41,14 +70,18 @@ func size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// cells returns all combinations, those of one operation and size together.
-func cells(wires, ops []string, ranks, sizes []int) []cell {
+// cells returns all combinations, those of one operation and size together. sizes are those of a
+// broadcast, blocks those of a block.
+func cells(wires, ops []string, ranks, sizes, blocks []int) []cell {
 	var out []cell
 	for _, wire := range wires {
 		for _, op := range ops {
 			of := sizes
-			if op == opBarrier {
+			switch {
+			case op == opBarrier:
 				of = []int{0}
+			case movesBlocks(op):
+				of = blocks
 			}
 			for _, bytes := range of {
 				for _, p := range ranks {
@@ -65,19 +98,41 @@ func cells(wires, ops []string, ranks, sizes []int) []cell {
 // milliseconds would show processes that are only starting.
 func (c cell) iterations(quick bool) int {
 	n := 8000 / c.ranks
+	moved := c.bytes // by the operation, beside c.ranks times
+	if movesBlocks(c.op) {
+		moved = c.received()
+		n /= 2
+	}
 	switch {
+	case moved >= 4<<20:
+		n = max(256<<20/moved/c.ranks, 5)
 	case c.bytes >= 256<<10:
 		n = 1200 / max(c.ranks, 8)
 	case c.bytes >= 32<<10:
 		n = 3200 / max(c.ranks, 8)
+	case moved >= 64<<10:
+		n = 3200 / c.ranks
 	}
-	if c.wire == wireShm {
+	switch {
+	case c.wire == wireShm && !movesBlocks(c.op):
 		n *= 20
+	case c.wire == wireShm:
+		n *= 4
 	}
 	if quick {
 		n /= 2
 	}
 	return max(n, 20)
+}
+
+// received returns how many bytes the busiest rank has at the end.
+func (c cell) received() int {
+	row, _ := ir.CollectiveNamed(collective(c.op))
+	most := 0
+	for rank := range c.ranks {
+		most = max(most, row.Wanted(c.ranks, 0, rank).Count)
+	}
+	return most * c.bytes
 }
 
 // warmups is how often it is done before, as in schedgen bench.

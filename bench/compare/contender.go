@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // The sides of a comparison.
@@ -76,20 +78,33 @@ var broadcasts = []choice{
 
 func (b *built) ourContenders(c cell) []contender {
 	choices := broadcasts
-	if c.op == opBarrier {
+	switch {
+	case c.op == opBarrier:
 		choices = barriers
+	case movesBlocks(c.op):
+		choices = algorithmsOf(c.op)
 	}
 	var out []contender
 	for _, transport := range transports(c.wire) {
 		for _, choice := range choices {
-			casts := strings.Contains(choice.algorithm, "mcast")
-			if transport == "tcp" && casts || transport == "mcast" && !casts && c.op == opBarrier || isTwin(c, choice) {
+			casts, rooted := strings.Contains(choice.algorithm, "mcast"), c.op != opBarrier && !movesBlocks(c.op)
+			if transport == "tcp" && casts || transport == "mcast" && !casts && !rooted || isTwin(c, choice) {
 				continue
 			}
 			out = append(out, b.our(c, transport, choice))
 		}
 	}
 	return out
+}
+
+// algorithmsOf returns all algorithms of a collective.
+func algorithmsOf(collective string) (all []choice) {
+	for _, a := range schedule.Algorithms() {
+		if a.Collective == collective {
+			all = append(all, choice{algorithm: a.Name})
+		}
+	}
+	return all
 }
 
 // transports are those of ours over a wire.
@@ -105,6 +120,8 @@ func transports(wire string) []string {
 // many as they have of long messages that are not lent.
 func isTwin(c cell, choice choice) bool {
 	switch {
+	case movesBlocks(c.op):
+		return false
 	case slices.Contains(choice.flags, strconv.Itoa(flatFan)):
 		return c.ranks <= flatUpTo
 	case c.ranks != 2:
@@ -151,7 +168,7 @@ func (b *built) openMPIs(c cell) []contender {
 	}
 	plain := b.mpi("openmpi", c, args, b.microOpenMPI)
 	plain.env = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
-	if c.bytes < pipelineFrom {
+	if c.bytes < pipelineFrom || movesBlocks(c.op) {
 		return []contender{plain}
 	}
 	chosen := append(slices.Clone(args), "--mca", "coll_tuned_use_dynamic_rules", "1",

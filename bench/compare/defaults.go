@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/runtime/shm"
-	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -29,13 +28,10 @@ type standard struct {
 // replies of bcast_ack and the barrier of bcast_barrier are those of all contenders.
 func standardName(c cell, transport string) string {
 	of := selection.Case{
-		Collective: schedule.Bcast, Ranks: c.ranks, Bytes: c.bytes, Place: selection.OneHost,
+		Collective: collective(c.op), Ranks: c.ranks, Bytes: c.bytes, Place: selection.OneHost,
 		Multicast: transport != "tcp", Memory: transport == "shm",
 	}
 	of.Rings = of.Memory && shm.RingsFaster()
-	if c.op == opBarrier {
-		of.Collective = schedule.Barrier
-	}
 	d, _ := selection.Builtin().Of(of) // every collective has a rule
 	return contenderName(transport, choice{d.Rule.Algorithm, flagsOf(&d.Rule.Params)})
 }
@@ -82,9 +78,9 @@ func (r *results) standards() (out []standard) {
 }
 
 // standardTransports are those over which the choice is looked at: what the library chooses for
-// barriers goes by TCP with multicast, too.
+// barriers, and for blocks, goes by TCP with multicast, too.
 func standardTransports(c cell) []string {
-	if c.op == opBarrier && c.wire == wireTCP {
+	if (c.op == opBarrier || movesBlocks(c.op)) && c.wire == wireTCP {
 		return []string{"tcp"}
 	}
 	return transports(c.wire)

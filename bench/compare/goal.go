@@ -4,6 +4,10 @@ package main
 // no goal.
 func goal(c cell) float64 {
 	switch {
+	case movesBlocks(c.op) && c.ranks >= 8 && c.bytes <= 2<<10:
+		return 0.6
+	case movesBlocks(c.op):
+		return 1
 	case c.wire == wireShm:
 		return 1
 	case c.op == opBcastBarrier:

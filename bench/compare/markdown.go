@@ -22,6 +22,8 @@ processes of one machine; operations are separated by a barrier that is not time
 - MPICH: ch4:ucx, over UCX's tcp or MPICH's own shared memory. It does not yield by itself where there
   are more ranks than cores, which costs it whole time slices: there it runs with a shim that yields
   in every poll that finds nothing ("mpich yield", bench/mpi/yield.c), elsewhere both ways.
+- Sizes of scatter, gather, allgather and alltoall are those of a block: what goes from one rank to
+  one other rank. Root is rank 0.
 - Replies of bcast_ack: peers send one byte each to the root, which has posted its receives before it
   is timed; ours are acknowledgements of the algorithm, or check-ins at the root of barrier/hsb, where
   the root's time includes releasing the others.
@@ -44,6 +46,7 @@ func (r *results) writeMarkdown(w io.Writer, name string) error {
 		}
 	}
 	r.standardTable(&b)
+	r.wireTable(&b)
 	r.failures(&b)
 	r.limitTable(&b)
 	_, err := w.Write(b.Bytes())

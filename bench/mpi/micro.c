@@ -8,7 +8,8 @@
  * rank keeps the time from its call to its return in an array; the longest
  * time of a rank is that iteration's. For bcast_ack every other rank replies
  * with one byte once it has the message, and the time is that of the root,
- * until it has all replies.
+ * until it has all replies. Of scatter, gather, allgather and alltoall, BYTES
+ * are those of a block: what one rank sends to one other rank.
  *
  * Rank 0 prints one line: "micro MEAN MEDIAN P99", in microseconds. After LIMIT
  * seconds every rank ends itself, whatever its launcher does.
@@ -21,8 +22,8 @@
 #include <unistd.h>
 
 enum { ROOT = 0, REPLY = 7 };
-enum operation { BARRIER, BCAST, BCAST_ACK, BCAST_BARRIER };
-static const char *const names[] = {"barrier", "bcast", "bcast_ack", "bcast_barrier"};
+enum operation { BARRIER, BCAST, BCAST_ACK, BCAST_BARRIER, SCATTER, GATHER, ALLGATHER, ALLTOALL };
+static const char *const names[] = {"barrier", "bcast", "bcast_ack", "bcast_barrier", "scatter", "gather", "allgather", "alltoall"};
 
 static int rank, ranks;
 
@@ -65,11 +66,68 @@ static void reply(MPI_Request *requests)
         MPI_Send(&yes, 1, MPI_CHAR, ROOT, REPLY, MPI_COMM_WORLD);
 }
 
-static void operate(enum operation op, char *buf, int bytes, MPI_Request *requests)
+/* How many blocks this rank sends, and how many it receives. A broadcast has one, at the root and
+ * at the others in the same place. */
+static int blocks_sent(enum operation op)
+{
+    switch (op) {
+    case SCATTER:
+        return rank == ROOT ? ranks : 0;
+    case ALLTOALL:
+        return ranks;
+    case GATHER:
+    case ALLGATHER:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int blocks_received(enum operation op)
+{
+    switch (op) {
+    case GATHER:
+        return rank == ROOT ? ranks : 0;
+    case ALLGATHER:
+    case ALLTOALL:
+        return ranks;
+    default:
+        return 1;
+    }
+}
+
+/* What sets block i that this rank sends, or receives, apart from others in one iteration. */
+static int sent_number(enum operation op, int i)
+{
+    return op == SCATTER ? i : op == ALLTOALL ? rank * ranks + i : rank;
+}
+
+static int received_number(enum operation op, int i)
+{
+    return op == SCATTER ? rank : op == ALLTOALL ? i * ranks + rank : op == GATHER || op == ALLGATHER ? i : ROOT;
+}
+
+static void operate(enum operation op, char *src, char *buf, int bytes, MPI_Request *requests)
 {
     if (op == BARRIER) {
         MPI_Barrier(MPI_COMM_WORLD);
         return;
+    }
+    switch (op) {
+    case SCATTER:
+        MPI_Scatter(src, bytes, MPI_CHAR, buf, bytes, MPI_CHAR, ROOT, MPI_COMM_WORLD);
+        return;
+    case GATHER:
+        MPI_Gather(src, bytes, MPI_CHAR, buf, bytes, MPI_CHAR, ROOT, MPI_COMM_WORLD);
+        return;
+    case ALLGATHER:
+        MPI_Allgather(src, bytes, MPI_CHAR, buf, bytes, MPI_CHAR, MPI_COMM_WORLD);
+        return;
+    case ALLTOALL:
+        MPI_Alltoall(src, bytes, MPI_CHAR, buf, bytes, MPI_CHAR, MPI_COMM_WORLD);
+        return;
+    default:
+        break;
     }
     MPI_Bcast(buf, bytes, MPI_CHAR, ROOT, MPI_COMM_WORLD);
     if (op == BCAST_ACK)
@@ -93,25 +151,29 @@ static void check_mark(const char *buf, int bytes, int iteration)
 
 static void measure(enum operation op, int bytes, int iterations, int warmups, double *times)
 {
-    char *buf = allocate((size_t)bytes), *replies = allocate((size_t)ranks);
+    int sent = blocks_sent(op), received = blocks_received(op);
+    char *src = allocate((size_t)sent * bytes), *buf = allocate((size_t)received * bytes), *replies = allocate((size_t)ranks);
     MPI_Request *requests = allocate((size_t)ranks * sizeof *requests);
     for (int i = -warmups; i < iterations; i++) {
-        if (rank == ROOT) {
+        for (int k = 0; k < sent; k++)
+            mark(src + (size_t)k * bytes, bytes, i + sent_number(op, k));
+        if (rank == ROOT && sent == 0)
             mark(buf, bytes, i);
-            if (op == BCAST_ACK)
-                post_replies(replies, requests);
-        }
+        if (rank == ROOT && op == BCAST_ACK)
+            post_replies(replies, requests);
         MPI_Barrier(MPI_COMM_WORLD);
         double start = MPI_Wtime();
-        operate(op, buf, bytes, requests);
+        operate(op, src, buf, bytes, requests);
         double end = MPI_Wtime();
-        check_mark(buf, bytes, i);
+        for (int k = 0; k < received; k++)
+            check_mark(buf + (size_t)k * bytes, bytes, i + received_number(op, k));
         if (i >= 0 && (op != BCAST_ACK || rank == ROOT))
             times[i] = end - start;
     }
     free(requests);
     free(replies);
     free(buf);
+    free(src);
 }
 
 static int ascending(const void *a, const void *b)

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// loads are the blocks that the links of a collective carry, and what they carry at least.
+type loads struct {
+	messages          int
+	sent              float64 // by all ranks; a multicast counts once
+	out, in           float64 // by the busiest rank, to the busiest rank
+	leastOut, leastIn int     // by every algorithm: what a rank holds and others want, what it wants and does not hold
+}
+
+// loadsOf returns what an algorithm moves among so many ranks with one chunk a block. Its part comes
+// from the schedule's cost, the bound from the collective's row.
+func loadsOf(algorithm string, ranks int) (l loads, err error) {
+	spec, err := schedule.New(algorithm, schedule.Params{Ranks: ranks})
+	if err != nil {
+		return l, err
+	}
+	s := spec.Schedule()
+	cost, each, err := verify.CostByRank(s)
+	if err != nil {
+		return l, err
+	}
+	l.messages, l.sent = cost.Messages, cost.Bytes
+	for rank := range each {
+		l.out, l.in = max(l.out, each[rank].BytesOut), max(l.in, each[rank].BytesIn)
+	}
+	l.leastOut, l.leastIn = least(&s.Header)
+	return l, nil
+}
+
+// least returns how many blocks leave and reach the busiest rank, whatever the algorithm. A block
+// that several ranks want has to leave its holder once only.
+func least(h *ir.Header) (out, in int) {
+	wanted := make([]int, h.Blocks()) // by how many ranks that do not hold it
+	for rank := range h.Ranks {
+		held, want := h.Held(rank), h.Wanted(rank)
+		missing := 0
+		for i := range want.Count {
+			if block := want.At(i); held.Index(block) < 0 {
+				wanted[block]++
+				missing++
+			}
+		}
+		in = max(in, missing)
+	}
+	for rank := range h.Ranks {
+		held := h.Held(rank)
+		leaves := 0
+		for i := range held.Count {
+			if wanted[held.At(i)] > 0 {
+				leaves++
+			}
+		}
+		out = max(out, leaves)
+	}
+	return out, in
+}
+
+// byBound is the load of the busiest link by the least that it carries.
+func (l *loads) byBound() float64 {
+	return max(l.out, l.in) / float64(max(l.leastOut, l.leastIn))
+}
+
+// wireTable says, for each algorithm that a collective of many blocks was measured with, what its links
+// carry beside the least that they carry.
+func (r *results) wireTable(b *bytes.Buffer) {
+	type key struct {
+		algorithm string
+		ranks     int
+	}
+	var keys []key
+	for i := range r.rows {
+		row := &r.rows[i]
+		if k := (key{inner(row), row.ranks}); row.side == ours && movesBlocks(row.op) && !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	fmt.Fprint(b, "\n## Blocks on the wire\n\nMessages and blocks that all ranks send, and blocks that the busiest rank sends and takes in, with the "+
+		"least by any algorithm:\nits own that others want, and those that it wants and has not. The last column is the busiest link by the busier bound.\n\n"+
+		"| | P | messages | blocks | sent | at least | taken in | at least | by the bound |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, k := range keys {
+		l, err := loadsOf(k.algorithm, k.ranks)
+		if err != nil {
+			fmt.Fprintf(b, "| %s | %d | %v | | | | | | |\n", k.algorithm, k.ranks, err)
+			continue
+		}
+		fmt.Fprintf(b, "| %s | %d | %d | %.0f | %.0f | %d | %.0f | %d | %.2f |\n",
+			k.algorithm, k.ranks, l.messages, l.sent, l.out, l.leastOut, l.in, l.leastIn, l.byBound())
+	}
+}
