@@ -97,6 +97,9 @@ func grid(alg *Algorithm, ranks int) []Params {
 			hosts := []int{1, 2, (ranks + 2) / 3, max(1, ranks-1), ranks}
 			p.Chunks = chunks[(ranks+root)%len(chunks)]
 			out = append(out, p)
+			if !slices.Contains(alg.Params, "hosts") {
+				continue
+			}
 			p.Hosts = min(ranks, hosts[(ranks+root)%len(hosts)])
 			out = append(out, p)
 			p.Chunks = 0

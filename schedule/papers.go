@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Paper is a publication that algorithms come from.
+// Paper is a publication, or a program, that algorithms come from.
 type Paper struct {
-	Number  string // as in Algorithm.Paper: a number, or the first author and the year
+	Number  string // as in Algorithm.Paper: a number, the first author and the year, or a program's name
 	Authors string
 	Title   string
 }
@@ -31,6 +31,8 @@ func Papers() []Paper {
 			"Efficient Algorithms for All-to-All Communications in Multiport Message-Passing Systems"},
 		{"Thakur 2005", "R. Thakur, R. Rabenseifner, W. Gropp",
 			"Optimization of Collective Communication Operations in MPICH"},
+		{"UCC tl_mlx5", "UCF consortium",
+			"Unified Collective Communication, team layer mlx5: allgather by multicast"},
 	}
 }
 

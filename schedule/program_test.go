@@ -111,6 +111,11 @@ func TestPrograms(t *testing.T) {
 		{"allgather/bruck", Params{Ranks: 1}, 0, []string{"done enter"}},
 		{"allgather/doubling", Params{Ranks: 7}, 1, []string{
 			"enter -> put:c1@2", "enter c0 -> put:c0@3+c1", "enter c6 c0 -> put:c6@5+c0+c1", "done c0 c2 c3 c4 c5 c6"}},
+		{"allgather/mcast", Params{Ranks: 4, Chunks: 2}, 3, []string{
+			"enter -> mcast:c6 mcast:c7 put:c6@0 put:c7@0", "c4 -> put:c4@0", "c5 -> put:c5@0", "c2 -> put:c2@0", "c3 -> put:c3@0",
+			"done c0 c1 c2 c3 c4 c5"}},
+		{"allgather/mcast", Params{Ranks: 2}, 1, []string{"enter -> mcast:c1 put:c1@0", "done c0"}},
+		{"allgather/mcast", Params{Ranks: 1}, 0, []string{"done enter"}},
 		{"allgather/ring", Params{Ranks: 6, Hosts: 3}, 2, []string{
 			"enter c3 -> put:c2@4+c3", "c0 c1 -> put:c0@4+c1", "enter c3 -> put:c2@3", "c0 c1 -> put:c0@3+c1", "c4 c5 -> put:c4@3+c5",
 			"done c0 c1 c3 c4 c5"}},

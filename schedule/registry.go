@@ -27,7 +27,8 @@ type Algorithm struct {
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
 
 	acked    bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
-	recovers bool                // its programs say how to recover from multicasts that are lost
+	recovers bool                // it multicasts, and its programs say how to recover from multicasts that are lost
+	casts    bool                // it multicasts, and its rules alone make up for multicasts that are lost
 	relays   bool                // ranks pass on blocks that they neither hold nor want, also where none is on a host with others
 	tells    bool                // a barrier that multicasts: it has one chunk, of no bytes
 	chunks   func(group int) int // default number of chunks a block; nil: 1
@@ -68,6 +69,7 @@ func Algorithms() []Algorithm {
 		allgatherRing(),
 		allgatherBruck(),
 		allgatherDoubling(),
+		allgatherMcast(),
 		alltoallLinear(),
 		alltoallPairwise(),
 		alltoallBruck(),
@@ -89,9 +91,9 @@ func (a *Algorithm) Row() ir.Collective {
 // own, a function of the number of ranks, whatever the message's size.
 func (a *Algorithm) CutsItself() bool { return a.chunks != nil }
 
-// Multicasts reports whether the algorithm multicasts: without multicast its repairs
-// would have to bring everything.
-func (a *Algorithm) Multicasts() bool { return a.recovers || a.tells }
+// Multicasts reports whether the algorithm multicasts. Without multicast, its repairs or its second
+// stage would have to bring everything.
+func (a *Algorithm) Multicasts() bool { return a.recovers || a.casts || a.tells }
 
 // Acknowledged reports whether the root returns only when every rank has the
 // message.

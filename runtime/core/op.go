@@ -134,6 +134,16 @@ func (o *op) lengthFrom(first, n int) int {
 	return ((first+n-1)/per-first/per)*o.n + hi - lo
 }
 
+// castBy reports whether rank is the one that multicasts chunk k, if any does: the root, or who holds
+// the chunk at enter where there is none.
+func (o *op) castBy(rank, k int) bool {
+	if !o.plan.manyCast {
+		return rank == o.root
+	}
+	held := o.plan.places.heldBy(rank)
+	return held.Has(k)
+}
+
 // canSend reports whether o can send chunks now.
 func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || !o.gone }
 

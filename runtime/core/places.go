@@ -17,13 +17,14 @@ type places struct {
 	whole        bool  // there is one block, and the rank wants it
 	relayed      []int // blocks that the rank passes on, ascending
 	wantedBy     func(rank int) ir.Chunks
+	heldBy       func(rank int) ir.Chunks
 }
 
 // placesOf returns the places of a rank that sends what outline says.
 func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	pl := places{blocks: h.Blocks(), per: h.BlockChunks(), held: h.Held(rank), wanted: h.Wanted(rank)}
 	header := *h
-	pl.wantedBy = header.Wanted
+	pl.wantedBy, pl.heldBy = header.Wanted, header.Held
 	if pl.whole = pl.blocks == 1 && pl.wanted.Count == 1; pl.blocks == 0 {
 		return pl
 	}

@@ -22,6 +22,7 @@ type Plan struct {
 	program    *machine.Plan
 	base       uint64      // fingerprint of all but the message's length
 	multicasts bool        // the root multicasts
+	manyCast   bool        // each rank multicasts what it holds: there are several multicasters
 	recovers   bool        // the schedule says how to recover from losses
 	yields     bool        // its puts of chunks yield to the multicast
 	recovery   ir.Recovery // this rank's part in that
@@ -38,11 +39,20 @@ type Plan struct {
 // header apart; it is 0 for those that the header says all of.
 func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64) *Plan {
 	outline := program.Outline()
-	return &Plan{
+	p := &Plan{
 		places: placesOf(h, outline.Rank, &outline),
 		Name:   h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
-		multicasts: multicasts(root), recovers: h.Recovers, yields: root.Yields(), recovery: program.Recovery(), answers: answersOf(h, outline),
+		multicasts: multicasts(root), manyCast: manyHold(h), answers: answersOf(h, outline),
 	}
+	if !p.manyCast {
+		p.recovers, p.yields, p.recovery = h.Recovers, root.Yields(), program.Recovery()
+	}
+	return p
+}
+
+// manyHold reports whether ranks hold blocks at enter that are not the root.
+func manyHold(h *ir.Header) bool {
+	return h.Ranks > 1 && h.Held((h.Root+1)%h.Ranks).Count > 0
 }
 
 // Marked returns a plan whose operations are not taken for p's: at all ranks the

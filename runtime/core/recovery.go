@@ -102,7 +102,7 @@ func (rc *recovery) timed(o *op) bool {
 }
 
 // isAnswer is the Arg of a chunk that answers a request; the others are
-// multicast by the root.
+// multicast by the rank that holds them at enter.
 const isAnswer = 1
 
 // datagram takes a datagram of o, and reports whether it is one.
@@ -118,7 +118,7 @@ func (rc *recovery) datagram(o *op, h *wire.Header, offset int, payload []byte) 
 		rc.traceNew(EventReceived, o, h.Slot, h.From)
 		rc.ops.set(o, h.Slot)
 		return true
-	case h.Slot.Kind() != ir.KindChunk || o.state != opActive || h.From != o.root && h.Arg != isAnswer:
+	case h.Slot.Kind() != ir.KindChunk || o.state != opActive || h.Arg != isAnswer && !o.castBy(h.From, h.Slot.Index()):
 		return false
 	}
 	return rc.fragment(o, h, offset, payload)

@@ -62,6 +62,10 @@ func TestAlgorithmsWithADeath(t *testing.T) {
 				if ranks == 3 && !heavy.Tests() && slices.Contains([]string{"barrier/dissemination", "barrier/exchange"}, a.Name) {
 					t.Skip("millions of states: needs SCHEDGEN_HEAVY=1")
 				}
+				if ranks == 3 && a.Name == "allgather/mcast" { // multicasts of three ranks: too many orders for all
+					soundAsFar(t, Options{Ranks: ranks, Calls: calls(t, ranks, 1, a.Name), Losses: 1, Crash: true, States: heavy.Or(150_000, 0)})
+					continue
+				}
 				o := Options{Ranks: ranks, Calls: calls(t, ranks, 1, a.Name), Losses: 1, Crash: true}
 				sound(t, o)
 				o.Losses, o.Early, o.Quit = 0, 1, true
