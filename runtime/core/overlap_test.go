@@ -19,10 +19,10 @@ import (
 type crew struct {
 	*lanes
 	t     *rapid.T
-	plans [][]*Plan // by call and rank
-	width []int // by rank: calls open at most
+	plans [][]*Plan   // by call and rank
+	width []int       // by rank: calls open at most
 	bufs  [][]Buffers // by rank and call
-	open  [][]uint64 // by rank: in the order of their beginnings
+	open  [][]uint64  // by rank: in the order of their beginnings
 	now   Time
 }
 
