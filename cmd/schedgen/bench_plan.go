@@ -48,7 +48,9 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 			return nil, err
 		}
 		if p.Chunks == 0 && c.picked.Chunk > 0 {
-			p.Chunks = selection.Chunks(selection.Message{Algorithm: name, Ranks: p.Ranks, Bytes: int(base.Size), Most: c.picked.Chunk})
+			p.Chunks = selection.Chunks(selection.Message{
+				Algorithm: name, Ranks: p.Ranks, Blocks: row.Blocks(p.Ranks), Bytes: int(base.Size), Most: c.picked.Chunk,
+			})
 		}
 		j := *base
 		j.Algorithm, j.Params = name, p

@@ -83,7 +83,7 @@ var completions = map[string]complete.Source{
 	"delay":     func(complete.Place) []complete.Word { return plainWords(delays...) },
 	"figure":    figureWords,
 	"claim":     func(complete.Place) []complete.Word { return plainWords(verify.Claims()...) },
-	"tuned":     func(complete.Place) []complete.Word { return plainWords(schedule.Barrier, schedule.Bcast) },
+	"tuned":     func(complete.Place) []complete.Word { return plainWords(tunable()...) },
 	"loss":      func(complete.Place) []complete.Word { return plainWords("none", "all") },
 	"interface": interfaceWords,
 	"manager":   managerWords,

@@ -23,7 +23,7 @@ type tuneCmd struct {
 
 // tuneFlags say what is measured, and what becomes of it.
 type tuneFlags struct {
-	Collective []string      `placeholder:"NAME" complete:"tuned" help:"Make rules of bcast or barrier, default both."`
+	Collective []string      `placeholder:"NAME" complete:"tuned" help:"Make rules of these collectives, such as bcast,alltoall, default all."`
 	Size       sizeRange     `default:"1B..1MiB" placeholder:"LO..HI" help:"Bytes of messages, each twice those before, default 1B..1MiB; units B, kB, MB, GB, KiB, MiB, GiB."`
 	UpTo       int           `name:"up-to" default:"1024" placeholder:"N" help:"Ranks up to which the model makes rules, default 1024."`
 	Precision  float64       `default:"0.05" placeholder:"X" help:"Measure until half of each 95 % confidence interval is below this part of its value, default 0.05."`

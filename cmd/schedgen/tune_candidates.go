@@ -125,7 +125,9 @@ func (t *tuned) timeOne(ctx context.Context, of selection.Case, choice *grid.Cho
 		Ranks: of.Ranks, Degree: choice.Params.Degree, FanIn: choice.Params.FanIn, FanOut: choice.Params.FanOut, Chunks: choice.Params.Chunks,
 	}
 	if choice.Params.Chunk > 0 {
-		j.Params.Chunks = selection.Chunks(selection.Message{Algorithm: choice.Algorithm, Ranks: of.Ranks, Bytes: of.Bytes, Most: choice.Params.Chunk})
+		j.Params.Chunks = selection.Chunks(selection.Message{
+			Algorithm: choice.Algorithm, Ranks: of.Ranks, Blocks: rowOf(of.Collective).Blocks(of.Ranks), Bytes: of.Bytes, Most: choice.Params.Chunk,
+		})
 	}
 	took, err := b.measure(ctx, t.std, &j, runProgress{})
 	if err != nil {

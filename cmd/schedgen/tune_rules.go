@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	goruntime "runtime"
@@ -31,6 +32,9 @@ func (t *tuned) grids(timed bool) (all []grid.Grid) {
 		}
 		row := rowOf(collective)
 		g := grid.Grid{Where: t.where(row, timed), Ranks: ranks, Sizes: []int{0}}
+		if !timed {
+			g.Ranks = slices.DeleteFunc(slices.Clone(ranks), func(n int) bool { return tooMany(row, n) })
+		}
 		if row.Blocks != nil {
 			g.Sizes = everyOther(doublings(int(t.cmd.Size.lo), most))
 		}
@@ -39,22 +43,38 @@ func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	return all
 }
 
-// tunable returns the collectives of which rules are made: first what moves no bytes, then what brings
-// one message to all ranks. Whole schedules of the others, of which the model is asked about hundreds,
-// grow with the square of the ranks.
+// tunable returns the collectives of which rules are made: all that ranks call and that have
+// algorithms, those with the fewest blocks first, since they take the least time.
 func tunable() (names []string) {
-	all := ir.Collectives()
+	all := slices.DeleteFunc(ir.Collectives(), func(row ir.Collective) bool {
+		return row.Published || len(candidates(row.Name, true)) == 0
+	})
+	slices.SortStableFunc(all, func(a, b ir.Collective) int { return cmp.Compare(blocksOf(&a), blocksOf(&b)) })
 	for _, row := range all {
-		if row.Blocks == nil {
-			names = append(names, row.Name)
-		}
-	}
-	for _, row := range all {
-		if hasMessage(&row) && isMessage(&row) {
-			names = append(names, row.Name)
-		}
+		names = append(names, row.Name)
 	}
 	return names
+}
+
+// mostModelled bounds the blocks that ranks want together, where each wants several: schedules of
+// which the model is asked by the hundred then grow with the square of the ranks.
+const mostModelled = 1 << 10
+
+// tooMany reports whether the model is not asked about so many ranks.
+func tooMany(row *ir.Collective, ranks int) bool {
+	if row.Blocks == nil {
+		return false
+	}
+	each := row.Wanted(ranks, 0, ranks-1).Count
+	return each > 1 && each*ranks > mostModelled
+}
+
+// blocksOf returns the blocks of an operation among two ranks, 0 if it moves none.
+func blocksOf(row *ir.Collective) int {
+	if row.Blocks == nil {
+		return 0
+	}
+	return row.Blocks(2)
 }
 
 // where returns the case that a grid is about. The model gives each rank a processor and an

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -113,4 +115,54 @@ func TestThreeDigits(t *testing.T) {
 	}
 	require.Equal(t, "[1.00, 2.00]", ends(fit.Interval{Low: 1000, High: 2000}, 1e-3))
 	require.Equal(t, "[?]", ends(fit.Median([]float64{1, 2}), 1))
+}
+
+// Rules are made of every collective that ranks call, by its row, with each of its algorithms.
+func TestTunesEveryCollective(t *testing.T) {
+	require.Equal(t, []string{"barrier", "bcast", "scatter", "gather", "allgather", "alltoall"}, tunable())
+	flat := fit.Size{OneWay: fit.Exactly(9000), Send: fit.Exactly(2000), Recv: fit.Exactly(2000), Gap: fit.Exactly(3000)}
+	var sizes []fit.Size
+	for _, bytes := range doublings(1, 4<<10) {
+		flat.Bytes = bytes
+		sizes = append(sizes, flat)
+	}
+	of := &tuned{machine: fit.NewMachine(sizes), cmd: &tuneCmd{Ranks: &rankRange{4, 4}, tuneFlags: tuneFlags{
+		Size: sizeRange{1, 4 << 10}, UpTo: 1024, Collective: tunable(),
+	}}}
+	for i, g := range of.grids(true) {
+		row := rowOf(tunable()[i])
+		cases := g.Cases()
+		last := cases[len(cases)-1]
+		require.Equal(t, row.Name, last.Collective)
+		cells, err := of.choices(last)
+		require.NoError(t, err)
+		for _, name := range candidates(row.Name, last.Multicast) {
+			require.True(t, slices.ContainsFunc(cells, func(c timedCell) bool { return c.Algorithm == name }), name)
+		}
+
+		// A simulated machine on which the last algorithm takes half of what the others do.
+		best := cells[len(cells)-1].Choice
+		of.timed = map[selection.Case][]timedCell{}
+		for _, c := range cases {
+			built := grid.BuiltIn(c)
+			of.timed[c] = []timedCell{{Choice: built, runs: []fit.Interval{fit.Exactly(100)}}}
+			if built != best {
+				of.timed[c] = append(of.timed[c], timedCell{Choice: best, runs: []fit.Interval{fit.Exactly(50)}})
+			}
+		}
+		rules, err := g.Rules(of.ofTimes())
+		require.NoError(t, err)
+		require.NotEmpty(t, rules, row.Name)
+		for _, r := range rules {
+			require.Equal(t, best.Algorithm, r.Algorithm)
+			require.Contains(t, r.Reason, "measured: takes 50 % less")
+		}
+		_, err = grid.Table(rules)
+		require.NoError(t, err)
+	}
+	ends := map[string]int{"allgather": 32, "alltoall": 32}
+	for i, g := range of.grids(false) {
+		want := cmp.Or(ends[tunable()[i]], 1024)
+		require.Equal(t, want, g.Ranks[len(g.Ranks)-1], tunable()[i])
+	}
 }
