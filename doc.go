@@ -61,6 +61,17 @@
 // Blocks lie in the order of ranks: block i of a Gather's dst is rank i's src. Lengths are counted
 // in elements and may be 0. [BcastBytes] sends a message whose length only the root knows.
 //
+// Four of them have a second form, for blocks of different lengths. counts has the length of each
+// rank's block, and blocks lie one behind the other without gaps:
+//
+//	Scatterv(ctx, comm, dst, src, counts, root)             src and counts at the root, else nil
+//	Gatherv(ctx, comm, dst, counts, src, root)              dst and counts at the root, else nil
+//	Allgatherv(ctx, comm, dst, counts, src)                 the same counts at all ranks
+//	Alltoallv(ctx, comm, dst, dstCounts, src, srcCounts)    what this rank gets from each, and sends to each
+//
+// Two ranks that differ in the length of a block fail all ranks with [ErrMismatch]: the error says how
+// long the block is by the one and by the other.
+//
 // dst and src must not overlap, with one exception: where src is one block, it may be the very place
 // in dst where that block goes, as in Allgather(ctx, comm, all, all[rank*n:][:n]).
 //

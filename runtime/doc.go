@@ -47,6 +47,8 @@
 //	comm, err := runtime.Init(ctx) // as mpirun, srun or torchrun says
 //	err = comm.Bcast(ctx, buf, 0)
 //	msg, err := comm.BcastBytes(ctx, msg, 0) // only rank 0 knows the length
+//	err = comm.Collective(ctx, "allgather", dst, src, 0)
+//	err = comm.Do(ctx, runtime.Call{Collective: "gather", …}) // blocks of different lengths, elements
 //	err = comm.Barrier(ctx)
 //	req, err := comm.StartBcast(ctx, buf, 0) // and req.Wait(ctx), or <-req.Done()
 //	err = comm.Publish(ctx, msg)

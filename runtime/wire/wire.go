@@ -174,7 +174,7 @@ type Header struct {
 	Seq   uint64  // operation number; message number for FrameCast, FrameCredit, FrameFlush, FrameFlushed and FramePassed
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort: the number of the rank that it is about, as of FrameDispute; FrameFlush: a rank; FrameWant: Enter if the sender has heard nothing of the multicast
 	Arg   uint32  // FrameSlot: of a put how many chunks beyond Slot the body has, one behind the other; 1 for a datagram that answers a request; FrameWant, FrameTaken: a number of chunks; FrameCast, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAbort: origin; FrameLate: the sender's finding
-	Print uint32  // fingerprint of the operation, of its collective, algorithm, root, bytes and chunks, and of all operations before it; FrameAbort: the cause
+	Print uint32  // fingerprint of the operation, of its collective, algorithm, root, bytes as far as all ranks know them, element and chunks, and of all operations before it; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; set by the receiving transport, from the connection or the datagram's checked source
 }
