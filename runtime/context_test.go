@@ -55,7 +55,7 @@ func TestNilContexts(t *testing.T) {
 			}
 			for range 2 { // also where plans are there, and calls go through at once
 				errs := withNil(comms[0])
-				require.Len(t, errs, 15)
+				require.Len(t, errs, 18)
 				for name, err := range errs {
 					require.ErrorIs(t, err, runtime.ErrInput, name)
 					require.ErrorContains(t, err, "the context is nil", name)

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -274,5 +276,31 @@ func TestCountsThatAreRefused(t *testing.T) {
 	require.NoError(t, each(comms, func(c *runtime.Comm) error { return c.Barrier(t.Context()) }))
 	for _, c := range comms {
 		require.NoError(t, c.Close())
+	}
+}
+
+// A block that no frame carries is refused where its length is known, unless Config asks for more
+// chunks. Nobody touches the block, which has no memory.
+func TestBlockThatNoFrameCarries(t *testing.T) {
+	buf, err := unix.Mmap(-1, 0, wire.MaxBody+1, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Skipf("no such slice on this machine: %v", err)
+	}
+	defer unix.Munmap(buf)
+	call := runtime.Call{Collective: "scatter", Dst: buf, Counted: true}
+	for chunks := 1; chunks <= 2; chunks++ {
+		comms := group(t, 2, mem.Options{}, runtime.Config{Algorithms: runtime.Algorithms{"scatter": {Params: schedule.Params{Chunks: chunks}}}})
+		r, err := comms[1].Start(t.Context(), call)
+		if chunks == 1 {
+			require.ErrorIs(t, err, runtime.ErrInput)
+			require.ErrorContains(t, err, "2147483648 bytes in chunks of 2147483648, at most 2147483647 in each")
+		} else {
+			require.NoError(t, err)
+			require.NoError(t, comms[1].Close())
+			require.ErrorIs(t, r.Wait(t.Context()), runtime.ErrClosed)
+		}
+		for _, c := range comms {
+			c.Close()
+		}
 	}
 }
