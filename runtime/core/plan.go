@@ -71,10 +71,11 @@ func (p *Plan) Marked(note string) *Plan {
 
 // Counted returns a plan for operations whose blocks have lengths of their own, which are not taken for
 // p's. shared says that every rank knows all lengths. If they do not, every rank that p brings a block
-// must want or hold it.
+// must want or hold it. Its blocks go by frames, which have lengths; a line of a window has the length
+// that its reader expects.
 func (p *Plan) Counted(shared bool) *Plan {
 	q := p.Marked("counts")
-	q.note, q.counted, q.shared = p.note, true, shared
+	q.note, q.counted, q.shared, q.lines = p.note, true, shared, lines{}
 	return q
 }
 
