@@ -134,7 +134,11 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 		return nil, err
 	}
 	ps.open(&p)
-	compiled := core.NewPlan(&h, program, spec.Program(h.Root), 0)
+	var root ir.Program
+	if alg := spec.Algorithm(); alg.Multicasts() { // else nobody asks; a root's program may be long
+		root = spec.Program(h.Root)
+	}
+	compiled := core.NewPlan(&h, program, root, 0)
 	if ps.rules != "" {
 		compiled = compiled.Marked(ps.rules)
 	}

@@ -220,3 +220,21 @@ func variants(alg *Algorithm, ranks int) []Params {
 	add("hosts", []int{1, (ranks + 2) / 3, ranks}, func(p *Params) *int { return &p.Hosts })
 	return out
 }
+
+// TestWhoMulticasts: ranks look at the root's program, which may be as long as there are ranks, only
+// if the algorithm says that it multicasts.
+func TestWhoMulticasts(t *testing.T) {
+	for _, alg := range Algorithms() {
+		s, err := New(alg.Name, Params{Ranks: 9})
+		require.NoError(t, err)
+		found := false
+		for rank := range 9 {
+			p := s.Program(rank)
+			found = found || p.Yields()
+			for _, r := range p.Rules {
+				found = found || slices.ContainsFunc(r.Do, func(a ir.Action) bool { return a.Op == ir.Mcast })
+			}
+		}
+		require.Equal(t, alg.Multicasts(), found, alg.Name)
+	}
+}

@@ -34,9 +34,9 @@ type Plan struct {
 	answers    []int // ranks that may ask this one what a barrier multicasts
 }
 
-// NewPlan returns the plan of a rank's program of a schedule with header h. root
-// is what the root sends and waits for. digest tells schedules with the same
-// header apart; it is 0 for those that the header says all of.
+// NewPlan returns the plan of a rank's program of a schedule with header h. root is what the root
+// sends and waits for; where nobody multicasts, an empty program will do. digest tells schedules with
+// the same header apart; it is 0 for those that the header says all of.
 func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64) *Plan {
 	outline := program.Outline()
 	p := &Plan{
