@@ -24,7 +24,7 @@ func TestExplainSaysWhatRunDoes(t *testing.T) {
 			"bcast -p 9 --hosts 1 --size 1MiB", "bcast -p 70 --size 1MiB", "bcast -p 8 --size 1MiB --algorithm bcast/chain",
 			"bcast -p 8 --hosts 4 --size 1MiB --algorithm bcast/chain", "bcast -p 8 --size 1MiB --algorithm bcast/mcast-acktree",
 			"bcast -p 8 --size 1MiB --loss 0.01", "barrier -p 2", "barrier -p 8", "barrier -p 8 --hosts 4", "barrier -p 8 --hosts 8",
-			"scatter -p 8 --size 1MiB", "allgather -p 8 --hosts 4",
+			"scatter -p 8 --size 1MiB", "allgather -p 8 --hosts 4 --size 64KiB",
 			"alltoall -p 4 --algorithm alltoall/bruck", "barrier -p 8 --algorithm barrier/exchange", "barrier -p 8 --algorithm barrier/hsb-mcast",
 		} {
 			line := strings.TrimSpace(flags + " " + transport)
