@@ -63,7 +63,7 @@ func requireSmallDrawing(t *testing.T, s *ir.Schedule) {
 		for line := range strings.SplitSeq(text, "\n") {
 			require.LessOrEqual(t, utf8.RuneCountInString(line), width, line)
 		}
-		require.LessOrEqual(t, strings.Count(text, "\n"), 130)
+		require.LessOrEqual(t, strings.Count(text, "\n"), 160)
 		require.Contains(t, text, "●")
 		if s.Ranks > 32 {
 			require.Contains(t, strings.Join(strings.Fields(text), " "), "the others are left out.")

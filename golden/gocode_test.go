@@ -272,20 +272,12 @@ func members(ranks int) *ir.Schedule {
 
 // uneven are parameters for which formulas have no power of two to lean on:
 // many ranks, other roots, hosts of several sizes, many chunks, large degrees.
-func uneven(alg *schedule.Algorithm) []schedule.Params {
-	switch {
-	case alg.Collective == schedule.Bcast:
-		return []schedule.Params{
-			{Ranks: 6, Root: 2, Chunks: 70},
-			{Ranks: 37, Root: 11},
-			{Ranks: 100, Root: 99, Chunks: 5},
-			{Ranks: 61, Hosts: 17},
-			{Ranks: 45, Root: 23, Hosts: 9, Chunks: 3},
-		}
-	case alg.Collective == schedule.Anycast:
-		return []schedule.Params{{Ranks: 37, Root: 11}, {Ranks: 100, Root: 50}, {Ranks: 67, Root: 66}}
+func uneven(alg *schedule.Algorithm) (all []schedule.Params) {
+	switch row := alg.Row(); {
+	case row.Published:
+		all = []schedule.Params{{Ranks: 37, Root: 11}, {Ranks: 100, Root: 50}, {Ranks: 67, Root: 66}}
 	case slices.Contains(alg.Params, "degree"):
-		return []schedule.Params{
+		all = []schedule.Params{
 			{Ranks: 37, Degree: 2},
 			{Ranks: 100, Degree: 3},
 			{Ranks: 67, Degree: 4},
@@ -293,15 +285,24 @@ func uneven(alg *schedule.Algorithm) []schedule.Params {
 			{Ranks: 61, Degree: 3, Hosts: 17},
 			{Ranks: 1000, Degree: 3},
 		}
-	case !slices.Contains(alg.Params, "fan-in"):
-		return []schedule.Params{{Ranks: 37}, {Ranks: 24, Hosts: 6}, {Ranks: 17, Hosts: 3}}
-	default:
-		return []schedule.Params{
+	case slices.Contains(alg.Params, "fan-in"):
+		all = []schedule.Params{
 			{Ranks: 100, FanIn: 3, FanOut: 1},
 			{Ranks: 67, FanIn: 2, FanOut: 5},
 			{Ranks: 61, FanIn: 3, FanOut: 2, Hosts: 17},
 		}
+	case row.Blocks(2) > 1:
+		all = []schedule.Params{{Ranks: 37}, {Ranks: 24, Hosts: 6}, {Ranks: 17, Hosts: 3}}
+	default:
+		all = []schedule.Params{
+			{Ranks: 6, Root: 2, Chunks: 70},
+			{Ranks: 37, Root: 11},
+			{Ranks: 100, Root: 99, Chunks: 5},
+			{Ranks: 61, Hosts: 17},
+			{Ranks: 45, Root: 23, Hosts: 9, Chunks: 3},
+		}
 	}
+	return taken(alg, all)
 }
 
 // arbitrary returns a schedule of rules that nobody has thought of: few and

@@ -88,13 +88,17 @@ func particular(alg *schedule.Algorithm) []schedule.Params {
 			{Ranks: 9, Root: 1, Chunks: 2, Hosts: 2},
 		}
 	}
-	all = append(all, schedule.Params{Ranks: 5, Hosts: 1})
-	for i := range all {
-		if !takes("root") {
+	return taken(alg, append(all, schedule.Params{Ranks: 5, Hosts: 1}))
+}
+
+// taken leaves out of parameters what the algorithm does not take: the root, and those that have hosts.
+func taken(alg *schedule.Algorithm, all []schedule.Params) []schedule.Params {
+	if !slices.Contains(alg.Params, "hosts") {
+		all = slices.DeleteFunc(all, func(p schedule.Params) bool { return p.Hosts > 0 })
+	}
+	if !slices.Contains(alg.Params, "root") {
+		for i := range all {
 			all[i].Root = 0
-		}
-		if !takes("hosts") {
-			all[i].Hosts = 0
 		}
 	}
 	return all

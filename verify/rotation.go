@@ -2,7 +2,7 @@ package verify
 
 import (
 	"math"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -452,7 +452,7 @@ func rotates(h *ir.Header, rotated func(ranks, by, block int) int, first *ir.Pro
 	var next atomic.Int64 // the last rank that somebody has taken
 	var differ atomic.Bool
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), h.Ranks-1) {
+	for range min(goruntime.GOMAXPROCS(0), h.Ranks-1) {
 		workers.Go(func() {
 			c, program := proto, maker()
 			for !differ.Load() {
