@@ -180,9 +180,7 @@ func (p *jsonReader) message(int) {
 		p.failAt(start, `field "slots" in a multicast`)
 	case several != nil:
 		p.require(actionFields, messageAction, seen)
-		for _, a := range PutAll(int(a.To), several...) {
-			p.actionBuf = append(p.actionBuf, a)
-		}
+		p.actionBuf = append(p.actionBuf, PutAll(int(a.To), several...)...)
 		return
 	case seen&mcastAction != mcastAction:
 		p.require(actionFields, mcastAction, seen)

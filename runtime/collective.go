@@ -85,9 +85,8 @@ func (ps *plans) kindOf(collective string) kind {
 
 // The collectives that the runtime calls by name.
 var (
-	bcast     = kindOf(schedule.Bcast)
-	barrier   = kindOf(schedule.Barrier)
-	allgather = kindOf("allgather")
+	bcast   = kindOf(schedule.Bcast)
+	barrier = kindOf(schedule.Barrier)
 )
 
 // row returns what a collective is.

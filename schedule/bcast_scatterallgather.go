@@ -89,7 +89,7 @@ func fillScatterAllgather(n node, a arena) ir.Program {
 // pieces are empty.
 func (n *node) eachRoundRing(f func(k int)) {
 	lo, hi := n.pieces(n.v, n.v+1)
-	for v, left := n.v, n.chunks; left > 0; lo, hi = n.pieces(v, v+1) {
+	for left := n.chunks; left > 0; {
 		for k := lo; k < hi; k++ {
 			f(k)
 			left--
@@ -97,7 +97,8 @@ func (n *node) eachRoundRing(f func(k int)) {
 		if lo == 0 {
 			lo = n.chunks
 		}
-		v = n.pieceOf(lo - 1)
+		v := n.pieceOf(lo - 1)
+		lo, hi = n.pieces(v, v+1)
 	}
 }
 
