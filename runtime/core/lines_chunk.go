@@ -13,7 +13,9 @@ const (
 )
 
 // Shelve has the chunks of p stand in windows, where ranks reach each other, if every rank is put
-// each of them at most once, and nothing else is sent. programs are those of the schedule, the same
+// each of them at most once, and nothing else is sent. Where all ranks hold blocks it does so
+// only if each puts its own, one by one: messages of several blocks, and blocks that are passed on,
+// take longer that way than in frames. programs are those of the schedule, the same
 // at all ranks, with their rules in the same order: the line of a chunk follows from them. All ranks
 // must call Shelve, or none.
 func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
@@ -27,7 +29,7 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 	put := make([]bool, p.header.Ranks*p.Chunks) // by receiver and chunk
 	for other := range p.header.Ranks {
 		theirs := programs(other)
-		if !putsOnce(&theirs, put, p.Chunks) {
+		if !putsOnce(&theirs, put, p.Chunks) || !p.header.Rooted() && !putsOwn(&theirs, p.header.Held(other)) {
 			return
 		}
 		if other == rank {
@@ -67,6 +69,18 @@ func putsOnce(p *ir.Program, put []bool, chunks int) bool {
 				return false
 			}
 			put[to] = true
+		}
+	}
+	return true
+}
+
+// putsOwn reports whether p puts chunks one by one, and only those that the rank holds.
+func putsOwn(p *ir.Program, held ir.Chunks) bool {
+	for i := range p.Rules {
+		for _, a := range p.Rules[i].Do {
+			if a.Joins || !held.Has(a.Slot.Index()) {
+				return false
+			}
 		}
 	}
 	return true

@@ -83,7 +83,12 @@ func TestChunksStandWhereTheyAreLookedFor(t *testing.T) {
 		}
 	})
 	for _, row := range ir.Collectives() {
-		require.Equal(t, row.Blocks != nil && !row.Published, laid[row.Name] > 0, row.Name)
+		switch {
+		case row.Blocks == nil || row.Published:
+			require.Zero(t, laid[row.Name], row.Name)
+		case row.Rooted || !row.Everywhere(3, 0): // the others lay between two ranks, which are seldom drawn
+			require.Positive(t, laid[row.Name], row.Name)
+		}
 	}
 }
 
