@@ -71,10 +71,17 @@ func (b Blocks) At(i int) int { return b.First + i*b.Step }
 
 // Index returns the place of a block among b, -1 if it is not among them.
 func (b Blocks) Index(block int) int {
-	if b.Count == 0 || block < b.First || (block-b.First)%b.Step != 0 {
+	i := block - b.First
+	if b.Count == 0 || i < 0 {
 		return -1
 	}
-	if i := (block - b.First) / b.Step; i < b.Count {
+	if b.Step != 1 { // a division takes longer than all the rest
+		if i%b.Step != 0 {
+			return -1
+		}
+		i /= b.Step
+	}
+	if i < b.Count {
 		return i
 	}
 	return -1

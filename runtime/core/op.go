@@ -82,6 +82,10 @@ func (o *op) chunk(s ir.Slot) []byte {
 		lo, hi := ir.ChunkBounds(o.n, pl.per, s.Index())
 		return o.mem.Out[lo:hi:hi]
 	}
+	if pl.per == 1 {
+		mem, at, end := o.place(s.Index())
+		return mem[at:end:end]
+	}
 	mem, at, end := o.place(s.Index() / pl.per)
 	lo, hi := ir.ChunkBounds(end-at, pl.per, s.Index()%pl.per)
 	return mem[at+lo : at+hi : at+hi]
@@ -128,6 +132,9 @@ func (o *op) lengthFrom(first, n int) int {
 	}
 	if o.spans.on {
 		return o.spans.lengthFrom(o, first, n)
+	}
+	if per == 1 {
+		return n * o.n
 	}
 	lo, _ := ir.ChunkBounds(o.n, per, first%per)
 	_, hi := ir.ChunkBounds(o.n, per, (first+n-1)%per)

@@ -77,6 +77,9 @@ const shortBlock = 1 << 10
 // that both are received where they are to lie.
 func (pl *places) run(message []ir.Action, bytes int) int {
 	n, theirs := 1, ir.Chunks{}
+	if len(message) < 2 || !message[1].Joins {
+		return 1
+	}
 	most := wire.MaxBody / ((bytes+pl.per-1)/pl.per + 1) // chunks
 	if bytes > shortBlock {
 		theirs = pl.wantedBy(int(message[0].To))
