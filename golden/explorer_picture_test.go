@@ -68,7 +68,7 @@ func manyRanks(b *browser) {
 				continue
 			}
 			b.open(made(b.T, alg.Name, schedule.Params{Ranks: ranks}), emit.Options{})
-			name, widest := fmt.Sprint(alg.Name, " ", ranks), 3000.0
+			name, widest := fmt.Sprint(alg.Name, " ", ranks), 4000.0
 			if alg.CutsItself() { // its messages have the names of many chunks
 				widest = 9000
 			}
