@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,10 +18,15 @@ import (
 
 // An error has the types of this package and those of package runtime.
 func TestErrorsAreOfBothPackages(t *testing.T) {
+	synctest.Test(t, errorsAreOfBothPackages)
+}
+
+func errorsAreOfBothPackages(t *testing.T) {
 	comms := group(t, 2, schedgen.Config{})
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		if c.Rank() == 1 {
+			synctest.Wait() // until rank 0 is inside the barrier
 			cancel()
 		}
 		defer cancel()
