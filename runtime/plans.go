@@ -163,10 +163,8 @@ func (ps *plans) open(p *ir.Program) {
 
 // stand has p's signals or chunks stand in windows, where there are any.
 func (ps *plans) stand(p *core.Plan, spec *schedule.Spec) {
-	h := spec.Header()
 	switch {
 	case ps.reaches == nil:
-	case p.Chunks > 0 && h.Blocks() != 1:
 	case p.Chunks > 0:
 		p.Shelve(ps.rank, ps.reaches, spec.Program)
 	default:

@@ -38,14 +38,20 @@ func (c *Comm) quick(ctx context.Context, k kind, mem core.Buffers, root int, f 
 			yields = quickYields
 		}
 	}
+	p.Own(&mem)
 	for i := range q.Steps {
 		s := &q.Steps[i]
 		if s.Rank >= 0 {
-			if c.core.Note(p, q); !c.awaitLine(q, s, looks, yields, mem.Out) {
+			c.core.Note(p, q)
+			var dst []byte
+			if s.Chunk {
+				dst = p.Chunk(s, &mem)
+			}
+			if !c.awaitLine(q, s, looks, yields, dst) {
 				return false
 			}
 		}
-		if !c.core.Write(q, s, mem.Out) {
+		if !c.core.Write(p, q, s, &mem) {
 			return false
 		}
 	}
@@ -77,7 +83,7 @@ func (c *Comm) awaitLine(q *core.Quick, s *core.Step, looks, yields int, dst []b
 func (w *window) look(q *core.Quick, s *core.Step, times int, dst []byte) (found, ok bool) {
 	at := s.Line
 	if s.Chunk {
-		at = q.ChunkLine()
+		at = q.ChunkLine(s)
 	}
 	l := &w.lines[s.Rank][at]
 	for range times {

@@ -79,7 +79,6 @@ func (c *Comm) use(s *machine.Schedule, unproved error) error {
 	compiled := core.NewPlan(&s.Header, program, s.Program(s.Header.Root), s.Digest)
 	switch {
 	case c.plans.reaches == nil:
-	case compiled.Chunks > 0 && s.Header.Blocks() != 1:
 	case compiled.Chunks > 0:
 		compiled.Shelve(c.rank, c.plans.reaches, s.Program)
 	case places != nil:

@@ -6,13 +6,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// lines are where a barrier's signals stand, or a broadcast's chunks, as far as one rank
+// lines are where a barrier's signals stand, or the chunks of another collective, as far as one rank
 // writes or awaits them.
 type lines struct {
 	known   bool
-	posts   []post               // what this rank puts that stands in its own window
+	posts   []post               // what this rank puts that stands in its own window; a chunk's place here is its line's
 	awaited [flagTurns][]Awaited // of a barrier, by turn
-	chunks  []Awaited            // of a broadcast; the lines are chunks
+	chunks  []Awaited            // of other collectives; Line is the place among the posts of its writer
+	shelved int                  // lines that an operation with chunks takes, the same at all ranks that reach each other
 
 	steps [flagTurns][]Step // of operations that the rank may go through at once, by turn; nil: it may not
 }
@@ -81,12 +82,20 @@ func (g *lines) await(rank int, a windows.Await, together bool) {
 // post returns the one that actions begin with, and nil if they begin with something else. A
 // rule's actions come one behind the other.
 func (g *lines) post(actions []ir.Action) *post {
-	for i := range g.posts {
-		if p := &g.posts[i]; p.begins(actions) {
-			return p
-		}
+	if i := g.place(actions); i >= 0 {
+		return &g.posts[i]
 	}
 	return nil
+}
+
+// place returns which of the posts actions begin with, -1 if they begin with something else.
+func (g *lines) place(actions []ir.Action) int {
+	for i := range g.posts {
+		if g.posts[i].begins(actions) {
+			return i
+		}
+	}
+	return -1
 }
 
 // begins reports whether the first of actions are those of the post.

@@ -6,37 +6,53 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
+// What a rank looks through when it compiles a schedule of many blocks is bounded.
+const (
+	mostShelving = 64      // ranks whose blocks stand in windows
+	mostPut      = 1 << 20 // ranks, times chunks of the operation
+)
+
 // Shelve has the chunks of p stand in windows, where ranks reach each other, if every rank is put
-// each of them at most once, and nothing else is sent. programs are those of the schedule: whether
-// they tell their rules apart changes nothing. All ranks must call Shelve, or none.
+// each of them at most once, and nothing else is sent. Where all ranks hold blocks it does so
+// only if each puts its own, one by one: messages of several blocks, and blocks that are passed on,
+// take longer that way than in frames. programs are those of the schedule, the same
+// at all ranks, with their rules in the same order: the line of a chunk follows from them. All ranks
+// must call Shelve, or none.
 func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
-	if p.Chunks > maxShelved {
+	switch many := p.places.blocks > 1; {
+	case !many && p.Chunks > maxShelved, many && (p.header.Ranks > mostShelving || p.Chunks > mostPut/p.header.Ranks):
 		return
 	}
 	var own []post
-	var mine ir.Program
 	var awaited []Awaited
+	lines := 0
 	put := make([]bool, p.header.Ranks*p.Chunks) // by receiver and chunk
 	for other := range p.header.Ranks {
 		theirs := programs(other)
-		if !putsOnce(&theirs, put, p.Chunks) {
+		if !putsOnce(&theirs, put, p.Chunks) || !p.header.Rooted() && !putsOwn(&theirs, p.header.Held(other)) {
 			return
 		}
 		if other == rank {
-			mine, own = theirs, laid(&theirs, reaches)
+			own = laid(&theirs, reaches)
+			lines = max(lines, len(own))
 			continue
 		}
 		if !reaches(other) {
 			continue
 		}
-		for _, of := range laid(&theirs, func(r int) bool { return r == rank || r != other && reaches(r) }) {
+		posts := laid(&theirs, func(r int) bool { return r == rank || r != other && reaches(r) })
+		lines = max(lines, len(posts))
+		for i, of := range posts {
 			if slices.Contains(of.ranks, rank) {
-				awaited = append(awaited, Awaited{Rank: other, slot: of.slot})
+				awaited = append(awaited, Awaited{Rank: other, Line: i, slot: of.slot})
 			}
 		}
 	}
-	p.lines.known, p.lines.posts, p.lines.chunks = true, own, awaited
-	steps := p.quickChunk(rank, &mine)
+	if lines > maxShelved {
+		return
+	}
+	p.lines.known, p.lines.posts, p.lines.chunks, p.lines.shelved = true, own, awaited, lines
+	steps := p.quickChunks()
 	p.lines.steps = [flagTurns][]Step{steps, steps}
 }
 
@@ -58,24 +74,33 @@ func putsOnce(p *ir.Program, put []bool, chunks int) bool {
 	return true
 }
 
-// laid returns what p puts to ranks that are reached, of every chunk what is put one behind the
-// other. What rules put that are not one never begins with all of that, and is put by frames.
-func laid(p *ir.Program, reaches func(rank int) bool) (posts []post) {
-	var all []ir.Action
+// putsOwn reports whether p puts chunks one by one, and only those that the rank holds.
+func putsOwn(p *ir.Program, held ir.Chunks) bool {
 	for i := range p.Rules {
-		all = append(all, p.Rules[i].Do...)
+		for _, a := range p.Rules[i].Do {
+			if a.Joins || !held.Has(a.Slot.Index()) {
+				return false
+			}
+		}
 	}
-	for run := all; len(run) > 0; {
-		n := 0
-		for n < len(run) && run[n].Slot == run[0].Slot && reaches(int(run[n].To)) {
-			n++
+	return true
+}
+
+// laid returns what each rule of p puts to ranks that are reached, of every chunk what is put one
+// behind the other. Each of these stands in a line, in the order in which they are returned.
+func laid(p *ir.Program, reaches func(rank int) bool) (posts []post) {
+	for i := range p.Rules {
+		for run := p.Rules[i].Do; len(run) > 0; {
+			n := 0
+			for n < len(run) && run[n].Slot == run[0].Slot && reaches(int(run[n].To)) {
+				n++
+			}
+			if n > 0 {
+				ranks := ranksOf(run[:n])
+				posts = append(posts, post{slot: run[0].Slot, ranks: ranks, near: ranks})
+			}
+			run = run[max(1, n):]
 		}
-		known := slices.ContainsFunc(posts, func(of post) bool { return of.slot == run[0].Slot })
-		if n > 0 && !known {
-			ranks := ranksOf(run[:n])
-			posts = append(posts, post{slot: run[0].Slot, ranks: ranks, near: ranks})
-		}
-		run = run[max(1, n):]
 	}
 	return posts
 }

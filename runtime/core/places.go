@@ -57,6 +57,16 @@ func (pl *places) of(o *op, block int) (mem []byte, at int) {
 	return o.relayed, i
 }
 
+// block returns the caller's memory of a block that the rank wants or holds. n may be 0.
+func (pl *places) block(block int, mem *Buffers) []byte {
+	n := mem.Block
+	if i := pl.wanted.Index(block); i >= 0 {
+		return mem.Out[i*n : (i+1)*n : (i+1)*n]
+	}
+	i := pl.held.Index(block)
+	return mem.In[i*n : (i+1)*n : (i+1)*n]
+}
+
 // shortBlock is how many bytes a block has at most that its receiver copies to its place rather than
 // getting a frame for it.
 const shortBlock = 1 << 10
@@ -95,20 +105,30 @@ func (pl *places) adjacent(a, b int) bool {
 	return found && i+1 < len(pl.relayed) && pl.relayed[i+1] == b
 }
 
-// copyOwn copies the blocks that the rank holds and wants to where it wants them.
-func (o *op) copyOwn() {
-	pl := &o.plan.places
-	if o.mem.isInPlace() || pl.held.Count == 0 || pl.wanted.Count == 0 || o.n == 0 {
+// copyOwn copies the blocks that the rank holds and wants to where it wants them. All are as long as
+// Buffers.Block says.
+func (pl *places) copyOwn(mem *Buffers) {
+	n := mem.Block
+	if mem.isInPlace() || pl.held.Count == 0 || pl.wanted.Count == 0 || n == 0 {
 		return
 	}
 	for i := range pl.held.Count {
 		if to := pl.wanted.Index(pl.held.At(i)); to >= 0 {
-			from, end := i*o.n, (i+1)*o.n
-			at := to * o.n
-			if o.spans.on {
-				from, end, at = o.spans.in[i], o.spans.in[i+1], o.spans.out[to]
-			}
-			copy(o.mem.Out[at:at+end-from], o.mem.In[from:end])
+			copy(mem.Out[to*n:(to+1)*n], mem.In[i*n:(i+1)*n])
+		}
+	}
+}
+
+// copyOwn does so also for blocks that have lengths of their own.
+func (o *op) copyOwn() {
+	if !o.spans.on {
+		o.plan.places.copyOwn(&o.mem)
+		return
+	}
+	pl, s := &o.plan.places, &o.spans
+	for i := range pl.held.Count {
+		if to := pl.wanted.Index(pl.held.At(i)); to >= 0 {
+			copy(o.mem.Out[s.out[to]:s.out[to+1]], o.mem.In[s.in[i]:s.in[i+1]])
 		}
 	}
 }

@@ -77,15 +77,16 @@ func TestPostIsRecognized(t *testing.T) {
 	}
 }
 
-// Chunks stand in the same places whether programs tell their rules apart or not, and what two
-// rules put does not begin with what both put.
-func TestChunksStandWhereverRulesEnd(t *testing.T) {
+// What each rule puts stands by itself: a post never is what two rules put.
+func TestChunksStandRuleByRule(t *testing.T) {
 	first, second := ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(0), 2)
 	all := func(int) bool { return true }
-	apart := laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first}}, {Do: []ir.Action{second}}}}, all)
-	require.Equal(t, laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first, second}}}}, all), apart)
-	g := lines{posts: apart}
-	require.Nil(t, g.post([]ir.Action{first}))
-	require.Nil(t, g.post([]ir.Action{first, ir.PutTo(ir.Chunk(1), 2)}))
-	require.NotNil(t, g.post([]ir.Action{first, second}))
+	apart := lines{posts: laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first}}, {Do: []ir.Action{second}}}}, all)}
+	require.Len(t, apart.posts, 2)
+	require.Equal(t, 0, apart.place([]ir.Action{first}))
+	require.Equal(t, 1, apart.place([]ir.Action{second}))
+	one := lines{posts: laid(&ir.Program{Rules: []ir.Rule{{Do: []ir.Action{first, second}}}}, all)}
+	require.Len(t, one.posts, 1)
+	require.Equal(t, -1, one.place([]ir.Action{first}))
+	require.Equal(t, 0, one.place([]ir.Action{first, second}))
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Some operations a rank can go through at once, if nothing else goes on there: a short broadcast whose one chunk its root lays for all
-// that it puts it to, or that only collects it; and a barrier all whose signals are flags. It has then to write its lines and
+// Some operations a rank can go through at once, if nothing else goes on there: those of short blocks all of which it lays for
+// the ranks that it puts them to, and collects from their lines, and passes nothing on; and a barrier all whose signals are flags.
+// It has then to write its lines and
 // to look at others, in an order that is known when the schedule is compiled. Begin, the machine and End come to the same, and
 // take three times as long: TestQuickIsAsOthers holds the states of both against each other.
 //
@@ -26,8 +27,9 @@ type Quick struct {
 // Step waits for a line, or for none, and writes some then.
 type Step struct {
 	Rank   int // in whose window the line is; -1: there is none
-	Line   int // of a signal; of a chunk see ChunkLine
+	Line   int // of a signal; of a chunk its place among the posts of its writer, see ChunkLine
 	Chunk  bool
+	slot   ir.Slot // what stands there
 	writes []write
 }
 
@@ -36,28 +38,45 @@ type write struct {
 	slot ir.Slot
 	to   []int // who looks there
 	own  bool  // it is in this rank's window
+	line int   // of a chunk, as Step.Line
 }
 
-// quickChunk returns the steps of a broadcast, nil if it is to begin. own is this rank's program.
-func (p *Plan) quickChunk(rank int, own *ir.Program) []Step {
+// quickChunks returns the steps of an operation that moves blocks, nil if it is to begin. First the rank lays what it puts, and
+// then it collects what is put to it. Blocks are whole chunks, and lie in the caller's memory.
+func (p *Plan) quickChunks() (steps []Step) {
 	g := &p.lines
-	switch {
-	case p.Chunks != 1 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) != 1:
+	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) == 0 {
 		return nil
-	case len(g.chunks) == 1 && rank != p.header.Root && actions(own) == 0:
-		return []Step{{Rank: g.chunks[0].Rank, Chunk: true}}
-	case len(g.posts) == 1 && rank == p.header.Root && actions(own) == len(g.posts[0].near):
-		return []Step{{Rank: -1, Chunk: true, writes: []write{{slot: ir.Chunk(0), to: g.posts[0].near, own: true}}}}
 	}
-	return nil
-}
-
-// actions returns how many there are in a program.
-func actions(p *ir.Program) (n int) {
-	for i := range p.Rules {
-		n += len(p.Rules[i].Do)
+	var e machine.Machine
+	e.Reset(p.program)
+	do, _ := e.Set(ir.Enter)
+	step := Step{Rank: -1, Chunk: true}
+	for len(do) > 0 {
+		at := g.place(do)
+		if at < 0 {
+			return nil
+		}
+		step.writes = append(step.writes, write{slot: do[0].Slot, to: g.posts[at].near, own: true, line: at})
+		do = do[len(g.posts[at].near):]
 	}
-	return n
+	if len(step.writes) != len(g.posts) {
+		return nil // it passes something on
+	}
+	if len(step.writes) > 0 {
+		steps = append(steps, step)
+	}
+	for _, at := range g.chunks {
+		_, _ = e.Set(at.slot)
+		if p.places.wanted.Index(at.slot.Index()) < 0 {
+			return nil
+		}
+		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.slot})
+	}
+	if !e.Done() {
+		return nil // something is put to it by frame
+	}
+	return steps
 }
 
 // quickFlags returns the steps of a barrier in each turn, nil if it is to begin: it takes its signals in the order of their numbers.
@@ -88,7 +107,7 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 		turns[turn] = append([]Step(nil), steps...)
 		for s, i := range order {
 			at := &p.lines.awaited[turn][i]
-			turns[turn][1+s].Rank, turns[turn][1+s].Line = at.Rank, at.Line
+			turns[turn][1+s].Rank, turns[turn][1+s].Line, turns[turn][1+s].slot = at.Rank, at.Line, at.slot
 		}
 	}
 	return turns
@@ -103,7 +122,7 @@ func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []write
 		case a.Op != ir.Put || !isFlag(a.Slot) || post != nil && len(post.far) > 0 || post == nil && !reaches(int(a.To)):
 			return nil, false
 		case post != nil:
-			list, do = append(list, write{a.Slot, post.near, true}), do[len(post.ranks):]
+			list, do = append(list, write{slot: a.Slot, to: post.near, own: true}), do[len(post.ranks):]
 		default:
 			list, do = append(list, write{slot: a.Slot, to: []int{int(a.To)}}), do[1:]
 		}
@@ -139,7 +158,13 @@ func (ops *operations) alone() bool {
 }
 
 // ChunkLine returns the line of a step that waits for a chunk.
-func (q *Quick) ChunkLine() int { return wire.ChunkLine + int((q.turn-1)%wire.ChunkLines) }
+func (q *Quick) ChunkLine(s *Step) int { return chunkLine(q.turn, s.Line) }
+
+// Own copies the blocks that the rank holds and wants to where it wants them. It comes before all steps.
+func (p *Plan) Own(mem *Buffers) { p.places.copyOwn(mem) }
+
+// Chunk returns where the chunk goes that a step waits for.
+func (p *Plan) Chunk(s *Step, mem *Buffers) []byte { return p.places.block(s.slot.Index(), mem) }
 
 // Note writes down what the operation is, for others to see. It is for before the rank waits: afterwards it would cost time.
 func (c *Core) Note(p *Plan, q *Quick) {
@@ -149,13 +174,13 @@ func (c *Core) Note(p *Plan, q *Quick) {
 	}
 }
 
-// Write writes the lines of a step, of which buf is the chunk, and reports whether it has: if not the operation is to Begin.
-func (c *Core) Write(q *Quick, s *Step, buf []byte) bool {
+// Write writes the lines of a step of an operation under p, and reports whether it has: if not the operation is to Begin.
+func (c *Core) Write(p *Plan, q *Quick, s *Step, mem *Buffers) bool {
 	net := c.ops.flags.shelf.net
 	for i := range s.writes {
 		switch w := &s.writes[i]; {
 		case s.Chunk:
-			if _, ok := net.Lay(q.ChunkLine(), w.to, q.Flag, buf, len(buf)); !ok {
+			if _, ok := net.Lay(chunkLine(q.turn, w.line), w.to, q.Flag, p.places.block(w.slot.Index(), mem), mem.Block); !ok {
 				return false
 			}
 		case w.own:
@@ -185,7 +210,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 		f.begun++
 		f.awaits.Over, f.last = f.last, ops.seq
 	} else {
-		f.shelf.used++
+		f.shelf.used += uint64(p.lines.shelved)
 		t.PutChunks += uint64(o.lost.byPut)
 		t.LastMcastChunks, t.LastPutChunks = 0, o.lost.byPut
 	}
@@ -200,12 +225,13 @@ func (ops *operations) leaveQuick(o *op, p *Plan, q *Quick) {
 	o.begin(ops.seq, ops.print, p, Buffers{})
 	ops.rec.open(o)
 	o.machine.Set(ir.Enter)
-	if p.Chunks > 0 && q.root != ops.Rank {
-		o.machine.Set(ir.Chunk(0))
-		o.lost.byPut = 1
-	}
-	for s := range len(q.Steps) - 1 {
-		o.machine.Set(ir.Signal(s))
+	for i := range q.Steps {
+		if s := &q.Steps[i]; s.Rank >= 0 {
+			o.machine.Set(s.slot)
+			if s.Chunk {
+				o.lost.byPut++
+			}
+		}
 	}
 	o.state, o.quick, o.gone = opReturned, true, true
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -39,8 +40,8 @@ func (s *shelved) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 func (s *shelved) tell(what ...any) { s.told = append(s.told, fmt.Sprint(what...)) }
 
 // plainly goes through an operation as any.
-func plainly(t require.TestingT, c *Core, p *Plan, buf []byte) {
-	c.Begin(p, InPlace(buf))
+func plainly(t require.TestingT, c *Core, p *Plan, mem Buffers) {
+	c.Begin(p, mem)
 	for len(c.Awaits().Flags) > 0 {
 		at := c.Awaits().Flags[0]
 		f := wire.Flag{Seq: at.Seq, Mark: at.mark, From: at.Rank}
@@ -52,6 +53,23 @@ func plainly(t require.TestingT, c *Core, p *Plan, buf []byte) {
 	begun, _ := c.Seq()
 	require.True(t, c.Ready(begun))
 	c.End(begun)
+}
+
+// buffersOf returns memory for an operation with blocks of n bytes, with another byte in each block
+// that the rank holds.
+func buffersOf(p *Plan, n int) Buffers {
+	pl := &p.places
+	switch pl.blocks {
+	case 0:
+		return Buffers{}
+	case 1:
+		return InPlace(make([]byte, n))
+	}
+	mem := Buffers{Out: make([]byte, n*pl.wanted.Count), Block: n}
+	for i := range pl.held.Count {
+		mem.In = append(mem.In, bytes.Repeat([]byte{byte(1 + i)}, n)...)
+	}
+	return mem
 }
 
 // A core that goes through operations at once is, after each, in the state of one that begins and ends them, and
@@ -72,7 +90,8 @@ func TestQuickIsAsOthers(t *testing.T) {
 				name   string
 				root   int
 				chunks int
-			}{{"bcast/linear", 0, 1}, {"bcast/linear", 1, 1}, {"bcast/binomial", 0, 1}, {"bcast/linear", 0, 3}, {"barrier/dissemination", 0, 0}, {"barrier/hsb", 0, 0}, {"barrier/exchange", 0, 0}} {
+			}{{"bcast/linear", 0, 1}, {"bcast/linear", 1, 1}, {"bcast/binomial", 0, 1}, {"bcast/linear", 0, 3}, {"barrier/dissemination", 0, 0}, {"barrier/hsb", 0, 0}, {"barrier/exchange", 0, 0},
+				{"gather/linear", 0, 1}, {"gather/linear", 1, 1}, {"scatter/linear", 0, 1}, {"alltoall/linear", 0, 1}, {"gather/binomial", 0, 1}} {
 				params := schedule.Params{Ranks: ranks, Root: of.root, Chunks: of.chunks}
 				spec, err := schedule.New(of.name, params)
 				require.NoError(t, err)
@@ -89,30 +108,30 @@ func TestQuickIsAsOthers(t *testing.T) {
 			}
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "operations") {
-			of := rapid.IntRange(0, 6).Draw(t, "plan")
+			of := rapid.IntRange(0, 11).Draw(t, "plan")
 			n := rapid.SampledFrom([]int{0, 2, 48, 49, wire.CopiedTo, wire.CopiedTo + 1}).Draw(t, "bytes")
 			full := rapid.IntRange(0, 9).Draw(t, "full") == 0
 			nets[0].full, nets[1].full = full, full
-			if of >= 4 {
+			if of >= 4 && of < 7 {
 				n = 0
 			}
-			buf := make([]byte, n)
-			plainly(t, cores[0], plans[0][of], buf)
+			plainly(t, cores[0], plans[0][of], buffersOf(plans[0][of], n))
 			p, c := plans[1][of], cores[1]
 			q, told := c.Quick(p, n), len(nets[1].told)
-			ok := q != nil
+			ok, mem := q != nil, buffersOf(p, n)
+			p.Own(&mem)
 			for i := 0; ok && i < len(q.Steps); i++ {
 				if q.Steps[i].Rank >= 0 {
 					c.Note(p, q)
 				}
-				ok = c.Write(q, &q.Steps[i], buf)
+				ok = c.Write(p, q, &q.Steps[i], &mem)
 			}
 			if ok && rapid.IntRange(0, 4).Draw(t, "late") > 0 {
 				c.Through(p, q, n)
 				quick++
 			} else {
 				nets[1].told = nets[1].told[:told] // it is written again
-				plainly(t, c, p, buf)
+				plainly(t, c, p, buffersOf(p, n))
 			}
 			require.Equal(t, cores[0].AppendState(nil), c.AppendState(nil))
 			require.Equal(t, cores[0].ops.totals, c.ops.totals)

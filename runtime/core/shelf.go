@@ -7,21 +7,22 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A chunk of a broadcast that a rank puts to ranks that see its window stands there once, in
+// A chunk that a rank puts to ranks that see its window stands there once, in
 // a line, and all of them collect it (Bierbaum, Wassen, Lankes, Bemmerl: SCI Collectives,
 // section 4.1). A short one is copied into the window, a long one is lent: it stays where it
 // is until all have collected it, so that it is copied once on its way, not twice.
 //
-// Broadcasts have no bound of reuse: their root may be any number of them ahead (verify's
-// check reuse). So a rank says up to which operation it has ended all, and a line is written
+// Operations that move chunks have no bound of reuse: the root of a broadcast may be any number of
+// them ahead (verify's check reuse). So a rank says up to which operation it has ended all, and a line is written
 // again only when all have ended the operation that it was written for. A chunk for which there
 // is no line is put. Whoever waits for a chunk takes it either way.
 //
-// All ranks count the lines of broadcasts alike, since all call the same. Lines that no chunk
-// of a rank stands in are left out.
+// All ranks that reach each other count the lines of operations alike, since all call the same: each
+// takes as many as the rank that lays most. A rank lays what it puts in the order of its rules.
+// Lines that no chunk of a rank stands in are left out.
 
-// maxShelved is how many chunks a broadcast has at most that stand in windows: two of them
-// that follow each other do not share lines.
+// maxShelved is how many lines an operation takes at most: two of them that follow each other do
+// not share lines.
 const maxShelved = wire.ChunkLines / 2
 
 // ShelfNet is a way out by which chunks stand in windows; see [wire.Shelves]. Note has other ranks see
@@ -38,7 +39,7 @@ type ShelfNet interface {
 // shelf is the lines of a rank in which chunks stand.
 type shelf struct {
 	net    ShelfNet // nil: there are none
-	used   uint64   // lines, of all broadcasts that have begun
+	used   uint64   // lines, of all operations with chunks in windows that have begun
 	passed uint64   // used, when the others were told last what has ended here
 	lent   []Lent
 }
@@ -63,9 +64,9 @@ func (ops *operations) shelve(o *op) {
 		return
 	}
 	o.turn = f.shelf.used + 1
-	f.shelf.used += uint64(o.chunks)
+	f.shelf.used += uint64(o.plan.lines.shelved)
 	for _, at := range o.plan.lines.chunks {
-		at.Line = chunkLine(o, at.slot)
+		at.Line = chunkLine(o.turn, at.Line)
 		at.Seq, at.mark = o.seq, mark(o.print, ops.Epoch)
 		f.awaits.Flags = append(f.awaits.Flags, at)
 	}
@@ -79,20 +80,22 @@ func (ops *operations) note(o *op) {
 	}
 }
 
-// chunkLine returns the line of a chunk of o.
-func chunkLine(o *op, s ir.Slot) int {
-	return wire.ChunkLine + int((o.turn-1+uint64(s.Index()))%wire.ChunkLines)
+// chunkLine returns the line of the chunk of an operation that has a place among the posts of its
+// writer.
+func chunkLine(turn uint64, place int) int {
+	return wire.ChunkLine + int((turn-1+uint64(place))%wire.ChunkLines)
 }
 
 // lay has the chunk of the first of actions stand in the own window, and reports whether it does.
 // done is how many of the actions are done by that.
 func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 	s := actions[0].Slot
-	p := o.plan.lines.post(actions)
-	if p == nil || s.Kind() != ir.KindChunk || o.state != opActive {
+	place := o.plan.lines.place(actions)
+	if place < 0 || s.Kind() != ir.KindChunk || o.state != opActive {
 		return false
 	}
-	line, f := chunkLine(o, s), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
+	p := &o.plan.lines.posts[place]
+	line, f := chunkLine(o.turn, place), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
 	lent, ok := ops.flags.shelf.net.Lay(line, p.near, f, o.chunk(s), o.n)
 	if !ok {
 		return false

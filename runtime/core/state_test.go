@@ -73,7 +73,7 @@ var considered = map[string]string{
 	"flags.inside": "state", "flags.shelf": "state", "shelf.net": "link", "shelf.used": "state", "shelf.passed": "state", "shelf.lent": "state", "Lent.Line": "derived", "Lent.seq": "derived",
 	"Awaits.Flags": "state", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.Seq": "derived", "Awaited.mark": "derived", "Awaited.slot": "derived", "lines.chunks": "derived",
 	"Plan.lines": "derived", "Plan.printed": "derived", "printed.n": "derived", "printed.print": "derived", "lines.known": "derived", "lines.steps": "derived", "Core.quick": "scratch", "Quick.Flag": "scratch", "Quick.Steps": "scratch", "Quick.root": "scratch", "Quick.turn": "scratch", "Quick.noted": "scratch", "op.quick": "derived",
-	"Step.Rank": "derived", "Step.Line": "derived", "Step.Chunk": "derived", "Step.writes": "derived", "write.slot": "derived", "write.to": "derived", "write.own": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "post.near": "derived", "post.far": "derived", "lines.awaited": "derived",
+	"Step.Rank": "derived", "Step.Line": "derived", "Step.Chunk": "derived", "Step.writes": "derived", "write.slot": "derived", "write.to": "derived", "write.own": "derived", "write.line": "derived", "Step.slot": "derived", "lines.shelved": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "post.near": "derived", "post.far": "derived", "lines.awaited": "derived",
 
 	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",

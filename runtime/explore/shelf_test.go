@@ -44,6 +44,17 @@ func TestShelvesOfSeveralOpen(t *testing.T) {
 	}
 }
 
+// Blocks that every rank puts from its own window, of collectives one behind the other.
+func TestShelvesOfBlocks(t *testing.T) {
+	for _, name := range []string{"scatter/linear", "gather/linear", "allgather/bruck", "alltoall/linear"} {
+		t.Run(name, func(t *testing.T) {
+			sound(t, Options{Ranks: 2, Windows: Windows{Ranks: 2}, Calls: calls(t, 2, 1, name, name, "barrier/hsb", name), Crash: true})
+			soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: 3}, Calls: calls(t, 3, 1, name, name), States: far()})
+			soundAsFar(t, Options{Ranks: 3, Windows: Windows{Ranks: 2}, Open: 2, Calls: calls(t, 3, 1, name, name), States: far()})
+		})
+	}
+}
+
 // Chunks are taken for those of the line that they stand in: were that another one, it would be
 // found.
 func TestShelvesHaveTeeth(t *testing.T) {

@@ -199,7 +199,6 @@ func (s *system) stand(p *core.Plan, rank int, of *ir.Schedule) {
 	programs := func(rank int) ir.Program { return of.Programs[rank] }
 	switch {
 	case s.Windows.Ranks == 0:
-	case p.Chunks > 0 && of.Blocks() != 1:
 	case p.Chunks > 0:
 		p.Shelve(rank, reaches, programs)
 	case windows.Has(of):

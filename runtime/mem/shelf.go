@@ -28,7 +28,12 @@ const lendFrom = wire.CopiedTo + 1
 // Lay implements [wire.Shelves].
 func (w *windows) Lay(line int, to []int, f wire.Flag, body []byte, _ int) (lent, ok bool) {
 	p := &w.own.shelf[line-wire.ChunkLine]
-	if w.closed || !w.allPassed(p.last) {
+	switch {
+	case w.closed:
+		return false, false
+	case p.last == f.Seq:
+		return false, true // it stands there
+	case !w.allPassed(p.last):
 		return false, false
 	}
 	p.mu.Lock()

@@ -137,7 +137,8 @@ type Shelves interface {
 	// that are reached, each of which Collects it once, and wakes those of them that wait. It
 	// returns false, and nothing stands there, if that line may not be written yet, or if
 	// body is too long to be copied and is not lent to all of them; lent says that body, of more than CopiedTo bytes, is
-	// referred to until all have collected it, or Revoke. whole is the length of the message that
+	// referred to until all have collected it, or Revoke. What was copied to the line under the same number stands there
+	// already, and may be laid again: nothing is written then. whole is the length of the message that
 	// body is of: who lends waits for the others, which pays only if the message is long.
 	Lay(line int, to []int, f Flag, body []byte, whole int) (lent, ok bool)
 	// Collect copies the chunk that stands with f in a line of a rank's window to dst, which

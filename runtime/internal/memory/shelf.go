@@ -42,7 +42,12 @@ type shelf struct {
 // Lay implements [wire.Shelves].
 func (w *Windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (lent, ok bool) {
 	t, k := w.t, line-wire.ChunkLine
-	if t.closed || !w.vacant(k) {
+	switch {
+	case t.closed:
+		return false, false
+	case w.last[k] == f.Seq:
+		return false, true // it stands there
+	case !w.vacant(k):
 		return false, false
 	}
 	l := &w.own[line]
