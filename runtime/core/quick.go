@@ -67,9 +67,8 @@ func (p *Plan) quickChunks() (steps []Step) {
 		steps = append(steps, step)
 	}
 	for _, at := range g.chunks {
-		_, _ = e.Set(at.slot)
-		if p.places.wanted.Index(at.slot.Index()) < 0 {
-			return nil
+		if do, _ := e.Set(at.slot); len(do) > 0 || p.places.wanted.Index(at.slot.Index()) < 0 {
+			return nil // it passes the chunk on, by frame if no post has it
 		}
 		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.slot})
 	}

@@ -155,6 +155,8 @@ func TestWhatIsQuick(t *testing.T) {
 			require.False(t, plansOf(t, name, params, make([]int, 4))[rank].isQuick())
 		}
 		require.Equal(t, rank == 1, plansOf(t, "bcast/linear", schedule.Params{Ranks: 4, Chunks: 1}, []int{0, 0, 1, 1})[rank].isQuick(), "not all are reached")
+		require.Equal(t, rank < 2, plansOf(t, "bcast/binomial", schedule.Params{Ranks: 4, Chunks: 1}, []int{0, 0, 0, 1})[rank].isQuick(),
+			"rank 2 collects from rank 0, and passes on to rank 3 by frame")
 	}
 }
 
