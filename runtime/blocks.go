@@ -72,13 +72,13 @@ func (c *Comm) Do(ctx context.Context, call Call) error {
 		return err
 	}
 	if !f.counted {
-		return c.run(ctx, k, mem, call.Root, f)
+		return c.run(ctx, k, &mem, call.Root, f)
 	}
 	if !c.occupy() {
 		return ErrBusy
 	}
 	c.blocking.count(&mem, &call, f.shared)
-	err = c.operate(ctx, k, mem, call.Root, f)
+	err = c.operate(ctx, k, &mem, call.Root, f)
 	c.vacate()
 	return err
 }

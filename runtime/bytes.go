@@ -89,7 +89,8 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	}
 	r := &c.blocking
 	*r = Request{comm: c}
-	if err := c.prepareUnder(r, ctx, p.head, core.InPlace(c.head)); err != nil {
+	head := core.InPlace(c.head)
+	if err := c.prepareUnder(r, ctx, p.head, &head); err != nil {
 		return err
 	}
 	return c.call(r)

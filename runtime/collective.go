@@ -42,7 +42,8 @@ func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int)
 	if element < 1 {
 		return fmt.Errorf("%w: bcast: elements of %d bytes", ErrInput, element)
 	}
-	return c.run(ctx, bcast, core.InPlace(buf), root, elements(element))
+	mem := core.InPlace(buf)
+	return c.run(ctx, bcast, &mem, root, elements(element))
 }
 
 func (c *Comm) validRoot(root int) error {
@@ -58,7 +59,7 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	if ctx == nil {
 		return noContext("barrier")
 	}
-	return c.run(ctx, barrier, core.Buffers{}, 0, form{})
+	return c.run(ctx, barrier, &core.Buffers{}, 0, form{})
 }
 
 // kind is a collective: its place in the table.
@@ -188,7 +189,7 @@ func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 }
 
 // run starts an operation and waits for it.
-func (c *Comm) run(ctx context.Context, k kind, mem core.Buffers, root int, f form) error {
+func (c *Comm) run(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
 	if !c.occupy() {
 		return ErrBusy
 	}
@@ -220,7 +221,7 @@ func (c *Comm) vacate() {
 
 // operate does so in memory that the next call uses again. No defer here or in
 // run: that costs as much as the rest where memory is shared.
-func (c *Comm) operate(ctx context.Context, k kind, mem core.Buffers, root int, f form) error {
+func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
 	r := &c.blocking
 	r.ended, r.err = false, nil
 	if err := c.prepareRequest(r, ctx, k, mem, root, f); err != nil {

@@ -20,7 +20,7 @@ const (
 )
 
 // quick goes through an operation at once, and reports whether it has.
-func (c *Comm) quick(ctx context.Context, k kind, mem core.Buffers, root int, f form) bool {
+func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f form) bool {
 	last := &c.plans.recent[k]
 	if last.plan == nil || last.bytes != mem.Block || last.root != root || last.form != f {
 		return false
@@ -38,20 +38,20 @@ func (c *Comm) quick(ctx context.Context, k kind, mem core.Buffers, root int, f 
 			yields = quickYields
 		}
 	}
-	p.Own(&mem)
+	p.Own(mem)
 	for i := range q.Steps {
 		s := &q.Steps[i]
 		if s.Rank >= 0 {
 			c.core.Note(p, q)
 			var dst []byte
 			if s.Chunk {
-				dst = p.Chunk(s, &mem)
+				dst = s.Into(mem)
 			}
 			if !c.awaitLine(q, s, looks, yields, dst) {
 				return false
 			}
 		}
-		if !c.core.Write(p, q, s, &mem) {
+		if !c.core.Write(q, s, mem) {
 			return false
 		}
 	}

@@ -73,7 +73,7 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Bu
 	}
 	defer c.vacate()
 	d := c.drv
-	if err := c.prepareRequest(r, ctx, k, mem, root, f); err != nil {
+	if err := c.prepareRequest(r, ctx, k, &mem, root, f); err != nil {
 		return nil, err
 	}
 	if r.guard = c.guards.of(c, ctx); r.guard != nil {
@@ -149,7 +149,7 @@ func (r *Request) end(err error) {
 }
 
 // prepareRequest fills in r, unless it cannot be started.
-func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem core.Buffers, root int, f form) error {
+func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
 	if err := c.core.Err(); err != nil {
 		return err
 	}
@@ -168,11 +168,11 @@ func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem core.
 }
 
 // prepareUnder fills in r to run under p, unless ctx has ended.
-func (c *Comm) prepareUnder(r *Request, ctx context.Context, p *plan, mem core.Buffers) error {
+func (c *Comm) prepareUnder(r *Request, ctx context.Context, p *plan, mem *core.Buffers) error {
 	if ctx.Err() != nil {
 		return c.belated(ctx, p.Name)
 	}
-	r.ctx, r.plan, r.mem = ctx, p, mem
+	r.ctx, r.plan, r.mem = ctx, p, *mem
 	return nil
 }
 

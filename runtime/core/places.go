@@ -14,11 +14,15 @@ type places struct {
 	blocks       int // of the operation
 	per          int // chunks a block
 	held, wanted ir.Chunks
-	whole        bool  // there is one block, and the rank wants it
-	relayed      []int // blocks that the rank passes on, ascending
+	whole        bool   // there is one block, and the rank wants it
+	relayed      []int  // blocks that the rank passes on, ascending
+	kept         []both // blocks that the rank holds and wants
 	wantedBy     func(rank int) ir.Chunks
 	heldBy       func(rank int) ir.Chunks
 }
+
+// both are the places of a block among those that are held and among those that are wanted.
+type both struct{ held, wanted int }
 
 // placesOf returns the places of a rank that sends what outline says.
 func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
@@ -33,6 +37,11 @@ func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 			if block := a.Slot.Index() / pl.per; a.Slot.Kind() == ir.KindChunk && pl.wanted.Index(block) < 0 && pl.held.Index(block) < 0 {
 				pl.relayed = append(pl.relayed, block)
 			}
+		}
+	}
+	for i := range pl.held.Count {
+		if to := pl.wanted.Index(pl.held.At(i)); to >= 0 {
+			pl.kept = append(pl.kept, both{i, to})
 		}
 	}
 	slices.Sort(pl.relayed)
@@ -57,14 +66,27 @@ func (pl *places) of(o *op, block int) (mem []byte, at int) {
 	return o.relayed, i
 }
 
-// block returns the caller's memory of a block that the rank wants or holds. n may be 0.
-func (pl *places) block(block int, mem *Buffers) []byte {
-	n := mem.Block
+// where is the caller's memory of a block.
+type where struct {
+	held bool // in Buffers.In, else in Buffers.Out
+	at   int  // the place among the blocks there
+}
+
+// where returns it for a block that the rank wants or holds.
+func (pl *places) where(block int) where {
 	if i := pl.wanted.Index(block); i >= 0 {
-		return mem.Out[i*n : (i+1)*n : (i+1)*n]
+		return where{at: i}
 	}
-	i := pl.held.Index(block)
-	return mem.In[i*n : (i+1)*n : (i+1)*n]
+	return where{held: true, at: pl.held.Index(block)}
+}
+
+// of returns the memory. Blocks have one length, which may be 0.
+func (w where) of(mem *Buffers) []byte {
+	n := mem.Block
+	if w.held {
+		return mem.In[w.at*n : (w.at+1)*n : (w.at+1)*n]
+	}
+	return mem.Out[w.at*n : (w.at+1)*n : (w.at+1)*n]
 }
 
 // shortBlock is how many bytes a block has at most that its receiver copies to its place rather than
@@ -108,28 +130,24 @@ func (pl *places) adjacent(a, b int) bool {
 // copyOwn copies the blocks that the rank holds and wants to where it wants them. All are as long as
 // Buffers.Block says.
 func (pl *places) copyOwn(mem *Buffers) {
-	n := mem.Block
-	if mem.isInPlace() || pl.held.Count == 0 || pl.wanted.Count == 0 || n == 0 {
+	if len(pl.kept) == 0 || mem.isInPlace() {
 		return
 	}
-	for i := range pl.held.Count {
-		if to := pl.wanted.Index(pl.held.At(i)); to >= 0 {
-			copy(mem.Out[to*n:(to+1)*n], mem.In[i*n:(i+1)*n])
-		}
+	n := mem.Block
+	for _, k := range pl.kept {
+		copy(mem.Out[k.wanted*n:(k.wanted+1)*n], mem.In[k.held*n:(k.held+1)*n])
 	}
 }
 
 // copyOwn does so also for blocks that have lengths of their own.
 func (o *op) copyOwn() {
-	if !o.spans.on {
+	s := &o.spans
+	if !s.on {
 		o.plan.places.copyOwn(&o.mem)
 		return
 	}
-	pl, s := &o.plan.places, &o.spans
-	for i := range pl.held.Count {
-		if to := pl.wanted.Index(pl.held.At(i)); to >= 0 {
-			copy(o.mem.Out[s.out[to]:s.out[to+1]], o.mem.In[s.in[i]:s.in[i+1]])
-		}
+	for _, k := range o.plan.places.kept {
+		copy(o.mem.Out[s.out[k.wanted]:s.out[k.wanted+1]], o.mem.In[s.in[k.held]:s.in[k.held+1]])
 	}
 }
 

@@ -30,6 +30,7 @@ type Step struct {
 	Line   int // of a signal; of a chunk its place among the posts of its writer, see ChunkLine
 	Chunk  bool
 	slot   ir.Slot // what stands there
+	where  where   // a chunk goes
 	writes []write
 }
 
@@ -39,6 +40,7 @@ type write struct {
 	to   []int // who looks there
 	own  bool  // it is in this rank's window
 	line int   // of a chunk, as Step.Line
+	from where // a chunk is read
 }
 
 // quickChunks returns the steps of an operation that moves blocks, nil if it is to begin. First the rank lays what it puts, and
@@ -57,7 +59,7 @@ func (p *Plan) quickChunks() (steps []Step) {
 		if at < 0 {
 			return nil
 		}
-		step.writes = append(step.writes, write{slot: do[0].Slot, to: g.posts[at].near, own: true, line: at})
+		step.writes = append(step.writes, write{slot: do[0].Slot, to: g.posts[at].near, own: true, line: at, from: p.places.where(do[0].Slot.Index())})
 		do = do[len(g.posts[at].near):]
 	}
 	if len(step.writes) != len(g.posts) {
@@ -70,7 +72,7 @@ func (p *Plan) quickChunks() (steps []Step) {
 		if do, _ := e.Set(at.slot); len(do) > 0 || p.places.wanted.Index(at.slot.Index()) < 0 {
 			return nil // it passes the chunk on, by frame if no post has it
 		}
-		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.slot})
+		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.slot, where: p.places.where(at.slot.Index())})
 	}
 	if !e.Done() {
 		return nil // something is put to it by frame
@@ -162,8 +164,8 @@ func (q *Quick) ChunkLine(s *Step) int { return chunkLine(q.turn, s.Line) }
 // Own copies the blocks that the rank holds and wants to where it wants them. It comes before all steps.
 func (p *Plan) Own(mem *Buffers) { p.places.copyOwn(mem) }
 
-// Chunk returns where the chunk goes that a step waits for.
-func (p *Plan) Chunk(s *Step, mem *Buffers) []byte { return p.places.block(s.slot.Index(), mem) }
+// Into returns where the chunk goes that a step waits for.
+func (s *Step) Into(mem *Buffers) []byte { return s.where.of(mem) }
 
 // Note writes down what the operation is, for others to see. It is for before the rank waits: afterwards it would cost time.
 func (c *Core) Note(p *Plan, q *Quick) {
@@ -173,13 +175,13 @@ func (c *Core) Note(p *Plan, q *Quick) {
 	}
 }
 
-// Write writes the lines of a step of an operation under p, and reports whether it has: if not the operation is to Begin.
-func (c *Core) Write(p *Plan, q *Quick, s *Step, mem *Buffers) bool {
+// Write writes the lines of a step, and reports whether it has: if not the operation is to Begin.
+func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
 	net := c.ops.flags.shelf.net
 	for i := range s.writes {
 		switch w := &s.writes[i]; {
 		case s.Chunk:
-			if _, ok := net.Lay(chunkLine(q.turn, w.line), w.to, q.Flag, p.places.block(w.slot.Index(), mem), mem.Block); !ok {
+			if _, ok := net.Lay(chunkLine(q.turn, w.line), w.to, q.Flag, w.from.of(mem), mem.Block); !ok {
 				return false
 			}
 		case w.own:

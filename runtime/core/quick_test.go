@@ -124,7 +124,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 				if q.Steps[i].Rank >= 0 {
 					c.Note(p, q)
 				}
-				ok = c.Write(p, q, &q.Steps[i], &mem)
+				ok = c.Write(q, &q.Steps[i], &mem)
 			}
 			if ok && rapid.IntRange(0, 4).Draw(t, "late") > 0 {
 				c.Through(p, q, n)
