@@ -21,6 +21,9 @@ type spread struct {
 	// fillFlat writes the rules that send, and the same ones as fill, where each host is one rank.
 	// nil: there are so few rounds that fill does it as fast.
 	fillFlat func(n node, a arena) arena
+	// together says that a host sends its own blocks alone, in all rounds: then one rule sends a chunk
+	// of them to all others.
+	together bool
 }
 
 // algorithm completes the description of an allgather.
@@ -56,23 +59,17 @@ func (s spread) sumOfRounds(n node) (z size) {
 }
 
 func (s spread) fill(n node, a arena) ir.Program {
-	rounds := s.rounds(n.hosts)
-	if n.flat() && s.fillFlat != nil {
-		a, rounds = s.fillFlat(n, a), 0 // without slaves nothing else depends on rounds
-	}
-	for i := range rounds {
-		to, first, hosts := s.sends(n.layout, n.v, i)
-		blocks, own := n.ranksOf(first, hosts), n.after(n.v, -first) < hosts
-		a.eachChunk(&n, func(f int) {
-			if own {
-				a.wait(ir.Enter)
-			}
-			a.waitBlocks(&n, blocks, f)
-		}, func(f int) { a.putBlocks(&n, blocks, f, n.master(to)) })
+	switch {
+	case n.flat() && s.fillFlat != nil:
+		a = s.fillFlat(n, a)
+	case s.together:
+		s.fillTogether(&n, &a)
+	default:
+		s.fillRounds(&n, &a)
 	}
 	if n.slaves() > 0 {
 		a.spreadOnHost(&n, n.ranksOf(n.v, 1), true)
-		for i := range rounds {
+		for i := range s.rounds(n.hosts) {
 			first, hosts := s.gets(n.layout, n.v, i)
 			a.spreadOnHost(&n, n.ranksOf(first, hosts), false)
 		}
@@ -80,6 +77,37 @@ func (s spread) fill(n node, a arena) ir.Program {
 	from := len(a.slots)
 	a.waitForOthers(&n)
 	return a.program(&n, 0, a.span(from, len(a.slots)))
+}
+
+// fillRounds writes a rule for each round.
+func (s spread) fillRounds(n *node, a *arena) {
+	for i := range s.rounds(n.hosts) {
+		to, first, hosts := s.sends(n.layout, n.v, i)
+		blocks, own := n.ranksOf(first, hosts), n.after(n.v, -first) < hosts
+		a.eachChunk(n, func(f int) {
+			if own {
+				a.wait(ir.Enter)
+			}
+			a.waitBlocks(n, blocks, f)
+		}, func(f int) { a.putBlocks(n, blocks, f, n.master(to)) })
+	}
+}
+
+// fillTogether writes one rule for all rounds.
+func (s spread) fillTogether(n *node, a *arena) {
+	if n.hosts == 1 {
+		return
+	}
+	own := n.ranksOf(n.v, 1)
+	a.eachChunk(n, func(f int) {
+		a.wait(ir.Enter)
+		a.waitBlocks(n, own, f)
+	}, func(f int) {
+		for i := range s.rounds(n.hosts) {
+			to, _, _ := s.sends(n.layout, n.v, i)
+			a.putBlocks(n, own, f, n.master(to))
+		}
+	})
 }
 
 // spreadOnHost puts blocks to the node's slaves, each of which holds its own one.

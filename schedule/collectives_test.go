@@ -24,6 +24,7 @@ func TestCostOfCollectives(t *testing.T) {
 	for name, want := range map[string][3]figures{
 		"allgather/bruck":    {{2, 15, 4, 3}, {3, 24, 7, 3}, {4, 52, 12, 4}},
 		"allgather/doubling": {{2, 15, 4, 3}, {3, 24, 7, 3}, {4, 52, 12, 4}},
+		"allgather/linear":   {{1, 20, 4, 4}, {1, 56, 7, 7}, {1, 156, 12, 12}},
 		"allgather/ring":     {{4, 20, 4, 4}, {7, 56, 7, 7}, {12, 156, 12, 12}},
 		"alltoall/bruck":     {{2, 15, 5, 3}, {3, 24, 12, 3}, {4, 52, 22, 4}},
 		"alltoall/pairwise":  {{4, 20, 4, 4}, {7, 56, 7, 7}, {12, 156, 12, 12}},

@@ -66,6 +66,7 @@ func Algorithms() []Algorithm {
 		scatterBinomial(),
 		gatherLinear(),
 		gatherBinomial(),
+		allgatherLinear(),
 		allgatherRing(),
 		allgatherBruck(),
 		allgatherDoubling(),

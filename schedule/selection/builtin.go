@@ -36,6 +36,14 @@ const (
 	manyAtATime = 1 << 10 // from here on links are busy as long, whether or not all blocks are sent at once
 )
 
+// Of collectives of blocks among ranks that share memory, where blocks stand in windows. These rules
+// follow measurements.
+const (
+	copied  = 4 << 10 // bytes: longer blocks are not copied to windows
+	inLines = 17      // ranks: with more, there are not enough lines for a block for each of them
+	readers = 64      // ranks: with more, blocks do not stand in windows
+)
+
 // builtin is never written to.
 var builtin = Rules{list: []Rule{
 	{Collective: schedule.Barrier, Ranks: Range{To: 3}, Algorithm: "barrier/dissemination",
@@ -74,6 +82,15 @@ var builtin = Rules{list: []Rule{
 		Reason: "every link carries the message once, and all at the same time"},
 	{Collective: schedule.Anycast, Algorithm: "anycast/skip-ring",
 		Reason: "two channels a rank on average"},
+
+	{Collective: "scatter", Memory: With, Ranks: Range{To: inLines + 1}, Bytes: Range{To: copied + 1}, Algorithm: "scatter/linear",
+		Reason: "every rank reads its block where the root has written it"},
+	{Collective: "gather", Memory: With, Ranks: Range{To: readers + 1}, Bytes: Range{To: copied + 1}, Algorithm: "gather/linear",
+		Reason: "the root reads every block where its rank has written it"},
+	{Collective: "allgather", Memory: With, Ranks: Range{To: readers + 1}, Bytes: Range{To: copied + 1}, Algorithm: "allgather/linear",
+		Reason: "every rank writes its block once, and all read it there"},
+	{Collective: "alltoall", Memory: With, Ranks: Range{To: inLines + 1}, Bytes: Range{To: copied + 1}, Algorithm: "alltoall/linear",
+		Reason: "every rank reads its blocks where the others have written them"},
 
 	{Collective: "scatter", Ranks: Range{To: fewRanks + 1}, Algorithm: "scatter/linear",
 		Reason: "few ranks: no block waits for another rank to pass it on"},
