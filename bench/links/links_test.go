@@ -38,6 +38,9 @@ func TestOptions(t *testing.T) {
 	o, err = parseOptions(nil, io.Discard)
 	require.NoError(t, err)
 	require.Len(t, o.cells(), 3*3*3*(5+3*2))
+	o, err = parseOptions(strings.Fields("--algorithm alltoall/linear --hosts 5 --loss 0 --rate 10mbit"), io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, []cell{{"alltoall/linear", 10e6, 0, 64 << 10, 5}, {"alltoall/linear", 10e6, 0, 1 << 20, 5}}, o.cells())
 
 	for args, want := range map[string]string{
 		"--hosts 1":               `"1" is not in 2..250`,
@@ -47,8 +50,8 @@ func TestOptions(t *testing.T) {
 		"--rate 1001gbit":         "must be 1mbit",
 		"--size 5":                "has no unit",
 		"--size 2GiB":             "must be 1B … 1GiB",
-		"--algorithm bcast/no":    `no broadcast is called "bcast/no"`,
-		"--algorithm barrier/hsb": "no broadcast",
+		"--algorithm bcast/no":    `no algorithm that moves blocks is called "bcast/no"`,
+		"--algorithm barrier/hsb": "no algorithm that moves blocks",
 		"--iterations -1":         "--iterations=-1",
 		"--limit 1ms":             "--limit=1ms",
 		"--quiet 2":               "--quiet=2",
@@ -74,7 +77,7 @@ func drawRow(t *rapid.T) *row {
 	}
 	return &row{
 		cell: cell{
-			rapid.SampledFrom(algorithms).Draw(t, "algorithm"), rapid.SampledFrom([]int64{0, 10e6, 100e6, 1e9}).Draw(t, "rate"),
+			rapid.SampledFrom(append([]string{"allgather/mcast", "alltoall/bruck"}, algorithms...)).Draw(t, "algorithm"), rapid.SampledFrom([]int64{0, 10e6, 100e6, 1e9}).Draw(t, "rate"),
 			rapid.IntRange(0, 999).Draw(t, "loss"), rapid.IntRange(1, 1<<30).Draw(t, "bytes"), rapid.IntRange(2, 250).Draw(t, "hosts"),
 		},
 		iterations: rapid.IntRange(0, 100).Draw(t, "iterations"), others: float64(rapid.IntRange(-1, 1).Draw(t, "others")),
@@ -161,9 +164,13 @@ func TestLimit(t *testing.T) {
 	require.ErrorContains(t, err, "other bytes")
 	_, err = shell(time.Minute, `echo '{"good":true}'`)
 	require.ErrorContains(t, err, "no times")
-	got, err := shell(time.Minute, `echo '{"good":true,"replied":{"min":1,"median":2,"p99":3,"max":4}}'`)
+	slowest := `"slowest":{"min":5,"median":6,"p99":7,"max":8}`
+	got, err := shell(time.Minute, `echo '{"good":true,"replied":{"min":1,"median":2,"p99":3,"max":4},`+slowest+`}'`)
 	require.NoError(t, err)
 	require.Equal(t, times{1, 2, 4}, got)
+	got, err = shell(time.Minute, `echo '{"good":true,`+slowest+`}'`)
+	require.NoError(t, err)
+	require.Equal(t, times{5, 6, 8}, got)
 }
 
 // A prediction is that of the simulator: about one copy of the message on the wire,
@@ -196,6 +203,34 @@ func TestResumes(t *testing.T) {
 	require.True(t, o.fill(t.Context(), nil, full))
 	require.Equal(t, done, full.measured)
 	require.True(t, full.predicted.good())
+}
+
+// The bound of a cell is what the busiest end of a link carries at least, whatever the algorithm.
+func TestBusiest(t *testing.T) {
+	for algorithm, want := range map[string]int{
+		"bcast/chain": 1, "scatter/linear": 4, "gather/binomial": 4, "allgather/mcast": 4, "allgather/ring": 4, "alltoall/bruck": 4,
+		"barrier/hsb": 0, "no/such": 0,
+	} {
+		require.Equal(t, want, cell{algorithm: algorithm, hosts: 5}.busiest(), algorithm)
+	}
+	one, five := cell{"bcast/chain", 100e6, 0, 1 << 20, 5}, cell{"allgather/ring", 100e6, 0, 1 << 20, 5}
+	require.Equal(t, 4*one.wire(), five.wire())
+	require.False(t, five.predictable())
+}
+
+// Rows of the collectives that are not in the matrix stand together, behind the others.
+func TestOrder(t *testing.T) {
+	r := new(report)
+	for _, algorithm := range []string{"allgather/ring", "allgather/mcast", "bcast/symmetric"} {
+		for _, rate := range []int64{0, 100e6} {
+			r.settle(&row{cell: cell{algorithm, rate, 0, 1, 5}})
+		}
+	}
+	var got []string
+	for _, row := range r.rows {
+		got = append(got, row.algorithm)
+	}
+	require.Equal(t, strings.Fields("bcast/symmetric bcast/symmetric allgather/mcast allgather/mcast allgather/ring allgather/ring"), got)
 }
 
 func TestBurst(t *testing.T) {

@@ -1,13 +1,18 @@
 //go:build linux
 
-// Command links measures broadcasts on made-up hosts (bench/netns) with links of
-// chosen rates and losses, and has the simulator (runtime/sim) predict each from
-// the same hosts, links and message:
+// Command links measures collective operations on made-up hosts (bench/netns) with links of chosen
+// rates and losses. The simulator (runtime/sim) predicts each broadcast from the same hosts, links
+// and message:
 //
 //	go run ./bench/links --quick                      some minutes
 //	go run ./bench/links                              the whole matrix, hours
 //	go run ./bench/links --rate 100mbit --loss 0,50 --size 16MiB --algorithm bcast/chain
 //	go run ./bench/links --only predict --again       predict anew, measure nothing
+//	go run ./bench/links --hosts 5,15 --rate 100mbit --loss 0,10 --algorithm allgather/mcast,allgather/ring
+//
+// --size is the length of one block, which is the whole message of a broadcast. Every cell is
+// compared with the time that the busiest end of a link needs for what has to go through it,
+// whatever the algorithm.
 //
 // It needs what bench/netns needs. NAME.csv and NAME.md in bench/results, or in
 // --output, are written after every cell, and what stands in NAME.csv is not done
@@ -88,7 +93,7 @@ func (o *options) fill(ctx context.Context, b *built, r *row) (done bool) {
 		r.measured = outcomeOf(b.measure(ctx, o, r))
 		done = true
 	}
-	if o.predicts() && (o.again || r.predicted.empty()) {
+	if o.predicts() && r.predictable() && (o.again || r.predicted.empty()) {
 		if r.iterations == 0 {
 			r.iterations = o.iterationsOf(r.cell)
 		}

@@ -10,22 +10,28 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
-const disclosure = `Times are in seconds, from the root's call until it knows that all ranks have the message: by the
-algorithm's own acknowledgements or, where it has none, by a barrier behind it. Measured is the
-median, least and largest of the cell's broadcasts, behind one that is not counted; hosts are network
-namespaces of one machine (bench/netns), with queues of 128 KiB before every link, which lets 8 KiB
-pass at once, or what it carries in half a millisecond, and losses for each receiver by itself, those of
-TCP too. Wire is one copy of the message on one link in full datagrams without heads of ours. Predicted
-is the median of the same broadcasts on the simulator's network (runtime/sim), of which links are the
-only limit.
+const disclosure = `Times are in seconds. A broadcast takes from the root's call until the root knows that all ranks
+have the message: by the algorithm's own acknowledgements or, where it has none, by a barrier behind
+it. Every other operation takes as long as the call of its slowest rank; all ranks meet at a barrier
+before it. Measured is the median, least and largest of the cell's operations, behind one that is not
+counted. Hosts are network namespaces of one machine (bench/netns). A queue of 128 KiB stands before
+every link, which lets 8 KiB pass at once, or what it carries in half a millisecond. Losses are those
+of each receiver by itself, and hit TCP too.
 
-The last column says where the machine's cores limit a cell and not its links: the same broadcast
+Size is the length of one block, which is the whole message of a broadcast. Wire is the time that
+the busiest end of a link needs, in full datagrams without heads of ours, for what must go through
+it, whatever the algorithm: each block that a rank wants and does not hold comes in once, and each
+block that it alone holds goes out once. That is one block for a broadcast, and all blocks but one for
+an allgather. Predicted is the median of the same broadcasts on the simulator's network
+(runtime/sim), of which links are the only limit; other collectives have no prediction.
+
+The last column says where the machine's cores limit a cell and not its links: the same operation
 takes at least three tenths as long where links are without limit. There the prediction does not hold.
 `
 
 func (r *report) writeMarkdown(w io.Writer, about []string) error {
 	var b bytes.Buffer
-	fmt.Fprint(&b, "# Broadcasts on links\n\n")
+	fmt.Fprint(&b, "# Collective operations on links\n\n")
 	for _, line := range about {
 		fmt.Fprintf(&b, "- %s\n", line)
 	}

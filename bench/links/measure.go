@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,8 +18,8 @@ import (
 	"github.com/schedgen/schedgen/bench/internal/units"
 )
 
-// times are those of a cell's broadcasts, in seconds, from the root's call until
-// it knows that all ranks have the message.
+// times are those of a cell's operations, in seconds. A broadcast takes from the root's call until it
+// knows that all ranks have the message, any other operation as long as the slowest rank's call.
 type times struct{ min, median, max float64 }
 
 // linger is how long a program may take to end once it has been told to.
@@ -33,7 +34,7 @@ func (b *built) command(o *options, r *row) []string {
 	return append(append([]string{}, o.prefix...), b.netns, "--hosts", strconv.Itoa(r.hosts), "--rate", rate,
 		"--burst", strconv.Itoa(burst(r.rate)),
 		"--loss", strconv.FormatFloat(float64(r.perMille)/1000, 'f', -1, 64), "--",
-		b.schedgen, "rank", "bcast", "--coordinator", "10.77.0.1:7777", "--transport", "mcast", "--interface", "eth0",
+		b.schedgen, "rank", r.collective(), "--coordinator", "10.77.0.1:7777", "--transport", "mcast", "--interface", "eth0",
 		"--algorithm", r.algorithm, "--size", fmt.Sprintf("%dB", r.bytes), "--iterations", strconv.Itoa(r.iterations),
 		"--timeout", o.limit.String(), "--json")
 }
@@ -71,21 +72,23 @@ func firstLine(text string) string {
 	return first
 }
 
-// parseTimes reads what schedgen rank bcast --json prints.
+// parseTimes reads what schedgen rank --json prints.
 func parseTimes(text []byte) (times, error) {
+	type object struct{ Min, Median, Max float64 }
 	var o struct {
-		Good    bool `json:"good"`
-		Replied *struct {
-			Min, Median, Max float64
-		} `json:"replied"`
+		Good    bool    `json:"good"`
+		Replied *object `json:"replied"` // of broadcasts
+		Slowest *object `json:"slowest"`
 	}
 	switch err := json.Unmarshal(text, &o); {
 	case err != nil:
 		return times{}, fmt.Errorf("the outcome cannot be read: %w", err)
 	case !o.Good:
-		return times{}, errors.New("ranks got other bytes than the root's")
-	case o.Replied == nil || o.Replied.Min <= 0:
+		return times{}, errors.New("ranks got other bytes than were sent")
+	}
+	of := cmp.Or(o.Replied, o.Slowest)
+	if of == nil || of.Min <= 0 {
 		return times{}, errors.New("the outcome has no times")
 	}
-	return times{o.Replied.Min, o.Replied.Median, o.Replied.Max}, nil
+	return times{of.Min, of.Median, of.Max}, nil
 }

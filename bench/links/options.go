@@ -13,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/bench/internal/units"
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -53,9 +54,9 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.Func("hosts", "numbers of hosts, 2 to 250 (default 3,5,15)", tool.List(&o.hosts, tool.Number(2, 250)))
 	f.Func("rate", "rates of the links: 100mbit, 1gbit, "+units.Unlimited+" … (default these)", tool.List(&o.rates, units.ParseRate))
 	f.Func("loss", "frames lost of a thousand (default 0,10,50)", tool.List(&o.losses, tool.Number(0, 999)))
-	f.Func("size", "sizes, as 512KiB or 1GiB (default 512KiB,4MiB,16MiB,64MiB,1GiB by "+algorithms[0]+", 512KiB,16MiB by others)", tool.List(&o.sizes, units.ParseSize))
-	f.Func("algorithm", "algorithms (default "+strings.Join(algorithms, ",")+")", tool.List(&o.algorithms, parseAlgorithm))
-	f.IntVar(&o.iterations, "iterations", 0, "broadcasts of each cell; 0: 11, 5, 3 or 1, by size")
+	f.Func("size", "sizes of a block, as 512KiB or 1GiB (default 512KiB,4MiB,16MiB,64MiB,1GiB by "+algorithms[0]+", 512KiB,16MiB by other broadcasts, 64KiB,1MiB by other collectives)", tool.List(&o.sizes, units.ParseSize))
+	f.Func("algorithm", "algorithms of any collective that moves blocks (default "+strings.Join(algorithms, ",")+")", tool.List(&o.algorithms, parseAlgorithm))
+	f.IntVar(&o.iterations, "iterations", 0, "operations of each cell; 0: 11, 5, 3 or 1, by what the busiest link carries")
 	f.DurationVar(&o.limit, "limit", 10*time.Minute, "time of a measurement or a prediction at most")
 	prefix := f.String("prefix", "", "`words` before the command that measures, as \"nice -n -10\"")
 	f.Float64Var(&o.quiet, "quiet", 1, "measure when other work takes at most this `share` of the cores")
@@ -121,11 +122,12 @@ func (o *options) file(extension string) string { return filepath.Join(o.output,
 
 func parseAlgorithm(name string) (string, error) {
 	for _, a := range schedule.Algorithms() {
-		if a.Name == name && a.Collective == schedule.Bcast {
+		row, _ := ir.CollectiveNamed(a.Collective)
+		if a.Name == name && row.Blocks != nil && !row.Published {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("no broadcast is called %q", name)
+	return "", fmt.Errorf("no algorithm that moves blocks is called %q", name)
 }
 
 // cells returns the chosen part of the matrix, in the order in which it is gone
@@ -151,20 +153,23 @@ func (o *options) sizesOf(algorithm string) []int {
 		return slices.Clone(o.sizes)
 	case algorithm == algorithms[0]:
 		return []int{mib / 2, 4 * mib, 16 * mib, 64 * mib, 1 << 30}
+	case cell{algorithm: algorithm}.collective() != schedule.Bcast:
+		return []int{64 << 10, mib}
 	}
 	return []int{mib / 2, 16 * mib}
 }
 
-// iterationsOf says how many broadcasts a cell has, beside one to warm up.
+// iterationsOf says how many operations a cell has, beside one to warm up.
 func (o *options) iterationsOf(c cell) int {
+	bytes := c.bytes * c.busiest()
 	switch {
 	case o.iterations > 0:
 		return o.iterations
-	case c.bytes <= mib:
+	case bytes <= mib:
 		return 11
-	case c.bytes >= 1<<30:
+	case bytes >= 1<<30:
 		return 1
-	case c.bytes >= 64*mib:
+	case bytes >= 64*mib:
 		return 3
 	}
 	return 5

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/sim"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // The network of bench/netns, with its flags' defaults, and the systems on it.
@@ -58,6 +59,9 @@ func scenario(c cell, iterations int) *sim.Scenario {
 	}
 	return s
 }
+
+// predictable reports whether the simulator's scripts have operations of the cell's collective.
+func (c cell) predictable() bool { return c.collective() == schedule.Bcast }
 
 var meet = sim.Op{Kind: sim.OpBarrier, Algorithm: "barrier/hsb"}
 
