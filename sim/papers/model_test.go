@@ -76,6 +76,9 @@ func TestReturnsAreSimulated(t *testing.T) {
 			worst, err := simulate(mcast000, schedule.Params{Ranks: p}, config)
 			require.NoError(t, err)
 			require.Equal(t, c.worstReturn(p), worst.Makespan, "all lost, %d ranks", p)
+			treed, err := simulate(treed000, schedule.Params{Ranks: p}, config)
+			require.NoError(t, err)
+			require.Equal(t, c.treedWorstReturn(p), treed.Makespan, "all lost, %d ranks, a tree", p)
 		}
 	})
 }

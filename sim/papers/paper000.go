@@ -17,6 +17,7 @@ func figures000() []Entry {
 		{"000/penalty", "penalty rounds against the probability of a loss, 116 ranks", penalty000},
 		{"000/penalty-tail", "distribution of penalty rounds at a loss of 50 %, 116 ranks", penaltyTail000},
 		{"000/worst", "time when every rank loses the multicast", worst000},
+		{"000/second-stage", "chain or tree as the second stage, 116 ranks", secondStage000},
 		{"000/delay-root-first", "root-delay policies, the root enters first", delayRootFirst000},
 		{"000/delay-random", "root-delay policies, all enter at random", delayRandom000},
 		{"000/delay-one-late", "root-delay policies, one rank enters late", delayOneLate000},
@@ -29,6 +30,7 @@ const (
 	saved000 = 41  // percent of latency that the two stages save there (abstract)
 	tree000  = "bcast/binomial-doubling"
 	mcast000 = "bcast/mcast-chain"
+	treed000 = "bcast/mcast-binomial" // the tree that section 2.2 names as another second stage
 )
 
 // odin is the machine of paper 000 in the LogGP model. The text gives no time at
@@ -98,6 +100,22 @@ func (c *cluster) stagesReturn(p, r int) sim.Time {
 // begins behind the multicast.
 func (c *cluster) worstReturn(p int) sim.Time {
 	return c.prepare + c.step() + sim.Time(p-1)*c.hop()
+}
+
+// treedWorstReturn returns when the last of p ranks returns from the broadcast of two stages, of which
+// the second is a binomial tree, if all lose the multicast: the first put begins behind the multicast,
+// and a rank sends first to the child below which most ranks are.
+func (c *cluster) treedWorstReturn(p int) sim.Time {
+	var below func(n int) sim.Time // in a tree of n ranks, from when the first of them sends on
+	below = func(n int) (latest sim.Time) {
+		for at := sim.Time(0); n > 1; at += c.step() {
+			half := 1 << (bits.Len(uint(n-1)) - 1)
+			latest = max(latest, at+c.hop()+below(n-half))
+			n = half
+		}
+		return latest
+	}
+	return c.prepare + c.step() + below(p)
 }
 
 // last returns the latest of what is told of each of p ranks.
