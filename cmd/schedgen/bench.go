@@ -12,14 +12,15 @@ import (
 
 // benchCmd is the verb bench.
 type benchCmd struct {
-	Operation  string    `arg:"" enum:"${operations}" help:"What is timed, see above."`
-	Size       *byteSize `placeholder:"N" help:"Bytes of a broadcast or a rootless message, or of each block, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Iterations *int      `placeholder:"N" help:"Operations that are timed, default 2000, messages of a loop of anycast_loop, default 10000; a tenth as many, at least 10, warm up."`
-	Chunks     *int      `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
-	Degree     *int      `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
-	FanIn      *int      `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
-	FanOut     *int      `placeholder:"N" help:"Fan of its release tree, likewise."`
-	Dup        bool      `help:"Time a duplicate of the communicator that the ranks have joined, as Dup and Split make them."`
+	Operation string    `arg:"" enum:"${operations}" help:"What is timed, see above."`
+	Size      *byteSize `placeholder:"N" help:"Bytes of a broadcast or a rootless message, or of each block, default 2B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	countsFlag
+	Iterations *int `placeholder:"N" help:"Operations that are timed, default 2000, messages of a loop of anycast_loop, default 10000; a tenth as many, at least 10, warm up."`
+	Chunks     *int `placeholder:"F" help:"Chunks that the message is cut into, default by its size; with --algorithm only, as the next three."`
+	Degree     *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
+	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
+	FanOut     *int `placeholder:"N" help:"Fan of its release tree, likewise."`
+	Dup        bool `help:"Time a duplicate of the communicator that the ranks have joined, as Dup and Split make them."`
 	runFlags
 }
 
@@ -168,8 +169,12 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 		err = fmt.Errorf("--iterations=%d: must be in 1..%d", j.Iterations, maxBenchIterations)
 	case j.Size > most:
 		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(most))
-	case hasMessage(row) && c.Ranks != nil:
-		_, err = mostBytes(row, min(c.Ranks.lo, maxRunRanks), 0, j.Size)
+	case hasMessage(row) && c.Ranks != nil && c.Ranks.lo <= maxRunRanks:
+		if err = c.countsFlag.set(&j, c.Size, c.Ranks.lo); err == nil {
+			_, err = j.mostBytes(c.Ranks.lo, 0)
+		}
+	case !hasMessage(row):
+		err = c.countsFlag.set(&j, c.Size, 0)
 	}
 	if err != nil {
 		return j, err

@@ -27,13 +27,20 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 		if err := c.choose(std, base, of); err != nil {
 			return nil, err
 		}
+		if c.Ranks != nil {
+			c.takeDirect(base, c.Ranks.lo)
+		}
 	}
 	names := []string{c.Algorithm}
 	if c.Algorithm == "" {
 		if len(flags.list()) > 0 {
 			return nil, errors.New("--" + flags.list()[0].name + ": only with --algorithm")
 		}
-		if names = candidates(row.Name, base.Link.multicasts()); len(names) == 0 {
+		names = candidates(row.Name, base.Link.multicasts())
+		if c.Ranks != nil {
+			names = base.direct(names, c.Ranks.lo)
+		}
+		if len(names) == 0 {
 			return nil, fmt.Errorf("there is no algorithm for %s", withArticle(row.Name))
 		}
 	}
@@ -44,8 +51,12 @@ func (c *benchCmd) plan(base *job, std stdio) ([]job, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := newSpec(name, p); err != nil {
+		spec, err := newSpec(name, p)
+		if err != nil {
 			return nil, err
+		}
+		if base.Counts != nil && spec.Relays() {
+			return nil, base.relayed(name, p.Hosts > 0, p.Ranks)
 		}
 		if p.Chunks == 0 && c.picked.Chunk > 0 {
 			p.Chunks = selection.Chunks(selection.Message{

@@ -13,6 +13,7 @@ type benchObject struct {
 	Algorithm  string  `json:"algorithm"`
 	Ranks      int     `json:"ranks"`
 	Bytes      int64   `json:"bytes"`
+	Counts     []int64 `json:"counts,omitempty"`
 	Transport  string  `json:"transport"`
 	Key        bool    `json:"key,omitempty"` // what is sent is authenticated
 	Encrypted  bool    `json:"encrypted,omitempty"`
@@ -35,7 +36,7 @@ func (o *benchOutput) add(j *job, t *tally) error {
 	if o.json {
 		micro := func(q float64) float64 { return float64(t.slowest.ValueAtQuantile(q)) / 1e3 }
 		return writeJSON(o.std.Out, benchObject{
-			Op: j.Operation, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Transport: j.Link.Transport,
+			Op: j.Operation, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Counts: j.Counts, Transport: j.Link.Transport,
 			Key: len(j.Link.Key) > 0, Encrypted: j.Link.Encrypt,
 			Iterations: j.Iterations, Mean: math.Round(t.slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99), Copies: copies(j, t),
 		}, "")
@@ -86,7 +87,7 @@ func copyWords(j *job, t *tally) string {
 func (o *benchOutput) start(j *job, t *tally) {
 	of, op := "", operationNamed(j.Operation)
 	if rowOf(op.collective).Blocks != nil {
-		of = fmt.Sprintf(" of %v", byteSize(j.Size))
+		of = " of " + j.lengths()
 	}
 	times, unit := count(j.Iterations, "iteration"), "µs"
 	if op.loop {

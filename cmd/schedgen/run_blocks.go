@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -35,9 +34,10 @@ func (blocks) operations(row ir.Collective) []operation {
 type blocksCmd struct {
 	row ir.Collective
 	fileArg
-	Size         *byteSize `placeholder:"N" help:"Bytes of one block, default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Iterations   *int      `placeholder:"N" help:"Operations that are timed, default as many as move 256 MiB to a rank or from it, at most 100; one more warms up."`
-	kong.Plugins           // --root, where there is a root
+	Size *byteSize `placeholder:"N" help:"Bytes of one block, default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
+	countsFlag
+	Iterations   *int `placeholder:"N" help:"Operations that are timed, default as many as move 256 MiB to a rank or from it, at most 100; one more warms up."`
+	kong.Plugins      // --root, where there is a root
 	root         *rootFlag
 	Chunks       *int `placeholder:"F" help:"Chunks that each block is cut into, default 1."`
 	Hosts        *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
@@ -60,14 +60,21 @@ func newBlocksCmd(row ir.Collective) *blocksCmd {
 
 // Help is the long help text.
 func (c *blocksCmd) Help() string {
-	root := ""
+	root, counts := "", ""
 	if c.row.Rooted {
 		root = " --root 3"
+	}
+	if c.row.Blocks(2) > 1 {
+		counts = "\n  schedgen run " + c.row.Name + " -p 5 --counts 10KB,0,5B,1,10KB"
 	}
 	return `The schedule is proved first. Then local processes are started, one a rank. Before every operation
 all ranks meet at a barrier, and each fills its blocks with bytes that depend on the seed, the
 iteration and the block. Afterwards each rank compares every byte of the blocks that it should
 have; the exit code is 1 if one differs.
+
+With --counts each block has a length of its own, perhaps none, as in MPI's ` + c.row.Name + `v. Every rank
+then knows the lengths of the blocks that it has or gets, and no others, so algorithms in which ranks
+pass on blocks of others do not run, unless all ranks get all blocks.
 
 Times are from a rank's call to its return. Throughput is the bytes that all ranks together receive
 by the median, over the operations, of the time of the slowest rank.
@@ -80,7 +87,7 @@ algorithm. It says itself how many ranks and chunks there are.
 
 Examples:
 
-  schedgen run ` + c.row.Name + ` -p 5 --size 10KB` + root + `
+  schedgen run ` + c.row.Name + ` -p 5 --size 10KB` + root + counts + `
   schedgen run ` + c.row.Name + ` FILE --size 10KB`
 }
 
@@ -112,7 +119,7 @@ func (c *blocksCmd) prepare(ctx context.Context, s *session) (r toRun, err error
 		return r, err
 	}
 	p := r.params()
-	most, err := mostBytes(&c.row, p.Ranks, p.Root, s.job.Size)
+	most, err := s.job.mostBytes(p.Ranks, p.Root)
 	if err != nil {
 		return r, err
 	}
@@ -121,37 +128,33 @@ func (c *blocksCmd) prepare(ctx context.Context, s *session) (r toRun, err error
 	return r, err
 }
 
-// mostBytes returns the bytes of the largest buffer of a rank, or an error if that is too large.
-func mostBytes(row *ir.Collective, ranks, root int, size int64) (int64, error) {
-	most := 1
-	for rank := range ranks {
-		most = max(most, row.Held(ranks, root, rank).Count, row.Wanted(ranks, root, rank).Count)
-	}
-	if limit := int64(min(maxMessage, math.MaxInt)); size > limit/int64(most) {
-		return 0, fmt.Errorf("--size=%v: a rank has %s of that size, and at most %v in all", byteSize(size), count(most, "block"), byteSize(limit))
-	}
-	return int64(most) * size, nil
-}
-
 // schedules chooses what is run: the link, the algorithm and the chunks.
 func (c *blocksCmd) schedules(ctx context.Context, s *session) (r toRun, err error) {
 	flags := c.params()
 	if r.file, err = c.load(ctx, s.std, &c.runFlags, c.row.Name, flags); err != nil {
 		return r, err
 	}
-	if _, err := c.ranks(); err != nil {
+	ranks, err := c.ranks()
+	if err != nil {
+		return r, err
+	}
+	if err := c.countsFlag.set(&s.job, c.Size, ranks); err != nil {
 		return r, err
 	}
 	if c.Loss != nil && c.Algorithm != "" && !c.casts() {
 		return r, errLoss()
 	}
-	at, err := c.situation(ctx, s.std, &c.row, s.job.Size, c.Hosts)
+	at, err := c.situation(ctx, s.std, &c.row, s.job.chosenFor(ranks), c.Hosts)
 	if err != nil {
 		return r, err
 	}
 	s.job.Link = at.link
+	named := c.Algorithm != ""
 	if err := c.choose(s.std, &s.job, at.of); err != nil {
 		return r, err
+	}
+	if !named {
+		c.takeDirect(&s.job, ranks)
 	}
 	s.job.Algorithm = c.Algorithm
 	if !c.casts() {
@@ -163,11 +166,17 @@ func (c *blocksCmd) schedules(ctx context.Context, s *session) (r toRun, err err
 		}
 	}
 	if r.file != nil {
+		if s.job.Counts != nil && r.file.Relays(func(rank int) ir.Program { return r.file.Programs[rank] }) {
+			return r, s.job.relayed(c.File, false, ranks)
+		}
 		return r, fitsFrames(r.file.BlockChunks(), s.job.Size, func(chunks int) string {
 			return fmt.Sprintf("%s cuts each block into %s", c.File, count(chunks, "chunk"))
 		})
 	}
 	spec, err := c.spec(flags, s.job.Size)
+	if err == nil && s.job.Counts != nil && spec.Relays() {
+		err = s.job.relayed(c.Algorithm, spec.Params().Hosts > 0, ranks)
+	}
 	r.specs = []*schedule.Spec{spec}
 	return r, err
 }
@@ -213,7 +222,7 @@ func (blocks) table(s *session, w io.Writer, t *tally) string {
 	if j.Params.Chunks > 1 {
 		cut = fmt.Sprintf(" in %s each", count(j.Params.Chunks, "chunk"))
 	}
-	fmt.Fprintf(w, "%s: %s of %v%s, %s\n", s.title(), count(row.Blocks(j.Params.Ranks), "block"), byteSize(j.Size), cut,
+	fmt.Fprintf(w, "%s: %s of %s%s, %s\n", s.title(), count(row.Blocks(j.Params.Ranks), "block"), j.lengths(), cut,
 		count(j.Iterations, "iteration"))
 	fmt.Fprint(w, "rank\tmedian\tp99\t")
 	if s.proof.multicasts {
@@ -243,16 +252,17 @@ func (blocks) table(s *session, w io.Writer, t *tally) string {
 	return fmt.Sprintf("skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n"+
 		"throughput: %s to all ranks together, the last having all after %s (median)\n",
 		spell(k.Median), k.FirstRank, k.FirstPercent, k.LastRank, k.LastPercent,
-		rate(float64(moved(row, j.Params.Ranks, j.Params.Root)*j.Size)/slowest.Seconds()), spell(slowest))
+		rate(float64(moved(j))/slowest.Seconds()), spell(slowest))
 }
 
-// moved returns how many blocks the ranks want that they do not hold, all together.
-func moved(row *ir.Collective, ranks, root int) (n int64) {
+// moved returns the bytes of the blocks that the ranks want and do not hold, all together.
+func moved(j *job) (n int64) {
+	row, ranks, root := rowOf(j.Collective), j.Params.Ranks, j.Params.Root
 	for rank := range ranks {
 		held, wanted := row.Held(ranks, root, rank), row.Wanted(ranks, root, rank)
 		for i := range wanted.Count {
-			if held.Index(wanted.At(i)) < 0 {
-				n++
+			if block := wanted.At(i); held.Index(block) < 0 {
+				n += j.length(block)
 			}
 		}
 	}

@@ -67,6 +67,7 @@ func TestPatternFindsEveryByte(t *testing.T) {
 			for rank := range ranks {
 				all = append(all, newBuffers(&job{Collective: row.Name, Rank: rank, Size: size, Params: schedule.Params{Ranks: ranks, Root: root}}))
 			}
+			require.Equal(t, size, len(all[root].sent(0)))
 			p := newPattern(&job{Seed: 7})
 			compared := func(iteration int) (wrong findings) {
 				for _, b := range all {
@@ -98,6 +99,65 @@ func TestPatternFindsEveryByte(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Blocks with lengths of their own have the same lengths at both ends, also none, and every byte of
+// them is compared.
+func TestCountedBlocks(t *testing.T) {
+	for collective, counts := range map[string][]int64{
+		"scatter": {3, 0, 5}, "gather": {3, 0, 5}, "allgather": {3, 0, 5}, "alltoall": {1, 2, 0, 4, 5, 0, 7, 8, 9},
+	} {
+		var all []*buffers
+		var wrong findings
+		p, bytes, own := newPattern(&job{Seed: 7}), int64(0), int64(0)
+		for rank := range 3 {
+			j := &job{Collective: collective, Rank: rank, Size: 9, Counts: counts, Params: schedule.Params{Ranks: 3}}
+			b := newBuffers(j)
+			for i := range b.wanted.Count {
+				require.Len(t, b.received(i), int(counts[b.wanted.At(i)]))
+				if b.held.Index(b.wanted.At(i)) >= 0 {
+					own += counts[b.wanted.At(i)]
+				}
+			}
+			for i := range b.held.Count {
+				require.Len(t, b.sent(i), int(counts[b.held.At(i)]))
+			}
+			bytes += int64(len(b.dst))
+			if all = append(all, b); rank == 2 {
+				require.Equal(t, bytes-own, moved(j), collective)
+			}
+			p.fill(b, 0)
+		}
+		deliver(all)
+		for _, b := range all {
+			p.compare(&wrong, b, 0)
+		}
+		require.Zero(t, wrong, collective)
+		for _, b := range all {
+			for k := range b.dst {
+				b.dst[k]++
+				p.compare(&wrong, b, 0)
+				b.dst[k]--
+			}
+		}
+		require.EqualValues(t, bytes, wrong.Count, collective)
+	}
+}
+
+// A list of one length for each rank is, in an alltoall, of the blocks to that rank.
+func TestLengths(t *testing.T) {
+	j := job{Collective: "alltoall", Params: schedule.Params{Ranks: 3}}
+	require.NoError(t, (&countsFlag{byteCounts{1, 0, 5000}}).set(&j, nil, 3))
+	for block, want := range []int64{1, 0, 5000, 1, 0, 5000, 1, 0, 5000} {
+		require.Equal(t, want, j.length(block))
+	}
+	require.Equal(t, "0 B to 5000 B", j.lengths())
+	most, err := j.mostBytes(3, 0)
+	require.NoError(t, err)
+	require.EqualValues(t, 15000, most, "what rank 2 gets")
+	j.Counts = []int64{maxMessage, 1, 0}
+	_, err = j.mostBytes(3, 0)
+	require.ErrorContains(t, err, "--counts: a rank has 3 blocks of more than")
 }
 
 // Blocks differ from each other and from themselves in other iterations and runs.
@@ -149,14 +209,16 @@ func TestFlippedBitInABlockIsNotAccepted(t *testing.T) {
 // How much of the ranks' memory the blocks take decides whether they are too large.
 func TestMostBytes(t *testing.T) {
 	for collective, want := range map[string]int64{"scatter": 50, "gather": 50, "allgather": 50, "alltoall": 50, "bcast": 10} {
-		most, err := mostBytes(rowOf(collective), 5, 0, 10)
+		j := job{Collective: collective, Size: 10, Params: schedule.Params{Ranks: 5}}
+		most, err := j.mostBytes(5, 0)
 		require.NoError(t, err)
 		require.Equal(t, want, most, collective)
-		_, err = mostBytes(rowOf(collective), 5, 0, maxMessage+1)
+		j.Size = maxMessage + 1
+		_, err = j.mostBytes(5, 0)
 		require.ErrorContains(t, err, "--size=", collective)
 	}
 	for collective, want := range map[string]int64{"scatter": 4, "gather": 4, "allgather": 20, "alltoall": 20} {
-		require.Equal(t, want, moved(rowOf(collective), 5, 0), collective)
+		require.Equal(t, 10*want, moved(&job{Collective: collective, Size: 10, Params: schedule.Params{Ranks: 5}}), collective)
 	}
 }
 

@@ -12,28 +12,40 @@ import (
 // it wants, one behind the other.
 type buffers struct {
 	held, wanted ir.Blocks
-	block        int // bytes of each block
+	in, out      []int // bytes of each of them
+	fromIn       []int // where each begins in src
+	fromOut      []int // where each begins in dst
+	counted      bool  // they have lengths of their own
 	src, dst     []byte
 }
 
 // newBuffers returns the buffers of a job's rank. A message lies in one place at its root.
 func newBuffers(j *job) *buffers {
-	row, b := rowOf(j.Collective), &buffers{block: int(j.Size)}
+	row, b := rowOf(j.Collective), &buffers{counted: j.Counts != nil}
 	if row.Blocks == nil {
 		return b
 	}
 	b.held = row.Held(j.Params.Ranks, j.Params.Root, j.Rank)
 	b.wanted = row.Wanted(j.Params.Ranks, j.Params.Root, j.Rank)
-	b.dst = make([]byte, b.wanted.Count*b.block)
-	if b.src = make([]byte, b.held.Count*b.block); isMessage(row) {
+	lay := func(of ir.Blocks) (lengths, from []int, all []byte) {
+		end := 0
+		for i := range of.Count {
+			n := int(j.length(of.At(i)))
+			lengths, from = append(lengths, n), append(from, end)
+			end += n
+		}
+		return lengths, from, make([]byte, end)
+	}
+	b.out, b.fromOut, b.dst = lay(b.wanted)
+	if b.in, b.fromIn, b.src = lay(b.held); isMessage(row) {
 		b.src = b.dst[:len(b.src)]
 	}
 	return b
 }
 
 // sent and received return the i-th block of those that the rank holds, or wants.
-func (b *buffers) sent(i int) []byte     { return b.src[i*b.block : (i+1)*b.block] }
-func (b *buffers) received(i int) []byte { return b.dst[i*b.block : (i+1)*b.block] }
+func (b *buffers) sent(i int) []byte     { return b.src[b.fromIn[i]:][:b.in[i]] }
+func (b *buffers) received(i int) []byte { return b.dst[b.fromOut[i]:][:b.out[i]] }
 
 // calls are the collectives for which the runtime has a method of its own, which programs call. The
 // others go by their names.
@@ -49,6 +61,13 @@ func (w *worker) performer(b *buffers) func(ctx context.Context) error {
 	collective, root := w.job.Collective, w.job.Params.Root
 	if call := calls[collective]; call != nil {
 		return call(w.comm, b, root)
+	}
+	if b.counted {
+		call := runtime.Call{
+			Collective: collective, Root: root, Dst: b.dst, Src: b.src,
+			Counted: true, DstCounts: b.out, SrcCounts: b.in,
+		}
+		return func(ctx context.Context) error { return w.comm.Do(ctx, call) }
 	}
 	return func(ctx context.Context) error { return w.comm.Collective(ctx, collective, b.dst, b.src, root) }
 }

@@ -23,7 +23,8 @@ type job struct {
 	Algorithm  string
 	FromFile   bool            // a schedule of that name is run, not the algorithm
 	Params     schedule.Params // with the number of ranks, the root and the chunks filled in
-	Size       int64           // bytes of a message
+	Size       int64           // bytes of a message, or of each block; of the longest beside Counts
+	Counts     []int64         // bytes of each block: the list begins again for those behind it; nil: all have Size
 	Iterations int             // of bcast and barrier
 	Messages   int             // of anycast, from each rank
 	Seed       uint64          // of bytes made up

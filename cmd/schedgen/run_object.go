@@ -14,6 +14,7 @@ type runObject struct {
 	Interface  string       `json:"interface,omitempty"`
 	Loss       float64      `json:"loss,omitempty"`
 	Size       int64        `json:"size"`
+	Counts     []int64      `json:"counts,omitempty"`
 	Iterations int          `json:"iterations,omitempty"`
 	Messages   int          `json:"messages,omitempty"`
 	SHA256     string       `json:"sha256,omitempty"`
@@ -64,7 +65,7 @@ func (s *session) object(t *tally) error {
 	j := &s.job
 	o := runObject{
 		Run: j.Collective, Proved: s.proof, Transport: j.Link.Transport, Interface: j.Link.Interface, Loss: j.Link.Loss,
-		Size: j.Size, Iterations: j.Iterations, Messages: j.Messages, SHA256: j.Sum, Good: len(t.wrong()) == 0,
+		Size: j.Size, Counts: j.Counts, Iterations: j.Iterations, Messages: j.Messages, SHA256: j.Sum, Good: len(t.wrong()) == 0,
 	}
 	k := j.kind()
 	timed := k.timed()

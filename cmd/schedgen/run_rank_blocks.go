@@ -55,12 +55,12 @@ func (p *pattern) block(size, iteration, number int) []byte {
 func (p *pattern) fill(b *buffers, iteration int) {
 	for i := range b.wanted.Count {
 		to := b.received(i)
-		for k, v := range p.block(b.block, iteration, b.wanted.At(i)) {
+		for k, v := range p.block(len(to), iteration, b.wanted.At(i)) {
 			to[k] = ^v
 		}
 	}
 	for i := range b.held.Count {
-		copy(b.sent(i), p.block(b.block, iteration, b.held.At(i)))
+		copy(b.sent(i), p.block(b.in[i], iteration, b.held.At(i)))
 	}
 }
 
@@ -68,7 +68,7 @@ func (p *pattern) fill(b *buffers, iteration int) {
 // have to be as they were. Iteration -1 is the warm-up.
 func (p *pattern) compare(wrong *findings, b *buffers, iteration int) {
 	look := func(what string, got []byte, number int) {
-		if want := p.block(b.block, iteration, number); !bytes.Equal(got, want) {
+		if want := p.block(len(got), iteration, number); !bytes.Equal(got, want) {
 			k := firstDifference(got, want)
 			wrong.add(fmt.Sprintf("iteration %d: %s block %d has 0x%02x as byte %d, not 0x%02x", iteration+1, what, number, got[k], k, want[k]))
 		}
