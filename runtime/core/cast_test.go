@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -46,4 +47,35 @@ func TestWhoMulticasts(t *testing.T) {
 	o = &op{plan: p, root: p.header.Root}
 	require.True(t, o.castBy(0, 0))
 	require.False(t, o.castBy(1, 0))
+}
+
+// Where all ranks multicast, long blocks are not multicast over a network: they would overrun every
+// link. Within a host, and from one rank alone, they are.
+func TestManyLongMulticastsAreLeftOut(t *testing.T) {
+	const ranks = 4
+	for _, c := range []struct {
+		name  string
+		bytes int // of a block
+		local int
+		want  int
+	}{
+		{"allgather/mcast", manyBytes / ranks, 1, 2},
+		{"allgather/mcast", manyBytes/ranks + 1, 1, 0},
+		{"allgather/mcast", manyBytes/ranks + 1, 0, 0},
+		{"allgather/mcast", manyBytes/ranks + 1, ranks, 2},
+		{"bcast/mcast-chain", 2 * manyBytes, 1, 2},
+	} {
+		net := &mcasts{}
+		core := New(Config{
+			Rank: 0, Size: ranks, Epoch: 1, Repair: 20e6, Stall: 250e6, CastWindow: 1, Overlay: nowhere{},
+			Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1400, Local: c.local},
+		}, net)
+		mem := InPlace(make([]byte, c.bytes))
+		if c.name != "bcast/mcast-chain" {
+			mem = Buffers{In: make([]byte, c.bytes), Out: make([]byte, ranks*c.bytes), Block: c.bytes}
+		}
+		core.Begin(planOf(t, c.name, schedule.Params{Ranks: ranks, Chunks: 2}, 0), mem)
+		require.Equal(t, c.want, net.drain(), "%+v", c)
+		require.NoError(t, core.Err())
+	}
 }

@@ -60,6 +60,17 @@ func (l *losses) whole(o *op) bool { return l.missing(o) <= 0 }
 // missing returns how many chunks of o have not come.
 func (l *losses) missing(o *op) int { return o.chunks - l.byMcast - l.byPut }
 
+// manyBytes is how long all blocks together may be that several ranks multicast at once over a network.
+// It is half of what waits before a link of a small switch.
+const manyBytes = 64 << 10
+
+// drown reports whether the multicasts of o are left out, as if they were lost: all ranks multicast at
+// once, so all but one of every P-1 datagrams would be dropped before each link, and those that are not
+// take the link from the puts, which bring everything.
+func (rc *recovery) drown(o *op) bool {
+	return o.plan.manyCast && o.bytes() > manyBytes && rc.Caps.Local < rc.Size
+}
+
 // open prepares for operation o.
 func (rc *recovery) open(o *op) {
 	rc.openYields(o)

@@ -215,6 +215,9 @@ func (ops *operations) fill(o *op, s ir.Slot) *wire.Frame {
 
 // mcast sends the multicast of a chunk, the last one of some more than once.
 func (ops *operations) mcast(o *op, s ir.Slot) {
+	if ops.rec.drown(o) {
+		return
+	}
 	f := ops.fill(o, s)
 	ops.trace(EventMcast, o.seq, s, -1)
 	for range 1 + o.lost.repeats(o, s) {
