@@ -61,9 +61,9 @@ func (c *Core) Vacant() bool { return c.fate.err == nil && c.ops.vacant() }
 func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 
 // Waits reports whether time matters: it is inside an operation, watches another rank, has
-// asked others to agree, or repeats signals.
+// asked others to agree, repeats signals, or has refused a call that others wait for.
 func (c *Core) Waits() bool {
-	return c.Inside() || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0
+	return c.Inside() || c.watch.active() || c.agree.active() || len(c.rec.doubles) > 0 || c.ops.refusalDue() != never
 }
 
 // Ready reports whether operation seq is open and complete. While a mismatch is looked into,

@@ -9,24 +9,25 @@ import (
 )
 
 // Ranks that run different things under one number find that out by fingerprints, which are
-// numbers. The rank that has found it tells the other one, in words, what it has called itself, and
-// its fingerprints of the operations before (FrameClash). A fingerprint covers all operations up to
-// its own, so the other rank sees which was the first that differed. If that is an earlier one, it
-// answers with its own words for that. Otherwise it knows what it has called, and so what both
-// sides have. Several pairs may find out at the same time, and all ranks are to get the same error:
-// so it tells the lowest rank that is there (FrameDispute), which fails with the first that it is
-// told, and tells all.
-// While all goes well none of this is sent. If it takes long, since one of them computes or is
-// gone, a rank fails with what it knows: after a second, or the time of Config.Stall if that is
-// longer, who knows both sides, and after twice that who knows one.
+// numbers. The rank that finds it out tells the other one in words what it has called itself, and its
+// fingerprints of the operations before (FrameClash). A fingerprint covers all operations up to its
+// own, so the other rank sees which was the first that differed. If that is an earlier one, it answers
+// with its own words for that one. Otherwise it knows what both sides have called. Several pairs may
+// find out at the same time, and all ranks are to get the same error. So this rank tells the lowest
+// rank that has not left (FrameDispute). That one fails with the first words that it is told, and
+// tells all ranks.
+//
+// While all goes well none of this is sent. Another rank may compute, or be gone, and not answer. A
+// rank that knows both sides then fails with what it knows after a second, or after Config.Stall if
+// that is longer. A rank that knows one side waits twice as long.
 
-// dispute is a mismatch that this rank knows of and has not failed by.
+// dispute is a mismatch that this rank knows of and by which it has not failed yet.
 type dispute struct {
 	open  bool
-	whole bool // text is of both sides
+	whole bool // text has the words of both sides
 	about int
-	text  string // as far as this rank knows
-	until Time   // when it waits no longer; 0: from the next tick on for a while
+	text  string // what this rank knows
+	until Time   // when it waits no longer; 0: a while after the next tick
 }
 
 // What a FrameClash is about, in its Arg.
@@ -36,9 +37,9 @@ const (
 	subjects
 )
 
-// clash takes note that another rank has called something else, which by itself has the fingerprint
-// theirs there, and tells it what this one has, and the fingerprints of what it has called before, the
-// last first.
+// clash notes that another rank has called something else in operation seq, whose fingerprint by
+// itself is theirs there. It tells that rank what this one has called, in the words mine, and the
+// fingerprints of the operations before, the last first.
 func (f *failure) clash(subject uint32, seq uint64, mine string, before []uint32, other int, theirs uint32) {
 	if f.err != nil || f.dispute.open {
 		return
@@ -84,7 +85,7 @@ func clashIn(body []byte) (words string, before []uint32, ok bool) {
 	return words, before, true
 }
 
-// unheard has no more words expected of a rank that has left.
+// unheard ends waiting for the words of a rank that has left.
 func (f *failure) unheard(rank int) {
 	if d := &f.dispute; f.disputes() && !d.whole && d.about == rank {
 		f.propose(rank, d.text)
@@ -148,8 +149,7 @@ func (ops *operations) askFirst(first uint64, other int, theirs uint32) {
 	ops.disagree(first, other, theirs)
 }
 
-// propose has the lowest rank that is there fail by what is known of a mismatch, because of a
-// rank.
+// propose has the lowest rank that has not left fail with a mismatch, which is about a rank.
 func (f *failure) propose(about int, text string) {
 	if f.err != nil {
 		return
@@ -174,7 +174,7 @@ func (f *failure) propose(about int, text string) {
 	f.put(judge, fr)
 }
 
-// decide fails the core by a mismatch. All ranks that are told have the same text.
+// decide fails the core with a mismatch and tells all ranks, which then have the same text.
 func (f *failure) decide(about int, text string) {
 	if f.err == nil {
 		e := mismatch(about, text)
@@ -188,7 +188,7 @@ func mismatch(about int, text string) *RankError {
 	return &RankError{Rank: about, Err: fmt.Errorf("%w: %s", ErrMismatch, text)}
 }
 
-// tick ends waiting for others that takes too long: later where there is less to tell.
+// tick ends waiting for others that takes too long. It waits longer where only one side is known.
 func (f *failure) tick(now Time) {
 	d := &f.dispute
 	if f.err != nil || !d.open {
@@ -208,7 +208,7 @@ func (f *failure) tick(now Time) {
 // doubt is for how long a rank waits for another one to tell of a mismatch.
 func (f *failure) doubt() Time { return max(f.Stall, suspicion) }
 
-// disputes reports whether the core knows of a mismatch that it has not failed by.
+// disputes reports whether the core knows of a mismatch by which it has not failed yet.
 func (f *failure) disputes() bool { return f.err == nil && f.dispute.open }
 
 // due returns when tick has something to do next.
@@ -219,8 +219,7 @@ func (f *failure) due() Time {
 	return f.dispute.until
 }
 
-// with adds to err the mismatch that the core knows of, if there is one: it is why nothing
-// moves.
+// with adds to err the mismatch that the core knows of, if there is one: nothing moves because of it.
 func (f *failure) with(err error) error {
 	if !f.disputes() {
 		return err

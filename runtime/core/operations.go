@@ -32,6 +32,7 @@ type operations struct {
 	overlap  overlap
 	flags    flags
 	absent   absent
+	refusal  refusal
 	apart    bodies // what comes in one frame and goes to several places, by sender
 	askers   []int  // ranks that may ask this one what a barrier has multicast, ascending
 	asked    *Plan  // the last one whose answers are among them
@@ -155,9 +156,10 @@ func (ops *operations) tick(now Time) {
 		ops.rec.tick(o, now)
 	}
 	ops.rec.repeatDoubles(now)
+	ops.tickRefusal(now)
 	if o := ops.oldest(); o != nil && ops.Size > 1 {
 		if o.pulse.tick(now, ops.Stall) {
-			ops.probe(o)
+			ops.probe(o.seq, o.print, 0)
 		}
 		if o.pulse.probes > 0 {
 			ops.watch.want()
@@ -165,13 +167,13 @@ func (ops *operations) tick(now Time) {
 	}
 }
 
-// probe asks the nearest rank after this one that has not left. Who has left does
-// not answer, and could not be told from a rank that is dead, but for the goodbye
-// that it has said to all that may ask it.
-func (ops *operations) probe(o *op) {
+// probe asks the nearest rank after this one that has not left about operation seq, of that
+// fingerprint. A rank that has left does not answer. It could not be told from a dead one, but it has
+// said goodbye to all ranks that may ask it. steps is how many ranks have passed the question on.
+func (ops *operations) probe(seq uint64, fingerprint uint32, steps uint32) {
 	for distance := 1; distance < ops.Size; distance = farther(distance) {
 		if to := (ops.Rank + distance) % ops.Size; !ops.members.gone(to) {
-			ops.control(to, wire.FrameProbe, o.seq, o.print, 0)
+			ops.control(to, wire.FrameProbe, seq, fingerprint, steps)
 			return
 		}
 	}
@@ -179,7 +181,7 @@ func (ops *operations) probe(o *op) {
 
 // due returns when tick has something to do next.
 func (ops *operations) due() Time {
-	due := ops.rec.doubles.due()
+	due := min(ops.rec.doubles.due(), ops.refusalDue())
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
 		if o := ops.open(seq); o != nil {
 			due = min(due, o.gate.due(), ops.rec.due(o))

@@ -74,15 +74,25 @@ func (ops *operations) peerLate(h *wire.Header) {
 	}
 }
 
-// probed compares a neighbour's operation with what this rank runs, or ran,
-// under the same number, or says that it has not come so far, or that it is over.
+// probed compares a neighbour's operation with what this rank runs, or ran, under the same number. If
+// this rank has not come so far, or the operation is over, it says so. A rank that has returned from
+// the operation does not ask anybody itself, so it passes the question on: one of the ranks behind it
+// may never have entered.
 func (ops *operations) probed(h *wire.Header) {
-	switch o := ops.lookup(h.Seq); {
-	case o != nil && !ops.agrees(o, h), o == nil && !ops.agreed(h):
-	case ops.over(o, h.Seq):
+	o := ops.lookup(h.Seq)
+	if o != nil && !ops.agrees(o, h) || o == nil && !ops.agreed(h) {
+		return
+	}
+	if ops.over(o, h.Seq) {
 		ops.sayOver(h.From, h.Seq, h.Print)
-	case o != nil:
-	case h.Seq > ops.seq && ops.oldest() == nil:
-		ops.sayAbsent(h.Seq)
+	}
+	switch {
+	case h.Seq > ops.seq:
+		if ops.oldest() == nil {
+			ops.askedFor(h.Seq)
+			ops.sayAbsent(h.Seq)
+		}
+	case ops.open(h.Seq) == nil && int(h.Arg) < ops.Size-2:
+		ops.probe(h.Seq, h.Print, h.Arg+1)
 	}
 }

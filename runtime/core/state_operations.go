@@ -26,6 +26,10 @@ func (s *state) operations(ops *operations) {
 			s.num(rank + 1)
 		}
 	}
+	if s.flags(ops.refuses(), ops.refusal.asked); ops.refuses() {
+		s.u64(ops.refusal.seq)
+		s.text(ops.refusal.words)
+	}
 	s.num(0)
 	for _, seq := range ops.joined {
 		s.u64(future(seq, ops.seq))

@@ -56,6 +56,7 @@ var considered = map[string]string{
 	"operations.earlies": "state", "operations.joined": "state", "operations.delay": "state", "operations.totals": "counter",
 	"operations.overlap": "state", "overlap.settled": "derived", "overlap.waiting": "derived", "overlap.calls": "state",
 	"operations.watch": "link", "operations.absent": "state", "absent.seq": "state", "absent.ranks": "state", "absent.own": "state",
+	"operations.refusal": "state", "refusal.seq": "state", "refusal.words": "state", "refusal.asked": "state", "refusal.until": "time",
 	"call.seq": "state", "call.print": "state", "call.from": "state",
 	"op.waits": "state", "waits.list": "state", "waits.asked": "state", "waits.entered": "state",
 	"earlies.seq": "state", "earlies.seen": "derived", "earlies.odd": "derived", "earlies.list": "state", "early.slot": "state", "early.print": "state", "early.from": "state",

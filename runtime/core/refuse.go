@@ -1,0 +1,68 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// A call with wrong arguments is refused where it is made: it does nothing and does not count. The
+// rank may call again, correctly. If it does not, the other ranks wait for it in an operation that it
+// never enters, although it lives. So a rank remembers what it has refused. When a rank that waits
+// asks it (see pulse) and it has still not called again a while later, all ranks fail with a mismatch
+// in the words of the refusal. While nobody waits nothing is sent.
+
+// refusal is the last call of this rank that was refused.
+type refusal struct {
+	seq   uint64 // the number that the operation would have had; 0: no call was refused
+	words string // why
+	asked bool   // a rank waits in operation seq or in a later one
+	until Time   // when all ranks fail; 0: a while after the next tick
+}
+
+// Refuse notes that the process has made a call with wrong arguments, which would have been operation
+// seq. words say which call and what is wrong with it.
+func (c *Core) Refuse(seq uint64, words string) {
+	r := &c.ops.refusal
+	if r.seq != seq {
+		*r = refusal{seq: seq, asked: c.ops.absent.own >= seq}
+	}
+	r.words = clip(words, wire.MaxControl/2)
+}
+
+// refuses reports whether this rank has refused a call and has made no other since.
+func (ops *operations) refuses() bool { return ops.refusal.seq > ops.seq }
+
+// askedFor notes that a rank waits in operation seq, which this one has not entered.
+func (ops *operations) askedFor(seq uint64) {
+	if ops.refuses() && seq >= ops.refusal.seq {
+		ops.refusal.asked = true
+	}
+}
+
+// failsBy reports whether all ranks are to fail by the refusal unless this one calls again.
+func (ops *operations) failsBy() bool {
+	return ops.refusal.asked && ops.refuses() && ops.fate.err == nil && !ops.fate.dispute.open
+}
+
+// tickRefusal fails the core if others have waited long enough for another call.
+func (ops *operations) tickRefusal(now Time) {
+	r := &ops.refusal
+	switch {
+	case !ops.failsBy():
+	case r.until == 0:
+		r.until = now + ops.fate.doubt()
+	case now >= r.until:
+		text := fmt.Sprintf("rank %d has refused operation %d: %s", ops.Rank, r.seq, r.words)
+		*r = refusal{}
+		ops.fate.propose(ops.Rank, text)
+	}
+}
+
+// refusalDue returns when tickRefusal has something to do next.
+func (ops *operations) refusalDue() Time {
+	if !ops.failsBy() {
+		return never
+	}
+	return ops.refusal.until
+}
