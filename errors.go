@@ -13,7 +13,9 @@ import (
 // ErrTooLarge, ErrTooMany and, from Next, ErrPeerLeft the communicator has failed: every later call
 // returns the same error. Package runtime has the same variables.
 var (
-	// ErrInput: an argument or a field of Config is wrong. The call has done nothing.
+	// ErrInput: an argument or a field of Config is wrong. The call has done nothing, and the rank may
+	// make it again. If other ranks have made theirs and this one makes no other, all ranks get
+	// ErrMismatch: see there.
 	ErrInput = runtime.ErrInput
 	// ErrBusy: another goroutine is inside a collective of this communicator. Start operations that
 	// are to overlap one after the other.
@@ -29,6 +31,10 @@ var (
 	// lengths or algorithms. The error says of two ranks what each has called. A call may return
 	// before the ranks know, since a root waits for nobody. The next call in which a rank waits for
 	// one that differs fails; a barrier fails at every rank.
+	//
+	// A rank may also have refused a call with ErrInput and made no other while the other ranks wait
+	// for it. They ask after Config.Stall. A second later, or after Config.Stall again if that is
+	// longer, all ranks fail, and the error says what was wrong with the refused call.
 	ErrMismatch = runtime.ErrMismatch
 	// ErrProtocol: a rank has sent what no correct rank sends.
 	ErrProtocol = runtime.ErrProtocol
@@ -172,11 +178,13 @@ func (f *failure) As(target any) bool {
 	return true
 }
 
-// wrong is the error of function fn's arguments, at a rank of c if there is one.
+// wrong refuses a call of function fn because of its arguments, at a rank of c if there is one, and
+// returns the error.
 func (c *Comm) wrong(fn, format string, args ...any) error {
 	why := fmt.Sprintf(format, args...)
 	if c.missing() {
 		return fmt.Errorf("%w: %s: %s", ErrInput, fn, why)
 	}
+	c.under.Refuse(fn + ": " + why)
 	return fmt.Errorf("%w: %s: rank %d of %d: %s", ErrInput, fn, c.Rank(), c.Size(), why)
 }

@@ -109,20 +109,21 @@ func elements(bytes int) form {
 func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, form, error) {
 	none := core.Buffers{}
 	if ctx == nil {
-		return 0, none, form{}, noContext(call.Collective)
+		return 0, none, form{}, c.refuse(noContext(call.Collective))
 	}
 	k := c.plans.kindOf(call.Collective)
 	if k < 0 {
-		return 0, none, form{}, fmt.Errorf("%w: no collective %q", ErrInput, call.Collective)
+		return 0, none, form{}, c.refuse(fmt.Errorf("%w: no collective %q", ErrInput, call.Collective))
 	}
 	row := c.plans.row(k)
 	bytes, err := c.checkCall(call, row)
 	if err != nil {
-		v := ""
+		name := row.Name
 		if call.Counted {
-			v = "v"
+			name += "v"
 		}
-		return 0, none, form{}, fmt.Errorf("%w: %s%s: rank %d: %w", ErrInput, row.Name, v, c.rank, err)
+		c.Refuse(fmt.Sprintf("%s: %v", name, err))
+		return 0, none, form{}, fmt.Errorf("%w: %s: rank %d: %w", ErrInput, name, c.rank, err)
 	}
 	if row.Blocks == nil {
 		return k, none, form{}, nil

@@ -31,10 +31,10 @@ const (
 // leaves the communicator intact. All else is as with Bcast.
 func (c *Comm) BcastBytes(ctx context.Context, buf []byte, root int) ([]byte, error) {
 	if ctx == nil {
-		return nil, noContext("bcast")
+		return nil, c.refuse(noContext("bcast"))
 	}
 	if err := c.validRoot(root); err != nil {
-		return nil, err
+		return nil, c.refuse(err)
 	}
 	if !c.occupy() {
 		return nil, ErrBusy
@@ -80,7 +80,7 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	}
 	p, err := c.planFor(bcast, headBytes, root, form{})
 	if err != nil {
-		return err
+		return c.refuseInside(err)
 	}
 	if p.head == nil {
 		p.head = new(plan)
@@ -101,7 +101,7 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 func (c *Comm) bcastRest(ctx context.Context, rest []byte, root int) error {
 	p, err := c.planFor(bcast, len(rest), root, form{})
 	if err != nil {
-		return err
+		return c.refuseInside(err)
 	}
 	r := &c.blocking
 	*r = Request{comm: c, ctx: ctx, plan: p, mem: core.InPlace(rest)}

@@ -34,13 +34,13 @@ func (c *Comm) Bcast(ctx context.Context, buf []byte, root int) error {
 // otherwise have called something else.
 func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int) error {
 	if ctx == nil {
-		return noContext("bcast")
+		return c.refuse(noContext("bcast"))
 	}
 	if err := c.validRoot(root); err != nil {
-		return err
+		return c.refuse(err)
 	}
 	if element < 1 {
-		return fmt.Errorf("%w: bcast: elements of %d bytes", ErrInput, element)
+		return c.refuse(fmt.Errorf("%w: bcast: elements of %d bytes", ErrInput, element))
 	}
 	mem := core.InPlace(buf)
 	return c.run(ctx, bcast, &mem, root, elements(element))
@@ -57,7 +57,7 @@ func (c *Comm) validRoot(root int) error {
 // before the call, the communicator fails at every rank.
 func (c *Comm) Barrier(ctx context.Context) error {
 	if ctx == nil {
-		return noContext("barrier")
+		return c.refuse(noContext("barrier"))
 	}
 	return c.run(ctx, barrier, &core.Buffers{}, 0, form{})
 }

@@ -90,7 +90,7 @@ type Config struct {
 	Chunk    int           // bytes of a chunk at most, as far as 1024 chunks suffice; default 32 KiB or one datagram, whichever is less
 	MaxBcast int           // bytes that BcastBytes takes at most; default 1 GiB; negative: no limit
 	Repair   time.Duration // base timeout of repairs; default 20 ms
-	Stall    time.Duration // an operation that has not moved for so long asks its neighbour whether they mean the same; default 250 ms; negative: never, ranks that call different operations may then hang
+	Stall    time.Duration // an operation that has not moved for so long asks its neighbour whether they mean the same; default 250 ms; negative: never, ranks that call different operations may then hang, as they may if one rank alone is refused a call
 	Silence  time.Duration // a rank that gives no sign of life for so long while another one waits is lost (ErrPeerLost), though no connection says so; default 30 s; negative: never
 	Retain   int           // bytes kept, over all past operations, to answer requests after the call has returned; default 8 MiB; negative: none, who has lost a multicast then waits for a repair
 

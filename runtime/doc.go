@@ -133,10 +133,15 @@
 // [Comm.Agree] has them agree on flags. A process may be stopped, taken for lost, and go on later: it
 // then gets an error about itself, [ErrPeerLost], and cannot agree or shrink.
 //
-// A call that is refused ([ErrInput], as for a nil context, or [ErrBusy]) does nothing and does not count as
-// one of the operations that all ranks call in the same order: if the others have not been
-// refused theirs, this rank has to make up for it, or all are out of step. A context that has
-// ended before the call is none of these: the communicator fails.
+// A call that is refused ([ErrInput], as for a nil context, or [ErrBusy]) does nothing and does not
+// count as one of the operations that all ranks call in the same order. If one rank alone is refused
+// its call, it can call again, correctly, and nothing is lost. If it does not, the others wait for it.
+// After Config.Stall they ask, and the rank then has one second more, or Config.Stall if that is
+// longer. After that the communicator fails at every rank: [ErrMismatch], in the words of the refusal,
+// such as "rank 2 has refused operation 7: gather: dst has 10 bytes, which are not 3 blocks of one
+// length". If Config.Stall is negative nobody asks, and the others wait until the rank calls again or
+// closes the communicator. A context that has ended before the call is no refusal: the communicator
+// fails.
 //
 // See the Err variables and [OpError].
 //

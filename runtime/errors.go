@@ -19,7 +19,9 @@ var (
 	// operation: which of the two comes first is not defined. Operations that are to
 	// overlap are started one after the other.
 	ErrBusy = errors.New("another goroutine is inside a collective call of this communicator")
-	// ErrInput: an argument or a field of Config is out of range, or a context is nil.
+	// ErrInput: an argument or a field of Config is out of range, or a context is nil. A call with such
+	// an argument has done nothing and may be made again. If other ranks wait for it and it is not, all
+	// ranks get ErrMismatch.
 	ErrInput = errors.New("invalid argument")
 	// ErrTooLarge: a rootless message is longer than Config.MaxMessage, or a
 	// message of BcastBytes longer than Config.MaxBcast.
@@ -30,6 +32,8 @@ var (
 	// schedules, or have different Config.Epoch or rules for rootless messages. The error says of
 	// two ranks what each has called. A call may return before the ranks know: a root waits for
 	// nobody. The next call in which a rank waits for one that differs fails, a barrier at every rank.
+	// If a rank has refused a call, and made no other, while others wait for it, the error says what
+	// was wrong with that call.
 	ErrMismatch = core.ErrMismatch
 	// ErrProtocol: a peer has sent what no correct peer sends.
 	ErrProtocol = core.ErrProtocol

@@ -50,10 +50,10 @@ type Request struct {
 // Bcast.
 func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, error) {
 	if ctx == nil {
-		return nil, noContext("bcast")
+		return nil, c.refuse(noContext("bcast"))
 	}
 	if err := c.validRoot(root); err != nil {
-		return nil, err
+		return nil, c.refuse(err)
 	}
 	return c.startRequest(&Request{comm: c}, ctx, bcast, core.InPlace(buf), root, form{})
 }
@@ -62,7 +62,7 @@ func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, 
 // has started or called the barrier. Otherwise it is as [Comm.StartBcast].
 func (c *Comm) StartBarrier(ctx context.Context) (*Request, error) {
 	if ctx == nil {
-		return nil, noContext("barrier")
+		return nil, c.refuse(noContext("barrier"))
 	}
 	return c.startRequest(&Request{comm: c}, ctx, barrier, core.Buffers{}, 0, form{})
 }
@@ -162,7 +162,7 @@ func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem *core
 		err = c.fitsFrames(c.plans.row(k), mem.Block, p.Chunks)
 	}
 	if err != nil {
-		return err
+		return c.refuseInside(err)
 	}
 	return c.prepareUnder(r, ctx, p, mem)
 }

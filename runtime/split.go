@@ -60,7 +60,7 @@ func (c *Comm) Dup(ctx context.Context) (*Comm, error) { return c.derive(ctx, "d
 
 func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, error) {
 	if ctx == nil {
-		return nil, noContext(op)
+		return nil, c.refuse(noContext(op))
 	}
 	since := c.drv.clock.Now()
 	child, err := c.deriveOnce(ctx, op, color, key)
