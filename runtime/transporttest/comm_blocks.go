@@ -91,7 +91,7 @@ func moveBlocks(ctx context.Context, c *runtime.Comm, row *ir.Collective, round,
 // testBlockLengths: blocks of different lengths are a mismatch at every rank, in the words of both
 // sides; lengths that make no blocks are refused where they are.
 func testBlockLengths(t *testing.T, with Make) {
-	for _, collective := range []string{schedule.Scatter, schedule.Gather, schedule.Allgather, schedule.Alltoall} {
+	for _, collective := range manyBlocks() {
 		t.Run(collective, func(t *testing.T) {
 			const ranks = 3
 			row, _ := ir.CollectiveNamed(collective)
