@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // Ranks that outlive others name them and go on without them, whatever they are doing.
 func TestKills(t *testing.T) {
-	for _, args := range [][]string{{"--kills", "6", "--ranks", "5"}, {"--kills", "3", "--ranks", "6", "--at-once", "2"}} {
+	for _, args := range [][]string{{"--kills", "5", "--ranks", "5"}, {"--works", "blocks,halves,rootless", "--kills", "3", "--ranks", "6", "--at-once", "2"}} {
 		var out, errs bytes.Buffer
 		failed, err := kills(t.Context(), args, &out, &errs)
 		t.Log(out.String())
@@ -39,7 +39,7 @@ func TestKills(t *testing.T) {
 // Ranks that fall silent together are all named, also where they are found by those of a half, and those that go on
 // later say that they were lost.
 func TestStops(t *testing.T) {
-	for _, args := range [][]string{{"--works", "halves", "--transports", "tcp,shm"}, {"--works", "bcast", "--transports", "mcast,hybrid"}} {
+	for _, args := range [][]string{{"--works", "halves", "--transports", "tcp,shm"}, {"--works", "blocks", "--transports", "mcast,hybrid"}} {
 		var out, errs bytes.Buffer
 		failed, err := kills(t.Context(), append(args, "--stop", "--kills", "1", "--ranks", "6", "--at-once", "2", "--silence", "4s"), &out, &errs)
 		t.Log(out.String())

@@ -12,6 +12,9 @@
 //	go build -tags verbs -o /tmp/kills ./bench/kills
 //	go run ./bench/guests --guests 1 --memory 1024 -- /tmp/kills --transports verbs --kills 20 --ranks 4
 //
+// What the ranks do is one of --works, in turn: broadcasts, barriers, rootless messages, barriers of halves made by Split,
+// and, as "blocks", all collectives that move several blocks, with blocks of one length and of several.
+//
 // All ranks are on this host; hybrid is told that there are three. With --stop the ranks are stopped in place of
 // killed, so that nothing but their silence tells of it, and go on when all others have said what they have outlived:
 // then they must say that they were lost themselves. With --cut, which needs root and ip, each rank is on a host of its

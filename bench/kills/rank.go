@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
@@ -140,6 +141,41 @@ var works = []struct {
 		}
 		return nil
 	}},
+	{"blocks", func(ctx context.Context, c *runtime.Comm, turn int, buf []byte) error {
+		for _, row := range ir.Collectives() {
+			if row.Blocks == nil || row.Blocks(2) < 2 {
+				continue
+			}
+			for _, shift := range []int{1, 3} { // blocks of one length, and of three
+				call := callOf(&row, c, turn, func(block int) int { return len(buf) >> (block % shift) })
+				call.Counted = shift > 1
+				if err := c.Do(ctx, call); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}},
+}
+
+// callOf returns the call of a collective with blocks of so many bytes. In each turn another rank is
+// the root.
+func callOf(row *ir.Collective, c *runtime.Comm, turn int, length func(block int) int) runtime.Call {
+	call := runtime.Call{Collective: row.Name}
+	if row.Rooted {
+		call.Root = turn % c.Size()
+	}
+	memory := func(of ir.Blocks) (b []byte, counts []int) {
+		bytes := 0
+		for i := range of.Count {
+			counts = append(counts, length(of.At(i)))
+			bytes += counts[i]
+		}
+		return make([]byte, bytes), counts
+	}
+	call.Src, call.SrcCounts = memory(row.Held(c.Size(), call.Root, c.Rank()))
+	call.Dst, call.DstCounts = memory(row.Wanted(c.Size(), call.Root, c.Rank()))
+	return call
 }
 
 // halves is the work of ranks that are split into two halves and work there. When that fails they turn to the
