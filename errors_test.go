@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen"
@@ -165,4 +167,35 @@ func TestOthersOfARefusedCall(t *testing.T) {
 		}
 		return c.Close()
 	}))
+}
+
+// A rank whose call was refused may also live on without another call: all get its words.
+func TestAllGetTheWordsOfARefusedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		comms := group(t, 3, schedgen.Config{})
+		for _, c := range comms {
+			defer c.Close()
+		}
+		var wg sync.WaitGroup
+		for _, c := range comms {
+			wg.Go(func() {
+				var dst []int
+				if c.Rank() == 0 {
+					dst = make([]int, 5)
+				}
+				err := schedgen.Gather(t.Context(), c, dst, make([]int, 2), 0)
+				if c.Rank() == 0 {
+					assert.ErrorIs(t, err, schedgen.ErrInput)
+					return
+				}
+				if err == nil { // it has sent its block and waits for nobody
+					err = schedgen.Barrier(t.Context(), c)
+				}
+				assert.ErrorIs(t, err, schedgen.ErrMismatch)
+				assert.ErrorContains(t, err, "rank 0 has refused operation 1: Gather: dst has 5 elements and src 2, want 6 in dst")
+			})
+		}
+		wg.Wait()
+		require.ErrorIs(t, schedgen.Barrier(t.Context(), comms[0]), schedgen.ErrMismatch, "also where it was refused")
+	})
 }
