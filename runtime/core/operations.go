@@ -159,7 +159,7 @@ func (ops *operations) tick(now Time) {
 	ops.tickRefusal(now)
 	if o := ops.oldest(); o != nil && ops.Size > 1 {
 		if o.pulse.tick(now, ops.Stall) {
-			ops.probe(o.seq, o.print, 0)
+			ops.probe(o.seq, o.print, o.pulse.reach(ops.Size))
 		}
 		if o.pulse.probes > 0 {
 			ops.watch.want()
@@ -169,11 +169,11 @@ func (ops *operations) tick(now Time) {
 
 // probe asks the nearest rank after this one that has not left about operation seq, of that
 // fingerprint. A rank that has left does not answer. It could not be told from a dead one, but it has
-// said goodbye to all ranks that may ask it. steps is how many ranks have passed the question on.
-func (ops *operations) probe(seq uint64, fingerprint uint32, steps uint32) {
+// said goodbye to all ranks that may ask it. reach is how many ranks may pass the question on.
+func (ops *operations) probe(seq uint64, fingerprint uint32, reach uint32) {
 	for distance := 1; distance < ops.Size; distance = farther(distance) {
 		if to := (ops.Rank + distance) % ops.Size; !ops.members.gone(to) {
-			ops.control(to, wire.FrameProbe, seq, fingerprint, steps)
+			ops.control(to, wire.FrameProbe, seq, fingerprint, reach)
 			return
 		}
 	}

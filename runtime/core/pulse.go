@@ -56,6 +56,15 @@ func (p *pulse) tick(now, stall Time) bool {
 	return true
 }
 
+// reach returns how many ranks may pass the last probe on, among size ranks. Most probes are for the
+// neighbour alone: where links are slow many of them are sent although nothing is wrong.
+func (p *pulse) reach(size int) uint32 {
+	if p.probes < 2 || p.probes&(p.probes-1) != 0 {
+		return 0
+	}
+	return uint32(max(0, size-2))
+}
+
 // near is up to which distance every rank may be asked, and says goodbye; beyond
 // it those at powers of two, so that leaving takes few messages among many ranks.
 const near = 16

@@ -92,7 +92,7 @@ func (ops *operations) probed(h *wire.Header) {
 			ops.askedFor(h.Seq)
 			ops.sayAbsent(h.Seq)
 		}
-	case ops.open(h.Seq) == nil && int(h.Arg) < ops.Size-2:
-		ops.probe(h.Seq, h.Print, h.Arg+1)
+	case ops.open(h.Seq) == nil && h.Arg > 0:
+		ops.probe(h.Seq, h.Print, min(h.Arg, uint32(ops.Size))-1)
 	}
 }

@@ -132,7 +132,7 @@ const (
 	FrameSlot    FrameKind = iota + 1 // a chunk with its bytes, or a signal
 	FrameJoined                       // random-peer root delay: the sender has entered Seq
 	FrameLate                         // adaptive root delay: how the sender met Seq's multicast
-	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves, and passed on by ranks that have returned from Seq, Arg of them so far
+	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves; ranks that have returned from Seq pass it on, Arg of them at most
 	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body says it in words; Arg has found it, Slot has caused it
 	FrameCast                         // a rootless message; Seq counts those of its origin
 	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
