@@ -12,8 +12,8 @@ import (
 
 // checker holds a run to the promises of a communicator:
 //
-//   - a broadcast leaves the root's bytes at every rank, and writes nothing into
-//     a buffer after its call has returned;
+//   - a collective leaves at every rank the bytes of each block that the rank wants, changes none that
+//     it sends, and writes nothing into a buffer after its call has returned;
 //   - a barrier is left by nobody before all have entered;
 //   - the root of an acknowledged broadcast returns when all have the message;
 //   - rootless messages come exactly once, in their origin's order, unchanged, and are
@@ -28,13 +28,14 @@ import (
 type checker struct {
 	w         *world
 	violation *Violation
-	entries   []int    // by step: ranks that have entered
-	messages  [][]byte // by step: what is broadcast
+	entries   []int      // by step: ranks that have entered
+	blocks    [][][]byte // by step and block: what is moved
 	acked     map[string]bool
 	calls     []Call
 	enters    [][]Time          // by rank and step: when it entered
 	hasty     bool              // a process has closed before all it sent could arrive, or all knew what it has agreed on
 	outcomes  [][]*core.Outcome // by step and rank: what they have agreed on
+	shared    []byte            // where Scenario.Shared says so, all buffers
 	disagreed bool              // a process has called something else than the others
 	named     [][]int           // by rank: whom its calls have called lost
 }
@@ -42,7 +43,7 @@ type checker struct {
 func (c *checker) init(w *world) {
 	c.w = w
 	c.entries = make([]int, len(w.sc.Script)+1)
-	c.messages = make([][]byte, len(w.sc.Script))
+	c.blocks = make([][][]byte, len(w.sc.Script))
 	c.enters = make([][]Time, w.sc.Ranks)
 	for rank := range c.enters {
 		c.enters[rank] = make([]Time, len(w.sc.Script)+1)

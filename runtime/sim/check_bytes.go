@@ -1,49 +1,134 @@
 package sim
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
 
-// message is what the step broadcasts.
-func (c *checker) message(step int) []byte {
-	if c.messages[step] == nil {
-		m := make([]byte, c.w.sc.Script[step].Bytes)
-		r := seeded(c.w.sc.Seed, 'b', uint64(step))
-		r.fill(m)
-		c.messages[step] = m
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// contents returns the blocks that a step moves, by their numbers.
+func (c *checker) contents(step int) [][]byte {
+	if c.blocks[step] == nil {
+		o := &c.w.sc.Script[step]
+		row := o.row()
+		blocks := make([][]byte, row.Blocks(c.w.sc.Ranks))
+		for b := range blocks {
+			blocks[b] = make([]byte, o.length(c.w.sc, step, b))
+			r := seeded(c.w.sc.Seed, 'b', uint64(step), uint64(b))
+			r.fill(blocks[b])
+		}
+		c.blocks[step] = blocks
 	}
-	return c.messages[step]
+	return c.blocks[step]
 }
 
-// bufferFor returns the buffer that a rank calls with.
-func (c *checker) bufferFor(p *process, o *Op) []byte {
-	c.checkScribble(p)
-	if o.row().Blocks == nil {
-		return nil
+// length returns the bytes of a block.
+func (o *Op) length(sc *Scenario, step, block int) int {
+	if !o.Counted {
+		return o.Bytes
 	}
+	r := seeded(sc.Seed, 'l', uint64(step), uint64(block))
+	return r.below(o.Bytes + 1)
+}
+
+// joined returns the bytes of some blocks, one behind the other.
+func (c *checker) joined(step int, some ir.Blocks) (all []byte) {
+	for i := range some.Count {
+		all = append(all, c.contents(step)[some.At(i)]...)
+	}
+	return all
+}
+
+// held and wanted are the blocks of o that a rank has to send and to get.
+func (w *world) held(rank int, o *Op) ir.Blocks {
+	row := o.row()
+	return row.Held(w.sc.Ranks, o.Root, rank)
+}
+
+func (w *world) wanted(rank int, o *Op) ir.Blocks {
+	row := o.row()
+	return row.Wanted(w.sc.Ranks, o.Root, rank)
+}
+
+// buffersFor returns what a rank calls with. Where there is one block it stands in one place, as in a
+// broadcast.
+func (c *checker) buffersFor(p *process, o *Op) core.Buffers {
+	c.checkScribble(p)
+	row := o.row()
+	if row.Blocks == nil {
+		return core.Buffers{}
+	}
+	held, wanted := c.w.held(p.rank, o), c.w.wanted(p.rank, o)
+	if row.Blocks(c.w.sc.Ranks) == 1 && !o.Counted {
+		buf := c.buffer(p, o.Bytes)
+		if held.Count == 1 && !c.w.sc.Shared {
+			copy(buf, c.contents(p.step)[0])
+		}
+		return core.InPlace(buf)
+	}
+	mem := core.Buffers{Block: o.Bytes}
+	in, bytesIn := c.counts(p.step, o, held)
+	out, bytesOut := c.counts(p.step, o, wanted)
+	if mem.In, mem.Out = c.buffer(p, bytesIn), c.buffer(p, bytesOut); !c.w.sc.Shared {
+		copy(mem.In, c.joined(p.step, held))
+	}
+	if o.Counted {
+		mem.Counts = &core.Counts{In: in, Out: out, Element: 1, Shared: row.Everywhere(c.w.sc.Ranks, o.Root)}
+		mem.Block = max(slices.Max(append(in, 0)), slices.Max(append(out, 0)))
+	}
+	return mem
+}
+
+// counts returns the lengths of some blocks as a rank takes them to be that calls o, and their sum.
+func (c *checker) counts(step int, o *Op, some ir.Blocks) (lengths []int, sum int) {
+	for i := range some.Count {
+		n := o.length(c.w.sc, step, some.At(i))
+		lengths, sum = append(lengths, n), sum+n
+	}
+	return lengths, sum
+}
+
+// buffer returns n bytes of zeros, in memory that no call writes to any more.
+func (c *checker) buffer(p *process, n int) []byte {
 	if c.w.sc.Shared {
-		return c.message(p.step)
+		if len(c.shared) < n {
+			c.shared = make([]byte, n)
+		}
+		return c.shared[:n:n]
 	}
 	var buf []byte
 	if n := len(p.spare) - 1; n >= 0 {
 		buf, p.spare = p.spare[n], p.spare[:n]
 	}
-	if cap(buf) < o.Bytes {
-		buf = make([]byte, o.Bytes)
+	if cap(buf) < n {
+		buf = make([]byte, n)
 	}
-	buf = buf[:o.Bytes]
+	buf = buf[:n]
 	clear(buf)
-	if p.rank == o.Root {
-		copy(buf, c.message(p.step))
-	}
 	return buf
 }
 
+// checkBytes checks what a call has brought, and that it has left alone what it was to send.
 func (c *checker) checkBytes(p *process, r *request) {
-	if want := c.message(r.step); !c.w.sc.Shared && !c.disagreed && !bytes.Equal(r.buf, want) {
+	if c.w.sc.Shared || c.disagreed {
+		return
+	}
+	c.checkBuffer(p, r, "wrong bytes", r.mem.Out, c.joined(r.step, c.w.wanted(p.rank, &r.op)))
+	c.checkBuffer(p, r, "other bytes to send", r.mem.In, c.joined(r.step, c.w.held(p.rank, &r.op)))
+}
+
+func (c *checker) checkBuffer(p *process, r *request, what string, got, want []byte) {
+	if len(got) > len(want) && len(want) == 0 {
+		return // a broadcast's, where the rank holds nothing
+	}
+	if !bytes.Equal(got, want) {
 		at := 0
-		for at < len(want) && r.buf[at] == want[at] {
+		for at < len(want) && got[at] == want[at] {
 			at++
 		}
-		c.fail("rank %d has wrong bytes in step %d, from %d on of %d", p.rank, r.step, at, len(want))
+		c.fail("rank %d has %s in step %d, from %d on of %d", p.rank, what, r.step, at, len(want))
 	}
 }
 
@@ -58,7 +143,7 @@ func (c *checker) checkAll(root *process, r *request) {
 		case own == nil && c.enters[p.rank][r.step] > 0:
 		case own == nil || own.seq == 0:
 			c.fail("the root returns from step %d, which rank %d has not entered", r.step, p.rank)
-		case !bytes.Equal(own.buf, c.message(r.step)):
+		case !bytes.Equal(own.mem.Out, c.joined(r.step, c.w.wanted(p.rank, &own.op))):
 			c.fail("the root returns from step %d, whose message rank %d has not got", r.step, p.rank)
 		}
 	}
@@ -68,11 +153,18 @@ func (c *checker) checkAll(root *process, r *request) {
 const scribbled = 0xEE
 
 func (c *checker) scribble(p *process, r *request) {
-	if !c.w.sc.Shared {
-		for i := range r.buf {
-			r.buf[i] = scribbled
+	if c.w.sc.Shared {
+		return
+	}
+	mem := [][]byte{r.mem.Out, r.mem.In}
+	if row := r.op.row(); row.Blocks(c.w.sc.Ranks) == 1 && !r.op.Counted {
+		mem = mem[:1] // both are one
+	}
+	for _, buf := range mem {
+		for i := range buf {
+			buf[i] = scribbled
 		}
-		p.spare = append(p.spare, r.buf)
+		p.spare = append(p.spare, buf)
 	}
 }
 
@@ -83,7 +175,7 @@ func (c *checker) checkScribble(p *process) {
 	for _, buf := range p.spare {
 		for i, b := range buf {
 			if b != scribbled {
-				c.fail("rank %d: byte %d of a buffer was written after its broadcast had returned", p.rank, i)
+				c.fail("rank %d: byte %d of a buffer was written after its call had returned", p.rank, i)
 				return
 			}
 		}

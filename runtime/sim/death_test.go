@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // knowing says which ranks' calls have failed since a rank is dead.
@@ -121,17 +120,27 @@ func outlived(t *testing.T, sc *Scenario, dead ...int) {
 
 // lifelines are scenarios of every algorithm, which end with a barrier and an agreement.
 func lifelines(ranks int) (all []*Scenario) {
-	for _, name := range algorithms(schedule.Bcast) {
-		all = append(all, still(ranks, nil, Op{Kind: OpBcast, Algorithm: name, Root: ranks / 3, Bytes: 150, Chunks: 2}))
-	}
-	for _, name := range algorithms(schedule.Barrier) {
-		all = append(all, still(ranks, nil, Op{Kind: OpBarrier, Algorithm: name}))
+	for _, o := range steps() {
+		row := o.row()
+		if row.Rooted {
+			o.Root = ranks / 3
+		}
+		if row.Blocks != nil {
+			o.Bytes, o.Chunks = 150, 2
+			if row.Blocks(ranks) > manyBlocks {
+				continue // each run takes as long as all of the others
+			}
+		}
+		all = append(all, still(ranks, nil, o))
 	}
 	for _, sc := range all {
 		sc.Script = append(sc.Script, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"}, Op{Kind: OpAgree})
 	}
 	return all
 }
+
+// manyBlocks is how many blocks a collective has at most whose every step some rank dies at.
+const manyBlocks = 64
 
 // A rank of 64 dies before and after every step that it does: the root, ranks inside trees and
 // at their leaves, and the last one.

@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -125,8 +126,10 @@ func algorithms(collective string) (names []string) {
 func (s *Scenario) drawScript(r *random) {
 	for range 1 + r.below(12) {
 		switch r.below(10) {
-		case 0, 1, 2, 3:
+		case 0, 1:
 			s.drawBcast(r)
+		case 2, 3:
+			s.drawBlocks(r)
 		case 4, 5:
 			s.drawBarrier(r)
 		case 6:
@@ -142,19 +145,46 @@ func (s *Scenario) drawScript(r *random) {
 }
 
 func (s *Scenario) drawBcast(r *random) {
-	o := Op{Kind: OpBcast, Algorithm: pick(r, algorithms(schedule.Bcast)...), Root: r.below(s.Ranks)}
+	o := Op{Kind: OpBcast, Algorithm: pick(r, algorithms(schedule.Bcast)...), Root: r.below(s.Ranks), Bytes: drawBytes(r)}
+	if s.Ranks > 1 && r.chance(200) {
+		o.Hosts = 1 + r.below(s.Ranks)
+	}
+	s.Script = append(s.Script, o)
+}
+
+func drawBytes(r *random) int {
 	switch r.below(4) {
 	case 0:
-		o.Bytes = r.below(64)
+		return r.below(64)
 	case 1:
-		o.Bytes = r.below(2 << 10)
+		return r.below(2 << 10)
 	case 2:
-		o.Bytes = r.below(20 << 10)
+		return r.below(20 << 10)
 	default:
-		o.Bytes = r.below(64 << 10)
+		return r.below(64 << 10)
+	}
+}
+
+// drawBlocks has ranks call a collective that moves several blocks, whatever the table says of them.
+// What a rank holds or wants is together as long as a broadcast.
+func (s *Scenario) drawBlocks(r *random) {
+	rows := slices.DeleteFunc(ir.Collectives(), func(row ir.Collective) bool { return row.Published || row.Blocks == nil || row.Blocks(2) < 2 })
+	row := pick(r, rows...)
+	o := Op{Kind: OpKind(row.Name), Algorithm: pick(r, algorithms(row.Name)...), Bytes: drawBytes(r) / s.Ranks, Counted: r.chance(250)}
+	if row.Rooted {
+		o.Root = r.below(s.Ranks)
 	}
 	if s.Ranks > 1 && r.chance(200) {
 		o.Hosts = 1 + r.below(s.Ranks)
+	}
+	if r.chance(300) {
+		o.Chunks = 1 + r.below(4)
+	}
+	if _, err := o.spec(s); err != nil {
+		o.Hosts = 0 // not all algorithms know of hosts
+	}
+	if _, err := o.spec(s); err != nil {
+		o.Counted = false // not all can do without the lengths of others
 	}
 	s.Script = append(s.Script, o)
 }

@@ -141,7 +141,13 @@ func (w *world) twist(rank, step int) Op {
 		case o.row().Rooted:
 			o.Root = (o.Root + 1) % w.sc.Ranks
 			w.disagreed = true
-		case o.Kind == OpBarrier:
+		case o.Counted:
+			o.Counted = false
+			w.disagreed = true
+		case o.row().Blocks != nil:
+			o.Bytes++
+			w.disagreed = true
+		case o.row().Synchronizes:
 			o.Algorithm, o.Degree, o.FanIn, o.FanOut = "barrier/dissemination", 2, 0, 0
 			w.disagreed = true
 		}

@@ -32,8 +32,14 @@ func TestMismatchIsToldInTheWordsOfBoth(t *testing.T) {
 		odd := rapid.IntRange(0, size-1).Draw(rt, "odd")
 		op := rapid.SampledFrom(steps()).Draw(rt, "step")
 		words := "barrier by barrier/dissemination degree=2"
-		if op.Kind == OpBcast {
-			words = "bcast of 1000 bytes from root 1 by " + op.Algorithm
+		switch row := op.row(); {
+		case row.Blocks == nil:
+		case row.Blocks(size) == 1:
+			words = fmt.Sprintf("%s of 1000 bytes from root 1 by %s", op.Kind, op.Algorithm)
+		case row.Rooted:
+			words = fmt.Sprintf("%s of blocks of 1000 bytes from root 1 by %s", op.Kind, op.Algorithm)
+		default:
+			words = fmt.Sprintf("%s of blocks of 1001 bytes by %s", op.Kind, op.Algorithm)
 		}
 		if op.Algorithm == "barrier/dissemination" {
 			op.Degree = 3

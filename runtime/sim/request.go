@@ -12,7 +12,7 @@ type request struct {
 	step int
 	op   Op
 	plan *core.Plan
-	buf  []byte
+	mem  core.Buffers
 	seq  uint64 // 0: it has not begun, because too many are open
 }
 
@@ -28,7 +28,7 @@ func (w *world) width(rank int) int {
 // startRequest starts the operation of the present step. If the rank has as many
 // open as it may, it waits for the oldest, for some, or for all.
 func (p *process) startRequest(o *Op) {
-	p.open = append(p.open, &request{step: p.step, op: *o, plan: p.planFor(o), buf: p.w.bufferFor(p, o)})
+	p.open = append(p.open, &request{step: p.step, op: *o, plan: p.planFor(o), mem: p.w.buffersFor(p, o)})
 	width := p.w.width(p.rank)
 	if len(p.open) < width {
 		return
@@ -74,7 +74,7 @@ func (p *process) serveRequests() (moved bool) {
 }
 
 func (p *process) begins(r *request) {
-	p.core.Begin(r.plan, core.InPlace(r.buf))
+	p.core.Begin(r.plan, r.mem)
 	r.seq, _ = p.core.Seq()
 }
 

@@ -88,10 +88,12 @@ type Comm struct {
 // OpKind is what a process does in one step of its script.
 type OpKind string
 
-// The steps. All ranks have the same script.
+// The steps. All ranks have the same script. The name of each collective of the table is a step, too
+// ([ir.Collective]), but for those whose messages are published: blocks of Bytes under Algorithm, from
+// or to Root if it has one.
 const (
-	OpBcast   OpKind = "bcast"   // Bytes from Root under Algorithm
-	OpBarrier OpKind = "barrier" // under Algorithm
+	OpBcast   OpKind = "bcast"
+	OpBarrier OpKind = "barrier"
 	OpWait    OpKind = "wait"    // until all requests have ended that the rank has open
 	OpPublish OpKind = "publish" // Count messages of up to Bytes each, from Root, or from all if Root < 0
 	OpTake    OpKind = "take"    // until all that was published before is here
@@ -111,6 +113,7 @@ type Op struct {
 	FanOut    int    `json:"fan_out,omitempty"`
 	Hosts     int    `json:"hosts,omitempty"` // that the schedule knows of
 	Bytes     int    `json:"bytes,omitempty"`
+	Counted   bool   `json:"counted,omitempty"` // each block has a length of its own, drawn up to Bytes, as in MPI's v-forms
 	Count     int    `json:"count,omitempty"`
 	Time      Time   `json:"time,omitempty"`
 }
@@ -131,7 +134,7 @@ const (
 	FaultLate      FaultKind = "late"      // the process Rank begins at Until
 	FaultCrash     FaultKind = "crash"     // the process Rank dies at From; its connections end after Amount
 	FaultSilent    FaultKind = "silent"    // the host of Rank dies at From: nothing tells of it
-	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root or, of a barrier, another algorithm
+	FaultMismatch  FaultKind = "mismatch"  // Rank makes the call of step Amount with another root, or with blocks of another length, or by another algorithm if it has neither
 )
 
 // Fault is what goes wrong, from From until Until.
@@ -190,6 +193,12 @@ func (o *Op) row() ir.Collective {
 	return row
 }
 
+// isCollective reports whether a step is an operation of a collective, which all ranks call.
+func (o *Op) isCollective() bool {
+	row := o.row()
+	return row.Name != "" && !row.Published
+}
+
 // spec returns the schedule of a collective step.
 func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 	params := schedule.Params{Ranks: s.Ranks, Degree: o.Degree, FanIn: o.FanIn, FanOut: o.FanOut, Hosts: o.Hosts}
@@ -209,13 +218,21 @@ func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 	if got := spec.Header().Collective; got != string(o.Kind) {
 		return nil, fmt.Errorf("%s is no %s", o.Algorithm, o.Kind)
 	}
+	switch {
+	case !o.Counted:
+	case row.Blocks == nil || row.Blocks(2) < 2:
+		return nil, fmt.Errorf("%s: counted, but it does not move several blocks", o.Kind)
+	case !row.Everywhere(s.Ranks, params.Root) && spec.Relays():
+		return nil, fmt.Errorf("%s: counted, but %s has ranks pass blocks on whose lengths they do not know", o.Kind, o.Algorithm)
+	}
 	return spec, nil
 }
 
 // chunks cuts a message as runtime.Comm does.
 func (s *Scenario) chunks(o *Op) int {
+	row := o.row()
 	m := selection.Message{
-		Algorithm: o.Algorithm, Ranks: orElse(o.Hosts, s.Ranks), Bytes: o.Bytes,
+		Blocks: row.Blocks(s.Ranks), Algorithm: o.Algorithm, Ranks: orElse(o.Hosts, s.Ranks), Bytes: o.Bytes,
 		Links: orElse(s.Hosts, s.Ranks) > 1, Most: s.Comm.Chunk,
 	}
 	if s.Net.Multicast {

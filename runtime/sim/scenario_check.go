@@ -68,13 +68,20 @@ func (s *Scenario) checkOp(o *Op) error {
 	if o.Bytes < 0 || o.Bytes > maxBytes || o.Count < 0 || o.Time < 0 {
 		return fmt.Errorf("%s: bytes, count or time out of range", o.Kind)
 	}
-	switch o.Kind {
-	case OpBcast, OpBarrier:
+	switch {
+	case o.isCollective():
 		if o.Root < 0 || o.Root >= s.Ranks {
 			return fmt.Errorf("%s: root %d outside 0 … %d", o.Kind, o.Root, s.Ranks-1)
 		}
+		if row := o.row(); row.Blocks != nil && o.Bytes > maxBytes/row.Blocks(s.Ranks) {
+			return fmt.Errorf("%s: %d blocks of %d bytes, at most %d in all", o.Kind, row.Blocks(s.Ranks), o.Bytes, maxBytes)
+		}
 		_, err := o.spec(s)
 		return err
+	case o.Counted:
+		return fmt.Errorf("%s: counted, but it is no collective", o.Kind)
+	}
+	switch o.Kind {
 	case OpPublish:
 		if o.Root < -1 || o.Root >= s.Ranks {
 			return fmt.Errorf("publish: root %d outside -1 … %d", o.Root, s.Ranks-1)

@@ -83,9 +83,11 @@ func (p *process) compute(o *Op) {
 // start prepares a call.
 func (p *process) start(o *Op) {
 	p.left, p.until = 0, 0
-	switch o.Kind {
-	case OpBcast, OpBarrier:
+	if o.isCollective() {
 		p.startRequest(o)
+		return
+	}
+	switch o.Kind {
 	case OpWait:
 		p.until = p.step
 	case OpAgree:
@@ -160,14 +162,14 @@ func (p *process) goOn(o *Op) bool {
 
 // done returns from a call.
 func (p *process) done(o *Op) {
-	switch o.Kind {
-	case OpBcast, OpBarrier: // see serveRequests
-	case opSettle:
+	switch {
+	case o.isCollective(): // see serveRequests
+	case o.Kind == opSettle:
 		p.w.hasty = p.w.hasty || p.w.now >= p.settled
-	case OpAgree:
+	case o.Kind == OpAgree:
 		out, _ := p.core.Outcome(p.ballot)
 		p.w.agreed(p, out)
-	case OpFlush:
+	case o.Kind == OpFlush:
 		p.w.checkFlushed(p)
 		p.w.returned(p)
 	default:
@@ -270,7 +272,12 @@ func (p *process) compile(o *Op) (*core.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return core.NewPlan(&h, compiled, programs(h.Root), 0), nil
+	plan := core.NewPlan(&h, compiled, programs(h.Root), 0)
+	if o.Counted {
+		row := o.row()
+		plan = plan.Counted(row.Everywhere(h.Ranks, h.Root))
+	}
+	return plan, nil
 }
 
 // programs returns what the ranks do in a collective step.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
@@ -29,11 +30,17 @@ const noticed = Second + 2*Second/8 + 300*Millisecond
 
 // steps are a collective operation of each kind of schedule.
 func steps() (list []Op) {
-	for _, name := range algorithms("barrier") {
-		list = append(list, Op{Kind: OpBarrier, Algorithm: name})
-	}
-	for _, name := range algorithms("bcast") {
-		list = append(list, Op{Kind: OpBcast, Algorithm: name, Bytes: 1000})
+	for _, row := range ir.Collectives() {
+		if row.Published {
+			continue
+		}
+		for _, name := range algorithms(row.Name) {
+			o := Op{Kind: OpKind(row.Name), Algorithm: name}
+			if row.Blocks != nil {
+				o.Bytes = 1000
+			}
+			list = append(list, o)
+		}
 	}
 	return list
 }

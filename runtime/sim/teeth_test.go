@@ -202,7 +202,7 @@ func TestBuffersThatAreWrittenTooLateAreFound(t *testing.T) {
 		return &scribbler{Net: n, rank: rank}
 	}}
 	sc := scripted(2, Op{Kind: OpBcast, Algorithm: "bcast/chain", Bytes: 100}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
-	violated(t, sc, late, "rank 0: byte 0 of a buffer was written after its broadcast had returned")
+	violated(t, sc, late, "rank 0: byte 0 of a buffer was written after its call had returned")
 }
 
 // scribbler writes into a body that it was given before, when a later frame is
