@@ -146,7 +146,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		if h.Arg == failed {
 			c.fate.deserted(h.From)
 		}
-		c.leave(h.From, h.Seq)
+		c.leave(h.From, h.Seq, h.Print)
 	}
 	if c.fate.err != nil {
 		c.agree.look()
@@ -192,7 +192,7 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 	case rank == c.env.Rank:
 		c.fate.refused(err)
 	case how == wire.Closed:
-		c.leave(rank, unknown)
+		c.leave(rank, unknown, 0)
 	case how == wire.Refused:
 		c.members.suspect(rank, err)
 	default:
@@ -201,12 +201,16 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 	c.agree.look()
 }
 
-// leave takes a goodbye.
-func (c *Core) leave(rank int, last uint64) {
-	c.members.leave(rank, last)
+// leave takes a goodbye. It says what the rank has called, as far as that goes: ranks that differ in a gather may
+// all have returned but for the root, which waits for what it is not sent.
+func (c *Core) leave(rank int, last uint64, print uint32) {
+	c.members.leave(rank, last, print)
 	c.agree.look()
 	c.fate.unheard(rank)
-	if c.fate.err == nil {
+	if mine, ok := c.ops.past(last); c.fate.err == nil && ok && print != 0 && mine != print {
+		c.ops.disagree(last, rank, print)
+	}
+	if c.fate.err == nil && !c.fate.disputes() {
 		c.ops.checkLeft()
 	}
 	if c.fate.err == nil && last != unknown {

@@ -155,7 +155,8 @@ func (c *Core) goodbye(to int, healthy bool) {
 		c.fate.answer(to)
 		arg = failed
 	}
-	c.env.control(to, wire.FrameLeave, c.ops.complete, 0, arg)
+	last, _ := c.ops.past(c.ops.complete)
+	c.env.control(to, wire.FrameLeave, c.ops.complete, last, arg)
 }
 
 // Tick tells the time, which must not go back.

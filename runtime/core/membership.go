@@ -17,6 +17,7 @@ type absence struct {
 	rank   int
 	state  absenceState
 	last   uint64 // hasLeft: the operation that it takes part in last
+	print  uint32 // hasLeft: the fingerprint of that operation there; 0: it has not said which that is
 	silent bool   // isLost: it has given no sign of life, and may live
 	err    error  // suspected: why
 	until  Time   // suspected: how long it may still be heard of; 0: from the next tick on for a while
@@ -65,14 +66,14 @@ func (m *membership) gone(rank int) bool {
 	return a != nil && a.state != suspected
 }
 
-// leave notes that rank has left in good order, after operation last. If it is told
-// several times the least counts: the end of connections does not say which it is.
-func (m *membership) leave(rank int, last uint64) {
+// leave notes that rank has left in good order, after operation last, which has the fingerprint print there. If it
+// is told several times the least counts: the end of connections does not say which it is.
+func (m *membership) leave(rank int, last uint64, print uint32) {
 	switch a := m.of(rank); {
 	case a == nil || a.state == suspected:
-		m.set(absence{rank: rank, state: hasLeft, last: last})
-	case a.state == hasLeft:
-		a.last = min(a.last, last)
+		m.set(absence{rank: rank, state: hasLeft, last: last, print: print})
+	case a.state == hasLeft && last < a.last:
+		a.last, a.print = last, print
 	}
 }
 
@@ -98,6 +99,16 @@ func (m *membership) lost(rank int) bool {
 func (m *membership) missing(seq uint64) (a absence, ok bool) {
 	for _, a := range m.absent {
 		if a.state == hasLeft && seq > a.last {
+			return a, true
+		}
+	}
+	return absence{}, false
+}
+
+// parted returns a rank that has left behind operation seq, which has another fingerprint there than print.
+func (m *membership) parted(seq uint64, print uint32) (a absence, ok bool) {
+	for _, a := range m.absent {
+		if a.state == hasLeft && a.last == seq && a.print != 0 && a.print != print {
 			return a, true
 		}
 	}

@@ -90,7 +90,11 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	ops.history.note(o)
 	ops.mayBeAsked(p)
 	ops.rec.open(o)
-	ops.checkLeft()
+	if a, parted := ops.members.parted(ops.seq, ops.print); parted {
+		ops.disagree(ops.seq, a.rank, a.print)
+	} else {
+		ops.checkLeft()
+	}
 	ops.overlap.settled = max(ops.overlap.settled, ops.complete)
 	ops.clearCalls(o)
 	ops.closeGate(o)

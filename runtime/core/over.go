@@ -7,10 +7,10 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// Chunks of no bytes only tell something: those of a barrier, that all have come. So who
-// has ended an operation without bytes can tell all its chunks to who has not, however
-// long ago that was and whatever it remembers of it: the number of the operation says
-// enough. A rank that has returned from a barrier therefore answers for ever, and keeps
+// Chunks of no bytes only tell something: those of a barrier, that all have come; those of
+// another operation, that who holds them has come. So who has ended an operation without bytes
+// can tell its chunks to who has not, however long ago that was and whatever it remembers of
+// it: the number of the operation says enough. A rank that has returned from a barrier therefore answers for ever, and keeps
 // nothing for it.
 //
 // Such an answer goes on LaneControl. The lane of operations may be held, by the very rank
@@ -58,15 +58,48 @@ func (ops *operations) leftAfter(rank int, last uint64) {
 	}
 }
 
-// tellAll sets the chunks of o, which have no bytes, since o has ended at rank from.
+// tellAll sets the chunks of o, which have no bytes, that are known to be there since o has ended at
+// rank from: all those of a barrier, and else those of each rank of which from wants a block. A leaf of
+// a gather wants none, so its end only says that it has come itself.
 func (ops *operations) tellAll(o *op, from int) {
-	for k := range o.chunks {
-		if s := ir.Chunk(k); o.root != ops.Rank && !o.machine.Has(s) {
-			o.lost.byPut++
-			ops.trace(EventArrived, o.seq, s, from)
-			ops.set(o, s)
+	pl := &o.plan.places
+	if pl.blocks == 0 {
+		for k := range o.chunks {
+			if o.root != ops.Rank { // who tells it to the others
+				ops.told(o, ir.Chunk(k), from)
+			}
+		}
+		return
+	}
+	wanted := pl.wantedBy(from)
+	for rank := range ops.Size {
+		held := pl.heldBy(rank)
+		if rank == ops.Rank || rank != from && !meet(held.Blocks, wanted.Blocks) {
+			continue
+		}
+		for k := range held.All() {
+			ops.told(o, ir.Chunk(k), from)
 		}
 	}
+}
+
+// told sets a chunk of o of which rank from has told.
+func (ops *operations) told(o *op, s ir.Slot, from int) {
+	if !o.machine.Has(s) {
+		o.lost.byPut++
+		ops.trace(EventArrived, o.seq, s, from)
+		ops.set(o, s)
+	}
+}
+
+// meet reports whether a and b have a block in common.
+func meet(a, b ir.Blocks) bool {
+	for i := range a.Count {
+		if b.Index(a.At(i)) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // mayBeAsked remembers who may ask this rank for chunks of the plan's barriers.

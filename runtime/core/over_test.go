@@ -44,11 +44,16 @@ func newFlock(t *testing.T, size int) *flock {
 	return f
 }
 
-// begin has the given ranks enter an operation of n bytes.
+// begin has the given ranks enter an operation whose blocks have n bytes.
 func (f *flock) begin(ranks []int, name string, p schedule.Params, n int) {
 	p.Ranks = len(f.cores)
 	for _, rank := range ranks {
-		f.cores[rank].Begin(planOf(f.t, name, p, rank), InPlace(make([]byte, n)))
+		plan := planOf(f.t, name, p, rank)
+		mem := InPlace(make([]byte, n))
+		if pl := &plan.places; pl.blocks > 1 {
+			mem = Buffers{In: make([]byte, pl.held.Count*n), Out: make([]byte, pl.wanted.Count*n), Block: n}
+		}
+		f.cores[rank].Begin(plan, mem)
 	}
 }
 
@@ -145,6 +150,65 @@ func TestLostReleaseOfRanksThatHaveLeft(t *testing.T) {
 	f.cores[2].Arrived(&wire.Header{Kind: wire.FrameLeave, Lane: wire.LaneControl, Epoch: 1, From: 1}, nil)
 	require.False(t, f.cores[2].Ready(1))
 	require.ErrorIs(t, f.cores[2].Err(), ErrPeerLeft)
+}
+
+// The end of an operation whose blocks have no bytes says that those have come of whose blocks the rank wants one.
+func TestEndOfAnOperationWithoutBytes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		root int
+		from int
+		over bool // that rank's end says that rank 2's operation is over
+	}{
+		{"gather/linear", 2, 1, false}, // rank 0 may be still to come
+		{"gather/linear", 0, 1, true},  // rank 2 wants nothing
+		{"scatter/linear", 0, 1, true},
+		{"bcast/linear", 0, 1, true},
+		{"bcast/linear", 2, 1, true},
+		{"allgather/ring", 0, 1, true},
+		{"alltoall/linear", 0, 1, true},
+	} {
+		f := newFlock(t, 3)
+		f.begin([]int{2}, c.name, schedule.Params{Root: c.root, Chunks: 1}, 0)
+		print := f.cores[2].ops.open(1).print
+		f.cores[2].Arrived(&wire.Header{Kind: wire.FrameOver, Lane: wire.LaneControl, Epoch: 1, From: c.from, Seq: 1, Print: print}, nil)
+		require.Equal(t, c.over, f.cores[2].Ready(1), "%s from root %d", c.name, c.root)
+	}
+}
+
+// A goodbye says what the rank has called last. Where that differs from what this rank calls under the number, both
+// before it and after it, this rank fails by a mismatch: nobody else may be left to tell it.
+func TestGoodbyeOfARankThatDiffers(t *testing.T) {
+	leave := func(c *Core, from int, last uint64, print uint32) {
+		c.Arrived(&wire.Header{Kind: wire.FrameLeave, Lane: wire.LaneControl, Epoch: 1, From: from, Seq: last, Print: print}, nil)
+	}
+	gather := func(t *testing.T, root int) (*Core, uint32) {
+		f := newFlock(t, 3)
+		f.begin([]int{0}, "gather/linear", schedule.Params{Root: root, Chunks: 1}, 8)
+		return f.cores[0], f.cores[0].ops.open(1).print
+	}
+	_, theirs := gather(t, 1)
+	for _, late := range []bool{false, true} {
+		c, mine := gather(t, 0)
+		if late {
+			f := newFlock(t, 3)
+			c = f.cores[0]
+			leave(c, 1, 1, mine)
+			leave(c, 2, 1, theirs)
+			require.NoError(t, c.Err(), "it may be about to call the same")
+			f.begin([]int{0}, "gather/linear", schedule.Params{Chunks: 1}, 8)
+		} else {
+			leave(c, 1, 1, mine)
+			require.NoError(t, c.Err())
+			leave(c, 2, 1, theirs)
+		}
+		require.ErrorIs(t, c.Err(), ErrMismatch)
+		require.ErrorContains(t, c.Err(), "operation 1: rank 0 called gather of blocks of 8 bytes from root 0 by gather/linear")
+		require.ErrorContains(t, c.Err(), "rank 2 called something else")
+	}
+	c, _ := gather(t, 0)
+	leave(c, 2, 1, 0)
+	require.NoError(t, c.Err(), "it has not said what")
 }
 
 // Who leaves says goodbye to all that may ask it, however far they are.

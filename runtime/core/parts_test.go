@@ -107,16 +107,16 @@ func TestMembership(t *testing.T) {
 	require.Equal(t, 5+suspicion, m.due())
 	require.False(t, m.gone(2))
 
-	m.leave(3, unknown)
+	m.leave(3, unknown, 0)
 	m.suspect(3, refused) // it has closed
 	require.True(t, m.gone(3))
 	_, missing := m.missing(9)
 	require.False(t, missing, "nobody knows when it left")
-	m.leave(3, 7)
-	m.leave(3, 9)
+	m.leave(3, 7, 77)
+	m.leave(3, 9, 99)
 	a, missing := m.missing(8)
 	require.True(t, missing)
-	require.Equal(t, absence{rank: 3, state: hasLeft, last: 7}, a)
+	require.Equal(t, absence{rank: 3, state: hasLeft, last: 7, print: 77}, a)
 	_, missing = m.missing(7)
 	require.False(t, missing)
 
@@ -124,7 +124,7 @@ func TestMembership(t *testing.T) {
 	require.True(t, overdue)
 	require.Equal(t, absence{rank: 2, state: suspected, err: refused, until: 5 + suspicion}, a, "3 has been heard of")
 	m.lose(2, false)
-	m.leave(2, 7) // too late
+	m.leave(2, 7, 77) // too late
 	_, overdue = m.overdue(5 + suspicion)
 	require.False(t, overdue)
 	require.True(t, m.gone(2))

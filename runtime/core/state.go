@@ -72,6 +72,7 @@ func (s *state) members(m *membership) {
 		s.num(int(a.state))
 		s.flags(a.silent)
 		s.u64(a.last)
+		s.num(int(a.print))
 		if a.state == suspected {
 			s.text(a.err.Error())
 		}

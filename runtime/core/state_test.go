@@ -36,7 +36,7 @@ var considered = map[string]string{
 	"reason.cause": "state", "reason.origin": "state", "reason.about": "state", "reason.text": "state",
 
 	"membership.absent": "state",
-	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.silent": "state", "absence.err": "state", "absence.until": "time",
+	"absence.rank":      "state", "absence.state": "state", "absence.last": "state", "absence.print": "state", "absence.silent": "state", "absence.err": "state", "absence.until": "time",
 
 	"agreement.env": "link", "agreement.fate": "link", "agreement.members": "link", "agreement.watch": "link",
 	"agreement.ballots": "state", "agreement.last": "state", "agreement.taken": "state", "agreement.settled": "state", "agreement.missed": "time", "agreement.until": "time", "agreement.ask": "time", "agreement.out": "state",

@@ -136,7 +136,7 @@ const (
 	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body says it in words; Arg has found it, Slot has caused it
 	FrameCast                         // a rootless message; Seq counts those of its origin
 	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
-	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1
+	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1; Print is the fingerprint of Seq, 0 if it is not known
 	FrameWant                         // the sender asks for parts of Seq: Body is runs, first and number, u32 each, of chunks, in a datagram of fragments; it has all chunks below Arg; Slot: enter if what it asks for may only be late
 	FrameTaken                        // the multicast of Seq has been taken in up to chunk Arg in the whole subtree of the sender
 	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it has entered Seq
