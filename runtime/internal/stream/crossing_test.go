@@ -159,7 +159,8 @@ func (x *crossing) requireUnited(t require.TestingT, lane int) {
 	require.True(t, x.united(lane), "lane %d\n%s%s", lane, x.tell(0), x.tell(1))
 }
 
-// end has one of the ranks close or die, to which the other one puts a frame.
+// end has one of the ranks close or die, to which the other one puts a frame, and another one now and then, as a rank
+// does that watches: of a connection whose turn has not come it hears only by that that it is broken.
 func (x *crossing) end(r *rapid.T) {
 	rank, bye := rapid.IntRange(0, 1).Draw(r, "who"), rapid.Bool().Draw(r, "bye")
 	tr, other := x.ranks[rank], x.sinks[1-rank]
@@ -168,7 +169,14 @@ func (x *crossing) end(r *rapid.T) {
 	close(x.gates[1])
 	done := make(chan error, 1)
 	go func() { done <- tr.Close(bye, patience) }()
+	watch := time.NewTicker(100 * time.Millisecond)
+	defer watch.Stop()
 	for end := time.Now().Add(patience); len(done) == 0 || other.how == 0; x.ranks[1-rank].Wait(time.Millisecond) {
+		select {
+		case <-watch.C:
+			x.say(1-rank, int(wire.LaneControl))
+		default:
+		}
 		x.ranks[1-rank].Poll(other)
 		require.True(r, time.Now().Before(end), "still waiting for the end of rank %d, closed %d\n%s", rank, len(done), x.tell(1-rank))
 	}
