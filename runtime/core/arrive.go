@@ -203,12 +203,12 @@ func (c *Core) Ended(rank int, how wire.End, err error) {
 
 // leave takes a goodbye. It says what the rank has called, as far as that goes: ranks that differ in a gather may
 // all have returned but for the root, which waits for what it is not sent.
-func (c *Core) leave(rank int, last uint64, print uint32) {
-	c.members.leave(rank, last, print)
+func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
+	c.members.leave(rank, last, fingerprint)
 	c.agree.look()
 	c.fate.unheard(rank)
-	if mine, ok := c.ops.past(last); c.fate.err == nil && ok && print != 0 && mine != print {
-		c.ops.disagree(last, rank, print)
+	if mine, ok := c.ops.past(last); c.fate.err == nil && ok && fingerprint != 0 && mine != fingerprint {
+		c.ops.disagree(last, rank, fingerprint)
 	}
 	if c.fate.err == nil && !c.fate.disputes() {
 		c.ops.checkLeft()

@@ -66,14 +66,14 @@ func (m *membership) gone(rank int) bool {
 	return a != nil && a.state != suspected
 }
 
-// leave notes that rank has left in good order, after operation last, which has the fingerprint print there. If it
+// leave notes that rank has left in good order, after operation last, which has that fingerprint there. If it
 // is told several times the least counts: the end of connections does not say which it is.
-func (m *membership) leave(rank int, last uint64, print uint32) {
+func (m *membership) leave(rank int, last uint64, fingerprint uint32) {
 	switch a := m.of(rank); {
 	case a == nil || a.state == suspected:
-		m.set(absence{rank: rank, state: hasLeft, last: last, print: print})
+		m.set(absence{rank: rank, state: hasLeft, last: last, print: fingerprint})
 	case a.state == hasLeft && last < a.last:
-		a.last, a.print = last, print
+		a.last, a.print = last, fingerprint
 	}
 }
 
@@ -105,10 +105,10 @@ func (m *membership) missing(seq uint64) (a absence, ok bool) {
 	return absence{}, false
 }
 
-// parted returns a rank that has left behind operation seq, which has another fingerprint there than print.
-func (m *membership) parted(seq uint64, print uint32) (a absence, ok bool) {
+// parted returns a rank that has left behind operation seq, which has another fingerprint there.
+func (m *membership) parted(seq uint64, fingerprint uint32) (a absence, ok bool) {
 	for _, a := range m.absent {
-		if a.state == hasLeft && a.last == seq && a.print != 0 && a.print != print {
+		if a.state == hasLeft && a.last == seq && a.print != 0 && a.print != fingerprint {
 			return a, true
 		}
 	}

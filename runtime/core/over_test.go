@@ -170,8 +170,8 @@ func TestEndOfAnOperationWithoutBytes(t *testing.T) {
 	} {
 		f := newFlock(t, 3)
 		f.begin([]int{2}, c.name, schedule.Params{Root: c.root, Chunks: 1}, 0)
-		print := f.cores[2].ops.open(1).print
-		f.cores[2].Arrived(&wire.Header{Kind: wire.FrameOver, Lane: wire.LaneControl, Epoch: 1, From: c.from, Seq: 1, Print: print}, nil)
+		own := f.cores[2].ops.open(1).print
+		f.cores[2].Arrived(&wire.Header{Kind: wire.FrameOver, Lane: wire.LaneControl, Epoch: 1, From: c.from, Seq: 1, Print: own}, nil)
 		require.Equal(t, c.over, f.cores[2].Ready(1), "%s from root %d", c.name, c.root)
 	}
 }
@@ -179,8 +179,8 @@ func TestEndOfAnOperationWithoutBytes(t *testing.T) {
 // A goodbye says what the rank has called last. Where that differs from what this rank calls under the number, both
 // before it and after it, this rank fails by a mismatch: nobody else may be left to tell it.
 func TestGoodbyeOfARankThatDiffers(t *testing.T) {
-	leave := func(c *Core, from int, last uint64, print uint32) {
-		c.Arrived(&wire.Header{Kind: wire.FrameLeave, Lane: wire.LaneControl, Epoch: 1, From: from, Seq: last, Print: print}, nil)
+	leave := func(c *Core, from int, last uint64, fingerprint uint32) {
+		c.Arrived(&wire.Header{Kind: wire.FrameLeave, Lane: wire.LaneControl, Epoch: 1, From: from, Seq: last, Print: fingerprint}, nil)
 	}
 	gather := func(t *testing.T, root int) (*Core, uint32) {
 		f := newFlock(t, 3)
