@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
@@ -142,16 +143,27 @@ func lifelines(ranks int) (all []*Scenario) {
 // manyBlocks is how many blocks a collective has at most whose every step some rank dies at.
 const manyBlocks = 64
 
-// A rank of 64 dies before and after every step that it does: the root, ranks inside trees and
-// at their leaves, and the last one.
+// some returns at most n of a list, the first and the last among them, which lie at equal distances.
+func some[T any](list []T, n int) (few []T) {
+	if len(list) <= n {
+		return list
+	}
+	for i := range n {
+		few = append(few, list[i*(len(list)-1)/(n-1)])
+	}
+	return few
+}
+
+// A rank dies before and after steps that it does: the root, ranks inside trees and at their leaves, and
+// the last one. If SCHEDGEN_HEAVY is set there are more ranks, and no step is left out.
 func TestSurvivorsOfOneDeath(t *testing.T) {
-	const ranks = 64
+	ranks := heavy.Or(24, 64) // more than say goodbye to all
 	for _, sc := range lifelines(ranks) {
 		t.Run(sc.Script[0].Algorithm, func(t *testing.T) {
 			t.Parallel()
 			for _, dead := range []int{ranks / 3, 0, ranks/3 + 1, ranks/3 + 8, ranks - 1} {
 				sc.Faults = nil
-				for _, at := range moments(t, sc, dead) {
+				for _, at := range some(moments(t, sc, dead), heavy.Or(10, math.MaxInt)) {
 					for _, when := range []Time{at, at + 1} {
 						sc.Faults = []Fault{{Kind: FaultCrash, Rank: dead, From: when}}
 						outlived(t, sc, dead)
@@ -175,7 +187,7 @@ func TestSurvivorsOfTwoDeaths(t *testing.T) {
 				r := seeded(1, 'p')
 				for a := range ranks {
 					for b := range a {
-						for range 12 {
+						for range heavy.Or(6, 12) {
 							sc.Faults = []Fault{
 								{Kind: FaultCrash, Rank: a, From: pick(&r, at[a]...) + Time(r.below(2))},
 								{Kind: FaultCrash, Rank: b, From: pick(&r, at[b]...) + Time(r.below(2))},
