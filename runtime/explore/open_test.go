@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// rooted returns a call of a broadcast from a root.
+// rooted returns a call of an operation that has a root.
 func rooted(t testing.TB, name string, ranks, root int) Call {
 	spec, err := schedule.New(name, schedule.Params{Ranks: ranks, Root: root, Chunks: 1})
 	require.NoError(t, err)
@@ -28,9 +29,10 @@ func collectives(yield func(name string) bool) {
 	}
 }
 
-// of returns a call of an algorithm, from root if it is a broadcast.
+// of returns a call of an algorithm, with that root if it has one.
 func of(t testing.TB, name string, ranks, root int) Call {
-	if strings.HasPrefix(name, "bcast/") {
+	collective, _, _ := strings.Cut(name, "/")
+	if row, _ := ir.CollectiveNamed(collective); row.Rooted {
 		return rooted(t, name, ranks, root)
 	}
 	return callOf(t, name, ranks, 1)
@@ -45,7 +47,7 @@ func TestTwoOpen(t *testing.T) {
 			t.Run(first+" "+second, func(t *testing.T) {
 				for ranks := 2; ranks <= 3; ranks++ {
 					soundAsFar(t, Options{
-						Ranks: ranks, Open: 2, Losses: 1, States: 20_000,
+						Ranks: ranks, Open: 2, Losses: 1, States: heavy.Or(8_000, 20_000),
 						Calls: []Call{of(t, first, ranks, 0), of(t, second, ranks, ranks-1)},
 					})
 				}
