@@ -61,8 +61,14 @@ func manySizes(b *browser) {
 // manyRanks opens pages of more ranks than are readable: they show an extract
 // and say so.
 func manyRanks(b *browser) {
+	seen := map[string]bool{} // collectives
 	for _, alg := range schedule.Algorithms() {
-		for _, ranks := range []int{100, heavy.Or(1000, 4096)} {
+		sizes := []int{100, heavy.Or(1000, 4096)}
+		if seen[alg.Collective] && !heavy.Tests() {
+			sizes = sizes[:1]
+		}
+		seen[alg.Collective] = true
+		for _, ranks := range sizes {
 			row := alg.Row()
 			if alg.CutsItself() && ranks > 100 || row.Blocks != nil && ranks*row.Blocks(ranks) > mostDrawn { // P² puts are too many for a page
 				continue

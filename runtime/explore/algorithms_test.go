@@ -71,7 +71,7 @@ func TestAlgorithmsWithADeath(t *testing.T) {
 				}
 				explore := sound
 				if ranks == 3 && manyOrders(a.Collective) {
-					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(50_000, 0)
+					explore, o.States = heavy.Or(soundAsFar, sound), heavy.Or(20_000, 0)
 				}
 				explore(t, o)
 				o.Losses, o.Early, o.Quit = 0, 1, true
