@@ -93,7 +93,7 @@ func (o *options) fill(ctx context.Context, b *built, r *row) (done bool) {
 		r.measured = outcomeOf(b.measure(ctx, o, r))
 		done = true
 	}
-	if o.predicts() && r.predictable() && (o.again || r.predicted.empty()) {
+	if o.predicts() && (o.again || r.predicted.empty()) {
 		if r.iterations == 0 {
 			r.iterations = o.iterationsOf(r.cell)
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/runtime/sim"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // The network of bench/netns, with its flags' defaults, and the systems on it.
@@ -37,8 +36,8 @@ const (
 // where cores are busy. With less a link of 1 Gbit/s is one of 850 Mbit/s.
 func burst(rate int64) int { return max(burstBytes, int(rate/8/2000)) }
 
-// scenario is what is measured in a cell: a barrier, a broadcast and, where that
-// has no acknowledgements, a barrier; once to warm up, and then again and again.
+// scenario is what is measured in a cell: a barrier, an operation and, behind a broadcast without
+// acknowledgements, a barrier; once to warm up, and then again and again.
 func scenario(c cell, iterations int) *sim.Scenario {
 	link := sim.Link{Rate: c.rate, Queue: queueBytes, Burst: burst(c.rate), Delay: delay}
 	s := &sim.Scenario{
@@ -52,16 +51,18 @@ func scenario(c cell, iterations int) *sim.Scenario {
 		s.Faults = []sim.Fault{{Kind: sim.FaultLoss, Host: -1, Until: simulated, PerMille: c.perMille}}
 	}
 	for range iterations + 1 {
-		s.Script = append(s.Script, meet, sim.Op{Kind: sim.OpBcast, Algorithm: c.algorithm, Bytes: c.bytes})
-		if !acked(c.algorithm) {
+		o := sim.Op{Kind: sim.OpKind(c.collective()), Algorithm: c.algorithm, Bytes: c.bytes}
+		s.Script = append(s.Script, meet, o)
+		if meets(&o) {
 			s.Script = append(s.Script, meet)
 		}
 	}
 	return s
 }
 
-// predictable reports whether the simulator's scripts have operations of the cell's collective.
-func (c cell) predictable() bool { return c.collective() == schedule.Bcast }
+// meets reports whether a barrier behind an operation is a part of its time: it tells the root of a broadcast
+// that all ranks have the message, unless the algorithm does.
+func meets(o *sim.Op) bool { return o.Kind == sim.OpBcast && !acked(o.Algorithm) }
 
 var meet = sim.Op{Kind: sim.OpBarrier, Algorithm: "barrier/hsb"}
 
@@ -72,26 +73,30 @@ const simulated = 3600 * sim.Second
 // have the message.
 func acked(algorithm string) bool { return algorithm == "bcast/mcast-acktree" }
 
-// timesOf returns how long the broadcasts of a scenario took but the first.
+// timesOf returns how long the operations of a scenario took but the first: broadcasts at the root, and others
+// at the rank whose call took longest.
 func timesOf(s *sim.Scenario, r *sim.Result) (times, error) {
 	if r.Violation != nil {
 		return times{}, r.Violation
 	}
 	const root = 0
-	enter, leave := make([]sim.Time, len(s.Script)), make([]sim.Time, len(s.Script))
+	enter, leave, longest := make([]sim.Time, len(s.Script)), make([]sim.Time, len(s.Script)), make([]sim.Time, len(s.Script))
 	for _, c := range r.Calls {
+		longest[c.Step] = max(longest[c.Step], c.Return-c.Enter)
 		if c.Rank == root {
 			enter[c.Step], leave[c.Step] = c.Enter, c.Return
 		}
 	}
 	var all []sim.Time
 	for i, o := range s.Script {
-		if o.Kind == sim.OpBcast {
-			last := i
-			if !acked(o.Algorithm) {
-				last++ // the barrier behind it
-			}
-			all = append(all, leave[last]-enter[i])
+		switch {
+		case o.Kind == sim.OpBarrier:
+		case meets(&o):
+			all = append(all, leave[i+1]-enter[i])
+		case o.Kind == sim.OpBcast:
+			all = append(all, leave[i]-enter[i])
+		default:
+			all = append(all, longest[i])
 		}
 	}
 	all = all[1:]
