@@ -251,7 +251,7 @@ func (c *Comm) perform(r *Request) error {
 // of their own, without a look at Config as long as the operations of a kind are alike. n is 0 if not
 // all ranks know all lengths.
 func (c *Comm) planFor(k kind, n, root int, f form) (*plan, error) {
-	last := &c.plans.recent[k]
+	last := c.plans.last(k, n, root)
 	if last.plan != nil && last.bytes == n && last.root == root && last.form == f {
 		return last.plan, nil
 	}

@@ -87,7 +87,7 @@ func (c *Comm) prepare() error {
 		return err
 	}
 	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules), opens: c.opens(), rows: ir.Collectives()}
-	c.plans.recent = make([]recent, len(c.plans.rows))
+	c.plans.recent = make([]recent, len(c.plans.rows)<<recentBits)
 	if c.window != nil {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}

@@ -73,14 +73,22 @@ type plans struct {
 	together   bool                // one can stand for several ranks
 	opens      func(rank int)      // connects with a rank; nil: nothing is won by that
 	rows       []ir.Collective     // the table of collectives, by kind
-	recent     []recent            // by kind
+	recent     []recent            // see last
 	kept       map[planKey]*plan
 	order      []planKey // in which they were compiled
 	weight     int       // of all
 }
 
-// recent is the plan of the last operation of a kind, which mostly is the next one's
-// too.
+// last returns where the plan stands of the last operation of a kind with blocks of n bytes and that root, unless
+// another one has taken its place: the next operation mostly is like one of the last few.
+func (ps *plans) last(k kind, n, root int) *recent {
+	at := (uint64(n) + uint64(root)<<32) * 0x9E3779B97F4A7C15 >> (64 - recentBits)
+	return &ps.recent[int(k)<<recentBits+int(at)]
+}
+
+const recentBits = 3 // 8 operations of a kind
+
+// recent is an operation and its plan.
 type recent struct {
 	bytes, root int
 	form        form
@@ -104,6 +112,7 @@ func (ps *plans) keep(p *plan) {
 	for ps.weight += p.weight; ps.weight > maxPlans && len(ps.order) > 0; ps.order = ps.order[1:] {
 		ps.weight -= ps.kept[ps.order[0]].weight
 		delete(ps.kept, ps.order[0])
+		clear(ps.recent)
 	}
 	if ps.kept == nil {
 		ps.kept = make(map[planKey]*plan)

@@ -21,7 +21,7 @@ const (
 
 // quick goes through an operation at once, and reports whether it has.
 func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f form) bool {
-	last := &c.plans.recent[k]
+	last := c.plans.last(k, mem.Block, root)
 	if last.plan == nil || last.bytes != mem.Block || last.root != root || last.form != f {
 		return false
 	}

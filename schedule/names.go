@@ -33,7 +33,7 @@ func quote(name string) string {
 
 // find returns the algorithm called name, a *NameError if there is none.
 func find(name string) (Algorithm, error) {
-	all := Algorithms()
+	all := registry()
 	i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == name })
 	if i >= 0 {
 		return all[i], nil

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -44,8 +45,12 @@ type slaves struct {
 	fill func(node, arena) ir.Program
 }
 
-// Algorithms returns all algorithms in the order in which they are listed.
-func Algorithms() []Algorithm {
+// Algorithms returns all algorithms in the order in which they are listed. The list is a copy; what its elements
+// refer to is not.
+func Algorithms() []Algorithm { return slices.Clone(registry()) }
+
+// registry is the list, made once.
+var registry = sync.OnceValue(func() []Algorithm {
 	return []Algorithm{
 		linear(),
 		binomial(),
@@ -75,6 +80,13 @@ func Algorithms() []Algorithm {
 		alltoallPairwise(),
 		alltoallBruck(),
 	}
+})
+
+// Multicasts reports whether there is an algorithm of that name that multicasts.
+func Multicasts(name string) bool {
+	all := registry()
+	i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == name })
+	return i >= 0 && all[i].Multicasts()
 }
 
 // AlgorithmsOf returns the algorithms of a collective, in the order of [Algorithms].

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 )
 
@@ -32,6 +33,48 @@ func BenchmarkCalls(b *testing.B) {
 					}
 				}
 			}
+			b.StopTimer()
+			for _, c := range comms {
+				require.NoError(b, c.Close())
+			}
+		})
+	}
+}
+
+// BenchmarkBlocks is a collective of blocks of 8 bytes among two ranks, each in a goroutine. Those with a root have
+// it change, so that no rank is ahead of the other.
+func BenchmarkBlocks(b *testing.B) {
+	for _, name := range []string{"bcast", "scatter", "gather", "allgather", "alltoall"} {
+		row, _ := ir.CollectiveNamed(name)
+		b.Run(name, func(b *testing.B) {
+			var comms []*runtime.Comm
+			for _, tr := range connect(b, 2) {
+				c, err := runtime.Join(b.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{name: {Name: name + "/linear"}}})
+				require.NoError(b, err)
+				comms = append(comms, c)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			var wg sync.WaitGroup
+			for rank, c := range comms {
+				wg.Go(func() {
+					var dst, src [2][]byte
+					for root := range dst {
+						dst[root], src[root] = make([]byte, 8*row.Wanted(2, root, rank).Count), make([]byte, 8*row.Held(2, root, rank).Count)
+					}
+					for i := range b.N {
+						root := 0
+						if row.Rooted {
+							root = i % 2
+						}
+						if err := c.Collective(b.Context(), name, dst[root], src[root], root); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
 			b.StopTimer()
 			for _, c := range comms {
 				require.NoError(b, c.Close())

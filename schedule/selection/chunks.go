@@ -2,7 +2,6 @@ package selection
 
 import (
 	"math"
-	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -66,7 +65,7 @@ func (m *Message) best() int {
 		return min(m.pieces(m.Most), max(1, ir.MaxChunks/max(m.Blocks, 1)))
 	case m.Blocks > 1:
 		return 1
-	case m.Memory && !multicasts(m.Algorithm):
+	case m.Memory && !schedule.Multicasts(m.Algorithm):
 		return m.inMemory()
 	case m.Algorithm == "bcast/linear" && !m.Links:
 		return m.pieces(linearBytes)
@@ -87,10 +86,6 @@ func (m *Message) inMemory() int {
 		return m.pieces(chunkBytes)
 	}
 	return min(m.pieces(lentBytes), maxLent)
-}
-
-func multicasts(name string) bool {
-	return slices.ContainsFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool { return a.Name == name && a.Multicasts() })
 }
 
 // fragments returns the number of chunks of the symmetric broadcast to p ranks: p, or

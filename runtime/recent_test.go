@@ -1,0 +1,51 @@
+package runtime
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/runtime/core"
+)
+
+// Calls whose roots or lengths change find their plans again, and allocate nothing for that.
+func TestPlansOfChangingCalls(t *testing.T) {
+	c := still(t, &sent{size: 4}, Config{})
+	find := func() (plans []*core.Plan) {
+		for root := range 4 {
+			for _, n := range []int{8, 1000, 100_000} {
+				p, err := c.planFor(bcast, n, root, form{})
+				require.NoError(t, err)
+				require.Equal(t, root, p.Root())
+				plans = append(plans, p.Plan)
+			}
+		}
+		return plans
+	}
+	first := find()
+	require.Equal(t, first, find())
+	n := testing.AllocsPerRun(100, func() {
+		for root := range 4 {
+			for _, n := range []int{8, 1000, 100_000} {
+				if _, err := c.planFor(bcast, n, root, form{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+	require.Zero(t, n)
+}
+
+// A plan that had to make room is forgotten altogether.
+func TestPlansThatMakeRoom(t *testing.T) {
+	c := still(t, &sent{size: 4}, Config{})
+	of := func(root int) *plan {
+		p, err := c.planFor(bcast, 8, root, form{})
+		require.NoError(t, err)
+		return p
+	}
+	p := of(0)
+	c.plans.weight = 2 * maxPlans
+	of(1)
+	require.NotSame(t, p, of(0))
+}
