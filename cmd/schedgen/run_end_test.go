@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -87,8 +88,8 @@ func transports(t *testing.T) []string {
 // is no power of two and another root than 0.
 func TestBroadcasts(t *testing.T) {
 	t.Parallel()
-	for _, transport := range transports(t) {
-		for _, alg := range names(schedule.Bcast) {
+	for i, alg := range names(schedule.Bcast) {
+		for _, transport := range inTurn(transports(t), i) {
 			args := fmt.Sprintf("run bcast -p 5 --size 100kB --root 3 --iterations 3 --algorithm %s --transport %s", alg, transport)
 			o := object(t, args)
 			require.Len(t, o.Ranks, 5)
@@ -96,6 +97,14 @@ func TestBroadcasts(t *testing.T) {
 			checkOrigins(t, &o, args)
 		}
 	}
+}
+
+// inTurn returns two of the transports, others for each i, or all of them if SCHEDGEN_HEAVY is set.
+func inTurn(transports []string, i int) []string {
+	if heavy.Tests() || len(transports) < 3 {
+		return transports
+	}
+	return []string{transports[i%len(transports)], transports[(i+1)%len(transports)]}
 }
 
 // checkOrigins requires that every chunk of every iteration came in one of
@@ -169,8 +178,8 @@ func TestLossOfBarriers(t *testing.T) {
 
 func TestBarriers(t *testing.T) {
 	t.Parallel()
-	for _, transport := range transports(t) {
-		for _, alg := range names(schedule.Barrier) {
+	for i, alg := range names(schedule.Barrier) {
+		for _, transport := range inTurn(transports(t), i) {
 			o := object(t, fmt.Sprintf("run barrier -p 6 --iterations 50 --algorithm %s --transport %s", alg, transport))
 			require.Len(t, o.Ranks, 6)
 			require.Positive(t, o.Slowest.Median)
@@ -180,8 +189,8 @@ func TestBarriers(t *testing.T) {
 
 func TestAnycasts(t *testing.T) {
 	t.Parallel()
-	for _, transport := range transports(t) {
-		for _, alg := range names(schedule.Anycast) {
+	for i, alg := range names(schedule.Anycast) {
+		for _, transport := range inTurn(transports(t), 2*i) {
 			for _, size := range []string{"0", "1KiB"} {
 				o := object(t, fmt.Sprintf("run anycast -p 5 --messages 50 --size %s --algorithm %s --transport %s", size, alg, transport))
 				for _, r := range o.Ranks {
@@ -216,8 +225,8 @@ func TestSizes(t *testing.T) {
 	if testing.Short() {
 		all = []string{overTCP}
 	}
-	for _, transport := range all {
-		for _, args := range []string{"-p 1 --size 5", "-p 2 --size 0", "-p 2 --size 1", "-p 3 --size 3 --chunks 7", "-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB"} {
+	for i, args := range []string{"-p 1 --size 5", "-p 2 --size 0", "-p 2 --size 1", "-p 3 --size 3 --chunks 7", "-p 4 --size 3MiB --iterations 2", "-p 7 --hosts 2 --size 100kB"} {
+		for _, transport := range inTurn(all, i) {
 			object(t, "run bcast --transport "+transport+" "+args)
 		}
 	}
