@@ -29,6 +29,15 @@ type Collective struct {
 	// holds may be among them.
 	Wanted func(ranks, root, rank int) Blocks
 
+	// Inputs returns how many blocks of its own each rank contributes. It is nil for a collective
+	// that folds nothing. Block b of the operation is folded from block b mod Inputs of the
+	// contributions: all blocks of a scan are folded from the one block that each rank has.
+	Inputs func(ranks int) int
+
+	// Folded returns of how many ranks the contributions are folded into a block: those of the ranks
+	// 0 … Folded-1, each once. It is nil if Inputs is.
+	Folded func(ranks, block int) int
+
 	// Rotated returns what a block becomes when every rank r becomes rank r+by, modulo ranks: who
 	// holds and wants the one are then who held and wanted the other, each by ranks further. It is
 	// nil if there is no such block, because a root is unlike other ranks, or if there are no blocks.
@@ -137,9 +146,51 @@ var collectives = []Collective{
 			return (from+by)%ranks*ranks + (to+by)%ranks
 		},
 	},
+	{
+		Name: "reduce", Rooted: true, Blocks: one, Inputs: one, Folded: ofAllRanks,
+		Held: nothing,
+		Wanted: func(_, root, rank int) Blocks {
+			if rank != root {
+				return Blocks{}
+			}
+			return Blocks{0, 1, 1}
+		},
+	},
+	{
+		Name: "allreduce", Blocks: one, Inputs: one, Folded: ofAllRanks,
+		Held:   nothing,
+		Wanted: func(_, _, _ int) Blocks { return Blocks{0, 1, 1} },
+	},
+	{
+		Name: "reduce-scatter", Blocks: blockPerRank, Inputs: blockPerRank, Folded: ofAllRanks,
+		Held:    nothing,
+		Wanted:  func(_, _, rank int) Blocks { return Blocks{rank, 1, 1} },
+		Rotated: func(ranks, by, block int) int { return (block + by) % ranks },
+	},
+	{
+		Name: "scan", Blocks: blockPerRank, Inputs: one,
+		Folded: func(_, block int) int { return block + 1 },
+		Held:   nothing,
+		Wanted: func(_, _, rank int) Blocks { return Blocks{rank, 1, 1} },
+	},
+	{
+		Name: "exscan", Blocks: blockPerRank, Inputs: one,
+		Folded: func(_, block int) int { return block },
+		Held:   nothing,
+		Wanted: func(_, _, rank int) Blocks {
+			if rank == 0 {
+				return Blocks{}
+			}
+			return Blocks{rank, 1, 1}
+		},
+	},
 }
 
 func blockPerRank(ranks int) int { return ranks }
+
+func nothing(_, _, _ int) Blocks { return Blocks{} }
+
+func ofAllRanks(ranks, _ int) int { return ranks }
 
 func heldByRoot(_, root, rank int) Blocks {
 	if rank != root {
@@ -208,6 +259,8 @@ func Define(c Collective) error {
 		return fmt.Errorf("defining a collective: there is a %s already", c.Name)
 	case c.Blocks != nil && (c.Held == nil || c.Wanted == nil):
 		return fmt.Errorf("defining a collective: %s has blocks, so it needs Held and Wanted", c.Name)
+	case (c.Inputs == nil) != (c.Folded == nil) || c.Inputs != nil && c.Blocks == nil:
+		return fmt.Errorf("defining a collective: %s needs Blocks, Inputs and Folded to fold", c.Name)
 	case c.Blocks == nil && c.Rooted:
 		return fmt.Errorf("defining a collective: %s has a root, but no blocks", c.Name)
 	}
@@ -278,6 +331,33 @@ func (h *Header) Blocks() int {
 func (h *Header) BlockChunks() int {
 	if n := h.Blocks(); n > 0 {
 		return h.Chunks / n
+	}
+	return 0
+}
+
+// Folds reports whether contributions of ranks are folded into the blocks.
+func (h *Header) Folds() bool {
+	c := h.Row()
+	return c != nil && c.Inputs != nil
+}
+
+// InputChunks returns the number of parts, of a chunk each, of every rank's own contribution: the
+// slots x0 … x<InputChunks-1>. It is 0 if nothing is folded.
+func (h *Header) InputChunks() int {
+	if c := h.Row(); c != nil && c.Inputs != nil {
+		return c.Inputs(h.Ranks) * h.BlockChunks()
+	}
+	return 0
+}
+
+// InputOf returns the number of the part of each contribution from which chunk k is folded: x<InputOf>
+// goes into c<k>.
+func (h *Header) InputOf(k int) int { return k % h.InputChunks() }
+
+// FoldedRanks returns of how many ranks the contributions are folded into chunk k, from rank 0 on.
+func (h *Header) FoldedRanks(k int) int {
+	if c := h.Row(); c != nil && c.Folded != nil {
+		return c.Folded(h.Ranks, k/h.BlockChunks())
 	}
 	return 0
 }

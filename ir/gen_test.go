@@ -13,7 +13,11 @@ func randomSchedule() *rapid.Generator[*Schedule] {
 		s := &Schedule{Header: randomHeader(t)}
 		for rank := range s.Ranks {
 			signals := rapid.IntRange(0, 4).Draw(t, "signals")
-			s.Programs = append(s.Programs, Program{Rank: rank, Signals: signals})
+			p := Program{Rank: rank, Signals: signals}
+			if s.HasMessage() {
+				p.Values = rapid.IntRange(0, 3).Draw(t, "values")
+			}
+			s.Programs = append(s.Programs, p)
 		}
 		for rank := range s.Programs {
 			p := &s.Programs[rank]
@@ -50,7 +54,7 @@ func randomHeader(t *rapid.T) Header {
 	names := rapid.SliceOfNDistinct(name, 0, MaxParams, rapid.ID[string]).Draw(t, "params")
 	slices.Sort(names)
 	for _, n := range names {
-		h.Params = append(h.Params, Param{Name: n, Value: rapid.IntRange(0, MaxIndex).Draw(t, n)})
+		h.Params = append(h.Params, Param{Name: n, Value: rapid.IntRange(0, MaxParam).Draw(t, n)})
 	}
 	return h
 }
@@ -68,7 +72,44 @@ func held(s *Schedule, rank int, enter bool) []Slot {
 	for j := range s.Programs[rank].Signals {
 		slots = append(slots, Signal(j))
 	}
+	for i := range s.Programs[rank].Values {
+		if enter {
+			slots = append(slots, Value(i))
+		}
+	}
 	return slots
+}
+
+// operands returns what rank can fold or put under another name.
+func operands(s *Schedule, rank int) []Slot {
+	slots := []Slot{Chunk(0), Chunk(s.Chunks - 1)}
+	for i := range s.Programs[rank].Values {
+		slots = append(slots, Value(i))
+	}
+	if n := s.InputChunks(); n > 0 {
+		slots = append(slots, Input(0), Input(n-1))
+	}
+	return slots
+}
+
+// randomFold draws the operands of what rank makes.
+func randomFold(t *rapid.T, s *Schedule, rank int) []Action {
+	made := Chunk(s.Chunks / 2)
+	if n := s.Programs[rank].Values; n > 0 && rapid.Bool().Draw(t, "partial result") {
+		made = Value(rapid.IntRange(0, n-1).Draw(t, "made"))
+	}
+	of := rapid.SliceOfN(rapid.SampledFrom(operands(s, rank)).Filter(func(x Slot) bool { return x != made }), 1, 3)
+	return FoldOf(made, of.Draw(t, "operands")...)
+}
+
+// randomRenamed draws a message of slots of rank that become partial results, and perhaps a chunk, at to.
+func randomRenamed(t *rapid.T, s *Schedule, rank, to int) []Action {
+	of := rapid.SliceOfNDistinct(rapid.SampledFrom(operands(s, rank)), 1, s.Programs[to].Values, rapid.ID[Slot]).Draw(t, "renamed")
+	message := PutAll(to, of...)
+	for i := range message {
+		message[i].As = Value(i)
+	}
+	return message
 }
 
 func randomSlots(t *rapid.T, s *Schedule, rank, least int) []Slot {
@@ -87,11 +128,19 @@ func randomRule(t *rapid.T, s *Schedule, rank int) (r Rule, ok bool) {
 		r.After = rapid.IntRange(0, MaxAfter).Draw(t, "after")
 	}
 	for range rapid.IntRange(1, 4).Draw(t, "actions") {
+		if s.HasMessage() && !r.IsRepair() && rapid.Bool().Draw(t, "fold") && len(operands(s, rank)) > 2 {
+			r.Do = append(r.Do, randomFold(t, s, rank)...)
+			continue
+		}
 		if s.Chunks > 0 && rapid.Bool().Draw(t, "mcast") {
 			r.Do = append(r.Do, McastOf(Chunk(rapid.IntRange(0, s.Chunks-1).Draw(t, "chunk"))))
 			continue
 		}
 		to := rapid.IntRange(0, s.Ranks-1).Draw(t, "to")
+		if s.Programs[to].Values > 0 && !r.IsRepair() && rapid.Bool().Draw(t, "renamed slots") {
+			r.Do = append(r.Do, randomRenamed(t, s, rank, to)...)
+			continue
+		}
 		if s.Chunks > 1 && rapid.Bool().Draw(t, "several slots") {
 			r.Do = append(r.Do, PutAll(to, Chunk(s.Chunks-1), Chunk(0))...)
 			continue

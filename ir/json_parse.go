@@ -48,7 +48,7 @@ type jsonReader struct {
 
 	// Bounds for what is being read: the limits until the document has named
 	// its own numbers.
-	rankBound, chunkBound, signalBound int
+	rankBound, chunkBound, signalBound, valueBound int
 
 	slots   arena[Slot]
 	actions arena[Action]
@@ -169,7 +169,7 @@ func (p *jsonReader) params() {
 		if twice {
 			p.failAt(m, "duplicate field %q", name)
 		}
-		p.s.Params = slices.Insert(p.s.Params, i, Param{Name: name, Value: p.int(0, MaxIndex)})
+		p.s.Params = slices.Insert(p.s.Params, i, Param{Name: name, Value: p.int(0, MaxParam)})
 		if p.ok() {
 			p.pop()
 		}

@@ -5,7 +5,7 @@ import "slices"
 var (
 	programFields = []string{"rank", "signals", "rules", "done", "ask", "report", "twice", "values"}
 	ruleFields    = []string{"when", "unless", "after", "do"}
-	actionFields  = []string{"op", "slot", "to", "slots"}
+	actionFields  = []string{"op", "slot", "to", "slots", "as", "of"}
 	reportFields  = []string{"to", "from"}
 )
 
@@ -17,12 +17,14 @@ const (
 	mcastAction   = 1<<0 | 1<<1
 	putAction     = 1<<3 - 1
 	messageAction = 1<<0 | 1<<2 | 1<<3
+	renamedAction = messageAction | 1<<4
+	foldAction    = 1<<0 | 1<<1 | 1<<5
 )
 
 func (p *jsonReader) program(int) {
 	g := Program{}
 	start := p.here()
-	p.signalBound = MaxSignals
+	p.signalBound, p.valueBound = MaxSignals, MaxValues
 	p.ruleBuf = p.ruleBuf[:0]
 	seen := p.object(programFields, allProgram, func(i int) {
 		switch programFields[i] {
@@ -35,10 +37,11 @@ func (p *jsonReader) program(int) {
 			p.array(p.rule)
 			g.Rules = p.rules.copyOf(p.ruleBuf)
 		case "done":
-			g.Done = p.slotList()
+			g.Done = p.awaitedList()
 		case "values":
 			p.ofForm("values", FormatBlocks)
-			p.int(0, 0) // no rank has partial results
+			g.Values = p.int(0, MaxValues)
+			p.valueBound = g.Values
 		default:
 			p.recovery(&g, programFields[i])
 		}
@@ -74,9 +77,9 @@ func (p *jsonReader) rule(int) {
 	seen := p.object(ruleFields, plainRule, func(i int) {
 		switch ruleFields[i] {
 		case "when":
-			r.When = p.atLeastOne(p.slotList())
+			r.When = p.atLeastOne(p.awaitedList())
 		case "unless":
-			r.Unless = p.slot(p.signalBound)
+			r.Unless = p.awaited()
 		case "after":
 			r.After = p.int(0, MaxAfter)
 		case "do":
@@ -98,14 +101,32 @@ func (p *jsonReader) atLeastOne(slots []Slot) []Slot {
 	return slots
 }
 
-func (p *jsonReader) slotList() []Slot {
+// awaitedList reads slots that a rule or done may wait for.
+func (p *jsonReader) awaitedList() []Slot {
 	p.slotBuf = p.slotBuf[:0]
-	p.array(func(int) { p.slotBuf = append(p.slotBuf, p.slot(p.signalBound)) })
+	p.array(func(int) { p.slotBuf = append(p.slotBuf, p.awaited()) })
 	return p.slots.copyOf(p.slotBuf)
 }
 
-// slot reads a slot of a rank with the given number of signals.
-func (p *jsonReader) slot(signals int) Slot {
+// awaited reads a slot that a rule or done may wait for.
+func (p *jsonReader) awaited() Slot {
+	m := p.here()
+	s := p.slot(p.signalBound, p.valueBound)
+	if p.ok() && s.Kind() == KindInput {
+		p.failAt(m, "%v: a contribution is there from enter on, nothing waits for it", s)
+	}
+	return s
+}
+
+// slotList reads slots of which values is the number of partial results of their rank.
+func (p *jsonReader) slotList(values int) []Slot {
+	p.slotBuf = p.slotBuf[:0]
+	p.array(func(int) { p.slotBuf = append(p.slotBuf, p.slot(MaxSignals, values)) })
+	return p.slots.copyOf(p.slotBuf)
+}
+
+// slot reads a slot of a rank with the given numbers of signals and partial results.
+func (p *jsonReader) slot(signals, values int) Slot {
 	m := p.here()
 	text := p.string("a slot as a string")
 	if !p.ok() {
@@ -114,11 +135,13 @@ func (p *jsonReader) slot(signals int) Slot {
 	s, ok := ParseSlot(text)
 	switch {
 	case !ok:
-		p.failAt(m, `%s is no slot ("enter", "c0" …, "s0" …)`, quote(text))
+		p.failAt(m, `%s is no slot ("enter", "c0" …, "s0" …, "v0" …, "x0" …)`, quote(text))
 	case s.Kind() == KindChunk && s.Index() >= p.chunkBound:
 		p.failAt(m, "%s: the message has %d chunks", s, p.chunkBound)
 	case s.Kind() == KindSignal && s.Index() >= signals:
 		p.failAt(m, "%s: the rank has %d signals", s, signals)
+	case s.Kind() == KindValue && s.Index() >= values:
+		p.failAt(m, "%s: the rank has %d partial results", s, values)
 	}
 	return s
 }
@@ -128,7 +151,7 @@ func ParseSlot(text []byte) (Slot, bool) {
 	if string(text) == "enter" {
 		return Enter, true
 	}
-	if len(text) < 2 || text[0] != 'c' && text[0] != 's' {
+	if len(text) < 2 {
 		return None, false
 	}
 	digits, v := text[1:], 0
@@ -141,10 +164,17 @@ func ParseSlot(text []byte) (Slot, bool) {
 	if v > MaxIndex || len(digits) > 1 && digits[0] == '0' {
 		return None, false
 	}
-	if text[0] == 'c' {
+	switch text[0] {
+	case 'c':
 		return Chunk(v), true
+	case 's':
+		return Signal(v), true
+	case 'v':
+		return Value(v), true
+	case 'x':
+		return Input(v), true
 	}
-	return Signal(v), true
+	return None, false
 }
 
 func (p *jsonReader) actionList() []Action {
@@ -153,35 +183,51 @@ func (p *jsonReader) actionList() []Action {
 	return p.actions.copyOf(p.actionBuf)
 }
 
-// message reads a multicast, or what is put in one message, and appends its actions.
+// message reads a multicast, a fold, or what is put in one message, and appends its actions.
 func (p *jsonReader) message(int) {
 	a, start := Action{}, p.here()
-	var several []Slot
+	var several, as, of []Slot
 	seen := p.object(actionFields, 1<<0, func(i int) {
 		switch actionFields[i] {
 		case "op":
 			a.Op = p.op()
 		case "slot":
-			a.Slot = p.slot(MaxSignals)
+			a.Slot = p.slot(MaxSignals, MaxValues)
 		case "to":
 			a.To = p.peer()
 		case "slots":
 			p.ofForm("slots", FormatBlocks)
-			if several = p.slotList(); p.ok() && len(several) < 2 {
-				p.failAt(start, "slots has at least two slots; one is written as slot")
-			}
+			several = p.slotList(p.valueBound)
+		case "as":
+			p.ofForm("as", FormatBlocks)
+			as = p.slotList(MaxValues)
+		case "of":
+			p.ofForm("of", FormatBlocks)
+			of = p.slotList(p.valueBound)
 		}
 	})
 	switch {
 	case !p.ok():
 	case several != nil && seen&mcastAction == mcastAction:
 		p.failAt(start, `fields "slot" and "slots" in one action`)
+	case seen&^foldAction == 0 && a.Op == Fold:
+		p.require(actionFields, foldAction, seen)
+		if p.ok() && len(of) == 0 {
+			p.failAt(start, "a fold has at least one operand")
+		}
+		p.actionBuf = append(p.actionBuf, FoldOf(a.Slot, of...)...)
+		return
+	case a.Op == Fold:
+		p.failAt(start, `a fold has the fields "op", "slot" and "of"`)
+	case seen&(1<<5) != 0:
+		p.failAt(start, `field "of" in an action that is no fold`)
 	case several != nil && a.Op != Put:
 		p.failAt(start, `field "slots" in a multicast`)
-	case several != nil:
-		p.require(actionFields, messageAction, seen)
-		p.actionBuf = append(p.actionBuf, PutAll(int(a.To), several...)...)
+	case seen&(1<<3) != 0:
+		p.puts(start, int(a.To), several, as, seen)
 		return
+	case seen&(1<<4) != 0:
+		p.failAt(start, `field "as" without field "slots"`)
 	case seen&mcastAction != mcastAction:
 		p.require(actionFields, mcastAction, seen)
 	case a.Op == Put && a.Slot == Enter:
@@ -196,6 +242,35 @@ func (p *jsonReader) message(int) {
 	p.actionBuf = append(p.actionBuf, a)
 }
 
+// puts appends the puts of a message of several slots, or of one that is renamed.
+func (p *jsonReader) puts(start mark, to int, slots, as []Slot, seen uint) {
+	want := uint(messageAction)
+	if as != nil {
+		want = renamedAction
+	}
+	p.require(actionFields, want, seen)
+	switch {
+	case !p.ok():
+		return
+	case len(slots) < 2 && as == nil:
+		p.failAt(start, "slots has at least two slots; one that keeps its name is written as slot")
+		return
+	case as != nil && len(as) != len(slots):
+		p.failAt(start, "as has %d slots for %d", len(as), len(slots))
+		return
+	}
+	first := len(p.actionBuf)
+	p.actionBuf = append(p.actionBuf, PutAll(to, slots...)...)
+	for i, name := range as {
+		if a := &p.actionBuf[first+i]; name != a.Slot || name.Kind() != KindChunk {
+			a.As = name
+		}
+	}
+	if as != nil && !renames(p.actionBuf[first:]) {
+		p.failAt(start, "as gives no slot another name")
+	}
+}
+
 func (p *jsonReader) op() Op {
 	m := p.here()
 	switch text := p.string("a string"); string(text) {
@@ -203,8 +278,10 @@ func (p *jsonReader) op() Op {
 		return Put
 	case "mcast":
 		return Mcast
+	case "fold":
+		return Fold
 	default:
-		p.failAt(m, "unknown operation %s; known are put, mcast", quote(text))
+		p.failAt(m, "unknown operation %s; known are put, mcast, fold", quote(text))
 	}
 	return 0
 }

@@ -13,14 +13,14 @@ const (
 	Format         = "schedgen/1" // bcast, barrier and anycast
 	FormatRecovery = "schedgen/2" // the same with recovery
 	FormatBarrier  = "schedgen/3" // a barrier that multicasts: it has chunks
-	FormatBlocks   = "schedgen/4" // any other collective, or several slots in one message
+	FormatBlocks   = "schedgen/4" // any other collective, several slots in one message, or folds
 )
 
 // format returns the name of the form that s is written in.
 func (s *Schedule) format() string {
 	h := &s.Header
 	switch {
-	case !inOldForms(h.Collective) || s.bundles():
+	case !inOldForms(h.Collective) || s.hasNewActions():
 		return FormatBlocks
 	case h.Recovers:
 		return FormatRecovery
@@ -35,12 +35,16 @@ func inOldForms(collective string) bool {
 	return collective == "bcast" || collective == "barrier" || collective == "anycast"
 }
 
-// bundles reports whether a message of s has several slots.
-func (s *Schedule) bundles() bool {
+// hasNewActions reports whether s needs schedgen/4 for what its ranks do: a message has several slots,
+// or there are partial results.
+func (s *Schedule) hasNewActions() bool {
 	for rank := range s.Programs {
+		if s.Programs[rank].Values > 0 {
+			return true
+		}
 		for i := range s.Programs[rank].Rules {
 			for _, a := range s.Programs[rank].Rules[i].Do {
-				if a.Joins {
+				if a.Joins || a.Op == Fold {
 					return true
 				}
 			}
@@ -107,7 +111,8 @@ func (p printer) jsonProgram(g *Program, form string) {
 	p.str(",")
 	p.member("signals", g.Signals)
 	if form == FormatBlocks {
-		p.str(`,"values":0`)
+		p.str(",")
+		p.member("values", g.Values)
 	}
 	p.str(`,"rules":[`)
 	for i := range g.Rules {
@@ -166,26 +171,43 @@ func (p printer) jsonAction(message []Action) {
 	a := message[0]
 	p.str(`{"op":"`)
 	p.str(a.Op.String())
-	p.str(`","slot`)
-	if len(message) == 1 {
-		p.str(`":"`)
-		p.slot(a.Slot)
-		p.str(`"`)
-	} else {
-		p.str(`s":[`)
-		for i, b := range message {
-			if i > 0 {
-				p.str(",")
-			}
-			p.str(`"`)
-			p.slot(b.Slot)
-			p.str(`"`)
-		}
-		p.str("]")
-	}
-	if a.Op == Put {
+	switch renamed := renames(message); {
+	case a.Op == Fold:
+		p.str(`","slot":"`)
+		p.slot(a.As)
+		p.str(`","of":`)
+		p.jsonEach(message, func(b Action) Slot { return b.Slot })
+	case a.Op == Put && (len(message) > 1 || renamed):
+		p.str(`","slots":`)
+		p.jsonEach(message, func(b Action) Slot { return b.Slot })
 		p.str(",")
 		p.member("to", int(a.To))
+		if renamed {
+			p.str(`,"as":`)
+			p.jsonEach(message, Action.Sets)
+		}
+	default:
+		p.str(`","slot":"`)
+		p.slot(a.Slot)
+		p.str(`"`)
+		if a.Op == Put {
+			p.str(",")
+			p.member("to", int(a.To))
+		}
 	}
 	p.str("}")
+}
+
+// jsonEach writes a slot of each action of a message.
+func (p printer) jsonEach(message []Action, slot func(Action) Slot) {
+	p.str("[")
+	for i, a := range message {
+		if i > 0 {
+			p.str(",")
+		}
+		p.str(`"`)
+		p.slot(slot(a))
+		p.str(`"`)
+	}
+	p.str("]")
 }

@@ -5,16 +5,18 @@ package ir
 // by that of its chunks: a short file can claim MaxChunks of them. A rank knows
 // the chunks that its own program names.
 const (
-	MaxRanks   = 1 << 20 // ranks of a schedule
-	MaxChunks  = 1 << 28 // chunks of all blocks: those of an alltoall among 16,384 ranks
-	MaxSignals = 1 << 22 // signals of one rank: a flag from every rank and a request for every chunk fit
-	MaxAfter   = 1 << 20 // Rule.After
-	MaxParams  = 16      // parameters of an algorithm
-	MaxName    = 64      // bytes in the name of an algorithm or a parameter
-	MaxAsk     = 16      // ranks that a rank asks, one after the other: more delay the last, who is certain to have a chunk
+	MaxRanks   = 1 << 20   // ranks of a schedule
+	MaxChunks  = 1 << 28   // chunks of all blocks: those of an alltoall among 16,384 ranks
+	MaxSignals = 1 << 22   // signals of one rank: a flag from every rank and a request for every chunk fit
+	MaxValues  = 1 << 22   // partial results of one rank
+	MaxParam   = 1<<30 - 1 // the value of a parameter
+	MaxAfter   = 1 << 20   // Rule.After
+	MaxParams  = 16        // parameters of an algorithm
+	MaxName    = 64        // bytes in the name of an algorithm or a parameter
+	MaxAsk     = 16        // ranks that a rank asks, one after the other: more delay the last, who is certain to have a chunk
 
-	// MaxSlots bounds the signals of all ranks together, for each of which a
-	// reader of the schedule may have an entry in a table. A schedule in which
+	// MaxSlots bounds the signals of all ranks together, and the partial results of all
+	// ranks together, for each of which a reader of the schedule may have an entry in a table. A schedule in which
 	// each of them occurs is larger than a gigabyte. Chunks do not count.
 	MaxSlots = 1 << 28
 )

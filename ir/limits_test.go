@@ -121,7 +121,7 @@ func TestValidate(t *testing.T) {
 		want  string
 		spoil func(*Schedule)
 	}{
-		{"collective: unknown", func(s *Schedule) { s.Collective = "reduce" }},
+		{"collective: unknown", func(s *Schedule) { s.Collective = "collect" }},
 		{"algorithm:", func(s *Schedule) { s.Algorithm = "two words" }},
 		{"ranks: 0 is out of range", func(s *Schedule) { s.Ranks = 0 }},
 		{"ranks: 4611686018427387904 is", func(s *Schedule) { s.Ranks = 1 << 62 }},
@@ -151,6 +151,20 @@ func TestValidate(t *testing.T) {
 		{"programs[1].rules[1].do[1].op: unknown", func(s *Schedule) { s.Programs[1].Rules[1].Do[1].Op = 7 }},
 		{"programs[1].rules[0].do[0].slot: s0: only a chunk", func(s *Schedule) { s.Programs[1].Rules[0].Do[0].Slot = Signal(0) }},
 		{"programs[1].rules[0].do[0].to: 1: a multicast", func(s *Schedule) { s.Programs[1].Rules[0].Do[0].To = 1 }},
+		{"programs[1].rules[0].do[0].as: a multicast", func(s *Schedule) { s.Programs[1].Rules[0].Do[0].As = Value(0) }},
+		{"programs[1].values: -1 is", func(s *Schedule) { s.Programs[1].Values = -1 }},
+		{"programs[0].rules[0].do[0].to: 1: a fold", func(s *Schedule) {
+			s.Programs[0].Rules[0].Do = []Action{{Op: Fold, Slot: Chunk(0), As: Chunk(1), To: 1}}
+		}},
+		{"programs[0].rules[0].do[0].slot: v0: rank 0 has 0", func(s *Schedule) {
+			s.Programs[0].Rules[0].Do = FoldOf(Value(0), Chunk(0))
+		}},
+		{"programs[0].rules[0].do[1].of: x0: no rank of a", func(s *Schedule) {
+			s.Programs[0].Rules[0].Do = FoldOf(Chunk(0), Chunk(1), Input(0))
+		}},
+		{"programs[0].rules[0].do[1].slot: c1 is no operand of c0", func(s *Schedule) {
+			s.Programs[0].Rules[0].Do = append(FoldOf(Chunk(0), Chunk(1)), Action{Op: Put, Joins: true, Slot: Chunk(1), To: 1})
+		}},
 	} {
 		s := small()
 		require.NoError(t, Validate(s))

@@ -156,7 +156,7 @@ func reporterFault(h *Header, rank int, from []int32) string {
 func twiceFault(h *Header, rank int, twice []Action) string {
 	last := len(twice) - 1
 	a := twice[last]
-	if a.Op != Put || a.Slot.Kind() != KindSignal {
+	if a.Op != Put || a.Slot.Kind() != KindSignal || a.As != None {
 		return fmt.Sprintf("%v %v: only the put of a signal is sent twice", a.Op, a.Slot)
 	}
 	if why := peerFault(h, rank, a.To, "puts to"); why != "" {

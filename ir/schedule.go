@@ -17,7 +17,7 @@ func (h *Header) Name() string { return h.Collective + "/" + h.Algorithm }
 // Param is one named parameter of an algorithm, such as degree=3.
 type Param struct {
 	Name  string // lower-case letters, digits and hyphens; not ranks, root or chunks
-	Value int    // 0 … MaxIndex
+	Value int    // 0 … MaxParam
 }
 
 // Schedule is the programs of all ranks: Programs[r].Rank == r for r in
@@ -32,6 +32,7 @@ type Schedule struct {
 type Program struct {
 	Rank    int
 	Signals int    // the rank has the signal slots s0 … s<Signals-1>
+	Values  int    // the rank has the partial results v0 … v<Values-1>
 	Rules   []Rule // fired in this order where several are ready at once
 	Done    []Slot // the operation returns when these are set
 	Recovery
@@ -60,30 +61,46 @@ type Op uint8
 const (
 	Put   Op = iota + 1 // reliable transfer of one slot to one rank
 	Mcast               // unreliable transfer of one chunk to all other ranks
+	Fold                // local: one operand of a fold
 )
 
-// String returns the operation's spelling, "put" or "mcast".
+// String returns the operation's spelling, "put", "mcast" or "fold".
 func (o Op) String() string {
 	switch o {
 	case Put:
 		return "put"
 	case Mcast:
 		return "mcast"
+	case Fold:
+		return "fold"
 	}
 	return "op?"
 }
 
-// Action moves one slot. For a Put of a signal, Slot is the signal's number
-// at the destination.
+// Action moves one slot, or is one operand of a fold. For a Put of a signal, Slot is the signal's
+// number at the destination.
 //
-// Puts of several chunks to one rank may make up one message. Then they follow each other in a
-// rule, and all but the first of them have Joins set. Whatever a check proves of each put by itself
-// is right for such a message too.
+// Puts of several slots to one rank may make up one message, and a fold may have several operands.
+// Then the actions follow each other in a rule, and all but the first of them have Joins set.
+// Whatever a check proves of each put by itself is right for such a message too.
 type Action struct {
 	Op    Op
-	Joins bool // of a Put: it goes in the message of the action before it
-	Slot  Slot
-	To    int32 // destination rank of a Put, 0 for a Mcast
+	Joins bool  // of a Put: it goes in the message of the action before it; of a Fold: it is the next operand
+	Slot  Slot  // what is sent, or the operand
+	To    int32 // destination rank of a Put, 0 for others
+
+	// As is the partial result that a Put makes at the destination, None if it sets Slot there. Of a Fold it is the partial result or the chunk that is made: it
+	// becomes ((A·B)·C)… for operands A, B, C …, and a copy of a single operand.
+	As Slot
+}
+
+// Sets returns the slot that the action sets where it acts: at the destination of a put, at all
+// other ranks for a multicast, at its own rank for a fold, which only its last operand completes.
+func (a Action) Sets() Slot {
+	if a.As != None {
+		return a.As
+	}
+	return a.Slot
 }
 
 // PutTo returns the action that puts slot s to rank to.
@@ -98,7 +115,19 @@ func PutAll(to int, chunks ...Slot) []Action {
 	return message
 }
 
-// MessageOf returns the first actions of do that make up one message. do is not empty.
+// PutAs returns the action that puts slot s to rank to, where it becomes partial result v.
+func PutAs(s Slot, to int, v Slot) Action { return Action{Op: Put, Slot: s, To: int32(to), As: v} }
+
+// FoldOf returns the actions that make slot made of the operands, from left to right.
+func FoldOf(made Slot, operands ...Slot) []Action {
+	fold := make([]Action, len(operands))
+	for i, x := range operands {
+		fold[i] = Action{Op: Fold, Joins: i > 0, Slot: x, As: made}
+	}
+	return fold
+}
+
+// MessageOf returns the first actions of do that make up one message or one fold. do is not empty.
 func MessageOf(do []Action) []Action {
 	n := 1
 	for n < len(do) && do[n].Joins {

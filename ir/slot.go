@@ -3,8 +3,9 @@ package ir
 import "strconv"
 
 // Slot names one single-assignment place of a rank: the pseudo-slot Enter, a
-// chunk of the message or a signal. The two top bits hold the kind, the rest
-// the index, so that a slot is one machine word and slots compare with ==.
+// chunk of the operation, a signal, a partial result or a part of the rank's own
+// contribution. The three top bits hold the kind, the rest the index, so that a
+// slot is one machine word and slots compare with ==.
 type Slot uint32
 
 // Kind tells what a Slot is.
@@ -14,15 +15,17 @@ type Kind uint8
 const (
 	KindNone   Kind = iota // no slot at all (Rule.Unless of a rule that is no repair)
 	KindEnter              // the local process has called the operation
-	KindChunk              // fragment k of the message
-	KindSignal             // a flag that lives at the rank that waits for it
+	KindChunk              // c<k>: chunk k of the operation
+	KindSignal             // s<j>: a flag that lives at the rank that waits for it
+	KindValue              // v<i>: a partial result that lives at this rank
+	KindInput              // x<k>: part k of this rank's own contribution, which is only read
 )
 
 const (
-	kindShift = 30
+	kindShift = 29
 	indexMask = 1<<kindShift - 1
 
-	// MaxIndex is the largest index of a chunk or a signal.
+	// MaxIndex is the largest index of a slot.
 	MaxIndex = indexMask
 )
 
@@ -39,13 +42,20 @@ func Chunk(k int) Slot { return Slot(uint32(KindChunk)<<kindShift | uint32(k)&in
 // waits for it.
 func Signal(j int) Slot { return Slot(uint32(KindSignal)<<kindShift | uint32(j)&indexMask) }
 
+// Value returns the slot of partial result i, 0 ≤ i ≤ MaxIndex, of the rank at which it lives.
+func Value(i int) Slot { return Slot(uint32(KindValue)<<kindShift | uint32(i)&indexMask) }
+
+// Input returns the slot of part k, 0 ≤ k ≤ MaxIndex, of a rank's own contribution. It is there from
+// enter on, so no rule waits for it.
+func Input(k int) Slot { return Slot(uint32(KindInput)<<kindShift | uint32(k)&indexMask) }
+
 // Kind returns the slot's kind.
 func (s Slot) Kind() Kind { return Kind(s >> kindShift) }
 
-// Index returns the number of a chunk or signal, 0 for other kinds.
+// Index returns the slot's number among those of its kind, 0 for Enter and None.
 func (s Slot) Index() int { return int(s & indexMask) }
 
-// String returns the slot's canonical spelling: enter, c0, s3; "none" for None.
+// String returns the slot's canonical spelling: enter, c0, s3, v1, x2; "none" for None.
 func (s Slot) String() string { return string(appendSlot(nil, s)) }
 
 // appendSlot appends the slot's canonical spelling to b.
@@ -57,6 +67,10 @@ func appendSlot(b []byte, s Slot) []byte {
 		b = append(b, 'c')
 	case KindSignal:
 		b = append(b, 's')
+	case KindValue:
+		b = append(b, 'v')
+	case KindInput:
+		b = append(b, 'x')
 	default:
 		return append(b, "none"...)
 	}

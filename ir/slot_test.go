@@ -12,10 +12,12 @@ func TestSlotSpelling(t *testing.T) {
 		None:             "none",
 		Enter:            "enter",
 		Chunk(0):         "c0",
-		Chunk(MaxIndex):  "c1073741823",
+		Chunk(MaxIndex):  "c536870911",
 		Signal(0):        "s0",
 		Signal(17):       "s17",
-		Signal(MaxIndex): "s1073741823",
+		Signal(MaxIndex): "s536870911",
+		Value(2):         "v2",
+		Input(MaxIndex):  "x536870911",
 	} {
 		require.Equal(t, want, slot.String())
 	}
@@ -28,7 +30,12 @@ func TestSlotKindAndIndex(t *testing.T) {
 		require.Equal(t, KindSignal, Signal(k).Kind())
 		require.Equal(t, k, Chunk(k).Index())
 		require.Equal(t, k, Signal(k).Index())
+		require.Equal(t, KindValue, Value(k).Kind())
+		require.Equal(t, KindInput, Input(k).Kind())
+		require.Equal(t, k, Value(k).Index())
+		require.Equal(t, k, Input(k).Index())
 		require.NotEqual(t, Chunk(k), Signal(k))
+		require.NotEqual(t, Value(k), Input(k))
 	})
 	require.Equal(t, KindNone, None.Kind())
 	require.Equal(t, KindEnter, Enter.Kind())
@@ -38,14 +45,14 @@ func TestSlotKindAndIndex(t *testing.T) {
 func TestParseSlot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(0, MaxIndex).Draw(t, "index")
-		for _, want := range []Slot{Enter, Chunk(k), Signal(k)} {
+		for _, want := range []Slot{Enter, Chunk(k), Signal(k), Value(k), Input(k)} {
 			got, ok := ParseSlot([]byte(want.String()))
 			require.True(t, ok)
 			require.Equal(t, want, got)
 		}
 	})
 	for _, bad := range []string{
-		"", "c", "s", "none", "Enter", "c-1", "c01", "s00", "c1073741824", "s99999999999999999999", "d0", "c0 ", "c٣",
+		"", "c", "s", "none", "Enter", "c-1", "c01", "s00", "c536870912", "v", "x01", "s99999999999999999999", "d0", "c0 ", "c٣",
 	} {
 		_, ok := ParseSlot([]byte(bad))
 		require.False(t, ok, "%q", bad)

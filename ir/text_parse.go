@@ -34,7 +34,7 @@ func ParseText(r io.Reader) (*Schedule, error) {
 type textReader struct {
 	source
 	s     Schedule
-	lines []mark // where each program starts; the zero mark: it names no number of signals
+	named []counts // where each program names its numbers of signals and partial results
 
 	// How the line being read is indented.
 	lead   []byte // the blanks, at most maxQuote of them
@@ -50,6 +50,10 @@ type textReader struct {
 	rankBuf   []int32
 	ruleBuf   []Rule
 }
+
+// counts are where the line of a rank says how many signals and partial results it has; the zero
+// mark: it says nothing.
+type counts struct{ signals, values mark }
 
 // expect consumes lit.
 func (p *textReader) expect(lit string) { p.expectAs(lit, "") }
@@ -70,7 +74,8 @@ func (p *textReader) expectAs(lit, want string) {
 const (
 	indent       = "  "
 	wantIndented = "two spaces and a rule or done"
-	wantSlot     = "a slot (enter, c0 …, s0 …)"
+	wantSlot     = "a slot (enter, c0 …, s0 …, v0 …)"
+	wantOperand  = "an operand (x0 …, c0 …, v0 …)"
 	wantMore     = "another slot, unless or ->"
 	wantPut      = "another slot, or @ and a rank"
 )
@@ -236,13 +241,13 @@ func (p *textReader) param() {
 		p.failAt(m, "more than %d parameters", MaxParams)
 	}
 	p.expect("=")
-	v := p.number(p.mark(), name, 0, MaxIndex)
+	v := p.number(p.mark(), name, 0, MaxParam)
 	p.s.Params = append(p.s.Params, Param{Name: name, Value: v})
 }
 
 func (p *textReader) program(rank int) {
 	g := Program{Rank: rank}
-	var named mark
+	var named counts
 	want := fmt.Sprintf(`"rank %d"`, rank)
 	p.flush(want)
 	if p.peek() != 'r' {
@@ -253,10 +258,16 @@ func (p *textReader) program(rank int) {
 	if got := p.number(m, "rank", 0, p.s.Ranks-1); p.ok() && got != rank {
 		p.failAt(m, "expected rank %d, found rank %d", rank, got)
 	}
-	if p.more() {
-		p.expect("signals=")
-		named = p.mark()
-		g.Signals = p.number(named, "signals", 0, MaxSignals)
+	for more := p.more(); more; more = p.more() {
+		if p.peek() == 'v' || named.signals != (mark{}) {
+			p.expect("values=")
+			named.values = p.mark()
+			g.Values = p.number(named.values, "values", 0, MaxValues)
+			break
+		}
+		p.expectAs("signals=", `"signals=" or "values="`)
+		named.signals = p.mark()
+		g.Signals = p.number(named.signals, "signals", 0, MaxSignals)
 	}
 	p.endLine()
 	p.ruleBuf = p.ruleBuf[:0]
@@ -271,13 +282,13 @@ func (p *textReader) program(rank int) {
 	g.Done = p.done()
 	p.recovery(&g)
 	p.s.Programs = append(p.s.Programs, g)
-	p.lines = append(p.lines, named)
+	p.named = append(p.named, named)
 }
 
 func (p *textReader) done() []Slot {
 	p.slotBuf = p.slotBuf[:0]
 	for p.more() {
-		p.slotBuf = append(p.slotBuf, p.slot(wantSlot))
+		p.slotBuf = append(p.slotBuf, p.awaited(wantSlot))
 	}
 	p.endLine()
 	return p.slots.copyOf(p.slotBuf)
@@ -287,7 +298,7 @@ func (p *textReader) rule() Rule {
 	r := Rule{When: p.when()}
 	if p.peek() == 'u' {
 		p.expect("unless ")
-		r.Unless = p.slot(wantSlot)
+		r.Unless = p.awaited(wantSlot)
 		p.expect(" after ")
 		r.After = p.number(p.mark(), "after", 0, MaxAfter)
 		p.expect(" ")
@@ -296,7 +307,13 @@ func (p *textReader) rule() Rule {
 	p.actionBuf = p.actionBuf[:0]
 	for sep := " "; p.ok(); sep = ", " {
 		p.expect(sep)
+		m, first := p.mark(), len(p.actionBuf)
 		p.message()
+		for _, a := range p.actionBuf[min(first, len(p.actionBuf)):] {
+			if why := repairedFault(&r, a); p.ok() && why != "" {
+				p.failAt(m, "%s", why)
+			}
+		}
 		if p.peek() != ',' {
 			break
 		}
@@ -309,7 +326,7 @@ func (p *textReader) rule() Rule {
 func (p *textReader) when() []Slot {
 	p.slotBuf = p.slotBuf[:0]
 	for want := wantSlot; p.ok(); want = wantMore {
-		p.slotBuf = append(p.slotBuf, p.slot(want))
+		p.slotBuf = append(p.slotBuf, p.awaited(want))
 		p.expect(" ")
 		if c := p.peek(); c == '-' || c == 'u' {
 			break
@@ -318,7 +335,15 @@ func (p *textReader) when() []Slot {
 	return p.slots.copyOf(p.slotBuf)
 }
 
-// message consumes a multicast, or what is put in one message, and appends its actions.
+// awaited consumes a slot that a rule or done may wait for.
+func (p *textReader) awaited(want string) Slot {
+	if m := p.mark(); p.peek() == 'x' {
+		p.unexpected(m, want, "")
+	}
+	return p.slot(want)
+}
+
+// message consumes a multicast, a fold, or what is put in one message, and appends its actions.
 func (p *textReader) message() {
 	m := p.mark()
 	switch p.peek() {
@@ -333,15 +358,48 @@ func (p *textReader) message() {
 	case 'p':
 		p.expect("put ")
 		p.puts()
+	case 'f':
+		p.expect("fold ")
+		p.fold()
 	default:
-		p.unexpected(m, "an action (put or mcast)", "")
+		p.unexpected(m, "an action (put, mcast or fold)", "")
+	}
+}
+
+// fold consumes what is made and what it is folded from.
+func (p *textReader) fold() {
+	m, first := p.mark(), len(p.actionBuf)
+	made := p.slot("a chunk or a partial result (c0 …, v0 …)")
+	if why := madeFault(made); p.ok() && why != "" {
+		p.failAt(m, "%s", why)
+	}
+	if p.ok() && !p.s.HasMessage() {
+		p.failAt(m, "%s moves no bytes, so it folds nothing", withArticle(p.s.Collective))
+	}
+	p.expect(" =")
+	for more := p.more(); p.ok() && (more || len(p.actionBuf) == first); more = p.more() {
+		m := p.mark()
+		if !more {
+			p.unexpected(m, wantOperand, "")
+		}
+		a := Action{Op: Fold, Joins: len(p.actionBuf) > first, Slot: p.slot(wantOperand), As: made}
+		if why := operandFault(a.Slot); p.ok() && why != "" {
+			p.failAt(m, "%s", why)
+		}
+		if p.ok() && a.Slot == made {
+			p.failAt(m, "%v is folded from itself", made)
+		}
+		p.actionBuf = append(p.actionBuf, a)
+		if p.peek() == ',' {
+			return
+		}
 	}
 }
 
 // puts consumes the slots of one message and where they are put to.
 func (p *textReader) puts() {
 	start, first := p.mark(), len(p.actionBuf)
-	for want := wantSlot; p.ok(); want = wantPut {
+	for want := "a slot (c0 …, s0 …, v0 …, x0 …)"; p.ok(); want = wantPut {
 		m := p.mark()
 		a := Action{Op: Put, Joins: len(p.actionBuf) > first, Slot: p.slot(want)}
 		if a.Slot == Enter {
@@ -358,10 +416,41 @@ func (p *textReader) puts() {
 	for i := first; i < len(p.actionBuf); i++ {
 		p.actionBuf[i].To = to
 	}
+	if p.peek() == ' ' {
+		p.as(p.actionBuf[first:])
+	}
+	for _, a := range p.actionBuf[first:] {
+		if why := renamedFault(a.Slot, a.As); p.ok() && why != "" {
+			p.failAt(start, "%s", why)
+		}
+	}
 	if p.ok() {
 		if _, why := messageFault(p.actionBuf[first:]); why != "" {
 			p.failAt(start, "%s", why)
 		}
+	}
+}
+
+// as consumes the names of the slots of a message at the destination, if they follow.
+func (p *textReader) as(message []Action) {
+	if !p.more() {
+		return
+	}
+	start := p.mark()
+	p.expect("as")
+	for i := range message {
+		p.expectAs(" ", fmt.Sprintf("a name at the destination for each of %d slots", len(message)))
+		m := p.mark()
+		as := p.slot("the slot at the destination (v0 …, c0 …)")
+		if p.ok() && (as != message[i].Slot || as.Kind() != KindChunk) {
+			if why := renamedFault(message[i].Slot, as); why != "" {
+				p.failAt(m, "%s", why)
+			}
+			message[i].As = as
+		}
+	}
+	if p.ok() && !renames(message) {
+		p.failAt(start, "as gives no slot another name")
 	}
 }
 
@@ -392,6 +481,17 @@ func (p *textReader) slot(want string) Slot {
 	case 's':
 		p.skip()
 		return Signal(p.number(m, "signal", 0, MaxSignals-1))
+	case 'v':
+		p.skip()
+		return Value(p.number(m, "partial result", 0, MaxValues-1))
+	case 'x':
+		p.skip()
+		n := p.s.InputChunks()
+		if n == 0 {
+			p.failAt(m, "no rank of %s contributes anything", withArticle(p.s.Collective))
+			return None
+		}
+		return Input(p.number(m, "contribution", 0, n-1))
 	}
 	p.unexpected(m, want, "")
 	return None
@@ -403,16 +503,25 @@ func (p *textReader) checkEnd() {
 	if !p.ok() {
 		return
 	}
-	for rank, n := range derivedSignals(&p.s) {
-		g := &p.s.Programs[rank]
-		if named := p.lines[rank]; named == (mark{}) {
-			g.Signals = n
-		} else if g.Signals <= n {
-			p.failAt(named, "signals %d where the rules speak of %d: name more than that, or none", g.Signals, n)
-			return
-		}
+	signals, values := derivedCounts(&p.s)
+	for rank := range p.s.Programs {
+		g, named := &p.s.Programs[rank], p.named[rank]
+		p.count(&g.Signals, signals[rank], named.signals, "signals")
+		p.count(&g.Values, values[rank], named.values, "values")
+	}
+	if !p.ok() {
+		return
 	}
 	if f := checkSlots(&p.s); f != nil {
 		p.failAt(mark{line: 1}, "%s: %s", f.path(f.rank), f.msg)
+	}
+}
+
+// count sets n to the number that the rules speak of, or checks the larger one that the text names.
+func (p *textReader) count(n *int, derived int, named mark, what string) {
+	if named == (mark{}) {
+		*n = derived
+	} else if *n <= derived {
+		p.failAt(named, "%s %d where the rules speak of %d: name more than that, or none", what, *n, derived)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -17,21 +18,24 @@ func WriteText(w io.Writer, s *Schedule) error {
 	}
 	out := newPrinter(w)
 	out.textHeader(&s.Header)
-	derived := derivedSignals(s)
+	signals, values := derivedCounts(s)
 	for r := range s.Programs {
-		out.textProgram(&s.Programs[r], derived[r])
+		out.textProgram(&s.Programs[r], signals[r], values[r])
 	}
 	return out.flush(s.Name() + " as text")
 }
 
-// derivedSignals returns, for each rank, the number of signals that the rules
-// speak of: one more than the highest index that the rank waits for or that
+// derivedCounts returns, for each rank, the numbers of signals and of partial results that the
+// rules speak of: one more than the highest index that the rank waits for, uses or makes, or that
 // is put to it. Only where a rank has another number does the text name it.
-func derivedSignals(s *Schedule) []int {
-	n := make([]int, s.Ranks)
+func derivedCounts(s *Schedule) (signals, values []int) {
+	signals, values = make([]int, s.Ranks), make([]int, s.Ranks)
 	see := func(rank int, slot Slot) {
-		if slot.Kind() == KindSignal {
-			n[rank] = max(n[rank], slot.Index()+1)
+		switch slot.Kind() {
+		case KindSignal:
+			signals[rank] = max(signals[rank], slot.Index()+1)
+		case KindValue:
+			values[rank] = max(values[rank], slot.Index()+1)
 		}
 	}
 	for rank := range s.Programs {
@@ -42,7 +46,16 @@ func derivedSignals(s *Schedule) []int {
 			}
 			see(rank, p.Rules[i].Unless)
 			for _, a := range p.Rules[i].Do {
-				see(int(a.To), a.Slot)
+				switch {
+				case a.Op == Put && a.Slot.Kind() != KindSignal:
+					see(rank, a.Slot)
+					see(int(a.To), a.As)
+				case a.Op == Put:
+					see(int(a.To), a.Slot)
+				default:
+					see(rank, a.Slot)
+					see(rank, a.As)
+				}
 			}
 		}
 		for _, slot := range p.Done {
@@ -52,7 +65,7 @@ func derivedSignals(s *Schedule) []int {
 			see(int(a.To), a.Slot)
 		}
 	}
-	return n
+	return signals, values
 }
 
 // printer writes the pieces that both forms are made of. Its errors stick in
@@ -96,12 +109,16 @@ func (p printer) textHeader(h *Header) {
 	p.str("\n")
 }
 
-func (p printer) textProgram(g *Program, derived int) {
+func (p printer) textProgram(g *Program, signals, values int) {
 	p.str("rank ")
 	p.num(g.Rank)
-	if g.Signals != derived {
+	if g.Signals != signals {
 		p.str(" signals=")
 		p.num(g.Signals)
+	}
+	if g.Values != values {
+		p.str(" values=")
+		p.num(g.Values)
 	}
 	p.str("\n")
 	for i := range g.Rules {
@@ -141,9 +158,19 @@ func (p printer) textRule(r *Rule) {
 }
 
 func (p printer) textAction(message []Action) {
-	if message[0].Op == Mcast {
+	switch message[0].Op {
+	case Mcast:
 		p.str("mcast ")
 		p.slot(message[0].Slot)
+		return
+	case Fold:
+		p.str("fold ")
+		p.slot(message[0].As)
+		p.str(" =")
+		for _, a := range message {
+			p.str(" ")
+			p.slot(a.Slot)
+		}
 		return
 	}
 	p.str("put ")
@@ -152,6 +179,18 @@ func (p printer) textAction(message []Action) {
 		p.str(" ")
 	}
 	p.textPlace(message[len(message)-1])
+	if renames(message) {
+		p.str(" as")
+		for _, a := range message {
+			p.str(" ")
+			p.slot(a.Sets())
+		}
+	}
+}
+
+// renames reports whether a slot of the message has another name at the destination.
+func renames(message []Action) bool {
+	return slices.ContainsFunc(message, func(a Action) bool { return a.As != None })
 }
 
 // textPlace writes what is put and where to.

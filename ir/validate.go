@@ -137,16 +137,17 @@ func checkParams(params []Param) *fault {
 		if i > 0 && params[i-1].Name >= p.Name {
 			return at(-1, -1, -1, "params", "%s after %s: not sorted by name", p.Name, params[i-1].Name)
 		}
-		if f := inRange("params."+p.Name, p.Value, 0, MaxIndex); f != nil {
+		if f := inRange("params."+p.Name, p.Value, 0, MaxParam); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-// checkSlots checks the numbers of signals, which the slots of the rules are held against.
+// checkSlots checks the numbers of signals and partial results, which the slots of the rules are
+// held against.
 func checkSlots(s *Schedule) *fault {
-	total := 0
+	total, values := 0, 0
 	for r := range s.Programs {
 		p := &s.Programs[r]
 		if p.Rank != r {
@@ -157,6 +158,15 @@ func checkSlots(s *Schedule) *fault {
 		}
 		if total += p.Signals; total > MaxSlots {
 			return at(r, -1, -1, "signals", "the schedule has more than %d signals up to this rank", MaxSlots)
+		}
+		if p.Values < 0 || p.Values > MaxValues {
+			return at(r, -1, -1, "values", "%d is out of range 0 … %d", p.Values, MaxValues)
+		}
+		if p.Values > 0 && !s.HasMessage() {
+			return at(r, -1, -1, "values", "%d partial results of %s, which moves no bytes", p.Values, withArticle(s.Collective))
+		}
+		if values += p.Values; values > MaxSlots {
+			return at(r, -1, -1, "values", "the schedule has more than %d partial results up to this rank", MaxSlots)
 		}
 	}
 	return nil
@@ -170,7 +180,7 @@ func checkProgram(s *Schedule, rank int) *fault {
 		}
 	}
 	for _, slot := range p.Done {
-		if why := slotFault(s, rank, slot); why != "" {
+		if why := awaitedFault(s, rank, slot); why != "" {
 			return at(rank, -1, -1, "done", "%s", why)
 		}
 	}
@@ -196,7 +206,7 @@ func checkRule(s *Schedule, rank, rule int) *fault {
 		return at(rank, rule, -1, "when", "a rule waits for at least one slot")
 	}
 	for _, slot := range r.When {
-		if why := slotFault(s, rank, slot); why != "" {
+		if why := awaitedFault(s, rank, slot); why != "" {
 			return at(rank, rule, -1, "when", "%s", why)
 		}
 	}
@@ -207,8 +217,11 @@ func checkRule(s *Schedule, rank, rule int) *fault {
 		return at(rank, rule, -1, "do", "a rule does at least one action")
 	}
 	for i, a := range r.Do {
-		if field, why := actionFault(s, a); why != "" {
+		if field, why := actionFault(s, rank, a); why != "" {
 			return at(rank, rule, i, field, "%s", why)
+		}
+		if why := repairedFault(r, a); why != "" {
+			return at(rank, rule, i, "slot", "%s", why)
 		}
 	}
 	for i := 0; i < len(r.Do); {
@@ -221,26 +234,51 @@ func checkRule(s *Schedule, rank, rule int) *fault {
 	return nil
 }
 
-// messageFault returns which of the actions that make up a message cannot be in it, and why; the
-// reason is "" if all can.
+// repairedFault returns the reason why the repair r cannot do a, or "". Repairs put chunks and signals
+// only: what they put may be put again and again.
+func repairedFault(r *Rule, a Action) string {
+	switch {
+	case !r.IsRepair():
+	case a.Op == Fold:
+		return "a repair folds nothing"
+	case a.As != None || a.Slot.Kind() != KindChunk && a.Slot.Kind() != KindSignal:
+		return fmt.Sprintf("%v: a repair puts only chunks, as chunks, and signals", a.Slot)
+	}
+	return ""
+}
+
+// messageFault returns which of the actions that make up a message, or a fold, cannot be in it, and
+// why; the reason is "" if all can.
 func messageFault(message []Action) (i int, why string) {
 	if message[0].Joins {
 		return 0, fmt.Sprintf("%v joins no message: no action stands before it", message[0].Slot)
 	}
+	if message[0].Op == Fold {
+		for i, a := range message {
+			switch {
+			case a.Op != Fold || a.As != message[0].As:
+				return i, fmt.Sprintf("%v is no operand of %v, to whose fold it belongs", a.Slot, message[0].As)
+			case a.Slot == a.As:
+				return i, fmt.Sprintf("%v is folded from itself", a.As)
+			}
+		}
+		return 0, ""
+	}
 	if len(message) == 1 {
 		return 0, ""
 	}
-	seen := make(map[Slot]bool, len(message))
+	sent := make(map[Slot]bool, len(message))
+	set := make(map[Slot]bool, len(message))
 	for i, a := range message {
 		switch {
-		case a.Op != Put || a.Slot.Kind() != KindChunk:
-			return i, fmt.Sprintf("%v: only chunks that are put go in one message with others", a.Slot)
+		case a.Op != Put || a.Slot.Kind() == KindSignal:
+			return i, fmt.Sprintf("%v: only chunks, partial results and contributions that are put go in one message with others", a.Slot)
 		case a.To != message[0].To:
 			return i, fmt.Sprintf("%v joins a message to another rank, %d", a.Slot, message[0].To)
-		case seen[a.Slot]:
+		case sent[a.Slot] || set[a.Sets()]:
 			return i, fmt.Sprintf("%v twice in one message", a.Slot)
 		}
-		seen[a.Slot] = true
+		sent[a.Slot], set[a.Sets()] = true, true
 	}
 	return 0, ""
 }
@@ -253,7 +291,7 @@ func checkRepair(s *Schedule, rank, rule int) *fault {
 		}
 		return nil
 	}
-	if why := slotFault(s, rank, r.Unless); why != "" {
+	if why := awaitedFault(s, rank, r.Unless); why != "" {
 		return at(rank, rule, -1, "unless", "%s", why)
 	}
 	if r.After < 0 || r.After > MaxAfter {
@@ -262,17 +300,26 @@ func checkRepair(s *Schedule, rank, rule int) *fault {
 	return nil
 }
 
-// actionFault returns the field of a and the reason why it is none.
-func actionFault(s *Schedule, a Action) (field, why string) {
+// actionFault returns the field of a, an action of rank, and the reason why it is none.
+func actionFault(s *Schedule, rank int, a Action) (field, why string) {
 	switch a.Op {
 	case Put:
 		if a.To < 0 || int(a.To) >= s.Ranks {
 			return "to", fmt.Sprintf("%d is out of range 0 … %d", a.To, s.Ranks-1)
 		}
-		if a.Slot.Kind() == KindEnter {
-			return "slot", "enter cannot be put"
+		if why := renamedFault(a.Slot, a.As); why != "" {
+			if a.As == None {
+				return "slot", why
+			}
+			return "as", why
 		}
-		return "slot", slotFault(s, int(a.To), a.Slot)
+		if a.Slot.Kind() == KindSignal {
+			return "slot", slotFault(s, int(a.To), a.Slot)
+		}
+		if why := slotFault(s, rank, a.Slot); why != "" || a.As == None {
+			return "slot", why
+		}
+		return "as", slotFault(s, int(a.To), a.As)
 	case Mcast:
 		if a.Slot.Kind() != KindChunk {
 			return "slot", fmt.Sprintf("%s: only a chunk can be multicast", a.Slot)
@@ -280,9 +327,72 @@ func actionFault(s *Schedule, a Action) (field, why string) {
 		if a.To != 0 {
 			return "to", fmt.Sprintf("%d: a multicast names no rank", a.To)
 		}
-		return "slot", slotFault(s, 0, a.Slot)
+		if a.As != None {
+			return "as", "a multicast chunk keeps its name"
+		}
+		return "slot", slotFault(s, rank, a.Slot)
+	case Fold:
+		if a.To != 0 {
+			return "to", fmt.Sprintf("%d: a fold names no rank", a.To)
+		}
+		if why := operandFault(a.Slot); why != "" {
+			return "of", why
+		}
+		if why := madeFault(a.As); why != "" {
+			return "slot", why
+		}
+		if !s.HasMessage() {
+			return "op", fmt.Sprintf("%s moves no bytes, so it folds nothing", withArticle(s.Collective))
+		}
+		if why := slotFault(s, rank, a.Slot); why != "" {
+			return "of", why
+		}
+		return "slot", slotFault(s, rank, a.As)
 	}
 	return "op", fmt.Sprintf("unknown operation %d", a.Op)
+}
+
+// renamedFault returns the reason why slot cannot be put as as, or "".
+func renamedFault(slot, as Slot) string {
+	switch kind := slot.Kind(); {
+	case kind == KindEnter || kind == KindNone:
+		return fmt.Sprintf("%v cannot be put", slot)
+	case as == None && (kind == KindValue || kind == KindInput):
+		return fmt.Sprintf("%v becomes a partial result at its destination, and as names which", slot)
+	case as == None:
+		return ""
+	case kind == KindSignal:
+		return fmt.Sprintf("%v: a signal keeps its name", slot)
+	case as.Kind() != KindValue:
+		return fmt.Sprintf("%v as %v: what is put under another name becomes a partial result, v0 …", slot, as)
+	}
+	return ""
+}
+
+// operandFault returns the reason why slot cannot be folded, or "".
+func operandFault(slot Slot) string {
+	switch slot.Kind() {
+	case KindChunk, KindValue, KindInput:
+		return ""
+	}
+	return fmt.Sprintf("%v cannot be folded: it has no bytes", slot)
+}
+
+// madeFault returns the reason why a fold cannot make slot, or "".
+func madeFault(slot Slot) string {
+	switch slot.Kind() {
+	case KindChunk, KindValue:
+		return ""
+	}
+	return fmt.Sprintf("%v: a fold makes a chunk or a partial result", slot)
+}
+
+// awaitedFault returns the reason why rank cannot wait for slot, or "".
+func awaitedFault(s *Schedule, rank int, slot Slot) string {
+	if slot.Kind() == KindInput {
+		return fmt.Sprintf("%v: a contribution is there from enter on, nothing waits for it", slot)
+	}
+	return slotFault(s, rank, slot)
 }
 
 // slotFault returns the reason why rank has no slot, or "".
@@ -303,6 +413,19 @@ func slotFault(s *Schedule, rank int, slot Slot) string {
 			return ""
 		}
 		return fmt.Sprintf("%s: rank %d has %d signals", slot, rank, s.Programs[rank].Signals)
+	case KindValue:
+		if slot.Index() < s.Programs[rank].Values {
+			return ""
+		}
+		return fmt.Sprintf("%s: rank %d has %d partial results", slot, rank, s.Programs[rank].Values)
+	case KindInput:
+		if n := s.InputChunks(); slot.Index() >= n {
+			if n == 0 {
+				return fmt.Sprintf("%s: no rank of %s contributes anything", slot, withArticle(s.Collective))
+			}
+			return fmt.Sprintf("%s: each contribution has %d parts", slot, n)
+		}
+		return ""
 	}
 	return "no slot"
 }

@@ -122,7 +122,28 @@ func (a *arena) last(n int) []ir.Action { return a.acts[len(a.acts)-n : len(a.ac
 
 // program returns the finished program.
 func (a *arena) program(n *node, signals int, done []ir.Slot) ir.Program {
-	return ir.Program{Rank: n.rank, Signals: signals, Rules: a.rules, Done: done, Recovery: a.made}
+	return ir.Program{Rank: n.rank, Signals: signals, Values: valuesOf(a.acts, a.slots), Rules: a.rules, Done: done, Recovery: a.made}
+}
+
+// valuesOf returns how many partial results a rank has whose program waits for the slots and does the
+// actions: all that it waits for, uses or makes.
+func valuesOf(acts []ir.Action, slots []ir.Slot) int {
+	n := 0
+	see := func(s ir.Slot) {
+		if s.Kind() == ir.KindValue {
+			n = max(n, s.Index()+1)
+		}
+	}
+	for _, s := range slots {
+		see(s)
+	}
+	for _, act := range acts {
+		see(act.Slot)
+		if act.Op == ir.Fold {
+			see(act.As)
+		}
+	}
+	return n
 }
 
 // count returns 1 for true, for sizes.

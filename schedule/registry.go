@@ -16,6 +16,7 @@ const (
 	Gather    = "gather"
 	Allgather = "allgather"
 	Alltoall  = "alltoall"
+	Allreduce = "allreduce"
 )
 
 // Algorithm describes one algorithm and how to compute its programs.
@@ -35,8 +36,9 @@ type Algorithm struct {
 	chunks   func(group int) int // default number of chunks a block; nil: 1
 	size     func(node) size
 	fill     func(node, arena) ir.Program
-	slaves   slaves                  // of an algorithm that takes hosts
-	overlay  func(ranks int) Overlay // nil unless rootless
+	slaves   slaves                         // of an algorithm that takes hosts
+	write    func(*node, *arena) ir.Program // in place of size, fill and slaves: writes the program of any rank
+	overlay  func(ranks int) Overlay        // nil unless rootless
 }
 
 // slaves is what the ranks of a host do that are not its master. size counts what fill writes.
@@ -79,6 +81,7 @@ var registry = sync.OnceValue(func() []Algorithm {
 		alltoallLinear(),
 		alltoallPairwise(),
 		alltoallBruck(),
+		allreduceDoubling(),
 	}
 })
 

@@ -83,6 +83,9 @@ func (s *Spec) programIn(m *memory, rank int) ir.Program {
 	}
 	n := s.node(rank)
 	a := m.arena(s.sizeOf(n))
+	if s.alg.write != nil {
+		return s.alg.write(&n, &a)
+	}
 	if n.isMaster() {
 		return s.alg.fill(n, a)
 	}
@@ -111,6 +114,9 @@ func (s *Spec) Size() (rules, actions int64) {
 }
 
 func (s *Spec) sizeOf(n node) size {
+	if s.alg.write != nil {
+		return written(&n, s.alg.write)
+	}
 	if n.isMaster() {
 		return s.alg.size(n)
 	}

@@ -192,7 +192,7 @@ func (q *quotient) run() bool {
 	}
 	queue := []int32{0}
 	q.at[0] = 0
-	chunks, _ := q.numbers.Counts()
+	chunks, _, _ := q.numbers.Counts()
 	for id := 1; id <= chunks; id++ {
 		if q.held.Has(q.numbers.At(id).Index()) {
 			q.at[id] = 0
@@ -261,7 +261,7 @@ func (q *quotient) wellformed() bool {
 		}
 	}
 	wanted := q.s.Wanted(0)
-	chunks, _ := q.numbers.Counts()
+	chunks, _, _ := q.numbers.Counts()
 	for id := 1; id <= chunks; id++ {
 		if k := q.numbers.At(id).Index(); q.received[id] > 0 && !awaited[id] && !wanted.Has(k) && !q.held.Has(k) {
 			return false
@@ -272,7 +272,7 @@ func (q *quotient) wellformed() bool {
 
 // once reports whether no chunk comes twice, or to who holds it, and all come that are wanted.
 func (q *quotient) once() bool {
-	chunks, _ := q.numbers.Counts()
+	chunks, _, _ := q.numbers.Counts()
 	for id := 1; id <= chunks; id++ {
 		if n := q.received[id]; n > 1 || n == 1 && q.held.Has(q.numbers.At(id).Index()) {
 			return false

@@ -21,6 +21,7 @@ type engine struct {
 	missing []int32 // slots that a rule still waits for
 	queue   []int32 // slots that are set
 	head    int     // first slot of the queue whose waiters do not know yet
+	local   []int32 // slots that folds have set in the present round; their waiters do not know yet
 	causes  []int32
 	fired   []int32
 	ready   []int32 // repairs whose When holds and that have not fired
@@ -91,6 +92,18 @@ func (e *engine) set(slot, cause int, round int32) {
 	e.queue = append(e.queue, int32(slot))
 }
 
+// run tells the waiters of all slots that are set, those of the present round first.
+func (e *engine) run() {
+	for e.head < len(e.queue) {
+		e.wake(int(e.queue[e.head]))
+		e.head++
+		for i := 0; i < len(e.local); i++ {
+			e.wake(int(e.local[i]))
+		}
+		e.local = e.local[:0]
+	}
+}
+
 // wake tells the rules that wait for the slot that it is set.
 func (e *engine) wake(slot int) {
 	for _, rule := range e.w.Of(slot) {
@@ -115,13 +128,25 @@ func (e *engine) complete(id int, round int32) {
 func (e *engine) fire(id, rank int, rule *ir.Rule, round int32) {
 	e.rules[id] = round
 	e.fired = append(e.fired, int32(id))
-	for _, a := range rule.Do {
-		if a.Op == ir.Mcast {
+	for i, a := range rule.Do {
+		switch {
+		case a.Op == ir.Mcast:
 			e.mcast(id, rank, a, round+1)
-			continue
+		case a.Op == ir.Put:
+			e.set(e.l.Slot(int(a.To), a.Sets()), id, round+1)
+		case i+1 == len(rule.Do) || !rule.Do[i+1].Joins:
+			e.fold(e.l.Slot(rank, a.As), id, round)
 		}
-		e.set(e.l.Slot(int(a.To), a.Slot), id, round+1)
 	}
+}
+
+// fold sets what a fold makes, in the round of its rule: folds take no time.
+func (e *engine) fold(slot, cause int, round int32) {
+	if e.slots[slot] >= 0 || e.blocked[slot] {
+		return
+	}
+	e.slots[slot], e.causes[slot] = round, int32(cause)
+	e.local = append(e.local, int32(slot))
 }
 
 func (e *engine) mcast(cause, from int, a ir.Action, round int32) {

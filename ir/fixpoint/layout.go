@@ -28,7 +28,8 @@ func (p Place) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d:%v", 
 
 // Layout numbers the slots and rules of a schedule consecutively over all
 // ranks, so that analyses can keep what they find in flat arrays. Of each
-// rank come enter, its chunks and its signals, in this order.
+// rank come enter, its chunks, its signals and its partial results, in this order.
+// Contributions have no numbers: see [ir.Input].
 //
 // Beside enter, a rank has the slots that the schedule mentions: those that the
 // rank's rules and done name, those that are put to it, and every chunk that any
@@ -40,8 +41,8 @@ type Layout struct {
 	ruleBase []int32 // first rule of each rank, and the number of rules
 	casts    numbering.Slots
 
-	// Where every rank has the chunks 0 … chunks-1 and its signals from 0 on, as
-	// in most broadcasts and barriers, ranks is nil.
+	// Where every rank has the chunks 0 … chunks-1, its signals from 0 on and no partial
+	// results, as in most broadcasts and barriers, ranks is nil.
 	chunks int
 	ranks  []numbering.Slots
 }

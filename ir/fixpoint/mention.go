@@ -49,6 +49,10 @@ func (l *Layout) numberAll(m *mentions) (all bool, err error) {
 	s, slots, most := m.s, 0, 0
 	for r := range s.Programs {
 		p := &s.Programs[r]
+		if p.Values > 0 {
+			l.slotBase = l.slotBase[:1]
+			return false, nil
+		}
 		slots += 1 + s.Chunks + p.Signals
 		most += 1 + len(p.Done)
 		for i := range p.Rules {
@@ -203,6 +207,16 @@ func (m *mentions) own(rank int, slot ir.Slot) error {
 func (m *mentions) action(rank int, a ir.Action) error {
 	chunk := a.Slot.Kind() == ir.KindChunk && a.Slot.Index() < m.s.Chunks
 	switch {
+	case a.Op == ir.Fold && m.exists(rank, a.Slot) && m.exists(rank, a.As):
+		m.add(rank, a.As)
+		if a.Slot.Kind() != ir.KindInput {
+			m.add(rank, a.Slot)
+		}
+	case a.Op == ir.Put && a.As != ir.None && a.To >= 0 && int(a.To) < m.s.Ranks && m.exists(rank, a.Slot) && m.exists(int(a.To), a.As):
+		m.add(int(a.To), a.As)
+		if a.Slot.Kind() != ir.KindInput {
+			m.add(rank, a.Slot)
+		}
 	case a.Op == ir.Mcast && chunk:
 		if n := len(m.casts); n == 0 || m.casts[n-1] != a.Slot {
 			m.casts = append(m.casts, a.Slot)
@@ -227,6 +241,10 @@ func (m *mentions) exists(rank int, slot ir.Slot) bool {
 		return slot.Index() < m.s.Chunks
 	case ir.KindSignal:
 		return slot.Index() < m.s.Programs[rank].Signals
+	case ir.KindValue:
+		return slot.Index() < m.s.Programs[rank].Values
+	case ir.KindInput:
+		return slot.Index() < m.s.InputChunks()
 	}
 	return false
 }
@@ -238,7 +256,10 @@ func (l *Layout) number(m *mentions) error {
 	if casts > 0 && casts > MaxSlots/ranks {
 		return fmt.Errorf("numbering slots: more than %d slots: %d chunks are multicast to %d ranks", MaxSlots, casts, ranks)
 	}
-	p := prefixes{casts: casts, chunks: distinct{seen: make([]int32, m.most)}, signals: distinct{seen: make([]int32, m.most)}}
+	p := prefixes{casts: casts}
+	for _, d := range []*distinct{&p.chunks, &p.signals, &p.values} {
+		d.seen = make([]int32, m.most)
+	}
 	if casts > 0 && l.casts.At(casts) != ir.Chunk(casts-1) {
 		p.casts = -1
 	}
@@ -266,14 +287,14 @@ func (l *Layout) number(m *mentions) error {
 // [numbering.Prefix].
 func (l *Layout) add(own numbering.Slots, prefix bool) {
 	rank := l.Ranks()
-	chunks, _ := own.Counts()
+	chunks, _, values := own.Counts()
 	if rank == 0 {
 		l.chunks = chunks
 	}
-	if l.ranks == nil && (!prefix || chunks != l.chunks) {
+	if l.ranks == nil && (!prefix || chunks != l.chunks || values > 0) {
 		l.ranks = make([]numbering.Slots, rank, cap(l.slotBase)-1)
 		for r := range l.ranks {
-			l.ranks[r] = numbering.Prefix(l.chunks, int(l.slotBase[r+1]-l.slotBase[r])-1-l.chunks)
+			l.ranks[r] = numbering.Prefix(l.chunks, int(l.slotBase[r+1]-l.slotBase[r])-1-l.chunks, 0)
 		}
 	}
 	if l.ranks != nil {
@@ -282,12 +303,13 @@ func (l *Layout) add(own numbering.Slots, prefix bool) {
 	l.slotBase = append(l.slotBase, l.slotBase[rank]+int32(own.Len()))
 }
 
-// prefixes finds out, without sorting, which ranks have the chunks and signals
-// from 0 on.
+// prefixes finds out, without sorting, which ranks have the chunks, signals and
+// partial results from 0 on.
 type prefixes struct {
 	casts   int      // all ranks have the chunks 0 … casts-1; -1: some that are no prefix
 	chunks  distinct // from casts on
 	signals distinct
+	values  distinct
 }
 
 // distinct counts the distinct numbers of a rank, and finds their end.
@@ -321,6 +343,7 @@ func (p *prefixes) of(named []ir.Slot) (own numbering.Slots, ok bool) {
 	}
 	p.chunks.restart()
 	p.signals.restart()
+	p.values.restart()
 	for _, slot := range named {
 		switch i := slot.Index(); slot.Kind() {
 		case ir.KindChunk:
@@ -331,7 +354,12 @@ func (p *prefixes) of(named []ir.Slot) (own numbering.Slots, ok bool) {
 			if !p.signals.add(i, len(named)) {
 				return own, false
 			}
+		case ir.KindValue:
+			if !p.values.add(i, len(named)) {
+				return own, false
+			}
 		}
 	}
-	return numbering.Prefix(p.casts+p.chunks.n, p.signals.n), p.chunks.n == p.chunks.end && p.signals.n == p.signals.end
+	own = numbering.Prefix(p.casts+p.chunks.n, p.signals.n, p.values.n)
+	return own, p.chunks.n == p.chunks.end && p.signals.n == p.signals.end && p.values.n == p.values.end
 }

@@ -1,11 +1,15 @@
 package fixpoint
 
-import "github.com/schedgen/schedgen/ir"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // Returns tells for each rank the round after which its call returns: its done
 // slots are set, and what its rules ask for has been handed over. So it is the
 // latest of the rounds in which done slots are set and of those in which the
-// rank sends, each the one after a rule has fired. Repairs and answers to
+// rank sends, each the one after a rule has fired. Folds take no time. Repairs and answers to
 // requests do not hold a call: they are served after it. -1 stands for a rank
 // that does not enter or lacks a done slot for ever: its call never returns.
 func (r *Result) Returns() []int {
@@ -16,9 +20,14 @@ func (r *Result) Returns() []int {
 	onRequest := r.OnRequest()
 	for _, id := range r.fired {
 		rank, i := r.layout.RuleOf(int(id))
-		if out[rank] >= 0 && !onRequest[id] && len(r.schedule.Programs[rank].Rules[i].Do) > 0 {
-			out[rank] = max(out[rank], int(r.rules[id])+1)
+		if out[rank] < 0 || onRequest[id] || len(r.schedule.Programs[rank].Rules[i].Do) == 0 {
+			continue
 		}
+		round := int(r.rules[id])
+		if slices.ContainsFunc(r.schedule.Programs[rank].Rules[i].Do, func(a ir.Action) bool { return a.Op != ir.Fold }) {
+			round++
+		}
+		out[rank] = max(out[rank], round)
 	}
 	return out
 }

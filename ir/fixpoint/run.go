@@ -51,10 +51,7 @@ func RunWith(s *ir.Schedule, l *Layout, w *Waiters, m Model) *Result {
 	e := newEngine(s, l, w, m)
 	e.start()
 	for {
-		for e.head < len(e.queue) {
-			e.wake(int(e.queue[e.head]))
-			e.head++
-		}
+		e.run()
 		if !e.repair() {
 			return e.result()
 		}

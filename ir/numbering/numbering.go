@@ -12,22 +12,24 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Slots numbers some slots of a rank: enter is 0, then come the chunks and then the signals, both
-// ascending. The zero value has enter alone. Slots are never changed, and may be shared.
+// Slots numbers some slots of a rank: enter is 0, then come the chunks, the signals and the partial
+// results, each ascending. Contributions have no numbers: they are there from enter on, and nothing
+// waits for them. The zero value has enter alone. Slots are never changed, and may be shared.
 //
-// Most programs name the chunks from 0 on and the signals from 0 on without a gap, and their numbers
+// Most programs name chunks, signals and partial results from 0 on without a gap, and their numbers
 // are computed. Those of others are found by a search, among arithmetic progressions where there are
 // few: the blocks that a rank of an alltoall holds are one, and the blocks that it wants another.
 type Slots struct {
 	chunks  int32
 	signals int32
+	values  int32
 	odd     *odd // nil: all are computed
 
 	// By kind: the slots below end have computed numbers. Slot x has the number x - zero.
-	end, zero [4]ir.Slot
+	end, zero [8]ir.Slot
 }
 
-// odd are chunks and signals that are not those from 0 on.
+// odd are slots that are not those from 0 on.
 type odd struct {
 	runs []run     // progressions in ascending order
 	list []ir.Slot // or, if runs is nil, the slots themselves, ascending, without enter
@@ -40,29 +42,40 @@ type run struct {
 	at          int32
 }
 
-// Prefix numbers enter and the given numbers of chunks and signals, from 0 on.
-func Prefix(chunks, signals int) Slots {
-	c0, s0 := ir.Chunk(0), ir.Signal(0)
+// kindShift is by how many bits the kind of a slot stands above its index, [ir.MaxIndex].
+const kindShift = 29
+
+// Prefix numbers enter and the given numbers of chunks, signals and partial results, from 0 on.
+func Prefix(chunks, signals, values int) Slots {
+	c0, s0, v0 := ir.Chunk(0), ir.Signal(0), ir.Value(0)
 	return Slots{
-		chunks: int32(chunks), signals: int32(signals),
-		end:  [4]ir.Slot{ir.KindChunk: c0 + ir.Slot(chunks), ir.KindSignal: s0 + ir.Slot(signals)},
-		zero: [4]ir.Slot{ir.KindChunk: c0 - 1, ir.KindSignal: s0 - 1 - ir.Slot(chunks)},
+		chunks: int32(chunks), signals: int32(signals), values: int32(values),
+		end: [8]ir.Slot{
+			ir.KindChunk: c0 + ir.Slot(chunks), ir.KindSignal: s0 + ir.Slot(signals), ir.KindValue: v0 + ir.Slot(values),
+		},
+		zero: [8]ir.Slot{
+			ir.KindChunk: c0 - 1, ir.KindSignal: s0 - 1 - ir.Slot(chunks), ir.KindValue: v0 - 1 - ir.Slot(chunks) - ir.Slot(signals),
+		},
 	}
 }
 
-// Of numbers enter and the given chunks and signals, which may occur more than once. It sorts named.
+// Of numbers enter and the given slots, which may occur more than once; contributions are left out. It
+// sorts named.
 func Of(named []ir.Slot) Slots {
 	slices.Sort(named)
 	named = slices.Compact(named)
 	for len(named) > 0 && named[0] <= ir.Enter {
 		named = named[1:]
 	}
-	chunks := sort.Search(len(named), func(i int) bool { return named[i] >= ir.Signal(0) })
-	signals := len(named) - chunks
-	if isPrefix(named[:chunks]) && isPrefix(named[chunks:]) {
-		return Prefix(chunks, signals)
+	from := func(first ir.Slot) int {
+		return sort.Search(len(named), func(i int) bool { return named[i] >= first })
 	}
-	s := Slots{chunks: int32(chunks), signals: int32(signals), odd: new(odd)}
+	named = named[:from(ir.Input(0))]
+	s0, v0 := from(ir.Signal(0)), from(ir.Value(0))
+	if isPrefix(named[:s0]) && isPrefix(named[s0:v0]) && isPrefix(named[v0:]) {
+		return Prefix(s0, v0-s0, len(named)-v0)
+	}
+	s := Slots{chunks: int32(s0), signals: int32(v0 - s0), values: int32(len(named) - v0), odd: new(odd)}
 	if s.odd.runs = progressions(named, 1+len(named)/8); s.odd.runs == nil {
 		s.odd.list = slices.Clone(named)
 	}
@@ -94,15 +107,17 @@ func progressions(sorted []ir.Slot, most int) []run {
 }
 
 // Len returns how many slots there are, enter among them.
-func (s *Slots) Len() int { return 1 + int(s.chunks) + int(s.signals) }
+func (s *Slots) Len() int { return 1 + int(s.chunks) + int(s.signals) + int(s.values) }
 
-// Counts returns how many of the slots are chunks and how many are signals.
-func (s *Slots) Counts() (chunks, signals int) { return int(s.chunks), int(s.signals) }
+// Counts returns how many of the slots are chunks, how many signals and how many partial results.
+func (s *Slots) Counts() (chunks, signals, values int) {
+	return int(s.chunks), int(s.signals), int(s.values)
+}
 
 // Index returns the number of x, -1 if it is not among s.
 func (s *Slots) Index(x ir.Slot) int {
-	if x < s.end[x>>30] {
-		return int(x - s.zero[x>>30])
+	if x < s.end[x>>kindShift] {
+		return int(x - s.zero[x>>kindShift])
 	}
 	return s.search(x)
 }
@@ -152,7 +167,10 @@ func (s *Slots) At(i int) ir.Slot {
 	case i <= int(s.chunks):
 		return ir.Chunk(i - 1)
 	}
-	return ir.Signal(i - 1 - int(s.chunks))
+	if i -= 1 + int(s.chunks); i < int(s.signals) {
+		return ir.Signal(i)
+	}
+	return ir.Value(i - int(s.signals))
 }
 
 func (o *odd) at(i int) ir.Slot {

@@ -18,7 +18,7 @@ func holds(t require.TestingT, s numbering.Slots, want []ir.Slot, others ...ir.S
 		require.Equal(t, i, s.Index(x), "%v", x)
 		require.Equal(t, x, s.At(i))
 	}
-	for _, x := range append(others, ir.None, ir.Enter+1, ir.Chunk(ir.MaxIndex), ir.Signal(ir.MaxIndex)) {
+	for _, x := range append(others, ir.None, ir.Enter+1, ir.Chunk(ir.MaxIndex), ir.Signal(ir.MaxIndex), ir.Value(ir.MaxIndex), ir.Input(0)) {
 		if !slices.Contains(want, x) {
 			require.Equal(t, -1, s.Index(x), "%v", x)
 		}
@@ -32,8 +32,16 @@ func TestNothingButEnter(t *testing.T) {
 
 func TestFromZeroOn(t *testing.T) {
 	want := []ir.Slot{ir.Enter, ir.Chunk(0), ir.Chunk(1), ir.Signal(0), ir.Signal(1), ir.Signal(2)}
-	holds(t, numbering.Prefix(2, 3), want, ir.Chunk(2), ir.Signal(3))
+	holds(t, numbering.Prefix(2, 3, 0), want, ir.Chunk(2), ir.Signal(3), ir.Value(0), ir.Input(0))
 	holds(t, numbering.Of(slices.Concat(want, want)), want, ir.Chunk(2), ir.Signal(3))
+}
+
+func TestPartialResults(t *testing.T) {
+	want := []ir.Slot{ir.Enter, ir.Chunk(0), ir.Signal(0), ir.Value(0), ir.Value(1)}
+	holds(t, numbering.Prefix(1, 1, 2), want, ir.Value(2), ir.Input(0))
+	holds(t, numbering.Of(append(slices.Clone(want), ir.Input(0), ir.Input(7))), want, ir.Value(2), ir.Input(0))
+	odd := []ir.Slot{ir.Enter, ir.Chunk(3), ir.Signal(0), ir.Value(1), ir.Value(5)}
+	holds(t, numbering.Of(slices.Clone(odd)), odd, ir.Value(0), ir.Value(2), ir.Input(1))
 }
 
 // A rank of an alltoall names what it holds, a run, and what it wants, a stride.
@@ -55,7 +63,7 @@ func TestAnySlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slot := rapid.Custom(func(t *rapid.T) ir.Slot {
 			i := rapid.OneOf(rapid.IntRange(0, 9), rapid.IntRange(0, 200), rapid.IntRange(0, ir.MaxIndex)).Draw(t, "index")
-			return rapid.SampledFrom([]ir.Slot{ir.Enter, ir.Chunk(i), ir.Chunk(i), ir.Signal(i)}).Draw(t, "slot")
+			return rapid.SampledFrom([]ir.Slot{ir.Enter, ir.Chunk(i), ir.Chunk(i), ir.Signal(i), ir.Value(i)}).Draw(t, "slot")
 		})
 		var named []ir.Slot
 		for range rapid.IntRange(0, 3).Draw(t, "progressions") {

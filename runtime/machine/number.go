@@ -23,7 +23,7 @@ func (pl *Plan) number(h *ir.Header, p *ir.Program) error {
 	most := maxUnnamed + len(named)
 	wanted := h.Wanted(p.Rank)
 	if all := pl.told == h.Chunks || wanted.Len() == h.Chunks; all && h.Chunks <= most && p.Signals <= most {
-		pl.numbers = numbering.Prefix(h.Chunks, p.Signals)
+		pl.numbers = numbering.Prefix(h.Chunks, p.Signals, p.Values)
 		pl.findHolding()
 		return nil
 	}
@@ -77,7 +77,7 @@ func lacked(wanted, held ir.Chunks) int {
 
 // findHolding finds the numbers of the chunks that the rank holds.
 func (pl *Plan) findHolding() {
-	chunks, _ := pl.numbers.Counts()
+	chunks, _, _ := pl.numbers.Counts()
 	for i := int32(1); pl.held.Len() > 0 && i <= int32(chunks); i++ {
 		switch last := len(pl.holding) - 1; {
 		case !pl.held.Has(pl.numbers.At(int(i)).Index()):
