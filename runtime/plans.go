@@ -25,9 +25,11 @@ type plan struct {
 // form is what ranks agree on, beside the schedule, of a call that moves blocks. The zero value is that
 // of bytes, in blocks of one length.
 type form struct {
-	element int  // bytes of an element; 0: 1
-	counted bool // blocks have lengths of their own
-	shared  bool // and every rank knows all of them
+	element int    // bytes of an element; 0: 1
+	counted bool   // blocks have lengths of their own
+	shared  bool   // and every rank knows all of them
+	fold    string // what contributions are folded with; "": nothing is folded
+	ordered bool   // they must be folded in the order of ranks
 }
 
 // maxForms bounds the forms that a plan is kept in.
@@ -47,6 +49,9 @@ func (p *plan) as(f form) *plan {
 	q.form, q.forms, q.head = f, nil, nil
 	if f.element > 0 {
 		q.Plan = q.Marked(fmt.Sprintf("elements of %d bytes", f.element))
+	}
+	if f.fold != "" {
+		q.Plan = q.Marked(f.fold)
 	}
 	if f.counted {
 		q.Plan = q.Counted(f.shared)

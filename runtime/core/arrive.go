@@ -237,6 +237,13 @@ func (c *Core) broken(rank int, err error) {
 // frame follows the other: the same for every part of a body that is read.
 type bodies map[int][]byte
 
+// drop forgets the memory for the frame, unless it is small.
+func (b *bodies) drop(h *wire.Header) {
+	if h.Len > wire.MaxControl {
+		delete(*b, h.From) // it is not worth its memory
+	}
+}
+
 func (b *bodies) buffer(h *wire.Header) []byte {
 	if *b == nil {
 		*b = make(bodies)

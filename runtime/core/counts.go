@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -87,8 +86,8 @@ func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
 	for k := first; k < first+n; {
 		_, at, end := s.place(o, k/per)
 		last := min(first+n, (k/per+1)*per) - 1
-		lo, _ := ir.ChunkBounds(end-at, per, k%per)
-		_, hi := ir.ChunkBounds(end-at, per, last%per)
+		lo, _ := o.bounds(end-at, k%per)
+		_, hi := o.bounds(end-at, last%per)
 		bytes += hi - lo
 		k = last + 1
 	}

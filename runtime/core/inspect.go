@@ -206,7 +206,7 @@ func (r *Run) UnmarshalText(text []byte) error {
 	}
 	from, ok := ir.ParseSlot(first)
 	to, okay := ir.ParseSlot(last)
-	if !ok || !okay || from.Kind() != to.Kind() || from > to {
+	if !ok || !okay || from.Kind() != to.Kind() || from > to || from.Kind() == ir.KindInput {
 		return fmt.Errorf("no run of slots: %q", text)
 	}
 	*r = Run{from, to}

@@ -132,7 +132,10 @@ func (ops *operations) releaseIf(o *op, may func(ir.Action) bool) {
 		}
 		o.unsent--
 		ops.overlap.waiting--
-		if !o.lost.yields.on || !ops.rec.yield(o, a) {
+		if a.As != ir.None {
+			a.Joins = false
+			ops.putValues(o, []ir.Action{a})
+		} else if !o.lost.yields.on || !ops.rec.yield(o, a) {
 			ops.putSlot(o, a.Slot, int(a.To))
 		}
 	}

@@ -34,8 +34,10 @@ func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	}
 	for i := range outline.Rules {
 		for _, a := range outline.Rules[i].Do {
-			if block := a.Slot.Index() / pl.per; a.Slot.Kind() == ir.KindChunk && pl.wanted.Index(block) < 0 && pl.held.Index(block) < 0 {
-				pl.relayed = append(pl.relayed, block)
+			for _, s := range [2]ir.Slot{a.Slot, a.As} {
+				if block := s.Index() / pl.per; s.Kind() == ir.KindChunk && pl.wanted.Index(block) < 0 && pl.held.Index(block) < 0 {
+					pl.relayed = append(pl.relayed, block)
+				}
 			}
 		}
 	}
@@ -106,7 +108,7 @@ func (pl *places) run(message []ir.Action, bytes int) int {
 	if bytes > shortBlock {
 		theirs = pl.wantedBy(int(message[0].To))
 	}
-	for ; n < min(len(message), most) && message[n].Joins && message[n].Slot == message[n-1].Slot+1; n++ {
+	for ; n < min(len(message), most) && message[n].Joins && message[n].As == ir.None && message[n].Slot == message[n-1].Slot+1; n++ {
 		block, before := message[n].Slot.Index()/pl.per, message[n-1].Slot.Index()/pl.per
 		if block != before && (!pl.adjacent(before, block) || (theirs.Index(block) < 0) != (theirs.Index(before) < 0)) {
 			break

@@ -115,8 +115,12 @@ func (n *network) deliver(e arrival) {
 
 func (n *network) send(from int, actions []ir.Action) {
 	for _, a := range actions {
-		if a.Op == ir.Put {
-			n.under = append(n.under, arrival{int(a.To), a.Slot})
+		switch {
+		case a.Op == ir.Put:
+			n.under = append(n.under, arrival{int(a.To), a.Sets()})
+			continue
+		case a.Op == ir.Fold:
+			n.under = append(n.under, arrival{from, a.As})
 			continue
 		}
 		for r := range n.machines {
