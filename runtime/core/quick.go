@@ -47,7 +47,7 @@ type write struct {
 // then it collects what is put to it. Blocks are whole chunks, and lie in the caller's memory.
 func (p *Plan) quickChunks() (steps []Step) {
 	g := &p.lines
-	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) == 0 {
+	if p.folds || p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) == 0 {
 		return nil
 	}
 	var e machine.Machine
