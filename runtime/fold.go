@@ -7,3 +7,6 @@ import "github.com/schedgen/schedgen/runtime/core"
 // must be associative in so far as results may depend on which algorithm runs; all ranks get the same
 // bits in any case.
 type Fold = core.Fold
+
+// Kernel is the function of a [Fold].
+type Kernel = core.Kernel
