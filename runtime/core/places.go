@@ -68,27 +68,50 @@ func (pl *places) of(o *op, block int) (mem []byte, at int) {
 	return o.relayed, i
 }
 
-// where is the caller's memory of a block.
+// where is the memory of a block, or of a partial result that is as long.
 type where struct {
-	held bool // in Buffers.In, else in Buffers.Out
-	at   int  // the place among the blocks there
+	memory memory
+	at     int // the place among the blocks there
 }
+
+type memory uint8
+
+const (
+	ofOut   memory = iota // Buffers.Out
+	ofIn                  // Buffers.In
+	ofCells               // see cells
+)
 
 // where returns it for a block that the rank wants or holds.
 func (pl *places) where(block int) where {
 	if i := pl.wanted.Index(block); i >= 0 {
 		return where{at: i}
 	}
-	return where{held: true, at: pl.held.Index(block)}
+	return where{ofIn, pl.held.Index(block)}
+}
+
+// whereIs returns it for a slot whose blocks are whole chunks.
+func (p *Plan) whereIs(s ir.Slot) where {
+	switch s.Kind() {
+	case ir.KindInput:
+		return where{ofIn, s.Index()}
+	case ir.KindValue:
+		return where{ofCells, int(p.cells.of[s.Index()])}
+	}
+	return p.places.where(s.Index())
 }
 
 // of returns the memory. Blocks have one length, which may be 0.
-func (w where) of(mem *Buffers) []byte {
-	n := mem.Block
-	if w.held {
-		return mem.In[w.at*n : (w.at+1)*n : (w.at+1)*n]
+func (w where) of(mem *Buffers, cells []byte) []byte {
+	all := mem.Out
+	switch w.memory {
+	case ofIn:
+		all = mem.In
+	case ofCells:
+		all = cells
 	}
-	return mem.Out[w.at*n : (w.at+1)*n : (w.at+1)*n]
+	n := mem.Block
+	return all[w.at*n : (w.at+1)*n : (w.at+1)*n]
 }
 
 // shortBlock is how many bytes a block has at most that its receiver copies to its place rather than
