@@ -1,0 +1,4 @@
+package fold
+
+// accelerate does nothing: kernels in Go are all there are.
+func accelerate(*table) {}

@@ -1,0 +1,38 @@
+// Package fold combines two vectors of elements into one, as reductions do: each element of the result
+// is a·b, of the elements at its place in the left vector and in the right one.
+//
+//	add, size, err := fold.For[float64](fold.Sum)
+//	...
+//	add(dst, a, b) // of bytes: dst may be a or b
+//
+// An Op says what · is, For finds the Kernel that does it to elements of some type, which may lie at
+// any address. Elements are integers, floating-point and complex numbers, and bool, in the byte order
+// of the machine, and types made of them; Func is for all others.
+//
+//	Sum, Prod        numbers
+//	Min, Max         integers, floating-point numbers
+//	And, Or, Xor     integers bit by bit; bool
+//	LAnd, LOr, LXor  integers, of which all but 0 are true, as which the result is 1; bool
+//	MinLoc, MaxLoc   Loc; of equal values the one with the lowest index
+//
+// The order of operands matters, be it only for the bits of a NaN. It is never changed: a is the left
+// one, which in a reduction is that of the lower ranks.
+//
+// # Equal bits
+//
+// Ranks that fold the same operands in the same order get the same bits, whatever machine they run on,
+// though one may have faster kernels than another.
+//
+// Integers wrap around. Sums and products of floating-point numbers are rounded to nearest, each by
+// itself: no product is added to without being rounded. So are those in the product of complex numbers,
+// (a.re·b.re - a.im·b.im) + (a.re·b.im + a.im·b.re)i. Denormal numbers count. If an operand is NaN so is
+// the result: the left operand if that is NaN, else the right one, made quiet. What is NaN by itself, as
+// ∞-∞ or 0·∞, is the quiet NaN with the sign set and no payload. As sums of floating-point numbers are
+// rounded, their bits depend on which are folded first.
+//
+// Those of all else do not: what has a result of one order and bracketing has it of any. Min and Max of
+// floating-point numbers are minimum and maximum of IEEE 754-2019: -0 is less than +0, and a NaN prevails
+// over numbers. Unlike there, a NaN is passed on as it is, even a signaling one; of two that with the
+// greater bits, taken as a signed integer, prevails. So the result is always one of the operands, bit
+// by bit. MinLoc and MaxLoc compare values in the same way.
+package fold
