@@ -95,6 +95,14 @@ func (a *agreement) send(to int, b *ballot, s *saying) {
 	a.put(to, f)
 }
 
+// bequeath tells a rank, before this one leaves, which ranks are lost by what has been agreed: it may have heard that of
+// nobody yet, and those that would have told it may leave as well.
+func (a *agreement) bequeath(to int) {
+	if b := a.find(0); b != nil && b.known && !b.gone.has(to) {
+		b.tell(to, b.knows())
+	}
+}
+
 // learn tells a ballot who has gone, as far as this rank knows.
 func (a *agreement) learn(b *ballot) {
 	if b.known {

@@ -153,6 +153,7 @@ func (c *Core) goodbye(to int, healthy bool) {
 	arg := uint32(0)
 	if !healthy {
 		c.fate.answer(to)
+		c.agree.bequeath(to)
 		arg = failed
 	}
 	last, _ := c.ops.past(c.ops.complete)
