@@ -76,7 +76,7 @@ func (a *agreement) of(number uint64) *ballot {
 	if b == nil {
 		b = newBallot(number, a.Rank, a.Size, a.send)
 		if number == 0 {
-			b.came = a.casts.came
+			b.came, b.doubt = a.casts.came, a.doubt
 		}
 		for _, other := range a.ballots {
 			b.learn(other.gone, other.lostSet)
@@ -136,6 +136,7 @@ func (a *agreement) look() {
 		a.learn(b)
 		if b.number == 0 && a.fate.err != nil {
 			b.vote(Vote{})
+			b.raise() // what it has doubted may be certain
 		}
 	}
 	if b := a.find(2*a.last - 1); a.last > 0 && b.known {
@@ -199,11 +200,30 @@ func (a *agreement) heard(h *wire.Header, body []byte) {
 	}
 	b := a.of(h.Seq)
 	b.heard(h.From, s)
+	a.believe(b)
 	a.learn(b)
 	if h.Seq == 0 && a.fate.err == nil {
 		a.fate.hearsay(h.From, &b.lostSet, b.gone)
 	}
 	a.look()
+}
+
+// believe takes from b which ranks have left that do not tell this one when they do.
+func (a *agreement) believe(b *ballot) {
+	if a.allNear() {
+		return
+	}
+	for _, rank := range b.gone.list() {
+		if !b.lost.has(rank) && !a.members.gone(rank) && !a.hearsLeave(rank) {
+			a.members.leave(rank, unknown, 0)
+		}
+	}
+}
+
+// doubt reports whether it is still to be found out how a rank has gone that others cannot reach: if in good order
+// this rank is told.
+func (a *agreement) doubt(rank int) bool {
+	return !a.allNear() && !a.members.gone(rank) && a.hearsLeave(rank)
 }
 
 // lossOf returns why rank is lost: ErrPeerSilent or ErrPeerLost.
@@ -301,6 +321,9 @@ func (a *agreement) remind(now Time) {
 		for _, b := range a.ballots {
 			if late && !b.known {
 				b.remind()
+				for _, rank := range b.doubted() {
+					a.control(rank, wire.FrameWatch, 0, 0, 0)
+				}
 				a.passOn(b)
 			}
 		}
@@ -421,6 +444,6 @@ func (a *agreement) cloneBallots() {
 	all := a.ballots
 	a.ballots = nil
 	for _, b := range all {
-		a.ballots = append(a.ballots, b.clone(a.send, a.casts.came))
+		a.ballots = append(a.ballots, b.clone(a.send, a.casts.came, a.doubt))
 	}
 }

@@ -167,7 +167,11 @@ func (c *Core) Tick(now Time) {
 		if !overdue {
 			break
 		}
-		c.fate.lost(a.rank, a.err)
+		if c.mayHaveLeft(a.rank) {
+			c.leave(a.rank, unknown, 0)
+		} else {
+			c.fate.lost(a.rank, a.err)
+		}
 	}
 	c.fate.tick(now)
 	if c.fate.err == nil {
@@ -178,6 +182,12 @@ func (c *Core) Tick(now Time) {
 			c.agree.look()
 		}
 	}
+}
+
+// mayHaveLeft reports whether a rank that takes no connections may have left in good order, and this one has not been
+// told: it has asked that rank only because they are to agree.
+func (c *Core) mayHaveLeft(rank int) bool {
+	return !c.env.hearsLeave(rank) && (c.fate.err != nil || c.agree.active())
 }
 
 // Timed reports whether something waits for a time that is to be met closely: a

@@ -45,7 +45,7 @@ var considered = map[string]string{
 	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.raised": "state", "ballot.without": "state",
 	"ballot.known": "state", "ballot.is": "state", "ballot.apart": "state", "ballot.dead": "state",
 	"Vote.Flags": "state", "Vote.Generation": "state", "Vote.came": "state", "span.least": "state", "span.most": "state",
-	"ballot.came": "link", "agreement.casts": "link",
+	"ballot.came": "link", "ballot.doubt": "link", "agreement.casts": "link",
 
 	// Nobody is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",

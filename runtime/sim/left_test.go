@@ -32,3 +32,11 @@ func TestWhoLeavesTellsWhoIsLost(t *testing.T) {
 	}
 	require.Equal(t, 16, named)
 }
+
+// Who has left without a word to this rank takes no connections, and is not called lost when those that are left agree.
+func TestWhoHasLeftIsNotCalledLost(t *testing.T) {
+	r := runs(t, leavers(19, []Fault{{Kind: FaultSilent, Rank: 1}}, Op{Kind: OpBcast, Algorithm: "bcast/mcast-acktree", Bytes: 1000}))
+	for rank, named := range r.lossesOf(t, []int{1}) {
+		require.Subset(t, []int{1}, named, "rank %d", rank)
+	}
+}
