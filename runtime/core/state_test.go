@@ -49,6 +49,7 @@ var considered = map[string]string{
 
 	// Nobody is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
+	"watch.ops": "link", "watch.awaited": "time", "watch.next": "time", "watch.askers": "time", "target.alive": "time",
 	"watch.agree": "link", "watch.targets": "time", "target.rank": "time", "target.heard": "time", "target.took": "time", "target.last": "time", "watch.ask": "time", "watch.looked": "time",
 
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/runtime/core"
 )
@@ -39,4 +42,99 @@ func TestWhoHasLeftIsNotCalledLost(t *testing.T) {
 	for rank, named := range r.lossesOf(t, []int{1}) {
 		require.Subset(t, []int{1}, named, "rank %d", rank)
 	}
+}
+
+// foundAlone is the latest that a silence that begins at 0 is known to who waits for that rank with no neighbour left:
+// after six seconds it asks those that it waits for, sixteen in an eighth of that, and counts six more; then all that are
+// left agree, which takes a second to find that ranks take no connections, one after the other.
+const foundAlone = 24 * Second
+
+// Whoever waits for a rank that has vanished finds it, also when all ranks near that one have left. Nobody is called
+// lost who has left.
+func TestVanishedHostIsNoticedByWhoWaits(t *testing.T) {
+	for _, c := range []struct {
+		op    Op
+		dead  int
+		waits []int // ranks that wait for it
+	}{
+		{Op{Kind: "gather", Algorithm: "gather/linear", Bytes: 1000}, 25, []int{0}},
+		{Op{Kind: OpBcast, Algorithm: "bcast/binomial", Bytes: 1000}, 8, []int{9, 10, 11, 12, 13, 14, 15}},
+		{Op{Kind: OpBcast, Algorithm: "bcast/binomial", Bytes: 1000}, 36, []int{37, 38, 39}},
+		{Op{Kind: OpBcast, Algorithm: "bcast/binomial", Bytes: 1000}, 38, []int{39}},
+	} {
+		r := runs(t, leavers(40, []Fault{{Kind: FaultSilent, Rank: c.dead}}, c.op))
+		var failed []int
+		for _, call := range r.Calls {
+			if call.Err == nil {
+				continue
+			}
+			var lost *core.LostError
+			require.ErrorAs(t, call.Err, &lost, "%s, rank %d", c.op.Algorithm, call.Rank)
+			require.Equal(t, []int{c.dead}, lost.Ranks, "%s, rank %d", c.op.Algorithm, call.Rank)
+			require.Less(t, call.Return, foundAlone)
+			failed = append(failed, call.Rank)
+		}
+		require.Subset(t, failed, c.waits, c.op.Algorithm)
+	}
+}
+
+// Several ranks may die at once among others that leave: every call of the others ends, those that fail
+// name the same ranks, as all runs are checked for, and nobody that has left.
+func TestDeathsAmongThoseThatLeave(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(18, 70).Draw(rt, "ranks")
+		dead := rapid.SliceOfNDistinct(rapid.IntRange(0, size-1), 1, 4, rapid.ID).Draw(rt, "dead")
+		ops := rapid.SliceOfN(rapid.SampledFrom(steps()), 1, 3).Draw(rt, "steps")
+		kind := rapid.SampledFrom([]FaultKind{FaultSilent, FaultCrash, FaultPause}).Draw(rt, "kind")
+		f := Fault{Kind: kind, From: rapid.SampledFrom([]Time{0, 100 * Microsecond, 200 * Microsecond, 300 * Microsecond}).Draw(rt, "at")}
+		if f.Kind == FaultPause {
+			f.Until = 120 * Second
+		}
+		sc := leavers(size, nil, ops...)
+		for _, f.Rank = range dead {
+			sc.Faults = append(sc.Faults, f)
+		}
+		r := runs(rt, sc)
+		ended := make([]int, size)
+		for _, c := range r.Calls {
+			ended[c.Rank]++
+			if c.Err != nil {
+				ended[c.Rank] = len(ops)
+			}
+			var lost *core.LostError
+			if errors.As(c.Err, &lost) {
+				require.Subset(rt, dead, lost.Ranks, "rank %d", c.Rank)
+			}
+		}
+		for rank, n := range ended {
+			require.True(rt, slices.Contains(dead, rank) || n == len(ops), "rank %d hangs", rank)
+		}
+	})
+}
+
+// So it is whatever the schedule and whoever vanishes, and when: every call of the others ends, and those that fail
+// name that rank alone.
+func TestVanishedHostIsNoticedAmongThoseThatLeave(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(18, 70).Draw(rt, "ranks")
+		dead := rapid.IntRange(0, size-1).Draw(rt, "dead")
+		at := rapid.SampledFrom([]Time{0, 100 * Microsecond, 200 * Microsecond, 300 * Microsecond, 500 * Microsecond, Millisecond}).Draw(rt, "at")
+		ops := rapid.SliceOfN(rapid.SampledFrom(steps()), 1, 2).Draw(rt, "steps")
+		sc := leavers(size, []Fault{{Kind: FaultSilent, Rank: dead, From: at}}, ops...)
+		r := runs(rt, sc)
+		ended := make([]int, size)
+		for _, c := range r.Calls {
+			ended[c.Rank]++
+			if c.Err != nil {
+				require.Less(rt, c.Return, foundAlone)
+				var lost *core.LostError
+				require.ErrorAs(rt, c.Err, &lost, "rank %d", c.Rank)
+				require.Equal(rt, []int{dead}, lost.Ranks, "rank %d", c.Rank)
+				ended[c.Rank] = len(ops)
+			}
+		}
+		for rank, n := range ended {
+			require.True(rt, rank == dead || n == len(ops), "rank %d hangs", rank)
+		}
+	})
 }
