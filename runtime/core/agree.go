@@ -95,8 +95,8 @@ func (a *agreement) send(to int, b *ballot, s *saying) {
 	a.put(to, f)
 }
 
-// bequeath tells a rank, before this one leaves, which ranks are lost by what has been agreed: it may have heard that of
-// nobody yet, and those that would have told it may leave as well.
+// bequeath tells a rank, before this one leaves, which ranks are lost by what has been agreed: it
+// may have heard that of nobody yet, and those that would have told it may leave as well.
 func (a *agreement) bequeath(to int) {
 	if b := a.find(0); b != nil && b.known && !b.gone.has(to) {
 		b.tell(to, b.knows())
@@ -220,8 +220,8 @@ func (a *agreement) believe(b *ballot) {
 	}
 }
 
-// doubt reports whether it is still to be found out how a rank has gone that others cannot reach: if in good order
-// this rank is told.
+// doubt reports whether it is still to be found out how a rank has gone that others cannot reach:
+// if in good order this rank is told.
 func (a *agreement) doubt(rank int) bool {
 	return !a.allNear() && !a.members.gone(rank) && a.hearsLeave(rank)
 }

@@ -16,7 +16,8 @@ func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return dst, v
 }
 
-// hear takes what has come from a rank for a sign of life, but not each time that it is offered again.
+// hear takes what has come from a rank for a sign of life, but not each time that it is offered
+// again.
 func (c *Core) hear(from int, v wire.Verdict) {
 	if v != wire.Hold {
 		c.watch.hear(from)

@@ -15,8 +15,8 @@ const (
 	waitsMust         // the rank puts something before it leaves the operation
 )
 
-// awaits returns how this rank waits for another one in an operation that is open, and in which. It looks at that
-// rank's program, and is for waits that last.
+// awaits returns how this rank waits for another one in an operation that is open, and in which. It
+// looks at that rank's program, and is for waits that last.
 func (ops *operations) awaits(rank int) (in *op, how wait) {
 	for seq := ops.complete + 1; seq <= ops.seq && how < waitsMust; seq++ {
 		if o := ops.open(seq); o != nil {
@@ -74,7 +74,8 @@ func (ops *operations) stuck(now Time) bool {
 	return quiet >= ops.Silence
 }
 
-// forsaken fails the core because o needs what a rank was to put that has left. All that the rank has sent is here.
+// forsaken fails the core because o needs what a rank was to put that has left. All that the rank
+// has sent is here.
 func (ops *operations) forsaken(o *op, rank int) {
 	ops.fate.broken(o.plan.Name, o.seq, &RankError{
 		Rank: rank, Err: fmt.Errorf("%w: it closed its communicator, and has not put what this operation waits for", ErrPeerLeft),

@@ -11,8 +11,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// gathering is rank 0 of many at the root of a gather by one algorithm, in which nobody has put anything, and all near
-// it have left.
+// gathering is rank 0 of many at the root of a gather by one algorithm, in which nobody has put
+// anything, and all near it have left.
 func gathering(t *testing.T, algorithm string) (*Core, *questioner) {
 	p := schedule.Params{Ranks: many}
 	spec, err := schedule.New(algorithm, p)
@@ -40,8 +40,8 @@ func (c *Core) goodbyeOf(rank int) {
 	c.Arrived(h, nil)
 }
 
-// A rank asks those that it waits for, but not before it has waited for long, and no others. Who has put is not waited
-// for, and need not answer.
+// A rank asks those that it waits for, but not before it has waited for long, and no others. Who
+// has put is not waited for, and need not answer.
 func TestAsksWhomItWaitsFor(t *testing.T) {
 	c, net := gathering(t, "gather/linear")
 	for rank := 1; rank < many; rank++ {
@@ -62,7 +62,8 @@ func TestAsksWhomItWaitsFor(t *testing.T) {
 	require.False(t, c.members.lost(77))
 }
 
-// Few are asked at a time, and who answers makes room, so that a silent one is found behind all others.
+// Few are asked at a time, and who answers makes room, so that a silent one is found behind all
+// others.
 func TestAsksInTurn(t *testing.T) {
 	c, net := gathering(t, "gather/linear")
 	before, found := 0, Time(0)
@@ -86,7 +87,8 @@ func TestAsksInTurn(t *testing.T) {
 	require.Less(t, found, Time(8e9+8e9+6e9), "six questions until all others have been asked once")
 }
 
-// A rank that has left without putting what is waited for, as one that has failed, is no reason to wait for ever.
+// A rank that has left without putting what is waited for, as one that has failed, is no reason to
+// wait for ever.
 func TestWaitsForNobodyThatHasLeft(t *testing.T) {
 	c, _ := gathering(t, "gather/linear")
 	for rank := 1; rank < many; rank++ {

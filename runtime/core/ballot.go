@@ -183,8 +183,8 @@ func (b *ballot) raise() {
 	b.decide(v, b.gone, b.lostSet, -1)
 }
 
-// doubted returns ranks that have gone by what others say, though this one may find that they are lost. It does not
-// vote before it has.
+// doubted returns ranks that have gone by what others say, though this one may find that they are
+// lost. It does not vote before it has.
 func (b *ballot) doubted() (list []int) {
 	if b.doubt == nil {
 		return nil

@@ -184,8 +184,8 @@ func (c *Core) Tick(now Time) {
 	}
 }
 
-// mayHaveLeft reports whether a rank that takes no connections may have left in good order, and this one has not been
-// told: it has asked that rank only because they are to agree.
+// mayHaveLeft reports whether a rank that takes no connections may have left in good order, and
+// this one has not been told: it has asked that rank only because they are to agree.
 func (c *Core) mayHaveLeft(rank int) bool {
 	if c.env.hearsLeave(rank) || c.fate.err == nil && !c.agree.active() {
 		return false

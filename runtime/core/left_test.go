@@ -14,8 +14,8 @@ var errAway = errors.New("away")
 // many is how many ranks there are where not each says goodbye to each.
 const many = 100
 
-// Once calls have failed, a rank that takes no connections has left, unless it would have said goodbye or others find
-// that it is lost.
+// Once calls have failed, a rank that takes no connections has left, unless it would have said
+// goodbye or others find that it is lost.
 func TestWhoRefusesMayHaveLeft(t *testing.T) {
 	c := New(Config{Size: many, Epoch: 1, Repair: 20e6, Stall: 250e6, Silence: 8e9, CastWindow: 1, Overlay: nowhere{}}, &questioner{})
 	c.Ended(25, wire.Broken, errAway)

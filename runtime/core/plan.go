@@ -16,7 +16,8 @@ type Plan struct {
 	Name   string
 	Chunks int // of a message; 0 for a barrier
 
-	// Programs returns what a rank sends and waits for: so one that waits for long finds for whom. nil: it does not look.
+	// Programs returns what a rank sends and waits for: so one that waits for long finds for whom.
+	// nil: it does not look.
 	Programs func(rank int) ir.Program
 
 	header     ir.Header

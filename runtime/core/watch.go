@@ -17,9 +17,10 @@ import (
 // rank whose targets do not answer asks twice as many, up to the next one that answers: what
 // silence lasts is counted for each of them, and all are lost at about the same time.
 //
-// Among more than 17 ranks this is not enough: those that would watch a silent one may all have left, which not all
-// ranks hear. So a rank whose operation has not moved for a silence also asks those that it waits for, a few at a
-// time. None of them can have left in good order, since it would have put first what this rank lacks.
+// Among more than 17 ranks this is not enough: those that would watch a silent one may all have
+// left, which not all ranks hear. So a rank whose operation has not moved for a silence also asks
+// those that it waits for, a few at a time. None of them can have left in good order, since it
+// would have put first what this rank lacks.
 type watch struct {
 	*env
 	fate    *failure
@@ -48,7 +49,8 @@ type target struct {
 	alive bool   // there was one since it has been watched
 }
 
-// How many ranks that operations wait for are asked at once, and of how many it is found out at once whether they do.
+// How many ranks that operations wait for are asked at once, and of how many it is found out at
+// once whether they do.
 const (
 	maxAwaited = 16
 	maxLooked  = 64
@@ -212,7 +214,8 @@ func (w *watch) aim(now Time) {
 	}
 }
 
-// await chooses ranks that operations wait for, if these have waited for long. Who has answered makes room for others.
+// await chooses ranks that operations wait for, if these have waited for long. Who has answered
+// makes room for others.
 func (w *watch) await(now Time) {
 	if w.allNear() || w.fate.err != nil || !w.ops.stuck(now) {
 		w.awaited = w.awaited[:0]

@@ -140,7 +140,8 @@ func (m *Machine) Pending(rule int32) bool {
 	return u >= 0 && m.left[rule] == 0 && !m.set[u]
 }
 
-// Awaits reports whether s is not set although the operation, or a rule that must fire, waits for it.
+// Awaits reports whether s is not set although the operation, or a rule that must fire, waits for
+// it.
 func (m *Machine) Awaits(s ir.Slot) bool {
 	pl := m.plan
 	i := pl.numbers.Index(s)

@@ -28,9 +28,9 @@ func (p *process) over() bool {
 	return p.state == crashed || p.ended && (!p.w.sc.Close || p.state == closed)
 }
 
-// forgiven reports whether a process may wait for ever, a rank having died and nobody being lost by silence: with a
-// rootless message, if the rank's host has died, so that its connections do not end; or if all ranks that it may ask
-// have left in good order.
+// forgiven reports whether a process may wait for ever, a rank having died and nobody being lost by
+// silence: with a rootless message, if the rank's host has died, so that its connections do not
+// end; or if all ranks that it may ask have left in good order.
 func (p *process) forgiven() bool {
 	if p.state != calling || !p.w.hasty && !p.w.died() {
 		return false

@@ -11,16 +11,18 @@ import (
 	"github.com/schedgen/schedgen/runtime/core"
 )
 
-// leavers is a scenario in which ranks close as soon as their calls have returned, so that those that wait for a
-// silent one may be left without a neighbour. A rank that says goodbye to the silent one gives no sign of life while it
-// lingers, up to four seconds: ranks are lost later than that.
+// leavers is a scenario in which ranks close as soon as their calls have returned, so that those
+// that wait for a silent one may be left without a neighbour. A rank that says goodbye to the
+// silent one gives no sign of life while it lingers, up to four seconds: ranks are lost later than
+// that.
 func leavers(ranks int, faults []Fault, ops ...Op) *Scenario {
 	sc := hush(ranks, faults, ops...)
 	sc.Close, sc.Comm.Silence = true, 6*Second
 	return sc
 }
 
-// A rank dies on its way to tell others which ranks are lost, and those that know leave: they tell it with their goodbyes.
+// A rank dies on its way to tell others which ranks are lost, and those that know leave: they tell
+// it with their goodbyes.
 func TestWhoLeavesTellsWhoIsLost(t *testing.T) {
 	faults := []Fault{{Kind: FaultCrash, Rank: 1, From: 100 * Microsecond}, {Kind: FaultCrash, Rank: 2, From: 500 * Microsecond}}
 	r := runs(t, leavers(18, faults, Op{Kind: "alltoall", Algorithm: "alltoall/linear", Bytes: 1000}))
@@ -36,7 +38,8 @@ func TestWhoLeavesTellsWhoIsLost(t *testing.T) {
 	require.Equal(t, 16, named)
 }
 
-// Who has left without a word to this rank takes no connections, and is not called lost when those that are left agree.
+// Who has left without a word to this rank takes no connections, and is not called lost when those
+// that are left agree.
 func TestWhoHasLeftIsNotCalledLost(t *testing.T) {
 	r := runs(t, leavers(19, []Fault{{Kind: FaultSilent, Rank: 1}}, Op{Kind: OpBcast, Algorithm: "bcast/mcast-acktree", Bytes: 1000}))
 	for rank, named := range r.lossesOf(t, []int{1}) {
@@ -44,13 +47,14 @@ func TestWhoHasLeftIsNotCalledLost(t *testing.T) {
 	}
 }
 
-// foundAlone is the latest that a silence that begins at 0 is known to who waits for that rank with no neighbour left:
-// after six seconds it asks those that it waits for, sixteen in an eighth of that, and counts six more; then all that are
-// left agree, which takes a second to find that ranks take no connections, one after the other.
+// foundAlone is the latest that a silence that begins at 0 is known to who waits for that rank with
+// no neighbour left: after six seconds it asks those that it waits for, sixteen in an eighth of
+// that, and counts six more; then all that are left agree, which takes a second to find that ranks
+// take no connections, one after the other.
 const foundAlone = 24 * Second
 
-// Whoever waits for a rank that has vanished finds it, also when all ranks near that one have left. Nobody is called
-// lost who has left.
+// Whoever waits for a rank that has vanished finds it, also when all ranks near that one have left.
+// Nobody is called lost who has left.
 func TestVanishedHostIsNoticedByWhoWaits(t *testing.T) {
 	for _, c := range []struct {
 		op    Op
@@ -78,8 +82,8 @@ func TestVanishedHostIsNoticedByWhoWaits(t *testing.T) {
 	}
 }
 
-// Several ranks may die at once among others that leave: every call of the others ends, those that fail
-// name the same ranks, as all runs are checked for, and nobody that has left.
+// Several ranks may die at once among others that leave: every call of the others ends, those that
+// fail name the same ranks, as all runs are checked for, and nobody that has left.
 func TestDeathsAmongThoseThatLeave(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(18, 70).Draw(rt, "ranks")
@@ -112,8 +116,8 @@ func TestDeathsAmongThoseThatLeave(t *testing.T) {
 	})
 }
 
-// So it is whatever the schedule and whoever vanishes, and when: every call of the others ends, and those that fail
-// name that rank alone.
+// So it is whatever the schedule and whoever vanishes, and when: every call of the others ends, and
+// those that fail name that rank alone.
 func TestVanishedHostIsNoticedAmongThoseThatLeave(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.IntRange(18, 70).Draw(rt, "ranks")
