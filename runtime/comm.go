@@ -92,13 +92,13 @@ func (c *Comm) prepare() error {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
 	c.place = placeOf(c.caps, c.size)
-	if _, err := c.choose(barrier, 0, 0); err != nil {
+	if _, err := c.choose(barrier, 0, 0, form{}); err != nil {
 		return err
 	}
-	if _, err := c.choose(bcast, 0, 0); err != nil {
+	if _, err := c.choose(bcast, 0, 0, form{}); err != nil {
 		return err
 	}
-	anycast, err := c.chosen(schedule.Anycast, 0)
+	anycast, err := c.chosen(schedule.Anycast, 0, false)
 	if err != nil {
 		return err
 	}

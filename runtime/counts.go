@@ -97,7 +97,7 @@ const longBlock = 1 << 20
 // alone: one that brings no rank another block. All ranks choose the same, by what all know.
 func (c *Comm) chooseDirect(k kind, root int) (*plan, error) {
 	row := c.plans.row(k)
-	ch, err := c.chosen(row.Name, longBlock)
+	ch, err := c.chosen(row.Name, longBlock, false)
 	if err != nil {
 		return nil, err
 	}

@@ -13,12 +13,14 @@ import (
 // plan is a schedule as one rank runs it.
 type plan struct {
 	*core.Plan
-	key    planKey
-	relays func() bool // the schedule brings ranks blocks that they neither hold nor want
-	weight int
-	head   *plan // of BcastBytes; nil before the first
-	form   form
-	forms  []*plan // the same schedule, for calls of other forms
+	key     planKey
+	relays  func() bool // the schedule brings ranks blocks that they neither hold nor want
+	weight  int
+	head    *plan  // of BcastBytes; nil before the first
+	ordered bool   // it folds in the order of the ranks
+	tree    string // and by that tree; "": by one of its own
+	form    form
+	forms   []*plan // the same schedule, for calls of other forms
 }
 
 // form is what ranks agree on, beside the schedule, of a call that moves blocks. The zero value is that
@@ -50,7 +52,11 @@ func (p *plan) as(f form) *plan {
 		q.Plan = q.Marked(fmt.Sprintf("elements of %d bytes", f.element))
 	}
 	if f.fold != "" {
-		q.Plan = q.Marked(f.fold)
+		words := f.fold
+		if f.ordered {
+			words += ", which does not commute"
+		}
+		q.Plan = q.Marked(words)
 	}
 	if f.counted {
 		q.Plan = q.Counted(f.shared)
@@ -148,7 +154,8 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	}
 	ps.open(&p)
 	var root ir.Program
-	if alg := spec.Algorithm(); alg.Multicasts() { // else nobody asks; a root's program may be long
+	alg := spec.Algorithm()
+	if alg.Multicasts() { // else nobody asks; a root's program may be long
 		root = spec.Program(h.Root)
 	}
 	compiled := core.NewPlan(&h, program, root, 0)
@@ -156,8 +163,9 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if ps.rules != "" {
 		compiled = compiled.Marked(ps.rules)
 	}
+	compiled.InPlace = alg.InPlace
 	ps.stand(compiled, spec)
-	return &plan{Plan: compiled, key: key, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
+	return &plan{Plan: compiled, ordered: spec.RankOrder(), tree: spec.Tree(), key: key, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
 }
 
 // open has this rank connected with those that its program puts to (paper 002, section 6), before

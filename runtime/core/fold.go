@@ -29,11 +29,21 @@ type cells struct {
 	per   int     // chunks of a block
 	of    []int32 // by partial result, its cell
 	parts []int32 // by cell: it is as long as this part of the contributions
+	late  bool    // a fold reads a contribution after it has written to its result
 }
 
 // cellsOf returns those of a rank that does what outline says. parts are those of its partial results.
 func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
 	c := cells{per: h.BlockChunks()}
+	for i := range outline.Rules {
+		for do := outline.Rules[i].Do; len(do) > 0; {
+			fold := ir.MessageOf(do)
+			do = do[len(fold):]
+			for _, a := range fold[min(2, len(fold)):] {
+				c.late = c.late || a.Op == ir.Fold && a.Slot.Kind() == ir.KindInput
+			}
+		}
+	}
 	if len(parts) == 0 {
 		return c
 	}
@@ -102,7 +112,7 @@ func (o *op) openFolds(memory []byte) {
 		end += hi - lo
 		f.bounds = append(f.bounds, end)
 	}
-	if f.copied = 0; o.mem.isInPlace() {
+	if f.copied = 0; o.mem.isInPlace() && (!o.plan.InPlace || o.plan.cells.late) {
 		f.copied = len(o.mem.In)
 	}
 	f.memory = grown(memory, end+f.copied)

@@ -13,8 +13,9 @@ import (
 // Plan is a schedule as one rank runs it. The operations of one core alone use
 // it.
 type Plan struct {
-	Name   string
-	Chunks int // of a message; 0 for a barrier
+	InPlace bool // what is folded may be written over the contributions: see openFolds
+	Name    string
+	Chunks  int // of a message; 0 for a barrier
 
 	// Programs returns what a rank sends and waits for: so one that waits for long finds for whom.
 	// nil: it does not look.
