@@ -10,3 +10,7 @@ type Fold = core.Fold
 
 // Kernel is the function of a [Fold].
 type Kernel = core.Kernel
+
+// foldAtOnce is how long a fold is, in bytes, that is done at once. A longer one gives way to what
+// arrives every 10 µs or so.
+const foldAtOnce = 128 << 10

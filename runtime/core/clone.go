@@ -65,6 +65,7 @@ func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	}
 	f := &o.folds
 	f.memory, f.bounds, f.made = slices.Clone(src.folds.memory), slices.Clone(src.folds.bounds), nil
+	f.later = slices.Clone(src.folds.later)
 	if f.copied > 0 && src.state == opActive {
 		o.mem.In = f.memory[len(f.memory)-f.copied:]
 	}

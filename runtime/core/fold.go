@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -79,18 +81,20 @@ func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
 // folding is what an operation needs to fold.
 type folding struct {
 	kernel  Kernel
-	element int       // bytes of an element; chunks are cut at elements
-	memory  []byte    // of partial results, and of the copy of In if there is one
-	bounds  []int     // by cell: where it begins in memory; and where the last one ends
-	made    []ir.Slot // slots that folds have made, whose rules have not begun yet
-	copied  int       // bytes of the copy, at the end of memory
+	element int         // bytes of an element; chunks are cut at elements
+	memory  []byte      // of partial results, and of the copy of In if there is one
+	bounds  []int       // by cell: where it begins in memory; and where the last one ends
+	made    []ir.Slot   // slots that folds have made, whose rules have not begun yet
+	copied  int         // bytes of the copy, at the end of memory
+	later   []ir.Action // long folds that are to be done, one behind the other
+	done    int         // bytes of the first of them that have been
 }
 
 // openFolds prepares o to fold. memory is what it may use. If results would be written over the
 // contributions, these are copied, since they may be read later.
 func (o *op) openFolds(memory []byte) {
 	f := &o.folds
-	f.made = f.made[:0]
+	f.made, f.later, f.done = f.made[:0], f.later[:0], 0
 	f.bounds = append(f.bounds[:0], 0)
 	end, per := 0, o.plan.cells.per
 	for _, part := range o.plan.cells.parts {
@@ -160,25 +164,68 @@ func (o *op) valuesFrom(first, n int) (all []byte, bytes int) {
 	return f.memory[lo : lo+bytes : lo+bytes], bytes
 }
 
-// fold makes a slot of o from operands, from left to right.
-func (o *op) fold(operands []ir.Action) {
+// fold makes a slot of o from operands, now or, if they are longer than so many bytes, later.
+func (o *op) fold(operands []ir.Action, atOnce int) {
 	made := operands[0].As
 	if o.machine.Has(made) {
 		return // it has come from elsewhere, and is the same
 	}
-	o.folds.made = append(o.folds.made, made)
-	if o.n == 0 {
+	dst := o.bytesOf(made)
+	if atOnce > 0 && len(dst) > atOnce {
+		o.folds.later = append(o.folds.later, operands...) // the rules' own may be scratch
 		return
 	}
-	dst, first := o.bytesOf(made), o.bytesOf(operands[0].Slot)
+	o.foldPart(operands, dst, 0, len(dst))
+	o.folds.made = append(o.folds.made, made)
+}
+
+// foldPart makes the bytes lo … hi-1 of dst from operands, from left to right.
+func (o *op) foldPart(operands []ir.Action, dst []byte, lo, hi int) {
+	if lo == hi {
+		return
+	}
+	dst = dst[lo:hi]
+	first := o.bytesOf(operands[0].Slot)[lo:hi]
 	if len(operands) == 1 {
 		copy(dst, first)
 		return
 	}
-	o.folds.kernel(dst, first, o.bytesOf(operands[1].Slot))
+	o.folds.kernel(dst, first, o.bytesOf(operands[1].Slot)[lo:hi])
 	for _, a := range operands[2:] {
-		o.folds.kernel(dst, dst, o.bytesOf(a.Slot))
+		o.folds.kernel(dst, dst, o.bytesOf(a.Slot)[lo:hi])
 	}
+}
+
+// Work does a part of a long fold, and reports whether there was one. Between two parts frames that
+// have arrived can be taken.
+func (c *Core) Work() bool {
+	ops := &c.ops
+	if !ops.folding || c.fate.err != nil {
+		return false
+	}
+	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
+		if o := ops.open(seq); o != nil && len(o.folds.later) > 0 {
+			ops.work(o)
+			return true
+		}
+	}
+	ops.folding = false
+	return false
+}
+
+func (ops *operations) work(o *op) {
+	f := &o.folds
+	fold := ir.MessageOf(f.later)
+	dst := o.bytesOf(fold[0].As)
+	part := ops.FoldAtOnce - ops.FoldAtOnce%f.element
+	end := min(f.done+max(part, f.element), len(dst))
+	o.foldPart(fold, dst, f.done, end)
+	if f.done = end; end < len(dst) {
+		return
+	}
+	made := fold[0].As
+	f.later, f.done = slices.Delete(f.later, 0, len(fold)), 0
+	ops.set(o, made)
 }
 
 // runOf returns how many of the actions at the start of a message go in one frame, and its body: those

@@ -39,6 +39,7 @@ type operations struct {
 	history  history
 	watch    *watch
 	spare    [][]byte // memory for partial results
+	folding  bool     // there may be long folds to be done
 	delay    Time     // the present delay of DelayAdaptive
 	totals   Totals
 }

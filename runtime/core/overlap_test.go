@@ -53,7 +53,7 @@ func newCrew(t *rapid.T, size, calls int) *crew {
 	for rank := range size {
 		c.width = append(c.width, rapid.IntRange(1, MaxOpen).Draw(t, "width"))
 		c.cores[rank] = New(Config{
-			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
+			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, FoldAtOnce: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "fold at once"), Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
 			Caps: wire.Caps{Multicast: true, Datagram: 8},
 		}, c.net(rank))
 	}
@@ -180,6 +180,7 @@ func (c *crew) rest() {
 		moved = c.deliver(c.t, at) || moved
 	}
 	for rank := range c.cores {
+		moved = c.cores[rank].Work() || moved
 		moved = c.leave(rank, 0) || len(c.open[rank]) == 0 && c.enter(rank) || moved
 	}
 	if !moved {
@@ -204,6 +205,8 @@ func TestOpenOperations(t *testing.T) {
 				c.enter(rank)
 			case 1:
 				c.leave(rank, choice/4)
+			case 2:
+				c.cores[rank].Work()
 			default:
 				c.deliver(t, choice/4)
 			}

@@ -173,7 +173,8 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 		switch a := actions[0]; {
 		case a.Op == ir.Fold:
 			n = len(ir.MessageOf(actions))
-			o.fold(actions[:n])
+			o.fold(actions[:n], ops.FoldAtOnce)
+			ops.folding = ops.folding || len(o.folds.later) > 0
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// A request that came too late for what is kept; others repair.
 		case o.turn != 0 && isFlag(a.Slot):

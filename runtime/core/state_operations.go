@@ -122,6 +122,8 @@ func (s *state) op(ops *operations, o *op) {
 		s.bytes(o.mem.In)
 	}
 	s.bytes(o.relayed)
+	s.num(len(o.folds.later))
+	s.num(o.folds.done)
 	for v := range o.plan.cells.of {
 		if o.state == opActive && o.machine.Has(ir.Value(v)) {
 			s.bytes(o.bytesOf(ir.Value(v)))

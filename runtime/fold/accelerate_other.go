@@ -1,3 +1,5 @@
+//go:build !amd64
+
 package fold
 
 // accelerate does nothing: kernels in Go are all there are.

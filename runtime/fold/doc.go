@@ -35,4 +35,14 @@
 // over numbers. Unlike there, a NaN is passed on as it is, even a signaling one; of two that with the
 // greater bits, taken as a signed integer, prevails. So the result is always one of the operands, bit
 // by bit. MinLoc and MaxLoc compare values in the same way.
+//
+// # Speed
+//
+// On amd64 with AVX2 all kernels but those of Loc and Func are assembly. In the cache of a core a sum
+// then takes 1.2 times as long as copy does for as many bytes, a product of complex numbers 2.1 times,
+// and Min and Max of floating-point numbers, which look for NaNs, 3 times; a sum in Go takes 8 (float64)
+// and 16 times (float32). Beyond all caches sums take some 1.5 times as long as copy, since memory
+// carries three vectors where it is two for copy. A vector of 4 MiB or more that is apart from its
+// operands is stored past the caches as copy does it, or it would be four. Medians of 21 beside copy,
+// on a machine that had other work as well: go test ./runtime/fold -run '^$' -bench Kernels.
 package fold
