@@ -283,7 +283,9 @@ func TestFolds(t *testing.T) {
 	})
 	testFolds(t, joinExtents, func(a, b extent) extent {
 		return extent{a.Count + b.Count, min(a.From, b.From), max(a.To, b.To)}
-	}, func(rank, i int) extent { return extent{int32(rank), int16(odd(rank, i) % 50), int16(odd(rank, i) % 70)} })
+	}, func(rank, i int) extent {
+		return extent{int32(rank), int16(odd(rank, i) % 50), int16(odd(rank, i) % 70)}
+	})
 }
 
 // A function that does not commute gets contributions in the order of the ranks.
