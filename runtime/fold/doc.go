@@ -27,10 +27,10 @@
 // itself: no product is added to without being rounded. So are those in the product of complex numbers,
 // (a.re·b.re - a.im·b.im) + (a.re·b.im + a.im·b.re)i. Denormal numbers count. If an operand is NaN so is
 // the result: the left operand if that is NaN, else the right one, made quiet. What is NaN by itself, as
-// ∞-∞ or 0·∞, is the quiet NaN with the sign set and no payload. As sums of floating-point numbers are
-// rounded, their bits depend on which are folded first.
+// ∞-∞ or 0·∞, is the quiet NaN with the sign set and no payload. As sums and products of floating-point
+// numbers are rounded, their bits depend on which are folded first.
 //
-// Those of all else do not: what has a result of one order and bracketing has it of any. Min and Max of
+// Those of all else do not: the result is the same for any order and any brackets. Min and Max of
 // floating-point numbers are minimum and maximum of IEEE 754-2019: -0 is less than +0, and a NaN prevails
 // over numbers. Unlike there, a NaN is passed on as it is, even a signaling one; of two that with the
 // greater bits, taken as a signed integer, prevails. So the result is always one of the operands, bit
@@ -43,6 +43,6 @@
 // and Min and Max of floating-point numbers, which look for NaNs, 3 times; a sum in Go takes 8 (float64)
 // and 16 times (float32). Beyond all caches sums take some 1.5 times as long as copy, since memory
 // carries three vectors where it is two for copy. A vector of 4 MiB or more that is apart from its
-// operands is stored past the caches as copy does it, or it would be four. Medians of 21 beside copy,
-// on a machine that had other work as well: go test ./runtime/fold -run '^$' -bench Kernels.
+// operands is stored past the caches as copy does it, or it would be four. These are
+// medians of 21 in turn with copy, on a machine that had other work as well; BenchmarkKernels has all.
 package fold
