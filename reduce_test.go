@@ -14,28 +14,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/schedule"
 )
 
-// folding returns a Config that names algorithms, in the order of ranks, for collectives that fold. It
-// skips the test if there are none yet.
-func folding(t testing.TB) schedgen.Config {
-	cfg := schedgen.Config{Algorithms: make(map[string]schedgen.Algorithm)}
-	known := make(map[string]bool)
-	for _, a := range schedule.Algorithms() {
-		known[a.Name] = true
-	}
-	for _, name := range [][2]string{
-		{"reduce", "reduce/binomial"}, {"allreduce", "allreduce/doubling"}, {"reduce-scatter", "reduce-scatter/halving"},
-		{"scan", "scan/doubling"}, {"exscan", "exscan/doubling"},
-	} {
-		if !known[name[1]] {
-			t.Skipf("there is no %s", name[1])
-		}
-		cfg.Algorithms[name[0]] = schedgen.Algorithm{Name: name[1]}
-	}
-	return cfg
-}
+// folds names algorithms, in the order of ranks, for collectives that fold.
+var folds = schedgen.Config{Algorithms: map[string]schedgen.Algorithm{
+	"reduce": {Name: "reduce/binomial"}, "allreduce": {Name: "allreduce/doubling"}, "reduce-scatter": {Name: "reduce-scatter/halving"},
+	"scan": {Name: "scan/doubling"}, "exscan": {Name: "exscan/doubling"},
+}}
 
 type (
 	celsius float64
@@ -229,14 +214,13 @@ func (f *foldCase[T]) all() error {
 // testFolds calls every collective that folds, whatever the ranks, the root and the length: two folds
 // two elements as op does, and value returns element i of a rank.
 func testFolds[T comparable](t *testing.T, op schedgen.Op, two func(a, b T) T, value func(rank, i int) T) {
-	cfg := folding(t)
 	t.Run(fmt.Sprintf("%v of %T", op, value(0, 0)), func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			size := rapid.IntRange(1, 9).Draw(rt, "ranks")
 			root := rapid.IntRange(0, size-1).Draw(rt, "root")
 			n := rapid.SampledFrom([]int{0, 1, 2, 5, 100, 3000}).Draw(rt, "elements")
 			start, to := rapid.Bool().Draw(rt, "start"), rapid.Bool().Draw(rt, "to")
-			comms := group(rt, size, cfg)
+			comms := group(rt, size, folds)
 			require.NoError(rt, each(comms, func(c *schedgen.Comm) error {
 				f := foldCase[T]{ctx: t.Context(), c: c, op: op, root: root, n: n, start: start, to: to, value: value, two: two}
 				return f.all()
@@ -298,7 +282,7 @@ func TestFoldsInTheOrderOfRanks(t *testing.T) {
 // All ranks get the same bits, whatever the numbers, and get them again: sums of floating-point numbers
 // depend on the order.
 func TestAllRanksGetTheSameBits(t *testing.T) {
-	cfg := schedgen.Config{Algorithms: map[string]schedgen.Algorithm{"allreduce": {Name: "allreduce/doubling"}}}
+	cfg := folds
 	for _, size := range []int{2, 3, 5, 7, 8, 12} {
 		comms := group(t, size, cfg)
 		got := make([][]float64, size)
@@ -334,7 +318,7 @@ func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bit
 
 // Requests that fold may overlap with each other and with others, and be waited for in any order.
 func TestFoldsOverlap(t *testing.T) {
-	comms := group(t, 5, folding(t))
+	comms := group(t, 5, folds)
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
 		ctx := t.Context()
 		var open []*schedgen.Request
@@ -392,7 +376,7 @@ func TestFoldsOverlap(t *testing.T) {
 // A warm communicator allocates nothing for a collective that folds.
 func TestWarmFoldsDoNotAllocate(t *testing.T) {
 	const size, n, warm, rounds = 4, 100, 300, 200
-	comms := group(t, size, folding(t))
+	comms := group(t, size, folds)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, one := range []struct {
@@ -454,7 +438,7 @@ func TestWarmFoldsDoNotAllocate(t *testing.T) {
 // Wrong arguments of collectives that fold are errors that say what each side is, and the communicator
 // works on.
 func TestWrongFolds(t *testing.T) {
-	comms := group(t, 3, schedgen.Config{Algorithms: map[string]schedgen.Algorithm{"allreduce": {Name: "allreduce/doubling"}}})
+	comms := group(t, 3, folds)
 	ctx, c, first := t.Context(), comms[1], comms[0]
 	six, sum := make([]int32, 6), schedgen.Sum
 	nop := func(dst, src []int32) {}
@@ -574,7 +558,7 @@ func TestFoldsThatDiffer(t *testing.T) {
 		}, []string{"8 bytes", "16 bytes"}},
 	} {
 		t.Run(one.name, func(t *testing.T) {
-			cfg := folding(t)
+			cfg := folds
 			cfg.Stall = 20 * time.Millisecond
 			for odd := range 3 {
 				comms := group(t, 3, cfg)
