@@ -13,13 +13,12 @@ import (
 // plan is a schedule as one rank runs it.
 type plan struct {
 	*core.Plan
-	key      planKey
-	programs func(rank int) ir.Program // what the ranks send and wait for, for error messages
-	relays   func() bool               // the schedule brings ranks blocks that they neither hold nor want
-	weight   int
-	head     *plan // of BcastBytes; nil before the first
-	form     form
-	forms    []*plan // the same schedule, for calls of other forms
+	key    planKey
+	relays func() bool // the schedule brings ranks blocks that they neither hold nor want
+	weight int
+	head   *plan // of BcastBytes; nil before the first
+	form   form
+	forms  []*plan // the same schedule, for calls of other forms
 }
 
 // form is what ranks agree on, beside the schedule, of a call that moves blocks. The zero value is that
@@ -153,11 +152,12 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 		root = spec.Program(h.Root)
 	}
 	compiled := core.NewPlan(&h, program, root, 0)
+	compiled.Programs = spec.Program
 	if ps.rules != "" {
 		compiled = compiled.Marked(ps.rules)
 	}
 	ps.stand(compiled, spec)
-	return &plan{Plan: compiled, key: key, programs: spec.Program, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
+	return &plan{Plan: compiled, key: key, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
 }
 
 // open has this rank connected with those that its program puts to (paper 002, section 6), before

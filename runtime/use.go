@@ -77,6 +77,7 @@ func (c *Comm) use(s *machine.Schedule, unproved error) error {
 	}
 	clear(c.plans.recent)
 	compiled := core.NewPlan(&s.Header, program, s.Program(s.Header.Root), s.Digest)
+	compiled.Programs = s.Program
 	switch {
 	case c.plans.reaches == nil:
 	case compiled.Chunks > 0:
@@ -86,7 +87,7 @@ func (c *Comm) use(s *machine.Schedule, unproved error) error {
 	}
 	c.plans.open(&own)
 	relays := sync.OnceValue(func() bool { return s.Header.Relays(s.Program) })
-	c.used.add(&plan{Plan: compiled, programs: s.Program, relays: relays}, &s.Header)
+	c.used.add(&plan{Plan: compiled, relays: relays}, &s.Header)
 	return nil
 }
 

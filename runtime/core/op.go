@@ -194,10 +194,10 @@ func (o *op) whole() bool {
 }
 
 // ready reports whether the call may return: everything has come that the
-// schedule waits for, and everything that fired rules ask for has been handed
-// over, or has turned out not to be needed.
+// schedule waits for, and everything that fired rules ask for has been folded
+// and handed over, or has turned out not to be needed.
 func (o *op) ready() bool {
-	return o.machine.Done() && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
+	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
 }
 
 // retire ends the call. If others may still ask for chunks, they are kept, as far as limit bytes

@@ -83,7 +83,7 @@ func (ops *operations) settledBefore(o *op) bool {
 
 // settled reports whether all that o waits for has come, its rules have begun, and no put of it waits.
 func (o *op) settled() bool {
-	return o.machine.Done() && !o.gate.behind && len(o.waits.list) == 0 && !o.lost.yields.waits()
+	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.lost.yields.waits()
 }
 
 // wait has an action of o wait if it must, and reports so. What an operation still

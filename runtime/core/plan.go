@@ -16,6 +16,10 @@ type Plan struct {
 	Name   string
 	Chunks int // of a message; 0 for a barrier
 
+	// Programs returns what a rank sends and waits for: so one that waits for long finds for whom.
+	// nil: it does not look.
+	Programs func(rank int) ir.Program
+
 	header     ir.Header
 	digest     uint64 // of a schedule that the header does not say all of; else 0
 	note       string // of a marked plan: what its operations are a part of, what has chosen it

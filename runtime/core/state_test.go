@@ -45,10 +45,11 @@ var considered = map[string]string{
 	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.raised": "state", "ballot.without": "state",
 	"ballot.known": "state", "ballot.is": "state", "ballot.apart": "state", "ballot.dead": "state",
 	"Vote.Flags": "state", "Vote.Generation": "state", "Vote.came": "state", "span.least": "state", "span.most": "state",
-	"ballot.came": "link", "agreement.casts": "link",
+	"ballot.came": "link", "ballot.doubt": "link", "agreement.casts": "link",
 
 	// Nobody is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
+	"watch.ops": "link", "watch.awaited": "time", "watch.next": "time", "watch.askers": "time", "target.alive": "time",
 	"watch.agree": "link", "watch.targets": "time", "target.rank": "time", "target.heard": "time", "target.took": "time", "target.last": "time", "watch.ask": "time", "watch.looked": "time",
 
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
@@ -65,7 +66,7 @@ var considered = map[string]string{
 	"op.machine": "state", "op.chunks": "state", "op.n": "derived", "op.mem": "state", "op.gone": "state", "op.relayed": "state", "op.keep": "scratch",
 	"op.unsent": "state", "op.gate": "state", "op.pulse": "time", "op.frags": "state", "op.lost": "state",
 
-	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived", "Plan.manyCast": "derived",
+	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.Programs": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived", "Plan.manyCast": "derived",
 	"Plan.answers": "derived", "Plan.places": "derived", "places.blocks": "derived", "places.per": "derived", "places.held": "derived", "places.wanted": "derived",
 	"places.whole": "derived", "places.wantedBy": "derived", "places.heldBy": "derived", "operations.apart": "scratch", "places.relayed": "derived", "places.kept": "derived", "both.held": "derived", "both.wanted": "derived", "where.at": "derived", "Step.where": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "Buffers.Counts": "derived", "Counts.In": "derived", "Counts.Out": "derived", "Counts.Element": "derived", "Counts.Shared": "derived", "op.key": "derived", "op.spans": "derived", "spans.on": "derived", "spans.shared": "derived", "spans.element": "derived", "spans.in": "derived", "spans.out": "derived", "Plan.counted": "derived", "Plan.shared": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
 	"where.memory": "derived", "Step.acts": "derived", "act.slot": "derived", "act.to": "derived", "act.own": "derived", "act.line": "derived", "act.from": "derived", "act.made": "derived", "act.into": "derived", "act.of": "derived", "Quick.cells": "scratch", "Quick.given": "scratch",
