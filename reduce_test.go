@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/internal/heavy"
 )
 
 // folds names algorithms, in the order of ranks, for collectives that fold.
@@ -429,6 +430,9 @@ func TestWarmFoldsDoNotAllocate(t *testing.T) {
 				}
 				return err
 			}))
+			if heavy.Race && one.name == "Func" {
+				return // the race detector makes a sync.Pool drop some of what it is given
+			}
 			require.Zero(t, per)
 		})
 	}
