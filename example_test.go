@@ -21,7 +21,7 @@ func run(size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 	for _, tr := range transports {
 		wg.Go(func() {
 			ctx := context.Background()
-			comm, err := schedgen.Join(ctx, schedgen.Config{Transport: tr, Algorithms: folding})
+			comm, err := schedgen.Join(ctx, schedgen.Config{Transport: tr})
 			if err != nil {
 				log.Fatal(err)
 			}
@@ -31,11 +31,6 @@ func run(size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
 		})
 	}
 	wg.Wait()
-}
-
-// folding names algorithms until the rules choose some.
-var folding = map[string]schedgen.Algorithm{
-	"allreduce": {Name: "allreduce/doubling"}, "reduce-scatter": {Name: "reduce-scatter/halving"}, "scan": {Name: "scan/doubling"},
 }
 
 func ExampleInit() {

@@ -17,12 +17,6 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// folds names algorithms, in the order of ranks, for collectives that fold.
-var folds = schedgen.Config{Algorithms: map[string]schedgen.Algorithm{
-	"reduce": {Name: "reduce/binomial"}, "allreduce": {Name: "allreduce/doubling"}, "reduce-scatter": {Name: "reduce-scatter/halving"},
-	"scan": {Name: "scan/doubling"}, "exscan": {Name: "exscan/doubling"},
-}}
-
 type (
 	celsius float64
 	flags   uint8
@@ -221,7 +215,7 @@ func testFolds[T comparable](t *testing.T, op schedgen.Op, two func(a, b T) T, v
 			root := rapid.IntRange(0, size-1).Draw(rt, "root")
 			n := rapid.SampledFrom([]int{0, 1, 2, 5, 100, 3000}).Draw(rt, "elements")
 			start, to := rapid.Bool().Draw(rt, "start"), rapid.Bool().Draw(rt, "to")
-			comms := group(rt, size, folds)
+			comms := group(rt, size, schedgen.Config{})
 			require.NoError(rt, each(comms, func(c *schedgen.Comm) error {
 				f := foldCase[T]{ctx: t.Context(), c: c, op: op, root: root, n: n, start: start, to: to, value: value, two: two}
 				return f.all()
@@ -283,9 +277,8 @@ func TestFoldsInTheOrderOfRanks(t *testing.T) {
 // All ranks get the same bits, whatever the numbers, and get them again: sums of floating-point numbers
 // depend on the order.
 func TestAllRanksGetTheSameBits(t *testing.T) {
-	cfg := folds
 	for _, size := range []int{2, 3, 5, 7, 8, 12} {
-		comms := group(t, size, cfg)
+		comms := group(t, size, schedgen.Config{})
 		got := make([][]float64, size)
 		require.NoError(t, each(comms, func(c *schedgen.Comm) error {
 			own := make([]float64, 1000)
@@ -319,7 +312,7 @@ func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bit
 
 // Requests that fold may overlap with each other and with others, and be waited for in any order.
 func TestFoldsOverlap(t *testing.T) {
-	comms := group(t, 5, folds)
+	comms := group(t, 5, schedgen.Config{})
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
 		ctx := t.Context()
 		var open []*schedgen.Request
@@ -377,7 +370,7 @@ func TestFoldsOverlap(t *testing.T) {
 // A warm communicator allocates nothing for a collective that folds.
 func TestWarmFoldsDoNotAllocate(t *testing.T) {
 	const size, n, warm, rounds = 4, 100, 300, 200
-	comms := group(t, size, folds)
+	comms := group(t, size, schedgen.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, one := range []struct {
@@ -442,7 +435,7 @@ func TestWarmFoldsDoNotAllocate(t *testing.T) {
 // Wrong arguments of collectives that fold are errors that say what each side is, and the communicator
 // works on.
 func TestWrongFolds(t *testing.T) {
-	comms := group(t, 3, folds)
+	comms := group(t, 3, schedgen.Config{})
 	ctx, c, first := t.Context(), comms[1], comms[0]
 	six, sum := make([]int32, 6), schedgen.Sum
 	nop := func(dst, src []int32) {}
@@ -562,8 +555,7 @@ func TestFoldsThatDiffer(t *testing.T) {
 		}, []string{"8 bytes", "16 bytes"}},
 	} {
 		t.Run(one.name, func(t *testing.T) {
-			cfg := folds
-			cfg.Stall = 20 * time.Millisecond
+			cfg := schedgen.Config{Stall: 20 * time.Millisecond}
 			for odd := range 3 {
 				comms := group(t, 3, cfg)
 				errs := make([]error, 3)
@@ -589,7 +581,7 @@ func TestFoldsThatDiffer(t *testing.T) {
 
 // A rank whose call is refused and that makes no other fails all ranks, in the words of the refusal.
 func TestRefusedFoldIsTold(t *testing.T) {
-	comms := group(t, 2, schedgen.Config{Stall: 20 * time.Millisecond, Algorithms: map[string]schedgen.Algorithm{"allreduce": {Name: "allreduce/doubling"}}})
+	comms := group(t, 2, schedgen.Config{Stall: 20 * time.Millisecond})
 	errs := make([]error, 2)
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
 		op := schedgen.Sum

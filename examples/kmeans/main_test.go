@@ -20,7 +20,7 @@ func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Co
 	var wg sync.WaitGroup
 	for rank, tr := range transports {
 		wg.Go(func() {
-			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr, Algorithms: map[string]schedgen.Algorithm{"allreduce": {Name: "allreduce/doubling"}}})
+			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
 			if err != nil {
 				errs[rank] = err
 				return
@@ -71,3 +71,5 @@ func TestFewPoints(t *testing.T) {
 		return nil
 	})
 }
+
+func TestByHand(t *testing.T) { require.NoError(t, run(t.Context(), 2000)) }

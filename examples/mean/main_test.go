@@ -21,7 +21,7 @@ func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Co
 	var wg sync.WaitGroup
 	for rank, tr := range transports {
 		wg.Go(func() {
-			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr, Algorithms: map[string]schedgen.Algorithm{"allreduce": {Name: "allreduce/doubling"}}})
+			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
 			if err != nil {
 				errs[rank] = err
 				return
@@ -64,3 +64,5 @@ func TestMeanOfSquaresFails(t *testing.T) {
 	require.Greater(t, math.Abs(squares/n-sum/n*(sum/n)-want), 0.9*want)
 	require.InEpsilon(t, want, m.variance(), 1e-6)
 }
+
+func TestByHand(t *testing.T) { require.NoError(t, run(t.Context(), 1000)) }

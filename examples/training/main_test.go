@@ -21,7 +21,7 @@ func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Co
 	var wg sync.WaitGroup
 	for rank, tr := range transports {
 		wg.Go(func() {
-			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr, Algorithms: map[string]schedgen.Algorithm{"allreduce": {Name: "allreduce/doubling"}}})
+			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
 			if err != nil {
 				errs[rank] = err
 				return
@@ -95,3 +95,5 @@ func TestGradients(t *testing.T) {
 		return err
 	})...))
 }
+
+func TestByHand(t *testing.T) { require.NoError(t, run(t.Context(), 50, 5)) }
