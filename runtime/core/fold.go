@@ -250,7 +250,7 @@ func (o *op) runOf(message []ir.Action) (n int, body []byte) {
 	mem, lo, end := o.locate(message[0].Slot)
 	for n = 1; n < len(message) && follows(message, n); n++ {
 		other, from, to := o.locate(message[n].Slot)
-		if from != end || &other[0] != &mem[0] || to-lo > wire.MaxBody {
+		if from != end || len(other) != len(mem) || len(mem) > 0 && &other[0] != &mem[0] || to-lo > wire.MaxBody {
 			break
 		}
 		end = to
