@@ -28,15 +28,12 @@ func (v *values) noteRankOrder() (note string, m *made) {
 	return fmt.Sprintf("commutative only: rank %d's contribution is folded before rank %d's at rank %d", before, after, m.Rank), m
 }
 
-// outOfOrder returns the first chunk, by its number, that is not folded in the order of ranks, at the
-// first rank that folds it so; nil if there is none.
+// outOfOrder returns the first chunk that is not folded in the order of ranks, nil if there is none.
 func outOfOrder(v *values) *made {
-	var first *made
 	for i := range v.made {
-		m := &v.made[i]
-		if !v.inOrder(m.tree()) && (first == nil || m.Slot < first.Slot || m.Slot == first.Slot && m.Rank < first.Rank) {
-			first = m
+		if !v.inOrder(v.made[i].tree()) {
+			return &v.made[i]
 		}
 	}
-	return first
+	return nil
 }
