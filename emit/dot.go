@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/graph/encoding"
 	"gonum.org/v1/gonum/graph/encoding/dot"
@@ -38,13 +39,20 @@ func writeDOT(w io.Writer, s *ir.Schedule) error {
 // dotGraph is the graph of a run. Nodes are numbered by round, then rank.
 type dotGraph struct {
 	*multi.DirectedGraph
-	run *run
+	run   *run
+	folds map[int64][]fold // by node: what the rank folds then
 }
 
 func newDotGraph(t *run) dotGraph {
-	g := dotGraph{multi.NewDirectedGraph(), t}
+	g := dotGraph{multi.NewDirectedGraph(), t, make(map[int64][]fold)}
+	for _, f := range t.folds {
+		g.folds[g.id(f.round, f.rank)] = append(g.folds[g.id(f.round, f.rank)], f)
+	}
 	for rank := range t.Programs {
 		g.point(0, rank)
+	}
+	for _, f := range t.folds {
+		g.point(f.round, f.rank)
 	}
 	for _, e := range t.timedEdges() {
 		line := dotLine{Line: g.NewLine(g.point(e.round-1, e.from), g.point(e.round, e.to)).(multi.Line), edge: e.edge}
@@ -77,13 +85,18 @@ func (t *run) timedEdges() []timedEdge {
 	return out
 }
 
+// id is the number of the node of a rank at the end of a round.
+func (g dotGraph) id(round, rank int) int64 {
+	return int64(round)*int64(len(g.run.Programs)) + int64(rank)
+}
+
 // point returns the node of a rank at the end of a round, new if need be.
 func (g dotGraph) point(round, rank int) dotNode {
-	id := int64(round)*int64(len(g.run.Programs)) + int64(rank)
+	id := g.id(round, rank)
 	if n := g.Node(id); n != nil {
 		return n.(dotNode)
 	}
-	n := dotNode{id: id, round: round, rank: rank, done: g.run.returns[rank] == round}
+	n := dotNode{id: id, round: round, rank: rank, done: g.run.returns[rank] == round, folds: g.folds[id], run: g.run}
 	g.AddNode(n)
 	return n
 }
@@ -97,8 +110,7 @@ func (g dotGraph) timelines() {
 		}
 		last := g.point(0, rank)
 		for round := 1; round <= g.run.last; round++ {
-			id := int64(round)*int64(len(g.run.returns)) + int64(rank)
-			if g.Node(id) == nil {
+			if g.Node(g.id(round, rank)) == nil {
 				continue
 			}
 			next := g.point(round, rank)
@@ -111,6 +123,9 @@ func (g dotGraph) timelines() {
 // DOTAttributers returns the attributes of the graph, its nodes and edges.
 func (g dotGraph) DOTAttributers() (graph, node, edge encoding.Attributer) {
 	label := fmt.Sprintf("%s: %s\n%s; a full dot is where a call returns", g.run.Name(), headerFacts(&g.run.Header), totals(g.run))
+	if len(g.folds) > 0 {
+		label += ", a diamond where the rank folds"
+	}
 	if idle := g.run.notNeeded(); idle != "" {
 		label += "; not drawn: " + idle
 	}
@@ -135,6 +150,8 @@ type dotNode struct {
 	id          int64
 	round, rank int
 	done        bool
+	folds       []fold
+	run         *run
 }
 
 // ID returns the node's number in the graph.
@@ -153,8 +170,26 @@ func (n dotNode) Attributes() []encoding.Attribute {
 		width = fmt.Sprintf("%.2f", 0.15+0.08*float64(max(2, len(label))))
 	}
 	out := []encoding.Attribute{{Key: "pos", Value: pos}, {Key: "label", Value: label}, {Key: "width", Value: width}}
+	if len(n.folds) > 0 {
+		var told []string
+		for _, f := range n.folds {
+			told = append(told, foldTitle(n.run, f))
+		}
+		text := n.run.wordsOf(n.folds, maxTerm)
+		if len(text) > maxTerm || strings.Contains(text, "…") {
+			text = count(len(n.folds), "fold")
+		}
+		if n.round > 0 {
+			out[2] = encoding.Attribute{Key: "width", Value: "0.18"}
+			out = append(out, encoding.Attribute{Key: "height", Value: "0.18"}, encoding.Attribute{Key: "shape", Value: "diamond"})
+		}
+		out = append(out, encoding.Attribute{Key: "xlabel", Value: text}, encoding.Attribute{Key: "tooltip", Value: strings.Join(told, "; ")})
+	}
 	if n.done {
-		out = append(out, encoding.Attribute{Key: "fillcolor", Value: "black"}, encoding.Attribute{Key: "fontcolor", Value: "white"})
+		out = append(out, encoding.Attribute{Key: "fillcolor", Value: "black"})
+	}
+	if n.done && n.round == 0 {
+		out = append(out, encoding.Attribute{Key: "fontcolor", Value: "white"})
 	}
 	return out
 }

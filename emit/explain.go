@@ -9,6 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
+	"github.com/schedgen/schedgen/ir/term"
 )
 
 // explainWidth is the line width of [Explain].
@@ -25,7 +26,7 @@ func Explain(w io.Writer, s *ir.Schedule, rank int) error {
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", s.Name(), err)
 	}
-	e := &explainer{s: s, p: &s.Programs[rank], calm: calm, from: senders(s, rank), told: map[ir.Slot]bool{}}
+	e := &explainer{s: s, p: &s.Programs[rank], calm: calm, term: term.Of(s, calm), from: senders(s, rank), told: map[ir.Slot]bool{}}
 	if _, err := io.WriteString(w, e.text()); err != nil {
 		return fmt.Errorf("explain %s: %w", s.Name(), err)
 	}
@@ -36,6 +37,7 @@ type explainer struct {
 	s    *ir.Schedule
 	p    *ir.Program
 	calm *fixpoint.Result // nothing is lost
+	term *term.Run        // of the calm run
 	from map[ir.Slot]source
 	told map[ir.Slot]bool // the slots whose source has been told
 }
@@ -44,6 +46,7 @@ type explainer struct {
 type source struct {
 	ranks  []int
 	repair bool // all of them only to repair
+	folded bool // the rank folds it itself
 }
 
 // senders returns who sends which slot to rank. Repairs count only for slots
@@ -54,8 +57,11 @@ func senders(s *ir.Schedule, rank int) map[ir.Slot]source {
 		for i := range s.Programs[from].Rules {
 			rule := &s.Programs[from].Rules[i]
 			for _, a := range rule.Do {
-				if a.Op == ir.Put && int(a.To) == rank || a.Op == ir.Mcast && from != rank {
-					out[a.Slot] = out[a.Slot].with(from, rule.IsRepair())
+				switch {
+				case a.Op == ir.Fold && from == rank:
+					out[a.As] = source{folded: true}
+				case a.Op == ir.Put && int(a.To) == rank, a.Op == ir.Mcast && from != rank:
+					out[a.Sets()] = out[a.Sets()].with(from, rule.IsRepair())
 				}
 			}
 		}
@@ -65,12 +71,14 @@ func senders(s *ir.Schedule, rank int) map[ir.Slot]source {
 
 func (s source) with(rank int, repair bool) source {
 	switch {
+	case s.folded:
+		return s
 	case len(s.ranks) == 0, s.repair && !repair:
-		return source{[]int{rank}, repair}
+		return source{ranks: []int{rank}, repair: repair}
 	case repair && !s.repair:
 		return s
 	}
-	return source{set(append(s.ranks, rank)), repair}
+	return source{ranks: set(append(s.ranks, rank)), repair: repair}
 }
 
 func (e *explainer) text() string {
@@ -100,14 +108,14 @@ func item(mark, sentence string) string {
 
 func (e *explainer) rule(r *ir.Rule) string {
 	if !r.IsRepair() {
-		return fmt.Sprintf("When %s, it %s.", e.state(r.When), actions(r.Do))
+		return fmt.Sprintf("When %s, it %s.", e.state(r.When), e.actions(r.Do))
 	}
 	kind := "Repair"
 	if len(r.Do) > 0 && ruleClass(r, r.Do[0]) == request {
 		kind = "Request"
 	}
 	return fmt.Sprintf("%s: while %s and %s is missing, it %s, %s, and again with growing waits.",
-		kind, e.state(r.When), e.slots([]ir.Slot{r.Unless}), actions(r.Do), delay(r.After))
+		kind, e.state(r.When), e.slots([]ir.Slot{r.Unless}), e.actions(r.Do), delay(r.After))
 }
 
 func delay(after int) string {
@@ -144,7 +152,7 @@ func (e *explainer) done() string {
 // sends reports whether the rank sends anything if nothing is lost.
 func (e *explainer) sends() bool {
 	for i := range e.p.Rules {
-		if e.calm.Rule(e.p.Rank, i) >= 0 && len(e.p.Rules[i].Do) > 0 {
+		if e.calm.Rule(e.p.Rank, i) >= 0 && sends(e.p.Rules[i].Do) {
 			return true
 		}
 	}
@@ -198,7 +206,7 @@ func (e *explainer) slots(slots []ir.Slot) string {
 func (e *explainer) origin(s ir.Slot) string {
 	from := e.from[s]
 	switch {
-	case e.told[s]:
+	case e.told[s], from.folded:
 		return ""
 	case s.Kind() == ir.KindChunk && e.s.Holds(e.p.Rank, s.Index()):
 		return " (its own)"
@@ -212,22 +220,26 @@ func (e *explainer) origin(s ir.Slot) string {
 	return " (from " + anyOf(from.ranks) + ")"
 }
 
-// actions spells what a rule does. A message of several slots has a phrase of its own; other
-// neighbours with the same slot or the same destination share one. Phrases with the same verb name it
-// once.
-func actions(do []ir.Action) string {
+// actions spells what a rule does. A fold, and a message of several slots, has a phrase of its own;
+// other neighbours with the same slot or the same destination share one. Phrases with the same verb
+// name it once.
+func (e *explainer) actions(do []ir.Action) string {
 	var parts []string
 	last := ""
 	for i := 0; i < len(do); {
 		n := alikeActions(do[i:])
 		verb, what := actionPhrase(do[i : i+n])
-		if do[i : i+n][n-1].Joins {
+		if do[i].Op == ir.Fold {
+			verb, what = "folds", e.fold(do[i:i+n])
+		} else if do[i : i+n][n-1].Joins {
 			what += " in one message"
 		}
 		if verb != last {
 			what = verb + " " + what
 		}
-		parts, last = append(parts, what), verb
+		if parts, last = append(parts, what), verb; do[i].Op == ir.Fold {
+			last = "" // each fold is told by itself
+		}
 		i += n
 	}
 	return list(parts)
@@ -236,12 +248,16 @@ func actions(do []ir.Action) string {
 // alikeActions returns how many actions at the start of do are one message of several slots, or
 // multicasts, puts of one slot, or puts of one kind of slot to one rank.
 func alikeActions(do []ir.Action) int {
-	if n := len(ir.MessageOf(do)); n > 1 {
+	if n := len(ir.MessageOf(do)); n > 1 || do[0].Op == ir.Fold || do[0].As != ir.None {
 		return n
 	}
 	for i := range do {
 		if do[i].Joins { // the message before it has a phrase of its own
 			do = do[:i-1]
+			break
+		}
+		if do[i].Op == ir.Fold || do[i].As != ir.None {
+			do = do[:i]
 			break
 		}
 	}
@@ -257,17 +273,42 @@ func alikeActions(do []ir.Action) int {
 
 // actionPhrase spells alike actions as a verb and what follows it.
 func actionPhrase(do []ir.Action) (verb, what string) {
-	var slots []ir.Slot
+	var slots, sets []ir.Slot
 	var to []int
+	renamed := false
 	for _, a := range do {
-		slots, to = append(slots, a.Slot), append(to, int(a.To))
+		slots, sets, to = append(slots, a.Slot), append(sets, a.Sets()), append(to, int(a.To))
+		renamed = renamed || a.As != ir.None
 	}
-	what = slotPhrase(set(slots))
+	what = slotPhrases(slots)
 	switch {
 	case do[0].Op == ir.Mcast:
 		return "multicasts", what + " to all others"
 	case do[0].Slot.Kind() == ir.KindSignal:
 		return "sets", what + " of " + rankPhrase(set(to))
 	}
-	return "puts", what + " to " + rankPhrase(set(to))
+	if what += " to " + rankPhrase(set(to)); renamed {
+		what += " as " + slotPhrases(sets)
+	}
+	return "puts", what
+}
+
+// fold spells the operands of a fold, what it makes and the term of that: "its part 0 and partial
+// result 0 to partial result 1, (01)".
+func (e *explainer) fold(do []ir.Action) string {
+	var of []string
+	for i := 0; i < len(do); { // neighbours of one kind share a phrase if they ascend
+		n := i + 1
+		for n < len(do) && do[n].Slot == do[n-1].Slot+1 {
+			n++
+		}
+		var run []ir.Slot
+		for _, a := range do[i:n] {
+			run = append(run, a.Slot)
+		}
+		of = append(of, slotPhrase(run))
+		i = n
+	}
+	made := do[0].As
+	return fmt.Sprintf("%s to %s, %s", list(of), slotPhrase([]ir.Slot{made}), e.term.Text(e.term.Slot(e.p.Rank, made), explainWidth))
 }

@@ -29,6 +29,7 @@ type Options struct {
 	Extract Extract // svg, html: which ranks the picture shows, html: beyond 64 at first
 
 	Size int  // goal: bytes of one block, such as the message of a broadcast; ≥ 0
+	Fold int  // goal: picoseconds that a fold takes for each byte of each operand but the first; ≥ 0
 	Lost Loss // goal: which multicasts are lost
 
 	// Package is the name of a Go package; empty: the algorithm's name and the
@@ -76,7 +77,7 @@ func (f *Format) Takes(transfers int64) error {
 func transfersIn(s *ir.Schedule) (n int64) {
 	for i := range s.Programs {
 		for j := range s.Programs[i].Rules {
-			for message := range messages(s.Programs[i].Rules[j].Do) {
+			for message := range sent(s.Programs[i].Rules[j].Do) {
 				if message[0].Op == ir.Mcast {
 					n += int64(s.Ranks - 1)
 				} else {

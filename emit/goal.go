@@ -16,6 +16,9 @@ func writeGOAL(w io.Writer, s *ir.Schedule, o Options) error {
 	if o.Size < 0 {
 		return fmt.Errorf("a message of %d bytes", o.Size)
 	}
+	if o.Fold < 0 {
+		return fmt.Errorf("folds of %d ps a byte", o.Fold)
+	}
 	g, err := newGoal(s, o)
 	if err != nil {
 		return err
@@ -35,15 +38,19 @@ func writeGOAL(w io.Writer, s *ir.Schedule, o Options) error {
 // goal is the lines of all ranks, found by walking along the rules in the order
 // in which they fire: what an operation requires stands above it.
 type goal struct {
-	s      *ir.Schedule
-	size   int
-	lost   Loss
-	layout *fixpoint.Layout
-	lines  [][]string
-	first  []string       // by slot number: the label of the receive that sets it
-	copies map[copyOf]int // of messages whose first slot it is, from one rank to another, so far
-	joins  []int          // by rank: calcs so far
-	width  int            // tags of one copy
+	s       *ir.Schedule
+	size    int
+	fold    int // picoseconds a byte
+	lost    Loss
+	layout  *fixpoint.Layout
+	lines   [][]string
+	first   []string       // by slot number: the label of the receive or the fold that sets it
+	part    []int32        // by slot number, of a partial result: into which chunk of a block it goes
+	copies  map[copyOf]int // of messages whose first slot it is, from one rank to another, so far
+	joins   []int          // by rank: calcs so far
+	folds   []int          // by rank: folds so far
+	width   int            // tags of one copy
+	signals int            // of any rank at most
 }
 
 // copyOf is a slot on its way between two ranks.
@@ -58,12 +65,13 @@ func newGoal(s *ir.Schedule, o Options) (*goal, error) {
 		return nil, err
 	}
 	g := &goal{
-		s: s, size: o.Size, lost: o.Lost, layout: fix.Layout(),
+		s: s, size: o.Size, fold: o.Fold, lost: o.Lost, layout: fix.Layout(), part: make([]int32, fix.Layout().Slots()),
 		lines: make([][]string, s.Ranks), first: make([]string, fix.Layout().Slots()),
-		copies: make(map[copyOf]int), joins: make([]int, s.Ranks), width: s.Chunks,
+		copies: make(map[copyOf]int), joins: make([]int, s.Ranks), folds: make([]int, s.Ranks), width: s.Chunks,
 	}
 	for i := range s.Programs {
-		g.width = max(g.width, s.Chunks+s.Programs[i].Signals)
+		g.signals = max(g.signals, s.Programs[i].Signals)
+		g.width = max(g.width, s.Chunks+g.signals+s.Programs[i].Values)
 	}
 	for _, id := range fix.Fired() {
 		rank, i := g.layout.RuleOf(int(id))
@@ -87,6 +95,10 @@ func (g *goal) fire(rank int, r *ir.Rule) {
 		needs = []string{join}
 	}
 	for message := range messages(r.Do) {
+		if message[0].Op == ir.Fold {
+			g.foldOf(rank, message, needs)
+			continue
+		}
 		own := needs
 		for _, a := range message {
 			if a.Slot.Kind() == ir.KindChunk && !slices.Contains(r.When, a.Slot) {
@@ -97,7 +109,7 @@ func (g *goal) fire(rank int, r *ir.Rule) {
 	}
 }
 
-// labels returns the receives that set the slots; what a rank has from the
+// labels returns the receives and folds that set the slots; what a rank has from the
 // beginning has none.
 func (g *goal) labels(rank int, slots []ir.Slot) []string {
 	var out []string
@@ -113,13 +125,48 @@ func (g *goal) labels(rank int, slots []ir.Slot) []string {
 func (g *goal) sends(rank int, r *ir.Rule) int {
 	n := 0
 	for message := range messages(r.Do) {
-		if message[0].Op == ir.Put {
-			n++
-		} else {
+		if message[0].Op == ir.Mcast {
 			n += g.s.Ranks - 1
+		} else {
+			n++
 		}
 	}
 	return n
+}
+
+// foldOf prints a fold: the time that it takes of its rank.
+func (g *goal) foldOf(rank int, do []ir.Action, needs []string) {
+	label := fmt.Sprintf("fold%d_%v", g.folds[rank], do[0].As)
+	g.folds[rank]++
+	part := g.partOf(rank, do[0].Slot)
+	bytes := g.chunkBytes(part) * max(len(do)-1, 1)
+	g.add(rank, label, fmt.Sprintf("calc %d", (int64(bytes)*int64(g.fold)+999)/1000), needs)
+	g.sets(rank, do[0].As, label, part)
+}
+
+// partOf returns into which chunk of a block goes what a slot has.
+func (g *goal) partOf(rank int, s ir.Slot) int {
+	switch s.Kind() {
+	case ir.KindChunk, ir.KindInput:
+		return s.Index() % max(g.s.BlockChunks(), 1)
+	case ir.KindValue:
+		return int(g.part[g.layout.Slot(rank, s)])
+	}
+	return 0
+}
+
+// sets notes what brings a slot to a rank, if nothing has brought it before.
+func (g *goal) sets(rank int, s ir.Slot, label string, part int) {
+	held := s.Kind() == ir.KindChunk && g.s.Holds(rank, s.Index())
+	if id := g.layout.Slot(rank, s); id >= 0 && g.first[id] == "" && !held {
+		g.first[id], g.part[id] = label, int32(part)
+	}
+}
+
+// chunkBytes returns how long a chunk of a block is.
+func (g *goal) chunkBytes(part int) int {
+	lo, hi := ir.ChunkBounds(g.size, max(g.s.BlockChunks(), 1), part)
+	return max(hi-lo, 1)
 }
 
 func (g *goal) act(rank int, message []ir.Action, needs []string) {
@@ -135,9 +182,10 @@ func (g *goal) act(rank int, message []ir.Action, needs []string) {
 	}
 }
 
-// message prints one send and its receive. Its tag is that of its first slot.
+// message prints one send and its receive. Its tag and its name are those of its first slot where it
+// goes.
 func (g *goal) message(from, to int, message []ir.Action, needs []string) {
-	slot := message[0].Slot
+	slot := message[0].Sets()
 	c := copyOf{from, to, slot}
 	n := g.copies[c]
 	g.copies[c]++
@@ -151,39 +199,37 @@ func (g *goal) message(from, to int, message []ir.Action, needs []string) {
 	}
 	label := fmt.Sprintf("%s_from_%d%s", name, from, suffix)
 	for _, a := range message {
-		bytes += g.bytes(a.Slot)
-		held := a.Slot.Kind() == ir.KindChunk && g.s.Holds(to, a.Slot.Index())
-		if id := g.layout.Slot(to, a.Slot); g.first[id] == "" && !held {
-			g.first[id] = label
-		}
+		bytes += g.bytes(from, a.Slot)
+		g.sets(to, a.Sets(), label, g.partOf(from, a.Slot))
 	}
 	g.add(from, fmt.Sprintf("%s_to_%d%s", name, to, suffix), fmt.Sprintf("send %db to %d tag %d", bytes, to, tag), needs)
 	g.add(to, label, fmt.Sprintf("recv %db from %d tag %d", bytes, from, tag), nil)
 }
 
-// bytes returns what the slot adds to the length of its message. A signal and a barrier's chunk
-// carry no data; both are one byte, because LogGOPSim crashes on messages of no bytes.
-func (g *goal) bytes(slot ir.Slot) int {
-	if slot.Kind() != ir.KindChunk || !g.s.HasMessage() {
+// bytes returns what a slot of a rank adds to the length of its message. A signal and a barrier's
+// chunk carry no data; both are one byte, because LogGOPSim crashes on messages of no bytes.
+func (g *goal) bytes(rank int, slot ir.Slot) int {
+	if slot.Kind() == ir.KindSignal || !g.s.HasMessage() {
 		return 1
 	}
-	per := g.s.BlockChunks()
-	lo, hi := ir.ChunkBounds(g.size, per, slot.Index()%per)
-	return max(hi-lo, 1)
+	return g.chunkBytes(g.partOf(rank, slot))
 }
 
 // length returns the sum of the lengths of a block's chunks, as they are sent.
 func (g *goal) length() int {
 	sum := 0
 	for k := range g.s.BlockChunks() {
-		sum += g.bytes(ir.Chunk(k))
+		sum += g.bytes(0, ir.Chunk(k))
 	}
 	return sum
 }
 
 func (g *goal) tag(slot ir.Slot) int {
-	if slot.Kind() == ir.KindChunk {
+	switch slot.Kind() {
+	case ir.KindChunk:
 		return slot.Index()
+	case ir.KindValue:
+		return g.s.Chunks + g.signals + slot.Index()
 	}
 	return g.s.Chunks + slot.Index()
 }
@@ -219,8 +265,15 @@ func (g *goal) header(w io.Writer, o Options) {
 	if g.s.HasMessage() {
 		fmt.Fprintf(w, "// message: %db\n", g.length()) // of one block
 	}
-	for _, line := range goalNotes {
+	notes := goalNotes
+	if g.s.Folds() {
+		notes = slices.Concat(notes, goalFoldNotes)
+	}
+	for _, line := range notes {
 		fmt.Fprintln(w, "// "+line)
+	}
+	if g.s.Folds() {
+		fmt.Fprintf(w, "// Folds take %v ns a byte.\n", float64(g.fold)/1000)
 	}
 	fmt.Fprintf(w, "num_ranks %d\n", g.s.Ranks)
 }
@@ -229,4 +282,10 @@ var goalNotes = []string{
 	"GOAL has no multicast: it is a send to every rank that gets it. Repairs that",
 	"these losses make necessary are sends like others; the time until a rank asks",
 	"for one is not modelled. A signal, like a chunk of no bytes, is one byte.",
+}
+
+var goalFoldNotes = []string{
+	"A fold is a calc: GOAL says how long it takes, and not of what it is made. So this",
+	"file shows when data comes where, and neither that every contribution is in a",
+	"result once nor in which order: schedgen verify proves that of the schedule itself.",
 }

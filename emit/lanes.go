@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -94,7 +95,11 @@ func newSheet(sc *scene, o RoundsOptions, label int) *sheet {
 	gaps := max(1, len(sc.ranks)-1)
 	sh := &sheet{scene: sc, width: o.Width}
 	fits := (o.Width - margin - max(2, leastPitch(sc.run)/2+1)) / gaps
-	if need := label + 5; fits >= max(need, leastPitch(sc.run)) {
+	need := label + 5
+	if term := sh.longestTerm() + 2; term <= fits {
+		need = max(need, term)
+	}
+	if fits >= max(need, leastPitch(sc.run)) {
 		sh.inline, sh.pitch = true, min(fits, max(need+1, maxPitch))
 		return sh
 	}
@@ -107,6 +112,7 @@ func newSheet(sc *scene, o RoundsOptions, label int) *sheet {
 func (sh *sheet) draw(rounds [][]star) bool {
 	packed, crowded := sh.pack(rounds)
 	sh.ranksRow()
+	sh.folds(0)
 	for i, lines := range packed {
 		if crowded {
 			sh.rows = append(sh.rows, sh.laneRow())
@@ -115,6 +121,7 @@ func (sh *sheet) draw(rounds [][]star) bool {
 			sh.rows = append(sh.rows, sh.gapRow())
 		}
 		sh.round(sh.scene.numbers[i], lines)
+		sh.folds(i + 1)
 		if len(sh.rows) > maxLines {
 			return false
 		}
@@ -146,6 +153,40 @@ func (sh *sheet) round(number int, lines [][]star) {
 		}
 		sh.rows = append(sh.rows, r)
 	}
+}
+
+// longestTerm returns how long the texts of folds are that a lane may have room for.
+func (sh *sheet) longestTerm() int {
+	longest := 0
+	for _, f := range sh.scene.folds {
+		if n := len(sh.scene.run.text(f.term, sh.width)); n < sh.width {
+			longest = max(longest, n)
+		}
+	}
+	return longest
+}
+
+// folds draws what the ranks fold after a round: the term of it in its lane, or a sign where there is
+// no room for that.
+func (sh *sheet) folds(column int) {
+	all := sh.scene.foldsAfter(column)
+	if all == nil {
+		return
+	}
+	r := sh.laneRow()
+	for lane, made := range all {
+		if made == nil {
+			continue
+		}
+		room := sh.pitch - 1
+		text := sh.scene.run.wordsOf(made, room+1)
+		if len(text) > room || strings.Contains(text, "…") {
+			r[sh.lane(lane)] = cell{'◆', bold}
+			continue
+		}
+		sh.centred(r, lane, text, bold)
+	}
+	sh.rows = append(sh.rows, r)
 }
 
 func (sh *sheet) lane(i int) int { return margin + i*sh.pitch }

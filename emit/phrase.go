@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,12 +43,30 @@ func slotPhrase(slots []ir.Slot) string {
 		return slots[0].String()
 	case ir.KindSignal:
 		word = "signal"
+	case ir.KindValue:
+		word = "partial result"
+	case ir.KindInput:
+		word = "its contribution"
 	}
 	var indices []int
 	for _, s := range slots {
 		indices = append(indices, s.Index())
 	}
 	return numbered(word, set(indices))
+}
+
+// slotPhrases spells slots, those of each kind by themselves: "partial result 3 and chunk 0".
+func slotPhrases(slots []ir.Slot) string {
+	sorted := set(slices.Clone(slots))
+	var parts []string
+	for len(sorted) > 0 {
+		n := 1
+		for n < len(sorted) && sorted[n].Kind() == sorted[0].Kind() {
+			n++
+		}
+		parts, sorted = append(parts, slotPhrase(sorted[:n])), sorted[n:]
+	}
+	return list(parts)
 }
 
 func rankPhrase(ranks []int) string { return numbered("rank", ranks) }

@@ -84,7 +84,7 @@ func body(t *run, o RoundsOptions) []row {
 
 // toASCII maps every character of a drawing to a likeness of one column.
 var toASCII = strings.NewReplacer("│", "|", "├", "|", "┤", "|", "╞", "|", "╡", "|",
-	"─", "-", "═", "=", "╌", ".", "┄", ":", "┈", "'", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", "-", "→", "->")
+	"─", "-", "═", "=", "╌", ".", "┄", ":", "┈", "'", "●", "o", "▶", ">", "◀", "<", "…", "~", "×", "x", "·", "-", "◆", "*", "→", "->")
 
 // title says what is drawn.
 func title(t *run, o RoundsOptions) []row {
@@ -136,6 +136,9 @@ func totals(t *run) string {
 		parts = append(parts, count(t.multicasts, "multicast"))
 	}
 	parts = append(parts, count(t.puts, "put"))
+	if n := len(t.folds); n > 0 {
+		parts = append(parts, count(n, "fold"))
+	}
 	if never := t.neverReturns(); never > 0 {
 		parts = append(parts, count(never, "call")+" that never "+verb(never, "return"))
 	}
@@ -144,7 +147,7 @@ func totals(t *run) string {
 
 // notes tells what the run does without.
 func notes(t *run, o RoundsOptions) []row {
-	var out []row
+	out := resultRows(t, o.Width)
 	if idle := t.notNeeded(); idle != "" {
 		out = append(out, wrap("not needed in this run: "+idle, o.Width, dim)...)
 	}
@@ -152,6 +155,31 @@ func notes(t *run, o RoundsOptions) []row {
 		out = append(out, wrap(count(t.stuck, "rule")+" can never fire: see schedgen verify", o.Width, bad)...)
 	}
 	return out
+}
+
+// maxResults is how many results a drawing tells one by one.
+const maxResults = 16
+
+// resultRows tells what ranks have at the end that contributions have been folded into: the term of
+// each result.
+func resultRows(t *run, width int) []row {
+	all := t.results()
+	if len(all) == 0 {
+		return nil
+	}
+	rows := []row{nil, textRow("results, with the ranks of contributions in place of these:", dim)}
+	for i, r := range all {
+		if i == maxResults {
+			return append(rows, textRow("… and "+count(len(all)-i, "more result"), dim))
+		}
+		head := fmt.Sprintf("  %s of %s: ", slotList(r.chunks), rankPhrase(set(r.ranks)))
+		st := plain
+		if r.term == 0 {
+			st = bad
+		}
+		rows = append(rows, textRow(head+t.text(r.term, max(16, width-utf8.RuneCountInString(head))), st))
+	}
+	return rows
 }
 
 // usedSigns is the legend of the kinds of arrows that occur beside plain puts.
@@ -174,6 +202,9 @@ func usedSigns(sc *scene) string {
 	}
 	if len(parts) > 0 && (has[putChunk] || has[putSignal]) {
 		parts = append(parts, "─▶ put")
+	}
+	if len(sc.folds) > 0 {
+		parts = append(parts, "(01) 0's contribution with 1's folded onto it", "◆ a fold whose term has no room")
 	}
 	return strings.Join(parts, " · ")
 }

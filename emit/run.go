@@ -6,6 +6,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
+	"github.com/schedgen/schedgen/ir/term"
 )
 
 // class tells the transfers apart that the pictures draw differently.
@@ -51,9 +52,12 @@ type run struct {
 	onRequest []bool           // by rule: part of a repair
 	lost      bool             // no multicast arrives
 
+	folds []fold    // by round, then rank
+	terms *term.Run // of what slots have at the end; nil: nothing is folded
+
 	returns          []int           // the round after which each rank's call returns, -1: never
 	rounds           int             // after which the last call has returned
-	last             int             // the last round in which something moves
+	last             int             // the last round in which something moves or is folded
 	stuck            int             // rules that can never fire
 	idle             [answer + 1]int // by class: rules of repairs that are not needed in this run
 	multicasts, puts int
@@ -74,6 +78,7 @@ func trace(s *ir.Schedule, lost bool) (*run, error) {
 	for rank := range s.Programs {
 		t.count(rank)
 	}
+	t.findFolds()
 	return t, nil
 }
 
@@ -85,7 +90,7 @@ func (t *run) count(rank int) {
 		switch {
 		case t.all.Rule(rank, i) < 0:
 			t.stuck++
-		case len(rule.Do) == 0:
+		case !sends(rule.Do):
 		case at < 0:
 			t.idle[t.classOf(rank, i, rule.Do[0])]++
 		default:
@@ -96,7 +101,7 @@ func (t *run) count(rank int) {
 }
 
 func (t *run) countActions(rule *ir.Rule) {
-	for message := range messages(rule.Do) {
+	for message := range sent(rule.Do) {
 		if message[0].Op == ir.Mcast {
 			t.multicasts++
 		} else {
@@ -161,7 +166,7 @@ func (t *run) moves(f func(transfer)) {
 			if at < 0 || t.all.Rule(rank, i) < 0 {
 				continue
 			}
-			for message := range messages(t.Programs[rank].Rules[i].Do) {
+			for message := range sent(t.Programs[rank].Rules[i].Do) {
 				f(transfer{at + 1, t.classOf(rank, i, message[0]), rank, destination(message[0]), message})
 			}
 		}

@@ -13,6 +13,7 @@ type scene struct {
 	hub       bool       // all that is shown has one rank in common
 	numbers   []int      // by column: the round's number, ascending
 	transfers []transfer // between lanes, by column, class, from, to, slot
+	folds     []fold     // of lanes, by column, lane
 	spare     []spare    // between lanes
 	done      []int      // by lane: the column after which the call returns, -1: never
 	sends     [][]bool   // by lane and column, from 1: the rank sends
@@ -34,6 +35,11 @@ func (t *run) scene(p pick, rounds int) *scene {
 			sc.spare = append(sc.spare, spare{tr, s.after})
 		}
 	})
+	for _, f := range t.folds {
+		if f.rank = lanes[f.rank]; f.rank >= 0 {
+			sc.folds = append(sc.folds, f)
+		}
+	}
 	left := sc.cut(rounds)
 	sc.markSends(lanes)
 	slices.SortStableFunc(sc.transfers, compareTransfers)
@@ -82,6 +88,11 @@ func (sc *scene) cut(most int) int {
 	for _, tr := range sc.transfers {
 		numbers[tr.round] = true
 	}
+	for _, f := range sc.folds {
+		if f.round > 0 {
+			numbers[f.round] = true
+		}
+	}
 	for _, rank := range sc.ranks {
 		if at := sc.run.returns[rank]; at > 0 {
 			numbers[at] = true
@@ -94,6 +105,12 @@ func (sc *scene) cut(most int) int {
 	sc.transfers = slices.DeleteFunc(sc.transfers, func(tr transfer) bool { return sc.column(tr.round) < 0 })
 	for i := range sc.transfers {
 		sc.transfers[i].round = sc.column(sc.transfers[i].round)
+	}
+	sc.folds = slices.DeleteFunc(sc.folds, func(f fold) bool { return f.round > 0 && sc.column(f.round) < 0 })
+	for i := range sc.folds {
+		if f := &sc.folds[i]; f.round > 0 {
+			f.round = sc.column(f.round)
+		}
 	}
 	for _, rank := range sc.ranks {
 		sc.done = append(sc.done, sc.lastColumn(sc.run.returns[rank]))
@@ -154,4 +171,20 @@ func (sc *scene) tell(p pick, left int) string {
 		text += fmt.Sprintf(". %s of %s", number(len(sc.numbers)), count(t.last, "round"))
 	}
 	return fmt.Sprintf("%s. %s of %s; the others are left out.", text, number(len(sc.transfers)), count(t.multicasts+t.puts, "transfer"))
+}
+
+// foldsAfter returns the folds of each lane after a column, from what there is from the beginning for
+// column 0; nil if there are none.
+func (sc *scene) foldsAfter(column int) [][]fold {
+	var out [][]fold
+	for _, f := range sc.folds {
+		if f.round != column {
+			continue
+		}
+		if out == nil {
+			out = make([][]fold, len(sc.ranks))
+		}
+		out[f.rank] = append(out[f.rank], f)
+	}
+	return out
 }

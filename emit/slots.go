@@ -10,12 +10,16 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// slotList spells slots of one kind shortly: c0, c0-3, c0,2,5. A list that
-// takes more than three runs of numbers is only counted: "9 chunks". slots is
-// sorted.
+// slotList spells slots shortly: c0, c0-3, c0,2,5, those of each kind by themselves: v0,1 x2. A kind
+// that takes more than three runs of numbers is only counted: "9 chunks". slots is sorted.
 func slotList(slots []ir.Slot) string {
 	if len(slots) == 0 {
 		return ""
+	}
+	for i, s := range slots {
+		if s.Kind() != slots[0].Kind() {
+			return slotList(slots[:i]) + " " + slotList(slots[i:])
+		}
 	}
 	letter := slots[0].String()[:1]
 	runs := numberRuns(slots)
@@ -26,8 +30,13 @@ func slotList(slots []ir.Slot) string {
 }
 
 func kindPlural(s ir.Slot) string {
-	if s.Kind() == ir.KindSignal {
+	switch s.Kind() {
+	case ir.KindSignal:
 		return "signals"
+	case ir.KindValue:
+		return "partial results"
+	case ir.KindInput:
+		return "contributions"
 	}
 	return "chunks"
 }
@@ -132,7 +141,7 @@ func bundleLabel(message []ir.Action) string {
 	}
 	label := fmt.Sprintf("%v…%v", message[0].Slot, message[n-1].Slot)
 	for i, a := range message {
-		if a.Slot.Index() != message[0].Slot.Index()+i {
+		if a.Slot != message[0].Slot+ir.Slot(i) {
 			return fmt.Sprintf("%s (%d)", label, n)
 		}
 	}

@@ -145,9 +145,17 @@ func (t *tally) bundled() string {
 	case t.most == 1:
 		return ""
 	case t.fewest == t.most:
-		return fmt.Sprintf(", %s each", count(t.most, "chunk"))
+		return fmt.Sprintf(", %s each", count(t.most, t.thing()))
 	}
-	return fmt.Sprintf(", %s to %s each", number(t.fewest), count(t.most, "chunk"))
+	return fmt.Sprintf(", %s to %s each", number(t.fewest), count(t.most, t.thing()))
+}
+
+// thing is what messages have several of: chunks, or also partial results and contributions.
+func (t *tally) thing() string {
+	if slices.ContainsFunc(t.slots, func(s ir.Slot) bool { return s.Kind() != ir.KindChunk }) {
+		return "slot"
+	}
+	return "chunk"
 }
 
 // distanceList spells a few distances, or only how many there are.

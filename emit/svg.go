@@ -66,8 +66,9 @@ func lanesPicture(p *plan) string {
 			c.band(p, &p.columns[i].bands[j])
 		}
 	}
+	c.foldMarks(p)
 	c.doneMarks(p)
-	return c.finish(c.legend(p, p.lane(len(p.scene.ranks)-1)+p.pitch))
+	return c.finish(c.results(c.legend(p, p.lane(len(p.scene.ranks)-1)+p.pitch)))
 }
 
 // edges counts the arrows that are drawn.

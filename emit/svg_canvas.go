@@ -100,7 +100,7 @@ func (c *canvas) finish(height float64) string {
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s\" width=\"%s\" height=\"%s\" role=\"img\" aria-labelledby=\"title desc\">\n",
 		size, num(c.width), num(height))
 	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n", escaped(c.run.Name()), escaped(describe(c.run, c.note)))
-	b.WriteString("<style>\n" + stylesheet() + "</style>\n")
+	b.WriteString("<style>\n" + stylesheet(len(c.run.folds) > 0) + "</style>\n")
 	fmt.Fprintf(&b, "<rect class=\"paper\" width=\"%s\" height=\"%s\" rx=\"6\"/>\n", num(c.width), num(height))
 	b.WriteString(c.body.String())
 	b.WriteString("</svg>\n")
@@ -108,8 +108,8 @@ func (c *canvas) finish(height float64) string {
 }
 
 // stylesheet has what does not depend on the background, then the colours on a
-// light and on a dark one.
-func stylesheet() string {
+// light and on a dark one. Those of folds stand there if there are some.
+func stylesheet(folds bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "text{font:%dpx ui-sans-serif,system-ui,\"DejaVu Sans\",Arial,sans-serif}\n", textSize)
 	b.WriteString("text.t{font-size:15px;font-weight:600}text.b{font-weight:600}text.m{text-anchor:middle}text.e{text-anchor:end}\n")
@@ -123,17 +123,20 @@ func stylesheet() string {
 		b.WriteString("}\n")
 	}
 	b.WriteString(".dash0{stroke-dasharray:none}.likely{stroke-opacity:.75}\n")
-	b.WriteString(inks(func(l look) string { return l.light }))
-	b.WriteString("@media (prefers-color-scheme:dark){\n" + inks(func(l look) string { return l.dark }) + "}\n")
+	b.WriteString(inks(folds, func(l look) string { return l.light }))
+	b.WriteString("@media (prefers-color-scheme:dark){\n" + inks(folds, func(l look) string { return l.dark }) + "}\n")
 	return b.String()
 }
 
-func inks(of func(look) string) string {
+func inks(folds bool, of func(look) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".paper{fill:%s}text{fill:%s}text.n{fill:%s}text.s{stroke:%s}text.alarm{fill:%s}\n",
 		of(paper), of(ink), of(faint), of(paper), of(alarm))
 	fmt.Fprintf(&b, "path.hair{stroke:%s}path.active{stroke:%s}path.wait{stroke:%s}path.alarm{stroke:%s}path.done{fill:%s}\n",
 		of(hair), of(lane), of(faint), of(alarm), of(ink))
+	if folds {
+		fmt.Fprintf(&b, "path.fold{fill:%s;stroke:%s;stroke-width:1.4}text.ink{fill:%[2]s}\n", of(paper), of(ink))
+	}
 	for _, l := range looks {
 		fmt.Fprintf(&b, "path.%[1]s{stroke:%[2]s}path.%[1]s.full,text.%[1]s{fill:%[2]s}\n", l.id, of(l))
 	}

@@ -243,3 +243,41 @@ func (n *pen) arrival(x, y, reach float64) {
 	fmt.Fprintf(&n.shafts, "M%s %sh%s", num(x), num(y), num(reach-3))
 	n.head(x+reach, y, 1, 0)
 }
+
+// Pixels of a fold.
+const (
+	foldSize  = 5   // half its width
+	foldShift = 0.5 // what it stands beyond the end of the round
+)
+
+// foldMarks draws where ranks fold: a diamond in which their lane meets what has come to it, with the
+// term of what is made below it where that is short, and as its title.
+func (c *canvas) foldMarks(p *plan) {
+	t := p.scene.run
+	for column := range len(p.scene.numbers) + 1 {
+		for lane, made := range p.scene.foldsAfter(column) {
+			if made == nil {
+				continue
+			}
+			x, y := p.after(column)+foldShift, p.lane(lane)
+			var titles []string
+			for _, f := range made {
+				f.rank = p.scene.ranks[lane]
+				titles = append(titles, foldTitle(t, f))
+			}
+			if len(titles) > 12 {
+				titles = append(titles[:11:11], fmt.Sprintf("and %d more", len(titles)-11))
+			}
+			var mark strings.Builder
+			diamond(&mark, x, y)
+			fmt.Fprintf(&c.body, "<path class=\"fold\" d=\"%s\"><title>%s</title></path>\n", mark.String(), escaped(strings.Join(titles, "; ")))
+			if text := t.wordsOf(made, maxTerm); p.pitch == widePitch && len(text) <= maxTerm && !strings.Contains(text, "…") {
+				c.text("s m ink", x, y+foldSize+smallSize, text)
+			}
+		}
+	}
+}
+
+func diamond(b *strings.Builder, x, y float64) {
+	fmt.Fprintf(b, "M%s %sl%[3]d %[3]d %[3]d %[4]d %[4]d %[4]dz", num(x-foldSize), num(y), foldSize, -foldSize)
+}

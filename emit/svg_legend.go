@@ -48,6 +48,9 @@ func legendKeys(p *plan) []key {
 	out = append(out,
 		lineKey("active", "sends"), lineKey("wait", "waits"),
 		key{"call returns", func(c *canvas, x, y float64) { c.mark("done", square, x, y) }})
+	if len(p.scene.folds) > 0 {
+		out = append(out, key{"folds: (01) is 0's contribution with 1's folded onto it", func(c *canvas, x, y float64) { c.mark("fold", diamond, x, y) }})
+	}
 	if slices.Contains(p.scene.done, -1) {
 		out = append(out, key{"never returns", func(c *canvas, x, y float64) { c.mark("alarm", cross, x, y) }})
 	}
@@ -89,4 +92,23 @@ func (c *canvas) sampleArrow(cl class, x, y float64) {
 	fmt.Fprintf(&n.shafts, "M%s %sh%d", num(x+dotRadius), num(y), sampleWidth-6)
 	n.head(x+sampleWidth, y, 1, 0)
 	n.lay(c)
+}
+
+// results tells below y what ranks have at the end, where contributions are folded. It returns the
+// height of the picture.
+func (c *canvas) results(y float64) float64 {
+	const most = 4
+	all := c.run.results()
+	for i, r := range all {
+		line := fmt.Sprintf("result %s of %s: ", slotList(r.chunks), rankPhrase(set(r.ranks)))
+		columns := int((c.width - 2*svgMargin) / (textSize * 0.54))
+		if line += c.run.text(r.term, max(16, columns-len(line))); i == most {
+			line = "… and " + count(len(all)-i, "more result")
+		}
+		c.text("n", svgMargin, y+4, line)
+		if y += 17; i == most {
+			break
+		}
+	}
+	return y
 }

@@ -11,9 +11,10 @@ import (
 // bundle is a message of several slots that is under way. It is one send and one receipt, as long
 // as all that it carries.
 type bundle struct {
-	slots []int32 // numbers of slots, as messages of one slot carry them
-	bytes int
-	next  int32 // of one that is free the next one that is
+	slots   []int32 // numbers of slots, as messages of one slot carry them
+	classes []uint8 // of the slots' lengths; empty: no partial result is among them
+	bytes   int
+	next    int32 // of one that is free the next one that is
 }
 
 // bundles are those that are under way. In place of the number of a slot their messages carry a
@@ -32,7 +33,7 @@ func (b *bundles) add() int32 {
 		i = b.all.add()
 	}
 	x := b.all.at(i)
-	x.slots, x.bytes = x.slots[:0], 0
+	x.slots, x.classes, x.bytes = x.slots[:0], x.classes[:0], 0
 	return -i
 }
 
@@ -48,18 +49,30 @@ func (b *bundles) clear() {
 
 // bundle makes the message of a send of several slots, which send stands for.
 func (e *engine) bundle(r int, send ir.Slot, to int32) (number int32, err error) {
-	slots, ok := e.store.at(e.ranks[r].node).list(send)
+	own := e.store.at(e.ranks[r].node)
+	slots, sets, ok := own.message(send)
 	if !ok {
 		return 0, noSlot(r, send, to)
 	}
 	number = e.costs.bundles.add()
 	x := e.costs.bundles.at(number)
-	for _, s := range slots {
-		slot := e.slotAt(ir.Slot(s), to)
-		if slot < 0 {
-			return 0, noSlot(r, ir.Slot(s), to)
+	for i, s := range slots {
+		as := ir.Slot(s)
+		if sets != nil {
+			as = ir.Slot(sets[i])
 		}
-		n := e.costs.lengthOf(slot, int(to))
+		slot := e.slotAt(as, to)
+		if slot < 0 {
+			return 0, noSlot(r, as, to)
+		}
+		n := 0
+		if sets != nil {
+			class := e.classOf(own, ir.Slot(s))
+			x.classes = append(x.classes, class)
+			n = e.costs.bytes[class]
+		} else {
+			n = e.costs.lengthOf(slot, int(to))
+		}
 		if x.bytes > math.MaxInt-n {
 			return 0, fmt.Errorf("rank %d: a message to rank %d of more than %d bytes", r, to, math.MaxInt)
 		}
@@ -74,7 +87,7 @@ func (e *engine) bundle(r int, send ir.Slot, to int32) (number int32, err error)
 func (e *engine) receiveAll(r int, n *node, number int32) error {
 	x := e.costs.bundles.at(number)
 	e.fired = e.fired[:0]
-	for _, what := range x.slots {
+	for i, what := range x.slots {
 		slot := e.numberIn(n, what)
 		switch {
 		case slot >= n.shape.slots:
@@ -83,6 +96,9 @@ func (e *engine) receiveAll(r int, n *node, number int32) error {
 			continue
 		}
 		e.fired = n.assign(e.fired, slot)
+		if len(x.classes) > 0 {
+			n.classify(slot, x.classes[i])
+		}
 		if n.words[slot]&slotDone != 0 {
 			e.ranks[r].undone--
 		}
@@ -90,6 +106,9 @@ func (e *engine) receiveAll(r int, n *node, number int32) error {
 	slices.Sort(e.fired)
 	for _, rule := range e.fired {
 		e.fire(r, n, rule)
+	}
+	if e.local != nil {
+		e.settle(r, n)
 	}
 	e.mayReturn(r)
 	return nil

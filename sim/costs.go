@@ -20,6 +20,7 @@ type costs struct {
 
 	model    Model
 	crossing PerByte // of Config.Switch
+	folding  PerByte // of Config.Fold
 	longest  int     // messages of up to so many bytes have been checked
 	sized    sized   // nil: signals are of one byte
 	last     cost    // that of returned for a signal or a bundle
@@ -27,7 +28,7 @@ type costs struct {
 }
 
 func newCosts(programs Programs, c *Config, h *ir.Header) (costs, error) {
-	s := costs{model: c.Model, crossing: c.Switch, chunks: h.Chunks, per: h.BlockChunks(), ranks: h.Ranks, hosts: c.Hosts}
+	s := costs{model: c.Model, crossing: c.Switch, folding: c.Fold, chunks: h.Chunks, per: h.BlockChunks(), ranks: h.Ranks, hosts: c.Hosts}
 	if c.Hosts == h.Ranks {
 		s.hosts = 0
 	}
@@ -72,6 +73,9 @@ func (s *costs) allow(bytes int) error {
 		return err
 	}
 	s.longest = bytes
+	if err := checkParams("fold", bytes, nil, []PerByte{s.folding}); err != nil {
+		return err
+	}
 	return checkParams("switch", bytes, nil, []PerByte{s.crossing})
 }
 

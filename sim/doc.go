@@ -46,6 +46,13 @@
 // message is received it sets all its slots, and then fires the rules that are ready, in the
 // order of the program.
 //
+// # Folds
+//
+// A fold takes the CPU for Config.Fold times the bytes of all its operands but the first, and a copy
+// of one operand for its bytes. It is like work: it begins when its rule is ready and the CPU is
+// free, and waits for no interface. With Config.Fold 0 folds take no time. What a rank sends under
+// another name, a contribution or a partial result, is as long as the chunk that it goes into.
+//
 // # Multicasts
 //
 // A multicast is one send at its sender. Its copies come to all other ranks as if

@@ -15,9 +15,10 @@ const (
 	Send                  // a send of the rank, until its CPU is free
 	Receive               // a receipt of the rank, until its CPU is free
 	Work                  // work of the rank, until its CPU is free
+	Fold                  // a fold of the rank, until its CPU is free
 )
 
-// String returns "enter", "send", "receive" or "work".
+// String returns "enter", "send", "receive", "work" or "fold".
 func (o Op) String() string {
 	switch o {
 	case Enter:
@@ -28,6 +29,8 @@ func (o Op) String() string {
 		return "receive"
 	case Work:
 		return "work"
+	case Fold:
+		return "fold"
 	}
 	return "op?"
 }
@@ -37,7 +40,7 @@ func (o Op) String() string {
 type Step struct {
 	Rank  int
 	Op    Op
-	Slots []ir.Slot // what is sent or received; enter of a message by which a rank opens the root's gate; none of work
+	Slots []ir.Slot // what is sent or received, as it is called where it goes, or what a fold makes; enter of a message by which a rank opens the root's gate; none of work
 	Peer  int       // the rank that it is sent to, or that has sent it; -1: all, or nobody
 	Begin Time
 	End   Time
@@ -107,6 +110,12 @@ func (p *path) receive(own *rank, r int, now Time, c *cost, x entry) {
 func (p *path) work(r int, now, took Time) {
 	last := &p.ranks[r]
 	last.cpu = p.add(pathOp{now, now + took, int32(r), -1, 0, last.cpu, Work})
+}
+
+// fold notes a fold that begins now and makes the slot of that number.
+func (p *path) fold(r int, now, took Time, slot int32) {
+	last := &p.ranks[r]
+	last.cpu = p.add(pathOp{now, now + took, int32(r), -1, slot, last.cpu, Fold})
 }
 
 // returns notes that the call of a rank returns with what its CPU does now.

@@ -43,24 +43,33 @@ const (
 // The words of a send.
 const (
 	sendSlot = iota // an ir.Slot, or what listAt returns
-	sendTo          // the rank, or toAll
+	sendTo          // the rank, toAll or toFold
 
 	sendWords
 )
 
-const toAll = -1 // in place of the rank of a put
+// In place of the rank of a put. The slots of a fold are a list: what it makes, then its operands.
+const (
+	toAll  = -1
+	toFold = -3 // see also toOwn
+)
 
 // listAt returns what stands in the word of a send in place of one slot if the list of its
 // slots begins at a place in the lists: a slot of no kind that is not ir.None.
 func listAt(place int) ir.Slot { return ir.Slot(1 + place) }
 
-// list returns the slots of a send of several. ok is false if slot is not such a list.
-func (n *node) list(slot ir.Slot) (slots []int32, ok bool) {
+// message returns the slots of a send that has a list of them, and those that they are at the
+// destination; nil: the same. ok is false if slot is not such a list.
+func (n *node) message(slot ir.Slot) (slots, sets []int32, ok bool) {
 	if slot == ir.None || slot.Kind() != ir.KindNone {
-		return nil, false
+		return nil, nil, false
 	}
 	at := int(n.shape.lists) + int(slot) - 1
-	return n.words[at+1:][:n.words[at]], true
+	count := n.words[at]
+	if count < 0 { // twice as many slots follow
+		return n.words[at+1:][:-count], n.words[at+1-int(count):][:-count], true
+	}
+	return n.words[at+1:][:count], nil, true
 }
 
 func (n *node) rule(i int32) []int32 {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,11 @@ import (
 // one whose rules wait for whatever.
 func drawProgram(t *rapid.T) (ir.Header, ir.Program) {
 	if rapid.Bool().Draw(t, "algorithm") {
-		a := rapid.SampledFrom(schedule.Algorithms()).Draw(t, "name")
+		all := slices.DeleteFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool {
+			h := ir.Header{Collective: a.Collective}
+			return h.Folds() // the machine does not fold yet
+		})
+		a := rapid.SampledFrom(all).Draw(t, "name")
 		p := schedule.Params{Ranks: rapid.IntRange(2, 70).Draw(t, "ranks")}
 		if a.Collective == "bcast" {
 			p.Chunks = rapid.IntRange(1, 5).Draw(t, "chunks")
@@ -100,7 +105,7 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 				}
 				for k := w.do; k < w.end; k++ {
 					slot, to := n.send(k)
-					if list, ok := n.list(slot); ok {
+					if list, _, ok := n.message(slot); ok {
 						for at, slot := range list {
 							acts = append(acts, ir.Action{Op: ir.Put, Slot: ir.Slot(slot), To: to, Joins: at > 0})
 						}

@@ -11,13 +11,15 @@ import (
 // most schedules all programs have one of a few shapes, so that what a rank has for
 // itself is little. A shape is not changed once it is made.
 type shape struct {
-	begin  []int32 // the words of a node of which no slot is set: of its slots and its rules
-	slots  int32   // how many of them are of slots: enter, chunks, signals
-	chunks int32   // how many of the slots are chunks
-	known  int32   // behind the words of sends: where the chunks stand that the node has numbered
-	lists  int32   // where the lists of messages of several slots stand
-	rules  []rule
-	waits  []int32 // what rules wait for, numbers of slots
+	begin   []int32 // the words of a node of which no slot is set: of its slots and its rules
+	slots   int32   // how many of them are of slots: enter, chunks, signals, partial results
+	chunks  int32   // how many of the slots are chunks
+	signals int32   // how many are signals
+	known   int32   // behind the words of sends: where the chunks stand that the node has numbered
+	lists   int32   // where the lists of messages of several slots stand
+	rules   []rule
+	waits   []int32 // what rules wait for, numbers of slots
+	folds   bool    // a rule folds
 
 	entered []int32 // begin, with enter set
 	fires   []int32 // the rules that fire then
@@ -35,11 +37,12 @@ type rule struct {
 	do, end int32 // its first send, and behind its last
 	unless  int32 // of a repair the slot, else -1
 	after   int32 // of a repair, in base timeouts
+	folds   bool  // some of its sends are folds
 }
 
 // equal reports whether two shapes are the same.
 func (s *shape) equal(o *shape) bool {
-	return s.slots == o.slots && s.chunks == o.chunks && slices.Equal(s.waits, o.waits) && slices.Equal(s.begin, o.begin) && slices.Equal(s.rules, o.rules)
+	return s.slots == o.slots && s.chunks == o.chunks && s.signals == o.signals && slices.Equal(s.waits, o.waits) && slices.Equal(s.begin, o.begin) && slices.Equal(s.rules, o.rules)
 }
 
 // hash returns a number by which shapes are found.
@@ -110,7 +113,7 @@ func (s *shapes) find(d *shape) *shape {
 		s.sweep()
 		s.most = max(2*s.words, leastShapes)
 	}
-	x := &shape{begin: slices.Clone(d.begin), slots: d.slots, chunks: d.chunks, known: d.known, lists: d.lists, rules: slices.Clone(d.rules), waits: slices.Clone(d.waits)}
+	x := &shape{begin: slices.Clone(d.begin), slots: d.slots, chunks: d.chunks, signals: d.signals, folds: d.folds, known: d.known, lists: d.lists, rules: slices.Clone(d.rules), waits: slices.Clone(d.waits)}
 	x.enter()
 	x.next, s.byHash[hash] = s.byHash[hash], x
 	s.words += x.words()
@@ -142,7 +145,7 @@ type draft struct {
 	shape
 	sends []int32 // of each an ir.Slot, and the rank, or toAll; at the end all words behind the shape's
 
-	lists   []int32 // of messages of several slots: how many, and each
+	lists   []int32 // of messages of several slots: how many, and each; of renamed ones less than 0, and behind all of them what they are then
 	dense   bool
 	numbers numbering
 
@@ -166,17 +169,18 @@ func (d *draft) write(p *ir.Program, total int, repairs bool) error {
 		d.numbers.note(p, total, repairs)
 		chunks = len(d.numbers.chunks)
 	}
-	slots := 1 + chunks + p.Signals
+	slots := 1 + chunks + p.Signals + p.Values
 	if slots > maxWords {
 		return tooLong(p)
 	}
 	d.begin = slices.Grow(d.begin[:0], slots)[:slots]
 	clear(d.begin)
-	d.slots, d.chunks, d.rules, d.waits = int32(slots), int32(chunks), d.rules[:0], d.waits[:0]
+	d.slots, d.chunks, d.signals, d.rules, d.waits = int32(slots), int32(chunks), int32(p.Signals), d.rules[:0], d.waits[:0]
+	d.folds = false
 	d.sends, d.lists = d.sends[:0], d.lists[:0]
 	d.when, d.before = nil, 0
 	for _, s := range p.Done {
-		k := slotNumber(s, chunks, p.Signals)
+		k := slotNumber(s, chunks, p.Signals, p.Values)
 		if d.dense {
 			k = d.numbers.of(s, k)
 		}
@@ -212,7 +216,7 @@ func (d *draft) rule(p *ir.Program, i, chunks int) error {
 	r := &p.Rules[i]
 	first, prefix, more := d.share(r.When)
 	for _, s := range more {
-		number := slotNumber(s, int(d.chunks), p.Signals)
+		number := slotNumber(s, int(d.chunks), p.Signals, p.Values)
 		if d.dense {
 			number = d.numbers.of(s, number)
 		}
@@ -223,7 +227,7 @@ func (d *draft) rule(p *ir.Program, i, chunks int) error {
 	}
 	w := rule{first: first, prefix: prefix, do: int32(len(d.sends) / sendWords), unless: -1, after: int32(r.After)}
 	if r.IsRepair() {
-		if w.unless = slotNumber(r.Unless, int(d.chunks), p.Signals); d.dense {
+		if w.unless = slotNumber(r.Unless, int(d.chunks), p.Signals, p.Values); d.dense {
 			w.unless = d.numbers.of(r.Unless, w.unless)
 		}
 		if w.unless < 0 {
@@ -234,7 +238,14 @@ func (d *draft) rule(p *ir.Program, i, chunks int) error {
 		a := &r.Do[k]
 		slot, to := a.Slot, a.To
 		switch {
-		case k+1 < len(r.Do) && r.Do[k+1].Joins:
+		case a.Op == ir.Fold:
+			fold := ir.MessageOf(r.Do[k:])
+			if slotNumber(a.As, chunks, p.Signals, p.Values) < 0 {
+				return fmt.Errorf("rank %d, rule %d: there is no slot %v to fold into", p.Rank, i, a.As)
+			}
+			slot, to, w.folds, d.folds = d.fold(fold), toFold, true, true
+			k += len(fold) - 1
+		case a.As != ir.None || k+1 < len(r.Do) && r.Do[k+1].Joins:
 			message := ir.MessageOf(r.Do[k:])
 			var err error
 			if slot, err = d.list(p, i, message); err != nil {
@@ -264,14 +275,35 @@ func (d *draft) list(p *ir.Program, i int, message []ir.Action) (ir.Slot, error)
 	if at+len(message) >= maxWords {
 		return ir.None, tooLong(p)
 	}
-	d.lists = append(d.lists, int32(len(message)))
+	count := len(message)
+	renamed := slices.ContainsFunc(message, func(a ir.Action) bool { return a.As != ir.None })
+	if renamed {
+		count = -count
+	}
+	d.lists = append(d.lists, int32(count))
 	for _, a := range message {
 		if a.Op != ir.Put || a.To != message[0].To {
 			return ir.None, fmt.Errorf("rank %d, rule %d: one message of several slots consists of puts to one rank", p.Rank, i)
 		}
 		d.lists = append(d.lists, int32(a.Slot))
 	}
+	if renamed {
+		for _, a := range message {
+			d.lists = append(d.lists, int32(a.Sets()))
+		}
+	}
 	return listAt(at), nil
+}
+
+// fold writes what a fold makes and its operands, and returns what stands for them in the word of
+// its send.
+func (d *draft) fold(do []ir.Action) ir.Slot {
+	at := len(d.lists)
+	d.lists = append(d.lists, int32(1+len(do)), int32(do[0].As))
+	for _, a := range do {
+		d.lists = append(d.lists, int32(a.Slot))
+	}
+	return listAt(at)
 }
 
 // share returns the place of what a rule waits for, and what of it has to be written
@@ -299,7 +331,7 @@ func tooLong(p *ir.Program) error {
 // not have.
 func checkWhen(p *ir.Program, i, chunks int) error {
 	for _, s := range p.Rules[i].When {
-		if slotNumber(s, chunks, p.Signals) < 0 {
+		if slotNumber(s, chunks, p.Signals, p.Values) < 0 {
 			return fmt.Errorf("rank %d, rule %d: there is no slot %v to wait for", p.Rank, i, s)
 		}
 	}
@@ -307,7 +339,7 @@ func checkWhen(p *ir.Program, i, chunks int) error {
 }
 
 // slotNumber returns the number of a slot of a rank, -1 if it has no such slot.
-func slotNumber(s ir.Slot, chunks, signals int) int32 {
+func slotNumber(s ir.Slot, chunks, signals, values int) int32 {
 	switch i := s.Index(); {
 	case s == ir.Enter:
 		return 0
@@ -315,6 +347,8 @@ func slotNumber(s ir.Slot, chunks, signals int) int32 {
 		return int32(1 + i)
 	case s.Kind() == ir.KindSignal && i < signals:
 		return int32(1 + chunks + i)
+	case s.Kind() == ir.KindValue && i < values:
+		return int32(1 + chunks + signals + i)
 	}
 	return -1
 }

@@ -47,6 +47,9 @@ func (e *engine) compile(r int) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if shape.folds && e.local == nil {
+		e.local = newLocal(nil, e.h.Ranks)
+	}
 	own := &e.ranks[r]
 	own.node, e.calls[r].signals = e.store.add(shape, sends), int32(p.Signals)
 	return e.store.at(own.node), nil
@@ -96,7 +99,14 @@ func (e *engine) heldSlots(slots []int32, r int, n *node) []int32 {
 // numberIn returns the number that a slot has in n, from the number that a message carries: -1 if n
 // has no need of it.
 func (e *engine) numberIn(n *node, what int32) int32 {
-	if e.shapes.dense {
+	signals := int32(e.h.Chunks) // the numbers up to this one are those of enter and chunks
+	values := signals + ir.MaxSignals
+	switch {
+	case what > values:
+		return what - values + n.shape.chunks + n.shape.signals
+	case what > signals+n.shape.signals:
+		return n.shape.slots // there is no such signal
+	case e.shapes.dense:
 		return n.local(what, e.h.Chunks)
 	}
 	return what
@@ -183,11 +193,11 @@ func (e *engine) slotAt(slot ir.Slot, to int32) int32 {
 	case to == toAll && slot.Kind() != ir.KindChunk, slot.Kind() == ir.KindEnter:
 		return -1
 	case to == toAll:
-		return slotNumber(slot, e.h.Chunks, 0)
+		return slotNumber(slot, e.h.Chunks, 0, 0)
 	case to < 0 || int(to) >= len(e.ranks):
 		return -1
 	}
-	return slotNumber(slot, e.h.Chunks, ir.MaxSignals)
+	return slotNumber(slot, e.h.Chunks, ir.MaxSignals, ir.MaxValues)
 }
 
 // transmit sends a message on its way.
@@ -298,7 +308,7 @@ func (e *engine) fire(r int, n *node, number int32) {
 		e.arm(r, w, number)
 		return
 	}
-	if e.local != nil && e.ownAction(r, n, w) {
+	if e.local != nil && (w.folds && e.startFolds(r, n, w) || e.local.graph != nil && e.ownAction(r, n, w)) {
 		return
 	}
 	e.queueSends(r, w)
@@ -313,7 +323,7 @@ func (e *engine) queueSends(r int, w *rule) {
 // that the call waits for.
 func (e *engine) mayReturn(r int) {
 	own := &e.ranks[r]
-	if own.undone == 0 && own.rules.first == 0 && e.calls[r].returns == Never && !e.shutFor(r) {
+	if own.undone == 0 && own.rules.first == 0 && e.calls[r].returns == Never && !e.shutFor(r) && !e.works(r) {
 		e.calls[r].returns = own.cpu
 		if e.path != nil {
 			e.path.returns(r)
@@ -325,7 +335,7 @@ func (e *engine) mayReturn(r int) {
 // have fired: what comes then is received, and changes nothing.
 func (e *engine) mayEnd(r int) {
 	own := &e.ranks[r]
-	if own.node > 0 && own.undone == 0 && own.rules.first == 0 && e.calls[r].returns != Never && e.c.Repair == 0 && e.store.at(own.node).left == 0 {
+	if own.node > 0 && own.undone == 0 && own.rules.first == 0 && e.calls[r].returns != Never && e.c.Repair == 0 && e.store.at(own.node).left == 0 && !e.works(r) {
 		e.calls[r].over = true
 		e.drop(r)
 	}
@@ -358,7 +368,9 @@ func (e *engine) slotOf(number int32) ir.Slot {
 		return ir.Enter
 	case i < e.h.Chunks:
 		return ir.Chunk(i)
-	default:
+	case i < e.h.Chunks+ir.MaxSignals:
 		return ir.Signal(i - e.h.Chunks)
+	default:
+		return ir.Value(i - e.h.Chunks - ir.MaxSignals)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/sim"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -31,7 +32,7 @@ that never returns is not counted.
 
 The makespan is when the last call returns in the LogGP model, which --loggp and --size set;
 its parameters are those of the simulator LogGOPSim unless given. A multicast is one send
-there, which every other rank receives. --linear adds the times in the linear model of paper 004,
+there, which every other rank receives. A fold takes --fold for each byte. --linear adds the times in the linear model of paper 004,
 where a message of n bytes takes T0 + n·TD: with synchronous sends, each of which begins when the
 one before has arrived (the paper's equation 2), and with asynchronous ones, which share the
 sender's link and overlap their T0 (equations 4 and 5).
@@ -57,7 +58,7 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 		if err != nil {
 			return nil, err
 		}
-		linear, err := c.Linear.run(s, span.bytes)
+		linear, err := c.Linear.run(s, span.bytes, sim.PerByte(c.Fold))
 		return &costs{&s.Header, total, ranks, span, linear}, err
 	}
 	all, err := await(ctx, count)

@@ -39,8 +39,8 @@ type linearTime struct {
 	sync     sim.Time // a send begins when the one before has arrived
 }
 
-// run runs s in the model, with blocks of so many bytes.
-func (f *linearFlag) run(s *ir.Schedule, bytes int) (*linearTime, error) {
+// run runs s in the model, with blocks of so many bytes and folds of fold a byte.
+func (f *linearFlag) run(s *ir.Schedule, bytes int, fold sim.PerByte) (*linearTime, error) {
 	if f == nil {
 		return nil, nil
 	}
@@ -51,7 +51,7 @@ func (f *linearFlag) run(s *ir.Schedule, bytes int) (*linearTime, error) {
 	}{{false, &t.makespan}, {true, &t.sync}} {
 		model := f.model
 		model.Sync = of.sync
-		r, err := sim.Run(sim.Of(s), sim.Config{Model: model, Bytes: bytes})
+		r, err := sim.Run(sim.Of(s), sim.Config{Model: model, Bytes: bytes, Fold: fold})
 		if err != nil {
 			return nil, fmt.Errorf("--linear: %w", err)
 		}

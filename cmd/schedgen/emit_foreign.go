@@ -16,6 +16,8 @@ func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 	switch {
 	case c.Format != "goal":
 		return fmt.Errorf("%s is %s, which is written in format goal alone", c.Source, l.form.name)
+	case c.Fold != nil:
+		return fmt.Errorf("--fold: %s is %s, which does not say what it folds", c.Source, l.form.name)
 	case c.Lost != nil:
 		return fmt.Errorf("--lost: %s is %s, which has no multicasts", c.Source, l.form.name)
 	case c.Size != nil && !l.form.chunks:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/sim"
 )
 
 // emitModel is what a format that shows one run has to know: which ranks, how
@@ -14,6 +15,7 @@ type emitModel struct {
 	Extract *emit.Extract `placeholder:"WHICH" help:"With svg and html: ranks to draw: ${extracts}; default auto."`
 
 	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message, of MSCCL XML of a chunk; default 64KiB."`
+	Fold *perByte  `name:"fold" placeholder:"TIME" help:"With goal: what a fold takes for each byte of each operand but the first; default 0.2ns."`
 	Lost *lossFlag `placeholder:"LOSS" complete:"loss" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
 }
 
@@ -25,6 +27,8 @@ func (m *emitModel) checkModel(format string) error {
 		return fmt.Errorf("--extract: the format %s has no use for it", format)
 	case format != "goal" && m.Size != nil:
 		return fmt.Errorf("--size: the format %s has no use for it", format)
+	case format != "goal" && m.Fold != nil:
+		return fmt.Errorf("--fold: the format %s has no use for it", format)
 	case format != "goal" && m.Lost != nil:
 		return fmt.Errorf("--lost: the format %s has no use for it", format)
 	case m.Size != nil && *m.Size > most:
@@ -38,6 +42,10 @@ func (m *emitModel) model(o emit.Options) emit.Options {
 	o.Size = 64 << 10
 	if m.Size != nil {
 		o.Size = int(*m.Size)
+	}
+	o.Fold = int(sim.DefaultFold)
+	if m.Fold != nil {
+		o.Fold = int(*m.Fold)
 	}
 	if m.Extract != nil {
 		o.Extract = *m.Extract
@@ -56,6 +64,9 @@ func (m *emitModel) modelWords() []string {
 	}
 	if m.Size != nil {
 		words = append(words, fmt.Sprintf("--size %d", int64(*m.Size)))
+	}
+	if m.Fold != nil {
+		words = append(words, fmt.Sprintf("--fold %vns", sim.PerByte(*m.Fold)))
 	}
 	if m.Lost != nil {
 		words = append(words, "--lost "+emit.Loss(*m.Lost).String())

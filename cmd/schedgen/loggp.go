@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/sim"
 	"github.com/schedgen/schedgen/sim/loggp"
 )
 
@@ -13,11 +14,13 @@ import (
 type loggpArgs struct {
 	Size  *byteSize   `placeholder:"SIZE" help:"Bytes of one block, which is the whole message of a broadcast, for the makespan; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	LogGP loggpParams `name:"loggp" default:"2500,1500,1000,6" placeholder:"L,o,g,G" help:"Latency L, overhead o and gap g of the makespan's model in ns, gap G in ns a byte; default 2500,1500,1000,6."`
+	Fold  perByte     `name:"fold" default:"0.2ns" placeholder:"TIME" help:"What a fold takes for each byte of each operand but the first, in the models; default 0.2ns."`
 }
 
 // run runs s in the model.
 func (a *loggpArgs) run(s *ir.Schedule) (*makespan, error) {
 	m := &makespan{params: loggp.Params(a.LogGP), bytes: 1}
+	m.params.Fold = sim.PerByte(a.Fold)
 	switch {
 	case a.Size == nil:
 	case !s.HasMessage():
@@ -63,9 +66,14 @@ func (m *makespan) words(h *ir.Header) string {
 	if h.HasMessage() {
 		of = fmt.Sprintf(" for %v", byteSize(m.bytes))
 	}
-	return fmt.Sprintf(`%s%s in the LogGP model: latency %s,
+	text := fmt.Sprintf(`%s%s in the LogGP model: latency %s,
                CPU %s a send and a receive, interface %s a message and %s a further byte`,
 		micros(m.result.Makespan), of, micros(m.params.L), micros(m.params.O), micros(m.params.Gap), micros(m.params.GPerByte))
+	if h.Folds() {
+		text += fmt.Sprintf(`,
+               folds %v ns a byte`, m.params.Fold)
+	}
+	return text
 }
 
 // micros spells a time of the model, exactly.

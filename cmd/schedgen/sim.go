@@ -39,7 +39,8 @@ hosts at a switch by links of --rate with a --delay, and CPUs with --o.
 
 --size is the length of one block. A broadcast has one block, its message; scatter, gather and
 allgather have one a rank; alltoall has one from each rank to each. A message of several chunks
-is one send, as long as all of them.
+is one send, as long as all of them. What a collective that folds sends of a vector is as long as
+the block or the chunk that it goes into, and a fold takes the CPU --fold for each byte.
 
 Ranges of -p and --size are swept: every number if there are no more than 64, else so many
 that are as far apart as they can be. With --runs the table has the distribution over the

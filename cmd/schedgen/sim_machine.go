@@ -29,6 +29,7 @@ type machineFlags struct {
 	Delay duration `default:"5us" placeholder:"TIME" help:"links: delay of each link; default 5us."`
 	Loop  duration `default:"500ns" placeholder:"TIME" help:"links: from rank to rank on one host; default 500ns."`
 
+	Fold      perByte  `name:"fold" default:"0.2ns" placeholder:"TIME" help:"What a fold takes for each byte of each operand but the first; default 0.2ns, 5 GB/s."`
 	Switch    bitRate  `placeholder:"RATE" help:"Bits a second that cross the switch in all; default: as many as come."`
 	FanoutLag duration `name:"fanout-time" placeholder:"TIME" help:"What a multicast takes longer than a put, however many receive it."`
 	On        *int     `name:"on-hosts" placeholder:"H" help:"The ranks are on so many hosts, in blocks; default --hosts, else each on its own."`
@@ -49,7 +50,7 @@ type faultFlags struct {
 // config returns what is simulated at a point.
 func (c *simCmd) config(p *point) (sim.Config, error) {
 	config := sim.Config{
-		Bytes: p.bytes, Switch: c.Switch.perByte(), Fanout: sim.Time(c.FanoutLag),
+		Bytes: p.bytes, Fold: sim.PerByte(c.Fold), Switch: c.Switch.perByte(), Fanout: sim.Time(c.FanoutLag),
 		Loss: c.Loss, Unready: c.Unready, Repair: sim.Time(c.Repair), Noise: sim.Time(c.Noise),
 		Arrival: sim.Arrival{Others: sim.Time(c.RootFirst), Late: sim.Time(c.OneLate), Skew: sim.Time(c.Skew)},
 		Path:    c.Path,

@@ -27,6 +27,7 @@ func (p *point) note(r *sim.Result) {
 	p.counts.Received += r.Counts.Received
 	p.counts.Lost += r.Counts.Lost
 	p.counts.Repairs += r.Counts.Repairs
+	p.counts.Folds += r.Counts.Folds
 	p.counts.Events += r.Counts.Events
 }
 
@@ -111,6 +112,8 @@ func (p *point) pathTo(t *tabwriter.Writer) {
 			does = fmt.Sprintf("send %s to all", slotWords(s.Slots))
 		case s.Op == sim.Send:
 			does = fmt.Sprintf("send %s to %d", slotWords(s.Slots), s.Peer)
+		case s.Op == sim.Fold:
+			does = "fold " + slotWords(s.Slots)
 		case s.Op == sim.Receive:
 			does = fmt.Sprintf("receive %s from %d", slotWords(s.Slots), s.Peer)
 		}
@@ -145,7 +148,11 @@ func (c *simCmd) printTable(w io.Writer, points []*point) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s, %s model: %v\n", points[0].name, c.Model, model)
+	folds := ""
+	if points[0].header.Folds() {
+		folds = fmt.Sprintf(", folds of %v ns a byte", sim.PerByte(c.Fold))
+	}
+	fmt.Fprintf(w, "%s, %s model: %v%s\n", points[0].name, c.Model, model, folds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	several := c.Runs > 1
 	if several {

@@ -51,7 +51,7 @@ func priced(name string, p schedule.Params, in *Case, m sim.Model, most int64) (
 	if _, actions := spec.Size(); actions > most || (alg.Multicasts() || sized(alg.Collective)) && slots > most {
 		return c, nil
 	}
-	r, err := sim.Run(spec, sim.Config{Model: m, Bytes: in.Bytes, Hosts: in.modelled()})
+	r, err := sim.Run(spec, sim.Config{Model: m, Bytes: in.Bytes, Hosts: in.modelled(), Fold: sim.DefaultFold})
 	if err != nil {
 		return Candidate{}, fmt.Errorf("model of %s: %w", name, err)
 	}

@@ -25,6 +25,8 @@ type Params struct {
 	// in blocks as even as possible. nil: these take no less than others.
 	Near  *Params
 	Hosts int // 0: each rank is on a host of its own
+
+	Fold sim.PerByte // what a fold takes for each byte of each operand but the first
 }
 
 // Defaults returns the parameters that LogGOPSim takes unless told otherwise.
@@ -34,6 +36,9 @@ func Defaults() Params { return Params{L: 2500, O: 1500, Gap: 1000, GPerByte: 6}
 // behind them those of messages on a host, if they differ.
 func (p Params) String() string {
 	text := fmt.Sprintf("L=%d o=%d g=%d G=%d", p.L, p.O, p.Gap, p.GPerByte)
+	if p.Fold != 0 {
+		text += fmt.Sprintf(" fold=%v", p.Fold)
+	}
 	if p.Near != nil {
 		text += " near: " + p.Near.String()
 	}

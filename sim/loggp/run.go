@@ -19,7 +19,7 @@ type Result struct {
 // schedule. It fails if s names ranks or slots that do not exist, or if
 // parameters or bytes are negative or too large.
 func Run(s *ir.Schedule, p Params, bytes int) (*Result, error) {
-	r, err := sim.Run(sim.Of(s), sim.Config{Model: p.Model(), Bytes: bytes, Hosts: p.Hosts})
+	r, err := sim.Run(sim.Of(s), sim.Config{Model: p.Model(), Bytes: bytes, Hosts: p.Hosts, Fold: p.Fold})
 	if err != nil {
 		return nil, fmt.Errorf("LogGP model of %s: %w", s.Name(), err)
 	}
