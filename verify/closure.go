@@ -157,11 +157,11 @@ func (sub *subject) findMakers() {
 						caster[a.Slot] = rank
 					}
 				}
-				id := sub.target(rank, do, j)
+				id, rule := sub.target(rank, do, j), int32(sub.layout.Rule(rank, i))
 				switch {
 				case id < 0:
-				case a.Op == ir.Fold && sub.maker[id] == madeByNothing:
-					sub.maker[id] = int32(sub.layout.Rule(rank, i))
+				case a.Op == ir.Fold && (sub.maker[id] == madeByNothing || sub.maker[id] == rule):
+					sub.maker[id] = rule
 				default:
 					sub.maker[id] = madeByOthers
 				}
