@@ -2,8 +2,8 @@ package ir
 
 // Requests returns, by signal number, which of p's signals are requests: those
 // by which another rank asks this one for chunks. They are the signals that done
-// does not wait for and upon which rules, at least one of them, only put chunks.
-// nil stands for none.
+// does not wait for and upon which rules, at least one of them, only put chunks, as
+// chunks. nil stands for none.
 //
 // A rule that waits for a request may never fire, since only repairs make one.
 // That is the writers' part, which one program does not show. So package verify
@@ -43,7 +43,7 @@ func (p *Program) Requests() []bool {
 
 func (r *Rule) onlyPutsChunks() bool {
 	for _, a := range r.Do {
-		if a.Op != Put || a.Slot.Kind() != KindChunk {
+		if a.Op != Put || a.Slot.Kind() != KindChunk || a.As != None {
 			return false
 		}
 	}

@@ -1,6 +1,10 @@
 package schedule
 
-import "github.com/schedgen/schedgen/ir"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // size is what a program takes, counted before it is written.
 type size struct {
@@ -29,6 +33,10 @@ type arena struct {
 	peers []int32
 	made  ir.Recovery
 	open  int // first action of the rule that is being written
+
+	// Of programs that fold: which slot has the present partial result of each part of the vector, and
+	// slots that the rank may not return without.
+	now, late []ir.Slot
 }
 
 // arena returns an arena of just the size that is asked for.
@@ -57,7 +65,7 @@ func (a *arena) waitChunks(n int) { a.waitRange(0, n) }
 // waitRange writes the slots of chunks from … to-1.
 func (a *arena) waitRange(from, to int) {
 	at := len(a.slots)
-	a.slots = a.slots[:at+to-from]
+	a.slots = slices.Grow(a.slots, to-from)[:at+to-from]
 	next := ir.Chunk(from)
 	for i, slots := 0, a.slots[at:]; i < len(slots); i++ {
 		slots[i] = next
@@ -91,7 +99,7 @@ func (a *arena) again(n, k int) {
 // putChunks adds n actions, which put chunks 0 … n-1 to one rank.
 func (a *arena) putChunks(n, to int) {
 	from := len(a.acts)
-	a.acts = a.acts[:from+n]
+	a.acts = slices.Grow(a.acts, n)[:from+n]
 	for k, acts := 0, a.acts[from:]; k < len(acts); k++ {
 		acts[k] = ir.PutTo(ir.Chunk(k), to)
 	}

@@ -82,14 +82,14 @@ func fillAckTree(n node, a arena) ir.Program {
 	}
 	done := a.span(0, n.chunks+acks)
 	if n.slaves() > 0 {
-		a.shareEach(&n)
+		a.shareEach(&n, done)
 	}
 	a.put(n.signal(binomialParent(n.v), bits.TrailingZeros(uint(n.v))), n.master(binomialParent(n.v)))
 	a.recoverAs(&n, a.last(1))
 	a.rule(done)
 	a.answerAsks(&n, asks, len(done))
 	a.repairChildren(&n, children, done[:n.chunks:n.chunks])
-	a.askChildren(&n, children)
+	a.askChildren(&n, children, done)
 	return a.program(&n, acks+asks, done)
 }
 
@@ -110,12 +110,11 @@ func fillAckRoot(n *node, a arena) ir.Program {
 	return a.program(n, acks, a.span(0, 1+acks))
 }
 
-// shareEach puts each chunk to the slaves as it comes; the arena starts with
-// the chunks.
-func (a *arena) shareEach(n *node) {
+// shareEach puts each chunk to the slaves as it comes; slots starts with the chunks.
+func (a *arena) shareEach(n *node, slots []ir.Slot) {
 	for k := range n.chunks {
 		a.share(n, k)
-		a.rule(a.span(k, k+1))
+		a.rule(slots[k : k+1 : k+1])
 	}
 }
 
@@ -138,13 +137,13 @@ func (a *arena) repairChildren(n *node, children int, when []ir.Slot) {
 }
 
 // askChildren asks each child that has acknowledged for each chunk that is
-// missing here.
-func (a *arena) askChildren(n *node, children int) {
+// missing here. slots is the chunks and the acknowledgements.
+func (a *arena) askChildren(n *node, children int, slots []ir.Slot) {
 	for j := range children {
 		child := n.v + 1<<j
 		to, asks := n.master(child), n.slavesOf(child)+binomialDegree(child, n.hosts)
 		ack := n.chunks + n.slaves() + j
-		when := a.span(ack, ack+1)
+		when := slots[ack : ack+1 : ack+1]
 		for k := range n.chunks {
 			a.put(ir.Signal(asks+k), to)
 			a.repair(when, ir.Chunk(k), 0)

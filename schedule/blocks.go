@@ -156,3 +156,10 @@ func (a *arena) contribute(n *node) {
 	}
 	a.rule(a.span(0, 1))
 }
+
+// usesBlocks writes that the rule that was begun at from uses chunk f of the blocks of a host's ranks.
+func (a *arena) usesBlocks(n *node, host, from, f int) {
+	for rank := n.first(host); rank < n.first(host+1); rank++ {
+		a.uses(from, n.block(rank, f))
+	}
+}

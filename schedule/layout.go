@@ -14,6 +14,10 @@ type layout struct {
 	hosts int // blocks: the group size of the algorithm, which runs among the masters
 	root  int
 	home  int // the root's host
+
+	// Of schedules that fold, whose pairs of hosts have one that takes part for both (see fold.go): the
+	// odd host that does so in place of the even one before it, 0 for none.
+	alternate int
 }
 
 func newLayout(p Params) layout {
@@ -22,6 +26,18 @@ func newLayout(p Params) layout {
 		l.hosts = p.Hosts
 	}
 	l.home = l.host(p.Root)
+	return l
+}
+
+// newFoldingLayout returns the layout of a schedule that folds. Nothing in it is rotated: virtual ranks
+// are hosts, and each master is the first rank of its host.
+func newFoldingLayout(p Params) layout {
+	root := p.Root
+	p.Root = 0
+	l := newLayout(p)
+	if home := l.host(root); home%2 == 1 {
+		l.alternate = home
+	}
 	return l
 }
 
@@ -89,6 +105,10 @@ type node struct {
 	v    int // virtual rank of its host
 
 	chunks, degree, fanIn, fanOut int
+
+	// Of schedules that fold.
+	dest   int // the rank that wants the result of a reduce
+	vector int // chunks of each rank's contribution
 }
 
 func (n *node) isMaster() bool { return n.rank == n.master(n.v) }

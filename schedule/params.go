@@ -27,8 +27,8 @@ const (
 type Params struct {
 	Ranks  int // number of ranks, 1 … MaxRanks; no default
 	Root   int // root, or origin of an anycast; default 0
-	Chunks int // chunks of a block, and of a broadcast's message; default 1, bcast/symmetric: one a destination, bcast/scatter-allgather: one a rank, whatever the length
-	Degree int // n of the n-ary barriers, 2 … MaxFan; default the group up to 16 members, else 6
+	Chunks int // chunks of a block, and of a broadcast's message; default 1, bcast/symmetric: one a destination, bcast/scatter-allgather: one a rank, algorithms that cut a vector into pieces: one a piece, whatever the length
+	Degree int // n of the n-ary barriers, 2 … MaxFan; default the group up to 16 members, else 6; k of allreduce/multiplying, default 3
 	FanIn  int // fan of the gather tree of barrier/hsb and hsb-mcast, 1 … MaxFan; default the group less one up to 16 members, else 6
 	FanOut int // fan of their release tree, likewise
 	Hosts  int // blocks of ranks that share a host, 1 … Ranks; 0: flat
@@ -124,7 +124,7 @@ func (p Params) withDefaults(a *Algorithm) Params {
 		chunks = a.chunks(group)
 	}
 	fill("chunks", &p.Chunks, chunks)
-	fill("degree", &p.Degree, max(2, smallOr(group, group)))
+	fill("degree", &p.Degree, cmp.Or(a.degree, max(2, smallOr(group, group))))
 	fill("fan-in", &p.FanIn, max(1, smallOr(group, group-1)))
 	fill("fan-out", &p.FanOut, max(1, smallOr(group, group-1)))
 	return p

@@ -9,14 +9,18 @@ import (
 
 // The collectives: names of rows of [ir.Collectives].
 const (
-	Bcast     = "bcast"
-	Anycast   = "anycast"
-	Barrier   = "barrier"
-	Scatter   = "scatter"
-	Gather    = "gather"
-	Allgather = "allgather"
-	Alltoall  = "alltoall"
-	Allreduce = "allreduce"
+	Bcast         = "bcast"
+	Anycast       = "anycast"
+	Barrier       = "barrier"
+	Scatter       = "scatter"
+	Gather        = "gather"
+	Allgather     = "allgather"
+	Alltoall      = "alltoall"
+	Reduce        = "reduce"
+	Allreduce     = "allreduce"
+	ReduceScatter = "reduce-scatter"
+	Scan          = "scan"
+	Exscan        = "exscan"
 )
 
 // Algorithm describes one algorithm and how to compute its programs.
@@ -27,13 +31,17 @@ type Algorithm struct {
 	Summary    string   // one line
 	Messages   string   // number of messages of P ranks and F chunks a block, flat
 	Params     []string // the parameters it takes besides ranks, spelled as on the command line
+	RankOrder  bool     // of an algorithm that folds: in the order of the ranks, whatever the parameters, for operations that do not commute; see Spec.RankOrder
+	Tree       string   // of an algorithm that folds: the tree that it folds every part of the vector by, flat, if others fold it too; see Spec.Tree
 
-	acked    bool                // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
-	recovers bool                // it multicasts, and its programs say how to recover from multicasts that are lost
-	casts    bool                // it multicasts, and its rules alone make up for multicasts that are lost
-	relays   bool                // ranks pass on blocks that they neither hold nor want, also where none is on a host with others
-	tells    bool                // a barrier that multicasts: it has one chunk, of no bytes
-	chunks   func(group int) int // default number of chunks a block; nil: 1
+	acked    bool                         // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
+	recovers bool                         // it multicasts, and its programs say how to recover from multicasts that are lost
+	casts    bool                         // it multicasts, and its rules alone make up for multicasts that are lost
+	relays   bool                         // ranks pass on blocks that they neither hold nor want, also where none is on a host with others
+	tells    bool                         // a barrier that multicasts: it has one chunk, of no bytes
+	chunks   func(group int) int          // default number of chunks a block; nil: 1
+	degree   int                          // default degree; 0: that of barriers
+	ordered  func(group, degree int) bool // whether it folds in the order of the ranks; nil: RankOrder says so
 	size     func(node) size
 	fill     func(node, arena) ir.Program
 	slaves   slaves                         // of an algorithm that takes hosts
@@ -81,9 +89,30 @@ var registry = sync.OnceValue(func() []Algorithm {
 		alltoallLinear(),
 		alltoallPairwise(),
 		alltoallBruck(),
+		reduceLinear(),
+		reduceBinomial(),
+		reduceChain(),
+		reduceHalving(),
+		allreduceLinear(),
 		allreduceDoubling(),
+		allreduceHalving(),
+		allreduceRing(),
+		allreduceMultiplying(),
+		allreduceCirculant(),
+		allreduceMcastAckTree(),
+		reduceScatterPairwise(),
+		reduceScatterCirculant(),
+		reduceScatterHalving(),
+		scanChain(),
+		scanDoubling(),
+		exscanDoubling(),
+		exscanSkip123(),
 	}
 })
+
+// TreeOfDoubling is the tree of allreduce/doubling (see [Algorithm].Tree). Algorithms that fold it give
+// the same bits, whatever the operation.
+const TreeOfDoubling = "doubling"
 
 // Multicasts reports whether there is an algorithm of that name that multicasts.
 func Multicasts(name string) bool {

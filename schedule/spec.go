@@ -8,6 +8,7 @@ type Spec struct {
 	alg    Algorithm
 	params Params
 	layout layout
+	vector int // chunks of each rank's contribution, 0 if nothing is folded
 }
 
 // New returns the algorithm called name, such as "bcast/chain", with
@@ -26,7 +27,11 @@ func newSpec(alg Algorithm, p Params) (*Spec, error) {
 		return nil, err
 	}
 	p = p.withDefaults(&alg)
-	return &Spec{alg: alg, params: p, layout: newLayout(p)}, nil
+	s := &Spec{alg: alg, params: p, layout: newLayout(p)}
+	if row := alg.Row(); row.Inputs != nil {
+		s.layout, s.vector = newFoldingLayout(p), row.Inputs(p.Ranks)*p.Chunks
+	}
+	return s, nil
 }
 
 // Algorithm returns the algorithm's description.
@@ -84,7 +89,7 @@ func (s *Spec) programIn(m *memory, rank int) ir.Program {
 	n := s.node(rank)
 	a := m.arena(s.sizeOf(n))
 	if s.alg.write != nil {
-		return s.alg.write(&n, &a)
+		return write(n, a, s.alg.write)
 	}
 	if n.isMaster() {
 		return s.alg.fill(n, a)
@@ -115,7 +120,7 @@ func (s *Spec) Size() (rules, actions int64) {
 
 func (s *Spec) sizeOf(n node) size {
 	if s.alg.write != nil {
-		return written(&n, s.alg.write)
+		return written(n, s.alg.write)
 	}
 	if n.isMaster() {
 		return s.alg.size(n)
@@ -128,6 +133,27 @@ func (s *Spec) sizeOf(n node) size {
 func (s *Spec) Relays() bool {
 	row := s.alg.Row()
 	return (s.alg.relays || s.params.Hosts != 0) && !row.Everywhere(s.params.Ranks, s.params.Root)
+}
+
+// RankOrder reports whether contributions are folded in the order of the ranks, so that the schedule
+// serves operations that do not commute.
+func (s *Spec) RankOrder() bool {
+	if s.layout.hosts == 1 || s.alg.ordered == nil {
+		return s.alg.RankOrder || s.vector > 0 && s.layout.hosts == 1
+	}
+	return s.alg.ordered(s.layout.hosts, s.params.Degree)
+}
+
+// Tree returns the name of the tree by which every part of a vector is folded, such as [TreeOfDoubling],
+// if it is that of the algorithm without hosts. Schedules of as many ranks that have the same one give the
+// same bits. It is "" if the tree is one of the algorithm's own, or if the hosts do not fit it: there has to be
+// one, or all have to have the same number of ranks, a power of two.
+func (s *Spec) Tree() string {
+	each, rest := s.params.Ranks/s.layout.hosts, s.params.Ranks%s.layout.hosts
+	if s.layout.hosts == 1 || rest == 0 && each&(each-1) == 0 {
+		return s.alg.Tree
+	}
+	return ""
 }
 
 // Overlay returns the channels and the forwarding rule of a rootless
@@ -148,5 +174,7 @@ func (s *Spec) node(rank int) node {
 		degree: s.params.Degree,
 		fanIn:  s.params.FanIn,
 		fanOut: s.params.FanOut,
+		dest:   s.params.Root,
+		vector: s.vector,
 	}
 }

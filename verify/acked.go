@@ -5,18 +5,26 @@ package verify
 // 3.3.2).
 var acked = Check{
 	Name:    "acked",
-	Summary: "where the root waits for acknowledgements, it returns only when every rank has every chunk",
+	Summary: "where the root, or rank 0 if there is none, waits for acknowledgements, it returns only when every rank has every chunk that it wants",
 	scope:   acknowledged,
 	prove:   proveAcked,
 }
 
 func proveAcked(sub *subject) (string, error) {
-	m, never := chunkMarks(sub)
 	root := sub.s.Root
+	m, never := chunkMarks(sub, root)
 	done := sub.s.Programs[root].Done
+	who := "rank"
+	if sub.s.Rooted() {
+		who = "root"
+	}
 	early := func(need Place) error {
 		return sub.failWithout([]int{root, need.Rank}, root, done, need,
-			"root %d may return before rank %d has %v", root, need.Rank, need.Slot)
+			"%s %d may return before rank %d has %v", who, root, need.Rank, need.Slot)
+	}
+	own := newStamps(sub).patience(nil, root)
+	if err := prove(sub, own, func(c claim) error { return early(c.need) }); err != nil {
+		return "", err
 	}
 	if never != (Place{}) && sub.may.All(root, done) {
 		return "", early(never)

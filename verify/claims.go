@@ -11,6 +11,8 @@ type claim struct {
 	given []ir.Slot
 	need  Place
 	not   bool
+	asked ir.Slot // of what the need is a part (see stamps.claim)
+	use   ir.Op   // what the rank does with what it needs (see allHeld)
 }
 
 // prove checks claims by must-analysis and returns what refute makes of one

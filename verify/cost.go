@@ -9,7 +9,7 @@ import (
 type Cost struct {
 	Rounds   int     // after which the last call has returned, see fixpoint.Result.Rounds
 	Puts     int     // messages that put chunks; one may have several
-	Chunks   int     // chunks that are put
+	Chunks   int     // chunks that are put, also as contributions and partial results
 	Mcasts   int     // multicasts, each counted once however many ranks it reaches
 	Signals  int     // puts of signals
 	Messages int     // puts, multicasts and signals
@@ -78,15 +78,16 @@ func costOf(sub *subject, ranks []RankCost) Cost {
 
 func (c *Cost) count(a ir.Action) {
 	switch {
+	case a.Op == ir.Fold:
 	case a.Op == ir.Mcast:
 		c.Mcasts++
-	case a.Slot.Kind() == ir.KindChunk:
+	case a.Slot.Kind() == ir.KindSignal:
+		c.Signals++
+	default:
 		c.Chunks++
 		if !a.Joins {
 			c.Puts++
 		}
-	default:
-		c.Signals++
 	}
 }
 
@@ -94,13 +95,16 @@ func (c *Cost) count(a ir.Action) {
 type tally struct{ sent, mcasts, chunksOut, received, chunksIn int }
 
 func (t *tally) send(a ir.Action) {
+	if a.Op == ir.Fold {
+		return
+	}
 	if !a.Joins {
 		t.sent++
 	}
 	if a.Op == ir.Mcast {
 		t.mcasts++
 	}
-	if a.Slot.Kind() == ir.KindChunk {
+	if a.Slot.Kind() != ir.KindSignal {
 		t.chunksOut++
 	}
 }
@@ -109,7 +113,7 @@ func (t *tally) receive(a ir.Action) {
 	if !a.Joins {
 		t.received++
 	}
-	if a.Slot.Kind() == ir.KindChunk {
+	if a.Slot.Kind() != ir.KindSignal {
 		t.chunksIn++
 	}
 }

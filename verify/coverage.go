@@ -41,17 +41,20 @@ func provePatience(sub *subject) error {
 	var open []claim
 	seen := newStamps(sub)
 	for rank := range sub.s.Programs {
-		done := sub.s.Programs[rank].Done
-		seen.mark(rank, done)
-		lacks := sub.lacks(rank)
-		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
-			if !seen.has(rank, c) {
-				open = append(open, claim{rank: rank, given: done, need: place(rank, c)})
-			}
-		}
+		open = seen.patience(open, rank)
 	}
 	return prove(sub, open, func(c claim) error {
 		return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
-			"rank %d may return before it has %v", c.rank, c.need.Slot)
+			"rank %d may return before it has %v", c.rank, c.asked)
 	})
+}
+
+// patience appends the claims that rank has all chunks that it wants when it returns.
+func (st *stamps) patience(open []claim, rank int) []claim {
+	st.returned(rank)
+	lacks := st.sub.lacks(rank)
+	for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
+		open = st.claim(open, rank, c, c)
+	}
+	return open
 }

@@ -68,10 +68,9 @@ func byPutAlone(s *ir.Schedule) map[Place]bool {
 				if r.IsRepair() || slices.ContainsFunc(r.When, func(w ir.Slot) bool { return !set[place(rank, w)] }) {
 					continue
 				}
-				for _, a := range r.Do {
-					if to := place(int(a.To), a.Slot); a.Op == ir.Put && !set[to] {
-						set[to], changed = true, true
-					}
+				for _, to := range sends(s, rank, &r, false) {
+					changed = changed || !set[to]
+					set[to] = true
 				}
 			}
 		}

@@ -55,7 +55,7 @@ func backToBack(s *ir.Schedule, ops int, never moment) (set map[moment]bool, fir
 					if !fired(rank, &p.Rules[i], op) {
 						continue
 					}
-					for _, send := range sends(s, rank, &p.Rules[i]) {
+					for _, send := range sends(s, rank, &p.Rules[i], true) {
 						add(moment{send, op})
 					}
 				}
@@ -65,13 +65,13 @@ func backToBack(s *ir.Schedule, ops int, never moment) (set map[moment]bool, fir
 	return set, fired
 }
 
-// sends returns every place that a rule sets.
-func sends(s *ir.Schedule, rank int, r *ir.Rule) []Place {
+// sends returns every place that a rule sets, by multicast only if those arrive.
+func sends(s *ir.Schedule, rank int, r *ir.Rule, mcasts bool) []Place {
 	var places []Place
 	for _, a := range r.Do {
 		for to := range s.Programs {
-			if a.Op == ir.Put && int(a.To) == to || a.Op == ir.Mcast && to != rank {
-				places = append(places, place(to, a.Slot))
+			if a.Op == ir.Put && int(a.To) == to || a.Op == ir.Mcast && to != rank && mcasts || a.Op == ir.Fold && to == rank {
+				places = append(places, place(to, a.Sets()))
 			}
 		}
 	}
@@ -97,13 +97,13 @@ func dumbLead(s *ir.Schedule) (chunks, signals, enters int) {
 					if r.IsRepair() || awaits(a, r, request) || !fired(a, r, last) {
 						continue
 					}
-					for _, to := range sends(s, a, r) {
+					for _, to := range sends(s, a, r, true) {
 						switch {
-						case to.Rank != b:
-						case to.Slot.Kind() == ir.KindChunk:
-							chunks = max(chunks, last-(j-1))
-						default:
+						case to.Rank != b || b == a:
+						case to.Slot.Kind() == ir.KindSignal:
 							signals = max(signals, last-(j-1))
+						default:
+							chunks = max(chunks, last-(j-1))
 						}
 					}
 				}

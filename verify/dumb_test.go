@@ -28,6 +28,8 @@ type dumb struct {
 
 	left  map[[2]int]bool // seen: a rank returned, another had not entered
 	unset uint64          // seen: the root returned, these were not set
+
+	overlapped bool // seen: a result was there before the contribution in its place was read
 }
 
 type dumbRule struct {
@@ -37,6 +39,7 @@ type dumbRule struct {
 	unless uint64
 	made   uint64     // the bit of a repair
 	puts   []dumbSend // to be delivered for certain
+	folds  uint64     // what is made here
 	casts  []int      // indices of deliveries that may be lost
 }
 
@@ -54,6 +57,9 @@ func newDumb(s *ir.Schedule) *dumb {
 		}
 		for j := range p.Signals {
 			d.bit[place(r, ir.Signal(j))] = len(d.bit)
+		}
+		for i := range p.Values {
+			d.bit[place(r, ir.Value(i))] = len(d.bit)
 		}
 	}
 	for r, p := range s.Programs {
@@ -95,8 +101,12 @@ func (d *dumb) rule(rank int, r *ir.Rule) dumbRule {
 		dr.made = 1 << (len(d.bit) + d.repairs())
 	}
 	for _, a := range r.Do {
-		if a.Op == ir.Put {
-			dr.puts = append(dr.puts, dumbSend{d.mask(int(a.To), a.Slot)})
+		switch a.Op {
+		case ir.Put:
+			dr.puts = append(dr.puts, dumbSend{d.mask(int(a.To), a.Sets())})
+			continue
+		case ir.Fold:
+			dr.folds |= d.mask(rank, a.As)
 			continue
 		}
 		for to := range d.s.Programs {
@@ -129,7 +139,7 @@ func (d *dumb) findRequests() {
 		for _, r := range d.awaiting(p) {
 			answered = true
 			for _, a := range r.Do {
-				more = more || a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk
+				more = more || a.Op != ir.Put || a.Sets().Kind() != ir.KindChunk
 			}
 		}
 		if answered && !more {
@@ -150,7 +160,26 @@ func (d *dumb) awaiting(p Place) []dumbRule {
 }
 
 // fits reports whether the schedule is tiny enough.
-func (d *dumb) fits() bool { return len(d.bit)+d.repairs() <= maxDumbBits && len(d.casts) <= 6 }
+func (d *dumb) fits() bool {
+	most := maxDumbBits
+	if len(d.casts) == 0 {
+		most += 2
+	}
+	return len(d.bit)+d.repairs() <= most && len(d.casts) <= 6
+}
+
+// returned reports whether a rank has returned: its done slots are set, and it has nothing to fold.
+func (d *dumb) returned(rank int, state uint64) bool {
+	if state&d.done[rank] != d.done[rank] {
+		return false
+	}
+	for _, r := range d.rules {
+		if r.rank == rank && state&r.when == r.when && state&r.folds != r.folds {
+			return false
+		}
+	}
+	return true
+}
 
 // explore visits every state under every subset of lost deliveries.
 func (d *dumb) explore() dumbVerdict {
@@ -198,6 +227,9 @@ func (d *dumb) next(state uint64, lost int) []uint64 {
 		if state&r.when != r.when {
 			continue
 		}
+		for left := r.folds &^ state; left != 0; left &= left - 1 { // each takes its time
+			next = append(next, state|left&-left)
+		}
 		if r.IsRepair() && state&r.made == 0 {
 			if state&r.unless == 0 {
 				next = append(next, state|r.made)
@@ -221,12 +253,13 @@ func (d *dumb) next(state uint64, lost int) []uint64 {
 // look notes what must never be the case.
 func (d *dumb) look(state uint64, bad dumbVerdict, fired, open []bool) {
 	everywhere, entered := uint64(0), uint64(0)
+	d.overlapped = d.overlapped || d.overlaps(state)
 	for r := range d.s.Programs {
 		everywhere |= d.chunks[r]
 		entered |= d.mask(r, ir.Enter)
 	}
-	for r, done := range d.done {
-		if state&done != done {
+	for r := range d.done {
+		if !d.returned(r, state) {
 			continue
 		}
 		if state&entered != entered {
@@ -241,8 +274,7 @@ func (d *dumb) look(state uint64, bad dumbVerdict, fired, open []bool) {
 	}
 	for i, r := range d.rules {
 		if state&r.when != r.when {
-			returned := state&d.done[r.rank] == d.done[r.rank]
-			bad.note("retire", returned && !r.IsRepair() && !d.awaitsRequest(&r))
+			bad.note("retire", !r.IsRepair() && !d.awaitsRequest(&r) && d.returned(r.rank, state))
 			continue
 		}
 		fired[i] = true
@@ -278,10 +310,11 @@ func (d *dumb) awaitsRequest(r *dumbRule) bool {
 	return slices.ContainsFunc(r.When, func(s ir.Slot) bool { return d.request[place(r.rank, s)] })
 }
 
-// holds reports whether the rank has every chunk that the rule puts.
+// holds reports whether the rank has every chunk and partial result that the rule puts or folds.
 func (d *dumb) holds(r *dumbRule, state uint64) bool {
 	for _, a := range r.Do {
-		if d.s.HasMessage() && a.Slot.Kind() == ir.KindChunk && state&d.mask(r.rank, a.Slot) == 0 {
+		kind := a.Slot.Kind()
+		if d.s.HasMessage() && (kind == ir.KindChunk || kind == ir.KindValue) && state&d.mask(r.rank, a.Slot) == 0 {
 			return false
 		}
 	}
@@ -323,7 +356,7 @@ func (d *dumb) answers(request Place) uint64 {
 // static counts what can be counted without running anything, and once.
 func (d *dumb) static(bad dumbVerdict) {
 	puts, plainPuts := map[Place]int{}, map[Place]int{}
-	awaited := map[Place]bool{}
+	awaited, read := map[Place]bool{}, map[Place]bool{}
 	var chunkPuts []Place
 	for r, p := range d.s.Programs {
 		for _, s := range p.Done {
@@ -338,10 +371,22 @@ func (d *dumb) static(bad dumbVerdict) {
 			for _, s := range append(slices.Clone(rule.When), rule.Unless) {
 				awaited[place(r, s)] = true
 			}
-			for _, a := range rule.Do {
-				to := place(int(a.To), a.Slot)
-				if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
-					awaited[place(r, a.Slot)] = true
+			for j, a := range rule.Do {
+				to := place(int(a.To), a.Sets())
+				enter := slices.Contains(rule.When, ir.Enter)
+				bad.note("wellformed", a.Slot.Kind() == ir.KindInput && !enter)
+				bad.note("wellformed", a.Slot.Kind() == ir.KindChunk && d.s.Folds() && d.s.Holds(r, a.Slot.Index()) && !enter)
+				if a.Op != ir.Mcast && a.Slot.Kind() != ir.KindSignal {
+					awaited[place(r, a.Slot)], read[place(r, a.Slot)] = true, true
+				}
+				if a.Op == ir.Fold {
+					to.Rank = r
+					awaited[to] = true
+					bad.note("wellformed", slices.Contains(rule.When, a.As))
+					if j+1 < len(rule.Do) && rule.Do[j+1].Joins {
+						continue
+					}
+				} else if a.Op == ir.Put && to.Slot.Kind() == ir.KindChunk {
 					chunkPuts = append(chunkPuts, to)
 				}
 				if puts[to]++; !rule.IsRepair() {
@@ -355,6 +400,9 @@ func (d *dumb) static(bad dumbVerdict) {
 		bad.note("wellformed", !awaited[p])
 	}
 	for p := range d.bit {
+		if p.Slot.Kind() == ir.KindValue {
+			bad.note("wellformed", puts[p] != 1 || !read[p])
+		}
 		if p.Slot.Kind() == ir.KindSignal {
 			bad.note("wellformed", puts[p] != 1 || !awaited[p])
 			byPlain := slices.ContainsFunc(d.awaiting(p), func(r dumbRule) bool { return !r.IsRepair() })
@@ -362,6 +410,10 @@ func (d *dumb) static(bad dumbVerdict) {
 		}
 	}
 	d.countCopies(bad)
+	if foldsAnything(d.s) {
+		bad["typed"] = !dumbTyped(d.s)
+		bad["contributes"] = !newDumbTerms(d).contributes()
+	}
 	d.countRepairs(bad)
 	bad["recovery"] = d.s.Recovers && dumbRecovery(d.s)
 }
@@ -382,7 +434,7 @@ func (d *dumb) countRepairs(bad dumbVerdict) {
 	asked := map[Place][]ir.Action{}
 	for _, r := range d.rules {
 		for _, a := range r.Do {
-			if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
+			if a.Op != ir.Put || a.Sets().Kind() != ir.KindChunk {
 				continue
 			}
 			bad.note("once", r.IsRepair() && repeated(r.Do, a))
@@ -402,7 +454,7 @@ func (d *dumb) countRepairs(bad dumbVerdict) {
 
 // countCopies lets everything arrive, without repairs, and counts.
 func (d *dumb) countCopies(bad dumbVerdict) {
-	state, before := uint64(0), uint64(1)
+	state, before := uint64(0), ^uint64(0)
 	for _, e := range d.enter {
 		state |= e
 	}
@@ -421,13 +473,22 @@ func (d *dumb) countCopies(bad dumbVerdict) {
 				state |= p.bit
 				copies[p.bit]++
 			}
+			state |= r.folds
+			for j, a := range r.Do {
+				if a.Op == ir.Fold && (j+1 == len(r.Do) || !r.Do[j+1].Joins) {
+					copies[d.mask(r.rank, a.As)]++
+				}
+			}
 		}
 	}
+	multicasts := slices.ContainsFunc(d.rules, func(r dumbRule) bool {
+		return slices.ContainsFunc(r.Do, func(a ir.Action) bool { return a.Op == ir.Mcast }) // a single rank's go nowhere
+	})
 	for r := range d.s.Programs {
 		for k := range d.s.Chunks {
 			n := copies[d.mask(r, ir.Chunk(k))]
 			holds, wanted := d.s.Holds(r, k), d.s.Wanted(r)
-			bad.note("once", n > 1 || holds && n > 0 || !holds && wanted.Has(k) && n == 0 && len(d.casts) == 0)
+			bad.note("once", n > 1 || holds && n > 0 || !holds && wanted.Has(k) && n == 0 && !multicasts)
 		}
 	}
 }

@@ -23,11 +23,17 @@ type Claim struct {
 func Claims() []string {
 	var names []string
 	for _, row := range ir.Collectives() {
-		if row.Blocks != nil || row.Synchronizes {
+		if judged(&row) {
 			names = append(names, row.Name)
 		}
 	}
 	return names
+}
+
+// judged reports whether a file can be judged as the collective: it moves blocks as they are, or
+// synchronizes. What files fold is not followed.
+func judged(row *ir.Collective) bool {
+	return row.Blocks != nil && row.Inputs == nil || row.Synchronizes
 }
 
 // foreign is a graph of operations with what its checks find out one after the
@@ -86,7 +92,7 @@ func (f *foreign) check() error {
 	h := &f.header
 	row := h.Row()
 	switch {
-	case row == nil || row.Blocks == nil && !row.Synchronizes:
+	case row == nil || !judged(row):
 		return fmt.Errorf("cannot tell whether a file is %q: no such collective can be judged", f.Collective)
 	case h.Folds() && f.Cells == nil:
 		return fmt.Errorf("a file that does not say what its messages carry cannot be judged as %s: what is folded does not show", f.Collective)

@@ -1,33 +1,55 @@
 package verify
 
-import (
-	"github.com/schedgen/schedgen/ir"
-)
+import "github.com/schedgen/schedgen/ir"
 
-// allHeld checks that a chunk is put only by a rank that has it. A rank has the chunks that it holds
-// at enter, as it acts only once it has entered. It has another chunk if the rule waits for it, or
-// if what the rule waits for can only be set after the chunk was. A barrier's chunk has no bytes that its sender would
-// have to have: what it tells is what check barrier is about.
+// allHeld checks that a chunk or a partial result is put or folded only by a rank that has it. A rank
+// has the chunks that it holds at enter, as it acts only once it has entered. It has another slot if
+// the rule waits for it, or if what the rule waits for can only be set after the slot was. What a rule
+// folds is there only after it has fired, so the rule itself cannot use it. A barrier's chunk has no
+// bytes that its sender would have to have: what it tells is what check barrier is about.
+//
+// A rule that uses a contribution waits for enter. In a collective that folds, so does a rule that
+// uses a chunk which the rank holds: what it contributes may depend on that.
 func allHeld(sub *subject) error {
 	if !sub.s.HasMessage() {
 		return nil
 	}
 	var open []claim
-	seen := newStamps(sub)
+	var err error
+	seen, folds := newStamps(sub), sub.s.Folds()
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		held := sub.s.Held(rank)
 		seen.mark(rank, r.When)
 		for _, a := range r.Do {
-			if a.Slot.Kind() == ir.KindChunk && !held.Has(a.Slot.Index()) && !seen.has(rank, a.Slot) {
-				open = append(open, claim{rank: rank, given: r.When, need: place(rank, a.Slot)})
+			kind := a.Slot.Kind()
+			holds := kind == ir.KindChunk && held.Has(a.Slot.Index())
+			switch {
+			case kind == ir.KindInput || holds && folds:
+				if err == nil && !contains(r.When, ir.Enter) {
+					err = fail([]int{rank}, []Place{place(rank, ir.Enter)}, nil,
+						"rank %d %ss %v in a rule that does not wait for enter", rank, a.Op, a.Slot)
+				}
+			case (kind == ir.KindChunk && !holds || kind == ir.KindValue) && !seen.has(rank, a.Slot):
+				open = append(open, claim{rank: rank, given: r.When, need: place(rank, a.Slot), use: useOf(a.Op)})
 				seen.add(rank, a.Slot)
 			}
 		}
 	})
+	if err != nil {
+		return err
+	}
 	return prove(sub, open, func(c claim) error {
 		return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
-			"rank %d may put %v without having it", c.rank, c.need.Slot)
+			"rank %d may %s %v without having it", c.rank, c.use, c.need.Slot)
 	})
+}
+
+// useOf returns what an action does with its slot.
+func useOf(op ir.Op) ir.Op {
+	if op == ir.Fold {
+		return op
+	}
+	return ir.Put
 }
 
 // stamps is a set of slots of one rank that is emptied in no time.
@@ -49,6 +71,7 @@ func (st *stamps) mark(rank int, slots []ir.Slot) {
 	}
 }
 
+// add puts in a slot that the schedule mentions.
 func (st *stamps) add(rank int, s ir.Slot) { st.of[st.sub.layout.Slot(rank, s)] = st.last }
 
 func (st *stamps) has(rank int, s ir.Slot) bool {

@@ -37,12 +37,15 @@ func enterMarks(sub *subject) *marks {
 	return noMarks(sub).number(wanted)
 }
 
-// chunkMarks marks every chunk that a rank wants and does not hold from the beginning. It ends at
-// the first of them that is never set because the schedule does not mention it; never is the zero
-// Place if there is no such chunk.
-func chunkMarks(sub *subject) (m *marks, never Place) {
+// chunkMarks marks every chunk that a rank, other than the given one, wants and does not hold from the
+// beginning. It ends at the first of them that is never set because the schedule does not mention it;
+// never is the zero Place if there is no such chunk.
+func chunkMarks(sub *subject, but int) (m *marks, never Place) {
 	wanted := make([]bool, sub.layout.Slots())
 	for r := range sub.s.Programs {
+		if r == but {
+			continue
+		}
 		lacks := sub.lacks(r)
 		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
 			id := sub.layout.Slot(r, c)

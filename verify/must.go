@@ -140,9 +140,11 @@ func (a *must) visit(id int) {
 		return
 	}
 	a.rules[id] = set
-	for _, act := range r.Do {
-		if act.Op == ir.Put {
-			a.arrive(a.sub.layout.Slot(int(act.To), act.Slot), set)
+	for i, act := range r.Do {
+		if act.Op != ir.Mcast {
+			if slot := a.sub.target(rank, r.Do, i); slot >= 0 {
+				a.arrive(slot, set)
+			}
 			continue
 		}
 		for to := range a.sub.s.Programs {

@@ -70,6 +70,48 @@ func mutations() []mutation {
 	}
 }
 
+// foldMutations change what a schedule folds, and what is put to be folded.
+func foldMutations() []mutation {
+	return []mutation{
+		{"swap two operands", func(m *mutant) {
+			m.inFold(func(_ int, fold []ir.Action) {
+				i, j := m.rnd.IntN(len(fold)), m.rnd.IntN(len(fold))
+				fold[i].Slot, fold[j].Slot = fold[j].Slot, fold[i].Slot
+			})
+		}},
+		{"replace an operand", func(m *mutant) {
+			m.inFold(func(rank int, fold []ir.Action) { fold[m.rnd.IntN(len(fold))].Slot = m.operand(rank) })
+		}},
+		{"double an operand", func(m *mutant) {
+			m.inFold(func(_ int, fold []ir.Action) { fold[m.rnd.IntN(len(fold))].Slot = fold[0].Slot })
+		}},
+		{"fold into another slot", func(m *mutant) {
+			m.inFold(func(rank int, fold []ir.Action) {
+				made := m.operand(rank)
+				for i := range fold {
+					fold[i].As = made
+				}
+			})
+		}},
+		{"put as another slot", func(m *mutant) {
+			m.inAction(func(a *ir.Action) {
+				if n := m.Programs[a.To].Values; a.Op == ir.Put && n > 0 {
+					a.As = ir.Value(m.rnd.IntN(n))
+				}
+			})
+		}},
+		{"put what another action puts", func(m *mutant) {
+			m.inAction(func(a *ir.Action) {
+				m.inAction(func(b *ir.Action) {
+					if a.Op == ir.Put && a.As != ir.None && b.Slot.Kind() != ir.KindSignal {
+						a.Slot = b.Slot
+					}
+				})
+			})
+		}},
+	}
+}
+
 // recoveryMutations change what a schedule with recovery has besides rules.
 func recoveryMutations() []mutation {
 	return []mutation{
@@ -110,6 +152,9 @@ func mutate(s *ir.Schedule, rnd *rand.Rand) (*ir.Schedule, []string) {
 	all := mutations()
 	if s.Recovers {
 		all = append(all, recoveryMutations()...)
+	}
+	if s.Folds() {
+		all = append(all, foldMutations()...)
 	}
 	for range 1 + rnd.IntN(3)*rnd.IntN(2) {
 		mut := all[rnd.IntN(len(all))]
@@ -154,9 +199,12 @@ func tidyMessages(do []ir.Action) {
 	start := 0
 	for i := range do {
 		a := &do[i]
+		if a.Joins && i > start && a.Op == ir.Fold && do[start].Op == ir.Fold && a.As == do[start].As {
+			continue
+		}
 		if a.Joins && i > start && a.Op == ir.Put && a.To == do[start].To &&
-			a.Slot.Kind() == ir.KindChunk && do[start].Op == ir.Put && do[start].Slot.Kind() == ir.KindChunk &&
-			!slices.ContainsFunc(do[start:i], func(b ir.Action) bool { return b.Slot == a.Slot }) {
+			a.Slot.Kind() != ir.KindSignal && do[start].Op == ir.Put && do[start].Slot.Kind() != ir.KindSignal &&
+			!slices.ContainsFunc(do[start:i], func(b ir.Action) bool { return b.Slot == a.Slot || b.Sets() == a.Sets() }) {
 			continue
 		}
 		a.Joins, start = false, i
@@ -217,14 +265,47 @@ func (m *mutant) rank(r *ir.Rule) int {
 
 // slot returns any slot of rank.
 func (m *mutant) slot(rank int) ir.Slot {
-	i := m.rnd.IntN(1 + m.Chunks + m.Programs[rank].Signals)
+	signals := m.Programs[rank].Signals
+	i := m.rnd.IntN(1 + m.Chunks + signals + m.Programs[rank].Values)
 	switch {
 	case i == 0:
 		return ir.Enter
 	case i <= m.Chunks:
 		return ir.Chunk(i - 1)
+	case i <= m.Chunks+signals:
+		return ir.Signal(i - 1 - m.Chunks)
 	}
-	return ir.Signal(i - 1 - m.Chunks)
+	return ir.Value(i - 1 - m.Chunks - signals)
+}
+
+// operand returns any slot of rank that can be folded.
+func (m *mutant) operand(rank int) ir.Slot {
+	inputs := m.InputChunks()
+	i := m.rnd.IntN(m.Chunks + inputs + m.Programs[rank].Values)
+	switch {
+	case i < m.Chunks:
+		return ir.Chunk(i)
+	case i < m.Chunks+inputs:
+		return ir.Input(i - m.Chunks)
+	}
+	return ir.Value(i - m.Chunks - inputs)
+}
+
+// inFold calls f with a fold and its rank, if there is any.
+func (m *mutant) inFold(f func(rank int, fold []ir.Action)) {
+	m.inSome(m.rules(func(r *ir.Rule) bool {
+		return slices.ContainsFunc(r.Do, func(a ir.Action) bool { return a.Op == ir.Fold })
+	}), func(r *ir.Rule) {
+		var folds [][]ir.Action
+		for i := 0; i < len(r.Do); {
+			message := ir.MessageOf(r.Do[i:])
+			if message[0].Op == ir.Fold {
+				folds = append(folds, message)
+			}
+			i += len(message)
+		}
+		f(m.rank(r), folds[m.rnd.IntN(len(folds))])
+	})
 }
 
 func (m *mutant) drop(slots []ir.Slot) []ir.Slot {

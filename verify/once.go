@@ -6,19 +6,19 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// once counts what is put if nothing is lost, when no repair is made. A repair,
+// once counts what is put and folded if nothing is lost, when no repair is made. A repair,
 // and what answers a request, brings a copy that is meant to be another one, but
 // not two of them. A put that yields to the multicast is made once or not at all
 // (see recovery).
 var once = Check{
 	Name:    "once",
-	Summary: "no rank gets a chunk twice by put, also not by one repair or answer, and exactly once where nothing is multicast",
+	Summary: "no rank gets a chunk twice by put, also not by one repair or answer, nor one that it holds or folds; each that it wants comes exactly once where nothing is multicast",
 	scope:   everyMessage,
 	prove:   proveOnce,
 }
 
 func proveOnce(sub *subject) (string, error) {
-	first := make([]int32, sub.layout.Slots()) // by slot number: 1 + the rank that puts it
+	first := make([]int32, sub.layout.Slots()) // by slot number: 1 + the rank that puts or folds it
 	if err := countPuts(sub, first); err != nil {
 		return "", err
 	}
@@ -29,6 +29,9 @@ func proveOnce(sub *subject) (string, error) {
 		lacks := sub.lacks(rank)
 		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
 			if id := sub.layout.Slot(rank, c); id < 0 || first[id] == 0 {
+				if sub.s.Folds() {
+					return "", fail([]int{rank}, []Place{place(rank, c)}, nil, "rank %d is never put %v, and does not fold it", rank, c)
+				}
 				return "", fail([]int{rank}, []Place{place(rank, c)}, nil, "rank %d is never put %v", rank, c)
 			}
 		}
@@ -39,9 +42,10 @@ func proveOnce(sub *subject) (string, error) {
 func countPuts(sub *subject, first []int32) error {
 	for _, id := range sub.calm.Fired() {
 		rank, i := sub.layout.RuleOf(int(id))
-		for _, a := range sub.s.Programs[rank].Rules[i].Do {
-			if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
-				if err := countPut(sub, first, rank, place(int(a.To), a.Slot)); err != nil {
+		do := sub.s.Programs[rank].Rules[i].Do
+		for i, a := range do {
+			if slot := sub.target(rank, do, i); slot >= 0 && a.Sets().Kind() == ir.KindChunk {
+				if err := countPut(sub, first, rank, sub.layout.PlaceOf(slot)); err != nil {
 					return err
 				}
 			}
@@ -50,16 +54,23 @@ func countPuts(sub *subject, first []int32) error {
 	return nil
 }
 
+// countPut takes in that rank from puts a chunk, or folds one of its own.
 func countPut(sub *subject, first []int32, from int, p Place) error {
 	id := sub.layout.Slot(p.Rank, p.Slot)
 	was := int(first[id]) - 1
 	switch {
+	case from == p.Rank && sub.s.Holds(p.Rank, p.Slot.Index()):
+		return fail([]int{from}, []Place{p}, nil, "rank %d folds %v which it has", from, p.Slot)
 	case sub.s.Holds(p.Rank, p.Slot.Index()):
 		who := ""
 		if sub.s.Rooted() && p.Rank == sub.s.Root {
 			who = ", the root,"
 		}
 		return fail([]int{p.Rank, from}, []Place{p}, nil, "rank %d puts %v to rank %d%s which has it", from, p.Slot, p.Rank, who)
+	case was == from && from == p.Rank:
+		return fail([]int{from}, []Place{p}, nil, "rank %d folds %v twice", from, p.Slot)
+	case was >= 0 && (was == p.Rank || from == p.Rank):
+		return fail([]int{p.Rank, was + from - p.Rank}, []Place{p}, nil, "rank %d folds %v, and rank %d puts it there", p.Rank, p.Slot, was+from-p.Rank)
 	case was == from:
 		return fail([]int{p.Rank, from}, []Place{p}, nil, "rank %d puts %v to rank %d twice", from, p.Slot, p.Rank)
 	case was >= 0:
@@ -107,7 +118,7 @@ func (st *stamps) countAnswers(request int) error {
 // countCopies puts the chunks that r puts into the set.
 func (st *stamps) countCopies(rank int, r *ir.Rule, when string) error {
 	for _, a := range r.Do {
-		if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
+		if a.Op != ir.Put || a.Sets().Kind() != ir.KindChunk {
 			continue
 		}
 		if to := int(a.To); st.has(to, a.Slot) {

@@ -257,7 +257,7 @@ func twiceArePut(sub *subject) error {
 func (st *stamps) addPuts(r *ir.Rule) {
 	for _, a := range r.Do {
 		if a.Op == ir.Put {
-			st.add(int(a.To), a.Slot)
+			st.add(int(a.To), a.Sets())
 		}
 	}
 }

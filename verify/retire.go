@@ -19,7 +19,7 @@ func proveRetire(sub *subject) (string, error) {
 	seen := newStamps(sub)
 	for rank := range sub.s.Programs {
 		p := &sub.s.Programs[rank]
-		seen.mark(rank, p.Done)
+		seen.returned(rank)
 		for i := range p.Rules {
 			if r := &p.Rules[i]; !r.IsRepair() && !sub.awaitsRequest(rank, r) {
 				open = sub.retireClaims(open, seen, rank, r)
@@ -28,20 +28,15 @@ func proveRetire(sub *subject) (string, error) {
 	}
 	return "", prove(sub, open, func(c claim) error {
 		return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
-			"rank %d may return while a rule of it still waits for %v", c.rank, c.need.Slot)
+			"rank %d may return while a rule of it still waits for %v", c.rank, c.asked)
 	})
 }
 
-// retireClaims claims what a rule waits for and is not in done. enter is set if
-// the rank returns, and so are the chunks that it holds.
+// retireClaims claims what a rule waits for and is not in done. enter is set if the rank returns, and
+// so are the chunks that it holds, and what it has folded.
 func (sub *subject) retireClaims(open []claim, done *stamps, rank int, r *ir.Rule) []claim {
 	for _, w := range r.When {
-		holds := w.Kind() == ir.KindChunk && sub.s.Holds(rank, w.Index())
-		given := w == ir.Enter || holds || done.has(rank, w)
-		if !given {
-			open = append(open, claim{rank: rank, given: sub.s.Programs[rank].Done, need: place(rank, w)})
-			done.add(rank, w)
-		}
+		open = done.claim(open, rank, w, w)
 	}
 	return open
 }

@@ -28,8 +28,8 @@ import (
 // writes nothing.
 //
 // A flag at the receiver has no flow control (paper 003, section 4.2): an
-// unbounded run-ahead over it is a fault. Chunks go through a transport that
-// holds the sender back.
+// unbounded run-ahead over it is a fault. Chunks, contributions and partial results go through a
+// transport that holds the sender back.
 var reuse = Check{
 	Name:    "reuse",
 	Summary: "back to back, no flag of an operation is set before that of an earlier one is consumed; how far ranks may be apart",
@@ -172,8 +172,11 @@ func (a *must) eachFree(f func(from int, act ir.Action, to int)) {
 // that is not among those that have entered, -1 if there is none.
 func (a *must) firstFree(from int, act ir.Action, entered runs) int {
 	lo, hi := a.span.lo, a.span.hi
-	if act.Op == ir.Put {
+	switch act.Op {
+	case ir.Put:
 		lo, hi = max(lo, act.To), min(hi, act.To+1)
+	case ir.Fold: // it reaches nobody
+		return -1
 	}
 	if lo >= hi {
 		return -1
@@ -198,8 +201,8 @@ func (ra *runAhead) judge(a *must) (err error) {
 		}
 	}
 	a.eachFree(func(from int, act ir.Action, to int) {
-		switch p := place(to, act.Slot); {
-		case act.Slot.Kind() == ir.KindChunk && ra.flow == nil:
+		switch p := place(to, act.Sets()); {
+		case act.Slot.Kind() != ir.KindSignal && ra.flow == nil:
 			ra.flow = &[2]int{from, to}
 		case act.Slot.Kind() == ir.KindSignal && err == nil:
 			err = fail([]int{to, from}, []Place{p}, []Step{{p, from}},

@@ -39,9 +39,29 @@ var everyBarrier = scope{"barriers", func(s *ir.Schedule) (string, bool) {
 	return "", true
 }}
 
-// promised are the algorithms whose root returns only when every rank has the
-// message (paper 002, section 3).
-var promised = map[string]bool{"bcast/mcast-acktree": true}
+var everyFold = scope{"collectives that fold; schedules that fold, or put something under another name", func(s *ir.Schedule) (string, bool) {
+	switch {
+	case foldsAnything(s):
+		return "", true
+	case s.HasMessage():
+		return "nothing is folded", false
+	}
+	return everyMessage.of(s)
+}}
+
+// promise is what an algorithm promises beyond what every schedule has to keep.
+type promise struct {
+	acked     bool // the root, or else rank 0, returns only when every rank has all that it wants (paper 002, section 3)
+	rankOrder bool // see the checks of these names
+	position  bool
+	inPlace   bool
+}
+
+// promised are the promises of algorithms by their names. Tests hold them against the algorithms.
+var promised = map[string]promise{
+	"bcast/mcast-acktree": {acked: true},
+	"allreduce/doubling":  {rankOrder: true, position: true},
+}
 
 // acknowledged applies where the algorithm promises acknowledgements or rules
 // show that the schedule is built upon them. The done slots of the root, of
@@ -52,7 +72,7 @@ var acknowledged = scope{
 		if !s.HasMessage() {
 			return everyMessage.of(s)
 		}
-		if promised[s.Name()] {
+		if promised[s.Name()].acked {
 			return s.Name() + " promises it", true
 		}
 		if rank, slot := repairOnSignal(s); slot != ir.None {

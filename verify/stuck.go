@@ -53,7 +53,7 @@ func (sub *subject) eachWait(first bool, f func(slot, on int)) {
 }
 
 // eachStuck calls f with every rule that never fires and the slots, never set,
-// that it would put.
+// that it would put or fold.
 func (sub *subject) eachStuck(f func(rank int, r *ir.Rule, targets []int)) {
 	var targets []int
 	for id, round := range sub.worst.Rules() {
@@ -63,8 +63,8 @@ func (sub *subject) eachStuck(f func(rank int, r *ir.Rule, targets []int)) {
 		rank, i := sub.layout.RuleOf(id)
 		r := &sub.s.Programs[rank].Rules[i]
 		targets = targets[:0]
-		for _, a := range r.Do {
-			if slot := sub.layout.Slot(int(a.To), a.Slot); a.Op == ir.Put && sub.worst.Slots()[slot] < 0 {
+		for i := range r.Do {
+			if slot := sub.target(rank, r.Do, i); slot >= 0 && sub.worst.Slots()[slot] < 0 {
 				targets = append(targets, slot)
 			}
 		}

@@ -18,8 +18,15 @@ type subject struct {
 	worst *fixpoint.Result // every multicast lost, repairs as needed
 	may   *fixpoint.Result // nothing lost, and every repair that could be made is made
 
-	repairs bool   // there are repair rules
-	mcasts  bool   // there are multicasts
+	repairs  bool    // there are repair rules
+	mcasts   bool    // there are multicasts
+	folds    bool    // there are folds
+	terms    *values // see values
+	maker    []int32 // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
+	overlaps struct {
+		known bool
+		err   error
+	}
 	request []bool // by slot number: see ir.Program.Requests; nil: there are none
 }
 
@@ -69,13 +76,14 @@ func allBut(p Place) fixpoint.Model {
 	return fixpoint.Model{EveryRepair: true, Without: []Place{p}}
 }
 
-// findKinds finds out whether there are repairs and multicasts, and which
+// findKinds finds out whether there are repairs, multicasts and folds, and which
 // signals are requests.
 func (sub *subject) findKinds() {
 	sub.eachRule(func(_ int, r *ir.Rule) {
 		sub.repairs = sub.repairs || r.IsRepair()
 		for _, a := range r.Do {
 			sub.mcasts = sub.mcasts || a.Op == ir.Mcast
+			sub.folds = sub.folds || a.Op == ir.Fold
 		}
 	})
 	for rank := range sub.s.Programs {
@@ -119,6 +127,18 @@ func (l *lacking) chunk() (c ir.Slot, ok bool) {
 	}
 	l.next++
 	return ir.Chunk(l.next - 1), true
+}
+
+// target returns the number of the slot that action i of do, of a rule of rank, sets. It is -1 for a
+// multicast, which sets many, and for an operand of a fold that others follow.
+func (sub *subject) target(rank int, do []ir.Action, i int) int {
+	switch a := do[i]; {
+	case a.Op == ir.Put:
+		return sub.layout.Slot(int(a.To), a.Sets())
+	case a.Op == ir.Fold && (i+1 == len(do) || !do[i+1].Joins):
+		return sub.layout.Slot(rank, a.As)
+	}
+	return -1
 }
 
 func (sub *subject) isRequest(p Place) bool {

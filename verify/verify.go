@@ -22,15 +22,19 @@ func (c *Check) Scope() string { return c.scope.text }
 
 // Checks returns all checks in the order in which they are run.
 func Checks() []Check {
-	return []Check{wellformed, coverage, barrier, deadlock, once, reuse, acked, retire, recovery}
+	return []Check{
+		wellformed, coverage, barrier, deadlock, once, typed, contributes, sameTree,
+		rankOrder, position, inPlace, reuse, acked, retire, recovery,
+	}
 }
 
 // Report is what [Run] found out about a schedule.
 type Report struct {
 	Header  ir.Header
 	Results []Result
-	Cost    Cost // zero if the schedule is not well-formed
-	Rotates bool // rank 0 was proved for all ranks, whose programs are its own, shifted (see [RunRotation])
+	Cost    Cost  // zero if the schedule is not well-formed
+	Terms   Terms // what is folded; zero if nothing is, or if it is not proved
+	Rotates bool  // rank 0 was proved for all ranks, whose programs are its own, shifted (see [RunRotation])
 }
 
 // How says in one line of English what was examined to get the results.
@@ -88,7 +92,7 @@ func RunTelling(s *ir.Schedule, begin func(check string), names ...string) (*Rep
 		report.Results = append(report.Results, c.run(sub, s, formErr))
 	}
 	if formErr == nil {
-		report.Cost = costOf(sub, nil)
+		report.Cost, report.Terms = costOf(sub, nil), termsOf(sub)
 	}
 	return report, nil
 }

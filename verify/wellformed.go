@@ -6,7 +6,7 @@ import (
 
 var wellformed = Check{
 	Name:    "wellformed",
-	Summary: "slots, ranks and operations exist; one action puts each signal, and something waits for it; nothing is put that is not held, or to a rank that neither wants nor names it; only repairs make requests; repairs can be made, and stop only when they may",
+	Summary: "slots, ranks and operations exist; one action puts each signal, and something waits for it; one put or fold makes each partial result, and something reads it; nothing is put or folded that is not held, or put to a rank that neither wants nor names it; only repairs make requests; repairs can be made, and stop only when they may",
 	scope:   everySchedule,
 	prove:   proveWellformed,
 }
@@ -15,7 +15,7 @@ var wellformed = Check{
 // ranks and operations are in range has been checked before: the subject could
 // not have been made otherwise.
 func proveWellformed(sub *subject) (string, error) {
-	for _, prove := range []func(*subject) error{noneToItself, oneWriter, allAwaited, allHeld, requestsAsked, repairsStart, repairsStop} {
+	for _, prove := range []func(*subject) error{noneToItself, noneAwaitsItself, oneWriter, allAwaited, allHeld, requestsAsked, repairsStart, repairsStop} {
 		if err := prove(sub); err != nil {
 			return "", err
 		}
@@ -28,23 +28,37 @@ func noneToItself(sub *subject) error {
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		for _, a := range r.Do {
 			if err == nil && a.Op == ir.Put && int(a.To) == rank {
-				err = fail([]int{rank}, []Place{place(rank, a.Slot)}, nil, "rank %d puts %v to itself", rank, a.Slot)
+				err = fail([]int{rank}, []Place{place(rank, a.Sets())}, nil, "rank %d puts %v to itself", rank, a.Slot)
 			}
 		}
 	})
 	return err
 }
 
-// writers holds, by slot number, what puts each signal.
-type writers struct {
-	rank   []int32 // the rank that puts the signal, -1: nobody
-	repair []bool  // it is a repair that does
-	again  *stamps // the signals that the present rule puts
+// noneAwaitsItself checks that no rule waits for what it folds.
+func noneAwaitsItself(sub *subject) error {
+	var err error
+	sub.eachRule(func(rank int, r *ir.Rule) {
+		for _, a := range r.Do {
+			if err == nil && a.Op == ir.Fold && contains(r.When, a.As) {
+				err = fail([]int{rank}, []Place{place(rank, a.As)}, nil, "rank %d waits for %v in the rule that makes it", rank, a.As)
+			}
+		}
+	})
+	return err
 }
 
-// oneWriter checks that one action of one rule puts each signal. A slot is assigned once in an
-// operation: a flag that is set a second time may be set after the operation that it belongs to.
-// An action of a repair is carried out as often as the repair is.
+// writers holds, by slot number, what puts each signal, and what puts or folds each partial result.
+type writers struct {
+	rank   []int32 // the rank that writes the slot, -1: nobody
+	repair []bool  // it is a repair that does
+	again  *stamps // the slots that the present rule writes
+}
+
+// oneWriter checks that one action of one rule puts each signal, and that one put or fold makes each
+// partial result. A slot is assigned once in an operation: a flag that is set a second time may be set
+// after the operation that it belongs to. An action of a repair is carried out as often as the repair
+// is.
 func oneWriter(sub *subject) error {
 	w := writers{make([]int32, sub.layout.Slots()), make([]bool, sub.layout.Slots()), newStamps(sub)}
 	for i := range w.rank {
@@ -53,9 +67,10 @@ func oneWriter(sub *subject) error {
 	var err error
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		w.again.mark(rank, nil)
-		for _, a := range r.Do {
-			if err == nil && a.Slot.Kind() == ir.KindSignal {
-				err = w.put(sub, rank, r, a)
+		for i, a := range r.Do {
+			kind := a.Sets().Kind()
+			if id := sub.target(rank, r.Do, i); err == nil && id >= 0 && (kind == ir.KindSignal || kind == ir.KindValue) {
+				err = w.write(sub, rank, r, a.Op, id)
 			}
 		}
 	})
@@ -65,9 +80,8 @@ func oneWriter(sub *subject) error {
 	return w.complete(sub)
 }
 
-func (w *writers) put(sub *subject, rank int, r *ir.Rule, a ir.Action) error {
-	p := place(int(a.To), a.Slot)
-	id := sub.layout.Slot(p.Rank, p.Slot)
+func (w *writers) write(sub *subject, rank int, r *ir.Rule, op ir.Op, id int) error {
+	p := sub.layout.PlaceOf(id)
 	was := int(w.rank[id])
 	if was < 0 {
 		w.again.add(p.Rank, p.Slot)
@@ -76,6 +90,9 @@ func (w *writers) put(sub *subject, rank int, r *ir.Rule, a ir.Action) error {
 	}
 	if was != rank {
 		return fail([]int{p.Rank, was, rank}, []Place{p}, nil, "%v has two writers, rank %d and rank %d", p, was, rank)
+	}
+	if op == ir.Fold {
+		return fail([]int{rank}, []Place{p}, nil, "rank %d folds %v twice", rank, p.Slot)
 	}
 	where := "" // in plain rules
 	switch {
@@ -89,7 +106,7 @@ func (w *writers) put(sub *subject, rank int, r *ir.Rule, a ir.Action) error {
 	return fail([]int{p.Rank, rank}, []Place{p}, nil, "rank %d puts %v twice%s", rank, p, where)
 }
 
-// complete checks that no signal lacks a writer.
+// complete checks that no signal and no partial result lacks a writer.
 func (w *writers) complete(sub *subject) error {
 	for rank := range sub.s.Programs {
 		for j := range sub.s.Programs[rank].Signals {
@@ -98,14 +115,22 @@ func (w *writers) complete(sub *subject) error {
 				return fail([]int{rank}, []Place{p}, nil, "%v has no writer: no rank puts it", p)
 			}
 		}
+		for i := range sub.s.Programs[rank].Values {
+			p := place(rank, ir.Value(i))
+			if id := sub.layout.Slot(rank, p.Slot); id < 0 || w.rank[id] < 0 {
+				return fail([]int{rank}, []Place{p}, nil, "%v has no writer: no rank puts it, and no fold makes it", p)
+			}
+		}
 	}
 	return nil
 }
 
-// allAwaited checks that somebody looks at every signal: a rule, done or, to
-// call off a repair, unless. Chunks may also be named by what puts them.
+// allAwaited checks that somebody looks at every signal: a rule, done or, to call off a repair,
+// unless. A partial result is folded or put: to wait for it is not enough. Chunks may also be named
+// by what puts or folds them.
 func allAwaited(sub *subject) error {
 	awaited := make([]bool, sub.layout.Slots())
+	read := make([]bool, sub.layout.Slots())
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		for _, s := range r.When {
 			awaited[sub.layout.Slot(rank, s)] = true
@@ -114,8 +139,12 @@ func allAwaited(sub *subject) error {
 			awaited[sub.layout.Slot(rank, r.Unless)] = true
 		}
 		for _, a := range r.Do {
-			if a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk {
-				awaited[sub.layout.Slot(rank, a.Slot)] = true
+			if kind := a.Slot.Kind(); a.Op != ir.Mcast && (kind == ir.KindChunk || kind == ir.KindValue) {
+				id := sub.layout.Slot(rank, a.Slot)
+				awaited[id], read[id] = true, true
+			}
+			if a.Op == ir.Fold {
+				awaited[sub.layout.Slot(rank, a.As)] = true
 			}
 		}
 	})
@@ -129,6 +158,11 @@ func allAwaited(sub *subject) error {
 				return fail([]int{rank}, []Place{place(rank, s)}, nil, "nothing waits for %v", place(rank, s))
 			}
 		}
+		for i := range p.Values {
+			if v := ir.Value(i); !read[sub.layout.Slot(rank, v)] {
+				return fail([]int{rank}, []Place{place(rank, v)}, nil, "nothing reads %v: it is neither folded nor put", place(rank, v))
+			}
+		}
 	}
 	return chunksAwaited(sub, awaited)
 }
@@ -140,7 +174,7 @@ func chunksAwaited(sub *subject, awaited []bool) error {
 	var err error
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		for _, a := range r.Do {
-			if err != nil || a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || awaited[sub.layout.Slot(int(a.To), a.Slot)] {
+			if err != nil || a.Op != ir.Put || a.Sets().Kind() != ir.KindChunk || awaited[sub.layout.Slot(int(a.To), a.Slot)] {
 				continue
 			}
 			p := place(int(a.To), a.Slot)

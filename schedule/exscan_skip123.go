@@ -1,0 +1,17 @@
+package schedule
+
+// exscanSkip123 is the exclusive scan of J. L. Träff (2025): skips are 1, 2, 3, 6, 12 … . After two
+// rounds a rank has the fold of the three ranks before it, and from then on it puts what it has, without
+// its own contribution: the rank 3 after it has what comes next. One fold a round, and one more.
+func exscanSkip123() Algorithm {
+	return Algorithm{
+		Name:       "exscan/skip-123",
+		Collective: Exscan,
+		Paper:      "Träff 2025",
+		Summary:    "folds of the ranks before go 1, 2, 3, 6, 12 … ranks on; one fold a round",
+		Messages:   "⌈log2 (P-1) + log2 4/3⌉ rounds of at most F·P puts",
+		Params:     unrootedParams(),
+		RankOrder:  true,
+		write:      prefix{exclusive: true, few: true}.write,
+	}
+}

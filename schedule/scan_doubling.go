@@ -1,0 +1,16 @@
+package schedule
+
+// scanDoubling: in round i a rank puts what the 2^i ranks up to itself contribute to the rank 2^i after it,
+// which folds it on the left of what it has.
+func scanDoubling() Algorithm {
+	return Algorithm{
+		Name:       "scan/doubling",
+		Collective: Scan,
+		Paper:      "Träff 2025",
+		Summary:    "round i: the fold of the 2^i ranks up to itself to the rank 2^i after",
+		Messages:   "F(P⌈log2 P⌉ - 2^⌈log2 P⌉ + 1) puts",
+		Params:     unrootedParams(),
+		RankOrder:  true,
+		write:      prefix{}.write,
+	}
+}

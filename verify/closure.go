@@ -1,0 +1,147 @@
+package verify
+
+import "github.com/schedgen/schedgen/ir"
+
+// A rank returns when its done slots are set and none of its rules is ready. So what has happened then
+// is closed over the rank's own folds: what a fold made is there if all is that its rule waits for. The
+// other way round, a slot that nothing but one fold makes is there only if all is that this fold's
+// rule waits for. Both are seen in the rank's program alone, and the analysis of what must be set
+// (must) is left with what comes from others.
+
+// returned makes st the set of slots of rank that its folds show to be set when it returns.
+func (st *stamps) returned(rank int) {
+	p := &st.sub.s.Programs[rank]
+	st.mark(rank, nil)
+	for _, s := range p.Done {
+		st.addWithCauses(rank, s)
+	}
+	for again := st.sub.folds; again; {
+		again = false
+		for i := range p.Rules {
+			again = st.fold(rank, &p.Rules[i]) || again
+		}
+	}
+}
+
+// addWithCauses puts in a slot of rank and, if one fold makes it, what the rule of that waits for.
+func (st *stamps) addWithCauses(rank int, s ir.Slot) {
+	if st.has(rank, s) {
+		return
+	}
+	st.add(rank, s)
+	for _, w := range st.sub.foldedUpon(rank, s) {
+		st.addWithCauses(rank, w)
+	}
+}
+
+// fold puts in what a rule folds, if all is in the set that it waits for. It reports whether that is
+// new.
+func (st *stamps) fold(rank int, r *ir.Rule) (grown bool) {
+	if r.IsRepair() {
+		return false
+	}
+	for _, a := range r.Do {
+		if a.Op != ir.Fold || st.has(rank, a.As) {
+			continue
+		}
+		for _, w := range r.When {
+			if !st.given(rank, w) {
+				return grown
+			}
+		}
+		st.add(rank, a.As)
+		grown = true
+	}
+	return grown
+}
+
+// given reports whether a slot of a rank that returns is set, as far as the set tells.
+func (st *stamps) given(rank int, s ir.Slot) bool {
+	return s == ir.Enter || s.Kind() == ir.KindChunk && st.sub.s.Holds(rank, s.Index()) || st.has(rank, s)
+}
+
+// claim appends the claims that s is set when rank returns, whose set st is, and puts s into it. asked
+// is the slot for which s is needed.
+func (st *stamps) claim(open []claim, rank int, s, asked ir.Slot) []claim {
+	if st.given(rank, s) {
+		return open
+	}
+	sub := st.sub
+	if sub.layout.Slot(rank, s) >= 0 {
+		st.add(rank, s)
+		if when := sub.foldedUpon(rank, s); when != nil && sub.may.Slot(rank, s) >= 0 {
+			for _, w := range when {
+				open = st.claim(open, rank, w, asked)
+			}
+			return open
+		}
+	}
+	return append(open, claim{rank: rank, given: sub.s.Programs[rank].Done, need: place(rank, s), asked: asked})
+}
+
+// What makes a slot.
+const (
+	madeByNothing = -1
+	madeByOthers  = -2 // a put, a multicast, or more than one rule
+)
+
+// foldedUpon returns what the rule waits for that alone makes a slot of rank, by a fold. It is nil if
+// something else may set the slot.
+func (sub *subject) foldedUpon(rank int, s ir.Slot) []ir.Slot {
+	if !sub.folds {
+		return nil
+	}
+	if sub.maker == nil {
+		sub.findMakers()
+	}
+	id := sub.layout.Slot(rank, s)
+	if id < 0 || sub.maker[id] < 0 {
+		return nil
+	}
+	_, i := sub.layout.RuleOf(int(sub.maker[id]))
+	return sub.s.Programs[rank].Rules[i].When
+}
+
+// findMakers fills in maker.
+func (sub *subject) findMakers() {
+	sub.maker = make([]int32, sub.layout.Slots())
+	for i := range sub.maker {
+		sub.maker[i] = madeByNothing
+	}
+	caster := make(map[ir.Slot]int) // the rank that multicasts a chunk, -1: several do
+	for rank := range sub.s.Programs {
+		rules := sub.s.Programs[rank].Rules
+		for i := range rules {
+			do := rules[i].Do
+			for j, a := range do {
+				if a.Op == ir.Mcast {
+					if was, ok := caster[a.Slot]; ok && was != rank {
+						caster[a.Slot] = -1
+					} else {
+						caster[a.Slot] = rank
+					}
+				}
+				id := sub.target(rank, do, j)
+				switch {
+				case id < 0:
+				case a.Op == ir.Fold && sub.maker[id] == madeByNothing:
+					sub.maker[id] = int32(sub.layout.Rule(rank, i))
+				default:
+					sub.maker[id] = madeByOthers
+				}
+			}
+		}
+	}
+	if len(caster) == 0 {
+		return
+	}
+	for id, rule := range sub.maker {
+		if rule < 0 {
+			continue
+		}
+		p := sub.layout.PlaceOf(id)
+		if by, cast := caster[p.Slot]; cast && by != p.Rank {
+			sub.maker[id] = madeByOthers
+		}
+	}
+}

@@ -1,0 +1,304 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
+	"strings"
+)
+
+// term says how a value is folded from the contributions of ranks: a binary tree with ranks as
+// leaves. The tree is a node of a forest, with all its ranks moved on by shift, modulo their number.
+// So terms that differ only in where they start, such as those of a ring, share their nodes, and two
+// terms are equal if and only if their fields are.
+type term struct {
+	node  int32
+	shift int32
+
+	// part is the part of each contribution that the leaves are of: k for x<k>, givenPart for a chunk
+	// that some rank holds at enter, mixedParts if they are not all of one part.
+	part int32
+}
+
+// tree is a term of any part.
+type tree struct{ node, shift int32 }
+
+func (t term) tree() tree { return tree{t.node, t.shift} }
+
+const (
+	noPart     = -1
+	mixedParts = -2
+)
+
+// givenPart returns the part of a chunk that is folded from no contributions.
+func givenPart(chunk int) int32 { return int32(-3 - chunk) }
+
+// partName returns what a part is called: "x0", or "c0" for a chunk that is given.
+func partName(part int32) string {
+	if part >= 0 {
+		return "x" + strconv.Itoa(int(part))
+	}
+	return "c" + strconv.Itoa(int(-3-part))
+}
+
+// The first nodes of a forest.
+const (
+	noNode    = -1
+	rankNode  = 0 // the contribution of a rank, which is the term's shift
+	givenNode = 1 // a chunk that is there at enter
+)
+
+// node is a tree. Its ranks are counted from that of its first leaf on, modulo their number.
+type node struct {
+	left, right int32 // noNode in a leaf
+	by          int32 // the ranks of right are moved on by so many more than those of left
+
+	leaves      int32 // how many, at most one more than there are ranks
+	first, span int32 // the leaves are the ranks first … first+span-1, each once; span 0: they are not, or it is not known
+	last        int32 // the rank of the last leaf
+	rising      bool  // each leaf's rank is above that of the leaf before it, and none has gone round
+}
+
+// forest holds nodes, each once.
+type forest struct {
+	ranks int32
+	nodes []node
+	index map[[3]int32]int32
+}
+
+func newForest(ranks int) *forest {
+	leaf := node{left: noNode, right: noNode, leaves: 1, span: 1, rising: true}
+	given := node{left: noNode, right: noNode, leaves: 1}
+	return &forest{ranks: int32(ranks), nodes: []node{leaf, given}, index: make(map[[3]int32]int32)}
+}
+
+// of returns the term of a rank's contribution.
+func (f *forest) of(rank, part int) term { return term{rankNode, int32(rank), int32(part)} }
+
+// given returns the term of a chunk that is there at enter.
+func (f *forest) given(chunk int) term { return term{givenNode, 0, givenPart(chunk)} }
+
+// fold returns the term a·b.
+func (f *forest) fold(a, b term) term {
+	if a.part != b.part {
+		a.part = mixedParts
+	}
+	a.node = f.join(a.node, b.node, f.mod(b.shift-a.shift))
+	return a
+}
+
+func (f *forest) mod(rank int32) int32 {
+	if rank < 0 {
+		return rank + f.ranks
+	}
+	if rank >= f.ranks {
+		return rank - f.ranks
+	}
+	return rank
+}
+
+// join returns the node of two others.
+func (f *forest) join(left, right, by int32) int32 {
+	key := [3]int32{left, right, by}
+	if id, ok := f.index[key]; ok {
+		return id
+	}
+	l, r := &f.nodes[left], &f.nodes[right]
+	n := node{left: left, right: right, by: by, leaves: min(l.leaves+r.leaves, f.ranks+1), last: f.mod(by + r.last)}
+	n.rising = l.rising && r.rising && l.last < by && by+r.last < f.ranks
+	if l.span > 0 && r.span > 0 && l.span+r.span <= f.ranks {
+		switch second := f.mod(by + r.first); {
+		case f.mod(l.first+l.span) == second:
+			n.first, n.span = l.first, l.span+r.span
+		case f.mod(second+r.span) == l.first:
+			n.first, n.span = second, l.span+r.span
+		}
+	}
+	id := int32(len(f.nodes))
+	f.nodes = append(f.nodes, n)
+	f.index[key] = id
+	return id
+}
+
+// children returns the two trees that t is folded from; ok is false for a leaf.
+func (f *forest) children(t tree) (left, right tree, ok bool) {
+	n := &f.nodes[t.node]
+	if n.left == noNode {
+		return tree{}, tree{}, false
+	}
+	return tree{n.left, t.shift}, tree{n.right, f.mod(t.shift + n.by)}, true
+}
+
+// rotated returns t with all ranks moved on by so many; 0 ≤ by < ranks.
+func (f *forest) rotated(t tree, by int32) tree { return tree{t.node, f.mod(t.shift + by)} }
+
+// inOrder reports whether the leaves of t are in the order of their ranks.
+func (f *forest) inOrder(t tree) bool {
+	n := &f.nodes[t.node]
+	return n.rising && t.shift+n.last < f.ranks
+}
+
+// firstOutOfOrder returns two ranks of t, neighbours, of which the first is not below the second. t is not in
+// order.
+func (f *forest) firstOutOfOrder(t tree) (before, after int) {
+	for {
+		left, right, ok := f.children(t)
+		switch {
+		case !ok:
+			return int(t.shift), int(t.shift)
+		case !f.inOrder(left):
+			t = left
+		case f.mod(left.shift+f.nodes[left.node].last) < right.shift && !f.inOrder(right):
+			t = right
+		default:
+			return int(f.mod(left.shift + f.nodes[left.node].last)), int(right.shift)
+		}
+	}
+}
+
+// What is wrong with the contributions in a term.
+type oddity uint8
+
+const (
+	nothingOdd oddity = iota
+	countedTwice
+	missing
+	notAskedFor
+	notContributed
+)
+
+// odd returns which rank is wrong in a tree that is to be folded from the contributions of ranks
+// 0 … n-1, each once.
+func (f *forest) odd(t tree, n int32) (oddity, int) {
+	root := &f.nodes[t.node]
+	if root.span == n && root.leaves == n && (n == f.ranks || f.mod(root.first+t.shift) == 0) {
+		return nothingOdd, -1
+	}
+	seen := make([]bool, n)
+	for todo := []tree{t}; len(todo) > 0; {
+		t = todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if left, right, ok := f.children(t); ok {
+			todo = append(todo, right, left)
+			continue
+		}
+		switch {
+		case t.node == givenNode:
+			return notContributed, -1
+		case t.shift >= n:
+			return notAskedFor, int(t.shift)
+		case seen[t.shift]:
+			return countedTwice, int(t.shift)
+		}
+		seen[t.shift] = true
+	}
+	for rank, there := range seen {
+		if !there {
+			return missing, rank
+		}
+	}
+	return nothingOdd, -1
+}
+
+// maxLeaves is how many leaves of a tree are printed.
+const maxLeaves = 24
+
+// spell prints a tree with ranks as leaves: ((01)(23)). Ranks of two digits are kept apart:
+// ((8 9)(10 11)).
+func (f *forest) spell(t tree) string {
+	s := speller{f: f}
+	s.write(t)
+	return s.b.String()
+}
+
+type speller struct {
+	f      *forest
+	b      strings.Builder
+	leaves int
+	digit  bool // the last thing printed is a rank
+}
+
+func (s *speller) write(t tree) {
+	left, right, ok := s.f.children(t)
+	switch {
+	case s.leaves > maxLeaves:
+	case ok:
+		s.b.WriteByte('(')
+		s.digit = false
+		s.write(left)
+		s.write(right)
+		s.b.WriteByte(')')
+		s.digit = false
+	case s.leaves == maxLeaves:
+		s.leaves++
+		s.b.WriteString("…")
+	default:
+		s.leaves++
+		if s.digit && s.f.ranks > 10 {
+			s.b.WriteByte(' ')
+		}
+		if t.node == givenNode {
+			s.b.WriteByte('c')
+		} else {
+			s.b.WriteString(strconv.Itoa(int(t.shift)))
+		}
+		s.digit = true
+	}
+}
+
+// digests computes the digests of trees, and keeps them.
+type digests struct {
+	*forest
+	of      map[tree][sha256.Size]byte
+	ordered bool // the order of operands counts
+}
+
+func (f *forest) digests(ordered bool) *digests {
+	return &digests{forest: f, of: make(map[tree][sha256.Size]byte), ordered: ordered}
+}
+
+// What a digest begins with.
+const (
+	digestLeaf = iota
+	digestFold
+	digestList
+	digestRotation
+	digestResults
+	digestGiven
+)
+
+// tree returns the digest of a tree: that of a leaf is the hash of its rank, that of a fold the hash
+// of those of its operands.
+func (d *digests) tree(t tree) [sha256.Size]byte {
+	if sum, ok := d.of[t]; ok {
+		return sum
+	}
+	var text [1 + 2*sha256.Size]byte
+	left, right, ok := d.children(t)
+	n := 0
+	switch {
+	case ok:
+		a, b := d.tree(left), d.tree(right)
+		if !d.ordered && string(a[:]) > string(b[:]) {
+			a, b = b, a
+		}
+		text[0] = digestFold
+		n = 1 + copy(text[1:], a[:])
+		n += copy(text[n:], b[:])
+	case t.node == givenNode:
+		text[0], n = digestGiven, 1
+	default:
+		text[0] = digestLeaf
+		binary.BigEndian.PutUint64(text[1:], uint64(t.shift))
+		n = 9
+	}
+	sum := sha256.Sum256(text[:n])
+	d.of[t] = sum
+	return sum
+}
+
+// sameButForOrder reports whether two trees differ at most in the order of operands.
+func (f *forest) sameButForOrder(a, b tree) bool {
+	d := f.digests(false)
+	return d.tree(a) == d.tree(b)
+}

@@ -1,0 +1,45 @@
+package verify
+
+import "fmt"
+
+var position = Check{
+	Name:    "position",
+	Summary: "a note, a proof where the algorithm promises it: every part of the vector has the same tree, so a result does not depend on where it stands, or on how long the vector is",
+	scope:   everyFold,
+	prove:   provePosition,
+}
+
+func provePosition(sub *subject) (string, error) {
+	v := sub.values()
+	all, ok := v.results(&sub.s.Header)
+	if !ok {
+		return "", nil // something is missing, which others tell
+	}
+	moved := firstMoved(all)
+	if moved == nil {
+		return "one tree for every part of the vector", nil
+	}
+	a, b := v.first[moved[0]], v.first[moved[1]]
+	only := ""
+	if v.sameButForOrder(a.tree(), b.tree()) {
+		only = "; they differ only in the order of operands"
+	}
+	text := fmt.Sprintf("%v is %s, %v is %s%s", a.Slot, v.spell(a.tree()), b.Slot, v.spell(b.tree()), only)
+	if promised[sub.s.Name()].position {
+		return "", fail([]int{a.Rank, b.Rank}, []Place{a.Place, b.Place}, nil, "the tree depends on the position: %s", text)
+	}
+	return "the tree depends on the position: " + text, nil
+}
+
+// firstMoved returns two chunks of one block, or of the blocks that make up a vector, that have
+// different trees; nil if there are none.
+func firstMoved(all []results) *[2]int {
+	for _, r := range all {
+		for i, t := range r.trees {
+			if t != r.trees[0] {
+				return &[2]int{r.of * len(r.trees), r.of*len(r.trees) + i}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package verify
+
+import "fmt"
+
+var rankOrder = Check{
+	Name:    "rank-order",
+	Summary: "a note, a proof where the algorithm promises it: contributions are folded in the order of ranks, so operations need not commute",
+	scope:   everyFold,
+	prove:   proveRankOrder,
+}
+
+func proveRankOrder(sub *subject) (string, error) {
+	v := sub.values()
+	m := outOfOrder(v)
+	if m == nil {
+		return "also for operations that do not commute", nil
+	}
+	before, after := v.firstOutOfOrder(m.tree())
+	text := fmt.Sprintf("rank %d's contribution is folded before rank %d's at rank %d", before, after, m.Rank)
+	if promised[sub.s.Name()].rankOrder {
+		return "", fail([]int{m.Rank, before, after}, []Place{m.Place}, nil, "%s: %s", text, v.spell(m.tree()))
+	}
+	return "commutative only: " + text, nil
+}
+
+// outOfOrder returns the first chunk that is not folded in the order of ranks, nil if there is none.
+func outOfOrder(v *values) *made {
+	for i := range v.made {
+		if !v.inOrder(v.made[i].tree()) {
+			return &v.made[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package verify
+
+// sameTree compares terms, not what they come to: operations on floating-point numbers do not
+// associate, and those on NaNs, ties of MinLoc and functions of a program do not even commute bit by
+// bit.
+var sameTree = Check{
+	Name:    "same-tree",
+	Summary: "all ranks that fold a chunk fold the same tree, the order of operands included: every copy has the same bits",
+	scope:   everyFold,
+	prove:   proveSameTree,
+}
+
+func proveSameTree(sub *subject) (string, error) {
+	v := sub.values()
+	a, b := v.clash[0], v.clash[1]
+	if a == (made{}) {
+		return "", nil
+	}
+	only := ""
+	if v.sameButForOrder(a.tree(), b.tree()) {
+		only = "; they differ only in the order of operands"
+	}
+	return "", fail([]int{a.Rank, b.Rank}, []Place{a.Place, b.Place}, nil, "rank %d folds %v as %s, rank %d as %s%s",
+		a.Rank, a.Slot, v.spell(a.tree()), b.Rank, v.spell(b.tree()), only)
+}

@@ -1,0 +1,127 @@
+package verify
+
+import "github.com/schedgen/schedgen/ir"
+
+// typed finds out which part of the vector each slot belongs to, from the program of its rank alone,
+// as a runtime does that has to know lengths: a contribution and a chunk show it by their numbers, and
+// a partial result belongs where what it is folded with, or into, does.
+var typed = Check{
+	Name:    "typed",
+	Summary: "what is folded belongs to one part of the vector; what is put under another name becomes what belongs to the same part",
+	scope:   everyFold,
+	prove:   proveTyped,
+}
+
+func proveTyped(sub *subject) (string, error) {
+	c := classes{sub: sub, parent: make([]int32, sub.layout.Slots()), part: make([]int32, sub.layout.Slots())}
+	for id := range c.parent {
+		c.parent[id], c.part[id] = int32(id), noPart
+		if p := sub.layout.PlaceOf(id); p.Slot.Kind() == ir.KindChunk {
+			c.part[id] = partOf(&sub.s.Header, p.Slot)
+		}
+	}
+	var err error
+	sub.eachRule(func(rank int, r *ir.Rule) {
+		for _, a := range r.Do {
+			if err == nil && a.Op == ir.Fold {
+				err = c.fold(rank, a)
+			}
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	for rank := range sub.s.Programs {
+		for i := range sub.s.Programs[rank].Values {
+			if s := ir.Value(i); c.of(rank, s) == noPart {
+				return "", fail([]int{rank}, []Place{place(rank, s)}, nil,
+					"the program of rank %d does not show which part of the vector %v belongs to", rank, s)
+			}
+		}
+	}
+	sub.eachRule(func(rank int, r *ir.Rule) {
+		for _, a := range r.Do {
+			if err == nil && a.Op == ir.Put && a.As != ir.None {
+				err = c.put(rank, a)
+			}
+		}
+	})
+	return "", err
+}
+
+// partOf returns the part of the vector that a contribution or a chunk belongs to by its number.
+func partOf(h *ir.Header, s ir.Slot) int32 {
+	k := s.Index()
+	switch {
+	case s.Kind() == ir.KindInput:
+		return int32(k)
+	case h.Folds() && h.FoldedRanks(k) > 0:
+		return int32(h.InputOf(k))
+	}
+	return givenPart(k)
+}
+
+// classes are sets of slots, each of one rank, that belong to one part of the vector.
+type classes struct {
+	sub    *subject
+	parent []int32 // by slot number
+	part   []int32 // by slot number, of a class: its part, noPart if that is not known
+}
+
+// class returns the slot that stands for the class of another.
+func (c *classes) class(id int32) int32 {
+	for c.parent[id] != id {
+		c.parent[id] = c.parent[c.parent[id]]
+		id = c.parent[id]
+	}
+	return id
+}
+
+// of returns the part that a slot of rank belongs to, as far as it is known.
+func (c *classes) of(rank int, s ir.Slot) int32 {
+	if s.Kind() == ir.KindInput {
+		return partOf(&c.sub.s.Header, s)
+	}
+	id := c.sub.layout.Slot(rank, s)
+	if id < 0 { // nobody mentions it
+		return noPart
+	}
+	return c.part[c.class(int32(id))]
+}
+
+// fold takes in that an operand belongs where what is made does.
+func (c *classes) fold(rank int, a ir.Action) error {
+	into := c.class(int32(c.sub.layout.Slot(rank, a.As)))
+	part := c.of(rank, a.Slot)
+	switch was := c.part[into]; {
+	case was == noPart:
+		c.part[into] = part
+	case part != noPart && part != was:
+		return fail([]int{rank}, []Place{place(rank, a.As)}, nil, "rank %d folds %s into %s",
+			rank, belonging(a.Slot, part), belonging(a.As, was))
+	}
+	if a.Slot.Kind() != ir.KindInput {
+		from := c.class(int32(c.sub.layout.Slot(rank, a.Slot)))
+		c.parent[from] = into
+	}
+	return nil
+}
+
+// put checks that what is put becomes what belongs to the same part.
+func (c *classes) put(rank int, a ir.Action) error {
+	to := int(a.To)
+	from, into := c.of(rank, a.Slot), c.of(to, a.As)
+	if from == into {
+		return nil
+	}
+	return fail([]int{rank, to}, []Place{place(to, a.As)}, nil, "rank %d puts %s to rank %d as %s",
+		rank, belonging(a.Slot, from), to, belonging(a.As, into))
+}
+
+// belonging spells a slot with the part that it belongs to, unless its name says that: "v1 (of x0)".
+func belonging(s ir.Slot, part int32) string {
+	if name := partName(part); name != s.String() {
+		return s.String() + " (of " + name + ")"
+	}
+	return s.String()
+}

@@ -1,0 +1,142 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// values are the terms of all that a schedule folds and puts. A slot has one term, whatever is lost
+// and in whatever order the rest arrives, if check same-tree holds. Otherwise it has here the term
+// that comes first.
+type values struct {
+	*forest
+	slots []term  // by slot number; node is noNode where nothing is known
+	made  []made  // chunks that folds make, in the order in which this happens
+	clash [2]made // two that make one chunk differently; the first is zero if there are none
+	first map[int]made
+}
+
+// made is a chunk that a fold of a rank makes.
+type made struct {
+	Place
+	term
+}
+
+// values returns the terms, nil if nothing is folded or renamed.
+func (sub *subject) values() *values {
+	if sub.terms == nil && foldsAnything(sub.s) {
+		sub.terms = valuesOf(sub)
+	}
+	return sub.terms
+}
+
+func valuesOf(sub *subject) *values {
+	v := &values{forest: newForest(sub.s.Ranks), slots: make([]term, sub.layout.Slots()), first: make(map[int]made)}
+	for i := range v.slots {
+		v.slots[i] = term{node: noNode}
+	}
+	for _, id := range sub.may.Fired() {
+		rank, i := sub.layout.RuleOf(int(id))
+		do := sub.s.Programs[rank].Rules[i].Do
+		var acc term
+		for j, a := range do {
+			if a.Slot.Kind() == ir.KindSignal {
+				continue
+			}
+			t := v.read(sub, rank, a.Slot)
+			switch {
+			case a.Op == ir.Mcast:
+				for to := range sub.s.Programs {
+					if to != rank {
+						v.arrive(sub.layout.Slot(to, a.Slot), t)
+					}
+				}
+				continue
+			case a.Op == ir.Put || !a.Joins:
+				acc = t
+			case acc.node == noNode || t.node == noNode:
+				acc = term{node: noNode}
+			default:
+				acc = v.fold(acc, t)
+			}
+			to := sub.target(rank, do, j)
+			if to < 0 {
+				continue
+			}
+			v.arrive(to, acc)
+			if a.Op == ir.Fold && a.As.Kind() == ir.KindChunk && acc.node != noNode {
+				v.make(made{place(rank, a.As), acc})
+			}
+		}
+	}
+	return v
+}
+
+// read returns the term of a slot that rank uses.
+func (v *values) read(sub *subject, rank int, s ir.Slot) term {
+	switch {
+	case s.Kind() == ir.KindInput:
+		return v.of(rank, s.Index())
+	case s.Kind() == ir.KindChunk && sub.s.Holds(rank, s.Index()):
+		return v.given(s.Index())
+	}
+	return v.slots[sub.layout.Slot(rank, s)]
+}
+
+func (v *values) arrive(slot int, t term) {
+	if v.slots[slot].node == noNode {
+		v.slots[slot] = t
+	}
+}
+
+// make takes in that a fold makes a chunk.
+func (v *values) make(m made) {
+	v.made = append(v.made, m)
+	k := m.Slot.Index()
+	was, ok := v.first[k]
+	switch {
+	case !ok:
+		v.first[k] = m
+	case was.tree() != m.tree() && v.clash[0] == made{}:
+		v.clash = [2]made{was, m}
+	}
+}
+
+// results are the trees of the chunks that are folded, part after part of the contributions.
+type results struct {
+	of    int    // the chunks c<of·InputChunks> … are meant
+	trees []tree // by part
+}
+
+// results returns the trees of each block that is folded from all parts of the contributions. ok is
+// false if some chunk of such a block is made by no fold.
+func (v *values) results(h *ir.Header) (all []results, ok bool) {
+	parts := h.InputChunks()
+	if parts == 0 {
+		return nil, false
+	}
+	chunks := make([]int, 0, len(v.first))
+	for k := range v.first {
+		if h.FoldedRanks(k) > 0 {
+			chunks = append(chunks, k)
+		}
+	}
+	slices.Sort(chunks)
+	for _, k := range chunks {
+		if last := len(all) - 1; last < 0 || all[last].of != k/parts {
+			all = append(all, results{of: k / parts})
+		}
+		r := &all[len(all)-1]
+		if len(r.trees) != k%parts {
+			return nil, false
+		}
+		r.trees = append(r.trees, v.first[k].tree())
+	}
+	for _, r := range all {
+		if len(r.trees) != parts {
+			return nil, false
+		}
+	}
+	return all, len(all) > 0
+}
