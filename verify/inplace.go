@@ -22,6 +22,8 @@ var inPlace = Check{
 	prove:   proveInPlace,
 }
 
+const noteInPlace = "input and output may share memory"
+
 func proveInPlace(sub *subject) (string, error) {
 	if firstError(sub, proveContributes) != nil {
 		return "", nil
@@ -30,7 +32,7 @@ func proveInPlace(sub *subject) (string, error) {
 	var o *overlap
 	switch {
 	case err == nil:
-		return "input and output may share memory", nil
+		return noteInPlace, nil
 	case !errors.As(err, &o):
 		return "", err
 	case promised[sub.s.Name()].inPlace:

@@ -43,6 +43,7 @@ func clever(t testing.TB, s *ir.Schedule) (bad map[string]error, sound bool) {
 	sub, err := newSubject(s)
 	require.NoError(t, err)
 	_, bad["wellformed"] = proveWellformed(sub)
+	sub.wellformed = bad["wellformed"] == nil
 	if repairsStop(sub) != nil {
 		return bad, false
 	}

@@ -61,6 +61,7 @@ type promise struct {
 var promised = map[string]promise{
 	"bcast/mcast-acktree": {acked: true},
 	"allreduce/doubling":  {rankOrder: true, position: true},
+	"allreduce/ring":      {inPlace: true},
 }
 
 // acknowledged applies where the algorithm promises acknowledgements or rules
