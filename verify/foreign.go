@@ -30,11 +30,9 @@ func Claims() []string {
 	return names
 }
 
-// judged reports whether a file can be judged as the collective: it moves blocks as they are, or
-// synchronizes. What files fold is not followed.
-func judged(row *ir.Collective) bool {
-	return row.Blocks != nil && row.Inputs == nil || row.Synchronizes
-}
+// judged reports whether a file can be judged as the collective: it moves blocks or synchronizes. What
+// is folded shows only in files that say what messages carry.
+func judged(row *ir.Collective) bool { return row.Blocks != nil || row.Synchronizes }
 
 // foreign is a graph of operations with what its checks find out one after the
 // other.

@@ -23,7 +23,7 @@ func (c *contents) spellValue(v int32) string {
 	case v == cellMixed:
 		return "the result of a reduction"
 	case v <= cellFolded:
-		return c.spellFolded(c.folds.all[cellFolded-v])
+		return c.spellTerm(c.folds.all[cellFolded-v])
 	case c.header.Folds():
 		return fmt.Sprintf("part %d of the result", c.header.InputOf(int(v)))
 	case c.header.Blocks() == 1:
@@ -59,6 +59,7 @@ func (f *foreign) proveContents() (string, error) {
 	}
 	c := &contents{foreign: f, walk: dag.NewWalker(f.Graph), writes: make([]map[int][]write, len(f.Ranks)), carried: make([][]int32, f.index.Len())}
 	f.contents = c
+	c.folds = folding{forest: newForest(f.header.Ranks), number: make(map[term]int32)}
 	for rank := range c.writes {
 		c.writes[rank] = make(map[int][]write)
 	}

@@ -1,35 +1,24 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/schedgen/schedgen/ir/dag"
-	"github.com/schedgen/schedgen/ir/term"
 )
 
-// folded is what a cell holds that contributions have been folded into: the part of the
-// contributions, and the term. The forms of others do not say which operand of a fold is on the left,
-// so terms are told apart as if it did not matter.
-type folded struct {
-	part int32
-	term term.Term
-}
-
-// folding are the contents of cells of a collective that folds. The values of cells number them, from
-// cellFolded downwards.
+// folding is what cells hold of a collective that folds. The values of cells number terms, from
+// cellFolded downwards. The forms of others do not say which operand of a fold is on the left, so
+// terms are told apart as if it did not matter: the lower of two is on the left.
 type folding struct {
-	terms  term.Table
-	all    []folded
-	number map[folded]int32
+	*forest
+	all    []term
+	number map[term]int32
 }
 
-func (f *folding) value(x folded) int32 {
+func (f *folding) value(x term) int32 {
 	if v, ok := f.number[x]; ok {
 		return v
-	}
-	if f.number == nil {
-		f.number = make(map[folded]int32)
 	}
 	v := cellFolded - int32(len(f.all))
 	f.all = append(f.all, x)
@@ -37,10 +26,10 @@ func (f *folding) value(x folded) int32 {
 	return v
 }
 
-// of returns what a value is of; ok is false if it is something else.
-func (f *folding) of(value int32) (x folded, ok bool) {
+// termOf returns the term that a value numbers; ok is false if it is something else.
+func (f *folding) termOf(value int32) (x term, ok bool) {
 	if value > cellFolded {
-		return folded{}, false
+		return term{}, false
 	}
 	return f.all[cellFolded-value], true
 }
@@ -51,105 +40,64 @@ func (c *contents) inputPart(rank, cell int) int32 {
 	if at < 0 || at >= c.header.InputChunks() || at >= c.Cells.Input[rank].Len {
 		return cellEmpty
 	}
-	return c.folds.value(folded{int32(at), c.folds.terms.Of(rank)})
+	return c.folds.value(c.folds.of(rank, at))
 }
 
 // fold returns the result of folding two values, which an operation does.
 func (c *contents) fold(ref dag.Ref, a, b int32) (int32, error) {
-	x, xOK := c.folds.of(a)
-	y, yOK := c.folds.of(b)
+	x, xOK := c.folds.termOf(a)
+	y, yOK := c.folds.termOf(b)
 	switch {
 	case !xOK || !yOK:
 		return cellMixed, nil
 	case x.part != y.part:
 		return 0, fail([]int{ref.Rank}, nil, nil, "%s folds %s and %s, which do not belong to one part of the vector",
 			c.Tell(ref), c.spellValue(a), c.spellValue(b))
-	case y.term < x.term:
+	case cmp.Or(x.node-y.node, x.shift-y.shift) > 0:
 		x, y = y, x
 	}
-	return c.folds.value(folded{x.part, c.folds.terms.Fold(x.term, y.term)}), nil
+	return c.folds.value(c.folds.fold(x, y)), nil
 }
 
-// maxTermText is how much of a term a failure spells.
-const maxTermText = 120
-
-// spellFolded tells what has been folded.
-func (c *contents) spellFolded(x folded) string {
-	if rank := c.folds.terms.Rank(x.term); rank >= 0 {
-		return fmt.Sprintf("part %d of rank %d's contribution", x.part, rank)
-	}
-	return fmt.Sprintf("%s of part %d", c.folds.terms.Text(x.term, maxTermText), x.part)
+// spellTerm tells what has been folded.
+func (c *contents) spellTerm(x term) string {
+	return fmt.Sprintf("%s of part %d", c.folds.spell(x.tree()), x.part)
 }
 
 // result returns what a rank has at the place of a chunk that it wants; ok is false if it is nothing
 // that has been folded.
-func (c *contents) result(rank, k int) (x folded, ok bool) {
+func (c *contents) result(rank, k int) (x term, ok bool) {
 	wanted, result := c.header.Wanted(rank), c.Cells.Result[rank]
 	place := wanted.Place(k)
 	if place < 0 || place >= result.Len {
-		return folded{}, false
+		return term{}, false
 	}
-	return c.folds.of(c.last(rank, result.From+place))
+	return c.folds.termOf(c.last(rank, result.From+place))
 }
 
 // proveContributes finds a result in which a contribution is missing or counts twice.
 func (f *foreign) proveContributes() (string, error) {
 	c := f.contents
-	seen := make(map[term.Term]bool)
 	for rank := range f.Ranks {
 		wanted := f.header.Wanted(rank)
 		for k := range wanted.All() {
 			x, _ := c.result(rank, k) // coverage has looked at it
-			if len(f.Ranks) == f.header.FoldedRanks(k) {
-				if seen[x.term] {
-					continue
-				}
-				seen[x.term] = true
+			why := ""
+			switch odd, of := c.folds.odd(x.tree(), int32(f.header.FoldedRanks(k))); odd {
+			case nothingOdd:
+				continue
+			case countedTwice:
+				why = fmt.Sprintf("counts the contribution of rank %d twice", of)
+			case missing:
+				why = fmt.Sprintf("lacks the contribution of rank %d", of)
+			default:
+				why = fmt.Sprintf("has the contribution of rank %d, which does not belong there", of)
 			}
-			if err := c.contributes(rank, k, x); err != nil {
-				return "", err
-			}
+			return "", fail([]int{rank}, nil, nil, "%s of rank %d %s: it is %s",
+				c.Cells.Spell(rank, c.Cells.Result[rank].From+wanted.Place(k)), rank, why, c.spellTerm(x))
 		}
 	}
 	return "", nil
-}
-
-// contributes fails unless the term has the contributions of chunk k, each once.
-func (c *contents) contributes(rank, k int, x folded) error {
-	has := make([]bool, len(c.Ranks))
-	twice := -1
-	todo := []term.Term{x.term}
-	for len(todo) > 0 && twice < 0 {
-		last := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if left, right, ok := c.folds.terms.Parts(last); ok {
-			todo = append(todo, right, left)
-			continue
-		}
-		from := c.folds.terms.Rank(last)
-		if has[from] {
-			twice = from
-		}
-		has[from] = true
-	}
-	want := c.header.FoldedRanks(k)
-	missing := slices.Index(has[:want], false)
-	extra := slices.Index(has[want:], true)
-	why := ""
-	switch {
-	case twice >= 0:
-		why = fmt.Sprintf("counts the contribution of rank %d twice", twice)
-	case missing >= 0:
-		why = fmt.Sprintf("lacks the contribution of rank %d", missing)
-	case extra >= 0:
-		why = fmt.Sprintf("has the contribution of rank %d, which does not belong there", want+extra)
-	default:
-		return nil
-	}
-	cell := c.Cells.Result[rank].From
-	wanted := c.header.Wanted(rank)
-	return fail([]int{rank}, nil, nil, "%s of rank %d %s: it is %s",
-		c.Cells.Spell(rank, cell+wanted.Place(k)), rank, why, c.spellFolded(x))
 }
 
 // proveSameTree finds two ranks whose results of one chunk are folded in different ways: they may
@@ -157,25 +105,25 @@ func (c *contents) contributes(rank, k int, x folded) error {
 // as operations that do not commute need it, or could be if the form said which operand is on the
 // left.
 func (f *foreign) proveSameTree() (string, error) {
-	c := f.contents
 	type first struct {
-		rank int
-		x    folded
+		rank  int
+		x     term
+		known bool
 	}
+	c := f.contents
 	by := make([]first, f.header.Chunks)
-	ordered := newRankOrder(&c.folds.terms)
 	inOrder := true
 	for rank := range f.Ranks {
 		wanted := f.header.Wanted(rank)
 		for k := range wanted.All() {
 			x, _ := c.result(rank, k)
-			inOrder = inOrder && ordered.is(x.term)
 			switch was := by[k]; {
-			case was.x.term == 0:
-				by[k] = first{rank, x}
-			case was.x.term != x.term:
+			case !was.known:
+				by[k] = first{rank, x, true}
+				inOrder = inOrder && c.folds.canBeInOrder(x.tree(), make(map[tree]span))
+			case was.x.tree() != x.tree():
 				return "", fail([]int{was.rank, rank}, nil, nil, "ranks %d and %d fold chunk %d in different ways, so that they may differ: %s and %s",
-					was.rank, rank, k, c.folds.terms.Text(was.x.term, maxTermText), c.folds.terms.Text(x.term, maxTermText))
+					was.rank, rank, k, c.folds.spell(was.x.tree()), c.folds.spell(x.tree()))
 			}
 		}
 	}
@@ -185,37 +133,29 @@ func (f *foreign) proveSameTree() (string, error) {
 	return "commutative operations only", nil
 }
 
-// rankOrder finds out whether contributions that are folded are neighbours, so that each fold can have
-// those of lower ranks on the left.
-type rankOrder struct {
-	terms *term.Table
-	spans map[term.Term][2]int // lowest and highest rank; lowest -1: they are no neighbours
+// span is the lowest and the highest rank of a tree.
+type span struct {
+	low, high int32
+	ok        bool // in each fold, all ranks of one operand are below those of the other
 }
 
-func newRankOrder(t *term.Table) *rankOrder {
-	return &rankOrder{t, make(map[term.Term][2]int)}
-}
+// canBeInOrder reports whether the leaves of t are in the order of their ranks once the operands of its
+// folds are swapped where need be.
+func (f *forest) canBeInOrder(t tree, known map[tree]span) bool { return f.spanOf(t, known).ok }
 
-func (o *rankOrder) is(x term.Term) bool { return o.span(x)[0] >= 0 }
-
-func (o *rankOrder) span(x term.Term) [2]int {
-	if s, ok := o.spans[x]; ok {
+func (f *forest) spanOf(t tree, known map[tree]span) span {
+	if s, ok := known[t]; ok {
 		return s
 	}
-	var s [2]int
-	if left, right, ok := o.terms.Parts(x); ok {
-		a, b := o.span(left), o.span(right)
-		if a[0] > b[0] {
+	s := span{t.shift, t.shift, true}
+	if left, right, ok := f.children(t); ok {
+		a, b := f.spanOf(left, known), f.spanOf(right, known)
+		if a.low > b.low {
 			a, b = b, a
 		}
-		s = [2]int{a[0], b[1]}
-		if a[0] < 0 || a[1] >= b[0] {
-			s[0] = -1
-		}
-	} else {
-		s = [2]int{o.terms.Rank(x), o.terms.Rank(x)}
+		s = span{a.low, max(a.high, b.high), a.ok && b.ok && a.high < b.low}
 	}
-	o.spans[x] = s
+	known[t] = s
 	return s
 }
 
@@ -226,4 +166,3 @@ func (f *foreign) inputsOf(rank int) int {
 	}
 	return f.held(rank).Count
 }
-
