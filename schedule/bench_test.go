@@ -60,7 +60,7 @@ func TestProgramAllocates(t *testing.T) {
 			if p := s.Program(rank); len(p.Ask)+len(p.ReportFrom) > 0 {
 				most++
 			}
-			got := testing.AllocsPerRun(5, func() { s.Program(rank) })
+			got := testing.AllocsPerRun(20, func() { s.Program(rank) })
 			require.LessOrEqual(t, got, most, "%s rank %d", s.label(), rank)
 		}
 	}

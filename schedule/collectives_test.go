@@ -67,6 +67,17 @@ func TestCostOfCollectives(t *testing.T) {
 	}
 }
 
+// allreduce/mcast-acktree sends P-1 partial results, multicasts every chunk once, and acknowledges it.
+func TestCostOfMulticastResult(t *testing.T) {
+	for ranks := 2; ranks <= 33; ranks++ {
+		for _, chunks := range []int{1, 3} {
+			cost, err := verify.CostOf(build(t, "allreduce/mcast-acktree", Params{Ranks: ranks, Chunks: chunks}))
+			require.NoError(t, err)
+			require.Equal(t, []int{chunks * (ranks - 1), chunks, ranks - 1}, []int{cost.Puts, cost.Mcasts, cost.Signals}, "P=%d", ranks)
+		}
+	}
+}
+
 // onePorted returns the rounds of a schedule in which a rank sends one message at a time, the first
 // that it can, and gets one at a time.
 func onePorted(s *ir.Schedule) int {
