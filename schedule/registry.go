@@ -98,6 +98,7 @@ var registry = sync.OnceValue(func() []Algorithm {
 		allreduceLinear(),
 		allreduceDoubling(),
 		allreduceHalving(),
+		allreduceTwoShot(),
 		allreduceRing(),
 		allreduceMultiplying(),
 		allreduceCirculant(),
