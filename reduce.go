@@ -38,6 +38,16 @@ func ReduceScatter[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) 
 	return foldTo(ctx, comm, "ReduceScatter", &reduceScatter, dst, src, op, 0)
 }
 
+// ReduceScatterv is [ReduceScatter] with blocks of different lengths: rank r gets counts[r] elements of
+// the result, which lie behind those of the ranks before it. All ranks pass the same counts.
+func ReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, op Op) error {
+	call, err := scattervCall(ctx, comm, "ReduceScatterv", dst, src, counts, op)
+	if err != nil {
+		return err
+	}
+	return public(comm.under.Do(ctx, call))
+}
+
 // Scan folds buf of the ranks 0 … r with op, element by element, and puts the result into buf of rank
 // r, for every r. buf has the same length at all ranks.
 func Scan[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
@@ -84,6 +94,15 @@ func StartAllreduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op O
 // StartReduceScatter starts a [ReduceScatter]; see [StartBcast].
 func StartReduceScatter[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
 	return startTo(ctx, comm, "StartReduceScatter", &reduceScatter, dst, src, op, 0)
+}
+
+// StartReduceScatterv starts a [ReduceScatterv]; see [StartBcast]. counts belongs to the communicator, too.
+func StartReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, op Op) (*Request, error) {
+	call, err := scattervCall(ctx, comm, "StartReduceScatterv", dst, src, counts, op)
+	if err != nil {
+		return nil, err
+	}
+	return started(comm.under.Start(ctx, call))
 }
 
 // StartScan starts a [Scan]; see [StartBcast].
@@ -188,6 +207,24 @@ func toCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collectiv
 	if wanted > 0 {
 		call.Dst = bytesOf(dst)
 	}
+	return call, nil
+}
+
+// scattervCall returns the call of a reduce-scatter with blocks of different lengths.
+func scattervCall[T any](ctx context.Context, comm *Comm, fn string, dst, src []T, counts []int, op Op) (runtime.Call, error) {
+	call, err := foldCall[T](ctx, comm, fn, &reduceScatter, op, 0)
+	if err != nil {
+		return call, err
+	}
+	rank, size := comm.under.Rank(), comm.under.Size()
+	if len(counts) != size || counts[rank] != len(dst) {
+		return call, comm.wrong(fn, "counts is %v, want %d of them with %d, the length of dst, at place %d",
+			counts[:min(len(counts), maxNamed)], size, len(dst), rank)
+	}
+	if shares, _, _ := overlap(dst, src); shares {
+		return call, comm.wrong(fn, "dst, of %d elements, and src, of %d, overlap", len(dst), len(src))
+	}
+	call.Dst, call.Src, call.Counted, call.SrcCounts = bytesOf(dst), bytesOf(src), true, counts
 	return call, nil
 }
 

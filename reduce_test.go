@@ -598,3 +598,44 @@ func TestRefusedFoldIsTold(t *testing.T) {
 		c.Close()
 	}
 }
+
+// Blocks of a ReduceScatterv have lengths of their own.
+func TestReduceScatterv(t *testing.T) {
+	for size := 1; size <= 5; size++ {
+		ranks(t, size, func(c *schedgen.Comm) error {
+			counts, all, at := make([]int, size), 0, 0
+			for r := range counts {
+				counts[r] = r % 3
+				if r < c.Rank() {
+					at += counts[r]
+				}
+				all += counts[r]
+			}
+			src := make([]int32, all)
+			for i := range src {
+				src[i] = int32(i * (c.Rank() + 1))
+			}
+			dst := make([]int32, counts[c.Rank()])
+			if err := schedgen.ReduceScatterv(t.Context(), c, dst, src, counts, schedgen.Sum); err != nil {
+				return err
+			}
+			for i, got := range dst {
+				if want := int32((at + i) * size * (size + 1) / 2); got != want {
+					return fmt.Errorf("rank %d of %d: element %d is %d, want %d", c.Rank(), size, i, got, want)
+				}
+			}
+			r, err := schedgen.StartReduceScatterv(t.Context(), c, dst, src, counts, schedgen.Max)
+			if err != nil {
+				return err
+			}
+			if err := r.Wait(t.Context()); err != nil {
+				return err
+			}
+			err = schedgen.ReduceScatterv(t.Context(), c, dst, src, counts[:size-1], schedgen.Sum)
+			if err == nil || !errors.Is(err, schedgen.ErrInput) {
+				return fmt.Errorf("too few counts: %w", err)
+			}
+			return nil
+		})
+	}
+}

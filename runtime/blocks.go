@@ -146,6 +146,7 @@ func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, fo
 	if call.Fold != nil {
 		f := elements(call.Fold.Element)
 		f.fold, f.ordered = call.Fold.Name, !call.Fold.Commutes
+		f.counted, f.shared = call.Counted, call.Counted // every rank contributes to all blocks
 		return k, core.Buffers{In: call.Src, Out: call.Dst, Block: bytes, Fold: call.Fold}, f, nil
 	}
 	f := elements(max(1, call.Element))
@@ -174,8 +175,8 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 		return 0, fmt.Errorf("the Fold has the name %q, elements of %d bytes and a kernel that is nil: %t", call.Fold.Name, call.Fold.Element, call.Fold.Kernel == nil)
 	case call.Fold != nil && call.Element != 0 && call.Element != call.Fold.Element:
 		return 0, fmt.Errorf("elements of %d bytes, but those of the Fold have %d", call.Element, call.Fold.Element)
-	case call.Fold != nil && call.Counted:
-		return 0, errors.New("it takes no counts")
+	case call.Fold != nil && call.Counted && row.Inputs(2) < 2:
+		return 0, errors.New("it takes no counts: each rank contributes one block")
 	case call.Counted && (row.Blocks == nil || row.Blocks(2) < 2):
 		return 0, errors.New("it takes no counts: it does not move several blocks")
 	case row.Blocks == nil:
@@ -189,11 +190,13 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 		return 0, fmt.Errorf("dst has %d bytes and src %d, which are not whole elements of %d", len(call.Dst), len(call.Src), element)
 	}
 	held, wanted := row.Held(c.size, call.Root, c.rank), row.Wanted(c.size, call.Root, c.rank)
-	if call.Fold != nil {
+	if call.Fold != nil && call.Counted {
+		held = ir.Blocks{Step: 1, Count: row.Inputs(c.size)}
+	} else if call.Fold != nil {
 		return c.checkFolded(call, row, wanted)
 	}
 	if call.Counted {
-		n, err := checkCounts(call, wanted, held)
+		n, err := checkCounts(call, element, wanted, held)
 		return n * element, err
 	}
 	n, err := blockBytes(len(call.Dst), len(call.Src), wanted.Count, held.Count)

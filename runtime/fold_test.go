@@ -164,7 +164,7 @@ func TestFoldsRefused(t *testing.T) {
 		"dst, of 8 bytes, and src, of 8, overlap":                   {Collective: "allreduce", Dst: buf[:8], Src: buf[4:12], Fold: &runtime.Fold{Name: "x", Element: 4, Kernel: sums.Kernel}},
 		"src has 15 bytes, which are not 2 blocks of one length":    {Collective: "reduce-scatter", Dst: nil, Src: buf[:15], Fold: &runtime.Fold{Name: "x", Element: 1, Kernel: sums.Kernel}},
 		"root 1, but it has no root":                                {Collective: "allreduce", Dst: buf, Src: buf, Root: 1, Fold: sums},
-		"it takes no counts":                                        {Collective: "allreduce", Dst: buf, Src: buf, Fold: sums, Counted: true},
+		"it takes no counts: each rank contributes one block":       {Collective: "allreduce", Dst: buf, Src: buf, Fold: sums, Counted: true},
 	} {
 		err := comms[0].Do(context.Background(), call)
 		require.ErrorIs(t, err, runtime.ErrInput, want)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -76,6 +77,10 @@ func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
 	}
 	if i := pl.held.Index(block); i >= 0 {
 		return o.mem.In, s.in[i], s.in[i+1]
+	}
+	if i, found := slices.BinarySearch(pl.relayed, block); found && o.plan.folds {
+		_, n := o.inputBlock(block) // a result on its way: all ranks know how long it is
+		return o.relayed, i * o.n, i*o.n + n
 	}
 	return nil, 0, 0
 }

@@ -108,7 +108,8 @@ func (o *op) openFolds(memory []byte) {
 	f.bounds = append(f.bounds[:0], 0)
 	end, per := 0, o.plan.cells.per
 	for _, part := range o.plan.cells.parts {
-		lo, hi := o.bounds(o.n, int(part)%per)
+		_, n := o.inputBlock(int(part) / per)
+		lo, hi := o.bounds(n, int(part)%per)
 		end += hi - lo
 		f.bounds = append(f.bounds, end)
 	}
@@ -132,6 +133,14 @@ func (o *op) bounds(n, k int) (lo, hi int) {
 	return lo * o.folds.element, hi * o.folds.element
 }
 
+// inputBlock returns where a block of the contribution begins in In, and its bytes.
+func (o *op) inputBlock(block int) (at, n int) {
+	if o.spans.on {
+		return o.spans.in[block], o.spans.in[block+1] - o.spans.in[block]
+	}
+	return block * o.n, o.n
+}
+
 // locate returns in which memory the bytes of a slot are, or go, and from where to where.
 func (o *op) locate(s ir.Slot) (mem []byte, lo, hi int) {
 	switch s.Kind() {
@@ -139,9 +148,9 @@ func (o *op) locate(s ir.Slot) (mem []byte, lo, hi int) {
 		f, cell := &o.folds, o.plan.cells.of[s.Index()]
 		return f.memory, f.bounds[cell], f.bounds[cell+1]
 	case ir.KindInput:
-		block, k := s.Index()/o.plan.cells.per, s.Index()%o.plan.cells.per
-		lo, hi = o.bounds(o.n, k)
-		return o.mem.In, block*o.n + lo, block*o.n + hi
+		at, n := o.inputBlock(s.Index() / o.plan.cells.per)
+		lo, hi = o.bounds(n, s.Index()%o.plan.cells.per)
+		return o.mem.In, at + lo, at + hi
 	}
 	return o.locateChunk(s.Index())
 }
