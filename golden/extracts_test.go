@@ -45,7 +45,7 @@ func requireSmallSVG(t *testing.T, s *ir.Schedule) {
 	t.Helper()
 	svg := emitted(t, "svg", s)
 	if s.Folds() {
-		require.Less(t, len(svg), 100_000)
+		require.Less(t, len(svg), 150_000)
 	} else {
 		require.Less(t, len(svg), 40_000)
 	}
