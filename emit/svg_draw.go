@@ -261,7 +261,7 @@ func (n *pen) arrival(x, y, reach float64) {
 
 // Pixels of a fold.
 const (
-	foldSize  = 5   // half its width
+	foldSize  = 5 // half its width
 	foldShift = 0 // what it stands beyond the end of the round
 )
 
