@@ -119,11 +119,11 @@ func PutAll(to int, chunks ...Slot) []Action {
 func PutAs(s Slot, to int, v Slot) Action { return Action{Op: Put, Slot: s, To: int32(to), As: v} }
 
 // PutAllAs returns the actions that put slots to rank to in one message, where they are what as
-// calls them, which is as long.
+// calls them, which is as long: partial results, or chunks that keep their names.
 func PutAllAs(to int, slots, as []Slot) []Action {
 	message := PutAll(to, slots...)
 	for i, v := range as {
-		if v != slots[i] {
+		if v.Kind() == KindValue {
 			message[i].As = v
 		}
 	}
