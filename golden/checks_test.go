@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/verify"
 )
 
-var checkRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| ([^|]+) \\| [^|]+ \\|$")
+var checkRow = regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ([^|]+) \\| [^|]+ \\|$")
 
 // TestChecksAreDocumented holds the table of docs/checks.md against the checks
 // and what they apply to, in their order.

@@ -44,6 +44,10 @@ type Collective struct {
 	// by is in 0 … ranks-1.
 	Rotated func(ranks, by, block int) int
 
+	// Alike says that all ranks contribute to, and want, all of every block. Pieces of a block may then
+	// move with the ranks: see [Header.Rotation].
+	Alike bool
+
 	// Synchronizes says that no rank leaves before all ranks have entered.
 	Synchronizes bool
 
@@ -157,7 +161,7 @@ var collectives = []Collective{
 		},
 	},
 	{
-		Name: "allreduce", Blocks: one, Inputs: one, Folded: ofAllRanks,
+		Name: "allreduce", Blocks: one, Inputs: one, Folded: ofAllRanks, Alike: true,
 		Held:   nothing,
 		Wanted: func(_, _, _ int) Blocks { return Blocks{0, 1, 1} },
 	},
@@ -363,6 +367,23 @@ func (h *Header) FoldedRanks(k int) int {
 		return c.Folded(h.Ranks, k/h.BlockChunks())
 	}
 	return 0
+}
+
+// Rotation returns how chunks move when every rank r becomes rank r+by, modulo ranks: in groups of per
+// chunks, of which the i-th becomes the rotated(ranks, by, i)-th. The groups are blocks or, where all
+// ranks are alike, as many pieces of the vector as there are ranks. Contributions x<k> move as the
+// chunks c<k> do that are folded from them. rotated is nil if chunks cannot move so.
+func (h *Header) Rotation() (per int, rotated func(ranks, by, group int) int) {
+	c := h.Row()
+	switch {
+	case c == nil || c.Blocks == nil || c.Inputs != nil && h.InputChunks() != h.Chunks:
+		return 0, nil
+	case c.Rotated != nil:
+		return h.BlockChunks(), c.Rotated
+	case c.Alike && h.Blocks() == 1 && h.Chunks%h.Ranks == 0:
+		return h.Chunks / h.Ranks, func(ranks, by, group int) int { return (group + by) % ranks }
+	}
+	return 0, nil
 }
 
 // Held returns the chunks that rank holds at enter.

@@ -71,6 +71,8 @@ func TestHowFarApartRanksCanBe(t *testing.T) {
 			switch {
 			case row.Synchronizes:
 				want = "at most 1 operation ahead when writing, 1 when entering"
+			case row.Inputs != nil && (row.Rooted || row.Folded(ranks, 0) < ranks): // some ranks wait for nobody, others for some
+				want = ""
 			case !row.Rooted: // every rank waits for all
 				want = "at most 1 operation ahead when writing, 1 when entering"
 			case alg.Name == "bcast/mcast-acktree" && ranks > 2:

@@ -7,6 +7,9 @@ import "github.com/schedgen/schedgen/ir"
 // other way round, a slot that nothing but one fold makes is there only if all is that this fold's
 // rule waits for. Both are seen in the rank's program alone, and the analysis of what must be set
 // (must) is left with what comes from others.
+//
+// Terms show more. A result into which the rank's own contribution goes cannot be there before the
+// contribution was read. If one action alone reads it, the rule of that has fired.
 
 // returned makes st the set of slots of rank that its folds show to be set when it returns.
 func (st *stamps) returned(rank int) {
@@ -15,12 +18,45 @@ func (st *stamps) returned(rank int) {
 	for _, s := range p.Done {
 		st.addWithCauses(rank, s)
 	}
+	if st.sub.wellformed && st.sub.s.Folds() && firstError(st.sub, proveContributes, proveSameTree) == nil {
+		for x, rule := range soleReaders(p) {
+			for k := x.Index(); k < st.sub.s.Chunks; k += st.sub.s.InputChunks() {
+				if c := ir.Chunk(k); rank < st.sub.s.FoldedRanks(k) && st.has(rank, c) {
+					for _, w := range p.Rules[rule].When {
+						st.addWithCauses(rank, w)
+					}
+				}
+			}
+		}
+	}
 	for again := st.sub.folds; again; {
 		again = false
 		for i := range p.Rules {
 			again = st.fold(rank, &p.Rules[i]) || again
 		}
 	}
+}
+
+// soleReaders returns, for each part of its contribution that one action alone of a rank reads, the rule
+// of that action.
+func soleReaders(p *ir.Program) map[ir.Slot]int {
+	readers := make(map[ir.Slot]int)
+	var several []ir.Slot
+	for i := range p.Rules {
+		for _, a := range p.Rules[i].Do {
+			if a.Slot.Kind() != ir.KindInput {
+				continue
+			}
+			if _, again := readers[a.Slot]; again {
+				several = append(several, a.Slot)
+			}
+			readers[a.Slot] = i
+		}
+	}
+	for _, x := range several {
+		delete(readers, x)
+	}
+	return readers
 }
 
 // addWithCauses puts in a slot of rank and, if one fold makes it, what the rule of that waits for.
@@ -121,11 +157,11 @@ func (sub *subject) findMakers() {
 						caster[a.Slot] = rank
 					}
 				}
-				id := sub.target(rank, do, j)
+				id, rule := sub.target(rank, do, j), int32(sub.layout.Rule(rank, i))
 				switch {
 				case id < 0:
-				case a.Op == ir.Fold && sub.maker[id] == madeByNothing:
-					sub.maker[id] = int32(sub.layout.Rule(rank, i))
+				case a.Op == ir.Fold && (sub.maker[id] == madeByNothing || sub.maker[id] == rule):
+					sub.maker[id] = rule
 				default:
 					sub.maker[id] = madeByOthers
 				}

@@ -13,14 +13,16 @@ import (
 // and when the rank has folded all that x<k> goes into. A runtime can delay the write or copy the
 // part: the check says whether it has to.
 //
-// A rank that reads a part only once has done so before it gets the result: check contributes has
-// shown that its part goes into it, and it does so on that way alone.
+// A rank that reads a part only once has done so before it gets the result, if the part goes into that:
+// check contributes has shown it, and there is no other way.
 var inPlace = Check{
 	Name:    "in-place",
 	Summary: "a note, a proof where the algorithm promises it: no rank gets a result before its own contribution, whose memory it may share, has been read",
 	scope:   everyFold,
 	prove:   proveInPlace,
 }
+
+const noteInPlace = "input and output may share memory"
 
 func proveInPlace(sub *subject) (string, error) {
 	if firstError(sub, proveContributes) != nil {
@@ -30,7 +32,7 @@ func proveInPlace(sub *subject) (string, error) {
 	var o *overlap
 	switch {
 	case err == nil:
-		return "input and output may share memory", nil
+		return noteInPlace, nil
 	case !errors.As(err, &o):
 		return "", err
 	case promised[sub.s.Name()].inPlace:
@@ -100,7 +102,7 @@ func overlapClaims(sub *subject) []claim {
 				continue
 			}
 			x := ir.Input(h.InputOf(k))
-			if reads[x] < 2 {
+			if reads[x] == 0 || reads[x] == 1 && rank < h.FoldedRanks(k) {
 				continue
 			}
 			given := []ir.Slot{c}

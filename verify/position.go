@@ -1,6 +1,10 @@
 package verify
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 var position = Check{
 	Name:    "position",
@@ -11,12 +15,21 @@ var position = Check{
 
 func provePosition(sub *subject) (string, error) {
 	v := sub.values()
-	all, ok := v.results(&sub.s.Header)
+	note, moved := v.notePosition(&sub.s.Header)
+	if moved != nil && promised[sub.s.Name()].position {
+		a, b := v.first[moved[0]], v.first[moved[1]]
+		return "", fail([]int{a.Rank, b.Rank}, []Place{a.Place, b.Place}, nil, "%s", note)
+	}
+	return note, nil
+}
+
+// notePosition says whether all parts of the vector have one tree, and returns two that have not.
+func (v *values) notePosition(h *ir.Header) (note string, moved *[2]int) {
+	all, ok := v.results(h)
 	if !ok {
 		return "", nil // something is missing, which others tell
 	}
-	moved := firstMoved(all)
-	if moved == nil {
+	if moved = firstMoved(all); moved == nil {
 		return "one tree for every part of the vector", nil
 	}
 	a, b := v.first[moved[0]], v.first[moved[1]]
@@ -24,11 +37,8 @@ func provePosition(sub *subject) (string, error) {
 	if v.sameButForOrder(a.tree(), b.tree()) {
 		only = "; they differ only in the order of operands"
 	}
-	text := fmt.Sprintf("%v is %s, %v is %s%s", a.Slot, v.spell(a.tree()), b.Slot, v.spell(b.tree()), only)
-	if promised[sub.s.Name()].position {
-		return "", fail([]int{a.Rank, b.Rank}, []Place{a.Place, b.Place}, nil, "the tree depends on the position: %s", text)
-	}
-	return "the tree depends on the position: " + text, nil
+	return fmt.Sprintf("the tree depends on the position: %v is %s, %v is %s%s",
+		a.Slot, v.spell(a.tree()), b.Slot, v.spell(b.tree()), only), moved
 }
 
 // firstMoved returns two chunks of one block, or of the blocks that make up a vector, that have

@@ -11,16 +11,21 @@ var rankOrder = Check{
 
 func proveRankOrder(sub *subject) (string, error) {
 	v := sub.values()
-	m := outOfOrder(v)
-	if m == nil {
+	note, m := v.noteRankOrder()
+	if m != nil && promised[sub.s.Name()].rankOrder {
+		before, after := v.firstOutOfOrder(m.tree())
+		return "", fail([]int{m.Rank, before, after}, []Place{m.Place}, nil, "%s: %s", note, v.spell(m.tree()))
+	}
+	return note, nil
+}
+
+// noteRankOrder says whether chunks are folded in the order of ranks, and returns one that is not.
+func (v *values) noteRankOrder() (note string, m *made) {
+	if m = outOfOrder(v); m == nil {
 		return "also for operations that do not commute", nil
 	}
 	before, after := v.firstOutOfOrder(m.tree())
-	text := fmt.Sprintf("rank %d's contribution is folded before rank %d's at rank %d", before, after, m.Rank)
-	if promised[sub.s.Name()].rankOrder {
-		return "", fail([]int{m.Rank, before, after}, []Place{m.Place}, nil, "%s: %s", text, v.spell(m.tree()))
-	}
-	return "commutative only: " + text, nil
+	return fmt.Sprintf("commutative only: rank %d's contribution is folded before rank %d's at rank %d", before, after, m.Rank), m
 }
 
 // outOfOrder returns the first chunk that is not folded in the order of ranks, nil if there is none.

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"math"
 	goruntime "runtime"
 	"slices"
@@ -11,12 +12,12 @@ import (
 	"github.com/schedgen/schedgen/ir/numbering"
 )
 
-// A schedule rotates if the program of rank r+1 is that of rank r with all ranks, and all blocks,
-// one further (see ir.Collective): ring, linear and Bruck algorithms do. Such a schedule has P times
-// as many slots as one rank has, and is proved by looking at rank 0 alone.
+// A schedule rotates if the program of rank r+1 is that of rank r with all ranks, and all blocks or
+// pieces of the vector, one further (see ir.Header.Rotation): ring, linear and Bruck algorithms do. Such
+// a schedule has P times as many slots as one rank has, and is proved by looking at rank 0 alone.
 //
-// Let σ be the shift by one: it takes rank r to r+1, modulo P, block b to the row's next one, enter
-// and signals to themselves. That a schedule rotates says that σ takes its rules, its done slots and,
+// Let σ be the shift by one: it takes rank r to r+1, modulo P, block b to the next one, the
+// contribution to a block likewise, and enter, signals and partial results to themselves. That a schedule rotates says that σ takes its rules, its done slots and,
 // by the row, what ranks hold and want, to themselves: σ is an automorphism. Everything that the
 // checks look at is defined by the schedule alone, and is unique: a least fixpoint (which slots are
 // set, and in which round) or a greatest one (what must be set before a slot, see must). An
@@ -29,8 +30,8 @@ import (
 // A put of x by rank 0 to rank t sets x of rank t. What is true of that is true, t ranks further
 // back, of slot σ^-t(x) of rank 0, which rank -t sets by the same rule. So the equations of rank 0 are
 // closed if "put x @t" is read as "set σ^-t(x) here", and if the sets of ranks that travel with it
-// are shifted by -t. This is exact: what is solved below are the equations of all ranks, one of P
-// equal copies of each.
+// are shifted by -t, and the ranks in the terms likewise. This is exact: what is solved below are the
+// equations of all ranks, one of P equal copies of each.
 //
 // All that the checks ask is then asked of rank 0, and holds of all ranks if it does of that one.
 // Only what is asked without must-analysis of slots, and reuse, is decided here. Whatever else is
@@ -72,40 +73,76 @@ func RunRotation(h ir.Header, maker func() func(rank int) ir.Program, names ...s
 // proveRotation returns the report of a schedule that rotates and of which all checks hold, nil if
 // this is not the case or is not known.
 func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks []Check) *Report {
-	row := h.Row()
-	if row == nil || row.Rotated == nil || h.Root != 0 || h.Recovers || h.Ranks < 2 || h.Ranks > ir.MaxRanks {
+	if h.Ranks < 2 || h.Ranks > ir.MaxRanks || h.Root != 0 || h.Recovers || h.Chunks > ir.MaxChunks {
+		return nil
+	}
+	per, rotated := h.Rotation()
+	if rotated == nil {
 		return nil
 	}
 	first := maker()(0)
-	// The other programs are in range if this one is. They have as many signals.
 	s := &ir.Schedule{Header: h, Programs: make([]ir.Program, h.Ranks)}
 	for rank := range s.Programs {
-		s.Programs[rank] = ir.Program{Rank: rank, Signals: first.Signals}
+		s.Programs[rank].Rank = rank
 	}
 	s.Programs[0] = first
-	if ir.Validate(s) != nil || !plain(&first) {
+	if !plain(&first) || !inRange(s) {
 		return nil
 	}
-	q := newQuotient(s)
-	ahead, ok := runAhead{}, q.run() && q.wellformed() && q.once() && q.patient()
-	if ok {
-		ahead, ok = q.ahead()
-	}
-	if !ok || !rotates(&h, row.Rotated, &first, maker) {
+	q := newQuotient(s, per, rotated)
+	if !q.run() || !q.wellformed() || !q.once() {
 		return nil
 	}
-	report := &Report{Header: h, Cost: q.cost(), Rotates: true}
+	notes := make(map[string]string)
+	var terms Terms
+	if h.Folds() {
+		var ok bool
+		if terms, ok = q.terms(notes); !ok {
+			return nil
+		}
+	}
+	ahead, ok := q.ahead()
+	notes[reuse.Name] = ahead.note()
+	if !ok || !q.patient() || !rotates(&h, per, rotated, &first, maker) {
+		return nil
+	}
+	report := &Report{Header: h, Cost: q.cost(), Terms: terms, Rotates: true}
 	for _, c := range checks {
 		res := Result{Check: c.Name}
-		if res.Note, res.Applies = c.scope.of(s); c.Name == reuse.Name {
-			res.Note = ahead.note()
-		}
+		res.Note, res.Applies = c.scope.of(s)
+		res.Note = cmp.Or(notes[c.Name], res.Note)
 		report.Results = append(report.Results, res)
 	}
 	return report
 }
 
-// plain reports whether a program only puts, and never makes or answers repairs.
+// inRange reports whether the program of rank 0 is in range, where each rank has as many signals and
+// partial results as rank 0. The others are in range then, too. As all ranks are alike, what is put to
+// one of them is taken for put to rank 1, so that no other one needs any slots for that: all of them
+// together may have more than a schedule that is read.
+func inRange(s *ir.Schedule) bool {
+	p := s.Programs[0]
+	to1 := p
+	to1.Rules = slices.Clone(p.Rules)
+	for i := range to1.Rules {
+		r := &to1.Rules[i]
+		r.Do = slices.Clone(r.Do)
+		for j := range r.Do {
+			if a := &r.Do[j]; a.Op == ir.Put {
+				if a.To < 0 || int(a.To) >= s.Ranks {
+					return false
+				}
+				a.To = 1
+			}
+		}
+	}
+	t := &ir.Schedule{Header: s.Header, Programs: slices.Clone(s.Programs)}
+	t.Programs[0] = to1
+	t.Programs[1].Signals, t.Programs[1].Values = p.Signals, p.Values
+	return ir.Validate(t) == nil
+}
+
+// plain reports whether a program only puts and folds, and never makes or answers repairs.
 func plain(p *ir.Program) bool {
 	if !p.Recovery.IsNone() || p.Requests() != nil {
 		return false
@@ -115,7 +152,7 @@ func plain(p *ir.Program) bool {
 			return false
 		}
 		for _, a := range p.Rules[i].Do {
-			if a.Op != ir.Put {
+			if a.Op != ir.Put && a.Op != ir.Fold {
 				return false
 			}
 		}
@@ -129,37 +166,51 @@ type quotient struct {
 	p        *ir.Program
 	numbers  numbering.Slots
 	held     ir.Chunks
+	per      int // see [ir.Header.Rotation]
+	rotated  func(ranks, by, group int) int
+	initial  []bool    // by slot: it is set from the beginning
 	at       []int32   // by slot: the round in which it is set, -1: never
 	rounds   []int32   // by rule: the round in which it fires, -1: never
 	fired    []int32   // rules in the order in which they fire
-	puts     [][]int32 // by rule: the slots that its puts set here, in their order
+	puts     [][]int32 // by rule: the slots that its actions set here, in their order; -1: an operand that others follow
 	waiters  [][]int32 // by slot: the rules that wait for it
-	received []int32   // by slot: how many puts of fired rules set it
+	received []int32   // by slot: how many puts and folds of fired rules set it
+	folder   []int32   // by slot: the last rule that folds it, -1: none does
 }
 
-func newQuotient(s *ir.Schedule) *quotient {
-	q := &quotient{s: s, p: &s.Programs[0], held: s.Held(0)}
+func newQuotient(s *ir.Schedule, per int, rotated func(ranks, by, group int) int) *quotient {
+	q := &quotient{s: s, p: &s.Programs[0], held: s.Held(0), per: per, rotated: rotated}
 	named := slices.Clone(q.p.Done)
 	for i := range q.p.Rules {
 		named = append(named, q.p.Rules[i].When...)
 		for _, a := range q.p.Rules[i].Do {
 			named = append(named, q.here(a))
-			if a.Slot.Kind() == ir.KindChunk {
+			if a.Slot.Kind() == ir.KindChunk || a.Slot.Kind() == ir.KindValue {
 				named = append(named, a.Slot)
 			}
 		}
 	}
 	q.numbers = numbering.Of(named)
 	n := q.numbers.Len()
-	q.at, q.rounds = filled(n, -1), filled(len(q.p.Rules), -1)
+	q.at, q.rounds, q.folder = filled(n, -1), filled(len(q.p.Rules), -1), filled(n, -1)
+	q.initial = make([]bool, n)
 	q.puts, q.waiters, q.received = make([][]int32, len(q.p.Rules)), make([][]int32, n), make([]int32, n)
 	for i := range q.p.Rules {
 		for _, w := range q.p.Rules[i].When {
 			id := q.numbers.Index(w)
 			q.waiters[id] = append(q.waiters[id], int32(i))
 		}
-		for _, a := range q.p.Rules[i].Do {
-			q.puts[i] = append(q.puts[i], int32(q.numbers.Index(q.here(a))))
+		do := q.p.Rules[i].Do
+		for j, a := range do {
+			id := int32(q.numbers.Index(q.here(a)))
+			if a.Op == ir.Fold {
+				if j+1 < len(do) && do[j+1].Joins {
+					id = -1
+				} else {
+					q.folder[id] = int32(i)
+				}
+			}
+			q.puts[i] = append(q.puts[i], id)
 		}
 	}
 	return q
@@ -173,14 +224,19 @@ func filled(n int, v int32) []int32 {
 	return a
 }
 
-// here returns the slot of rank 0 that the action of rank -To sets.
+// here returns the slot of rank 0 that the action of rank -To sets. That of a fold is rank 0's own.
 func (q *quotient) here(a ir.Action) ir.Slot {
-	if a.Slot.Kind() != ir.KindChunk {
-		return a.Slot
+	s := a.Sets()
+	if s.Kind() != ir.KindChunk {
+		return s
 	}
-	ranks, per := q.s.Ranks, q.held.Per
-	k := a.Slot.Index()
-	return ir.Chunk(q.s.Row().Rotated(ranks, (ranks-int(a.To))%ranks, k/per)*per + k%per)
+	return ir.Chunk(q.back(s.Index(), a.To))
+}
+
+// back returns what becomes of chunk k if all ranks move back by so many.
+func (q *quotient) back(k int, by int32) int {
+	ranks := q.s.Ranks
+	return q.rotated(ranks, (ranks-int(by))%ranks, k/q.per)*q.per + k%q.per
 }
 
 // run finds the rounds, as package fixpoint does. It reports whether every rule fires and every done
@@ -190,31 +246,45 @@ func (q *quotient) run() bool {
 	for i := range q.p.Rules {
 		missing[i] = len(q.p.Rules[i].When)
 	}
-	queue := []int32{0}
-	q.at[0] = 0
+	queue, local := []int32{0}, []int32(nil)
+	q.at[0], q.initial[0] = 0, true
 	chunks, _, _ := q.numbers.Counts()
 	for id := 1; id <= chunks; id++ {
 		if q.held.Has(q.numbers.At(id).Index()) {
-			q.at[id] = 0
+			q.at[id], q.initial[id] = 0, true
 			queue = append(queue, int32(id))
 		}
 	}
-	for ; len(queue) > 0; queue = queue[1:] {
-		id := queue[0]
+	wake := func(id int32) {
 		for _, rule := range q.waiters[id] {
 			if missing[rule]--; missing[rule] > 0 {
 				continue
 			}
 			q.rounds[rule] = q.at[id]
 			q.fired = append(q.fired, rule)
-			for _, to := range q.puts[rule] {
+			for i, to := range q.puts[rule] {
+				if to < 0 {
+					continue
+				}
 				q.received[to]++
-				if q.at[to] < 0 {
+				switch fold := q.p.Rules[rule].Do[i].Op == ir.Fold; {
+				case q.at[to] >= 0:
+				case fold:
+					q.at[to] = q.at[id]
+					local = append(local, to)
+				default:
 					q.at[to] = q.at[id] + 1
 					queue = append(queue, to)
 				}
 			}
 		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		wake(queue[0])
+		for i := 0; i < len(local); i++ {
+			wake(local[i])
+		}
+		local = local[:0]
 	}
 	for _, slot := range q.p.Done {
 		if q.at[q.numbers.Index(slot)] < 0 {
@@ -224,10 +294,11 @@ func (q *quotient) run() bool {
 	return len(q.fired) == len(q.p.Rules)
 }
 
-// wellformed reports whether nothing is put to oneself or without being held, every signal is put
-// once and awaited, and every chunk is put to a rank that wants or names it.
+// wellformed reports whether nothing is put to oneself, or put or folded without being held, every
+// signal is put once and awaited, every partial result is put or folded once and read, and every chunk
+// is put to a rank that wants or names it.
 func (q *quotient) wellformed() bool {
-	awaited := make([]bool, q.numbers.Len())
+	awaited, read := make([]bool, q.numbers.Len()), make([]bool, q.numbers.Len())
 	wait := func(slots []ir.Slot) {
 		for _, slot := range slots {
 			awaited[q.numbers.Index(slot)] = true
@@ -241,22 +312,40 @@ func (q *quotient) wellformed() bool {
 		for _, w := range r.When {
 			given[q.numbers.Index(w)] = int32(i)
 		}
+		entered := contains(r.When, ir.Enter)
 		for _, a := range r.Do {
-			if a.To == 0 {
+			if a.Op == ir.Put && a.To == 0 || a.Op == ir.Fold && contains(r.When, a.As) {
 				return false
 			}
-			if a.Slot.Kind() != ir.KindChunk {
+			if a.Op == ir.Fold {
+				awaited[q.numbers.Index(a.As)] = true
+			}
+			switch a.Slot.Kind() {
+			case ir.KindSignal:
+				continue
+			case ir.KindInput:
+				if !entered {
+					return false
+				}
 				continue
 			}
 			id := q.numbers.Index(a.Slot)
-			awaited[id] = true
-			if given[id] != int32(i) && !q.held.Has(a.Slot.Index()) {
+			awaited[id], read[id] = true, true
+			switch holds := a.Slot.Kind() == ir.KindChunk && q.held.Has(a.Slot.Index()); {
+			case !holds && given[id] != int32(i):
 				return false // perhaps it is implied
+			case holds && !entered && q.s.Folds():
+				return false
 			}
 		}
 	}
 	for j := range q.p.Signals {
 		if id := q.numbers.Index(ir.Signal(j)); id < 0 || q.received[id] != 1 || !awaited[id] {
+			return false
+		}
+	}
+	for j := range q.p.Values {
+		if id := q.numbers.Index(ir.Value(j)); id < 0 || q.received[id] != 1 || !read[id] {
 			return false
 		}
 	}
@@ -289,11 +378,7 @@ func (q *quotient) once() bool {
 
 // patient reports whether done has everything that the rank wants and that its rules wait for.
 func (q *quotient) patient() bool {
-	done := make([]bool, q.numbers.Len())
-	done[0] = true
-	for _, slot := range q.p.Done {
-		done[q.numbers.Index(slot)] = true
-	}
+	done := q.returned()
 	lacks := (&subject{s: q.s}).lacks(0)
 	for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
 		if !done[q.numbers.Index(c)] {
@@ -310,14 +395,74 @@ func (q *quotient) patient() bool {
 	return true
 }
 
+// returned returns which slots are set when the rank returns, as far as its own program and the terms
+// show: see [stamps.returned]. What is folded has been proved.
+func (q *quotient) returned() []bool {
+	done := make([]bool, q.numbers.Len())
+	var todo []int32
+	add := func(slot ir.Slot) {
+		if id := int32(q.numbers.Index(slot)); !done[id] {
+			done[id] = true
+			todo = append(todo, id)
+		}
+	}
+	add(ir.Enter)
+	for _, slot := range q.p.Done {
+		add(slot)
+	}
+	causes := func() {
+		for ; len(todo) > 0; todo = todo[1:] {
+			if id := todo[0]; q.folder[id] >= 0 && q.received[id] == 1 {
+				for _, w := range q.p.Rules[q.folder[id]].When {
+					add(w)
+				}
+			}
+		}
+	}
+	causes()
+	if q.s.Folds() {
+		for x, rule := range soleReaders(q.p) {
+			if id := q.numbers.Index(ir.Chunk(x.Index())); id >= 0 && done[id] {
+				for _, w := range q.p.Rules[rule].When {
+					add(w)
+				}
+			}
+		}
+		causes()
+	}
+	missing := make([]int, len(q.p.Rules))
+	for i := range q.p.Rules {
+		missing[i] = len(q.p.Rules[i].When)
+	}
+	for id, is := range done {
+		if is || q.initial[id] {
+			todo = append(todo, int32(id))
+		}
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, rule := range q.waiters[todo[0]] {
+			if missing[rule]--; missing[rule] > 0 {
+				continue
+			}
+			for i, made := range q.puts[rule] {
+				if made >= 0 && q.p.Rules[rule].Do[i].Op == ir.Fold && !done[made] && !q.initial[made] {
+					done[made] = true
+					todo = append(todo, made)
+				}
+			}
+		}
+	}
+	return done
+}
+
 // must returns, by rule, which ranks must have entered when rank 0 fires it, and likewise when it
 // returns, if seed must have when it enters (see must).
 func (q *quotient) must(seed runs) (rules []runs, done runs) {
 	slots, reached := make([]runs, q.numbers.Len()), make([]bool, q.numbers.Len())
 	rules = make([]runs, len(q.p.Rules))
 	visited := make([]bool, len(q.p.Rules))
-	for id, at := range q.at {
-		if at == 0 {
+	for id, initial := range q.initial {
+		if initial {
 			slots[id], reached[id] = seed, true
 		}
 	}
@@ -341,10 +486,13 @@ func (q *quotient) must(seed runs) (rules []runs, done runs) {
 		}
 		rules[rule], visited[rule] = set, true
 		for i, to := range q.puts[rule] {
-			if q.at[to] == 0 {
+			if to < 0 || q.initial[to] {
 				continue
 			}
-			came := set.shifted(int32(q.s.Ranks)-q.p.Rules[rule].Do[i].To, int32(q.s.Ranks))
+			came := set
+			if a := q.p.Rules[rule].Do[i]; a.Op == ir.Put {
+				came = set.shifted(int32(q.s.Ranks)-a.To, int32(q.s.Ranks))
+			}
 			switch {
 			case !reached[to]:
 				slots[to], reached[to] = came, true
@@ -392,7 +540,7 @@ func (q *quotient) ahead() (ahead runAhead, ok bool) {
 		var flow *[2]int
 		for _, rule := range q.fired {
 			for _, a := range q.p.Rules[rule].Do {
-				if rules[rule].has(a.To) {
+				if a.Op != ir.Put || rules[rule].has(a.To) {
 					continue
 				}
 				if n++; a.Slot.Kind() == ir.KindSignal {
@@ -424,13 +572,14 @@ func (q *quotient) cost() Cost {
 		c.Rounds = max(c.Rounds, int(q.at[q.numbers.Index(slot)]))
 	}
 	for i := range q.p.Rules {
-		if len(q.p.Rules[i].Do) > 0 {
-			c.Rounds = max(c.Rounds, int(q.rounds[i])+1)
-		}
+		c.Rounds = max(c.Rounds, int(q.rounds[i]))
 		for _, a := range q.p.Rules[i].Do {
 			c.count(a)
 			own.send(a)
-			peers[a.To] = true
+			if a.Op == ir.Put {
+				c.Rounds = max(c.Rounds, int(q.rounds[i])+1)
+				peers[a.To] = true
+			}
 		}
 	}
 	for _, n := range []*int{&c.Puts, &c.Chunks, &c.Signals} {
@@ -444,9 +593,9 @@ func (q *quotient) cost() Cost {
 
 // rotates reports whether the program of each rank is first, shifted. It goes by all processors:
 // a ring among 65,536 ranks has 2^32 rules.
-func rotates(h *ir.Header, rotated func(ranks, by, block int) int, first *ir.Program, maker func() func(rank int) ir.Program) bool {
-	proto := comparer{ranks: int32(h.Ranks), per: h.BlockChunks(), rotated: rotated}
-	if proto.inOrder(h.Blocks()) {
+func rotates(h *ir.Header, per int, rotated func(ranks, by, group int) int, first *ir.Program, maker func() func(rank int) ir.Program) bool {
+	proto := comparer{ranks: int32(h.Ranks), per: per, rotated: rotated}
+	if proto.inOrder(h.Chunks / per) {
 		proto.chunks = ir.Slot(h.Chunks)
 	}
 	var next atomic.Int64 // the last rank that somebody has taken
@@ -461,7 +610,7 @@ func rotates(h *ir.Header, rotated func(ranks, by, block int) int, first *ir.Pro
 					return
 				}
 				p := program(rank)
-				if c.by, c.last = rank, (stretch{}); !c.same(first, &p) {
+				if c.by, c.last = rank, [8]stretch{}; !c.same(first, &p) {
 					differ.Store(true)
 				}
 			}
@@ -474,22 +623,22 @@ func rotates(h *ir.Header, rotated func(ranks, by, block int) int, first *ir.Pro
 // comparer compares a program with one of a rank that lies by further.
 type comparer struct {
 	ranks   int32
-	per     int // chunks a block
-	rotated func(ranks, by, block int) int
-	chunks  ir.Slot // of all blocks, if each block becomes the one by further, modulo their number; else 0
+	per     int // chunks a group: see [ir.Header.Rotation]
+	rotated func(ranks, by, group int) int
+	chunks  ir.Slot // of all groups, if each becomes the one by further, modulo their number; else 0
 	by      int
-	last    stretch   // the one that was used last, with by
-	a, b    []ir.Slot // scratch
+	last    [8]stretch // by kind of slot: the one that was used last, with by
+	a, b    []ir.Slot  // scratch
 }
 
-// inOrder reports whether each of so many blocks becomes the next one if the ranks move by one: then
+// inOrder reports whether each of so many groups becomes the next one if the ranks move by one: then
 // it becomes the one by further if they move by by.
-func (c *comparer) inOrder(blocks int) bool {
-	if blocks != int(c.ranks) {
+func (c *comparer) inOrder(groups int) bool {
+	if groups != int(c.ranks) {
 		return false
 	}
-	for b := range blocks {
-		if c.rotated(blocks, 1, b) != (b+1)%blocks {
+	for b := range groups {
+		if c.rotated(groups, 1, b) != (b+1)%groups {
 			return false
 		}
 	}
@@ -497,7 +646,7 @@ func (c *comparer) inOrder(blocks int) bool {
 }
 
 func (c *comparer) same(p, q *ir.Program) bool {
-	if q.Rank != p.Rank+c.by || q.Signals != p.Signals || len(q.Rules) != len(p.Rules) || !q.Recovery.IsNone() || !c.slots(p.Done, q.Done) {
+	if q.Rank != p.Rank+c.by || q.Signals != p.Signals || q.Values != p.Values || len(q.Rules) != len(p.Rules) || !q.Recovery.IsNone() || !c.slots(p.Done, q.Done) {
 		return false
 	}
 	rules := q.Rules[:len(p.Rules)]
@@ -508,14 +657,7 @@ func (c *comparer) same(p, q *ir.Program) bool {
 		}
 		if len(r.When) == 1 && len(r.Do) == 1 { // the rules of a ring: there may be 2^32 of them
 			w, x, y := r.When[0], &r.Do[0], &s.Do[0]
-			if w-c.last.lo >= c.last.n {
-				c.last = c.stretch(w)
-			}
-			came := s.When[0] == w+c.last.shift
-			if x.Slot-c.last.lo >= c.last.n {
-				c.last = c.stretch(x.Slot)
-			}
-			if !came || y.Slot != x.Slot+c.last.shift || y.To != c.to(x.To) || y.Op != ir.Put || y.Joins != x.Joins {
+			if s.When[0] != c.one(w) || y.Slot != c.one(x.Slot) || y.To != c.to(x) || y.Op != x.Op || y.Joins != x.Joins || y.As != c.one(x.As) {
 				return false
 			}
 			continue
@@ -530,8 +672,12 @@ func (c *comparer) same(p, q *ir.Program) bool {
 	return true
 }
 
-// to returns the rank that a put to the given one becomes.
-func (c *comparer) to(rank int32) int32 {
+// to returns the rank that an action to the given one becomes.
+func (c *comparer) to(a *ir.Action) int32 {
+	rank := a.To
+	if a.Op != ir.Put {
+		return rank
+	}
 	if rank += int32(c.by); rank >= c.ranks {
 		rank -= c.ranks
 	}
@@ -540,27 +686,18 @@ func (c *comparer) to(rank int32) int32 {
 
 // actions compares lists of actions of the same length, in their order.
 func (c *comparer) actions(m, n []ir.Action) bool {
-	s := c.last
 	n = n[:len(m)]
-	was, to := int32(-1), int32(-1)
 	for i := range m {
 		a, b := &m[i], &n[i]
-		if a.To != was {
-			was, to = a.To, c.to(a.To)
-		}
-		if a.Slot-s.lo >= s.n {
-			s = c.stretch(a.Slot)
-		}
-		if b.Slot != a.Slot+s.shift || b.To != to || b.Op != ir.Put || b.Joins != a.Joins {
+		if b.Slot != c.one(a.Slot) || b.To != c.to(a) || b.Op != a.Op || b.Joins != a.Joins || b.As != c.one(a.As) {
 			return false
 		}
 	}
-	c.last = s
 	return true
 }
 
-// messages compares lists of actions of the same length, in whose messages slots may stand in any
-// order.
+// messages compares lists of actions of the same length, in whose messages chunks that keep their names
+// may stand in any order.
 func (c *comparer) messages(m, n []ir.Action) bool {
 	for at := 0; at < len(m); {
 		message := ir.MessageOf(m[at:])
@@ -573,10 +710,13 @@ func (c *comparer) messages(m, n []ir.Action) bool {
 }
 
 func (c *comparer) message(m, n []ir.Action) bool {
-	to := c.to(m[0].To)
+	if m[0].Op != ir.Put {
+		return c.actions(m, n)
+	}
+	to := c.to(&m[0])
 	c.a, c.b = c.a[:0], c.b[:0]
 	for i := range m {
-		if n[i].Op != ir.Put || n[i].To != to || n[i].Joins != m[i].Joins {
+		if n[i].Op != ir.Put || n[i].To != to || n[i].Joins != m[i].Joins || m[i].As != ir.None || n[i].As != ir.None {
 			return false
 		}
 		c.a, c.b = append(c.a, m[i].Slot), append(c.b, n[i].Slot)
@@ -621,17 +761,12 @@ func (c *comparer) slots(a, b []ir.Slot) bool {
 
 // inStep compares two lists of the same length in their order.
 func (c *comparer) inStep(a, b []ir.Slot) bool {
-	s := c.last
 	b = b[:len(a)]
 	for i, slot := range a {
-		if slot-s.lo >= s.n {
-			s = c.stretch(slot)
-		}
-		if b[i] != slot+s.shift {
+		if b[i] != c.one(slot) {
 			return false
 		}
 	}
-	c.last = s
 	return true
 }
 
@@ -639,27 +774,34 @@ func (c *comparer) inStep(a, b []ir.Slot) bool {
 // numbers of their type.
 type stretch struct{ lo, n, shift ir.Slot }
 
+// kindShift is by how many bits the kind of a slot stands above its index, [ir.MaxIndex].
+const kindShift = 29
+
 // stretch returns a stretch with the given slot.
 func (c *comparer) stretch(slot ir.Slot) stretch {
-	first := ir.Chunk(0)
+	first := slot &^ ir.MaxIndex
 	switch k := slot - first; {
-	case slot.Kind() != ir.KindChunk:
-		return stretch{slot, 1, 0}
+	case slot.Kind() != ir.KindChunk && slot.Kind() != ir.KindInput:
+		return stretch{first, 1 << kindShift, 0}
 	case k >= c.chunks: // they become what rotated says, each by itself
-		block := c.rotated(int(c.ranks), c.by, slot.Index()/c.per)
-		return stretch{slot, 1, ir.Chunk(block*c.per+slot.Index()%c.per) - slot}
+		group := c.rotated(int(c.ranks), c.by, slot.Index()/c.per)
+		return stretch{slot, 1, first + ir.Slot(group*c.per+slot.Index()%c.per) - slot}
 	case k < c.chunks-c.shift():
 		return stretch{first, c.chunks - c.shift(), c.shift()}
 	}
 	return stretch{first + c.chunks - c.shift(), c.shift(), c.shift() - c.chunks}
 }
 
-// shift returns by how many chunks those of a block move.
+// shift returns by how many chunks those of a group move.
 func (c *comparer) shift() ir.Slot { return ir.Slot(c.by * c.per) }
 
+// one returns what a slot becomes.
 func (c *comparer) one(slot ir.Slot) ir.Slot {
-	if slot-c.last.lo >= c.last.n {
-		c.last = c.stretch(slot)
+	s := &c.last[slot>>kindShift]
+	if slot-s.lo >= s.n {
+		c.restretch(slot)
 	}
-	return slot + c.last.shift
+	return slot + s.shift
 }
+
+func (c *comparer) restretch(slot ir.Slot) { c.last[slot>>kindShift] = c.stretch(slot) }

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -100,6 +101,123 @@ func alltoallLinear(ranks, per int, pairwise bool) (ir.Header, programs) {
 	}
 }
 
+// allreduceRing folds piece i of the vector on its way from rank i+1 to rank i, and sends the result
+// round once more. Each piece has per chunks.
+func allreduceRing(ranks, per int) (ir.Header, programs) {
+	h := ir.Header{Collective: "allreduce", Algorithm: "ring-of-tests", Ranks: ranks, Chunks: ranks * per}
+	return h, func(rank int) ir.Program {
+		p := ir.Program{Rank: rank, Values: (2*ranks - 3) * per}
+		next := (rank + 1) % ranks
+		got := func(d, f int) ir.Slot { return ir.Value((2*d-2)*per + f) }
+		made := func(d, f int) ir.Slot { return ir.Value((2*d-1)*per + f) }
+		for d := range ranks {
+			piece := (rank - 1 - d + 2*ranks) % ranks
+			for f := range per {
+				x, c := ir.Input(piece*per+f), ir.Chunk(piece*per+f)
+				switch {
+				case d == 0:
+					p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutAs(x, next, got(1, f))}})
+				case d < ranks-1:
+					p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{ir.Enter, got(d, f)}, Do: ir.FoldOf(made(d, f), got(d, f), x)},
+						ir.Rule{When: []ir.Slot{made(d, f)}, Do: []ir.Action{ir.PutAs(made(d, f), next, got(d+1, f))}})
+				default:
+					p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{ir.Enter, got(d, f)}, Do: ir.FoldOf(c, got(d, f), x)})
+				}
+			}
+		}
+		for d := range ranks - 1 {
+			for f := range per {
+				c := ir.Chunk((rank-d+ranks)%ranks*per + f)
+				p.Rules = append(p.Rules, ir.Rule{When: []ir.Slot{c}, Do: []ir.Action{ir.PutTo(c, next)}})
+			}
+		}
+		for k := range h.Chunks {
+			p.Done = append(p.Done, ir.Chunk(k))
+		}
+		return p
+	}
+}
+
+// reduceScatterLinear has each rank put its contributions to all others, which fold what comes in the
+// order of the ranks after their own.
+func reduceScatterLinear(ranks, per int) (ir.Header, programs) {
+	h := ir.Header{Collective: "reduce-scatter", Algorithm: "linear-of-tests", Ranks: ranks, Chunks: ranks * per}
+	return h, func(rank int) ir.Program {
+		p := ir.Program{Rank: rank, Values: (ranks - 1) * per}
+		for i := 1; i < ranks; i++ {
+			to := (rank + i) % ranks
+			r := ir.Rule{When: []ir.Slot{ir.Enter}}
+			for f := range per {
+				a := ir.PutAs(ir.Input(to*per+f), to, ir.Value((ranks-i-1)*per+f))
+				a.Joins = f > 0
+				r.Do = append(r.Do, a)
+			}
+			p.Rules = append(p.Rules, r)
+		}
+		for f := range per {
+			c, operands := ir.Chunk(rank*per+f), []ir.Slot{ir.Input(rank*per + f)}
+			when := []ir.Slot{ir.Enter}
+			for i := range ranks - 1 {
+				operands, when = append(operands, ir.Value(i*per+f)), append(when, ir.Value(i*per+f))
+			}
+			p.Rules = append(p.Rules, ir.Rule{When: when, Do: ir.FoldOf(c, operands...)})
+			p.Done = append(p.Done, c)
+		}
+		return p
+	}
+}
+
+// reduceScatterCirculant is that of J. L. Träff.
+func reduceScatterCirculant(ranks, per int) (ir.Header, programs) {
+	h := ir.Header{Collective: "reduce-scatter", Algorithm: "circulant-of-tests", Ranks: ranks, Chunks: ranks * per}
+	return h, func(rank int) ir.Program {
+		p := ir.Program{Rank: rank}
+		for f := range per {
+			have := make([]ir.Slot, ranks)
+			for i := range have {
+				have[i] = ir.Input((rank+i)%ranks*per + f)
+			}
+			uses := func(when []ir.Slot, s ir.Slot) []ir.Slot {
+				if s.Kind() == ir.KindInput {
+					s = ir.Enter
+				}
+				if slices.Contains(when, s) {
+					return when
+				}
+				when = append(when, s)
+				slices.Sort(when)
+				return when
+			}
+			for left := ranks; left > 1; {
+				skip := (left + 1) / 2
+				var put, fold ir.Rule
+				for i := range left - skip {
+					a := ir.PutAs(have[skip+i], (rank+skip)%ranks, ir.Value(p.Values+i))
+					a.Joins = i > 0
+					put.Do, put.When = append(put.Do, a), uses(put.When, have[skip+i])
+				}
+				base := p.Values
+				p.Values += left - skip
+				for i := range left - skip {
+					theirs, made := ir.Value(base+i), ir.Value(p.Values)
+					if skip == 1 {
+						made = ir.Chunk(rank*per + f)
+					} else {
+						p.Values++
+					}
+					fold.Do = append(fold.Do, ir.FoldOf(made, theirs, have[i])...)
+					fold.When = uses(uses(fold.When, theirs), have[i])
+					have[i] = made
+				}
+				p.Rules = append(p.Rules, put, fold)
+				left = skip
+			}
+			p.Done = append(p.Done, ir.Chunk(rank*per+f))
+		}
+		return p
+	}
+}
+
 // withAck adds a signal to a ring: each rank tells its predecessor what it has got.
 func withAck(h ir.Header, of programs) (ir.Header, programs) {
 	return h, func(rank int) ir.Program {
@@ -118,6 +236,10 @@ func rotations(ranks, per int) map[string]func() (ir.Header, programs) {
 		"linear":       func() (ir.Header, programs) { return alltoallLinear(ranks, per, false) },
 		"pairwise":     func() (ir.Header, programs) { return alltoallLinear(ranks, per, true) },
 		"acknowledged": func() (ir.Header, programs) { return withAck(allgatherRing(ranks, per)) },
+
+		"allreduce ring":           func() (ir.Header, programs) { return allreduceRing(ranks, per) },
+		"reduce-scatter linear":    func() (ir.Header, programs) { return reduceScatterLinear(ranks, per) },
+		"reduce-scatter circulant": func() (ir.Header, programs) { return reduceScatterCirculant(ranks, per) },
 	}
 }
 
@@ -153,13 +275,12 @@ func TestRotationsAreProvedByOneRank(t *testing.T) {
 
 // mutateRotation changes one rank's program, or, by the same change, those of all ranks.
 func mutateRotation(h ir.Header, of programs, all bool, seed uint64) programs {
-	row := h.Row()
-	rotate := func(s *ir.Schedule, by int, slot ir.Slot) ir.Slot {
-		if slot.Kind() != ir.KindChunk {
+	per, rotated := h.Rotation()
+	rotate := func(_ *ir.Schedule, by int, slot ir.Slot) ir.Slot {
+		if slot.Kind() != ir.KindChunk && slot.Kind() != ir.KindInput {
 			return slot
 		}
-		per := s.BlockChunks()
-		return ir.Chunk(row.Rotated(h.Ranks, by, slot.Index()/per)*per + slot.Index()%per)
+		return slot&^ir.MaxIndex + ir.Slot(rotated(h.Ranks, by, slot.Index()/per)*per+slot.Index()%per)
 	}
 	s := whole(h, of)
 	mutated, _ := mutate(s, rand.New(rand.NewPCG(seed, 5)))
@@ -177,7 +298,7 @@ func mutateRotation(h ir.Header, of programs, all bool, seed uint64) programs {
 				r.When[j] = rotate(s, rank, r.When[j])
 			}
 			for j := range r.Do {
-				r.Do[j].Slot = rotate(s, rank, r.Do[j].Slot)
+				r.Do[j].Slot, r.Do[j].As = rotate(s, rank, r.Do[j].Slot), rotate(s, rank, r.Do[j].As)
 				if r.Do[j].Op == ir.Put {
 					r.Do[j].To = int32((int(r.Do[j].To) + rank) % h.Ranks)
 				}
@@ -196,7 +317,9 @@ func TestMutantsOfRotations(t *testing.T) {
 	proved, refuted := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		ranks, per := rapid.IntRange(2, 7).Draw(t, "ranks"), rapid.IntRange(1, 2).Draw(t, "chunks a block")
-		made := rotations(ranks, per)[rapid.SampledFrom([]string{"ring", "bruck", "linear", "pairwise", "acknowledged"}).Draw(t, "algorithm")]
+		made := rotations(ranks, per)[rapid.SampledFrom([]string{
+			"ring", "bruck", "linear", "pairwise", "acknowledged", "allreduce ring", "reduce-scatter linear", "reduce-scatter circulant",
+		}).Draw(t, "algorithm")]
 		h, of := made()
 		all := rapid.Bool().Draw(t, "all ranks")
 		of = mutateRotation(h, of, all, rapid.Uint64().Draw(t, "seed"))
@@ -226,10 +349,35 @@ func TestOneRankThatDiffers(t *testing.T) {
 		h, of := made()
 		for odd := range h.Ranks {
 			for what, spoil := range map[string]func(p *ir.Program){
-				"a rule less":      func(p *ir.Program) { p.Rules = p.Rules[1:] },
-				"another rank":     func(p *ir.Program) { p.Rules[0].Do[0].To = int32((int(p.Rules[0].Do[0].To) + 1) % h.Ranks) },
-				"two messages":     func(p *ir.Program) { p.Rules[0].Do[1].Joins = false },
-				"another chunk":    func(p *ir.Program) { p.Rules[0].Do[0].Slot = p.Rules[0].Do[1].Slot },
+				"a rule less":  func(p *ir.Program) { p.Rules = p.Rules[1:] },
+				"another rank": func(p *ir.Program) { p.Rules[0].Do[0].To = int32((int(p.Rules[0].Do[0].To) + 1) % h.Ranks) },
+				"two messages": func(p *ir.Program) {
+					if do := p.Rules[0].Do; len(do) > 1 {
+						do[1].Joins = false
+						return
+					}
+					p.Rules[0].Do = append(p.Rules[0].Do, p.Rules[0].Do[0])
+				},
+				"another chunk": func(p *ir.Program) {
+					s := &p.Rules[0].Do[0].Slot
+					*s = *s&^ir.MaxIndex + ir.Slot((s.Index()+1)%h.Chunks)
+				},
+				"another partial result": func(p *ir.Program) {
+					if a := &p.Rules[0].Do[0]; a.As != ir.None {
+						a.As++
+						return
+					}
+					p.Values++
+				},
+				"operands the other way round": func(p *ir.Program) {
+					for i := range p.Rules {
+						if do := p.Rules[i].Do; do[0].Op == ir.Fold {
+							do[0].Slot, do[1].Slot = do[1].Slot, do[0].Slot
+							return
+						}
+					}
+					p.Values++
+				},
 				"less done":        func(p *ir.Program) { p.Done = p.Done[1:] },
 				"another signal":   func(p *ir.Program) { p.Signals++ },
 				"waits for more":   func(p *ir.Program) { p.Rules[0].When = append(p.Rules[0].When, p.Done[0]) },
@@ -240,7 +388,7 @@ func TestOneRankThatDiffers(t *testing.T) {
 				report := proveRotation(h, programs(func(rank int) ir.Program {
 					p := of(rank)
 					if rank == odd {
-						p.Rules = append([]ir.Rule(nil), p.Rules...)
+						p = clone(&ir.Schedule{Programs: []ir.Program{p}}).Programs[0]
 						spoil(&p)
 					}
 					return p
@@ -297,7 +445,8 @@ func TestRankZeroNeedsWhatAllRanksSay(t *testing.T) {
 			s := whole(made())
 			sub, err := newSubject(s)
 			require.NoError(t, err)
-			q := newQuotient(s)
+			per, rotated := s.Rotation()
+			q := newQuotient(s, per, rotated)
 			require.True(t, q.run())
 			var seeds []runs
 			seed := runs{{0, 1}}

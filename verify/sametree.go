@@ -12,14 +12,19 @@ var sameTree = Check{
 
 func proveSameTree(sub *subject) (string, error) {
 	v := sub.values()
-	a, b := v.clash[0], v.clash[1]
-	if a == (made{}) {
-		return "", nil
+	for _, b := range v.made {
+		if a := v.first[b.Slot.Index()]; a.tree() != b.tree() {
+			return "", v.refuteSameTree(a, b)
+		}
 	}
+	return "", nil
+}
+
+func (v *values) refuteSameTree(a, b made) error {
 	only := ""
 	if v.sameButForOrder(a.tree(), b.tree()) {
 		only = "; they differ only in the order of operands"
 	}
-	return "", fail([]int{a.Rank, b.Rank}, []Place{a.Place, b.Place}, nil, "rank %d folds %v as %s, rank %d as %s%s",
+	return fail([]int{a.Rank, b.Rank}, []Place{a.Place, b.Place}, nil, "rank %d folds %v as %s, rank %d as %s%s",
 		a.Rank, a.Slot, v.spell(a.tree()), b.Rank, v.spell(b.tree()), only)
 }

@@ -57,10 +57,32 @@ type promise struct {
 	inPlace   bool
 }
 
-// promised are the promises of algorithms by their names. Tests hold them against the algorithms.
+// promised are the promises of algorithms by their names. An algorithm promises what holds of it whatever
+// its parameters are; tests see to that.
 var promised = map[string]promise{
 	"bcast/mcast-acktree": {acked: true},
-	"allreduce/doubling":  {rankOrder: true, position: true},
+
+	"reduce/linear":   {rankOrder: true, position: true, inPlace: true},
+	"reduce/binomial": {rankOrder: true, position: true, inPlace: true},
+	"reduce/chain":    {rankOrder: true, position: true, inPlace: true},
+	"reduce/halving":  {rankOrder: true, position: true, inPlace: true},
+
+	"allreduce/linear":        {rankOrder: true, position: true},
+	"allreduce/doubling":      {rankOrder: true, position: true},
+	"allreduce/halving":       {rankOrder: true, position: true, inPlace: true},
+	"allreduce/ring":          {inPlace: true},
+	"allreduce/multiplying":   {position: true},
+	"allreduce/circulant":     {inPlace: true},
+	"allreduce/mcast-acktree": {acked: true, rankOrder: true, position: true, inPlace: true},
+
+	"reduce-scatter/pairwise":  {rankOrder: true, inPlace: true},
+	"reduce-scatter/circulant": {inPlace: true},
+	"reduce-scatter/halving":   {rankOrder: true, position: true, inPlace: true},
+
+	"scan/chain":      {rankOrder: true, position: true},
+	"scan/doubling":   {rankOrder: true, position: true},
+	"exscan/doubling": {rankOrder: true, position: true},
+	"exscan/skip-123": {rankOrder: true, position: true},
 }
 
 // acknowledged applies where the algorithm promises acknowledgements or rules

@@ -18,12 +18,13 @@ type subject struct {
 	worst *fixpoint.Result // every multicast lost, repairs as needed
 	may   *fixpoint.Result // nothing lost, and every repair that could be made is made
 
-	repairs  bool    // there are repair rules
-	mcasts   bool    // there are multicasts
-	folds    bool    // there are folds
-	terms    *values // see values
-	maker    []int32 // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
-	overlaps struct {
+	repairs    bool    // there are repair rules
+	mcasts     bool    // there are multicasts
+	folds      bool    // there are folds
+	wellformed bool    // the schedule has been found to be: what rules use is there
+	terms      *values // see values
+	maker      []int32 // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
+	overlaps   struct {
 		known bool
 		err   error
 	}

@@ -39,7 +39,12 @@ func termsOf(sub *subject) Terms {
 	if v == nil || firstError(sub, proveTyped, proveContributes, proveSameTree) != nil {
 		return Terms{}
 	}
-	all, ok := v.results(&sub.s.Header)
+	return v.terms(&sub.s.Header, sub.overlap() == nil)
+}
+
+// terms returns what is known of proved terms.
+func (v *values) terms(h *ir.Header, inPlace bool) Terms {
+	all, ok := v.results(h)
 	if !ok {
 		return Terms{}
 	}
@@ -47,7 +52,7 @@ func termsOf(sub *subject) Terms {
 		Digest:    v.digest(all),
 		RankOrder: outOfOrder(v) == nil,
 		Position:  firstMoved(all) == nil,
-		InPlace:   sub.overlap() == nil,
+		InPlace:   inPlace,
 	}
 }
 

@@ -13,13 +13,7 @@ var typed = Check{
 }
 
 func proveTyped(sub *subject) (string, error) {
-	c := classes{sub: sub, parent: make([]int32, sub.layout.Slots()), part: make([]int32, sub.layout.Slots())}
-	for id := range c.parent {
-		c.parent[id], c.part[id] = int32(id), noPart
-		if p := sub.layout.PlaceOf(id); p.Slot.Kind() == ir.KindChunk {
-			c.part[id] = partOf(&sub.s.Header, p.Slot)
-		}
-	}
+	c := newClasses(&sub.s.Header, sub.layout.Slots(), sub.layout.Slot)
 	var err error
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		for _, a := range r.Do {
@@ -63,9 +57,19 @@ func partOf(h *ir.Header, s ir.Slot) int32 {
 
 // classes are sets of slots, each of one rank, that belong to one part of the vector.
 type classes struct {
-	sub    *subject
+	h      *ir.Header
+	number func(rank int, s ir.Slot) int
 	parent []int32 // by slot number
 	part   []int32 // by slot number, of a class: its part, noPart if that is not known
+}
+
+// newClasses returns the classes of so many slots, each by itself.
+func newClasses(h *ir.Header, slots int, number func(rank int, s ir.Slot) int) *classes {
+	c := &classes{h: h, number: number, parent: make([]int32, slots), part: make([]int32, slots)}
+	for id := range c.parent {
+		c.parent[id], c.part[id] = int32(id), noPart
+	}
+	return c
 }
 
 // class returns the slot that stands for the class of another.
@@ -79,10 +83,10 @@ func (c *classes) class(id int32) int32 {
 
 // of returns the part that a slot of rank belongs to, as far as it is known.
 func (c *classes) of(rank int, s ir.Slot) int32 {
-	if s.Kind() == ir.KindInput {
-		return partOf(&c.sub.s.Header, s)
+	if s.Kind() != ir.KindValue {
+		return partOf(c.h, s)
 	}
-	id := c.sub.layout.Slot(rank, s)
+	id := c.number(rank, s)
 	if id < 0 { // nobody mentions it
 		return noPart
 	}
@@ -91,19 +95,19 @@ func (c *classes) of(rank int, s ir.Slot) int32 {
 
 // fold takes in that an operand belongs where what is made does.
 func (c *classes) fold(rank int, a ir.Action) error {
-	into := c.class(int32(c.sub.layout.Slot(rank, a.As)))
-	part := c.of(rank, a.Slot)
-	switch was := c.part[into]; {
+	part, was := c.of(rank, a.Slot), c.of(rank, a.As)
+	switch {
 	case was == noPart:
-		c.part[into] = part
+		was = part
 	case part != noPart && part != was:
 		return fail([]int{rank}, []Place{place(rank, a.As)}, nil, "rank %d folds %s into %s",
 			rank, belonging(a.Slot, part), belonging(a.As, was))
 	}
+	into := c.class(int32(c.number(rank, a.As)))
 	if a.Slot.Kind() != ir.KindInput {
-		from := c.class(int32(c.sub.layout.Slot(rank, a.Slot)))
-		c.parent[from] = into
+		c.parent[c.class(int32(c.number(rank, a.Slot)))] = into
 	}
+	c.part[into] = was
 	return nil
 }
 

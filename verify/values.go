@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
@@ -11,10 +12,9 @@ import (
 // that comes first.
 type values struct {
 	*forest
-	slots []term  // by slot number; node is noNode where nothing is known
-	made  []made  // chunks that folds make, in the order in which this happens
-	clash [2]made // two that make one chunk differently; the first is zero if there are none
-	first map[int]made
+	slots []term       // by slot number; node is noNode where nothing is known
+	made  []made       // chunks that folds make, by chunk and rank
+	first map[int]made // by chunk: the first of them
 }
 
 // made is a chunk that a fold of a rank makes.
@@ -66,8 +66,16 @@ func valuesOf(sub *subject) *values {
 			}
 			v.arrive(to, acc)
 			if a.Op == ir.Fold && a.As.Kind() == ir.KindChunk && acc.node != noNode {
-				v.make(made{place(rank, a.As), acc})
+				v.made = append(v.made, made{place(rank, a.As), acc})
 			}
+		}
+	}
+	slices.SortStableFunc(v.made, func(a, b made) int {
+		return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Rank, b.Rank))
+	})
+	for _, m := range v.made {
+		if _, ok := v.first[m.Slot.Index()]; !ok {
+			v.first[m.Slot.Index()] = m
 		}
 	}
 	return v
@@ -87,19 +95,6 @@ func (v *values) read(sub *subject, rank int, s ir.Slot) term {
 func (v *values) arrive(slot int, t term) {
 	if v.slots[slot].node == noNode {
 		v.slots[slot] = t
-	}
-}
-
-// make takes in that a fold makes a chunk.
-func (v *values) make(m made) {
-	v.made = append(v.made, m)
-	k := m.Slot.Index()
-	was, ok := v.first[k]
-	switch {
-	case !ok:
-		v.first[k] = m
-	case was.tree() != m.tree() && v.clash[0] == made{}:
-		v.clash = [2]made{was, m}
 	}
 }
 

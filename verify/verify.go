@@ -102,6 +102,7 @@ func examine(s *ir.Schedule) (*subject, error) {
 	sub, err := newSubject(s)
 	if err == nil {
 		_, err = proveWellformed(sub)
+		sub.wellformed = err == nil
 	}
 	return sub, named(wellformed.Name, err)
 }

@@ -50,8 +50,8 @@ const maxCompared = 1 << 32
 // one: hosts of several ranks are not like that.
 func mayRotate(s *schedule.Spec) bool {
 	h, p := s.Header(), s.Params()
-	row := h.Row()
-	return row != nil && row.Rotated != nil && (p.Hosts == 0 || p.Hosts == p.Ranks)
+	_, rotated := h.Rotation()
+	return rotated != nil && (p.Hosts == 0 || p.Hosts == p.Ranks)
 }
 
 // specs yields the parameters of all schedules of an algorithm.

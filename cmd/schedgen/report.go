@@ -81,6 +81,9 @@ func (p *checkPrinter) report(r *verify.Report) error {
 	for i := range r.Results {
 		b.WriteString(checkLines(&r.Results[i]))
 	}
+	if r.Terms.Digest != "" {
+		fmt.Fprintf(&b, "  %-11s %-4s  %s\n", "tree", "", r.Terms.Digest)
+	}
 	if r.Rotates {
 		p.how = ": " + r.How()
 	}
@@ -112,17 +115,18 @@ func (p *checkPrinter) close(failed, _ int) error {
 type linePrinter struct {
 	w    io.Writer
 	good []ir.Header // not yet printed
+	tree string      // the digest of what all of these fold
 }
 
 func (p *linePrinter) report(r *verify.Report) error {
 	good := r.Err() == nil
-	if len(p.good) > 0 && (!good || p.good[0].Ranks != r.Header.Ranks) {
+	if len(p.good) > 0 && (!good || p.good[0].Ranks != r.Header.Ranks || p.tree != r.Terms.Digest) {
 		if err := p.flush(); err != nil {
 			return err
 		}
 	}
 	if good {
-		p.good = append(p.good, r.Header)
+		p.good, p.tree = append(p.good, r.Header), r.Terms.Digest
 		return nil
 	}
 	var b strings.Builder
@@ -146,6 +150,9 @@ func (p *linePrinter) flush() error {
 	if first.Root != last.Root {
 		old, all := fmt.Sprintf("root=%d", first.Root), fmt.Sprintf("root=%d..%d", first.Root, last.Root)
 		line = strings.Replace(line, old, all, 1)
+	}
+	if p.tree != "" {
+		line += "  tree " + p.tree
 	}
 	p.good = p.good[:0]
 	_, err := fmt.Fprintln(p.w, "ok    "+line)
@@ -172,7 +179,16 @@ type reportObject struct {
 	Params   map[string]int `json:"params"`
 	Verified bool           `json:"verified"`
 	How      string         `json:"how"` // what was examined, in English
+	Terms    *termsObject   `json:"terms,omitempty"`
 	Checks   []checkObject  `json:"checks"`
+}
+
+// termsObject says what is folded.
+type termsObject struct {
+	Tree      string `json:"tree"` // equal digests mean equal bits
+	RankOrder bool   `json:"rank_order"`
+	Position  bool   `json:"position"`
+	InPlace   bool   `json:"in_place"`
 }
 
 type checkObject struct {
@@ -186,6 +202,9 @@ func (p *objectPrinter) report(r *verify.Report) error {
 	o := reportObject{
 		Schedule: r.Header.Name(), Ranks: r.Header.Ranks, Root: r.Header.Root, Chunks: r.Header.Chunks,
 		Params: paramObject(&r.Header), Verified: r.Err() == nil, How: r.How(),
+	}
+	if t := r.Terms; t.Digest != "" {
+		o.Terms = &termsObject{Tree: t.Digest, RankOrder: t.RankOrder, Position: t.Position, InPlace: t.InPlace}
 	}
 	for i := range r.Results {
 		res := &r.Results[i]

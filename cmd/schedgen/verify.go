@@ -34,6 +34,9 @@ func (verifyCmd) Help() string {
 ` + table(checks) + `
 What fails is shown with a counterexample, and the exit code is 1.
 
+Of a schedule that folds, "tree" is the digest of the trees by which it folds the contributions. Two
+schedules with the same digest give the same bits.
+
 Files of other programs, GOAL text and MSCCL XML, are proved as what --as says. MSCCL XML says
 itself what it is, unless that is "custom".
 

@@ -1,0 +1,102 @@
+package verify
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// TestPromisesAreThoseOfTheAlgorithms holds what this package says of algorithms by name against
+// their registry, and against what their schedules do: an algorithm promises what always holds.
+func TestPromisesAreThoseOfTheAlgorithms(t *testing.T) {
+	known := map[string]bool{}
+	for _, alg := range schedule.Algorithms() {
+		known[alg.Name] = true
+		require.Equal(t, alg.Acknowledged(), promised[alg.Name].acked, alg.Name)
+		row := alg.Row()
+		if row.Inputs == nil {
+			continue
+		}
+		want := promise{acked: alg.Acknowledged(), rankOrder: true, position: true, inPlace: true}
+		for ranks := 2; ranks <= 17; ranks++ {
+			for _, p := range []schedule.Params{
+				{Ranks: ranks}, {Ranks: ranks, Root: ranks / 3}, {Ranks: ranks, Root: ranks - 1, Chunks: 3},
+				{Ranks: ranks, Chunks: 2 * ranks}, {Ranks: ranks, Degree: 2}, {Ranks: ranks, Degree: 4},
+				{Ranks: ranks, Hosts: 1 + ranks/3}, {Ranks: ranks, Hosts: 2, Chunks: 2},
+			} {
+				spec, err := schedule.New(alg.Name, p)
+				if err != nil {
+					continue
+				}
+				report, err := Run(spec.Schedule())
+				require.NoError(t, err)
+				require.NoError(t, report.Err(), "%s %+v", alg.Name, p)
+				terms := report.Terms
+				require.NotEmpty(t, terms.Digest, "%s %+v", alg.Name, p)
+				want.rankOrder = want.rankOrder && terms.RankOrder
+				want.position = want.position && terms.Position
+				want.inPlace = want.inPlace && terms.InPlace
+			}
+		}
+		require.Equal(t, want, promised[alg.Name], alg.Name)
+		require.Equal(t, alg.RankOrder, promised[alg.Name].rankOrder, alg.Name)
+	}
+	for name := range promised {
+		require.True(t, known[name], "there is no %s", name)
+	}
+}
+
+// Algorithms that say that they fold one tree have one digest, whatever they are called, however the
+// vector is cut, and whoever gets the result.
+func TestAlgorithmsThatFoldOneTree(t *testing.T) {
+	for ranks := 1; ranks <= 33; ranks++ {
+		digests := map[string]string{}
+		for _, alg := range schedule.Algorithms() {
+			if alg.Tree == "" {
+				continue
+			}
+			for _, chunks := range []int{0, 1, 2, 7} {
+				spec, err := schedule.New(alg.Name, schedule.Params{Ranks: ranks, Chunks: chunks})
+				require.NoError(t, err)
+				report, err := Run(spec.Schedule())
+				require.NoError(t, err)
+				if digests[alg.Tree] == "" {
+					digests[alg.Tree] = report.Terms.Digest
+				}
+				require.NotEmpty(t, report.Terms.Digest)
+				require.Equal(t, digests[alg.Tree], report.Terms.Digest, "%s among %d ranks in %d chunks", alg.Name, ranks, chunks)
+			}
+		}
+	}
+}
+
+// The digest of a tree is the same wherever one looks; different trees have different ones.
+func TestDigests(t *testing.T) {
+	digest := func(h ir.Header, of programs) string {
+		report, err := Run(whole(h, of))
+		require.NoError(t, err)
+		require.NotEmpty(t, report.Terms.Digest)
+		return report.Terms.Digest
+	}
+	seen := map[string]string{}
+	for ranks := 2; ranks <= 9; ranks++ {
+		for per := 1; per <= 3; per++ {
+			require.Equal(t, digest(allreduceRing(ranks, 1)), digest(allreduceRing(ranks, per)), "chunks do not count")
+		}
+		for name, text := range map[string]string{
+			"ring":      digest(allreduceRing(ranks, 1)),
+			"linear":    digest(reduceScatterLinear(ranks, 1)),
+			"circulant": digest(reduceScatterCirculant(ranks, 1)),
+		} {
+			name = fmt.Sprintf("%s among %d ranks", name, ranks)
+			if ranks > 3 { // a few ranks have few trees
+				require.Empty(t, seen[text], "%s and %s", seen[text], name)
+			}
+			seen[text] = name
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package verify
+
+import "github.com/schedgen/schedgen/ir"
+
+// terms proves what rank 0 folds, for all ranks, and adds what is worth knowing to notes. ok is false if
+// something is wrong, or not known.
+//
+// Chunk k of group g is the one of group 0 with all ranks moved on by g, so its tree is that one with
+// its ranks moved on.
+func (q *quotient) terms(notes map[string]string) (terms Terms, ok bool) {
+	h := &q.s.Header
+	promise := promised[h.Name()]
+	if !q.typed() || !q.readsOnce() {
+		return Terms{}, false
+	}
+	v := q.values()
+	if v == nil {
+		return Terms{}, false
+	}
+	var m *made
+	var moved *[2]int
+	notes[rankOrder.Name], m = v.noteRankOrder()
+	notes[position.Name], moved = v.notePosition(h)
+	notes[inPlace.Name] = noteInPlace
+	if m != nil && promise.rankOrder || moved != nil && promise.position {
+		return Terms{}, false
+	}
+	return v.terms(h, true), true
+}
+
+// typed is check typed of rank 0: see proveTyped.
+func (q *quotient) typed() bool {
+	c := newClasses(&q.s.Header, q.numbers.Len(), func(_ int, s ir.Slot) int { return q.numbers.Index(s) })
+	for i := range q.p.Rules {
+		for _, a := range q.p.Rules[i].Do {
+			if a.Op == ir.Fold && c.fold(0, a) != nil {
+				return false
+			}
+		}
+	}
+	for i := range q.p.Values {
+		if c.of(0, ir.Value(i)) == noPart {
+			return false
+		}
+	}
+	for i := range q.p.Rules {
+		for _, a := range q.p.Rules[i].Do {
+			if a.Op == ir.Put && a.As != ir.None && (c.of(0, a.Slot) < 0 || q.back(int(c.of(0, a.Slot)), a.To) != int(c.of(0, a.As))) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// readsOnce reports whether rank 0 reads no part of its contribution twice whose place a result takes.
+// Then input and output may share memory: see check in-place.
+func (q *quotient) readsOnce() bool {
+	reads := make(map[ir.Slot]bool)
+	wanted := q.s.Wanted(0)
+	for i := range q.p.Rules {
+		for _, a := range q.p.Rules[i].Do {
+			if a.Slot.Kind() != ir.KindInput || !wanted.Has(a.Slot.Index()) {
+				continue
+			}
+			if reads[a.Slot] {
+				return false
+			}
+			reads[a.Slot] = true
+		}
+	}
+	return true
+}
+
+// values returns the terms of all chunks, nil if they are not what they should be, or not the same
+// wherever they are folded.
+func (q *quotient) values() *values {
+	ranks := q.s.Ranks
+	for g := range q.s.Chunks / q.per {
+		if q.rotated(ranks, 1, g) != (g+1)%ranks {
+			return nil // no such collective folds
+		}
+	}
+	v := &values{forest: newForest(ranks), slots: make([]term, q.numbers.Len()), first: make(map[int]made)}
+	group0 := make([]made, q.per) // by place in the group: what is made of the chunk of group 0, and by whom
+	for _, rule := range q.fired {
+		var acc term
+		for i, a := range q.p.Rules[rule].Do {
+			if a.Slot.Kind() == ir.KindSignal {
+				continue
+			}
+			t := v.of(0, a.Slot.Index())
+			if a.Slot.Kind() != ir.KindInput {
+				t = v.slots[q.numbers.Index(a.Slot)]
+			}
+			if a.Op == ir.Fold && a.Joins {
+				acc = v.fold(acc, t)
+			} else {
+				acc = t
+			}
+			to := q.puts[rule][i]
+			if to < 0 {
+				continue
+			}
+			if a.Op == ir.Put {
+				acc.shift = v.mod(acc.shift - a.To)
+				acc.part = int32(q.back(int(acc.part), a.To))
+			}
+			v.slots[to] = acc
+			if a.Op != ir.Fold || a.As.Kind() != ir.KindChunk {
+				continue
+			}
+			k := a.As.Index()
+			odd, _ := v.odd(acc.tree(), int32(q.s.FoldedRanks(k)))
+			if odd != nothingOdd || acc.part != int32(q.s.InputOf(k)) {
+				return nil
+			}
+			// The rank that is this group's number back folds the chunk of group 0.
+			group := int32(k / q.per)
+			m := made{place(int(v.mod(-group)), ir.Chunk(k%q.per)), acc}
+			m.shift, m.part = v.mod(m.shift-group), int32(k%q.per)
+			was := &group0[k%q.per]
+			switch {
+			case was.Slot == ir.None:
+				*was = m
+			case was.tree() != m.tree():
+				return nil
+			}
+			v.made = append(v.made, m)
+		}
+	}
+	v.made = q.madeByAll(v, v.made)
+	return v
+}
+
+// madeByAll returns, of what is made of the chunks of group 0, what is made of those of all groups: each
+// of them once, by the first rank that does.
+func (q *quotient) madeByAll(v *values, of0 []made) []made {
+	all := make([]made, 0, q.s.Chunks)
+	for group := range int32(q.s.Chunks / q.per) {
+		for _, m := range of0 {
+			k := int(group)*q.per + m.Slot.Index()
+			m.Rank, m.Slot = int(v.mod(int32(m.Rank)+group)), ir.Chunk(k)
+			m.shift, m.part = v.mod(m.shift+group), int32(k)
+			if was, ok := v.first[k]; !ok || m.Rank < was.Rank {
+				v.first[k] = m
+			}
+		}
+	}
+	for k := range q.s.Chunks {
+		if m, ok := v.first[k]; ok {
+			all = append(all, m)
+		}
+	}
+	return all
+}
