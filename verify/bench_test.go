@@ -31,7 +31,7 @@ func BenchmarkVerify4096(b *testing.B) {
 }
 
 func BenchmarkVerify65536(b *testing.B) {
-	for _, name := range []string{"barrier/dissemination", "barrier/hsb", "bcast/mcast-chain", "bcast/mcast-acktree"} {
+	for _, name := range []string{"barrier/dissemination", "barrier/hsb", "bcast/mcast-chain", "bcast/mcast-acktree", "allreduce/doubling"} {
 		b.Run(name, func(b *testing.B) {
 			benchmarkVerify(b, name, schedule.Params{Ranks: 65536}, 30*time.Second, 8<<30)
 		})

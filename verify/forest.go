@@ -200,14 +200,17 @@ func (f *forest) odd(t tree, n int32) (oddity, int) {
 	return nothingOdd, -1
 }
 
-// maxLeaves is how many leaves of a tree are printed.
-const maxLeaves = 24
+// How much of a tree is printed.
+const (
+	maxLeaves = 24
+	maxDepth  = 16
+)
 
 // spell prints a tree with ranks as leaves: ((01)(23)). Ranks of two digits are kept apart:
 // ((8 9)(10 11)).
 func (f *forest) spell(t tree) string {
 	s := speller{f: f}
-	s.write(t)
+	s.write(t, 0)
 	return s.b.String()
 }
 
@@ -218,19 +221,20 @@ type speller struct {
 	digit  bool // the last thing printed is a rank
 }
 
-func (s *speller) write(t tree) {
+func (s *speller) write(t tree, depth int) {
 	left, right, ok := s.f.children(t)
 	switch {
 	case s.leaves > maxLeaves:
-	case ok:
+	case ok && depth < maxDepth && s.leaves < maxLeaves:
 		s.b.WriteByte('(')
 		s.digit = false
-		s.write(left)
-		s.write(right)
+		s.write(left, depth+1)
+		s.write(right, depth+1)
 		s.b.WriteByte(')')
 		s.digit = false
-	case s.leaves == maxLeaves:
+	case ok || s.leaves == maxLeaves:
 		s.leaves++
+		s.digit = false
 		s.b.WriteString("…")
 	default:
 		s.leaves++

@@ -89,7 +89,7 @@ var promised = map[string]promise{
 // show that the schedule is built upon them. The done slots of the root, of
 // which the check is about, have no say.
 var acknowledged = scope{
-	"bcast/mcast-acktree; messages of which a repair waits for a signal, or whose root has a signal that none of its rules waits for",
+	"bcast/mcast-acktree and allreduce/mcast-acktree; messages of which a repair waits for a signal, or whose root has a signal that none of its rules waits for",
 	func(s *ir.Schedule) (string, bool) {
 		if !s.HasMessage() {
 			return everyMessage.of(s)

@@ -24,11 +24,15 @@ type subject struct {
 	wellformed bool    // the schedule has been found to be: what rules use is there
 	terms      *values // see values
 	maker      []int32 // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
-	overlaps   struct {
-		known bool
-		err   error
-	}
-	request []bool // by slot number: see ir.Program.Requests; nil: there are none
+	typing     finding // of check typed
+	overlaps   finding // see overlap
+	request    []bool  // by slot number: see ir.Program.Requests; nil: there are none
+}
+
+// finding is what has been found out once, for several to ask.
+type finding struct {
+	known bool
+	err   error
 }
 
 func newSubject(s *ir.Schedule) (*subject, error) {

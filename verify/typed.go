@@ -13,6 +13,14 @@ var typed = Check{
 }
 
 func proveTyped(sub *subject) (string, error) {
+	if !sub.typing.known {
+		sub.typing.known, sub.typing.err = true, findMixed(sub)
+	}
+	return "", sub.typing.err
+}
+
+// findMixed returns the failure of what does not belong together, nil if there is nothing.
+func findMixed(sub *subject) error {
 	c := newClasses(&sub.s.Header, sub.layout.Slots(), sub.layout.Slot)
 	var err error
 	sub.eachRule(func(rank int, r *ir.Rule) {
@@ -23,12 +31,12 @@ func proveTyped(sub *subject) (string, error) {
 		}
 	})
 	if err != nil {
-		return "", err
+		return err
 	}
 	for rank := range sub.s.Programs {
 		for i := range sub.s.Programs[rank].Values {
 			if s := ir.Value(i); c.of(rank, s) == noPart {
-				return "", fail([]int{rank}, []Place{place(rank, s)}, nil,
+				return fail([]int{rank}, []Place{place(rank, s)}, nil,
 					"the program of rank %d does not show which part of the vector %v belongs to", rank, s)
 			}
 		}
@@ -40,7 +48,7 @@ func proveTyped(sub *subject) (string, error) {
 			}
 		}
 	})
-	return "", err
+	return err
 }
 
 // partOf returns the part of the vector that a contribution or a chunk belongs to by its number.

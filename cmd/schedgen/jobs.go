@@ -43,8 +43,9 @@ func (j *jobs) check() error {
 }
 
 // maxCompared is the largest number of rules, or of actions, of all programs that are compared
-// without being kept: that takes about a minute.
-const maxCompared = 1 << 32
+// without being kept: a ring that folds has three rules for each pair of ranks, and those of 65,536 take
+// some ten minutes.
+const maxCompared = 1 << 34
 
 // mayRotate reports whether it is worth while to ask if rank r+1 does what rank r does, moved on by
 // one: hosts of several ranks are not like that.
