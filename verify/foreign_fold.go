@@ -61,6 +61,9 @@ func (c *contents) fold(ref dag.Ref, a, b int32) (int32, error) {
 
 // spellTerm tells what has been folded.
 func (c *contents) spellTerm(x term) string {
+	if x.node == rankNode {
+		return fmt.Sprintf("part %d of rank %d's contribution", x.part, x.shift)
+	}
 	return fmt.Sprintf("%s of part %d", c.folds.spell(x.tree()), x.part)
 }
 
