@@ -15,6 +15,7 @@ func reduceBinomial() Algorithm {
 		Summary:    "partial results climb a binomial tree",
 		Messages:   "F(P-1) puts",
 		Params:     rootedParams(),
+		InPlace:    true,
 		RankOrder:  true,
 		Tree:       TreeOfDoubling,
 		write:      writeReduceBinomial,

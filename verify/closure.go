@@ -18,7 +18,7 @@ func (st *stamps) returned(rank int) {
 	for _, s := range p.Done {
 		st.addWithCauses(rank, s)
 	}
-	if st.sub.wellformed && st.sub.s.Folds() && firstError(st.sub, proveContributes, proveSameTree) == nil {
+	if st.sub.termsShow() {
 		for x, rule := range soleReaders(p) {
 			for k := x.Index(); k < st.sub.s.Chunks; k += st.sub.s.InputChunks() {
 				if c := ir.Chunk(k); rank < st.sub.s.FoldedRanks(k) && st.has(rank, c) {
@@ -35,6 +35,17 @@ func (st *stamps) returned(rank int) {
 			again = st.fold(rank, &p.Rules[i]) || again
 		}
 	}
+}
+
+// termsShow reports whether results are what they should be, so that they show what has been read.
+func (sub *subject) termsShow() bool {
+	if !sub.shown.known {
+		sub.shown.known = true
+		if sub.wellformed && sub.s.Folds() {
+			sub.shown.err = firstError(sub, proveContributes, proveSameTree)
+		}
+	}
+	return sub.wellformed && sub.s.Folds() && sub.shown.err == nil
 }
 
 // soleReaders returns, for each part of its contribution that one action alone of a rank reads, the rule

@@ -26,6 +26,7 @@ type subject struct {
 	maker      []int32 // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
 	typing     finding // of check typed
 	overlaps   finding // see overlap
+	shown      finding // see termsShow
 	request    []bool  // by slot number: see ir.Program.Requests; nil: there are none
 }
 
