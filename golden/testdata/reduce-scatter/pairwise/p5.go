@@ -24,7 +24,7 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0x4af8a232af6041ac,
+		Digest:  0x9979557174af0ae6,
 		Program: program,
 		Proved:  true,
 	}
@@ -54,17 +54,17 @@ func role0(rank int) ir.Program {
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   []ir.Action{ir.PutAs(input(2), 2, ir.Value(2))},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Value(0), ir.Value(1)},
-		Do:   ir.FoldOf(ir.Value(2), ir.Value(1), ir.Value(0)),
-	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(1)},
 		Do:   []ir.Action{ir.PutAs(input(3), 3, ir.Value(4))},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Value(2), ir.Value(3)},
-		Do:   ir.FoldOf(ir.Value(4), ir.Value(3), ir.Value(2)),
+		When: []ir.Slot{ir.Value(0), ir.Value(1)},
+		Do:   ir.FoldOf(ir.Value(2), ir.Value(1), ir.Value(0)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(3)},
 		Do:   []ir.Action{ir.PutAs(input(4), 4, ir.Value(6))},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Value(2), ir.Value(3)},
+		Do:   ir.FoldOf(ir.Value(4), ir.Value(3), ir.Value(2)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(4), ir.Value(5)},
 		Do:   ir.FoldOf(chunk(0), input(0), ir.Value(5), ir.Value(4)),
@@ -81,19 +81,19 @@ func role1(rank int) ir.Program {
 		Do:   []ir.Action{ir.PutAs(input(2), 2, ir.Value(0))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(1)),
+		Do:   []ir.Action{ir.PutAs(input(3), 3, ir.Value(2))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   []ir.Action{ir.PutAs(input(3), 3, ir.Value(2))},
+		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(1)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(2)},
 		Do:   []ir.Action{ir.PutAs(input(4), 4, ir.Value(4))},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Value(2), ir.Value(3)},
-		Do:   ir.FoldOf(ir.Value(4), ir.Value(3), ir.Value(2)),
-	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(3)},
 		Do:   []ir.Action{ir.PutAs(input(0), 0, ir.Value(5))},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Value(2), ir.Value(3)},
+		Do:   ir.FoldOf(ir.Value(4), ir.Value(3), ir.Value(2)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(1), ir.Value(4), ir.Value(5)},
 		Do:   ir.FoldOf(chunk(1), ir.Value(1), ir.Value(5), ir.Value(4)),
@@ -110,16 +110,16 @@ func role2(rank int) ir.Program {
 		Do:   []ir.Action{ir.PutAs(input(3), 3, ir.Value(0))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(2)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   []ir.Action{ir.PutAs(input(4), 4, ir.Value(2))},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Value(1), ir.Value(2)},
-		Do:   ir.FoldOf(ir.Value(3), ir.Value(2), ir.Value(1)),
+		When: []ir.Slot{ir.Enter, ir.Value(0)},
+		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(2)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(2)},
 		Do:   []ir.Action{ir.PutAs(input(0), 0, ir.Value(3))},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Value(1), ir.Value(2)},
+		Do:   ir.FoldOf(ir.Value(3), ir.Value(2), ir.Value(1)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(4)},
 		Do:   []ir.Action{ir.PutAs(input(1), 1, ir.Value(5))},
@@ -139,22 +139,22 @@ func role3(rank int, n []int) ir.Program {
 		Do:   []ir.Action{ir.PutAs(input((rank+1)%Ranks), (rank+1)%Ranks, ir.Value(0))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(rank)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   []ir.Action{ir.PutAs(input(rank-3), rank-3, ir.Value(rank-2))},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Value(1), ir.Value(2)},
-		Do:   ir.FoldOf(ir.Value(3), ir.Value(2), ir.Value(1)),
+		When: []ir.Slot{ir.Enter, ir.Value(0)},
+		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(rank)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(2)},
 		Do:   []ir.Action{ir.PutAs(input(rank-2), rank-2, ir.Value(rank))},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Value(3), ir.Value(4)},
-		Do:   ir.FoldOf(ir.Value(5), ir.Value(4), ir.Value(3)),
+		When: []ir.Slot{ir.Value(1), ir.Value(2)},
+		Do:   ir.FoldOf(ir.Value(3), ir.Value(2), ir.Value(1)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(4)},
 		Do:   []ir.Action{ir.PutAs(input(rank-1), rank-1, ir.Value(rank+2))},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Value(3), ir.Value(4)},
+		Do:   ir.FoldOf(ir.Value(5), ir.Value(4), ir.Value(3)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(5), ir.Value(6)},
 		Do:   ir.FoldOf(chunk(rank), ir.Value(rank+2), ir.Value(n[0])),
