@@ -146,14 +146,19 @@ func (s *Spec) RankOrder() bool {
 
 // Tree returns the name of the tree by which every part of a vector is folded, such as [TreeOfDoubling],
 // if it is that of the algorithm without hosts. Schedules of as many ranks that have the same one give the
-// same bits. It is "" if the tree is one of the algorithm's own, or if the hosts do not fit it: there has to be
-// one, or all have to have the same number of ranks, a power of two.
+// same bits. It is "" if the tree is one of the algorithm's own, or if the hosts do not fit it. The tree of
+// doubling fits one host, and hosts that all have the same number of ranks, a power of two; scans have another tree
+// wherever ranks share hosts.
 func (s *Spec) Tree() string {
 	each, rest := s.params.Ranks/s.layout.hosts, s.params.Ranks%s.layout.hosts
-	if s.layout.hosts == 1 || rest == 0 && each&(each-1) == 0 {
-		return s.alg.Tree
+	fits := s.layout.flat()
+	if s.alg.Tree == TreeOfDoubling {
+		fits = s.layout.hosts == 1 || rest == 0 && each&(each-1) == 0
 	}
-	return ""
+	if !fits {
+		return ""
+	}
+	return s.alg.Tree
 }
 
 // Overlay returns the channels and the forwarding rule of a rootless

@@ -56,17 +56,46 @@ func TestTreeOfDoubling(t *testing.T) {
 					}
 					s, err := New(alg.Name, p)
 					require.NoError(t, err)
-					if s.Tree() == "" {
+					if s.Tree() != TreeOfDoubling {
 						continue
 					}
 					hosted = hosted || hosts > 1 && hosts < ranks
-					require.Equal(t, TreeOfDoubling, s.Tree())
 					require.Equal(t, []string{want}, requireFolds(t, s, uint64(hosts)).shapes(), "%s %+v", alg.Name, p)
 				}
 			}
 		}
 	}
 	require.True(t, hosted)
+}
+
+// TestTreesOnHosts: a schedule on hosts that has the tree of its algorithm gives each block the tree that
+// it has without hosts.
+func TestTreesOnHosts(t *testing.T) {
+	for _, alg := range foldingAlgorithms() {
+		for ranks := 1; ranks <= 16; ranks++ {
+			flat, err := New(alg.Name, Params{Ranks: ranks, Chunks: 2})
+			require.NoError(t, err)
+			want := requireFolds(t, flat, 1).shapeOf()
+			for hosts := 1; hosts <= ranks; hosts++ {
+				s, err := New(alg.Name, Params{Ranks: ranks, Chunks: 2, Hosts: hosts})
+				require.NoError(t, err)
+				if s.Tree() != "" {
+					require.Equal(t, want, requireFolds(t, s, 2).shapeOf(), "%s P=%d hosts=%d", alg.Name, ranks, hosts)
+				}
+			}
+		}
+	}
+}
+
+// shapeOf returns the tree of each result.
+func (w *world) shapeOf() map[ir.Slot]string {
+	all := map[ir.Slot]string{}
+	for at, value := range w.values {
+		if at.slot.Kind() == ir.KindChunk {
+			all[at.slot] = w.shape(value)
+		}
+	}
+	return all
 }
 
 // TestTreesOfOnesOwn: algorithms that are not of the class fold another tree, and those that do not keep the
