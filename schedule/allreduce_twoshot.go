@@ -51,14 +51,6 @@ func (a *arena) twoShot(n *node) {
 		c := n.ofChunk(k)
 		have = a.contribution(n, &c, false) // the same for every chunk
 	}
-	each := n.hosts - 1 + foldsOf(n.hosts)
-	if n.hosts > 1 {
-		each-- // the last fold makes the result
-	}
-	at := func(v, piece, k, i int) ir.Slot {
-		first, _ := n.pieces(piece, piece+1)
-		return ir.Value(n.ofHost(v)*n.vector + (k-first)*each + i)
-	}
 	for d := 1; d < n.hosts; d++ {
 		to := n.after(n.v, d)
 		for k, end := n.pieces(to, to+1); k < end; k++ {
@@ -66,20 +58,14 @@ func (a *arena) twoShot(n *node) {
 			if i > to {
 				i--
 			}
-			a.putAs(n.slot(have, k), n.master(to), at(to, to, k, i))
+			a.putAs(n.slot(have, k), n.master(to), ir.Value(n.shotAt(to, k)+i))
 		}
 	}
 	for k, end := n.pieces(n.v, n.v+1); k < end; k++ {
 		c := n.ofChunk(k)
-		t := foldTree{node: n, arena: a, layer: &c, at: n.v, own: ofHost, next: n.hosts - 1}
-		t.name = func(i, k int) ir.Slot {
-			switch i {
-			case ofHost:
-				return n.slot(have, k)
-			case result:
-				return ir.Chunk(k)
-			}
-			return at(n.v, n.v, k, i)
+		t := foldTree{
+			node: n, arena: a, layer: &c, at: n.v, own: ofHost, next: n.hosts - 1,
+			apart: true, base: n.shotAt(n.v, k), host: have,
 		}
 		t.fold(n.hosts, true)
 	}
@@ -95,4 +81,11 @@ func (a *arena) twoShot(n *node) {
 			a.end(start)
 		}
 	}
+}
+
+// shotAt returns the first partial result that v has for chunk k of its piece.
+func (n *node) shotAt(v, k int) int {
+	first, _ := n.pieces(v, v+1)
+	each := n.hosts - 1 + foldsOf(n.hosts) - 1 // the last fold makes the result
+	return n.ofHost(v)*n.vector + (k-first)*each
 }

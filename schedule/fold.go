@@ -266,21 +266,29 @@ type foldTree struct {
 	*node
 	*arena
 	*layer
-	at    int                    // which leaf is the rank's own
-	own   int                    // its partial result
-	first int                    // the partial result of the first other leaf
-	next  int                    // the first partial result that is made
-	name  func(i, k int) ir.Slot // the slot of partial result i for chunk k; nil: see node.slot
+	at    int // which leaf is the rank's own
+	own   int // its partial result
+	first int // the partial result of the first other leaf
+	next  int // the first partial result that is made
+
+	// Of a tree whose partial results are not numbered as others: they are v<base>, v<base+1> …, and own
+	// is ofHost, which stands for partial result host.
+	apart      bool
+	base, host int
 
 	p2, rem int
 	result  bool
 }
 
+// named returns the slot of partial result i for chunk k.
 func (t *foldTree) named(i, k int) ir.Slot {
-	if t.name != nil {
-		return t.name(i, k)
+	switch {
+	case !t.apart || i == result:
+		return t.node.slot(i, k)
+	case i == ofHost:
+		return t.node.slot(t.host, k)
 	}
-	return t.node.slot(i, k)
+	return ir.Value(t.base + i)
 }
 
 // foldsOf returns how many folds fold makes of so many leaves: one for every number that is the first
