@@ -3,6 +3,7 @@ package schedgen
 import (
 	"context"
 	"iter"
+	"sync"
 
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
@@ -13,6 +14,9 @@ import (
 // Messages may run beside them in other goroutines.
 type Comm struct {
 	under *runtime.Comm
+
+	folding sync.Mutex // guards folds
+	folds   folds
 }
 
 // Init makes the communicator of all processes that a launcher has started with this one: mpirun of
@@ -35,7 +39,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 
 // Wrap returns the communicator whose bytes c moves. It is for communicators that others make, such
 // as package group.
-func Wrap(c *runtime.Comm) *Comm { return &Comm{c} }
+func Wrap(c *runtime.Comm) *Comm { return &Comm{under: c} }
 
 // Runtime returns the communicator of package runtime that moves c's bytes. Packages such as status and
 // cast take it. Its methods and those of c are of one communicator: a rank may use either.
@@ -46,7 +50,7 @@ func wrap(under *runtime.Comm, err error) (*Comm, error) {
 	if under == nil || err != nil {
 		return nil, public(err)
 	}
-	return &Comm{under}, nil
+	return &Comm{under: under}, nil
 }
 
 // missing reports whether there is no communicator: c is nil, as Split returns for Undefined, or zero.

@@ -31,6 +31,13 @@ type Config struct {
 	// those of the file that SCHEDGEN_RULES names, else the built-in ones.
 	Rules *selection.Rules
 
+	// Reproducible has the functions that fold give the same bits whatever the length, the place in the
+	// vector, the transport, the hosts and what is lost: for a number of ranks and a function there is one
+	// tree by which contributions are folded. Rules choose among the algorithms that fold by it; one of
+	// Algorithms that folds by another is ErrInput. Without it, too, all ranks get the same bits, and
+	// results do not depend on what arrives first.
+	Reproducible bool
+
 	Delay     DelayPolicy   // when the root of a broadcast by multicast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed; default 0
 
@@ -109,7 +116,7 @@ type Observe struct {
 // below returns what package runtime is to do.
 func (cfg *Config) below() runtime.Config {
 	b := runtime.Config{
-		Transport: cfg.Transport, Rules: cfg.Rules,
+		Transport: cfg.Transport, Rules: cfg.Rules, Reproducible: cfg.Reproducible,
 		Delay: runtime.DelayPolicy(cfg.Delay), RootDelay: cfg.RootDelay,
 		Chunk: cfg.Chunk, MaxBcast: cfg.MaxBcast, Repair: cfg.Repair, Stall: cfg.Stall, Silence: cfg.Silence, Retain: cfg.Retain,
 		CastWindow: cfg.CastWindow, CastBytes: cfg.CastBytes, MaxMessage: cfg.MaxMessage,

@@ -1,5 +1,5 @@
-// Package schedgen moves data among the processes of a parallel program: broadcasts, gathers,
-// transposes and barriers, of values of any type without pointers.
+// Package schedgen moves data among the processes of a parallel program and folds it: broadcasts,
+// gathers, transposes, sums, scans and barriers, of values of any type without pointers.
 //
 // The processes of a program are ranks, 0 … P-1. All of them run the same code:
 //
@@ -69,8 +69,8 @@
 //	Allgatherv(ctx, comm, dst, counts, src)                 the same counts at all ranks
 //	Alltoallv(ctx, comm, dst, dstCounts, src, srcCounts)    what this rank gets from each, and sends to each
 //
-// Two ranks that differ in the length of a block fail all ranks with [ErrMismatch]: the error says how
-// long the block is by the one and by the other.
+// Two ranks that differ in the length of a block, or in what they fold it with, fail all ranks with
+// [ErrMismatch]: the error says what each of the two means.
 //
 // dst and src must not overlap, with one exception: where src is one block, it may be the very place
 // in dst where that block goes, as in Allgather(ctx, comm, all, all[rank*n:][:n]).
@@ -79,9 +79,48 @@
 // and so no strings, slices, maps or interfaces. Elements travel as they lie in memory. So all ranks
 // must have been built for the same architecture.
 //
+// # Folding
+//
+// Five functions fold what all ranks contribute, element by element, with an operation such as [Sum]:
+//
+//	                                        the result
+//	Reduce(ctx, comm, buf, op, root)        in buf of the root; the others keep theirs
+//	Allreduce(ctx, comm, buf, op)           in buf of every rank
+//	ReduceScatter(ctx, comm, dst, src, op)  block r of n elements in dst of rank r; src has P·n
+//	Scan(ctx, comm, buf, op)                in buf of rank r: that of ranks 0 … r
+//	Exscan(ctx, comm, buf, op)              in buf of rank r: that of ranks 0 … r-1; rank 0 keeps its buf
+//
+// Those with buf work in place. [ReduceTo], [AllreduceTo], [ScanTo] and [ExscanTo] take dst and src, of
+// one length, and leave src as it is. For ReduceTo, dst is nil at the ranks that are not the root.
+//
+//	Sum, Prod        numbers
+//	Min, Max         numbers that have an order: not complex ones
+//	And, Or, Xor     bools, and integers bit by bit
+//	LAnd, LOr, LXor  bools, and integers, where 0 is false and all else true
+//	MinLoc, MaxLoc   Loc: a value, and the index of where it is
+//
+// [Func] makes an operation of a function, for elements of any other type:
+//
+//	type span struct{ First, Last float64 }
+//
+//	var join = schedgen.Func("join", true, func(dst, src []span) {
+//		for i, s := range src { // dst[i] is the left operand, and becomes the result
+//			dst[i] = span{min(dst[i].First, s.First), max(dst[i].Last, s.Last)}
+//		}
+//	})
+//
+// The function must be associative: (a·b)·c is a·(b·c). If it also commutes, a·b is b·a, say true: more
+// algorithms then fit. Else contributions are folded in the order of ranks. Make an operation once, as
+// a variable of the package: a communicator keeps what it has prepared for it.
+//
+// Floating-point numbers are rounded, so a sum depends on how it is bracketed. All ranks get the same
+// bits, and a second run of the same program gets them again: the schedule fixes the brackets, never
+// the order in which messages arrive. The length, the number of ranks and their hosts may change the
+// schedule. [Config.Reproducible] lets only the number of ranks do so. See docs/reproducible.md.
+//
 // # Several operations at a time
 //
-// [StartBcast], [StartGather] and so on start an operation and return a [Request]. The buffers belong
+// [StartBcast], [StartAllreduce] and so on start an operation and return a [Request]. The buffers belong
 // to the communicator until the request has ended. The program may compute or start further
 // operations meanwhile, and then calls [Request.Wait].
 //

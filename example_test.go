@@ -196,6 +196,91 @@ func ExampleAlltoall() {
 // pair holds words such as 0→1: strings have pointers, arrays of bytes have none.
 type pair [5]byte
 
+// Every rank has found a part of the sum.
+func ExampleAllreduce() {
+	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
+		sums := []float64{float64(comm.Rank()), 0.5}
+		if err := schedgen.Allreduce(ctx, comm, sums, schedgen.Sum); err != nil {
+			return err
+		}
+		if comm.Rank() == 3 {
+			fmt.Println("rank 3 has", sums)
+		}
+		return nil
+	})
+	// Output: rank 3 has [6 2]
+}
+
+// Which rank has the least value? Of several the first.
+func ExampleLoc() {
+	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
+		cost := []float64{7, 2.5, 9, 2.5}[comm.Rank()]
+		best := []schedgen.Loc[float64]{{Value: cost, Index: int64(comm.Rank())}}
+		if err := schedgen.Allreduce(ctx, comm, best, schedgen.MinLoc); err != nil {
+			return err
+		}
+		if comm.Rank() == 0 {
+			fmt.Printf("rank %d has the least, %v\n", best[0].Index, best[0].Value)
+		}
+		return nil
+	})
+	// Output: rank 1 has the least, 2.5
+}
+
+// Functions x → Factor·x + Summand are composed in the order of the ranks: that does not commute.
+func ExampleFunc() {
+	type step struct{ Factor, Summand float64 }
+	compose := schedgen.Func("compose", false, func(dst, src []step) {
+		for i, second := range src {
+			first := dst[i]
+			dst[i] = step{first.Factor * second.Factor, first.Summand*second.Factor + second.Summand}
+		}
+	})
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		all := []step{{2, float64(comm.Rank())}} // rank 0 doubles, rank 1 doubles and adds 1, …
+		if err := schedgen.Allreduce(ctx, comm, all, compose); err != nil {
+			return err
+		}
+		if comm.Rank() == 0 {
+			fmt.Println("all steps make 10 to", all[0].Factor*10+all[0].Summand) // ((10·2)·2 + 1)·2 + 2
+		}
+		return nil
+	})
+	// Output: all steps make 10 to 84
+}
+
+// Ranks write their records into one file, one rank's behind the other's. Each needs to know where its
+// own begin: after those of the ranks before.
+func ExampleScan() {
+	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
+		records := []int{10, 0, 5, 7}[comm.Rank()]
+		end := []int{records}
+		if err := schedgen.Scan(ctx, comm, end, schedgen.Sum); err != nil {
+			return err
+		}
+		if comm.Rank() == 2 {
+			fmt.Printf("rank 2 writes records %d to %d\n", end[0]-records, end[0]-1)
+		}
+		return nil
+	})
+	// Output: rank 2 writes records 10 to 14
+}
+
+func ExampleReduceScatter() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		src := []int{1, 2, 10, 20, 100, 200} // a block of two for each rank
+		mine := make([]int, 2)
+		if err := schedgen.ReduceScatter(ctx, comm, mine, src, schedgen.Sum); err != nil {
+			return err
+		}
+		if comm.Rank() == 1 {
+			fmt.Println("rank 1 has", mine)
+		}
+		return nil
+	})
+	// Output: rank 1 has [30 60]
+}
+
 func ExampleStartAllgather() {
 	run(2, func(ctx context.Context, comm *schedgen.Comm) error {
 		squares, cubes := make([]int, 2), make([]int, 2)

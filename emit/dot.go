@@ -188,7 +188,7 @@ func (n dotNode) Attributes() []encoding.Attribute {
 	if n.done {
 		out = append(out, encoding.Attribute{Key: "fillcolor", Value: "black"})
 	}
-	if n.done && n.round == 0 {
+	if n.done && (n.round == 0 || len(n.folds) == 0) { // the terms of folds stand beside the node
 		out = append(out, encoding.Attribute{Key: "fontcolor", Value: "white"})
 	}
 	return out

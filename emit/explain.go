@@ -310,5 +310,5 @@ func (e *explainer) fold(do []ir.Action) string {
 		i = n
 	}
 	made := do[0].As
-	return fmt.Sprintf("%s to %s, %s", list(of), slotPhrase([]ir.Slot{made}), e.term.Text(e.term.Slot(e.p.Rank, made), explainWidth))
+	return fmt.Sprintf("%s to %s, %s", list(of), slotPhrase([]ir.Slot{made}), e.term.Text(e.term.Slot(e.p.Rank, made), explainWidth-12))
 }

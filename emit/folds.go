@@ -133,6 +133,9 @@ func (t *run) text(x term.Term, most int) string {
 // the title of the fold.
 const maxTerm = 14
 
+// maxTitle is how many bytes of a term the title of a fold has.
+const maxTitle = 80
+
 // foldTitle tells a fold: "rank 0 folds v1 = x0 v0: (01)".
 func foldTitle(t *run, f fold) string {
 	var of []string
@@ -142,7 +145,7 @@ func foldTitle(t *run, f fold) string {
 	if len(of) > 8 {
 		of = append(of[:7:7], fmt.Sprintf("… (%d operands)", len(f.of)))
 	}
-	return fmt.Sprintf("rank %d folds %v = %s: %s", t.Programs[f.rank].Rank, f.made, strings.Join(of, " "), t.text(f.term, 200))
+	return fmt.Sprintf("rank %d folds %v = %s: %s", t.Programs[f.rank].Rank, f.made, strings.Join(of, " "), t.text(f.term, maxTitle))
 }
 
 // wordsOf spells the terms of folds in at most so many bytes each, alike ones once.

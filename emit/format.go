@@ -53,7 +53,7 @@ func Formats() []Format {
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved, its programs as functions", 0, writeGo},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML},
-		{"msccl", "xml", "XML for MSCCL: what puts alone move, such as an allgather", mostWritten, writeMSCCL},
+		{"msccl", "xml", "XML for MSCCL: what puts alone move and fold, such as an allreduce", mostWritten, writeMSCCL},
 	}
 }
 

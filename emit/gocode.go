@@ -69,7 +69,7 @@ func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	var text []byte
 	for _, picks := range []bool{false, true} {
 		for _, owners := range owned(s) {
-			g := &goWriter{s: s, options: o, name: name, digest: digest, outline: newOutline(s, owners), picks: picks}
+			g := &goWriter{s: s, options: o, name: name, digest: digest, outline: newOutline(s, owners), picks: picks, named: make(map[ir.Kind]bool)}
 			other, refused := g.text()
 			switch {
 			case refused == nil && (text == nil || len(other) < len(text)):
@@ -97,9 +97,10 @@ type goWriter struct {
 	digest  uint64
 	outline *outline
 	roles   []*role
-	picks   bool // the table may pick numbers of lists
-	ringed  bool // some number is of ringForm
-	without bool // some message is of all slots but one
+	picks   bool             // the table may pick numbers of lists
+	ringed  bool             // some number is of ringForm
+	without bool             // some message is of all slots but one
+	named   map[ir.Kind]bool // slots of that kind are told by the ranks that they belong to
 }
 
 // text returns the package, as gofmt has it, unless it is too long.

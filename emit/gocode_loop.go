@@ -32,15 +32,17 @@ const (
 	ruleNode          // lists: when, do, unless
 	putNode           // lists: the slots of the message
 	mcastNode
+	foldNode  // lists: what is made, the operands
+	putAsNode // lists: the slots of the message, what they are where it goes
 	slotNode
 	rankNode
 	programNode // lists: rules, wanted, done, ask, reportTo, reportFrom, twice
 )
 
-// program returns the role's program. A chunk has so many numbers that are ranks.
-func (ro *role) program(owners int) node {
-	r := shapeReader{ro.shape, ro.numbers, ro.moved, owners}
-	p := node{kind: programNode, numbers: r.take(1)}
+// program returns the role's program, which o has taken apart.
+func (ro *role) program(o *outline) node {
+	r := shapeReader{ro.shape, ro.numbers, ro.moved, o.owners, o.inputs}
+	p := node{kind: programNode, numbers: r.take(2)}
 	var rules nodes
 	for range r.count() {
 		rule := node{kind: ruleNode}
@@ -69,6 +71,7 @@ type shapeReader struct {
 	numbers []operand
 	moved   []bool
 	owners  int
+	inputs  bool // contributions have as many numbers as chunks
 }
 
 func (r *shapeReader) count() int {
@@ -85,10 +88,10 @@ func (r *shapeReader) take(n int) []operand {
 
 func (r *shapeReader) slot(kind ir.Kind) node {
 	n := 0
-	switch kind {
-	case ir.KindChunk:
+	switch {
+	case kind == ir.KindChunk, kind == ir.KindInput && r.inputs:
 		n = r.owners + 1
-	case ir.KindSignal:
+	case kind != ir.KindEnter && kind != ir.KindNone:
 		n = 1
 	}
 	return node{kind: slotNode, slot: kind, numbers: r.take(n)}
@@ -116,10 +119,16 @@ func (r *shapeReader) actions() nodes {
 	var list []node
 	for range r.count() {
 		action := node{kind: mcastNode}
-		if ir.Op(r.count()) == ir.Put {
+		switch ir.Op(r.count()) {
+		case ir.Put:
 			action.kind, action.but, action.numbers = putNode, r.count() == 1, r.take(1)
+		case ir.Fold:
+			action.kind, action.lists = foldNode, []nodes{r.slots()}
+		case putAs:
+			action.kind, action.numbers = putAsNode, r.take(1)
+			action.lists = []nodes{r.slots()}
 		}
-		action.lists = []nodes{r.slots()}
+		action.lists = append(action.lists, r.slots())
 		list = append(list, action)
 	}
 	return nodes{list: rolled(list, minActions)}

@@ -18,7 +18,8 @@ type outline struct {
 	s       *ir.Schedule
 	owners  int                // numbers of a chunk that are ranks: 0, 1 or 2
 	per     int                // chunks of what belongs to one rank, or to one pair of ranks
-	ordered [doneList + 1]bool // kind of list -> it is a set, which ascends at all ranks
+	inputs  bool               // contributions are told as chunks are: they have as many parts
+	ordered [termList + 1]bool // kind of list -> it is a set, which ascends at all ranks
 }
 
 // The kinds of lists of slots.
@@ -27,7 +28,11 @@ const (
 	messageList // of a put
 	wantedList  // what done begins with
 	doneList    // the rest of done
+	termList    // of a fold, or of a put whose slots have other names where they go: their order matters
 )
+
+// putAs is, in shapes, the operation of a put whose slots have other names where they go.
+const putAs = ir.Fold + 1
 
 // coded is one rank's program, taken apart.
 type coded struct {
@@ -40,7 +45,8 @@ type coded struct {
 }
 
 func newOutline(s *ir.Schedule, owners int) *outline {
-	o := &outline{s: s, owners: owners, per: s.Chunks, ordered: [...]bool{true, true, true, false}}
+	o := &outline{s: s, owners: owners, per: s.Chunks, ordered: [...]bool{true, true, true, false, false}}
+	o.inputs = s.InputChunks() == s.Chunks
 	for range owners {
 		o.per /= s.Ranks
 	}
@@ -51,11 +57,19 @@ func newOutline(s *ir.Schedule, owners int) *outline {
 		for i := range p.Rules {
 			see(whenList, p.Rules[i].When)
 			for do := p.Rules[i].Do; len(do) > 0; do = do[len(ir.MessageOf(do)):] {
+				if do[0].Op == ir.Fold || renamed(ir.MessageOf(do)) {
+					continue
+				}
 				o.ordered[messageList] = o.ordered[messageList] && slices.IsSortedFunc(ir.MessageOf(do), func(a, b ir.Action) int { return int(a.Slot) - int(b.Slot) })
 			}
 		}
 	}
 	return o
+}
+
+// renamed reports whether a message has slots of other names where it goes.
+func renamed(message []ir.Action) bool {
+	return message[0].Op == ir.Put && slices.ContainsFunc(message, func(a ir.Action) bool { return a.As != ir.None })
 }
 
 // wanted returns how many slots at the beginning of done are chunks that the rank wants.
@@ -114,6 +128,7 @@ func (o *outline) take(c *coded, rank int) {
 	c.shape, c.numbers, c.ranks, c.moved = c.shape[:0], c.numbers[:0], c.ranks[:0], c.moved[:0]
 	p := &o.s.Programs[rank]
 	c.number(p.Signals, false)
+	c.number(p.Values, false)
 	c.count(len(p.Rules))
 	for i := range p.Rules {
 		rule := &p.Rules[i]
@@ -158,13 +173,13 @@ func (c *coded) peers(list []int32) {
 }
 
 func (o *outline) slot(c *coded, s ir.Slot) {
-	switch s.Kind() {
-	case ir.KindChunk:
+	switch kind := s.Kind(); {
+	case kind == ir.KindChunk, kind == ir.KindInput && o.inputs:
 		parts, n := o.parts(s.Index())
 		for i, part := range parts[:n] {
 			c.number(part, i < o.owners)
 		}
-	case ir.KindSignal:
+	case kind != ir.KindEnter && kind != ir.KindNone:
 		c.number(s.Index(), false)
 	}
 }
@@ -197,6 +212,23 @@ func (o *outline) actions(c *coded, rank int, do []ir.Action) {
 		c.message = c.message[:0]
 		for _, a := range message {
 			c.message = append(c.message, a.Slot)
+		}
+		if message[0].Op == ir.Fold {
+			c.count(int(ir.Fold))
+			o.list(c, rank, termList, []ir.Slot{message[0].As})
+			o.list(c, rank, termList, c.message)
+			continue
+		}
+		if renamed(message) {
+			c.count(int(putAs))
+			c.number(int(message[0].To), true)
+			o.list(c, rank, termList, c.message)
+			c.message = c.message[:0]
+			for _, a := range message {
+				c.message = append(c.message, a.Sets())
+			}
+			o.list(c, rank, termList, c.message)
+			continue
 		}
 		c.count(int(message[0].Op))
 		if message[0].Op == ir.Put {

@@ -90,14 +90,24 @@ func literals(list []int) (code []jen.Code) {
 	return code
 }
 
-// chunk returns the function that numbers the chunks by the ranks that they belong to.
+// chunk returns the functions that number chunks and contributions by the ranks that they belong to.
 func (g *goWriter) chunk() jen.Code {
+	if g.outline.owners == 0 {
+		return jen.Null()
+	}
+	code := g.numbering("chunk", "Chunk")
+	if g.named[ir.KindInput] {
+		code.Line().Add(g.numbering("input", "Input"))
+	}
+	return code
+}
+
+// numbering returns the function called name, which numbers what the function of package ir makes.
+func (g *goWriter) numbering(name, of string) *jen.Statement {
 	var params []jen.Code
 	var number *jen.Statement
 	var comment string
 	switch g.outline.owners {
-	case 0:
-		return jen.Null()
 	case 1:
 		comment, params, number = "of the part of a rank", []jen.Code{jen.Id("of")}, jen.Id("of")
 	case 2:
@@ -108,12 +118,12 @@ func (g *goWriter) chunk() jen.Code {
 		}
 	}
 	if g.outline.per == 1 {
-		comment = "chunk is the one " + comment
+		comment = name + " is the one " + comment
 	} else {
-		comment, params, number = "chunk is number k "+comment, append(params, jen.Id("k")), number.Op("*").Lit(g.outline.per).Op("+").Id("k")
+		comment, params, number = name+" is number k "+comment, append(params, jen.Id("k")), number.Op("*").Lit(g.outline.per).Op("+").Id("k")
 	}
 	return jen.Commentf("%s.", comment).Line().
-		Func().Id("chunk").Params(jen.List(params...).Int()).Qual(irPath, "Slot").Block(jen.Return(jen.Qual(irPath, "Chunk").Call(number))).Line()
+		Func().Id(name).Params(jen.List(params...).Int()).Qual(irPath, "Slot").Block(jen.Return(jen.Qual(irPath, of).Call(number))).Line()
 }
 
 // except returns the function for messages of all slots but one, if there are some.
@@ -156,10 +166,13 @@ type loop struct {
 // role returns the function that builds the programs of a role.
 func (g *goWriter) role(i int) jen.Code {
 	b := &builder{goWriter: g, ro: g.roles[i]}
-	root := b.ro.program(g.outline.owners)
+	root := b.ro.program(g.outline)
 	fields := []jen.Code{field("Rank", jen.Id("rank"))}
 	if n := root.numbers[0]; !n.isZero() {
 		fields = append(fields, field("Signals", b.number(n)))
+	}
+	if n := root.numbers[1]; !n.isZero() {
+		fields = append(fields, field("Values", b.number(n)))
 	}
 	body := []jen.Code{jen.Id("p").Op(":=").Qual(irPath, "Program").Values(fields...)}
 	body = append(body, b.rules(root.lists[0].list)...)
@@ -353,13 +366,40 @@ func (b *builder) appends(name string, list []node, one func(*node) jen.Code) (c
 	return code
 }
 
-// isMessage reports whether a piece is a put of several slots.
+// isMessage reports whether a piece is several actions: a put of several slots, or a fold.
 func isMessage(n *node) bool {
-	return n.kind == putNode && (n.but || len(n.lists[0].list) > 1 || n.lists[0].list[0].kind == loopNode)
+	several := func() bool { return len(n.lists[0].list) > 1 || n.lists[0].list[0].kind == loopNode }
+	switch n.kind {
+	case foldNode:
+		return true
+	case putNode:
+		return n.but || several()
+	case putAsNode:
+		return several()
+	}
+	return false
 }
 
-// message returns the actions of a put of several slots, and the statements before that make them.
+// message returns the actions of a put of several slots, or of a fold, and the statements before that
+// make them.
 func (b *builder) message(n *node) (before []jen.Code, actions jen.Code) {
+	switch n.kind {
+	case foldNode:
+		before, operands := b.list("operands", n.lists[1], slotType, b.slot)
+		args := []jen.Code{b.slot(&n.lists[0].list[0])}
+		if before != nil {
+			args = append(args, jen.Add(operands).Op("..."))
+		} else {
+			for i := range n.lists[1].list {
+				args = append(args, b.slot(&n.lists[1].list[i]))
+			}
+		}
+		return before, jen.Qual(irPath, "FoldOf").Call(args...)
+	case putAsNode:
+		before, slots := b.list("message", n.lists[0], slotType, b.slot)
+		more, as := b.list("as", n.lists[1], slotType, b.slot)
+		return append(before, more...), jen.Qual(irPath, "PutAllAs").Call(b.number(n.numbers[0]), slots, as)
+	}
 	before, slots := b.list("message", n.lists[0], slotType, b.slot)
 	args := []jen.Code{b.number(n.numbers[0])}
 	if n.but {
@@ -379,8 +419,11 @@ func (b *builder) message(n *node) (before []jen.Code, actions jen.Code) {
 // action returns an action that is a message by itself.
 func (b *builder) action(n *node) jen.Code {
 	slot := b.slot(&n.lists[0].list[0])
-	if n.kind == mcastNode {
+	switch n.kind {
+	case mcastNode:
 		return jen.Qual(irPath, "McastOf").Call(slot)
+	case putAsNode:
+		return jen.Qual(irPath, "PutAs").Call(slot, b.number(n.numbers[0]), b.slot(&n.lists[1].list[0]))
 	}
 	return jen.Qual(irPath, "PutTo").Call(slot, b.number(n.numbers[0]))
 }
@@ -389,10 +432,17 @@ func (b *builder) slot(n *node) jen.Code {
 	switch n.slot {
 	case ir.KindSignal:
 		return jen.Qual(irPath, "Signal").Call(b.number(n.numbers[0]))
-	case ir.KindChunk:
-		if len(n.numbers) == 1 {
-			return jen.Qual(irPath, "Chunk").Call(b.number(n.numbers[0]))
+	case ir.KindValue:
+		return jen.Qual(irPath, "Value").Call(b.number(n.numbers[0]))
+	case ir.KindChunk, ir.KindInput:
+		call, of := "Chunk", "chunk"
+		if n.slot == ir.KindInput {
+			call, of = "Input", "input"
 		}
+		if len(n.numbers) == 1 {
+			return jen.Qual(irPath, call).Call(b.number(n.numbers[0]))
+		}
+		b.named[n.slot] = true
 		var parts []jen.Code
 		for _, part := range n.numbers[:b.outline.owners] {
 			parts = append(parts, b.number(part))
@@ -400,7 +450,7 @@ func (b *builder) slot(n *node) jen.Code {
 		if b.outline.per > 1 {
 			parts = append(parts, b.number(n.numbers[b.outline.owners]))
 		}
-		return jen.Id("chunk").Call(parts...)
+		return jen.Id(of).Call(parts...)
 	}
 	return jen.Qual(irPath, "Enter")
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/schedgen/schedgen/ir/msccl"
 )
 
-// writeMSCCL prints a schedule that consists of puts of chunks alone as XML for MSCCL (form: package
-// ir/msccl). Every connection between two ranks has a thread block at each of its ends; where all
+// writeMSCCL prints a schedule that consists of puts and folds of chunks alone as XML for MSCCL (form:
+// package ir/msccl). Every connection between two ranks has a thread block at each of its ends; where all
 // that a rank receives on one connection goes out on another in the same order, one block does both.
 //
-// The input of a rank is the chunks that it holds at enter, the output those that it wants, each in
-// their order; what it only passes on lies in its scratch buffer.
+// The input of a rank is the chunks that it holds at enter or its contribution, the output the chunks
+// that it wants, each in their order; what it only passes on, and partial results, lie in its scratch
+// buffer. The form does not say which operand of a fold is on the left.
 func writeMSCCL(w io.Writer, s *ir.Schedule, _ Options) error {
 	p, err := newMSCCLPlan(s)
 	if err != nil {
@@ -23,14 +24,14 @@ func writeMSCCL(w io.Writer, s *ir.Schedule, _ Options) error {
 	loop := 0
 	for rank := range s.Ranks {
 		held, wanted := s.Held(rank), s.Wanted(rank)
-		loop = max(loop, held.Len(), wanted.Len())
+		loop = max(loop, held.Len(), wanted.Len(), s.InputChunks())
 	}
 	buf := bufio.NewWriter(w)
 	fmt.Fprintf(buf, `<algo name="%s" proto="Simple" nchannels="1" nchunksperloop="%d" ngpus="%d" coll="%s" `+
 		`inplace="0" outofplace="1" minBytes="0" maxBytes="%d">`+"\n", s.Name(), loop, s.Ranks, msccl.Word(s.Collective), int64(1)<<40)
 	for rank, list := range p.blocks {
 		held, wanted := s.Held(rank), s.Wanted(rank)
-		fmt.Fprintf(buf, ` <gpu id="%d" i_chunks="%d" o_chunks="%d" s_chunks="%d">`+"\n", rank, held.Len(), wanted.Len(), p.scratch[rank])
+		fmt.Fprintf(buf, ` <gpu id="%d" i_chunks="%d" o_chunks="%d" s_chunks="%d">`+"\n", rank, max(held.Len(), s.InputChunks()), wanted.Len(), p.scratch[rank])
 		for id, b := range list {
 			b.write(buf, id)
 		}
@@ -54,7 +55,7 @@ type mscclPlace struct {
 
 // mscclStep moves cnt chunks.
 type mscclStep struct {
-	kind       string // nop, s, r, rcs or cpy
+	kind       string // nop, s, r, rcs, cpy, re, rrc, rrs or rrcs
 	src, dst   mscclPlace
 	cnt        int
 	block, dep int // waits for step dep of this block; block -1: for none

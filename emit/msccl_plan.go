@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,16 +9,43 @@ import (
 	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
-// mscclPut is chunks on their way that lie one behind the other at both ranks. A message of several
-// chunks is as many of them as it has runs.
+// mscclPut is slots on their way that lie one behind the other at both ranks. A message of several
+// slots is as many of them as it has runs.
 type mscclPut struct {
 	from, to int
-	chunks   []int
-	src, dst mscclPlace // of the first chunk
-	needs    []int      // puts that must have come to the sender before, the last that of its own chunks
+	slots    []ir.Slot  // at the sender
+	sets     []ir.Slot  // at the receiver
+	src, dst mscclPlace // of the first slot
+	needs    []maker    // what must have come about at the sender before, the last that of its own slots
+
+	// Where the receiver does nothing with what comes but fold it once, it folds as it receives.
+	folds bool
+	with  []ir.Slot // the other operands
+	made  []ir.Slot // what is made, in place of sets
+	after []maker   // what must have come about at the receiver before
 }
 
-// mscclFits returns why a schedule does not consist of puts of chunks alone, or nil.
+// brings returns the slots that the receiver has then.
+func (put *mscclPut) brings() []ir.Slot {
+	if put.folds {
+		return put.made
+	}
+	return put.sets
+}
+
+// mscclFold is a fold that is steps of its own.
+type mscclFold struct {
+	rank     int
+	made     ir.Slot
+	operands []ir.Slot
+	needs    []maker
+	step     int // the last of its steps, in the rank's block of folds
+}
+
+// maker is what has made a slot: put number n, or fold number -1-n.
+type maker int
+
+// mscclFits returns why a schedule does not consist of puts and folds of chunks alone, or nil.
 func mscclFits(s *ir.Schedule) error {
 	if !s.HasMessage() {
 		return &Unfit{"it moves no bytes but sets signals, and MSCCL only moves chunks"}
@@ -40,23 +68,31 @@ func mscclFits(s *ir.Schedule) error {
 	return nil
 }
 
-// rankChunk is a chunk at a rank.
-type rankChunk struct{ rank, chunk int }
+// rankSlot is a slot of a rank.
+type rankSlot struct {
+	rank int
+	slot ir.Slot
+}
 
 // connection is from one rank to another.
 type connection struct{ from, to int }
 
-// mscclPlan places puts into thread blocks.
+// mscclPlan places puts and folds into thread blocks.
 type mscclPlan struct {
 	s       *ir.Schedule
-	puts    []mscclPut        // each after those that it needs
-	came    map[rankChunk]int // the put that brings the chunk
-	place   map[rankChunk]mscclPlace
+	puts    []mscclPut // each after what it needs
+	folds   []mscclFold
+	order   []maker            // all of them, in the order of a run
+	uses    map[rankSlot]int   // how often it is put or folded
+	waiters map[rankSlot]int   // how many rules wait for it
+	came    map[rankSlot]maker // what brings or makes the slot
+	place   map[rankSlot]mscclPlace
 	scratch []int // by rank: chunks of its scratch buffer
 
 	blocks [][]mscclBlock
 	sends  map[connection]int // which block of the sender
 	recvs  map[connection]int // which block of the receiver
+	folder map[connection]int // of a rank, from and to itself, the block of its folds
 	fused  map[connection]connection
 	step   []int // by put: which step of the receiver's block receives it
 }
@@ -67,10 +103,10 @@ func newMSCCLPlan(s *ir.Schedule) (*mscclPlan, error) {
 		return nil, err
 	}
 	p := &mscclPlan{
-		s: s, came: make(map[rankChunk]int), place: make(map[rankChunk]mscclPlace), scratch: make([]int, s.Ranks),
-		blocks: make([][]mscclBlock, s.Ranks), sends: make(map[connection]int), recvs: make(map[connection]int),
+		s: s, uses: make(map[rankSlot]int), waiters: make(map[rankSlot]int), came: make(map[rankSlot]maker), place: make(map[rankSlot]mscclPlace), scratch: make([]int, s.Ranks),
+		blocks: make([][]mscclBlock, s.Ranks), sends: make(map[connection]int), recvs: make(map[connection]int), folder: make(map[connection]int),
 	}
-	if err := p.findPuts(); err != nil {
+	if err := p.find(); err != nil {
 		return nil, err
 	}
 	p.fused = p.fusable()
@@ -78,82 +114,269 @@ func newMSCCLPlan(s *ir.Schedule) (*mscclPlan, error) {
 	for rank := range s.Ranks {
 		p.copyOwn(rank)
 	}
-	for i := range p.puts {
-		p.send(&p.puts[i])
-		p.receive(i)
+	for _, m := range p.order {
+		switch {
+		case m < 0:
+			p.fold(&p.folds[-1-m])
+		case p.puts[m].from >= 0:
+			p.send(&p.puts[m])
+			if !p.puts[m].folds {
+				p.receive(int(m))
+			}
+		}
 	}
 	return p, nil
 }
 
-// findPuts walks along the rules in the order in which they fire.
-func (p *mscclPlan) findPuts() error {
+// moment is a message or a fold of a run.
+type moment struct {
+	rank  int
+	rule  *ir.Rule
+	do    []ir.Action
+	round int
+}
+
+// find walks along the rules, round by round, in the order in which they fire. What is folded in a
+// round is folded before anything is sent in it, so that a rank may fold what it receives at once.
+func (p *mscclPlan) find() error {
 	fix, err := fixpoint.Run(p.s, fixpoint.Model{})
 	if err != nil {
 		return err
 	}
+	var all []moment
 	for _, id := range fix.Fired() {
 		rank, i := fix.Layout().RuleOf(int(id))
 		r := &p.s.Programs[rank].Rules[i]
-		for message := range messages(r.Do) {
-			if err := p.addMessage(rank, r, message); err != nil {
-				return err
+		for do := range messages(r.Do) {
+			all = append(all, moment{rank, r, do, fix.Rule(rank, i)})
+			for _, a := range do {
+				p.uses[rankSlot{rank, a.Slot}]++
 			}
+		}
+		for _, w := range r.When {
+			p.waiters[rankSlot{rank, w}]++
+		}
+	}
+	slices.SortStableFunc(all, func(a, b moment) int {
+		return cmp.Or(a.round-b.round, count01(a.do[0].Op != ir.Fold)-count01(b.do[0].Op != ir.Fold))
+	})
+	folding := p.foldable(all)
+	for _, m := range all {
+		if m.do[0].Op == ir.Fold {
+			err = p.addFold(m, folding)
+		} else {
+			err = p.addMessage(m, folding)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// foldable returns, by the partial result, the fold that a rank does as it receives it: one of two
+// operands, the only use of the partial result, before the next message comes from its sender.
+func (p *mscclPlan) foldable(all []moment) map[rankSlot]moment {
+	brought := make(map[rankSlot]connection) // which wait for the last message of a connection
+	out := make(map[rankSlot]moment)
+	last := make(map[connection][]rankSlot)
+	for _, m := range all {
+		if m.do[0].Op == ir.Put {
+			c := connection{m.rank, int(m.do[0].To)}
+			for _, s := range last[c] {
+				delete(brought, s)
+			}
+			last[c] = nil
+			for _, a := range m.do {
+				if s := (rankSlot{c.to, a.Sets()}); s.slot.Kind() == ir.KindValue && p.uses[s] == 1 && p.waiters[s] == 1 {
+					brought[s] = c
+					last[c] = append(last[c], s)
+				}
+			}
+			continue
+		}
+		if len(m.do) != 2 {
+			continue
+		}
+		for i := range m.do {
+			s := rankSlot{m.rank, m.do[i].Slot}
+			if _, ok := brought[s]; ok {
+				out[s] = m
+				delete(brought, s)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// other returns the operand of a fold of two that is not s.
+func other(do []ir.Action, s ir.Slot) ir.Slot {
+	if do[0].Slot == s {
+		return do[1].Slot
+	}
+	return do[0].Slot
 }
 
 // addMessage adds a put for every run of the message. Its first put waits for all that the rule waits
 // for: the steps of a block follow each other.
-func (p *mscclPlan) addMessage(rank int, r *ir.Rule, message []ir.Action) error {
-	to := int(message[0].To)
-	var rule []int
-	for _, w := range r.When {
-		if w.Kind() == ir.KindChunk && !slices.ContainsFunc(message, func(a ir.Action) bool { return a.Slot == w }) {
-			need, err := p.need(rank, w.Index())
-			if err != nil {
-				return err
-			}
-			rule = append(rule, need...)
-		}
+func (p *mscclPlan) addMessage(m moment, folding map[rankSlot]moment) error {
+	to := int(m.do[0].To)
+	rule, err := p.waits(m, nil)
+	if err != nil {
+		return err
 	}
-	for len(message) > 0 {
-		put := mscclPut{from: rank, to: to, needs: rule}
+	for message := m.do; len(message) > 0; {
+		put := mscclPut{from: m.rank, to: to, needs: rule}
 		rule = nil
 		for _, a := range message {
-			k := a.Slot.Index()
-			at := rankChunk{to, k}
-			if _, twice := p.came[at]; twice || p.s.Holds(to, k) {
-				return &Unfit{fmt.Sprintf("rank %d gets %v twice", to, a.Slot)}
+			at := rankSlot{to, a.Sets()}
+			if _, twice := p.came[at]; twice || a.Sets().Kind() == ir.KindChunk && p.s.Holds(to, a.Sets().Index()) {
+				return &Unfit{fmt.Sprintf("rank %d gets %v twice", to, a.Sets())}
 			}
-			need, err := p.need(rank, k)
+			need, err := p.need(m.rank, a.Slot)
 			if err != nil {
 				return err
 			}
-			src, dst := p.source(rank, k), p.destination(to, k)
-			if n := len(put.chunks); n == 0 {
-				put.src, put.dst = src, dst
-			} else if src != put.src.plus(n) || dst != put.dst.plus(n) {
+			fold, folds := folding[at]
+			src, dst := p.source(m.rank, a.Slot), mscclPlace{}
+			if !folds {
+				dst = p.destination(to, a.Sets())
+			}
+			n := len(put.slots)
+			switch {
+			case n == 0:
+				put.src, put.dst, put.folds = src, dst, folds
+			case src != put.src.plus(n) || folds != put.folds || !folds && dst != put.dst.plus(n) || folds && !p.follows(&put, fold, at.slot):
+				n = -1
+			}
+			if n < 0 {
 				break
 			}
-			put.chunks, put.needs = append(put.chunks, k), append(put.needs, need...)
-			p.came[at], p.place[at] = len(p.puts), dst
-			if dst.buffer == "s" {
-				p.scratch[to]++
+			put.slots, put.sets, put.needs = append(put.slots, a.Slot), append(put.sets, at.slot), append(put.needs, need...)
+			p.came[at] = maker(len(p.puts))
+			if folds {
+				put.with, put.made = append(put.with, other(fold.do, at.slot)), append(put.made, fold.do[0].As)
+				continue
 			}
+			p.put(at, dst)
 		}
 		put.needs = lastOfEach(put.needs)
+		p.order = append(p.order, maker(len(p.puts)))
 		p.puts = append(p.puts, put)
-		message = message[len(put.chunks):]
+		message = message[len(put.slots):]
 	}
 	return nil
 }
 
+// follows reports whether what is folded with a further slot of a put, and what is made, lies behind
+// what the slots before it are folded with and make. All is folded by one rule.
+func (p *mscclPlan) follows(put *mscclPut, fold moment, s ir.Slot) bool {
+	n := len(put.with) - 1
+	with, made := other(fold.do, s), fold.do[0].As
+	next := func(before, x ir.Slot) bool {
+		if x.Kind() == ir.KindValue { // its place is yet to be chosen
+			return before.Kind() == ir.KindValue
+		}
+		return x.Kind() == before.Kind() && p.fixed(put.to, x) == p.fixed(put.to, before).plus(1)
+	}
+	return with.Kind() == ir.KindInput && next(put.with[n], with) && next(put.made[n], made) && sameRule(p, put, fold)
+}
+
+// sameRule reports whether the fold is of the rule that folds the slots of a put so far.
+func sameRule(p *mscclPlan, put *mscclPut, fold moment) bool {
+	return slices.ContainsFunc(fold.rule.Do, func(a ir.Action) bool { return a.Op == ir.Fold && a.As == put.made[0] })
+}
+
+// fixed returns the place of a contribution or of a chunk that is wanted.
+func (p *mscclPlan) fixed(rank int, s ir.Slot) mscclPlace {
+	if s.Kind() == ir.KindInput {
+		return mscclPlace{"i", s.Index()}
+	}
+	wanted := p.s.Wanted(rank)
+	return mscclPlace{"o", wanted.Place(s.Index())}
+}
+
+// put notes that a slot has its place.
+func (p *mscclPlan) put(at rankSlot, where mscclPlace) {
+	p.place[at] = where
+	if where.buffer == "s" {
+		p.scratch[at.rank]++
+	}
+}
+
+// addFold adds a fold, or has the put that brings its operand fold it.
+func (p *mscclPlan) addFold(m moment, folding map[rankSlot]moment) error {
+	made := rankSlot{m.rank, m.do[0].As}
+	if _, twice := p.came[made]; twice {
+		return &Unfit{fmt.Sprintf("rank %d makes %v twice", m.rank, made.slot)}
+	}
+	rule, err := p.waits(m, folding)
+	if err != nil {
+		return err
+	}
+	dst := p.destination(m.rank, made.slot)
+	for i := range m.do {
+		at := rankSlot{m.rank, m.do[i].Slot}
+		if f, ok := folding[at]; !ok || &f.do[0] != &m.do[0] {
+			continue
+		}
+		by := p.came[at]
+		put := &p.puts[by]
+		if put.made[0] == made.slot {
+			put.dst = dst
+		}
+		other, err := p.need(m.rank, other(m.do, at.slot))
+		if err != nil {
+			return err
+		}
+		put.after = append(put.after, slices.DeleteFunc(append(rule, other...), func(x maker) bool { return x == by })...)
+		p.came[made] = by
+		p.put(made, dst)
+		if put.made[len(put.made)-1] == made.slot {
+			put.after = lastOfEach(put.after)
+			p.order = append(p.order, -1-maker(len(p.folds)))
+			p.folds = append(p.folds, mscclFold{rank: -1, step: int(by)}) // the receipt takes place here
+		}
+		return nil
+	}
+	fold := mscclFold{rank: m.rank, made: made.slot, needs: rule}
+	for _, a := range m.do {
+		need, err := p.need(m.rank, a.Slot)
+		if err != nil {
+			return err
+		}
+		fold.needs, fold.operands = append(fold.needs, need...), append(fold.operands, a.Slot)
+	}
+	fold.needs = lastOfEach(fold.needs)
+	p.came[made] = -1 - maker(len(p.folds))
+	p.put(made, dst)
+	p.order = append(p.order, -1-maker(len(p.folds)))
+	p.folds = append(p.folds, fold)
+	return nil
+}
+
+// waits returns what makes the slots that the rule of a message or a fold waits for and does not use
+// there. What its folds receive as they fold it is left out.
+func (p *mscclPlan) waits(m moment, folding map[rankSlot]moment) (needs []maker, err error) {
+	for _, w := range m.rule.When {
+		if _, folds := folding[rankSlot{m.rank, w}]; folds || w == ir.Enter || slices.ContainsFunc(m.do, func(a ir.Action) bool { return a.Slot == w }) {
+			continue
+		}
+		need, err := p.need(m.rank, w)
+		if err != nil {
+			return nil, err
+		}
+		needs = append(needs, need...)
+	}
+	return needs, nil
+}
+
 func (at mscclPlace) plus(n int) mscclPlace { return mscclPlace{at.buffer, at.at + n} }
 
-// lastOfEach drops all but the last of numbers that repeat.
-func lastOfEach(list []int) []int {
-	var out []int
+// lastOfEach drops all but the last of those that repeat.
+func lastOfEach(list []maker) []maker {
+	var out []maker
 	for i, v := range list {
 		if !slices.Contains(list[i+1:], v) {
 			out = append(out, v)
@@ -162,30 +385,33 @@ func lastOfEach(list []int) []int {
 	return out
 }
 
-// need returns the put that brings the chunk to the rank, none if it holds it.
-func (p *mscclPlan) need(rank, chunk int) ([]int, error) {
-	if p.s.Holds(rank, chunk) {
+// need returns what brings or makes a slot of the rank, nothing if it has that at enter.
+func (p *mscclPlan) need(rank int, s ir.Slot) ([]maker, error) {
+	if s.Kind() == ir.KindInput || s.Kind() == ir.KindChunk && p.s.Holds(rank, s.Index()) {
 		return nil, nil
 	}
-	put, ok := p.came[rankChunk{rank, chunk}]
+	m, ok := p.came[rankSlot{rank, s}]
 	if !ok {
-		return nil, &Unfit{fmt.Sprintf("rank %d puts %v before it has it", rank, ir.Chunk(chunk))}
+		return nil, &Unfit{fmt.Sprintf("rank %d puts %v before it has it", rank, s)}
 	}
-	return []int{put}, nil
+	return []maker{m}, nil
 }
 
-// source returns where the rank reads a chunk that it holds or has received.
-func (p *mscclPlan) source(rank, chunk int) mscclPlace {
-	if held := p.s.Held(rank); held.Has(chunk) {
-		return mscclPlace{"i", held.Place(chunk)}
+// source returns where the rank reads a slot that it has.
+func (p *mscclPlan) source(rank int, s ir.Slot) mscclPlace {
+	if held := p.s.Held(rank); s.Kind() == ir.KindChunk && held.Has(s.Index()) {
+		return mscclPlace{"i", held.Place(s.Index())}
 	}
-	return p.place[rankChunk{rank, chunk}]
+	if s.Kind() == ir.KindInput {
+		return mscclPlace{"i", s.Index()}
+	}
+	return p.place[rankSlot{rank, s}]
 }
 
-// destination returns where the rank puts a chunk that comes to it.
-func (p *mscclPlan) destination(rank, chunk int) mscclPlace {
-	if wanted := p.s.Wanted(rank); wanted.Has(chunk) {
-		return mscclPlace{"o", wanted.Place(chunk)}
+// destination returns where the rank puts a slot that comes to it or that it makes.
+func (p *mscclPlan) destination(rank int, s ir.Slot) mscclPlace {
+	if wanted := p.s.Wanted(rank); s.Kind() == ir.KindChunk && wanted.Has(s.Index()) {
+		return mscclPlace{"o", wanted.Place(s.Index())}
 	}
 	return mscclPlace{"s", p.scratch[rank]}
 }
@@ -210,30 +436,41 @@ func (p *mscclPlan) copyOwn(rank int) {
 	}
 }
 
-// fusable returns, by the connection on which chunks leave a rank, the one on which the very same
-// runs come in the same order, if what leaves needs nothing else. No connection occurs twice.
+// fusable returns, by the connection on which slots leave a rank, the one on which they come in the
+// same runs and order, or what they are folded with there, if what leaves needs nothing else. What the
+// rank has by itself may leave before. No connection occurs twice.
 func (p *mscclPlan) fusable() map[connection]connection {
-	runs := make(map[connection][][]int)
-	lone := make(map[connection]bool)
+	puts := make(map[connection][]int)
 	var order []connection
-	for _, put := range p.puts {
-		c := connection{put.from, put.to}
-		if runs[c] == nil {
+	for i := range p.puts {
+		c := connection{p.puts[i].from, p.puts[i].to}
+		if puts[c] == nil {
 			order = append(order, c)
-			lone[c] = true
 		}
-		runs[c] = append(runs[c], put.chunks)
-		lone[c] = lone[c] && len(put.needs) == 1
+		puts[c] = append(puts[c], i)
 	}
 	fused := make(map[connection]connection)
 	taken := make(map[connection]bool)
 	for _, out := range order {
-		put, ok := p.came[rankChunk{out.from, runs[out][0][0]}]
-		if !ok {
+		list := puts[out]
+		if p.s.Folds() { // elsewhere what comes and what leaves is the same from the first message on
+			for len(list) > 0 && len(p.puts[list[0]].needs) == 0 {
+				list = list[1:]
+			}
+		}
+		if len(list) == 0 || len(p.puts[list[0]].needs) != 1 || p.puts[list[0]].needs[0] < 0 {
 			continue
 		}
-		in := connection{p.puts[put].from, out.from}
-		if lone[out] && !taken[in] && slices.EqualFunc(runs[in], runs[out], slices.Equal) {
+		in := connection{p.puts[p.puts[list[0]].needs[0]].from, out.from}
+		come := puts[in]
+		if taken[in] || len(come) < len(list) || !p.s.Folds() && len(come) > len(list) {
+			continue
+		}
+		alike := true
+		for i, put := range list {
+			alike = alike && slices.Equal(p.puts[put].needs, []maker{maker(come[i])}) && slices.Equal(p.puts[put].slots, p.puts[come[i]].brings())
+		}
+		if alike {
 			fused[out], taken[in] = in, true
 		}
 	}
@@ -251,38 +488,99 @@ func (p *mscclPlan) block(rank int, known map[connection]int, c connection, fres
 	return id
 }
 
-// send adds the steps of the sender. In a block that does both, the step that receives the chunks
+// await returns the step of a block of the rank in which something comes about, which is awaited then.
+func (p *mscclPlan) await(rank int, m maker) (block, step int) {
+	if m < 0 {
+		block, step = p.folder[connection{rank, rank}], p.folds[-1-m].step
+	} else {
+		block, step = p.recvs[connection{p.puts[m].from, rank}], p.step[m]
+	}
+	p.blocks[rank][block].steps[step].awaited = true
+	return block, step
+}
+
+// add adds a step to a block of the rank, behind steps that wait for all that it needs but the last,
+// for which it waits itself. What comes about in the block itself needs no waiting. It returns the
+// number of the step.
+func (p *mscclPlan) add(rank, block int, needs []maker, step mscclStep) int {
+	step.block, step.dep = -1, -1
+	nothing := mscclPlace{"o", -1}
+	for _, need := range needs {
+		of, dep := p.await(rank, need)
+		if of == block {
+			continue
+		}
+		b := &p.blocks[rank][block]
+		if step.block >= 0 {
+			b.steps = append(b.steps, mscclStep{kind: "nop", src: nothing, dst: nothing, block: step.block, dep: step.dep})
+		}
+		step.block, step.dep = of, dep
+	}
+	b := &p.blocks[rank][block]
+	b.steps = append(b.steps, step)
+	return len(b.steps) - 1
+}
+
+// send adds the steps of the sender. In a block that does both, the step that receives the slots
 // sends them too.
 func (p *mscclPlan) send(put *mscclPut) {
 	c := connection{put.from, put.to}
 	if in, ok := p.fused[c]; ok {
-		b := &p.blocks[put.from][p.recvs[in]]
+		id := p.block(put.from, p.recvs, in, mscclBlock{send: put.to, recv: in.from})
+		b := &p.blocks[put.from][id]
 		b.send = put.to
-		b.steps[p.step[put.needs[0]]].kind = "rcs"
+		if len(put.needs) > 0 {
+			p.sendOn(put, &b.steps[p.step[put.needs[0]]])
+			return
+		}
+		p.add(put.from, id, nil, mscclStep{kind: "s", src: put.src, dst: put.src, cnt: len(put.slots)})
 		return
 	}
 	id := p.block(put.from, p.sends, c, mscclBlock{send: put.to, recv: -1})
-	b := &p.blocks[put.from][id]
-	step := mscclStep{kind: "s", src: put.src, dst: put.dst, cnt: len(put.chunks), block: -1, dep: -1}
-	for i, need := range put.needs {
-		in := connection{p.puts[need].from, put.from}
-		block, dep := p.recvs[in], p.step[need]
-		p.blocks[put.from][block].steps[dep].awaited = true
-		if i == len(put.needs)-1 {
-			step.block, step.dep = block, dep
-			break
-		}
-		nothing := mscclPlace{"o", -1}
-		b.steps = append(b.steps, mscclStep{kind: "nop", src: nothing, dst: nothing, block: block, dep: dep})
+	dst := put.dst
+	if put.folds {
+		dst = put.src
 	}
-	b.steps = append(b.steps, step)
+	p.add(put.from, id, put.needs, mscclStep{kind: "s", src: put.src, dst: dst, cnt: len(put.slots)})
+}
+
+// sendOn has the step that receives the slots of a put send them, or what it folds. What nobody else
+// uses is not written then.
+func (p *mscclPlan) sendOn(put *mscclPut, step *mscclStep) {
+	if step.kind == "r" {
+		step.kind = "rcs"
+		return
+	}
+	step.kind = "rrs"
+	for _, s := range put.slots {
+		if s.Kind() != ir.KindValue || p.uses[rankSlot{put.from, s}] > 1 {
+			step.kind = "rrcs"
+		}
+	}
 }
 
 // receive adds the step of the receiver.
 func (p *mscclPlan) receive(i int) {
 	put := &p.puts[i]
 	id := p.block(put.to, p.recvs, connection{put.from, put.to}, mscclBlock{send: -1, recv: put.from})
-	b := &p.blocks[put.to][id]
-	p.step[i] = len(b.steps)
-	b.steps = append(b.steps, mscclStep{kind: "r", src: put.dst, dst: put.dst, cnt: len(put.chunks), block: -1, dep: -1})
+	step := mscclStep{kind: "r", src: put.dst, dst: put.dst, cnt: len(put.slots)}
+	if put.folds {
+		step.kind, step.src = "rrc", p.source(put.to, put.with[0])
+	}
+	p.step[i] = p.add(put.to, id, put.after, step)
+}
+
+// fold adds the steps of a fold: a copy of the first operand, onto which the others are folded. Or what
+// brings the operand of a fold is received and folded in one step.
+func (p *mscclPlan) fold(f *mscclFold) {
+	if f.rank < 0 {
+		p.receive(f.step)
+		return
+	}
+	id := p.block(f.rank, p.folder, connection{f.rank, f.rank}, mscclBlock{send: -1, recv: -1})
+	dst := p.place[rankSlot{f.rank, f.made}]
+	f.step = p.add(f.rank, id, f.needs, mscclStep{kind: "cpy", src: p.source(f.rank, f.operands[0]), dst: dst, cnt: 1})
+	for _, s := range f.operands[1:] {
+		f.step = p.add(f.rank, id, nil, mscclStep{kind: "re", src: p.source(f.rank, s), dst: dst, cnt: 1})
+	}
 }

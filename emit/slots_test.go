@@ -45,7 +45,7 @@ func TestMessagesAreToldOneByOne(t *testing.T) {
 		"puts chunks 1 and 2 to rank 2 in one message and chunk 3 to rank 2":                       append(ir.PutAll(2, chunkSlots(1, 2)...), put(ir.Chunk(3), 2)),
 		"puts chunks 0 and 1 to rank 2 in one message and chunks 2 and 3 to rank 2 in one message": append(ir.PutAll(2, chunkSlots(0, 1)...), ir.PutAll(2, chunkSlots(2, 3)...)...),
 	} {
-		require.Equal(t, want, actions(do))
+		require.Equal(t, want, (&explainer{}).actions(do))
 	}
 }
 

@@ -92,9 +92,15 @@ func cross(b *strings.Builder, x, y float64) {
 
 func (c *canvas) band(p *plan, b *band) {
 	if b.trunks == nil {
+		all := pen{class: b.class}
 		for i := range b.stars {
-			c.fan(p, b, &b.stars[i])
+			if len(b.stars) > manyStars {
+				c.fan(p, b, &b.stars[i], &all)
+			} else {
+				c.fan(p, b, &b.stars[i], nil)
+			}
 		}
+		all.lay(c)
 		if b.detail == freeDetail {
 			c.freeLabels(p, b)
 		}
@@ -146,9 +152,16 @@ func (n *pen) lay(c *canvas) {
 	c.path(l.id+" full dash0 nib", n.dots.String())
 }
 
-// fan draws a star as straight arrows through the band.
-func (c *canvas) fan(p *plan, b *band, s *star) {
-	n := pen{class: b.class}
+// manyStars is how many stars of a band have elements of their own. More share theirs.
+const manyStars = 24
+
+// fan draws a star as straight arrows through the band, with a pen that it shares or, if that is nil,
+// its own.
+func (c *canvas) fan(p *plan, b *band, s *star, shared *pen) {
+	n := shared
+	if n == nil {
+		n = &pen{class: b.class}
+	}
 	x1, x2 := b.x+bandPad, b.x+b.width-bandPad
 	for _, l := range s.leaves {
 		from, to := s.hub, l.rank
@@ -162,7 +175,9 @@ func (c *canvas) fan(p *plan, b *band, s *star) {
 		n.head(x2, y2, dx, dy)
 		n.dot(x1, y1)
 	}
-	n.lay(c)
+	if shared == nil {
+		n.lay(c)
+	}
 	if b.detail == leafDetail || b.detail == starDetail {
 		c.fanLabels(p, b, s, x1, x2)
 	}
@@ -247,35 +262,50 @@ func (n *pen) arrival(x, y, reach float64) {
 // Pixels of a fold.
 const (
 	foldSize  = 5   // half its width
-	foldShift = 0.5 // what it stands beyond the end of the round
+	foldShift = 0 // what it stands beyond the end of the round
 )
+
+// maxTitled is how many folds have titles. Of more the diamonds of a column are one element.
+const maxTitled = 96
 
 // foldMarks draws where ranks fold: a diamond in which their lane meets what has come to it, with the
 // term of what is made below it where that is short, and as its title.
 func (c *canvas) foldMarks(p *plan) {
 	t := p.scene.run
 	for column := range len(p.scene.numbers) + 1 {
+		var all strings.Builder
 		for lane, made := range p.scene.foldsAfter(column) {
 			if made == nil {
 				continue
 			}
 			x, y := p.after(column)+foldShift, p.lane(lane)
-			var titles []string
-			for _, f := range made {
-				f.rank = p.scene.ranks[lane]
-				titles = append(titles, foldTitle(t, f))
-			}
-			if len(titles) > 12 {
-				titles = append(titles[:11:11], fmt.Sprintf("and %d more", len(titles)-11))
-			}
-			var mark strings.Builder
-			diamond(&mark, x, y)
-			fmt.Fprintf(&c.body, "<path class=\"fold\" d=\"%s\"><title>%s</title></path>\n", mark.String(), escaped(strings.Join(titles, "; ")))
+			diamond(&all, x, y)
 			if text := t.wordsOf(made, maxTerm); p.pitch == widePitch && len(text) <= maxTerm && !strings.Contains(text, "…") {
 				c.text("s m ink", x, y+foldSize+smallSize, text)
 			}
+			if len(p.scene.folds) > maxTitled {
+				continue
+			}
+			fmt.Fprintf(&c.body, "<path class=\"fold\" d=\"%s\"><title>%s</title></path>\n", all.String(), escaped(t.titleOf(made, p.scene.ranks[lane])))
+			all.Reset()
 		}
+		c.path("fold", all.String())
 	}
+}
+
+// titleOf tells the folds of a rank after a round.
+func (t *run) titleOf(made []fold, rank int) string {
+	const most = 4
+	var titles []string
+	for i, f := range made {
+		if i == most-1 && len(made) > most {
+			titles = append(titles, fmt.Sprintf("and %d more", len(made)-i))
+			break
+		}
+		f.rank = rank
+		titles = append(titles, foldTitle(t, f))
+	}
+	return strings.Join(titles, "; ")
 }
 
 func diamond(b *strings.Builder, x, y float64) {

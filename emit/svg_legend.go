@@ -97,7 +97,7 @@ func (c *canvas) sampleArrow(cl class, x, y float64) {
 // results tells below y what ranks have at the end, where contributions are folded. It returns the
 // height of the picture.
 func (c *canvas) results(y float64) float64 {
-	const most = 4
+	const most = 8
 	all := c.run.results()
 	for i, r := range all {
 		line := fmt.Sprintf("result %s of %s: ", slotList(r.chunks), rankPhrase(set(r.ranks)))

@@ -158,8 +158,11 @@ func slotNamed(name string) ir.Slot {
 	if _, err := fmt.Sscanf(name[1:], "%d", &n); err != nil {
 		return ir.Enter
 	}
-	if name[0] == 'c' {
+	switch name[0] {
+	case 'c':
 		return ir.Chunk(n)
+	case 'v':
+		return ir.Value(n)
 	}
 	return ir.Signal(n)
 }
@@ -248,6 +251,7 @@ func TestExplorer(t *testing.T) {
 	run("sizes", manySizes)
 	run("extracts", manyRanks)
 	run("lanes", chosenLanes)
+	run("folds", foldsTold)
 	run("words", sayings)
 	run("counterexamples", counterexamples)
 }
@@ -321,7 +325,9 @@ func severalBlocks(b *browser) {
 		for _, p := range s.Programs {
 			for _, r := range p.Rules {
 				for do := r.Do; len(do) > 0; do = do[len(ir.MessageOf(do)):] {
-					messages++
+					if do[0].Op != ir.Fold {
+						messages++
+					}
 				}
 			}
 		}
@@ -469,4 +475,24 @@ func changeOfRoot(b *browser) {
 	}
 	b.open(made(b.T, "barrier/hsb", schedule.Params{Ranks: 7}), emit.Options{})
 	require.True(b, ask[bool](b, "document.querySelector('#rooted').hidden && document.querySelector('#losses').hidden"))
+}
+
+// foldsTold clicks a fold, which tells the order of contributions.
+func foldsTold(b *browser) {
+	f, err := os.Open("../emit/testdata/allreduce-ring.txt")
+	require.NoError(b, err)
+	s, err := ir.ParseText(f)
+	require.NoError(b, err)
+	require.NoError(b, f.Close())
+	b.open(s, emit.Options{})
+	b.do(chromedp.Click("#end"))
+	require.Contains(b, b.text("#totals"), "24 puts · 12 folds")
+	require.Contains(b, b.text("#legend"), "folds: click it for the order")
+	require.Equal(b, 12, ask[int](b, "document.querySelectorAll('#diagram .fold').length"))
+	b.do(chromedp.Click(`#diagram .fold[data-rank="3"][data-round="3"]`))
+	require.Contains(b, b.text("#say"), "Rank 3, round 3: c0 = (((01)2)3), v4 = ((01)2).")
+	require.Contains(b, b.text("#has"), "fold, round 1: (30)")
+	require.Contains(b, b.text("#waits"), "nothing")
+	require.Contains(b, b.text("#rules"), "enter v0 → fold v1 = v0 x3")
+	require.Contains(b, b.text("#rules"), "v1 → put v1 @1 as v2")
 }

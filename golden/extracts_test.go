@@ -28,6 +28,11 @@ func TestPicturesOfManyRanks(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprint(alg.Name, " ", ranks), func(t *testing.T) {
+				spec, err := schedule.New(alg.Name, schedule.Params{Ranks: ranks})
+				require.NoError(t, err)
+				if _, actions := spec.Size(); actions > 1<<22 {
+					t.Skip("every rank puts to every other")
+				}
 				s := made(t, alg.Name, schedule.Params{Ranks: ranks})
 				requireSmallSVG(t, s)
 				requireSmallDrawing(t, s)
@@ -39,7 +44,11 @@ func TestPicturesOfManyRanks(t *testing.T) {
 func requireSmallSVG(t *testing.T, s *ir.Schedule) {
 	t.Helper()
 	svg := emitted(t, "svg", s)
-	require.Less(t, len(svg), 40_000)
+	if s.Folds() {
+		require.Less(t, len(svg), 150_000)
+	} else {
+		require.Less(t, len(svg), 40_000)
+	}
 	var root struct {
 		Width  float64 `xml:"width,attr"`
 		Height float64 `xml:"height,attr"`

@@ -219,7 +219,7 @@ func (c *Collective) Everywhere(ranks, root int) bool {
 }
 
 // Relays reports whether a schedule brings a rank a block that it neither holds nor wants, for it to
-// pass on. programs are those of the schedule.
+// pass on, or has it fold one. programs are those of the schedule.
 func (h *Header) Relays(programs func(rank int) Program) bool {
 	if h.BlockChunks() == 0 || h.Row().Everywhere(h.Ranks, h.Root) {
 		return false
@@ -228,11 +228,14 @@ func (h *Header) Relays(programs func(rank int) Program) bool {
 		p := programs(rank)
 		for i := range p.Rules {
 			for _, a := range p.Rules[i].Do {
-				if a.Slot.Kind() != KindChunk {
+				set, to := a.Sets(), int(a.To)
+				if set.Kind() != KindChunk {
 					continue
 				}
-				to := int(a.To)
-				if held, wanted := h.Held(to), h.Wanted(to); a.Op == Mcast || !held.Has(a.Slot.Index()) && !wanted.Has(a.Slot.Index()) {
+				if a.Op == Fold {
+					to = rank
+				}
+				if held, wanted := h.Held(to), h.Wanted(to); a.Op == Mcast || !held.Has(set.Index()) && !wanted.Has(set.Index()) {
 					return true
 				}
 			}

@@ -118,6 +118,18 @@ func PutAll(to int, chunks ...Slot) []Action {
 // PutAs returns the action that puts slot s to rank to, where it becomes partial result v.
 func PutAs(s Slot, to int, v Slot) Action { return Action{Op: Put, Slot: s, To: int32(to), As: v} }
 
+// PutAllAs returns the actions that put slots to rank to in one message, where they are what as
+// calls them, which is as long.
+func PutAllAs(to int, slots, as []Slot) []Action {
+	message := PutAll(to, slots...)
+	for i, v := range as {
+		if v != slots[i] {
+			message[i].As = v
+		}
+	}
+	return message
+}
+
 // FoldOf returns the actions that make slot made of the operands, from left to right.
 func FoldOf(made Slot, operands ...Slot) []Action {
 	fold := make([]Action, len(operands))

@@ -21,6 +21,8 @@ import (
 //	alltoall   src: P·n bytes                         dst: P·n bytes
 //	bcast      src: n bytes at the root, else nil     dst: n bytes
 //
+// Collectives that fold take a [Call] with a Fold; src then has what this rank contributes.
+//
 // root is 0 for a collective that has none. dst and src must not overlap, except that a rank's
 // one block in src may be the very place in dst where that block goes. src is only read.
 //
@@ -45,6 +47,19 @@ type Call struct {
 	Root       int    // 0 for a collective that has none
 	Dst, Src   []byte // the blocks that this rank wants, and those that it holds: see [Comm.Collective]
 	Element    int    // bytes of an element, the same at all ranks; 0 is 1
+
+	// Fold is what contributions are folded with, in a collective that folds: [ir.Collective.Inputs]
+	// says how many blocks Src then has. For example, with P ranks and blocks of n bytes:
+	//
+	//	reduce          src: n bytes     dst: n bytes at the root, else nil
+	//	allreduce       src: n bytes     dst: n bytes
+	//	reduce-scatter  src: P·n bytes   dst: n bytes
+	//	scan            src: n bytes     dst: n bytes
+	//	exscan          src: n bytes     dst: n bytes, at rank 0 nil
+	//
+	// Dst and Src may be the same memory where both have one block. Element is that of Fold then. Nobody
+	// may change Fold before the call has ended.
+	Fold *Fold
 
 	// Counted says that each block has a length of its own, as in MPI's gatherv and its like. DstCounts
 	// are the elements of each block in Dst, SrcCounts those of each block in Src. A buffer that has
@@ -128,6 +143,12 @@ func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, fo
 	if row.Blocks == nil {
 		return k, none, form{}, nil
 	}
+	if call.Fold != nil {
+		f := elements(call.Fold.Element)
+		f.fold, f.ordered = call.Fold.Name, !call.Fold.Commutes
+		f.counted, f.shared = call.Counted, call.Counted // every rank contributes to all blocks
+		return k, core.Buffers{In: call.Src, Out: call.Dst, Block: bytes, Fold: call.Fold}, f, nil
+	}
 	f := elements(max(1, call.Element))
 	if f.counted = call.Counted; f.counted {
 		f.shared = row.Everywhere(c.size, call.Root)
@@ -146,18 +167,36 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 		return 0, fmt.Errorf("it moves no bytes, but dst has %d and src %d", len(call.Dst), len(call.Src))
 	case call.Element < 0:
 		return 0, fmt.Errorf("elements of %d bytes", call.Element)
+	case (call.Fold != nil) != (row.Inputs != nil) && row.Inputs != nil:
+		return 0, errors.New("it folds contributions, but the call has no Fold")
+	case (call.Fold != nil) != (row.Inputs != nil):
+		return 0, errors.New("it folds nothing, but the call has a Fold")
+	case call.Fold != nil && (call.Fold.Kernel == nil || call.Fold.Element < 1 || call.Fold.Name == ""):
+		return 0, fmt.Errorf("the Fold has the name %q, elements of %d bytes and a kernel that is nil: %t", call.Fold.Name, call.Fold.Element, call.Fold.Kernel == nil)
+	case call.Fold != nil && call.Element != 0 && call.Element != call.Fold.Element:
+		return 0, fmt.Errorf("elements of %d bytes, but those of the Fold have %d", call.Element, call.Fold.Element)
+	case call.Fold != nil && call.Counted && row.Inputs(2) < 2:
+		return 0, errors.New("it takes no counts: each rank contributes one block")
 	case call.Counted && (row.Blocks == nil || row.Blocks(2) < 2):
 		return 0, errors.New("it takes no counts: it does not move several blocks")
 	case row.Blocks == nil:
 		return 0, nil
 	}
 	element := max(1, call.Element)
+	if call.Fold != nil {
+		element = call.Fold.Element
+	}
 	if len(call.Dst)%element != 0 || len(call.Src)%element != 0 {
 		return 0, fmt.Errorf("dst has %d bytes and src %d, which are not whole elements of %d", len(call.Dst), len(call.Src), element)
 	}
 	held, wanted := row.Held(c.size, call.Root, c.rank), row.Wanted(c.size, call.Root, c.rank)
+	if call.Fold != nil && call.Counted {
+		held = ir.Blocks{Step: 1, Count: row.Inputs(c.size)}
+	} else if call.Fold != nil {
+		return c.checkFolded(call, row, wanted)
+	}
 	if call.Counted {
-		n, err := checkCounts(call, wanted, held)
+		n, err := checkCounts(call, element, wanted, held)
 		return n * element, err
 	}
 	n, err := blockBytes(len(call.Dst), len(call.Src), wanted.Count, held.Count)
@@ -165,6 +204,18 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 		return 0, err
 	}
 	return n, checkOverlap(call.Dst, call.Src, n*wanted.Index(held.First), wanted, held)
+}
+
+// checkFolded returns the bytes of a block of a call that folds.
+func (c *Comm) checkFolded(call *Call, row *ir.Collective, wanted ir.Blocks) (bytes int, err error) {
+	inputs := row.Inputs(c.size)
+	if bytes, err = blockBytes(len(call.Dst), len(call.Src), wanted.Count, inputs); err != nil {
+		return 0, err
+	}
+	if inputs == 1 && wanted.Count == 1 && len(call.Dst) > 0 && &call.Dst[0] == &call.Src[0] {
+		return bytes, nil
+	}
+	return bytes, checkOverlap(call.Dst, call.Src, 0, ir.Blocks{}, ir.Blocks{})
 }
 
 // blockBytes returns the bytes of a block where dst has those of so many wanted blocks and src those

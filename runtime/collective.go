@@ -94,10 +94,10 @@ var (
 func (ps *plans) row(k kind) *ir.Collective { return &ps.rows[k] }
 
 // choose returns the plan of an operation with blocks of n bytes.
-func (c *Comm) choose(k kind, n, root int) (*plan, error) {
+func (c *Comm) choose(k kind, n, root int, f form) (*plan, error) {
 	row := c.plans.row(k)
 	given := c.cfg.Algorithms[row.Name]
-	ch, err := c.chosen(row.Name, n)
+	ch, err := c.chosen(row.Name, n, f.ordered)
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +120,15 @@ type chosen struct {
 }
 
 // chosen returns the algorithm that Config names for an operation with blocks of n bytes, or else
-// the one that the rules choose. Config's parameters count in both cases.
-func (c *Comm) chosen(collective string, n int) (chosen, error) {
+// the one that the rules choose. Config's parameters count in both cases. ordered says that contributions
+// are to be folded in the order of the ranks.
+func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 	given := c.cfg.Algorithms[collective]
 	if given.Name != "" {
 		return chosen{given, c.cfg.Chunk}, nil
 	}
 	of := c.caseOf(collective, n)
+	of.Ordered = ordered
 	d, ok := c.rules().Of(of)
 	if !ok {
 		return chosen{}, fmt.Errorf("%w: no rule chooses an algorithm for %s: Config.Algorithms may name one, and Use takes a schedule", ErrInput, collective)
@@ -165,6 +167,7 @@ func (c *Comm) caseOf(collective string, n int) selection.Case {
 	return selection.Case{
 		Collective: collective, Ranks: c.size, Bytes: n, Multicast: c.caps.Multicast && c.spread,
 		Memory: c.lends(), Rings: c.lends() && c.caps.Rings, Hosts: hostsAbove(c.caps, c.size), Place: c.place,
+		Reproducible: c.cfg.Reproducible && c.folds(collective),
 	}
 }
 
@@ -290,7 +293,10 @@ func (c *Comm) find(k kind, n, root int, f form) (*plan, error) {
 	case p == nil && local:
 		p, err = c.chooseDirect(k, root)
 	case p == nil:
-		p, err = c.choose(k, n, root)
+		p, err = c.choose(k, n, root, f)
+	}
+	if err == nil && f.fold != "" {
+		err = c.servesFold(k, p, f)
 	}
 	if err != nil {
 		return nil, err

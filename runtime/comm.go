@@ -92,13 +92,13 @@ func (c *Comm) prepare() error {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
 	c.place = placeOf(c.caps, c.size)
-	if _, err := c.choose(barrier, 0, 0); err != nil {
+	if _, err := c.choose(barrier, 0, 0, form{}); err != nil {
 		return err
 	}
-	if _, err := c.choose(bcast, 0, 0); err != nil {
+	if _, err := c.choose(bcast, 0, 0, form{}); err != nil {
 		return err
 	}
-	anycast, err := c.chosen(schedule.Anycast, 0)
+	anycast, err := c.chosen(schedule.Anycast, 0, false)
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,9 @@ func (c *Comm) prepare() error {
 		Rank: c.rank, Size: c.size, ID: c.drv.tr.ID(), Epoch: c.cfg.Epoch, Only: c.members == nil, Caps: c.caps,
 		Delay: c.cfg.Delay, RootDelay: core.Time(c.cfg.RootDelay),
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
-		Causes:  []error{context.DeadlineExceeded, context.Canceled},
-		Overlay: overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
+		FoldAtOnce: foldAtOnce,
+		Causes:     []error{context.DeadlineExceeded, context.Canceled},
+		Overlay:    overlay, CastPrint: fingerprint(agreed), CastWords: agreed, CastWindow: c.cfg.CastWindow, CastBytes: c.cfg.CastBytes, MaxMessage: c.cfg.MaxMessage,
 		Lost:  func(rank int, err error) { c.drv.lost(c, rank, err) },
 		Trace: c.coreTrace(),
 	}, c.window.net(net))

@@ -84,6 +84,13 @@ type Config struct {
 	// wire.Caps.
 	Rules *selection.Rules
 
+	// Reproducible has collectives that fold give the same bits whatever the length, the chunks, the
+	// place in the vector, the transport, the hosts and what is lost: for a number of ranks and a
+	// collective there is one tree by which contributions are folded. Rules choose among the algorithms
+	// that fold by it. One of Algorithms, or a schedule given to Use, that folds by another is refused. Without
+	// it, too, all ranks get the same bits, and results do not depend on what arrives first.
+	Reproducible bool
+
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed; default 0
 

@@ -12,8 +12,7 @@ import (
 // schedule; see [Call].
 
 // checkCounts checks the counts of a call and returns the elements of the longest block.
-func checkCounts(call *Call, wanted, held ir.Blocks) (longest int, err error) {
-	element := max(1, call.Element)
+func checkCounts(call *Call, element int, wanted, held ir.Blocks) (longest int, err error) {
 	dst, err := checkSum("dst", len(call.Dst)/element, call.DstCounts, wanted.Count)
 	if err != nil {
 		return 0, err
@@ -79,6 +78,9 @@ func checkSum(buffer string, n int, counts []int, blocks int) (longest int, err 
 // count has mem point to the counts of a call, which r keeps.
 func (r *Request) count(mem *core.Buffers, call *Call, shared bool) {
 	element := max(1, call.Element)
+	if call.Fold != nil {
+		element = call.Fold.Element
+	}
 	r.single = [2]int{len(call.Src) / element, len(call.Dst) / element}
 	r.counts = core.Counts{In: call.SrcCounts, Out: call.DstCounts, Element: element, Shared: shared}
 	if r.counts.In == nil {
@@ -97,7 +99,7 @@ const longBlock = 1 << 20
 // alone: one that brings no rank another block. All ranks choose the same, by what all know.
 func (c *Comm) chooseDirect(k kind, root int) (*plan, error) {
 	row := c.plans.row(k)
-	ch, err := c.chosen(row.Name, longBlock)
+	ch, err := c.chosen(row.Name, longBlock, false)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func counted(row *ir.Collective, lengths []int, ranks, root, rank, round int) (c
 
 func severalBlocks() (rows []ir.Collective) {
 	for _, row := range ir.Collectives() {
-		if row.Blocks != nil && row.Blocks(2) > 1 {
+		if row.Blocks != nil && row.Blocks(2) > 1 && row.Inputs == nil {
 			rows = append(rows, row)
 		}
 	}

@@ -185,6 +185,7 @@ func (d *driver) follow(moved bool) (queued bool) {
 		if c.core.Timed() || d.polls%probePolls == 0 {
 			c.core.Tick(d.now())
 		}
+		queued = c.core.Work() || queued
 		queued = c.serve() || queued
 		queued = c.core.Sent() || queued
 		c.notice()

@@ -146,14 +146,14 @@ func BenchmarkArrivalToPut(b *testing.B) {
 func pass(b *testing.B, root, c *Comm, sink wire.Sink) {
 	const chunks = 1024
 	buf := make([]byte, chunks*64)
-	plan, err := root.choose(bcast, len(buf), 0)
+	plan, err := root.choose(bcast, len(buf), 0, form{})
 	require.NoError(b, err)
 	require.Equal(b, chunks, plan.Chunks)
 	begin := func(c *Comm) {
 		if begun, ended := c.core.Seq(); begun > ended {
 			c.core.End(begun)
 		}
-		plan, err := c.choose(bcast, len(buf), 0)
+		plan, err := c.choose(bcast, len(buf), 0, form{})
 		require.NoError(b, err)
 		c.core.Begin(plan.Plan, core.InPlace(buf))
 	}

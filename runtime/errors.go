@@ -98,7 +98,7 @@ func waitingFor(programs func(rank int) ir.Program, ranks, rank int, missing []i
 func writes(p ir.Program, to int, slots []ir.Slot) bool {
 	for i := range p.Rules {
 		for _, a := range p.Rules[i].Do {
-			if (a.Op == ir.Mcast || int(a.To) == to) && slices.Contains(slots, a.Slot) {
+			if (a.Op == ir.Mcast || int(a.To) == to) && a.Op != ir.Fold && slices.Contains(slots, a.Sets()) {
 				return true
 			}
 		}

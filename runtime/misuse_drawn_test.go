@@ -34,11 +34,13 @@ func (d *drawnCall) at(ranks, rank int) runtime.Call {
 	switch {
 	case d.row.Blocks == nil:
 		call = runtime.Call{Collective: d.row.Name}
-	case d.counted && d.row.Blocks(2) > 1:
+	case d.counted && d.row.Blocks(2) > 1 && d.row.Inputs == nil:
 		call = countedOf(&d.row, ranks, root, rank, func(b int) int { return d.length + b })
 	default:
 		call = callOf(&d.row, ranks, root, rank, d.length*d.element)
-		call.Element = d.element
+		if call.Element = d.element; call.Fold != nil {
+			call.Fold = byteSum("sum of bytes", d.element)
+		}
 	}
 	if d.wrong >= 0 {
 		wrong[d.wrong].change(&call, ranks)
@@ -54,10 +56,10 @@ func (d *drawnCall) deviate(rt *rapid.T, ranks int) {
 	}
 	if d.row.Blocks != nil {
 		ways = append(ways, "length")
-		if d.row.Blocks(2) > 1 {
+		if d.row.Blocks(2) > 1 && d.row.Inputs == nil {
 			ways = append(ways, "counted")
 		}
-		if !d.counted || d.row.Blocks(2) < 2 {
+		if !d.counted || d.row.Blocks(2) < 2 || d.row.Inputs != nil {
 			ways = append(ways, "element")
 		}
 	}

@@ -72,9 +72,20 @@ func deviations(row *ir.Collective, ranks, root, odd int) (all []deviation) {
 		deviation{"no bytes", usual, func(rank int) runtime.Call { return callOf(row, ranks, root, rank, 0) }, "120 bytes", " 0 bytes"},
 		deviation{"element", usual, func(rank int) runtime.Call {
 			call := usual(rank)
-			call.Element = 4
+			if call.Fold != nil {
+				call.Fold = byteSum(call.Fold.Name, 4)
+			} else {
+				call.Element = 4
+			}
 			return call
 		}, row.Name, "elements of 4 bytes"})
+	if row.Inputs != nil {
+		return append(all, deviation{"fold", usual, func(rank int) runtime.Call {
+			call := usual(rank)
+			call.Fold = byteSum("another sum", 1)
+			return call
+		}, "sum of bytes", "another sum"})
+	}
 	if row.Blocks(2) < 2 {
 		return all
 	}

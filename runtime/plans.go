@@ -13,21 +13,24 @@ import (
 // plan is a schedule as one rank runs it.
 type plan struct {
 	*core.Plan
-	key      planKey
-	programs func(rank int) ir.Program // what the ranks send and wait for, for error messages
-	relays   func() bool               // the schedule brings ranks blocks that they neither hold nor want
-	weight   int
-	head     *plan // of BcastBytes; nil before the first
-	form     form
-	forms    []*plan // the same schedule, for calls of other forms
+	key     planKey
+	relays  func() bool // the schedule brings ranks blocks that they neither hold nor want
+	weight  int
+	head    *plan  // of BcastBytes; nil before the first
+	ordered bool   // it folds in the order of the ranks
+	tree    string // and by that tree; "": by one of its own
+	form    form
+	forms   []*plan // the same schedule, for calls of other forms
 }
 
 // form is what ranks agree on, beside the schedule, of a call that moves blocks. The zero value is that
 // of bytes, in blocks of one length.
 type form struct {
-	element int  // bytes of an element; 0: 1
-	counted bool // blocks have lengths of their own
-	shared  bool // and every rank knows all of them
+	element int    // bytes of an element; 0: 1
+	counted bool   // blocks have lengths of their own
+	shared  bool   // and every rank knows all of them
+	fold    string // what contributions are folded with; "": nothing is folded
+	ordered bool   // they must be folded in the order of ranks
 }
 
 // maxForms bounds the forms that a plan is kept in.
@@ -47,6 +50,13 @@ func (p *plan) as(f form) *plan {
 	q.form, q.forms, q.head = f, nil, nil
 	if f.element > 0 {
 		q.Plan = q.Marked(fmt.Sprintf("elements of %d bytes", f.element))
+	}
+	if f.fold != "" {
+		words := f.fold
+		if f.ordered {
+			words += ", which does not commute"
+		}
+		q.Plan = q.Marked(words)
 	}
 	if f.counted {
 		q.Plan = q.Counted(f.shared)
@@ -144,15 +154,18 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	}
 	ps.open(&p)
 	var root ir.Program
-	if alg := spec.Algorithm(); alg.Multicasts() { // else nobody asks; a root's program may be long
+	alg := spec.Algorithm()
+	if alg.Multicasts() { // else nobody asks; a root's program may be long
 		root = spec.Program(h.Root)
 	}
 	compiled := core.NewPlan(&h, program, root, 0)
+	compiled.Programs = spec.Program
 	if ps.rules != "" {
 		compiled = compiled.Marked(ps.rules)
 	}
+	compiled.InPlace = alg.InPlace
 	ps.stand(compiled, spec)
-	return &plan{Plan: compiled, key: key, programs: spec.Program, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
+	return &plan{Plan: compiled, ordered: spec.RankOrder(), tree: spec.Tree(), key: key, relays: spec.Relays, weight: weigh(&p, h.Chunks)}, nil
 }
 
 // open has this rank connected with those that its program puts to (paper 002, section 6), before

@@ -25,29 +25,31 @@ const maxProofs = 256
 
 // proof is the outcome for one schedule, once it is done.
 type proof struct {
-	once sync.Once
-	err  error
+	once  sync.Once
+	terms verify.Terms
+	err   error
 }
 
-// proved returns nil if s is known to hold all checks that apply to it: it is proved here, or its
+// proved returns what is known of what s folds, and no error if s is known to hold all checks that apply to it: it is proved here, or its
 // generator has proved it.
-func proved(s *machine.Schedule) error {
+func proved(s *machine.Schedule) (verify.Terms, error) {
+	none := verify.Terms{}
 	if s.Source == nil {
 		if s.Proved {
-			return nil
+			return none, nil
 		}
-		return fmt.Errorf("%s: it is code of which nothing is proved: have schedgen emit generate it anew, or use UseUnverified", s.Header.Name())
+		return none, fmt.Errorf("%s: it is code of which nothing is proved: have schedgen emit generate it anew, or use UseUnverified", s.Header.Name())
 	}
 	digest, err := ir.Digest(s.Source)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.Header.Name(), err)
+		return none, fmt.Errorf("%s: %w", s.Header.Name(), err)
 	}
 	if digest != s.Digest || !reflect.DeepEqual(s.Header, s.Source.Header) {
-		return fmt.Errorf("%s: it was changed after machine.Of", s.Header.Name())
+		return none, fmt.Errorf("%s: it was changed after machine.Of", s.Header.Name())
 	}
 	p := proofs.of(digest)
-	p.once.Do(func() { p.err = prove(s.Source) })
-	return p.err
+	p.once.Do(func() { p.terms, p.err = prove(s.Source) })
+	return p.terms, p.err
 }
 
 func (c *proofCache) of(digest uint64) *proof {
@@ -65,10 +67,10 @@ func (c *proofCache) of(digest uint64) *proof {
 }
 
 // prove runs all checks.
-func prove(s *ir.Schedule) error {
+func prove(s *ir.Schedule) (verify.Terms, error) {
 	report, err := verify.Run(s)
 	if err != nil {
-		return err
+		return verify.Terms{}, err
 	}
 	var failed []error
 	for _, res := range report.Results {
@@ -78,9 +80,9 @@ func prove(s *ir.Schedule) error {
 	}
 	switch len(failed) {
 	case 0:
-		return nil
+		return report.Terms, nil
 	case 1:
-		return fmt.Errorf("%s does not verify: %w", s.Name(), failed[0])
+		return verify.Terms{}, fmt.Errorf("%s does not verify: %w", s.Name(), failed[0])
 	}
-	return fmt.Errorf("%s does not verify: %w, and %d other checks fail", s.Name(), failed[0], len(failed)-1)
+	return verify.Terms{}, fmt.Errorf("%s does not verify: %w, and %d other checks fail", s.Name(), failed[0], len(failed)-1)
 }

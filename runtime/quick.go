@@ -38,14 +38,26 @@ func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f
 			yields = quickYields
 		}
 	}
-	p.Own(mem)
+	q.Own(p, mem)
+	if !c.through(q, p, mem, looks, yields) {
+		q.Undo(mem)
+		return false
+	}
+	c.started++
+	c.drv.behind.entered++
+	c.core.Through(p, q, mem.Block)
+	return true
+}
+
+// through makes the steps of an operation, and reports whether it has made all.
+func (c *Comm) through(q *core.Quick, p *core.Plan, mem *core.Buffers, looks, yields int) bool {
 	for i := range q.Steps {
 		s := &q.Steps[i]
 		if s.Rank >= 0 {
 			c.core.Note(p, q)
 			var dst []byte
 			if s.Chunk {
-				dst = s.Into(mem)
+				dst = q.Into(s, mem)
 			}
 			if !c.awaitLine(q, s, looks, yields, dst) {
 				return false
@@ -55,9 +67,6 @@ func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f
 			return false
 		}
 	}
-	c.started++
-	c.drv.behind.entered++
-	c.core.Through(p, q, mem.Block)
 	return true
 }
 

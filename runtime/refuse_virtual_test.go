@@ -34,7 +34,19 @@ func callOf(row *ir.Collective, ranks, root, rank, n int) runtime.Call {
 		call.Src = make([]byte, n*row.Held(ranks, root, rank).Count)
 		call.Dst = make([]byte, n*row.Wanted(ranks, root, rank).Count)
 	}
+	if row.Inputs != nil {
+		call.Src, call.Fold = make([]byte, n*row.Inputs(ranks)), byteSum("sum of bytes", 1)
+	}
 	return call
+}
+
+// byteSum adds bytes, and calls several of them an element.
+func byteSum(name string, element int) *runtime.Fold {
+	return &runtime.Fold{Name: name, Element: element, Commutes: true, Kernel: func(dst, a, b []byte) {
+		for i := range dst {
+			dst[i] = a[i] + b[i]
+		}
+	}}
 }
 
 // wrong are ways to make a call wrong, with what the error says of it.

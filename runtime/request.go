@@ -407,5 +407,5 @@ func (c *Comm) waiting(p *plan, missing []ir.Slot) []int {
 	if c.size > maxSearched || len(missing) == 0 {
 		return nil
 	}
-	return waitingFor(p.programs, c.size, c.rank, missing, maxNamed)
+	return waitingFor(p.Programs, c.size, c.rank, missing, maxNamed)
 }

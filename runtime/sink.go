@@ -17,13 +17,13 @@ func (d *driver) Body(h *wire.Header) ([]byte, wire.Verdict) {
 		return c.core.Body(h)
 	}
 	d.stale++
-	if h.Kind == wire.FrameAgree {
+	if h.Kind == wire.FrameAgree || h.Kind == wire.FrameWatch {
 		d.depart(h)
 	}
 	return nil, wire.Drop
 }
 
-// depart tells a rank that asks for agreement in a communicator that is closed here.
+// depart tells a rank that it asks in a communicator that is closed here.
 func (d *driver) depart(h *wire.Header) {
 	d.tr.Put(h.From, &wire.Frame{Header: wire.Header{
 		Kind: wire.FrameLeave, Lane: wire.LaneControl, Comm: h.Comm, Epoch: h.Epoch, Seq: math.MaxUint64, From: d.tr.Rank(),

@@ -98,7 +98,7 @@ func (c *Comm) snapshot() State {
 	for _, o := range in.Open {
 		op := Operation{OpState: o}
 		if i := slices.IndexFunc(c.open, func(r *Request) bool { return r.seq == o.Seq }); i >= 0 {
-			op.programs = c.open[i].plan.programs
+			op.programs = c.open[i].plan.Programs
 		}
 		s.Open = append(s.Open, op)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // Use makes s what this communicator runs: a broadcast's or an anycast's
@@ -40,19 +42,20 @@ import (
 // places that s.Places says. If there are no such ranks or signals, the error wraps
 // ErrInput. Errors and [Comm.State] ask s.Program who waits for whom, in any goroutine.
 func (c *Comm) Use(s *machine.Schedule) error {
+	var terms verify.Terms
 	var unproved error
 	if c.usable(s) == nil {
-		unproved = proved(s)
+		terms, unproved = proved(s)
 	}
-	return c.use(s, unproved)
+	return c.use(s, terms, unproved)
 }
 
 // UseUnverified is [Comm.Use] of a schedule of which nothing is proved. If it is wrong, calls may
 // wait for ever, return too early or bring wrong data, at some ranks and not at others.
-func (c *Comm) UseUnverified(s *machine.Schedule) error { return c.use(s, nil) }
+func (c *Comm) UseUnverified(s *machine.Schedule) error { return c.use(s, verify.Terms{}, nil) }
 
 // use makes s what the communicator runs, unless something is wrong with it: unproved, if s fits.
-func (c *Comm) use(s *machine.Schedule, unproved error) error {
+func (c *Comm) use(s *machine.Schedule, terms verify.Terms, unproved error) error {
 	if !c.occupy() {
 		return ErrBusy
 	}
@@ -77,6 +80,7 @@ func (c *Comm) use(s *machine.Schedule, unproved error) error {
 	}
 	clear(c.plans.recent)
 	compiled := core.NewPlan(&s.Header, program, s.Program(s.Header.Root), s.Digest)
+	compiled.Programs, compiled.InPlace = s.Program, terms.InPlace
 	switch {
 	case c.plans.reaches == nil:
 	case compiled.Chunks > 0:
@@ -86,7 +90,11 @@ func (c *Comm) use(s *machine.Schedule, unproved error) error {
 	}
 	c.plans.open(&own)
 	relays := sync.OnceValue(func() bool { return s.Header.Relays(s.Program) })
-	c.used.add(&plan{Plan: compiled, programs: s.Program, relays: relays}, &s.Header)
+	p := &plan{Plan: compiled, relays: relays, ordered: terms.RankOrder}
+	if terms.Position { // then it folds by one tree, which the program has chosen
+		p.tree = selection.Tree(s.Header.Collective)
+	}
+	c.used.add(p, &s.Header)
 	return nil
 }
 

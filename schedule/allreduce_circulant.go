@@ -13,6 +13,7 @@ func allreduceCirculant() Algorithm {
 		Summary:    "reduce-scatter/circulant of P pieces, then the same rounds backwards with their results",
 		Messages:   "2P⌈log2 P⌉ puts of F/P … F/2 chunks",
 		Params:     unrootedParams(),
+		InPlace:    true,
 		chunks:     func(group int) int { return group },
 		write:      writeAllreduceCirculant,
 	}

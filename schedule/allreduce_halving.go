@@ -12,6 +12,7 @@ func allreduceHalving() Algorithm {
 		Summary:    "round i: fold half of what remains with the rank whose number differs in bit i; then exchange results, backwards",
 		Messages:   "2(p2·log2 p2 + P-p2) puts of F/p2 … F/2 chunks, p2 the largest power of two up to P",
 		Params:     unrootedParams(),
+		InPlace:    true,
 		RankOrder:  true,
 		Tree:       TreeOfDoubling,
 		chunks:     halvedChunks,

@@ -16,6 +16,7 @@ func allreduceMcastAckTree() Algorithm {
 		Summary:    "a binomial tree folds up to rank 0, which multicasts the result; cumulative ACKs climb a binomial tree",
 		Messages:   "F(P-1) puts, F mcasts, P-1 ACKs",
 		Params:     unrootedParams(),
+		InPlace:    true,
 		RankOrder:  true,
 		Tree:       TreeOfDoubling,
 		acked:      true,

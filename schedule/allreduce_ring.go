@@ -17,6 +17,7 @@ func allreduceRing() Algorithm {
 		Summary:    "P pieces go round the ring and are folded on their way; their results go round once more",
 		Messages:   "2F(P-1) puts",
 		Params:     unrootedParams(),
+		InPlace:    true,
 		chunks:     func(group int) int { return group },
 		write:      writeAllreduceRing,
 	}

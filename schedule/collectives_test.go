@@ -33,6 +33,25 @@ func TestCostOfCollectives(t *testing.T) {
 		"gather/linear":      {{1, 4, 1, 4}, {1, 7, 1, 7}, {1, 12, 1, 12}},
 		"scatter/binomial":   {{2, 4, 4, 3}, {3, 7, 7, 3}, {3, 12, 12, 4}},
 		"scatter/linear":     {{1, 4, 4, 4}, {1, 7, 7, 7}, {1, 12, 12, 12}},
+
+		// One chunk of a vector in pieces is a block here.
+		"reduce/linear":            {{1, 4, 1, 4}, {1, 7, 1, 7}, {1, 12, 1, 12}},
+		"reduce/binomial":          {{2, 4, 1, 3}, {3, 7, 1, 3}, {3, 12, 1, 4}},
+		"reduce/chain":             {{4, 4, 1, 4}, {7, 7, 1, 7}, {12, 12, 1, 12}},
+		"reduce/halving":           {{5, 12, 5, 5}, {6, 31, 11, 6}, {7, 36, 11, 7}},
+		"allreduce/linear":         {{1, 20, 4, 4}, {1, 56, 7, 7}, {1, 156, 12, 12}},
+		"allreduce/doubling":       {{3, 10, 3, 4}, {3, 24, 3, 3}, {5, 34, 4, 5}},
+		"allreduce/halving":        {{6, 18, 10, 6}, {6, 48, 14, 6}, {8, 58, 22, 8}},
+		"allreduce/ring":           {{8, 40, 8, 8}, {14, 112, 14, 14}, {24, 312, 24, 24}},
+		"allreduce/multiplying":    {{3, 10, 3, 5}, {3, 16, 4, 7}, {4, 44, 5, 10}},
+		"allreduce/circulant":      {{4, 30, 8, 6}, {6, 48, 14, 6}, {8, 104, 24, 8}},
+		"reduce-scatter/pairwise":  {{4, 20, 4, 4}, {7, 56, 7, 7}, {12, 156, 12, 12}},
+		"reduce-scatter/circulant": {{2, 15, 4, 3}, {3, 24, 7, 3}, {4, 52, 12, 4}},
+		"reduce-scatter/halving":   {{3, 10, 5, 4}, {3, 24, 7, 3}, {5, 34, 13, 5}},
+		"scan/chain":               {{4, 4, 1, 4}, {7, 7, 1, 7}, {12, 12, 1, 12}},
+		"scan/doubling":            {{2, 8, 3, 3}, {3, 17, 3, 3}, {3, 37, 4, 4}},
+		"exscan/doubling":          {{2, 8, 3, 3}, {3, 17, 3, 3}, {3, 37, 4, 4}},
+		"exscan/skip-123":          {{2, 8, 3, 3}, {3, 18, 4, 4}, {4, 38, 4, 4}},
 	} {
 		for i, ranks := range []int{5, 8, 13} {
 			s := build(t, name, Params{Ranks: ranks})
@@ -42,7 +61,19 @@ func TestCostOfCollectives(t *testing.T) {
 			for _, r := range each {
 				got.busiest = max(got.busiest, r.BytesOut)
 			}
+			got.busiest *= float64(s.BlockChunks())
 			require.Equal(t, want[i], got, "%s P=%d", name, ranks)
+		}
+	}
+}
+
+// allreduce/mcast-acktree sends P-1 partial results, multicasts every chunk once, and acknowledges it.
+func TestCostOfMulticastResult(t *testing.T) {
+	for ranks := 2; ranks <= 33; ranks++ {
+		for _, chunks := range []int{1, 3} {
+			cost, err := verify.CostOf(build(t, "allreduce/mcast-acktree", Params{Ranks: ranks, Chunks: chunks}))
+			require.NoError(t, err)
+			require.Equal(t, []int{chunks * (ranks - 1), chunks, ranks - 1}, []int{cost.Puts, cost.Mcasts, cost.Signals}, "P=%d", ranks)
 		}
 	}
 }
@@ -50,15 +81,12 @@ func TestCostOfCollectives(t *testing.T) {
 // onePorted returns the rounds of a schedule in which a rank sends one message at a time, the first
 // that it can, and gets one at a time.
 func onePorted(s *ir.Schedule) int {
-	type place struct {
-		rank int
-		slot ir.Slot
-	}
 	set, sent := map[place]int{}, map[*ir.Action]bool{} // the round before which a slot is set
 	for rank := range s.Programs {
 		set[place{rank, ir.Enter}] = 1
 	}
 	for round := 1; ; round++ {
+		foldSet(s, set, round)
 		busy := map[int32]bool{}
 		for rank := range s.Programs {
 			if message := firstReady(&s.Programs[rank], func(slot ir.Slot) bool {
@@ -67,12 +95,34 @@ func onePorted(s *ir.Schedule) int {
 			}, func(a *ir.Action) bool { return sent[a] || busy[a.To] }); message != nil {
 				sent[&message[0]], busy[message[0].To] = true, true
 				for _, a := range message {
-					set[place{int(a.To), a.Slot}] = round + 1
+					set[place{int(a.To), a.Sets()}] = round + 1
 				}
 			}
 		}
 		if len(busy) == 0 {
 			return round - 1
+		}
+	}
+}
+
+// foldSet makes what rules fold by then. Folds take no time.
+func foldSet(s *ir.Schedule, set map[place]int, round int) {
+	for again := true; again; {
+		again = false
+		for rank := range s.Programs {
+			for _, r := range s.Programs[rank].Rules {
+				if slices.ContainsFunc(r.When, func(slot ir.Slot) bool {
+					from, ok := set[place{rank, slot}]
+					return !ok || from > round
+				}) {
+					continue
+				}
+				for _, a := range r.Do {
+					if _, is := set[place{rank, a.As}]; a.Op == ir.Fold && !is {
+						set[place{rank, a.As}], again = round, true
+					}
+				}
+			}
 		}
 	}
 }
@@ -85,7 +135,7 @@ func firstReady(p *ir.Program, isSet func(ir.Slot) bool, leftOut func(*ir.Action
 		}
 		for i := 0; i < len(r.Do); {
 			message := ir.MessageOf(r.Do[i:])
-			if !leftOut(&message[0]) {
+			if message[0].Op == ir.Put && !leftOut(&message[0]) {
 				return message
 			}
 			i += len(message)
@@ -107,7 +157,7 @@ func TestBundlesBetweenHosts(t *testing.T) {
 		for rank, p := range build(t, alg.Name, Params{Ranks: hosts * each, Hosts: hosts}).Programs {
 			for _, r := range p.Rules {
 				for _, a := range r.Do {
-					if from, to := rank/each, int(a.To)/each; from != to {
+					if from, to := rank/each, int(a.To)/each; a.Op == ir.Put && from != to {
 						require.Zero(t, rank%each, "%s: a slave serves another host", alg.Name)
 						require.Zero(t, int(a.To)%each, "%s: not to a master", alg.Name)
 						messages[[2]int{from, to}] += count(!a.Joins)
@@ -119,7 +169,9 @@ func TestBundlesBetweenHosts(t *testing.T) {
 		for rank, p := range flat.Programs {
 			for _, r := range p.Rules {
 				for _, a := range r.Do {
-					want[[2]int{rank, int(a.To)}] += count(!a.Joins)
+					if a.Op == ir.Put {
+						want[[2]int{rank, int(a.To)}] += count(!a.Joins)
+					}
 				}
 			}
 		}

@@ -1,5 +1,6 @@
 // Package schedule computes what every rank has to do in a collective
-// operation: broadcasts, barriers and rootless notification.
+// operation: broadcasts, barriers, rootless notification, collectives of a block a
+// rank, and those that fold the contributions of ranks.
 //
 // [New] checks the parameters of an algorithm and returns a [Spec];
 // [Spec.Program] is the program of one rank. A rank computes its own program
@@ -17,6 +18,17 @@
 //
 // The signals of a rank are numbered so that those of its slaves come first,
 // then those of the algorithm.
+//
+// Schedules that fold are not rotated by the root, and the master of a host is its first rank: so
+// contributions stay in the order of the ranks. A rank's partial results are numbered so that those of its
+// slaves come first, then those that its host folds, then those of the algorithm.
+//
+// # Trees
+//
+// [Algorithm].RankOrder and [Spec.RankOrder] say that contributions are folded in the order of the
+// ranks: the schedule then serves operations that do not commute. [Algorithm].Tree and [Spec.Tree]
+// name the tree that is folded. Schedules among as many ranks that have the same one give the same
+// bits, so a program may choose among them by the length of a vector.
 //
 // # Order
 //
@@ -36,5 +48,6 @@
 // An algorithm is one file with a function that returns its [Algorithm]: a
 // size function that counts rules, slots and actions, and a fill function that
 // writes them into an arena of exactly that size; one line in [Algorithms]; and
-// one test file that calls the conformance suite.
+// one test file that calls the conformance suite. In place of both functions, one that folds has a
+// write function, which runs once to count and once to write.
 package schedule

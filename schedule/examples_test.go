@@ -75,4 +75,5 @@ func ExampleAlgorithms() {
 	// Output:
 	// barrier/exchange [degree hosts]
 	// barrier/dissemination [degree hosts]
+	// allreduce/multiplying [chunks degree hosts]
 }

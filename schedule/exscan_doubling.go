@@ -11,6 +11,7 @@ func exscanDoubling() Algorithm {
 		Messages:   "F(P⌈log2 P⌉ - 2^⌈log2 P⌉ + 1) puts",
 		Params:     unrootedParams(),
 		RankOrder:  true,
+		Tree:       treeOfExscan,
 		write:      prefix{exclusive: true}.write,
 	}
 }

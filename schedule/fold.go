@@ -266,13 +266,21 @@ type foldTree struct {
 	*node
 	*arena
 	*layer
-	at    int // which leaf is the rank's own
-	own   int // its partial result
-	first int // the partial result of the first other leaf
-	next  int // the first partial result that is made
+	at    int                    // which leaf is the rank's own
+	own   int                    // its partial result
+	first int                    // the partial result of the first other leaf
+	next  int                    // the first partial result that is made
+	name  func(i, k int) ir.Slot // the slot of partial result i for chunk k; nil: see node.slot
 
 	p2, rem int
 	result  bool
+}
+
+func (t *foldTree) named(i, k int) ir.Slot {
+	if t.name != nil {
+		return t.name(i, k)
+	}
+	return t.node.slot(i, k)
 }
 
 // foldsOf returns how many folds fold makes of so many leaves: one for every number that is the first
@@ -330,13 +338,13 @@ func (t *foldTree) under(number, numbers int) int {
 	from := t.begin()
 	for _, i := range operands[:n] {
 		for g := range t.units {
-			t.uses(from, t.slot(i, t.chunk(g)))
+			t.uses(from, t.named(i, t.chunk(g)))
 		}
 	}
 	for g := range t.units {
 		k := t.chunk(g)
 		for i, operand := range operands[:n] {
-			t.acts = append(t.acts, ir.Action{Op: ir.Fold, Joins: i > 0, Slot: t.slot(operand, k), As: t.slot(made, k)})
+			t.acts = append(t.acts, ir.Action{Op: ir.Fold, Joins: i > 0, Slot: t.named(operand, k), As: t.named(made, k)})
 		}
 	}
 	t.end(from)

@@ -54,11 +54,12 @@ func (e *NameError) Suggestion() string {
 }
 
 // nearNames returns the algorithms that may have been meant by name, in letters
-// of any case: those with what stands behind its slash, else those of which it
-// is a part, such as the collective, else those that few typing errors make of it.
+// of any case: the one of that very name, else those with what stands behind its slash, else those of
+// which it is a part, such as the collective, else those that few typing errors make of it, or else of
+// what stands behind its slash.
 func nearNames(name string, all []Algorithm) []string {
 	name = strings.ToLower(name)
-	for _, near := range []func(name, full string) bool{sameShort, isPart, mistyped} {
+	for _, near := range []func(name, full string) bool{sameName, sameShort, isPart, mistyped, mistypedShort} {
 		var names []string
 		for _, a := range all {
 			if near(name, a.Name) {
@@ -75,6 +76,8 @@ func nearNames(name string, all []Algorithm) []string {
 // short returns what stands behind the slash, all of name if it has none.
 func short(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
+func sameName(name, full string) bool { return name == full }
+
 func sameShort(name, full string) bool { return short(name) == short(full) }
 
 func isPart(name, full string) bool {
@@ -82,10 +85,12 @@ func isPart(name, full string) bool {
 	return len(name) >= least && strings.Contains(full, name)
 }
 
-// mistyped reports whether few typing errors make name of full or of its part
-// behind the slash.
-func mistyped(name, full string) bool {
-	return typos(name, short(full)) <= min(maxTypos, len(short(full))/3) || typos(name, full) <= maxTypos
+// mistyped reports whether few typing errors make name of full.
+func mistyped(name, full string) bool { return typos(name, full) <= maxTypos }
+
+// mistypedShort reports whether few typing errors make name of what stands behind the slash of full.
+func mistypedShort(name, full string) bool {
+	return typos(name, short(full)) <= min(maxTypos, len(short(full))/3)
 }
 
 // typos returns the edit distance of a and b, or a larger number than maxTypos

@@ -63,6 +63,7 @@ var orders = []struct {
 	{"scatter/binomial", "nearest first", onMean, wholeGroups, reversed},
 	{"scatter/linear", "backwards", equal, wholeGroups, reversed},
 	{"alltoall/linear", "by number", onMean, wholeGroups, toNumber},
+	{"allreduce/linear", "by number", onMean, wholeGroups, toNumber},
 	{"bcast/mcast-acktree", "multicasts last", onMean, hostBcasts, multicastsLast},
 	{"bcast/mcast-acktree", "chunk by chunk", onMean, hostBcasts, chunkByChunk},
 	{"bcast/symmetric", "forwards", onMean, symmetrics, backwards},

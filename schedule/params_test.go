@@ -50,7 +50,7 @@ func TestParamErrors(t *testing.T) {
 
 func TestNameErrors(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
-		{"chain", `schedule: no algorithm "chain"; did you mean bcast/chain?`},
+		{"chain", `schedule: no algorithm "chain"; did you mean one of bcast/chain, reduce/chain, scan/chain?`},
 		{"barrier/disemination", `schedule: no algorithm "barrier/disemination"; did you mean barrier/dissemination?`},
 		{"hbs", `schedule: no algorithm "hbs"`},
 		{"bcast/hsb", `schedule: no algorithm "bcast/hsb"; did you mean barrier/hsb?`},
@@ -59,7 +59,7 @@ func TestNameErrors(t *testing.T) {
 		{"barrier", `schedule: no algorithm "barrier"; did you mean one of barrier/hsb, barrier/hsb-mcast, barrier/exchange, barrier/dissemination?`},
 		{"anycast/", `schedule: no algorithm "anycast/"; did you mean anycast/skip-ring or anycast/circulant?`},
 		{"bcast/mc", `schedule: no algorithm "bcast/mc"; did you mean one of bcast/mcast-chain, bcast/mcast-binomial, bcast/mcast-acktree?`},
-		{"ring", `schedule: no algorithm "ring"; did you mean allgather/ring?`},
+		{"ring", `schedule: no algorithm "ring"; did you mean allgather/ring or allreduce/ring?`},
 		{"ri", `schedule: no algorithm "ri"`},
 		{"/", `schedule: no algorithm "/"`},
 		{"", `schedule: no algorithm ""`},

@@ -5,8 +5,8 @@ import "github.com/schedgen/schedgen/ir"
 // reduceBinomial climbs a binomial tree: in round i the ranks that have bit i of their number put what
 // they have to the one that has not, and are done; it folds the two with that of the lower number on the left.
 //
-// Whose number has the bit is counted from the root's: a number stands for itself ⊕ the root's. So the root
-// has the result in as many rounds wherever it is, and the tree is that of allreduce/doubling.
+// Bits are counted from the root: a rank has the bit if it has another one there than the root's number.
+// So no root costs a message more, and the tree is that of allreduce/doubling.
 func reduceBinomial() Algorithm {
 	return Algorithm{
 		Name:       "reduce/binomial",
@@ -15,6 +15,7 @@ func reduceBinomial() Algorithm {
 		Summary:    "partial results climb a binomial tree",
 		Messages:   "F(P-1) puts",
 		Params:     rootedParams(),
+		InPlace:    true,
 		RankOrder:  true,
 		Tree:       TreeOfDoubling,
 		write:      writeReduceBinomial,

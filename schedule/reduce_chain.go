@@ -13,6 +13,7 @@ func reduceChain() Algorithm {
 		Summary:    "two chains, from the first and from the last rank to the root, fold on the way",
 		Messages:   "F(P-1) puts",
 		Params:     rootedParams(),
+		InPlace:    true,
 		RankOrder:  true,
 		write:      writeReduceChain,
 	}

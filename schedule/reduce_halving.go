@@ -16,6 +16,7 @@ func reduceHalving() Algorithm {
 		Summary:    "round i: fold half of what remains with the rank whose number differs in bit i; a binomial tree gathers the results",
 		Messages:   "p2·log2 p2 + P-1 puts of F/p2 … F/2 chunks, p2 the largest power of two up to P",
 		Params:     rootedParams(),
+		InPlace:    true,
 		RankOrder:  true,
 		Tree:       TreeOfDoubling,
 		relays:     true,

@@ -12,6 +12,7 @@ func reduceLinear() Algorithm {
 		Summary:    "every rank puts its contribution to the root, which folds them all",
 		Messages:   "F(P-1) puts",
 		Params:     rootedParams(),
+		InPlace:    true,
 		RankOrder:  true,
 		Tree:       TreeOfDoubling,
 		write:      writeReduceLinear,

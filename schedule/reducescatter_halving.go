@@ -14,6 +14,7 @@ func reduceScatterHalving() Algorithm {
 		Params:     unrootedParams(),
 		RankOrder:  true,
 		Tree:       TreeOfDoubling,
+		relays:     true,
 		write:      writeReduceScatterHalving,
 	}
 }

@@ -43,60 +43,75 @@ func (a *arena) pairwise(n *node, c *layer) {
 	}
 	a.hold(n, c, have)
 	base, each := n.ofHost(n.v), n.slaves()+1
-	came := -1  // the first partial result that the round before has brought
-	above := -1 // the first of those of the ranks above
-	for d := 1; d < n.hosts; d++ {
-		to := n.after(n.v, d)
-		from, first := a.begin(), len(a.acts)
-		at := n.pairwiseAt(to, d)
-		for g, end := c.span(parts{to, 1, 1}, 0); g < end; g++ {
-			a.uses(from, a.now[g])
-			a.acts = append(a.acts, ir.PutAs(a.now[g], n.master(to), c.value(n.ofHost(to), at)))
-			at++
+	above := -1 // the first of the present partial results of the ranks above
+	for d := 1; d <= n.hosts; d++ {
+		if d < n.hosts {
+			a.putPair(n, c, d)
 		}
-		if came >= 0 {
-			a.wait(c.value(base, came))
-		}
-		a.join(first)
-		a.end(from)
-
-		came = n.pairwiseAt(n.v, d)
-		if d == n.v+1 { // of the last rank
+		came := n.pairwiseAt(n.v, d-1)
+		switch {
+		case d == 1: // nothing has come
+		case d-1 == n.v+1: // of the last rank
 			above = came
-			if d < n.hosts-1 {
-				continue
+			if d == n.hosts {
+				a.foldPair(n, c, base, came, above, d == n.hosts)
 			}
-		}
-		from = a.begin()
-		g, end := c.span(parts{n.v, 1, 1}, 0)
-		for i := 0; g < end; g, i = g+1, i+1 {
-			theirs, made := c.value(base, came+i), c.value(base, came+each+i)
-			a.uses(from, theirs)
-			switch last := d == n.hosts-1; {
-			case d <= n.v:
-				if last {
-					made = ir.Chunk(c.chunk(g))
-				}
-				a.uses(from, a.now[g])
-				a.fold(made, theirs, a.now[g])
-				a.now[g] = made
-			case !last:
-				a.uses(from, c.value(base, above+i))
-				a.fold(made, theirs, c.value(base, above+i))
-			case above == came:
-				a.uses(from, a.now[g])
-				a.fold(ir.Chunk(c.chunk(g)), a.now[g], theirs)
-			default:
-				a.uses(from, a.now[g])
-				a.uses(from, c.value(base, above+i))
-				a.fold(ir.Chunk(c.chunk(g)), a.now[g], theirs, c.value(base, above+i))
+		default:
+			a.foldPair(n, c, base, came, above, d == n.hosts)
+			if above >= 0 {
+				above = came + each
 			}
-		}
-		a.end(from)
-		if d > n.v {
-			above = came + each
 		}
 	}
+}
+
+// putPair writes the rule that puts contributions to the blocks of the host d after, when what the round
+// before brings has come.
+func (a *arena) putPair(n *node, c *layer, d int) {
+	to := n.after(n.v, d)
+	from, first, at := a.begin(), len(a.acts), n.pairwiseAt(to, d)
+	for g, end := c.span(parts{to, 1, 1}, 0); g < end; g++ {
+		a.uses(from, a.now[g])
+		a.acts = append(a.acts, ir.PutAs(a.now[g], n.master(to), c.value(n.ofHost(to), at)))
+		at++
+	}
+	if d > 1 {
+		a.wait(c.value(n.ofHost(n.v), n.pairwiseAt(n.v, d-1)))
+	}
+	a.join(first)
+	a.end(from)
+}
+
+// foldPair writes the rule that folds what came on the left of what there is: of the ranks from there
+// up to the own one, or of those above, if above says that there are any. The last one makes the result of both.
+func (a *arena) foldPair(n *node, c *layer, base, came, above int, last bool) {
+	from := a.begin()
+	g, end := c.span(parts{n.v, 1, 1}, 0)
+	each := end - g
+	for i := 0; g < end; g, i = g+1, i+1 {
+		theirs, made := c.value(base, came+i), c.value(base, came+each+i)
+		if last {
+			made = ir.Chunk(c.chunk(g))
+		}
+		a.uses(from, theirs)
+		switch {
+		case above < 0:
+			a.uses(from, a.now[g])
+			a.fold(made, theirs, a.now[g])
+			a.now[g] = made
+		case !last:
+			a.uses(from, c.value(base, above+i))
+			a.fold(made, theirs, c.value(base, above+i))
+		case above == came:
+			a.uses(from, a.now[g])
+			a.fold(made, a.now[g], theirs)
+		default:
+			a.uses(from, a.now[g])
+			a.uses(from, c.value(base, above+i))
+			a.fold(made, a.now[g], theirs, c.value(base, above+i))
+		}
+	}
+	a.end(from)
 }
 
 // pairwiseAt returns the first partial result that v gets in round d.

@@ -34,6 +34,8 @@ type Algorithm struct {
 	RankOrder  bool     // of an algorithm that folds: in the order of the ranks, whatever the parameters, for operations that do not commute; see Spec.RankOrder
 	Tree       string   // of an algorithm that folds: the tree that it folds every part of the vector by, flat, if others fold it too; see Spec.Tree
 
+	InPlace bool // of an algorithm that folds: a rank may write its result over its contribution, whatever the parameters
+
 	acked    bool                         // the root returns only when every rank has the message; slaves acknowledge it to their master, and their recovery follows the acknowledgements
 	recovers bool                         // it multicasts, and its programs say how to recover from multicasts that are lost
 	casts    bool                         // it multicasts, and its rules alone make up for multicasts that are lost
@@ -96,6 +98,7 @@ var registry = sync.OnceValue(func() []Algorithm {
 		allreduceLinear(),
 		allreduceDoubling(),
 		allreduceHalving(),
+		allreduceTwoShot(),
 		allreduceRing(),
 		allreduceMultiplying(),
 		allreduceCirculant(),
@@ -114,6 +117,12 @@ var registry = sync.OnceValue(func() []Algorithm {
 // the same bits, whatever the operation.
 const TreeOfDoubling = "doubling"
 
+// The trees of prefixes, of scan/doubling and exscan/doubling.
+const (
+	treeOfScan   = "scan doubling"
+	treeOfExscan = "exscan doubling"
+)
+
 // Multicasts reports whether there is an algorithm of that name that multicasts.
 func Multicasts(name string) bool {
 	all := registry()
@@ -124,6 +133,24 @@ func Multicasts(name string) bool {
 // AlgorithmsOf returns the algorithms of a collective, in the order of [Algorithms].
 func AlgorithmsOf(collective string) []Algorithm {
 	return slices.DeleteFunc(Algorithms(), func(a Algorithm) bool { return a.Collective != collective })
+}
+
+// Named returns the algorithm of that full name, such as "bcast/chain"; ok is false if there is none.
+func Named(name string) (a Algorithm, ok bool) {
+	all := registry()
+	i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == name })
+	if i < 0 {
+		return Algorithm{}, false
+	}
+	return all[i], true
+}
+
+// DefaultChunks returns the default number of chunks of a block among so many ranks or hosts.
+func (a *Algorithm) DefaultChunks(group int) int {
+	if a.chunks == nil {
+		return 1
+	}
+	return a.chunks(group)
 }
 
 // Row returns the row of the algorithm's collective: what it moves from where to where.

@@ -11,6 +11,7 @@ func scanDoubling() Algorithm {
 		Messages:   "F(P⌈log2 P⌉ - 2^⌈log2 P⌉ + 1) puts",
 		Params:     unrootedParams(),
 		RankOrder:  true,
+		Tree:       treeOfScan,
 		write:      prefix{}.write,
 	}
 }

@@ -432,7 +432,7 @@ func requireFolds(t require.TestingT, spec *Spec, seed uint64) *world {
 	s := spec.Schedule()
 	label := fmt.Sprintf("%s %+v", spec.alg.Name, spec.params)
 	require.NoError(t, ir.Validate(s), label)
-	w := &world{s: s, rand: rand.New(rand.NewPCG(seed, 1))}
+	w := &world{s: s, rand: newRand(seed)}
 	if spec.alg.Multicasts() {
 		w.lost = true
 		require.NoError(t, w.run(), label+", all multicasts lost")
@@ -455,6 +455,8 @@ func requireFolds(t require.TestingT, spec *Spec, seed uint64) *world {
 	}
 	return w
 }
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 // foldingAlgorithms returns the algorithms of collectives that fold.
 func foldingAlgorithms() []Algorithm {

@@ -30,11 +30,9 @@ func Claims() []string {
 	return names
 }
 
-// judged reports whether a file can be judged as the collective: it moves blocks as they are, or
-// synchronizes. What files fold is not followed.
-func judged(row *ir.Collective) bool {
-	return row.Blocks != nil && row.Inputs == nil || row.Synchronizes
-}
+// judged reports whether a file can be judged as the collective: it moves blocks or synchronizes. What
+// is folded shows only in files that say what messages carry.
+func judged(row *ir.Collective) bool { return row.Blocks != nil || row.Synchronizes }
 
 // foreign is a graph of operations with what its checks find out one after the
 // other.
@@ -45,6 +43,8 @@ type foreign struct {
 	index  dag.Index
 	mates  []int
 	order  []int
+
+	contents *contents // where the file says what messages carry
 }
 
 // foreignCheck is one check of a graph; the next need what it finds out.
@@ -70,6 +70,9 @@ func RunForeign(g *dag.Graph, c Claim) (*Report, error) {
 			f.header.Chunks, prove = f.header.Blocks()*max(f.blockCells(), 1), (*foreign).proveContents
 		}
 		checks = append(checks, foreignCheck{"coverage", prove})
+		if f.header.Folds() {
+			checks = append(checks, foreignCheck{"contributes", (*foreign).proveContributes}, foreignCheck{"same-tree", (*foreign).proveSameTree})
+		}
 	}
 	report := &Report{Header: f.header}
 	failed := f.run(report, checks)
@@ -89,6 +92,8 @@ func (f *foreign) check() error {
 	switch {
 	case row == nil || !judged(row):
 		return fmt.Errorf("cannot tell whether a file is %q: no such collective can be judged", f.Collective)
+	case h.Folds() && f.Cells == nil:
+		return fmt.Errorf("a file that does not say what its messages carry cannot be judged as %s: what is folded does not show", f.Collective)
 	case row.Blocks == nil && f.Cells != nil:
 		return fmt.Errorf("a file that moves the chunks of a message is no %s", f.Collective)
 	case f.Size != 0 && (f.Size < 0 || f.Cells != nil || row.Blocks == nil):
@@ -139,8 +144,8 @@ func (f *foreign) wanted(rank int) ir.Blocks {
 // blockCells returns how many cells a block has: as many as the first input that there is says.
 func (f *foreign) blockCells() int {
 	for rank := range f.Ranks {
-		if held := f.held(rank); held.Count > 0 && f.Cells.Input[rank].Len >= held.Count {
-			return f.Cells.Input[rank].Len / held.Count
+		if n := f.inputsOf(rank); n > 0 && f.Cells.Input[rank].Len >= n {
+			return f.Cells.Input[rank].Len / n
 		}
 	}
 	return 0

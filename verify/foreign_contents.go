@@ -10,6 +10,8 @@ import (
 const (
 	cellEmpty = int32(-1) // nothing yet
 	cellMixed = int32(-2) // the result of a computation
+
+	cellFolded = int32(-3) // and all below: what contributions have been folded into, or one of them
 )
 
 // spellValue tells what a cell holds. Of many blocks a chunk is called by its place in the input of
@@ -20,6 +22,10 @@ func (c *contents) spellValue(v int32) string {
 		return "nothing"
 	case v == cellMixed:
 		return "the result of a reduction"
+	case v <= cellFolded:
+		return c.spellTerm(c.folds.all[cellFolded-v])
+	case c.header.Folds():
+		return fmt.Sprintf("part %d of the result", c.header.InputOf(int(v)))
 	case c.header.Blocks() == 1:
 		return fmt.Sprintf("chunk %d", v)
 	}
@@ -37,7 +43,8 @@ type contents struct {
 	*foreign
 	walk    *dag.Walker
 	writes  []map[int][]write // by rank and cell, in the order of the run
-	carried [][]int32         // by operation: what it sends
+	carried [][]int32         // by operation: what it sends, or leaves to the send behind it
+	folds   folding
 }
 
 // write is what one operation puts into a cell.
@@ -51,6 +58,8 @@ func (f *foreign) proveContents() (string, error) {
 		return "", err
 	}
 	c := &contents{foreign: f, walk: dag.NewWalker(f.Graph), writes: make([]map[int][]write, len(f.Ranks)), carried: make([][]int32, f.index.Len())}
+	f.contents = c
+	c.folds = folding{forest: newForest(f.header.Ranks), number: make(map[term]int32)}
 	for rank := range c.writes {
 		c.writes[rank] = make(map[int][]write)
 	}
@@ -71,16 +80,16 @@ func (f *foreign) proveContents() (string, error) {
 func (f *foreign) proveInputs() error {
 	per := f.blockCells()
 	for rank := range f.Ranks {
-		held, in := f.held(rank), f.Cells.Input[rank].Len
+		count, in := f.inputsOf(rank), f.Cells.Input[rank].Len
 		switch {
-		case held.Count == 0 || per > 0 && in == held.Count*per:
+		case count == 0 || per > 0 && in == count*per:
 		case in == 0 && f.header.Rooted():
 			return fail([]int{rank}, nil, nil, "rank %d, the root, has no input", rank)
 		case in == 0:
 			return fail([]int{rank}, nil, nil, "rank %d has no input", rank)
 		default:
 			return fail([]int{rank}, nil, nil, "rank %d has an input of %d chunks, which are not %s of %s",
-				rank, in, plural(held.Count, "a block", fmt.Sprint(held.Count, " blocks")), plural(max(per, 1), "one chunk", fmt.Sprint(max(per, 1), " chunks")))
+				rank, in, plural(count, "a block", fmt.Sprint(count, " blocks")), plural(max(per, 1), "one chunk", fmt.Sprint(max(per, 1), " chunks")))
 		}
 	}
 	return nil
@@ -118,12 +127,33 @@ func (c *contents) step(id int) error {
 			return err
 		}
 	}
-	if op.Kind == dag.Recv {
+	switch {
+	case op.Kind == dag.Recv && !op.Mix:
 		values = c.carried[c.mates[id]]
 		c.carried[c.mates[id]] = nil
-	}
-	if op.Mix {
-		values = mixed(max(op.Size, op.Write.Len))
+	case op.Kind == dag.Recv:
+		came := c.carried[c.mates[id]]
+		c.carried[c.mates[id]] = nil
+		for i := range values {
+			var err error
+			if values[i], err = c.fold(ref, values[i], came[i]); err != nil {
+				return err
+			}
+		}
+		c.carried[id] = values
+	case op.Kind == dag.Send && op.Mix:
+		values = c.carried[id-1] // of the receive before it
+		c.carried[id-1] = nil
+	case op.Mix:
+		for i := range values {
+			onto, err := c.read(ref, op.Write.From+i)
+			if err != nil {
+				return err
+			}
+			if values[i], err = c.fold(ref, onto, values[i]); err != nil {
+				return err
+			}
+		}
 	}
 	if op.Kind == dag.Send {
 		c.carried[id] = values
@@ -140,16 +170,11 @@ func (c *contents) step(id int) error {
 	return nil
 }
 
-func mixed(n int) []int32 {
-	out := make([]int32, n)
-	for i := range out {
-		out[i] = cellMixed
-	}
-	return out
-}
-
 // initial returns what a cell holds at first.
 func (c *contents) initial(rank, cell int) int32 {
+	if c.header.Folds() {
+		return c.inputPart(rank, cell)
+	}
 	held, at := c.header.Held(rank), cell-c.Cells.Input[rank].From
 	if at < 0 || at >= held.Len() {
 		return cellEmpty
@@ -205,6 +230,8 @@ func (c *contents) judge() (string, error) {
 		}
 	}
 	switch h := &c.header; {
+	case len(missed) > 0 && h.Folds():
+		return "", fail(missed, nil, nil, "%s never %s the result: %s", spellRanks(missed), plural(len(missed), "gets", "get"), why)
 	case len(missed) > 0 && h.Blocks() == 1:
 		return "", fail(missed, nil, nil, "%s never %s the message of rank %d: %s",
 			spellRanks(missed), plural(len(missed), "gets", "get"), h.Root, why)
@@ -226,7 +253,14 @@ func (c *contents) lacks(rank int) (place, chunk int) {
 	place = -1
 	i := -1
 	for k := range wanted.All() {
-		if i++; i < result.Len && c.last(rank, result.From+i) == int32(k) {
+		i++
+		if c.header.Folds() {
+			if x, ok := c.result(rank, k); !ok || int(x.part) != c.header.InputOf(k) {
+				return i, k
+			}
+			continue
+		}
+		if i < result.Len && c.last(rank, result.From+i) == int32(k) {
 			continue
 		}
 		if !held.Has(k) {

@@ -22,11 +22,11 @@ const (
 )
 
 // operations are all that can be compared: those above, and each collective of the table whose
-// blocks differ from rank to rank. The peers' program, bench/mpi/micro.c, knows all of them.
+// blocks differ from rank to rank, or that folds. The peers' program, bench/mpi/micro.c, knows all of them.
 func operations() []string {
 	all := []string{opBarrier, opBcast, opBcastAck, opBcastBarrier}
 	for _, row := range ir.Collectives() {
-		if movesBlocks(row.Name) {
+		if movesBlocks(row.Name) || folds(row.Name) {
 			all = append(all, row.Name)
 		}
 	}
@@ -44,7 +44,13 @@ func collective(op string) string {
 // movesBlocks reports whether the operation moves blocks that differ from rank to rank.
 func movesBlocks(op string) bool {
 	row, ok := ir.CollectiveNamed(collective(op))
-	return ok && row.Blocks != nil && row.Blocks(2) > 1
+	return ok && row.Blocks != nil && row.Blocks(2) > 1 && row.Inputs == nil
+}
+
+// folds reports whether the operation folds what ranks contribute.
+func folds(op string) bool {
+	row, ok := ir.CollectiveNamed(collective(op))
+	return ok && row.Inputs != nil
 }
 
 // cell is what is compared: everybody does the same there.
@@ -71,8 +77,8 @@ func size(n int) string {
 }
 
 // cells returns all combinations, those of one operation and size together. sizes are those of a
-// broadcast, blocks those of a block.
-func cells(wires, ops []string, ranks, sizes, blocks []int) []cell {
+// broadcast, blocks those of a block, vectors those of a block of a result.
+func cells(wires, ops []string, ranks, sizes, blocks, vectors []int) []cell {
 	var out []cell
 	for _, wire := range wires {
 		for _, op := range ops {
@@ -82,9 +88,14 @@ func cells(wires, ops []string, ranks, sizes, blocks []int) []cell {
 				of = []int{0}
 			case movesBlocks(op):
 				of = blocks
+			case folds(op):
+				of = vectors
 			}
 			for _, bytes := range of {
 				for _, p := range ranks {
+					if folds(op) && bytes > longVector && p > 4 {
+						continue
+					}
 					out = append(out, cell{wire, op, p, bytes})
 				}
 			}
@@ -99,7 +110,7 @@ func cells(wires, ops []string, ranks, sizes, blocks []int) []cell {
 func (c cell) iterations(quick bool) int {
 	n := 8000 / c.ranks
 	moved := c.bytes // by the operation, beside c.ranks times
-	if movesBlocks(c.op) {
+	if movesBlocks(c.op) || folds(c.op) {
 		moved = c.received()
 		n /= 2
 	}
@@ -114,7 +125,7 @@ func (c cell) iterations(quick bool) int {
 		n = 3200 / c.ranks
 	}
 	switch {
-	case c.wire == wireShm && !movesBlocks(c.op):
+	case c.wire == wireShm && !movesBlocks(c.op) && !folds(c.op):
 		n *= 20
 	case c.wire == wireShm:
 		n *= 4
@@ -124,6 +135,9 @@ func (c cell) iterations(quick bool) int {
 	}
 	return max(n, 20)
 }
+
+// longVector is how many bytes a vector has at most that is folded among more than a few ranks.
+const longVector = 4 << 20
 
 // received returns how many bytes the busiest rank has at the end.
 func (c cell) received() int {

@@ -81,13 +81,13 @@ func (b *built) ourContenders(c cell) []contender {
 	switch {
 	case c.op == opBarrier:
 		choices = barriers
-	case movesBlocks(c.op):
+	case movesBlocks(c.op) || folds(c.op):
 		choices = algorithmsOf(c.op)
 	}
 	var out []contender
 	for _, transport := range transports(c.wire) {
 		for _, choice := range choices {
-			casts, rooted := strings.Contains(choice.algorithm, "mcast"), c.op != opBarrier && !movesBlocks(c.op)
+			casts, rooted := strings.Contains(choice.algorithm, "mcast"), c.op != opBarrier && !movesBlocks(c.op) && !folds(c.op)
 			if transport == "tcp" && casts || transport == "mcast" && !casts && !rooted || isTwin(c, choice) {
 				continue
 			}
@@ -120,7 +120,7 @@ func transports(wire string) []string {
 // many as they have of long messages that are not lent.
 func isTwin(c cell, choice choice) bool {
 	switch {
-	case movesBlocks(c.op):
+	case movesBlocks(c.op) || folds(c.op):
 		return false
 	case slices.Contains(choice.flags, strconv.Itoa(flatFan)):
 		return c.ranks <= flatUpTo
@@ -168,7 +168,7 @@ func (b *built) openMPIs(c cell) []contender {
 	}
 	plain := b.mpi("openmpi", c, args, b.microOpenMPI)
 	plain.env = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
-	if c.bytes < pipelineFrom || movesBlocks(c.op) {
+	if c.bytes < pipelineFrom || movesBlocks(c.op) || folds(c.op) {
 		return []contender{plain}
 	}
 	chosen := append(slices.Clone(args), "--mca", "coll_tuned_use_dynamic_rules", "1",

@@ -80,7 +80,7 @@ func (r *results) standards() (out []standard) {
 // standardTransports are those over which the choice is looked at: what the library chooses for
 // barriers, and for blocks, goes by TCP with multicast, too.
 func standardTransports(c cell) []string {
-	if (c.op == opBarrier || movesBlocks(c.op)) && c.wire == wireTCP {
+	if (c.op == opBarrier || movesBlocks(c.op) || folds(c.op)) && c.wire == wireTCP {
 		return []string{"tcp"}
 	}
 	return transports(c.wire)

@@ -4,6 +4,14 @@ package main
 // no goal.
 func goal(c cell) float64 {
 	switch {
+	case folds(c.op) && c.ranks >= 8 && c.wire == wireTCP && c.bytes <= 2<<10:
+		return 0.5
+	case folds(c.op) && c.ranks >= 8 && (c.wire == wireTCP || c.bytes >= 1<<20):
+		return 0.7
+	case folds(c.op) && c.ranks >= 8 && c.bytes <= 2<<10:
+		return 0.6
+	case folds(c.op):
+		return 1
 	case movesBlocks(c.op) && c.ranks >= 8 && c.bytes <= 2<<10:
 		return 0.6
 	case movesBlocks(c.op):

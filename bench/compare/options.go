@@ -69,13 +69,14 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	ranks := &list{values: []string{"2", "4", "8", "16", "32"}}
 	sizes := &list{values: []string{"2", "2048", "65536", "524288"}}
 	blocks := []string{"8", "1024", "65536", "1048576"}
-	f.BoolVar(&o.quick, "quick", false, "P = 2, 4, 8; 2 B, 64 KiB, 512 KiB, blocks of 8 B and 64 KiB; fewer iterations")
+	vectors := []string{"8", "2048", "65536", "1048576", "16777216"}
+	f.BoolVar(&o.quick, "quick", false, "P = 2, 4, 8; 2 B, 64 KiB, 512 KiB, blocks and vectors of 8 B and 64 KiB; fewer iterations")
 	f.BoolVar(&o.install, "install", false, "install Open MPI, MPICH and a C compiler with apt-get first")
 	f.BoolVar(&o.limits, "limits", true, "measure the raw limits too")
 	f.Var(wires, "wire", "only over these: tcp (ours: TCP and multicast), shm")
 	f.Var(ops, "op", "only these operations")
 	f.Var(ranks, "p", "only these numbers of ranks")
-	f.Var(sizes, "size", "only these sizes of a message, or of a block, in bytes (default of blocks 8,1024,65536,1048576)")
+	f.Var(sizes, "size", "only these sizes of a message, or of a block, in bytes (default of blocks 8,1024,65536,1048576, of what is folded 8,2048,65536,1048576,16777216)")
 	f.IntVar(&o.rounds, "rounds", 5, "measurements of each contender")
 	f.IntVar(&o.keep, "keep", 3, "after the first round only the best `N` of our algorithms over each transport stay; 0: all")
 	f.DurationVar(&o.limit, "limit", 20*time.Second, "time of one measurement at most")
@@ -92,13 +93,13 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	if o.quick {
 		narrow(given, "p", ranks, "2", "4", "8")
 		narrow(given, "size", sizes, "2", "65536", "524288")
-		blocks = []string{"8", "65536"}
+		blocks, vectors = []string{"8", "65536"}, []string{"8", "65536"}
 	}
 	if given["size"] {
-		blocks = sizes.values
+		blocks, vectors = sizes.values, sizes.values
 	}
 	o.finish(given["output"])
-	o.cells = cells(wires.values, ops.values, ranks.numbers(), sizes.numbers(), (&list{values: blocks}).numbers())
+	o.cells = cells(wires.values, ops.values, ranks.numbers(), sizes.numbers(), (&list{values: blocks}).numbers(), (&list{values: vectors}).numbers())
 	return o, o.check(f.Args())
 }
 

@@ -143,6 +143,15 @@ var works = []struct {
 	}},
 	{"blocks", func(ctx context.Context, c *runtime.Comm, turn int, buf []byte) error {
 		for _, row := range ir.Collectives() {
+			if row.Inputs != nil {
+				call := callOf(&row, c, turn, func(int) int { return len(buf) })
+				call.Src, call.Fold = make([]byte, len(buf)*row.Inputs(c.Size())), sum
+				call.SrcCounts, call.DstCounts = nil, nil
+				if err := c.Do(ctx, call); err != nil {
+					return err
+				}
+				continue
+			}
 			if row.Blocks == nil || row.Blocks(2) < 2 {
 				continue
 			}
@@ -157,6 +166,13 @@ var works = []struct {
 		return nil
 	}},
 }
+
+// sum adds bytes.
+var sum = &runtime.Fold{Name: "sum of bytes", Element: 1, Commutes: true, Kernel: func(dst, a, b []byte) {
+	for i := range dst {
+		dst[i] = a[i] + b[i]
+	}
+}}
 
 // callOf returns the call of a collective with blocks of so many bytes. In each turn another rank is
 // the root.

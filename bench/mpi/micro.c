@@ -9,7 +9,9 @@
  * time of a rank is that iteration's. For bcast_ack every other rank replies
  * with one byte once it has the message, and the time is that of the root,
  * until it has all replies. Of scatter, gather, allgather and alltoall, BYTES
- * are those of a block: what one rank sends to one other rank.
+ * are those of a block: what one rank sends to one other rank. Of reduce,
+ * allreduce, reduce-scatter, scan and exscan, which sum doubles, they are those
+ * of a block of the result.
  *
  * Rank 0 prints one line: "micro MEAN MEDIAN P99", in microseconds. After LIMIT
  * seconds every rank ends itself, whatever its launcher does.
@@ -22,8 +24,9 @@
 #include <unistd.h>
 
 enum { ROOT = 0, REPLY = 7 };
-enum operation { BARRIER, BCAST, BCAST_ACK, BCAST_BARRIER, SCATTER, GATHER, ALLGATHER, ALLTOALL };
-static const char *const names[] = {"barrier", "bcast", "bcast_ack", "bcast_barrier", "scatter", "gather", "allgather", "alltoall"};
+enum operation { BARRIER, BCAST, BCAST_ACK, BCAST_BARRIER, SCATTER, GATHER, ALLGATHER, ALLTOALL, REDUCE, ALLREDUCE, REDUCE_SCATTER, SCAN, EXSCAN };
+static const char *const names[] = {"barrier", "bcast", "bcast_ack", "bcast_barrier", "scatter", "gather", "allgather", "alltoall",
+                                     "reduce", "allreduce", "reduce-scatter", "scan", "exscan"};
 
 static int rank, ranks;
 
@@ -74,9 +77,14 @@ static int blocks_sent(enum operation op)
     case SCATTER:
         return rank == ROOT ? ranks : 0;
     case ALLTOALL:
+    case REDUCE_SCATTER:
         return ranks;
     case GATHER:
     case ALLGATHER:
+    case REDUCE:
+    case ALLREDUCE:
+    case SCAN:
+    case EXSCAN:
         return 1;
     default:
         return 0;
@@ -91,6 +99,10 @@ static int blocks_received(enum operation op)
     case ALLGATHER:
     case ALLTOALL:
         return ranks;
+    case REDUCE:
+        return rank == ROOT;
+    case EXSCAN:
+        return rank != 0;
     default:
         return 1;
     }
@@ -105,6 +117,34 @@ static int sent_number(enum operation op, int i)
 static int received_number(enum operation op, int i)
 {
     return op == SCATTER ? rank : op == ALLTOALL ? i * ranks + rank : op == GATHER || op == ALLGATHER ? i : ROOT;
+}
+
+static int folds(enum operation op) { return op >= REDUCE; }
+
+/* What a rank contributes to block k in an iteration, and the sum of what those of rank 0 … last do. */
+static double contribution(int r, int k, int iteration) { return (iteration & 7) + r % 5 + k % 3; }
+
+static double sum(enum operation op, int iteration)
+{
+    int last = op == SCAN ? rank : op == EXSCAN ? rank - 1 : ranks - 1;
+    double s = 0;
+    for (int r = 0; r <= last; r++)
+        s += contribution(r, op == REDUCE_SCATTER ? rank : 0, iteration);
+    return s;
+}
+
+static void mark_doubles(char *buf, int bytes, double x)
+{
+    double *d = (double *)buf;
+    if (bytes > 0)
+        d[0] = d[bytes / 8 - 1] = x;
+}
+
+static void check_doubles(const char *buf, int bytes, double x)
+{
+    const double *d = (const double *)buf;
+    if (bytes > 0 && (d[0] != x || d[bytes / 8 - 1] != x))
+        fail("the sum is not that of this iteration");
 }
 
 static void operate(enum operation op, char *src, char *buf, int bytes, MPI_Request *requests)
@@ -125,6 +165,21 @@ static void operate(enum operation op, char *src, char *buf, int bytes, MPI_Requ
         return;
     case ALLTOALL:
         MPI_Alltoall(src, bytes, MPI_CHAR, buf, bytes, MPI_CHAR, MPI_COMM_WORLD);
+        return;
+    case REDUCE:
+        MPI_Reduce(src, buf, bytes / 8, MPI_DOUBLE, MPI_SUM, ROOT, MPI_COMM_WORLD);
+        return;
+    case ALLREDUCE:
+        MPI_Allreduce(src, buf, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+    case REDUCE_SCATTER:
+        MPI_Reduce_scatter_block(src, buf, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+    case SCAN:
+        MPI_Scan(src, buf, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+    case EXSCAN:
+        MPI_Exscan(src, buf, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         return;
     default:
         break;
@@ -155,7 +210,9 @@ static void measure(enum operation op, int bytes, int iterations, int warmups, d
     char *src = allocate((size_t)sent * bytes), *buf = allocate((size_t)received * bytes), *replies = allocate((size_t)ranks);
     MPI_Request *requests = allocate((size_t)ranks * sizeof *requests);
     for (int i = -warmups; i < iterations; i++) {
-        for (int k = 0; k < sent; k++)
+        for (int k = 0; folds(op) && k < sent; k++)
+            mark_doubles(src + (size_t)k * bytes, bytes, contribution(rank, k, i));
+        for (int k = 0; !folds(op) && k < sent; k++)
             mark(src + (size_t)k * bytes, bytes, i + sent_number(op, k));
         if (rank == ROOT && sent == 0)
             mark(buf, bytes, i);
@@ -165,7 +222,9 @@ static void measure(enum operation op, int bytes, int iterations, int warmups, d
         double start = MPI_Wtime();
         operate(op, src, buf, bytes, requests);
         double end = MPI_Wtime();
-        for (int k = 0; k < received; k++)
+        if (folds(op) && received)
+            check_doubles(buf, bytes, sum(op, i));
+        for (int k = 0; !folds(op) && k < received; k++)
             check_mark(buf + (size_t)k * bytes, bytes, i + received_number(op, k));
         if (i >= 0 && (op != BCAST_ACK || rank == ROOT))
             times[i] = end - start;
@@ -214,6 +273,8 @@ int main(int argc, char **argv)
         fail("usage: micro OPERATION BYTES ITERATIONS WARMUPS LIMIT");
     enum operation op = parse_operation(argv[1]);
     int bytes = atoi(argv[2]), iterations = atoi(argv[3]), warmups = atoi(argv[4]), limit = atoi(argv[5]);
+    if (folds(op) && bytes % 8)
+        fail("BYTES are no doubles");
     if (bytes < 0 || iterations < 1 || warmups < 0 || limit < 1)
         fail("a number is out of range");
     alarm((unsigned)limit);

@@ -20,7 +20,8 @@ type benchCmd struct {
 	Degree     *int `placeholder:"N" help:"n of the n-ary barriers, default P up to 16 ranks, 6 above."`
 	FanIn      *int `placeholder:"N" help:"Fan of the gather tree of barrier/hsb and hsb-mcast, default P-1 up to 16 ranks, 6 above."`
 	FanOut     *int `placeholder:"N" help:"Fan of its release tree, likewise."`
-	Dup        bool `help:"Time a duplicate of the communicator that the ranks have joined, as Dup and Split make them."`
+	foldFlags
+	Dup bool `help:"Time a duplicate of the communicator that the ranks have joined, as Dup and Split make them."`
 	runFlags
 }
 
@@ -177,6 +178,9 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (job, error) {
 		err = c.countsFlag.set(&j, c.Size, 0)
 	}
 	if err != nil {
+		return j, err
+	}
+	if err := c.foldFlags.set(&j, c.Size != nil); err != nil {
 		return j, err
 	}
 	if row.Blocks == nil {

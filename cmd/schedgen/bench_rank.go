@@ -124,6 +124,12 @@ func (op *operation) timedAt(root bool) bool { return !op.replied || root }
 // mark makes the blocks that the rank holds unlike those of the iteration before, at both ends, and
 // unlike each other.
 func (b *buffers) mark(iteration int) {
+	if b.fold != nil {
+		for i := range b.held.Count {
+			b.markElements(b.sent(i), iteration+b.job.Rank+b.held.At(i))
+		}
+		return
+	}
 	for i := range b.held.Count {
 		if buf, m := b.sent(i), byte(iteration+b.held.At(i)); len(buf) > 0 {
 			buf[0], buf[len(buf)-1] = m, m
@@ -143,6 +149,12 @@ func (b *buffers) check(wrong *findings, iteration int) {
 		return
 	}
 	for i := range b.wanted.Count {
+		if b.fold != nil {
+			if !b.checkElements(b.received(i), iteration, b.wanted.At(i)) {
+				wrong.add(fmt.Sprintf("iteration %d: block %d is not folded from those of this iteration", iteration, b.wanted.At(i)))
+			}
+			continue
+		}
 		if buf, m := b.received(i), byte(iteration+b.wanted.At(i)); len(buf) > 0 && (buf[0] != m || buf[len(buf)-1] != m) {
 			wrong.add(fmt.Sprintf("iteration %d: block %d is not that of this iteration", iteration, b.wanted.At(i)))
 		}

@@ -141,7 +141,7 @@ func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 			"operations": strings.Join(heads(operationRows()), ","),
 			"explained":  strings.Join(explainable(), ","),
 			"shells":     strings.Join(complete.Shells(), ","),
-		},
+		}.CloneWith(foldVars()),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("command line: %w", err)

@@ -37,8 +37,9 @@ type blocksCmd struct {
 	Size *byteSize `placeholder:"N" help:"Bytes of one block, default 64KiB; units B, kB, MB, GB, KiB, MiB, GiB."`
 	countsFlag
 	Iterations   *int `placeholder:"N" help:"Operations that are timed, default as many as move 256 MiB to a rank or from it, at most 100; one more warms up."`
-	kong.Plugins      // --root, where there is a root
+	kong.Plugins      // --root, where there is a root, and what contributions are folded with
 	root         *rootFlag
+	fold         *foldFlags
 	Chunks       *int `placeholder:"F" help:"Chunks that each block is cut into, default 1."`
 	Hosts        *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
 	runFlags
@@ -51,31 +52,38 @@ type rootFlag struct {
 }
 
 func newBlocksCmd(row ir.Collective) *blocksCmd {
-	c := &blocksCmd{row: row, root: new(rootFlag)}
+	c := &blocksCmd{row: row, root: new(rootFlag), fold: new(foldFlags)}
 	if row.Rooted {
-		c.Plugins = kong.Plugins{c.root}
+		c.Plugins = append(c.Plugins, c.root)
+	}
+	if row.Inputs != nil {
+		c.Plugins = append(c.Plugins, c.fold)
 	}
 	return c
 }
 
 // Help is the long help text.
 func (c *blocksCmd) Help() string {
-	root, counts := "", ""
+	root, counts, made := "", "", ""
+	lengths := `With --counts each block has a length of its own, perhaps none, as in MPI's ` + c.row.Name + `v. Every rank
+then knows the lengths of the blocks that it has or gets, and no others, so algorithms in which ranks
+pass on blocks of others do not run, unless all ranks get all blocks.
+`
+	if c.row.Inputs != nil {
+		made, lengths = ", as numbers of --type whose result is exact", ""
+	}
 	if c.row.Rooted {
 		root = " --root 3"
 	}
-	if c.row.Blocks(2) > 1 {
+	if c.row.Blocks(2) > 1 && c.row.Inputs == nil {
 		counts = "\n  schedgen run " + c.row.Name + " -p 5 --counts 10KB,0,5B,1,10KB"
 	}
 	return `The schedule is proved first. Then local processes are started, one a rank. Before every operation
 all ranks meet at a barrier, and each fills its blocks with bytes that depend on the seed, the
-iteration and the block. Afterwards each rank compares every byte of the blocks that it should
+iteration and the block` + made + `. Afterwards each rank compares every byte of the blocks that it should
 have; the exit code is 1 if one differs.
 
-With --counts each block has a length of its own, perhaps none, as in MPI's ` + c.row.Name + `v. Every rank
-then knows the lengths of the blocks that it has or gets, and no others, so algorithms in which ranks
-pass on blocks of others do not run, unless all ranks get all blocks.
-
+` + lengths + `
 Times are from a rank's call to its return. Throughput is the bytes that all ranks together receive
 by the median, over the operations, of the time of the slowest rank.
 
@@ -114,6 +122,9 @@ func (c *blocksCmd) prepare(ctx context.Context, s *session) (r toRun, err error
 	}
 	if s.job.Size = defaultBlock; c.Size != nil {
 		s.job.Size = int64(*c.Size)
+	}
+	if err = c.fold.set(&s.job, c.Size != nil); err != nil {
+		return r, err
 	}
 	if r, err = c.schedules(ctx, s); err != nil {
 		return r, err
@@ -195,7 +206,7 @@ func (c *blocksCmd) spec(flags paramFlags, size int64) (*schedule.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Chunks == nil && p.Chunks == 0 {
+	if a, err := algorithm(c.Algorithm); c.Chunks == nil && p.Chunks == 0 && !(err == nil && a.CutsItself() && c.row.Inputs != nil) {
 		p.Chunks = selection.AtLeast(1, int(size))
 	}
 	if err := fitsFrames(p.Chunks, size, func(chunks int) string { return fmt.Sprintf("--chunks=%d", chunks) }); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// buffers are what one rank gives to a collective: the blocks that it holds, and room for those that
-// it wants, one behind the other.
+// buffers are what one rank gives to a collective: the blocks that it holds or contributes, and room for
+// those that it wants, one behind the other.
 type buffers struct {
 	held, wanted ir.Blocks
 	in, out      []int // bytes of each of them
@@ -17,15 +17,21 @@ type buffers struct {
 	fromOut      []int // where each begins in dst
 	counted      bool  // they have lengths of their own
 	src, dst     []byte
+	job          *job
+	fold         *runtime.Fold // of a collective that folds: held are the blocks that the rank contributes then
 }
 
 // newBuffers returns the buffers of a job's rank. A message lies in one place at its root.
 func newBuffers(j *job) *buffers {
-	row, b := rowOf(j.Collective), &buffers{counted: j.Counts != nil}
+	row, b := rowOf(j.Collective), &buffers{job: j, counted: j.Counts != nil}
 	if row.Blocks == nil {
 		return b
 	}
 	b.held = row.Held(j.Params.Ranks, j.Params.Root, j.Rank)
+	if row.Inputs != nil {
+		b.held = contributed(row, j.Params.Ranks)
+		b.fold, _ = j.Fold.fold() // the flags have been looked at
+	}
 	b.wanted = row.Wanted(j.Params.Ranks, j.Params.Root, j.Rank)
 	lay := func(of ir.Blocks) (lengths, from []int, all []byte) {
 		end := 0
@@ -61,6 +67,10 @@ func (w *worker) performer(b *buffers) func(ctx context.Context) error {
 	collective, root := w.job.Collective, w.job.Params.Root
 	if call := calls[collective]; call != nil {
 		return call(w.comm, b, root)
+	}
+	if b.fold != nil {
+		call := runtime.Call{Collective: collective, Root: root, Dst: b.dst, Src: b.src, Fold: b.fold}
+		return func(ctx context.Context) error { return w.comm.Do(ctx, call) }
 	}
 	if b.counted {
 		call := runtime.Call{

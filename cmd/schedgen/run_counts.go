@@ -40,8 +40,8 @@ func (f *countsFlag) set(j *job, size *byteSize, ranks int) error {
 	switch {
 	case f.Counts == nil:
 		return nil
-	case row.Blocks == nil || row.Blocks(2) < 2:
-		return fmt.Errorf("--counts: %s does not move several blocks", withArticle(row.Name))
+	case row.Blocks == nil || row.Blocks(2) < 2 || row.Inputs != nil:
+		return fmt.Errorf("--counts: %s does not move several blocks that are what they were", withArticle(row.Name))
 	case size != nil:
 		return errors.New("--counts and --size: give one of them")
 	}
@@ -81,7 +81,11 @@ func (j *job) lengths() string {
 func (j *job) mostBytes(ranks, root int) (most int64, err error) {
 	row, limit := rowOf(j.Collective), int64(min(maxMessage, math.MaxInt))
 	for rank := range ranks {
-		for _, of := range []ir.Blocks{row.Held(ranks, root, rank), row.Wanted(ranks, root, rank)} {
+		has := row.Held(ranks, root, rank)
+		if row.Inputs != nil {
+			has = contributed(row, ranks)
+		}
+		for _, of := range []ir.Blocks{has, row.Wanted(ranks, root, rank)} {
 			if j.Counts == nil && j.Size > limit/int64(max(1, of.Count)) {
 				return 0, fmt.Errorf("--size=%v: a rank has %s of that size, and at most %v in all", byteSize(j.Size), count(of.Count, "block"), byteSize(limit))
 			}

@@ -24,6 +24,7 @@ type job struct {
 	FromFile   bool            // a schedule of that name is run, not the algorithm
 	Params     schedule.Params // with the number of ranks, the root and the chunks filled in
 	Size       int64           // bytes of a message, or of each block; of the longest beside Counts
+	Fold       folding         // of a collective that folds
 	Counts     []int64         // bytes of each block: the list begins again for those behind it; nil: all have Size
 	Iterations int             // of bcast and barrier
 	Messages   int             // of anycast, from each rank

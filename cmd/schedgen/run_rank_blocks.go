@@ -50,34 +50,50 @@ func (p *pattern) block(size, iteration, number int) []byte {
 	return p.make(size, p.seed, uint64(iteration), uint64(number))
 }
 
+// wanted returns a block that the rank is to get.
+func (p *pattern) wanted(b *buffers, size, iteration, number int) []byte {
+	if b.fold != nil {
+		return p.folded(b, iteration, number, size)
+	}
+	return p.block(size, iteration, number)
+}
+
+// sent returns a block that the rank has at first.
+func (p *pattern) sent(b *buffers, size, iteration, number int) []byte {
+	if b.fold != nil {
+		return p.contribution(b, iteration, b.job.Rank, number, size)
+	}
+	return p.block(size, iteration, number)
+}
+
 // fill makes up the blocks that the rank holds, and puts into the place of each that it wants what
 // differs from it in every byte: a byte that is not received cannot look received.
 func (p *pattern) fill(b *buffers, iteration int) {
 	for i := range b.wanted.Count {
 		to := b.received(i)
-		for k, v := range p.block(len(to), iteration, b.wanted.At(i)) {
+		for k, v := range p.wanted(b, len(to), iteration, b.wanted.At(i)) {
 			to[k] = ^v
 		}
 	}
 	for i := range b.held.Count {
-		copy(b.sent(i), p.block(b.in[i], iteration, b.held.At(i)))
+		copy(b.sent(i), p.sent(b, b.in[i], iteration, b.held.At(i)))
 	}
 }
 
 // compare looks at every byte of the blocks that the rank wants, and of those that it has sent, which
 // have to be as they were. Iteration -1 is the warm-up.
 func (p *pattern) compare(wrong *findings, b *buffers, iteration int) {
-	look := func(what string, got []byte, number int) {
-		if want := p.block(len(got), iteration, number); !bytes.Equal(got, want) {
+	look := func(what string, got, want []byte, number int) {
+		if !bytes.Equal(got, want) {
 			k := firstDifference(got, want)
 			wrong.add(fmt.Sprintf("iteration %d: %s block %d has 0x%02x as byte %d, not 0x%02x", iteration+1, what, number, got[k], k, want[k]))
 		}
 	}
 	for i := range b.wanted.Count {
-		look("received", b.received(i), b.wanted.At(i))
+		look("received", b.received(i), p.wanted(b, b.out[i], iteration, b.wanted.At(i)), b.wanted.At(i))
 	}
 	for i := range b.held.Count {
-		look("its own", b.sent(i), b.held.At(i))
+		look("its own", b.sent(i), p.sent(b, b.in[i], iteration, b.held.At(i)), b.held.At(i))
 	}
 }
 

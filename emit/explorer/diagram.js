@@ -207,11 +207,25 @@ function dots(g) {
   e.slots.forEach((round, slot) => {
     const rank = g.view.p.rankOf[slot], key = `${round} ${rank}`;
     if (round < 0 || !g.view.at.has(rank)) return;
-    if (!by.has(key)) by.set(key, {round, rank, names: []});
-    by.get(key).names.push(g.view.p.names[slot]);
+    if (!by.has(key)) by.set(key, {round, rank, names: [], slots: [], folds: false});
+    const d = by.get(key);
+    d.names.push(g.view.p.names[slot]);
+    d.slots.push(slot);
+    d.folds = d.folds || foldOf(e, slot) !== undefined;
   });
-  return [...by.values()].map(d => svg('circle', {
-    class: 'dot', cx: g.x[d.round], cy: laneY(g, d.rank), r: Math.min(4, g.pitch / 5),
-    'data-rank': d.rank, 'data-round': d.round, 'data-slots': d.names.join(' '),
-  }, svg('title', {}, `rank ${d.rank}, round ${d.round}: ${few(d.names, 12)}`)));
+  return [...by.values()].map(d => {
+    const told = {'data-rank': d.rank, 'data-round': d.round, 'data-slots': d.names.join(' ')};
+    const x = g.x[d.round], y = laneY(g, d.rank), title = svg('title', {}, tellDot(g.view, d));
+    if (!d.folds) return svg('circle', {class: 'dot', cx: x, cy: y, r: Math.min(4, g.pitch / 5), ...told}, title);
+    return svg('path', {class: 'dot fold', d: diamond(x, y, Math.min(7, g.pitch / 3)), ...told}, title);
+  });
+}
+
+// diamond is the sign of a fold, where a lane meets what has come to it.
+function diamond(x, y, r) { return `M${x - r} ${y}l${r} ${r} ${r} ${-r} ${-r} ${-r}z`; }
+
+// tellDot says what a rank has from a round on, and how it has been folded.
+function tellDot(view, d) {
+  const told = d.slots.map((slot, i) => `${d.names[i]}${tellTerm(view, slot)}`);
+  return `Rank ${d.rank}, round ${d.round}: ${few(told, 12)}`;
 }

@@ -22,6 +22,7 @@ function look() {
   const p = number(data.schedules[state.which], data.rows[state.which]), run = solve(p, world(p)), all = legs(run);
   view = {p, run, legs: all, returns: returns(run), critical: critical(run), picked: state.rank};
   view.last = all.reduce((last, l) => Math.max(last, l.arrive), 0);
+  view.folds = run.queue.filter(slot => foldOf(run, slot)).map(slot => ({slot, round: run.slots[slot], rank: p.rankOf[slot], name: p.names[slot]}));
   view.steps = steps();
   Object.assign(view, extract(view, data.extracts[state.which], state.lanes));
   view.rounds = roundsOf(view);
@@ -67,6 +68,7 @@ function refresh() {
   const g = draw($('diagram'), view, $('scroll').clientWidth - 16);
   view.x = g.x;
   for (const node of casts()) node.onclick = () => toggle(node.getAttribute('data-key'));
+  for (const node of $('diagram').querySelectorAll('.dot')) node.onclick = () => say(node.querySelector('title').textContent + '.');
   for (const node of $('diagram').querySelectorAll('.lane')) node.onclick = () => pick(Number(node.getAttribute('data-rank')), true);
   rove(focus);
   header();
@@ -102,7 +104,8 @@ function legend() {
   if (view.legs.some(l => l.lost)) items.push(['lost', 'lost']);
   if (view.steps.some(s => s.from >= 0 && view.run.slots[s.id] >= 0)) items.push(['path', 'the counterexample']);
   if (view.ghosts.length) items.push(['ghost path', 'never happens']);
-  $('legend').replaceChildren(...items.map(([kind, word]) => item(sample(kind), word)), item(homeSample(), 'call has returned'));
+  $('legend').replaceChildren(...items.map(([kind, word]) => item(sample(kind), word)),
+    ...(view.folds.length ? [item(foldSample(), 'folds: click it for the order')] : []), item(homeSample(), 'call has returned'));
 }
 
 function sample(kind) {
@@ -111,6 +114,10 @@ function sample(kind) {
   leg.append(...strokes({x1: 1, y1: 6, x2: 37, y2: 6}, kind === 'lost', isOpen(kind)));
   box.append(leg);
   return box;
+}
+
+function foldSample() {
+  return svg('svg', {width: 20, height: 14, 'aria-hidden': true}, svg('path', {class: 'dot fold', d: diamond(10, 7, 6)}));
 }
 
 function homeSample() {

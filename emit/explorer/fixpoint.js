@@ -3,14 +3,15 @@
 // two against each other.
 
 // number gives every slot and every rule of a schedule its number over all
-// ranks: of each rank enter, the chunks that it has to do with and its signals, in this order. What a
-// rank holds and wants is said by row.
+// ranks: of each rank enter, the chunks that it has to do with, its signals and its partial results, in
+// this order. What a rank holds and wants is said by row.
 function number(schedule, row) {
   const p = {schedule, row, ranks: schedule.ranks, chunks: schedule.chunks, base: [], at: [], names: [], rankOf: [], rules: []};
   const known = chunksKnown(p);
   for (const program of byRank(schedule.programs)) {
     const names = ['enter', ...ascending(known[program.rank]).map(k => 'c' + k)], at = new Map();
     for (let j = 0; j < program.signals; j++) names.push('s' + j);
+    for (let j = 0; j < (program.values || 0); j++) names.push('v' + j);
     p.base.push(p.names.length);
     for (const name of names) at.set(name, p.names.length), p.names.push(name), p.rankOf.push(program.rank);
     p.at.push(at);
@@ -19,6 +20,7 @@ function number(schedule, row) {
     program.rules.forEach((rule, i) => p.rules.push(numbered(p, program.rank, rule, i)));
   }
   p.done = byRank(schedule.programs).map(g => g.done.map(name => slotOf(p, g.rank, name)));
+  p.folds = p.rules.some(rule => rule.acts.some(act => act.op === 'fold'));
   link(p);
   return p;
 }
@@ -34,7 +36,7 @@ function chunksKnown(p) {
     for (const rule of program.rules) {
       for (const name of [...rule.when, rule.unless]) add(program.rank, name);
       for (const act of rule.do.map(actOf)) {
-        for (const to of receivers(p, program, act)) for (const name of act.names) add(to, name);
+        for (const to of receivers(p, program, act)) for (const name of act.sets) add(to, name);
       }
     }
   }
@@ -51,8 +53,12 @@ function chunksOf(p, {first, step, count}) {
 // slotOf returns the number of a slot, -1 of one that its rank has nothing to do with.
 function slotOf(p, rank, name) { return p.at[rank].get(name) ?? -1; }
 
-// actOf returns an action of a rule; a put may have several slots.
-function actOf(a) { return {op: a.op, names: a.slots || [a.slot], to: a.to}; }
+// actOf returns an action of a rule: what it uses at its rank, and what it sets where it acts. A put
+// may have several slots, which may have other names where they go; a fold has operands.
+function actOf(a) {
+  const names = a.op === 'fold' ? a.of : a.slots || [a.slot];
+  return {op: a.op, names, sets: a.op === 'fold' ? [a.slot] : a.as || names, to: a.to};
+}
 
 // namesTogether spells the slots of one message: c0 c1 c2, of more the first and the last.
 function namesTogether(names) {
@@ -72,8 +78,15 @@ function numbered(p, rank, rule, index) {
 
 function spellRule(rule) {
   const unless = rule.unless === undefined ? '' : ` unless ${rule.unless} after ${rule.after}`;
-  const acts = rule.do.map(actOf).map(a => `${a.op} ${namesTogether(a.names)}${a.op === 'mcast' ? '' : ` @${a.to}`}`);
+  const acts = rule.do.map(actOf).map(spellAct);
   return `${rule.when.join(' ')}${unless} → ${acts.join(', ')}`;
+}
+
+function spellAct(act) {
+  const names = namesTogether(act.names);
+  if (act.op === 'fold') return `fold ${act.sets[0]} = ${names}`;
+  if (act.op === 'mcast') return `mcast ${names}`;
+  return `put ${names} @${act.to}${act.sets === act.names ? '' : ` as ${namesTogether(act.sets)}`}`;
 }
 
 // link lists for every slot the rules that wait for it and those that set it.
@@ -83,13 +96,14 @@ function link(p) {
   p.rules.forEach((rule, id) => {
     for (const slot of rule.when) p.waiters[slot].push(id);
     for (const act of rule.acts) {
-      for (const to of receivers(p, rule, act)) for (const name of act.names) p.writers[slotOf(p, to, name)].push({id, op: act.op});
+      for (const to of receivers(p, rule, act)) for (const name of act.sets) p.writers[slotOf(p, to, name)].push({id, op: act.op});
     }
   });
 }
 
 function receivers(p, rule, act) {
   if (act.op === 'put') return [act.to];
+  if (act.op === 'fold') return [rule.rank];
   return [...Array(p.ranks).keys()].filter(r => r !== rule.rank);
 }
 
@@ -101,7 +115,7 @@ function legKey(from, to, name) { return `${from}:${to}:${name}`; }
 function solve(p, world) {
   const e = {
     p, world, slots: p.names.map(() => -1), causes: p.names.map(() => -1), rules: p.rules.map(() => -1),
-    missing: p.rules.map(r => r.when.length), queue: [], fired: [], ready: [],
+    missing: p.rules.map(r => r.when.length), queue: [], local: [], woken: new Set(), fired: [], ready: [], terms: new Map(),
   };
   for (let r = 0; r < p.ranks; r++) setSlot(e, p.base[r], -1, 0);
   for (let r = 0; r < p.ranks; r++) {
@@ -109,7 +123,10 @@ function solve(p, world) {
   }
   let head = 0;
   do {
-    for (; head < e.queue.length; head++) wake(e, e.queue[head]);
+    for (; head < e.queue.length; head++) {
+      if (!e.woken.has(e.queue[head])) wake(e, e.queue[head]);
+      for (let slot; (slot = e.local.shift()) !== undefined;) e.woken.add(slot), wake(e, slot);
+    }
   } while (repairs(e));
   e.asked = onRequest(e);
   return e;
@@ -135,9 +152,15 @@ function fire(e, id, round) {
   e.rules[id] = round;
   e.fired.push(id);
   for (const act of rule.acts) {
+    if (act.op === 'fold') { // in the same round: its waiters are told before others
+      const slot = slotOf(e.p, rule.rank, act.sets[0]), before = e.queue.length;
+      setSlot(e, slot, id, round);
+      if (e.queue.length > before) e.local.push(slot);
+      continue;
+    }
     for (const to of receivers(e.p, rule, act)) {
       if (act.op === 'mcast' && e.world.lost(rule.rank, to, act.names[0])) continue;
-      for (const name of act.names) setSlot(e, slotOf(e.p, to, name), id, round + 1);
+      for (const name of act.sets) setSlot(e, slotOf(e.p, to, name), id, round + 1);
     }
   }
 }
@@ -145,7 +168,7 @@ function fire(e, id, round) {
 // repairs fires, once all is at rest, the repairs that nothing has called off.
 function repairs(e) {
   const needed = e.ready.filter(id => e.slots[e.p.rules[id].unless] < 0);
-  const last = e.queue.length ? e.slots[e.queue[e.queue.length - 1]] : 0;
+  const last = latestOf(e.queue.map(slot => e.slots[slot]));
   e.ready = [];
   for (const id of needed) fire(e, id, last);
   return needed.length > 0;
@@ -157,7 +180,7 @@ function legs(e) {
   const out = [], had = new Set();
   for (const id of e.fired) {
     const rule = e.p.rules[id];
-    for (const act of rule.acts) {
+    for (const act of rule.acts.filter(a => a.op !== 'fold')) {
       for (const to of receivers(e.p, rule, act)) out.push(leg(e, id, rule, act, to));
     }
   }
@@ -170,7 +193,7 @@ function legs(e) {
 }
 
 function leg(e, id, rule, act, to) {
-  const slots = act.names.map(name => slotOf(e.p, to, name)), arrive = e.rules[id] + 1, name = namesTogether(act.names);
+  const slots = act.sets.map(name => slotOf(e.p, to, name)), arrive = e.rules[id] + 1, name = namesTogether(act.names);
   const lost = act.op === 'mcast' && e.world.lost(rule.rank, to, name);
   return {
     id, slots, names: act.names, name, from: rule.rank, to, arrive, kind: kindOf(rule, act, e.asked[id]),
@@ -204,9 +227,45 @@ function returns(e) {
   });
   for (const id of e.fired) {
     const {rank, acts} = e.p.rules[id];
-    if (out[rank] >= 0 && acts.length && !e.asked[id]) out[rank] = Math.max(out[rank], e.rules[id] + 1);
+    const sends = acts.some(act => act.op !== 'fold') ? 1 : 0;
+    if (out[rank] >= 0 && acts.length && !e.asked[id]) out[rank] = Math.max(out[rank], e.rules[id] + sends);
   }
   return out;
+}
+
+// foldOf returns the fold that has set a slot, undefined if nothing or something else has.
+function foldOf(e, slot) {
+  const rule = e.p.rules[e.causes[slot]];
+  return rule && rule.acts.find(act => act.op === 'fold' && slotOf(e.p, rule.rank, act.sets[0]) === slot);
+}
+
+// termOf spells what contributions a slot has been folded from, with their ranks in place of them:
+// ((01)(23)). It is empty where nothing has been folded into it.
+function termOf(e, slot) {
+  if (!e.p.folds) return '';
+  if (!e.terms.has(slot)) {
+    e.terms.set(slot, ''); // of a slot that ranks send each other in a circle
+    e.terms.set(slot, computeTerm(e, slot));
+  }
+  return e.terms.get(slot);
+}
+
+function computeTerm(e, slot) {
+  const rule = e.p.rules[e.causes[slot]], name = slot < 0 ? '' : e.p.names[slot];
+  if (!rule) return '';
+  for (const act of rule.acts) {
+    const i = act.sets.indexOf(name);
+    if (i < 0 || !receivers(e.p, rule, act).includes(e.p.rankOf[slot])) continue;
+    const of = act.op === 'fold' ? act.names : [act.names[i]];
+    return of.map(x => x[0] === 'x' ? String(rule.rank) : termOf(e, slotOf(e.p, rule.rank, x))).reduce(folded);
+  }
+  return '';
+}
+
+// folded spells a term with another folded onto it. Numbers of several digits stand apart.
+function folded(left, right) {
+  const apart = /\d$/.test(left) && /^\d/.test(right) && left.length + right.length > 2 ? ' ' : '';
+  return `(${left || '?'}${apart}${right || '?'})`;
 }
 
 // latestOf is the largest of some rounds, 0 if there are none.

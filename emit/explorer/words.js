@@ -33,11 +33,19 @@ function tellRound(view, round) {
   if (round === 0) return view.p.ranks === 1 ? 'The one rank enters.' : `All ${count(view.p.ranks, 'rank')} enter.`;
   const now = view.legs.filter(l => l.arrive === round);
   const parts = Object.keys(verbs).map(kind => tellKind(now.filter(l => l.kind === kind && !l.lost), kind)).filter(Boolean);
+  const made = view.folds.filter(f => f.round === round);
+  if (made.length) parts.push(few(made.map(f => `rank ${f.rank} folds ${f.name}${tellTerm(view, f.slot)}`)));
   const lost = now.filter(l => l.lost);
   if (lost.length) parts.push(`lost: ${few(lost.map(l => `${l.name} to ${l.to}`))}`);
   const back = view.returns.flatMap((at, rank) => at === round ? [rank] : []);
   if (back.length) parts.push(`${ranksNamed(back)} ${back.length === 1 ? 'returns' : 'return'}`);
   return `Round ${round}: ${parts.join('; ') || 'nothing'}.`;
+}
+
+// tellTerm spells the term of a slot behind its name, if it has one.
+function tellTerm(view, slot, sign = ' =') {
+  const term = termOf(view.run, slot), long = 160;
+  return term && `${sign} ${term.length > long ? `${term.slice(0, long)}…` : term}`;
 }
 
 // tellEnd says by when the calls return.
@@ -64,12 +72,13 @@ function few(parts, most = 4) {
 
 // tellSources says who may set a slot.
 function tellSources(view, slot) {
-  const rules = view.p.rules, by = {mcast: [], put: [], repair: []}, asks = view.p.names[slot][0] === 's';
+  const rules = view.p.rules, by = {mcast: [], put: [], repair: [], fold: []}, asks = view.p.names[slot][0] === 's';
   for (const w of view.p.writers[slot]) {
-    by[w.op === 'mcast' ? 'mcast' : rules[w.id].repair ? 'repair' : 'put'].push(rules[w.id].rank);
+    by[w.op === 'mcast' || w.op === 'fold' ? w.op : rules[w.id].repair ? 'repair' : 'put'].push(rules[w.id].rank);
   }
   const parts = [];
   if (by.mcast.length) parts.push(`the multicast of ${ranksNamed(by.mcast)}`);
+  if (by.fold.length) parts.push('a fold of its own');
   if (by.put.length) parts.push(`a put from ${ranksNamed(by.put)}`);
   if (by.repair.length) parts.push(`a ${asks ? 'request' : 'repair'} by ${ranksNamed(by.repair)}`);
   return list(parts, 'or') || 'nobody: no rank puts it';
@@ -79,9 +88,10 @@ function tellSources(view, slot) {
 function tellHow(view, slot) {
   const cause = view.run.causes[slot];
   if (cause < 0) return 'from the beginning';
+  if (foldOf(view.run, slot)) return `fold, round ${view.run.slots[slot]}${tellTerm(view, slot, ':')}`;
   const l = view.legs.find(x => x.id === cause && x.slots.includes(slot) && x.first);
   const how = {mcast: 'multicast', put: 'put', signal: 'signal', repair: 'repair', request: 'request', answer: 'answer'}[l.kind];
-  return `${how} from rank ${l.from}, round ${l.arrive}`;
+  return `${how} from rank ${l.from}, round ${l.arrive}${tellTerm(view, slot, ':')}`;
 }
 
 // tellRule says what has become of a rule by the given round.
@@ -140,7 +150,7 @@ function tellStep(view, step) {
 function tellTotals(view) {
   const of = kind => view.legs.filter(l => l.kind === kind);
   const multicasts = new Set(of('mcast').map(l => `${l.from}:${l.name}`)).size;
-  const parts = [count(latestOf(view.returns), 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'),
+  const parts = [count(latestOf(view.returns), 'round'), count(multicasts, 'multicast'), count(of('put').length, 'put'), count(view.folds.length, 'fold'),
     count(of('signal').length, 'signal'), count(of('repair').length, 'repair'), count(of('request').length, 'request'), count(of('answer').length, 'answer')];
   const lost = view.legs.filter(l => l.lost).length;
   return parts.filter(text => !text.startsWith('0 ') || text === '0 rounds').join(' · ') + (lost ? ` · ${lost} lost` : '');

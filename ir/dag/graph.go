@@ -37,10 +37,14 @@ type Op struct {
 
 // Move says what an operation does to the cells of its rank's memory, where the
 // file says it.
+//
+// With Mix it folds: a Local folds what it reads onto what stands where it writes, and a Recv folds
+// what it reads with the message that has come. A Recv that writes nothing leaves the result to the
+// Send behind it, which has Mix too and reads nothing.
 type Move struct {
 	Read  Span // what a Send sends and a Local copies
 	Write Span // where a Recv or a Local puts it
-	Mix   bool // puts or sends the result of a computation instead
+	Mix   bool
 }
 
 // Span is a run of cells. Len 0: none.

@@ -41,10 +41,11 @@ type parser struct {
 	moved    int       // chunks, so far
 }
 
-// layout is how many cells the buffers of a GPU have. In place, input and output share memory.
+// layout is how many cells the buffers of a GPU have, and where they begin. In place, input and
+// output share memory.
 type layout struct {
-	in, out, scratch int
-	offset           int // of the input in the output, in place
+	in, out, scratch       int
+	inAt, outAt, scratchAt int
 }
 
 func (p *parser) file() {
@@ -61,7 +62,7 @@ func (p *parser) file() {
 
 func (p *parser) algo(e xml.StartElement) {
 	a := p.open(e, "algo", []string{"name", "coll", "ngpus", "nchunksperloop"},
-		[]string{"proto", "nchannels", "inplace", "outofplace", "minBytes", "maxBytes", "redop", "nthreads"})
+		[]string{"proto", "nchannels", "inplace", "outofplace", "minBytes", "maxBytes", "redop", "nthreads", "maxcount", "nthreadblocks"})
 	coll := a.value["coll"]
 	as, ok := collectiveOf(coll)
 	if !ok {
@@ -100,6 +101,8 @@ func (p *parser) gpu(e xml.StartElement) {
 	}
 	if p.inPlace {
 		l = p.share(id, l)
+	} else {
+		l.inAt, l.scratchAt = l.out, l.out+l.in
 	}
 	p.layouts = append(p.layouts, l)
 	g := gpu{parser: p, layout: l, id: id, blocks: make(map[int]block)}
@@ -108,15 +111,27 @@ func (p *parser) gpu(e xml.StartElement) {
 }
 
 // share puts input and output into one buffer. A block that the GPU both holds and wants has one
-// place there, so the input of an allgather lies in the middle of its output.
+// place there, so the input of an allgather lies in the middle of its output; and so has a block that
+// is folded, so the output of a reduce-scatter lies in the middle of its input.
 func (p *parser) share(id int, l layout) layout {
-	l.out = max(l.in, l.out)
-	if row := p.header.Row(); row != nil && !row.Rooted {
+	whole := max(l.in, l.out)
+	l.scratchAt = whole
+	row := p.header.Row()
+	if row != nil && row.Inputs != nil && row.Inputs(p.gpus) > 1 {
+		wanted, per := row.Wanted(p.gpus, 0, id), whole/row.Inputs(p.gpus)
+		l.in, l.out = whole, wanted.Count*per
+		if wanted.Count > 0 {
+			l.outAt = wanted.First % row.Inputs(p.gpus) * per
+		}
+		return l
+	}
+	l.out = whole
+	if row != nil && row.Inputs == nil && !row.Rooted {
 		held, wanted := row.Held(p.gpus, 0, id), row.Wanted(p.gpus, 0, id)
 		for i := range held.Count {
 			if at := wanted.Index(held.At(i)); at >= 0 {
 				per := l.out / wanted.Count
-				l.offset, l.in = (at-i)*per, held.Count*per
+				l.inAt, l.in = (at-i)*per, held.Count*per
 				break
 			}
 		}
@@ -126,40 +141,36 @@ func (p *parser) share(id int, l layout) layout {
 	return l
 }
 
-// cells describes the memory: of each GPU the output, then the input, which in
-// place is part of that, then the scratch buffer.
+// cells describes the memory: of each GPU the output, then the input, of which in
+// place one is part of the other, then the scratch buffer.
 func (p *parser) cells() *dag.Cells {
 	c := &dag.Cells{Spell: p.spell}
 	for _, l := range p.layouts {
-		c.Input = append(c.Input, dag.Span{From: p.base("i", l), Len: l.in})
-		c.Result = append(c.Result, dag.Span{From: 0, Len: l.out})
+		c.Input = append(c.Input, dag.Span{From: l.inAt, Len: l.in})
+		c.Result = append(c.Result, dag.Span{From: l.outAt, Len: l.out})
 	}
 	return c
 }
 
 // base returns where a buffer begins.
-func (p *parser) base(buffer string, l layout) int {
-	switch {
-	case buffer == "o":
-		return 0
-	case buffer == "i" && p.inPlace:
-		return l.offset
-	case buffer == "i":
-		return l.out
-	case p.inPlace:
-		return l.out
+func (l *layout) base(buffer string) int {
+	switch buffer {
+	case "o":
+		return l.outAt
+	case "i":
+		return l.inAt
 	}
-	return l.out + l.in
+	return l.scratchAt
 }
 
 // spell names a cell as the file does: buffer and offset.
 func (p *parser) spell(rank, cell int) string {
 	l := p.layouts[rank]
 	switch {
-	case cell < l.out:
-		return fmt.Sprintf("o[%d]", cell)
-	case cell >= p.base("s", l):
-		return fmt.Sprintf("s[%d]", cell-p.base("s", l))
+	case l.outAt <= cell && cell < l.outAt+l.out:
+		return fmt.Sprintf("o[%d]", cell-l.outAt)
+	case cell >= l.scratchAt:
+		return fmt.Sprintf("s[%d]", cell-l.scratchAt)
 	}
-	return fmt.Sprintf("i[%d]", cell-l.out)
+	return fmt.Sprintf("i[%d]", cell-l.inAt)
 }

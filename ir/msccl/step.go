@@ -67,5 +67,5 @@ func (g *gpu) span(a attributes, side string, count int) dag.Span {
 	if g.err == nil && count == 0 {
 		g.fail("<step>: cnt=0 in a step of type %s", a.value["type"])
 	}
-	return dag.Span{From: g.base(buffer, g.layout) + off, Len: count}
+	return dag.Span{From: g.base(buffer) + off, Len: count}
 }

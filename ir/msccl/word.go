@@ -11,6 +11,10 @@ var words = []struct{ word, collective string }{
 	{"gather", "gather"},
 	{"allgather", "allgather"},
 	{"alltoall", "alltoall"},
+	{"reduce", "reduce"},
+	{"allreduce", "allreduce"},
+	{"reduce_scatter", "reduce-scatter"},
+	{"reducescatter", "reduce-scatter"},
 }
 
 // custom is the word of a file that does not say what it does.

@@ -76,7 +76,7 @@ func (a *agreement) of(number uint64) *ballot {
 	if b == nil {
 		b = newBallot(number, a.Rank, a.Size, a.send)
 		if number == 0 {
-			b.came = a.casts.came
+			b.came, b.doubt = a.casts.came, a.doubt
 		}
 		for _, other := range a.ballots {
 			b.learn(other.gone, other.lostSet)
@@ -93,6 +93,14 @@ func (a *agreement) send(to int, b *ballot, s *saying) {
 		a.fate.answer(to) // first why: it may hear of the failure by this alone
 	}
 	a.put(to, f)
+}
+
+// bequeath tells a rank, before this one leaves, which ranks are lost by what has been agreed: it
+// may have heard that of nobody yet, and those that would have told it may leave as well.
+func (a *agreement) bequeath(to int) {
+	if b := a.find(0); b != nil && b.known && !b.gone.has(to) {
+		b.tell(to, b.knows())
+	}
 }
 
 // learn tells a ballot who has gone, as far as this rank knows.
@@ -128,6 +136,7 @@ func (a *agreement) look() {
 		a.learn(b)
 		if b.number == 0 && a.fate.err != nil {
 			b.vote(Vote{})
+			b.raise() // what it has doubted may be certain
 		}
 	}
 	if b := a.find(2*a.last - 1); a.last > 0 && b.known {
@@ -191,11 +200,30 @@ func (a *agreement) heard(h *wire.Header, body []byte) {
 	}
 	b := a.of(h.Seq)
 	b.heard(h.From, s)
+	a.believe(b)
 	a.learn(b)
 	if h.Seq == 0 && a.fate.err == nil {
 		a.fate.hearsay(h.From, &b.lostSet, b.gone)
 	}
 	a.look()
+}
+
+// believe takes from b which ranks have left that do not tell this one when they do.
+func (a *agreement) believe(b *ballot) {
+	if a.allNear() {
+		return
+	}
+	for _, rank := range b.gone.list() {
+		if !b.lost.has(rank) && !a.members.gone(rank) && !a.hearsLeave(rank) {
+			a.members.leave(rank, unknown, 0)
+		}
+	}
+}
+
+// doubt reports whether it is still to be found out how a rank has gone that others cannot reach:
+// if in good order this rank is told.
+func (a *agreement) doubt(rank int) bool {
+	return !a.allNear() && !a.members.gone(rank) && a.hearsLeave(rank)
 }
 
 // lossOf returns why rank is lost: ErrPeerSilent or ErrPeerLost.
@@ -293,6 +321,9 @@ func (a *agreement) remind(now Time) {
 		for _, b := range a.ballots {
 			if late && !b.known {
 				b.remind()
+				for _, rank := range b.doubted() {
+					a.control(rank, wire.FrameWatch, 0, 0, 0)
+				}
 				a.passOn(b)
 			}
 		}
@@ -413,6 +444,6 @@ func (a *agreement) cloneBallots() {
 	all := a.ballots
 	a.ballots = nil
 	for _, b := range all {
-		a.ballots = append(a.ballots, b.clone(a.send, a.casts.came))
+		a.ballots = append(a.ballots, b.clone(a.send, a.casts.came, a.doubt))
 	}
 }

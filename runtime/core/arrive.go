@@ -11,7 +11,20 @@ var _ wire.Sink = (*Core)(nil)
 
 // Body implements [wire.Sink].
 func (c *Core) Body(h *wire.Header) ([]byte, wire.Verdict) {
-	c.watch.hear(h.From)
+	dst, v := c.body(h)
+	c.hear(h.From, v)
+	return dst, v
+}
+
+// hear takes what has come from a rank for a sign of life, but not each time that it is offered
+// again.
+func (c *Core) hear(from int, v wire.Verdict) {
+	if v != wire.Hold {
+		c.watch.hear(from)
+	}
+}
+
+func (c *Core) body(h *wire.Header) ([]byte, wire.Verdict) {
 	switch {
 	case h.Epoch != c.env.Epoch && !c.tellsAll(h):
 		c.foreign(h)
@@ -159,7 +172,12 @@ const failed = 1
 // Fragment implements [wire.Sink]. Datagrams prove nothing: what does not fit is
 // dropped and counted, and never an error.
 func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
-	c.watch.hear(h.From)
+	v := c.fragment(h, offset, payload)
+	c.hear(h.From, v)
+	return v
+}
+
+func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	if h.Epoch == c.env.Epoch && h.Kind != wire.FrameAlive {
 		c.rec.doubles.heard(h.From, h.Seq)
 		c.rec.confirm(h)
@@ -236,6 +254,13 @@ func (c *Core) broken(rank int, err error) {
 // bodies are the buffers of short bodies on LaneControl, where of one sender one
 // frame follows the other: the same for every part of a body that is read.
 type bodies map[int][]byte
+
+// drop forgets the memory for the frame, unless it is small.
+func (b *bodies) drop(h *wire.Header) {
+	if h.Len > wire.MaxControl {
+		delete(*b, h.From) // it is not worth its memory
+	}
+}
 
 func (b *bodies) buffer(h *wire.Header) []byte {
 	if *b == nil {

@@ -18,6 +18,7 @@ type ballot struct {
 	number     uint64
 	say        func(to int, b *ballot, s *saying)
 	came       func(rank int) uint64 // of whom how many rootless messages are here; nil: that is not asked
+	doubt      func(rank int) bool   // whether a rank that is said to have gone may be lost; nil: nobody is asked
 
 	voted   bool // this rank's vote is there
 	own     Vote // that
@@ -166,7 +167,7 @@ func (b *ballot) count(from int, v Vote) {
 
 // raise sends the votes up as soon as all from below are there; the root decides.
 func (b *ballot) raise() {
-	if b.known || b.raised || !b.voted || len(b.missing) > 0 {
+	if b.known || b.raised || !b.voted || len(b.missing) > 0 || len(b.doubted()) > 0 {
 		return
 	}
 	v := b.own
@@ -180,6 +181,20 @@ func (b *ballot) raise() {
 		return
 	}
 	b.decide(v, b.gone, b.lostSet, -1)
+}
+
+// doubted returns ranks that have gone by what others say, though this one may find that they are
+// lost. It does not vote before it has.
+func (b *ballot) doubted() (list []int) {
+	if b.doubt == nil {
+		return nil
+	}
+	for _, rank := range b.gone.list() {
+		if !b.lost.has(rank) && b.doubt(rank) {
+			list = append(list, rank)
+		}
+	}
+	return list
 }
 
 // decide takes what is agreed on and passes it on, but not to where it is from.
@@ -221,11 +236,11 @@ func (b *ballot) tell(to int, s *saying) {
 	b.say(to, b, s)
 }
 
-func (b *ballot) clone(say func(to int, b *ballot, s *saying), came func(rank int) uint64) *ballot {
+func (b *ballot) clone(say func(to int, b *ballot, s *saying), came func(rank int) uint64, doubt func(rank int) bool) *ballot {
 	c := *b
 	c.say = say
 	if b.came != nil {
-		c.came = came
+		c.came, c.doubt = came, doubt
 	}
 	for _, set := range [...]*rankset{&c.gone, &c.without, &c.apart} {
 		*set = slices.Clone(*set)

@@ -22,6 +22,7 @@ func (c *Core) Clone(net Net, mem func(seq uint64) Buffers) *Core {
 	d.fate.told, d.fate.passed = maps.Clone(c.fate.told), maps.Clone(c.fate.passed)
 	d.members.absent = slices.Clone(c.members.absent)
 	d.ops.absent.ranks = slices.Clone(c.ops.absent.ranks)
+	d.ops.spare = nil
 	d.ops.askers = slices.Clone(c.ops.askers)
 	d.ops.overlap.calls = slices.Clone(c.ops.overlap.calls)
 	for i := range d.ops.ring {
@@ -61,6 +62,12 @@ func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 	default:
 		o.keep = slices.Clone(src.keep)
 		o.mem.Out, o.mem.In = o.keep[:len(src.mem.Out)], o.keep[len(src.mem.Out):]
+	}
+	f := &o.folds
+	f.memory, f.bounds, f.made = slices.Clone(src.folds.memory), slices.Clone(src.folds.bounds), nil
+	f.later = slices.Clone(src.folds.later)
+	if f.copied > 0 && src.state == opActive {
+		o.mem.In = f.memory[len(f.memory)-f.copied:]
 	}
 	o.machine = machine.Machine{}
 	if o.state != opFree {

@@ -36,7 +36,7 @@ func (c *Core) link() {
 	c.ops.fate, c.rec.fate, c.casts.fate = &c.fate, &c.fate, &c.fate
 	c.agree.env, c.agree.fate, c.agree.members, c.agree.watch = &c.env, &c.fate, &c.members, &c.watch
 	c.casts.members, c.agree.casts = &c.members, &c.casts
-	c.watch.fate, c.watch.members, c.watch.agree, c.ops.watch = &c.fate, &c.members, &c.agree, &c.watch
+	c.watch.fate, c.watch.members, c.watch.agree, c.watch.ops, c.ops.watch = &c.fate, &c.members, &c.agree, &c.ops, &c.watch
 	c.fate.members, c.ops.members, c.ops.rec, c.rec.ops = &c.members, &c.members, &c.rec, &c.ops
 }
 
@@ -136,7 +136,7 @@ func (c *Core) Goodbye(healthy bool) {
 		to = append(to, (c.env.Rank+c.env.Size-distance)%c.env.Size)
 	}
 	if len(to) < c.env.Size-1 {
-		to = append(to, c.ops.askers...)
+		to = append(append(to, c.ops.askers...), c.watch.askers...)
 		to = append(append(to, c.env.Overlay.Channels(nil, c.env.Rank)...), c.casts.comeBy()...)
 		slices.Sort(to)
 		to = slices.Compact(to)
@@ -153,6 +153,7 @@ func (c *Core) goodbye(to int, healthy bool) {
 	arg := uint32(0)
 	if !healthy {
 		c.fate.answer(to)
+		c.agree.bequeath(to)
 		arg = failed
 	}
 	last, _ := c.ops.past(c.ops.complete)
@@ -166,7 +167,11 @@ func (c *Core) Tick(now Time) {
 		if !overdue {
 			break
 		}
-		c.fate.lost(a.rank, a.err)
+		if c.mayHaveLeft(a.rank) {
+			c.leave(a.rank, unknown, 0)
+		} else {
+			c.fate.lost(a.rank, a.err)
+		}
 	}
 	c.fate.tick(now)
 	if c.fate.err == nil {
@@ -177,6 +182,19 @@ func (c *Core) Tick(now Time) {
 			c.agree.look()
 		}
 	}
+}
+
+// mayHaveLeft reports whether a rank that takes no connections may have left in good order, and
+// this one has not been told: it has asked that rank only because they are to agree.
+func (c *Core) mayHaveLeft(rank int) bool {
+	if c.env.hearsLeave(rank) || c.fate.err == nil && !c.agree.active() {
+		return false
+	}
+	if c.fate.err != nil {
+		return true // what it has put may have come too late
+	}
+	_, how := c.ops.awaits(rank)
+	return how == waitsNot
 }
 
 // Timed reports whether something waits for a time that is to be met closely: a

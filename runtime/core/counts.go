@@ -2,9 +2,9 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -78,6 +78,10 @@ func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
 	if i := pl.held.Index(block); i >= 0 {
 		return o.mem.In, s.in[i], s.in[i+1]
 	}
+	if i, found := slices.BinarySearch(pl.relayed, block); found && o.plan.folds {
+		_, n := o.inputBlock(block) // a result on its way: all ranks know how long it is
+		return o.relayed, i * o.n, i*o.n + n
+	}
 	return nil, 0, 0
 }
 
@@ -87,8 +91,8 @@ func (s *spans) lengthFrom(o *op, first, n int) (bytes int) {
 	for k := first; k < first+n; {
 		_, at, end := s.place(o, k/per)
 		last := min(first+n, (k/per+1)*per) - 1
-		lo, _ := ir.ChunkBounds(end-at, per, k%per)
-		_, hi := ir.ChunkBounds(end-at, per, last%per)
+		lo, _ := o.bounds(end-at, k%per)
+		_, hi := o.bounds(end-at, last%per)
 		bytes += hi - lo
 		k = last + 1
 	}

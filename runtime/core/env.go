@@ -26,8 +26,10 @@ type Config struct {
 	Repair Time // base timeout of repairs
 	Stall  Time // an operation that has not moved for so long is probed; 0: none is
 
-	Silence Time // a rank that is waited for and gives no sign of life for so long is lost; 0: none is
-	Retain  int  // bytes kept, over all past operations, to answer requests
+	Silence    Time // a rank that is waited for and gives no sign of life for so long is lost; 0: none is
+	FoldAtOnce int  // bytes: a longer fold is done in parts of so many, by Work; 0: none is
+
+	Retain int // bytes kept, over all past operations, to answer requests
 
 	Causes []error // errors of the process that all ranks are told apart by, besides the core's own: those of contexts
 

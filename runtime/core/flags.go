@@ -83,8 +83,8 @@ func (f *flags) enter(o *op, epoch uint32) {
 	f.awaits.add(o, o.plan.lines.awaited[o.turn%flagTurns], mark(o.print, epoch))
 }
 
-// IsChunk reports whether a chunk stands there too.
-func (at *Awaited) IsChunk() bool { return at.slot.Kind() == ir.KindChunk }
+// IsChunk reports whether a chunk, or a partial result, stands there too.
+func (at *Awaited) IsChunk() bool { return at.slot.Kind() != ir.KindSignal }
 
 // add has flags of o looked at.
 func (a *Awaits) add(o *op, flags []Awaited, mark uint64) {
@@ -164,7 +164,7 @@ func (c *Core) Flagged(i int, f wire.Flag) {
 		return
 	}
 	c.ops.traceNew(EventArrived, o, at.slot, f.From)
-	if at.IsChunk() {
+	if at.slot.Kind() == ir.KindChunk {
 		o.lost.byPut++
 	}
 	c.ops.set(o, at.slot)

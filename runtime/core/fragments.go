@@ -2,8 +2,6 @@ package core
 
 import (
 	"slices"
-
-	"github.com/schedgen/schedgen/ir"
 )
 
 // fragments keeps track of the datagrams of an operation's chunks: the
@@ -20,11 +18,15 @@ func (f *fragments) reset() { f.first = f.first[:0] }
 // laidOut reports whether layout has been called since reset.
 func (f *fragments) laidOut() bool { return len(f.first) > 0 }
 
-// layout prepares for blocks of n bytes, of per chunks each, in datagrams of size bytes.
-func (f *fragments) layout(n, per, chunks, size int) {
+// layout prepares for the chunks of o, whose blocks have one length, in datagrams of size bytes.
+func (f *fragments) layout(o *op, size int) {
 	f.begin(size)
-	for k := range chunks {
-		lo, hi := ir.ChunkBounds(n, per, k%per)
+	per := max(o.plan.places.per, 1)
+	for k := range o.chunks {
+		lo, hi := 0, 0
+		if o.n > 0 {
+			lo, hi = o.bounds(o.n, k%per)
+		}
 		f.append(hi - lo)
 	}
 	f.got = cleared(f.got, (f.count()+63)/64)

@@ -101,8 +101,11 @@ func (c *Core) Inspect(now Time) Inspection {
 			in.Open = append(in.Open, c.ops.inspect(o, now))
 		}
 	}
-	if w := &c.watch; w.on && len(w.targets) > 0 {
-		in.Watch = &Watch{Rank: w.targets[0].rank, Quiet: now - w.targets[0].last, Limit: w.Silence}
+	if w := &c.watch; w.on {
+		for t := range w.all {
+			in.Watch = &Watch{Rank: t.rank, Quiet: now - t.last, Limit: w.Silence}
+			break
+		}
 	}
 	return in
 }
@@ -206,7 +209,7 @@ func (r *Run) UnmarshalText(text []byte) error {
 	}
 	from, ok := ir.ParseSlot(first)
 	to, okay := ir.ParseSlot(last)
-	if !ok || !okay || from.Kind() != to.Kind() || from > to {
+	if !ok || !okay || from.Kind() != to.Kind() || from > to || from.Kind() == ir.KindInput {
 		return fmt.Errorf("no run of slots: %q", text)
 	}
 	*r = Run{from, to}

@@ -21,9 +21,10 @@ type lines struct {
 // post is a slot that one rule puts to ranks, one behind the other.
 type post struct {
 	slot  ir.Slot
-	ranks []int // all
-	near  []int // those that look at the line
-	far   []int // the others
+	ranks []int     // all
+	sets  []ir.Slot // what it is at each of them, if that may be something else
+	near  []int     // those that look at the line
+	far   []int     // the others
 }
 
 // line returns where signal s stands in a turn.

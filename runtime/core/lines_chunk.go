@@ -12,10 +12,11 @@ const (
 	mostPut      = 1 << 20 // ranks, times chunks of the operation
 )
 
-// Shelve has the chunks of p stand in windows, where ranks reach each other, if every rank is put
-// each of them at most once, and nothing else is sent. Where all ranks hold blocks it does so
-// only if each puts its own, one by one: messages of several blocks, and blocks that are passed on,
-// take longer that way than in frames. programs are those of the schedule, the same
+// Shelve has the chunks and partial results of p stand in windows, where ranks reach each other, if
+// every rank is put each of them at most once, and nothing else is sent. Where all ranks hold blocks
+// it does so only if each puts its own, one by one: messages of several blocks, and blocks that are
+// passed on, take longer that way than in frames. The same holds of messages of several partial
+// results. programs are those of the schedule, the same
 // at all ranks, with their rules in the same order: the line of a chunk follows from them. All ranks
 // must call Shelve, or none.
 func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank int) ir.Program) {
@@ -29,7 +30,7 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 	put := make([]bool, p.header.Ranks*p.Chunks) // by receiver and chunk
 	for other := range p.header.Ranks {
 		theirs := programs(other)
-		if !putsOnce(&theirs, put, p.Chunks) || !p.header.Rooted() && !putsOwn(&theirs, p.header.Held(other)) {
+		if !putsOnce(&theirs, put, p.Chunks) || !p.header.Rooted() && !p.folds && !putsOwn(&theirs, p.header.Held(other)) {
 			return
 		}
 		if other == rank {
@@ -43,8 +44,8 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 		posts := laid(&theirs, func(r int) bool { return r == rank || r != other && reaches(r) })
 		lines = max(lines, len(posts))
 		for i, of := range posts {
-			if slices.Contains(of.ranks, rank) {
-				awaited = append(awaited, Awaited{Rank: other, Line: i, slot: of.slot})
+			if k := slices.Index(of.ranks, rank); k >= 0 {
+				awaited = append(awaited, Awaited{Rank: other, Line: i, slot: of.sets[k]})
 			}
 		}
 	}
@@ -56,12 +57,16 @@ func (p *Plan) Shelve(rank int, reaches func(rank int) bool, programs func(rank 
 	p.lines.steps = [flagTurns][]Step{steps, steps}
 }
 
-// putsOnce notes what p puts, and reports whether it does so by rules that are no repairs, only
-// chunks, and none that was noted before.
+// putsOnce notes what p puts, and reports whether it does so by rules that are no repairs, no signals,
+// partial results one by one, and no chunk that was noted before. A partial result is put once in any
+// case.
 func putsOnce(p *ir.Program, put []bool, chunks int) bool {
 	for i := range p.Rules {
 		for _, a := range p.Rules[i].Do {
-			if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || p.Rules[i].IsRepair() {
+			if a.Op == ir.Fold || a.Op == ir.Put && a.As != ir.None && !a.Joins {
+				continue
+			}
+			if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk || p.Rules[i].IsRepair() || a.As != ir.None {
 				return false
 			}
 			to := int(a.To)*chunks + a.Slot.Index()
@@ -92,12 +97,12 @@ func laid(p *ir.Program, reaches func(rank int) bool) (posts []post) {
 	for i := range p.Rules {
 		for run := p.Rules[i].Do; len(run) > 0; {
 			n := 0
-			for n < len(run) && run[n].Slot == run[0].Slot && reaches(int(run[n].To)) {
+			for n < len(run) && run[n].Op == ir.Put && run[n].Slot == run[0].Slot && reaches(int(run[n].To)) {
 				n++
 			}
 			if n > 0 {
 				ranks := ranksOf(run[:n])
-				posts = append(posts, post{slot: run[0].Slot, ranks: ranks, near: ranks})
+				posts = append(posts, post{slot: run[0].Slot, ranks: ranks, sets: setsOf(run[:n]), near: ranks})
 			}
 			run = run[max(1, n):]
 		}
@@ -110,4 +115,11 @@ func ranksOf(puts []ir.Action) (ranks []int) {
 		ranks = append(ranks, int(a.To))
 	}
 	return ranks
+}
+
+func setsOf(puts []ir.Action) (slots []ir.Slot) {
+	for _, a := range puts {
+		slots = append(slots, a.Sets())
+	}
+	return slots
 }

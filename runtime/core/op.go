@@ -12,6 +12,7 @@ type Buffers struct {
 	In, Out []byte
 	Block   int     // bytes of one block, the same at all ranks; with Counts, of the longest that this rank knows
 	Counts  *Counts // lengths of the blocks; nil: all have Block bytes
+	Fold    *Fold   // of a collective that folds; In then has the rank's contribution, In and Out may be the same memory
 }
 
 // InPlace returns the buffers of a broadcast: its one block is sent from and received in buf.
@@ -49,6 +50,7 @@ type op struct {
 	gate    gate
 	pulse   pulse
 	frags   fragments
+	folds   folding
 	lost    losses // what recovery knows of the operation
 }
 
@@ -60,6 +62,12 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.mem, o.n, o.key, o.chunks, o.turn, o.gone = mem, mem.Block, mem.key(), p.Chunks, 0, false
 	o.spans.set(mem.Counts)
 	o.mem.Counts = nil // from now on it is the caller's
+	if f := mem.Fold; f != nil {
+		o.folds.kernel, o.folds.element = f.Kernel, f.Element
+		o.mem.Fold = nil
+	} else {
+		o.folds.kernel, o.folds.element = nil, 1
+	}
 	o.copyOwn()
 	o.relayed = grown(o.relayed, len(p.places.relayed)*o.n)
 	o.machine.Reset(p.program)
@@ -79,16 +87,23 @@ func (o *op) chunk(s ir.Slot) []byte {
 		if pl.per == 1 {
 			return o.mem.Out[:o.n:o.n]
 		}
-		lo, hi := ir.ChunkBounds(o.n, pl.per, s.Index())
+		lo, hi := o.bounds(o.n, s.Index())
 		return o.mem.Out[lo:hi:hi]
 	}
 	if pl.per == 1 {
 		mem, at, end := o.place(s.Index())
 		return mem[at:end:end]
 	}
-	mem, at, end := o.place(s.Index() / pl.per)
-	lo, hi := ir.ChunkBounds(end-at, pl.per, s.Index()%pl.per)
-	return mem[at+lo : at+hi : at+hi]
+	mem, lo, hi := o.locateChunk(s.Index())
+	return mem[lo:hi:hi]
+}
+
+// locateChunk returns in which memory the bytes of chunk k are, or go, and from where to where.
+func (o *op) locateChunk(k int) (mem []byte, lo, hi int) {
+	per := o.plan.places.per
+	mem, at, end := o.place(k / per)
+	lo, hi = o.bounds(end-at, k%per)
+	return mem, at + lo, at + hi
 }
 
 // place returns in which memory a block lies, and from where to where.
@@ -114,12 +129,12 @@ func (o *op) chunksFrom(first, n int) (all []byte, ok bool) {
 		}
 	}
 	mem, at, end := o.place(from)
-	lo, _ := ir.ChunkBounds(end-at, pl.per, first%pl.per)
+	lo, _ := o.bounds(end-at, first%pl.per)
 	lo += at
 	if to != from {
 		_, at, end = o.place(to)
 	}
-	_, hi := ir.ChunkBounds(end-at, pl.per, (first+n-1)%pl.per)
+	_, hi := o.bounds(end-at, (first+n-1)%pl.per)
 	hi += at
 	return mem[lo:hi:hi], true
 }
@@ -136,8 +151,8 @@ func (o *op) lengthFrom(first, n int) int {
 	if per == 1 {
 		return n * o.n
 	}
-	lo, _ := ir.ChunkBounds(o.n, per, first%per)
-	_, hi := ir.ChunkBounds(o.n, per, (first+n-1)%per)
+	lo, _ := o.bounds(o.n, first%per)
+	_, hi := o.bounds(o.n, (first+n-1)%per)
 	return ((first+n-1)/per-first/per)*o.n + hi - lo
 }
 
@@ -179,10 +194,10 @@ func (o *op) whole() bool {
 }
 
 // ready reports whether the call may return: everything has come that the
-// schedule waits for, and everything that fired rules ask for has been handed
-// over, or has turned out not to be needed.
+// schedule waits for, and everything that fired rules ask for has been folded
+// and handed over, or has turned out not to be needed.
 func (o *op) ready() bool {
-	return o.machine.Done() && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
+	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.lost.yields.waits()
 }
 
 // retire ends the call. If others may still ask for chunks, they are kept, as far as limit bytes

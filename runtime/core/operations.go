@@ -38,7 +38,9 @@ type operations struct {
 	asked    *Plan  // the last one whose answers are among them
 	history  history
 	watch    *watch
-	delay    Time // the present delay of DelayAdaptive
+	spare    [][]byte // memory for partial results
+	folding  bool     // there may be long folds to be done
+	delay    Time     // the present delay of DelayAdaptive
 	totals   Totals
 }
 
@@ -87,6 +89,9 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	ops.fate.seq = ops.seq
 	o := &ops.ring[ops.seq%Remembered]
 	o.begin(ops.seq, ops.print, p, mem)
+	if p.folds {
+		o.openFolds(ops.foldMemory())
+	}
 	ops.history.note(o)
 	ops.mayBeAsked(p)
 	ops.rec.open(o)
@@ -120,6 +125,7 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 func (ops *operations) end(o *op) {
 	ops.report(o)
 	ops.rec.end(o)
+	ops.foldDone(o)
 	o.retire(o.plan.program.Keeps() || ops.rec.expects(o), ops.Retain/Remembered)
 	for ops.complete < ops.seq && ops.oldest() == nil {
 		ops.complete++

@@ -83,7 +83,7 @@ func (ops *operations) settledBefore(o *op) bool {
 
 // settled reports whether all that o waits for has come, its rules have begun, and no put of it waits.
 func (o *op) settled() bool {
-	return o.machine.Done() && !o.gate.behind && len(o.waits.list) == 0 && !o.lost.yields.waits()
+	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.lost.yields.waits()
 }
 
 // wait has an action of o wait if it must, and reports so. What an operation still
@@ -132,7 +132,10 @@ func (ops *operations) releaseIf(o *op, may func(ir.Action) bool) {
 		}
 		o.unsent--
 		ops.overlap.waiting--
-		if !o.lost.yields.on || !ops.rec.yield(o, a) {
+		if a.As != ir.None {
+			a.Joins = false
+			ops.putValues(o, []ir.Action{a})
+		} else if !o.lost.yields.on || !ops.rec.yield(o, a) {
 			ops.putSlot(o, a.Slot, int(a.To))
 		}
 	}

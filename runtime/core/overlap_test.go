@@ -53,7 +53,7 @@ func newCrew(t *rapid.T, size, calls int) *crew {
 	for rank := range size {
 		c.width = append(c.width, rapid.IntRange(1, MaxOpen).Draw(t, "width"))
 		c.cores[rank] = New(Config{
-			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
+			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, FoldAtOnce: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "fold at once"), Retain: 1 << 20, CastWindow: 1, Overlay: nowhere{},
 			Caps: wire.Caps{Multicast: true, Datagram: 8},
 		}, c.net(rank))
 	}
@@ -73,10 +73,49 @@ func (c *crew) text(i int, blocks ir.Blocks) (text []byte) {
 	return text
 }
 
+// sum is a fold of bytes.
+var sum = &Fold{Element: 1, Kernel: func(dst, a, b []byte) {
+	for i := range dst {
+		dst[i] = a[i] + b[i]
+	}
+}}
+
+// own is what a rank contributes to call i: as many blocks as text has of one.
+func (c *crew) own(i, rank int) []byte {
+	h := &c.plans[i][rank].header
+	text := c.text(i, ir.Blocks{Step: 1, Count: h.Row().Inputs(h.Ranks)})
+	for k := range text {
+		text[k] += byte(rank * (k + 3))
+	}
+	return text
+}
+
+// want is what a rank has at the end of call i.
+func (c *crew) want(i, rank int) []byte {
+	h, wanted := &c.plans[i][rank].header, c.plans[i][rank].places.wanted.Blocks
+	if !h.Folds() {
+		return c.text(i, wanted)
+	}
+	var all []byte
+	for k := range wanted.Count {
+		b, n := wanted.At(k), len(c.text(i, ir.Blocks{Count: 1}))
+		block := make([]byte, n)
+		at := b % h.Row().Inputs(h.Ranks) * n
+		for r := range h.Row().Folded(h.Ranks, b) {
+			sum.Kernel(block, block, c.own(i, r)[at:at+n])
+		}
+		all = append(all, block...)
+	}
+	return all
+}
+
 // buffers are those of a rank for call i: what it holds is there, what it wants is not.
 func (c *crew) buffers(i, rank int) Buffers {
 	pl := &c.plans[i][rank].places
 	held, wanted := c.text(i, pl.held.Blocks), c.text(i, pl.wanted.Blocks)
+	if c.plans[i][rank].folds {
+		return Buffers{In: c.own(i, rank), Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: 1})), Fold: sum}
+	}
 	if pl.whole {
 		if buf := make([]byte, len(wanted)); len(held) == 0 {
 			return InPlace(buf)
@@ -113,7 +152,7 @@ func (c *crew) leave(rank, choice int) (moved bool) {
 	c.open[rank] = slices.DeleteFunc(c.open[rank], func(s uint64) bool { return s == seq })
 	i := int(seq) - 1
 	out := c.bufs[rank][i].Out
-	require.Equal(c.t, string(c.text(i, c.plans[i][rank].places.wanted.Blocks)), string(out), "rank %d, operation %d", rank, seq)
+	require.Equal(c.t, string(c.want(i, rank)), string(out), "rank %d, operation %d", rank, seq)
 	copy(out, bytes.Repeat([]byte{0xEE}, len(out)))
 	if _, ended := core.Seq(); len(c.open[rank]) > 0 {
 		require.Equal(c.t, c.open[rank][0]-1, ended, "all before the oldest that is open have ended")
@@ -141,6 +180,7 @@ func (c *crew) rest() {
 		moved = c.deliver(c.t, at) || moved
 	}
 	for rank := range c.cores {
+		moved = c.cores[rank].Work() || moved
 		moved = c.leave(rank, 0) || len(c.open[rank]) == 0 && c.enter(rank) || moved
 	}
 	if !moved {
@@ -165,6 +205,8 @@ func TestOpenOperations(t *testing.T) {
 				c.enter(rank)
 			case 1:
 				c.leave(rank, choice/4)
+			case 2:
+				c.cores[rank].Work()
 			default:
 				c.deliver(t, choice/4)
 			}

@@ -182,8 +182,8 @@ func TestFragments(t *testing.T) {
 		n := rapid.IntRange(0, 300).Draw(t, "bytes")
 		chunks := rapid.IntRange(1, 12).Draw(t, "chunks")
 		size := rapid.IntRange(1, 40).Draw(t, "datagram")
-		var f fragments
-		f.layout(n, chunks, chunks, size)
+		f := fragments{}
+		f.layout(&op{n: n, chunks: chunks, plan: &Plan{places: places{per: chunks}}}, size)
 		for k := range chunks {
 			lo, hi := ir.ChunkBounds(n, chunks, k)
 			pieces := int(f.first[k+1] - f.first[k])
@@ -356,13 +356,10 @@ func TestRootless(t *testing.T) {
 
 // Each request is for the first fragments that are missing from where the pass has come to.
 func TestMissingParts(t *testing.T) {
-	var o op
-	o.chunks = 2
-	o.frags.layout(2*100*10, 2, 2, 10) // 100 fragments each
-
 	plan := planOf(t, "bcast/mcast-acktree", schedule.Params{Ranks: 2, Chunks: 2}, 1)
-	o.plan = plan
+	o := op{plan: plan, chunks: 2, n: 2 * 100 * 10}
 	o.machine.Reset(plan.program)
+	o.frags.layout(&o, 10) // 100 fragments each
 	for i := range 100 {
 		if i%2 == 0 {
 			o.frags.add(0, i*10)

@@ -34,8 +34,10 @@ func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	}
 	for i := range outline.Rules {
 		for _, a := range outline.Rules[i].Do {
-			if block := a.Slot.Index() / pl.per; a.Slot.Kind() == ir.KindChunk && pl.wanted.Index(block) < 0 && pl.held.Index(block) < 0 {
-				pl.relayed = append(pl.relayed, block)
+			for _, s := range [2]ir.Slot{a.Slot, a.As} {
+				if block := s.Index() / pl.per; s.Kind() == ir.KindChunk && pl.wanted.Index(block) < 0 && pl.held.Index(block) < 0 {
+					pl.relayed = append(pl.relayed, block)
+				}
 			}
 		}
 	}
@@ -66,27 +68,50 @@ func (pl *places) of(o *op, block int) (mem []byte, at int) {
 	return o.relayed, i
 }
 
-// where is the caller's memory of a block.
+// where is the memory of a block, or of a partial result that is as long.
 type where struct {
-	held bool // in Buffers.In, else in Buffers.Out
-	at   int  // the place among the blocks there
+	memory memory
+	at     int // the place among the blocks there
 }
+
+type memory uint8
+
+const (
+	ofOut   memory = iota // Buffers.Out
+	ofIn                  // Buffers.In
+	ofCells               // see cells
+)
 
 // where returns it for a block that the rank wants or holds.
 func (pl *places) where(block int) where {
 	if i := pl.wanted.Index(block); i >= 0 {
 		return where{at: i}
 	}
-	return where{held: true, at: pl.held.Index(block)}
+	return where{ofIn, pl.held.Index(block)}
+}
+
+// whereIs returns it for a slot whose blocks are whole chunks.
+func (p *Plan) whereIs(s ir.Slot) where {
+	switch s.Kind() {
+	case ir.KindInput:
+		return where{ofIn, s.Index()}
+	case ir.KindValue:
+		return where{ofCells, int(p.cells.of[s.Index()])}
+	}
+	return p.places.where(s.Index())
 }
 
 // of returns the memory. Blocks have one length, which may be 0.
-func (w where) of(mem *Buffers) []byte {
-	n := mem.Block
-	if w.held {
-		return mem.In[w.at*n : (w.at+1)*n : (w.at+1)*n]
+func (w where) of(mem *Buffers, cells []byte) []byte {
+	all := mem.Out
+	switch w.memory {
+	case ofIn:
+		all = mem.In
+	case ofCells:
+		all = cells
 	}
-	return mem.Out[w.at*n : (w.at+1)*n : (w.at+1)*n]
+	n := mem.Block
+	return all[w.at*n : (w.at+1)*n : (w.at+1)*n]
 }
 
 // shortBlock is how many bytes a block has at most that its receiver copies to its place rather than
@@ -106,7 +131,7 @@ func (pl *places) run(message []ir.Action, bytes int) int {
 	if bytes > shortBlock {
 		theirs = pl.wantedBy(int(message[0].To))
 	}
-	for ; n < min(len(message), most) && message[n].Joins && message[n].Slot == message[n-1].Slot+1; n++ {
+	for ; n < min(len(message), most) && message[n].Joins && message[n].As == ir.None && message[n].Slot == message[n-1].Slot+1; n++ {
 		block, before := message[n].Slot.Index()/pl.per, message[n-1].Slot.Index()/pl.per
 		if block != before && (!pl.adjacent(before, block) || (theirs.Index(block) < 0) != (theirs.Index(before) < 0)) {
 			break

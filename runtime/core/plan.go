@@ -13,8 +13,13 @@ import (
 // Plan is a schedule as one rank runs it. The operations of one core alone use
 // it.
 type Plan struct {
-	Name   string
-	Chunks int // of a message; 0 for a barrier
+	InPlace bool // what is folded may be written over the contributions: see openFolds
+	Name    string
+	Chunks  int // of a message; 0 for a barrier
+
+	// Programs returns what a rank sends and waits for: so one that waits for long finds for whom.
+	// nil: it does not look.
+	Programs func(rank int) ir.Program
 
 	header     ir.Header
 	digest     uint64 // of a schedule that the header does not say all of; else 0
@@ -29,6 +34,8 @@ type Plan struct {
 	lines      lines       // where signals and chunks stand in windows
 	printed    printed
 	places     places
+	cells      cells
+	folds      bool  // there are contributions or partial results
 	counted    bool  // blocks have lengths of their own: see counts.go
 	shared     bool  // and every rank knows all of them
 	answers    []int // ranks that may ask this one what a barrier multicasts
@@ -41,9 +48,11 @@ func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64
 	outline := program.Outline()
 	p := &Plan{
 		places: placesOf(h, outline.Rank, &outline),
+		cells:  cellsOf(h, &outline, program.Parts()),
 		Name:   h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
 		multicasts: multicasts(root), manyCast: manyHold(h), answers: answersOf(h, outline),
 	}
+	p.folds = h.Folds() || len(p.cells.of) > 0
 	if !p.manyCast {
 		p.recovers, p.yields, p.recovery = h.Recovers, root.Yields(), program.Recovery()
 	}

@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // pulse is when an operation last moved. One that has not for long asks its
 // neighbour, the next rank that has not left, whether it runs the same: if ranks
 // disagree, some pair of neighbours does, so that what would be a hang becomes an
@@ -71,6 +73,15 @@ const near = 16
 
 // mayAsk reports whether ranks at a distance ask each other.
 func mayAsk(distance int) bool { return distance <= near || distance&(distance-1) == 0 }
+
+// allNear reports whether each rank says goodbye to each.
+func (e *env) allNear() bool { return e.Size <= near+1 }
+
+// hearsLeave reports whether a rank that leaves says goodbye to this one.
+func (e *env) hearsLeave(rank int) bool {
+	return mayAsk((rank-e.Rank+e.Size)%e.Size) || slices.Contains(e.Overlay.Channels(nil, rank), e.Rank) ||
+		slices.Contains(e.Overlay.Channels(nil, e.Rank), rank)
+}
 
 // farther returns the next distance of ranks that ask each other.
 func farther(distance int) int {

@@ -1,13 +1,17 @@
 package core
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // Some operations a rank can go through at once, if nothing else goes on there: those of short blocks all of which it lays for
-// the ranks that it puts them to, and collects from their lines, and passes nothing on; and a barrier all whose signals are flags.
+// the ranks that it puts them to, and collects from their lines, and passes nothing on but what it has folded; and a barrier all whose signals
+// are flags.
 // It has then to write its lines and
 // to look at others, in an order that is known when the schedule is compiled. Begin, the machine and End come to the same, and
 // take three times as long: TestQuickIsAsOthers holds the states of both against each other.
@@ -22,31 +26,40 @@ type Quick struct {
 	root  int
 	turn  uint64 // as op.turn
 	noted bool
+	cells []byte // partial results
+	given []byte // the caller's contribution, if it is copied since the result is written over it
 }
 
-// Step waits for a line, or for none, and writes some then.
+// Step waits for a line, or for none, and then writes some and folds.
 type Step struct {
-	Rank   int // in whose window the line is; -1: there is none
-	Line   int // of a signal; of a chunk its place among the posts of its writer, see ChunkLine
-	Chunk  bool
-	slot   ir.Slot // what stands there
-	where  where   // a chunk goes
-	writes []write
+	Rank  int // in whose window the line is; -1: there is none
+	Line  int // of a signal; of a chunk its place among the posts of its writer, see ChunkLine
+	Chunk bool
+	slot  ir.Slot // what stands there
+	where where   // a chunk goes
+	acts  []act
 }
 
-// write is of one line.
-type write struct {
+// act writes one line, or folds if made is not None.
+type act struct {
 	slot ir.Slot
 	to   []int // who looks there
 	own  bool  // it is in this rank's window
 	line int   // of a chunk, as Step.Line
 	from where // a chunk is read
+
+	made ir.Slot
+	into where
+	of   []where // the operands
 }
 
 // quickChunks returns the steps of an operation that moves blocks, nil if it is to begin. First the rank lays what it puts, and
 // then it collects what is put to it. Blocks are whole chunks, and lie in the caller's memory.
 func (p *Plan) quickChunks() (steps []Step) {
 	g := &p.lines
+	if p.folds {
+		return p.quickFolds()
+	}
 	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) == 0 {
 		return nil
 	}
@@ -59,13 +72,13 @@ func (p *Plan) quickChunks() (steps []Step) {
 		if at < 0 {
 			return nil
 		}
-		step.writes = append(step.writes, write{slot: do[0].Slot, to: g.posts[at].near, own: true, line: at, from: p.places.where(do[0].Slot.Index())})
+		step.acts = append(step.acts, act{slot: do[0].Slot, to: g.posts[at].near, own: true, line: at, from: p.places.where(do[0].Slot.Index())})
 		do = do[len(g.posts[at].near):]
 	}
-	if len(step.writes) != len(g.posts) {
+	if len(step.acts) != len(g.posts) {
 		return nil // it passes something on
 	}
-	if len(step.writes) > 0 {
+	if len(step.acts) > 0 {
 		steps = append(steps, step)
 	}
 	for _, at := range g.chunks {
@@ -80,6 +93,61 @@ func (p *Plan) quickChunks() (steps []Step) {
 	return steps
 }
 
+// quickFolds returns the steps of an operation that folds, nil if it is to begin. The rank waits for partial results in the order of their
+// numbers, in which its rounds are, and for chunks last. Blocks are whole chunks.
+func (p *Plan) quickFolds() (steps []Step) {
+	g := &p.lines
+	if p.places.per != 1 || len(p.places.relayed) > 0 || p.recovers || p.multicasts || p.program.Keeps() || len(g.posts)+len(g.chunks) == 0 {
+		return nil
+	}
+	var e machine.Machine
+	e.Reset(p.program)
+	acts, ok := p.actsOn(&e, ir.Enter)
+	steps = append(steps, Step{Rank: -1, Chunk: true, acts: acts})
+	awaited := slices.Clone(g.chunks)
+	slices.SortFunc(awaited, func(a, b Awaited) int {
+		if a.slot.Kind() != b.slot.Kind() {
+			return cmp.Compare(b.slot, a.slot) // partial results before chunks
+		}
+		return cmp.Compare(a.slot, b.slot)
+	})
+	for _, at := range awaited {
+		acts, fits := p.actsOn(&e, at.slot)
+		ok = ok && fits
+		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.slot, where: p.whereIs(at.slot), acts: acts})
+	}
+	if !ok || !e.Done() {
+		return nil // something goes by frame
+	}
+	return steps
+}
+
+// actsOn returns what a rank does when a slot is set, with all that follows from its folds; ok is false if something goes by frame.
+func (p *Plan) actsOn(e *machine.Machine, s ir.Slot) (acts []act, ok bool) {
+	for set := []ir.Slot{s}; len(set) > 0; set = set[1:] {
+		do, _ := e.Set(set[0])
+		for do = slices.Clone(do); len(do) > 0; {
+			a := do[0]
+			if a.Op == ir.Fold {
+				f := act{made: a.As, into: p.whereIs(a.As)}
+				for _, x := range ir.MessageOf(do) {
+					f.of = append(f.of, p.whereIs(x.Slot))
+				}
+				acts, set, do = append(acts, f), append(set, a.As), do[len(f.of):]
+				continue
+			}
+			at := p.lines.place(do)
+			if at < 0 {
+				return nil, false
+			}
+			post := &p.lines.posts[at]
+			acts = append(acts, act{slot: a.Slot, to: post.near, own: true, line: at, from: p.whereIs(a.Slot)})
+			do = do[len(post.near):]
+		}
+	}
+	return acts, true
+}
+
 // quickFlags returns the steps of a barrier in each turn, nil if it is to begin: it takes its signals in the order of their numbers.
 func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step) {
 	own := p.program.Outline()
@@ -90,7 +158,7 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 	e.Reset(p.program)
 	do, _ := e.Set(ir.Enter)
 	writes, ok := p.writes(do, reaches)
-	steps := []Step{{Rank: -1, writes: writes}}
+	steps := []Step{{Rank: -1, acts: writes}}
 	order := make([]int, own.Signals) // by signal, where it is awaited
 	for i, at := range p.lines.awaited[0] {
 		order[at.slot.Index()] = i
@@ -99,7 +167,7 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 		do, _ := e.Set(ir.Signal(s))
 		more, reached := p.writes(do, reaches)
 		ok = ok && reached && p.lines.awaited[0][i].slot == ir.Signal(s)
-		steps = append(steps, Step{writes: more})
+		steps = append(steps, Step{acts: more})
 	}
 	if !ok || !e.Done() {
 		return turns
@@ -115,7 +183,7 @@ func (p *Plan) quickFlags(reaches func(rank int) bool) (turns [flagTurns][]Step)
 }
 
 // writes returns the lines that actions write, and whether all of them are flags.
-func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []write, ok bool) {
+func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []act, ok bool) {
 	for len(do) > 0 {
 		a := do[0]
 		post := p.lines.post(do)
@@ -123,9 +191,9 @@ func (p *Plan) writes(do []ir.Action, reaches func(rank int) bool) (list []write
 		case a.Op != ir.Put || !isFlag(a.Slot) || post != nil && len(post.far) > 0 || post == nil && !reaches(int(a.To)):
 			return nil, false
 		case post != nil:
-			list, do = append(list, write{slot: a.Slot, to: post.near, own: true}), do[len(post.ranks):]
+			list, do = append(list, act{slot: a.Slot, to: post.near, own: true}), do[len(post.ranks):]
 		default:
-			list, do = append(list, write{slot: a.Slot, to: []int{int(a.To)}}), do[1:]
+			list, do = append(list, act{slot: a.Slot, to: []int{int(a.To)}}), do[1:]
 		}
 	}
 	return list, true
@@ -161,11 +229,33 @@ func (ops *operations) alone() bool {
 // ChunkLine returns the line of a step that waits for a chunk.
 func (q *Quick) ChunkLine(s *Step) int { return chunkLine(q.turn, s.Line) }
 
-// Own copies the blocks that the rank holds and wants to where it wants them. It comes before all steps.
-func (p *Plan) Own(mem *Buffers) { p.places.copyOwn(mem) }
+// Own copies the blocks that the rank holds and wants to where it wants them. It comes before all steps. Until Undo or Through mem may have
+// another In.
+func (q *Quick) Own(p *Plan, mem *Buffers) {
+	p.places.copyOwn(mem)
+	if q.given = nil; !p.folds {
+		return
+	}
+	partial := len(p.cells.parts) * mem.Block
+	if !mem.isInPlace() {
+		q.cells = grown(q.cells, partial)
+		return
+	}
+	q.cells = grown(q.cells, partial+len(mem.In))
+	copy(q.cells[partial:], mem.In)
+	q.given, mem.In = mem.In, q.cells[partial:]
+}
+
+// Undo has mem be as it was before Own: the operation is to begin after all.
+func (q *Quick) Undo(mem *Buffers) {
+	if q.given != nil {
+		copy(q.given, mem.In)
+		mem.In = q.given
+	}
+}
 
 // Into returns where the chunk goes that a step waits for.
-func (s *Step) Into(mem *Buffers) []byte { return s.where.of(mem) }
+func (q *Quick) Into(s *Step, mem *Buffers) []byte { return s.where.of(mem, q.cells) }
 
 // Note writes down what the operation is, for others to see. It is for before the rank waits: afterwards it would cost time.
 func (c *Core) Note(p *Plan, q *Quick) {
@@ -175,13 +265,15 @@ func (c *Core) Note(p *Plan, q *Quick) {
 	}
 }
 
-// Write writes the lines of a step, and reports whether it has: if not the operation is to Begin.
+// Write writes the lines of a step and folds, and reports whether it has: if not the operation is to Begin.
 func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
 	net := c.ops.flags.shelf.net
-	for i := range s.writes {
-		switch w := &s.writes[i]; {
+	for i := range s.acts {
+		switch w := &s.acts[i]; {
+		case w.made != ir.None:
+			q.fold(w, mem)
 		case s.Chunk:
-			if _, ok := net.Lay(chunkLine(q.turn, w.line), w.to, q.Flag, w.from.of(mem), mem.Block); !ok {
+			if _, ok := net.Lay(chunkLine(q.turn, w.line), w.to, q.Flag, w.from.of(mem, q.cells), mem.Block); !ok {
 				return false
 			}
 		case w.own:
@@ -191,6 +283,21 @@ func (c *Core) Write(q *Quick, s *Step, mem *Buffers) bool {
 		}
 	}
 	return true
+}
+
+func (q *Quick) fold(w *act, mem *Buffers) {
+	if mem.Block == 0 {
+		return
+	}
+	into, first := w.into.of(mem, q.cells), w.of[0].of(mem, q.cells)
+	if len(w.of) == 1 {
+		copy(into, first)
+		return
+	}
+	mem.Fold.Kernel(into, first, w.of[1].of(mem, q.cells))
+	for _, x := range w.of[2:] {
+		mem.Fold.Kernel(into, into, x.of(mem, q.cells))
+	}
 }
 
 // Through ends the next operation, all of whose steps have been made.
@@ -227,10 +334,16 @@ func (ops *operations) leaveQuick(o *op, p *Plan, q *Quick) {
 	ops.rec.open(o)
 	o.machine.Set(ir.Enter)
 	for i := range q.Steps {
-		if s := &q.Steps[i]; s.Rank >= 0 {
+		s := &q.Steps[i]
+		if s.Rank >= 0 {
 			o.machine.Set(s.slot)
-			if s.Chunk {
+			if s.slot.Kind() == ir.KindChunk {
 				o.lost.byPut++
+			}
+		}
+		for k := range s.acts {
+			if made := s.acts[k].made; made != ir.None {
+				o.machine.Set(made)
 			}
 		}
 	}

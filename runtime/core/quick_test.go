@@ -45,9 +45,11 @@ func plainly(t require.TestingT, c *Core, p *Plan, mem Buffers) {
 	for len(c.Awaits().Flags) > 0 {
 		at := c.Awaits().Flags[0]
 		f := wire.Flag{Seq: at.Seq, Mark: at.mark, From: at.Rank}
-		if _, chunk := c.Buffer(0, f); chunk != at.IsChunk() {
+		dst, chunk := c.Buffer(0, f)
+		if chunk != at.IsChunk() {
 			require.Fail(t, "no place for the chunk")
 		}
+		copy(dst, bytes.Repeat([]byte{byte(at.Rank)}, len(dst)))
 		c.Flagged(0, f)
 	}
 	begun, _ := c.Seq()
@@ -59,10 +61,16 @@ func plainly(t require.TestingT, c *Core, p *Plan, mem Buffers) {
 // that the rank holds.
 func buffersOf(p *Plan, n int) Buffers {
 	pl := &p.places
-	switch pl.blocks {
-	case 0:
+	switch {
+	case p.folds:
+		mem := Buffers{In: bytes.Repeat([]byte{3}, n*p.header.Row().Inputs(p.header.Ranks)), Block: n, Fold: sum}
+		if mem.Out = mem.In; n%2 == 0 || pl.wanted.Count == 0 {
+			mem.Out = make([]byte, n*pl.wanted.Count)
+		}
+		return mem
+	case pl.blocks == 0:
 		return Buffers{}
-	case 1:
+	case pl.blocks == 1:
 		return InPlace(make([]byte, n))
 	}
 	mem := Buffers{Out: make([]byte, n*pl.wanted.Count), Block: n}
@@ -91,7 +99,8 @@ func TestQuickIsAsOthers(t *testing.T) {
 				root   int
 				chunks int
 			}{{"bcast/linear", 0, 1}, {"bcast/linear", 1, 1}, {"bcast/binomial", 0, 1}, {"bcast/linear", 0, 3}, {"barrier/dissemination", 0, 0}, {"barrier/hsb", 0, 0}, {"barrier/exchange", 0, 0},
-				{"gather/linear", 0, 1}, {"gather/linear", 1, 1}, {"scatter/linear", 0, 1}, {"alltoall/linear", 0, 1}, {"gather/binomial", 0, 1}} {
+				{"gather/linear", 0, 1}, {"gather/linear", 1, 1}, {"scatter/linear", 0, 1}, {"alltoall/linear", 0, 1}, {"gather/binomial", 0, 1},
+				{"allreduce/doubling", 0, 1}} {
 				params := schedule.Params{Ranks: ranks, Root: of.root, Chunks: of.chunks}
 				spec, err := schedule.New(of.name, params)
 				require.NoError(t, err)
@@ -108,7 +117,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 			}
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "operations") {
-			of := rapid.IntRange(0, 11).Draw(t, "plan")
+			of := rapid.IntRange(0, len(plans[0])-1).Draw(t, "plan")
 			n := rapid.SampledFrom([]int{0, 2, 48, 49, wire.CopiedTo, wire.CopiedTo + 1}).Draw(t, "bytes")
 			full := rapid.IntRange(0, 9).Draw(t, "full") == 0
 			nets[0].full, nets[1].full = full, full
@@ -119,10 +128,17 @@ func TestQuickIsAsOthers(t *testing.T) {
 			p, c := plans[1][of], cores[1]
 			q, told := c.Quick(p, n), len(nets[1].told)
 			ok, mem := q != nil, buffersOf(p, n)
-			p.Own(&mem)
+			own := mem
+			if q != nil {
+				q.Own(p, &mem)
+			}
 			for i := 0; ok && i < len(q.Steps); i++ {
-				if q.Steps[i].Rank >= 0 {
+				if s := &q.Steps[i]; s.Rank >= 0 {
 					c.Note(p, q)
+					if s.Chunk {
+						dst := q.Into(s, &mem)
+						copy(dst, bytes.Repeat([]byte{byte(s.Rank)}, len(dst)))
+					}
 				}
 				ok = c.Write(q, &q.Steps[i], &mem)
 			}
@@ -131,6 +147,10 @@ func TestQuickIsAsOthers(t *testing.T) {
 				quick++
 			} else {
 				nets[1].told = nets[1].told[:told] // it is written again
+				if q != nil {
+					q.Undo(&mem)
+				}
+				require.Equal(t, own, mem)
 				plainly(t, c, p, buffersOf(p, n))
 			}
 			require.Equal(t, cores[0].AppendState(nil), c.AppendState(nil))

@@ -173,7 +173,7 @@ func (rc *recovery) layout(o *op) {
 			o.frags.layoutBlocks(o, rc.Caps.Datagram)
 			return
 		}
-		o.frags.layout(o.n, max(o.plan.places.per, 1), o.chunks, rc.Caps.Datagram)
+		o.frags.layout(o, rc.Caps.Datagram)
 	}
 }
 

@@ -91,12 +91,12 @@ func chunkLine(turn uint64, place int) int {
 func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 	s := actions[0].Slot
 	place := o.plan.lines.place(actions)
-	if place < 0 || s.Kind() != ir.KindChunk || o.state != opActive {
+	if place < 0 || s.Kind() == ir.KindSignal || o.state != opActive {
 		return false
 	}
 	p := &o.plan.lines.posts[place]
 	line, f := chunkLine(o.turn, place), wire.Flag{Seq: o.seq, Mark: mark(o.print, ops.Epoch), From: ops.Rank}
-	lent, ok := ops.flags.shelf.net.Lay(line, p.near, f, o.chunk(s), o.n)
+	lent, ok := ops.flags.shelf.net.Lay(line, p.near, f, o.bytesOf(s), o.n)
 	if !ok {
 		return false
 	}
@@ -104,8 +104,8 @@ func (ops *operations) lay(o *op, actions []ir.Action, done *int) bool {
 		o.unsent++
 		ops.flags.shelf.lent = append(ops.flags.shelf.lent, Lent{line, o.seq})
 	}
-	for _, to := range p.near {
-		ops.trace(EventPut, o.seq, s, to)
+	for i, to := range p.near {
+		ops.trace(EventPut, o.seq, p.sets[i], to)
 	}
 	*done = len(p.ranks)
 	return true
@@ -127,7 +127,7 @@ func (c *Core) Buffer(i int, f wire.Flag) (dst []byte, ok bool) {
 	if !at.IsChunk() || f.Mark != at.mark || c.fate.err != nil {
 		return nil, false
 	}
-	return c.ops.open(at.Seq).chunk(at.slot), true
+	return c.ops.open(at.Seq).bytesOf(at.slot), true
 }
 
 // Lent returns the chunks that others have still to collect. It changes with every step of the

@@ -30,6 +30,9 @@ func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 		}
 		return nil, wire.Accept
 	}
+	if h.Slot.Kind() == ir.KindValue {
+		return ops.bufferValues(o, h)
+	}
 	return ops.bufferChunk(o, h)
 }
 
@@ -94,9 +97,7 @@ func (ops *operations) part(o *op, h *wire.Header, body []byte) {
 	for k := first; k < first+n; k++ {
 		body = body[copy(o.chunk(ir.Chunk(k)), body):]
 	}
-	if h.Len > wire.MaxControl {
-		delete(ops.apart, h.From) // it is not worth its memory
-	}
+	ops.apart.drop(h)
 }
 
 // arrived takes a slot whose body is in its buffer.
@@ -116,6 +117,12 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 		ops.set(o, h.Slot)
 		return
 	}
+	if h.Slot.Kind() == ir.KindValue {
+		if o.state == opActive {
+			ops.valuesArrived(o, h, body)
+		}
+		return
+	}
 	if h.Arg > 0 && o.state == opActive {
 		ops.part(o, h, body)
 	}
@@ -131,9 +138,21 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 	}
 }
 
-// set sets a slot of o and does what that triggers.
+// set sets a slot of o and does what that triggers. Folds that it triggers set slots in turn.
 func (ops *operations) set(o *op, s ir.Slot) {
 	o.pulse.stirred = true
+	ops.setOne(o, s)
+	for i := 0; i < len(o.folds.made); i++ {
+		ops.setOne(o, o.folds.made[i])
+	}
+	o.folds.made = o.folds.made[:0]
+	if o.lost.yields.on {
+		ops.rec.grown(o)
+	}
+	ops.resume()
+}
+
+func (ops *operations) setOne(o *op, s ir.Slot) {
 	owed := o.lost.owes() && s.Kind() == ir.KindChunk && !o.machine.Has(s)
 	do, arm := o.machine.Set(s)
 	if len(do) > 0 {
@@ -145,10 +164,6 @@ func (ops *operations) set(o *op, s ir.Slot) {
 	if owed {
 		ops.rec.repay(o, s.Index())
 	}
-	if o.lost.yields.on {
-		ops.rec.grown(o)
-	}
-	ops.resume()
 }
 
 // act sends the frames of actions.
@@ -156,6 +171,10 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 	for n := 1; len(actions) > 0; actions = actions[n:] {
 		n = 1
 		switch a := actions[0]; {
+		case a.Op == ir.Fold:
+			n = len(ir.MessageOf(actions))
+			o.fold(actions[:n], ops.FoldAtOnce)
+			ops.folding = ops.folding || len(o.folds.later) > 0
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// A request that came too late for what is kept; others repair.
 		case o.turn != 0 && isFlag(a.Slot):
@@ -165,6 +184,8 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			ops.rec.noteLoss()
 			ops.sayOver(int(a.To), o.seq, o.print)
 		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
+		case a.As != ir.None:
+			n = ops.putValues(o, actions)
 		case o.lost.yields.on && ops.rec.yield(o, a):
 		case a.Op == ir.Put && n < len(actions) && actions[n].Joins:
 			n = o.plan.places.run(actions, o.n)

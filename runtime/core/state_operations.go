@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/ir"
 	"slices"
 )
 
@@ -121,6 +122,13 @@ func (s *state) op(ops *operations, o *op) {
 		s.bytes(o.mem.In)
 	}
 	s.bytes(o.relayed)
+	s.num(len(o.folds.later))
+	s.num(o.folds.done)
+	for v := range o.plan.cells.of {
+		if o.state == opActive && o.machine.Has(ir.Value(v)) {
+			s.bytes(o.bytesOf(ir.Value(v)))
+		}
+	}
 	s.num(o.unsent)
 	s.b = o.machine.AppendState(s.b)
 	s.debts(o.lost.debts)

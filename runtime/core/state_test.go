@@ -45,10 +45,11 @@ var considered = map[string]string{
 	"ballot.below": "derived", "ballot.missing": "state", "ballot.joined": "state", "ballot.raised": "state", "ballot.without": "state",
 	"ballot.known": "state", "ballot.is": "state", "ballot.apart": "state", "ballot.dead": "state",
 	"Vote.Flags": "state", "Vote.Generation": "state", "Vote.came": "state", "span.least": "state", "span.most": "state",
-	"ballot.came": "link", "agreement.casts": "link",
+	"ballot.came": "link", "ballot.doubt": "link", "agreement.casts": "link",
 
 	// Nobody is watched where durations are left out: Silence is 0.
 	"watch.env": "link", "watch.fate": "link", "watch.members": "link", "watch.wanted": "time", "watch.on": "time", "watch.until": "time",
+	"watch.ops": "link", "watch.awaited": "time", "watch.next": "time", "watch.askers": "time", "target.alive": "time",
 	"watch.agree": "link", "watch.targets": "time", "target.rank": "time", "target.heard": "time", "target.took": "time", "target.last": "time", "watch.ask": "time", "watch.looked": "time",
 
 	"operations.env": "link", "operations.fate": "link", "operations.members": "link", "operations.rec": "link",
@@ -65,16 +66,19 @@ var considered = map[string]string{
 	"op.machine": "state", "op.chunks": "state", "op.n": "derived", "op.mem": "state", "op.gone": "state", "op.relayed": "state", "op.keep": "scratch",
 	"op.unsent": "state", "op.gate": "state", "op.pulse": "time", "op.frags": "state", "op.lost": "state",
 
-	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived", "Plan.manyCast": "derived",
+	"Plan.Name": "state", "Plan.Chunks": "derived", "Plan.Programs": "derived", "Plan.program": "derived", "Plan.base": "derived", "Plan.multicasts": "derived", "Plan.manyCast": "derived",
 	"Plan.answers": "derived", "Plan.places": "derived", "places.blocks": "derived", "places.per": "derived", "places.held": "derived", "places.wanted": "derived",
-	"places.whole": "derived", "places.wantedBy": "derived", "places.heldBy": "derived", "operations.apart": "scratch", "places.relayed": "derived", "places.kept": "derived", "both.held": "derived", "both.wanted": "derived", "where.held": "derived", "where.at": "derived", "Step.where": "derived", "write.from": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "Buffers.Counts": "derived", "Counts.In": "derived", "Counts.Out": "derived", "Counts.Element": "derived", "Counts.Shared": "derived", "op.key": "derived", "op.spans": "derived", "spans.on": "derived", "spans.shared": "derived", "spans.element": "derived", "spans.in": "derived", "spans.out": "derived", "Plan.counted": "derived", "Plan.shared": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
+	"places.whole": "derived", "places.wantedBy": "derived", "places.heldBy": "derived", "operations.apart": "scratch", "places.relayed": "derived", "places.kept": "derived", "both.held": "derived", "both.wanted": "derived", "where.at": "derived", "Step.where": "derived", "Buffers.In": "state", "Buffers.Out": "state", "Buffers.Block": "derived", "Buffers.Counts": "derived", "Counts.In": "derived", "Counts.Out": "derived", "Counts.Element": "derived", "Counts.Shared": "derived", "op.key": "derived", "op.spans": "derived", "spans.on": "derived", "spans.shared": "derived", "spans.element": "derived", "spans.in": "derived", "spans.out": "derived", "Plan.counted": "derived", "Plan.shared": "derived", "operations.askers": "derived", "operations.asked": "derived", "recovery.pace": "time", "recovery.repairing": "scratch", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
+	"where.memory": "derived", "Step.acts": "derived", "act.slot": "derived", "act.to": "derived", "act.own": "derived", "act.line": "derived", "act.from": "derived", "act.made": "derived", "act.into": "derived", "act.of": "derived", "Quick.cells": "scratch", "Quick.given": "scratch",
+	"op.folds": "state", "folding.kernel": "derived", "folding.element": "derived", "folding.memory": "state", "folding.bounds": "derived", "folding.made": "scratch", "folding.copied": "derived", "folding.later": "state", "folding.done": "state", "operations.folding": "derived",
+	"Plan.cells": "derived", "Plan.folds": "derived", "cells.per": "derived", "cells.of": "derived", "cells.parts": "derived", "cells.late": "derived", "Plan.InPlace": "derived", "operations.spare": "scratch", "Buffers.Fold": "derived", "Fold.Kernel": "derived", "Fold.Name": "derived", "Fold.Commutes": "derived", "post.sets": "derived", "Fold.Element": "derived",
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived",
 
 	"operations.flags": "state", "flags.net": "link", "flags.waits": "link", "flags.begun": "state", "flags.last": "derived", "Awaits.Over": "derived", "flags.awaits": "state", "op.turn": "state", "gate.behind": "state",
 	"flags.inside": "state", "flags.shelf": "state", "shelf.net": "link", "shelf.used": "state", "shelf.passed": "state", "shelf.lent": "state", "Lent.Line": "derived", "Lent.seq": "derived",
 	"Awaits.Flags": "state", "Awaited.Rank": "derived", "Awaited.Line": "derived", "Awaited.Seq": "derived", "Awaited.mark": "derived", "Awaited.slot": "derived", "lines.chunks": "derived",
 	"Plan.lines": "derived", "Plan.printed": "derived", "printed.n": "derived", "printed.print": "derived", "lines.known": "derived", "lines.steps": "derived", "Core.quick": "scratch", "Quick.Flag": "scratch", "Quick.Steps": "scratch", "Quick.root": "scratch", "Quick.turn": "scratch", "Quick.noted": "scratch", "op.quick": "derived",
-	"Step.Rank": "derived", "Step.Line": "derived", "Step.Chunk": "derived", "Step.writes": "derived", "write.slot": "derived", "write.to": "derived", "write.own": "derived", "write.line": "derived", "Step.slot": "derived", "lines.shelved": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "post.near": "derived", "post.far": "derived", "lines.awaited": "derived",
+	"Step.Rank": "derived", "Step.Line": "derived", "Step.Chunk": "derived", "Step.slot": "derived", "lines.shelved": "derived", "lines.posts": "derived", "post.slot": "derived", "post.ranks": "derived", "post.near": "derived", "post.far": "derived", "lines.awaited": "derived",
 
 	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",

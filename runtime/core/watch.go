@@ -16,11 +16,17 @@ import (
 // Ranks may fall silent together, and then nobody watches the one behind a silent one. So a
 // rank whose targets do not answer asks twice as many, up to the next one that answers: what
 // silence lasts is counted for each of them, and all are lost at about the same time.
+//
+// Among more than 17 ranks this is not enough: those that would watch a silent one may all have
+// left, which not all ranks hear. So a rank whose operation has not moved for a silence also asks
+// those that it waits for, a few at a time. None of them can have left in good order, since it
+// would have put first what this rank lacks.
 type watch struct {
 	*env
 	fate    *failure
 	members *membership
 	agree   *agreement
+	ops     *operations
 
 	wanted  bool     // since the last tick something has asked for it
 	on      bool     // this rank watches
@@ -28,6 +34,10 @@ type watch struct {
 	targets []target // whom it watches, the nearest first: all but the last are behind with their answers
 	ask     Time     // when they are asked for a sign of life
 	looked  Time     // when tick last looked
+
+	awaited []target // whom else it watches: ranks that operations wait for
+	next    int      // the rank from which on it looks for more of them
+	askers  []int    // ranks to which this one would not say goodbye otherwise, and that have asked it
 }
 
 // target is a rank that is watched.
@@ -36,7 +46,15 @@ type target struct {
 	heard bool   // it has been heard of since the last tick
 	took  uint64 // how much of what was put to it had left at the last tick: a slow link is not silence
 	last  Time   // when there was a sign of life
+	alive bool   // there was one since it has been watched
 }
+
+// How many ranks that operations wait for are asked at once, and of how many it is found out at
+// once whether they do.
+const (
+	maxAwaited = 16
+	maxLooked  = 64
+)
 
 // The interval of questions: so many to a silence, but no longer than maxInterval.
 const (
@@ -55,16 +73,40 @@ func (w *watch) hear(rank int) {
 	if !w.on {
 		return
 	}
-	for i := range w.targets {
-		if t := &w.targets[i]; t.rank == rank {
+	for t := range w.all {
+		if t.rank == rank {
 			t.heard = true
 		}
 	}
 }
 
+// all yields the ranks that are watched.
+func (w *watch) all(yield func(*target) bool) {
+	for _, list := range [...][]target{w.targets, w.awaited} {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// watches reports whether rank is watched.
+func (w *watch) watches(rank int) bool {
+	for t := range w.all {
+		if t.rank == rank {
+			return true
+		}
+	}
+	return false
+}
+
 // asked answers a rank that asks for a sign of life.
 func (w *watch) asked(from int) {
 	w.want()
+	if !mayAsk((w.Rank-from+w.Size)%w.Size) && !w.agree.active() && !slices.Contains(w.askers, from) {
+		w.askers = append(w.askers, from)
+	}
 	w.control(from, wire.FrameAlive, 0, 0, 0)
 }
 
@@ -102,26 +144,25 @@ func (w *watch) tick(now Time) (lost bool) {
 		w.wanted, w.until = false, now+stays*w.interval()
 	}
 	if now >= w.until {
-		w.on, w.targets = false, w.targets[:0]
+		w.on, w.targets, w.awaited = false, w.targets[:0], w.awaited[:0]
 		return false
 	}
 	if !w.on {
-		w.on, w.targets, w.ask, w.looked = true, w.targets[:0], now, now
+		w.on, w.targets, w.awaited, w.ask, w.looked = true, w.targets[:0], w.awaited[:0], now, now
 	}
 	gap := now - w.looked
 	if gap <= 2*w.interval() {
 		gap = 0
 	}
 	w.looked = now
-	for i := range w.targets {
-		t := &w.targets[i]
+	for t := range w.all {
 		t.last += gap // this rank itself was stopped: what has come meanwhile has not been taken
 		if took := w.taken(t.rank); t.heard || took != t.took {
-			t.heard, t.took, t.last = false, took, now
+			t.heard, t.took, t.last, t.alive = false, took, now, true
 		}
 	}
-	for i := 0; i < len(w.targets); i++ {
-		if t := w.targets[i]; now-t.last >= w.Silence && !w.members.gone(t.rank) {
+	for t := range w.all {
+		if now-t.last >= w.Silence && !w.members.gone(t.rank) {
 			w.fate.silent(t.rank, w.Silence)
 			lost = true
 		}
@@ -129,14 +170,15 @@ func (w *watch) tick(now Time) (lost bool) {
 	if lost || len(w.targets) == 0 || w.members.gone(w.targets[0].rank) || now >= w.ask {
 		w.aim(now)
 	}
-	if len(w.targets) == 0 {
+	if len(w.targets) == 0 && w.allNear() {
 		w.on = false
 		return lost
 	}
 	if now >= w.ask {
 		w.ask = now + w.interval()
-		for i := range w.targets {
-			w.question(&w.targets[i], now)
+		w.await(now)
+		for t := range w.all {
+			w.question(t, now)
 		}
 	}
 	return lost
@@ -172,6 +214,31 @@ func (w *watch) aim(now Time) {
 	}
 }
 
+// await chooses ranks that operations wait for, if these have waited for long. Who has answered
+// makes room for others.
+func (w *watch) await(now Time) {
+	if w.allNear() || w.fate.err != nil || !w.ops.stuck(now) {
+		w.awaited = w.awaited[:0]
+		return
+	}
+	w.awaited = slices.DeleteFunc(w.awaited, func(t target) bool { return t.alive || w.members.gone(t.rank) })
+	for n := min(w.Size, maxLooked); n > 0 && len(w.awaited) < maxAwaited && w.fate.err == nil; n-- {
+		rank := w.next
+		w.next = (w.next + 1) % w.Size
+		if rank == w.Rank || w.watches(rank) {
+			continue
+		}
+		a := w.members.of(rank)
+		switch o, how := w.ops.awaits(rank); {
+		case how == waitsNot:
+		case a == nil:
+			w.awaited = append(w.awaited, target{rank: rank, took: w.taken(rank), last: now})
+		case a.state == hasLeft && a.last == unknown && how == waitsMust:
+			w.ops.forsaken(o, rank)
+		}
+	}
+}
+
 // question asks a target for a sign of life.
 func (w *watch) question(t *target, now Time) {
 	w.control(t.rank, wire.FrameWatch, 0, 0, 0)
@@ -190,8 +257,11 @@ func (w *watch) farther(distance int) int {
 	return farther(distance)
 }
 
-// some reports whether there is a rank to watch.
+// some reports whether there is a rank to watch, or may be.
 func (w *watch) some() bool {
+	if !w.allNear() {
+		return true
+	}
 	for distance := 1; distance < w.Size; distance = w.farther(distance) {
 		if !w.members.gone((w.Rank + distance) % w.Size) {
 			return true

@@ -97,7 +97,7 @@ func TestSilentRankIsLost(t *testing.T) {
 func TestSignsOfLife(t *testing.T) {
 	for name, sign := range map[string]func(c *Core, net *questioner){
 		"an answer":                   func(c *Core, _ *questioner) { c.Body(control(2, wire.FrameAlive)) },
-		"a datagram":                  func(c *Core, _ *questioner) { c.Fragment(&wire.Header{Epoch: 1, Seq: 9, From: 2}, 0, nil) },
+		"a datagram":                  func(c *Core, _ *questioner) { c.Fragment(&wire.Header{Epoch: 1, Seq: 1, From: 2}, 0, nil) },
 		"a put that its system takes": func(_ *Core, net *questioner) { net.taken++ },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,6 +108,16 @@ func TestSignsOfLife(t *testing.T) {
 			require.ErrorIs(t, c.Err(), ErrPeerLost, "others do not count")
 		})
 	}
+}
+
+// What is held is offered again and again, and shows nothing.
+func TestHeldIsNoSignOfLife(t *testing.T) {
+	c, _, start := watching(t)
+	goOn(c, start, 3600e9, func() {
+		v := c.Fragment(&wire.Header{Epoch: 1, Seq: 9, From: 2}, 0, nil)
+		require.True(t, v == wire.Hold || c.fate.err != nil)
+	})
+	require.ErrorIs(t, c.Err(), ErrPeerSilent)
 }
 
 // datagrams counts the questions that a core asks by datagram.

@@ -187,7 +187,7 @@ func (s *system) enter(l *local) {
 	mem := c.buffers(l.rank, buf)
 	copy(buf, bytes.Repeat([]byte{blank}, len(buf)))
 	if c.block > 0 {
-		copy(mem.In, c.contents(c.Schedule.Held(l.rank)))
+		copy(mem.In, c.held(l.rank))
 	}
 	l.core.Begin(c.plans[l.rank], mem)
 }

@@ -39,11 +39,12 @@ type system struct {
 // call is a call in readiness.
 type call struct {
 	Call
-	root    int
-	plans   []*core.Plan // by rank
-	seq     uint64       // operation; 0 for rootless messages
-	message []byte       // all blocks one behind the other, or a rootless message
-	block   int          // bytes of a block; 0 for a barrier and for rootless messages
+	root          int
+	plans         []*core.Plan // by rank
+	seq           uint64       // operation; 0 for rootless messages
+	message       []byte       // all blocks one behind the other, or a rootless message
+	block         int          // bytes of a block; 0 for a barrier and for rootless messages
+	contributions [][]byte     // by rank, what it contributes to a call that folds
 }
 
 func (c *call) isMessage() bool { return c.Schedule == nil }
@@ -141,7 +142,23 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 	}
 	h := &c.Schedule.Header
 	r.root = h.Root
-	if h.HasMessage() {
+	if h.Folds() {
+		chunks, err := s.results(i, c.Schedule)
+		if err != nil {
+			return nil, err
+		}
+		for _, chunk := range chunks {
+			r.message = append(r.message, append(chunk, make([]byte, s.Pieces*pieceBytes-len(chunk))...)...)
+		}
+		r.block = len(r.message) / h.Blocks()
+		for rank := range h.Ranks {
+			var own []byte
+			for k := range h.InputChunks() {
+				own = append(own, s.contribution(i, rank, k)...)
+			}
+			r.contributions = append(r.contributions, own)
+		}
+	} else if h.HasMessage() {
 		for k := range h.Chunks {
 			for piece := range s.Pieces {
 				r.message = append(r.message, byte(i+1), byte(k+1), byte(piece), 0xA5)
@@ -167,10 +184,21 @@ func (c *call) sizes(rank int) (out, in int) {
 		return 0, 0
 	}
 	out = c.Schedule.Wanted(rank).Count * c.block
+	if c.contributions != nil {
+		return out, len(c.contributions[rank])
+	}
 	if c.Schedule.Blocks() > 1 {
 		in = c.Schedule.Held(rank).Count * c.block
 	}
 	return out, in
+}
+
+// held returns what a rank has at enter.
+func (c *call) held(rank int) []byte {
+	if c.contributions != nil {
+		return c.contributions[rank]
+	}
+	return c.contents(c.Schedule.Held(rank))
 }
 
 // contents returns the bytes of blocks.
@@ -186,11 +214,15 @@ func (c *call) buffers(rank int, memory []byte) core.Buffers {
 	if c.block == 0 {
 		return core.Buffers{}
 	}
-	if c.Schedule.Blocks() == 1 {
+	out, _ := c.sizes(rank)
+	mem := core.Buffers{Out: memory[:out:out], In: memory[out:], Block: c.block}
+	switch {
+	case c.contributions != nil:
+		mem.Fold = &tree
+	case c.Schedule.Blocks() == 1:
 		return core.InPlace(memory)
 	}
-	out, _ := c.sizes(rank)
-	return core.Buffers{Out: memory[:out:out], In: memory[out:], Block: c.block}
+	return mem
 }
 
 // stand has signals and chunks stand in windows, where there are any.

@@ -1,6 +1,10 @@
 package machine
 
-import "github.com/schedgen/schedgen/ir"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // Machine is one operation in execution at one rank. The zero Machine has no
 // plan; Reset gives it one. A machine is used by one goroutine at a time.
@@ -134,6 +138,17 @@ func (m *Machine) several(fired []int32) (do []ir.Action, arm []int32) {
 func (m *Machine) Pending(rule int32) bool {
 	u := m.plan.unless[rule]
 	return u >= 0 && m.left[rule] == 0 && !m.set[u]
+}
+
+// Awaits reports whether s is not set although the operation, or a rule that must fire, waits for
+// it.
+func (m *Machine) Awaits(s ir.Slot) bool {
+	pl := m.plan
+	i := pl.numbers.Index(s)
+	if i < 0 || m.set[i] {
+		return false
+	}
+	return pl.done[i] || slices.ContainsFunc(pl.waiters[pl.waitersAt[i]:pl.waitersAt[i+1]], func(r int32) bool { return !pl.optional[r] })
 }
 
 // Done reports whether all done slots are set.

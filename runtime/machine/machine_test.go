@@ -115,8 +115,12 @@ func (n *network) deliver(e arrival) {
 
 func (n *network) send(from int, actions []ir.Action) {
 	for _, a := range actions {
-		if a.Op == ir.Put {
-			n.under = append(n.under, arrival{int(a.To), a.Slot})
+		switch {
+		case a.Op == ir.Put:
+			n.under = append(n.under, arrival{int(a.To), a.Sets()})
+			continue
+		case a.Op == ir.Fold:
+			n.under = append(n.under, arrival{from, a.As})
 			continue
 		}
 		for r := range n.machines {
@@ -276,4 +280,33 @@ func BenchmarkBarrier(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(signals), "arrivals/op")
+}
+
+// A rank awaits what done or a rule that must fire waits for, until it is set, and no requests.
+func TestAwaits(t *testing.T) {
+	var m machine.Machine
+	m.Reset(compile(t, "gather/linear", 40, 0, 0))
+	require.True(t, m.Awaits(ir.Chunk(25)))
+	m.Set(ir.Enter)
+	m.Set(ir.Chunk(25))
+	require.False(t, m.Awaits(ir.Chunk(25)))
+	require.True(t, m.Awaits(ir.Chunk(24)))
+	require.False(t, m.Awaits(ir.Chunk(99)), "there is none")
+
+	spec, err := schedule.New("barrier/hsb-mcast", schedule.Params{Ranks: 40})
+	require.NoError(t, err)
+	h, requests := spec.Header(), 0
+	for rank := range 40 {
+		p := spec.Program(rank)
+		plan, err := machine.Compile(&h, &p)
+		require.NoError(t, err)
+		m.Reset(plan)
+		for k, request := range p.Requests() {
+			if request {
+				requests++
+				require.False(t, m.Awaits(ir.Signal(k)), "rank %d, s%d", rank, k)
+			}
+		}
+	}
+	require.Positive(t, requests)
 }

@@ -22,7 +22,7 @@ func (pl *Plan) number(h *ir.Header, p *ir.Program) error {
 	named := namedBy(p)
 	most := maxUnnamed + len(named)
 	wanted := h.Wanted(p.Rank)
-	if all := pl.told == h.Chunks || wanted.Len() == h.Chunks; all && h.Chunks <= most && p.Signals <= most {
+	if all := pl.told == h.Chunks || wanted.Len() == h.Chunks; all && h.Chunks <= most && p.Signals <= most && p.Values <= most {
 		pl.numbers = numbering.Prefix(h.Chunks, p.Signals, p.Values)
 		pl.findHolding()
 		return nil
@@ -46,7 +46,7 @@ func (pl *Plan) number(h *ir.Header, p *ir.Program) error {
 func namedBy(p *ir.Program) []ir.Slot {
 	n := len(p.Done)
 	for i := range p.Rules {
-		n += len(p.Rules[i].When) + 1 + len(p.Rules[i].Do)
+		n += len(p.Rules[i].When) + 1 + 2*len(p.Rules[i].Do)
 	}
 	named := append(make([]ir.Slot, 0, n), p.Done...)
 	for i := range p.Rules {
@@ -56,7 +56,11 @@ func namedBy(p *ir.Program) []ir.Slot {
 			named = append(named, r.Unless)
 		}
 		for _, a := range r.Do {
-			if a.Slot.Kind() == ir.KindChunk {
+			if a.Op == ir.Fold {
+				named = append(named, a.As)
+			}
+			switch a.Slot.Kind() {
+			case ir.KindChunk, ir.KindValue:
 				named = append(named, a.Slot)
 			}
 		}

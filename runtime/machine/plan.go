@@ -27,6 +27,8 @@ import (
 type Plan struct {
 	rank    int
 	signals int
+	values  int
+	parts   []int32         // see Parts
 	numbers numbering.Slots // of the slots whose state a machine keeps
 	held    ir.Chunks       // the chunks that the rank has from enter on
 	holding []span          // the numbers of those of them that have one
@@ -57,6 +59,7 @@ func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 	pl := &Plan{
 		rank:     p.Rank,
 		signals:  p.Signals,
+		values:   p.Values,
 		held:     h.Held(p.Rank),
 		recovery: p.Recovery,
 	}
@@ -66,6 +69,11 @@ func Compile(h *ir.Header, p *ir.Program) (*Plan, error) {
 	if err := pl.number(h, p); err != nil {
 		return nil, fmt.Errorf("compile %s, rank %d: %w", h.Name(), p.Rank, err)
 	}
+	parts, err := partsOf(h, p)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s, rank %d: %w", h.Name(), p.Rank, err)
+	}
+	pl.parts = parts
 	pl.compileDone(p.Done)
 	pl.compileWaits(p)
 	pl.compileActions(p.Rules)
@@ -80,7 +88,8 @@ func inRange(h *ir.Header, p *ir.Program) error {
 		switch {
 		case s == ir.Enter,
 			s.Kind() == ir.KindChunk && s.Index() < h.Chunks,
-			s.Kind() == ir.KindSignal && s.Index() < p.Signals:
+			s.Kind() == ir.KindSignal && s.Index() < p.Signals,
+			s.Kind() == ir.KindValue && s.Index() < p.Values:
 			return nil
 		}
 		return fmt.Errorf("slot %v out of range", s)
@@ -101,7 +110,7 @@ func inRange(h *ir.Header, p *ir.Program) error {
 			}
 		}
 		for _, a := range r.Do {
-			if err := actionInRange(h, a); err != nil {
+			if err := actionInRange(h, p, a); err != nil {
 				return fmt.Errorf("rule %d: %w", i, err)
 			}
 		}
@@ -114,12 +123,17 @@ func inRange(h *ir.Header, p *ir.Program) error {
 	return ir.ValidateRecovery(h, p)
 }
 
-func actionInRange(h *ir.Header, a ir.Action) error {
+func actionInRange(h *ir.Header, p *ir.Program, a ir.Action) error {
 	chunk := a.Slot.Kind() == ir.KindChunk && a.Slot.Index() < h.Chunks
+	folds := chunk || a.Slot.Kind() == ir.KindValue && a.Slot.Index() < p.Values ||
+		a.Slot.Kind() == ir.KindInput && a.Slot.Index() < h.InputChunks()
+	value := a.As.Kind() == ir.KindValue
 	switch {
-	case a.Op == ir.Mcast && chunk:
+	case a.Op == ir.Mcast && chunk && a.As == ir.None:
 		return nil
-	case a.Op == ir.Put && a.To >= 0 && int(a.To) < h.Ranks && (chunk || a.Slot.Kind() == ir.KindSignal):
+	case a.Op == ir.Put && a.To >= 0 && int(a.To) < h.Ranks && (a.As == ir.None && (chunk || a.Slot.Kind() == ir.KindSignal) || value && folds):
+		return nil
+	case a.Op == ir.Fold && folds && (value && a.As.Index() < p.Values || a.As.Kind() == ir.KindChunk && a.As.Index() < h.Chunks):
 		return nil
 	}
 	return fmt.Errorf("action %v %v @%d out of range", a.Op, a.Slot, a.To)
@@ -137,6 +151,8 @@ func (pl *Plan) valid(s ir.Slot) bool {
 		return i < pl.told || pl.held.Has(i)
 	case s.Kind() == ir.KindSignal:
 		return i < pl.signals
+	case s.Kind() == ir.KindValue:
+		return i < pl.values
 	}
 	return false
 }
@@ -227,7 +243,7 @@ func sendsChunk(actions []ir.Action) bool {
 // Outline returns what the rank sends, repairs and waits for; which slots its rules wait for, and its recovery,
 // are left out.
 func (pl *Plan) Outline() ir.Program {
-	p := ir.Program{Rank: pl.rank, Signals: pl.signals}
+	p := ir.Program{Rank: pl.rank, Signals: pl.signals, Values: pl.values}
 	for r := range int32(pl.Rules()) {
 		rule := ir.Rule{Do: pl.Actions(r)}
 		if after, repair := pl.Repair(r); repair {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/fold"
 )
 
 // BenchmarkCalls is what a broadcast costs its two ranks, one after the other, neither of which
@@ -41,15 +42,25 @@ func BenchmarkCalls(b *testing.B) {
 	}
 }
 
+var doubles = func() *runtime.Fold {
+	k, size, _ := fold.For[float64](fold.Sum)
+	return &runtime.Fold{Name: "sum", Element: size, Commutes: true, Kernel: runtime.Kernel(k)}
+}()
+
 // BenchmarkBlocks is a collective of blocks of 8 bytes among two ranks, each in a goroutine. Those with a root have
 // it change, so that no rank is ahead of the other.
 func BenchmarkBlocks(b *testing.B) {
-	for _, name := range []string{"bcast", "scatter", "gather", "allgather", "alltoall"} {
+	for _, name := range []string{"bcast", "scatter", "gather", "allgather", "alltoall", "allreduce"} {
 		row, _ := ir.CollectiveNamed(name)
+		algorithm, held := name+"/linear", row.Held
+		var sum *runtime.Fold
+		if row.Inputs != nil {
+			algorithm, held, sum = name+"/doubling", row.Wanted, doubles
+		}
 		b.Run(name, func(b *testing.B) {
 			var comms []*runtime.Comm
 			for _, tr := range connect(b, 2) {
-				c, err := runtime.Join(b.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{name: {Name: name + "/linear"}}})
+				c, err := runtime.Join(b.Context(), runtime.Config{Transport: tr, Algorithms: runtime.Algorithms{name: {Name: algorithm}}})
 				require.NoError(b, err)
 				comms = append(comms, c)
 			}
@@ -60,14 +71,14 @@ func BenchmarkBlocks(b *testing.B) {
 				wg.Go(func() {
 					var dst, src [2][]byte
 					for root := range dst {
-						dst[root], src[root] = make([]byte, 8*row.Wanted(2, root, rank).Count), make([]byte, 8*row.Held(2, root, rank).Count)
+						dst[root], src[root] = make([]byte, 8*row.Wanted(2, root, rank).Count), make([]byte, 8*held(2, root, rank).Count)
 					}
 					for i := range b.N {
 						root := 0
 						if row.Rooted {
 							root = i % 2
 						}
-						if err := c.Collective(b.Context(), name, dst[root], src[root], root); err != nil {
+						if err := c.Do(b.Context(), runtime.Call{Collective: name, Dst: dst[root], Src: src[root], Root: root, Fold: sum}); err != nil {
 							b.Error(err)
 							return
 						}

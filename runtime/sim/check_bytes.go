@@ -61,6 +61,17 @@ func (c *checker) buffersFor(p *process, o *Op) core.Buffers {
 		return core.Buffers{}
 	}
 	held, wanted := c.w.held(p.rank, o), c.w.wanted(p.rank, o)
+	if row.Inputs != nil {
+		own := c.contribution(p.step, p.rank, o)
+		mem := core.Buffers{Block: o.Bytes, Fold: &sum, In: c.buffer(p, len(own))}
+		if !c.w.sc.Shared {
+			copy(mem.In, own)
+		}
+		if mem.Out = mem.In; !o.inPlace(c.w.sc, p.step, p.rank) {
+			mem.Out = c.buffer(p, wanted.Count*o.Bytes)
+		}
+		return mem
+	}
 	if row.Blocks(c.w.sc.Ranks) == 1 && !o.Counted {
 		buf := c.buffer(p, o.Bytes)
 		if held.Count == 1 && !c.w.sc.Shared {
@@ -115,8 +126,14 @@ func (c *checker) checkBytes(p *process, r *request) {
 	if c.w.sc.Shared || c.disagreed {
 		return
 	}
-	c.checkBuffer(p, r, "wrong bytes", r.mem.Out, c.joined(r.step, c.w.wanted(p.rank, &r.op)))
-	c.checkBuffer(p, r, "other bytes to send", r.mem.In, c.joined(r.step, c.w.held(p.rank, &r.op)))
+	c.checkBuffer(p, r, "wrong bytes", r.mem.Out, c.brought(p, r))
+	row := r.op.row()
+	switch {
+	case row.Inputs == nil:
+		c.checkBuffer(p, r, "other bytes to send", r.mem.In, c.joined(r.step, c.w.held(p.rank, &r.op)))
+	case !r.op.inPlace(c.w.sc, r.step, p.rank):
+		c.checkBuffer(p, r, "other bytes to contribute", r.mem.In, c.contribution(r.step, p.rank, &r.op))
+	}
 }
 
 func (c *checker) checkBuffer(p *process, r *request, what string, got, want []byte) {
@@ -143,7 +160,7 @@ func (c *checker) checkAll(root *process, r *request) {
 		case own == nil && c.enters[p.rank][r.step] > 0:
 		case own == nil || own.seq == 0:
 			c.fail("the root returns from step %d, which rank %d has not entered", r.step, p.rank)
-		case !bytes.Equal(own.mem.Out, c.joined(r.step, c.w.wanted(p.rank, &own.op))):
+		case !bytes.Equal(own.mem.Out, c.brought(p, own)):
 			c.fail("the root returns from step %d, whose message rank %d has not got", r.step, p.rank)
 		}
 	}
@@ -157,7 +174,8 @@ func (c *checker) scribble(p *process, r *request) {
 		return
 	}
 	mem := [][]byte{r.mem.Out, r.mem.In}
-	if row := r.op.row(); row.Blocks(c.w.sc.Ranks) == 1 && !r.op.Counted {
+	row := r.op.row()
+	if row.Inputs != nil && r.op.inPlace(c.w.sc, r.step, p.rank) || row.Inputs == nil && row.Blocks(c.w.sc.Ranks) == 1 && !r.op.Counted {
 		mem = mem[:1] // both are one
 	}
 	for _, buf := range mem {

@@ -28,9 +28,9 @@ func (p *process) over() bool {
 	return p.state == crashed || p.ended && (!p.w.sc.Close || p.state == closed)
 }
 
-// forgiven reports whether a process may wait for ever, a rank having died: with a rootless
-// message, if the rank's host has died, so that its connections do not end; or if all ranks
-// that it may ask have left in good order.
+// forgiven reports whether a process may wait for ever, a rank having died and nobody being lost by
+// silence: with a rootless message, if the rank's host has died, so that its connections do not
+// end; or if all ranks that it may ask have left in good order.
 func (p *process) forgiven() bool {
 	if p.state != calling || !p.w.hasty && !p.w.died() {
 		return false
@@ -39,7 +39,7 @@ func (p *process) forgiven() bool {
 	case OpPublish, OpTake, OpFlush:
 		return p.w.hasty || p.w.comm.Silence == 0 && slices.ContainsFunc(p.w.procs, func(o *process) bool { return o.silent })
 	}
-	return p.alone()
+	return p.w.comm.Silence == 0 && p.alone()
 }
 
 // asked is how many ranks after it, in rings of more, a rank may ask what they do;

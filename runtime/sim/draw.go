@@ -165,10 +165,13 @@ func drawBytes(r *random) int {
 	}
 }
 
-// drawBlocks has ranks call a collective that moves several blocks, whatever the table says of them.
+// drawBlocks has ranks call a collective that moves several blocks, or folds, whatever the table says of
+// them.
 // What a rank holds or wants is together as long as a broadcast.
 func (s *Scenario) drawBlocks(r *random) {
-	rows := slices.DeleteFunc(ir.Collectives(), func(row ir.Collective) bool { return row.Published || row.Blocks == nil || row.Blocks(2) < 2 })
+	rows := slices.DeleteFunc(ir.Collectives(), func(row ir.Collective) bool {
+		return row.Published || row.Blocks == nil || row.Blocks(2) < 2 && row.Inputs == nil || len(algorithms(row.Name)) == 0
+	})
 	row := pick(r, rows...)
 	o := Op{Kind: OpKind(row.Name), Algorithm: pick(r, algorithms(row.Name)...), Bytes: drawBytes(r) / s.Ranks, Counted: r.chance(250)}
 	if row.Rooted {
@@ -180,6 +183,7 @@ func (s *Scenario) drawBlocks(r *random) {
 	if r.chance(300) {
 		o.Chunks = 1 + r.below(4)
 	}
+	o.Counted = o.Counted && row.Inputs == nil
 	if _, err := o.spec(s); err != nil {
 		o.Hosts = 0 // not all algorithms know of hosts
 	}

@@ -32,14 +32,15 @@ func TestMismatchIsToldInTheWordsOfBoth(t *testing.T) {
 		odd := rapid.IntRange(0, size-1).Draw(rt, "odd")
 		op := rapid.SampledFrom(steps()).Draw(rt, "step")
 		words := "barrier by barrier/dissemination degree=2"
-		switch row := op.row(); {
-		case row.Blocks == nil:
-		case row.Blocks(size) == 1:
-			words = fmt.Sprintf("%s of 1000 bytes from root 1 by %s", op.Kind, op.Algorithm)
-		case row.Rooted:
-			words = fmt.Sprintf("%s of blocks of 1000 bytes from root 1 by %s", op.Kind, op.Algorithm)
-		default:
-			words = fmt.Sprintf("%s of blocks of 1001 bytes by %s", op.Kind, op.Algorithm)
+		if row := op.row(); row.Blocks != nil {
+			what, from := "1001 bytes", ""
+			if row.Rooted {
+				what, from = "1000 bytes", " from root 1"
+			}
+			if row.Blocks(size) > 1 {
+				what = "blocks of " + what
+			}
+			words = fmt.Sprintf("%s of %s%s by %s", op.Kind, what, from, op.Algorithm)
 		}
 		if op.Algorithm == "barrier/dissemination" {
 			op.Degree = 3

@@ -220,7 +220,7 @@ func (o *Op) spec(s *Scenario) (*schedule.Spec, error) {
 	}
 	switch {
 	case !o.Counted:
-	case row.Blocks == nil || row.Blocks(2) < 2:
+	case row.Blocks == nil || row.Blocks(2) < 2 || row.Inputs != nil:
 		return nil, fmt.Errorf("%s: counted, but it does not move several blocks", o.Kind)
 	case !row.Everywhere(s.Ranks, params.Root) && spec.Relays():
 		return nil, fmt.Errorf("%s: counted, but %s has ranks pass blocks on whose lengths they do not know", o.Kind, o.Algorithm)

@@ -76,6 +76,9 @@ func (s *Scenario) checkOp(o *Op) error {
 		if row := o.row(); row.Blocks != nil && o.Bytes > maxBytes/row.Blocks(s.Ranks) {
 			return fmt.Errorf("%s: %d blocks of %d bytes, at most %d in all", o.Kind, row.Blocks(s.Ranks), o.Bytes, maxBytes)
 		}
+		if row := o.row(); row.Inputs != nil && o.Counted {
+			return fmt.Errorf("%s: counted, but it folds", o.Kind)
+		}
 		_, err := o.spec(s)
 		return err
 	case o.Counted:

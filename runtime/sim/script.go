@@ -273,6 +273,7 @@ func (p *process) compile(o *Op) (*core.Plan, error) {
 		return nil, err
 	}
 	plan := core.NewPlan(&h, compiled, programs(h.Root), 0)
+	plan.Programs = programs
 	if o.Counted {
 		row := o.row()
 		plan = plan.Counted(row.Everywhere(h.Ranks, h.Root))

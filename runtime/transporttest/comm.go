@@ -70,6 +70,7 @@ func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with, sizes.barrier) })
 	t.Run("Anycast", func(t *testing.T) { testAnycast(t, with, sizes.anycast) })
 	t.Run("Blocks", func(t *testing.T) { testBlocks(t, with, sizes.blocks) })
+	t.Run("Folds", func(t *testing.T) { testFolds(t, with, sizes.blocks) })
 }
 
 // commTest is a test of communicators.

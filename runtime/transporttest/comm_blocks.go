@@ -24,7 +24,7 @@ func testBlocks(t *testing.T, with Make, sizes []int) {
 	for _, a := range schedule.Algorithms() {
 		for _, ranks := range sizes {
 			row, _ := ir.CollectiveNamed(a.Collective)
-			if row.Blocks == nil || row.Blocks(2) < 2 {
+			if row.Blocks == nil || row.Blocks(2) < 2 || row.Inputs != nil {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/ranks=%d", a.Name, ranks), func(t *testing.T) {

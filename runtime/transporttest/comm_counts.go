@@ -16,7 +16,7 @@ import (
 // manyBlocks returns the collectives whose blocks may have lengths of their own.
 func manyBlocks() (names []string) {
 	for _, row := range ir.Collectives() {
-		if row.Blocks != nil && row.Blocks(2) > 1 {
+		if row.Blocks != nil && row.Blocks(2) > 1 && row.Inputs == nil {
 			names = append(names, row.Name)
 		}
 	}

@@ -44,6 +44,12 @@ const (
 	readers = 64      // ranks: with more, blocks do not stand in windows
 )
 
+// Of collectives that fold.
+const (
+	fewFold  = 4        // ranks: up to here all of them read all contributions
+	longFold = 16 << 10 // bytes: from here on a vector is cut into pieces
+)
+
 // builtin is never written to.
 var builtin = Rules{list: []Rule{
 	{Collective: schedule.Barrier, Ranks: Range{To: 3}, Algorithm: "barrier/dissemination",
@@ -114,6 +120,25 @@ var builtin = Rules{list: []Rule{
 		Reason: "no rank waits for another one before it sends"},
 	{Collective: "alltoall", Algorithm: "alltoall/pairwise",
 		Reason: "every block travels once, and every rank sends to one and takes in from one at a time"},
+
+	{Collective: schedule.Allreduce, Memory: With, Ranks: Range{To: fewFold + 1}, Bytes: Range{To: copied + 1}, Algorithm: "allreduce/linear",
+		Reason: "every rank reads all contributions where they have been written"},
+	{Collective: schedule.Allreduce, Bytes: Range{From: longFold}, Ranks: Range{From: 3}, Algorithm: "allreduce/halving", Params: Params{Masters: true},
+		Reason: "links take the time, and every rank sends twice its vector at most"},
+	{Collective: schedule.Allreduce, Algorithm: "allreduce/doubling", Params: Params{Masters: true},
+		Reason: "the fewest rounds"},
+	{Collective: schedule.Reduce, Ranks: Range{To: fewRanks + 1}, Bytes: Range{To: longFold}, Algorithm: "reduce/linear",
+		Reason: "few ranks: no contribution waits for another rank to fold it"},
+	{Collective: schedule.Reduce, Bytes: Range{From: longFold}, Ranks: Range{From: 3}, Algorithm: "reduce/halving", Params: Params{Masters: true},
+		Reason: "links take the time, and all ranks fold a part"},
+	{Collective: schedule.Reduce, Algorithm: "reduce/binomial", Params: Params{Masters: true},
+		Reason: "the fewest rounds"},
+	{Collective: schedule.ReduceScatter, Algorithm: "reduce-scatter/halving", Params: Params{Masters: true},
+		Reason: "the fewest rounds, and every link carries about a vector"},
+	{Collective: schedule.Scan, Algorithm: "scan/doubling", Params: Params{Masters: true},
+		Reason: "the fewest rounds"},
+	{Collective: schedule.Exscan, Algorithm: "exscan/doubling", Params: Params{Masters: true},
+		Reason: "the fewest rounds"},
 }}
 
 // Builtin returns the rules that decide where no others do.

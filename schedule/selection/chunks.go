@@ -58,6 +58,12 @@ func AtLeast(chunks, bytes int) int {
 
 // best returns the number of chunks with which the message takes the least time.
 func (m *Message) best() int {
+	if n := m.folded(); n > 0 {
+		if m.Most > 0 {
+			return n * max(1, m.pieces(m.Most)/n)
+		}
+		return n
+	}
 	switch {
 	case m.Algorithm == "bcast/symmetric":
 		return m.fragments()

@@ -154,7 +154,7 @@ func TestChooseTakesWhatItSays(t *testing.T) {
 }
 
 func TestChooseRefuses(t *testing.T) {
-	_, err := selection.Choose(selection.Case{Collective: "scan", Ranks: 4}, sim.DefaultLogGP())
+	_, err := selection.Choose(selection.Case{Collective: "collect", Ranks: 4}, sim.DefaultLogGP())
 	require.ErrorContains(t, err, "too large to be computed")
 	_, err = selection.Choose(selection.Case{Collective: schedule.Bcast, Ranks: 0}, sim.DefaultLogGP())
 	require.ErrorContains(t, err, "ranks=0")

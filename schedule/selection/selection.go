@@ -21,6 +21,10 @@ type Case struct {
 	Rings      bool  // with Memory: that is slow on their machine, beside a ring that all read
 	Hosts      int   // hosts that have several ranks, in blocks; 0: one host, one rank on each, or unknown
 	Place      Place // where the ranks are
+
+	// Of a collective that folds. Rules whose algorithms do not serve the case are passed over.
+	Ordered      bool // in the order of the ranks: the operation does not commute
+	Reproducible bool // by one tree for that many ranks, whatever else the case says
 }
 
 // Place says where the ranks of a communicator are, as far as they all know.
@@ -96,7 +100,7 @@ type Rule struct {
 func (r *Rule) fits(c *Case) bool {
 	return r.Collective == c.Collective && r.Ranks.has(c.Ranks) && r.Bytes.has(c.Bytes) && r.Hosts.has(c.Hosts) &&
 		r.Multicast.has(c.Multicast) && r.Memory.has(c.Memory) && r.Rings.has(c.Rings) &&
-		(r.Place == Anywhere || r.Place == c.Place)
+		(r.Place == Anywhere || r.Place == c.Place) && r.serves(c)
 }
 
 // Rules is a table of rules that has been checked: a collective of which it has a rule
@@ -137,7 +141,8 @@ type Decision struct {
 }
 
 // Of returns the decision for a case. There is one for every case of a known
-// collective; ok is false for others. It makes no allocation.
+// collective; ok is false for others, and if the case demands of a fold what no rule gives. It makes no
+// allocation unless the case demands something.
 func (r *Rules) Of(c Case) (d Decision, ok bool) {
 	d.Own = true
 	d.Rule = r.first(&c)

@@ -55,7 +55,7 @@ func TestOf(t *testing.T) {
 		require.Equal(t, c.hosts, d.Rule.Params.HostsFor(&c.of), "%+v", c.of)
 		require.NotEmpty(t, d.Rule.Reason)
 	}
-	_, ok := selection.Builtin().Of(selection.Case{Collective: "scan", Ranks: 8})
+	_, ok := selection.Builtin().Of(selection.Case{Collective: "collect", Ranks: 8})
 	require.False(t, ok)
 }
 

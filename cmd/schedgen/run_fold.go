@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/fold"
+)
+
+// foldFlags say what contributions are folded with.
+type foldFlags struct {
+	Op   string `placeholder:"OP" default:"sum" enum:"${foldops}" help:"What contributions are folded with: ${foldops}."`
+	Type string `placeholder:"TYPE" default:"float64" enum:"${foldtypes}" help:"Type of their elements: ${foldtypes}."`
+}
+
+// folding is what contributions are folded with, as a job says it. The zero value is none.
+type folding struct {
+	Op, Type string
+}
+
+// set puts the operation into a job, whose size is a number of elements then. given says that the flag
+// --size is given.
+func (f *foldFlags) set(j *job, given bool) error {
+	if rowOf(j.Collective).Inputs == nil {
+		return nil
+	}
+	j.Fold = folding{f.Op, f.Type}
+	k, err := j.Fold.fold()
+	if err != nil {
+		return fmt.Errorf("--op and --type: %w", err)
+	}
+	if rest := j.Size % int64(k.Element); rest != 0 {
+		if given {
+			return fmt.Errorf("--size=%v: elements of type %s have %s", byteSize(j.Size), f.Type, count(k.Element, "byte"))
+		}
+		j.Size += int64(k.Element) - rest
+	}
+	return nil
+}
+
+// foldOps are the operations by their names.
+var foldOps = func() map[string]fold.Op {
+	ops := make(map[string]fold.Op)
+	for _, op := range []fold.Op{fold.Sum, fold.Prod, fold.Min, fold.Max, fold.And, fold.Or, fold.Xor, fold.LAnd, fold.LOr, fold.LXor} {
+		ops[op.Name()] = op
+	}
+	return ops
+}()
+
+// element is a type of elements, and how they are made up: of a byte, so that sums of many are exact in
+// whatever order they are taken, and products of few.
+type element struct {
+	typ  reflect.Type
+	make func(to []byte, from byte)
+}
+
+var elements = map[string]element{
+	"int8":       {reflect.TypeFor[int8](), func(to []byte, from byte) { to[0] = from }},
+	"int16":      {reflect.TypeFor[int16](), func(to []byte, from byte) { binary.NativeEndian.PutUint16(to, uint16(int16(int8(from)))) }},
+	"int32":      {reflect.TypeFor[int32](), func(to []byte, from byte) { binary.NativeEndian.PutUint32(to, uint32(int32(int8(from)))) }},
+	"int64":      {reflect.TypeFor[int64](), func(to []byte, from byte) { binary.NativeEndian.PutUint64(to, uint64(int64(int8(from)))) }},
+	"uint8":      {reflect.TypeFor[uint8](), func(to []byte, from byte) { to[0] = from }},
+	"uint16":     {reflect.TypeFor[uint16](), func(to []byte, from byte) { binary.NativeEndian.PutUint16(to, uint16(from)) }},
+	"uint32":     {reflect.TypeFor[uint32](), func(to []byte, from byte) { binary.NativeEndian.PutUint32(to, uint32(from)) }},
+	"uint64":     {reflect.TypeFor[uint64](), func(to []byte, from byte) { binary.NativeEndian.PutUint64(to, uint64(from)) }},
+	"float32":    {reflect.TypeFor[float32](), putFloat32},
+	"float64":    {reflect.TypeFor[float64](), putFloat64},
+	"complex64":  {reflect.TypeFor[complex64](), func(to []byte, from byte) { putFloat32(to, from>>4); putFloat32(to[4:], from&15) }},
+	"complex128": {reflect.TypeFor[complex128](), func(to []byte, from byte) { putFloat64(to, from>>4); putFloat64(to[8:], from&15) }},
+	"bool":       {reflect.TypeFor[bool](), func(to []byte, from byte) { to[0] = from & 1 }},
+}
+
+func putFloat32(to []byte, from byte) {
+	binary.NativeEndian.PutUint32(to, math.Float32bits(float32(int8(from))))
+}
+
+func putFloat64(to []byte, from byte) {
+	binary.NativeEndian.PutUint64(to, math.Float64bits(float64(int8(from))))
+}
+
+// foldVars are the words of the flags' help.
+func foldVars() map[string]string {
+	return map[string]string{
+		"foldops":   strings.Join(slices.Sorted(maps.Keys(foldOps)), ","),
+		"foldtypes": strings.Join(slices.Sorted(maps.Keys(elements)), ","),
+	}
+}
+
+// fold returns what the runtime folds with. An error says what does not fit.
+func (f folding) fold() (*runtime.Fold, error) {
+	op, known := foldOps[f.Op]
+	e, is := elements[f.Type]
+	if !known || !is {
+		return nil, fmt.Errorf("no operation %q of %q", f.Op, f.Type)
+	}
+	kernel, size, err := fold.ForType(op, e.typ)
+	if err != nil {
+		return nil, err
+	}
+	return &runtime.Fold{Name: f.Op + " of " + f.Type, Element: size, Commutes: op.Commutative(), Kernel: runtime.Kernel(kernel)}, nil
+}
+
+// words says what is folded with: "sum of float64".
+func (f folding) words() string { return f.Op + " of " + f.Type }
+
+// values turns made-up bytes into elements of as many bytes, and returns them in to. Factors are 1, 2
+// and their negatives, or a product of many would not be exact.
+func (f folding) values(to, made []byte) {
+	e := elements[f.Type]
+	size := int(e.typ.Size())
+	for i := 0; i < len(to); i += size {
+		b := made[i]
+		if f.Op == "prod" {
+			b = [4]byte{1, 2, 255, 254}[b%4]
+		}
+		e.make(to[i:i+size], b)
+	}
+}
+
+// contribution returns block number of what a rank contributes in an iteration.
+func (p *pattern) contribution(b *buffers, iteration, rank, number, size int) []byte {
+	made := p.make(size, p.seed, uint64(iteration), uint64(number), uint64(1+rank))
+	values := make([]byte, size)
+	b.job.Fold.values(values, made)
+	return values
+}
+
+// folded returns a block of the result of an iteration.
+func (p *pattern) folded(b *buffers, iteration, block, size int) []byte {
+	row, ranks := rowOf(b.job.Collective), b.job.Params.Ranks
+	var result []byte
+	for rank := range row.Folded(ranks, block) {
+		x := p.contribution(b, iteration, rank, block%row.Inputs(ranks), size)
+		if result == nil {
+			result = x
+		} else {
+			b.fold.Kernel(result, result, x)
+		}
+	}
+	return result
+}
+
+// contributed are the blocks that a rank contributes.
+func contributed(row *ir.Collective, ranks int) ir.Blocks {
+	return ir.Blocks{First: 0, Step: 1, Count: row.Inputs(ranks)}
+}
+
+// markElements makes the first and the last element of a block that the rank contributes tell its mark.
+func (b *buffers) markElements(block []byte, mark int) {
+	if n := b.fold.Element; len(block) > 0 {
+		b.job.Fold.values(block[:n], bytes.Repeat([]byte{byte(mark & 7)}, n))
+		copy(block[len(block)-n:], block[:n])
+	}
+}
+
+// checkElements reports whether the first and the last element of a block are folded from those that
+// all ranks have marked.
+func (b *buffers) checkElements(block []byte, iteration, number int) bool {
+	if len(block) == 0 {
+		return true
+	}
+	row, n := rowOf(b.job.Collective), b.fold.Element
+	want, x := make([]byte, n), make([]byte, n)
+	for rank := range row.Folded(b.job.Params.Ranks, number) {
+		b.markElements(x, iteration+rank+number%row.Inputs(b.job.Params.Ranks))
+		if rank == 0 {
+			copy(want, x)
+			continue
+		}
+		b.fold.Kernel(want, want, x)
+	}
+	return bytes.Equal(block[:n], want) && bytes.Equal(block[len(block)-n:], want)
+}

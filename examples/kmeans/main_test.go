@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// ranks runs f at so many ranks of this process.
+func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
+	transports, err := mem.New(size, mem.Options{})
+	require.NoError(t, err)
+	errs := make([]error, size)
+	var wg sync.WaitGroup
+	for rank, tr := range transports {
+		wg.Go(func() {
+			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
+			if err != nil {
+				errs[rank] = err
+				return
+			}
+			errs[rank] = errors.Join(f(t.Context(), comm), comm.Close())
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+}
+
+// All ranks find the very same centres after as many steps, and other numbers of ranks find them too,
+// but for what rounding does.
+func TestKmeans(t *testing.T) {
+	var alone []point
+	for _, size := range []int{1, 2, 3, 5, 8} {
+		centres, steps := make([][]point, size), make([]int, size)
+		ranks(t, size, func(ctx context.Context, comm *schedgen.Comm) (err error) {
+			centres[comm.Rank()], steps[comm.Rank()], err = check(ctx, comm, 10_000)
+			return err
+		})
+		for rank := range size {
+			require.Equal(t, centres[0], centres[rank])
+			require.Equal(t, steps[0], steps[rank])
+		}
+		if size == 1 {
+			alone = centres[0]
+		}
+		for i, c := range centres[0] {
+			require.InDelta(t, alone[i].X, c.X, 1e-9, "%d ranks", size)
+			require.InDelta(t, alone[i].Y, c.Y, 1e-9, "%d ranks", size)
+		}
+	}
+}
+
+// Ranks without points take part.
+func TestFewPoints(t *testing.T) {
+	ranks(t, 5, func(ctx context.Context, comm *schedgen.Comm) error {
+		centres := []point{{0, 0}, {100, 100}}
+		var own []point
+		if comm.Rank() == 3 {
+			own = []point{{1, 1}, {3, 5}}
+		}
+		if _, err := kmeans(ctx, comm, own, centres); err != nil {
+			return err
+		}
+		require.Equal(t, []point{{2, 3}, {100, 100}}, centres)
+		return nil
+	})
+}
+
+func TestByHand(t *testing.T) { require.NoError(t, run(t.Context(), 2000)) }

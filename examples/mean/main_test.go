@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/runtime/mem"
+)
+
+// ranks runs f at so many ranks of this process.
+func ranks(t *testing.T, size int, f func(ctx context.Context, comm *schedgen.Comm) error) {
+	transports, err := mem.New(size, mem.Options{})
+	require.NoError(t, err)
+	errs := make([]error, size)
+	var wg sync.WaitGroup
+	for rank, tr := range transports {
+		wg.Go(func() {
+			comm, err := schedgen.Join(t.Context(), schedgen.Config{Transport: tr})
+			if err != nil {
+				errs[rank] = err
+				return
+			}
+			errs[rank] = errors.Join(f(t.Context(), comm), comm.Close())
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+}
+
+// Moments are right whatever the number of ranks, also if some have no numbers, and all ranks get the
+// same bits.
+func TestMean(t *testing.T) {
+	for _, size := range []int{1, 2, 3, 5, 8} {
+		for _, n := range []int{0, 1, 4, 10_000} {
+			got := make([]moments, size)
+			ranks(t, size, func(ctx context.Context, comm *schedgen.Comm) (err error) {
+				got[comm.Rank()], err = check(ctx, comm, n)
+				return err
+			})
+			for _, m := range got {
+				require.Equal(t, got[0], m)
+				require.EqualValues(t, n, m.N)
+			}
+		}
+	}
+}
+
+// The mean of the squares minus the square of the mean is nowhere near the variance of the same numbers.
+func TestMeanOfSquaresFails(t *testing.T) {
+	const n, want = 10, 8.25
+	sum, squares := 0.0, 0.0
+	var m moments
+	for i := range n {
+		x := offset + float64(i)
+		sum, squares = sum+x, squares+x*x
+		m = m.joined(moments{N: 1, Mean: x})
+	}
+	require.Greater(t, math.Abs(squares/n-sum/n*(sum/n)-want), 0.9*want)
+	require.InEpsilon(t, want, m.variance(), 1e-6)
+}
+
+func TestByHand(t *testing.T) { require.NoError(t, run(t.Context(), 1000)) }

@@ -1,0 +1,98 @@
+package schedgen
+
+import (
+	"reflect"
+
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/fold"
+)
+
+// Op is an operation that folds two elements into one, such as [Sum]. All ranks of a collective pass
+// the same one. The zero Op is none.
+type Op struct {
+	op *fold.Op
+}
+
+// The operations. Sum and Prod are for numbers; Min and Max for numbers but complex ones; And, Or and
+// Xor for the bits of integers and for bools; LAnd, LOr and LXor take what is not zero for true, and
+// give 1 or 0; MinLoc and MaxLoc are for [Loc]. A type that a program has named is as what it is made
+// of: type Celsius float64 is added as float64 is.
+//
+// Integers wrap around. Floating-point numbers follow IEEE 754: of two NaNs, a sum has the left one;
+// Min and Max of a NaN and a number are the NaN, and -0 is less than +0.
+var (
+	Sum    = Op{&fold.Sum}
+	Prod   = Op{&fold.Prod}
+	Min    = Op{&fold.Min}
+	Max    = Op{&fold.Max}
+	And    = Op{&fold.And}
+	Or     = Op{&fold.Or}
+	Xor    = Op{&fold.Xor}
+	LAnd   = Op{&fold.LAnd}
+	LOr    = Op{&fold.LOr}
+	LXor   = Op{&fold.LXor}
+	MinLoc = Op{&fold.MinLoc}
+	MaxLoc = Op{&fold.MaxLoc}
+)
+
+// Loc is a value and where it stands, for [MinLoc] and [MaxLoc]: the result has the least, or the
+// greatest, value, and of several equal ones that with the least index.
+type Loc[T any] struct {
+	Value T
+	Index int64
+}
+
+// Func returns an operation of the program's own: f makes dst[i] of dst[i], the left operand, and
+// src[i], the right one, for all i; both have the same length. f must be associative, and commutative
+// if commutative is true. If it is false, contributions are folded in the order of the ranks. Ranks
+// compare names, since they cannot compare functions. T is the type of elements that the operation is
+// for.
+//
+// f may be called with parts of the vector, in any order, and by several goroutines at a time if the
+// program has several communicators.
+func Func[T any](name string, commutative bool, f func(dst, src []T)) Op {
+	op := fold.Func(name, commutative, f)
+	return Op{&op}
+}
+
+// String returns the name of the operation.
+func (o Op) String() string {
+	if o.op == nil {
+		return "no operation"
+	}
+	return o.op.Name()
+}
+
+// folds is the last operations of a communicator, with the types of their elements. What a call needs
+// is made once.
+type folds [8]foldOf
+
+type foldOf struct {
+	op   *fold.Op
+	typ  reflect.Type
+	fold *runtime.Fold
+}
+
+// of returns what op does to elements of type T.
+func foldFor[T any](c *Comm, o Op) (*runtime.Fold, error) {
+	typ := reflect.TypeFor[T]()
+	c.folding.Lock()
+	defer c.folding.Unlock()
+	for i := range c.folds {
+		if f := &c.folds[i]; f.op == o.op && f.typ == typ && f.fold != nil {
+			return f.fold, nil
+		}
+	}
+	var op fold.Op
+	if o.op != nil {
+		op = *o.op
+	}
+	kernel, size, err := fold.ForType(op, typ)
+	if err != nil {
+		return nil, err
+	}
+	made := &runtime.Fold{Name: op.Name() + " of " + typ.String(), Element: size, Commutes: op.Commutative(), Kernel: runtime.Kernel(kernel)}
+	copy(c.folds[1:], c.folds[:])
+	c.folds[0] = foldOf{o.op, typ, made}
+	return made, nil
+}

@@ -1,0 +1,241 @@
+package schedgen
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+)
+
+// Reduce folds buf of all ranks with op, element by element, and puts the result into buf of rank
+// root. buf of the other ranks is only read. It has the same length at all ranks.
+func Reduce[T any](ctx context.Context, comm *Comm, buf []T, op Op, root int) error {
+	return foldInPlace(ctx, comm, "Reduce", &reduce, buf, op, root)
+}
+
+// ReduceTo is [Reduce] with the result in dst of the root, which has the length of src. At other ranks
+// dst is nil.
+func ReduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op, root int) error {
+	return foldTo(ctx, comm, "ReduceTo", &reduce, dst, src, op, root)
+}
+
+// Allreduce folds buf of all ranks with op, element by element, and puts the result into buf of every
+// rank. buf has the same length at all ranks. All ranks get the same bits.
+func Allreduce[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
+	return foldInPlace(ctx, comm, "Allreduce", &allreduce, buf, op, 0)
+}
+
+// AllreduceTo is [Allreduce] with the result in dst, which has the length of src.
+func AllreduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
+	return foldTo(ctx, comm, "AllreduceTo", &allreduce, dst, src, op, 0)
+}
+
+// ReduceScatter folds src of all ranks with op, element by element, and gives every rank its block of
+// the result: rank r gets elements r·n … r·n+n-1 in dst, where n is the length of dst. With P ranks
+// src has P·n elements. n is the same at all ranks.
+func ReduceScatter[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
+	return foldTo(ctx, comm, "ReduceScatter", &reduceScatter, dst, src, op, 0)
+}
+
+// ReduceScatterv is [ReduceScatter] with blocks of different lengths: rank r gets counts[r] elements of
+// the result, which lie behind those of the ranks before it. All ranks pass the same counts.
+func ReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, op Op) error {
+	call, err := scattervCall(ctx, comm, "ReduceScatterv", dst, src, counts, op)
+	if err != nil {
+		return err
+	}
+	return public(comm.under.Do(ctx, call))
+}
+
+// Scan folds buf of the ranks 0 … r with op, element by element, and puts the result into buf of rank
+// r, for every r. buf has the same length at all ranks.
+func Scan[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
+	return foldInPlace(ctx, comm, "Scan", &scan, buf, op, 0)
+}
+
+// ScanTo is [Scan] with the result in dst, which has the length of src.
+func ScanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
+	return foldTo(ctx, comm, "ScanTo", &scan, dst, src, op, 0)
+}
+
+// Exscan folds buf of the ranks 0 … r-1 with op, element by element, and puts the result into buf of
+// rank r, for every r but 0: that rank's buf is left as it is. buf has the same length at all ranks.
+func Exscan[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
+	return foldInPlace(ctx, comm, "Exscan", &exscan, buf, op, 0)
+}
+
+// ExscanTo is [Exscan] with the result in dst, which has the length of src and is left as it is at
+// rank 0.
+func ExscanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
+	return foldTo(ctx, comm, "ExscanTo", &exscan, dst, src, op, 0)
+}
+
+// StartReduce starts a [Reduce]; see [StartBcast].
+func StartReduce[T any](ctx context.Context, comm *Comm, buf []T, op Op, root int) (*Request, error) {
+	return startInPlace(ctx, comm, "StartReduce", &reduce, buf, op, root)
+}
+
+// StartReduceTo starts a [ReduceTo]; see [StartBcast].
+func StartReduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op, root int) (*Request, error) {
+	return startTo(ctx, comm, "StartReduceTo", &reduce, dst, src, op, root)
+}
+
+// StartAllreduce starts an [Allreduce]; see [StartBcast].
+func StartAllreduce[T any](ctx context.Context, comm *Comm, buf []T, op Op) (*Request, error) {
+	return startInPlace(ctx, comm, "StartAllreduce", &allreduce, buf, op, 0)
+}
+
+// StartAllreduceTo starts an [AllreduceTo]; see [StartBcast].
+func StartAllreduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
+	return startTo(ctx, comm, "StartAllreduceTo", &allreduce, dst, src, op, 0)
+}
+
+// StartReduceScatter starts a [ReduceScatter]; see [StartBcast].
+func StartReduceScatter[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
+	return startTo(ctx, comm, "StartReduceScatter", &reduceScatter, dst, src, op, 0)
+}
+
+// StartReduceScatterv starts a [ReduceScatterv]; see [StartBcast]. counts belongs to the communicator, too.
+func StartReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, op Op) (*Request, error) {
+	call, err := scattervCall(ctx, comm, "StartReduceScatterv", dst, src, counts, op)
+	if err != nil {
+		return nil, err
+	}
+	return started(comm.under.Start(ctx, call))
+}
+
+// StartScan starts a [Scan]; see [StartBcast].
+func StartScan[T any](ctx context.Context, comm *Comm, buf []T, op Op) (*Request, error) {
+	return startInPlace(ctx, comm, "StartScan", &scan, buf, op, 0)
+}
+
+// StartScanTo starts a [ScanTo]; see [StartBcast].
+func StartScanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
+	return startTo(ctx, comm, "StartScanTo", &scan, dst, src, op, 0)
+}
+
+// StartExscan starts an [Exscan]; see [StartBcast].
+func StartExscan[T any](ctx context.Context, comm *Comm, buf []T, op Op) (*Request, error) {
+	return startInPlace(ctx, comm, "StartExscan", &exscan, buf, op, 0)
+}
+
+// StartExscanTo starts an [ExscanTo]; see [StartBcast].
+func StartExscanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
+	return startTo(ctx, comm, "StartExscanTo", &exscan, dst, src, op, 0)
+}
+
+// The rows of the collectives that fold.
+var (
+	reduce        = rowOf("reduce")
+	allreduce     = rowOf("allreduce")
+	reduceScatter = rowOf("reduce-scatter")
+	scan          = rowOf("scan")
+	exscan        = rowOf("exscan")
+)
+
+func foldInPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) error {
+	call, err := inPlaceCall(ctx, comm, fn, row, buf, op, root)
+	if err != nil {
+		return err
+	}
+	return public(comm.under.Do(ctx, call))
+}
+
+func startInPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) (*Request, error) {
+	call, err := inPlaceCall(ctx, comm, fn, row, buf, op, root)
+	if err != nil {
+		return nil, err
+	}
+	return started(comm.under.Start(ctx, call))
+}
+
+func foldTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) error {
+	call, err := toCall(ctx, comm, fn, row, dst, src, op, root)
+	if err != nil {
+		return err
+	}
+	return public(comm.under.Do(ctx, call))
+}
+
+func startTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) (*Request, error) {
+	call, err := toCall(ctx, comm, fn, row, dst, src, op, root)
+	if err != nil {
+		return nil, err
+	}
+	return started(comm.under.Start(ctx, call))
+}
+
+// inPlaceCall returns the call of a row with one block, in which this rank's contribution lies and
+// into which its result goes, if it gets one.
+func inPlaceCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) (runtime.Call, error) {
+	call, err := foldCall[T](ctx, comm, fn, row, op, root)
+	if err != nil {
+		return call, err
+	}
+	call.Src = bytesOf(buf)
+	if row.Wanted(comm.under.Size(), root, comm.under.Rank()).Count > 0 {
+		call.Dst = call.Src
+	}
+	return call, nil
+}
+
+// toCall returns the call of a row with two buffers.
+func toCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) (runtime.Call, error) {
+	call, err := foldCall[T](ctx, comm, fn, row, op, root)
+	if err != nil {
+		return call, err
+	}
+	size := comm.under.Size()
+	wanted, inputs := row.Wanted(size, root, comm.under.Rank()).Count, row.Inputs(size)
+	why := ""
+	switch {
+	case wanted == 0 && row.Rooted && len(dst) > 0:
+		why = fmt.Sprintf("dst has %d elements, want none: only the root, rank %d, gets the result", len(dst), root)
+	case wanted == 0 && !row.Rooted && len(dst) != len(src), wanted > 0 && inputs == 1 && len(dst) != len(src):
+		why = fmt.Sprintf("dst has %d elements and src %d, want as many in dst", len(dst), len(src))
+	case wanted > 0 && len(dst)*inputs != len(src):
+		why = fmt.Sprintf("src has %d elements and dst %d, want %d in src: one block of dst's length for each of %d ranks", len(src), len(dst), len(dst)*inputs, inputs)
+	}
+	if shares, at, _ := overlap(dst, src); why == "" && shares && !(inputs == 1 && at == 0) {
+		why = fmt.Sprintf("dst, of %d elements, and src, of %d, overlap", len(dst), len(src))
+	}
+	if why != "" {
+		return call, comm.wrong(fn, "%s", why)
+	}
+	call.Src = bytesOf(src)
+	if wanted > 0 {
+		call.Dst = bytesOf(dst)
+	}
+	return call, nil
+}
+
+// scattervCall returns the call of a reduce-scatter with blocks of different lengths.
+func scattervCall[T any](ctx context.Context, comm *Comm, fn string, dst, src []T, counts []int, op Op) (runtime.Call, error) {
+	call, err := foldCall[T](ctx, comm, fn, &reduceScatter, op, 0)
+	if err != nil {
+		return call, err
+	}
+	rank, size := comm.under.Rank(), comm.under.Size()
+	if len(counts) != size || counts[rank] != len(dst) {
+		return call, comm.wrong(fn, "counts is %v, want %d of them with %d, the length of dst, at place %d",
+			counts[:min(len(counts), maxNamed)], size, len(dst), rank)
+	}
+	if shares, _, _ := overlap(dst, src); shares {
+		return call, comm.wrong(fn, "dst, of %d elements, and src, of %d, overlap", len(dst), len(src))
+	}
+	call.Dst, call.Src, call.Counted, call.SrcCounts = bytesOf(dst), bytesOf(src), true, counts
+	return call, nil
+}
+
+// foldCall checks what all calls that fold have, and returns one without buffers.
+func foldCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, op Op, root int) (runtime.Call, error) {
+	if err := checkCall[T](ctx, comm, fn, root); err != nil {
+		return runtime.Call{}, err
+	}
+	f, err := foldFor[T](comm, op)
+	if err != nil {
+		return runtime.Call{}, comm.wrong(fn, "%v", err)
+	}
+	return runtime.Call{Collective: row.Name, Root: root, Fold: f}, nil
+}

@@ -1,0 +1,83 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+)
+
+// wait is how an operation waits for a rank.
+type wait uint8
+
+const (
+	waitsNot     wait = iota
+	waitsLoosely      // the rank puts something by a repair or an answer, or has to take something
+	waitsMust         // the rank puts something before it leaves the operation
+)
+
+// awaits returns how this rank waits for another one in an operation that is open, and in which. It
+// looks at that rank's program, and is for waits that last.
+func (ops *operations) awaits(rank int) (in *op, how wait) {
+	for seq := ops.complete + 1; seq <= ops.seq && how < waitsMust; seq++ {
+		if o := ops.open(seq); o != nil {
+			if w := o.awaits(ops.Rank, rank); w > how {
+				in, how = o, w
+			}
+		}
+	}
+	return in, how
+}
+
+func (o *op) awaits(own, rank int) (how wait) {
+	if o.plan.Programs == nil {
+		return waitsNot
+	}
+	if (o.unsent > 0 || o.lost.yields.waits()) && o.puts(rank) {
+		how = waitsLoosely
+	}
+	p := o.plan.Programs(rank)
+	requests := p.Requests()
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		for _, a := range r.Do {
+			switch {
+			case a.Op != ir.Put || int(a.To) != own || !o.machine.Awaits(a.Slot):
+			case r.IsRepair() || r.AwaitsAny(requests):
+				how = waitsLoosely
+			default:
+				return waitsMust
+			}
+		}
+	}
+	return how
+}
+
+// puts reports whether this rank puts anything to another one.
+func (o *op) puts(to int) bool {
+	for r := range int32(o.plan.program.Rules()) {
+		for _, a := range o.plan.program.Actions(r) {
+			if a.Op == ir.Put && int(a.To) == to {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stuck reports whether the oldest operation has not moved for as long as makes a silent rank lost.
+func (ops *operations) stuck(now Time) bool {
+	o := ops.oldest()
+	if o == nil {
+		return false
+	}
+	_, quiet := o.pulse.inspect(now)
+	return quiet >= ops.Silence
+}
+
+// forsaken fails the core because o needs what a rank was to put that has left. All that the rank
+// has sent is here.
+func (ops *operations) forsaken(o *op, rank int) {
+	ops.fate.broken(o.plan.Name, o.seq, &RankError{
+		Rank: rank, Err: fmt.Errorf("%w: it closed its communicator, and has not put what this operation waits for", ErrPeerLeft),
+	})
+}

@@ -1,0 +1,347 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime/wire"
+)
+
+// Contributions lie in the caller's In, and results in its Out, as blocks of other collectives do.
+// Partial results lie in memory of the core, in cells of a chunk each. A fold whose result is a
+// partial result writes over an operand that nothing else reads. So an allreduce of a long vector
+// takes about as much memory beside the caller's as the vector has.
+
+// Kernel folds two vectors of equal length, element by element: dst[i] becomes a[i]·b[i], where a is
+// the left operand. dst may be a or b, or share no memory with either.
+type Kernel func(dst, a, b []byte)
+
+// Fold is what contributions are folded with.
+type Fold struct {
+	Name     string // what ranks must agree on, in words: "sum of float64"
+	Element  int    // bytes of an element, at least 1: chunks are cut at elements
+	Commutes bool   // a·b has the same bits as b·a, so contributions need not be folded in the order of ranks
+	Kernel   Kernel
+}
+
+// cells says where the partial results of a rank lie.
+type cells struct {
+	per   int     // chunks of a block
+	of    []int32 // by partial result, its cell
+	parts []int32 // by cell: it is as long as this part of the contributions
+	late  bool    // a fold reads a contribution after it has written to its result
+}
+
+// cellsOf returns those of a rank that does what outline says. parts are those of its partial results.
+func cellsOf(h *ir.Header, outline *ir.Program, parts []int32) cells {
+	c := cells{per: h.BlockChunks()}
+	for i := range outline.Rules {
+		for do := outline.Rules[i].Do; len(do) > 0; {
+			fold := ir.MessageOf(do)
+			do = do[len(fold):]
+			for _, a := range fold[min(2, len(fold)):] {
+				c.late = c.late || a.Op == ir.Fold && a.Slot.Kind() == ir.KindInput
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return c
+	}
+	reads := make([]int32, len(parts))
+	over := make([]int32, len(parts)) // 1 + the partial result that this one is written over
+	for i := range outline.Rules {
+		for _, a := range outline.Rules[i].Do {
+			if a.Slot.Kind() == ir.KindValue {
+				reads[a.Slot.Index()]++
+			}
+		}
+	}
+	for i := range outline.Rules {
+		for do := outline.Rules[i].Do; len(do) > 0; {
+			fold := ir.MessageOf(do)
+			do = do[len(fold):]
+			if fold[0].Op != ir.Fold || fold[0].As.Kind() != ir.KindValue {
+				continue
+			}
+			for _, a := range fold[:min(2, len(fold))] { // the first two are read before anything is written
+				if a.Slot.Kind() == ir.KindValue && reads[a.Slot.Index()] == 1 {
+					over[fold[0].As.Index()] = int32(a.Slot.Index()) + 1
+					break
+				}
+			}
+		}
+	}
+	c.of = make([]int32, len(parts))
+	for v := range parts {
+		if over[v] == 0 {
+			c.of[v] = int32(len(c.parts))
+			c.parts = append(c.parts, parts[v])
+		}
+	}
+	for v := range parts {
+		first := v
+		for over[first] != 0 {
+			first = int(over[first]) - 1
+		}
+		c.of[v] = c.of[first]
+	}
+	return c
+}
+
+// folding is what an operation needs to fold.
+type folding struct {
+	kernel  Kernel
+	element int         // bytes of an element; chunks are cut at elements
+	memory  []byte      // of partial results, and of the copy of In if there is one
+	bounds  []int       // by cell: where it begins in memory; and where the last one ends
+	made    []ir.Slot   // slots that folds have made, whose rules have not begun yet
+	copied  int         // bytes of the copy, at the end of memory
+	later   []ir.Action // long folds that are to be done, one behind the other
+	done    int         // bytes of the first of them that have been
+}
+
+// openFolds prepares o to fold. memory is what it may use. If results would be written over the
+// contributions, these are copied, since they may be read later.
+func (o *op) openFolds(memory []byte) {
+	f := &o.folds
+	f.made, f.later, f.done = f.made[:0], f.later[:0], 0
+	f.bounds = append(f.bounds[:0], 0)
+	end, per := 0, o.plan.cells.per
+	for _, part := range o.plan.cells.parts {
+		_, n := o.inputBlock(int(part) / per)
+		lo, hi := o.bounds(n, int(part)%per)
+		end += hi - lo
+		f.bounds = append(f.bounds, end)
+	}
+	if f.copied = 0; o.mem.isInPlace() && (!o.plan.InPlace || o.plan.cells.late) {
+		f.copied = len(o.mem.In)
+	}
+	f.memory = grown(memory, end+f.copied)
+	if f.copied > 0 {
+		copy(f.memory[end:], o.mem.In)
+		o.mem.In = f.memory[end:]
+	}
+}
+
+// bounds returns where chunk k of a block of n bytes begins and ends.
+func (o *op) bounds(n, k int) (lo, hi int) {
+	per := o.plan.places.per
+	if o.folds.element <= 1 {
+		return ir.ChunkBounds(n, per, k)
+	}
+	lo, hi = ir.ChunkBounds(n/o.folds.element, per, k)
+	return lo * o.folds.element, hi * o.folds.element
+}
+
+// inputBlock returns where a block of the contribution begins in In, and its bytes.
+func (o *op) inputBlock(block int) (at, n int) {
+	if o.spans.on {
+		return o.spans.in[block], o.spans.in[block+1] - o.spans.in[block]
+	}
+	return block * o.n, o.n
+}
+
+// locate returns in which memory the bytes of a slot are, or go, and from where to where.
+func (o *op) locate(s ir.Slot) (mem []byte, lo, hi int) {
+	switch s.Kind() {
+	case ir.KindValue:
+		f, cell := &o.folds, o.plan.cells.of[s.Index()]
+		return f.memory, f.bounds[cell], f.bounds[cell+1]
+	case ir.KindInput:
+		at, n := o.inputBlock(s.Index() / o.plan.cells.per)
+		lo, hi = o.bounds(n, s.Index()%o.plan.cells.per)
+		return o.mem.In, at + lo, at + hi
+	}
+	return o.locateChunk(s.Index())
+}
+
+// bytesOf returns the bytes of a slot, or where they go.
+func (o *op) bytesOf(s ir.Slot) []byte {
+	if o.n == 0 {
+		return nil
+	}
+	mem, lo, hi := o.locate(s)
+	return mem[lo:hi:hi]
+}
+
+// valuesFrom returns where n partial results are, or go, that have numbers from first on, and their
+// bytes. all is nil if they do not lie one behind the other.
+func (o *op) valuesFrom(first, n int) (all []byte, bytes int) {
+	if o.n == 0 {
+		return nil, 0
+	}
+	f, of := &o.folds, o.plan.cells.of[first:first+n]
+	together := true
+	for i, cell := range of {
+		bytes += f.bounds[cell+1] - f.bounds[cell]
+		together = together && cell == of[0]+int32(i)
+	}
+	if !together {
+		return nil, bytes
+	}
+	lo := f.bounds[of[0]]
+	return f.memory[lo : lo+bytes : lo+bytes], bytes
+}
+
+// fold makes a slot of o from operands, now or, if they are longer than so many bytes, later.
+func (o *op) fold(operands []ir.Action, atOnce int) {
+	made := operands[0].As
+	if o.machine.Has(made) {
+		return // it has come from elsewhere, and is the same
+	}
+	dst := o.bytesOf(made)
+	if atOnce > 0 && len(dst) > atOnce {
+		o.folds.later = append(o.folds.later, operands...) // the rules' own may be scratch
+		return
+	}
+	o.foldPart(operands, dst, 0, len(dst))
+	o.folds.made = append(o.folds.made, made)
+}
+
+// foldPart makes the bytes lo … hi-1 of dst from operands, from left to right.
+func (o *op) foldPart(operands []ir.Action, dst []byte, lo, hi int) {
+	if lo == hi {
+		return
+	}
+	dst = dst[lo:hi]
+	first := o.bytesOf(operands[0].Slot)[lo:hi]
+	if len(operands) == 1 {
+		copy(dst, first)
+		return
+	}
+	o.folds.kernel(dst, first, o.bytesOf(operands[1].Slot)[lo:hi])
+	for _, a := range operands[2:] {
+		o.folds.kernel(dst, dst, o.bytesOf(a.Slot)[lo:hi])
+	}
+}
+
+// Work does a part of a long fold, and reports whether there was one. Between two parts frames that
+// have arrived can be taken.
+func (c *Core) Work() bool {
+	ops := &c.ops
+	if !ops.folding || c.fate.err != nil {
+		return false
+	}
+	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
+		if o := ops.open(seq); o != nil && len(o.folds.later) > 0 {
+			ops.work(o)
+			return true
+		}
+	}
+	ops.folding = false
+	return false
+}
+
+func (ops *operations) work(o *op) {
+	f := &o.folds
+	fold := ir.MessageOf(f.later)
+	dst := o.bytesOf(fold[0].As)
+	part := ops.FoldAtOnce - ops.FoldAtOnce%f.element
+	end := min(f.done+max(part, f.element), len(dst))
+	o.foldPart(fold, dst, f.done, end)
+	if f.done = end; end < len(dst) {
+		return
+	}
+	made := fold[0].As
+	f.later, f.done = slices.Delete(f.later, 0, len(fold)), 0
+	ops.set(o, made)
+}
+
+// runOf returns how many of the actions at the start of a message go in one frame, and its body: those
+// whose slots lie one behind the other here, and are partial results with numbers that follow each
+// other at the destination.
+func (o *op) runOf(message []ir.Action) (n int, body []byte) {
+	if o.n == 0 {
+		for n = 1; n < len(message) && follows(message, n); n++ {
+		}
+		return n, nil
+	}
+	mem, lo, end := o.locate(message[0].Slot)
+	for n = 1; n < len(message) && follows(message, n); n++ {
+		other, from, to := o.locate(message[n].Slot)
+		if from != end || len(other) != len(mem) || len(mem) > 0 && &other[0] != &mem[0] || to-lo > wire.MaxBody {
+			break
+		}
+		end = to
+	}
+	return n, mem[lo:end:end]
+}
+
+// follows reports whether action n of a message puts a partial result behind that of the one before.
+func follows(message []ir.Action, n int) bool {
+	a, before := &message[n], &message[n-1]
+	return a.Joins && a.As != ir.None && a.As == before.As+1
+}
+
+// putValues puts what becomes partial results at the destination: the actions at the start of a
+// message, as many as go in one frame. It returns how many those are.
+func (ops *operations) putValues(o *op, message []ir.Action) (n int) {
+	n, body := o.runOf(message)
+	f, as, to := ops.fill(o, message[0].As), message[0].As, int(message[0].To)
+	f.Body, f.Len, f.Arg = body, len(body), uint32(n-1)
+	o.unsent++
+	for i := range n {
+		ops.trace(EventPut, o.seq, as+ir.Slot(i), to)
+	}
+	ops.put(to, f)
+	return n
+}
+
+// bufferValues decides where the body of a frame of partial results goes.
+func (ops *operations) bufferValues(o *op, h *wire.Header) ([]byte, wire.Verdict) {
+	first, n := h.Slot.Index(), int(h.Arg)+1
+	if n < 1 || n > len(o.plan.cells.of)-first {
+		ops.fate.violation(h, "%d partial results from %v on do not exist here", n, h.Slot)
+		return nil, wire.Drop
+	}
+	if o.state != opActive || o.machine.Has(h.Slot) {
+		return nil, wire.Drop
+	}
+	dst, want := o.valuesFrom(first, n)
+	switch {
+	case want != h.Len:
+		ops.misfit(o, h, n, want)
+		return nil, wire.Drop
+	case dst == nil && want > 0:
+		return ops.apart.buffer(h), wire.Accept
+	}
+	return dst, wire.Accept
+}
+
+// valuesArrived takes partial results, which have come in one frame.
+func (ops *operations) valuesArrived(o *op, h *wire.Header, body []byte) {
+	first, n := h.Slot.Index(), int(h.Arg)+1
+	if dst, bytes := o.valuesFrom(first, n); dst == nil && bytes > 0 {
+		for i := range n {
+			body = body[copy(o.bytesOf(ir.Value(first+i)), body):]
+		}
+		ops.apart.drop(h)
+	}
+	for i := range n {
+		s := ir.Value(first + i)
+		ops.traceNew(EventArrived, o, s, h.From)
+		ops.set(o, s)
+	}
+}
+
+// foldMemory returns memory for partial results, which foldDone takes back.
+func (ops *operations) foldMemory() []byte {
+	last := len(ops.spare) - 1
+	if last < 0 {
+		return nil
+	}
+	m := ops.spare[last]
+	ops.spare = ops.spare[:last]
+	return m
+}
+
+// foldDone takes back the memory of partial results of an operation that has ended.
+func (ops *operations) foldDone(o *op) {
+	if cap(o.folds.memory) > 0 {
+		ops.spare = append(ops.spare, o.folds.memory)
+		o.folds.memory = nil
+	}
+	if o.plan.folds {
+		o.mem.In = nil // nobody asks for contributions
+	}
+}

@@ -1,0 +1,147 @@
+package fold
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// A Kernel folds two vectors: it makes each element of dst a·b, of those at its place in a, the left
+// operand, and in b, the right one.
+//
+// All three have the same number of bytes, a multiple of the element's; if they have not, the kernel
+// panics. They may begin at any address. dst may be the very memory of a, of b, or of both; it must
+// not overlap them otherwise. A kernel may be called by several goroutines at a time.
+type Kernel func(dst, a, b []byte)
+
+// For returns the kernel that does op to elements of type T, and the bytes of such an element. The
+// error says what does not fit.
+func For[T any](op Op) (k Kernel, size int, err error) {
+	return ForType(op, reflect.TypeFor[T]())
+}
+
+// ForType is For where the type is known by reflection alone. A type that a program has named is as
+// what it is made of: type Celsius float64 is added as float64 is.
+func ForType(op Op, typ reflect.Type) (k Kernel, size int, err error) {
+	switch {
+	case typ == nil:
+		err = fmt.Errorf("%s has no type of elements", op)
+	case op.user != nil:
+		k, err = userKernel(op, typ)
+	case op.code == none:
+		err = fmt.Errorf("no operation is given")
+	case op.code == leastLoc || op.code == greatestLoc:
+		k, err = locKernel(op, typ)
+	default:
+		k = kernels[op.code][classOf(typ)]
+		if k == nil {
+			err = unfit(op, typ)
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return k, int(typ.Size()), nil
+}
+
+// unfit says why there is no kernel.
+func unfit(op Op, typ reflect.Type) error {
+	kind := typ.Kind()
+	basic := kind.String() // what a named type is made of
+	takes := "integers and bool"
+	if op.code <= greatest {
+		takes = "numbers"
+	}
+	var why string
+	switch classOf(typ) {
+	case other:
+		why = "it is for " + takes
+		if kind == reflect.Struct {
+			why += "; use Func for a struct"
+		} else if kind == reflect.Array {
+			why += "; use Func for an array"
+		}
+	case bools:
+		instead := map[code]string{sum: "Or", prod: "And", least: "And", greatest: "Or"}[op.code]
+		why = fmt.Sprintf("%s has no %s; use %s", basic, op, instead)
+	case complex64s, complex128s:
+		if op.code == least || op.code == greatest {
+			why = basic + " has no order"
+			break
+		}
+		fallthrough
+	default:
+		why = fmt.Sprintf("it is for %s, not for %s", takes, basic)
+	}
+	return fmt.Errorf("%s of %v: %s", op, typ, why)
+}
+
+// A class is what kernels tell types by.
+type class int
+
+const (
+	other class = iota
+	int8s
+	int16s
+	int32s
+	int64s
+	uint8s
+	uint16s
+	uint32s
+	uint64s
+	float32s
+	float64s
+	complex64s
+	complex128s
+	bools
+	classes // how many there are
+)
+
+func classOf(typ reflect.Type) class {
+	switch typ.Kind() {
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Int:
+		return bySize(typ.Size(), int8s)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint, reflect.Uintptr:
+		return bySize(typ.Size(), uint8s)
+	case reflect.Float32:
+		return float32s
+	case reflect.Float64:
+		return float64s
+	case reflect.Complex64:
+		return complex64s
+	case reflect.Complex128:
+		return complex128s
+	case reflect.Bool:
+		return bools
+	}
+	return other
+}
+
+// bySize returns the class of integers of so many bytes; first is that of one byte.
+func bySize(size uintptr, first class) class {
+	switch size {
+	case 1:
+		return first
+	case 2:
+		return first + 1
+	case 4:
+		return first + 2
+	}
+	return first + 3
+}
+
+// A table has the kernels of the operations on basic types; nil where there is none.
+type table [codes][classes]Kernel
+
+// kernels are the fastest for this machine.
+var kernels = func() *table {
+	t := plain()
+	accelerate(t)
+	return t
+}()
+
+// check panics unless dst, a and b are vectors of equal length, of elements of size bytes.
+func check(size int, dst, a, b []byte) {
+	if len(a) != len(dst) || len(b) != len(dst) || len(dst)%size != 0 {
+		panic(fmt.Sprintf("fold: %d bytes of %d and %d, in elements of %d", len(dst), len(a), len(b), size))
+	}
+}

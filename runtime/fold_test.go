@@ -1,0 +1,193 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/runtime/mem"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// words returns a fold of numbers of 8 bytes.
+func words(name string, commutes bool, f func(a, b uint64) uint64) *runtime.Fold {
+	return &runtime.Fold{Name: name, Element: 8, Commutes: commutes, Kernel: func(dst, a, b []byte) {
+		if len(dst) != len(a) || len(dst) != len(b) || len(dst)%8 != 0 {
+			panic(fmt.Sprintf("folding %d and %d bytes into %d", len(a), len(b), len(dst)))
+		}
+		for i := 0; i < len(dst); i += 8 {
+			binary.LittleEndian.PutUint64(dst[i:], f(binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:])))
+		}
+	}}
+}
+
+var (
+	sums = words("sum", true, func(a, b uint64) uint64 { return a + b })
+
+	// concat is associative and does not commute: numbers are affine functions x → a·x + b, composed.
+	concat = words("composition", false, func(f, g uint64) uint64 {
+		a, b, c, d := uint32(f>>32), uint32(f), uint32(g>>32), uint32(g)
+		return uint64(a*c)<<32 | uint64(c*b+d)
+	})
+
+	// trees shows the tree of what is folded: it is neither associative nor does it commute.
+	trees = words("tree", false, func(a, b uint64) uint64 { return bits.RotateLeft64(a*0x9E3779B97F4A7C15, 23)*3 ^ b + 7 })
+)
+
+// commuting says that it commutes, and shows the tree all the same.
+var commuting = &runtime.Fold{Name: "tree that is said to commute", Element: 8, Commutes: true, Kernel: trees.Kernel}
+
+// contribution returns what a rank contributes: so many numbers.
+func contribution(rank, round, n int) []byte {
+	var all []byte
+	for i := range n {
+		x := (uint64(rank)+1)*0x9E3779B97F4A7C15 + uint64(round*1_000_003+i)*0xBF58476D1CE4E5B9
+		all = binary.LittleEndian.AppendUint64(all, x|1<<32)
+	}
+	return all
+}
+
+// folded returns the blocks that a rank wants, of n numbers each, folded in the order of ranks.
+func folded(row *ir.Collective, f *runtime.Fold, ranks, root, rank, round, n int) []byte {
+	var all []byte
+	wanted := row.Wanted(ranks, root, rank)
+	for i := range wanted.Count {
+		block := wanted.At(i)
+		at := block % row.Inputs(ranks) * n * 8
+		var sum []byte
+		for r := range row.Folded(ranks, block) {
+			x := contribution(r, round, row.Inputs(ranks)*n)[at : at+n*8]
+			if sum == nil {
+				sum = slices.Clone(x)
+			} else {
+				f.Kernel(sum, sum, x)
+			}
+		}
+		all = append(all, sum...)
+	}
+	return all
+}
+
+// Every algorithm that folds brings every rank what it wants, whatever the length, the ranks, the
+// root, the hosts and the chunks; in place, too, and with several operations at a time.
+func TestFolds(t *testing.T) {
+	for _, alg := range schedule.Algorithms() {
+		row := alg.Row()
+		if row.Inputs == nil {
+			continue
+		}
+		t.Run(alg.Name, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				p := schedule.Params{Ranks: rapid.IntRange(1, 9).Draw(rt, "ranks")}
+				if row.Rooted {
+					p.Root = rapid.IntRange(0, p.Ranks-1).Draw(rt, "root")
+				}
+				if slices.Contains(alg.Params, "chunks") {
+					p.Chunks = rapid.IntRange(0, 5).Draw(rt, "chunks")
+				}
+				if slices.Contains(alg.Params, "hosts") {
+					p.Hosts = rapid.IntRange(0, p.Ranks).Draw(rt, "hosts")
+				}
+				n := rapid.SampledFrom([]int{0, 1, 2, 7, 100, 5000}).Draw(rt, "numbers of a block")
+				fold := rapid.SampledFrom([]*runtime.Fold{sums, commuting}).Draw(rt, "fold")
+				inPlace := rapid.Bool().Draw(rt, "in place")
+				several := rapid.Bool().Draw(rt, "several at a time")
+				comms := group(t, p.Ranks, mem.Options{}, runtime.Config{Algorithms: map[string]runtime.Algorithm{
+					row.Name: {Name: alg.Name, Params: p},
+				}})
+				results := make([][][]byte, p.Ranks)
+				require.NoError(rt, each(comms, func(c *runtime.Comm) error {
+					var open []*runtime.Request
+					for round := range 4 {
+						wanted := row.Wanted(p.Ranks, p.Root, c.Rank())
+						src, dst := contribution(c.Rank(), round, row.Inputs(p.Ranks)*n), make([]byte, wanted.Count*n*8)
+						if inPlace && len(dst) == len(src) {
+							dst = src
+						}
+						results[c.Rank()] = append(results[c.Rank()], dst)
+						r, err := c.Start(t.Context(), runtime.Call{Collective: row.Name, Dst: dst, Src: src, Root: p.Root, Fold: fold})
+						if err != nil {
+							return err
+						}
+						if open = append(open, r); !several {
+							if err := r.Wait(t.Context()); err != nil {
+								return err
+							}
+						}
+					}
+					for _, r := range open {
+						if err := r.Wait(t.Context()); err != nil {
+							return err
+						}
+					}
+					return c.Barrier(t.Context())
+				}))
+				for round := range 4 {
+					for rank, c := range comms {
+						got := results[rank][round]
+						switch {
+						case fold == sums:
+							require.True(rt, bytes.Equal(folded(&row, sums, p.Ranks, p.Root, rank, round, n), got), "rank %d, round %d", c.Rank(), round)
+						case row.Everywhere(p.Ranks, p.Root):
+							require.Equal(rt, results[0][round], got, "ranks 0 and %d, round %d", c.Rank(), round)
+						}
+					}
+				}
+				for _, c := range comms {
+					require.NoError(rt, c.Close())
+				}
+			})
+		})
+	}
+}
+
+// A call that folds is refused if its arguments do not fit, and does not count.
+func TestFoldsRefused(t *testing.T) {
+	comms := group(t, 2, mem.Options{}, runtime.Config{Algorithms: map[string]runtime.Algorithm{"allreduce": {Name: "allreduce/doubling"}}})
+	buf := make([]byte, 16)
+	for want, call := range map[string]runtime.Call{
+		"it folds contributions, but the call has no Fold":          {Collective: "allreduce", Dst: buf, Src: buf},
+		"it folds nothing, but the call has a Fold":                 {Collective: "allgather", Dst: buf, Src: buf[:8], Fold: sums},
+		"dst has 12 bytes and src 16, which are not whole elements": {Collective: "allreduce", Dst: buf[:12], Src: buf, Fold: sums},
+		"a block would have 8 bytes here and 16 there":              {Collective: "allreduce", Dst: buf[:8], Src: buf, Fold: sums},
+		"kernel that is nil: true":                                  {Collective: "allreduce", Dst: buf, Src: buf, Fold: &runtime.Fold{Name: "none", Element: 8}},
+		"elements of 4 bytes, but those of the Fold have 8":         {Collective: "allreduce", Dst: buf, Src: buf, Element: 4, Fold: sums},
+		"dst, of 8 bytes, and src, of 8, overlap":                   {Collective: "allreduce", Dst: buf[:8], Src: buf[4:12], Fold: &runtime.Fold{Name: "x", Element: 4, Kernel: sums.Kernel}},
+		"src has 15 bytes, which are not 2 blocks of one length":    {Collective: "reduce-scatter", Dst: nil, Src: buf[:15], Fold: &runtime.Fold{Name: "x", Element: 1, Kernel: sums.Kernel}},
+		"root 1, but it has no root":                                {Collective: "allreduce", Dst: buf, Src: buf, Root: 1, Fold: sums},
+		"it takes no counts: each rank contributes one block":       {Collective: "allreduce", Dst: buf, Src: buf, Fold: sums, Counted: true},
+	} {
+		err := comms[0].Do(context.Background(), call)
+		require.ErrorIs(t, err, runtime.ErrInput, want)
+		require.ErrorContains(t, err, want)
+	}
+	for _, c := range comms {
+		require.NoError(t, c.Close())
+	}
+}
+
+// Ranks that fold with different operations fail, and the error says which.
+func TestFoldsDiffer(t *testing.T) {
+	comms := group(t, 3, mem.Options{}, runtime.Config{Algorithms: map[string]runtime.Algorithm{"allreduce": {Name: "allreduce/doubling"}}})
+	err := each(comms, func(c *runtime.Comm) error {
+		fold, buf := sums, make([]byte, 8)
+		if c.Rank() == 2 {
+			fold = concat
+		}
+		err := c.Do(t.Context(), runtime.Call{Collective: "allreduce", Dst: buf, Src: buf, Fold: fold})
+		require.ErrorIs(t, err, runtime.ErrMismatch)
+		require.ErrorContains(t, err, "sum")
+		require.ErrorContains(t, err, "composition")
+		return nil
+	})
+	require.NoError(t, err)
+}

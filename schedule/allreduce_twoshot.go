@@ -1,0 +1,98 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// allreduceTwoShot takes two rounds: every rank gets all contributions to its own piece of the vector,
+// folds them by the tree of doubling, and puts the result to all others. A vector is cut into P
+// pieces. It moves no more than a ring, 2(P-1) pieces from each rank, and no rank waits for more than two
+// messages one after the other; but each has 2(P-1) of them. Libraries for accelerators call it so,
+// beside the one shot of allreduce/linear.
+func allreduceTwoShot() Algorithm {
+	return Algorithm{
+		Name:       "allreduce/two-shot",
+		Collective: Allreduce,
+		Paper:      "ours",
+		Summary:    "every rank folds its piece of all contributions, and puts the result to all others",
+		Messages:   "2F(P-1) puts",
+		Params:     unrootedParams(),
+		RankOrder:  true,
+		Tree:       TreeOfDoubling,
+		InPlace:    true,
+		chunks:     func(group int) int { return group },
+		write:      writeAllreduceTwoShot,
+	}
+}
+
+func writeAllreduceTwoShot(n *node, a *arena) ir.Program {
+	if n.isMaster() && n.hosts > 1 {
+		a.twoShot(n)
+		return a.foldedProgram(n, 0, n.chunks)
+	}
+	for k := range n.chunks {
+		c := n.ofChunk(k)
+		if n.isMaster() {
+			a.contribution(n, &c, true)
+			a.shareResult(n, k)
+		} else {
+			a.contributeTo(n, &c)
+		}
+	}
+	return a.foldedProgram(n, 0, n.chunks)
+}
+
+// ofHost stands for what the host contributes, whichever partial result that is.
+const ofHost = -3
+
+// twoShot writes what a master does. For the i-th chunk of its own piece it has hosts-1 partial results
+// of others, in their order, and then those that its folds make.
+func (a *arena) twoShot(n *node) {
+	have := own
+	for k := range n.chunks {
+		c := n.ofChunk(k)
+		have = a.contribution(n, &c, false) // the same for every chunk
+	}
+	each := n.hosts - 1 + foldsOf(n.hosts)
+	if n.hosts > 1 {
+		each-- // the last fold makes the result
+	}
+	at := func(v, piece, k, i int) ir.Slot {
+		first, _ := n.pieces(piece, piece+1)
+		return ir.Value(n.ofHost(v)*n.vector + (k-first)*each + i)
+	}
+	for d := 1; d < n.hosts; d++ {
+		to := n.after(n.v, d)
+		for k, end := n.pieces(to, to+1); k < end; k++ {
+			i := n.v
+			if i > to {
+				i--
+			}
+			a.putAs(n.slot(have, k), n.master(to), at(to, to, k, i))
+		}
+	}
+	for k, end := n.pieces(n.v, n.v+1); k < end; k++ {
+		c := n.ofChunk(k)
+		t := foldTree{node: n, arena: a, layer: &c, at: n.v, own: ofHost, next: n.hosts - 1}
+		t.name = func(i, k int) ir.Slot {
+			switch i {
+			case ofHost:
+				return n.slot(have, k)
+			case result:
+				return ir.Chunk(k)
+			}
+			return at(n.v, n.v, k, i)
+		}
+		t.fold(n.hosts, true)
+	}
+	for d := range n.hosts {
+		from := n.after(n.v, -d)
+		for k, end := n.pieces(from, from+1); k < end; k++ {
+			start := a.begin()
+			a.uses(start, ir.Chunk(k))
+			for o := 1; d == 0 && o < n.hosts; o++ {
+				a.put(ir.Chunk(k), n.master(n.after(n.v, o)))
+			}
+			a.share(n, k)
+			a.end(start)
+		}
+	}
+}

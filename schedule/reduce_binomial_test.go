@@ -1,0 +1,6 @@
+package schedule
+
+import "testing"
+
+// reduce/binomial passes the conformance suite.
+func TestReduceBinomial(t *testing.T) { conform(t, "reduce/binomial") }

@@ -1,0 +1,6 @@
+package schedule
+
+import "testing"
+
+// scan/doubling passes the conformance suite.
+func TestScanDoubling(t *testing.T) { conform(t, "scan/doubling") }

@@ -1,0 +1,47 @@
+package selection
+
+import (
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// serves reports whether the algorithm of a rule does what a case demands of what it folds.
+func (r *Rule) serves(c *Case) bool {
+	if !c.Ordered && !c.Reproducible || r.Algorithm == BuiltIn {
+		return true
+	}
+	spec, err := schedule.New(r.Algorithm, schedule.Params{Ranks: c.Ranks, Degree: r.Params.Degree, Hosts: r.Params.HostsFor(c)})
+	if err != nil {
+		return true // whoever uses it gets the error
+	}
+	return (!c.Ordered || spec.RankOrder()) && (!c.Reproducible || spec.Tree() != "" && spec.Tree() == Tree(c.Collective))
+}
+
+// Tree returns the name of the tree by which a collective folds if the result is to be reproducible:
+// that of the first of its algorithms that has one. It is "" if it folds nothing.
+func Tree(collective string) string {
+	for _, a := range schedule.AlgorithmsOf(collective) {
+		if a.Tree != "" {
+			return a.Tree
+		}
+	}
+	return ""
+}
+
+// folded returns into how many chunks a vector is cut that an algorithm folds, 0 if it folds nothing.
+func (m *Message) folded() int {
+	a, ok := schedule.Named(m.Algorithm)
+	if row := a.Row(); !ok || row.Inputs == nil {
+		return 0
+	}
+	if a.CutsItself() {
+		return a.DefaultChunks(m.Ranks)
+	}
+	switch m.Algorithm {
+	case "reduce/chain", "scan/chain":
+		return m.pipeline()
+	}
+	if a.Multicasts() && m.Datagram > 0 {
+		return m.pieces(min(m.Datagram, chunkBytes))
+	}
+	return 1
+}

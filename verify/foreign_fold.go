@@ -1,0 +1,171 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir/dag"
+)
+
+// folding is what cells hold of a collective that folds. The values of cells number terms, from
+// cellFolded downwards. The forms of others do not say which operand of a fold is on the left, so
+// terms are told apart as if it did not matter: the lower of two is on the left.
+type folding struct {
+	*forest
+	all    []term
+	number map[term]int32
+}
+
+func (f *folding) value(x term) int32 {
+	if v, ok := f.number[x]; ok {
+		return v
+	}
+	v := cellFolded - int32(len(f.all))
+	f.all = append(f.all, x)
+	f.number[x] = v
+	return v
+}
+
+// termOf returns the term that a value numbers; ok is false if it is something else.
+func (f *folding) termOf(value int32) (x term, ok bool) {
+	if value > cellFolded {
+		return term{}, false
+	}
+	return f.all[cellFolded-value], true
+}
+
+// inputPart returns what a cell of the input of a rank holds at first.
+func (c *contents) inputPart(rank, cell int) int32 {
+	at := cell - c.Cells.Input[rank].From
+	if at < 0 || at >= c.header.InputChunks() || at >= c.Cells.Input[rank].Len {
+		return cellEmpty
+	}
+	return c.folds.value(c.folds.of(rank, at))
+}
+
+// fold returns the result of folding two values, which an operation does.
+func (c *contents) fold(ref dag.Ref, a, b int32) (int32, error) {
+	x, xOK := c.folds.termOf(a)
+	y, yOK := c.folds.termOf(b)
+	switch {
+	case !xOK || !yOK:
+		return cellMixed, nil
+	case x.part != y.part:
+		return 0, fail([]int{ref.Rank}, nil, nil, "%s folds %s and %s, which do not belong to one part of the vector",
+			c.Tell(ref), c.spellValue(a), c.spellValue(b))
+	case cmp.Or(x.node-y.node, x.shift-y.shift) > 0:
+		x, y = y, x
+	}
+	return c.folds.value(c.folds.fold(x, y)), nil
+}
+
+// spellTerm tells what has been folded.
+func (c *contents) spellTerm(x term) string {
+	if x.node == rankNode {
+		return fmt.Sprintf("part %d of rank %d's contribution", x.part, x.shift)
+	}
+	return fmt.Sprintf("%s of part %d", c.folds.spell(x.tree()), x.part)
+}
+
+// result returns what a rank has at the place of a chunk that it wants; ok is false if it is nothing
+// that has been folded.
+func (c *contents) result(rank, k int) (x term, ok bool) {
+	wanted, result := c.header.Wanted(rank), c.Cells.Result[rank]
+	place := wanted.Place(k)
+	if place < 0 || place >= result.Len {
+		return term{}, false
+	}
+	return c.folds.termOf(c.last(rank, result.From+place))
+}
+
+// proveContributes finds a result in which a contribution is missing or counts twice.
+func (f *foreign) proveContributes() (string, error) {
+	c := f.contents
+	for rank := range f.Ranks {
+		wanted := f.header.Wanted(rank)
+		for k := range wanted.All() {
+			x, _ := c.result(rank, k) // coverage has looked at it
+			why := ""
+			switch odd, of := c.folds.odd(x.tree(), int32(f.header.FoldedRanks(k))); odd {
+			case nothingOdd:
+				continue
+			case countedTwice:
+				why = fmt.Sprintf("counts the contribution of rank %d twice", of)
+			case missing:
+				why = fmt.Sprintf("lacks the contribution of rank %d", of)
+			default:
+				why = fmt.Sprintf("has the contribution of rank %d, which does not belong there", of)
+			}
+			return "", fail([]int{rank}, nil, nil, "%s of rank %d %s: it is %s",
+				c.Cells.Spell(rank, c.Cells.Result[rank].From+wanted.Place(k)), rank, why, c.spellTerm(x))
+		}
+	}
+	return "", nil
+}
+
+// proveSameTree finds two ranks whose results of one chunk are folded in different ways: they may
+// differ in their last bits. The note says whether the contributions are in the order of the ranks,
+// as operations that do not commute need it, or could be if the form said which operand is on the
+// left.
+func (f *foreign) proveSameTree() (string, error) {
+	type first struct {
+		rank  int
+		x     term
+		known bool
+	}
+	c := f.contents
+	by := make([]first, f.header.Chunks)
+	inOrder := true
+	for rank := range f.Ranks {
+		wanted := f.header.Wanted(rank)
+		for k := range wanted.All() {
+			x, _ := c.result(rank, k)
+			switch was := by[k]; {
+			case !was.known:
+				by[k] = first{rank, x, true}
+				inOrder = inOrder && c.folds.canBeInOrder(x.tree(), make(map[tree]span))
+			case was.x.tree() != x.tree():
+				return "", fail([]int{was.rank, rank}, nil, nil, "ranks %d and %d fold chunk %d in different ways, so that they may differ: %s and %s",
+					was.rank, rank, k, c.folds.spell(was.x.tree()), c.folds.spell(x.tree()))
+			}
+		}
+	}
+	if inOrder {
+		return "contributions can be in the order of the ranks; which operand is on the left the form does not say", nil
+	}
+	return "commutative operations only", nil
+}
+
+// span is the lowest and the highest rank of a tree.
+type span struct {
+	low, high int32
+	ok        bool // in each fold, all ranks of one operand are below those of the other
+}
+
+// canBeInOrder reports whether the leaves of t are in the order of their ranks once the operands of its
+// folds are swapped where need be.
+func (f *forest) canBeInOrder(t tree, known map[tree]span) bool { return f.spanOf(t, known).ok }
+
+func (f *forest) spanOf(t tree, known map[tree]span) span {
+	if s, ok := known[t]; ok {
+		return s
+	}
+	s := span{t.shift, t.shift, true}
+	if left, right, ok := f.children(t); ok {
+		a, b := f.spanOf(left, known), f.spanOf(right, known)
+		if a.low > b.low {
+			a, b = b, a
+		}
+		s = span{a.low, max(a.high, b.high), a.ok && b.ok && a.high < b.low}
+	}
+	known[t] = s
+	return s
+}
+
+// inputsOf returns how many blocks a rank has in its input: those that it holds, or its contribution.
+func (f *foreign) inputsOf(rank int) int {
+	if row := f.header.Row(); row.Inputs != nil {
+		return row.Inputs(f.header.Ranks)
+	}
+	return f.held(rank).Count
+}
