@@ -1,6 +1,10 @@
 package verify
 
-import "github.com/schedgen/schedgen/ir"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // A rank returns when its done slots are set and none of its rules is ready. So what has happened then
 // is closed over the rank's own folds: what a fold made is there if all is that its rule waits for. The
@@ -76,28 +80,27 @@ func (st *stamps) addWithCauses(rank int, s ir.Slot) {
 		return
 	}
 	st.add(rank, s)
-	for _, w := range st.sub.foldedUpon(rank, s) {
-		st.addWithCauses(rank, w)
+	if when := st.sub.foldedUpon(rank, s); when != nil && &when[0] != st.upon {
+		st.upon = &when[0] // a rule may make many slots
+		for _, w := range when {
+			st.addWithCauses(rank, w)
+		}
 	}
 }
 
 // fold puts in what a rule folds, if all is in the set that it waits for. It reports whether that is
 // new.
 func (st *stamps) fold(rank int, r *ir.Rule) (grown bool) {
-	if r.IsRepair() {
-		return false
-	}
+	fired := false
 	for _, a := range r.Do {
 		if a.Op != ir.Fold || st.has(rank, a.As) {
 			continue
 		}
-		for _, w := range r.When {
-			if !st.given(rank, w) {
-				return grown
-			}
+		if !fired && slices.ContainsFunc(r.When, func(w ir.Slot) bool { return !st.given(rank, w) }) {
+			return false
 		}
+		fired, grown = true, true
 		st.add(rank, a.As)
-		grown = true
 	}
 	return grown
 }

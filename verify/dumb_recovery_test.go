@@ -170,6 +170,9 @@ func TestRecoveryAgreesWithBruteForce(t *testing.T) {
 		}
 		sub, err := newSubject(s)
 		require.NoError(t, err)
+		if s.Chunks > sub.layout.Slots() {
+			continue // nothing brings most of the chunks, which is reason enough
+		}
 		_, err = proveRecovery(sub)
 		label := fmt.Sprintf("seed %d: %v\n%s", seed, err, text(t, s))
 		require.Equal(t, dumbRecovery(s), err != nil, label)

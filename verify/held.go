@@ -57,6 +57,7 @@ type stamps struct {
 	sub  *subject
 	of   []int32 // by slot number: the filling in which the slot was last put in
 	last int32
+	upon *ir.Slot // what the rule waits for whose fold was followed last: see addWithCauses
 }
 
 func newStamps(sub *subject) *stamps {
@@ -66,6 +67,7 @@ func newStamps(sub *subject) *stamps {
 // mark makes the set that of the given slots of rank.
 func (st *stamps) mark(rank int, slots []ir.Slot) {
 	st.last++
+	st.upon = nil
 	for _, s := range slots {
 		st.add(rank, s)
 	}

@@ -64,6 +64,9 @@ func TestAlgorithmsThatFoldOneTree(t *testing.T) {
 				require.NoError(t, err)
 				report, err := Run(spec.Schedule())
 				require.NoError(t, err)
+				if ranks == 1 && report.Terms.Digest == "" {
+					continue // an exscan of one rank folds nothing
+				}
 				if digests[alg.Tree] == "" {
 					digests[alg.Tree] = report.Terms.Digest
 				}
