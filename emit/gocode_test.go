@@ -2,10 +2,12 @@ package emit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/format"
 	"go/parser"
 	"go/token"
+	"io"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -88,7 +90,11 @@ func TestGoFindsFormulas(t *testing.T) {
 func TestGoChoosesRoles(t *testing.T) {
 	for _, alg := range schedule.Algorithms() {
 		for _, ranks := range []int{5, 8, 100} {
-			text := goText(t, of(t, alg.Name, schedule.Params{Ranks: ranks}), Options{})
+			s := of(t, alg.Name, schedule.Params{Ranks: ranks})
+			if unfit := new(Unfit); s.Folds() && errors.As(Write(io.Discard, "go", s, Options{}), &unfit) {
+				continue // ranks fold in many orders
+			}
+			text := goText(t, s, Options{})
 			for i := range strings.Count(text, "\nfunc role") {
 				require.Equal(t, 1, strings.Count(text, fmt.Sprintf("return role%d(rank", i)), "%s, %d ranks", alg.Name, ranks)
 			}
