@@ -42,6 +42,7 @@ func TestCostOfCollectives(t *testing.T) {
 		"allreduce/linear":         {{1, 20, 4, 4}, {1, 56, 7, 7}, {1, 156, 12, 12}},
 		"allreduce/doubling":       {{3, 10, 3, 4}, {3, 24, 3, 3}, {5, 34, 4, 5}},
 		"allreduce/halving":        {{6, 18, 10, 6}, {6, 48, 14, 6}, {8, 58, 22, 8}},
+		"allreduce/star":           {{2, 8, 4, 8}, {2, 14, 7, 14}, {2, 24, 12, 24}},
 		"allreduce/two-shot":       {{2, 40, 8, 8}, {2, 112, 14, 14}, {2, 312, 24, 24}},
 		"allreduce/ring":           {{8, 40, 8, 8}, {14, 112, 14, 14}, {24, 312, 24, 24}},
 		"allreduce/multiplying":    {{3, 10, 3, 5}, {3, 16, 4, 7}, {4, 44, 5, 10}},

@@ -32,11 +32,13 @@ import (
 type desk struct {
 	node      node
 	arena     arena
-	memory    memory
 	now, late []ir.Slot
 }
 
 var desks = sync.Pool{New: func() any { return new(desk) }}
+
+// scratch is memory in which programs are written to find out how long they are.
+var scratch = sync.Pool{New: func() any { return new(memory) }}
 
 // write returns the program of a node, in an arena of its size.
 func write(n node, a arena, write func(*node, *arena) ir.Program) ir.Program {
@@ -50,21 +52,31 @@ func write(n node, a arena, write func(*node, *arena) ir.Program) ir.Program {
 	return p
 }
 
-// written returns the size of the program that write writes.
-func written(n node, write func(*node, *arena) ir.Program) size {
+// writeIn returns the program of a node in memory that is made larger as it goes.
+func writeIn(m *memory, n node, write func(*node, *arena) ir.Program) ir.Program {
 	d := desks.Get().(*desk)
-	m := &d.memory
 	d.node, d.arena = n, arena{
 		rules: m.rules[:0], slots: m.slots[:0], acts: m.acts[:0], peers: m.peers[:0],
 		now: d.now[:0], late: d.late[:0],
 	}
-	write(&d.node, &d.arena)
+	p := write(&d.node, &d.arena)
+	if len(p.Rules) == 0 {
+		p.Rules = nil
+	}
 	a := &d.arena
-	z := size{len(a.rules), len(a.slots), len(a.acts), len(a.peers)}
-	d.memory = memory{a.rules, a.slots, a.acts, a.peers}
+	*m = memory{a.rules, a.slots, a.acts, a.peers}
 	d.now, d.late = a.now, a.late
 	d.arena = arena{}
 	desks.Put(d)
+	return p
+}
+
+// written returns the size of the program that write writes.
+func written(n node, write func(*node, *arena) ir.Program) size {
+	m := scratch.Get().(*memory)
+	writeIn(m, n, write)
+	z := size{len(m.rules), len(m.slots), len(m.acts), len(m.peers)}
+	scratch.Put(m)
 	return z
 }
 

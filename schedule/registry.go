@@ -98,6 +98,7 @@ var registry = sync.OnceValue(func() []Algorithm {
 		allreduceLinear(),
 		allreduceDoubling(),
 		allreduceHalving(),
+		allreduceStar(),
 		allreduceTwoShot(),
 		allreduceRing(),
 		allreduceMultiplying(),

@@ -79,7 +79,15 @@ func (s *Spec) Program(rank int) ir.Program { return s.programIn(&memory{}, rank
 // for one goroutine at a time.
 func (s *Spec) Maker() func(rank int) ir.Program {
 	m := &memory{}
-	return func(rank int) ir.Program { return s.programIn(m, rank) }
+	if s.alg.write == nil {
+		return func(rank int) ir.Program { return s.programIn(m, rank) }
+	}
+	return func(rank int) ir.Program {
+		if rank < 0 || rank >= s.params.Ranks {
+			return ir.Program{Rank: rank}
+		}
+		return writeIn(m, s.node(rank), s.alg.write)
+	}
 }
 
 func (s *Spec) programIn(m *memory, rank int) ir.Program {

@@ -73,6 +73,7 @@ var promised = map[string]promise{
 	"allreduce/ring":          {inPlace: true},
 	"allreduce/multiplying":   {position: true},
 	"allreduce/circulant":     {inPlace: true},
+	"allreduce/star":          {rankOrder: true, position: true, inPlace: true},
 	"allreduce/two-shot":      {rankOrder: true, position: true, inPlace: true},
 	"allreduce/mcast-acktree": {acked: true, rankOrder: true, position: true, inPlace: true},
 

@@ -1,0 +1,46 @@
+package schedule
+
+import "github.com/schedgen/schedgen/ir"
+
+// allreduceStar takes two rounds with the fewest messages there are: every rank puts its contribution
+// to rank 0, which folds them all, by the tree of doubling, and puts the result to all. Where ranks share
+// cores, or messages are what takes the time, that is fast as long as rank 0 keeps up.
+func allreduceStar() Algorithm {
+	return Algorithm{
+		Name:       "allreduce/star",
+		Collective: Allreduce,
+		Paper:      "ours",
+		Summary:    "every rank puts its contribution to rank 0, which folds them all and puts the result to all",
+		Messages:   "2F(P-1) puts",
+		Params:     unrootedParams(),
+		RankOrder:  true,
+		Tree:       TreeOfDoubling,
+		InPlace:    true,
+		write:      writeAllreduceStar,
+	}
+}
+
+func writeAllreduceStar(n *node, a *arena) ir.Program {
+	for k := range n.chunks {
+		c := n.ofChunk(k)
+		if !n.isMaster() {
+			a.contributeTo(n, &c)
+			continue
+		}
+		have := a.contribution(n, &c, n.hosts == 1)
+		switch {
+		case n.v > 0:
+			a.putPartial(n, &c, have, n.master(0), n.fromHost(n.v, 0))
+		case n.hosts > 1:
+			a.foldHosts(n, &c, have)
+		}
+		from := a.begin()
+		a.uses(from, ir.Chunk(k))
+		for v := 1; n.v == 0 && v < n.hosts; v++ {
+			a.put(ir.Chunk(k), n.master(v))
+		}
+		a.share(n, k)
+		a.end(from)
+	}
+	return a.foldedProgram(n, 0, n.chunks)
+}
