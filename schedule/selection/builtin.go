@@ -46,8 +46,11 @@ const (
 
 // Of collectives that fold.
 const (
-	fewFold  = 4        // ranks: up to here all of them read all contributions
-	longFold = 16 << 10 // bytes: from here on a vector is cut into pieces
+	inMemory  = 16<<10 + 1 // bytes: up to here one rank folds all, or all do, where they share memory
+	starFrom  = 12         // ranks: from here on one rank folds all rather than each
+	twoShotTo = 16         // ranks: with more, there are not enough lines for their pieces
+	longStar  = 512 << 10  // bytes: from here on ranks of a host fold a piece each
+	longFold  = 16 << 10   // bytes: from here on a vector is cut into pieces on links
 )
 
 // builtin is never written to.
@@ -121,8 +124,16 @@ var builtin = Rules{list: []Rule{
 	{Collective: "alltoall", Algorithm: "alltoall/pairwise",
 		Reason: "every block travels once, and every rank sends to one and takes in from one at a time"},
 
-	{Collective: schedule.Allreduce, Memory: With, Ranks: Range{To: fewFold + 1}, Bytes: Range{To: copied + 1}, Algorithm: "allreduce/linear",
+	{Collective: schedule.Allreduce, Memory: With, Ranks: Range{To: 3}, Bytes: Range{To: inMemory}, Algorithm: "allreduce/doubling",
+		Reason: "two ranks exchange what they have"},
+	{Collective: schedule.Allreduce, Memory: With, Bytes: Range{To: copied + 1}, Ranks: Range{From: 5, To: starFrom}, Algorithm: "allreduce/linear",
 		Reason: "every rank reads all contributions where they have been written"},
+	{Collective: schedule.Allreduce, Memory: With, Bytes: Range{To: inMemory}, Algorithm: "allreduce/star",
+		Reason: "the fewest messages, and none that has to be waited for twice"},
+	{Collective: schedule.Allreduce, Memory: With, Ranks: Range{To: twoShotTo + 1}, Algorithm: "allreduce/two-shot",
+		Reason: "every rank reads and folds its piece of what all have, and all read the results"},
+	{Collective: schedule.Allreduce, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{To: longStar}, Algorithm: "allreduce/star",
+		Reason: "one host: the fewest messages"},
 	{Collective: schedule.Allreduce, Bytes: Range{From: longFold}, Ranks: Range{From: 3}, Algorithm: "allreduce/halving", Params: Params{Masters: true},
 		Reason: "links take the time, and every rank sends twice its vector at most"},
 	{Collective: schedule.Allreduce, Algorithm: "allreduce/doubling", Params: Params{Masters: true},
