@@ -65,7 +65,7 @@ func (a *arena) twoShot(n *node) {
 		c := n.ofChunk(k)
 		t := foldTree{
 			node: n, arena: a, layer: &c, at: n.v, own: ofHost, next: n.hosts - 1,
-			apart: true, base: n.shotAt(n.v, k), host: have,
+			apart: true, base: n.shotAt(n.v, k), step: 1, host: have,
 		}
 		t.fold(n.hosts, true)
 	}

@@ -47,6 +47,8 @@ func TestCostOfCollectives(t *testing.T) {
 		"allreduce/ring":           {{8, 40, 8, 8}, {14, 112, 14, 14}, {24, 312, 24, 24}},
 		"allreduce/multiplying":    {{3, 10, 3, 5}, {3, 16, 4, 7}, {4, 44, 5, 10}},
 		"allreduce/circulant":      {{4, 30, 8, 6}, {6, 48, 14, 6}, {8, 104, 24, 8}},
+		"reduce-scatter/linear":    {{1, 20, 4, 4}, {1, 56, 7, 7}, {1, 156, 12, 12}},
+		"reduce-scatter/star":      {{2, 8, 5, 8}, {2, 14, 8, 14}, {2, 24, 13, 24}},
 		"reduce-scatter/pairwise":  {{4, 20, 4, 4}, {7, 56, 7, 7}, {12, 156, 12, 12}},
 		"reduce-scatter/circulant": {{2, 15, 4, 3}, {3, 24, 7, 3}, {4, 52, 12, 4}},
 		"reduce-scatter/halving":   {{3, 10, 5, 4}, {3, 24, 7, 3}, {5, 34, 13, 5}},

@@ -283,10 +283,10 @@ type foldTree struct {
 	first int // the partial result of the first other leaf
 	next  int // the first partial result that is made
 
-	// Of a tree whose partial results are not numbered as others: they are v<base>, v<base+1> …, and own
+	// Of a tree whose partial results are not numbered as others: they are v<base>, v<base+step> …, and own
 	// is ofHost, which stands for partial result host.
-	apart      bool
-	base, host int
+	apart            bool
+	base, step, host int
 
 	p2, rem int
 	result  bool
@@ -300,7 +300,7 @@ func (t *foldTree) named(i, k int) ir.Slot {
 	case i == ofHost:
 		return t.node.slot(t.host, k)
 	}
-	return ir.Value(t.base + i)
+	return ir.Value(t.base + i*t.step)
 }
 
 // foldsOf returns how many folds fold makes of so many leaves: one for every number that is the first

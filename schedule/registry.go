@@ -104,6 +104,8 @@ var registry = sync.OnceValue(func() []Algorithm {
 		allreduceMultiplying(),
 		allreduceCirculant(),
 		allreduceMcastAckTree(),
+		reduceScatterLinear(),
+		reduceScatterStar(),
 		reduceScatterPairwise(),
 		reduceScatterCirculant(),
 		reduceScatterHalving(),

@@ -77,6 +77,8 @@ var promised = map[string]promise{
 	"allreduce/two-shot":      {rankOrder: true, position: true, inPlace: true},
 	"allreduce/mcast-acktree": {acked: true, rankOrder: true, position: true, inPlace: true},
 
+	"reduce-scatter/linear":    {rankOrder: true, position: true, inPlace: true},
+	"reduce-scatter/star":      {rankOrder: true, position: true, inPlace: true},
 	"reduce-scatter/pairwise":  {rankOrder: true, inPlace: true},
 	"reduce-scatter/circulant": {inPlace: true},
 	"reduce-scatter/halving":   {rankOrder: true, position: true, inPlace: true},
