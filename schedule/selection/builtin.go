@@ -46,11 +46,12 @@ const (
 
 // Of collectives that fold.
 const (
-	inMemory  = 16<<10 + 1 // bytes: up to here one rank folds all, or all do, where they share memory
-	starFrom  = 12         // ranks: from here on one rank folds all rather than each
-	twoShotTo = 16         // ranks: with more, there are not enough lines for their pieces
-	longStar  = 512 << 10  // bytes: from here on ranks of a host fold a piece each
-	longFold  = 16 << 10   // bytes: from here on a vector is cut into pieces on links
+	inMemory   = 16<<10 + 1 // bytes: up to here one rank folds all, or all do, where they share memory
+	starFrom   = 12         // ranks: from here on one rank folds all rather than each
+	twoShotTo  = 16         // ranks: with more, there are not enough lines for their pieces
+	longStar   = 512 << 10  // bytes: from here on ranks of a host fold a piece each
+	longBlocks = 128 << 10  // bytes of a block of a reduce-scatter: from here on nobody passes anything on
+	longFold   = 16 << 10   // bytes: from here on a vector is cut into pieces on links
 )
 
 // builtin is never written to.
@@ -138,12 +139,24 @@ var builtin = Rules{list: []Rule{
 		Reason: "links take the time, and every rank sends twice its vector at most"},
 	{Collective: schedule.Allreduce, Algorithm: "allreduce/doubling", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
+	{Collective: schedule.Reduce, Memory: With, Algorithm: "reduce/linear",
+		Reason: "the root reads all contributions where they are"},
+	{Collective: schedule.Reduce, Place: OneHost, Bytes: Range{To: longStar}, Algorithm: "reduce/linear",
+		Reason: "one host: no rank is woken to pass anything on"},
+	{Collective: schedule.Reduce, Place: OneHost, Algorithm: "reduce/binomial",
+		Reason: "one host: few messages, and several ranks fold"},
 	{Collective: schedule.Reduce, Ranks: Range{To: fewRanks + 1}, Bytes: Range{To: longFold}, Algorithm: "reduce/linear",
 		Reason: "few ranks: no contribution waits for another rank to fold it"},
 	{Collective: schedule.Reduce, Bytes: Range{From: longFold}, Ranks: Range{From: 3}, Algorithm: "reduce/halving", Params: Params{Masters: true},
 		Reason: "links take the time, and all ranks fold a part"},
 	{Collective: schedule.Reduce, Algorithm: "reduce/binomial", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
+	{Collective: schedule.ReduceScatter, Memory: With, Ranks: Range{To: inLines}, Bytes: Range{To: copied + 1}, Algorithm: "reduce-scatter/linear",
+		Reason: "every rank reads what the others have written for it"},
+	{Collective: schedule.ReduceScatter, Memory: With, Ranks: Range{To: inLines}, Bytes: Range{From: longBlocks}, Algorithm: "reduce-scatter/linear",
+		Reason: "every rank reads its part of what all have where it is"},
+	{Collective: schedule.ReduceScatter, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{To: copied + 1}, Algorithm: "reduce-scatter/star",
+		Reason: "one host: the fewest messages"},
 	{Collective: schedule.ReduceScatter, Algorithm: "reduce-scatter/halving", Params: Params{Masters: true},
 		Reason: "the fewest rounds, and every link carries about a vector"},
 	{Collective: schedule.Scan, Algorithm: "scan/doubling", Params: Params{Masters: true},
