@@ -12,13 +12,14 @@ import (
 // that are as long as the group is large.
 const (
 	manyRanks = MaxRanks
-	fewRanks  = 1 << 8
+	fewRanks  = 1 << 6
 )
 
 // groupLong reports whether an algorithm's programs are as long as the group is large.
 func groupLong(alg *Algorithm) bool {
 	row := alg.Row()
-	return row.Blocks != nil && row.Blocks(2) > 1 || alg.chunks != nil || row.Inputs != nil && strings.HasSuffix(alg.Name, "/linear")
+	return row.Blocks != nil && row.Blocks(2) > 1 || alg.chunks != nil ||
+		row.Inputs != nil && (strings.HasSuffix(alg.Name, "/linear") || strings.HasSuffix(alg.Name, "/star"))
 }
 
 // local returns specs of all algorithms, as large as is cheap.
