@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -71,6 +72,17 @@ func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Run("Anycast", func(t *testing.T) { testAnycast(t, with, sizes.anycast) })
 	t.Run("Blocks", func(t *testing.T) { testBlocks(t, with, sizes.blocks) })
 	t.Run("Folds", func(t *testing.T) { testFolds(t, with, sizes.blocks) })
+}
+
+// inTurn returns the numbers of ranks that tests of every day take for algorithm i: one that is no power of two,
+// and the others in turn.
+func inTurn(i int, sizes []int) []int {
+	odd := slices.Index(sizes, 5)
+	if odd < 0 || heavy.Tests() {
+		return sizes
+	}
+	others := slices.Delete(slices.Clone(sizes), odd, odd+1)
+	return []int{sizes[odd], others[i%len(others)]}
 }
 
 // commTest is a test of communicators.
