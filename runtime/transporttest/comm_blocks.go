@@ -22,7 +22,7 @@ var blockLengths = []int{0, 1, 100, 3000, 70_000}
 // compares every byte at every rank.
 func testBlocks(t *testing.T, with Make, sizes []int) {
 	for i, a := range schedule.Algorithms() {
-		for _, ranks := range inTurn(i, sizes) {
+		for _, ranks := range inTurn(i, &a, sizes) {
 			row, _ := ir.CollectiveNamed(a.Collective)
 			if row.Blocks == nil || row.Blocks(2) < 2 || row.Inputs != nil {
 				continue

@@ -27,7 +27,7 @@ var sum = &runtime.Fold{Name: "sum of uint64", Element: 8, Commutes: true, Kerne
 func testFolds(t *testing.T, with Make, sizes []int) {
 	for i, a := range schedule.Algorithms() {
 		row := a.Row()
-		for _, ranks := range inTurn(i, sizes) {
+		for _, ranks := range inTurn(i, &a, sizes) {
 			if row.Inputs == nil {
 				continue
 			}
