@@ -24,7 +24,7 @@ import (
 // which go vet has nothing to say. Its tests stand in testdata/gocode: one compares the programs of
 // all ranks with those of the schedule; the others run the suite of communicators with the code,
 // broadcasts from all roots and barriers of few ranks, flat and on hosts, of all degrees and fans
-// that the suite has. What they skip has no code.
+// that the suite has. What they skip has no code. A last one folds.
 func TestGeneratedCode(t *testing.T) {
 	t.Parallel()
 	dir := goDir(t)
@@ -33,7 +33,8 @@ func TestGeneratedCode(t *testing.T) {
 	tests := []string{"same_test.go"}
 	if !testing.Short() {
 		writeTwins(t, dir, "communicating", communicatingExamples(t))
-		tests = append(tests, "comm_test.go")
+		writeTwins(t, dir, "folding", foldingExamples(t))
+		tests = append(tests, "comm_test.go", "fold_test.go")
 	}
 	for _, file := range tests {
 		copyTo(t, dir, file)
@@ -51,11 +52,12 @@ func TestGeneratedCode(t *testing.T) {
 		}
 		out := execute(t, bin, "-test.timeout=5m", "-test.v", "-test.skip="+strings.Join([]string{
 			"^TestSamePrograms$",
+			"/(Blocks|Folds)/", // use schedules that are not generated
 			"/(Anycast|Held|Flush|Cancel|Agree|Shrink|Leave|Close)",
 			"/Bcast/.*/.*/ranks=[1-3],hosts=[1-9]",
 			"/Barrier/.*/.*/ranks=[1-3],.*(degree|fans|hosts)=[1-9]",
 		}, "|"))
-		for _, test := range []string{"TestCommMem", "TestCommWindows", "TestCommTCP", "TestFlagsOfBarriers", "TestFind"} {
+		for _, test := range []string{"TestCommMem", "TestCommWindows", "TestCommTCP", "TestFlagsOfBarriers", "TestFind", "TestGeneratedFolds"} {
 			require.Contains(t, out, "--- PASS: "+test+" ")
 		}
 	})
@@ -72,6 +74,21 @@ func execute(t *testing.T, name string, args ...string) string {
 func communicatingExamples(t *testing.T) (all []*ir.Schedule) {
 	for _, alg := range schedule.Algorithms() {
 		for _, p := range communicating(&alg) {
+			spec, err := schedule.New(alg.Name, p)
+			require.NoError(t, err)
+			all = append(all, spec.Schedule())
+		}
+	}
+	return all
+}
+
+// foldingExamples are schedules of every algorithm that folds.
+func foldingExamples(t *testing.T) (all []*ir.Schedule) {
+	for _, alg := range schedule.Algorithms() {
+		if alg.Row().Inputs == nil {
+			continue
+		}
+		for _, p := range taken(&alg, []schedule.Params{{Ranks: 3}, {Ranks: 5, Root: 3}, {Ranks: 6, Root: 1, Hosts: 2}}) {
 			spec, err := schedule.New(alg.Name, p)
 			require.NoError(t, err)
 			all = append(all, spec.Schedule())

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,11 +15,7 @@ import (
 // one whose rules wait for whatever.
 func drawProgram(t *rapid.T) (ir.Header, ir.Program) {
 	if rapid.Bool().Draw(t, "algorithm") {
-		all := slices.DeleteFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool {
-			h := ir.Header{Collective: a.Collective}
-			return h.Folds() // the machine does not fold yet
-		})
-		a := rapid.SampledFrom(all).Draw(t, "name")
+		a := rapid.SampledFrom(schedule.Algorithms()).Draw(t, "name")
 		p := schedule.Params{Ranks: rapid.IntRange(2, 70).Draw(t, "ranks")}
 		if a.Collective == "bcast" {
 			p.Chunks = rapid.IntRange(1, 5).Draw(t, "chunks")
@@ -35,7 +30,7 @@ func drawProgram(t *rapid.T) (ir.Header, ir.Program) {
 	}
 	p := ir.Program{Rank: 1, Signals: rapid.IntRange(1, 6).Draw(t, "signals")}
 	slot := rapid.Custom(func(t *rapid.T) ir.Slot {
-		return slotOfNumber(rapid.IntRange(0, h.Chunks+p.Signals).Draw(t, "slot"), h.Chunks)
+		return slotOfNumber(rapid.IntRange(0, h.Chunks+p.Signals).Draw(t, "slot"), h.Chunks, p.Signals)
 	})
 	all := rapid.SliceOfNDistinct(slot, 1, -1, rapid.ID[ir.Slot]).Draw(t, "slots")
 	p.Done = all
@@ -52,14 +47,17 @@ func drawProgram(t *rapid.T) (ir.Header, ir.Program) {
 	return h, p
 }
 
-func slotOfNumber(i, chunks int) ir.Slot {
+// slotOfNumber returns the slot with a number: enter, the chunks, the signals and the partial results.
+func slotOfNumber(i, chunks, signals int) ir.Slot {
 	switch {
 	case i == 0:
 		return ir.Enter
 	case i <= chunks:
 		return ir.Chunk(i - 1)
+	case i <= chunks+signals:
+		return ir.Signal(i - 1 - chunks)
 	}
-	return ir.Signal(i - 1 - chunks)
+	return ir.Value(i - 1 - chunks - signals)
 }
 
 // In whatever order slots are set, a node and the machine of the runtime do the
@@ -85,9 +83,9 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 		copy(n.words, shape.begin)
 		fired := n.begin(nil)
 		require.Empty(t, fired)
-		order := rapid.Permutation(numbers(1+h.Chunks+p.Signals)).Draw(t, "order")
+		order := rapid.Permutation(numbers(1+h.Chunks+p.Signals+p.Values)).Draw(t, "order")
 		for _, slot := range order {
-			do, arm := engine.Set(slotOfNumber(slot, h.Chunks))
+			do, arm := engine.Set(slotOfNumber(slot, h.Chunks, p.Signals))
 			number := int32(slot)
 			if shapes.dense {
 				number = n.local(number, h.Chunks)
@@ -104,24 +102,40 @@ func TestNodesDoWhatMachinesDo(t *testing.T) {
 					continue
 				}
 				for k := w.do; k < w.end; k++ {
-					slot, to := n.send(k)
-					if list, _, ok := n.message(slot); ok {
-						for at, slot := range list {
-							acts = append(acts, ir.Action{Op: ir.Put, Slot: ir.Slot(slot), To: to, Joins: at > 0})
-						}
-						continue
-					}
-					acts = append(acts, ir.Action{Op: opOf(to), Slot: slot, To: max(to, 0)})
+					acts = append(acts, actionsOf(n, k)...)
 				}
 			}
 			require.Len(t, arm, armed)
-			require.Equal(t, len(do), len(acts), "%v", slotOfNumber(slot, h.Chunks))
+			require.Equal(t, len(do), len(acts), "%v", slotOfNumber(slot, h.Chunks, p.Signals))
 			for i := range do {
 				require.Equal(t, do[i], acts[i])
 			}
 		}
 		require.Zero(t, n.left)
 	})
+}
+
+// actionsOf returns what send k of a node stands for: a fold, a message or a multicast.
+func actionsOf(n *node, k int32) (acts []ir.Action) {
+	slot, to := n.send(k)
+	list, as, several := n.message(slot)
+	switch {
+	case to == toFold:
+		for i, operand := range list[1:] {
+			acts = append(acts, ir.Action{Op: ir.Fold, Slot: ir.Slot(operand), As: ir.Slot(list[0]), Joins: i > 0})
+		}
+		return acts
+	case !several:
+		return []ir.Action{{Op: opOf(to), Slot: slot, To: max(to, 0)}}
+	}
+	for i, slot := range list {
+		a := ir.Action{Op: ir.Put, Slot: ir.Slot(slot), To: to, Joins: i > 0}
+		if as != nil && ir.Slot(as[i]).Kind() == ir.KindValue { // a chunk keeps its name
+			a.As = ir.Slot(as[i])
+		}
+		acts = append(acts, a)
+	}
+	return acts
 }
 
 func numbers(n int) []int {

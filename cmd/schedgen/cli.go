@@ -153,7 +153,7 @@ func newParser(grammar any, std stdio, exit func(int)) (*kong.Kong, error) {
 			"checks":     strings.Join(checkNames(), ", "),
 			"claims":     strings.Join(verify.Claims(), ", "),
 			"operations": strings.Join(heads(operationRows()), ","),
-			"explained":  strings.Join(explainable(), ","),
+			"explained":  strings.Join(explainable(), ", "),
 			"shells":     strings.Join(complete.Shells(), ","),
 		}.CloneWith(foldVars()),
 	)

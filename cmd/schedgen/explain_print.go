@@ -45,6 +45,9 @@ func (e *explanation) print(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(&b, "\nin the LogGP model with %v\n", e.machine)
+	if e.at.of.Place == selection.OneHost {
+		b.WriteString("The rules know that ranks of one host share its processors; the model does not.\n")
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }

@@ -64,13 +64,14 @@ func newBlocksCmd(row ir.Collective) *blocksCmd {
 
 // Help is the long help text.
 func (c *blocksCmd) Help() string {
-	root, counts, made := "", "", ""
+	root, counts, made, op := "", "", "", ""
 	lengths := `With --counts each block has a length of its own, perhaps none, as in MPI's ` + c.row.Name + `v. Every rank
 then knows the lengths of the blocks that it has or gets, and no others, so algorithms in which ranks
 pass on blocks of others do not run, unless all ranks get all blocks.
 `
 	if c.row.Inputs != nil {
 		made, lengths = ", as numbers of --type whose result is exact", ""
+		op = "\n  schedgen run " + c.row.Name + " -p 5 --size 10KB --op max --type int32"
 	}
 	if c.row.Rooted {
 		root = " --root 3"
@@ -95,7 +96,7 @@ algorithm. It says itself how many ranks and chunks there are.
 
 Examples:
 
-  schedgen run ` + c.row.Name + ` -p 5 --size 10KB` + root + counts + `
+  schedgen run ` + c.row.Name + ` -p 5 --size 10KB` + root + counts + op + `
   schedgen run ` + c.row.Name + ` FILE --size 10KB`
 }
 

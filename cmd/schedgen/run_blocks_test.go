@@ -229,7 +229,7 @@ func TestVerbsHelpNamesThem(t *testing.T) {
 		require.Zero(t, code, said)
 		require.Contains(t, out, "schedgen run "+name+" -p ")
 		for _, other := range runnable() {
-			require.False(t, other != name && strings.Contains(out, "run "+other), "%s names %s", name, other)
+			require.False(t, other != name && strings.Contains(out, "run "+other+" "), "%s names %s", name, other)
 		}
 	}
 }

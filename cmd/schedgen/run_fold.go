@@ -17,8 +17,8 @@ import (
 
 // foldFlags say what contributions are folded with.
 type foldFlags struct {
-	Op   string `placeholder:"OP" default:"sum" enum:"${foldops}" help:"What contributions are folded with: ${foldops}."`
-	Type string `placeholder:"TYPE" default:"float64" enum:"${foldtypes}" help:"Type of their elements: ${foldtypes}."`
+	Op   string `placeholder:"OP" default:"sum" enum:"${foldops}" help:"What contributions are folded with, default sum: ${foldops}."`
+	Type string `placeholder:"TYPE" default:"float64" enum:"${foldtypes}" help:"Type of their elements, default float64: ${foldtypes}."`
 }
 
 // folding is what contributions are folded with, as a job says it. The zero value is none.
@@ -89,8 +89,8 @@ func putFloat64(to []byte, from byte) {
 // foldVars are the words of the flags' help.
 func foldVars() map[string]string {
 	return map[string]string{
-		"foldops":   strings.Join(slices.Sorted(maps.Keys(foldOps)), ","),
-		"foldtypes": strings.Join(slices.Sorted(maps.Keys(elements)), ","),
+		"foldops":   strings.Join(slices.Sorted(maps.Keys(foldOps)), ", "),
+		"foldtypes": strings.Join(slices.Sorted(maps.Keys(elements)), ", "),
 	}
 }
 

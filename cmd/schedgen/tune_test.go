@@ -119,7 +119,7 @@ func TestThreeDigits(t *testing.T) {
 
 // Rules are made of every collective that ranks call, by its row, with each of its algorithms.
 func TestTunesEveryCollective(t *testing.T) {
-	require.Equal(t, []string{"barrier", "bcast", "scatter", "gather", "allgather", "alltoall"}, tunable())
+	require.Equal(t, []string{"barrier", "bcast", "reduce", "allreduce", "scatter", "gather", "allgather", "reduce-scatter", "scan", "exscan", "alltoall"}, tunable())
 	flat := fit.Size{OneWay: fit.Exactly(9000), Send: fit.Exactly(2000), Recv: fit.Exactly(2000), Gap: fit.Exactly(3000)}
 	var sizes []fit.Size
 	for _, bytes := range doublings(1, 4<<10) {

@@ -55,7 +55,7 @@ func (t *twin) same() error {
 		if got, want := t.generated.Program(rank), s.Programs[rank]; !reflect.DeepEqual(got, want) {
 			return fmt.Errorf("rank %d: %+v, want %+v", rank, got, want)
 		}
-		if _, err := t.generated.Compile(rank); err != nil && !s.Folds() { // the machine does not fold yet
+		if _, err := t.generated.Compile(rank); err != nil {
 			return err
 		}
 		if read.Places == nil {
