@@ -2,6 +2,7 @@ package golden
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/chromedp/chromedp"
@@ -59,24 +60,37 @@ func manySizes(b *browser) {
 }
 
 // manyRanks opens pages of more ranks than are readable: they show an extract
-// and say so.
+// and say so. Tests of every day open one of each collective, those that multicast, and a third of the others.
 func manyRanks(b *browser) {
+	drawn := rand.IntN(3)
+	b.Logf("algorithms %d, %d, …", drawn, drawn+3)
 	seen := map[string]bool{} // collectives
-	for _, alg := range schedule.Algorithms() {
+	for i, alg := range schedule.Algorithms() {
 		sizes := []int{100, heavy.Or(1000, 4096)}
 		if seen[alg.Collective] && !heavy.Tests() {
 			sizes = sizes[:1]
+			if i%3 != drawn && !alg.Multicasts() {
+				continue
+			}
 		}
-		seen[alg.Collective] = true
 		for _, ranks := range sizes {
+			spec, err := schedule.New(alg.Name, schedule.Params{Ranks: ranks})
+			require.NoError(b, err)
 			row := alg.Row()
 			if alg.CutsItself() && ranks > 100 || row.Blocks != nil && ranks*row.Blocks(ranks) > mostDrawn { // P² puts are too many for a page
 				continue
 			}
-			b.open(made(b.T, alg.Name, schedule.Params{Ranks: ranks}), emit.Options{})
+			if _, actions := spec.Size(); actions > 1<<17 {
+				continue
+			}
+			seen[alg.Collective] = seen[alg.Collective] || ranks > 100
+			b.open(spec.Schedule(), emit.Options{})
 			name, widest := fmt.Sprint(alg.Name, " ", ranks), 4000.0
 			if alg.CutsItself() { // its messages have the names of many chunks
 				widest = 9000
+			}
+			if row.Inputs != nil && row.Blocks(2) > 1 { // so have partial results
+				widest = 16000
 			}
 			lanes := ask[int](b, "document.querySelectorAll('#diagram .lane').length")
 			require.LessOrEqual(b, lanes, 32, name)

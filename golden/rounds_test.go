@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
 	"github.com/schedgen/schedgen/schedule"
@@ -57,6 +58,9 @@ func requireSameRounds(t *testing.T, s *ir.Schedule) {
 	require.Contains(t, svg, fmt.Sprintf("The last call returns after round %d.", want), "svg")
 	require.Contains(t, emitted(t, "dot", s), strings.TrimPrefix(told, "· "), "dot")
 	for rank, at := range returns {
+		if rank%20 != 7 && s.Ranks > 9 && !heavy.Tests() { // each explanation solves the whole schedule
+			continue
+		}
 		require.Equal(t, fmt.Sprint(at, " of ", want), explainedReturn(t, s, rank), "explain rank %d", rank)
 	}
 }

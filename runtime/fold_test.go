@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
@@ -148,6 +151,153 @@ func TestFolds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What does not commute is folded in the order of the ranks, whatever the rules would choose else; an
+// algorithm that folds in another order is refused.
+func TestFoldsInOrder(t *testing.T) {
+	for _, row := range ir.Collectives() {
+		if row.Inputs == nil {
+			continue
+		}
+		for ranks := 1; ranks <= 9; ranks++ {
+			comms := group(t, ranks, mem.Options{}, runtime.Config{})
+			require.NoError(t, each(comms, func(c *runtime.Comm) error {
+				for round, n := range []int{1, 3, 700, 70_000} {
+					wanted := row.Wanted(ranks, 0, c.Rank())
+					dst := make([]byte, wanted.Count*n*8)
+					call := runtime.Call{Collective: row.Name, Dst: dst, Src: contribution(c.Rank(), round, row.Inputs(ranks)*n), Fold: concat}
+					if err := c.Do(t.Context(), call); err != nil {
+						return err
+					}
+					if !bytes.Equal(dst, folded(&row, concat, ranks, 0, c.Rank(), round, n)) {
+						return fmt.Errorf("%s: rank %d of %d, %d numbers: not in the order of ranks", row.Name, c.Rank(), ranks, n)
+					}
+				}
+				return c.Barrier(t.Context())
+			}))
+			for _, c := range comms {
+				require.NoError(t, c.Close())
+			}
+		}
+	}
+	comms := group(t, 5, mem.Options{}, runtime.Config{Algorithms: map[string]runtime.Algorithm{"allreduce": {Name: "allreduce/ring"}}})
+	for _, c := range comms {
+		buf := make([]byte, 40)
+		err := c.Do(t.Context(), runtime.Call{Collective: "allreduce", Dst: buf, Src: buf, Fold: concat})
+		require.ErrorIs(t, err, runtime.ErrInput)
+		require.ErrorContains(t, err, "composition does not commute, and allreduce/ring does not fold in the order of the ranks")
+	}
+}
+
+// With Config.Reproducible the tree is one for a number of ranks, whatever the length, the algorithm of
+// the class, the chunks, where an element stands, and what is lost or overtaken.
+func TestReproducible(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		ranks := rapid.IntRange(1, 20).Draw(rt, "ranks")
+		one := func(rank int) []byte { return contribution(rank, 1, 1) }
+		var results [][]byte
+		for range heavy.Or(3, 10) {
+			n := rapid.SampledFrom([]int{1, 5, 300, 4000}).Draw(rt, "numbers")
+			at := rapid.IntRange(0, n-1).Draw(rt, "place")
+			cfg := runtime.Config{Reproducible: true}
+			if rapid.Bool().Draw(rt, "algorithm is named") {
+				var class []schedule.Algorithm
+				for _, a := range schedule.AlgorithmsOf(schedule.Allreduce) {
+					if a.Tree == schedule.TreeOfDoubling {
+						class = append(class, a)
+					}
+				}
+				name := rapid.SampledFrom(class).Draw(rt, "algorithm").Name
+				cfg.Algorithms = map[string]runtime.Algorithm{"allreduce": {Name: name, Params: schedule.Params{Chunks: rapid.IntRange(0, 3).Draw(rt, "chunks")}}}
+			}
+			o := mem.Options{
+				Seed: rapid.Uint64().Draw(rt, "seed"), Windows: rapid.Bool().Draw(rt, "windows"),
+				Loss: rapid.SampledFrom([]float64{0, 0.2}).Draw(rt, "loss"), Reorder: rapid.SampledFrom([]float64{0, 0.3}).Draw(rt, "reorder"),
+			}
+			comms := group(t, ranks, o, cfg)
+			got := make([][]byte, ranks)
+			require.NoError(rt, each(comms, func(c *runtime.Comm) error {
+				buf := contribution(c.Rank(), 2, n)
+				copy(buf[8*at:], one(c.Rank()))
+				err := c.Do(t.Context(), runtime.Call{Collective: "allreduce", Dst: buf, Src: buf, Fold: commuting})
+				got[c.Rank()] = buf[8*at:][:8]
+				if err == nil {
+					err = c.Barrier(t.Context())
+				}
+				return err
+			}))
+			results = append(results, got...)
+			for _, c := range comms {
+				require.NoError(rt, c.Close())
+			}
+		}
+		for _, r := range results {
+			require.Equal(rt, results[0], r)
+		}
+	})
+	comms := group(t, 5, mem.Options{}, runtime.Config{Reproducible: true, Algorithms: map[string]runtime.Algorithm{"allreduce": {Name: "allreduce/ring"}}})
+	for _, c := range comms {
+		buf := make([]byte, 40)
+		err := c.Do(t.Context(), runtime.Call{Collective: "allreduce", Dst: buf, Src: buf, Fold: sums})
+		require.ErrorIs(t, err, runtime.ErrInput)
+		require.ErrorContains(t, err, "Config.Reproducible demands the tree \"doubling\", and allreduce/ring folds by another one")
+	}
+}
+
+// Blocks of a reduce-scatter may have lengths of their own, perhaps none. Ranks that differ in one fail.
+func TestFoldsCounted(t *testing.T) {
+	for _, a := range schedule.AlgorithmsOf(schedule.ReduceScatter) {
+		rapid.Check(t, func(rt *rapid.T) {
+			ranks := rapid.IntRange(1, 8).Draw(rt, "ranks")
+			counts := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 2, 50, 3000}), ranks, ranks).Draw(rt, "counts")
+			cfg := runtime.Config{Algorithms: map[string]runtime.Algorithm{a.Collective: {Name: a.Name, Params: schedule.Params{Chunks: rapid.IntRange(0, 3).Draw(rt, "chunks")}}}}
+			comms := group(t, ranks, mem.Options{}, cfg)
+			require.NoError(rt, each(comms, func(c *runtime.Comm) error {
+				for round := range 3 {
+					at, all := 0, 0
+					for r, n := range counts {
+						if r < c.Rank() {
+							at += n
+						}
+						all += n
+					}
+					want := make([]byte, 8*counts[c.Rank()])
+					for r := range ranks {
+						sums.Kernel(want, want, contribution(r, round, all)[8*at:][:len(want)])
+					}
+					got := make([]byte, len(want))
+					call := runtime.Call{Collective: a.Collective, Dst: got, Src: contribution(c.Rank(), round, all), SrcCounts: counts, Counted: true, Fold: sums}
+					if err := c.Do(t.Context(), call); err != nil {
+						return err
+					}
+					if !bytes.Equal(want, got) {
+						return fmt.Errorf("rank %d, round %d: another result", c.Rank(), round)
+					}
+				}
+				return c.Barrier(t.Context())
+			}))
+			for _, c := range comms {
+				require.NoError(rt, c.Close())
+			}
+		})
+	}
+	comms := group(t, 3, mem.Options{}, runtime.Config{})
+	require.NoError(t, each(comms, func(c *runtime.Comm) error {
+		counts := []int{1, 2, 3}
+		if c.Rank() == 1 {
+			counts = []int{2, 2, 2}
+		}
+		call := runtime.Call{Collective: schedule.ReduceScatter, Dst: make([]byte, 8*counts[c.Rank()]), Src: make([]byte, 48), SrcCounts: counts, Counted: true, Fold: sums}
+		err := c.Do(t.Context(), call)
+		if err == nil {
+			err = c.Barrier(t.Context())
+		}
+		if !errors.Is(err, runtime.ErrMismatch) || !strings.Contains(err.Error(), "1, 2, 3 elements") || !strings.Contains(err.Error(), "3 times 2 elements") {
+			return fmt.Errorf("rank %d: %w", c.Rank(), err)
+		}
+		return nil
+	}))
 }
 
 // A call that folds is refused if its arguments do not fit, and does not count.

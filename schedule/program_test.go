@@ -175,10 +175,10 @@ func requireExact(t *testing.T, s *Spec, rank int) {
 	for _, r := range p.Rules {
 		acts += len(r.Do)
 	}
-	require.Equal(t, z.rules, len(p.Rules), "%s %+v rank %d: rules", s.alg.Name, s.params, rank)
-	require.Equal(t, z.rules, cap(p.Rules))
-	require.Equal(t, z.acts, acts, "%s %+v rank %d: actions", s.alg.Name, s.params, rank)
-	require.Equal(t, z.peers, len(p.Ask)+len(p.ReportFrom), "%s %+v rank %d: ranks of recovery", s.alg.Name, s.params, rank)
+	want := [...]int{z.rules, z.rules, z.acts, z.peers}
+	if got := [...]int{len(p.Rules), cap(p.Rules), acts, len(p.Ask) + len(p.ReportFrom)}; got != want {
+		t.Fatalf("%s %+v rank %d: %v rules, room for rules, actions, ranks of recovery, want %v", s.alg.Name, s.params, rank, got, want)
+	}
 }
 
 // TestMaker: programs that take the place of one another are those that are made

@@ -33,18 +33,22 @@ func (c cell) collective() string {
 
 // wire returns how many seconds the blocks that busiest counts take a link; 0 if the link is not
 // limited.
-func (c cell) wire() float64 { return float64(c.busiest()) * units.Wire(c.bytes, c.rate) }
+func (c cell) wire() float64 { return c.busiest() * units.Wire(c.bytes, c.rate) }
 
 // busiest returns how many blocks the busiest end of a link carries at least, whatever the
 // algorithm: a rank receives each block that it wants and does not hold once, and sends each block
 // that it alone holds, and that another one wants, once, since a multicast may take it to all.
-// It is 0 if the collective is not in the table.
-func (c cell) busiest() (most int) {
+// Where contributions are folded, see folded. It is 0 if the collective is not in the table.
+func (c cell) busiest() float64 {
 	row, ok := ir.CollectiveNamed(c.collective())
 	if !ok || row.Blocks == nil {
 		return 0
 	}
+	if row.Inputs != nil {
+		return c.folded(&row)
+	}
 	const root = 0
+	most := 0
 	held := make([]int, row.Blocks(c.hosts)) // by how many ranks
 	for rank := range c.hosts {
 		blocks := row.Held(c.hosts, root, rank)
@@ -72,7 +76,31 @@ func (c cell) busiest() (most int) {
 		}
 		most = max(most, up)
 	}
-	return most
+	return float64(most)
+}
+
+// folded returns how many blocks the busiest link takes in at least, whatever the algorithm, where
+// contributions are folded. A block that is folded from those of all ranks needs P-1 partial results,
+// and its result goes to all but one of those that want it; the links share these. Whoever wants a block
+// takes in one at least.
+func (c cell) folded(row *ir.Collective) float64 {
+	const root = 0
+	if c.hosts == 1 {
+		return 0
+	}
+	transfers := 0
+	for block := range row.Blocks(c.hosts) {
+		if row.Folded(c.hosts, block) < c.hosts {
+			return 1 // prefixes share partial results
+		}
+		transfers += c.hosts - 2 // the first of those that want it needs no result
+		for rank := range c.hosts {
+			if w := row.Wanted(c.hosts, root, rank); w.Index(block) >= 0 {
+				transfers++
+			}
+		}
+	}
+	return max(1, float64(transfers)/float64(c.hosts))
 }
 
 // compareCells orders cells as the report has them: those of the matrix first.

@@ -161,7 +161,7 @@ func (o *options) sizesOf(algorithm string) []int {
 
 // iterationsOf says how many operations a cell has, beside one to warm up.
 func (o *options) iterationsOf(c cell) int {
-	bytes := c.bytes * c.busiest()
+	bytes := int(float64(c.bytes) * c.busiest())
 	switch {
 	case o.iterations > 0:
 		return o.iterations

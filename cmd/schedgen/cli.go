@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/schedgen/schedgen/cmd/schedgen/internal/complete"
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -72,18 +74,30 @@ type castOnly struct {
 	castVerbs
 }
 
-// grammar returns the part of the command line that args need.
+// grammar returns the part of the command line that args need: to set up the verbs of all collectives takes
+// most of the time in which a process starts.
 func grammar(args []string) any {
-	if len(args) > 0 && slices.Contains([]string{"cast", "receive", "guest"}, args[0]) {
+	switch {
+	case len(args) == 0:
+		return newCLI("")
+	case slices.Contains([]string{"cast", "receive", "guest"}, args[0]):
 		return new(castOnly)
+	case slices.Contains([]string{"list", "show", "emit", "verify", "explain", "cost", "sim"}, args[0]):
+		return new(cli)
+	case len(args) > 1 && args[0] == "run" && args[1] == "rank": // a process that run has started
+		return new(cli)
+	case len(args) > 1 && (args[0] == "run" || args[0] == "rank"):
+		if row, ok := ir.CollectiveNamed(args[1]); ok && !row.Published {
+			return newCLI(row.Name)
+		}
 	}
-	return newCLI()
+	return newCLI("")
 }
 
-// newCLI returns the whole command line, with the verbs of all collectives.
-func newCLI() *cli {
+// newCLI returns the command line with the verbs of all collectives, or of that one alone if only names one.
+func newCLI(only string) *cli {
 	c := new(cli)
-	c.Run.Plugins, c.Rank.Plugins = runVerbs(), rankVerbs()
+	c.Run.Plugins, c.Rank.Plugins = runVerbs(only), rankVerbs(only)
 	return c
 }
 
@@ -163,10 +177,23 @@ func parseAndRun(ctx context.Context, args []string, std stdio) error {
 	case served:
 		return nil
 	case err != nil:
-		return usageError(err)
+		return usageError(inWhole(args, err))
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return parsed.Run(std)
+}
+
+// inWhole returns the error that the whole command line has for args, where a part of it has err: the whole
+// knows which flags are other verbs'.
+func inWhole(args []string, err error) error {
+	parser, failed := newParser(newCLI(""), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	if failed != nil {
+		return err
+	}
+	if _, whole := parser.Parse(args); whole != nil {
+		return whole
+	}
+	return err
 }
 
 // noError says that the input was good and the answer is no, or that what was

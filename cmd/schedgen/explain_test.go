@@ -50,9 +50,10 @@ func quiet(out *bytes.Buffer) stdio {
 
 // parsed returns the flags of a command line, all and those of the verb.
 func parsed(t *testing.T, verb, line string) (all *cli, own any) {
-	parser, err := newParser(newCLI(), quiet(new(bytes.Buffer)), func(int) {})
+	args := append([]string{verb}, strings.Fields(line)...)
+	parser, err := newParser(grammar(args), quiet(new(bytes.Buffer)), func(int) {})
 	require.NoError(t, err)
-	at, err := parser.Parse(append([]string{verb}, strings.Fields(line)...))
+	at, err := parser.Parse(args)
 	require.NoError(t, err)
 	return parser.Model.Target.Addr().Interface().(*cli), at.Selected().Target.Addr().Interface()
 }

@@ -17,7 +17,7 @@ import (
 // nowhere.
 func parserForTests(t *testing.T) *kong.Kong {
 	t.Helper()
-	parser, err := newParser(newCLI(), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	parser, err := newParser(newCLI(""), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
 	return parser
 }
@@ -127,7 +127,7 @@ func TestGrammarOfCasts(t *testing.T) {
 	}
 	for _, verb := range part.Model.Children {
 		var help [2]strings.Builder
-		for i, g := range []any{newCLI(), new(castOnly)} {
+		for i, g := range []any{newCLI(""), new(castOnly)} {
 			parser, err := newParser(g, stdio{Out: &help[i], Err: io.Discard}, func(int) {})
 			require.NoError(t, err)
 			_, _ = parser.Parse([]string{verb.Name, "--help"})

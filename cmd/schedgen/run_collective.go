@@ -102,22 +102,22 @@ func runCommand(ctx context.Context, std stdio, c collectiveCmd) (err error) {
 }
 
 // runVerbs returns the verbs of run, and rankVerbs those of rank: one for each collective.
-func runVerbs() kong.Plugins {
-	return verbsOfAll(func(k kind, row ir.Collective) (any, string) { return k.command(row) })
+func runVerbs(only string) kong.Plugins {
+	return collectiveVerbs(only, func(k kind, row ir.Collective) (any, string) { return k.command(row) })
 }
 
-func rankVerbs() kong.Plugins {
-	return verbsOfAll(func(k kind, row ir.Collective) (any, string) { return k.seat(row) })
+func rankVerbs(only string) kong.Plugins {
+	return collectiveVerbs(only, func(k kind, row ir.Collective) (any, string) { return k.seat(row) })
 }
 
-// verbsOfAll makes a verb for each collective that has a command, as kong wants it: a struct with a field
-// for each.
-func verbsOfAll(of func(k kind, row ir.Collective) (cmd any, help string)) kong.Plugins {
+// collectiveVerbs makes a verb for each collective that has a command, or for that one alone if only names one, as
+// kong wants it: a struct with a field for each.
+func collectiveVerbs(only string, of func(k kind, row ir.Collective) (cmd any, help string)) kong.Plugins {
 	var fields []reflect.StructField
 	var cmds []reflect.Value
 	for i, row := range ir.Collectives() {
 		k := kindOf(&row)
-		if k == nil {
+		if k == nil || only != "" && only != row.Name {
 			continue
 		}
 		cmd, help := of(k, row)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	_ = flag.Set("test.parallel", "6") // most of what runs in parallel waits; -parallel says otherwise
 	testscript.Main(m, map[string]func(){"schedgen": main})
 }
 

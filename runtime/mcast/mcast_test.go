@@ -47,8 +47,11 @@ func TestFramesCollected(t *testing.T) {
 	transporttest.Frames(t, connect(mcast.Config{Family: 4, Collect: time.Millisecond}))
 }
 
+// Tests of every day encrypt, too, what collects.
 func TestCommCollected(t *testing.T) {
-	transporttest.CommSample(t, connect(mcast.Config{Family: 4, MTU: 1500, Collect: time.Millisecond, Loss: 0.05, Seed: 2}))
+	cfg := heavy.Or(sealed(true), mcast.Config{Family: 4, MTU: 1500})
+	cfg.Collect, cfg.Loss, cfg.Seed = time.Millisecond, 0.05, 2
+	transporttest.CommSample(t, connect(cfg))
 }
 
 func TestFramesSigned(t *testing.T) { transporttest.Frames(t, connect(sealed(false))) }
@@ -56,8 +59,8 @@ func TestFramesSigned(t *testing.T) { transporttest.Frames(t, connect(sealed(fal
 func TestFramesEncrypted(t *testing.T) { transporttest.Frames(t, connect(sealed(true))) }
 
 func TestCommEncrypted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("as TestComm and TestFramesEncrypted")
+	if !heavy.Tests() {
+		t.Skip("as TestCommCollected: needs SCHEDGEN_HEAVY=1")
 	}
 	transporttest.CommSample(t, connect(sealed(true)))
 }

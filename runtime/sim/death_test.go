@@ -155,15 +155,17 @@ func some[T any](list []T, n int) (few []T) {
 }
 
 // A rank dies before and after steps that it does: the root, ranks inside trees and at their leaves, and
-// the last one. If SCHEDGEN_HEAVY is set there are more ranks, and no step is left out.
+// the last one. If SCHEDGEN_HEAVY is set there are more ranks, and no step is left out; tests of every day take
+// the root of each algorithm and two of the others in turn.
 func TestSurvivorsOfOneDeath(t *testing.T) {
 	ranks := heavy.Or(24, 64) // more than say goodbye to all
-	for _, sc := range lifelines(ranks) {
+	for i, sc := range lifelines(ranks) {
 		t.Run(sc.Script[0].Algorithm, func(t *testing.T) {
 			t.Parallel()
-			for _, dead := range []int{ranks / 3, 0, ranks/3 + 1, ranks/3 + 8, ranks - 1} {
+			root, others := ranks/3, []int{0, ranks/3 + 1, ranks/3 + 8, ranks - 1}
+			for _, dead := range heavy.Or([]int{root, others[i%4], others[(i+1)%4]}, slices.Concat([]int{root}, others)) {
 				sc.Faults = nil
-				for _, at := range some(moments(t, sc, dead), heavy.Or(10, math.MaxInt)) {
+				for _, at := range some(moments(t, sc, dead), heavy.Or(6, math.MaxInt)) {
 					for _, when := range []Time{at, at + 1} {
 						sc.Faults = []Fault{{Kind: FaultCrash, Rank: dead, From: when}}
 						outlived(t, sc, dead)
@@ -187,7 +189,7 @@ func TestSurvivorsOfTwoDeaths(t *testing.T) {
 				r := seeded(1, 'p')
 				for a := range ranks {
 					for b := range a {
-						for range heavy.Or(6, 12) {
+						for range heavy.Or(3, 12) {
 							sc.Faults = []Fault{
 								{Kind: FaultCrash, Rank: a, From: pick(&r, at[a]...) + Time(r.below(2))},
 								{Kind: FaultCrash, Rank: b, From: pick(&r, at[b]...) + Time(r.below(2))},

@@ -2,6 +2,8 @@ package transporttest
 
 import (
 	"context"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // Make returns the transports of size ranks that are connected to each other.
@@ -69,8 +72,28 @@ func collectives(t *testing.T, with Make, sizes *commSizes) {
 	t.Run("Bcast", func(t *testing.T) { testBcast(t, with, sizes.bcast) })
 	t.Run("Barrier", func(t *testing.T) { testBarrier(t, with, sizes.barrier) })
 	t.Run("Anycast", func(t *testing.T) { testAnycast(t, with, sizes.anycast) })
+	t.Logf("of what puts blocks, a sample has algorithms %d, %d, …", drawn, drawn+3)
 	t.Run("Blocks", func(t *testing.T) { testBlocks(t, with, sizes.blocks) })
 	t.Run("Folds", func(t *testing.T) { testFolds(t, with, sizes.blocks) })
+}
+
+// drawn is which of the algorithms that put tests of every day take where they take a sample of them.
+var drawn = rand.IntN(3)
+
+// inTurn returns the numbers of ranks that tests of every day take for algorithm i: one that is no power of two,
+// and the others in turn. Of a sample there is one number, for algorithms that multicast and those that are drawn.
+func inTurn(i int, a *schedule.Algorithm, numbers []int) []int {
+	odd := slices.Index(numbers, 5)
+	switch {
+	case heavy.Tests():
+		return numbers
+	case odd >= 0:
+		others := slices.Delete(slices.Clone(numbers), odd, odd+1)
+		return []int{numbers[odd], others[i%len(others)]}
+	case a.Multicasts() || i%3 == drawn:
+		return numbers
+	}
+	return nil
 }
 
 // commTest is a test of communicators.

@@ -21,8 +21,8 @@ var blockLengths = []int{0, 1, 100, 3000, 70_000}
 // testBlocks moves blocks by every algorithm of every collective that moves more than one, and
 // compares every byte at every rank.
 func testBlocks(t *testing.T, with Make, sizes []int) {
-	for _, a := range schedule.Algorithms() {
-		for _, ranks := range sizes {
+	for i, a := range schedule.Algorithms() {
+		for _, ranks := range inTurn(i, &a, sizes) {
 			row, _ := ir.CollectiveNamed(a.Collective)
 			if row.Blocks == nil || row.Blocks(2) < 2 || row.Inputs != nil {
 				continue

@@ -25,9 +25,9 @@ var sum = &runtime.Fold{Name: "sum of uint64", Element: 8, Commutes: true, Kerne
 
 // testFolds folds by every algorithm, apart and in place, and compares every byte at every rank.
 func testFolds(t *testing.T, with Make, sizes []int) {
-	for _, a := range schedule.Algorithms() {
+	for i, a := range schedule.Algorithms() {
 		row := a.Row()
-		for _, ranks := range sizes {
+		for _, ranks := range inTurn(i, &a, sizes) {
 			if row.Inputs == nil {
 				continue
 			}

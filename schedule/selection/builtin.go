@@ -51,6 +51,7 @@ const (
 	twoShotTo  = 16         // ranks: with more, there are not enough lines for their pieces
 	longStar   = 512 << 10  // bytes: from here on ranks of a host fold a piece each
 	longBlocks = 128 << 10  // bytes of a block of a reduce-scatter: from here on nobody passes anything on
+	longRing   = 256 << 10  // bytes: from here on rounds count for less than that a rank talks to one other
 	longFold   = 16 << 10   // bytes: from here on a vector is cut into pieces on links
 )
 
@@ -135,8 +136,14 @@ var builtin = Rules{list: []Rule{
 		Reason: "every rank reads and folds its piece of what all have, and all read the results"},
 	{Collective: schedule.Allreduce, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{To: longStar}, Algorithm: "allreduce/star",
 		Reason: "one host: the fewest messages"},
+	{Collective: schedule.Allreduce, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{From: longStar}, Algorithm: "allreduce/halving",
+		Reason: "one host: all ranks fold, in few rounds"},
+	{Collective: schedule.Allreduce, Bytes: Range{From: longRing}, Ranks: Range{From: 3}, Algorithm: "allreduce/ring", Params: Params{Masters: true},
+		Reason: "links take the time, and every rank sends to its neighbour alone"},
+	{Collective: schedule.Allreduce, Bytes: Range{From: longFold}, Ranks: Range{From: 3}, Algorithm: "allreduce/circulant", Params: Params{Masters: true},
+		Reason: "links take the time: each carries the least, in the fewest rounds"},
 	{Collective: schedule.Allreduce, Bytes: Range{From: longFold}, Ranks: Range{From: 3}, Algorithm: "allreduce/halving", Params: Params{Masters: true},
-		Reason: "links take the time, and every rank sends twice its vector at most"},
+		Reason: "the contributions stay in the order of ranks, and links carry little more than the least"},
 	{Collective: schedule.Allreduce, Algorithm: "allreduce/doubling", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
 	{Collective: schedule.Reduce, Memory: With, Algorithm: "reduce/linear",

@@ -53,10 +53,16 @@ func (g *grid) try(own []*Rule) (used []bool, gap *Case, err error) {
 	}
 	used = make([]bool, len(own))
 	g.each(func(c *Case) {
-		i := slices.IndexFunc(own, func(r *Rule) bool { return r.fits(c) })
-		if i >= 0 {
-			used[i] = true
-		} else if gap == nil {
+		decided := false
+		for i, r := range own {
+			if r.fits(c) {
+				used[i], decided = true, true
+				if !r.passedOver() {
+					return
+				}
+			}
+		}
+		if !decided && gap == nil {
 			gap = new(*c)
 		}
 	})

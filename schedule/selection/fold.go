@@ -16,6 +16,14 @@ func (r *Rule) serves(c *Case) bool {
 	return (!c.Ordered || spec.RankOrder()) && (!c.Reproducible || spec.Tree() != "" && spec.Tree() == Tree(c.Collective))
 }
 
+// passedOver reports whether there are cases that a rule fits and that it does not serve, so that a later
+// rule decides them.
+func (r *Rule) passedOver() bool {
+	a, ok := schedule.Named(r.Algorithm)
+	row := a.Row()
+	return ok && row.Inputs != nil && (!a.RankOrder || a.Tree == "" || r.Params.Masters)
+}
+
 // Tree returns the name of the tree by which a collective folds if the result is to be reproducible:
 // that of the first of its algorithms that has one. It is "" if it folds nothing.
 func Tree(collective string) string {

@@ -32,7 +32,7 @@ const (
 
 	// Version is that of all that ranks say to each other, here and afterwards:
 	// ranks of different ones do not meet.
-	Version = 10
+	Version = 11
 
 	// MaxBlob is the largest blob, in bytes, that a rank can publish.
 	MaxBlob = 4096
