@@ -38,6 +38,9 @@ type Options struct {
 	// Proved says that the caller has proved the schedule with package verify. A Go package tells
 	// the runtime so, whose Comm.Use takes no other code.
 	Proved bool
+	// RankOrder, Position and InPlace say, of what a proved schedule folds, what package verify says of its
+	// terms. A Go package tells the runtime so.
+	RankOrder, Position, InPlace bool
 
 	Others   []*ir.Schedule // html: the schedule for other roots, which the page lets choose
 	Failures []Failure      // html: why the schedule does not verify

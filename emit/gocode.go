@@ -219,6 +219,14 @@ func (g *goWriter) schedule() jen.Code {
 	}
 	if g.options.Proved {
 		fields = append(fields, field("Proved", jen.True()))
+		for _, claim := range []struct {
+			name  string
+			holds bool
+		}{{"RankOrder", g.options.RankOrder}, {"Position", g.options.Position}, {"InPlace", g.options.InPlace}} {
+			if claim.holds {
+				fields = append(fields, field(claim.name, jen.True()))
+			}
+		}
 	}
 	return jen.Commentf("Schedule returns %s for %s.", g.s.Name(), numbersOf(g.s)).Line().
 		Func().Id("Schedule").Params().Op("*").Qual(machinePath, "Schedule").Block(jen.Return(lines(jen.Op("&").Qual(machinePath, "Schedule"), fields...)))

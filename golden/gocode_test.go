@@ -18,6 +18,7 @@ import (
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // TestGeneratedCode builds the generated code of all schedules into one package, once, of
@@ -146,7 +147,13 @@ func writeTwins(t *testing.T, dir, list string, schedules []*ir.Schedule) {
 	for i, s := range schedules {
 		name := fmt.Sprintf("%s%d", list, i)
 		writeTo(t, filepath.Join(dir, name+".go"), func(b *bytes.Buffer) error {
-			if err := emit.Write(b, "go", s, emit.Options{Package: "twins", Proved: true}); err != nil {
+			o := emit.Options{Package: "twins", Proved: true}
+			if s.Folds() {
+				report, err := verify.Run(s)
+				require.NoError(t, err)
+				o.RankOrder, o.Position, o.InPlace = report.Terms.RankOrder, report.Terms.Position, report.Terms.InPlace
+			}
+			if err := emit.Write(b, "go", s, o); err != nil {
 				return err
 			}
 			return prefixDeclared(b, name+"_")

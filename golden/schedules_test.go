@@ -134,7 +134,7 @@ func TestSchedules(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, report.Err())
 			for _, format := range e.formats {
-				e.compare(t, format, s)
+				e.compare(t, format, s, report.Terms)
 			}
 			requireReadsBack(t, e, s)
 		})
@@ -147,10 +147,12 @@ const refused = ".refused"
 
 // compare holds the schedule in one format against its golden, or why there is
 // none.
-func (e example) compare(t *testing.T, format string, s *ir.Schedule) {
+func (e example) compare(t *testing.T, format string, s *ir.Schedule, terms verify.Terms) {
 	t.Helper()
 	var out bytes.Buffer
-	err := emit.Write(&out, format, s, emit.Options{Proved: true})
+	err := emit.Write(&out, format, s, emit.Options{
+		Proved: true, RankOrder: terms.RankOrder, Position: terms.Position, InPlace: terms.InPlace,
+	})
 	path, other := e.path(format), e.path(format)+refused
 	if unfit := new(emit.Unfit); errors.As(err, &unfit) {
 		path, other = other, path

@@ -107,7 +107,7 @@ func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 	}
 	o, err := c.explained(ctx, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
 	if err == nil && c.Format == "go" {
-		o.Proved, err = c.verifies(ctx, s)
+		err = c.verifies(ctx, s, &o)
 	}
 	if err != nil {
 		return err
@@ -119,17 +119,19 @@ func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 	return writeTo("output", c.Output, std.Out, to)
 }
 
-// verifies reports whether s holds all checks. Code of what does not is written only if the user says
+// verifies notes in o whether s holds all checks, and what it folds. Code of what does not is written only if the user says
 // so: a program that uses it cannot prove it any more.
-func (c *emitCmd) verifies(ctx context.Context, s *ir.Schedule) (bool, error) {
+func (c *emitCmd) verifies(ctx context.Context, s *ir.Schedule, o *emit.Options) error {
 	report, err := await(ctx, func() (*verify.Report, error) { return verify.Run(s) })
 	if err != nil {
-		return false, err
+		return err
 	}
 	if err := report.Err(); err != nil && !c.Unverified {
-		return false, &noError{fmt.Sprintf("not verified: %v\n  --unverified writes the package all the same", err)}
+		return &noError{fmt.Sprintf("not verified: %v\n  --unverified writes the package all the same", err)}
 	}
-	return report.Err() == nil, nil
+	o.Proved = report.Err() == nil
+	o.RankOrder, o.Position, o.InPlace = report.Terms.RankOrder, report.Terms.Position, report.Terms.InPlace
+	return nil
 }
 
 // checkLength refuses what the format does not take before it is built: each action

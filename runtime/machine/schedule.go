@@ -26,6 +26,11 @@ type Schedule struct {
 	// Proved says that package verify proved the schedule with this Digest when the code was
 	// generated.
 	Proved bool
+
+	// Of what a schedule folds that is so proved: contributions are folded in the order of the ranks, so
+	// it serves operations that do not commute; every part of the vector is folded by the same tree; and a
+	// rank may write its result over its contribution.
+	RankOrder, Position, InPlace bool
 }
 
 // Of returns s for machines to execute. Nobody may change s afterwards.

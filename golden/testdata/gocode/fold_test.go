@@ -17,9 +17,8 @@ import (
 )
 
 // joining joins runs of ranks that follow each other. A word holds the first and the last rank of a run.
-// A rank that is left out, comes twice or comes elsewhere tears the run. It does not commute. It says
-// that it does, since generated code does not say whether it folds in the order of the ranks.
-var joining = &runtime.Fold{Name: "join", Element: 8, Commutes: true, Kernel: joinRuns}
+// A rank that is left out, comes twice or comes elsewhere tears the run. It does not commute.
+var joining = &runtime.Fold{Name: "join", Element: 8, Kernel: joinRuns}
 
 // adding is a sum, for schedules that do not fold in the order of the ranks.
 var adding = &runtime.Fold{Name: "add", Element: 8, Commutes: true, Kernel: func(dst, a, b []byte) {

@@ -27,6 +27,7 @@ func Schedule() *machine.Schedule {
 		Digest:  0xe0599d11f12aa20e,
 		Program: program,
 		Proved:  true,
+		InPlace: true,
 	}
 }
 

@@ -24,9 +24,11 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0x0fe32fdcc82f1b2f,
-		Program: program,
-		Proved:  true,
+		Digest:    0x0fe32fdcc82f1b2f,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
 	}
 }
 

@@ -25,9 +25,12 @@ func Schedule() *machine.Schedule {
 			Chunks:     Chunks,
 			Recovers:   true,
 		},
-		Digest:  0x177d98b539e16b5a,
-		Program: program,
-		Proved:  true,
+		Digest:    0x177d98b539e16b5a,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

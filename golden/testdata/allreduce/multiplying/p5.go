@@ -25,9 +25,10 @@ func Schedule() *machine.Schedule {
 			Chunks:     Chunks,
 			Params:     []ir.Param{{Name: "degree", Value: 3}},
 		},
-		Digest:  0x326342bd8f57d520,
-		Program: program,
-		Proved:  true,
+		Digest:   0x326342bd8f57d520,
+		Program:  program,
+		Proved:   true,
+		Position: true,
 	}
 }
 

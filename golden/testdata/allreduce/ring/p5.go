@@ -28,6 +28,7 @@ func Schedule() *machine.Schedule {
 		Digest:  0x73ed8956722559de,
 		Program: program,
 		Proved:  true,
+		InPlace: true,
 	}
 }
 

@@ -24,9 +24,12 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0x9ba1aa39dd629667,
-		Program: program,
-		Proved:  true,
+		Digest:    0x9ba1aa39dd629667,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

@@ -24,9 +24,12 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0x7037d6029ebeccd4,
-		Program: program,
-		Proved:  true,
+		Digest:    0x7037d6029ebeccd4,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

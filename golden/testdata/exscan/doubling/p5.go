@@ -24,9 +24,11 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0x88521c4255a61d09,
-		Program: program,
-		Proved:  true,
+		Digest:    0x88521c4255a61d09,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
 	}
 }
 

@@ -24,9 +24,11 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0xc9edecb55af72209,
-		Program: program,
-		Proved:  true,
+		Digest:    0xc9edecb55af72209,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
 	}
 }
 

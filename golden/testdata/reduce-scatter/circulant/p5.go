@@ -27,6 +27,7 @@ func Schedule() *machine.Schedule {
 		Digest:  0xf658d1cb0f45670a,
 		Program: program,
 		Proved:  true,
+		InPlace: true,
 	}
 }
 

@@ -24,9 +24,12 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0xe0268b887be43b58,
-		Program: program,
-		Proved:  true,
+		Digest:    0xe0268b887be43b58,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

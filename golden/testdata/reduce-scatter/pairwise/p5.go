@@ -24,9 +24,11 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0x9979557174af0ae6,
-		Program: program,
-		Proved:  true,
+		Digest:    0x9979557174af0ae6,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		InPlace:   true,
 	}
 }
 

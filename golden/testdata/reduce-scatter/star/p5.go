@@ -24,9 +24,12 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0x3abcca5451a7942d,
-		Program: program,
-		Proved:  true,
+		Digest:    0x3abcca5451a7942d,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

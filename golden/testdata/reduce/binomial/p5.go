@@ -26,9 +26,12 @@ func Schedule() *machine.Schedule {
 			Root:       Root,
 			Chunks:     Chunks,
 		},
-		Digest:  0xb6e6be7a17a6df07,
-		Program: program,
-		Proved:  true,
+		Digest:    0xb6e6be7a17a6df07,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

@@ -26,9 +26,12 @@ func Schedule() *machine.Schedule {
 			Root:       Root,
 			Chunks:     Chunks,
 		},
-		Digest:  0x43eb1837abacbd00,
-		Program: program,
-		Proved:  true,
+		Digest:    0x43eb1837abacbd00,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

@@ -26,9 +26,12 @@ func Schedule() *machine.Schedule {
 			Root:       Root,
 			Chunks:     Chunks,
 		},
-		Digest:  0x137afea538c0e2ba,
-		Program: program,
-		Proved:  true,
+		Digest:    0x137afea538c0e2ba,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

@@ -26,9 +26,12 @@ func Schedule() *machine.Schedule {
 			Root:       Root,
 			Chunks:     Chunks,
 		},
-		Digest:  0x4bd79099bc183078,
-		Program: program,
-		Proved:  true,
+		Digest:    0x4bd79099bc183078,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
+		InPlace:   true,
 	}
 }
 

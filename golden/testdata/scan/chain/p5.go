@@ -24,9 +24,11 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0xe352ab918e9d1fd3,
-		Program: program,
-		Proved:  true,
+		Digest:    0xe352ab918e9d1fd3,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
 	}
 }
 

@@ -24,9 +24,11 @@ func Schedule() *machine.Schedule {
 			Ranks:      Ranks,
 			Chunks:     Chunks,
 		},
-		Digest:  0x83a492cfc0d51713,
-		Program: program,
-		Proved:  true,
+		Digest:    0x83a492cfc0d51713,
+		Program:   program,
+		Proved:    true,
+		RankOrder: true,
+		Position:  true,
 	}
 }
 
