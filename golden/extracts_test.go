@@ -82,6 +82,9 @@ func requireSmallDrawing(t *testing.T, s *ir.Schedule) {
 		} else {
 			require.LessOrEqual(t, strings.Count(text, "\n"), 160)
 		}
+		if s.Folds() && strings.Contains(text, "each line sums up a round") {
+			continue // every rank folds and sends in every round
+		}
 		require.Contains(t, text, "●")
 		if s.Ranks > 32 {
 			require.Contains(t, strings.Join(strings.Fields(text), " "), "the others are left out.")
