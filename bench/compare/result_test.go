@@ -195,7 +195,7 @@ func TestCompareFiles(t *testing.T) {
 	require.Equal(t, 0, run(t.Context(), []string{"-measured", later}, &out, &errs))
 	require.Contains(t, out.String(), "# schedgen beside MPI")
 	require.NoError(t, os.WriteFile(stored, []byte("x"), 0o666))
-	for _, bad := range []string{"-measured " + stored, "-measured /no/such", "-p 0", "-wire verbs", "-op reduce", "-rounds 0", "-limit 1ms", "-keep -1", "x"} {
+	for _, bad := range []string{"-measured " + stored, "-measured /no/such", "-p 0", "-wire verbs", "-op fold", "-rounds 0", "-limit 1ms", "-keep -1", "x"} {
 		require.Equal(t, 2, run(t.Context(), strings.Fields(bad), &out, &errs), bad)
 	}
 }
