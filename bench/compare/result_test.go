@@ -203,12 +203,12 @@ func TestCompareFiles(t *testing.T) {
 func TestCells(t *testing.T) {
 	o, err := parseOptions([]string{"-quick", "-wire", "tcp", "-size", "7"}, io.Discard)
 	require.NoError(t, err)
-	require.Len(t, o.cells, 3+(3+4)*3)
+	require.Len(t, o.cells, 3+(3+4+5)*3)
 	require.Equal(t, cell{wireTCP, opBarrier, 2, 0}, o.cells[0])
 	require.Equal(t, "tcp bcast 7 B P=2", o.cells[3].String())
 	full, err := parseOptions(nil, io.Discard)
 	require.NoError(t, err)
-	require.Len(t, full.cells, 2*5*(1+3*4+4*4))
+	require.Len(t, full.cells, 2*5*(1+3*4+4*4)+2*5*(4*5+2)) // a vector of 16 MiB stands at up to four ranks
 	b := &built{schedgen: "schedgen", openMPI: "mpirun", mpich: "mpirun"}
 	for _, c := range full.cells {
 		require.Positive(t, c.iterations(true))

@@ -41,7 +41,7 @@ func (o *op) awaits(own, rank int) (how wait) {
 		r := &p.Rules[i]
 		for _, a := range r.Do {
 			switch {
-			case a.Op != ir.Put || int(a.To) != own || !o.machine.Awaits(a.Slot):
+			case a.Op != ir.Put || int(a.To) != own || !o.machine.Awaits(a.Sets()):
 			case r.IsRepair() || r.AwaitsAny(requests):
 				how = waitsLoosely
 			default:
