@@ -79,7 +79,7 @@ func testFlag(t *testing.T, with Make) {
 // testFlagWait has one rank after the other wake the next one, which parks, by a flag, and
 // all by one that it posts.
 func testFlagWait(t *testing.T, with Make) {
-	const rounds = 150
+	const rounds = 50
 	for _, size := range windowSizes {
 		t.Run(fmt.Sprint("ranks=", size), func(t *testing.T) {
 			n := connect(t, with, size)
