@@ -80,9 +80,9 @@ func (c cell) busiest() float64 {
 }
 
 // folded returns how many blocks the busiest link takes in at least, whatever the algorithm, where
-// contributions are folded. A block that is folded from those of all ranks needs P-1 partial results,
-// and its result goes to all but one of those that want it; the links share these. Whoever wants a block
-// takes in one at least.
+// contributions are folded. Folding the blocks of P ranks into one takes P-1 partial results. The
+// result then travels to every rank that wants it, except the one that made it. The links share
+// these messages. Each rank that wants a block takes in at least one.
 func (c cell) folded(row *ir.Collective) float64 {
 	const root = 0
 	if c.hosts == 1 {

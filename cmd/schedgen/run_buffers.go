@@ -8,8 +8,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// buffers are what one rank gives to a collective: the blocks that it holds or contributes, and room for
-// those that it wants, one behind the other.
+// buffers are what one rank passes to a collective: the blocks that it holds or contributes, and space
+// for the blocks that it wants. The blocks of each lie one after another.
 type buffers struct {
 	held, wanted ir.Blocks
 	in, out      []int // bytes of each of them
