@@ -49,7 +49,7 @@ func testFolds(t *testing.T, with Make, sizes []int) {
 								err = c.Use(s)
 							}
 							if err == nil {
-								err = foldOnce(ctx, c, &row, round, n, root)
+								err = FoldOnce(ctx, c, &row, round, n, root)
 							}
 							if err != nil {
 								return fmt.Errorf("blocks of %d numbers, root %d: %w", n, root, err)
@@ -63,8 +63,11 @@ func testFolds(t *testing.T, with Make, sizes []int) {
 	}
 }
 
-// foldOnce calls the collective with blocks of n numbers and compares what it makes.
-func foldOnce(ctx context.Context, c *runtime.Comm, row *ir.Collective, round, n, root int) error {
+// FoldOnce calls a collective that folds, with blocks of n numbers, and compares what it makes. What
+// ranks contribute depends on round. If round is even, the result takes the contribution's place where
+// both have one length. n is the number of elements of 8 bytes; every rank must give the same
+// arguments.
+func FoldOnce(ctx context.Context, c *runtime.Comm, row *ir.Collective, round, n, root int) error {
 	inputs := row.Inputs(c.Size())
 	own := func(rank, block int) []byte { return content(uint64(round)<<32|uint64(rank*inputs+block), 8*n) }
 	var src, want []byte

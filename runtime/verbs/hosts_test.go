@@ -16,6 +16,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/launch"
+	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -105,8 +106,8 @@ var exercises = map[string]func(context.Context, *runtime.Comm) error{
 	},
 }
 
-// moves returns the exercise of a collective that moves blocks: blocks of several sizes, from several
-// roots if it has any. Every byte is compared.
+// moves returns the exercise of a collective that moves or folds blocks: blocks of several sizes, from
+// several roots if it has any. Every byte is compared.
 func moves(collective string) func(context.Context, *runtime.Comm) error {
 	return func(ctx context.Context, c *runtime.Comm) error {
 		row, ok := ir.CollectiveNamed(collective)
@@ -117,6 +118,12 @@ func moves(collective string) func(context.Context, *runtime.Comm) error {
 			root := 0
 			if row.Rooted {
 				root = i % c.Size()
+			}
+			if row.Inputs != nil {
+				if err := transporttest.FoldOnce(ctx, c, &row, i, size/8, root); err != nil {
+					return fmt.Errorf("%s %d, of %d numbers: %w", collective, i, size/8, err)
+				}
+				continue
 			}
 			content := func(blocks ir.Blocks) (all []byte) {
 				for k := range blocks.Count {
