@@ -84,6 +84,9 @@ func (t *run) results() []result {
 	for rank := range t.Programs {
 		wanted := t.Wanted(rank)
 		for k := range wanted.All() {
+			if t.FoldedRanks(k) == 0 { // what ranks are asked
+				continue
+			}
 			x := term.Term(0)
 			if t.terms != nil {
 				x = t.terms.Slot(rank, ir.Chunk(k))

@@ -50,6 +50,9 @@ func mscclFits(s *ir.Schedule) error {
 	if !s.HasMessage() {
 		return &Unfit{"it moves no bytes but sets signals, and MSCCL only moves chunks"}
 	}
+	if s.QuestionChunks() > 0 {
+		return &Unfit{"what ranks contribute is their answer to " + ir.Chunk(0).String() + ", and MSCCL has contributions from the start"}
+	}
 	for rank := range s.Programs {
 		for i := range s.Programs[rank].Rules {
 			r := &s.Programs[rank].Rules[i]

@@ -304,7 +304,7 @@ func members(ranks int) *ir.Schedule {
 // many ranks, other roots, hosts of several sizes, many chunks, large degrees.
 func uneven(alg *schedule.Algorithm) (all []schedule.Params) {
 	switch row := alg.Row(); {
-	case row.Published:
+	case row.Origin:
 		all = []schedule.Params{{Ranks: 37, Root: 11}, {Ranks: 100, Root: 50}, {Ranks: 67, Root: 66}}
 	case slices.Contains(alg.Params, "degree"):
 		all = []schedule.Params{

@@ -63,7 +63,7 @@ func particular(alg *schedule.Algorithm) []schedule.Params {
 	takes := func(name string) bool { return slices.Contains(alg.Params, name) }
 	var all []schedule.Params
 	switch {
-	case alg.Row().Published:
+	case alg.Row().Origin:
 		return []schedule.Params{{Ranks: 8, Root: 2}, {Ranks: 8, Root: 7}, {Ranks: 9, Root: 5}, {Ranks: 12, Root: 9}}
 	case takes("degree"):
 		all = []schedule.Params{

@@ -38,6 +38,11 @@ type Collective struct {
 	// 0 … Folded-1, each once. It is nil if Inputs is.
 	Folded func(ranks, block int) int
 
+	// Question is the number of blocks that say what the ranks are to contribute: the blocks
+	// 0 … Question-1. What a rank contributes is its answer, so it has no contribution before it has all of
+	// them. It is 0 where ranks contribute what they have at enter.
+	Question int
+
 	// Rotated returns what a block becomes when every rank r becomes rank r+by, modulo ranks: who
 	// holds and wants the one are then who held and wanted the other, each by ranks further. It is
 	// nil if there is no such block, because a root is unlike other ranks, or if there are no blocks.
@@ -188,6 +193,14 @@ var collectives = []Collective{
 			return Blocks{rank, 1, 1}
 		},
 	},
+	{
+		// Block 0 is what the origin asks, and block 1 is what all answer.
+		Name: "anyreduce", Rooted: true, Origin: true, Question: 1, Inputs: one,
+		Blocks: func(int) int { return 2 },
+		Folded: func(ranks, block int) int { return ranks * block },
+		Held:   heldByRoot,
+		Wanted: func(_, _, _ int) Blocks { return Blocks{0, 1, 2} },
+	},
 }
 
 func blockPerRank(ranks int) int { return ranks }
@@ -268,6 +281,8 @@ func Define(c Collective) error {
 		return fmt.Errorf("defining a collective: %s has blocks, so it needs Held and Wanted", c.Name)
 	case (c.Inputs == nil) != (c.Folded == nil) || c.Inputs != nil && c.Blocks == nil:
 		return fmt.Errorf("defining a collective: %s needs Blocks, Inputs and Folded to fold", c.Name)
+	case c.Question != 0 && c.Inputs == nil:
+		return fmt.Errorf("defining a collective: %s has a question, but no rank contributes an answer", c.Name)
 	case c.Blocks == nil && c.Rooted:
 		return fmt.Errorf("defining a collective: %s has a root, but no blocks", c.Name)
 	}
@@ -365,6 +380,15 @@ func (h *Header) InputOf(k int) int { return k % h.InputChunks() }
 func (h *Header) FoldedRanks(k int) int {
 	if c := h.Row(); c != nil && c.Folded != nil {
 		return c.Folded(h.Ranks, k/h.BlockChunks())
+	}
+	return 0
+}
+
+// QuestionChunks returns how many chunks a rank must have before it has a contribution: the chunks
+// c0 … c<QuestionChunks-1>. See [Collective.Question].
+func (h *Header) QuestionChunks() int {
+	if c := h.Row(); c != nil {
+		return c.Question * h.BlockChunks()
 	}
 	return 0
 }

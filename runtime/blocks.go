@@ -56,6 +56,9 @@ type Call struct {
 	//	reduce-scatter  src: P·n bytes   dst: n bytes
 	//	scan            src: n bytes     dst: n bytes
 	//	exscan          src: n bytes     dst: n bytes, at rank 0 nil
+	//	anyreduce       src: n bytes     dst: 2·n bytes: the question and the answer of all
+	//
+	// The origin of an anyreduce has the question behind its own answer in Src, which has 2·n bytes there.
 	//
 	// Dst and Src may be the same memory where both have one block. Element is that of Fold then. Nobody
 	// may change Fold before the call has ended.
@@ -193,7 +196,7 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 	if call.Fold != nil && call.Counted {
 		held = ir.Blocks{Step: 1, Count: row.Inputs(c.size)}
 	} else if call.Fold != nil {
-		return c.checkFolded(call, row, wanted)
+		return c.checkFolded(call, row, wanted, held)
 	}
 	if call.Counted {
 		n, err := checkCounts(call, element, wanted, held)
@@ -207,8 +210,8 @@ func (c *Comm) checkCall(call *Call, row *ir.Collective) (bytes int, err error) 
 }
 
 // checkFolded returns the bytes of a block of a call that folds.
-func (c *Comm) checkFolded(call *Call, row *ir.Collective, wanted ir.Blocks) (bytes int, err error) {
-	inputs := row.Inputs(c.size)
+func (c *Comm) checkFolded(call *Call, row *ir.Collective, wanted, held ir.Blocks) (bytes int, err error) {
+	inputs := row.Inputs(c.size) + held.Count
 	if bytes, err = blockBytes(len(call.Dst), len(call.Src), wanted.Count, inputs); err != nil {
 		return 0, err
 	}

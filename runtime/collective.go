@@ -131,6 +131,9 @@ func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 	of.Ordered = ordered
 	d, ok := c.rules().Of(of)
 	if !ok {
+		if ordered {
+			collective += " that folds in the order of the ranks, since the operation does not commute"
+		}
 		return chosen{}, fmt.Errorf("%w: no rule chooses an algorithm for %s: Config.Algorithms may name one, and Use takes a schedule", ErrInput, collective)
 	}
 	p := &d.Rule.Params

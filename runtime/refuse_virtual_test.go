@@ -35,7 +35,7 @@ func callOf(row *ir.Collective, ranks, root, rank, n int) runtime.Call {
 		call.Dst = make([]byte, n*row.Wanted(ranks, root, rank).Count)
 	}
 	if row.Inputs != nil {
-		call.Src, call.Fold = make([]byte, n*row.Inputs(ranks)), byteSum("sum of bytes", 1)
+		call.Src, call.Fold = append(make([]byte, n*row.Inputs(ranks)), call.Src...), byteSum("sum of bytes", 1)
 	}
 	return call
 }

@@ -38,14 +38,24 @@ func (o circulantOverlay) Channels(dst []int, rank int) []int {
 }
 
 func (o circulantOverlay) Forward(dst []int, rank, origin, _ int) []int {
-	v := rank - origin
-	if v < 0 {
-		v += o.ranks
-	}
+	v := o.behind(rank, origin)
 	for i := range binomialDegree(v, o.ranks) {
 		dst = append(dst, (origin+circulantChild(v, o.ranks, i))%o.ranks)
 	}
 	return dst
+}
+
+// sender returns the rank from which another one gets a message of origin, origin itself for its own.
+func (o circulantOverlay) sender(rank, origin int) int {
+	return (origin + binomialParent(o.behind(rank, origin))) % o.ranks
+}
+
+// behind returns how many ranks rank stands behind the origin on the ring of all ranks.
+func (o circulantOverlay) behind(rank, origin int) int {
+	if rank < origin {
+		return rank - origin + o.ranks
+	}
+	return rank - origin
 }
 
 // circulantChild returns child i of v among n in the order of sending. The

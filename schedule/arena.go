@@ -37,6 +37,7 @@ type arena struct {
 	// Of programs that fold: which slot has the present partial result of each part of the vector, and
 	// slots that the rank may not return without.
 	now, late []ir.Slot
+	to        []int // ranks that one rule puts to
 }
 
 // arena returns an arena of just the size that is asked for.

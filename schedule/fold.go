@@ -33,6 +33,7 @@ type desk struct {
 	node      node
 	arena     arena
 	now, late []ir.Slot
+	to        []int
 }
 
 var desks = sync.Pool{New: func() any { return new(desk) }}
@@ -44,9 +45,9 @@ var scratch = sync.Pool{New: func() any { return new(memory) }}
 func write(n node, a arena, write func(*node, *arena) ir.Program) ir.Program {
 	d := desks.Get().(*desk)
 	d.node, d.arena = n, a
-	d.arena.now, d.arena.late = d.now[:0], d.late[:0]
+	d.arena.now, d.arena.late, d.arena.to = d.now[:0], d.late[:0], d.to[:0]
 	p := write(&d.node, &d.arena)
-	d.now, d.late = d.arena.now, d.arena.late
+	d.now, d.late, d.to = d.arena.now, d.arena.late, d.arena.to
 	d.arena = arena{}
 	desks.Put(d)
 	return p
@@ -57,7 +58,7 @@ func writeIn(m *memory, n node, write func(*node, *arena) ir.Program) ir.Program
 	d := desks.Get().(*desk)
 	d.node, d.arena = n, arena{
 		rules: m.rules[:0], slots: m.slots[:0], acts: m.acts[:0], peers: m.peers[:0],
-		now: d.now[:0], late: d.late[:0],
+		now: d.now[:0], late: d.late[:0], to: d.to[:0],
 	}
 	p := write(&d.node, &d.arena)
 	if len(p.Rules) == 0 {
@@ -65,7 +66,7 @@ func writeIn(m *memory, n node, write func(*node, *arena) ir.Program) ir.Program
 	}
 	a := &d.arena
 	*m = memory{a.rules, a.slots, a.acts, a.peers}
-	d.now, d.late = a.now, a.late
+	d.now, d.late, d.to = a.now, a.late, a.to
 	d.arena = arena{}
 	desks.Put(d)
 	return p

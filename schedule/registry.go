@@ -21,6 +21,7 @@ const (
 	ReduceScatter = "reduce-scatter"
 	Scan          = "scan"
 	Exscan        = "exscan"
+	Anyreduce     = "anyreduce"
 )
 
 // Algorithm describes one algorithm and how to compute its programs.
@@ -113,6 +114,8 @@ var registry = sync.OnceValue(func() []Algorithm {
 		scanDoubling(),
 		exscanDoubling(),
 		exscanSkip123(),
+		anyreduceSkipRing(),
+		anyreduceCirculant(),
 	}
 })
 
@@ -173,6 +176,9 @@ func (a *Algorithm) Multicasts() bool { return a.recovers || a.casts || a.tells 
 // Acknowledged reports whether the root returns only when every rank has the
 // message.
 func (a *Algorithm) Acknowledged() bool { return a.acked }
+
+// Uncut reports whether every block is one chunk, whatever its length.
+func (a *Algorithm) Uncut() bool { return a.fixed("chunks") }
 
 // fixed reports whether the algorithm has the parameter but leaves no choice:
 // a rootless message is always one chunk, and so is what a barrier multicasts.

@@ -18,8 +18,10 @@ import (
 // term is a contribution, or a fold of two terms.
 type term struct{ left, right *term }
 
-// leaf is what a contribution is.
+// leaf is what a contribution is, or a chunk that a rank holds at enter: then rank is held.
 type leaf struct{ rank, part int }
+
+const held = -1
 
 // place is a slot of a rank.
 type place struct {
@@ -118,6 +120,12 @@ func (w *world) run() error {
 func (w *world) set(to place, value *term) {
 	w.given[to] = true
 	w.values[to] = value
+	if to.slot == ir.Enter {
+		chunks := w.s.Held(to.rank)
+		for k := range chunks.All() {
+			w.set(place{to.rank, ir.Chunk(k)}, w.leaf(leaf{held, k}))
+		}
+	}
 	for _, id := range w.waits[to] {
 		if w.rules[id].missing--; w.rules[id].missing == 0 {
 			w.ready = append(w.ready, id)
@@ -138,12 +146,20 @@ func (w *world) arrive(f flight) error {
 
 // use returns the term of a slot that a rule uses.
 func (w *world) use(r *rule, slot ir.Slot) (*term, error) {
-	needs := slot
+	needs := []ir.Slot{slot}
 	if slot.Kind() == ir.KindInput {
-		needs = ir.Enter
+		needs[0] = ir.Enter
+		for k := range w.s.QuestionChunks() {
+			needs = append(needs, ir.Chunk(k))
+		}
 	}
-	if !slices.Contains(r.When, needs) {
-		return nil, fmt.Errorf("rank %d uses %v in a rule that waits for %v", r.rank, slot, r.When)
+	for _, need := range needs {
+		if need.Kind() == ir.KindChunk && w.s.Holds(r.rank, need.Index()) {
+			need = ir.Enter
+		}
+		if !slices.Contains(r.When, need) {
+			return nil, fmt.Errorf("rank %d uses %v in a rule that waits for %v", r.rank, slot, r.When)
+		}
 	}
 	if slot.Kind() != ir.KindInput {
 		return w.values[place{r.rank, slot}], nil
@@ -151,12 +167,16 @@ func (w *world) use(r *rule, slot ir.Slot) (*term, error) {
 	if slot.Index() >= w.s.InputChunks() {
 		return nil, fmt.Errorf("rank %d has no %v", r.rank, slot)
 	}
-	at := leaf{r.rank, slot.Index()}
-	if w.inputs[at] == nil {
-		w.inputs[at] = &term{}
-		w.leaves[w.inputs[at]] = at
+	return w.leaf(leaf{r.rank, slot.Index()}), nil
+}
+
+// leaf returns the term of a leaf, the same each time.
+func (w *world) leaf(l leaf) *term {
+	if w.inputs[l] == nil {
+		w.inputs[l] = &term{}
+		w.leaves[w.inputs[l]] = l
 	}
-	return w.inputs[at], nil
+	return w.inputs[l]
 }
 
 func (w *world) fire(id int) error {
@@ -263,6 +283,12 @@ func (w *world) order(t *term, part int) (ranks []int, err error) {
 
 // lookAt returns what is wrong with the term of chunk k.
 func (w *world) lookAt(k int, value *term) error {
+	if w.s.FoldedRanks(k) == 0 {
+		if w.leaves[value] != (leaf{held, k}) {
+			return fmt.Errorf("c%d is not what its holder has", k)
+		}
+		return nil
+	}
 	ranks, err := w.order(value, w.s.InputOf(k))
 	if err != nil {
 		return fmt.Errorf("c%d: %w", k, err)
@@ -285,7 +311,9 @@ func (w *world) lookAtRank(rank int) error {
 	wanted := w.s.Wanted(rank)
 	var done []ir.Slot
 	for k := range wanted.All() {
-		done = append(done, ir.Chunk(k))
+		if !w.s.Holds(rank, k) {
+			done = append(done, ir.Chunk(k))
+		}
 		if !w.given[place{rank, ir.Chunk(k)}] {
 			return fmt.Errorf("rank %d wants c%d", rank, k)
 		}
@@ -317,10 +345,15 @@ func (w *world) lookAtRank(rank int) error {
 	return nil
 }
 
+// isResult reports whether contributions are folded into a slot's value, and all of them.
+func (w *world) isResult(slot ir.Slot) bool {
+	return slot.Kind() == ir.KindChunk && w.s.FoldedRanks(slot.Index()) > 0
+}
+
 // inOrder reports whether all results are folded in the order of the ranks.
 func (w *world) inOrder() bool {
 	for at, value := range w.values {
-		if at.slot.Kind() == ir.KindChunk {
+		if w.isResult(at.slot) {
 			if ranks, _ := w.order(value, w.s.InputOf(at.slot.Index())); !slices.IsSorted(ranks) {
 				return false
 			}
@@ -340,7 +373,7 @@ func (w *world) shape(t *term) string {
 // shapes returns the trees of all results.
 func (w *world) shapes() (all []string) {
 	for at, value := range w.values {
-		if at.slot.Kind() == ir.KindChunk {
+		if w.isResult(at.slot) {
 			if s := w.shape(value); !slices.Contains(all, s) {
 				all = append(all, s)
 			}
@@ -498,6 +531,20 @@ func foldings(alg *Algorithm, ranks int) (all []Params) {
 	return all
 }
 
+// taken returns p without the parameters that an algorithm does not take.
+func taken(alg *Algorithm, p Params) Params {
+	if !alg.Row().Rooted {
+		p.Root = 0
+	}
+	if !slices.Contains(alg.Params, "chunks") {
+		p.Chunks = 0
+	}
+	if !slices.Contains(alg.Params, "hosts") {
+		p.Hosts = 0
+	}
+	return p
+}
+
 // TestTerms runs every algorithm that folds.
 func TestTerms(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
@@ -511,7 +558,7 @@ func TestTerms(t *testing.T) {
 					if ranks > 17 && i%5 != 0 && !heavy.Tests() {
 						continue
 					}
-					s, err := New(alg.Name, p)
+					s, err := New(alg.Name, taken(&alg, p))
 					require.NoError(t, err)
 					requireFolds(t, s, uint64(i))
 				}

@@ -54,7 +54,7 @@ func TestTreeOfDoubling(t *testing.T) {
 					if !alg.Row().Rooted && root > 0 || hosts > 5 && hosts%4 != 0 {
 						continue
 					}
-					s, err := New(alg.Name, p)
+					s, err := New(alg.Name, taken(&alg, p))
 					require.NoError(t, err)
 					if s.Tree() != TreeOfDoubling {
 						continue
@@ -73,11 +73,11 @@ func TestTreeOfDoubling(t *testing.T) {
 func TestTreesOnHosts(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
 		for ranks := 1; ranks <= 16; ranks++ {
-			flat, err := New(alg.Name, Params{Ranks: ranks, Chunks: 2})
+			flat, err := New(alg.Name, taken(&alg, Params{Ranks: ranks, Chunks: 2}))
 			require.NoError(t, err)
 			want := requireFolds(t, flat, 1).shapeOf()
 			for hosts := 1; hosts <= ranks; hosts++ {
-				s, err := New(alg.Name, Params{Ranks: ranks, Chunks: 2, Hosts: hosts})
+				s, err := New(alg.Name, taken(&alg, Params{Ranks: ranks, Chunks: 2, Hosts: hosts}))
 				require.NoError(t, err)
 				if s.Tree() != "" {
 					require.Equal(t, want, requireFolds(t, s, 2).shapeOf(), "%s P=%d hosts=%d", alg.Name, ranks, hosts)
@@ -91,7 +91,7 @@ func TestTreesOnHosts(t *testing.T) {
 func (w *world) shapeOf() map[ir.Slot]string {
 	all := map[ir.Slot]string{}
 	for at, value := range w.values {
-		if at.slot.Kind() == ir.KindChunk {
+		if w.isResult(at.slot) {
 			all[at.slot] = w.shape(value)
 		}
 	}
@@ -102,7 +102,7 @@ func (w *world) shapeOf() map[ir.Slot]string {
 // order of the ranks lose it.
 func TestTreesOfOnesOwn(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
-		s, err := New(alg.Name, Params{Ranks: 11})
+		s, err := New(alg.Name, taken(&alg, Params{Ranks: 11, Root: 3}))
 		require.NoError(t, err)
 		w := requireFolds(t, s, 1)
 		require.Equal(t, alg.RankOrder, w.inOrder(), alg.Name)
@@ -131,10 +131,8 @@ func TestLargeTerms(t *testing.T) {
 					continue
 				}
 				p := Params{Ranks: ranks, Hosts: hosts, Chunks: min(j, 1) * (1 + (ranks+j)%3)}
-				if alg.Row().Rooted {
-					p.Root = (ranks * j / 3) % ranks
-				}
-				s, err := New(alg.Name, p)
+				p.Root = (ranks * j / 3) % ranks
+				s, err := New(alg.Name, taken(&alg, p))
 				require.NoError(t, err)
 				if _, actions := s.Size(); actions < 40_000 {
 					requireFolds(t, s, uint64(ranks))
@@ -149,7 +147,7 @@ func TestLargeTerms(t *testing.T) {
 func TestNoBlindSpots(t *testing.T) {
 	for _, alg := range foldingAlgorithms() {
 		for _, p := range []Params{{Ranks: 6}, {Ranks: 7, Hosts: 3}} {
-			spec, err := New(alg.Name, p)
+			spec, err := New(alg.Name, taken(&alg, p))
 			require.NoError(t, err)
 			for rank := range p.Ranks {
 				for i, rule := range spec.Program(rank).Rules {

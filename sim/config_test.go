@@ -48,7 +48,7 @@ func TestEveryCallReturns(t *testing.T) {
 		if row.Rooted {
 			p.Root = rapid.IntRange(0, p.Ranks-1).Draw(t, "root")
 		}
-		if row.Blocks != nil && !row.Published && a.Name != "bcast/symmetric" {
+		if row.Blocks != nil && !a.Uncut() && a.Name != "bcast/symmetric" {
 			p.Chunks = rapid.IntRange(1, 4).Draw(t, "chunks")
 		}
 		spec, err := schedule.New(a.Name, p)

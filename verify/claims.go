@@ -13,6 +13,7 @@ type claim struct {
 	not   bool
 	asked ir.Slot // of what the need is a part (see stamps.claim)
 	use   ir.Op   // what the rank does with what it needs (see allHeld)
+	reply bool    // the need is what the rank was asked, since it contributes its answer (see allHeld)
 }
 
 // prove checks claims by must-analysis and returns what refute makes of one

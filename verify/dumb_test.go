@@ -310,10 +310,16 @@ func (d *dumb) awaitsRequest(r *dumbRule) bool {
 	return slices.ContainsFunc(r.When, func(s ir.Slot) bool { return d.request[place(r.rank, s)] })
 }
 
-// holds reports whether the rank has every chunk and partial result that the rule puts or folds.
+// holds reports whether the rank has every chunk and partial result that the rule puts or folds, and
+// what it was asked if the rule uses its answer.
 func (d *dumb) holds(r *dumbRule, state uint64) bool {
 	for _, a := range r.Do {
 		kind := a.Slot.Kind()
+		for k := 0; kind == ir.KindInput && k < d.s.QuestionChunks(); k++ {
+			if state&d.mask(r.rank, ir.Chunk(k)) == 0 {
+				return false
+			}
+		}
 		if d.s.HasMessage() && (kind == ir.KindChunk || kind == ir.KindValue) && state&d.mask(r.rank, a.Slot) == 0 {
 			return false
 		}

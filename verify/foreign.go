@@ -32,7 +32,9 @@ func Claims() []string {
 
 // judged reports whether a file can be judged as the collective: it moves blocks or synchronizes. What
 // is folded shows only in files that say what messages carry.
-func judged(row *ir.Collective) bool { return row.Blocks != nil || row.Synchronizes }
+func judged(row *ir.Collective) bool {
+	return row.Blocks != nil && row.Question == 0 || row.Synchronizes
+}
 
 // foreign is a graph of operations with what its checks find out one after the
 // other.

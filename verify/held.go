@@ -8,15 +8,16 @@ import "github.com/schedgen/schedgen/ir"
 // folds is there only after it has fired, so the rule itself cannot use it. A barrier's chunk has no
 // bytes that its sender would have to have: what it tells is what check barrier is about.
 //
-// A rule that uses a contribution waits for enter. In a collective that folds, so does a rule that
-// uses a chunk which the rank holds: what it contributes may depend on that.
+// A rule that uses a contribution waits for enter, and the rank has what it was asked by then, if the
+// contribution is an answer. In a collective that folds, a rule that uses a chunk which the rank holds
+// waits for enter, too.
 func allHeld(sub *subject) error {
 	if !sub.s.HasMessage() {
 		return nil
 	}
 	var open []claim
 	var err error
-	seen, folds := newStamps(sub), sub.s.Folds()
+	seen, folds, asked := newStamps(sub), sub.s.Folds(), sub.s.QuestionChunks()
 	sub.eachRule(func(rank int, r *ir.Rule) {
 		held := sub.s.Held(rank)
 		seen.mark(rank, r.When)
@@ -29,6 +30,12 @@ func allHeld(sub *subject) error {
 					err = fail([]int{rank}, []Place{place(rank, ir.Enter)}, nil,
 						"rank %d %ss %v in a rule that does not wait for enter", rank, a.Op, a.Slot)
 				}
+				for k := 0; k < asked && kind == ir.KindInput; k++ {
+					if c := ir.Chunk(k); !held.Has(k) && !seen.has(rank, c) {
+						open = append(open, claim{rank: rank, given: r.When, need: place(rank, c), reply: true})
+						seen.add(rank, c)
+					}
+				}
 			case (kind == ir.KindChunk && !holds || kind == ir.KindValue) && !seen.has(rank, a.Slot):
 				open = append(open, claim{rank: rank, given: r.When, need: place(rank, a.Slot), use: useOf(a.Op)})
 				seen.add(rank, a.Slot)
@@ -39,6 +46,10 @@ func allHeld(sub *subject) error {
 		return err
 	}
 	return prove(sub, open, func(c claim) error {
+		if c.reply {
+			return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
+				"rank %d may use its answer before it has what it was asked, %v", c.rank, c.need.Slot)
+		}
 		return sub.failWithout([]int{c.rank}, c.rank, c.given, c.need,
 			"rank %d may %s %v without having it", c.rank, c.use, c.need.Slot)
 	})

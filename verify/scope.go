@@ -87,6 +87,9 @@ var promised = map[string]promise{
 	"scan/doubling":   {rankOrder: true, position: true},
 	"exscan/doubling": {rankOrder: true, position: true},
 	"exscan/skip-123": {rankOrder: true, position: true},
+
+	"anyreduce/skip-ring": {position: true, inPlace: true},
+	"anyreduce/circulant": {position: true, inPlace: true},
 }
 
 // acknowledged applies where the algorithm promises acknowledgements or rules

@@ -145,7 +145,7 @@ var works = []struct {
 		for _, row := range ir.Collectives() {
 			if row.Inputs != nil {
 				call := callOf(&row, c, turn, func(int) int { return len(buf) })
-				call.Src, call.Fold = make([]byte, len(buf)*row.Inputs(c.Size())), sum
+				call.Src, call.Fold = append(call.Src, make([]byte, len(buf)*row.Inputs(c.Size()))...), sum
 				call.SrcCounts, call.DstCounts = nil, nil
 				if err := c.Do(ctx, call); err != nil {
 					return err

@@ -125,9 +125,7 @@ func (op *operation) timedAt(root bool) bool { return !op.replied || root }
 // unlike each other.
 func (b *buffers) mark(iteration int) {
 	if b.fold != nil {
-		for i := range b.held.Count {
-			b.markElements(b.sent(i), iteration+b.job.Rank+b.held.At(i))
-		}
+		b.markContributions(iteration)
 		return
 	}
 	for i := range b.held.Count {

@@ -25,7 +25,7 @@ func (blocks) command(row ir.Collective) (collectiveCmd, string) {
 func (blocks) operations(row ir.Collective) []operation {
 	help := withArticle(row.Name) + " with blocks of --size"
 	if row.Rooted {
-		help += ", root rank 0"
+		help += ", " + row.RootWord() + " rank 0"
 	}
 	return []operation{{name: row.Name, collective: row.Name, help: help}}
 }
@@ -39,6 +39,7 @@ type blocksCmd struct {
 	Iterations   *int `placeholder:"N" help:"Operations that are timed, default as many as move 256 MiB to a rank or from it, at most 100; one more warms up."`
 	kong.Plugins      // --root, where there is a root, and what contributions are folded with
 	root         *rootFlag
+	origin       *originFlag
 	fold         *foldFlags
 	Chunks       *int `placeholder:"F" help:"Chunks that each block is cut into, default 1."`
 	Hosts        *int `placeholder:"H" help:"Blocks of ranks that share a host: masters run the algorithm, the others follow."`
@@ -51,9 +52,17 @@ type rootFlag struct {
 	Root *int `placeholder:"R" help:"The root, default 0."`
 }
 
+// originFlag takes its place where a rank asks the others.
+type originFlag struct {
+	Origin *int `placeholder:"R" help:"The rank that asks, default 0."`
+}
+
 func newBlocksCmd(row ir.Collective) *blocksCmd {
-	c := &blocksCmd{row: row, root: new(rootFlag), fold: new(foldFlags)}
-	if row.Rooted {
+	c := &blocksCmd{row: row, root: new(rootFlag), origin: new(originFlag), fold: new(foldFlags)}
+	switch {
+	case row.Origin:
+		c.Plugins = append(c.Plugins, c.origin)
+	case row.Rooted:
 		c.Plugins = append(c.Plugins, c.root)
 	}
 	if row.Inputs != nil {
@@ -74,7 +83,7 @@ pass on blocks of others do not run, unless all ranks get all blocks.
 		op = "\n  schedgen run " + c.row.Name + " -p 5 --size 10KB --op max --type int32"
 	}
 	if c.row.Rooted {
-		root = " --root 3"
+		root = " --" + c.row.RootWord() + " 3"
 	}
 	if c.row.Blocks(2) > 1 && c.row.Inputs == nil {
 		counts = "\n  schedgen run " + c.row.Name + " -p 5 --counts 10KB,0,5B,1,10KB"
@@ -106,7 +115,7 @@ func (c *blocksCmd) Run(ctx context.Context, std stdio) error { return runComman
 func (c *blocksCmd) flags() (*runFlags, *seenFlags) { return &c.runFlags, &c.seenFlags }
 
 func (c *blocksCmd) params() paramFlags {
-	return paramFlags{Root: c.root.Root, Chunks: c.Chunks, Hosts: c.Hosts}
+	return paramFlags{Root: c.root.Root, Origin: c.origin.Origin, Chunks: c.Chunks, Hosts: c.Hosts}
 }
 
 func (c *blocksCmd) read(ctx context.Context, std stdio) error {
@@ -245,7 +254,7 @@ func (blocks) table(s *session, w io.Writer, t *tally) string {
 		r := &t.ranks[rank]
 		var words []string
 		if row.Rooted && rank == j.Params.Root {
-			words = append(words, "root")
+			words = append(words, row.RootWord())
 		}
 		if s.proof.multicasts {
 			words = append(words, s.origins(r.outcome))

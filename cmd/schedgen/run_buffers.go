@@ -18,7 +18,7 @@ type buffers struct {
 	counted      bool  // they have lengths of their own
 	src, dst     []byte
 	job          *job
-	fold         *runtime.Fold // of a collective that folds: held are the blocks that the rank contributes then
+	fold         *runtime.Fold // of a collective that folds: see [contributed] for what held are then
 }
 
 // newBuffers returns the buffers of a job's rank. A message lies in one place at its root.
@@ -29,7 +29,7 @@ func newBuffers(j *job) *buffers {
 	}
 	b.held = row.Held(j.Params.Ranks, j.Params.Root, j.Rank)
 	if row.Inputs != nil {
-		b.held = contributed(row, j.Params.Ranks)
+		b.held = contributed(row, j.Params.Ranks, j.Params.Root, j.Rank)
 		b.fold, _ = j.Fold.fold() // the flags have been looked at
 	}
 	b.wanted = row.Wanted(j.Params.Ranks, j.Params.Root, j.Rank)

@@ -83,7 +83,7 @@ func (j *job) mostBytes(ranks, root int) (most int64, err error) {
 	for rank := range ranks {
 		has := row.Held(ranks, root, rank)
 		if row.Inputs != nil {
-			has = contributed(row, ranks)
+			has = contributed(row, ranks, root, rank)
 		}
 		for _, of := range []ir.Blocks{has, row.Wanted(ranks, root, rank)} {
 			if j.Counts == nil && j.Size > limit/int64(max(1, of.Count)) {

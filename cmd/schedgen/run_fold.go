@@ -125,8 +125,12 @@ func (f folding) values(to, made []byte) {
 	}
 }
 
-// contribution returns block number of what a rank contributes in an iteration.
+// contribution returns block number of what a rank contributes in an iteration. Blocks behind those are
+// the blocks that a rank holds, the same whoever holds them.
 func (p *pattern) contribution(b *buffers, iteration, rank, number, size int) []byte {
+	if number >= rowOf(b.job.Collective).Inputs(b.job.Params.Ranks) {
+		rank = -1
+	}
 	made := p.make(size, p.seed, uint64(iteration), uint64(number), uint64(1+rank))
 	values := make([]byte, size)
 	b.job.Fold.values(values, made)
@@ -136,6 +140,9 @@ func (p *pattern) contribution(b *buffers, iteration, rank, number, size int) []
 // folded returns a block of the result of an iteration.
 func (p *pattern) folded(b *buffers, iteration, block, size int) []byte {
 	row, ranks := rowOf(b.job.Collective), b.job.Params.Ranks
+	if block < row.Question {
+		return p.contribution(b, iteration, 0, row.Inputs(ranks)+block, size)
+	}
 	var result []byte
 	for rank := range row.Folded(ranks, block) {
 		x := p.contribution(b, iteration, rank, block%row.Inputs(ranks), size)
@@ -148,9 +155,21 @@ func (p *pattern) folded(b *buffers, iteration, block, size int) []byte {
 	return result
 }
 
-// contributed are the blocks that a rank contributes.
-func contributed(row *ir.Collective, ranks int) ir.Blocks {
-	return ir.Blocks{First: 0, Step: 1, Count: row.Inputs(ranks)}
+// contributed are the blocks that a rank contributes, and behind them those that it holds.
+func contributed(row *ir.Collective, ranks, root, rank int) ir.Blocks {
+	return ir.Blocks{First: 0, Step: 1, Count: row.Inputs(ranks) + row.Held(ranks, root, rank).Count}
+}
+
+// markContributions makes the blocks of [contributed] tell their iteration, at both ends.
+func (b *buffers) markContributions(iteration int) {
+	inputs := rowOf(b.job.Collective).Inputs(b.job.Params.Ranks)
+	for i := range b.held.Count {
+		mark := iteration + b.held.At(i)
+		if i < inputs {
+			mark += b.job.Rank
+		}
+		b.markElements(b.sent(i), mark)
+	}
 }
 
 // markElements makes the first and the last element of a block that the rank contributes tell its mark.
@@ -169,6 +188,9 @@ func (b *buffers) checkElements(block []byte, iteration, number int) bool {
 	}
 	row, n := rowOf(b.job.Collective), b.fold.Element
 	want, x := make([]byte, n), make([]byte, n)
+	if number < row.Question {
+		b.markElements(want, iteration+row.Inputs(b.job.Params.Ranks)+number)
+	}
 	for rank := range row.Folded(b.job.Params.Ranks, number) {
 		b.markElements(x, iteration+rank+number%row.Inputs(b.job.Params.Ranks))
 		if rank == 0 {

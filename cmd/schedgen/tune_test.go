@@ -119,7 +119,7 @@ func TestThreeDigits(t *testing.T) {
 
 // Rules are made of every collective that ranks call, by its row, with each of its algorithms.
 func TestTunesEveryCollective(t *testing.T) {
-	require.Equal(t, []string{"barrier", "bcast", "reduce", "allreduce", "scatter", "gather", "allgather", "reduce-scatter", "scan", "exscan", "alltoall"}, tunable())
+	require.Equal(t, []string{"barrier", "bcast", "reduce", "allreduce", "scatter", "gather", "allgather", "reduce-scatter", "scan", "exscan", "anyreduce", "alltoall"}, tunable())
 	flat := fit.Size{OneWay: fit.Exactly(9000), Send: fit.Exactly(2000), Recv: fit.Exactly(2000), Gap: fit.Exactly(3000)}
 	var sizes []fit.Size
 	for _, bytes := range doublings(1, 4<<10) {
@@ -160,7 +160,7 @@ func TestTunesEveryCollective(t *testing.T) {
 		_, err = grid.Table(rules)
 		require.NoError(t, err)
 	}
-	ends := map[string]int{"allgather": 32, "alltoall": 32}
+	ends := map[string]int{"allgather": 32, "alltoall": 32, "anyreduce": 512}
 	for i, g := range of.grids(false) {
 		want := cmp.Or(ends[tunable()[i]], 1024)
 		require.Equal(t, want, g.Ranks[len(g.Ranks)-1], tunable()[i])

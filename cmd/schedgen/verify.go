@@ -184,5 +184,5 @@ func (c *verifyCmd) everyRoot() (bool, error) {
 	case c.AllRoots && rooted:
 		return false, errors.New("--all-roots: not with --root or --origin")
 	}
-	return c.AllRoots || rowOf(alg.Collective).Published && !rooted, nil
+	return c.AllRoots || rowOf(alg.Collective).Origin && !rooted, nil
 }

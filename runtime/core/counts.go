@@ -76,7 +76,7 @@ func (s *spans) place(o *op, block int) (mem []byte, at, end int) {
 		return o.mem.Out, s.out[i], s.out[i+1]
 	}
 	if i := pl.held.Index(block); i >= 0 {
-		return o.mem.In, s.in[i], s.in[i+1]
+		return o.mem.In, s.in[pl.inputs+i], s.in[pl.inputs+i+1]
 	}
 	if i, found := slices.BinarySearch(pl.relayed, block); found && o.plan.folds {
 		_, n := o.inputBlock(block) // a result on its way: all ranks know how long it is

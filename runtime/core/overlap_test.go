@@ -42,7 +42,7 @@ func newCrew(t *rapid.T, size, calls int) *crew {
 		if !row.Rooted {
 			p.Root = 0
 		}
-		if row.Blocks == nil || name == "bcast/symmetric" {
+		if a, _ := schedule.Named(name); row.Blocks == nil || name == "bcast/symmetric" || a.Uncut() {
 			p.Chunks = 0
 		}
 		c.plans = append(c.plans, nil)
@@ -100,6 +100,9 @@ func (c *crew) want(i, rank int) []byte {
 	for k := range wanted.Count {
 		b, n := wanted.At(k), len(c.text(i, ir.Blocks{Count: 1}))
 		block := make([]byte, n)
+		if b < h.Row().Question {
+			block = c.text(i, ir.Blocks{First: b, Step: 1, Count: 1})
+		}
 		at := b % h.Row().Inputs(h.Ranks) * n
 		for r := range h.Row().Folded(h.Ranks, b) {
 			sum.Kernel(block, block, c.own(i, r)[at:at+n])
@@ -114,7 +117,7 @@ func (c *crew) buffers(i, rank int) Buffers {
 	pl := &c.plans[i][rank].places
 	held, wanted := c.text(i, pl.held.Blocks), c.text(i, pl.wanted.Blocks)
 	if c.plans[i][rank].folds {
-		return Buffers{In: c.own(i, rank), Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: 1})), Fold: sum}
+		return Buffers{In: append(c.own(i, rank), held...), Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: 1})), Fold: sum}
 	}
 	if pl.whole {
 		if buf := make([]byte, len(wanted)); len(held) == 0 {

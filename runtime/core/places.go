@@ -9,11 +9,13 @@ import (
 
 // places says where the chunks of an operation lie at one rank. That follows from the collective's
 // row: a block that the rank wants lies in its output, another one that it holds lies in its input,
-// and one that it only passes on lies in memory of the core.
+// and one that it only passes on lies in memory of the core. In a collective that folds, what the rank
+// contributes comes first in the input.
 type places struct {
 	blocks       int // of the operation
 	per          int // chunks a block
 	held, wanted ir.Chunks
+	inputs       int    // blocks that the rank contributes
 	whole        bool   // there is one block, and the rank wants it
 	relayed      []int  // blocks that the rank passes on, ascending
 	kept         []both // blocks that the rank holds and wants
@@ -21,12 +23,15 @@ type places struct {
 	heldBy       func(rank int) ir.Chunks
 }
 
-// both are the places of a block among those that are held and among those that are wanted.
+// both are the places of a block in the input and in the output.
 type both struct{ held, wanted int }
 
 // placesOf returns the places of a rank that sends what outline says.
 func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	pl := places{blocks: h.Blocks(), per: h.BlockChunks(), held: h.Held(rank), wanted: h.Wanted(rank)}
+	if row := h.Row(); row.Inputs != nil {
+		pl.inputs = row.Inputs(h.Ranks)
+	}
 	header := *h
 	pl.wantedBy, pl.heldBy = header.Wanted, header.Held
 	if pl.whole = pl.blocks == 1 && pl.wanted.Count == 1; pl.blocks == 0 {
@@ -43,7 +48,7 @@ func placesOf(h *ir.Header, rank int, outline *ir.Program) places {
 	}
 	for i := range pl.held.Count {
 		if to := pl.wanted.Index(pl.held.At(i)); to >= 0 {
-			pl.kept = append(pl.kept, both{i, to})
+			pl.kept = append(pl.kept, both{pl.inputs + i, to})
 		}
 	}
 	slices.Sort(pl.relayed)
@@ -57,7 +62,7 @@ func (pl *places) of(o *op, block int) (mem []byte, at int) {
 		return o.mem.Out, i
 	}
 	if i := pl.held.Index(block); i >= 0 {
-		return o.mem.In, i
+		return o.mem.In, pl.inputs + i
 	}
 	i, found := slices.BinarySearch(pl.relayed, block)
 	if !found {
@@ -87,7 +92,7 @@ func (pl *places) where(block int) where {
 	if i := pl.wanted.Index(block); i >= 0 {
 		return where{at: i}
 	}
-	return where{ofIn, pl.held.Index(block)}
+	return where{ofIn, pl.inputs + pl.held.Index(block)}
 }
 
 // whereIs returns it for a slot whose blocks are whole chunks.

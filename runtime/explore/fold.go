@@ -26,8 +26,8 @@ func (s *system) contribution(i, rank, k int) (part []byte) {
 	return part
 }
 
-// results returns the chunks that call i makes, by their numbers, nil for those that nothing makes. What
-// every rank contributes is folded as the fixpoint of the schedule has it.
+// results returns the chunks of call i by their numbers, nil for those that nothing makes and no rank
+// holds. What every rank contributes is folded as the fixpoint of the schedule has it.
 func (s *system) results(i int, of *ir.Schedule) ([][]byte, error) {
 	res, err := fixpoint.Run(of, fixpoint.Model{})
 	if err != nil {
@@ -36,6 +36,10 @@ func (s *system) results(i int, of *ir.Schedule) ([][]byte, error) {
 	chunks := make([][]byte, of.Chunks)
 	values := make([]map[ir.Slot][]byte, of.Ranks)
 	for rank := range values {
+		held := of.Held(rank)
+		for k := range held.All() {
+			chunks[k] = s.given(i, k)
+		}
 		values[rank] = make(map[ir.Slot][]byte)
 	}
 	bytesOf := func(rank int, x ir.Slot) []byte {

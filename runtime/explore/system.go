@@ -156,13 +156,12 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 			for k := range h.InputChunks() {
 				own = append(own, s.contribution(i, rank, k)...)
 			}
+			own = append(own, r.contents(h.Held(rank))...)
 			r.contributions = append(r.contributions, own)
 		}
 	} else if h.HasMessage() {
 		for k := range h.Chunks {
-			for piece := range s.Pieces {
-				r.message = append(r.message, byte(i+1), byte(k+1), byte(piece), 0xA5)
-			}
+			r.message = append(r.message, s.given(i, k)...)
 		}
 		r.block = len(r.message) / h.Blocks()
 	}
@@ -176,6 +175,14 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 		r.plans = append(r.plans, plan)
 	}
 	return r, nil
+}
+
+// given returns chunk k of call i where a rank holds it at enter.
+func (s *system) given(i, k int) (chunk []byte) {
+	for piece := range s.Pieces {
+		chunk = append(chunk, byte(i+1), byte(k+1), byte(piece), 0xA5)
+	}
+	return chunk
 }
 
 // sizes returns the bytes of a rank's output and input. A single block is sent from where it is received.

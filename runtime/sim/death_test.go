@@ -13,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // knowing says which ranks' calls have failed since a rank is dead.
@@ -128,6 +129,9 @@ func lifelines(ranks int) (all []*Scenario) {
 		}
 		if row.Blocks != nil {
 			o.Bytes, o.Chunks = 150, 2
+			if a, _ := schedule.Named(o.Algorithm); a.Uncut() {
+				o.Chunks = 1
+			}
 			if row.Blocks(ranks) > manyBlocks {
 				continue // each run takes as long as all of the others
 			}

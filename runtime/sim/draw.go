@@ -183,6 +183,9 @@ func (s *Scenario) drawBlocks(r *random) {
 	if r.chance(300) {
 		o.Chunks = 1 + r.below(4)
 	}
+	if a, _ := schedule.Named(o.Algorithm); a.Uncut() {
+		o.Chunks = 0
+	}
 	o.Counted = o.Counted && row.Inputs == nil
 	if _, err := o.spec(s); err != nil {
 		o.Hosts = 0 // not all algorithms know of hosts

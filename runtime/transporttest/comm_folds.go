@@ -65,7 +65,7 @@ func testFolds(t *testing.T, with Make, sizes []int) {
 
 // FoldOnce calls a collective that folds, with blocks of n numbers, and compares what it makes. What
 // ranks contribute depends on round. If round is even, the result takes the contribution's place where
-// both have one length. n is the number of elements of 8 bytes; every rank must give the same
+// both are one block. n is the number of elements of 8 bytes; every rank must give the same
 // arguments.
 func FoldOnce(ctx context.Context, c *runtime.Comm, row *ir.Collective, round, n, root int) error {
 	inputs := row.Inputs(c.Size())
@@ -74,16 +74,22 @@ func FoldOnce(ctx context.Context, c *runtime.Comm, row *ir.Collective, round, n
 	for b := range inputs {
 		src = append(src, own(c.Rank(), b)...)
 	}
-	wanted := row.Wanted(c.Size(), root, c.Rank())
+	held, wanted := row.Held(c.Size(), root, c.Rank()), row.Wanted(c.Size(), root, c.Rank())
+	for i := range held.Count { // made up as if there were a rank more
+		src = append(src, own(c.Size(), held.At(i))...)
+	}
 	for i := range wanted.Count {
 		block := make([]byte, 8*n)
+		if wanted.At(i) < row.Question {
+			copy(block, own(c.Size(), wanted.At(i)))
+		}
 		for rank := range row.Folded(c.Size(), wanted.At(i)) {
 			sum.Kernel(block, block, own(rank, wanted.At(i)%inputs))
 		}
 		want = append(want, block...)
 	}
 	dst, before := bytes.Repeat([]byte{0xff}, len(want)), slices.Clone(src)
-	inPlace := round%2 == 0 && len(dst) == len(src)
+	inPlace := round%2 == 0 && len(dst) == len(src) && wanted.Count == 1
 	if inPlace {
 		dst = src
 	}

@@ -170,6 +170,8 @@ var builtin = Rules{list: []Rule{
 		Reason: "the fewest rounds"},
 	{Collective: schedule.Exscan, Algorithm: "exscan/doubling", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
+	{Collective: schedule.Anyreduce, Algorithm: "anyreduce/skip-ring",
+		Reason: "two channels a rank on average"},
 }}
 
 // Builtin returns the rules that decide where no others do.

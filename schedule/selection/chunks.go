@@ -58,8 +58,8 @@ func AtLeast(chunks, bytes int) int {
 
 // best returns the number of chunks with which the message takes the least time.
 func (m *Message) best() int {
-	if n := m.folded(); n > 0 {
-		if m.Most > 0 {
+	if n, cut := m.folded(); n > 0 {
+		if cut && m.Most > 0 {
 			return n * max(1, m.pieces(m.Most)/n)
 		}
 		return n

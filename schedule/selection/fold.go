@@ -36,20 +36,21 @@ func Tree(collective string) string {
 }
 
 // folded returns into how many chunks a vector is cut that an algorithm folds, 0 if it folds nothing.
-func (m *Message) folded() int {
+// cut says that it may be cut further.
+func (m *Message) folded() (chunks int, cut bool) {
 	a, ok := schedule.Named(m.Algorithm)
-	if row := a.Row(); !ok || row.Inputs == nil {
-		return 0
+	row := a.Row()
+	switch {
+	case !ok || row.Inputs == nil:
+		return 0, false
+	case a.Uncut():
+		return 1, false
+	case a.CutsItself():
+		return a.DefaultChunks(m.Ranks), true
+	case m.Algorithm == "reduce/chain" || m.Algorithm == "scan/chain":
+		return m.pipeline(), true
+	case a.Multicasts() && m.Datagram > 0:
+		return m.pieces(min(m.Datagram, chunkBytes)), true
 	}
-	if a.CutsItself() {
-		return a.DefaultChunks(m.Ranks)
-	}
-	switch m.Algorithm {
-	case "reduce/chain", "scan/chain":
-		return m.pipeline()
-	}
-	if a.Multicasts() && m.Datagram > 0 {
-		return m.pieces(min(m.Datagram, chunkBytes))
-	}
-	return 1
+	return 1, true
 }

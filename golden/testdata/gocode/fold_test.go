@@ -89,11 +89,15 @@ func fold(t *testing.T, c *runtime.Comm, tw twin, n int) error {
 		return bytes.Repeat(binary.LittleEndian.AppendUint64(nil, word), times)
 	}
 	src := repeated(one(c.Rank()), n*row.Inputs(h.Ranks))
+	src = append(src, repeated(0xa5, n*row.Held(h.Ranks, h.Root, c.Rank()).Count)...)
 	var want []byte
 	wanted := row.Wanted(h.Ranks, h.Root, c.Rank())
 	for i := range wanted.Count {
 		block := wanted.At(i)
 		var total []byte
+		if block < row.Question {
+			total = repeated(0xa5, n)
+		}
 		for rank := range row.Folded(h.Ranks, block) {
 			if total == nil {
 				total = repeated(one(rank), n)
