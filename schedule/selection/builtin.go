@@ -50,7 +50,8 @@ const (
 	starFrom   = 12         // ranks: from here on one rank folds all rather than each
 	twoShotTo  = 16         // ranks: with more, there are not enough lines for their pieces
 	longStar   = 512 << 10  // bytes: from here on ranks of a host fold a piece each
-	longBlocks = 128 << 10  // bytes of a block of a reduce-scatter: from here on nobody passes anything on
+	crowded    = 8          // ranks of a host that do not share memory: from here on messages count for more than rounds
+	longBlocks = 48 << 10   // bytes of a block of a reduce-scatter: from here on one rank does not fold for all of these
 	longRing   = 256 << 10  // bytes: from here on rounds count for less than that a rank talks to one other
 	longFold   = 16 << 10   // bytes: from here on a vector is cut into pieces on links
 )
@@ -158,14 +159,16 @@ var builtin = Rules{list: []Rule{
 		Reason: "links take the time, and all ranks fold a part"},
 	{Collective: schedule.Reduce, Algorithm: "reduce/binomial", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
-	{Collective: schedule.ReduceScatter, Memory: With, Ranks: Range{To: inLines}, Bytes: Range{To: copied + 1}, Algorithm: "reduce-scatter/linear",
-		Reason: "every rank reads what the others have written for it"},
-	{Collective: schedule.ReduceScatter, Memory: With, Ranks: Range{To: inLines}, Bytes: Range{From: longBlocks}, Algorithm: "reduce-scatter/linear",
+	{Collective: schedule.ReduceScatter, Memory: With, Ranks: Range{To: inLines}, Algorithm: "reduce-scatter/linear",
 		Reason: "every rank reads its part of what all have where it is"},
 	{Collective: schedule.ReduceScatter, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{To: copied + 1}, Algorithm: "reduce-scatter/star",
 		Reason: "one host: the fewest messages"},
+	{Collective: schedule.ReduceScatter, Place: OneHost, Ranks: Range{From: crowded}, Bytes: Range{To: longBlocks}, Algorithm: "reduce-scatter/star",
+		Reason: "one host with many ranks: the fewest messages"},
 	{Collective: schedule.ReduceScatter, Algorithm: "reduce-scatter/halving", Params: Params{Masters: true},
 		Reason: "the fewest rounds, and every link carries about a vector"},
+	{Collective: schedule.Scan, Memory: Without, Place: OneHost, Ranks: Range{From: crowded}, Algorithm: "scan/chain",
+		Reason: "one host with many ranks: the fewest messages"},
 	{Collective: schedule.Scan, Algorithm: "scan/doubling", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
 	{Collective: schedule.Exscan, Algorithm: "exscan/doubling", Params: Params{Masters: true},
