@@ -148,12 +148,13 @@ func (o *options) cells() (all []cell) {
 }
 
 func (o *options) sizesOf(algorithm string) []int {
+	row, _ := ir.CollectiveNamed(cell{algorithm: algorithm}.collective())
 	switch {
 	case len(o.sizes) > 0:
 		return slices.Clone(o.sizes)
 	case algorithm == algorithms[0]:
 		return []int{mib / 2, 4 * mib, 16 * mib, 64 * mib, 1 << 30}
-	case cell{algorithm: algorithm}.collective() != schedule.Bcast:
+	case row.Blocks(2) > 1 || row.Inputs != nil:
 		return []int{64 << 10, mib}
 	}
 	return []int{mib / 2, 16 * mib}
