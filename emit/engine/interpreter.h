@@ -1,0 +1,362 @@
+/*
+ * The interpreter of plans. A plan is what one rank does in one operation: which messages it receives
+ * and sends, what it folds, and rules that say when. A rule fires when all messages and folds that it
+ * waits for are there; it then sends and folds. The operation ends when all messages are received, all
+ * rules have fired and all sends are complete.
+ *
+ * Each message of an operation has a tag of its own between its two ranks, so it does not matter in
+ * which order they are sent. Messages of two operations that follow each other may have the same tag.
+ * MPI does not let them overtake each other, and a rank begins the second operation only when it has
+ * received and sent all of the first, so each goes where it belongs.
+ *
+ * Every message has its own place in memory, so its receive may be posted before the message is due.
+ * The receives of a plan stand in an order in which they can come: each depends on none that stands
+ * after it. So it is enough to keep some of them posted, always the first ones.
+ *
+ * The interpreter sends and folds by functions that are defined after it: sg_isend, sg_irecv,
+ * sg_receive_any, sg_wait_sends, sg_reduce and sg_copy. A result other than 0 is an error, which ends
+ * the operation. Memory that messages may still read and write is not freed then.
+ */
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Receives that are posted at once. */
+enum { SG_POSTED = 128 };
+
+/* Errors of the interpreter itself; those of the functions below are positive. */
+enum { SG_NO_MEMORY = -1, SG_TOO_LONG = -2 };
+
+/* The tables of a plan. A place is SG_BUFFERS * number + buffer: part `number` of a buffer. */
+enum { SG_SEND, SG_RECEIVE, SG_SCRATCH, SG_BUFFERS };
+
+struct sg_message {
+    int peer, tag;       /* the other rank, and what tells the message from others between the two */
+    int place, places;   /* where its bytes are: the first one in `places`, and how many */
+    int waiter, waiters; /* of a message that is received: the rules that wait for it, in `waiters` */
+};
+
+struct sg_fold {
+    int made;            /* the place of the result */
+    int place, places;   /* the operands, from left to right */
+    int waiter, waiters; /* the rules that wait for the result */
+};
+
+struct sg_rule {
+    int need;            /* messages and folds that it waits for */
+    int action, actions; /* what it does: n sends message n, -1-n makes fold n */
+};
+
+struct sg_plan {
+    int receives, sends, folds, rules;
+    const struct sg_message *receive, *send;
+    const struct sg_fold *fold;
+    const struct sg_rule *rule;
+    const int *action, *place, *waiter;
+    const int *scratch; /* by number of a place in scratch memory: which part it has room for */
+    int scratches;
+    int per;                     /* parts of a block */
+    int held, wanted;            /* blocks in the send buffer and in the receive buffer */
+    int own_held, own_wanted;    /* where the first block that is in both stands, in blocks; or -1 */
+};
+
+/* A buffer of blocks. */
+struct sg_buffer {
+    char *at;
+    const int *counts;       /* elements of each block, or NULL if all have sg_call.count */
+    const ptrdiff_t *starts; /* where each block begins, in elements; with counts */
+};
+
+/* An operation. The caller sets the first part, and clears the second. */
+struct sg_call {
+    const struct sg_plan *plan;
+    struct sg_buffer buffer[2]; /* SG_SEND, SG_RECEIVE */
+    int count;                  /* elements of a block */
+    ptrdiff_t extent;           /* bytes from one element to the next */
+    ptrdiff_t lead, trail;      /* bytes that an element has before its address, and beyond its extent */
+    int commutes;               /* whether a fold of two operands may swap them */
+    void *with;                 /* for the functions below */
+
+    int *need;              /* by rule: what it still waits for */
+    int *ready, first, end; /* rules that are to fire: ready[first] ... ready[end - 1] */
+    char *scratch;
+    ptrdiff_t *offset; /* by number of a place in scratch memory: its first element there */
+    char **staged;     /* by message, received ones first: memory that brings its places together */
+    char *spare[2];    /* room for a part each, of the folds of more than two operands */
+    int room;          /* elements that a piece of spare has room for */
+};
+
+/* Starts to send elements. Its completion is awaited by sg_wait_sends. */
+static int sg_isend(struct sg_call *call, int send, const void *at, int count, int to, int tag);
+/* Starts to receive elements. Of receives that are posted, each has another slot, 0 ... SG_POSTED - 1. */
+static int sg_irecv(struct sg_call *call, int slot, void *at, int count, int from, int tag);
+/* Waits until one of the posted receives is complete, and says which: its slot, of so many. */
+static int sg_receive_any(struct sg_call *call, int slots, int *slot);
+/* Waits until all messages that were sent are complete. */
+static int sg_wait_sends(struct sg_call *call, int sends);
+/* right = left * right, element by element. */
+static int sg_reduce(struct sg_call *call, const void *left, void *right, int count);
+/* Copies elements. */
+static int sg_copy(struct sg_call *call, const void *from, void *to, int count);
+
+/* Where part k of n begins among count elements: k * count / n, rounded down. */
+static int sg_bound(int count, int n, int k)
+{
+    int each = count / n, rest = count % n;
+    return k * each + (int)((long long)k * rest / n);
+}
+
+/* The number of elements of a part of the blocks in a buffer. */
+static int sg_length(const struct sg_call *call, int buffer, int number)
+{
+    int per = call->plan->per, block = number / per, part = number % per;
+    const int *counts = call->buffer[buffer].counts;
+    int count = counts ? counts[block] : call->count;
+    return sg_bound(count, per, part + 1) - sg_bound(count, per, part);
+}
+
+/* The address of a place, and how many elements it has. */
+static char *sg_at(const struct sg_call *call, int place, int *count)
+{
+    int kind = place % SG_BUFFERS, number = place / SG_BUFFERS, per = call->plan->per;
+    int block = number / per;
+    const struct sg_buffer *b;
+    ptrdiff_t first;
+    if (kind == SG_SCRATCH) {
+        *count = sg_length(call, SG_SEND, call->plan->scratch[number]);
+        return call->scratch + call->offset[number] * call->extent;
+    }
+    b = &call->buffer[kind];
+    *count = sg_length(call, kind, number);
+    first = b->counts ? b->starts[block] : (ptrdiff_t)block * call->count;
+    first += sg_bound(b->counts ? b->counts[block] : call->count, per, number % per);
+    return b->at + first * call->extent;
+}
+
+/* Memory for some elements, NULL if there is none. */
+static char *sg_new(const struct sg_call *call, ptrdiff_t count)
+{
+    char *p = malloc((size_t)(count * call->extent + call->lead + call->trail) + 1);
+    return p ? p + call->lead : NULL;
+}
+
+static void sg_free(const struct sg_call *call, char *p)
+{
+    if (p)
+        free(p - call->lead);
+}
+
+/* Finds where the bytes of a message are: in one piece, or in so many that they are staged. */
+static int sg_find(struct sg_call *call, const struct sg_message *m, char **staged, char **at, int *count)
+{
+    const int *place = call->plan->place + m->place;
+    ptrdiff_t sum = 0;
+    int pieces = 0, i, n;
+    char *next = NULL;
+    *at = NULL;
+    for (i = 0; i < m->places; i++) {
+        char *p = sg_at(call, place[i], &n);
+        if (n == 0)
+            continue;
+        if (pieces == 0)
+            *at = p;
+        if (pieces == 0 || p != next)
+            pieces++;
+        next = p + (ptrdiff_t)n * call->extent;
+        sum += n;
+    }
+    if (sum > INT_MAX)
+        return SG_TOO_LONG;
+    *count = (int)sum;
+    if (pieces < 2)
+        return 0;
+    *at = *staged = sg_new(call, sum);
+    return *at ? 0 : SG_NO_MEMORY;
+}
+
+/* Copies the places of a message to its staged memory, or back. */
+static int sg_stage(struct sg_call *call, const struct sg_message *m, char *staged, int back)
+{
+    int i, n, err;
+    for (i = 0; i < m->places; i++) {
+        char *p = sg_at(call, call->plan->place[m->place + i], &n);
+        err = back ? sg_copy(call, staged, p, n) : sg_copy(call, p, staged, n);
+        if (err)
+            return err;
+        staged += (ptrdiff_t)n * call->extent;
+    }
+    return 0;
+}
+
+static int sg_start_send(struct sg_call *call, int i)
+{
+    const struct sg_message *m = &call->plan->send[i];
+    char **staged = &call->staged[call->plan->receives + i], *at;
+    int count, err = sg_find(call, m, staged, &at, &count);
+    if (!err && *staged)
+        err = sg_stage(call, m, *staged, 0);
+    return err ? err : sg_isend(call, i, at, count, m->peer, m->tag);
+}
+
+static int sg_post(struct sg_call *call, int slot, int i)
+{
+    const struct sg_message *m = &call->plan->receive[i];
+    char *at;
+    int count, err = sg_find(call, m, &call->staged[i], &at, &count);
+    return err ? err : sg_irecv(call, slot, at, count, m->peer, m->tag);
+}
+
+/* Room for a part, to fold in: two pieces, which have as much as any fold has needed so far. */
+static char *sg_spare(struct sg_call *call, int i, int count)
+{
+    if (count > call->room) {
+        sg_free(call, call->spare[0]);
+        sg_free(call, call->spare[1]);
+        call->spare[0] = call->spare[1] = NULL;
+        call->room = count;
+    }
+    if (!call->spare[i])
+        call->spare[i] = sg_new(call, call->room);
+    return call->spare[i];
+}
+
+/*
+ * Makes ((A*B)*C)... of operands A, B, C .... The function of MPI puts left * right where right is. So
+ * the right operand is copied to where the result is to be, and what is on its left is folded onto it.
+ * If more operands follow, the result of two is the left operand of the next fold. It then stands in
+ * spare memory, by turns in one piece or the other, unless the operation commutes.
+ */
+static int sg_make(struct sg_call *call, const struct sg_fold *f)
+{
+    const int *operand = call->plan->place + f->place;
+    int count, i, err;
+    char *made = sg_at(call, f->made, &count), *left = sg_at(call, operand[0], &count);
+    if (f->places == 1)
+        return made == left ? 0 : sg_copy(call, left, made, count);
+    for (i = 1; i < f->places; i++) {
+        char *right = sg_at(call, operand[i], &count), *to = made;
+        if (i > 1 && call->commutes) {
+            if ((err = sg_reduce(call, right, made, count)))
+                return err;
+            continue;
+        }
+        if (!call->commutes && i < f->places - 1 && !(to = sg_spare(call, i % 2, count)))
+            return SG_NO_MEMORY;
+        if (to != right && (err = sg_copy(call, right, to, count)))
+            return err;
+        if ((err = sg_reduce(call, left, to, count)))
+            return err;
+        left = to;
+    }
+    return 0;
+}
+
+/* Counts what rules wait for; those that wait for nothing more are ready. */
+static void sg_note(struct sg_call *call, int waiter, int waiters)
+{
+    int i;
+    for (i = waiter; i < waiter + waiters; i++) {
+        int rule = call->plan->waiter[i];
+        if (--call->need[rule] == 0)
+            call->ready[call->end++] = rule;
+    }
+}
+
+/* Fires all rules that are ready, and those that their folds make ready. */
+static int sg_fire(struct sg_call *call)
+{
+    while (call->first < call->end) {
+        const struct sg_rule *rule = &call->plan->rule[call->ready[call->first++]];
+        int i, err;
+        for (i = rule->action; i < rule->action + rule->actions; i++) {
+            int action = call->plan->action[i];
+            const struct sg_fold *f;
+            if (action >= 0) {
+                if ((err = sg_start_send(call, action)))
+                    return err;
+                continue;
+            }
+            f = &call->plan->fold[-1 - action];
+            if ((err = sg_make(call, f)))
+                return err;
+            sg_note(call, f->waiter, f->waiters);
+        }
+    }
+    return 0;
+}
+
+/* What the operation keeps in memory. Everything is in one piece but what is staged. */
+static int sg_begin(struct sg_call *call)
+{
+    const struct sg_plan *plan = call->plan;
+    size_t rules = (size_t)plan->rules, messages = (size_t)plan->receives + (size_t)plan->sends;
+    ptrdiff_t sum = 0;
+    int i;
+    call->staged = calloc(messages * sizeof *call->staged + (size_t)plan->scratches * sizeof *call->offset +
+                              2 * rules * sizeof *call->need + 1, 1);
+    if (!call->staged)
+        return SG_NO_MEMORY;
+    call->offset = (ptrdiff_t *)(call->staged + messages);
+    call->need = (int *)(call->offset + plan->scratches);
+    call->ready = call->need + rules;
+    for (i = 0; i < plan->scratches; i++) {
+        call->offset[i] = sum;
+        sum += sg_length(call, SG_SEND, plan->scratch[i]);
+    }
+    if (sum > 0 && !(call->scratch = sg_new(call, sum)))
+        return SG_NO_MEMORY;
+    for (i = 0; i < plan->rules; i++) {
+        call->need[i] = plan->rule[i].need;
+        if (call->need[i] == 0)
+            call->ready[call->end++] = i;
+    }
+    return 0;
+}
+
+static void sg_end(struct sg_call *call)
+{
+    int i;
+    for (i = 0; call->staged && i < call->plan->receives + call->plan->sends; i++)
+        sg_free(call, call->staged[i]);
+    for (i = 0; i < 2; i++)
+        sg_free(call, call->spare[i]);
+    sg_free(call, call->scratch);
+    free(call->staged);
+}
+
+/* Executes a plan. */
+static int sg_run(struct sg_call *call)
+{
+    const struct sg_plan *plan = call->plan;
+    int in[SG_POSTED]; /* the receive in each slot */
+    int posted = 0, left = plan->receives, slots, slot, err = sg_begin(call);
+    while (!err && posted < plan->receives && posted < SG_POSTED) {
+        in[posted] = posted;
+        err = sg_post(call, posted, posted);
+        posted++;
+    }
+    slots = posted;
+    if (!err)
+        err = sg_fire(call);
+    for (; !err && left > 0; left--) {
+        const struct sg_message *m;
+        if ((err = sg_receive_any(call, slots, &slot)))
+            break;
+        m = &plan->receive[in[slot]];
+        if (call->staged[in[slot]] && (err = sg_stage(call, m, call->staged[in[slot]], 1)))
+            break;
+        sg_note(call, m->waiter, m->waiters);
+        if (posted < plan->receives) {
+            in[slot] = posted;
+            if ((err = sg_post(call, slot, posted++)))
+                break;
+        }
+        err = sg_fire(call);
+    }
+    if (!err)
+        err = sg_wait_sends(call, plan->sends);
+    if (!err)
+        sg_end(call);
+    return err;
+}

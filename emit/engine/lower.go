@@ -1,0 +1,311 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/fixpoint"
+)
+
+// MaxTag is the greatest tag that every MPI has.
+const MaxTag = 1<<15 - 1
+
+// Lower returns the plans of all ranks of s.
+//
+// Repairs and requests are for messages that are lost. Here no message is, so plans have none. A
+// multicast becomes a message to each rank that has the chunk by no put: where puts alone would
+// bring it, as the chain of bcast/mcast-chain does, they do. Of several messages that set one slot,
+// only the one that can come first is sent. An execution of the plans is therefore one of the
+// schedule in which everything that is left out comes last, and what is proved of the schedule holds
+// for the plans: no rank leaves a barrier too early, for example.
+//
+// The error says which rank waits for ever, or which two ranks exchange more messages than MPI has
+// tags for.
+func Lower(s *ir.Schedule) ([]Plan, error) {
+	run, casts, err := withoutLoss(s)
+	if err != nil {
+		return nil, err
+	}
+	l := &lowering{
+		s: s, layout: run.Layout(), casts: casts,
+		setBy: make([]event, run.Layout().Slots()),
+		place: make([]Place, run.Layout().Slots()),
+		part:  make([]int32, run.Layout().Slots()),
+		ranks: make([]rankState, s.Ranks),
+		tags:  make(map[[2]int]int),
+	}
+	for rank := range l.ranks {
+		l.begin(rank)
+	}
+	for _, id := range run.Fired() {
+		if err := l.fire(l.layout.RuleOf(int(id))); err != nil {
+			return nil, err
+		}
+	}
+	plans := make([]Plan, s.Ranks)
+	for rank := range plans {
+		if err := l.finish(rank); err != nil {
+			return nil, err
+		}
+		plans[rank] = l.ranks[rank].plan
+	}
+	return plans, nil
+}
+
+// withoutLoss runs s without repairs. A multicast brings its chunk to the ranks that casts names: those
+// that take it, and to which puts alone do not bring it.
+func withoutLoss(s *ir.Schedule) (run *fixpoint.Result, casts func(to, chunk int) bool, err error) {
+	puts, err := fixpoint.Run(s, fixpoint.Model{LoseMcast: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	takes := takers(s)
+	casts = func(to, chunk int) bool {
+		return takes(to, chunk) && !puts.All(to, []ir.Slot{ir.Chunk(chunk)})
+	}
+	run, err = fixpoint.Run(s, fixpoint.Model{Lost: func(_, to, chunk int) bool { return !casts(to, chunk) }})
+	return run, casts, err
+}
+
+// takers returns a function that says whether a multicast of a chunk means anything to a rank: it wants
+// the chunk, or its program names it.
+func takers(s *ir.Schedule) func(rank, chunk int) bool {
+	named := make(map[[2]int]bool)
+	for rank := range s.Programs {
+		p := &s.Programs[rank]
+		each := func(slots ...ir.Slot) {
+			for _, slot := range slots {
+				if slot.Kind() == ir.KindChunk {
+					named[[2]int{rank, slot.Index()}] = true
+				}
+			}
+		}
+		each(p.Done...)
+		for i := range p.Rules {
+			each(p.Rules[i].When...)
+			for _, a := range p.Rules[i].Do {
+				each(a.Slot)
+			}
+		}
+	}
+	return func(rank, chunk int) bool {
+		wanted := s.Wanted(rank)
+		return wanted.Has(chunk) || named[[2]int{rank, chunk}]
+	}
+}
+
+// event is what sets a slot of a rank: 0 nothing, 1 enter, 2+2i receive i, 3+2i fold i.
+type event int32
+
+const (
+	unset   event = 0
+	atEnter event = 1
+)
+
+func received(i int) event { return event(2 + 2*i) }
+func folded(i int) event   { return event(3 + 2*i) }
+
+// lowering walks along the rules in an order in which they can fire.
+type lowering struct {
+	s      *ir.Schedule
+	layout *fixpoint.Layout
+	casts  func(to, chunk int) bool // see withoutLoss
+	setBy  []event                  // by slot number
+	place  []Place                  // by slot number: where a chunk or partial result is, once it is set
+	part   []int32                  // by slot number: see Plan.Scratch, once it is set
+	ranks  []rankState              // by rank
+	tags   map[[2]int]int
+}
+
+// rankState is what is known of one rank.
+type rankState struct {
+	plan    Plan
+	actions [][]Action // by rule of the program
+	copies  []Action   // between the buffers
+}
+
+// begin notes what a rank has at enter, and copies what is in both of its buffers.
+func (l *lowering) begin(rank int) {
+	r := &l.ranks[rank]
+	held, wanted := l.s.Held(rank), l.s.Wanted(rank)
+	r.plan = Plan{Per: max(l.s.BlockChunks(), 1), Held: held.Count, Wanted: wanted.Count, OwnHeld: -1, OwnWanted: -1}
+	if row := l.s.Row(); row.Inputs != nil {
+		r.plan.Held = row.Inputs(l.s.Ranks)
+	}
+	r.actions = make([][]Action, len(l.s.Programs[rank].Rules))
+	l.setBy[l.layout.Slot(rank, ir.Enter)] = atEnter
+	for id := range l.layout.Held(l.s, rank) {
+		k := l.layout.PlaceOf(id).Slot.Index()
+		l.setBy[id], l.place[id] = atEnter, placeIn(SendBuffer, held.Place(k))
+	}
+	for k := range held.All() {
+		if !wanted.Has(k) {
+			continue
+		}
+		if r.plan.OwnHeld < 0 {
+			r.plan.OwnHeld, r.plan.OwnWanted = held.Place(k)/held.Per, wanted.Place(k)/wanted.Per
+		}
+		r.copies = append(r.copies, ^Action(len(r.plan.Folds)))
+		r.plan.Folds = append(r.plan.Folds, Fold{Slot: ir.Chunk(k), Made: placeIn(ReceiveBuffer, wanted.Place(k)), Operands: []Place{placeIn(SendBuffer, held.Place(k))}})
+	}
+}
+
+// fire notes what the i-th rule of rank sends and folds.
+func (l *lowering) fire(rank, i int) error {
+	for do := l.s.Programs[rank].Rules[i].Do; len(do) > 0; {
+		message := ir.MessageOf(do)
+		do = do[len(message):]
+		switch message[0].Op {
+		case ir.Fold:
+			l.fold(rank, i, message)
+		case ir.Put:
+			if err := l.send(rank, i, int(message[0].To), message); err != nil {
+				return err
+			}
+		case ir.Mcast:
+			for to := range l.ranks {
+				if to == rank || !l.casts(to, message[0].Slot.Index()) {
+					continue
+				}
+				if err := l.send(rank, i, to, message); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// send notes a message of the slots that rank to does not have yet, if any.
+func (l *lowering) send(from, rule, to int, message []ir.Action) error {
+	sender, receiver := &l.ranks[from].plan, &l.ranks[to].plan
+	at := Message{Peer: from}
+	out := Message{Peer: to}
+	for _, a := range message {
+		id := l.layout.Slot(to, a.Sets())
+		if id < 0 || l.setBy[id] != unset {
+			continue
+		}
+		l.setBy[id] = received(len(receiver.Receives))
+		at.Slots, out.Slots = append(at.Slots, a.Sets()), append(out.Slots, a.Slot)
+		if !l.hasBytes(a.Slot) {
+			continue
+		}
+		place, part := l.find(from, a.Slot)
+		out.Places = append(out.Places, place)
+		at.Places = append(at.Places, l.give(to, id, part))
+	}
+	if len(at.Slots) == 0 {
+		return nil
+	}
+	pair := [2]int{from, to}
+	at.Tag, out.Tag = l.tags[pair], l.tags[pair]
+	if at.Tag > MaxTag {
+		return fmt.Errorf("rank %d sends more messages to rank %d than the %d tags that every MPI has", from, to, MaxTag+1)
+	}
+	l.tags[pair]++
+	l.ranks[from].actions[rule] = append(l.ranks[from].actions[rule], Action(len(sender.Sends)))
+	sender.Sends = append(sender.Sends, out)
+	receiver.Receives = append(receiver.Receives, at)
+	return nil
+}
+
+// fold notes a fold, unless its rank has what is made.
+func (l *lowering) fold(rank, rule int, do []ir.Action) {
+	r := &l.ranks[rank]
+	id := l.layout.Slot(rank, do[0].As)
+	if l.setBy[id] != unset {
+		return
+	}
+	f := Fold{Slot: do[0].As}
+	var part int32
+	for _, a := range do {
+		var place Place
+		place, part = l.find(rank, a.Slot)
+		f.Operands = append(f.Operands, place)
+	}
+	l.setBy[id] = folded(len(r.plan.Folds))
+	f.Made = l.give(rank, id, part)
+	r.actions[rule] = append(r.actions[rule], ^Action(len(r.plan.Folds)))
+	r.plan.Folds = append(r.plan.Folds, f)
+}
+
+// hasBytes reports whether a slot stands for bytes. Signals and the chunks of a barrier do not.
+func (l *lowering) hasBytes(s ir.Slot) bool { return s.Kind() != ir.KindSignal && l.s.HasMessage() }
+
+// find returns where a rank has a slot, and which part that is.
+func (l *lowering) find(rank int, s ir.Slot) (Place, int32) {
+	if s.Kind() == ir.KindInput {
+		return placeIn(SendBuffer, s.Index()), int32(s.Index())
+	}
+	id := l.layout.Slot(rank, s)
+	if id < 0 { // a chunk that the rank holds and that only its puts name
+		held := l.s.Held(rank)
+		return placeIn(SendBuffer, held.Place(s.Index())), l.partOf(s.Index())
+	}
+	if s.Kind() == ir.KindChunk {
+		return l.place[id], l.partOf(s.Index())
+	}
+	return l.place[id], l.part[id]
+}
+
+// partOf returns the part that chunk k is: of the contributions where something is folded, of any
+// block otherwise.
+func (l *lowering) partOf(k int) int32 {
+	if l.s.Folds() {
+		return int32(l.s.InputOf(k))
+	}
+	return int32(k % l.s.BlockChunks())
+}
+
+// give gives a slot of a rank its place.
+func (l *lowering) give(rank, id int, part int32) Place {
+	plan, s := &l.ranks[rank].plan, l.layout.PlaceOf(id).Slot
+	if wanted := l.s.Wanted(rank); s.Kind() == ir.KindChunk && wanted.Has(s.Index()) {
+		l.place[id] = placeIn(ReceiveBuffer, wanted.Place(s.Index()))
+	} else {
+		l.place[id] = placeIn(ScratchMemory, len(plan.Scratch))
+		plan.Scratch = append(plan.Scratch, part)
+	}
+	l.part[id] = part
+	return l.place[id]
+}
+
+// finish makes the rules of a rank. Rules that send and fold nothing are left out. Copies between the
+// buffers come last, when all that others wait for is on its way.
+func (l *lowering) finish(rank int) error {
+	r, program := &l.ranks[rank], &l.s.Programs[rank]
+	for i := range program.Rules {
+		if len(r.actions[i]) == 0 {
+			continue
+		}
+		rule := Rule{Actions: r.actions[i]}
+		var seen []event
+		for _, slot := range program.Rules[i].When {
+			by := l.setBy[l.layout.Slot(rank, slot)]
+			if by == atEnter || slices.Contains(seen, by) {
+				continue
+			}
+			seen = append(seen, by)
+			var due *[]int32
+			if by%2 == 0 {
+				due = &r.plan.Receives[(by-2)/2].Due
+			} else {
+				due = &r.plan.Folds[(by-3)/2].Due
+			}
+			*due = append(*due, int32(len(r.plan.Rules)))
+		}
+		rule.Need = len(seen)
+		r.plan.Rules = append(r.plan.Rules, rule)
+	}
+	for _, slot := range program.Done {
+		if id := l.layout.Slot(rank, slot); id < 0 || l.setBy[id] == unset {
+			return fmt.Errorf("rank %d waits for %v, which nothing sets unless messages are lost", rank, slot)
+		}
+	}
+	if len(r.copies) > 0 {
+		r.plan.Rules = append(r.plan.Rules, Rule{Actions: r.copies})
+	}
+	return nil
+}
