@@ -32,14 +32,15 @@ type Options struct {
 	Fold int  // goal: picoseconds that a fold takes for each byte of each operand but the first; ≥ 0
 	Lost Loss // goal: which multicasts are lost
 
-	// Package is the name of a Go package; empty: the algorithm's name and the
-	// number of ranks.
+	// Package is the name of a Go package, or of the function in C; empty: the algorithm's name and
+	// the number of ranks, in C after the collective's.
 	Package string
 	// Proved says that the caller has proved the schedule with package verify. A Go package tells
-	// the runtime so, whose Comm.Use takes no other code.
+	// the runtime so, whose Comm.Use takes no other code. A C file says so to its reader.
 	Proved bool
 	// RankOrder, Position and InPlace say, of what a proved schedule folds, what package verify says of its
-	// terms. A Go package tells the runtime so.
+	// terms. A Go package tells the runtime so, and a C file refuses operations that need another
+	// order.
 	RankOrder, Position, InPlace bool
 
 	Others   []*ir.Schedule // html: the schedule for other roots, which the page lets choose
@@ -54,6 +55,7 @@ func Formats() []Format {
 		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", mostDrawn, fixed(writeDOT)},
 		{"svg", "svg", "space-time diagram: a lane for each rank, of many for some, rounds to the right", 0, writeSVG},
 		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved, its programs as functions", 0, writeGo},
+		{"c", "c", "C file for mpicc: the schedule over point-to-point messages of MPI", mostWritten, writeC},
 		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL},
 		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML},
 		{"msccl", "xml", "XML for MSCCL: what puts alone move and fold, such as an allreduce", mostWritten, writeMSCCL},

@@ -20,8 +20,8 @@ type emitCmd struct {
 	emitModel
 	Format     string `short:"f" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default by the name of --output, else text."`
 	Output     string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all."`
-	Package    string `placeholder:"NAME" help:"Name of the package, format go; default: the algorithm's name and the number of ranks."`
-	Unverified bool   `help:"Write a package, format go, although the schedule does not verify."`
+	Package    string `placeholder:"NAME" help:"Name of the package, format go, or of the function, format c; default: the algorithm's name and the number of ranks."`
+	Unverified bool   `help:"Write format go or c although the schedule does not verify."`
 }
 
 // Help is the long help text.
@@ -36,6 +36,7 @@ Examples:
   schedgen emit bcast/mcast-chain -p 8 --chunks 4
   schedgen emit bcast/mcast-acktree -p 8 -f dot | dot -Tsvg -o tree.svg
   schedgen emit tree.xml -f goal --size 64KiB -o tree.goal
+  schedgen emit allreduce/doubling -p 8 -o allreduce.c
 
 In a program, with the package that it writes:
 
@@ -106,7 +107,7 @@ func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 		c.Size = nil
 	}
 	o, err := c.explained(ctx, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
-	if err == nil && c.Format == "go" {
+	if err == nil && c.isCode() {
 		err = c.verifies(ctx, s, &o)
 	}
 	if err != nil {
@@ -127,12 +128,15 @@ func (c *emitCmd) verifies(ctx context.Context, s *ir.Schedule, o *emit.Options)
 		return err
 	}
 	if err := report.Err(); err != nil && !c.Unverified {
-		return &noError{fmt.Sprintf("not verified: %v\n  --unverified writes the package all the same", err)}
+		return &noError{fmt.Sprintf("not verified: %v\n  --unverified writes it all the same", err)}
 	}
 	o.Proved = report.Err() == nil
 	o.RankOrder, o.Position, o.InPlace = report.Terms.RankOrder, report.Terms.Position, report.Terms.InPlace
 	return nil
 }
+
+// isCode reports whether the format is one that programs run.
+func (c *emitCmd) isCode() bool { return c.Format == "go" || c.Format == "c" }
 
 // checkLength refuses what the format does not take before it is built: each action
 // is a transfer at least.
@@ -154,15 +158,18 @@ func (c *emitCmd) checkLength(std stdio) error {
 }
 
 func (c *emitCmd) checkPackage() error {
+	check := emit.CheckPackage
 	switch {
-	case c.Unverified && c.Format != "go":
-		return fmt.Errorf("--unverified: only with --format go")
+	case c.Unverified && !c.isCode():
+		return fmt.Errorf("--unverified: only with --format go or c")
 	case c.Package == "":
 		return nil
-	case c.Format != "go":
-		return fmt.Errorf("--package: only format go is a package")
+	case !c.isCode():
+		return fmt.Errorf("--package: only format go is a package, and format c a function")
+	case c.Format == "c":
+		check = emit.CheckFunction
 	}
-	if err := emit.CheckPackage(c.Package); err != nil {
+	if err := check(c.Package); err != nil {
 		return fmt.Errorf("--package=%s: %w", c.Package, err)
 	}
 	return nil
