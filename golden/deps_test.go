@@ -73,6 +73,8 @@ var layers = []struct {
 		"transports are given to the runtime, which knows their interface only; Init asks launch for the one that the environment says; Use proves what it is given"},
 	{"runtime/launch", []string{"runtime/clock", "runtime/internal/notice", "runtime/hybrid", "runtime/mcast", "runtime/tcp", "runtime/verbs", "runtime/wire"},
 		"who starts a program says how its ranks reach each other, nothing of what they do then"},
+	{"runtime/mpi", []string{"emit/engine", "schedule"},
+		"a library in C runs tables: the runtime in Go, its transports and its threads are not in it"},
 	{"runtime/sim", []string{"ir", "schedule/...", "sim/link", "sim/queue", "runtime/machine", "runtime/wire", "runtime/core"},
 		"the simulator is a driver of cores, beside the communicator and without it"},
 	{"runtime/explore", []string{"ir", "ir/fixpoint", "ir/windows", "runtime/core", "runtime/machine", "runtime/wire"},

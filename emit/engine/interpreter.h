@@ -64,6 +64,7 @@ struct sg_plan {
 /* A buffer of blocks. */
 struct sg_buffer {
     char *at;
+    ptrdiff_t extent;        /* bytes from one element to the next */
     const int *counts;       /* elements of each block, or NULL if all have sg_call.count */
     const ptrdiff_t *starts; /* where each block begins, in elements; with counts */
 };
@@ -73,7 +74,7 @@ struct sg_call {
     const struct sg_plan *plan;
     struct sg_buffer buffer[2]; /* SG_SEND, SG_RECEIVE */
     int count;                  /* elements of a block */
-    ptrdiff_t extent;           /* bytes from one element to the next */
+    ptrdiff_t extent;           /* bytes from one element to the next in memory of the interpreter */
     ptrdiff_t lead, trail;      /* bytes that an element has before its address, and beyond its extent */
     int commutes;               /* whether a fold of two operands may swap them */
     void *with;                 /* for the functions below */
@@ -131,7 +132,7 @@ static char *sg_at(const struct sg_call *call, int place, int *count)
     *count = sg_length(call, kind, number);
     first = b->counts ? b->starts[block] : (ptrdiff_t)block * call->count;
     first += sg_bound(b->counts ? b->counts[block] : call->count, per, number % per);
-    return b->at + first * call->extent;
+    return b->at + first * b->extent;
 }
 
 /* Memory for some elements, NULL if there is none. */
@@ -163,7 +164,7 @@ static int sg_find(struct sg_call *call, const struct sg_message *m, char **stag
             *at = p;
         if (pieces == 0 || p != next)
             pieces++;
-        next = p + (ptrdiff_t)n * call->extent;
+        next = p + (ptrdiff_t)n * call->extent; /* where messages have parts, all memory has one extent */
         sum += n;
     }
     if (sum > INT_MAX)

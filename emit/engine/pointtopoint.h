@@ -157,7 +157,7 @@ static int sg_collective(const struct sg_schedule *schedule, const void *in, voi
         return err;
     call.plan = &schedule->plan[mpi.rank];
     call.count = count;
-    call.extent = extent;
+    call.extent = call.buffer[SG_SEND].extent = call.buffer[SG_RECEIVE].extent = extent;
     call.lead = true_low < 0 ? -true_low : 0;
     call.trail = true_low + true_extent > extent ? true_low + true_extent - extent : 0;
     mpi.plain = size == extent && true_low == 0 && true_extent == extent ? size : 0;

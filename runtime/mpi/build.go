@@ -1,0 +1,142 @@
+package mpi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Library is the library, ready to be loaded.
+type Library struct {
+	Path   string // of the shared object
+	Tables string // the folder of the files of tables
+}
+
+// TablesOf returns the path of the file of tables for a number of ranks.
+func (l *Library) TablesOf(ranks int) string {
+	return filepath.Join(l.Tables, fmt.Sprintf("%d.tables", ranks))
+}
+
+// Build compiles the library with the machine's C compiler, unless the user's cache has it: for the same
+// sources, the same compiler and the same command, which is the path of schedgen. The library runs it to
+// make tables. cc is the compiler, by default cc or gcc.
+func Build(ctx context.Context, cache, cc, command string) (*Library, error) {
+	cc, err := findCompiler(cc)
+	if err != nil {
+		return nil, err
+	}
+	about, err := exec.CommandContext(ctx, cc, "--version").Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s --version: %w", cc, err)
+	}
+	files, err := sources()
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	for _, name := range sortedNames(files) {
+		fmt.Fprintf(h, "%s %d\n%s", name, len(files[name]), files[name])
+	}
+	fmt.Fprintf(h, "%s\n%s\n%s\n%v", cc, about, command, Choices())
+	dir := filepath.Join(cache, hex.EncodeToString(h.Sum(nil))[:16])
+	l := &Library{Path: filepath.Join(dir, "libschedgen.so"), Tables: filepath.Join(dir, "tables")}
+	if _, err := os.Stat(l.Path); err == nil {
+		return l, nil
+	}
+	if err := os.MkdirAll(l.Tables, 0o777); err != nil {
+		return nil, err
+	}
+	work, err := os.MkdirTemp(dir, "build")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(work, name), text, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	compile := exec.CommandContext(ctx, cc, "-std=gnu11", "-O2", "-fvisibility=hidden", "-shared", "-fPIC",
+		"-DSCHEDGEN_TABLES="+literal(l.Tables), "-DSCHEDGEN_COMMAND="+literal(command), "-o", "libschedgen.so", "library.c", "-ldl", "-lpthread")
+	compile.Dir = work
+	if out, err := compile.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", cc, err, firstLine(out))
+	}
+	// Several processes may build at once: each renames what it has made.
+	return l, os.Rename(filepath.Join(work, "libschedgen.so"), l.Path)
+}
+
+// findCompiler returns the path of a C compiler.
+func findCompiler(cc string) (string, error) {
+	names := []string{"cc", "gcc", "clang"}
+	if cc != "" {
+		names = []string{cc}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no C compiler (%s)", strings.Join(names, ", "))
+}
+
+func sortedNames(files map[string][]byte) []string {
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// literal returns a text as C has it.
+func literal(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ':
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func firstLine(text []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return line
+}
+
+// WriteTables writes the file of tables for a number of ranks, which appears whole or not at all.
+func WriteTables(path string, ranks int) error {
+	words, err := Tables(ranks)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "tables")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(words)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package mpi
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/heavy"
+)
+
+// mpis are the implementations of MPI that Debian has.
+var mpis = []string{"openmpi", "mpich"}
+
+// world starts programs under one MPI with the library.
+type world struct {
+	mpi     string
+	library *Library
+	preload string // libraries for the ranks
+	env     []string
+}
+
+// newWorld builds the library, and skips the test if the MPI is not there.
+func newWorld(t *testing.T, mpi string) *world {
+	t.Helper()
+	for _, tool := range []string{"mpicc." + mpi, "mpirun." + mpi} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	library, err := Build(t.Context(), t.TempDir(), "", "")
+	require.NoError(t, err)
+	for ranks := 2; ranks <= 9; ranks++ {
+		require.NoError(t, WriteTables(library.TablesOf(ranks), ranks))
+	}
+	w := &world{mpi: mpi, library: library, preload: library.Path, env: []string{"SCHEDGEN_MPI=c", "SCHEDGEN_MPI_REPORT=1"}}
+	if mpi == "mpich" {
+		// Ranks that wait keep their cores without this; and version 4.0.2 crashes in its own MPI_Reduce.
+		yield := filepath.Join(t.TempDir(), "yield.so")
+		out, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", yield, "../../bench/mpi/yield.c", "-ldl").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		w.preload += ":" + yield
+		w.env = append(w.env, "MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE=0")
+	}
+	return w
+}
+
+// compile compiles a program of testdata.
+func (w *world) compile(t *testing.T, compiler, file string, flags ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(compiler + "." + w.mpi); err != nil {
+		t.Skipf("%s.%s is not installed", compiler, w.mpi)
+	}
+	program := filepath.Join(t.TempDir(), "program")
+	out, err := exec.Command(compiler+"."+w.mpi, append(flags, "-o", program, "testdata/"+file)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// run runs a program and returns what it writes. A rank that hangs is an error after two minutes.
+func (w *world) run(t *testing.T, ranks int, env []string, program ...string) (string, error) {
+	t.Helper()
+	args := []string{"--oversubscribe", "--allow-run-as-root", "--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", "1"}
+	if w.mpi == "mpich" {
+		args = []string{"-iface", "lo"}
+	}
+	for _, variable := range append(append([]string{"LD_PRELOAD=" + w.preload}, w.env...), env...) {
+		if name, value, _ := strings.Cut(variable, "="); w.mpi == "mpich" {
+			args = append(args, "-genv", name, value)
+		} else {
+			args = append(args, "-x", variable)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "mpirun."+w.mpi, append(append(args, "-n", fmt.Sprint(ranks)), program...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// eachMPI runs a test under each MPI.
+func eachMPI(t *testing.T, test func(t *testing.T, w *world)) {
+	for _, mpi := range mpis {
+		t.Run(mpi, func(t *testing.T) { test(t, newWorld(t, mpi)) })
+	}
+}
+
+// Every operation leaves in memory what MPI's own does, and every choice is taken.
+func TestOperations(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
+		for _, ranks := range heavy.Or([]int{1, 2, 5}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+			out, err := w.run(t, ranks, nil, program)
+			require.NoError(t, err, "%d ranks: %s", ranks, out)
+			for _, c := range Choices() {
+				if ranks == 5 {
+					require.Contains(t, out, fmt.Sprintf(" by %s among 5 ranks", c.Algorithm))
+				}
+			}
+			if ranks == 1 {
+				require.Contains(t, out, " by MPI, of one rank")
+				require.NotContains(t, out, " among ")
+			}
+		}
+	})
+}
+
+func TestFortran(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		for _, modern := range []string{"-UMODERN", "-DMODERN"} {
+			program := w.compile(t, "mpif90", "fortran.f90", "-cpp", modern)
+			out, err := w.run(t, 3, nil, program)
+			require.NoError(t, err, "%s: %s", modern, out)
+			for _, want := range []string{"bcast: 1 by", "allreduce: 2 by", "allgather: 1 by", "gatherv: 1 by", "scan: 1 by", "barrier: 1 by", "reduce: 1 by"} {
+				require.Contains(t, out, "schedgen: "+want, modern)
+			}
+			require.NotContains(t, out, "by MPI", modern)
+		}
+	})
+}
+
+func TestHazards(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "hazards.c", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
+		for _, name := range []string{"rendezvous", "forwarding", "threads", "many", "children", "mismatch"} {
+			t.Run(name, func(t *testing.T) {
+				out, err := w.run(t, 4, nil, program, name)
+				require.NoError(t, err, out)
+				require.Regexp(t, `among [24] ranks`, out)
+			})
+		}
+	})
+}
+
+// Without tables MPI serves everything, at all ranks; a command makes tables that are missing.
+func TestTablesThatAreMissing(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "hazards.c", "-pthread")
+		empty := t.TempDir()
+		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty}, program, "many")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "schedgen: allreduce: 300 by MPI, without tables")
+
+		require.NoError(t, os.WriteFile(filepath.Join(empty, "3.tables"), []byte("these are no tables"), 0o666))
+		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty}, program, "many")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "schedgen: allreduce: 300 by MPI, without tables")
+		require.NoError(t, os.Remove(filepath.Join(empty, "3.tables")))
+
+		command := filepath.Join(t.TempDir(), "command")
+		script := fmt.Sprintf("#!/bin/sh\ntest \"$1 $2 $4\" = 'mpi-tables --ranks --output' && cp %s/$3.tables \"$5\"\n", w.library.Tables)
+		require.NoError(t, os.WriteFile(command, []byte(script), 0o777))
+		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI_TABLES=" + empty, "SCHEDGEN_MPI_COMMAND=" + command}, program, "many")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "schedgen: allreduce: 300 by allreduce/doubling among 3 ranks")
+		require.FileExists(t, filepath.Join(empty, "3.tables"))
+
+		out, err = w.run(t, 3, []string{"SCHEDGEN_MPI=off"}, program, "many")
+		require.NoError(t, err, out)
+		require.NotContains(t, out, "schedgen: ")
+	})
+}
+
+// A program that is no MPI program does not notice the library.
+func TestOtherPrograms(t *testing.T) {
+	library, err := Build(t.Context(), t.TempDir(), "", "")
+	if err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.Command("sh", "-c", "echo hello")
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library.Path, "SCHEDGEN_MPI=c")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "hello\n", string(out))
+}
+
+func TestBuild(t *testing.T) {
+	cache := t.TempDir()
+	_, err := Build(t.Context(), cache, "no-such-compiler", "")
+	require.EqualError(t, err, "there is no C compiler (no-such-compiler)")
+
+	broken := filepath.Join(t.TempDir(), "cc")
+	require.NoError(t, os.WriteFile(broken, []byte("#!/bin/sh\ntest \"$1\" = --version || { echo 'dlfcn.h: no such file'; exit 1; }\n"), 0o777))
+	_, err = Build(t.Context(), cache, broken, "")
+	require.ErrorContains(t, err, "exit status 1: dlfcn.h: no such file")
+
+	first, err := Build(t.Context(), cache, "", `a "quoted\ path`)
+	if err != nil {
+		t.Skip(err)
+	}
+	require.FileExists(t, first.Path)
+	again, err := Build(t.Context(), cache, "", `a "quoted\ path`)
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	other, err := Build(t.Context(), cache, "", "")
+	require.NoError(t, err)
+	require.NotEqual(t, first.Path, other.Path)
+	left, err := filepath.Glob(filepath.Join(cache, "*", "build*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}

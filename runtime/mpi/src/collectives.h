@@ -1,0 +1,449 @@
+/*
+ * Collective operations: what their arguments say, as blocks in two buffers.
+ */
+
+/* Gaps and order of a type's elements in memory. */
+struct layout {
+    int size;
+    int plain; /* the bytes of the type map, in its order, without gaps */
+    intptr_t extent, lead, trail;
+};
+
+static int layout_of(handle type, struct layout *l)
+{
+    static __thread handle last;
+    static __thread struct layout last_layout;
+    intptr_t low, true_low, true_extent;
+    int a, b, c, combiner, err;
+    if (type == last && last_layout.plain) { /* predefined: it never changes */
+        *l = last_layout;
+        return 0;
+    }
+    if ((err = P_Type_size(type, &l->size)) || (err = P_Type_get_extent(type, &low, &l->extent)) ||
+        (err = P_Type_get_true_extent(type, &true_low, &true_extent)) || (err = P_Type_get_envelope(type, &a, &b, &c, &combiner)))
+        return err;
+    l->plain = combiner == mpi.combiner_named && l->extent == l->size && low == 0 && true_low == 0 && true_extent == l->size;
+    l->lead = true_low < 0 ? -true_low : 0;
+    l->trail = true_low + true_extent > l->extent ? true_low + true_extent - l->extent : 0;
+    last = type;
+    last_layout = *l;
+    return 0;
+}
+
+/*
+ * The schedule for an operation of so many bytes a block, and in all, or NULL: MPI serves it. ordered says
+ * that contributions must be folded in the order of ranks.
+ */
+static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered)
+{
+    struct entry *best = NULL;
+    int i, any = 0;
+    for (i = 0; i < c->tables->entries; i++) {
+        struct entry *e = &c->tables->entry[i];
+        if (e->operation != op || e->least > bytes)
+            continue;
+        any = 1;
+        if (!ordered || (e->flags & ORDERED))
+            best = e;
+    }
+    if (all > INT_MAX)
+        note_passed(op, TOO_LONG);
+    else if (!best)
+        note_passed(op, any ? ORDER : NO_ENTRY);
+    else if (engine == AUTO_ENGINE && !(best->flags & AUTO))
+        note_passed(op, NO_ENTRY);
+    else
+        return best;
+    return NULL;
+}
+
+/* Tells the error handler of a communicator of an error. */
+static int failed(handle comm, int err)
+{
+    if (err == SG_NO_MEMORY)
+        err = mpi.err_no_mem;
+    if (err == SG_TOO_LONG)
+        err = mpi.err_count;
+    if (err)
+        P_Comm_call_errhandler(comm, err);
+    return err;
+}
+
+static unsigned long long nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+}
+
+/* Runs a schedule. The caller has set the buffers, the types and the extents. */
+static int run(struct entry *e, struct sg_call *call, struct use *u, long long bytes)
+{
+    const struct communicator *c = u->comm;
+    struct sg_plan plan = plan_of(c->tables, e, (c->rank - u->shift + c->size) % c->size);
+    unsigned long long begin = reports ? nanoseconds() : 0;
+    char few[64 * sizeof(handle)];
+    size_t size;
+    int err;
+    u->slots = plan.receives < SG_POSTED ? plan.receives : SG_POSTED;
+    size = (size_t)(u->slots + plan.sends) * mpi.handle_size;
+    u->requests = size <= sizeof few ? few : malloc(size);
+    if (!u->requests)
+        return SG_NO_MEMORY;
+    call->plan = &plan;
+    call->with = u;
+    err = sg_run(call);
+    if (!err && u->requests != few)
+        free(u->requests);
+    if (!err && reports) {
+        __atomic_fetch_add(&e->taken, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&e->bytes, (unsigned long long)bytes, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&e->nanoseconds, nanoseconds() - begin, __ATOMIC_RELAXED);
+    }
+    return err;
+}
+
+/* Blocks as bytes that follow each other: they are where the program has them, or are packed. */
+struct packed {
+    char *at;     /* the bytes of block 0 */
+    char *memory; /* to be freed */
+};
+
+static int pack(const struct communicator *c, struct packed *p, const void *from, int count, handle type, const struct layout *l)
+{
+    long long bytes = (long long)count * l->size;
+    int position = 0;
+    p->memory = NULL;
+    p->at = (char *)from;
+    if (l->plain || bytes == 0)
+        return 0;
+    if (!(p->at = p->memory = malloc((size_t)bytes)))
+        return SG_NO_MEMORY;
+    return P_Pack(from, count, type, p->at, (int)bytes, &position, c->inner);
+}
+
+/* Memory for bytes that are unpacked afterwards. */
+static int room(struct packed *p, void *to, long long bytes, const struct layout *l)
+{
+    p->memory = NULL;
+    p->at = to;
+    if (l->plain || bytes == 0)
+        return 0;
+    p->at = p->memory = malloc((size_t)bytes);
+    return p->at ? 0 : SG_NO_MEMORY;
+}
+
+static int unpack(const struct communicator *c, const char *from, void *to, int count, handle type, const struct layout *l)
+{
+    int position = 0, bytes = count * l->size;
+    return bytes ? P_Unpack(from, bytes, &position, to, count, type, c->inner) : 0;
+}
+
+/* Sets up an operation whose blocks are bytes. */
+static void as_bytes(struct sg_call *call, struct use *u, const struct communicator *c, int bytes, int root)
+{
+    memset(call, 0, sizeof *call);
+    memset(u, 0, sizeof *u);
+    u->comm = c;
+    u->type[SG_SEND] = u->type[SG_RECEIVE] = mpi.type_byte;
+    u->plain = 1;
+    u->shift = root;
+    call->count = bytes;
+    call->extent = call->buffer[SG_SEND].extent = call->buffer[SG_RECEIVE].extent = 1;
+}
+
+/*
+ * Blocks of a rooted operation stand in the order of the ranks. In the tables the root is rank 0, so
+ * block b of a buffer there is the one of rank b + root.
+ */
+static int rotate(struct sg_buffer *b, int root, int ranks, int count)
+{
+    ptrdiff_t *starts;
+    int *counts, i;
+    if (root == 0)
+        return 0;
+    if (!(starts = malloc((size_t)ranks * (sizeof *starts + sizeof *counts))))
+        return SG_NO_MEMORY;
+    counts = (int *)(starts + ranks);
+    for (i = 0; i < ranks; i++) {
+        starts[i] = (ptrdiff_t)((i + root) % ranks) * count;
+        counts[i] = count;
+    }
+    b->starts = starts;
+    b->counts = counts;
+    return 0;
+}
+
+/* Blocks of different lengths; in the tables, the root is rank 0. */
+static int spread(struct sg_buffer *b, const int *counts, const int *displacements, int root, int ranks, int unit)
+{
+    ptrdiff_t *starts;
+    int *own, i;
+    if (!(starts = malloc((size_t)ranks * (sizeof *starts + sizeof *own))))
+        return SG_NO_MEMORY;
+    own = (int *)(starts + ranks);
+    for (i = 0; i < ranks; i++) {
+        starts[i] = (ptrdiff_t)displacements[(i + root) % ranks] * unit;
+        own[i] = counts[(i + root) % ranks] * unit;
+    }
+    b->starts = starts;
+    b->counts = own;
+    return 0;
+}
+
+static void release(struct sg_call *call)
+{
+    free((void *)call->buffer[SG_SEND].starts);
+    if (call->buffer[SG_RECEIVE].starts != call->buffer[SG_SEND].starts)
+        free((void *)call->buffer[SG_RECEIVE].starts);
+}
+
+static int barrier(const struct communicator *c, struct entry *e)
+{
+    struct sg_call call;
+    struct use u;
+    as_bytes(&call, &u, c, 0, 0);
+    return run(e, &call, &u, 0);
+}
+
+static int broadcast(const struct communicator *c, struct entry *e, void *buffer, int count, handle type, int root, const struct layout *l)
+{
+    struct sg_call call;
+    struct use u;
+    struct packed p;
+    int bytes = count * l->size, err;
+    if (c->rank == root)
+        err = pack(c, &p, buffer, count, type, l);
+    else
+        err = room(&p, buffer, bytes, l);
+    as_bytes(&call, &u, c, bytes, root);
+    call.buffer[SG_SEND].at = call.buffer[SG_RECEIVE].at = p.at;
+    if (!err)
+        err = run(e, &call, &u, bytes);
+    if (!err && p.memory && c->rank != root)
+        err = unpack(c, p.at, buffer, count, type, l);
+    if (!err)
+        free(p.memory);
+    return err;
+}
+
+/*
+ * Operations that fold: reduce, allreduce, reduce-scatter, scan and exscan. counts is NULL but for a
+ * reduce-scatter of blocks of different lengths.
+ */
+static int fold(const struct communicator *c, struct entry *e, const void *in, void *out, int count, const int *counts,
+                int inputs, handle type, handle operation, int commutes, int root, const struct layout *l)
+{
+    static const ptrdiff_t zero;
+    struct sg_call call;
+    struct use u;
+    ptrdiff_t *starts = NULL, all = (ptrdiff_t)count * inputs;
+    char *copy = NULL;
+    int i, err = 0;
+    memset(&call, 0, sizeof call);
+    memset(&u, 0, sizeof u);
+    u.comm = c;
+    u.type[SG_SEND] = u.type[SG_RECEIVE] = type;
+    u.op = operation;
+    u.shift = root;
+    u.plain = l->plain ? l->size : 0;
+    call.count = count;
+    call.extent = call.buffer[SG_SEND].extent = call.buffer[SG_RECEIVE].extent = l->extent;
+    call.lead = l->lead;
+    call.trail = l->trail;
+    call.commutes = commutes;
+    if (counts) {
+        if (!(starts = malloc((size_t)inputs * sizeof *starts)))
+            return SG_NO_MEMORY;
+        for (all = 0, i = 0; i < inputs; i++) {
+            starts[i] = all;
+            all += counts[i];
+        }
+        call.buffer[SG_SEND].counts = counts;
+        call.buffer[SG_SEND].starts = starts;
+        call.buffer[SG_RECEIVE].counts = &counts[c->rank];
+        call.buffer[SG_RECEIVE].starts = &zero;
+    }
+    call.with = &u;
+    if (in == mpi.in_place) { /* what others still need is not written over */
+        if (!(copy = sg_new(&call, all)))
+            return SG_NO_MEMORY;
+        for (i = 0; !err && i < inputs; i++) {
+            ptrdiff_t at = (starts ? starts[i] : (ptrdiff_t)i * count) * l->extent;
+            err = sg_copy(&call, (char *)out + at, copy + at, counts ? counts[i] : count);
+        }
+        in = copy;
+    }
+    call.buffer[SG_SEND].at = (char *)in;
+    call.buffer[SG_RECEIVE].at = out;
+    if (!err)
+        err = run(e, &call, &u, (long long)all * l->size);
+    if (!err) {
+        sg_free(&call, copy);
+        free(starts);
+    }
+    return err;
+}
+
+/*
+ * Operations that move blocks of one length, as bytes: gather, scatter, allgather, alltoall. held and wanted
+ * are how many blocks the rank has in its buffers. own_in and own_out are the places of its own block.
+ */
+struct blocks {
+    const void *in;
+    void *out;
+    int in_count, out_count; /* elements of a block */
+    handle in_type, out_type;
+    struct layout in_layout, out_layout;
+    int held, wanted, own_in, own_out;
+    int bytes; /* of a block */
+};
+
+static int move(const struct communicator *c, struct entry *e, const struct blocks *b, int root)
+{
+    struct sg_call call;
+    struct use u;
+    struct packed in = {NULL, NULL}, out = {NULL, NULL};
+    char *copy = NULL;
+    ptrdiff_t own_in = (ptrdiff_t)b->own_in * b->bytes, own_out = (ptrdiff_t)b->own_out * b->bytes;
+    int in_place = b->in == mpi.in_place, err = 0;
+    as_bytes(&call, &u, c, b->bytes, root);
+    if (b->held && !in_place)
+        err = pack(c, &in, b->in, b->in_count * b->held, b->in_type, &b->in_layout);
+    if (!err && b->wanted && b->out != mpi.in_place)
+        err = room(&out, b->out, (long long)b->bytes * b->wanted, &b->out_layout);
+    if (!err && in_place && b->held == 1) {
+        in.at = out.at + own_out;
+        if (out.memory) { /* the rank's own block is the only one that is there */
+            int position = 0;
+            err = P_Pack((char *)b->out + (ptrdiff_t)b->own_out * b->out_count * b->out_layout.extent, b->out_count, b->out_type, in.at, b->bytes,
+                         &position, c->inner);
+        }
+    } else if (!err && in_place && b->held) { /* all blocks are to be sent, and written over */
+        err = pack(c, &in, b->out, b->out_count * b->held, b->out_type, &b->out_layout);
+        if (!err && !in.memory) {
+            if ((copy = malloc((size_t)b->bytes * (size_t)b->held + 1)))
+                in.at = memcpy(copy, b->out, (size_t)b->bytes * (size_t)b->held);
+            else
+                err = SG_NO_MEMORY;
+        }
+    }
+    if (b->out == mpi.in_place)
+        out.at = in.at + own_in;
+    call.buffer[SG_SEND].at = in.at;
+    call.buffer[SG_RECEIVE].at = out.at;
+    if (!err && b->held > 1)
+        err = rotate(&call.buffer[SG_SEND], root, c->size, b->bytes);
+    if (!err && b->wanted > 1)
+        err = rotate(&call.buffer[SG_RECEIVE], root, c->size, b->bytes);
+    if (!err)
+        err = run(e, &call, &u, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted));
+    if (!err && out.memory)
+        err = unpack(c, out.at, b->out, b->out_count * b->wanted, b->out_type, &b->out_layout);
+    if (!err) {
+        free(in.memory);
+        free(out.memory);
+        free(copy);
+        release(&call);
+    }
+    return err;
+}
+
+/* An allgather of blocks of different lengths, as bytes. Every rank knows all of the lengths. */
+static int move_all(const struct communicator *c, struct entry *e, const void *in, int in_count, handle in_type, const struct layout *in_layout,
+                    void *out, const int *counts, const int *displacements, handle out_type, const struct layout *out_layout, int bytes)
+{
+    static const ptrdiff_t zero;
+    struct sg_call call;
+    struct use u;
+    struct packed from = {NULL, NULL}, to = {NULL, NULL};
+    int i, own = counts[c->rank] * out_layout->size, err;
+    as_bytes(&call, &u, c, 0, 0);
+    err = room(&to, out, bytes, out_layout);
+    if (!err)
+        err = spread(&call.buffer[SG_RECEIVE], counts, displacements, 0, c->size, out_layout->size);
+    if (!err && to.memory) {
+        ptrdiff_t *starts = (ptrdiff_t *)call.buffer[SG_RECEIVE].starts, sum = 0;
+        for (i = 0; i < c->size; i++) {
+            starts[i] = sum;
+            sum += counts[i] * out_layout->size;
+        }
+    }
+    if (!err && in != mpi.in_place)
+        err = pack(c, &from, in, in_count, in_type, in_layout);
+    else if (!err)
+        from.at = to.at + call.buffer[SG_RECEIVE].starts[c->rank];
+    if (!err && in == mpi.in_place && to.memory) {
+        int position = 0;
+        if (own)
+            err = P_Pack((char *)out + displacements[c->rank] * out_layout->extent, counts[c->rank], out_type, from.at, own, &position, c->inner);
+    }
+    call.buffer[SG_SEND].at = from.at;
+    call.buffer[SG_SEND].counts = &own;
+    call.buffer[SG_SEND].starts = &zero;
+    call.buffer[SG_RECEIVE].at = to.at;
+    if (!err)
+        err = run(e, &call, &u, bytes);
+    for (i = 0; !err && to.memory && i < c->size; i++)
+        err = unpack(c, to.at + call.buffer[SG_RECEIVE].starts[i], (char *)out + displacements[i] * out_layout->extent, counts[i], out_type, out_layout);
+    if (!err) {
+        free(from.memory);
+        free(to.memory);
+        free((void *)call.buffer[SG_RECEIVE].starts);
+    }
+    return err;
+}
+
+/* One buffer of an operation whose blocks go straight from their senders to their receivers. */
+struct side {
+    const void *at;
+    int count;                         /* of the only block, unless there are counts */
+    const int *counts, *displacements; /* or NULL */
+    handle type;
+};
+
+/*
+ * Operations whose blocks go straight: gatherv, scatterv, alltoallv. Only the two ends of a message know how
+ * long it is, and each describes it by a type of its own. own is how many elements a rank receives from
+ * itself.
+ */
+static int move_straight(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int own, int root)
+{
+    static const ptrdiff_t zero;
+    const struct side *sides[2];
+    struct sg_call call;
+    struct use u;
+    struct layout l;
+    int i, err = 0;
+    sides[SG_SEND] = in;
+    sides[SG_RECEIVE] = out;
+    as_bytes(&call, &u, c, 0, root);
+    u.plain = 0;
+    u.own = own;
+    for (i = 0; !err && i < 2; i++) {
+        struct sg_buffer *b = &call.buffer[i];
+        const struct side *s = sides[i];
+        b->at = (char *)s->at;
+        u.type[i] = s->type;
+        if (s->type == mpi.type_null) { /* the rank has no such buffer */
+            u.type[i] = mpi.type_byte;
+            b->counts = &s->count;
+            b->starts = &zero;
+            continue;
+        }
+        if ((err = layout_of(s->type, &l)))
+            return err;
+        b->extent = l.extent;
+        b->counts = &s->count;
+        b->starts = &zero;
+        if (s->counts)
+            err = spread(b, s->counts, s->displacements, root, c->size, 1);
+    }
+    if (!err)
+        err = run(e, &call, &u, 0);
+    if (!err)
+        for (i = 0; i < 2; i++)
+            if (call.buffer[i].starts != &zero)
+                free((void *)call.buffer[i].starts);
+    return err;
+}

@@ -1,0 +1,223 @@
+/*
+ * Communicators. One is known by an attribute, which the first collective operation on it sets: so
+ * split, dup, create and free need no care. The attribute is not copied, and its deletion frees what
+ * belongs to it.
+ *
+ * Whether an operation is taken over depends only on facts that are the same at all ranks of its
+ * communicator: its size, whether it is an inter-communicator, whether all ranks have tables, and what
+ * the operation's arguments say at all ranks.
+ */
+struct communicator {
+    handle inner; /* for our messages */
+    int rank, size;
+    struct tables *tables; /* NULL: nothing is taken over */
+};
+
+/* The ways of this library. */
+enum engine { OFF, C_ENGINE, AUTO_ENGINE };
+static enum engine engine;
+static int reports;
+
+static int key; /* of the attribute */
+static int finished;                /* MPI_Finalize has begun: MPI frees what is left */
+static unsigned long deletions; /* of attributes: what a thread remembers from before is stale */
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int started;
+
+/* A function of MPI that we have called calls no function of ours: a profiler might. */
+static __thread int inside;
+
+/* Why operations are not taken over. */
+enum reason { ONE_RANK, INTER, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, REASONS };
+static const char *const reason_texts[REASONS] = {
+    "of one rank", "between two groups", "without tables", "left to MPI by rules", "folded in another order", "too long",
+};
+
+/* The attributes of communicators that MPI serves, by reason. */
+static struct communicator passed[REASONS];
+static int is_passed(const struct communicator *c) { return (uintptr_t)c - (uintptr_t)passed < sizeof passed; }
+
+/* What the report tells, beside the counts of entries. */
+static unsigned long passes[OPERATIONS][REASONS];
+static int world_rank;
+
+static void note_passed(enum operation op, enum reason why)
+{
+    if (reports)
+        __atomic_fetch_add(&passes[op][why], 1, __ATOMIC_RELAXED);
+}
+
+static void report(void)
+{
+    const struct tables *t;
+    int op, why, i;
+    for (op = 0; op < OPERATIONS; op++) {
+        for (t = all_tables; t; t = t->next)
+            for (i = 0; i < t->entries; i++) {
+                const struct entry *e = &t->entry[i];
+                if (e->operation == (enum operation)op && e->taken)
+                    fprintf(stderr, "schedgen: %s: %lu by %s among %d ranks, %llu bytes in %.6f s\n", operation_names[op], e->taken, e->name,
+                            t->ranks, e->bytes, (double)e->nanoseconds * 1e-9);
+            }
+        for (why = 0; why < REASONS; why++)
+            if (passes[op][why])
+                fprintf(stderr, "schedgen: %s: %lu by MPI, %s\n", operation_names[op], passes[op][why], reason_texts[why]);
+    }
+}
+
+/* The attribute is not copied: a duplicate has its own. */
+static int copy_attribute(handle comm, int k, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)k, (void)extra, (void)in, (void)out;
+    *flag = 0;
+    return 0;
+}
+
+static int delete_attribute(handle comm, int k, void *value, void *extra)
+{
+    struct communicator *c = value;
+    int err = 0;
+    (void)comm, (void)k, (void)extra;
+    __atomic_fetch_add(&deletions, 1, __ATOMIC_RELEASE);
+    if (is_passed(c) || finished)
+        return 0;
+    inside++;
+    err = P_Comm_free(&c->inner);
+    inside--;
+    free(c);
+    return err;
+}
+
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first, while MPI still works. */
+static int finalize(handle comm, int k, void *value, void *extra)
+{
+    (void)comm, (void)k, (void)value, (void)extra;
+    finished = 1;
+    if (reports && world_rank == 0)
+        report();
+    return 0;
+}
+
+/* Begins at the first collective operation, when MPI is there, whoever has initialized it. */
+static void start(void)
+{
+    pthread_mutex_lock(&start_lock);
+    if (!started) {
+        const char *mode = getenv("SCHEDGEN_MPI"), *missing;
+        engine = !mode || !strcmp(mode, "auto") ? AUTO_ENGINE : !strcmp(mode, "c") ? C_ENGINE : OFF;
+        reports = getenv("SCHEDGEN_MPI_REPORT") != NULL;
+        if (engine != OFF) {
+            int self;
+            if ((missing = resolve())) {
+                fprintf(stderr, "schedgen: MPI serves all operations itself: there is no %s\n", missing);
+                engine = OFF;
+            } else if (P_Comm_create_keyval((void *)copy_attribute, (void *)delete_attribute, &key, NULL) ||
+                       P_Comm_create_keyval((void *)copy_attribute, (void *)finalize, &self, NULL) || P_Comm_set_attr(mpi.comm_self, self, passed)) {
+                engine = OFF;
+            }
+        }
+        if (engine != OFF)
+            P_Comm_rank(mpi.comm_world, &world_rank);
+        __atomic_store_n(&started, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&start_lock);
+}
+
+/* Whether all ranks say yes. */
+static int all_say(int yes, handle inner)
+{
+    int all = 0;
+    return !P_Allreduce(&yes, &all, 1, mpi.type_int, mpi.op_min, inner) && all;
+}
+
+/*
+ * Gets tables to all ranks, or to none: rank 0 reads the file and broadcasts it, unless all have them.
+ * Several communicators of as many ranks may do so at once, in several threads.
+ */
+static struct tables *agree_on_tables(handle inner, int rank, int size)
+{
+    struct tables *t = tables_of(size), *kept;
+    int *words = NULL, n = 0;
+    long found = 0;
+    if (all_say(t != NULL, inner))
+        return t;
+    if (rank == 0 && (words = find_words(size, &found)) && found <= INT_MAX / (int)sizeof *words)
+        n = (int)found;
+    if (P_Bcast(&n, 1, mpi.type_int, 0, inner))
+        n = 0;
+    if (n > 0 && rank != 0)
+        words = malloc((size_t)n * sizeof *words);
+    if (!all_say(n > 0 && words, inner) || P_Bcast(words, n, mpi.type_int, 0, inner)) {
+        free(words);
+        return NULL;
+    }
+    kept = t ? t : keep_tables(words, n, size);
+    if (t)
+        free(words);
+    return all_say(kept != NULL, inner) ? kept : NULL;
+}
+
+/* Makes the attribute of a communicator. All of its ranks do so in the same operation. */
+static struct communicator *make(handle comm)
+{
+    struct communicator *c = &passed[NO_TABLES], *new;
+    int inter, size, rank;
+    handle inner = 0;
+    if (P_Comm_test_inter(comm, &inter) || P_Comm_size(comm, &size) || P_Comm_rank(comm, &rank)) {
+        return c;
+    } else if (inter) {
+        c = &passed[INTER];
+    } else if (size == 1) {
+        c = &passed[ONE_RANK];
+    } else if (!P_Comm_split(comm, 0, rank, &inner)) { /* dup would call functions of the program's attributes */
+        inner = read_handle(&inner);
+        P_Comm_set_errhandler(inner, mpi.errors_return);
+        new = calloc(1, sizeof *new);
+        if (all_say(new != NULL, inner) && (new->tables = agree_on_tables(inner, rank, size))) {
+            new->inner = inner;
+            new->rank = rank;
+            new->size = size;
+            c = new;
+        } else {
+            P_Comm_free(&inner);
+            free(new);
+        }
+    }
+    if (P_Comm_set_attr(comm, key, c))
+        c = &passed[NO_TABLES];
+    return c;
+}
+
+/* The communicator that an operation is taken over on, or NULL: MPI serves it. */
+static struct communicator *enter(enum operation op, handle comm)
+{
+    static __thread handle last;
+    static __thread struct communicator *last_found;
+    static __thread unsigned long last_deletions;
+    struct communicator *c = NULL;
+    unsigned long now;
+    int found = 0;
+    if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) && !inside)
+        start();
+    if (inside || finished || engine == OFF || comm == mpi.comm_null)
+        return NULL;
+    now = __atomic_load_n(&deletions, __ATOMIC_ACQUIRE);
+    if (comm == last && now == last_deletions && last_found) {
+        c = last_found;
+    } else {
+        inside++;
+        if (P_Comm_get_attr(comm, key, &c, &found))
+            c = &passed[NO_TABLES];
+        else if (!found)
+            c = make(comm);
+        inside--;
+        last = comm;
+        last_found = c;
+        last_deletions = now;
+    }
+    if (!is_passed(c))
+        return c;
+    note_passed(op, (enum reason)(c - passed));
+    return NULL;
+}

@@ -1,0 +1,150 @@
+/*
+ * What differs between implementations of MPI, and the functions of the one that is in this process.
+ *
+ * There is no mpi.h here: one library serves all of them. A handle travels in a register as a number
+ * of 64 bits. In MPICH it is an int, in Open MPI and in the standard ABI a pointer. In memory, such as
+ * in an array of requests, it has `handle_size` bytes. A pointer to a status is never more than the
+ * constant that ignores it.
+ */
+typedef uintptr_t handle;
+
+struct constants {
+    const char *library;  /* how its text of MPI_Get_library_version begins, or what it contains */
+    size_t handle_size;
+    handle comm_world, comm_self, comm_null, type_null, op_null, type_byte, type_int, op_min, errors_return;
+    const char *names[9]; /* of the variables whose addresses are these handles, in this order, or NULL */
+    void *in_place, *status_ignore;
+    int combiner_named;
+    int err_count, err_other, err_no_mem;
+};
+
+static const struct constants known[] = {
+    {"Open MPI", sizeof(void *), 0, 0, 0, 0, 0, 0, 0, 0, 0,
+     {"ompi_mpi_comm_world", "ompi_mpi_comm_self", "ompi_mpi_comm_null", "ompi_mpi_datatype_null", "ompi_mpi_op_null",
+      "ompi_mpi_byte", "ompi_mpi_int", "ompi_mpi_op_min", "ompi_mpi_errors_return"},
+     (void *)1, NULL, 0, 2, 16, 39},
+    {"MPICH", sizeof(int), 0x44000000, 0x44000001, 0x04000000, 0x0c000000, 0x18000000, 0x4c00010d, 0x4c000405, 0x58000002, 0x54000001,
+     {NULL}, (void *)-1, (void *)1, 1, 2, 15, 34},
+};
+
+/* The standard ABI of MPI 5, whatever is behind it; known by the name of its library. */
+static const struct constants standard = {
+    "", sizeof(void *), 0x101, 0x102, 0x100, 0x200, 0x20, 0x247, 0x209, 0x22, 0x143,
+    {NULL}, (void *)1, NULL, 101, 2, 16, 39,
+};
+
+static struct constants mpi;
+
+/* Functions of MPI, by their names without PMPI_. */
+#define FUNCTIONS(F) \
+    F(Allreduce, (const void *, void *, int, handle, handle, handle)) \
+    F(Bcast, (void *, int, handle, int, handle)) \
+    F(Comm_call_errhandler, (handle, int)) \
+    F(Comm_create_keyval, (void *, void *, int *, void *)) \
+    F(Comm_free, (void *)) \
+    F(Comm_get_attr, (handle, int, void *, int *)) \
+    F(Comm_rank, (handle, int *)) \
+    F(Comm_set_attr, (handle, int, void *)) \
+    F(Comm_set_errhandler, (handle, handle)) \
+    F(Comm_size, (handle, int *)) \
+    F(Comm_split, (handle, int, int, void *)) \
+    F(Comm_test_inter, (handle, int *)) \
+    F(Irecv, (void *, int, handle, int, int, handle, void *)) \
+    F(Isend, (const void *, int, handle, int, int, handle, void *)) \
+    F(Op_commutative, (handle, int *)) \
+    F(Pack, (const void *, int, handle, void *, int, int *, handle)) \
+    F(Reduce_local, (const void *, void *, int, handle, handle)) \
+    F(Sendrecv, (const void *, int, handle, int, int, void *, int, handle, int, int, handle, void *)) \
+    F(Type_get_envelope, (handle, int *, int *, int *, int *)) \
+    F(Type_get_extent, (handle, intptr_t *, intptr_t *)) \
+    F(Type_get_true_extent, (handle, intptr_t *, intptr_t *)) \
+    F(Type_size, (handle, int *)) \
+    F(Unpack, (const void *, int, int *, void *, int, handle, handle)) \
+    F(Wait, (void *, void *)) \
+    F(Waitany, (int, void *, int *, void *))
+
+#define DECLARE(name, arguments) static int (*P_##name) arguments;
+FUNCTIONS(DECLARE)
+#undef DECLARE
+
+/* Where MPI's library is, if the loader keeps it out of the global scope, as Python does. */
+static void *mpi_library;
+
+static int is_mpi(struct dl_phdr_info *info, size_t size, void *found)
+{
+    const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
+    (void)size;
+    if (strncmp(name, "libmpi.so", 9) && strncmp(name, "libmpich.so", 11) && strncmp(name, "libmpi_abi.so", 13) && strncmp(name, "libmpi-", 7))
+        return 0;
+    *(const char **)found = info->dlpi_name;
+    return 1;
+}
+
+static const char *mpi_path(void)
+{
+    const char *path = NULL;
+    dl_iterate_phdr(is_mpi, &path);
+    return path;
+}
+
+/* The next function of that name after this library, such as a profiler's or MPI's. */
+static void *symbol(const char *name)
+{
+    void *p = dlsym(RTLD_NEXT, name);
+    const char *path;
+    if (!p && !mpi_library && (path = mpi_path()))
+        mpi_library = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+    if (!p && mpi_library)
+        p = dlsym(mpi_library, name);
+    return p;
+}
+
+/* A variable of MPI. The program may have a copy of it, which RTLD_NEXT would pass over. */
+static void *variable(const char *name)
+{
+    void *p = dlsym(RTLD_DEFAULT, name);
+    return p ? p : symbol(name);
+}
+
+/* A handle in a register: of one that is an int, the upper half means nothing. */
+static handle whole(handle h) { return mpi.handle_size == sizeof(int) ? (handle)(unsigned)h : h; }
+
+/* A handle in memory. */
+static handle read_handle(const void *at)
+{
+    return mpi.handle_size == sizeof(int) ? (handle)*(const unsigned *)at : *(const handle *)at;
+}
+
+/* Finds MPI's functions and constants. Returns what is missing, or NULL. */
+static const char *resolve(void)
+{
+    static char version[8192]; /* at least MPI_MAX_LIBRARY_VERSION_STRING of all of them */
+    int (*get_version)(char *, int *) = (int (*)(char *, int *))symbol("PMPI_Get_library_version");
+    const char *path;
+    size_t i;
+    int n;
+    if (!get_version || get_version(version, &n))
+        return "PMPI_Get_library_version";
+    if ((path = mpi_path()) && strstr(path, "libmpi_abi")) {
+        mpi = standard;
+    } else {
+        for (i = 0; i < sizeof known / sizeof *known && !strstr(version, known[i].library); i++)
+            ;
+        if (i == sizeof known / sizeof *known)
+            return "a table of constants for this MPI";
+        mpi = known[i];
+    }
+    if (mpi.names[0]) {
+        handle *handles[] = {&mpi.comm_world, &mpi.comm_self, &mpi.comm_null, &mpi.type_null, &mpi.op_null,
+                             &mpi.type_byte, &mpi.type_int, &mpi.op_min, &mpi.errors_return};
+        for (i = 0; i < sizeof handles / sizeof *handles; i++)
+            if (!(*handles[i] = (handle)variable(mpi.names[i])))
+                return mpi.names[i];
+    }
+#define FIND(name, arguments) \
+    if (!(P_##name = (int(*) arguments)symbol("PMPI_" #name))) \
+        return "PMPI_" #name;
+    FUNCTIONS(FIND)
+#undef FIND
+    return NULL;
+}

@@ -1,0 +1,28 @@
+/*
+ * The library that takes collective operations of an MPI program over, without a change to the program
+ * or to MPI. It is loaded before them (LD_PRELOAD), does nothing until the program's first collective
+ * operation, and leaves to MPI whatever it does not know.
+ *
+ * It is one file for the compiler: what is included here stands beside it.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "interpreter.h"
+
+#include "handles.h"
+#include "tables.h"
+#include "communicators.h"
+#include "messages.h"
+#include "collectives.h"
+#include "wrappers.h"
+#include "fortran.h"

@@ -1,0 +1,68 @@
+/*
+ * What the interpreter needs, by functions of MPI: see interpreter.h.
+ */
+struct use {
+    const struct communicator *comm;
+    handle type[2]; /* of elements that are sent, and of those that are received */
+    handle op;
+    int own;        /* elements that the rank receives from itself, if the types differ */
+    int shift;      /* what is added to ranks of the tables, modulo their number: the root */
+    int plain;      /* bytes of an element without gaps, if both types are the same, or 0 */
+    int slots;      /* how many of the requests are those of receives */
+    char *requests; /* of receives by slot, then of sends */
+};
+
+static int peer(const struct use *u, int rank)
+{
+    rank += u->shift;
+    return rank < u->comm->size ? rank : rank - u->comm->size;
+}
+
+static int sg_isend(struct sg_call *call, int send, const void *at, int count, int to, int tag)
+{
+    struct use *u = call->with;
+    return P_Isend(at, count, u->type[SG_SEND], peer(u, to), tag, u->comm->inner, u->requests + (size_t)(u->slots + send) * mpi.handle_size);
+}
+
+static int sg_irecv(struct sg_call *call, int slot, void *at, int count, int from, int tag)
+{
+    struct use *u = call->with;
+    return P_Irecv(at, count, u->type[SG_RECEIVE], peer(u, from), tag, u->comm->inner, u->requests + (size_t)slot * mpi.handle_size);
+}
+
+static int sg_receive_any(struct sg_call *call, int slots, int *slot)
+{
+    struct use *u = call->with;
+    return P_Waitany(slots, u->requests, slot, mpi.status_ignore);
+}
+
+static int sg_wait_sends(struct sg_call *call, int sends)
+{
+    struct use *u = call->with;
+    int i, err = 0;
+    for (i = 0; !err && i < sends; i++)
+        err = P_Wait(u->requests + (size_t)(u->slots + i) * mpi.handle_size, mpi.status_ignore);
+    return err;
+}
+
+static int sg_reduce(struct sg_call *call, const void *left, void *right, int count)
+{
+    struct use *u = call->with;
+    return P_Reduce_local(left, right, count, u->type[SG_SEND], u->op);
+}
+
+/*
+ * Copies elements. Where the two types differ, they are those of the send and of the receive buffer, and
+ * so is what is copied. No message of a schedule goes from a rank to itself: tag 0 is free for that.
+ */
+static int sg_copy(struct sg_call *call, const void *from, void *to, int count)
+{
+    struct use *u = call->with;
+    int rank = u->comm->rank;
+    if (u->plain) {
+        memcpy(to, from, (size_t)count * (size_t)u->plain);
+        return 0;
+    }
+    return P_Sendrecv(from, count, u->type[SG_SEND], rank, 0, to, u->own ? u->own : count, u->type[SG_RECEIVE], rank, 0,
+                      u->comm->inner, mpi.status_ignore);
+}

@@ -1,0 +1,177 @@
+/*
+ * What programs do around collective operations, and what has broken libraries like ours: each by its
+ * name, the first argument.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int rank, ranks;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* A long send is under way while the sender is in a collective operation that its receiver enters later. */
+static void rendezvous(void)
+{
+    enum { LONG = 4 << 20 };
+    char *b = malloc(LONG);
+    MPI_Request q;
+    int i, x = 0;
+    for (i = 0; i < 4; i++) {
+        if (rank == 0) {
+            memset(b, i, LONG);
+            MPI_Isend(b, LONG, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &q);
+        } else if (rank == 1) {
+            MPI_Recv(b, LONG, MPI_BYTE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        if (i % 2)
+            MPI_Barrier(MPI_COMM_WORLD);
+        else
+            MPI_Bcast(&x, 1, MPI_INT, 1, MPI_COMM_WORLD);
+        if (rank == 0)
+            MPI_Wait(&q, MPI_STATUS_IGNORE);
+    }
+    free(b);
+}
+
+/* A rank has left a long broadcast, and waits for what the last one sends after it. */
+static void forwarding(void)
+{
+    enum { LONG = 8 << 20 };
+    char *b = malloc(LONG), y = 0;
+    int i, k;
+    for (i = 0; i < 3; i++) {
+        memset(b, rank == 0 ? i + 1 : 0, LONG);
+        MPI_Bcast(b, LONG, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (b[LONG - 1] != i + 1)
+            fail("a byte of a broadcast");
+        if (rank == ranks - 1)
+            for (k = 0; k < ranks - 1; k++)
+                MPI_Send(&y, 1, MPI_BYTE, k, 9, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&y, 1, MPI_BYTE, ranks - 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    free(b);
+}
+
+static void *operate(void *arg)
+{
+    MPI_Comm comm = *(MPI_Comm *)arg;
+    char *b = malloc(70000);
+    int i, n;
+    for (i = 0; i < 100; i++) {
+        n = i % 2 ? 70000 : 8;
+        memset(b, rank == 0 ? i : -1, (size_t)n);
+        MPI_Bcast(b, n, MPI_BYTE, 0, comm);
+        if (b[0] != (char)i || b[n - 1] != (char)i)
+            fail("a byte of a thread's broadcast");
+        MPI_Barrier(comm);
+    }
+    free(b);
+    return NULL;
+}
+
+/* Threads, each with its communicator, some of which the library meets at the same time. */
+static void threads(void)
+{
+    MPI_Comm comm[4];
+    pthread_t t[4];
+    int i;
+    for (i = 0; i < 4; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+    for (i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, operate, &comm[i]);
+    for (i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    for (i = 0; i < 4; i++)
+        MPI_Comm_free(&comm[i]);
+}
+
+/* Hundreds of communicators at once. */
+static void many(void)
+{
+    enum { COMMS = 300 };
+    static MPI_Comm comm[COMMS];
+    int i, sum;
+    for (i = 0; i < COMMS; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+    for (i = 0; i < COMMS; i++) {
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm[i]);
+        if (sum != ranks * (ranks - 1) / 2)
+            fail("a sum");
+    }
+    for (i = 0; i < COMMS; i++)
+        MPI_Comm_free(&comm[i]);
+}
+
+/* Children of the program are its own, and have nothing of MPI. */
+static void children(void)
+{
+    int status, x = 0;
+    pid_t child;
+    MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (system("exit 3") == -1)
+        fail("system");
+    child = fork();
+    if (child == 0)
+        _exit(7);
+    if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7)
+        fail("a child");
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/*
+ * Ranks that do not agree on the length get an error, by the handler of their communicator. MPICH asks that of
+ * MPI_COMM_WORLD first, wherever a message is waited for.
+ */
+static int handled;
+static void handler(MPI_Comm *comm, int *err, ...)
+{
+    (void)comm, (void)err;
+    handled++;
+}
+
+static void mismatch(void)
+{
+    int x[4] = {1, 2, 3, 4}, err;
+    MPI_Comm comm;
+    MPI_Errhandler h;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &comm);
+    MPI_Barrier(comm);
+    MPI_Comm_create_errhandler(handler, &h);
+    MPI_Comm_set_errhandler(comm, h);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+    err = MPI_Bcast(x, rank % 2 == 0 ? 4 : 2, MPI_INT, 0, comm);
+    if (rank % 2 == 1 && (err == MPI_SUCCESS || !handled))
+        fail("no error");
+    PMPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; void (*run)(void); } all[] = {
+        {"rendezvous", rendezvous}, {"forwarding", forwarding}, {"threads", threads}, {"many", many}, {"children", children}, {"mismatch", mismatch},
+    };
+    int provided, i;
+    if (argc != 2)
+        return 2;
+    MPI_Init_thread(&argc, &argv, strcmp(argv[1], "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!strcmp(argv[1], "threads") && provided != MPI_THREAD_MULTIPLE)
+        fail("this MPI has no threads");
+    for (i = 0; i < (int)(sizeof all / sizeof *all); i++)
+        if (!strcmp(argv[1], all[i].name))
+            all[i].run();
+    MPI_Finalize();
+    return 0;
+}
