@@ -40,6 +40,9 @@ type cli struct {
 	Rank  oneRankCmd `cmd:"" group:"run" help:"Run one rank of a collective operation; start one on every host."`
 	Group groupCmd   `cmd:"" group:"run" help:"Be a member of a group that others join and leave meanwhile."`
 	Bench benchCmd   `cmd:"" group:"run" help:"Time an operation with all algorithms among local ranks."`
+	Mpi   mpiCmd     `cmd:"" name:"mpi" group:"run" help:"Run the collective operations of MPI programs, which need no change."`
+
+	MpiTables mpiTablesCmd `cmd:"" name:"mpi-tables" hidden:""`
 
 	castVerbs
 
@@ -82,7 +85,7 @@ func grammar(args []string) any {
 		return newCLI("")
 	case slices.Contains([]string{"cast", "receive", "guest"}, args[0]):
 		return new(castOnly)
-	case slices.Contains([]string{"list", "show", "emit", "verify", "explain", "cost", "sim"}, args[0]):
+	case slices.Contains([]string{"list", "show", "emit", "verify", "explain", "cost", "sim", "mpi", "mpi-tables"}, args[0]):
 		return new(cli)
 	case len(args) > 1 && args[0] == "run" && args[1] == "rank": // a process that run has started
 		return new(cli)

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/schedgen/schedgen/runtime/mpi"
+)
+
+// mpiCmd is the verb mpi: it starts a command in whose MPI programs the library of package mpi runs.
+type mpiCmd struct {
+	Engine  string   `default:"auto" enum:"auto,c,off" placeholder:"ENGINE" help:"What takes operations over: c, auto or off; default auto."`
+	Report  bool     `help:"At MPI_Finalize rank 0 says what was taken over, and what not and why."`
+	CC      string   `name:"cc" placeholder:"COMPILER" help:"The C compiler; default cc, gcc or clang."`
+	Command []string `arg:"" help:"The command that starts the ranks, such as mpirun, behind --."`
+}
+
+// Help is the long help text.
+func (mpiCmd) Help() string {
+	return `Starts MPI programs, unchanged, so that schedgen runs their collective operations: over the messages of
+their own MPI, which may be Open MPI, MPICH or another one with the standard ABI of MPI 5. Programs in
+Fortran and Python count.
+
+The library that does it is loaded before MPI. It is compiled at first use, by the machine's C compiler,
+and kept in the user's cache. Where something is in the way, such as no compiler or a program that is
+linked statically, a line says so and the command runs as if schedgen were not there.
+
+Engines:
+
+` + table([][2]string{
+		{"c", "schedules as tables, over messages of the MPI, for all operations that they serve"},
+		{"auto", "the same where it was measured to be faster than the MPIs; they serve the rest"},
+		{"off", "the MPI serves everything"},
+	}) + `
+Examples:
+
+  schedgen mpi -- mpirun -n 8 ./program
+  schedgen mpi --engine c --report -- mpirun -n 8 python3 program.py`
+}
+
+// Run becomes the command.
+func (c *mpiCmd) Run(ctx context.Context, std stdio) error {
+	path, err := exec.LookPath(c.Command[0])
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Command[0], errors.Unwrap(err))
+	}
+	args, env := c.Command, os.Environ()
+	if c.Engine != "off" {
+		library, err := c.library(ctx, std)
+		if err != nil {
+			fmt.Fprintf(std.Err, "schedgen: mpi: %v; the command runs without schedgen\n", err)
+		} else {
+			if program := staticProgram(c.Command[1:]); program != "" {
+				fmt.Fprintf(std.Err, "schedgen: mpi: %s is linked statically; it runs without schedgen\n", program)
+			}
+			added := c.environment(library)
+			env = append(env, added...)
+			args = exported(ctx, c.Command, added)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, args, env))
+}
+
+// library builds the library, and the tables for the ranks that the command seems to start.
+func (c *mpiCmd) library(ctx context.Context, std stdio) (*mpi.Library, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	library, err := mpi.Build(ctx, filepath.Join(cache, "schedgen", "mpi"), cmp.Or(c.CC, std.Getenv("CC")), self)
+	if err != nil {
+		return nil, err
+	}
+	if ranks := ranksIn(c.Command); ranks >= 2 && ranks <= mpi.MaxRanks {
+		if _, err := os.Stat(library.TablesOf(ranks)); err != nil {
+			if err := mpi.WriteTables(library.TablesOf(ranks), ranks); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return library, nil
+}
+
+// environment returns what the ranks need in their environment.
+func (c *mpiCmd) environment(library *mpi.Library) []string {
+	preload := library.Path
+	if old := os.Getenv("LD_PRELOAD"); old != "" {
+		preload += ":" + old
+	}
+	env := []string{"LD_PRELOAD=" + preload, "SCHEDGEN_MPI=" + c.Engine}
+	if c.Report {
+		env = append(env, "SCHEDGEN_MPI_REPORT=1")
+	}
+	return env
+}
+
+// exported returns the command with flags that have mpirun hand the variables to ranks on other hosts.
+// Those of MPICH do so by themselves, and so does srun.
+func exported(ctx context.Context, command, variables []string) []string {
+	name := filepath.Base(command[0])
+	launcher := slices.ContainsFunc([]string{"mpirun", "mpiexec", "orterun", "prterun"}, func(known string) bool { return strings.HasPrefix(name, known) })
+	if !launcher {
+		return command
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	about, _ := exec.CommandContext(ctx, command[0], "--version").Output()
+	if !bytes.Contains(about, []byte("Open MPI")) && !bytes.Contains(about, []byte("OpenRTE")) && !bytes.Contains(about, []byte("PRRTE")) {
+		return command
+	}
+	args := command[:1:1]
+	for _, v := range variables {
+		variable, _, _ := strings.Cut(v, "=")
+		args = append(args, "-x", variable)
+	}
+	return append(args, command[1:]...)
+}
+
+// ranksIn returns how many ranks a command starts, if it says so by a flag that launchers have; else 0.
+// Tables for them are then there before they are asked for.
+func ranksIn(command []string) int {
+	for i, word := range command[:len(command)-1] {
+		if slices.Contains([]string{"-n", "-np", "--np", "-c", "--n"}, word) {
+			if n, err := strconv.Atoi(command[i+1]); err == nil {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// staticProgram returns the first program among words before which nothing can be loaded, "" if there is none.
+func staticProgram(words []string) string {
+	for _, word := range words {
+		path, err := exec.LookPath(word)
+		if err != nil {
+			continue
+		}
+		f, err := elf.Open(path)
+		if err != nil {
+			continue
+		}
+		static := !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+		_ = f.Close() // read only: nothing to lose
+		if static {
+			return word
+		}
+	}
+	return ""
+}
+
+// mpiTablesCmd is the hidden verb mpi-tables, by which the library asks for tables.
+type mpiTablesCmd struct {
+	Ranks  int    `required:"" help:"Ranks that the tables are for."`
+	Output string `required:"" help:"The file."`
+}
+
+// Help is the long help text.
+func (mpiTablesCmd) Help() string {
+	return `Writes the schedules of all operations that schedgen mpi takes over, for the library that it loads.
+
+Example:
+
+  schedgen mpi-tables --ranks 8 --output 8.tables`
+}
+
+// Run writes the file.
+func (c *mpiTablesCmd) Run() error { return mpi.WriteTables(c.Output, c.Ranks) }
